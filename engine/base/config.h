@@ -1,0 +1,65 @@
+/* Knobs and configurations. One table names the knobs (PyTorch's names); a configuration is a vector over it.
+ * To add a knob: a row in `rue_knobs`, a name in the enum; options, JSON, store and reports follow. */
+#ifndef RUE_CONFIG_H
+#define RUE_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum rue_knob { RUE_BATCH_SIZE, RUE_NUM_WORKERS, RUE_PREFETCH_FACTOR, RUE_PARALLELISM, RUE_KNOB_COUNT };
+
+/* Values of RUE_PARALLELISM. */
+enum rue_parallelism {
+    RUE_PARALLEL_BATCH,  /* each worker loads a whole batch, as PyTorch does */
+    RUE_PARALLEL_SAMPLE, /* the workers share each batch, item by item */
+};
+
+struct rue_knob_info {
+    const char *name;
+    const char *const *words; /* (optional) the values are words: value v is words[v] */
+    int min, max;             /* inclusive */
+    int fallback;             /* the value of an absent knob */
+    bool always_shown;        /* written even where it has its fallback value */
+    const char *help;
+};
+
+extern const struct rue_knob_info rue_knobs[RUE_KNOB_COUNT];
+
+struct rue_config {
+    int value[RUE_KNOB_COUNT];
+};
+
+enum { RUE_CONFIG_TEXT_BYTES = 256 };
+
+struct rue_config rue_config_default(void);
+bool rue_config_equal(const struct rue_config *a, const struct rue_config *b);
+
+/* The knob of that name, or -1. */
+int rue_knob_find(const char *name);
+
+/* Value `value` of `knob` as people write it ("128", "sample"). `out` needs 32 bytes at most. */
+void rue_knob_format(enum rue_knob knob, int value, char *out, size_t bytes);
+
+/* Parses one value of `knob`; false when it is no word of the knob, no integer, or outside its bounds. */
+bool rue_knob_parse(enum rue_knob knob, const char *text, int *value);
+
+/* Canonical JSON, keys in the table's order, knobs at their fallback left out unless `always_shown`:
+ * {"batch_size":128,"num_workers":8}. Adding a knob later does not change the text of older configurations.
+ */
+void rue_config_canonical(const struct rue_config *config, char out[RUE_CONFIG_TEXT_BYTES]);
+
+/* For people: "batch_size 128, num_workers 8". */
+void rue_config_describe(const struct rue_config *config, char out[RUE_CONFIG_TEXT_BYTES]);
+
+/* For tables: "128/8", with " prefetch_factor=4" and the like where not at the fallback. */
+void rue_config_label(const struct rue_config *config, char out[RUE_CONFIG_TEXT_BYTES]);
+
+/* Hash of the canonical JSON. */
+uint64_t rue_config_hash(const struct rue_config *config);
+
+/* How many batches may be in flight between the workers and the consumer for a job of `batches`:
+ * min(W * prefetch_factor, batches), at least 1. */
+uint64_t rue_config_window(const struct rue_config *config, uint64_t batches);
+
+#endif

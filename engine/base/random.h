@@ -1,0 +1,30 @@
+/* Deterministic bits from counters and seeds: the same everywhere, no state shared between threads. */
+#ifndef RUE_RANDOM_H
+#define RUE_RANDOM_H
+
+#include <stdint.h>
+
+/* The finaliser of SplitMix64 (Steele, Lea, Flood 2014): a bijection of 64-bit words that mixes all bits. */
+static inline uint64_t rue_mix64(uint64_t x)
+{
+    x += UINT64_C(0x9E3779B97F4A7C15);
+    x = (x ^ (x >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+    x = (x ^ (x >> 27)) * UINT64_C(0x94D049BB133111EB);
+    return x ^ (x >> 31);
+}
+
+/* The next word of the stream that `*state` is at. */
+static inline uint64_t rue_random_next(uint64_t *state)
+{
+    uint64_t word = rue_mix64(*state);
+    *state += UINT64_C(0x9E3779B97F4A7C15);
+    return word;
+}
+
+/* An integer in [0, bound); bound > 0. The bias is below bound / 2^64. */
+static inline uint64_t rue_random_below(uint64_t *state, uint64_t bound)
+{
+    return (uint64_t)(((unsigned __int128)rue_random_next(state) * bound) >> 64);
+}
+
+#endif

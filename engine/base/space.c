@@ -1,0 +1,56 @@
+#include "space.h"
+
+#include <string.h>
+
+struct rue_space rue_space_default(void)
+{
+    struct rue_space space = {0};
+    for (int k = 0; k < RUE_KNOB_COUNT; k++) {
+        space.count[k] = 1;
+        space.values[k][0] = rue_knobs[k].fallback;
+    }
+    return space;
+}
+
+bool rue_space_add(struct rue_space *space, enum rue_knob knob, int value)
+{
+    int *values = space->values[knob], n = space->count[knob], at = 0;
+    while (at < n && values[at] < value) at++;
+    if (n == RUE_SPACE_VALUES_MAX || (at < n && values[at] == value)) return false;
+    memmove(values + at + 1, values + at, (size_t)(n - at) * sizeof *values);
+    values[at] = value;
+    space->count[knob] = n + 1;
+    return true;
+}
+
+size_t rue_space_size(const struct rue_space *space)
+{
+    size_t size = 1;
+    for (int k = 0; k < RUE_KNOB_COUNT; k++) size *= (size_t)space->count[k];
+    return size;
+}
+
+struct rue_config rue_space_at(const struct rue_space *space, size_t index)
+{
+    struct rue_config config;
+    for (int k = RUE_KNOB_COUNT; k-- > 0;) {
+        size_t n = (size_t)space->count[k];
+        config.value[k] = space->values[k][index % n];
+        index /= n;
+    }
+    return config;
+}
+
+struct rue_space rue_space_thin(const struct rue_space *space, const int keep[RUE_KNOB_COUNT])
+{
+    struct rue_space thin = {0};
+    for (int k = 0; k < RUE_KNOB_COUNT; k++) {
+        int n = space->count[k];
+        thin.count[k] = keep[k];
+        for (int i = 0; i < keep[k]; i++) {
+            int at = keep[k] == 1 ? n / 2 : (2 * i * (n - 1) + keep[k] - 1) / (2 * (keep[k] - 1));
+            thin.values[k][i] = space->values[k][at];
+        }
+    }
+    return thin;
+}

@@ -1,0 +1,42 @@
+#include "suggest.h"
+
+#include <string.h>
+
+enum { WORD_MAX = 64 };
+
+static unsigned least(unsigned a, unsigned b)
+{
+    return a < b ? a : b;
+}
+
+/* Three rows of the table are enough for transpositions. Words longer than WORD_MAX are compared by their
+ * beginnings. */
+static unsigned distance(const char *a, const char *b)
+{
+    size_t n = strnlen(a, WORD_MAX), m = strnlen(b, WORD_MAX);
+    unsigned rows[3][WORD_MAX + 1];
+    for (size_t j = 0; j <= m; j++) rows[0][j] = (unsigned)j;
+    for (size_t i = 1; i <= n; i++) {
+        unsigned *row = rows[i % 3], *above = rows[(i + 2) % 3], *two_above = rows[(i + 1) % 3];
+        row[0] = (unsigned)i;
+        for (size_t j = 1; j <= m; j++) {
+            row[j] = least(least(above[j], row[j - 1]) + 1, above[j - 1] + (a[i - 1] != b[j - 1]));
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                row[j] = least(row[j], two_above[j - 2] + 1);
+        }
+    }
+    return rows[n % 3][m];
+}
+
+const char *rue_suggest(const char *typed, const char *const *words, size_t count)
+{
+    const char *best = NULL;
+    unsigned best_distance = (unsigned)strlen(typed) / 3 + 1;
+    for (size_t i = 0; i < count; i++) {
+        unsigned d = distance(typed, words[i]);
+        if (d < best_distance) best_distance = d, best = words[i];
+    }
+    for (size_t i = 0; !best && strlen(typed) >= 3 && i < count; i++)
+        if (strncmp(typed, words[i], strlen(typed)) == 0) best = words[i];
+    return best;
+}

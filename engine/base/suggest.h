@@ -1,0 +1,12 @@
+/* "Did you mean": the known word that a mistyped one is nearest to. */
+#ifndef RUE_SUGGEST_H
+#define RUE_SUGGEST_H
+
+#include <stddef.h>
+
+/* The word of `words` [count] that is nearest to `typed` by Damerau-Levenshtein distance (optimal string
+ * alignment), or that it is the beginning of; NULL when none is near enough: more than a third of its letters
+ * differ. */
+const char *rue_suggest(const char *typed, const char *const *words, size_t count);
+
+#endif

@@ -1,0 +1,48 @@
+#include "trial.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+const char *const rue_measure_names[RUE_MEASURE_COUNT] = {"joint", "load", "compute"};
+const char *const rue_outcome_names[RUE_OUTCOME_COUNT] = {"ok", "infeasible", "failed", "timeout"};
+const char *const rue_bad_images_names[RUE_BAD_COUNT] = {"fail", "replace"};
+
+const struct rue_trial_field rue_trial_fields[] = {
+#define X(name, text) {#name, offsetof(struct rue_trial_result, name), false, text},
+    RUE_TRIAL_INTEGERS(X)
+#undef X
+#define X(name, text) {#name, offsetof(struct rue_trial_result, name), true, text},
+        RUE_TRIAL_REALS(X)
+#undef X
+};
+const size_t rue_trial_field_count = sizeof rue_trial_fields / sizeof *rue_trial_fields;
+
+struct rue_workload rue_workload_default(void)
+{
+    return (struct rue_workload){.shuffle = true,
+                                 .seed = 1,
+                                 .world_size = 1,
+                                 .transform = "eval",
+                                 .cache = "warm",
+                                 .bad_images = RUE_BAD_FAIL};
+}
+
+struct rue_trial_result rue_trial_result_empty(void)
+{
+    struct rue_trial_result result = {.outcome = RUE_TRIAL_FAILED, .config = rue_config_default()};
+#define X(name, text) result.name = RUE_ABSENT;
+    RUE_TRIAL_INTEGERS(X)
+#undef X
+#define X(name, text) result.name = NAN;
+    RUE_TRIAL_REALS(X)
+#undef X
+    return result;
+}
+
+void rue_trial_result_close(struct rue_trial_result *result)
+{
+    free(result->batch_ready_ns);
+    free(result->batch_compute_ns);
+    result->batch_ready_ns = result->batch_compute_ns = NULL;
+    result->ready_count = result->compute_count = 0;
+}

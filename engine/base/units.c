@@ -1,0 +1,107 @@
+#include "units.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static const struct {
+    const char *suffix;
+    double ns;
+} durations[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"min", 60e9}, {"m", 60e9}, {"h", 3600e9}};
+
+/* A plain non-negative decimal number: none of strtod's hexadecimal, infinity or sign. */
+static bool parse_number(const char *text, double *out, const char **end)
+{
+    size_t digits = strspn(text, "0123456789.");
+    if (digits == 0 || digits > 24) return false;
+    char copy[32], *stop;
+    memcpy(copy, text, digits);
+    copy[digits] = 0;
+    *out = strtod(copy, &stop);
+    *end = text + digits;
+    return *stop == 0;
+}
+
+bool rue_parse_duration_ns(const char *text, uint64_t *out_ns, const char **end)
+{
+    double number;
+    const char *unit;
+    if (!parse_number(text, &number, &unit)) return false;
+    size_t letters = 0;
+    while ((unit[letters] | 32) >= 'a' && (unit[letters] | 32) <= 'z') letters++;
+    for (size_t i = 0; i < sizeof durations / sizeof *durations; i++) {
+        if (strlen(durations[i].suffix) != letters || strncmp(unit, durations[i].suffix, letters) != 0)
+            continue;
+        if (!end && unit[letters]) return false;
+        double ns = round(number * durations[i].ns);
+        if (!(ns < 9e18)) return false;
+        if (end) *end = unit + letters;
+        *out_ns = (uint64_t)ns;
+        return true;
+    }
+    return false;
+}
+
+bool rue_parse_bytes(const char *text, uint64_t *out_bytes)
+{
+    static const char suffixes[] = "KMGTP";
+    double number;
+    const char *unit;
+    if (!parse_number(text, &number, &unit)) return false;
+    double scale = 1;
+    const char *suffix = *unit ? strchr(suffixes, *unit & ~32) : NULL;
+    if (suffix && *suffix) {
+        scale = ldexp(1, 10 * (int)(suffix - suffixes + 1));
+        unit++;
+    }
+    if (*unit && strcasecmp(unit, "b") != 0 && (!suffix || strcasecmp(unit, "ib") != 0)) return false;
+    double count = round(number * scale);
+    if (!(count < 9e18)) return false;
+    *out_bytes = (uint64_t)count;
+    return true;
+}
+
+const char *rue_format_duration(uint64_t ns, char *out, size_t bytes)
+{
+    double s = (double)ns / 1e9;
+    uint64_t whole = (uint64_t)(s + 0.5);
+    if (ns < 1000)
+        snprintf(out, bytes, ns ? "%" PRIu64 " ns" : "%" PRIu64 " s", ns);
+    else if (s < 999.5e-6)
+        snprintf(out, bytes, "%.0f us", s * 1e6);
+    else if (s < 999.5e-3)
+        snprintf(out, bytes, "%.3g ms", s * 1e3);
+    else if (s < 99.95)
+        snprintf(out, bytes, "%.3g s", s);
+    else if (whole < 3600)
+        snprintf(out, bytes, "%" PRIu64 " m %02" PRIu64 " s", whole / 60, whole % 60);
+    else
+        snprintf(out, bytes, "%" PRIu64 " h %02" PRIu64 " m", whole / 3600, whole / 60 % 60);
+    return out;
+}
+
+const char *rue_format_bytes(uint64_t count, char *out, size_t bytes)
+{
+    static const char *const units[] = {"B", "KB", "MB", "GB", "TB", "PB", "EB"};
+    double value = (double)count;
+    size_t unit = 0;
+    while (value >= 999.5 && unit + 1 < sizeof units / sizeof *units) value /= 1000, unit++;
+    snprintf(out, bytes, value < 9.95 && unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
+    return out;
+}
+
+const char *rue_format_count(uint64_t count, char *out, size_t bytes)
+{
+    char digits[24];
+    int n = snprintf(digits, sizeof digits, "%" PRIu64, count);
+    size_t used = 0;
+    for (int i = 0; i < n && used + 2 < bytes; i++) {
+        if (i && (n - i) % 3 == 0) out[used++] = ',';
+        out[used++] = digits[i];
+    }
+    out[used] = 0;
+    return out;
+}

@@ -1,0 +1,31 @@
+/* Durations and sizes as people write and read them. Strings only, no I/O. */
+#ifndef RUE_UNITS_H
+#define RUE_UNITS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define RUE_NS_PER_S  UINT64_C(1000000000)
+#define RUE_NS_PER_MS UINT64_C(1000000)
+#define RUE_NS_PER_US UINT64_C(1000)
+
+/* "250ms", "1.5s", "2m", "1h", "300us", "80ns"; a unit is required. False on anything else, negative numbers
+ * and what does not fit 64 bits. With `end`, stops after the unit and leaves the rest there. */
+bool rue_parse_duration_ns(const char *text, uint64_t *out_ns, const char **end);
+
+/* "8G", "512M", "64K", "4096": powers of 1024, an optional trailing B or iB. False on anything else. */
+bool rue_parse_bytes(const char *text, uint64_t *out_bytes);
+
+/* "80 ns", "730 us", "12.3 ms", "4.56 s", "2 m 05 s", "1 h 04 m". */
+const char *rue_format_duration(uint64_t ns, char *out, size_t bytes);
+
+/* "117 KB", "1.2 GB": powers of 1000, as disks and networks count. */
+const char *rue_format_bytes(uint64_t count, char *out, size_t bytes);
+
+/* "9,469". */
+const char *rue_format_count(uint64_t count, char *out, size_t bytes);
+
+enum { RUE_UNIT_TEXT_BYTES = 32 };
+
+#endif

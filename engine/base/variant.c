@@ -1,0 +1,21 @@
+#include "variant.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const char *const rue_mode_names[RUE_MODE_COUNT] = {"raw", "preprocessed"};
+const char *const rue_dtype_names[RUE_DTYPE_COUNT] = {"float32", "uint8"};
+const unsigned rue_dtype_bytes[RUE_DTYPE_COUNT] = {4, 1};
+
+int rue_word_find(const char *const *names, int count, const char *word)
+{
+    for (int i = 0; i < count; i++)
+        if (strcmp(names[i], word) == 0) return i;
+    return -1;
+}
+
+void rue_variant_describe(const struct rue_variant *variant, char *out, unsigned long bytes)
+{
+    snprintf(out, bytes, "%s %s%s%s", rue_mode_names[variant->mode], variant->format,
+             variant->dtype[0] ? " " : "", variant->dtype);
+}

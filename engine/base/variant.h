@@ -1,0 +1,28 @@
+/* A variant is what a loader can open: data mode + format (+ dtype for preprocessed), at a path. */
+#ifndef RUE_VARIANT_H
+#define RUE_VARIANT_H
+
+#include <limits.h>
+#include <stdbool.h>
+
+enum rue_mode { RUE_RAW, RUE_PREPROCESSED, RUE_MODE_COUNT };
+extern const char *const rue_mode_names[RUE_MODE_COUNT]; /* "raw", "preprocessed" */
+
+enum rue_dtype { RUE_FLOAT32, RUE_UINT8, RUE_DTYPE_COUNT };
+extern const char *const rue_dtype_names[RUE_DTYPE_COUNT]; /* "float32", "uint8" */
+extern const unsigned rue_dtype_bytes[RUE_DTYPE_COUNT];
+
+struct rue_variant {
+    enum rue_mode mode;
+    char format[16]; /* "folder", "tensor", or what a foreign runner calls its own */
+    char dtype[16];  /* of preprocessed items; "" for raw */
+    char path[PATH_MAX];
+};
+
+/* The index of `word` in `names[count]`, or -1. */
+int rue_word_find(const char *const *names, int count, const char *word);
+
+/* "raw folder", "preprocessed tensor float32". */
+void rue_variant_describe(const struct rue_variant *variant, char *out, unsigned long bytes);
+
+#endif

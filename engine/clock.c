@@ -1,0 +1,24 @@
+#include "clock.h"
+
+#include <errno.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+uint64_t rue_clock_now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+void rue_clock_sleep_until(uint64_t deadline_ns)
+{
+    struct timespec deadline = {.tv_sec = (time_t)(deadline_ns / UINT64_C(1000000000)),
+                                .tv_nsec = (long)(deadline_ns % UINT64_C(1000000000))};
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &deadline, NULL) == EINTR) continue;
+}
+
+void rue_clock_sharpen(void)
+{
+    prctl(PR_SET_TIMERSLACK, 1UL);
+}

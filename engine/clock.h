@@ -1,0 +1,17 @@
+/* The monotonic clock: every time in rue is taken from it. */
+#ifndef RUE_CLOCK_H
+#define RUE_CLOCK_H
+
+#include <stdint.h>
+
+/* CLOCK_MONOTONIC in ns. */
+uint64_t rue_clock_now_ns(void);
+
+/* Sleeps until the clock shows `deadline_ns`, signals notwithstanding; returns at once when it is past. The
+ * calling thread's timer slack is what bounds how late it wakes: see rue_clock_sharpen. */
+void rue_clock_sleep_until(uint64_t deadline_ns);
+
+/* Asks the kernel to wake the calling thread without the usual 50 us of timer slack. */
+void rue_clock_sharpen(void);
+
+#endif

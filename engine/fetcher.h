@@ -1,0 +1,33 @@
+/* One thread's way from an item to a tensor: reads the item, decodes or normalises it. Holds the thread's
+ * scratch. */
+#ifndef RUE_FETCHER_H
+#define RUE_FETCHER_H
+
+#include "source.h"
+#include "transform.h"
+#include "trial.h"
+
+struct rue_fetcher;
+
+struct rue_fetcher_options {
+    enum rue_dtype dtype;           /* of the tensors: RUE_FLOAT32 normalised, RUE_UINT8 levels */
+    uint64_t max_pixels;            /* larger images are refused */
+    enum rue_bad_images bad_images; /* what becomes of an item that cannot be decoded */
+};
+
+/* `source` is borrowed. RUE_DATA when its items are not images of 3 × 224 × 224, or float32 where RUE_UINT8
+ * is asked. */
+rue_status rue_fetcher_open(const struct rue_source *source, const struct rue_fetcher_options *options,
+                            struct rue_fetcher **out, rue_error *error) RUE_MUST_CHECK;
+void rue_fetcher_close(struct rue_fetcher *fetcher);
+
+/* Bytes of one tensor. */
+size_t rue_fetcher_tensor_bytes(enum rue_dtype dtype);
+
+/* Fetches `item` into `tensor` and its label. With RUE_BAD_REPLACE a damaged item is replaced by the next
+ * good one in the data's order, the same one whoever fetches it; `*bad` grows by the items passed over.
+ * RUE_DATA names the file. */
+rue_status rue_fetcher_fetch(struct rue_fetcher *fetcher, uint64_t item, void *tensor, int32_t *label,
+                             uint64_t *bad, rue_error *error) RUE_MUST_CHECK;
+
+#endif

@@ -1,0 +1,45 @@
+/* One JPEG in memory, decoded row by row: what PIL decodes, level by level (accurate integer IDCT, smooth
+ * upsampling). A decoder belongs to one thread. It never prints, and no error leaves anything behind: the
+ * next `begin` is clean.
+ *
+ * Reasons are predicates without the file's name ("is a PNG file, not a JPEG"): the caller puts the name
+ * before them. Refused with RUE_DATA: what is not a JPEG, CMYK, more than 8 bits a sample, more pixels than
+ * the limit, more than RUE_JPEG_SCANS_MAX scans (all from the headers, before memory for pixels is taken),
+ * and data that end too soon, the end marker included. Other damage that libjpeg only warns about passes, as
+ * it does in PIL. */
+#ifndef RUE_JPEG_H
+#define RUE_JPEG_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "error.h"
+
+enum {
+    RUE_JPEG_PIXEL_BYTES = 4, /* R, G, B and one byte without meaning: a pixel is one aligned load */
+    RUE_JPEG_SCANS_MAX = 100, /* a few hundred KB of thousands of scans would decode for minutes */
+};
+
+struct rue_jpeg;
+
+struct rue_jpeg_size {
+    uint32_t width, height; /* pixels, at least 1 */
+};
+
+rue_status rue_jpeg_open(uint64_t max_pixels, struct rue_jpeg **out, rue_error *error) RUE_MUST_CHECK;
+void rue_jpeg_close(struct rue_jpeg *jpeg);
+
+/* Reads the headers. `data` is borrowed until `end`, a failure, or the next `begin`, which all forget the
+ * image. */
+rue_status rue_jpeg_begin(struct rue_jpeg *jpeg, const void *data, size_t bytes, struct rue_jpeg_size *size,
+                          rue_error *error) RUE_MUST_CHECK;
+
+/* The next `count` rows, top down, each width * RUE_JPEG_PIXEL_BYTES bytes, `stride` bytes apart. Greyscale
+ * is replicated into R, G and B. Asking for more rows than are left is a bug. */
+rue_status rue_jpeg_rows(struct rue_jpeg *jpeg, uint32_t count, uint8_t *out, size_t stride,
+                         rue_error *error) RUE_MUST_CHECK;
+
+/* After the last row: reads on to the end marker, since only then is the image known to be whole. */
+rue_status rue_jpeg_end(struct rue_jpeg *jpeg, rue_error *error) RUE_MUST_CHECK;
+
+#endif

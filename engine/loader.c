@@ -1,0 +1,386 @@
+#include "loader.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { WORKER_STACK_BYTES = 1 << 20 };
+
+/* A batch that is being loaded, or is loaded and not yet taken. */
+struct slot {
+    struct rue_batch *batch; /* NULL: not begun */
+    size_t remaining;        /* items still to be loaded */
+    rue_error error;         /* of the first item that failed */
+};
+
+struct worker {
+    struct rue_loader *loader;
+    struct rue_fetcher *fetcher;
+    pthread_t thread;
+};
+
+struct rue_loader {
+    const struct rue_source *source;
+    struct rue_loader_options options;
+    uint64_t batches, images, window;
+    size_t batch_size, tensor_bytes, slab_bytes;
+    size_t grain; /* items that a worker claims at once */
+
+    struct rue_batch *slabs; /* [slab_count] */
+    size_t slab_count;
+    struct worker *workers; /* [worker_count]; with num_workers = 0 one without a thread */
+    size_t worker_count, started;
+    atomic_uint_fast64_t bad_images;
+
+    pthread_mutex_t lock;          /* guards all below */
+    pthread_cond_t work;           /* an item can be claimed, or stopping */
+    pthread_cond_t ready;          /* a batch is loaded */
+    struct slot *slots;            /* [window]; batch b is in slot b % window */
+    struct rue_batch **free_slabs; /* stack of free_count */
+    size_t free_count;
+    uint64_t claim_batch;  /* the batch that is claimed from next ... */
+    size_t claim_position; /* ... and the first item of it that nobody has claimed */
+    uint64_t taken;        /* batches that the consumer took */
+    bool stopping;
+};
+
+/* ---- slabs ---- */
+
+static void *map_slab(void *context, size_t bytes)
+{
+    (void)context;
+    /* Populated here, so that no page fault is left for the trial's time. */
+    void *slab = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    return slab == MAP_FAILED ? NULL : slab;
+}
+
+static void unmap_slab(void *context, void *slab, size_t bytes)
+{
+    (void)context;
+    munmap(slab, bytes);
+}
+
+const struct rue_slab_allocator rue_slab_allocator_default = {map_slab, unmap_slab, NULL};
+
+static uint64_t batches_of(const struct rue_loader_options *options, uint64_t images)
+{
+    uint64_t size = (uint64_t)options->config.value[RUE_BATCH_SIZE];
+    return options->drop_last ? images / size : (images + size - 1) / size;
+}
+
+uint64_t rue_loader_batches(const struct rue_loader_options *options)
+{
+    return batches_of(options, options->images);
+}
+
+uint64_t rue_loader_images(const struct rue_loader_options *options)
+{
+    if (!options->drop_last) return options->images;
+    return rue_loader_batches(options) * (uint64_t)options->config.value[RUE_BATCH_SIZE];
+}
+
+static uint64_t slab_count(const struct rue_loader_options *options, uint64_t images)
+{
+    return rue_config_window(&options->config, batches_of(options, images)) + (uint64_t)options->held;
+}
+
+uint64_t rue_loader_slab_bytes(const struct rue_loader_options *options)
+{
+    uint64_t job = options->job_images > options->images ? options->job_images : options->images;
+    uint64_t slab =
+        (uint64_t)options->config.value[RUE_BATCH_SIZE] * rue_fetcher_tensor_bytes(options->fetcher.dtype);
+    return slab_count(options, job) * slab;
+}
+
+/* ---- loading ---- */
+
+static rue_status load_item(struct rue_loader *loader, struct rue_fetcher *fetcher, struct rue_batch *batch,
+                            size_t position, rue_error *error)
+{
+    uint64_t place = batch->index * loader->batch_size + position, bad = 0;
+    uint64_t item = rue_sampler_item(&loader->options.sampler, place);
+    char *tensor = (char *)batch->images + position * loader->tensor_bytes;
+    rue_status status = rue_fetcher_fetch(fetcher, item, tensor, &batch->labels[position], &bad, error);
+    if (bad) atomic_fetch_add(&loader->bad_images, bad);
+    return status;
+}
+
+static size_t items_of_batch(const struct rue_loader *loader, uint64_t index)
+{
+    uint64_t left = loader->images - index * loader->batch_size;
+    return left < loader->batch_size ? (size_t)left : loader->batch_size;
+}
+
+static struct rue_batch *begin_batch(struct rue_loader *loader, uint64_t index)
+{
+    struct rue_batch *batch = loader->free_slabs[--loader->free_count];
+    batch->index = index;
+    batch->count = items_of_batch(loader, index);
+    return batch;
+}
+
+/* Under the lock. An open batch can always be claimed from; a new one only within the window. */
+static bool can_claim(const struct rue_loader *loader)
+{
+    if (loader->claim_batch == loader->batches) return false;
+    if (loader->claim_position > 0) return true;
+    return loader->claim_batch < loader->taken + loader->window && loader->free_count > 0;
+}
+
+struct claim {
+    struct slot *slot;
+    size_t begin, end; /* positions in the batch */
+};
+
+/* Under the lock, after can_claim. */
+static struct claim claim_items(struct rue_loader *loader)
+{
+    struct slot *slot = &loader->slots[loader->claim_batch % loader->window];
+    if (loader->claim_position == 0) {
+        slot->batch = begin_batch(loader, loader->claim_batch);
+        slot->remaining = slot->batch->count;
+        rue_error_clear(&slot->error);
+    }
+    size_t left = slot->batch->count - loader->claim_position;
+    size_t take = left < loader->grain ? left : loader->grain;
+    struct claim claim = {slot, loader->claim_position, loader->claim_position + take};
+    loader->claim_position += take;
+    if (loader->claim_position == slot->batch->count) {
+        loader->claim_batch++;
+        loader->claim_position = 0;
+    }
+    return claim;
+}
+
+/* Loads a claim without the lock; gives up early when the loader stops. */
+static void load_claim(struct rue_loader *loader, struct worker *worker, const struct claim *claim)
+{
+    rue_error error = {0};
+    struct rue_batch *batch = claim->slot->batch;
+    for (size_t position = claim->begin; position < claim->end; position++) {
+        if (load_item(loader, worker->fetcher, batch, position, &error) != RUE_OK) break;
+        if (position + 1 == claim->end) break;
+        pthread_mutex_lock(&loader->lock);
+        bool stopping = loader->stopping;
+        pthread_mutex_unlock(&loader->lock);
+        if (stopping) break;
+    }
+    pthread_mutex_lock(&loader->lock);
+    if (error.status != RUE_OK && claim->slot->error.status == RUE_OK) claim->slot->error = error;
+    claim->slot->remaining -= claim->end - claim->begin;
+    if (claim->slot->remaining == 0) pthread_cond_signal(&loader->ready);
+    pthread_mutex_unlock(&loader->lock);
+}
+
+static void *work(void *argument)
+{
+    struct worker *worker = argument;
+    struct rue_loader *loader = worker->loader;
+    for (;;) {
+        pthread_mutex_lock(&loader->lock);
+        while (!loader->stopping && loader->claim_batch < loader->batches && !can_claim(loader))
+            pthread_cond_wait(&loader->work, &loader->lock);
+        if (loader->stopping || loader->claim_batch == loader->batches) {
+            pthread_mutex_unlock(&loader->lock);
+            return NULL;
+        }
+        struct claim claim = claim_items(loader);
+        if (loader->claim_batch == loader->batches)
+            pthread_cond_broadcast(&loader->work); /* nothing left: all may go */
+        pthread_mutex_unlock(&loader->lock);
+        load_claim(loader, worker, &claim);
+    }
+}
+
+/* ---- life ---- */
+
+static rue_status allocate_slabs(struct rue_loader *loader, rue_error *error)
+{
+    const struct rue_slab_allocator *allocator = loader->options.allocator;
+    size_t count = (size_t)slab_count(&loader->options, loader->options.images);
+    loader->slabs = calloc(count, sizeof *loader->slabs);
+    loader->free_slabs = calloc(count, sizeof *loader->free_slabs);
+    if (!loader->slabs || !loader->free_slabs)
+        return rue_fail_memory(error, "slabs", count * sizeof *loader->slabs);
+    for (; loader->slab_count < count; loader->slab_count++) {
+        struct rue_batch *slab = &loader->slabs[loader->slab_count];
+        slab->labels = calloc(loader->batch_size, sizeof *slab->labels);
+        slab->images = slab->labels ? allocator->allocate(allocator->context, loader->slab_bytes) : NULL;
+        if (!slab->images) {
+            free(slab->labels);
+            return rue_fail(error, RUE_INFEASIBLE, "the system gave %zu of %zu slabs of %zu bytes",
+                            loader->slab_count, count, loader->slab_bytes);
+        }
+        loader->free_slabs[loader->free_count++] = slab;
+    }
+    return RUE_OK;
+}
+
+static rue_status open_workers(struct rue_loader *loader, rue_error *error)
+{
+    int wanted = loader->options.config.value[RUE_NUM_WORKERS];
+    size_t count = wanted > 0 ? (size_t)wanted : 1;
+    loader->workers = calloc(count, sizeof *loader->workers);
+    if (!loader->workers) return rue_fail_memory(error, "workers", count * sizeof *loader->workers);
+    for (; loader->worker_count < count; loader->worker_count++) {
+        struct worker *worker = &loader->workers[loader->worker_count];
+        worker->loader = loader;
+        rue_status status =
+            rue_fetcher_open(loader->source, &loader->options.fetcher, &worker->fetcher, error);
+        if (status != RUE_OK) return status;
+    }
+    return RUE_OK;
+}
+
+static rue_status check_options(const struct rue_loader_options *options, rue_error *error)
+{
+    assert(options->images > 0 && options->held > 0 && options->sampler.world_size > 0);
+    if (rue_loader_batches(options) == 0)
+        return rue_fail(
+            error, RUE_USAGE,
+            "batch_size %d with drop_last leaves nothing of %llu images: use a smaller batch_size",
+            options->config.value[RUE_BATCH_SIZE], (unsigned long long)options->images);
+    uint64_t needed = rue_loader_slab_bytes(options);
+    if (options->memory_bytes && needed > options->memory_bytes)
+        return rue_fail(error, RUE_INFEASIBLE,
+                        "batches in flight would need %.2f GB (%d images x %zu bytes x %llu batches), the "
+                        "limit is %.2f GB",
+                        (double)needed / 1e9, options->config.value[RUE_BATCH_SIZE],
+                        rue_fetcher_tensor_bytes(options->fetcher.dtype),
+                        (unsigned long long)(needed / ((uint64_t)options->config.value[RUE_BATCH_SIZE] *
+                                                       rue_fetcher_tensor_bytes(options->fetcher.dtype))),
+                        (double)options->memory_bytes / 1e9);
+    return RUE_OK;
+}
+
+rue_status rue_loader_open(const struct rue_source *source, const struct rue_loader_options *options,
+                           struct rue_loader **out, rue_error *error)
+{
+    rue_status status = check_options(options, error);
+    if (status != RUE_OK) return status;
+    struct rue_loader *loader = calloc(1, sizeof *loader);
+    if (!loader) return rue_fail_memory(error, "a loader", sizeof *loader);
+    loader->source = source;
+    loader->options = *options;
+    loader->options.sampler.items = rue_source_count(source);
+    if (!options->allocator) loader->options.allocator = &rue_slab_allocator_default;
+    loader->batch_size = (size_t)options->config.value[RUE_BATCH_SIZE];
+    loader->batches = rue_loader_batches(options);
+    loader->images = rue_loader_images(options);
+    loader->window = rue_config_window(&options->config, loader->batches);
+    loader->tensor_bytes = rue_fetcher_tensor_bytes(options->fetcher.dtype);
+    loader->slab_bytes = loader->batch_size * loader->tensor_bytes;
+    loader->grain = options->config.value[RUE_PARALLELISM] == RUE_PARALLEL_SAMPLE ? 1 : loader->batch_size;
+    pthread_mutex_init(&loader->lock, NULL);
+    pthread_cond_init(&loader->work, NULL);
+    pthread_cond_init(&loader->ready, NULL);
+    loader->slots = calloc(loader->window, sizeof *loader->slots);
+    if (!loader->slots) status = rue_fail_memory(error, "slots", loader->window * sizeof *loader->slots);
+    if (status == RUE_OK) status = allocate_slabs(loader, error);
+    if (status == RUE_OK) status = open_workers(loader, error);
+    if (status != RUE_OK) return rue_loader_close(loader), status;
+    *out = loader;
+    return RUE_OK;
+}
+
+rue_status rue_loader_start(struct rue_loader *loader, rue_error *error)
+{
+    assert(loader->started == 0);
+    if (loader->options.config.value[RUE_NUM_WORKERS] == 0) return RUE_OK;
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, WORKER_STACK_BYTES);
+    int failed = 0;
+    for (; !failed && loader->started < loader->worker_count; loader->started += !failed) {
+        struct worker *worker = &loader->workers[loader->started];
+        failed = pthread_create(&worker->thread, &attributes, work, worker);
+    }
+    pthread_attr_destroy(&attributes);
+    if (!failed) return RUE_OK;
+    size_t started = loader->started;
+    rue_loader_stop(loader);
+    return rue_fail(error, RUE_INFEASIBLE, "the system started %zu of %zu worker threads: %s", started,
+                    loader->worker_count, strerror(failed));
+}
+
+static rue_status load_inline(struct rue_loader *loader, struct rue_batch **out, rue_error *error)
+{
+    pthread_mutex_lock(&loader->lock);
+    struct rue_batch *batch = begin_batch(loader, loader->taken++);
+    pthread_mutex_unlock(&loader->lock);
+    rue_status status = RUE_OK;
+    for (size_t position = 0; status == RUE_OK && position < batch->count; position++)
+        status = load_item(loader, loader->workers[0].fetcher, batch, position, error);
+    if (status != RUE_OK) return rue_loader_release(loader, batch), status;
+    *out = batch;
+    return RUE_OK;
+}
+
+rue_status rue_loader_next(struct rue_loader *loader, struct rue_batch **out, rue_error *error)
+{
+    *out = NULL;
+    if (loader->taken == loader->batches) return RUE_OK;
+    if (loader->options.config.value[RUE_NUM_WORKERS] == 0) return load_inline(loader, out, error);
+    assert(loader->started > 0);
+    pthread_mutex_lock(&loader->lock);
+    struct slot *slot = &loader->slots[loader->taken % loader->window];
+    while (!slot->batch || slot->remaining > 0) pthread_cond_wait(&loader->ready, &loader->lock);
+    rue_status status = slot->error.status;
+    if (status == RUE_OK) {
+        *out = slot->batch;
+        slot->batch = NULL;
+        loader->taken++;
+        pthread_cond_broadcast(&loader->work);
+    } else if (error && error->status == RUE_OK) {
+        *error = slot->error;
+    }
+    pthread_mutex_unlock(&loader->lock);
+    return status;
+}
+
+void rue_loader_release(struct rue_loader *loader, struct rue_batch *batch)
+{
+    pthread_mutex_lock(&loader->lock);
+    assert(loader->free_count < loader->slab_count);
+    loader->free_slabs[loader->free_count++] = batch;
+    pthread_cond_broadcast(&loader->work);
+    pthread_mutex_unlock(&loader->lock);
+}
+
+void rue_loader_stop(struct rue_loader *loader)
+{
+    pthread_mutex_lock(&loader->lock);
+    loader->stopping = true;
+    pthread_cond_broadcast(&loader->work);
+    pthread_mutex_unlock(&loader->lock);
+    for (size_t i = 0; i < loader->started; i++) pthread_join(loader->workers[i].thread, NULL);
+    loader->started = 0;
+}
+
+uint64_t rue_loader_bad_images(const struct rue_loader *loader)
+{
+    return atomic_load(&loader->bad_images);
+}
+
+void rue_loader_close(struct rue_loader *loader)
+{
+    if (!loader) return;
+    rue_loader_stop(loader);
+    const struct rue_slab_allocator *allocator = loader->options.allocator;
+    for (size_t i = 0; i < loader->slab_count; i++) {
+        allocator->release(allocator->context, loader->slabs[i].images, loader->slab_bytes);
+        free(loader->slabs[i].labels);
+    }
+    for (size_t i = 0; i < loader->worker_count; i++) rue_fetcher_close(loader->workers[i].fetcher);
+    pthread_cond_destroy(&loader->ready);
+    pthread_cond_destroy(&loader->work);
+    pthread_mutex_destroy(&loader->lock);
+    free(loader->workers);
+    free(loader->slots);
+    free(loader->free_slabs);
+    free(loader->slabs);
+    free(loader);
+}

@@ -1,0 +1,57 @@
+/* Resize(256) and CenterCrop(224) of 8-bit RGBX rows, bit-identical to Pillow's antialiased bilinear filter,
+ * of which only the pixels inside the crop are computed. Rows come in top down, one at a time, so that a
+ * decoder can feed them as they appear; memory is bounded by the crop and the rows that it covers, whatever
+ * the shape of the image.
+ *
+ * Source of the arithmetic: Pillow, src/libImaging/Resample.c (ImagingResample, 8 bits a channel), and
+ * torchvision, transforms.functional (resize, center_crop). Horizontally first, rounded to 8 bits, then
+ * vertically. A resampler belongs to one thread. */
+#ifndef RUE_RESAMPLE_H
+#define RUE_RESAMPLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "error.h"
+
+enum {
+    RUE_RESAMPLE_PIXEL_BYTES = 4, /* R, G, B and a byte that is ignored */
+    RUE_RESAMPLE_SLACK_BYTES = 64 /* readable bytes, of any value, that must follow an input row */
+};
+
+struct rue_resample;
+
+struct rue_span {
+    uint32_t first, count;
+};
+
+/* The size after Resize: the short side becomes RUE_RESIZE, the long one int(RUE_RESIZE * long / short). */
+void rue_resize_size(uint32_t width, uint32_t height, uint32_t *resized_width, uint32_t *resized_height);
+
+/* Where CenterCrop begins: int(round((side - RUE_CROP) / 2.0)), a half rounded to even as Python does. */
+uint32_t rue_crop_offset(uint32_t side);
+
+rue_status rue_resample_open(struct rue_resample **out, rue_error *error) RUE_MUST_CHECK;
+void rue_resample_close(struct rue_resample *resample);
+
+/* From now on runs the loops that every machine has, instead of the fastest ones of this one. For tests and
+ * benchmarks: the result is the same. */
+void rue_resample_use_portable(struct rue_resample *resample);
+
+/* Prepares for an image of this size, both sides at least 1; costs nothing while the size stays the same.
+ * RUE_MEMORY. */
+rue_status rue_resample_begin(struct rue_resample *resample, uint32_t width, uint32_t height,
+                              rue_error *error) RUE_MUST_CHECK;
+
+/* The input columns and rows that the crop depends on; valid after `begin`. */
+struct rue_span rue_resample_columns(const struct rue_resample *resample);
+struct rue_span rue_resample_rows(const struct rue_resample *resample);
+
+/* Takes row `y` of the input, all columns of it. Every row of `rue_resample_rows` must have been given before
+ * `end`, in any order; other rows are not needed. */
+void rue_resample_row(struct rue_resample *resample, uint32_t y, const uint8_t *row);
+
+/* Writes the crop: RUE_TENSOR_ITEMS levels, CHW, RGB. */
+void rue_resample_end(struct rue_resample *resample, uint8_t *levels);
+
+#endif

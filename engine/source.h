@@ -1,0 +1,79 @@
+/* A source is an indexed set of items on storage: one file a format (source_<format>.c), a const table of
+ * operations. Opening reads the index; reading item i is thread-safe and touches nothing else. */
+#ifndef RUE_SOURCE_H
+#define RUE_SOURCE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "error.h"
+#include "variant.h"
+
+struct rue_source;
+
+struct rue_source_ops {
+    const char *format;
+    enum rue_mode mode;
+    const char *help;
+    /* Whether `path` looks like this format: cheap, opens at most the first bytes, no error. */
+    bool (*probe)(const char *path);
+    /* Reads the index into `*state`. RUE_DATA names the file, the reason and what to do next. */
+    rue_status (*open)(const char *path, void **state, rue_error *error);
+    void (*close)(void *state);
+    uint64_t (*count)(const void *state);
+    uint64_t (*bytes)(const void *state, uint64_t item);
+    int32_t (*label)(const void *state, uint64_t item);
+    /* The item's name for messages: a path, or file and record. */
+    void (*name)(const void *state, uint64_t item, char *out, size_t bytes);
+    /* Reads the whole item into `into`, which holds bytes(item) bytes. */
+    rue_status (*read)(const void *state, uint64_t item, void *into, rue_error *error);
+    size_t (*class_count)(const void *state);
+    const char *(*class_name)(const void *state, size_t class_index);
+    /* Of preprocessed sources: the type of the values. (optional) */
+    enum rue_dtype (*dtype)(const void *state);
+    /* Checks that what was read is what was written; raw formats have their own checks. (optional) */
+    rue_status (*verify)(const void *state, uint64_t item, const void *data, rue_error *error);
+    /* Identity of the data for resuming: changes when items are added, removed, renamed or resized. */
+    uint64_t (*digest)(const void *state);
+};
+
+/* The known formats, NULL at the end, in the order in which they are probed. */
+extern const struct rue_source_ops *const rue_source_formats[];
+
+/* The format that `path` looks like; RUE_DATA when there is nothing at `path`, RUE_USAGE when it is of no
+ * known format. */
+rue_status rue_source_detect(const char *path, const struct rue_source_ops **out,
+                             rue_error *error) RUE_MUST_CHECK;
+
+/* Opens `path` as `format` (NULL: detected). */
+rue_status rue_source_open(const char *path, const char *format, struct rue_source **out,
+                           rue_error *error) RUE_MUST_CHECK;
+void rue_source_close(struct rue_source *source);
+
+/* Items, at least 1: a source without items does not open. */
+uint64_t rue_source_count(const struct rue_source *source);
+
+/* The size of the item when it was indexed: what rue_source_read fills. */
+uint64_t rue_source_bytes(const struct rue_source *source, uint64_t item);
+uint64_t rue_source_total_bytes(const struct rue_source *source);
+int32_t rue_source_label(const struct rue_source *source, uint64_t item);
+void rue_source_name(const struct rue_source *source, uint64_t item, char *out, size_t bytes);
+
+/* Reads item `item` < count into `into` of rue_source_bytes(item). Thread-safe; blocks on storage. RUE_DATA
+ * names the item: gone, unreadable, or no longer of its indexed size. */
+rue_status rue_source_read(const struct rue_source *source, uint64_t item, void *into,
+                           rue_error *error) RUE_MUST_CHECK;
+
+/* Checks the bytes of an item that was read against what the writer recorded; RUE_OK where the format records
+ * nothing. */
+rue_status rue_source_verify(const struct rue_source *source, uint64_t item, const void *data,
+                             rue_error *error) RUE_MUST_CHECK;
+
+size_t rue_source_class_count(const struct rue_source *source);
+const char *rue_source_class_name(const struct rue_source *source, size_t class_index);
+uint64_t rue_source_digest(const struct rue_source *source);
+
+/* Mode, format, dtype and path. */
+struct rue_variant rue_source_variant(const struct rue_source *source);
+
+#endif

@@ -1,0 +1,46 @@
+/* The layout of a tensor file: preprocessed images as fixed-size records. Little endian.
+ *
+ *   offset 0      struct rue_tensor_header, padded to 4096 bytes; written last, so a file that was cut while
+ * being written has no valid header data_offset   count records of record_stride bytes (a multiple of 4096):
+ * the values in CHW order, then zeros labels_offset int32 × count crcs_offset   uint32 × count: CRC-32C of
+ * each record's values, without the padding classes_offset class names, each ended by a NUL, up to file_bytes
+ *
+ * NumPy opens the records in one line:
+ *   float32: np.memmap(path, '<f4', 'r', 4096, (count, 3, 224, 224))
+ *   uint8:   np.memmap(path, 'u1', 'r', 4096, (count, 151552))[:, :150528].reshape(-1, 3, 224, 224)  */
+#ifndef RUE_TENSOR_FILE_H
+#define RUE_TENSOR_FILE_H
+
+#include <assert.h>
+#include <stdint.h>
+
+#define RUE_TENSOR_MAGIC "RUETENSR"
+
+enum { RUE_TENSOR_VERSION = 1, RUE_TENSOR_ALIGN = 4096 };
+
+struct rue_tensor_header {
+    char magic[8];
+    uint32_t version;
+    uint32_t dtype; /* enum rue_dtype */
+    uint64_t count;
+    uint32_t channels, height, width;
+    uint32_t class_count;
+    uint64_t record_stride;
+    uint64_t data_offset;
+    uint64_t labels_offset;
+    uint64_t crcs_offset;
+    uint64_t classes_offset;
+    uint64_t file_bytes;
+    uint32_t header_crc; /* CRC-32C of the bytes before it */
+    uint32_t reserved;
+};
+
+static_assert(sizeof(struct rue_tensor_header) == 96, "the header has no hidden padding");
+
+/* `bytes` rounded up to the alignment. */
+static inline uint64_t rue_tensor_aligned(uint64_t bytes)
+{
+    return (bytes + RUE_TENSOR_ALIGN - 1) / RUE_TENSOR_ALIGN * RUE_TENSOR_ALIGN;
+}
+
+#endif

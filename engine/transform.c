@@ -1,0 +1,110 @@
+#include "transform.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "jpeg.h"
+#include "resample.h"
+
+/* Rows decoded at once: few enough that the resampler finds them in the cache. */
+enum { STRIP_ROWS = 16, PLANE = RUE_CROP * RUE_CROP };
+
+_Static_assert((int)RUE_JPEG_PIXEL_BYTES == (int)RUE_RESAMPLE_PIXEL_BYTES,
+               "the resampler takes decoded rows");
+
+struct rue_transform {
+    struct rue_jpeg *jpeg;
+    struct rue_resample *resample;
+    uint8_t *strip;
+    size_t strip_bytes;
+    uint8_t levels[RUE_TENSOR_ITEMS];
+};
+
+static float normalized[RUE_CHANNELS][256]; /* constant after table_once */
+static pthread_once_t table_once = PTHREAD_ONCE_INIT;
+
+/* ToTensor divides by 255, Normalize subtracts and divides again, each rounded to float32. */
+static void fill_table(void)
+{
+    static const float mean[RUE_CHANNELS] = {0.485F, 0.456F, 0.406F},
+                       std[RUE_CHANNELS] = {0.229F, 0.224F, 0.225F};
+    for (int c = 0; c < RUE_CHANNELS; c++)
+        for (int level = 0; level < 256; level++)
+            normalized[c][level] = ((float)level / 255.0F - mean[c]) / std[c];
+}
+
+rue_status rue_transform_open(uint64_t max_pixels, struct rue_transform **out, rue_error *error)
+{
+    struct rue_transform *transform = calloc(1, sizeof *transform);
+    if (!transform) return rue_fail_memory(error, "a transform", sizeof *transform);
+    rue_status status = rue_jpeg_open(max_pixels, &transform->jpeg, error);
+    if (status == RUE_OK) status = rue_resample_open(&transform->resample, error);
+    if (status != RUE_OK) {
+        rue_transform_close(transform);
+        return status;
+    }
+    *out = transform;
+    return RUE_OK;
+}
+
+void rue_transform_close(struct rue_transform *transform)
+{
+    if (!transform) return;
+    rue_jpeg_close(transform->jpeg);
+    rue_resample_close(transform->resample);
+    free(transform->strip);
+    free(transform);
+}
+
+static rue_status reserve_strip(struct rue_transform *transform, size_t stride, rue_error *error)
+{
+    size_t bytes = STRIP_ROWS * stride + RUE_RESAMPLE_SLACK_BYTES;
+    if (bytes <= transform->strip_bytes) return RUE_OK;
+    free(transform->strip);
+    transform->strip_bytes = 0;
+    transform->strip = calloc(1, bytes); /* the slack is read before anything is written there */
+    if (!transform->strip) return rue_fail_memory(error, "decoded rows", bytes);
+    transform->strip_bytes = bytes;
+    return RUE_OK;
+}
+
+static rue_status resample_rows(struct rue_transform *transform, struct rue_jpeg_size size, rue_error *error)
+{
+    size_t stride = (size_t)size.width * RUE_JPEG_PIXEL_BYTES;
+    rue_status status = reserve_strip(transform, stride, error);
+    if (status == RUE_OK) status = rue_resample_begin(transform->resample, size.width, size.height, error);
+    if (status != RUE_OK) return status;
+    struct rue_span rows = rue_resample_rows(transform->resample);
+    for (uint32_t y = 0; y < size.height; y += STRIP_ROWS) {
+        uint32_t count = size.height - y < STRIP_ROWS ? size.height - y : STRIP_ROWS;
+        status = rue_jpeg_rows(transform->jpeg, count, transform->strip, stride, error);
+        if (status != RUE_OK) return status;
+        for (uint32_t i = 0; i < count; i++)
+            if (y + i >= rows.first && y + i - rows.first < rows.count)
+                rue_resample_row(transform->resample, y + i, transform->strip + i * stride);
+    }
+    return rue_jpeg_end(transform->jpeg, error);
+}
+
+rue_status rue_transform_jpeg(struct rue_transform *transform, const void *jpeg, size_t bytes,
+                              enum rue_dtype dtype, void *out, rue_error *error)
+{
+    struct rue_jpeg_size size;
+    rue_status status = rue_jpeg_begin(transform->jpeg, jpeg, bytes, &size, error);
+    if (status == RUE_OK) status = resample_rows(transform, size, error);
+    if (status != RUE_OK) return status;
+    if (dtype == RUE_UINT8) {
+        rue_resample_end(transform->resample, out);
+        return RUE_OK;
+    }
+    rue_resample_end(transform->resample, transform->levels);
+    rue_transform_normalize(transform->levels, out);
+    return RUE_OK;
+}
+
+void rue_transform_normalize(const uint8_t *levels, float *out)
+{
+    pthread_once(&table_once, fill_table);
+    for (int c = 0; c < RUE_CHANNELS; c++, levels += PLANE, out += PLANE)
+        for (size_t i = 0; i < PLANE; i++) out[i] = normalized[c][levels[i]];
+}

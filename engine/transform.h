@@ -1,0 +1,39 @@
+/* From one item to one tensor: Resize(256) CenterCrop(224) ToTensor Normalize(ImageNet), bit-identical to
+ * what torchvision computes from a PIL image. A transform holds the scratch memory of one thread; use one a
+ * thread. */
+#ifndef RUE_TRANSFORM_H
+#define RUE_TRANSFORM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "error.h"
+#include "variant.h"
+
+enum {
+    RUE_RESIZE = 256, /* the short side after Resize */
+    RUE_CROP = 224,   /* the square that CenterCrop keeps */
+    RUE_CHANNELS = 3,
+    RUE_TENSOR_ITEMS = RUE_CHANNELS * RUE_CROP * RUE_CROP /* values of one image, CHW */
+};
+
+/* Images of more pixels than this are refused from their header: 16k × 16k. */
+#define RUE_MAX_PIXELS_DEFAULT (UINT64_C(16384) * 16384)
+
+struct rue_transform;
+
+rue_status rue_transform_open(uint64_t max_pixels, struct rue_transform **out,
+                              rue_error *error) RUE_MUST_CHECK;
+void rue_transform_close(struct rue_transform *transform);
+
+/* Decodes and transforms a JPEG into `out`: RUE_TENSOR_ITEMS values, CHW, RGB. RUE_FLOAT32: normalised;
+ * RUE_UINT8: the 8-bit levels after Resize and CenterCrop, before ToTensor. RUE_DATA, with the reason but
+ * without the file's name, which the caller knows, for anything that is not a whole RGB or greyscale JPEG;
+ * RUE_MEMORY. */
+rue_status rue_transform_jpeg(struct rue_transform *transform, const void *jpeg, size_t bytes,
+                              enum rue_dtype dtype, void *out, rue_error *error) RUE_MUST_CHECK;
+
+/* ToTensor and Normalize of RUE_TENSOR_ITEMS 8-bit levels in CHW order. */
+void rue_transform_normalize(const uint8_t *levels, float *out);
+
+#endif

@@ -1,0 +1,200 @@
+#include "trial_loop.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "units.h"
+#include "usage.h"
+
+/* The trial while it runs. */
+struct run {
+    const struct rue_trial_request *request;
+    struct rue_model *model;
+    struct rue_trial_result *result;
+    struct rue_loader *loader;
+    uint64_t start_ns;
+    uint64_t compute_ns; /* of the consumer's thread */
+};
+
+static enum rue_outcome outcome_of(rue_status status)
+{
+    if (status == RUE_OK) return RUE_TRIAL_OK;
+    if (status == RUE_TIMEOUT) return RUE_TRIAL_TIMEOUT;
+    return status == RUE_INFEASIBLE || status == RUE_MEMORY ? RUE_TRIAL_INFEASIBLE : RUE_TRIAL_FAILED;
+}
+
+struct rue_loader_options rue_trial_loader_options(const struct rue_trial_request *request,
+                                                   uint64_t max_pixels)
+{
+    const struct rue_workload *load = &request->workload;
+    uint64_t batch = (uint64_t)request->config.value[RUE_BATCH_SIZE], images = request->images;
+    if (images < request->job_images) images = images < batch ? batch : images / batch * batch;
+    if (request->job_images && images > request->job_images) images = request->job_images;
+    return (struct rue_loader_options){
+        .config = request->config,
+        .sampler = {.items = 1,
+                    .seed = load->seed,
+                    .epoch = load->epoch,
+                    .shuffle = load->shuffle,
+                    .rank = load->rank,
+                    .world_size = load->world_size},
+        .images = images,
+        .job_images = request->job_images,
+        .drop_last = load->drop_last,
+        .fetcher = {.dtype = RUE_FLOAT32, .max_pixels = max_pixels, .bad_images = load->bad_images},
+        .memory_bytes = request->limits.memory_bytes,
+        .held = 1,
+    };
+}
+
+static rue_status consume(struct run *run, const struct rue_batch *batch, rue_error *error)
+{
+    uint64_t ticket;
+    rue_status status = run->model->ops->submit(run->model->state, batch, &ticket, error);
+    return status == RUE_OK ? run->model->ops->wait(run->model->state, ticket, error) : status;
+}
+
+static rue_status check_time(const struct run *run, uint64_t now_ns, rue_error *error)
+{
+    uint64_t limit = run->request->limits.time_ns;
+    if (!limit || now_ns - run->start_ns <= limit) return RUE_OK;
+    char text[RUE_UNIT_TEXT_BYTES];
+    return rue_fail(error, RUE_TIMEOUT, "longer than its time limit of %s after %" PRId64 " images",
+                    rue_format_duration(limit, text, sizeof text), run->result->images);
+}
+
+/* All batches of the trial. What of the consumer's thread is not computing is waiting. */
+static rue_status consume_all(struct run *run, rue_error *error)
+{
+    struct rue_trial_result *result = run->result;
+    for (;;) {
+        struct rue_batch *batch;
+        rue_status status = rue_loader_next(run->loader, &batch, error);
+        uint64_t taken = rue_clock_now_ns();
+        if (status != RUE_OK || !batch) return status;
+        if (result->batches == 0) result->first_batch_ns = (int64_t)(taken - run->start_ns);
+        if (result->batch_ready_ns) result->batch_ready_ns[result->ready_count++] = taken - run->start_ns;
+        status = consume(run, batch, error);
+        result->images += (int64_t)batch->count;
+        result->batches++;
+        rue_loader_release(run->loader, batch);
+        uint64_t done = rue_clock_now_ns();
+        run->compute_ns += done - taken;
+        if (status == RUE_OK) status = check_time(run, done, error);
+        if (status != RUE_OK) return status;
+    }
+}
+
+static void record_usage(struct rue_trial_result *result, const struct rue_usage *before,
+                         const struct rue_usage *after, uint64_t wall_ns)
+{
+    result->read_bytes = (int64_t)(after->read_bytes - before->read_bytes);
+    result->cpu_ratio = wall_ns ? (double)(after->cpu_ns - before->cpu_ns) / (double)wall_ns : 0;
+    /* Slabs are resident from the start and scratch memory only grows, so the end is where the trial is
+     * largest. */
+    result->anon_peak_bytes = (int64_t)after->anon_bytes;
+    result->file_peak_bytes = (int64_t)after->file_bytes;
+}
+
+/* Starts the workers, consumes all, joins them: from the first to the last line is the trial's time. */
+static rue_status run_loader(struct run *run, rue_error *error)
+{
+    struct rue_trial_result *result = run->result;
+    result->images = result->batches = 0;
+    uint64_t overshoot = run->model->ops->overshoot_ns ? run->model->ops->overshoot_ns(run->model->state) : 0;
+    struct rue_usage before = rue_usage_read();
+    run->start_ns = rue_clock_now_ns();
+    rue_status status = rue_loader_start(run->loader, error);
+    if (status == RUE_OK) status = consume_all(run, error);
+    uint64_t last = rue_clock_now_ns();
+    rue_loader_stop(run->loader);
+    uint64_t end = rue_clock_now_ns();
+    struct rue_usage after = rue_usage_read();
+    record_usage(result, &before, &after, end - run->start_ns);
+    result->end_to_end_ns = (int64_t)(end - run->start_ns);
+    result->compute_ns = (int64_t)run->compute_ns;
+    result->shutdown_ns = (int64_t)(end - last);
+    result->load_wait_ns = result->end_to_end_ns - result->compute_ns - result->shutdown_ns;
+    result->bad_images = (int64_t)rue_loader_bad_images(run->loader);
+    if (run->model->ops->overshoot_ns)
+        result->sleep_overshoot_ns = (int64_t)(run->model->ops->overshoot_ns(run->model->state) - overshoot);
+    return status;
+}
+
+/* One batch of the model alone: the first use of anything is never its steady cost. */
+static rue_status warm_model(struct run *run, const struct rue_batch *batch, rue_error *error)
+{
+    uint64_t start = rue_clock_now_ns();
+    rue_status status = consume(run, batch, error);
+    run->result->warmup_ns = (int64_t)(rue_clock_now_ns() - start);
+    return status;
+}
+
+static rue_status run_joint(struct run *run, const struct rue_source *source, uint64_t max_pixels,
+                            rue_error *error)
+{
+    struct rue_loader_options options = rue_trial_loader_options(run->request, max_pixels);
+    if (run->request->detail) {
+        uint64_t batches = rue_loader_batches(&options);
+        if (batches <= RUE_BATCH_TIMES_MAX) run->result->batch_ready_ns = calloc(batches, sizeof(uint64_t));
+    }
+    rue_status status = rue_loader_open(source, &options, &run->loader, error);
+    if (status == RUE_OK) status = run_loader(run, error);
+    rue_loader_close(run->loader);
+    return status;
+}
+
+/* The model on one resident batch, without any loader. */
+static rue_status run_compute(struct run *run, rue_error *error)
+{
+    struct rue_trial_result *result = run->result;
+    size_t size = (size_t)run->request->config.value[RUE_BATCH_SIZE];
+    size_t count = run->request->batches < 1 ? 1 : run->request->batches;
+    size_t bytes = size * rue_fetcher_tensor_bytes(RUE_FLOAT32);
+    if (count > RUE_BATCH_TIMES_MAX)
+        return rue_fail(error, RUE_USAGE, "more than %d batches asked for", RUE_BATCH_TIMES_MAX);
+    if (run->request->limits.memory_bytes && bytes > run->request->limits.memory_bytes)
+        return rue_fail(error, RUE_INFEASIBLE, "a batch of %zu images needs %zu bytes, the limit is %" PRIu64,
+                        size, bytes, run->request->limits.memory_bytes);
+    const struct rue_slab_allocator *slabs = &rue_slab_allocator_default;
+    struct rue_batch batch = {.count = size, .labels = calloc(size, sizeof *batch.labels)};
+    batch.images = batch.labels ? slabs->allocate(slabs->context, bytes) : NULL;
+    result->batch_compute_ns = calloc(count, sizeof *result->batch_compute_ns);
+    rue_status status =
+        batch.images && result->batch_compute_ns ? RUE_OK : rue_fail_memory(error, "a resident batch", bytes);
+    if (status == RUE_OK) status = warm_model(run, &batch, error);
+    run->start_ns = rue_clock_now_ns();
+    uint64_t mark = run->start_ns;
+    for (; status == RUE_OK && result->compute_count < count; result->compute_count++) {
+        status = consume(run, &batch, error);
+        uint64_t done = rue_clock_now_ns();
+        result->batch_compute_ns[result->compute_count] = done - mark;
+        mark = done;
+        if (status == RUE_OK) status = check_time(run, done, error);
+    }
+    result->compute_ns = result->end_to_end_ns = (int64_t)(mark - run->start_ns);
+    result->batches = (int64_t)result->compute_count;
+    result->images = (int64_t)(result->compute_count * size);
+    if (batch.images) slabs->release(slabs->context, batch.images, bytes);
+    free(batch.labels);
+    return status;
+}
+
+void rue_trial_run(const struct rue_trial_request *request, const struct rue_source *source,
+                   struct rue_model *model, uint64_t max_pixels, struct rue_trial_result *result)
+{
+    *result = rue_trial_result_empty();
+    result->config = request->config;
+    rue_clock_sharpen();
+    rue_error error = {0};
+    struct run run = {.request = request, .model = model, .result = result};
+    rue_status status = request->measure == RUE_COMPUTE ? run_compute(&run, &error)
+                                                        : run_joint(&run, source, max_pixels, &error);
+    result->outcome = outcome_of(status);
+    if (status != RUE_OK)
+        snprintf(result->reason, sizeof result->reason, "%s",
+                 error.message[0] ? error.message : rue_status_text(status));
+}

@@ -1,0 +1,20 @@
+/* The trial: loader and model run together, and the clock says how long each part took. */
+#ifndef RUE_TRIAL_LOOP_H
+#define RUE_TRIAL_LOOP_H
+
+#include "loader.h"
+#include "model.h"
+#include "trial.h"
+
+/* The loader of a joint or load trial, as `request` asks for it. A truncated trial (images < job_images) is
+ * cut to whole batches, at least one. */
+struct rue_loader_options rue_trial_loader_options(const struct rue_trial_request *request,
+                                                   uint64_t max_pixels);
+
+/* Runs `request` on an open source and model; the model is warmed up outside the trial's time. Never fails by
+ * itself: what goes wrong is the result's outcome and reason. `source` may be NULL for the measure compute.
+ * The result's arrays are owned by the caller. */
+void rue_trial_run(const struct rue_trial_request *request, const struct rue_source *source,
+                   struct rue_model *model, uint64_t max_pixels, struct rue_trial_result *result);
+
+#endif

@@ -1,0 +1,17 @@
+/* What this process has used so far, by the kernel's accounting. */
+#ifndef RUE_USAGE_H
+#define RUE_USAGE_H
+
+#include <stdint.h>
+
+struct rue_usage {
+    uint64_t cpu_ns; /* user and system time of all threads */
+    uint64_t
+        read_bytes; /* that came from storage, not from the page cache; 0 where the kernel does not tell */
+    uint64_t anon_bytes; /* resident anonymous memory now */
+    uint64_t file_bytes; /* resident file-backed and shared memory now */
+};
+
+struct rue_usage rue_usage_read(void);
+
+#endif

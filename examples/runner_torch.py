@@ -1,0 +1,300 @@
+#!/usr/bin/python3
+"""A runner for rue that measures PyTorch's DataLoader instead of rue's own loader.
+
+    rue tune DATA --runner "examples/runner_torch.py"
+
+It reads one JSON object a line on stdin and answers each with one on stdout, until its input ends; stderr is for people.
+To measure your own loader, copy this file and change the data sets (`PhotoFolder`, `TensorFile`) and `make_loader`: what
+that returns is timed from just before its iterator is made until the iterator is gone, with its workers.
+It needs torch, NumPy and, for photos, Pillow; torchvision's transforms are used where they are installed.
+"""
+import contextlib, copy, hashlib, json, math, multiprocessing, os
+import platform, resource, shutil, signal, struct, sys, time, traceback
+import numpy as np, torch
+from torch.utils.data import DataLoader, Dataset
+try:
+    from torchvision import transforms as T, __version__ as torchvision_version
+except ImportError: torchvision_version = None
+
+RESIZE, CROP, MEAN, STD = 256, 224, (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+SUFFIXES = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp")
+now = time.monotonic_ns
+
+class Refused(Exception):
+    """What is answered instead of figures: a status and a reason."""
+    def __init__(self, reason, status="failed"):
+        super().__init__(reason)
+        self.status = status
+
+def failure(error):
+    """One line for people. A worker's exception comes with its traceback, whose last line is the exception itself."""
+    if isinstance(error, KeyError): return f"missing key {error}"
+    line = (str(error).strip().splitlines() or [type(error).__name__])[-1].split("Refused: ", 1)[-1]
+    return line[:500].encode("utf-8", "replace").decode()  # a file's name may be no UTF-8
+
+# -- The data sets: items by index, their names, the bytes of one on its way, the files, and a digest of what they are.
+def normalize(levels):
+    """ToTensor and Normalize without torchvision: 8-bit levels in CHW order to float32."""
+    mean, std = (np.array(v, np.float32).reshape(3, 1, 1) for v in (MEAN, STD))
+    return torch.from_numpy((levels.astype(np.float32) / 255 - mean) / std)
+
+def transform_plain(image):
+    """Resize(256) CenterCrop(224) ToTensor Normalize with Pillow and NumPy alone."""
+    short = min(image.size)
+    wide, high = (int(RESIZE * v / short) for v in image.size)
+    left, top = round((wide - CROP) / 2), round((high - CROP) / 2)
+    image = image.resize((wide, high), 2).crop((left, top, left + CROP, top + CROP))  # 2: bilinear
+    return normalize(np.asarray(image).transpose(2, 0, 1))
+
+transform = transform_plain if not torchvision_version else T.Compose([
+    T.Resize(RESIZE), T.CenterCrop(CROP), T.ToTensor(), T.Normalize(MEAN, STD)])
+
+class PhotoFolder(Dataset):
+    """One sub-folder a class, in the order of torchvision's ImageFolder."""
+    def __init__(self, variant):
+        from PIL import Image
+        self.read, self.item_bytes, root, self.samples = Image.open, 3 * CROP * CROP * 4, variant["path"], []
+        for label, name in enumerate(sorted(entry.name for entry in os.scandir(root) if entry.is_dir())):
+            for folder, _, names in sorted(os.walk(os.path.join(root, name), followlinks=True)):
+                self.samples += [(f"{folder}/{n}", label) for n in sorted(names) if n.lower().endswith(SUFFIXES)]
+        if not self.samples: raise Refused(f"{root}: no images in sub-folders, one sub-folder a class")
+        self.files = [(path, os.stat(path).st_size) for path, _ in self.samples]
+        identity = sorted((os.path.relpath(path, root), size) for path, size in self.files)
+        self.digest = hashlib.blake2b(repr(identity).encode(), digest_size=8).hexdigest()
+    def __len__(self): return len(self.samples)
+    def name(self, index): return self.samples[index][0]
+    def __getitem__(self, index):
+        path, label = self.samples[index]
+        with open(path, "rb") as file: return transform(self.read(file).convert("RGB")), label
+
+class TensorFile(Dataset):
+    """rue's packed tensor file: a header, fixed-size records from `data` on, then labels, checksums, classes."""
+    def __init__(self, variant):
+        self.path, self.map = variant["path"], None
+        with open(self.path, "rb") as file:
+            header, size = file.read(4096).ljust(4096, b"\0"), os.fstat(file.fileno()).st_size
+            fields = struct.unpack_from("<8s2IQ4I6Q", header)
+            magic, version, dtype, self.count, *shape, _, self.stride, self.data, labels, _, _, file_bytes = fields
+            if magic != b"RUETENSR" or version != 1: raise Refused(f"{self.path}: no rue tensor file of version 1")
+            if size != file_bytes: raise Refused(f"{self.path}: has {size} bytes, its header says {file_bytes}")
+            file.seek(labels)
+            self.labels = np.frombuffer(file.read(4 * self.count), "<i4").tolist()
+        self.dtype, self.shape, self.item_bytes = np.dtype(("<f4", "u1")[dtype]), tuple(shape), math.prod(shape) * 4
+        self.bytes = math.prod(shape) * self.dtype.itemsize
+        sound = 0 < self.bytes <= self.stride and 0 < self.count == len(self.labels) and shape[0] == 3
+        if not sound or self.data + self.count * self.stride > size: raise Refused(f"{self.path}: damaged header")
+        if variant.get("dtype") not in (None, "", self.dtype.name): raise Refused(f"{self.path}: is {self.dtype.name}")
+        self.files, self.digest = [(self.path, size)], hashlib.blake2b(header, digest_size=8).hexdigest()
+    def __len__(self): return self.count
+    def name(self, index): return f"{self.path}: item {index}"
+    def __getitem__(self, index):
+        if self.map is None: self.map = np.memmap(self.path, np.uint8, "r")  # in each worker by itself
+        start = self.data + index * self.stride
+        values = self.map[start:start + self.bytes].view(self.dtype).reshape(self.shape)
+        return normalize(values) if self.dtype == np.uint8 else torch.from_numpy(np.array(values)), self.labels[index]
+
+class Checked(Dataset):
+    """The items of `data`; a damaged one is named in the error, or else replaced by the next one and counted."""
+    def __init__(self, data, replace):
+        self.data, self.replace = data, replace
+        self.bad = multiprocessing.get_context("fork").Value("q", 0)
+    def __getitem__(self, index):
+        for i in (k % len(self.data) for k in range(index, index + len(self.data))):
+            try: return self.data[i]
+            except Exception as error:
+                if not self.replace: raise Refused(f"{self.data.name(i)}: {failure(error)}")
+                with self.bad.get_lock(): self.bad.value += 1
+        raise Refused("not one item can be read")
+
+def indices(count, images, workload):
+    """`images` indices of this rank's share: a new permutation each epoch, as many epochs as it takes."""
+    rank, ranks, everything = workload.get("rank", 0), workload.get("world_size", 1), range(count)
+    if not 0 <= rank < min(ranks, count): raise Refused(f"no images for rank {rank} of {ranks}")
+    generator, epoch = torch.Generator(), workload.get("epoch", 0)
+    while images:
+        generator.manual_seed((workload.get("seed", 1) + epoch) % 2**64)
+        if workload.get("shuffle", True): everything = torch.randperm(count, generator=generator).tolist()
+        share = everything[rank::ranks][:images]
+        yield from share
+        images, epoch = images - len(share), epoch + 1
+
+def make_loader(data, order, config):
+    """The loader that is measured: batches of the items whose indices `order` yields."""
+    workers = config["num_workers"]
+    options = dict(prefetch_factor=config["prefetch_factor"], multiprocessing_context="fork") if workers else {}
+    return DataLoader(data, batch_size=config["batch_size"], sampler=order, num_workers=workers, **options)
+
+class Consumer:
+    """Simulates a model by sleeping as long as its profile says that a batch takes; without a profile no time at all."""
+    def __init__(self, profile):
+        profile, self.overshoot_ns = profile or {}, 0
+        fixed, each = profile.get("per_batch_ns", 0), profile.get("per_image_ns", 0)
+        self.points = sorted(zip(profile.get("batch_size", (0, 1)), profile.get("batch_ns", (fixed, fixed + each))))
+        if len(self.points) == 1: self.points.insert(0, (0, 0))
+    def cost_ns(self, images):
+        """Linear between the two points around `images`; beyond the ends, along the line through the nearest two."""
+        right = next((i for i, (x, _) in enumerate(self.points) if i and images <= x), len(self.points) - 1)
+        (x0, y0), (x1, y1) = self.points[right - 1:right + 1]
+        return max(0, int(y0 + (y1 - y0) * (images - x0) / (x1 - x0)))
+    def consume(self, images):
+        start, cost = now(), self.cost_ns(images)
+        while (left := start + cost - now()) > 0: time.sleep(left / 1e9)
+        self.overshoot_ns -= left if cost else 0
+        return cost - left  # what it took
+
+# -- What the kernel says about the machine, and about this process with its workers.
+def text(path):
+    try:
+        with open(path) as file: return file.read()
+    except OSError: return ""
+def number(path, key):
+    """The number after `key` in one of the kernel's files, 0 where it does not say."""
+    return int((text(path).partition(f"{key}:")[2].split() or [0])[0])
+
+def cgroup(controller, files_v2, files_v1):
+    """What the files of this process's control group say, version 2 or 1; a container sees its own group at the root."""
+    for group in text("/proc/self/cgroup").split():
+        _, names, path = group.split(":", 2)
+        if names and controller not in names.split(","): continue
+        for root in [f"/sys/fs/cgroup/{controller if names else ''}{p}" for p in (path, "")]:
+            found = " ".join(text(f"{root}/{file}") for file in (files_v1 if names else files_v2)).split()
+            if found: return found
+    return []
+
+def machine():
+    cpus, memory = len(os.sched_getaffinity(0)), number("/proc/meminfo", "MemTotal") * 1024
+    quota = cgroup("cpu", ["cpu.max"], ["cpu.cfs_quota_us", "cpu.cfs_period_us"])
+    if len(quota) == 2 and quota[0] not in ("max", "-1"): cpus = min(cpus, math.ceil(int(quota[0]) / int(quota[1])))
+    memory = min([memory] + [int(w) for w in cgroup("memory", ["memory.max"], ["memory.limit_in_bytes"]) if w != "max"])
+    cpu = text("/proc/cpuinfo").partition("model name\t: ")[2].partition("\n")[0] or platform.machine()
+    return dict(cpu=cpu, usable_cpus=cpus, memory_bytes=memory, kernel=f"{platform.system()} {platform.release()}",
+                python=platform.python_version(), torch=torch.__version__, torchvision=torchvision_version)
+
+def memory_bytes(kind):
+    """Memory of `kind`, Anon or File, of this process and its workers: a page that forked processes share counts once
+    (Pss), where the kernel says that. Batches on their way lie in /dev/shm and are in neither."""
+    roots = [f"/proc/{pid}" for pid in [os.getpid()] + [child.pid for child in multiprocessing.active_children()]]
+    return 1024 * sum(number(f"{r}/smaps_rollup", f"Pss_{kind}") or number(f"{r}/status", f"Rss{kind}") for r in roots)
+
+def usage():
+    """CPU seconds and bytes read from storage so far, of this process and the children that it has joined."""
+    times = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(t.ru_utime + t.ru_stime for t in times), number("/proc/self/io", "\nread_bytes")
+
+def check_fits(data, config, job_images, limits):
+    """Judged for the whole job: the memory of its batches in flight and of the one that the consumer holds."""
+    batch = min(config["batch_size"], job_images)
+    slabs = min(config["num_workers"] * config["prefetch_factor"], math.ceil(job_images / batch)) + 1
+    need, rooms = slabs * batch * data.item_bytes, {"limits.memory_bytes": limits.get("memory_bytes") or math.inf}
+    if config["num_workers"]: rooms["/dev/shm"] = shutil.disk_usage("/dev/shm").free
+    for name, room in rooms.items():
+        if need > room: raise Refused(f"{slabs} batches of {batch}: {need} bytes, {name} has {room}", "infeasible")
+
+def time_loader(loader, consumer, batches, limit_ns):
+    """Runs both until the workers are joined; the three times of the consumer's thread sum to end_to_end_ns."""
+    images, wait_ns, compute_ns, ready = 0, 0, 0, []
+    start = done = now()
+    iterator = iter(loader)
+    while len(ready) < batches and done - start <= limit_ns:
+        batch, waiting = next(iterator), done
+        got = now()
+        ready.append(got - start)
+        images += len(batch[0])
+        consumer.consume(len(batch[0]))
+        done = now()
+        wait_ns, compute_ns = wait_ns + got - waiting, compute_ns + done - got
+    anon, file = memory_bytes("Anon"), memory_bytes("File")
+    stopping = now()  # looking at the memory is in no time
+    del iterator, batch
+    shutdown_ns = now() - stopping
+    return dict(status="ok", images=images, batches=len(ready), end_to_end_ns=wait_ns + compute_ns + shutdown_ns,
+                first_batch_ns=ready[0], load_wait_ns=wait_ns, compute_ns=compute_ns, shutdown_ns=shutdown_ns,
+                anon_peak_bytes=anon, file_peak_bytes=file, batch_ready_ns=ready)
+
+def trial_loader(data, request, config):
+    """The measures joint and load."""
+    workload, limits, size = request.get("workload", {}), request.get("limits", {}), config["batch_size"]
+    images = request.get("images") or len(data)
+    job_images = max(images, request.get("job_images", images))
+    if images < job_images: images = min(job_images, max(1, images // size) * size)  # truncated: whole batches
+    if workload.get("drop_last"): images -= images % size
+    if images < 1: raise Refused(f"drop_last leaves no batch of {size} images of {job_images}", "infeasible")
+    check_fits(data, config, job_images, limits)
+    checked = Checked(copy.copy(data), workload.get("bad_images") == "replace")  # a copy: its map goes with the trial
+    loader = make_loader(checked, indices(len(data), images, workload), config)
+    consumer = Consumer(request.get("profile") if request["measure"] == "joint" else None)
+    cpu_s, read_bytes = usage()
+    reply = time_loader(loader, consumer, math.ceil(images / size), limits.get("time_ns") or math.inf)
+    cpu_end_s, read_end_bytes = usage()
+    reply.update(read_bytes=read_end_bytes - read_bytes, cpu_ratio=(cpu_end_s - cpu_s) * 1e9 / reply["end_to_end_ns"],
+                 bad_images=checked.bad.value, sleep_overshoot_ns=consumer.overshoot_ns)
+    if reply["images"] < images: reply.update(status="timeout", reason=f"{reply['images']} of {images} images in time")
+    if not request.get("detail"): del reply["batch_ready_ns"]
+    return reply
+
+def trial_compute(request, config):
+    """The model alone. It sleeps, so that its batch need not exist."""
+    consumer, count = Consumer(request.get("profile")), max(1, request.get("batches", 3))
+    times = [consumer.consume(config["batch_size"]) for _ in range(count + 1)]
+    return dict(status="ok", batches=count, images=count * config["batch_size"], warmup_ns=times[0],
+                batch_compute_ns=times[1:], compute_ns=sum(times[1:]), sleep_overshoot_ns=consumer.overshoot_ns)
+
+class Runner:
+    """One method an operation of the protocol; each answers with a dict."""
+    def __init__(self): self.opened = {}
+    def find(self, variant):
+        key, name = json.dumps(variant, sort_keys=True), f"{variant['mode']} {variant['format']}"
+        kinds = {"raw folder": PhotoFolder, "preprocessed tensor": TensorFile}
+        if name not in kinds: raise Refused(f"cannot read {name}: give {' or '.join(kinds)}")
+        if key not in self.opened: self.opened[key] = kinds[name](variant)
+        return self.opened[key]
+    def hello(self, request):
+        facts = machine()
+        workers = [w for w in (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128) if w <= 2 * facts["usable_cpus"]]
+        return dict(protocol="rue.runner/1", runner=f"torch {torch.__version__}", loader="torch", clock="real",
+                    measures=["joint", "load", "compute"], machine=facts,
+                    space=dict(batch_size=[32, 64, 128, 256, 512], num_workers=workers, prefetch_factor=[2]))
+    def open(self, request):
+        self.opened.clear()  # the files may have changed
+        data, cache = self.find(request["variant"]), request.get("workload", {}).get("cache", "warm")
+        total = sum(size for _, size in data.files)
+        if total > number("/proc/meminfo", "MemAvailable") * 512: cache = "as-is"
+        for path, _ in data.files if cache == "warm" else []:
+            with open(path, "rb", buffering=0) as file:
+                while file.read(1 << 20): pass
+        with contextlib.suppress(Exception): copy.copy(data)[0]  # what is built on first use is built before any trial
+        return dict(status="ok", images=len(data), bytes=total, digest=data.digest, cache=cache)
+    def trial(self, request):
+        defaults, asked = dict(batch_size=1, num_workers=0, prefetch_factor=2, parallelism="batch"), request["config"]
+        config = {knob: asked.get(knob, default) for knob, default in defaults.items()}
+        for knob, least in (("batch_size", 1), ("num_workers", 0), ("prefetch_factor", 1)):
+            if type(config[knob]) is not int or config[knob] < least: raise Refused(f"{knob} cannot be {config[knob]!r}")
+        if config["parallelism"] != "batch": raise Refused("PyTorch's workers load whole batches: no other parallelism")
+        if request["measure"] == "compute": return dict(config=config, **trial_compute(request, config))
+        if request["measure"] not in ("joint", "load"): raise Refused(f"unknown measure {request['measure']!r}")
+        return dict(config=config, **trial_loader(self.find(request["variant"]), request, config))
+    def answer(self, line):
+        request = None
+        try:
+            request = json.loads(line)
+            if not isinstance(request, dict): raise Refused("a request is a JSON object")
+            operation = dict(hello=self.hello, open=self.open, trial=self.trial).get(request["op"])
+            if not operation: raise Refused(f"unknown op {request['op']!r}")
+            reply = operation(request)
+        except Exception as error:
+            reply = dict(status=getattr(error, "status", "failed"), reason=failure(error))
+            traceback.clear_frames(error.__traceback__)  # they hold a failed trial's iterator, and that its workers
+        return dict(id=request.get("id") if isinstance(request, dict) else None, **reply)
+
+def stop(signum, frame):
+    for child in multiprocessing.active_children(): child.kill()
+    os._exit(128 + signum)
+
+def main():
+    runner, replies = Runner(), os.fdopen(os.dup(1), "w", buffering=1)  # libraries that print must not garble replies
+    os.dup2(2, 1)
+    for signum in (signal.SIGTERM, signal.SIGINT): signal.signal(signum, stop)
+    torch.set_num_threads(1)
+    for line in sys.stdin:
+        if line.strip(): replies.write(json.dumps(runner.answer(line)) + "\n")
+if __name__ == "__main__": main()

@@ -1,0 +1,21 @@
+/* The models that rue knows by name, and how a model is written on the command line:
+ *
+ *   none                     takes no time
+ *   sleep:250ms/batch        sleeps 250 ms a batch
+ *   sleep:1.5ms/image+2ms    sleeps 1.5 ms an image and 2 ms a batch
+ *   resnet50                 torchvision's name: measured times, interpolated over the batch size */
+#ifndef RUE_CATALOGUE_H
+#define RUE_CATALOGUE_H
+
+#include "error.h"
+#include "profile.h"
+
+/* The measured models, index 0..count-1. */
+size_t rue_catalogue_count(void);
+const char *rue_catalogue_name(size_t index);
+
+/* The profile of the model that is written `spec`; its name is torchvision's where an alias was given.
+ * RUE_USAGE with the nearest name for an unknown one. */
+rue_status rue_catalogue_find(const char *spec, struct rue_profile *out, rue_error *error) RUE_MUST_CHECK;
+
+#endif

@@ -1,0 +1,49 @@
+#include "model_sleep.h"
+
+#include <stdlib.h>
+
+#include "clock.h"
+
+struct sleeper {
+    struct rue_profile profile;
+    uint64_t end_ns; /* when the device is done with all that was submitted */
+    uint64_t overshoot_ns;
+};
+
+/* The ticket of a batch is the time at which its work ends. */
+static rue_status submit(void *state, const struct rue_batch *batch, uint64_t *ticket, rue_error *error)
+{
+    (void)error;
+    struct sleeper *sleeper = state;
+    uint64_t now = rue_clock_now_ns();
+    uint64_t begin = sleeper->end_ns > now ? sleeper->end_ns : now;
+    *ticket = sleeper->end_ns = begin + rue_profile_batch_ns(&sleeper->profile, batch->count);
+    return RUE_OK;
+}
+
+static rue_status wait_until(void *state, uint64_t ticket, rue_error *error)
+{
+    (void)error;
+    struct sleeper *sleeper = state;
+    if (rue_clock_now_ns() >= ticket) return RUE_OK;
+    rue_clock_sleep_until(ticket);
+    sleeper->overshoot_ns += rue_clock_now_ns() - ticket;
+    return RUE_OK;
+}
+
+static uint64_t overshoot_ns(const void *state)
+{
+    return ((const struct sleeper *)state)->overshoot_ns;
+}
+
+static const struct rue_model_ops sleep_ops = {
+    .name = "sleep", .submit = submit, .wait = wait_until, .overshoot_ns = overshoot_ns, .close = free};
+
+rue_status rue_model_sleep_open(const struct rue_profile *profile, struct rue_model *out, rue_error *error)
+{
+    struct sleeper *sleeper = calloc(1, sizeof *sleeper);
+    if (!sleeper) return rue_fail_memory(error, "a sleeping model", sizeof *sleeper);
+    sleeper->profile = *profile;
+    *out = (struct rue_model){.ops = &sleep_ops, .state = sleeper};
+    return RUE_OK;
+}

@@ -1,0 +1,59 @@
+/* Everything that a report may say about a tuning run. Filled by the tuner, read by the reports. */
+#ifndef RUE_FINDINGS_H
+#define RUE_FINDINGS_H
+
+#include "cost_matrix.h"
+#include "selection.h"
+#include "trial.h"
+
+/* One variant's part: its matrix and what the rules say of it. */
+struct rue_variant_findings {
+    struct rue_variant variant;
+    const struct rue_cost_matrix *matrix;
+    const struct rue_selection *selection;
+    uint64_t job_images;  /* J */
+    uint64_t data_images; /* items that the variant holds */
+    uint64_t data_bytes;  /* 0 when not known */
+    char data_digest[32];
+    bool sample;              /* the data are a sample that was converted for the comparison */
+    double build_s_per_image; /* what converting an image took; 0 when not known */
+    bool drop_last;
+    size_t trials_ok, trials_failed, trials_infeasible, trials_timeout; /* joint trials */
+};
+
+/* One line of trials.csv. */
+struct rue_trial_row {
+    uint64_t id;
+    uint64_t started_ns; /* on the study's clock */
+    struct rue_trial_request request;
+    struct rue_trial_result result; /* arrays not kept */
+};
+
+struct rue_findings {
+    char study[256];
+    char measured_with[64]; /* "rue", "torch", ... : whose loader it was */
+    char runner[128];       /* with version */
+    char consumer[128];     /* whose time the consumer simulates: "an NVIDIA RTX A5000", "" when not known */
+    char rue_version[32];
+    char cpu[128];
+    int usable_cpus;
+    uint64_t memory_bytes;
+    char kernel[128];
+    char libraries[256];     /* "libjpeg-turbo 2.1.5, SQLite 3.40.1" */
+    char machine_json[2048]; /* the runner's own words, a JSON object; "" when it said none */
+    char command_line[4096];
+    char started[32]; /* ISO 8601, UTC */
+    double duration_s;
+    bool virtual_clock; /* the runner's times are not this machine's */
+    uint64_t seed;
+    int repeats_planned;
+    bool partial; /* interrupted, or the budget ran out */
+    char partial_reason[160];
+    size_t reused_trials; /* taken from an earlier run of the same study */
+    size_t variant_count;
+    struct rue_variant_findings *variants; /* [variant_count] */
+    size_t row_count;
+    const struct rue_trial_row *rows; /* [row_count], in the order measured */
+};
+
+#endif

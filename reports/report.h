@@ -1,0 +1,40 @@
+/* A report renders findings to a stream. One file a report, registered in report.c. */
+#ifndef RUE_REPORT_H
+#define RUE_REPORT_H
+
+#include <stdio.h>
+
+#include "findings.h"
+
+/* How a report for people may look. */
+struct rue_report_style {
+    bool color;
+    bool unicode;
+    int columns; /* width of the terminal; 0: unlimited */
+};
+
+struct rue_report {
+    const char *name;
+    const char *file; /* the file in the study's folder; NULL for one that is only shown */
+    /* RUE_MEMORY, or RUE_STORE when the stream fails. Does not close the stream. */
+    rue_status (*render)(const struct rue_findings *findings, const struct rue_report_style *style,
+                         FILE *stream, rue_error *error);
+};
+
+extern const struct rue_report rue_report_json;  /* recommendation.json */
+extern const struct rue_report rue_report_csv;   /* trials.csv */
+extern const struct rue_report rue_report_table; /* the terminal's tables and the closing sentence */
+
+/* All of them, NULL at the end. */
+extern const struct rue_report *const rue_reports[];
+
+/* Renders into `folder`/`report->file` under a temporary name, flushes it to the disk, then renames it: the
+ * file is the old one or the new one, whole, whatever happens. RUE_STORE, with the path and what to do, when
+ * the disk or the folder refuses; RUE_MEMORY. */
+rue_status rue_report_write(const struct rue_report *report, const struct rue_findings *findings,
+                            const char *folder, rue_error *error) RUE_MUST_CHECK;
+
+/* For renderers: flushes the stream; RUE_STORE when that or any write before it failed. */
+rue_status rue_report_finish(FILE *stream, rue_error *error) RUE_MUST_CHECK;
+
+#endif

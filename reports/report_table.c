@@ -1,0 +1,332 @@
+/* The terminal's tables and the closing sentence. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "batch_best.h"
+#include "comparison.h"
+#include "report.h"
+#include "text_table.h"
+#include "units.h"
+#include "utf8.h"
+#include "verdict.h"
+#include "wrap.h"
+
+enum { SHOWN_CONFIGS = 8, SHOWN_MODELS = 24, NARROWEST = 60, NAME_SHRINKS_TO = 16 };
+
+#define BOLD "\033[1m"
+#define DIM  "\033[2m"
+
+/* What all sections write with. */
+struct page {
+    const struct rue_findings *findings;
+    struct rue_report_style style;
+    FILE *stream;
+    struct rue_text_table *table;
+};
+
+static void put_sentence(const struct page *page, const char *text, const char *color, int indent)
+{
+    if (!text[0]) return;
+    if (page->style.color) fputs(color, page->stream);
+    rue_wrap(page->stream, text, page->style.columns, indent);
+    if (page->style.color && color[0]) fputs("\033[0m", page->stream);
+    fputc('\n', page->stream);
+}
+
+static void put_gap(const struct page *page)
+{
+    fputc('\n', page->stream);
+}
+
+/* A knob has a column when it is always shown or its values differ between the configurations. */
+static bool knob_shown(const struct rue_variant_findings *variant, int knob)
+{
+    if (rue_knobs[knob].always_shown) return true;
+    for (size_t c = 1; c < variant->selection->config_count; c++)
+        if (rue_cost_matrix_config(variant->matrix, c)->value[knob] !=
+            rue_cost_matrix_config(variant->matrix, 0)->value[knob])
+            return true;
+    return false;
+}
+
+static void add_column(const struct page *page, const char *header, bool right, int shrink_to, int drop)
+{
+    struct rue_text_column column = {.right = right, .shrink_to = shrink_to, .drop = drop};
+    snprintf(column.header, sizeof column.header, "%s", header);
+    rue_text_table_column(page->table, column);
+}
+
+static void add_knob_columns(const struct page *page, const struct rue_variant_findings *variant)
+{
+    for (int k = 0; k < RUE_KNOB_COUNT; k++)
+        if (knob_shown(variant, k))
+            add_column(page, rue_knobs[k].name, !rue_knobs[k].words, rue_knobs[k].words ? 6 : 0, 0);
+}
+
+/* Fills the knobs' cells; returns the next column. */
+static int fill_knobs(const struct page *page, const struct rue_variant_findings *variant, size_t config,
+                      int column)
+{
+    for (int k = 0; k < RUE_KNOB_COUNT; k++) {
+        char value[32];
+        if (!knob_shown(variant, k)) continue;
+        rue_knob_format(k, rue_cost_matrix_config(variant->matrix, config)->value[k], value, sizeof value);
+        rue_text_table_cell(page->table, column++, "%s", value);
+    }
+    return column;
+}
+
+/* Fills mean regret, worst regret and whose it is; returns the next column. A "~" marks what is predicted. */
+static int fill_regrets(const struct page *page, const struct rue_variant_findings *variant, size_t config,
+                        int column)
+{
+    const struct rue_ranking_row *row = &variant->selection->rows[config];
+    const char *mark = row->predicted ? "~" : "";
+    rue_text_table_cell(page->table, column, "%s%.1f %%", mark, 100 * row->mean_regret_ratio);
+    rue_text_table_cell(page->table, column + 1, "%s%.1f %%", mark, 100 * row->max_regret_ratio);
+    rue_text_table_cell(page->table, column + 2, "%s",
+                        rue_cost_matrix_model(variant->matrix, row->worst_model));
+    return column + 3;
+}
+
+/* Images per second over the jobs of all models, one after the other. */
+static double images_per_s(const struct rue_variant_findings *variant, size_t config)
+{
+    double ns = 0;
+    size_t models = variant->selection->model_count;
+    for (size_t m = 0; m < models; m++) ns += rue_cost_matrix_cell(variant->matrix, m, config)->median_ns;
+    return (double)models * (double)variant->job_images / ns * (double)RUE_NS_PER_S;
+}
+
+static void add_config(const struct page *page, const struct rue_variant_findings *variant, size_t config)
+{
+    bool best = config == variant->selection->recommended;
+    char rate[RUE_UNIT_TEXT_BYTES];
+    if (!rue_text_table_row(page->table, best)) return;
+    int column = fill_knobs(page, variant, config, 0);
+    column = fill_regrets(page, variant, config, column);
+    rue_text_table_cell(page->table, column++, "%zu", variant->selection->rows[config].top_n_count);
+    double images = fmin(images_per_s(variant, config), 1e18);
+    rue_text_table_cell(page->table, column, "%s",
+                        rue_format_count((uint64_t)(images + 0.5), rate, sizeof rate));
+}
+
+static void put_heading(const struct page *page, const struct rue_variant_findings *variant)
+{
+    char name[64], clean[64], job[RUE_UNIT_TEXT_BYTES], text[512];
+    size_t models = variant->selection->model_count, configs = variant->selection->config_count;
+    rue_variant_describe(&variant->variant, name, sizeof name);
+    rue_utf8_clean(name, page->style.unicode, clean, sizeof clean);
+    int used =
+        snprintf(text, sizeof text, "%s: %zu model%s, job of %s image%s, %zu configuration%s", clean, models,
+                 models == 1 ? "" : "s", rue_format_count(variant->job_images, job, sizeof job),
+                 variant->job_images == 1 ? "" : "s", configs, configs == 1 ? "" : "s");
+    if (page->findings->repeats_planned > 1)
+        snprintf(text + used, sizeof text - (size_t)used, ", %d repeats", page->findings->repeats_planned);
+    put_sentence(page, text, BOLD, 0);
+}
+
+static void put_data(const struct page *page, const struct rue_variant_findings *variant)
+{
+    char path[PATH_MAX], shown[PATH_MAX + 4], facts[160], count[RUE_UNIT_TEXT_BYTES],
+        size[RUE_UNIT_TEXT_BYTES] = "";
+    if (variant->data_bytes) rue_format_bytes(variant->data_bytes, size, sizeof size);
+    snprintf(facts, sizeof facts, "%s images%s%s%s",
+             rue_format_count(variant->data_images, count, sizeof count), size[0] ? ", " : "", size,
+             variant->sample ? ", a sample converted for this comparison" : "");
+    rue_utf8_clean(variant->variant.path, page->style.unicode, path, sizeof path);
+    int room = page->style.columns - 4 - (int)strlen(facts);
+    if (page->style.columns <= 0) room = INT_MAX;
+    /* Spaces must stay as they are in a path, so it is not wrapped. */
+    rue_utf8_shorten(path, room < 12 ? page->style.columns - 2 : room, page->style.unicode, shown,
+                     sizeof shown);
+    if (page->style.color) fputs(DIM, page->stream);
+    fprintf(page->stream, "  %s%s%s", shown, room < 12 ? "\n  " : ", ", facts);
+    fputs(page->style.color ? "\033[0m\n" : "\n", page->stream);
+}
+
+static void put_configs(const struct page *page, const struct rue_variant_findings *variant)
+{
+    const struct rue_selection *selection = variant->selection;
+    size_t shown = selection->ranked_count < SHOWN_CONFIGS ? selection->ranked_count : SHOWN_CONFIGS;
+    char votes[48], more[96];
+    bool winner_shown = false, predicted = false;
+    rue_text_table_clear(page->table, page->style.unicode);
+    add_knob_columns(page, variant);
+    add_column(page, "mean regret", true, 0, 0);
+    add_column(page, "worst regret", true, 0, 0);
+    add_column(page, "worst model", false, NAME_SHRINKS_TO, 2);
+    snprintf(votes, sizeof votes, "top-%zu", selection->top_n);
+    add_column(page, votes, true, 0, 0);
+    add_column(page, "images/s", true, 0, 1);
+    for (size_t i = 0; i < shown; i++) {
+        add_config(page, variant, selection->ranked[i]);
+        winner_shown |= selection->ranked[i] == selection->top_n_winner;
+        predicted |= selection->rows[selection->ranked[i]].predicted;
+    }
+    if (!winner_shown) {
+        add_config(page, variant, selection->top_n_winner);
+        predicted |= selection->rows[selection->top_n_winner].predicted;
+        shown++;
+    }
+    rue_text_table_print(page->table, &page->style, page->stream);
+    size_t rest = selection->ranked_count - shown;
+    snprintf(more, sizeof more, "and %zu more in recommendation.json", rest);
+    if (rest > 0) put_sentence(page, more, DIM, 2);
+    if (predicted)
+        put_sentence(page, "~ predicted: trials were cut short and extended to the whole job.", DIM, 2);
+}
+
+static void put_batch_sizes(const struct page *page, const struct rue_variant_findings *variant)
+{
+    struct rue_batch_best best = {0};
+    rue_text_table_clear(page->table, page->style.unicode);
+    add_knob_columns(page, variant);
+    add_column(page, "mean regret", true, 0, 0);
+    add_column(page, "worst regret", true, 0, 0);
+    add_column(page, "worst model", false, NAME_SHRINKS_TO, 2);
+    while (rue_batch_best_next(variant, &best)) {
+        if (best.config == RUE_NONE) continue;
+        bool chosen = best.config == variant->selection->recommended;
+        if (!rue_text_table_row(page->table, chosen)) break;
+        fill_regrets(page, variant, best.config, fill_knobs(page, variant, best.config, 0));
+    }
+    if (page->table->row_count < 2) return;
+    put_gap(page);
+    put_sentence(page, "The best workers for each batch size:", "", 2);
+    rue_text_table_print(page->table, &page->style, page->stream);
+}
+
+static void put_variant(const struct page *page, const struct rue_variant_findings *variant)
+{
+    char text[RUE_VERDICT_BYTES];
+    put_heading(page, variant);
+    put_data(page, variant);
+    put_gap(page);
+    if (variant->selection->recommended == RUE_NONE) return; /* the closing sentence says why */
+    put_configs(page, variant);
+    put_batch_sizes(page, variant);
+    put_gap(page);
+    rue_verdict_votes(variant, page->style.unicode, text, sizeof text);
+    put_sentence(page, text, "", 2);
+    bool noted = text[0];
+    rue_verdict_unranked(variant, page->style.unicode, text, sizeof text);
+    put_sentence(page, text, "", 2);
+    if (noted || text[0]) put_gap(page);
+}
+
+static void put_comparison_heading(const struct page *page, const struct rue_comparison *comparison,
+                                   bool same_job)
+{
+    const struct rue_variant_findings *sides[] = {comparison->raw, comparison->preprocessed};
+    char name[64], names[2][64], labels[2][RUE_CONFIG_TEXT_BYTES], text[1024], job[RUE_UNIT_TEXT_BYTES];
+    for (int i = 0; i < 2; i++) {
+        rue_variant_describe(&sides[i]->variant, name, sizeof name);
+        rue_utf8_clean(name, page->style.unicode, names[i], sizeof names[i]);
+        rue_config_label(rue_cost_matrix_config(sides[i]->matrix, sides[i]->selection->recommended),
+                         labels[i]);
+    }
+    rue_format_count(sides[0]->job_images, job, sizeof job);
+    snprintf(text, sizeof text, "%s (%s) against %s (%s), each at its winner: time %s%s%s", names[0],
+             labels[0], names[1], labels[1], same_job ? "of the job of " : "per image", same_job ? job : "",
+             same_job ? " images" : "");
+    put_sentence(page, text, BOLD, 0);
+}
+
+/* Times are those of the job, or of one image where the two jobs are not equally long. */
+static void put_comparison_table(const struct page *page, const struct rue_comparison *comparison,
+                                 bool same_job)
+{
+    double raw_images = same_job ? 1 : (double)comparison->raw->job_images;
+    double preprocessed_images = same_job ? 1 : (double)comparison->preprocessed->job_images;
+    char time[RUE_UNIT_TEXT_BYTES], more[96];
+    rue_text_table_clear(page->table, page->style.unicode);
+    add_column(page, "model", false, NAME_SHRINKS_TO, 0);
+    add_column(page, "raw", true, 0, 0);
+    add_column(page, "preprocessed", true, 0, 0);
+    add_column(page, "speed-up", true, 0, 0);
+    for (size_t i = 0; i < comparison->row_count && i < SHOWN_MODELS; i++) {
+        const struct rue_comparison_row *row = &comparison->rows[i];
+        if (!rue_text_table_row(page->table, false)) break;
+        rue_text_table_cell(page->table, 0, "%s", row->model);
+        rue_format_duration((uint64_t)(row->raw_ns / raw_images), time, sizeof time);
+        rue_text_table_cell(page->table, 1, "%s", time);
+        rue_format_duration((uint64_t)(row->preprocessed_ns / preprocessed_images), time, sizeof time);
+        rue_text_table_cell(page->table, 2, "%s", time);
+        rue_text_table_cell(page->table, 3, "%.2f x", row->speedup_ratio);
+    }
+    rue_text_table_print(page->table, &page->style, page->stream);
+    if (comparison->row_count <= SHOWN_MODELS) return;
+    snprintf(more, sizeof more, "and %zu more in recommendation.json", comparison->row_count - SHOWN_MODELS);
+    put_sentence(page, more, DIM, 2);
+}
+
+static void put_comparison(const struct page *page, const struct rue_comparison *comparison)
+{
+    char text[RUE_VERDICT_BYTES];
+    bool same_job = comparison->raw->job_images == comparison->preprocessed->job_images;
+    put_comparison_heading(page, comparison, same_job);
+    put_gap(page);
+    put_comparison_table(page, comparison, same_job);
+    put_gap(page);
+    rue_verdict_comparison(comparison, text, sizeof text);
+    put_sentence(page, text, "", 2);
+    put_gap(page);
+}
+
+static rue_status put_comparisons(const struct page *page, rue_error *error)
+{
+    const struct rue_findings *findings = page->findings;
+    for (size_t r = 0; r < findings->variant_count; r++)
+        for (size_t p = 0; p < findings->variant_count; p++) {
+            const struct rue_variant_findings *raw = &findings->variants[r],
+                                              *preprocessed = &findings->variants[p];
+            if (!rue_comparison_possible(raw, preprocessed)) continue;
+            struct rue_comparison *comparison;
+            rue_status status = rue_comparison_open(raw, preprocessed, &comparison, error);
+            if (status != RUE_OK) return status;
+            put_comparison(page, comparison);
+            rue_comparison_close(comparison);
+        }
+    return RUE_OK;
+}
+
+static rue_status put_closing(const struct page *page, rue_error *error)
+{
+    char text[RUE_VERDICT_BYTES];
+    bool recommended = false;
+    for (size_t v = 0; v < page->findings->variant_count; v++) {
+        const struct rue_variant_findings *variant = &page->findings->variants[v];
+        rue_status status =
+            rue_verdict_use(page->findings, variant, page->style.unicode, text, sizeof text, error);
+        if (status != RUE_OK) return status;
+        put_sentence(page, text, BOLD, 0);
+        recommended |= variant->selection->recommended != RUE_NONE;
+    }
+    if (!recommended) return RUE_OK;
+    rue_verdict_loader(page->findings, text, sizeof text);
+    put_sentence(page, text, DIM, 0);
+    return RUE_OK;
+}
+
+static rue_status render(const struct rue_findings *findings, const struct rue_report_style *style,
+                         FILE *stream, rue_error *error)
+{
+    char partial[RUE_VERDICT_BYTES];
+    struct page page = {findings, *style, stream, calloc(1, sizeof(struct rue_text_table))};
+    if (!page.table) return rue_fail_memory(error, "the table", sizeof *page.table);
+    if (page.style.columns > 0 && page.style.columns < NARROWEST) page.style.columns = NARROWEST;
+    rue_verdict_partial(findings, style->unicode, partial, sizeof partial);
+    put_sentence(&page, partial, BOLD, 0);
+    if (partial[0]) put_gap(&page);
+    for (size_t v = 0; v < findings->variant_count; v++) put_variant(&page, &findings->variants[v]);
+    rue_status status = put_comparisons(&page, error);
+    if (status == RUE_OK) status = put_closing(&page, error);
+    if (partial[0]) put_gap(&page);
+    put_sentence(&page, partial, BOLD, 0);
+    free(page.table);
+    return status == RUE_OK ? rue_report_finish(stream, error) : status;
+}
+
+const struct rue_report rue_report_table = {.name = "table", .file = NULL, .render = render};

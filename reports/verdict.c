@@ -1,0 +1,247 @@
+#include "verdict.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "misses.h"
+#include "units.h"
+#include "utf8.h"
+#include "wrap.h"
+
+#define NB      RUE_NO_BREAK
+#define PERCENT "%.1f" NB "%%"
+
+enum { NAMED = 3, REASON_COLUMNS = 100, NAME_BYTES = 192 };
+
+/* A text that grows until its memory is full. */
+struct prose {
+    char *out;
+    size_t bytes, used;
+};
+
+static struct prose start(char *out, size_t bytes)
+{
+    if (bytes) out[0] = 0;
+    return (struct prose){out, bytes, 0};
+}
+
+__attribute__((format(printf, 2, 3))) static void say(struct prose *prose, const char *format, ...)
+{
+    if (prose->used >= prose->bytes) return;
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(prose->out + prose->used, prose->bytes - prose->used, format, arguments);
+    va_end(arguments);
+    if (length > 0) prose->used += (size_t)length;
+}
+
+static const char *plural(uint64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
+/* "batch_size 128, num_workers 8" that breaks only behind a comma. */
+static void say_config(struct prose *prose, const struct rue_config *config)
+{
+    char text[RUE_CONFIG_TEXT_BYTES];
+    rue_config_describe(config, text);
+    for (const char *at = text; *at; at++) {
+        if (*at == ' ' && at > text && at[-1] != ',')
+            say(prose, NB);
+        else
+            say(prose, "%c", *at);
+    }
+}
+
+static void say_variant(struct prose *prose, const struct rue_variant *variant, bool unicode)
+{
+    char text[64], clean[NAME_BYTES];
+    rue_variant_describe(variant, text, sizeof text);
+    rue_utf8_clean(text, unicode, clean, sizeof clean);
+    say(prose, "%s", clean);
+}
+
+static void say_job(struct prose *prose, uint64_t images)
+{
+    char count[RUE_UNIT_TEXT_BYTES];
+    say(prose, "job of %s" NB "image%s", rue_format_count(images, count, sizeof count), plural(images));
+}
+
+static rue_status say_nothing_ranked(struct prose *prose, const struct rue_variant_findings *variant,
+                                     bool unicode, rue_error *error)
+{
+    struct rue_misses misses;
+    rue_status status = rue_misses_count(variant->matrix, &misses, error);
+    if (status != RUE_OK) return status;
+    char why[1024], clean[1024];
+    rue_misses_explain(&misses, why, sizeof why);
+    rue_utf8_clean(why, unicode, clean, sizeof clean);
+    say(prose, "No configuration could be recommended for ");
+    say_variant(prose, &variant->variant, unicode);
+    say(prose, " data: %s.", clean);
+    return RUE_OK;
+}
+
+rue_status rue_verdict_use(const struct rue_findings *findings, const struct rue_variant_findings *variant,
+                           bool unicode, char *out, size_t bytes, rue_error *error)
+{
+    struct prose prose = start(out, bytes);
+    const struct rue_selection *selection = variant->selection;
+    if (selection->recommended == RUE_NONE) return say_nothing_ranked(&prose, variant, unicode, error);
+    const struct rue_ranking_row *row = &selection->rows[selection->recommended];
+    char model[NAME_BYTES], consumer[NAME_BYTES];
+    rue_utf8_clean(rue_cost_matrix_model(variant->matrix, row->worst_model), unicode, model, sizeof model);
+    rue_utf8_clean(findings->consumer, unicode, consumer, sizeof consumer);
+    say(&prose, "Use ");
+    say_config(&prose, rue_cost_matrix_config(variant->matrix, selection->recommended));
+    say(&prose, " for ");
+    say_variant(&prose, &variant->variant, unicode);
+    say(&prose, " data: " PERCENT, 100 * row->mean_regret_ratio);
+    if (selection->model_count == 1)
+        say(&prose, " regret for %s", model);
+    else
+        say(&prose, " mean regret over %zu models, worst %s" NB PERCENT, selection->model_count, model,
+            100 * row->max_regret_ratio);
+    if (row->predicted) say(&prose, ", predicted from trials that were cut short");
+    say(&prose, "; ");
+    say_job(&prose, variant->job_images);
+    if (consumer[0])
+        say(&prose, "; the consumer simulates %s.", consumer);
+    else
+        say(&prose, "; it is not known which device the consumer stands for.");
+    return RUE_OK;
+}
+
+void rue_verdict_votes(const struct rue_variant_findings *variant, bool unicode, char *out, size_t bytes)
+{
+    struct prose prose = start(out, bytes);
+    const struct rue_selection *selection = variant->selection;
+    if (selection->recommended == RUE_NONE || selection->top_n_winner == selection->recommended) return;
+    const struct rue_ranking_row *winner = &selection->rows[selection->top_n_winner];
+    const struct rue_ranking_row *best = &selection->rows[selection->recommended];
+    char model[NAME_BYTES];
+    rue_utf8_clean(rue_cost_matrix_model(variant->matrix, winner->worst_model), unicode, model, sizeof model);
+    say(&prose, "The votes disagree: ");
+    say_config(&prose, rue_cost_matrix_config(variant->matrix, selection->top_n_winner));
+    if (selection->top_n == 1)
+        say(&prose, " is the fastest");
+    else
+        say(&prose, " is among the %zu fastest", selection->top_n);
+    say(&prose, " for %zu" NB "of" NB "%zu models, the recommended one for %zu. ", winner->top_n_count,
+        selection->model_count, best->top_n_count);
+    say(&prose,
+        "A vote does not tell by how much one is slower: on average it costs " PERCENT " instead of " PERCENT,
+        100 * winner->mean_regret_ratio, 100 * best->mean_regret_ratio);
+    say(&prose, ", and up to " PERCENT " (%s).", 100 * winner->max_regret_ratio, model);
+}
+
+/* The first cell of a column that says why it is not ranked; one that failed or is infeasible before one that
+ * was not measured. */
+static size_t first_miss(const struct rue_variant_findings *variant, size_t config)
+{
+    size_t first = RUE_NONE;
+    for (size_t m = 0; m < variant->selection->model_count; m++) {
+        enum rue_cell_state state = rue_cost_matrix_cell(variant->matrix, m, config)->state;
+        if (state == RUE_CELL_INFEASIBLE || state == RUE_CELL_FAILED) return m;
+        if (state == RUE_CELL_MISSING && first == RUE_NONE) first = m;
+    }
+    return first;
+}
+
+static void say_miss(struct prose *prose, const struct rue_variant_findings *variant, size_t config,
+                     size_t model, bool unicode)
+{
+    const struct rue_cell *cell = rue_cost_matrix_cell(variant->matrix, model, config);
+    char label[RUE_CONFIG_TEXT_BYTES], name[NAME_BYTES], clean[RUE_REASON_BYTES],
+        reason[RUE_REASON_BYTES + 4];
+    rue_config_label(rue_cost_matrix_config(variant->matrix, config), label);
+    rue_utf8_clean(rue_cost_matrix_model(variant->matrix, model), unicode, name, sizeof name);
+    rue_utf8_clean(cell->reason, unicode, clean, sizeof clean);
+    rue_utf8_shorten(clean, REASON_COLUMNS, unicode, reason, sizeof reason);
+    say(prose, "%s %s for %s", label, cell->state == RUE_CELL_INFEASIBLE ? "is infeasible" : "failed", name);
+    if (reason[0]) say(prose, " (%s)", reason);
+}
+
+void rue_verdict_unranked(const struct rue_variant_findings *variant, bool unicode, char *out, size_t bytes)
+{
+    struct prose prose = start(out, bytes);
+    const struct rue_selection *selection = variant->selection;
+    size_t unranked = selection->config_count - selection->ranked_count, named = 0, unmeasured = 0;
+    if (unranked == 0 || selection->ranked_count == 0) return;
+    say(&prose, "Left out, as not every model has run with them: %zu of %zu configurations", unranked,
+        selection->config_count);
+    for (size_t c = 0; c < selection->config_count; c++) {
+        if (selection->rows[c].ranked) continue;
+        size_t model = first_miss(variant, c);
+        if (model == RUE_NONE || rue_cost_matrix_cell(variant->matrix, model, c)->state == RUE_CELL_MISSING) {
+            unmeasured++;
+            continue;
+        }
+        if (named++ >= NAMED) continue;
+        say(&prose, "; ");
+        say_miss(&prose, variant, c, model, unicode);
+    }
+    if (named > NAMED) say(&prose, "; %zu more are infeasible or failed", named - NAMED);
+    if (unmeasured) say(&prose, "; %zu not measured on every model", unmeasured);
+    say(&prose, ".");
+}
+
+/* Storage and the time of converting, where they are known. */
+static void say_price(struct prose *prose, const struct rue_comparison *comparison)
+{
+    const struct rue_variant_findings *raw = comparison->raw, *preprocessed = comparison->preprocessed;
+    char a[RUE_UNIT_TEXT_BYTES], b[RUE_UNIT_TEXT_BYTES];
+    double images = (double)raw->data_images;
+    if (raw->data_bytes && preprocessed->data_bytes && raw->data_images && preprocessed->data_images) {
+        double bytes = (double)preprocessed->data_bytes / (double)preprocessed->data_images * images;
+        say(prose, " They take %s on the disk instead of %s.", rue_format_bytes((uint64_t)bytes, a, sizeof a),
+            rue_format_bytes(raw->data_bytes, b, sizeof b));
+    }
+    double build_ns = preprocessed->build_s_per_image * images * (double)RUE_NS_PER_S;
+    if (!(build_ns >= 1) || build_ns > 1e18) return;
+    say(prose, " Converting all %s images takes about %s", rue_format_count(raw->data_images, a, sizeof a),
+        rue_format_duration((uint64_t)build_ns, b, sizeof b));
+    double jobs = ceil(build_ns / (comparison->saved_ns_per_image * (double)raw->job_images));
+    if (comparison->saved_ns_per_image > 0 && jobs < 1e9)
+        say(prose, ", which pays off after %.0f" NB "job%s", jobs, plural((uint64_t)jobs));
+    say(prose, ".");
+}
+
+void rue_verdict_comparison(const struct rue_comparison *comparison, char *out, size_t bytes)
+{
+    struct prose prose = start(out, bytes);
+    double least = INFINITY, most = 0;
+    for (size_t i = 0; i < comparison->row_count; i++) {
+        least = fmin(least, comparison->rows[i].speedup_ratio);
+        most = fmax(most, comparison->rows[i].speedup_ratio);
+    }
+    say(&prose, "Preprocessed data make the job %.2f times as fast", comparison->mean_speedup_ratio);
+    if (comparison->row_count > 1)
+        say(&prose, " on average (geometric mean over %zu models, from %.2f to %.2f)", comparison->row_count,
+            least, most);
+    say(&prose, ".");
+    say_price(&prose, comparison);
+}
+
+void rue_verdict_loader(const struct rue_findings *findings, char *out, size_t bytes)
+{
+    struct prose prose = start(out, bytes);
+    if (strcmp(findings->measured_with, "rue") == 0)
+        say(&prose,
+            "Measured with rue's own loader, whose workers are threads; PyTorch's are processes, so its best "
+            "num_workers can differ.");
+    if (findings->virtual_clock)
+        say(&prose, "%sThe times are those of a simulated machine.", prose.used ? " " : "");
+}
+
+void rue_verdict_partial(const struct rue_findings *findings, bool unicode, char *out, size_t bytes)
+{
+    struct prose prose = start(out, bytes);
+    if (!findings->partial) return;
+    char why[NAME_BYTES];
+    rue_utf8_clean(findings->partial_reason, unicode, why, sizeof why);
+    say(&prose, "Partial results: %s.", why[0] ? why : "the run ended early");
+}

@@ -1,0 +1,31 @@
+/* What the findings mean, in sentences. They hold RUE_NO_BREAK where no line should break, and are fit for a
+ * terminal (ASCII alone without `unicode`). Long ones are cut at `bytes`. "" where there is nothing to say.
+ */
+#ifndef RUE_VERDICT_H
+#define RUE_VERDICT_H
+
+#include "comparison.h"
+
+enum { RUE_VERDICT_BYTES = 4096 };
+
+/* The closing sentence: what to use, for what job, whose consumer; or why nothing can be recommended.
+ * RUE_MEMORY. */
+rue_status rue_verdict_use(const struct rue_findings *findings, const struct rue_variant_findings *variant,
+                           bool unicode, char *out, size_t bytes, rue_error *error) RUE_MUST_CHECK;
+
+/* Why the configuration with the most votes is not the one recommended. */
+void rue_verdict_votes(const struct rue_variant_findings *variant, bool unicode, char *out, size_t bytes);
+
+/* Which configurations are not ranked, and why. */
+void rue_verdict_unranked(const struct rue_variant_findings *variant, bool unicode, char *out, size_t bytes);
+
+/* What the preprocessed data bring, what they take on the disk, and when converting them pays off. */
+void rue_verdict_comparison(const struct rue_comparison *comparison, char *out, size_t bytes);
+
+/* What to mind when the loader that was measured is not the one that will run. */
+void rue_verdict_loader(const struct rue_findings *findings, char *out, size_t bytes);
+
+/* That the run ended early. */
+void rue_verdict_partial(const struct rue_findings *findings, bool unicode, char *out, size_t bytes);
+
+#endif

@@ -1,0 +1,54 @@
+#include "wrap.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "utf8.h"
+
+static void put_word(FILE *stream, const char *word, const char *end)
+{
+    const size_t length = strlen(RUE_NO_BREAK);
+    while (word < end) {
+        bool space = (size_t)(end - word) >= length && memcmp(word, RUE_NO_BREAK, length) == 0;
+        fputc(space ? ' ' : *word, stream);
+        word += space ? length : 1;
+    }
+}
+
+/* The end of the word at `word` and its width; a word wider than `room` ends where the room does. */
+static const char *word_end(const char *word, int room, int *width)
+{
+    *width = 0;
+    while (*word && *word != ' ') {
+        const char *next = word;
+        rue_utf8_next(&next);
+        char character[8] = "";
+        memcpy(character, word, (size_t)(next - word));
+        int more = rue_utf8_width(character);
+        if (room > 0 && *width + more > room && *width > 0) break;
+        *width += more;
+        word = next;
+    }
+    return word;
+}
+
+void rue_wrap(FILE *stream, const char *text, int columns, int indent)
+{
+    int room = columns > indent ? columns - indent : 0, used = 0;
+    bool glued = false; /* to the piece before, of the same long word */
+    fprintf(stream, "%*s", indent, "");
+    while (*(text += strspn(text, " "))) {
+        int width;
+        const char *end = word_end(text, room, &width);
+        int space = used > 0 && !glued;
+        if (used > 0 && room > 0 && used + space + width > room) {
+            fprintf(stream, "\n%*s", indent, "");
+            used = space = 0;
+        }
+        if (space) fputc(' ', stream);
+        put_word(stream, text, end);
+        used += space + width;
+        glued = *end && *end != ' ';
+        text = end;
+    }
+}

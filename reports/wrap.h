@@ -1,0 +1,15 @@
+/* Sentences broken into lines. */
+#ifndef RUE_WRAP_H
+#define RUE_WRAP_H
+
+#include <stdio.h>
+
+/* A space that no line breaks at: "2.0" RUE_NO_BREAK "%". Printed as a plain space. */
+#define RUE_NO_BREAK "\xC2\xA0"
+
+/* Writes `text` (UTF-8) in lines of at most `columns` columns, each indented by `indent` spaces, the last one
+ * without a newline. Breaks at spaces, and inside a word only where the word alone is too long. `columns` <=
+ * indent: one line. Failures show in ferror(stream). */
+void rue_wrap(FILE *stream, const char *text, int columns, int indent);
+
+#endif

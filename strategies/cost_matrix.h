@@ -1,0 +1,54 @@
+/* The cost matrix of one variant: scenarios (rows, one a model) × configurations (columns); a cell holds the
+ * times of the job measured for it. A cell's memory doubles as it grows; all memory belongs to the matrix. */
+#ifndef RUE_COST_MATRIX_H
+#define RUE_COST_MATRIX_H
+
+#include "config.h"
+#include "error.h"
+#include "trial.h"
+
+enum rue_cell_state {
+    RUE_CELL_MISSING,    /* not measured */
+    RUE_CELL_OK,         /* at least one ok repeat */
+    RUE_CELL_INFEASIBLE, /* no ok repeat, and one was infeasible */
+    RUE_CELL_FAILED,     /* no ok repeat, none infeasible, one failed or ran into its time limit */
+};
+
+struct rue_cell {
+    enum rue_cell_state state;
+    bool predicted;   /* the times are predictions anchored on truncated trials; full trials replace them */
+    size_t repeats;   /* ok repeats of the kind that `predicted` says */
+    size_t capacity;  /* of times_ns */
+    double *times_ns; /* [repeats], in the order told */
+    double median_ns; /* of times_ns; NaN unless ok */
+    char reason[RUE_REASON_BYTES]; /* of the last trial that was not ok */
+};
+
+struct rue_cost_matrix;
+
+/* `configs` [config_count] and `models` [model_count] are copied; both may be empty. RUE_MEMORY on failure.
+ */
+rue_status rue_cost_matrix_open(const struct rue_config *configs, size_t config_count,
+                                const char *const *models, size_t model_count, struct rue_cost_matrix **out,
+                                rue_error *error) RUE_MUST_CHECK;
+void rue_cost_matrix_close(struct rue_cost_matrix *matrix);
+
+size_t rue_cost_matrix_configs(const struct rue_cost_matrix *matrix);
+size_t rue_cost_matrix_models(const struct rue_cost_matrix *matrix);
+const struct rue_config *rue_cost_matrix_config(const struct rue_cost_matrix *matrix, size_t config);
+const char *rue_cost_matrix_model(const struct rue_cost_matrix *matrix, size_t model);
+const struct rue_cell *rue_cost_matrix_cell(const struct rue_cost_matrix *matrix, size_t model,
+                                            size_t config);
+
+/* Tells an ok repeat: `time_ns` of the whole job, positive and finite; `predicted` when extrapolated from a
+ * truncated trial. Once a full trial is there, predictions no longer count. RUE_USAGE for a time that is not
+ * positive and finite (a runner that lies), RUE_MEMORY. */
+rue_status rue_cost_matrix_add(struct rue_cost_matrix *matrix, size_t model, size_t config, double time_ns,
+                               bool predicted, rue_error *error) RUE_MUST_CHECK;
+
+/* Tells a trial that was not ok; `reason` may be NULL. Changes nothing but `reason` in a cell that has ok
+ * repeats. */
+void rue_cost_matrix_miss(struct rue_cost_matrix *matrix, size_t model, size_t config,
+                          enum rue_outcome outcome, const char *reason);
+
+#endif

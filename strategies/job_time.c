@@ -1,0 +1,117 @@
+#include "job_time.h"
+
+#include <math.h>
+
+/* A truncated trial and the job it stands for, in batches. */
+struct extent {
+    const struct rue_trial_result *result;
+    uint64_t images, job_images; /* n, J */
+    uint64_t batch;              /* b */
+    uint64_t batches;            /* N */
+    uint64_t stride;             /* W */
+    uint64_t more;               /* batches that the job has more */
+    double lacking;              /* m */
+};
+
+static uint64_t batches_of(uint64_t images, uint64_t batch)
+{
+    return images / batch + (images % batch != 0);
+}
+
+static struct extent measure_extent(const struct rue_trial_result *result, uint64_t job_images)
+{
+    const int *value = result->config.value;
+    struct extent extent = {.result = result, .images = (uint64_t)result->images, .job_images = job_images};
+    extent.batch = value[RUE_BATCH_SIZE] > 0 ? (uint64_t)value[RUE_BATCH_SIZE] : 1;
+    extent.stride = rue_job_volley_batches(&result->config);
+    extent.batches = batches_of(extent.images, extent.batch);
+    extent.more = batches_of(job_images, extent.batch) - extent.batches;
+    extent.lacking = (double)(extent.images + extent.more * extent.batch) - (double)job_images;
+    return extent;
+}
+
+/* Unsigned offsets of a runner may come in any order. */
+static double between(const struct rue_trial_result *result, uint64_t from, uint64_t to)
+{
+    return (double)result->batch_ready_ns[to] - (double)result->batch_ready_ns[from];
+}
+
+/* The mean time of the first `part` batches after the point of a volley where the trial ended, from the
+ * middle first..last of the trial. */
+static double part_of_volley(const struct extent *extent, uint64_t first, uint64_t last, uint64_t part,
+                             double volley)
+{
+    uint64_t stride = extent->stride, count = 0;
+    uint64_t phase = (extent->batches - 1) % stride;
+    double sum = 0;
+    for (uint64_t k = first + (phase + stride - first % stride) % stride; k + part <= last;
+         k += stride, count++)
+        sum += between(extent->result, k, k + part);
+    return count ? sum / (double)count : volley * (double)part / (double)stride;
+}
+
+/* The time of what the job has more than the trial, from the middle of its deliveries; NaN when there is
+ * none. */
+static double more_by_volleys(const struct extent *extent)
+{
+    const struct rue_trial_result *result = extent->result;
+    const int *value = result->config.value;
+    uint64_t stride = extent->stride;
+    uint64_t first = (uint64_t)value[RUE_NUM_WORKERS] * (uint64_t)value[RUE_PREFETCH_FACTOR];
+    uint64_t end = extent->batches > stride ? extent->batches - stride : 0; /* one behind the middle */
+    if (end > result->ready_count) end = result->ready_count;
+    if (!result->batch_ready_ns || end < first + stride + 1) return NAN;
+    uint64_t volleys = (end - 1 - first) / stride;
+    double volley = between(result, first, first + volleys * stride) / (double)volleys;
+    if (!(volley > 0)) return NAN;
+    uint64_t whole = extent->more / stride, part = extent->more % stride;
+    double more = (double)whole * volley + part_of_volley(extent, first, end - 1, part, volley);
+    uint64_t upto = part > 0 ? part : stride;
+    double last = part_of_volley(extent, first, end - 1, upto, volley) -
+                  part_of_volley(extent, first, end - 1, upto - 1, volley);
+    return more - fmax(0, last) * extent->lacking / (double)extent->batch;
+}
+
+static double more_by_line(const struct extent *extent)
+{
+    const struct rue_trial_result *result = extent->result;
+    if (extent->batches < 2 || result->first_batch_ns == RUE_ABSENT || result->shutdown_ns == RUE_ABSENT)
+        return NAN;
+    double before_last = (double)((extent->batches - 1) * extent->batch);
+    double last = (double)extent->images - before_last;
+    double compute = result->compute_ns == RUE_ABSENT ? 0 : (double)result->compute_ns;
+    double delivering = (double)result->end_to_end_ns - (double)result->first_batch_ns -
+                        (double)result->shutdown_ns - compute * last / (double)extent->images;
+    return delivering >= 0 ? delivering / before_last * (double)(extent->job_images - extent->images) : NAN;
+}
+
+double rue_job_time_ns(const struct rue_trial_result *result, uint64_t job_images, bool drop_last,
+                       bool *predicted)
+{
+    *predicted = false;
+    if (result->end_to_end_ns == RUE_ABSENT || result->images == RUE_ABSENT || result->images <= 0)
+        return NAN;
+    int batch = result->config.value[RUE_BATCH_SIZE];
+    if (drop_last && batch > 0) job_images -= job_images % (uint64_t)batch;
+    if ((uint64_t)result->images >= job_images) return (double)result->end_to_end_ns;
+    *predicted = true;
+    struct extent extent = measure_extent(result, job_images);
+    double more = more_by_volleys(&extent);
+    if (isnan(more)) more = more_by_line(&extent);
+    return (double)result->end_to_end_ns + more;
+}
+
+uint64_t rue_job_volley_batches(const struct rue_config *config)
+{
+    const int *value = config->value;
+    bool whole_batches = value[RUE_PARALLELISM] == RUE_PARALLEL_BATCH && value[RUE_NUM_WORKERS] > 1;
+    return whole_batches ? (uint64_t)value[RUE_NUM_WORKERS] : 1;
+}
+
+uint64_t rue_job_floor_images(const struct rue_config *config, uint64_t job_images)
+{
+    const int *value = config->value;
+    uint64_t batches = 4 * (uint64_t)value[RUE_NUM_WORKERS] * (uint64_t)value[RUE_PREFETCH_FACTOR];
+    uint64_t images = (batches > 8 ? batches : 8) * (uint64_t)value[RUE_BATCH_SIZE];
+    return images < job_images ? images : job_images;
+}

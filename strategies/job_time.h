@@ -1,0 +1,49 @@
+/* From a trial to the time of the job. */
+#ifndef RUE_JOB_TIME_H
+#define RUE_JOB_TIME_H
+
+#include "trial.h"
+
+/* The time in ns of a job of `job_images` that an ok joint `result` stands for; sets `*predicted`.
+ *
+ * A full trial (result->images >= the images that the job consumes, drop_last minded) is its own answer.
+ * A truncated trial of n images in N batches is extended by what its middle does, never along a straight line
+ * through its ends, where bursts and start-up lie. Let b be the batch size and W the batches that are loaded
+ * side by side: num_workers, at least 1, where workers load whole batches (they deliver in volleys of W); 1
+ * where they share each batch. The middle goes from i = num_workers * prefetch_factor, the first batch that
+ * was not loaded in the opening burst, to the last batch before the final W, whose loading had fewer and
+ * fewer rivals. With
+ *
+ *   volley  = (ready[j] - ready[i]) / ((j - i) / W)          j the largest in the middle with j - i a
+ * multiple of W part(r) = mean of ready[k + r] - ready[k]                over k, k + r in the middle, k = N -
+ * 1 (mod W): r batches after the point of the volley where n ended (r * volley / W where the middle has no
+ * such k)
+ *
+ * a job of q * W + r batches more (0 <= r < W), whose last one lacks m images of a whole batch, takes
+ *
+ *   T(J) = T(n) + q * volley + part(r) - m / b * (part(s) - part(s - 1))         s = r, or W where r is 0
+ *
+ * so that a short last batch saves its share of what a batch in its place of the volley adds, which is
+ * nothing where it is loaded beside others.
+ *
+ * Without `batch_ready_ns`, or when the trial is too short for j > i, the rate is that of the straight line
+ * from the first delivery to the last, which bursts and volleys bend: a rough guess, exact only where
+ * arrivals are even:
+ *
+ *   T(J) = T(n) + (J - n) * (T(n) - first_batch - shutdown - last) / (n - images of the last batch)
+ *
+ * where last = compute_ns * (images of the last batch) / n is the model's time after the last delivery; 0
+ * where compute_ns is absent. NaN when not even that is known (no images, one batch, times missing or not
+ * increasing). */
+double rue_job_time_ns(const struct rue_trial_result *result, uint64_t job_images, bool drop_last,
+                       bool *predicted);
+
+/* W above: how many batches are loaded side by side and so arrive together. */
+uint64_t rue_job_volley_batches(const struct rue_config *config);
+
+/* The fewest images for which a truncated trial of `config` says something about the steady state:
+ * max(8, 4 * num_workers * prefetch_factor) whole batches; `job_images` where the job is not longer than
+ * that. */
+uint64_t rue_job_floor_images(const struct rue_config *config, uint64_t job_images);
+
+#endif

@@ -1,0 +1,157 @@
+#include "selection.h"
+
+#include <assert.h>
+#include <gsl/gsl_sort_double.h>
+#include <math.h>
+#include <stdlib.h>
+
+double rue_selection_regret(const struct rue_selection *selection, const struct rue_cost_matrix *matrix,
+                            size_t model, size_t config)
+{
+    const struct rue_cell *cell = rue_cost_matrix_cell(matrix, model, config);
+    if (cell->state != RUE_CELL_OK) return NAN;
+    return (cell->median_ns - selection->best_ns[model]) / selection->best_ns[model];
+}
+
+static struct rue_selection *allocate(const struct rue_cost_matrix *matrix, size_t top_n)
+{
+    struct rue_selection *selection = calloc(1, sizeof *selection);
+    if (!selection) return NULL;
+    selection->top_n = top_n;
+    selection->config_count = rue_cost_matrix_configs(matrix);
+    selection->model_count = rue_cost_matrix_models(matrix);
+    selection->recommended = selection->top_n_winner = RUE_NONE;
+    /* One element more than needed, so that an empty matrix is no failed allocation. */
+    selection->rows = calloc(selection->config_count + 1, sizeof *selection->rows);
+    selection->ranked = calloc(selection->config_count + 1, sizeof *selection->ranked);
+    selection->best_of_model = calloc(selection->model_count + 1, sizeof *selection->best_of_model);
+    selection->best_ns = calloc(selection->model_count + 1, sizeof *selection->best_ns);
+    if (selection->rows && selection->ranked && selection->best_of_model && selection->best_ns)
+        return selection;
+    rue_selection_close(selection);
+    return NULL;
+}
+
+void rue_selection_close(struct rue_selection *selection)
+{
+    if (!selection) return;
+    free(selection->best_ns);
+    free(selection->best_of_model);
+    free(selection->ranked);
+    free(selection->rows);
+    free(selection);
+}
+
+/* The fastest cell of the model, and the model's votes. Fewer than N cells are strictly faster than a cell
+ * exactly when it is no slower than the N-th of the sorted times. `times` [config_count] is scratch. */
+static void vote(struct rue_selection *selection, const struct rue_cost_matrix *matrix, size_t model,
+                 double *times)
+{
+    size_t count = 0, best = RUE_NONE;
+    double best_ns = NAN;
+    for (size_t c = 0; c < selection->config_count; c++) {
+        const struct rue_cell *cell = rue_cost_matrix_cell(matrix, model, c);
+        if (cell->state != RUE_CELL_OK) continue;
+        times[count++] = cell->median_ns;
+        if (best != RUE_NONE && cell->median_ns >= best_ns) continue;
+        best = c;
+        best_ns = cell->median_ns;
+    }
+    selection->best_of_model[model] = best;
+    selection->best_ns[model] = best_ns;
+    if (count == 0) return;
+    gsl_sort(times, 1, count);
+    double slowest = times[selection->top_n < count ? selection->top_n - 1 : count - 1];
+    for (size_t c = 0; c < selection->config_count; c++) {
+        const struct rue_cell *cell = rue_cost_matrix_cell(matrix, model, c);
+        if (cell->state == RUE_CELL_OK && cell->median_ns <= slowest) selection->rows[c].top_n_count++;
+    }
+}
+
+/* Counts how far the configuration is covered. */
+static void cover(struct rue_ranking_row *row, const struct rue_cost_matrix *matrix, size_t config)
+{
+    size_t models = rue_cost_matrix_models(matrix);
+    for (size_t m = 0; m < models; m++) {
+        const struct rue_cell *cell = rue_cost_matrix_cell(matrix, m, config);
+        row->covered += cell->state == RUE_CELL_OK;
+        row->infeasible += cell->state == RUE_CELL_INFEASIBLE;
+        row->failed += cell->state == RUE_CELL_FAILED;
+        row->predicted |= cell->state == RUE_CELL_OK && cell->predicted;
+        if (m == 0 || cell->repeats < row->repeats) row->repeats = cell->repeats;
+    }
+    row->ranked = models > 0 && row->covered == models;
+}
+
+static void regret(const struct rue_selection *selection, const struct rue_cost_matrix *matrix, size_t config)
+{
+    struct rue_ranking_row *row = &selection->rows[config];
+    row->mean_regret_ratio = row->max_regret_ratio = NAN;
+    row->worst_model = RUE_NONE;
+    if (!row->ranked) return;
+    double sum = 0;
+    for (size_t m = 0; m < selection->model_count; m++) {
+        double ratio = rue_selection_regret(selection, matrix, m, config);
+        sum += ratio;
+        if (m > 0 && ratio <= row->max_regret_ratio) continue;
+        row->max_regret_ratio = ratio;
+        row->worst_model = m;
+    }
+    row->mean_regret_ratio = sum / (double)selection->model_count;
+}
+
+static int compare_columns(const void *a, const void *b, void *context)
+{
+    const struct rue_ranking_row *rows = context;
+    size_t x = *(const size_t *)a, y = *(const size_t *)b;
+    double left = rows[x].mean_regret_ratio, right = rows[y].mean_regret_ratio;
+    if (left != right) return left < right ? -1 : 1;
+    return x < y ? -1 : x > y;
+}
+
+static void rank(struct rue_selection *selection)
+{
+    for (size_t c = 0; c < selection->config_count; c++)
+        if (selection->rows[c].ranked) selection->ranked[selection->ranked_count++] = c;
+    if (selection->ranked_count == 0) return;
+    qsort_r(selection->ranked, selection->ranked_count, sizeof *selection->ranked, compare_columns,
+            selection->rows);
+    selection->recommended = selection->top_n_winner = selection->ranked[0];
+    for (size_t i = 1; i < selection->ranked_count; i++) {
+        size_t c = selection->ranked[i];
+        if (selection->rows[c].top_n_count > selection->rows[selection->top_n_winner].top_n_count)
+            selection->top_n_winner = c;
+    }
+}
+
+rue_status rue_selection_open(const struct rue_cost_matrix *matrix, size_t top_n, struct rue_selection **out,
+                              rue_error *error)
+{
+    assert(top_n >= 1);
+    *out = NULL;
+    size_t configs = rue_cost_matrix_configs(matrix);
+    double *times = calloc(configs + 1, sizeof *times);
+    struct rue_selection *selection = times ? allocate(matrix, top_n) : NULL;
+    if (!selection) {
+        free(times);
+        return rue_fail_memory(error, "the ranking", configs * sizeof *selection->rows);
+    }
+    for (size_t m = 0; m < selection->model_count; m++) vote(selection, matrix, m, times);
+    for (size_t c = 0; c < configs; c++) {
+        cover(&selection->rows[c], matrix, c);
+        regret(selection, matrix, c);
+    }
+    rank(selection);
+    free(times);
+    *out = selection;
+    return RUE_OK;
+}
+
+size_t rue_selection_best_with(const struct rue_selection *selection, const struct rue_cost_matrix *matrix,
+                               enum rue_knob knob, int value)
+{
+    for (size_t i = 0; i < selection->ranked_count; i++)
+        if (rue_cost_matrix_config(matrix, selection->ranked[i])->value[knob] == value)
+            return selection->ranked[i];
+    return RUE_NONE;
+}

@@ -1,0 +1,56 @@
+/* The selection rules: a pure function from a cost matrix to a ranking. With models m and configurations c:
+ *
+ *   t(m,c)      the cell's median time of the job
+ *   best(m)     min over ok cells of t(m,c)
+ *   regret(m,c) (t(m,c) - best(m)) / best(m), a ratio; mean and max over the models, unweighted
+ *
+ * A configuration is ranked only when its cells are ok for every model. Each model votes for its N fastest
+ * configurations; ties share a place, so a vote can hold more than N. The recommendation is the lowest mean
+ * regret; equal ones stay in grid order (the column order of the matrix). */
+#ifndef RUE_SELECTION_H
+#define RUE_SELECTION_H
+
+#include "cost_matrix.h"
+
+#define RUE_NONE SIZE_MAX
+
+struct rue_ranking_row {
+    size_t covered;           /* models with an ok cell */
+    size_t infeasible;        /* models for which it is infeasible */
+    size_t failed;            /* models for which it failed */
+    bool ranked;              /* covered for every model */
+    bool predicted;           /* some cell is a prediction */
+    size_t repeats;           /* the smallest number of repeats of its cells */
+    double mean_regret_ratio; /* NaN unless ranked */
+    double max_regret_ratio;  /* NaN unless ranked */
+    size_t worst_model;       /* where the regret is largest; RUE_NONE unless ranked */
+    size_t top_n_count;       /* votes; counted for unranked configurations too */
+};
+
+struct rue_selection {
+    size_t top_n;
+    size_t config_count, model_count;
+    struct rue_ranking_row *rows; /* [config_count], by column of the matrix */
+    size_t ranked_count;
+    size_t *ranked;        /* [ranked_count] columns, lowest mean regret first */
+    size_t *best_of_model; /* [model_count] the fastest column of each model; RUE_NONE when it has none */
+    double *best_ns;       /* [model_count] its time; NaN when none */
+    size_t recommended;    /* column; RUE_NONE when nothing is ranked */
+    size_t top_n_winner; /* the ranked column with the most votes, ties to the lower mean regret; RUE_NONE */
+};
+
+/* `top_n` is at least 1. RUE_MEMORY on failure. A matrix without any ranked configuration is no error. */
+rue_status rue_selection_open(const struct rue_cost_matrix *matrix, size_t top_n, struct rue_selection **out,
+                              rue_error *error) RUE_MUST_CHECK;
+void rue_selection_close(struct rue_selection *selection);
+
+/* The regret of a cell as defined above; NaN when the cell is not ok. */
+double rue_selection_regret(const struct rue_selection *selection, const struct rue_cost_matrix *matrix,
+                            size_t model, size_t config);
+
+/* The ranked column of least mean regret among those with `knob` = `value`, or RUE_NONE: the best workers for
+ * a given batch size. */
+size_t rue_selection_best_with(const struct rue_selection *selection, const struct rue_cost_matrix *matrix,
+                               enum rue_knob knob, int value);
+
+#endif

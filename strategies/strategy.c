@@ -1,0 +1,12 @@
+#include "strategy.h"
+
+#include <string.h>
+
+const struct rue_strategy_ops *const rue_strategies[] = {&rue_strategy_grid, NULL};
+
+const struct rue_strategy_ops *rue_strategy_find(const char *name)
+{
+    for (size_t i = 0; rue_strategies[i]; i++)
+        if (strcmp(rue_strategies[i]->name, name) == 0) return rue_strategies[i];
+    return NULL;
+}

@@ -1,0 +1,145 @@
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "config.h"
+
+static struct rue_config config_of(int batch, int workers, int prefetch, int parallelism)
+{
+    struct rue_config config = rue_config_default();
+    config.value[RUE_BATCH_SIZE] = batch;
+    config.value[RUE_NUM_WORKERS] = workers;
+    config.value[RUE_PREFETCH_FACTOR] = prefetch;
+    config.value[RUE_PARALLELISM] = parallelism;
+    return config;
+}
+
+Test(config, the_table_is_sound)
+{
+    for (int k = 0; k < RUE_KNOB_COUNT; k++) {
+        const struct rue_knob_info *info = &rue_knobs[k];
+        cr_assert_not_null(info->name);
+        cr_assert_not_null(info->help);
+        cr_assert(info->min <= info->fallback && info->fallback <= info->max, "%s", info->name);
+        cr_assert_eq(rue_knob_find(info->name), k, "%s", info->name);
+        for (int v = info->min; info->words && v <= info->max; v++)
+            cr_assert_not_null(info->words[v], "%s has a word for each value", info->name);
+    }
+    cr_assert_eq(rue_knob_find("batch"), -1);
+    cr_assert_eq(rue_knob_find(""), -1);
+}
+
+Test(config, canonical_leaves_out_what_is_at_its_fallback)
+{
+    char text[RUE_CONFIG_TEXT_BYTES];
+    struct rue_config config = config_of(128, 8, 2, RUE_PARALLEL_BATCH);
+    rue_config_canonical(&config, text);
+    cr_assert_str_eq(text, "{\"batch_size\":128,\"num_workers\":8}");
+    config = config_of(128, 8, 4, RUE_PARALLEL_SAMPLE);
+    rue_config_canonical(&config, text);
+    cr_assert_str_eq(
+        text, "{\"batch_size\":128,\"num_workers\":8,\"prefetch_factor\":4,\"parallelism\":\"sample\"}");
+    config = rue_config_default();
+    rue_config_canonical(&config, text);
+    cr_assert_str_eq(text, "{\"batch_size\":1,\"num_workers\":0}", "always shown, even at the fallback");
+}
+
+Test(config, people_read_labels_and_descriptions)
+{
+    char text[RUE_CONFIG_TEXT_BYTES];
+    struct rue_config config = config_of(128, 8, 2, RUE_PARALLEL_BATCH);
+    rue_config_describe(&config, text);
+    cr_assert_str_eq(text, "batch_size 128, num_workers 8");
+    rue_config_label(&config, text);
+    cr_assert_str_eq(text, "128/8");
+    config = config_of(128, 8, 4, RUE_PARALLEL_SAMPLE);
+    rue_config_describe(&config, text);
+    cr_assert_str_eq(text, "batch_size 128, num_workers 8, prefetch_factor 4, parallelism sample");
+    rue_config_label(&config, text);
+    cr_assert_str_eq(text, "128/8 prefetch_factor=4 parallelism=sample");
+}
+
+Test(config, the_longest_texts_fit)
+{
+    char text[RUE_CONFIG_TEXT_BYTES];
+    struct rue_config config = config_of(65536, 256, 64, RUE_PARALLEL_SAMPLE);
+    rue_config_canonical(&config, text);
+    cr_assert_eq(text[strlen(text) - 1], '}');
+}
+
+Test(config, values_are_parsed_strictly)
+{
+    int value = -7;
+    cr_assert(rue_knob_parse(RUE_BATCH_SIZE, "128", &value));
+    cr_assert_eq(value, 128);
+    cr_assert(rue_knob_parse(RUE_NUM_WORKERS, "0", &value));
+    cr_assert_eq(value, 0);
+    cr_assert(rue_knob_parse(RUE_PARALLELISM, "sample", &value));
+    cr_assert_eq(value, RUE_PARALLEL_SAMPLE);
+    static const char *const wrong[] = {"",
+                                        "0",
+                                        "-1",
+                                        "--5",
+                                        "65537",
+                                        "12x",
+                                        "x",
+                                        " 12",
+                                        "12 ",
+                                        "+12",
+                                        "1.5",
+                                        "0x8",
+                                        "99999999999999999999",
+                                        "-",
+                                        "\t1"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        cr_assert_not(rue_knob_parse(RUE_BATCH_SIZE, wrong[i], &value), "'%s' must be refused", wrong[i]);
+    cr_assert_not(rue_knob_parse(RUE_NUM_WORKERS, "-1", &value));
+    cr_assert_not(rue_knob_parse(RUE_PARALLELISM, "1", &value));
+    cr_assert_not(rue_knob_parse(RUE_PARALLELISM, "Sample", &value));
+    cr_assert_not(rue_knob_parse(RUE_PARALLELISM, "", &value));
+}
+
+Test(config, every_value_survives_writing_and_reading)
+{
+    for (int k = 0; k < RUE_KNOB_COUNT; k++)
+        for (int v = rue_knobs[k].min; v <= rue_knobs[k].max; v += rue_knobs[k].max > 1000 ? 97 : 1) {
+            char text[32];
+            int value = -1;
+            rue_knob_format((enum rue_knob)k, v, text, sizeof text);
+            cr_assert(rue_knob_parse((enum rue_knob)k, text, &value), "%s", text);
+            cr_assert_eq(value, v);
+        }
+}
+
+Test(config, equal_and_hash_agree)
+{
+    struct rue_config a = config_of(128, 8, 2, RUE_PARALLEL_BATCH), b = a;
+    cr_assert(rue_config_equal(&a, &b));
+    cr_assert_eq(rue_config_hash(&a), rue_config_hash(&b));
+    for (int k = 0; k < RUE_KNOB_COUNT; k++) {
+        b = a;
+        b.value[k] = b.value[k] == rue_knobs[k].min ? rue_knobs[k].min + 1 : rue_knobs[k].min;
+        cr_assert_not(rue_config_equal(&a, &b), "%s", rue_knobs[k].name);
+        cr_assert_neq(rue_config_hash(&a), rue_config_hash(&b), "%s", rue_knobs[k].name);
+    }
+}
+
+Test(config, the_hash_is_that_of_the_canonical_text)
+{
+    /* FNV-1a of {"batch_size":128,"num_workers":8}: studies on disk refer to it, so it must never change. */
+    struct rue_config config = config_of(128, 8, 2, RUE_PARALLEL_BATCH);
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (const char *c = "{\"batch_size\":128,\"num_workers\":8}"; *c; c++)
+        hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
+    cr_assert_eq(rue_config_hash(&config), hash);
+}
+
+Test(config, the_window_is_bounded_by_the_job)
+{
+    struct rue_config config = config_of(32, 4, 2, RUE_PARALLEL_BATCH);
+    cr_assert_eq(rue_config_window(&config, 100), 8);
+    cr_assert_eq(rue_config_window(&config, 8), 8);
+    cr_assert_eq(rue_config_window(&config, 3), 3);
+    config = config_of(32, 0, 2, RUE_PARALLEL_BATCH);
+    cr_assert_eq(rue_config_window(&config, 100), 1, "without workers one batch is in flight");
+    cr_assert_geq(rue_config_window(&config, 0), 1);
+}

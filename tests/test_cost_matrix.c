@@ -1,0 +1,176 @@
+#include <criterion/criterion.h>
+#include <math.h>
+#include <string.h>
+
+#include "cost_matrix.h"
+
+static const char *const models[] = {"a", "b"};
+
+static struct rue_cost_matrix *matrix_of(size_t config_count, size_t model_count)
+{
+    struct rue_config configs[16];
+    struct rue_cost_matrix *matrix;
+    for (size_t c = 0; c < config_count; c++) {
+        configs[c] = rue_config_default();
+        configs[c].value[RUE_BATCH_SIZE] = (int)c + 1;
+    }
+    cr_assert_eq(rue_cost_matrix_open(configs, config_count, models, model_count, &matrix, NULL), RUE_OK);
+    return matrix;
+}
+
+static void add(struct rue_cost_matrix *matrix, double time_ns, bool predicted)
+{
+    cr_assert_eq(rue_cost_matrix_add(matrix, 0, 0, time_ns, predicted, NULL), RUE_OK);
+}
+
+Test(cost_matrix, starts_with_every_cell_missing)
+{
+    struct rue_cost_matrix *matrix = matrix_of(3, 2);
+    cr_assert_eq(rue_cost_matrix_configs(matrix), 3);
+    cr_assert_eq(rue_cost_matrix_models(matrix), 2);
+    cr_assert_eq(rue_cost_matrix_config(matrix, 2)->value[RUE_BATCH_SIZE], 3);
+    cr_assert_str_eq(rue_cost_matrix_model(matrix, 1), "b");
+    for (size_t m = 0; m < 2; m++)
+        for (size_t c = 0; c < 3; c++) {
+            const struct rue_cell *cell = rue_cost_matrix_cell(matrix, m, c);
+            cr_assert_eq(cell->state, RUE_CELL_MISSING);
+            cr_assert_eq(cell->repeats, 0);
+            cr_assert(isnan(cell->median_ns));
+        }
+    rue_cost_matrix_close(matrix);
+}
+
+Test(cost_matrix, copies_what_it_is_given)
+{
+    struct rue_config config = rue_config_default();
+    char name[] = "resnet";
+    struct rue_cost_matrix *matrix;
+    cr_assert_eq(rue_cost_matrix_open(&config, 1, (const char *const[]){name}, 1, &matrix, NULL), RUE_OK);
+    name[0] = '!';
+    config.value[RUE_BATCH_SIZE] = 99;
+    cr_assert_str_eq(rue_cost_matrix_model(matrix, 0), "resnet");
+    cr_assert_eq(rue_cost_matrix_config(matrix, 0)->value[RUE_BATCH_SIZE], 1);
+    rue_cost_matrix_close(matrix);
+}
+
+Test(cost_matrix, may_be_empty)
+{
+    struct rue_cost_matrix *matrix;
+    cr_assert_eq(rue_cost_matrix_open(NULL, 0, NULL, 0, &matrix, NULL), RUE_OK);
+    cr_assert_eq(rue_cost_matrix_configs(matrix), 0);
+    rue_cost_matrix_close(matrix);
+    rue_cost_matrix_close(NULL);
+}
+
+Test(cost_matrix, the_median_of_an_odd_number_is_the_middle_one)
+{
+    struct rue_cost_matrix *matrix = matrix_of(1, 1);
+    const struct rue_cell *cell = rue_cost_matrix_cell(matrix, 0, 0);
+    add(matrix, 9, false);
+    cr_assert_float_eq(cell->median_ns, 9, 0);
+    add(matrix, 1, false);
+    add(matrix, 2, false);
+    cr_assert_float_eq(cell->median_ns, 2, 0);
+    rue_cost_matrix_close(matrix);
+}
+
+Test(cost_matrix, the_median_of_an_even_number_is_between_the_middle_two)
+{
+    struct rue_cost_matrix *matrix = matrix_of(1, 1);
+    const struct rue_cell *cell = rue_cost_matrix_cell(matrix, 0, 0);
+    add(matrix, 9, false);
+    add(matrix, 4, false);
+    cr_assert_float_eq(cell->median_ns, 6.5, 0);
+    add(matrix, 1, false);
+    add(matrix, 5, false);
+    cr_assert_float_eq(cell->median_ns, 4.5, 0);
+    rue_cost_matrix_close(matrix);
+}
+
+Test(cost_matrix, times_stay_in_the_order_told)
+{
+    struct rue_cost_matrix *matrix = matrix_of(1, 1);
+    const struct rue_cell *cell = rue_cost_matrix_cell(matrix, 0, 0);
+    for (int i = 0; i < 100; i++) add(matrix, 1 + (i * 37) % 100, false);
+    cr_assert_eq(cell->repeats, 100);
+    for (int i = 0; i < 100; i++) cr_assert_float_eq(cell->times_ns[i], 1 + (i * 37) % 100, 0);
+    cr_assert_float_eq(cell->median_ns, 50.5, 0, "of 1..100");
+    rue_cost_matrix_close(matrix);
+}
+
+Test(cost_matrix, a_full_trial_replaces_predictions)
+{
+    struct rue_cost_matrix *matrix = matrix_of(1, 1);
+    const struct rue_cell *cell = rue_cost_matrix_cell(matrix, 0, 0);
+    add(matrix, 100, true);
+    add(matrix, 200, true);
+    cr_assert(cell->predicted);
+    cr_assert_eq(cell->repeats, 2);
+    cr_assert_float_eq(cell->median_ns, 150, 0);
+    add(matrix, 120, false);
+    cr_assert_not(cell->predicted);
+    cr_assert_eq(cell->repeats, 1);
+    cr_assert_float_eq(cell->median_ns, 120, 0);
+    add(matrix, 500, true);
+    cr_assert_eq(cell->repeats, 1, "a prediction no longer counts");
+    cr_assert_float_eq(cell->median_ns, 120, 0);
+    rue_cost_matrix_close(matrix);
+}
+
+Test(cost_matrix, a_time_that_is_none_is_refused_and_changes_nothing)
+{
+    static const double lies[] = {0, -1, NAN, INFINITY, -INFINITY};
+    struct rue_cost_matrix *matrix = matrix_of(1, 1);
+    const struct rue_cell *cell = rue_cost_matrix_cell(matrix, 0, 0);
+    for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
+        rue_error error = {0};
+        cr_assert_eq(rue_cost_matrix_add(matrix, 0, 0, lies[i], i % 2, &error), RUE_USAGE);
+        cr_assert(strstr(error.message, "must be positive"), "%s", error.message);
+        cr_assert_eq(cell->state, RUE_CELL_MISSING);
+    }
+    rue_cost_matrix_close(matrix);
+}
+
+Test(cost_matrix, misses_set_the_state_and_the_reason)
+{
+    struct rue_cost_matrix *matrix = matrix_of(1, 1);
+    const struct rue_cell *cell = rue_cost_matrix_cell(matrix, 0, 0);
+    rue_cost_matrix_miss(matrix, 0, 0, RUE_TRIAL_TIMEOUT, "too slow");
+    cr_assert_eq(cell->state, RUE_CELL_FAILED);
+    cr_assert_str_eq(cell->reason, "too slow");
+    rue_cost_matrix_miss(matrix, 0, 0, RUE_TRIAL_INFEASIBLE, "too large");
+    cr_assert_eq(cell->state, RUE_CELL_INFEASIBLE);
+    rue_cost_matrix_miss(matrix, 0, 0, RUE_TRIAL_FAILED, "crashed");
+    cr_assert_eq(cell->state, RUE_CELL_INFEASIBLE, "one was infeasible");
+    cr_assert_str_eq(cell->reason, "crashed", "the last one's");
+    add(matrix, 7, false);
+    cr_assert_eq(cell->state, RUE_CELL_OK);
+    rue_cost_matrix_miss(matrix, 0, 0, RUE_TRIAL_FAILED, NULL);
+    cr_assert_eq(cell->state, RUE_CELL_OK);
+    cr_assert_eq(cell->repeats, 1);
+    cr_assert_str_eq(cell->reason, "");
+    rue_cost_matrix_close(matrix);
+}
+
+Test(cost_matrix, a_long_reason_is_cut)
+{
+    struct rue_cost_matrix *matrix = matrix_of(1, 1);
+    char reason[2 * RUE_REASON_BYTES];
+    memset(reason, 'x', sizeof reason);
+    reason[sizeof reason - 1] = 0;
+    rue_cost_matrix_miss(matrix, 0, 0, RUE_TRIAL_FAILED, reason);
+    cr_assert_eq(strlen(rue_cost_matrix_cell(matrix, 0, 0)->reason), RUE_REASON_BYTES - 1);
+    rue_cost_matrix_close(matrix);
+}
+
+Test(cost_matrix, cells_do_not_touch_each_other)
+{
+    struct rue_cost_matrix *matrix = matrix_of(3, 2);
+    for (size_t m = 0; m < 2; m++)
+        for (size_t c = 0; c < 3; c++)
+            cr_assert_eq(rue_cost_matrix_add(matrix, m, c, (double)(10 * m + c + 1), false, NULL), RUE_OK);
+    for (size_t m = 0; m < 2; m++)
+        for (size_t c = 0; c < 3; c++)
+            cr_assert_float_eq(rue_cost_matrix_cell(matrix, m, c)->median_ns, (double)(10 * m + c + 1), 0);
+    rue_cost_matrix_close(matrix);
+}

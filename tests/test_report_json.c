@@ -1,0 +1,254 @@
+#include <jansson.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "findings_fixture.h"
+
+/* The rendered document, parsed; also put into the folder RUE_TEST_OUT, where the schema's test looks for it.
+ */
+static json_t *parse(const struct fixture *fixture, const char *name)
+{
+    char *text = fixture_render(&rue_report_json, fixture, (struct rue_report_style){0});
+    const char *folder = getenv("RUE_TEST_OUT");
+    if (folder) {
+        char path[4096];
+        snprintf(path, sizeof path, "%s/%s.json", folder, name);
+        FILE *file = fopen(path, "w");
+        cr_assert_not_null(file, "%s", path);
+        fputs(text, file);
+        fclose(file);
+    }
+    json_error_t why;
+    json_t *root = json_loads(text, JSON_REJECT_DUPLICATES, &why);
+    cr_assert_not_null(root, "%s: line %d: %s", name, why.line, why.text);
+    free(text);
+    return root;
+}
+
+static json_t *first(const json_t *root)
+{
+    return json_array_get(json_object_get(root, "recommendations"), 0);
+}
+
+static void expect_config(const json_t *config, int batch_size, int num_workers)
+{
+    cr_assert_eq(json_integer_value(json_object_get(config, "batch_size")), batch_size);
+    cr_assert_eq(json_integer_value(json_object_get(config, "num_workers")), num_workers);
+}
+
+static bool is_text(const json_t *object, const char *key, const char *expected)
+{
+    const char *value = json_string_value(json_object_get(object, key));
+    return value && strcmp(value, expected) == 0;
+}
+
+Test(report_json, gives_the_winner_with_its_regrets)
+{
+    struct fixture fixture;
+    fixture_open_plain(&fixture);
+    json_t *root = parse(&fixture, "plain"), *recommendation = first(root);
+    cr_assert(is_text(root, "format", "rue.recommendation/1"));
+    expect_config(json_object_get(recommendation, "config"), 128, 8);
+    cr_assert(is_text(json_object_get(recommendation, "config"), "parallelism", "batch"));
+    cr_assert_eq(json_real_value(json_object_get(recommendation, "mean_regret_ratio")), 0.0);
+    cr_assert(is_text(recommendation, "verified", "full"));
+    cr_assert(is_text(recommendation, "measured_with", "rue"));
+    cr_assert_null(json_object_get(recommendation, "torch"), "torch arguments that PyTorch has not measured");
+    cr_assert_eq(json_array_size(json_object_get(recommendation, "configs")), 4u);
+    cr_assert_eq(json_array_size(json_object_get(recommendation, "best_by_batch_size")), 2u);
+    json_t *last = json_array_get(json_object_get(recommendation, "configs"), 0);
+    double mean = (30.0 / 20 + 25.0 / 12 + 24.0 / 11) / 3 - 1;
+    cr_assert_float_eq(json_real_value(json_object_get(last, "mean_regret_ratio")), mean, 1e-8);
+    cr_assert_eq(json_integer_value(json_object_get(json_object_get(last, "end_to_end_ns"), "resnet18")),
+                 INT64_C(25000000000));
+    json_decref(root);
+    fixture_close(&fixture);
+}
+
+Test(report_json, compares_raw_with_preprocessed_at_their_winners)
+{
+    struct fixture fixture;
+    fixture_open_plain(&fixture);
+    json_t *root = parse(&fixture, "comparison");
+    json_t *comparison = json_array_get(json_object_get(root, "comparisons"), 0);
+    expect_config(json_object_get(json_object_get(comparison, "raw"), "config"), 128, 8);
+    expect_config(json_object_get(json_object_get(comparison, "preprocessed"), "config"), 32, 4);
+    json_t *model = json_array_get(json_object_get(comparison, "models"), 1);
+    cr_assert_float_eq(json_real_value(json_object_get(model, "speedup_ratio")), 12.0 / 8, 1e-8);
+    double mean = cbrt(20.0 / 18 * 12 / 8 * 11 / 7);
+    cr_assert_float_eq(json_real_value(json_object_get(comparison, "mean_speedup_ratio")), mean, 1e-8);
+    json_decref(root);
+    fixture_close(&fixture);
+}
+
+Test(report_json, compares_jobs_of_different_length_by_the_image)
+{
+    struct fixture fixture;
+    fixture_open_plain(&fixture);
+    fixture.variants[1].job_images = 4734;
+    fixture.variants[1].sample = true;
+    json_t *root = parse(&fixture, "sample");
+    json_t *comparison = json_array_get(json_object_get(root, "comparisons"), 0);
+    json_t *model = json_array_get(json_object_get(comparison, "models"), 1);
+    double expected = 12.0 / 9469 / (8.0 / 4734);
+    cr_assert_float_eq(json_real_value(json_object_get(model, "speedup_ratio")), expected, 1e-8);
+    json_decref(root);
+    fixture_close(&fixture);
+}
+
+Test(report_json, says_what_is_missing_and_why)
+{
+    struct fixture fixture;
+    fixture_open_gaps(&fixture);
+    json_t *root = parse(&fixture, "gaps"), *recommendation = first(root);
+    expect_config(json_object_get(recommendation, "config"), 32, 2);
+    cr_assert(is_text(recommendation, "verified", "truncated"));
+    json_t *configs = json_object_get(recommendation, "configs"), *row = json_array_get(configs, 1);
+    cr_assert(json_is_false(json_object_get(row, "ranked")));
+    cr_assert(json_is_null(json_object_get(row, "mean_regret_ratio")),
+              "a NaN became something else than null");
+    cr_assert(is_text(row, "source", "predicted"));
+    json_t *miss = json_array_get(json_object_get(row, "misses"), 0);
+    cr_assert(is_text(miss, "model", "resnet152") && is_text(miss, "status", "infeasible"));
+    cr_assert(is_text(miss, "reason", "slabs of 9.2 GB, 8 GB allowed"));
+    miss = json_array_get(json_object_get(json_array_get(configs, 2), "misses"), 0);
+    cr_assert(is_text(miss, "status", "unmeasured") && json_is_null(json_object_get(miss, "reason")));
+    json_t *best = json_array_get(json_object_get(recommendation, "best_by_batch_size"), 1);
+    cr_assert(json_is_null(json_object_get(best, "config")), "128 has no ranked configuration");
+    cr_assert_eq(json_array_size(json_object_get(root, "comparisons")), 0u);
+    json_decref(root);
+    fixture_close(&fixture);
+}
+
+Test(report_json, nothing_ranked_has_no_config_but_a_reason)
+{
+    struct fixture fixture;
+    fixture_open_nothing(&fixture);
+    json_t *root = parse(&fixture, "nothing"), *recommendation = first(root);
+    cr_assert(json_is_null(json_object_get(recommendation, "config")));
+    cr_assert(json_is_null(json_object_get(recommendation, "top_n_winner")));
+    const char *reason = json_string_value(json_object_get(recommendation, "reason"));
+    cr_assert(reason && strstr(reason, "most frequent reason (3 cells): out of \"memory\""), "%s", reason);
+    json_decref(root);
+    fixture_close(&fixture);
+}
+
+Test(report_json, pytorch_without_workers_gets_no_worker_arguments)
+{
+    struct fixture fixture;
+    fixture_open_odd(&fixture);
+    json_t *root = parse(&fixture, "odd"), *torch = json_object_get(first(root), "torch");
+    expect_config(torch, 64, 0);
+    cr_assert_eq(json_object_size(torch), 2u, "PyTorch refuses prefetch_factor without workers");
+    cr_assert(json_is_true(json_object_get(root, "partial")));
+    json_t *provenance = json_object_get(root, "provenance");
+    cr_assert(is_text(provenance, "seed", "18446744073709551615"), "a seed lost digits");
+    cr_assert(json_is_null(json_object_get(provenance, "machine")));
+    json_t *path = json_object_get(json_object_get(first(root), "variant"), "path");
+    cr_assert_str_eq(json_string_value(path),
+                     "/data/\"quoted\", spaced\nÜbung/\xEF\xBF\xBD\xEF\xBF\xBD/模型");
+    json_decref(root);
+    fixture_close(&fixture);
+}
+
+Test(report_json, pytorch_with_workers_gets_them)
+{
+    struct fixture fixture;
+    fixture_open_plain(&fixture);
+    strcpy(fixture.findings.measured_with, "torch");
+    json_t *root = parse(&fixture, "torch"), *torch = json_object_get(first(root), "torch");
+    expect_config(torch, 128, 8);
+    cr_assert_eq(json_integer_value(json_object_get(torch, "prefetch_factor")), 2);
+    cr_assert(json_is_true(json_object_get(torch, "persistent_workers")));
+    json_decref(root);
+    fixture_close(&fixture);
+}
+
+Test(report_json, writes_null_for_what_is_no_number)
+{
+    struct fixture fixture;
+    fixture_open_plain(&fixture);
+    fixture.findings.duration_s = INFINITY;
+    fixture.variants[1].build_s_per_image = NAN;
+    strcpy(fixture.findings.machine_json, "not an object");
+    json_t *root = parse(&fixture, "numbers");
+    cr_assert(json_is_null(json_object_get(json_object_get(root, "provenance"), "duration_s")));
+    cr_assert(json_is_null(json_object_get(json_object_get(root, "provenance"), "machine")));
+    json_decref(root);
+    fixture_close(&fixture);
+}
+
+Test(report_json, an_empty_run_is_a_document_too)
+{
+    struct fixture fixture;
+    fixture_open(&fixture);
+    json_t *root = parse(&fixture, "empty");
+    cr_assert_eq(json_array_size(json_object_get(root, "recommendations")), 0u);
+    json_decref(root);
+    fixture_close(&fixture);
+}
+
+Test(report_json, a_full_disk_is_told)
+{
+    struct fixture fixture;
+    fixture_open_plain(&fixture);
+    FILE *full = fopen("/dev/full", "w");
+    cr_assert_not_null(full);
+    rue_error error = {0};
+    rue_status status =
+        rue_report_json.render(&fixture.findings, &(struct rue_report_style){0}, full, &error);
+    cr_assert_eq(status, RUE_STORE);
+    cr_assert(strstr(error.message, "No space left"), "%s", error.message);
+    fclose(full);
+    fixture_close(&fixture);
+}
+
+Test(report, write_replaces_the_file_whole_and_leaves_nothing_else)
+{
+    struct fixture fixture;
+    fixture_open_plain(&fixture);
+    char folder[] = "/tmp/rue-report-XXXXXX", path[64], old[8] = "";
+    cr_assert_not_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/recommendation.json", folder);
+    FILE *file = fopen(path, "w");
+    fputs("old", file);
+    fclose(file);
+    rue_error error = {0};
+    cr_assert_eq(rue_report_write(&rue_report_json, &fixture.findings, folder, &error), RUE_OK, "%s",
+                 error.message);
+    file = fopen(path, "r");
+    cr_assert_eq(fread(old, 1, 2, file), 2u);
+    fclose(file);
+    cr_assert_str_eq(old, "{\n");
+    cr_assert_eq(unlink(path), 0);
+    cr_assert_eq(rmdir(folder), 0, "a temporary file is left behind");
+    fixture_close(&fixture);
+}
+
+Test(report, write_names_the_path_and_what_to_do)
+{
+    struct fixture fixture;
+    fixture_open_plain(&fixture);
+    rue_error error = {0};
+    rue_status status = rue_report_write(&rue_report_csv, &fixture.findings, "/nonexistent/folder", &error);
+    cr_assert_eq(status, RUE_STORE);
+    cr_assert(strstr(error.message, "/nonexistent/folder/trials.csv"), "%s", error.message);
+    cr_assert(strstr(error.message, "create the folder first"), "%s", error.message);
+    fixture_close(&fixture);
+}
+
+Test(report, a_file_that_cannot_be_replaced_leaves_no_temporary)
+{
+    struct fixture fixture;
+    fixture_open_plain(&fixture);
+    char folder[] = "/tmp/rue-report-XXXXXX", path[64];
+    cr_assert_not_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/trials.csv", folder);
+    cr_assert_eq(mkdir(path, 0777), 0);
+    rue_error error = {0};
+    cr_assert_eq(rue_report_write(&rue_report_csv, &fixture.findings, folder, &error), RUE_STORE);
+    cr_assert(strstr(error.message, "a folder is in the way"), "%s", error.message);
+    cr_assert_eq(rmdir(path), 0);
+    cr_assert_eq(rmdir(folder), 0, "a temporary file is left behind");
+    fixture_close(&fixture);
+}

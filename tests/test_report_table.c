@@ -1,0 +1,291 @@
+#include "findings_fixture.h"
+#include "utf8.h"
+
+static const struct rue_report_style wide_plain = {.columns = 0};
+
+static void expect_text(const char *text, const char *part)
+{
+    cr_assert(strstr(text, part), "no \"%s\" in:\n%s", part, text);
+}
+
+/* No line wider than asked, none with spaces at its end, and no control characters. */
+static void expect_fits(const char *text, int columns)
+{
+    char line[4096];
+    while (*text) {
+        size_t length = strcspn(text, "\n");
+        cr_assert_lt(length, sizeof line);
+        memcpy(line, text, length);
+        line[length] = 0;
+        cr_assert_leq(rue_utf8_width(line), columns, "%d columns asked for: %s", columns, line);
+        cr_assert(length == 0 || line[length - 1] != ' ', "spaces at the end of: %s|", line);
+        for (size_t i = 0; i < length; i++)
+            cr_assert((unsigned char)line[i] >= ' ', "a control character: %s", line);
+        text += length + (text[length] == '\n');
+    }
+}
+
+/* The column that the line holding `part` ends its first `part` at. */
+static int end_of(const char *text, const char *part)
+{
+    const char *at = strstr(text, part), *line = at;
+    cr_assert_not_null(at, "no \"%s\" in:\n%s", part, text);
+    while (line > text && line[-1] != '\n') line--;
+    char head[4096];
+    size_t length = (size_t)(at - line) + strlen(part);
+    memcpy(head, line, length);
+    head[length] = 0;
+    return rue_utf8_width(head);
+}
+
+typedef void open_fixture(struct fixture *fixture);
+static open_fixture *const openers[] = {fixture_open, fixture_open_plain, fixture_open_gaps,
+                                        fixture_open_nothing, fixture_open_odd};
+
+/* All four knobs vary, with workers as words, too. */
+static void open_many_knobs(struct fixture *fixture)
+{
+    struct rue_config configs[12];
+    double times_s[36];
+    for (int c = 0; c < 12; c++) {
+        configs[c] = fixture_config(c < 6 ? 65536 : 32, c % 6);
+        configs[c].value[RUE_PREFETCH_FACTOR] = 2 + c % 2;
+        configs[c].value[RUE_PARALLELISM] = c % 2;
+        for (int m = 0; m < 3; m++) times_s[m * 12 + c] = 10 + (c * 7 + m * 3) % 11;
+    }
+    struct fixture_grid grid = {RUE_RAW, configs, 12, fixture_models, 3, times_s, true, ""};
+    fixture_open(fixture);
+    fixture_add(fixture, &grid);
+    grid.mode = RUE_PREPROCESSED;
+    struct rue_variant_findings *variant = fixture_add(fixture, &grid);
+    memset(variant->variant.path, 'p', 3000);
+}
+
+Test(report_table, is_never_wider_than_asked)
+{
+    static const int widths[] = {20, 60, 61, 72, 80, 100, 160};
+    for (size_t f = 0; f <= sizeof openers / sizeof *openers; f++)
+        for (size_t w = 0; w < sizeof widths / sizeof *widths; w++)
+            for (int unicode = 0; unicode < 2; unicode++) {
+                struct fixture fixture;
+                (f < sizeof openers / sizeof *openers ? openers[f] : open_many_knobs)(&fixture);
+                struct rue_report_style style = {.unicode = unicode, .columns = widths[w]};
+                char *text = fixture_render(&rue_report_table, &fixture, style);
+                expect_fits(text, widths[w] < 60 ? 60 : widths[w]);
+                for (const char *at = text; *at && !unicode; at++)
+                    cr_assert((signed char)*at > 0, "not ASCII: %s", at);
+                free(text);
+                fixture_close(&fixture);
+            }
+}
+
+Test(report_table, columns_end_together)
+{
+    struct fixture fixture;
+    fixture_open_plain(&fixture);
+    for (int unicode = 0; unicode < 2; unicode++) {
+        char *text = fixture_render(&rue_report_table, &fixture,
+                                    (struct rue_report_style){.unicode = unicode, .columns = 80});
+        cr_assert_eq(end_of(text, "mean regret"), end_of(text, " 0.0 %"), "%s", text);
+        cr_assert_eq(end_of(text, "batch_size"), end_of(text, unicode ? "→        128" : ">        128"),
+                     "%s", text);
+        cr_assert_eq(end_of(text, "  preprocessed"), end_of(text, "20 s          18 s"), "%s", text);
+        free(text);
+    }
+    fixture_close(&fixture);
+}
+
+Test(report_table, closes_with_what_to_use_for_what_job_and_whose_consumer)
+{
+    struct fixture fixture;
+    fixture_open_plain(&fixture);
+    char *text = fixture_render(&rue_report_table, &fixture, wide_plain);
+    expect_text(text, "raw folder: 3 models, job of 9,469 images, 4 configurations\n");
+    expect_text(
+        text,
+        "\nUse batch_size 128, num_workers 8 for raw folder data: 0.0 % mean regret over 3 models, worst "
+        "resnet152 0.0 %; job of 9,469 images; the consumer simulates an NVIDIA RTX A5000.\n");
+    expect_text(text, "workers are threads; PyTorch's are processes");
+    expect_text(
+        text,
+        "Preprocessed data make the job 1.38 times as fast on average (geometric mean over 3 models, "
+        "from 1.11 to 1.57). They take 5.7 GB on the disk instead of 1.1 GB. Converting all 9,469 images "
+        "takes about 19.9 s, which pays off after 6 jobs.");
+    cr_assert_null(strstr(text, "onfidence"), "one repeat says nothing about noise");
+    cr_assert_null(strchr(text, '\033'), "colour without being asked");
+    free(text);
+    fixture_close(&fixture);
+}
+
+Test(report_table, explains_why_the_votes_disagree)
+{
+    /* 32/2 is the fastest of two models by a hair, and far behind on the third. */
+    static const double times_s[] = {10, 10.1, 20, 21, 10, 10.1, 20, 21, 30, 10, 20, 21, 9, 10, 11, 10};
+    static const char *const models[] = {"a", "b", "c", "d"};
+    const struct rue_config configs[] = {fixture_config(32, 2), fixture_config(32, 4), fixture_config(128, 0),
+                                         fixture_config(128, 8)};
+    struct fixture_grid grid = {RUE_RAW, configs, 4, models, 4, times_s, false, ""};
+    struct fixture fixture;
+    fixture_open(&fixture);
+    struct rue_variant_findings *variant = fixture_add(&fixture, &grid);
+    rue_selection_close(fixture.selections[0]);
+    cr_assert_eq(rue_selection_open(fixture.matrices[0], 1, &fixture.selections[0], NULL), RUE_OK);
+    variant->selection = fixture.selections[0];
+    char *text = fixture_render(&rue_report_table, &fixture, wide_plain);
+    expect_text(text, "The votes disagree: batch_size 32, num_workers 2 is the fastest for 3 of 4 models, "
+                      "the recommended one for 1.");
+    free(text);
+    fixture_close(&fixture);
+}
+
+Test(report_table, names_what_was_left_out_and_labels_predictions)
+{
+    struct fixture fixture;
+    fixture_open_gaps(&fixture);
+    char *text = fixture_render(&rue_report_table, &fixture, (struct rue_report_style){0});
+    expect_text(
+        text, "Left out, as not every model has run with them: 3 of 4 configurations; 32/4 is infeasible for "
+              "resnet152 (slabs of 9.2 GB, 8 GB allowed); 128/8 failed for resnet18 (slabs of 9.2 GB, 8 GB "
+              "allowed); 1 not measured on every model.");
+    expect_text(text, "~ predicted: trials were cut short");
+    expect_text(text, ", predicted from trials that were cut short; job of");
+    free(text);
+    fixture_close(&fixture);
+}
+
+Test(report_table, nothing_ranked_is_said_plainly)
+{
+    struct fixture fixture;
+    fixture_open_nothing(&fixture);
+    char *text = fixture_render(&rue_report_table, &fixture, wide_plain);
+    expect_text(text, "No configuration could be recommended for raw folder data:");
+    expect_text(text, "most frequent reason (3 cells): out of \"memory\".");
+    cr_assert_null(strstr(text, "Use batch_size"));
+    free(text);
+    fixture_close(&fixture);
+}
+
+Test(report_table, marks_a_partial_run_at_both_ends)
+{
+    struct fixture fixture;
+    fixture_open_odd(&fixture);
+    char *text = fixture_render(&rue_report_table, &fixture, wide_plain);
+    const char mark[] = "Partial results: interrupted after 4 of 20 trials.\n";
+    cr_assert_eq(strncmp(text, mark, strlen(mark)), 0, "%s", text);
+    cr_assert_str_eq(text + strlen(text) - strlen(mark), mark);
+    expect_text(text, "it is not known which device the consumer stands for.");
+    cr_assert_null(strstr(text, "workers are threads"), "PyTorch measured");
+    free(text);
+    fixture_close(&fixture);
+}
+
+Test(report_table, colour_is_balanced)
+{
+    struct fixture fixture;
+    fixture_open_plain(&fixture);
+    char *text = fixture_render(&rue_report_table, &fixture, (struct rue_report_style){true, true, 80});
+    bool on = false;
+    for (const char *at = text; *at; at++) {
+        if (*at != '\033') continue;
+        bool reset = strncmp(at, "\033[0m", 4) == 0;
+        cr_assert_neq(reset, !on, "%.20s", at);
+        on = !reset;
+    }
+    cr_assert_not(on);
+    expect_text(text, "\033[1m→");
+    free(text);
+    fixture_close(&fixture);
+}
+
+/* The published measurements, when they lie beside the checkout. */
+static FILE *open_published(void)
+{
+    char path[4096];
+    const char *shared = getenv("RUE_SHARED"), *root = getenv("RUE_SOURCE");
+    if (shared)
+        snprintf(path, sizeof path, "%s/data/end_to_end_grid.csv", shared);
+    else
+        snprintf(path, sizeof path, "%s/../shared/data/end_to_end_grid.csv", root ? root : ".");
+    return fopen(path, "r");
+}
+
+enum { PUBLISHED_MODELS = 12, PUBLISHED_CONFIGS = 45 };
+
+struct published {
+    char names[PUBLISHED_MODELS][96];
+    size_t model_count, config_count;
+    struct rue_config configs[PUBLISHED_CONFIGS];
+    double times_s[2][PUBLISHED_MODELS * PUBLISHED_CONFIGS];
+};
+
+static void read_published(FILE *file, struct published *out)
+{
+    char line[256], mode[32], model[96];
+    int batch_size, num_workers;
+    double time_s;
+    static const int batches[] = {32, 128, 256, 512, 1024}, workers[] = {1, 2, 4, 8, 12, 16, 32, 48, 64};
+    for (int b = 0; b < 5; b++)
+        for (int w = 0; w < 9; w++)
+            out->configs[out->config_count++] = fixture_config(batches[b], workers[w]);
+    cr_assert_not_null(fgets(line, sizeof line, file));
+    while (fgets(line, sizeof line, file)) {
+        int found =
+            sscanf(line, "%31[^,],%95[^,],%d,%d,%lf", mode, model, &batch_size, &num_workers, &time_s);
+        cr_assert_eq(found, 5, "%s", line);
+        size_t m = 0, c = 0;
+        while (m < out->model_count && strcmp(out->names[m], model)) m++;
+        if (m == out->model_count) {
+            cr_assert_lt(m, (size_t)PUBLISHED_MODELS);
+            strcpy(out->names[out->model_count++], model);
+        }
+        struct rue_config config = fixture_config(batch_size, num_workers);
+        while (c < PUBLISHED_CONFIGS && !rue_config_equal(&out->configs[c], &config)) c++;
+        cr_assert_lt(c, (size_t)PUBLISHED_CONFIGS, "%s", line);
+        out->times_s[strcmp(mode, "imagenette") != 0][m * PUBLISHED_CONFIGS + c] = time_s;
+    }
+}
+
+Test(report_table, tells_the_published_measurements_right)
+{
+    static struct published published;
+    FILE *file = open_published();
+    if (!file) cr_skip_test("skipped: no end_to_end_grid.csv, set RUE_SHARED");
+    read_published(file, &published);
+    fclose(file);
+    const char *models[PUBLISHED_MODELS];
+    for (size_t m = 0; m < PUBLISHED_MODELS; m++) models[m] = published.names[m];
+    struct fixture_grid grid = {
+        RUE_RAW, published.configs, PUBLISHED_CONFIGS, models, 12, published.times_s[0], false, ""};
+    struct fixture fixture;
+    fixture_open(&fixture);
+    fixture_add(&fixture, &grid);
+    grid.mode = RUE_PREPROCESSED;
+    grid.times_s = published.times_s[1];
+    fixture_add(&fixture, &grid)->build_s_per_image = 0.0021;
+    for (int v = 0; v < 2; v++) fixture.variants[v].job_images = fixture.variants[v].data_images = 9216;
+    for (int columns = 60; columns <= 160; columns += 20) {
+        char *text =
+            fixture_render(&rue_report_table, &fixture, (struct rue_report_style){false, true, columns});
+        expect_fits(text, columns);
+        free(text);
+    }
+    char *text = fixture_render(&rue_report_table, &fixture, (struct rue_report_style){0});
+    expect_text(text,
+                "Use batch_size 128, num_workers 12 for raw folder data: 2.0 % mean regret over 12 models");
+    expect_text(text,
+                "Use batch_size 256, num_workers 2 for preprocessed tensor float32 data: 0.4 % mean regret");
+    expect_text(
+        text,
+        "The votes disagree: batch_size 128, num_workers 8 is among the 3 fastest for 6 of 12 models, the "
+        "recommended one for 5. A vote does not tell by how much one is slower: on average it costs 6.4 % "
+        "instead of 2.0 %");
+    const char *print = getenv("RUE_TEST_SHOW");
+    if (print) {
+        char *shown =
+            fixture_render(&rue_report_table, &fixture, (struct rue_report_style){false, true, atoi(print)});
+        fputs(shown, stderr);
+        free(shown);
+    }
+    free(text);
+    fixture_close(&fixture);
+}

@@ -1,0 +1,240 @@
+#include "resample.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "random.h"
+#include "transform.h"
+
+enum { PIXEL = RUE_RESAMPLE_PIXEL_BYTES, PLANE = RUE_CROP * RUE_CROP };
+
+struct image {
+    uint32_t width, height;
+    uint8_t *pixels; /* with the slack that a resampler wants */
+};
+
+static struct image image_make(uint32_t width, uint32_t height)
+{
+    return (struct image){width, height,
+                          calloc(1, (size_t)width * height * PIXEL + RUE_RESAMPLE_SLACK_BYTES)};
+}
+
+static struct image image_noise(uint32_t width, uint32_t height)
+{
+    struct image image = image_make(width, height);
+    uint64_t state = width * 65536 + height;
+    for (size_t i = 0; i < (size_t)width * height * PIXEL; i++)
+        image.pixels[i] = (uint8_t)rue_random_next(&state);
+    return image;
+}
+
+static void resample(struct rue_resample *resampler, struct image image, uint8_t *levels)
+{
+    cr_assert_eq(rue_resample_begin(resampler, image.width, image.height, NULL), RUE_OK);
+    struct rue_span rows = rue_resample_rows(resampler);
+    cr_assert(rows.count > 0 && rows.first + rows.count <= image.height);
+    for (uint32_t y = rows.first; y < rows.first + rows.count; y++)
+        rue_resample_row(resampler, y, image.pixels + (size_t)y * image.width * PIXEL);
+    rue_resample_end(resampler, levels);
+}
+
+static struct rue_resample *open_resampler(bool portable)
+{
+    struct rue_resample *resampler;
+    cr_assert_eq(rue_resample_open(&resampler, NULL), RUE_OK);
+    if (portable) rue_resample_use_portable(resampler);
+    return resampler;
+}
+
+/* The definition, for one output and channel: `values` lie `step` bytes apart. */
+static uint8_t filter(const uint8_t *values, size_t step, uint32_t in, uint32_t out, uint32_t at)
+{
+    double scale = (double)in / out, support = scale > 1 ? scale : 1, center = (at + 0.5) * scale;
+    int first = (int)(center - support + 0.5), last = (int)(center + support + 0.5);
+    if (first < 0) first = 0;
+    if (last > (int)in) last = (int)in;
+    double total = 0;
+    for (int i = first; i < last; i++) total += fmax(0, 1 - fabs((i - center + 0.5) * (1 / support)));
+    int sum = 1 << 21;
+    for (int i = first; i < last; i++) {
+        double weight = fmax(0, 1 - fabs((i - center + 0.5) * (1 / support))) / total;
+        sum += values[(size_t)i * step] * (int)(0.5 + weight * (1 << 22));
+    }
+    sum >>= 22;
+    return (uint8_t)(sum > 255 ? 255 : sum);
+}
+
+/* The level of one pixel of the crop, straight from the definition. */
+static uint8_t expected(struct image image, uint32_t channel, uint32_t x, uint32_t y)
+{
+    uint32_t width, height;
+    rue_resize_size(image.width, image.height, &width, &height);
+    uint8_t *column = malloc(image.height);
+    for (uint32_t row = 0; row < image.height; row++)
+        column[row] = filter(image.pixels + (size_t)row * image.width * PIXEL + channel, PIXEL, image.width,
+                             width, x + rue_crop_offset(width));
+    uint8_t level = filter(column, 1, image.height, height, y + rue_crop_offset(height));
+    free(column);
+    return level;
+}
+
+static void assert_as_defined(uint32_t width, uint32_t height, bool portable)
+{
+    struct rue_resample *resampler = open_resampler(portable);
+    struct image image = image_noise(width, height);
+    uint8_t *levels = malloc(RUE_TENSOR_ITEMS);
+    resample(resampler, image, levels);
+    uint64_t state = 1;
+    for (int i = 0; i < 400; i++) {
+        /* Samples, corners among them: all of the pixels would take minutes. */
+        uint32_t channel = (uint32_t)rue_random_below(&state, 3);
+        uint32_t x = i < 4 ? (uint32_t)i % 2 * (RUE_CROP - 1) : (uint32_t)rue_random_below(&state, RUE_CROP);
+        uint32_t y = i < 4 ? (uint32_t)i / 2 * (RUE_CROP - 1) : (uint32_t)rue_random_below(&state, RUE_CROP);
+        uint8_t is = levels[channel * PLANE + y * RUE_CROP + x], should = expected(image, channel, x, y);
+        cr_assert_eq(is, should, "%u x %u, channel %u at %u,%u: %d, not %d", width, height, channel, x, y, is,
+                     should);
+    }
+    free(levels);
+    free(image.pixels);
+    rue_resample_close(resampler);
+}
+
+static const uint32_t sizes[][2] = {
+    {500, 375},  {375, 500}, {300, 300}, {1, 1},     {2, 3},     {3, 2},
+    {224, 224},  {256, 256}, {255, 257}, {257, 255}, {223, 400}, {300, 200},
+    {1500, 990}, {10, 1000}, {1000, 10}, {256, 391}, {1, 3000},  {3000, 1},
+};
+
+Test(resample, crop_is_that_of_the_definition)
+{
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        assert_as_defined(sizes[i][0], sizes[i][1], false);
+        assert_as_defined(sizes[i][0], sizes[i][1], true);
+    }
+}
+
+Test(resample, fast_loops_equal_the_portable_ones)
+{
+    struct rue_resample *fast = open_resampler(false), *portable = open_resampler(true);
+    uint8_t *a = malloc(RUE_TENSOR_ITEMS), *b = malloc(RUE_TENSOR_ITEMS);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        struct image image = image_noise(sizes[i][0], sizes[i][1]);
+        resample(fast, image, a);
+        resample(portable, image, b);
+        cr_assert_eq(memcmp(a, b, RUE_TENSOR_ITEMS), 0, "%u x %u", sizes[i][0], sizes[i][1]);
+        free(image.pixels);
+    }
+    free(a);
+    free(b);
+    rue_resample_close(fast);
+    rue_resample_close(portable);
+}
+
+Test(resample, halving_weighs_an_edge_by_eighths)
+{
+    struct rue_resample *resampler = open_resampler(false);
+    struct image image = image_make(512, 512);
+    for (size_t y = 0; y < 512; y++) image.pixels[(y * 512 + 200) * PIXEL] = 255; /* one red column */
+    uint8_t *levels = malloc(RUE_TENSOR_ITEMS);
+    resample(resampler, image, levels);
+    /* Input column 200 is half a column right of the centre of output 99.5, so outputs 99, 100 and their
+     * neighbours see it with 1/8 and 3/8 of their weight; the crop begins at 16. */
+    cr_assert_eq(levels[99 - 16], 32, "%d", levels[99 - 16]);
+    cr_assert_eq(levels[100 - 16], 96, "%d", levels[100 - 16]);
+    cr_assert_eq(levels[98 - 16], 0);
+    cr_assert_eq(levels[101 - 16], 0);
+    cr_assert_eq(levels[PLANE + 100 - 16], 0, "green is not red");
+    free(levels);
+    free(image.pixels);
+    rue_resample_close(resampler);
+}
+
+Test(resample, flat_images_stay_flat)
+{
+    struct rue_resample *resampler = open_resampler(false);
+    uint8_t *levels = malloc(RUE_TENSOR_ITEMS);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (int level = 0; level < 256; level += 51) {
+            struct image image = image_make(sizes[i][0], sizes[i][1]);
+            memset(image.pixels, level, (size_t)image.width * image.height * PIXEL);
+            resample(resampler, image, levels);
+            for (size_t k = 0; k < RUE_TENSOR_ITEMS; k++) cr_assert_eq(levels[k], level);
+            free(image.pixels);
+        }
+    free(levels);
+    rue_resample_close(resampler);
+}
+
+Test(resample, short_side_of_256_is_only_cropped)
+{
+    struct rue_resample *resampler = open_resampler(false);
+    struct image image = image_noise(300, 256);
+    uint8_t *levels = malloc(RUE_TENSOR_ITEMS);
+    resample(resampler, image, levels);
+    for (size_t y = 0; y < RUE_CROP; y++)
+        for (size_t x = 0; x < RUE_CROP; x++)
+            for (size_t c = 0; c < 3; c++)
+                cr_assert_eq(levels[c * PLANE + y * RUE_CROP + x],
+                             image.pixels[((y + 16) * 300 + x + 38) * PIXEL + c]);
+    free(levels);
+    free(image.pixels);
+    rue_resample_close(resampler);
+}
+
+Test(resample, result_does_not_depend_on_the_image_before)
+{
+    static const uint32_t in_turn[][2] = {{333, 500}, {1200, 500}, {333, 500},
+                                          {333, 40},  {1200, 40},  {333, 500}};
+    struct rue_resample *used = open_resampler(false);
+    uint8_t *a = malloc(RUE_TENSOR_ITEMS), *b = malloc(RUE_TENSOR_ITEMS);
+    for (size_t i = 0; i < sizeof in_turn / sizeof *in_turn; i++) {
+        struct rue_resample *fresh = open_resampler(false);
+        struct image image = image_noise(in_turn[i][0], in_turn[i][1]);
+        resample(used, image, a);
+        resample(fresh, image, b);
+        cr_assert_eq(memcmp(a, b, RUE_TENSOR_ITEMS), 0, "image %zu", i);
+        free(image.pixels);
+        rue_resample_close(fresh);
+    }
+    free(a);
+    free(b);
+    rue_resample_close(used);
+}
+
+Test(resample, long_side_is_cut_to_an_integer)
+{
+    static const uint32_t cases[][4] = {
+        {500, 375, 341, 256},      {375, 500, 256, 341}, {1, 1, 256, 256},
+        {10, 4000, 256, 102400},   {257, 255, 258, 256}, {256, 391, 256, 391},
+        {65500, 1, 16768000, 256}, {500, 333, 384, 256}, {224, 224, 256, 256}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint32_t width, height;
+        rue_resize_size(cases[i][0], cases[i][1], &width, &height);
+        cr_assert(width == cases[i][2] && height == cases[i][3], "%u x %u became %u x %u", cases[i][0],
+                  cases[i][1], width, height);
+    }
+}
+
+Test(resample, crop_rounds_halves_to_even)
+{
+    static const uint32_t cases[][2] = {{224, 0}, {225, 0},  {226, 1},  {227, 2}, {229, 2},
+                                        {231, 4}, {256, 16}, {341, 58}, {343, 60}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        cr_assert_eq(rue_crop_offset(cases[i][0]), cases[i][1], "side %u", cases[i][0]);
+}
+
+Test(resample, only_the_crop_of_a_strip_is_needed)
+{
+    struct rue_resample *resampler = open_resampler(false);
+    cr_assert_eq(rue_resample_begin(resampler, 10, 4000, NULL), RUE_OK);
+    struct rue_span rows = rue_resample_rows(resampler);
+    cr_assert(rows.count <= 12 && rows.first > 1980 && rows.first < 2000, "%u rows from %u", rows.count,
+              rows.first);
+    cr_assert_eq(rue_resample_begin(resampler, 65500, 1, NULL), RUE_OK);
+    struct rue_span columns = rue_resample_columns(resampler);
+    cr_assert(columns.count <= 4 && columns.first > 32740, "%u columns from %u", columns.count,
+              columns.first);
+    rue_resample_close(resampler);
+}

@@ -1,0 +1,363 @@
+"""examples/runner_torch.py, asked over its pipes as rue asks it."""
+import importlib.util
+import json
+import os
+import pathlib
+import signal
+import struct
+import subprocess
+import sys
+import time
+
+import pytest
+
+np = pytest.importorskip("numpy", reason="NumPy is not installed (python3-numpy)")
+torch = pytest.importorskip("torch", reason="PyTorch is not installed (python3-torch)")
+Image = pytest.importorskip("PIL.Image", reason="Pillow is not installed (python3-pil)")
+
+RUNNER = pathlib.Path(__file__).resolve().parent.parent / "examples" / "runner_torch.py"
+PHOTOS = 22
+BATCH_BYTES_8 = 8 * 3 * 224 * 224 * 4
+
+
+class Runner:
+    def __init__(self):
+        self.process = subprocess.Popen([sys.executable, str(RUNNER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        text=True, bufsize=1)
+
+    def send(self, line):
+        self.process.stdin.write((line if isinstance(line, str) else json.dumps(line)) + "\n")
+
+    def receive(self):
+        return json.loads(self.process.stdout.readline())
+
+    def ask(self, request):
+        self.send(request)
+        return self.receive()
+
+    def trial(self, variant, config, **more):
+        request = dict(op="trial", id=7, measure="joint", variant=variant, model="m", config=config,
+                       workload=dict(shuffle=True, seed=1), images=PHOTOS, job_images=PHOTOS)
+        request.update(more)
+        reply = self.ask(request)
+        assert reply["id"] == 7
+        return reply
+
+    def workers(self):
+        found = []
+        for entry in pathlib.Path("/proc").glob("[0-9]*/stat"):
+            try:
+                text = entry.read_text()
+            except OSError:
+                continue
+            if int(text.rsplit(")", 1)[1].split()[1]) == self.process.pid:
+                found.append(int(entry.parent.name))
+        return found
+
+    def wait_for_workers(self, count):
+        deadline = time.monotonic() + 30
+        while len(self.workers()) < count and time.monotonic() < deadline:
+            time.sleep(0.02)
+        return self.workers()
+
+    def close(self):
+        self.process.stdin.close()
+        rc = self.process.wait(timeout=30)
+        self.process.stdout.close()
+        return rc
+
+
+@pytest.fixture(scope="module")
+def runner():
+    one = Runner()
+    yield one
+    assert one.close() == 0, "end of input ends the runner"
+
+
+def write_photos(root, count=PHOTOS):
+    rng = np.random.default_rng(0)
+    for i in range(count):
+        folder = root / f"class{i % 2}"
+        folder.mkdir(parents=True, exist_ok=True)
+        noise = rng.integers(0, 256, (20 + i, 30, 3), np.uint8)
+        Image.fromarray(noise).resize((280 + i, 300)).save(folder / f"{i:03}.JPEG", quality=80)
+
+
+@pytest.fixture(scope="module")
+def photos(tmp_path_factory):
+    root = tmp_path_factory.mktemp("photos")
+    write_photos(root)
+    return dict(path=str(root), mode="raw", format="folder", dtype="")
+
+
+def write_tensors(path, dtype, count=10):
+    rng = np.random.default_rng(1)
+    values = rng.integers(0, 256, (count, 3, 224, 224), np.uint8)
+    values = values if dtype == "uint8" else values.astype("<f4")
+    record = values[0].nbytes
+    stride = -(-record // 4096) * 4096
+    labels, crcs = 4096 + count * stride, 4096 + count * stride + 4 * count
+    classes = b"cat\0dog\0"
+    header = struct.pack("<8s2IQ4I6Q", b"RUETENSR", 1, int(dtype == "uint8"), count, 3, 224, 224, 2, stride, 4096, labels,
+                         crcs, crcs + 4 * count, crcs + 4 * count + len(classes))
+    with open(path, "wb") as file:
+        file.write(header.ljust(4096, b"\0"))
+        for value in values:
+            file.write(value.tobytes().ljust(stride, b"\0"))
+        file.write((np.arange(count) % 2).astype("<i4").tobytes() + bytes(4 * count) + classes)
+    return values
+
+
+def load_module():
+    spec = importlib.util.spec_from_file_location("runner_torch", RUNNER)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def module():
+    return load_module()
+
+
+def config(batch_size, num_workers, prefetch_factor=2):
+    return dict(batch_size=batch_size, num_workers=num_workers, prefetch_factor=prefetch_factor, parallelism="batch")
+
+
+def assert_sums(reply):
+    assert reply["status"] == "ok", reply
+    assert reply["load_wait_ns"] + reply["compute_ns"] + reply["shutdown_ns"] == reply["end_to_end_ns"]
+    assert 0 < reply["first_batch_ns"] <= reply["load_wait_ns"]
+    assert reply["anon_peak_bytes"] > 0 and reply["file_peak_bytes"] > 0 and reply["cpu_ratio"] > 0
+
+
+def test_hello_says_what_can_be_measured_and_varied(runner):
+    reply = runner.ask(dict(op="hello", protocol="rue.runner/1", later="ignored"))
+    assert reply["protocol"] == "rue.runner/1" and reply["runner"] == f"torch {torch.__version__}"
+    assert reply["loader"] == "torch" and reply["clock"] == "real"
+    assert reply["measures"] == ["joint", "load", "compute"]
+    assert set(reply["space"]) == {"batch_size", "num_workers", "prefetch_factor"}
+    assert "models" not in reply and "variants" not in reply
+    cpus = reply["machine"]["usable_cpus"]
+    assert 1 <= cpus <= len(os.sched_getaffinity(0))
+    assert reply["space"]["num_workers"][0] == 0 and reply["space"]["num_workers"][-1] <= 2 * cpus
+    assert set(reply["machine"]) == {"cpu", "usable_cpus", "memory_bytes", "kernel", "python", "torch", "torchvision"}
+
+
+def test_open_counts_and_digests(runner, photos, tmp_path):
+    reply = runner.ask(dict(op="open", variant=photos, workload={}, images=PHOTOS))
+    files = list(pathlib.Path(photos["path"]).rglob("*.JPEG"))
+    assert (reply["status"], reply["images"], reply["cache"]) == ("ok", PHOTOS, "warm")
+    assert reply["bytes"] == sum(f.stat().st_size for f in files)
+    assert reply["digest"] == runner.ask(dict(op="open", variant=photos))["digest"]
+    write_photos(tmp_path, PHOTOS - 1)
+    other = runner.ask(dict(op="open", variant=dict(photos, path=str(tmp_path))))
+    assert other["images"] == PHOTOS - 1 and other["digest"] != reply["digest"]
+
+
+def test_open_fails_with_a_reason(runner, tmp_path):
+    absent = str(tmp_path / "absent")
+    reply = runner.ask(dict(op="open", variant=dict(path=absent, mode="raw", format="folder")))
+    assert reply["status"] == "failed" and absent in reply["reason"]
+    reply = runner.ask(dict(op="open", variant=dict(path=absent, mode="raw", format="csv")))
+    assert reply["status"] == "failed" and "raw csv" in reply["reason"]
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_joint_runs_every_image_and_times_sum(runner, photos, workers):
+    profile = dict(per_batch_ns=2_000_000, per_image_ns=1_000_000)
+    reply = runner.trial(photos, config(4, workers, 3), profile=profile, detail=True, unknown=1)
+    assert_sums(reply)
+    assert reply["config"] == config(4, workers, 3)
+    assert (reply["images"], reply["batches"], reply["bad_images"]) == (PHOTOS, 6, 0)
+    assert reply["compute_ns"] >= 6 * 2_000_000 + PHOTOS * 1_000_000
+    assert reply["sleep_overshoot_ns"] > 0
+    ready = reply["batch_ready_ns"]
+    assert len(ready) == 6 and ready == sorted(ready) and ready[0] == reply["first_batch_ns"]
+    assert runner.workers() == [], "the workers have been joined"
+
+
+def test_more_images_than_the_data_go_on_with_the_next_epoch(runner, photos):
+    reply = runner.trial(photos, config(8, 2), images=2 * PHOTOS + 1, job_images=2 * PHOTOS + 1)
+    assert_sums(reply)
+    assert (reply["images"], reply["batches"]) == (45, 6)
+
+
+def test_truncated_stops_at_a_batch_boundary(runner, photos):
+    reply = runner.trial(photos, config(4, 0), images=11)
+    assert (reply["images"], reply["batches"]) == (8, 2)
+    reply = runner.trial(photos, config(16, 2), images=3)
+    assert (reply["images"], reply["batches"]) == (16, 1)
+
+
+def test_load_consumes_in_no_time(runner, photos):
+    reply = runner.trial(photos, config(4, 0), measure="load", profile=dict(per_batch_ns=10**9), model="")
+    assert_sums(reply)
+    assert reply["images"] == PHOTOS and reply["compute_ns"] < 10**9 and "batch_ready_ns" not in reply
+
+
+def test_drop_last_leaves_the_partial_batch_out(runner, photos):
+    drop = dict(drop_last=True)
+    reply = runner.trial(photos, config(8, 2), workload=drop)
+    assert (reply["images"], reply["batches"]) == (16, 2)
+    reply = runner.trial(photos, config(64, 2), workload=drop)
+    assert reply["status"] == "infeasible" and "drop_last" in reply["reason"]
+
+
+def test_a_rank_loads_its_share(runner, photos, module):
+    share = dict(rank=1, world_size=2, shuffle=False)
+    reply = runner.trial(photos, config(4, 0), workload=share, images=11, job_images=11)
+    assert (reply["images"], reply["batches"]) == (11, 3)
+    assert list(module.indices(7, 5, share)) == [1, 3, 5, 1, 3]
+    reply = runner.trial(photos, config(4, 0), workload=dict(rank=2, world_size=2))
+    assert reply["status"] == "failed" and "rank 2" in reply["reason"]
+
+
+def test_the_order_is_a_permutation_of_its_seed_and_epoch(module):
+    order = lambda **w: list(module.indices(50, 100, w))
+    once = order(seed=3)
+    assert sorted(once[:50]) == sorted(once[50:]) == list(range(50)) and once[:50] != once[50:]
+    assert once == order(seed=3) and once != order(seed=4)
+    assert order(seed=3, epoch=1)[:50] == once[50:]
+    assert order(shuffle=False)[:50] == list(range(50))
+
+
+def test_compute_takes_at_least_the_profile(runner, photos):
+    profile = dict(batch_size=[8, 16], batch_ns=[4_000_000, 6_000_000])
+    reply = runner.trial(photos, config(32, 0), measure="compute", batches=4, profile=profile)
+    assert reply["status"] == "ok" and (reply["batches"], reply["images"]) == (4, 128)
+    assert len(reply["batch_compute_ns"]) == 4 and sum(reply["batch_compute_ns"]) == reply["compute_ns"]
+    assert min(reply["batch_compute_ns"] + [reply["warmup_ns"]]) >= 10_000_000
+
+
+def test_a_profile_is_interpolated_and_extended(module):
+    cost = module.Consumer(dict(batch_size=[32, 8, 16], batch_ns=[9000, 1000, 5000])).cost_ns
+    assert [cost(n) for n in (8, 12, 16, 24, 32, 48)] == [1000, 3000, 5000, 7000, 9000, 13000]
+    assert cost(4) == 0, "never below 0"
+    assert module.Consumer(dict(batch_size=[10], batch_ns=[500])).cost_ns(4) == 200
+    assert module.Consumer(dict(per_batch_ns=100, per_image_ns=7)).cost_ns(3) == 121
+    assert module.Consumer(None).cost_ns(64) == 0
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_damaged_image_fails_the_trial_or_is_replaced(runner, tmp_path, workers):
+    write_photos(tmp_path, 8)
+    damaged = tmp_path / "class0" / "004.JPEG"
+    damaged.write_bytes(damaged.read_bytes()[:900])
+    variant = dict(path=str(tmp_path), mode="raw", format="folder")
+    reply = runner.trial(variant, config(4, workers), images=8, job_images=8)
+    assert reply["status"] == "failed" and str(damaged) in reply["reason"] and "\n" not in reply["reason"]
+    assert runner.workers() == [], "a failed trial leaves no workers"
+    reply = runner.trial(variant, config(4, workers), images=8, job_images=8, workload=dict(bad_images="replace"))
+    assert_sums(reply)
+    assert (reply["images"], reply["bad_images"]) == (8, 1)
+
+
+def test_what_exceeds_the_memory_is_infeasible(runner, photos):
+    limits = dict(memory_bytes=4 * BATCH_BYTES_8)  # the job has 3 batches: 3 in flight and one held
+    assert runner.trial(photos, config(8, 2, 8), limits=limits)["status"] == "ok"
+    reply = runner.trial(photos, config(8, 2, 8), limits=dict(memory_bytes=4 * BATCH_BYTES_8 - 1))
+    assert reply["status"] == "infeasible"
+    assert str(4 * BATCH_BYTES_8) in reply["reason"] and str(4 * BATCH_BYTES_8 - 1) in reply["reason"]
+    reply = runner.trial(photos, config(1 << 16, 200), job_images=1 << 40)
+    assert reply["status"] == "infeasible" and "/dev/shm" in reply["reason"]
+
+
+def test_a_trial_that_takes_too_long_times_out(runner, photos):
+    reply = runner.trial(photos, config(2, 2), limits=dict(time_ns=20_000_000), profile=dict(per_batch_ns=30_000_000))
+    assert reply["status"] == "timeout" and reply["images"] == 2
+
+
+def test_bad_requests_are_answered_and_the_runner_goes_on(runner, photos):
+    reply = runner.ask("{garbage")
+    assert reply["id"] is None and reply["status"] == "failed" and reply["reason"]
+    assert runner.ask("[1]")["status"] == "failed"
+    assert runner.ask(dict(id=3, op="dance")) == dict(id=3, status="failed", reason="unknown op 'dance'")
+    assert runner.ask(dict(id=4)) == dict(id=4, status="failed", reason="missing key 'op'")
+    reply = runner.ask(dict(id=5, op="trial", measure="joint", variant=photos))
+    assert reply == dict(id=5, status="failed", reason="missing key 'config'")
+    for wrong in (dict(batch_size=0), dict(num_workers=-1), dict(batch_size="8"), dict(parallelism="sample")):
+        assert runner.trial(photos, dict(config(4, 0), **wrong))["status"] == "failed"
+    assert runner.trial(photos, config(4, 0), measure="guess")["status"] == "failed"
+    assert runner.trial(photos, config(4, 0))["status"] == "ok"
+
+
+@pytest.mark.parametrize("dtype", ["float32", "uint8"])
+def test_a_tensor_file_is_read(runner, module, tmp_path, dtype):
+    path = tmp_path / "data.ruet"
+    values = write_tensors(path, dtype)
+    variant = dict(path=str(path), mode="preprocessed", format="tensor", dtype=dtype)
+    reply = runner.ask(dict(op="open", variant=variant))
+    assert (reply["status"], reply["images"], reply["bytes"]) == ("ok", 10, path.stat().st_size), reply
+    for workers in (0, 2):
+        reply = runner.trial(variant, config(4, workers), images=10, job_images=10)
+        assert_sums(reply)
+        assert (reply["images"], reply["batches"]) == (10, 3)
+    tensor, label = module.TensorFile(variant)[3]
+    mean, std = np.reshape(module.MEAN, (3, 1, 1)), np.reshape(module.STD, (3, 1, 1))
+    expected = (values[3] / 255 - mean) / std if dtype == "uint8" else values[3]
+    assert label == 1 and tensor.dtype == torch.float32 and np.allclose(tensor.numpy(), expected, atol=1e-5)
+
+
+def test_a_name_that_is_no_utf8_makes_no_garbage(runner, tmp_path):
+    write_photos(tmp_path, 2)
+    os.rename(tmp_path / "class0" / "000.JPEG", os.fsencode(tmp_path) + b"/class0/\xff.JPEG")
+    (tmp_path / "class1" / "001.JPEG").write_bytes(b"no photo")
+    os.rename(tmp_path / "class1" / "001.JPEG", os.fsencode(tmp_path) + b"/class1/\xfe.JPEG")
+    variant = dict(path=str(tmp_path), mode="raw", format="folder")
+    assert runner.ask(dict(op="open", variant=variant))["images"] == 2
+    reply = runner.trial(variant, config(2, 2), images=2, job_images=2)
+    assert reply["status"] == "failed" and "class1/?.JPEG" in reply["reason"]
+
+
+def test_a_cut_tensor_file_is_refused(runner, tmp_path):
+    path = tmp_path / "cut.ruet"
+    write_tensors(path, "uint8", 2)
+    path.write_bytes(path.read_bytes()[:-1])
+    variant = dict(path=str(path), mode="preprocessed", format="tensor", dtype="uint8")
+    reply = runner.ask(dict(op="open", variant=variant))
+    assert reply["status"] == "failed" and str(path) in reply["reason"]
+    path.write_bytes(b"something else")
+    assert "no rue tensor file" in runner.ask(dict(op="open", variant=variant))["reason"]
+
+
+def test_without_torchvision_the_photos_are_the_same(module, photos):
+    transforms = pytest.importorskip("torchvision.transforms", reason="torchvision is not installed")
+    theirs = transforms.Compose([transforms.Resize(256), transforms.CenterCrop(224), transforms.ToTensor(),
+                                 transforms.Normalize(module.MEAN, module.STD)])
+    rng = np.random.default_rng(2)
+    for shape in ((300, 401), (333, 257), (224, 224), (100, 90), (512, 255)):
+        image = Image.fromarray(rng.integers(0, 256, (*shape, 3), np.uint8))
+        assert torch.allclose(module.transform_plain(image), theirs(image), atol=1e-6)
+
+
+def test_a_folder_is_indexed_like_torchvisions(module, photos):
+    datasets = pytest.importorskip("torchvision.datasets", reason="torchvision is not installed")
+    assert module.PhotoFolder(photos).samples == datasets.ImageFolder(photos["path"]).samples
+
+
+def test_a_killed_worker_fails_the_trial_and_the_runner_goes_on(photos):
+    one = Runner()
+    one.send(dict(op="trial", id=1, measure="load", variant=photos, config=config(4, 2), images=100_000))
+    workers = one.wait_for_workers(2)
+    os.kill(workers[0], signal.SIGKILL)
+    reply = one.receive()
+    assert reply["status"] == "failed" and reply["id"] == 1 and "worker" in reply["reason"]
+    assert one.trial(photos, config(4, 2))["status"] == "ok"
+    assert one.close() == 0
+
+
+def test_sigterm_ends_the_runner_and_its_workers(photos):
+    one = Runner()
+    one.send(dict(op="trial", id=1, measure="load", variant=photos, config=config(4, 2), images=100_000))
+    workers = one.wait_for_workers(2)
+    assert len(workers) == 2
+    one.process.terminate()
+    assert one.process.wait(timeout=30) == 128 + signal.SIGTERM
+    deadline = time.monotonic() + 10
+    alive = lambda: [pid for pid in workers if os.path.exists(f"/proc/{pid}/maps") and open(f"/proc/{pid}/maps").read()]
+    while alive() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert alive() == []
+    one.process.stdin.close()
+    one.process.stdout.close()

@@ -1,0 +1,103 @@
+#include <criterion/criterion.h>
+
+#include "space.h"
+
+static struct rue_space space_of(const int *batches, int batch_count, const int *workers, int worker_count)
+{
+    struct rue_space space = rue_space_default();
+    space.count[RUE_BATCH_SIZE] = space.count[RUE_NUM_WORKERS] = 0;
+    for (int i = 0; i < batch_count; i++) rue_space_add(&space, RUE_BATCH_SIZE, batches[i]);
+    for (int i = 0; i < worker_count; i++) rue_space_add(&space, RUE_NUM_WORKERS, workers[i]);
+    return space;
+}
+
+Test(space, the_default_is_one_configuration)
+{
+    struct rue_space space = rue_space_default();
+    struct rue_config config = rue_space_at(&space, 0), expected = rue_config_default();
+    cr_assert_eq(rue_space_size(&space), 1);
+    cr_assert(rue_config_equal(&config, &expected));
+}
+
+Test(space, values_stay_ascending_and_distinct)
+{
+    struct rue_space space = space_of((int[]){128, 32, 64, 32, 16}, 5, (int[]){0}, 1);
+    static const int expected[] = {16, 32, 64, 128};
+    cr_assert_eq(space.count[RUE_BATCH_SIZE], 4);
+    for (int i = 0; i < 4; i++) cr_assert_eq(space.values[RUE_BATCH_SIZE][i], expected[i]);
+    cr_assert_not(rue_space_add(&space, RUE_BATCH_SIZE, 64), "there already");
+}
+
+Test(space, no_more_values_than_there_is_room)
+{
+    struct rue_space space = rue_space_default();
+    space.count[RUE_BATCH_SIZE] = 0;
+    for (int i = 0; i < RUE_SPACE_VALUES_MAX; i++)
+        cr_assert(rue_space_add(&space, RUE_BATCH_SIZE, RUE_SPACE_VALUES_MAX - i));
+    cr_assert_not(rue_space_add(&space, RUE_BATCH_SIZE, 1000));
+    cr_assert_eq(space.count[RUE_BATCH_SIZE], RUE_SPACE_VALUES_MAX);
+    cr_assert_eq(space.values[RUE_BATCH_SIZE][0], 1);
+    cr_assert_eq(space.values[RUE_BATCH_SIZE][RUE_SPACE_VALUES_MAX - 1], RUE_SPACE_VALUES_MAX);
+}
+
+Test(space, grid_order_is_batch_size_then_workers_then_the_rest)
+{
+    struct rue_space space = space_of((int[]){32, 64}, 2, (int[]){1, 2, 4}, 3);
+    rue_space_add(&space, RUE_PREFETCH_FACTOR, 4);
+    cr_assert_eq(rue_space_size(&space), 12);
+    size_t at = 0;
+    static const int batches[] = {32, 64}, workers[] = {1, 2, 4}, prefetches[] = {2, 4};
+    for (int b = 0; b < 2; b++)
+        for (int w = 0; w < 3; w++)
+            for (int p = 0; p < 2; p++) {
+                struct rue_config config = rue_space_at(&space, at++);
+                cr_assert_eq(config.value[RUE_BATCH_SIZE], batches[b]);
+                cr_assert_eq(config.value[RUE_NUM_WORKERS], workers[w]);
+                cr_assert_eq(config.value[RUE_PREFETCH_FACTOR], prefetches[p]);
+                cr_assert_eq(config.value[RUE_PARALLELISM], RUE_PARALLEL_BATCH);
+            }
+}
+
+Test(space, thinning_to_all_changes_nothing)
+{
+    struct rue_space space = space_of((int[]){32, 64, 128}, 3, (int[]){0, 1, 2, 4, 8}, 5);
+    struct rue_space thin = rue_space_thin(&space, space.count);
+    cr_assert_eq(rue_space_size(&thin), 15);
+    for (size_t i = 0; i < 15; i++) {
+        struct rue_config a = rue_space_at(&space, i), b = rue_space_at(&thin, i);
+        cr_assert(rue_config_equal(&a, &b));
+    }
+}
+
+Test(space, thinning_keeps_both_ends_and_spreads_the_rest)
+{
+    int values[9] = {1, 2, 4, 8, 12, 16, 32, 48, 64};
+    struct rue_space space = space_of((int[]){32}, 1, values, 9);
+    int keep[RUE_KNOB_COUNT] = {1, 3, 1, 1};
+    struct rue_space thin = rue_space_thin(&space, keep);
+    cr_assert_eq(thin.values[RUE_NUM_WORKERS][0], 1);
+    cr_assert_eq(thin.values[RUE_NUM_WORKERS][1], 12);
+    cr_assert_eq(thin.values[RUE_NUM_WORKERS][2], 64);
+    keep[RUE_NUM_WORKERS] = 1;
+    thin = rue_space_thin(&space, keep);
+    cr_assert_eq(thin.values[RUE_NUM_WORKERS][0], 12, "the middle one");
+}
+
+Test(space, thinning_any_count_keeps_distinct_values_with_even_gaps)
+{
+    for (int n = 1; n <= RUE_SPACE_VALUES_MAX; n++) {
+        struct rue_space space = rue_space_default();
+        space.count[RUE_BATCH_SIZE] = 0;
+        for (int v = 1; v <= n; v++) rue_space_add(&space, RUE_BATCH_SIZE, v);
+        for (int k = 2; k <= n; k++) {
+            struct rue_space thin = rue_space_thin(&space, (int[RUE_KNOB_COUNT]){k, 1, 1, 1});
+            const int *values = thin.values[RUE_BATCH_SIZE];
+            cr_assert_eq(thin.count[RUE_BATCH_SIZE], k);
+            cr_assert(values[0] == 1 && values[k - 1] == n, "ends of %d of %d", k, n);
+            for (int i = 1; i < k; i++) {
+                int gap = values[i] - values[i - 1], even = (n - 1) / (k - 1);
+                cr_assert(gap == even || gap == even + 1, "%d of %d: gap %d beside %d", k, n, gap, even);
+            }
+        }
+    }
+}

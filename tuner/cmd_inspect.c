@@ -1,0 +1,121 @@
+#include "commands.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+
+#include "source.h"
+#include "units.h"
+
+enum { JSON, CLASSES_SHOWN = 12 };
+
+static const struct rue_option options_table[] = {
+    [JSON] = {"json", RUE_OPTION_FLAG, NULL, NULL, "write JSON", 0, 0, NULL},
+};
+
+/* Sizes of the items, and how many each class has. */
+struct survey {
+    uint64_t count, bytes, smallest, median, largest;
+    size_t class_count;
+    uint64_t *of_class; /* [class_count] */
+};
+
+static int by_size(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static rue_status take_survey(const struct rue_source *source, struct survey *out, rue_error *error)
+{
+    *out = (struct survey){.count = rue_source_count(source), .class_count = rue_source_class_count(source)};
+    uint64_t *sizes = malloc(out->count * sizeof *sizes);
+    out->of_class = calloc(out->class_count + 1, sizeof *out->of_class);
+    if (!sizes || !out->of_class) {
+        free(sizes);
+        free(out->of_class);
+        return rue_fail_memory(error, "sizes", out->count * sizeof *sizes);
+    }
+    for (uint64_t i = 0; i < out->count; i++) {
+        int32_t label = rue_source_label(source, i);
+        out->bytes += sizes[i] = rue_source_bytes(source, i);
+        if (label >= 0 && (size_t)label < out->class_count) out->of_class[label]++;
+    }
+    qsort(sizes, out->count, sizeof *sizes, by_size);
+    out->smallest = sizes[0];
+    out->median = sizes[out->count / 2];
+    out->largest = sizes[out->count - 1];
+    free(sizes);
+    return RUE_OK;
+}
+
+static void show_text(const struct rue_source *source, const struct survey *survey)
+{
+    struct rue_variant variant = rue_source_variant(source);
+    char a[RUE_UNIT_TEXT_BYTES], b[RUE_UNIT_TEXT_BYTES], c[RUE_UNIT_TEXT_BYTES], d[RUE_UNIT_TEXT_BYTES];
+    printf("path     %s\n", variant.path);
+    printf("mode     %s\n", rue_mode_names[variant.mode]);
+    printf("format   %s%s%s\n", variant.format, variant.dtype[0] ? ", " : "", variant.dtype);
+    printf("items    %s\n", rue_format_count(survey->count, a, sizeof a));
+    printf("bytes    %s in all; an item: median %s, smallest %s, largest %s\n",
+           rue_format_bytes(survey->bytes, a, sizeof a), rue_format_bytes(survey->median, b, sizeof b),
+           rue_format_bytes(survey->smallest, c, sizeof c), rue_format_bytes(survey->largest, d, sizeof d));
+    printf("digest   %016" PRIx64 "\n", rue_source_digest(source));
+    printf("classes  %zu\n", survey->class_count);
+    for (size_t i = 0; i < survey->class_count && i < CLASSES_SHOWN; i++)
+        printf("         %-24s %s\n", rue_source_class_name(source, i),
+               rue_format_count(survey->of_class[i], a, sizeof a));
+    if (survey->class_count > CLASSES_SHOWN)
+        printf("         ... and %zu more\n", survey->class_count - CLASSES_SHOWN);
+}
+
+static rue_status show_json(const struct rue_source *source, const struct survey *survey, rue_error *error)
+{
+    struct rue_variant variant = rue_source_variant(source);
+    char digest[32];
+    snprintf(digest, sizeof digest, "%016" PRIx64, rue_source_digest(source));
+    json_t *classes = json_array();
+    for (size_t i = 0; i < survey->class_count; i++)
+        json_array_append_new(classes, json_pack("{s:s, s:I}", "name", rue_source_class_name(source, i),
+                                                 "items", (json_int_t)survey->of_class[i]));
+    json_t *object =
+        json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:{s:I, s:I, s:I}, s:s, s:o}", "path", variant.path, "mode",
+                  rue_mode_names[variant.mode], "format", variant.format, "dtype", variant.dtype, "items",
+                  (json_int_t)survey->count, "bytes", (json_int_t)survey->bytes, "item_bytes", "median",
+                  (json_int_t)survey->median, "smallest", (json_int_t)survey->smallest, "largest",
+                  (json_int_t)survey->largest, "digest", digest, "classes", classes);
+    if (!object)
+        return rue_fail(error, RUE_DATA, "%s: a path or class name is no UTF-8, JSON cannot hold it",
+                        variant.path);
+    json_dumpf(object, stdout, JSON_INDENT(2));
+    putchar('\n');
+    json_decref(object);
+    return RUE_OK;
+}
+
+static rue_status run(const struct rue_options *options, rue_error *error)
+{
+    struct rue_source *source;
+    struct survey survey;
+    rue_status status = rue_source_open(rue_options_argument(options, 0), NULL, &source, error);
+    if (status != RUE_OK) return status;
+    status = take_survey(source, &survey, error);
+    if (status == RUE_OK && rue_options_flag(options, JSON))
+        status = show_json(source, &survey, error);
+    else if (status == RUE_OK)
+        show_text(source, &survey);
+    if (status == RUE_OK) free(survey.of_class);
+    rue_source_close(source);
+    return status;
+}
+
+const struct rue_command rue_command_inspect = {
+    .name = "inspect",
+    .arguments = "DATA",
+    .summary = "Tell the format, items, classes and sizes of a data set.",
+    .options = options_table,
+    .option_count = sizeof options_table / sizeof *options_table,
+    .min_arguments = 1,
+    .max_arguments = 1,
+    .run = run,
+};

@@ -1,0 +1,226 @@
+#include "commands.h"
+
+#include <langinfo.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "report.h"
+#include "study.h"
+
+enum {
+    BATCH_SIZE,
+    NUM_WORKERS,
+    PREFETCH_FACTOR,
+    PARALLELISM,
+    MODEL,
+    MODE,
+    IMAGES,
+    BUDGET,
+    REPEATS,
+    TOP_N,
+    RUNNER,
+    OUT,
+    FRESH,
+    SEED,
+    SAMPLE,
+    NO_SHUFFLE,
+    DROP_LAST,
+    BAD_IMAGES,
+    CACHE,
+    MAX_MEMORY,
+    MAX_PIXELS,
+    DRY_RUN,
+    JSON,
+    QUIET
+};
+
+static const char *const modes[] = {"all", "raw", "preprocessed", NULL};
+static const char *const bad_images[] = {"fail", "replace", NULL};
+static const char *const caches[] = {"warm", "as-is", NULL};
+
+static const struct rue_option options_table[] = {
+    [BATCH_SIZE] = {"batch-size", RUE_OPTION_TEXT, "LIST", NULL, "batch sizes, such as 32,64,128 [16 to 256]",
+                    0, 0, NULL},
+    [NUM_WORKERS] = {"num-workers", RUE_OPTION_TEXT, "LIST", NULL,
+                     "workers, such as 0..8 [0 to twice the CPUs]", 0, 0, NULL},
+    [PREFETCH_FACTOR] = {"prefetch-factor", RUE_OPTION_TEXT, "LIST", NULL, "batches in flight per worker [2]",
+                         0, 0, NULL},
+    [PARALLELISM] = {"parallelism", RUE_OPTION_TEXT, "LIST", NULL, "batch, sample or both [batch]", 0, 0,
+                     NULL},
+    [MODEL] = {"model", RUE_OPTION_TEXT, "LIST", NULL,
+               "models, such as resnet50,sleep:2ms/image [four of different cost]", 0, 0, NULL},
+    [MODE] = {"mode", RUE_OPTION_WORD, "MODE", "all", "all, raw or preprocessed data", 0, 0, modes},
+    [IMAGES] = {"images", RUE_OPTION_COUNT, "N", NULL, "the job that is tuned for [one epoch]", 1,
+                UINT64_C(1) << 40, NULL},
+    [BUDGET] = {"budget", RUE_OPTION_DURATION, "TIME", "2m", "time for all of it, such as 2m or 300s", 0, 0,
+                NULL},
+    [REPEATS] = {"repeats", RUE_OPTION_COUNT, "N", "1", "measure everything so often", 1, 1000, NULL},
+    [TOP_N] = {"top-n", RUE_OPTION_COUNT, "N", "3", "each model votes for its N fastest", 1, 1000, NULL},
+    [RUNNER] = {"runner", RUE_OPTION_TEXT, "CMD", NULL, "measure with another runner than rue's own", 0, 0,
+                NULL},
+    [OUT] = {"out", RUE_OPTION_TEXT, "DIR", NULL, "where everything is written [rue-out/<data>]", 0, 0, NULL},
+    [FRESH] = {"fresh", RUE_OPTION_FLAG, NULL, NULL, "start over instead of resuming the study", 0, 0, NULL},
+    [SEED] = {"seed", RUE_OPTION_COUNT, "K", "1", "of the data's order and of the trials'", 0, INT64_MAX,
+              NULL},
+    [SAMPLE] = {"sample", RUE_OPTION_COUNT, "N", "1024", "convert at most N raw images for the comparison", 1,
+                1000000, NULL},
+    [NO_SHUFFLE] = {"no-shuffle", RUE_OPTION_FLAG, NULL, NULL, "load in the data's own order", 0, 0, NULL},
+    [DROP_LAST] = {"drop-last", RUE_OPTION_FLAG, NULL, NULL, "leave out a last batch that is not full", 0, 0,
+                   NULL},
+    [BAD_IMAGES] = {"bad-images", RUE_OPTION_WORD, "WHAT", "fail", "fail, or replace by the next good image",
+                    0, 0, bad_images},
+    [CACHE] = {"cache", RUE_OPTION_WORD, "STATE", "warm", "warm (read once before), or as-is", 0, 0, caches},
+    [MAX_MEMORY] = {"max-memory", RUE_OPTION_BYTES, "SIZE", NULL,
+                    "for batches in flight, such as 8G [4/5 of what is free]", 0, 0, NULL},
+    [MAX_PIXELS] = {"max-pixels", RUE_OPTION_COUNT, "N", "268435456", "refuse images of more pixels", 1,
+                    UINT64_C(1) << 40, NULL},
+    [DRY_RUN] = {"dry-run", RUE_OPTION_FLAG, NULL, NULL, "probe, show the plan and its cost, and stop", 0, 0,
+                 NULL},
+    [JSON] = {"json", RUE_OPTION_FLAG, NULL, NULL, "the recommendation as JSON on standard output", 0, 0,
+              NULL},
+    [QUIET] = {"quiet", RUE_OPTION_FLAG, NULL, NULL, "no progress", 0, 0, NULL},
+};
+
+static struct rue_study_goal read_goal(const struct rue_options *options, const char *command_line)
+{
+    int mode = rue_options_word(options, MODE);
+    struct rue_study_goal goal = {
+        .data = rue_options_argument_count(options) ? rue_options_argument(options, 0) : NULL,
+        .runner = rue_options_text(options, RUNNER),
+        .modes = {[RUE_RAW] = mode != 2, [RUE_PREPROCESSED] = mode != 1},
+        .models = rue_options_text(options, MODEL),
+        .knobs = {[RUE_BATCH_SIZE] = rue_options_text(options, BATCH_SIZE),
+                  [RUE_NUM_WORKERS] = rue_options_text(options, NUM_WORKERS),
+                  [RUE_PREFETCH_FACTOR] = rue_options_text(options, PREFETCH_FACTOR),
+                  [RUE_PARALLELISM] = rue_options_text(options, PARALLELISM)},
+        .images = rue_options_number(options, IMAGES),
+        .sample_images = rue_options_number(options, SAMPLE),
+        .budget_ns = rue_options_number(options, BUDGET),
+        .repeats = (int)rue_options_number(options, REPEATS),
+        .top_n = rue_options_number(options, TOP_N),
+        .memory_bytes = rue_options_number(options, MAX_MEMORY),
+        .max_pixels = rue_options_number(options, MAX_PIXELS),
+        .workload = rue_workload_default(),
+        .out = rue_options_text(options, OUT),
+        .fresh = rue_options_flag(options, FRESH),
+        .command_line = command_line,
+    };
+    goal.workload.seed = rue_options_number(options, SEED);
+    goal.workload.shuffle = !rue_options_flag(options, NO_SHUFFLE);
+    goal.workload.drop_last = rue_options_flag(options, DROP_LAST);
+    goal.workload.bad_images = (enum rue_bad_images)rue_options_word(options, BAD_IMAGES);
+    snprintf(goal.workload.cache, sizeof goal.workload.cache, "%s", rue_options_text(options, CACHE));
+    return goal;
+}
+
+/* The words of this process's command line, as the kernel keeps them. */
+static void read_command_line(char *out, size_t bytes)
+{
+    FILE *file = fopen("/proc/self/cmdline", "re");
+    size_t got = file ? fread(out, 1, bytes - 1, file) : 0;
+    if (file) fclose(file);
+    for (size_t i = 0; i + 1 < got; i++)
+        if (!out[i]) out[i] = ' ';
+    out[got] = 0;
+}
+
+static struct rue_report_style screen_style(void)
+{
+    struct winsize size;
+    struct rue_report_style style = {.unicode = strcmp(nl_langinfo(CODESET), "UTF-8") == 0};
+    const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM"), *columns = getenv("COLUMNS");
+    bool terminal = isatty(STDOUT_FILENO);
+    style.color = terminal && !(no_color && *no_color) && term && strcmp(term, "dumb") != 0;
+    if (terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+        style.columns = size.ws_col;
+    if (columns && atoi(columns) > 0)
+        style.columns = atoi(columns); // NOLINT(cert-err34-c): a bad value is no width
+    if (!style.columns) style.columns = 100;
+    return style;
+}
+
+/* Every file first, then the screen: what is shown is on the disk. */
+static rue_status render(struct rue_study *study, bool json, rue_error *error)
+{
+    struct rue_findings *findings;
+    rue_status status = rue_study_findings(study, &findings, error);
+    if (status != RUE_OK) return status;
+    bool ranked = true, feasible = false, complete = true;
+    for (size_t v = 0; v < findings->variant_count; v++) {
+        ranked &= findings->variants[v].selection->recommended != RUE_NONE;
+        feasible |= findings->variants[v].trials_ok > 0;
+        complete &= !findings->partial;
+    }
+    for (size_t i = 0; status == RUE_OK && rue_reports[i]; i++)
+        if (rue_reports[i]->file) status = rue_report_write(rue_reports[i], findings, study->folder, error);
+    struct rue_report_style style = screen_style();
+    const struct rue_report *shown = json ? &rue_report_json : &rue_report_table;
+    if (status == RUE_OK) status = shown->render(findings, &style, stdout, error);
+    rue_study_findings_close(findings);
+    if (status != RUE_OK) return status;
+    fflush(stdout);
+    rue_progress_note(study->progress, "written: %s/recommendation.json, trials.csv, study.db",
+                      study->folder);
+    if (ranked) return RUE_OK;
+    if (complete || !feasible)
+        return rue_fail(error, RUE_INFEASIBLE,
+                        "no configuration could be measured on every model; the table says why");
+    return rue_fail(
+        error, RUE_INCONCLUSIVE,
+        "not enough was measured to recommend anything; run it again to go on, or with a larger --budget");
+}
+
+static rue_status tune(struct rue_study *study, const struct rue_options *options, rue_error *error)
+{
+    rue_status status = rue_study_plan(study, error);
+    if (status != RUE_OK) return status;
+    rue_progress_close(study->progress);
+    if (rue_options_flag(options, DRY_RUN)) {
+        printf("Options:\n");
+        rue_options_show(options, stdout);
+        printf("Plan:\n");
+        rue_study_show_plan(study, stdout);
+        return RUE_OK;
+    }
+    if (!rue_options_flag(options, QUIET)) rue_study_show_plan(study, stderr);
+    rue_status ran = rue_study_run(study, error);
+    rue_progress_close(study->progress);
+    bool reportable = ran == RUE_OK || ran == RUE_INTERRUPTED || ran == RUE_TERMINATED ||
+                      ran == RUE_INFEASIBLE || ran == RUE_RUNNER;
+    if (!reportable) return ran;
+    status = render(study, rue_options_flag(options, JSON), ran == RUE_OK ? error : NULL);
+    return ran == RUE_OK ? status : ran;
+}
+
+static rue_status run(const struct rue_options *options, rue_error *error)
+{
+    char command_line[4096];
+    read_command_line(command_line, sizeof command_line);
+    struct rue_study_goal goal = read_goal(options, command_line);
+    struct rue_progress progress = rue_progress_open(rue_options_flag(options, QUIET));
+    struct rue_study *study;
+    rue_status status = rue_study_open(&goal, &progress, &study, error);
+    if (status == RUE_OK) {
+        status = tune(study, options, error);
+        rue_study_close(study);
+    }
+    rue_progress_close(&progress);
+    return status;
+}
+
+const struct rue_command rue_command_tune = {
+    .name = "tune",
+    .arguments = "[DATA]",
+    .summary = "Find the loader configuration that is good for all models.",
+    .details =
+        "  rue tune photos/\n"
+        "  rue tune photos/ --model resnet18,vit_b_16 --batch-size 32,64,128 --num-workers 0..8 --budget 5m\n"
+        "  rue tune photos/ --runner examples/runner_torch.py",
+    .options = options_table,
+    .option_count = sizeof options_table / sizeof *options_table,
+    .min_arguments = 0,
+    .max_arguments = 1,
+    .run = run,
+};

@@ -1,0 +1,49 @@
+#include "interrupt.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t signal_seen;
+static atomic_int guarded_group; /* lock-free, so a handler may read it */
+static int wake[2] = {-1, -1};
+
+static void on_signal(int number)
+{
+    if (signal_seen && number == SIGINT) {
+        pid_t group = atomic_load(&guarded_group);
+        if (group > 0) kill(-group, SIGKILL);
+        _exit(rue_status_exit_code(RUE_INTERRUPTED));
+    }
+    if (!signal_seen) signal_seen = number;
+    ssize_t ignored = write(wake[1], "", 1);
+    (void)ignored;
+}
+
+void rue_interrupt_install(void)
+{
+    if (pipe2(wake, O_CLOEXEC | O_NONBLOCK) != 0) wake[0] = wake[1] = -1;
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGHUP, &action, NULL);
+    signal(SIGPIPE, SIG_IGN);
+}
+
+rue_status rue_interrupt_status(void)
+{
+    if (!signal_seen) return RUE_OK;
+    return signal_seen == SIGINT ? RUE_INTERRUPTED : RUE_TERMINATED;
+}
+
+int rue_interrupt_fd(void)
+{
+    return wake[0];
+}
+
+void rue_interrupt_guard(pid_t group)
+{
+    atomic_store(&guarded_group, group);
+}

@@ -1,0 +1,22 @@
+/* Ctrl-C and SIGTERM: the first asks for an orderly end, a second Ctrl-C quits at once. */
+#ifndef RUE_INTERRUPT_H
+#define RUE_INTERRUPT_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "status.h"
+
+/* Installs the handlers for SIGINT, SIGTERM and SIGHUP, and ignores SIGPIPE. Once a process. */
+void rue_interrupt_install(void);
+
+/* RUE_OK, or RUE_INTERRUPTED (SIGINT) or RUE_TERMINATED once a signal came. */
+rue_status rue_interrupt_status(void);
+
+/* A descriptor that is readable once a signal came; for poll, never to be read. */
+int rue_interrupt_fd(void);
+
+/* The process group that a second Ctrl-C kills before it quits; 0: none. */
+void rue_interrupt_guard(pid_t group);
+
+#endif

@@ -1,0 +1,16 @@
+/* One number out of a small JSON object. */
+#ifndef RUE_JSON_NUMBER_H
+#define RUE_JSON_NUMBER_H
+
+#include <jansson.h>
+
+/* The integer member `key` of the object in `text`; 0 when there is none, or no object. */
+static inline int rue_json_number(const char *text, const char *key)
+{
+    json_t *object = json_loads(text, 0, NULL);
+    int number = (int)json_integer_value(json_object_get(object, key));
+    json_decref(object);
+    return number;
+}
+
+#endif

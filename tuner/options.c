@@ -1,0 +1,327 @@
+#include "options.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "suggest.h"
+#include "units.h"
+
+static const char settings_file[] = "rue.json";
+
+struct value {
+    char *text; /* owned; NULL: unset */
+    const char *origin;
+    uint64_t number;
+    int word;
+};
+
+struct rue_options {
+    const struct rue_command *command;
+    struct value values[RUE_OPTIONS_MAX];
+    char variables[RUE_OPTIONS_MAX][64]; /* "RUE_BATCH_SIZE" */
+    char flags[RUE_OPTIONS_MAX][64];     /* "--batch-size" */
+    const char *arguments[RUE_ARGUMENTS_MAX];
+    int argument_count;
+};
+
+/* ---- one value ---- */
+
+static void describe_kind(const struct rue_option *option, char *out, size_t bytes)
+{
+    static const char *const kinds[] = {[RUE_OPTION_FLAG] = "true or false",
+                                        [RUE_OPTION_TEXT] = "a text",
+                                        [RUE_OPTION_COUNT] = "a whole number",
+                                        [RUE_OPTION_DURATION] = "a time such as 2m, 300s or 250ms",
+                                        [RUE_OPTION_BYTES] = "a size such as 8G or 512M",
+                                        [RUE_OPTION_WORD] = "one of"};
+    int used = snprintf(out, bytes, "%s", kinds[option->kind]);
+    if (option->kind == RUE_OPTION_COUNT && option->max)
+        snprintf(out + used, bytes - (size_t)used, " from %" PRIu64 " to %" PRIu64, option->min, option->max);
+    for (int i = 0; option->kind == RUE_OPTION_WORD && option->words[i]; i++)
+        used += snprintf(out + used, bytes - (size_t)used, "%s %s", i ? "," : "", option->words[i]);
+}
+
+static bool parse_flag(const char *text, uint64_t *number)
+{
+    bool yes = !strcmp(text, "1") || !strcmp(text, "true") || !strcmp(text, "yes");
+    *number = yes;
+    return yes || !*text || !strcmp(text, "0") || !strcmp(text, "false") || !strcmp(text, "no");
+}
+
+static bool parse_count(const struct rue_option *option, const char *text, uint64_t *number)
+{
+    char *end;
+    errno = 0;
+    *number = strtoull(text, &end, 10);
+    if (!isdigit((unsigned char)*text) || *end || errno) return false;
+    return option->max == 0 || (*number >= option->min && *number <= option->max);
+}
+
+static bool parse_value(const struct rue_option *option, struct value *value)
+{
+    switch (option->kind) {
+    case RUE_OPTION_FLAG:
+        return parse_flag(value->text, &value->number);
+    case RUE_OPTION_TEXT:
+        return *value->text != 0;
+    case RUE_OPTION_COUNT:
+        return parse_count(option, value->text, &value->number);
+    case RUE_OPTION_DURATION:
+        return rue_parse_duration_ns(value->text, &value->number, NULL) && value->number > 0;
+    case RUE_OPTION_BYTES:
+        return rue_parse_bytes(value->text, &value->number) && value->number > 0;
+    case RUE_OPTION_WORD:
+        for (value->word = 0; option->words[value->word]; value->word++)
+            if (strcmp(option->words[value->word], value->text) == 0) return true;
+        return false;
+    }
+    return false;
+}
+
+static rue_status set_value(struct rue_options *options, size_t index, const char *text, const char *origin,
+                            rue_error *error)
+{
+    const struct rue_option *option = &options->command->options[index];
+    struct value *value = &options->values[index];
+    free(value->text);
+    *value = (struct value){.text = strdup(text), .origin = origin, .word = -1};
+    if (!value->text) return rue_fail_memory(error, "an option", strlen(text));
+    if (parse_value(option, value)) return RUE_OK;
+    char wanted[256];
+    describe_kind(option, wanted, sizeof wanted);
+    return rue_fail(error, RUE_USAGE, "%s: '%.100s' is not %s", origin, text, wanted);
+}
+
+/* ---- where values come from ---- */
+
+static rue_status set_defaults(struct rue_options *options, rue_error *error)
+{
+    rue_status status = RUE_OK;
+    for (size_t i = 0; status == RUE_OK && i < options->command->option_count; i++) {
+        const struct rue_option *option = &options->command->options[i];
+        options->values[i].word = -1;
+        if (option->fallback) status = set_value(options, i, option->fallback, "default", error);
+    }
+    return status;
+}
+
+/* "batch-size" and "batch_size" are the same option. */
+static bool same_option(const char *a, const char *b)
+{
+    for (; *a && *b; a++, b++)
+        if (*a != *b && !((*a == '-' || *a == '_') && (*b == '-' || *b == '_'))) return false;
+    return *a == *b;
+}
+
+static rue_status set_from_json(struct rue_options *options, size_t index, const json_t *value,
+                                rue_error *error)
+{
+    char number[64];
+    const char *text = json_string_value(value);
+    if (json_is_integer(value))
+        snprintf(number, sizeof number, "%" JSON_INTEGER_FORMAT, json_integer_value(value)), text = number;
+    if (json_is_boolean(value)) text = json_is_true(value) ? "true" : "false";
+    if (!text)
+        return rue_fail(error, RUE_USAGE, "%s: \"%s\" must be a string, a whole number or true/false",
+                        settings_file, options->command->options[index].name);
+    return set_value(options, index, text, settings_file, error);
+}
+
+/* rue.json is shared by all subcommands: keys that this one does not know are not its business. */
+static rue_status read_settings(struct rue_options *options, rue_error *error)
+{
+    if (access(settings_file, F_OK) != 0) return RUE_OK;
+    json_error_t why;
+    json_t *settings = json_load_file(settings_file, JSON_REJECT_DUPLICATES, &why);
+    if (!json_is_object(settings)) {
+        json_decref(settings);
+        return rue_fail(error, RUE_USAGE, "%s, line %d: %s", settings_file, why.line,
+                        settings ? "it is no JSON object" : why.text);
+    }
+    rue_status status = RUE_OK;
+    const char *key;
+    json_t *value;
+    json_object_foreach(settings, key,
+                        value) for (size_t i = 0; status == RUE_OK && i < options->command->option_count;
+                                    i++) if (same_option(key, options->command->options[i].name)) status =
+        set_from_json(options, i, value, error);
+    json_decref(settings);
+    return status;
+}
+
+static rue_status read_environment(struct rue_options *options, rue_error *error)
+{
+    rue_status status = RUE_OK;
+    for (size_t i = 0; status == RUE_OK && i < options->command->option_count; i++) {
+        const char *text = getenv(options->variables[i]);
+        if (text && *text) status = set_value(options, i, text, options->variables[i], error);
+    }
+    return status;
+}
+
+static rue_status fail_unknown(const struct rue_command *command, const char *typed, rue_error *error)
+{
+    const char *names[RUE_OPTIONS_MAX + 1];
+    for (size_t i = 0; i < command->option_count; i++) names[i] = command->options[i].name;
+    names[command->option_count] = "help";
+    const char *near = rue_suggest(typed, names, command->option_count + 1);
+    if (near) return rue_fail(error, RUE_USAGE, "unknown option --%s: did you mean --%s?", typed, near);
+    return rue_fail(error, RUE_USAGE, "unknown option --%s; 'rue %s --help' lists the options", typed,
+                    command->name);
+}
+
+/* One "--name", "--name=value" or "--name value"; `*at` moves past what was used. */
+static rue_status read_flag(struct rue_options *options, int argc, char **argv, int *at, rue_error *error)
+{
+    char name[64];
+    const char *typed = argv[*at] + 2, *equals = strchr(typed, '=');
+    snprintf(name, sizeof name, "%.*s", equals ? (int)(equals - typed) : (int)sizeof name - 1, typed);
+    for (size_t i = 0; i < options->command->option_count; i++) {
+        const struct rue_option *option = &options->command->options[i];
+        if (!same_option(name, option->name)) continue;
+        const char *text = equals ? equals + 1 : NULL;
+        if (!text && option->kind == RUE_OPTION_FLAG) text = "true";
+        if (!text && ++*at < argc) text = argv[*at];
+        if (!text)
+            return rue_fail(error, RUE_USAGE, "--%s needs a value (%s)", option->name, option->argument);
+        return set_value(options, i, text, options->flags[i], error);
+    }
+    return fail_unknown(options->command, name, error);
+}
+
+static rue_status read_command_line(struct rue_options *options, int argc, char **argv, bool *help,
+                                    rue_error *error)
+{
+    bool only_arguments = false;
+    rue_status status = RUE_OK;
+    for (int i = 0; i < argc; i++)
+        if (strcmp(argv[i], "--") == 0)
+            break;
+        else if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+            *help = true;
+    if (*help) return RUE_OK;
+    for (int i = 0; status == RUE_OK && i < argc; i++) {
+        const char *word = argv[i];
+        if (only_arguments || word[0] != '-' || !word[1]) {
+            if (options->argument_count == options->command->max_arguments)
+                return rue_fail(error, RUE_USAGE, "one argument too many: '%s' (usage: rue %s %s)", word,
+                                options->command->name, options->command->arguments);
+            options->arguments[options->argument_count++] = word;
+        } else if (strcmp(word, "--") == 0) {
+            only_arguments = true;
+        } else if (word[1] != '-') {
+            return rue_fail(error, RUE_USAGE, "unknown option %s; 'rue %s --help' lists the options", word,
+                            options->command->name);
+        } else {
+            status = read_flag(options, argc, argv, &i, error);
+        }
+    }
+    if (status == RUE_OK && options->argument_count < options->command->min_arguments)
+        return rue_fail(error, RUE_USAGE, "an argument is missing (usage: rue %s %s)", options->command->name,
+                        options->command->arguments);
+    return status;
+}
+
+rue_status rue_options_parse(const struct rue_command *command, int argc, char **argv,
+                             struct rue_options **out, bool *help, rue_error *error)
+{
+    struct rue_options *options = calloc(1, sizeof *options);
+    if (!options) return rue_fail_memory(error, "options", sizeof *options);
+    options->command = command;
+    for (size_t i = 0; i < command->option_count; i++) {
+        snprintf(options->flags[i], sizeof options->flags[i], "--%s", command->options[i].name);
+        char *at = options->variables[i];
+        snprintf(at, sizeof options->variables[i], "RUE_%s", command->options[i].name);
+        for (; *at; at++) *at = *at == '-' ? '_' : (char)toupper((unsigned char)*at);
+    }
+    *help = false;
+    rue_status status = set_defaults(options, error);
+    if (status == RUE_OK) status = read_settings(options, error);
+    if (status == RUE_OK) status = read_environment(options, error);
+    if (status == RUE_OK || argc > 0) {
+        rue_error later = {0};
+        rue_status line = read_command_line(options, argc, argv, help, &later);
+        if (*help)
+            status = RUE_OK;
+        else if (status == RUE_OK && line != RUE_OK)
+            status = rue_fail(error, line, "%s", later.message);
+    }
+    if (status != RUE_OK) return rue_options_close(options), status;
+    *out = options;
+    return RUE_OK;
+}
+
+void rue_options_close(struct rue_options *options)
+{
+    if (!options) return;
+    for (size_t i = 0; i < RUE_OPTIONS_MAX; i++) free(options->values[i].text);
+    free(options);
+}
+
+const char *rue_options_text(const struct rue_options *options, size_t index)
+{
+    return options->values[index].text;
+}
+
+bool rue_options_flag(const struct rue_options *options, size_t index)
+{
+    return options->values[index].number != 0;
+}
+
+uint64_t rue_options_number(const struct rue_options *options, size_t index)
+{
+    return options->values[index].number;
+}
+
+int rue_options_word(const struct rue_options *options, size_t index)
+{
+    return options->values[index].word;
+}
+
+const char *rue_options_origin(const struct rue_options *options, size_t index)
+{
+    return options->values[index].text ? options->values[index].origin : "";
+}
+
+int rue_options_argument_count(const struct rue_options *options)
+{
+    return options->argument_count;
+}
+
+const char *rue_options_argument(const struct rue_options *options, int index)
+{
+    return options->arguments[index];
+}
+
+void rue_options_help(const struct rue_command *command, FILE *out)
+{
+    fprintf(out, "Usage: rue %s %s%s%s\n\n%s\n", command->name, command->option_count ? "[OPTIONS] " : "",
+            command->arguments, "", command->summary);
+    if (command->details) fprintf(out, "\n%s\n", command->details);
+    fprintf(out, "\nOptions:\n");
+    for (size_t i = 0; i < command->option_count; i++) {
+        const struct rue_option *option = &command->options[i];
+        char left[64];
+        snprintf(left, sizeof left, "--%s%s%s", option->name, option->argument ? " " : "",
+                 option->argument ? option->argument : "");
+        fprintf(out, "  %-30s %s", left, option->help);
+        if (option->fallback) fprintf(out, " [%s]", option->fallback);
+        fputc('\n', out);
+    }
+    fprintf(out, "  %-30s %s\n", "--help", "show this text");
+}
+
+void rue_options_show(const struct rue_options *options, FILE *out)
+{
+    for (size_t i = 0; i < options->command->option_count; i++) {
+        if (!options->values[i].text) continue;
+        char left[192];
+        snprintf(left, sizeof left, "%s %.128s", options->command->options[i].name, options->values[i].text);
+        fprintf(out, "  %-34s (%s)\n", left, options->values[i].origin);
+    }
+}

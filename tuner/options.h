@@ -1,0 +1,72 @@
+/* Options. One table a subcommand drives parsing, bounds, help and the origin of each value. Precedence:
+ * flag > RUE_<NAME> in the environment > rue.json in the current folder > the table's default. */
+#ifndef RUE_OPTIONS_H
+#define RUE_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "error.h"
+
+enum rue_option_kind {
+    RUE_OPTION_FLAG,
+    RUE_OPTION_TEXT,
+    RUE_OPTION_COUNT,    /* a whole number in [min, max] */
+    RUE_OPTION_DURATION, /* "2m", "300s" */
+    RUE_OPTION_BYTES,    /* "8G" */
+    RUE_OPTION_WORD,     /* one of `words` */
+};
+
+struct rue_option {
+    const char *name; /* long name, with '-' */
+    enum rue_option_kind kind;
+    const char *argument; /* what help calls the value; NULL for a flag */
+    const char *fallback; /* NULL: unset */
+    const char *help;
+    uint64_t min, max;        /* of a count; both 0: no bounds */
+    const char *const *words; /* of a word, NULL at the end */
+};
+
+enum { RUE_OPTIONS_MAX = 32, RUE_ARGUMENTS_MAX = 64 };
+
+struct rue_options;
+
+struct rue_command {
+    const char *name;
+    const char *arguments; /* "[DATA]" */
+    const char *summary;   /* one line */
+    const char *details;   /* for --help, wrapped text; (optional) */
+    const struct rue_option *options;
+    size_t option_count;
+    int min_arguments, max_arguments;
+    rue_status (*run)(const struct rue_options *options, rue_error *error);
+};
+
+/* Reads the command line after the subcommand's name. `*help` is set when --help was given; nothing is
+ * checked then. RUE_USAGE says what is wrong with which option, where the value came from, and what was
+ * perhaps meant. */
+rue_status rue_options_parse(const struct rue_command *command, int argc, char **argv,
+                             struct rue_options **out, bool *help, rue_error *error) RUE_MUST_CHECK;
+void rue_options_close(struct rue_options *options);
+
+/* Values by their index in the command's table. Checked when parsed, so these cannot fail. */
+const char *rue_options_text(const struct rue_options *options, size_t index); /* NULL when unset */
+bool rue_options_flag(const struct rue_options *options, size_t index);
+uint64_t rue_options_number(const struct rue_options *options,
+                            size_t index);                             /* count, ns or bytes; 0 when unset */
+int rue_options_word(const struct rue_options *options, size_t index); /* index in words; -1 when unset */
+
+/* Where the value comes from: "--seed", "RUE_SEED", "rue.json", "default"; "" when unset. */
+const char *rue_options_origin(const struct rue_options *options, size_t index);
+
+int rue_options_argument_count(const struct rue_options *options);
+const char *rue_options_argument(const struct rue_options *options, int index);
+
+/* The help of a command, made from its table. */
+void rue_options_help(const struct rue_command *command, FILE *out);
+
+/* "--seed 3" and so on, with origins: what --dry-run shows. Unset options are left out. */
+void rue_options_show(const struct rue_options *options, FILE *out);
+
+#endif

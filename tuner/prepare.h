@@ -1,0 +1,35 @@
+/* Preparing data: preprocessed tensors from JPEG files, and synthetic photos from a seed. */
+#ifndef RUE_PREPARE_H
+#define RUE_PREPARE_H
+
+#include "error.h"
+#include "progress.h"
+#include "trial.h"
+
+struct rue_prepare_options {
+    enum rue_dtype dtype;
+    uint64_t images; /* convert this many, drawn at random with `seed`; 0, or all there are: all, in order */
+    uint64_t seed;
+    int num_workers; /* 0: one for every usable CPU */
+    uint64_t max_pixels;
+    enum rue_bad_images bad_images;
+    bool overwrite;
+};
+
+struct rue_prepared {
+    uint64_t images, bytes_before, bytes_after, bad_images, elapsed_ns;
+};
+
+/* Writes the images of `source_path` as a tensor file at `path`; nothing is at `path` until all of it is.
+ * `progress` is nullable. RUE_DATA, RUE_USAGE (exists), RUE_STORE, RUE_INTERRUPTED. */
+rue_status rue_prepare_tensor(const char *source_path, const char *path,
+                              const struct rue_prepare_options *options, struct rue_progress *progress,
+                              struct rue_prepared *out, rue_error *error) RUE_MUST_CHECK;
+
+/* Makes `count` synthetic photos of `seed` in the folder `path`, through a temporary folder beside it. A
+ * folder that holds something is never replaced: RUE_USAGE. RUE_STORE, RUE_INTERRUPTED. */
+rue_status rue_prepare_synthetic(uint64_t count, uint64_t seed, const char *path,
+                                 struct rue_progress *progress, struct rue_prepared *out,
+                                 rue_error *error) RUE_MUST_CHECK;
+
+#endif

@@ -1,0 +1,141 @@
+#include "prepare.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <ftw.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "interrupt.h"
+#include "machine.h"
+#include "synthetic.h"
+
+enum { WORKERS_MAX = 256 };
+
+/* The set while it is made. */
+struct job {
+    const char *folder;
+    uint64_t count, seed;
+    atomic_uint_fast64_t next, done, bytes;
+    atomic_bool failed;
+    pthread_mutex_t lock; /* guards error */
+    rue_error error;
+};
+
+static rue_status write_photo(const struct job *job, uint64_t index, size_t *bytes, rue_error *error)
+{
+    char name[64], path[PATH_MAX + 64];
+    unsigned char *jpeg = NULL;
+    rue_status status = rue_synthetic_photo(job->seed, index, &jpeg, bytes, error);
+    if (status != RUE_OK) return status;
+    rue_synthetic_name(index, name, sizeof name);
+    snprintf(path, sizeof path, "%s/%s", job->folder, name);
+    FILE *file = fopen(path, "wxe");
+    bool written = file && fwrite(jpeg, 1, *bytes, file) == *bytes;
+    if (file && fclose(file) != 0) written = false;
+    if (!written) status = rue_fail(error, RUE_STORE, "cannot write %s: %s", path, strerror(errno));
+    free(jpeg);
+    return status;
+}
+
+static void *make_photos(void *argument)
+{
+    struct job *job = argument;
+    uint64_t index;
+    while (!atomic_load(&job->failed) && (index = atomic_fetch_add(&job->next, 1)) < job->count) {
+        rue_error error = {0};
+        size_t bytes = 0;
+        rue_status status = rue_interrupt_status();
+        if (status != RUE_OK)
+            rue_fail(&error, status, "interrupted; nothing was written");
+        else
+            status = write_photo(job, index, &bytes, &error);
+        if (status != RUE_OK) {
+            pthread_mutex_lock(&job->lock);
+            rue_fail(&job->error, status, "%s", error.message);
+            pthread_mutex_unlock(&job->lock);
+            atomic_store(&job->failed, true);
+        }
+        atomic_fetch_add(&job->bytes, bytes);
+        atomic_fetch_add(&job->done, 1);
+    }
+    return NULL;
+}
+
+static rue_status run_workers(struct job *job, struct rue_progress *progress, rue_error *error)
+{
+    pthread_t threads[WORKERS_MAX];
+    int wanted = rue_machine_read().usable_cpus, started = 0;
+    if (wanted > WORKERS_MAX) wanted = WORKERS_MAX;
+    while (started < wanted && pthread_create(&threads[started], NULL, make_photos, job) == 0) started++;
+    if (started == 0) make_photos(job);
+    while (progress && started && !atomic_load(&job->failed) && atomic_load(&job->done) < job->count) {
+        rue_progress_count(progress, "making photos", atomic_load(&job->done), job->count);
+        rue_clock_sleep_until(rue_clock_now_ns() + 20000000);
+    }
+    for (int i = 0; i < started; i++) pthread_join(threads[i], NULL);
+    return job->error.status == RUE_OK ? RUE_OK
+                                       : rue_fail(error, job->error.status, "%s", job->error.message);
+}
+
+static int remove_entry(const char *path, const struct stat *about, int type, struct FTW *walk)
+{
+    (void)about, (void)type, (void)walk;
+    return remove(path);
+}
+
+static bool holds_something(const char *path)
+{
+    DIR *folder = opendir(path);
+    struct dirent *entry;
+    bool found = false;
+    while (folder && !found && (entry = readdir(folder)))
+        found = strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+    if (folder) closedir(folder);
+    return found || (!folder && access(path, F_OK) == 0);
+}
+
+static rue_status make_folders(const char *folder, rue_error *error)
+{
+    char path[PATH_MAX + 64];
+    if (mkdir(folder, 0777) != 0)
+        return rue_fail(error, RUE_STORE, "cannot create %s: %s", folder, strerror(errno));
+    for (uint64_t i = 0; i < RUE_SYNTHETIC_CLASSES; i++) {
+        char name[64];
+        rue_synthetic_name(i, name, sizeof name);
+        *strchr(name, '/') = 0;
+        snprintf(path, sizeof path, "%s/%s", folder, name);
+        if (mkdir(path, 0777) != 0)
+            return rue_fail(error, RUE_STORE, "cannot create %s: %s", path, strerror(errno));
+    }
+    return RUE_OK;
+}
+
+rue_status rue_prepare_synthetic(uint64_t count, uint64_t seed, const char *path,
+                                 struct rue_progress *progress, struct rue_prepared *out, rue_error *error)
+{
+    char temporary[PATH_MAX];
+    size_t length = strlen(path);
+    while (length > 1 && path[length - 1] == '/') length--;
+    if (length + 32 >= sizeof temporary)
+        return rue_fail(error, RUE_USAGE, "the path %.64s... is too long", path);
+    if (holds_something(path))
+        return rue_fail(error, RUE_USAGE, "%s is there already; remove it, or give another name", path);
+    snprintf(temporary, sizeof temporary, "%.*s.part-%ld", (int)length, path, (long)getpid());
+    struct job job = {.folder = temporary, .count = count, .seed = seed, .lock = PTHREAD_MUTEX_INITIALIZER};
+    uint64_t start = rue_clock_now_ns();
+    rue_status status = make_folders(temporary, error);
+    if (status == RUE_OK) status = run_workers(&job, progress, error);
+    if (status == RUE_OK && rename(temporary, path) != 0)
+        status = rue_fail(error, RUE_STORE, "cannot rename %s to %s: %s", temporary, path, strerror(errno));
+    if (status != RUE_OK) nftw(temporary, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+    *out = (struct rue_prepared){
+        .images = count, .bytes_after = atomic_load(&job.bytes), .elapsed_ns = rue_clock_now_ns() - start};
+    return status;
+}

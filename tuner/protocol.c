@@ -1,0 +1,471 @@
+#include "protocol.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COMPACT (JSON_COMPACT | JSON_REAL_PRECISION(9))
+
+static char *dump(json_t *object)
+{
+    char *line = object ? json_dumps(object, COMPACT) : NULL;
+    json_decref(object);
+    return line;
+}
+
+/* A JSON string of `text`; bytes that are no UTF-8 (file names may hold any) become '?'. */
+static json_t *text_json(const char *text)
+{
+    json_t *string = json_string(text);
+    if (string) return string;
+    char copy[RUE_REASON_BYTES];
+    snprintf(copy, sizeof copy, "%s", text);
+    for (char *at = copy; *at; at++)
+        if (*at & 0x80) *at = '?';
+    return json_string(copy);
+}
+
+/* Copies the string member `key`; false when it is there but no string, or too long. Absent leaves `out`
+ * alone. */
+static bool copy_string(const json_t *object, const char *key, char *out, size_t bytes)
+{
+    const json_t *member = json_object_get(object, key);
+    if (!member || json_is_null(member)) return true;
+    if (!json_is_string(member) || json_string_length(member) >= bytes) return false;
+    snprintf(out, bytes, "%s", json_string_value(member));
+    return true;
+}
+
+/* A non-negative integer member, or `fallback` when absent. */
+static bool copy_count(const json_t *object, const char *key, uint64_t fallback, uint64_t *out)
+{
+    const json_t *member = json_object_get(object, key);
+    *out = fallback;
+    if (!member || json_is_null(member)) return true;
+    if (!json_is_integer(member) || json_integer_value(member) < 0) return false;
+    *out = (uint64_t)json_integer_value(member);
+    return true;
+}
+
+static bool copy_bool(const json_t *object, const char *key, bool *out)
+{
+    const json_t *member = json_object_get(object, key);
+    if (member && !json_is_boolean(member)) return false;
+    if (member) *out = json_is_true(member);
+    return true;
+}
+
+/* ---- configurations ---- */
+
+static json_t *knob_json(int knob, int value)
+{
+    return rue_knobs[knob].words ? json_string(rue_knobs[knob].words[value]) : json_integer(value);
+}
+
+json_t *rue_protocol_config_json(const struct rue_config *config)
+{
+    json_t *object = json_object();
+    for (int k = 0; k < RUE_KNOB_COUNT; k++)
+        json_object_set_new(object, rue_knobs[k].name, knob_json(k, config->value[k]));
+    return object;
+}
+
+static bool decode_knob(const json_t *value, int knob, int *out)
+{
+    char text[32];
+    if (json_is_integer(value))
+        snprintf(text, sizeof text, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+    else if (json_is_string(value) && rue_knobs[knob].words)
+        snprintf(text, sizeof text, "%s", json_string_value(value));
+    else
+        return false;
+    return rue_knob_parse(knob, text, out);
+}
+
+static rue_status decode_config(const json_t *object, struct rue_config *out, rue_error *error)
+{
+    *out = rue_config_default();
+    if (!json_is_object(object))
+        return rue_fail(error, RUE_USAGE, "the key \"config\" is missing or no object");
+    for (int k = 0; k < RUE_KNOB_COUNT; k++) {
+        const json_t *value = json_object_get(object, rue_knobs[k].name);
+        if (value && !decode_knob(value, k, &out->value[k]))
+            return rue_fail(error, RUE_USAGE, "config: \"%s\" is not a value that this knob can have",
+                            rue_knobs[k].name);
+    }
+    return RUE_OK;
+}
+
+/* ---- encoding ---- */
+
+char *rue_protocol_encode_hello(void)
+{
+    return dump(json_pack("{s:s, s:s}", "op", "hello", "protocol", RUE_PROTOCOL_NAME));
+}
+
+static json_t *variant_json(const struct rue_variant *variant)
+{
+    json_t *object = json_pack("{s:s, s:s, s:s}", "path", variant->path, "mode",
+                               rue_mode_names[variant->mode], "format", variant->format);
+    if (object && variant->dtype[0]) json_object_set_new(object, "dtype", json_string(variant->dtype));
+    return object;
+}
+
+static json_t *workload_json(const struct rue_workload *load)
+{
+    return json_pack("{s:b, s:I, s:I, s:b, s:s, s:s, s:s, s:i, s:i}", "shuffle", load->shuffle, "seed",
+                     (json_int_t)load->seed, "epoch", (json_int_t)load->epoch, "drop_last", load->drop_last,
+                     "transform", load->transform, "cache", load->cache, "bad_images",
+                     rue_bad_images_names[load->bad_images], "rank", load->rank, "world_size",
+                     load->world_size);
+}
+
+char *rue_protocol_encode_open(const struct rue_variant *variant, const struct rue_workload *workload,
+                               uint64_t images)
+{
+    return dump(json_pack("{s:s, s:o, s:o, s:I}", "op", "open", "variant", variant_json(variant), "workload",
+                          workload_json(workload), "images", (json_int_t)images));
+}
+
+char *rue_protocol_encode_trial(const struct rue_trial_request *request, const char *profile)
+{
+    json_t *object = json_pack(
+        "{s:s, s:I, s:s, s:o, s:o, s:o, s:I, s:I, s:{s:I, s:I}, s:b}", "op", "trial", "id",
+        (json_int_t)request->id, "measure", rue_measure_names[request->measure], "variant",
+        variant_json(&request->variant), "config", rue_protocol_config_json(&request->config), "workload",
+        workload_json(&request->workload), "images", (json_int_t)request->images, "job_images",
+        (json_int_t)request->job_images, "limits", "time_ns", (json_int_t)request->limits.time_ns,
+        "memory_bytes", (json_int_t)request->limits.memory_bytes, "detail", request->detail);
+    if (!object) return NULL;
+    if (request->model[0]) json_object_set_new(object, "model", json_string(request->model));
+    if (request->measure == RUE_COMPUTE)
+        json_object_set_new(object, "batches", json_integer((json_int_t)request->batches));
+    if (profile && profile[0]) json_object_set_new(object, "profile", json_loads(profile, 0, NULL));
+    return dump(object);
+}
+
+static json_t *times_json(const uint64_t *times, size_t count)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < count; i++) json_array_append_new(array, json_integer((json_int_t)times[i]));
+    return array;
+}
+
+char *rue_protocol_encode_result(json_t *id, const struct rue_trial_result *result)
+{
+    json_t *object = json_pack("{s:O?, s:s, s:o}", "id", id, "status", rue_outcome_names[result->outcome],
+                               "config", rue_protocol_config_json(&result->config));
+    if (!object) return NULL;
+    if (result->reason[0]) json_object_set_new(object, "reason", text_json(result->reason));
+    for (size_t i = 0; i < rue_trial_field_count; i++) {
+        const struct rue_trial_field *field = &rue_trial_fields[i];
+        const char *at = (const char *)result + field->offset;
+        if (field->real) {
+            double value = *(const double *)at;
+            if (isfinite(value)) json_object_set_new(object, field->name, json_real(value));
+        } else {
+            int64_t value = *(const int64_t *)at;
+            if (value != RUE_ABSENT) json_object_set_new(object, field->name, json_integer(value));
+        }
+    }
+    if (result->ready_count)
+        json_object_set_new(object, "batch_ready_ns",
+                            times_json(result->batch_ready_ns, result->ready_count));
+    if (result->compute_count)
+        json_object_set_new(object, "batch_compute_ns",
+                            times_json(result->batch_compute_ns, result->compute_count));
+    return dump(object);
+}
+
+char *rue_protocol_encode_opened(const struct rue_opened *opened)
+{
+    return dump(json_pack("{s:s, s:I, s:I, s:s, s:s, s:s}", "status", "ok", "images",
+                          (json_int_t)opened->images, "bytes", (json_int_t)opened->bytes, "digest",
+                          opened->digest, "cache", opened->cache, "dtype", opened->dtype));
+}
+
+char *rue_protocol_encode_failure(json_t *id, const char *reason)
+{
+    return dump(json_pack("{s:O?, s:s, s:o}", "id", id, "status", "failed", "reason", text_json(reason)));
+}
+
+/* ---- decoding ---- */
+
+rue_status rue_protocol_parse(const char *line, json_t **out, rue_error *error)
+{
+    json_error_t why;
+    *out = json_loads(line, JSON_REJECT_DUPLICATES, &why);
+    if (*out && json_is_object(*out)) return RUE_OK;
+    const char *reason = *out ? "it is no object" : why.text;
+    json_decref(*out);
+    *out = NULL;
+    return rue_fail(error, RUE_RUNNER, "sent a line that is no JSON object (%s): '%.80s%s'", reason, line,
+                    strlen(line) > 80 ? "..." : "");
+}
+
+rue_status rue_protocol_decode_variant(const json_t *object, struct rue_variant *out, rue_error *error)
+{
+    *out = (struct rue_variant){0};
+    char mode[16] = "raw";
+    if (!json_is_object(object))
+        return rue_fail(error, RUE_USAGE, "the key \"variant\" is missing or no object");
+    if (!copy_string(object, "path", out->path, sizeof out->path) ||
+        !copy_string(object, "format", out->format, sizeof out->format) ||
+        !copy_string(object, "dtype", out->dtype, sizeof out->dtype) ||
+        !copy_string(object, "mode", mode, sizeof mode))
+        return rue_fail(error, RUE_USAGE, "variant: path, mode, format and dtype are strings");
+    int found = rue_word_find(rue_mode_names, RUE_MODE_COUNT, mode);
+    if (found < 0) return rue_fail(error, RUE_USAGE, "variant: unknown mode \"%s\"", mode);
+    out->mode = (enum rue_mode)found;
+    return RUE_OK;
+}
+
+rue_status rue_protocol_decode_workload(const json_t *object, struct rue_workload *out, rue_error *error)
+{
+    *out = rue_workload_default();
+    uint64_t rank, world_size;
+    char bad[16] = "fail";
+    if (!object) return RUE_OK;
+    if (!copy_bool(object, "shuffle", &out->shuffle) || !copy_bool(object, "drop_last", &out->drop_last) ||
+        !copy_count(object, "seed", out->seed, &out->seed) || !copy_count(object, "epoch", 0, &out->epoch) ||
+        !copy_count(object, "rank", 0, &rank) || !copy_count(object, "world_size", 1, &world_size) ||
+        !copy_string(object, "transform", out->transform, sizeof out->transform) ||
+        !copy_string(object, "cache", out->cache, sizeof out->cache) ||
+        !copy_string(object, "bad_images", bad, sizeof bad))
+        return rue_fail(error, RUE_USAGE, "workload: a value is of the wrong type");
+    int found = rue_word_find(rue_bad_images_names, RUE_BAD_COUNT, bad);
+    if (found < 0) return rue_fail(error, RUE_USAGE, "workload: bad_images is \"fail\" or \"replace\"");
+    if (strcmp(out->transform, "eval") != 0)
+        return rue_fail(error, RUE_USAGE, "workload: unknown transform \"%s\"", out->transform);
+    if (world_size < 1 || world_size > INT32_MAX || rank >= world_size)
+        return rue_fail(error, RUE_USAGE, "workload: rank must be below world_size");
+    out->bad_images = (enum rue_bad_images)found;
+    out->rank = (int)rank;
+    out->world_size = (int)world_size;
+    return RUE_OK;
+}
+
+rue_status rue_protocol_decode_trial(const json_t *object, struct rue_trial_request *out, rue_error *error)
+{
+    *out = (struct rue_trial_request){0};
+    char measure[16] = "joint";
+    if (!copy_string(object, "measure", measure, sizeof measure) ||
+        !copy_string(object, "model", out->model, sizeof out->model))
+        return rue_fail(error, RUE_USAGE, "measure and model are strings");
+    int found = rue_word_find(rue_measure_names, RUE_MEASURE_COUNT, measure);
+    if (found < 0) return rue_fail(error, RUE_USAGE, "unknown measure \"%s\"", measure);
+    out->measure = (enum rue_measure)found;
+    rue_status status = decode_config(json_object_get(object, "config"), &out->config, error);
+    if (status == RUE_OK)
+        status = rue_protocol_decode_workload(json_object_get(object, "workload"), &out->workload, error);
+    if (status == RUE_OK && out->measure != RUE_COMPUTE)
+        status = rue_protocol_decode_variant(json_object_get(object, "variant"), &out->variant, error);
+    if (status != RUE_OK) return status;
+    const json_t *limits = json_object_get(object, "limits");
+    if (!copy_count(object, "id", 0, &out->id) || !copy_count(object, "images", 0, &out->images) ||
+        !copy_count(object, "job_images", out->images, &out->job_images) ||
+        !copy_count(object, "batches", 3, &out->batches) ||
+        !copy_count(limits, "time_ns", 0, &out->limits.time_ns) ||
+        !copy_count(limits, "memory_bytes", 0, &out->limits.memory_bytes) ||
+        !copy_bool(object, "detail", &out->detail))
+        return rue_fail(error, RUE_USAGE,
+                        "id, images, job_images, batches and limits are integers of at least 0");
+    if (out->measure != RUE_COMPUTE && out->images == 0)
+        return rue_fail(error, RUE_USAGE, "\"images\" must be at least 1");
+    if (out->measure != RUE_LOAD && !out->model[0])
+        return rue_fail(error, RUE_USAGE, "the key \"model\" is missing");
+    return RUE_OK;
+}
+
+/* ---- replies ---- */
+
+static rue_status decode_models(const json_t *list, struct rue_hello *out, rue_error *error)
+{
+    size_t i;
+    json_t *item;
+    json_array_foreach(list, i, item)
+    {
+        const char *name = json_string_value(item);
+        if (!name || strlen(name) >= RUE_MODEL_NAME_BYTES || out->model_count == RUE_HELLO_LIST_MAX)
+            return rue_fail(error, RUE_RUNNER, "hello: \"models\" is not a list of up to %d names",
+                            RUE_HELLO_LIST_MAX);
+        snprintf(out->models[out->model_count++], RUE_MODEL_NAME_BYTES, "%s", name);
+    }
+    return RUE_OK;
+}
+
+static rue_status decode_space(const json_t *space, struct rue_hello *out, rue_error *error)
+{
+    out->space = rue_space_default();
+    out->has_space = json_is_object(space);
+    for (int k = 0; k < RUE_KNOB_COUNT; k++) {
+        const json_t *values = json_object_get(space, rue_knobs[k].name);
+        if (!values) continue;
+        size_t i;
+        json_t *item;
+        int value;
+        out->knobs[k] = true;
+        out->space.count[k] = 0;
+        json_array_foreach(values, i, item)
+        {
+            if (!decode_knob(item, k, &value))
+                return rue_fail(error, RUE_RUNNER, "hello: space: a value of \"%s\" is out of bounds",
+                                rue_knobs[k].name);
+            rue_space_add(&out->space, k, value);
+        }
+        if (out->space.count[k] == 0)
+            return rue_fail(error, RUE_RUNNER, "hello: space: \"%s\" has no values", rue_knobs[k].name);
+    }
+    return RUE_OK;
+}
+
+/* "loader simulator 2.1" is the loader "loader simulator". */
+static void name_without_version(const char *runner, char *out, size_t bytes)
+{
+    snprintf(out, bytes, "%.*s", (int)(bytes - 1), runner);
+    char *space = strrchr(out, ' ');
+    if (space && space[1] >= '0' && space[1] <= '9') *space = 0;
+}
+
+rue_status rue_protocol_decode_hello(const json_t *reply, struct rue_hello *out, rue_error *error)
+{
+    *out = (struct rue_hello){0};
+    char protocol[64] = "", clock[16] = "real";
+    if (!copy_string(reply, "protocol", protocol, sizeof protocol) ||
+        strcmp(protocol, RUE_PROTOCOL_NAME) != 0)
+        return rue_fail(error, RUE_RUNNER, "it does not speak %s (it says \"%s\")", RUE_PROTOCOL_NAME,
+                        protocol);
+    if (!copy_string(reply, "runner", out->runner, sizeof out->runner) || !out->runner[0] ||
+        !copy_string(reply, "loader", out->loader, sizeof out->loader) ||
+        !copy_string(reply, "clock", clock, sizeof clock) || !copy_count(reply, "images", 0, &out->images))
+        return rue_fail(error, RUE_RUNNER,
+                        "hello: runner, loader, clock or images is missing or of the wrong type");
+    if (!out->loader[0]) name_without_version(out->runner, out->loader, sizeof out->loader);
+    out->virtual_clock = strcmp(clock, "virtual") == 0;
+    size_t i;
+    json_t *item;
+    json_array_foreach(json_object_get(reply, "measures"), i, item)
+    {
+        int found = json_is_string(item)
+                        ? rue_word_find(rue_measure_names, RUE_MEASURE_COUNT, json_string_value(item))
+                        : -1;
+        if (found >= 0) out->measures[found] = true;
+    }
+    if (!out->measures[RUE_JOINT]) return rue_fail(error, RUE_RUNNER, "hello: it cannot measure \"joint\"");
+    char *machine = json_dumps(json_object_get(reply, "machine"), JSON_COMPACT | JSON_SORT_KEYS);
+    if (machine) snprintf(out->machine_json, sizeof out->machine_json, "%s", machine);
+    if (machine && strlen(machine) >= sizeof out->machine_json) out->machine_json[0] = 0;
+    free(machine);
+    rue_status status = decode_models(json_object_get(reply, "models"), out, error);
+    json_array_foreach(json_object_get(reply, "variants"), i,
+                       item) if (status == RUE_OK && out->variant_count < RUE_HELLO_LIST_MAX) status =
+        rue_protocol_decode_variant(item, &out->variants[out->variant_count++], error);
+    return status == RUE_OK ? decode_space(json_object_get(reply, "space"), out, error) : status;
+}
+
+rue_status rue_protocol_decode_opened(const json_t *reply, struct rue_opened *out, rue_error *error)
+{
+    *out = (struct rue_opened){.cache = "as-is"};
+    char status[16] = "", reason[RUE_REASON_BYTES] = "no reason given";
+    if (!copy_string(reply, "status", status, sizeof status))
+        return rue_fail(error, RUE_RUNNER, "open: \"status\" is no word");
+    if (strcmp(status, "ok") != 0) {
+        (void)copy_string(reply, "reason", reason, sizeof reason);
+        return rue_fail(error, RUE_DATA, "%s", reason);
+    }
+    if (!copy_count(reply, "images", 0, &out->images) || !copy_count(reply, "bytes", 0, &out->bytes) ||
+        !copy_string(reply, "digest", out->digest, sizeof out->digest) ||
+        !copy_string(reply, "cache", out->cache, sizeof out->cache) ||
+        !copy_string(reply, "dtype", out->dtype, sizeof out->dtype) || out->images == 0)
+        return rue_fail(error, RUE_RUNNER,
+                        "open: images, bytes, digest or cache is of the wrong type, or images is 0");
+    return RUE_OK;
+}
+
+static bool decode_fields(const json_t *reply, struct rue_trial_result *out)
+{
+    for (size_t i = 0; i < rue_trial_field_count; i++) {
+        const struct rue_trial_field *field = &rue_trial_fields[i];
+        const json_t *value = json_object_get(reply, field->name);
+        char *at = (char *)out + field->offset;
+        if (!value || json_is_null(value)) continue;
+        if (field->real && json_is_number(value)) {
+            *(double *)at = json_number_value(value);
+        } else if (!field->real && json_is_integer(value) && json_integer_value(value) >= 0) {
+            *(int64_t *)at = json_integer_value(value);
+        } else {
+            snprintf(out->reason, sizeof out->reason, "the runner's \"%s\" is no %s", field->name,
+                     field->real ? "number" : "integer of at least 0");
+            return false;
+        }
+    }
+    return true;
+}
+
+static uint64_t *decode_times(const json_t *list, size_t *count)
+{
+    size_t n = json_array_size(list);
+    uint64_t *times = n ? calloc(n, sizeof *times) : NULL;
+    for (size_t i = 0; times && i < n; i++) {
+        const json_t *item = json_array_get(list, i);
+        if (!json_is_integer(item) || json_integer_value(item) < 0) return free(times), *count = 0, NULL;
+        times[i] = (uint64_t)json_integer_value(item);
+    }
+    *count = times ? n : 0;
+    return times;
+}
+
+/* Whether an ok reply can be true; if not, `reason` says what cannot. */
+static bool plausible(const struct rue_trial_request *request, bool echoed, struct rue_trial_result *out)
+{
+    char asked[RUE_CONFIG_TEXT_BYTES], ran[RUE_CONFIG_TEXT_BYTES];
+    if (request->measure != RUE_COMPUTE && !echoed) {
+        snprintf(out->reason, sizeof out->reason, "the runner did not say which configuration it ran");
+        return false;
+    }
+    if (request->measure != RUE_COMPUTE && !rue_config_equal(&request->config, &out->config)) {
+        rue_config_canonical(&request->config, asked);
+        rue_config_canonical(&out->config, ran);
+        snprintf(out->reason, sizeof out->reason, "the runner ran %s instead of %s", ran, asked);
+        return false;
+    }
+    int64_t time_ns = request->measure == RUE_COMPUTE ? out->compute_ns : out->end_to_end_ns;
+    if (out->images == RUE_ABSENT || out->images == 0 || time_ns == RUE_ABSENT ||
+        (time_ns == 0 && request->measure != RUE_COMPUTE)) {
+        snprintf(out->reason, sizeof out->reason, "the runner's times or images are missing or zero");
+        return false;
+    }
+    return true;
+}
+
+void rue_protocol_decode_result(const json_t *reply, const struct rue_trial_request *request,
+                                struct rue_trial_result *out)
+{
+    *out = rue_trial_result_empty();
+    out->config = request->config;
+    char status[16] = "";
+    int outcome = copy_string(reply, "status", status, sizeof status)
+                      ? rue_word_find(rue_outcome_names, RUE_OUTCOME_COUNT, status)
+                      : -1;
+    if (outcome < 0) {
+        snprintf(out->reason, sizeof out->reason, "the runner's reply has no known status");
+        return;
+    }
+    const json_t *reason = json_object_get(reply, "reason");
+    if (outcome != RUE_TRIAL_OK)
+        snprintf(out->reason, sizeof out->reason, "%s",
+                 json_is_string(reason) ? json_string_value(reason) : "no reason given");
+    rue_error error = {0};
+    const json_t *config = json_object_get(reply, "config");
+    if (config && decode_config(config, &out->config, &error) != RUE_OK) {
+        snprintf(out->reason, sizeof out->reason, "the runner's reply: %.400s", error.message);
+        return;
+    }
+    if (!decode_fields(reply, out)) return;
+    if (outcome == RUE_TRIAL_OK && !plausible(request, config != NULL, out)) return;
+    out->outcome = (enum rue_outcome)outcome;
+    out->batch_ready_ns = decode_times(json_object_get(reply, "batch_ready_ns"), &out->ready_count);
+    out->batch_compute_ns = decode_times(json_object_get(reply, "batch_compute_ns"), &out->compute_count);
+}

@@ -1,0 +1,75 @@
+/* The runner's protocol, rue.runner/1: one JSON object a line in each direction. Both ends use these
+ * functions, so what one writes the other reads. Unknown keys are ignored. */
+#ifndef RUE_PROTOCOL_H
+#define RUE_PROTOCOL_H
+
+#include <jansson.h>
+
+#include "error.h"
+#include "space.h"
+#include "trial.h"
+
+#define RUE_PROTOCOL_NAME "rue.runner/1"
+
+enum { RUE_PROTOCOL_LINE_MAX = 16 << 20, RUE_HELLO_LIST_MAX = 64 };
+
+/* What a runner says of itself. */
+struct rue_hello {
+    char runner[128]; /* "rue 0.1.0" */
+    char loader[64];  /* whose loader it is: "rue", "torch"; the runner's name without version where it does
+                         not say */
+    bool measures[RUE_MEASURE_COUNT];
+    bool virtual_clock;
+    char machine_json[2048]; /* an object, or "" */
+    size_t model_count;      /* models that it brings along; 0: those of the command line */
+    char models[RUE_HELLO_LIST_MAX][RUE_MODEL_NAME_BYTES];
+    size_t variant_count;
+    struct rue_variant variants[RUE_HELLO_LIST_MAX];
+    uint64_t images;            /* of its data; 0: not said */
+    bool knobs[RUE_KNOB_COUNT]; /* that its space names: only these may be varied */
+    bool has_space;
+    struct rue_space space; /* fallback values where a knob is not named */
+};
+
+/* What `open` answers. */
+struct rue_opened {
+    uint64_t images;
+    uint64_t bytes;  /* 0: not said */
+    char digest[32]; /* "" : not said */
+    char cache[16];  /* what the trials will really be: "warm" or "as-is" */
+    char dtype[16];  /* "" : not said */
+};
+
+/* Encoders return a line owned by the caller (free), without the newline; NULL only when memory is out.
+ * `profile` is JSON of the model's cost for runners that know no models, or NULL. */
+char *rue_protocol_encode_hello(void);
+char *rue_protocol_encode_open(const struct rue_variant *variant, const struct rue_workload *workload,
+                               uint64_t images);
+char *rue_protocol_encode_trial(const struct rue_trial_request *request, const char *profile);
+char *rue_protocol_encode_result(json_t *id, const struct rue_trial_result *result);
+char *rue_protocol_encode_opened(const struct rue_opened *opened);
+char *rue_protocol_encode_failure(json_t *id, const char *reason);
+
+/* The configuration as a JSON object with every knob; a new reference. */
+json_t *rue_protocol_config_json(const struct rue_config *config);
+
+/* Decoders: RUE_RUNNER (a reply) or RUE_USAGE (a request) with what is wrong, and the offending text cut
+ * short. */
+rue_status rue_protocol_parse(const char *line, json_t **out, rue_error *error) RUE_MUST_CHECK;
+rue_status rue_protocol_decode_hello(const json_t *reply, struct rue_hello *out,
+                                     rue_error *error) RUE_MUST_CHECK;
+rue_status rue_protocol_decode_opened(const json_t *reply, struct rue_opened *out,
+                                      rue_error *error) RUE_MUST_CHECK;
+rue_status rue_protocol_decode_variant(const json_t *object, struct rue_variant *out,
+                                       rue_error *error) RUE_MUST_CHECK;
+rue_status rue_protocol_decode_workload(const json_t *object, struct rue_workload *out,
+                                        rue_error *error) RUE_MUST_CHECK;
+rue_status rue_protocol_decode_trial(const json_t *object, struct rue_trial_request *out,
+                                     rue_error *error) RUE_MUST_CHECK;
+
+/* The reply to `request`. A reply that lies (a configuration that differs from the request, times that are
+ * not positive where the outcome is ok) becomes a failed result that says so. */
+void rue_protocol_decode_result(const json_t *reply, const struct rue_trial_request *request,
+                                struct rue_trial_result *out);
+
+#endif

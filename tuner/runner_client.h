@@ -1,0 +1,37 @@
+/* The tuner's end of the protocol: starts a runner, asks it for trials, survives its death. */
+#ifndef RUE_RUNNER_CLIENT_H
+#define RUE_RUNNER_CLIENT_H
+
+#include "protocol.h"
+
+struct rue_runner;
+
+/* Starts the runner and greets it. `command` is a shell command, or NULL for this program's own runner, told
+ * to refuse images of more than `max_pixels`. RUE_RUNNER when it does not start or does not speak the
+ * protocol; RUE_INTERRUPTED, RUE_TERMINATED. */
+rue_status rue_runner_open(const char *command, uint64_t max_pixels, struct rue_runner **out,
+                           rue_error *error) RUE_MUST_CHECK;
+
+/* Ends it; whatever it left running is killed. */
+void rue_runner_close(struct rue_runner *runner);
+
+const struct rue_hello *rue_runner_hello(const struct rue_runner *runner);
+
+/* How often it had to be started again. */
+unsigned rue_runner_restarts(const struct rue_runner *runner);
+
+/* Has it open a variant, and read the `images` of the workload once where the workload is warm. RUE_DATA with
+ * its reason when it cannot. Repeated by itself whenever the runner is started again. */
+rue_status rue_runner_open_data(struct rue_runner *runner, const struct rue_variant *variant,
+                                const struct rue_workload *workload, uint64_t images, struct rue_opened *out,
+                                rue_error *error) RUE_MUST_CHECK;
+
+/* One trial; `profile` as in rue_protocol_encode_trial; `patience_ns` from now until it is taken for hung.
+ * Sets request->id. A runner that crashes, hangs or talks garbage makes a failed (or timeout) result that
+ * says so, and a new one is started for the next trial. RUE_OK with a result; RUE_INTERRUPTED or
+ * RUE_TERMINATED when a signal ended the trial; RUE_RUNNER when no new runner could be started. */
+rue_status rue_runner_trial(struct rue_runner *runner, struct rue_trial_request *request, const char *profile,
+                            uint64_t patience_ns, struct rue_trial_result *result,
+                            rue_error *error) RUE_MUST_CHECK;
+
+#endif

@@ -1,0 +1,192 @@
+#include "runner_server.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalogue.h"
+#include "machine.h"
+#include "model_sleep.h"
+#include "protocol.h"
+#include "sampler.h"
+#include "trial_loop.h"
+
+enum { OPEN_SOURCES_MAX = 8 };
+
+/* Sources stay open between trials: opening the index is no part of any trial. */
+struct server {
+    uint64_t max_pixels;
+    size_t source_count;
+    struct rue_source *sources[OPEN_SOURCES_MAX]; /* the oldest first */
+    char paths[OPEN_SOURCES_MAX][PATH_MAX];
+};
+
+static void forget_oldest(struct server *server)
+{
+    rue_source_close(server->sources[0]);
+    server->source_count--;
+    memmove(server->sources, server->sources + 1, server->source_count * sizeof *server->sources);
+    memmove(server->paths, server->paths + 1, server->source_count * sizeof *server->paths);
+}
+
+static rue_status find_source(struct server *server, const struct rue_variant *variant,
+                              struct rue_source **out, rue_error *error)
+{
+    for (size_t i = 0; i < server->source_count; i++)
+        if (strcmp(server->paths[i], variant->path) == 0) return *out = server->sources[i], RUE_OK;
+    if (server->source_count == OPEN_SOURCES_MAX) forget_oldest(server);
+    rue_status status =
+        rue_source_open(variant->path, variant->format[0] ? variant->format : NULL, out, error);
+    if (status != RUE_OK) return status;
+    snprintf(server->paths[server->source_count], PATH_MAX, "%s", variant->path);
+    server->sources[server->source_count++] = *out;
+    return RUE_OK;
+}
+
+/* Reads once what the trials will read, and checks it on the way, so that trials find it in the page cache.
+ * Not when it would not stay there: more than half of the memory that is free. */
+static rue_status warm_source(const struct rue_source *source, const struct rue_workload *load,
+                              uint64_t images, struct rue_opened *opened, rue_error *error)
+{
+    uint64_t count = rue_source_count(source), largest = 1;
+    struct rue_sampler sampler = {.items = count,
+                                  .seed = load->seed,
+                                  .epoch = load->epoch,
+                                  .shuffle = load->shuffle,
+                                  .rank = load->rank,
+                                  .world_size = load->world_size};
+    if (images == 0 || images > count) images = count;
+    uint64_t bytes = (uint64_t)((double)opened->bytes / (double)count * (double)images);
+    uint64_t free_bytes = rue_machine_available_bytes();
+    if (strcmp(load->cache, "warm") != 0 || (free_bytes && bytes > free_bytes / 2)) return RUE_OK;
+    for (uint64_t i = 0; i < count; i++)
+        if (rue_source_bytes(source, i) > largest) largest = rue_source_bytes(source, i);
+    void *scratch = malloc(largest);
+    if (!scratch) return rue_fail_memory(error, "warming the data", largest);
+    rue_status status = RUE_OK;
+    for (uint64_t i = 0; status == RUE_OK && i < images; i++) {
+        uint64_t item = rue_sampler_item(&sampler, i);
+        status = rue_source_read(source, item, scratch, error);
+        if (status == RUE_OK) status = rue_source_verify(source, item, scratch, error);
+    }
+    free(scratch);
+    if (status == RUE_OK) snprintf(opened->cache, sizeof opened->cache, "warm");
+    return status;
+}
+
+static char *answer_open(struct server *server, const json_t *request)
+{
+    rue_error error = {0};
+    struct rue_variant variant;
+    struct rue_workload load;
+    struct rue_source *source;
+    rue_status status = rue_protocol_decode_variant(json_object_get(request, "variant"), &variant, &error);
+    if (status == RUE_OK)
+        status = rue_protocol_decode_workload(json_object_get(request, "workload"), &load, &error);
+    if (status == RUE_OK) status = find_source(server, &variant, &source, &error);
+    if (status != RUE_OK) return rue_protocol_encode_failure(NULL, error.message);
+    struct rue_opened opened = {
+        .images = rue_source_count(source), .bytes = rue_source_total_bytes(source), .cache = "as-is"};
+    struct rue_variant actual = rue_source_variant(source);
+    snprintf(opened.digest, sizeof opened.digest, "%016" PRIx64, rue_source_digest(source));
+    snprintf(opened.dtype, sizeof opened.dtype, "%s", actual.dtype);
+    json_int_t images = json_integer_value(json_object_get(request, "images"));
+    status = warm_source(source, &load, images > 0 ? (uint64_t)images : 0, &opened, &error);
+    /* Damaged items may be replaced; then it is the trials that say how many there are. */
+    if (status == RUE_DATA && load.bad_images == RUE_BAD_REPLACE) status = RUE_OK;
+    return status == RUE_OK ? rue_protocol_encode_opened(&opened)
+                            : rue_protocol_encode_failure(NULL, error.message);
+}
+
+static rue_status open_model(const char *name, struct rue_model *out, rue_error *error)
+{
+    struct rue_profile profile;
+    *out = rue_model_none();
+    if (!name[0]) return RUE_OK;
+    rue_status status = rue_catalogue_find(name, &profile, error);
+    return status == RUE_OK ? rue_model_sleep_open(&profile, out, error) : status;
+}
+
+static char *answer_trial(struct server *server, json_t *object)
+{
+    rue_error error = {0};
+    struct rue_trial_request request;
+    struct rue_trial_result result;
+    struct rue_source *source = NULL;
+    struct rue_model model = {0};
+    json_t *id = json_object_get(object, "id");
+    rue_status status = rue_protocol_decode_trial(object, &request, &error);
+    if (status == RUE_OK && request.measure == RUE_LOAD) request.model[0] = 0;
+    if (status == RUE_OK) status = open_model(request.model, &model, &error);
+    if (status == RUE_OK && request.measure != RUE_COMPUTE)
+        status = find_source(server, &request.variant, &source, &error);
+    if (status != RUE_OK) {
+        rue_model_close(&model);
+        return rue_protocol_encode_failure(id, error.message);
+    }
+    rue_trial_run(&request, source, &model, server->max_pixels, &result);
+    char *answer = rue_protocol_encode_result(id, &result);
+    rue_trial_result_close(&result);
+    rue_model_close(&model);
+    return answer;
+}
+
+static json_t *machine_json(void)
+{
+    struct rue_machine machine = rue_machine_read();
+    return json_pack("{s:s, s:i, s:i, s:f, s:I, s:s}", "cpu", machine.cpu, "usable_cpus", machine.usable_cpus,
+                     "online_cpus", machine.online_cpus, "quota_cpus", machine.quota_cpus, "memory_bytes",
+                     (json_int_t)machine.memory_bytes, "kernel", machine.kernel);
+}
+
+static char *answer_hello(struct server *server, const json_t *request)
+{
+    (void)server, (void)request;
+    json_t *object = json_pack("{s:s, s:s, s:s, s:o, s:[s,s,s], s:s}", "protocol", RUE_PROTOCOL_NAME,
+                               "runner", "rue " RUE_VERSION, "loader", "rue", "machine", machine_json(),
+                               "measures", "joint", "load", "compute", "clock", "real");
+    char *line = object ? json_dumps(object, JSON_COMPACT) : NULL;
+    json_decref(object);
+    return line;
+}
+
+static char *answer(struct server *server, const char *line)
+{
+    rue_error error = {0};
+    json_t *request;
+    if (rue_protocol_parse(line, &request, &error) != RUE_OK)
+        return rue_protocol_encode_failure(NULL, error.message);
+    const char *op = json_string_value(json_object_get(request, "op"));
+    char *reply;
+    if (op && strcmp(op, "hello") == 0)
+        reply = answer_hello(server, request);
+    else if (op && strcmp(op, "open") == 0)
+        reply = answer_open(server, request);
+    else if (op && strcmp(op, "trial") == 0)
+        reply = answer_trial(server, request);
+    else
+        reply = rue_protocol_encode_failure(json_object_get(request, "id"),
+                                            "unknown op: known are hello, open, trial");
+    json_decref(request);
+    return reply;
+}
+
+rue_status rue_runner_serve(FILE *in, FILE *out, uint64_t max_pixels, rue_error *error)
+{
+    struct server server = {.max_pixels = max_pixels};
+    rue_status status = RUE_OK;
+    char *line = NULL;
+    size_t capacity = 0;
+    ssize_t length;
+    while (status == RUE_OK && (length = getline(&line, &capacity, in)) >= 0) {
+        if (strspn(line, " \t\r\n") == (size_t)length) continue;
+        char *reply = answer(&server, line);
+        if (!reply) reply = strdup("{\"id\":null,\"status\":\"failed\",\"reason\":\"out of memory\"}");
+        if (!reply || fprintf(out, "%s\n", reply) < 0 || fflush(out) != 0)
+            status = rue_fail(error, RUE_INTERNAL, "cannot write to the tuner");
+        free(reply);
+    }
+    free(line);
+    while (server.source_count) forget_oldest(&server);
+    return status;
+}

@@ -1,0 +1,14 @@
+/* `rue runner`: performs trials that it is asked for in the protocol. */
+#ifndef RUE_RUNNER_SERVER_H
+#define RUE_RUNNER_SERVER_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "error.h"
+
+/* Answers requests from `in` on `out`, one line each, until the input ends. What goes wrong with a request is
+ * in its answer; RUE_INTERNAL only when `out` cannot be written. */
+rue_status rue_runner_serve(FILE *in, FILE *out, uint64_t max_pixels, rue_error *error) RUE_MUST_CHECK;
+
+#endif

@@ -1,0 +1,184 @@
+#include "store.h"
+
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store_error.h"
+#include "store_file.h"
+#include "store_row.h"
+#include "store_schema.h"
+
+enum { BUSY_MS = 2000 };
+
+struct rue_store {
+    sqlite3 *db;
+    char *path; /* as the user wrote it, for messages */
+    sqlite3_stmt *insert, *find, *count, *begin;
+    int64_t run_id; /* RUE_ABSENT before the first run */
+};
+
+static rue_status fail(struct rue_store *store, int code, const char *doing, rue_error *error)
+{
+    return rue_store_fail(store->db, code, store->path, doing, error);
+}
+
+/* Readies a statement for the next call; its error has been recorded by then. */
+static void rewind_statement(sqlite3_stmt *statement)
+{
+    sqlite3_reset(statement);
+    sqlite3_clear_bindings(statement);
+}
+
+static rue_status prepare(struct rue_store *store, const char *sql, sqlite3_stmt **out, rue_error *error)
+{
+    if (!sql) return rue_fail_memory(error, "a statement of the store", 0);
+    int code = sqlite3_prepare_v3(store->db, sql, -1, SQLITE_PREPARE_PERSISTENT, out, NULL);
+    return code == SQLITE_OK ? RUE_OK : fail(store, code, "preparing the store", error);
+}
+
+static rue_status prepare_all(struct rue_store *store, rue_error *error)
+{
+    char *insert = rue_store_insert_sql(), *find = rue_store_find_sql();
+    rue_status status = prepare(store, insert, &store->insert, error);
+    if (status == RUE_OK) status = prepare(store, find, &store->find, error);
+    if (status == RUE_OK) status = prepare(store, "SELECT count(*) FROM trial", &store->count, error);
+    if (status == RUE_OK)
+        status = prepare(store,
+                         "INSERT INTO run (command_line, rue_version, started)"
+                         " VALUES (:command_line, :rue_version, :started)",
+                         &store->begin, error);
+    free(insert);
+    free(find);
+    return status;
+}
+
+static rue_status connect(struct rue_store *store, const char *file, rue_error *error)
+{
+    int code = sqlite3_open_v2(file, &store->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
+    if (code != SQLITE_OK) return fail(store, code, "opening the store", error);
+    sqlite3_extended_result_codes(store->db, 1);
+    sqlite3_busy_timeout(store->db, BUSY_MS);
+    if (sqlite3_db_readonly(store->db, "main") == 1)
+        return rue_fail(error, RUE_STORE,
+                        "%s: the store is read-only; make it writable, or choose another --out", store->path);
+
+    /* Until the file is known to be a healthy store, closing must not copy its log into it. */
+    if (rue_store_file_has_wal(file)) sqlite3_db_config(store->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    rue_status status = rue_store_schema_update(store->db, store->path, error);
+    if (status != RUE_OK) return status;
+    sqlite3_db_config(store->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
+    code = sqlite3_exec(store->db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL", NULL, NULL, NULL);
+    if (code != SQLITE_OK) return fail(store, code, "switching the store to WAL", error);
+    return prepare_all(store, error);
+}
+
+rue_status rue_store_open(const char *path, bool fresh, struct rue_store **out, rue_error *error)
+{
+    *out = NULL;
+    char *file = NULL;
+    struct rue_store *store = calloc(1, sizeof *store);
+    if (!store || !(store->path = strdup(path))) {
+        free(store);
+        return rue_fail_memory(error, "the store", sizeof *store + strlen(path));
+    }
+    store->run_id = RUE_ABSENT;
+
+    rue_status status = rue_store_file_resolve(path, &file, error);
+    if (status == RUE_OK && fresh) status = rue_store_file_put_aside(file, path, error);
+    if (status == RUE_OK) status = rue_store_file_check(file, path, error);
+    if (status == RUE_OK) status = connect(store, file, error);
+    free(file);
+    if (status != RUE_OK) {
+        rue_store_close(store);
+        return status;
+    }
+    *out = store;
+    return RUE_OK;
+}
+
+void rue_store_close(struct rue_store *store)
+{
+    if (!store) return;
+    sqlite3_finalize(store->begin);
+    sqlite3_finalize(store->count);
+    sqlite3_finalize(store->find);
+    sqlite3_finalize(store->insert);
+    sqlite3_close(store->db);
+    free(store->path);
+    free(store);
+}
+
+rue_status rue_store_begin_run(struct rue_store *store, const char *command_line, const char *rue_version,
+                               const char *started, rue_error *error)
+{
+    struct rue_store_row row = {store->begin, SQLITE_OK};
+    rue_status status = RUE_OK;
+    rue_store_row_text(&row, "command_line", command_line);
+    rue_store_row_text(&row, "rue_version", rue_version);
+    rue_store_row_text(&row, "started", started);
+    if (row.code == SQLITE_OK) row.code = sqlite3_step(store->begin);
+    if (row.code != SQLITE_DONE)
+        status = fail(store, row.code, "noting the run", error);
+    else
+        store->run_id = sqlite3_last_insert_rowid(store->db);
+    rewind_statement(store->begin);
+    return status;
+}
+
+rue_status rue_store_add(struct rue_store *store, const struct rue_store_scenario *scenario,
+                         const struct rue_trial_request *request, const struct rue_trial_result *result,
+                         uint64_t started_ns, uint64_t *out_id, rue_error *error)
+{
+    struct rue_store_row row = {store->insert, SQLITE_OK};
+    rue_status status = RUE_OK;
+    rue_store_row_integer(&row, "run_id", store->run_id);
+    rue_store_row_count(&row, "started_ns", started_ns);
+    rue_store_row_text(&row, "path", scenario->variant.path);
+    rue_store_row_limit(&row, "limit_time_ns", request->limits.time_ns);
+    rue_store_row_request(&row, scenario, request);
+    rue_store_row_result(&row, result);
+    if (row.code == SQLITE_OK) row.code = sqlite3_step(store->insert);
+    if (row.code != SQLITE_DONE)
+        status = fail(store, row.code, "adding a trial", error);
+    else if (out_id)
+        *out_id = (uint64_t)sqlite3_last_insert_rowid(store->db);
+    rewind_statement(store->insert);
+    return status;
+}
+
+rue_status rue_store_find(struct rue_store *store, const struct rue_store_scenario *scenario,
+                          const struct rue_trial_request *request, size_t nth, bool *found,
+                          struct rue_trial_result *result, uint64_t *out_id, uint64_t *out_started_ns,
+                          rue_error *error)
+{
+    struct rue_store_row row = {store->find, SQLITE_OK};
+    rue_status status = RUE_OK;
+    *found = false;
+    *result = rue_trial_result_empty();
+    rue_store_row_request(&row, scenario, request);
+    rue_store_row_count(&row, "nth", nth);
+    if (row.code == SQLITE_OK) row.code = sqlite3_step(store->find);
+    if (row.code == SQLITE_ROW) {
+        status = rue_store_row_read(store->find, store->path, result, error);
+        result->config = request->config;
+        if (out_id) *out_id = (uint64_t)sqlite3_column_int64(store->find, 0);
+        if (out_started_ns) *out_started_ns = (uint64_t)sqlite3_column_int64(store->find, 1);
+        *found = status == RUE_OK;
+    } else if (row.code != SQLITE_DONE)
+        status = fail(store, row.code, "looking for a trial", error);
+    rewind_statement(store->find);
+    return status;
+}
+
+rue_status rue_store_count(struct rue_store *store, uint64_t *out_count, rue_error *error)
+{
+    rue_status status = RUE_OK;
+    int code = sqlite3_step(store->count);
+    if (code == SQLITE_ROW)
+        *out_count = (uint64_t)sqlite3_column_int64(store->count, 0);
+    else
+        status = fail(store, code, "counting trials", error);
+    rewind_statement(store->count);
+    return status;
+}

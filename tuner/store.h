@@ -1,0 +1,66 @@
+/* The study's store: every trial of one tuning study in one SQLite file (WAL) that can be resumed and
+ * queried. The schema is documented in store_schema.h and in the file itself (`.schema`); the configuration
+ * is canonical JSON plus its hash. One thread at a time; several processes may read while one writes. */
+#ifndef RUE_STORE_H
+#define RUE_STORE_H
+
+#include "error.h"
+#include "trial.h"
+
+struct rue_store;
+
+/* What a trial is about besides its cell: rows are found again only where all of it is the same, but for the
+ * variant's path, which is only kept: the digest says which data they are. Budget, repeats and grid values
+ * are not part of it. */
+struct rue_store_scenario {
+    char data_digest[32];
+    struct rue_variant variant;
+    struct rue_workload workload;
+    uint64_t job_images;
+    char model[RUE_MODEL_NAME_BYTES];
+    char model_profile[512]; /* canonical JSON of the model's cost profile */
+    char runner[128];        /* the runner's name and version, and its command when it is not our own */
+    char machine[32];        /* fingerprint of the runner's machine */
+};
+
+/* Opens or creates the store file; `fresh` first renames an existing one to "<path>.old" (".old.2", ... where
+ * that is taken) together with SQLite's companion files, so that nothing measured is lost. RUE_STORE with the
+ * path and what to do when it is no store, of another version, damaged (quick_check), read-only, in use, or
+ * the disk is full; the file is then left as it was. */
+rue_status rue_store_open(const char *path, bool fresh, struct rue_store **out,
+                          rue_error *error) RUE_MUST_CHECK;
+void rue_store_close(struct rue_store *store);
+
+/* Notes that a run begins: its command line, rue's version, wall-clock time (ISO 8601, UTC). The run's id
+ * goes into the rows that follow. */
+rue_status rue_store_begin_run(struct rue_store *store, const char *command_line, const char *rue_version,
+                               const char *started, rue_error *error) RUE_MUST_CHECK;
+
+/* Adds a trial; when it returns RUE_OK the row is on the disk. `*out_id` (nullable) is its row id.
+ * `started_ns` is on the study's clock. Of the request, measure, config, images, batches and limits are read;
+ * the rest is the scenario's. Rows of the measure load belong to no model: the scenario's model and profile
+ * are stored as "". */
+rue_status rue_store_add(struct rue_store *store, const struct rue_store_scenario *scenario,
+                         const struct rue_trial_request *request, const struct rue_trial_result *result,
+                         uint64_t started_ns, uint64_t *out_id, rue_error *error) RUE_MUST_CHECK;
+
+/* The `nth` (0, 1, ...) reusable row of the cell, oldest first: same scenario (of the measure load, whatever
+ * model), measure and configuration; images asked >= request->images, or for the measure compute batches
+ * asked >= request->batches; outcome ok, or infeasible under a limit of memory no tighter than the request's.
+ * Sets `*found`. `result` is always set and to be closed by the caller: the row where found, with the
+ * request's config, else empty.
+ * `*out_id` and `*out_started_ns` (nullable) are set when found. */
+rue_status rue_store_find(struct rue_store *store, const struct rue_store_scenario *scenario,
+                          const struct rue_trial_request *request, size_t nth, bool *found,
+                          struct rue_trial_result *result, uint64_t *out_id, uint64_t *out_started_ns,
+                          rue_error *error) RUE_MUST_CHECK;
+
+/* How many trial rows the store holds in all. */
+rue_status rue_store_count(struct rue_store *store, uint64_t *out_count, rue_error *error) RUE_MUST_CHECK;
+
+enum { RUE_WORKLOAD_TEXT_BYTES = 512 };
+
+/* The workload as canonical JSON, keys in a fixed order, all of them: {"shuffle":true,"seed":1,...}. */
+void rue_workload_canonical(const struct rue_workload *workload, char out[RUE_WORKLOAD_TEXT_BYTES]);
+
+#endif

@@ -1,0 +1,156 @@
+#include "store_file.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "store_error.h"
+
+/* The main file last: after a crash in between it is still found, and put aside again. */
+static const char *const companions[] = {"-wal", "-shm", "-journal", ""};
+enum { COMPANIONS = sizeof companions / sizeof *companions, NAME_BYTES = PATH_MAX + 32, KEPT_MAX = 1000 };
+
+/* The smallest page, so the smallest file, that SQLite has. */
+enum { SQLITE_FILE_BYTES = 512 };
+
+static void name_join(char out[NAME_BYTES], const char *file, const char *suffix)
+{
+    snprintf(out, NAME_BYTES, "%s%s", file, suffix);
+}
+
+/* The size of `file` + `suffix` in bytes, -1 where there is none. */
+static long long file_bytes(const char *file, const char *suffix)
+{
+    char name[NAME_BYTES];
+    struct stat about;
+    name_join(name, file, suffix);
+    return lstat(name, &about) == 0 ? (long long)about.st_size : -1;
+}
+
+bool rue_store_file_has_wal(const char *file)
+{
+    return file_bytes(file, "-wal") > 0;
+}
+
+static rue_status folder_check(const char *file, const char *path, rue_error *error)
+{
+    const char *slash = strrchr(file, '/');
+    char folder[NAME_BYTES];
+    snprintf(folder, sizeof folder, "%.*s", slash == file ? 1 : (int)(slash - file), file);
+    struct stat about;
+    if (stat(folder, &about) != 0)
+        return rue_fail(error, RUE_STORE,
+                        "%s: cannot keep a store in %s: %s; make that folder, or choose another --out", path,
+                        folder, strerror(errno));
+    if (!S_ISDIR(about.st_mode))
+        return rue_fail(error, RUE_STORE, "%s: cannot keep a store in %s: not a folder; choose another --out",
+                        path, folder);
+    if (access(folder, W_OK | X_OK) != 0)
+        return rue_fail(
+            error, RUE_STORE,
+            "%s: cannot keep a store in the folder %s: %s; make it writable, or choose another --out", path,
+            folder, strerror(errno));
+    return RUE_OK;
+}
+
+rue_status rue_store_file_resolve(const char *path, char **out_file, rue_error *error)
+{
+    char *file = realpath(path, NULL);
+    if (!file && asprintf(&file, "%s%s", path[0] == '/' ? "" : "./", path) < 0) {
+        *out_file = NULL;
+        return rue_fail_memory(error, "the store's path", strlen(path) + 3);
+    }
+    *out_file = file;
+    if (strlen(file) >= PATH_MAX)
+        return rue_fail(error, RUE_STORE, "%s: the path is too long; choose another --out", path);
+    rue_status status = folder_check(file, path, error);
+    struct stat about;
+    if (status != RUE_OK || stat(file, &about) != 0) return status;
+    if (!S_ISREG(about.st_mode))
+        return rue_fail(error, RUE_STORE, "%s: cannot be the store: no regular file; choose another --out",
+                        path);
+    return RUE_OK;
+}
+
+rue_status rue_store_file_check(const char *file, const char *path, rue_error *error)
+{
+    long long bytes = file_bytes(file, "");
+    if (bytes > 0 && bytes < SQLITE_FILE_BYTES)
+        return rue_fail(error, RUE_STORE,
+                        "%s: no store of rue: too short for an SQLite file; " RUE_STORE_PUT_ASIDE, path,
+                        path);
+    if (bytes <= 0 && rue_store_file_has_wal(file))
+        return rue_fail(
+            error, RUE_STORE,
+            "%s: damaged: it is empty or missing, but its log %s-wal is not; " RUE_STORE_PUT_ASIDE, path,
+            path, path);
+    return RUE_OK;
+}
+
+/* Brings the log of a healthy file into it. A damaged one is left as it is: its companions move along with
+ * it. */
+static rue_status settle(const char *file, const char *path, rue_error *error)
+{
+    sqlite3 *db = NULL;
+    sqlite3_stmt *check = NULL;
+    rue_status status = RUE_OK;
+    if (sqlite3_open_v2(file, &db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK) goto out;
+    sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    int code = sqlite3_exec(db, "PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT", NULL, NULL, NULL);
+    if ((code & 0xff) == SQLITE_BUSY) {
+        status = rue_store_fail(db, code, path, "putting the store aside", error);
+        goto out;
+    }
+    if (code != SQLITE_OK || sqlite3_prepare_v2(db, "PRAGMA quick_check(1)", -1, &check, NULL) != SQLITE_OK)
+        goto out;
+    if (sqlite3_step(check) == SQLITE_ROW && strcmp((const char *)sqlite3_column_text(check, 0), "ok") == 0)
+        sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
+
+out:
+    sqlite3_finalize(check);
+    sqlite3_close(db);
+    return status;
+}
+
+/* The first of ".old", ".old.2", ... that nothing has. */
+static bool free_suffix_find(const char *file, char out[32])
+{
+    for (int n = 1; n <= KEPT_MAX; n++) {
+        bool taken = false;
+        snprintf(out, 32, ".old.%d", n);
+        if (n == 1) out[strlen(".old")] = 0;
+        for (int i = 0; i < COMPANIONS; i++) {
+            char suffix[64];
+            snprintf(suffix, sizeof suffix, "%s%s", out, companions[i]);
+            taken |= file_bytes(file, suffix) >= 0;
+        }
+        if (!taken) return true;
+    }
+    return false;
+}
+
+rue_status rue_store_file_put_aside(const char *file, const char *path, rue_error *error)
+{
+    if (file_bytes(file, "") < 0 && !rue_store_file_has_wal(file)) return RUE_OK;
+    rue_status status = file_bytes(file, "") >= SQLITE_FILE_BYTES ? settle(file, path, error) : RUE_OK;
+    if (status != RUE_OK) return status;
+
+    char kept[32];
+    if (!free_suffix_find(file, kept))
+        return rue_fail(error, RUE_STORE, "%s: %d old stores lie beside it; delete some of %s.old*", path,
+                        KEPT_MAX, path);
+    for (int i = 0; i < COMPANIONS; i++) {
+        char from[NAME_BYTES], to[NAME_BYTES + 64];
+        name_join(from, file, companions[i]);
+        snprintf(to, sizeof to, "%s%s%s", file, kept, companions[i]);
+        if (rename(from, to) != 0 && errno != ENOENT)
+            return rue_fail(error, RUE_STORE, "%s: cannot rename %s to %s: %s; move it away yourself", path,
+                            from, to, strerror(errno));
+    }
+    return RUE_OK;
+}

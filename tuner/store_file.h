@@ -1,0 +1,25 @@
+/* The store as files in a folder: what is checked and moved before SQLite touches anything. */
+#ifndef RUE_STORE_FILE_H
+#define RUE_STORE_FILE_H
+
+#include <stdbool.h>
+
+#include "error.h"
+
+/* `path` with links resolved, so that SQLite's companions (-wal, -shm, -journal) lie beside it, and never
+ * read as an SQLite URI; `*out_file` is returned owned. RUE_STORE when the folder is missing or read-only, or
+ * `path` is no regular file. */
+rue_status rue_store_file_resolve(const char *path, char **out_file, rue_error *error) RUE_MUST_CHECK;
+
+/* Refuses what SQLite would take for an empty file and overwrite, though it is none: RUE_STORE. */
+rue_status rue_store_file_check(const char *file, const char *path, rue_error *error) RUE_MUST_CHECK;
+
+/* True when the write-ahead log beside `file` holds something. */
+bool rue_store_file_has_wal(const char *file);
+
+/* Renames the file, healthy or not, and its companions to "<file>.old", or "<file>.old.2", ... where earlier
+ * ones are kept already; a healthy one is checkpointed first. Nothing to do where there is no file. RUE_STORE
+ * when another process has it open, or the renaming fails. */
+rue_status rue_store_file_put_aside(const char *file, const char *path, rue_error *error) RUE_MUST_CHECK;
+
+#endif

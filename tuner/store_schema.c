@@ -1,0 +1,284 @@
+#include "store_schema.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store_error.h"
+#include "trial.h"
+
+static const struct rue_store_column head[] = {
+    {"id", "INTEGER PRIMARY KEY", false, "in the order of storing"},
+    {"run_id", "INTEGER REFERENCES run(id)", false, "the run that measured it"},
+    {"recorded", "TEXT DEFAULT (strftime('%Y-%m-%dT%H:%M:%SZ', 'now'))", false,
+     "wall clock, when it was stored"},
+    {"started_ns", "INTEGER NOT NULL", false, "on the clock of the study"},
+    {"data_digest", "TEXT NOT NULL", true, "which data: names and sizes, not the path"},
+    {"mode", "TEXT NOT NULL", true, "raw or preprocessed"},
+    {"format", "TEXT NOT NULL", true, "how items lie on storage"},
+    {"dtype", "TEXT NOT NULL", true, "of preprocessed items, '' for raw"},
+    {"path", "TEXT NOT NULL", false, "where the data lay"},
+    {"workload", "TEXT NOT NULL", true, "what was loaded in which order, JSON"},
+    {"job_images", "INTEGER NOT NULL", true, "the job that the trial is about"},
+    {"model", "TEXT NOT NULL", true, "'' for the measure load"},
+    {"model_profile", "TEXT NOT NULL", true, "its costs, JSON, '' for the measure load"},
+    {"runner", "TEXT NOT NULL", true, "what performed the trial"},
+    {"machine", "TEXT NOT NULL", true, "fingerprint of the machine of the runner"},
+    {"measure", "TEXT NOT NULL", true, "joint, load or compute"},
+    {"config", "TEXT NOT NULL", true, "canonical JSON, knobs at their default left out"},
+    {"config_hash", "TEXT NOT NULL", true, "FNV-1a of config, 16 hexadecimal digits"},
+    {"images_requested", "INTEGER NOT NULL", false, "fewer than job_images in a truncated trial"},
+    {"batches_requested", "INTEGER NOT NULL", false, "of the measure compute"},
+    {"limit_time_ns", "INTEGER", false, "NULL: none"},
+    {"limit_memory_bytes", "INTEGER", false, "NULL: none"},
+    {"status", "TEXT NOT NULL", false, "ok, infeasible, failed or timeout"},
+    {"reason", "TEXT NOT NULL", false, "'' when ok"},
+};
+
+/* Long, so behind everything else. */
+static const struct rue_store_column tail[] = {
+    {"batch_ready_ns", "TEXT", false, "JSON array: when each batch was delivered, from the start"},
+    {"batch_compute_ns", "TEXT", false, "JSON array: of the measure compute, each batch"},
+};
+
+enum { HEAD = sizeof head / sizeof *head, TAIL = sizeof tail / sizeof *tail };
+
+static const char run_sql[] = "CREATE TABLE IF NOT EXISTS run (\n"
+                              "    id INTEGER PRIMARY KEY,\n"
+                              "    command_line TEXT NOT NULL,\n"
+                              "    rue_version TEXT NOT NULL,\n"
+                              "    started TEXT NOT NULL /* wall clock, UTC */\n"
+                              ")";
+static const char index_sql[] =
+    "CREATE INDEX IF NOT EXISTS trial_identity ON trial (config_hash, data_digest, model, measure)";
+
+bool rue_store_column_at(size_t index, struct rue_store_column *out)
+{
+    if (index < HEAD) return *out = head[index], true;
+    index -= HEAD;
+    if (index < rue_trial_field_count) {
+        const struct rue_trial_field *field = &rue_trial_fields[index];
+        *out = (struct rue_store_column){field->name, field->real ? "REAL" : "INTEGER", false, field->help};
+        return true;
+    }
+    index -= rue_trial_field_count;
+    if (index < TAIL) return *out = tail[index], true;
+    return false;
+}
+
+/* Statements are written as text streams; a failed allocation shows when the stream is closed. */
+static char *text_close(FILE *stream, char **text)
+{
+    if (!stream) return NULL;
+    bool failed = ferror(stream);
+    if (fclose(stream) == 0 && !failed) return *text;
+    free(*text);
+    return NULL;
+}
+
+/* Comments stand before the comma: ALTER TABLE ... DROP COLUMN looks for the last comma before the column. */
+static char *table_sql(void)
+{
+    char *text = NULL;
+    size_t bytes;
+    FILE *out = open_memstream(&text, &bytes);
+    if (!out) return NULL;
+    struct rue_store_column column, next;
+    fputs("CREATE TABLE IF NOT EXISTS trial (\n", out);
+    for (size_t i = 0; rue_store_column_at(i, &column); i++)
+        fprintf(out, "    %s %s /* %s */%s\n", column.name, column.type, column.help,
+                rue_store_column_at(i + 1, &next) ? "," : "");
+    fputs(")", out);
+    return text_close(out, &text);
+}
+
+/* SQLite keeps the text as it is written here, so that an outdated view can be told by comparing. */
+static char *view_sql(void)
+{
+    char *text = NULL;
+    size_t bytes;
+    FILE *out = open_memstream(&text, &bytes);
+    if (!out) return NULL;
+    fputs("CREATE VIEW ok_trial AS SELECT id, run_id, mode, format, dtype, model, measure", out);
+    for (int k = 0; k < RUE_KNOB_COUNT; k++) {
+        const char *quote = rue_knobs[k].words ? "'" : "";
+        char fallback[32];
+        rue_knob_format(k, rue_knobs[k].fallback, fallback, sizeof fallback);
+        fprintf(out, ",\n    coalesce(json_extract(config, '$.%s'), %s%s%s) AS %s", rue_knobs[k].name, quote,
+                fallback, quote, rue_knobs[k].name);
+    }
+    fputs(",\n    job_images, images_requested >= job_images AS is_full", out);
+    for (size_t i = 0; i < rue_trial_field_count; i++)
+        fprintf(out, "%s %s", i % 6 ? "," : ",\n   ", rue_trial_fields[i].name);
+    fputs(",\n    images * 1e9 / end_to_end_ns AS images_per_s\nFROM trial WHERE status = 'ok'", out);
+    return text_close(out, &text);
+}
+
+static bool inserted(const struct rue_store_column *column)
+{
+    return strcmp(column->name, "id") != 0 && strcmp(column->name, "recorded") != 0;
+}
+
+char *rue_store_insert_sql(void)
+{
+    char *text = NULL;
+    size_t bytes;
+    FILE *out = open_memstream(&text, &bytes);
+    if (!out) return NULL;
+    struct rue_store_column column;
+    for (int values = 0; values < 2; values++) {
+        const char *separator = values ? ") VALUES (:" : "INSERT INTO trial (";
+        for (size_t i = 0; rue_store_column_at(i, &column); i++) {
+            if (!inserted(&column)) continue;
+            fprintf(out, "%s%s", separator, column.name);
+            separator = values ? ", :" : ", ";
+        }
+    }
+    fputs(")", out);
+    return text_close(out, &text);
+}
+
+char *rue_store_find_sql(void)
+{
+    char *text = NULL;
+    size_t bytes;
+    FILE *out = open_memstream(&text, &bytes);
+    if (!out) return NULL;
+    struct rue_store_column column;
+    fputs("SELECT id, started_ns, status, reason, batch_ready_ns, batch_compute_ns", out);
+    for (size_t i = 0; i < rue_trial_field_count; i++) fprintf(out, ", %s", rue_trial_fields[i].name);
+    fputs(" FROM trial WHERE ", out);
+    for (size_t i = 0; rue_store_column_at(i, &column); i++)
+        if (column.identity) fprintf(out, "%s = :%s AND ", column.name, column.name);
+    fputs("CASE measure WHEN 'compute' THEN batches_requested >= :batches_requested"
+          " ELSE images_requested >= :images_requested END",
+          out);
+    /* What did not fit under a tighter limit may fit now. Time is no matter: running out of it is a timeout.
+     */
+    fprintf(out, " AND (status = 'ok' OR status = 'infeasible'");
+    fprintf(out,
+            " AND coalesce(limit_memory_bytes, %" PRId64 ") >= coalesce(:limit_memory_bytes, %" PRId64 ")",
+            INT64_MAX, INT64_MAX);
+    fputs(") ORDER BY id LIMIT 1 OFFSET :nth", out);
+    return text_close(out, &text);
+}
+
+/* The first column of the first row as an integer; SQLite's code. */
+static int integer_read(sqlite3 *db, const char *sql, int64_t *out)
+{
+    sqlite3_stmt *statement = NULL;
+    int code = sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
+    if (code == SQLITE_OK) code = sqlite3_step(statement);
+    if (code == SQLITE_ROW) *out = sqlite3_column_int64(statement, 0), code = SQLITE_OK;
+    sqlite3_finalize(statement);
+    return code;
+}
+
+/* Whose file it is; *out_empty when it is nobody's yet. */
+static rue_status owner_check(sqlite3 *db, const char *path, bool *out_empty, rue_error *error)
+{
+    int64_t application = 0, version = 0, objects = 0;
+    int code = integer_read(db, "PRAGMA application_id", &application);
+    if (code == SQLITE_OK) code = integer_read(db, "PRAGMA user_version", &version);
+    if (code == SQLITE_OK) code = integer_read(db, "SELECT count(*) FROM sqlite_master", &objects);
+    if (code != SQLITE_OK) return rue_store_fail(db, code, path, "opening the store", error);
+
+    *out_empty = application == 0 && version == 0 && objects == 0;
+    if (*out_empty) return RUE_OK;
+    if (application != RUE_STORE_APPLICATION_ID)
+        return rue_fail(error, RUE_STORE,
+                        "%s: no store of rue: an SQLite file of another program; " RUE_STORE_PUT_ASIDE, path,
+                        path);
+    if (version > RUE_STORE_VERSION)
+        return rue_fail(error, RUE_STORE,
+                        "%s: written by a newer rue: schema version %" PRId64
+                        ", this one reads up to %d; use the newer rue, or " RUE_STORE_PUT_ASIDE,
+                        path, version, RUE_STORE_VERSION, path);
+    return RUE_OK;
+}
+
+static rue_status damage_check(sqlite3 *db, const char *path, rue_error *error)
+{
+    sqlite3_stmt *statement = NULL;
+    rue_status status = RUE_OK;
+    int code = sqlite3_prepare_v2(db, "PRAGMA quick_check(1)", -1, &statement, NULL);
+    if (code == SQLITE_OK) code = sqlite3_step(statement);
+    if (code != SQLITE_ROW) {
+        status = rue_store_fail(db, code, path, "checking the store", error);
+        goto out;
+    }
+    const char *verdict = (const char *)sqlite3_column_text(statement, 0);
+    if (verdict && strcmp(verdict, "ok") == 0) goto out;
+    if (!verdict) verdict = "no verdict";
+    const char *heading = strrchr(verdict, '\n');
+    status = rue_fail(error, RUE_STORE, "%s: the store is damaged: %.200s; " RUE_STORE_PUT_ASIDE, path,
+                      heading ? heading + 1 : verdict, path);
+out:
+    sqlite3_finalize(statement);
+    return status;
+}
+
+static bool has_column(sqlite3 *db, const char *name)
+{
+    return sqlite3_table_column_metadata(db, NULL, "trial", name, NULL, NULL, NULL, NULL, NULL) == SQLITE_OK;
+}
+
+/* SQLite's code, as in the functions below. */
+static int columns_add(sqlite3 *db)
+{
+    struct rue_store_column column;
+    int code = SQLITE_OK;
+    for (size_t i = 0; code == SQLITE_OK && rue_store_column_at(i, &column); i++) {
+        if (has_column(db, column.name)) continue;
+        char sql[256];
+        snprintf(sql, sizeof sql, "ALTER TABLE trial ADD COLUMN %s %s", column.name, column.type);
+        code = sqlite3_exec(db, sql, NULL, NULL, NULL);
+    }
+    return code;
+}
+
+static int view_refresh(sqlite3 *db, const char *sql)
+{
+    sqlite3_stmt *find = NULL;
+    int code = sqlite3_prepare_v2(db, "SELECT 1 FROM sqlite_master WHERE name = 'ok_trial' AND sql = ?", -1,
+                                  &find, NULL);
+    if (code == SQLITE_OK) code = sqlite3_bind_text(find, 1, sql, -1, SQLITE_STATIC);
+    if (code == SQLITE_OK) code = sqlite3_step(find);
+    sqlite3_finalize(find);
+    if (code == SQLITE_ROW) return SQLITE_OK;
+    if (code == SQLITE_DONE) code = sqlite3_exec(db, "DROP VIEW IF EXISTS ok_trial", NULL, NULL, NULL);
+    return code == SQLITE_OK ? sqlite3_exec(db, sql, NULL, NULL, NULL) : code;
+}
+
+static int schema_write(sqlite3 *db, bool create, const char *table, const char *view)
+{
+    char stamp[96];
+    snprintf(stamp, sizeof stamp, "PRAGMA application_id = %d; PRAGMA user_version = %d",
+             RUE_STORE_APPLICATION_ID, RUE_STORE_VERSION);
+    int code = sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
+    if (code == SQLITE_OK && create) code = sqlite3_exec(db, stamp, NULL, NULL, NULL);
+    if (code == SQLITE_OK) code = sqlite3_exec(db, run_sql, NULL, NULL, NULL);
+    if (code == SQLITE_OK) code = sqlite3_exec(db, table, NULL, NULL, NULL);
+    if (code == SQLITE_OK) code = columns_add(db);
+    if (code == SQLITE_OK) code = sqlite3_exec(db, index_sql, NULL, NULL, NULL);
+    if (code == SQLITE_OK) code = view_refresh(db, view);
+    if (code == SQLITE_OK) code = sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
+    return code;
+}
+
+rue_status rue_store_schema_update(sqlite3 *db, const char *path, rue_error *error)
+{
+    bool empty = false;
+    rue_status status = owner_check(db, path, &empty, error);
+    if (status == RUE_OK && !empty) status = damage_check(db, path, error);
+    if (status != RUE_OK) return status;
+
+    char *table = table_sql(), *view = view_sql();
+    int code = table && view ? schema_write(db, empty, table, view) : SQLITE_NOMEM;
+    if (code != SQLITE_OK) status = rue_store_fail(db, code, path, "preparing the store", error);
+    if (!sqlite3_get_autocommit(db)) sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+    free(table);
+    free(view);
+    return status;
+}

@@ -1,0 +1,47 @@
+/* The store's schema, version 1. One table of columns makes the CREATE statement, the INSERT and the search;
+ * a new row in RUE_TRIAL_INTEGERS or RUE_TRIAL_REALS becomes a column, in older files too.
+ *
+ *   run       (id, command_line, rue_version, started): one row each time a study was started or resumed
+ *   trial     one row a trial; every column says what it is in `.schema trial`
+ *   ok_trial  a view for people: the trials that ended well, one column a knob, the rate, no long texts
+ *
+ * Absent values are NULL. Times of single batches are JSON arrays: SELECT value FROM trial,
+ * json_each(batch_ready_ns). */
+#ifndef RUE_STORE_SCHEMA_H
+#define RUE_STORE_SCHEMA_H
+
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "error.h"
+
+enum {
+    RUE_STORE_APPLICATION_ID =
+        0x72756573,        /* "rues": how file(1) and we tell a store from other SQLite files */
+    RUE_STORE_VERSION = 1, /* PRAGMA user_version; adding columns does not raise it */
+};
+
+struct rue_store_column {
+    const char *name;
+    const char *type;
+    bool identity; /* equal in rows that are found again */
+    const char *help;
+};
+
+/* Column `index` of the table trial, in order; false past the last one. */
+bool rue_store_column_at(size_t index, struct rue_store_column *out);
+
+/* The statements, with one named parameter for each column (":mode"), returned owned; NULL without memory.
+ * Insert: every column but id and recorded. Find: also :nth; answers id, started_ns, status, reason,
+ * batch_ready_ns, batch_compute_ns, then rue_trial_fields in order, for the nth row that can stand for the
+ * request (store.h). */
+char *rue_store_insert_sql(void);
+char *rue_store_find_sql(void);
+
+/* Creates the schema in an empty database, adds missing columns to an older one, refreshes the view; all or
+ * nothing. `path` is for messages. RUE_STORE when it is another program's file, of a newer version, damaged
+ * or not writable, and then nothing has been changed. */
+rue_status rue_store_schema_update(sqlite3 *db, const char *path, rue_error *error) RUE_MUST_CHECK;
+
+#endif

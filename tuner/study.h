@@ -1,0 +1,127 @@
+/* A tuning study: a runner, a store, and the scenarios that are measured. The flow of `rue tune`:
+ *
+ *   rue_study_open      starts the runner, opens the data, finds out what is to be measured
+ *   rue_study_plan      probes and fits the grid to the budget        (study_plan.c)
+ *   rue_study_run       asks the strategy, measures, stores           (study_run.c)
+ *   rue_study_findings  applies the selection rules                   (study_findings.c)  */
+#ifndef RUE_STUDY_H
+#define RUE_STUDY_H
+
+#include "cost_matrix.h"
+#include "findings.h"
+#include "plan.h"
+#include "profile.h"
+#include "progress.h"
+#include "runner_client.h"
+#include "store.h"
+
+enum { RUE_STUDY_MODELS_MAX = 64, RUE_STUDY_VARIANTS_MAX = 8 };
+
+/* What the user asks for. Strings are borrowed for the study's life. */
+struct rue_study_goal {
+    const char *data;   /* NULL: what the runner brings along */
+    const char *runner; /* a shell command; NULL: our own */
+    bool modes[RUE_MODE_COUNT];
+    const char *models;                /* "resnet18,vit_b_16"; NULL: the runner's, or a default */
+    const char *knobs[RUE_KNOB_COUNT]; /* "32,64", "0..8"; NULL: a default */
+    uint64_t images;                   /* J; 0: one epoch */
+    uint64_t sample_images;            /* at most so many are converted to compare preprocessed with raw */
+    uint64_t budget_ns;
+    int repeats;
+    size_t top_n;
+    uint64_t memory_bytes; /* for batches in flight; 0: four fifths of what is free */
+    uint64_t max_pixels;
+    struct rue_workload workload;
+    const char *out; /* folder; NULL: rue-out/<name of the data> */
+    bool fresh;
+    const char *command_line;
+};
+
+struct rue_study_variant {
+    struct rue_variant variant;
+    struct rue_workload workload; /* as the runner will really run it */
+    struct rue_opened opened;
+    uint64_t job_images; /* J */
+    bool sample;
+    double build_s_per_image;
+};
+
+struct rue_study_model {
+    char name[RUE_MODEL_NAME_BYTES];
+    bool known; /* `profile` is ours; else the runner's own business */
+    struct rue_profile profile;
+    char profile_json[RUE_PROFILE_JSON_BYTES];
+};
+
+struct rue_study {
+    const struct rue_study_goal *goal;
+    struct rue_progress *progress;
+    char folder[PATH_MAX];
+    char sample_path[PATH_MAX + 32]; /* of the converted sample, removed at the end; "" : none */
+    int folder_lock;                 /* descriptor */
+    struct rue_runner *runner;
+    struct rue_store *store;
+    char runner_identity[128];
+    char machine_identity[32];
+    uint64_t start_ns;     /* zero of the study's clock */
+    uint64_t virtual_ns;   /* spent on the runner's own clock, where it is virtual */
+    uint64_t memory_bytes; /* limit of a trial */
+    char started[32];      /* ISO 8601, UTC */
+
+    size_t variant_count, model_count;
+    struct rue_study_variant variants[RUE_STUDY_VARIANTS_MAX];
+    struct rue_study_model models[RUE_STUDY_MODELS_MAX];
+    struct rue_space space; /* as asked for */
+
+    struct rue_plan plan;
+    size_t config_count;
+    struct rue_config *configs;                               /* [config_count], grid order */
+    struct rue_cost_matrix *matrices[RUE_STUDY_VARIANTS_MAX]; /* [variant_count] */
+    size_t row_count, row_capacity;
+    struct rue_trial_row *rows; /* every trial used, in order */
+    size_t reused;              /* of them, from the store */
+    bool partial;
+    char partial_reason[160];
+};
+
+/* RUE_DATA, RUE_USAGE, RUE_STORE, RUE_RUNNER and the signals' statuses; the message says what to do. */
+rue_status rue_study_open(const struct rue_study_goal *goal, struct rue_progress *progress,
+                          struct rue_study **out, rue_error *error) RUE_MUST_CHECK;
+void rue_study_close(struct rue_study *study);
+
+/* The space that the goal asks for, or a default from `hello` or the usable CPUs; batch sizes that exceed the
+ * job are left out of a default and refused where they were asked for. */
+rue_status rue_study_space(const struct rue_study_goal *goal, const struct rue_hello *hello,
+                           uint64_t job_images, struct rue_space *out, rue_error *error) RUE_MUST_CHECK;
+
+/* The usable CPUs that the runner tells of, or this process's. */
+int rue_study_usable_cpus(const struct rue_hello *hello);
+
+/* Spent of the budget so far, on the clock that counts, in ns. */
+uint64_t rue_study_spent_ns(const struct rue_study *study);
+
+/* One trial of `request` (measure, config, images, batches, detail set by the caller) on a variant and a
+ * model (RUE_NONE: none, of the measure load): the `nth` stored row that answers it, or a new measurement,
+ * stored before this returns. The row is noted; `result` is to be closed by the caller. */
+rue_status rue_study_measure(struct rue_study *study, size_t variant, size_t model,
+                             struct rue_trial_request *request, size_t nth, uint64_t expected_ns,
+                             struct rue_trial_result *result, rue_error *error) RUE_MUST_CHECK;
+
+/* Probes the loader of each variant and fits grid and trials to what is left of the budget; allocates the
+ * matrices. */
+rue_status rue_study_plan(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
+
+/* Shows the plan on `out`. */
+void rue_study_show_plan(const struct rue_study *study, FILE *out);
+
+/* Runs the plan with the strategy. RUE_OK also when the budget ended it (study->partial); RUE_INTERRUPTED and
+ * RUE_TERMINATED leave a study whose findings can still be reported; RUE_INFEASIBLE after the same failure
+ * five times in a row. */
+rue_status rue_study_run(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
+
+/* Applies the rules. `*out` borrows from the study; rue_study_findings_close frees the rest. */
+rue_status rue_study_findings(struct rue_study *study, struct rue_findings **out,
+                              rue_error *error) RUE_MUST_CHECK;
+void rue_study_findings_close(struct rue_findings *findings);
+
+#endif

@@ -1,0 +1,126 @@
+/* What the study found, in the form that reports read. */
+#include <jansson.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jpeglib.h>
+
+#include "clock.h"
+#include "machine.h"
+#include "study.h"
+
+#define TEXT_OF(token) #token
+#define TEXT(macro)    TEXT_OF(macro)
+
+static void count_outcomes(const struct rue_study *study, struct rue_variant_findings *out)
+{
+    size_t *counts[RUE_OUTCOME_COUNT] = {[RUE_TRIAL_OK] = &out->trials_ok,
+                                         [RUE_TRIAL_INFEASIBLE] = &out->trials_infeasible,
+                                         [RUE_TRIAL_FAILED] = &out->trials_failed,
+                                         [RUE_TRIAL_TIMEOUT] = &out->trials_timeout};
+    for (size_t i = 0; i < study->row_count; i++) {
+        const struct rue_trial_row *row = &study->rows[i];
+        bool mine = row->request.measure == RUE_JOINT && row->request.variant.mode == out->variant.mode &&
+                    strcmp(row->request.variant.path, out->variant.path) == 0;
+        if (mine) ++*counts[row->result.outcome];
+    }
+}
+
+static rue_status fill_variant(const struct rue_study *study, size_t index, struct rue_variant_findings *out,
+                               rue_error *error)
+{
+    const struct rue_study_variant *variant = &study->variants[index];
+    struct rue_selection *selection;
+    rue_status status = rue_selection_open(study->matrices[index], study->goal->top_n, &selection, error);
+    if (status != RUE_OK) return status;
+    *out = (struct rue_variant_findings){.variant = variant->variant,
+                                         .matrix = study->matrices[index],
+                                         .selection = selection,
+                                         .job_images = variant->job_images,
+                                         .data_images = variant->opened.images,
+                                         .data_bytes = variant->opened.bytes,
+                                         .sample = variant->sample,
+                                         .build_s_per_image = variant->build_s_per_image,
+                                         .drop_last = variant->workload.drop_last};
+    snprintf(out->data_digest, sizeof out->data_digest, "%s", variant->opened.digest);
+    count_outcomes(study, out);
+    return RUE_OK;
+}
+
+/* Whose time the consumer simulates: one device, several, or none that we know of. */
+static void describe_consumer(const struct rue_study *study, char *out, size_t bytes)
+{
+    const char *device = NULL;
+    for (size_t m = 0; m < study->model_count; m++) {
+        const char *own = study->models[m].profile.device;
+        if (!own[0] || (device && strcmp(device, own) != 0)) {
+            device = NULL;
+            break;
+        }
+        device = own;
+    }
+    snprintf(out, bytes, "%s", device ? device : "");
+}
+
+static void copy_text(char *out, size_t bytes, const char *text)
+{
+    snprintf(out, bytes, "%s", text);
+}
+
+static void fill_provenance(const struct rue_study *study, struct rue_findings *out)
+{
+    const struct rue_hello *hello = rue_runner_hello(study->runner);
+    struct rue_machine machine = rue_machine_read();
+    const char *name = strrchr(study->folder, '/');
+    copy_text(out->study, sizeof out->study, name && name[1] ? name + 1 : study->folder);
+    copy_text(out->measured_with, sizeof out->measured_with, hello->loader);
+    copy_text(out->runner, sizeof out->runner, hello->runner);
+    copy_text(out->rue_version, sizeof out->rue_version, RUE_VERSION);
+    copy_text(out->cpu, sizeof out->cpu, machine.cpu);
+    copy_text(out->kernel, sizeof out->kernel, machine.kernel);
+    copy_text(out->machine_json, sizeof out->machine_json, hello->machine_json);
+    copy_text(out->command_line, sizeof out->command_line, study->goal->command_line);
+    copy_text(out->started, sizeof out->started, study->started);
+    copy_text(out->partial_reason, sizeof out->partial_reason, study->partial_reason);
+    snprintf(out->libraries, sizeof out->libraries, "libjpeg-turbo %s, SQLite %s, jansson %s",
+             TEXT(LIBJPEG_TURBO_VERSION), sqlite3_libversion(), jansson_version_str());
+    describe_consumer(study, out->consumer, sizeof out->consumer);
+    out->usable_cpus = machine.usable_cpus;
+    out->memory_bytes = machine.memory_bytes;
+    out->duration_s = (double)(rue_clock_now_ns() - study->start_ns) / 1e9;
+    out->virtual_clock = hello->virtual_clock;
+    out->seed = study->goal->workload.seed;
+    out->repeats_planned = study->goal->repeats;
+    out->partial = study->partial;
+    out->reused_trials = study->reused;
+    out->row_count = study->row_count;
+    out->rows = study->rows;
+}
+
+rue_status rue_study_findings(struct rue_study *study, struct rue_findings **out, rue_error *error)
+{
+    struct rue_findings *findings = calloc(1, sizeof *findings);
+    if (!findings) return rue_fail_memory(error, "findings", sizeof *findings);
+    findings->variants = calloc(study->variant_count, sizeof *findings->variants);
+    rue_status status =
+        findings->variants ? RUE_OK : rue_fail_memory(error, "findings", sizeof *findings->variants);
+    for (; status == RUE_OK && findings->variant_count < study->variant_count;
+         findings->variant_count += status == RUE_OK)
+        status =
+            fill_variant(study, findings->variant_count, &findings->variants[findings->variant_count], error);
+    if (status != RUE_OK) return rue_study_findings_close(findings), status;
+    fill_provenance(study, findings);
+    *out = findings;
+    return RUE_OK;
+}
+
+void rue_study_findings_close(struct rue_findings *findings)
+{
+    if (!findings) return;
+    for (size_t v = 0; v < findings->variant_count; v++)
+        rue_selection_close((struct rue_selection *)findings->variants[v].selection);
+    free(findings->variants);
+    free(findings);
+}

@@ -1,0 +1,86 @@
+/* One trial of a study: from the store, or from the runner and into the store. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "study.h"
+#include "units.h"
+
+/* A trial that takes ten times as long as expected hangs. */
+static uint64_t time_limit_ns(uint64_t expected_ns)
+{
+    uint64_t least = 60 * RUE_NS_PER_S;
+    return expected_ns > least / 10 ? expected_ns * 10 : least;
+}
+
+static rue_status note_row(struct rue_study *study, uint64_t id, uint64_t started_ns,
+                           const struct rue_trial_request *request, const struct rue_trial_result *result,
+                           rue_error *error)
+{
+    if (study->row_count == study->row_capacity) {
+        size_t capacity = study->row_capacity ? study->row_capacity * 2 : 64;
+        struct rue_trial_row *rows = realloc(study->rows, capacity * sizeof *rows);
+        if (!rows) return rue_fail_memory(error, "rows", capacity * sizeof *rows);
+        study->rows = rows;
+        study->row_capacity = capacity;
+    }
+    struct rue_trial_row *row = &study->rows[study->row_count++];
+    *row = (struct rue_trial_row){id, started_ns, *request, *result};
+    row->result.batch_ready_ns = row->result.batch_compute_ns = NULL;
+    row->result.ready_count = row->result.compute_count = 0;
+    return RUE_OK;
+}
+
+static struct rue_store_scenario describe(const struct rue_study *study,
+                                          const struct rue_study_variant *variant,
+                                          const struct rue_study_model *model)
+{
+    struct rue_store_scenario scenario = {
+        .variant = variant->variant, .workload = variant->workload, .job_images = variant->job_images};
+    snprintf(scenario.data_digest, sizeof scenario.data_digest, "%s", variant->opened.digest);
+    snprintf(scenario.runner, sizeof scenario.runner, "%s", study->runner_identity);
+    snprintf(scenario.machine, sizeof scenario.machine, "%s", study->machine_identity);
+    if (!model) return scenario;
+    snprintf(scenario.model, sizeof scenario.model, "%s", model->name);
+    snprintf(scenario.model_profile, sizeof scenario.model_profile, "%s", model->profile_json);
+    return scenario;
+}
+
+static void count_cost(struct rue_study *study, const struct rue_trial_result *result)
+{
+    int64_t cost = result->cost_ns != RUE_ABSENT ? result->cost_ns : result->end_to_end_ns;
+    if (cost > 0) study->virtual_ns += (uint64_t)cost;
+}
+
+rue_status rue_study_measure(struct rue_study *study, size_t variant_index, size_t model_index,
+                             struct rue_trial_request *request, size_t nth, uint64_t expected_ns,
+                             struct rue_trial_result *result, rue_error *error)
+{
+    const struct rue_study_variant *variant = &study->variants[variant_index];
+    const struct rue_study_model *model = model_index == RUE_NONE ? NULL : &study->models[model_index];
+    struct rue_store_scenario scenario = describe(study, variant, model);
+    request->variant = variant->variant;
+    request->workload = variant->workload;
+    request->job_images = variant->job_images;
+    request->limits = (struct rue_limits){time_limit_ns(expected_ns), study->memory_bytes};
+    snprintf(request->model, sizeof request->model, "%s", scenario.model);
+    bool found;
+    uint64_t id = 0, started_ns = 0;
+    rue_status status =
+        rue_store_find(study->store, &scenario, request, nth, &found, result, &id, &started_ns, error);
+    if (status != RUE_OK) return status;
+    if (found) {
+        study->reused++;
+        return note_row(study, id, started_ns, request, result, error);
+    }
+    rue_trial_result_close(result);
+    started_ns = rue_study_spent_ns(study);
+    status = rue_runner_trial(study->runner, request, model ? model->profile_json : NULL,
+                              request->limits.time_ns + 10 * RUE_NS_PER_S, result, error);
+    if (status != RUE_OK) return status;
+    count_cost(study, result);
+    status = rue_store_add(study->store, &scenario, request, result, started_ns, &id, error);
+    if (status == RUE_OK) status = note_row(study, id, started_ns, request, result, error);
+    if (status != RUE_OK) rue_trial_result_close(result);
+    return status;
+}

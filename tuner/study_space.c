@@ -1,0 +1,112 @@
+/* Which configurations are looked at. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "json_number.h"
+#include "machine.h"
+#include "study.h"
+
+int rue_study_usable_cpus(const struct rue_hello *hello)
+{
+    int cpus = rue_json_number(hello->machine_json, "usable_cpus");
+    if (cpus <= 0) cpus = rue_json_number(hello->machine_json, "cpus");
+    return cpus > 0 ? cpus : rue_machine_read().usable_cpus;
+}
+
+static rue_status fail_value(enum rue_knob knob, const char *text, rue_error *error)
+{
+    const struct rue_knob_info *info = &rue_knobs[knob];
+    if (info->words)
+        return rue_fail(error, RUE_USAGE, "%s: '%s' is not a value; known are %s and %s", info->name, text,
+                        info->words[0], info->words[1]);
+    return rue_fail(error, RUE_USAGE,
+                    "%s: '%s' is not a list of whole numbers from %d to %d, such as 32,64,128 or 0..8",
+                    info->name, text, info->min, info->max);
+}
+
+/* One element of a list: a value, or "0..8". */
+static rue_status add_element(struct rue_space *space, enum rue_knob knob, char *text, rue_error *error)
+{
+    int first, last;
+    char *dots = rue_knobs[knob].words ? NULL : strstr(text, "..");
+    if (!dots) {
+        if (!rue_knob_parse(knob, text, &first)) return fail_value(knob, text, error);
+        rue_space_add(space, knob, first);
+        return RUE_OK;
+    }
+    *dots = 0;
+    bool parsed =
+        rue_knob_parse(knob, text, &first) && rue_knob_parse(knob, dots + 2, &last) && first <= last;
+    *dots = '.';
+    if (!parsed) return fail_value(knob, text, error);
+    if (last - first >= RUE_SPACE_VALUES_MAX)
+        return rue_fail(error, RUE_USAGE, "%s: %s has more than %d values; name the ones that matter",
+                        rue_knobs[knob].name, text, RUE_SPACE_VALUES_MAX);
+    for (int value = first; value <= last; value++) rue_space_add(space, knob, value);
+    return RUE_OK;
+}
+
+static rue_status parse_list(struct rue_space *space, enum rue_knob knob, const char *list, rue_error *error)
+{
+    char copy[1024], *save = NULL;
+    if (strlen(list) >= sizeof copy)
+        return rue_fail(error, RUE_USAGE, "%s: the list is too long", rue_knobs[knob].name);
+    strcpy(copy, list);
+    space->count[knob] = 0;
+    for (char *element = strtok_r(copy, ",", &save); element; element = strtok_r(NULL, ",", &save)) {
+        rue_status status = add_element(space, knob, element, error);
+        if (status != RUE_OK) return status;
+    }
+    return space->count[knob] ? RUE_OK : fail_value(knob, list, error);
+}
+
+/* Batch sizes by doubling; workers 0, 1, 2, 4, ... to twice the usable CPUs, and the CPUs themselves. */
+static void default_values(struct rue_space *space, enum rue_knob knob, int cpus)
+{
+    if (knob == RUE_BATCH_SIZE) {
+        space->count[knob] = 0;
+        for (int b = 16; b <= 256; b *= 2) rue_space_add(space, knob, b);
+    } else if (knob == RUE_NUM_WORKERS) {
+        int most = rue_knobs[knob].max;
+        space->count[knob] = 0;
+        rue_space_add(space, knob, 0);
+        for (int w = 1; w <= 2 * cpus && w <= most; w *= 2) rue_space_add(space, knob, w);
+        rue_space_add(space, knob, cpus < most ? cpus : most);
+    }
+}
+
+/* A batch cannot be larger than the job. */
+static rue_status bound_batch_size(struct rue_space *space, bool asked, uint64_t job_images, rue_error *error)
+{
+    int *count = &space->count[RUE_BATCH_SIZE], *values = space->values[RUE_BATCH_SIZE];
+    while (*count > 0 && (uint64_t)values[*count - 1] > job_images) {
+        if (asked)
+            return rue_fail(
+                error, RUE_USAGE,
+                "batch_size %d is larger than the job of %llu images: leave it out, or raise --images",
+                values[*count - 1], (unsigned long long)job_images);
+        --*count;
+    }
+    if (*count == 0) rue_space_add(space, RUE_BATCH_SIZE, (int)job_images);
+    return RUE_OK;
+}
+
+rue_status rue_study_space(const struct rue_study_goal *goal, const struct rue_hello *hello,
+                           uint64_t job_images, struct rue_space *out, rue_error *error)
+{
+    int cpus = rue_study_usable_cpus(hello);
+    *out = hello->has_space ? hello->space : rue_space_default();
+    for (int k = 0; k < RUE_KNOB_COUNT; k++) {
+        bool variable = !hello->has_space || hello->knobs[k];
+        if (goal->knobs[k] && !variable)
+            return rue_fail(error, RUE_USAGE, "the runner %s cannot vary %s: leave that option out",
+                            hello->runner, rue_knobs[k].name);
+        if (goal->knobs[k]) {
+            rue_status status = parse_list(out, k, goal->knobs[k], error);
+            if (status != RUE_OK) return status;
+        } else if (!hello->has_space) {
+            default_values(out, k, cpus);
+        }
+    }
+    return bound_batch_size(out, goal->knobs[RUE_BATCH_SIZE] != NULL, job_images, error);
+}
