@@ -101,12 +101,12 @@ rue_status rue_fetcher_fetch(struct rue_fetcher *fetcher, uint64_t item, void *t
     uint64_t count = rue_source_count(fetcher->source);
     for (uint64_t tried = 0; tried < count; tried++, item = (item + 1) % count) {
         bool replace = fetcher->options.bad_images == RUE_BAD_REPLACE && tried + 1 < count;
-        rue_status status = fetcher->variant.mode == RUE_RAW
-                                ? fetch_raw(fetcher, item, tensor, replace ? NULL : error)
-                                : fetch_tensor(fetcher, item, tensor, replace ? NULL : error);
+        rue_error why = {0};
+        rue_status status = fetcher->variant.mode == RUE_RAW ? fetch_raw(fetcher, item, tensor, &why)
+                                                             : fetch_tensor(fetcher, item, tensor, &why);
         if (status == RUE_OK) return *label = rue_source_label(fetcher->source, item), RUE_OK;
         *bad += status == RUE_DATA;
-        if (!replace || status != RUE_DATA) return status;
+        if (!replace || status != RUE_DATA) return rue_fail(error, status, "%s", why.message);
     }
     return RUE_DATA;
 }

@@ -15,8 +15,8 @@ struct rue_fetcher_options {
     enum rue_bad_images bad_images; /* what becomes of an item that cannot be decoded */
 };
 
-/* `source` is borrowed. RUE_DATA when its items are not images of 3 × 224 × 224, or float32 where RUE_UINT8
- * is asked. */
+/* `source` is borrowed. RUE_DATA when its items are not images of 3 × 224 × 224; RUE_USAGE when they are
+ * float32 and RUE_UINT8 is asked. */
 rue_status rue_fetcher_open(const struct rue_source *source, const struct rue_fetcher_options *options,
                             struct rue_fetcher **out, rue_error *error) RUE_MUST_CHECK;
 void rue_fetcher_close(struct rue_fetcher *fetcher);

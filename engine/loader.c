@@ -84,7 +84,10 @@ uint64_t rue_loader_images(const struct rue_loader_options *options)
 
 static uint64_t slab_count(const struct rue_loader_options *options, uint64_t images)
 {
-    return rue_config_window(&options->config, batches_of(options, images)) + (uint64_t)options->held;
+    uint64_t flying = options->config.value[RUE_NUM_WORKERS] == 0
+                          ? 0 /* what is loaded is handed out at once */
+                          : rue_config_window(&options->config, batches_of(options, images));
+    return flying + (uint64_t)options->held;
 }
 
 uint64_t rue_loader_slab_bytes(const struct rue_loader_options *options)
@@ -159,17 +162,18 @@ static struct claim claim_items(struct rue_loader *loader)
 static void load_claim(struct rue_loader *loader, struct worker *worker, const struct claim *claim)
 {
     rue_error error = {0};
+    rue_status status = RUE_OK;
     struct rue_batch *batch = claim->slot->batch;
     for (size_t position = claim->begin; position < claim->end; position++) {
-        if (load_item(loader, worker->fetcher, batch, position, &error) != RUE_OK) break;
-        if (position + 1 == claim->end) break;
+        status = load_item(loader, worker->fetcher, batch, position, &error);
+        if (status != RUE_OK || position + 1 == claim->end) break;
         pthread_mutex_lock(&loader->lock);
         bool stopping = loader->stopping;
         pthread_mutex_unlock(&loader->lock);
         if (stopping) break;
     }
     pthread_mutex_lock(&loader->lock);
-    if (error.status != RUE_OK && claim->slot->error.status == RUE_OK) claim->slot->error = error;
+    if (status != RUE_OK) rue_fail(&claim->slot->error, status, "%s", error.message);
     claim->slot->remaining -= claim->end - claim->begin;
     if (claim->slot->remaining == 0) pthread_cond_signal(&loader->ready);
     pthread_mutex_unlock(&loader->lock);
@@ -309,12 +313,13 @@ rue_status rue_loader_start(struct rue_loader *loader, rue_error *error)
 static rue_status load_inline(struct rue_loader *loader, struct rue_batch **out, rue_error *error)
 {
     pthread_mutex_lock(&loader->lock);
-    struct rue_batch *batch = begin_batch(loader, loader->taken++);
+    struct rue_batch *batch = begin_batch(loader, loader->taken);
     pthread_mutex_unlock(&loader->lock);
     rue_status status = RUE_OK;
     for (size_t position = 0; status == RUE_OK && position < batch->count; position++)
         status = load_item(loader, loader->workers[0].fetcher, batch, position, error);
     if (status != RUE_OK) return rue_loader_release(loader, batch), status;
+    loader->taken++;
     *out = batch;
     return RUE_OK;
 }

@@ -35,6 +35,15 @@ static uint64_t meminfo_bytes(const char *key)
     return proc_value("/proc/meminfo", key, value, sizeof value) ? strtoull(value, NULL, 10) * 1024 : 0;
 }
 
+/* Whether the comma-separated list `names` holds `name`; `names` is cut up. */
+static bool list_holds(char *names, const char *name)
+{
+    char *save = NULL;
+    for (char *at = strtok_r(names, ",", &save); at; at = strtok_r(NULL, ",", &save))
+        if (strcmp(at, name) == 0) return true;
+    return false;
+}
+
 /* The first line of a control group's file, in the group of this process (`controller` NULL: version 2). A
  * container sees its own group at the mount's root, so that is looked at as well. */
 static bool cgroup_line(const char *controller, const char *file, char *out, size_t bytes)
@@ -46,7 +55,7 @@ static bool cgroup_line(const char *controller, const char *file, char *out, siz
         if (!path) continue;
         *path++ = 0;
         path[strcspn(path, "\n")] = 0;
-        bool mine = controller ? strstr(names, controller) != NULL : strcmp(names, ":") == 0;
+        bool mine = controller ? list_holds(names + 1, controller) : strcmp(names, ":") == 0;
         if (mine) snprintf(group, sizeof group, "%s", path);
     }
     if (own) fclose(own);

@@ -40,8 +40,7 @@ struct rue_source_ops {
 /* The known formats, NULL at the end, in the order in which they are probed. */
 extern const struct rue_source_ops *const rue_source_formats[];
 
-/* The format that `path` looks like; RUE_DATA when there is nothing at `path`, RUE_USAGE when it is of no
- * known format. */
+/* The format that `path` looks like; RUE_DATA when there is nothing at `path` or it is of no known format. */
 rue_status rue_source_detect(const char *path, const struct rue_source_ops **out,
                              rue_error *error) RUE_MUST_CHECK;
 

@@ -82,12 +82,12 @@ static rue_status visit(struct folder *folder, FTS *walk, FTSENT *entry, rue_err
     const char *name = entry->fts_path + root;
     while (*name == '/') name++;
     bool hidden = entry->fts_level > 0 && entry->fts_name[0] == '.';
-    switch (entry->fts_info) {
-    case FTS_D:
-        if (hidden) fts_set(walk, entry, FTS_SKIP);
+    if (hidden) {
+        if (entry->fts_info == FTS_D) fts_set(walk, entry, FTS_SKIP);
         return RUE_OK;
+    }
+    switch (entry->fts_info) {
     case FTS_F:
-        if (hidden) return RUE_OK;
         if (has_jpeg_name(entry->fts_name))
             return add_file(folder, name, (uint64_t)entry->fts_statp->st_size, error);
         folder->others++;
@@ -99,7 +99,7 @@ static rue_status visit(struct folder *folder, FTS *walk, FTSENT *entry, rue_err
     case FTS_NS:
         return rue_fail(error, RUE_DATA, "cannot read %s: %s", entry->fts_path, strerror(entry->fts_errno));
     default:
-        return RUE_OK; /* leaving a folder, a dangling link, a device */
+        return RUE_OK; /* a folder, a dangling link, a device */
     }
 }
 

@@ -61,7 +61,7 @@ static const char *header_fault(const struct rue_tensor_header *h, uint64_t size
     if (memcmp(h->magic, RUE_TENSOR_MAGIC, sizeof h->magic) != 0)
         return "it has no tensor header (it was not finished, or is another format)";
     if (h->version != RUE_TENSOR_VERSION) return "it is of another version of the format";
-    if (h->header_crc != rue_crc32c(0, h, offsetof(struct rue_tensor_header, header_crc)))
+    if (h->header_crc != rue_crc32c(0, h, offsetof(struct rue_tensor_header, header_crc)) || h->reserved)
         return "its header is damaged";
     if (h->dtype >= RUE_DTYPE_COUNT) return "its dtype is unknown";
     if (h->channels == 0 || h->height == 0 || h->width == 0 || h->channels > 4096 || h->height > 65536 ||

@@ -7,7 +7,11 @@
 
 #include "trial.h"
 
-enum { RUE_PROFILE_POINTS_MAX = 16, RUE_PROFILE_JSON_BYTES = 512 };
+/* The JSON of RUE_PROFILE_POINTS_MAX points of ten and twenty digits fits. */
+enum { RUE_PROFILE_POINTS_MAX = 16, RUE_PROFILE_JSON_BYTES = 640 };
+
+/* No batch is taken to last longer (146 years), so that sums of a few do not overflow. */
+#define RUE_PROFILE_NS_MAX (UINT64_C(1) << 62)
 
 /* Measured points, ascending in batch_size, or, without points, a straight line. */
 struct rue_profile {
@@ -20,7 +24,7 @@ struct rue_profile {
 };
 
 /* The time of a batch of `images` in ns: linear between the measured points, the line through the nearest two
- * points outside of them, through the origin where there is but one; never below 0. */
+ * points outside of them, through the origin where there is but one; between 0 and RUE_PROFILE_NS_MAX. */
 uint64_t rue_profile_batch_ns(const struct rue_profile *profile, uint64_t images);
 
 /* {"batch_size":[32,128],"batch_ns":[...]} or {"per_batch_ns":...,"per_image_ns":...}: how the protocol tells

@@ -142,7 +142,7 @@ static void put_data(const struct page *page, const struct rue_variant_findings 
     rue_utf8_shorten(path, room < 12 ? page->style.columns - 2 : room, page->style.unicode, shown,
                      sizeof shown);
     if (page->style.color) fputs(DIM, page->stream);
-    fprintf(page->stream, "  %s%s%s", shown, room < 12 ? "\n  " : ", ", facts);
+    fprintf(page->stream, "  %s%s%s", shown, !shown[0] ? "" : room < 12 ? "\n  " : ", ", facts);
     fputs(page->style.color ? "\033[0m\n" : "\n", page->stream);
 }
 

@@ -27,16 +27,15 @@ build() {
 # A binary of Criterion cases; one that dies without its summary counts as a failure.
 run_criterion() {
     local output line
-    output=$(timeout 300 "$1" --color=never 2>&1)
+    output=$(timeout 300 "$1" --color=never --verbose=1 2>&1 | grep -vE '^\[(RUN |PASS)')
     line=$(grep -oE 'Tested: .*' <<<"$output" | tail -n 1)
     if [ -z "$line" ]; then
         echo "$output" && echo "$1 ended without a summary." && count 0 1 0
         return
     fi
-    local tested passing
+    local tested passing skips
     tested=$(grep -oE 'Tested: [0-9]+' <<<"$line" | grep -oE '[0-9]+')
     passing=$(grep -oE 'Passing: [0-9]+' <<<"$line" | grep -oE '[0-9]+')
-    local skips
     skips=$(grep -c '^\[SKIP\]' <<<"$output")
     [ "$tested" -eq "$passing" ] || echo "$output"
     count $((passing)) $((tested - passing)) $((skips))

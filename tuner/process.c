@@ -133,15 +133,15 @@ rue_status rue_process_read_line(struct rue_process *process, uint64_t deadline_
         char *end = process->used > searched
                         ? memchr(process->buffer + searched, '\n', process->used - searched)
                         : NULL;
+        searched = end ? (size_t)(end - process->buffer) : process->used;
+        if (searched > longest)
+            return rue_fail(error, RUE_RUNNER, "wrote a line of more than %zu bytes", longest);
         if (end) {
             *end = 0;
-            process->line_bytes = (size_t)(end - process->buffer) + 1;
+            process->line_bytes = searched + 1;
             *line = process->buffer;
             return RUE_OK;
         }
-        searched = process->used;
-        if (searched > longest)
-            return rue_fail(error, RUE_RUNNER, "wrote a line of more than %zu bytes", longest);
         rue_status status = wait_readable(process, deadline_ns, error);
         if (status == RUE_OK) status = read_more(process, error);
         if (status != RUE_OK) return status;

@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Nine years in ns, 288 PB: larger numbers are mistakes, and sums of a few of these do not overflow. */
+#define REPLY_MAX (INT64_C(1) << 58)
+
 #define COMPACT (JSON_COMPACT | JSON_REAL_PRECISION(9))
 
 static char *dump(json_t *object)
@@ -27,12 +30,17 @@ static json_t *text_json(const char *text)
     return json_string(copy);
 }
 
+static bool absent(const json_t *member)
+{
+    return !member || json_is_null(member);
+}
+
 /* Copies the string member `key`; false when it is there but no string, or too long. Absent leaves `out`
  * alone. */
 static bool copy_string(const json_t *object, const char *key, char *out, size_t bytes)
 {
     const json_t *member = json_object_get(object, key);
-    if (!member || json_is_null(member)) return true;
+    if (absent(member)) return true;
     if (!json_is_string(member) || json_string_length(member) >= bytes) return false;
     snprintf(out, bytes, "%s", json_string_value(member));
     return true;
@@ -43,7 +51,7 @@ static bool copy_count(const json_t *object, const char *key, uint64_t fallback,
 {
     const json_t *member = json_object_get(object, key);
     *out = fallback;
-    if (!member || json_is_null(member)) return true;
+    if (absent(member)) return true;
     if (!json_is_integer(member) || json_integer_value(member) < 0) return false;
     *out = (uint64_t)json_integer_value(member);
     return true;
@@ -52,8 +60,9 @@ static bool copy_count(const json_t *object, const char *key, uint64_t fallback,
 static bool copy_bool(const json_t *object, const char *key, bool *out)
 {
     const json_t *member = json_object_get(object, key);
-    if (member && !json_is_boolean(member)) return false;
-    if (member) *out = json_is_true(member);
+    if (absent(member)) return true;
+    if (!json_is_boolean(member)) return false;
+    *out = json_is_true(member);
     return true;
 }
 
@@ -227,7 +236,8 @@ rue_status rue_protocol_decode_workload(const json_t *object, struct rue_workloa
     *out = rue_workload_default();
     uint64_t rank, world_size;
     char bad[16] = "fail";
-    if (!object) return RUE_OK;
+    if (absent(object)) return RUE_OK;
+    if (!json_is_object(object)) return rue_fail(error, RUE_USAGE, "the key \"workload\" is no object");
     if (!copy_bool(object, "shuffle", &out->shuffle) || !copy_bool(object, "drop_last", &out->drop_last) ||
         !copy_count(object, "seed", out->seed, &out->seed) || !copy_count(object, "epoch", 0, &out->epoch) ||
         !copy_count(object, "rank", 0, &rank) || !copy_count(object, "world_size", 1, &world_size) ||
@@ -266,7 +276,7 @@ rue_status rue_protocol_decode_trial(const json_t *object, struct rue_trial_requ
     const json_t *limits = json_object_get(object, "limits");
     if (!copy_count(object, "id", 0, &out->id) || !copy_count(object, "images", 0, &out->images) ||
         !copy_count(object, "job_images", out->images, &out->job_images) ||
-        !copy_count(object, "batches", 3, &out->batches) ||
+        !copy_count(object, "batches", 3, &out->batches) || !(absent(limits) || json_is_object(limits)) ||
         !copy_count(limits, "time_ns", 0, &out->limits.time_ns) ||
         !copy_count(limits, "memory_bytes", 0, &out->limits.memory_bytes) ||
         !copy_bool(object, "detail", &out->detail))
@@ -285,6 +295,8 @@ static rue_status decode_models(const json_t *list, struct rue_hello *out, rue_e
 {
     size_t i;
     json_t *item;
+    if (!absent(list) && !json_is_array(list))
+        return rue_fail(error, RUE_RUNNER, "hello: \"models\" is no list");
     json_array_foreach(list, i, item)
     {
         const char *name = json_string_value(item);
@@ -296,8 +308,27 @@ static rue_status decode_models(const json_t *list, struct rue_hello *out, rue_e
     return RUE_OK;
 }
 
+static rue_status decode_variants(const json_t *list, struct rue_hello *out, rue_error *error)
+{
+    size_t i;
+    json_t *item;
+    if (!absent(list) && !json_is_array(list))
+        return rue_fail(error, RUE_RUNNER, "hello: \"variants\" is no list");
+    json_array_foreach(list, i, item)
+    {
+        rue_error why = {0};
+        if (out->variant_count == RUE_HELLO_LIST_MAX)
+            return rue_fail(error, RUE_RUNNER, "hello: more than %d variants", RUE_HELLO_LIST_MAX);
+        if (rue_protocol_decode_variant(item, &out->variants[out->variant_count++], &why) != RUE_OK)
+            return rue_fail(error, RUE_RUNNER, "hello: %s", why.message);
+    }
+    return RUE_OK;
+}
+
 static rue_status decode_space(const json_t *space, struct rue_hello *out, rue_error *error)
 {
+    if (!absent(space) && !json_is_object(space))
+        return rue_fail(error, RUE_RUNNER, "hello: \"space\" is no object");
     out->space = rue_space_default();
     out->has_space = json_is_object(space);
     for (int k = 0; k < RUE_KNOB_COUNT; k++) {
@@ -359,21 +390,19 @@ rue_status rue_protocol_decode_hello(const json_t *reply, struct rue_hello *out,
     if (machine && strlen(machine) >= sizeof out->machine_json) out->machine_json[0] = 0;
     free(machine);
     rue_status status = decode_models(json_object_get(reply, "models"), out, error);
-    json_array_foreach(json_object_get(reply, "variants"), i,
-                       item) if (status == RUE_OK && out->variant_count < RUE_HELLO_LIST_MAX) status =
-        rue_protocol_decode_variant(item, &out->variants[out->variant_count++], error);
+    if (status == RUE_OK) status = decode_variants(json_object_get(reply, "variants"), out, error);
     return status == RUE_OK ? decode_space(json_object_get(reply, "space"), out, error) : status;
 }
 
 rue_status rue_protocol_decode_opened(const json_t *reply, struct rue_opened *out, rue_error *error)
 {
     *out = (struct rue_opened){.cache = "as-is"};
-    char status[16] = "", reason[RUE_REASON_BYTES] = "no reason given";
+    char status[16] = "";
     if (!copy_string(reply, "status", status, sizeof status))
         return rue_fail(error, RUE_RUNNER, "open: \"status\" is no word");
     if (strcmp(status, "ok") != 0) {
-        (void)copy_string(reply, "reason", reason, sizeof reason);
-        return rue_fail(error, RUE_DATA, "%s", reason);
+        const char *reason = json_string_value(json_object_get(reply, "reason"));
+        return rue_fail(error, RUE_DATA, "%s", reason ? reason : "no reason given");
     }
     if (!copy_count(reply, "images", 0, &out->images) || !copy_count(reply, "bytes", 0, &out->bytes) ||
         !copy_string(reply, "digest", out->digest, sizeof out->digest) ||
@@ -384,20 +413,25 @@ rue_status rue_protocol_decode_opened(const json_t *reply, struct rue_opened *ou
     return RUE_OK;
 }
 
+static bool is_reply_integer(const json_t *value)
+{
+    return json_is_integer(value) && json_integer_value(value) >= 0 && json_integer_value(value) <= REPLY_MAX;
+}
+
 static bool decode_fields(const json_t *reply, struct rue_trial_result *out)
 {
     for (size_t i = 0; i < rue_trial_field_count; i++) {
         const struct rue_trial_field *field = &rue_trial_fields[i];
         const json_t *value = json_object_get(reply, field->name);
         char *at = (char *)out + field->offset;
-        if (!value || json_is_null(value)) continue;
+        if (absent(value)) continue;
         if (field->real && json_is_number(value)) {
             *(double *)at = json_number_value(value);
-        } else if (!field->real && json_is_integer(value) && json_integer_value(value) >= 0) {
+        } else if (!field->real && is_reply_integer(value)) {
             *(int64_t *)at = json_integer_value(value);
         } else {
             snprintf(out->reason, sizeof out->reason, "the runner's \"%s\" is no %s", field->name,
-                     field->real ? "number" : "integer of at least 0");
+                     field->real ? "number" : "integer from 0 to 2^58");
             return false;
         }
     }
@@ -410,7 +444,7 @@ static uint64_t *decode_times(const json_t *list, size_t *count)
     uint64_t *times = n ? calloc(n, sizeof *times) : NULL;
     for (size_t i = 0; times && i < n; i++) {
         const json_t *item = json_array_get(list, i);
-        if (!json_is_integer(item) || json_integer_value(item) < 0) return free(times), *count = 0, NULL;
+        if (!is_reply_integer(item)) return free(times), *count = 0, NULL;
         times[i] = (uint64_t)json_integer_value(item);
     }
     *count = times ? n : 0;

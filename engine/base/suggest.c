@@ -31,7 +31,7 @@ static unsigned distance(const char *a, const char *b)
 const char *rue_suggest(const char *typed, const char *const *words, size_t count)
 {
     const char *best = NULL;
-    unsigned best_distance = (unsigned)strlen(typed) / 3 + 1;
+    unsigned best_distance = (unsigned)strnlen(typed, WORD_MAX) / 3 + 1;
     for (size_t i = 0; i < count; i++) {
         unsigned d = distance(typed, words[i]);
         if (d < best_distance) best_distance = d, best = words[i];

@@ -1,0 +1,198 @@
+"""What the tests of the whole program share: the built program, scripted runners, photos, and a person without rights."""
+import json
+import os
+import pathlib
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+SCRIPTED_RUNNER = ROOT / "tests" / "scripted_runner.py"
+HANG_S = 120  # what takes longer than this hangs; nothing here is about speed
+NOBODY = 65534
+
+
+def find_program():
+    named = os.environ.get("RUE_PROGRAM")
+    candidates = [pathlib.Path(named)] if named else [ROOT / "build/asan/rue", ROOT / "build/release/rue"]
+    return next((path.resolve() for path in candidates if path.exists()), None)
+
+
+PROGRAM = find_program()
+
+
+@pytest.fixture(scope="session")
+def program():
+    if not PROGRAM:
+        pytest.skip("skipped: rue is not built, set RUE_PROGRAM")
+    return PROGRAM
+
+
+def clean_environment(**more):
+    """Without this shell's RUE_* and terminal variables, so that results do not depend on who runs the tests."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("RUE_") and k not in ("NO_COLOR", "COLUMNS", "TERM")}
+    return {**kept, "LC_ALL": "C.UTF-8", "COLUMNS": "100", **{k: str(v) for k, v in more.items()}}
+
+
+class Rue:
+    """Runs the program in a folder of its own; `done = rue("tune", "photos")`."""
+
+    def __init__(self, program, folder):
+        self.program, self.folder = program, folder
+
+    def __call__(self, *words, env=None, cwd=None, **more):
+        return subprocess.run([str(self.program), *map(str, words)], cwd=cwd or self.folder, text=True, errors="replace",
+                              env=clean_environment(**(env or {})), capture_output=True, timeout=HANG_S,
+                              stdin=subprocess.DEVNULL, **more)
+
+    def start(self, *words, env=None, **more):
+        return subprocess.Popen([str(self.program), *map(str, words)], cwd=self.folder, text=True, stdin=subprocess.DEVNULL,
+                                env=clean_environment(**(env or {})), stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more)
+
+
+@pytest.fixture
+def rue(program, tmp_path):
+    return Rue(program, tmp_path)
+
+
+def finish(process):
+    """Waits for a started program; (exit code, standard output, standard error)."""
+    out, err = process.communicate(timeout=HANG_S)
+    return process.returncode, out, err
+
+
+def error_line(done):
+    """The one line that a failed command ends with; messages that stay (what was written, what was found) may precede it."""
+    lines = done.stderr.splitlines()
+    errors = [line for line in lines if line.startswith("rue")]
+    assert len(errors) == 1 and lines[-1] == errors[0], done.stderr
+    assert len(errors[0]) > 30 and "Sanitizer" not in done.stderr, done.stderr
+    return errors[0]
+
+
+def expect_failure(done, code, *words):
+    """Exit code, and one line that names each of `words`."""
+    line = error_line(done)
+    assert done.returncode == code, (done.returncode, done.stderr)
+    for word in words:
+        assert str(word) in line, (word, line)
+    return line
+
+
+class Script:
+    """A scripted runner: which times it answers and what goes wrong when. See scripted_runner.py."""
+
+    def __init__(self, folder, table, space=None, **more):
+        self.path, self.log_path = folder / "script.json", folder / "requests.log"
+        self.script = dict(log=str(self.log_path), ns_per_image=table, **more)
+        if space:
+            self.script["space"] = space
+        self.write()
+
+    def write(self, **more):
+        self.script.update(more)
+        self.path.write_text(json.dumps(self.script))
+        return self
+
+    @property
+    def command(self):
+        return shlex.join([sys.executable, "-S", str(SCRIPTED_RUNNER), str(self.path)])
+
+    def requests(self, op="trial"):
+        lines = self.log_path.read_text().splitlines() if self.log_path.exists() else []
+        return [request for request in map(json.loads, lines) if request["op"] == op]
+
+    def joint(self):
+        """The cells that were asked for, in order: (model, "batch/workers")."""
+        return [(r["model"], r["cell"]) for r in self.requests() if r["measure"] == "joint"]
+
+    def pids(self):
+        """Every process that the runner says it was or started."""
+        lines = self.log_path.read_text().splitlines() if self.log_path.exists() else []
+        return {json.loads(line)["pid"] for line in lines}
+
+    def wait_for(self, count, process=None):
+        """Until so many joint trials have been asked for."""
+        deadline = time.monotonic() + HANG_S
+        while len(self.joint()) < count:
+            assert time.monotonic() < deadline and (process is None or process.poll() is None), "the tuner ended early"
+            time.sleep(0.005)
+
+
+@pytest.fixture
+def script(tmp_path):
+    return lambda table, space=None, **more: Script(tmp_path, table, space, **more)
+
+
+def is_running(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def wait_until_gone(pids):
+    deadline = time.monotonic() + 30
+    while any(map(is_running, pids)) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return not any(map(is_running, pids))
+
+
+def make_table(models, batches, workers, time):
+    """{model: {"batch/workers": ns for an image}} from a function of (model, batch, workers)."""
+    return {m: {f"{b}/{w}": time(m, b, w) for b in batches for w in workers} for m in models}
+
+
+@pytest.fixture(scope="session")
+def photos(program, tmp_path_factory):
+    """A folder of 48 synthetic photos; not to be changed."""
+    folder = tmp_path_factory.mktemp("data") / "photos"
+    subprocess.run([program, "prepare", "--synthetic", "48", folder, "--quiet"], check=True, timeout=HANG_S)
+    return folder
+
+
+@pytest.fixture
+def own_photos(photos, tmp_path):
+    """A copy of some photos, to be damaged."""
+    folder = tmp_path / "photos"
+    for file in sorted(photos.rglob("*.jpg"))[:20]:
+        target = folder / file.parent.name / file.name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(file, target)
+    return folder
+
+
+@pytest.fixture
+def nobody_rue(program):
+    """The program as run by somebody without rights, in an open folder; where the tests are not run by root, as run by us."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="rue-test-"))
+    copy = folder / "rue"
+    shutil.copy(program, copy)  # the build folder may be closed to others
+    for path in (folder, copy):
+        path.chmod(0o755)
+    run = Rue(copy, folder)
+    as_nobody = dict(user=NOBODY, group=NOBODY, extra_groups=[]) if os.geteuid() == 0 else {}
+    call = lambda *words, **more: run(*words, **as_nobody, **more)
+    call.folder = folder
+    yield call
+    for path in [folder, *folder.rglob("*")]:
+        if path.is_dir():
+            path.chmod(0o755)
+    shutil.rmtree(folder)
+
+
+def read_json(path):
+    def refuse(word):
+        raise ValueError(f"{word} is no JSON")
+    return json.loads(pathlib.Path(path).read_text(encoding="utf-8"), parse_constant=refuse)
+
+
+def stop(process, number=signal.SIGINT):
+    process.send_signal(number)
+    return finish(process)

@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+"""A runner of rue.runner/1 that plays a script: times from a table, on a virtual clock, and faults where the script has
+them. Its one argument is a JSON file:
+
+  log           file that every request received is appended to, one JSON object a line
+  ns_per_image  {model: {"batch/workers": ns}}: a trial takes that times its images
+  space         {"batch_size": [...], "num_workers": [...]}; without it, that of the table
+  images        of its data [1000]; bytes, digest: what `open` says beside it
+  measures      ["joint", "load", "compute"] by default
+  load_ns       ns an image of the measure load, divided by the workers [1]
+  repeats       factors of the 1st, 2nd, ... time that a cell is asked for, round and round [1]
+  delay_s       real seconds that each trial takes [0]
+  infeasible_above  batch size above which a trial is infeasible
+  faults        [{"when": {"id": 5}, "do": "exit"}]; `when` names values that a request must have, of id, measure, model,
+                cell ("batch/workers") and start (how often the runner has been started, from 1): the first fault that
+                fits happens
+  hello, opened objects whose members replace those of the answers; a string is sent as it is
+
+Faults: signal (its `signal`), exit (its `code`), hang, garbage (its `line`), half_line, huge_line, wrong_config, no_config,
+twice, other_id, null_id, no_id, slow (its `seconds`), no_fields, zero, negative, answer (its `answer` replaces members),
+grandchild (leaves a child behind that holds the pipes; `then` is the fault that follows, or it answers).
+"""
+import json
+import os
+import signal
+import sys
+import time
+
+
+class Player:
+    def __init__(self, script):
+        self.script = script
+        self.start = 1
+        self.seen = {}
+        try:
+            with open(script["log"]) as log:
+                self.start += sum('"hello"' in line for line in log)
+        except FileNotFoundError:
+            pass
+
+    def log(self, **entry):
+        line = json.dumps(dict(pid=os.getpid(), start=self.start, **entry)) + "\n"
+        file = os.open(self.script["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
+        os.write(file, line.encode())
+        os.close(file)
+
+    def space(self):
+        cells = [cell.split("/") for table in self.script["ns_per_image"].values() for cell in table]
+        own = dict(batch_size=sorted({int(b) for b, w in cells}), num_workers=sorted({int(w) for b, w in cells}))
+        return self.script.get("space", own)
+
+    def hello(self):
+        answer = dict(protocol="rue.runner/1", runner="scripted 1.0", clock="virtual",
+                      measures=self.script.get("measures", ["joint", "load", "compute"]), machine=dict(cpu="none", usable_cpus=4),
+                      models=list(self.script["ns_per_image"]), variants=[dict(path="", mode="raw", format="scripted")],
+                      images=self.script.get("images", 1000), space=self.space())
+        return replaced(answer, self.script.get("hello", {}))
+
+    def opened(self):
+        answer = dict(status="ok", images=self.script.get("images", 1000), bytes=self.script.get("bytes", 123456),
+                      digest=self.script.get("digest", "d1"), cache="warm")
+        return replaced(answer, self.script.get("opened", {}))
+
+    def time_ns(self, request, cell):
+        config, measure = request["config"], request["measure"]
+        if measure == "load":
+            return request["images"] * self.script.get("load_ns", 1) / max(config["num_workers"], 1)
+        per_image = self.script["ns_per_image"][request["model"]][cell]
+        if measure == "compute":
+            return request["batches"] * config["batch_size"] * per_image
+        repeats, key = self.script.get("repeats", [1]), (request["model"], cell)
+        self.seen[key] = self.seen.get(key, -1) + 1
+        return request["images"] * per_image * repeats[self.seen[key] % len(repeats)]
+
+    def result(self, request, cell):
+        config = request["config"]
+        answer = dict(id=request["id"], status="ok", config=config)
+        if config["batch_size"] > self.script.get("infeasible_above", config["batch_size"]):
+            return dict(answer, status="infeasible", reason="the batches do not fit in memory")
+        batch, compute = config["batch_size"], request["measure"] == "compute"
+        images = request["batches"] * batch if compute else request["images"]
+        batches, ns = -(-images // batch), max(1, round(self.time_ns(request, cell)))
+        answer.update(images=images, batches=batches, compute_ns=ns if compute else 0, cost_ns=ns)
+        if compute:
+            return answer
+        answer.update(end_to_end_ns=ns, first_batch_ns=round(ns * min(batch, images) / images), load_wait_ns=ns, shutdown_ns=0)
+        if request.get("detail"):
+            answer["batch_ready_ns"] = [round(ns * min((i + 1) * batch, images) / images) for i in range(batches)]
+        return answer
+
+    def fault(self, request, cell):
+        facts = dict(id=request["id"], measure=request["measure"], model=request.get("model"), cell=cell, start=self.start)
+        for fault in self.script.get("faults", []):
+            if all(facts[key] == value for key, value in fault["when"].items()):
+                return fault
+        return None
+
+    def trial(self, request):
+        cell = f"{request['config']['batch_size']}/{request['config']['num_workers']}"
+        self.log(op="trial", id=request["id"], measure=request["measure"], model=request.get("model"), cell=cell,
+                 images=request["images"], workload=request["workload"], limits=request["limits"])
+        time.sleep(self.script.get("delay_s", 0))
+        fault, answer = self.fault(request, cell), self.result(request, cell)
+        if fault and fault["do"] == "grandchild":
+            self.leave_child()
+            fault = fault.get("then")
+        return FAULTS[fault["do"]](fault, answer) if fault else answer
+
+    def leave_child(self):
+        pid = os.fork()
+        if pid == 0:
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            self.log(op="grandchild")
+            time.sleep(1000)
+        while f'"pid": {pid}' not in open(self.script["log"]).read():
+            time.sleep(0.001)
+
+
+def replaced(answer, with_what):
+    return with_what if isinstance(with_what, str) else {**answer, **with_what}
+
+
+def end_by_signal(fault, answer):
+    number = signal.Signals[fault["signal"]]
+    if number != signal.SIGKILL:
+        signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
+
+
+def hang(fault, answer):
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    while True:
+        time.sleep(1000)
+
+
+def half_line(fault, answer):
+    os.write(1, b'{"id": ')
+    os._exit(0)
+
+
+def slow(fault, answer):
+    time.sleep(fault["seconds"])
+    return answer
+
+
+FAULTS = dict(
+    signal=end_by_signal,
+    exit=lambda fault, answer: os._exit(fault["code"]),
+    hang=hang,
+    garbage=lambda fault, answer: fault.get("line", "warning: this is no JSON"),
+    half_line=half_line,
+    huge_line=lambda fault, answer: "x" * (17 << 20),
+    wrong_config=lambda fault, answer: dict(answer, config=dict(answer["config"], num_workers=answer["config"]["num_workers"] + 1)),
+    no_config=lambda fault, answer: {key: answer[key] for key in answer if key != "config"},
+    twice=lambda fault, answer: json.dumps(answer) + "\n" + json.dumps(answer),
+    other_id=lambda fault, answer: dict(answer, id=answer["id"] + 1000),
+    null_id=lambda fault, answer: dict(answer, id=None),
+    no_id=lambda fault, answer: {key: answer[key] for key in answer if key != "id"},
+    slow=slow,
+    no_fields=lambda fault, answer: {key: answer[key] for key in ("id", "status", "config")},
+    zero=lambda fault, answer: dict(answer, end_to_end_ns=0, compute_ns=0),
+    negative=lambda fault, answer: dict(answer, end_to_end_ns=-answer.get("end_to_end_ns", 1)),
+    answer=lambda fault, answer: {**answer, **fault["answer"]},
+)
+
+
+def main():
+    with open(sys.argv[1]) as file:
+        player = Player(json.load(file))
+    for line in sys.stdin:
+        request = json.loads(line)
+        if request["op"] == "trial":
+            answer = player.trial(request)
+        else:
+            player.log(op=request["op"])
+            answer = player.hello() if request["op"] == "hello" else player.opened()
+        print(answer if isinstance(answer, str) else json.dumps(answer), flush=True)
+
+
+if __name__ == "__main__":
+    main()
