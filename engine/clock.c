@@ -18,6 +18,20 @@ void rue_clock_sleep_until(uint64_t deadline_ns)
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &deadline, NULL) == EINTR) continue;
 }
 
+void rue_clock_wait_until(uint64_t deadline_ns)
+{
+    const uint64_t longest_spin_ns = 200000;
+    uint64_t now = rue_clock_now_ns();
+    if (now >= deadline_ns) return;
+    uint64_t spin_ns = (deadline_ns - now) / 4;
+    rue_clock_sleep_until(deadline_ns - (spin_ns < longest_spin_ns ? spin_ns : longest_spin_ns));
+    while (rue_clock_now_ns() < deadline_ns) {
+#ifdef __x86_64__
+        __builtin_ia32_pause();
+#endif
+    }
+}
+
 void rue_clock_sharpen(void)
 {
     prctl(PR_SET_TIMERSLACK, 1UL);

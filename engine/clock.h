@@ -11,6 +11,11 @@ uint64_t rue_clock_now_ns(void);
  * calling thread's timer slack is what bounds how late it wakes: see rue_clock_sharpen. */
 void rue_clock_sleep_until(uint64_t deadline_ns);
 
+/* The same, but sharper: sleeps until shortly before and watches the clock for the rest, 200 us at most and
+ * never more than a quarter of the wait. A core that sleeps deeply wakes up to 200 us late; a consumer that
+ * waits for a GPU spins as well. */
+void rue_clock_wait_until(uint64_t deadline_ns);
+
 /* Asks the kernel to wake the calling thread without the usual 50 us of timer slack. */
 void rue_clock_sharpen(void);
 

@@ -26,7 +26,7 @@ static rue_status wait_until(void *state, uint64_t ticket, rue_error *error)
     (void)error;
     struct sleeper *sleeper = state;
     if (rue_clock_now_ns() >= ticket) return RUE_OK;
-    rue_clock_sleep_until(ticket);
+    rue_clock_wait_until(ticket);
     sleeper->overshoot_ns += rue_clock_now_ns() - ticket;
     return RUE_OK;
 }

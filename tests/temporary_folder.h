@@ -3,6 +3,7 @@
 #define RUE_TEMPORARY_FOLDER_H
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -18,6 +18,7 @@ enum {
     MODE,
     IMAGES,
     BUDGET,
+    TRIAL_TIMEOUT,
     REPEATS,
     TOP_N,
     RUNNER,
@@ -56,6 +57,8 @@ static const struct rue_option options_table[] = {
                 UINT64_C(1) << 40, NULL},
     [BUDGET] = {"budget", RUE_OPTION_DURATION, "TIME", "2m", "time for all of it, such as 2m or 300s", 0, 0,
                 NULL},
+    [TRIAL_TIMEOUT] = {"trial-timeout", RUE_OPTION_DURATION, "TIME", NULL,
+                       "stop a trial that hangs [ten times its expected time, 1m at least]", 0, 0, NULL},
     [REPEATS] = {"repeats", RUE_OPTION_COUNT, "N", "1", "measure everything so often", 1, 1000, NULL},
     [TOP_N] = {"top-n", RUE_OPTION_COUNT, "N", "3", "each model votes for its N fastest", 1, 1000, NULL},
     [RUNNER] = {"runner", RUE_OPTION_TEXT, "CMD", NULL, "measure with another runner than rue's own", 0, 0,
@@ -98,6 +101,7 @@ static struct rue_study_goal read_goal(const struct rue_options *options, const 
         .images = rue_options_number(options, IMAGES),
         .sample_images = rue_options_number(options, SAMPLE),
         .budget_ns = rue_options_number(options, BUDGET),
+        .trial_timeout_ns = rue_options_number(options, TRIAL_TIMEOUT),
         .repeats = (int)rue_options_number(options, REPEATS),
         .top_n = rue_options_number(options, TOP_N),
         .memory_bytes = rue_options_number(options, MAX_MEMORY),
@@ -187,9 +191,7 @@ static rue_status tune(struct rue_study *study, const struct rue_options *option
     if (!rue_options_flag(options, QUIET)) rue_study_show_plan(study, stderr);
     rue_status ran = rue_study_run(study, error);
     rue_progress_close(study->progress);
-    bool reportable = ran == RUE_OK || ran == RUE_INTERRUPTED || ran == RUE_TERMINATED ||
-                      ran == RUE_INFEASIBLE || ran == RUE_RUNNER;
-    if (!reportable) return ran;
+    /* Whatever ended it, what was measured is worth a report. */
     status = render(study, rue_options_flag(options, JSON), ran == RUE_OK ? error : NULL);
     return ran == RUE_OK ? status : ran;
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,6 +18,7 @@
 struct rue_process {
     pid_t pid;   /* also its group */
     int in, out; /* our ends of its standard input and output */
+    int life;    /* pidfd, readable once it ended; -1 where the kernel has none */
     char *buffer;
     size_t used, capacity;
     size_t line_bytes; /* of the line handed out last, newline included */
@@ -57,6 +59,7 @@ rue_status rue_process_open(const char *const argv[], struct rue_process **out, 
     close(from[1]);
     process->in = to[1];
     process->out = from[0];
+    process->life = pidfd_open(process->pid, 0);
     *out = process;
     return RUE_OK;
 }
@@ -92,15 +95,19 @@ static int remaining_ms(uint64_t deadline_ns)
     return ms > 3600000 ? 3600000 : (int)ms;
 }
 
+/* Readable means data or the end of them. What the child started may hold its output open when it is gone, so
+ * its death ends the wait too, once what it wrote has been read. */
 static rue_status wait_readable(struct rue_process *process, uint64_t deadline_ns, rue_error *error)
 {
     for (;;) {
-        struct pollfd wait[2] = {{.fd = process->out, .events = POLLIN},
-                                 {.fd = rue_interrupt_fd(), .events = POLLIN}};
-        int ready = poll(wait, 2, remaining_ms(deadline_ns));
+        struct pollfd wait[3] = {{.fd = process->out, .events = POLLIN},
+                                 {.fd = rue_interrupt_fd(), .events = POLLIN},
+                                 {.fd = process->life, .events = POLLIN}};
+        int ready = poll(wait, 3, remaining_ms(deadline_ns));
         rue_status stopped = rue_interrupt_status();
         if (stopped != RUE_OK) return rue_fail(error, stopped, "interrupted");
-        if (ready > 0) return RUE_OK;
+        if (ready > 0 && (wait[0].revents || poll(wait, 1, 0) > 0)) return RUE_OK;
+        if (ready > 0 && wait[2].revents) return rue_fail(error, RUE_RUNNER, "ended");
         if (ready < 0 && errno != EINTR)
             return rue_fail(error, RUE_INTERNAL, "cannot wait for the runner: %s", strerror(errno));
         if (remaining_ms(deadline_ns) == 0) return rue_fail(error, RUE_TIMEOUT, "gave no answer in time");
@@ -188,6 +195,7 @@ const char *rue_process_close(struct rue_process *process, uint64_t grace_ns)
     kill(-process->pid, SIGKILL); /* what the child left behind of its group, or the child itself */
     if (!gone) reap(process, UINT64_C(5000000000), &how);
     close(process->out);
+    if (process->life >= 0) close(process->life);
     free(process->buffer);
     free(process);
     return describe_end(how);

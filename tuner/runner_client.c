@@ -174,8 +174,7 @@ static rue_status await_reply(struct rue_runner *runner, uint64_t id, uint64_t d
         json_decref(*reply);
         *reply = NULL;
         if (!earlier)
-            return rue_fail(error, RUE_RUNNER,
-                            "answered another question than the one asked (id %" PRIu64 ")", id);
+            return rue_fail(error, RUE_RUNNER, "answered another question than the one asked");
     }
 }
 

@@ -19,6 +19,8 @@
 #include "source.h"
 #include "units.h"
 
+enum { SAMPLE_FLOOR = 128 };
+
 static const char default_models[] = "resnet18,resnet50,efficientnet_v2_s,vit_b_16";
 
 /* ---- the folder of the study ---- */
@@ -82,14 +84,13 @@ static rue_status open_folder(struct rue_study *study, rue_error *error)
 static rue_status open_store(struct rue_study *study, rue_error *error)
 {
     char path[PATH_MAX + 16];
-    uint64_t count = 0;
     snprintf(path, sizeof path, "%s/study.db", study->folder);
     rue_status status = rue_store_open(path, study->goal->fresh, &study->store, error);
-    if (status == RUE_OK) status = rue_store_count(study->store, &count, error);
-    if (status == RUE_OK && count)
+    if (status == RUE_OK) status = rue_store_count(study->store, &study->found_trials, error);
+    if (status == RUE_OK && study->found_trials)
         rue_progress_note(study->progress,
                           "%s holds %" PRIu64 " trials: what fits is reused (--fresh starts over)", path,
-                          count);
+                          study->found_trials);
     if (status == RUE_OK)
         status =
             rue_store_begin_run(study->store, study->goal->command_line, RUE_VERSION, study->started, error);
@@ -184,8 +185,9 @@ static rue_status open_variant(struct rue_study *study, struct rue_study_variant
     return RUE_OK;
 }
 
-/* How many images to convert for the comparison: a sample, in a quarter of the free memory and disk at most.
- */
+/* How many images to convert for the comparison: a sample, never more than half of a data set that is not
+ * tiny (so few records would stay in the processor's caches), in a quarter of the free memory and disk at
+ * most. */
 static uint64_t sample_size(const struct rue_study *study, uint64_t images)
 {
     const uint64_t image_bytes = UINT64_C(4) * 3 * 224 * 224;
@@ -193,6 +195,8 @@ static uint64_t sample_size(const struct rue_study *study, uint64_t images)
     struct statvfs disk;
     if (statvfs(study->folder, &disk) == 0 && (uint64_t)disk.f_bavail * disk.f_frsize / 4 < room)
         room = (uint64_t)disk.f_bavail * disk.f_frsize / 4;
+    uint64_t half = images / 2 > SAMPLE_FLOOR ? images / 2 : SAMPLE_FLOOR;
+    if (count > half) count = half;
     if (count > images) count = images;
     if (room && count > room / image_bytes) count = room / image_bytes;
     return count;
@@ -241,6 +245,7 @@ static rue_status absolute_path(const char *path, char *out, rue_error *error)
     return rue_fail(error, RUE_DATA, "cannot open %s: %s", path, strerror(errno));
 }
 
+/* Says what the first variant is; nothing has been written or opened yet. */
 static rue_status choose_data(struct rue_study *study, rue_error *error)
 {
     const struct rue_study_goal *goal = study->goal;
@@ -250,9 +255,7 @@ static rue_status choose_data(struct rue_study *study, rue_error *error)
         if (!hello->variant_count)
             return rue_fail(error, RUE_USAGE, "give the folder or tensor file to tune for: rue tune DATA");
         first->variant = hello->variants[0];
-        rue_status status = open_variant(study, first, error);
-        if (status == RUE_OK && !goal->images && hello->images) first->job_images = hello->images;
-        return status;
+        return RUE_OK;
     }
     const struct rue_source_ops *format;
     rue_status status = rue_source_detect(goal->data, &format, error);
@@ -262,11 +265,20 @@ static rue_status choose_data(struct rue_study *study, rue_error *error)
                         rue_mode_names[format->mode]);
     first->variant.mode = format->mode;
     snprintf(first->variant.format, sizeof first->variant.format, "%s", format->format);
-    status = absolute_path(goal->data, first->variant.path, error);
-    if (status == RUE_OK) status = open_variant(study, first, error);
-    if (status == RUE_OK && format->mode == RUE_RAW && goal->modes[RUE_PREPROCESSED])
-        status = add_sample(study, error);
-    return status;
+    return absolute_path(goal->data, first->variant.path, error);
+}
+
+static rue_status open_data(struct rue_study *study, rue_error *error)
+{
+    const struct rue_study_goal *goal = study->goal;
+    const struct rue_hello *hello = rue_runner_hello(study->runner);
+    struct rue_study_variant *first = &study->variants[0];
+    rue_status status = open_variant(study, first, error);
+    if (status != RUE_OK) return status;
+    if (!goal->data && !goal->images && hello->images) first->job_images = hello->images;
+    if (goal->data && first->variant.mode == RUE_RAW && goal->modes[RUE_PREPROCESSED])
+        return add_sample(study, error);
+    return RUE_OK;
 }
 
 /* ---- life ---- */
@@ -278,12 +290,19 @@ static void now_text(char *out, size_t bytes)
     strftime(out, bytes, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &parts));
 }
 
-/* Whose measurements these are: rows are reused only for the same runner on the same machine. */
+/* Whose measurements these are: rows are reused only for the same runner on the same machine. Long names are
+ * cut, so a hash of all of it tells them apart. */
 static void identify(struct rue_study *study)
 {
     const struct rue_hello *hello = rue_runner_hello(study->runner);
-    snprintf(study->runner_identity, sizeof study->runner_identity, "%.60s%s%.60s", hello->runner,
-             study->goal->runner ? ": " : "", study->goal->runner ? study->goal->runner : "");
+    const char *command = study->goal->runner;
+    if (command) {
+        uint64_t hash = rue_hash(RUE_HASH_START, hello->runner, strlen(hello->runner) + 1);
+        snprintf(study->runner_identity, sizeof study->runner_identity, "%.50s: %.50s #%016" PRIx64,
+                 hello->runner, command, rue_hash(hash, command, strlen(command)));
+    } else {
+        snprintf(study->runner_identity, sizeof study->runner_identity, "%s", hello->runner);
+    }
     snprintf(study->machine_identity, sizeof study->machine_identity, "%016" PRIx64,
              rue_hash(RUE_HASH_START, hello->machine_json, strlen(hello->machine_json)));
 }
@@ -295,8 +314,9 @@ static rue_status open_all(struct rue_study *study, rue_error *error)
     if (status != RUE_OK) return status;
     identify(study);
     status = choose_models(study, error);
-    if (status == RUE_OK) status = open_folder(study, error);
     if (status == RUE_OK) status = choose_data(study, error);
+    if (status == RUE_OK) status = open_folder(study, error);
+    if (status == RUE_OK) status = open_data(study, error);
     if (status == RUE_OK)
         status = rue_study_space(goal, rue_runner_hello(study->runner), study->variants[0].job_images,
                                  &study->space, error);

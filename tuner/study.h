@@ -27,6 +27,7 @@ struct rue_study_goal {
     uint64_t images;                   /* J; 0: one epoch */
     uint64_t sample_images;            /* at most so many are converted to compare preprocessed with raw */
     uint64_t budget_ns;
+    uint64_t trial_timeout_ns; /* 0: ten times what a trial is expected to take, at least a minute */
     int repeats;
     size_t top_n;
     uint64_t memory_bytes; /* for batches in flight; 0: four fifths of what is free */
@@ -73,7 +74,11 @@ struct rue_study {
     struct rue_study_model models[RUE_STUDY_MODELS_MAX];
     struct rue_space space; /* as asked for */
 
+    uint64_t found_trials; /* that the store held when it was opened */
     struct rue_plan plan;
+    double stored_s;   /* of plan.expected_s, for trials that the store holds already */
+    size_t probe_rows; /* the first of `rows`: measured to make the plan */
+    size_t trials, full_trials; /* planned, all repeats; of them, those that run the whole job */
     size_t config_count;
     struct rue_config *configs;                               /* [config_count], grid order */
     struct rue_cost_matrix *matrices[RUE_STUDY_VARIANTS_MAX]; /* [variant_count] */
@@ -106,6 +111,11 @@ uint64_t rue_study_spent_ns(const struct rue_study *study);
 rue_status rue_study_measure(struct rue_study *study, size_t variant, size_t model,
                              struct rue_trial_request *request, size_t nth, uint64_t expected_ns,
                              struct rue_trial_result *result, rue_error *error) RUE_MUST_CHECK;
+
+/* Whether the store answers `request` (as above) for the `nth` time. */
+rue_status rue_study_is_stored(struct rue_study *study, size_t variant, size_t model,
+                               struct rue_trial_request *request, size_t nth, bool *stored,
+                               rue_error *error) RUE_MUST_CHECK;
 
 /* Probes the loader of each variant and fits grid and trials to what is left of the budget; allocates the
  * matrices. */

@@ -6,11 +6,19 @@
 #include "study.h"
 #include "units.h"
 
-/* A trial that takes ten times as long as expected hangs. */
-static uint64_t time_limit_ns(uint64_t expected_ns)
+/* What takes longer than this hangs. */
+static uint64_t time_limit_ns(const struct rue_study_goal *goal, uint64_t expected_ns)
 {
     uint64_t least = 60 * RUE_NS_PER_S;
+    if (goal->trial_timeout_ns) return goal->trial_timeout_ns;
     return expected_ns > least / 10 ? expected_ns * 10 : least;
+}
+
+/* A runner that keeps the limit itself has as long again, up to this, to say that it ran into it. */
+static uint64_t patience_ns(uint64_t limit_ns)
+{
+    uint64_t grace = 10 * RUE_NS_PER_S;
+    return limit_ns + (limit_ns < grace ? limit_ns : grace);
 }
 
 static rue_status note_row(struct rue_study *study, uint64_t id, uint64_t started_ns,
@@ -46,15 +54,22 @@ static struct rue_store_scenario describe(const struct rue_study *study,
     return scenario;
 }
 
-static void count_cost(struct rue_study *study, const struct rue_trial_result *result)
+/* A virtual clock is advanced by what the trial says; on the real one, what it took says more than the runner
+ * knows: a new runner, for one. */
+static void count_cost(struct rue_study *study, uint64_t started_ns, struct rue_trial_result *result)
 {
+    if (!rue_runner_hello(study->runner)->virtual_clock) {
+        if (result->cost_ns == RUE_ABSENT) result->cost_ns = (int64_t)(rue_study_spent_ns(study) - started_ns);
+        return;
+    }
     int64_t cost = result->cost_ns != RUE_ABSENT ? result->cost_ns : result->end_to_end_ns;
     if (cost > 0) study->virtual_ns += (uint64_t)cost;
 }
 
-rue_status rue_study_measure(struct rue_study *study, size_t variant_index, size_t model_index,
-                             struct rue_trial_request *request, size_t nth, uint64_t expected_ns,
-                             struct rue_trial_result *result, rue_error *error)
+/* Fills what the study knows of the request; answers whose trial it is. */
+static struct rue_store_scenario complete(const struct rue_study *study, size_t variant_index,
+                                          size_t model_index, uint64_t expected_ns,
+                                          struct rue_trial_request *request)
 {
     const struct rue_study_variant *variant = &study->variants[variant_index];
     const struct rue_study_model *model = model_index == RUE_NONE ? NULL : &study->models[model_index];
@@ -62,23 +77,51 @@ rue_status rue_study_measure(struct rue_study *study, size_t variant_index, size
     request->variant = variant->variant;
     request->workload = variant->workload;
     request->job_images = variant->job_images;
-    request->limits = (struct rue_limits){time_limit_ns(expected_ns), study->memory_bytes};
+    request->limits = (struct rue_limits){time_limit_ns(study->goal, expected_ns), study->memory_bytes};
     snprintf(request->model, sizeof request->model, "%s", scenario.model);
+    return scenario;
+}
+
+rue_status rue_study_is_stored(struct rue_study *study, size_t variant, size_t model,
+                               struct rue_trial_request *request, size_t nth, bool *stored, rue_error *error)
+{
+    struct rue_trial_result result;
+    struct rue_store_scenario scenario = complete(study, variant, model, 0, request);
+    rue_status status =
+        rue_store_find(study->store, &scenario, request, nth, stored, &result, NULL, NULL, error);
+    rue_trial_result_close(&result);
+    return status;
+}
+
+/* A row that was measured to make the plan may answer one of the plan's questions too. */
+static bool is_noted(const struct rue_study *study, uint64_t id)
+{
+    for (size_t i = 0; i < study->probe_rows; i++)
+        if (study->rows[i].id == id) return true;
+    return false;
+}
+
+rue_status rue_study_measure(struct rue_study *study, size_t variant_index, size_t model_index,
+                             struct rue_trial_request *request, size_t nth, uint64_t expected_ns,
+                             struct rue_trial_result *result, rue_error *error)
+{
+    const char *profile = model_index == RUE_NONE ? NULL : study->models[model_index].profile_json;
+    struct rue_store_scenario scenario = complete(study, variant_index, model_index, expected_ns, request);
     bool found;
     uint64_t id = 0, started_ns = 0;
     rue_status status =
         rue_store_find(study->store, &scenario, request, nth, &found, result, &id, &started_ns, error);
-    if (status != RUE_OK) return status;
+    if (status != RUE_OK || (found && is_noted(study, id))) return status;
     if (found) {
         study->reused++;
         return note_row(study, id, started_ns, request, result, error);
     }
     rue_trial_result_close(result);
     started_ns = rue_study_spent_ns(study);
-    status = rue_runner_trial(study->runner, request, model ? model->profile_json : NULL,
-                              request->limits.time_ns + 10 * RUE_NS_PER_S, result, error);
+    status = rue_runner_trial(study->runner, request, profile, patience_ns(request->limits.time_ns), result,
+                              error);
     if (status != RUE_OK) return status;
-    count_cost(study, result);
+    count_cost(study, started_ns, result);
     status = rue_store_add(study->store, &scenario, request, result, started_ns, &id, error);
     if (status == RUE_OK) status = note_row(study, id, started_ns, request, result, error);
     if (status != RUE_OK) rue_trial_result_close(result);

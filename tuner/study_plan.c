@@ -149,16 +149,39 @@ static rue_status make_plan(struct rue_study *study, rue_error *error)
     return status;
 }
 
+/* Without workers nothing is prefetched or shared: those knobs at their first values stand for all. */
+static bool repeats_another(const struct rue_space *space, const struct rue_config *config)
+{
+    if (config->value[RUE_NUM_WORKERS] > 0) return false;
+    for (int k = RUE_NUM_WORKERS + 1; k < RUE_KNOB_COUNT; k++)
+        if (config->value[k] != space->values[k][0]) return true;
+    return false;
+}
+
+static rue_status list_configs(struct rue_study *study, rue_error *error)
+{
+    size_t size = rue_space_size(&study->plan.space), scenarios = study->variant_count * study->model_count;
+    study->configs = calloc(size, sizeof *study->configs);
+    if (!study->configs) return rue_fail_memory(error, "configurations", size * sizeof *study->configs);
+    for (size_t i = 0; i < size; i++) {
+        struct rue_config config = rue_space_at(&study->plan.space, i);
+        if (!repeats_another(&study->plan.space, &config)) study->configs[study->config_count++] = config;
+    }
+    study->trials = study->config_count * scenarios * (size_t)study->goal->repeats;
+    for (size_t c = 0; c < study->config_count; c++)
+        for (size_t v = 0; v < study->variant_count; v++) {
+            uint64_t job = study->variants[v].job_images;
+            bool full = rue_plan_images(study->plan.stretch, &study->configs[c], job) >= job;
+            if (full) study->full_trials += study->model_count * (size_t)study->goal->repeats;
+        }
+    return RUE_OK;
+}
+
 static rue_status open_matrices(struct rue_study *study, rue_error *error)
 {
     const char *names[RUE_STUDY_MODELS_MAX];
     for (size_t m = 0; m < study->model_count; m++) names[m] = study->models[m].name;
-    study->config_count = rue_space_size(&study->plan.space);
-    study->configs = calloc(study->config_count, sizeof *study->configs);
-    if (!study->configs)
-        return rue_fail_memory(error, "configurations", study->config_count * sizeof *study->configs);
-    for (size_t c = 0; c < study->config_count; c++) study->configs[c] = rue_space_at(&study->plan.space, c);
-    rue_status status = RUE_OK;
+    rue_status status = list_configs(study, error);
     for (size_t v = 0; status == RUE_OK && v < study->variant_count; v++)
         status = rue_cost_matrix_open(study->configs, study->config_count, names, study->model_count,
                                       &study->matrices[v], error);
@@ -205,8 +228,8 @@ void rue_study_show_plan(const struct rue_study *study, FILE *out)
     fprintf(out,
             "  %-18s%zu (%zu configurations x %zu models x %zu variants x %d repeats), %zu of them the whole "
             "job\n",
-            "trials", study->plan.trials, study->config_count, study->model_count, study->variant_count,
-            study->goal->repeats, study->plan.full_trials);
+            "trials", study->trials, study->config_count, study->model_count, study->variant_count,
+            study->goal->repeats, study->full_trials);
     fprintf(out, "  %-18s%s expected", "cost",
             rue_format_duration((uint64_t)(study->plan.expected_s * 1e9), a, sizeof a));
     if (study->goal->budget_ns)

@@ -28,8 +28,10 @@ static rue_status count_failure(struct failures *failures, const struct rue_tria
     failures->in_a_row = bad ? (same ? failures->in_a_row + 1 : 1) : 0;
     snprintf(failures->reason, sizeof failures->reason, "%s", result->reason);
     if (failures->in_a_row < SAME_FAILURES_MAX) return RUE_OK;
-    return rue_fail(error, RUE_INFEASIBLE, "%d trials in a row failed alike: %s", failures->in_a_row,
-                    result->reason);
+    return rue_fail(error, RUE_INFEASIBLE,
+                    "%d trials in a row failed alike, so the rest was not tried: %s; once that is mended, run "
+                    "the same command to go on",
+                    failures->in_a_row, result->reason);
 }
 
 /* Puts the answer where the rules will look for it. */
@@ -73,12 +75,12 @@ static void show_progress(struct rue_study *study, size_t done, const struct rue
     char best[160], label[RUE_CONFIG_TEXT_BYTES], left[RUE_UNIT_TEXT_BYTES];
     size_t variant = ask->scenario / study->model_count, model = ask->scenario % study->model_count;
     uint64_t spent = rue_study_spent_ns(study) - run_start_ns;
-    double rest_s = study->plan.expected_s * (double)(study->plan.trials - done) / (double)study->plan.trials;
-    if (done > study->plan.trials / 10)
-        rest_s = (double)spent / 1e9 / (double)done * (double)(study->plan.trials - done);
+    double rest_s = study->plan.expected_s * (double)(study->trials - done) / (double)study->trials;
+    if (done > study->trials / 10)
+        rest_s = (double)spent / 1e9 / (double)done * (double)(study->trials - done);
     rue_config_label(&study->configs[ask->config], label);
     describe_best(study, variant, best, sizeof best);
-    rue_progress_show(study->progress, "trial %zu of %zu: %s %s %s%s, %s left", done, study->plan.trials,
+    rue_progress_show(study->progress, "trial %zu of %zu: %s %s %s%s, %s left", done, study->trials,
                       rue_mode_names[study->variants[variant].variant.mode], study->models[model].name, label,
                       best, rue_format_duration((uint64_t)(rest_s * 1e9), left, sizeof left));
 }
@@ -91,7 +93,7 @@ static rue_status answer(struct rue_study *study, const struct rue_ask *ask, str
     struct rue_trial_request request = {.measure = ask->measure, .config = study->configs[ask->config]};
     request.images = rue_plan_images(study->plan.stretch, &request.config, data->job_images);
     request.detail = request.images < data->job_images;
-    double expected_ns = study->plan.expected_s * 1e9 / (double)study->plan.trials;
+    double expected_ns = study->plan.expected_s * 1e9 / (double)study->trials;
     rue_status status = rue_study_measure(study, variant, model, &request, (size_t)ask->repeat,
                                           (uint64_t)expected_ns, result, error);
     if (status != RUE_OK) return status;
@@ -104,7 +106,7 @@ static void mark_partial(struct rue_study *study, const char *why, size_t done)
 {
     study->partial = true;
     snprintf(study->partial_reason, sizeof study->partial_reason, "%s after %zu of %zu trials", why, done,
-             study->plan.trials);
+             study->trials);
 }
 
 static rue_status loop(struct rue_study *study, const struct rue_strategy_ops *strategy, void *state,

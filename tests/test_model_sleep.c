@@ -1,0 +1,102 @@
+#include "model_sleep.h"
+
+#include <criterion/criterion.h>
+
+#include "clock.h"
+
+enum { COST_NS = 3000000 };
+
+static struct rue_model model;
+
+static void setup(void)
+{
+    struct rue_profile profile = {.per_batch_ns = COST_NS, .per_image_ns = 1000};
+    cr_assert_eq(rue_model_sleep_open(&profile, &model, NULL), RUE_OK);
+}
+
+static void teardown(void)
+{
+    rue_model_close(&model);
+}
+
+TestSuite(model_sleep, .init = setup, .fini = teardown);
+
+static uint64_t submit(size_t images)
+{
+    uint64_t ticket;
+    struct rue_batch batch = {.count = images};
+    cr_assert_eq(model.ops->submit(model.state, &batch, &ticket, NULL), RUE_OK);
+    return ticket;
+}
+
+static void wait_for(uint64_t ticket)
+{
+    cr_assert_eq(model.ops->wait(model.state, ticket, NULL), RUE_OK);
+    cr_assert_geq(rue_clock_now_ns(), ticket, "it woke before the work was done");
+}
+
+Test(model_sleep, batches_follow_each_other_on_the_device)
+{
+    uint64_t before = rue_clock_now_ns(), end = submit(10), after = rue_clock_now_ns();
+    cr_assert(end >= before + COST_NS + 10000 && end <= after + COST_NS + 10000,
+              "the first begins when it is submitted");
+    for (size_t images = 1; images < 6; images++) {
+        uint64_t next = submit(images);
+        cr_assert_eq(next, end + COST_NS + images * 1000, "%zu images wait for the batch before", images);
+        end = next;
+    }
+    wait_for(end);
+}
+
+Test(model_sleep, waits_may_come_in_any_order)
+{
+    uint64_t first = submit(1), second = submit(1), third = submit(1);
+    wait_for(third);
+    wait_for(first);
+    wait_for(second);
+}
+
+Test(model_sleep, an_idle_device_begins_at_once)
+{
+    wait_for(submit(1));
+    rue_clock_sleep_until(rue_clock_now_ns() + 1000000);
+    uint64_t before = rue_clock_now_ns(), end = submit(2);
+    cr_assert_geq(end, before + COST_NS + 2000, "idle time is not made up for");
+}
+
+Test(model_sleep, lateness_is_reported_and_never_shrinks)
+{
+    cr_assert_eq(model.ops->overshoot_ns(model.state), 0);
+    uint64_t last = 0, lateness = 0;
+    for (int i = 0; i < 3; i++) {
+        uint64_t ticket = submit(1);
+        wait_for(ticket);
+        lateness += rue_clock_now_ns() - ticket;
+        uint64_t told = model.ops->overshoot_ns(model.state);
+        cr_assert(told >= last && told <= lateness, "%d: told %d ns", i, (int)told);
+        last = told;
+    }
+}
+
+Test(model_sleep, what_is_over_is_not_late)
+{
+    uint64_t ticket = submit(1);
+    rue_clock_sleep_until(ticket + 2000000);
+    wait_for(ticket);
+    cr_assert_eq(model.ops->overshoot_ns(model.state), 0);
+}
+
+Test(model_sleep, the_profile_is_copied)
+{
+    struct rue_profile profile = {.per_batch_ns = 1000};
+    struct rue_model other;
+    struct rue_batch batch = {.count = 1};
+    uint64_t first, second;
+    cr_assert_eq(rue_model_sleep_open(&profile, &other, NULL), RUE_OK);
+    profile.per_batch_ns = 1e15;
+    cr_assert_eq(other.ops->submit(other.state, &batch, &first, NULL), RUE_OK);
+    cr_assert_leq(first, rue_clock_now_ns() + 1000);
+    cr_assert_eq(other.ops->submit(other.state, &batch, &second, NULL), RUE_OK);
+    cr_assert_eq(other.ops->wait(other.state, second, NULL), RUE_OK);
+    rue_model_close(&other);
+}
