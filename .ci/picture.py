@@ -7,13 +7,14 @@ STYLES = {'1': 'font-weight="bold" fill="#ffffff"', '2': 'fill="#8b949e"', '32':
 WIDTH, HEIGHT, PAD = 8.4, 18, 16
 
 
-def spans(line):
-    style = ''
+def spans(line, style):
+    """Yields (text, style) of a line; a style lasts until it is reset, over line ends too."""
     for part in re.split(r'(\x1b\[[0-9;]*m)', line):
         if part.startswith('\x1b['):
             style = ' '.join(STYLES.get(code, '') for code in part[2:-1].split(';')) if part[2:-1] not in ('', '0') else ''
         elif part:
-            yield '<tspan %s>%s</tspan>' % (style, html.escape(part))
+            yield part, style
+    yield '', style
 
 
 def main():
@@ -23,9 +24,13 @@ def main():
     print('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d">' % (width, height, width))
     print('<rect width="100%" height="100%" rx="8" fill="#0d1117"/>')
     print('<g font-family="ui-monospace, \'DejaVu Sans Mono\', Menlo, Consolas, monospace" font-size="14" fill="#c9d1d9" xml:space="preserve">')
+    style = ''
     for i, line in enumerate(lines):
-        if line:
-            print('<text x="%d" y="%d" style="white-space:pre">%s</text>' % (PAD, PAD + i * HEIGHT + 13, ''.join(spans(line))))
+        parts = list(spans(line, style))
+        style = parts[-1][1]
+        text = ''.join('<tspan %s>%s</tspan>' % (look, html.escape(part)) for part, look in parts if part)
+        if text:
+            print('<text x="%d" y="%d" style="white-space:pre">%s</text>' % (PAD, PAD + i * HEIGHT + 13, text))
     print('</g></svg>')
 
 

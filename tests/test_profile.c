@@ -65,7 +65,7 @@ Test(profile, the_largest_profile_fits_its_json)
     char text[RUE_PROFILE_JSON_BYTES];
     for (size_t i = 0; i < full.points; i++) {
         full.batch_size[i] = UINT32_MAX - 16 + (uint32_t)i;
-        full.batch_ns[i] = 1.8e19;
+        full.batch_ns[i] = (double)RUE_PROFILE_NS_MAX;
     }
     rue_profile_json(&full, text);
     json_t *object = json_loads(text, 0, NULL);

@@ -59,7 +59,8 @@ static struct rue_store_scenario describe(const struct rue_study *study,
 static void count_cost(struct rue_study *study, uint64_t started_ns, struct rue_trial_result *result)
 {
     if (!rue_runner_hello(study->runner)->virtual_clock) {
-        if (result->cost_ns == RUE_ABSENT) result->cost_ns = (int64_t)(rue_study_spent_ns(study) - started_ns);
+        if (result->cost_ns == RUE_ABSENT)
+            result->cost_ns = (int64_t)(rue_study_spent_ns(study) - started_ns);
         return;
     }
     int64_t cost = result->cost_ns != RUE_ABSENT ? result->cost_ns : result->end_to_end_ns;

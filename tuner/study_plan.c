@@ -9,7 +9,7 @@
 #include "study.h"
 #include "units.h"
 
-enum { FEW_IMAGES = 128, MANY_IMAGES = 1024 };
+enum { FEW_IMAGES = 128, MANY_IMAGES = 1024, ENLARGE_ROUNDS = 8 };
 
 /* The reports take a moment as well, and estimates err. */
 static const double budget_share = 0.92;
@@ -29,21 +29,42 @@ static int nearest(const struct rue_space *space, enum rue_knob knob, int wanted
     return best;
 }
 
-static rue_status fail_probe(const struct rue_study *study, size_t variant,
-                             const struct rue_trial_result *result, rue_error *error)
+/* What one short trial says. */
+struct rate {
+    double images_per_s; /* 0 when it was not ok */
+    double overhead_s;   /* of the trial, beside its end_to_end_ns */
+    enum rue_outcome outcome;
+    char reason[RUE_REASON_BYTES];
+};
+
+static bool names_data(const struct rue_study *study, size_t variant, const struct rate *rate)
 {
     const char *path = study->variants[variant].variant.path;
-    if (result->outcome == RUE_TRIAL_INFEASIBLE) return rue_fail(error, RUE_INFEASIBLE, "%s", result->reason);
-    bool damaged = strstr(result->reason, path) && path[0];
-    return rue_fail(error, RUE_DATA, "%s%s%s%s", damaged ? "" : path, damaged || !path[0] ? "" : ": ",
-                    result->reason,
-                    damaged ? "; remove or replace the file, or go on without it: --bad-images replace" : "");
+    return rate->outcome == RUE_TRIAL_FAILED && path[0] && strstr(rate->reason, path);
+}
+
+static rue_status fail_probe(const struct rue_study *study, size_t variant, const struct rate *rate,
+                             rue_error *error)
+{
+    if (names_data(study, variant, rate))
+        return rue_fail(error, RUE_DATA,
+                        "%s; remove or replace the file, or go on without it: --bad-images replace",
+                        rate->reason);
+    if (rate->outcome == RUE_TRIAL_INFEASIBLE)
+        return rue_fail(error, RUE_INFEASIBLE,
+                        "even the smallest batch is infeasible: %s; give smaller ones with --batch-size, or "
+                        "raise --max-memory",
+                        rate->reason);
+    const char *path = study->variants[variant].variant.path;
+    return rue_fail(error, RUE_INFEASIBLE,
+                    "no first trial on %s succeeded: %s; once that is mended, run the same command to go on",
+                    path[0] ? path : "the runner's data", rate->reason);
 }
 
 /* Images a second of the loader with `workers`, from one short trial; load-only where the runner can, else
  * jointly with the first model. */
 static rue_status probe_rate(struct rue_study *study, size_t variant, int workers, uint64_t images,
-                             double *rate, double *overhead_s, rue_error *error)
+                             struct rate *out, rue_error *error)
 {
     const struct rue_hello *hello = rue_runner_hello(study->runner);
     bool load = hello->measures[RUE_LOAD];
@@ -55,38 +76,43 @@ static rue_status probe_rate(struct rue_study *study, size_t variant, int worker
              batch = (uint64_t)request.config.value[RUE_BATCH_SIZE];
     request.images = images < 2 * batch ? 2 * batch : images;
     if (request.images > job) request.images = job;
-    uint64_t before = rue_study_spent_ns(study);
-    size_t reused = study->reused;
     rue_status status =
         rue_study_measure(study, variant, load ? RUE_NONE : 0, &request, 0, 0, &result, error);
     if (status != RUE_OK) return status;
-    double spent_s = (double)(rue_study_spent_ns(study) - before) / 1e9;
+    *out = (struct rate){.outcome = result.outcome};
+    snprintf(out->reason, sizeof out->reason, "%s", result.reason);
     if (result.outcome == RUE_TRIAL_OK) {
-        *rate = (double)result.images / ((double)result.end_to_end_ns / 1e9);
-        if (study->reused == reused) *overhead_s = fmax(0, spent_s - (double)result.end_to_end_ns / 1e9);
-    } else {
-        status = fail_probe(study, variant, &result, error);
+        double took_s = (double)result.end_to_end_ns / 1e9;
+        out->images_per_s = (double)result.images / took_s;
+        if (result.cost_ns != RUE_ABSENT) out->overhead_s = fmax(0, (double)result.cost_ns / 1e9 - took_s);
     }
     rue_trial_result_close(&result);
-    return status;
+    return RUE_OK;
 }
 
-/* One worker and as many as there are CPUs: what lies between is taken as proportional. */
+/* One worker and as many as there are CPUs: what lies between is taken as proportional. Where one of the two
+ * does not run, the other speaks for both. */
 static rue_status probe_loader(struct rue_study *study, size_t variant, struct probed *out, rue_error *error)
 {
     int one = nearest(&study->space, RUE_NUM_WORKERS, 1);
     int all = nearest(&study->space, RUE_NUM_WORKERS, rue_study_usable_cpus(rue_runner_hello(study->runner)));
-    double one_overhead = 0.05, all_overhead = 0.05;
+    struct rate few, many;
     rue_progress_show(study->progress, "probing the loader: %s",
                       rue_mode_names[study->variants[variant].variant.mode]);
-    rue_status status = probe_rate(study, variant, one, FEW_IMAGES, &out->loader.one_worker_images_per_s,
-                                   &one_overhead, error);
-    out->loader.all_workers_images_per_s = out->loader.one_worker_images_per_s;
-    if (status == RUE_OK && all != one)
-        status = probe_rate(study, variant, all, MANY_IMAGES, &out->loader.all_workers_images_per_s,
-                            &all_overhead, error);
-    out->overhead_s = fmax(one_overhead, all_overhead);
-    return status;
+    rue_status status = probe_rate(study, variant, one, FEW_IMAGES, &few, error);
+    if (status != RUE_OK) return status;
+    if (names_data(study, variant, &few)) return fail_probe(study, variant, &few, error);
+    many = few;
+    if (all != one) status = probe_rate(study, variant, all, MANY_IMAGES, &many, error);
+    if (status != RUE_OK) return status;
+    if (names_data(study, variant, &many)) return fail_probe(study, variant, &many, error);
+    if (!few.images_per_s && !many.images_per_s) return fail_probe(study, variant, &few, error);
+    if (!few.images_per_s) few = many;
+    if (!many.images_per_s) many = few;
+    out->loader.one_worker_images_per_s = few.images_per_s;
+    out->loader.all_workers_images_per_s = many.images_per_s;
+    out->overhead_s = fmax(few.overhead_s, many.overhead_s);
+    return RUE_OK;
 }
 
 /* Seconds of compute an image: known for our models; asked of the runner for its own. */
@@ -119,34 +145,39 @@ static uint64_t consumed_images(const struct rue_study_variant *variant)
                                    matter here */
 }
 
-static rue_status make_plan(struct rue_study *study, rue_error *error)
+/* A time that --budget takes and that is no less than `s`: "12ms", "3s". */
+static const char *budget_text(double s, char *out, size_t bytes)
 {
-    size_t count = study->variant_count * study->model_count;
-    struct rue_plan_scenario *scenarios = calloc(count, sizeof *scenarios);
-    if (!scenarios) return rue_fail_memory(error, "scenarios", count * sizeof *scenarios);
-    double compute[RUE_STUDY_MODELS_MAX], overhead_s = 0;
-    rue_status status = RUE_OK;
-    for (size_t m = 0; status == RUE_OK && m < study->model_count; m++)
-        status = probe_model(study, m, &compute[m], error);
-    for (size_t v = 0; status == RUE_OK && v < study->variant_count; v++) {
-        struct probed probed = {0};
-        status = probe_loader(study, v, &probed, error);
-        overhead_s = fmax(overhead_s, probed.overhead_s);
-        for (size_t m = 0; m < study->model_count; m++)
-            scenarios[v * study->model_count + m] =
-                (struct rue_plan_scenario){probed.loader, compute[m], consumed_images(&study->variants[v])};
+    if (s < 1)
+        snprintf(out, bytes, "%.0fms", ceil(s * 1e3));
+    else
+        snprintf(out, bytes, "%.0fs", ceil(s));
+    return out;
+}
+
+/* One configuration on every scenario, as short as can be, has to fit. */
+static rue_status check_budget(const struct rue_study *study, const struct rue_plan_goal *goal,
+                               double spent_s, rue_error *error)
+{
+    const int keep[RUE_KNOB_COUNT] = {[0 ... RUE_KNOB_COUNT - 1] = 1};
+    struct rue_space one = rue_space_thin(&study->space, keep);
+    struct rue_config config = rue_space_at(&one, 0);
+    double least_s = 0;
+    for (size_t s = 0; s < goal->scenario_count; s++) {
+        uint64_t images = rue_plan_images(1, &config, goal->scenarios[s].job_images);
+        least_s += rue_plan_trial_s(&goal->scenarios[s], &config, images) + goal->trial_overhead_s;
     }
-    double budget_s = (double)study->goal->budget_ns / 1e9 * budget_share;
-    double left_s = budget_s - (double)rue_study_spent_ns(study) / 1e9;
-    struct rue_plan_goal goal = {.space = &study->space,
-                                 .scenarios = scenarios,
-                                 .scenario_count = count,
-                                 .repeats = study->goal->repeats,
-                                 .trial_overhead_s = overhead_s,
-                                 .budget_s = study->goal->budget_ns ? fmax(left_s, 1e-3) : 0};
-    if (status == RUE_OK) status = rue_plan_make(&goal, &study->plan, error);
-    free(scenarios);
-    return status;
+    least_s *= goal->repeats;
+    if (!study->goal->budget_ns || least_s <= goal->budget_s) return RUE_OK;
+    char budget[64], least[64], spent[RUE_UNIT_TEXT_BYTES], trials[RUE_UNIT_TEXT_BYTES];
+    return rue_fail(error, RUE_USAGE,
+                    "the budget of %s is too small: opening and probing took %s, and one configuration on "
+                    "every model and "
+                    "variant takes about %s; give --budget %s at least, or lower --images",
+                    rue_format_duration(study->goal->budget_ns, budget, sizeof budget),
+                    rue_format_duration((uint64_t)(spent_s * 1e9), spent, sizeof spent),
+                    rue_format_duration((uint64_t)(least_s * 1e9), trials, sizeof trials),
+                    budget_text((spent_s + least_s) * 1.001 / budget_share, least, sizeof least));
 }
 
 /* Without workers nothing is prefetched or shared: those knobs at their first values stand for all. */
@@ -156,6 +187,90 @@ static bool repeats_another(const struct rue_space *space, const struct rue_conf
     for (int k = RUE_NUM_WORKERS + 1; k < RUE_KNOB_COUNT; k++)
         if (config->value[k] != space->values[k][0]) return true;
     return false;
+}
+
+/* Of the plan's time, in s, what the store's trials spare. */
+static rue_status sum_stored(struct rue_study *study, const struct rue_plan_goal *goal,
+                             const struct rue_plan *plan, double *out, rue_error *error)
+{
+    size_t size = rue_space_size(&plan->space), cells = size * goal->scenario_count;
+    *out = 0;
+    for (size_t i = 0; i < cells * (size_t)goal->repeats; i++) {
+        size_t cell = i % cells, scenario = cell % goal->scenario_count;
+        struct rue_config config = rue_space_at(&plan->space, cell / goal->scenario_count);
+        struct rue_trial_request request = {.measure = RUE_JOINT, .config = config};
+        request.images = rue_plan_images(plan->stretch, &config, goal->scenarios[scenario].job_images);
+        bool stored = repeats_another(&plan->space, &config);
+        rue_status status = RUE_OK;
+        if (!stored)
+            status = rue_study_is_stored(study, scenario / study->model_count, scenario % study->model_count,
+                                         &request, i / cells, &stored, error);
+        if (status != RUE_OK) return status;
+        if (stored)
+            *out += rue_plan_trial_s(&goal->scenarios[scenario], &config, request.images) +
+                    goal->trial_overhead_s;
+    }
+    return RUE_OK;
+}
+
+/* What is stored costs nothing any more, so a larger plan may fit: as large as the one before an
+ * interruption. Each round takes what the plan before it spares as given, as long as what is left to measure
+ * fits. */
+static rue_status enlarge_plan(struct rue_study *study, struct rue_plan_goal *goal, rue_error *error)
+{
+    double left_s = goal->budget_s;
+    rue_status status = sum_stored(study, goal, &study->plan, &study->stored_s, error);
+    for (int round = 0; status == RUE_OK && round < ENLARGE_ROUNDS && left_s > 0; round++) {
+        struct rue_plan larger;
+        double stored_s = 0;
+        goal->budget_s = left_s + study->stored_s;
+        status = rue_plan_make(goal, &larger, error);
+        if (status == RUE_OK) status = sum_stored(study, goal, &larger, &stored_s, error);
+        if (status != RUE_OK || larger.expected_s - stored_s > left_s || stored_s <= study->stored_s) break;
+        study->plan = larger;
+        study->stored_s = stored_s;
+    }
+    return status;
+}
+
+static rue_status probe_all(struct rue_study *study, struct rue_plan_scenario *scenarios, double *overhead_s,
+                            rue_error *error)
+{
+    double compute[RUE_STUDY_MODELS_MAX];
+    rue_status status = RUE_OK;
+    *overhead_s = 0;
+    for (size_t m = 0; status == RUE_OK && m < study->model_count; m++)
+        status = probe_model(study, m, &compute[m], error);
+    for (size_t v = 0; status == RUE_OK && v < study->variant_count; v++) {
+        struct probed probed = {0};
+        status = probe_loader(study, v, &probed, error);
+        *overhead_s = fmax(*overhead_s, probed.overhead_s);
+        for (size_t m = 0; m < study->model_count; m++)
+            scenarios[v * study->model_count + m] =
+                (struct rue_plan_scenario){probed.loader, compute[m], consumed_images(&study->variants[v])};
+    }
+    study->probe_rows = study->row_count;
+    return status;
+}
+
+static rue_status make_plan(struct rue_study *study, rue_error *error)
+{
+    size_t count = study->variant_count * study->model_count;
+    struct rue_plan_scenario *scenarios = calloc(count, sizeof *scenarios);
+    if (!scenarios) return rue_fail_memory(error, "scenarios", count * sizeof *scenarios);
+    struct rue_plan_goal goal = {.space = &study->space,
+                                 .scenarios = scenarios,
+                                 .scenario_count = count,
+                                 .repeats = study->goal->repeats};
+    rue_status status = probe_all(study, scenarios, &goal.trial_overhead_s, error);
+    double spent_s = (double)rue_study_spent_ns(study) / 1e9;
+    if (study->goal->budget_ns)
+        goal.budget_s = fmax((double)study->goal->budget_ns / 1e9 * budget_share - spent_s, 1e-9);
+    if (status == RUE_OK) status = check_budget(study, &goal, spent_s, error);
+    if (status == RUE_OK) status = rue_plan_make(&goal, &study->plan, error);
+    if (status == RUE_OK && study->found_trials) status = enlarge_plan(study, &goal, error);
+    free(scenarios);
+    return status;
 }
 
 static rue_status list_configs(struct rue_study *study, rue_error *error)
@@ -215,11 +330,11 @@ void rue_study_show_plan(const struct rue_study *study, FILE *out)
     for (size_t v = 0; v < study->variant_count; v++) {
         const struct rue_study_variant *variant = &study->variants[v];
         rue_variant_describe(&variant->variant, what, sizeof what);
-        fprintf(out, "  %-18s%s, %s images%s; job of %s images, read %s\n", "data", what,
+        fprintf(out, "  %-18s%s: %s images%s, read %s\n", "data", what,
                 rue_format_count(variant->opened.images, a, sizeof a),
-                variant->sample ? " (a converted sample)" : "",
-                rue_format_count(variant->job_images, b, sizeof b), variant->workload.cache);
+                variant->sample ? " (a converted sample)" : "", variant->workload.cache);
     }
+    fprintf(out, "  %-18s%s images\n", "job", rue_format_count(study->variants[0].job_images, a, sizeof a));
     fprintf(out, "  %-18s", "models");
     for (size_t m = 0; m < study->model_count; m++)
         fprintf(out, "%s%s", m ? ", " : "", study->models[m].name);
@@ -230,8 +345,11 @@ void rue_study_show_plan(const struct rue_study *study, FILE *out)
             "job\n",
             "trials", study->trials, study->config_count, study->model_count, study->variant_count,
             study->goal->repeats, study->full_trials);
-    fprintf(out, "  %-18s%s expected", "cost",
-            rue_format_duration((uint64_t)(study->plan.expected_s * 1e9), a, sizeof a));
+    double rest_s = fmax(0, study->plan.expected_s - study->stored_s);
+    fprintf(out, "  %-18s%s expected", "cost", rue_format_duration((uint64_t)(rest_s * 1e9), a, sizeof a));
+    if (study->stored_s > 0)
+        fprintf(out, ", beside %s that the store spares",
+                rue_format_duration((uint64_t)(study->stored_s * 1e9), a, sizeof a));
     if (study->goal->budget_ns)
         fprintf(out, ", budget %s", rue_format_duration(study->goal->budget_ns, b, sizeof b));
     fputc('\n', out);

@@ -1,0 +1,125 @@
+#include "source.h"
+
+#include <criterion/criterion.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "data_fixture.h"
+
+TestSuite(source, .init = temporary_folder_make, .fini = temporary_folder_remove, .timeout = 60);
+
+static const char *refuse(const char *path, const char *format, rue_status expected)
+{
+    static rue_error error;
+    struct rue_source *source;
+    error = (rue_error){0};
+    rue_status status = rue_source_open(path, format, &source, &error);
+    cr_assert_eq(status, expected, "%s: %s (%s)", path, rue_status_text(status), error.message);
+    return error.message;
+}
+
+Test(source, a_folder_is_detected)
+{
+    const struct rue_source_ops *ops;
+    cr_assert_eq(rue_source_detect(temporary_folder, &ops, NULL), RUE_OK);
+    cr_assert_str_eq(ops->format, "folder");
+    cr_assert_eq(ops->mode, RUE_RAW);
+}
+
+Test(source, a_tensor_file_is_detected_whatever_its_name)
+{
+    const struct rue_source_ops *ops;
+    data_photos_make(2);
+    data_tensor_make("photos", "tensors.jpg", RUE_UINT8);
+    cr_assert_eq(rue_source_detect(temporary_path("tensors.jpg"), &ops, NULL), RUE_OK);
+    cr_assert_str_eq(ops->format, "tensor");
+    cr_assert_eq(ops->mode, RUE_PREPROCESSED);
+}
+
+Test(source, other_files_are_of_no_known_format)
+{
+    static const char *const contents[] = {"", "R", "RUETENS", "not a tensor file", "\xff\xd8\xff"};
+    for (size_t i = 0; i < sizeof contents / sizeof *contents; i++) {
+        temporary_text("file", contents[i]);
+        const char *message = refuse(temporary_path("file"), NULL, RUE_DATA);
+        cr_assert(strstr(message, temporary_path("file")) && strstr(message, "folder of JPEG files"), "%s",
+                  message);
+    }
+}
+
+Test(source, nothing_there_is_said_with_the_path)
+{
+    const char *message = refuse(temporary_path("missing"), NULL, RUE_DATA);
+    cr_assert(strstr(message, "/missing") && strstr(message, "No such file"), "%s", message);
+    refuse("", NULL, RUE_DATA);
+}
+
+Test(source, a_fifo_or_a_socket_is_refused_without_waiting)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    snprintf(address.sun_path, sizeof address.sun_path, "%.64s/socket", temporary_folder);
+    int listener = socket(AF_UNIX, SOCK_STREAM, 0);
+    cr_assert_eq(bind(listener, (struct sockaddr *)&address, sizeof address), 0);
+    cr_assert_eq(mkfifo(temporary_path("fifo"), 0600), 0);
+    static const char *const names[] = {"fifo", "socket"};
+    for (int i = 0; i < 2; i++) {
+        refuse(temporary_path(names[i]), NULL, RUE_DATA);
+        refuse(temporary_path(names[i]), "tensor", RUE_DATA);
+        refuse(temporary_path(names[i]), "folder", RUE_DATA);
+    }
+    close(listener);
+}
+
+Test(source, an_unknown_format_is_named)
+{
+    const char *message = refuse(temporary_folder, "parquet", RUE_USAGE);
+    cr_assert(strstr(message, "parquet"), "%s", message);
+}
+
+Test(source, a_format_that_the_data_are_not_is_refused)
+{
+    data_photos_make(1);
+    refuse(temporary_path("photos"), "tensor", RUE_DATA);
+    refuse(temporary_path(data_photo_name(0)), "folder", RUE_DATA);
+}
+
+Test(source, a_path_that_is_too_long_is_refused)
+{
+    char path[PATH_MAX + 8];
+    memset(path, 'x', sizeof path - 1);
+    path[sizeof path - 1] = 0;
+    refuse(path, "tensor", RUE_DATA);
+    refuse(path, NULL, RUE_DATA);
+}
+
+Test(source, its_variant_says_mode_format_type_and_path)
+{
+    data_photos_make(2);
+    data_tensor_make("photos", "tensors", RUE_UINT8);
+    struct rue_source *folder = data_open("photos"), *tensors = data_open("tensors");
+    struct rue_variant raw = rue_source_variant(folder), made = rue_source_variant(tensors);
+    cr_assert_eq(raw.mode, RUE_RAW);
+    cr_assert_str_eq(raw.format, "folder");
+    cr_assert_str_eq(raw.dtype, "");
+    cr_assert_str_eq(raw.path, temporary_path("photos"));
+    cr_assert_eq(made.mode, RUE_PREPROCESSED);
+    cr_assert_str_eq(made.dtype, "uint8");
+    rue_source_close(folder);
+    rue_source_close(tensors);
+}
+
+Test(source, total_is_the_sum_of_the_items)
+{
+    data_photos_make(5);
+    struct rue_source *source = data_open("photos");
+    uint64_t sum = 0;
+    for (uint64_t i = 0; i < rue_source_count(source); i++) sum += rue_source_bytes(source, i);
+    cr_assert_eq(rue_source_total_bytes(source), sum);
+    cr_assert_eq(rue_source_verify(source, 0, NULL, NULL), RUE_OK, "files have no checksum");
+    rue_source_close(source);
+}
+
+Test(source, close_takes_null)
+{
+    rue_source_close(NULL);
+}

@@ -1,0 +1,302 @@
+#include <criterion/criterion.h>
+
+#include "data_fixture.h"
+
+TestSuite(source_folder, .init = temporary_folder_make, .fini = temporary_folder_remove, .timeout = 60);
+
+/* The items must be these paths below the folder "data", in this order, NULL at the end. */
+static void expect_items(const char *const names[])
+{
+    struct rue_source *source = data_open("data");
+    uint64_t i = 0;
+    for (; names[i]; i++) {
+        char name[PATH_MAX], expected[PATH_MAX];
+        cr_assert_lt(i, rue_source_count(source), "%s is missing", names[i]);
+        rue_source_name(source, i, name, sizeof name);
+        snprintf(expected, sizeof expected, "%s/data/%s", temporary_folder, names[i]);
+        cr_assert_str_eq(name, expected);
+    }
+    cr_assert_eq(rue_source_count(source), i);
+    rue_source_close(source);
+}
+
+/* The classes must be these, and the labels of the items. */
+static void expect_classes(const char *const classes[], size_t count, const int32_t *labels)
+{
+    struct rue_source *source = data_open("data");
+    cr_assert_eq(rue_source_class_count(source), count);
+    for (size_t c = 0; c < count; c++) cr_assert_str_eq(rue_source_class_name(source, c), classes[c]);
+    for (uint64_t i = 0; i < rue_source_count(source); i++)
+        cr_assert_eq(rue_source_label(source, i), labels[i], "item %d has label %d", (int)i,
+                     rue_source_label(source, i));
+    rue_source_close(source);
+}
+
+static const char *refuse(const char *name)
+{
+    static rue_error error;
+    struct rue_source *source;
+    error = (rue_error){0};
+    cr_assert_eq(rue_source_open(temporary_path(name), "folder", &source, &error), RUE_DATA);
+    return error.message;
+}
+
+static void link_to(const char *target, const char *name)
+{
+    cr_assert_eq(symlink(target, temporary_path(name)), 0);
+}
+
+Test(source_folder, nested_files_have_the_class_of_their_first_folder)
+{
+    temporary_text("data/dog/b.jpg", "1");
+    temporary_text("data/dog/deep/er/a.jpg", "2");
+    temporary_text("data/cat/z.jpg", "3");
+    expect_items((const char *const[]){"cat/z.jpg", "dog/b.jpg", "dog/deep/er/a.jpg", NULL});
+    expect_classes((const char *const[]){"cat", "dog"}, 2, (const int32_t[]){0, 1, 1});
+}
+
+Test(source_folder, flat_files_have_no_class)
+{
+    temporary_text("data/b.jpg", "1");
+    temporary_text("data/a.jpg", "2");
+    expect_items((const char *const[]){"a.jpg", "b.jpg", NULL});
+    expect_classes(NULL, 0, (const int32_t[]){0, 0});
+}
+
+Test(source_folder, extensions_are_read_in_any_case)
+{
+    temporary_text("data/1.JPG", "");
+    temporary_text("data/2.Jpeg", "");
+    temporary_text("data/3.jpE", "");
+    temporary_text("data/4.png", "");
+    temporary_text("data/5jpg", "");
+    temporary_text("data/6.jpg.txt", "");
+    temporary_text("data/7.tar.jpeg", "");
+    expect_items((const char *const[]){"1.JPG", "2.Jpeg", "3.jpE", "7.tar.jpeg", NULL});
+}
+
+Test(source_folder, classes_come_in_the_order_of_their_names)
+{
+    temporary_text("data/a-b/1.jpg", "");
+    temporary_text("data/a/1.jpg", "");
+    temporary_text("data/a b/1.jpg", "");
+    temporary_text("data/B/1.jpg", "");
+    temporary_text("data/a/b/0.jpg", "");
+    temporary_text("data/a/b.jpg", "");
+    expect_items(
+        (const char *const[]){"B/1.jpg", "a/1.jpg", "a/b/0.jpg", "a/b.jpg", "a b/1.jpg", "a-b/1.jpg", NULL});
+    expect_classes((const char *const[]){"B", "a", "a b", "a-b"}, 4, (const int32_t[]){0, 1, 1, 1, 2, 3});
+}
+
+Test(source_folder, files_beside_class_folders_are_left_out)
+{
+    temporary_text("data/stray.jpg", "");
+    temporary_text("data/zebra.jpg", "");
+    temporary_text("data/dog/1.jpg", "");
+    expect_items((const char *const[]){"dog/1.jpg", NULL});
+    expect_classes((const char *const[]){"dog"}, 1, (const int32_t[]){0});
+}
+
+Test(source_folder, what_is_hidden_is_left_out)
+{
+    temporary_text("data/a/.1.jpg", "");
+    temporary_text("data/a/2.jpg", "");
+    temporary_text("data/.cache/3.jpg", "");
+    temporary_text("data/a/.deep/4.jpg", "");
+    link_to("..", "data/.loop");
+    expect_items((const char *const[]){"a/2.jpg", NULL});
+}
+
+Test(source_folder, a_hidden_folder_that_is_asked_for_is_read)
+{
+    temporary_text(".data/1.jpg", "");
+    struct rue_source *source = data_open(".data");
+    cr_assert_eq(rue_source_count(source), 1);
+    rue_source_close(source);
+}
+
+Test(source_folder, folders_without_images_are_no_classes)
+{
+    temporary_text("data/a/notes.txt", "");
+    temporary_text("data/b/1.jpg", "");
+    cr_assert_eq(mkdir(temporary_path("data/c"), 0777), 0);
+    expect_classes((const char *const[]){"b"}, 1, (const int32_t[]){0});
+}
+
+Test(source_folder, an_empty_folder_is_refused)
+{
+    cr_assert_eq(mkdir(temporary_path("data"), 0777), 0);
+    const char *message = refuse("data");
+    cr_assert(strstr(message, "/data is empty"), "%s", message);
+}
+
+Test(source_folder, a_folder_without_jpeg_is_refused_with_a_count)
+{
+    temporary_text("data/a.png", "");
+    temporary_text("data/sub/b.webp", "");
+    const char *message = refuse("data");
+    cr_assert(strstr(message, "holds 2 files but no JPEG"), "%s", message);
+}
+
+Test(source_folder, symbolic_links_are_followed)
+{
+    temporary_text("elsewhere/1.jpg", "12345");
+    temporary_text("data/a/2.jpg", "1");
+    link_to("../elsewhere", "data/b");
+    link_to("2.jpg", "data/a/3.jpg");
+    expect_items((const char *const[]){"a/2.jpg", "a/3.jpg", "b/1.jpg", NULL});
+    struct rue_source *source = data_open("data");
+    cr_assert_eq(rue_source_bytes(source, 2), 5, "the size is that of the file, not of the link");
+    rue_source_close(source);
+    link_to("data", "link");
+    source = data_open("link");
+    cr_assert_eq(rue_source_count(source), 3, "the folder itself may be a link");
+    rue_source_close(source);
+}
+
+Test(source_folder, a_loop_of_links_is_an_error_that_names_it)
+{
+    temporary_text("data/a/1.jpg", "");
+    link_to("..", "data/a/up");
+    const char *message = refuse("data");
+    cr_assert(strstr(message, "data/a/up") && strstr(message, "loop"), "%s", message);
+}
+
+Test(source_folder, a_slash_at_the_end_changes_nothing)
+{
+    temporary_text("data/a/1.jpg", "");
+    struct rue_source *plain = data_open("data"), *slash = data_open("data/"), *more = data_open("data///");
+    cr_assert_eq(rue_source_digest(plain), rue_source_digest(slash));
+    cr_assert_eq(rue_source_digest(plain), rue_source_digest(more));
+    rue_source_close(plain);
+    rue_source_close(slash);
+    rue_source_close(more);
+}
+
+Test(source_folder, names_may_hold_any_bytes)
+{
+    static const char *const names[] = {"a b/c d.jpg", "gr\xc3\xbc\xc3\x9f/\xe2\x98\x83.jpg",
+                                        "latin/\xe9\xff.jpg", "new\nline/1.jpg", NULL};
+    char path[96];
+    for (int i = 0; names[i]; i++) {
+        snprintf(path, sizeof path, "data/%s", names[i]);
+        temporary_text(path, "bytes");
+    }
+    expect_items((const char *const[]){names[0], names[1], names[2], names[3], NULL});
+    struct rue_source *source = data_open("data");
+    for (uint64_t i = 0; i < rue_source_count(source); i++) {
+        char bytes[5];
+        cr_assert_eq(rue_source_read(source, i, bytes, NULL), RUE_OK);
+        cr_assert_eq(memcmp(bytes, "bytes", 5), 0);
+    }
+    rue_source_close(source);
+}
+
+Test(source_folder, a_relative_path_is_read_below_the_current_folder)
+{
+    temporary_text("data/a/1.jpg", "x");
+    cr_assert_eq(chdir(temporary_path("data")), 0);
+    struct rue_source *source;
+    cr_assert_eq(rue_source_open(".", NULL, &source, NULL), RUE_OK);
+    char byte, name[PATH_MAX];
+    rue_source_name(source, 0, name, sizeof name);
+    cr_assert_str_eq(name, "./a/1.jpg");
+    cr_assert_eq(rue_source_read(source, 0, &byte, NULL), RUE_OK);
+    rue_source_close(source);
+    cr_assert_eq(chdir("/"), 0);
+}
+
+/* What reading the only item says after the folder was indexed and `change` happened to its file. */
+static const char *read_after(void (*change)(const char *path))
+{
+    static rue_error error;
+    char into[64];
+    temporary_text("data/a/1.jpg", "12345678");
+    struct rue_source *source = data_open("data");
+    change(temporary_path("data/a/1.jpg"));
+    error = (rue_error){0};
+    cr_assert_eq(rue_source_read(source, 0, into, &error), RUE_DATA);
+    rue_source_close(source);
+    cr_assert(strstr(error.message, temporary_path("data/a/1.jpg")), "%s", error.message);
+    return error.message;
+}
+
+static void delete (const char *path)
+{
+    unlink(path);
+}
+
+static void grow(const char *path)
+{
+    cr_assert_eq(truncate(path, 9), 0);
+}
+
+static void shrink(const char *path)
+{
+    cr_assert_eq(truncate(path, 7), 0);
+}
+
+static void replace_by_fifo(const char *path)
+{
+    unlink(path);
+    cr_assert_eq(mkfifo(path, 0666), 0);
+}
+
+static void replace_by_folder(const char *path)
+{
+    unlink(path);
+    cr_assert_eq(mkdir(path, 0777), 0);
+}
+
+Test(source_folder, a_file_that_is_gone_is_an_error)
+{
+    cr_assert(strstr(read_after(delete), "No such file"));
+}
+
+Test(source_folder, a_file_that_changed_its_size_is_an_error)
+{
+    cr_assert(strstr(read_after(grow), "changed since"));
+    temporary_folder_remove();
+    temporary_folder_make();
+    cr_assert(strstr(read_after(shrink), "changed since"));
+}
+
+Test(source_folder, a_fifo_or_folder_in_its_place_is_an_error_and_nobody_waits)
+{
+    cr_assert(strstr(read_after(replace_by_fifo), "changed since"));
+    temporary_folder_remove();
+    temporary_folder_make();
+    cr_assert(strstr(read_after(replace_by_folder), "changed since"));
+}
+
+static uint64_t digest(void)
+{
+    struct rue_source *source = data_open("data");
+    uint64_t value = rue_source_digest(source);
+    rue_source_close(source);
+    return value;
+}
+
+Test(source_folder, the_digest_is_that_of_names_and_sizes)
+{
+    temporary_text("data/a/1.jpg", "12345678");
+    temporary_text("data/a/2.jpg", "1");
+    uint64_t first = digest();
+    cr_assert_eq(digest(), first, "it stays the same");
+    temporary_text("data/a/1.jpg", "87654321");
+    cr_assert_eq(digest(), first, "contents are not read");
+    cr_assert_eq(rename(temporary_path("data/a/1.jpg"), temporary_path("data/a/3.jpg")), 0);
+    uint64_t renamed = digest();
+    cr_assert_neq(renamed, first, "renamed");
+    cr_assert_eq(rename(temporary_path("data/a/3.jpg"), temporary_path("data/a/1.jpg")), 0);
+    cr_assert_eq(digest(), first, "renamed back");
+    temporary_text("data/a/1.jpg", "123456789");
+    cr_assert_neq(digest(), first, "resized");
+    temporary_text("data/a/1.jpg", "12345678");
+    temporary_text("data/b/1.jpg", "");
+    cr_assert_neq(digest(), first, "one more");
+    cr_assert_eq(rename(temporary_path("data"), temporary_path("moved")), 0);
+    temporary_text("data/a/1.jpg", "12345678");
+    temporary_text("data/a/2.jpg", "1");
+    cr_assert_eq(digest(), first, "the same files elsewhere are the same data");
+}
