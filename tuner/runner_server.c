@@ -134,8 +134,9 @@ static char *answer_trial(struct server *server, json_t *object)
 static json_t *machine_json(void)
 {
     struct rue_machine machine = rue_machine_read();
-    return json_pack("{s:s, s:i, s:i, s:f, s:I, s:s}", "cpu", machine.cpu, "usable_cpus", machine.usable_cpus,
-                     "online_cpus", machine.online_cpus, "quota_cpus", machine.quota_cpus, "memory_bytes",
+    return json_pack("{s:s, s:i, s:i, s:i, s:f, s:I, s:s}", "cpu", machine.cpu, "usable_cpus",
+                     machine.usable_cpus, "online_cpus", machine.online_cpus, "affinity_cpus",
+                     machine.affinity_cpus, "quota_cpus", machine.quota_cpus, "memory_bytes",
                      (json_int_t)machine.memory_bytes, "kernel", machine.kernel);
 }
 

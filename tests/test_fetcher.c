@@ -1,0 +1,238 @@
+#include "fetcher.h"
+
+#include <criterion/criterion.h>
+
+#include "data_fixture.h"
+
+enum { PHOTOS = 6 };
+
+TestSuite(fetcher, .init = temporary_folder_make, .fini = temporary_folder_remove, .timeout = 60);
+
+static float one[RUE_TENSOR_ITEMS], other[RUE_TENSOR_ITEMS];
+
+static struct rue_fetcher *fetcher_of(const struct rue_source *source, enum rue_dtype dtype,
+                                      enum rue_bad_images bad_images)
+{
+    const struct rue_fetcher_options options = {dtype, RUE_MAX_PIXELS_DEFAULT, bad_images};
+    struct rue_fetcher *fetcher;
+    rue_error error = {0};
+    cr_assert_eq(rue_fetcher_open(source, &options, &fetcher, &error), RUE_OK, "%s", error.message);
+    return fetcher;
+}
+
+static void fetch(struct rue_fetcher *fetcher, uint64_t item, void *into, int32_t expected_label)
+{
+    rue_error error = {0};
+    int32_t label = -1;
+    uint64_t bad = 0;
+    cr_assert_eq(rue_fetcher_fetch(fetcher, item, into, &label, &bad, &error), RUE_OK, "%s", error.message);
+    cr_assert_eq(label, expected_label, "item %d has label %d", (int)item, label);
+    cr_assert_eq(bad, 0);
+}
+
+Test(fetcher, a_raw_item_becomes_what_the_transform_makes_of_it)
+{
+    data_photos_make(PHOTOS);
+    struct rue_source *source = data_open("photos");
+    struct rue_fetcher *fetcher = fetcher_of(source, RUE_FLOAT32, RUE_BAD_FAIL);
+    struct rue_transform *transform;
+    cr_assert_eq(rue_transform_open(RUE_MAX_PIXELS_DEFAULT, &transform, NULL), RUE_OK);
+    for (unsigned i = 0; i < PHOTOS; i++) { /* items come class by class: 0 3, 1 4, 2 5 */
+        struct jpeg_file file = data_photo(i / 2 + i % 2 * 3);
+        cr_assert_eq(rue_transform_jpeg(transform, file.data, file.bytes, RUE_FLOAT32, other, NULL), RUE_OK);
+        fetch(fetcher, i, one, (int32_t)i / 2);
+        cr_assert_eq(memcmp(one, other, sizeof one), 0, "item %u", i);
+        free(file.data);
+    }
+    rue_transform_close(transform);
+    rue_fetcher_close(fetcher);
+    rue_source_close(source);
+}
+
+Test(fetcher, tensors_of_either_type_give_the_values_of_the_raw_item)
+{
+    data_photos_make(PHOTOS);
+    data_tensor_make("photos", "float32", RUE_FLOAT32);
+    data_tensor_make("photos", "uint8", RUE_UINT8);
+    static const char *const names[] = {"float32", "uint8"};
+    struct rue_source *raw = data_open("photos");
+    struct rue_fetcher *expected = fetcher_of(raw, RUE_FLOAT32, RUE_BAD_FAIL);
+    for (int n = 0; n < 2; n++) {
+        struct rue_source *source = data_open(names[n]);
+        struct rue_fetcher *fetcher = fetcher_of(source, RUE_FLOAT32, RUE_BAD_FAIL);
+        for (unsigned i = 0; i < PHOTOS; i++) {
+            fetch(expected, i, other, (int32_t)i / 2);
+            memset(one, 0, sizeof one);
+            fetch(fetcher, i, one, (int32_t)i / 2);
+            cr_assert_eq(memcmp(one, other, sizeof one), 0, "%s, item %u", names[n], i);
+        }
+        rue_fetcher_close(fetcher);
+        rue_source_close(source);
+    }
+    rue_fetcher_close(expected);
+    rue_source_close(raw);
+}
+
+Test(fetcher, levels_are_the_same_from_files_and_tensors)
+{
+    data_photos_make(2);
+    data_tensor_make("photos", "uint8", RUE_UINT8);
+    struct rue_source *raw = data_open("photos"), *made = data_open("uint8");
+    struct rue_fetcher *a = fetcher_of(raw, RUE_UINT8, RUE_BAD_FAIL);
+    struct rue_fetcher *b = fetcher_of(made, RUE_UINT8, RUE_BAD_FAIL);
+    fetch(a, 1, one, 1);
+    fetch(b, 1, other, 1);
+    cr_assert_eq(memcmp(one, other, rue_fetcher_tensor_bytes(RUE_UINT8)), 0);
+    rue_fetcher_close(a);
+    rue_fetcher_close(b);
+    rue_source_close(raw);
+    rue_source_close(made);
+}
+
+Test(fetcher, float32_cannot_be_made_uint8_again)
+{
+    data_photos_make(1);
+    data_tensor_make("photos", "float32", RUE_FLOAT32);
+    struct rue_source *source = data_open("float32");
+    const struct rue_fetcher_options options = {RUE_UINT8, RUE_MAX_PIXELS_DEFAULT, RUE_BAD_FAIL};
+    struct rue_fetcher *fetcher;
+    rue_error error = {0};
+    cr_assert_eq(rue_fetcher_open(source, &options, &fetcher, &error), RUE_USAGE);
+    cr_assert(strstr(error.message, "/float32") && strstr(error.message, "JPEG"), "%s", error.message);
+    rue_source_close(source);
+}
+
+Test(fetcher, tensors_of_another_shape_are_refused)
+{
+    const struct rue_tensor_shape shape = {RUE_UINT8, 3, 32, 32};
+    struct rue_tensor_writer *writer;
+    cr_assert_eq(rue_tensor_writer_open(temporary_path("small"), &shape, 1, false, &writer, NULL), RUE_OK);
+    cr_assert_eq(rue_tensor_writer_add(writer, one, 0, NULL), RUE_OK);
+    cr_assert_eq(rue_tensor_writer_finish(writer, NULL, 0, NULL), RUE_OK);
+    rue_tensor_writer_close(writer);
+    struct rue_source *source = data_open("small");
+    const struct rue_fetcher_options options = {RUE_FLOAT32, RUE_MAX_PIXELS_DEFAULT, RUE_BAD_FAIL};
+    struct rue_fetcher *fetcher;
+    rue_error error = {0};
+    cr_assert_eq(rue_fetcher_open(source, &options, &fetcher, &error), RUE_DATA);
+    cr_assert(strstr(error.message, "/small") && strstr(error.message, "3 x 224 x 224"), "%s", error.message);
+    rue_source_close(source);
+}
+
+/* What fetching `item` says, which must fail. */
+static const char *fail(const struct rue_source *source, enum rue_bad_images bad_images, uint64_t item,
+                        uint64_t expected_bad)
+{
+    static rue_error error;
+    struct rue_fetcher *fetcher = fetcher_of(source, RUE_FLOAT32, bad_images);
+    int32_t label;
+    uint64_t bad = 0;
+    error = (rue_error){0};
+    cr_assert_eq(rue_fetcher_fetch(fetcher, item, one, &label, &bad, &error), RUE_DATA);
+    cr_assert_eq(bad, expected_bad, "%d bad images were counted", (int)bad);
+    rue_fetcher_close(fetcher);
+    return error.message;
+}
+
+Test(fetcher, a_damaged_file_is_named_with_the_reason)
+{
+    static const struct {
+        char contents[24], reason[24];
+    } cases[] = {{"", "empty"}, {"\x89PNG\r\n\x1a\n and so on", "PNG"}, {"plain text", "not a JPEG"}};
+    data_photos_make(3);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        temporary_text(data_photo_name(1), cases[i].contents);
+        struct rue_source *source = data_open("photos");
+        const char *message = fail(source, RUE_BAD_FAIL, 1, 1);
+        cr_assert(strstr(message, temporary_path(data_photo_name(1))), "%s", message);
+        cr_assert(strstr(message, cases[i].reason), "%s", message);
+        rue_source_close(source);
+    }
+    data_photo_damage(1);
+    struct rue_source *source = data_open("photos");
+    const char *message = fail(source, RUE_BAD_FAIL, 1, 1);
+    cr_assert(strstr(message, temporary_path(data_photo_name(1))) && strstr(message, "truncated"), "%s",
+              message);
+    rue_source_close(source);
+}
+
+Test(fetcher, a_bad_image_does_not_spoil_the_next)
+{
+    data_photos_make(3);
+    data_photo_damage(1);
+    struct rue_source *source = data_open("photos");
+    struct rue_fetcher *fetcher = fetcher_of(source, RUE_FLOAT32, RUE_BAD_FAIL);
+    int32_t label;
+    uint64_t bad = 0;
+    fetch(fetcher, 2, other, 2);
+    cr_assert_eq(rue_fetcher_fetch(fetcher, 1, one, &label, &bad, NULL), RUE_DATA);
+    fetch(fetcher, 2, one, 2);
+    cr_assert_eq(memcmp(one, other, sizeof one), 0);
+    rue_fetcher_close(fetcher);
+    rue_source_close(source);
+}
+
+Test(fetcher, replacing_takes_the_next_good_image_and_its_label)
+{
+    data_photos_make(3); /* items 0, 1, 2 are photos 0, 1, 2 */
+    data_photo_damage(1);
+    data_photo_damage(2);
+    struct rue_source *source = data_open("photos");
+    struct rue_fetcher *fetcher = fetcher_of(source, RUE_FLOAT32, RUE_BAD_REPLACE);
+    rue_error error = {0};
+    int32_t label = -1;
+    uint64_t bad = 5;
+    fetch(fetcher, 0, other, 0);
+    cr_assert_eq(rue_fetcher_fetch(fetcher, 1, one, &label, &bad, &error), RUE_OK, "%s", error.message);
+    cr_assert_eq(label, 0, "after the last item comes the first");
+    cr_assert_eq(memcmp(one, other, sizeof one), 0);
+    cr_assert_eq(bad, 7, "two were passed over");
+    cr_assert_eq(error.status, RUE_OK, "no error is left behind");
+    rue_fetcher_close(fetcher);
+    rue_source_close(source);
+}
+
+Test(fetcher, replacing_also_passes_over_files_that_are_gone)
+{
+    data_photos_make(3);
+    struct rue_source *source = data_open("photos");
+    cr_assert_eq(unlink(temporary_path(data_photo_name(0))), 0);
+    struct rue_fetcher *fetcher = fetcher_of(source, RUE_FLOAT32, RUE_BAD_REPLACE);
+    int32_t label = -1;
+    uint64_t bad = 0;
+    cr_assert_eq(rue_fetcher_fetch(fetcher, 0, one, &label, &bad, NULL), RUE_OK);
+    cr_assert(label == 1 && bad == 1);
+    rue_fetcher_close(fetcher);
+    rue_source_close(source);
+}
+
+Test(fetcher, when_all_are_bad_nothing_can_be_replaced)
+{
+    data_photos_make(3);
+    for (unsigned i = 0; i < 3; i++) data_photo_damage(i);
+    struct rue_source *source = data_open("photos");
+    const char *message = fail(source, RUE_BAD_REPLACE, 1, 3);
+    cr_assert(strstr(message, "/photos/class_") && strstr(message, "truncated"), "%s", message);
+    rue_source_close(source);
+}
+
+Test(fetcher, the_pixel_limit_is_the_caller_s)
+{
+    data_photos_make(1);
+    struct rue_source *source = data_open("photos");
+    const struct rue_fetcher_options options = {RUE_FLOAT32, 20 * 16 - 1, RUE_BAD_FAIL};
+    struct rue_fetcher *fetcher;
+    rue_error error = {0};
+    int32_t label;
+    uint64_t bad = 0;
+    cr_assert_eq(rue_fetcher_open(source, &options, &fetcher, NULL), RUE_OK);
+    cr_assert_eq(rue_fetcher_fetch(fetcher, 0, one, &label, &bad, &error), RUE_DATA);
+    cr_assert(strstr(error.message, "320 pixels"), "%s", error.message);
+    rue_fetcher_close(fetcher);
+    rue_source_close(source);
+}
+
+Test(fetcher, close_takes_null)
+{
+    rue_fetcher_close(NULL);
+}

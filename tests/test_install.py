@@ -1,0 +1,58 @@
+"""What `cmake --install` installs is enough to build and run the C example with pkg-config alone."""
+import os, re, shutil, subprocess
+
+import pytest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+PROGRAM = os.environ.get('RUE_PROGRAM', os.path.join(ROOT, 'build/asan/rue'))
+BUILD = os.path.dirname(PROGRAM)
+
+
+@pytest.fixture(scope='module')
+def prefix(tmp_path_factory):
+    """An installation, moved to its place by pkg-config's own prefix variable."""
+    if not os.path.exists(os.path.join(BUILD, 'cmake_install.cmake')):
+        pytest.skip('%s is no build folder' % BUILD)
+    path = tmp_path_factory.mktemp('prefix')
+    subprocess.run(['cmake', '--install', BUILD, '--prefix', str(path)], check=True, stdout=subprocess.DEVNULL)
+    return path
+
+
+def find(folder, name):
+    return next(os.path.join(where, name) for where, _, files in os.walk(folder) if name in files)
+
+
+def sanitizer_flags():
+    cache = open(os.path.join(BUILD, 'CMakeCache.txt')).read()
+    found = re.search(r'^RUE_SANITIZE:[A-Z]+=(.+)$', cache, re.M)
+    return ['-fsanitize=' + found.group(1)] if found else []
+
+
+def test_the_c_example_builds_and_loads(prefix, tmp_path):
+    subprocess.run([PROGRAM, 'prepare', '--synthetic', '20', str(tmp_path / 'photos'), '--quiet'], check=True)
+    # Built for another prefix: the paths in rue.pc are rewritten as a packager would.
+    config = find(prefix, 'rue.pc')
+    text = open(config).read()
+    old = re.search(r'^prefix=(.*)$', text, re.M).group(1)
+    open(config, 'w').write(text.replace(old, str(prefix)))
+    flags = subprocess.run(['pkg-config', '--cflags', '--libs', 'rue'], check=True, text=True, capture_output=True,
+                           env=dict(os.environ, PKG_CONFIG_PATH=os.path.dirname(config))).stdout.split()
+    example = str(tmp_path / 'load_images')
+    subprocess.run(['cc', '-std=gnu17', '-Wall', '-Wextra', '-Werror', *sanitizer_flags(),
+                    os.path.join(ROOT, 'examples/load_images.c'), *flags, '-o', example], check=True)
+    done = subprocess.run([example, str(tmp_path / 'photos'), '8', '2'], text=True, capture_output=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith('20 images, ')
+    assert subprocess.run([example, str(tmp_path / 'missing'), '8', '2'], capture_output=True).returncode == 1
+
+
+def test_the_library_needs_neither_gsl_nor_sqlite(prefix):
+    if not shutil.which('nm'):
+        pytest.skip('nm is not here')
+    symbols = subprocess.run(['nm', '-u', find(prefix, 'librue.a')], check=True, text=True, capture_output=True).stdout
+    assert not re.search(r'\b(gsl_|sqlite3_|json_)', symbols)
+
+
+def test_the_schema_and_licence_are_installed(prefix):
+    assert find(prefix, 'recommendation.schema.json')
+    assert find(prefix, 'LICENSE')

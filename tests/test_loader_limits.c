@@ -1,0 +1,163 @@
+/* The loader where something is wrong or scarce: damaged items, memory, slabs. */
+#include <criterion/criterion.h>
+
+#include "loader_fixture.h"
+
+enum { PHOTOS = 9, DAMAGED = 4 };
+
+static const int worker_counts[] = {0, 1, 2, 3, 8};
+enum { WORKER_COUNTS = sizeof worker_counts / sizeof *worker_counts };
+
+/* Flat, so that items come as they are numbered. */
+static void setup(void)
+{
+    temporary_folder_make();
+    for (unsigned i = 0; i < PHOTOS; i++) {
+        struct jpeg_file file = data_photo(i);
+        char name[32];
+        snprintf(name, sizeof name, "flat/%u.jpg", i);
+        temporary_file(name, file.data, i == DAMAGED ? file.bytes / 2 : file.bytes);
+        free(file.data);
+    }
+}
+
+TestSuite(loader_limits, .init = setup, .fini = temporary_folder_remove, .timeout = 120);
+
+static struct rue_loader_options in_order(struct loader_case knobs, uint64_t images)
+{
+    struct rue_loader_options options = loader_options_of(knobs, images);
+    options.sampler.shuffle = false;
+    return options;
+}
+
+Test(loader_limits, a_damaged_item_fails_its_batch_and_nothing_follows)
+{
+    struct rue_source *source = data_open("flat");
+    for (int batch_size = 1; batch_size <= 3; batch_size++)
+        for (int w = 0; w < WORKER_COUNTS; w++)
+            for (int way = RUE_PARALLEL_BATCH; way <= RUE_PARALLEL_SAMPLE; way++) {
+                struct rue_loader_options options =
+                    in_order((struct loader_case){batch_size, worker_counts[w], 2, (enum rue_parallelism)way},
+                             2 * PHOTOS);
+                const char *fault = loader_damage_fault(source, &options, DAMAGED, "/flat/4.jpg");
+                cr_assert_null(fault, "%s: %s", loader_case_name(&options), fault);
+            }
+    rue_source_close(source);
+}
+
+Test(loader_limits, replaced_items_are_the_same_whatever_the_workers)
+{
+    struct rue_source *source = data_open("flat");
+    for (int w = 0; w < WORKER_COUNTS; w++)
+        for (int way = RUE_PARALLEL_BATCH; way <= RUE_PARALLEL_SAMPLE; way++) {
+            struct rue_loader_options options =
+                in_order((struct loader_case){2, worker_counts[w], 2, (enum rue_parallelism)way}, 2 * PHOTOS);
+            options.fetcher.bad_images = RUE_BAD_REPLACE;
+            struct data_items items = data_items_fetch(source, options.fetcher);
+            cr_assert_eq(items.crcs[DAMAGED], items.crcs[DAMAGED + 1]);
+            struct rue_loader *loader;
+            cr_assert_eq(rue_loader_open(source, &options, &loader, NULL), RUE_OK);
+            cr_assert_eq(rue_loader_start(loader, NULL), RUE_OK);
+            const char *fault = loader_drain(loader, &options, &items);
+            cr_assert_null(fault, "%s: %s", loader_case_name(&options), fault);
+            cr_assert_eq(rue_loader_bad_images(loader), 2, "once an epoch");
+            rue_loader_close(loader);
+            data_items_free(&items);
+        }
+    rue_source_close(source);
+}
+
+Test(loader_limits, slabs_number_what_is_in_flight_and_what_is_held)
+{
+    struct rue_source *source = data_open("flat");
+    static const struct {
+        struct loader_case knobs;
+        int images, held, slabs;
+    } cases[] = {
+        {{1, 2, 3, RUE_PARALLEL_BATCH}, 100, 1, 7}, {{1, 2, 3, RUE_PARALLEL_SAMPLE}, 100, 4, 10},
+        {{4, 8, 4, RUE_PARALLEL_BATCH}, 9, 1, 4},   {{100, 8, 4, RUE_PARALLEL_BATCH}, 9, 2, 3},
+        {{1, 1, 1, RUE_PARALLEL_BATCH}, 1, 1, 2},   {{2, 0, 8, RUE_PARALLEL_BATCH}, 100, 1, 1},
+        {{2, 0, 8, RUE_PARALLEL_BATCH}, 100, 3, 3},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct loader_slabs slabs = {.available = 1000};
+        struct rue_slab_allocator allocator = loader_slab_allocator(&slabs);
+        struct rue_loader_options options = in_order(cases[i].knobs, (uint64_t)cases[i].images);
+        options.fetcher.bad_images = RUE_BAD_REPLACE;
+        options.held = cases[i].held;
+        options.allocator = &allocator;
+        options.images = 1; /* slabs are those of the trial, their limit is that of the job */
+        options.job_images = (uint64_t)cases[i].images;
+        uint64_t job_bytes = rue_loader_slab_bytes(&options);
+        options.images = options.job_images;
+        cr_assert_eq(rue_loader_slab_bytes(&options), job_bytes);
+        struct data_items items = data_items_fetch(source, options.fetcher);
+        const char *fault = loader_run_fault(source, &items, &options);
+        cr_assert_null(fault, "case %zu: %s", i, fault);
+        cr_assert_eq(slabs.allocated, cases[i].slabs, "case %zu: %d slabs", i, slabs.allocated);
+        cr_assert_eq(slabs.released, slabs.allocated);
+        cr_assert_eq(slabs.bytes, job_bytes, "case %zu", i);
+        data_items_free(&items);
+    }
+    rue_source_close(source);
+}
+
+Test(loader_limits, an_allocator_without_slabs_is_infeasible_and_gets_them_back)
+{
+    struct rue_source *source = data_open("flat");
+    for (int available = 0; available < 5; available++) {
+        struct loader_slabs slabs = {.available = available};
+        struct rue_slab_allocator allocator = loader_slab_allocator(&slabs);
+        struct rue_loader_options options = in_order((struct loader_case){2, 2, 2, RUE_PARALLEL_BATCH}, 100);
+        struct rue_loader *loader;
+        rue_error error = {0};
+        char figures[32];
+        options.allocator = &allocator;
+        snprintf(figures, sizeof figures, "gave %d of 5 slabs", available);
+        cr_assert_eq(rue_loader_open(source, &options, &loader, &error), RUE_INFEASIBLE);
+        cr_assert(strstr(error.message, figures), "%s", error.message);
+        cr_assert(slabs.allocated == available && slabs.released == available);
+    }
+    rue_source_close(source);
+}
+
+Test(loader_limits, memory_is_judged_for_the_job_with_the_figures)
+{
+    struct rue_source *source = data_open("flat");
+    struct rue_loader_options options = in_order((struct loader_case){64, 8, 4, RUE_PARALLEL_BATCH}, 9);
+    struct rue_loader *loader;
+    rue_error error = {0};
+    options.job_images = 1000000;
+    uint64_t needed = UINT64_C(33) * 64 * 602112;
+    cr_assert_eq(rue_loader_slab_bytes(&options), needed);
+    options.memory_bytes = needed - 1;
+    cr_assert_eq(rue_loader_open(source, &options, &loader, &error), RUE_INFEASIBLE);
+    cr_assert(strstr(error.message, "1.27 GB") &&
+                  strstr(error.message, "64 images x 602112 bytes x 33 batches"),
+              "%s", error.message);
+    options.memory_bytes = needed;
+    cr_assert_eq(rue_loader_open(source, &options, &loader, NULL), RUE_OK, "exactly enough is enough");
+    rue_loader_close(loader);
+    rue_source_close(source);
+}
+
+Test(loader_limits, a_source_that_the_fetcher_refuses_is_refused)
+{
+    const struct rue_tensor_shape shape = {RUE_UINT8, 1, 8, 8};
+    struct rue_tensor_writer *writer;
+    unsigned char values[64] = {0};
+    cr_assert_eq(rue_tensor_writer_open(temporary_path("small"), &shape, 1, false, &writer, NULL), RUE_OK);
+    cr_assert_eq(rue_tensor_writer_add(writer, values, 0, NULL), RUE_OK);
+    cr_assert_eq(rue_tensor_writer_finish(writer, NULL, 0, NULL), RUE_OK);
+    rue_tensor_writer_close(writer);
+    struct rue_source *source = data_open("small");
+    for (int workers = 0; workers < 3; workers++) {
+        struct rue_loader_options options =
+            in_order((struct loader_case){1, workers, 1, RUE_PARALLEL_BATCH}, 1);
+        struct rue_loader *loader;
+        rue_error error = {0};
+        cr_assert_eq(rue_loader_open(source, &options, &loader, &error), RUE_DATA);
+        cr_assert(strstr(error.message, "/small"), "%s", error.message);
+    }
+    rue_source_close(source);
+}
