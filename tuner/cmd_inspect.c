@@ -31,22 +31,21 @@ static rue_status take_survey(const struct rue_source *source, struct survey *ou
     *out = (struct survey){.count = rue_source_count(source), .class_count = rue_source_class_count(source)};
     uint64_t *sizes = malloc(out->count * sizeof *sizes);
     out->of_class = calloc(out->class_count + 1, sizeof *out->of_class);
-    if (!sizes || !out->of_class) {
-        free(sizes);
-        free(out->of_class);
-        return rue_fail_memory(error, "sizes", out->count * sizeof *sizes);
-    }
-    for (uint64_t i = 0; i < out->count; i++) {
+    rue_status status =
+        sizes && out->of_class ? RUE_OK : rue_fail_memory(error, "sizes", out->count * sizeof *sizes);
+    for (uint64_t i = 0; status == RUE_OK && i < out->count; i++) {
         int32_t label = rue_source_label(source, i);
         out->bytes += sizes[i] = rue_source_bytes(source, i);
         if (label >= 0 && (size_t)label < out->class_count) out->of_class[label]++;
     }
-    qsort(sizes, out->count, sizeof *sizes, by_size);
-    out->smallest = sizes[0];
-    out->median = sizes[out->count / 2];
-    out->largest = sizes[out->count - 1];
+    if (status == RUE_OK) {
+        qsort(sizes, out->count, sizeof *sizes, by_size);
+        out->smallest = sizes[0];
+        out->median = sizes[out->count / 2];
+        out->largest = sizes[out->count - 1];
+    }
     free(sizes);
-    return RUE_OK;
+    return status;
 }
 
 static void show_text(const struct rue_source *source, const struct survey *survey)
@@ -104,7 +103,7 @@ static rue_status run(const struct rue_options *options, rue_error *error)
         status = show_json(source, &survey, error);
     else if (status == RUE_OK)
         show_text(source, &survey);
-    if (status == RUE_OK) free(survey.of_class);
+    free(survey.of_class);
     rue_source_close(source);
     return status;
 }

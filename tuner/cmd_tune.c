@@ -48,8 +48,8 @@ static const struct rue_option options_table[] = {
                      "workers, such as 0..8 [0 to twice the CPUs]", 0, 0, NULL},
     [PREFETCH_FACTOR] = {"prefetch-factor", RUE_OPTION_TEXT, "LIST", NULL, "batches in flight per worker [2]",
                          0, 0, NULL},
-    [PARALLELISM] = {"parallelism", RUE_OPTION_TEXT, "LIST", NULL, "batch, sample or both [batch]", 0, 0,
-                     NULL},
+    [PARALLELISM] = {"parallelism", RUE_OPTION_TEXT, "LIST", NULL,
+                     "batch, sample, or batch,sample for both [batch]", 0, 0, NULL},
     [MODEL] = {"model", RUE_OPTION_TEXT, "LIST", NULL,
                "models, such as resnet50,sleep:2ms/image [four of different cost]", 0, 0, NULL},
     [MODE] = {"mode", RUE_OPTION_WORD, "MODE", "all", "all, raw or preprocessed data", 0, 0, modes},
@@ -139,8 +139,8 @@ static struct rue_report_style screen_style(void)
     style.color = terminal && !(no_color && *no_color) && term && strcmp(term, "dumb") != 0;
     if (terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
         style.columns = size.ws_col;
-    if (columns && atoi(columns) > 0)
-        style.columns = atoi(columns); // NOLINT(cert-err34-c): a bad value is no width
+    long asked = columns ? strtol(columns, NULL, 10) : 0;
+    if (asked > 0 && asked < 10000) style.columns = (int)asked;
     if (!style.columns) style.columns = 100;
     return style;
 }

@@ -28,8 +28,10 @@ static int fail_unknown_command(const char *typed)
     const char *names[COMMANDS];
     for (int i = 0; i < COMMANDS; i++) names[i] = commands[i]->name;
     const char *near = rue_suggest(typed, names, COMMANDS);
-    fprintf(stderr, "rue: unknown command '%s'%s%s%s; 'rue --help' lists the commands\n", typed,
-            near ? ": did you mean '" : "", near ? near : "", near ? "'?" : "");
+    if (near)
+        fprintf(stderr, "rue: unknown command '%s': did you mean '%s'?\n", typed, near);
+    else
+        fprintf(stderr, "rue: unknown command '%s'; 'rue --help' lists the commands\n", typed);
     return rue_status_exit_code(RUE_USAGE);
 }
 

@@ -172,11 +172,14 @@ static bool reap(struct rue_process *process, uint64_t grace_ns, int *how)
 static const char *describe_end(int how)
 {
     static char text[64];
+    int code = WEXITSTATUS(how);
     if (WIFSIGNALED(how))
         snprintf(text, sizeof text, "was killed by SIG%s",
                  sigabbrev_np(WTERMSIG(how)) ? sigabbrev_np(WTERMSIG(how)) : "?");
-    else if (WEXITSTATUS(how))
-        snprintf(text, sizeof text, "ended with exit code %d", WEXITSTATUS(how));
+    else if (code > 128 && sigabbrev_np(code - 128)) /* how a shell tells of a signal */
+        snprintf(text, sizeof text, "ended with exit code %d (SIG%s)", code, sigabbrev_np(code - 128));
+    else if (code)
+        snprintf(text, sizeof text, "ended with exit code %d", code);
     else
         snprintf(text, sizeof text, "ended");
     return text;

@@ -26,12 +26,23 @@ struct rue_runner {
     char *opens[OPEN_LINES_MAX]; /* the open requests so far, for a new runner */
 };
 
+/* Whether the command is one program with arguments: then the shell is told to make way for it, so that it is
+ * the runner itself that dies with this process and whose end is seen. */
+static bool is_simple(const char *command)
+{
+    size_t word = strcspn(command, " \t");
+    bool assigns = memchr(command, '=', word) != NULL;
+    return !command[strcspn(command, ";&|<>()`\n")] && !assigns && strncmp(command, "exec", word) != 0;
+}
+
 static rue_status start_process(struct rue_runner *runner, rue_error *error)
 {
     char pixels[32];
     snprintf(pixels, sizeof pixels, "%" PRIu64, runner->max_pixels);
+    char command[sizeof runner->command + 8];
+    snprintf(command, sizeof command, "%s%s", is_simple(runner->command) ? "exec " : "", runner->command);
     const char *const own[] = {"/proc/self/exe", "runner", "--max-pixels", pixels, NULL};
-    const char *const foreign[] = {"/bin/sh", "-c", runner->command, NULL};
+    const char *const foreign[] = {"/bin/sh", "-c", command, NULL};
     rue_status status = rue_process_open(runner->command[0] ? foreign : own, &runner->process, error);
     if (status == RUE_OK) rue_interrupt_guard(rue_process_group(runner->process));
     return status;
@@ -123,6 +134,8 @@ static rue_status open_with(struct rue_runner *runner, const char *line, struct 
     if (status == RUE_OK) return RUE_OK;
     if (status == RUE_RUNNER)
         return rue_fail(error, status, "the runner, asked to open the data, %s", why.message);
+    if (status == RUE_DATA && runner->command[0])
+        return rue_fail(error, status, "the runner cannot open the data: %s", why.message);
     return rue_fail(error, status, "%s", why.message);
 }
 
@@ -173,8 +186,7 @@ static rue_status await_reply(struct rue_runner *runner, uint64_t id, uint64_t d
             json_is_integer(said) && json_integer_value(said) >= 0 && (uint64_t)json_integer_value(said) < id;
         json_decref(*reply);
         *reply = NULL;
-        if (!earlier)
-            return rue_fail(error, RUE_RUNNER, "answered another question than the one asked");
+        if (!earlier) return rue_fail(error, RUE_RUNNER, "answered another question than the one asked");
     }
 }
 

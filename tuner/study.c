@@ -1,5 +1,6 @@
 #include "study.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -59,6 +60,19 @@ static rue_status make_folders(char *path, rue_error *error)
     }
 }
 
+static const char sample_name[] = "sample.tensor";
+
+/* A tuner that was killed leaves its converted sample behind, whole or in part. The folder is locked. */
+static void remove_leftovers(const char *path)
+{
+    DIR *folder = opendir(path);
+    struct dirent *entry;
+    while (folder && (entry = readdir(folder)))
+        if (strncmp(entry->d_name, sample_name, sizeof sample_name - 1) == 0)
+            unlinkat(dirfd(folder), entry->d_name, 0);
+    if (folder) closedir(folder);
+}
+
 static rue_status open_folder(struct rue_study *study, rue_error *error)
 {
     char name[128];
@@ -78,6 +92,7 @@ static rue_status open_folder(struct rue_study *study, rue_error *error)
             error, RUE_STORE,
             "another 'rue tune' is at work in %s: wait for it, or choose another folder with --out",
             study->folder);
+    remove_leftovers(study->folder);
     return RUE_OK;
 }
 
@@ -202,6 +217,13 @@ static uint64_t sample_size(const struct rue_study *study, uint64_t images)
     return count;
 }
 
+/* The runner starts in our folder, but a foreign one may change it: it is told absolute paths. */
+static rue_status absolute_path(const char *path, char *out, rue_error *error)
+{
+    if (realpath(path, out)) return RUE_OK;
+    return rue_fail(error, RUE_DATA, "cannot open %s: %s", path, strerror(errno));
+}
+
 /* Converts a sample of the raw data, so that raw can be compared with preprocessed. */
 static rue_status add_sample(struct rue_study *study, rue_error *error)
 {
@@ -213,7 +235,7 @@ static rue_status add_sample(struct rue_study *study, rue_error *error)
         rue_progress_note(study->progress, "no room to convert a sample: preprocessed data are not compared");
         return RUE_OK;
     }
-    snprintf(study->sample_path, sizeof study->sample_path, "%s/sample.tensor", study->folder);
+    snprintf(study->sample_path, sizeof study->sample_path, "%s/%s", study->folder, sample_name);
     rue_progress_note(
         study->progress,
         "to compare with preprocessed data, %s of %s images are converted (%s, removed at the end)",
@@ -234,15 +256,8 @@ static rue_status add_sample(struct rue_study *study, rue_error *error)
     *variant = (struct rue_study_variant){
         .sample = true, .build_s_per_image = (double)done.elapsed_ns / 1e9 / (double)done.images};
     variant->variant = (struct rue_variant){.mode = RUE_PREPROCESSED, .format = "tensor", .dtype = "float32"};
-    snprintf(variant->variant.path, sizeof variant->variant.path, "%s", study->sample_path);
-    return open_variant(study, variant, error);
-}
-
-/* The runner starts in our folder, but a foreign one may change it: it is told absolute paths. */
-static rue_status absolute_path(const char *path, char *out, rue_error *error)
-{
-    if (realpath(path, out)) return RUE_OK;
-    return rue_fail(error, RUE_DATA, "cannot open %s: %s", path, strerror(errno));
+    status = absolute_path(study->sample_path, variant->variant.path, error);
+    return status == RUE_OK ? open_variant(study, variant, error) : status;
 }
 
 /* Says what the first variant is; nothing has been written or opened yet. */
@@ -276,9 +291,13 @@ static rue_status open_data(struct rue_study *study, rue_error *error)
     rue_status status = open_variant(study, first, error);
     if (status != RUE_OK) return status;
     if (!goal->data && !goal->images && hello->images) first->job_images = hello->images;
-    if (goal->data && first->variant.mode == RUE_RAW && goal->modes[RUE_PREPROCESSED])
-        return add_sample(study, error);
     return RUE_OK;
+}
+
+static bool wants_sample(const struct rue_study *study)
+{
+    return study->goal->data && study->variants[0].variant.mode == RUE_RAW &&
+           study->goal->modes[RUE_PREPROCESSED];
 }
 
 /* ---- life ---- */
@@ -314,12 +333,15 @@ static rue_status open_all(struct rue_study *study, rue_error *error)
     if (status != RUE_OK) return status;
     identify(study);
     status = choose_models(study, error);
+    const struct rue_hello *hello = rue_runner_hello(study->runner);
     if (status == RUE_OK) status = choose_data(study, error);
+    /* Wrong values are told before anything is written or read, those that depend on J before the sample. */
+    if (status == RUE_OK) status = rue_study_space(goal, hello, UINT64_MAX, &study->space, error);
     if (status == RUE_OK) status = open_folder(study, error);
     if (status == RUE_OK) status = open_data(study, error);
     if (status == RUE_OK)
-        status = rue_study_space(goal, rue_runner_hello(study->runner), study->variants[0].job_images,
-                                 &study->space, error);
+        status = rue_study_space(goal, hello, study->variants[0].job_images, &study->space, error);
+    if (status == RUE_OK && wants_sample(study)) status = add_sample(study, error);
     return status == RUE_OK ? open_store(study, error) : status;
 }
 

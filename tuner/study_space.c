@@ -51,7 +51,7 @@ static rue_status parse_list(struct rue_space *space, enum rue_knob knob, const 
     char copy[1024], *save = NULL;
     if (strlen(list) >= sizeof copy)
         return rue_fail(error, RUE_USAGE, "%s: the list is too long", rue_knobs[knob].name);
-    strcpy(copy, list);
+    snprintf(copy, sizeof copy, "%s", list);
     space->count[knob] = 0;
     for (char *element = strtok_r(copy, ",", &save); element; element = strtok_r(NULL, ",", &save)) {
         rue_status status = add_element(space, knob, element, error);
