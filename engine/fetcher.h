@@ -24,10 +24,11 @@ void rue_fetcher_close(struct rue_fetcher *fetcher);
 /* Bytes of one tensor. */
 size_t rue_fetcher_tensor_bytes(enum rue_dtype dtype);
 
-/* Fetches `item` into `tensor` and its label. With RUE_BAD_REPLACE a damaged item is replaced by the next
- * good one in the data's order, the same one whoever fetches it; `*bad` grows by the items passed over.
- * RUE_DATA names the file. */
+/* Fetches `item` into `tensor` and its label; RUE_DATA names the item that is damaged. With RUE_BAD_REPLACE a
+ * damaged item is replaced by the next good one in the data's order, the same one whoever fetches it: that is
+ * RUE_OK, and `damage` (nullable) says what was wrong with `item`. Errors that are not the item's own fault
+ * (no descriptors, no memory, failing storage) are never replaced. */
 rue_status rue_fetcher_fetch(struct rue_fetcher *fetcher, uint64_t item, void *tensor, int32_t *label,
-                             uint64_t *bad, rue_error *error) RUE_MUST_CHECK;
+                             rue_error *damage, rue_error *error) RUE_MUST_CHECK;
 
 #endif

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "units.h"
+
 enum { WORKER_STACK_BYTES = 1 << 20 };
 
 /* A batch that is being loaded, or is loaded and not yet taken. */
@@ -33,7 +35,7 @@ struct rue_loader {
     size_t slab_count;
     struct worker *workers; /* [worker_count]; with num_workers = 0 one without a thread */
     size_t worker_count, started;
-    atomic_uint_fast64_t bad_images;
+    atomic_bool stopping; /* set under the lock, so that nobody waits past it */
 
     pthread_mutex_t lock;          /* guards all below */
     pthread_cond_t work;           /* an item can be claimed, or stopping */
@@ -44,7 +46,9 @@ struct rue_loader {
     uint64_t claim_batch;  /* the batch that is claimed from next ... */
     size_t claim_position; /* ... and the first item of it that nobody has claimed */
     uint64_t taken;        /* batches that the consumer took */
-    bool stopping;
+    uint64_t bad_images;
+    rue_error damage;  /* of one of them */
+    rue_error failure; /* what ended the loader; every later `next` answers the same */
 };
 
 /* ---- slabs ---- */
@@ -103,12 +107,19 @@ uint64_t rue_loader_slab_bytes(const struct rue_loader_options *options)
 static rue_status load_item(struct rue_loader *loader, struct rue_fetcher *fetcher, struct rue_batch *batch,
                             size_t position, rue_error *error)
 {
-    uint64_t place = batch->index * loader->batch_size + position, bad = 0;
+    uint64_t place = batch->index * loader->batch_size + position;
     uint64_t item = rue_sampler_item(&loader->options.sampler, place);
     char *tensor = (char *)batch->images + position * loader->tensor_bytes;
-    rue_status status = rue_fetcher_fetch(fetcher, item, tensor, &batch->labels[position], &bad, error);
-    if (bad) atomic_fetch_add(&loader->bad_images, bad);
-    return status;
+    rue_error damage = {0}, why = {0};
+    rue_status status = rue_fetcher_fetch(fetcher, item, tensor, &batch->labels[position], &damage, &why);
+    const rue_error *bad = status == RUE_DATA ? &why : damage.status != RUE_OK ? &damage : NULL;
+    if (bad) {
+        pthread_mutex_lock(&loader->lock);
+        loader->bad_images++;
+        rue_fail(&loader->damage, bad->status, "%s", bad->message);
+        pthread_mutex_unlock(&loader->lock);
+    }
+    return status == RUE_OK ? RUE_OK : rue_fail(error, status, "%s", why.message);
 }
 
 static size_t items_of_batch(const struct rue_loader *loader, uint64_t index)
@@ -119,6 +130,7 @@ static size_t items_of_batch(const struct rue_loader *loader, uint64_t index)
 
 static struct rue_batch *begin_batch(struct rue_loader *loader, uint64_t index)
 {
+    assert(loader->free_count > 0);
     struct rue_batch *batch = loader->free_slabs[--loader->free_count];
     batch->index = index;
     batch->count = items_of_batch(loader, index);
@@ -166,11 +178,7 @@ static void load_claim(struct rue_loader *loader, struct worker *worker, const s
     struct rue_batch *batch = claim->slot->batch;
     for (size_t position = claim->begin; position < claim->end; position++) {
         status = load_item(loader, worker->fetcher, batch, position, &error);
-        if (status != RUE_OK || position + 1 == claim->end) break;
-        pthread_mutex_lock(&loader->lock);
-        bool stopping = loader->stopping;
-        pthread_mutex_unlock(&loader->lock);
-        if (stopping) break;
+        if (status != RUE_OK || position + 1 == claim->end || atomic_load(&loader->stopping)) break;
     }
     pthread_mutex_lock(&loader->lock);
     if (status != RUE_OK) rue_fail(&claim->slot->error, status, "%s", error.message);
@@ -241,22 +249,28 @@ static rue_status open_workers(struct rue_loader *loader, rue_error *error)
 
 static rue_status check_options(const struct rue_loader_options *options, rue_error *error)
 {
-    assert(options->images > 0 && options->held > 0 && options->sampler.world_size > 0);
+    for (int k = 0; k < RUE_KNOB_COUNT; k++)
+        if (options->config.value[k] < rue_knobs[k].min || options->config.value[k] > rue_knobs[k].max)
+            return rue_fail(error, RUE_USAGE, "%s %d is not from %d to %d", rue_knobs[k].name,
+                            options->config.value[k], rue_knobs[k].min, rue_knobs[k].max);
+    if (options->images == 0 || options->held < 1 || options->sampler.world_size < 1)
+        return rue_fail(error, RUE_USAGE, "images, held and world_size must be at least 1");
     if (rue_loader_batches(options) == 0)
         return rue_fail(
             error, RUE_USAGE,
             "batch_size %d with drop_last leaves nothing of %llu images: use a smaller batch_size",
             options->config.value[RUE_BATCH_SIZE], (unsigned long long)options->images);
     uint64_t needed = rue_loader_slab_bytes(options);
-    if (options->memory_bytes && needed > options->memory_bytes)
-        return rue_fail(error, RUE_INFEASIBLE,
-                        "batches in flight would need %.2f GB (%d images x %zu bytes x %llu batches), the "
-                        "limit is %.2f GB",
-                        (double)needed / 1e9, options->config.value[RUE_BATCH_SIZE],
-                        rue_fetcher_tensor_bytes(options->fetcher.dtype),
-                        (unsigned long long)(needed / ((uint64_t)options->config.value[RUE_BATCH_SIZE] *
-                                                       rue_fetcher_tensor_bytes(options->fetcher.dtype))),
-                        (double)options->memory_bytes / 1e9);
+    if (options->memory_bytes && needed > options->memory_bytes) {
+        char need[RUE_UNIT_TEXT_BYTES], limit[RUE_UNIT_TEXT_BYTES], slab[RUE_UNIT_TEXT_BYTES];
+        uint64_t slab_bytes = (uint64_t)options->config.value[RUE_BATCH_SIZE] *
+                              rue_fetcher_tensor_bytes(options->fetcher.dtype);
+        return rue_fail(
+            error, RUE_INFEASIBLE, "the batches in flight would need %s (%llu of %s), the limit is %s",
+            rue_format_bytes(needed, need, sizeof need), (unsigned long long)(needed / slab_bytes),
+            rue_format_bytes(slab_bytes, slab, sizeof slab),
+            rue_format_bytes(options->memory_bytes, limit, sizeof limit));
+    }
     return RUE_OK;
 }
 
@@ -310,37 +324,64 @@ rue_status rue_loader_start(struct rue_loader *loader, rue_error *error)
                     loader->worker_count, strerror(failed));
 }
 
+/* Under the lock: a batch more may be begun. One worker begins it; all of them share it where they load
+ * samples. */
+static void wake_workers(struct rue_loader *loader)
+{
+    if (loader->grain == 1)
+        pthread_cond_broadcast(&loader->work);
+    else
+        pthread_cond_signal(&loader->work);
+}
+
 static rue_status load_inline(struct rue_loader *loader, struct rue_batch **out, rue_error *error)
 {
+    if (loader->stopping) return rue_fail(error, RUE_INTERRUPTED, "the loader was stopped");
     pthread_mutex_lock(&loader->lock);
     struct rue_batch *batch = begin_batch(loader, loader->taken);
     pthread_mutex_unlock(&loader->lock);
     rue_status status = RUE_OK;
     for (size_t position = 0; status == RUE_OK && position < batch->count; position++)
-        status = load_item(loader, loader->workers[0].fetcher, batch, position, error);
-    if (status != RUE_OK) return rue_loader_release(loader, batch), status;
+        status = load_item(loader, loader->workers[0].fetcher, batch, position, &loader->failure);
+    if (status != RUE_OK) {
+        rue_loader_release(loader, batch);
+        return rue_fail(error, status, "%s", loader->failure.message);
+    }
     loader->taken++;
     *out = batch;
     return RUE_OK;
+}
+
+/* Under the lock: waits until the batch that is next is loaded, or will never be. */
+static rue_status wait_loaded(struct rue_loader *loader, struct slot *slot)
+{
+    while ((!slot->batch || slot->remaining > 0) && !loader->stopping)
+        pthread_cond_wait(&loader->ready, &loader->lock);
+    if (loader->stopping) return rue_fail(&loader->failure, RUE_INTERRUPTED, "the loader was stopped");
+    return slot->error.status == RUE_OK
+               ? RUE_OK
+               : rue_fail(&loader->failure, slot->error.status, "%s", slot->error.message);
 }
 
 rue_status rue_loader_next(struct rue_loader *loader, struct rue_batch **out, rue_error *error)
 {
     *out = NULL;
     if (loader->taken == loader->batches) return RUE_OK;
+    if (loader->stopping) rue_fail(&loader->failure, RUE_INTERRUPTED, "the loader was stopped");
+    if (loader->failure.status != RUE_OK)
+        return rue_fail(error, loader->failure.status, "%s", loader->failure.message);
     if (loader->options.config.value[RUE_NUM_WORKERS] == 0) return load_inline(loader, out, error);
-    assert(loader->started > 0);
+    assert(loader->started > 0 || loader->stopping);
     pthread_mutex_lock(&loader->lock);
     struct slot *slot = &loader->slots[loader->taken % loader->window];
-    while (!slot->batch || slot->remaining > 0) pthread_cond_wait(&loader->ready, &loader->lock);
-    rue_status status = slot->error.status;
+    rue_status status = wait_loaded(loader, slot);
     if (status == RUE_OK) {
         *out = slot->batch;
         slot->batch = NULL;
         loader->taken++;
-        pthread_cond_broadcast(&loader->work);
-    } else if (error && error->status == RUE_OK) {
-        *error = slot->error;
+        wake_workers(loader);
+    } else {
+        rue_fail(error, status, "%s", loader->failure.message);
     }
     pthread_mutex_unlock(&loader->lock);
     return status;
@@ -351,7 +392,7 @@ void rue_loader_release(struct rue_loader *loader, struct rue_batch *batch)
     pthread_mutex_lock(&loader->lock);
     assert(loader->free_count < loader->slab_count);
     loader->free_slabs[loader->free_count++] = batch;
-    pthread_cond_broadcast(&loader->work);
+    wake_workers(loader);
     pthread_mutex_unlock(&loader->lock);
 }
 
@@ -360,14 +401,19 @@ void rue_loader_stop(struct rue_loader *loader)
     pthread_mutex_lock(&loader->lock);
     loader->stopping = true;
     pthread_cond_broadcast(&loader->work);
+    pthread_cond_broadcast(&loader->ready);
     pthread_mutex_unlock(&loader->lock);
     for (size_t i = 0; i < loader->started; i++) pthread_join(loader->workers[i].thread, NULL);
     loader->started = 0;
 }
 
-uint64_t rue_loader_bad_images(const struct rue_loader *loader)
+uint64_t rue_loader_bad_images(struct rue_loader *loader, rue_error *example)
 {
-    return atomic_load(&loader->bad_images);
+    pthread_mutex_lock(&loader->lock);
+    uint64_t count = loader->bad_images;
+    if (count) rue_fail(example, loader->damage.status, "%s", loader->damage.message);
+    pthread_mutex_unlock(&loader->lock);
+    return count;
 }
 
 void rue_loader_close(struct rue_loader *loader)

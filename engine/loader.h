@@ -6,6 +6,9 @@
  * batches; sample: the workers share each batch, item by item. Both deliver the same bytes in the same order,
  * whatever the number of workers.
  *
+ * Items are checked by decoding them; records of a tensor file are not compared with their CRC-32C here: that
+ * is rue_source_verify's work, once, before they are loaded again and again.
+ *
  * Life: open (allocates everything), start (starts the workers), next/release ..., stop (joins them), close.
  */
 #ifndef RUE_LOADER_H
@@ -63,8 +66,8 @@ rue_status rue_loader_open(const struct rue_source *source, const struct rue_loa
 rue_status rue_loader_start(struct rue_loader *loader, rue_error *error) RUE_MUST_CHECK;
 
 /* Lends the next batch; `*out` is NULL after the last one. Blocks until it is loaded. Only one thread may
- * call it, and it must hold fewer than `held` batches. RUE_DATA names the damaged item; nothing follows after
- * an error. */
+ * call it, and it must hold fewer than `held` batches. RUE_DATA names the damaged item.
+ * After an error every call fails alike; after `stop` with RUE_INTERRUPTED. */
 rue_status rue_loader_next(struct rue_loader *loader, struct rue_batch **out,
                            rue_error *error) RUE_MUST_CHECK;
 
@@ -74,8 +77,9 @@ void rue_loader_release(struct rue_loader *loader, struct rue_batch *batch);
 /* Stops and joins the workers; what they are loading is given up after the current item. Idempotent. */
 void rue_loader_stop(struct rue_loader *loader);
 
-/* Items that could not be decoded so far. Thread-safe. */
-uint64_t rue_loader_bad_images(const struct rue_loader *loader);
+/* Images so far that could not be decoded. `example` (nullable) is set to what was wrong with one of them,
+ * its name included, where there are any. Thread-safe. */
+uint64_t rue_loader_bad_images(struct rue_loader *loader, rue_error *example);
 
 /* Stops if need be and frees all; batches on loan become invalid. */
 void rue_loader_close(struct rue_loader *loader);

@@ -17,7 +17,7 @@ struct rue_machine {
 struct rue_machine rue_machine_read(void);
 
 /* Memory that can be had now without swapping: MemAvailable, or what the control group leaves where that is
- * less. 0 when it cannot be known. */
+ * less. At least 1 where anything is known, 0 when nothing is. */
 uint64_t rue_machine_available_bytes(void);
 
 #endif

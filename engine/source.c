@@ -10,6 +10,20 @@ extern const struct rue_source_ops rue_source_folder, rue_source_tensor;
 
 const struct rue_source_ops *const rue_source_formats[] = {&rue_source_folder, &rue_source_tensor, NULL};
 
+rue_status rue_source_failure(int error_number)
+{
+    switch (error_number) {
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM:
+        return RUE_INFEASIBLE;
+    case EIO:
+        return RUE_STORE;
+    default:
+        return RUE_DATA;
+    }
+}
+
 struct rue_source {
     const struct rue_source_ops *ops;
     void *state;
@@ -126,4 +140,11 @@ struct rue_variant rue_source_variant(const struct rue_source *source)
         snprintf(variant.dtype, sizeof variant.dtype, "%s",
                  rue_dtype_names[source->ops->dtype(source->state)]);
     return variant;
+}
+
+bool rue_source_shape(const struct rue_source *source, uint32_t out[3])
+{
+    if (!source->ops->shape) return false;
+    source->ops->shape(source->state, out);
+    return true;
 }

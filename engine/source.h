@@ -11,6 +11,11 @@
 
 struct rue_source;
 
+/* What an errno of reading data says: RUE_INFEASIBLE when the system is out of descriptors or memory,
+ * RUE_STORE when the storage fails, else RUE_DATA: the item itself is at fault, and only then may another
+ * take its place. */
+rue_status rue_source_failure(int error_number);
+
 struct rue_source_ops {
     const char *format;
     enum rue_mode mode;
@@ -29,8 +34,9 @@ struct rue_source_ops {
     rue_status (*read)(const void *state, uint64_t item, void *into, rue_error *error);
     size_t (*class_count)(const void *state);
     const char *(*class_name)(const void *state, size_t class_index);
-    /* Of preprocessed sources: the type of the values. (optional) */
+    /* Of preprocessed sources: the type of the values, and channels, height, width. (optional) */
     enum rue_dtype (*dtype)(const void *state);
+    void (*shape)(const void *state, uint32_t out[3]);
     /* Checks that what was read is what was written; raw formats have their own checks. (optional) */
     rue_status (*verify)(const void *state, uint64_t item, const void *data, rue_error *error);
     /* Identity of the data for resuming: changes when items are added, removed, renamed or resized. */
@@ -71,6 +77,9 @@ rue_status rue_source_verify(const struct rue_source *source, uint64_t item, con
 size_t rue_source_class_count(const struct rue_source *source);
 const char *rue_source_class_name(const struct rue_source *source, size_t class_index);
 uint64_t rue_source_digest(const struct rue_source *source);
+
+/* Channels, height and width of the items of a preprocessed source; false for a raw one. */
+bool rue_source_shape(const struct rue_source *source, uint32_t out[3]);
 
 /* Mode, format, dtype and path. */
 struct rue_variant rue_source_variant(const struct rue_source *source);

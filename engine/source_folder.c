@@ -234,7 +234,8 @@ static rue_status read_file(const void *state, uint64_t item, void *into, rue_er
     uint64_t expected = folder->files[item].bytes, done = 0;
     int fd = openat(folder->fd, file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
-        return rue_fail(error, RUE_DATA, "cannot read %s/%s: %s", folder->path, file, strerror(errno));
+        return rue_fail(error, rue_source_failure(errno), "cannot read %s/%s: %s", folder->path, file,
+                        strerror(errno));
     rue_status status = RUE_OK;
     struct stat about;
     if (fstat(fd, &about) != 0 || !S_ISREG(about.st_mode) || (uint64_t)about.st_size != expected) {
@@ -247,8 +248,10 @@ static rue_status read_file(const void *state, uint64_t item, void *into, rue_er
         ssize_t got = read(fd, (char *)into + done, expected - done);
         if (got < 0 && errno == EINTR) continue;
         if (got <= 0) {
-            status = rue_fail(error, RUE_DATA, "cannot read %s/%s at byte %llu: %s", folder->path, file,
-                              (unsigned long long)done, got < 0 ? strerror(errno) : "it became shorter");
+            int why = got < 0 ? errno : 0;
+            status =
+                rue_fail(error, rue_source_failure(why), "cannot read %s/%s at byte %llu: %s", folder->path,
+                         file, (unsigned long long)done, why ? strerror(why) : "it became shorter");
             goto out;
         }
         done += (uint64_t)got;

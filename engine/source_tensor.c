@@ -14,6 +14,8 @@
 #include "source.h"
 #include "tensor_file.h"
 
+enum { CLASSES_MAX = 1 << 24, CLASS_TEXT_MAX = 1 << 28 };
+
 struct tensor {
     char path[PATH_MAX];
     int fd;
@@ -77,6 +79,8 @@ static const char *header_fault(const struct rue_tensor_header *h, uint64_t size
         h->classes_offset != h->crcs_offset + 4 * h->count || h->file_bytes < h->classes_offset ||
         h->file_bytes - h->classes_offset > limit)
         return "its sections do not follow each other";
+    if (h->class_count > CLASSES_MAX || h->file_bytes - h->classes_offset > CLASS_TEXT_MAX)
+        return "its classes are impossible";
     if (h->class_count > h->file_bytes - h->classes_offset) return "its class names are missing";
     if (h->file_bytes > size) return "it is shorter than its header says";
     return NULL;
@@ -102,7 +106,7 @@ static rue_status read_classes(struct tensor *tensor, rue_error *error)
     const struct rue_tensor_header *h = &tensor->header;
     uint64_t bytes = h->file_bytes - h->classes_offset;
     tensor->class_text = calloc(bytes + 1, 1);
-    tensor->classes = calloc(h->class_count + 1, sizeof *tensor->classes);
+    tensor->classes = calloc((size_t)h->class_count + 1, sizeof *tensor->classes);
     if (!tensor->class_text || !tensor->classes) return rue_fail_memory(error, "class names", bytes);
     if (!read_at(tensor->fd, tensor->class_text, bytes, h->classes_offset))
         return rue_fail(error, RUE_DATA, "cannot read the class names of %s: %s", tensor->path, read_error());
@@ -127,6 +131,12 @@ static rue_status read_index(struct tensor *tensor, rue_error *error)
     if (!read_at(tensor->fd, tensor->labels, 4 * h->count, h->labels_offset) ||
         !read_at(tensor->fd, tensor->crcs, 4 * h->count, h->crcs_offset))
         return rue_fail(error, RUE_DATA, "cannot read the index of %s: %s", tensor->path, read_error());
+    for (uint64_t i = 0; i < h->count; i++)
+        if (tensor->labels[i] < 0 || (h->class_count && (uint32_t)tensor->labels[i] >= h->class_count))
+            return rue_fail(error, RUE_DATA,
+                            "%s: the label of record %" PRIu64 " names no class; make it again with "
+                            "'rue prepare'",
+                            tensor->path, i);
     return read_classes(tensor, error);
 }
 
@@ -182,8 +192,9 @@ static rue_status read_record(const void *state, uint64_t item, void *into, rue_
     const struct tensor *tensor = state;
     uint64_t offset = tensor->header.data_offset + item * tensor->header.record_stride;
     if (read_at(tensor->fd, into, tensor->record_bytes, offset)) return RUE_OK;
-    return rue_fail(error, RUE_DATA, "cannot read record %" PRIu64 " of %s at byte %" PRIu64 ": %s", item,
-                    tensor->path, offset, read_error());
+    return rue_fail(error, rue_source_failure(errno),
+                    "cannot read record %" PRIu64 " of %s at byte %" PRIu64 ": %s", item, tensor->path,
+                    offset, read_error());
 }
 
 static rue_status verify(const void *state, uint64_t item, const void *data, rue_error *error)
@@ -211,6 +222,14 @@ static enum rue_dtype dtype(const void *state)
     return ((const struct tensor *)state)->header.dtype;
 }
 
+static void shape(const void *state, uint32_t out[3])
+{
+    const struct rue_tensor_header *header = &((const struct tensor *)state)->header;
+    out[0] = header->channels;
+    out[1] = header->height;
+    out[2] = header->width;
+}
+
 static uint64_t digest(const void *state)
 {
     const struct tensor *tensor = state;
@@ -233,6 +252,7 @@ const struct rue_source_ops rue_source_tensor = {
     .class_count = class_count,
     .class_name = class_name,
     .dtype = dtype,
+    .shape = shape,
     .verify = verify,
     .digest = digest,
 };

@@ -1,13 +1,17 @@
+/* clang-format off */
 /* The layout of a tensor file: preprocessed images as fixed-size records. Little endian.
  *
- *   offset 0      struct rue_tensor_header, padded to 4096 bytes; written last, so a file that was cut while
- * being written has no valid header data_offset   count records of record_stride bytes (a multiple of 4096):
- * the values in CHW order, then zeros labels_offset int32 × count crcs_offset   uint32 × count: CRC-32C of
- * each record's values, without the padding classes_offset class names, each ended by a NUL, up to file_bytes
+ *   at 0               struct rue_tensor_header, padded to 4096 bytes; written last, so that a file that was cut while it
+ *                      was written has no valid header
+ *   at data_offset     count records of record_stride bytes (a multiple of 4096): the values in CHW order, then zeros
+ *   at labels_offset   int32 x count
+ *   at crcs_offset     uint32 x count: CRC-32C of each record's values, without the padding
+ *   at classes_offset  class names, each ended by a NUL, up to file_bytes
  *
  * NumPy opens the records in one line:
  *   float32: np.memmap(path, '<f4', 'r', 4096, (count, 3, 224, 224))
- *   uint8:   np.memmap(path, 'u1', 'r', 4096, (count, 151552))[:, :150528].reshape(-1, 3, 224, 224)  */
+ *   uint8:   np.memmap(path, 'u1', 'r', 4096, (count, 151552))[:, :150528].reshape(-1, 3, 224, 224) */
+/* clang-format on */
 #ifndef RUE_TENSOR_FILE_H
 #define RUE_TENSOR_FILE_H
 

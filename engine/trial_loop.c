@@ -93,9 +93,10 @@ static void record_usage(struct rue_trial_result *result, const struct rue_usage
 {
     result->read_bytes = (int64_t)(after->read_bytes - before->read_bytes);
     result->cpu_ratio = wall_ns ? (double)(after->cpu_ns - before->cpu_ns) / (double)wall_ns : 0;
-    /* Slabs are resident from the start and scratch memory only grows, so the end is where the trial is
-     * largest. */
-    result->anon_peak_bytes = (int64_t)after->anon_bytes;
+    /* The kernel keeps one peak for both kinds of memory; file-backed memory hardly changes during a trial.
+     */
+    uint64_t anon_peak = after->peak_bytes > after->file_bytes ? after->peak_bytes - after->file_bytes : 0;
+    result->anon_peak_bytes = (int64_t)(anon_peak > after->anon_bytes ? anon_peak : after->anon_bytes);
     result->file_peak_bytes = (int64_t)after->file_bytes;
 }
 
@@ -105,6 +106,7 @@ static rue_status run_loader(struct run *run, rue_error *error)
     struct rue_trial_result *result = run->result;
     result->images = result->batches = 0;
     uint64_t overshoot = run->model->ops->overshoot_ns ? run->model->ops->overshoot_ns(run->model->state) : 0;
+    rue_usage_reset_peak();
     struct rue_usage before = rue_usage_read();
     run->start_ns = rue_clock_now_ns();
     rue_status status = rue_loader_start(run->loader, error);
@@ -118,7 +120,11 @@ static rue_status run_loader(struct run *run, rue_error *error)
     result->compute_ns = (int64_t)run->compute_ns;
     result->shutdown_ns = (int64_t)(end - last);
     result->load_wait_ns = result->end_to_end_ns - result->compute_ns - result->shutdown_ns;
-    result->bad_images = (int64_t)rue_loader_bad_images(run->loader);
+    rue_error example = {0};
+    result->bad_images = (int64_t)rue_loader_bad_images(run->loader, &example);
+    if (result->bad_images && status == RUE_OK)
+        snprintf(result->reason, sizeof result->reason,
+                 "replaced %" PRId64 " damaged images, one of them: %s", result->bad_images, example.message);
     if (run->model->ops->overshoot_ns)
         result->sleep_overshoot_ns = (int64_t)(run->model->ops->overshoot_ns(run->model->state) - overshoot);
     return status;
@@ -137,11 +143,14 @@ static rue_status run_joint(struct run *run, const struct rue_source *source, ui
                             rue_error *error)
 {
     struct rue_loader_options options = rue_trial_loader_options(run->request, max_pixels);
-    if (run->request->detail) {
+    rue_status status = RUE_OK;
+    if (run->request->detail && rue_loader_batches(&options) <= RUE_BATCH_TIMES_MAX) {
         uint64_t batches = rue_loader_batches(&options);
-        if (batches <= RUE_BATCH_TIMES_MAX) run->result->batch_ready_ns = calloc(batches, sizeof(uint64_t));
+        run->result->batch_ready_ns = calloc(batches, sizeof(uint64_t));
+        if (!run->result->batch_ready_ns)
+            status = rue_fail_memory(error, "the times of batches", batches * sizeof(uint64_t));
     }
-    rue_status status = rue_loader_open(source, &options, &run->loader, error);
+    if (status == RUE_OK) status = rue_loader_open(source, &options, &run->loader, error);
     if (status == RUE_OK) status = run_loader(run, error);
     rue_loader_close(run->loader);
     return status;
@@ -168,16 +177,18 @@ static rue_status run_compute(struct run *run, rue_error *error)
     if (status == RUE_OK) status = warm_model(run, &batch, error);
     run->start_ns = rue_clock_now_ns();
     uint64_t mark = run->start_ns;
-    for (; status == RUE_OK && result->compute_count < count; result->compute_count++) {
+    result->images = result->batches = 0;
+    while (status == RUE_OK && result->compute_count < count) {
         status = consume(run, &batch, error);
+        if (status != RUE_OK) break;
         uint64_t done = rue_clock_now_ns();
-        result->batch_compute_ns[result->compute_count] = done - mark;
+        result->batch_compute_ns[result->compute_count++] = done - mark;
         mark = done;
-        if (status == RUE_OK) status = check_time(run, done, error);
+        result->batches++;
+        result->images += (int64_t)size;
+        status = check_time(run, done, error);
     }
     result->compute_ns = result->end_to_end_ns = (int64_t)(mark - run->start_ns);
-    result->batches = (int64_t)result->compute_count;
-    result->images = (int64_t)(result->compute_count * size);
     if (batch.images) slabs->release(slabs->context, batch.images, bytes);
     free(batch.labels);
     return status;

@@ -11,9 +11,9 @@
 struct rue_loader_options rue_trial_loader_options(const struct rue_trial_request *request,
                                                    uint64_t max_pixels);
 
-/* Runs `request` on an open source and model; the model is warmed up outside the trial's time. Never fails by
- * itself: what goes wrong is the result's outcome and reason. `source` may be NULL for the measure compute.
- * The result's arrays are owned by the caller. */
+/* Runs `request` on an open source and model; the measure compute warms the model up outside its time. Never
+ * fails by itself: what goes wrong is the result's outcome and reason. `source` may be NULL for the measure
+ * compute. The result's arrays are owned by the caller. */
 void rue_trial_run(const struct rue_trial_request *request, const struct rue_source *source,
                    struct rue_model *model, uint64_t max_pixels, struct rue_trial_result *result);
 

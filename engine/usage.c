@@ -29,8 +29,17 @@ struct rue_usage rue_usage_read(void)
         usage.cpu_ns = timeval_ns(times.ru_utime) + timeval_ns(times.ru_stime);
     read_keys("/proc/self/io", 1, (const char *const[]){"read_bytes: %llu", NULL},
               (uint64_t *const[]){&usage.read_bytes});
-    read_keys("/proc/self/status", 1024,
-              (const char *const[]){"RssAnon: %llu", "RssFile: %llu", "RssShmem: %llu", NULL},
-              (uint64_t *const[]){&usage.anon_bytes, &usage.file_bytes, &usage.file_bytes});
+    read_keys(
+        "/proc/self/status", 1024,
+        (const char *const[]){"RssAnon: %llu", "RssFile: %llu", "RssShmem: %llu", "VmHWM: %llu", NULL},
+        (uint64_t *const[]){&usage.anon_bytes, &usage.file_bytes, &usage.file_bytes, &usage.peak_bytes});
     return usage;
+}
+
+void rue_usage_reset_peak(void)
+{
+    FILE *file = fopen("/proc/self/clear_refs", "we");
+    if (!file) return;
+    fputs("5\n", file); /* proc(5): resets the peak resident set size */
+    fclose(file);
 }

@@ -1,7 +1,8 @@
 /* Loads every image of a folder or tensor file once with librue and prints how fast that went.
  *
- *   cc load_images.c $(pkg-config --cflags --libs rue) -o load_images && ./load_images DATA BATCH_SIZE NUM_WORKERS */
-#include <rue.h>
+ *   cc load_images.c $(pkg-config --cflags --libs rue) -o load_images && ./load_images DATA BATCH_SIZE
+ * NUM_WORKERS */
+#include <rue/rue.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -38,7 +39,8 @@ int main(int argc, char **argv)
     for (;;) {
         if (rue_loader_next(loader, &batch, &error) != RUE_OK) return fail(&error);
         if (!batch) break;
-        images += batch->count; /* batch->images: count x 3 x 224 x 224 float32; batch->labels: count x int32 */
+        images +=
+            batch->count; /* batch->images: count x 3 x 224 x 224 float32; batch->labels: count x int32 */
         rue_loader_release(loader, batch);
     }
     clock_gettime(CLOCK_MONOTONIC, &end);

@@ -18,6 +18,8 @@ struct rue_variant_findings {
     bool sample;              /* the data are a sample that was converted for the comparison */
     double build_s_per_image; /* what converting an image took; 0 when not known */
     bool drop_last;
+    uint64_t
+        bad_images; /* images replaced in a trial because they could not be decoded, the most of any trial */
     size_t trials_ok, trials_failed, trials_infeasible, trials_timeout; /* joint trials */
 };
 
@@ -46,6 +48,7 @@ struct rue_findings {
     double duration_s;
     bool virtual_clock; /* the runner's times are not this machine's */
     uint64_t seed;
+    size_t configs_asked; /* configurations of the space; 0: those of the matrix */
     int repeats_planned;
     bool partial; /* interrupted, or the budget ran out */
     char partial_reason[160];

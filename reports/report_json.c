@@ -101,13 +101,15 @@ static void put_model(struct document *document, json_t *object, const char *mod
     free(key);
 }
 
-static json_t *variant_json(struct document *document, const struct rue_variant *variant)
+/* A sample lies nowhere once the run is over: it has no path. */
+static json_t *variant_json(struct document *document, const struct rue_variant_findings *findings)
 {
+    const struct rue_variant *variant = &findings->variant;
     json_t *object = json_object();
     put(document, object, "mode", json_string(rue_mode_names[variant->mode]));
     put(document, object, "format", text(variant->format));
     put(document, object, "dtype", text_or_null(variant->dtype));
-    put(document, object, "path", text(variant->path));
+    put(document, object, "path", findings->sample ? json_null() : text(variant->path));
     return object;
 }
 
@@ -243,17 +245,21 @@ static json_t *configs_json(struct document *document, const struct rue_variant_
     return array;
 }
 
-static json_t *evidence_json(struct document *document, const struct rue_variant_findings *variant,
-                             int planned)
+static json_t *evidence_json(struct document *document, const struct rue_findings *findings,
+                             const struct rue_variant_findings *variant)
 {
+    size_t configs = variant->selection->config_count, asked = findings->configs_asked;
     size_t best = variant->selection->recommended;
     json_t *object = json_object();
+    put(document, object, "configs", integer(configs));
+    put(document, object, "configs_asked", integer(asked ? asked : configs));
     put(document, object, "trials_ok", integer(variant->trials_ok));
     put(document, object, "trials_failed", integer(variant->trials_failed));
     put(document, object, "trials_infeasible", integer(variant->trials_infeasible));
     put(document, object, "trials_timeout", integer(variant->trials_timeout));
     put(document, object, "repeats", integer(best == RUE_NONE ? 0 : variant->selection->rows[best].repeats));
-    put(document, object, "repeats_planned", json_integer(planned));
+    put(document, object, "repeats_planned", json_integer(findings->repeats_planned));
+    put(document, object, "bad_images", integer(variant->bad_images));
     return object;
 }
 
@@ -277,7 +283,7 @@ static rue_status recommendation_json(struct document *document, const struct ru
     size_t best = selection->recommended;
     json_t *object = json_object();
     *out = object;
-    put(document, object, "variant", variant_json(document, &variant->variant));
+    put(document, object, "variant", variant_json(document, variant));
     put(document, object, "config", config_or_null(document, variant, best));
     if (best == RUE_NONE) {
         struct rue_misses misses;
@@ -301,14 +307,14 @@ static rue_status recommendation_json(struct document *document, const struct ru
     put(document, object, "best_by_model", best_by_model(document, variant));
     put(document, object, "best_by_batch_size", best_by_batch_size(document, variant));
     put(document, object, "configs", configs_json(document, variant));
-    put(document, object, "evidence", evidence_json(document, variant, findings->repeats_planned));
+    put(document, object, "evidence", evidence_json(document, findings, variant));
     return RUE_OK;
 }
 
 static json_t *side_json(struct document *document, const struct rue_variant_findings *variant)
 {
     json_t *object = json_object();
-    put(document, object, "variant", variant_json(document, &variant->variant));
+    put(document, object, "variant", variant_json(document, variant));
     put(document, object, "config", config_or_null(document, variant, variant->selection->recommended));
     put(document, object, "job_images", integer(variant->job_images));
     return object;

@@ -116,12 +116,15 @@ static void put_heading(const struct page *page, const struct rue_variant_findin
 {
     char name[64], clean[64], job[RUE_UNIT_TEXT_BYTES], text[512];
     size_t models = variant->selection->model_count, configs = variant->selection->config_count;
+    size_t asked = page->findings->configs_asked > configs ? page->findings->configs_asked : configs;
+    char of_all[32] = "";
+    if (asked > configs) snprintf(of_all, sizeof of_all, " of %zu", asked);
     rue_variant_describe(&variant->variant, name, sizeof name);
     rue_utf8_clean(name, page->style.unicode, clean, sizeof clean);
     int used =
-        snprintf(text, sizeof text, "%s: %zu model%s, job of %s image%s, %zu configuration%s", clean, models,
-                 models == 1 ? "" : "s", rue_format_count(variant->job_images, job, sizeof job),
-                 variant->job_images == 1 ? "" : "s", configs, configs == 1 ? "" : "s");
+        snprintf(text, sizeof text, "%s: %zu model%s, job of %s image%s, %zu%s configuration%s", clean,
+                 models, models == 1 ? "" : "s", rue_format_count(variant->job_images, job, sizeof job),
+                 variant->job_images == 1 ? "" : "s", configs, of_all, asked == 1 ? "" : "s");
     if (page->findings->repeats_planned > 1)
         snprintf(text + used, sizeof text - (size_t)used, ", %d repeats", page->findings->repeats_planned);
     put_sentence(page, text, BOLD, 0);
@@ -132,10 +135,10 @@ static void put_data(const struct page *page, const struct rue_variant_findings 
     char path[PATH_MAX], shown[PATH_MAX + 4], facts[160], count[RUE_UNIT_TEXT_BYTES],
         size[RUE_UNIT_TEXT_BYTES] = "";
     if (variant->data_bytes) rue_format_bytes(variant->data_bytes, size, sizeof size);
-    snprintf(facts, sizeof facts, "%s images%s%s%s",
-             rue_format_count(variant->data_images, count, sizeof count), size[0] ? ", " : "", size,
-             variant->sample ? ", a sample converted for this comparison" : "");
-    rue_utf8_clean(variant->variant.path, page->style.unicode, path, sizeof path);
+    snprintf(facts, sizeof facts, "%s images%s%s",
+             rue_format_count(variant->data_images, count, sizeof count), size[0] ? ", " : "", size);
+    rue_utf8_clean(variant->sample ? "a sample converted for this comparison" : variant->variant.path,
+                   page->style.unicode, path, sizeof path);
     int room = page->style.columns - 4 - (int)strlen(facts);
     if (page->style.columns <= 0) room = INT_MAX;
     /* Spaces must stay as they are in a path, so it is not wrapped. */
@@ -192,7 +195,8 @@ static void put_batch_sizes(const struct page *page, const struct rue_variant_fi
         if (!rue_text_table_row(page->table, chosen)) break;
         fill_regrets(page, variant, best.config, fill_knobs(page, variant, best.config, 0));
     }
-    if (page->table->row_count < 2) return;
+    /* With one configuration a batch size there is nothing to choose. */
+    if (page->table->row_count < 2 || page->table->row_count == (int)variant->selection->config_count) return;
     put_gap(page);
     put_sentence(page, "The best workers for each batch size:", "", 2);
     rue_text_table_print(page->table, &page->style, page->stream);
@@ -208,6 +212,12 @@ static void put_variant(const struct page *page, const struct rue_variant_findin
     put_configs(page, variant);
     put_batch_sizes(page, variant);
     put_gap(page);
+    if (variant->bad_images) {
+        snprintf(text, sizeof text,
+                 "%llu images of a trial could not be decoded and were replaced; trials.csv names one.",
+                 (unsigned long long)variant->bad_images);
+        put_sentence(page, text, "", 2);
+    }
     rue_verdict_votes(variant, page->style.unicode, text, sizeof text);
     put_sentence(page, text, "", 2);
     bool noted = text[0];

@@ -105,6 +105,8 @@ rue_status rue_verdict_use(const struct rue_findings *findings, const struct rue
     else
         say(&prose, " mean regret over %zu models, worst %s" NB PERCENT, selection->model_count, model,
             100 * row->max_regret_ratio);
+    if (findings->configs_asked > selection->config_count)
+        say(&prose, ", among %zu of %zu configurations", selection->config_count, findings->configs_asked);
     if (row->predicted) say(&prose, ", predicted from trials that were cut short");
     say(&prose, "; ");
     say_job(&prose, variant->job_images);

@@ -4,6 +4,7 @@
 
 #include "trial.h"
 
+/* clang-format off */
 /* The time in ns of a job of `job_images` that an ok joint `result` stands for; sets `*predicted`.
  *
  * A full trial (result->images >= the images that the job consumes, drop_last minded) is its own answer.
@@ -14,10 +15,10 @@
  * was not loaded in the opening burst, to the last batch before the final W, whose loading had fewer and
  * fewer rivals. With
  *
- *   volley  = (ready[j] - ready[i]) / ((j - i) / W)          j the largest in the middle with j - i a
- * multiple of W part(r) = mean of ready[k + r] - ready[k]                over k, k + r in the middle, k = N -
- * 1 (mod W): r batches after the point of the volley where n ended (r * volley / W where the middle has no
- * such k)
+ *   volley  = (ready[j] - ready[i]) / ((j - i) / W)
+ *             j: the largest in the middle with j - i a multiple of W
+ *   part(r) = mean of ready[k + r] - ready[k] over k, k + r in the middle, k = N - 1 (mod W): r batches after
+ *             the point of the volley where n ended (r * volley / W where the middle has no such k)
  *
  * a job of q * W + r batches more (0 <= r < W), whose last one lacks m images of a whole batch, takes
  *
@@ -35,6 +36,7 @@
  * where last = compute_ns * (images of the last batch) / n is the model's time after the last delivery; 0
  * where compute_ns is absent. NaN when not even that is known (no images, one batch, times missing or not
  * increasing). */
+/* clang-format on */
 double rue_job_time_ns(const struct rue_trial_result *result, uint64_t job_images, bool drop_last,
                        bool *predicted);
 

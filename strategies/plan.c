@@ -139,7 +139,8 @@ static void consider_shape(struct thinning *thinning, const int keep[RUE_KNOB_CO
     memcpy(thinning->best_keep, keep, sizeof thinning->best_keep);
 }
 
-/* Walks over all combinations of keep counts, the largest first, which spares looking at many smaller ones. */
+/* Walks over all combinations of keep counts, the largest first, which spares looking at many smaller ones.
+ */
 static void walk_grids(struct thinning *thinning,
                        void (*consider)(struct thinning *, const int keep[RUE_KNOB_COUNT]))
 {

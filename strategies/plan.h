@@ -1,6 +1,6 @@
 /* The plan of an exhaustive run: which configurations, how many images a trial, so that it fits the budget
- * before it starts. It shrinks trials down to their floor first, then the grid, and never goes below the
- * floor. */
+ * before it starts. Trials stay whole jobs as long as that costs no more than a third of the configurations;
+ * else they get shorter, down to their floor and never below it, and the grid gets thinner. */
 #ifndef RUE_PLAN_H
 #define RUE_PLAN_H
 
@@ -55,12 +55,12 @@ double rue_plan_trial_s(const struct rue_plan_scenario *scenario, const struct r
                         uint64_t images);
 
 /* Of the grids that fit the budget with trials at their floor, and that hold at least two thirds of the most
- * configurations that fit, the one whose knobs are thinned most evenly (a grid that keeps a single value of one
- * knob says nothing about it); on that the longest trials. Whole jobs are preferred as long as they do not cost
- * more than a third of the configurations. Deterministic. RUE_USAGE when not even one
- * configuration on every scenario fits, with the seconds that it would need; for a space of more than
- * RUE_PLAN_CONFIGS_MAX; for a goal without scenarios, images or repeats, or with a budget or overhead that is
- * negative or no number. RUE_RUNNER for probes that are no rates. RUE_MEMORY. */
+ * configurations that fit, the one whose knobs are thinned most evenly (a grid that keeps a single value of
+ * one knob says nothing about it); on that the longest trials. Whole jobs are preferred as long as they do
+ * not cost more than a third of the configurations. Deterministic. RUE_USAGE when not even one configuration
+ * on every scenario fits, with the seconds that it would need; for a space of more than RUE_PLAN_CONFIGS_MAX;
+ * for a goal without scenarios, images or repeats, or with a budget or overhead that is negative or no
+ * number. RUE_RUNNER for probes that are no rates. RUE_MEMORY. */
 rue_status rue_plan_make(const struct rue_plan_goal *goal, struct rue_plan *out,
                          rue_error *error) RUE_MUST_CHECK;
 

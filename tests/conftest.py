@@ -104,9 +104,13 @@ class Script:
     def command(self):
         return shlex.join([sys.executable, "-S", str(SCRIPTED_RUNNER), str(self.path)])
 
+    def entries(self):
+        """Of the log; its last line may be half written."""
+        text = self.log_path.read_text() if self.log_path.exists() else ""
+        return [json.loads(line) for line in text.split("\n")[:-1]]
+
     def requests(self, op="trial"):
-        lines = self.log_path.read_text().splitlines() if self.log_path.exists() else []
-        return [request for request in map(json.loads, lines) if request["op"] == op]
+        return [entry for entry in self.entries() if entry["op"] == op]
 
     def joint(self):
         """The cells that were asked for, in order: (model, "batch/workers")."""
@@ -114,20 +118,25 @@ class Script:
 
     def pids(self):
         """Every process that the runner says it was or started."""
-        lines = self.log_path.read_text().splitlines() if self.log_path.exists() else []
-        return {json.loads(line)["pid"] for line in lines}
+        return {entry["pid"] for entry in self.entries()}
 
-    def wait_for(self, count, process=None):
+    def wait_for(self, count, process):
         """Until so many joint trials have been asked for."""
-        deadline = time.monotonic() + HANG_S
-        while len(self.joint()) < count:
-            assert time.monotonic() < deadline and (process is None or process.poll() is None), "the tuner ended early"
-            time.sleep(0.005)
+        wait_until(lambda: len(self.joint()) >= count, process)
 
 
 @pytest.fixture
 def script(tmp_path):
     return lambda table, space=None, **more: Script(tmp_path, table, space, **more)
+
+
+def wait_until(condition, process):
+    """While the program that is to bring it about runs."""
+    deadline = time.monotonic() + HANG_S
+    while not condition():
+        assert process.poll() is None or condition(), "the program ended early"
+        assert time.monotonic() < deadline, "the program hangs"
+        time.sleep(0.005)
 
 
 def is_running(pid):
@@ -159,9 +168,9 @@ def photos(program, tmp_path_factory):
 
 @pytest.fixture
 def own_photos(photos, tmp_path):
-    """A copy of some photos, to be damaged."""
+    """A copy of 20 photos in 10 classes, to be damaged."""
     folder = tmp_path / "photos"
-    for file in sorted(photos.rglob("*.jpg"))[:20]:
+    for file in sorted(photos.rglob("*.jpg"), key=lambda path: path.name)[:20]:
         target = folder / file.parent.name / file.name
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(file, target)

@@ -67,7 +67,7 @@ static inline void data_tensor_make(const char *from, const char *name, enum rue
     struct rue_tensor_writer *writer;
     const struct rue_fetcher_options options = {.dtype = dtype, .max_pixels = RUE_MAX_PIXELS_DEFAULT};
     const struct rue_tensor_shape shape = {dtype, RUE_CHANNELS, RUE_CROP, RUE_CROP};
-    uint64_t count = rue_source_count(source), bad = 0;
+    uint64_t count = rue_source_count(source);
     size_t class_count = rue_source_class_count(source);
     const char *classes[64] = {0};
     void *tensor = malloc(rue_fetcher_tensor_bytes(dtype));
@@ -77,7 +77,7 @@ static inline void data_tensor_make(const char *from, const char *name, enum rue
     data_require(status == RUE_OK, "writer", &error);
     for (uint64_t i = 0; status == RUE_OK && i < count; i++) {
         int32_t label = -1;
-        status = rue_fetcher_fetch(fetcher, i, tensor, &label, &bad, &error);
+        status = rue_fetcher_fetch(fetcher, i, tensor, &label, NULL, &error);
         if (status == RUE_OK) status = rue_tensor_writer_add(writer, tensor, label, &error);
     }
     for (size_t c = 0; c < class_count; c++) classes[c] = rue_source_class_name(source, c);
@@ -106,10 +106,9 @@ static inline struct data_items data_items_fetch(const struct rue_source *source
     items.crcs = calloc(items.count, sizeof *items.crcs);
     items.labels = calloc(items.count, sizeof *items.labels);
     void *tensor = malloc(bytes);
-    uint64_t bad = 0;
     data_require(rue_fetcher_open(source, &options, &fetcher, &error) == RUE_OK, "fetcher", &error);
     for (uint64_t i = 0; i < items.count; i++) {
-        data_require(rue_fetcher_fetch(fetcher, i, tensor, &items.labels[i], &bad, &error) == RUE_OK, "fetch",
+        data_require(rue_fetcher_fetch(fetcher, i, tensor, &items.labels[i], NULL, &error) == RUE_OK, "fetch",
                      &error);
         items.crcs[i] = rue_crc32c(0, tensor, bytes);
     }

@@ -124,7 +124,7 @@ static inline const char *loader_damage_fault(const struct rue_source *source,
     if (!fault && !strstr(error.message, name)) fault = loader_fault("the error is '%s'", error.message);
     struct rue_batch *none;
     if (!fault && rue_loader_next(loader, &none, NULL) == RUE_OK) fault = "something followed the error";
-    if (!fault && rue_loader_bad_images(loader) == 0) fault = "the image was not counted";
+    if (!fault && rue_loader_bad_images(loader, NULL) == 0) fault = "the image was not counted";
     rue_loader_stop(loader);
     rue_loader_close(loader);
     return fault;

@@ -143,6 +143,10 @@ def slow(fault, answer):
     return answer
 
 
+def wrong_config(fault, answer):
+    return dict(answer, config=dict(answer["config"], num_workers=answer["config"]["num_workers"] + 1))
+
+
 FAULTS = dict(
     signal=end_by_signal,
     exit=lambda fault, answer: os._exit(fault["code"]),
@@ -150,7 +154,7 @@ FAULTS = dict(
     garbage=lambda fault, answer: fault.get("line", "warning: this is no JSON"),
     half_line=half_line,
     huge_line=lambda fault, answer: "x" * (17 << 20),
-    wrong_config=lambda fault, answer: dict(answer, config=dict(answer["config"], num_workers=answer["config"]["num_workers"] + 1)),
+    wrong_config=wrong_config,
     no_config=lambda fault, answer: {key: answer[key] for key in answer if key != "config"},
     twice=lambda fault, answer: json.dumps(answer) + "\n" + json.dumps(answer),
     other_id=lambda fault, answer: dict(answer, id=answer["id"] + 1000),

@@ -1,6 +1,7 @@
 #include "fetcher.h"
 
 #include <criterion/criterion.h>
+#include <sys/resource.h>
 
 #include "data_fixture.h"
 
@@ -24,10 +25,11 @@ static void fetch(struct rue_fetcher *fetcher, uint64_t item, void *into, int32_
 {
     rue_error error = {0};
     int32_t label = -1;
-    uint64_t bad = 0;
-    cr_assert_eq(rue_fetcher_fetch(fetcher, item, into, &label, &bad, &error), RUE_OK, "%s", error.message);
+    rue_error damage = {0};
+    cr_assert_eq(rue_fetcher_fetch(fetcher, item, into, &label, &damage, &error), RUE_OK, "%s",
+                 error.message);
     cr_assert_eq(label, expected_label, "item %d has label %d", (int)item, label);
-    cr_assert_eq(bad, 0);
+    cr_assert_eq(damage.status, RUE_OK, "%s", damage.message);
 }
 
 Test(fetcher, a_raw_item_becomes_what_the_transform_makes_of_it)
@@ -121,15 +123,14 @@ Test(fetcher, tensors_of_another_shape_are_refused)
 
 /* What fetching `item` says, which must fail. */
 static const char *fail(const struct rue_source *source, enum rue_bad_images bad_images, uint64_t item,
-                        uint64_t expected_bad)
+                        rue_status expected)
 {
     static rue_error error;
     struct rue_fetcher *fetcher = fetcher_of(source, RUE_FLOAT32, bad_images);
     int32_t label;
-    uint64_t bad = 0;
     error = (rue_error){0};
-    cr_assert_eq(rue_fetcher_fetch(fetcher, item, one, &label, &bad, &error), RUE_DATA);
-    cr_assert_eq(bad, expected_bad, "%d bad images were counted", (int)bad);
+    rue_status status = rue_fetcher_fetch(fetcher, item, one, &label, NULL, &error);
+    cr_assert_eq(status, expected, "%s: %s", rue_status_text(status), error.message);
     rue_fetcher_close(fetcher);
     return error.message;
 }
@@ -143,14 +144,14 @@ Test(fetcher, a_damaged_file_is_named_with_the_reason)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         temporary_text(data_photo_name(1), cases[i].contents);
         struct rue_source *source = data_open("photos");
-        const char *message = fail(source, RUE_BAD_FAIL, 1, 1);
+        const char *message = fail(source, RUE_BAD_FAIL, 1, RUE_DATA);
         cr_assert(strstr(message, temporary_path(data_photo_name(1))), "%s", message);
         cr_assert(strstr(message, cases[i].reason), "%s", message);
         rue_source_close(source);
     }
     data_photo_damage(1);
     struct rue_source *source = data_open("photos");
-    const char *message = fail(source, RUE_BAD_FAIL, 1, 1);
+    const char *message = fail(source, RUE_BAD_FAIL, 1, RUE_DATA);
     cr_assert(strstr(message, temporary_path(data_photo_name(1))) && strstr(message, "truncated"), "%s",
               message);
     rue_source_close(source);
@@ -163,9 +164,8 @@ Test(fetcher, a_bad_image_does_not_spoil_the_next)
     struct rue_source *source = data_open("photos");
     struct rue_fetcher *fetcher = fetcher_of(source, RUE_FLOAT32, RUE_BAD_FAIL);
     int32_t label;
-    uint64_t bad = 0;
     fetch(fetcher, 2, other, 2);
-    cr_assert_eq(rue_fetcher_fetch(fetcher, 1, one, &label, &bad, NULL), RUE_DATA);
+    cr_assert_eq(rue_fetcher_fetch(fetcher, 1, one, &label, NULL, NULL), RUE_DATA);
     fetch(fetcher, 2, one, 2);
     cr_assert_eq(memcmp(one, other, sizeof one), 0);
     rue_fetcher_close(fetcher);
@@ -179,14 +179,13 @@ Test(fetcher, replacing_takes_the_next_good_image_and_its_label)
     data_photo_damage(2);
     struct rue_source *source = data_open("photos");
     struct rue_fetcher *fetcher = fetcher_of(source, RUE_FLOAT32, RUE_BAD_REPLACE);
-    rue_error error = {0};
+    rue_error error = {0}, damage = {0};
     int32_t label = -1;
-    uint64_t bad = 5;
     fetch(fetcher, 0, other, 0);
-    cr_assert_eq(rue_fetcher_fetch(fetcher, 1, one, &label, &bad, &error), RUE_OK, "%s", error.message);
+    cr_assert_eq(rue_fetcher_fetch(fetcher, 1, one, &label, &damage, &error), RUE_OK, "%s", error.message);
     cr_assert_eq(label, 0, "after the last item comes the first");
     cr_assert_eq(memcmp(one, other, sizeof one), 0);
-    cr_assert_eq(bad, 7, "two were passed over");
+    cr_assert(strstr(damage.message, data_photo_name(1)), "the one asked for: %s", damage.message);
     cr_assert_eq(error.status, RUE_OK, "no error is left behind");
     rue_fetcher_close(fetcher);
     rue_source_close(source);
@@ -199,9 +198,9 @@ Test(fetcher, replacing_also_passes_over_files_that_are_gone)
     cr_assert_eq(unlink(temporary_path(data_photo_name(0))), 0);
     struct rue_fetcher *fetcher = fetcher_of(source, RUE_FLOAT32, RUE_BAD_REPLACE);
     int32_t label = -1;
-    uint64_t bad = 0;
-    cr_assert_eq(rue_fetcher_fetch(fetcher, 0, one, &label, &bad, NULL), RUE_OK);
-    cr_assert(label == 1 && bad == 1);
+    rue_error damage = {0};
+    cr_assert_eq(rue_fetcher_fetch(fetcher, 0, one, &label, &damage, NULL), RUE_OK);
+    cr_assert(label == 1 && strstr(damage.message, "No such file"), "%s", damage.message);
     rue_fetcher_close(fetcher);
     rue_source_close(source);
 }
@@ -211,8 +210,23 @@ Test(fetcher, when_all_are_bad_nothing_can_be_replaced)
     data_photos_make(3);
     for (unsigned i = 0; i < 3; i++) data_photo_damage(i);
     struct rue_source *source = data_open("photos");
-    const char *message = fail(source, RUE_BAD_REPLACE, 1, 3);
+    const char *message = fail(source, RUE_BAD_REPLACE, 1, RUE_DATA);
     cr_assert(strstr(message, "/photos/class_") && strstr(message, "truncated"), "%s", message);
+    rue_source_close(source);
+}
+
+Test(fetcher, what_is_not_the_item_s_fault_is_never_replaced)
+{
+    data_photos_make(3);
+    struct rue_source *source = data_open("photos");
+    struct rlimit limit;
+    cr_assert_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    int next = dup(0);
+    close(next);
+    cr_assert_eq(setrlimit(RLIMIT_NOFILE, &(struct rlimit){(rlim_t)next, limit.rlim_max}), 0);
+    const char *message = fail(source, RUE_BAD_REPLACE, 1, RUE_INFEASIBLE);
+    cr_assert_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    cr_assert(strstr(message, data_photo_name(1)) && strstr(message, "Too many open files"), "%s", message);
     rue_source_close(source);
 }
 
@@ -224,9 +238,8 @@ Test(fetcher, the_pixel_limit_is_the_caller_s)
     struct rue_fetcher *fetcher;
     rue_error error = {0};
     int32_t label;
-    uint64_t bad = 0;
     cr_assert_eq(rue_fetcher_open(source, &options, &fetcher, NULL), RUE_OK);
-    cr_assert_eq(rue_fetcher_fetch(fetcher, 0, one, &label, &bad, &error), RUE_DATA);
+    cr_assert_eq(rue_fetcher_fetch(fetcher, 0, one, &label, NULL, &error), RUE_DATA);
     cr_assert(strstr(error.message, "320 pixels"), "%s", error.message);
     rue_fetcher_close(fetcher);
     rue_source_close(source);

@@ -210,6 +210,11 @@ Test(loader, stopping_in_the_middle_is_clean)
                 }
                 rue_loader_stop(loader);
                 rue_loader_stop(loader);
+                rue_error error = {0};
+                struct rue_batch *none;
+                cr_assert_eq(rue_loader_next(loader, &none, &error), RUE_INTERRUPTED, "%s",
+                             loader_case_name(&options));
+                cr_assert_null(none);
                 rue_loader_close(loader); /* with a batch on loan */
             }
 }

@@ -1,5 +1,8 @@
 /* The loader where something is wrong or scarce: damaged items, memory, slabs. */
 #include <criterion/criterion.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
 
 #include "loader_fixture.h"
 
@@ -60,7 +63,9 @@ Test(loader_limits, replaced_items_are_the_same_whatever_the_workers)
             cr_assert_eq(rue_loader_start(loader, NULL), RUE_OK);
             const char *fault = loader_drain(loader, &options, &items);
             cr_assert_null(fault, "%s: %s", loader_case_name(&options), fault);
-            cr_assert_eq(rue_loader_bad_images(loader), 2, "once an epoch");
+            rue_error example = {0};
+            cr_assert_eq(rue_loader_bad_images(loader, &example), 2, "once an epoch");
+            cr_assert(strstr(example.message, "/flat/4.jpg is truncated"), "%s", example.message);
             rue_loader_close(loader);
             data_items_free(&items);
         }
@@ -132,12 +137,28 @@ Test(loader_limits, memory_is_judged_for_the_job_with_the_figures)
     cr_assert_eq(rue_loader_slab_bytes(&options), needed);
     options.memory_bytes = needed - 1;
     cr_assert_eq(rue_loader_open(source, &options, &loader, &error), RUE_INFEASIBLE);
-    cr_assert(strstr(error.message, "1.27 GB") &&
-                  strstr(error.message, "64 images x 602112 bytes x 33 batches"),
-              "%s", error.message);
+    cr_assert(strstr(error.message, "1.3 GB (33 of 39 MB)"), "%s", error.message);
     options.memory_bytes = needed;
     cr_assert_eq(rue_loader_open(source, &options, &loader, NULL), RUE_OK, "exactly enough is enough");
     rue_loader_close(loader);
+    rue_source_close(source);
+}
+
+Test(loader_limits, options_that_cannot_be_are_refused)
+{
+    struct rue_source *source = data_open("flat");
+    const struct rue_loader_options good = in_order((struct loader_case){1, 1, 1, RUE_PARALLEL_BATCH}, 1);
+    for (int k = 0; k < RUE_KNOB_COUNT + 3; k++) {
+        struct rue_loader_options options = good;
+        struct rue_loader *loader;
+        rue_error error = {0};
+        if (k < RUE_KNOB_COUNT) options.config.value[k] = rue_knobs[k].max + 1;
+        if (k == RUE_KNOB_COUNT) options.images = 0;
+        if (k == RUE_KNOB_COUNT + 1) options.held = 0;
+        if (k == RUE_KNOB_COUNT + 2) options.sampler.world_size = 0;
+        cr_assert_eq(rue_loader_open(source, &options, &loader, &error), RUE_USAGE, "case %d", k);
+        if (k < RUE_KNOB_COUNT) cr_assert(strstr(error.message, rue_knobs[k].name), "%s", error.message);
+    }
     rue_source_close(source);
 }
 
@@ -158,6 +179,42 @@ Test(loader_limits, a_source_that_the_fetcher_refuses_is_refused)
         rue_error error = {0};
         cr_assert_eq(rue_loader_open(source, &options, &loader, &error), RUE_DATA);
         cr_assert(strstr(error.message, "/small"), "%s", error.message);
+    }
+    rue_source_close(source);
+}
+
+/* Threads that the system still gives; negative: as many as there are. */
+static int threads_left = -1;
+
+/* In the place of the library's. */
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *argument)
+{
+    typedef int create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+    union {
+        void *object;
+        create *function;
+    } real = {dlsym(RTLD_NEXT, "pthread_create")};
+    if (threads_left == 0) return EAGAIN;
+    if (threads_left > 0) threads_left--;
+    return real.function(thread, attributes, run, argument);
+}
+
+Test(loader_limits, threads_that_the_system_refuses_are_infeasible_and_the_others_are_stopped)
+{
+    struct rue_source *source = data_open("flat");
+    for (int given = 0; given < 4; given++) {
+        struct rue_loader_options options = in_order((struct loader_case){2, 4, 2, RUE_PARALLEL_BATCH}, 4);
+        struct rue_loader *loader;
+        rue_error error = {0};
+        char figures[48];
+        snprintf(figures, sizeof figures, "started %d of 4 worker threads", given);
+        cr_assert_eq(rue_loader_open(source, &options, &loader, NULL), RUE_OK);
+        threads_left = given;
+        rue_status status = rue_loader_start(loader, &error);
+        threads_left = -1;
+        cr_assert_eq(status, RUE_INFEASIBLE, "status %d", status);
+        cr_assert(strstr(error.message, figures), "%s", error.message);
+        rue_loader_close(loader);
     }
     rue_source_close(source);
 }

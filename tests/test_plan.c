@@ -82,11 +82,6 @@ static void check_plan(const struct rue_plan_goal *goal, const struct rue_plan *
     for (int k = 0; k < RUE_KNOB_COUNT; k++) {
         int n = goal->space->count[k], kept = plan->space.count[k];
         cr_assert(kept >= 1 && kept <= n);
-        if (kept == 1) continue;
-        cr_assert_eq(plan->space.values[k][0], goal->space->values[k][0], "the lower end of %s",
-                     rue_knobs[k].name);
-        cr_assert_eq(plan->space.values[k][kept - 1], goal->space->values[k][n - 1], "the upper end of %s",
-                     rue_knobs[k].name);
     }
 }
 
@@ -247,7 +242,8 @@ Test(plan, the_grid_is_thinned_where_the_floor_does_not_fit)
         }
 }
 
-/* Every configuration costs the same here: 5 x 1 would be the most that fit, but say nothing about workers. */
+/* Every configuration costs the same here: 5 x 1 would be the most that fit, but say nothing about workers.
+ */
 Test(plan, no_knob_is_sacrificed_for_a_few_more_configurations)
 {
     static const struct rue_plan_scenario same = {

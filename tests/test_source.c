@@ -1,6 +1,7 @@
 #include "source.h"
 
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -104,6 +105,9 @@ Test(source, its_variant_says_mode_format_type_and_path)
     cr_assert_str_eq(raw.path, temporary_path("photos"));
     cr_assert_eq(made.mode, RUE_PREPROCESSED);
     cr_assert_str_eq(made.dtype, "uint8");
+    uint32_t shape[3];
+    cr_assert_not(rue_source_shape(folder, shape), "pictures come in all sizes");
+    cr_assert(rue_source_shape(tensors, shape) && shape[0] == 3 && shape[1] == 224 && shape[2] == 224);
     rue_source_close(folder);
     rue_source_close(tensors);
 }
@@ -117,6 +121,16 @@ Test(source, total_is_the_sum_of_the_items)
     cr_assert_eq(rue_source_total_bytes(source), sum);
     cr_assert_eq(rue_source_verify(source, 0, NULL, NULL), RUE_OK, "files have no checksum");
     rue_source_close(source);
+}
+
+Test(source, only_an_item_s_own_faults_are_faults_of_the_data)
+{
+    cr_assert_eq(rue_source_failure(ENOENT), RUE_DATA);
+    cr_assert_eq(rue_source_failure(0), RUE_DATA);
+    cr_assert_eq(rue_source_failure(EMFILE), RUE_INFEASIBLE);
+    cr_assert_eq(rue_source_failure(ENFILE), RUE_INFEASIBLE);
+    cr_assert_eq(rue_source_failure(ENOMEM), RUE_INFEASIBLE);
+    cr_assert_eq(rue_source_failure(EIO), RUE_STORE);
 }
 
 Test(source, close_takes_null)

@@ -25,7 +25,7 @@ static void make(const char *name, enum rue_dtype dtype)
             levels[v] = (unsigned char)(i * 31 + v);
         }
         const void *record = dtype == RUE_FLOAT32 ? (const void *)values : levels;
-        cr_assert_eq(rue_tensor_writer_add(writer, record, 2 - i, &error), RUE_OK);
+        cr_assert_eq(rue_tensor_writer_add(writer, record, (i + 1) % 3, &error), RUE_OK);
     }
     cr_assert_eq(rue_tensor_writer_finish(writer, classes, 3, &error), RUE_OK, "%s", error.message);
     rue_tensor_writer_close(writer);
@@ -86,7 +86,7 @@ static void expect_round_trip(const char *name, enum rue_dtype dtype)
                 cr_assert_eq(values[v], (float)i + (float)v / 3);
             else
                 cr_assert_eq(levels[v], (unsigned char)(i * 31 + v));
-        cr_assert_eq(rue_source_label(source, (uint64_t)i), 2 - i);
+        cr_assert_eq(rue_source_label(source, (uint64_t)i), (i + 1) % 3);
     }
     cr_assert_eq(rue_source_class_count(source), 3);
     cr_assert_str_eq(rue_source_class_name(source, 0), "\xc3\xa4pfel");
@@ -193,6 +193,25 @@ Test(source_tensor, impossible_fields_are_refused_even_when_signed)
     REFUSE_FIELD(class_count, 4);
     REFUSE_FIELD(class_count, UINT32_MAX);
     REFUSE_FIELD(reserved, 1);
+}
+
+Test(source_tensor, a_label_without_a_class_is_refused)
+{
+    static const int32_t labels[] = {3, -1, INT32_MAX, INT32_MIN};
+    for (size_t i = 0; i < sizeof labels / sizeof *labels; i++) {
+        memcpy(file + header()->labels_offset + 8, &labels[i], 4);
+        const char *message = refuse(file_bytes);
+        cr_assert(strstr(message, "label of record 2"), "%s", message);
+    }
+}
+
+Test(source_tensor, its_shape_is_told)
+{
+    uint32_t shape[3];
+    struct rue_source *source = data_open("whole");
+    cr_assert(rue_source_shape(source, shape));
+    cr_assert(shape[0] == 3 && shape[1] == SIDE && shape[2] == SIDE);
+    rue_source_close(source);
 }
 
 Test(source_tensor, a_file_that_was_cut_is_refused_wherever)

@@ -69,18 +69,35 @@ Test(space, thinning_to_all_changes_nothing)
     }
 }
 
-Test(space, thinning_keeps_both_ends_and_spreads_the_rest)
+Test(space, thinning_keeps_the_middle_of_equal_shares)
 {
     int values[9] = {1, 2, 4, 8, 12, 16, 32, 48, 64};
     struct rue_space space = space_of((int[]){32}, 1, values, 9);
     int keep[RUE_KNOB_COUNT] = {1, 3, 1, 1};
     struct rue_space thin = rue_space_thin(&space, keep);
-    cr_assert_eq(thin.values[RUE_NUM_WORKERS][0], 1);
+    cr_assert_eq(thin.values[RUE_NUM_WORKERS][0], 2);
     cr_assert_eq(thin.values[RUE_NUM_WORKERS][1], 12);
-    cr_assert_eq(thin.values[RUE_NUM_WORKERS][2], 64);
+    cr_assert_eq(thin.values[RUE_NUM_WORKERS][2], 48);
     keep[RUE_NUM_WORKERS] = 1;
     thin = rue_space_thin(&space, keep);
     cr_assert_eq(thin.values[RUE_NUM_WORKERS][0], 12, "the middle one");
+}
+
+Test(space, thinning_keeps_the_preferred_value)
+{
+    struct rue_space space = space_of((int[]){32}, 1, (int[]){0, 1, 2, 4}, 4);
+    for (int preferred = 0; preferred <= 4; preferred++)
+        for (int k = 1; k <= 4; k++) {
+            space.preferred[RUE_NUM_WORKERS] = preferred;
+            struct rue_space thin = rue_space_thin(&space, (int[RUE_KNOB_COUNT]){1, k, 1, 1});
+            const int *values = thin.values[RUE_NUM_WORKERS];
+            bool kept = false;
+            for (int i = 0; i < k; i++) {
+                kept |= values[i] == preferred;
+                cr_assert(i == 0 || values[i] > values[i - 1], "ascending");
+            }
+            cr_assert(kept || preferred == 3, "%d among %d of 0, 1, 2, 4", preferred, k);
+        }
 }
 
 Test(space, thinning_any_count_keeps_distinct_values_with_even_gaps)
@@ -89,13 +106,13 @@ Test(space, thinning_any_count_keeps_distinct_values_with_even_gaps)
         struct rue_space space = rue_space_default();
         space.count[RUE_BATCH_SIZE] = 0;
         for (int v = 1; v <= n; v++) rue_space_add(&space, RUE_BATCH_SIZE, v);
+        space.preferred[RUE_BATCH_SIZE] = 0;
         for (int k = 2; k <= n; k++) {
             struct rue_space thin = rue_space_thin(&space, (int[RUE_KNOB_COUNT]){k, 1, 1, 1});
             const int *values = thin.values[RUE_BATCH_SIZE];
             cr_assert_eq(thin.count[RUE_BATCH_SIZE], k);
-            cr_assert(values[0] == 1 && values[k - 1] == n, "ends of %d of %d", k, n);
             for (int i = 1; i < k; i++) {
-                int gap = values[i] - values[i - 1], even = (n - 1) / (k - 1);
+                int gap = values[i] - values[i - 1], even = n / k;
                 cr_assert(gap == even || gap == even + 1, "%d of %d: gap %d beside %d", k, n, gap, even);
             }
         }

@@ -77,12 +77,12 @@ static rue_status show_json(const struct rue_source *source, const struct survey
     for (size_t i = 0; i < survey->class_count; i++)
         json_array_append_new(classes, json_pack("{s:s, s:I}", "name", rue_source_class_name(source, i),
                                                  "items", (json_int_t)survey->of_class[i]));
-    json_t *object =
-        json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:{s:I, s:I, s:I}, s:s, s:o}", "path", variant.path, "mode",
-                  rue_mode_names[variant.mode], "format", variant.format, "dtype", variant.dtype, "items",
-                  (json_int_t)survey->count, "bytes", (json_int_t)survey->bytes, "item_bytes", "median",
-                  (json_int_t)survey->median, "smallest", (json_int_t)survey->smallest, "largest",
-                  (json_int_t)survey->largest, "digest", digest, "classes", classes);
+    json_t *object = json_pack("{s:s, s:s, s:s, s:s?, s:I, s:I, s:{s:I, s:I, s:I}, s:s, s:o}", "path",
+                               variant.path, "mode", rue_mode_names[variant.mode], "format", variant.format,
+                               "dtype", variant.dtype[0] ? variant.dtype : NULL, "items",
+                               (json_int_t)survey->count, "bytes", (json_int_t)survey->bytes, "item_bytes",
+                               "median", (json_int_t)survey->median, "smallest", (json_int_t)survey->smallest,
+                               "largest", (json_int_t)survey->largest, "digest", digest, "classes", classes);
     if (!object)
         return rue_fail(error, RUE_DATA, "%s: a path or class name is no UTF-8, JSON cannot hold it",
                         variant.path);

@@ -41,8 +41,7 @@ static void report(const struct rue_prepared *done, const char *path, struct rue
     rue_format_duration(done->elapsed_ns, time, sizeof time);
     rue_format_count(done->images, count, sizeof count);
     if (done->bytes_before)
-        rue_progress_note(progress, "%s: %s images in %s, %s of JPEG became %s", path, count, time, before,
-                          after);
+        rue_progress_note(progress, "%s: %s images in %s, %s became %s", path, count, time, before, after);
     else
         rue_progress_note(progress, "%s: %s photos in %s, %s", path, count, time, after);
     if (done->bad_images)

@@ -64,7 +64,8 @@ static const struct rue_option options_table[] = {
     [RUNNER] = {"runner", RUE_OPTION_TEXT, "CMD", NULL, "measure with another runner than rue's own", 0, 0,
                 NULL},
     [OUT] = {"out", RUE_OPTION_TEXT, "DIR", NULL, "where everything is written [rue-out/<data>]", 0, 0, NULL},
-    [FRESH] = {"fresh", RUE_OPTION_FLAG, NULL, NULL, "start over instead of resuming the study", 0, 0, NULL},
+    [FRESH] = {"fresh", RUE_OPTION_FLAG, NULL, NULL, "start over; the old study.db is kept as study.db.old",
+               0, 0, NULL},
     [SEED] = {"seed", RUE_OPTION_COUNT, "K", "1", "of the data's order and of the trials'", 0, INT64_MAX,
               NULL},
     [SAMPLE] = {"sample", RUE_OPTION_COUNT, "N", "1024", "convert at most N raw images for the comparison", 1,
@@ -108,7 +109,7 @@ static struct rue_study_goal read_goal(const struct rue_options *options, const 
         .max_pixels = rue_options_number(options, MAX_PIXELS),
         .workload = rue_workload_default(),
         .out = rue_options_text(options, OUT),
-        .fresh = rue_options_flag(options, FRESH),
+        .fresh = rue_options_flag(options, FRESH) && !rue_options_flag(options, DRY_RUN),
         .command_line = command_line,
     };
     goal.workload.seed = rue_options_number(options, SEED);
@@ -119,15 +120,37 @@ static struct rue_study_goal read_goal(const struct rue_options *options, const 
     return goal;
 }
 
+/* Words that are ended by NULs become one line that a shell splits alike. */
+static void quote_words(char *words, size_t length, size_t bytes)
+{
+    char *line = calloc(1, bytes);
+    size_t used = 0;
+    for (size_t at = 0; line && at < length; at += strlen(words + at) + 1) {
+        const char *word = words + at;
+        bool plain =
+            *word &&
+            word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./,:=+@%")] ==
+                0;
+        if (used) used += (size_t)snprintf(line + used, bytes - used, " ");
+        if (!plain && used + 1 < bytes) line[used++] = '\'';
+        for (; *word && used + 6 < bytes; word++)
+            used +=
+                (size_t)snprintf(line + used, bytes - used, !plain && *word == '\'' ? "'\\''" : "%c", *word);
+        if (!plain && used + 1 < bytes) line[used++] = '\'';
+        if (used + 6 >= bytes) break;
+    }
+    if (line) memcpy(words, line, used + 1 < bytes ? used + 1 : bytes);
+    free(line);
+}
+
 /* The words of this process's command line, as the kernel keeps them. */
 static void read_command_line(char *out, size_t bytes)
 {
     FILE *file = fopen("/proc/self/cmdline", "re");
     size_t got = file ? fread(out, 1, bytes - 1, file) : 0;
     if (file) fclose(file);
-    for (size_t i = 0; i + 1 < got; i++)
-        if (!out[i]) out[i] = ' ';
     out[got] = 0;
+    quote_words(out, got, bytes);
 }
 
 static struct rue_report_style screen_style(void)
@@ -167,6 +190,12 @@ static rue_status render(struct rue_study *study, bool json, rue_error *error)
     fflush(stdout);
     rue_progress_note(study->progress, "written: %s/recommendation.json, trials.csv, study.db",
                       study->folder);
+    if (ranked && study->config_count == 1 && study->configs_asked > 1)
+        return rue_fail(
+            error, RUE_INCONCLUSIVE,
+            "the budget was enough for one of %zu configurations: there is nothing to compare it with; "
+            "give a larger --budget",
+            study->configs_asked);
     if (ranked) return RUE_OK;
     if (complete || !feasible)
         return rue_fail(error, RUE_INFEASIBLE,

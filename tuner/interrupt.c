@@ -3,19 +3,32 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdint.h>
+#include <time.h>
 #include <unistd.h>
+
+enum { SAME_PRESS_MS = 100 };
 
 static volatile sig_atomic_t signal_seen;
 static atomic_int guarded_group; /* lock-free, so a handler may read it */
+static _Atomic(const char *) guarded_file;
+static _Atomic int64_t seen_ms;
 static int wake[2] = {-1, -1};
 
 static void on_signal(int number)
 {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    int64_t now_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    if (signal_seen && number == SIGINT && now_ms - seen_ms < SAME_PRESS_MS) return;
     if (signal_seen && number == SIGINT) {
+        const char *file = atomic_load(&guarded_file);
+        if (file) unlink(file);
         pid_t group = atomic_load(&guarded_group);
         if (group > 0) kill(-group, SIGKILL);
         _exit(rue_status_exit_code(RUE_INTERRUPTED));
     }
+    if (!signal_seen) seen_ms = now_ms;
     if (!signal_seen) signal_seen = number;
     ssize_t ignored = write(wake[1], "", 1);
     (void)ignored;
@@ -41,6 +54,11 @@ rue_status rue_interrupt_status(void)
 int rue_interrupt_fd(void)
 {
     return wake[0];
+}
+
+void rue_interrupt_guard_file(const char *path)
+{
+    atomic_store(&guarded_file, path);
 }
 
 void rue_interrupt_guard(pid_t group)

@@ -1,4 +1,5 @@
-/* Ctrl-C and SIGTERM: the first asks for an orderly end, a second Ctrl-C quits at once. */
+/* Ctrl-C and SIGTERM: the first asks for an orderly end, a second Ctrl-C quits at once (one within a
+ * tenth of a second is the same one: `timeout` signals a child and its group). */
 #ifndef RUE_INTERRUPT_H
 #define RUE_INTERRUPT_H
 
@@ -15,6 +16,9 @@ rue_status rue_interrupt_status(void);
 
 /* A descriptor that is readable once a signal came; for poll, never to be read. */
 int rue_interrupt_fd(void);
+
+/* A file that a second Ctrl-C removes before it quits; NULL: none. Borrowed until it is changed. */
+void rue_interrupt_guard_file(const char *path);
 
 /* The process group that a second Ctrl-C kills before it quits; 0: none. */
 void rue_interrupt_guard(pid_t group);

@@ -1,6 +1,7 @@
 /* rue: finds the loader configuration that is good for all your models, by regret.
  * The program links the GNU Scientific Library and is distributed under GPL-3.0-or-later; its own sources are
  * MIT. */
+#include <ctype.h>
 #include <locale.h>
 #include <stdio.h>
 #include <string.h>
@@ -35,6 +36,14 @@ static int fail_unknown_command(const char *typed)
     return rue_status_exit_code(RUE_USAGE);
 }
 
+/* One line whatever it quotes: file names and runners may hold control characters. */
+static void print_error(const char *command, char *message)
+{
+    for (char *at = message; *at; at++)
+        if (iscntrl((unsigned char)*at)) *at = '?';
+    fprintf(stderr, "rue %s: %s\n", command, message);
+}
+
 static int run_command(const struct rue_command *command, int argc, char **argv)
 {
     rue_error error = {0};
@@ -48,7 +57,7 @@ static int run_command(const struct rue_command *command, int argc, char **argv)
     rue_options_close(options);
     if (fflush(stdout) != 0 && status == RUE_OK)
         status = rue_fail(&error, RUE_STORE, "cannot write the output");
-    if (error.message[0]) fprintf(stderr, "rue %s: %s\n", command->name, error.message);
+    if (error.message[0]) print_error(command->name, error.message);
     return rue_status_exit_code(status);
 }
 

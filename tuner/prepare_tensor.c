@@ -113,7 +113,7 @@ rue_status rue_prepare_tensor(const char *source_path, const char *path,
     if (status == RUE_OK) status = rue_loader_start(loader, error);
     if (status == RUE_OK) status = write_all(loader, writer, options->dtype, loading.images, progress, error);
     if (status == RUE_OK) status = finish(writer, source, error);
-    if (loader) out->bad_images = rue_loader_bad_images(loader);
+    if (loader) out->bad_images = rue_loader_bad_images(loader, NULL);
     rue_loader_close(loader);
     rue_tensor_writer_close(writer);
     rue_source_close(source);

@@ -12,6 +12,8 @@
 
 enum { OPEN_LINES_MAX = 64 };
 
+static const uint64_t open_patience_ns =
+    1800 * RUE_NS_PER_S; /* it may read hundreds of gigabytes to warm them */
 static const uint64_t hello_patience_ns = 120 * RUE_NS_PER_S; /* importing a framework takes its time */
 static const uint64_t grace_ns = 500 * RUE_NS_PER_MS;
 
@@ -128,7 +130,7 @@ static rue_status open_with(struct rue_runner *runner, const char *line, struct 
 {
     json_t *reply = NULL;
     rue_error why = {0};
-    rue_status status = exchange(runner, line, UINT64_MAX, &reply, &why);
+    rue_status status = exchange(runner, line, rue_clock_now_ns() + open_patience_ns, &reply, &why);
     if (status == RUE_OK) status = rue_protocol_decode_opened(reply, out, &why);
     json_decref(reply);
     if (status == RUE_OK) return RUE_OK;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -15,6 +16,7 @@
 #include "catalogue.h"
 #include "clock.h"
 #include "hash.h"
+#include "interrupt.h"
 #include "machine.h"
 #include "prepare.h"
 #include "source.h"
@@ -26,15 +28,13 @@ static const char default_models[] = "resnet18,resnet50,efficientnet_v2_s,vit_b_
 
 /* ---- the folder of the study ---- */
 
-/* "photos" of "/data/photos/", "photos" of "photos.tensor": letters, digits, '.', '_' and '-' alone. */
+/* "photos" of "/data/photos/": letters, digits, '.', '_' and '-' alone. */
 static void study_name(const char *data, char *out, size_t bytes)
 {
     size_t length = strlen(data), used = 0;
     while (length > 1 && data[length - 1] == '/') length--;
     size_t begin = length;
     while (begin > 0 && data[begin - 1] != '/') begin--;
-    const char *dot = memrchr(data + begin, '.', length - begin);
-    if (dot && dot > data + begin) length = (size_t)(dot - data);
     for (size_t i = begin; i < length && used + 1 < bytes; i++) {
         bool plain = strchr("._-", data[i]) || (data[i] >= '0' && data[i] <= '9') ||
                      ((data[i] | 32) >= 'a' && (data[i] | 32) <= 'z');
@@ -73,15 +73,39 @@ static void remove_leftovers(const char *path)
     if (folder) closedir(folder);
 }
 
-static rue_status open_folder(struct rue_study *study, rue_error *error)
+/* Whether the reports in the folder are about data at another path. */
+static bool is_about_other_data(const char *folder, const char *path)
+{
+    char file[PATH_MAX + 32];
+    snprintf(file, sizeof file, "%s/recommendation.json", folder);
+    json_t *report = json_load_file(file, 0, NULL),
+           *first = json_array_get(json_object_get(report, "recommendations"), 0);
+    const char *other = json_string_value(json_object_get(json_object_get(first, "variant"), "path"));
+    bool differs = other && strcmp(other, path) != 0;
+    json_decref(report);
+    return differs;
+}
+
+/* rue-out/<name of the data>, with a number behind it where that is taken by data of the same name elsewhere.
+ */
+static void choose_folder(struct rue_study *study)
 {
     char name[128];
     const struct rue_study_goal *goal = study->goal;
-    study_name(goal->data ? goal->data : rue_runner_hello(study->runner)->loader, name, sizeof name);
-    if (goal->out)
+    if (goal->out) {
         snprintf(study->folder, sizeof study->folder, "%s", goal->out);
-    else
-        snprintf(study->folder, sizeof study->folder, "rue-out/%s", name);
+        return;
+    }
+    study_name(goal->data ? goal->data : rue_runner_hello(study->runner)->loader, name, sizeof name);
+    snprintf(study->folder, sizeof study->folder, "rue-out/%s", name);
+    for (int number = 2; number < 1000 && is_about_other_data(study->folder, study->variants[0].variant.path);
+         number++)
+        snprintf(study->folder, sizeof study->folder, "rue-out/%s-%d", name, number);
+}
+
+static rue_status open_folder(struct rue_study *study, rue_error *error)
+{
+    choose_folder(study);
     rue_status status = make_folders(study->folder, error);
     if (status != RUE_OK) return status;
     study->folder_lock = open(study->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -236,6 +260,7 @@ static rue_status add_sample(struct rue_study *study, rue_error *error)
         return RUE_OK;
     }
     snprintf(study->sample_path, sizeof study->sample_path, "%s/%s", study->folder, sample_name);
+    rue_interrupt_guard_file(study->sample_path);
     rue_progress_note(
         study->progress,
         "to compare with preprocessed data, %s of %s images are converted (%s, removed at the end)",
@@ -269,9 +294,14 @@ static rue_status choose_data(struct rue_study *study, rue_error *error)
     if (!goal->data) {
         if (!hello->variant_count)
             return rue_fail(error, RUE_USAGE, "give the folder or tensor file to tune for: rue tune DATA");
-        first->variant = hello->variants[0];
-        return RUE_OK;
+        for (size_t i = 0; i < hello->variant_count && study->chosen_count < RUE_STUDY_VARIANTS_MAX; i++)
+            if (goal->modes[hello->variants[i].mode])
+                study->variants[study->chosen_count++].variant = hello->variants[i];
+        if (study->chosen_count) return RUE_OK;
+        return rue_fail(error, RUE_USAGE, "the runner %s has no data of the mode that --mode asks for",
+                        hello->runner);
     }
+    study->chosen_count = 1;
     const struct rue_source_ops *format;
     rue_status status = rue_source_detect(goal->data, &format, error);
     if (status != RUE_OK) return status;
@@ -287,11 +317,12 @@ static rue_status open_data(struct rue_study *study, rue_error *error)
 {
     const struct rue_study_goal *goal = study->goal;
     const struct rue_hello *hello = rue_runner_hello(study->runner);
-    struct rue_study_variant *first = &study->variants[0];
-    rue_status status = open_variant(study, first, error);
-    if (status != RUE_OK) return status;
-    if (!goal->data && !goal->images && hello->images) first->job_images = hello->images;
-    return RUE_OK;
+    rue_status status = RUE_OK;
+    for (size_t i = 0; status == RUE_OK && i < study->chosen_count; i++) {
+        status = open_variant(study, &study->variants[i], error);
+        if (!goal->data && !goal->images && hello->images) study->variants[i].job_images = hello->images;
+    }
+    return status;
 }
 
 static bool wants_sample(const struct rue_study *study)
@@ -368,6 +399,7 @@ void rue_study_close(struct rue_study *study)
     rue_runner_close(study->runner);
     rue_store_close(study->store);
     if (study->sample_path[0]) unlink(study->sample_path);
+    rue_interrupt_guard_file(NULL);
     if (study->folder_lock >= 0) close(study->folder_lock);
     for (size_t v = 0; v < study->variant_count; v++) rue_cost_matrix_close(study->matrices[v]);
     free(study->configs);

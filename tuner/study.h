@@ -69,15 +69,18 @@ struct rue_study {
     uint64_t memory_bytes; /* limit of a trial */
     char started[32];      /* ISO 8601, UTC */
 
-    size_t variant_count, model_count;
+    size_t variant_count; /* that are open */
+    size_t chosen_count;  /* that are to be opened, the sample aside */
+    size_t model_count;
     struct rue_study_variant variants[RUE_STUDY_VARIANTS_MAX];
     struct rue_study_model models[RUE_STUDY_MODELS_MAX];
     struct rue_space space; /* as asked for */
 
     uint64_t found_trials; /* that the store held when it was opened */
     struct rue_plan plan;
-    double stored_s;   /* of plan.expected_s, for trials that the store holds already */
-    size_t probe_rows; /* the first of `rows`: measured to make the plan */
+    double stored_s;            /* of plan.expected_s, for trials that the store holds already */
+    size_t probe_rows;          /* the first of `rows`: measured to make the plan */
+    size_t configs_asked;       /* of `space` */
     size_t trials, full_trials; /* planned, all repeats; of them, those that run the whole job */
     size_t config_count;
     struct rue_config *configs;                               /* [config_count], grid order */

@@ -1,4 +1,5 @@
 /* What the study found, in the form that reports read. */
+#include <gsl/gsl_version.h>
 #include <jansson.h>
 #include <sqlite3.h>
 #include <stdio.h>
@@ -24,7 +25,10 @@ static void count_outcomes(const struct rue_study *study, struct rue_variant_fin
         const struct rue_trial_row *row = &study->rows[i];
         bool mine = row->request.measure == RUE_JOINT && row->request.variant.mode == out->variant.mode &&
                     strcmp(row->request.variant.path, out->variant.path) == 0;
-        if (mine) ++*counts[row->result.outcome];
+        if (!mine) continue;
+        ++*counts[row->result.outcome];
+        if (row->result.bad_images > (int64_t)out->bad_images)
+            out->bad_images = (uint64_t)row->result.bad_images;
     }
 }
 
@@ -84,14 +88,15 @@ static void fill_provenance(const struct rue_study *study, struct rue_findings *
     copy_text(out->command_line, sizeof out->command_line, study->goal->command_line);
     copy_text(out->started, sizeof out->started, study->started);
     copy_text(out->partial_reason, sizeof out->partial_reason, study->partial_reason);
-    snprintf(out->libraries, sizeof out->libraries, "libjpeg-turbo %s, SQLite %s, jansson %s",
-             TEXT(LIBJPEG_TURBO_VERSION), sqlite3_libversion(), jansson_version_str());
+    snprintf(out->libraries, sizeof out->libraries, "libjpeg-turbo %s, SQLite %s, jansson %s, GSL %s",
+             TEXT(LIBJPEG_TURBO_VERSION), sqlite3_libversion(), jansson_version_str(), gsl_version);
     describe_consumer(study, out->consumer, sizeof out->consumer);
     out->usable_cpus = machine.usable_cpus;
     out->memory_bytes = machine.memory_bytes;
     out->duration_s = (double)(rue_clock_now_ns() - study->start_ns) / 1e9;
     out->virtual_clock = hello->virtual_clock;
     out->seed = study->goal->workload.seed;
+    out->configs_asked = study->configs_asked;
     out->repeats_planned = study->goal->repeats;
     out->partial = study->partial;
     out->reused_trials = study->reused;

@@ -139,12 +139,6 @@ static rue_status probe_model(struct rue_study *study, size_t index, double *s_p
     return RUE_OK;
 }
 
-static uint64_t consumed_images(const struct rue_study_variant *variant)
-{
-    return variant->job_images; /* a last partial batch that is dropped depends on the batch size; it does not
-                                   matter here */
-}
-
 /* A time that --budget takes and that is no less than `s`: "12ms", "3s". */
 static const char *budget_text(double s, char *out, size_t bytes)
 {
@@ -247,10 +241,38 @@ static rue_status probe_all(struct rue_study *study, struct rue_plan_scenario *s
         *overhead_s = fmax(*overhead_s, probed.overhead_s);
         for (size_t m = 0; m < study->model_count; m++)
             scenarios[v * study->model_count + m] =
-                (struct rue_plan_scenario){probed.loader, compute[m], consumed_images(&study->variants[v])};
+                (struct rue_plan_scenario){probed.loader, compute[m], study->variants[v].job_images};
     }
     study->probe_rows = study->row_count;
     return status;
+}
+
+/* Whether the store holds every trial of the configuration: then it costs nothing to rank it as well. */
+static rue_status is_complete(struct rue_study *study, const struct rue_config *config, bool *stored,
+                              rue_error *error)
+{
+    size_t scenarios = study->variant_count * study->model_count;
+    rue_status status = RUE_OK;
+    *stored = study->found_trials > 0;
+    for (size_t i = 0; status == RUE_OK && *stored && i < scenarios * (size_t)study->goal->repeats; i++) {
+        size_t scenario = i % scenarios, variant = scenario / study->model_count;
+        struct rue_trial_request request = {.measure = RUE_JOINT, .config = *config};
+        request.images = rue_plan_images(study->plan.stretch, config, study->variants[variant].job_images);
+        status = rue_study_is_stored(study, variant, scenario % study->model_count, &request, i / scenarios,
+                                     stored, error);
+    }
+    return status;
+}
+
+static bool any_complete(struct rue_study *study)
+{
+    bool stored = false;
+    study->plan.stretch = 1;
+    for (size_t i = 0, size = rue_space_size(&study->space); !stored && i < size; i++) {
+        struct rue_config config = rue_space_at(&study->space, i);
+        if (is_complete(study, &config, &stored, NULL) != RUE_OK) return false;
+    }
+    return stored;
 }
 
 static rue_status make_plan(struct rue_study *study, rue_error *error)
@@ -266,7 +288,13 @@ static rue_status make_plan(struct rue_study *study, rue_error *error)
     double spent_s = (double)rue_study_spent_ns(study) / 1e9;
     if (study->goal->budget_ns)
         goal.budget_s = fmax((double)study->goal->budget_ns / 1e9 * budget_share - spent_s, 1e-9);
-    if (status == RUE_OK) status = check_budget(study, &goal, spent_s, error);
+    rue_error small = {0};
+    if (status == RUE_OK) status = check_budget(study, &goal, spent_s, &small);
+    if (status == RUE_USAGE && small.message[0]) {
+        free(scenarios);
+        if (any_complete(study)) return RUE_OK; /* nothing new fits, but what is stored can be ranked */
+        return rue_fail(error, status, "%s", small.message);
+    }
     if (status == RUE_OK) status = rue_plan_make(&goal, &study->plan, error);
     if (status == RUE_OK && study->found_trials) status = enlarge_plan(study, &goal, error);
     free(scenarios);
@@ -275,12 +303,17 @@ static rue_status make_plan(struct rue_study *study, rue_error *error)
 
 static rue_status list_configs(struct rue_study *study, rue_error *error)
 {
-    size_t size = rue_space_size(&study->plan.space), scenarios = study->variant_count * study->model_count;
+    size_t size = rue_space_size(&study->space), scenarios = study->variant_count * study->model_count;
     study->configs = calloc(size, sizeof *study->configs);
     if (!study->configs) return rue_fail_memory(error, "configurations", size * sizeof *study->configs);
     for (size_t i = 0; i < size; i++) {
-        struct rue_config config = rue_space_at(&study->plan.space, i);
-        if (!repeats_another(&study->plan.space, &config)) study->configs[study->config_count++] = config;
+        struct rue_config config = rue_space_at(&study->space, i);
+        bool planned = study->plan.trials > 0 && rue_space_holds(&study->plan.space, &config), stored = false;
+        if (repeats_another(planned ? &study->plan.space : &study->space, &config)) continue;
+        study->configs_asked++;
+        rue_status status = planned ? RUE_OK : is_complete(study, &config, &stored, error);
+        if (status != RUE_OK) return status;
+        if (planned || stored) study->configs[study->config_count++] = config;
     }
     study->trials = study->config_count * scenarios * (size_t)study->goal->repeats;
     for (size_t c = 0; c < study->config_count; c++)

@@ -28,10 +28,11 @@ static rue_status count_failure(struct failures *failures, const struct rue_tria
     failures->in_a_row = bad ? (same ? failures->in_a_row + 1 : 1) : 0;
     snprintf(failures->reason, sizeof failures->reason, "%s", result->reason);
     if (failures->in_a_row < SAME_FAILURES_MAX) return RUE_OK;
-    return rue_fail(error, RUE_INFEASIBLE,
-                    "%d trials in a row failed alike, so the rest was not tried: %s; once that is mended, run "
-                    "the same command to go on",
-                    failures->in_a_row, result->reason);
+    return rue_fail(
+        error, RUE_INFEASIBLE,
+        "%d trials in a row failed alike, so the rest was not tried: %s; once that is mended, run "
+        "the same command to go on",
+        failures->in_a_row, result->reason);
 }
 
 /* Puts the answer where the rules will look for it. */

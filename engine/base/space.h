@@ -11,13 +11,17 @@ enum { RUE_SPACE_VALUES_MAX = 64 };
 struct rue_space {
     int count[RUE_KNOB_COUNT];                        /* 1..RUE_SPACE_VALUES_MAX */
     int values[RUE_KNOB_COUNT][RUE_SPACE_VALUES_MAX]; /* ascending, distinct */
+    int preferred[RUE_KNOB_COUNT]; /* the value that thinning keeps where it is among them */
 };
 
-/* Every knob at its fallback value alone. */
+/* Every knob at its fallback value alone, which is also its preferred one. */
 struct rue_space rue_space_default(void);
 
 /* Adds `value` in its place; false when it is there already or no room is left. */
 bool rue_space_add(struct rue_space *space, enum rue_knob knob, int value);
+
+/* Whether the configuration is one of the space. */
+bool rue_space_holds(const struct rue_space *space, const struct rue_config *config);
 
 /* The number of configurations. */
 size_t rue_space_size(const struct rue_space *space);
@@ -25,8 +29,8 @@ size_t rue_space_size(const struct rue_space *space);
 /* Configuration `index` in grid order: batch_size varies slowest, then num_workers, then the others. */
 struct rue_config rue_space_at(const struct rue_space *space, size_t index);
 
-/* The space that keeps `keep[k]` values of each knob (1..count[k]), spread evenly with both ends kept
- * (the middle one where keep is 1). */
+/* The space that keeps `keep[k]` values of each knob (1..count[k]), each the middle one of an equal share of
+ * them: what is best seldom lies at an end. A preferred value is kept in place of the one nearest to it. */
 struct rue_space rue_space_thin(const struct rue_space *space, const int keep[RUE_KNOB_COUNT]);
 
 #endif

@@ -11,7 +11,7 @@
 #include "config.h"
 #include "variant.h"
 
-enum { RUE_MODEL_NAME_BYTES = 96, RUE_REASON_BYTES = 512, RUE_BATCH_TIMES_MAX = 4096 };
+enum { RUE_MODEL_NAME_BYTES = 96, RUE_REASON_BYTES = 512, RUE_BATCH_TIMES_MAX = 1 << 20 };
 
 enum rue_measure {
     RUE_JOINT,   /* loader and model together: the truth */
@@ -68,21 +68,21 @@ struct rue_trial_request {
 };
 
 /* X(name, what it says). Integers; RUE_ABSENT where the runner did not say. */
-#define RUE_TRIAL_INTEGERS(X)                                                                     \
-    X(images, "images consumed")                                                                  \
-    X(batches, "batches consumed")                                                                \
-    X(end_to_end_ns, "until the workers are joined")                                              \
-    X(first_batch_ns, "until batch 0 is delivered")                                               \
-    X(load_wait_ns, "time of the consumer's thread waiting for batches")                          \
-    X(compute_ns, "time of the consumer's thread in the model and in handing batches back")       \
-    X(shutdown_ns, "from the last batch until the workers are joined")                            \
-    X(h2d_ns, "device time of copies; may overlap")                                               \
-    X(warmup_ns, "the model's warm-up, outside end_to_end_ns")                                    \
-    X(anon_peak_bytes, "anonymous memory of the process at the trial's end, where it is largest") \
-    X(file_peak_bytes, "file-backed memory of the process at the trial's end")                    \
-    X(read_bytes, "bytes that came from storage, by the kernel's accounting")                     \
-    X(bad_images, "images that could not be decoded")                                             \
-    X(sleep_overshoot_ns, "how late the sleeping model woke, summed")                             \
+#define RUE_TRIAL_INTEGERS(X)                                                               \
+    X(images, "images consumed")                                                            \
+    X(batches, "batches consumed")                                                          \
+    X(end_to_end_ns, "until the workers are joined")                                        \
+    X(first_batch_ns, "until batch 0 is delivered")                                         \
+    X(load_wait_ns, "time of the consumer's thread waiting for batches")                    \
+    X(compute_ns, "time of the consumer's thread in the model and in handing batches back") \
+    X(shutdown_ns, "from the last batch until the workers are joined")                      \
+    X(h2d_ns, "device time of copies; may overlap")                                         \
+    X(warmup_ns, "the model's warm-up, outside end_to_end_ns")                              \
+    X(anon_peak_bytes, "largest resident anonymous memory of the process during the trial") \
+    X(file_peak_bytes, "resident file-backed memory of the process at the trial's end")     \
+    X(read_bytes, "bytes that came from storage, by the kernel's accounting")               \
+    X(bad_images, "images that could not be decoded")                                       \
+    X(sleep_overshoot_ns, "how late the sleeping model woke, summed")                       \
     X(cost_ns, "what the trial cost on the runner's own clock")
 
 /* X(name, what it says). Reals; NaN where the runner did not say. */
@@ -92,7 +92,7 @@ struct rue_trial_request {
 
 struct rue_trial_result {
     enum rue_outcome outcome;
-    char reason[RUE_REASON_BYTES]; /* "" when ok */
+    char reason[RUE_REASON_BYTES]; /* when ok: "", or which images were replaced */
     struct rue_config config;      /* as run */
 #define X(name, text) int64_t name;
     RUE_TRIAL_INTEGERS(X)

@@ -1,0 +1,133 @@
+#include "cgroup.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One group on the way from the process's own up to the root. */
+struct group {
+    const char *controller; /* of version 1; NULL: version 2 */
+    char path[PATH_MAX];    /* below the mount; "" is the root */
+};
+
+static bool list_holds(char *names, const char *name)
+{
+    char *save = NULL;
+    for (char *at = strtok_r(names, ",", &save); at; at = strtok_r(NULL, ",", &save))
+        if (strcmp(at, name) == 0) return true;
+    return false;
+}
+
+/* The group of this process. In a container the path may be the host's, where nothing can be read; walking up
+ * ends at the mount's root, which is the container's own group there. */
+static struct group own_group(const char *controller)
+{
+    struct group group = {.controller = controller};
+    char line[PATH_MAX];
+    FILE *file = fopen("/proc/self/cgroup", "re");
+    while (file && fgets(line, sizeof line, file)) {
+        char *names = strchr(line, ':'), *path = names ? strchr(names + 1, ':') : NULL;
+        if (!path) continue;
+        *path++ = 0;
+        path[strcspn(path, "\n")] = 0;
+        bool mine = controller ? list_holds(names + 1, controller) : names[1] == 0;
+        if (mine) snprintf(group.path, sizeof group.path, "%s", strcmp(path, "/") == 0 ? "" : path);
+    }
+    if (file) fclose(file);
+    return group;
+}
+
+/* False at the root. */
+static bool go_up(struct group *group)
+{
+    char *slash = strrchr(group->path, '/');
+    if (!slash) return false;
+    *slash = 0;
+    return true;
+}
+
+static FILE *open_file(const struct group *group, const char *name)
+{
+    char path[PATH_MAX + 128];
+    const char *controller = group->controller ? group->controller : "";
+    snprintf(path, sizeof path, "/sys/fs/cgroup%s%s%s/%s", *controller ? "/" : "", controller, group->path,
+             name);
+    return fopen(path, "re");
+}
+
+/* Up to two numbers of the file's first line; how many there are ("max" is none). */
+static int read_numbers(const struct group *group, const char *name, double out[2])
+{
+    FILE *file = open_file(group, name);
+    if (!file) return 0;
+    int got = fscanf(file, "%lf %lf", &out[0], &out[1]); // NOLINT(cert-err34-c): the kernel writes numbers
+    fclose(file);
+    return got > 0 ? got : 0;
+}
+
+double rue_cgroup_cpus(void)
+{
+    double least = 0, numbers[2], period[2];
+    struct group group = own_group(NULL);
+    do {
+        if (read_numbers(&group, "cpu.max", numbers) == 2 && numbers[0] > 0 && numbers[1] > 0)
+            least = least > 0 && least < numbers[0] / numbers[1] ? least : numbers[0] / numbers[1];
+    } while (go_up(&group));
+    group = own_group("cpu");
+    do {
+        if (read_numbers(&group, "cpu.cfs_quota_us", numbers) &&
+            read_numbers(&group, "cpu.cfs_period_us", period) && numbers[0] > 0 && period[0] > 0)
+            least = least > 0 && least < numbers[0] / period[0] ? least : numbers[0] / period[0];
+    } while (go_up(&group));
+    return least;
+}
+
+/* Page cache of the group, which the kernel gives back when memory is short. */
+static double reclaimable_bytes(const struct group *group)
+{
+    char key[64];
+    double value, sum = 0;
+    const char *prefix = group->controller ? "total_" : "";
+    size_t skip = strlen(prefix);
+    FILE *file = open_file(group, "memory.stat");
+    while (file &&
+           fscanf(file, "%63s %lf", key, &value) == 2) // NOLINT(cert-err34-c): the kernel writes numbers
+        if (strncmp(key, prefix, skip) == 0 &&
+            (!strcmp(key + skip, "inactive_file") || !strcmp(key + skip, "active_file")))
+            sum += value;
+    if (file) fclose(file);
+    return sum;
+}
+
+/* The tightest limit, and the least that a limit leaves, of version 2 (`controller` NULL) or 1. */
+static bool memory_of(const char *controller, uint64_t *limit, uint64_t *left)
+{
+    bool limited = false;
+    struct group group = own_group(controller);
+    do {
+        double most[2], used[2] = {0};
+        /* Version 1 says "none" with a number near 2^63. */
+        if (!read_numbers(&group, controller ? "memory.limit_in_bytes" : "memory.max", most) ||
+            most[0] > 1e18)
+            continue;
+        if (!read_numbers(&group, controller ? "memory.usage_in_bytes" : "memory.current", used)) continue;
+        double held = used[0] - reclaimable_bytes(&group), room = most[0] - (held > 0 ? held : 0);
+        if (!limited || (uint64_t)most[0] < *limit) *limit = (uint64_t)most[0];
+        if (!limited || room < (double)*left) *left = room > 0 ? (uint64_t)room : 0;
+        limited = true;
+    } while (go_up(&group));
+    return limited;
+}
+
+uint64_t rue_cgroup_memory_limit(void)
+{
+    uint64_t limit = 0, left;
+    return memory_of(NULL, &limit, &left) || memory_of("memory", &limit, &left) ? limit : 0;
+}
+
+bool rue_cgroup_memory_left(uint64_t *left_bytes)
+{
+    uint64_t limit;
+    return memory_of(NULL, &limit, left_bytes) || memory_of("memory", &limit, left_bytes);
+}

@@ -1,0 +1,19 @@
+/* What the control groups of this process (version 1 or 2) allow. Limits of every group from the process's
+ * own up to the root count, and the tightest one holds. */
+#ifndef RUE_CGROUP_H
+#define RUE_CGROUP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* CPUs that the quota grants; 0: no quota. */
+double rue_cgroup_cpus(void);
+
+/* The memory limit in bytes; 0: none. */
+uint64_t rue_cgroup_memory_limit(void);
+
+/* What the memory limit leaves: page cache that would be given back does not count as used. False: no limit.
+ */
+bool rue_cgroup_memory_left(uint64_t *left_bytes);
+
+#endif

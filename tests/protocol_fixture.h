@@ -1,0 +1,59 @@
+/* Requests and replies for the tests of the protocol. */
+#ifndef RUE_PROTOCOL_FIXTURE_H
+#define RUE_PROTOCOL_FIXTURE_H
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "protocol.h"
+
+static inline json_t *protocol_object(const char *line)
+{
+    json_t *object;
+    rue_error error = {0};
+    cr_assert_eq(rue_protocol_parse(line, &object, &error), RUE_OK, "%s: %s", line, error.message);
+    return object;
+}
+
+/* Parses the line, which is freed. */
+static inline json_t *protocol_taken(char *line)
+{
+    cr_assert_not_null(line, "nothing was encoded");
+    cr_assert_null(strchr(line, '\n'), "a line has no newline in it: %s", line);
+    json_t *object = protocol_object(line);
+    free(line);
+    return object;
+}
+
+/* A request in which nothing has its default. */
+static inline struct rue_trial_request protocol_request(void)
+{
+    struct rue_trial_request request = {
+        .id = 17,
+        .measure = RUE_JOINT,
+        .variant = {.mode = RUE_PREPROCESSED,
+                    .format = "tensor",
+                    .dtype = "uint8",
+                    .path = "/data/gr\xc3\xbc\xc3\x9f \"x\""},
+        .model = "vit_b_16",
+        .config = {.value = {64, 12, 5, RUE_PARALLEL_SAMPLE}},
+        .workload = {.shuffle = false,
+                     .drop_last = true,
+                     .seed = INT64_MAX,
+                     .epoch = 3,
+                     .rank = 2,
+                     .world_size = 4,
+                     .bad_images = RUE_BAD_REPLACE,
+                     .transform = "eval",
+                     .cache = "as-is"},
+        .images = 2048,
+        .job_images = UINT64_C(1) << 40,
+        .batches = 9,
+        .limits = {.time_ns = 123456789, .memory_bytes = UINT64_C(1) << 50},
+        .detail = true,
+    };
+    return request;
+}
+
+#endif

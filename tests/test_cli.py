@@ -1,0 +1,524 @@
+"""The command line: goldens, wrong input, where values come from, what is written where, exit codes."""
+import itertools
+import json
+import os
+import pty
+import re
+import shutil
+import signal
+import struct
+import subprocess
+
+import pytest
+
+from conftest import HANG_S, ROOT, clean_environment, error_line, expect_failure, make_table, read_json, stop, wait_until
+
+np = pytest.importorskip("numpy", reason="NumPy is not installed (python3-numpy)")
+Image = pytest.importorskip("PIL.Image", reason="Pillow is not installed (python3-pil)")
+
+GOLDENS = ROOT / "tests" / "goldens"
+COMMANDS = ["tune", "prepare", "inspect", "runner"]
+QUICK = ["--batch-size", "4", "--num-workers", "0,1", "--model", "none", "--budget", "5m", "--mode", "raw", "--quiet"]
+TABLE = make_table(["ape", "bee"], [16, 32], [0, 2], lambda m, b, w: 1000 + b + 100 * w * (m == "bee"))
+
+
+# ---- goldens ----
+
+def check_golden(name, text):
+    """RUE_UPDATE_GOLDENS=1 writes them anew."""
+    path = GOLDENS / f"{name}.txt"
+    if os.environ.get("RUE_UPDATE_GOLDENS"):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    assert text == path.read_text(), f"if this is meant to be so: RUE_UPDATE_GOLDENS=1 pytest {__file__}"
+
+
+def test_help_is_the_golden_one(rue):
+    done = rue("--help")
+    assert (done.returncode, done.stderr) == (0, "")
+    check_golden("help", done.stdout)
+    for spelling in ("-h", "help"):
+        assert rue(spelling).stdout == done.stdout
+    bare = rue()
+    assert (bare.returncode, bare.stdout, bare.stderr) == (2, "", done.stdout)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_of_a_command_is_the_golden_one(rue, command):
+    done = rue(command, "--help")
+    assert (done.returncode, done.stderr) == (0, "")
+    check_golden(f"help_{command}", done.stdout)
+    assert max(map(len, done.stdout.splitlines())) <= 120
+    assert rue(command, "--no-such-option", "-h", "and", "more", "words").stdout == done.stdout, "help wins over errors"
+
+
+def test_the_version_is_that_of_the_build(rue):
+    done = rue("--version")
+    version = re.search(r"VERSION (\d+\.\d+\.\d+)", (ROOT / "CMakeLists.txt").read_text()).group(1)
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"rue {version}\n", "")
+
+
+def test_the_table_is_the_golden_one(rue, script):
+    """In a pipe: no colour, a fixed width. The clock is virtual, so it is the same everywhere."""
+    one = script(make_table(["ape", "bee"], [16, 32, 64], [0, 2], lambda m, b, w: 1000 + b + 400 * (w == 0) * (m == "bee")),
+                 infeasible_above=32)
+    done = rue("tune", "--runner", one.command, "--quiet")
+    assert done.returncode == 0
+    check_golden("table", done.stdout)
+
+
+def test_the_table_without_unicode_is_ascii(rue, script):
+    done = rue("tune", "--runner", script(TABLE).command, "--quiet", env=dict(LC_ALL="C"))
+    assert done.returncode == 0 and done.stdout.isascii() and "Use batch_size" in done.stdout
+
+
+# ---- wrong words ----
+
+WRONG = {
+    "command": (["tnue"], ["unknown command 'tnue'", "did you mean 'tune'?"]),
+    "command_far": (["frobnicate"], ["unknown command 'frobnicate'", "'rue --help' lists the commands"]),
+    "option": (["tune", ".", "--bugdet", "1m"], ["--bugdet", "did you mean --budget?"]),
+    "option_far": (["tune", ".", "--frobnicate"], ["unknown option --frobnicate", "'rue tune --help' lists"]),
+    "short": (["tune", ".", "-x"], ["unknown option -x", "'rue tune --help' lists"]),
+    "model": (["tune", ".", "--model", "resnet81"], ["unknown model 'resnet81'", "did you mean 'resnet18'?"]),
+    "model_far": (["tune", ".", "--model", "frobnicate"], ["unknown model 'frobnicate'", "known are", "vit_b_16", "sleep:"]),
+    "model_sleep": (["tune", ".", "--model", "sleep:fast"], ["'sleep:fast'", "sleep:250ms/batch"]),
+    "model_twice": (["tune", ".", "--model", "vit_b_16,vit-b-16"], ["--model", "vit_b_16", "twice"]),
+    "model_none": (["tune", ".", "--model", ","], ["--model", "empty"]),
+    "no_value": (["tune", "--budget"], ["--budget needs a value", "TIME"]),
+    "no_argument": (["inspect"], ["an argument is missing", "rue inspect DATA"]),
+    "no_data": (["tune"], ["give the folder or tensor file", "rue tune DATA"]),
+    "too_many": (["tune", "a", "b"], ["one argument too many: 'b'", "rue tune [DATA]"]),
+    "budget": (["tune", ".", "--budget", "soon"], ["--budget: 'soon' is not a time such as 2m"]),
+    "budget_zero": (["tune", ".", "--budget", "0s"], ["--budget: '0s'"]),
+    "budget_below": (["tune", ".", "--budget", "-1s"], ["--budget: '-1s'"]),
+    "memory": (["tune", ".", "--max-memory", "much"], ["--max-memory: 'much' is not a size such as 8G"]),
+    "repeats": (["tune", ".", "--repeats", "0"], ["--repeats: '0' is not a whole number from 1 to 1000"]),
+    "count": (["tune", ".", "--images", "1e3"], ["--images: '1e3' is not a whole number"]),
+    "count_huge": (["tune", ".", "--seed", "9" * 30], ["--seed", "is not a whole number"]),
+    "mode": (["tune", ".", "--mode", "cooked"], ["--mode: 'cooked' is not one of all, raw, preprocessed"]),
+    "flag": (["tune", ".", "--fresh=maybe"], ["--fresh: 'maybe' is not true or false"]),
+    "workers": (["tune", ".", "--num-workers", "1,257"], ["num_workers: '257'", "from 0 to 256"]),
+    "batch_zero": (["tune", ".", "--batch-size", "0"], ["batch_size: '0'", "from 1 to"]),
+    "batch_word": (["tune", ".", "--batch-size", "large"], ["batch_size: 'large'", "32,64,128"]),
+    "range_back": (["tune", ".", "--num-workers", "8..2"], ["num_workers: '8..2'"]),
+    "range_long": (["tune", ".", "--batch-size", "1..100"], ["batch_size: 1..100 has more than 64 values"]),
+    "parallelism": (["tune", ".", "--parallelism", "both"], ["parallelism: 'both'", "batch and sample"]),
+    "prepare_one": (["prepare", "photos"], ["a source and a destination", "rue prepare SRC DST"]),
+    "prepare_two": (["prepare", "--synthetic", "3", "a", "b"], ["--synthetic", "destination alone"]),
+    "prepare_none": (["prepare", "--synthetic", "0", "a"], ["--synthetic: '0'", "from 1 to"]),
+    "prepare_dtype": (["prepare", "a", "b", "--dtype", "float64"], ["--dtype: 'float64'", "float32, uint8"]),
+    "prepare_workers": (["prepare", "a", "b", "--num-workers", "257"], ["--num-workers: '257'", "from 1 to 256"]),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_words_are_told_in_one_line(rue, name):
+    words, said = WRONG[name]
+    done = rue(*words)
+    expect_failure(done, 2, *said)
+    assert done.stdout == "" and len(done.stderr.splitlines()) == 1
+    assert list(rue.folder.iterdir()) == [], "nothing was written"
+
+
+# ---- where values come from ----
+
+def test_precedence_and_origins(rue, script):
+    """Flag, then environment, then rue.json, then the default, each with its name."""
+    (rue.folder / "rue.json").write_text(json.dumps({"seed": 3, "repeats": 2, "top_n": 2, "no-shuffle": True, "other": [1]}))
+    environment = dict(RUE_SEED=5, RUE_REPEATS=4, RUE_BUDGET="3m", RUE_QUIET=1, RUE_JSON="")
+    done = rue("tune", "--runner", script(TABLE).command, "--seed=7", "--dry-run", env=environment)
+    assert done.returncode == 0 and done.stderr == ""
+    for value, origin in (("seed 7", "--seed"), ("repeats 4", "RUE_REPEATS"), ("budget 3m", "RUE_BUDGET"),
+                          ("top-n 2", "rue.json"), ("no-shuffle true", "rue.json"), ("quiet 1", "RUE_QUIET"), ("mode all", "default")):
+        assert re.search(rf"^  {value} +\({origin}\)$", done.stdout, re.MULTILINE), (value, done.stdout)
+    assert "json" not in done.stdout.split("Plan:")[0].replace("rue.json", "").replace("script.json", "")
+    assert "4 repeats" in done.stdout
+
+
+def test_underscores_and_hyphens_are_the_same(rue, script):
+    done = rue("tune", "--runner", script(TABLE).command, "--batch_size", "16", "--top-n=2", "--dry-run", "--quiet")
+    assert done.returncode == 0 and "batch-size 16" in done.stdout and "batch_size        16\n" in done.stdout
+
+
+@pytest.mark.parametrize("text, words", [
+    ('{"budget": ', ["rue.json, line 1"]), ('{\n"seed": 1,\n"seed": 2}', ["rue.json, line", "duplicate"]),
+    ("[1]", ["rue.json", "no JSON object"]), ('{"seed": "many"}', ["rue.json: 'many' is not a whole number"]),
+    ('{"seed": [1]}', ['rue.json: "seed" must be']), ('{"repeats": 0}', ["rue.json: '0' is not a whole number from 1"]),
+])
+def test_a_wrong_rue_json_is_told(rue, text, words):
+    (rue.folder / "rue.json").write_text(text)
+    expect_failure(rue("tune", "."), 2, *words)
+    assert rue("tune", "--help").returncode == 0, "help is there all the same"
+
+
+def test_a_wrong_environment_is_told(rue):
+    expect_failure(rue("tune", ".", env=dict(RUE_REPEATS="x")), 2, "RUE_REPEATS: 'x' is not a whole number")
+
+
+def test_arguments_may_begin_with_a_hyphen(rue, photos):
+    shutil.copytree(photos, rue.folder / "-photos")
+    assert rue("inspect", "--", "-photos").returncode == 0
+
+
+# ---- data that cannot be used ----
+
+def make_png(path):
+    Image.new("RGB", (300, 300), "red").save(path, format="PNG")
+
+
+def cut_short(path):
+    path.write_bytes(path.read_bytes()[:2000])
+
+
+def empty_it(path):
+    path.write_bytes(b"")
+
+
+def make_text(path):
+    path.write_text("this is no photo")
+
+
+DAMAGES = dict(png=make_png, cut=cut_short, empty=empty_it, text=make_text)
+
+
+@pytest.mark.parametrize("command", ["tune", "inspect", "prepare"])
+@pytest.mark.parametrize("what, word", [("missing", "No such file"), ("empty", "is empty"), ("texts", "no JPEG"),
+                                        ("file", "no format")])
+def test_data_that_are_none(rue, command, what, word):
+    path = rue.folder / what
+    if what == "file":
+        path.write_text("neither folder nor tensor file")
+    elif what != "missing":
+        path.mkdir()
+    if what == "texts":
+        (path / "readme.txt").write_text("no photo")
+    more = [rue.folder / "x.tensor"] if command == "prepare" else []
+    expect_failure(rue(command, path, *more), 3, path, word)
+    assert not (rue.folder / "x.tensor").exists() and not list(rue.folder.glob("rue-out/*/*.db"))
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_photo_fails_and_is_named(rue, own_photos, damage):
+    victim = sorted(own_photos.rglob("*.jpg"))[3]
+    DAMAGES[damage](victim)
+    line = expect_failure(rue("tune", own_photos, *QUICK), 3, victim, "--bad-images replace")
+    assert line.count(str(victim)) == 1
+    expect_failure(rue("prepare", own_photos, "x.tensor", "--quiet"), 3, victim)
+    assert sorted(path.name for path in rue.folder.iterdir()) == ["photos", "rue-out"], "no half of a tensor file"
+
+
+def test_damaged_photos_are_replaced_and_counted(rue, own_photos):
+    for damage, victim in zip(DAMAGES.values(), sorted(own_photos.rglob("*.jpg"))[::5]):
+        damage(victim)
+    done = rue("tune", own_photos, *QUICK, "--bad-images", "replace")
+    assert done.returncode == 0, done.stderr
+    lines = (rue.folder / "rue-out/photos/trials.csv").read_text().splitlines()
+    at = lines[0].split(",").index("bad_images")
+    assert {line.split(",")[at] for line in lines[1:]} == {"4"}
+    done = rue("prepare", own_photos, "x.tensor", "--bad-images", "replace", "--dtype", "uint8")
+    assert done.returncode == 0 and "4 images could not be decoded and were replaced by others" in done.stderr
+
+
+def test_nothing_but_damaged_photos(rue, tmp_path):
+    (tmp_path / "bad").mkdir()
+    for i in range(4):
+        make_text(tmp_path / "bad" / f"{i}.jpg")
+    done = rue("tune", "bad", *QUICK, "--bad-images", "replace")
+    expect_failure(done, 3, "bad/")
+
+
+def test_a_batch_larger_than_the_data(rue, own_photos):
+    expect_failure(rue("tune", own_photos, *QUICK, "--batch-size", "4,64"), 2, "batch_size 64", "20 images", "--images")
+    assert rue("tune", own_photos, *QUICK, "--batch-size", "4,64", "--images", "64").returncode == 0, "more than one epoch"
+
+
+def test_a_mode_that_the_data_do_not_have(rue, own_photos):
+    expect_failure(rue("tune", own_photos, *QUICK, "--mode", "preprocessed"), 2, own_photos, "raw data", "--mode leaves out")
+
+
+def test_what_does_not_fit_in_memory(rue, own_photos):
+    expect_failure(rue("tune", own_photos, *QUICK, "--max-memory", "1M"), 4, "infeasible", "--max-memory", "--batch-size")
+
+
+def test_images_of_too_many_pixels(rue, own_photos):
+    expect_failure(rue("tune", own_photos, *QUICK, "--max-pixels", "1000"), 3, own_photos, "pixels")
+
+
+def test_control_characters_do_not_break_the_line(rue):
+    done = rue("inspect", "no\nsuch\x1b[31mfolder")
+    line = expect_failure(done, 3, "no?such?[31mfolder")
+    assert len(done.stderr.splitlines()) == 1 and line.isprintable()
+
+
+# ---- without rights ----
+
+def test_an_unreadable_photo(nobody_rue, own_photos):
+    shutil.copytree(own_photos, nobody_rue.folder / "photos")
+    for path in (nobody_rue.folder / "photos").rglob("*"):
+        path.chmod(0o755)
+    victim = sorted((nobody_rue.folder / "photos").rglob("*.jpg"))[2]
+    victim.chmod(0)
+    out = nobody_rue.folder / "out"
+    out.mkdir()
+    out.chmod(0o777)
+    expect_failure(nobody_rue("tune", "photos", *QUICK, "--out", out), 3, victim, "Permission denied")
+    expect_failure(nobody_rue("prepare", "photos", out / "x.tensor"), 3, "photos/" + victim.parent.name, "Permission denied")
+    victim.parent.chmod(0)
+    expect_failure(nobody_rue("inspect", "photos"), 3, victim.parent.name, "Permission denied")
+    (nobody_rue.folder / "photos").chmod(0)
+    expect_failure(nobody_rue("inspect", "photos"), 3, "photos", "Permission denied")
+    assert list(out.glob("*.tensor*")) == []
+
+
+def test_a_folder_that_cannot_be_written(nobody_rue, own_photos):
+    shutil.copytree(own_photos, nobody_rue.folder / "photos")
+    for path in (nobody_rue.folder / "photos").rglob("*"):
+        path.chmod(0o755)
+    closed = nobody_rue.folder / "closed"
+    closed.mkdir()
+    for path in (nobody_rue.folder, closed):
+        path.chmod(0o555)
+    expect_failure(nobody_rue("tune", "photos", *QUICK), 6, "rue-out", "Permission denied", "--out")
+    expect_failure(nobody_rue("tune", "photos", *QUICK, "--out", "closed"), 6, "closed", "Permission denied", "--out")
+    expect_failure(nobody_rue("prepare", "photos", "closed/x.tensor"), 6, "closed/x.tensor", "Permission denied")
+    expect_failure(nobody_rue("prepare", "--synthetic", "3", "closed/x"), 6, "closed/x", "Permission denied")
+
+
+def test_a_closed_store(nobody_rue, own_photos):
+    shutil.copytree(own_photos, nobody_rue.folder / "photos")
+    for path in (nobody_rue.folder / "photos").rglob("*"):
+        path.chmod(0o755)
+    nobody_rue.folder.chmod(0o777)
+    assert nobody_rue("tune", "photos", *QUICK, "--out", "out").returncode == 0
+    (nobody_rue.folder / "out/study.db").chmod(0o444)
+    expect_failure(nobody_rue("tune", "photos", *QUICK, "--out", "out"), 6, "out/study.db", "read-only")
+
+
+# ---- where output goes ----
+
+def test_json_is_on_standard_output_alone(rue, script):
+    one = script(TABLE)
+    done = rue("tune", "--runner", one.command, "--json", "--out", "out")
+    assert done.returncode == 0 and "trials" in done.stderr and "{" not in done.stderr
+    assert json.loads(done.stdout) == read_json(rue.folder / "out/recommendation.json")
+    done = rue("tune", "--runner", one.command, "--json", "--out", "out", "--quiet")
+    assert json.loads(done.stdout)["recommendations"][0]["config"]
+
+
+def test_json_of_a_failure_is_json(rue, script):
+    one = script(TABLE, faults=[dict(when=dict(measure="joint"), do="zero")])
+    done = rue("tune", "--runner", one.command, "--json", "--quiet")
+    assert done.returncode == 4 and json.loads(done.stdout)["recommendations"][0]["config"] is None
+    error_line(done)
+
+
+def test_a_pipe_gets_no_escape_codes(rue, script):
+    done = rue("tune", "--runner", script(TABLE).command, env=dict(TERM="xterm-256color"))
+    assert done.returncode == 0 and "\x1b" not in done.stdout + done.stderr and "\r" not in done.stdout + done.stderr
+
+
+def on_terminal(rue, *words, env=None):
+    """Runs with a terminal of 90 columns as standard output and error; (exit code, what came)."""
+    master, slave = pty.openpty()
+    subprocess.run(["stty", "cols", "90"], stdin=slave, check=True)
+    environment = clean_environment(**{"TERM": "xterm", **(env or {})})
+    del environment["COLUMNS"]
+    process = subprocess.Popen([rue.program, *words], cwd=rue.folder, env=environment, stdin=slave, stdout=slave, stderr=slave)
+    os.close(slave)
+    output = b""
+    try:
+        while chunk := os.read(master, 65536):
+            output += chunk
+    except OSError:  # how Linux tells that the last writer closed it
+        pass
+    os.close(master)
+    return process.wait(timeout=HANG_S), output.decode()
+
+
+def test_a_terminal_gets_colour_and_a_line_that_is_redrawn(rue, script):
+    code, text = on_terminal(rue, "tune", "--runner", script(TABLE, delay_s=0.03).command)
+    assert code == 0 and "\x1b[1m" in text and "\r\x1b[K" in text
+    redrawn = [part.split("\r")[0] for part in text.split("\r\x1b[K")[1:]]
+    assert 3 < len(redrawn) and max(map(len, redrawn)) <= 90
+    table = re.sub(r"\x1b\[[0-9;]*[mK]", "", text[text.index("raw scripted: 2 models"):])
+    assert max(map(len, table.splitlines())) <= 90 and table.rstrip().splitlines()[-1].startswith("written: ")
+
+
+@pytest.mark.parametrize("env", [dict(NO_COLOR=1), dict(TERM="dumb")])
+def test_colour_can_be_switched_off(rue, script, env):
+    code, text = on_terminal(rue, "tune", "--runner", script(TABLE).command, "--quiet", env=env)
+    assert code == 0 and not re.search(r"\x1b\[\d*m", text) and "Use batch_size" in text
+
+
+def test_quiet_is_quiet(rue, script, photos):
+    done = rue("tune", "--runner", script(TABLE).command, "--quiet")
+    assert done.returncode == 0 and len(done.stderr.splitlines()) == 1 and done.stderr.startswith("written: ")
+    done = rue("prepare", photos, "x.tensor", "--quiet", "--images", "3")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize("words", [["inspect"], ["inspect", "--json"], ["tune", *QUICK], ["tune", *QUICK, "--json"]])
+def test_a_full_disk_behind_standard_output(rue, photos, words):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([rue.program, *words, photos], cwd=rue.folder, stdout=full, stderr=subprocess.PIPE, text=True,
+                              env=clean_environment(), timeout=HANG_S)
+    assert done.returncode == 6 and "cannot write the" in done.stderr.splitlines()[-1]
+
+
+def test_what_a_study_writes_lies_in_one_folder(rue, own_photos):
+    assert rue("tune", own_photos, *QUICK).returncode == 0
+    assert [str(p.relative_to(rue.folder)) for p in sorted(rue.folder.rglob("rue-out/**/*"))] == [
+        "rue-out/photos", "rue-out/photos/recommendation.json", "rue-out/photos/study.db", "rue-out/photos/trials.csv"]
+    assert rue("tune", own_photos, *QUICK, "--out", "a/deep/folder").returncode == 0
+    assert (rue.folder / "a/deep/folder/study.db").exists()
+
+
+# ---- inspect ----
+
+def test_inspect_a_folder(rue, own_photos):
+    files = sorted(own_photos.rglob("*.jpg"))
+    done = rue("inspect", own_photos)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "mode     raw" in done.stdout and "items    20\n" in done.stdout and "classes  10\n" in done.stdout
+    about = json.loads(rue("inspect", own_photos, "--json").stdout)
+    sizes = sorted(path.stat().st_size for path in files)
+    assert (about["items"], about["bytes"], about["mode"], about["format"]) == (20, sum(sizes), "raw", "folder")
+    assert about["item_bytes"] == dict(median=sizes[10], smallest=sizes[0], largest=sizes[-1]) and about["dtype"] is None
+    names = sorted({path.parent.name for path in files})
+    assert about["classes"] == [dict(name=n, items=sum(path.parent.name == n for path in files)) for n in names]
+    assert re.search(r"^digest +" + about["digest"] + "$", done.stdout, re.MULTILINE)
+
+
+def test_inspect_a_tensor_file(rue, own_photos):
+    assert rue("prepare", own_photos, "x.tensor", "--dtype", "uint8").returncode == 0
+    about = json.loads(rue("inspect", "x.tensor", "--json").stdout)
+    assert (about["mode"], about["format"], about["dtype"], about["items"]) == ("preprocessed", "tensor", "uint8", 20)
+    assert about["item_bytes"] == dict.fromkeys(("median", "smallest", "largest"), 3 * 224 * 224)
+    assert about["classes"] == json.loads(rue("inspect", own_photos, "--json").stdout)["classes"]
+    assert "format   tensor, uint8" in rue("inspect", "x.tensor").stdout
+
+
+@pytest.mark.parametrize("damage", [lambda b: b[:-1], lambda b: b[:5000], lambda b: b[:50], lambda b: b[:9] + b"\xff" + b[10:]])
+def test_a_damaged_tensor_file_is_refused(rue, own_photos, damage):
+    path = rue.folder / "x.tensor"
+    assert rue("prepare", own_photos, path, "--images", "3", "--dtype", "uint8").returncode == 0
+    path.write_bytes(damage(path.read_bytes()))
+    for words in (["inspect", path], ["tune", path, "--batch-size", "1", "--quiet"]):
+        expect_failure(rue(*words), 3, path)
+
+
+def test_a_damaged_record_is_found(rue, own_photos):
+    path = rue.folder / "x.tensor"
+    assert rue("prepare", own_photos, path, "--dtype", "uint8").returncode == 0
+    data = bytearray(path.read_bytes())
+    data[4096 + 151552 * 7 + 1000] ^= 1
+    path.write_bytes(data)
+    expect_failure(rue("tune", path, "--batch-size", "4", "--num-workers", "0", "--model", "none", "--quiet"), 3, path, "7")
+
+
+# ---- prepare ----
+
+def read_tensor_file(path):
+    """(labels, class names) by the layout that engine/tensor_file.h documents."""
+    data = path.read_bytes()
+    magic, version, dtype, count, channels, height, width, classes, stride, begin, labels, crcs, names, end = struct.unpack_from(
+        "<8sIIQ4I6Q", data)
+    assert (magic, version, channels, height, width, begin, end) == (b"RUETENSR", 1, 3, 224, 224, 4096, len(data))
+    return np.frombuffer(data, "<i4", count, labels).tolist(), data[names:end].decode().split("\0")[:classes]
+
+
+def memory_map(dtype, path, count):
+    """The one line that engine/tensor_file.h gives for NumPy."""
+    line = re.search(rf"\* +{dtype}: +(np\.memmap\(.*)$", (ROOT / "engine/tensor_file.h").read_text(), re.MULTILINE).group(1)
+    return eval(line.replace("*/", ""), dict(np=np, path=path, count=count))
+
+
+def test_prepare_round_trip(rue, own_photos):
+    files = sorted(own_photos.rglob("*.jpg"))
+    for dtype in ("float32", "uint8"):
+        done = rue("prepare", own_photos, f"{dtype}.tensor", "--dtype", dtype)
+        assert done.returncode == 0 and "20 images" in done.stderr and done.stdout == ""
+        labels, classes = read_tensor_file(rue.folder / f"{dtype}.tensor")
+        assert [classes[label] for label in labels] == [path.parent.name for path in files]
+    values = {dtype: memory_map(dtype, rue.folder / f"{dtype}.tensor", 20) for dtype in ("float32", "uint8")}
+    assert all(array.shape == (20, 3, 224, 224) for array in values.values())
+    mean, std = (np.reshape(v, (3, 1, 1)) for v in ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)))
+    assert np.allclose(values["float32"], (values["uint8"] / 255 - mean) / std, atol=1e-5)
+    for i in (0, 7, 19):
+        photo = Image.open(files[i]).convert("RGB")
+        centre = np.asarray(photo.resize((256, 256)).crop((16, 16, 240, 240)), float)
+        assert abs(values["uint8"][i].mean() - centre.mean()) < 25, "it is that photo"
+
+
+def test_prepare_a_sample(rue, photos):
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+        assert rue("prepare", photos, name, "--images", "5", "--seed", seed, "--dtype", "uint8").returncode == 0
+    files = {name: (rue.folder / name).read_bytes() for name in "abc"}
+    assert files["a"] == files["b"] != files["c"]
+    assert len(read_tensor_file(rue.folder / "a")[0]) == 5
+    assert rue("prepare", photos, "d", "--images", "5000", "--dtype", "uint8").returncode == 0
+    assert len(read_tensor_file(rue.folder / "d")[0]) == 48, "no more than there are"
+
+
+def test_prepare_does_not_replace_without_force(rue, photos):
+    (rue.folder / "x.tensor").write_text("precious")
+    expect_failure(rue("prepare", photos, "x.tensor", "--images", "3"), 2, "x.tensor exists already", "--force")
+    assert (rue.folder / "x.tensor").read_text() == "precious"
+    assert rue("prepare", photos, "x.tensor", "--images", "3", "--force").returncode == 0
+    assert len(read_tensor_file(rue.folder / "x.tensor")[0]) == 3
+
+
+def test_prepare_into_a_folder_that_is_not_there(rue, photos):
+    expect_failure(rue("prepare", photos, "no/such/x.tensor"), 6, "no/such/x.tensor", "No such file or directory")
+    expect_failure(rue("prepare", "--synthetic", "3", "no/such/photos"), 6, "no/such/photos", "No such file or directory")
+
+
+def test_prepare_synthetic_photos(rue):
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+        done = rue("prepare", "--synthetic", "12", name, "--seed", seed)
+        assert done.returncode == 0 and "12 photos" in done.stderr
+    content = {n: [p.read_bytes() for p in sorted((rue.folder / n).rglob("*.jpg"))] for n in "abc"}
+    assert len(content["a"]) == 12 and content["a"] == content["b"] != content["c"]
+    assert all(Image.open(path).format == "JPEG" for path in (rue.folder / "a").rglob("*.jpg"))
+    expect_failure(rue("prepare", "--synthetic", "12", "a"), 2, "a is there already")
+    expect_failure(rue("prepare", "--synthetic", "12", "a", "--force"), 2, "a is there already")
+    (rue.folder / "empty").mkdir()
+    assert rue("prepare", "--synthetic", "2", "empty").returncode == 0, "an empty folder holds nothing to lose"
+
+
+@pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize("what", ["tensor", "synthetic"])
+def test_prepare_that_is_interrupted_leaves_nothing(rue, photos, tmp_path_factory, what, number, code):
+    many = tmp_path_factory.mktemp("many")
+    if what == "tensor":
+        for i, file in itertools.product(range(60), photos.rglob("*.jpg")):
+            (many / f"{file.parent.name}-{i}-{file.name}").symlink_to(file)
+    words = [many, "x"] if what == "tensor" else ["--synthetic", "100000", "x"]
+    process = rue.start("prepare", *words, "--quiet")
+    wait_until(lambda: list(rue.folder.glob("x*")), process)
+    found, out, err = stop(process, number)
+    assert found == code, err
+    assert err == "rue prepare: interrupted; nothing was written\n" and out == ""
+    assert list(rue.folder.iterdir()) == []
+
+
+# ---- the runner by hand ----
+
+def test_the_runner_answers_by_hand(rue, own_photos):
+    variant = dict(path=str(own_photos), mode="raw", format="folder")
+    config = dict(batch_size=4, num_workers=1, prefetch_factor=2, parallelism="batch")
+    requests = [dict(op="hello", protocol="rue.runner/1"), dict(op="open", variant=variant),
+                dict(op="trial", id=7, measure="joint", variant=variant, model="sleep:1ms/batch", config=config, images=20,
+                     job_images=20),
+                dict(op="dance", id=8), "no JSON", dict(op="open", variant=dict(variant, path="/no/such"))]
+    text = "\n".join(r if isinstance(r, str) else json.dumps(r) for r in requests) + "\n\n"
+    done = subprocess.run([rue.program, "runner"], input=text, capture_output=True, text=True, timeout=HANG_S,
+                          env=clean_environment())
+    hello, opened, trial, dance, garbage, missing = map(json.loads, done.stdout.splitlines())
+    assert done.returncode == 0 and done.stderr == ""
+    assert hello["protocol"] == "rue.runner/1" and hello["loader"] == "rue" and opened["images"] == 20
+    assert (trial["id"], trial["status"], trial["images"], trial["batches"]) == (7, "ok", 20, 5) and trial["config"] == config
+    assert trial["load_wait_ns"] + trial["compute_ns"] + trial["shutdown_ns"] == trial["end_to_end_ns"]
+    assert (dance["id"], dance["status"]) == (8, "failed") and "unknown op" in dance["reason"]
+    assert garbage["id"] is None and garbage["status"] == missing["status"] == "failed" and "/no/such" in missing["reason"]

@@ -1,0 +1,303 @@
+#include "options.h"
+
+#include <criterion/criterion.h>
+
+#include "temporary_folder.h"
+
+enum { BATCH_SIZE, FRESH, NAME, BUDGET, MEMORY, WAY, SEED, LIMITLESS };
+static const char *const ways[] = {"batch", "sample", NULL};
+static const struct rue_option table[] = {
+    [BATCH_SIZE] = {"batch-size", RUE_OPTION_COUNT, "N", "32", "images in a batch", 1, 1024, NULL},
+    [FRESH] = {"fresh", RUE_OPTION_FLAG, NULL, NULL, "begin anew", 0, 0, NULL},
+    [NAME] = {"name", RUE_OPTION_TEXT, "TEXT", NULL, "of the run", 0, 0, NULL},
+    [BUDGET] = {"budget", RUE_OPTION_DURATION, "TIME", "2m", "time to spend", 0, 0, NULL},
+    [MEMORY] = {"memory", RUE_OPTION_BYTES, "SIZE", NULL, "for batches", 0, 0, NULL},
+    [WAY] = {"way", RUE_OPTION_WORD, "WAY", "batch", "how workers share", 0, 0, ways},
+    [SEED] = {"seed", RUE_OPTION_COUNT, "K", NULL, "of what is random", 0, INT64_MAX, NULL},
+    [LIMITLESS] = {"limitless", RUE_OPTION_COUNT, "N", NULL, "any number", 0, 0, NULL},
+};
+static const struct rue_command command = {.name = "try",
+                                           .arguments = "[DATA]",
+                                           .summary = "Tries options.",
+                                           .details = "In detail.",
+                                           .options = table,
+                                           .option_count = sizeof table / sizeof *table,
+                                           .min_arguments = 0,
+                                           .max_arguments = 2};
+
+static struct rue_options *options;
+static bool help;
+
+static void setup(void)
+{
+    temporary_folder_make();
+    cr_assert_eq(chdir(temporary_folder), 0);
+}
+
+static void teardown(void)
+{
+    rue_options_close(options);
+    cr_assert_eq(chdir("/"), 0);
+    temporary_folder_remove();
+}
+
+TestSuite(options, .init = setup, .fini = teardown);
+
+#define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+static rue_status parse(const struct rue_command *with, const char *const *words, rue_error *error)
+{
+    int count = 0;
+    while (words[count]) count++;
+    rue_options_close(options);
+    options = NULL;
+    return rue_options_parse(with, count, (char **)words, &options, &help, error);
+}
+
+static void accept(const char *const *words)
+{
+    rue_error error = {0};
+    cr_assert_eq(parse(&command, words, &error), RUE_OK, "%s", error.message);
+}
+
+static void refuse(const char *const *words, const char *says)
+{
+    rue_error error = {0};
+    cr_assert_eq(parse(&command, words, &error), RUE_USAGE, "it was taken instead of '%s'", says);
+    cr_assert(strstr(error.message, says), "'%s' does not say '%s'", error.message, says);
+}
+
+Test(options, nothing_said_gives_the_table_s_defaults)
+{
+    accept(WORDS(NULL));
+    cr_assert_eq(rue_options_number(options, BATCH_SIZE), 32);
+    cr_assert_not(rue_options_flag(options, FRESH));
+    cr_assert_null(rue_options_text(options, NAME));
+    cr_assert_eq(rue_options_number(options, BUDGET), UINT64_C(120000000000));
+    cr_assert_eq(rue_options_number(options, MEMORY), 0);
+    cr_assert_eq(rue_options_word(options, WAY), 0);
+    cr_assert_str_eq(rue_options_origin(options, BATCH_SIZE), "default");
+    cr_assert_str_eq(rue_options_origin(options, NAME), "");
+    cr_assert_eq(rue_options_word(options, NAME), -1);
+    cr_assert_eq(rue_options_argument_count(options), 0);
+}
+
+Test(options, every_kind_is_read)
+{
+    accept(WORDS("--batch-size", "128", "--fresh", "--name", "a b", "--budget", "90s", "--memory", "8G",
+                 "--way", "sample", "--seed", "0", "--limitless", "18446744073709551615"));
+    cr_assert_eq(rue_options_number(options, BATCH_SIZE), 128);
+    cr_assert(rue_options_flag(options, FRESH));
+    cr_assert_str_eq(rue_options_text(options, NAME), "a b");
+    cr_assert_eq(rue_options_number(options, BUDGET), UINT64_C(90000000000));
+    cr_assert_eq(rue_options_number(options, MEMORY), UINT64_C(8) << 30);
+    cr_assert_eq(rue_options_word(options, WAY), 1);
+    cr_assert_eq(rue_options_number(options, SEED), 0);
+    cr_assert_eq(rue_options_number(options, LIMITLESS), UINT64_MAX);
+    cr_assert_str_eq(rue_options_origin(options, SEED), "--seed");
+}
+
+Test(options, a_flag_beats_the_environment_beats_the_file_beats_the_default)
+{
+    temporary_text("rue.json", "{\"batch-size\": 64}");
+    accept(WORDS(NULL));
+    cr_assert_eq(rue_options_number(options, BATCH_SIZE), 64);
+    cr_assert_str_eq(rue_options_origin(options, BATCH_SIZE), "rue.json");
+    setenv("RUE_BATCH_SIZE", "128", 1);
+    accept(WORDS(NULL));
+    cr_assert_eq(rue_options_number(options, BATCH_SIZE), 128);
+    cr_assert_str_eq(rue_options_origin(options, BATCH_SIZE), "RUE_BATCH_SIZE");
+    accept(WORDS("--batch-size", "256"));
+    cr_assert_eq(rue_options_number(options, BATCH_SIZE), 256);
+    cr_assert_str_eq(rue_options_origin(options, BATCH_SIZE), "--batch-size");
+    accept(WORDS("--batch-size", "256", "--batch-size", "512"));
+    cr_assert_eq(rue_options_number(options, BATCH_SIZE), 512, "the last one wins");
+}
+
+Test(options, an_empty_variable_is_none)
+{
+    setenv("RUE_BATCH_SIZE", "", 1);
+    accept(WORDS(NULL));
+    cr_assert_str_eq(rue_options_origin(options, BATCH_SIZE), "default");
+}
+
+Test(options, dashes_and_underscores_are_alike)
+{
+    temporary_text("rue.json", "{\"batch_size\": \"48\"}");
+    accept(WORDS(NULL));
+    cr_assert_eq(rue_options_number(options, BATCH_SIZE), 48);
+    accept(WORDS("--batch_size", "96"));
+    cr_assert_eq(rue_options_number(options, BATCH_SIZE), 96);
+    cr_assert_str_eq(rue_options_origin(options, BATCH_SIZE), "--batch-size");
+}
+
+Test(options, a_value_may_follow_an_equals_sign)
+{
+    accept(WORDS("--batch-size=7", "--name=a=b", "--fresh=no", "--way=sample"));
+    cr_assert_eq(rue_options_number(options, BATCH_SIZE), 7);
+    cr_assert_str_eq(rue_options_text(options, NAME), "a=b");
+    cr_assert_not(rue_options_flag(options, FRESH));
+    accept(WORDS("--fresh=true"));
+    cr_assert(rue_options_flag(options, FRESH));
+    refuse(WORDS("--fresh=maybe"), "true or false");
+    refuse(WORDS("--name="), "--name");
+}
+
+Test(options, values_outside_their_bounds_are_refused_with_the_bounds)
+{
+    refuse(WORDS("--batch-size", "0"), "--batch-size: '0' is not a whole number from 1 to 1024");
+    refuse(WORDS("--batch-size", "1025"), "from 1 to 1024");
+    refuse(WORDS("--batch-size", "-5"), "from 1 to 1024");
+    refuse(WORDS("--batch-size", "5x"), "'5x'");
+    refuse(WORDS("--batch-size", " 5"), "' 5'");
+    refuse(WORDS("--batch-size", "5.0"), "'5.0'");
+    refuse(WORDS("--limitless", "18446744073709551616"), "--limitless");
+    refuse(WORDS("--seed", "9223372036854775808"), "--seed");
+    refuse(WORDS("--budget", "5"), "a time such as 2m");
+    refuse(WORDS("--budget", "0s"), "a time such as 2m");
+    refuse(WORDS("--memory", "lots"), "a size such as 8G");
+    refuse(WORDS("--way", "both"), "one of batch, sample");
+}
+
+Test(options, the_environment_is_checked_like_flags)
+{
+    setenv("RUE_WAY", "both", 1);
+    refuse(WORDS(NULL), "RUE_WAY: 'both' is not one of batch, sample");
+}
+
+Test(options, what_was_mistyped_gets_a_suggestion)
+{
+    refuse(WORDS("--bach-size", "5"), "did you mean --batch-size?");
+    refuse(WORDS("--bach_size=5"), "did you mean --batch-size?");
+    refuse(WORDS("--hepl"), "did you mean --help?");
+    refuse(WORDS("--zzzzzzz"), "'rue try --help' lists the options");
+    refuse(WORDS("-b"), "unknown option -b");
+}
+
+Test(options, a_value_that_is_missing_is_said)
+{
+    refuse(WORDS("--budget"), "--budget needs a value (TIME)");
+}
+
+Test(options, arguments_may_stand_anywhere)
+{
+    accept(WORDS("one", "--seed", "5", "two"));
+    cr_assert_eq(rue_options_argument_count(options), 2);
+    cr_assert_str_eq(rue_options_argument(options, 0), "one");
+    cr_assert_str_eq(rue_options_argument(options, 1), "two");
+    refuse(WORDS("one", "two", "three"), "one argument too many: 'three' (usage: rue try [DATA])");
+}
+
+Test(options, a_flag_takes_no_argument_away)
+{
+    accept(WORDS("--fresh", "data"));
+    cr_assert_eq(rue_options_argument_count(options), 1);
+}
+
+Test(options, after_two_dashes_all_are_arguments)
+{
+    accept(WORDS("--fresh", "--", "--seed", "-"));
+    cr_assert_eq(rue_options_argument_count(options), 2);
+    cr_assert_str_eq(rue_options_argument(options, 0), "--seed");
+    cr_assert_str_eq(rue_options_argument(options, 1), "-");
+    accept(WORDS("--", "--help"));
+    cr_assert_not(help);
+}
+
+Test(options, a_single_dash_is_an_argument)
+{
+    accept(WORDS("-"));
+    cr_assert_eq(rue_options_argument_count(options), 1);
+}
+
+Test(options, an_argument_that_is_missing_is_said)
+{
+    struct rue_command strict = command;
+    rue_error error = {0};
+    strict.min_arguments = 1;
+    cr_assert_eq(parse(&strict, WORDS("--fresh"), &error), RUE_USAGE);
+    cr_assert(strstr(error.message, "usage: rue try [DATA]"), "%s", error.message);
+}
+
+Test(options, help_is_given_whatever_else_is_wrong)
+{
+    accept(WORDS("--nonsense", "--help"));
+    cr_assert(help);
+    accept(WORDS("-h"));
+    cr_assert(help);
+    temporary_text("rue.json", "nonsense");
+    accept(WORDS("--help"));
+    cr_assert(help);
+}
+
+Test(options, a_settings_file_that_is_wrong_is_said_with_its_line)
+{
+    temporary_text("rue.json", "{\n  \"seed\": 5,\n}");
+    refuse(WORDS(NULL), "rue.json, line 3");
+    temporary_text("rue.json", "[1]");
+    refuse(WORDS("--fresh"), "rue.json");
+    temporary_text("rue.json", "{\"seed\": 1, \"seed\": 2}");
+    refuse(WORDS(NULL), "duplicate");
+    temporary_text("rue.json", "{\"seed\": 1.5}");
+    refuse(WORDS(NULL), "rue.json: \"seed\" must be");
+    temporary_text("rue.json", "{\"batch-size\": 5000}");
+    refuse(WORDS(NULL), "rue.json: '5000' is not a whole number from 1 to 1024");
+}
+
+Test(options, a_settings_file_may_hold_what_others_need)
+{
+    temporary_text("rue.json",
+                   "{\"port\": [1, 2], \"fresh\": true, \"budget\": \"5s\", \"way\": \"sample\"}");
+    accept(WORDS(NULL));
+    cr_assert(rue_options_flag(options, FRESH));
+    cr_assert_eq(rue_options_number(options, BUDGET), UINT64_C(5000000000));
+    cr_assert_eq(rue_options_word(options, WAY), 1);
+}
+
+/* What `print` wrote, in a buffer of its own. */
+static const char *printed(void (*print)(FILE *out))
+{
+    static char text[4096];
+    FILE *out = fmemopen(text, sizeof text, "w");
+    print(out);
+    fclose(out);
+    return text;
+}
+
+static void print_help(FILE *out)
+{
+    rue_options_help(&command, out);
+}
+
+static void print_values(FILE *out)
+{
+    rue_options_show(options, out);
+}
+
+Test(options, help_shows_the_whole_table)
+{
+    const char *text = printed(print_help);
+    cr_assert(strstr(text, "Usage: rue try [OPTIONS] [DATA]\n"), "%s", text);
+    cr_assert(strstr(text, "Tries options.") && strstr(text, "In detail.") && strstr(text, "--help"), "%s",
+              text);
+    for (size_t i = 0; i < command.option_count; i++) {
+        cr_assert(strstr(text, table[i].name), "%s", table[i].name);
+        cr_assert(strstr(text, table[i].help), "%s", table[i].help);
+    }
+    cr_assert(strstr(text, "time to spend [2m]"), "%s", text);
+}
+
+Test(options, values_are_shown_with_their_origin)
+{
+    setenv("RUE_SEED", "5", 1);
+    accept(WORDS("--name", "x"));
+    const char *text = printed(print_values);
+    cr_assert(strstr(text, "(default)") && strstr(text, "(RUE_SEED)") && strstr(text, "(--name)"), "%s",
+              text);
+    cr_assert_null(strstr(text, "memory"), "what is unset is left out");
+}
+
+Test(options, close_takes_null)
+{
+    rue_options_close(NULL);
+}

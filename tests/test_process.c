@@ -1,0 +1,294 @@
+#include "process.h"
+
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "interrupt.h"
+#include "units.h"
+
+enum { LONGEST = 1000 };
+static const uint64_t patience_ns = 30 * RUE_NS_PER_S, grace_ns = 100 * RUE_NS_PER_MS;
+
+static struct rue_process *process;
+
+static void setup(void)
+{
+    signal(SIGPIPE, SIG_IGN);
+}
+
+TestSuite(process, .init = setup, .timeout = 120);
+
+static void start(const char *const argv[])
+{
+    rue_error error = {0};
+    cr_assert_eq(rue_process_open(argv, &process, &error), RUE_OK, "%s", error.message);
+}
+
+static void start_shell(const char *script)
+{
+    start((const char *const[]){"/bin/sh", "-c", script, NULL});
+}
+
+static void say(const char *line)
+{
+    rue_error error = {0};
+    cr_assert_eq(rue_process_write_line(process, line, &error), RUE_OK, "%s", error.message);
+}
+
+static void expect_line(const char *expected)
+{
+    rue_error error = {0};
+    const char *line;
+    rue_status status =
+        rue_process_read_line(process, rue_clock_now_ns() + patience_ns, LONGEST, &line, &error);
+    cr_assert_eq(status, RUE_OK, "%s", error.message);
+    cr_assert_str_eq(line, expected);
+}
+
+static const char *expect_failure(uint64_t patience, rue_status expected)
+{
+    static rue_error error;
+    const char *line;
+    error = (rue_error){0};
+    rue_status status = rue_process_read_line(process, rue_clock_now_ns() + patience, LONGEST, &line, &error);
+    cr_assert_eq(status, expected, "%s: %s", rue_status_text(status), error.message);
+    return error.message;
+}
+
+Test(process, lines_go_there_and_back)
+{
+    start((const char *const[]){"cat", NULL});
+    say("hello");
+    expect_line("hello");
+    say("");
+    expect_line("");
+    say("one");
+    say("two\nthree");
+    expect_line("one");
+    expect_line("two");
+    expect_line("three");
+    cr_assert_str_eq(rue_process_close(process, patience_ns), "ended");
+}
+
+Test(process, a_long_line_goes_there_and_back)
+{
+    enum { BYTES = 300000 };
+    static char text[BYTES + 1];
+    const char *line;
+    memset(text, 'x', BYTES);
+    start_shell("read -r line; printf '%300000s\\n' | tr ' ' x; echo after");
+    say("go");
+    rue_error error = {0};
+    cr_assert_eq(rue_process_read_line(process, UINT64_MAX, BYTES, &line, &error), RUE_OK, "%s",
+                 error.message);
+    cr_assert(strcmp(line, text) == 0);
+    expect_line("after");
+    rue_process_close(process, patience_ns);
+}
+
+Test(process, a_line_may_come_in_pieces)
+{
+    start_shell("printf one; sleep 0.1; printf ' line\\nand '; sleep 0.1; echo another");
+    expect_line("one line");
+    expect_line("and another");
+    rue_process_close(process, patience_ns);
+}
+
+Test(process, a_deadline_passes_and_the_line_may_still_come)
+{
+    start_shell("read -r line; echo late");
+    const char *message = expect_failure(20 * RUE_NS_PER_MS, RUE_TIMEOUT);
+    cr_assert(strstr(message, "no answer"), "%s", message);
+    say("go");
+    expect_line("late");
+    rue_process_close(process, patience_ns);
+}
+
+Test(process, a_deadline_that_is_past_fails_at_once)
+{
+    start((const char *const[]){"cat", NULL});
+    const char *line;
+    cr_assert_eq(rue_process_read_line(process, 0, LONGEST, &line, NULL), RUE_TIMEOUT);
+    rue_process_close(process, patience_ns);
+}
+
+Test(process, a_line_that_is_too_long_is_refused)
+{
+    start_shell("head -c 5000 /dev/zero | tr '\\0' x; exec sleep 100");
+    const char *message = expect_failure(patience_ns, RUE_RUNNER);
+    cr_assert(strstr(message, "more than 1000 bytes"), "%s", message);
+    rue_process_close(process, 0);
+    start_shell("head -c 1001 /dev/zero | tr '\\0' x; echo; exec sleep 100");
+    message = expect_failure(patience_ns, RUE_RUNNER);
+    cr_assert(strstr(message, "more than 1000 bytes"), "an end in the same read changes nothing: %s",
+              message);
+    rue_process_close(process, 0);
+}
+
+Test(process, a_line_of_just_the_limit_is_taken)
+{
+    char text[LONGEST + 1];
+    memset(text, 'x', LONGEST);
+    text[LONGEST] = 0;
+    start((const char *const[]){"cat", NULL});
+    say(text);
+    expect_line(text);
+    rue_process_close(process, patience_ns);
+}
+
+Test(process, its_end_is_told_when_it_is_read)
+{
+    start_shell("echo last; printf unfinished");
+    expect_line("last");
+    cr_assert_str_eq(expect_failure(patience_ns, RUE_RUNNER), "ended");
+    cr_assert_str_eq(rue_process_close(process, patience_ns), "ended");
+}
+
+Test(process, how_it_ended_is_told_in_words)
+{
+    static const struct {
+        char script[40], words[40];
+    } cases[] = {
+        {"exit 0", "ended"},
+        {"exit 3", "ended with exit code 3"},
+        {"kill -SEGV $$", "was killed by SIGSEGV"},
+        {"kill -KILL $$", "was killed by SIGKILL"},
+        {"kill -BUS $$", "was killed by SIGBUS"},
+        {"exit 139", "ended with exit code 139 (SIGSEGV)"}, /* as a shell tells of a signal */
+        {"exec /no/such/program 2>/dev/null", "ended with exit code 127"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        start_shell(cases[i].script);
+        cr_assert_str_eq(expect_failure(patience_ns, RUE_RUNNER), "ended");
+        const char *words = rue_process_close(process, patience_ns);
+        cr_assert_str_eq(words, cases[i].words, "'%s' %s", cases[i].script, words);
+    }
+}
+
+Test(process, a_program_that_is_not_there_ends_at_once)
+{
+    int quiet = open("/dev/null", O_WRONLY);
+    dup2(quiet, STDERR_FILENO);
+    close(quiet);
+    start((const char *const[]){"/no/such/program", NULL});
+    cr_assert_str_eq(expect_failure(patience_ns, RUE_RUNNER), "ended");
+    cr_assert_str_eq(rue_process_close(process, patience_ns), "ended with exit code 127");
+}
+
+Test(process, writing_to_one_that_is_gone_is_an_error)
+{
+    rue_error error = {0};
+    start_shell("exit 0");
+    expect_failure(patience_ns, RUE_RUNNER);
+    /* Its ends of the pipes are closed one after the other: the first writes may still find a reader. */
+    for (int i = 0; i < 1000 && rue_process_write_line(process, "hello?", &error) == RUE_OK; i++)
+        usleep(1000);
+    cr_assert_eq(error.status, RUE_RUNNER);
+    cr_assert(strstr(error.message, "Broken pipe"), "%s", error.message);
+    rue_process_close(process, patience_ns);
+}
+
+Test(process, one_that_goes_when_its_input_ends_is_not_killed)
+{
+    start_shell("cat >/dev/null; exit 5");
+    cr_assert_str_eq(rue_process_close(process, patience_ns), "ended with exit code 5");
+}
+
+Test(process, one_that_stays_gets_sigterm_and_may_tidy_up)
+{
+    start_shell("exec 2>/dev/null; trap 'exit 9' TERM; echo ready; while :; do sleep 0.05; done");
+    expect_line("ready");
+    cr_assert_str_eq(rue_process_close(process, 2 * RUE_NS_PER_S), "ended with exit code 9");
+}
+
+Test(process, one_that_ignores_sigterm_is_killed)
+{
+    start_shell("trap '' TERM; echo ready; while :; do sleep 0.05; done");
+    expect_line("ready");
+    cr_assert_str_eq(rue_process_close(process, grace_ns), "was killed by SIGKILL");
+}
+
+/* Whether all holders of the pipe's other end are gone within the patience. */
+static bool all_gone(int reading_end)
+{
+    struct pollfd wait = {.fd = reading_end, .events = POLLIN};
+    char byte;
+    return poll(&wait, 1, (int)(patience_ns / RUE_NS_PER_MS)) == 1 && read(reading_end, &byte, 1) == 0;
+}
+
+/* Starts `script` with one end of a pipe that all its descendants inherit; returns the other. */
+static int start_watched(const char *script)
+{
+    int ends[2];
+    cr_assert_eq(pipe(ends), 0);
+    fcntl(ends[0], F_SETFD, FD_CLOEXEC);
+    start_shell(script);
+    close(ends[1]);
+    return ends[0];
+}
+
+Test(process, what_it_started_goes_with_it)
+{
+    static const char *const scripts[] = {
+        "sleep 1000 & echo ready; cat",                        /* it goes by itself, its child does not */
+        "(trap '' TERM; sleep 1000) & echo ready; sleep 1000", /* it is told to go */
+        "trap '' TERM; sleep 1000 & echo ready; while :; do sleep 1; done", /* it is killed */
+        "(sleep 1000 & sleep 1000) & echo ready; kill -SEGV $$",            /* it crashed */
+    };
+    for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) {
+        int watch = start_watched(scripts[i]);
+        expect_line("ready");
+        rue_process_close(process, grace_ns);
+        cr_assert(all_gone(watch), "'%s' left something running", scripts[i]);
+        close(watch);
+    }
+}
+
+Test(process, it_leads_a_group_of_its_own)
+{
+    start((const char *const[]){"cat", NULL});
+    pid_t group = rue_process_group(process);
+    cr_assert(group > 0 && group != getpgrp());
+    cr_assert_eq(getpgid(group), group);
+    rue_process_close(process, patience_ns);
+}
+
+Test(process, it_inherits_no_pipe_of_another)
+{
+    start((const char *const[]){"cat", NULL});
+    struct rue_process *first = process;
+    start((const char *const[]){"cat", NULL});
+    cr_assert_str_eq(rue_process_close(first, patience_ns), "ended",
+                     "the first sees the end of its input while the second runs");
+    say("still here");
+    expect_line("still here");
+    rue_process_close(process, patience_ns);
+}
+
+Test(process, a_signal_ends_the_waiting)
+{
+    rue_interrupt_install();
+    start((const char *const[]){"cat", NULL});
+    raise(SIGTERM);
+    expect_failure(patience_ns, RUE_TERMINATED);
+    cr_assert_str_eq(rue_process_close(process, patience_ns), "ended");
+}
+
+Test(process, control_c_ends_the_waiting)
+{
+    rue_interrupt_install();
+    start((const char *const[]){"cat", NULL});
+    raise(SIGINT);
+    expect_failure(patience_ns, RUE_INTERRUPTED);
+    rue_process_close(process, patience_ns);
+}
+
+Test(process, close_takes_null)
+{
+    cr_assert_str_eq(rue_process_close(NULL, 0), "ended");
+}

@@ -1,0 +1,151 @@
+/* What a runner says of itself. */
+#include "protocol_fixture.h"
+
+#define GREETING "{\"protocol\":\"rue.runner/1\",\"runner\":\"loader simulator 2.1\",\"measures\":[\"joint\"]"
+
+static struct rue_hello hello;
+
+static rue_status decode(const char *line, rue_error *error)
+{
+    json_t *object = protocol_object(line);
+    rue_status status = rue_protocol_decode_hello(object, &hello, error);
+    json_decref(object);
+    return status;
+}
+
+static void accept(const char *line)
+{
+    rue_error error = {0};
+    cr_assert_eq(decode(line, &error), RUE_OK, "%s: %s", line, error.message);
+}
+
+static void refuse(const char *line, const char *says)
+{
+    rue_error error = {0};
+    cr_assert_eq(decode(line, &error), RUE_RUNNER, "%s was taken", line);
+    cr_assert(strstr(error.message, says), "%s", error.message);
+}
+
+Test(protocol_hello, the_question_names_the_protocol)
+{
+    json_t *object = protocol_taken(rue_protocol_encode_hello());
+    cr_assert_str_eq(json_string_value(json_object_get(object, "op")), "hello");
+    cr_assert_str_eq(json_string_value(json_object_get(object, "protocol")), "rue.runner/1");
+    json_decref(object);
+}
+
+Test(protocol_hello, the_shortest_answer_is_enough)
+{
+    accept(GREETING "}");
+    cr_assert_str_eq(hello.runner, "loader simulator 2.1");
+    cr_assert_str_eq(hello.loader, "loader simulator", "without its version");
+    cr_assert(hello.measures[RUE_JOINT] && !hello.measures[RUE_LOAD] && !hello.measures[RUE_COMPUTE]);
+    cr_assert(!hello.virtual_clock && !hello.has_space && hello.model_count == 0 && hello.variant_count == 0);
+    cr_assert_eq(hello.images, 0);
+    cr_assert_str_eq(hello.machine_json, "");
+}
+
+Test(protocol_hello, a_full_answer_is_understood)
+{
+    accept(GREETING
+           ",\"loader\":\"torch\",\"clock\":\"virtual\",\"images\":9469,"
+           "\"machine\":{\"usable_cpus\":8,\"cpu\":\"x\"},"
+           "\"models\":[\"resnet50\",\"b\"],"
+           "\"variants\":[{\"path\":\"/d\",\"mode\":\"preprocessed\",\"format\":\"npy\"},{\"path\":\"/e\"}],"
+           "\"space\":{\"batch_size\":[64,32],\"num_workers\":[0],\"parallelism\":[\"sample\"]},"
+           "\"later\":true}");
+    cr_assert_str_eq(hello.loader, "torch");
+    cr_assert(hello.virtual_clock && hello.images == 9469);
+    cr_assert_str_eq(hello.machine_json, "{\"cpu\":\"x\",\"usable_cpus\":8}", "keys are in order");
+    cr_assert_eq(hello.model_count, 2);
+    cr_assert_str_eq(hello.models[1], "b");
+    cr_assert_eq(hello.variant_count, 2);
+    cr_assert_eq(hello.variants[0].mode, RUE_PREPROCESSED);
+    cr_assert_str_eq(hello.variants[0].format, "npy");
+    cr_assert_eq(hello.variants[1].mode, RUE_RAW);
+    cr_assert(hello.has_space && hello.knobs[RUE_BATCH_SIZE] && hello.knobs[RUE_NUM_WORKERS] &&
+              hello.knobs[RUE_PARALLELISM] && !hello.knobs[RUE_PREFETCH_FACTOR]);
+    cr_assert_eq(hello.space.count[RUE_BATCH_SIZE], 2);
+    cr_assert_eq(hello.space.values[RUE_BATCH_SIZE][0], 32, "values are sorted");
+    cr_assert_eq(hello.space.values[RUE_PARALLELISM][0], RUE_PARALLEL_SAMPLE);
+    cr_assert_eq(hello.space.count[RUE_PREFETCH_FACTOR], 1);
+    cr_assert_eq(hello.space.values[RUE_PREFETCH_FACTOR][0], rue_knobs[RUE_PREFETCH_FACTOR].fallback);
+}
+
+Test(protocol_hello, nulls_are_as_good_as_absent)
+{
+    accept(GREETING ",\"models\":null,\"variants\":null,\"space\":null,\"images\":null,\"clock\":null}");
+}
+
+Test(protocol_hello, a_name_without_a_version_stays)
+{
+    accept("{\"protocol\":\"rue.runner/1\",\"runner\":\"my loader\",\"measures\":[\"joint\",\"dance\"]}");
+    cr_assert_str_eq(hello.loader, "my loader");
+}
+
+Test(protocol_hello, a_long_name_is_cut_for_the_loader)
+{
+    char line[256], name[100];
+    memset(name, 'n', sizeof name - 1);
+    name[sizeof name - 1] = 0;
+    snprintf(line, sizeof line, "{\"protocol\":\"rue.runner/1\",\"runner\":\"%s\",\"measures\":[\"joint\"]}",
+             name);
+    accept(line);
+    cr_assert_eq(strlen(hello.loader), sizeof hello.loader - 1);
+}
+
+Test(protocol_hello, a_machine_that_is_too_long_to_keep_is_none)
+{
+    char line[4000], name[3000];
+    memset(name, 'n', sizeof name - 1);
+    name[sizeof name - 1] = 0;
+    snprintf(line, sizeof line, GREETING ",\"machine\":{\"cpu\":\"%s\"}}", name);
+    accept(line);
+    cr_assert_str_eq(hello.machine_json, "", "half an object is no object");
+}
+
+Test(protocol_hello, another_protocol_is_refused)
+{
+    refuse("{\"protocol\":\"rue.runner/2\",\"runner\":\"x\",\"measures\":[\"joint\"]}", "rue.runner/2");
+    refuse("{\"runner\":\"x\",\"measures\":[\"joint\"]}", "does not speak");
+    refuse("{\"protocol\":1,\"runner\":\"x\",\"measures\":[\"joint\"]}", "does not speak");
+}
+
+Test(protocol_hello, wrong_types_are_refused)
+{
+    refuse("{\"protocol\":\"rue.runner/1\",\"measures\":[\"joint\"]}", "runner");
+    refuse("{\"protocol\":\"rue.runner/1\",\"runner\":7,\"measures\":[\"joint\"]}", "runner");
+    refuse("{\"protocol\":\"rue.runner/1\",\"runner\":\"x\",\"measures\":[\"load\"]}", "joint");
+    refuse("{\"protocol\":\"rue.runner/1\",\"runner\":\"x\",\"measures\":\"joint\"}", "joint");
+    refuse("{\"protocol\":\"rue.runner/1\",\"runner\":\"x\"}", "joint");
+    refuse(GREETING ",\"images\":-5}", "images");
+    refuse(GREETING ",\"clock\":5}", "clock");
+    refuse(GREETING ",\"models\":\"resnet50\"}", "models");
+    refuse(GREETING ",\"models\":[5]}", "models");
+    refuse(GREETING ",\"variants\":{}}", "variants");
+    refuse(GREETING ",\"variants\":[{\"mode\":\"cooked\"}]}", "cooked");
+    refuse(GREETING ",\"space\":[]}", "space");
+    refuse(GREETING ",\"space\":{\"batch_size\":[0]}}", "batch_size");
+    refuse(GREETING ",\"space\":{\"batch_size\":[]}}", "no values");
+    refuse(GREETING ",\"space\":{\"batch_size\":32}}", "no values");
+}
+
+Test(protocol_hello, lists_have_a_limit)
+{
+    json_t *object = protocol_object(GREETING "}"), *models = json_array(), *variants = json_array();
+    rue_error error = {0};
+    for (int i = 0; i < RUE_HELLO_LIST_MAX; i++) {
+        json_array_append_new(models, json_string("m"));
+        json_array_append_new(variants, json_pack("{s:s}", "path", "/d"));
+    }
+    json_object_set_new(object, "models", models);
+    json_object_set_new(object, "variants", variants);
+    cr_assert_eq(rue_protocol_decode_hello(object, &hello, &error), RUE_OK, "%s", error.message);
+    cr_assert(hello.model_count == RUE_HELLO_LIST_MAX && hello.variant_count == RUE_HELLO_LIST_MAX);
+    json_array_append_new(variants, json_pack("{s:s}", "path", "/d"));
+    cr_assert_eq(rue_protocol_decode_hello(object, &hello, NULL), RUE_RUNNER);
+    json_array_remove(variants, 0);
+    json_array_append_new(models, json_string("m"));
+    cr_assert_eq(rue_protocol_decode_hello(object, &hello, NULL), RUE_RUNNER);
+    json_decref(object);
+}

@@ -1,0 +1,230 @@
+/* Results on their way: what one end writes the other reads, and a reply that lies becomes a failure. */
+#include <math.h>
+
+#include "protocol_fixture.h"
+
+static struct rue_trial_result result;
+
+TestSuite(protocol_result, .timeout = 60);
+
+/* A reply to protocol_request() in which every field has a value of its own. */
+static struct rue_trial_result full_result(void)
+{
+    struct rue_trial_result full = rue_trial_result_empty();
+    full.outcome = RUE_TRIAL_OK;
+    full.config = protocol_request().config;
+    for (size_t i = 0; i < rue_trial_field_count; i++) {
+        char *at = (char *)&full + rue_trial_fields[i].offset;
+        if (rue_trial_fields[i].real)
+            *(double *)at = 0.25 + (double)i;
+        else
+            *(int64_t *)at = INT64_C(1000000000007) * (int64_t)(i + 1);
+    }
+    return full;
+}
+
+static void decode(json_t *object)
+{
+    struct rue_trial_request request = protocol_request();
+    rue_protocol_decode_result(object, &request, &result);
+    json_decref(object);
+}
+
+static void expect_failed(json_t *object, const char *says)
+{
+    decode(object);
+    cr_assert_eq(result.outcome, RUE_TRIAL_FAILED, "outcome %d", result.outcome);
+    cr_assert(strstr(result.reason, says), "'%s' does not say '%s'", result.reason, says);
+    rue_trial_result_close(&result);
+}
+
+/* A good reply as an object, to be damaged. */
+static json_t *good(void)
+{
+    struct rue_trial_result full = full_result();
+    return protocol_taken(rue_protocol_encode_result(NULL, &full));
+}
+
+static json_t *with(const char *key, json_t *value)
+{
+    json_t *object = good();
+    json_object_set_new(object, key, value);
+    return object;
+}
+
+static json_t *without(const char *key)
+{
+    json_t *object = good();
+    json_object_del(object, key);
+    return object;
+}
+
+Test(protocol_result, every_field_comes_back)
+{
+    struct rue_trial_result full = full_result();
+    uint64_t ready[] = {1, 22, 333}, compute[] = {9, 8};
+    full.batch_ready_ns = ready;
+    full.ready_count = 3;
+    full.batch_compute_ns = compute;
+    full.compute_count = 2;
+    decode(protocol_taken(rue_protocol_encode_result(NULL, &full)));
+    cr_assert_eq(result.outcome, RUE_TRIAL_OK, "%s", result.reason);
+    cr_assert(rue_config_equal(&result.config, &full.config));
+    for (size_t i = 0; i < rue_trial_field_count; i++) {
+        const struct rue_trial_field *field = &rue_trial_fields[i];
+        const char *a = (char *)&full + field->offset, *b = (char *)&result + field->offset;
+        cr_assert_eq(memcmp(a, b, 8), 0, "%s", field->name);
+    }
+    cr_assert(result.ready_count == 3 && memcmp(result.batch_ready_ns, ready, sizeof ready) == 0);
+    cr_assert(result.compute_count == 2 && memcmp(result.batch_compute_ns, compute, sizeof compute) == 0);
+    rue_trial_result_close(&result);
+}
+
+Test(protocol_result, what_was_not_measured_stays_absent)
+{
+    struct rue_trial_result sparse = rue_trial_result_empty();
+    sparse.outcome = RUE_TRIAL_OK;
+    sparse.config = protocol_request().config;
+    sparse.images = 8;
+    sparse.end_to_end_ns = 1;
+    json_t *object = protocol_taken(rue_protocol_encode_result(NULL, &sparse));
+    cr_assert_null(json_object_get(object, "h2d_ns"));
+    cr_assert_null(json_object_get(object, "cpu_ratio"), "JSON knows no NaN");
+    cr_assert_null(json_object_get(object, "batch_ready_ns"));
+    decode(object);
+    cr_assert_eq(result.outcome, RUE_TRIAL_OK, "%s", result.reason);
+    cr_assert(result.h2d_ns == RUE_ABSENT && result.cost_ns == RUE_ABSENT && isnan(result.cpu_ratio));
+    cr_assert(result.ready_count == 0 && result.batch_ready_ns == NULL);
+}
+
+Test(protocol_result, the_id_is_echoed_and_may_be_null)
+{
+    struct rue_trial_result full = full_result();
+    json_t *id = json_integer(17);
+    json_t *named = protocol_taken(rue_protocol_encode_result(id, &full));
+    cr_assert_eq(json_integer_value(json_object_get(named, "id")), 17);
+    json_t *nameless = protocol_taken(rue_protocol_encode_result(NULL, &full));
+    cr_assert(json_is_null(json_object_get(nameless, "id")));
+    json_t *failure = protocol_taken(rue_protocol_encode_failure(id, "why"));
+    cr_assert_eq(json_integer_value(json_object_get(failure, "id")), 17);
+    json_decref(id);
+    json_decref(named);
+    json_decref(nameless);
+    json_decref(failure);
+}
+
+Test(protocol_result, every_outcome_comes_back_with_its_reason)
+{
+    for (int outcome = RUE_TRIAL_INFEASIBLE; outcome < RUE_OUTCOME_COUNT; outcome++) {
+        struct rue_trial_result bad = rue_trial_result_empty();
+        bad.outcome = (enum rue_outcome)outcome;
+        bad.config = protocol_request().config;
+        strcpy(bad.reason, "because of \"this\" & that");
+        decode(protocol_taken(rue_protocol_encode_result(NULL, &bad)));
+        cr_assert_eq(result.outcome, bad.outcome);
+        cr_assert_str_eq(result.reason, bad.reason);
+    }
+}
+
+Test(protocol_result, a_reason_that_is_no_utf8_still_arrives)
+{
+    struct rue_trial_result bad = rue_trial_result_empty();
+    strcpy(bad.reason, "/data/caf\xe9/1.jpg is damaged");
+    decode(protocol_taken(rue_protocol_encode_result(NULL, &bad)));
+    cr_assert_str_eq(result.reason, "/data/caf?/1.jpg is damaged");
+    json_t *failure = protocol_taken(rue_protocol_encode_failure(NULL, "\xff\xfe gone"));
+    cr_assert_str_eq(json_string_value(json_object_get(failure, "reason")), "?? gone");
+    json_decref(failure);
+}
+
+Test(protocol_result, a_reason_that_is_too_long_is_cut)
+{
+    char reason[2000];
+    memset(reason, 'r', sizeof reason - 1);
+    reason[sizeof reason - 1] = 0;
+    decode(json_pack("{s:s, s:s}", "status", "failed", "reason", reason));
+    cr_assert_eq(strlen(result.reason), RUE_REASON_BYTES - 1);
+}
+
+Test(protocol_result, a_failure_may_say_nothing_more)
+{
+    expect_failed(json_pack("{s:s}", "status", "failed"), "no reason given");
+    expect_failed(json_pack("{s:s, s:i}", "status", "failed", "reason", 5), "no reason given");
+}
+
+Test(protocol_result, a_reply_without_a_known_status_fails)
+{
+    expect_failed(json_object(), "status");
+    expect_failed(with("status", json_string("great")), "status");
+    expect_failed(with("status", json_true()), "status");
+}
+
+Test(protocol_result, another_configuration_than_the_one_asked_for_fails)
+{
+    json_t *object = good();
+    json_object_set_new(json_object_get(object, "config"), "num_workers", json_integer(11));
+    expect_failed(object, "\"num_workers\":11");
+    expect_failed(without("config"), "did not say which configuration");
+    expect_failed(with("config", json_pack("{s:i}", "batch_size", 64)), "instead of");
+    expect_failed(with("config", json_string("64/12")), "config");
+    expect_failed(with("config", json_pack("{s:i}", "batch_size", -1)), "batch_size");
+}
+
+Test(protocol_result, the_configuration_s_unknown_knobs_are_ignored)
+{
+    json_t *object = good();
+    json_object_set_new(json_object_get(object, "config"), "pin_memory", json_true());
+    json_object_set_new(object, "mood", json_string("good"));
+    decode(object);
+    cr_assert_eq(result.outcome, RUE_TRIAL_OK, "%s", result.reason);
+}
+
+Test(protocol_result, times_and_images_that_cannot_be_fail)
+{
+    expect_failed(with("end_to_end_ns", json_integer(0)), "zero");
+    expect_failed(without("end_to_end_ns"), "missing");
+    expect_failed(with("images", json_integer(0)), "zero");
+    expect_failed(without("images"), "missing");
+    expect_failed(with("end_to_end_ns", json_integer(-1)), "end_to_end_ns");
+    expect_failed(with("end_to_end_ns", json_integer(INT64_MAX)), "end_to_end_ns");
+    expect_failed(with("end_to_end_ns", json_real(1.5)), "end_to_end_ns");
+    expect_failed(with("end_to_end_ns", json_string("5")), "end_to_end_ns");
+    expect_failed(with("images", json_integer(INT64_MIN)), "images");
+    expect_failed(with("cost_ns", json_integer(INT64_MAX)), "cost_ns");
+    expect_failed(with("cpu_ratio", json_string("high")), "cpu_ratio");
+}
+
+Test(protocol_result, nulls_are_as_good_as_absent)
+{
+    decode(with("read_bytes", json_null()));
+    cr_assert_eq(result.outcome, RUE_TRIAL_OK, "%s", result.reason);
+    cr_assert_eq(result.read_bytes, RUE_ABSENT);
+}
+
+Test(protocol_result, a_compute_reply_needs_its_own_time_only)
+{
+    struct rue_trial_request request = protocol_request();
+    request.measure = RUE_COMPUTE;
+    json_t *object = without("end_to_end_ns");
+    json_object_del(object, "config");
+    json_object_set_new(object, "compute_ns", json_integer(0)); /* the model none */
+    rue_protocol_decode_result(object, &request, &result);
+    cr_assert_eq(result.outcome, RUE_TRIAL_OK, "%s", result.reason);
+    json_object_del(object, "compute_ns");
+    rue_protocol_decode_result(object, &request, &result);
+    cr_assert_eq(result.outcome, RUE_TRIAL_FAILED);
+    json_decref(object);
+}
+
+Test(protocol_result, lists_of_times_with_a_wrong_one_are_dropped)
+{
+    decode(with("batch_ready_ns", json_pack("[i,i,i]", 1, 2, 3)));
+    cr_assert_eq(result.ready_count, 3);
+    rue_trial_result_close(&result);
+    decode(with("batch_ready_ns", json_pack("[i,s]", 1, "2")));
+    cr_assert(result.outcome == RUE_TRIAL_OK && result.ready_count == 0 && !result.batch_ready_ns);
+    decode(with("batch_ready_ns", json_pack("[i,i]", 1, -2)));
+    cr_assert(result.outcome == RUE_TRIAL_OK && result.ready_count == 0);
+    decode(with("batch_ready_ns", json_string("none")));
+    cr_assert(result.outcome == RUE_TRIAL_OK && result.ready_count == 0);
+}

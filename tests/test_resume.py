@@ -1,0 +1,316 @@
+"""What was measured is never measured again: interrupted, killed and repeated studies."""
+import contextlib
+import itertools
+import json
+import random
+import shutil
+import signal
+import sqlite3
+import time
+
+import pytest
+
+from conftest import expect_failure, finish, make_table, read_json, stop, wait_until, wait_until_gone
+
+MODELS, BATCHES, WORKERS = ["ape", "bee", "cow"], [16, 32, 64], [0, 2, 4]
+TABLE = make_table(MODELS, BATCHES, WORKERS, lambda m, b, w: 1000 + 7 * abs(b - 40) + 90 * abs(w - MODELS.index(m)))
+CELLS = sorted(itertools.product(MODELS, TABLE["ape"]))
+
+
+def tune(rue, script, *words, out="out"):
+    return rue("tune", "--runner", script.command, "--quiet", "--out", out, *words)
+
+
+def start(rue, script, *words):
+    return rue.start("tune", "--runner", script.command, "--quiet", "--out", "out", *words)
+
+
+def stored(rue, file="out/study.db"):
+    """The rows of the store, {id: row}."""
+    with contextlib.closing(sqlite3.connect(rue.folder / file, timeout=30)) as db:
+        db.row_factory = sqlite3.Row
+        return {row["id"]: dict(row) for row in db.execute("SELECT * FROM trial")}
+
+
+def cell_of(row):
+    config = json.loads(row["config"])
+    return row["model"], f"{config['batch_size']}/{config['num_workers']}"
+
+
+def joint(rows):
+    return sorted(cell_of(row) for row in rows.values() if row["measure"] == "joint")
+
+
+def found(rue, out="out"):
+    return read_json(rue.folder / out / "recommendation.json")
+
+
+@pytest.fixture
+def uninterrupted(rue, script):
+    """What a study that nothing disturbs finds; its requests are forgotten."""
+    one = script(TABLE)
+    assert tune(rue, one, out="reference").returncode == 0
+    one.log_path.unlink()
+    return found(rue, "reference")["recommendations"]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_kill_9_loses_nothing_that_was_stored(rue, script, uninterrupted, seed):
+    """Killed three times anywhere, a moment into a trial or right behind it."""
+    dice = random.Random(seed)
+    one = script(TABLE, delay_s=0.008)
+    known, kills, done = {}, 0, []
+    for point in sorted(dice.sample(range(1, 27), 3)):
+        process = start(rue, one)
+        wait_until(lambda: len(set(one.joint())) >= point, process)
+        time.sleep(dice.uniform(0, 0.016))
+        process.kill()
+        finish(process)
+        kills += 1
+        rows = stored(rue)
+        assert known.items() <= rows.items(), "what was there stays as it was"
+        known = rows
+        done.append((len(one.joint()), joint(rows)))
+    assert tune(rue, one).returncode == 0
+    rows = stored(rue)
+    assert known.items() <= rows.items()
+    assert joint(rows) == CELLS, "every cell has one row"
+    asked = one.joint()
+    assert set(asked) == set(CELLS) and len(asked) <= len(CELLS) + kills, "only what was under way was lost"
+    for asked_before, cells in done:
+        assert not set(asked[asked_before:]) & set(cells), "what was stored is not asked for again"
+    assert found(rue)["recommendations"] == uninterrupted
+    assert not found(rue)["partial"] and wait_until_gone(one.pids())
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_study_goes_on(rue, script, uninterrupted, number):
+    one = script(TABLE, delay_s=0.01)
+    process = start(rue, one)
+    one.wait_for(12, process)
+    stop(process, number)
+    partial, before = found(rue), len(one.joint())
+    assert partial["partial"] and len(partial["recommendations"][0]["configs"]) == 9
+    assert tune(rue, one).returncode == 0
+    assert len(one.joint()) <= len(CELLS) + 1 and before < len(one.joint())
+    report = found(rue)
+    assert report["recommendations"] == uninterrupted and not report["partial"] and report["partial_reason"] is None
+    assert report["provenance"]["reused_trials"] >= before - 1
+
+
+def test_a_finished_study_measures_nothing(rue, script, uninterrupted):
+    one = script(TABLE)
+    for _ in range(3):
+        done = rue("tune", "--runner", one.command, "--out", "out")
+        assert done.returncode == 0 and found(rue)["recommendations"] == uninterrupted
+    assert len(one.requests()) == 32 and "holds 32 trials: what fits is reused" in done.stderr
+    assert found(rue)["provenance"]["reused_trials"] == 32
+
+
+def test_the_same_budget_is_enough_for_the_same_grid(rue, script):
+    """Virtual time: what the store holds costs nothing, so a study that goes on never plans less than it did before."""
+    one, words = script(TABLE), ["--images", "128"]  # so few that no trial is cut short
+    assert tune(rue, one, *words, "--budget", "2ms").returncode == 0
+    first, requests = found(rue), len(one.requests())
+    assert 1 < len(first["recommendations"][0]["configs"]) < 9
+    for _ in range(2):
+        assert tune(rue, one, *words, "--budget", "2ms").returncode == 0
+        again = found(rue)
+        assert len(again["recommendations"][0]["configs"]) >= len(first["recommendations"][0]["configs"])
+    assert tune(rue, one, *words, "--budget", "2m").returncode == 0
+    assert len(found(rue)["recommendations"][0]["configs"]) == 9
+    assert sorted(one.joint()) == CELLS, "in all runs together every cell was measured once"
+    assert len(one.requests()) == 32 > requests
+
+
+def test_fresh_starts_over_and_keeps_the_old_store(rue, script):
+    one = script(TABLE)
+    assert tune(rue, one).returncode == 0
+    old = stored(rue)
+    for kept in ("out/study.db.old", "out/study.db.old.2"):
+        assert tune(rue, one, "--fresh").returncode == 0
+        assert {row["recorded"] for row in stored(rue, kept).values()} and len(stored(rue, kept)) == len(old)
+    assert stored(rue, "out/study.db.old") == old
+    assert len(one.joint()) == 3 * len(CELLS) and joint(stored(rue)) == CELLS
+    assert found(rue)["provenance"]["reused_trials"] == 0
+
+
+def test_a_second_tuner_is_refused_while_the_first_runs(rue, script):
+    one = script(TABLE, delay_s=0.03)
+    process = start(rue, one)
+    one.wait_for(3, process)
+    for words in ([], ["--fresh"], ["--dry-run"]):
+        expect_failure(tune(rue, one, *words), 6, "another 'rue tune' is at work in out", "--out")
+    code, out, err = finish(process)
+    assert code == 0, err
+    assert sorted(one.joint()) == CELLS and not found(rue)["partial"]
+    assert tune(rue, one).returncode == 0, "the folder is free again"
+
+
+# ---- what is the same measurement, and what is not ----
+
+ANEW = {
+    "seed": (["--seed", "2"], {}), "job": (["--images", "640"], {}), "order": (["--no-shuffle"], {}),
+    "drop_last": (["--drop-last"], {}), "bad_images": (["--bad-images", "replace"], {}), "cache": (["--cache", "as-is"], {}),
+    "data": ([], dict(digest="d2")), "version": ([], dict(hello=dict(runner="scripted 1.1"))),
+    "machine": ([], dict(hello=dict(machine=dict(cpu="another", usable_cpus=4)))),
+}
+REUSED = {
+    "budget": (["--budget", "5m"], {}), "top_n": (["--top-n", "1"], {}), "memory": (["--max-memory", "64G"], {}),
+    "timeout": (["--trial-timeout", "20s"], {}), "clock": ([], dict(delay_s=0.001)),
+    "grid": (["--batch-size", "16,64"], {}), "models": (["--model", "cow"], {}),
+}
+
+
+@pytest.mark.parametrize("name", ANEW)
+def test_what_changes_the_times_is_measured_anew(rue, script, name):
+    words, changes = ANEW[name]
+    one = script(TABLE)
+    assert tune(rue, one).returncode == 0
+    before = stored(rue)
+    assert tune(rue, one.write(**changes), *words).returncode == 0
+    rows = stored(rue)
+    assert before.items() < rows.items() and joint(rows) == sorted(CELLS * 2), "in the same store, beside what was there"
+    assert found(rue)["provenance"]["reused_trials"] == 0
+    assert tune(rue, one, *words).returncode == 0 and len(stored(rue)) == len(rows)
+
+
+@pytest.mark.parametrize("name", REUSED)
+def test_what_does_not_is_not(rue, script, name):
+    words, changes = REUSED[name]
+    one = script(TABLE)
+    assert tune(rue, one).returncode == 0
+    assert tune(rue, one.write(**changes), *words).returncode == 0
+    assert joint(stored(rue)) == CELLS and found(rue)["recommendations"][0]["config"]
+
+
+def test_a_larger_grid_and_more_repeats_measure_what_is_missing(rue, script):
+    one = script(TABLE)
+    assert tune(rue, one, "--batch-size", "16,32", "--num-workers", "0,2").returncode == 0
+    assert len(one.joint()) == 12
+    assert tune(rue, one).returncode == 0
+    assert sorted(one.joint()) == CELLS
+    assert tune(rue, one, "--repeats", "3").returncode == 0
+    assert sorted(one.joint()) == sorted(CELLS * 3)
+    assert {row["repeats"] for row in found(rue)["recommendations"][0]["configs"]} == {3}
+
+
+def test_what_failed_is_tried_again(rue, script):
+    one = script(TABLE, faults=[dict(when=dict(measure="joint", model="bee", cell="32/2"), do="zero")])
+    assert tune(rue, one).returncode == 0
+    assert found(rue)["recommendations"][0]["evidence"]["trials_failed"] == 1
+    assert tune(rue, one.write(faults=[])).returncode == 0
+    assert one.joint().count(("bee", "32/2")) == 2 and len(one.joint()) == len(CELLS) + 1
+    evidence = found(rue)["recommendations"][0]["evidence"]
+    assert (evidence["trials_failed"], evidence["trials_ok"]) == (0, 27)
+
+
+def test_what_was_infeasible_is_tried_again_with_more_memory_alone(rue, script):
+    one = script(TABLE, infeasible_above=32)
+    assert tune(rue, one, "--max-memory", "1G").returncode == 0
+    assert tune(rue, one, "--max-memory", "1G").returncode == 0
+    assert sorted(one.joint()) == CELLS
+    assert tune(rue, one.write(infeasible_above=64), "--max-memory", "2G").returncode == 0
+    assert sorted(one.joint()[len(CELLS):]) == [c for c in CELLS if c[1].startswith("64/")]
+    assert found(rue)["recommendations"][0]["evidence"]["trials_ok"] == 27
+
+
+def test_runners_that_differ_at_the_end_of_a_long_command_are_not_confused(rue, script):
+    one = script(TABLE)
+    slower = rue.folder / "another_script.json"
+    table = {model: {cell: 2 * ns for cell, ns in cells.items()} for model, cells in TABLE.items()}
+    slower.write_text(json.dumps(dict(one.script, ns_per_image=table)))
+    long = "env " + " ".join(f"A_LONG_VARIABLE_{i}=1" for i in range(8))
+    for path, factor in ((one.path, 1), (slower, 2)):
+        command = f"{long} {one.command.rsplit(' ', 1)[0]} {path}"
+        assert rue("tune", "--runner", command, "--quiet", "--out", "out").returncode == 0
+        times = found(rue)["recommendations"][0]["configs"][0]["end_to_end_ns"]
+        assert times == {m: factor * 1000 * TABLE[m]["16/0"] for m in MODELS}
+
+
+# ---- the real runner on photos ----
+
+REAL = ["--batch-size", "4,8", "--num-workers", "0,1", "--model", "none,sleep:1ms/image", "--images", "24", "--budget", "5m",
+        "--quiet", "--out", "out"]
+
+
+def rows_per_cell(rows):
+    return sorted((row["measure"], row["mode"], *cell_of(row)) for row in rows.values())
+
+
+def count_stored(rue):
+    try:
+        return len(stored(rue)) if (rue.folder / "out/study.db").exists() else 0
+    except sqlite3.Error:  # it is being created
+        return 0
+
+
+def test_a_killed_study_of_photos_goes_on(rue, own_photos):
+    process = rue.start("tune", own_photos, *REAL)
+    wait_until(lambda: count_stored(rue) >= 8, process)
+    process.kill()
+    finish(process)
+    before = stored(rue)
+    assert rue("tune", own_photos, *REAL).returncode == 0
+    after = stored(rue)
+    assert before.items() <= after.items() and len(after) == 2 + 16, "a probe and eight cells of each variant"
+    assert len(set(rows_per_cell(after))) == len(after), "nothing was measured twice, the converted sample included"
+    report = found(rue)
+    assert report["provenance"]["reused_trials"] == len(before) and len(report["recommendations"]) == 2
+    assert all(r["config"] for r in report["recommendations"]) and not report["partial"]
+    assert sorted(p.name for p in (rue.folder / "out").iterdir()) == ["recommendation.json", "study.db", "trials.csv"]
+
+
+def test_changed_photos_are_measured_anew(rue, own_photos):
+    words = [own_photos, *REAL, "--mode", "raw", "--model", "none"]
+    assert rue("tune", *words).returncode == 0
+    before = stored(rue)
+    first, second = sorted(own_photos.rglob("*.jpg"))[:2]
+    shutil.copy(first, second)  # another photo of another size under the old name
+    assert rue("tune", *words).returncode == 0
+    rows = stored(rue)
+    assert len(rows) == 2 * len(before) and len({row["data_digest"] for row in rows.values()}) == 2
+    shutil.move(own_photos, rue.folder / "moved")
+    assert rue("tune", "moved", *words[1:]).returncode == 0
+    assert len(stored(rue)) == len(rows), "the same photos in another place are the same"
+
+
+def test_what_a_killed_conversion_left_is_removed(rue, own_photos):
+    (rue.folder / "out").mkdir()
+    for name in ("sample.tensor", "sample.tensor.part-4711"):
+        (rue.folder / "out" / name).write_bytes(bytes(1000))
+    assert rue("tune", own_photos, *REAL, "--mode", "raw", "--model", "none").returncode == 0
+    assert sorted(p.name for p in (rue.folder / "out").iterdir()) == ["recommendation.json", "study.db", "trials.csv"]
+
+
+# ---- stores that are none ----
+
+def make_garbage(path):
+    path.write_bytes(b"no database at all, but long enough for one " * 100)
+
+
+def make_foreign(path):
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        db.execute("CREATE TABLE trial (song TEXT)")
+
+
+def make_newer(path):
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        db.execute("PRAGMA user_version = 99")
+
+
+@pytest.mark.parametrize("spoil, fresh", [(make_garbage, True), (make_foreign, True), (make_newer, False)])
+def test_a_store_that_is_none_is_left_alone(rue, script, spoil, fresh):
+    one = script(TABLE)
+    if spoil is make_newer:
+        assert tune(rue, one).returncode == 0
+    else:
+        (rue.folder / "out").mkdir()
+    path = rue.folder / "out/study.db"
+    spoil(path)
+    before = path.read_bytes()
+    expect_failure(tune(rue, one), 6, "out/study.db")
+    assert path.read_bytes() == before
+    if fresh:
+        assert tune(rue, one, "--fresh").returncode == 0
+        assert (rue.folder / "out/study.db.old").read_bytes() == before and joint(stored(rue)) == CELLS

@@ -1,0 +1,215 @@
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "machine.h"
+#include "study.h"
+
+static struct rue_study_goal goal;
+static struct rue_hello hello;
+static struct rue_space space;
+
+/* A runner without a space, on a machine with so many CPUs. */
+static void runner_with(int cpus)
+{
+    hello = (struct rue_hello){.runner = "rue 0.1.0"};
+    snprintf(hello.machine_json, sizeof hello.machine_json, "{\"usable_cpus\":%d}", cpus);
+}
+
+static rue_status make(uint64_t job_images, rue_error *error)
+{
+    return rue_study_space(&goal, &hello, job_images, &space, error);
+}
+
+/* The values of a knob must be these. */
+static void expect(enum rue_knob knob, int count, const int *values)
+{
+    cr_assert_eq(space.count[knob], count, "%s has %d values", rue_knobs[knob].name, space.count[knob]);
+    for (int i = 0; i < count; i++)
+        cr_assert_eq(space.values[knob][i], values[i], "%s: value %d is %d", rue_knobs[knob].name, i,
+                     space.values[knob][i]);
+}
+
+#define EXPECT(knob, ...) \
+    expect(knob, (int)(sizeof((int[]){__VA_ARGS__}) / sizeof(int)), (const int[]){__VA_ARGS__})
+
+static void accept(enum rue_knob knob, const char *list)
+{
+    rue_error error = {0};
+    runner_with(4);
+    goal = (struct rue_study_goal){0};
+    goal.knobs[knob] = list;
+    cr_assert_eq(make(100000, &error), RUE_OK, "'%s': %s", list, error.message);
+}
+
+static void refuse(enum rue_knob knob, const char *list, const char *says)
+{
+    rue_error error = {0};
+    runner_with(4);
+    goal = (struct rue_study_goal){0};
+    goal.knobs[knob] = list;
+    cr_assert_eq(make(100000, &error), RUE_USAGE, "'%s' was taken", list);
+    cr_assert(strstr(error.message, says) && strstr(error.message, rue_knobs[knob].name), "'%s': %s", list,
+              error.message);
+}
+
+Test(study_space, lists_name_their_values)
+{
+    accept(RUE_BATCH_SIZE, "32,64,128");
+    EXPECT(RUE_BATCH_SIZE, 32, 64, 128);
+    accept(RUE_NUM_WORKERS, "7");
+    EXPECT(RUE_NUM_WORKERS, 7);
+    accept(RUE_PARALLELISM, "sample,batch");
+    EXPECT(RUE_PARALLELISM, RUE_PARALLEL_BATCH, RUE_PARALLEL_SAMPLE);
+}
+
+Test(study_space, values_come_sorted_and_once)
+{
+    accept(RUE_BATCH_SIZE, "64,32,64,1,32");
+    EXPECT(RUE_BATCH_SIZE, 1, 32, 64);
+}
+
+Test(study_space, ranges_have_both_ends)
+{
+    accept(RUE_NUM_WORKERS, "0..4");
+    EXPECT(RUE_NUM_WORKERS, 0, 1, 2, 3, 4);
+    accept(RUE_NUM_WORKERS, "16,1..3,2..4");
+    EXPECT(RUE_NUM_WORKERS, 1, 2, 3, 4, 16);
+    accept(RUE_NUM_WORKERS, "5..5");
+    EXPECT(RUE_NUM_WORKERS, 5);
+    accept(RUE_NUM_WORKERS, "1..64");
+    cr_assert_eq(space.count[RUE_NUM_WORKERS], 64);
+}
+
+Test(study_space, what_is_no_list_is_refused_with_an_example)
+{
+    static const char *const bad[] = {"",    ",",      "x",     "1.5",     "1..",  "..4", "4..1", "1-4", "-1",
+                                      "257", "0..257", "1...3", "1..2..3", "2 ,4", "+2",  "0x10", "1e2"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        refuse(RUE_NUM_WORKERS, bad[i], "whole numbers from 0 to 256, such as 32,64,128 or 0..8");
+    refuse(RUE_PARALLELISM, "both", "known are batch and sample");
+    refuse(RUE_PARALLELISM, "0", "known are batch and sample");
+    refuse(RUE_BATCH_SIZE, "0", "from 1 to 65536");
+}
+
+Test(study_space, a_range_of_too_many_values_is_refused)
+{
+    refuse(RUE_NUM_WORKERS, "0..64", "more than 64 values");
+    refuse(RUE_BATCH_SIZE, "1..65536", "more than 64 values");
+}
+
+Test(study_space, a_list_that_is_too_long_is_refused)
+{
+    char list[3000];
+    memset(list, '1', sizeof list - 1);
+    list[sizeof list - 1] = 0;
+    refuse(RUE_BATCH_SIZE, list, "too long");
+}
+
+static void make_default(int cpus)
+{
+    rue_error error = {0};
+    runner_with(cpus);
+    goal = (struct rue_study_goal){0};
+    cr_assert_eq(make(100000, &error), RUE_OK, "%s", error.message);
+    EXPECT(RUE_BATCH_SIZE, 16, 32, 64, 128, 256);
+    EXPECT(RUE_PREFETCH_FACTOR, rue_knobs[RUE_PREFETCH_FACTOR].fallback);
+    EXPECT(RUE_PARALLELISM, RUE_PARALLEL_BATCH);
+}
+
+Test(study_space, without_a_wish_workers_go_to_twice_the_usable_cpus)
+{
+    make_default(1);
+    EXPECT(RUE_NUM_WORKERS, 0, 1, 2);
+    make_default(2);
+    EXPECT(RUE_NUM_WORKERS, 0, 1, 2, 4);
+    make_default(6);
+    EXPECT(RUE_NUM_WORKERS, 0, 1, 2, 4, 6, 8);
+    make_default(16);
+    EXPECT(RUE_NUM_WORKERS, 0, 1, 2, 4, 8, 16, 32);
+    make_default(256);
+    EXPECT(RUE_NUM_WORKERS, 0, 1, 2, 4, 8, 16, 32, 64, 128, 256);
+    make_default(1000);
+    EXPECT(RUE_NUM_WORKERS, 0, 1, 2, 4, 8, 16, 32, 64, 128, 256);
+}
+
+Test(study_space, cpus_are_those_that_the_runner_tells_of)
+{
+    runner_with(12);
+    cr_assert_eq(rue_study_usable_cpus(&hello), 12);
+    strcpy(hello.machine_json, "{\"cpus\":5}");
+    cr_assert_eq(rue_study_usable_cpus(&hello), 5);
+    strcpy(hello.machine_json, "");
+    cr_assert_eq(rue_study_usable_cpus(&hello), rue_machine_read().usable_cpus);
+    strcpy(hello.machine_json, "{\"usable_cpus\":-3}");
+    cr_assert_eq(rue_study_usable_cpus(&hello), rue_machine_read().usable_cpus);
+}
+
+/* A runner that can vary batch sizes and workers. */
+static void runner_with_space(void)
+{
+    static const int batches[] = {8, 32, 128}, workers[] = {0, 4};
+    runner_with(4);
+    hello.has_space = true;
+    hello.space = rue_space_default();
+    hello.space.count[RUE_BATCH_SIZE] = hello.space.count[RUE_NUM_WORKERS] = 0;
+    for (int i = 0; i < 3; i++) rue_space_add(&hello.space, RUE_BATCH_SIZE, batches[i]);
+    for (int i = 0; i < 2; i++) rue_space_add(&hello.space, RUE_NUM_WORKERS, workers[i]);
+    hello.knobs[RUE_BATCH_SIZE] = hello.knobs[RUE_NUM_WORKERS] = true;
+    goal = (struct rue_study_goal){0};
+}
+
+Test(study_space, a_runner_s_own_space_is_the_default)
+{
+    runner_with_space();
+    cr_assert_eq(make(100000, NULL), RUE_OK);
+    EXPECT(RUE_BATCH_SIZE, 8, 32, 128);
+    EXPECT(RUE_NUM_WORKERS, 0, 4);
+    EXPECT(RUE_PREFETCH_FACTOR, rue_knobs[RUE_PREFETCH_FACTOR].fallback);
+}
+
+Test(study_space, a_wish_replaces_the_runner_s_values_of_that_knob)
+{
+    runner_with_space();
+    goal.knobs[RUE_NUM_WORKERS] = "1..3";
+    cr_assert_eq(make(100000, NULL), RUE_OK);
+    EXPECT(RUE_NUM_WORKERS, 1, 2, 3);
+    EXPECT(RUE_BATCH_SIZE, 8, 32, 128);
+}
+
+Test(study_space, a_knob_that_the_runner_cannot_vary_is_refused)
+{
+    rue_error error = {0};
+    runner_with_space();
+    goal.knobs[RUE_PREFETCH_FACTOR] = "2,4";
+    cr_assert_eq(make(100000, &error), RUE_USAGE);
+    cr_assert(strstr(error.message, "rue 0.1.0 cannot vary prefetch_factor"), "%s", error.message);
+}
+
+Test(study_space, batches_larger_than_the_job_are_left_out_of_a_default)
+{
+    runner_with(4);
+    goal = (struct rue_study_goal){0};
+    cr_assert_eq(make(100, NULL), RUE_OK);
+    EXPECT(RUE_BATCH_SIZE, 16, 32, 64);
+    cr_assert_eq(make(64, NULL), RUE_OK);
+    EXPECT(RUE_BATCH_SIZE, 16, 32, 64);
+    cr_assert_eq(make(10, NULL), RUE_OK);
+    EXPECT(RUE_BATCH_SIZE, 10);
+    cr_assert_eq(make(1, NULL), RUE_OK);
+    EXPECT(RUE_BATCH_SIZE, 1);
+    runner_with_space();
+    cr_assert_eq(make(100, NULL), RUE_OK);
+    EXPECT(RUE_BATCH_SIZE, 8, 32);
+}
+
+Test(study_space, batches_larger_than_the_job_are_refused_where_they_were_asked_for)
+{
+    rue_error error = {0};
+    runner_with(4);
+    goal = (struct rue_study_goal){0};
+    goal.knobs[RUE_BATCH_SIZE] = "16,128";
+    cr_assert_eq(make(127, &error), RUE_USAGE);
+    cr_assert(strstr(error.message, "batch_size 128") && strstr(error.message, "127 images"), "%s",
+              error.message);
+    cr_assert_eq(make(128, NULL), RUE_OK);
+}
