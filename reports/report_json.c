@@ -101,7 +101,7 @@ static void put_model(struct document *document, json_t *object, const char *mod
     free(key);
 }
 
-/* A sample lies nowhere once the run is over: it has no path. */
+/* A sample lies nowhere once the run is over, and a runner may bring its own data: no path. */
 static json_t *variant_json(struct document *document, const struct rue_variant_findings *findings)
 {
     const struct rue_variant *variant = &findings->variant;
@@ -109,7 +109,7 @@ static json_t *variant_json(struct document *document, const struct rue_variant_
     put(document, object, "mode", json_string(rue_mode_names[variant->mode]));
     put(document, object, "format", text(variant->format));
     put(document, object, "dtype", text_or_null(variant->dtype));
-    put(document, object, "path", findings->sample ? json_null() : text(variant->path));
+    put(document, object, "path", findings->sample ? json_null() : text_or_null(variant->path));
     return object;
 }
 

@@ -356,8 +356,14 @@ def test_a_budget_that_is_too_small_says_what_is_enough(rue, script):
         line = expect_failure(tune(rue, one, "--budget", "1ms", "--fresh"), 2, "the budget of 1 ms is too small", "--images")
         (enough,) = re.findall(r"give --budget (\d+m?s) at least", line)
         assert tune(rue, one, "--budget", enough, "--fresh").returncode == 0, enough
-        assert recommendation(rue)["config"]
+        assert recommendation(rue)["evidence"]["configs"] >= 2, "one alone compares with nothing"
         assert tune(rue, one, "--budget", enough).returncode == 0, "and when it goes on"
+
+
+def test_a_budget_for_one_configuration_is_inconclusive(rue, script):
+    one = script(TABLE)
+    expect_failure(tune(rue, one, "--budget", "6ms"), 5, "one of 9 configurations", "larger --budget")
+    assert recommendation(rue)["config"] and recommendation(rue)["evidence"]["configs"] == 1
 
 
 def test_a_grid_too_large_for_the_budget_is_thinned(rue, script):

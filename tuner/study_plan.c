@@ -149,29 +149,44 @@ static const char *budget_text(double s, char *out, size_t bytes)
     return out;
 }
 
-/* One configuration on every scenario, as short as can be, has to fit. */
+/* What the grid that keeps so many values of each knob takes with trials as short as can be. */
+static double shortest_s(const struct rue_plan_goal *goal, const int keep[RUE_KNOB_COUNT])
+{
+    struct rue_space space = rue_space_thin(goal->space, keep);
+    double sum_s = 0;
+    for (size_t i = 0; i < rue_space_size(&space); i++) {
+        struct rue_config config = rue_space_at(&space, i);
+        for (size_t s = 0; s < goal->scenario_count; s++) {
+            uint64_t images = rue_plan_images(1, &config, goal->scenarios[s].job_images);
+            sum_s += rue_plan_trial_s(&goal->scenarios[s], &config, images) + goal->trial_overhead_s;
+        }
+    }
+    return sum_s * goal->repeats;
+}
+
+/* One configuration on every scenario has to fit. A figure that is enough is for two where there are two: one
+ * alone compares with nothing. */
 static rue_status check_budget(const struct rue_study *study, const struct rue_plan_goal *goal,
                                double spent_s, rue_error *error)
 {
-    const int keep[RUE_KNOB_COUNT] = {[0 ... RUE_KNOB_COUNT - 1] = 1};
-    struct rue_space one = rue_space_thin(&study->space, keep);
-    struct rue_config config = rue_space_at(&one, 0);
-    double least_s = 0;
-    for (size_t s = 0; s < goal->scenario_count; s++) {
-        uint64_t images = rue_plan_images(1, &config, goal->scenarios[s].job_images);
-        least_s += rue_plan_trial_s(&goal->scenarios[s], &config, images) + goal->trial_overhead_s;
-    }
-    least_s *= goal->repeats;
+    int keep[RUE_KNOB_COUNT] = {[0 ... RUE_KNOB_COUNT - 1] = 1};
+    double least_s = shortest_s(goal, keep), enough_s = INFINITY;
     if (!study->goal->budget_ns || least_s <= goal->budget_s) return RUE_OK;
-    char budget[64], least[64], spent[RUE_UNIT_TEXT_BYTES], trials[RUE_UNIT_TEXT_BYTES];
+    for (int k = 0; k < RUE_KNOB_COUNT; k++) {
+        if (goal->space->count[k] < 2) continue;
+        keep[k] = 2;
+        enough_s = fmin(enough_s, shortest_s(goal, keep));
+        keep[k] = 1;
+    }
+    if (!isfinite(enough_s)) enough_s = least_s;
+    char budget[64], enough[64], spent[RUE_UNIT_TEXT_BYTES], trials[RUE_UNIT_TEXT_BYTES];
     return rue_fail(error, RUE_USAGE,
                     "the budget of %s is too small: opening and probing took %s, and one configuration on "
-                    "every model and "
-                    "variant takes about %s; give --budget %s at least, or lower --images",
+                    "every model and variant takes about %s; give --budget %s at least, or lower --images",
                     rue_format_duration(study->goal->budget_ns, budget, sizeof budget),
                     rue_format_duration((uint64_t)(spent_s * 1e9), spent, sizeof spent),
                     rue_format_duration((uint64_t)(least_s * 1e9), trials, sizeof trials),
-                    budget_text((spent_s + least_s) * 1.001 / budget_share, least, sizeof least));
+                    budget_text((spent_s + enough_s) * 1.001 / budget_share, enough, sizeof enough));
 }
 
 /* Without workers nothing is prefetched or shared: those knobs at their first values stand for all. */
