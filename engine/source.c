@@ -41,7 +41,8 @@ rue_status rue_source_detect(const char *path, const struct rue_source_ops **out
 {
     struct stat about;
     if (stat(path, &about) != 0)
-        return rue_fail(error, RUE_DATA, "cannot open %s: %s", path, strerror(errno));
+        return rue_fail(error, RUE_DATA, "cannot open %s: %s; give a folder of JPEG files or a tensor file",
+                        path, strerror(errno));
     for (size_t i = 0; rue_source_formats[i]; i++)
         if (rue_source_formats[i]->probe(path)) return *out = rue_source_formats[i], RUE_OK;
     return rue_fail(

@@ -186,9 +186,10 @@ static rue_status open_folder(const char *path, void **state, rue_error *error)
     if (status == RUE_OK && folder->count == 0)
         status =
             folder->others
-                ? rue_fail(error, RUE_DATA,
-                           "%s holds %llu files but no JPEG (.jpg, .jpeg, .jpe): give a folder of JPEG files",
-                           path, (unsigned long long)folder->others)
+                ? rue_fail(
+                      error, RUE_DATA,
+                      "%s holds no JPEG file (.jpg, .jpeg, .jpe) among %llu: give a folder of JPEG files",
+                      path, (unsigned long long)folder->others)
                 : rue_fail(error, RUE_DATA, "%s is empty: give a folder of JPEG files", path);
     if (status == RUE_OK) {
         qsort_r(folder->files, folder->count, sizeof *folder->files, by_name, folder->names);

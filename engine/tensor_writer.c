@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "crc32c.h"
@@ -49,6 +50,14 @@ static rue_status allocate(struct rue_tensor_writer *writer, rue_error *error)
     return rue_fail_memory(error, "writing a tensor file", h->record_stride + 8 * h->count);
 }
 
+/* A temporary file is its owner's alone; the finished one is what open(2) would have made. */
+static void allow_as_umask(int fd)
+{
+    mode_t mask = umask(0);
+    umask(mask);
+    (void)fchmod(fd, 0666 & ~mask);
+}
+
 rue_status rue_tensor_writer_open(const char *path, const struct rue_tensor_shape *shape, uint64_t count,
                                   bool overwrite, struct rue_tensor_writer **out, rue_error *error)
 {
@@ -60,7 +69,7 @@ rue_status rue_tensor_writer_open(const char *path, const struct rue_tensor_shap
     struct rue_tensor_writer *writer = calloc(1, sizeof *writer);
     if (!writer) return rue_fail_memory(error, "a tensor writer", sizeof *writer);
     snprintf(writer->path, sizeof writer->path, "%s", path);
-    snprintf(writer->temporary, sizeof writer->temporary, "%s.part-%ld", path, (long)getpid());
+    snprintf(writer->temporary, sizeof writer->temporary, "%s.part-XXXXXX", path);
     writer->overwrite = overwrite;
     writer->record_bytes =
         (uint64_t)shape->channels * shape->height * shape->width * rue_dtype_bytes[shape->dtype];
@@ -73,10 +82,11 @@ rue_status rue_tensor_writer_open(const char *path, const struct rue_tensor_shap
                                                 .width = shape->width,
                                                 .record_stride = rue_tensor_aligned(writer->record_bytes),
                                                 .data_offset = RUE_TENSOR_ALIGN};
-    writer->fd = open(writer->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    writer->fd = mkostemp(writer->temporary, O_CLOEXEC);
+    if (writer->fd >= 0) allow_as_umask(writer->fd);
     if (writer->fd < 0) {
-        rue_status status =
-            rue_fail(error, RUE_STORE, "cannot create %s: %s", writer->temporary, strerror(errno));
+        rue_status status = rue_fail(error, RUE_STORE, "cannot create %s: %s; write to another folder", path,
+                                     strerror(errno));
         return free(writer), status;
     }
     rue_status status = allocate(writer, error);

@@ -101,11 +101,14 @@ static bool holds_something(const char *path)
     return found || (!folder && access(path, F_OK) == 0);
 }
 
-static rue_status make_folders(const char *folder, rue_error *error)
+static rue_status make_folders(char *folder, rue_error *error)
 {
     char path[PATH_MAX + 64];
-    if (mkdir(folder, 0777) != 0)
-        return rue_fail(error, RUE_STORE, "cannot create %s: %s", folder, strerror(errno));
+    mode_t mask = umask(0);
+    umask(mask);
+    if (!mkdtemp(folder) || chmod(folder, 0777 & ~mask) != 0)
+        return rue_fail(error, RUE_STORE, "cannot create %s: %s; write to another folder", folder,
+                        strerror(errno));
     for (uint64_t i = 0; i < RUE_SYNTHETIC_CLASSES; i++) {
         char name[64];
         rue_synthetic_name(i, name, sizeof name);
@@ -127,7 +130,7 @@ rue_status rue_prepare_synthetic(uint64_t count, uint64_t seed, const char *path
         return rue_fail(error, RUE_USAGE, "the path %.64s... is too long", path);
     if (holds_something(path))
         return rue_fail(error, RUE_USAGE, "%s is there already; remove it, or give another name", path);
-    snprintf(temporary, sizeof temporary, "%.*s.part-%ld", (int)length, path, (long)getpid());
+    snprintf(temporary, sizeof temporary, "%.*s.part-XXXXXX", (int)length, path);
     struct job job = {.folder = temporary, .count = count, .seed = seed, .lock = PTHREAD_MUTEX_INITIALIZER};
     uint64_t start = rue_clock_now_ns();
     rue_status status = make_folders(temporary, error);
