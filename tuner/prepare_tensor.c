@@ -111,7 +111,13 @@ rue_status rue_prepare_tensor(const char *source_path, const char *path,
         status = rue_tensor_writer_open(path, &shape, loading.images, options->overwrite, &writer, error);
     if (status == RUE_OK) status = rue_loader_open(source, &loading, &loader, error);
     if (status == RUE_OK) status = rue_loader_start(loader, error);
-    if (status == RUE_OK) status = write_all(loader, writer, options->dtype, loading.images, progress, error);
+    rue_error why = {0};
+    if (status == RUE_OK) status = write_all(loader, writer, options->dtype, loading.images, progress, &why);
+    if (why.message[0])
+        rue_fail(error, status, "%s%s", why.message,
+                 status == RUE_DATA
+                     ? "; remove or replace the file, or go on without it: --bad-images replace"
+                     : "");
     if (status == RUE_OK) status = finish(writer, source, error);
     if (loader) out->bad_images = rue_loader_bad_images(loader, NULL);
     rue_loader_close(loader);
