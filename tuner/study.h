@@ -1,6 +1,7 @@
 /* A tuning study: a runner, a store, and the scenarios that are measured. The flow of `rue tune`:
  *
  *   rue_study_open      starts the runner, opens the data, finds out what is to be measured
+ *                       (study.c; study_models.c, study_data.c, study_space.c, study_folder.c)
  *   rue_study_plan      probes and fits the grid to the budget        (study_plan.c)
  *   rue_study_run       asks the strategy, measures, stores           (study_run.c)
  *   rue_study_findings  applies the selection rules                   (study_findings.c)  */
@@ -14,6 +15,10 @@
 #include "progress.h"
 #include "runner_client.h"
 #include "store.h"
+
+/* The converted sample in the folder of a study; other files of the same beginning are left over from a kill.
+ */
+#define RUE_STUDY_SAMPLE "sample.tensor"
 
 enum { RUE_STUDY_MODELS_MAX = 64, RUE_STUDY_VARIANTS_MAX = 8 };
 
@@ -96,6 +101,16 @@ struct rue_study {
 rue_status rue_study_open(const struct rue_study_goal *goal, struct rue_progress *progress,
                           struct rue_study **out, rue_error *error) RUE_MUST_CHECK;
 void rue_study_close(struct rue_study *study);
+
+/* The steps of opening, in their order. Models and data are chosen before anything is written; the data's
+ * first variants are open, and J known, before a sample of raw data is converted for the comparison, where
+ * one is wanted. */
+rue_status rue_study_choose_models(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
+rue_status rue_study_choose_data(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
+rue_status rue_study_open_folder(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
+rue_status rue_study_open_data(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
+rue_status rue_study_add_sample(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
+rue_status rue_study_open_store(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
 
 /* The space that the goal asks for, or a default from `hello` or the usable CPUs; batch sizes that exceed the
  * job are left out of a default and refused where they were asked for. */

@@ -1,0 +1,148 @@
+/* The data of a study: what is tuned for, and the converted sample that it is compared with. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+
+#include "interrupt.h"
+#include "machine.h"
+#include "prepare.h"
+#include "source.h"
+#include "study.h"
+#include "units.h"
+
+enum { SAMPLE_FLOOR = 128 };
+
+/* Has the runner open a variant and fixes what the trials on it will be. */
+static rue_status open_variant(struct rue_study *study, struct rue_study_variant *variant, rue_error *error)
+{
+    const struct rue_study_goal *goal = study->goal;
+    variant->workload = goal->workload;
+    uint64_t wanted = variant->sample || !goal->images ? 0 : goal->images;
+    rue_progress_show(study->progress, "opening %s",
+                      variant->variant.path[0] ? variant->variant.path : "the runner's data");
+    rue_status status = rue_runner_open_data(study->runner, &variant->variant, &variant->workload, wanted,
+                                             &variant->opened, error);
+    if (status != RUE_OK) return status;
+    if (strcmp(variant->workload.cache, "warm") == 0 && strcmp(variant->opened.cache, "warm") != 0 &&
+        goal->data) {
+        rue_progress_note(study->progress,
+                          "%s does not fit in half of the free memory: trials read it as it is, warm or cold",
+                          variant->variant.path);
+        snprintf(variant->workload.cache, sizeof variant->workload.cache, "%s", variant->opened.cache);
+    }
+    if (!variant->variant.dtype[0])
+        snprintf(variant->variant.dtype, sizeof variant->variant.dtype, "%s", variant->opened.dtype);
+    if (!variant->opened.digest[0])
+        snprintf(variant->opened.digest, sizeof variant->opened.digest, "%" PRIu64, variant->opened.images);
+    variant->job_images = goal->images           ? goal->images
+                          : study->variant_count ? study->variants[0].job_images
+                                                 : variant->opened.images;
+    study->variant_count++;
+    return RUE_OK;
+}
+
+/* How many images to convert for the comparison: a sample, never more than half of a data set that is not
+ * tiny (so few records would stay in the processor's caches), in a quarter of the free memory and disk at
+ * most. */
+static uint64_t sample_size(const struct rue_study *study, uint64_t images)
+{
+    const uint64_t image_bytes = UINT64_C(4) * 3 * 224 * 224;
+    uint64_t count = study->goal->sample_images, room = rue_machine_available_bytes() / 4;
+    struct statvfs disk;
+    if (statvfs(study->folder, &disk) == 0 && (uint64_t)disk.f_bavail * disk.f_frsize / 4 < room)
+        room = (uint64_t)disk.f_bavail * disk.f_frsize / 4;
+    uint64_t half = images / 2 > SAMPLE_FLOOR ? images / 2 : SAMPLE_FLOOR;
+    if (count > half) count = half;
+    if (count > images) count = images;
+    if (room && count > room / image_bytes) count = room / image_bytes;
+    return count;
+}
+
+/* The runner starts in our folder, but a foreign one may change it: it is told absolute paths. */
+static rue_status absolute_path(const char *path, char *out, rue_error *error)
+{
+    if (realpath(path, out)) return RUE_OK;
+    return rue_fail(error, RUE_DATA, "cannot open %s: %s", path, strerror(errno));
+}
+
+/* Converts a sample of the raw data, so that raw can be compared with preprocessed. */
+rue_status rue_study_add_sample(struct rue_study *study, rue_error *error)
+{
+    if (!study->goal->data || study->variants[0].variant.mode != RUE_RAW ||
+        !study->goal->modes[RUE_PREPROCESSED])
+        return RUE_OK;
+    const struct rue_study_variant *raw = &study->variants[0];
+    struct rue_study_variant *variant = &study->variants[study->variant_count];
+    uint64_t count = sample_size(study, raw->opened.images);
+    char images[RUE_UNIT_TEXT_BYTES], all[RUE_UNIT_TEXT_BYTES], size[RUE_UNIT_TEXT_BYTES];
+    if (count == 0) {
+        rue_progress_note(study->progress, "no room to convert a sample: preprocessed data are not compared");
+        return RUE_OK;
+    }
+    snprintf(study->sample_path, sizeof study->sample_path, "%s/%s", study->folder, RUE_STUDY_SAMPLE);
+    rue_interrupt_guard_file(study->sample_path);
+    rue_progress_note(
+        study->progress,
+        "to compare with preprocessed data, %s of %s images are converted (%s, removed at the end)",
+        rue_format_count(count, images, sizeof images), rue_format_count(raw->opened.images, all, sizeof all),
+        rue_format_bytes(count * 602112, size, sizeof size));
+    struct rue_prepare_options options = {.dtype = RUE_FLOAT32,
+                                          .images = count,
+                                          .seed = study->goal->workload.seed,
+                                          .max_pixels = study->goal->max_pixels,
+                                          .bad_images = study->goal->workload.bad_images,
+                                          .overwrite = true};
+    struct rue_prepared done = {0};
+    struct rue_progress progress = rue_progress_open(study->progress->quiet);
+    rue_status status =
+        rue_prepare_tensor(raw->variant.path, study->sample_path, &options, &progress, &done, error);
+    rue_progress_close(&progress);
+    if (status != RUE_OK) return status;
+    *variant = (struct rue_study_variant){
+        .sample = true, .build_s_per_image = (double)done.elapsed_ns / 1e9 / (double)done.images};
+    variant->variant = (struct rue_variant){.mode = RUE_PREPROCESSED, .format = "tensor", .dtype = "float32"};
+    status = absolute_path(study->sample_path, variant->variant.path, error);
+    return status == RUE_OK ? open_variant(study, variant, error) : status;
+}
+
+/* Says what the first variant is; nothing has been written or opened yet. */
+rue_status rue_study_choose_data(struct rue_study *study, rue_error *error)
+{
+    const struct rue_study_goal *goal = study->goal;
+    const struct rue_hello *hello = rue_runner_hello(study->runner);
+    struct rue_study_variant *first = &study->variants[0];
+    if (!goal->data) {
+        if (!hello->variant_count)
+            return rue_fail(error, RUE_USAGE, "give the folder or tensor file to tune for: rue tune DATA");
+        for (size_t i = 0; i < hello->variant_count && study->chosen_count < RUE_STUDY_VARIANTS_MAX; i++)
+            if (goal->modes[hello->variants[i].mode])
+                study->variants[study->chosen_count++].variant = hello->variants[i];
+        if (study->chosen_count) return RUE_OK;
+        return rue_fail(error, RUE_USAGE, "the runner %s has no data of the mode that --mode asks for",
+                        hello->runner);
+    }
+    study->chosen_count = 1;
+    const struct rue_source_ops *format;
+    rue_status status = rue_source_detect(goal->data, &format, error);
+    if (status != RUE_OK) return status;
+    if (!goal->modes[format->mode])
+        return rue_fail(error, RUE_USAGE, "%s is %s data, which --mode leaves out", goal->data,
+                        rue_mode_names[format->mode]);
+    first->variant.mode = format->mode;
+    snprintf(first->variant.format, sizeof first->variant.format, "%s", format->format);
+    return absolute_path(goal->data, first->variant.path, error);
+}
+
+rue_status rue_study_open_data(struct rue_study *study, rue_error *error)
+{
+    const struct rue_study_goal *goal = study->goal;
+    const struct rue_hello *hello = rue_runner_hello(study->runner);
+    rue_status status = RUE_OK;
+    for (size_t i = 0; status == RUE_OK && i < study->chosen_count; i++) {
+        status = open_variant(study, &study->variants[i], error);
+        if (!goal->data && !goal->images && hello->images) study->variants[i].job_images = hello->images;
+    }
+    return status;
+}

@@ -1,0 +1,118 @@
+/* The folder of a study and the store in it. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "study.h"
+
+/* "photos" of "/data/photos/": letters, digits, '.', '_' and '-' alone. */
+static void study_name(const char *data, char *out, size_t bytes)
+{
+    size_t length = strlen(data), used = 0;
+    while (length > 1 && data[length - 1] == '/') length--;
+    size_t begin = length;
+    while (begin > 0 && data[begin - 1] != '/') begin--;
+    for (size_t i = begin; i < length && used + 1 < bytes; i++) {
+        bool plain = strchr("._-", data[i]) || (data[i] >= '0' && data[i] <= '9') ||
+                     ((data[i] | 32) >= 'a' && (data[i] | 32) <= 'z');
+        out[used++] = plain ? data[i] : '_';
+    }
+    out[used] = 0;
+    if (!out[0] || out[0] == '.') snprintf(out, bytes, "data");
+}
+
+static rue_status make_folders(char *path, rue_error *error)
+{
+    for (char *at = path + 1;; at++) {
+        char kept = *at;
+        if (kept && kept != '/') continue;
+        *at = 0;
+        int failed = mkdir(path, 0777);
+        int why = errno;
+        *at = kept;
+        if (failed && why != EEXIST)
+            return rue_fail(error, RUE_STORE, "cannot create %s: %s; choose another folder with --out", path,
+                            strerror(why));
+        if (!kept) return RUE_OK;
+    }
+}
+
+/* A tuner that was killed leaves its converted sample behind, whole or in part. The folder is locked. */
+static void remove_leftovers(const char *path)
+{
+    DIR *folder = opendir(path);
+    struct dirent *entry;
+    while (folder && (entry = readdir(folder)))
+        if (strncmp(entry->d_name, RUE_STUDY_SAMPLE, sizeof RUE_STUDY_SAMPLE - 1) == 0)
+            unlinkat(dirfd(folder), entry->d_name, 0);
+    if (folder) closedir(folder);
+}
+
+/* Whether the reports in the folder are about data at another path. */
+static bool is_about_other_data(const char *folder, const char *path)
+{
+    char file[PATH_MAX + 32];
+    snprintf(file, sizeof file, "%s/recommendation.json", folder);
+    json_t *report = json_load_file(file, 0, NULL),
+           *first = json_array_get(json_object_get(report, "recommendations"), 0);
+    const char *other = json_string_value(json_object_get(json_object_get(first, "variant"), "path"));
+    bool differs = other && strcmp(other, path) != 0;
+    json_decref(report);
+    return differs;
+}
+
+/* rue-out/<name of the data>, with a number behind it where that is taken by data of the same name elsewhere.
+ */
+static void choose_folder(struct rue_study *study)
+{
+    char name[128];
+    const struct rue_study_goal *goal = study->goal;
+    if (goal->out) {
+        snprintf(study->folder, sizeof study->folder, "%s", goal->out);
+        return;
+    }
+    study_name(goal->data ? goal->data : rue_runner_hello(study->runner)->loader, name, sizeof name);
+    snprintf(study->folder, sizeof study->folder, "rue-out/%s", name);
+    for (int number = 2; number < 1000 && is_about_other_data(study->folder, study->variants[0].variant.path);
+         number++)
+        snprintf(study->folder, sizeof study->folder, "rue-out/%s-%d", name, number);
+}
+
+rue_status rue_study_open_folder(struct rue_study *study, rue_error *error)
+{
+    choose_folder(study);
+    rue_status status = make_folders(study->folder, error);
+    if (status != RUE_OK) return status;
+    study->folder_lock = open(study->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (study->folder_lock < 0)
+        return rue_fail(error, RUE_STORE, "cannot open the folder %s: %s", study->folder, strerror(errno));
+    if (flock(study->folder_lock, LOCK_EX | LOCK_NB) != 0)
+        return rue_fail(
+            error, RUE_STORE,
+            "another 'rue tune' is at work in %s: wait for it, or choose another folder with --out",
+            study->folder);
+    remove_leftovers(study->folder);
+    return RUE_OK;
+}
+
+rue_status rue_study_open_store(struct rue_study *study, rue_error *error)
+{
+    char path[PATH_MAX + 16];
+    snprintf(path, sizeof path, "%s/study.db", study->folder);
+    rue_status status = rue_store_open(path, study->goal->fresh, &study->store, error);
+    if (status == RUE_OK) status = rue_store_count(study->store, &study->found_trials, error);
+    if (status == RUE_OK && study->found_trials)
+        rue_progress_note(study->progress,
+                          "%s holds %" PRIu64 " trials: what fits is reused (--fresh starts over)", path,
+                          study->found_trials);
+    if (status == RUE_OK)
+        status =
+            rue_store_begin_run(study->store, study->goal->command_line, RUE_VERSION, study->started, error);
+    return status;
+}

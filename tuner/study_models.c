@@ -1,0 +1,62 @@
+/* Which models a study is about. */
+#include <string.h>
+
+#include "catalogue.h"
+#include "study.h"
+
+static const char default_models[] = "resnet18,resnet50,efficientnet_v2_s,vit_b_16";
+
+static rue_status add_model(struct rue_study *study, const char *spec, bool ours, rue_error *error)
+{
+    if (study->model_count == RUE_STUDY_MODELS_MAX)
+        return rue_fail(error, RUE_USAGE, "more than %d models", RUE_STUDY_MODELS_MAX);
+    struct rue_study_model *model = &study->models[study->model_count];
+    *model = (struct rue_study_model){.known = ours};
+    snprintf(model->name, sizeof model->name, "%s", spec);
+    if (ours) {
+        rue_status status = rue_catalogue_find(spec, &model->profile, error);
+        if (status != RUE_OK) return status;
+        memcpy(model->name, model->profile.name, sizeof model->name);
+        rue_profile_json(&model->profile, model->profile_json);
+    }
+    for (size_t i = 0; i < study->model_count; i++)
+        if (strcmp(study->models[i].name, model->name) == 0)
+            return rue_fail(error, RUE_USAGE, "--model: %s is named twice", model->name);
+    study->model_count++;
+    return RUE_OK;
+}
+
+static bool runner_has(const struct rue_hello *hello, const char *name)
+{
+    for (size_t i = 0; i < hello->model_count; i++)
+        if (strcmp(hello->models[i], name) == 0) return true;
+    return false;
+}
+
+rue_status rue_study_choose_models(struct rue_study *study, rue_error *error)
+{
+    const struct rue_hello *hello = rue_runner_hello(study->runner);
+    const char *list = study->goal->models;
+    rue_status status = RUE_OK;
+    if (!list && hello->model_count) {
+        for (size_t i = 0; status == RUE_OK && i < hello->model_count; i++)
+            status = add_model(study, hello->models[i], false, error);
+        return status;
+    }
+    char copy[4096], *save = NULL;
+    if (!list) list = default_models;
+    if (strlen(list) >= sizeof copy) return rue_fail(error, RUE_USAGE, "--model: the list is too long");
+    snprintf(copy, sizeof copy, "%s", list);
+    for (char *spec = strtok_r(copy, ",", &save); status == RUE_OK && spec;
+         spec = strtok_r(NULL, ",", &save)) {
+        if (hello->model_count && !runner_has(hello, spec))
+            return rue_fail(
+                error, RUE_USAGE,
+                "the runner %s does not know the model '%s'; without --model all of its models are used",
+                hello->runner, spec);
+        status = add_model(study, spec, hello->model_count == 0, error);
+    }
+    if (status == RUE_OK && study->model_count == 0)
+        return rue_fail(error, RUE_USAGE, "--model: the list is empty");
+    return status;
+}
