@@ -11,7 +11,8 @@ def spans(line, style):
     """Yields (text, style) of a line; a style lasts until it is reset, over line ends too."""
     for part in re.split(r'(\x1b\[[0-9;]*m)', line):
         if part.startswith('\x1b['):
-            style = ' '.join(STYLES.get(code, '') for code in part[2:-1].split(';')) if part[2:-1] not in ('', '0') else ''
+            for code in part[2:-1].split(';'):
+                style = '' if code in ('', '0') else STYLES.get(code, style)
         elif part:
             yield part, style
     yield '', style

@@ -30,10 +30,10 @@ static rue_status open_variant(struct rue_study *study, struct rue_study_variant
         rue_progress_note(study->progress,
                           "%s does not fit in half of the free memory: trials read it as it is, warm or cold",
                           variant->variant.path);
-        snprintf(variant->workload.cache, sizeof variant->workload.cache, "%s", variant->opened.cache);
+        memcpy(variant->workload.cache, variant->opened.cache, sizeof variant->workload.cache);
     }
     if (!variant->variant.dtype[0])
-        snprintf(variant->variant.dtype, sizeof variant->variant.dtype, "%s", variant->opened.dtype);
+        memcpy(variant->variant.dtype, variant->opened.dtype, sizeof variant->variant.dtype);
     if (!variant->opened.digest[0])
         snprintf(variant->opened.digest, sizeof variant->opened.digest, "%" PRIu64, variant->opened.images);
     variant->job_images = goal->images           ? goal->images

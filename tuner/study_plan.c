@@ -388,9 +388,7 @@ void rue_study_show_plan(const struct rue_study *study, FILE *out)
         fprintf(out, "%s%s", m ? ", " : "", study->models[m].name);
     fputc('\n', out);
     show_values(&study->plan.space, &study->space, out);
-    fprintf(out,
-            "  %-18s%zu (%zu configurations x %zu models x %zu variants x %d repeats), %zu of them the whole "
-            "job\n",
+    fprintf(out, "  %-18s%zu: %zu configurations x %zu models x %zu variants x %d repeats; %zu whole jobs\n",
             "trials", study->trials, study->config_count, study->model_count, study->variant_count,
             study->goal->repeats, study->full_trials);
     double rest_s = fmax(0, study->plan.expected_s - study->stored_s);
