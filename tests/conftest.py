@@ -190,9 +190,10 @@ def nobody_rue(program):
     call = lambda *words, **more: run(*words, **as_nobody, **more)
     call.folder = folder
     yield call
-    for path in [folder, *folder.rglob("*")]:
-        if path.is_dir():
-            path.chmod(0o755)
+    folder.chmod(0o755)
+    for where, names, _ in os.walk(folder):  # top down: each folder is opened before it is entered
+        for name in names:
+            os.chmod(os.path.join(where, name), 0o755)
     shutil.rmtree(folder)
 
 
