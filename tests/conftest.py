@@ -34,6 +34,20 @@ def program():
     return PROGRAM
 
 
+def find_release():
+    """The program without sanitizers: they reserve terabytes of addresses and bring an allocator of their own."""
+    path = pathlib.Path(os.environ.get("RUE_RELEASE", ROOT / "build/release/rue"))
+    return path.resolve() if path.exists() else None
+
+
+@pytest.fixture(scope="session")
+def release():
+    path = find_release()
+    if not path:
+        pytest.skip("skipped: no release build, set RUE_RELEASE")
+    return path
+
+
 def clean_environment(**more):
     """Without this shell's RUE_* and terminal variables, so that results do not depend on who runs the tests."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith("RUE_") and k not in ("NO_COLOR", "COLUMNS", "TERM")}

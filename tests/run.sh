@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs every test: installs what they need with apt (as root, or with sudo), builds with -Werror under ASan and UBSan, and
-# the threaded tests under TSan too. Ends with "N passed, N failed, N skipped"; exit code 0 only when none failed.
+# the threaded tests under TSan too; memory limits and injected faults need a release build beside them. Ends with
+# "N passed, N failed, N skipped"; exit code 0 only when none failed.
 set -uo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -56,7 +57,7 @@ run_plain() {
 
 run_pytest() {
     local output line
-    output=$(RUE_PROGRAM=$PWD/build/asan/rue timeout 1200 /usr/bin/python3 -m pytest -q -rs -p no:cacheprovider tests 2>&1)
+    output=$(RUE_PROGRAM=$PWD/build/asan/rue RUE_RELEASE=$PWD/build/release/rue timeout 1200 /usr/bin/python3 -m pytest -q -rs -p no:cacheprovider tests 2>&1)
     echo "$output"
     line=$(tail -n 1 <<<"$output")
     local fails=$(($(number_of failed "$line") + $(number_of errors? "$line")))
@@ -65,7 +66,7 @@ run_pytest() {
 }
 
 mkdir -p build
-if build asan; then
+if build release && build asan; then
     for test in build/asan/tests/test_*; do [ -f "$test" ] && run_criterion "$test"; done
     for test in build/asan/tests/race_*; do [ -f "$test" ] && run_plain "$test"; done
     run_pytest
