@@ -12,6 +12,8 @@
 
 #include "units.h"
 
+enum { MARKER_TEM = 0x01, MARKER_SOF0 = 0xC0, MARKER_SOS = 0xDA };
+
 struct rue_jpeg {
     struct jpeg_decompress_struct decoder;
     struct jpeg_error_mgr hooks;
@@ -19,6 +21,8 @@ struct rue_jpeg {
     rue_error *error; /* of the call in progress */
     rue_status status;
     uint64_t max_pixels;
+    size_t bytes; /* of the image in progress */
+    enum { IN_HEADER, IN_ROWS, AFTER_ROWS } phase;
 };
 
 /* What people mistake for a JPEG, by how it begins. */
@@ -72,12 +76,18 @@ _Noreturn static void on_error(j_common_ptr common)
     leave(jpeg, rue_fail(jpeg->error, RUE_DATA, "cannot be decoded: %s", text));
 }
 
-/* libjpeg pads data that end too soon with grey and calls that a warning. */
+/* libjpeg pads data that end too soon with grey and calls that a warning. It also reads over a marker ff 01
+ * in the headers, at which PIL gives up. */
 static void on_message(j_common_ptr common, int level)
 {
     struct rue_jpeg *jpeg = common->client_data;
-    if (level < 0 && common->err->msg_code == JWRN_JPEG_EOF)
+    int code = common->err->msg_code;
+    if (level < 0 && code == JWRN_JPEG_EOF) {
+        if (jpeg->phase == AFTER_ROWS) leave(jpeg, RUE_OK);
         leave(jpeg, rue_fail(jpeg->error, RUE_DATA, "is truncated: the data end before the image does"));
+    }
+    if (jpeg->phase == IN_HEADER && code == JTRC_PARMLESS_MARKER && common->err->msg_parm.i[0] == MARKER_TEM)
+        leave(jpeg, rue_fail(jpeg->error, RUE_DATA, "cannot be decoded: marker ff 01 in its headers"));
 }
 
 static void on_output(j_common_ptr common)
@@ -85,12 +95,12 @@ static void on_output(j_common_ptr common)
     (void)common;
 }
 
-/* Walks the markers as libjpeg does, without decoding. Counting while decoding would come too late: a hundred
- * scans of a large image take seconds. */
-static bool has_too_many_scans(const uint8_t *data, size_t bytes)
+/* Walks the markers after the header of the first scan as libjpeg does, without decoding. Counting while
+ * decoding would come too late: a hundred scans of a large image take seconds. */
+static bool has_too_many_scans(const struct jpeg_source_mgr *rest)
 {
-    const uint8_t *at = data + 2, *end = data + bytes;
-    int scans = 0;
+    const uint8_t *at = rest->next_input_byte, *end = at + rest->bytes_in_buffer;
+    int scans = 1;
     while ((at = memchr(at, 0xFF, (size_t)(end - at))) && end - at >= 4) {
         int marker = at[1];
         if (marker == 0xFF) {
@@ -98,11 +108,12 @@ static bool has_too_many_scans(const uint8_t *data, size_t bytes)
             continue;
         }
         at += 2;
-        bool bare =
-            marker <= 0x01 || (marker >= JPEG_RST0 && marker <= JPEG_RST0 + 8); /* no length follows */
+        /* No length follows. The reserved ones below SOF0 are an error, but not where libjpeg looks for a
+         * restart marker: it reads over them. */
+        bool bare = marker < MARKER_SOF0 || (marker >= JPEG_RST0 && marker < JPEG_RST0 + 8);
         if (bare) continue;
         if (marker == JPEG_EOI) return false;
-        if (marker == 0xDA && ++scans > RUE_JPEG_SCANS_MAX) return true;
+        if (marker == MARKER_SOS && ++scans > RUE_JPEG_SCANS_MAX) return true;
         long length = at[0] << 8 | at[1];
         if (length > end - at) return false;
         at += length;
@@ -110,10 +121,40 @@ static bool has_too_many_scans(const uint8_t *data, size_t bytes)
     return false;
 }
 
-static rue_status check_header(const struct rue_jpeg *jpeg, const uint8_t *data, size_t bytes,
-                               rue_error *error)
+static uint64_t round_up(uint64_t value, int multiple)
 {
-    j_decompress_ptr decoder = (j_decompress_ptr)&jpeg->decoder;
+    uint64_t step = (uint64_t)multiple;
+    return (value + step - 1) / step * step;
+}
+
+/* An image of several scans is put together in memory, as the coefficients of all its blocks. */
+static rue_status check_scans(const struct rue_jpeg *jpeg, rue_error *error)
+{
+    const struct jpeg_decompress_struct *decoder = &jpeg->decoder;
+    uint64_t blocks = 0;
+    for (int i = 0; i < decoder->num_components; i++) {
+        const jpeg_component_info *part = &decoder->comp_info[i];
+        blocks += round_up(part->width_in_blocks, part->h_samp_factor) *
+                  round_up(part->height_in_blocks, part->v_samp_factor);
+    }
+    uint64_t bytes = blocks * sizeof(JBLOCK);
+    if (bytes > RUE_JPEG_SCAN_BYTES_MAX) {
+        char needs[RUE_UNIT_TEXT_BYTES], limit[RUE_UNIT_TEXT_BYTES];
+        return rue_fail(
+            error, RUE_DATA,
+            "needs %s of memory to put its scans together (%u x %u pixels), more than the limit of %s: "
+            "save it as a baseline JPEG",
+            rue_format_bytes(bytes, needs, sizeof needs), decoder->image_width, decoder->image_height,
+            rue_format_bytes(RUE_JPEG_SCAN_BYTES_MAX, limit, sizeof limit));
+    }
+    if (has_too_many_scans(decoder->src))
+        return rue_fail(error, RUE_DATA, "has more than %d scans: save it anew", RUE_JPEG_SCANS_MAX);
+    return RUE_OK;
+}
+
+static rue_status check_header(struct rue_jpeg *jpeg, rue_error *error)
+{
+    j_decompress_ptr decoder = &jpeg->decoder;
     uint64_t pixels = (uint64_t)decoder->image_width * decoder->image_height;
     if (pixels > jpeg->max_pixels) {
         char has[RUE_UNIT_TEXT_BYTES], limit[RUE_UNIT_TEXT_BYTES];
@@ -121,16 +162,16 @@ static rue_status check_header(const struct rue_jpeg *jpeg, const uint8_t *data,
                         rue_format_count(pixels, has, sizeof has), decoder->image_width,
                         decoder->image_height, rue_format_count(jpeg->max_pixels, limit, sizeof limit));
     }
-    J_COLOR_SPACE colours = decoder->jpeg_color_space;
-    if (colours == JCS_CMYK || colours == JCS_YCCK)
-        return rue_fail(error, RUE_DATA, "is a CMYK JPEG, which is not supported yet: convert it to RGB");
-    if (colours == JCS_UNKNOWN)
+    if (decoder->jpeg_color_space == JCS_UNKNOWN)
         return rue_fail(error, RUE_DATA,
                         "has %d colour components, which is not supported: convert it to RGB",
                         decoder->num_components);
-    if (jpeg_has_multiple_scans(decoder) && has_too_many_scans(data, bytes))
-        return rue_fail(error, RUE_DATA, "has more than %d scans: save it anew", RUE_JPEG_SCANS_MAX);
-    return RUE_OK;
+    return jpeg_has_multiple_scans(decoder) ? check_scans(jpeg, error) : RUE_OK;
+}
+
+static bool has_black(const struct rue_jpeg *jpeg)
+{
+    return jpeg->decoder.num_components == 4;
 }
 
 static void forget(struct rue_jpeg *jpeg)
@@ -159,6 +200,15 @@ void rue_jpeg_close(struct rue_jpeg *jpeg)
     free(jpeg);
 }
 
+/* Up to the first scan. A stream of tables alone may come before that of the image. */
+static void read_header(struct rue_jpeg *jpeg)
+{
+    jpeg->phase = IN_HEADER;
+    while (jpeg_read_header(&jpeg->decoder, FALSE) == JPEG_HEADER_TABLES_ONLY) {
+    }
+    jpeg->phase = IN_ROWS;
+}
+
 /* The decoder is made anew for each image: a reused one would decode a file that lacks tables with those of
  * the image before it. That costs 0.1 us. */
 static rue_status start(struct rue_jpeg *jpeg, const uint8_t *data, size_t bytes, struct rue_jpeg_size *size)
@@ -166,10 +216,10 @@ static rue_status start(struct rue_jpeg *jpeg, const uint8_t *data, size_t bytes
     if (setjmp(jpeg->trap)) return jpeg->status;
     jpeg_create_decompress(&jpeg->decoder);
     jpeg_mem_src(&jpeg->decoder, data, bytes);
-    jpeg_read_header(&jpeg->decoder, TRUE);
-    rue_status status = check_header(jpeg, data, bytes, jpeg->error);
+    read_header(jpeg);
+    rue_status status = check_header(jpeg, jpeg->error);
     if (status != RUE_OK) return status;
-    jpeg->decoder.out_color_space = JCS_EXT_RGBX;
+    jpeg->decoder.out_color_space = has_black(jpeg) ? JCS_CMYK : JCS_EXT_RGBX;
     jpeg->decoder.dct_method = JDCT_ISLOW;
     jpeg->decoder.do_fancy_upsampling = TRUE;
     jpeg_start_decompress(&jpeg->decoder);
@@ -183,9 +233,22 @@ rue_status rue_jpeg_begin(struct rue_jpeg *jpeg, const void *data, size_t bytes,
     forget(jpeg);
     if (bytes < 3 || memcmp(data, "\xFF\xD8\xFF", 3) != 0) return not_a_jpeg(data, bytes, error);
     jpeg->error = error;
+    jpeg->bytes = bytes;
     rue_status status = start(jpeg, data, bytes, size);
     if (status != RUE_OK) forget(jpeg);
     return status;
+}
+
+/* Pixels of inverted CMYK, which is what programs write, to RGB: a * b / 255 rounded as Pillow rounds it. */
+static void cmyk_to_rgb(uint8_t *pixels, size_t count)
+{
+    for (size_t i = 0; i < count; i++, pixels += RUE_JPEG_PIXEL_BYTES) {
+        unsigned light = pixels[3];
+        for (size_t c = 0; c < 3; c++) {
+            unsigned ink = (255U - pixels[c]) * light + 128;
+            pixels[c] = (uint8_t)(light - ((ink + (ink >> 8)) >> 8));
+        }
+    }
 }
 
 static rue_status read_rows(struct rue_jpeg *jpeg, uint32_t count, uint8_t *out, size_t stride)
@@ -197,8 +260,10 @@ static rue_status read_rows(struct rue_jpeg *jpeg, uint32_t count, uint8_t *out,
         JSAMPROW rows[AT_ONCE];
         JDIMENSION ask = count - done < AT_ONCE ? count - done : AT_ONCE;
         for (JDIMENSION i = 0; i < ask; i++) rows[i] = out + (size_t)(done + i) * stride;
-        if (jpeg_read_scanlines(&jpeg->decoder, rows, ask) == 0)
-            return rue_fail(jpeg->error, RUE_INTERNAL, "has no more rows");
+        JDIMENSION got = jpeg_read_scanlines(&jpeg->decoder, rows, ask);
+        if (got == 0) return rue_fail(jpeg->error, RUE_INTERNAL, "has no more rows");
+        if (!has_black(jpeg)) continue;
+        for (JDIMENSION i = 0; i < got; i++) cmyk_to_rgb(rows[i], jpeg->decoder.output_width);
     }
     return RUE_OK;
 }
@@ -211,9 +276,22 @@ rue_status rue_jpeg_rows(struct rue_jpeg *jpeg, uint32_t count, uint8_t *out, si
     return status;
 }
 
+/* PIL reads by blocks, and once it has all rows it looks at no other block: what is damaged there is not
+ * seen. */
+static void end_at_block(struct rue_jpeg *jpeg)
+{
+    enum { BLOCK_BYTES = 65536 };
+    struct jpeg_source_mgr *rest = jpeg->decoder.src;
+    size_t read = jpeg->bytes - rest->bytes_in_buffer,
+           left = (BLOCK_BYTES - read % BLOCK_BYTES) % BLOCK_BYTES;
+    if (rest->bytes_in_buffer > left) rest->bytes_in_buffer = left;
+}
+
 static rue_status finish(struct rue_jpeg *jpeg)
 {
+    jpeg->phase = AFTER_ROWS;
     if (setjmp(jpeg->trap)) return jpeg->status;
+    end_at_block(jpeg);
     jpeg_finish_decompress(&jpeg->decoder);
     return RUE_OK;
 }

@@ -28,8 +28,8 @@ void rue_transform_close(struct rue_transform *transform);
 
 /* Decodes and transforms a JPEG into `out`: RUE_TENSOR_ITEMS values, CHW, RGB. RUE_FLOAT32: normalised;
  * RUE_UINT8: the 8-bit levels after Resize and CenterCrop, before ToTensor. RUE_DATA, with the reason but
- * without the file's name, which the caller knows, for anything that is not a whole RGB or greyscale JPEG;
- * RUE_MEMORY. */
+ * without the file's name, which the caller knows, for anything that PIL would not decode and what jpeg.h
+ * refuses besides; RUE_MEMORY. */
 rue_status rue_transform_jpeg(struct rue_transform *transform, const void *jpeg, size_t bytes,
                               enum rue_dtype dtype, void *out, rue_error *error) RUE_MUST_CHECK;
 

@@ -21,6 +21,7 @@ struct jpeg_recipe {
     J_COLOR_SPACE colours; /* JCS_UNKNOWN stands for JCS_RGB */
     bool progressive, arithmetic, without_tables;
     unsigned restart_rows;
+    const unsigned char *flat; /* the levels of every pixel, kept exactly; NULL: the pattern */
 };
 
 static inline unsigned jpeg_fixture_channels(J_COLOR_SPACE colours)
@@ -42,6 +43,7 @@ static inline struct jpeg_file jpeg_make(struct jpeg_recipe recipe)
     encoder.input_components = (int)jpeg_fixture_channels(encoder.in_color_space);
     jpeg_set_defaults(&encoder);
     if (recipe.progressive) jpeg_simple_progression(&encoder);
+    if (recipe.flat) jpeg_set_quality(&encoder, 100, TRUE);
     encoder.arith_code = recipe.arithmetic;
     encoder.restart_in_rows = (int)recipe.restart_rows;
     if (recipe.without_tables) jpeg_suppress_tables(&encoder, TRUE);
@@ -50,7 +52,9 @@ static inline struct jpeg_file jpeg_make(struct jpeg_recipe recipe)
     unsigned char *row = malloc((size_t)recipe.width * channels);
     for (unsigned y = 0; y < recipe.height; y++) {
         for (unsigned i = 0; i < recipe.width * channels; i++)
-            row[i] = (unsigned char)(i * 200 / (recipe.width * channels) + (i / 7 + y / 5) % 3 * 20 + y % 16);
+            row[i] = recipe.flat ? recipe.flat[i % channels]
+                                 : (unsigned char)(i * 200 / (recipe.width * channels) +
+                                                   (i / 7 + y / 5) % 3 * 20 + y % 16);
         jpeg_write_scanlines(&encoder, &row, 1);
     }
     jpeg_finish_compress(&encoder);

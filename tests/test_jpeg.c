@@ -182,20 +182,68 @@ Test(jpeg, damage_that_is_only_a_warning_passes)
     free(file.data);
 }
 
-Test(jpeg, rows_without_an_end_marker_are_not_an_image)
+/* Where all rows are there, PIL does not ask for more. */
+Test(jpeg, end_marker_may_be_missing_after_the_last_row)
 {
     struct jpeg_file file = jpeg_make((struct jpeg_recipe){.width = 40, .height = 40});
     struct jpeg_file open = {calloc(1, file.bytes + 100), file.bytes + 100}; /* no row needs the last bytes */
     memcpy(open.data, file.data, file.bytes - 2);
-    assert_refused(open.data, open.bytes, "is truncated");
+    assert_same_pixels(file, open);
     free(open.data);
     free(file.data);
 }
 
-Test(jpeg, cmyk_is_refused)
+Test(jpeg, damage_after_the_last_row_counts_up_to_the_end_of_a_block)
 {
-    struct jpeg_file file = jpeg_make((struct jpeg_recipe){.width = 20, .height = 20, .colours = JCS_CMYK});
-    assert_refused(file.data, file.bytes, "CMYK JPEG, which is not supported yet: convert it to RGB");
+    struct jpeg_file file = jpeg_make((struct jpeg_recipe){.width = 40, .height = 40});
+    struct jpeg_file longer = {calloc(1, 65538), 65538};
+    memcpy(longer.data, file.data, file.bytes - 2);
+    longer.data[65536] = 0xFF;
+    longer.data[65537] = 0x02; /* reserved: an error anywhere but here */
+    assert_same_pixels(file, longer);
+    longer.data[65534] = 0xFF;
+    longer.data[65535] = 0x02;
+    assert_refused(longer.data, longer.bytes, "cannot be decoded");
+    free(longer.data);
+    free(file.data);
+}
+
+Test(jpeg, inverted_cmyk_becomes_rgb)
+{
+    static const struct {
+        unsigned char cmyk[4], rgb[3];
+    } colours[] = {
+        {{255, 255, 255, 255}, {255, 255, 255}}, {{255, 255, 255, 0}, {0, 0, 0}},
+        {{0, 255, 255, 255}, {0, 255, 255}},     {{0, 0, 0, 255}, {0, 0, 0}},
+        {{255, 128, 0, 200}, {200, 100, 0}}, /* 200 - 99.61 rounded */
+        {{200, 100, 50, 77}, {60, 30, 15}},  /* 77 - 16.61, 77 - 46.80, 77 - 61.90 */
+        {{1, 2, 254, 128}, {1, 1, 127}},     /* 128 - 127.50, 128 - 127.00, 128 - 0.50 */
+    };
+    for (size_t i = 0; i < sizeof colours / sizeof *colours; i++) {
+        struct jpeg_file file = jpeg_make(
+            (struct jpeg_recipe){.width = 20, .height = 9, .colours = JCS_CMYK, .flat = colours[i].cmyk});
+        struct rue_jpeg_size size;
+        uint8_t *rows = decode(file.data, file.bytes, &size);
+        cr_assert_not_null(rows, "%s", failure.message);
+        for (size_t at = 0; at < (size_t)20 * 9 * RUE_JPEG_PIXEL_BYTES; at += RUE_JPEG_PIXEL_BYTES)
+            cr_assert_eq(memcmp(rows + at, colours[i].rgb, 3), 0, "colour %zu is %d, %d, %d", i, rows[at],
+                         rows[at + 1], rows[at + 2]);
+        free(rows);
+        free(file.data);
+    }
+}
+
+Test(jpeg, memory_for_scans_is_judged_from_the_header)
+{
+    struct rue_jpeg *large;
+    cr_assert_eq(rue_jpeg_open(UINT64_C(1) << 30, &large, NULL), RUE_OK);
+    struct jpeg_file file = jpeg_make((struct jpeg_recipe){.width = 20, .height = 20, .progressive = true});
+    memcpy(file.data + find(file, 0xC2) + 5, "\x60\0\x60\0", 4); /* 24576 x 24576, in 4:2:0 */
+    struct rue_jpeg_size size;
+    cr_assert_eq(rue_jpeg_begin(large, file.data, file.bytes, &size, &failure), RUE_DATA);
+    cr_assert(strstr(failure.message, "needs 1.8 GB of memory") && strstr(failure.message, "limit of 1.1 GB"),
+              "%s", failure.message);
+    rue_jpeg_close(large);
     free(file.data);
 }
 
