@@ -69,10 +69,11 @@ static rue_status reserve(struct rue_fetcher *fetcher, size_t bytes, rue_error *
     return RUE_OK;
 }
 
-/* No JPEG of so many pixels has more bytes: 4 a pixel, and room for metadata. */
+/* No JPEG of so many pixels has more bytes: CMYK noise of the finest quality has 7.6 a pixel; and room for
+ * metadata. */
 static uint64_t largest_jpeg(const struct rue_fetcher *fetcher)
 {
-    return fetcher->options.max_pixels * 4 + (UINT64_C(64) << 20);
+    return fetcher->options.max_pixels * 8 + (UINT64_C(64) << 20);
 }
 
 static rue_status fetch_raw(struct rue_fetcher *fetcher, uint64_t item, void *tensor, rue_error *error)
