@@ -136,6 +136,17 @@ def with_restarts():
     return make(restart=4)
 
 
+def without_restarts(data):
+    for at in reversed(restarts(data)):
+        data = cut_out(data, at, 2)
+    return data
+
+
+def renumbered(number):
+    """The second restart marker, of number 1, has another."""
+    return patch(with_restarts(), restarts(with_restarts())[1] + 1, bytes([RST0 + number]))
+
+
 def scans_of(data):
     """The scans of a multi-scan file, each with the tables that follow it; for files without thumbnails."""
     starts = [i for i in range(len(data) - 1) if data[i] == 0xFF and data[i + 1] == SOS] + [len(data) - 2]
@@ -152,7 +163,8 @@ def exif(thumbnail=b"", orientation=6):
     """A TIFF header, one directory with the orientation, and a second one with a thumbnail."""
     entry = struct.pack("<HHIHH", 0x0112, 3, 1, orientation, 0)
     first = struct.pack("<H", 1) + entry
-    second = struct.pack("<H", 2) + struct.pack("<HHII", 0x0201, 4, 1, 56) + struct.pack("<HHII", 0x0202, 4, 1, len(thumbnail))
+    where, how_long = struct.pack("<HHII", 0x0201, 4, 1, 56), struct.pack("<HHII", 0x0202, 4, 1, len(thumbnail))
+    second = struct.pack("<H", 2) + where + how_long
     next_at = 8 + len(first) + 4 if thumbnail else 0
     body = b"II*\0" + struct.pack("<I", 8) + first + struct.pack("<I", next_at)
     if thumbnail:
@@ -209,12 +221,14 @@ def add_colours():
         for name, more in dict(progressive=dict(progressive=1), restarts=dict(restart=3), arithmetic=dict(arithmetic=1),
                                optimized=dict(optimize=1), several_scans=dict(scans=4), coarse=dict(quality=4),
                                chroma_420=dict(sampling="2x2,1x1,1x1,2x2"), chroma_mixed=dict(sampling="2x1,1x2,1x1,1x1"),
-                               thin=dict(width=1, height=9), finest=dict(quality=100), odd=dict(width=61, height=37)).items():
+                               thin=dict(width=1, height=9), finest=dict(quality=100),
+                               odd=dict(width=61, height=37)).items():
             accepted(f"{black}_{name}", make, colours=black, **more)
         for transform in (0, 1, 2, 3, 255):
             accepted(f"{black}_adobe_transform_{transform}", lambda b, t: adobe_transform(make(colours=b, adobe=2), t),
                      black, transform)
-        accepted(f"{black}_of_photoshop", lambda b: after_start(make(colours=b, adobe=2), exif() + PHOTOSHOP + icc(90000)), black)
+        accepted(f"{black}_of_photoshop", lambda b: after_start(make(colours=b, adobe=2), exif() + PHOTOSHOP + icc(90000)),
+                 black)
     accepted("cmyk_of_pil", save, "CMYK")
     accepted("cmyk_of_pil_progressive", save, "CMYK", progressive=True)
     accepted("rgb_by_adobe", make, colours="rgb")
@@ -249,7 +263,8 @@ def add_codings():
     for factors in ("2x1,1x2,1x1", "1x1,2x2,1x1", "2x2,2x1,1x2", "1x1,2x1,2x1", "2x2,1x2,2x1", "1x1,1x1,2x2", "4x1,2x1,1x1"):
         accepted(f"sampling_{factors}", make, sampling=factors)
     for luma, chroma in (("3x1", 0x21), ("1x3", 0x12)):
-        refused(f"sampling_{luma}_over_{chroma:02x}", lambda l, c: sampled(make(sampling=f"{l},1x1,1x1"), 1, c), luma, chroma)
+        refused(f"sampling_{luma}_over_{chroma:02x}", lambda l, c: sampled(make(sampling=f"{l},1x1,1x1"), 1, c),
+                luma, chroma)
     for quality in range(1, 101):
         accepted(f"quality_{quality}", make, quality=quality, width=40, height=24)
     accepted("wide_tables", make, wide_tables=1, quality=20)
@@ -282,11 +297,9 @@ def add_restarts():
         accepted(f"restart_{interval}", make, restart=interval)
         accepted(f"restart_{interval}_progressive", make, restart=interval, progressive=1)
     accepted("restart_missing", lambda: cut_out(with_restarts(), restarts(with_restarts())[1], 2))
-    accepted("restart_all_missing", lambda: functools.reduce(lambda d, at: cut_out(d, at, 2), restarts(with_restarts())[::-1],
-                                                             with_restarts()))
+    accepted("restart_all_missing", lambda: without_restarts(with_restarts()))
     for number in (0, 2, 3, 5, 7):
-        accepted(f"restart_number_{number}", lambda n: patch(with_restarts(), restarts(with_restarts())[1] + 1, bytes([RST0 + n])),
-                 number)
+        accepted(f"restart_number_{number}", renumbered, number)
     accepted("restart_twice", lambda: insert(with_restarts(), restarts(with_restarts())[1], b"\xff\xd1"))
     accepted("restart_after_garbage", lambda: insert(with_restarts(), restarts(with_restarts())[1], b"garbage"))
     accepted("restart_after_reserved", lambda: insert(with_restarts(), restarts(with_restarts())[1], b"\xff\x02"))
@@ -368,7 +381,8 @@ def add_headers():
 
 
 def add_sizes():
-    for width, height in [(1, 1), (1, 2), (2, 1), (3, 3), (7, 9), (8, 8), (9, 8), (15, 17), (16, 16), (17, 1), (1, 33), (255, 2)]:
+    sizes = (1, 1), (1, 2), (2, 1), (3, 3), (7, 9), (8, 8), (9, 8), (15, 17), (16, 16), (17, 1), (1, 33), (255, 2)
+    for width, height in sizes:
         for name, more in dict(plain={}, progressive=dict(progressive=1), chroma_444=dict(sampling="1x1"),
                                ycck=dict(colours="ycck")).items():
             accepted(f"size_{width}x{height}_{name}", make, width=width, height=height, **more)
