@@ -12,7 +12,7 @@
 #include "verdict.h"
 #include "wrap.h"
 
-enum { SHOWN_CONFIGS = 8, SHOWN_MODELS = 24, NARROWEST = 60, NAME_SHRINKS_TO = 16 };
+enum { SHOWN_CONFIGS = 8, SHOWN_MODELS = 24, NARROWEST = 40, NAME_SHRINKS_TO = 16 };
 
 #define BOLD "\033[1m"
 #define DIM  "\033[2m"

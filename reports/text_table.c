@@ -1,16 +1,23 @@
 #include "text_table.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <string.h>
 
 #include "utf8.h"
 
-enum { INDENT = 2, GAP = 2, LINE_BYTES = RUE_TEXT_TABLE_COLUMNS * (RUE_TEXT_CELL_BYTES + 2 * GAP) };
+enum {
+    INDENT = 2,
+    GAP = 2,
+    TIGHT_HEADER = 5,
+    LINE_BYTES = RUE_TEXT_TABLE_COLUMNS * (RUE_TEXT_CELL_BYTES + 2 * GAP)
+};
 
 /* How the columns are set in a given width. */
 struct layout {
     bool split;                        /* headers take two lines */
+    bool tight;                        /* headers are shortened, and what may shrink does so twice as far */
     int dropped;                       /* columns whose `drop` is 1..dropped are not shown */
     int width[RUE_TEXT_TABLE_COLUMNS]; /* 0: not shown */
 };
@@ -59,20 +66,36 @@ static void header_line(const char *header, bool split, int line, char out[RUE_T
         snprintf(out, RUE_TEXT_CELL_BYTES, "%s", breaks ? header + at + 1 : header);
 }
 
-static int natural_width(const struct rue_text_table *table, int column, bool split)
+static int cells_width(const struct rue_text_table *table, int column)
 {
     int widest = 1;
+    for (int r = 0; r < table->row_count; r++) {
+        int width = rue_utf8_width(table->cells[r][column]);
+        if (width > widest) widest = width;
+    }
+    return widest;
+}
+
+static int natural_width(const struct rue_text_table *table, int column, bool split)
+{
+    int widest = cells_width(table, column);
     char text[RUE_TEXT_CELL_BYTES];
     for (int line = 0; line < 2; line++) {
         header_line(table->columns[column].header, split, line, text);
         int width = rue_utf8_width(text);
         if (width > widest) widest = width;
     }
-    for (int r = 0; r < table->row_count; r++) {
-        int width = rue_utf8_width(table->cells[r][column]);
-        if (width > widest) widest = width;
-    }
     return widest;
+}
+
+/* The width below which the column is not made narrower. */
+static int least_width(const struct rue_text_table *table, const struct layout *layout, int column)
+{
+    int shrink_to = table->columns[column].shrink_to;
+    if (!layout->tight) return shrink_to ? shrink_to : INT_MAX;
+    if (shrink_to) return (shrink_to + 1) / 2;
+    int width = cells_width(table, column);
+    return width > TIGHT_HEADER ? width : TIGHT_HEADER;
 }
 
 static int total_width(const struct layout *layout, int count)
@@ -90,7 +113,7 @@ static bool shrink(const struct rue_text_table *table, int columns, struct layou
         if (total_width(layout, table->column_count) <= columns) return true;
         int widest = -1;
         for (int c = 0; c < table->column_count; c++) {
-            bool may = table->columns[c].shrink_to && layout->width[c] > table->columns[c].shrink_to;
+            bool may = layout->width[c] > least_width(table, layout, c);
             if (may && (widest < 0 || layout->width[c] > layout->width[widest])) widest = c;
         }
         if (widest < 0) return false;
@@ -119,7 +142,9 @@ static struct layout choose_layout(const struct rue_text_table *table, int colum
             layout.split = split;
             if (try_layout(table, columns, &layout)) return layout;
         }
-    layout.dropped = last; /* the narrowest; print_line cuts what is still too long */
+    layout.dropped = last;
+    layout.tight = true;
+    try_layout(table, columns, &layout); /* print_line cuts what is still too long */
     return layout;
 }
 
@@ -161,11 +186,14 @@ void rue_text_table_print(const struct rue_text_table *table, const struct rue_r
                           FILE *stream)
 {
     struct layout layout = choose_layout(table, style->columns);
-    for (int i = layout.split ? 0 : 1; i < 2; i++) {
+    for (int i = 0; i < 2; i++) {
         struct line line = {.margin = "", .color = "\033[2m"};
-        for (int c = 0; c < table->column_count; c++)
+        bool empty = true;
+        for (int c = 0; c < table->column_count; c++) {
             header_line(table->columns[c].header, layout.split, i, line.cells[c]);
-        print_line(table, &layout, style, &line, stream);
+            empty &= !line.cells[c][0] || !layout.width[c];
+        }
+        if (!empty) print_line(table, &layout, style, &line, stream);
     }
     const char *arrow = table->unicode ? "→" : ">";
     for (int r = 0; r < table->row_count; r++) {

@@ -1,7 +1,6 @@
 /* A table of text for a terminal: aligned columns that fit a width. Where they do not, columns that may be
  * shortened are; then the columns of `drop` 1 go, then headers take two lines, then the columns of `drop` 2,
- * 3,
- * ... go. */
+ * 3, ... go; at last headers are shortened, and what may shrink is halved. */
 #ifndef RUE_TEXT_TABLE_H
 #define RUE_TEXT_TABLE_H
 

@@ -5,6 +5,9 @@
 
 #include "utf8.h"
 
+/* A text of fewer columns than this is hard to read: it goes below its label. */
+enum { NARROW_TEXT = 28, NARROW_INDENT = 6 };
+
 static void put_word(FILE *stream, const char *word, const char *end)
 {
     const size_t length = strlen(RUE_NO_BREAK);
@@ -32,11 +35,11 @@ static const char *word_end(const char *word, int room, int *width)
     return word;
 }
 
-void rue_wrap(FILE *stream, const char *text, int columns, int indent)
+/* The cursor stands at `indent` already. */
+static void wrap_here(FILE *stream, const char *text, int columns, int indent)
 {
     int room = columns > indent ? columns - indent : 0, used = 0;
     bool glued = false; /* to the piece before, of the same long word */
-    fprintf(stream, "%*s", indent, "");
     while (*(text += strspn(text, " "))) {
         int width;
         const char *end = word_end(text, room, &width);
@@ -51,4 +54,22 @@ void rue_wrap(FILE *stream, const char *text, int columns, int indent)
         glued = *end && *end != ' ';
         text = end;
     }
+}
+
+void rue_wrap(FILE *stream, const char *text, int columns, int indent)
+{
+    fprintf(stream, "%*s", indent, "");
+    wrap_here(stream, text, columns, indent);
+}
+
+void rue_wrap_item(FILE *stream, const char *label, const char *text, int columns, int indent)
+{
+    int width = rue_utf8_width(label);
+    bool narrow = columns > 0 && columns < indent + NARROW_TEXT;
+    if (narrow) indent = NARROW_INDENT;
+    if (narrow || width >= indent)
+        fprintf(stream, "%s\n%*s", label, indent, "");
+    else
+        fprintf(stream, "%s%*s", label, indent - width, "");
+    wrap_here(stream, text, columns, indent);
 }

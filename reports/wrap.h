@@ -12,4 +12,9 @@
  * indent: one line. Failures show in ferror(stream). */
 void rue_wrap(FILE *stream, const char *text, int columns, int indent);
 
+/* The same behind a label that starts the line: the text stands from column `indent` on, on the next line
+ * where the label is too long for it to begin beside it, and below every label where the window is too narrow
+ * for two columns of text. */
+void rue_wrap_item(FILE *stream, const char *label, const char *text, int columns, int indent);
+
 #endif
