@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "suggest.h"
+
 extern const struct rue_source_ops rue_source_folder, rue_source_tensor;
 
 const struct rue_source_ops *const rue_source_formats[] = {&rue_source_folder, &rue_source_tensor, NULL};
@@ -37,6 +39,22 @@ static const struct rue_source_ops *find_format(const char *format)
     return NULL;
 }
 
+static rue_status fail_format(const char *format, const char *path, rue_error *error)
+{
+    const char *names[sizeof rue_source_formats / sizeof *rue_source_formats];
+    size_t count = 0, used = 0;
+    char known[256] = "";
+    for (; rue_source_formats[count]; count++) {
+        names[count] = rue_source_formats[count]->format;
+        used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", count ? ", " : "", names[count]);
+    }
+    const char *near = rue_suggest(format, names, count);
+    if (near)
+        return rue_fail(error, RUE_USAGE, "unknown data format '%s' for %s: did you mean '%s'?", format, path,
+                        near);
+    return rue_fail(error, RUE_USAGE, "unknown data format '%s' for %s; known are %s", format, path, known);
+}
+
 rue_status rue_source_detect(const char *path, const struct rue_source_ops **out, rue_error *error)
 {
     struct stat about;
@@ -60,7 +78,7 @@ rue_status rue_source_open(const char *path, const char *format, struct rue_sour
         rue_status status = rue_source_detect(path, &ops, error);
         if (status != RUE_OK) return status;
     } else if (!(ops = find_format(format))) {
-        return rue_fail(error, RUE_USAGE, "unknown data format '%s' for %s", format, path);
+        return fail_format(format, path, error);
     }
     struct rue_source *source = calloc(1, sizeof *source);
     if (!source) return rue_fail_memory(error, "a source", sizeof *source);
