@@ -2,7 +2,6 @@
 import itertools
 import json
 import os
-import pty
 import re
 import shutil
 import signal
@@ -17,7 +16,7 @@ np = pytest.importorskip("numpy", reason="NumPy is not installed (python3-numpy)
 Image = pytest.importorskip("PIL.Image", reason="Pillow is not installed (python3-pil)")
 
 GOLDENS = ROOT / "tests" / "goldens"
-COMMANDS = ["tune", "prepare", "inspect", "runner"]
+COMMANDS = ["tune", "prepare", "inspect", "runner", "completion"]
 QUICK = ["--batch-size", "4", "--num-workers", "0,1", "--model", "none", "--budget", "5m", "--mode", "raw", "--quiet"]
 TABLE = make_table(["ape", "bee"], [16, 32], [0, 2], lambda m, b, w: 1000 + b + 100 * w * (m == "bee"))
 
@@ -50,6 +49,7 @@ def test_help_of_a_command_is_the_golden_one(rue, command):
     check_golden(f"help_{command}", done.stdout)
     assert max(map(len, done.stdout.splitlines())) <= 120
     assert rue(command, "--no-such-option", "-h", "and", "more", "words").stdout == done.stdout, "help wins over errors"
+    assert rue("help", command).stdout == done.stdout
 
 
 def test_the_version_is_that_of_the_build(rue):
@@ -97,12 +97,23 @@ WRONG = {
     "count": (["tune", ".", "--images", "1e3"], ["--images: '1e3' is not a whole number"]),
     "count_huge": (["tune", ".", "--seed", "9" * 30], ["--seed", "is not a whole number"]),
     "mode": (["tune", ".", "--mode", "cooked"], ["--mode: 'cooked' is not one of all, raw, preprocessed"]),
+    "mode_near": (["tune", ".", "--mode", "rwa"], ["--mode: 'rwa' is not one of", "did you mean 'raw'?"]),
+    "dtype_near": (["prepare", "a", "b", "--dtype", "flaot32"], ["--dtype: 'flaot32'", "did you mean 'float32'?"]),
     "flag": (["tune", ".", "--fresh=maybe"], ["--fresh: 'maybe' is not true or false"]),
     "workers": (["tune", ".", "--num-workers", "1,257"], ["num_workers: '257'", "from 0 to 256"]),
     "batch_zero": (["tune", ".", "--batch-size", "0"], ["batch_size: '0'", "from 1 to"]),
     "batch_word": (["tune", ".", "--batch-size", "large"], ["batch_size: 'large'", "32,64,128"]),
     "range_back": (["tune", ".", "--num-workers", "8..2"], ["num_workers: '8..2'"]),
     "range_long": (["tune", ".", "--batch-size", "1..100"], ["batch_size: 1..100 has more than 64 values"]),
+    "list_long": (["tune", ".", "--batch-size", "1..64,65..128"], ["batch_size: 1..64,65..128 has more than 64 values"]),
+    "list_gap": (["tune", ".", "--batch-size", "32,,64"], ["batch_size: a value is missing in '32,,64'"]),
+    "list_end": (["tune", ".", "--num-workers", "1,2,"], ["num_workers: a value is missing in '1,2,'"]),
+    "list_empty": (["tune", ".", "--num-workers="], ["--num-workers: ''"]),
+    "model_gap": (["tune", ".", "--model", "resnet18,,vit_b_16"], ["--model: a name is empty in 'resnet18,,vit_b_16'"]),
+    "parallelism_near": (["tune", ".", "--parallelism", "bath"], ["parallelism: 'bath'", "did you mean 'batch'?"]),
+    "shell": (["completion", "zhs"], ["the shell 'zhs'", "did you mean 'zsh'?"]),
+    "shell_far": (["completion", "fish"], ["the shell 'fish'", "only for bash and zsh"]),
+    "help": (["help", "tnue"], ["unknown command 'tnue'", "did you mean 'tune'?"]),
     "parallelism": (["tune", ".", "--parallelism", "both"], ["parallelism: 'both'", "batch and sample"]),
     "prepare_one": (["prepare", "photos"], ["a source and a destination", "rue prepare SRC DST"]),
     "prepare_two": (["prepare", "--synthetic", "3", "a", "b"], ["--synthetic", "destination alone"]),
@@ -125,20 +136,38 @@ def test_wrong_words_are_told_in_one_line(rue, name):
 
 def test_precedence_and_origins(rue, script):
     """Flag, then environment, then rue.json, then the default, each with its name."""
-    (rue.folder / "rue.json").write_text(json.dumps({"seed": 3, "repeats": 2, "top_n": 2, "no-shuffle": True, "other": [1]}))
+    (rue.folder / "rue.json").write_text(json.dumps({"seed": 3, "repeats": 2, "top_n": 2, "no_shuffle": True, "dtype": "a"}))
     environment = dict(RUE_SEED=5, RUE_REPEATS=4, RUE_BUDGET="3m", RUE_QUIET=1, RUE_JSON="")
     done = rue("tune", "--runner", script(TABLE).command, "--seed=7", "--dry-run", env=environment)
     assert done.returncode == 0 and done.stderr == ""
-    for value, origin in (("seed 7", "--seed"), ("repeats 4", "RUE_REPEATS"), ("budget 3m", "RUE_BUDGET"),
-                          ("top-n 2", "rue.json"), ("no-shuffle true", "rue.json"), ("quiet 1", "RUE_QUIET"), ("mode all", "default")):
-        assert re.search(rf"^  {value} +\({origin}\)$", done.stdout, re.MULTILINE), (value, done.stdout)
+    for name, value, origin in (("seed", 7, "--seed"), ("repeats", 4, "RUE_REPEATS"), ("budget", "3m", "RUE_BUDGET"),
+                                ("top-n", 2, "rue.json"), ("no-shuffle", "true", "rue.json"), ("quiet", 1, "RUE_QUIET"),
+                                ("mode", "all", "default")):
+        assert re.search(rf"^  {name} +{value} \({origin}\)$", done.stdout, re.MULTILINE), (name, done.stdout)
     assert "json" not in done.stdout.split("Plan:")[0].replace("rue.json", "").replace("script.json", "")
     assert "4 repeats" in done.stdout
 
 
+def test_the_plan_as_json(rue, script):
+    (rue.folder / "rue.json").write_text(json.dumps({"top_n": 2}))
+    one = script(TABLE)
+    done = rue("tune", "--runner", one.command, "--seed=7", "--dry-run", "--json", "--quiet", env=dict(RUE_REPEATS=2))
+    plan = json.loads(done.stdout)
+    assert done.returncode == 0 and plan["format"] == "rue.plan/1" and not one.joint(), "nothing was tried"
+    assert plan["options"]["seed"] == dict(value="7", origin="--seed")
+    assert plan["options"]["top-n"] == dict(value="2", origin="rue.json")
+    assert plan["options"]["repeats"] == dict(value="2", origin="RUE_REPEATS")
+    assert plan["options"]["mode"] == dict(value="all", origin="default") and "max-memory" not in plan["options"]
+    plan = plan["plan"]
+    assert [(c["batch_size"], c["num_workers"]) for c in plan["configs"]] == [(16, 0), (16, 2), (32, 0), (32, 2)]
+    assert plan["models"] == ["ape", "bee"] and plan["variants"][0]["format"] == "scripted" and len(plan["variants"]) == 1
+    assert (plan["configs_asked"], plan["repeats"], plan["trials"]) == (4, 2, 16)
+    assert plan["budget_ns"] == 120 * 10**9 and 0 < plan["expected_ns"] < plan["budget_ns"] and plan["stored_ns"] == 0
+
+
 def test_underscores_and_hyphens_are_the_same(rue, script):
     done = rue("tune", "--runner", script(TABLE).command, "--batch_size", "16", "--top-n=2", "--dry-run", "--quiet")
-    assert done.returncode == 0 and "batch-size 16" in done.stdout and "batch_size        16\n" in done.stdout
+    assert done.returncode == 0 and "batch-size        16 (" in done.stdout and "batch_size        16\n" in done.stdout
 
 
 @pytest.mark.parametrize("text, words", [
@@ -150,6 +179,17 @@ def test_a_wrong_rue_json_is_told(rue, text, words):
     (rue.folder / "rue.json").write_text(text)
     expect_failure(rue("tune", "."), 2, *words)
     assert rue("tune", "--help").returncode == 0, "help is there all the same"
+
+
+def test_a_setting_that_no_command_knows_is_noted_once(rue, own_photos):
+    (rue.folder / "rue.json").write_text(json.dumps({"bugdet": "5m", "top_n": 2, "something-else": [1]}))
+    done = rue("tune", own_photos, *QUICK, env=dict(RUE_BUGDET="5m", RUE_TOP_N="3", RUE_DTYPE="uint8", RUE_EMPTY=""))
+    assert done.returncode == 0 and done.stderr.splitlines()[0] == (
+        "note: no command has a setting of this name: RUE_BUGDET (did you mean RUE_BUDGET?), "
+        "bugdet in rue.json (did you mean budget?), something-else in rue.json")
+    assert done.stderr.count("note:") == 1, "the runner says nothing of it"
+    assert rue("inspect", own_photos).stderr.startswith("note: "), "whatever the command"
+    assert rue("tune", "--help", env=dict(RUE_BUGDET="5m")).stderr == ""
 
 
 def test_a_wrong_environment_is_told(rue):
@@ -316,42 +356,6 @@ def test_json_of_a_failure_is_json(rue, script):
 def test_a_pipe_gets_no_escape_codes(rue, script):
     done = rue("tune", "--runner", script(TABLE).command, env=dict(TERM="xterm-256color"))
     assert done.returncode == 0 and "\x1b" not in done.stdout + done.stderr and "\r" not in done.stdout + done.stderr
-
-
-def on_terminal(rue, *words, env=None):
-    """Runs with a terminal of 90 columns as standard output and error; (exit code, what came)."""
-    try:
-        master, slave = pty.openpty()
-    except OSError as why:
-        pytest.skip(f"no terminal can be had here: {why}")
-    subprocess.run(["stty", "cols", "90"], stdin=slave, check=True)
-    environment = clean_environment(**{"TERM": "xterm", **(env or {})})
-    del environment["COLUMNS"]
-    process = subprocess.Popen([rue.program, *words], cwd=rue.folder, env=environment, stdin=slave, stdout=slave, stderr=slave)
-    os.close(slave)
-    output = b""
-    try:
-        while chunk := os.read(master, 65536):
-            output += chunk
-    except OSError:  # how Linux tells that the last writer closed it
-        pass
-    os.close(master)
-    return process.wait(timeout=HANG_S), output.decode()
-
-
-def test_a_terminal_gets_colour_and_a_line_that_is_redrawn(rue, script):
-    code, text = on_terminal(rue, "tune", "--runner", script(TABLE, delay_s=0.03).command)
-    assert code == 0 and "\x1b[1m" in text and "\r\x1b[K" in text
-    redrawn = [part.split("\r")[0] for part in text.split("\r\x1b[K")[1:]]
-    assert 3 < len(redrawn) and max(map(len, redrawn)) <= 90
-    table = re.sub(r"\x1b\[[0-9;]*[mK]", "", text[text.index("raw scripted: 2 models"):])
-    assert max(map(len, table.splitlines())) <= 90 and table.rstrip().splitlines()[-1].startswith("written: ")
-
-
-@pytest.mark.parametrize("env", [dict(NO_COLOR=1), dict(TERM="dumb")])
-def test_colour_can_be_switched_off(rue, script, env):
-    code, text = on_terminal(rue, "tune", "--runner", script(TABLE).command, "--quiet", env=env)
-    assert code == 0 and not re.search(r"\x1b\[\d*m", text) and "Use batch_size" in text
 
 
 def test_quiet_is_quiet(rue, script, photos):

@@ -385,7 +385,7 @@ def test_a_dry_run_probes_and_measures_nothing_jointly(rue, script):
     done = tune(rue, one, "--dry-run")
     assert done.returncode == 0 and done.stderr == ""
     assert one.joint() == [] and len(one.requests()) == 5
-    assert "trials            27: 9 configurations x 3 models x 1 variants x 1 repeats" in done.stdout
+    assert "trials            27: 9 configurations x 3 models x 1 variant x 1 repeat" in done.stdout
     assert "batch_size        16, 32, 64" in done.stdout and "budget 2 m 00 s" in done.stdout
     assert not (rue.folder / "out/recommendation.json").exists()
     again = tune(rue, one)

@@ -1,3 +1,4 @@
+#include "help.h"
 #include "options.h"
 
 #include <criterion/criterion.h>
@@ -266,12 +267,12 @@ static const char *printed(void (*print)(FILE *out))
 
 static void print_help(FILE *out)
 {
-    rue_options_help(&command, out);
+    rue_help_show_command(&command, 200, out);
 }
 
 static void print_values(FILE *out)
 {
-    rue_options_show(options, out);
+    rue_options_show(options, &(struct rue_report_style){.unicode = true, .columns = 100}, out);
 }
 
 Test(options, help_shows_the_whole_table)

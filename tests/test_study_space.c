@@ -62,6 +62,22 @@ Test(study_space, lists_name_their_values)
     EXPECT(RUE_PARALLELISM, RUE_PARALLEL_BATCH, RUE_PARALLEL_SAMPLE);
 }
 
+Test(study_space, more_values_than_there_is_room_for_are_refused)
+{
+    accept(RUE_BATCH_SIZE, "1..64,64,1..3");
+    refuse(RUE_BATCH_SIZE, "1..64,65", "more than 64 values");
+    refuse(RUE_BATCH_SIZE, "1..64,65..128", "more than 64 values");
+    refuse(RUE_BATCH_SIZE, "1..1000", "more than 64 values");
+}
+
+Test(study_space, an_empty_place_in_a_list_is_refused)
+{
+    refuse(RUE_BATCH_SIZE, "32,,64", "a value is missing in '32,,64'");
+    refuse(RUE_NUM_WORKERS, ",1", "a value is missing in ',1'");
+    refuse(RUE_NUM_WORKERS, "1,", "a value is missing in '1,'");
+    refuse(RUE_PARALLELISM, "batch,", "a value is missing in 'batch,'");
+}
+
 Test(study_space, values_come_sorted_and_once)
 {
     accept(RUE_BATCH_SIZE, "64,32,64,1,32");

@@ -5,9 +5,15 @@
 #include <stdlib.h>
 
 #include "source.h"
+#include "terminal.h"
 #include "units.h"
+#include "utf8.h"
+#include "wrap.h"
 
-enum { JSON, CLASSES_SHOWN = 12 };
+enum { JSON };
+
+/* Columns of the text: where values stand, a class's name, its number of items. */
+enum { CLASSES_SHOWN = 12, VALUES_AT = 9, CLASS_COLUMNS = 24, COUNT_COLUMNS = 10 };
 
 static const struct rue_option options_table[] = {
     [JSON] = {"json", RUE_OPTION_FLAG, NULL, NULL, "write JSON", 0, 0, NULL},
@@ -48,24 +54,47 @@ static rue_status take_survey(const struct rue_source *source, struct survey *ou
     return status;
 }
 
+static void put_line(const char *label, const char *text, const struct rue_report_style *style)
+{
+    rue_wrap_item(stdout, label, text, style->columns, VALUES_AT);
+    putchar('\n');
+}
+
+static void show_class(const char *name, uint64_t items, const struct rue_report_style *style)
+{
+    char clean[512], shown[516], count[RUE_UNIT_TEXT_BYTES];
+    int room = style->columns - VALUES_AT - COUNT_COLUMNS;
+    int width = room < CLASS_COLUMNS && room > 0 ? room : CLASS_COLUMNS;
+    rue_utf8_clean(name, style->unicode, clean, sizeof clean);
+    rue_utf8_shorten(clean, width, style->unicode, shown, sizeof shown);
+    printf("%*s%s%*s %s\n", VALUES_AT, "", shown, width - rue_utf8_width(shown), "",
+           rue_format_count(items, count, sizeof count));
+}
+
 static void show_text(const struct rue_source *source, const struct survey *survey)
 {
-    struct rue_variant variant = rue_source_variant(source);
+    const struct rue_report_style style = rue_terminal_style(stdout, RUE_TABLE_COLUMNS);
+    const struct rue_variant variant = rue_source_variant(source);
+    char text[256], path[PATH_MAX];
     char a[RUE_UNIT_TEXT_BYTES], b[RUE_UNIT_TEXT_BYTES], c[RUE_UNIT_TEXT_BYTES], d[RUE_UNIT_TEXT_BYTES];
-    printf("path     %s\n", variant.path);
-    printf("mode     %s\n", rue_mode_names[variant.mode]);
-    printf("format   %s%s%s\n", variant.format, variant.dtype[0] ? ", " : "", variant.dtype);
-    printf("items    %s\n", rue_format_count(survey->count, a, sizeof a));
-    printf("bytes    %s in all; an item: median %s, smallest %s, largest %s\n",
-           rue_format_bytes(survey->bytes, a, sizeof a), rue_format_bytes(survey->median, b, sizeof b),
-           rue_format_bytes(survey->smallest, c, sizeof c), rue_format_bytes(survey->largest, d, sizeof d));
-    printf("digest   %016" PRIx64 "\n", rue_source_digest(source));
-    printf("classes  %zu\n", survey->class_count);
+    rue_utf8_clean(variant.path, style.unicode, path, sizeof path);
+    printf("path     %s\n", path); /* never broken, so that it can be copied */
+    put_line("mode", rue_mode_names[variant.mode], &style);
+    snprintf(text, sizeof text, "%s%s%s", variant.format, variant.dtype[0] ? ", " : "", variant.dtype);
+    put_line("format", text, &style);
+    put_line("items", rue_format_count(survey->count, a, sizeof a), &style);
+    snprintf(text, sizeof text, "%s in all; an item: median %s, smallest %s, largest %s",
+             rue_format_bytes(survey->bytes, a, sizeof a), rue_format_bytes(survey->median, b, sizeof b),
+             rue_format_bytes(survey->smallest, c, sizeof c), rue_format_bytes(survey->largest, d, sizeof d));
+    put_line("bytes", text, &style);
+    snprintf(text, sizeof text, "%016" PRIx64, rue_source_digest(source));
+    put_line("digest", text, &style);
+    snprintf(text, sizeof text, "%zu", survey->class_count);
+    put_line("classes", text, &style);
     for (size_t i = 0; i < survey->class_count && i < CLASSES_SHOWN; i++)
-        printf("         %-24s %s\n", rue_source_class_name(source, i),
-               rue_format_count(survey->of_class[i], a, sizeof a));
+        show_class(rue_source_class_name(source, i), survey->of_class[i], &style);
     if (survey->class_count > CLASSES_SHOWN)
-        printf("         ... and %zu more\n", survey->class_count - CLASSES_SHOWN);
+        printf("%*s... and %zu more\n", VALUES_AT, "", survey->class_count - CLASSES_SHOWN);
 }
 
 static rue_status show_json(const struct rue_source *source, const struct survey *survey, rue_error *error)

@@ -18,9 +18,10 @@ const struct rue_command rue_command_runner = {
     .name = "runner",
     .arguments = "",
     .summary = "Perform trials that are asked for on standard input, one JSON object a line.",
-    .details = "This is what 'rue tune' starts to measure with. Any program that speaks the same protocol "
-               "can take its\n"
-               "place: rue tune DATA --runner COMMAND. Try: echo '{\"op\":\"hello\"}' | rue runner",
+    .details =
+        "This is what 'rue tune' starts to measure with. Any program that speaks the same protocol can "
+        "take its place: rue tune DATA --runner COMMAND.\n\n"
+        "  echo '{\"op\":\"hello\"}' | rue runner",
     .options = options_table,
     .option_count = sizeof options_table / sizeof *options_table,
     .run = run,

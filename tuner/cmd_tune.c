@@ -1,13 +1,12 @@
 #include "commands.h"
 
-#include <langinfo.h>
+#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "report.h"
 #include "study.h"
+#include "terminal.h"
 
 enum {
     BATCH_SIZE,
@@ -39,18 +38,19 @@ enum {
 
 static const char *const modes[] = {"all", "raw", "preprocessed", NULL};
 static const char *const bad_images[] = {"fail", "replace", NULL};
+static const char *const parallelisms[] = {"batch", "sample", NULL};
 static const char *const caches[] = {"warm", "as-is", NULL};
 
 static const struct rue_option options_table[] = {
-    [BATCH_SIZE] = {"batch-size", RUE_OPTION_TEXT, "LIST", NULL, "batch sizes, such as 32,64,128 [16 to 256]",
+    [BATCH_SIZE] = {"batch-size", RUE_OPTION_LIST, "LIST", NULL, "batch sizes, such as 32,64,128 [16 to 256]",
                     0, 0, NULL},
-    [NUM_WORKERS] = {"num-workers", RUE_OPTION_TEXT, "LIST", NULL,
+    [NUM_WORKERS] = {"num-workers", RUE_OPTION_LIST, "LIST", NULL,
                      "workers, such as 0..8 [0 to twice the CPUs]", 0, 0, NULL},
-    [PREFETCH_FACTOR] = {"prefetch-factor", RUE_OPTION_TEXT, "LIST", NULL, "batches in flight per worker [2]",
+    [PREFETCH_FACTOR] = {"prefetch-factor", RUE_OPTION_LIST, "LIST", NULL, "batches in flight per worker [2]",
                          0, 0, NULL},
-    [PARALLELISM] = {"parallelism", RUE_OPTION_TEXT, "LIST", NULL,
-                     "batch, sample, or batch,sample for both [batch]", 0, 0, NULL},
-    [MODEL] = {"model", RUE_OPTION_TEXT, "LIST", NULL,
+    [PARALLELISM] = {"parallelism", RUE_OPTION_LIST, "LIST", NULL,
+                     "batch, sample, or batch,sample for both [batch]", 0, 0, parallelisms},
+    [MODEL] = {"model", RUE_OPTION_MODELS, "LIST", NULL,
                "models, such as resnet50,sleep:2ms/image [four of different cost]", 0, 0, NULL},
     [MODE] = {"mode", RUE_OPTION_WORD, "MODE", "all", "all, raw or preprocessed data", 0, 0, modes},
     [IMAGES] = {"images", RUE_OPTION_COUNT, "N", NULL, "the job that is tuned for [one epoch]", 1,
@@ -61,9 +61,9 @@ static const struct rue_option options_table[] = {
                        "stop a trial that hangs [ten times its expected time, 1m at least]", 0, 0, NULL},
     [REPEATS] = {"repeats", RUE_OPTION_COUNT, "N", "1", "measure everything so often", 1, 1000, NULL},
     [TOP_N] = {"top-n", RUE_OPTION_COUNT, "N", "3", "each model votes for its N fastest", 1, 1000, NULL},
-    [RUNNER] = {"runner", RUE_OPTION_TEXT, "CMD", NULL, "measure with another runner than rue's own", 0, 0,
+    [RUNNER] = {"runner", RUE_OPTION_COMMAND, "CMD", NULL, "measure with another runner than rue's own", 0, 0,
                 NULL},
-    [OUT] = {"out", RUE_OPTION_TEXT, "DIR", NULL, "where everything is written [rue-out/<data>]", 0, 0, NULL},
+    [OUT] = {"out", RUE_OPTION_PATH, "DIR", NULL, "where everything is written [rue-out/<data>]", 0, 0, NULL},
     [FRESH] = {"fresh", RUE_OPTION_FLAG, NULL, NULL, "start over; the old study.db is kept as study.db.old",
                0, 0, NULL},
     [SEED] = {"seed", RUE_OPTION_COUNT, "K", "1", "of the data's order and of the trials'", 0, INT64_MAX,
@@ -153,21 +153,6 @@ static void read_command_line(char *out, size_t bytes)
     quote_words(out, got, bytes);
 }
 
-static struct rue_report_style screen_style(void)
-{
-    struct winsize size;
-    struct rue_report_style style = {.unicode = strcmp(nl_langinfo(CODESET), "UTF-8") == 0};
-    const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM"), *columns = getenv("COLUMNS");
-    bool terminal = isatty(STDOUT_FILENO);
-    style.color = terminal && !(no_color && *no_color) && term && strcmp(term, "dumb") != 0;
-    if (terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
-        style.columns = size.ws_col;
-    long asked = columns ? strtol(columns, NULL, 10) : 0;
-    if (asked > 0 && asked < 10000) style.columns = (int)asked;
-    if (!style.columns) style.columns = 100;
-    return style;
-}
-
 /* Every file first, then the screen: what is shown is on the disk. */
 static rue_status render(struct rue_study *study, bool json, rue_error *error)
 {
@@ -182,7 +167,7 @@ static rue_status render(struct rue_study *study, bool json, rue_error *error)
     }
     for (size_t i = 0; status == RUE_OK && rue_reports[i]; i++)
         if (rue_reports[i]->file) status = rue_report_write(rue_reports[i], findings, study->folder, error);
-    struct rue_report_style style = screen_style();
+    struct rue_report_style style = rue_terminal_style(stdout, RUE_TABLE_COLUMNS);
     const struct rue_report *shown = json ? &rue_report_json : &rue_report_table;
     if (status == RUE_OK) status = shown->render(findings, &style, stdout, error);
     rue_study_findings_close(findings);
@@ -205,19 +190,38 @@ static rue_status render(struct rue_study *study, bool json, rue_error *error)
         "not enough was measured to recommend anything; run it again to go on, or with a larger --budget");
 }
 
+static rue_status show_dry_run(const struct rue_study *study, const struct rue_options *options,
+                               rue_error *error)
+{
+    struct rue_report_style style = rue_terminal_style(stdout, RUE_TABLE_COLUMNS);
+    if (rue_options_flag(options, JSON)) {
+        json_t *document =
+            json_pack("{s:s, s:s, s:o, s:o}", "format", "rue.plan/1", "rue", RUE_VERSION, "options",
+                      rue_options_json(options), "plan", rue_study_plan_json(study));
+        if (!document) return rue_fail_memory(error, "the plan", sizeof *study);
+        json_dumpf(document, stdout, JSON_INDENT(2));
+        putchar('\n');
+        json_decref(document);
+        return RUE_OK;
+    }
+    printf("Options:\n");
+    rue_options_show(options, &style, stdout);
+    printf("Plan:\n");
+    rue_study_show_plan(study, &style, stdout);
+    return RUE_OK;
+}
+
 static rue_status tune(struct rue_study *study, const struct rue_options *options, rue_error *error)
 {
     rue_status status = rue_study_plan(study, error);
     if (status != RUE_OK) return status;
     rue_progress_close(study->progress);
-    if (rue_options_flag(options, DRY_RUN)) {
-        printf("Options:\n");
-        rue_options_show(options, stdout);
-        printf("Plan:\n");
-        rue_study_show_plan(study, stdout);
-        return RUE_OK;
+    if (rue_options_flag(options, DRY_RUN)) return show_dry_run(study, options, error);
+    struct rue_report_style style = rue_terminal_style(stderr, RUE_TABLE_COLUMNS);
+    if (!rue_options_flag(options, QUIET)) {
+        rue_study_show_plan(study, &style, stderr);
+        fputc('\n', stderr);
     }
-    if (!rue_options_flag(options, QUIET)) rue_study_show_plan(study, stderr);
     rue_status ran = rue_study_run(study, error);
     rue_progress_close(study->progress);
     /* Whatever ended it, what was measured is worth a report. */

@@ -1,4 +1,5 @@
-/* The subcommands: one const table each, in cmd_<name>.c. */
+/* The subcommands: one const table each, in cmd_<name>.c; commands.c lists them. The program, its help, the
+ * manual and the completion scripts go through that list. */
 #ifndef RUE_COMMANDS_H
 #define RUE_COMMANDS_H
 
@@ -7,6 +8,14 @@
 extern const struct rue_command rue_command_tune;
 extern const struct rue_command rue_command_prepare;
 extern const struct rue_command rue_command_inspect;
+extern const struct rue_command rue_command_completion;
 extern const struct rue_command rue_command_runner;
+
+/* All of them in the order of the help, NULL at the end. */
+extern const struct rue_command *const rue_commands[];
+
+/* The command of that name; RUE_USAGE, with what was perhaps meant, when there is none. */
+rue_status rue_commands_find(const char *name, const struct rue_command **out,
+                             rue_error *error) RUE_MUST_CHECK;
 
 #endif

@@ -1,47 +1,58 @@
 /* rue: finds the loader configuration that is good for all your models, by regret.
  * The program links the GNU Scientific Library and is distributed under GPL-3.0-or-later; its own sources are
  * MIT. */
-#include <ctype.h>
+#include <errno.h>
 #include <locale.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "commands.h"
+#include "help.h"
 #include "interrupt.h"
-#include "suggest.h"
-
-static const struct rue_command *const commands[] = {&rue_command_tune, &rue_command_prepare,
-                                                     &rue_command_inspect, &rue_command_runner};
-enum { COMMANDS = sizeof commands / sizeof *commands };
+#include "settings.h"
+#include "terminal.h"
+#include "utf8.h"
 
 static void show_help(FILE *out)
 {
-    fprintf(
-        out,
-        "Usage: rue COMMAND [OPTIONS] [ARGUMENTS]\n\n"
-        "Finds the data loader configuration that is good for all your models, by regret.\n\nCommands:\n");
-    for (int i = 0; i < COMMANDS; i++) fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
-    fprintf(out, "\n'rue COMMAND --help' tells more. Start with: rue tune FOLDER\n");
+    rue_help_show(rue_terminal_style(out, RUE_TEXT_COLUMNS).columns, out);
 }
 
-static int fail_unknown_command(const char *typed)
+static void show_command_help(const struct rue_command *command)
 {
-    const char *names[COMMANDS];
-    for (int i = 0; i < COMMANDS; i++) names[i] = commands[i]->name;
-    const char *near = rue_suggest(typed, names, COMMANDS);
-    if (near)
-        fprintf(stderr, "rue: unknown command '%s': did you mean '%s'?\n", typed, near);
-    else
-        fprintf(stderr, "rue: unknown command '%s'; 'rue --help' lists the commands\n", typed);
-    return rue_status_exit_code(RUE_USAGE);
+    rue_help_show_command(command, rue_terminal_style(stdout, RUE_TEXT_COLUMNS).columns, stdout);
 }
 
-/* One line whatever it quotes: file names and runners may hold control characters. */
-static void print_error(const char *command, char *message)
+/* One line whatever it quotes: file names and runners may hold anything. */
+static void print_line(const char *who, const char *message)
 {
-    for (char *at = message; *at; at++)
-        if (iscntrl((unsigned char)*at)) *at = '?';
-    fprintf(stderr, "rue %s: %s\n", command, message);
+    char clean[RUE_ERROR_MESSAGE_BYTES];
+    rue_utf8_clean(message, rue_terminal_style(stderr, 0).unicode, clean, sizeof clean);
+    fprintf(stderr, "%s: %s\n", who, clean);
+}
+
+static void print_error(const struct rue_command *command, const rue_error *error)
+{
+    char who[64];
+    snprintf(who, sizeof who, "rue%s%s", command ? " " : "", command ? command->name : "");
+    if (error->message[0]) print_line(who, error->message);
+}
+
+/* The exit code, when everything has been printed. */
+static int finish(const struct rue_command *command, rue_status status, rue_error *error)
+{
+    if (fflush(stdout) != 0 && status == RUE_OK)
+        status = rue_fail(error, RUE_STORE, "cannot write the output: %s", strerror(errno));
+    print_error(command, error);
+    return rue_status_exit_code(status);
+}
+
+/* A slip in a name would else be a setting that silently does nothing. */
+static void note_unknown_settings(void)
+{
+    char names[RUE_ERROR_MESSAGE_BYTES - 64], line[RUE_ERROR_MESSAGE_BYTES];
+    rue_settings_unknown(names, sizeof names);
+    snprintf(line, sizeof line, "no command has a setting of this name: %s", names);
+    if (names[0]) print_line("note", line);
 }
 
 static int run_command(const struct rue_command *command, int argc, char **argv)
@@ -50,28 +61,43 @@ static int run_command(const struct rue_command *command, int argc, char **argv)
     struct rue_options *options = NULL;
     bool help;
     rue_status status = rue_options_parse(command, argc, argv, &options, &help, &error);
-    if (status == RUE_OK && help)
-        rue_options_help(command, stdout);
-    else if (status == RUE_OK)
+    if (status == RUE_OK && help) {
+        show_command_help(command);
+    } else if (status == RUE_OK) {
+        /* What a runner inherits, its tuner has noted. */
+        if (command != &rue_command_runner) note_unknown_settings();
         status = command->run(options, &error);
+    }
     rue_options_close(options);
-    if (fflush(stdout) != 0 && status == RUE_OK)
-        status = rue_fail(&error, RUE_STORE, "cannot write the output");
-    if (error.message[0]) print_error(command->name, error.message);
-    return rue_status_exit_code(status);
+    return finish(command, status, &error);
+}
+
+/* "rue help", "rue help COMMAND" and their other spellings. */
+static int help(int argc, char **argv)
+{
+    rue_error error = {0};
+    const struct rue_command *command = NULL;
+    rue_status status = argc > 0 ? rue_commands_find(argv[0], &command, &error) : RUE_OK;
+    if (command)
+        show_command_help(command);
+    else if (status == RUE_OK)
+        show_help(stdout);
+    return finish(NULL, status, &error);
 }
 
 int main(int argc, char **argv)
 {
     setlocale(LC_CTYPE, ""); /* which characters the terminal knows; numbers are written alike everywhere */
-    if (argc < 2 || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
-        show_help(argc < 2 ? stderr : stdout);
-        return argc < 2 ? rue_status_exit_code(RUE_USAGE) : 0;
-    }
-    if (!strcmp(argv[1], "--version")) return printf("rue %s\n", RUE_VERSION), 0;
-    if (strcmp(argv[1], "runner") != 0)
+    if (argc < 2) return show_help(stderr), rue_status_exit_code(RUE_USAGE);
+    const char *name = argv[1];
+    if (!strcmp(name, "--help") || !strcmp(name, "-h")) return help(0, NULL);
+    if (!strcmp(name, "help")) return help(argc - 2, argv + 2);
+    if (!strcmp(name, "--version")) return printf("rue %s\n", RUE_VERSION), 0;
+    rue_error error = {0};
+    const struct rue_command *command;
+    rue_status status = rue_commands_find(name, &command, &error);
+    if (status != RUE_OK) return finish(NULL, status, &error);
+    if (command != &rue_command_runner)
         rue_interrupt_install(); /* a runner dies of a signal, as its tuner expects */
-    for (int i = 0; i < COMMANDS; i++)
-        if (strcmp(argv[1], commands[i]->name) == 0) return run_command(commands[i], argc - 2, argv + 2);
-    return fail_unknown_command(argv[1]);
+    return run_command(command, argc - 2, argv + 2);
 }

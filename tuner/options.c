@@ -6,12 +6,14 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "settings.h"
 #include "suggest.h"
 #include "units.h"
+#include "utf8.h"
+#include "wrap.h"
 
-static const char settings_file[] = "rue.json";
+enum { SHOWN_VALUES_AT = 20 };
 
 struct value {
     char *text; /* owned; NULL: unset */
@@ -31,10 +33,14 @@ struct rue_options {
 
 /* ---- one value ---- */
 
-static void describe_kind(const struct rue_option *option, char *out, size_t bytes)
+void rue_option_describe(const struct rue_option *option, char *out, size_t bytes)
 {
     static const char *const kinds[] = {[RUE_OPTION_FLAG] = "true or false",
                                         [RUE_OPTION_TEXT] = "a text",
+                                        [RUE_OPTION_LIST] = "a list with commas",
+                                        [RUE_OPTION_MODELS] = "a list of models with commas",
+                                        [RUE_OPTION_PATH] = "a path",
+                                        [RUE_OPTION_COMMAND] = "a command for a shell",
                                         [RUE_OPTION_COUNT] = "a whole number",
                                         [RUE_OPTION_DURATION] = "a time such as 2m, 300s or 250ms",
                                         [RUE_OPTION_BYTES] = "a size such as 8G or 512M",
@@ -42,7 +48,9 @@ static void describe_kind(const struct rue_option *option, char *out, size_t byt
     int used = snprintf(out, bytes, "%s", kinds[option->kind]);
     if (option->kind == RUE_OPTION_COUNT && option->max)
         snprintf(out + used, bytes - (size_t)used, " from %" PRIu64 " to %" PRIu64, option->min, option->max);
-    for (int i = 0; option->kind == RUE_OPTION_WORD && option->words[i]; i++)
+    if (option->kind == RUE_OPTION_LIST && option->words)
+        used += snprintf(out + used, bytes - (size_t)used, " of");
+    for (int i = 0; option->words && option->words[i]; i++)
         used += snprintf(out + used, bytes - (size_t)used, "%s %s", i ? "," : "", option->words[i]);
 }
 
@@ -68,6 +76,10 @@ static bool parse_value(const struct rue_option *option, struct value *value)
     case RUE_OPTION_FLAG:
         return parse_flag(value->text, &value->number);
     case RUE_OPTION_TEXT:
+    case RUE_OPTION_LIST:
+    case RUE_OPTION_MODELS:
+    case RUE_OPTION_PATH:
+    case RUE_OPTION_COMMAND:
         return *value->text != 0;
     case RUE_OPTION_COUNT:
         return parse_count(option, value->text, &value->number);
@@ -83,6 +95,17 @@ static bool parse_value(const struct rue_option *option, struct value *value)
     return false;
 }
 
+static rue_status fail_value(const struct rue_option *option, const struct value *value, rue_error *error)
+{
+    char wanted[256];
+    size_t count = 0;
+    rue_option_describe(option, wanted, sizeof wanted);
+    while (option->kind == RUE_OPTION_WORD && option->words[count]) count++;
+    const char *near = rue_suggest(value->text, option->words, count);
+    return rue_fail(error, RUE_USAGE, "%s: '%.100s' is not %s%s%s%s", value->origin, value->text, wanted,
+                    near ? ": did you mean '" : "", near ? near : "", near ? "'?" : "");
+}
+
 static rue_status set_value(struct rue_options *options, size_t index, const char *text, const char *origin,
                             rue_error *error)
 {
@@ -91,10 +114,7 @@ static rue_status set_value(struct rue_options *options, size_t index, const cha
     free(value->text);
     *value = (struct value){.text = strdup(text), .origin = origin, .word = -1};
     if (!value->text) return rue_fail_memory(error, "an option", strlen(text));
-    if (parse_value(option, value)) return RUE_OK;
-    char wanted[256];
-    describe_kind(option, wanted, sizeof wanted);
-    return rue_fail(error, RUE_USAGE, "%s: '%.100s' is not %s", origin, text, wanted);
+    return parse_value(option, value) ? RUE_OK : fail_value(option, value, error);
 }
 
 /* ---- where values come from ---- */
@@ -110,12 +130,18 @@ static rue_status set_defaults(struct rue_options *options, rue_error *error)
     return status;
 }
 
-/* "batch-size" and "batch_size" are the same option. */
-static bool same_option(const char *a, const char *b)
+bool rue_option_is(const struct rue_option *option, const char *name)
 {
-    for (; *a && *b; a++, b++)
-        if (*a != *b && !((*a == '-' || *a == '_') && (*b == '-' || *b == '_'))) return false;
-    return *a == *b;
+    const char *own = option->name;
+    for (; *own && *name; own++, name++)
+        if (*own != *name && !(*own == '-' && *name == '_')) return false;
+    return *own == *name;
+}
+
+void rue_option_variable(const struct rue_option *option, char *out, size_t bytes)
+{
+    snprintf(out, bytes, "RUE_%s", option->name);
+    for (; *out; out++) *out = *out == '-' ? '_' : (char)toupper((unsigned char)*out);
 }
 
 static rue_status set_from_json(struct rue_options *options, size_t index, const json_t *value,
@@ -128,28 +154,24 @@ static rue_status set_from_json(struct rue_options *options, size_t index, const
     if (json_is_boolean(value)) text = json_is_true(value) ? "true" : "false";
     if (!text)
         return rue_fail(error, RUE_USAGE, "%s: \"%s\" must be a string, a whole number or true/false",
-                        settings_file, options->command->options[index].name);
-    return set_value(options, index, text, settings_file, error);
+                        RUE_SETTINGS_FILE, options->command->options[index].name);
+    return set_value(options, index, text, RUE_SETTINGS_FILE, error);
 }
 
-/* rue.json is shared by all subcommands: keys that this one does not know are not its business. */
+/* The file is shared by all subcommands: keys that this one does not know are not its business. */
 static rue_status read_settings(struct rue_options *options, rue_error *error)
 {
-    if (access(settings_file, F_OK) != 0) return RUE_OK;
-    json_error_t why;
-    json_t *settings = json_load_file(settings_file, JSON_REJECT_DUPLICATES, &why);
-    if (!json_is_object(settings)) {
-        json_decref(settings);
-        return rue_fail(error, RUE_USAGE, "%s, line %d: %s", settings_file, why.line,
-                        settings ? "it is no JSON object" : why.text);
+    json_t *settings;
+    rue_status status = rue_settings_read(&settings, error);
+    for (size_t i = 0; status == RUE_OK && i < options->command->option_count; i++) {
+        const char *key;
+        json_t *value;
+        json_object_foreach(settings, key, value)
+        {
+            if (status != RUE_OK || !rue_option_is(&options->command->options[i], key)) continue;
+            status = set_from_json(options, i, value, error);
+        }
     }
-    rue_status status = RUE_OK;
-    const char *key;
-    json_t *value;
-    json_object_foreach(settings, key,
-                        value) for (size_t i = 0; status == RUE_OK && i < options->command->option_count;
-                                    i++) if (same_option(key, options->command->options[i].name)) status =
-        set_from_json(options, i, value, error);
     json_decref(settings);
     return status;
 }
@@ -183,7 +205,7 @@ static rue_status read_flag(struct rue_options *options, int argc, char **argv, 
     snprintf(name, sizeof name, "%.*s", equals ? (int)(equals - typed) : (int)sizeof name - 1, typed);
     for (size_t i = 0; i < options->command->option_count; i++) {
         const struct rue_option *option = &options->command->options[i];
-        if (!same_option(name, option->name)) continue;
+        if (!rue_option_is(option, name)) continue;
         const char *text = equals ? equals + 1 : NULL;
         if (!text && option->kind == RUE_OPTION_FLAG) text = "true";
         if (!text && ++*at < argc) text = argv[*at];
@@ -235,9 +257,7 @@ rue_status rue_options_parse(const struct rue_command *command, int argc, char *
     options->command = command;
     for (size_t i = 0; i < command->option_count; i++) {
         snprintf(options->flags[i], sizeof options->flags[i], "--%s", command->options[i].name);
-        char *at = options->variables[i];
-        snprintf(at, sizeof options->variables[i], "RUE_%s", command->options[i].name);
-        for (; *at; at++) *at = *at == '-' ? '_' : (char)toupper((unsigned char)*at);
+        rue_option_variable(&command->options[i], options->variables[i], sizeof options->variables[i]);
     }
     *help = false;
     rue_status status = set_defaults(options, error);
@@ -298,30 +318,32 @@ const char *rue_options_argument(const struct rue_options *options, int index)
     return options->arguments[index];
 }
 
-void rue_options_help(const struct rue_command *command, FILE *out)
-{
-    fprintf(out, "Usage: rue %s %s%s%s\n\n%s\n", command->name, command->option_count ? "[OPTIONS] " : "",
-            command->arguments, "", command->summary);
-    if (command->details) fprintf(out, "\n%s\n", command->details);
-    fprintf(out, "\nOptions:\n");
-    for (size_t i = 0; i < command->option_count; i++) {
-        const struct rue_option *option = &command->options[i];
-        char left[64];
-        snprintf(left, sizeof left, "--%s%s%s", option->name, option->argument ? " " : "",
-                 option->argument ? option->argument : "");
-        fprintf(out, "  %-30s %s", left, option->help);
-        if (option->fallback) fprintf(out, " [%s]", option->fallback);
-        fputc('\n', out);
-    }
-    fprintf(out, "  %-30s %s\n", "--help", "show this text");
-}
-
-void rue_options_show(const struct rue_options *options, FILE *out)
+void rue_options_show(const struct rue_options *options, const struct rue_report_style *style, FILE *out)
 {
     for (size_t i = 0; i < options->command->option_count; i++) {
-        if (!options->values[i].text) continue;
-        char left[192];
-        snprintf(left, sizeof left, "%s %.128s", options->command->options[i].name, options->values[i].text);
-        fprintf(out, "  %-34s (%s)\n", left, options->values[i].origin);
+        const struct value *value = &options->values[i];
+        if (!value->text) continue;
+        char label[80], line[1024], clean[1024];
+        snprintf(label, sizeof label, "  %s", options->command->options[i].name);
+        snprintf(line, sizeof line, "%.900s (%s)", value->text, value->origin);
+        rue_utf8_clean(line, style->unicode, clean, sizeof clean);
+        rue_wrap_item(out, label, clean, style->columns, SHOWN_VALUES_AT);
+        fputc('\n', out);
     }
+}
+
+json_t *rue_options_json(const struct rue_options *options)
+{
+    json_t *object = json_object();
+    for (size_t i = 0; object && i < options->command->option_count; i++) {
+        const struct value *value = &options->values[i];
+        if (!value->text) continue;
+        char *text = rue_utf8_repair(value->text);
+        json_t *entry = text ? json_pack("{s:s, s:s}", "value", text, "origin", value->origin) : NULL;
+        free(text);
+        if (entry && json_object_set_new(object, options->command->options[i].name, entry) == 0) continue;
+        json_decref(object);
+        object = NULL;
+    }
+    return object;
 }

@@ -8,10 +8,17 @@
 #include <stdio.h>
 
 #include "error.h"
+#include "report.h"
+
+struct json_t;
 
 enum rue_option_kind {
     RUE_OPTION_FLAG,
     RUE_OPTION_TEXT,
+    RUE_OPTION_LIST,     /* a text with commas; of `words` where there are any: who uses the list checks it */
+    RUE_OPTION_MODELS,   /* a list of models, checked in the same way */
+    RUE_OPTION_PATH,     /* of a file or folder */
+    RUE_OPTION_COMMAND,  /* for a shell */
     RUE_OPTION_COUNT,    /* a whole number in [min, max] */
     RUE_OPTION_DURATION, /* "2m", "300s" */
     RUE_OPTION_BYTES,    /* "8G" */
@@ -25,7 +32,7 @@ struct rue_option {
     const char *fallback; /* NULL: unset */
     const char *help;
     uint64_t min, max;        /* of a count; both 0: no bounds */
-    const char *const *words; /* of a word, NULL at the end */
+    const char *const *words; /* of a word or a list, NULL at the end */
 };
 
 enum { RUE_OPTIONS_MAX = 32, RUE_ARGUMENTS_MAX = 64 };
@@ -36,10 +43,11 @@ struct rue_command {
     const char *name;
     const char *arguments; /* "[DATA]" */
     const char *summary;   /* one line */
-    const char *details;   /* for --help, wrapped text; (optional) */
+    const char *details;   /* (optional) see rue_details_next */
     const struct rue_option *options;
     size_t option_count;
     int min_arguments, max_arguments;
+    const char *const *argument_words; /* (optional) what an argument may be, NULL at the end; else a path */
     rue_status (*run)(const struct rue_options *options, rue_error *error);
 };
 
@@ -63,10 +71,20 @@ const char *rue_options_origin(const struct rue_options *options, size_t index);
 int rue_options_argument_count(const struct rue_options *options);
 const char *rue_options_argument(const struct rue_options *options, int index);
 
-/* The help of a command, made from its table. */
-void rue_options_help(const struct rue_command *command, FILE *out);
+/* The origin of each value that is set, one a line: what --dry-run shows. Unset options are left out. */
+void rue_options_show(const struct rue_options *options, const struct rue_report_style *style, FILE *out);
 
-/* "--seed 3" and so on, with origins: what --dry-run shows. Unset options are left out. */
-void rue_options_show(const struct rue_options *options, FILE *out);
+/* The same as an object, {"seed": {"value": "3", "origin": "--seed"}, ...}; returns owned, NULL without
+ * memory. */
+struct json_t *rue_options_json(const struct rue_options *options);
+
+/* What a value of the option may be: "a whole number from 1 to 1000", "one of all, raw, preprocessed". */
+void rue_option_describe(const struct rue_option *option, char *out, size_t bytes);
+
+/* The variable that sets the option: "RUE_BATCH_SIZE". */
+void rue_option_variable(const struct rue_option *option, char *out, size_t bytes);
+
+/* "batch-size" and "batch_size" are the same option. */
+bool rue_option_is(const struct rue_option *option, const char *name);
 
 #endif

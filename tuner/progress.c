@@ -3,69 +3,78 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "clock.h"
+#include "terminal.h"
 #include "units.h"
+#include "utf8.h"
+#include "wrap.h"
 
-static int terminal_columns(void)
-{
-    struct winsize size;
-    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 10 ? size.ws_col : 80;
-}
+enum { TEXT_BYTES = 6144, PATIENT_S = 5, LEAST_COLUMNS = 2 };
 
 struct rue_progress rue_progress_open(bool quiet)
 {
-    const char *term = getenv("TERM");
-    struct rue_progress progress = {.quiet = quiet, .start_ns = rue_clock_now_ns()};
-    progress.terminal = isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0;
-    progress.columns = progress.terminal ? terminal_columns() : 0;
-    return progress;
+    return (struct rue_progress){.quiet = quiet,
+                                 .start_ns = rue_clock_now_ns(),
+                                 .terminal = rue_terminal_redraws(stderr),
+                                 .unicode = rue_terminal_style(stderr, 0).unicode};
 }
 
 bool rue_progress_due(struct rue_progress *progress)
 {
     if (progress->quiet) return false;
-    uint64_t now = rue_clock_now_ns(), pause = progress->terminal ? RUE_NS_PER_S / 10 : 5 * RUE_NS_PER_S;
+    uint64_t now = rue_clock_now_ns(),
+             pause = progress->terminal ? RUE_NS_PER_S / 10 : PATIENT_S * RUE_NS_PER_S;
     return now - (progress->shown_ns ? progress->shown_ns : progress->start_ns) >= pause;
 }
 
-static void wipe(struct rue_progress *progress)
+/* Columns that a line may fill: what COLUMNS says, never more than there really are. */
+static int line_columns(void)
 {
-    if (progress->line_open) fputs("\r\033[K", stderr);
-    progress->line_open = false;
+    int real = rue_terminal_columns(stderr), wanted = rue_terminal_style(stderr, RUE_TEXT_COLUMNS).columns;
+    int columns = real > 0 && real < wanted ? real : wanted;
+    return columns < LEAST_COLUMNS ? LEAST_COLUMNS : columns;
 }
 
-/* Bytes of `text` that fill at most `columns` on the screen: no UTF-8 sequence is cut. */
-static int fit(const char *text, int columns)
+/* In a window that became narrower the line has been broken into rows, and the cursor stands in the last. */
+static void wipe(struct rue_progress *progress)
 {
-    int bytes = 0;
-    for (; text[bytes]; bytes++)
-        if ((text[bytes] & 0xC0) != 0x80 && columns-- == 0) break;
-    return bytes;
+    if (!progress->line_columns) return;
+    int real = rue_terminal_columns(stderr);
+    int above = real > 0 ? (progress->line_columns - 1) / real : 0;
+    if (above > 0)
+        fprintf(stderr, "\r\033[%dA\033[J", above);
+    else
+        fputs("\r\033[K", stderr);
+    progress->line_columns = 0;
+}
+
+static void format_clean(const struct rue_progress *progress, char out[TEXT_BYTES], const char *format,
+                         va_list arguments)
+{
+    char text[TEXT_BYTES];
+    vsnprintf(text, sizeof text, format, arguments);
+    rue_utf8_clean(text, progress->unicode, out, TEXT_BYTES);
 }
 
 void rue_progress_show(struct rue_progress *progress, const char *format, ...)
 {
     if (progress->quiet) return;
-    char text[512];
+    char text[TEXT_BYTES], cut[TEXT_BYTES];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    format_clean(progress, text, format, arguments);
     va_end(arguments);
     progress->shown_ns = rue_clock_now_ns();
     if (!progress->terminal) {
         fprintf(stderr, "%s\n", text);
         return;
     }
-    progress->columns = terminal_columns();
     wipe(progress);
-    fprintf(stderr, "%.*s", fit(text, progress->columns - 1), text);
+    rue_utf8_shorten(text, line_columns() - 1, progress->unicode, cut, sizeof cut);
+    fputs(cut, stderr);
     fflush(stderr);
-    progress->line_open = true;
+    progress->line_columns = rue_utf8_width(cut);
 }
 
 void rue_progress_count(struct rue_progress *progress, const char *doing, uint64_t done, uint64_t of)
@@ -80,11 +89,13 @@ void rue_progress_count(struct rue_progress *progress, const char *doing, uint64
 
 void rue_progress_note(struct rue_progress *progress, const char *format, ...)
 {
+    char text[TEXT_BYTES];
     wipe(progress);
     va_list arguments;
     va_start(arguments, format);
-    vfprintf(stderr, format, arguments);
+    format_clean(progress, text, format, arguments);
     va_end(arguments);
+    rue_wrap(stderr, text, rue_terminal_columns(stderr) ? line_columns() : 0, 0);
     fputc('\n', stderr);
 }
 

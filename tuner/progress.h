@@ -6,11 +6,11 @@
 #include <stdint.h>
 
 struct rue_progress {
-    bool terminal;
+    bool terminal; /* a line can be redrawn */
     bool quiet;
-    int columns;
+    bool unicode;
     uint64_t start_ns, shown_ns;
-    bool line_open; /* a line is on the screen that must be wiped before other text */
+    int line_columns; /* of the line on the screen that must be wiped before other text; 0: there is none */
 };
 
 struct rue_progress rue_progress_open(bool quiet);
@@ -18,14 +18,15 @@ struct rue_progress rue_progress_open(bool quiet);
 /* Whether it is time for the next update: 10 a second on a terminal, one every 5 s elsewhere. */
 bool rue_progress_due(struct rue_progress *progress);
 
-/* Shows the text now, cut to the terminal's width. */
+/* Shows the text now, cut to the terminal's width, which may change at any time. */
 void rue_progress_show(struct rue_progress *progress, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* "made 120 of 512 photos, 84/s, 5 s left", when due. */
 void rue_progress_count(struct rue_progress *progress, const char *doing, uint64_t done, uint64_t of);
 
-/* A message that stays: wipes the progress line, prints the text and a newline. Printed even when quiet. */
+/* A message that stays: wipes the progress line, prints the text, wrapped on a terminal, and a newline.
+ * Printed even when quiet. */
 void rue_progress_note(struct rue_progress *progress, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -13,12 +13,15 @@
 #include "plan.h"
 #include "profile.h"
 #include "progress.h"
+#include "report.h"
 #include "runner_client.h"
 #include "store.h"
 
 /* The converted sample in the folder of a study; other files of the same beginning are left over from a kill.
  */
 #define RUE_STUDY_SAMPLE "sample.tensor"
+
+struct json_t;
 
 enum { RUE_STUDY_MODELS_MAX = 64, RUE_STUDY_VARIANTS_MAX = 8 };
 
@@ -139,8 +142,11 @@ rue_status rue_study_is_stored(struct rue_study *study, size_t variant, size_t m
  * matrices. */
 rue_status rue_study_plan(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
 
-/* Shows the plan on `out`. */
-void rue_study_show_plan(const struct rue_study *study, FILE *out);
+/* Shows the plan on `out`. (study_show.c) */
+void rue_study_show_plan(const struct rue_study *study, const struct rue_report_style *style, FILE *out);
+
+/* The same as an object; returns owned, NULL without memory. */
+struct json_t *rue_study_plan_json(const struct rue_study *study);
 
 /* Runs the plan with the strategy. RUE_OK also when the budget ended it (study->partial); RUE_INTERRUPTED and
  * RUE_TERMINATED leave a study whose findings can still be reported; RUE_INFEASIBLE after the same failure

@@ -3,13 +3,15 @@
 
 #include "catalogue.h"
 #include "study.h"
+#include "suggest.h"
 
 static const char default_models[] = "resnet18,resnet50,efficientnet_v2_s,vit_b_16";
 
 static rue_status add_model(struct rue_study *study, const char *spec, bool ours, rue_error *error)
 {
     if (study->model_count == RUE_STUDY_MODELS_MAX)
-        return rue_fail(error, RUE_USAGE, "more than %d models", RUE_STUDY_MODELS_MAX);
+        return rue_fail(error, RUE_USAGE, "more than %d models; name the ones that matter",
+                        RUE_STUDY_MODELS_MAX);
     struct rue_study_model *model = &study->models[study->model_count];
     *model = (struct rue_study_model){.known = ours};
     snprintf(model->name, sizeof model->name, "%s", spec);
@@ -21,7 +23,7 @@ static rue_status add_model(struct rue_study *study, const char *spec, bool ours
     }
     for (size_t i = 0; i < study->model_count; i++)
         if (strcmp(study->models[i].name, model->name) == 0)
-            return rue_fail(error, RUE_USAGE, "--model: %s is named twice", model->name);
+            return rue_fail(error, RUE_USAGE, "--model: %s is named twice; leave one out", model->name);
     study->model_count++;
     return RUE_OK;
 }
@@ -31,6 +33,19 @@ static bool runner_has(const struct rue_hello *hello, const char *name)
     for (size_t i = 0; i < hello->model_count; i++)
         if (strcmp(hello->models[i], name) == 0) return true;
     return false;
+}
+
+static rue_status fail_foreign(const struct rue_hello *hello, const char *spec, rue_error *error)
+{
+    const char *names[RUE_HELLO_LIST_MAX];
+    for (size_t i = 0; i < hello->model_count; i++) names[i] = hello->models[i];
+    const char *near = rue_suggest(spec, names, hello->model_count);
+    if (near)
+        return rue_fail(error, RUE_USAGE, "the runner %s does not know the model '%s': did you mean '%s'?",
+                        hello->runner, spec, near);
+    return rue_fail(error, RUE_USAGE,
+                    "the runner %s does not know the model '%s'; without --model all of its models are used",
+                    hello->runner, spec);
 }
 
 rue_status rue_study_choose_models(struct rue_study *study, rue_error *error)
@@ -43,20 +58,18 @@ rue_status rue_study_choose_models(struct rue_study *study, rue_error *error)
             status = add_model(study, hello->models[i], false, error);
         return status;
     }
-    char copy[4096], *save = NULL;
+    char copy[4096], *rest = copy;
     if (!list) list = default_models;
-    if (strlen(list) >= sizeof copy) return rue_fail(error, RUE_USAGE, "--model: the list is too long");
+    if (strlen(list) >= sizeof copy)
+        return rue_fail(error, RUE_USAGE, "--model: the list is too long: name %d models at most",
+                        RUE_STUDY_MODELS_MAX);
     snprintf(copy, sizeof copy, "%s", list);
-    for (char *spec = strtok_r(copy, ",", &save); status == RUE_OK && spec;
-         spec = strtok_r(NULL, ",", &save)) {
-        if (hello->model_count && !runner_has(hello, spec))
-            return rue_fail(
-                error, RUE_USAGE,
-                "the runner %s does not know the model '%s'; without --model all of its models are used",
-                hello->runner, spec);
+    for (char *spec = strsep(&rest, ","); status == RUE_OK && spec; spec = strsep(&rest, ",")) {
+        if (!*spec)
+            return rue_fail(error, RUE_USAGE,
+                            "--model: a name is empty in '%s': names are separated by one comma each", list);
+        if (hello->model_count && !runner_has(hello, spec)) return fail_foreign(hello, spec, error);
         status = add_model(study, spec, hello->model_count == 0, error);
     }
-    if (status == RUE_OK && study->model_count == 0)
-        return rue_fail(error, RUE_USAGE, "--model: the list is empty");
     return status;
 }

@@ -5,6 +5,7 @@
 #include "json_number.h"
 #include "machine.h"
 #include "study.h"
+#include "suggest.h"
 
 int rue_study_usable_cpus(const struct rue_hello *hello)
 {
@@ -13,51 +14,72 @@ int rue_study_usable_cpus(const struct rue_hello *hello)
     return cpus > 0 ? cpus : rue_machine_read().usable_cpus;
 }
 
+static rue_status fail_word(const struct rue_knob_info *info, const char *text, rue_error *error)
+{
+    const char *near = rue_suggest(text, info->words, (size_t)(info->max - info->min + 1));
+    return rue_fail(error, RUE_USAGE, "%s: '%s' is not a value; known are %s and %s%s%s%s", info->name, text,
+                    info->words[0], info->words[1], near ? ": did you mean '" : "", near ? near : "",
+                    near ? "'?" : "");
+}
+
 static rue_status fail_value(enum rue_knob knob, const char *text, rue_error *error)
 {
     const struct rue_knob_info *info = &rue_knobs[knob];
-    if (info->words)
-        return rue_fail(error, RUE_USAGE, "%s: '%s' is not a value; known are %s and %s", info->name, text,
-                        info->words[0], info->words[1]);
+    if (info->words) return fail_word(info, text, error);
     return rue_fail(error, RUE_USAGE,
                     "%s: '%s' is not a list of whole numbers from %d to %d, such as 32,64,128 or 0..8",
                     info->name, text, info->min, info->max);
 }
 
+static rue_status fail_many(enum rue_knob knob, const char *text, rue_error *error)
+{
+    return rue_fail(error, RUE_USAGE, "%s: %s has more than %d values; name the ones that matter",
+                    rue_knobs[knob].name, text, RUE_SPACE_VALUES_MAX);
+}
+
+/* False when there is no room for another value. */
+static bool add_value(struct rue_space *space, enum rue_knob knob, int value)
+{
+    for (int i = 0; i < space->count[knob]; i++)
+        if (space->values[knob][i] == value) return true;
+    return rue_space_add(space, knob, value);
+}
+
 /* One element of a list: a value, or "0..8". */
-static rue_status add_element(struct rue_space *space, enum rue_knob knob, char *text, rue_error *error)
+static rue_status add_element(struct rue_space *space, enum rue_knob knob, char *text, const char *list,
+                              rue_error *error)
 {
     int first, last;
     char *dots = rue_knobs[knob].words ? NULL : strstr(text, "..");
-    if (!dots) {
-        if (!rue_knob_parse(knob, text, &first)) return fail_value(knob, text, error);
-        rue_space_add(space, knob, first);
-        return RUE_OK;
-    }
-    *dots = 0;
-    bool parsed =
-        rue_knob_parse(knob, text, &first) && rue_knob_parse(knob, dots + 2, &last) && first <= last;
-    *dots = '.';
+    if (dots) *dots = 0;
+    bool parsed = rue_knob_parse(knob, text, &first);
+    last = first;
+    if (dots) parsed = parsed && rue_knob_parse(knob, dots + 2, &last) && first <= last;
+    if (dots) *dots = '.';
     if (!parsed) return fail_value(knob, text, error);
-    if (last - first >= RUE_SPACE_VALUES_MAX)
-        return rue_fail(error, RUE_USAGE, "%s: %s has more than %d values; name the ones that matter",
-                        rue_knobs[knob].name, text, RUE_SPACE_VALUES_MAX);
-    for (int value = first; value <= last; value++) rue_space_add(space, knob, value);
+    for (int value = first; value <= last; value++)
+        if (!add_value(space, knob, value)) return fail_many(knob, list, error);
     return RUE_OK;
 }
 
 static rue_status parse_list(struct rue_space *space, enum rue_knob knob, const char *list, rue_error *error)
 {
-    char copy[1024], *save = NULL;
+    char copy[1024], *rest = copy;
     if (strlen(list) >= sizeof copy)
-        return rue_fail(error, RUE_USAGE, "%s: the list is too long", rue_knobs[knob].name);
+        return rue_fail(error, RUE_USAGE, "%s: the list of %zu letters is too long; a range is written 0..8",
+                        rue_knobs[knob].name, strlen(list));
+    if (!list[strspn(list, ",")]) return fail_value(knob, list, error);
     snprintf(copy, sizeof copy, "%s", list);
     space->count[knob] = 0;
-    for (char *element = strtok_r(copy, ",", &save); element; element = strtok_r(NULL, ",", &save)) {
-        rue_status status = add_element(space, knob, element, error);
+    for (char *element = strsep(&rest, ","); element; element = strsep(&rest, ",")) {
+        if (!*element)
+            return rue_fail(
+                error, RUE_USAGE, "%s: a value is missing in '%s': one comma between two values%s",
+                rue_knobs[knob].name, list, rue_knobs[knob].words ? "" : ", such as 32,64,128 or 0..8");
+        rue_status status = add_element(space, knob, element, list, error);
         if (status != RUE_OK) return status;
     }
-    return space->count[knob] ? RUE_OK : fail_value(knob, list, error);
+    return RUE_OK;
 }
 
 /* Batch sizes by doubling; workers 0, 1, 2, 4, ... to twice the usable CPUs, and the CPUs themselves. */

@@ -1,0 +1,213 @@
+"""What a person sees: windows of any width, one that is resized, no colour, no UTF-8, wide characters, pipes and logs."""
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from conftest import ROOT, clean_environment, make_table
+from terminal import run_on_terminal, text_width
+
+WIDTHS = [40, 60, 90, 160, 300]
+TABLE = make_table(["ape", "bee"], [16, 32], [0, 2], lambda m, b, w: 1000 + b + 100 * w * (m == "bee"))
+NAMES = ["resnet18", "efficientnet_v2_l", "a_model_of_a_quite_long_name", "日本語のモデル", "emo🚀ji", "cafe\u0301"]
+MANY = make_table(NAMES, [16, 32, 64, 128, 256], [0, 1, 2, 4, 8], lambda m, b, w: 1000 + b + 100 * w * len(m))
+QUICK = ["--batch-size", "4", "--num-workers", "0,1", "--model", "none", "--budget", "5m", "--mode", "raw"]
+
+
+@pytest.fixture
+def terminal(rue):
+    """`code, screen, raw, others = terminal(60, "tune", ...)`."""
+    def run(columns, *words, env=None, **more):
+        environment = clean_environment(**{"TERM": "xterm", **(env or {})})
+        if "COLUMNS" not in (env or {}):
+            del environment["COLUMNS"]
+        try:
+            return run_on_terminal([str(rue.program), *map(str, words)], columns, environment, rue.folder, **more)
+        except OSError as why:
+            pytest.skip(f"skipped: no terminal can be had here: {why}")
+    return run
+
+
+# ---- widths ----
+
+@pytest.mark.parametrize("columns", WIDTHS)
+def test_no_line_is_wider_than_the_window(terminal, script, columns):
+    code, screen, _, _ = terminal(columns, "tune", "--runner", script(MANY).command)
+    assert code == 0 and screen.overflows == [] and "Use batch_size" in re.sub(r"\s+", " ", screen.text())
+    code, screen, _, _ = terminal(columns, "tune", "--runner", script(MANY).command, "--dry-run", "--num-workers", "0,2,8")
+    assert code == 0 and "configurations" in screen.text()
+    assert all(text in screen.text() for text in ("日本語のモデル", "--num-workers"))
+    assert screen.overflows == []
+
+
+@pytest.mark.parametrize("columns", WIDTHS)
+def test_help_fits_the_window(rue, terminal, columns):
+    commands = re.findall(r"^  (\w+)  ", rue("--help").stdout, re.MULTILINE)
+    assert len(commands) > 3
+    for words in [["--help"], *([command, "--help"] for command in commands)]:
+        code, screen, _, _ = terminal(columns, *words)
+        assert code == 0 and screen.overflows == [], words
+        assert screen.colors == 0
+
+
+def test_help_in_a_pipe_has_80_columns(rue):
+    text = rue("tune", "--help", env=dict(COLUMNS="")).stdout
+    assert 70 < max(map(len, text.splitlines())) <= 80
+
+
+def test_examples_that_are_broken_can_still_be_pasted(rue):
+    wide, narrow = (rue("tune", "--help", env=dict(COLUMNS=c)).stdout for c in (200, 40))
+    pick = lambda text: re.findall(r"^  rue .*", re.sub(r" \\\n +", " ", text), re.MULTILINE)
+    assert len(pick(wide)) >= 3 and pick(wide) == pick(narrow) and " \\\n" in narrow and " \\\n" not in wide
+
+
+def test_columns_in_the_environment_win(terminal, script):
+    code, screen, _, _ = terminal(160, "tune", "--runner", script(MANY).command, env=dict(COLUMNS=60))
+    assert code == 0 and max(map(text_width, screen.lines())) <= 60
+    wide, narrow = (terminal(60, "tune", "--help", env=dict(COLUMNS=c))[1].overflows for c in (100, 50))
+    assert wide and not narrow
+
+
+@pytest.mark.parametrize("columns", ["", "0", "-5", "wide", "99999999999999999999"])
+def test_columns_that_are_none_are_passed_over(terminal, columns):
+    assert terminal(60, "tune", "--help", env=dict(COLUMNS=columns))[1].text() == terminal(60, "tune", "--help")[1].text()
+
+
+def test_wide_characters_keep_the_columns_straight(terminal, script):
+    code, screen, _, _ = terminal(100, "tune", "--runner", script(MANY).command)
+    lines = screen.lines()
+    start = next(i for i, line in enumerate(lines) if "worst model" in line)
+    at = text_width(lines[start].split("top-")[0]) + len("top-3")
+    rows = [line for line in lines[start + 1:start + 9]]
+    assert code == 0 and any("…" in row or "日" in row or "resnet18" in row for row in rows)
+    ends = [re.match(r"^.*% +.*% +\S.* (\d+) +[\d ,.]+k?$", row) for row in rows]
+    assert all(ends) and {text_width(row[:match.end(1)]) for row, match in zip(rows, ends)} == {at}, "\n".join(lines)
+
+
+# ---- the progress line ----
+
+def test_a_terminal_gets_colour_and_a_line_that_is_redrawn(terminal, script):
+    code, screen, raw, _ = terminal(90, "tune", "--runner", script(TABLE, delay_s=0.15).command)
+    assert code == 0 and b"\x1b[1m" in raw and raw.count(b"\r\x1b[K") > 3
+    assert screen.overflows == [] and not re.search(r"trial \d", screen.text()), "the line is gone at the end"
+    assert screen.lines()[-1].startswith("written: ")
+
+
+def test_progress_is_cut_to_a_narrow_window(terminal, script):
+    seen = []
+    code, screen, _, _ = terminal(40, "tune", "--runner", script(MANY, delay_s=0.02).command, "--budget", "10m",
+                                  watch=lambda screen, resize: seen.append(last_line(screen)))
+    trials = [line for line in seen if line.startswith("trial ")]
+    assert code == 0 and trials and all(text_width(line) <= 39 for line in trials) and any("…" in line for line in trials)
+    assert screen.overflows == []
+
+
+def last_line(screen):
+    return (screen.lines() or [""])[-1]
+
+
+@pytest.mark.parametrize("sizes", [(100, 45, 70), (50, 120, 41), (80, 20, 160)])
+def test_a_window_that_is_resized_shows_no_remains(terminal, script, sizes):
+    first, *later = sizes
+
+    def watch(screen, resize):
+        if later and last_line(screen).startswith("trial ") and len(seen) % 3 == 2:
+            resize(later.pop(0))
+        seen.append(1)
+
+    seen = []
+    code, screen, _, _ = terminal(first, "tune", "--runner", script(MANY, delay_s=0.08).command, "--num-workers", "0,2",
+                                  "--batch-size", "16,32", watch=watch)
+    assert code == 0 and later == []
+    assert not re.search(r"trial \d|best so far|left$", screen.text(), re.MULTILINE), screen.text()
+    assert screen.lines()[0].startswith("  data"), "what stood above is still there"
+    assert "resnet18" in screen.text()
+
+
+@pytest.mark.parametrize("columns", [40, 60])
+def test_inspect_and_prepare_fit_the_window(terminal, rue, own_photos, columns):
+    for i, folder in enumerate(sorted(own_photos.iterdir())[:3]):
+        folder.rename(own_photos / ["猫" * 20, "a class of quite a long name, it seems", "e\u0301" * 30][i])
+    code, screen, _, _ = terminal(columns, "inspect", "photos")
+    rows = [line for line in screen.lines() if re.match(r" {9}\S.* 2$", line)]
+    assert code == 0 and screen.overflows == [] and len(rows) == 10 and len(set(map(text_width, rows))) == 1
+    code, screen, _, _ = terminal(columns, "prepare", "photos", "x.tensor", "--dtype", "uint8")
+    assert code == 0 and screen.overflows == [] and "20 images" in screen.text().replace("\n", " ")
+
+
+# ---- which stream is the terminal ----
+
+def test_only_standard_output_is_a_terminal(terminal, script):
+    code, screen, raw, others = terminal(60, "tune", "--runner", script(TABLE).command, streams=["stdout"])
+    err = others["stderr"].decode()
+    assert code == 0 and b"\x1b[1m" in raw and screen.overflows == [] and "Use batch_size" in screen.text()
+    assert "\x1b" not in err and "\r" not in err and "trials" in err and "written: " in err
+
+
+def test_only_standard_error_is_a_terminal(terminal, script):
+    code, screen, raw, others = terminal(60, "tune", "--runner", script(TABLE, delay_s=0.15).command, streams=["stderr"])
+    out = others["stdout"].decode()
+    assert code == 0 and b"\r\x1b[K" in raw and screen.overflows == [] and screen.lines()[-2].startswith("written: ")
+    assert "\x1b" not in out and "\r" not in out and "Use batch_size" in out
+    assert 60 < max(map(text_width, out.splitlines())) <= 100, "a pipe has no width of its own"
+
+
+@pytest.mark.parametrize("env", [dict(NO_COLOR=1), dict(TERM="dumb"), dict(TERM="")])
+def test_colour_can_be_switched_off(terminal, script, env):
+    code, screen, raw, _ = terminal(90, "tune", "--runner", script(TABLE).command, env=env)
+    assert code == 0 and screen.colors == 0 and "Use batch_size" in screen.text()
+    if "TERM" in env:
+        assert b"\x1b" not in raw and b"\r" not in raw.replace(b"\r\n", b"\n"), "nothing is redrawn"
+
+
+def test_a_log_of_both_streams_reads_in_order(rue, script):
+    log = rue.folder / "log"
+    with open(log, "w") as file:
+        done = run_into(rue, file, "tune", "--runner", script(MANY).command)
+    text = log.read_text()
+    assert done.returncode == 0 and "\x1b" not in text and "\r" not in text
+    order = [text.index(word) for word in ("  data", "  cost", "raw scripted: 6 models", "Use batch_size", "written: ")]
+    assert order == sorted(order)
+    assert len(re.findall(r"^trial ", text, re.MULTILINE)) < 75, "a line now and then, not one for each of 150 trials"
+
+
+def run_into(rue, file, *words):
+    return subprocess.run([str(rue.program), *words], cwd=rue.folder, stdout=file, stderr=file, stdin=subprocess.DEVNULL,
+                          env=clean_environment(), timeout=120)
+
+
+# ---- no UTF-8 ----
+
+@pytest.mark.parametrize("name", ["日本語-фото-🚀", "fa\u0308ule"])
+def test_without_utf8_every_byte_is_ascii(rue, own_photos, name):
+    folder = rue.folder / name
+    shutil.copytree(own_photos, folder)
+    for words in (["tune", folder, *QUICK], ["tune", folder, *QUICK, "--dry-run"], ["inspect", folder],
+                  ["prepare", folder, folder / "x.tensor"], ["inspect", folder / "missing"], ["tune", "--budget", "ä"],
+                  ["ünknown"], ["tune", "--help"]):
+        done = rue(*words, env=dict(LC_ALL="C"))
+        assert done.stdout.isascii() and done.stderr.isascii(), (words, done.stdout, done.stderr)
+        assert "\x1b" not in done.stdout + done.stderr
+    done = rue("tune", folder, *QUICK)
+    assert done.returncode == 0 and name in done.stdout and name in done.stderr
+
+
+def test_names_of_broken_bytes_are_shown_with_question_marks(rue, own_photos):
+    folder = os.fsencode(rue.folder / "bad-") + b"\xff\xfe"
+    os.mkdir(folder)
+    for locale in ("C", "C.UTF-8"):
+        done = rue("inspect", os.fsdecode(folder) + "/none", env=dict(LC_ALL=locale))
+        assert done.returncode == 3 and "bad-??/none" in done.stderr
+
+
+def test_a_screen_without_utf8(terminal, script):
+    code, screen, raw, _ = terminal(60, "tune", "--runner", script(MANY, delay_s=0.01).command, env=dict(LC_ALL="C"))
+    assert code == 0 and raw.isascii() and screen.overflows == [] and "Use batch_size" in screen.text()
+
+
+def test_the_recorder_shows_the_screen(rue, script):
+    words = [ROOT / ".ci/record.py", "60", rue.program, "tune", "--runner", script(TABLE).command]
+    done = subprocess.run(words, cwd=rue.folder, capture_output=True, text=True, env=clean_environment(), timeout=120)
+    assert done.returncode == 0 and max(map(text_width, done.stdout.splitlines())) <= 60 and "Use batch_size" in done.stdout

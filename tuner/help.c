@@ -1,0 +1,113 @@
+#include "help.h"
+
+#include <string.h>
+
+#include "commands.h"
+#include "wrap.h"
+
+enum { COMMANDS_AT = 13, OPTIONS_AT = 33, EXAMPLE_INDENT = 2, MORE_INDENT = 6, DETAILS_BYTES = 2048 };
+
+bool rue_details_next(const char **at, char *out, size_t bytes, bool *example)
+{
+    size_t used = 0;
+    *at += strspn(*at, "\n");
+    *example = strncmp(*at, "  ", 2) == 0;
+    if (!**at) return false;
+    for (bool more = true; more; more = !*example && **at && **at != '\n' && **at != ' ') {
+        size_t length = strcspn(*at, "\n");
+        const char *line = *at + (*example ? 2 : 0);
+        used += (size_t)snprintf(out + used, bytes - used, "%s%.*s", used ? " " : "",
+                                 (int)(*at + length - line), line);
+        *at += length + ((*at)[length] == '\n');
+    }
+    return true;
+}
+
+/* The length of the word at `text`; of an option, its value with it. */
+static int piece_length(const char *text)
+{
+    size_t length = strcspn(text, " ");
+    const char *next = text + length + strspn(text + length, " ");
+    bool pair = text[0] == '-' && *next && *next != '-';
+    return (int)(pair ? (size_t)(next - text) + strcspn(next, " ") : length);
+}
+
+void rue_help_show_example(const char *text, int columns, FILE *out)
+{
+    int room = columns - EXAMPLE_INDENT - 2, used = 0;
+    fprintf(out, "%*s", EXAMPLE_INDENT, "");
+    while (*text) {
+        int length = piece_length(text);
+        bool breaks = used && columns > 0 && used + 1 + length > room;
+        if (breaks) {
+            fprintf(out, " \\\n%*s", MORE_INDENT, "");
+            room = columns - MORE_INDENT - 2;
+            used = 0;
+        }
+        used += fprintf(out, "%s%.*s", used ? " " : "", length, text);
+        text += length + strspn(text + length, " ");
+    }
+    fputc('\n', out);
+}
+
+static void show_details(const char *details, int columns, FILE *out)
+{
+    char text[DETAILS_BYTES];
+    bool example, after_example = false;
+    while (rue_details_next(&details, text, sizeof text, &example)) {
+        if (!after_example || !example) fputc('\n', out);
+        after_example = example;
+        if (example) {
+            rue_help_show_example(text, columns, out);
+            continue;
+        }
+        rue_wrap(out, text, columns, 0);
+        fputc('\n', out);
+    }
+}
+
+static void show_option(const char *label, const char *help, const char *fallback, int columns, FILE *out)
+{
+    char text[512];
+    snprintf(text, sizeof text, "%s%s%s%s", help, fallback ? " [" : "", fallback ? fallback : "",
+             fallback ? "]" : "");
+    rue_wrap_item(out, label, text, columns, OPTIONS_AT);
+    fputc('\n', out);
+}
+
+void rue_help_show_command(const struct rue_command *command, int columns, FILE *out)
+{
+    char usage[160];
+    snprintf(usage, sizeof usage, "%s%s%s", command->option_count ? "[OPTIONS]" : "",
+             command->option_count && *command->arguments ? " " : "", command->arguments);
+    fprintf(out, "Usage: rue %s%s%s\n\n", command->name, *usage ? " " : "", usage);
+    rue_wrap(out, command->summary, columns, 0);
+    fputc('\n', out);
+    if (command->details) show_details(command->details, columns, out);
+    fprintf(out, "\nOptions:\n");
+    for (size_t i = 0; i < command->option_count; i++) {
+        const struct rue_option *option = &command->options[i];
+        char label[80];
+        snprintf(label, sizeof label, "  --%s%s%s", option->name, option->argument ? " " : "",
+                 option->argument ? option->argument : "");
+        show_option(label, option->help, option->fallback, columns, out);
+    }
+    show_option("  --help", "show this text", NULL, columns, out);
+}
+
+void rue_help_show(int columns, FILE *out)
+{
+    fprintf(out, "Usage: rue COMMAND [OPTIONS] [ARGUMENTS]\n\n");
+    rue_wrap(out, "Finds the data loader configuration that is good for all your models, by regret.", columns,
+             0);
+    fprintf(out, "\n\nCommands:\n");
+    for (size_t i = 0; rue_commands[i]; i++) {
+        char label[32];
+        snprintf(label, sizeof label, "  %s", rue_commands[i]->name);
+        rue_wrap_item(out, label, rue_commands[i]->summary, columns, COMMANDS_AT);
+        fputc('\n', out);
+    }
+    fputc('\n', out);
+    rue_wrap(out, "'rue COMMAND --help' tells more. Start with: rue tune FOLDER", columns, 0);
+    fputc('\n', out);
+}

@@ -1,0 +1,135 @@
+/* The plan of a study, for people and for programs. */
+#include <jansson.h>
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "protocol.h"
+#include "study.h"
+#include "units.h"
+#include "utf8.h"
+#include "wrap.h"
+
+enum { VALUES_AT = 20, LINE_BYTES = RUE_STUDY_MODELS_MAX * (RUE_MODEL_NAME_BYTES + 2) };
+
+/* A line of the plan is collected, then written wrapped. */
+struct line {
+    char text[LINE_BYTES];
+    size_t used;
+};
+
+static void add(struct line *line, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void add(struct line *line, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(line->text + line->used, sizeof line->text - line->used, format, arguments);
+    va_end(arguments);
+    line->used += (size_t)length;
+    if (line->used >= sizeof line->text) line->used = sizeof line->text - 1;
+}
+
+static void put(struct line *line, const char *name, const struct rue_report_style *style, FILE *out)
+{
+    char label[64], clean[LINE_BYTES];
+    snprintf(label, sizeof label, "  %s", name);
+    rue_utf8_clean(line->text, style->unicode, clean, sizeof clean);
+    rue_wrap_item(out, label, clean, style->columns, VALUES_AT);
+    fputc('\n', out);
+    *line = (struct line){0};
+}
+
+static void add_count(struct line *line, size_t count, const char *what, const char *then)
+{
+    add(line, "%zu %s%s%s", count, what, count == 1 ? "" : "s", then);
+}
+
+static double rest_s(const struct rue_study *study)
+{
+    return fmax(0, study->plan.expected_s - study->stored_s);
+}
+
+static void add_values(struct line *line, const struct rue_study *study, int knob)
+{
+    const struct rue_space *space = &study->plan.space;
+    char value[32];
+    for (int i = 0; i < space->count[knob]; i++) {
+        rue_knob_format(knob, space->values[knob][i], value, sizeof value);
+        add(line, "%s%s", i ? ", " : "", value);
+    }
+    if (space->count[knob] < study->space.count[knob])
+        add(line, " (%d of %d, to fit the budget)", space->count[knob], study->space.count[knob]);
+}
+
+static void add_cost(struct line *line, const struct rue_study *study)
+{
+    char text[RUE_UNIT_TEXT_BYTES];
+    add(line, "%s expected", rue_format_duration((uint64_t)(rest_s(study) * 1e9), text, sizeof text));
+    if (study->stored_s > 0)
+        add(line, ", beside %s that the store spares",
+            rue_format_duration((uint64_t)(study->stored_s * 1e9), text, sizeof text));
+    if (study->goal->budget_ns)
+        add(line, ", budget %s", rue_format_duration(study->goal->budget_ns, text, sizeof text));
+}
+
+void rue_study_show_plan(const struct rue_study *study, const struct rue_report_style *style, FILE *out)
+{
+    char count[RUE_UNIT_TEXT_BYTES], what[64];
+    struct line line = {0};
+    for (size_t v = 0; v < study->variant_count; v++) {
+        const struct rue_study_variant *variant = &study->variants[v];
+        rue_variant_describe(&variant->variant, what, sizeof what);
+        add(&line, "%s: %s images%s, read %s", what,
+            rue_format_count(variant->opened.images, count, sizeof count),
+            variant->sample ? " (a converted sample)" : "", variant->workload.cache);
+        put(&line, "data", style, out);
+    }
+    add(&line, "%s images", rue_format_count(study->variants[0].job_images, count, sizeof count));
+    put(&line, "job", style, out);
+    for (size_t m = 0; m < study->model_count; m++) add(&line, "%s%s", m ? ", " : "", study->models[m].name);
+    put(&line, "models", style, out);
+    for (int k = 0; k < RUE_KNOB_COUNT; k++) {
+        add_values(&line, study, k);
+        put(&line, rue_knobs[k].name, style, out);
+    }
+    add(&line, "%zu: ", study->trials);
+    add_count(&line, study->config_count, "configuration", " x ");
+    add_count(&line, study->model_count, "model", " x ");
+    add_count(&line, study->variant_count, "variant", " x ");
+    add_count(&line, (size_t)study->goal->repeats, "repeat", "; ");
+    add_count(&line, study->full_trials, "whole job", "");
+    put(&line, "trials", style, out);
+    add_cost(&line, study);
+    put(&line, "cost", style, out);
+}
+
+static json_t *variants_json(const struct rue_study *study)
+{
+    json_t *list = json_array();
+    for (size_t v = 0; v < study->variant_count; v++) {
+        const struct rue_study_variant *variant = &study->variants[v];
+        const struct rue_variant *what = &variant->variant;
+        json_array_append_new(
+            list, json_pack("{s:s, s:s, s:s?, s:s, s:b, s:I, s:I, s:s}", "mode", rue_mode_names[what->mode],
+                            "format", what->format, "dtype", what->dtype[0] ? what->dtype : NULL, "path",
+                            variant->sample ? "" : what->path, "sample", variant->sample, "images",
+                            (json_int_t)variant->opened.images, "job_images", (json_int_t)variant->job_images,
+                            "cache", variant->workload.cache));
+    }
+    return list;
+}
+
+json_t *rue_study_plan_json(const struct rue_study *study)
+{
+    json_t *models = json_array(), *configs = json_array();
+    for (size_t m = 0; m < study->model_count; m++)
+        json_array_append_new(models, json_string(study->models[m].name));
+    for (size_t c = 0; c < study->config_count; c++)
+        json_array_append_new(configs, rue_protocol_config_json(&study->configs[c]));
+    return json_pack("{s:o, s:o, s:o, s:I, s:i, s:I, s:I, s:I, s:I, s:I}", "variants", variants_json(study),
+                     "models", models, "configs", configs, "configs_asked", (json_int_t)study->configs_asked,
+                     "repeats", study->goal->repeats, "trials", (json_int_t)study->trials, "full_trials",
+                     (json_int_t)study->full_trials, "expected_ns", (json_int_t)(rest_s(study) * 1e9),
+                     "stored_ns", (json_int_t)(study->stored_s * 1e9), "budget_ns",
+                     (json_int_t)study->goal->budget_ns);
+}

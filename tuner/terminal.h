@@ -1,0 +1,22 @@
+/* What the terminal behind a stream can show. */
+#ifndef RUE_TERMINAL_H
+#define RUE_TERMINAL_H
+
+#include <stdio.h>
+
+#include "report.h"
+
+/* Columns of lines that nothing limits: tables and plans, and texts to be read. */
+enum { RUE_TABLE_COLUMNS = 100, RUE_TEXT_COLUMNS = 80 };
+
+/* Its columns now, COLUMNS in the environment aside; 0 when the stream is no terminal or does not tell. */
+int rue_terminal_columns(FILE *stream);
+
+/* COLUMNS in the environment, else the terminal's own, else `otherwise`. Colour needs a terminal that is not
+ * dumb, and no NO_COLOR; what is beyond ASCII a UTF-8 locale (setlocale has been called). */
+struct rue_report_style rue_terminal_style(FILE *stream, int otherwise);
+
+/* Whether a line on the stream can be taken back: a terminal that is not dumb. */
+bool rue_terminal_redraws(FILE *stream);
+
+#endif
