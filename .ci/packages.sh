@@ -19,3 +19,6 @@ need_packages() {
 }
 
 build_packages=(gcc libc6-dev cmake ninja-build pkg-config libjpeg62-turbo-dev libjansson-dev libsqlite3-dev libgsl-dev)
+
+# The manual, and the shell whose completion is tried.
+test_packages=(scdoc groff zsh)

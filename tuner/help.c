@@ -5,7 +5,7 @@
 #include "commands.h"
 #include "wrap.h"
 
-enum { COMMANDS_AT = 13, OPTIONS_AT = 33, EXAMPLE_INDENT = 2, MORE_INDENT = 6, DETAILS_BYTES = 2048 };
+enum { COMMANDS_AT = 14, OPTIONS_AT = 33, EXAMPLE_INDENT = 2, MORE_INDENT = 6, DETAILS_BYTES = 2048 };
 
 bool rue_details_next(const char **at, char *out, size_t bytes, bool *example)
 {

@@ -1,0 +1,123 @@
+"""Every example that people are shown is run: the README, CONTRIBUTING, and the help of every command."""
+import json
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from conftest import HANG_S, PROGRAM, ROOT, clean_environment, find_release
+
+# Lines that are covered elsewhere: what installs packages, builds, or runs the tests themselves.
+ELSEWHERE = re.compile(r"apt-get install |examples/quickstart\.sh( |$)|tests/run\.sh( |$)|\.ci/|cmake |eval \"\$\(rue completion")
+RUNS = re.compile(r"(rue|echo '[^']*' \| rue) ")
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+SETTINGS = dict(RUE_BUDGET="20s", RUE_SAMPLE=8)
+TORCH_SETTINGS = dict(RUE_BUDGET="5m", RUE_MODE="raw", RUE_MODEL="resnet18", RUE_BATCH_SIZE="4,6", RUE_NUM_WORKERS="0")
+
+
+def blocks(language):
+    return [(name, body) for name in ("README.md", "CONTRIBUTING.md")
+            for kind, body in BLOCK.findall((ROOT / name).read_text()) if kind == language]
+
+
+def shell_lines():
+    """Every line of the documents' shell blocks, its comment taken off."""
+    lines = [(name, re.sub(r"\s+# .*", "", line).strip()) for name, body in blocks("sh") for line in body.splitlines()]
+    return [(name, line) for name, line in lines if line]
+
+
+def help_lines():
+    """The examples of the help texts; the program may not be built yet when this is asked."""
+    if not PROGRAM:
+        return []
+    run = lambda *words: subprocess.run([PROGRAM, *words], capture_output=True, text=True, timeout=HANG_S,
+                                        env=clean_environment(COLUMNS=1000)).stdout
+    commands = re.findall(r"^  (\w+)  ", run("--help"), re.MULTILINE)
+    return [(command, line.strip()) for command in commands
+            for line in run(command, "--help").split("\nOptions:")[0].splitlines() if line.startswith("  ")]
+
+
+LINES = [(where, line) for line, where in {line: where for where, line in help_lines() + shell_lines()}.items()]
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A folder with what the examples name: photos/, examples/, and the program as `rue` on the path."""
+    if not PROGRAM:
+        pytest.skip("skipped: rue is not built, set RUE_PROGRAM")
+    folder = tmp_path_factory.mktemp("place")
+    (folder / "bin").mkdir()
+    (folder / "bin/rue").symlink_to(find_release() or PROGRAM)
+    (folder / "examples").symlink_to(ROOT / "examples")
+    run_in(folder, "rue prepare --synthetic 12 photos --quiet").check_returncode()
+    return folder
+
+
+def run_in(folder, line):
+    env = clean_environment(**(TORCH_SETTINGS if "runner_torch.py" in line else SETTINGS))
+    env["PATH"] = f"{folder / 'bin'}:{env['PATH']}"
+    return subprocess.run(["bash", "-euo", "pipefail", "-c", line], cwd=folder, env=env, capture_output=True, text=True,
+                          timeout=HANG_S, stdin=subprocess.DEVNULL)
+
+
+def smaller(line):
+    """The same on a dozen photos: large counts and budgets would only take time."""
+    line = re.sub(r"--synthetic \d+", "--synthetic 12", line)
+    line = re.sub(r"--batch-size [\d,]+", "--batch-size 4,8", line)
+    return re.sub(r"--budget \w+", "--budget 20s", line)
+
+
+def has_torch():
+    return subprocess.run([sys.executable, "-c", "import torch, torchvision"], capture_output=True).returncode == 0
+
+
+@pytest.mark.parametrize("where, line", LINES, ids=[f"{where}-{line[:50]}" for where, line in LINES])
+def test_an_example_works(place, where, line):
+    if ELSEWHERE.match(line):
+        return
+    assert RUNS.match(line), f"{where}: teach this test how to run '{line}', or name where it is covered"
+    if "runner_torch.py" in line and not has_torch():
+        pytest.skip("skipped: PyTorch is not installed")
+    target = shlex.split(line)[-1] if "prepare" in line else ""
+    for name in {"photos.tensor", "demo", target.rstrip("/")} & {path.name for path in place.iterdir()} - {"photos", ""}:
+        path = place / name
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    done = run_in(place, smaller(line))
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_python_examples_work(place):
+    run_in(place, "rue tune photos/ --mode raw --batch-size 4 --num-workers 0,1").check_returncode()
+    found = blocks("python")
+    assert found
+    for where, body in found:
+        done = subprocess.run([sys.executable, "-c", body], cwd=place, capture_output=True, text=True, timeout=HANG_S)
+        assert done.returncode == 0 and "batch_size" in done.stdout, (where, done.stderr)
+
+
+def test_a_tensor_file_opens_as_the_readme_says(place):
+    np = pytest.importorskip("numpy", reason="skipped: NumPy is not installed (python3-numpy)")
+    call = re.search(r"`(np\.memmap\([^`]*\))`", (ROOT / "README.md").read_text()).group(1)
+    run_in(place, "rue prepare photos/ photos.tensor --force").check_returncode()
+    (place / "photos.tensor").rename(place / "float.tensor")
+    array = eval(call.replace("photos.tensor", str(place / "float.tensor")), dict(np=np, count=12))  # as it is typed
+    assert array.shape == (12, 3, 224, 224) and np.isfinite(array).all()
+
+
+def test_every_block_has_a_language_that_is_known():
+    for name in ("README.md", "CONTRIBUTING.md"):
+        assert {kind for kind, _ in BLOCK.findall((ROOT / name).read_text())} <= {"sh", "python", "c", "json", ""}, name
+
+
+def test_files_and_folders_that_the_readme_names_exist():
+    folders = "examples|tests|engine|reports|models|strategies|tuner"
+    named = re.findall(rf"`((?:{folders})/[\w./-]+)`", (ROOT / "README.md").read_text())
+    assert named and all((ROOT / name).exists() for name in named), named
+
+
+def test_json_examples_are_json():
+    for name, body in blocks("json"):
+        json.loads(body)
