@@ -238,7 +238,7 @@ def test_more_pixels_than_allowed_are_refused_with_both_figures(rue):
     assert prepare(rue, "--max-pixels", "60000").returncode == 0
 
 
-@pytest.mark.skipif("RUE_LONG" not in os.environ, reason="skipped: set RUE_LONG for images of 268 million pixels")
+@pytest.mark.skipif("RUE_LONG_TESTS" not in os.environ, reason="skipped: set RUE_LONG_TESTS for images of 268 million pixels")
 @pytest.mark.parametrize("more", [{}, {"colours": "ycck"}, {"progressive": 1}], ids=["baseline", "ycck", "progressive"])
 def test_the_largest_image_within_the_limit_is_pil_s(more, rue, monkeypatch):
     monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", None)
