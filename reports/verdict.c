@@ -43,6 +43,17 @@ static const char *plural(uint64_t count)
     return count == 1 ? "" : "s";
 }
 
+/* A figure and its unit stay on one line. */
+static void say_unbroken(struct prose *prose, const char *text)
+{
+    for (; *text; text++) {
+        if (*text == ' ')
+            say(prose, NB);
+        else
+            say(prose, "%c", *text);
+    }
+}
+
 /* "batch_size 128, num_workers 8" that breaks only behind a comma. */
 static void say_config(struct prose *prose, const struct rue_config *config)
 {
@@ -199,13 +210,16 @@ static void say_price(struct prose *prose, const struct rue_comparison *comparis
     double images = (double)raw->data_images;
     if (raw->data_bytes && preprocessed->data_bytes && raw->data_images && preprocessed->data_images) {
         double bytes = (double)preprocessed->data_bytes / (double)preprocessed->data_images * images;
-        say(prose, " They take %s on the disk instead of %s.", rue_format_bytes((uint64_t)bytes, a, sizeof a),
-            rue_format_bytes(raw->data_bytes, b, sizeof b));
+        say(prose, " They take ");
+        say_unbroken(prose, rue_format_bytes((uint64_t)bytes, a, sizeof a));
+        say(prose, " on the disk instead of ");
+        say_unbroken(prose, rue_format_bytes(raw->data_bytes, b, sizeof b));
+        say(prose, ".");
     }
     double build_ns = preprocessed->build_s_per_image * images * (double)RUE_NS_PER_S;
     if (!(build_ns >= 1) || build_ns > 1e18) return;
-    say(prose, " Converting all %s images takes about %s", rue_format_count(raw->data_images, a, sizeof a),
-        rue_format_duration((uint64_t)build_ns, b, sizeof b));
+    say(prose, " Converting all %s images takes about ", rue_format_count(raw->data_images, a, sizeof a));
+    say_unbroken(prose, rue_format_duration((uint64_t)build_ns, b, sizeof b));
     double jobs = ceil(build_ns / (comparison->saved_ns_per_image * (double)raw->job_images));
     if (comparison->saved_ns_per_image > 0 && jobs < 1e9)
         say(prose, ", which pays off after %.0f" NB "job%s", jobs, plural((uint64_t)jobs));

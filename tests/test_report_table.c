@@ -79,6 +79,25 @@ Test(report_table, is_never_wider_than_asked)
             }
 }
 
+Test(report_table, no_line_begins_with_the_unit_of_the_line_before)
+{
+    static const char *const units[] = {"MB ", "MB.", "GB ", "GB.", "kB ", "kB.", "s,", "s.", "ms,", "ms."};
+    struct fixture fixture;
+    fixture_open_plain(&fixture);
+    for (int columns = 40; columns <= 120; columns++) {
+        char *text = fixture_render(&rue_report_table, &fixture,
+                                    (struct rue_report_style){.unicode = true, .columns = columns});
+        cr_assert(strstr(text, "B on") || strstr(text, "B\n"), "it tells of bytes: %s", text);
+        for (char *line = text; line; line = strchr(line, '\n')) {
+            line += strspn(line, "\n ");
+            for (size_t u = 0; u < sizeof units / sizeof *units; u++)
+                cr_assert(strncmp(line, units[u], strlen(units[u])) != 0, "%d columns: %s", columns, text);
+        }
+        free(text);
+    }
+    fixture_close(&fixture);
+}
+
 Test(report_table, columns_end_together)
 {
     struct fixture fixture;

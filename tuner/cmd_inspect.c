@@ -113,8 +113,10 @@ static rue_status show_json(const struct rue_source *source, const struct survey
                                "median", (json_int_t)survey->median, "smallest", (json_int_t)survey->smallest,
                                "largest", (json_int_t)survey->largest, "digest", digest, "classes", classes);
     if (!object)
-        return rue_fail(error, RUE_DATA, "%s: a path or class name is no UTF-8, JSON cannot hold it",
-                        variant.path);
+        return rue_fail(
+            error, RUE_DATA,
+            "%s: a path or class name is no UTF-8, JSON cannot hold it: rename it, or leave --json out",
+            variant.path);
     json_dumpf(object, stdout, JSON_INDENT(2));
     putchar('\n');
     json_decref(object);

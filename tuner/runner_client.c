@@ -96,7 +96,8 @@ rue_status rue_runner_open(const char *command, uint64_t max_pixels, struct rue_
     struct rue_runner *runner = calloc(1, sizeof *runner);
     if (!runner) return rue_fail_memory(error, "a runner", sizeof *runner);
     if (command && strlen(command) >= sizeof runner->command)
-        return free(runner), rue_fail(error, RUE_USAGE, "the runner's command is longer than %zu bytes",
+        return free(runner), rue_fail(error, RUE_USAGE,
+                                      "the runner's command is longer than %zu bytes: put it into a script",
                                       sizeof runner->command);
     snprintf(runner->command, sizeof runner->command, "%s", command ? command : "");
     runner->max_pixels = max_pixels;

@@ -91,7 +91,8 @@ rue_status rue_study_open_folder(struct rue_study *study, rue_error *error)
     if (status != RUE_OK) return status;
     study->folder_lock = open(study->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (study->folder_lock < 0)
-        return rue_fail(error, RUE_STORE, "cannot open the folder %s: %s", study->folder, strerror(errno));
+        return rue_fail(error, RUE_STORE, "cannot open the folder %s: %s; choose another with --out",
+                        study->folder, strerror(errno));
     if (flock(study->folder_lock, LOCK_EX | LOCK_NB) != 0)
         return rue_fail(
             error, RUE_STORE,
