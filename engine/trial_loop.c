@@ -206,6 +206,6 @@ void rue_trial_run(const struct rue_trial_request *request, const struct rue_sou
                                                         : run_joint(&run, source, max_pixels, &error);
     result->outcome = outcome_of(status);
     if (status != RUE_OK)
-        snprintf(result->reason, sizeof result->reason, "%s",
-                 error.message[0] ? error.message : rue_status_text(status));
+        rue_error_shorten(error.message[0] ? error.message : rue_status_text(status), result->reason,
+                          sizeof result->reason);
 }
