@@ -11,11 +11,12 @@
 #include <unistd.h>
 
 #include "crc32c.h"
+#include "part.h"
 #include "tensor_file.h"
 
 struct rue_tensor_writer {
     char path[PATH_MAX];
-    char temporary[PATH_MAX + 32]; /* "" once renamed or removed */
+    char temporary[RUE_PART_BYTES]; /* "" once renamed or removed */
     int fd;
     bool overwrite;
     struct rue_tensor_header header;
@@ -34,7 +35,7 @@ static rue_status write_at(struct rue_tensor_writer *writer, const void *from, u
         if (put < 0 && errno == EINTR) continue;
         if (put < 0)
             return rue_fail(error, RUE_STORE, "cannot write %s: %s%s", writer->path, strerror(errno),
-                            errno == ENOSPC ? "; free some space or write elsewhere" : "");
+                            rue_part_advice(errno));
         done += (uint64_t)put;
     }
     return RUE_OK;
@@ -50,14 +51,6 @@ static rue_status allocate(struct rue_tensor_writer *writer, rue_error *error)
     return rue_fail_memory(error, "writing a tensor file", h->record_stride + 8 * h->count);
 }
 
-/* A temporary file is its owner's alone; the finished one is what open(2) would have made. */
-static void allow_as_umask(int fd)
-{
-    mode_t mask = umask(0);
-    umask(mask);
-    (void)fchmod(fd, 0666 & ~mask);
-}
-
 rue_status rue_tensor_writer_open(const char *path, const struct rue_tensor_shape *shape, uint64_t count,
                                   bool overwrite, struct rue_tensor_writer **out, rue_error *error)
 {
@@ -66,10 +59,13 @@ rue_status rue_tensor_writer_open(const char *path, const struct rue_tensor_shap
     if (!overwrite && access(path, F_OK) == 0)
         return rue_fail(error, RUE_USAGE, "%s exists already; give another name, or --force to replace it",
                         path);
+    struct stat about;
+    if (stat(path, &about) == 0 && !S_ISREG(about.st_mode))
+        return rue_fail(error, RUE_USAGE, "%s is no regular file, so it is not replaced; give another name",
+                        path);
     struct rue_tensor_writer *writer = calloc(1, sizeof *writer);
     if (!writer) return rue_fail_memory(error, "a tensor writer", sizeof *writer);
     snprintf(writer->path, sizeof writer->path, "%s", path);
-    snprintf(writer->temporary, sizeof writer->temporary, "%s.part-XXXXXX", path);
     writer->overwrite = overwrite;
     writer->record_bytes =
         (uint64_t)shape->channels * shape->height * shape->width * rue_dtype_bytes[shape->dtype];
@@ -82,8 +78,7 @@ rue_status rue_tensor_writer_open(const char *path, const struct rue_tensor_shap
                                                 .width = shape->width,
                                                 .record_stride = rue_tensor_aligned(writer->record_bytes),
                                                 .data_offset = RUE_TENSOR_ALIGN};
-    writer->fd = mkostemp(writer->temporary, O_CLOEXEC);
-    if (writer->fd >= 0) allow_as_umask(writer->fd);
+    writer->fd = rue_part_file(path, writer->temporary);
     if (writer->fd < 0) {
         rue_status status = rue_fail(error, RUE_STORE, "cannot create %s: %s; write to another folder", path,
                                      strerror(errno));
@@ -173,7 +168,7 @@ void rue_tensor_writer_close(struct rue_tensor_writer *writer)
 {
     if (!writer) return;
     if (writer->fd >= 0) close(writer->fd);
-    if (writer->temporary[0]) unlink(writer->temporary);
+    rue_part_remove(writer->temporary);
     free(writer->record);
     free(writer->labels);
     free(writer->crcs);

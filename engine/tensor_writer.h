@@ -17,7 +17,7 @@ struct rue_tensor_shape {
 };
 
 /* `count` records are to come. `overwrite` allows an existing destination. Errors: RUE_USAGE when it exists
- * and `overwrite` is false, RUE_STORE when it cannot be created, RUE_MEMORY. */
+ * and `overwrite` is false or it is no regular file, RUE_STORE when it cannot be created, RUE_MEMORY. */
 rue_status rue_tensor_writer_open(const char *path, const struct rue_tensor_shape *shape, uint64_t count,
                                   bool overwrite, struct rue_tensor_writer **out,
                                   rue_error *error) RUE_MUST_CHECK;

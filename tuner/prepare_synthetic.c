@@ -2,7 +2,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <ftw.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -14,6 +13,7 @@
 #include "clock.h"
 #include "interrupt.h"
 #include "machine.h"
+#include "part.h"
 #include "synthetic.h"
 
 enum { WORKERS_MAX = 256 };
@@ -37,9 +37,11 @@ static rue_status write_photo(const struct job *job, uint64_t index, size_t *byt
     rue_synthetic_name(index, name, sizeof name);
     snprintf(path, sizeof path, "%s/%s", job->folder, name);
     FILE *file = fopen(path, "wxe");
-    bool written = file && fwrite(jpeg, 1, *bytes, file) == *bytes;
-    if (file && fclose(file) != 0) written = false;
-    if (!written) status = rue_fail(error, RUE_STORE, "cannot write %s: %s", path, strerror(errno));
+    int why = file && fwrite(jpeg, 1, *bytes, file) == *bytes ? 0 : errno;
+    if (file && fclose(file) != 0 && !why) why = errno;
+    if (why)
+        status =
+            rue_fail(error, RUE_STORE, "cannot write %s: %s%s", path, strerror(why), rue_part_advice(why));
     free(jpeg);
     return status;
 }
@@ -84,12 +86,6 @@ static rue_status run_workers(struct job *job, struct rue_progress *progress, ru
                                        : rue_fail(error, job->error.status, "%s", job->error.message);
 }
 
-static int remove_entry(const char *path, const struct stat *about, int type, struct FTW *walk)
-{
-    (void)about, (void)type, (void)walk;
-    return remove(path);
-}
-
 static bool holds_something(const char *path)
 {
     DIR *folder = opendir(path);
@@ -101,21 +97,18 @@ static bool holds_something(const char *path)
     return found || (!folder && access(path, F_OK) == 0);
 }
 
-static rue_status make_folders(char *folder, rue_error *error)
+/* A folder for each class. */
+static rue_status make_folders(const char *folder, rue_error *error)
 {
     char path[PATH_MAX + 64];
-    mode_t mask = umask(0);
-    umask(mask);
-    if (!mkdtemp(folder) || chmod(folder, 0777 & ~mask) != 0)
-        return rue_fail(error, RUE_STORE, "cannot create %s: %s; write to another folder", folder,
-                        strerror(errno));
     for (uint64_t i = 0; i < RUE_SYNTHETIC_CLASSES; i++) {
         char name[64];
         rue_synthetic_name(i, name, sizeof name);
         *strchr(name, '/') = 0;
         snprintf(path, sizeof path, "%s/%s", folder, name);
         if (mkdir(path, 0777) != 0)
-            return rue_fail(error, RUE_STORE, "cannot create %s: %s", path, strerror(errno));
+            return rue_fail(error, RUE_STORE, "cannot create %s: %s%s", path, strerror(errno),
+                            rue_part_advice(errno));
     }
     return RUE_OK;
 }
@@ -123,21 +116,25 @@ static rue_status make_folders(char *folder, rue_error *error)
 rue_status rue_prepare_synthetic(uint64_t count, uint64_t seed, const char *path,
                                  struct rue_progress *progress, struct rue_prepared *out, rue_error *error)
 {
-    char temporary[PATH_MAX];
+    char whole[PATH_MAX], temporary[RUE_PART_BYTES];
     size_t length = strlen(path);
     while (length > 1 && path[length - 1] == '/') length--;
-    if (length + 32 >= sizeof temporary)
-        return rue_fail(error, RUE_USAGE, "the path %.64s... is too long", path);
+    if (length + 32 >= sizeof whole) return rue_fail(error, RUE_USAGE, "the path %.64s... is too long", path);
     if (holds_something(path))
         return rue_fail(error, RUE_USAGE, "%s is there already; remove it, or give another name", path);
-    snprintf(temporary, sizeof temporary, "%.*s.part-XXXXXX", (int)length, path);
+    snprintf(whole, sizeof whole, "%.*s", (int)length, path);
     struct job job = {.folder = temporary, .count = count, .seed = seed, .lock = PTHREAD_MUTEX_INITIALIZER};
     uint64_t start = rue_clock_now_ns();
+    int fd = rue_part_folder(whole, temporary);
+    if (fd < 0)
+        return rue_fail(error, RUE_STORE, "cannot create %s: %s; write to another folder", whole,
+                        strerror(errno));
     rue_status status = make_folders(temporary, error);
     if (status == RUE_OK) status = run_workers(&job, progress, error);
-    if (status == RUE_OK && rename(temporary, path) != 0)
-        status = rue_fail(error, RUE_STORE, "cannot rename %s to %s: %s", temporary, path, strerror(errno));
-    if (status != RUE_OK) nftw(temporary, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+    if (status == RUE_OK && rename(temporary, whole) != 0)
+        status = rue_fail(error, RUE_STORE, "cannot rename %s to %s: %s", temporary, whole, strerror(errno));
+    close(fd);
+    if (status != RUE_OK) rue_part_remove(temporary);
     *out = (struct rue_prepared){
         .images = count, .bytes_after = atomic_load(&job.bytes), .elapsed_ns = rue_clock_now_ns() - start};
     return status;

@@ -2,6 +2,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <string.h>
@@ -43,13 +44,15 @@ static rue_status make_folders(char *path, rue_error *error)
     }
 }
 
-/* A tuner that was killed leaves its converted sample behind, whole or in part. The folder is locked. */
+/* A tuner that was killed leaves its converted sample behind, whole or in part, and half a report. The folder
+ * is locked. */
 static void remove_leftovers(const char *path)
 {
     DIR *folder = opendir(path);
     struct dirent *entry;
     while (folder && (entry = readdir(folder)))
-        if (strncmp(entry->d_name, RUE_STUDY_SAMPLE, sizeof RUE_STUDY_SAMPLE - 1) == 0)
+        if (strncmp(entry->d_name, RUE_STUDY_SAMPLE, sizeof RUE_STUDY_SAMPLE - 1) == 0 ||
+            fnmatch(".*.[0-9]*.part", entry->d_name, 0) == 0)
             unlinkat(dirfd(folder), entry->d_name, 0);
     if (folder) closedir(folder);
 }

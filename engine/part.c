@@ -1,0 +1,123 @@
+#include "part.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <libgen.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char mark[] = ".part-", unique[] = "XXXXXX";
+
+static int remove_entry(const char *path, const struct stat *about, int type, struct FTW *walk)
+{
+    (void)about, (void)type, (void)walk;
+    return remove(path);
+}
+
+void rue_part_remove(const char *name)
+{
+    /* One descriptor at a time, as they may be what ran out. */
+    if (name[0]) nftw(name, remove_entry, 1, FTW_DEPTH | FTW_PHYS);
+}
+
+/* Whether `name` is "<base>.part-XXXXXX". */
+static bool is_part_of(const char *name, const char *base)
+{
+    size_t length = strlen(base);
+    return strncmp(name, base, length) == 0 && strncmp(name + length, mark, strlen(mark)) == 0 &&
+           strlen(name) == length + strlen(mark) + strlen(unique);
+}
+
+/* Of this user, and locked by nobody: its maker is gone. Where locks are not to be had nothing is removed. */
+static void remove_if_left(int folder, const char *folder_name, const char *name)
+{
+    char path[RUE_PART_BYTES];
+    struct stat about;
+    int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0) return;
+    bool ours = fstat(fd, &about) == 0 && about.st_uid == geteuid() &&
+                (S_ISREG(about.st_mode) || S_ISDIR(about.st_mode));
+    int length = snprintf(path, sizeof path, "%s/%s", folder_name, name);
+    if (ours && length < (int)sizeof path && flock(fd, LOCK_EX | LOCK_NB) == 0) rue_part_remove(path);
+    close(fd);
+}
+
+static void remove_leftovers(const char *path)
+{
+    char before[PATH_MAX], after[PATH_MAX];
+    snprintf(before, sizeof before, "%s", path);
+    snprintf(after, sizeof after, "%s", path);
+    const char *folder_name = dirname(before), *base = basename(after);
+    DIR *folder = opendir(folder_name);
+    struct dirent *entry;
+    while (folder && (entry = readdir(folder)))
+        if (is_part_of(entry->d_name, base)) remove_if_left(dirfd(folder), folder_name, entry->d_name);
+    if (folder) closedir(folder);
+}
+
+/* Locks what was made. Until here another process may have taken it for a leftover: false, it is gone. */
+static bool lock(int fd, const char *name)
+{
+    while (flock(fd, LOCK_EX) != 0 && errno == EINTR) continue;
+    return access(name, F_OK) == 0 || errno != ENOENT;
+}
+
+/* A temporary file is its owner's alone; the finished one is what open(2) would have made. */
+static void allow_as_umask(int fd, mode_t mode)
+{
+    mode_t mask = umask(0);
+    umask(mask);
+    (void)fchmod(fd, mode & ~mask);
+}
+
+static int make_file(char *name)
+{
+    return mkostemp(name, O_CLOEXEC);
+}
+
+static int make_folder(char *name)
+{
+    if (!mkdtemp(name)) return -1;
+    int fd = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0) return fd;
+    int why = errno;
+    rmdir(name);
+    return errno = why, -1;
+}
+
+static int make(const char *path, mode_t mode, int (*make_one)(char *), char name[RUE_PART_BYTES])
+{
+    remove_leftovers(path);
+    for (;;) {
+        snprintf(name, RUE_PART_BYTES, "%s%s%s", path, mark, unique);
+        int fd = make_one(name);
+        if (fd < 0) return name[0] = 0, -1;
+        allow_as_umask(fd, mode);
+        if (lock(fd, name)) return fd;
+        close(fd);
+    }
+}
+
+const char *rue_part_advice(int error_number)
+{
+    if (error_number == ENOSPC || error_number == EDQUOT) return "; free some space or write elsewhere";
+    if (error_number == EFBIG) return "; raise the limit on the size of files (ulimit -f)";
+    return "";
+}
+
+int rue_part_file(const char *path, char name[RUE_PART_BYTES])
+{
+    return make(path, 0666, make_file, name);
+}
+
+int rue_part_folder(const char *path, char name[RUE_PART_BYTES])
+{
+    return make(path, 0777, make_folder, name);
+}
