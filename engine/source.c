@@ -135,6 +135,12 @@ rue_status rue_source_verify(const struct rue_source *source, uint64_t item, con
     return source->ops->verify ? source->ops->verify(source->state, item, data, error) : RUE_OK;
 }
 
+uint64_t rue_source_skipped(const struct rue_source *source, char *example, size_t bytes)
+{
+    example[0] = 0;
+    return source->ops->skipped ? source->ops->skipped(source->state, example, bytes) : 0;
+}
+
 size_t rue_source_class_count(const struct rue_source *source)
 {
     return source->ops->class_count(source->state);

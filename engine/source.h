@@ -34,6 +34,8 @@ struct rue_source_ops {
     rue_status (*read)(const void *state, uint64_t item, void *into, rue_error *error);
     size_t (*class_count)(const void *state);
     const char *(*class_name)(const void *state, size_t class_index);
+    /* See rue_source_skipped. (optional) */
+    uint64_t (*skipped)(const void *state, char *example, size_t bytes);
     /* Of preprocessed sources: the type of the values, and channels, height, width. (optional) */
     enum rue_dtype (*dtype)(const void *state);
     void (*shape)(const void *state, uint32_t out[3]);
@@ -73,6 +75,10 @@ rue_status rue_source_read(const struct rue_source *source, uint64_t item, void 
  * nothing. */
 rue_status rue_source_verify(const struct rue_source *source, uint64_t item, const void *data,
                              rue_error *error) RUE_MUST_CHECK;
+
+/* What the source left out though it may have been meant to be an item: links that lead nowhere, FIFOs,
+ * devices. `example` [bytes] is set to one of them and why; "" when there is none. */
+uint64_t rue_source_skipped(const struct rue_source *source, char *example, size_t bytes);
 
 size_t rue_source_class_count(const struct rue_source *source);
 const char *rue_source_class_name(const struct rue_source *source, size_t class_index);

@@ -32,6 +32,8 @@ struct folder {
     const char **classes; /* [class_count], owned strings */
     size_t class_count;
     uint64_t others; /* files that are no JPEG by name */
+    uint64_t odd;    /* neither file nor folder */
+    char odd_example[RUE_ERROR_MESSAGE_BYTES / 2];
 };
 
 static bool has_jpeg_name(const char *name)
@@ -75,6 +77,17 @@ static rue_status add_file(struct folder *folder, const char *name, uint64_t byt
     return RUE_OK;
 }
 
+static void note_odd(struct folder *folder, const FTSENT *entry)
+{
+    char text[PATH_MAX + 64];
+    if (folder->odd++) return;
+    snprintf(text, sizeof text, "%s, %s", entry->fts_path,
+             entry->fts_info == FTS_SLNONE ? "a link that leads nowhere" : "neither a file nor a folder");
+    for (char *at = text; *at; at++)
+        if (iscntrl((unsigned char)*at)) *at = '?';
+    rue_error_shorten(text, folder->odd_example, sizeof folder->odd_example);
+}
+
 /* One visit of the walk. Hidden folders are skipped whole. */
 static rue_status visit(struct folder *folder, FTS *walk, FTSENT *entry, rue_error *error)
 {
@@ -97,9 +110,14 @@ static rue_status visit(struct folder *folder, FTS *walk, FTSENT *entry, rue_err
     case FTS_DNR:
     case FTS_ERR:
     case FTS_NS:
-        return rue_fail(error, RUE_DATA, "cannot read %s: %s", entry->fts_path, strerror(entry->fts_errno));
+        return rue_fail(error, rue_source_failure(entry->fts_errno), "cannot read %s: %s", entry->fts_path,
+                        strerror(entry->fts_errno));
+    case FTS_SLNONE:
+    case FTS_DEFAULT:
+        note_odd(folder, entry);
+        return RUE_OK;
     default:
-        return RUE_OK; /* a folder, a dangling link, a device */
+        return RUE_OK; /* a folder */
     }
 }
 
@@ -107,13 +125,16 @@ static rue_status walk_folder(struct folder *folder, rue_error *error)
 {
     char *roots[] = {folder->path, NULL};
     FTS *walk = fts_open(roots, FTS_LOGICAL | FTS_NOCHDIR, NULL);
-    if (!walk) return rue_fail(error, RUE_DATA, "cannot read %s: %s", folder->path, strerror(errno));
+    if (!walk)
+        return rue_fail(error, rue_source_failure(errno), "cannot read %s: %s", folder->path,
+                        strerror(errno));
     rue_status status = RUE_OK;
     FTSENT *entry;
     while (status == RUE_OK && (errno = 0, entry = fts_read(walk)))
         status = visit(folder, walk, entry, error);
     if (status == RUE_OK && errno)
-        status = rue_fail(error, RUE_DATA, "cannot read %s: %s", folder->path, strerror(errno));
+        status =
+            rue_fail(error, rue_source_failure(errno), "cannot read %s: %s", folder->path, strerror(errno));
     fts_close(walk);
     return status;
 }
@@ -173,6 +194,15 @@ static void close_folder(void *state)
     free(folder);
 }
 
+static rue_status fail_without_files(const struct folder *folder, rue_error *error)
+{
+    unsigned long long all = folder->others + folder->odd;
+    if (!all) return rue_fail(error, RUE_DATA, "%s is empty: give a folder of JPEG files", folder->path);
+    return rue_fail(error, RUE_DATA,
+                    "%s holds no JPEG file (.jpg, .jpeg, .jpe) among %llu%s%s: give a folder of JPEG files",
+                    folder->path, all, folder->odd ? "; one of them is " : "", folder->odd_example);
+}
+
 static rue_status open_folder(const char *path, void **state, rue_error *error)
 {
     struct folder *folder = calloc(1, sizeof *folder);
@@ -181,16 +211,10 @@ static rue_status open_folder(const char *path, void **state, rue_error *error)
     folder->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     rue_status status = RUE_OK;
     if (folder->fd < 0)
-        status = rue_fail(error, RUE_DATA, "cannot read folder %s: %s", path, strerror(errno));
-    if (status == RUE_OK) status = walk_folder(folder, error);
-    if (status == RUE_OK && folder->count == 0)
         status =
-            folder->others
-                ? rue_fail(
-                      error, RUE_DATA,
-                      "%s holds no JPEG file (.jpg, .jpeg, .jpe) among %llu: give a folder of JPEG files",
-                      path, (unsigned long long)folder->others)
-                : rue_fail(error, RUE_DATA, "%s is empty: give a folder of JPEG files", path);
+            rue_fail(error, rue_source_failure(errno), "cannot read folder %s: %s", path, strerror(errno));
+    if (status == RUE_OK) status = walk_folder(folder, error);
+    if (status == RUE_OK && folder->count == 0) status = fail_without_files(folder, error);
     if (status == RUE_OK) {
         qsort_r(folder->files, folder->count, sizeof *folder->files, by_name, folder->names);
         status = label_files(folder, error);
@@ -272,6 +296,13 @@ static const char *class_name(const void *state, size_t class_index)
     return ((const struct folder *)state)->classes[class_index];
 }
 
+static uint64_t skipped(const void *state, char *example, size_t bytes)
+{
+    const struct folder *folder = state;
+    snprintf(example, bytes, "%s", folder->odd_example);
+    return folder->odd;
+}
+
 /* Over names and sizes: reading every byte of a large set would cost more than tuning for it. */
 static uint64_t digest(const void *state)
 {
@@ -299,5 +330,6 @@ const struct rue_source_ops rue_source_folder = {
     .read = read_file,
     .class_count = class_count,
     .class_name = class_name,
+    .skipped = skipped,
     .digest = digest,
 };

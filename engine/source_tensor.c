@@ -55,9 +55,8 @@ static bool probe(const char *path)
     return is;
 }
 
-/* What is wrong with the header of a file of `size` bytes, or NULL. Bounds are checked so that nothing
- * overflows. */
-static const char *header_fault(const struct rue_tensor_header *h, uint64_t size)
+/* What is wrong with the header, or NULL. Bounds are checked so that nothing overflows. */
+static const char *header_fault(const struct rue_tensor_header *h)
 {
     const uint64_t limit = UINT64_C(1) << 48;
     if (memcmp(h->magic, RUE_TENSOR_MAGIC, sizeof h->magic) != 0)
@@ -82,7 +81,6 @@ static const char *header_fault(const struct rue_tensor_header *h, uint64_t size
     if (h->class_count > CLASSES_MAX || h->file_bytes - h->classes_offset > CLASS_TEXT_MAX)
         return "its classes are impossible";
     if (h->class_count > h->file_bytes - h->classes_offset) return "its class names are missing";
-    if (h->file_bytes > size) return "it is shorter than its header says";
     return NULL;
 }
 
@@ -93,9 +91,14 @@ static rue_status read_header(struct tensor *tensor, rue_error *error)
         return rue_fail(error, RUE_DATA, "%s is not a regular file", tensor->path);
     if (!read_at(tensor->fd, &tensor->header, sizeof tensor->header, 0))
         return rue_fail(error, RUE_DATA, "cannot read the header of %s: %s", tensor->path, read_error());
-    const char *fault = header_fault(&tensor->header, (uint64_t)about.st_size);
+    const char *fault = header_fault(&tensor->header);
     if (fault)
         return rue_fail(error, RUE_DATA, "%s: %s; make it again with 'rue prepare'", tensor->path, fault);
+    if (tensor->header.file_bytes != (uint64_t)about.st_size)
+        return rue_fail(error, RUE_DATA,
+                        "%s: it ends at byte %" PRIu64 ", its header says at %" PRIu64
+                        "; make it again with 'rue prepare'",
+                        tensor->path, (uint64_t)about.st_size, tensor->header.file_bytes);
     tensor->record_bytes = (uint64_t)tensor->header.channels * tensor->header.height * tensor->header.width *
                            rue_dtype_bytes[tensor->header.dtype];
     return RUE_OK;

@@ -254,7 +254,12 @@ static rue_status decode_opened(const char *line, struct rue_opened *opened, rue
 
 Test(protocol, what_open_answers_comes_back)
 {
-    const struct rue_opened opened = {9469, 1234567890123, "00ff00ff00ff00ff", "warm", "uint8"};
+    const struct rue_opened opened = {.images = 9469,
+                                      .bytes = 1234567890123,
+                                      .digest = "00ff00ff00ff00ff",
+                                      .cache = "warm",
+                                      .dtype = "uint8",
+                                      .note = "1 was left out: \xff"};
     struct rue_opened back;
     json_t *object = protocol_taken(rue_protocol_encode_opened(&opened));
     cr_assert_eq(rue_protocol_decode_opened(object, &back, NULL), RUE_OK);
@@ -263,8 +268,9 @@ Test(protocol, what_open_answers_comes_back)
     cr_assert_str_eq(back.digest, opened.digest);
     cr_assert_str_eq(back.cache, "warm");
     cr_assert_str_eq(back.dtype, "uint8");
+    cr_assert_str_eq(back.note, "1 was left out: ?", "what is no UTF-8 is marked");
     cr_assert_eq(decode_opened("{\"status\":\"ok\",\"images\":5}", &back, NULL), RUE_OK);
-    cr_assert(back.images == 5 && back.bytes == 0 && !back.digest[0]);
+    cr_assert(back.images == 5 && back.bytes == 0 && !back.digest[0] && !back.note[0]);
     cr_assert_str_eq(back.cache, "as-is", "nobody said warm");
 }
 

@@ -87,6 +87,11 @@ static void show_text(const struct rue_source *source, const struct survey *surv
              rue_format_bytes(survey->bytes, a, sizeof a), rue_format_bytes(survey->median, b, sizeof b),
              rue_format_bytes(survey->smallest, c, sizeof c), rue_format_bytes(survey->largest, d, sizeof d));
     put_line("bytes", text, &style);
+    char example[RUE_ERROR_MESSAGE_BYTES], skipped_text[RUE_ERROR_MESSAGE_BYTES + 64];
+    uint64_t skipped = rue_source_skipped(source, example, sizeof example);
+    snprintf(skipped_text, sizeof skipped_text, "%s; one of them is %s",
+             rue_format_count(skipped, a, sizeof a), example);
+    if (skipped) put_line("skipped", skipped_text, &style);
     snprintf(text, sizeof text, "%016" PRIx64, rue_source_digest(source));
     put_line("digest", text, &style);
     snprintf(text, sizeof text, "%zu", survey->class_count);
@@ -102,16 +107,19 @@ static rue_status show_json(const struct rue_source *source, const struct survey
     struct rue_variant variant = rue_source_variant(source);
     char digest[32];
     snprintf(digest, sizeof digest, "%016" PRIx64, rue_source_digest(source));
+    char example[RUE_ERROR_MESSAGE_BYTES];
+    uint64_t skipped = rue_source_skipped(source, example, sizeof example);
     json_t *classes = json_array();
     for (size_t i = 0; i < survey->class_count; i++)
         json_array_append_new(classes, json_pack("{s:s, s:I}", "name", rue_source_class_name(source, i),
                                                  "items", (json_int_t)survey->of_class[i]));
-    json_t *object = json_pack("{s:s, s:s, s:s, s:s?, s:I, s:I, s:{s:I, s:I, s:I}, s:s, s:o}", "path",
-                               variant.path, "mode", rue_mode_names[variant.mode], "format", variant.format,
-                               "dtype", variant.dtype[0] ? variant.dtype : NULL, "items",
-                               (json_int_t)survey->count, "bytes", (json_int_t)survey->bytes, "item_bytes",
-                               "median", (json_int_t)survey->median, "smallest", (json_int_t)survey->smallest,
-                               "largest", (json_int_t)survey->largest, "digest", digest, "classes", classes);
+    json_t *object =
+        json_pack("{s:s, s:s, s:s, s:s?, s:I, s:I, s:I, s:{s:I, s:I, s:I}, s:s, s:o}", "path", variant.path,
+                  "mode", rue_mode_names[variant.mode], "format", variant.format, "dtype",
+                  variant.dtype[0] ? variant.dtype : NULL, "items", (json_int_t)survey->count, "bytes",
+                  (json_int_t)survey->bytes, "skipped", (json_int_t)skipped, "item_bytes", "median",
+                  (json_int_t)survey->median, "smallest", (json_int_t)survey->smallest, "largest",
+                  (json_int_t)survey->largest, "digest", digest, "classes", classes);
     if (!object)
         return rue_fail(
             error, RUE_DATA,

@@ -44,6 +44,9 @@ static void report(const struct rue_prepared *done, const char *path, struct rue
         rue_progress_note(progress, "%s: %s images in %s, %s became %s", path, count, time, before, after);
     else
         rue_progress_note(progress, "%s: %s photos in %s, %s", path, count, time, after);
+    if (done->skipped)
+        rue_progress_note(progress, "%" PRIu64 " were left out; one of them is %s", done->skipped,
+                          done->skipped_example);
     if (done->bad_images)
         rue_progress_note(progress, "%" PRIu64 " images could not be decoded and were replaced by others",
                           done->bad_images);

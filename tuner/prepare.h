@@ -18,6 +18,8 @@ struct rue_prepare_options {
 
 struct rue_prepared {
     uint64_t images, bytes_before, bytes_after, bad_images, elapsed_ns;
+    uint64_t skipped; /* see rue_source_skipped */
+    char skipped_example[RUE_ERROR_MESSAGE_BYTES];
 };
 
 /* Writes the images of `source_path` as a tensor file at `path`; nothing is at `path` until all of it is.

@@ -23,8 +23,8 @@ static json_t *text_json(const char *text)
 {
     json_t *string = json_string(text);
     if (string) return string;
-    char copy[RUE_REASON_BYTES];
-    snprintf(copy, sizeof copy, "%s", text);
+    char copy[RUE_ERROR_MESSAGE_BYTES];
+    rue_error_shorten(text, copy, sizeof copy);
     for (char *at = copy; *at; at++)
         if (*at & 0x80) *at = '?';
     return json_string(copy);
@@ -190,9 +190,11 @@ char *rue_protocol_encode_result(json_t *id, const struct rue_trial_result *resu
 
 char *rue_protocol_encode_opened(const struct rue_opened *opened)
 {
-    return dump(json_pack("{s:s, s:I, s:I, s:s, s:s, s:s}", "status", "ok", "images",
-                          (json_int_t)opened->images, "bytes", (json_int_t)opened->bytes, "digest",
-                          opened->digest, "cache", opened->cache, "dtype", opened->dtype));
+    json_t *object = json_pack("{s:s, s:I, s:I, s:s, s:s, s:s}", "status", "ok", "images",
+                               (json_int_t)opened->images, "bytes", (json_int_t)opened->bytes, "digest",
+                               opened->digest, "cache", opened->cache, "dtype", opened->dtype);
+    if (object && opened->note[0]) json_object_set_new(object, "note", text_json(opened->note));
+    return dump(object);
 }
 
 char *rue_protocol_encode_failure(json_t *id, const char *reason)
@@ -410,6 +412,8 @@ rue_status rue_protocol_decode_opened(const json_t *reply, struct rue_opened *ou
         !copy_string(reply, "dtype", out->dtype, sizeof out->dtype) || out->images == 0)
         return rue_fail(error, RUE_RUNNER,
                         "open: images, bytes, digest or cache is of the wrong type, or images is 0");
+    const char *note = json_string_value(json_object_get(reply, "note"));
+    if (note) rue_error_shorten(note, out->note, sizeof out->note);
     return RUE_OK;
 }
 
@@ -487,10 +491,10 @@ void rue_protocol_decode_result(const json_t *reply, const struct rue_trial_requ
         snprintf(out->reason, sizeof out->reason, "the runner's reply has no known status");
         return;
     }
-    const json_t *reason = json_object_get(reply, "reason");
-    if (outcome != RUE_TRIAL_OK)
-        snprintf(out->reason, sizeof out->reason, "%s",
-                 json_is_string(reason) ? json_string_value(reason) : "no reason given");
+    /* An ok trial may have something to say as well: which damaged image was replaced, for one. */
+    const char *reason = json_string_value(json_object_get(reply, "reason"));
+    if (!reason) reason = outcome == RUE_TRIAL_OK ? "" : "no reason given";
+    rue_error_shorten(reason, out->reason, sizeof out->reason);
     rue_error error = {0};
     const json_t *config = json_object_get(reply, "config");
     if (config && decode_config(config, &out->config, &error) != RUE_OK) {

@@ -34,10 +34,11 @@ struct rue_hello {
 /* What `open` answers. */
 struct rue_opened {
     uint64_t images;
-    uint64_t bytes;  /* 0: not said */
-    char digest[32]; /* "" : not said */
-    char cache[16];  /* what the trials will really be: "warm" or "as-is" */
-    char dtype[16];  /* "" : not said */
+    uint64_t bytes;                     /* 0: not said */
+    char digest[32];                    /* "" : not said */
+    char cache[16];                     /* what the trials will really be: "warm" or "as-is" */
+    char dtype[16];                     /* "" : not said */
+    char note[RUE_ERROR_MESSAGE_BYTES]; /* what people should know of the data, or "" */
 };
 
 /* Encoders return a line owned by the caller (free), without the newline; NULL only when memory is out.

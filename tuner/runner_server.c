@@ -74,6 +74,13 @@ static rue_status warm_source(const struct rue_source *source, const struct rue_
     return status;
 }
 
+static void describe_skipped(const struct rue_source *source, char *out, size_t bytes)
+{
+    char example[RUE_ERROR_MESSAGE_BYTES];
+    uint64_t skipped = rue_source_skipped(source, example, sizeof example);
+    if (skipped) snprintf(out, bytes, "%" PRIu64 " were left out; one of them is %s", skipped, example);
+}
+
 static char *answer_open(struct server *server, const json_t *request)
 {
     rue_error error = {0};
@@ -90,6 +97,7 @@ static char *answer_open(struct server *server, const json_t *request)
     struct rue_variant actual = rue_source_variant(source);
     snprintf(opened.digest, sizeof opened.digest, "%016" PRIx64, rue_source_digest(source));
     snprintf(opened.dtype, sizeof opened.dtype, "%s", actual.dtype);
+    describe_skipped(source, opened.note, sizeof opened.note);
     json_int_t images = json_integer_value(json_object_get(request, "images"));
     status = warm_source(source, &load, images > 0 ? (uint64_t)images : 0, &opened, &error);
     /* Damaged items may be replaced; then it is the trials that say how many there are. */
