@@ -37,6 +37,17 @@ static uint64_t meminfo_bytes(const char *key)
     return proc_value("/proc/meminfo", key, value, sizeof value) ? strtoull(value, NULL, 10) * 1024 : 0;
 }
 
+uint64_t rue_machine_oom_kills(void)
+{
+    FILE *file = fopen("/proc/vmstat", "re");
+    char line[256];
+    uint64_t kills = 0;
+    while (file && fgets(line, sizeof line, file))
+        if (strncmp(line, "oom_kill ", 9) == 0) kills = strtoull(line + 9, NULL, 10);
+    if (file) fclose(file);
+    return kills;
+}
+
 static int affinity_cpus(int online)
 {
     for (int room = online > 64 ? online : 64; room <= 1 << 16; room *= 2) {

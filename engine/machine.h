@@ -20,4 +20,8 @@ struct rue_machine rue_machine_read(void);
  * less. At least 1 where anything is known, 0 when nothing is. */
 uint64_t rue_machine_available_bytes(void);
 
+/* How many processes the kernel has killed for want of memory since it started, in any control group; 0 where
+ * it does not say. */
+uint64_t rue_machine_oom_kills(void);
+
 #endif

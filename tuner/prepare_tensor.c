@@ -90,6 +90,23 @@ static rue_status finish(struct rue_tensor_writer *writer, const struct rue_sour
     return status;
 }
 
+/* Fewer workers where the system has no threads or memory for so many; none at all, in the end. */
+static rue_status start_loader(const struct rue_source *source, struct rue_loader_options *options,
+                               struct rue_loader **out, rue_error *error)
+{
+    int *workers = &options->config.value[RUE_NUM_WORKERS];
+    for (;; *workers /= 2) {
+        rue_error why = {0};
+        rue_status status = rue_loader_open(source, options, out, &why);
+        if (status == RUE_OK) status = rue_loader_start(*out, &why);
+        if (status == RUE_OK) return RUE_OK;
+        rue_loader_close(*out);
+        *out = NULL;
+        bool refused = status == RUE_INFEASIBLE || status == RUE_MEMORY;
+        if (!refused || *workers == 0) return rue_fail(error, status, "%s", why.message);
+    }
+}
+
 rue_status rue_prepare_tensor(const char *source_path, const char *path,
                               const struct rue_prepare_options *options, struct rue_progress *progress,
                               struct rue_prepared *out, rue_error *error)
@@ -103,14 +120,14 @@ rue_status rue_prepare_tensor(const char *source_path, const char *path,
     if (status != RUE_OK) return status;
     struct rue_loader_options loading = loader_options(source, options);
     out->images = loading.images;
+    out->skipped = rue_source_skipped(source, out->skipped_example, sizeof out->skipped_example);
     out->bytes_before = (uint64_t)((double)rue_source_total_bytes(source) / (double)rue_source_count(source) *
                                    (double)out->images);
     out->bytes_after = out->images * ((rue_fetcher_tensor_bytes(options->dtype) + 4095) / 4096 * 4096);
     status = check_space(path, out->bytes_after, error);
     if (status == RUE_OK)
         status = rue_tensor_writer_open(path, &shape, loading.images, options->overwrite, &writer, error);
-    if (status == RUE_OK) status = rue_loader_open(source, &loading, &loader, error);
-    if (status == RUE_OK) status = rue_loader_start(loader, error);
+    if (status == RUE_OK) status = start_loader(source, &loading, &loader, error);
     rue_error why = {0};
     if (status == RUE_OK) status = write_all(loader, writer, options->dtype, loading.images, progress, &why);
     if (why.message[0])

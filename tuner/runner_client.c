@@ -7,6 +7,7 @@
 
 #include "clock.h"
 #include "interrupt.h"
+#include "machine.h"
 #include "process.h"
 #include "units.h"
 
@@ -17,6 +18,12 @@ static const uint64_t open_patience_ns =
 static const uint64_t hello_patience_ns = 120 * RUE_NS_PER_S; /* importing a framework takes its time */
 static const uint64_t grace_ns = 500 * RUE_NS_PER_MS;
 
+struct open_data {
+    char *line; /* the request */
+    uint64_t images;
+    char digest[32];
+};
+
 struct rue_runner {
     char command[4096]; /* "" : our own */
     uint64_t max_pixels;
@@ -25,7 +32,8 @@ struct rue_runner {
     uint64_t next_id;
     unsigned restarts;
     size_t open_count;
-    char *opens[OPEN_LINES_MAX]; /* the open requests so far, for a new runner */
+    struct open_data opens[OPEN_LINES_MAX]; /* so far, for a new runner */
+    uint64_t oom_kills;                     /* of the system, when the trial in flight began */
 };
 
 /* Whether the command is one program with arguments: then the shell is told to make way for it, so that it is
@@ -112,7 +120,7 @@ void rue_runner_close(struct rue_runner *runner)
 {
     if (!runner) return;
     if (runner->process) end_process(runner);
-    for (size_t i = 0; i < runner->open_count; i++) free(runner->opens[i]);
+    for (size_t i = 0; i < runner->open_count; i++) free(runner->opens[i].line);
     free(runner);
 }
 
@@ -155,8 +163,23 @@ rue_status rue_runner_open_data(struct rue_runner *runner, const struct rue_vari
                         variant->path);
     rue_status status = open_with(runner, line, out, error);
     if (status != RUE_OK) return free(line), status;
-    runner->opens[runner->open_count++] = line;
+    struct open_data *open = &runner->opens[runner->open_count++];
+    *open = (struct open_data){.line = line, .images = out->images};
+    snprintf(open->digest, sizeof open->digest, "%s", out->digest);
     return RUE_OK;
+}
+
+/* What was measured on other data must not be mixed with what comes. */
+static rue_status open_again(struct rue_runner *runner, const struct open_data *before, rue_error *error)
+{
+    struct rue_opened now;
+    rue_status status = open_with(runner, before->line, &now, error);
+    if (status != RUE_OK) return status;
+    if (now.images == before->images && strcmp(now.digest, before->digest) == 0) return RUE_OK;
+    return rue_fail(error, RUE_DATA,
+                    "the data changed while they were measured: %" PRIu64 " images became %" PRIu64
+                    ", or files were replaced; leave the data alone and run the same command again",
+                    before->images, now.images);
 }
 
 /* A new runner that has opened what the old one had. */
@@ -165,9 +188,8 @@ static rue_status ensure_process(struct rue_runner *runner, rue_error *error)
     if (runner->process) return RUE_OK;
     runner->restarts++;
     rue_status status = greet(runner, error);
-    struct rue_opened ignored;
     for (size_t i = 0; status == RUE_OK && i < runner->open_count; i++)
-        status = open_with(runner, runner->opens[i], &ignored, error);
+        status = open_again(runner, &runner->opens[i], error);
     return status;
 }
 
@@ -202,13 +224,16 @@ static void blame(struct rue_runner *runner, rue_status status, const char *why,
     bool died = status == RUE_RUNNER && strcmp(why, "ended") == 0;
     const char *end = rue_process_close(runner->process, died ? grace_ns : 0);
     runner->process = NULL;
-    result->outcome = status == RUE_TIMEOUT ? RUE_TRIAL_TIMEOUT : RUE_TRIAL_FAILED;
+    bool starved = died && strstr(end, "SIGKILL") && rue_machine_oom_kills() > runner->oom_kills;
+    result->outcome = status == RUE_TIMEOUT ? RUE_TRIAL_TIMEOUT
+                      : starved             ? RUE_TRIAL_INFEASIBLE
+                                            : RUE_TRIAL_FAILED;
     if (status == RUE_TIMEOUT)
         snprintf(result->reason, sizeof result->reason, "the runner gave no answer within %s and was stopped",
                  rue_format_duration(patience_ns, text, sizeof text));
     else
-        snprintf(result->reason, sizeof result->reason, "the runner %.400s during the trial",
-                 died ? end : why);
+        snprintf(result->reason, sizeof result->reason, "the runner %.400s during the trial%s",
+                 died ? end : why, starved ? ": the system had no more memory for it" : "");
 }
 
 rue_status rue_runner_trial(struct rue_runner *runner, struct rue_trial_request *request, const char *profile,
@@ -224,6 +249,7 @@ rue_status rue_runner_trial(struct rue_runner *runner, struct rue_trial_request 
     rue_error why = {0};
     json_t *reply = NULL;
     uint64_t now = rue_clock_now_ns();
+    runner->oom_kills = rue_machine_oom_kills();
     status = rue_process_write_line(runner->process, line, &why);
     if (status == RUE_RUNNER) { /* it ended before it was asked: that is how the read below finds it */
         rue_error_clear(&why);

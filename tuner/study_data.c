@@ -25,6 +25,8 @@ static rue_status open_variant(struct rue_study *study, struct rue_study_variant
     rue_status status = rue_runner_open_data(study->runner, &variant->variant, &variant->workload, wanted,
                                              &variant->opened, error);
     if (status != RUE_OK) return status;
+    if (variant->opened.note[0])
+        rue_progress_note(study->progress, "%s: %s", variant->variant.path, variant->opened.note);
     if (strcmp(variant->workload.cache, "warm") == 0 && strcmp(variant->opened.cache, "warm") != 0 &&
         goal->data) {
         rue_progress_note(study->progress,
@@ -95,11 +97,16 @@ rue_status rue_study_add_sample(struct rue_study *study, rue_error *error)
                                           .bad_images = study->goal->workload.bad_images,
                                           .overwrite = true};
     struct rue_prepared done = {0};
+    rue_error why = {0};
     struct rue_progress progress = rue_progress_open(study->progress->quiet);
     rue_status status =
-        rue_prepare_tensor(raw->variant.path, study->sample_path, &options, &progress, &done, error);
+        rue_prepare_tensor(raw->variant.path, study->sample_path, &options, &progress, &done, &why);
     rue_progress_close(&progress);
-    if (status != RUE_OK) return status;
+    if (why.status == RUE_INFEASIBLE || why.status == RUE_MEMORY) {
+        rue_progress_note(study->progress, "preprocessed data are not compared: %s", why.message);
+        return RUE_OK;
+    }
+    if (status != RUE_OK) return rue_fail(error, status, "%s", why.message);
     *variant = (struct rue_study_variant){
         .sample = true, .build_s_per_image = (double)done.elapsed_ns / 1e9 / (double)done.images};
     variant->variant = (struct rue_variant){.mode = RUE_PREPROCESSED, .format = "tensor", .dtype = "float32"};

@@ -91,7 +91,7 @@ static rue_status probe_rate(struct rue_study *study, size_t variant, int worker
 }
 
 /* One worker and as many as there are CPUs: what lies between is taken as proportional. Where one of the two
- * does not run, the other speaks for both. */
+ * does not run, the other speaks for both; where neither does, none at all may still. */
 static rue_status probe_loader(struct rue_study *study, size_t variant, struct probed *out, rue_error *error)
 {
     int one = nearest(&study->space, RUE_NUM_WORKERS, 1);
@@ -106,6 +106,10 @@ static rue_status probe_loader(struct rue_study *study, size_t variant, struct p
     if (all != one) status = probe_rate(study, variant, all, MANY_IMAGES, &many, error);
     if (status != RUE_OK) return status;
     if (names_data(study, variant, &many)) return fail_probe(study, variant, &many, error);
+    int least = study->space.values[RUE_NUM_WORKERS][0];
+    if (!few.images_per_s && !many.images_per_s && least < one)
+        status = probe_rate(study, variant, least, FEW_IMAGES, &few, error);
+    if (status != RUE_OK) return status;
     if (!few.images_per_s && !many.images_per_s) return fail_probe(study, variant, &few, error);
     if (!few.images_per_s) few = many;
     if (!many.images_per_s) many = few;
