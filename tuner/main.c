@@ -2,8 +2,12 @@
  * The program links the GNU Scientific Library and is distributed under GPL-3.0-or-later; its own sources are
  * MIT. */
 #include <errno.h>
+#include <fcntl.h>
 #include <locale.h>
+#include <signal.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "commands.h"
 #include "help.h"
@@ -40,8 +44,10 @@ static void print_error(const struct rue_command *command, const rue_error *erro
 /* The exit code, when everything has been printed. */
 static int finish(const struct rue_command *command, rue_status status, rue_error *error)
 {
-    if (fflush(stdout) != 0 && status == RUE_OK)
-        status = rue_fail(error, RUE_STORE, "cannot write the output: %s", strerror(errno));
+    errno = 0;
+    if ((fflush(stdout) != 0 || ferror(stdout)) && status == RUE_OK)
+        status = rue_fail(error, RUE_STORE, "cannot write the output: %s",
+                          errno ? strerror(errno) : "an earlier write failed");
     print_error(command, error);
     return rue_status_exit_code(status);
 }
@@ -53,6 +59,16 @@ static void note_unknown_settings(void)
     rue_settings_unknown(names, sizeof names);
     snprintf(line, sizeof line, "no command has a setting of this name: %s", names);
     if (names[0]) print_line("note", line);
+}
+
+/* A descriptor that the shell closed would be given to the next file that is opened, and what is said would
+ * be written into that. Writing to these fails as it did before. */
+static void fill_standard_descriptors(void)
+{
+    int fd;
+    do fd = open("/dev/null", O_RDONLY);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd > STDERR_FILENO) close(fd);
 }
 
 static int run_command(const struct rue_command *command, int argc, char **argv)
@@ -87,13 +103,15 @@ static int help(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    setlocale(LC_CTYPE, ""); /* which characters the terminal knows; numbers are written alike everywhere */
+    fill_standard_descriptors();
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error to be told, not a death */
+    setlocale(LC_CTYPE, "");  /* which characters the terminal knows; numbers are written alike everywhere */
     if (argc < 2) return show_help(stderr), rue_status_exit_code(RUE_USAGE);
     const char *name = argv[1];
     if (!strcmp(name, "--help") || !strcmp(name, "-h")) return help(0, NULL);
     if (!strcmp(name, "help")) return help(argc - 2, argv + 2);
-    if (!strcmp(name, "--version")) return printf("rue %s\n", RUE_VERSION), 0;
     rue_error error = {0};
+    if (!strcmp(name, "--version")) return printf("rue %s\n", RUE_VERSION), finish(NULL, RUE_OK, &error);
     const struct rue_command *command;
     rue_status status = rue_commands_find(name, &command, &error);
     if (status != RUE_OK) return finish(NULL, status, &error);

@@ -29,7 +29,7 @@ static void run_child(const char *const argv[], int in, int out, pid_t parent)
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(127); /* the parent died before the line above */
-    static const int reset[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
+    static const int reset[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ};
     for (size_t i = 0; i < sizeof reset / sizeof *reset; i++) signal(reset[i], SIG_DFL);
     dup2(in, STDIN_FILENO);
     dup2(out, STDOUT_FILENO);
