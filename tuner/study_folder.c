@@ -1,15 +1,14 @@
 /* The folder of a study and the store in it. */
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <fnmatch.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "folder_lock.h"
 #include "study.h"
 
 /* "photos" of "/data/photos/": letters, digits, '.', '_' and '-' alone. */
@@ -92,15 +91,8 @@ rue_status rue_study_open_folder(struct rue_study *study, rue_error *error)
     choose_folder(study);
     rue_status status = make_folders(study->folder, error);
     if (status != RUE_OK) return status;
-    study->folder_lock = open(study->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (study->folder_lock < 0)
-        return rue_fail(error, RUE_STORE, "cannot open the folder %s: %s; choose another with --out",
-                        study->folder, strerror(errno));
-    if (flock(study->folder_lock, LOCK_EX | LOCK_NB) != 0)
-        return rue_fail(
-            error, RUE_STORE,
-            "another 'rue tune' is at work in %s: wait for it, or choose another folder with --out",
-            study->folder);
+    status = rue_folder_lock(study->folder, &study->folder_lock, error);
+    if (status != RUE_OK) return status;
     remove_leftovers(study->folder);
     return RUE_OK;
 }

@@ -1,0 +1,77 @@
+#include "folder_lock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+/* The process that has the lock, 0 when the kernel does not tell. Some file systems show another device there
+ * than stat does, so the inode alone will do where nothing fits better. */
+static int find_holder(int fd)
+{
+    struct stat about;
+    FILE *locks = fopen("/proc/locks", "re");
+    char line[256];
+    int found = 0;
+    bool sure = fstat(fd, &about) != 0;
+    while (locks && !sure && fgets(line, sizeof line, locks)) {
+        int pid;
+        unsigned major_number, minor_number;
+        unsigned long long inode;
+        if (sscanf(line, "%*u: FLOCK %*s WRITE %d %x:%x:%llu", &pid, &major_number, &minor_number, &inode) !=
+                4 ||
+            pid <= 0 || inode != about.st_ino)
+            continue;
+        found = pid;
+        sure = makedev(major_number, minor_number) == about.st_dev;
+    }
+    if (locks) fclose(locks);
+    return found;
+}
+
+static void read_command(int pid, char *out, size_t bytes)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/cmdline", pid);
+    FILE *file = fopen(path, "re");
+    size_t got = file ? fread(out, 1, bytes - 1, file) : 0;
+    if (file) fclose(file);
+    while (got && !out[got - 1]) got--;
+    for (size_t i = 0; i < got; i++)
+        if (!out[i]) out[i] = ' ';
+    out[got] = 0;
+}
+
+static rue_status fail_busy(const char *folder, int fd, rue_error *error)
+{
+    char command[200] = "", who[256] = "";
+    int pid = find_holder(fd);
+    if (pid) read_command(pid, command, sizeof command);
+    if (pid) snprintf(who, sizeof who, ", process %d%s%s", pid, command[0] ? ": " : "", command);
+    return rue_fail(error, RUE_STORE,
+                    "another 'rue tune' is at work in %s%s; wait for it, or choose another folder with --out",
+                    folder, who);
+}
+
+rue_status rue_folder_lock(const char *folder, int *out, rue_error *error)
+{
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC), failed;
+    if (fd < 0) return rue_fail(error, RUE_STORE, "cannot open the folder %s: %s", folder, strerror(errno));
+    do failed = flock(fd, LOCK_EX | LOCK_NB);
+    while (failed && errno == EINTR);
+    if (!failed) return *out = fd, RUE_OK;
+    int why = errno;
+    rue_status status = why == EWOULDBLOCK ? fail_busy(folder, fd, error)
+                                           : rue_fail(error, RUE_STORE,
+                                                      "cannot lock the folder %s: %s; its file system seems "
+                                                      "to have no locks: choose a folder on a "
+                                                      "local disk with --out",
+                                                      folder, strerror(why));
+    close(fd);
+    return status;
+}
