@@ -1,5 +1,6 @@
 /* The study driver: ask the strategy, measure, tell, until it has nothing more to ask or the budget is spent.
  */
+#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -20,13 +21,39 @@ struct failures {
     int in_a_row;
 };
 
+/* The next character of a reason that counts: numbers say which process, file or address it was this time,
+ * not what went wrong. An exit code does say that. */
+static char next_telling(const char *reason, const char **at)
+{
+    static const char code[] = "exit code ";
+    const size_t code_bytes = sizeof code - 1;
+    while (isdigit((unsigned char)**at)) {
+        size_t before = (size_t)(*at - reason);
+        if (before >= code_bytes && memcmp(*at - code_bytes, code, code_bytes) == 0) return *(*at)++;
+        bool hexadecimal = (*at)[0] == '0' && (*at)[1] == 'x';
+        *at += hexadecimal ? 2 + strspn(*at + 2, "0123456789abcdefABCDEF") : strspn(*at, "0123456789");
+    }
+    return **at ? *(*at)++ : 0;
+}
+
+static bool are_alike(const char *a, const char *b)
+{
+    const char *in_a = a, *in_b = b;
+    for (;;) {
+        char one = next_telling(a, &in_a), other = next_telling(b, &in_b);
+        if (one != other) return false;
+        if (!one) return true;
+    }
+}
+
 static rue_status count_failure(struct failures *failures, const struct rue_trial_result *result,
                                 rue_error *error)
 {
+    if (result->outcome == RUE_TRIAL_INFEASIBLE) return RUE_OK;
     bool bad = result->outcome == RUE_TRIAL_FAILED || result->outcome == RUE_TRIAL_TIMEOUT;
-    bool same = bad && strcmp(failures->reason, result->reason) == 0;
+    bool same = bad && are_alike(failures->reason, result->reason);
     failures->in_a_row = bad ? (same ? failures->in_a_row + 1 : 1) : 0;
-    snprintf(failures->reason, sizeof failures->reason, "%s", result->reason);
+    snprintf(failures->reason, sizeof failures->reason, "%s", bad ? result->reason : "");
     if (failures->in_a_row < SAME_FAILURES_MAX) return RUE_OK;
     return rue_fail(
         error, RUE_INFEASIBLE,
@@ -123,6 +150,7 @@ static rue_status loop(struct rue_study *study, const struct rue_strategy_ops *s
             return RUE_OK;
         }
         struct rue_trial_result result;
+        size_t reused = study->reused;
         if (status == RUE_OK) status = answer(study, &ask, &result, error);
         if (status != RUE_OK) {
             mark_partial(study,
@@ -131,7 +159,7 @@ static rue_status loop(struct rue_study *study, const struct rue_strategy_ops *s
             return status;
         }
         if (strategy->tell) strategy->tell(state, &ask, &result);
-        status = count_failure(&failures, &result, error);
+        if (study->reused == reused) status = count_failure(&failures, &result, error);
         rue_trial_result_close(&result);
         if (status != RUE_OK) {
             mark_partial(study, "stopped", done + 1);
