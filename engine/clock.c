@@ -4,11 +4,22 @@
 #include <sys/prctl.h>
 #include <time.h>
 
-uint64_t rue_clock_now_ns(void)
+static uint64_t read_clock(clockid_t clock)
 {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(clock, &now);
     return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+uint64_t rue_clock_now_ns(void)
+{
+    return read_clock(CLOCK_MONOTONIC);
+}
+
+uint64_t rue_clock_asleep_ns(void)
+{
+    uint64_t awake = read_clock(CLOCK_MONOTONIC), all = read_clock(CLOCK_BOOTTIME);
+    return all > awake ? all - awake : 0;
 }
 
 void rue_clock_sleep_until(uint64_t deadline_ns)

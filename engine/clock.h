@@ -7,6 +7,10 @@
 /* CLOCK_MONOTONIC in ns. */
 uint64_t rue_clock_now_ns(void);
 
+/* How long this machine has been suspended since it started, in ns: the monotonic clock stood still
+ * meanwhile. */
+uint64_t rue_clock_asleep_ns(void);
+
 /* Sleeps until the clock shows `deadline_ns`, signals notwithstanding; returns at once when it is past. The
  * calling thread's timer slack is what bounds how late it wakes: see rue_clock_sharpen. */
 void rue_clock_sleep_until(uint64_t deadline_ns);

@@ -4,11 +4,14 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "clock.h"
 #include "interrupt.h"
+#include "keeper.h"
 #include "units.h"
 
 enum { LONGEST = 1000 };
@@ -37,7 +40,8 @@ static void start_shell(const char *script)
 static void say(const char *line)
 {
     rue_error error = {0};
-    cr_assert_eq(rue_process_write_line(process, line, &error), RUE_OK, "%s", error.message);
+    cr_assert_eq(rue_process_write_line(process, line, rue_clock_now_ns() + patience_ns, &error), RUE_OK,
+                 "%s", error.message);
 }
 
 static void expect_line(const char *expected)
@@ -186,7 +190,7 @@ Test(process, writing_to_one_that_is_gone_is_an_error)
     start_shell("exit 0");
     expect_failure(patience_ns, RUE_RUNNER);
     /* Its ends of the pipes are closed one after the other: the first writes may still find a reader. */
-    for (int i = 0; i < 1000 && rue_process_write_line(process, "hello?", &error) == RUE_OK; i++)
+    for (int i = 0; i < 1000 && rue_process_write_line(process, "hello?", UINT64_MAX, &error) == RUE_OK; i++)
         usleep(1000);
     cr_assert_eq(error.status, RUE_RUNNER);
     cr_assert(strstr(error.message, "Broken pipe"), "%s", error.message);
@@ -239,6 +243,9 @@ Test(process, what_it_started_goes_with_it)
         "(trap '' TERM; sleep 1000) & echo ready; sleep 1000", /* it is told to go */
         "trap '' TERM; sleep 1000 & echo ready; while :; do sleep 1; done", /* it is killed */
         "(sleep 1000 & sleep 1000) & echo ready; kill -SEGV $$",            /* it crashed */
+        "setsid sleep 1000 & echo ready; cat",                              /* its child has a session */
+        "(setsid sh -c 'sleep 1000 & setsid sleep 1000 & sleep 1000' &); echo ready; sleep 1000",
+        "setsid sh -c \"(trap '' TERM HUP; sleep 1000) & exit\"; echo ready; kill -KILL $$",
     };
     for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) {
         int watch = start_watched(scripts[i]);
@@ -249,12 +256,68 @@ Test(process, what_it_started_goes_with_it)
     }
 }
 
-Test(process, it_leads_a_group_of_its_own)
+Test(process, one_that_does_not_read_fails_the_write_in_time)
+{
+    enum { BYTES = 1 << 20 }; /* more than a pipe holds */
+    static char text[BYTES + 1];
+    rue_error error = {0};
+    memset(text, 'x', BYTES);
+    start_shell("echo ready; exec sleep 1000");
+    expect_line("ready");
+    uint64_t deadline = rue_clock_now_ns() + 50 * RUE_NS_PER_MS;
+    cr_assert_eq(rue_process_write_line(process, text, deadline, &error), RUE_TIMEOUT, "%s", error.message);
+    rue_process_close(process, 0);
+}
+
+Test(process, one_that_reads_slowly_gets_all_of_a_long_line)
+{
+    enum { BYTES = 1 << 20 };
+    static char text[BYTES + 1];
+    memset(text, 'x', BYTES);
+    start_shell("sleep 0.1; head -c 1048577 | wc -c");
+    say(text);
+    expect_line("1048577");
+    rue_process_close(process, patience_ns);
+}
+
+Test(process, one_that_closes_its_output_and_lives_is_not_said_to_have_ended)
+{
+    start_shell("exec >/dev/null; exec sleep 1000");
+    cr_assert_str_eq(expect_failure(patience_ns, RUE_RUNNER), "closed its output");
+    rue_process_close(process, 0);
+}
+
+Test(process, that_it_was_stopped_and_continued_is_told)
 {
     start((const char *const[]){"cat", NULL});
-    pid_t group = rue_process_group(process);
-    cr_assert(group > 0 && group != getpgrp());
-    cr_assert_eq(getpgid(group), group);
+    cr_assert_eq(rue_process_suspensions(process), 0);
+    rue_keeper_signal(rue_process_line(process), SIGSTOP);
+    while (!rue_process_stop(process)) rue_process_suspensions(process);
+    cr_assert_str_eq(rue_process_stop(process), "STOP");
+    rue_keeper_signal(rue_process_line(process), SIGCONT);
+    while (rue_process_stop(process)) rue_process_suspensions(process);
+    cr_assert_eq(rue_process_suspensions(process), 2);
+    say("awake");
+    expect_line("awake");
+    rue_process_close(process, patience_ns);
+}
+
+Test(process, one_that_is_stopped_can_be_ended)
+{
+    start_shell("kill -STOP $$");
+    while (!rue_process_stop(process)) rue_process_suspensions(process);
+    cr_assert_str_eq(rue_process_close(process, grace_ns), "was killed by SIGKILL");
+}
+
+Test(process, it_leads_a_group_of_its_own)
+{
+    char group[32];
+    const char *line;
+    start_shell("echo $$; cut -d' ' -f5 /proc/$$/stat");
+    cr_assert_eq(rue_process_read_line(process, UINT64_MAX, LONGEST, &line, NULL), RUE_OK);
+    snprintf(group, sizeof group, "%s", line);
+    expect_line(group);
+    cr_assert_neq(atoi(group), getpgrp());
     rue_process_close(process, patience_ns);
 }
 

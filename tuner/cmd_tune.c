@@ -6,6 +6,7 @@
 
 #include "report.h"
 #include "study.h"
+#include "suspension.h"
 #include "terminal.h"
 
 enum {
@@ -236,6 +237,7 @@ static rue_status run(const struct rue_options *options, rue_error *error)
     struct rue_study_goal goal = read_goal(options, command_line);
     struct rue_progress progress = rue_progress_open(rue_options_flag(options, QUIET));
     struct rue_study *study;
+    rue_suspension_install();
     rue_status status = rue_study_open(&goal, &progress, &study, error);
     if (status == RUE_OK) {
         status = tune(study, options, error);

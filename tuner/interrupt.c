@@ -10,8 +10,7 @@
 enum { SAME_PRESS_MS = 100 };
 
 static volatile sig_atomic_t signal_seen;
-static atomic_int guarded_group; /* lock-free, so a handler may read it */
-static _Atomic(const char *) guarded_file;
+static _Atomic(const char *) guarded_file; /* lock-free, so a handler may read it */
 static _Atomic int64_t seen_ms;
 static int wake[2] = {-1, -1};
 
@@ -24,8 +23,6 @@ static void on_signal(int number)
     if (signal_seen && number == SIGINT) {
         const char *file = atomic_load(&guarded_file);
         if (file) unlink(file);
-        pid_t group = atomic_load(&guarded_group);
-        if (group > 0) kill(-group, SIGKILL);
         _exit(rue_status_exit_code(RUE_INTERRUPTED));
     }
     if (!signal_seen) seen_ms = now_ms;
@@ -41,7 +38,9 @@ void rue_interrupt_install(void)
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
-    sigaction(SIGHUP, &action, NULL);
+    struct sigaction before; /* nohup: it goes on when the terminal goes away */
+    if (sigaction(SIGHUP, NULL, &before) != 0 || before.sa_handler != SIG_IGN)
+        sigaction(SIGHUP, &action, NULL);
     signal(SIGPIPE, SIG_IGN);
 }
 
@@ -59,9 +58,4 @@ int rue_interrupt_fd(void)
 void rue_interrupt_guard_file(const char *path)
 {
     atomic_store(&guarded_file, path);
-}
-
-void rue_interrupt_guard(pid_t group)
-{
-    atomic_store(&guarded_group, group);
 }

@@ -3,12 +3,10 @@
 #ifndef RUE_INTERRUPT_H
 #define RUE_INTERRUPT_H
 
-#include <stdbool.h>
-#include <sys/types.h>
-
 #include "status.h"
 
-/* Installs the handlers for SIGINT, SIGTERM and SIGHUP, and ignores SIGPIPE. Once a process. */
+/* Installs the handlers for SIGINT, SIGTERM and SIGHUP (unless that is ignored, as under nohup), and ignores
+ * SIGPIPE. Once a process. */
 void rue_interrupt_install(void);
 
 /* RUE_OK, or RUE_INTERRUPTED (SIGINT) or RUE_TERMINATED once a signal came. */
@@ -19,8 +17,5 @@ int rue_interrupt_fd(void);
 
 /* A file that a second Ctrl-C removes before it quits; NULL: none. Borrowed until it is changed. */
 void rue_interrupt_guard_file(const char *path);
-
-/* The process group that a second Ctrl-C kills before it quits; 0: none. */
-void rue_interrupt_guard(pid_t group);
 
 #endif

@@ -7,110 +7,149 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/pidfd.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "clock.h"
 #include "interrupt.h"
+#include "keeper.h"
+#include "suspension.h"
+#include "units.h"
+
+/* How long the news of its end may take once its output is closed. */
+static const uint64_t farewell_ns = 500 * RUE_NS_PER_MS;
 
 struct rue_process {
-    pid_t pid;   /* also its group */
+    struct rue_keeper keeper;
     int in, out; /* our ends of its standard input and output */
-    int life;    /* pidfd, readable once it ended; -1 where the kernel has none */
+    bool ended;
+    int how;     /* it ended, as of waitpid */
+    int stopped; /* the signal that stopped it, 0 while it runs */
+    unsigned suspensions;
     char *buffer;
     size_t used, capacity;
     size_t line_bytes; /* of the line handed out last, newline included */
 };
-
-static void run_child(const char *const argv[], int in, int out, pid_t parent)
-{
-    setpgid(0, 0);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) _exit(127); /* the parent died before the line above */
-    static const int reset[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ};
-    for (size_t i = 0; i < sizeof reset / sizeof *reset; i++) signal(reset[i], SIG_DFL);
-    dup2(in, STDIN_FILENO);
-    dup2(out, STDOUT_FILENO);
-    execvp(argv[0], (char *const *)argv);
-    fprintf(stderr, "rue: cannot run %s: %s\n", argv[0], strerror(errno));
-    _exit(127);
-}
 
 rue_status rue_process_open(const char *const argv[], struct rue_process **out, rue_error *error)
 {
     int to[2] = {-1, -1}, from[2] = {-1, -1};
     struct rue_process *process = calloc(1, sizeof *process);
     if (!process) return rue_fail_memory(error, "a child process", sizeof *process);
-    pid_t parent = getpid();
-    if (pipe2(to, O_CLOEXEC) != 0 || pipe2(from, O_CLOEXEC) != 0 || (process->pid = fork()) < 0) {
-        rue_fail(error, RUE_RUNNER, "cannot start %s: %s", argv[0], strerror(errno));
-        for (int i = 0; i < 2; i++) {
-            if (to[i] >= 0) close(to[i]);
-            if (from[i] >= 0) close(from[i]);
-        }
+    rue_status status = RUE_OK;
+    if (pipe2(to, O_CLOEXEC) != 0 || pipe2(from, O_CLOEXEC) != 0)
+        status = rue_fail(error, RUE_RUNNER, "cannot start %s: %s", argv[0], strerror(errno));
+    if (status == RUE_OK) status = rue_keeper_open(argv, to[0], from[1], &process->keeper, error);
+    if (to[0] >= 0) close(to[0]);
+    if (from[1] >= 0) close(from[1]);
+    if (status != RUE_OK) {
+        if (to[1] >= 0) close(to[1]);
+        if (from[0] >= 0) close(from[0]);
         free(process);
-        return RUE_RUNNER;
+        return status;
     }
-    if (process->pid == 0) run_child(argv, to[0], from[1], parent);
-    setpgid(process->pid, process->pid); /* both sides do it, so that neither has to wait for the other */
-    close(to[0]);
-    close(from[1]);
+    fcntl(to[1], F_SETFL, O_NONBLOCK);
     process->in = to[1];
     process->out = from[0];
-    process->life = pidfd_open(process->pid, 0);
     *out = process;
     return RUE_OK;
 }
 
-pid_t rue_process_group(const struct rue_process *process)
+int rue_process_line(const struct rue_process *process)
 {
-    return process->pid;
+    return process->keeper.line;
 }
 
-rue_status rue_process_write_line(struct rue_process *process, const char *line, rue_error *error)
+/* Takes note of all that the keeper has told. */
+static void listen_keeper(struct rue_process *process)
 {
-    size_t left = strlen(line);
-    while (left) {
-        ssize_t put = write(process->in, line, left);
-        if (put < 0 && errno == EINTR) continue;
-        if (put < 0)
-            return rue_fail(error, RUE_RUNNER, "does not read what it is asked: %s", strerror(errno));
-        line += put;
-        left -= (size_t)put;
+    int how;
+    while (!process->ended && rue_keeper_hear(&process->keeper, &how)) {
+        process->stopped = WIFSTOPPED(how) ? WSTOPSIG(how) : 0;
+        if (WIFSTOPPED(how) || WIFCONTINUED(how)) {
+            process->suspensions++;
+        } else {
+            process->ended = true;
+            process->how = how;
+        }
     }
-    while (write(process->in, "\n", 1) < 0)
-        if (errno != EINTR)
-            return rue_fail(error, RUE_RUNNER, "does not read what it is asked: %s", strerror(errno));
-    return RUE_OK;
+}
+
+unsigned rue_process_suspensions(struct rue_process *process)
+{
+    listen_keeper(process);
+    return process->suspensions;
+}
+
+const char *rue_process_stop(const struct rue_process *process)
+{
+    return process->stopped ? sigabbrev_np(process->stopped) : NULL;
 }
 
 static int remaining_ms(uint64_t deadline_ns)
 {
     if (deadline_ns == UINT64_MAX) return -1;
-    uint64_t now = rue_clock_now_ns();
+    uint64_t now = rue_suspension_awake_ns();
     if (now >= deadline_ns) return 0;
     uint64_t ms = (deadline_ns - now) / 1000000 + 1;
     return ms > 3600000 ? 3600000 : (int)ms;
 }
 
-/* Readable means data or the end of them. What the child started may hold its output open when it is gone, so
- * its death ends the wait too, once what it wrote has been read. */
-static rue_status wait_readable(struct rue_process *process, uint64_t deadline_ns, rue_error *error)
+/* Ready means that it can be read or written, or never again. What the child started may hold its pipes open
+ * when it is gone, so its death ends the wait too, once what it wrote has been read. */
+static rue_status wait_ready(struct rue_process *process, int fd, short events, uint64_t deadline_ns,
+                             rue_error *error)
 {
     for (;;) {
-        struct pollfd wait[3] = {{.fd = process->out, .events = POLLIN},
+        struct pollfd wait[3] = {{.fd = fd, .events = events},
                                  {.fd = rue_interrupt_fd(), .events = POLLIN},
-                                 {.fd = process->life, .events = POLLIN}};
-        int ready = poll(wait, 3, remaining_ms(deadline_ns));
+                                 {.fd = process->ended ? -1 : process->keeper.line, .events = POLLIN}};
+        int ready = poll(wait, 3, process->ended ? 0 : remaining_ms(deadline_ns)), why = errno;
         rue_status stopped = rue_interrupt_status();
         if (stopped != RUE_OK) return rue_fail(error, stopped, "interrupted");
+        if (ready > 0) listen_keeper(process);
         if (ready > 0 && (wait[0].revents || poll(wait, 1, 0) > 0)) return RUE_OK;
-        if (ready > 0 && wait[2].revents) return rue_fail(error, RUE_RUNNER, "ended");
-        if (ready < 0 && errno != EINTR)
-            return rue_fail(error, RUE_INTERNAL, "cannot wait for the runner: %s", strerror(errno));
+        if (process->ended) return rue_fail(error, RUE_RUNNER, "ended");
+        if (ready < 0 && why != EINTR)
+            return rue_fail(error, RUE_INTERNAL, "cannot wait for the runner: %s", strerror(why));
         if (remaining_ms(deadline_ns) == 0) return rue_fail(error, RUE_TIMEOUT, "gave no answer in time");
+    }
+}
+
+static rue_status write_all(struct rue_process *process, const char *text, size_t left, uint64_t deadline_ns,
+                            rue_error *error)
+{
+    while (left) {
+        ssize_t put = write(process->in, text, left);
+        if (put < 0 && errno == EAGAIN) {
+            rue_status status = wait_ready(process, process->in, POLLOUT, deadline_ns, error);
+            if (status != RUE_OK) return status;
+        } else if (put < 0 && errno != EINTR) {
+            return rue_fail(error, RUE_RUNNER, "does not read what it is asked: %s", strerror(errno));
+        }
+        if (put <= 0) continue;
+        text += put;
+        left -= (size_t)put;
+    }
+    return RUE_OK;
+}
+
+rue_status rue_process_write_line(struct rue_process *process, const char *line, uint64_t deadline_ns,
+                                  rue_error *error)
+{
+    rue_status status = write_all(process, line, strlen(line), deadline_ns, error);
+    return status == RUE_OK ? write_all(process, "\n", 1, deadline_ns, error) : status;
+}
+
+/* Waits for the child's end up to `patience_ns`; whether it came. */
+static bool wait_end(struct rue_process *process, uint64_t patience_ns)
+{
+    uint64_t deadline = rue_suspension_awake_ns() + patience_ns;
+    for (;;) {
+        listen_keeper(process);
+        int left = remaining_ms(deadline);
+        if (process->ended || left == 0) return process->ended;
+        struct pollfd wait = {.fd = process->keeper.line, .events = POLLIN};
+        poll(&wait, 1, left);
     }
 }
 
@@ -125,7 +164,9 @@ static rue_status read_more(struct rue_process *process, rue_error *error)
     }
     ssize_t got = read(process->out, process->buffer + process->used, process->capacity - process->used);
     if (got < 0 && errno == EINTR) return RUE_OK;
-    if (got <= 0) return rue_fail(error, RUE_RUNNER, "ended");
+    if (got <= 0)
+        return rue_fail(error, RUE_RUNNER, "%s",
+                        wait_end(process, farewell_ns) ? "ended" : "closed its output");
     process->used += (size_t)got;
     return RUE_OK;
 }
@@ -149,23 +190,9 @@ rue_status rue_process_read_line(struct rue_process *process, uint64_t deadline_
             *line = process->buffer;
             return RUE_OK;
         }
-        rue_status status = wait_readable(process, deadline_ns, error);
+        rue_status status = wait_ready(process, process->out, POLLIN, deadline_ns, error);
         if (status == RUE_OK) status = read_more(process, error);
         if (status != RUE_OK) return status;
-    }
-}
-
-/* Waits for the child up to `grace_ns`; true with its wait status when it is gone. */
-static bool reap(struct rue_process *process, uint64_t grace_ns, int *how)
-{
-    uint64_t deadline = rue_clock_now_ns() + grace_ns;
-    for (uint64_t pause = 200000;; pause = pause < 20000000 ? pause * 2 : pause) {
-        pid_t got = waitpid(process->pid, how, WNOHANG);
-        if (got == process->pid) return true;
-        if (got < 0 && errno != EINTR) return *how = 0, true;
-        uint64_t now = rue_clock_now_ns();
-        if (now >= deadline) return false;
-        rue_clock_sleep_until(now + pause < deadline ? now + pause : deadline);
     }
 }
 
@@ -188,17 +215,16 @@ static const char *describe_end(int how)
 const char *rue_process_close(struct rue_process *process, uint64_t grace_ns)
 {
     if (!process) return "ended";
-    int how = 0;
     close(process->in);
-    bool gone = reap(process, grace_ns, &how);
-    if (!gone) {
-        kill(-process->pid, SIGTERM);
-        gone = reap(process, grace_ns, &how);
+    if (!wait_end(process, grace_ns)) {
+        rue_keeper_signal(process->keeper.line, SIGTERM);
+        wait_end(process, grace_ns);
     }
-    kill(-process->pid, SIGKILL); /* what the child left behind of its group, or the child itself */
-    if (!gone) reap(process, UINT64_C(5000000000), &how);
+    rue_keeper_dismiss(&process->keeper);
+    wait_end(process, UINT64_MAX / 2); /* the keeper sees to it that this is short */
+    rue_keeper_close(&process->keeper);
+    int how = process->how;
     close(process->out);
-    if (process->life >= 0) close(process->life);
     free(process->buffer);
     free(process);
     return describe_end(how);

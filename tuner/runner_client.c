@@ -6,12 +6,12 @@
 #include <string.h>
 
 #include "clock.h"
-#include "interrupt.h"
 #include "machine.h"
 #include "process.h"
+#include "suspension.h"
 #include "units.h"
 
-enum { OPEN_LINES_MAX = 64 };
+enum { OPEN_LINES_MAX = 64, STARTS_MAX = 3 };
 
 static const uint64_t open_patience_ns =
     1800 * RUE_NS_PER_S; /* it may read hundreds of gigabytes to warm them */
@@ -31,6 +31,7 @@ struct rue_runner {
     struct rue_hello hello;
     uint64_t next_id;
     unsigned restarts;
+    bool suspended; /* in the last trial */
     size_t open_count;
     struct open_data opens[OPEN_LINES_MAX]; /* so far, for a new runner */
     uint64_t oom_kills;                     /* of the system, when the trial in flight began */
@@ -54,15 +55,17 @@ static rue_status start_process(struct rue_runner *runner, rue_error *error)
     const char *const own[] = {"/proc/self/exe", "runner", "--max-pixels", pixels, NULL};
     const char *const foreign[] = {"/bin/sh", "-c", command, NULL};
     rue_status status = rue_process_open(runner->command[0] ? foreign : own, &runner->process, error);
-    if (status == RUE_OK) rue_interrupt_guard(rue_process_group(runner->process));
+    if (status == RUE_OK) rue_suspension_follow(rue_process_line(runner->process));
     return status;
 }
 
-static void end_process(struct rue_runner *runner)
+/* Returns how it ended, as rue_process_close does. */
+static const char *end_process(struct rue_runner *runner, uint64_t grace)
 {
-    rue_process_close(runner->process, grace_ns);
+    rue_suspension_follow(-1);
+    const char *end = rue_process_close(runner->process, grace);
     runner->process = NULL;
-    rue_interrupt_guard(0);
+    return end;
 }
 
 /* One question, one answer: the line parsed; a new reference. */
@@ -70,7 +73,7 @@ static rue_status exchange(struct rue_runner *runner, const char *line, uint64_t
                            rue_error *error)
 {
     const char *answer;
-    rue_status status = rue_process_write_line(runner->process, line, error);
+    rue_status status = rue_process_write_line(runner->process, line, deadline_ns, error);
     if (status == RUE_OK)
         status = rue_process_read_line(runner->process, deadline_ns, RUE_PROTOCOL_LINE_MAX, &answer, error);
     return status == RUE_OK ? rue_protocol_parse(answer, reply, error) : status;
@@ -84,13 +87,12 @@ static rue_status greet(struct rue_runner *runner, rue_error *error)
     if (!line) return rue_fail_memory(error, "a request", 64);
     rue_status status = start_process(runner, &why);
     if (status == RUE_OK)
-        status = exchange(runner, line, rue_clock_now_ns() + hello_patience_ns, &reply, &why);
+        status = exchange(runner, line, rue_suspension_awake_ns() + hello_patience_ns, &reply, &why);
     if (status == RUE_OK) status = rue_protocol_decode_hello(reply, &runner->hello, &why);
     json_decref(reply);
     free(line);
     if (status == RUE_OK) return RUE_OK;
-    const char *end = runner->process ? rue_process_close(runner->process, grace_ns) : "did not start";
-    runner->process = NULL;
+    const char *end = runner->process ? end_process(runner, grace_ns) : "did not start";
     if (status == RUE_INTERRUPTED || status == RUE_TERMINATED) return rue_fail(error, status, "interrupted");
     return rue_fail(error, RUE_RUNNER,
                     "the runner '%.200s' gave no greeting: %s; it %s. Run it by hand, type "
@@ -119,7 +121,7 @@ rue_status rue_runner_open(const char *command, uint64_t max_pixels, struct rue_
 void rue_runner_close(struct rue_runner *runner)
 {
     if (!runner) return;
-    if (runner->process) end_process(runner);
+    if (runner->process) end_process(runner, grace_ns);
     for (size_t i = 0; i < runner->open_count; i++) free(runner->opens[i].line);
     free(runner);
 }
@@ -139,12 +141,15 @@ static rue_status open_with(struct rue_runner *runner, const char *line, struct 
 {
     json_t *reply = NULL;
     rue_error why = {0};
-    rue_status status = exchange(runner, line, rue_clock_now_ns() + open_patience_ns, &reply, &why);
+    rue_status status = exchange(runner, line, rue_suspension_awake_ns() + open_patience_ns, &reply, &why);
     if (status == RUE_OK) status = rue_protocol_decode_opened(reply, out, &why);
     json_decref(reply);
     if (status == RUE_OK) return RUE_OK;
-    if (status == RUE_RUNNER)
-        return rue_fail(error, status, "the runner, asked to open the data, %s", why.message);
+    if (status == RUE_RUNNER) {
+        const char *end = end_process(runner, grace_ns);
+        return rue_fail(error, status, "the runner, asked to open the data, %s",
+                        strcmp(why.message, "ended") == 0 ? end : why.message);
+    }
     if (status == RUE_DATA && runner->command[0])
         return rue_fail(error, status, "the runner cannot open the data: %s", why.message);
     return rue_fail(error, status, "%s", why.message);
@@ -182,15 +187,28 @@ static rue_status open_again(struct rue_runner *runner, const struct open_data *
                     before->images, now.images);
 }
 
-/* A new runner that has opened what the old one had. */
-static rue_status ensure_process(struct rue_runner *runner, rue_error *error)
+static rue_status start_again(struct rue_runner *runner, rue_error *error)
 {
-    if (runner->process) return RUE_OK;
     runner->restarts++;
     rue_status status = greet(runner, error);
     for (size_t i = 0; status == RUE_OK && i < runner->open_count; i++)
         status = open_again(runner, &runner->opens[i], error);
+    if (status != RUE_OK && runner->process) end_process(runner, grace_ns);
     return status;
+}
+
+/* A new runner that has opened what the old one had. One that dies on the way is no reason yet to end the
+ * study. */
+static rue_status ensure_process(struct rue_runner *runner, rue_error *error)
+{
+    if (runner->process) return RUE_OK;
+    rue_error why = {0};
+    rue_status status = RUE_RUNNER;
+    for (int i = 0; status == RUE_RUNNER && i < STARTS_MAX; i++) {
+        rue_error_clear(&why);
+        status = start_again(runner, &why);
+    }
+    return status == RUE_OK ? RUE_OK : rue_fail(error, status, "%s", why.message);
 }
 
 /* The reply to request `id`. A reply to an earlier request (one answered twice) is passed over; `"id":null`
@@ -212,6 +230,8 @@ static rue_status await_reply(struct rue_runner *runner, uint64_t id, uint64_t d
         json_decref(*reply);
         *reply = NULL;
         if (!earlier) return rue_fail(error, RUE_RUNNER, "answered another question than the one asked");
+        if (rue_suspension_awake_ns() >= deadline_ns) /* however many of them there still are */
+            return rue_fail(error, RUE_TIMEOUT, "gave no answer in time");
     }
 }
 
@@ -220,20 +240,55 @@ static rue_status await_reply(struct rue_runner *runner, uint64_t id, uint64_t d
 static void blame(struct rue_runner *runner, rue_status status, const char *why, uint64_t patience_ns,
                   struct rue_trial_result *result)
 {
-    char text[RUE_UNIT_TEXT_BYTES];
+    char text[RUE_UNIT_TEXT_BYTES], stop[32] = "";
     bool died = status == RUE_RUNNER && strcmp(why, "ended") == 0;
-    const char *end = rue_process_close(runner->process, died ? grace_ns : 0);
-    runner->process = NULL;
+    if (rue_process_stop(runner->process))
+        snprintf(stop, sizeof stop, ", stopped by SIG%s,", rue_process_stop(runner->process));
+    const char *end = end_process(runner, died ? grace_ns : 0);
     bool starved = died && strstr(end, "SIGKILL") && rue_machine_oom_kills() > runner->oom_kills;
     result->outcome = status == RUE_TIMEOUT ? RUE_TRIAL_TIMEOUT
                       : starved             ? RUE_TRIAL_INFEASIBLE
                                             : RUE_TRIAL_FAILED;
     if (status == RUE_TIMEOUT)
-        snprintf(result->reason, sizeof result->reason, "the runner gave no answer within %s and was stopped",
-                 rue_format_duration(patience_ns, text, sizeof text));
+        snprintf(result->reason, sizeof result->reason, "the runner%s gave no answer within %s and was ended",
+                 stop, rue_format_duration(patience_ns, text, sizeof text));
     else
         snprintf(result->reason, sizeof result->reason, "the runner %.400s during the trial%s",
                  died ? end : why, starved ? ": the system had no more memory for it" : "");
+}
+
+/* What tells, compared before and after, whether a trial was suspended. */
+struct mark {
+    unsigned runner, tuner;
+    uint64_t asleep_ns; /* the machine */
+};
+
+static struct mark mark_now(struct rue_runner *runner)
+{
+    return (struct mark){rue_process_suspensions(runner->process), rue_suspension_count(),
+                         rue_clock_asleep_ns()};
+}
+
+/* A runner that is still stopped is no trial that was suspended, but one that hangs. */
+static bool was_suspended(struct rue_runner *runner, const struct mark *before)
+{
+    struct mark after = mark_now(runner);
+    if (rue_process_stop(runner->process)) return false;
+    return after.runner != before->runner || after.tuner != before->tuner ||
+           after.asleep_ns > before->asleep_ns + RUE_NS_PER_MS;
+}
+
+/* Asks and waits for the answer; a new reference. */
+static rue_status ask(struct rue_runner *runner, uint64_t id, const char *line, uint64_t patience_ns,
+                      json_t **reply, rue_error *error)
+{
+    rue_error why = {0};
+    uint64_t deadline = rue_suspension_awake_ns() + patience_ns;
+    rue_status status = rue_process_write_line(runner->process, line, deadline, &why);
+    if (status == RUE_RUNNER)
+        status = RUE_OK; /* it ended before it was asked: that is how it is found below */
+    if (status == RUE_OK) return await_reply(runner, id, deadline, reply, error);
+    return rue_fail(error, status, "%s", why.message);
 }
 
 rue_status rue_runner_trial(struct rue_runner *runner, struct rue_trial_request *request, const char *profile,
@@ -241,6 +296,7 @@ rue_status rue_runner_trial(struct rue_runner *runner, struct rue_trial_request 
 {
     *result = rue_trial_result_empty();
     result->config = request->config;
+    runner->suspended = false;
     rue_status status = ensure_process(runner, error);
     if (status != RUE_OK) return status;
     request->id = runner->next_id++;
@@ -248,25 +304,23 @@ rue_status rue_runner_trial(struct rue_runner *runner, struct rue_trial_request 
     if (!line) return rue_fail_memory(error, "a request", 4096);
     rue_error why = {0};
     json_t *reply = NULL;
-    uint64_t now = rue_clock_now_ns();
     runner->oom_kills = rue_machine_oom_kills();
-    status = rue_process_write_line(runner->process, line, &why);
-    if (status == RUE_RUNNER) { /* it ended before it was asked: that is how the read below finds it */
-        rue_error_clear(&why);
-        status = RUE_OK;
-    }
-    if (status == RUE_OK) status = await_reply(runner, request->id, now + patience_ns, &reply, &why);
+    struct mark before = mark_now(runner);
+    status = ask(runner, request->id, line, patience_ns, &reply, &why);
     free(line);
-    if (status == RUE_OK) {
-        rue_protocol_decode_result(reply, request, result);
-        json_decref(reply);
-        return RUE_OK;
-    }
+    if (status == RUE_OK || status == RUE_TIMEOUT) runner->suspended = was_suspended(runner, &before);
+    if (status == RUE_OK) rue_protocol_decode_result(reply, request, result);
     json_decref(reply);
+    if (status == RUE_OK) return RUE_OK;
     if (status == RUE_INTERRUPTED || status == RUE_TERMINATED) {
-        end_process(runner);
+        end_process(runner, grace_ns);
         return rue_fail(error, status, "interrupted");
     }
     blame(runner, status, why.message, patience_ns, result);
     return RUE_OK;
+}
+
+bool rue_runner_was_suspended(const struct rue_runner *runner)
+{
+    return runner->suspended;
 }

@@ -21,17 +21,24 @@ const struct rue_hello *rue_runner_hello(const struct rue_runner *runner);
 unsigned rue_runner_restarts(const struct rue_runner *runner);
 
 /* Has it open a variant, and read the `images` of the workload once where the workload is warm. RUE_DATA with
- * its reason when it cannot. Repeated by itself whenever the runner is started again. */
+ * its reason when it cannot, RUE_RUNNER when it ends. Repeated by itself whenever the runner is started
+ * again. */
 rue_status rue_runner_open_data(struct rue_runner *runner, const struct rue_variant *variant,
                                 const struct rue_workload *workload, uint64_t images, struct rue_opened *out,
                                 rue_error *error) RUE_MUST_CHECK;
 
 /* One trial; `profile` as in rue_protocol_encode_trial; `patience_ns` from now until it is taken for hung.
  * Sets request->id. A runner that crashes, hangs or talks garbage makes a failed (or timeout) result that
- * says so, and a new one is started for the next trial. RUE_OK with a result; RUE_INTERRUPTED or
- * RUE_TERMINATED when a signal ended the trial; RUE_RUNNER when no new runner could be started. */
+ * says so, and a new one is started for the next trial (three times where it dies in starting). RUE_OK with a
+ * result; RUE_INTERRUPTED or RUE_TERMINATED when a signal ended the trial; RUE_RUNNER when no new runner
+ * could be started. */
 rue_status rue_runner_trial(struct rue_runner *runner, struct rue_trial_request *request, const char *profile,
                             uint64_t patience_ns, struct rue_trial_result *result,
                             rue_error *error) RUE_MUST_CHECK;
+
+/* Whether the last trial was under way while this process, the runner or the machine was stopped and
+ * continued: then its result says nothing. What a runner started itself is not watched; nor is a runner on
+ * another machine. */
+bool rue_runner_was_suspended(const struct rue_runner *runner);
 
 #endif

@@ -6,10 +6,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "clock.h"
 #include "hash.h"
 #include "interrupt.h"
 #include "machine.h"
+#include "suspension.h"
 
 static void now_text(char *out, size_t bytes)
 {
@@ -61,7 +61,7 @@ rue_status rue_study_open(const struct rue_study_goal *goal, struct rue_progress
     if (!study) return rue_fail_memory(error, "a study", sizeof *study);
     study->goal = goal;
     study->progress = progress;
-    study->start_ns = rue_clock_now_ns();
+    study->start_ns = rue_suspension_awake_ns();
     study->folder_lock = -1;
     study->memory_bytes = goal->memory_bytes ? goal->memory_bytes : rue_machine_available_bytes() / 5 * 4;
     now_text(study->started, sizeof study->started);
@@ -88,5 +88,5 @@ void rue_study_close(struct rue_study *study)
 uint64_t rue_study_spent_ns(const struct rue_study *study)
 {
     if (rue_runner_hello(study->runner)->virtual_clock) return study->virtual_ns;
-    return rue_clock_now_ns() - study->start_ns;
+    return rue_suspension_awake_ns() - study->start_ns - study->suspended_ns;
 }

@@ -72,7 +72,9 @@ struct rue_study {
     struct rue_store *store;
     char runner_identity[128];
     char machine_identity[32];
-    uint64_t start_ns;     /* zero of the study's clock */
+    uint64_t start_ns;     /* zero of the study's clock, as of rue_suspension_awake_ns */
+    uint64_t suspended_ns; /* of trials that were thrown away; not spent */
+    bool suspended;        /* there was such a trial, and it has been told */
     uint64_t virtual_ns;   /* spent on the runner's own clock, where it is virtual */
     uint64_t memory_bytes; /* limit of a trial */
     char started[32];      /* ISO 8601, UTC */
@@ -128,7 +130,8 @@ uint64_t rue_study_spent_ns(const struct rue_study *study);
 
 /* One trial of `request` (measure, config, images, batches, detail set by the caller) on a variant and a
  * model (RUE_NONE: none, of the measure load): the `nth` stored row that answers it, or a new measurement,
- * stored before this returns. The row is noted; `result` is to be closed by the caller. */
+ * stored before this returns. A trial that was suspended (Ctrl-Z, a machine asleep) is thrown away and
+ * measured again, five times at most. The row is noted; `result` is to be closed by the caller. */
 rue_status rue_study_measure(struct rue_study *study, size_t variant, size_t model,
                              struct rue_trial_request *request, size_t nth, uint64_t expected_ns,
                              struct rue_trial_result *result, rue_error *error) RUE_MUST_CHECK;
@@ -150,7 +153,9 @@ struct json_t *rue_study_plan_json(const struct rue_study *study);
 
 /* Runs the plan with the strategy. RUE_OK also when the budget ended it (study->partial); RUE_INTERRUPTED and
  * RUE_TERMINATED leave a study whose findings can still be reported; RUE_INFEASIBLE after the same failure
- * five times in a row. */
+ * five times in a row. Failures are the same when their reasons are, numbers aside (which process, file or
+ * address it was), but for exit codes. Infeasible trials in between, and trials that the store answers,
+ * neither count nor end the row: they say nothing about whether the runner works. */
 rue_status rue_study_run(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
 
 /* Applies the rules. `*out` borrows from the study; rue_study_findings_close frees the rest. */

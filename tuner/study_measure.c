@@ -2,9 +2,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "clock.h"
 #include "study.h"
 #include "units.h"
+
+enum {
+    SUSPENDED_MAX = 5
+}; /* attempts at one trial: something may stop and continue the runner all the time */
 
 /* What takes longer than this hangs. */
 static uint64_t time_limit_ns(const struct rue_study_goal *goal, uint64_t expected_ns)
@@ -102,6 +105,30 @@ static bool is_noted(const struct rue_study *study, uint64_t id)
     return false;
 }
 
+/* Measures until nothing suspended the trial on the way. What is thrown away costs nothing of the budget. */
+static rue_status measure_awake(struct rue_study *study, struct rue_trial_request *request,
+                                const char *profile, uint64_t *started_ns, struct rue_trial_result *result,
+                                rue_error *error)
+{
+    for (int attempt = 0; attempt < SUSPENDED_MAX; attempt++) {
+        *started_ns = rue_study_spent_ns(study);
+        rue_status status = rue_runner_trial(study->runner, request, profile,
+                                             patience_ns(request->limits.time_ns), result, error);
+        if (status != RUE_OK || !rue_runner_was_suspended(study->runner)) return status;
+        rue_trial_result_close(result);
+        study->suspended_ns += rue_study_spent_ns(study) - *started_ns;
+        if (!study->suspended)
+            rue_progress_note(study->progress, "a trial was suspended on its way: what it measured is thrown "
+                                               "away, and it is measured again");
+        study->suspended = true;
+    }
+    *result = rue_trial_result_empty();
+    result->config = request->config;
+    snprintf(result->reason, sizeof result->reason,
+             "the trial was stopped and continued on its way, %d times", SUSPENDED_MAX);
+    return RUE_OK;
+}
+
 rue_status rue_study_measure(struct rue_study *study, size_t variant_index, size_t model_index,
                              struct rue_trial_request *request, size_t nth, uint64_t expected_ns,
                              struct rue_trial_result *result, rue_error *error)
@@ -118,9 +145,7 @@ rue_status rue_study_measure(struct rue_study *study, size_t variant_index, size
         return note_row(study, id, started_ns, request, result, error);
     }
     rue_trial_result_close(result);
-    started_ns = rue_study_spent_ns(study);
-    status = rue_runner_trial(study->runner, request, profile, patience_ns(request->limits.time_ns), result,
-                              error);
+    status = measure_awake(study, request, profile, &started_ns, result, error);
     if (status != RUE_OK) return status;
     count_cost(study, started_ns, result);
     status = rue_store_add(study->store, &scenario, request, result, started_ns, &id, error);

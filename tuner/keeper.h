@@ -1,0 +1,43 @@
+/* A small process between this one and a child of it. The keeper is the parent of the child, and becomes the
+ * parent of whatever the child's descendants leave behind (PR_SET_CHILD_SUBREAPER), in whatever group or
+ * session they are. When this process closes it, or dies however it may, kill -9 included, the keeper kills
+ * all of them and ends.
+ *
+ * What escapes: processes of other users (a set-user-ID program), those that another program starts for the
+ * child (a daemon, a batch system, another machine), those that fork faster than they are killed for 5 s,
+ * and, if somebody kills the keeper itself with SIGKILL, what the child started outside of its group. */
+#ifndef RUE_KEEPER_H
+#define RUE_KEEPER_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "error.h"
+
+struct rue_keeper {
+    pid_t pid;
+    int line; /* to the keeper and from it; readable when rue_keeper_hear has something to tell */
+};
+
+/* Starts argv[0] (searched in PATH) in a group of its own, with `in` and `out` as its standard input and
+ * output (they stay the caller's) and standard error shared. Forks without exec: no other thread may run.
+ * Blocks until the child is started. RUE_RUNNER when the system refuses a process. */
+rue_status rue_keeper_open(const char *const argv[], int in, int out, struct rue_keeper *keeper,
+                           rue_error *error) RUE_MUST_CHECK;
+
+/* The next change of the child's state, a status as of waitpid(2): stopped, continued, ended. False when
+ * there is none (yet). A keeper that is gone tells, again and again, that the child was killed by SIGKILL: it
+ * is. */
+bool rue_keeper_hear(const struct rue_keeper *keeper, int *how);
+
+/* Sends a signal to the child's group, if the child runs. Safe in a signal handler: `line` is that of the
+ * keeper. */
+void rue_keeper_signal(int line, int number);
+
+/* Tells the keeper to kill all that is left. It closes the line when that is done, in 5 s at most. */
+void rue_keeper_dismiss(const struct rue_keeper *keeper);
+
+/* Waits for the keeper's end, after rue_keeper_dismiss. */
+void rue_keeper_close(struct rue_keeper *keeper);
+
+#endif
