@@ -17,6 +17,8 @@
 #include "clock.h"
 #include "units.h"
 
+enum { QUESTION = 0 }; /* what the owner sends beside the numbers of signals */
+
 static const uint64_t sweep_ns = 5 * RUE_NS_PER_S;
 
 /* ---- in the keeper ---- */
@@ -137,7 +139,11 @@ static void keep(const char *const argv[], int in, int out, int line, const sigs
         if (ppoll(&wait, 1, NULL, &ward.while_waiting) <= 0) continue;
         int number;
         if (recv(line, &number, sizeof number, 0) != sizeof number) break; /* dismissed, or all alone */
-        if (ward.child) kill(-ward.child, number);
+        reap(&ward);
+        if (number == QUESTION)
+            tell(&ward, RUE_KEEPER_UP_TO_DATE);
+        else if (ward.child)
+            kill(-ward.child, number);
     }
     sweep(&ward);
     _exit(0);
@@ -181,6 +187,11 @@ bool rue_keeper_hear(const struct rue_keeper *keeper, int *how)
     while ((got = recv(keeper->line, how, sizeof *how, MSG_DONTWAIT)) < 0 && errno == EINTR) continue;
     if (got == 0) *how = SIGKILL;
     return got >= 0;
+}
+
+void rue_keeper_ask(const struct rue_keeper *keeper)
+{
+    rue_keeper_signal(keeper->line, QUESTION);
 }
 
 void rue_keeper_signal(int line, int number)

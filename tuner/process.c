@@ -15,8 +15,8 @@
 #include "suspension.h"
 #include "units.h"
 
-/* How long the news of its end may take once its output is closed. */
-static const uint64_t farewell_ns = 500 * RUE_NS_PER_MS;
+/* How long the keeper may take to tell what it sees. */
+static const uint64_t news_ns = 500 * RUE_NS_PER_MS;
 
 struct rue_process {
     struct rue_keeper keeper;
@@ -59,32 +59,6 @@ int rue_process_line(const struct rue_process *process)
     return process->keeper.line;
 }
 
-/* Takes note of all that the keeper has told. */
-static void listen_keeper(struct rue_process *process)
-{
-    int how;
-    while (!process->ended && rue_keeper_hear(&process->keeper, &how)) {
-        process->stopped = WIFSTOPPED(how) ? WSTOPSIG(how) : 0;
-        if (WIFSTOPPED(how) || WIFCONTINUED(how)) {
-            process->suspensions++;
-        } else {
-            process->ended = true;
-            process->how = how;
-        }
-    }
-}
-
-unsigned rue_process_suspensions(struct rue_process *process)
-{
-    listen_keeper(process);
-    return process->suspensions;
-}
-
-const char *rue_process_stop(const struct rue_process *process)
-{
-    return process->stopped ? sigabbrev_np(process->stopped) : NULL;
-}
-
 static int remaining_ms(uint64_t deadline_ns)
 {
     if (deadline_ns == UINT64_MAX) return -1;
@@ -92,6 +66,40 @@ static int remaining_ms(uint64_t deadline_ns)
     if (now >= deadline_ns) return 0;
     uint64_t ms = (deadline_ns - now) / 1000000 + 1;
     return ms > 3600000 ? 3600000 : (int)ms;
+}
+
+/* Takes note of all that the keeper has told; whether it is up to date. */
+static bool listen_keeper(struct rue_process *process)
+{
+    int how;
+    bool up_to_date = false;
+    while (!process->ended && rue_keeper_hear(&process->keeper, &how)) {
+        if (how == RUE_KEEPER_UP_TO_DATE) {
+            up_to_date = true;
+            continue;
+        }
+        process->stopped = WIFSTOPPED(how) ? WSTOPSIG(how) : 0;
+        process->ended = !WIFSTOPPED(how) && !WIFCONTINUED(how);
+        process->how = how;
+        process->suspensions += !process->ended;
+    }
+    return up_to_date || process->ended;
+}
+
+unsigned rue_process_suspensions(struct rue_process *process)
+{
+    uint64_t deadline = rue_suspension_awake_ns() + news_ns;
+    if (!process->ended) rue_keeper_ask(&process->keeper);
+    while (!listen_keeper(process) && remaining_ms(deadline)) {
+        struct pollfd wait = {.fd = process->keeper.line, .events = POLLIN};
+        poll(&wait, 1, remaining_ms(deadline));
+    }
+    return process->suspensions;
+}
+
+const char *rue_process_stop(const struct rue_process *process)
+{
+    return process->stopped ? sigabbrev_np(process->stopped) : NULL;
 }
 
 /* Ready means that it can be read or written, or never again. What the child started may hold its pipes open
@@ -165,8 +173,7 @@ static rue_status read_more(struct rue_process *process, rue_error *error)
     ssize_t got = read(process->out, process->buffer + process->used, process->capacity - process->used);
     if (got < 0 && errno == EINTR) return RUE_OK;
     if (got <= 0)
-        return rue_fail(error, RUE_RUNNER, "%s",
-                        wait_end(process, farewell_ns) ? "ended" : "closed its output");
+        return rue_fail(error, RUE_RUNNER, "%s", wait_end(process, news_ns) ? "ended" : "closed its output");
     process->used += (size_t)got;
     return RUE_OK;
 }
