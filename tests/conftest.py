@@ -75,6 +75,21 @@ def rue(program, tmp_path):
     return Rue(program, tmp_path)
 
 
+@pytest.fixture
+def release_rue(release, tmp_path):
+    return Rue(release, tmp_path)
+
+
+@pytest.fixture(scope="session")
+def preload(tmp_path_factory):
+    """What is put between the program and the system (preload.c); for the release build, sanitizers want to come first."""
+    library = tmp_path_factory.mktemp("preload") / "preload.so"
+    if not shutil.which("cc"):
+        pytest.skip("skipped: no C compiler")
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, ROOT / "tests/preload.c"], check=True)
+    return lambda **more: dict(LD_PRELOAD=library, **more)
+
+
 def finish(process):
     """Waits for a started program; (exit code, standard output, standard error)."""
     out, err = process.communicate(timeout=HANG_S)

@@ -12,13 +12,16 @@ them. Its one argument is a JSON file:
   delay_s       real seconds that each trial takes [0]
   infeasible_above  batch size above which a trial is infeasible
   faults        [{"when": {"id": 5}, "do": "exit"}]; `when` names values that a request must have, of id, measure, model,
-                cell ("batch/workers") and start (how often the runner has been started, from 1): the first fault that
-                fits happens
+                cell ("batch/workers"), odd (whether the id is) and start (how often the runner has been started, from
+                1): the first fault that fits happens
   hello, opened objects whose members replace those of the answers; a string is sent as it is
 
 Faults: signal (its `signal`), exit (its `code`), hang, garbage (its `line`), half_line, huge_line, wrong_config, no_config,
 twice, other_id, null_id, no_id, slow (its `seconds`), no_fields, zero, negative, answer (its `answer` replaces members),
-grandchild (leaves a child behind that holds the pipes; `then` is the fault that follows, or it answers).
+grandchild (leaves a child behind that holds the pipes, with `session` an orphan in a session of its own; `then` is the
+fault that follows, or it answers), deaf (closes its output and lives), flood (answers another question without end),
+endless (a line without end), drip (the answer, a byte a second), noisy (writes to stderr without end), nap (is stopped
+and continued), asleep (is stopped for good).
 """
 import json
 import os
@@ -89,7 +92,8 @@ class Player:
         return answer
 
     def fault(self, request, cell):
-        facts = dict(id=request["id"], measure=request["measure"], model=request.get("model"), cell=cell, start=self.start)
+        facts = dict(id=request["id"], odd=request["id"] % 2 == 1, measure=request["measure"], model=request.get("model"),
+                     cell=cell, start=self.start)
         for fault in self.script.get("faults", []):
             if all(facts[key] == value for key, value in fault["when"].items()):
                 return fault
@@ -102,18 +106,28 @@ class Player:
         time.sleep(self.script.get("delay_s", 0))
         fault, answer = self.fault(request, cell), self.result(request, cell)
         if fault and fault["do"] == "grandchild":
-            self.leave_child()
+            self.leave_child(fault.get("session"))
             fault = fault.get("then")
         return FAULTS[fault["do"]](fault, answer) if fault else answer
 
-    def leave_child(self):
+    def leave_child(self, session):
+        logged, done = os.pipe()
         pid = os.fork()
         if pid == 0:
+            if session:
+                os.setsid()
+                if os.fork():
+                    os._exit(0)
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            signal.signal(signal.SIGHUP, signal.SIG_IGN)
             self.log(op="grandchild")
+            os.write(done, b".")
             time.sleep(1000)
-        while f'"pid": {pid}' not in open(self.script["log"]).read():
-            time.sleep(0.001)
+        os.read(logged, 1)
+        os.close(logged)
+        os.close(done)
+        if session:
+            os.waitpid(pid, 0)
 
 
 def replaced(answer, with_what):
@@ -136,6 +150,51 @@ def hang(fault, answer):
 def half_line(fault, answer):
     os.write(1, b'{"id": ')
     os._exit(0)
+
+
+def deaf(fault, answer):
+    os.close(1)
+    hang(fault, answer)
+
+
+def flood(fault, answer):
+    lines = b'{"id":0,"status":"ok"}\n' * 1000
+    while True:
+        os.write(1, lines)
+
+
+def endless(fault, answer):
+    while True:
+        os.write(1, b"x")
+        time.sleep(0.001)
+
+
+def drip(fault, answer):
+    for byte in json.dumps(answer).encode():
+        os.write(1, bytes([byte]))
+        time.sleep(1)
+
+
+def noisy(fault, answer):
+    while True:
+        os.write(2, b"warning: a lot of this\n" * 1000)
+
+
+def nap(fault, answer):
+    runner = os.getpid()
+    pid = os.fork()
+    if pid == 0:
+        os.kill(runner, signal.SIGSTOP)
+        while "State:\tT" not in open(f"/proc/{runner}/status").read():
+            time.sleep(0.001)
+        os.kill(runner, signal.SIGCONT)
+        os._exit(0)
+    os.waitpid(pid, 0)
+    return answer
+
+
+def asleep(fault, answer):
+    os.kill(os.getpid(), signal.SIGSTOP)
 
 
 def slow(fault, answer):
@@ -161,6 +220,13 @@ FAULTS = dict(
     null_id=lambda fault, answer: dict(answer, id=None),
     no_id=lambda fault, answer: {key: answer[key] for key in answer if key != "id"},
     slow=slow,
+    deaf=deaf,
+    flood=flood,
+    endless=endless,
+    drip=drip,
+    noisy=noisy,
+    nap=nap,
+    asleep=asleep,
     no_fields=lambda fault, answer: {key: answer[key] for key in ("id", "status", "config")},
     zero=lambda fault, answer: dict(answer, end_to_end_ns=0, compute_ns=0),
     negative=lambda fault, answer: dict(answer, end_to_end_ns=-answer.get("end_to_end_ns", 1)),

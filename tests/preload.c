@@ -1,0 +1,74 @@
+/* What a test puts between the program and the system (LD_PRELOAD), told by environment variables:
+ *
+ *   PRELOAD_CALENDAR    the wall clock jumps a year forward and back with every look at it
+ *   PRELOAD_ASLEEP      while the file of that name exists, the machine has been suspended for an hour
+ *   PRELOAD_NO_LOCKS    flock fails with that error number
+ *   PRELOAD_STUCK       the first read of a *.jpg when the file of that name exists removes it and never ends
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { YEAR_S = 365 * 86400 };
+
+static time_t jump(void)
+{
+    static int looks;
+    return getenv("PRELOAD_CALENDAR") ? (looks++ % 2 ? YEAR_S : -YEAR_S) : 0;
+}
+
+int clock_gettime(clockid_t clock, struct timespec *out)
+{
+    struct stat about;
+    const char *asleep = getenv("PRELOAD_ASLEEP");
+    int failed = (int)syscall(SYS_clock_gettime, clock, out);
+    if (clock == CLOCK_REALTIME) out->tv_sec += jump();
+    if (clock == CLOCK_BOOTTIME && asleep && stat(asleep, &about) == 0) out->tv_sec += 3600;
+    return failed;
+}
+
+time_t time(time_t *out)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (out) *out = now.tv_sec;
+    return now.tv_sec;
+}
+
+int gettimeofday(struct timeval *restrict out, void *restrict zone)
+{
+    struct timespec now;
+    (void)zone;
+    clock_gettime(CLOCK_REALTIME, &now);
+    *out = (struct timeval){now.tv_sec, now.tv_nsec / 1000};
+    return 0;
+}
+
+int flock(int fd, int operation)
+{
+    const char *why = getenv("PRELOAD_NO_LOCKS");
+    if (!why) return (int)syscall(SYS_flock, fd, operation);
+    errno = atoi(why);
+    return -1;
+}
+
+ssize_t read(int fd, void *into, size_t bytes)
+{
+    char link[64], path[4096];
+    const char *stuck = getenv("PRELOAD_STUCK");
+    if (stuck && access(stuck, F_OK) == 0) {
+        snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+        ssize_t length = readlink(link, path, sizeof path);
+        if (length > 4 && memcmp(path + length - 4, ".jpg", 4) == 0 && unlink(stuck) == 0)
+            for (;;) pause();
+    }
+    return syscall(SYS_read, fd, into, bytes);
+}
