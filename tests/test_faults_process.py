@@ -147,16 +147,18 @@ def kill_at_random(rue, process, dice, kills, find_runner):
 
 
 def expect_survived(rue, process, done):
+    """The rows of the run, and those of them that failed."""
     code, out, err = finish(process)
     assert code == 0 and "Sanitizer" not in err, err
-    failed = bad(rue)
+    every = rows(rue)
+    run = [row for row in every if row["run_id"] == every[-1]["run_id"]]
+    failed = [row for row in run if row["status"] != "ok"]
     for name in SIGNALS:
         assert sum(f"SIG{name}" in row["reason"] for row in failed) <= done[name]
     assert all("was killed by SIG" in row["reason"] and row["status"] == "failed" for row in failed), failed
-    good = [row for row in rows(rue) if row["status"] == "ok"]
-    assert len(rows(rue)) == len(good) + len(failed) and all(row["end_to_end_ns"] or row["compute_ns"] for row in good)
+    assert all(row["end_to_end_ns"] or row["compute_ns"] for row in run if row["status"] == "ok")
     assert read_json(rue.folder / "out/recommendation.json")["recommendations"][0]["config"]
-    return failed
+    return run, failed
 
 
 def test_runs_survive_their_own_runner_being_killed_at_random(rue, photos):
@@ -164,28 +166,28 @@ def test_runs_survive_their_own_runner_being_killed_at_random(rue, photos):
     while kills < (100 if LONG else 12):
         process = rue.start("tune", photos, *OWN, "--seed", runs + 1, env=PLAIN_SIGNALS)
         done = kill_at_random(rue, process, dice, 12, lambda: runner_of(process.pid))
-        failed = expect_survived(rue, process, done)
-        assert all(row["images"] == 8 for row in rows(rue) if row["status"] == "ok" and row["measure"] == "joint")
-        kills, named, runs = kills + sum(done.values()), len(failed), runs + 1
+        run, failed = expect_survived(rue, process, done)
+        assert all(row["images"] == 8 for row in run if row["status"] == "ok" and row["measure"] == "joint")
+        kills, named, runs = kills + sum(done.values()), named + len(failed), runs + 1
         assert named > 0 and not descendants(process.pid)
-    print(f"{kills} kills in {runs} runs")
+    print(f"{kills} kills in {runs} runs, {named} rows name a signal")
 
 
 def test_runs_survive_a_scripted_runner_being_killed_at_random(rue, script):
-    dice, kills, runs = random.Random(8), 0, 0
+    dice, kills, named, runs = random.Random(8), 0, 0, 0
     while kills < (100 if LONG else 12):
         one = script(TABLE, delay_s=0.01)
         process = start(rue, one, "--repeats", "4", "--seed", runs + 1)
         done = kill_at_random(rue, process, dice, 12, lambda: runner_of(process.pid))
-        expect_survived(rue, process, done)
-        for row in rows(rue):
+        run, failed = expect_survived(rue, process, done)
+        for row in run:
             if row["status"] == "ok" and row["measure"] == "joint":
                 config = json.loads(row["config"])
                 cell = f"{config['batch_size']}/{config.get('num_workers', 0)}"
                 assert row["end_to_end_ns"] == 1000 * TABLE[row["model"]][cell]
-        kills, runs = kills + sum(done.values()), runs + 1
-        assert wait_until_gone(one.pids())
-    print(f"{kills} kills in {runs} runs")
+        kills, named, runs = kills + sum(done.values()), named + len(failed), runs + 1
+        assert named > 0 and wait_until_gone(one.pids())
+    print(f"{kills} kills in {runs} runs, {named} rows name a signal")
 
 
 @pytest.mark.parametrize("times, code", [(2, 0), (3, 1)])
