@@ -131,8 +131,10 @@ static rue_status write_all(struct rue_process *process, const char *text, size_
         if (put < 0 && errno == EAGAIN) {
             rue_status status = wait_ready(process, process->in, POLLOUT, deadline_ns, error);
             if (status != RUE_OK) return status;
+        } else if (put < 0 && errno == EPIPE) {
+            return rue_fail(error, RUE_RUNNER, "does not read what it is asked");
         } else if (put < 0 && errno != EINTR) {
-            return rue_fail(error, RUE_RUNNER, "does not read what it is asked: %s", strerror(errno));
+            return rue_fail(error, RUE_INTERNAL, "cannot be asked: %s", strerror(errno));
         }
         if (put <= 0) continue;
         text += put;
