@@ -194,6 +194,17 @@ static rue_status run_compute(struct run *run, rue_error *error)
     return status;
 }
 
+/* Whether the limit of memory leaves room for the batches: then it was not what the trial ran into. */
+static bool fits_limit(const struct rue_trial_request *request, uint64_t max_pixels)
+{
+    uint64_t limit = request->limits.memory_bytes;
+    struct rue_loader_options options = rue_trial_loader_options(request, max_pixels);
+    uint64_t batch_bytes =
+        (uint64_t)request->config.value[RUE_BATCH_SIZE] * rue_fetcher_tensor_bytes(RUE_FLOAT32);
+    uint64_t needed = request->measure == RUE_COMPUTE ? batch_bytes : rue_loader_slab_bytes(&options);
+    return !limit || needed <= limit;
+}
+
 void rue_trial_run(const struct rue_trial_request *request, const struct rue_source *source,
                    struct rue_model *model, uint64_t max_pixels, struct rue_trial_result *result)
 {
@@ -205,6 +216,7 @@ void rue_trial_run(const struct rue_trial_request *request, const struct rue_sou
     rue_status status = request->measure == RUE_COMPUTE ? run_compute(&run, &error)
                                                         : run_joint(&run, source, max_pixels, &error);
     result->outcome = outcome_of(status);
+    if (result->outcome == RUE_TRIAL_INFEASIBLE && fits_limit(request, max_pixels)) result->refused = 1;
     if (status != RUE_OK)
         rue_error_shorten(error.message[0] ? error.message : rue_status_text(status), result->reason,
                           sizeof result->reason);

@@ -276,6 +276,21 @@ Test(store, what_did_not_fit_is_asked_again_under_a_wider_limit)
               "the limit of time was not kept");
 }
 
+Test(store, what_the_system_refused_is_asked_again)
+{
+    struct cell cell = cell_sample();
+    struct rue_trial_result result = rue_trial_result_empty();
+    result.outcome = RUE_TRIAL_INFEASIBLE;
+    result.refused = 1;
+    struct rue_store *store = open_or_die(false);
+    add_or_die(store, &cell, &result);
+    cr_assert(find_id(store, &cell, 0) == 0, "a refusal was taken for a limit");
+    result.refused = RUE_ABSENT;
+    add_or_die(store, &cell, &result);
+    cr_assert(find_id(store, &cell, 0) == 2, "a limit was taken for a refusal");
+    rue_store_close(store);
+}
+
 Test(store, rows_name_their_run)
 {
     struct cell cell = cell_sample();

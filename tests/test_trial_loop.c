@@ -208,6 +208,7 @@ Test(trial_loop, memory_that_the_job_would_not_have_is_infeasible_at_once)
     cr_assert_eq(result.outcome, RUE_TRIAL_INFEASIBLE);
     cr_assert(strstr(result.reason, "the limit is"), "%s", result.reason);
     cr_assert_eq(result.images, RUE_ABSENT, "nothing was run");
+    cr_assert_eq(result.refused, RUE_ABSENT, "the system was not asked");
     request.limits.memory_bytes++;
     run_ok(&request);
 }

@@ -154,9 +154,9 @@ char *rue_store_find_sql(void)
     fputs("CASE measure WHEN 'compute' THEN batches_requested >= :batches_requested"
           " ELSE images_requested >= :images_requested END",
           out);
-    /* What did not fit under a tighter limit may fit now. Time is no matter: running out of it is a timeout.
-     */
-    fprintf(out, " AND (status = 'ok' OR status = 'infeasible'");
+    /* What did not fit under a tighter limit may fit now, as may what the system refused. Time is no matter:
+     * running out of it is a timeout. */
+    fprintf(out, " AND (status = 'ok' OR status = 'infeasible' AND refused IS NOT 1");
     fprintf(out,
             " AND coalesce(limit_memory_bytes, %" PRId64 ") >= coalesce(:limit_memory_bytes, %" PRId64 ")",
             INT64_MAX, INT64_MAX);

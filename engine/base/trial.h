@@ -83,7 +83,8 @@ struct rue_trial_request {
     X(read_bytes, "bytes that came from storage, by the kernel's accounting")               \
     X(bad_images, "images that could not be decoded")                                       \
     X(sleep_overshoot_ns, "how late the sleeping model woke, summed")                       \
-    X(cost_ns, "what the trial cost on the runner's own clock")
+    X(cost_ns, "what the trial cost on the runner's own clock")                             \
+    X(refused, "1 when infeasible as the system, not the limit, refused memory, threads or files")
 
 /* X(name, what it says). Reals; NaN where the runner did not say. */
 #define RUE_TRIAL_REALS(X) X(cpu_ratio, "CPU seconds of the process per second of the trial")
