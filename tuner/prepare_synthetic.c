@@ -86,6 +86,24 @@ static rue_status run_workers(struct job *job, struct rue_progress *progress, ru
                                        : rue_fail(error, job->error.status, "%s", job->error.message);
 }
 
+/* Removes by name what was begun: looking into the folders would need descriptors, which may have run out. */
+static void remove_photos(const struct job *job)
+{
+    char name[64], path[PATH_MAX + 64];
+    for (uint64_t i = 0; i < atomic_load(&job->next) && i < job->count; i++) {
+        rue_synthetic_name(i, name, sizeof name);
+        snprintf(path, sizeof path, "%s/%s", job->folder, name);
+        unlink(path);
+    }
+    for (uint64_t i = 0; i < RUE_SYNTHETIC_CLASSES; i++) {
+        rue_synthetic_name(i, name, sizeof name);
+        *strchr(name, '/') = 0;
+        snprintf(path, sizeof path, "%s/%s", job->folder, name);
+        rmdir(path);
+    }
+    rmdir(job->folder);
+}
+
 static bool holds_something(const char *path)
 {
     DIR *folder = opendir(path);
@@ -134,7 +152,7 @@ rue_status rue_prepare_synthetic(uint64_t count, uint64_t seed, const char *path
     if (status == RUE_OK && rename(temporary, whole) != 0)
         status = rue_fail(error, RUE_STORE, "cannot rename %s to %s: %s", temporary, whole, strerror(errno));
     close(fd);
-    if (status != RUE_OK) rue_part_remove(temporary);
+    if (status != RUE_OK) remove_photos(&job);
     *out = (struct rue_prepared){
         .images = count, .bytes_after = atomic_load(&job.bytes), .elapsed_ns = rue_clock_now_ns() - start};
     return status;
