@@ -16,6 +16,7 @@ static const struct advice {
     {SQLITE_NOTADB, "it is no store of rue: " RUE_STORE_PUT_ASIDE},
     {SQLITE_READONLY, "make the file and its folder writable, or choose another --out"},
     {SQLITE_CANTOPEN, "make the file and its folder readable and writable, or choose another --out"},
+    {SQLITE_PROTOCOL, "locking does not work there: choose another --out, on a local disk"},
     {SQLITE_PERM, "make the file and its folder readable and writable, or choose another --out"},
 };
 
