@@ -29,7 +29,7 @@ static void fields_fill(struct rue_trial_result *result)
         if (rue_trial_fields[i].real)
             *(double *)at = 0.1 + (double)i;
         else
-            *(int64_t *)at = INT64_C(1000000007) * (int64_t)i;
+            *(int64_t *)at = INT64_C(1000000007) * (int64_t)(i + 1);
     }
 }
 
@@ -364,7 +364,7 @@ Test(store, a_missing_column_is_added_to_an_older_file)
     sql_run(
         path,
         "DROP VIEW ok_trial; ALTER TABLE trial DROP COLUMN h2d_ns; ALTER TABLE trial DROP COLUMN cpu_ratio;"
-        " ALTER TABLE trial DROP COLUMN batch_compute_ns");
+        " ALTER TABLE trial DROP COLUMN batch_compute_ns; ALTER TABLE trial DROP COLUMN checksum");
 
     store = open_or_die(false);
     add_or_die(store, &cell, &result);

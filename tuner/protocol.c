@@ -6,9 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Nine years in ns, 288 PB: larger numbers are mistakes, and sums of a few of these do not overflow. */
-#define REPLY_MAX (INT64_C(1) << 58)
-
 #define COMPACT (JSON_COMPACT | JSON_REAL_PRECISION(9))
 
 static char *dump(json_t *object)
@@ -419,7 +416,8 @@ rue_status rue_protocol_decode_opened(const json_t *reply, struct rue_opened *ou
 
 static bool is_reply_integer(const json_t *value)
 {
-    return json_is_integer(value) && json_integer_value(value) >= 0 && json_integer_value(value) <= REPLY_MAX;
+    return json_is_integer(value) && json_integer_value(value) >= 0 &&
+           json_integer_value(value) <= RUE_TRIAL_FIELD_MAX;
 }
 
 static bool decode_fields(const json_t *reply, struct rue_trial_result *out)

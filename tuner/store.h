@@ -25,8 +25,8 @@ struct rue_store_scenario {
 
 /* Opens or creates the store file; `fresh` first renames an existing one to "<path>.old" (".old.2", ... where
  * that is taken) together with SQLite's companion files, so that nothing measured is lost. RUE_STORE with the
- * path and what to do when it is no store, of another version, damaged (quick_check), read-only, in use, or
- * the disk is full; the file is then left as it was. */
+ * path and what to do when it is no store, of another version, damaged (integrity_check, row checksums),
+ * read-only, in use, or the disk is full; the file is then left as it was. */
 rue_status rue_store_open(const char *path, bool fresh, struct rue_store **out,
                           rue_error *error) RUE_MUST_CHECK;
 void rue_store_close(struct rue_store *store);
@@ -46,10 +46,9 @@ rue_status rue_store_add(struct rue_store *store, const struct rue_store_scenari
 
 /* The `nth` (0, 1, ...) reusable row of the cell, oldest first: same scenario (of the measure load, whatever
  * model), measure and configuration; images asked >= request->images, or for the measure compute batches
- * asked >= request->batches; outcome ok, or infeasible under a limit of memory no tighter than the request's and
- * not because the system refused something, which it may grant the next time.
- * Sets `*found`. `result` is always set and to be closed by the caller: the row where found, with the
- * request's config, else empty.
+ * asked >= request->batches; outcome ok, or infeasible under a limit of memory no tighter than the request's
+ * and not because the system refused something, which it may grant the next time. Sets `*found`. `result` is
+ * always set and to be closed by the caller: the row where found, with the request's config, else empty.
  * `*out_id` and `*out_started_ns` (nullable) are set when found. */
 rue_status rue_store_find(struct rue_store *store, const struct rue_store_scenario *scenario,
                           const struct rue_trial_request *request, size_t nth, bool *found,

@@ -169,18 +169,25 @@ void rue_store_row_result(struct rue_store_row *row, const struct rue_trial_resu
     put_times(row, "batch_compute_ns", result->batch_compute_ns, result->compute_count);
 }
 
-static void fields_read(sqlite3_stmt *statement, struct rue_trial_result *result)
+/* The name of a field that holds what no trial can have, or NULL: rows of an older rue have no checksum, and
+ * people write rows of their own. */
+static const char *fields_read(sqlite3_stmt *statement, struct rue_trial_result *result)
 {
     for (size_t i = 0; i < rue_trial_field_count; i++) {
         const struct rue_trial_field *field = &rue_trial_fields[i];
-        int column = FIND_FIELDS + (int)i;
+        int column = FIND_FIELDS + (int)i, type = sqlite3_column_type(statement, column);
         char *at = (char *)result + field->offset;
-        if (sqlite3_column_type(statement, column) == SQLITE_NULL) continue;
+        if (type == SQLITE_NULL) continue;
+        double value = sqlite3_column_double(statement, column);
+        if (type != (field->real ? SQLITE_FLOAT : SQLITE_INTEGER) || value < 0 ||
+            value > (double)RUE_TRIAL_FIELD_MAX)
+            return field->name;
         if (field->real)
-            *(double *)at = sqlite3_column_double(statement, column);
+            *(double *)at = value;
         else
             *(int64_t *)at = sqlite3_column_int64(statement, column);
     }
+    return result->outcome == RUE_TRIAL_OK && result->images <= 0 ? "images" : NULL;
 }
 
 rue_status rue_store_row_read(sqlite3_stmt *statement, const char *path, struct rue_trial_result *result,
@@ -195,8 +202,10 @@ rue_status rue_store_row_read(sqlite3_stmt *statement, const char *path, struct 
                         "%s: trial %lld: its status or reason cannot be read; delete that row", path, id);
     result->outcome = (enum rue_outcome)outcome;
     snprintf(result->reason, sizeof result->reason, "%s", reason);
-    fields_read(statement, result);
-
+    const char *wrong = fields_read(statement, result);
+    if (wrong)
+        return rue_fail(error, RUE_STORE, "%s: trial %lld: its %s makes no sense; delete that row", path, id,
+                        wrong);
     rue_status status = times_read((const char *)sqlite3_column_text(statement, FIND_READY),
                                    &result->batch_ready_ns, &result->ready_count, error);
     if (status == RUE_OK)

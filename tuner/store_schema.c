@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store_checksum.h"
 #include "store_error.h"
 #include "trial.h"
 
@@ -36,10 +37,13 @@ static const struct rue_store_column head[] = {
     {"reason", "TEXT NOT NULL", false, "'' when ok"},
 };
 
+#define CHECKSUM "checksum"
+
 /* Long, so behind everything else. */
 static const struct rue_store_column tail[] = {
     {"batch_ready_ns", "TEXT", false, "JSON array: when each batch was delivered, from the start"},
     {"batch_compute_ns", "TEXT", false, "JSON array: of the measure compute, each batch"},
+    {CHECKSUM, "INTEGER", false, "of the row as it was stored; NULL in rows of an older rue"},
 };
 
 enum { HEAD = sizeof head / sizeof *head, TAIL = sizeof tail / sizeof *tail };
@@ -120,6 +124,19 @@ static bool inserted(const struct rue_store_column *column)
     return strcmp(column->name, "id") != 0 && strcmp(column->name, "recorded") != 0;
 }
 
+/* The checksum of a row: of its columns, or, with the prefix ":", of what is about to become them. */
+static void put_checksum(FILE *out, const char *prefix)
+{
+    struct rue_store_column column;
+    const char *separator = "rue_checksum(";
+    for (size_t i = 0; rue_store_column_at(i, &column); i++) {
+        if (!inserted(&column) || strcmp(column.name, CHECKSUM) == 0) continue;
+        fprintf(out, "%s%s%s", separator, prefix, column.name);
+        separator = ", ";
+    }
+    fputc(')', out);
+}
+
 char *rue_store_insert_sql(void)
 {
     char *text = NULL;
@@ -128,14 +145,31 @@ char *rue_store_insert_sql(void)
     if (!out) return NULL;
     struct rue_store_column column;
     for (int values = 0; values < 2; values++) {
-        const char *separator = values ? ") VALUES (:" : "INSERT INTO trial (";
+        const char *separator = values ? ") VALUES (" : "INSERT INTO trial (";
         for (size_t i = 0; rue_store_column_at(i, &column); i++) {
             if (!inserted(&column)) continue;
-            fprintf(out, "%s%s", separator, column.name);
-            separator = values ? ", :" : ", ";
+            fputs(separator, out);
+            if (values && strcmp(column.name, CHECKSUM) == 0)
+                put_checksum(out, ":");
+            else
+                fprintf(out, "%s%s", values ? ":" : "", column.name);
+            separator = ", ";
         }
     }
     fputs(")", out);
+    return text_close(out, &text);
+}
+
+/* Answers the first row that is not as it was stored. */
+static char *changed_sql(void)
+{
+    char *text = NULL;
+    size_t bytes;
+    FILE *out = open_memstream(&text, &bytes);
+    if (!out) return NULL;
+    fputs("SELECT id FROM trial WHERE " CHECKSUM " IS NOT NULL AND " CHECKSUM " IS NOT ", out);
+    put_checksum(out, "");
+    fputs(" ORDER BY id LIMIT 1", out);
     return text_close(out, &text);
 }
 
@@ -202,7 +236,7 @@ static rue_status damage_check(sqlite3 *db, const char *path, rue_error *error)
 {
     sqlite3_stmt *statement = NULL;
     rue_status status = RUE_OK;
-    int code = sqlite3_prepare_v2(db, "PRAGMA quick_check(1)", -1, &statement, NULL);
+    int code = sqlite3_prepare_v2(db, "PRAGMA integrity_check(1)", -1, &statement, NULL);
     if (code == SQLITE_OK) code = sqlite3_step(statement);
     if (code != SQLITE_ROW) {
         status = rue_store_fail(db, code, path, "checking the store", error);
@@ -251,20 +285,45 @@ static int view_refresh(sqlite3 *db, const char *sql)
     return code == SQLITE_OK ? sqlite3_exec(db, sql, NULL, NULL, NULL) : code;
 }
 
+/* SQLITE_OK with `*out_id` -1, or with the id of a row that has been changed. */
+static int rows_check(sqlite3 *db, int64_t *out_id)
+{
+    *out_id = -1;
+    char *sql = changed_sql();
+    int code = sql ? integer_read(db, sql, out_id) : SQLITE_NOMEM;
+    free(sql);
+    return code == SQLITE_DONE ? SQLITE_OK : code;
+}
+
 static int schema_write(sqlite3 *db, bool create, const char *table, const char *view)
 {
     char stamp[96];
     snprintf(stamp, sizeof stamp, "PRAGMA application_id = %d; PRAGMA user_version = %d",
              RUE_STORE_APPLICATION_ID, RUE_STORE_VERSION);
-    int code = sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
-    if (code == SQLITE_OK && create) code = sqlite3_exec(db, stamp, NULL, NULL, NULL);
+    int code = create ? sqlite3_exec(db, stamp, NULL, NULL, NULL) : SQLITE_OK;
     if (code == SQLITE_OK) code = sqlite3_exec(db, run_sql, NULL, NULL, NULL);
     if (code == SQLITE_OK) code = sqlite3_exec(db, table, NULL, NULL, NULL);
     if (code == SQLITE_OK) code = columns_add(db);
     if (code == SQLITE_OK) code = sqlite3_exec(db, index_sql, NULL, NULL, NULL);
-    if (code == SQLITE_OK) code = view_refresh(db, view);
+    return code == SQLITE_OK ? view_refresh(db, view) : code;
+}
+
+/* One transaction: what turns out to be damaged is left as it was. */
+static rue_status schema_commit(sqlite3 *db, const char *path, bool create, const char *table,
+                                const char *view, rue_error *error)
+{
+    int64_t changed = -1;
+    int code = rue_store_checksum_open(db);
+    if (code == SQLITE_OK) code = sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
+    if (code == SQLITE_OK) code = schema_write(db, create, table, view);
+    if (code == SQLITE_OK) code = rows_check(db, &changed);
+    if (code == SQLITE_OK && changed >= 0)
+        return rue_fail(error, RUE_STORE,
+                        "%s: the store is damaged: trial %" PRId64
+                        " is not as it was stored; delete that row, or " RUE_STORE_PUT_ASIDE,
+                        path, changed, path);
     if (code == SQLITE_OK) code = sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
-    return code;
+    return code == SQLITE_OK ? RUE_OK : rue_store_fail(db, code, path, "preparing the store", error);
 }
 
 rue_status rue_store_schema_update(sqlite3 *db, const char *path, rue_error *error)
@@ -275,8 +334,8 @@ rue_status rue_store_schema_update(sqlite3 *db, const char *path, rue_error *err
     if (status != RUE_OK) return status;
 
     char *table = table_sql(), *view = view_sql();
-    int code = table && view ? schema_write(db, empty, table, view) : SQLITE_NOMEM;
-    if (code != SQLITE_OK) status = rue_store_fail(db, code, path, "preparing the store", error);
+    status = table && view ? schema_commit(db, path, empty, table, view, error)
+                           : rue_store_fail(db, SQLITE_NOMEM, path, "preparing the store", error);
     if (!sqlite3_get_autocommit(db)) sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
     free(table);
     free(view);

@@ -5,6 +5,9 @@
  *   trial     one row a trial; every column says what it is in `.schema trial`
  *   ok_trial  a view for people: the trials that ended well, one column a knob, the rate, no long texts
  *
+ * A row says by its checksum when a value in it was changed by somebody else or by the disk: such a store is
+ * refused. Rows are deleted freely.
+ *
  * Absent values are NULL. Times of single batches are JSON arrays: SELECT value FROM trial,
  * json_each(batch_ready_ns). */
 #ifndef RUE_STORE_SCHEMA_H
@@ -33,15 +36,16 @@ struct rue_store_column {
 bool rue_store_column_at(size_t index, struct rue_store_column *out);
 
 /* The statements, with one named parameter for each column (":mode"), returned owned; NULL without memory.
- * Insert: every column but id and recorded. Find: also :nth; answers id, started_ns, status, reason,
- * batch_ready_ns, batch_compute_ns, then rue_trial_fields in order, for the nth row that can stand for the
- * request (store.h). */
+ * Insert: every column but id and recorded; the checksum is computed from the others. Find: also :nth;
+ * answers id, started_ns, status, reason, batch_ready_ns, batch_compute_ns, then rue_trial_fields in order,
+ * for the nth row that can stand for the request (store.h). */
 char *rue_store_insert_sql(void);
 char *rue_store_find_sql(void);
 
 /* Creates the schema in an empty database, adds missing columns to an older one, refreshes the view; all or
  * nothing. `path` is for messages. RUE_STORE when it is another program's file, of a newer version, damaged
- * or not writable, and then nothing has been changed. */
+ * (integrity_check, and every row against its checksum) or not writable, and then nothing has been changed.
+ */
 rue_status rue_store_schema_update(sqlite3 *db, const char *path, rue_error *error) RUE_MUST_CHECK;
 
 #endif

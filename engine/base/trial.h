@@ -91,6 +91,9 @@ struct rue_trial_request {
 
 #define RUE_ABSENT INT64_MIN
 
+/* Nine years in ns, 288 PB: larger integers are mistakes, and sums of a few of these do not overflow. */
+#define RUE_TRIAL_FIELD_MAX (INT64_C(1) << 58)
+
 struct rue_trial_result {
     enum rue_outcome outcome;
     char reason[RUE_REASON_BYTES]; /* when ok: "", or which images were replaced */
