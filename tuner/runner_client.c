@@ -10,6 +10,7 @@
 #include "process.h"
 #include "suspension.h"
 #include "units.h"
+#include "utf8.h"
 
 enum { OPEN_LINES_MAX = 64, STARTS_MAX = 3 };
 
@@ -155,6 +156,13 @@ static rue_status open_with(struct rue_runner *runner, const char *line, struct 
     return rue_fail(error, status, "%s", why.message);
 }
 
+static bool is_utf8(const char *text)
+{
+    int32_t point;
+    while ((point = rue_utf8_next(&text)) > 0) continue;
+    return point == 0;
+}
+
 rue_status rue_runner_open_data(struct rue_runner *runner, const struct rue_variant *variant,
                                 const struct rue_workload *workload, uint64_t images, struct rue_opened *out,
                                 rue_error *error)
@@ -162,6 +170,7 @@ rue_status rue_runner_open_data(struct rue_runner *runner, const struct rue_vari
     if (runner->open_count == OPEN_LINES_MAX)
         return rue_fail(error, RUE_USAGE, "more than %d data sets", OPEN_LINES_MAX);
     char *line = rue_protocol_encode_open(variant, workload, images);
+    if (!line && is_utf8(variant->path)) return rue_fail_memory(error, "a request", 4096);
     if (!line)
         return rue_fail(error, RUE_USAGE,
                         "the path %s is no UTF-8: rename it, or link to it under another name",
