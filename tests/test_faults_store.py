@@ -1,0 +1,285 @@
+"""A damaged store is noticed, named and left alone; what SQLite cannot notice never reaches a recommendation."""
+import contextlib
+import hashlib
+import os
+import pathlib
+import random
+import shutil
+import sqlite3
+import subprocess
+
+import pytest
+
+from conftest import HANG_S, clean_environment, error_line, expect_failure, make_table, read_json
+
+LONG = bool(os.environ.get("RUE_LONG_TESTS"))
+SEED = int(os.environ.get("RUE_SEED", random.randrange(1 << 30)))
+TABLE = make_table(["ape", "bee"], [16, 32], [0, 2], lambda m, b, w: 1000 + b + 90 * w)
+PAGE = 4096
+
+
+class Study:
+    """A finished study and copies of it that are damaged; `study.tune()` goes on with the copy."""
+
+    def __init__(self, program, script, folder):
+        self.program, self.script, self.folder = program, script, folder
+        self.whole, self.out = folder / "whole", folder / "out"
+        done = self.tune(self.whole)
+        assert done.returncode == 0, done.stderr
+        self.rows = rows_of(self.whole / "study.db")
+        self.db = self.out / "study.db"
+
+    def tune(self, out=None, *words):
+        command = [str(self.program), "tune", "--runner", self.script.command, "--quiet", "--out", str(out or self.out)]
+        return subprocess.run([*command, *words], cwd=self.folder, env=clean_environment(), capture_output=True, text=True,
+                              errors="replace", stdin=subprocess.DEVNULL, timeout=HANG_S)
+
+    def copy(self, source=None):
+        shutil.rmtree(self.out, ignore_errors=True)
+        shutil.copytree(source or self.whole, self.out)
+        return self.db
+
+    def expect_refused(self, *words):
+        """Exit 6, one line with the path and what to do, and no byte of the store or its log is another."""
+        before = self.bytes_of_store()
+        expect_failure(self.tune(), 6, "study.db", *words)
+        assert self.bytes_of_store() == before, "the store was changed"
+
+    def bytes_of_store(self):
+        files = [path for path in (self.db, pathlib.Path(f"{self.db}-wal")) if path.is_file()]
+        return {path.name: path.read_bytes() for path in files if path.stat().st_size}
+
+    def expect_refused_or_harmless(self, what):
+        """Where the damage is seen, nothing is changed; where it is not, what is reported is what was measured."""
+        before = self.bytes_of_store()
+        done = self.tune()
+        assert done.returncode in (0, 6), (what, done.returncode, done.stderr)
+        if done.returncode == 6:
+            assert "study.db" in error_line(done), (what, done.stderr)
+            assert self.bytes_of_store() == before, f"{what}: the store was changed"
+            return "refused"
+        now = rows_of(self.db)
+        changed = [(now[key], self.rows[key]) for key in now.keys() & self.rows.keys() if now[key] != self.rows[key]]
+        assert not changed, f"{what}: a row is another: {changed[0]}"
+        best = read_json(self.out / "recommendation.json")["recommendations"][0]["configs"]
+        assert best == read_json(self.whole / "recommendation.json")["recommendations"][0]["configs"], what
+        return "harmless"
+
+
+def rows_of(file):
+    """What was measured: {id: its values, absent ones left out}."""
+    with contextlib.closing(sqlite3.connect(file, timeout=30)) as db:
+        names = [row[1] for row in db.execute("PRAGMA table_info(trial)")]
+        kept = ", ".join(f'"{name}"' for name in names if name not in ("recorded", "run_id"))
+        rows = db.execute(f"SELECT {kept} FROM trial").fetchall()
+        return {row[0]: tuple(value for value in row if value is not None) for row in rows}
+
+
+@pytest.fixture
+def study(release, script, tmp_path):
+    return Study(release, script(TABLE), tmp_path)
+
+
+def run_sql(file, sql):
+    with contextlib.closing(sqlite3.connect(file, timeout=30)) as db:
+        db.executescript(sql)
+
+
+def test_a_store_that_is_cut_anywhere_is_refused(study):
+    size = (study.whole / "study.db").stat().st_size
+    for length in sorted({size * percent // 100 for percent in range(1, 100)} | {*range(PAGE, size, PAGE)} | {1, size - 1}):
+        os.truncate(study.copy(), length)
+        study.expect_refused()
+
+
+
+def test_a_flipped_byte_anywhere_is_seen_or_harmless(study):
+    """Anywhere in the header, and in every page its header, its cells and the free bytes."""
+    dice, size = random.Random(SEED), (study.whole / "study.db").stat().st_size
+    places = set(range(0, 100, 1 if LONG else 4))
+    for page in range(0, size, PAGE):
+        places |= {page + offset for offset in (range(0, 12) if LONG else dice.sample(range(12), 3))}
+        places |= {page + dice.randrange(PAGE) for _ in range(400 if LONG else 10)}
+    found = {"refused": 0, "harmless": 0}
+    for place in sorted(places):
+        bit = 1 << dice.randrange(8)
+        with open(study.copy(), "r+b") as file:
+            file.seek(place)
+            old = file.read(1)[0]
+            file.seek(place)
+            file.write(bytes([old ^ bit]))
+        found[study.expect_refused_or_harmless(f"seed {SEED}: byte {place} ^ {bit}")] += 1
+    print(f"\n{len(places)} flips, seed {SEED}: {found}")
+    assert found["refused"] > 5 and found["harmless"] > 5
+
+
+def test_a_flipped_bit_in_a_value_is_named(study):
+    with contextlib.closing(sqlite3.connect(study.copy())) as db:
+        reason = db.execute("SELECT data_digest FROM trial WHERE id = 2").fetchone()[0].encode()
+    content = study.db.read_bytes()
+    at = content.index(reason)
+    assert at > 0
+    study.db.write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1:])
+    study.expect_refused("damaged", "--fresh")
+
+
+# What somebody may do to a row with SQL.
+ROWS = {"time": "UPDATE trial SET end_to_end_ns = 1 WHERE id = 3", "negative": "UPDATE trial SET end_to_end_ns = -5",
+        "huge": "UPDATE trial SET end_to_end_ns = 1e300", "null": "UPDATE trial SET end_to_end_ns = NULL",
+        "status": "UPDATE trial SET status = 'good'", "text": "UPDATE trial SET images = 'many'",
+        "times": "UPDATE trial SET batch_ready_ns = '[1,2'", "config": "UPDATE trial SET config = '{'",
+        "other": "UPDATE trial SET model = 'bee' WHERE model = 'ape'"}
+
+
+@pytest.mark.parametrize("what", sorted(ROWS))
+def test_a_row_that_was_changed_is_named(study, what):
+    run_sql(study.copy(), ROWS[what])
+    study.expect_refused("trial", "delete that row")
+
+
+@pytest.mark.parametrize("what", ["negative", "huge", "text", "times"])
+def test_an_impossible_row_of_an_older_rue_is_named(study, what):
+    run_sql(study.copy(), ROWS[what] + "; UPDATE trial SET checksum = NULL")
+    expect_failure(study.tune(), 6, "study.db", "trial", "delete that row")
+
+
+def test_rows_without_a_checksum_are_reused(study):
+    run_sql(study.copy(), "DROP VIEW ok_trial; ALTER TABLE trial DROP COLUMN checksum")
+    count = len(study.script.requests())
+    assert study.tune().returncode == 0
+    assert len(study.script.requests()) == count
+
+
+def test_deleted_rows_are_measured_again(study):
+    run_sql(study.copy(), "DELETE FROM trial WHERE measure = 'joint' AND model = 'ape'")
+    count = len(study.script.joint())
+    assert study.tune().returncode == 0
+    assert len(study.script.joint()) == count + 4
+
+
+SCHEMAS = {"a column that is missing": "DROP VIEW ok_trial; ALTER TABLE trial DROP COLUMN end_to_end_ns",
+           "a column with another name": "DROP VIEW ok_trial; ALTER TABLE trial RENAME COLUMN end_to_end_ns TO took",
+           "a column that identifies, missing": "DROP VIEW ok_trial; ALTER TABLE trial DROP COLUMN workload",
+           "no table of runs and another program's mark": "PRAGMA application_id = 7",
+           "a newer version": "PRAGMA user_version = 99"}
+
+
+@pytest.mark.parametrize("what", sorted(SCHEMAS))
+def test_another_schema_is_refused(study, what):
+    run_sql(study.copy(), SCHEMAS[what])
+    study.expect_refused("--fresh")
+
+
+def test_columns_of_others_are_left_alone(study):
+    run_sql(study.copy(), "ALTER TABLE trial ADD COLUMN note TEXT; UPDATE trial SET note = 'mine'")
+    assert study.tune().returncode == 0
+    with contextlib.closing(sqlite3.connect(study.db)) as db:
+        assert db.execute("SELECT count(*) FROM trial WHERE note = 'mine'").fetchone()[0] == len(study.rows)
+
+
+def test_what_is_no_store_is_refused(study):
+    study.copy().write_text("my notes\n" * 1000)
+    study.expect_refused("no store of rue", "--fresh")
+    study.copy().unlink()
+    run_sql(study.db, "CREATE TABLE theirs (id INTEGER)")
+    study.expect_refused("another program", "--fresh")
+    study.copy().unlink()
+    study.db.mkdir()
+    expect_failure(study.tune(), 6, "study.db", "no regular file")
+    study.copy().write_bytes(b"")
+    assert study.tune().returncode == 0, "an empty file is a store to be"
+
+
+def test_a_store_that_another_program_locks_is_refused(study):
+    with contextlib.closing(sqlite3.connect(study.copy(), isolation_level=None)) as db:
+        db.execute("PRAGMA locking_mode = EXCLUSIVE")
+        db.execute("BEGIN EXCLUSIVE")
+        expect_failure(study.tune(), 6, "study.db", "another process")
+        db.execute("ROLLBACK")
+    assert study.tune().returncode == 0
+
+
+@pytest.fixture
+def unsettled(study):
+    """A copy of a study whose last rows lie in the log alone, as a kill leaves it."""
+    folder = study.folder / "unsettled"
+    shutil.copytree(study.whole, folder)
+    db = sqlite3.connect(folder / "study.db", isolation_level=None)
+    db.execute("PRAGMA wal_autocheckpoint = 0")
+    for number in range(6):
+        db.execute("INSERT INTO run (command_line, rue_version, started) VALUES (?, '0', '')", ("x" * 1000 * number,))
+    kept = study.folder / "kept"
+    shutil.copytree(folder, kept)
+    db.close()
+    assert (kept / "study.db-wal").stat().st_size > 10 * PAGE
+    return kept
+
+
+def damage_log(unsettled):
+    wal = (unsettled / "study.db-wal").read_bytes()
+    dice = random.Random(SEED)
+    yield "removed", None
+    for percent in range(0, 100, 1 if LONG else 5):
+        yield f"cut at {percent} %", wal[:len(wal) * percent // 100]
+    for at in [*range(0, 32, 3), *(dice.randrange(len(wal)) for _ in range(1000 if LONG else 20))]:
+        yield f"byte {at} flipped", wal[:at] + bytes([wal[at] ^ 16]) + wal[at + 1:]
+    yield "of nothing", os.urandom(len(wal))
+
+
+def test_a_damaged_log_loses_no_more_than_its_rows(study, unsettled):
+    for what, content in damage_log(unsettled):
+        study.copy(unsettled)
+        wal = study.out / "study.db-wal"
+        wal.unlink() if content is None else wal.write_bytes(content)
+        study.expect_refused_or_harmless(f"seed {SEED}: log {what}")
+        assert study.rows.items() <= rows_of(study.db).items(), what
+
+
+def test_the_log_of_another_database_is_seen_or_harmless(study, unsettled, tmp_path):
+    db = sqlite3.connect(tmp_path / "theirs.db", isolation_level=None)
+    db.executescript("PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0; CREATE TABLE theirs (id INTEGER, text TEXT)")
+    db.executemany("INSERT INTO theirs (text) VALUES (?)", [("y" * 900,)] * 60)
+    study.copy(unsettled)
+    shutil.copy(tmp_path / "theirs.db-wal", study.out / "study.db-wal")
+    db.close()
+    study.expect_refused()
+
+
+def test_a_damaged_index_of_the_log_is_harmless(study, unsettled):
+    for content in (b"", b"garbage" * 3000, bytes(32768), os.urandom(32768)):
+        study.copy(unsettled)
+        (study.out / "study.db-shm").write_bytes(content)
+        assert study.expect_refused_or_harmless("shm " + hashlib.md5(content).hexdigest()) == "harmless"
+        with contextlib.closing(sqlite3.connect(study.db)) as db:
+            assert db.execute("SELECT count(*) FROM run WHERE rue_version = '0'").fetchone()[0] == 6
+
+
+# ---- the reports beside it ----
+
+def make_folder(path):
+    path.unlink()
+    (path / "inside").mkdir(parents=True)
+
+
+def make_dangling(path):
+    path.unlink()
+    path.symlink_to("nowhere")
+
+
+@pytest.mark.parametrize("name", ["recommendation.json", "trials.csv"])
+def test_a_report_that_is_read_only_or_a_dangling_link_is_replaced(study, name):
+    for damage in (make_dangling, lambda path: path.chmod(0o444)):
+        study.copy()
+        damage(study.out / name)
+        assert study.tune().returncode == 0
+        assert (study.out / name).is_file() and not (study.out / name).is_symlink()
+        assert sorted(os.listdir(study.out)) == ["recommendation.json", "study.db", "trials.csv"]
+
+
+@pytest.mark.parametrize("name", ["recommendation.json", "trials.csv"])
+def test_a_folder_in_the_place_of_a_report_is_told(study, name):
+    study.copy()
+    make_folder(study.out / name)
+    expect_failure(study.tune(), 6, name, "remove it")
+    assert sorted(os.listdir(study.out)) == ["recommendation.json", "study.db", "trials.csv"]
+    assert os.listdir(study.out / name) == ["inside"]
