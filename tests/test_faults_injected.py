@@ -264,4 +264,6 @@ def test_any_failing_call_of_inspect_is_told(injector, tiny_photos, tmp_path):
 
     def check(folder, outcome):
         assert outcome.out == whole or outcome.argument == 1, outcome.out
-    explore(FileCase(injector, tmp_path, ("inspect", tiny_photos), "nothing", check), "inspect")
+    # fts_read of the C library takes a folder that cannot be read on for one that ends.
+    calls = {call: how for call, how in CALLS.items() if call != "folder"}
+    explore(FileCase(injector, tmp_path, ("inspect", tiny_photos), "nothing", check), "inspect", calls)
