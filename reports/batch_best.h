@@ -1,4 +1,5 @@
-/* The best workers (and other knobs) for each batch size: users often have the batch size given. */
+/* The best workers (and other knobs) for each batch size: users often have the batch size given. Columns are
+ * in grid order, so those of one batch size stand side by side. */
 #ifndef RUE_BATCH_BEST_H
 #define RUE_BATCH_BEST_H
 

@@ -6,13 +6,20 @@
 #include "selection.h"
 #include "trial.h"
 
+/* Under which a variant's trials were made, where they come from a store. Strings of the store, borrowed. */
+struct rue_circumstances {
+    const char *runner, *machine, *workload;
+};
+
 /* One variant's part: its matrix and what the rules say of it. */
 struct rue_variant_findings {
     struct rue_variant variant;
+    const char *label; /* (optional) what people call it in place of the variant's own words; borrowed */
+    const struct rue_circumstances *circumstances; /* (optional) borrowed */
     const struct rue_cost_matrix *matrix;
     const struct rue_selection *selection;
-    uint64_t job_images;  /* J */
-    uint64_t data_images; /* items that the variant holds */
+    uint64_t job_images;  /* J; 0 when not known */
+    uint64_t data_images; /* items that the variant holds; 0 when not known */
     uint64_t data_bytes;  /* 0 when not known */
     char data_digest[32];
     bool sample;              /* the data are a sample that was converted for the comparison */
@@ -33,7 +40,7 @@ struct rue_trial_row {
 
 struct rue_findings {
     char study[256];
-    char measured_with[64]; /* "rue", "torch", ... : whose loader it was */
+    char measured_with[64]; /* "rue", "torch", ... : whose loader it was; "imported": a table's */
     char runner[128];       /* with version */
     char consumer[128];     /* whose time the consumer simulates: "an NVIDIA RTX A5000", "" when not known */
     char rue_version[32];
@@ -52,11 +59,18 @@ struct rue_findings {
     int repeats_planned;
     bool partial; /* interrupted, or the budget ran out */
     char partial_reason[160];
+    bool alone;           /* no report files are written: what has no room on the screen is had with --json */
     size_t reused_trials; /* taken from an earlier run of the same study */
     size_t variant_count;
     struct rue_variant_findings *variants; /* [variant_count] */
     size_t row_count;
     const struct rue_trial_row *rows; /* [row_count], in the order measured */
+    /* (optional) makes row `index` in place of `rows`, where all of them at once would be too many. */
+    void (*row_at)(const void *context, size_t index, struct rue_trial_row *out);
+    const void *row_context;
 };
+
+/* What people call the variant: its label, or "preprocessed tensor float32". */
+void rue_findings_name(const struct rue_variant_findings *variant, char *out, size_t bytes);
 
 #endif

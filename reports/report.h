@@ -24,8 +24,10 @@ struct rue_report {
 extern const struct rue_report rue_report_json;  /* recommendation.json */
 extern const struct rue_report rue_report_csv;   /* trials.csv */
 extern const struct rue_report rue_report_table; /* the terminal's tables and the closing sentence */
+extern const struct rue_report
+    rue_report_ranking; /* every configuration's place as JSON, of whatever origin */
 
-/* All of them, NULL at the end. */
+/* Those of a tuning run, NULL at the end. */
 extern const struct rue_report *const rue_reports[];
 
 /* Renders into `folder`/`report->file` under a temporary name, flushes it to the disk, then renames it: the

@@ -78,7 +78,11 @@ static rue_status render(const struct rue_findings *findings, const struct rue_r
 {
     (void)style;
     put_header(stream);
-    for (size_t i = 0; i < findings->row_count; i++) put_row(stream, &findings->rows[i]);
+    for (size_t i = 0; i < findings->row_count; i++) {
+        struct rue_trial_row row;
+        if (findings->row_at) findings->row_at(findings->row_context, i, &row);
+        put_row(stream, findings->row_at ? &row : &findings->rows[i]);
+    }
     return rue_report_finish(stream, error);
 }
 

@@ -39,6 +39,12 @@ static void put_gap(const struct page *page)
     fputc('\n', page->stream);
 }
 
+static void say_more(const struct page *page, size_t count, char *out, size_t bytes)
+{
+    snprintf(out, bytes, "and %zu more %s", count,
+             page->findings->alone ? "(--json lists them)" : "in recommendation.json");
+}
+
 /* A knob has a column when it is always shown or its values differ between the configurations. */
 static bool knob_shown(const struct rue_variant_findings *variant, int knob)
 {
@@ -107,6 +113,7 @@ static void add_config(const struct page *page, const struct rue_variant_finding
     int column = fill_knobs(page, variant, config, 0);
     column = fill_regrets(page, variant, config, column);
     rue_text_table_cell(page->table, column++, "%zu", variant->selection->rows[config].top_n_count);
+    if (!variant->job_images) return;
     double images = fmin(images_per_s(variant, config), 1e18);
     rue_text_table_cell(page->table, column, "%s",
                         rue_format_count((uint64_t)(images + 0.5), rate, sizeof rate));
@@ -114,17 +121,19 @@ static void add_config(const struct page *page, const struct rue_variant_finding
 
 static void put_heading(const struct page *page, const struct rue_variant_findings *variant)
 {
-    char name[64], clean[64], job[RUE_UNIT_TEXT_BYTES], text[512];
+    char name[128], clean[128], count[RUE_UNIT_TEXT_BYTES], job[64] = "", text[512];
     size_t models = variant->selection->model_count, configs = variant->selection->config_count;
     size_t asked = page->findings->configs_asked > configs ? page->findings->configs_asked : configs;
     char of_all[32] = "";
     if (asked > configs) snprintf(of_all, sizeof of_all, " of %zu", asked);
-    rue_variant_describe(&variant->variant, name, sizeof name);
+    rue_findings_name(variant, name, sizeof name);
     rue_utf8_clean(name, page->style.unicode, clean, sizeof clean);
-    int used =
-        snprintf(text, sizeof text, "%s: %zu model%s, job of %s image%s, %zu%s configuration%s", clean,
-                 models, models == 1 ? "" : "s", rue_format_count(variant->job_images, job, sizeof job),
-                 variant->job_images == 1 ? "" : "s", configs, of_all, asked == 1 ? "" : "s");
+    if (variant->job_images)
+        snprintf(job, sizeof job, ", job of %s image%s",
+                 rue_format_count(variant->job_images, count, sizeof count),
+                 variant->job_images == 1 ? "" : "s");
+    int used = snprintf(text, sizeof text, "%s: %zu model%s%s, %zu%s configuration%s", clean, models,
+                        models == 1 ? "" : "s", job, configs, of_all, asked == 1 ? "" : "s");
     if (page->findings->repeats_planned > 1)
         snprintf(text + used, sizeof text - (size_t)used, ", %d repeats", page->findings->repeats_planned);
     put_sentence(page, text, BOLD, 0);
@@ -134,9 +143,11 @@ static void put_data(const struct page *page, const struct rue_variant_findings 
 {
     char path[PATH_MAX], shown[PATH_MAX + 4], facts[160], count[RUE_UNIT_TEXT_BYTES],
         size[RUE_UNIT_TEXT_BYTES] = "";
+    if (variant->label) return; /* a table's: where its data lay is not known */
     if (variant->data_bytes) rue_format_bytes(variant->data_bytes, size, sizeof size);
-    snprintf(facts, sizeof facts, "%s images%s%s",
-             rue_format_count(variant->data_images, count, sizeof count), size[0] ? ", " : "", size);
+    rue_format_count(variant->data_images, count, sizeof count);
+    snprintf(facts, sizeof facts, "%s images%s%s", count, size[0] ? ", " : "", size);
+    if (!variant->data_images) facts[0] = 0;
     rue_utf8_clean(variant->sample ? "a sample converted for this comparison" : variant->variant.path,
                    page->style.unicode, path, sizeof path);
     int room = page->style.columns - 4 - (int)strlen(facts);
@@ -145,7 +156,8 @@ static void put_data(const struct page *page, const struct rue_variant_findings 
     rue_utf8_shorten(path, room < 12 ? page->style.columns - 2 : room, page->style.unicode, shown,
                      sizeof shown);
     if (page->style.color) fputs(DIM, page->stream);
-    fprintf(page->stream, "  %s%s%s", shown, !shown[0] ? "" : room < 12 ? "\n  " : ", ", facts);
+    const char *between = !shown[0] || !facts[0] ? "" : room < 12 ? "\n  " : ", ";
+    fprintf(page->stream, "  %s%s%s", shown, between, facts);
     fputs(page->style.color ? "\033[0m\n" : "\n", page->stream);
 }
 
@@ -162,7 +174,7 @@ static void put_configs(const struct page *page, const struct rue_variant_findin
     add_column(page, "worst model", false, NAME_SHRINKS_TO, 2);
     snprintf(votes, sizeof votes, "top-%zu", selection->top_n);
     add_column(page, votes, true, 0, 0);
-    add_column(page, "images/s", true, 0, 1);
+    if (variant->job_images) add_column(page, "images/s", true, 0, 1);
     for (size_t i = 0; i < shown; i++) {
         add_config(page, variant, selection->ranked[i]);
         winner_shown |= selection->ranked[i] == selection->top_n_winner;
@@ -175,7 +187,7 @@ static void put_configs(const struct page *page, const struct rue_variant_findin
     }
     rue_text_table_print(page->table, &page->style, page->stream);
     size_t rest = selection->ranked_count - shown;
-    snprintf(more, sizeof more, "and %zu more in recommendation.json", rest);
+    say_more(page, rest, more, sizeof more);
     if (rest > 0) put_sentence(page, more, DIM, 2);
     if (predicted)
         put_sentence(page, "~ predicted: trials were cut short and extended to the whole job.", DIM, 2);
@@ -232,7 +244,7 @@ static void put_comparison_heading(const struct page *page, const struct rue_com
     const struct rue_variant_findings *sides[] = {comparison->raw, comparison->preprocessed};
     char name[64], names[2][64], labels[2][RUE_CONFIG_TEXT_BYTES], text[1024], job[RUE_UNIT_TEXT_BYTES];
     for (int i = 0; i < 2; i++) {
-        rue_variant_describe(&sides[i]->variant, name, sizeof name);
+        rue_findings_name(sides[i], name, sizeof name);
         rue_utf8_clean(name, page->style.unicode, names[i], sizeof names[i]);
         rue_config_label(rue_cost_matrix_config(sides[i]->matrix, sides[i]->selection->recommended),
                          labels[i]);
@@ -268,7 +280,7 @@ static void put_comparison_table(const struct page *page, const struct rue_compa
     }
     rue_text_table_print(page->table, &page->style, page->stream);
     if (comparison->row_count <= SHOWN_MODELS) return;
-    snprintf(more, sizeof more, "and %zu more in recommendation.json", comparison->row_count - SHOWN_MODELS);
+    say_more(page, comparison->row_count - SHOWN_MODELS, more, sizeof more);
     put_sentence(page, more, DIM, 2);
 }
 

@@ -67,10 +67,10 @@ static void say_config(struct prose *prose, const struct rue_config *config)
     }
 }
 
-static void say_variant(struct prose *prose, const struct rue_variant *variant, bool unicode)
+static void say_variant(struct prose *prose, const struct rue_variant_findings *variant, bool unicode)
 {
-    char text[64], clean[NAME_BYTES];
-    rue_variant_describe(variant, text, sizeof text);
+    char text[128], clean[NAME_BYTES];
+    rue_findings_name(variant, text, sizeof text);
     rue_utf8_clean(text, unicode, clean, sizeof clean);
     say(prose, "%s", clean);
 }
@@ -91,7 +91,7 @@ static rue_status say_nothing_ranked(struct prose *prose, const struct rue_varia
     rue_misses_explain(&misses, why, sizeof why);
     rue_utf8_clean(why, unicode, clean, sizeof clean);
     say(prose, "No configuration could be recommended for ");
-    say_variant(prose, &variant->variant, unicode);
+    say_variant(prose, variant, unicode);
     say(prose, " data: %s.", clean);
     return RUE_OK;
 }
@@ -109,7 +109,7 @@ rue_status rue_verdict_use(const struct rue_findings *findings, const struct rue
     say(&prose, "Use ");
     say_config(&prose, rue_cost_matrix_config(variant->matrix, selection->recommended));
     say(&prose, " for ");
-    say_variant(&prose, &variant->variant, unicode);
+    say_variant(&prose, variant, unicode);
     say(&prose, " data: " PERCENT, 100 * row->mean_regret_ratio);
     if (selection->model_count == 1)
         say(&prose, " regret for %s", model);
@@ -119,10 +119,12 @@ rue_status rue_verdict_use(const struct rue_findings *findings, const struct rue
     if (findings->configs_asked > selection->config_count)
         say(&prose, ", among %zu of %zu configurations", selection->config_count, findings->configs_asked);
     if (row->predicted) say(&prose, ", predicted from trials that were cut short");
-    say(&prose, "; ");
-    say_job(&prose, variant->job_images);
+    if (variant->job_images) say(&prose, "; ");
+    if (variant->job_images) say_job(&prose, variant->job_images);
     if (consumer[0])
         say(&prose, "; the consumer simulates %s.", consumer);
+    else if (strcmp(findings->measured_with, "imported") == 0)
+        say(&prose, ".");
     else
         say(&prose, "; it is not known which device the consumer stands for.");
     return RUE_OK;

@@ -3,7 +3,6 @@
 #include <assert.h>
 #include <gsl/gsl_statistics_double.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +14,8 @@ struct rue_cost_matrix {
     double *scratch;            /* [scratch_capacity] >= the capacity of every cell: the median reorders it */
     size_t scratch_capacity;
 };
+
+static const char no_reason[] = "";
 
 /* What a trial that was not ok makes of a cell. */
 static const enum rue_cell_state state_of[RUE_OUTCOME_COUNT] = {
@@ -48,7 +49,8 @@ rue_status rue_cost_matrix_open(const struct rue_config *configs, size_t config_
     if (config_count > 0) memcpy(matrix->configs, configs, config_count * sizeof *configs);
     for (size_t m = 0; m < model_count; m++)
         if (!(matrix->models[m] = strdup(models[m]))) goto out_of_memory;
-    for (size_t i = 0; i < cell_count; i++) matrix->cells[i].median_ns = NAN;
+    for (size_t i = 0; i < cell_count; i++)
+        matrix->cells[i].median_ns = NAN, matrix->cells[i].reason = no_reason;
     *out = matrix;
     return RUE_OK;
 
@@ -58,11 +60,18 @@ out_of_memory:
                            (unsigned long long)cell_count * sizeof(struct rue_cell));
 }
 
+static void reason_free(struct rue_cell *cell)
+{
+    if (cell->reason && cell->reason != no_reason) free((char *)cell->reason);
+}
+
 void rue_cost_matrix_close(struct rue_cost_matrix *matrix)
 {
     if (!matrix) return;
-    for (size_t i = 0; matrix->cells && i < matrix->model_count * matrix->config_count; i++)
+    for (size_t i = 0; matrix->cells && i < matrix->model_count * matrix->config_count; i++) {
         free(matrix->cells[i].times_ns);
+        reason_free(&matrix->cells[i]);
+    }
     for (size_t m = 0; matrix->models && m < matrix->model_count; m++) free(matrix->models[m]);
     free(matrix->scratch);
     free(matrix->cells);
@@ -122,10 +131,9 @@ static rue_status make_room(struct rue_cost_matrix *matrix, struct rue_cell *cel
     return RUE_OK;
 }
 
-rue_status rue_cost_matrix_add(struct rue_cost_matrix *matrix, size_t model, size_t config, double time_ns,
-                               bool predicted, rue_error *error)
+static rue_status add_time(struct rue_cost_matrix *matrix, struct rue_cell *cell, size_t model,
+                           double time_ns, bool predicted, rue_error *error)
 {
-    struct rue_cell *cell = cell_at(matrix, model, config);
     if (!isfinite(time_ns) || time_ns <= 0)
         return rue_fail(error, RUE_USAGE,
                         "a trial of %s says that its job takes %g ns; a time must be positive",
@@ -138,9 +146,26 @@ rue_status rue_cost_matrix_add(struct rue_cost_matrix *matrix, size_t model, siz
     cell->predicted = predicted;
     cell->state = RUE_CELL_OK;
     cell->times_ns[cell->repeats++] = time_ns;
+    return RUE_OK;
+}
+
+rue_status rue_cost_matrix_add_repeats(struct rue_cost_matrix *matrix, size_t model, size_t config,
+                                       const double *times_ns, size_t count, bool predicted, rue_error *error)
+{
+    struct rue_cell *cell = cell_at(matrix, model, config);
+    rue_status status = RUE_OK;
+    for (size_t i = 0; status == RUE_OK && i < count; i++)
+        status = add_time(matrix, cell, model, times_ns[i], predicted, error);
+    if (cell->state != RUE_CELL_OK) return status;
     memcpy(matrix->scratch, cell->times_ns, cell->repeats * sizeof *cell->times_ns);
     cell->median_ns = gsl_stats_median(matrix->scratch, 1, cell->repeats);
-    return RUE_OK;
+    return status;
+}
+
+rue_status rue_cost_matrix_add(struct rue_cost_matrix *matrix, size_t model, size_t config, double time_ns,
+                               bool predicted, rue_error *error)
+{
+    return rue_cost_matrix_add_repeats(matrix, model, config, &time_ns, 1, predicted, error);
 }
 
 void rue_cost_matrix_miss(struct rue_cost_matrix *matrix, size_t model, size_t config,
@@ -148,6 +173,8 @@ void rue_cost_matrix_miss(struct rue_cost_matrix *matrix, size_t model, size_t c
 {
     struct rue_cell *cell = cell_at(matrix, model, config);
     assert(outcome != RUE_TRIAL_OK && outcome < RUE_OUTCOME_COUNT);
-    snprintf(cell->reason, sizeof cell->reason, "%s", reason ? reason : "");
+    char *copy = reason && *reason ? strndup(reason, RUE_REASON_BYTES - 1) : NULL;
+    reason_free(cell);
+    cell->reason = copy ? copy : no_reason;
     if (weight_of[state_of[outcome]] > weight_of[cell->state]) cell->state = state_of[outcome];
 }

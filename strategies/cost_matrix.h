@@ -16,12 +16,12 @@ enum rue_cell_state {
 
 struct rue_cell {
     enum rue_cell_state state;
-    bool predicted;   /* the times are predictions anchored on truncated trials; full trials replace them */
-    size_t repeats;   /* ok repeats of the kind that `predicted` says */
-    size_t capacity;  /* of times_ns */
-    double *times_ns; /* [repeats], in the order told */
-    double median_ns; /* of times_ns; NaN unless ok */
-    char reason[RUE_REASON_BYTES]; /* of the last trial that was not ok */
+    bool predicted;     /* the times are predictions anchored on truncated trials; full trials replace them */
+    size_t repeats;     /* ok repeats of the kind that `predicted` says */
+    size_t capacity;    /* of times_ns */
+    double *times_ns;   /* [repeats], in the order told */
+    double median_ns;   /* of times_ns; NaN unless ok */
+    const char *reason; /* of the last trial that was not ok, less than RUE_REASON_BYTES long; "" when none */
 };
 
 struct rue_cost_matrix;
@@ -40,14 +40,20 @@ const char *rue_cost_matrix_model(const struct rue_cost_matrix *matrix, size_t m
 const struct rue_cell *rue_cost_matrix_cell(const struct rue_cost_matrix *matrix, size_t model,
                                             size_t config);
 
-/* Tells an ok repeat: `time_ns` of the whole job, positive and finite; `predicted` when extrapolated from a
- * truncated trial. Once a full trial is there, predictions no longer count. RUE_USAGE for a time that is not
- * positive and finite (a runner that lies), RUE_MEMORY. */
+/* Tells `count` ok repeats: `times_ns` of the whole job, positive and finite; `predicted` when extrapolated
+ * from truncated trials. Once a full trial is there, predictions no longer count. RUE_USAGE for a time that
+ * is not positive and finite (a runner that lies), RUE_MEMORY; what stood before the bad time has been told.
+ */
+rue_status rue_cost_matrix_add_repeats(struct rue_cost_matrix *matrix, size_t model, size_t config,
+                                       const double *times_ns, size_t count, bool predicted,
+                                       rue_error *error) RUE_MUST_CHECK;
+
+/* The same for one. */
 rue_status rue_cost_matrix_add(struct rue_cost_matrix *matrix, size_t model, size_t config, double time_ns,
                                bool predicted, rue_error *error) RUE_MUST_CHECK;
 
-/* Tells a trial that was not ok; `reason` may be NULL. Changes nothing but `reason` in a cell that has ok
- * repeats. */
+/* Tells a trial that was not ok; `reason` may be NULL, and is lost where no memory is left for it. Changes
+ * nothing but `reason` in a cell that has ok repeats. */
 void rue_cost_matrix_miss(struct rue_cost_matrix *matrix, size_t model, size_t config,
                           enum rue_outcome outcome, const char *reason);
 

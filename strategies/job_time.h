@@ -4,6 +4,9 @@
 
 #include "trial.h"
 
+/* Why an ok trial has no time of the job: rue_job_time_ns is NaN, or not positive. */
+#define RUE_JOB_TIME_UNKNOWN "the trial was too short to tell the time of the job"
+
 /* clang-format off */
 /* The time in ns of a job of `job_images` that an ok joint `result` stands for; sets `*predicted`.
  *

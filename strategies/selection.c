@@ -146,12 +146,3 @@ rue_status rue_selection_open(const struct rue_cost_matrix *matrix, size_t top_n
     *out = selection;
     return RUE_OK;
 }
-
-size_t rue_selection_best_with(const struct rue_selection *selection, const struct rue_cost_matrix *matrix,
-                               enum rue_knob knob, int value)
-{
-    for (size_t i = 0; i < selection->ranked_count; i++)
-        if (rue_cost_matrix_config(matrix, selection->ranked[i])->value[knob] == value)
-            return selection->ranked[i];
-    return RUE_NONE;
-}

@@ -48,9 +48,4 @@ void rue_selection_close(struct rue_selection *selection);
 double rue_selection_regret(const struct rue_selection *selection, const struct rue_cost_matrix *matrix,
                             size_t model, size_t config);
 
-/* The ranked column of least mean regret among those with `knob` = `value`, or RUE_NONE: the best workers for
- * a given batch size. */
-size_t rue_selection_best_with(const struct rue_selection *selection, const struct rue_cost_matrix *matrix,
-                               enum rue_knob knob, int value);
-
 #endif

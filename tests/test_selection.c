@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "batch_best.h"
 #include "selection.h"
 #include "space.h"
 
@@ -196,7 +197,6 @@ Test(selection, nothing_is_recommended_where_all_failed)
         cr_assert_eq(selection->best_of_model[m], RUE_NONE);
         cr_assert(isnan(selection->best_ns[m]));
     }
-    cr_assert_eq(rue_selection_best_with(selection, matrix, RUE_BATCH_SIZE, 1), RUE_NONE);
     rue_selection_close(selection);
     rue_cost_matrix_close(matrix);
 }
@@ -341,10 +341,11 @@ Test(selection, the_best_workers_for_a_given_batch_size)
     for (size_t c = 0; c < 4; c++)
         cr_assert_eq(rue_cost_matrix_add(matrix, 0, c, times[c], false, NULL), RUE_OK);
     struct rue_selection *selection = select_from(matrix, 1);
-    cr_assert_eq(rue_selection_best_with(selection, matrix, RUE_BATCH_SIZE, 32), 1);
-    cr_assert_eq(rue_selection_best_with(selection, matrix, RUE_BATCH_SIZE, 64), 2);
-    cr_assert_eq(rue_selection_best_with(selection, matrix, RUE_NUM_WORKERS, 4), 1);
-    cr_assert_eq(rue_selection_best_with(selection, matrix, RUE_BATCH_SIZE, 128), RUE_NONE);
+    struct rue_variant_findings findings = {.matrix = matrix, .selection = selection};
+    struct rue_batch_best best = {0};
+    cr_assert(rue_batch_best_next(&findings, &best) && best.batch_size == 32 && best.config == 1);
+    cr_assert(rue_batch_best_next(&findings, &best) && best.batch_size == 64 && best.config == 2);
+    cr_assert_not(rue_batch_best_next(&findings, &best));
     rue_selection_close(selection);
     rue_cost_matrix_close(matrix);
 }

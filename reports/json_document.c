@@ -1,0 +1,78 @@
+#include "json_document.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "report.h"
+#include "utf8.h"
+
+/* Nine digits tell nanosecond clocks apart over a second, and hide the last bits of a division. */
+#define JSON_FLAGS (JSON_INDENT(2) | JSON_REAL_PRECISION(9))
+
+void rue_json_put(struct rue_json_document *document, json_t *object, const char *key, json_t *value)
+{
+    if (json_object_set_new(object, key, value) != 0) document->failed = true;
+}
+
+void rue_json_put_named(struct rue_json_document *document, json_t *object, const char *key, json_t *value)
+{
+    char *repaired = rue_utf8_repair(key);
+    if (repaired)
+        rue_json_put(document, object, repaired, value);
+    else
+        document->failed = true, json_decref(value);
+    free(repaired);
+}
+
+void rue_json_push(struct rue_json_document *document, json_t *array, json_t *value)
+{
+    if (json_array_append_new(array, value) != 0) document->failed = true;
+}
+
+json_t *rue_json_text(const char *string)
+{
+    json_t *value = json_string(string);
+    if (value) return value;
+    char *repaired = rue_utf8_repair(string);
+    value = repaired ? json_string(repaired) : NULL;
+    free(repaired);
+    return value;
+}
+
+json_t *rue_json_text_or_null(const char *string)
+{
+    return string[0] ? rue_json_text(string) : json_null();
+}
+
+json_t *rue_json_real(double number)
+{
+    return isfinite(number) ? json_real(number) : json_null();
+}
+
+json_t *rue_json_integer(uint64_t number)
+{
+    if (number <= INT64_MAX) return json_integer((json_int_t)number);
+    return json_sprintf("%llu", (unsigned long long)number);
+}
+
+json_t *rue_json_integer_or_null(uint64_t number)
+{
+    return number ? rue_json_integer(number) : json_null();
+}
+
+json_t *rue_json_nanoseconds(double ns)
+{
+    return isfinite(ns) && ns < 9e18 ? json_integer((json_int_t)llround(ns)) : json_null();
+}
+
+rue_status rue_json_write(const struct rue_json_document *document, const json_t *root, FILE *stream,
+                          rue_error *error)
+{
+    if (!root || document->failed) return rue_fail(error, RUE_MEMORY, "no memory is left for the JSON");
+    bool dumped = json_dumpf(root, stream, JSON_FLAGS) == 0;
+    fputc('\n', stream);
+    rue_status status = rue_report_finish(stream, error);
+    /* A dump whose stream is well has run out of memory. */
+    if (status != RUE_OK || dumped) return status;
+    return rue_fail(error, RUE_MEMORY, "no memory is left for the JSON");
+}

@@ -1,0 +1,205 @@
+/* The ranking as JSON, the same of a table measured elsewhere and of a study's store: for each data mode
+ * every configuration, best first, those that are not ranked behind, with the reason. What only a tuning run
+ * knows is in recommendation.json. */
+#include <math.h>
+#include <string.h>
+
+#include "batch_best.h"
+#include "json_document.h"
+#include "report.h"
+#include "verdict.h"
+
+enum { WHY_BYTES = 1024 };
+
+static json_t *config_json(size_t config, const struct rue_variant_findings *variant)
+{
+    char text[RUE_CONFIG_TEXT_BYTES];
+    if (config == RUE_NONE) return json_null();
+    rue_config_canonical(rue_cost_matrix_config(variant->matrix, config), text);
+    return json_loads(text, 0, NULL);
+}
+
+static json_t *model_json(size_t model, const struct rue_variant_findings *variant)
+{
+    return model == RUE_NONE ? json_null() : rue_json_text(rue_cost_matrix_model(variant->matrix, model));
+}
+
+/* A configuration and its regrets; null for RUE_NONE. */
+static json_t *standing_json(struct rue_json_document *document, const struct rue_variant_findings *variant,
+                             size_t config)
+{
+    if (config == RUE_NONE) return json_null();
+    const struct rue_ranking_row *row = &variant->selection->rows[config];
+    json_t *object = json_object();
+    rue_json_put(document, object, "config", config_json(config, variant));
+    rue_json_put(document, object, "mean_regret_ratio", rue_json_real(row->mean_regret_ratio));
+    rue_json_put(document, object, "max_regret_ratio", rue_json_real(row->max_regret_ratio));
+    rue_json_put(document, object, "worst_model", model_json(row->worst_model, variant));
+    rue_json_put(document, object, "top_n_count", rue_json_integer(row->top_n_count));
+    return object;
+}
+
+/* Why a configuration is not ranked: what went wrong first, and for how many models. */
+static json_t *reason_json(const struct rue_variant_findings *variant, size_t config)
+{
+    const struct rue_ranking_row *row = &variant->selection->rows[config];
+    char why[WHY_BYTES];
+    size_t models = variant->selection->model_count, at = 0;
+    if (row->ranked) return json_null();
+    while (at < models && (rue_cost_matrix_cell(variant->matrix, at, config)->state == RUE_CELL_OK ||
+                           rue_cost_matrix_cell(variant->matrix, at, config)->state == RUE_CELL_MISSING))
+        at++;
+    const char *first = at < models ? rue_cost_matrix_cell(variant->matrix, at, config)->reason : "";
+    size_t unmeasured = models - row->covered - row->infeasible - row->failed;
+    snprintf(why, sizeof why,
+             "ok for %zu of %zu models: %zu not measured, %zu infeasible, %zu failed%s%s%s%s", row->covered,
+             models, unmeasured, row->infeasible, row->failed, at < models ? "; " : "",
+             at < models ? rue_cost_matrix_model(variant->matrix, at) : "", first[0] ? ": " : "", first);
+    return rue_json_text(why);
+}
+
+static json_t *row_json(struct rue_json_document *document, const struct rue_variant_findings *variant,
+                        size_t config)
+{
+    const struct rue_ranking_row *row = &variant->selection->rows[config];
+    json_t *object = standing_json(document, variant, config), *times = json_object();
+    rue_json_put(document, object, "ranked", json_boolean(row->ranked));
+    rue_json_put(document, object, "covered", rue_json_integer(row->covered));
+    rue_json_put(document, object, "reason", reason_json(variant, config));
+    rue_json_put(document, object, "source",
+                 row->covered ? json_string(row->predicted ? "predicted" : "measured") : json_null());
+    rue_json_put(document, object, "repeats", rue_json_integer(row->repeats));
+    for (size_t m = 0; m < variant->selection->model_count; m++) {
+        const struct rue_cell *cell = rue_cost_matrix_cell(variant->matrix, m, config);
+        if (cell->state == RUE_CELL_OK)
+            rue_json_put_named(document, times, rue_cost_matrix_model(variant->matrix, m),
+                               rue_json_nanoseconds(cell->median_ns));
+    }
+    rue_json_put(document, object, "end_to_end_ns", times);
+    return object;
+}
+
+static json_t *configs_json(struct rue_json_document *document, const struct rue_variant_findings *variant)
+{
+    const struct rue_selection *selection = variant->selection;
+    json_t *array = json_array();
+    for (size_t i = 0; i < selection->ranked_count; i++)
+        rue_json_push(document, array, row_json(document, variant, selection->ranked[i]));
+    for (size_t c = 0; c < selection->config_count; c++)
+        if (!selection->rows[c].ranked) rue_json_push(document, array, row_json(document, variant, c));
+    return array;
+}
+
+static json_t *coverage_json(struct rue_json_document *document, const struct rue_variant_findings *variant)
+{
+    const struct rue_selection *selection = variant->selection;
+    size_t ok = 0, infeasible = 0, failed = 0, cells = selection->config_count * selection->model_count;
+    for (size_t c = 0; c < selection->config_count; c++) {
+        ok += selection->rows[c].covered;
+        infeasible += selection->rows[c].infeasible;
+        failed += selection->rows[c].failed;
+    }
+    json_t *object = json_object();
+    rue_json_put(document, object, "configs", rue_json_integer(selection->config_count));
+    rue_json_put(document, object, "ranked", rue_json_integer(selection->ranked_count));
+    rue_json_put(document, object, "cells", rue_json_integer(cells));
+    rue_json_put(document, object, "ok", rue_json_integer(ok));
+    rue_json_put(document, object, "infeasible", rue_json_integer(infeasible));
+    rue_json_put(document, object, "failed", rue_json_integer(failed));
+    rue_json_put(document, object, "unmeasured", rue_json_integer(cells - ok - infeasible - failed));
+    return object;
+}
+
+static json_t *best_by_model(struct rue_json_document *document, const struct rue_variant_findings *variant)
+{
+    const struct rue_selection *selection = variant->selection;
+    json_t *array = json_array();
+    for (size_t m = 0; m < selection->model_count; m++) {
+        json_t *object = json_object();
+        rue_json_put(document, object, "model", model_json(m, variant));
+        rue_json_put(document, object, "config", config_json(selection->best_of_model[m], variant));
+        rue_json_put(document, object, "end_to_end_ns", rue_json_nanoseconds(selection->best_ns[m]));
+        rue_json_push(document, array, object);
+    }
+    return array;
+}
+
+static json_t *best_by_batch_size(struct rue_json_document *document,
+                                  const struct rue_variant_findings *variant)
+{
+    json_t *array = json_array();
+    struct rue_batch_best best = {0};
+    while (rue_batch_best_next(variant, &best))
+        if (best.config != RUE_NONE)
+            rue_json_push(document, array, standing_json(document, variant, best.config));
+    return array;
+}
+
+static void put_circumstances(struct rue_json_document *document, json_t *object,
+                              const struct rue_variant_findings *variant)
+{
+    const struct rue_circumstances *around = variant->circumstances;
+    rue_json_put(document, object, "format", rue_json_text_or_null(variant->variant.format));
+    rue_json_put(document, object, "dtype", rue_json_text_or_null(variant->variant.dtype));
+    rue_json_put(document, object, "job_images", rue_json_integer_or_null(variant->job_images));
+    if (!around) return;
+    rue_json_put(document, object, "runner", rue_json_text_or_null(around->runner));
+    rue_json_put(document, object, "machine", rue_json_text_or_null(around->machine));
+    rue_json_put(document, object, "workload", rue_json_text_or_null(around->workload));
+    rue_json_put(document, object, "data_digest", rue_json_text_or_null(variant->data_digest));
+    rue_json_put(document, object, "path", rue_json_text_or_null(variant->variant.path));
+}
+
+static json_t *disagreement_json(const struct rue_variant_findings *variant)
+{
+    char words[RUE_VERDICT_BYTES], plain[RUE_VERDICT_BYTES];
+    size_t used = 0;
+    rue_verdict_votes(variant, true, words, sizeof words);
+    for (const char *at = words; *at; at++) {
+        bool no_break = strncmp(at, "\xC2\xA0", 2) == 0;
+        plain[used++] = no_break ? ' ' : *at;
+        at += no_break;
+    }
+    plain[used] = 0;
+    return rue_json_text_or_null(plain);
+}
+
+static json_t *mode_json(struct rue_json_document *document, const struct rue_variant_findings *variant)
+{
+    const struct rue_selection *selection = variant->selection;
+    json_t *object = json_object(), *models = json_array();
+    const char *mode = variant->label ? variant->label : rue_mode_names[variant->variant.mode];
+    rue_json_put(document, object, "mode", rue_json_text(mode));
+    put_circumstances(document, object, variant);
+    for (size_t m = 0; m < selection->model_count; m++)
+        rue_json_push(document, models, model_json(m, variant));
+    rue_json_put(document, object, "models", models);
+    rue_json_put(document, object, "top_n", rue_json_integer(selection->top_n));
+    rue_json_put(document, object, "recommended", standing_json(document, variant, selection->recommended));
+    rue_json_put(document, object, "top_n_winner", standing_json(document, variant, selection->top_n_winner));
+    rue_json_put(document, object, "disagreement", disagreement_json(variant));
+    rue_json_put(document, object, "coverage", coverage_json(document, variant));
+    rue_json_put(document, object, "best_by_model", best_by_model(document, variant));
+    rue_json_put(document, object, "best_by_batch_size", best_by_batch_size(document, variant));
+    rue_json_put(document, object, "configs", configs_json(document, variant));
+    return object;
+}
+
+static rue_status render(const struct rue_findings *findings, const struct rue_report_style *style,
+                         FILE *stream, rue_error *error)
+{
+    (void)style;
+    struct rue_json_document document = {0};
+    json_t *root = json_object(), *modes = json_array();
+    rue_json_put(&document, root, "format", json_string("rue.ranking/1"));
+    rue_json_put(&document, root, "study", rue_json_text_or_null(findings->study));
+    rue_json_put(&document, root, "measured_with", rue_json_text_or_null(findings->measured_with));
+    for (size_t v = 0; v < findings->variant_count; v++)
+        rue_json_push(&document, modes, mode_json(&document, &findings->variants[v]));
+    rue_json_put(&document, root, "modes", modes);
+    rue_status status = rue_json_write(&document, root, stream, error);
+    json_decref(root);
+    return status;
+}
+
+const struct rue_report rue_report_ranking = {.name = "ranking", .file = NULL, .render = render};
