@@ -326,6 +326,15 @@ static rue_status schema_commit(sqlite3 *db, const char *path, bool create, cons
     return code == SQLITE_OK ? RUE_OK : rue_store_fail(db, code, path, "preparing the store", error);
 }
 
+rue_status rue_store_schema_check(sqlite3 *db, const char *path, rue_error *error)
+{
+    bool empty = false;
+    rue_status status = owner_check(db, path, &empty, error);
+    if (status == RUE_OK && empty)
+        return rue_fail(error, RUE_STORE, "%s: no store of rue: an SQLite file without anything in it", path);
+    return status == RUE_OK ? damage_check(db, path, error) : status;
+}
+
 rue_status rue_store_schema_update(sqlite3 *db, const char *path, rue_error *error)
 {
     bool empty = false;

@@ -42,6 +42,9 @@ bool rue_store_column_at(size_t index, struct rue_store_column *out);
 char *rue_store_insert_sql(void);
 char *rue_store_find_sql(void);
 
+/* Whether the file is a healthy store that this rue can read; changes nothing. RUE_STORE, as below. */
+rue_status rue_store_schema_check(sqlite3 *db, const char *path, rue_error *error) RUE_MUST_CHECK;
+
 /* Creates the schema in an empty database, adds missing columns to an older one, refreshes the view; all or
  * nothing. `path` is for messages. RUE_STORE when it is another program's file, of a newer version, damaged
  * (integrity_check, and every row against its checksum) or not writable, and then nothing has been changed.

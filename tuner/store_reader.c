@@ -1,0 +1,261 @@
+#include "store_reader.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "protocol.h"
+#include "store_error.h"
+#include "store_file.h"
+#include "store_row.h"
+#include "store_schema.h"
+
+enum { BUSY_MS = 2000, ROW_COLUMNS = 6 };
+
+/* Behind what rue_store_row_read reads: further columns of a trial. */
+static const char *const texts[] = {"recorded", "data_digest", "mode",  "format",        "dtype",
+                                    "path",     "workload",    "model", "model_profile", "runner",
+                                    "machine",  "measure",     "config"};
+enum {
+    RECORDED,
+    DIGEST,
+    MODE,
+    FORMAT,
+    DTYPE,
+    PATH,
+    WORKLOAD,
+    MODEL,
+    PROFILE,
+    RUNNER,
+    MACHINE,
+    MEASURE,
+    CONFIG,
+    TEXTS
+};
+static const char *const integers[] = {"run_id", "job_images", "images_requested"};
+enum { RUN_ID, JOB_IMAGES, IMAGES_REQUESTED, INTEGERS };
+
+struct rue_store_reader {
+    sqlite3 *db;
+    sqlite3_stmt *walk;
+    char *path, *file; /* as given, and resolved */
+    bool alone;        /* opened as a file that nobody writes */
+    struct stat facts; /* of the file, when it was opened */
+};
+
+/* ---- opening ---- */
+
+static rue_status fail(const struct rue_store_reader *reader, int code, const char *doing, rue_error *error)
+{
+    return rue_store_fail(reader->db, code, reader->path, doing, error);
+}
+
+/* A URI of the file: what SQLite might take for more than a name is written as %XX. */
+static char *immutable_uri(const char *file)
+{
+    char *uri = malloc(3 * strlen(file) + 64), *at = uri;
+    if (!uri) return NULL;
+    at += sprintf(at, "file:");
+    for (; *file; file++) {
+        bool plain = (*file >= '0' && *file <= '9') || ((*file | 32) >= 'a' && (*file | 32) <= 'z') ||
+                     strchr("/._-", *file);
+        at += plain ? sprintf(at, "%c", *file) : sprintf(at, "%%%02X", (unsigned char)*file);
+    }
+    sprintf(at, "?immutable=1");
+    return uri;
+}
+
+/* SQLite makes companions beside a file in WAL mode even for reading, unless it is told that nobody writes
+ * it. */
+static rue_status connect(struct rue_store_reader *reader, rue_error *error)
+{
+    reader->alone = !rue_store_file_has_wal(reader->file);
+    if (stat(reader->file, &reader->facts) != 0)
+        return rue_fail(error, RUE_DATA, "cannot open %s: %s", reader->path, strerror(errno));
+    char *name = reader->alone ? immutable_uri(reader->file) : strdup(reader->file);
+    if (!name) return rue_fail_memory(error, "the store's name", strlen(reader->file));
+    int code = sqlite3_open_v2(name, &reader->db,
+                               SQLITE_OPEN_READONLY | (reader->alone ? SQLITE_OPEN_URI : 0), NULL);
+    free(name);
+    if (code != SQLITE_OK) return fail(reader, code, "opening the store", error);
+    sqlite3_extended_result_codes(reader->db, 1);
+    sqlite3_busy_timeout(reader->db, BUSY_MS);
+    /* One transaction, so that what a tuner adds meanwhile is seen at once or not at all. */
+    code = sqlite3_exec(reader->db, "BEGIN", NULL, NULL, NULL);
+    return code == SQLITE_OK ? RUE_OK : fail(reader, code, "reading the store", error);
+}
+
+static bool has_column(sqlite3 *db, const char *name)
+{
+    return sqlite3_table_column_metadata(db, NULL, "trial", name, NULL, NULL, NULL, NULL, NULL) == SQLITE_OK;
+}
+
+/* An older file lacks columns: they are NULL. */
+static void put_column(FILE *out, sqlite3 *db, const char *name)
+{
+    fprintf(out, ", %s", has_column(db, name) ? name : "NULL");
+}
+
+static char *walk_sql(sqlite3 *db)
+{
+    char *text = NULL;
+    size_t bytes;
+    FILE *out = open_memstream(&text, &bytes);
+    if (!out) return NULL;
+    fputs("SELECT id, started_ns, status, reason, batch_ready_ns, batch_compute_ns", out);
+    for (size_t i = 0; i < rue_trial_field_count; i++) put_column(out, db, rue_trial_fields[i].name);
+    for (int i = 0; i < TEXTS; i++) put_column(out, db, texts[i]);
+    for (int i = 0; i < INTEGERS; i++) put_column(out, db, integers[i]);
+    fputs(" FROM trial ORDER BY id", out);
+    bool failed = ferror(out);
+    if (fclose(out) == 0 && !failed) return text;
+    free(text);
+    return NULL;
+}
+
+static rue_status prepare(struct rue_store_reader *reader, rue_error *error)
+{
+    char *sql = walk_sql(reader->db);
+    if (!sql) return rue_fail_memory(error, "a statement of the store", 0);
+    int code = sqlite3_prepare_v2(reader->db, sql, -1, &reader->walk, NULL);
+    free(sql);
+    return code == SQLITE_OK ? RUE_OK : fail(reader, code, "reading the store", error);
+}
+
+rue_status rue_store_reader_open(const char *path, struct rue_store_reader **out, rue_error *error)
+{
+    struct stat facts;
+    *out = NULL;
+    if (stat(path, &facts) != 0)
+        return rue_fail(error, RUE_DATA, "cannot open %s: %s; 'rue list DIR' shows the studies below DIR",
+                        path, strerror(errno));
+    if (!S_ISREG(facts.st_mode))
+        return rue_fail(error, RUE_STORE, "%s: no store of rue: no regular file", path);
+    if (facts.st_size == 0 && !rue_store_file_has_wal(path))
+        return rue_fail(error, RUE_STORE, "%s: no store of rue: an empty file", path);
+    struct rue_store_reader *reader = calloc(1, sizeof *reader);
+    if (reader) reader->path = strdup(path);
+    if (reader) reader->file = realpath(path, NULL);
+    rue_status status = RUE_OK;
+    if (!reader || !reader->path || !reader->file) status = rue_fail_memory(error, "the store", strlen(path));
+    if (status == RUE_OK) status = connect(reader, error);
+    if (status == RUE_OK) status = rue_store_schema_check(reader->db, path, error);
+    if (status == RUE_OK) status = prepare(reader, error);
+    if (status != RUE_OK) return rue_store_reader_close(reader), status;
+    *out = reader;
+    return RUE_OK;
+}
+
+void rue_store_reader_close(struct rue_store_reader *reader)
+{
+    if (!reader) return;
+    sqlite3_finalize(reader->walk);
+    sqlite3_close(reader->db);
+    free(reader->file);
+    free(reader->path);
+    free(reader);
+}
+
+bool rue_store_reader_is_torn(const struct rue_store_reader *reader)
+{
+    struct stat now;
+    const struct stat *then = &reader->facts;
+    if (!reader->alone) return false;
+    if (rue_store_file_has_wal(reader->file) || stat(reader->file, &now) != 0) return true;
+    return now.st_size != then->st_size || now.st_ino != then->st_ino ||
+           now.st_mtim.tv_sec != then->st_mtim.tv_sec || now.st_mtim.tv_nsec != then->st_mtim.tv_nsec;
+}
+
+/* ---- rows ---- */
+
+static const char *text_of(const struct rue_store_reader *reader, int index)
+{
+    int column = ROW_COLUMNS + (int)rue_trial_field_count + index;
+    const char *text = (const char *)sqlite3_column_text(reader->walk, column);
+    return text ? text : "";
+}
+
+static int64_t integer_of(const struct rue_store_reader *reader, int index)
+{
+    return sqlite3_column_int64(reader->walk, ROW_COLUMNS + (int)rue_trial_field_count + TEXTS + index);
+}
+
+/* Canonical JSON to a configuration: false where a newer rue knows a knob or a value that this one does not.
+ */
+static bool read_config(const char *text, struct rue_config *out)
+{
+    json_t *object = json_loads(text, JSON_REJECT_DUPLICATES, NULL), *value;
+    bool known = json_is_object(object);
+    const char *key;
+    *out = rue_config_default();
+    json_object_foreach(object, key, value)
+    {
+        char number[32];
+        int knob = rue_knob_find(key);
+        const char *word = json_string_value(value);
+        snprintf(number, sizeof number, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+        known = known && knob >= 0 && (word || json_is_integer(value)) &&
+                rue_knob_parse(knob, word ? word : number, &out->value[knob]);
+    }
+    json_decref(object);
+    return known;
+}
+
+static bool read_scenario(const struct rue_store_reader *reader, struct rue_store_scenario *out)
+{
+    int mode = rue_word_find(rue_mode_names, RUE_MODE_COUNT, text_of(reader, MODE));
+    *out = (struct rue_store_scenario){.job_images = (uint64_t)integer_of(reader, JOB_IMAGES)};
+    out->variant.mode = mode < 0 ? RUE_RAW : (enum rue_mode)mode;
+    snprintf(out->variant.format, sizeof out->variant.format, "%s", text_of(reader, FORMAT));
+    snprintf(out->variant.dtype, sizeof out->variant.dtype, "%s", text_of(reader, DTYPE));
+    snprintf(out->variant.path, sizeof out->variant.path, "%s", text_of(reader, PATH));
+    snprintf(out->data_digest, sizeof out->data_digest, "%s", text_of(reader, DIGEST));
+    snprintf(out->model, sizeof out->model, "%s", text_of(reader, MODEL));
+    snprintf(out->model_profile, sizeof out->model_profile, "%s", text_of(reader, PROFILE));
+    snprintf(out->runner, sizeof out->runner, "%s", text_of(reader, RUNNER));
+    snprintf(out->machine, sizeof out->machine, "%s", text_of(reader, MACHINE));
+    json_t *workload = json_loads(text_of(reader, WORKLOAD), 0, NULL);
+    bool known = workload && rue_protocol_decode_workload(workload, &out->workload, NULL) == RUE_OK;
+    json_decref(workload);
+    return known && mode >= 0;
+}
+
+static rue_status read_row(struct rue_store_reader *reader, struct rue_store_trial *out, rue_error *error)
+{
+    int measure = rue_word_find(rue_measure_names, RUE_MEASURE_COUNT, text_of(reader, MEASURE));
+    out->id = (uint64_t)sqlite3_column_int64(reader->walk, 0);
+    out->run_id = integer_of(reader, RUN_ID);
+    out->images_requested = (uint64_t)integer_of(reader, IMAGES_REQUESTED);
+    out->workload = text_of(reader, WORKLOAD);
+    snprintf(out->recorded, sizeof out->recorded, "%s", text_of(reader, RECORDED));
+    bool known = measure >= 0 && read_scenario(reader, &out->scenario);
+    if (!known || !read_config(text_of(reader, CONFIG), &out->config))
+        return rue_fail(error, RUE_STORE,
+                        "%s: trial %" PRIu64
+                        " makes no sense to this rue: a newer one wrote it, or it is damaged; "
+                        "delete that row",
+                        reader->path, out->id);
+    out->measure = (enum rue_measure)measure;
+    rue_status status = rue_store_row_read(reader->walk, reader->path, &out->result, error);
+    out->result.config = out->config;
+    return status;
+}
+
+rue_status rue_store_reader_next(struct rue_store_reader *reader, bool *found, struct rue_store_trial *out,
+                                 rue_error *error)
+{
+    *found = false;
+    out->result = rue_trial_result_empty();
+    int code = sqlite3_step(reader->walk);
+    if (code == SQLITE_DONE) return RUE_OK;
+    if (code != SQLITE_ROW) return fail(reader, code, "reading the store", error);
+    rue_status status = read_row(reader, out, error);
+    if (status != RUE_OK) rue_trial_result_close(&out->result);
+    *found = status == RUE_OK;
+    return status;
+}

@@ -1,0 +1,37 @@
+/* A store that is only looked at: nothing is written, neither to it nor beside it where no tuner is at work,
+ * so it may lie in a folder that is read-only. A tuner may be writing meanwhile. One thread at a time. */
+#ifndef RUE_STORE_READER_H
+#define RUE_STORE_READER_H
+
+#include "store.h"
+
+struct rue_store_reader;
+
+/* A row of the table trial. */
+struct rue_store_trial {
+    uint64_t id;
+    int64_t run_id;
+    char recorded[32];                  /* wall clock, UTC */
+    struct rue_store_scenario scenario; /* its workload as far as this rue knows it */
+    const char *workload;               /* as stored; until the next call */
+    enum rue_measure measure;
+    struct rue_config config;
+    uint64_t images_requested;
+    struct rue_trial_result result; /* to be closed by the caller */
+};
+
+/* RUE_DATA when there is no file; RUE_STORE when it is no store, of a newer rue, damaged or unreadable. */
+rue_status rue_store_reader_open(const char *path, struct rue_store_reader **out,
+                                 rue_error *error) RUE_MUST_CHECK;
+void rue_store_reader_close(struct rue_store_reader *reader);
+
+/* The next trial, in the order of storing; `*found` is false behind the last one. RUE_STORE when a row makes
+ * no sense or the file is damaged. */
+rue_status rue_store_reader_next(struct rue_store_reader *reader, bool *found, struct rue_store_trial *out,
+                                 rue_error *error) RUE_MUST_CHECK;
+
+/* Whether a tuner began to write while the file was read as one that nobody writes: what was read may be
+ * torn, and is to be read anew. */
+bool rue_store_reader_is_torn(const struct rue_store_reader *reader);
+
+#endif
