@@ -8,6 +8,9 @@
 extern const struct rue_command rue_command_tune;
 extern const struct rue_command rue_command_prepare;
 extern const struct rue_command rue_command_inspect;
+extern const struct rue_command rue_command_analyze;
+extern const struct rue_command rue_command_show;
+extern const struct rue_command rue_command_list;
 extern const struct rue_command rue_command_completion;
 extern const struct rue_command rue_command_runner;
 

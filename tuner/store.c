@@ -182,3 +182,33 @@ rue_status rue_store_count(struct rue_store *store, uint64_t *out_count, rue_err
     rewind_statement(store->count);
     return status;
 }
+
+rue_status rue_store_begin(struct rue_store *store, rue_error *error)
+{
+    int code = sqlite3_exec(store->db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
+    return code == SQLITE_OK ? RUE_OK : fail(store, code, "beginning to add trials", error);
+}
+
+rue_status rue_store_end(struct rue_store *store, rue_error *error)
+{
+    int code = sqlite3_exec(store->db, "COMMIT", NULL, NULL, NULL);
+    return code == SQLITE_OK ? RUE_OK : fail(store, code, "adding trials", error);
+}
+
+rue_status rue_store_count_of(struct rue_store *store, const char *runner, uint64_t *out_count,
+                              rue_error *error)
+{
+    sqlite3_stmt *statement = NULL;
+    rue_status status =
+        prepare(store, "SELECT count(*) FROM trial WHERE runner = :runner", &statement, error);
+    if (status != RUE_OK) return status;
+    struct rue_store_row row = {statement, SQLITE_OK};
+    rue_store_row_text(&row, "runner", runner);
+    if (row.code == SQLITE_OK) row.code = sqlite3_step(statement);
+    if (row.code == SQLITE_ROW)
+        *out_count = (uint64_t)sqlite3_column_int64(statement, 0);
+    else
+        status = fail(store, row.code, "counting trials", error);
+    sqlite3_finalize(statement);
+    return status;
+}

@@ -44,6 +44,15 @@ rue_status rue_store_add(struct rue_store *store, const struct rue_store_scenari
                          const struct rue_trial_request *request, const struct rue_trial_result *result,
                          uint64_t started_ns, uint64_t *out_id, rue_error *error) RUE_MUST_CHECK;
 
+/* Between the two, rows and runs are kept together: all of them, on the disk when rue_store_end returns
+ * RUE_OK, or none. A store that is closed in between keeps none. */
+rue_status rue_store_begin(struct rue_store *store, rue_error *error) RUE_MUST_CHECK;
+rue_status rue_store_end(struct rue_store *store, rue_error *error) RUE_MUST_CHECK;
+
+/* How many trials `runner` has performed. */
+rue_status rue_store_count_of(struct rue_store *store, const char *runner, uint64_t *out_count,
+                              rue_error *error) RUE_MUST_CHECK;
+
 /* The `nth` (0, 1, ...) reusable row of the cell, oldest first: same scenario (of the measure load, whatever
  * model), measure and configuration; images asked >= request->images, or for the measure compute batches
  * asked >= request->batches; outcome ok, or infeasible under a limit of memory no tighter than the request's

@@ -86,12 +86,16 @@ static void choose_folder(struct rue_study *study)
         snprintf(study->folder, sizeof study->folder, "rue-out/%s-%d", name, number);
 }
 
+rue_status rue_study_lock_folder(char *folder, int *lock, rue_error *error)
+{
+    rue_status status = make_folders(folder, error);
+    return status == RUE_OK ? rue_folder_lock(folder, lock, error) : status;
+}
+
 rue_status rue_study_open_folder(struct rue_study *study, rue_error *error)
 {
     choose_folder(study);
-    rue_status status = make_folders(study->folder, error);
-    if (status != RUE_OK) return status;
-    status = rue_folder_lock(study->folder, &study->folder_lock, error);
+    rue_status status = rue_study_lock_folder(study->folder, &study->folder_lock, error);
     if (status != RUE_OK) return status;
     remove_leftovers(study->folder);
     return RUE_OK;

@@ -76,8 +76,7 @@ static rue_status record(struct rue_study *study, size_t variant, size_t model, 
                                      study->variants[variant].workload.drop_last, &predicted);
     if (isfinite(time_ns) && time_ns > 0)
         return rue_cost_matrix_add(matrix, model, config, time_ns, predicted, error);
-    rue_cost_matrix_miss(matrix, model, config, RUE_TRIAL_FAILED,
-                         "the trial was too short to tell the time of the job");
+    rue_cost_matrix_miss(matrix, model, config, RUE_TRIAL_FAILED, RUE_JOB_TIME_UNKNOWN);
     return RUE_OK;
 }
 

@@ -1,0 +1,269 @@
+"""rue analyze: tables that were measured elsewhere, odd files among them."""
+import csv
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+
+import pytest
+
+from conftest import HANG_S, clean_environment, expect_failure, make_table, read_json
+
+HEADER = "mode,model,batch_size,num_workers,time_s\n"
+TIMES = {("ape", 32, 1): 10, ("ape", 32, 2): 12, ("ape", 64, 1): 11, ("bee", 32, 1): 30, ("bee", 32, 2): 20, ("bee", 64, 1): 21}
+PLAIN = HEADER + "".join(f"day,{m},{b},{w},{t}\n" for (m, b, w), t in TIMES.items())
+
+
+def analyze(rue, text, *words, name="t.csv"):
+    data = text if isinstance(text, bytes) else text.encode()
+    (rue.folder / name).write_bytes(data)
+    return rue("analyze", name, *words)
+
+
+def modes(done):
+    assert done.returncode in (0, 4), done.stderr
+    return {mode["mode"]: mode for mode in json.loads(done.stdout)["modes"]}
+
+
+def cell(config):
+    return config["config"]["batch_size"], config["config"]["num_workers"]
+
+
+def ranking(mode):
+    return [(cell(config), config["mean_regret_ratio"]) for config in mode["configs"]]
+
+
+def rules(times, top_n=3):
+    """The selection rules of one mode, {(model, batch, workers): s}: mean and max regrets and votes of (batch, workers)."""
+    models = sorted({key[0] for key in times})
+    cells = sorted({key[1:] for key in times})
+    best = {m: min(t for key, t in times.items() if key[0] == m) for m in models}
+    regrets = {c: [times[(m, *c)] / best[m] - 1 for m in models] for c in cells}
+    slowest = {m: sorted(times[(m, *c)] for c in cells)[min(top_n, len(cells)) - 1] for m in models}
+    return {c: (statistics.fmean(r), max(r), sum(times[(m, *c)] <= slowest[m] for m in models)) for c, r in regrets.items()}
+
+
+def test_a_small_table_worked_out_by_hand(rue):
+    mode = modes(analyze(rue, PLAIN, "--json", "--top-n", "1"))["day"]
+    # best: ape 10 s, bee 20 s; 64/1: (0.1 + 0.05) / 2, 32/2: (0.2 + 0) / 2, 32/1: (0 + 0.5) / 2
+    assert [c for c, _ in ranking(mode)] == [(64, 1), (32, 2), (32, 1)]
+    assert [r for _, r in ranking(mode)] == pytest.approx([0.075, 0.1, 0.25], abs=1e-9)
+    assert [c["max_regret_ratio"] for c in mode["configs"]] == pytest.approx([0.1, 0.2, 0.5], abs=1e-9)
+    assert [c["top_n_count"] for c in mode["configs"]] == [0, 1, 1]
+    assert mode["models"] == ["ape", "bee"] and mode["coverage"]["ok"] == 6
+    assert mode["recommended"]["config"] == {"batch_size": 64, "num_workers": 1}
+    assert mode["top_n_winner"]["config"] == {"batch_size": 32, "num_workers": 2} and "votes disagree" in mode["disagreement"]
+    assert [(b["model"], cell(b), b["end_to_end_ns"]) for b in mode["best_by_model"]] == [
+        ("ape", (32, 1), 10 * 10**9), ("bee", (32, 2), 20 * 10**9)]
+
+
+def test_the_terminal_shows_the_tables_of_a_tuning_run(rue):
+    done = analyze(rue, PLAIN)
+    assert done.returncode == 0 and done.stderr == ""
+    assert "day: 2 models, 3 configurations" in done.stdout and "images" not in done.stdout
+    assert "Use batch_size 64, num_workers 1 for day data: 7.5 % mean regret over 2 models" in done.stdout
+
+
+def shared_table():
+    folder = os.environ.get("RUE_SHARED")
+    path = pathlib.Path(folder or "/nowhere") / "data" / "end_to_end_grid.csv"
+    if not path.exists():
+        pytest.skip("skipped: no published table, set RUE_SHARED")
+    return path
+
+
+def test_the_published_figures_come_out(rue):
+    path = shared_table()
+    done = rue("analyze", path, "--map", "mode=dataset_type,time_s=end_to_end_s", "--json")
+    found, times = modes(done), {}
+    with open(path, newline="") as file:
+        for row in csv.DictReader(file):
+            key = row["model"], int(row["batch_size"]), int(row["num_workers"])
+            times.setdefault(row["dataset_type"], {})[key] = float(row["end_to_end_s"])
+    compared = 0
+    for name, table in times.items():
+        own = rules(table)
+        for config in found[name]["configs"]:
+            mean, worst, votes = own[cell(config)]
+            assert config["mean_regret_ratio"] == pytest.approx(mean, rel=1e-8, abs=1e-9)
+            assert config["max_regret_ratio"] == pytest.approx(worst, rel=1e-8, abs=1e-9)
+            assert config["top_n_count"] == votes
+            compared += 1
+    assert compared == 90
+    published = {"imagenette": ({(128, 12): 1.958, (128, 16): 2.879, (256, 12): 5.307, (128, 8): 6.420},
+                                {(128, 8): 6, (128, 12): 5, (128, 16): 5, (256, 4): 4, (128, 4): 4, (256, 2): 3}),
+                 "preprocessed_ssd": ({(256, 2): 0.361, (256, 4): 0.966, (512, 2): 2.108},
+                                      {(256, 2): 8, (256, 1): 7, (256, 4): 6, (128, 2): 5})}
+    for name, (regrets, votes) in published.items():
+        by_cell = {cell(config): config for config in found[name]["configs"]}
+        for c, percent in regrets.items():
+            assert round(100 * by_cell[c]["mean_regret_ratio"], 3) == percent
+        for c, count in votes.items():
+            assert by_cell[c]["top_n_count"] == count
+    text = rue("analyze", path, "--map", "mode=dataset_type,time_s=end_to_end_s").stdout
+    assert "The votes disagree: batch_size 128, num_workers 8" in text
+
+
+@pytest.mark.parametrize("change", [
+    lambda t: t.replace("\n", "\r\n"), lambda t: t.replace("\n", "\r"), lambda t: "\ufeff" + t, lambda t: t.rstrip("\n"),
+    lambda t: t.replace("\n", "\n\n"), lambda t: t.replace(",", " , "), lambda t: t.replace("day", '"day"'),
+    lambda t: t.replace("\n", ",,\n"), lambda t: t.replace(",32,", ",3.2e1,"), lambda t: t.replace(",32,", ",32.0,"),
+    lambda t: t.replace("time_s\n", "time_s,note\n").replace(",10\n", ',10,"a, ""b""\nc"\n').replace("0\n", "0,x\n").replace(
+        ",12\n", ",12,\n").replace(",11\n", ",11,\n").replace(",21\n", ",21,\n")],
+    ids=["CRLF", "CR", "BOM", "no_final_newline", "blank_lines", "spaces", "quotes", "trailing_commas", "exponent", "point_zero",
+         "embedded"])
+def test_every_way_of_writing_a_table_gives_the_same_answer(rue, change):
+    done = analyze(rue, change(PLAIN), "--json", "--quiet")
+    assert ranking(modes(done)["day"]) == ranking(modes(analyze(rue, PLAIN, "--json", "--quiet"))["day"])
+
+
+@pytest.mark.parametrize("text, words", [
+    (b"", ["is empty"]), (b"\n\n", ["is empty"]), (HEADER.encode(), ["column names alone"]),
+    (PLAIN.replace("ape,32,1,10", "ape,32,1").encode(), ["line 2", "4 fields", "5 columns"]),
+    (PLAIN.replace("ape,32,1,10", "ape,32,1,10,5,3").encode(), ["line 2", "7 fields"]),
+    (PLAIN.replace(",10\n", ",1\0\n").encode(), ["line 2", "NUL"]), (PLAIN.encode("utf-16"), ["UTF-16"]),
+    (PLAIN.replace("ape", "\u00e9").encode("latin1"), ["line 2", "UTF-8"]),
+    (PLAIN.replace(",10\n", ',"10\n').encode(), ["line 2", "never closed"]),
+    (PLAIN.replace(",10\n", ',"10,5"\n').encode(), ["line 2", "decimal comma"]),
+    (PLAIN.replace(",10\n", ",10s\n").encode(), ["line 2", "without a unit"]),
+    (PLAIN.replace(",10\n", ",-1\n").encode(), ["line 2", "time_s '-1'"]),
+    (PLAIN.replace(",10\n", ",0\n").encode(), ["line 2", "positive"]),
+    (PLAIN.replace(",10\n", ",inf\n").encode(), ["line 2", "finite"]),
+    (PLAIN.replace(",10\n", ",1e300\n").encode(), ["line 2", "285 years"]),
+    (PLAIN.replace("ape,32,1", "ape,128.5,1").encode(), ["line 2", "batch_size '128.5'"]),
+    (PLAIN.replace("ape,32,1", "ape,0,1").encode(), ["line 2", "from 1 to 65536"]),
+    (PLAIN.replace("ape,32,1", "ape,,1").encode(), ["line 2", "batch_size"]),
+    (PLAIN.replace("ape,32,1", "ape,32,1e9").encode(), ["line 2", "num_workers"]),
+    (PLAIN.replace("ape,32", ",32").encode(), ["line 2", "model"]), (PLAIN.replace("day,ape", ",ape").encode(), ["mode"]),
+    (PLAIN.replace("time_s", "seconds").encode(), ["--map time_s=seconds", "mode, model"]),
+    (PLAIN.replace("time_s", "cost").encode(), ["--map time_s=COLUMN", "cost"]),
+    (PLAIN.replace("batch_size", "batchsize").encode(), ["--map batch_size=batchsize"]),
+    (PLAIN.replace("mode", "model", 1).encode(), ["two columns are called 'model'"]),
+    (PLAIN.replace(",", ";").encode(), ["separated by ';'"]),
+    (PLAIN.replace("mode,", "time_ms,").replace("day", "5").encode(), ["two columns of times", "--map"])])
+def test_a_table_that_makes_no_sense_is_refused_with_the_place(rue, text, words):
+    expect_failure(analyze(rue, text), 3, *words)
+
+
+@pytest.mark.parametrize("mapping, code, words", [
+    ("modell=a", 2, ["did you mean model"]), ("mode", 2, ["'mode'"]), ("=x", 2, ["'=x'"]), ("mode=a,mode=b", 2, ["twice"]),
+    ("qqq=a", 2, ["unknown name"]), ("time_s=tme_s", 3, ["no column 'tme_s'", "did you mean 'time_s'"])])
+def test_a_map_that_makes_no_sense_is_refused(rue, mapping, code, words):
+    expect_failure(analyze(rue, PLAIN, "--map", mapping), code, *words)
+
+
+def test_what_cannot_be_opened_is_named(rue):
+    expect_failure(rue("analyze", "nowhere.csv"), 3, "nowhere.csv")
+    expect_failure(rue("analyze", "."), 3, "folder")
+
+
+def test_standard_input_is_a_table(rue):
+    done = subprocess.run([rue.program, "analyze", "-", "--json"], input=PLAIN, text=True, capture_output=True, timeout=HANG_S,
+                          env=clean_environment(), cwd=rue.folder)
+    assert cell(modes(done)["day"]["configs"][0]) == (64, 1)
+
+
+def test_a_silent_pipe_ends_with_a_signal(rue):
+    os.mkfifo(rue.folder / "pipe")
+    process = rue.start("analyze", "pipe")
+    writer = os.open(rue.folder / "pipe", os.O_WRONLY)
+    os.write(writer, b"mode,")
+    process.terminate()
+    process.communicate(timeout=HANG_S)
+    os.close(writer)
+    assert process.returncode == 143
+
+
+def test_units_and_names_of_times_agree(rue):
+    wanted = ranking(modes(analyze(rue, PLAIN, "--json"))["day"])
+    for name, scale in (("time_ms", 1000), ("time_ns", 10**9), ("end_to_end_ns", 10**9)):
+        text = HEADER.replace("time_s", name) + "".join(f"day,{m},{b},{w},{t * scale}\n" for (m, b, w), t in TIMES.items())
+        assert ranking(modes(analyze(rue, text, "--json"))["day"]) == wanted
+
+
+def test_repeats_count_by_their_median(rue):
+    text = PLAIN + "day,ape,64,1,9\nday,ape,64,1,500\nday,bee,64,1,1\nday,bee,64,1,21\n"
+    configs = {cell(c): c for c in modes(analyze(rue, text, "--json"))["day"]["configs"]}
+    assert configs[64, 1]["end_to_end_ns"] == {"ape": 11 * 10**9, "bee": 21 * 10**9} and configs[64, 1]["repeats"] == 3
+
+
+def test_holes_and_failed_cells_are_not_ranked_and_said_so(rue):
+    text = PLAIN.replace("num_workers,time_s", "num_workers,time_s,status,reason").replace("\n", ",,\n").replace(
+        "reason,,", "reason").replace("bee,32,2,20,,", "bee,32,2,,infeasible,no room").replace("ape,64,1,11,,", "ape,64,1,oom,,")
+    text += "day,ape,128,1,99,,\nday,cow,32,1,5,timeout,slow\nday,cow,32,1,6,ok,\n"
+    mode = modes(analyze(rue, text, "--json"))["day"]
+    by_cell = {cell(c): c for c in mode["configs"]}
+    assert cell(mode["configs"][0]) == (32, 1) and by_cell[32, 1]["ranked"], "an ok repeat covers the cell"
+    for c, word in (((32, 2), "no room"), ((64, 1), "line 4 of the table: 'oom'"), ((128, 1), "1 of 3 models")):
+        assert by_cell[c]["mean_regret_ratio"] is None and word in by_cell[c]["reason"], by_cell[c]
+    assert by_cell[128, 1]["covered"] == 1
+    assert "Left out, as not every model has run with them: 3 of 4" in rue("analyze", "t.csv").stdout.replace("\n", " ")
+
+
+def test_nothing_that_can_be_ranked_is_exit_4(rue):
+    expect_failure(analyze(rue, HEADER + "day,ape,32,1,5\nday,bee,64,1,5\n"), 4, "day")
+
+
+def test_modes_models_and_knobs_are_optional(rue):
+    done = analyze(rue, "batch_size,prefetch_factor,time_s\n32,2,5\n32,4,4\n")
+    assert done.returncode == 0 and "t.csv: 1 model, 2 configurations" in done.stdout
+    assert "no column model" in done.stderr and "no column num_workers: taken to be 0" in done.stderr
+    found = modes(rue("analyze", "t.csv", "--json", "--quiet"))["t.csv"]["configs"][0]["config"]
+    assert found == {"batch_size": 32, "num_workers": 0, "prefetch_factor": 4}
+
+
+def test_many_rows_give_what_python_works_out(rue):
+    times = {(f"m{m}", b, w): 1 + (m * 7919 + b * 104729 + w * 1299709) % 1000 / 100
+             for m in range(7) for b in range(1, 41) for w in range(0, 20)}
+    text = HEADER + "".join(f"x,{m},{b},{w},{t}\n" for (m, b, w), t in reversed(times.items()))
+    configs, own = modes(analyze(rue, text, "--json"))["x"]["configs"], rules(times)
+    assert len(configs) == 800
+    for config in configs:
+        assert config["mean_regret_ratio"] == pytest.approx(own[cell(config)][0], abs=1e-8)
+        assert config["top_n_count"] == own[cell(config)][2]
+    regrets = [config["mean_regret_ratio"] for config in configs]
+    assert regrets == sorted(regrets)
+
+
+def test_a_table_of_a_run_gives_the_answer_of_the_run(rue, script):
+    one = script(make_table(["ape", "bee"], [16, 32], [0, 2], lambda m, b, w: 1000 + b + 100 * w * (m == "bee")))
+    assert rue("tune", "--runner", one.command, "--quiet", "--out", "out", "--images", "128").returncode == 0
+    done, run = rue("analyze", "out/trials.csv", "--json"), read_json(rue.folder / "out/recommendation.json")["recommendations"][0]
+    mode = modes(done)["raw"]
+    assert mode["job_images"] == 128 and "no joint trials: left out" in done.stderr
+    assert {cell(c): c["mean_regret_ratio"] for c in mode["configs"]} == {cell(c): c["mean_regret_ratio"] for c in run["configs"]}
+
+
+def test_a_truncated_trial_is_left_out_with_words(rue):
+    header = "model,batch_size,num_workers,requested_images,job_images,status,end_to_end_ns\n"
+    done = analyze(rue, header + "a,32,0,64,1000,ok,100\na,32,2,1000,1000,ok,900\n")
+    assert done.returncode == 0 and "1 trials are shorter than the job: left out" in done.stderr
+    assert "1 configuration" in done.stdout
+    expect_failure(analyze(rue, header + "a,32,0,64,1000,ok,100\n"), 5, "nothing is left")
+
+
+def test_an_imported_table_is_a_study(rue):
+    first = analyze(rue, PLAIN, "--study", "st")
+    assert "6 trials were added" in first.stderr
+    again = analyze(rue, PLAIN, "--study", "st")
+    assert "holds this table already" in again.stderr and again.stdout == first.stdout
+    report = read_json(rue.folder / "st/recommendation.json")
+    assert report["recommendations"][0]["config"]["batch_size"] == 64 and report["recommendations"][0]["job_images"] is None
+    assert len((rue.folder / "st/trials.csv").read_text().splitlines()) == 7
+    shown = rue("show", "st")
+    assert shown.returncode == 0 and shown.stdout.replace("(--json lists them)", "in recommendation.json") == first.stdout
+    assert ranking(modes(rue("show", "st", "--json"))["day"]) == ranking(modes(analyze(rue, PLAIN, "--json"))["day"])
+    other = analyze(rue, PLAIN.replace("day", "night"), "--study", "st", name="other.csv")
+    assert "6 trials were added" in other.stderr
+    assert "night: 2 models" in rue("show", "st").stdout and "day: 2 models" in rue("show", "st", "--all").stdout
+    assert "6 more trials" in rue("show", "st").stdout
+
+
+def test_a_table_is_not_imported_where_a_tuner_is_at_work(rue, script):
+    one = script(make_table(["ape"], [16], [0, 2], lambda m, b, w: 1000), faults=[{"when": {"measure": "joint"}, "do": "hang"}])
+    process = rue.start("tune", "--runner", one.command, "--quiet", "--out", "st")
+    one.wait_for(1, process)
+    expect_failure(analyze(rue, PLAIN, "--study", "st"), 6, "at work")
+    process.kill()
+    process.communicate(timeout=HANG_S)

@@ -1,0 +1,94 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands.h"
+#include "table.h"
+#include "table_import.h"
+#include "terminal.h"
+
+enum { MAP, TOP_N, STUDY, JSON, QUIET };
+
+static const struct rue_option options_table[] = {
+    [MAP] = {"map", RUE_OPTION_TEXT, "LIST", NULL,
+             "what columns are called, such as mode=dataset_type,time_s=seconds", 0, 0, NULL},
+    [TOP_N] = {"top-n", RUE_OPTION_COUNT, "N", "3", "each model votes for its N fastest", 1, 1000, NULL},
+    [STUDY] = {"study", RUE_OPTION_PATH, "DIR", NULL,
+               "keep the table as a study in DIR, with the usual reports", 0, 0, NULL},
+    [JSON] = {"json", RUE_OPTION_FLAG, NULL, NULL, "every configuration as JSON on standard output", 0, 0,
+              NULL},
+    [QUIET] = {"quiet", RUE_OPTION_FLAG, NULL, NULL, "say nothing of what was left out", 0, 0, NULL},
+};
+
+/* What the table has beside what was read. */
+static void tell_left_out(const struct rue_table *table)
+{
+    if (table->columns.ignored[0])
+        fprintf(stderr, "%s: columns that are not read: %s\n", table->name, table->columns.ignored);
+    if (table->columns.field[RUE_COLUMN_MODEL] == SIZE_MAX)
+        fprintf(stderr, "%s: no column model: all rows are taken to be of one model\n", table->name);
+    for (int k = 0; k < RUE_KNOB_COUNT; k++)
+        if (rue_knobs[k].always_shown && table->columns.field[RUE_COLUMN_KNOBS + k] == SIZE_MAX)
+            fprintf(stderr, "%s: no column %s: taken to be %d\n", table->name, rue_knobs[k].name,
+                    rue_knobs[k].fallback);
+    if (table->not_joint)
+        fprintf(stderr, "%s: rows that are no joint trials are left out: %zu\n", table->name,
+                table->not_joint);
+    if (table->truncated)
+        fprintf(stderr,
+                "%s: trials shorter than the job are left out, as the table lacks the times of their "
+                "batches: %zu; "
+                "'rue show' on their study extends them\n",
+                table->name, table->truncated);
+}
+
+static rue_status analyze(const struct rue_table *table, const struct rue_options *options, rue_error *error)
+{
+    struct rue_findings *findings;
+    struct rue_report_style style = rue_terminal_style(stdout, RUE_TABLE_COLUMNS);
+    const char *folder = rue_options_text(options, STUDY);
+    bool quiet = rue_options_flag(options, QUIET);
+    rue_status status = rue_tally_findings(&table->tally, RUE_TALLY_ALL, rue_options_number(options, TOP_N),
+                                           &findings, error);
+    if (status != RUE_OK) return status;
+    snprintf(findings->study, sizeof findings->study, "%s", table->name);
+    strcpy(findings->measured_with, "imported");
+    strcpy(findings->rue_version, RUE_VERSION);
+    if (!quiet) tell_left_out(table);
+    findings->alone = !folder;
+    if (folder) status = rue_table_import(table, folder, findings, quiet, error);
+    const struct rue_report *shown =
+        rue_options_flag(options, JSON) ? &rue_report_ranking : &rue_report_table;
+    if (status == RUE_OK) status = shown->render(findings, &style, stdout, error);
+    if (status == RUE_OK) status = rue_tally_judge(findings, error);
+    rue_tally_findings_close(findings);
+    return status;
+}
+
+static rue_status run(const struct rue_options *options, rue_error *error)
+{
+    struct rue_table table;
+    rue_status status =
+        rue_table_read(rue_options_argument(options, 0), rue_options_text(options, MAP), &table, error);
+    if (status != RUE_OK) return status;
+    status = analyze(&table, options, error);
+    rue_table_close(&table);
+    return status;
+}
+
+const struct rue_command rue_command_analyze = {
+    .name = "analyze",
+    .arguments = "TABLE",
+    .summary = "Rank the configurations of a CSV table of times measured elsewhere.",
+    .details =
+        "  rue analyze times.csv\n"
+        "  rue analyze times.csv --map mode=data,time_ms=latency\n"
+        "  rue analyze rue-out/photos/trials.csv --json\n"
+        "  cat times.csv | rue analyze -\n\n"
+        "Columns: mode, model, the knobs, one of time_s, time_ms, time_ns; status (ok, infeasible, failed,\n"
+        "timeout) and reason where a cell has no time. Rows of the same cell are repeats.",
+    .options = options_table,
+    .option_count = sizeof options_table / sizeof *options_table,
+    .min_arguments = 1,
+    .max_arguments = 1,
+    .run = run,
+};

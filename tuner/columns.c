@@ -1,0 +1,236 @@
+#include "columns.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "suggest.h"
+
+#define NONE SIZE_MAX
+
+static const char *const names[RUE_COLUMN_KNOBS] = {
+    [RUE_COLUMN_MODE] = "mode",
+    [RUE_COLUMN_FORMAT] = "format",
+    [RUE_COLUMN_DTYPE] = "dtype",
+    [RUE_COLUMN_MODEL] = "model",
+    [RUE_COLUMN_MEASURE] = "measure",
+    [RUE_COLUMN_REQUESTED_IMAGES] = "requested_images",
+    [RUE_COLUMN_JOB_IMAGES] = "job_images",
+    [RUE_COLUMN_STATUS] = "status",
+    [RUE_COLUMN_REASON] = "reason",
+    [RUE_COLUMN_TIME_S] = "time_s",
+    [RUE_COLUMN_TIME_MS] = "time_ms",
+    [RUE_COLUMN_TIME_NS] = "time_ns",
+    [RUE_COLUMN_END_TO_END_NS] = "end_to_end_ns",
+};
+
+static const double ns_per_unit[RUE_COLUMN_COUNT] = {[RUE_COLUMN_TIME_S] = 1e9,
+                                                     [RUE_COLUMN_TIME_MS] = 1e6,
+                                                     [RUE_COLUMN_TIME_NS] = 1,
+                                                     [RUE_COLUMN_END_TO_END_NS] = 1};
+
+/* Endings and parts of names that columns of times have, and which of ours they would be. */
+static const struct {
+    const char *part;
+    bool ending;
+    enum rue_column column;
+} time_words[] = {{"_ms", true, RUE_COLUMN_TIME_MS},  {"_ns", true, RUE_COLUMN_TIME_NS},
+                  {"_s", true, RUE_COLUMN_TIME_S},    {"sec", false, RUE_COLUMN_TIME_S},
+                  {"time", false, RUE_COLUMN_TIME_S}, {"duration", false, RUE_COLUMN_TIME_S}};
+
+const char *rue_column_name(enum rue_column column)
+{
+    return column < RUE_COLUMN_KNOBS ? names[column] : rue_knobs[column - RUE_COLUMN_KNOBS].name;
+}
+
+/* What is being looked for, where. */
+struct search {
+    const struct rue_csv_record *header;
+    const char *file;
+    char *map;                            /* owned copy, taken apart */
+    const char *mapped[RUE_COLUMN_COUNT]; /* into `map`; NULL: found by our name */
+    char list[RUE_COLUMN_TEXT_BYTES];     /* the file's columns, for messages */
+};
+
+static void add_to_list(char *list, const char *name)
+{
+    size_t used = strlen(list);
+    snprintf(list + used, RUE_COLUMN_TEXT_BYTES - used, "%s%.60s", used ? ", " : "", name);
+}
+
+static rue_status read_map_entry(struct search *search, char *entry, rue_error *error)
+{
+    char *equals = strchr(entry, '=');
+    if (!equals || equals == entry || !equals[1])
+        return rue_fail(error, RUE_USAGE,
+                        "--map: '%.100s' is not our name=the file's column, such as time_s=seconds", entry);
+    *equals = 0;
+    const char *ours[RUE_COLUMN_COUNT];
+    for (int c = 0; c < RUE_COLUMN_COUNT; c++) {
+        ours[c] = rue_column_name(c);
+        if (strcmp(ours[c], entry) != 0) continue;
+        if (search->mapped[c]) return rue_fail(error, RUE_USAGE, "--map: %s is given twice", entry);
+        search->mapped[c] = equals + 1;
+        return RUE_OK;
+    }
+    const char *near = rue_suggest(entry, ours, RUE_COLUMN_COUNT);
+    if (near) return rue_fail(error, RUE_USAGE, "--map: unknown name '%.60s': did you mean %s?", entry, near);
+    return rue_fail(
+        error, RUE_USAGE,
+        "--map: unknown name '%.60s'; ours are mode, model, batch_size and the other knobs, time_s, "
+        "time_ms, time_ns, status, reason",
+        entry);
+}
+
+static rue_status read_map(struct search *search, const char *map, rue_error *error)
+{
+    char *save = NULL;
+    rue_status status = RUE_OK;
+    if (!map) return RUE_OK;
+    if (!(search->map = strdup(map))) return rue_fail_memory(error, "--map", strlen(map));
+    for (char *entry = strtok_r(search->map, ",", &save); status == RUE_OK && entry;
+         entry = strtok_r(NULL, ",", &save))
+        status = read_map_entry(search, entry, error);
+    return status;
+}
+
+/* The column called `name`; NONE where there is none. */
+static rue_status find_field(const struct search *search, const char *name, size_t *out, rue_error *error)
+{
+    *out = NONE;
+    for (size_t f = 0; f < search->header->count; f++) {
+        if (strcmp(search->header->fields[f], name) != 0) continue;
+        if (*out != NONE)
+            return rue_fail(error, RUE_DATA, "%s: two columns are called '%s': rename one of them",
+                            search->file, name);
+        *out = f;
+    }
+    return RUE_OK;
+}
+
+static rue_status find_mapped(const struct search *search, enum rue_column column, size_t *out,
+                              rue_error *error)
+{
+    const char *theirs = search->mapped[column];
+    rue_status status = find_field(search, theirs, out, error);
+    if (status != RUE_OK || *out != NONE) return status;
+    const char *near =
+        rue_suggest(theirs, (const char *const *)search->header->fields, search->header->count);
+    return rue_fail(error, RUE_DATA,
+                    "%s: there is no column '%.60s' (--map %s=%.60s)%s%.60s%s; its columns: %s", search->file,
+                    theirs, rue_column_name(column), theirs, near ? ": did you mean '" : "", near ? near : "",
+                    near ? "'?" : "", search->list);
+}
+
+/* A column of the file that is likely to hold times. */
+static const char *guess_time(const struct rue_csv_record *header, enum rue_column *column)
+{
+    for (size_t w = 0; w < sizeof time_words / sizeof *time_words; w++)
+        for (size_t f = 0; f < header->count; f++) {
+            const char *name = header->fields[f], *part = time_words[w].part, *found = strcasestr(name, part);
+            if (!found || (time_words[w].ending && strlen(name) < strlen(part))) continue;
+            if (time_words[w].ending && strcmp(name + strlen(name) - strlen(part), part) != 0) continue;
+            *column = time_words[w].column;
+            return name;
+        }
+    return NULL;
+}
+
+static rue_status fail_no_time(const struct search *search, rue_error *error)
+{
+    enum rue_column column;
+    const char *only = search->header->fields[0];
+    if (search->header->count == 1 && only[strcspn(only, ";\t")])
+        return rue_fail(error, RUE_DATA, "%s: its columns seem to be separated by %s: save it with commas",
+                        search->file, strchr(only, ';') ? "';'" : "tabs");
+    const char *guess = guess_time(search->header, &column);
+    if (guess)
+        return rue_fail(
+            error, RUE_DATA,
+            "%s: no column of times (time_s, time_ms or time_ns); if '%.60s' is it, add --map %s=%.60s; "
+            "its columns: %s",
+            search->file, guess, rue_column_name(column), guess, search->list);
+    return rue_fail(
+        error, RUE_DATA,
+        "%s: no column of times (time_s, time_ms or time_ns): name it with --map time_s=COLUMN; its "
+        "columns: %s",
+        search->file, search->list);
+}
+
+/* The times: one that was mapped, else the only one. */
+static rue_status choose_time(const struct search *search, struct rue_columns *out, rue_error *error)
+{
+    int chosen = -1;
+    for (int mapped = 1; mapped >= 0 && chosen < 0; mapped--)
+        for (int c = RUE_COLUMN_TIME_S; c <= RUE_COLUMN_END_TO_END_NS; c++) {
+            if (out->field[c] == NONE || (search->mapped[c] != NULL) != (mapped == 1)) continue;
+            if (chosen >= 0)
+                return rue_fail(error, RUE_DATA,
+                                "%s: two columns of times, %s and %s: choose one with --map %s=%s",
+                                search->file, rue_column_name(chosen), rue_column_name(c),
+                                rue_column_name(chosen), search->header->fields[out->field[chosen]]);
+            chosen = c;
+        }
+    if (chosen < 0) return fail_no_time(search, error);
+    out->time = (enum rue_column)chosen;
+    out->ns_per_unit = ns_per_unit[chosen];
+    return RUE_OK;
+}
+
+static bool is_read(const struct rue_columns *columns, size_t field)
+{
+    for (int c = 0; c < RUE_COLUMN_COUNT; c++) {
+        bool other_time = c >= RUE_COLUMN_TIME_S && c <= RUE_COLUMN_END_TO_END_NS && c != (int)columns->time;
+        if (!other_time && columns->field[c] == field) return true;
+    }
+    return false;
+}
+
+/* A knob whose column is missing takes its default, which is wrong where the column only has another name. */
+static rue_status check_knobs(const struct search *search, const struct rue_columns *columns,
+                              rue_error *error)
+{
+    bool any = false;
+    for (int k = 0; k < RUE_KNOB_COUNT; k++) {
+        const char *name = rue_knobs[k].name;
+        any |= columns->field[RUE_COLUMN_KNOBS + k] != NONE;
+        for (size_t f = 0; columns->field[RUE_COLUMN_KNOBS + k] == NONE && f < search->header->count; f++) {
+            const char *theirs = search->header->fields[f];
+            if (is_read(columns, f) || !rue_suggest(theirs, &name, 1)) continue;
+            return rue_fail(error, RUE_DATA,
+                            "%s: no column %s; if '%.60s' is it, add --map %s=%.60s; its columns: %s",
+                            search->file, name, theirs, name, theirs, search->list);
+        }
+    }
+    if (any) return RUE_OK;
+    return rue_fail(
+        error, RUE_DATA,
+        "%s: no column of a knob (batch_size, num_workers, ...): name it with --map batch_size=COLUMN; "
+        "its columns: %s",
+        search->file, search->list);
+}
+
+static rue_status find_all(struct search *search, struct rue_columns *out, rue_error *error)
+{
+    rue_status status = RUE_OK;
+    for (size_t f = 0; f < search->header->count; f++) add_to_list(search->list, search->header->fields[f]);
+    for (int c = 0; status == RUE_OK && c < RUE_COLUMN_COUNT; c++)
+        status = search->mapped[c] ? find_mapped(search, c, &out->field[c], error)
+                                   : find_field(search, rue_column_name(c), &out->field[c], error);
+    if (status == RUE_OK) status = choose_time(search, out, error);
+    if (status == RUE_OK) status = check_knobs(search, out, error);
+    for (size_t f = 0; status == RUE_OK && f < search->header->count; f++)
+        if (!is_read(out, f)) add_to_list(out->ignored, search->header->fields[f]);
+    return status;
+}
+
+rue_status rue_columns_find(const char *map, const struct rue_csv_record *header, const struct rue_csv *csv,
+                            struct rue_columns *out, rue_error *error)
+{
+    struct search search = {.header = header, .file = rue_csv_name(csv)};
+    *out = (struct rue_columns){.count = header->count};
+    rue_status status = read_map(&search, map, error);
+    if (status == RUE_OK) status = find_all(&search, out, error);
+    free(search.map);
+    return status;
+}

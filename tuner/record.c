@@ -1,0 +1,403 @@
+#include "record.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "catalogue.h"
+#include "job_time.h"
+#include "store_reader.h"
+#include "study.h"
+#include "table_import.h"
+
+enum { READ_TRIES = 5, KEY_BYTES = PATH_MAX + 4096 };
+
+/* What is known of a group of the tally beside its facts. */
+struct group {
+    size_t circle; /* number of job, runner, machine and workload, all but the data and their cache */
+    struct rue_circumstances around;
+    const char *circle_workload;
+    uint64_t newest; /* id of its last trial */
+    char recorded[32];
+    size_t run_count;
+    int64_t *runs;   /* [run_count], ascending as far as rows were stored in order */
+    char device[96]; /* whose times the models are; "" when nobody's or several */
+    bool any_model;
+    size_t set;
+};
+
+struct reading {
+    struct rue_record *record;
+    struct rue_names circles, seen_models;
+    struct group *groups; /* as many as the tally has */
+};
+
+static rue_status keep(struct rue_record *record, const char *text, const char **out, rue_error *error)
+{
+    size_t number;
+    rue_status status = rue_names_number(&record->texts, text, &number, error);
+    *out = status == RUE_OK ? record->texts.texts[number] : "";
+    return status;
+}
+
+/* ---- groups ---- */
+
+static bool starts_with(const char *text, const char *begin)
+{
+    return strncmp(text, begin, strlen(begin)) == 0;
+}
+
+static rue_status fill_facts(struct reading *reading, const struct rue_store_trial *trial, size_t number,
+                             rue_error *error)
+{
+    struct rue_variant_findings *facts = &reading->record->tally.groups[number].facts;
+    const struct rue_variant *variant = &trial->scenario.variant;
+    const char *name = strrchr(variant->path, '/');
+    facts->variant = *variant;
+    facts->job_images = trial->scenario.job_images;
+    facts->drop_last = trial->scenario.workload.drop_last;
+    facts->sample = name && strcmp(name + 1, RUE_STUDY_SAMPLE) == 0;
+    snprintf(facts->data_digest, sizeof facts->data_digest, "%s", trial->scenario.data_digest);
+    bool imported = starts_with(trial->scenario.runner, RUE_IMPORTED);
+    if (imported && strcmp(variant->format, RUE_TABLE_FORMAT) == 0) facts->variant.format[0] = 0;
+    return imported && variant->path[0] ? keep(reading->record, variant->path, &facts->label, error) : RUE_OK;
+}
+
+static rue_status make_group(struct reading *reading, const struct rue_store_trial *trial, size_t number,
+                             rue_error *error)
+{
+    char key[1024], workload[RUE_WORKLOAD_TEXT_BYTES];
+    struct rue_workload any_cache = trial->scenario.workload;
+    struct group *groups = realloc(reading->groups, (number + 1) * sizeof *groups);
+    if (!groups) return rue_fail_memory(error, "groups", (number + 1) * sizeof *groups);
+    reading->groups = groups;
+    struct group *group = &groups[number];
+    *group = (struct group){0};
+    any_cache.cache[0] = 0;
+    rue_workload_canonical(&any_cache, workload);
+    snprintf(key, sizeof key, "%" PRIu64 "\n%s\n%s\n%s", trial->scenario.job_images, trial->scenario.runner,
+             trial->scenario.machine, workload);
+    rue_status status = rue_names_number(&reading->circles, key, &group->circle, error);
+    if (status == RUE_OK) status = keep(reading->record, trial->workload, &group->around.workload, error);
+    if (status == RUE_OK)
+        status = keep(reading->record, trial->scenario.runner, &group->around.runner, error);
+    if (status == RUE_OK)
+        status = keep(reading->record, trial->scenario.machine, &group->around.machine, error);
+    if (status == RUE_OK) status = keep(reading->record, workload, &group->circle_workload, error);
+    return status == RUE_OK ? fill_facts(reading, trial, number, error) : status;
+}
+
+static rue_status note_run(struct group *group, const struct rue_store_trial *trial, rue_error *error)
+{
+    group->newest = trial->id;
+    memcpy(group->recorded, trial->recorded, sizeof group->recorded);
+    if (group->run_count && group->runs[group->run_count - 1] == trial->run_id) return RUE_OK;
+    int64_t *runs = realloc(group->runs, (group->run_count + 1) * sizeof *runs);
+    if (!runs) return rue_fail_memory(error, "runs", (group->run_count + 1) * sizeof *runs);
+    group->runs = runs;
+    runs[group->run_count++] = trial->run_id;
+    return RUE_OK;
+}
+
+/* The device that a group's models are of, where it is one. A model of the catalogue counts only with the
+ * profile that was measured. */
+static rue_status note_model(struct reading *reading, const struct rue_store_trial *trial, size_t number,
+                             rue_error *error)
+{
+    char key[1024], json[RUE_PROFILE_JSON_BYTES];
+    struct group *group = &reading->groups[number];
+    struct rue_profile profile;
+    size_t before = reading->seen_models.count, seen;
+    snprintf(key, sizeof key, "%zu\n%s\n%s", number, trial->scenario.model, trial->scenario.model_profile);
+    rue_status status = rue_names_number(&reading->seen_models, key, &seen, error);
+    if (status != RUE_OK || reading->seen_models.count == before) return status;
+    bool known = rue_catalogue_find(trial->scenario.model, &profile, NULL) == RUE_OK;
+    if (known) rue_profile_json(&profile, json);
+    const char *device = known && strcmp(json, trial->scenario.model_profile) == 0 ? profile.device : "";
+    if (!group->any_model)
+        snprintf(group->device, sizeof group->device, "%s", device);
+    else if (strcmp(group->device, device) != 0)
+        group->device[0] = 0;
+    group->any_model = true;
+    return RUE_OK;
+}
+
+/* ---- trials ---- */
+
+static struct rue_tally_trial judge(const struct rue_store_trial *trial)
+{
+    const struct rue_trial_result *result = &trial->result;
+    uint64_t job = trial->scenario.job_images;
+    struct rue_tally_trial told = {.config = trial->config,
+                                   .outcome = result->outcome,
+                                   .images = trial->images_requested,
+                                   .reason = result->reason};
+    if (result->outcome != RUE_TRIAL_OK) return told;
+    told.time_ns = job ? rue_job_time_ns(result, job, trial->scenario.workload.drop_last, &told.predicted)
+                       : (double)result->end_to_end_ns;
+    if (isfinite(told.time_ns) && told.time_ns > 0) return told;
+    told.outcome = RUE_TRIAL_FAILED;
+    told.reason = RUE_JOB_TIME_UNKNOWN;
+    return told;
+}
+
+static rue_status add_joint(struct reading *reading, const struct rue_store_trial *trial, rue_error *error)
+{
+    struct rue_tally *tally = &reading->record->tally;
+    const struct rue_store_scenario *about = &trial->scenario;
+    char key[KEY_BYTES];
+    bool made;
+    struct rue_tally_trial told = judge(trial);
+    snprintf(key, sizeof key, "%s\n%s\n%s\n%s\n%s\n%" PRIu64 "\n%s\n%s", about->data_digest,
+             rue_mode_names[about->variant.mode], about->variant.format, about->variant.dtype,
+             trial->workload, about->job_images, about->runner, about->machine);
+    rue_status status = rue_tally_group(tally, key, &told.group, &made, error);
+    if (status == RUE_OK && made) status = make_group(reading, trial, told.group, error);
+    if (status == RUE_OK) status = note_run(&reading->groups[told.group], trial, error);
+    if (status == RUE_OK) status = note_model(reading, trial, told.group, error);
+    if (status == RUE_OK) status = rue_tally_add(tally, &told, about->model, error);
+    uint64_t *bad = status == RUE_OK ? &tally->groups[told.group].facts.bad_images : NULL;
+    if (bad && trial->result.bad_images > (int64_t)*bad) *bad = (uint64_t)trial->result.bad_images;
+    return status;
+}
+
+static rue_status read_trials(struct reading *reading, struct rue_store_reader *reader, rue_error *error)
+{
+    for (;;) {
+        struct rue_store_trial trial;
+        bool found;
+        rue_status status = rue_store_reader_next(reader, &found, &trial, error);
+        if (status != RUE_OK || !found) return status;
+        bool ok = trial.result.outcome == RUE_TRIAL_OK;
+        reading->record->trials_ok += ok;
+        reading->record->trials_not_ok += !ok;
+        if (trial.measure == RUE_JOINT) status = add_joint(reading, &trial, error);
+        rue_trial_result_close(&trial.result);
+        if (status != RUE_OK) return status;
+    }
+}
+
+/* ---- sets ---- */
+
+static bool share_a_run(const struct group *a, const struct group *b)
+{
+    for (size_t i = 0; i < a->run_count; i++)
+        for (size_t j = 0; j < b->run_count; j++)
+            if (a->runs[i] == b->runs[j]) return true;
+    return false;
+}
+
+/* Whether `b` is what `a` was before the data changed: the same variant of a run of its own. */
+static bool supersedes(const struct reading *reading, size_t a, size_t b)
+{
+    const struct rue_variant *x = &reading->record->tally.groups[a].facts.variant,
+                             *y = &reading->record->tally.groups[b].facts.variant;
+    bool alike = x->mode == y->mode && strcmp(x->format, y->format) == 0 && strcmp(x->dtype, y->dtype) == 0;
+    return alike && !share_a_run(&reading->groups[a], &reading->groups[b]);
+}
+
+/* The set that a group joins: of its own circle, and with no newer form of the same variant. */
+static size_t set_of(const struct reading *reading, const size_t *order, size_t place, size_t set_count)
+{
+    size_t number = order[place];
+    for (size_t s = 0; s < set_count; s++) {
+        bool fits = true;
+        for (size_t i = 0; fits && i < place; i++)
+            if (reading->groups[order[i]].set == s)
+                fits = reading->groups[order[i]].circle == reading->groups[number].circle &&
+                       !supersedes(reading, order[i], number);
+        if (fits) return s;
+    }
+    return set_count;
+}
+
+static void fill_set(const struct reading *reading, size_t number, struct rue_record_set *set)
+{
+    const struct group *group = &reading->groups[number];
+    const struct rue_tally_group *told = &reading->record->tally.groups[number];
+    const struct rue_circumstances *around = &group->around;
+    bool first = set->trials == 0;
+    for (int o = 0; o < RUE_OUTCOME_COUNT; o++) set->trials += told->counts[o];
+    if (told->facts.label)
+        set->data = around->runner;
+    else if (!set->data && told->facts.variant.path[0] && !told->facts.sample)
+        set->data = told->facts.variant.path;
+    if (!first && strcmp(set->consumer, group->device) != 0) set->consumer[0] = 0;
+    if (!first) return;
+    set->runner = around->runner;
+    set->machine = around->machine;
+    set->workload = group->circle_workload;
+    set->job_images = told->facts.job_images;
+    memcpy(set->recorded, group->recorded, sizeof set->recorded);
+    snprintf(set->consumer, sizeof set->consumer, "%s", group->device);
+}
+
+static int compare_newest(const void *a, const void *b, void *context)
+{
+    const struct group *groups = context;
+    uint64_t x = groups[*(const size_t *)a].newest, y = groups[*(const size_t *)b].newest;
+    return x > y ? -1 : x < y;
+}
+
+static rue_status make_sets(struct reading *reading, rue_error *error)
+{
+    struct rue_record *record = reading->record;
+    size_t count = record->tally.group_count;
+    size_t *order = malloc((count + 1) * sizeof *order);
+    record->circumstances = calloc(count + 1, sizeof *record->circumstances);
+    record->sets = calloc(count + 1, sizeof *record->sets);
+    if (!order || !record->sets || !record->circumstances) {
+        free(order);
+        return rue_fail_memory(error, "sets", count * sizeof *record->sets);
+    }
+    for (size_t g = 0; g < count; g++) {
+        order[g] = g;
+        record->circumstances[g] = reading->groups[g].around;
+        record->tally.groups[g].facts.circumstances = &record->circumstances[g];
+    }
+    qsort_r(order, count, sizeof *order, compare_newest, reading->groups);
+    for (size_t i = 0; i < count; i++) {
+        size_t set = set_of(reading, order, i, record->set_count);
+        record->set_count += set == record->set_count;
+        reading->groups[order[i]].set = record->tally.groups[order[i]].set = set;
+        fill_set(reading, order[i], &record->sets[set]);
+    }
+    free(order);
+    return RUE_OK;
+}
+
+/* ---- the folder ---- */
+
+static rue_status find_store(const char *path, struct rue_record *record, rue_error *error)
+{
+    struct stat facts;
+    if (stat(path, &facts) != 0)
+        return rue_fail(error, RUE_DATA, "cannot open %s: %s; 'rue list DIR' shows the studies below DIR",
+                        path, strerror(errno));
+    bool folder = S_ISDIR(facts.st_mode);
+    int length = snprintf(record->store, sizeof record->store, "%s%s", path, folder ? "/study.db" : "");
+    char *real = realpath(path, NULL);
+    if (length >= (int)sizeof record->store || !real) {
+        free(real);
+        return rue_fail(error, RUE_DATA, "%s: the path is too long", path);
+    }
+    snprintf(record->folder, sizeof record->folder, "%s", real);
+    free(real);
+    if (!folder) *strrchr(record->folder, '/') = 0;
+    const char *name = strrchr(record->folder, '/');
+    snprintf(record->name, sizeof record->name, "%s", name && name[1] ? name + 1 : "/");
+    if (!folder || access(record->store, F_OK) == 0) return RUE_OK;
+    return rue_fail(error, RUE_DATA, "%s holds no study (no study.db); 'rue list %s' shows those below it",
+                    path, path);
+}
+
+/* A tuner holds the folder's lock. */
+static bool is_locked(const char *folder)
+{
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool locked = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    if (fd >= 0) close(fd);
+    return locked;
+}
+
+static void read_report(struct rue_record *record)
+{
+    char file[PATH_MAX + 32];
+    snprintf(file, sizeof file, "%s/recommendation.json", record->folder);
+    json_t *report = json_load_file(file, 0, NULL);
+    const char *reason = json_string_value(json_object_get(report, "partial_reason"));
+    record->partial = !report || json_is_true(json_object_get(report, "partial"));
+    snprintf(record->partial_reason, sizeof record->partial_reason, "%s",
+             reason   ? reason
+             : report ? "the run ended early"
+                      : "no report has been written");
+    json_decref(report);
+}
+
+static rue_status read_store(struct rue_record *record, bool *torn, rue_error *error)
+{
+    struct reading reading = {.record = record};
+    struct rue_store_reader *reader;
+    *torn = false;
+    rue_status status = rue_store_reader_open(record->store, &reader, error);
+    if (status != RUE_OK) return status;
+    status = read_trials(&reading, reader, error);
+    *torn = rue_store_reader_is_torn(reader);
+    rue_store_reader_close(reader);
+    if (status == RUE_OK && !*torn) status = make_sets(&reading, error);
+    for (size_t g = 0; reading.groups && g < record->tally.group_count; g++) free(reading.groups[g].runs);
+    free(reading.groups);
+    rue_names_close(&reading.circles);
+    rue_names_close(&reading.seen_models);
+    return status;
+}
+
+static void forget_trials(struct rue_record *record)
+{
+    rue_tally_close(&record->tally);
+    rue_names_close(&record->texts);
+    free(record->sets);
+    free(record->circumstances);
+    record->sets = NULL;
+    record->circumstances = NULL;
+    record->set_count = record->trials_ok = record->trials_not_ok = 0;
+}
+
+rue_status rue_record_read(const char *path, struct rue_record *out, rue_error *error)
+{
+    bool torn = true;
+    *out = (struct rue_record){0};
+    rue_error why = {0};
+    rue_status status = find_store(path, out, error);
+    for (int tries = 0; status == RUE_OK && torn && tries < READ_TRIES; tries++) {
+        forget_trials(out);
+        rue_error_clear(&why);
+        rue_status read = read_store(out, &torn, &why);
+        if (read != RUE_OK && !torn) status = rue_fail(error, read, "%s", why.message);
+    }
+    if (status == RUE_OK && torn)
+        status = rue_fail(error, RUE_STORE, "%s changes while it is read: wait a moment and try again",
+                          out->store);
+    if (status != RUE_OK) return rue_record_close(out), status;
+    out->running = is_locked(out->folder);
+    read_report(out);
+    return RUE_OK;
+}
+
+void rue_record_close(struct rue_record *record)
+{
+    forget_trials(record);
+}
+
+static void name_loader(const char *runner, char *out, size_t bytes)
+{
+    const char *end = strpbrk(runner, " :");
+    snprintf(out, bytes, "%.*s", end ? (int)(end - runner) : 60, runner);
+}
+
+rue_status rue_record_findings(const struct rue_record *record, int set, size_t top_n,
+                               struct rue_findings **out, rue_error *error)
+{
+    rue_status status = rue_tally_findings(&record->tally, set, top_n, out, error);
+    if (status != RUE_OK) return status;
+    struct rue_findings *findings = *out;
+    const struct rue_record_set *about = &record->sets[set == RUE_TALLY_ALL ? 0 : set];
+    snprintf(findings->study, sizeof findings->study, "%s", record->name);
+    if (record->set_count == 0) return RUE_OK;
+    name_loader(about->runner, findings->measured_with, sizeof findings->measured_with);
+    snprintf(findings->runner, sizeof findings->runner, "%s", about->runner);
+    snprintf(findings->consumer, sizeof findings->consumer, "%s", about->consumer);
+    if (set != 0) return RUE_OK;
+    findings->partial = record->partial || record->running;
+    snprintf(findings->partial_reason, sizeof findings->partial_reason, "%s",
+             record->running ? "a tuner is at work" : record->partial_reason);
+    return RUE_OK;
+}

@@ -1,0 +1,46 @@
+/* The record of a study: what its store says was measured, as a tally that the selection rules can be applied
+ * to. Trials are told apart by their circumstances: job, workload, runner, machine, data. What belongs
+ * together is a set; the first set is that of the trial stored last. */
+#ifndef RUE_RECORD_H
+#define RUE_RECORD_H
+
+#include <limits.h>
+
+#include "tally.h"
+
+struct rue_record_set {
+    const char *runner, *machine, *workload; /* borrowed from the record; the workload without its cache */
+    uint64_t job_images;                     /* 0 when not known */
+    size_t trials;                           /* joint ones */
+    char recorded[32];                       /* when the last one was stored, UTC */
+    char consumer[128];                      /* whose time the consumer simulates, "" when not known */
+    const char *data;                        /* where the data lay; borrowed */
+};
+
+struct rue_record {
+    struct rue_tally tally; /* joint trials; a group's set is an index of `sets` */
+    size_t set_count;
+    struct rue_record_set *sets;     /* [set_count], newest first */
+    size_t trials_ok, trials_not_ok; /* of all sets and measures */
+    bool running;                    /* a tuner is at work in the folder */
+    bool partial;                    /* the last run ended early, or its report is missing */
+    char partial_reason[160];
+    char store[PATH_MAX];  /* the store's file */
+    char folder[PATH_MAX]; /* that it lies in */
+    char name[256];        /* the folder's */
+    struct rue_names texts;
+    struct rue_circumstances *circumstances; /* [groups of the tally] */
+};
+
+/* Reads the store of the study at `path`, its folder or its store; writes nothing. RUE_DATA when there is
+ * none, RUE_STORE when it is damaged or another program's, RUE_MEMORY. A store without joint trials is no
+ * error. Nothing is to be closed where it fails. */
+rue_status rue_record_read(const char *path, struct rue_record *out, rue_error *error) RUE_MUST_CHECK;
+void rue_record_close(struct rue_record *record);
+
+/* The findings of set `set` (RUE_TALLY_ALL: of all), to be closed by rue_tally_findings_close; they borrow
+ * from the record. */
+rue_status rue_record_findings(const struct rue_record *record, int set, size_t top_n,
+                               struct rue_findings **out, rue_error *error) RUE_MUST_CHECK;
+
+#endif

@@ -1,0 +1,246 @@
+#include "table.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hash.h"
+#include "interrupt.h"
+#include "suggest.h"
+
+/* More is no time that our clocks can hold. */
+#define TIME_NS_MAX 9e18
+
+/* The row at hand. */
+struct row {
+    struct rue_table *table;
+    const char *file;
+    struct rue_csv_record record;
+};
+
+/* What the row has in a column; NULL where the file has no such column. */
+static const char *cell(const struct row *row, enum rue_column column)
+{
+    size_t field = row->table->columns.field[column];
+    return field == SIZE_MAX ? NULL : row->record.fields[field];
+}
+
+static rue_status fail_cell(const struct row *row, enum rue_column column, const char *why, rue_error *error)
+{
+    return rue_fail(error, RUE_DATA, "%s, line %" PRIu64 ": %s '%.80s' %s", row->file, row->record.line,
+                    rue_column_name(column), cell(row, column), why);
+}
+
+/* A plain decimal number; none of strtod's hexadecimal, infinity and words. */
+static bool parse_number(const char *text, double *out)
+{
+    char *end;
+    if (!*text || text[strspn(text, "+-.0123456789eE")]) return false;
+    *out = strtod(text, &end);
+    return *end == 0 && isfinite(*out);
+}
+
+static rue_status read_knob(const struct row *row, int knob, int *value, rue_error *error)
+{
+    const struct rue_knob_info *info = &rue_knobs[knob];
+    enum rue_column column = (enum rue_column)(RUE_COLUMN_KNOBS + knob);
+    const char *text = cell(row, column);
+    double number;
+    *value = info->fallback;
+    if (!text || (!*text && !info->always_shown)) return RUE_OK;
+    if (rue_knob_parse(knob, text, value)) return RUE_OK;
+    bool whole = !info->words && parse_number(text, &number) && number == floor(number);
+    if (whole && number >= info->min && number <= info->max) return *value = (int)number, RUE_OK;
+    char why[96];
+    if (info->words)
+        snprintf(why, sizeof why, "is neither %s nor %s", info->words[0], info->words[1]);
+    else
+        snprintf(why, sizeof why, "is not a whole number from %d to %d", info->min, info->max);
+    return fail_cell(row, column, why, error);
+}
+
+static rue_status read_count(const struct row *row, enum rue_column column, uint64_t *out, rue_error *error)
+{
+    const char *text = cell(row, column);
+    double number;
+    *out = 0;
+    if (!text || !*text) return RUE_OK;
+    if (!parse_number(text, &number) || number != floor(number) || number < 0 || number > 1e15)
+        return fail_cell(row, column, "is not a whole number of images", error);
+    *out = (uint64_t)number;
+    return RUE_OK;
+}
+
+static rue_status read_status(const struct row *row, int *out, rue_error *error)
+{
+    const char *text = cell(row, RUE_COLUMN_STATUS);
+    *out = -1;
+    if (!text || !*text) return RUE_OK;
+    *out = rue_word_find(rue_outcome_names, RUE_OUTCOME_COUNT, text);
+    if (*out >= 0) return RUE_OK;
+    char why[128];
+    const char *near = rue_suggest(text, rue_outcome_names, RUE_OUTCOME_COUNT);
+    snprintf(why, sizeof why, "is none of ok, infeasible, failed, timeout%s%s%s",
+             near ? ": did you mean " : "", near ? near : "", near ? "?" : "");
+    return fail_cell(row, RUE_COLUMN_STATUS, why, error);
+}
+
+/* Whether text that is no number was meant to be one: a slip, not a word for "it did not run". */
+static const char *slip_in_number(const char *text)
+{
+    size_t digits = strspn(text, "+-.0123456789");
+    bool has_digit = strcspn(text, "0123456789") < digits;
+    if (!has_digit) return NULL;
+    if (text[digits] == ',') return "has a decimal comma: write a point";
+    return "is no number: write it alone, without a unit";
+}
+
+/* The time, or with `*trial` a failed one that says what stood in its place. */
+static rue_status read_time(const struct row *row, bool said_ok, struct rue_tally_trial *trial, char *reason,
+                            size_t bytes, rue_error *error)
+{
+    enum rue_column column = row->table->columns.time;
+    const char *text = cell(row, column);
+    double number;
+    if (parse_number(text, &number)) {
+        double ns = number * row->table->columns.ns_per_unit;
+        if (!(ns > 0)) return fail_cell(row, column, "is not a positive time", error);
+        if (ns < 1 || ns > TIME_NS_MAX)
+            return fail_cell(row, column, "is no time between a nanosecond and 285 years", error);
+        trial->time_ns = ns;
+        return RUE_OK;
+    }
+    const char *slip = slip_in_number(text);
+    if (slip) return fail_cell(row, column, slip, error);
+    if (strcasestr(text, "inf")) return fail_cell(row, column, "is not a finite time", error);
+    if (said_ok) return fail_cell(row, column, "is no time, though the status is ok", error);
+    trial->outcome = RUE_TRIAL_FAILED;
+    snprintf(reason, bytes, "line %" PRIu64 " of the table: %s%.80s%s", row->record.line,
+             *text ? "'" : "the time is empty", text, *text ? "' is no time" : "");
+    return RUE_OK;
+}
+
+/* The group that the row belongs to: its mode, and what else its job depends on. */
+static rue_status find_group(const struct row *row, uint64_t job_images, size_t *out, rue_error *error)
+{
+    char key[4096];
+    bool made;
+    const char *mode = cell(row, RUE_COLUMN_MODE), *format = cell(row, RUE_COLUMN_FORMAT),
+               *dtype = cell(row, RUE_COLUMN_DTYPE);
+    if (mode && !*mode) return fail_cell(row, RUE_COLUMN_MODE, "is empty", error);
+    int known = mode ? rue_word_find(rue_mode_names, RUE_MODE_COUNT, mode) : -1;
+    const char *label = mode ? mode : row->table->name;
+    int used = snprintf(key, sizeof key, "%.2000s%s%.900s%s%.900s", label, format && *format ? " " : "",
+                        format ? format : "", dtype && *dtype ? " " : "", dtype ? dtype : "");
+    snprintf(key + used, sizeof key - (size_t)used, "\n%" PRIu64, job_images);
+    rue_status status = rue_tally_group(&row->table->tally, key, out, &made, error);
+    if (status != RUE_OK || !made) return status;
+    struct rue_variant_findings *facts = &row->table->tally.groups[*out].facts;
+    facts->job_images = job_images;
+    facts->variant.mode = known >= 0 ? (enum rue_mode)known : RUE_RAW;
+    snprintf(facts->variant.format, sizeof facts->variant.format, "%s", format ? format : "");
+    snprintf(facts->variant.dtype, sizeof facts->variant.dtype, "%s", dtype ? dtype : "");
+    if (known >= 0 && format && *format) return RUE_OK; /* described by its own words */
+    size_t number;
+    key[used] = 0;
+    status = rue_names_number(&row->table->tally.reasons, key, &number, error);
+    facts->label = status == RUE_OK ? row->table->tally.reasons.texts[number] : NULL;
+    return status;
+}
+
+/* Counts rows that are no joint trials of whole jobs; true where this is one of them. */
+static bool leave_out(const struct row *row, int outcome, uint64_t requested, uint64_t job)
+{
+    const char *measure = cell(row, RUE_COLUMN_MEASURE);
+    if (measure && *measure && strcmp(measure, rue_measure_names[RUE_JOINT]) != 0)
+        return row->table->not_joint++, true;
+    if (outcome > RUE_TRIAL_OK || requested == 0 || requested >= job) return false;
+    return row->table->truncated++, true;
+}
+
+static rue_status read_row(const struct row *row, rue_error *error)
+{
+    struct rue_tally_trial trial = {.outcome = RUE_TRIAL_OK};
+    char reason[RUE_REASON_BYTES];
+    uint64_t job, requested;
+    int outcome;
+    snprintf(reason, sizeof reason, "%s", cell(row, RUE_COLUMN_REASON) ? cell(row, RUE_COLUMN_REASON) : "");
+    rue_status status = read_status(row, &outcome, error);
+    if (status == RUE_OK) status = read_count(row, RUE_COLUMN_JOB_IMAGES, &job, error);
+    if (status == RUE_OK) status = read_count(row, RUE_COLUMN_REQUESTED_IMAGES, &requested, error);
+    if (status != RUE_OK || leave_out(row, outcome, requested, job)) return status;
+    for (int k = 0; status == RUE_OK && k < RUE_KNOB_COUNT; k++)
+        status = read_knob(row, k, &trial.config.value[k], error);
+    const char *model = cell(row, RUE_COLUMN_MODEL);
+    if (status == RUE_OK && model && !*model) return fail_cell(row, RUE_COLUMN_MODEL, "is empty", error);
+    if (outcome > RUE_TRIAL_OK) trial.outcome = (enum rue_outcome)outcome;
+    if (status == RUE_OK && trial.outcome == RUE_TRIAL_OK)
+        status = read_time(row, outcome == RUE_TRIAL_OK, &trial, reason, sizeof reason, error);
+    if (status == RUE_OK) status = find_group(row, job, &trial.group, error);
+    trial.reason = reason;
+    return status == RUE_OK ? rue_tally_add(&row->table->tally, &trial, model ? model : "all", error)
+                            : status;
+}
+
+static rue_status check_width(const struct row *row, rue_error *error)
+{
+    size_t columns = row->table->columns.count, count = row->record.count;
+    while (count > columns && !*row->record.fields[count - 1])
+        count--; /* commas that a spreadsheet left behind */
+    if (count == columns) return RUE_OK;
+    return rue_fail(error, RUE_DATA,
+                    "%s, line %" PRIu64
+                    ": %zu fields where the header has %zu columns; a field that holds a comma is "
+                    "quoted",
+                    row->file, row->record.line, count, columns);
+}
+
+static rue_status read_rows(struct rue_csv *csv, const char *map, struct rue_table *table, rue_error *error)
+{
+    struct row row = {.table = table, .file = rue_csv_name(csv)};
+    bool found;
+    rue_status status = rue_csv_next(csv, &found, &row.record, error);
+    if (status == RUE_OK && !found)
+        return rue_fail(error, RUE_DATA, "%s is empty: it needs a line of column names, and rows", row.file);
+    if (status == RUE_OK) status = rue_columns_find(map, &row.record, csv, &table->columns, error);
+    while (status == RUE_OK) {
+        status = rue_csv_next(csv, &found, &row.record, error);
+        if (status != RUE_OK || !found) break;
+        table->rows++;
+        status = check_width(&row, error);
+        if (status == RUE_OK) status = read_row(&row, error);
+        if (status == RUE_OK) status = rue_interrupt_status();
+    }
+    if (status == RUE_OK && table->rows == 0)
+        return rue_fail(error, RUE_DATA, "%s holds column names alone: no row was measured", row.file);
+    return status;
+}
+
+rue_status rue_table_read(const char *path, const char *map, struct rue_table *out, rue_error *error)
+{
+    struct rue_csv *csv;
+    *out = (struct rue_table){0};
+    rue_status status = rue_csv_open(path, &csv, error);
+    if (status != RUE_OK) return status;
+    const char *name = strrchr(rue_csv_name(csv), '/');
+    snprintf(out->name, sizeof out->name, "%s", name && name[1] ? name + 1 : rue_csv_name(csv));
+    uint64_t digest = rue_csv_digest(csv);
+    out->digest = map ? rue_hash(digest, map, strlen(map)) : digest;
+    status = read_rows(csv, map, out, error);
+    rue_csv_close(csv);
+    if (status == RUE_OK && out->tally.trial_count == 0)
+        status = rue_fail(
+            error, RUE_INCONCLUSIVE,
+            "%s: of its %zu rows %zu are no joint trials and %zu are shorter than the job, which only "
+            "'rue show' on their study can extend: nothing is left to rank",
+            out->name, out->rows, out->not_joint, out->truncated);
+    if (status != RUE_OK) rue_table_close(out);
+    return status;
+}
+
+void rue_table_close(struct rue_table *table)
+{
+    rue_tally_close(&table->tally);
+}

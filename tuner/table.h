@@ -1,0 +1,27 @@
+/* A table of times that were measured elsewhere, as a tally. A row is a trial: its mode, model, configuration
+ * and time of the job, or why there is none; rows of one cell are its repeats. rue's own trials.csv is such a
+ * table, too: its joint trials of whole jobs are taken. */
+#ifndef RUE_TABLE_H
+#define RUE_TABLE_H
+
+#include "columns.h"
+#include "tally.h"
+
+struct rue_table {
+    struct rue_tally tally;
+    struct rue_columns columns;
+    uint64_t digest;  /* of the file and of how its columns were named */
+    size_t rows;      /* that were read */
+    size_t not_joint; /* of them, left out: of the measures load and compute */
+    size_t truncated; /* of them, left out: shorter than the job, without the times of their batches */
+    char name[256];   /* the file's, without folders */
+};
+
+/* Reads the table at `path` ("-": the standard input). `map` as in rue_columns_find, nullable. RUE_DATA with
+ * file and line where a value makes no sense, RUE_USAGE, RUE_MEMORY, the signals' statuses. Nothing is to be
+ * closed where it fails. */
+rue_status rue_table_read(const char *path, const char *map, struct rue_table *out,
+                          rue_error *error) RUE_MUST_CHECK;
+void rue_table_close(struct rue_table *table);
+
+#endif

@@ -1,0 +1,123 @@
+#include "table_import.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "hash.h"
+#include "report.h"
+#include "study.h"
+
+/* What stands for trial `index` of the table in the store and in trials.csv. */
+static void describe(const struct rue_table *table, size_t index, struct rue_store_scenario *scenario,
+                     struct rue_trial_request *request, struct rue_trial_result *result)
+{
+    const struct rue_tally_trial *trial = &table->tally.trials[index];
+    const char *key = table->tally.keys.texts[trial->group];
+    const struct rue_variant_findings *facts = &table->tally.groups[trial->group].facts;
+    uint64_t digest = rue_hash(table->digest, key, strlen(key));
+    *scenario = (struct rue_store_scenario){
+        .variant = facts->variant, .workload = rue_workload_default(), .job_images = facts->job_images};
+    if (!scenario->variant.format[0]) strcpy(scenario->variant.format, RUE_TABLE_FORMAT);
+    if (facts->label) snprintf(scenario->variant.path, sizeof scenario->variant.path, "%s", facts->label);
+    snprintf(scenario->data_digest, sizeof scenario->data_digest, "%016" PRIx64, digest);
+    snprintf(scenario->model, sizeof scenario->model, "%s", table->tally.models.texts[trial->model]);
+    snprintf(scenario->runner, sizeof scenario->runner, RUE_IMPORTED "%.80s #%016" PRIx64, table->name,
+             table->digest);
+    *request = (struct rue_trial_request){.measure = RUE_JOINT,
+                                          .variant = scenario->variant,
+                                          .config = trial->config,
+                                          .workload = scenario->workload,
+                                          .images = facts->job_images,
+                                          .job_images = facts->job_images};
+    memcpy(request->model, scenario->model, sizeof request->model);
+    *result = rue_trial_result_empty();
+    result->outcome = trial->outcome;
+    result->config = trial->config;
+    snprintf(result->reason, sizeof result->reason, "%s", trial->reason);
+    if (trial->outcome != RUE_TRIAL_OK) return;
+    result->end_to_end_ns = (int64_t)(trial->time_ns + 0.5);
+    if (facts->job_images) result->images = (int64_t)facts->job_images;
+}
+
+static rue_status check_names(const struct rue_table *table, rue_error *error)
+{
+    for (size_t m = 0; m < table->tally.models.count; m++)
+        if (strlen(table->tally.models.texts[m]) >= RUE_MODEL_NAME_BYTES)
+            return rue_fail(error, RUE_DATA,
+                            "%s: the model '%.40s...' has a name of more than %d bytes: shorten it",
+                            table->name, table->tally.models.texts[m], RUE_MODEL_NAME_BYTES - 1);
+    for (size_t g = 0; g < table->tally.group_count; g++)
+        if (strlen(table->tally.keys.texts[g]) >= PATH_MAX / 2)
+            return rue_fail(error, RUE_DATA,
+                            "%s: the mode '%.40s...' has a name that is too long: shorten it", table->name,
+                            table->tally.keys.texts[g]);
+    return RUE_OK;
+}
+
+static rue_status add_trials(const struct rue_table *table, struct rue_store *store, rue_error *error)
+{
+    char started[32], command[512];
+    time_t now = time(NULL);
+    struct tm parts;
+    strftime(started, sizeof started, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &parts));
+    snprintf(command, sizeof command, "rue analyze %s --study", table->name);
+    rue_status status = rue_store_begin(store, error);
+    if (status == RUE_OK) status = rue_store_begin_run(store, command, RUE_VERSION, started, error);
+    for (size_t i = 0; status == RUE_OK && i < table->tally.trial_count; i++) {
+        struct rue_store_scenario scenario;
+        struct rue_trial_request request;
+        struct rue_trial_result result;
+        describe(table, i, &scenario, &request, &result);
+        status = rue_store_add(store, &scenario, &request, &result, 0, NULL, error);
+    }
+    return status == RUE_OK ? rue_store_end(store, error) : status;
+}
+
+static rue_status fill_store(const struct rue_table *table, const char *folder, bool quiet, rue_error *error)
+{
+    char path[PATH_MAX + 16], runner[128];
+    struct rue_store *store;
+    uint64_t there = 0;
+    snprintf(path, sizeof path, "%s/study.db", folder);
+    rue_status status = rue_store_open(path, false, &store, error);
+    if (status != RUE_OK) return status;
+    snprintf(runner, sizeof runner, RUE_IMPORTED "%.80s #%016" PRIx64, table->name, table->digest);
+    status = rue_store_count_of(store, runner, &there, error);
+    if (status == RUE_OK && there == 0) status = add_trials(table, store, error);
+    rue_store_close(store);
+    if (status != RUE_OK || quiet) return status;
+    if (there)
+        fprintf(stderr, "%s holds this table already: nothing was added\n", path);
+    else
+        fprintf(stderr, "%zu trials were added to %s\n", table->tally.trial_count, path);
+    return RUE_OK;
+}
+
+static void make_row(const void *context, size_t index, struct rue_trial_row *out)
+{
+    struct rue_store_scenario scenario;
+    *out = (struct rue_trial_row){.id = index + 1};
+    describe(context, index, &scenario, &out->request, &out->result);
+}
+
+rue_status rue_table_import(const struct rue_table *table, const char *folder, struct rue_findings *findings,
+                            bool quiet, rue_error *error)
+{
+    char path[PATH_MAX];
+    int lock = -1;
+    if (strlen(folder) >= sizeof path) return rue_fail(error, RUE_USAGE, "--study: the path is too long");
+    snprintf(path, sizeof path, "%s", folder);
+    rue_status status = check_names(table, error);
+    if (status == RUE_OK) status = rue_study_lock_folder(path, &lock, error);
+    if (status == RUE_OK) status = fill_store(table, path, quiet, error);
+    findings->row_at = make_row;
+    findings->row_context = table;
+    findings->row_count = table->tally.trial_count;
+    for (size_t i = 0; status == RUE_OK && rue_reports[i]; i++)
+        if (rue_reports[i]->file) status = rue_report_write(rue_reports[i], findings, path, error);
+    if (lock >= 0) close(lock);
+    return status;
+}

@@ -1,0 +1,19 @@
+/* A table kept as a study, so that it is found, shown and queried like one. */
+#ifndef RUE_TABLE_IMPORT_H
+#define RUE_TABLE_IMPORT_H
+
+#include "table.h"
+
+/* The store's runner of trials that came from a table is this and the table's name and digest; their format,
+ * where the table has none, is "table", and their path the mode's name. */
+#define RUE_IMPORTED     "imported "
+#define RUE_TABLE_FORMAT "table"
+
+/* Adds the table's trials to the store in `folder`, made where missing, all or none; nothing where the store
+ * holds this table already. Then writes the reports of `findings`, whose rows this makes, there. Says on
+ * stderr what was done unless `quiet`. RUE_STORE, also when a tuner is at work in the folder; RUE_DATA when a
+ * name is too long for the store. */
+rue_status rue_table_import(const struct rue_table *table, const char *folder, struct rue_findings *findings,
+                            bool quiet, rue_error *error) RUE_MUST_CHECK;
+
+#endif

@@ -1,0 +1,248 @@
+#include "tally.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+rue_status rue_tally_group(struct rue_tally *tally, const char *key, size_t *out, bool *made,
+                           rue_error *error)
+{
+    rue_status status = rue_names_number(&tally->keys, key, out, error);
+    *made = status == RUE_OK && *out == tally->group_count;
+    if (!*made) return status;
+    if (tally->group_count == RUE_TALLY_GROUPS_MAX)
+        return rue_fail(error, RUE_DATA, "more than %d data modes: is the column of the mode the right one?",
+                        RUE_TALLY_GROUPS_MAX);
+    size_t bytes = (tally->group_count + 1) * sizeof *tally->groups;
+    struct rue_tally_group *groups = realloc(tally->groups, bytes);
+    if (!groups) return rue_fail_memory(error, "a data mode", bytes);
+    tally->groups = groups;
+    groups[tally->group_count++] = (struct rue_tally_group){0};
+    return RUE_OK;
+}
+
+rue_status rue_tally_add(struct rue_tally *tally, const struct rue_tally_trial *trial, const char *model,
+                         rue_error *error)
+{
+    size_t reason;
+    assert(trial->group < tally->group_count);
+    if (tally->trial_count == tally->trial_capacity) {
+        size_t capacity = tally->trial_capacity ? 2 * tally->trial_capacity : 256;
+        struct rue_tally_trial *trials = realloc(tally->trials, capacity * sizeof *trials);
+        if (!trials) return rue_fail_memory(error, "trials", capacity * sizeof *trials);
+        tally->trials = trials;
+        tally->trial_capacity = capacity;
+    }
+    struct rue_tally_trial *copy = &tally->trials[tally->trial_count];
+    *copy = *trial;
+    rue_status status = rue_names_number(&tally->models, model, &copy->model, error);
+    if (status == RUE_OK)
+        status = rue_names_number(&tally->reasons, trial->reason ? trial->reason : "", &reason, error);
+    if (status != RUE_OK) return status;
+    copy->reason = tally->reasons.texts[reason];
+    tally->groups[trial->group].counts[trial->outcome]++;
+    tally->trial_count++;
+    return RUE_OK;
+}
+
+void rue_tally_close(struct rue_tally *tally)
+{
+    rue_names_close(&tally->models);
+    rue_names_close(&tally->keys);
+    rue_names_close(&tally->reasons);
+    free(tally->groups);
+    free(tally->trials);
+    *tally = (struct rue_tally){0};
+}
+
+/* ---- from trials to matrices ---- */
+
+static int compare_configs(const struct rue_config *a, const struct rue_config *b)
+{
+    for (int k = 0; k < RUE_KNOB_COUNT; k++)
+        if (a->value[k] != b->value[k]) return a->value[k] < b->value[k] ? -1 : 1;
+    return 0;
+}
+
+/* By group, configuration in grid order and model; the trials of a cell longest first, then in the order
+ * added. */
+static int compare_trials(const void *left, const void *right)
+{
+    const struct rue_tally_trial *a = *(const struct rue_tally_trial *const *)left,
+                                 *b = *(const struct rue_tally_trial *const *)right;
+    if (a->group != b->group) return a->group < b->group ? -1 : 1;
+    int order = compare_configs(&a->config, &b->config);
+    if (order != 0) return order;
+    if (a->model != b->model) return a->model < b->model ? -1 : 1;
+    if (a->images != b->images) return a->images > b->images ? -1 : 1;
+    return a < b ? -1 : a > b;
+}
+
+/* One group's trials, sorted as above. */
+struct slice {
+    const struct rue_tally *tally;
+    const struct rue_tally_trial **trials;
+    size_t count;
+    size_t *local; /* [models of the tally] number in the group's matrix; RUE_NONE: none of its */
+    double *times; /* [count] scratch */
+};
+
+static rue_status open_matrix(const struct slice *slice, struct rue_cost_matrix **out, rue_error *error)
+{
+    const struct rue_names *models = &slice->tally->models;
+    size_t config_count = 0, model_count = 0;
+    struct rue_config *configs = malloc((slice->count + 1) * sizeof *configs);
+    const char **names = calloc(models->count + 1, sizeof *names);
+    rue_status status = RUE_OK;
+    if (!configs || !names) {
+        status = rue_fail_memory(error, "configurations", slice->count * sizeof *configs);
+        goto out;
+    }
+    for (size_t m = 0; m < models->count; m++) slice->local[m] = RUE_NONE;
+    for (size_t i = 0; i < slice->count; i++) {
+        slice->local[slice->trials[i]->model] = 0;
+        if (i == 0 || compare_configs(&slice->trials[i]->config, &slice->trials[i - 1]->config) != 0)
+            configs[config_count++] = slice->trials[i]->config;
+    }
+    for (size_t m = 0; m < models->count; m++)
+        if (slice->local[m] != RUE_NONE) names[slice->local[m] = model_count++] = models->texts[m];
+    if (model_count > RUE_TALLY_CELLS_MAX / (config_count + 1))
+        status =
+            rue_fail(error, RUE_DATA,
+                     "%zu models with %zu configurations are more cells than can be ranked (%d): are the "
+                     "columns the right ones?",
+                     model_count, config_count, RUE_TALLY_CELLS_MAX);
+    if (status == RUE_OK)
+        status = rue_cost_matrix_open(configs, config_count, names, model_count, out, error);
+out:
+    free(names);
+    free(configs);
+    return status;
+}
+
+/* The trials of one cell. */
+static rue_status fill_cell(const struct slice *slice, size_t first, size_t end, size_t config,
+                            struct rue_cost_matrix *matrix, rue_error *error)
+{
+    size_t model = slice->local[slice->trials[first]->model], count = 0;
+    uint64_t longest = 0;
+    bool predicted = false;
+    for (size_t i = first; i < end; i++) {
+        const struct rue_tally_trial *trial = slice->trials[i];
+        if (trial->outcome != RUE_TRIAL_OK) {
+            rue_cost_matrix_miss(matrix, model, config, trial->outcome, trial->reason);
+            continue;
+        }
+        if (count == 0) longest = trial->images, predicted = trial->predicted;
+        if (trial->images == longest) slice->times[count++] = trial->time_ns;
+    }
+    if (count == 0) return RUE_OK;
+    return rue_cost_matrix_add_repeats(matrix, model, config, slice->times, count, predicted, error);
+}
+
+static rue_status fill_matrix(const struct slice *slice, struct rue_cost_matrix *matrix, rue_error *error)
+{
+    rue_status status = RUE_OK;
+    size_t config = 0;
+    for (size_t first = 0, end; status == RUE_OK && first < slice->count; first = end) {
+        const struct rue_tally_trial *trial = slice->trials[first];
+        if (first && compare_configs(&trial->config, &slice->trials[first - 1]->config) != 0) config++;
+        for (end = first + 1; end < slice->count; end++)
+            if (slice->trials[end]->model != trial->model ||
+                compare_configs(&slice->trials[end]->config, &trial->config) != 0)
+                break;
+        status = fill_cell(slice, first, end, config, matrix, error);
+    }
+    return status;
+}
+
+static rue_status fill_variant(const struct slice *slice, size_t top_n, struct rue_variant_findings *out,
+                               rue_error *error)
+{
+    const struct rue_tally_group *group = &slice->tally->groups[slice->trials[0]->group];
+    struct rue_cost_matrix *matrix = NULL;
+    struct rue_selection *selection = NULL;
+    rue_status status = open_matrix(slice, &matrix, error);
+    if (status == RUE_OK) status = fill_matrix(slice, matrix, error);
+    if (status == RUE_OK) status = rue_selection_open(matrix, top_n, &selection, error);
+    if (status != RUE_OK) return rue_cost_matrix_close(matrix), status;
+    *out = group->facts;
+    out->matrix = matrix;
+    out->selection = selection;
+    out->trials_ok = group->counts[RUE_TRIAL_OK];
+    out->trials_infeasible = group->counts[RUE_TRIAL_INFEASIBLE];
+    out->trials_failed = group->counts[RUE_TRIAL_FAILED];
+    out->trials_timeout = group->counts[RUE_TRIAL_TIMEOUT];
+    return RUE_OK;
+}
+
+static rue_status fill_variants(const struct rue_tally *tally, int set, size_t top_n,
+                                struct rue_findings *findings, rue_error *error)
+{
+    size_t count = 0;
+    rue_status status = RUE_OK;
+    const struct rue_tally_trial **sorted = malloc((tally->trial_count + 1) * sizeof *sorted);
+    struct slice slice = {.tally = tally,
+                          .local = malloc((tally->models.count + 1) * sizeof *slice.local),
+                          .times = malloc((tally->trial_count + 1) * sizeof *slice.times)};
+    if (!sorted || !slice.local || !slice.times) {
+        status = rue_fail_memory(error, "sorted trials", tally->trial_count * sizeof *sorted);
+        goto out;
+    }
+    for (size_t i = 0; i < tally->trial_count; i++)
+        if (set == RUE_TALLY_ALL || tally->groups[tally->trials[i].group].set == (size_t)set)
+            sorted[count++] = &tally->trials[i];
+    qsort(sorted, count, sizeof *sorted, compare_trials);
+    for (size_t first = 0, end; status == RUE_OK && first < count; first = end) {
+        for (end = first + 1; end < count && sorted[end]->group == sorted[first]->group;) end++;
+        slice.trials = sorted + first;
+        slice.count = end - first;
+        status = fill_variant(&slice, top_n, &findings->variants[findings->variant_count], error);
+        findings->variant_count += status == RUE_OK;
+    }
+out:
+    free(slice.times);
+    free(slice.local);
+    free(sorted);
+    return status;
+}
+
+rue_status rue_tally_findings(const struct rue_tally *tally, int set, size_t top_n, struct rue_findings **out,
+                              rue_error *error)
+{
+    struct rue_findings *findings = calloc(1, sizeof *findings);
+    if (!findings) return rue_fail_memory(error, "findings", sizeof *findings);
+    findings->variants = calloc(tally->group_count + 1, sizeof *findings->variants);
+    rue_status status = findings->variants ? fill_variants(tally, set, top_n, findings, error)
+                                           : rue_fail_memory(error, "findings",
+                                                             tally->group_count * sizeof *findings->variants);
+    if (status != RUE_OK) return rue_tally_findings_close(findings), status;
+    *out = findings;
+    return RUE_OK;
+}
+
+void rue_tally_findings_close(struct rue_findings *findings)
+{
+    if (!findings) return;
+    for (size_t v = 0; v < findings->variant_count; v++) {
+        rue_selection_close((struct rue_selection *)findings->variants[v].selection);
+        rue_cost_matrix_close((struct rue_cost_matrix *)findings->variants[v].matrix);
+    }
+    free(findings->variants);
+    free(findings);
+}
+
+rue_status rue_tally_judge(const struct rue_findings *findings, rue_error *error)
+{
+    for (size_t v = 0; v < findings->variant_count; v++) {
+        char name[128];
+        if (findings->variants[v].selection->recommended != RUE_NONE) continue;
+        rue_findings_name(&findings->variants[v], name, sizeof name);
+        return rue_fail(
+            error, RUE_INFEASIBLE,
+            "%s: no configuration has a time for every model: measure what is missing, or leave out the "
+            "model that lacks it",
+            name);
+    }
+    return RUE_OK;
+}
