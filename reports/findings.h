@@ -36,6 +36,7 @@ struct rue_trial_row {
     uint64_t started_ns; /* on the study's clock */
     struct rue_trial_request request;
     struct rue_trial_result result; /* arrays not kept */
+    const char *label;              /* (optional) its variant's; borrowed */
 };
 
 struct rue_findings {

@@ -51,8 +51,9 @@ static void put_field(FILE *stream, const struct rue_trial_result *result,
 static void put_row(FILE *stream, const struct rue_trial_row *row)
 {
     const struct rue_trial_request *request = &row->request;
-    const char *const texts[] = {rue_mode_names[request->variant.mode], request->variant.format,
-                                 request->variant.dtype, request->model, rue_measure_names[request->measure]};
+    const char *const texts[] = {row->label ? row->label : rue_mode_names[request->variant.mode],
+                                 request->variant.format, request->variant.dtype, request->model,
+                                 rue_measure_names[request->measure]};
     fprintf(stream, "%" PRIu64 ",%" PRIu64 ",", row->id, row->started_ns);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         put_text(stream, texts[i]);

@@ -251,6 +251,7 @@ def test_an_imported_table_is_a_study(rue):
     report = read_json(rue.folder / "st/recommendation.json")
     assert report["recommendations"][0]["config"]["batch_size"] == 64 and report["recommendations"][0]["job_images"] is None
     assert len((rue.folder / "st/trials.csv").read_text().splitlines()) == 7
+    assert ranking(modes(rue("analyze", "st/trials.csv", "--json"))["day"]) == ranking(modes(rue("show", "st", "--json"))["day"])
     shown = rue("show", "st")
     assert shown.returncode == 0 and shown.stdout.replace("(--json lists them)", "in recommendation.json") == first.stdout
     assert ranking(modes(rue("show", "st", "--json"))["day"]) == ranking(modes(analyze(rue, PLAIN, "--json"))["day"])
@@ -258,6 +259,14 @@ def test_an_imported_table_is_a_study(rue):
     assert "6 trials were added" in other.stderr
     assert "night: 2 models" in rue("show", "st").stdout and "day: 2 models" in rue("show", "st", "--all").stdout
     assert "6 more trials" in rue("show", "st").stdout
+
+
+def test_the_trials_of_an_imported_table_keep_its_modes_apart(rue):
+    text = PLAIN + "".join(f"night,{m},{b},{w},{100 - t}\n" for (m, b, w), t in TIMES.items())
+    first = modes(analyze(rue, text, "--json", "--study", "st"))
+    again = modes(rue("analyze", "st/trials.csv", "--json"))
+    assert {name: ranking(mode) for name, mode in first.items()} == {name: ranking(mode) for name, mode in again.items()}
+    assert set(first) == {"day", "night"}
 
 
 def test_a_table_is_not_imported_where_a_tuner_is_at_work(rue, script):

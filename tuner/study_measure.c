@@ -36,7 +36,7 @@ static rue_status note_row(struct rue_study *study, uint64_t id, uint64_t starte
         study->row_capacity = capacity;
     }
     struct rue_trial_row *row = &study->rows[study->row_count++];
-    *row = (struct rue_trial_row){id, started_ns, *request, *result};
+    *row = (struct rue_trial_row){.id = id, .started_ns = started_ns, .request = *request, .result = *result};
     row->result.batch_ready_ns = row->result.batch_compute_ns = NULL;
     row->result.ready_count = row->result.compute_count = 0;
     return RUE_OK;

@@ -101,6 +101,10 @@ static void make_row(const void *context, size_t index, struct rue_trial_row *ou
     struct rue_store_scenario scenario;
     *out = (struct rue_trial_row){.id = index + 1};
     describe(context, index, &scenario, &out->request, &out->result);
+    const struct rue_table *table = context;
+    out->label = table->tally.groups[table->tally.trials[index].group].facts.label;
+    if (out->label)
+        out->request.variant.format[0] = out->request.variant.dtype[0] = 0; /* it says all of that */
 }
 
 rue_status rue_table_import(const struct rue_table *table, const char *folder, struct rue_findings *findings,
