@@ -1,0 +1,139 @@
+"""The rules of the house: who may include whom, how long files and functions are, and that nothing is dead."""
+import json
+import pathlib
+import re
+import shlex
+import subprocess
+
+import pytest
+from conftest import PROGRAM, ROOT
+
+FILE_LINES, FUNCTION_LINES = 600, 80
+FOLDERS = ["engine/base", "engine", "models", "strategies", "reports", "tuner"]
+MAY_INCLUDE = {
+    "engine/base": [],
+    "engine": ["engine/base"],
+    "models": ["engine", "engine/base"],
+    "strategies": ["engine/base"],
+    "reports": ["strategies", "engine/base"],
+    "tuner": ["reports", "strategies", "models", "engine", "engine/base"],
+}
+# Headers of the system that a folder does without: it does no I/O and has no clock, or must not link what is behind them.
+IO = r"(unistd|fcntl|time|dirent|pthread|sys/.*|poll|spawn|signal)\.h"
+LIBRARIES = r"(jansson|sqlite3)\.h|gsl/.*"
+MUST_NOT = {
+    "engine/base": f"{IO}|{LIBRARIES}|jpeglib.h",
+    "engine": LIBRARIES,
+    "models": LIBRARIES,
+    "strategies": f"{IO}|jansson.h|sqlite3.h",
+    "reports": r"sqlite3\.h|gsl/.*|jpeglib\.h|pthread\.h",
+    "tuner": r"gsl/(?!gsl_version).*",
+}
+
+
+def sources(folder, *suffixes):
+    return sorted(path for path in (ROOT / folder).iterdir() if path.suffix in (suffixes or (".c", ".h")))
+
+
+def all_sources():
+    return [path for folder in [*FOLDERS, "tests", "examples"] for path in sources(folder)]
+
+
+def functions(path):
+    """(name, lines) of every function; the formatter puts the braces of functions alone in column 0."""
+    lines = path.read_text().splitlines()
+    begin = 0
+    for number, line in enumerate(lines):
+        if not line or line[0] in "}#/ *":
+            begin = number + 1
+        if line == "{":
+            end = lines.index("}", number)
+            name = re.search(r"(\w+)\(", " ".join(lines[begin:number]))
+            yield name.group(1) if name else "?", end - begin + 1
+
+
+@pytest.fixture(scope="module")
+def commands():
+    """The compiler's words for one file of each folder, without what to compile and where to put it."""
+    file = PROGRAM and PROGRAM.parent / "compile_commands.json"
+    if not file or not file.exists():
+        pytest.skip("skipped: no compile_commands.json beside the program")
+    found = {}
+    for entry in json.loads(file.read_text()):
+        words = shlex.split(entry["command"])
+        folder = pathlib.Path(entry["file"]).parent.relative_to(ROOT).as_posix()
+        if pathlib.Path(entry["file"]).name != "main.c":
+            found[folder] = [words[0], *(word for word in words[1:] if word.startswith(("-I", "-D", "-std", "-isystem")))]
+    return found
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_a_folder_sees_those_that_it_may_include_and_no_other(commands, folder):
+    for other in FOLDERS:
+        if other == folder:
+            continue
+        for header in sources(other, ".h"):
+            tried = subprocess.run([*commands[folder], "-fsyntax-only", "-x", "c", "-"], input=f'#include "{header.name}"\n',
+                                   text=True, capture_output=True, cwd=ROOT)
+            seen = tried.returncode == 0
+            assert seen == (other in MAY_INCLUDE[folder]), (folder, header.name, tried.stderr)
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_a_folder_does_without_the_headers_that_are_not_its_business(folder):
+    for path in sources(folder):
+        for header in re.findall(r'#include [<"]([^>"]+)[>"]', path.read_text()):
+            assert not re.fullmatch(MUST_NOT[folder], header), f"{path.relative_to(ROOT)} includes {header}"
+
+
+def test_no_include_leaves_its_folder_by_a_path():
+    for path in all_sources():
+        assert '#include "../' not in path.read_text(), path
+
+
+def test_no_file_is_long():
+    for path in [*all_sources(), *sources("tests", ".py"), *sources("examples", ".py")]:
+        assert len(path.read_text().splitlines()) <= FILE_LINES, path
+
+
+def test_no_function_is_long():
+    seen = 0
+    for path in all_sources():
+        for name, length in functions(path):
+            seen += 1
+            assert length <= FUNCTION_LINES, f"{path.relative_to(ROOT)}: {name} has {length} lines"
+    assert seen > 500
+
+
+def test_names_of_files_are_unique():
+    names = [path.name for path in all_sources()]
+    assert sorted(names) == sorted(set(names))
+
+
+def symbols(*paths):
+    """(defined, used) names of rue in each object of the archives."""
+    listed = subprocess.run(["nm", "-A", *paths], text=True, capture_output=True, check=True).stdout
+    defined, used = {}, {}
+    for line in filter(lambda text: ": " in text or re.search(r":[0-9a-f]+ ", text), listed.splitlines()):
+        where, _, rest = line.rpartition(":")
+        *_, kind, name = rest.split()
+        if name.startswith("rue_"):
+            (used if kind == "U" else defined).setdefault(name, set()).add(where)
+    return defined, used
+
+
+def test_nothing_is_dead():
+    """What the program's own files do not use is there for no one, but for what librue offers to others."""
+    if not PROGRAM:
+        pytest.skip("skipped: rue is not built, set RUE_PROGRAM")
+    build = PROGRAM.parent
+    defined, used = symbols(*build.glob("librue_*.a"), *build.glob("CMakeFiles/rue.dir/**/*.o"))
+    offered = re.search(r"set\(RUE_PUBLIC_HEADERS ([^)]*)\)", (ROOT / "CMakeLists.txt").read_text()).group(1).split()
+    public = "".join(path.read_text() for folder in ("engine", "engine/base") for path in sources(folder, ".h")
+                     if path.stem in offered)
+    assert len(defined) > 100
+    dead = sorted(name for name in defined if name not in used and not re.search(rf"\b{name}\b", public))
+    text = {path: path.read_text() for folder in FOLDERS for path in sources(folder, ".c")}
+    # A table or function may be used inside its own file alone only when that file needs no header for it.
+    dead = [name for name in dead if sum(len(re.findall(rf"\b{name}\b", code)) for code in text.values()) < 2]
+    assert dead == []
