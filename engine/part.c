@@ -23,8 +23,8 @@ static int remove_entry(const char *path, const struct stat *about, int type, st
 
 void rue_part_remove(const char *name)
 {
-    /* One descriptor at a time, as they may be what ran out. */
-    if (name[0]) nftw(name, remove_entry, 1, FTW_DEPTH | FTW_PHYS);
+    /* A file needs no walk, which takes memory; a walk takes one descriptor, as they may be what ran out. */
+    if (name[0] && unlink(name) != 0 && errno == EISDIR) nftw(name, remove_entry, 1, FTW_DEPTH | FTW_PHYS);
 }
 
 /* Whether `name` is "<base>.part-XXXXXX". */

@@ -12,7 +12,7 @@ from conftest import HANG_S, PROGRAM, ROOT, clean_environment, find_release
 
 # Lines that are covered elsewhere: what installs packages, builds, or runs the tests themselves.
 ELSEWHERE = re.compile(r"apt-get install |examples/quickstart\.sh( |$)|tests/run\.sh( |$)|\.ci/|cmake |eval \"\$\(rue completion")
-RUNS = re.compile(r"(rue|echo '[^']*' \| rue) ")
+RUNS = re.compile(r"(rue|(echo '[^']*'|cat \S+) \| rue) ")
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 SETTINGS = dict(RUE_BUDGET="20s", RUE_SAMPLE=8)
 TORCH_SETTINGS = dict(RUE_BUDGET="5m", RUE_MODE="raw", RUE_MODEL="resnet18", RUE_BATCH_SIZE="4,6", RUE_NUM_WORKERS="0")
@@ -52,7 +52,12 @@ def place(tmp_path_factory):
     (folder / "bin").mkdir()
     (folder / "bin/rue").symlink_to(find_release() or PROGRAM)
     (folder / "examples").symlink_to(ROOT / "examples")
+    rows = [f"{mode},ape,{batch},{workers},{batch + workers}" for mode in ("raw", "preprocessed") for batch in (16, 32)
+            for workers in (0, 2)]
+    (folder / "times.csv").write_text("\n".join(["mode,model,batch_size,num_workers,time_s", *rows]) + "\n")
+    (folder / "latency.csv").write_text("\n".join(["data,model,batch_size,num_workers,latency", *rows]) + "\n")
     run_in(folder, "rue prepare --synthetic 12 photos --quiet").check_returncode()
+    run_in(folder, "rue tune photos/ --mode raw --batch-size 4 --num-workers 0,1").check_returncode()
     return folder
 
 
@@ -90,7 +95,6 @@ def test_an_example_works(place, where, line):
 
 
 def test_the_python_examples_work(place):
-    run_in(place, "rue tune photos/ --mode raw --batch-size 4 --num-workers 0,1").check_returncode()
     found = blocks("python")
     assert found
     for where, body in found:

@@ -81,7 +81,7 @@ const struct rue_command rue_command_analyze = {
     .summary = "Rank the configurations of a CSV table of times measured elsewhere.",
     .details =
         "  rue analyze times.csv\n"
-        "  rue analyze times.csv --map mode=data,time_ms=latency\n"
+        "  rue analyze latency.csv --map mode=data,time_ms=latency\n"
         "  rue analyze rue-out/photos/trials.csv --json\n"
         "  cat times.csv | rue analyze -\n\n"
         "Columns: mode, model, the knobs, one of time_s, time_ms, time_ns; status (ok, infeasible, failed,\n"

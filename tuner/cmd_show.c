@@ -143,7 +143,7 @@ const struct rue_command rue_command_show = {
     .name = "show",
     .arguments = "STUDY",
     .summary = "Show what a study has measured so far.",
-    .details = "  rue show rue-out/photos        the tables of the newest run, without measuring anything\n"
+    .details = "  rue show rue-out/photos\n"
                "  rue show rue-out/photos --trials\n\n"
                "STUDY is a study's folder or its study.db. It is only read, also while a tuner is at work.",
     .options = options_table,

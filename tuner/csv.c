@@ -137,20 +137,6 @@ rue_status rue_csv_open(const char *path, struct rue_csv **out, rue_error *error
     return status;
 }
 
-rue_status rue_csv_open_text(const char *name, const char *text, size_t bytes, struct rue_csv **out,
-                             rue_error *error)
-{
-    rue_status status = allocate(name, out, error);
-    if (status == RUE_OK && !((*out)->text = malloc(bytes + 1))) status = rue_fail_memory(error, name, bytes);
-    if (status == RUE_OK) {
-        memcpy((*out)->text, text, bytes);
-        (*out)->bytes = bytes;
-        status = start(*out, error);
-    }
-    if (status != RUE_OK) rue_csv_close(*out), *out = NULL;
-    return status;
-}
-
 void rue_csv_close(struct rue_csv *csv)
 {
     if (!csv) return;

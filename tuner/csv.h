@@ -25,10 +25,6 @@ struct rue_csv_record {
  * asks for an end. RUE_DATA, with what to do, when it cannot be read, is no text in UTF-8, or too large;
  * RUE_MEMORY; the signals' statuses. */
 rue_status rue_csv_open(const char *path, struct rue_csv **out, rue_error *error) RUE_MUST_CHECK;
-
-/* The same for `bytes` of `text`, which is copied; `name` is for messages. */
-rue_status rue_csv_open_text(const char *name, const char *text, size_t bytes, struct rue_csv **out,
-                             rue_error *error) RUE_MUST_CHECK;
 void rue_csv_close(struct rue_csv *csv);
 
 /* What messages call it: the path, or "standard input". */

@@ -128,10 +128,10 @@ static void keep(const char *const argv[], int in, int out, int line, const sigs
     pid_t keeper = getpid();
     ward.child = fork();
     if (ward.child == 0) run_child(argv, in, out, keeper, mask);
-    setpgid(ward.child, ward.child); /* both sides do it, so that neither has to wait for the other */
     int failed = ward.child < 0 ? errno : 0;
     tell(&ward, failed);
     if (failed) _exit(1);
+    setpgid(ward.child, ward.child); /* both sides do it, so that neither has to wait for the other */
     close_all_but(line);
     for (;;) {
         reap(&ward);

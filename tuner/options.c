@@ -325,7 +325,7 @@ void rue_options_show(const struct rue_options *options, const struct rue_report
         if (!value->text) continue;
         char label[80], line[1024], clean[1024];
         snprintf(label, sizeof label, "  %s", options->command->options[i].name);
-        snprintf(line, sizeof line, "%.900s (%s)", value->text, value->origin);
+        snprintf(line, sizeof line, "%.900s (%s)", value->text, rue_options_origin(options, i));
         rue_utf8_clean(line, style->unicode, clean, sizeof clean);
         rue_wrap_item(out, label, clean, style->columns, SHOWN_VALUES_AT);
         fputc('\n', out);

@@ -31,7 +31,6 @@ struct rue_runner {
     struct rue_process *process; /* NULL while there is none */
     struct rue_hello hello;
     uint64_t next_id;
-    unsigned restarts;
     bool suspended; /* in the last trial */
     size_t open_count;
     struct open_data opens[OPEN_LINES_MAX]; /* so far, for a new runner */
@@ -132,11 +131,6 @@ const struct rue_hello *rue_runner_hello(const struct rue_runner *runner)
     return &runner->hello;
 }
 
-unsigned rue_runner_restarts(const struct rue_runner *runner)
-{
-    return runner->restarts;
-}
-
 static rue_status open_with(struct rue_runner *runner, const char *line, struct rue_opened *out,
                             rue_error *error)
 {
@@ -198,7 +192,6 @@ static rue_status open_again(struct rue_runner *runner, const struct open_data *
 
 static rue_status start_again(struct rue_runner *runner, rue_error *error)
 {
-    runner->restarts++;
     rue_status status = greet(runner, error);
     for (size_t i = 0; status == RUE_OK && i < runner->open_count; i++)
         status = open_again(runner, &runner->opens[i], error);

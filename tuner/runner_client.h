@@ -17,9 +17,6 @@ void rue_runner_close(struct rue_runner *runner);
 
 const struct rue_hello *rue_runner_hello(const struct rue_runner *runner);
 
-/* How often it had to be started again. */
-unsigned rue_runner_restarts(const struct rue_runner *runner);
-
 /* Has it open a variant, and read the `images` of the workload once where the workload is warm. RUE_DATA with
  * its reason when it cannot, RUE_RUNNER when it ends. Repeated by itself whenever the runner is started
  * again. */

@@ -187,7 +187,8 @@ static const char *fields_read(sqlite3_stmt *statement, struct rue_trial_result 
         else
             *(int64_t *)at = sqlite3_column_int64(statement, column);
     }
-    return result->outcome == RUE_TRIAL_OK && result->images <= 0 ? "images" : NULL;
+    return result->outcome == RUE_TRIAL_OK && result->images != RUE_ABSENT && result->images <= 0 ? "images"
+                                                                                                  : NULL;
 }
 
 rue_status rue_store_row_read(sqlite3_stmt *statement, const char *path, struct rue_trial_result *result,

@@ -171,7 +171,7 @@ static rue_status loop(struct rue_study *study, const struct rue_strategy_ops *s
 
 rue_status rue_study_run(struct rue_study *study, rue_error *error)
 {
-    const struct rue_strategy_ops *strategy = rue_strategies[0];
+    const struct rue_strategy_ops *strategy = rue_strategy_find("grid");
     struct rue_strategy_setup setup = {.scenario_count = study->variant_count * study->model_count,
                                        .config_count = study->config_count,
                                        .configs = study->configs,
