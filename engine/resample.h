@@ -13,11 +13,9 @@
 #include <stdint.h>
 
 #include "error.h"
+#include "kernels.h"
 
-enum {
-    RUE_RESAMPLE_PIXEL_BYTES = 4, /* R, G, B and a byte that is ignored */
-    RUE_RESAMPLE_SLACK_BYTES = 64 /* readable bytes, of any value, that must follow an input row */
-};
+enum { RUE_RESAMPLE_SLACK_BYTES = 64 /* readable bytes, of any value, that must follow an input row */ };
 
 struct rue_resample;
 
@@ -34,9 +32,8 @@ uint32_t rue_crop_offset(uint32_t side);
 rue_status rue_resample_open(struct rue_resample **out, rue_error *error) RUE_MUST_CHECK;
 void rue_resample_close(struct rue_resample *resample);
 
-/* From now on runs the loops that every machine has, instead of the fastest ones of this one. For tests and
- * benchmarks: the result is the same. */
-void rue_resample_use_portable(struct rue_resample *resample);
+/* From now on runs these loops instead of the fastest ones of this machine: the result is the same. */
+void rue_resample_use(struct rue_resample *resample, const struct rue_kernels *kernels);
 
 /* Prepares for an image of this size, both sides at least 1; costs nothing while the size stays the same.
  * RUE_MEMORY. */
@@ -47,11 +44,14 @@ rue_status rue_resample_begin(struct rue_resample *resample, uint32_t width, uin
 struct rue_span rue_resample_columns(const struct rue_resample *resample);
 struct rue_span rue_resample_rows(const struct rue_resample *resample);
 
-/* Takes row `y` of the input, all columns of it. Every row of `rue_resample_rows` must have been given before
- * `end`, in any order; other rows are not needed. */
-void rue_resample_row(struct rue_resample *resample, uint32_t y, const uint8_t *row);
+/* Takes row `y` of the input from column `column` on, which is at most the first that the crop depends on.
+ * Every row of `rue_resample_rows` must have been given before `end`, in any order; other rows are not
+ * needed.
+ */
+void rue_resample_row(struct rue_resample *resample, uint32_t y, const uint8_t *row, uint32_t column);
 
-/* Writes the crop: RUE_TENSOR_ITEMS levels, CHW, RGB. */
-void rue_resample_end(struct rue_resample *resample, uint8_t *levels);
+/* Writes the crop, CHW, RGB, RUE_TENSOR_ITEMS values: the levels (RUE_UINT8), or what ToTensor and Normalize
+ * make of them (RUE_FLOAT32). */
+void rue_resample_end(struct rue_resample *resample, enum rue_dtype dtype, void *out);
 
 #endif

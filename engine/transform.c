@@ -1,37 +1,21 @@
 #include "transform.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
 #include "jpeg.h"
 #include "resample.h"
 
 /* Rows decoded at once: few enough that the resampler finds them in the cache. */
-enum { STRIP_ROWS = 16, PLANE = RUE_CROP * RUE_CROP };
+enum { STRIP_ROWS = 16 };
 
-_Static_assert((int)RUE_JPEG_PIXEL_BYTES == (int)RUE_RESAMPLE_PIXEL_BYTES,
-               "the resampler takes decoded rows");
+_Static_assert((int)RUE_JPEG_PIXEL_BYTES == (int)RUE_PIXEL_BYTES, "the resampler takes decoded rows");
 
 struct rue_transform {
     struct rue_jpeg *jpeg;
     struct rue_resample *resample;
     uint8_t *strip;
     size_t strip_bytes;
-    uint8_t levels[RUE_TENSOR_ITEMS];
 };
-
-static float normalized[RUE_CHANNELS][256]; /* constant after table_once */
-static pthread_once_t table_once = PTHREAD_ONCE_INIT;
-
-/* ToTensor divides by 255, Normalize subtracts and divides again, each rounded to float32. */
-static void fill_table(void)
-{
-    static const float mean[RUE_CHANNELS] = {0.485F, 0.456F, 0.406F},
-                       std[RUE_CHANNELS] = {0.229F, 0.224F, 0.225F};
-    for (int c = 0; c < RUE_CHANNELS; c++)
-        for (int level = 0; level < 256; level++)
-            normalized[c][level] = ((float)level / 255.0F - mean[c]) / std[c];
-}
 
 rue_status rue_transform_open(uint64_t max_pixels, struct rue_transform **out, rue_error *error)
 {
@@ -81,7 +65,7 @@ static rue_status resample_rows(struct rue_transform *transform, struct rue_jpeg
         if (status != RUE_OK) return status;
         for (uint32_t i = 0; i < count; i++)
             if (y + i >= rows.first && y + i - rows.first < rows.count)
-                rue_resample_row(transform->resample, y + i, transform->strip + i * stride);
+                rue_resample_row(transform->resample, y + i, transform->strip + i * stride, 0);
     }
     return rue_jpeg_end(transform->jpeg, error);
 }
@@ -93,18 +77,13 @@ rue_status rue_transform_jpeg(struct rue_transform *transform, const void *jpeg,
     rue_status status = rue_jpeg_begin(transform->jpeg, jpeg, bytes, &size, error);
     if (status == RUE_OK) status = resample_rows(transform, size, error);
     if (status != RUE_OK) return status;
-    if (dtype == RUE_UINT8) {
-        rue_resample_end(transform->resample, out);
-        return RUE_OK;
-    }
-    rue_resample_end(transform->resample, transform->levels);
-    rue_transform_normalize(transform->levels, out);
+    rue_resample_end(transform->resample, dtype, out);
     return RUE_OK;
 }
 
 void rue_transform_normalize(const uint8_t *levels, float *out)
 {
-    pthread_once(&table_once, fill_table);
-    for (int c = 0; c < RUE_CHANNELS; c++, levels += PLANE, out += PLANE)
-        for (size_t i = 0; i < PLANE; i++) out[i] = normalized[c][levels[i]];
+    const struct rue_kernels *kernels = rue_kernels_best();
+    for (int c = 0; c < RUE_CHANNELS; c++)
+        kernels->normalize(c, levels + (size_t)c * RUE_PLANE, RUE_PLANE, out + (size_t)c * RUE_PLANE);
 }

@@ -17,6 +17,16 @@ enum {
     RUE_TENSOR_ITEMS = RUE_CHANNELS * RUE_CROP * RUE_CROP /* values of one image, CHW */
 };
 
+/* What Normalize subtracts from, and divides, each channel of a level / 255. */
+#define RUE_MEAN               \
+    {                          \
+        0.485F, 0.456F, 0.406F \
+    }
+#define RUE_STD                \
+    {                          \
+        0.229F, 0.224F, 0.225F \
+    }
+
 /* Images of more pixels than this are refused from their header: 16k × 16k. */
 #define RUE_MAX_PIXELS_DEFAULT (UINT64_C(16384) * 16384)
 

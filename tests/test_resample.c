@@ -8,7 +8,7 @@
 #include "random.h"
 #include "transform.h"
 
-enum { PIXEL = RUE_RESAMPLE_PIXEL_BYTES, PLANE = RUE_CROP * RUE_CROP };
+enum { PIXEL = RUE_PIXEL_BYTES, PLANE = RUE_CROP * RUE_CROP };
 
 struct image {
     uint32_t width, height;
@@ -36,15 +36,15 @@ static void resample(struct rue_resample *resampler, struct image image, uint8_t
     struct rue_span rows = rue_resample_rows(resampler);
     cr_assert(rows.count > 0 && rows.first + rows.count <= image.height);
     for (uint32_t y = rows.first; y < rows.first + rows.count; y++)
-        rue_resample_row(resampler, y, image.pixels + (size_t)y * image.width * PIXEL);
-    rue_resample_end(resampler, levels);
+        rue_resample_row(resampler, y, image.pixels + (size_t)y * image.width * PIXEL, 0);
+    rue_resample_end(resampler, RUE_UINT8, levels);
 }
 
-static struct rue_resample *open_resampler(bool portable)
+static struct rue_resample *open_resampler(const struct rue_kernels *kernels)
 {
     struct rue_resample *resampler;
     cr_assert_eq(rue_resample_open(&resampler, NULL), RUE_OK);
-    if (portable) rue_resample_use_portable(resampler);
+    rue_resample_use(resampler, kernels);
     return resampler;
 }
 
@@ -80,9 +80,9 @@ static uint8_t expected(struct image image, uint32_t channel, uint32_t x, uint32
     return level;
 }
 
-static void assert_as_defined(uint32_t width, uint32_t height, bool portable)
+static void assert_as_defined(uint32_t width, uint32_t height, const struct rue_kernels *kernels)
 {
-    struct rue_resample *resampler = open_resampler(portable);
+    struct rue_resample *resampler = open_resampler(kernels);
     struct image image = image_noise(width, height);
     uint8_t *levels = malloc(RUE_TENSOR_ITEMS);
     resample(resampler, image, levels);
@@ -93,8 +93,8 @@ static void assert_as_defined(uint32_t width, uint32_t height, bool portable)
         uint32_t x = i < 4 ? (uint32_t)i % 2 * (RUE_CROP - 1) : (uint32_t)rue_random_below(&state, RUE_CROP);
         uint32_t y = i < 4 ? (uint32_t)i / 2 * (RUE_CROP - 1) : (uint32_t)rue_random_below(&state, RUE_CROP);
         uint8_t is = levels[channel * PLANE + y * RUE_CROP + x], should = expected(image, channel, x, y);
-        cr_assert_eq(is, should, "%u x %u, channel %u at %u,%u: %d, not %d", width, height, channel, x, y, is,
-                     should);
+        cr_assert_eq(is, should, "%s: %u x %u, channel %u at %u,%u: %d, not %d", kernels->name, width, height,
+                     channel, x, y, is, should);
     }
     free(levels);
     free(image.pixels);
@@ -109,32 +109,66 @@ static const uint32_t sizes[][2] = {
 
 Test(resample, crop_is_that_of_the_definition)
 {
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        assert_as_defined(sizes[i][0], sizes[i][1], false);
-        assert_as_defined(sizes[i][0], sizes[i][1], true);
-    }
+    for (size_t k = 0; rue_kernels[k]; k++)
+        for (size_t i = 0; rue_kernels[k]->usable() && i < sizeof sizes / sizeof *sizes; i++)
+            assert_as_defined(sizes[i][0], sizes[i][1], rue_kernels[k]);
 }
 
-Test(resample, fast_loops_equal_the_portable_ones)
+static void assert_as_portable(const struct rue_kernels *kernels, struct image image)
 {
-    struct rue_resample *fast = open_resampler(false), *portable = open_resampler(true);
+    struct rue_resample *fast = open_resampler(kernels), *portable = open_resampler(&rue_kernels_portable);
     uint8_t *a = malloc(RUE_TENSOR_ITEMS), *b = malloc(RUE_TENSOR_ITEMS);
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        struct image image = image_noise(sizes[i][0], sizes[i][1]);
-        resample(fast, image, a);
-        resample(portable, image, b);
-        cr_assert_eq(memcmp(a, b, RUE_TENSOR_ITEMS), 0, "%u x %u", sizes[i][0], sizes[i][1]);
-        free(image.pixels);
-    }
+    float *c = malloc(RUE_TENSOR_ITEMS * sizeof *c), *d = malloc(RUE_TENSOR_ITEMS * sizeof *d);
+    resample(fast, image, a);
+    resample(portable, image, b);
+    rue_resample_end(fast, RUE_FLOAT32, c);
+    rue_resample_end(portable, RUE_FLOAT32, d);
+    cr_assert_eq(memcmp(a, b, RUE_TENSOR_ITEMS), 0, "%s: %u x %u", kernels->name, image.width, image.height);
+    cr_assert_eq(memcmp(c, d, RUE_TENSOR_ITEMS * sizeof *c), 0, "%s: %u x %u, normalised", kernels->name,
+                 image.width, image.height);
     free(a);
     free(b);
+    free(c);
+    free(d);
     rue_resample_close(fast);
     rue_resample_close(portable);
 }
 
+Test(resample, fast_loops_equal_the_portable_ones)
+{
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        struct image image = image_noise(sizes[i][0], sizes[i][1]);
+        for (size_t k = 0; rue_kernels[k]; k++)
+            if (rue_kernels[k]->usable()) assert_as_portable(rue_kernels[k], image);
+        free(image.pixels);
+    }
+}
+
+Test(resample, columns_before_the_crop_need_not_be_given)
+{
+    struct image image = image_noise(700, 300);
+    uint8_t *whole = malloc(RUE_TENSOR_ITEMS), *part = malloc(RUE_TENSOR_ITEMS);
+    for (size_t k = 0; rue_kernels[k]; k++) {
+        if (!rue_kernels[k]->usable()) continue;
+        struct rue_resample *resampler = open_resampler(rue_kernels[k]);
+        resample(resampler, image, whole);
+        struct rue_span rows = rue_resample_rows(resampler);
+        uint32_t column = rue_resample_columns(resampler).first;
+        cr_assert_gt(column, 0);
+        for (uint32_t y = rows.first; y < rows.first + rows.count; y++)
+            rue_resample_row(resampler, y, image.pixels + ((size_t)y * image.width + column) * PIXEL, column);
+        rue_resample_end(resampler, RUE_UINT8, part);
+        cr_assert_eq(memcmp(whole, part, RUE_TENSOR_ITEMS), 0, "%s", rue_kernels[k]->name);
+        rue_resample_close(resampler);
+    }
+    free(whole);
+    free(part);
+    free(image.pixels);
+}
+
 Test(resample, halving_weighs_an_edge_by_eighths)
 {
-    struct rue_resample *resampler = open_resampler(false);
+    struct rue_resample *resampler = open_resampler(rue_kernels_best());
     struct image image = image_make(512, 512);
     for (size_t y = 0; y < 512; y++) image.pixels[(y * 512 + 200) * PIXEL] = 255; /* one red column */
     uint8_t *levels = malloc(RUE_TENSOR_ITEMS);
@@ -153,7 +187,7 @@ Test(resample, halving_weighs_an_edge_by_eighths)
 
 Test(resample, flat_images_stay_flat)
 {
-    struct rue_resample *resampler = open_resampler(false);
+    struct rue_resample *resampler = open_resampler(rue_kernels_best());
     uint8_t *levels = malloc(RUE_TENSOR_ITEMS);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (int level = 0; level < 256; level += 51) {
@@ -169,7 +203,7 @@ Test(resample, flat_images_stay_flat)
 
 Test(resample, short_side_of_256_is_only_cropped)
 {
-    struct rue_resample *resampler = open_resampler(false);
+    struct rue_resample *resampler = open_resampler(rue_kernels_best());
     struct image image = image_noise(300, 256);
     uint8_t *levels = malloc(RUE_TENSOR_ITEMS);
     resample(resampler, image, levels);
@@ -187,10 +221,10 @@ Test(resample, result_does_not_depend_on_the_image_before)
 {
     static const uint32_t in_turn[][2] = {{333, 500}, {1200, 500}, {333, 500},
                                           {333, 40},  {1200, 40},  {333, 500}};
-    struct rue_resample *used = open_resampler(false);
+    struct rue_resample *used = open_resampler(rue_kernels_best());
     uint8_t *a = malloc(RUE_TENSOR_ITEMS), *b = malloc(RUE_TENSOR_ITEMS);
     for (size_t i = 0; i < sizeof in_turn / sizeof *in_turn; i++) {
-        struct rue_resample *fresh = open_resampler(false);
+        struct rue_resample *fresh = open_resampler(rue_kernels_best());
         struct image image = image_noise(in_turn[i][0], in_turn[i][1]);
         resample(used, image, a);
         resample(fresh, image, b);
@@ -227,7 +261,7 @@ Test(resample, crop_rounds_halves_to_even)
 
 Test(resample, only_the_crop_of_a_strip_is_needed)
 {
-    struct rue_resample *resampler = open_resampler(false);
+    struct rue_resample *resampler = open_resampler(rue_kernels_best());
     cr_assert_eq(rue_resample_begin(resampler, 10, 4000, NULL), RUE_OK);
     struct rue_span rows = rue_resample_rows(resampler);
     cr_assert(rows.count <= 12 && rows.first > 1980 && rows.first < 2000, "%u rows from %u", rows.count,

@@ -1,0 +1,25 @@
+/* The vertical pass as plain loops, which compilers vectorise well for each level of SIMD that includes them.
+ */
+#ifndef RUE_VERTICAL_LOOPS_H
+#define RUE_VERTICAL_LOOPS_H
+
+#include "kernels.h"
+
+static inline __attribute__((always_inline)) void rue_vertical_loops(const int32_t *restrict weights,
+                                                                     size_t count,
+                                                                     const uint8_t *restrict lines,
+                                                                     uint8_t *restrict line)
+{
+    enum { BLOCK = 64 }; /* bytes of a line at once: their sums stay in registers */
+    for (size_t at = 0; at < RUE_LINE_BYTES; at += BLOCK) {
+        int32_t sums[BLOCK];
+        for (size_t lane = 0; lane < BLOCK; lane++) sums[lane] = RUE_WEIGHT_HALF;
+        for (size_t t = 0; t < count; t++)
+            for (size_t lane = 0; lane < BLOCK; lane++)
+                sums[lane] += lines[t * RUE_LINE_BYTES + at + lane] * weights[t];
+        for (size_t lane = 0; lane < BLOCK; lane++)
+            line[at + lane] = (uint8_t)(sums[lane] >> RUE_WEIGHT_BITS);
+    }
+}
+
+#endif
