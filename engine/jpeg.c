@@ -251,6 +251,43 @@ static void cmyk_to_rgb(uint8_t *pixels, size_t count)
     }
 }
 
+static rue_status crop(struct rue_jpeg *jpeg, uint32_t *first, uint32_t *count)
+{
+    /* Smooth upsampling looks at the neighbouring columns, of which there are none beyond the edge. */
+    enum { MARGIN = 16 };
+    JDIMENSION width = jpeg->decoder.output_width, begin = *first > MARGIN ? *first - MARGIN : 0;
+    JDIMENSION end = *first + *count + MARGIN < width ? *first + *count + MARGIN : width,
+               columns = end - begin;
+    if (setjmp(jpeg->trap)) return jpeg->status;
+    jpeg_crop_scanline(&jpeg->decoder, &begin, &columns);
+    *first = begin;
+    *count = columns;
+    return RUE_OK;
+}
+
+rue_status rue_jpeg_crop(struct rue_jpeg *jpeg, uint32_t *first, uint32_t *count, rue_error *error)
+{
+    jpeg->error = error;
+    rue_status status = crop(jpeg, first, count);
+    if (status != RUE_OK) forget(jpeg);
+    return status;
+}
+
+static rue_status skip(struct rue_jpeg *jpeg, uint32_t count)
+{
+    if (setjmp(jpeg->trap)) return jpeg->status;
+    jpeg_skip_scanlines(&jpeg->decoder, count);
+    return RUE_OK;
+}
+
+rue_status rue_jpeg_skip(struct rue_jpeg *jpeg, uint32_t count, rue_error *error)
+{
+    jpeg->error = error;
+    rue_status status = skip(jpeg, count);
+    if (status != RUE_OK) forget(jpeg);
+    return status;
+}
+
 static rue_status read_rows(struct rue_jpeg *jpeg, uint32_t count, uint8_t *out, size_t stride)
 {
     enum { AT_ONCE = 16 };
@@ -287,10 +324,39 @@ static void end_at_block(struct rue_jpeg *jpeg)
     if (rest->bytes_in_buffer > left) rest->bytes_in_buffer = left;
 }
 
+/* Whether the end marker is the next thing behind the scan: then the image is whole, whatever the rows that
+ * are left hold. */
+static bool end_follows(struct rue_jpeg *jpeg)
+{
+    j_decompress_ptr decoder = &jpeg->decoder;
+    if (jpeg_input_complete(decoder)) return true;
+    if (decoder->unread_marker) return decoder->unread_marker == JPEG_EOI;
+    const uint8_t *at = decoder->src->next_input_byte, *end = at + decoder->src->bytes_in_buffer;
+    while ((at = memchr(at, 0xFF, (size_t)(end - at))) && end - at >= 2) {
+        int marker = *++at;
+        bool in_scan = marker == 0 || marker == 0xFF || (marker >= JPEG_RST0 && marker < JPEG_RST0 + 8);
+        if (!in_scan) return marker == JPEG_EOI;
+    }
+    return false;
+}
+
+/* Into nowhere. */
+static void read_rest(struct rue_jpeg *jpeg)
+{
+    j_decompress_ptr decoder = &jpeg->decoder;
+    JSAMPROW row = decoder->mem->alloc_large((j_common_ptr)decoder, JPOOL_IMAGE,
+                                             (size_t)decoder->output_width * RUE_JPEG_PIXEL_BYTES);
+    while (decoder->output_scanline < decoder->output_height) jpeg_read_scanlines(decoder, &row, 1);
+}
+
 static rue_status finish(struct rue_jpeg *jpeg)
 {
-    jpeg->phase = AFTER_ROWS;
     if (setjmp(jpeg->trap)) return jpeg->status;
+    if (jpeg->decoder.output_scanline < jpeg->decoder.output_height) {
+        if (end_follows(jpeg)) return RUE_OK;
+        read_rest(jpeg);
+    }
+    jpeg->phase = AFTER_ROWS;
     end_at_block(jpeg);
     jpeg_finish_decompress(&jpeg->decoder);
     return RUE_OK;

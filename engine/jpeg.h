@@ -42,13 +42,23 @@ void rue_jpeg_close(struct rue_jpeg *jpeg);
 rue_status rue_jpeg_begin(struct rue_jpeg *jpeg, const void *data, size_t bytes, struct rue_jpeg_size *size,
                           rue_error *error) RUE_MUST_CHECK;
 
-/* The next `count` rows, top down, each width * RUE_JPEG_PIXEL_BYTES bytes, `stride` bytes apart.
+/* Before the first row: leaves out columns on both sides, where whole blocks of them are not needed, and
+ * answers with those that rows will have: at least the `count` (> 0) that are asked for from column `*first`
+ * on. */
+rue_status rue_jpeg_crop(struct rue_jpeg *jpeg, uint32_t *first, uint32_t *count,
+                         rue_error *error) RUE_MUST_CHECK;
+
+/* Passes over the next `count` rows, fewer than are left. */
+rue_status rue_jpeg_skip(struct rue_jpeg *jpeg, uint32_t count, rue_error *error) RUE_MUST_CHECK;
+
+/* The next `count` rows, top down, RUE_JPEG_PIXEL_BYTES a column, `stride` bytes apart.
  * Asking for more rows than are left is a bug. */
 rue_status rue_jpeg_rows(struct rue_jpeg *jpeg, uint32_t count, uint8_t *out, size_t stride,
                          rue_error *error) RUE_MUST_CHECK;
 
-/* After the last row: reads on to the end marker, but as far as PIL does, to the end of a block of 64 KB:
- * errors up to there count, and an end of the data does not. */
+/* After the last row that is needed; what is left is decoded only where its end is in doubt. Reads on to the
+ * end marker, but as far as PIL does, to the end of a block of 64 KB: errors up to there count, and an end of
+ * the data does not. */
 rue_status rue_jpeg_end(struct rue_jpeg *jpeg, rue_error *error) RUE_MUST_CHECK;
 
 #endif

@@ -52,22 +52,31 @@ static rue_status reserve_strip(struct rue_transform *transform, size_t stride, 
     return RUE_OK;
 }
 
-static rue_status resample_rows(struct rue_transform *transform, struct rue_jpeg_size size, rue_error *error)
+/* Decodes the rows of the crop, of which each begins with column `column`, and resamples them. */
+static rue_status resample_rows(struct rue_transform *transform, struct rue_span rows, uint32_t column,
+                                size_t stride, rue_error *error)
 {
-    size_t stride = (size_t)size.width * RUE_JPEG_PIXEL_BYTES;
-    rue_status status = reserve_strip(transform, stride, error);
-    if (status == RUE_OK) status = rue_resample_begin(transform->resample, size.width, size.height, error);
-    if (status != RUE_OK) return status;
-    struct rue_span rows = rue_resample_rows(transform->resample);
-    for (uint32_t y = 0; y < size.height; y += STRIP_ROWS) {
-        uint32_t count = size.height - y < STRIP_ROWS ? size.height - y : STRIP_ROWS;
+    rue_status status = rows.first > 0 ? rue_jpeg_skip(transform->jpeg, rows.first, error) : RUE_OK;
+    for (uint32_t done = 0; status == RUE_OK && done < rows.count; done += STRIP_ROWS) {
+        uint32_t count = rows.count - done < STRIP_ROWS ? rows.count - done : STRIP_ROWS;
         status = rue_jpeg_rows(transform->jpeg, count, transform->strip, stride, error);
-        if (status != RUE_OK) return status;
-        for (uint32_t i = 0; i < count; i++)
-            if (y + i >= rows.first && y + i - rows.first < rows.count)
-                rue_resample_row(transform->resample, y + i, transform->strip + i * stride, 0);
+        for (uint32_t i = 0; status == RUE_OK && i < count; i++)
+            rue_resample_row(transform->resample, rows.first + done + i, transform->strip + i * stride,
+                             column);
     }
-    return rue_jpeg_end(transform->jpeg, error);
+    return status == RUE_OK ? rue_jpeg_end(transform->jpeg, error) : status;
+}
+
+static rue_status resample_image(struct rue_transform *transform, struct rue_jpeg_size size, rue_error *error)
+{
+    rue_status status = rue_resample_begin(transform->resample, size.width, size.height, error);
+    if (status != RUE_OK) return status;
+    struct rue_span columns = rue_resample_columns(transform->resample),
+                    rows = rue_resample_rows(transform->resample);
+    status = rue_jpeg_crop(transform->jpeg, &columns.first, &columns.count, error);
+    size_t stride = (size_t)columns.count * RUE_JPEG_PIXEL_BYTES;
+    if (status == RUE_OK) status = reserve_strip(transform, stride, error);
+    return status == RUE_OK ? resample_rows(transform, rows, columns.first, stride, error) : status;
 }
 
 rue_status rue_transform_jpeg(struct rue_transform *transform, const void *jpeg, size_t bytes,
@@ -75,7 +84,7 @@ rue_status rue_transform_jpeg(struct rue_transform *transform, const void *jpeg,
 {
     struct rue_jpeg_size size;
     rue_status status = rue_jpeg_begin(transform->jpeg, jpeg, bytes, &size, error);
-    if (status == RUE_OK) status = resample_rows(transform, size, error);
+    if (status == RUE_OK) status = resample_image(transform, size, error);
     if (status != RUE_OK) return status;
     rue_resample_end(transform->resample, dtype, out);
     return RUE_OK;

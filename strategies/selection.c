@@ -4,6 +4,7 @@
 #include <gsl/gsl_sort_double.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 double rue_selection_regret(const struct rue_selection *selection, const struct rue_cost_matrix *matrix,
                             size_t model, size_t config)
@@ -83,6 +84,15 @@ static void cover(struct rue_ranking_row *row, const struct rue_cost_matrix *mat
     row->ranked = models > 0 && row->covered == models;
 }
 
+/* Equal ones by name: the order in which models are measured says nothing. */
+static bool is_worse(const struct rue_ranking_row *row, const struct rue_cost_matrix *matrix, size_t model,
+                     double ratio)
+{
+    if (row->worst_model == RUE_NONE) return true;
+    if (ratio != row->max_regret_ratio) return ratio > row->max_regret_ratio;
+    return strcmp(rue_cost_matrix_model(matrix, model), rue_cost_matrix_model(matrix, row->worst_model)) < 0;
+}
+
 static void regret(const struct rue_selection *selection, const struct rue_cost_matrix *matrix, size_t config)
 {
     struct rue_ranking_row *row = &selection->rows[config];
@@ -93,7 +103,7 @@ static void regret(const struct rue_selection *selection, const struct rue_cost_
     for (size_t m = 0; m < selection->model_count; m++) {
         double ratio = rue_selection_regret(selection, matrix, m, config);
         sum += ratio;
-        if (m > 0 && ratio <= row->max_regret_ratio) continue;
+        if (!is_worse(row, matrix, m, ratio)) continue;
         row->max_regret_ratio = ratio;
         row->worst_model = m;
     }

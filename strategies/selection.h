@@ -23,7 +23,7 @@ struct rue_ranking_row {
     size_t repeats;           /* the smallest number of repeats of its cells */
     double mean_regret_ratio; /* NaN unless ranked */
     double max_regret_ratio;  /* NaN unless ranked */
-    size_t worst_model;       /* where the regret is largest; RUE_NONE unless ranked */
+    size_t worst_model;       /* where the regret is largest, ties by name; RUE_NONE unless ranked */
     size_t top_n_count;       /* votes; counted for unranked configurations too */
 };
 

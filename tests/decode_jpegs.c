@@ -43,6 +43,19 @@ static rue_status decode_rows(struct rue_jpeg *jpeg, struct rue_jpeg_size size, 
     return status == RUE_OK ? rue_jpeg_end(jpeg, error) : status;
 }
 
+/* The transform decodes no more than its crop needs, and must come to the same verdict. */
+static void check_verdict(const void *data, size_t bytes, rue_status status)
+{
+    static struct rue_transform *transform;
+    static uint8_t levels[RUE_TENSOR_ITEMS];
+    rue_error error = {0};
+    if (!transform && rue_transform_open(RUE_MAX_PIXELS_DEFAULT, &transform, NULL) != RUE_OK) exit(1);
+    rue_status other = rue_transform_jpeg(transform, data, bytes, RUE_UINT8, levels, &error);
+    if (other == status) return;
+    fprintf(stderr, "the transform's verdict is %d, the decoder's %d: %s\n", other, status, error.message);
+    exit(1);
+}
+
 static void answer(struct rue_jpeg *jpeg, const void *data, size_t bytes)
 {
     rue_error error = {0};
@@ -55,6 +68,7 @@ static void answer(struct rue_jpeg *jpeg, const void *data, size_t bytes)
         if (!rgb) exit(1);
         status = decode_rows(jpeg, size, rgb, &error);
     }
+    check_verdict(data, bytes, status);
     uint32_t length = (uint32_t)strlen(error.message);
     struct answer head = {(uint32_t)rue_status_exit_code(status), length, 0};
     if (status == RUE_OK) head = (struct answer){0, size.width, size.height};
