@@ -18,7 +18,8 @@ uint64_t rue_clock_now_ns(void)
 
 uint64_t rue_clock_asleep_ns(void)
 {
-    uint64_t awake = read_clock(CLOCK_MONOTONIC), all = read_clock(CLOCK_BOOTTIME);
+    /* In this order a delay between the two reads can only make it less. */
+    uint64_t all = read_clock(CLOCK_BOOTTIME), awake = read_clock(CLOCK_MONOTONIC);
     return all > awake ? all - awake : 0;
 }
 

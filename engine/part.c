@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <libgen.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { TRIES_MAX = 100 };
 static const char mark[] = ".part-", unique[] = "XXXXXX";
 
 static int remove_entry(const char *path, const struct stat *about, int type, struct FTW *walk)
@@ -27,10 +29,18 @@ void rue_part_remove(const char *name)
     if (name[0] && unlink(name) != 0 && errno == EISDIR) nftw(name, remove_entry, 1, FTW_DEPTH | FTW_PHYS);
 }
 
+/* How much of the path stands in the temporary name: the last part of a name has a limit. */
+static int kept_length(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    size_t most = NAME_MAX - strlen(mark) - strlen(unique), length = strlen(base);
+    return (int)((size_t)(base - path) + (length < most ? length : most));
+}
+
 /* Whether `name` is "<base>.part-XXXXXX". */
 static bool is_part_of(const char *name, const char *base)
 {
-    size_t length = strlen(base);
+    size_t length = (size_t)kept_length(base);
     return strncmp(name, base, length) == 0 && strncmp(name + length, mark, strlen(mark)) == 0 &&
            strlen(name) == length + strlen(mark) + strlen(unique);
 }
@@ -94,10 +104,12 @@ static int make_folder(char *name)
 
 static int make(const char *path, mode_t mode, int (*make_one)(char *), char name[RUE_PART_BYTES])
 {
+    int kept = kept_length(path);
     remove_leftovers(path);
-    for (;;) {
-        snprintf(name, RUE_PART_BYTES, "%s%s%s", path, mark, unique);
+    for (int tries = 0;;) {
+        snprintf(name, RUE_PART_BYTES, "%.*s%s%s", kept, path, mark, unique);
         int fd = make_one(name);
+        if (fd < 0 && errno == ENOENT && ++tries < TRIES_MAX) continue; /* taken for a leftover, perhaps */
         if (fd < 0) return name[0] = 0, -1;
         allow_as_umask(fd, mode);
         if (lock(fd, name)) return fd;

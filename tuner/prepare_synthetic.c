@@ -104,15 +104,22 @@ static void remove_photos(const struct job *job)
     rmdir(job->folder);
 }
 
-static bool holds_something(const char *path)
+static bool is_taken(const char *path)
 {
+    struct stat about;
+    if (lstat(path, &about) == 0 && !S_ISDIR(about.st_mode)) return true;
     DIR *folder = opendir(path);
     struct dirent *entry;
     bool found = false;
     while (folder && !found && (entry = readdir(folder)))
         found = strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
     if (folder) closedir(folder);
-    return found || (!folder && access(path, F_OK) == 0);
+    return found || (!folder && errno != ENOENT);
+}
+
+static rue_status fail_taken(const char *path, rue_error *error)
+{
+    return rue_fail(error, RUE_USAGE, "%s is there already; remove it, or give another name", path);
 }
 
 /* A folder for each class. */
@@ -138,9 +145,8 @@ rue_status rue_prepare_synthetic(uint64_t count, uint64_t seed, const char *path
     size_t length = strlen(path);
     while (length > 1 && path[length - 1] == '/') length--;
     if (length + 32 >= sizeof whole) return rue_fail(error, RUE_USAGE, "the path %.64s... is too long", path);
-    if (holds_something(path))
-        return rue_fail(error, RUE_USAGE, "%s is there already; remove it, or give another name", path);
     snprintf(whole, sizeof whole, "%.*s", (int)length, path);
+    if (is_taken(whole)) return fail_taken(whole, error);
     struct job job = {.folder = temporary, .count = count, .seed = seed, .lock = PTHREAD_MUTEX_INITIALIZER};
     uint64_t start = rue_clock_now_ns();
     int fd = rue_part_folder(whole, temporary);
@@ -150,7 +156,10 @@ rue_status rue_prepare_synthetic(uint64_t count, uint64_t seed, const char *path
     rue_status status = make_folders(temporary, error);
     if (status == RUE_OK) status = run_workers(&job, progress, error);
     if (status == RUE_OK && rename(temporary, whole) != 0)
-        status = rue_fail(error, RUE_STORE, "cannot rename %s to %s: %s", temporary, whole, strerror(errno));
+        status =
+            errno == EEXIST || errno == ENOTEMPTY || errno == ENOTDIR
+                ? fail_taken(whole, error)
+                : rue_fail(error, RUE_STORE, "cannot rename %s to %s: %s", temporary, whole, strerror(errno));
     close(fd);
     if (status != RUE_OK) remove_photos(&job);
     *out = (struct rue_prepared){
