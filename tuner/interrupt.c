@@ -1,5 +1,6 @@
 #include "interrupt.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -17,6 +18,7 @@ static int wake[2] = {-1, -1};
 static void on_signal(int number)
 {
     struct timespec now;
+    int kept = errno; /* of what is interrupted */
     clock_gettime(CLOCK_MONOTONIC, &now);
     int64_t now_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
     if (signal_seen && number == SIGINT && now_ms - seen_ms < SAME_PRESS_MS) return;
@@ -29,6 +31,7 @@ static void on_signal(int number)
     if (!signal_seen) signal_seen = number;
     ssize_t ignored = write(wake[1], "", 1);
     (void)ignored;
+    errno = kept;
 }
 
 void rue_interrupt_install(void)

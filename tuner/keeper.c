@@ -37,6 +37,7 @@ static void run_child(const char *const argv[], int in, int out, pid_t keeper, c
     if (getppid() != keeper) _exit(127); /* the keeper died before the line above */
     static const int reset[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ};
     for (size_t i = 0; i < sizeof reset / sizeof *reset; i++) signal(reset[i], SIG_DFL);
+    signal(SIGTTOU, SIG_IGN); /* it may warn people although its group is not the terminal's */
     sigprocmask(SIG_SETMASK, mask, NULL);
     dup2(in, STDIN_FILENO);
     dup2(out, STDOUT_FILENO);
@@ -50,8 +51,13 @@ static void close_all_but(int kept)
 {
     unsigned fd = (unsigned)kept;
     if ((fd == 0 || close_range(0, fd - 1, 0) == 0) && close_range(fd + 1, ~0U, 0) == 0) return;
-    for (long other = sysconf(_SC_OPEN_MAX) - 1; other >= 0; other--)
-        if (other != kept) close((int)other);
+    DIR *folder = opendir("/proc/self/fd"); /* an older kernel; the limit may be a billion */
+    struct dirent *entry;
+    while (folder && (entry = readdir(folder))) {
+        int other = isdigit((unsigned char)entry->d_name[0]) ? atoi(entry->d_name) : kept;
+        if (other != kept && other != dirfd(folder)) close(other);
+    }
+    if (folder) closedir(folder);
 }
 
 static void tell(const struct ward *ward, int how)
@@ -189,9 +195,10 @@ bool rue_keeper_hear(const struct rue_keeper *keeper, int *how)
     return got >= 0;
 }
 
-void rue_keeper_ask(const struct rue_keeper *keeper)
+bool rue_keeper_ask(const struct rue_keeper *keeper)
 {
-    rue_keeper_signal(keeper->line, QUESTION);
+    const int question = QUESTION;
+    return send(keeper->line, &question, sizeof question, MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof question;
 }
 
 void rue_keeper_signal(int line, int number)

@@ -5,7 +5,8 @@
  *
  * What escapes: processes of other users (a set-user-ID program), those that another program starts for the
  * child (a daemon, a batch system, another machine), those that fork faster than they are killed for 5 s,
- * and, if somebody kills the keeper itself with SIGKILL, what the child started outside of its group. */
+ * where /proc cannot be read those outside of the child's group, and, if somebody kills the keeper itself
+ * with SIGKILL, what the child started outside of its group. */
 #ifndef RUE_KEEPER_H
 #define RUE_KEEPER_H
 
@@ -32,8 +33,9 @@ enum { RUE_KEEPER_UP_TO_DATE = -1 };
  * is. */
 bool rue_keeper_hear(const struct rue_keeper *keeper, int *how);
 
-/* Has the keeper tell RUE_KEEPER_UP_TO_DATE behind all that has become of the child by now. */
-void rue_keeper_ask(const struct rue_keeper *keeper);
+/* Has the keeper tell RUE_KEEPER_UP_TO_DATE behind all that has become of the child by now. False when it
+ * cannot be asked. */
+bool rue_keeper_ask(const struct rue_keeper *keeper);
 
 /* Sends a signal to the child's group, if the child runs. Safe in a signal handler: `line` is that of the
  * keeper. */

@@ -22,9 +22,11 @@ struct rue_process {
     struct rue_keeper keeper;
     int in, out; /* our ends of its standard input and output */
     bool ended;
+    bool gone;   /* and the call before failed for that */
     int how;     /* it ended, as of waitpid */
     int stopped; /* the signal that stopped it, 0 while it runs */
     unsigned suspensions;
+    unsigned asked, answered; /* whether the keeper's news are up to date */
     char *buffer;
     size_t used, capacity;
     size_t line_bytes; /* of the line handed out last, newline included */
@@ -68,14 +70,13 @@ static int remaining_ms(uint64_t deadline_ns)
     return ms > 3600000 ? 3600000 : (int)ms;
 }
 
-/* Takes note of all that the keeper has told; whether it is up to date. */
+/* Takes note of all that the keeper has told; whether it has answered all questions. */
 static bool listen_keeper(struct rue_process *process)
 {
     int how;
-    bool up_to_date = false;
     while (!process->ended && rue_keeper_hear(&process->keeper, &how)) {
         if (how == RUE_KEEPER_UP_TO_DATE) {
-            up_to_date = true;
+            process->answered++;
             continue;
         }
         process->stopped = WIFSTOPPED(how) ? WSTOPSIG(how) : 0;
@@ -83,18 +84,23 @@ static bool listen_keeper(struct rue_process *process)
         process->how = how;
         process->suspensions += !process->ended;
     }
-    return up_to_date || process->ended;
+    return process->answered == process->asked || process->ended;
 }
 
 unsigned rue_process_suspensions(struct rue_process *process)
 {
     uint64_t deadline = rue_suspension_awake_ns() + news_ns;
-    if (!process->ended) rue_keeper_ask(&process->keeper);
+    if (!process->ended && rue_keeper_ask(&process->keeper)) process->asked++;
     while (!listen_keeper(process) && remaining_ms(deadline)) {
         struct pollfd wait = {.fd = process->keeper.line, .events = POLLIN};
         poll(&wait, 1, remaining_ms(deadline));
     }
     return process->suspensions;
+}
+
+bool rue_process_is_gone(const struct rue_process *process)
+{
+    return process->gone;
 }
 
 const char *rue_process_stop(const struct rue_process *process)
@@ -116,7 +122,8 @@ static rue_status wait_ready(struct rue_process *process, int fd, short events, 
         if (stopped != RUE_OK) return rue_fail(error, stopped, "interrupted");
         if (ready > 0) listen_keeper(process);
         if (ready > 0 && (wait[0].revents || poll(wait, 1, 0) > 0)) return RUE_OK;
-        if (process->ended) return rue_fail(error, RUE_RUNNER, "ended");
+        process->gone = process->ended;
+        if (process->gone) return rue_fail(error, RUE_RUNNER, "ended");
         if (ready < 0 && why != EINTR)
             return rue_fail(error, RUE_INTERNAL, "cannot wait for the runner: %s", strerror(why));
         if (remaining_ms(deadline_ns) == 0) return rue_fail(error, RUE_TIMEOUT, "gave no answer in time");
@@ -174,8 +181,10 @@ static rue_status read_more(struct rue_process *process, rue_error *error)
     }
     ssize_t got = read(process->out, process->buffer + process->used, process->capacity - process->used);
     if (got < 0 && errno == EINTR) return RUE_OK;
-    if (got <= 0)
-        return rue_fail(error, RUE_RUNNER, "%s", wait_end(process, news_ns) ? "ended" : "closed its output");
+    if (got <= 0) {
+        process->gone = wait_end(process, news_ns);
+        return rue_fail(error, RUE_RUNNER, "%s", process->gone ? "ended" : "closed its output");
+    }
     process->used += (size_t)got;
     return RUE_OK;
 }

@@ -2,6 +2,7 @@
 #ifndef RUE_PROCESS_H
 #define RUE_PROCESS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -26,6 +27,9 @@ unsigned rue_process_suspensions(struct rue_process *process);
 /* The signal that the child is stopped by, "TTIN"; NULL while it runs. As of the last call of the function
  * above. */
 const char *rue_process_stop(const struct rue_process *process);
+
+/* Whether the child's end is what a call below answered with RUE_RUNNER. */
+bool rue_process_is_gone(const struct rue_process *process);
 
 /* Writes `line` and a newline; waits until `deadline_ns` as below while the child does not read. RUE_TIMEOUT,
  * after which a part of the line may have been written; RUE_RUNNER when the child ended; the signals'

@@ -1,9 +1,11 @@
 #include "runner_client.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "clock.h"
 #include "machine.h"
@@ -37,13 +39,27 @@ struct rue_runner {
     uint64_t oom_kills;                     /* of the system, when the trial in flight began */
 };
 
+/* Whether the shell would find a program of that name; a name with a '/' is one. */
+static bool is_program(const char *name, size_t length)
+{
+    if (memchr(name, '/', length)) return true;
+    const char *path = getenv("PATH");
+    for (const char *end; path && *path; path = *end ? end + 1 : end) {
+        char file[PATH_MAX];
+        end = strchrnul(path, ':');
+        snprintf(file, sizeof file, "%.*s/%.*s", (int)(end - path), path, (int)length, name);
+        if (access(file, X_OK) == 0) return true;
+    }
+    return false;
+}
+
 /* Whether the command is one program with arguments: then the shell is told to make way for it, so that it is
- * the runner itself that dies with this process and whose end is seen. */
+ * the runner itself whose end and whose stops are seen. */
 static bool is_simple(const char *command)
 {
     size_t word = strcspn(command, " \t");
     bool assigns = memchr(command, '=', word) != NULL;
-    return !command[strcspn(command, ";&|<>()`\n")] && !assigns && strncmp(command, "exec", word) != 0;
+    return !command[strcspn(command, ";&|<>()`\n")] && !assigns && is_program(command, word);
 }
 
 static rue_status start_process(struct rue_runner *runner, rue_error *error)
@@ -141,9 +157,9 @@ static rue_status open_with(struct rue_runner *runner, const char *line, struct 
     json_decref(reply);
     if (status == RUE_OK) return RUE_OK;
     if (status == RUE_RUNNER) {
+        bool gone = rue_process_is_gone(runner->process);
         const char *end = end_process(runner, grace_ns);
-        return rue_fail(error, status, "the runner, asked to open the data, %s",
-                        strcmp(why.message, "ended") == 0 ? end : why.message);
+        return rue_fail(error, status, "the runner, asked to open the data, %s", gone ? end : why.message);
     }
     if (status == RUE_DATA && runner->command[0])
         return rue_fail(error, status, "the runner cannot open the data: %s", why.message);
@@ -243,7 +259,7 @@ static void blame(struct rue_runner *runner, rue_status status, const char *why,
                   struct rue_trial_result *result)
 {
     char text[RUE_UNIT_TEXT_BYTES], stop[32] = "";
-    bool died = status == RUE_RUNNER && strcmp(why, "ended") == 0;
+    bool died = status == RUE_RUNNER && rue_process_is_gone(runner->process);
     if (rue_process_stop(runner->process))
         snprintf(stop, sizeof stop, ", stopped by SIG%s,", rue_process_stop(runner->process));
     const char *end = end_process(runner, died ? grace_ns : 0);
