@@ -171,6 +171,8 @@ FAULTS = {
     "zero": (dict(do="zero"), "failed", r"times or images are missing or zero", False),
     "negative": (dict(do="negative"), "failed", r'"end_to_end_ns" is no integer', False),
     "text": (dict(do="answer", answer=dict(end_to_end_ns="soon")), "failed", r'"end_to_end_ns" is no integer', False),
+    "negative_ratio": (dict(do="answer", answer=dict(cpu_ratio=-1.0)), "failed", r'"cpu_ratio" is no number from 0', False),
+    "absurd_ratio": (dict(do="answer", answer=dict(cpu_ratio=1e300)), "failed", r'"cpu_ratio" is no number from 0', False),
     "status": (dict(do="answer", answer=dict(status="great")), "failed", r"no known status", False),
     "says_failed": (dict(do="answer", answer=dict(status="failed", reason="disk\non fire")), "failed", r"disk\s+on fire", False),
     "says_timeout": (dict(do="answer", answer=dict(status="timeout", reason="too slow")), "timeout", r"too slow", False),
@@ -211,6 +213,31 @@ def test_what_is_odd_but_right_counts(rue, script, name):
     assert tune(rue, one).returncode == 0
     assert all(row["status"] == "ok" for row in csv_rows(rue))
     assert cell(recommendation(rue)["config"]) == known_best(TABLE) and len(one.requests("hello")) == 1
+
+
+def test_an_answer_that_is_stored_is_read_again(rue, script):
+    """SQLite keeps no -0.0: the row is the one that was stored all the same."""
+    one = script(TABLE, faults=[dict(when=dict(measure="joint"), do="answer", answer=dict(cpu_ratio=-0.0))])
+    assert tune(rue, one).returncode == 0
+    asked = len(one.joint())
+    assert tune(rue, one).returncode == 0 and len(one.joint()) == asked
+
+
+def test_a_store_that_is_removed_while_it_is_written_is_told(rue, script):
+    one = script(TABLE, delay_s=0.05)
+    process = rue.start("tune", "--runner", one.command, "--out", "out", "--quiet")
+    one.wait_for(3, process)
+    for path in (rue.folder / "out").glob("study.db*"):
+        path.unlink()
+    code, _, err = finish(process)
+    assert code == 6 and "study.db was removed or replaced while it was written" in err
+
+
+@pytest.mark.parametrize("before", ["command", "eval", "! true ||", "LC_ALL=C"])
+def test_a_runner_is_whatever_a_shell_can_run(rue, script, before):
+    one = script(TABLE)
+    done = rue("tune", "--runner", f"{before} {one.command}", "--out", "out", "--quiet")
+    assert done.returncode == 0, done.stderr
 
 
 def test_several_faults_in_one_run(rue, script):

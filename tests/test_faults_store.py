@@ -124,6 +124,17 @@ def test_a_flipped_bit_in_a_value_is_named(study):
 
 
 # What somebody may do to a row with SQL.
+def test_show_and_list_do_not_tell_what_was_changed(study):
+    run_sql(study.copy(), ROWS["time"])
+    for words in (["show", str(study.out)], ["show", str(study.out), "--trials"]):
+        done = subprocess.run([str(study.program), *words], cwd=study.folder, env=clean_environment(), capture_output=True,
+                              text=True, stdin=subprocess.DEVNULL, timeout=HANG_S)
+        expect_failure(done, 6, "study.db", "trial 3 is not as it was stored")
+    done = subprocess.run([str(study.program), "list", str(study.out)], cwd=study.folder, env=clean_environment(),
+                          capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=HANG_S)
+    assert done.returncode == 0 and "unreadable" in done.stdout
+
+
 ROWS = {"time": "UPDATE trial SET end_to_end_ns = 1 WHERE id = 3", "negative": "UPDATE trial SET end_to_end_ns = -5",
         "huge": "UPDATE trial SET end_to_end_ns = 1e300", "null": "UPDATE trial SET end_to_end_ns = NULL",
         "status": "UPDATE trial SET status = 'good'", "text": "UPDATE trial SET images = 'many'",

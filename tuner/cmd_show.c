@@ -47,7 +47,8 @@ static void put_trial(const struct rue_store_trial *trial, bool unicode)
 static rue_status list_trials(const struct rue_record *record, bool unicode, rue_error *error)
 {
     struct rue_store_reader *reader;
-    rue_status status = rue_store_reader_open(record->store, &reader, error);
+    bool torn;
+    rue_status status = rue_store_reader_open(record->store, &reader, &torn, error);
     if (status != RUE_OK) return status;
     printf("%6s  %-12s  %-20s  %-8s  %-10s  %-10s  %8s  %10s  %s\n", "trial", "mode", "model", "measure",
            "config", "status", "images", "time", "reason");

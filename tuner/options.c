@@ -130,7 +130,7 @@ static rue_status set_defaults(struct rue_options *options, rue_error *error)
     return status;
 }
 
-bool rue_option_is(const struct rue_option *option, const char *name)
+static bool option_is(const struct rue_option *option, const char *name)
 {
     const char *own = option->name;
     for (; *own && *name; own++, name++)
@@ -168,7 +168,7 @@ static rue_status read_settings(struct rue_options *options, rue_error *error)
         json_t *value;
         json_object_foreach(settings, key, value)
         {
-            if (status != RUE_OK || !rue_option_is(&options->command->options[i], key)) continue;
+            if (status != RUE_OK || !option_is(&options->command->options[i], key)) continue;
             status = set_from_json(options, i, value, error);
         }
     }
@@ -205,7 +205,7 @@ static rue_status read_flag(struct rue_options *options, int argc, char **argv, 
     snprintf(name, sizeof name, "%.*s", equals ? (int)(equals - typed) : (int)sizeof name - 1, typed);
     for (size_t i = 0; i < options->command->option_count; i++) {
         const struct rue_option *option = &options->command->options[i];
-        if (!rue_option_is(option, name)) continue;
+        if (!option_is(option, name)) continue;
         const char *text = equals ? equals + 1 : NULL;
         if (!text && option->kind == RUE_OPTION_FLAG) text = "true";
         if (!text && ++*at < argc) text = argv[*at];

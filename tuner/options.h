@@ -84,7 +84,4 @@ void rue_option_describe(const struct rue_option *option, char *out, size_t byte
 /* The variable that sets the option: "RUE_BATCH_SIZE". */
 void rue_option_variable(const struct rue_option *option, char *out, size_t bytes);
 
-/* "batch-size" and "batch_size" are the same option. */
-bool rue_option_is(const struct rue_option *option, const char *name);
-
 #endif

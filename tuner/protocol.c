@@ -427,13 +427,13 @@ static bool decode_fields(const json_t *reply, struct rue_trial_result *out)
         const json_t *value = json_object_get(reply, field->name);
         char *at = (char *)out + field->offset;
         if (absent(value)) continue;
-        if (field->real && json_is_number(value)) {
+        if (field->real && json_is_number(value) && rue_trial_field_holds(json_number_value(value))) {
             *(double *)at = json_number_value(value);
         } else if (!field->real && is_reply_integer(value)) {
             *(int64_t *)at = json_integer_value(value);
         } else {
             snprintf(out->reason, sizeof out->reason, "the runner's \"%s\" is no %s", field->name,
-                     field->real ? "number" : "integer from 0 to 2^58");
+                     field->real ? "number from 0 to 2^58" : "integer from 0 to 2^58");
             return false;
         }
     }

@@ -326,8 +326,7 @@ static rue_status read_store(struct rue_record *record, bool *torn, rue_error *e
 {
     struct reading reading = {.record = record};
     struct rue_store_reader *reader;
-    *torn = false;
-    rue_status status = rue_store_reader_open(record->store, &reader, error);
+    rue_status status = rue_store_reader_open(record->store, &reader, torn, error);
     if (status != RUE_OK) return status;
     status = read_trials(&reading, reader, error);
     *torn = rue_store_reader_is_torn(reader);

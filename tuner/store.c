@@ -9,7 +9,8 @@
 #include "store_row.h"
 #include "store_schema.h"
 
-enum { BUSY_MS = 2000 };
+/* At work, a reader that writes by hand may take its time: what was measured would be lost. */
+enum { WRITE_BUSY_MS = 60000 };
 
 struct rue_store {
     sqlite3 *db;
@@ -58,7 +59,7 @@ static rue_status connect(struct rue_store *store, const char *file, rue_error *
     int code = sqlite3_open_v2(file, &store->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
     if (code != SQLITE_OK) return fail(store, code, "opening the store", error);
     sqlite3_extended_result_codes(store->db, 1);
-    sqlite3_busy_timeout(store->db, BUSY_MS);
+    sqlite3_busy_timeout(store->db, RUE_STORE_BUSY_MS);
     if (sqlite3_db_readonly(store->db, "main") == 1)
         return rue_fail(error, RUE_STORE,
                         "%s: the store is read-only; make it writable, or choose another --out", store->path);
@@ -70,6 +71,7 @@ static rue_status connect(struct rue_store *store, const char *file, rue_error *
     sqlite3_db_config(store->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
     code = sqlite3_exec(store->db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL", NULL, NULL, NULL);
     if (code != SQLITE_OK) return fail(store, code, "switching the store to WAL", error);
+    sqlite3_busy_timeout(store->db, WRITE_BUSY_MS);
     return prepare_all(store, error);
 }
 
@@ -139,8 +141,15 @@ rue_status rue_store_add(struct rue_store *store, const struct rue_store_scenari
     rue_store_row_request(&row, scenario, request);
     rue_store_row_result(&row, result);
     if (row.code == SQLITE_OK) row.code = sqlite3_step(store->insert);
+    int moved = 0;
+    sqlite3_file_control(store->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
     if (row.code != SQLITE_DONE)
         status = fail(store, row.code, "adding a trial", error);
+    else if (moved)
+        status = rue_fail(error, RUE_STORE,
+                          "%s was removed or replaced while it was written: what this run measured from then "
+                          "on is lost; leave it alone and run the same command again",
+                          store->path);
     else if (out_id)
         *out_id = (uint64_t)sqlite3_last_insert_rowid(store->db);
     rewind_statement(store->insert);

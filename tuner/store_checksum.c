@@ -14,7 +14,7 @@ static uint64_t hash_value(uint64_t hash, sqlite3_value *value)
         return rue_hash(hash, &integer, sizeof integer);
     }
     if (kind == SQLITE_FLOAT) {
-        double real = sqlite3_value_double(value);
+        double real = sqlite3_value_double(value) + 0.0; /* SQLite keeps no -0.0 */
         return rue_hash(hash, &real, sizeof real);
     }
     const void *bytes = sqlite3_value_blob(value);

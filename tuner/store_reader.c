@@ -15,8 +15,6 @@
 #include "store_row.h"
 #include "store_schema.h"
 
-enum { BUSY_MS = 2000, ROW_COLUMNS = 6 };
-
 /* Behind what rue_store_row_read reads: further columns of a trial. */
 static const char *const texts[] = {"recorded", "data_digest", "mode",  "format",        "dtype",
                                     "path",     "workload",    "model", "model_profile", "runner",
@@ -84,21 +82,16 @@ static rue_status connect(struct rue_store_reader *reader, rue_error *error)
     free(name);
     if (code != SQLITE_OK) return fail(reader, code, "opening the store", error);
     sqlite3_extended_result_codes(reader->db, 1);
-    sqlite3_busy_timeout(reader->db, BUSY_MS);
+    sqlite3_busy_timeout(reader->db, RUE_STORE_BUSY_MS);
     /* One transaction, so that what a tuner adds meanwhile is seen at once or not at all. */
     code = sqlite3_exec(reader->db, "BEGIN", NULL, NULL, NULL);
     return code == SQLITE_OK ? RUE_OK : fail(reader, code, "reading the store", error);
 }
 
-static bool has_column(sqlite3 *db, const char *name)
-{
-    return sqlite3_table_column_metadata(db, NULL, "trial", name, NULL, NULL, NULL, NULL, NULL) == SQLITE_OK;
-}
-
 /* An older file lacks columns: they are NULL. */
 static void put_column(FILE *out, sqlite3 *db, const char *name)
 {
-    fprintf(out, ", %s", has_column(db, name) ? name : "NULL");
+    fprintf(out, ", %s", rue_store_has_column(db, name) ? name : "NULL");
 }
 
 static char *walk_sql(sqlite3 *db)
@@ -107,7 +100,7 @@ static char *walk_sql(sqlite3 *db)
     size_t bytes;
     FILE *out = open_memstream(&text, &bytes);
     if (!out) return NULL;
-    fputs("SELECT id, started_ns, status, reason, batch_ready_ns, batch_compute_ns", out);
+    fputs("SELECT " RUE_STORE_ROW_COLUMNS, out);
     for (size_t i = 0; i < rue_trial_field_count; i++) put_column(out, db, rue_trial_fields[i].name);
     for (int i = 0; i < TEXTS; i++) put_column(out, db, texts[i]);
     for (int i = 0; i < INTEGERS; i++) put_column(out, db, integers[i]);
@@ -127,10 +120,12 @@ static rue_status prepare(struct rue_store_reader *reader, rue_error *error)
     return code == SQLITE_OK ? RUE_OK : fail(reader, code, "reading the store", error);
 }
 
-rue_status rue_store_reader_open(const char *path, struct rue_store_reader **out, rue_error *error)
+rue_status rue_store_reader_open(const char *path, struct rue_store_reader **out, bool *torn,
+                                 rue_error *error)
 {
     struct stat facts;
     *out = NULL;
+    *torn = false;
     if (stat(path, &facts) != 0)
         return rue_fail(error, RUE_DATA, "cannot open %s: %s; 'rue list DIR' shows the studies below DIR",
                         path, strerror(errno));
@@ -146,7 +141,10 @@ rue_status rue_store_reader_open(const char *path, struct rue_store_reader **out
     if (status == RUE_OK) status = connect(reader, error);
     if (status == RUE_OK) status = rue_store_schema_check(reader->db, path, error);
     if (status == RUE_OK) status = prepare(reader, error);
-    if (status != RUE_OK) return rue_store_reader_close(reader), status;
+    if (status != RUE_OK) {
+        *torn = reader && reader->db && rue_store_reader_is_torn(reader);
+        return rue_store_reader_close(reader), status;
+    }
     *out = reader;
     return RUE_OK;
 }
@@ -175,14 +173,15 @@ bool rue_store_reader_is_torn(const struct rue_store_reader *reader)
 
 static const char *text_of(const struct rue_store_reader *reader, int index)
 {
-    int column = ROW_COLUMNS + (int)rue_trial_field_count + index;
+    int column = RUE_STORE_ROW_COLUMN_COUNT + (int)rue_trial_field_count + index;
     const char *text = (const char *)sqlite3_column_text(reader->walk, column);
     return text ? text : "";
 }
 
 static int64_t integer_of(const struct rue_store_reader *reader, int index)
 {
-    return sqlite3_column_int64(reader->walk, ROW_COLUMNS + (int)rue_trial_field_count + TEXTS + index);
+    return sqlite3_column_int64(reader->walk,
+                                RUE_STORE_ROW_COLUMN_COUNT + (int)rue_trial_field_count + TEXTS + index);
 }
 
 /* Canonical JSON to a configuration: false where a newer rue knows a knob or a value that this one does not.

@@ -20,8 +20,10 @@ struct rue_store_trial {
     struct rue_trial_result result; /* to be closed by the caller */
 };
 
-/* RUE_DATA when there is no file; RUE_STORE when it is no store, of a newer rue, damaged or unreadable. */
-rue_status rue_store_reader_open(const char *path, struct rue_store_reader **out,
+/* RUE_DATA when there is no file; RUE_STORE when it is no store, of a newer rue, damaged or unreadable, or,
+ * with
+ * `*torn`, when it seemed so since a tuner began to write it: it is to be read anew. */
+rue_status rue_store_reader_open(const char *path, struct rue_store_reader **out, bool *torn,
                                  rue_error *error) RUE_MUST_CHECK;
 void rue_store_reader_close(struct rue_store_reader *reader);
 

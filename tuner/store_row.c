@@ -8,8 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Columns of rue_store_find_sql. */
+/* RUE_STORE_ROW_COLUMNS. */
 enum { FIND_ID, FIND_STARTED, FIND_STATUS, FIND_REASON, FIND_READY, FIND_COMPUTE, FIND_FIELDS };
+_Static_assert((int)FIND_FIELDS == (int)RUE_STORE_ROW_COLUMN_COUNT, "the fields follow");
 
 /* The index of ":name", 0 (which no bind accepts) when the statement has none. */
 static int parameter_find(const struct rue_store_row *row, const char *name)
@@ -179,8 +180,7 @@ static const char *fields_read(sqlite3_stmt *statement, struct rue_trial_result 
         char *at = (char *)result + field->offset;
         if (type == SQLITE_NULL) continue;
         double value = sqlite3_column_double(statement, column);
-        if (type != (field->real ? SQLITE_FLOAT : SQLITE_INTEGER) || value < 0 ||
-            value > (double)RUE_TRIAL_FIELD_MAX)
+        if (type != (field->real ? SQLITE_FLOAT : SQLITE_INTEGER) || !rue_trial_field_holds(value))
             return field->name;
         if (field->real)
             *(double *)at = value;

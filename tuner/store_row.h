@@ -7,6 +7,10 @@
 
 #include "store.h"
 
+/* What statements select before rue_trial_fields, so that rue_store_row_read can read it. */
+#define RUE_STORE_ROW_COLUMNS "id, started_ns, status, reason, batch_ready_ns, batch_compute_ns"
+enum { RUE_STORE_ROW_COLUMN_COUNT = 6 };
+
 /* A statement whose named parameters are being bound; the first failure stays in `code`, later calls do
  * nothing. */
 struct rue_store_row {
@@ -27,8 +31,8 @@ void rue_store_row_request(struct rue_store_row *row, const struct rue_store_sce
 /* Status, reason, all fields and the times of batches. */
 void rue_store_row_result(struct rue_store_row *row, const struct rue_trial_result *result);
 
-/* Reads what rue_store_find_sql answers from status on into `result`, empty before. RUE_STORE when the row
- * makes no sense; `path` is for messages. */
+/* Reads what a statement with the columns above answers from status on into `result`, empty before. RUE_STORE
+ * when the row makes no sense; `path` is for messages. */
 rue_status rue_store_row_read(sqlite3_stmt *statement, const char *path, struct rue_trial_result *result,
                               rue_error *error) RUE_MUST_CHECK;
 

@@ -7,9 +7,17 @@
 
 #include "store_checksum.h"
 #include "store_error.h"
+#include "store_row.h"
 #include "trial.h"
 
-static const struct rue_store_column head[] = {
+struct column {
+    const char *name;
+    const char *type;
+    bool identity; /* equal in rows that are found again */
+    const char *help;
+};
+
+static const struct column head[] = {
     {"id", "INTEGER PRIMARY KEY", false, "in the order of storing"},
     {"run_id", "INTEGER REFERENCES run(id)", false, "the run that measured it"},
     {"recorded", "TEXT DEFAULT (strftime('%Y-%m-%dT%H:%M:%SZ', 'now'))", false,
@@ -40,7 +48,7 @@ static const struct rue_store_column head[] = {
 #define CHECKSUM "checksum"
 
 /* Long, so behind everything else. */
-static const struct rue_store_column tail[] = {
+static const struct column tail[] = {
     {"batch_ready_ns", "TEXT", false, "JSON array: when each batch was delivered, from the start"},
     {"batch_compute_ns", "TEXT", false, "JSON array: of the measure compute, each batch"},
     {CHECKSUM, "INTEGER", false, "of the row as it was stored; NULL in rows of an older rue"},
@@ -57,13 +65,19 @@ static const char run_sql[] = "CREATE TABLE IF NOT EXISTS run (\n"
 static const char index_sql[] =
     "CREATE INDEX IF NOT EXISTS trial_identity ON trial (config_hash, data_digest, model, measure)";
 
-bool rue_store_column_at(size_t index, struct rue_store_column *out)
+bool rue_store_has_column(sqlite3 *db, const char *name)
+{
+    return sqlite3_table_column_metadata(db, NULL, "trial", name, NULL, NULL, NULL, NULL, NULL) == SQLITE_OK;
+}
+
+/* Column `index` of the table trial, in order; false past the last one. */
+static bool column_at(size_t index, struct column *out)
 {
     if (index < HEAD) return *out = head[index], true;
     index -= HEAD;
     if (index < rue_trial_field_count) {
         const struct rue_trial_field *field = &rue_trial_fields[index];
-        *out = (struct rue_store_column){field->name, field->real ? "REAL" : "INTEGER", false, field->help};
+        *out = (struct column){field->name, field->real ? "REAL" : "INTEGER", false, field->help};
         return true;
     }
     index -= rue_trial_field_count;
@@ -88,11 +102,11 @@ static char *table_sql(void)
     size_t bytes;
     FILE *out = open_memstream(&text, &bytes);
     if (!out) return NULL;
-    struct rue_store_column column, next;
+    struct column column, next;
     fputs("CREATE TABLE IF NOT EXISTS trial (\n", out);
-    for (size_t i = 0; rue_store_column_at(i, &column); i++)
+    for (size_t i = 0; column_at(i, &column); i++)
         fprintf(out, "    %s %s /* %s */%s\n", column.name, column.type, column.help,
-                rue_store_column_at(i + 1, &next) ? "," : "");
+                column_at(i + 1, &next) ? "," : "");
     fputs(")", out);
     return text_close(out, &text);
 }
@@ -119,18 +133,20 @@ static char *view_sql(void)
     return text_close(out, &text);
 }
 
-static bool inserted(const struct rue_store_column *column)
+static bool inserted(const struct column *column)
 {
     return strcmp(column->name, "id") != 0 && strcmp(column->name, "recorded") != 0;
 }
 
-/* The checksum of a row: of its columns, or, with the prefix ":", of what is about to become them. */
-static void put_checksum(FILE *out, const char *prefix)
+/* The checksum of a row: of its columns, as far as an older `db` has them, or, with the prefix ":" and no
+ * `db`, of what is about to become them. */
+static void put_checksum(FILE *out, const char *prefix, sqlite3 *db)
 {
-    struct rue_store_column column;
+    struct column column;
     const char *separator = "rue_checksum(";
-    for (size_t i = 0; rue_store_column_at(i, &column); i++) {
+    for (size_t i = 0; column_at(i, &column); i++) {
         if (!inserted(&column) || strcmp(column.name, CHECKSUM) == 0) continue;
+        if (db && !rue_store_has_column(db, column.name)) continue;
         fprintf(out, "%s%s%s", separator, prefix, column.name);
         separator = ", ";
     }
@@ -143,14 +159,14 @@ char *rue_store_insert_sql(void)
     size_t bytes;
     FILE *out = open_memstream(&text, &bytes);
     if (!out) return NULL;
-    struct rue_store_column column;
+    struct column column;
     for (int values = 0; values < 2; values++) {
         const char *separator = values ? ") VALUES (" : "INSERT INTO trial (";
-        for (size_t i = 0; rue_store_column_at(i, &column); i++) {
+        for (size_t i = 0; column_at(i, &column); i++) {
             if (!inserted(&column)) continue;
             fputs(separator, out);
             if (values && strcmp(column.name, CHECKSUM) == 0)
-                put_checksum(out, ":");
+                put_checksum(out, ":", NULL);
             else
                 fprintf(out, "%s%s", values ? ":" : "", column.name);
             separator = ", ";
@@ -161,14 +177,14 @@ char *rue_store_insert_sql(void)
 }
 
 /* Answers the first row that is not as it was stored. */
-static char *changed_sql(void)
+static char *changed_sql(sqlite3 *db)
 {
     char *text = NULL;
     size_t bytes;
     FILE *out = open_memstream(&text, &bytes);
     if (!out) return NULL;
     fputs("SELECT id FROM trial WHERE " CHECKSUM " IS NOT NULL AND " CHECKSUM " IS NOT ", out);
-    put_checksum(out, "");
+    put_checksum(out, "", db);
     fputs(" ORDER BY id LIMIT 1", out);
     return text_close(out, &text);
 }
@@ -179,11 +195,11 @@ char *rue_store_find_sql(void)
     size_t bytes;
     FILE *out = open_memstream(&text, &bytes);
     if (!out) return NULL;
-    struct rue_store_column column;
-    fputs("SELECT id, started_ns, status, reason, batch_ready_ns, batch_compute_ns", out);
+    struct column column;
+    fputs("SELECT " RUE_STORE_ROW_COLUMNS, out);
     for (size_t i = 0; i < rue_trial_field_count; i++) fprintf(out, ", %s", rue_trial_fields[i].name);
     fputs(" FROM trial WHERE ", out);
-    for (size_t i = 0; rue_store_column_at(i, &column); i++)
+    for (size_t i = 0; column_at(i, &column); i++)
         if (column.identity) fprintf(out, "%s = :%s AND ", column.name, column.name);
     fputs("CASE measure WHEN 'compute' THEN batches_requested >= :batches_requested"
           " ELSE images_requested >= :images_requested END",
@@ -253,18 +269,13 @@ out:
     return status;
 }
 
-static bool has_column(sqlite3 *db, const char *name)
-{
-    return sqlite3_table_column_metadata(db, NULL, "trial", name, NULL, NULL, NULL, NULL, NULL) == SQLITE_OK;
-}
-
 /* SQLite's code, as in the functions below. */
 static int columns_add(sqlite3 *db)
 {
-    struct rue_store_column column;
+    struct column column;
     int code = SQLITE_OK;
-    for (size_t i = 0; code == SQLITE_OK && rue_store_column_at(i, &column); i++) {
-        if (has_column(db, column.name)) continue;
+    for (size_t i = 0; code == SQLITE_OK && column_at(i, &column); i++) {
+        if (rue_store_has_column(db, column.name)) continue;
         char sql[256];
         snprintf(sql, sizeof sql, "ALTER TABLE trial ADD COLUMN %s %s", column.name, column.type);
         code = sqlite3_exec(db, sql, NULL, NULL, NULL);
@@ -285,14 +296,21 @@ static int view_refresh(sqlite3 *db, const char *sql)
     return code == SQLITE_OK ? sqlite3_exec(db, sql, NULL, NULL, NULL) : code;
 }
 
-/* SQLITE_OK with `*out_id` -1, or with the id of a row that has been changed. */
-static int rows_check(sqlite3 *db, int64_t *out_id)
+/* Every row against its checksum. */
+static rue_status rows_check(sqlite3 *db, const char *path, rue_error *error)
 {
-    *out_id = -1;
-    char *sql = changed_sql();
-    int code = sql ? integer_read(db, sql, out_id) : SQLITE_NOMEM;
+    int64_t changed = -1;
+    int code = rue_store_checksum_open(db);
+    char *sql = changed_sql(db);
+    if (code == SQLITE_OK) code = sql ? integer_read(db, sql, &changed) : SQLITE_NOMEM;
     free(sql);
-    return code == SQLITE_DONE ? SQLITE_OK : code;
+    if (code != SQLITE_OK && code != SQLITE_DONE)
+        return rue_store_fail(db, code, path, "checking the store", error);
+    if (changed < 0) return RUE_OK;
+    return rue_fail(error, RUE_STORE,
+                    "%s: the store is damaged: trial %" PRId64
+                    " is not as it was stored; delete that row, or " RUE_STORE_PUT_ASIDE,
+                    path, changed, path);
 }
 
 static int schema_write(sqlite3 *db, bool create, const char *table, const char *view)
@@ -300,7 +318,10 @@ static int schema_write(sqlite3 *db, bool create, const char *table, const char 
     char stamp[96];
     snprintf(stamp, sizeof stamp, "PRAGMA application_id = %d; PRAGMA user_version = %d",
              RUE_STORE_APPLICATION_ID, RUE_STORE_VERSION);
-    int code = create ? sqlite3_exec(db, stamp, NULL, NULL, NULL) : SQLITE_OK;
+    int64_t version = 0;
+    int code = integer_read(db, "PRAGMA user_version", &version);
+    if (code == SQLITE_OK && (create || version != RUE_STORE_VERSION))
+        code = sqlite3_exec(db, stamp, NULL, NULL, NULL);
     if (code == SQLITE_OK) code = sqlite3_exec(db, run_sql, NULL, NULL, NULL);
     if (code == SQLITE_OK) code = sqlite3_exec(db, table, NULL, NULL, NULL);
     if (code == SQLITE_OK) code = columns_add(db);
@@ -312,16 +333,10 @@ static int schema_write(sqlite3 *db, bool create, const char *table, const char 
 static rue_status schema_commit(sqlite3 *db, const char *path, bool create, const char *table,
                                 const char *view, rue_error *error)
 {
-    int64_t changed = -1;
-    int code = rue_store_checksum_open(db);
-    if (code == SQLITE_OK) code = sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
+    int code = sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
     if (code == SQLITE_OK) code = schema_write(db, create, table, view);
-    if (code == SQLITE_OK) code = rows_check(db, &changed);
-    if (code == SQLITE_OK && changed >= 0)
-        return rue_fail(error, RUE_STORE,
-                        "%s: the store is damaged: trial %" PRId64
-                        " is not as it was stored; delete that row, or " RUE_STORE_PUT_ASIDE,
-                        path, changed, path);
+    rue_status status = code == SQLITE_OK ? rows_check(db, path, error) : RUE_OK;
+    if (status != RUE_OK) return status;
     if (code == SQLITE_OK) code = sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
     return code == SQLITE_OK ? RUE_OK : rue_store_fail(db, code, path, "preparing the store", error);
 }
@@ -332,7 +347,8 @@ rue_status rue_store_schema_check(sqlite3 *db, const char *path, rue_error *erro
     rue_status status = owner_check(db, path, &empty, error);
     if (status == RUE_OK && empty)
         return rue_fail(error, RUE_STORE, "%s: no store of rue: an SQLite file without anything in it", path);
-    return status == RUE_OK ? damage_check(db, path, error) : status;
+    if (status == RUE_OK) status = damage_check(db, path, error);
+    return status == RUE_OK && rue_store_has_column(db, CHECKSUM) ? rows_check(db, path, error) : status;
 }
 
 rue_status rue_store_schema_update(sqlite3 *db, const char *path, rue_error *error)

@@ -22,18 +22,14 @@
 enum {
     RUE_STORE_APPLICATION_ID =
         0x72756573,        /* "rues": how file(1) and we tell a store from other SQLite files */
-    RUE_STORE_VERSION = 1, /* PRAGMA user_version; adding columns does not raise it */
+    RUE_STORE_VERSION = 1, /* PRAGMA user_version; raised with every column that is added, which changes the
+                            * checksums of new rows */
 };
 
-struct rue_store_column {
-    const char *name;
-    const char *type;
-    bool identity; /* equal in rows that are found again */
-    const char *help;
-};
+enum { RUE_STORE_BUSY_MS = 2000 /* how long opening waits for another process that writes */ };
 
-/* Column `index` of the table trial, in order; false past the last one. */
-bool rue_store_column_at(size_t index, struct rue_store_column *out);
+/* Whether the table trial has that column: older files lack some. */
+bool rue_store_has_column(sqlite3 *db, const char *name);
 
 /* The statements, with one named parameter for each column (":mode"), returned owned; NULL without memory.
  * Insert: every column but id and recorded; the checksum is computed from the others. Find: also :nth;

@@ -120,6 +120,12 @@ struct rue_trial_field {
 extern const struct rue_trial_field rue_trial_fields[];
 extern const size_t rue_trial_field_count;
 
+/* Whether a field may hold `value`: what runners may answer, and what a store may hold. */
+static inline bool rue_trial_field_holds(double value)
+{
+    return value >= 0 && value <= (double)RUE_TRIAL_FIELD_MAX;
+}
+
 /* All fields absent, outcome failed, no reason. */
 struct rue_trial_result rue_trial_result_empty(void);
 
