@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <libgen.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -17,16 +16,50 @@
 enum { TRIES_MAX = 100 };
 static const char mark[] = ".part-", unique[] = "XXXXXX";
 
-static int remove_entry(const char *path, const struct stat *about, int type, struct FTW *walk)
+/* Removes the files of the folder at `path`; where it meets a folder, it puts its name behind the path and
+ * stops. Returns how many it removed, -1 where it cannot go on. */
+static int clear_folder(char path[RUE_PART_BYTES])
 {
-    (void)about, (void)type, (void)walk;
-    return remove(path);
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), removed = 0;
+    _Alignas(struct dirent64) char entries[4096];
+    ssize_t got = -1;
+    size_t length = strlen(path);
+    while (fd >= 0 && (got = getdents64(fd, entries, sizeof entries)) > 0)
+        for (ssize_t at = 0; at < got;) {
+            const struct dirent64 *entry = (const struct dirent64 *)(entries + at);
+            at += entry->d_reclen;
+            if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
+            if (unlinkat(fd, entry->d_name, 0) == 0) {
+                removed++;
+                continue;
+            }
+            bool deeper = errno == EISDIR && length + 1 + strlen(entry->d_name) < RUE_PART_BYTES;
+            if (deeper) snprintf(path + length, RUE_PART_BYTES - length, "/%s", entry->d_name);
+            close(fd);
+            return deeper ? removed : -1;
+        }
+    if (fd >= 0) close(fd);
+    return got < 0 ? -1 : removed;
 }
 
 void rue_part_remove(const char *name)
 {
-    /* A file needs no walk, which takes memory; a walk takes one descriptor, as they may be what ran out. */
-    if (name[0] && unlink(name) != 0 && errno == EISDIR) nftw(name, remove_entry, 1, FTW_DEPTH | FTW_PHYS);
+    /* One descriptor at a time and no allocation, as either may be what ran out. */
+    char path[RUE_PART_BYTES];
+    size_t root = (size_t)snprintf(path, sizeof path, "%s", name);
+    if (!name[0] || unlink(name) == 0 || errno != EISDIR) return;
+    for (;;) {
+        size_t length = strlen(path);
+        int removed = clear_folder(path);
+        if (removed < 0) return;
+        if (path[length]) continue;
+        if (rmdir(path) == 0) {
+            if (length == root) return;
+            *strrchr(path, '/') = 0;
+        } else if (errno != ENOTEMPTY || !removed) {
+            return;
+        }
+    }
 }
 
 /* How much of the path stands in the temporary name: the last part of a name has a limit. */

@@ -5,7 +5,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <fts.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 
 #include "hash.h"
 #include "source.h"
+#include "walk.h"
 
 struct file {
     uint32_t name; /* offset in `names`, of the path below the folder */
@@ -77,66 +77,27 @@ static rue_status add_file(struct folder *folder, const char *name, uint64_t byt
     return RUE_OK;
 }
 
-static void note_odd(struct folder *folder, const FTSENT *entry)
+static void note_odd(struct folder *folder, const struct rue_walk_entry *entry)
 {
-    char text[PATH_MAX + 64];
+    char text[2 * PATH_MAX + 64];
     if (folder->odd++) return;
-    snprintf(text, sizeof text, "%s, %s", entry->fts_path,
-             entry->fts_info == FTS_SLNONE ? "a link that leads nowhere" : "neither a file nor a folder");
+    snprintf(text, sizeof text, "%s/%s, %s", folder->path, entry->path,
+             entry->kind == RUE_WALK_DANGLING ? "a link that leads nowhere" : "neither a file nor a folder");
     for (char *at = text; *at; at++)
         if (iscntrl((unsigned char)*at)) *at = '?';
     rue_error_shorten(text, folder->odd_example, sizeof folder->odd_example);
 }
 
-/* One visit of the walk. Hidden folders are skipped whole. */
-static rue_status visit(struct folder *folder, FTS *walk, FTSENT *entry, rue_error *error)
+static rue_status visit(void *context, const struct rue_walk_entry *entry, rue_error *error)
 {
-    size_t root = strlen(folder->path);
-    const char *name = entry->fts_path + root;
-    while (*name == '/') name++;
-    bool hidden = entry->fts_level > 0 && entry->fts_name[0] == '.';
-    if (hidden) {
-        if (entry->fts_info == FTS_D) fts_set(walk, entry, FTS_SKIP);
-        return RUE_OK;
-    }
-    switch (entry->fts_info) {
-    case FTS_F:
-        if (has_jpeg_name(entry->fts_name))
-            return add_file(folder, name, (uint64_t)entry->fts_statp->st_size, error);
-        folder->others++;
-        return RUE_OK;
-    case FTS_DC:
-        return rue_fail(error, RUE_DATA, "%s: symbolic links form a loop; remove the link", entry->fts_path);
-    case FTS_DNR:
-    case FTS_ERR:
-    case FTS_NS:
-        return rue_fail(error, rue_source_failure(entry->fts_errno), "cannot read %s: %s", entry->fts_path,
-                        strerror(entry->fts_errno));
-    case FTS_SLNONE:
-    case FTS_DEFAULT:
+    struct folder *folder = context;
+    if (entry->kind != RUE_WALK_FILE)
         note_odd(folder, entry);
-        return RUE_OK;
-    default:
-        return RUE_OK; /* a folder */
-    }
-}
-
-static rue_status walk_folder(struct folder *folder, rue_error *error)
-{
-    char *roots[] = {folder->path, NULL};
-    FTS *walk = fts_open(roots, FTS_LOGICAL | FTS_NOCHDIR, NULL);
-    if (!walk)
-        return rue_fail(error, rue_source_failure(errno), "cannot read %s: %s", folder->path,
-                        strerror(errno));
-    rue_status status = RUE_OK;
-    FTSENT *entry;
-    while (status == RUE_OK && (errno = 0, entry = fts_read(walk)))
-        status = visit(folder, walk, entry, error);
-    if (status == RUE_OK && errno)
-        status =
-            rue_fail(error, rue_source_failure(errno), "cannot read %s: %s", folder->path, strerror(errno));
-    fts_close(walk);
-    return status;
+    else if (has_jpeg_name(entry->name))
+        return add_file(folder, entry->path, entry->bytes, error);
+    else
+        folder->others++;
+    return RUE_OK;
 }
 
 /* Bytewise, but a folder's end sorts before all other bytes: classes come in the order of their own names
@@ -213,7 +174,7 @@ static rue_status open_folder(const char *path, void **state, rue_error *error)
     if (folder->fd < 0)
         status =
             rue_fail(error, rue_source_failure(errno), "cannot read folder %s: %s", path, strerror(errno));
-    if (status == RUE_OK) status = walk_folder(folder, error);
+    if (status == RUE_OK) status = rue_walk(folder->path, folder->fd, visit, folder, error);
     if (status == RUE_OK && folder->count == 0) status = fail_without_files(folder, error);
     if (status == RUE_OK) {
         qsort_r(folder->files, folder->count, sizeof *folder->files, by_name, folder->names);

@@ -11,7 +11,6 @@ import os
 import pathlib
 import random
 import shutil
-import signal
 import sqlite3
 import struct
 import subprocess
@@ -181,15 +180,11 @@ class FileCase:
 
     def __init__(self, injector, folder, words, made, check):
         self.injector, self.folder, self.words, self.made, self.check_made = injector, folder, words, made, check
-        self.library_faults = set()
 
     def run(self, fault):
         with tempfile.TemporaryDirectory(dir=self.folder) as name:
             folder = pathlib.Path(name)
             outcome = self.injector(fault, folder, *self.words)
-            if fault.call == "memory" and outcome.code == 128 + signal.SIGSEGV:
-                self.library_faults.add(fault.n)  # fts_open of glibc 2.36 looks at one of its own allocations unchecked
-                return outcome, f"{fault}: crashed too" if len(self.library_faults) > 1 else None
             try:
                 assert outcome.code in (0, 1, 3, 4, 6), "the exit code"
                 if outcome.code:
@@ -215,12 +210,12 @@ def choose(seen, whole, dice):
     return sorted(dice.sample(range(1, seen + 1), SAMPLE))
 
 
-def explore(case, role, calls=CALLS, later=LATER):
+def explore(case, role):
     dice, faults = random.Random(SEED), []
     for call, seen in count_calls(case, role).items():
-        for how in calls.get(call, []):
+        for how in CALLS[call]:
             faults += [Fault(role, call, n, how) for n in choose(seen, call in DISK and role != "runner", dice)]
-        for how in later.get(call, []):
+        for how in LATER.get(call, []):
             faults += [Fault(role, call, n, how, AND_LATER) for n in choose(seen, False, dice)]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         results = list(pool.map(case.run, faults))
@@ -246,8 +241,9 @@ def test_any_failing_call_of_the_runner_is_a_row_or_a_restart(injector, tiny_pho
 
 def test_any_failing_call_of_prepare_leaves_the_whole_file_or_none(injector, tiny_photos, tmp_path):
     def check(folder, outcome):
-        looked = injector.plain(folder, "inspect", "photos.tensor")
+        looked = injector.plain(folder, "inspect", "photos.tensor", "--json")
         assert looked.returncode == 0, looked.stderr
+        assert json.loads(looked.stdout)["items"] == 4
     words = ("prepare", tiny_photos, "photos.tensor", "--num-workers", "1", "--dtype", "uint8")
     explore(FileCase(injector, tmp_path, words, "photos.tensor", check), "prepare")
 
@@ -264,6 +260,4 @@ def test_any_failing_call_of_inspect_is_told(injector, tiny_photos, tmp_path):
 
     def check(folder, outcome):
         assert outcome.out == whole or outcome.argument == 1, outcome.out
-    # fts_read of the C library takes a folder that cannot be read on for one that ends.
-    calls = {call: how for call, how in CALLS.items() if call != "folder"}
-    explore(FileCase(injector, tmp_path, ("inspect", tiny_photos), "nothing", check), "inspect", calls)
+    explore(FileCase(injector, tmp_path, ("inspect", tiny_photos), "nothing", check), "inspect")

@@ -63,3 +63,23 @@ Test(part, a_folder_that_is_not_there_is_an_error_without_a_name)
     cr_assert(errno == ENOENT && !name[0]);
     rue_part_remove(name);
 }
+
+Test(part, a_tree_is_removed_and_what_its_links_lead_to_is_left)
+{
+    char part[RUE_PART_BYTES], path[RUE_PART_BYTES + 64];
+    temporary_text("precious/file", "x");
+    int held = rue_part_folder(temporary_path("x"), part);
+    const char *const folders[] = {"a", "a/b", "a/b/c", "d", "empty"};
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        snprintf(path, sizeof path, "%s/%s", part, folders[i]);
+        cr_assert_eq(mkdir(path, 0777), 0);
+        for (int n = 0; n < 300 && i < 4; n++) {
+            snprintf(path, sizeof path, "%s/%s/%d", part, folders[i], n);
+            cr_assert_eq(symlink("../precious", path), 0);
+        }
+    }
+    close(held);
+    rue_part_remove(part);
+    cr_assert(access(part, F_OK) != 0 && errno == ENOENT);
+    cr_assert_eq(access(temporary_path("precious/file"), F_OK), 0);
+}
