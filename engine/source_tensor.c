@@ -45,6 +45,12 @@ static const char *read_error(void)
     return errno ? strerror(errno) : "the file ends";
 }
 
+static rue_status fail_read(const struct tensor *tensor, const char *what, rue_error *error)
+{
+    return rue_fail(error, rue_source_failure(errno), "cannot read the %s of %s: %s", what, tensor->path,
+                    read_error());
+}
+
 static bool probe(const char *path)
 {
     char magic[8];
@@ -61,8 +67,9 @@ static const char *header_fault(const struct rue_tensor_header *h)
     const uint64_t limit = UINT64_C(1) << 48;
     if (memcmp(h->magic, RUE_TENSOR_MAGIC, sizeof h->magic) != 0)
         return "it has no tensor header (it was not finished, or is another format)";
+    if (h->version == 1) return "it was made by an older rue";
     if (h->version != RUE_TENSOR_VERSION) return "it is of another version of the format";
-    if (h->header_crc != rue_crc32c(0, h, offsetof(struct rue_tensor_header, header_crc)) || h->reserved)
+    if (h->header_crc != rue_crc32c(0, h, offsetof(struct rue_tensor_header, header_crc)))
         return "its header is damaged";
     if (h->dtype >= RUE_DTYPE_COUNT) return "its dtype is unknown";
     if (h->channels == 0 || h->height == 0 || h->width == 0 || h->channels > 4096 || h->height > 65536 ||
@@ -90,7 +97,7 @@ static rue_status read_header(struct tensor *tensor, rue_error *error)
     if (fstat(tensor->fd, &about) != 0 || !S_ISREG(about.st_mode))
         return rue_fail(error, RUE_DATA, "%s is not a regular file", tensor->path);
     if (!read_at(tensor->fd, &tensor->header, sizeof tensor->header, 0))
-        return rue_fail(error, RUE_DATA, "cannot read the header of %s: %s", tensor->path, read_error());
+        return fail_read(tensor, "header", error);
     const char *fault = header_fault(&tensor->header);
     if (fault)
         return rue_fail(error, RUE_DATA, "%s: %s; make it again with 'rue prepare'", tensor->path, fault);
@@ -104,16 +111,41 @@ static rue_status read_header(struct tensor *tensor, rue_error *error)
     return RUE_OK;
 }
 
-static rue_status read_classes(struct tensor *tensor, rue_error *error)
+/* Labels, checksums and class names, as they were written. */
+static rue_status read_index(struct tensor *tensor, rue_error *error)
 {
     const struct rue_tensor_header *h = &tensor->header;
-    uint64_t bytes = h->file_bytes - h->classes_offset;
-    tensor->class_text = calloc(bytes + 1, 1);
+    uint64_t text_bytes = h->file_bytes - h->classes_offset;
+    tensor->labels = malloc(4 * h->count);
+    tensor->crcs = malloc(4 * h->count);
+    tensor->class_text = calloc(text_bytes + 1, 1);
     tensor->classes = calloc((size_t)h->class_count + 1, sizeof *tensor->classes);
-    if (!tensor->class_text || !tensor->classes) return rue_fail_memory(error, "class names", bytes);
-    if (!read_at(tensor->fd, tensor->class_text, bytes, h->classes_offset))
-        return rue_fail(error, RUE_DATA, "cannot read the class names of %s: %s", tensor->path, read_error());
-    const char *at = tensor->class_text, *end = at + bytes;
+    if (!tensor->labels || !tensor->crcs || !tensor->class_text || !tensor->classes)
+        return rue_fail_memory(error, "the index of a tensor file", 8 * h->count + text_bytes);
+    if (!read_at(tensor->fd, tensor->labels, 4 * h->count, h->labels_offset) ||
+        !read_at(tensor->fd, tensor->crcs, 4 * h->count, h->crcs_offset) ||
+        !read_at(tensor->fd, tensor->class_text, text_bytes, h->classes_offset))
+        return fail_read(tensor, "index", error);
+    uint32_t crc = rue_crc32c(0, tensor->labels, 4 * h->count);
+    crc = rue_crc32c(crc, tensor->crcs, 4 * h->count);
+    if (rue_crc32c(crc, tensor->class_text, text_bytes) == h->index_crc) return RUE_OK;
+    return rue_fail(error, RUE_DATA,
+                    "%s: its index (labels, checksums, class names) from byte %" PRIu64
+                    " on is damaged; make it again with 'rue prepare'",
+                    tensor->path, h->labels_offset);
+}
+
+/* What another writer may have got wrong. */
+static rue_status check_index(struct tensor *tensor, rue_error *error)
+{
+    const struct rue_tensor_header *h = &tensor->header;
+    const char *at = tensor->class_text, *end = at + (h->file_bytes - h->classes_offset);
+    for (uint64_t i = 0; i < h->count; i++)
+        if (tensor->labels[i] < 0 || (h->class_count && (uint32_t)tensor->labels[i] >= h->class_count))
+            return rue_fail(error, RUE_DATA,
+                            "%s: the label of record %" PRIu64 " names no class; make it again with "
+                            "'rue prepare'",
+                            tensor->path, i);
     for (uint32_t c = 0; c < h->class_count; c++) {
         if (at >= end)
             return rue_fail(error, RUE_DATA, "%s: class names are missing; make it again with 'rue prepare'",
@@ -122,25 +154,6 @@ static rue_status read_classes(struct tensor *tensor, rue_error *error)
         at += strlen(at) + 1;
     }
     return RUE_OK;
-}
-
-static rue_status read_index(struct tensor *tensor, rue_error *error)
-{
-    const struct rue_tensor_header *h = &tensor->header;
-    tensor->labels = malloc(4 * h->count);
-    tensor->crcs = malloc(4 * h->count);
-    if (!tensor->labels || !tensor->crcs)
-        return rue_fail_memory(error, "the index of a tensor file", 8 * h->count);
-    if (!read_at(tensor->fd, tensor->labels, 4 * h->count, h->labels_offset) ||
-        !read_at(tensor->fd, tensor->crcs, 4 * h->count, h->crcs_offset))
-        return rue_fail(error, RUE_DATA, "cannot read the index of %s: %s", tensor->path, read_error());
-    for (uint64_t i = 0; i < h->count; i++)
-        if (tensor->labels[i] < 0 || (h->class_count && (uint32_t)tensor->labels[i] >= h->class_count))
-            return rue_fail(error, RUE_DATA,
-                            "%s: the label of record %" PRIu64 " names no class; make it again with "
-                            "'rue prepare'",
-                            tensor->path, i);
-    return read_classes(tensor, error);
 }
 
 static void close_tensor(void *state)
@@ -161,9 +174,11 @@ static rue_status open_tensor(const char *path, void **state, rue_error *error)
     snprintf(tensor->path, sizeof tensor->path, "%s", path);
     tensor->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     rue_status status = RUE_OK;
-    if (tensor->fd < 0) status = rue_fail(error, RUE_DATA, "cannot open %s: %s", path, strerror(errno));
+    if (tensor->fd < 0)
+        status = rue_fail(error, rue_source_failure(errno), "cannot open %s: %s", path, strerror(errno));
     if (status == RUE_OK) status = read_header(tensor, error);
     if (status == RUE_OK) status = read_index(tensor, error);
+    if (status == RUE_OK) status = check_index(tensor, error);
     if (status != RUE_OK) return close_tensor(tensor), status;
     *state = tensor;
     return RUE_OK;

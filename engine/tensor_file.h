@@ -8,6 +8,8 @@
  *   at crcs_offset     uint32 x count: CRC-32C of each record's values, without the padding
  *   at classes_offset  class names, each ended by a NUL, up to file_bytes
  *
+ * Version 1 had no index_crc.
+ *
  * NumPy opens the records in one line:
  *   float32: np.memmap(path, '<f4', 'r', 4096, (count, 3, 224, 224))
  *   uint8:   np.memmap(path, 'u1', 'r', 4096, (count, 151552))[:, :150528].reshape(-1, 3, 224, 224) */
@@ -20,7 +22,7 @@
 
 #define RUE_TENSOR_MAGIC "RUETENSR"
 
-enum { RUE_TENSOR_VERSION = 1, RUE_TENSOR_ALIGN = 4096 };
+enum { RUE_TENSOR_VERSION = 2, RUE_TENSOR_ALIGN = 4096 };
 
 struct rue_tensor_header {
     char magic[8];
@@ -35,8 +37,8 @@ struct rue_tensor_header {
     uint64_t crcs_offset;
     uint64_t classes_offset;
     uint64_t file_bytes;
+    uint32_t index_crc;  /* CRC-32C of all from labels_offset to file_bytes */
     uint32_t header_crc; /* CRC-32C of the bytes before it */
-    uint32_t reserved;
 };
 
 static_assert(sizeof(struct rue_tensor_header) == 96, "the header has no hidden padding");

@@ -104,23 +104,29 @@ rue_status rue_tensor_writer_add(struct rue_tensor_writer *writer, const void *v
     return RUE_OK;
 }
 
+/* Appends to the index, which ends where the file does. */
+static rue_status write_more(struct rue_tensor_writer *writer, const void *from, uint64_t bytes,
+                             rue_error *error)
+{
+    struct rue_tensor_header *h = &writer->header;
+    rue_status status = write_at(writer, from, bytes, h->file_bytes, error);
+    h->index_crc = rue_crc32c(h->index_crc, from, bytes);
+    h->file_bytes += bytes;
+    return status;
+}
+
 static rue_status write_index(struct rue_tensor_writer *writer, const char *const *classes,
                               size_t class_count, rue_error *error)
 {
     struct rue_tensor_header *h = &writer->header;
-    h->labels_offset = h->data_offset + h->count * h->record_stride;
+    h->labels_offset = h->file_bytes = h->data_offset + h->count * h->record_stride;
     h->crcs_offset = h->labels_offset + 4 * h->count;
     h->classes_offset = h->crcs_offset + 4 * h->count;
     h->class_count = (uint32_t)class_count;
-    uint64_t end = h->classes_offset;
-    rue_status status = write_at(writer, writer->labels, 4 * h->count, h->labels_offset, error);
-    if (status == RUE_OK) status = write_at(writer, writer->crcs, 4 * h->count, h->crcs_offset, error);
-    for (size_t c = 0; status == RUE_OK && c < class_count; c++) {
-        size_t bytes = strlen(classes[c]) + 1;
-        status = write_at(writer, classes[c], bytes, end, error);
-        end += bytes;
-    }
-    h->file_bytes = end;
+    rue_status status = write_more(writer, writer->labels, 4 * h->count, error);
+    if (status == RUE_OK) status = write_more(writer, writer->crcs, 4 * h->count, error);
+    for (size_t c = 0; status == RUE_OK && c < class_count; c++)
+        status = write_more(writer, classes[c], strlen(classes[c]) + 1, error);
     return status;
 }
 

@@ -75,7 +75,7 @@ class TensorFile(Dataset):
             header, size = file.read(4096).ljust(4096, b"\0"), os.fstat(file.fileno()).st_size
             fields = struct.unpack_from("<8s2IQ4I6Q", header)
             magic, version, dtype, self.count, *shape, _, self.stride, self.data, labels, _, _, file_bytes = fields
-            if magic != b"RUETENSR" or version != 1: raise Refused(f"{self.path}: no rue tensor file of version 1")
+            if magic != b"RUETENSR" or version != 2: raise Refused(f"{self.path}: no rue tensor file of version 2")
             if size != file_bytes: raise Refused(f"{self.path}: has {size} bytes, its header says {file_bytes}")
             file.seek(labels)
             self.labels = np.frombuffer(file.read(4 * self.count), "<i4").tolist()

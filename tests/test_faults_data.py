@@ -131,7 +131,8 @@ def test_each_damaged_byte_of_the_header_is_found(hand, tensor, whole_tensor):
 
 # Field of the header: offset, layout, impossible value, what is said. The header's checksum is right.
 FIELDS = {
-    "magic": (0, "8s", b"RUETENSX", "no tensor header"), "version": (8, "I", 2, "another version"),
+    "magic": (0, "8s", b"RUETENSX", "no tensor header"), "version": (8, "I", 3, "another version"),
+    "version_1": (8, "I", 1, "made by an older rue; make it again"),
     "dtype": (12, "I", 9, "dtype is unknown"), "dtype_other": (12, "I", 0, "record size"),
     "count_0": (16, "Q", 0, "number of records"), "count_high": (16, "Q", 1 << 63, "number of records"),
     "count_all": (16, "Q", 2**64 - 1, "number of records"), "count_more": (16, "Q", RECORDS + 1, "sections"),
@@ -140,7 +141,7 @@ FIELDS = {
     "width_all": (32, "I", 2**32 - 1, "shape"), "classes": (36, "I", 2**32 - 1, "classes"),
     "stride": (40, "Q", 4096, "record size"), "stride_high": (40, "Q", 1 << 63, "record size"),
     "data": (48, "Q", 0, "sections"), "labels": (56, "Q", 2**64 - 4, "sections"), "checksums": (64, "Q", 0, "sections"),
-    "names": (72, "Q", 1 << 62, "sections"), "end": (80, "Q", 2**63, "sections"), "reserved": (92, "I", 1, "damaged"),
+    "names": (72, "Q", 1 << 62, "sections"), "end": (80, "Q", 2**63, "sections"), "checksum": (88, "I", 1, "index"),
 }
 
 
@@ -149,7 +150,7 @@ def test_an_impossible_field_of_the_header_is_told(hand, tensor, whole_tensor, n
     at, layout, value, words = FIELDS[name]
     header = bytearray(whole_tensor[:HEADER])
     struct.pack_into("<" + layout, header, at, value)
-    struct.pack_into("<I", header, 88, crc32c(header[:88]))
+    struct.pack_into("<I", header, 92, crc32c(header[:92]))
     tensor.write_bytes(header + whole_tensor[HEADER:])
     said = hand.open(tensor)
     assert said["status"] == "failed" and str(tensor) in said["reason"]
@@ -157,16 +158,24 @@ def test_an_impossible_field_of_the_header_is_told(hand, tensor, whole_tensor, n
 
 
 def test_the_checksum_of_these_tests_is_that_of_the_format(whole_tensor):
-    assert struct.unpack_from("<I", whole_tensor, 88)[0] == crc32c(whole_tensor[:88])
+    assert struct.unpack_from("<II", whole_tensor, 88) == (crc32c(whole_tensor[LABELS:]), crc32c(whole_tensor[:92]))
 
 
 @pytest.mark.parametrize("record", range(RECORDS))
 def test_a_wrong_checksum_names_the_record(rue, tensor, whole_tensor, record):
     begin = 4096 + record * STRIDE
-    for at in (begin, begin + VALUES - 1, CRCS + 4 * record):
+    for at in (begin, begin + VALUES - 1):
         tensor.write_bytes(whole_tensor[:at] + bytes([whole_tensor[at] ^ 1]) + whole_tensor[at + 1:])
         done = rue("tune", tensor, "--batch-size", "1", "--num-workers", "0", "--model", "none", "--quiet", "--out", "out")
         expect_failure(done, 3, f"record {record} of {tensor} at byte {begin}", "CRC-32C", "rue prepare")
+
+
+def test_each_damaged_byte_of_labels_checksums_and_class_names_is_found(hand, tensor, whole_tensor):
+    """Also where what stands there then would be possible: another label, another name."""
+    for at in range(LABELS, len(whole_tensor)):
+        tensor.write_bytes(whole_tensor[:at] + bytes([whole_tensor[at] ^ 1]) + whole_tensor[at + 1:])
+        said = hand.open(tensor)
+        assert said["status"] == "failed" and f"{tensor}: its index" in said["reason"] and "rue prepare" in said["reason"], at
 
 
 def test_bytes_behind_the_end_are_refused(rue, tensor, whole_tensor):

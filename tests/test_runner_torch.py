@@ -98,7 +98,7 @@ def write_tensors(path, dtype, count=10):
     stride = -(-record // 4096) * 4096
     labels, crcs = 4096 + count * stride, 4096 + count * stride + 4 * count
     classes = b"cat\0dog\0"
-    header = struct.pack("<8s2IQ4I6Q", b"RUETENSR", 1, int(dtype == "uint8"), count, 3, 224, 224, 2, stride, 4096, labels,
+    header = struct.pack("<8s2IQ4I6Q", b"RUETENSR", 2, int(dtype == "uint8"), count, 3, 224, 224, 2, stride, 4096, labels,
                          crcs, crcs + 4 * count, crcs + 4 * count + len(classes))
     with open(path, "wb") as file:
         file.write(header.ljust(4096, b"\0"))

@@ -64,6 +64,11 @@ static struct rue_tensor_header *header(void)
     return (struct rue_tensor_header *)file;
 }
 
+static void sign_index(void)
+{
+    header()->index_crc = rue_crc32c(0, file + header()->labels_offset, file_bytes - header()->labels_offset);
+}
+
 static void sign_header(void)
 {
     header()->header_crc = rue_crc32c(0, file, offsetof(struct rue_tensor_header, header_crc));
@@ -166,7 +171,7 @@ Test(source_tensor, every_damaged_byte_of_the_header_is_found)
 
 Test(source_tensor, impossible_fields_are_refused_even_when_signed)
 {
-    REFUSE_FIELD(version, 2);
+    REFUSE_FIELD(version, RUE_TENSOR_VERSION + 1);
     REFUSE_FIELD(version, 0);
     REFUSE_FIELD(dtype, RUE_DTYPE_COUNT);
     REFUSE_FIELD(dtype, UINT32_MAX);
@@ -192,7 +197,7 @@ Test(source_tensor, impossible_fields_are_refused_even_when_signed)
     REFUSE_FIELD(file_bytes, UINT64_MAX);
     REFUSE_FIELD(class_count, 4);
     REFUSE_FIELD(class_count, UINT32_MAX);
-    REFUSE_FIELD(reserved, 1);
+    REFUSE_FIELD(index_crc, header()->index_crc ^ 1);
 }
 
 Test(source_tensor, a_label_without_a_class_is_refused)
@@ -200,9 +205,29 @@ Test(source_tensor, a_label_without_a_class_is_refused)
     static const int32_t labels[] = {3, -1, INT32_MAX, INT32_MIN};
     for (size_t i = 0; i < sizeof labels / sizeof *labels; i++) {
         memcpy(file + header()->labels_offset + 8, &labels[i], 4);
+        sign_index();
+        sign_header();
         const char *message = refuse(file_bytes);
         cr_assert(strstr(message, "label of record 2"), "%s", message);
     }
+}
+
+Test(source_tensor, every_damaged_byte_of_the_index_is_found)
+{
+    for (size_t at = header()->labels_offset; at < file_bytes; at++)
+        for (int bit = 0; bit < 8; bit++) {
+            file[at] ^= (unsigned char)(1 << bit);
+            const char *message = refuse(file_bytes);
+            cr_assert(strstr(message, "index") && strstr(message, "make it again"), "%s", message);
+            file[at] ^= (unsigned char)(1 << bit);
+        }
+}
+
+Test(source_tensor, a_file_of_an_older_rue_is_named_so)
+{
+    header()->version = 1;
+    const char *message = refuse(file_bytes);
+    cr_assert(strstr(message, "made by an older rue; make it again with 'rue prepare'"), "%s", message);
 }
 
 Test(source_tensor, its_shape_is_told)

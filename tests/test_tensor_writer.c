@@ -52,14 +52,15 @@ Test(tensor_writer, the_header_says_where_all_is)
     struct rue_tensor_header h;
     memcpy(&h, file, sizeof h);
     cr_assert_eq(memcmp(h.magic, "RUETENSR", 8), 0);
-    cr_assert(h.version == 1 && h.dtype == RUE_UINT8 && h.count == COUNT && h.channels == 3 &&
-              h.height == 20 && h.width == 30 && h.class_count == 2 && h.reserved == 0);
+    cr_assert(h.version == 2 && h.dtype == RUE_UINT8 && h.count == COUNT && h.channels == 3 &&
+              h.height == 20 && h.width == 30 && h.class_count == 2);
     cr_assert_eq(h.record_stride, 4096);
     cr_assert_eq(h.data_offset, 4096);
     cr_assert_eq(h.labels_offset, 4096 + COUNT * 4096);
     cr_assert_eq(h.crcs_offset, h.labels_offset + 4 * COUNT);
     cr_assert_eq(h.classes_offset, h.crcs_offset + 4 * COUNT);
     cr_assert_eq(h.file_bytes, bytes);
+    cr_assert_eq(h.index_crc, rue_crc32c(0, file + h.labels_offset, bytes - h.labels_offset));
     cr_assert_eq(h.header_crc, rue_crc32c(0, file, offsetof(struct rue_tensor_header, header_crc)));
     free(file);
 }
