@@ -149,3 +149,24 @@ Test(protocol_hello, lists_have_a_limit)
     cr_assert_eq(rue_protocol_decode_hello(object, &hello, NULL), RUE_RUNNER);
     json_decref(object);
 }
+
+/* A greeting whose space has `count` values of num_workers, the first of them named twice. */
+static json_t *greeting_of(int count)
+{
+    json_t *object = protocol_object(GREETING "}"), *workers = json_pack("[i]", 1);
+    for (int i = 1; i <= count; i++) json_array_append_new(workers, json_integer(i));
+    json_object_set_new(object, "space", json_pack("{s:o}", "num_workers", workers));
+    return object;
+}
+
+Test(protocol_hello, more_values_of_a_knob_than_there_is_room_for_are_refused)
+{
+    rue_error error = {0};
+    json_t *most = greeting_of(RUE_SPACE_VALUES_MAX), *more = greeting_of(RUE_SPACE_VALUES_MAX + 1);
+    cr_assert_eq(rue_protocol_decode_hello(most, &hello, &error), RUE_OK, "%s", error.message);
+    cr_assert_eq(hello.space.count[RUE_NUM_WORKERS], RUE_SPACE_VALUES_MAX);
+    cr_assert_eq(rue_protocol_decode_hello(more, &hello, &error), RUE_RUNNER);
+    cr_assert(strstr(error.message, "\"num_workers\" has 66 values, more than 64"), "%s", error.message);
+    json_decref(most);
+    json_decref(more);
+}

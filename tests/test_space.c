@@ -26,6 +26,7 @@ Test(space, values_stay_ascending_and_distinct)
     cr_assert_eq(space.count[RUE_BATCH_SIZE], 4);
     for (int i = 0; i < 4; i++) cr_assert_eq(space.values[RUE_BATCH_SIZE][i], expected[i]);
     cr_assert_not(rue_space_add(&space, RUE_BATCH_SIZE, 64), "there already");
+    cr_assert(rue_space_has(&space, RUE_BATCH_SIZE, 64) && !rue_space_has(&space, RUE_BATCH_SIZE, 63));
 }
 
 Test(space, no_more_values_than_there_is_room)

@@ -324,31 +324,40 @@ static rue_status decode_variants(const json_t *list, struct rue_hello *out, rue
     return RUE_OK;
 }
 
+static rue_status decode_values(const json_t *list, int knob, struct rue_space *space, rue_error *error)
+{
+    size_t i;
+    json_t *item;
+    int value;
+    space->count[knob] = 0;
+    json_array_foreach(list, i, item)
+    {
+        if (!decode_knob(item, knob, &value))
+            return rue_fail(error, RUE_RUNNER, "hello: space: a value of \"%s\" is out of bounds",
+                            rue_knobs[knob].name);
+        if (!rue_space_has(space, knob, value) && !rue_space_add(space, knob, value))
+            return rue_fail(
+                error, RUE_RUNNER,
+                "hello: space: \"%s\" has %zu values, more than %d: let it name those that matter",
+                rue_knobs[knob].name, json_array_size(list), RUE_SPACE_VALUES_MAX);
+    }
+    if (space->count[knob]) return RUE_OK;
+    return rue_fail(error, RUE_RUNNER, "hello: space: \"%s\" has no values", rue_knobs[knob].name);
+}
+
 static rue_status decode_space(const json_t *space, struct rue_hello *out, rue_error *error)
 {
     if (!absent(space) && !json_is_object(space))
         return rue_fail(error, RUE_RUNNER, "hello: \"space\" is no object");
     out->space = rue_space_default();
     out->has_space = json_is_object(space);
-    for (int k = 0; k < RUE_KNOB_COUNT; k++) {
+    rue_status status = RUE_OK;
+    for (int k = 0; status == RUE_OK && k < RUE_KNOB_COUNT; k++) {
         const json_t *values = json_object_get(space, rue_knobs[k].name);
-        if (!values) continue;
-        size_t i;
-        json_t *item;
-        int value;
-        out->knobs[k] = true;
-        out->space.count[k] = 0;
-        json_array_foreach(values, i, item)
-        {
-            if (!decode_knob(item, k, &value))
-                return rue_fail(error, RUE_RUNNER, "hello: space: a value of \"%s\" is out of bounds",
-                                rue_knobs[k].name);
-            rue_space_add(&out->space, k, value);
-        }
-        if (out->space.count[k] == 0)
-            return rue_fail(error, RUE_RUNNER, "hello: space: \"%s\" has no values", rue_knobs[k].name);
+        out->knobs[k] = values != NULL;
+        if (values) status = decode_values(values, k, &out->space, error);
     }
-    return RUE_OK;
+    return status;
 }
 
 /* "loader simulator 2.1" is the loader "loader simulator". */

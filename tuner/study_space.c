@@ -37,14 +37,6 @@ static rue_status fail_many(enum rue_knob knob, const char *text, rue_error *err
                     rue_knobs[knob].name, text, RUE_SPACE_VALUES_MAX);
 }
 
-/* False when there is no room for another value. */
-static bool add_value(struct rue_space *space, enum rue_knob knob, int value)
-{
-    for (int i = 0; i < space->count[knob]; i++)
-        if (space->values[knob][i] == value) return true;
-    return rue_space_add(space, knob, value);
-}
-
 /* One element of a list: a value, or "0..8". */
 static rue_status add_element(struct rue_space *space, enum rue_knob knob, char *text, const char *list,
                               rue_error *error)
@@ -58,7 +50,8 @@ static rue_status add_element(struct rue_space *space, enum rue_knob knob, char 
     if (dots) *dots = '.';
     if (!parsed) return fail_value(knob, text, error);
     for (int value = first; value <= last; value++)
-        if (!add_value(space, knob, value)) return fail_many(knob, list, error);
+        if (!rue_space_has(space, knob, value) && !rue_space_add(space, knob, value))
+            return fail_many(knob, list, error);
     return RUE_OK;
 }
 

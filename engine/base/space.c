@@ -13,6 +13,13 @@ struct rue_space rue_space_default(void)
     return space;
 }
 
+bool rue_space_has(const struct rue_space *space, enum rue_knob knob, int value)
+{
+    for (int i = 0; i < space->count[knob]; i++)
+        if (space->values[knob][i] == value) return true;
+    return false;
+}
+
 bool rue_space_add(struct rue_space *space, enum rue_knob knob, int value)
 {
     int *values = space->values[knob], n = space->count[knob], at = 0;
@@ -26,11 +33,8 @@ bool rue_space_add(struct rue_space *space, enum rue_knob knob, int value)
 
 bool rue_space_holds(const struct rue_space *space, const struct rue_config *config)
 {
-    for (int k = 0; k < RUE_KNOB_COUNT; k++) {
-        bool found = false;
-        for (int i = 0; i < space->count[k]; i++) found |= space->values[k][i] == config->value[k];
-        if (!found) return false;
-    }
+    for (int k = 0; k < RUE_KNOB_COUNT; k++)
+        if (!rue_space_has(space, (enum rue_knob)k, config->value[k])) return false;
     return true;
 }
 

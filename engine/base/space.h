@@ -17,6 +17,9 @@ struct rue_space {
 /* Every knob at its fallback value alone, which is also its preferred one. */
 struct rue_space rue_space_default(void);
 
+/* Whether the knob may take this value. */
+bool rue_space_has(const struct rue_space *space, enum rue_knob knob, int value);
+
 /* Adds `value` in its place; false when it is there already or no room is left. */
 bool rue_space_add(struct rue_space *space, enum rue_knob knob, int value);
 
