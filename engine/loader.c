@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "advice.h"
 #include "units.h"
 
 enum { WORKER_STACK_BYTES = 1 << 20 };
@@ -320,8 +321,8 @@ rue_status rue_loader_start(struct rue_loader *loader, rue_error *error)
     if (!failed) return RUE_OK;
     size_t started = loader->started;
     rue_loader_stop(loader);
-    return rue_fail(error, RUE_INFEASIBLE, "the system started %zu of %zu worker threads: %s", started,
-                    loader->worker_count, strerror(failed));
+    return rue_fail(error, RUE_INFEASIBLE, "the system started %zu of %zu worker threads: %s%s", started,
+                    loader->worker_count, strerror(failed), rue_advice(failed));
 }
 
 /* Under the lock: a batch more may be begun. One worker begins it; all of them share it where they load

@@ -150,13 +150,6 @@ static int make(const char *path, mode_t mode, int (*make_one)(char *), char nam
     }
 }
 
-const char *rue_part_advice(int error_number)
-{
-    if (error_number == ENOSPC || error_number == EDQUOT) return "; free some space or write elsewhere";
-    if (error_number == EFBIG) return "; raise the limit on the size of files (ulimit -f)";
-    return "";
-}
-
 int rue_part_file(const char *path, char name[RUE_PART_BYTES])
 {
     return make(path, 0666, make_file, name);

@@ -16,9 +16,6 @@ enum { RUE_PART_BYTES = PATH_MAX + 32 };
 int rue_part_file(const char *path, char name[RUE_PART_BYTES]);
 int rue_part_folder(const char *path, char name[RUE_PART_BYTES]);
 
-/* What to do when writing failed with this errno, as the end of a message; "" where nothing more is known. */
-const char *rue_part_advice(int error_number);
-
 /* Removes a file, or a folder and all in it; an empty name is nothing. Needs one descriptor, which closing
  * that of the part gives. */
 void rue_part_remove(const char *name);

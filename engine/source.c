@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "advice.h"
 #include "suggest.h"
 
 extern const struct rue_source_ops rue_source_folder, rue_source_tensor;
@@ -59,10 +60,14 @@ rue_status rue_source_detect(const char *path, const struct rue_source_ops **out
 {
     struct stat about;
     if (stat(path, &about) != 0)
-        return rue_fail(error, RUE_DATA, "cannot open %s: %s; give a folder of JPEG files or a tensor file",
-                        path, strerror(errno));
-    for (size_t i = 0; rue_source_formats[i]; i++)
-        if (rue_source_formats[i]->probe(path)) return *out = rue_source_formats[i], RUE_OK;
+        return rue_fail(error, rue_source_failure(errno), "cannot open %s: %s%s", path, strerror(errno),
+                        rue_advice_or(errno, "; give a folder of JPEG files or a tensor file"));
+    for (size_t i = 0; rue_source_formats[i]; i++) {
+        bool is = false;
+        rue_status status = rue_source_formats[i]->probe(path, &is, error);
+        if (status != RUE_OK) return status;
+        if (is) return *out = rue_source_formats[i], RUE_OK;
+    }
     return rue_fail(
         error, RUE_DATA,
         "%s is of no format that rue knows: give a folder of JPEG files, or a tensor file written by "

@@ -20,8 +20,9 @@ struct rue_source_ops {
     const char *format;
     enum rue_mode mode;
     const char *help;
-    /* Whether `path` looks like this format: cheap, opens at most the first bytes, no error. */
-    bool (*probe)(const char *path);
+    /* Whether `path`, which exists, looks like this format: cheap, opens at most the first bytes. Fails where
+     * it cannot be looked at. `*is` is false before. */
+    rue_status (*probe)(const char *path, bool *is, rue_error *error);
     /* Reads the index into `*state`. RUE_DATA names the file, the reason and what to do next. */
     rue_status (*open)(const char *path, void **state, rue_error *error);
     void (*close)(void *state);
@@ -48,7 +49,8 @@ struct rue_source_ops {
 /* The known formats, NULL at the end, in the order in which they are probed. */
 extern const struct rue_source_ops *const rue_source_formats[];
 
-/* The format that `path` looks like; RUE_DATA when there is nothing at `path` or it is of no known format. */
+/* The format that `path` looks like; RUE_DATA when there is nothing at `path`, it is of no known format or
+ * may not be read; otherwise rue_source_failure. */
 rue_status rue_source_detect(const char *path, const struct rue_source_ops **out,
                              rue_error *error) RUE_MUST_CHECK;
 

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "advice.h"
 #include "hash.h"
 #include "source.h"
 #include "walk.h"
@@ -42,10 +43,13 @@ static bool has_jpeg_name(const char *name)
     return dot && (!strcasecmp(dot, ".jpg") || !strcasecmp(dot, ".jpeg") || !strcasecmp(dot, ".jpe"));
 }
 
-static bool probe(const char *path)
+static rue_status probe(const char *path, bool *is, rue_error *error)
 {
     struct stat about;
-    return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
+    if (stat(path, &about) != 0)
+        return rue_fail(error, rue_source_failure(errno), "cannot open %s: %s", path, strerror(errno));
+    *is = S_ISDIR(about.st_mode);
+    return RUE_OK;
 }
 
 static rue_status grow(void **array, size_t *capacity, size_t needed, size_t size, rue_error *error)
@@ -172,8 +176,8 @@ static rue_status open_folder(const char *path, void **state, rue_error *error)
     folder->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     rue_status status = RUE_OK;
     if (folder->fd < 0)
-        status =
-            rue_fail(error, rue_source_failure(errno), "cannot read folder %s: %s", path, strerror(errno));
+        status = rue_fail(error, rue_source_failure(errno), "cannot read folder %s: %s%s", path,
+                          strerror(errno), rue_advice(errno));
     if (status == RUE_OK) status = rue_walk(folder->path, folder->fd, visit, folder, error);
     if (status == RUE_OK && folder->count == 0) status = fail_without_files(folder, error);
     if (status == RUE_OK) {
@@ -220,8 +224,8 @@ static rue_status read_file(const void *state, uint64_t item, void *into, rue_er
     uint64_t expected = folder->files[item].bytes, done = 0;
     int fd = openat(folder->fd, file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
-        return rue_fail(error, rue_source_failure(errno), "cannot read %s/%s: %s", folder->path, file,
-                        strerror(errno));
+        return rue_fail(error, rue_source_failure(errno), "cannot read %s/%s: %s%s", folder->path, file,
+                        strerror(errno), rue_advice(errno));
     rue_status status = RUE_OK;
     struct stat about;
     if (fstat(fd, &about) != 0 || !S_ISREG(about.st_mode) || (uint64_t)about.st_size != expected) {

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "advice.h"
 #include "crc32c.h"
 #include "hash.h"
 #include "source.h"
@@ -51,14 +52,24 @@ static rue_status fail_read(const struct tensor *tensor, const char *what, rue_e
                     read_error());
 }
 
-static bool probe(const char *path)
+static rue_status fail_open(const char *path, rue_error *error)
+{
+    return rue_fail(error, rue_source_failure(errno), "cannot open %s: %s%s", path, strerror(errno),
+                    rue_advice(errno));
+}
+
+static rue_status probe(const char *path, bool *is, rue_error *error)
 {
     char magic[8];
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0) return false;
-    bool is = read_at(fd, magic, sizeof magic, 0) && memcmp(magic, RUE_TENSOR_MAGIC, sizeof magic) == 0;
+    if (fd < 0) return fail_open(path, error);
+    bool whole = read_at(fd, magic, sizeof magic, 0);
+    int why = whole ? 0 : errno;
     close(fd);
-    return is;
+    if (why == EIO)
+        return rue_fail(error, rue_source_failure(why), "cannot read %s: %s", path, strerror(why));
+    *is = whole && memcmp(magic, RUE_TENSOR_MAGIC, sizeof magic) == 0;
+    return RUE_OK;
 }
 
 /* What is wrong with the header, or NULL. Bounds are checked so that nothing overflows. */
@@ -174,8 +185,7 @@ static rue_status open_tensor(const char *path, void **state, rue_error *error)
     snprintf(tensor->path, sizeof tensor->path, "%s", path);
     tensor->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     rue_status status = RUE_OK;
-    if (tensor->fd < 0)
-        status = rue_fail(error, rue_source_failure(errno), "cannot open %s: %s", path, strerror(errno));
+    if (tensor->fd < 0) status = fail_open(path, error);
     if (status == RUE_OK) status = read_header(tensor, error);
     if (status == RUE_OK) status = read_index(tensor, error);
     if (status == RUE_OK) status = check_index(tensor, error);

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "advice.h"
 #include "crc32c.h"
 #include "part.h"
 #include "tensor_file.h"
@@ -35,7 +36,7 @@ static rue_status write_at(struct rue_tensor_writer *writer, const void *from, u
         if (put < 0 && errno == EINTR) continue;
         if (put < 0)
             return rue_fail(error, RUE_STORE, "cannot write %s: %s%s", writer->path, strerror(errno),
-                            rue_part_advice(errno));
+                            rue_advice(errno));
         done += (uint64_t)put;
     }
     return RUE_OK;
@@ -80,8 +81,8 @@ rue_status rue_tensor_writer_open(const char *path, const struct rue_tensor_shap
                                                 .data_offset = RUE_TENSOR_ALIGN};
     writer->fd = rue_part_file(path, writer->temporary);
     if (writer->fd < 0) {
-        rue_status status = rue_fail(error, RUE_STORE, "cannot create %s: %s; write to another folder", path,
-                                     strerror(errno));
+        rue_status status = rue_fail(error, RUE_STORE, "cannot create %s: %s%s", path, strerror(errno),
+                                     rue_advice_or(errno, "; write to another folder"));
         return free(writer), status;
     }
     rue_status status = allocate(writer, error);
@@ -134,7 +135,8 @@ static rue_status write_index(struct rue_tensor_writer *writer, const char *cons
 static rue_status flush(struct rue_tensor_writer *writer, rue_error *error)
 {
     if (fsync(writer->fd) == 0) return RUE_OK;
-    return rue_fail(error, RUE_STORE, "cannot write %s to the disk: %s", writer->path, strerror(errno));
+    return rue_fail(error, RUE_STORE, "cannot write %s to the disk: %s%s", writer->path, strerror(errno),
+                    rue_advice(errno));
 }
 
 static rue_status publish(struct rue_tensor_writer *writer, rue_error *error)

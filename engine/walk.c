@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "advice.h"
 #include "source.h"
 
 /* A folder that was found. All of them are kept, as names alone, until the walk is over: the parents of one
@@ -40,9 +41,11 @@ static rue_status fail(const struct walk *walk, const char *name, int why, rue_e
 {
     size_t prefix = walk->folders[walk->at].prefix;
     if (!prefix && !name[0])
-        return rue_fail(error, rue_source_failure(why), "cannot read %s: %s", walk->root, strerror(why));
-    return rue_fail(error, rue_source_failure(why), "cannot read %.*s/%.*s%s: %s", walk->root_bytes,
-                    walk->root, (int)(name[0] ? prefix : prefix - 1), walk->path, name, strerror(why));
+        return rue_fail(error, rue_source_failure(why), "cannot read %s: %s%s", walk->root, strerror(why),
+                        rue_advice(why));
+    return rue_fail(error, rue_source_failure(why), "cannot read %.*s/%.*s%s: %s%s", walk->root_bytes,
+                    walk->root, (int)(name[0] ? prefix : prefix - 1), walk->path, name, strerror(why),
+                    rue_advice(why));
 }
 
 static rue_status add_folder(struct walk *walk, const char *name, const struct stat *about, rue_error *error)

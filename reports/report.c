@@ -16,6 +16,7 @@ static const struct {
     {ENOSPC, "free some space on that disk, or choose another folder"},
     {EDQUOT, "your quota is used up: free some space, or choose another folder"},
     {EFBIG, "the file would be larger than allowed: raise the limit (ulimit -f)"},
+    {EMFILE, "raise the limit on open files (ulimit -n)"},
     {EACCES, "make the folder writable, or choose another one"},
     {EPERM, "make the folder writable, or choose another one"},
     {EROFS, "the file system is read-only: choose another folder"},

@@ -281,13 +281,23 @@ Test(protocol, an_open_that_failed_says_the_whole_reason)
     rue_error error = {0};
     memset(long_reason, 'r', sizeof long_reason - 1);
     strcpy(long_reason + sizeof long_reason - 9, "the end.");
-    line = rue_protocol_encode_failure(NULL, long_reason);
+    line = rue_protocol_encode_failure(NULL, RUE_TRIAL_FAILED, long_reason);
     cr_assert_eq(decode_opened(line, &opened, &error), RUE_DATA);
     cr_assert_str_eq(error.message, long_reason);
     free(line);
     error = (rue_error){0};
     cr_assert_eq(decode_opened("{\"status\":\"failed\"}", &opened, &error), RUE_DATA);
     cr_assert_str_eq(error.message, "no reason given");
+}
+
+Test(protocol, an_open_that_found_no_room_is_infeasible)
+{
+    struct rue_opened opened;
+    rue_error error = {0};
+    char *line = rue_protocol_encode_failure(NULL, RUE_TRIAL_INFEASIBLE, "no memory");
+    cr_assert_eq(decode_opened(line, &opened, &error), RUE_INFEASIBLE);
+    cr_assert_str_eq(error.message, "no memory");
+    free(line);
 }
 
 Test(protocol, an_open_reply_with_wrong_types_is_the_runner_s_fault)

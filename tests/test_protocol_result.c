@@ -105,7 +105,7 @@ Test(protocol_result, the_id_is_echoed_and_may_be_null)
     cr_assert_eq(json_integer_value(json_object_get(named, "id")), 17);
     json_t *nameless = protocol_taken(rue_protocol_encode_result(NULL, &full));
     cr_assert(json_is_null(json_object_get(nameless, "id")));
-    json_t *failure = protocol_taken(rue_protocol_encode_failure(id, "why"));
+    json_t *failure = protocol_taken(rue_protocol_encode_failure(id, RUE_TRIAL_FAILED, "why"));
     cr_assert_eq(json_integer_value(json_object_get(failure, "id")), 17);
     json_decref(id);
     json_decref(named);
@@ -132,7 +132,7 @@ Test(protocol_result, a_reason_that_is_no_utf8_still_arrives)
     strcpy(bad.reason, "/data/caf\xe9/1.jpg is damaged");
     decode(protocol_taken(rue_protocol_encode_result(NULL, &bad)));
     cr_assert_str_eq(result.reason, "/data/caf?/1.jpg is damaged");
-    json_t *failure = protocol_taken(rue_protocol_encode_failure(NULL, "\xff\xfe gone"));
+    json_t *failure = protocol_taken(rue_protocol_encode_failure(NULL, RUE_TRIAL_FAILED, "\xff\xfe gone"));
     cr_assert_str_eq(json_string_value(json_object_get(failure, "reason")), "?? gone");
     json_decref(failure);
 }

@@ -10,6 +10,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "advice.h"
+
 /* The process that has the lock, 0 when the kernel does not tell. Some file systems show another device there
  * than stat does, so the inode alone will do where nothing fits better. */
 static int find_holder(int fd)
@@ -61,7 +63,9 @@ static rue_status fail_busy(const char *folder, int fd, rue_error *error)
 rue_status rue_folder_lock(const char *folder, int *out, rue_error *error)
 {
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC), failed;
-    if (fd < 0) return rue_fail(error, RUE_STORE, "cannot open the folder %s: %s", folder, strerror(errno));
+    if (fd < 0)
+        return rue_fail(error, RUE_STORE, "cannot open the folder %s: %s%s", folder, strerror(errno),
+                        rue_advice(errno));
     do failed = flock(fd, LOCK_EX | LOCK_NB);
     while (failed && errno == EINTR);
     if (!failed) return *out = fd, RUE_OK;

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "advice.h"
 #include "clock.h"
 #include "units.h"
 
@@ -159,7 +160,7 @@ static void keep(const char *const argv[], int in, int out, int line, const sigs
 
 static rue_status fail_start(const char *name, int why, rue_error *error)
 {
-    return rue_fail(error, RUE_RUNNER, "cannot start %s: %s", name, strerror(why));
+    return rue_fail(error, RUE_RUNNER, "cannot start %s: %s%s", name, strerror(why), rue_advice(why));
 }
 
 rue_status rue_keeper_open(const char *const argv[], int in, int out, struct rue_keeper *keeper,

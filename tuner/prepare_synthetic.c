@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "advice.h"
 #include "clock.h"
 #include "interrupt.h"
 #include "machine.h"
@@ -40,8 +41,7 @@ static rue_status write_photo(const struct job *job, uint64_t index, size_t *byt
     int why = file && fwrite(jpeg, 1, *bytes, file) == *bytes ? 0 : errno;
     if (file && fclose(file) != 0 && !why) why = errno;
     if (why)
-        status =
-            rue_fail(error, RUE_STORE, "cannot write %s: %s%s", path, strerror(why), rue_part_advice(why));
+        status = rue_fail(error, RUE_STORE, "cannot write %s: %s%s", path, strerror(why), rue_advice(why));
     free(jpeg);
     return status;
 }
@@ -133,7 +133,7 @@ static rue_status make_folders(const char *folder, rue_error *error)
         snprintf(path, sizeof path, "%s/%s", folder, name);
         if (mkdir(path, 0777) != 0)
             return rue_fail(error, RUE_STORE, "cannot create %s: %s%s", path, strerror(errno),
-                            rue_part_advice(errno));
+                            rue_advice(errno));
     }
     return RUE_OK;
 }
@@ -151,8 +151,8 @@ rue_status rue_prepare_synthetic(uint64_t count, uint64_t seed, const char *path
     uint64_t start = rue_clock_now_ns();
     int fd = rue_part_folder(whole, temporary);
     if (fd < 0)
-        return rue_fail(error, RUE_STORE, "cannot create %s: %s; write to another folder", whole,
-                        strerror(errno));
+        return rue_fail(error, RUE_STORE, "cannot create %s: %s%s", whole, strerror(errno),
+                        rue_advice_or(errno, "; write to another folder"));
     rue_status status = make_folders(temporary, error);
     if (status == RUE_OK) status = run_workers(&job, progress, error);
     if (status == RUE_OK && rename(temporary, whole) != 0)

@@ -1,5 +1,6 @@
 #include "prepare.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <libgen.h>
 #include <stdio.h>
@@ -7,6 +8,7 @@
 #include <string.h>
 #include <sys/statvfs.h>
 
+#include "advice.h"
 #include "clock.h"
 #include "interrupt.h"
 #include "loader.h"
@@ -103,7 +105,10 @@ static rue_status start_loader(const struct rue_source *source, struct rue_loade
         rue_loader_close(*out);
         *out = NULL;
         bool refused = status == RUE_INFEASIBLE || status == RUE_MEMORY;
-        if (!refused || *workers == 0) return rue_fail(error, status, "%s", why.message);
+        if (!refused) return rue_fail(error, status, "%s", why.message);
+        if (*workers == 0)
+            return rue_fail(error, status, "%s%s", why.message,
+                            rue_advice_given(why.message) ? "" : rue_advice(ENOMEM));
     }
 }
 

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "advice.h"
 #include "interrupt.h"
 #include "keeper.h"
 #include "suspension.h"
@@ -39,7 +40,8 @@ rue_status rue_process_open(const char *const argv[], struct rue_process **out, 
     if (!process) return rue_fail_memory(error, "a child process", sizeof *process);
     rue_status status = RUE_OK;
     if (pipe2(to, O_CLOEXEC) != 0 || pipe2(from, O_CLOEXEC) != 0)
-        status = rue_fail(error, RUE_RUNNER, "cannot start %s: %s", argv[0], strerror(errno));
+        status =
+            rue_fail(error, RUE_RUNNER, "cannot start %s: %s%s", argv[0], strerror(errno), rue_advice(errno));
     if (status == RUE_OK) status = rue_keeper_open(argv, to[0], from[1], &process->keeper, error);
     if (to[0] >= 0) close(to[0]);
     if (from[1] >= 0) close(from[1]);

@@ -194,9 +194,10 @@ char *rue_protocol_encode_opened(const struct rue_opened *opened)
     return dump(object);
 }
 
-char *rue_protocol_encode_failure(json_t *id, const char *reason)
+char *rue_protocol_encode_failure(json_t *id, enum rue_outcome outcome, const char *reason)
 {
-    return dump(json_pack("{s:O?, s:s, s:o}", "id", id, "status", "failed", "reason", text_json(reason)));
+    return dump(json_pack("{s:O?, s:s, s:o}", "id", id, "status", rue_outcome_names[outcome], "reason",
+                          text_json(reason)));
 }
 
 /* ---- decoding ---- */
@@ -410,7 +411,9 @@ rue_status rue_protocol_decode_opened(const json_t *reply, struct rue_opened *ou
         return rue_fail(error, RUE_RUNNER, "open: \"status\" is no word");
     if (strcmp(status, "ok") != 0) {
         const char *reason = json_string_value(json_object_get(reply, "reason"));
-        return rue_fail(error, RUE_DATA, "%s", reason ? reason : "no reason given");
+        bool infeasible = strcmp(status, rue_outcome_names[RUE_TRIAL_INFEASIBLE]) == 0;
+        return rue_fail(error, infeasible ? RUE_INFEASIBLE : RUE_DATA, "%s",
+                        reason ? reason : "no reason given");
     }
     if (!copy_count(reply, "images", 0, &out->images) || !copy_count(reply, "bytes", 0, &out->bytes) ||
         !copy_string(reply, "digest", out->digest, sizeof out->digest) ||

@@ -31,7 +31,8 @@ struct rue_hello {
     struct rue_space space; /* fallback values where a knob is not named */
 };
 
-/* What `open` answers. */
+/* What `open` answers when its "status" is "ok". "infeasible", with a "reason": there is too little memory,
+ * or too few descriptors, to open the data; any other word: the data are at fault. */
 struct rue_opened {
     uint64_t images;
     uint64_t bytes;                     /* 0: not said */
@@ -49,13 +50,14 @@ char *rue_protocol_encode_open(const struct rue_variant *variant, const struct r
 char *rue_protocol_encode_trial(const struct rue_trial_request *request, const char *profile);
 char *rue_protocol_encode_result(json_t *id, const struct rue_trial_result *result);
 char *rue_protocol_encode_opened(const struct rue_opened *opened);
-char *rue_protocol_encode_failure(json_t *id, const char *reason);
+/* What could not be done: infeasible when there is no memory or descriptor for it now, else failed. */
+char *rue_protocol_encode_failure(json_t *id, enum rue_outcome outcome, const char *reason);
 
 /* The configuration as a JSON object with every knob; a new reference. */
 json_t *rue_protocol_config_json(const struct rue_config *config);
 
 /* Decoders: RUE_RUNNER (a reply) or RUE_USAGE (a request) with what is wrong, and the offending text cut
- * short. */
+ * short. Of an open reply also RUE_INFEASIBLE and RUE_DATA, with the runner's reason. */
 rue_status rue_protocol_parse(const char *line, json_t **out, rue_error *error) RUE_MUST_CHECK;
 rue_status rue_protocol_decode_hello(const json_t *reply, struct rue_hello *out,
                                      rue_error *error) RUE_MUST_CHECK;

@@ -1,5 +1,6 @@
 #include "runner_client.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -7,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "advice.h"
 #include "clock.h"
 #include "machine.h"
 #include "process.h"
@@ -110,10 +112,13 @@ static rue_status greet(struct rue_runner *runner, rue_error *error)
     if (status == RUE_OK) return RUE_OK;
     const char *end = runner->process ? end_process(runner, grace_ns) : "did not start";
     if (status == RUE_INTERRUPTED || status == RUE_TERMINATED) return rue_fail(error, status, "interrupted");
+    const char *name = runner->command[0] ? runner->command : "rue runner";
+    if (rue_advice_given(why.message))
+        return rue_fail(error, RUE_RUNNER, "the runner '%.200s' gave no greeting: %s", name, why.message);
     return rue_fail(error, RUE_RUNNER,
                     "the runner '%.200s' gave no greeting: %s; it %s. Run it by hand, type "
                     "{\"op\":\"hello\"} and see what it says",
-                    runner->command[0] ? runner->command : "rue runner", why.message, end);
+                    name, why.message, end);
 }
 
 rue_status rue_runner_open(const char *command, uint64_t max_pixels, struct rue_runner **out,
@@ -161,9 +166,10 @@ static rue_status open_with(struct rue_runner *runner, const char *line, struct 
         const char *end = end_process(runner, grace_ns);
         return rue_fail(error, status, "the runner, asked to open the data, %s", gone ? end : why.message);
     }
-    if (status == RUE_DATA && runner->command[0])
-        return rue_fail(error, status, "the runner cannot open the data: %s", why.message);
-    return rue_fail(error, status, "%s", why.message);
+    bool says = status == RUE_DATA || status == RUE_INFEASIBLE;
+    return rue_fail(error, status, "%s%s%s",
+                    says && runner->command[0] ? "the runner cannot open the data: " : "", why.message,
+                    status == RUE_INFEASIBLE && !rue_advice_given(why.message) ? rue_advice(ENOMEM) : "");
 }
 
 static bool is_utf8(const char *text)

@@ -81,6 +81,12 @@ static void describe_skipped(const struct rue_source *source, char *out, size_t 
     if (skipped) snprintf(out, bytes, "%" PRIu64 " were left out; one of them is %s", skipped, example);
 }
 
+static char *refuse(json_t *id, const rue_error *error)
+{
+    bool wants = error->status == RUE_INFEASIBLE || error->status == RUE_MEMORY;
+    return rue_protocol_encode_failure(id, wants ? RUE_TRIAL_INFEASIBLE : RUE_TRIAL_FAILED, error->message);
+}
+
 static char *answer_open(struct server *server, const json_t *request)
 {
     rue_error error = {0};
@@ -91,7 +97,7 @@ static char *answer_open(struct server *server, const json_t *request)
     if (status == RUE_OK)
         status = rue_protocol_decode_workload(json_object_get(request, "workload"), &load, &error);
     if (status == RUE_OK) status = find_source(server, &variant, &source, &error);
-    if (status != RUE_OK) return rue_protocol_encode_failure(NULL, error.message);
+    if (status != RUE_OK) return refuse(NULL, &error);
     struct rue_opened opened = {
         .images = rue_source_count(source), .bytes = rue_source_total_bytes(source), .cache = "as-is"};
     struct rue_variant actual = rue_source_variant(source);
@@ -102,8 +108,7 @@ static char *answer_open(struct server *server, const json_t *request)
     status = warm_source(source, &load, images > 0 ? (uint64_t)images : 0, &opened, &error);
     /* Damaged items may be replaced; then it is the trials that say how many there are. */
     if (status == RUE_DATA && load.bad_images == RUE_BAD_REPLACE) status = RUE_OK;
-    return status == RUE_OK ? rue_protocol_encode_opened(&opened)
-                            : rue_protocol_encode_failure(NULL, error.message);
+    return status == RUE_OK ? rue_protocol_encode_opened(&opened) : refuse(NULL, &error);
 }
 
 static rue_status open_model(const char *name, struct rue_model *out, rue_error *error)
@@ -130,7 +135,7 @@ static char *answer_trial(struct server *server, json_t *object)
         status = find_source(server, &request.variant, &source, &error);
     if (status != RUE_OK) {
         rue_model_close(&model);
-        return rue_protocol_encode_failure(id, error.message);
+        return refuse(id, &error);
     }
     rue_trial_run(&request, source, &model, server->max_pixels, &result);
     char *answer = rue_protocol_encode_result(id, &result);
@@ -163,8 +168,7 @@ static char *answer(struct server *server, const char *line)
 {
     rue_error error = {0};
     json_t *request;
-    if (rue_protocol_parse(line, &request, &error) != RUE_OK)
-        return rue_protocol_encode_failure(NULL, error.message);
+    if (rue_protocol_parse(line, &request, &error) != RUE_OK) return refuse(NULL, &error);
     const char *op = json_string_value(json_object_get(request, "op"));
     char *reply;
     if (op && strcmp(op, "hello") == 0)
@@ -174,7 +178,7 @@ static char *answer(struct server *server, const char *line)
     else if (op && strcmp(op, "trial") == 0)
         reply = answer_trial(server, request);
     else
-        reply = rue_protocol_encode_failure(json_object_get(request, "id"),
+        reply = rue_protocol_encode_failure(json_object_get(request, "id"), RUE_TRIAL_FAILED,
                                             "unknown op: known are hello, open, trial");
     json_decref(request);
     return reply;

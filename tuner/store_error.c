@@ -1,7 +1,10 @@
 #include "store_error.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "advice.h"
 
 static const struct advice {
     int code;
@@ -35,6 +38,9 @@ rue_status rue_store_fail(sqlite3 *db, int code, const char *path, const char *d
     int extended = db ? sqlite3_extended_errcode(db) : code;
     int cause =
         (code & 0xff) == SQLITE_IOERR || (code & 0xff) == SQLITE_CANTOPEN ? sqlite3_system_errno(db) : 0;
+    bool refused = (code & 0xff) == SQLITE_CANTOPEN && rue_advice(cause)[0];
+    if (refused)
+        return rue_fail(error, RUE_STORE, "%s: %s: %s%s", path, doing, strerror(cause), rue_advice(cause));
     char advice[RUE_ERROR_MESSAGE_BYTES];
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral" /* one of the texts above */

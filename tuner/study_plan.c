@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "advice.h"
 #include "clock.h"
 #include "study.h"
 #include "units.h"
@@ -51,10 +52,10 @@ static rue_status fail_probe(const struct rue_study *study, size_t variant, cons
                         "%s; remove or replace the file, or go on without it: --bad-images replace",
                         rate->reason);
     if (rate->outcome == RUE_TRIAL_INFEASIBLE)
-        return rue_fail(error, RUE_INFEASIBLE,
-                        "even the smallest batch is infeasible: %s; give smaller ones with --batch-size, or "
-                        "raise --max-memory",
-                        rate->reason);
+        return rue_fail(error, RUE_INFEASIBLE, "even the smallest batch is infeasible: %s%s", rate->reason,
+                        rue_advice_given(rate->reason)
+                            ? ""
+                            : "; give smaller ones with --batch-size, or raise --max-memory");
     const char *path = study->variants[variant].variant.path;
     return rue_fail(error, RUE_INFEASIBLE,
                     "no first trial on %s succeeded: %s; once that is mended, run the same command to go on",

@@ -1,0 +1,37 @@
+#include "advice.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+static const struct {
+    int error_number;
+    const char *text;
+} advices[] = {
+    {ENOSPC, "; free some space or write elsewhere"},
+    {EDQUOT, "; free some space or write elsewhere"},
+    {EFBIG, "; raise the limit on the size of files (ulimit -f)"},
+    {EMFILE, "; raise the limit on open files (ulimit -n)"},
+    {ENFILE, "; the whole system has too many files open: end other programs"},
+    {ENOMEM, "; free some memory, or raise the limit on it (ulimit -v)"},
+    {EAGAIN, "; raise the limit on processes and threads (ulimit -u)"},
+};
+
+const char *rue_advice_or(int error_number, const char *otherwise)
+{
+    for (size_t i = 0; i < sizeof advices / sizeof *advices; i++)
+        if (advices[i].error_number == error_number) return advices[i].text;
+    return otherwise;
+}
+
+const char *rue_advice(int error_number)
+{
+    return rue_advice_or(error_number, "");
+}
+
+bool rue_advice_given(const char *message)
+{
+    for (size_t i = 0; i < sizeof advices / sizeof *advices; i++)
+        if (strstr(message, advices[i].text)) return true;
+    return false;
+}

@@ -1,0 +1,35 @@
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "advice.h"
+
+Test(advice, says_which_limit_to_raise)
+{
+    cr_assert(strstr(rue_advice(EMFILE), "(ulimit -n)"));
+    cr_assert(strstr(rue_advice(EFBIG), "(ulimit -f)"));
+    cr_assert(strstr(rue_advice(ENOMEM), "(ulimit -v)"));
+    cr_assert(strstr(rue_advice(EAGAIN), "(ulimit -u)"));
+    cr_assert(strstr(rue_advice(ENOSPC), "free some space"));
+}
+
+Test(advice, of_what_has_many_causes_is_the_caller_s)
+{
+    cr_assert_str_eq(rue_advice(EACCES), "");
+    cr_assert_str_eq(rue_advice(0), "");
+    cr_assert_str_eq(rue_advice_or(EACCES, "; go elsewhere"), "; go elsewhere");
+    cr_assert_str_eq(rue_advice_or(EMFILE, "; go elsewhere"), rue_advice(EMFILE));
+}
+
+Test(advice, is_found_in_a_message)
+{
+    static const int numbers[] = {ENOSPC, EDQUOT, EFBIG, EMFILE, ENFILE, ENOMEM, EAGAIN};
+    char message[256];
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        snprintf(message, sizeof message, "the runner: cannot: %s%s", strerror(numbers[i]),
+                 rue_advice(numbers[i]));
+        cr_assert(rue_advice_given(message), "%s", message);
+    }
+    cr_assert_not(rue_advice_given("the system gave 1 of 2 slabs"));
+}
