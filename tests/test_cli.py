@@ -320,7 +320,8 @@ def test_a_folder_that_cannot_be_written(nobody_rue, own_photos):
     for path in (nobody_rue.folder, closed):
         path.chmod(0o555)
     expect_failure(nobody_rue("tune", "photos", *QUICK), 6, "rue-out", "Permission denied", "--out")
-    expect_failure(nobody_rue("tune", "photos", *QUICK, "--out", "closed"), 6, "closed", "Permission denied", "--out")
+    expect_failure(nobody_rue("tune", "photos", *QUICK, "--out", "closed"), 6, "closed", "Permission denied",
+                   "another folder")
     expect_failure(nobody_rue("prepare", "photos", "closed/x.tensor"), 6, "closed/x.tensor", "Permission denied")
     expect_failure(nobody_rue("prepare", "--synthetic", "3", "closed/x"), 6, "closed/x", "Permission denied")
 

@@ -3,6 +3,7 @@
 RUE_LONG_TESTS=1 runs the long forms: 100 kills, 1,000 runners with grandchildren, 10,000 trials."""
 import contextlib
 import errno
+import fcntl
 import itertools
 import json
 import os
@@ -103,6 +104,19 @@ def test_a_second_tuner_names_the_process_that_has_the_folder(rue, script):
     one.write(delay_s=0)
     assert tune(rue, one).returncode == 0, "the folder is free at once when its process was killed"
     assert one.joint()[:len(asked)] == asked and len(bad(rue)) == 0
+
+
+def test_a_table_is_kept_in_no_folder_that_is_in_use(rue):
+    """The message names the option of the command that was given."""
+    (rue.folder / "out").mkdir()
+    (rue.folder / "t.csv").write_text("model,batch_size,num_workers,time_s\nape,16,1,2.5\n")
+    held = os.open(rue.folder / "out", os.O_RDONLY)
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        line = expect_failure(rue("analyze", "t.csv", "--study", "out"), 6, "another rue is at work in out", "with --study")
+    finally:
+        os.close(held)
+    assert "--out" not in line and not list((rue.folder / "out").iterdir())
 
 
 @pytest.mark.parametrize("why", ["ENOLCK", "EOPNOTSUPP"])

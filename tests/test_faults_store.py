@@ -113,6 +113,12 @@ def test_a_flipped_byte_anywhere_is_seen_or_harmless(study):
     assert found["refused"] > 5 and found["harmless"] > 5
 
 
+def test_who_only_looks_at_what_is_no_store_is_told_whose_option_keeps_it(rue):
+    (rue.folder / "out").mkdir()
+    (rue.folder / "out/study.db").write_bytes(b"no store" * 1000)
+    expect_failure(rue("show", "out"), 6, "no store of rue", "move it away", "'rue tune --fresh'")
+
+
 def test_a_flipped_bit_in_a_value_is_named(study):
     with contextlib.closing(sqlite3.connect(study.copy())) as db:
         reason = db.execute("SELECT data_digest FROM trial WHERE id = 2").fetchone()[0].encode()

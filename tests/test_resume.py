@@ -140,7 +140,7 @@ def test_a_second_tuner_is_refused_while_the_first_runs(rue, script):
     process = start(rue, one)
     one.wait_for(3, process)
     for words in ([], ["--fresh"], ["--dry-run"]):
-        expect_failure(tune(rue, one, *words), 6, "another 'rue tune' is at work in out", "--out")
+        expect_failure(tune(rue, one, *words), 6, "another rue is at work in out", "--out")
     code, out, err = finish(process)
     assert code == 0, err
     assert sorted(one.joint()) == CELLS and not found(rue)["partial"]

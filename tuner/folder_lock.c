@@ -49,18 +49,18 @@ static void read_command(int pid, char *out, size_t bytes)
     out[got] = 0;
 }
 
-static rue_status fail_busy(const char *folder, int fd, rue_error *error)
+static rue_status fail_busy(const char *folder, const char *option, int fd, rue_error *error)
 {
     char command[200] = "", who[256] = "";
     int pid = find_holder(fd);
     if (pid) read_command(pid, command, sizeof command);
     if (pid) snprintf(who, sizeof who, ", process %d%s%s", pid, command[0] ? ": " : "", command);
     return rue_fail(error, RUE_STORE,
-                    "another 'rue tune' is at work in %s%s; wait for it, or choose another folder with --out",
-                    folder, who);
+                    "another rue is at work in %s%s; wait for it, or choose another folder with %s", folder,
+                    who, option);
 }
 
-rue_status rue_folder_lock(const char *folder, int *out, rue_error *error)
+rue_status rue_folder_lock(const char *folder, const char *option, int *out, rue_error *error)
 {
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC), failed;
     if (fd < 0)
@@ -70,12 +70,12 @@ rue_status rue_folder_lock(const char *folder, int *out, rue_error *error)
     while (failed && errno == EINTR);
     if (!failed) return *out = fd, RUE_OK;
     int why = errno;
-    rue_status status = why == EWOULDBLOCK ? fail_busy(folder, fd, error)
-                                           : rue_fail(error, RUE_STORE,
-                                                      "cannot lock the folder %s: %s; its file system seems "
-                                                      "to have no locks: choose a folder on a "
-                                                      "local disk with --out",
-                                                      folder, strerror(why));
+    rue_status status = why == EWOULDBLOCK
+                            ? fail_busy(folder, option, fd, error)
+                            : rue_fail(error, RUE_STORE,
+                                       "cannot lock the folder %s: %s; its file system seems "
+                                       "to have no locks: choose a folder on a local disk with %s",
+                                       folder, strerror(why), option);
     close(fd);
     return status;
 }

@@ -62,7 +62,8 @@ static rue_status connect(struct rue_store *store, const char *file, rue_error *
     sqlite3_busy_timeout(store->db, RUE_STORE_BUSY_MS);
     if (sqlite3_db_readonly(store->db, "main") == 1)
         return rue_fail(error, RUE_STORE,
-                        "%s: the store is read-only; make it writable, or choose another --out", store->path);
+                        "%s: the store is read-only; make it writable, or choose another folder",
+                        store->path);
 
     /* Until the file is known to be a healthy store, closing must not copy its log into it. */
     if (rue_store_file_has_wal(file)) sqlite3_db_config(store->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);

@@ -13,14 +13,14 @@ static const struct advice {
     {SQLITE_FULL, "the disk is full: free some space and run again; every trial stored so far is kept"},
     {SQLITE_IOERR,
      "the disk is full or failing: free some space and run again; every trial stored so far is kept"},
-    {SQLITE_BUSY, "another process is using it: wait for that one to end, or choose another --out"},
-    {SQLITE_LOCKED, "another process is using it: wait for that one to end, or choose another --out"},
+    {SQLITE_BUSY, "another process is using it: wait for that one to end, or choose another folder"},
+    {SQLITE_LOCKED, "another process is using it: wait for that one to end, or choose another folder"},
     {SQLITE_CORRUPT, "it is damaged: " RUE_STORE_PUT_ASIDE},
     {SQLITE_NOTADB, "it is no store of rue: " RUE_STORE_PUT_ASIDE},
-    {SQLITE_READONLY, "make the file and its folder writable, or choose another --out"},
-    {SQLITE_CANTOPEN, "make the file and its folder readable and writable, or choose another --out"},
-    {SQLITE_PROTOCOL, "locking does not work there: choose another --out, on a local disk"},
-    {SQLITE_PERM, "make the file and its folder readable and writable, or choose another --out"},
+    {SQLITE_READONLY, "make the file and its folder writable, or choose another folder"},
+    {SQLITE_CANTOPEN, "make the file and its folder readable and writable, or choose another folder"},
+    {SQLITE_PROTOCOL, "locking does not work there: choose another folder, on a local disk"},
+    {SQLITE_PERM, "make the file and its folder readable and writable, or choose another folder"},
 };
 
 static const char *advice_find(int code)

@@ -45,15 +45,15 @@ static rue_status folder_check(const char *file, const char *path, rue_error *er
     struct stat about;
     if (stat(folder, &about) != 0)
         return rue_fail(error, RUE_STORE,
-                        "%s: cannot keep a store in %s: %s; make that folder, or choose another --out", path,
+                        "%s: cannot keep a store in %s: %s; make that folder, or choose another folder", path,
                         folder, strerror(errno));
     if (!S_ISDIR(about.st_mode))
-        return rue_fail(error, RUE_STORE, "%s: cannot keep a store in %s: not a folder; choose another --out",
-                        path, folder);
+        return rue_fail(error, RUE_STORE,
+                        "%s: cannot keep a store in %s: not a folder; choose another folder", path, folder);
     if (access(folder, W_OK | X_OK) != 0)
         return rue_fail(
             error, RUE_STORE,
-            "%s: cannot keep a store in the folder %s: %s; make it writable, or choose another --out", path,
+            "%s: cannot keep a store in the folder %s: %s; make it writable, or choose another folder", path,
             folder, strerror(errno));
     return RUE_OK;
 }
@@ -67,12 +67,12 @@ rue_status rue_store_file_resolve(const char *path, char **out_file, rue_error *
     }
     *out_file = file;
     if (strlen(file) >= PATH_MAX)
-        return rue_fail(error, RUE_STORE, "%s: the path is too long; choose another --out", path);
+        return rue_fail(error, RUE_STORE, "%s: the path is too long; choose another folder", path);
     rue_status status = folder_check(file, path, error);
     struct stat about;
     if (status != RUE_OK || stat(file, &about) != 0) return status;
     if (!S_ISREG(about.st_mode))
-        return rue_fail(error, RUE_STORE, "%s: cannot be the store: no regular file; choose another --out",
+        return rue_fail(error, RUE_STORE, "%s: cannot be the store: no regular file; choose another folder",
                         path);
     return RUE_OK;
 }

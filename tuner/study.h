@@ -113,10 +113,11 @@ void rue_study_close(struct rue_study *study);
 rue_status rue_study_choose_models(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
 rue_status rue_study_choose_data(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
 rue_status rue_study_open_folder(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
-/* Makes `folder` (changed and restored meanwhile) where it is missing and locks it until `*lock` (a
- * descriptor, set where it is open, also when the lock fails) is closed. RUE_STORE when another process holds
- * the lock. */
-rue_status rue_study_lock_folder(char *folder, int *lock, rue_error *error) RUE_MUST_CHECK;
+/* As rue_folder_lock, which `option` is for: makes `folder` (changed and restored meanwhile) where it is
+ * missing and locks it until `*lock` (a descriptor, set where it is open, also when the lock fails) is
+ * closed. RUE_STORE when another process holds the lock. */
+rue_status rue_study_lock_folder(char *folder, const char *option, int *lock,
+                                 rue_error *error) RUE_MUST_CHECK;
 rue_status rue_study_open_data(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
 rue_status rue_study_add_sample(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
 rue_status rue_study_open_store(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;

@@ -27,7 +27,7 @@ static void study_name(const char *data, char *out, size_t bytes)
     if (!out[0] || out[0] == '.') snprintf(out, bytes, "data");
 }
 
-static rue_status make_folders(char *path, rue_error *error)
+static rue_status make_folders(char *path, const char *option, rue_error *error)
 {
     for (char *at = path + 1;; at++) {
         char kept = *at;
@@ -37,8 +37,8 @@ static rue_status make_folders(char *path, rue_error *error)
         int why = errno;
         *at = kept;
         if (failed && why != EEXIST)
-            return rue_fail(error, RUE_STORE, "cannot create %s: %s; choose another folder with --out", path,
-                            strerror(why));
+            return rue_fail(error, RUE_STORE, "cannot create %s: %s; choose another folder with %s", path,
+                            strerror(why), option);
         if (!kept) return RUE_OK;
     }
 }
@@ -86,16 +86,16 @@ static void choose_folder(struct rue_study *study)
         snprintf(study->folder, sizeof study->folder, "rue-out/%s-%d", name, number);
 }
 
-rue_status rue_study_lock_folder(char *folder, int *lock, rue_error *error)
+rue_status rue_study_lock_folder(char *folder, const char *option, int *lock, rue_error *error)
 {
-    rue_status status = make_folders(folder, error);
-    return status == RUE_OK ? rue_folder_lock(folder, lock, error) : status;
+    rue_status status = make_folders(folder, option, error);
+    return status == RUE_OK ? rue_folder_lock(folder, option, lock, error) : status;
 }
 
 rue_status rue_study_open_folder(struct rue_study *study, rue_error *error)
 {
     choose_folder(study);
-    rue_status status = rue_study_lock_folder(study->folder, &study->folder_lock, error);
+    rue_status status = rue_study_lock_folder(study->folder, "--out", &study->folder_lock, error);
     if (status != RUE_OK) return status;
     remove_leftovers(study->folder);
     return RUE_OK;

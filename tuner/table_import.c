@@ -115,7 +115,7 @@ rue_status rue_table_import(const struct rue_table *table, const char *folder, s
     if (strlen(folder) >= sizeof path) return rue_fail(error, RUE_USAGE, "--study: the path is too long");
     snprintf(path, sizeof path, "%s", folder);
     rue_status status = check_names(table, error);
-    if (status == RUE_OK) status = rue_study_lock_folder(path, &lock, error);
+    if (status == RUE_OK) status = rue_study_lock_folder(path, "--study", &lock, error);
     if (status == RUE_OK) status = fill_store(table, path, quiet, error);
     findings->row_at = make_row;
     findings->row_context = table;
