@@ -228,7 +228,12 @@ static rue_status read_file(const void *state, uint64_t item, void *into, rue_er
                         strerror(errno), rue_advice(errno));
     rue_status status = RUE_OK;
     struct stat about;
-    if (fstat(fd, &about) != 0 || !S_ISREG(about.st_mode) || (uint64_t)about.st_size != expected) {
+    if (fstat(fd, &about) != 0) {
+        status = rue_fail(error, rue_source_failure(errno), "cannot read %s/%s: %s", folder->path, file,
+                          strerror(errno));
+        goto out;
+    }
+    if (!S_ISREG(about.st_mode) || (uint64_t)about.st_size != expected) {
         status = rue_fail(error, RUE_DATA,
                           "%s/%s changed since the folder was indexed: leave the data alone while rue runs",
                           folder->path, file);

@@ -162,6 +162,7 @@ class TuneCase:
 
     def check(self, fault, outcome, out):
         assert outcome.code in (0, 1, 3, 4, 6), "the exit code"
+        assert outcome.code != 3 or fault.call != "memory", "the data are not at fault"
         if outcome.code:
             check_line("tune", fault, outcome)
         names = set(os.listdir(out)) if out.exists() else set()

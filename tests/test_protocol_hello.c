@@ -111,6 +111,11 @@ Test(protocol_hello, another_protocol_is_refused)
     refuse("{\"protocol\":1,\"runner\":\"x\",\"measures\":[\"joint\"]}", "does not speak");
 }
 
+Test(protocol_hello, a_reason_not_to_greet_is_told)
+{
+    refuse("{\"id\":null,\"status\":\"infeasible\",\"reason\":\"out of memory\"}", "out of memory");
+}
+
 Test(protocol_hello, wrong_types_are_refused)
 {
     refuse("{\"protocol\":\"rue.runner/1\",\"measures\":[\"joint\"]}", "runner");

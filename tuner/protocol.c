@@ -373,6 +373,8 @@ rue_status rue_protocol_decode_hello(const json_t *reply, struct rue_hello *out,
 {
     *out = (struct rue_hello){0};
     char protocol[64] = "", clock[16] = "real";
+    const char *reason = json_string_value(json_object_get(reply, "reason"));
+    if (reason) return rue_fail(error, RUE_RUNNER, "%s", reason);
     if (!copy_string(reply, "protocol", protocol, sizeof protocol) ||
         strcmp(protocol, RUE_PROTOCOL_NAME) != 0)
         return rue_fail(error, RUE_RUNNER, "it does not speak %s (it says \"%s\")", RUE_PROTOCOL_NAME,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "catalogue.h"
+#include "json_memory.h"
 #include "machine.h"
 #include "model_sleep.h"
 #include "protocol.h"
@@ -184,6 +185,18 @@ static char *answer(struct server *server, const char *line)
     return reply;
 }
 
+/* The reply to a line, owned by the caller; what was read or written without enough memory is no answer. */
+static char *answer_whole(struct server *server, const char *line)
+{
+    static const char no_memory[] =
+        "{\"id\":null,\"status\":\"infeasible\",\"reason\":\"the runner is out of memory\"}";
+    unsigned failures = rue_json_memory_failures();
+    char *reply = answer(server, line);
+    if (reply && rue_json_memory_failures() == failures) return reply;
+    free(reply);
+    return strdup(no_memory);
+}
+
 rue_status rue_runner_serve(FILE *in, FILE *out, uint64_t max_pixels, rue_error *error)
 {
     struct server server = {.max_pixels = max_pixels};
@@ -191,10 +204,10 @@ rue_status rue_runner_serve(FILE *in, FILE *out, uint64_t max_pixels, rue_error 
     char *line = NULL;
     size_t capacity = 0;
     ssize_t length;
+    rue_json_memory_watch();
     while (status == RUE_OK && (length = getline(&line, &capacity, in)) >= 0) {
         if (strspn(line, " \t\r\n") == (size_t)length) continue;
-        char *reply = answer(&server, line);
-        if (!reply) reply = strdup("{\"id\":null,\"status\":\"failed\",\"reason\":\"out of memory\"}");
+        char *reply = answer_whole(&server, line);
         if (!reply || fprintf(out, "%s\n", reply) < 0 || fflush(out) != 0)
             status = rue_fail(error, RUE_INTERNAL, "cannot write to the tuner");
         free(reply);
