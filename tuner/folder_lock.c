@@ -8,7 +8,11 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <time.h>
 #include <unistd.h>
+
+/* Whoever looks whether a folder is locked has the lock for a moment. */
+enum { TRIES_MAX = 10, PAUSE_MS = 10 };
 
 #include "advice.h"
 
@@ -66,8 +70,11 @@ rue_status rue_folder_lock(const char *folder, const char *option, int *out, rue
     if (fd < 0)
         return rue_fail(error, RUE_STORE, "cannot open the folder %s: %s%s", folder, strerror(errno),
                         rue_advice(errno));
-    do failed = flock(fd, LOCK_EX | LOCK_NB);
-    while (failed && errno == EINTR);
+    const struct timespec pause = {.tv_nsec = PAUSE_MS * 1000000L};
+    for (int tries = 0; (failed = flock(fd, LOCK_EX | LOCK_NB)) && tries < TRIES_MAX; tries++) {
+        if (errno != EINTR && errno != EWOULDBLOCK) break;
+        nanosleep(&pause, NULL);
+    }
     if (!failed) return *out = fd, RUE_OK;
     int why = errno;
     rue_status status = why == EWOULDBLOCK

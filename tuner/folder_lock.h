@@ -5,9 +5,9 @@
 #include "error.h"
 
 /* Locks the folder, whatever path leads to it, until the descriptor `*out` is closed or this process ends,
- * however it does. Never blocks. RUE_STORE, naming the process that has it where the kernel tells (not when
- * it is on another machine or in another container), when it is locked, cannot be opened, or its file system
- * has no locks. `option` is the one that names another folder ("--out"), for the message. */
+ * however it does. Waits 0.1 s at most. RUE_STORE, naming the process that has it where the kernel tells (not
+ * when it is on another machine or in another container), when it is locked, cannot be opened, or its file
+ * system has no locks. `option` is the one that names another folder ("--out"), for the message. */
 rue_status rue_folder_lock(const char *folder, const char *option, int *out, rue_error *error) RUE_MUST_CHECK;
 
 #endif
