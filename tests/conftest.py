@@ -17,6 +17,10 @@ SCRIPTED_RUNNER = ROOT / "tests" / "scripted_runner.py"
 HANG_S = 120  # what takes longer than this hangs; nothing here is about speed
 NOBODY = 65534
 
+# A background job and nohup ignore these, which every program started from here would inherit.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, lambda number, frame: None)
+
 
 def find_program():
     named = os.environ.get("RUE_PROGRAM")

@@ -432,7 +432,7 @@ def read_tensor_file(path):
     data = path.read_bytes()
     magic, version, dtype, count, channels, height, width, classes, stride, begin, labels, crcs, names, end = struct.unpack_from(
         "<8sIIQ4I6Q", data)
-    assert (magic, version, channels, height, width, begin, end) == (b"RUETENSR", 1, 3, 224, 224, 4096, len(data))
+    assert (magic, version, channels, height, width, begin, end) == (b"RUETENSR", 2, 3, 224, 224, 4096, len(data))
     return np.frombuffer(data, "<i4", count, labels).tolist(), data[names:end].decode().split("\0")[:classes]
 
 

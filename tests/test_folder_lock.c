@@ -1,0 +1,94 @@
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "folder_lock.h"
+#include "temporary_folder.h"
+
+TestSuite(folder_lock, .init = temporary_folder_make, .fini = temporary_folder_remove);
+
+static int open_folder(void)
+{
+    return open(temporary_path("."), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* Runs `body` in a child until it is killed, and waits for its first sign of life. */
+static pid_t start(void (*body)(int fd))
+{
+    int ready[2];
+    char byte;
+    cr_assert(pipe(ready) == 0);
+    pid_t child = fork();
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        body(ready[1]);
+        _exit(1);
+    }
+    cr_assert(child > 0 && read(ready[0], &byte, 1) == 1);
+    close(ready[0]);
+    close(ready[1]);
+    return child;
+}
+
+static void end(pid_t child)
+{
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+}
+
+static void hold(int ready)
+{
+    if (flock(open_folder(), LOCK_EX) != 0 || write(ready, "", 1) != 1) return;
+    for (;;) pause();
+}
+
+static void glance(int ready)
+{
+    const struct timespec apart = {.tv_nsec = 100000};
+    for (bool told = false;; told = true) {
+        int fd = open_folder();
+        flock(fd, LOCK_SH | LOCK_NB);
+        if (!told && write(ready, "", 1) != 1) return;
+        close(fd);
+        nanosleep(&apart, NULL);
+    }
+}
+
+Test(folder_lock, of_another_process_is_refused_with_its_number)
+{
+    pid_t holder = start(hold);
+    rue_error error = {0};
+    char named[32];
+    int fd;
+    cr_assert_eq(rue_folder_lock(temporary_path("."), "--out", &fd, &error), RUE_STORE);
+    snprintf(named, sizeof named, "process %d", (int)holder);
+    cr_assert(strstr(error.message, named) && strstr(error.message, "--out"), "%s", error.message);
+    end(holder);
+    error = (rue_error){0};
+    cr_assert_eq(rue_folder_lock(temporary_path("."), "--out", &fd, &error), RUE_OK, "%s", error.message);
+    close(fd);
+}
+
+Test(folder_lock, is_had_although_somebody_looks_whether_it_is_free)
+{
+    pid_t other = start(glance);
+    for (int i = 0; i < 300; i++) {
+        rue_error error = {0};
+        int fd;
+        cr_assert_eq(rue_folder_lock(temporary_path("."), "--out", &fd, &error), RUE_OK, "%s", error.message);
+        close(fd);
+    }
+    end(other);
+}
+
+Test(folder_lock, wants_a_folder)
+{
+    rue_error error = {0};
+    int fd;
+    cr_assert_eq(rue_folder_lock(temporary_path("absent"), "--out", &fd, &error), RUE_STORE);
+    cr_assert(strstr(error.message, "absent"), "%s", error.message);
+}
