@@ -424,7 +424,7 @@ def test_a_dry_run_probes_and_measures_nothing_jointly(rue, script):
 @pytest.mark.parametrize("hello, words", [
     ("Welcome!", ["no JSON object", "Welcome!"]),
     ('{"protocol":"rue.runner/9","runner":"new 1"}', ["does not speak rue.runner/1", "rue.runner/9"]),
-    ('{"status":"failed","reason":"no licence"}', ["does not speak rue.runner/1"]),
+    ('{"status":"failed","reason":"no licence"}', ["no licence"]),
     (dict(runner=""), ["runner", "missing or of the wrong type"]),
     (dict(runner=5), ["wrong type"]),
     (dict(measures=["load"]), ['cannot measure "joint"']),
