@@ -104,22 +104,27 @@ static void remove_photos(const struct job *job)
     rmdir(job->folder);
 }
 
-static bool is_taken(const char *path)
+static rue_status fail_taken(const char *path, rue_error *error)
+{
+    return rue_fail(error, RUE_USAGE, "%s is there already: remove it, or give another name", path);
+}
+
+/* Nothing is at `path`, or a folder without anything in it. */
+static rue_status check_free(const char *path, rue_error *error)
 {
     struct stat about;
-    if (lstat(path, &about) == 0 && !S_ISDIR(about.st_mode)) return true;
+    if (lstat(path, &about) == 0 && !S_ISDIR(about.st_mode)) return fail_taken(path, error);
     DIR *folder = opendir(path);
     struct dirent *entry;
     bool found = false;
-    while (folder && !found && (entry = readdir(folder)))
+    if (!folder && errno == ENOENT) return RUE_OK;
+    if (!folder)
+        return rue_fail(error, RUE_STORE, "cannot look into %s: %s%s", path, strerror(errno),
+                        rue_advice(errno));
+    while (!found && (entry = readdir(folder)))
         found = strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
-    if (folder) closedir(folder);
-    return found || (!folder && errno != ENOENT);
-}
-
-static rue_status fail_taken(const char *path, rue_error *error)
-{
-    return rue_fail(error, RUE_USAGE, "%s is there already; remove it, or give another name", path);
+    closedir(folder);
+    return found ? fail_taken(path, error) : RUE_OK;
 }
 
 /* A folder for each class. */
@@ -146,14 +151,15 @@ rue_status rue_prepare_synthetic(uint64_t count, uint64_t seed, const char *path
     while (length > 1 && path[length - 1] == '/') length--;
     if (length + 32 >= sizeof whole) return rue_fail(error, RUE_USAGE, "the path %.64s... is too long", path);
     snprintf(whole, sizeof whole, "%.*s", (int)length, path);
-    if (is_taken(whole)) return fail_taken(whole, error);
+    rue_status status = check_free(whole, error);
+    if (status != RUE_OK) return status;
     struct job job = {.folder = temporary, .count = count, .seed = seed, .lock = PTHREAD_MUTEX_INITIALIZER};
     uint64_t start = rue_clock_now_ns();
     int fd = rue_part_folder(whole, temporary);
     if (fd < 0)
         return rue_fail(error, RUE_STORE, "cannot create %s: %s%s", whole, strerror(errno),
                         rue_advice_or(errno, "; write to another folder"));
-    rue_status status = make_folders(temporary, error);
+    status = make_folders(temporary, error);
     if (status == RUE_OK) status = run_workers(&job, progress, error);
     if (status == RUE_OK && rename(temporary, whole) != 0)
         status =
