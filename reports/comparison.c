@@ -11,13 +11,14 @@ static size_t find_model(const struct rue_cost_matrix *matrix, const char *name)
     return RUE_NONE;
 }
 
-bool rue_comparison_possible(const struct rue_variant_findings *raw,
-                             const struct rue_variant_findings *preprocessed)
+static bool is_possible(const struct rue_variant_findings *raw,
+                        const struct rue_variant_findings *preprocessed)
 {
     if (raw->variant.mode != RUE_RAW || preprocessed->variant.mode != RUE_PREPROCESSED) return false;
+    if (!rue_findings_mode_is_known(raw) || !rue_findings_mode_is_known(preprocessed)) return false;
     if (raw->selection->recommended == RUE_NONE || preprocessed->selection->recommended == RUE_NONE)
         return false;
-    if (raw->job_images == 0 || preprocessed->job_images == 0) return false;
+    if ((raw->job_images == 0) != (preprocessed->job_images == 0)) return false;
     for (size_t m = 0; m < rue_cost_matrix_models(raw->matrix); m++)
         if (find_model(preprocessed->matrix, rue_cost_matrix_model(raw->matrix, m)) != RUE_NONE) return true;
     return false;
@@ -28,12 +29,41 @@ static double winner_ns(const struct rue_variant_findings *variant, size_t model
     return rue_cost_matrix_cell(variant->matrix, model, variant->selection->recommended)->median_ns;
 }
 
-rue_status rue_comparison_open(const struct rue_variant_findings *raw,
-                               const struct rue_variant_findings *preprocessed, struct rue_comparison **out,
-                               rue_error *error)
+static int compare_rows(const void *left, const void *right)
+{
+    const struct rue_comparison_row *a = left, *b = right;
+    return strcmp(a->model, b->model);
+}
+
+static void fill(struct rue_comparison *comparison)
+{
+    const struct rue_variant_findings *raw = comparison->raw, *preprocessed = comparison->preprocessed;
+    double raw_images = raw->job_images ? (double)raw->job_images : 1,
+           preprocessed_images = raw->job_images ? (double)preprocessed->job_images : 1;
+    double logarithms = 0, saved_ns = 0;
+    for (size_t m = 0; m < rue_cost_matrix_models(raw->matrix); m++) {
+        const char *model = rue_cost_matrix_model(raw->matrix, m);
+        size_t other = find_model(preprocessed->matrix, model);
+        if (other == RUE_NONE) continue;
+        struct rue_comparison_row row = {
+            .model = model, .raw_ns = winner_ns(raw, m), .preprocessed_ns = winner_ns(preprocessed, other)};
+        double raw_image_ns = row.raw_ns / raw_images;
+        double preprocessed_image_ns = row.preprocessed_ns / preprocessed_images;
+        row.speedup_ratio = raw_image_ns / preprocessed_image_ns;
+        logarithms += log(row.speedup_ratio);
+        saved_ns += raw_image_ns - preprocessed_image_ns;
+        comparison->rows[comparison->row_count++] = row;
+    }
+    qsort(comparison->rows, comparison->row_count, sizeof *comparison->rows, compare_rows);
+    comparison->mean_speedup_ratio = exp(logarithms / (double)comparison->row_count);
+    comparison->saved_ns_per_image = raw->job_images ? saved_ns / (double)comparison->row_count : NAN;
+}
+
+static rue_status open_pair(const struct rue_variant_findings *raw,
+                            const struct rue_variant_findings *preprocessed, struct rue_comparison **out,
+                            rue_error *error)
 {
     size_t models = rue_cost_matrix_models(raw->matrix);
-    *out = NULL;
     struct rue_comparison *comparison = calloc(1, sizeof *comparison);
     struct rue_comparison_row *rows = calloc(models + 1, sizeof *rows);
     if (!comparison || !rows) {
@@ -42,23 +72,21 @@ rue_status rue_comparison_open(const struct rue_variant_findings *raw,
         return rue_fail_memory(error, "the comparison of raw and preprocessed data", models * sizeof *rows);
     }
     *comparison = (struct rue_comparison){.raw = raw, .preprocessed = preprocessed, .rows = rows};
-    double logarithms = 0, saved_ns = 0;
-    for (size_t m = 0; m < models; m++) {
-        const char *model = rue_cost_matrix_model(raw->matrix, m);
-        size_t other = find_model(preprocessed->matrix, model);
-        if (other == RUE_NONE) continue;
-        struct rue_comparison_row row = {
-            .model = model, .raw_ns = winner_ns(raw, m), .preprocessed_ns = winner_ns(preprocessed, other)};
-        double raw_image_ns = row.raw_ns / (double)raw->job_images;
-        double preprocessed_image_ns = row.preprocessed_ns / (double)preprocessed->job_images;
-        row.speedup_ratio = raw_image_ns / preprocessed_image_ns;
-        logarithms += log(row.speedup_ratio);
-        saved_ns += raw_image_ns - preprocessed_image_ns;
-        rows[comparison->row_count++] = row;
-    }
-    comparison->mean_speedup_ratio = exp(logarithms / (double)comparison->row_count);
-    comparison->saved_ns_per_image = saved_ns / (double)comparison->row_count;
+    fill(comparison);
     *out = comparison;
+    return RUE_OK;
+}
+
+rue_status rue_comparison_next(const struct rue_findings *findings, struct rue_comparison_walk *walk,
+                               struct rue_comparison **out, rue_error *error)
+{
+    *out = NULL;
+    while (walk->raw < findings->variant_count) {
+        const struct rue_variant_findings *raw = &findings->variants[walk->raw],
+                                          *preprocessed = &findings->variants[walk->preprocessed];
+        if (++walk->preprocessed == findings->variant_count) walk->raw++, walk->preprocessed = 0;
+        if (is_possible(raw, preprocessed)) return open_pair(raw, preprocessed, out, error);
+    }
     return RUE_OK;
 }
 

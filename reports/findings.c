@@ -1,6 +1,7 @@
 #include "findings.h"
 
 #include <stdio.h>
+#include <string.h>
 
 void rue_findings_name(const struct rue_variant_findings *variant, char *out, size_t bytes)
 {
@@ -8,4 +9,67 @@ void rue_findings_name(const struct rue_variant_findings *variant, char *out, si
         snprintf(out, bytes, "%s", variant->label);
     else
         rue_variant_describe(&variant->variant, out, bytes);
+}
+
+const char *rue_findings_mode(const struct rue_variant_findings *variant)
+{
+    return variant->label ? variant->label : rue_mode_names[variant->variant.mode];
+}
+
+bool rue_findings_mode_is_known(const struct rue_variant_findings *variant)
+{
+    const char *mode = rue_mode_names[variant->variant.mode];
+    size_t length = strlen(mode);
+    if (!variant->label) return true;
+    return strncmp(variant->label, mode, length) == 0 &&
+           (!variant->label[length] || variant->label[length] == ' ');
+}
+
+int rue_findings_compare(const void *left, const void *right)
+{
+    const struct rue_variant_findings *a = left, *b = right;
+    char names[2][256];
+    if (a->variant.mode != b->variant.mode) return a->variant.mode < b->variant.mode ? -1 : 1;
+    rue_findings_name(a, names[0], sizeof names[0]);
+    rue_findings_name(b, names[1], sizeof names[1]);
+    int order = strcmp(names[0], names[1]);
+    if (order != 0) return order;
+    if (a->job_images != b->job_images) return a->job_images < b->job_images ? -1 : 1;
+    return strcmp(a->data_digest, b->data_digest);
+}
+
+/* As it is printed, in tenths of a percent. */
+bool rue_findings_has_worst(const struct rue_ranking_row *row)
+{
+    return row->max_regret_ratio >= 0.0005;
+}
+
+size_t rue_findings_first_miss(const struct rue_variant_findings *variant, size_t config)
+{
+    size_t first = RUE_NONE;
+    bool missing = true; /* `first` was only not measured */
+    for (size_t m = 0; m < variant->selection->model_count; m++) {
+        enum rue_cell_state state = rue_cost_matrix_cell(variant->matrix, m, config)->state;
+        if (state == RUE_CELL_OK || (state == RUE_CELL_MISSING && !missing)) continue;
+        bool graver = missing && state != RUE_CELL_MISSING;
+        if (first != RUE_NONE && !graver &&
+            strcmp(rue_cost_matrix_model(variant->matrix, first), rue_cost_matrix_model(variant->matrix, m)) <
+                0)
+            continue;
+        first = m;
+        missing = state == RUE_CELL_MISSING;
+    }
+    return first;
+}
+
+void rue_findings_repeats(const struct rue_variant_findings *variant, size_t *least, size_t *most)
+{
+    *least = *most = 0;
+    for (size_t m = 0; m < variant->selection->model_count; m++)
+        for (size_t c = 0; c < variant->selection->config_count; c++) {
+            size_t repeats = rue_cost_matrix_cell(variant->matrix, m, c)->repeats;
+            if (repeats == 0) continue;
+            if (*least == 0 || repeats < *least) *least = repeats;
+            if (repeats > *most) *most = repeats;
+        }
 }

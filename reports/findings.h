@@ -8,13 +8,14 @@
 
 /* Under which a variant's trials were made, where they come from a store. Strings of the store, borrowed. */
 struct rue_circumstances {
-    const char *runner, *machine, *workload;
+    const char *runner, *machine, *workload, *loader; /* the loader as in `measured_with` */
 };
 
 /* One variant's part: its matrix and what the rules say of it. */
 struct rue_variant_findings {
     struct rue_variant variant;
-    const char *label; /* (optional) what people call it in place of the variant's own words; borrowed */
+    const char *label;   /* (optional) what people call it in place of the variant's own words; borrowed */
+    bool models_unnamed; /* one model, whose name is ours: nobody gave it one */
     const struct rue_circumstances *circumstances; /* (optional) borrowed */
     const struct rue_cost_matrix *matrix;
     const struct rue_selection *selection;
@@ -73,5 +74,24 @@ struct rue_findings {
 
 /* What people call the variant: its label, or "preprocessed tensor float32". */
 void rue_findings_name(const struct rue_variant_findings *variant, char *out, size_t bytes);
+
+/* What people call its mode: its label, or "raw". */
+const char *rue_findings_mode(const struct rue_variant_findings *variant);
+
+/* Whether the variant's mode is one of ours; false where its label is all that is known. */
+bool rue_findings_mode_is_known(const struct rue_variant_findings *variant);
+
+/* Order of two variants, as qsort has it: raw ones first, then by name, job and data. */
+int rue_findings_compare(const void *left, const void *right);
+
+/* Whether the worst regret of a row is more than nothing, so that whose it is means something. */
+bool rue_findings_has_worst(const struct rue_ranking_row *row);
+
+/* The model by name first of those for which the configuration failed or is infeasible; else of those for
+ * which it was not measured; RUE_NONE when it was measured on all. */
+size_t rue_findings_first_miss(const struct rue_variant_findings *variant, size_t config);
+
+/* The fewest and the most repeats of a cell that has any; 0 and 0 without such a cell. */
+void rue_findings_repeats(const struct rue_variant_findings *variant, size_t *least, size_t *most);
 
 #endif

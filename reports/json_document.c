@@ -11,7 +11,7 @@
 
 void rue_json_put(struct rue_json_document *document, json_t *object, const char *key, json_t *value)
 {
-    if (json_object_set_new(object, key, value) != 0) document->failed = true;
+    if (json_object_set_new_nocheck(object, key, value) != 0) document->failed = true;
 }
 
 void rue_json_put_named(struct rue_json_document *document, json_t *object, const char *key, json_t *value)
@@ -63,6 +63,19 @@ json_t *rue_json_integer_or_null(uint64_t number)
 json_t *rue_json_nanoseconds(double ns)
 {
     return isfinite(ns) && ns < 9e18 ? json_integer((json_int_t)llround(ns)) : json_null();
+}
+
+json_t *rue_json_config(struct rue_json_document *document, const struct rue_config *config, bool all)
+{
+    json_t *object = json_object();
+    for (int k = 0; k < RUE_KNOB_COUNT; k++) {
+        const struct rue_knob_info *knob = &rue_knobs[k];
+        int value = config->value[k];
+        if (all || knob->always_shown || value != knob->fallback)
+            rue_json_put(document, object, knob->name,
+                         knob->words ? json_string(knob->words[value]) : json_integer(value));
+    }
+    return object;
 }
 
 rue_status rue_json_write(const struct rue_json_document *document, const json_t *root, FILE *stream,

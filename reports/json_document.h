@@ -9,13 +9,14 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "config.h"
 #include "error.h"
 
 struct rue_json_document {
     bool failed; /* a value could not be allocated */
 };
 
-/* Both take `value`. Keys that come from outside go through the second, which repairs them. */
+/* All take `value`. Keys that come from outside go through the second, which repairs them. */
 void rue_json_put(struct rue_json_document *document, json_t *object, const char *key, json_t *value);
 void rue_json_put_named(struct rue_json_document *document, json_t *object, const char *key, json_t *value);
 void rue_json_push(struct rue_json_document *document, json_t *array, json_t *value);
@@ -26,6 +27,9 @@ json_t *rue_json_real(double number);              /* null unless finite */
 json_t *rue_json_integer(uint64_t number);         /* digits in a string beyond a signed 64-bit integer */
 json_t *rue_json_integer_or_null(uint64_t number); /* null for 0 */
 json_t *rue_json_nanoseconds(double ns);           /* a rounded integer; null unless finite */
+
+/* A value for each knob; without `all`, knobs at their fallback are left out unless they are always shown. */
+json_t *rue_json_config(struct rue_json_document *document, const struct rue_config *config, bool all);
 
 /* Writes `root`, indented, and a line feed. RUE_MEMORY when the document failed, RUE_STORE when the stream
  * did. */

@@ -43,12 +43,28 @@ rue_status rue_misses_count(const struct rue_cost_matrix *matrix, struct rue_mis
 
 void rue_misses_explain(const struct rue_misses *misses, char *out, size_t bytes)
 {
-    int used =
-        snprintf(out, bytes,
-                 "no configuration was measured on every model: of %zu cells (a model with a configuration) "
-                 "%zu are infeasible, %zu failed, %zu were not measured",
-                 misses->cells, misses->infeasible, misses->failed, misses->unmeasured);
-    if (!misses->reason || used < 0 || (size_t)used >= bytes) return;
-    snprintf(out + used, bytes - (size_t)used, "; most frequent reason (%zu %s): %s", misses->reason_cells,
+    const struct {
+        size_t count;
+        const char *one, *more;
+    } kinds[] = {{misses->infeasible, "is infeasible", "are infeasible"},
+                 {misses->failed, "failed", "failed"},
+                 {misses->unmeasured, "was not measured", "were not measured"}};
+    size_t used = 0;
+    const char *comma = "";
+    for (int i = -1; i < 3 && used < bytes; i++) {
+        if (i < 0)
+            used += (size_t)snprintf(
+                out, bytes,
+                "no configuration was measured on every model: of %zu cell%s (a model with a "
+                "configuration) ",
+                misses->cells, misses->cells == 1 ? "" : "s");
+        else if (kinds[i].count) {
+            used += (size_t)snprintf(out + used, bytes - used, "%s%zu %s", comma, kinds[i].count,
+                                     kinds[i].count == 1 ? kinds[i].one : kinds[i].more);
+            comma = ", ";
+        }
+    }
+    if (!misses->reason || used >= bytes) return;
+    snprintf(out + used, bytes - used, "; most frequent reason (%zu %s): %s", misses->reason_cells,
              misses->reason_cells == 1 ? "cell" : "cells", misses->reason);
 }

@@ -10,22 +10,11 @@
 #include "misses.h"
 #include "report.h"
 
-static json_t *config_json(struct rue_json_document *document, const struct rue_config *config)
-{
-    json_t *object = json_object();
-    for (int k = 0; k < RUE_KNOB_COUNT; k++) {
-        const char *const *words = rue_knobs[k].words;
-        rue_json_put(document, object, rue_knobs[k].name,
-                     words ? json_string(words[config->value[k]]) : json_integer(config->value[k]));
-    }
-    return object;
-}
-
 static json_t *config_or_null(struct rue_json_document *document, const struct rue_variant_findings *variant,
                               size_t config)
 {
     if (config == RUE_NONE) return json_null();
-    return config_json(document, rue_cost_matrix_config(variant->matrix, config));
+    return rue_json_config(document, rue_cost_matrix_config(variant->matrix, config), true);
 }
 
 static json_t *model_or_null(const struct rue_variant_findings *variant, size_t model)
@@ -38,7 +27,10 @@ static json_t *variant_json(struct rue_json_document *document, const struct rue
 {
     const struct rue_variant *variant = &findings->variant;
     json_t *object = json_object();
-    rue_json_put(document, object, "mode", json_string(rue_mode_names[variant->mode]));
+    rue_json_put(document, object, "label", rue_json_text_or_null(findings->label ? findings->label : ""));
+    rue_json_put(document, object, "mode",
+                 rue_findings_mode_is_known(findings) ? json_string(rue_mode_names[variant->mode])
+                                                      : json_null());
     rue_json_put(document, object, "format", rue_json_text(variant->format));
     rue_json_put(document, object, "dtype", rue_json_text_or_null(variant->dtype));
     rue_json_put(document, object, "path",
@@ -163,6 +155,7 @@ static json_t *config_row(struct rue_json_document *document, const struct rue_v
     rue_json_put(document, object, "source",
                  row->covered ? json_string(row->predicted ? "predicted" : "measured") : json_null());
     rue_json_put(document, object, "repeats", rue_json_integer(row->repeats));
+    rue_json_put(document, object, "missed_repeats", rue_json_integer(row->missed));
     rue_json_put(document, object, "coverage", coverage_json(document, variant, config));
     rue_json_put(document, object, "misses", misses_json(document, variant, config));
     for (size_t m = 0; m < variant->selection->model_count; m++)
@@ -194,6 +187,8 @@ static json_t *evidence_json(struct rue_json_document *document, const struct ru
     rue_json_put(document, object, "trials_timeout", rue_json_integer(variant->trials_timeout));
     rue_json_put(document, object, "repeats",
                  rue_json_integer(best == RUE_NONE ? 0 : variant->selection->rows[best].repeats));
+    rue_json_put(document, object, "missed_repeats",
+                 rue_json_integer(best == RUE_NONE ? 0 : variant->selection->rows[best].missed));
     rue_json_put(document, object, "repeats_planned", json_integer(findings->repeats_planned));
     rue_json_put(document, object, "bad_images", rue_json_integer(variant->bad_images));
     return object;
@@ -280,22 +275,17 @@ static json_t *comparison_json(struct rue_json_document *document, const struct 
     return object;
 }
 
-/* Every raw variant with every preprocessed one that it can be compared to. */
 static rue_status comparisons_json(struct rue_json_document *document, const struct rue_findings *findings,
                                    json_t *array, rue_error *error)
 {
-    for (size_t r = 0; r < findings->variant_count; r++)
-        for (size_t p = 0; p < findings->variant_count; p++) {
-            const struct rue_variant_findings *raw = &findings->variants[r],
-                                              *preprocessed = &findings->variants[p];
-            if (!rue_comparison_possible(raw, preprocessed)) continue;
-            struct rue_comparison *comparison;
-            rue_status status = rue_comparison_open(raw, preprocessed, &comparison, error);
-            if (status != RUE_OK) return status;
-            rue_json_push(document, array, comparison_json(document, comparison));
-            rue_comparison_close(comparison);
-        }
-    return RUE_OK;
+    struct rue_comparison_walk walk = {0};
+    for (;;) {
+        struct rue_comparison *comparison;
+        rue_status status = rue_comparison_next(findings, &walk, &comparison, error);
+        if (status != RUE_OK || !comparison) return status;
+        rue_json_push(document, array, comparison_json(document, comparison));
+        rue_comparison_close(comparison);
+    }
 }
 
 /* The runner's own words; null when it said none or they are no JSON object. */

@@ -11,12 +11,11 @@
 
 enum { WHY_BYTES = 1024 };
 
-static json_t *config_json(size_t config, const struct rue_variant_findings *variant)
+static json_t *config_json(struct rue_json_document *document, size_t config,
+                           const struct rue_variant_findings *variant)
 {
-    char text[RUE_CONFIG_TEXT_BYTES];
     if (config == RUE_NONE) return json_null();
-    rue_config_canonical(rue_cost_matrix_config(variant->matrix, config), text);
-    return json_loads(text, 0, NULL);
+    return rue_json_config(document, rue_cost_matrix_config(variant->matrix, config), false);
 }
 
 static json_t *model_json(size_t model, const struct rue_variant_findings *variant)
@@ -31,7 +30,7 @@ static json_t *standing_json(struct rue_json_document *document, const struct ru
     if (config == RUE_NONE) return json_null();
     const struct rue_ranking_row *row = &variant->selection->rows[config];
     json_t *object = json_object();
-    rue_json_put(document, object, "config", config_json(config, variant));
+    rue_json_put(document, object, "config", config_json(document, config, variant));
     rue_json_put(document, object, "mean_regret_ratio", rue_json_real(row->mean_regret_ratio));
     rue_json_put(document, object, "max_regret_ratio", rue_json_real(row->max_regret_ratio));
     rue_json_put(document, object, "worst_model", model_json(row->worst_model, variant));
@@ -39,22 +38,32 @@ static json_t *standing_json(struct rue_json_document *document, const struct ru
     return object;
 }
 
-/* Why a configuration is not ranked: what went wrong first, and for how many models. */
+/* Why a configuration is not ranked: what went wrong, for how many models, and how for the first of them. */
 static json_t *reason_json(const struct rue_variant_findings *variant, size_t config)
 {
     const struct rue_ranking_row *row = &variant->selection->rows[config];
+    size_t models = variant->selection->model_count, at = rue_findings_first_miss(variant, config);
+    if (row->ranked || at == RUE_NONE) return json_null();
+    const struct {
+        size_t count;
+        const char *word;
+    } kinds[] = {{models - row->covered - row->infeasible - row->failed, "not measured"},
+                 {row->infeasible, "infeasible"},
+                 {row->failed, "failed"}};
+    const struct rue_cell *cell = rue_cost_matrix_cell(variant->matrix, at, config);
     char why[WHY_BYTES];
-    size_t models = variant->selection->model_count, at = 0;
-    if (row->ranked) return json_null();
-    while (at < models && (rue_cost_matrix_cell(variant->matrix, at, config)->state == RUE_CELL_OK ||
-                           rue_cost_matrix_cell(variant->matrix, at, config)->state == RUE_CELL_MISSING))
-        at++;
-    const char *first = at < models ? rue_cost_matrix_cell(variant->matrix, at, config)->reason : "";
-    size_t unmeasured = models - row->covered - row->infeasible - row->failed;
-    snprintf(why, sizeof why,
-             "ok for %zu of %zu models: %zu not measured, %zu infeasible, %zu failed%s%s%s%s", row->covered,
-             models, unmeasured, row->infeasible, row->failed, at < models ? "; " : "",
-             at < models ? rue_cost_matrix_model(variant->matrix, at) : "", first[0] ? ": " : "", first);
+    const char *between = ": ";
+    size_t used = (size_t)snprintf(why, sizeof why, "ok for %zu of %zu model%s", row->covered, models,
+                                   models == 1 ? "" : "s");
+    for (int i = 0; i < 3; i++) {
+        if (kinds[i].count == 0) continue;
+        used += (size_t)snprintf(why + used, sizeof why - used, "%s%zu %s", between, kinds[i].count,
+                                 kinds[i].word);
+        between = ", ";
+    }
+    if (cell->state != RUE_CELL_MISSING)
+        snprintf(why + used, sizeof why - used, "; %s%s%s", rue_cost_matrix_model(variant->matrix, at),
+                 cell->reason[0] ? ": " : "", cell->reason);
     return rue_json_text(why);
 }
 
@@ -69,6 +78,7 @@ static json_t *row_json(struct rue_json_document *document, const struct rue_var
     rue_json_put(document, object, "source",
                  row->covered ? json_string(row->predicted ? "predicted" : "measured") : json_null());
     rue_json_put(document, object, "repeats", rue_json_integer(row->repeats));
+    rue_json_put(document, object, "missed_repeats", rue_json_integer(row->missed));
     for (size_t m = 0; m < variant->selection->model_count; m++) {
         const struct rue_cell *cell = rue_cost_matrix_cell(variant->matrix, m, config);
         if (cell->state == RUE_CELL_OK)
@@ -93,11 +103,13 @@ static json_t *configs_json(struct rue_json_document *document, const struct rue
 static json_t *coverage_json(struct rue_json_document *document, const struct rue_variant_findings *variant)
 {
     const struct rue_selection *selection = variant->selection;
-    size_t ok = 0, infeasible = 0, failed = 0, cells = selection->config_count * selection->model_count;
+    size_t ok = 0, infeasible = 0, failed = 0, missed = 0,
+           cells = selection->config_count * selection->model_count;
     for (size_t c = 0; c < selection->config_count; c++) {
         ok += selection->rows[c].covered;
         infeasible += selection->rows[c].infeasible;
         failed += selection->rows[c].failed;
+        missed += selection->rows[c].missed;
     }
     json_t *object = json_object();
     rue_json_put(document, object, "configs", rue_json_integer(selection->config_count));
@@ -107,6 +119,7 @@ static json_t *coverage_json(struct rue_json_document *document, const struct ru
     rue_json_put(document, object, "infeasible", rue_json_integer(infeasible));
     rue_json_put(document, object, "failed", rue_json_integer(failed));
     rue_json_put(document, object, "unmeasured", rue_json_integer(cells - ok - infeasible - failed));
+    rue_json_put(document, object, "missed_repeats", rue_json_integer(missed));
     return object;
 }
 
@@ -117,7 +130,7 @@ static json_t *best_by_model(struct rue_json_document *document, const struct ru
     for (size_t m = 0; m < selection->model_count; m++) {
         json_t *object = json_object();
         rue_json_put(document, object, "model", model_json(m, variant));
-        rue_json_put(document, object, "config", config_json(selection->best_of_model[m], variant));
+        rue_json_put(document, object, "config", config_json(document, selection->best_of_model[m], variant));
         rue_json_put(document, object, "end_to_end_ns", rue_json_nanoseconds(selection->best_ns[m]));
         rue_json_push(document, array, object);
     }
@@ -143,6 +156,7 @@ static void put_circumstances(struct rue_json_document *document, json_t *object
     rue_json_put(document, object, "dtype", rue_json_text_or_null(variant->variant.dtype));
     rue_json_put(document, object, "job_images", rue_json_integer_or_null(variant->job_images));
     if (!around) return;
+    rue_json_put(document, object, "measured_with", rue_json_text_or_null(around->loader));
     rue_json_put(document, object, "runner", rue_json_text_or_null(around->runner));
     rue_json_put(document, object, "machine", rue_json_text_or_null(around->machine));
     rue_json_put(document, object, "workload", rue_json_text_or_null(around->workload));
@@ -168,8 +182,7 @@ static json_t *mode_json(struct rue_json_document *document, const struct rue_va
 {
     const struct rue_selection *selection = variant->selection;
     json_t *object = json_object(), *models = json_array();
-    const char *mode = variant->label ? variant->label : rue_mode_names[variant->variant.mode];
-    rue_json_put(document, object, "mode", rue_json_text(mode));
+    rue_json_put(document, object, "mode", rue_json_text(rue_findings_mode(variant)));
     put_circumstances(document, object, variant);
     for (size_t m = 0; m < selection->model_count; m++)
         rue_json_push(document, models, model_json(m, variant));

@@ -83,26 +83,37 @@ static int fill_knobs(const struct page *page, const struct rue_variant_findings
     return column;
 }
 
+/* Of one model mean and worst regret are the same, and whose it is the heading says. */
+static void add_regret_columns(const struct page *page, const struct rue_variant_findings *variant)
+{
+    if (variant->selection->model_count == 1) {
+        add_column(page, "regret", true, 0, 0);
+        return;
+    }
+    add_column(page, "mean regret", true, 0, 0);
+    add_column(page, "worst regret", true, 0, 0);
+    add_column(page, "worst model", false, NAME_SHRINKS_TO, 2);
+}
+
 /* Fills mean regret, worst regret and whose it is; returns the next column. A "~" marks what is predicted. */
 static int fill_regrets(const struct page *page, const struct rue_variant_findings *variant, size_t config,
                         int column)
 {
     const struct rue_ranking_row *row = &variant->selection->rows[config];
     const char *mark = row->predicted ? "~" : "";
-    rue_text_table_cell(page->table, column, "%s%.1f %%", mark, 100 * row->mean_regret_ratio);
-    rue_text_table_cell(page->table, column + 1, "%s%.1f %%", mark, 100 * row->max_regret_ratio);
-    rue_text_table_cell(page->table, column + 2, "%s",
-                        rue_cost_matrix_model(variant->matrix, row->worst_model));
-    return column + 3;
+    rue_text_table_cell(page->table, column++, "%s%.1f %%", mark, 100 * row->mean_regret_ratio);
+    if (variant->selection->model_count == 1) return column;
+    rue_text_table_cell(page->table, column++, "%s%.1f %%", mark, 100 * row->max_regret_ratio);
+    if (rue_findings_has_worst(row))
+        rue_text_table_cell(page->table, column, "%s",
+                            rue_cost_matrix_model(variant->matrix, row->worst_model));
+    return column + 1;
 }
 
-/* Images per second over the jobs of all models, one after the other. */
-static double images_per_s(const struct rue_variant_findings *variant, size_t config)
+/* Images per second make sense for one model: over several the slow ones decide. */
+static bool rate_shown(const struct rue_variant_findings *variant)
 {
-    double ns = 0;
-    size_t models = variant->selection->model_count;
-    for (size_t m = 0; m < models; m++) ns += rue_cost_matrix_cell(variant->matrix, m, config)->median_ns;
-    return (double)models * (double)variant->job_images / ns * (double)RUE_NS_PER_S;
+    return variant->job_images && variant->selection->model_count == 1;
 }
 
 static void add_config(const struct page *page, const struct rue_variant_findings *variant, size_t config)
@@ -113,8 +124,9 @@ static void add_config(const struct page *page, const struct rue_variant_finding
     int column = fill_knobs(page, variant, config, 0);
     column = fill_regrets(page, variant, config, column);
     rue_text_table_cell(page->table, column++, "%zu", variant->selection->rows[config].top_n_count);
-    if (!variant->job_images) return;
-    double images = fmin(images_per_s(variant, config), 1e18);
+    if (!rate_shown(variant)) return;
+    double ns = rue_cost_matrix_cell(variant->matrix, 0, config)->median_ns;
+    double images = fmin((double)variant->job_images / ns * (double)RUE_NS_PER_S, 1e18);
     rue_text_table_cell(page->table, column, "%s",
                         rue_format_count((uint64_t)(images + 0.5), rate, sizeof rate));
 }
@@ -134,8 +146,12 @@ static void put_heading(const struct page *page, const struct rue_variant_findin
                  variant->job_images == 1 ? "" : "s");
     int used = snprintf(text, sizeof text, "%s: %zu model%s%s, %zu%s configuration%s", clean, models,
                         models == 1 ? "" : "s", job, configs, of_all, asked == 1 ? "" : "s");
-    if (page->findings->repeats_planned > 1)
-        snprintf(text + used, sizeof text - (size_t)used, ", %d repeats", page->findings->repeats_planned);
+    size_t least, most;
+    rue_findings_repeats(variant, &least, &most);
+    if (least < most)
+        snprintf(text + used, sizeof text - (size_t)used, ", %zu to %zu repeats", least, most);
+    else if (most > 1)
+        snprintf(text + used, sizeof text - (size_t)used, ", %zu repeats", most);
     put_sentence(page, text, BOLD, 0);
 }
 
@@ -150,6 +166,7 @@ static void put_data(const struct page *page, const struct rue_variant_findings 
     if (!variant->data_images) facts[0] = 0;
     rue_utf8_clean(variant->sample ? "a sample converted for this comparison" : variant->variant.path,
                    page->style.unicode, path, sizeof path);
+    if (!path[0] && !facts[0]) return;
     int room = page->style.columns - 4 - (int)strlen(facts);
     if (page->style.columns <= 0) room = INT_MAX;
     /* Spaces must stay as they are in a path, so it is not wrapped. */
@@ -169,12 +186,10 @@ static void put_configs(const struct page *page, const struct rue_variant_findin
     bool winner_shown = false, predicted = false;
     rue_text_table_clear(page->table, page->style.unicode);
     add_knob_columns(page, variant);
-    add_column(page, "mean regret", true, 0, 0);
-    add_column(page, "worst regret", true, 0, 0);
-    add_column(page, "worst model", false, NAME_SHRINKS_TO, 2);
+    add_regret_columns(page, variant);
     snprintf(votes, sizeof votes, "top-%zu", selection->top_n);
     add_column(page, votes, true, 0, 0);
-    if (variant->job_images) add_column(page, "images/s", true, 0, 1);
+    if (rate_shown(variant)) add_column(page, "images/s", true, 0, 1);
     for (size_t i = 0; i < shown; i++) {
         add_config(page, variant, selection->ranked[i]);
         winner_shown |= selection->ranked[i] == selection->top_n_winner;
@@ -198,9 +213,7 @@ static void put_batch_sizes(const struct page *page, const struct rue_variant_fi
     struct rue_batch_best best = {0};
     rue_text_table_clear(page->table, page->style.unicode);
     add_knob_columns(page, variant);
-    add_column(page, "mean regret", true, 0, 0);
-    add_column(page, "worst regret", true, 0, 0);
-    add_column(page, "worst model", false, NAME_SHRINKS_TO, 2);
+    add_regret_columns(page, variant);
     while (rue_batch_best_next(variant, &best)) {
         if (best.config == RUE_NONE) continue;
         bool chosen = best.config == variant->selection->recommended;
@@ -250,9 +263,16 @@ static void put_comparison_heading(const struct page *page, const struct rue_com
                          labels[i]);
     }
     rue_format_count(sides[0]->job_images, job, sizeof job);
-    snprintf(text, sizeof text, "%s (%s) against %s (%s), each at its winner: time %s%s%s", names[0],
-             labels[0], names[1], labels[1], same_job ? "of the job of " : "per image", same_job ? job : "",
-             same_job ? " images" : "");
+    snprintf(text, sizeof text, "%s (%s) against %s (%s), each at its winner: time ", names[0], labels[0],
+             names[1], labels[1]);
+    size_t used = strlen(text);
+    if (!same_job)
+        snprintf(text + used, sizeof text - used, "per image");
+    else if (sides[0]->job_images)
+        snprintf(text + used, sizeof text - used, "of the job of %s image%s", job,
+                 sides[0]->job_images == 1 ? "" : "s");
+    else
+        snprintf(text + used, sizeof text - used, "of the job");
     put_sentence(page, text, BOLD, 0);
 }
 
@@ -299,19 +319,14 @@ static void put_comparison(const struct page *page, const struct rue_comparison 
 
 static rue_status put_comparisons(const struct page *page, rue_error *error)
 {
-    const struct rue_findings *findings = page->findings;
-    for (size_t r = 0; r < findings->variant_count; r++)
-        for (size_t p = 0; p < findings->variant_count; p++) {
-            const struct rue_variant_findings *raw = &findings->variants[r],
-                                              *preprocessed = &findings->variants[p];
-            if (!rue_comparison_possible(raw, preprocessed)) continue;
-            struct rue_comparison *comparison;
-            rue_status status = rue_comparison_open(raw, preprocessed, &comparison, error);
-            if (status != RUE_OK) return status;
-            put_comparison(page, comparison);
-            rue_comparison_close(comparison);
-        }
-    return RUE_OK;
+    struct rue_comparison_walk walk = {0};
+    for (;;) {
+        struct rue_comparison *comparison;
+        rue_status status = rue_comparison_next(page->findings, &walk, &comparison, error);
+        if (status != RUE_OK || !comparison) return status;
+        put_comparison(page, comparison);
+        rue_comparison_close(comparison);
+    }
 }
 
 static rue_status put_closing(const struct page *page, rue_error *error)
@@ -332,21 +347,38 @@ static rue_status put_closing(const struct page *page, rue_error *error)
     return RUE_OK;
 }
 
+static rue_status put_all(const struct page *page, rue_error *error)
+{
+    const struct rue_findings *findings = page->findings;
+    char partial[RUE_VERDICT_BYTES];
+    rue_verdict_partial(findings, page->style.unicode, partial, sizeof partial);
+    put_sentence(page, partial, BOLD, 0);
+    if (partial[0]) put_gap(page);
+    for (size_t v = 0; v < findings->variant_count; v++) put_variant(page, &findings->variants[v]);
+    rue_status status = put_comparisons(page, error);
+    if (status == RUE_OK) status = put_closing(page, error);
+    if (partial[0]) put_gap(page);
+    put_sentence(page, partial, BOLD, 0);
+    return status;
+}
+
+/* A run and its store tell of the variants in different orders: the table has one of its own. */
 static rue_status render(const struct rue_findings *findings, const struct rue_report_style *style,
                          FILE *stream, rue_error *error)
 {
-    char partial[RUE_VERDICT_BYTES];
-    struct page page = {findings, *style, stream, calloc(1, sizeof(struct rue_text_table))};
-    if (!page.table) return rue_fail_memory(error, "the table", sizeof *page.table);
-    if (page.style.columns > 0 && page.style.columns < NARROWEST) page.style.columns = NARROWEST;
-    rue_verdict_partial(findings, style->unicode, partial, sizeof partial);
-    put_sentence(&page, partial, BOLD, 0);
-    if (partial[0]) put_gap(&page);
-    for (size_t v = 0; v < findings->variant_count; v++) put_variant(&page, &findings->variants[v]);
-    rue_status status = put_comparisons(&page, error);
-    if (status == RUE_OK) status = put_closing(&page, error);
-    if (partial[0]) put_gap(&page);
-    put_sentence(&page, partial, BOLD, 0);
+    struct rue_findings sorted = *findings;
+    size_t bytes = (findings->variant_count + 1) * sizeof *sorted.variants;
+    struct page page = {&sorted, *style, stream, calloc(1, sizeof(struct rue_text_table))};
+    sorted.variants = malloc(bytes);
+    rue_status status = RUE_OK;
+    if (!page.table || !sorted.variants) status = rue_fail_memory(error, "the table", bytes);
+    if (status == RUE_OK) {
+        if (page.style.columns > 0 && page.style.columns < NARROWEST) page.style.columns = NARROWEST;
+        for (size_t v = 0; v < findings->variant_count; v++) sorted.variants[v] = findings->variants[v];
+        qsort(sorted.variants, findings->variant_count, sizeof *sorted.variants, rue_findings_compare);
+        status = put_all(&page, error);
+    }
+    free(sorted.variants);
     free(page.table);
     return status == RUE_OK ? rue_report_finish(stream, error) : status;
 }

@@ -96,6 +96,29 @@ static rue_status say_nothing_ranked(struct prose *prose, const struct rue_varia
     return RUE_OK;
 }
 
+/* Repeats of the recommended configuration that were not ok: it may not be as sound as its regret. */
+static void say_missed(struct prose *prose, const struct rue_variant_findings *variant, bool unicode)
+{
+    size_t config = variant->selection->recommended, first = RUE_NONE, more = 0;
+    for (size_t m = 0; m < variant->selection->model_count; m++) {
+        if (rue_cost_matrix_cell(variant->matrix, m, config)->missed == 0) continue;
+        if (first == RUE_NONE)
+            first = m;
+        else
+            more++;
+    }
+    if (first == RUE_NONE) return;
+    const struct rue_cell *cell = rue_cost_matrix_cell(variant->matrix, first, config);
+    char name[NAME_BYTES], clean[RUE_REASON_BYTES], reason[RUE_REASON_BYTES + 4];
+    rue_utf8_clean(rue_cost_matrix_model(variant->matrix, first), unicode, name, sizeof name);
+    rue_utf8_clean(cell->reason, unicode, clean, sizeof clean);
+    rue_utf8_shorten(clean, REASON_COLUMNS, unicode, reason, sizeof reason);
+    say(prose, "; %zu" NB "of" NB "%zu repeats failed", cell->missed, cell->missed + cell->repeats);
+    if (reason[0]) say(prose, ": %s", reason);
+    if (variant->selection->model_count > 1) say(prose, " (%s)", name);
+    if (more) say(prose, ", and some of %zu more model%s", more, plural(more));
+}
+
 rue_status rue_verdict_use(const struct rue_findings *findings, const struct rue_variant_findings *variant,
                            bool unicode, char *out, size_t bytes, rue_error *error)
 {
@@ -106,21 +129,23 @@ rue_status rue_verdict_use(const struct rue_findings *findings, const struct rue
     char model[NAME_BYTES], consumer[NAME_BYTES];
     rue_utf8_clean(rue_cost_matrix_model(variant->matrix, row->worst_model), unicode, model, sizeof model);
     rue_utf8_clean(findings->consumer, unicode, consumer, sizeof consumer);
-    say(&prose, "Use ");
+    say(&prose, findings->partial ? "So far: use " : "Use ");
     say_config(&prose, rue_cost_matrix_config(variant->matrix, selection->recommended));
     say(&prose, " for ");
     say_variant(&prose, variant, unicode);
     say(&prose, " data: " PERCENT, 100 * row->mean_regret_ratio);
     if (selection->model_count == 1)
-        say(&prose, " regret for %s", model);
+        say(&prose, variant->models_unnamed ? " regret" : " regret for %s", model);
     else
-        say(&prose, " mean regret over %zu models, worst %s" NB PERCENT, selection->model_count, model,
-            100 * row->max_regret_ratio);
+        say(&prose, " mean regret over %zu models", selection->model_count);
+    if (selection->model_count > 1 && rue_findings_has_worst(row))
+        say(&prose, ", worst %s" NB PERCENT, model, 100 * row->max_regret_ratio);
     if (findings->configs_asked > selection->config_count)
         say(&prose, ", among %zu of %zu configurations", selection->config_count, findings->configs_asked);
     if (row->predicted) say(&prose, ", predicted from trials that were cut short");
     if (variant->job_images) say(&prose, "; ");
     if (variant->job_images) say_job(&prose, variant->job_images);
+    say_missed(&prose, variant, unicode);
     if (consumer[0])
         say(&prose, "; the consumer simulates %s.", consumer);
     else if (strcmp(findings->measured_with, "imported") == 0)
@@ -153,19 +178,6 @@ void rue_verdict_votes(const struct rue_variant_findings *variant, bool unicode,
     say(&prose, ", and up to " PERCENT " (%s).", 100 * winner->max_regret_ratio, model);
 }
 
-/* The first cell of a column that says why it is not ranked; one that failed or is infeasible before one that
- * was not measured. */
-static size_t first_miss(const struct rue_variant_findings *variant, size_t config)
-{
-    size_t first = RUE_NONE;
-    for (size_t m = 0; m < variant->selection->model_count; m++) {
-        enum rue_cell_state state = rue_cost_matrix_cell(variant->matrix, m, config)->state;
-        if (state == RUE_CELL_INFEASIBLE || state == RUE_CELL_FAILED) return m;
-        if (state == RUE_CELL_MISSING && first == RUE_NONE) first = m;
-    }
-    return first;
-}
-
 static void say_miss(struct prose *prose, const struct rue_variant_findings *variant, size_t config,
                      size_t model, bool unicode)
 {
@@ -176,7 +188,8 @@ static void say_miss(struct prose *prose, const struct rue_variant_findings *var
     rue_utf8_clean(rue_cost_matrix_model(variant->matrix, model), unicode, name, sizeof name);
     rue_utf8_clean(cell->reason, unicode, clean, sizeof clean);
     rue_utf8_shorten(clean, REASON_COLUMNS, unicode, reason, sizeof reason);
-    say(prose, "%s %s for %s", label, cell->state == RUE_CELL_INFEASIBLE ? "is infeasible" : "failed", name);
+    say(prose, "%s %s", label, cell->state == RUE_CELL_INFEASIBLE ? "is infeasible" : "failed");
+    if (!variant->models_unnamed) say(prose, " for %s", name);
     if (reason[0]) say(prose, " (%s)", reason);
 }
 
@@ -190,7 +203,7 @@ void rue_verdict_unranked(const struct rue_variant_findings *variant, bool unico
         selection->config_count);
     for (size_t c = 0; c < selection->config_count; c++) {
         if (selection->rows[c].ranked) continue;
-        size_t model = first_miss(variant, c);
+        size_t model = rue_findings_first_miss(variant, c);
         if (model == RUE_NONE || rue_cost_matrix_cell(variant->matrix, model, c)->state == RUE_CELL_MISSING) {
             unmeasured++;
             continue;

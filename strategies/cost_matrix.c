@@ -176,5 +176,6 @@ void rue_cost_matrix_miss(struct rue_cost_matrix *matrix, size_t model, size_t c
     char *copy = reason && *reason ? strndup(reason, RUE_REASON_BYTES - 1) : NULL;
     reason_free(cell);
     cell->reason = copy ? copy : no_reason;
+    cell->missed++;
     if (weight_of[state_of[outcome]] > weight_of[cell->state]) cell->state = state_of[outcome];
 }

@@ -17,6 +17,7 @@ enum rue_cell_state {
 struct rue_cell {
     enum rue_cell_state state;
     bool predicted;     /* the times are predictions anchored on truncated trials; full trials replace them */
+    size_t missed;      /* trials that were not ok */
     size_t repeats;     /* ok repeats of the kind that `predicted` says */
     size_t capacity;    /* of times_ns */
     double *times_ns;   /* [repeats], in the order told */
@@ -53,7 +54,7 @@ rue_status rue_cost_matrix_add(struct rue_cost_matrix *matrix, size_t model, siz
                                bool predicted, rue_error *error) RUE_MUST_CHECK;
 
 /* Tells a trial that was not ok; `reason` may be NULL, and is lost where no memory is left for it. Changes
- * nothing but `reason` in a cell that has ok repeats. */
+ * nothing but `missed` and `reason` in a cell that has ok repeats. */
 void rue_cost_matrix_miss(struct rue_cost_matrix *matrix, size_t model, size_t config,
                           enum rue_outcome outcome, const char *reason);
 

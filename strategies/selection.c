@@ -78,6 +78,7 @@ static void cover(struct rue_ranking_row *row, const struct rue_cost_matrix *mat
         row->covered += cell->state == RUE_CELL_OK;
         row->infeasible += cell->state == RUE_CELL_INFEASIBLE;
         row->failed += cell->state == RUE_CELL_FAILED;
+        row->missed += cell->state == RUE_CELL_OK ? cell->missed : 0;
         row->predicted |= cell->state == RUE_CELL_OK && cell->predicted;
         if (m == 0 || cell->repeats < row->repeats) row->repeats = cell->repeats;
     }

@@ -21,6 +21,7 @@ struct rue_ranking_row {
     bool ranked;              /* covered for every model */
     bool predicted;           /* some cell is a prediction */
     size_t repeats;           /* the smallest number of repeats of its cells */
+    size_t missed;            /* trials of its ok cells that were not ok */
     double mean_regret_ratio; /* NaN unless ranked */
     double max_regret_ratio;  /* NaN unless ranked */
     size_t worst_model;       /* where the regret is largest, ties by name; RUE_NONE unless ranked */

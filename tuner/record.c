@@ -50,6 +50,12 @@ static rue_status keep(struct rue_record *record, const char *text, const char *
 
 /* ---- groups ---- */
 
+static void name_loader(const char *runner, char *out, size_t bytes)
+{
+    const char *end = strpbrk(runner, " :");
+    snprintf(out, bytes, "%.*s", end ? (int)(end - runner) : 60, runner);
+}
+
 static bool starts_with(const char *text, const char *begin)
 {
     return strncmp(text, begin, strlen(begin)) == 0;
@@ -74,7 +80,7 @@ static rue_status fill_facts(struct reading *reading, const struct rue_store_tri
 static rue_status make_group(struct reading *reading, const struct rue_store_trial *trial, size_t number,
                              rue_error *error)
 {
-    char key[1024], workload[RUE_WORKLOAD_TEXT_BYTES];
+    char key[1024], workload[RUE_WORKLOAD_TEXT_BYTES], loader[64];
     struct rue_workload any_cache = trial->scenario.workload;
     struct group *groups = realloc(reading->groups, (number + 1) * sizeof *groups);
     if (!groups) return rue_fail_memory(error, "groups", (number + 1) * sizeof *groups);
@@ -85,7 +91,9 @@ static rue_status make_group(struct reading *reading, const struct rue_store_tri
     rue_workload_canonical(&any_cache, workload);
     snprintf(key, sizeof key, "%" PRIu64 "\n%s\n%s\n%s", trial->scenario.job_images, trial->scenario.runner,
              trial->scenario.machine, workload);
+    name_loader(trial->scenario.runner, loader, sizeof loader);
     rue_status status = rue_names_number(&reading->circles, key, &group->circle, error);
+    if (status == RUE_OK) status = keep(reading->record, loader, &group->around.loader, error);
     if (status == RUE_OK) status = keep(reading->record, trial->workload, &group->around.workload, error);
     if (status == RUE_OK)
         status = keep(reading->record, trial->scenario.runner, &group->around.runner, error);
@@ -374,12 +382,6 @@ rue_status rue_record_read(const char *path, struct rue_record *out, rue_error *
 void rue_record_close(struct rue_record *record)
 {
     forget_trials(record);
-}
-
-static void name_loader(const char *runner, char *out, size_t bytes)
-{
-    const char *end = strpbrk(runner, " :");
-    snprintf(out, bytes, "%.*s", end ? (int)(end - runner) : 60, runner);
 }
 
 rue_status rue_record_findings(const struct rue_record *record, int set, size_t top_n,
