@@ -84,8 +84,12 @@ const struct rue_command rue_command_analyze = {
         "  rue analyze latency.csv --map mode=data,time_ms=latency\n"
         "  rue analyze rue-out/photos/trials.csv --json\n"
         "  cat times.csv | rue analyze -\n\n"
-        "Columns: mode, model, the knobs, one of time_s, time_ms, time_ns; status (ok, infeasible, failed,\n"
-        "timeout) and reason where a cell has no time. Rows of the same cell are repeats.",
+        "Columns: mode, model, the knobs (batch_size, num_workers, ...); one of time_s, time_ms, time_ns,\n"
+        "end_to_end_ns; status (ok, infeasible, failed, timeout) and reason where a cell has no time; "
+        "repeat,\n"
+        "which tells the repeats of a cell apart. Those of trials.csv are read, too: format, dtype, "
+        "measure,\n"
+        "requested_images, job_images. Rows of the same cell are repeats.",
     .options = options_table,
     .option_count = sizeof options_table / sizeof *options_table,
     .min_arguments = 1,

@@ -1,9 +1,11 @@
 #include "columns.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "column_guess.h"
 #include "suggest.h"
 
 #define NONE SIZE_MAX
@@ -18,6 +20,7 @@ static const char *const names[RUE_COLUMN_KNOBS] = {
     [RUE_COLUMN_JOB_IMAGES] = "job_images",
     [RUE_COLUMN_STATUS] = "status",
     [RUE_COLUMN_REASON] = "reason",
+    [RUE_COLUMN_REPEAT] = "repeat",
     [RUE_COLUMN_TIME_S] = "time_s",
     [RUE_COLUMN_TIME_MS] = "time_ms",
     [RUE_COLUMN_TIME_NS] = "time_ns",
@@ -29,18 +32,24 @@ static const double ns_per_unit[RUE_COLUMN_COUNT] = {[RUE_COLUMN_TIME_S] = 1e9,
                                                      [RUE_COLUMN_TIME_NS] = 1,
                                                      [RUE_COLUMN_END_TO_END_NS] = 1};
 
-/* Endings and parts of names that columns of times have, and which of ours they would be. */
+/* Other names that people give to knobs that every table needs. */
 static const struct {
-    const char *part;
-    bool ending;
-    enum rue_column column;
-} time_words[] = {{"_ms", true, RUE_COLUMN_TIME_MS},  {"_ns", true, RUE_COLUMN_TIME_NS},
-                  {"_s", true, RUE_COLUMN_TIME_S},    {"sec", false, RUE_COLUMN_TIME_S},
-                  {"time", false, RUE_COLUMN_TIME_S}, {"duration", false, RUE_COLUMN_TIME_S}};
+    const char *name;
+    int knob;
+} knob_words[] = {{"batch", RUE_BATCH_SIZE},      {"batches", RUE_BATCH_SIZE}, {"bs", RUE_BATCH_SIZE},
+                  {"workers", RUE_NUM_WORKERS},   {"worker", RUE_NUM_WORKERS}, {"nworkers", RUE_NUM_WORKERS},
+                  {"n_workers", RUE_NUM_WORKERS}, {"threads", RUE_NUM_WORKERS}};
 
 const char *rue_column_name(enum rue_column column)
 {
     return column < RUE_COLUMN_KNOBS ? names[column] : rue_knobs[column - RUE_COLUMN_KNOBS].name;
+}
+
+void rue_columns_list(char *out, size_t bytes)
+{
+    size_t used = 0;
+    for (int c = 0; c < RUE_COLUMN_COUNT && used < bytes; c++)
+        used += (size_t)snprintf(out + used, bytes - used, "%s%s", c ? ", " : "", rue_column_name(c));
 }
 
 /* What is being looked for, where. */
@@ -50,6 +59,10 @@ struct search {
     char *map;                            /* owned copy, taken apart */
     const char *mapped[RUE_COLUMN_COUNT]; /* into `map`; NULL: found by our name */
     char list[RUE_COLUMN_TEXT_BYTES];     /* the file's columns, for messages */
+    char missing[160];                    /* columns that are missing, "a and b" */
+    char needed[RUE_COLUMN_TEXT_BYTES];   /* what has to be mapped, "ours=theirs,ours=theirs" */
+    bool guessed;                         /* all of it to columns that the file has */
+    bool no_time;                         /* and none looks like one of times */
 };
 
 static void add_to_list(char *list, const char *name)
@@ -58,28 +71,38 @@ static void add_to_list(char *list, const char *name)
     snprintf(list + used, RUE_COLUMN_TEXT_BYTES - used, "%s%.60s", used ? ", " : "", name);
 }
 
+/* `text` without the blanks around it. */
+static char *trim(char *text)
+{
+    text += strspn(text, " \t");
+    size_t length = strlen(text);
+    while (length > 0 && (text[length - 1] == ' ' || text[length - 1] == '\t')) text[--length] = 0;
+    return text;
+}
+
 static rue_status read_map_entry(struct search *search, char *entry, rue_error *error)
 {
+    entry = trim(entry);
     char *equals = strchr(entry, '=');
-    if (!equals || equals == entry || !equals[1])
+    if (!equals || equals == entry || !equals[1 + strspn(equals + 1, " \t")])
         return rue_fail(error, RUE_USAGE,
                         "--map: '%.100s' is not our name=the file's column, such as time_s=seconds", entry);
     *equals = 0;
+    entry = trim(entry);
+    char *theirs = trim(equals + 1);
     const char *ours[RUE_COLUMN_COUNT];
     for (int c = 0; c < RUE_COLUMN_COUNT; c++) {
         ours[c] = rue_column_name(c);
         if (strcmp(ours[c], entry) != 0) continue;
         if (search->mapped[c]) return rue_fail(error, RUE_USAGE, "--map: %s is given twice", entry);
-        search->mapped[c] = equals + 1;
+        search->mapped[c] = theirs;
         return RUE_OK;
     }
     const char *near = rue_suggest(entry, ours, RUE_COLUMN_COUNT);
     if (near) return rue_fail(error, RUE_USAGE, "--map: unknown name '%.60s': did you mean %s?", entry, near);
-    return rue_fail(
-        error, RUE_USAGE,
-        "--map: unknown name '%.60s'; ours are mode, model, batch_size and the other knobs, time_s, "
-        "time_ms, time_ns, status, reason",
-        entry);
+    char list[512];
+    rue_columns_list(list, sizeof list);
+    return rue_fail(error, RUE_USAGE, "--map: unknown name '%.60s'; ours are %s", entry, list);
 }
 
 static rue_status read_map(struct search *search, const char *map, rue_error *error)
@@ -94,17 +117,19 @@ static rue_status read_map(struct search *search, const char *map, rue_error *er
     return status;
 }
 
-/* The column called `name`; NONE where there is none. */
+/* The column called `name`, in the same letters or else in large or small ones; NONE where there is none. */
 static rue_status find_field(const struct search *search, const char *name, size_t *out, rue_error *error)
 {
     *out = NONE;
-    for (size_t f = 0; f < search->header->count; f++) {
-        if (strcmp(search->header->fields[f], name) != 0) continue;
-        if (*out != NONE)
-            return rue_fail(error, RUE_DATA, "%s: two columns are called '%s': rename one of them",
-                            search->file, name);
-        *out = f;
-    }
+    for (int exact = 1; exact >= 0 && *out == NONE; exact--)
+        for (size_t f = 0; f < search->header->count; f++) {
+            const char *theirs = search->header->fields[f];
+            if (exact ? strcmp(theirs, name) != 0 : strcasecmp(theirs, name) != 0) continue;
+            if (*out != NONE)
+                return rue_fail(error, RUE_DATA, "%s: two columns are called '%s': rename one of them",
+                                search->file, theirs);
+            *out = f;
+        }
     return RUE_OK;
 }
 
@@ -122,43 +147,60 @@ static rue_status find_mapped(const struct search *search, enum rue_column colum
                     near ? "'?" : "", search->list);
 }
 
-/* A column of the file that is likely to hold times. */
-static const char *guess_time(const struct rue_csv_record *header, enum rue_column *column)
+/* Notes that our column `name` is missing and which of the file's it may be, NULL where none looks like it.
+ */
+static void note_missing(struct search *search, const char *what, const char *name, const char *guess)
 {
-    for (size_t w = 0; w < sizeof time_words / sizeof *time_words; w++)
-        for (size_t f = 0; f < header->count; f++) {
-            const char *name = header->fields[f], *part = time_words[w].part, *found = strcasestr(name, part);
-            if (!found || (time_words[w].ending && strlen(name) < strlen(part))) continue;
-            if (time_words[w].ending && strcmp(name + strlen(name) - strlen(part), part) != 0) continue;
-            *column = time_words[w].column;
-            return name;
-        }
-    return NULL;
+    size_t used = strlen(search->missing), typed = strlen(search->needed);
+    snprintf(search->missing + used, sizeof search->missing - used, "%s%s", used ? " and no " : "", what);
+    snprintf(search->needed + typed, sizeof search->needed - typed, "%s%s=%.60s", typed ? "," : "", name,
+             guess ? guess : "COLUMN");
+    search->guessed = (used == 0 || search->guessed) && guess;
 }
 
-static rue_status fail_no_time(const struct search *search, rue_error *error)
+static void note_no_time(struct search *search)
 {
-    enum rue_column column;
-    const char *only = search->header->fields[0];
+    enum rue_column column = RUE_COLUMN_TIME_S;
+    const char *guess =
+        rue_column_guess_time((const char *const *)search->header->fields, search->header->count, &column);
+    note_missing(search, "column of times (time_s, time_ms or time_ns)", rue_column_name(column), guess);
+    search->no_time = !guess;
+}
+
+/* What has been mapped already belongs into the line to type, too. */
+static void add_mapped(struct search *search)
+{
+    for (int c = 0; c < RUE_COLUMN_COUNT; c++) {
+        size_t used = strlen(search->needed);
+        if (search->mapped[c])
+            snprintf(search->needed + used, sizeof search->needed - used, ",%s=%.60s", rue_column_name(c),
+                     search->mapped[c]);
+    }
+}
+
+static rue_status fail_missing(struct search *search, rue_error *error)
+{
+    const char *only = search->header->fields[0], *rate = NULL;
     if (search->header->count == 1 && only[strcspn(only, ";\t")])
         return rue_fail(error, RUE_DATA, "%s: its columns seem to be separated by %s: save it with commas",
                         search->file, strchr(only, ';') ? "';'" : "tabs");
-    const char *guess = guess_time(search->header, &column);
-    if (guess)
-        return rue_fail(
-            error, RUE_DATA,
-            "%s: no column of times (time_s, time_ms or time_ns); if '%.60s' is it, add --map %s=%.60s; "
-            "its columns: %s",
-            search->file, guess, rue_column_name(column), guess, search->list);
-    return rue_fail(
-        error, RUE_DATA,
-        "%s: no column of times (time_s, time_ms or time_ns): name it with --map time_s=COLUMN; its "
-        "columns: %s",
-        search->file, search->list);
+    for (size_t f = 0; !rate && f < search->header->count; f++)
+        if (rue_column_is_rate(search->header->fields[f])) rate = search->header->fields[f];
+    char why[160] = "";
+    if (rate && search->no_time)
+        snprintf(why, sizeof why, "'%.60s' will not do, a rate is no time: give the time of the job; ", rate);
+    bool several = strchr(search->needed, ',');
+    add_mapped(search);
+    return rue_fail(error, RUE_DATA, "%s: no %s; %s%s --map %s; its columns: %s", search->file,
+                    search->missing, why,
+                    !search->guessed ? (several ? "name them with" : "name it with")
+                    : several        ? "if these are they, add"
+                                     : "if that is it, add",
+                    search->needed, search->list);
 }
 
 /* The times: one that was mapped, else the only one. */
-static rue_status choose_time(const struct search *search, struct rue_columns *out, rue_error *error)
+static rue_status choose_time(struct search *search, struct rue_columns *out, rue_error *error)
 {
     int chosen = -1;
     for (int mapped = 1; mapped >= 0 && chosen < 0; mapped--)
@@ -171,13 +213,14 @@ static rue_status choose_time(const struct search *search, struct rue_columns *o
                                 rue_column_name(chosen), search->header->fields[out->field[chosen]]);
             chosen = c;
         }
-    if (chosen < 0) return fail_no_time(search, error);
+    out->time = RUE_COLUMN_COUNT;
+    if (chosen < 0) return note_no_time(search), RUE_OK;
     out->time = (enum rue_column)chosen;
     out->ns_per_unit = ns_per_unit[chosen];
     return RUE_OK;
 }
 
-static bool is_read(const struct rue_columns *columns, size_t field)
+bool rue_columns_reads(const struct rue_columns *columns, size_t field)
 {
     for (int c = 0; c < RUE_COLUMN_COUNT; c++) {
         bool other_time = c >= RUE_COLUMN_TIME_S && c <= RUE_COLUMN_END_TO_END_NS && c != (int)columns->time;
@@ -186,28 +229,30 @@ static bool is_read(const struct rue_columns *columns, size_t field)
     return false;
 }
 
+static bool looks_like(const char *theirs, int knob)
+{
+    const char *name = rue_knobs[knob].name;
+    for (size_t i = 0; i < sizeof knob_words / sizeof *knob_words; i++)
+        if (knob_words[i].knob == knob && strcasecmp(knob_words[i].name, theirs) == 0) return true;
+    return rue_suggest(theirs, &name, 1);
+}
+
 /* A knob whose column is missing takes its default, which is wrong where the column only has another name. */
-static rue_status check_knobs(const struct search *search, const struct rue_columns *columns,
-                              rue_error *error)
+static void check_knobs(struct search *search, const struct rue_columns *columns)
 {
     bool any = false;
     for (int k = 0; k < RUE_KNOB_COUNT; k++) {
-        const char *name = rue_knobs[k].name;
-        any |= columns->field[RUE_COLUMN_KNOBS + k] != NONE;
-        for (size_t f = 0; columns->field[RUE_COLUMN_KNOBS + k] == NONE && f < search->header->count; f++) {
-            const char *theirs = search->header->fields[f];
-            if (is_read(columns, f) || !rue_suggest(theirs, &name, 1)) continue;
-            return rue_fail(error, RUE_DATA,
-                            "%s: no column %s; if '%.60s' is it, add --map %s=%.60s; its columns: %s",
-                            search->file, name, theirs, name, theirs, search->list);
-        }
+        const char *guess = NULL;
+        bool found = columns->field[RUE_COLUMN_KNOBS + k] != NONE;
+        for (size_t f = 0; !found && !guess && f < search->header->count; f++)
+            if (!rue_columns_reads(columns, f) && looks_like(search->header->fields[f], k))
+                guess = search->header->fields[f];
+        any |= found || guess;
+        char what[64];
+        snprintf(what, sizeof what, "column %s", rue_knobs[k].name);
+        if (guess) note_missing(search, what, rue_knobs[k].name, guess);
     }
-    if (any) return RUE_OK;
-    return rue_fail(
-        error, RUE_DATA,
-        "%s: no column of a knob (batch_size, num_workers, ...): name it with --map batch_size=COLUMN; "
-        "its columns: %s",
-        search->file, search->list);
+    if (!any) note_missing(search, "column of a knob", rue_knobs[0].name, NULL);
 }
 
 static rue_status find_all(struct search *search, struct rue_columns *out, rue_error *error)
@@ -218,9 +263,10 @@ static rue_status find_all(struct search *search, struct rue_columns *out, rue_e
         status = search->mapped[c] ? find_mapped(search, c, &out->field[c], error)
                                    : find_field(search, rue_column_name(c), &out->field[c], error);
     if (status == RUE_OK) status = choose_time(search, out, error);
-    if (status == RUE_OK) status = check_knobs(search, out, error);
+    if (status == RUE_OK) check_knobs(search, out);
+    if (status == RUE_OK && search->needed[0]) status = fail_missing(search, error);
     for (size_t f = 0; status == RUE_OK && f < search->header->count; f++)
-        if (!is_read(out, f)) add_to_list(out->ignored, search->header->fields[f]);
+        if (!rue_columns_reads(out, f)) add_to_list(out->ignored, search->header->fields[f]);
     return status;
 }
 

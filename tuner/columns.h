@@ -16,6 +16,7 @@ enum rue_column {
     RUE_COLUMN_JOB_IMAGES,
     RUE_COLUMN_STATUS,
     RUE_COLUMN_REASON,
+    RUE_COLUMN_REPEAT, /* tells the repeats of a cell apart */
     RUE_COLUMN_TIME_S,
     RUE_COLUMN_TIME_MS,
     RUE_COLUMN_TIME_NS,
@@ -37,9 +38,16 @@ struct rue_columns {
 /* "mode", "batch_size", ... */
 const char *rue_column_name(enum rue_column column);
 
-/* Finds the columns in the header of `csv`. `map` (nullable) is "ours=theirs,ours=theirs"; where it says
- * nothing, a column is found by our name. RUE_USAGE when `map` makes no sense; RUE_DATA, with the file's
- * columns and what to type, when one is missing or named twice. */
+/* Whether anything reads the file's column `field`. */
+bool rue_columns_reads(const struct rue_columns *columns, size_t field);
+
+/* Names of all our columns, "mode, model, ...". */
+void rue_columns_list(char *out, size_t bytes);
+
+/* Finds the columns in the header of `csv`. `map` (nullable) is "ours=theirs,ours=theirs", blanks around
+ * names aside; where it says nothing, a column is found by our name, in small letters or large. RUE_USAGE
+ * when `map` makes no sense; RUE_DATA, with the file's columns and all that is to be typed, when some are
+ * missing or one is named twice. */
 rue_status rue_columns_find(const char *map, const struct rue_csv_record *header, const struct rue_csv *csv,
                             struct rue_columns *out, rue_error *error) RUE_MUST_CHECK;
 

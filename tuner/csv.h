@@ -18,7 +18,7 @@ struct rue_csv;
 struct rue_csv_record {
     uint64_t line; /* where it begins, from 1 */
     size_t count;
-    char *const *fields; /* [count], valid until the next call */
+    char *const *fields; /* [count], valid until the next call; what they point to stays until the end */
 };
 
 /* Reads all of the file at `path`, or of the standard input for "-"; pipes are waited for, until a signal

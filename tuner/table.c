@@ -8,6 +8,7 @@
 
 #include "hash.h"
 #include "interrupt.h"
+#include "mixture.h"
 #include "suggest.h"
 
 /* More is no time that our clocks can hold. */
@@ -16,8 +17,13 @@
 /* The row at hand. */
 struct row {
     struct rue_table *table;
-    const char *file;
+    const char *file, *map;
+    const char **header; /* owned; the texts are the file's */
     struct rue_csv_record record;
+    struct rue_mixture mixture;
+    bool any_time;         /* some row has one */
+    uint64_t no_time_line; /* of the first row that has something else in place of a time; 0: none */
+    char no_time[81];      /* which is this */
 };
 
 /* What the row has in a column; NULL where the file has no such column. */
@@ -73,12 +79,20 @@ static rue_status read_count(const struct row *row, enum rue_column column, uint
     return RUE_OK;
 }
 
+/* How people write that memory ran out. */
+static bool says_oom(const char *text)
+{
+    return strcasecmp(text, "oom") == 0 || strcasestr(text, "out of memory");
+}
+
 static rue_status read_status(const struct row *row, int *out, rue_error *error)
 {
     const char *text = cell(row, RUE_COLUMN_STATUS);
     *out = -1;
     if (!text || !*text) return RUE_OK;
-    *out = rue_word_find(rue_outcome_names, RUE_OUTCOME_COUNT, text);
+    for (int o = 0; o < RUE_OUTCOME_COUNT; o++)
+        if (strcasecmp(rue_outcome_names[o], text) == 0) *out = o;
+    if (says_oom(text)) *out = RUE_TRIAL_INFEASIBLE;
     if (*out >= 0) return RUE_OK;
     char why[128];
     const char *near = rue_suggest(text, rue_outcome_names, RUE_OUTCOME_COUNT);
@@ -98,7 +112,7 @@ static const char *slip_in_number(const char *text)
 }
 
 /* The time, or with `*trial` a failed one that says what stood in its place. */
-static rue_status read_time(const struct row *row, bool said_ok, struct rue_tally_trial *trial, char *reason,
+static rue_status read_time(struct row *row, bool said_ok, struct rue_tally_trial *trial, char *reason,
                             size_t bytes, rue_error *error)
 {
     enum rue_column column = row->table->columns.time;
@@ -110,15 +124,21 @@ static rue_status read_time(const struct row *row, bool said_ok, struct rue_tall
         if (ns < 1 || ns > TIME_NS_MAX)
             return fail_cell(row, column, "is no time between a nanosecond and 285 years", error);
         trial->time_ns = ns;
+        row->any_time = true;
         return RUE_OK;
     }
     const char *slip = slip_in_number(text);
     if (slip) return fail_cell(row, column, slip, error);
-    if (strcasestr(text, "inf")) return fail_cell(row, column, "is not a finite time", error);
     if (said_ok) return fail_cell(row, column, "is no time, though the status is ok", error);
-    trial->outcome = RUE_TRIAL_FAILED;
-    snprintf(reason, bytes, "line %" PRIu64 " of the table: %s%.80s%s", row->record.line,
-             *text ? "'" : "the time is empty", text, *text ? "' is no time" : "");
+    trial->outcome = says_oom(text) ? RUE_TRIAL_INFEASIBLE : RUE_TRIAL_FAILED;
+    if (reason[0]) return RUE_OK;
+    if (*text)
+        snprintf(reason, bytes, "'%.80s' in place of a time", text);
+    else
+        snprintf(reason, bytes, "the time is empty");
+    if (!*text || says_oom(text) || row->no_time_line) return RUE_OK;
+    row->no_time_line = row->record.line;
+    snprintf(row->no_time, sizeof row->no_time, "%s", text);
     return RUE_OK;
 }
 
@@ -139,6 +159,7 @@ static rue_status find_group(const struct row *row, uint64_t job_images, size_t 
     if (status != RUE_OK || !made) return status;
     struct rue_variant_findings *facts = &row->table->tally.groups[*out].facts;
     facts->job_images = job_images;
+    facts->models_unnamed = !cell(row, RUE_COLUMN_MODEL);
     facts->variant.mode = known >= 0 ? (enum rue_mode)known : RUE_RAW;
     snprintf(facts->variant.format, sizeof facts->variant.format, "%s", format ? format : "");
     snprintf(facts->variant.dtype, sizeof facts->variant.dtype, "%s", dtype ? dtype : "");
@@ -160,7 +181,16 @@ static bool leave_out(const struct row *row, int outcome, uint64_t requested, ui
     return row->table->truncated++, true;
 }
 
-static rue_status read_row(const struct row *row, rue_error *error)
+static rue_status check_mixture(struct row *row, rue_error *error)
+{
+    rue_error why = {0};
+    if (!row->any_time) return RUE_OK; /* there may be another reason for what looks odd: see check_times */
+    rue_status status = rue_mixture_note(&row->mixture, &row->table->columns, row->header, &row->table->tally,
+                                         &row->record, row->map, &why);
+    return status == RUE_OK ? RUE_OK : rue_fail(error, status, "%s, %s", row->file, why.message);
+}
+
+static rue_status read_row(struct row *row, rue_error *error)
 {
     struct rue_tally_trial trial = {.outcome = RUE_TRIAL_OK};
     char reason[RUE_REASON_BYTES];
@@ -180,8 +210,9 @@ static rue_status read_row(const struct row *row, rue_error *error)
         status = read_time(row, outcome == RUE_TRIAL_OK, &trial, reason, sizeof reason, error);
     if (status == RUE_OK) status = find_group(row, job, &trial.group, error);
     trial.reason = reason;
-    return status == RUE_OK ? rue_tally_add(&row->table->tally, &trial, model ? model : "all", error)
-                            : status;
+    if (status == RUE_OK)
+        status = rue_tally_add(&row->table->tally, &trial, model ? model : RUE_TABLE_MODEL, error);
+    return status == RUE_OK ? check_mixture(row, error) : status;
 }
 
 static rue_status check_width(const struct row *row, rue_error *error)
@@ -197,25 +228,46 @@ static rue_status check_width(const struct row *row, rue_error *error)
                     row->file, row->record.line, count, columns);
 }
 
-static rue_status read_rows(struct rue_csv *csv, const char *map, struct rue_table *table, rue_error *error)
+/* The line of names; they are kept, as the record is that of the next line soon. */
+static rue_status read_header(struct rue_csv *csv, struct row *row, rue_error *error)
 {
-    struct row row = {.table = table, .file = rue_csv_name(csv)};
     bool found;
-    rue_status status = rue_csv_next(csv, &found, &row.record, error);
-    if (status == RUE_OK && !found)
-        return rue_fail(error, RUE_DATA, "%s is empty: it needs a line of column names, and rows", row.file);
-    if (status == RUE_OK) status = rue_columns_find(map, &row.record, csv, &table->columns, error);
+    rue_status status = rue_csv_next(csv, &found, &row->record, error);
+    if (status != RUE_OK) return status;
+    if (!found)
+        return rue_fail(error, RUE_DATA, "%s is empty: it needs a line of column names, and rows", row->file);
+    row->header = malloc(row->record.count * sizeof *row->header);
+    if (!row->header) return rue_fail_memory(error, "the names of columns", row->record.count);
+    memcpy(row->header, row->record.fields, row->record.count * sizeof *row->header);
+    return rue_columns_find(row->map, &row->record, csv, &row->table->columns, error);
+}
+
+/* A table in which nothing ran at all is more likely a column that holds no times. */
+static rue_status check_times(const struct row *row, rue_error *error)
+{
+    if (row->any_time || !row->no_time_line) return RUE_OK;
+    return rue_fail(error, RUE_DATA,
+                    "%s: column '%.60s' holds no time, line %" PRIu64
+                    " has '%s': name the column of times with --map time_s=COLUMN",
+                    row->file, row->header[row->table->columns.field[row->table->columns.time]],
+                    row->no_time_line, row->no_time);
+}
+
+static rue_status read_rows(struct rue_csv *csv, struct row *row, rue_error *error)
+{
+    bool found;
+    rue_status status = read_header(csv, row, error);
     while (status == RUE_OK) {
-        status = rue_csv_next(csv, &found, &row.record, error);
+        status = rue_csv_next(csv, &found, &row->record, error);
         if (status != RUE_OK || !found) break;
-        table->rows++;
-        status = check_width(&row, error);
-        if (status == RUE_OK) status = read_row(&row, error);
+        row->table->rows++;
+        status = check_width(row, error);
+        if (status == RUE_OK) status = read_row(row, error);
         if (status == RUE_OK) status = rue_interrupt_status();
     }
-    if (status == RUE_OK && table->rows == 0)
-        return rue_fail(error, RUE_DATA, "%s holds column names alone: no row was measured", row.file);
-    return status;
+    if (status == RUE_OK && row->table->rows == 0)
+        return rue_fail(error, RUE_DATA, "%s holds column names alone: no row was measured", row->file);
+    return status == RUE_OK ? check_times(row, error) : status;
 }
 
 rue_status rue_table_read(const char *path, const char *map, struct rue_table *out, rue_error *error)
@@ -228,7 +280,10 @@ rue_status rue_table_read(const char *path, const char *map, struct rue_table *o
     snprintf(out->name, sizeof out->name, "%s", name && name[1] ? name + 1 : rue_csv_name(csv));
     uint64_t digest = rue_csv_digest(csv);
     out->digest = map ? rue_hash(digest, map, strlen(map)) : digest;
-    status = read_rows(csv, map, out, error);
+    struct row row = {.table = out, .file = rue_csv_name(csv), .map = map};
+    status = read_rows(csv, &row, error);
+    rue_mixture_close(&row.mixture);
+    free(row.header);
     rue_csv_close(csv);
     if (status == RUE_OK && out->tally.trial_count == 0)
         status = rue_fail(

@@ -7,6 +7,9 @@
 #include "columns.h"
 #include "tally.h"
 
+/* The model of all rows where the table has no column of models. */
+#define RUE_TABLE_MODEL "all"
+
 struct rue_table {
     struct rue_tally tally;
     struct rue_columns columns;

@@ -83,8 +83,9 @@ struct slice {
     const struct rue_tally *tally;
     const struct rue_tally_trial **trials;
     size_t count;
-    size_t *local; /* [models of the tally] number in the group's matrix; RUE_NONE: none of its */
-    double *times; /* [count] scratch */
+    const size_t *by_name; /* [models of the tally] their numbers in the order of their names */
+    size_t *local;         /* [models of the tally] number in the group's matrix; RUE_NONE: none of its */
+    double *times;         /* [count] scratch */
 };
 
 static rue_status open_matrix(const struct slice *slice, struct rue_cost_matrix **out, rue_error *error)
@@ -104,8 +105,10 @@ static rue_status open_matrix(const struct slice *slice, struct rue_cost_matrix 
         if (i == 0 || compare_configs(&slice->trials[i]->config, &slice->trials[i - 1]->config) != 0)
             configs[config_count++] = slice->trials[i]->config;
     }
-    for (size_t m = 0; m < models->count; m++)
+    for (size_t i = 0; i < models->count; i++) {
+        size_t m = slice->by_name[i];
         if (slice->local[m] != RUE_NONE) names[slice->local[m] = model_count++] = models->texts[m];
+    }
     if (model_count > RUE_TALLY_CELLS_MAX / (config_count + 1))
         status =
             rue_fail(error, RUE_DATA,
@@ -167,6 +170,7 @@ static rue_status fill_variant(const struct slice *slice, size_t top_n, struct r
     if (status == RUE_OK) status = rue_selection_open(matrix, top_n, &selection, error);
     if (status != RUE_OK) return rue_cost_matrix_close(matrix), status;
     *out = group->facts;
+    out->models_unnamed &= rue_cost_matrix_models(matrix) == 1;
     out->matrix = matrix;
     out->selection = selection;
     out->trials_ok = group->counts[RUE_TRIAL_OK];
@@ -176,23 +180,40 @@ static rue_status fill_variant(const struct slice *slice, size_t top_n, struct r
     return RUE_OK;
 }
 
-static rue_status fill_variants(const struct rue_tally *tally, int set, size_t top_n,
-                                struct rue_findings *findings, rue_error *error)
+static int compare_names(const void *a, const void *b, void *context)
+{
+    char *const *texts = context;
+    return strcmp(texts[*(const size_t *)a], texts[*(const size_t *)b]);
+}
+
+/* The trials of the set, sorted; returns how many. */
+static size_t sort_trials(const struct rue_tally *tally, int set, const struct rue_tally_trial **sorted)
 {
     size_t count = 0;
-    rue_status status = RUE_OK;
-    const struct rue_tally_trial **sorted = malloc((tally->trial_count + 1) * sizeof *sorted);
-    struct slice slice = {.tally = tally,
-                          .local = malloc((tally->models.count + 1) * sizeof *slice.local),
-                          .times = malloc((tally->trial_count + 1) * sizeof *slice.times)};
-    if (!sorted || !slice.local || !slice.times) {
-        status = rue_fail_memory(error, "sorted trials", tally->trial_count * sizeof *sorted);
-        goto out;
-    }
     for (size_t i = 0; i < tally->trial_count; i++)
         if (set == RUE_TALLY_ALL || tally->groups[tally->trials[i].group].set == (size_t)set)
             sorted[count++] = &tally->trials[i];
     qsort(sorted, count, sizeof *sorted, compare_trials);
+    return count;
+}
+
+static rue_status fill_variants(const struct rue_tally *tally, int set, size_t top_n,
+                                struct rue_findings *findings, rue_error *error)
+{
+    rue_status status = RUE_OK;
+    const struct rue_tally_trial **sorted = malloc((tally->trial_count + 1) * sizeof *sorted);
+    size_t *by_name = malloc((tally->models.count + 1) * sizeof *by_name);
+    struct slice slice = {.tally = tally,
+                          .by_name = by_name,
+                          .local = malloc((tally->models.count + 1) * sizeof *slice.local),
+                          .times = malloc((tally->trial_count + 1) * sizeof *slice.times)};
+    if (!sorted || !by_name || !slice.local || !slice.times) {
+        status = rue_fail_memory(error, "sorted trials", tally->trial_count * sizeof *sorted);
+        goto out;
+    }
+    for (size_t m = 0; m < tally->models.count; m++) by_name[m] = m;
+    qsort_r(by_name, tally->models.count, sizeof *by_name, compare_names, tally->models.texts);
+    size_t count = sort_trials(tally, set, sorted);
     for (size_t first = 0, end; status == RUE_OK && first < count; first = end) {
         for (end = first + 1; end < count && sorted[end]->group == sorted[first]->group;) end++;
         slice.trials = sorted + first;
@@ -200,9 +221,11 @@ static rue_status fill_variants(const struct rue_tally *tally, int set, size_t t
         status = fill_variant(&slice, top_n, &findings->variants[findings->variant_count], error);
         findings->variant_count += status == RUE_OK;
     }
+    qsort(findings->variants, findings->variant_count, sizeof *findings->variants, rue_findings_compare);
 out:
     free(slice.times);
     free(slice.local);
+    free(by_name);
     free(sorted);
     return status;
 }
@@ -238,11 +261,10 @@ rue_status rue_tally_judge(const struct rue_findings *findings, rue_error *error
         char name[128];
         if (findings->variants[v].selection->recommended != RUE_NONE) continue;
         rue_findings_name(&findings->variants[v], name, sizeof name);
-        return rue_fail(
-            error, RUE_INFEASIBLE,
-            "%s: no configuration has a time for every model: measure what is missing, or leave out the "
-            "model that lacks it",
-            name);
+        return rue_fail(error, RUE_INFEASIBLE,
+                        "nothing to recommend for %s: measure what is missing, or leave out the model that "
+                        "lacks it",
+                        name);
     }
     return RUE_OK;
 }

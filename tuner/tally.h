@@ -45,9 +45,10 @@ rue_status rue_tally_add(struct rue_tally *tally, const struct rue_tally_trial *
 
 enum { RUE_TALLY_ALL = -1 };
 
-/* Applies the rules to the groups of `set` (RUE_TALLY_ALL: to all). Configurations stand in grid order,
- * models in the order first seen. Of the findings, the variants are filled, the rest is zero; they borrow
- * from the tally. RUE_DATA when a group has too many cells; RUE_MEMORY. */
+/* Applies the rules to the groups of `set` (RUE_TALLY_ALL: to all). Variants stand in the order of
+ * rue_findings_compare, configurations in grid order, models by name. Of the findings, the variants are
+ * filled, the rest is zero; they borrow from the tally. RUE_DATA when a group has too many cells; RUE_MEMORY.
+ */
 rue_status rue_tally_findings(const struct rue_tally *tally, int set, size_t top_n, struct rue_findings **out,
                               rue_error *error) RUE_MUST_CHECK;
 void rue_tally_findings_close(struct rue_findings *findings);

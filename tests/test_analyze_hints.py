@@ -1,0 +1,189 @@
+"""rue analyze: what it asks for where a table says too little, and what it says of repeats, rates and missing times."""
+import json
+import re
+
+import pytest
+
+from conftest import expect_failure
+from test_analyze import HEADER, PLAIN, TIMES, analyze, cell, modes, ranking, shared_table
+
+ROWS = [f"{m},{b},{w},{t}" for (m, b, w), t in TIMES.items()]
+TWO_SETS = "set,model,batch_size,num_workers,time_s\n" + "".join(f"{s},{row}\n" for s in ("day", "night") for row in ROWS)
+
+
+def words(done):
+    return " ".join(done.stdout.split())
+
+
+# ---- rows that are no repeats ----
+
+def test_data_sets_of_one_table_are_not_mixed(rue):
+    line = expect_failure(analyze(rue, TWO_SETS), 3, "line 8", "rows of one cell differ in 'set'", "is it the mode?")
+    mapping = re.search(r"is it the mode\? --map ([^ ;]+)", line).group(1)
+    assert set(modes(rue("analyze", "t.csv", "--map", mapping, "--json"))) == {"day", "night"}
+    mapping = re.search(r"repeats apart: --map (\S+)", line).group(1)
+    assert mapping == "repeat=set" and "2 repeats" in rue("analyze", "t.csv", "--map", mapping).stdout
+
+
+def test_the_hints_for_the_published_table_lead_to_its_modes(rue):
+    path, mapping = shared_table(), ""
+    for _ in range(3):
+        done = rue("analyze", path, "--json", *(["--map", mapping] if mapping else []))
+        if done.returncode == 0:
+            break
+        mapping = re.search(r"--map ([^ ;]+)", expect_failure(done, 3)).group(1)
+    assert set(modes(done)) == {"imagenette", "preprocessed_ssd"}
+
+
+@pytest.mark.parametrize("name, values, column", [("net", ("ape", "bee"), "model"), ("nw", ("1", "4"), "num_workers")])
+def test_a_column_that_tells_rows_apart_is_asked_for(rue, name, values, column):
+    fixed = [c for c in ("mode", "model", "batch_size", "num_workers") if c != column]
+    text = ",".join([*fixed, name, "time_s"]) + "\n" + "".join(
+        ",".join(["raw" if c == "mode" else "a" if c == "model" else "32" for c in fixed] + [v, "5"]) + "\n" for v in values)
+    expect_failure(analyze(rue, text), 3, f"differ in '{name}'", f"--map {column}={name}")
+
+
+def test_what_changes_from_repeat_to_repeat_is_no_mode(rue):
+    text = "model,batch_size,num_workers,time_s,date,note\n" + "".join(
+        f"{row},2024-01-0{i},{'' if i == 1 else 'again'}\n" for i in (1, 2, 3) for row in ROWS)
+    done = analyze(rue, text)
+    assert done.returncode == 0 and "3 repeats" in done.stdout
+    named = "model,batch_size,num_workers,time_s,host,repeat\n" + "".join(
+        f"{row},{host},{i}\n" for i, host in enumerate(("red", "blue")) for row in ROWS)
+    done = analyze(rue, named)
+    assert done.returncode == 0 and "2 repeats" in done.stdout
+
+
+def test_the_heading_tells_how_many_repeats_there_are(rue):
+    assert "repeats" not in analyze(rue, PLAIN).stdout
+    assert "1 to 3 repeats" in analyze(rue, PLAIN + "day,ape,32,1,10\nday,ape,32,1,10\n").stdout
+
+
+# ---- columns ----
+
+@pytest.mark.parametrize("name", ["images_per_sec", "throughput", "rate_s", "Images/s", "imgs_s", "fps", "samples_per_second_ms"])
+def test_a_rate_is_never_offered_as_a_time(rue, name):
+    line = expect_failure(analyze(rue, PLAIN.replace("time_s", name)), 3, name, "a rate is no time: give the time of the job")
+    assert f"={name}" not in line
+
+
+@pytest.mark.parametrize("name, ours", [("latency", "time_s"), ("elapsed_ms", "time_ms"), ("Duration", "time_s"), ("runtime", "time_s"),
+                                        ("wallTime_ns", "time_ns"), ("epoch_time_sec", "time_s")])
+def test_a_column_of_times_is_offered_in_its_unit(rue, name, ours):
+    text = HEADER.replace("time_s", f"images_per_s,{name}") + "".join(f"day,{m},{b},{w},7,{t}\n" for (m, b, w), t in TIMES.items())
+    expect_failure(analyze(rue, text), 3, f"--map {ours}={name};")
+    assert cell(modes(rue("analyze", "t.csv", "--map", f"{ours}={name}", "--json"))["day"]["configs"][0]) == (64, 1)
+
+
+def test_all_missing_columns_are_named_at_once(rue):
+    text = PLAIN.replace(HEADER, "data,model,bs,workers,elapsed_ms\n")
+    line = expect_failure(analyze(rue, text, "--map", "mode=data"), 3, "time_s", "batch_size", "num_workers")
+    mapping = re.search(r"--map ([^ ;]+)", line).group(1)
+    assert ranking(modes(rue("analyze", "t.csv", "--map", mapping, "--json"))["day"]) == ranking(modes(
+        analyze(rue, PLAIN, "--json"))["day"])
+
+
+def test_case_and_blanks_do_not_matter(rue):
+    wanted = ranking(modes(analyze(rue, PLAIN, "--json"))["day"])
+    shouted = PLAIN.replace(HEADER, HEADER.upper().replace("\n", ",STATUS\n")).replace("0\n", "0,Ok\n").replace(
+        "2\n", "2,OK\n").replace("1\n", "1,oK\n")
+    assert ranking(modes(analyze(rue, shouted, "--json"))["day"]) == wanted
+    renamed = PLAIN.replace("mode,", "kind,").replace("time_s", "took")
+    assert ranking(modes(analyze(rue, renamed, "--json", "--map", " mode = kind , time_s =took"))["day"]) == wanted
+
+
+def test_every_column_that_is_read_is_named(rue):
+    text = rue("analyze", "--help").stdout
+    wrong = expect_failure(analyze(rue, PLAIN, "--map", "qqqq=a"), 2)
+    for column in ("mode", "model", "format", "dtype", "measure", "requested_images", "job_images", "status", "reason", "repeat",
+                   "time_s", "time_ms", "time_ns", "end_to_end_ns", "batch_size", "num_workers"):
+        assert column in text and column in wrong, column
+
+
+# ---- cells without a time ----
+
+def test_a_column_without_a_time_is_no_column_of_times(rue):
+    expect_failure(analyze(rue, PLAIN, "--map", "time_s=model"), 3, "column 'model' holds no time", "line 2 has 'ape'")
+
+
+@pytest.mark.parametrize("text, state", [("inf", "failed"), ("nan", "failed"), ("", "failed"), ("OOM", "is infeasible"),
+                                         ("CUDA out of memory", "is infeasible")])
+def test_what_stands_in_place_of_a_time(rue, text, state):
+    done = analyze(rue, PLAIN.replace("day,bee,32,2,20\n", f"day,bee,32,2,{text}\n"))
+    assert done.returncode == 0 and f"32/2 {state} for bee" in words(done)
+
+
+def test_a_status_that_says_oom_is_infeasible(rue):
+    text = PLAIN.replace("time_s", "time_s,status").replace("\n", ",\n").replace("status,", "status").replace(
+        "bee,32,2,20,", "bee,32,2,,OOM")
+    assert modes(analyze(rue, text, "--json"))["day"]["coverage"]["infeasible"] == 1
+
+
+def test_equal_reasons_are_counted_together(rue):
+    text = HEADER + "day,ape,32,1,n/a\nday,ape,64,1,n/a\nday,bee,32,1,n/a\nday,bee,64,1,7\n"
+    done = analyze(rue, text)
+    assert done.returncode == 4 and "3 failed; most frequent reason (3 cells): 'n/a' in place of a time" in words(done)
+    assert "infeasible" not in done.stdout + done.stderr and "were not measured" not in done.stdout
+
+
+def test_one_cell_is_no_cells(rue):
+    done = analyze(rue, HEADER.replace("\n", ",status\n") + "day,ape,32,1,,infeasible\n")
+    assert done.returncode == 4 and "of 1 cell (a model with a configuration) 1 is infeasible" in words(done)
+    assert "no configuration was measured" not in done.stderr, "it has been said"
+
+
+# ---- repeats that failed ----
+
+def test_a_repeat_that_failed_is_told(rue):
+    text = PLAIN.replace("time_s", "time_s,status,reason").replace("\n", ",,\n").replace("reason,,", "reason")
+    text += "day,ape,64,1,,failed,OOM\nday,bee,32,1,,timeout,\n"
+    done = analyze(rue, text)
+    assert "Use batch_size 64, num_workers 1" in words(done) and "1 of 2 repeats failed: OOM (ape)" in words(done)
+    mode = modes(rue("analyze", "t.csv", "--json"))["day"]
+    assert mode["coverage"]["missed_repeats"] == 2 and mode["coverage"]["failed"] == 0
+    assert {cell(c): c["missed_repeats"] for c in mode["configs"]} == {(64, 1): 1, (32, 2): 0, (32, 1): 1}
+    rue("analyze", "t.csv", "--study", "st")
+    found = json.loads((rue.folder / "st/recommendation.json").read_text())["recommendations"][0]
+    assert found["evidence"]["missed_repeats"] == 1
+    assert "1 of 2 repeats failed: OOM (ape)" in words(rue("show", "st"))
+
+
+# ---- what is said ----
+
+def test_a_worst_model_that_is_not_worse_is_not_named(rue):
+    text = HEADER + "".join(f"day,{m},{b},1,{b}\n" for m in ("ape", "bee") for b in (32, 64))
+    done = analyze(rue, text)
+    assert "0.0 % mean regret over 2 models." in words(done) and "worst ape 0.0" not in words(done)
+    row = next(line for line in done.stdout.splitlines() if line.startswith("→"))
+    assert "ape" not in row and "bee" not in row
+
+
+def test_one_model_has_one_regret_and_a_name_only_if_it_was_given_one(rue):
+    done = analyze(rue, "batch_size,num_workers,time_s\n32,1,5\n32,2,4\n")
+    assert "mean regret" not in done.stdout and "worst" not in done.stdout and "all" not in done.stdout
+    assert "0.0 % regret." in words(done)
+    done = analyze(rue, "model,batch_size,num_workers,time_s\nape,32,1,5\nape,32,2,4\n")
+    assert "mean regret" not in done.stdout and "0.0 % regret for ape" in words(done)
+
+
+def test_no_line_is_made_of_blanks(rue):
+    assert not any(line and line.isspace() for line in analyze(rue, PLAIN).stdout.split("\n"))
+
+
+def test_raw_and_preprocessed_times_of_an_unknown_job_are_compared(rue):
+    text = PLAIN.replace("day", "raw") + "".join(f"preprocessed,{row[:-2]}{int(row[-2:]) // 2}\n" for row in ROWS)
+    done = analyze(rue, text)
+    assert "raw (64/1) against preprocessed" in words(done) and "time of the job" in words(done)
+    assert "per image" not in done.stdout and "saved" not in done.stdout
+    rue("analyze", "t.csv", "--study", "st")
+    found = json.loads((rue.folder / "st/recommendation.json").read_text())["comparisons"][0]
+    assert found["mean_speedup_ratio"] > 1.9 and found["saved_ns_per_image"] is None
+
+
+def test_an_imported_mode_has_its_name_in_the_recommendation(rue):
+    analyze(rue, TWO_SETS, "--map", "mode=set", "--study", "st")
+    report = json.loads((rue.folder / "st/recommendation.json").read_text())
+    assert [(r["variant"]["label"], r["variant"]["mode"]) for r in report["recommendations"]] == [("day", None), ("night", None)]
+    analyze(rue, PLAIN.replace("day", "raw"), "--study", "own")
+    report = json.loads((rue.folder / "own/recommendation.json").read_text())
+    assert report["recommendations"][0]["variant"]["mode"] == "raw"
