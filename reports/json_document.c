@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "report.h"
 #include "utf8.h"
@@ -78,11 +79,40 @@ json_t *rue_json_config(struct rue_json_document *document, const struct rue_con
     return object;
 }
 
+/* What is to be written in one piece: a dump hands over every comma by itself. */
+struct sink {
+    FILE *stream;
+    size_t used;
+    char bytes[1 << 15];
+};
+
+static int empty(struct sink *sink)
+{
+    bool whole = fwrite(sink->bytes, 1, sink->used, sink->stream) == sink->used;
+    sink->used = 0;
+    return whole ? 0 : -1;
+}
+
+static int take(const char *text, size_t bytes, void *context)
+{
+    struct sink *sink = context;
+    while (bytes > 0) {
+        if (sink->used == sizeof sink->bytes && empty(sink) != 0) return -1;
+        size_t room = sizeof sink->bytes - sink->used, part = bytes < room ? bytes : room;
+        memcpy(sink->bytes + sink->used, text, part);
+        sink->used += part;
+        text += part;
+        bytes -= part;
+    }
+    return 0;
+}
+
 rue_status rue_json_write(const struct rue_json_document *document, const json_t *root, FILE *stream,
                           rue_error *error)
 {
     if (!root || document->failed) return rue_fail(error, RUE_MEMORY, "no memory is left for the JSON");
-    bool dumped = json_dumpf(root, stream, JSON_FLAGS) == 0;
+    struct sink sink = {.stream = stream, .used = 0};
+    bool dumped = json_dump_callback(root, take, &sink, JSON_FLAGS) == 0 && empty(&sink) == 0;
     fputc('\n', stream);
     rue_status status = rue_report_finish(stream, error);
     /* A dump whose stream is well has run out of memory. */
