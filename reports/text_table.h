@@ -6,7 +6,7 @@
 
 #include "report.h"
 
-enum { RUE_TEXT_TABLE_COLUMNS = 16, RUE_TEXT_TABLE_ROWS = 64, RUE_TEXT_CELL_BYTES = 160 };
+enum { RUE_TEXT_TABLE_COLUMNS = 16, RUE_TEXT_TABLE_ROWS = 64, RUE_TEXT_CELL_BYTES = 1024 };
 
 struct rue_text_column {
     char header[RUE_TEXT_CELL_BYTES]; /* may be broken behind a '_' or at a space */

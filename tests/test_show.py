@@ -83,7 +83,8 @@ def test_a_run_with_photos_is_shown_with_its_comparison(rue, photos):
     assert "raw folder against" in text.replace("\n", " ") or "against preprocessed tensor" in text.replace("\n", " ")
     assert str(photos) in text and "a sample converted for this comparison" in text
     tables = lambda page: [line for line in page.splitlines() if "%" in line and "regret" not in line]
-    assert tables(text)[:4] == tables(done.stdout)[:4]
+    assert tables(text) == tables(done.stdout) and len(tables(text)) > 4
+    assert text.index("raw folder: 2 models") < text.index("preprocessed tensor")
 
 
 def test_show_leaves_every_file_as_it_was(rue, script):
@@ -155,6 +156,9 @@ def test_what_is_no_study_is_named(rue, script):
     expect_failure(rue("show", "empty"), 3, "holds no study")
     (rue.folder / "text.db").write_text("hello " * 200)
     expect_failure(rue("show", "text.db"), 6, "text.db")
+    for content in ("", "batch_size,num_workers,time_s\n32,1,4\n"):
+        (rue.folder / "times.csv").write_text(content)
+        expect_failure(rue("show", "times.csv"), 6, "times.csv: it is no study: for a CSV table, rue analyze times.csv")
     with sqlite3.connect(rue.folder / "other.db") as db:
         db.execute("CREATE TABLE t (a)")
     expect_failure(rue("show", "other.db"), 6, "another program")
@@ -179,17 +183,73 @@ def test_list_names_every_study(rue, script):
     run = read_json(rue.folder / "rue-out/a/recommendation.json")["recommendations"][0]
     entry = found["rue-out/a"]
     assert cell(entry["recommendations"][0]) == cell(run) and entry["state"] == "complete" and entry["trials_not_ok"] == 0
-    assert entry["trials_ok"] == 32 and entry["measured"].endswith("Z")
+    assert entry["trials_ok"] == 27 and entry["measured"].endswith("Z")
     for name in ("rue-out/damaged", "rue-out/foreign"):
         assert found[name]["state"] == "unreadable" and "study.db" in found[name]["reason"]
-    text = rue("list").stdout
-    assert len(text.splitlines()) == 5 and text.count("unreadable") == 2
-    assert max(map(len, text.splitlines())) <= 100
+    lines = rue("list").stdout.splitlines()
+    assert len([line for line in lines if "unreadable" in line]) == 2 and lines[5] == "" and max(map(len, lines)) <= 100
+    assert all(any(f"rue-out/{name}/study.db" in line for line in lines[6:]) for name in ("damaged", "foreign"))
+    wide = rue("list", env=dict(COLUMNS="")).stdout
+    assert all(found[f"rue-out/{name}"]["reason"] in wide for name in ("damaged", "foreign")), "nothing limits the width"
+
+
+def test_list_gives_each_mode_a_line_with_its_regret(rue):
+    text = "mode,model,batch_size,num_workers,time_s\n" + "".join(
+        f"{mode},{model},{b},1,{b + (model == 'ape') * b * b / 100}\n" for mode in ("day", "a_mode_of_a_name_that_is_long")
+        for model in ("ape", "bee") for b in (8, 16))
+    (rue.folder / "big.csv").write_text(text)
+    assert rue("analyze", "big.csv", "--study", "all/st").returncode == 0
+    lines = rue("list", "all", env=dict(COLUMNS="")).stdout.splitlines()
+    assert len(lines) == 3 and lines[1].endswith("  big.csv") and "#" not in lines[1]
+    assert "a_mode_of_a_name_that_is_long  8/1 (0.0 %)" in lines[1] and lines[2].split() == ["day", "8/1", "(0.0", "%)"]
+    lines = rue("list", "all", env=dict(COLUMNS=70)).stdout.splitlines()
+    assert max(map(len, lines)) <= 70 and all("8/1 (0.0 %)" in line for line in lines[1:]) and "\u2026" in lines[1]
+    assert json.loads(rue("list", "all", "--json").stdout)[0]["data"] == "big.csv"
+
+
+def test_a_study_without_joint_trials_is_not_complete(rue, script):
+    one = script(TABLE)
+    process = rue.start("tune", "--runner", one.command, "--quiet", "--out", "s/probed")
+    assert finish(process)[0] == 0
+    shutil.copytree(rue.folder / "s/probed", rue.folder / "s/empty")
+    for name, condition in (("probed", "measure = 'joint'"), ("empty", "1")):
+        with sqlite3.connect(rue.folder / "s" / name / "study.db") as db:
+            db.execute(f"DELETE FROM trial WHERE {condition}")
+        db.close()
+    states = {entry["study"]: (entry["state"], entry["trials_ok"]) for entry in json.loads(rue("list", "s", "--json").stdout)}
+    assert states == {"s/probed": ("only probed", 0), "s/empty": ("empty", 0)}
+    expect_failure(rue("show", "s/probed"), 5, "no trial that could be ranked")
+
+
+def test_slashes_are_not_doubled(rue, script):
+    assert tune(rue, script(TABLE), out="s/a").returncode == 0
+    assert [entry["study"] for entry in json.loads(rue("list", "s//", "--json").stdout)] == ["s/a"]
+    assert rue("show", "s/a//").returncode == 0
+    (rue.folder / "none").mkdir()
+    assert "none/study.db" not in expect_failure(rue("show", "none/"), 3, "holds no study")
+    damage(rue.folder / "s/a/study.db")
+    expect_failure(rue("show", "s/a/"), 6, "s/a/study.db")
+
+
+def test_a_folder_that_cannot_be_read_is_named(nobody_rue):
+    for name in ("locked", "closed"):
+        (nobody_rue.folder / "s" / name).mkdir(parents=True)
+    (nobody_rue.folder / "s/locked").chmod(0)
+    done = nobody_rue("list", "s")
+    (nobody_rue.folder / "s/locked").chmod(0o700)
+    assert done.returncode == 0 and done.stderr == "cannot look into s/locked: Permission denied\n"
+    (nobody_rue.folder / "s/closed/st").mkdir()
+    (nobody_rue.folder / "s/closed/st").chmod(0o600)
+    failed = nobody_rue("show", "s/closed/st")
+    (nobody_rue.folder / "s/closed/st").chmod(0o700)
+    line = expect_failure(failed, 6, "s/closed/st/study.db: Permission denied")
+    assert "holds no study" not in line
 
 
 def test_list_says_what_to_type_where_there_is_nothing(rue):
     done = rue("list")
-    assert done.returncode == 0 and "rue tune FOLDER" in done.stdout
+    assert done.returncode == 0 and "rue tune FOLDER" in done.stdout and "up to 3 folders below it" in done.stdout
+    assert "up to three folders below it" in rue("list", "--help").stdout
     assert json.loads(rue("list", "--json").stdout) == []
     expect_failure(rue("list", "nowhere"), 3, "nowhere")
 
@@ -198,4 +258,5 @@ def test_more_studies_than_a_table_has_rows_are_listed(rue):
     for number in range(70):
         (rue.folder / f"s/{number:02}").mkdir(parents=True)
         (rue.folder / f"s/{number:02}/study.db").write_text("no store")
-    assert rue("list", "s").stdout.count("unreadable") == 70
+    text = rue("list", "s").stdout
+    assert text.count("unreadable") == 70 and all(f"s/{number:02}/study.db: " in text for number in range(70))

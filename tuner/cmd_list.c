@@ -12,6 +12,8 @@
 #include "record.h"
 #include "terminal.h"
 #include "text_table.h"
+#include "utf8.h"
+#include "wrap.h"
 
 enum { JSON };
 enum { DEPTH_MAX = 3, ENOUGH_VOTES = 3 };
@@ -28,30 +30,20 @@ struct list {
     size_t studies;
     struct rue_report_style style;
     struct rue_text_table *table;
+    struct rue_names reasons; /* why studies of the table are unreadable */
     struct rue_json_document document;
     json_t *array;
 };
 
-/* ---- one study ---- */
+enum { STUDY, STATE, OK, NOT_OK, MEASURED, MODE, RECOMMENDED, DATA };
 
-/* "raw 128/8 (1.2 %)" for each mode. */
-static void describe_best(const struct rue_findings *findings, char *out, size_t bytes)
-{
-    size_t used = 0;
-    out[0] = 0;
-    for (size_t v = 0; v < findings->variant_count && used < bytes; v++) {
-        const struct rue_variant_findings *variant = &findings->variants[v];
-        const char *name = variant->label ? variant->label : rue_mode_names[variant->variant.mode];
-        char label[RUE_CONFIG_TEXT_BYTES] = "nothing ranked";
-        size_t best = variant->selection->recommended;
-        if (best != RUE_NONE) rue_config_label(rue_cost_matrix_config(variant->matrix, best), label);
-        used += (size_t)snprintf(out + used, bytes - used, "%s%.40s %s", v ? ", " : "", name, label);
-    }
-}
+/* ---- one study ---- */
 
 static const char *state_of(const struct rue_record *record)
 {
-    return record->running ? "running" : record->partial ? "partial" : "complete";
+    if (record->running) return "running";
+    if (record->set_count == 0) return record->probes ? "only probed" : "empty";
+    return record->partial ? "partial" : "complete";
 }
 
 static void new_line(struct list *list)
@@ -62,17 +54,37 @@ static void new_line(struct list *list)
     rue_text_table_row(list->table, false);
 }
 
-static void add_line(struct list *list, const char *path, const struct rue_record *record, const char *best)
+/* "128/8 (1.2 %)" */
+static void put_best(struct list *list, const struct rue_variant_findings *variant)
+{
+    char label[RUE_CONFIG_TEXT_BYTES];
+    size_t best = variant->selection->recommended;
+    rue_text_table_cell(list->table, MODE, "%s", rue_findings_mode(variant));
+    if (best == RUE_NONE) {
+        rue_text_table_cell(list->table, RECOMMENDED, "nothing ranked");
+        return;
+    }
+    rue_config_label(rue_cost_matrix_config(variant->matrix, best), label);
+    rue_text_table_cell(list->table, RECOMMENDED, "%s (%.1f %%)", label,
+                        100 * variant->selection->rows[best].mean_regret_ratio);
+}
+
+/* A line, and one more for each mode behind the first. */
+static void add_lines(struct list *list, const char *path, const struct rue_record *record,
+                      const struct rue_findings *findings)
 {
     const struct rue_record_set *newest = record->set_count ? &record->sets[0] : NULL;
     new_line(list);
-    rue_text_table_cell(list->table, 0, "%s", path);
-    rue_text_table_cell(list->table, 1, "%s", state_of(record));
-    rue_text_table_cell(list->table, 2, "%zu", record->trials_ok);
-    rue_text_table_cell(list->table, 3, "%zu", record->trials_not_ok);
-    rue_text_table_cell(list->table, 4, "%s", newest ? newest->recorded : "");
-    rue_text_table_cell(list->table, 5, "%s", best);
-    rue_text_table_cell(list->table, 6, "%s", newest && newest->data ? newest->data : "");
+    rue_text_table_cell(list->table, STUDY, "%s", path);
+    rue_text_table_cell(list->table, STATE, "%s", state_of(record));
+    rue_text_table_cell(list->table, OK, "%zu", record->trials_ok);
+    rue_text_table_cell(list->table, NOT_OK, "%zu", record->trials_not_ok);
+    rue_text_table_cell(list->table, MEASURED, "%s", newest ? newest->recorded : "");
+    rue_text_table_cell(list->table, DATA, "%s", newest && newest->data ? newest->data : "");
+    for (size_t v = 0; findings && v < findings->variant_count; v++) {
+        if (v) new_line(list);
+        put_best(list, &findings->variants[v]);
+    }
 }
 
 static json_t *recommendations_json(struct list *list, const struct rue_findings *findings)
@@ -81,13 +93,13 @@ static json_t *recommendations_json(struct list *list, const struct rue_findings
     for (size_t v = 0; findings && v < findings->variant_count; v++) {
         const struct rue_variant_findings *variant = &findings->variants[v];
         size_t best = variant->selection->recommended;
-        char text[RUE_CONFIG_TEXT_BYTES];
         json_t *object = json_object();
-        if (best != RUE_NONE) rue_config_canonical(rue_cost_matrix_config(variant->matrix, best), text);
-        rue_json_put(&list->document, object, "mode",
-                     rue_json_text(variant->label ? variant->label : rue_mode_names[variant->variant.mode]));
-        rue_json_put(&list->document, object, "config",
-                     best == RUE_NONE ? json_null() : json_loads(text, 0, NULL));
+        rue_json_put(&list->document, object, "mode", rue_json_text(rue_findings_mode(variant)));
+        rue_json_put(
+            &list->document, object, "config",
+            best == RUE_NONE
+                ? json_null()
+                : rue_json_config(&list->document, rue_cost_matrix_config(variant->matrix, best), false));
         rue_json_put(
             &list->document, object, "mean_regret_ratio",
             rue_json_real(best == RUE_NONE ? NAN : variant->selection->rows[best].mean_regret_ratio));
@@ -113,19 +125,21 @@ static void add_object(struct list *list, const char *path, const struct rue_rec
     rue_json_push(&list->document, list->array, object);
 }
 
-static void add_damaged(struct list *list, const char *path, const char *why)
+static rue_status add_unreadable(struct list *list, const char *path, const char *why, rue_error *error)
 {
-    json_t *object = json_object();
+    size_t number;
     if (!list->json) {
         new_line(list);
-        rue_text_table_cell(list->table, 0, "%s", path);
-        rue_text_table_cell(list->table, 1, "unreadable");
-        rue_text_table_cell(list->table, 5, "%s", why);
+        rue_text_table_cell(list->table, STUDY, "%s", path);
+        rue_text_table_cell(list->table, STATE, "unreadable");
+        return rue_names_number(&list->reasons, why, &number, error);
     }
+    json_t *object = json_object();
     rue_json_put(&list->document, object, "study", rue_json_text(path));
     rue_json_put(&list->document, object, "state", json_string("unreadable"));
     rue_json_put(&list->document, object, "reason", rue_json_text(why));
     rue_json_push(&list->document, list->array, object);
+    return RUE_OK;
 }
 
 static rue_status add_study(struct list *list, const char *path, rue_error *error)
@@ -133,15 +147,13 @@ static rue_status add_study(struct list *list, const char *path, rue_error *erro
     struct rue_record record;
     struct rue_findings *findings = NULL;
     rue_error why = {0};
-    char best[RUE_TEXT_CELL_BYTES] = "";
     list->studies++;
     rue_status status = rue_record_read(path, &record, &why);
     if (status == RUE_MEMORY) return rue_fail(error, status, "%s", why.message);
-    if (status != RUE_OK) return add_damaged(list, path, why.message), RUE_OK;
+    if (status != RUE_OK) return add_unreadable(list, path, why.message, error);
     if (record.set_count) status = rue_record_findings(&record, 0, ENOUGH_VOTES, &findings, error);
-    if (findings) describe_best(findings, best, sizeof best);
     if (status == RUE_OK && list->json) add_object(list, path, &record, findings);
-    if (status == RUE_OK && !list->json) add_line(list, path, &record, best);
+    if (status == RUE_OK && !list->json) add_lines(list, path, &record, findings);
     rue_tally_findings_close(findings);
     rue_record_close(&record);
     return status;
@@ -154,18 +166,35 @@ static int is_folder(const struct dirent *entry)
     return entry->d_name[0] != '.' && (entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN);
 }
 
+static void tell_unreadable(const struct list *list, const char *path, int why)
+{
+    char clean[PATH_MAX];
+    rue_utf8_clean(path, list->style.unicode, clean, sizeof clean);
+    fprintf(stderr, "cannot look into %s: %s\n", clean, strerror(why));
+}
+
+/* "folder/name"; false, with errno, when it is too long. */
+static bool join(const char *folder, const char *name, char out[PATH_MAX])
+{
+    int length = snprintf(out, PATH_MAX, "%s/%s", strcmp(folder, "/") == 0 ? "" : folder, name);
+    if (length < PATH_MAX) return true;
+    return errno = ENAMETOOLONG, false;
+}
+
 static rue_status walk(struct list *list, const char *path, int depth, rue_error *error)
 {
     char below[PATH_MAX];
     struct stat facts;
     struct dirent **entries = NULL;
     rue_status status = RUE_OK;
-    snprintf(below, sizeof below, "%s/study.db", path);
-    if (lstat(below, &facts) == 0) status = add_study(list, path, error);
+    bool there = join(path, RUE_STORE_FILE, below) && lstat(below, &facts) == 0;
+    if (!there && errno != ENOENT) return tell_unreadable(list, path, errno), RUE_OK;
+    if (there) status = add_study(list, path, error);
     int count = depth < DEPTH_MAX ? scandir(path, &entries, is_folder, alphasort) : 0;
+    if (count < 0 && errno != ENOENT) tell_unreadable(list, path, errno);
     for (int i = 0; i < count; i++) {
-        int length = snprintf(below, sizeof below, "%s/%s", path, entries[i]->d_name);
-        bool folder = length < (int)sizeof below && lstat(below, &facts) == 0 && S_ISDIR(facts.st_mode);
+        bool folder =
+            join(path, entries[i]->d_name, below) && lstat(below, &facts) == 0 && S_ISDIR(facts.st_mode);
         if (status == RUE_OK && folder) status = walk(list, below, depth + 1, error);
         free(entries[i]);
     }
@@ -175,44 +204,72 @@ static rue_status walk(struct list *list, const char *path, int depth, rue_error
 
 static void start_table(struct list *list)
 {
-    static const struct rue_text_column columns[] = {{"study", false, 16, 0},   {"state", false, 0, 0},
-                                                     {"ok", true, 0, 0},        {"not ok", true, 0, 2},
-                                                     {"measured", false, 0, 3}, {"recommended", false, 24, 0},
-                                                     {"data", false, 12, 1}};
+    static const struct rue_text_column columns[] = {[STUDY] = {"study", false, 16, 0},
+                                                     [STATE] = {"state", false, 0, 0},
+                                                     [OK] = {"ok", true, 0, 3},
+                                                     [NOT_OK] = {"not ok", true, 0, 2},
+                                                     [MEASURED] = {"measured", false, 0, 4},
+                                                     [MODE] = {"mode", false, 8, 0},
+                                                     [RECOMMENDED] = {"recommended", false, 0, 0},
+                                                     [DATA] = {"data", false, 12, 1}};
     rue_text_table_clear(list->table, list->style.unicode);
     for (size_t c = 0; c < sizeof columns / sizeof *columns; c++)
         rue_text_table_column(list->table, columns[c]);
+}
+
+static void put_reasons(const struct list *list)
+{
+    char clean[RUE_ERROR_MESSAGE_BYTES];
+    if (list->reasons.count) putchar('\n');
+    for (size_t i = 0; i < list->reasons.count; i++) {
+        rue_utf8_clean(list->reasons.texts[i], list->style.unicode, clean, sizeof clean);
+        rue_wrap(stdout, clean, list->style.columns, 2);
+        putchar('\n');
+    }
 }
 
 static rue_status finish(struct list *list, const char *path, rue_error *error)
 {
     if (list->json) return rue_json_write(&list->document, list->array, stdout, error);
     if (list->studies == 0)
-        printf("There is no study below %s yet: 'rue tune FOLDER' makes one.\n", path);
+        printf("There is no study in %s nor up to %d folders below it: 'rue tune FOLDER' makes one.\n", path,
+               DEPTH_MAX);
     else
         rue_text_table_print(list->table, &list->style, stdout);
+    put_reasons(list);
     return rue_report_finish(stdout, error);
 }
 
-static rue_status run(const struct rue_options *options, rue_error *error)
+/* Without slashes at the end, so that none is doubled. */
+static rue_status take_path(const struct rue_options *options, char out[PATH_MAX], rue_error *error)
 {
     bool given = rue_options_argument_count(options) > 0;
     const char *path = given ? rue_options_argument(options, 0) : default_folder;
     struct stat facts;
-    bool there = stat(path, &facts) == 0;
-    if ((given && !there) || (there && !S_ISDIR(facts.st_mode)))
+    bool there = stat(path, &facts) == 0, folder = there && S_ISDIR(facts.st_mode);
+    if ((given && !there) || (there && !folder))
         return rue_fail(error, RUE_DATA, "cannot list %s: %s; give a folder that holds studies", path,
                         there ? "it is no folder" : strerror(errno));
+    snprintf(out, PATH_MAX, "%s", path);
+    for (size_t end = strlen(out); end > 1 && out[end - 1] == '/';) out[--end] = 0;
+    return RUE_OK;
+}
+
+static rue_status run(const struct rue_options *options, rue_error *error)
+{
+    char path[PATH_MAX];
+    rue_status status = take_path(options, path, error);
+    if (status != RUE_OK) return status;
     struct list list = {.json = rue_options_flag(options, JSON),
-                        .style = rue_terminal_style(stdout, RUE_TABLE_COLUMNS),
+                        .style = rue_terminal_style(stdout, 0),
                         .table = calloc(1, sizeof *list.table),
                         .array = json_array()};
-    rue_status status = RUE_OK;
     if (!list.table || !list.array) status = rue_fail_memory(error, "the list", sizeof *list.table);
     if (status == RUE_OK) start_table(&list);
-    if (status == RUE_OK && there) status = walk(&list, path, 0, error);
+    if (status == RUE_OK && access(path, F_OK) == 0) status = walk(&list, path, 0, error);
     if (status == RUE_OK) status = finish(&list, path, error);
     json_decref(list.array);
+    rue_names_close(&list.reasons);
     free(list.table);
     return status;
 }
@@ -221,6 +278,7 @@ const struct rue_command rue_command_list = {
     .name = "list",
     .arguments = "[DIR]",
     .summary = "List the studies below a folder [rue-out].",
+    .details = "It looks into the folder itself and up to three folders below it.",
     .options = options_table,
     .option_count = sizeof options_table / sizeof *options_table,
     .min_arguments = 0,

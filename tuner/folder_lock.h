@@ -2,6 +2,8 @@
 #ifndef RUE_FOLDER_LOCK_H
 #define RUE_FOLDER_LOCK_H
 
+#include <stdbool.h>
+
 #include "error.h"
 
 /* Locks the folder, whatever path leads to it, until the descriptor `*out` is closed or this process ends,
@@ -9,5 +11,8 @@
  * when it is on another machine or in another container), when it is locked, cannot be opened, or its file
  * system has no locks. `option` is the one that names another folder ("--out"), for the message. */
 rue_status rue_folder_lock(const char *folder, const char *option, int *out, rue_error *error) RUE_MUST_CHECK;
+
+/* Whether some process has it locked, as far as that can be told. Never blocks. */
+bool rue_folder_is_locked(const char *folder);
 
 #endif

@@ -1,18 +1,17 @@
 #include "record.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "catalogue.h"
+#include "folder_lock.h"
 #include "job_time.h"
 #include "store_reader.h"
 #include "study.h"
@@ -24,14 +23,13 @@ enum { READ_TRIES = 5, KEY_BYTES = PATH_MAX + 4096 };
 struct group {
     size_t circle; /* number of job, runner, machine and workload, all but the data and their cache */
     struct rue_circumstances around;
-    const char *circle_workload;
+    const char *circle_workload, *data;
     uint64_t newest; /* id of its last trial */
     char recorded[32];
     size_t run_count;
     int64_t *runs;   /* [run_count], ascending as far as rows were stored in order */
     char device[96]; /* whose times the models are; "" when nobody's or several */
     bool any_model;
-    size_t set;
 };
 
 struct reading {
@@ -61,20 +59,58 @@ static bool starts_with(const char *text, const char *begin)
     return strncmp(text, begin, strlen(begin)) == 0;
 }
 
+static bool is_imported(const struct rue_store_scenario *scenario)
+{
+    return starts_with(scenario->runner, RUE_IMPORTED);
+}
+
+const char *rue_record_label(const struct rue_store_scenario *scenario)
+{
+    return is_imported(scenario) && scenario->variant.path[0] ? scenario->variant.path : NULL;
+}
+
+/* The workload for people: nothing for a table that somebody else measured, and no cache that is not known.
+ */
+static rue_status keep_workload(struct rue_record *record, const struct rue_store_scenario *scenario,
+                                const char *text, const char **out, rue_error *error)
+{
+    static const char unknown[] = "\"cache\":\"\",";
+    char shown[KEY_BYTES];
+    snprintf(shown, sizeof shown, "%s", is_imported(scenario) ? "" : text);
+    char *at = strstr(shown, unknown);
+    if (at) memmove(at, at + strlen(unknown), strlen(at + strlen(unknown)) + 1);
+    return keep(record, shown, out, error);
+}
+
+/* The name of an imported table, without the number that tells its contents. */
+static rue_status keep_table(struct rue_record *record, const struct rue_store_scenario *scenario,
+                             const char **out, rue_error *error)
+{
+    char name[sizeof scenario->runner];
+    snprintf(name, sizeof name, "%s", scenario->runner + strlen(RUE_IMPORTED));
+    char *number = strrchr(name, '#');
+    if (number && number > name) number[-1] = 0;
+    return keep(record, name, out, error);
+}
+
 static rue_status fill_facts(struct reading *reading, const struct rue_store_trial *trial, size_t number,
                              rue_error *error)
 {
-    struct rue_variant_findings *facts = &reading->record->tally.groups[number].facts;
+    struct rue_record *record = reading->record;
+    struct rue_variant_findings *facts = &record->tally.groups[number].facts;
     const struct rue_variant *variant = &trial->scenario.variant;
-    const char *name = strrchr(variant->path, '/');
+    const char *name = strrchr(variant->path, '/'), *label = rue_record_label(&trial->scenario),
+               **data = &reading->groups[number].data;
     facts->variant = *variant;
     facts->job_images = trial->scenario.job_images;
     facts->drop_last = trial->scenario.workload.drop_last;
     facts->sample = name && strcmp(name + 1, RUE_STUDY_SAMPLE) == 0;
     snprintf(facts->data_digest, sizeof facts->data_digest, "%s", trial->scenario.data_digest);
-    bool imported = starts_with(trial->scenario.runner, RUE_IMPORTED);
-    if (imported && strcmp(variant->format, RUE_TABLE_FORMAT) == 0) facts->variant.format[0] = 0;
-    return imported && variant->path[0] ? keep(reading->record, variant->path, &facts->label, error) : RUE_OK;
+    if (!is_imported(&trial->scenario))
+        return variant->path[0] && !facts->sample ? keep(record, variant->path, data, error) : RUE_OK;
+    if (strcmp(variant->format, RUE_TABLE_FORMAT) == 0) facts->variant.format[0] = 0;
+    rue_status status = keep_table(record, &trial->scenario, data, error);
+    return status == RUE_OK && label ? keep(record, label, &facts->label, error) : status;
 }
 
 static rue_status make_group(struct reading *reading, const struct rue_store_trial *trial, size_t number,
@@ -94,12 +130,15 @@ static rue_status make_group(struct reading *reading, const struct rue_store_tri
     name_loader(trial->scenario.runner, loader, sizeof loader);
     rue_status status = rue_names_number(&reading->circles, key, &group->circle, error);
     if (status == RUE_OK) status = keep(reading->record, loader, &group->around.loader, error);
-    if (status == RUE_OK) status = keep(reading->record, trial->workload, &group->around.workload, error);
+    if (status == RUE_OK)
+        status =
+            keep_workload(reading->record, &trial->scenario, trial->workload, &group->around.workload, error);
     if (status == RUE_OK)
         status = keep(reading->record, trial->scenario.runner, &group->around.runner, error);
     if (status == RUE_OK)
         status = keep(reading->record, trial->scenario.machine, &group->around.machine, error);
-    if (status == RUE_OK) status = keep(reading->record, workload, &group->circle_workload, error);
+    if (status == RUE_OK)
+        status = keep_workload(reading->record, &trial->scenario, workload, &group->circle_workload, error);
     return status == RUE_OK ? fill_facts(reading, trial, number, error) : status;
 }
 
@@ -184,10 +223,11 @@ static rue_status read_trials(struct reading *reading, struct rue_store_reader *
         bool found;
         rue_status status = rue_store_reader_next(reader, &found, &trial, error);
         if (status != RUE_OK || !found) return status;
-        bool ok = trial.result.outcome == RUE_TRIAL_OK;
-        reading->record->trials_ok += ok;
-        reading->record->trials_not_ok += !ok;
-        if (trial.measure == RUE_JOINT) status = add_joint(reading, &trial, error);
+        bool ok = trial.result.outcome == RUE_TRIAL_OK, joint = trial.measure == RUE_JOINT;
+        reading->record->trials_ok += joint && ok;
+        reading->record->trials_not_ok += joint && !ok;
+        reading->record->probes += !joint;
+        if (joint) status = add_joint(reading, &trial, error);
         rue_trial_result_close(&trial.result);
         if (status != RUE_OK) return status;
     }
@@ -219,7 +259,7 @@ static size_t set_of(const struct reading *reading, const size_t *order, size_t 
     for (size_t s = 0; s < set_count; s++) {
         bool fits = true;
         for (size_t i = 0; fits && i < place; i++)
-            if (reading->groups[order[i]].set == s)
+            if (reading->record->tally.groups[order[i]].set == s)
                 fits = reading->groups[order[i]].circle == reading->groups[number].circle &&
                        !supersedes(reading, order[i], number);
         if (fits) return s;
@@ -234,10 +274,7 @@ static void fill_set(const struct reading *reading, size_t number, struct rue_re
     const struct rue_circumstances *around = &group->around;
     bool first = set->trials == 0;
     for (int o = 0; o < RUE_OUTCOME_COUNT; o++) set->trials += told->counts[o];
-    if (told->facts.label)
-        set->data = around->runner;
-    else if (!set->data && told->facts.variant.path[0] && !told->facts.sample)
-        set->data = told->facts.variant.path;
+    if (!set->data) set->data = group->data;
     if (!first && strcmp(set->consumer, group->device) != 0) set->consumer[0] = 0;
     if (!first) return;
     set->runner = around->runner;
@@ -275,7 +312,7 @@ static rue_status make_sets(struct reading *reading, rue_error *error)
     for (size_t i = 0; i < count; i++) {
         size_t set = set_of(reading, order, i, record->set_count);
         record->set_count += set == record->set_count;
-        reading->groups[order[i]].set = record->tally.groups[order[i]].set = set;
+        record->tally.groups[order[i]].set = set;
         fill_set(reading, order[i], &record->sets[set]);
     }
     free(order);
@@ -284,14 +321,28 @@ static rue_status make_sets(struct reading *reading, rue_error *error)
 
 /* ---- the folder ---- */
 
-static rue_status find_store(const char *path, struct rue_record *record, rue_error *error)
+/* Whether the file may be a store: one that cannot be read or is a study's own is left to those who say more
+ * of it. */
+static bool may_be_store(const char *path, const struct stat *facts)
 {
-    struct stat facts;
-    if (stat(path, &facts) != 0)
-        return rue_fail(error, RUE_DATA, "cannot open %s: %s; 'rue list DIR' shows the studies below DIR",
-                        path, strerror(errno));
-    bool folder = S_ISDIR(facts.st_mode);
-    int length = snprintf(record->store, sizeof record->store, "%s%s", path, folder ? "/study.db" : "");
+    static const char magic[16] = "SQLite format 3";
+    char begin[sizeof magic] = {0};
+    const char *name = strrchr(path, '/');
+    if (!S_ISREG(facts->st_mode) || strcmp(name ? name + 1 : path, RUE_STORE_FILE) == 0) return true;
+    FILE *file = fopen(path, "re");
+    if (!file) return true;
+    bool read = fread(begin, 1, sizeof begin, file) == sizeof begin || !ferror(file);
+    fclose(file);
+    return !read || memcmp(begin, magic, sizeof magic) == 0;
+}
+
+/* The store's path and, resolved, the folder that it lies in. */
+static rue_status find_place(const char *path, bool folder, struct rue_record *record, rue_error *error)
+{
+    int end = (int)strnlen(path, PATH_MAX);
+    while (folder && end > 0 && path[end - 1] == '/') end--;
+    int length =
+        snprintf(record->store, sizeof record->store, "%.*s%s", end, path, folder ? "/" RUE_STORE_FILE : "");
     char *real = realpath(path, NULL);
     if (length >= (int)sizeof record->store || !real) {
         free(real);
@@ -302,18 +353,27 @@ static rue_status find_store(const char *path, struct rue_record *record, rue_er
     if (!folder) *strrchr(record->folder, '/') = 0;
     const char *name = strrchr(record->folder, '/');
     snprintf(record->name, sizeof record->name, "%s", name && name[1] ? name + 1 : "/");
-    if (!folder || access(record->store, F_OK) == 0) return RUE_OK;
-    return rue_fail(error, RUE_DATA, "%s holds no study (no study.db); 'rue list %s' shows those below it",
-                    path, path);
+    return RUE_OK;
 }
 
-/* A tuner holds the folder's lock. */
-static bool is_locked(const char *folder)
+static rue_status find_store(const char *path, struct rue_record *record, rue_error *error)
 {
-    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    bool locked = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-    if (fd >= 0) close(fd);
-    return locked;
+    struct stat facts;
+    if (stat(path, &facts) != 0)
+        return rue_fail(error, RUE_DATA, "cannot open %s: %s; 'rue list DIR' shows the studies below DIR",
+                        path, strerror(errno));
+    bool folder = S_ISDIR(facts.st_mode);
+    rue_status status = find_place(path, folder, record, error);
+    if (status != RUE_OK) return status;
+    if (!folder && !may_be_store(path, &facts))
+        return rue_fail(error, RUE_STORE, "%s: it is no study: for a CSV table, rue analyze %s", path, path);
+    if (!folder || access(record->store, F_OK) == 0) return RUE_OK;
+    if (errno != ENOENT)
+        return rue_fail(error, RUE_STORE, "cannot open %s: %s; make the folder readable", record->store,
+                        strerror(errno));
+    return rue_fail(error, RUE_DATA,
+                    "%s holds no study (no " RUE_STORE_FILE "); 'rue list %s' shows those below it", path,
+                    path);
 }
 
 static void read_report(struct rue_record *record)
@@ -355,7 +415,7 @@ static void forget_trials(struct rue_record *record)
     free(record->circumstances);
     record->sets = NULL;
     record->circumstances = NULL;
-    record->set_count = record->trials_ok = record->trials_not_ok = 0;
+    record->set_count = record->trials_ok = record->trials_not_ok = record->probes = 0;
 }
 
 rue_status rue_record_read(const char *path, struct rue_record *out, rue_error *error)
@@ -374,7 +434,7 @@ rue_status rue_record_read(const char *path, struct rue_record *out, rue_error *
         status = rue_fail(error, RUE_STORE, "%s changes while it is read: wait a moment and try again",
                           out->store);
     if (status != RUE_OK) return rue_record_close(out), status;
-    out->running = is_locked(out->folder);
+    out->running = rue_folder_is_locked(out->folder);
     read_report(out);
     return RUE_OK;
 }

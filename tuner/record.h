@@ -6,22 +6,25 @@
 
 #include <limits.h>
 
+#include "store.h"
 #include "tally.h"
 
 struct rue_record_set {
-    const char *runner, *machine, *workload; /* borrowed from the record; the workload without its cache */
+    const char *runner, *machine, *workload; /* borrowed from the record; the workload without its cache, ""
+                                                for an imported table */
     uint64_t job_images;                     /* 0 when not known */
     size_t trials;                           /* joint ones */
     char recorded[32];                       /* when the last one was stored, UTC */
     char consumer[128];                      /* whose time the consumer simulates, "" when not known */
-    const char *data;                        /* where the data lay; borrowed */
+    const char *data;                        /* where the data lay, or an imported table's name; borrowed */
 };
 
 struct rue_record {
     struct rue_tally tally; /* joint trials; a group's set is an index of `sets` */
     size_t set_count;
     struct rue_record_set *sets;     /* [set_count], newest first */
-    size_t trials_ok, trials_not_ok; /* of all sets and measures */
+    size_t trials_ok, trials_not_ok; /* joint ones, of all sets */
+    size_t probes;                   /* trials of other measures */
     bool running;                    /* a tuner is at work in the folder */
     bool partial;                    /* the last run ended early, or its report is missing */
     char partial_reason[160];
@@ -32,9 +35,12 @@ struct rue_record {
     struct rue_circumstances *circumstances; /* [groups of the tally] */
 };
 
+/* What an imported table calls the mode of a trial; NULL for trials that were measured. Borrowed. */
+const char *rue_record_label(const struct rue_store_scenario *scenario);
+
 /* Reads the store of the study at `path`, its folder or its store; writes nothing. RUE_DATA when there is
- * none, RUE_STORE when it is damaged or another program's, RUE_MEMORY. A store without joint trials is no
- * error. Nothing is to be closed where it fails. */
+ * none, RUE_STORE when it is damaged, unreadable, another program's or no study at all, RUE_MEMORY. A store
+ * without joint trials is no error. Nothing is to be closed where it fails. */
 rue_status rue_record_read(const char *path, struct rue_record *out, rue_error *error) RUE_MUST_CHECK;
 void rue_record_close(struct rue_record *record);
 

@@ -7,6 +7,9 @@
 #include "error.h"
 #include "trial.h"
 
+/* The store's file in a study's folder. */
+#define RUE_STORE_FILE "study.db"
+
 struct rue_store;
 
 /* What a trial is about besides its cell: rows are found again only where all of it is the same, but for the

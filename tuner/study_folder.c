@@ -104,7 +104,7 @@ rue_status rue_study_open_folder(struct rue_study *study, rue_error *error)
 rue_status rue_study_open_store(struct rue_study *study, rue_error *error)
 {
     char path[PATH_MAX + 16];
-    snprintf(path, sizeof path, "%s/study.db", study->folder);
+    snprintf(path, sizeof path, "%s/" RUE_STORE_FILE, study->folder);
     rue_status status = rue_store_open(path, study->goal->fresh, &study->store, error);
     if (status == RUE_OK) status = rue_store_count(study->store, &study->found_trials, error);
     if (status == RUE_OK && study->found_trials)

@@ -81,7 +81,7 @@ static rue_status fill_store(const struct rue_table *table, const char *folder, 
     char path[PATH_MAX + 16], runner[128];
     struct rue_store *store;
     uint64_t there = 0;
-    snprintf(path, sizeof path, "%s/study.db", folder);
+    snprintf(path, sizeof path, "%s/" RUE_STORE_FILE, folder);
     rue_status status = rue_store_open(path, false, &store, error);
     if (status != RUE_OK) return status;
     snprintf(runner, sizeof runner, RUE_IMPORTED "%.80s #%016" PRIx64, table->name, table->digest);
