@@ -144,6 +144,53 @@ def test_every_trial_is_listed(rue, script):
     expect_failure(rue("show", "out", "--trials", "--json"), 2, "--trials")
 
 
+def import_table(rue, modes, name="t.csv", rows=4):
+    (rue.folder / name).write_text("mode,model,batch_size,num_workers,time_s\n" + "".join(
+        f"{mode},ape,{b},1,{b}\n" for mode in modes for b in range(1, rows + 1)))
+    assert rue("analyze", name, "--study", "st").returncode == 0
+
+
+def test_trials_fit_the_window_and_are_fields_where_there_is_none(rue):
+    import_table(rue, ["day", "a_mode_of_a_name_that_is_long"], rows=100)
+    for columns in (40, 60, 100):
+        lines = rue("show", "st", "--trials", env=dict(COLUMNS=columns)).stdout.splitlines()
+        assert max(map(len, lines)) <= columns
+        rows = [line for line in lines if "trial" not in line]
+        assert [int(row.split()[0]) for row in rows] == list(range(1, 201)), "each of them once"
+    lines = [line.split("\t") for line in rue("show", "st", "--trials", env=dict(COLUMNS="")).stdout.splitlines()]
+    assert lines[0] == ["trial", "mode", "model", "measure", "config", "status", "images", "time", "reason"]
+    assert lines[1][:6] == ["1", "day", "ape", "joint", "1/1", "ok"] and len(lines) == 201
+    assert lines[200][1] == "a_mode_of_a_name_that_is_long"
+
+
+def test_headings_and_footers_fit_the_window(rue, script):
+    for digest in ("d1", "d2"):
+        assert tune(rue, script(TABLE, digest=digest)).returncode == 0
+    for words in ([], ["--all"]):
+        lines = rue("show", "out", *words, env=dict(COLUMNS=50)).stdout.splitlines()
+        assert max(map(len, lines)) <= 50
+    text = rue("show", "out", "--all").stdout + rue("show", "out", "--json").stdout
+    assert "drop_last" in text and '"cache":""' not in text and '\\"cache\\":\\"\\"' not in text
+    assert shown(rue, "out")[0]["measured_with"]
+
+
+def test_an_imported_table_has_no_workload(rue):
+    import_table(rue, ["day"])
+    assert "drop_last" not in rue("show", "st", "--all").stdout
+    mode = shown(rue, "st")[0]
+    assert mode["workload"] is None and mode["measured_with"] == "imported"
+
+
+def test_what_is_measured_so_far_is_no_answer_yet(rue, script):
+    one = script(TABLE, delay_s=0.01)
+    process = rue.start("tune", "--runner", one.command, "--quiet", "--out", "out")
+    one.wait_for(26, process)
+    stop(process, signal.SIGINT)
+    assert "So far: use batch_size" in rue("show", "out").stdout and "Use batch_size" not in rue("show", "out").stdout
+    assert tune(rue, one).returncode == 0
+    assert "So far" not in rue("show", "out").stdout
+
+
 def damage(path):
     with open(path, "r+b") as file:
         file.seek(4096)

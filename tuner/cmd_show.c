@@ -6,10 +6,13 @@
 #include "record.h"
 #include "store_reader.h"
 #include "terminal.h"
+#include "text_table.h"
 #include "units.h"
 #include "utf8.h"
+#include "wrap.h"
 
 enum { TOP_N, ALL, TRIALS, JSON };
+enum { SENTENCE_BYTES = 4096, HEADING_INDENT = 5 };
 
 static const struct rue_option options_table[] = {
     [TOP_N] = {"top-n", RUE_OPTION_COUNT, "N", "3", "each model votes for its N fastest", 1, 1000, NULL},
@@ -21,60 +24,141 @@ static const struct rue_option options_table[] = {
               NULL},
 };
 
-static void put_clean(const char *text, bool unicode, int width)
-{
-    char clean[RUE_REASON_BYTES];
-    rue_utf8_clean(text, unicode, clean, sizeof clean);
-    int pad = width - rue_utf8_width(clean);
-    printf("%s%*s", clean, pad > 0 ? pad : 0, "");
-}
+enum { TRIAL, MODE, MODEL, MEASURE, CONFIG, STATUS, IMAGES, TIME, REASON, COLUMNS };
 
-static void put_trial(const struct rue_store_trial *trial, bool unicode)
+static const struct rue_text_column columns_table[COLUMNS] = {
+    [TRIAL] = {"trial", true, 0, 0},     [MODE] = {"mode", false, 8, 0},
+    [MODEL] = {"model", false, 8, 0},    [MEASURE] = {"measure", false, 0, 2},
+    [CONFIG] = {"config", false, 0, 0},  [STATUS] = {"status", false, 0, 0},
+    [IMAGES] = {"images", true, 0, 1},   [TIME] = {"time", true, 0, 3},
+    [REASON] = {"reason", false, 12, 0},
+};
+
+/* A sentence of whatever text, in lines that fit the window. */
+static void put_wrapped(const char *text, const struct rue_report_style *style, int indent)
 {
-    const struct rue_trial_result *result = &trial->result;
-    char label[RUE_CONFIG_TEXT_BYTES], time[RUE_UNIT_TEXT_BYTES] = "", images[RUE_UNIT_TEXT_BYTES] = "";
-    rue_config_label(&trial->config, label);
-    if (result->end_to_end_ns > 0) rue_format_duration((uint64_t)result->end_to_end_ns, time, sizeof time);
-    if (result->images > 0) snprintf(images, sizeof images, "%" PRId64, result->images);
-    printf("%6" PRIu64 "  %-12s  ", trial->id, rue_mode_names[trial->scenario.variant.mode]);
-    put_clean(trial->scenario.model, unicode, 20);
-    printf("  %-8s  %-10s  %-10s  %8s  %10s%s", rue_measure_names[trial->measure], label,
-           rue_outcome_names[result->outcome], images, time, result->reason[0] ? "  " : "");
-    put_clean(result->reason, unicode, 0);
+    char clean[SENTENCE_BYTES];
+    rue_utf8_clean(text, style->unicode, clean, sizeof clean);
+    rue_wrap(stdout, clean, style->columns, indent);
     putchar('\n');
 }
 
-static rue_status list_trials(const struct rue_record *record, bool unicode, rue_error *error)
+/* ---- the list of trials ---- */
+
+/* Where trials go: a table of so many rows at a time, or, where nothing limits the width, lines of fields
+ * with tabs between them. */
+struct trials {
+    struct rue_report_style style;
+    struct rue_text_table *table;
+};
+
+static void put_fields(const struct trials *trials, const char *const fields[COLUMNS])
 {
-    struct rue_store_reader *reader;
+    char clean[RUE_REASON_BYTES];
+    for (int c = 0; c < COLUMNS; c++) {
+        rue_utf8_clean(fields[c], trials->style.unicode, clean, sizeof clean); /* a tab becomes a '?' */
+        printf("%s%s", c ? "\t" : "", clean);
+    }
+    putchar('\n');
+}
+
+static void put_row(struct trials *trials, const char *const fields[COLUMNS])
+{
+    if (trials->style.columns <= 0) {
+        put_fields(trials, fields);
+        return;
+    }
+    if (!rue_text_table_row(trials->table, false)) {
+        rue_text_table_print(trials->table, &trials->style, stdout);
+        trials->table->row_count = 0;
+        rue_text_table_row(trials->table, false);
+    }
+    for (int c = 0; c < COLUMNS; c++) rue_text_table_cell(trials->table, c, "%s", fields[c]);
+}
+
+static void put_trial(struct trials *trials, const struct rue_store_trial *trial)
+{
+    const struct rue_trial_result *result = &trial->result;
+    const char *mode = rue_record_label(&trial->scenario);
+    char number[32], label[RUE_CONFIG_TEXT_BYTES], time[RUE_UNIT_TEXT_BYTES] = "",
+                                                   images[RUE_UNIT_TEXT_BYTES] = "";
+    snprintf(number, sizeof number, "%" PRIu64, trial->id);
+    rue_config_label(&trial->config, label);
+    if (result->end_to_end_ns > 0) rue_format_duration((uint64_t)result->end_to_end_ns, time, sizeof time);
+    if (result->images > 0) snprintf(images, sizeof images, "%" PRId64, result->images);
+    const char *const fields[COLUMNS] = {[TRIAL] = number,
+                                         [MODE] = mode ? mode : rue_mode_names[trial->scenario.variant.mode],
+                                         [MODEL] = trial->scenario.model,
+                                         [MEASURE] = rue_measure_names[trial->measure],
+                                         [CONFIG] = label,
+                                         [STATUS] = rue_outcome_names[result->outcome],
+                                         [IMAGES] = images,
+                                         [TIME] = time,
+                                         [REASON] = result->reason};
+    put_row(trials, fields);
+}
+
+static void put_header(struct trials *trials)
+{
+    const char *names[COLUMNS];
+    rue_text_table_clear(trials->table, trials->style.unicode);
+    for (int c = 0; c < COLUMNS; c++) {
+        rue_text_table_column(trials->table, columns_table[c]);
+        names[c] = columns_table[c].header;
+    }
+    if (trials->style.columns <= 0) put_fields(trials, names);
+}
+
+static rue_status list_trials(const struct rue_record *record, rue_error *error)
+{
+    struct rue_store_reader *reader = NULL;
     bool torn;
+    struct trials trials = {.style = rue_terminal_style(stdout, 0), .table = calloc(1, sizeof *trials.table)};
+    if (!trials.table) return rue_fail_memory(error, "the table", sizeof *trials.table);
     rue_status status = rue_store_reader_open(record->store, &reader, &torn, error);
-    if (status != RUE_OK) return status;
-    printf("%6s  %-12s  %-20s  %-8s  %-10s  %-10s  %8s  %10s  %s\n", "trial", "mode", "model", "measure",
-           "config", "status", "images", "time", "reason");
-    for (bool found = true; status == RUE_OK && found;) {
+    if (status == RUE_OK) put_header(&trials);
+    for (bool found = status == RUE_OK; status == RUE_OK && found;) {
         struct rue_store_trial trial;
         status = rue_store_reader_next(reader, &found, &trial, error);
         if (status != RUE_OK || !found) break;
-        put_trial(&trial, unicode);
+        put_trial(&trials, &trial);
         rue_trial_result_close(&trial.result);
     }
+    if (trials.table->row_count) rue_text_table_print(trials.table, &trials.style, stdout);
     rue_store_reader_close(reader);
+    free(trials.table);
     return status;
 }
 
+/* ---- the sets ---- */
+
 /* What a set was measured under. */
-static void put_heading(const struct rue_record_set *set, bool unicode)
+static void put_heading(const struct rue_record_set *set, const struct rue_report_style *style)
 {
-    char job[RUE_UNIT_TEXT_BYTES];
-    printf("==== %zu trials, the last at %s", set->trials, set->recorded);
-    if (set->job_images) printf(", job of %s images", rue_format_count(set->job_images, job, sizeof job));
-    printf(", ");
-    put_clean(set->runner, unicode, 0);
-    if (set->machine[0]) printf(", machine %s", set->machine);
-    printf("\n     ");
-    put_clean(set->workload, unicode, 0);
-    printf("\n\n");
+    char job[RUE_UNIT_TEXT_BYTES], text[SENTENCE_BYTES], clean[SENTENCE_BYTES];
+    int used = snprintf(text, sizeof text, "%zu trial%s, the last at %s", set->trials,
+                        set->trials == 1 ? "" : "s", set->recorded);
+    if (set->job_images)
+        used += snprintf(text + used, sizeof text - (size_t)used, ", job of %s image%s",
+                         rue_format_count(set->job_images, job, sizeof job), set->job_images == 1 ? "" : "s");
+    used += snprintf(text + used, sizeof text - (size_t)used, ", %s", set->runner);
+    if (set->machine[0]) snprintf(text + used, sizeof text - (size_t)used, ", machine %s", set->machine);
+    rue_utf8_clean(text, style->unicode, clean, sizeof clean);
+    rue_wrap_item(stdout, "====", clean, style->columns, HEADING_INDENT);
+    putchar('\n');
+    if (set->workload[0]) put_wrapped(set->workload, style, HEADING_INDENT);
+    putchar('\n');
+}
+
+static void put_footer(size_t others, const struct rue_report_style *style)
+{
+    char text[SENTENCE_BYTES];
+    snprintf(text, sizeof text,
+             "%zu more trial%s measured under other circumstances (job, workload, runner, machine or data): "
+             "--all shows %s.",
+             others, others == 1 ? " was" : "s were", others == 1 ? "it" : "them");
+    putchar('\n');
+    put_wrapped(text, style, 0);
 }
 
 static rue_status show_set(const struct rue_record *record, int set, const struct rue_options *options,
@@ -97,25 +181,21 @@ static rue_status show_set(const struct rue_record *record, int set, const struc
 static rue_status show_sets(const struct rue_record *record, const struct rue_options *options,
                             rue_error *error)
 {
-    bool all = rue_options_flag(options, ALL),
-         unicode = rue_terminal_style(stdout, RUE_TABLE_COLUMNS).unicode;
+    const struct rue_report_style style = rue_terminal_style(stdout, RUE_TABLE_COLUMNS);
+    bool all = rue_options_flag(options, ALL);
     size_t others = 0;
     rue_status status = RUE_OK;
     if (rue_options_flag(options, JSON)) return show_set(record, all ? RUE_TALLY_ALL : 0, options, error);
     for (size_t s = 0; s < (all ? record->set_count : 1); s++) {
         rue_error later = {0};
         if (s) putchar('\n');
-        if (all) put_heading(&record->sets[s], unicode);
+        if (all) put_heading(&record->sets[s], &style);
         rue_status shown = show_set(record, (int)s, options, &later);
         if (shown != RUE_OK && status == RUE_OK) status = rue_fail(error, shown, "%s", later.message);
         if (shown != RUE_OK && shown != RUE_INFEASIBLE) return status;
     }
     for (size_t s = 1; s < record->set_count; s++) others += record->sets[s].trials;
-    if (others && !all)
-        printf("\n%zu more trials were measured under other circumstances (job, workload, runner, machine or "
-               "data): "
-               "--all shows them.\n",
-               others);
+    if (others && !all) put_footer(others, &style);
     return status;
 }
 
@@ -128,7 +208,7 @@ static rue_status run(const struct rue_options *options, rue_error *error)
     rue_status status = rue_record_read(rue_options_argument(options, 0), &record, error);
     if (status != RUE_OK) return status;
     if (rue_options_flag(options, TRIALS))
-        status = list_trials(&record, rue_terminal_style(stdout, RUE_TABLE_COLUMNS).unicode, error);
+        status = list_trials(&record, error);
     else if (record.set_count == 0)
         status =
             rue_fail(error, RUE_INCONCLUSIVE,
