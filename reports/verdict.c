@@ -96,21 +96,23 @@ static rue_status say_nothing_ranked(struct prose *prose, const struct rue_varia
     return RUE_OK;
 }
 
-/* Repeats of the recommended configuration that were not ok: it may not be as sound as its regret. */
+/* Repeats of the recommended configuration that were not ok, of the model by name first: it may not be as
+ * sound as its regret. */
 static void say_missed(struct prose *prose, const struct rue_variant_findings *variant, bool unicode)
 {
+    const struct rue_cost_matrix *matrix = variant->matrix;
     size_t config = variant->selection->recommended, first = RUE_NONE, more = 0;
     for (size_t m = 0; m < variant->selection->model_count; m++) {
-        if (rue_cost_matrix_cell(variant->matrix, m, config)->missed == 0) continue;
-        if (first == RUE_NONE)
+        if (rue_cost_matrix_cell(matrix, m, config)->missed == 0) continue;
+        more += first != RUE_NONE;
+        if (first == RUE_NONE ||
+            strcmp(rue_cost_matrix_model(matrix, m), rue_cost_matrix_model(matrix, first)) < 0)
             first = m;
-        else
-            more++;
     }
     if (first == RUE_NONE) return;
-    const struct rue_cell *cell = rue_cost_matrix_cell(variant->matrix, first, config);
+    const struct rue_cell *cell = rue_cost_matrix_cell(matrix, first, config);
     char name[NAME_BYTES], clean[RUE_REASON_BYTES], reason[RUE_REASON_BYTES + 4];
-    rue_utf8_clean(rue_cost_matrix_model(variant->matrix, first), unicode, name, sizeof name);
+    rue_utf8_clean(rue_cost_matrix_model(matrix, first), unicode, name, sizeof name);
     rue_utf8_clean(cell->reason, unicode, clean, sizeof clean);
     rue_utf8_shorten(clean, REASON_COLUMNS, unicode, reason, sizeof reason);
     say(prose, "; %zu" NB "of" NB "%zu repeats failed", cell->missed, cell->missed + cell->repeats);

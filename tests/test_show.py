@@ -144,6 +144,21 @@ def test_every_trial_is_listed(rue, script):
     expect_failure(rue("show", "out", "--trials", "--json"), 2, "--trials")
 
 
+def test_a_repeat_that_failed_is_told_by_the_run_and_by_show(rue, script):
+    one = script(TABLE)
+    words = ["--images", "128", "--repeats", "2"]
+    assert tune(rue, one, *words, out="first").returncode == 0
+    best = cell(read_json(rue.folder / "first/recommendation.json")["recommendations"][0])
+    asked = [r["id"] for r in one.requests() if r["measure"] == "joint" and r["cell"] == f"{best[0]}/{best[1]}"]
+    one.write(faults=[dict(when=dict(id=asked[-1]), do="answer", answer=dict(status="failed", reason="it fell over"))])
+    done = tune(rue, one, *words)
+    run, mode = read_json(rue.folder / "out/recommendation.json")["recommendations"][0], shown(rue, "out")[0]
+    assert cell(run) == best and run["evidence"]["missed_repeats"] == 1 and mode["coverage"]["missed_repeats"] == 1
+    for text in (done.stdout, rue("show", "out").stdout):
+        assert "1 of 2 repeats failed: it fell over" in " ".join(text.split()) and "1 to 2 repeats" in text
+    check_same(rue)
+
+
 def import_table(rue, modes, name="t.csv", rows=4):
     (rue.folder / name).write_text("mode,model,batch_size,num_workers,time_s\n" + "".join(
         f"{mode},ape,{b},1,{b}\n" for mode in modes for b in range(1, rows + 1)))
