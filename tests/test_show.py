@@ -159,6 +159,22 @@ def test_a_repeat_that_failed_is_told_by_the_run_and_by_show(rue, script):
     check_same(rue)
 
 
+def test_how_many_configurations_were_asked_for_is_told(rue, script):
+    one = script(make_table(["ape"], [16, 32], [0, 2], lambda m, b, w: 1000 + b + w), images=1000)
+    done = tune(rue, one)
+    assert done.returncode == 0
+    with sqlite3.connect(rue.folder / "out/study.db") as db:
+        db.execute("DELETE FROM trial WHERE config LIKE '%16%'")
+    db.close()
+    assert "2 configurations" in rue("show", "out").stdout, "the report is of other trials"
+    report = rue.folder / "out/recommendation.json"
+    told = read_json(report)
+    told["recommendations"][0]["evidence"]["trials_ok"] = 2
+    report.write_text(json.dumps(told))
+    text = " ".join(rue("show", "out").stdout.split())
+    assert "2 of 4 configurations" in text and "among 2 of 4 configurations" in text
+
+
 def import_table(rue, modes, name="t.csv", rows=4):
     (rue.folder / name).write_text("mode,model,batch_size,num_workers,time_s\n" + "".join(
         f"{mode},ape,{b},1,{b}\n" for mode in modes for b in range(1, rows + 1)))
@@ -201,7 +217,8 @@ def test_what_is_measured_so_far_is_no_answer_yet(rue, script):
     process = rue.start("tune", "--runner", one.command, "--quiet", "--out", "out")
     one.wait_for(26, process)
     stop(process, signal.SIGINT)
-    assert "So far: use batch_size" in rue("show", "out").stdout and "Use batch_size" not in rue("show", "out").stdout
+    text = rue("show", "out").stdout
+    assert "So far: use batch_size" in text and "Use batch_size" not in text
     assert tune(rue, one).returncode == 0
     assert "So far" not in rue("show", "out").stdout
 

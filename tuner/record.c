@@ -387,6 +387,12 @@ static void read_report(struct rue_record *record)
              reason   ? reason
              : report ? "the run ended early"
                       : "no report has been written");
+    const json_t *first = json_array_get(json_object_get(report, "recommendations"), 0),
+                 *evidence = json_object_get(first, "evidence");
+    json_int_t asked = json_integer_value(json_object_get(evidence, "configs_asked")),
+               told = json_integer_value(json_object_get(evidence, "trials_ok"));
+    record->configs_asked = asked > 0 ? (size_t)asked : 0;
+    record->trials_told = told > 0 ? (size_t)told : 0;
     json_decref(report);
 }
 
@@ -457,6 +463,9 @@ rue_status rue_record_findings(const struct rue_record *record, int set, size_t 
     snprintf(findings->runner, sizeof findings->runner, "%s", about->runner);
     snprintf(findings->consumer, sizeof findings->consumer, "%s", about->consumer);
     if (set != 0) return RUE_OK;
+    for (size_t v = 0; v < findings->variant_count; v++)
+        if (findings->variants[v].trials_ok == record->trials_told)
+            findings->configs_asked = record->configs_asked;
     findings->partial = record->partial || record->running;
     snprintf(findings->partial_reason, sizeof findings->partial_reason, "%s",
              record->running ? "a tuner is at work" : record->partial_reason);

@@ -28,6 +28,8 @@ struct rue_record {
     bool running;                    /* a tuner is at work in the folder */
     bool partial;                    /* the last run ended early, or its report is missing */
     char partial_reason[160];
+    size_t configs_asked; /* of the last run, by its report; 0 when it has none */
+    size_t trials_told; /* ok trials of one of its variants, by which to tell whether the report is current */
     char store[PATH_MAX];  /* the store's file */
     char folder[PATH_MAX]; /* that it lies in */
     char name[256];        /* the folder's */
