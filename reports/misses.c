@@ -49,20 +49,16 @@ void rue_misses_explain(const struct rue_misses *misses, char *out, size_t bytes
     } kinds[] = {{misses->infeasible, "is infeasible", "are infeasible"},
                  {misses->failed, "failed", "failed"},
                  {misses->unmeasured, "was not measured", "were not measured"}};
-    size_t used = 0;
     const char *comma = "";
-    for (int i = -1; i < 3 && used < bytes; i++) {
-        if (i < 0)
-            used += (size_t)snprintf(
-                out, bytes,
-                "no configuration was measured on every model: of %zu cell%s (a model with a "
-                "configuration) ",
-                misses->cells, misses->cells == 1 ? "" : "s");
-        else if (kinds[i].count) {
-            used += (size_t)snprintf(out + used, bytes - used, "%s%zu %s", comma, kinds[i].count,
-                                     kinds[i].count == 1 ? kinds[i].one : kinds[i].more);
-            comma = ", ";
-        }
+    size_t used = (size_t)snprintf(
+        out, bytes,
+        "no configuration was measured on every model: of %zu cell%s (a model with a configuration) ",
+        misses->cells, misses->cells == 1 ? "" : "s");
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds && used < bytes; i++) {
+        if (kinds[i].count == 0) continue;
+        used += (size_t)snprintf(out + used, bytes - used, "%s%zu %s", comma, kinds[i].count,
+                                 kinds[i].count == 1 ? kinds[i].one : kinds[i].more);
+        comma = ", ";
     }
     if (!misses->reason || used >= bytes) return;
     snprintf(out + used, bytes - used, "; most frequent reason (%zu %s): %s", misses->reason_cells,
