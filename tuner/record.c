@@ -12,6 +12,7 @@
 #include "record_folder.h"
 #include "store_reader.h"
 #include "study.h"
+#include "table.h"
 #include "table_import.h"
 
 enum { READ_TRIES = 5, KEY_BYTES = PATH_MAX + 4096 };
@@ -105,6 +106,7 @@ static rue_status fill_facts(struct reading *reading, const struct rue_store_tri
     snprintf(facts->data_digest, sizeof facts->data_digest, "%s", trial->scenario.data_digest);
     if (!is_imported(&trial->scenario))
         return variant->path[0] && !facts->sample ? keep(record, variant->path, data, error) : RUE_OK;
+    facts->models_unnamed = strcmp(trial->scenario.model, RUE_TABLE_MODEL) == 0;
     if (strcmp(variant->format, RUE_TABLE_FORMAT) == 0) facts->variant.format[0] = 0;
     rue_status status = keep_table(record, &trial->scenario, data, error);
     return status == RUE_OK && label ? keep(record, label, &facts->label, error) : status;
