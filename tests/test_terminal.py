@@ -2,6 +2,7 @@
 import os
 import re
 import shutil
+import signal
 import subprocess
 
 import pytest
@@ -178,6 +179,46 @@ def test_a_log_of_both_streams_reads_in_order(rue, script):
 def run_into(rue, file, *words):
     return subprocess.run([str(rue.program), *words], cwd=rue.folder, stdout=file, stderr=file, stdin=subprocess.DEVNULL,
                           env=clean_environment(), timeout=120)
+
+
+# ---- a reader that goes away ----
+
+def run_without_reader(rue, *words, **more):
+    """Into a pipe that nobody reads any more; SIGPIPE is as a shell leaves it."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        return subprocess.run([str(rue.program), *map(str, words)], cwd=rue.folder, stdout=writer, stderr=subprocess.PIPE,
+                              stdin=subprocess.DEVNULL, text=True, env=clean_environment(), timeout=120, **more)
+    finally:
+        os.close(writer)
+
+
+@pytest.mark.parametrize("restore_signals", [True, False], ids=["SIGPIPE kills", "SIGPIPE is ignored"])
+def test_a_command_without_a_reader_ends_in_silence(rue, script, photos, restore_signals):
+    """Like every filter: by SIGPIPE, or with the exit code that a shell shows for it."""
+    (rue.folder / "times.csv").write_text("model,batch_size,num_workers,time_s\na,1,0,2\na,2,0,3\n")
+    assert rue("tune", "--runner", script(TABLE).command, "--out", "rue-out/x").returncode == 0
+    for words in (["analyze", "times.csv"], ["analyze", "times.csv", "--json"], ["show", "rue-out/x"], ["list"],
+                  ["show", "rue-out/x", "--trials"], ["show", "rue-out/x", "--json"], ["list", "--json"],
+                  ["inspect", photos], ["inspect", photos, "--json"], ["completion", "bash"], ["completion", "zsh"], ["--help"], ["--version"],
+                  ["help", "tune"], ["tune", "--help"], ["tune", photos, "--dry-run", "--mode", "raw", "--quiet"]):
+        done = run_without_reader(rue, *words, restore_signals=restore_signals)
+        assert (done.returncode in (141, -signal.SIGPIPE), done.stderr) == (True, ""), words
+
+
+def test_what_goes_wrong_is_told_even_without_a_reader(rue):
+    done = run_without_reader(rue, "inspect", "nothing-here")
+    assert done.returncode == 3 and "nothing-here" in done.stderr
+    with open("/dev/full", "w") as full:
+        done = run_into(rue, full, "--help")
+    assert done.returncode == 6, "a disk that is full is no reader that has gone"
+
+
+def test_files_are_written_where_nobody_reads_the_output(rue, script):
+    done = run_without_reader(rue, "tune", "--runner", script(TABLE).command, "--out", "out")
+    assert done.returncode == 141 and "rue tune: " not in done.stderr, done.stderr
+    assert {path.name for path in (rue.folder / "out").iterdir()} >= {"recommendation.json", "trials.csv", "study.db"}
 
 
 # ---- no UTF-8 ----

@@ -5,6 +5,10 @@
 
 #include "options.h"
 
+/* What the program ends with, in silence, when nobody reads its output any more: as if SIGPIPE had killed it.
+ */
+enum { RUE_EXIT_READER_GONE = 141 };
+
 extern const struct rue_command rue_command_tune;
 extern const struct rue_command rue_command_prepare;
 extern const struct rue_command rue_command_inspect;

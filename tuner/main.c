@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -41,11 +42,20 @@ static void print_error(const struct rue_command *command, const rue_error *erro
     if (error->message[0]) print_line(who, error->message);
 }
 
+/* Whether nobody reads the output any more, as behind `rue show | head -1`. */
+static bool reader_is_gone(void)
+{
+    struct pollfd output = {.fd = STDOUT_FILENO};
+    return poll(&output, 1, 0) == 1 && output.revents & (POLLERR | POLLHUP);
+}
+
 /* The exit code, when everything has been printed. */
 static int finish(const struct rue_command *command, rue_status status, rue_error *error)
 {
     errno = 0;
-    if ((fflush(stdout) != 0 || ferror(stdout)) && status == RUE_OK)
+    bool lost = fflush(stdout) != 0 || ferror(stdout);
+    if (lost && (status == RUE_OK || status == RUE_STORE) && reader_is_gone()) return RUE_EXIT_READER_GONE;
+    if (lost && status == RUE_OK)
         status = rue_fail(error, RUE_STORE, "cannot write the output: %s",
                           errno ? strerror(errno) : "an earlier write failed");
     print_error(command, error);

@@ -161,6 +161,7 @@ static void put_exit_codes(void)
         if (first) printf("*%d*\n\t", statuses[i].code);
         printf("%s%s%s", first ? "" : ", ", statuses[i].text, last ? "\n\n" : "");
     }
+    printf("*%d*\n\tthe reader of the output is gone\n", RUE_EXIT_READER_GONE);
 }
 
 static void put_examples(void)
