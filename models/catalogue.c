@@ -91,9 +91,9 @@ static rue_status fail_unknown(const char *spec, rue_error *error)
     for (size_t i = 0; i < MODELS; i++) names[i] = measured[i].name;
     names[MODELS] = "none";
     names[MODELS + 1] = "sleep:";
-    const char *near = rue_suggest(spec, names, MODELS + 2);
-    if (near) return rue_fail(error, RUE_USAGE, "unknown model '%s': did you mean '%s'?", spec, near);
-    char list[512] = "";
+    char near[RUE_SUGGESTION_BYTES], list[512] = "";
+    if (*rue_did_you_mean(spec, names, MODELS + 2, "", near))
+        return rue_fail(error, RUE_USAGE, "unknown model '%s'%s", spec, near);
     for (size_t i = 0, used = 0; i < MODELS; i++)
         used += (size_t)snprintf(list + used, sizeof list - used, "%s, ", measured[i].name);
     return rue_fail(error, RUE_USAGE, "unknown model '%s': known are %snone, and sleep:TIME/image+TIME/batch",

@@ -146,7 +146,7 @@ def test_a_table_that_makes_no_sense_is_refused_with_the_place(rue, text, words)
 
 
 @pytest.mark.parametrize("mapping, code, words", [
-    ("modell=a", 2, ["did you mean model"]), ("mode", 2, ["'mode'"]), ("=x", 2, ["'=x'"]), ("mode=a,mode=b", 2, ["twice"]),
+    ("modell=a", 2, ["did you mean 'model'?"]), ("mode", 2, ["'mode'"]), ("=x", 2, ["'=x'"]), ("mode=a,mode=b", 2, ["twice"]),
     ("qqq=a", 2, ["unknown name"]), ("time_s=tme_s", 3, ["no column 'tme_s'", "did you mean 'time_s'"])])
 def test_a_map_that_makes_no_sense_is_refused(rue, mapping, code, words):
     expect_failure(analyze(rue, PLAIN, "--map", mapping), code, *words)

@@ -77,7 +77,7 @@ def test_the_table_without_unicode_is_ascii(rue, script):
 WRONG = {
     "command": (["tnue"], ["unknown command 'tnue'", "did you mean 'tune'?"]),
     "command_far": (["frobnicate"], ["unknown command 'frobnicate'", "'rue --help' lists the commands"]),
-    "option": (["tune", ".", "--bugdet", "1m"], ["--bugdet", "did you mean --budget?"]),
+    "option": (["tune", ".", "--bugdet", "1m"], ["unknown option --bugdet: did you mean '--budget'?"]),
     "option_far": (["tune", ".", "--frobnicate"], ["unknown option --frobnicate", "'rue tune --help' lists"]),
     "short": (["tune", ".", "-x"], ["unknown option -x", "'rue tune --help' lists"]),
     "model": (["tune", ".", "--model", "resnet81"], ["unknown model 'resnet81'", "did you mean 'resnet18'?"]),
@@ -86,7 +86,15 @@ WRONG = {
     "model_twice": (["tune", ".", "--model", "vit_b_16,vit-b-16"], ["--model", "vit_b_16", "twice"]),
     "model_none": (["tune", ".", "--model", ","], ["--model", "empty"]),
     "no_value": (["tune", "--budget"], ["--budget needs a value", "TIME"]),
-    "no_argument": (["inspect"], ["an argument is missing", "rue inspect DATA"]),
+    "no_argument": (["inspect"], ["DATA is missing (usage: rue inspect DATA)"]),
+    "no_table": (["analyze"], ["TABLE is missing (usage: rue analyze TABLE)"]),
+    "no_destination": (["prepare"], ["DST is missing (usage: rue prepare [SRC] DST)"]),
+    "empty_argument": (["inspect", ""], ["'' is no path (usage: rue inspect DATA)"]),
+    "empty_source": (["prepare", "", "x.tensor"], ["'' is no path (usage: rue prepare [SRC] DST)"]),
+    "empty_folder": (["list", ""], ["'' is no path (usage: rue list [DIR])"]),
+    "runner_word": (["runner", "x"], ["one argument too many: 'x' (usage: rue runner)"]),
+    "version_near": (["--versio"], ["unknown option --versio: did you mean '--version'?"]),
+    "option_first": (["--budget", "5m"], ["unknown option --budget; a command comes first"]),
     "no_data": (["tune"], ["give the folder or tensor file", "rue tune DATA"]),
     "too_many": (["tune", "a", "b"], ["one argument too many: 'b'", "rue tune [DATA]"]),
     "budget": (["tune", ".", "--budget", "soon"], ["--budget: 'soon' is not a time such as 2m"]),
@@ -100,21 +108,22 @@ WRONG = {
     "mode_near": (["tune", ".", "--mode", "rwa"], ["--mode: 'rwa' is not one of", "did you mean 'raw'?"]),
     "dtype_near": (["prepare", "a", "b", "--dtype", "flaot32"], ["--dtype: 'flaot32'", "did you mean 'float32'?"]),
     "flag": (["tune", ".", "--fresh=maybe"], ["--fresh: 'maybe' is not true or false"]),
-    "workers": (["tune", ".", "--num-workers", "1,257"], ["num_workers: '257'", "from 0 to 256"]),
-    "batch_zero": (["tune", ".", "--batch-size", "0"], ["batch_size: '0'", "from 1 to"]),
-    "batch_word": (["tune", ".", "--batch-size", "large"], ["batch_size: 'large'", "32,64,128"]),
-    "range_back": (["tune", ".", "--num-workers", "8..2"], ["num_workers: '8..2'"]),
-    "range_long": (["tune", ".", "--batch-size", "1..100"], ["batch_size: 1..100 has more than 64 values"]),
-    "list_long": (["tune", ".", "--batch-size", "1..64,65..128"], ["batch_size: 1..64,65..128 has more than 64 values"]),
-    "list_gap": (["tune", ".", "--batch-size", "32,,64"], ["batch_size: a value is missing in '32,,64'"]),
-    "list_end": (["tune", ".", "--num-workers", "1,2,"], ["num_workers: a value is missing in '1,2,'"]),
+    "workers": (["tune", ".", "--num-workers", "1,257"], ["--num-workers: '257'", "from 0 to 256"]),
+    "batch_zero": (["tune", ".", "--batch-size", "0"], ["--batch-size: '0'", "from 1 to"]),
+    "batch_word": (["tune", ".", "--batch-size", "large"], ["--batch-size: 'large'", "32,64,128"]),
+    "range_back": (["tune", ".", "--num-workers", "8..2"], ["--num-workers: '8..2'"]),
+    "range_long": (["tune", ".", "--batch-size", "1..100"], ["--batch-size: 1..100 has more than 64 values"]),
+    "list_long": (["tune", ".", "--batch-size", "1..64,65..128"], ["--batch-size: 1..64,65..128 has more than 64 values"]),
+    "list_gap": (["tune", ".", "--batch-size", "32,,64"], ["--batch-size: a value is missing in '32,,64'"]),
+    "list_end": (["tune", ".", "--num-workers", "1,2,"], ["--num-workers: a value is missing in '1,2,'"]),
     "list_empty": (["tune", ".", "--num-workers="], ["--num-workers: ''"]),
+    "list_blank": (["tune", ".", "--batch-size", "32, ,64"], ["--batch-size: a value is missing in '32, ,64'"]),
     "model_gap": (["tune", ".", "--model", "resnet18,,vit_b_16"], ["--model: a name is empty in 'resnet18,,vit_b_16'"]),
-    "parallelism_near": (["tune", ".", "--parallelism", "bath"], ["parallelism: 'bath'", "did you mean 'batch'?"]),
+    "parallelism_near": (["tune", ".", "--parallelism", "bath"], ["--parallelism: 'bath'", "did you mean 'batch'?"]),
     "shell": (["completion", "zhs"], ["the shell 'zhs'", "did you mean 'zsh'?"]),
     "shell_far": (["completion", "fish"], ["the shell 'fish'", "only for bash and zsh"]),
     "help": (["help", "tnue"], ["unknown command 'tnue'", "did you mean 'tune'?"]),
-    "parallelism": (["tune", ".", "--parallelism", "both"], ["parallelism: 'both'", "batch and sample"]),
+    "parallelism": (["tune", ".", "--parallelism", "both"], ["--parallelism: 'both'", "batch and sample"]),
     "prepare_one": (["prepare", "photos"], ["a source and a destination", "rue prepare SRC DST"]),
     "prepare_two": (["prepare", "--synthetic", "3", "a", "b"], ["--synthetic", "destination alone"]),
     "prepare_none": (["prepare", "--synthetic", "0", "a"], ["--synthetic: '0'", "from 1 to"]),
@@ -185,8 +194,8 @@ def test_a_setting_that_no_command_knows_is_noted_once(rue, own_photos):
     (rue.folder / "rue.json").write_text(json.dumps({"bugdet": "5m", "top_n": 2, "something-else": [1]}))
     done = rue("tune", own_photos, *QUICK, env=dict(RUE_BUGDET="5m", RUE_TOP_N="3", RUE_DTYPE="uint8", RUE_EMPTY=""))
     assert done.returncode == 0 and done.stderr.splitlines()[0] == (
-        "note: no command has a setting of this name: RUE_BUGDET (did you mean RUE_BUDGET?), "
-        "bugdet in rue.json (did you mean budget?), something-else in rue.json")
+        "note: no command has a setting of this name: RUE_BUGDET: did you mean 'RUE_BUDGET'?; "
+        "bugdet in rue.json: did you mean 'budget'?; something-else in rue.json")
     assert done.stderr.count("note:") == 1, "the runner says nothing of it"
     assert rue("inspect", own_photos).stderr.startswith("note: "), "whatever the command"
     assert rue("tune", "--help", env=dict(RUE_BUGDET="5m")).stderr == ""
@@ -269,7 +278,8 @@ def test_nothing_but_damaged_photos(rue, tmp_path):
 
 
 def test_a_batch_larger_than_the_data(rue, own_photos):
-    expect_failure(rue("tune", own_photos, *QUICK, "--batch-size", "4,64"), 2, "batch_size 64", "20 images", "--images")
+    expect_failure(rue("tune", own_photos, *QUICK, "--batch-size", "4,64"), 2, "--batch-size: batches of 64", "20 images",
+                   "--images")
     assert rue("tune", own_photos, *QUICK, "--batch-size", "4,64", "--images", "64").returncode == 0, "more than one epoch"
 
 

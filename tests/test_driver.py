@@ -466,9 +466,10 @@ def test_data_that_the_runner_refuses(rue, script, opened, words, code):
 
 def test_knobs_and_models_that_the_runner_does_not_have(rue, script):
     one = script(TABLE)
-    expect_failure(tune(rue, one, "--prefetch-factor", "4"), 2, "cannot vary prefetch_factor", "leave that option out")
+    expect_failure(tune(rue, one, "--prefetch-factor", "4"), 2, "--prefetch-factor: the runner scripted 1.0 cannot vary that",
+                   "leave it out")
     expect_failure(tune(rue, one, "--model", "yak"), 2, "does not know the model 'yak'")
-    expect_failure(tune(rue, one, "--batch-size", "32,2048"), 2, "batch_size 2048 is larger than the job of 1000 images")
+    expect_failure(tune(rue, one, "--batch-size", "32,2048"), 2, "batches of 2048 are larger than the job of 1000 images")
 
 
 def test_a_runner_that_cannot_be_started_again_ends_the_study_with_a_report(rue, script):

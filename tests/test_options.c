@@ -168,9 +168,9 @@ Test(options, the_environment_is_checked_like_flags)
 
 Test(options, what_was_mistyped_gets_a_suggestion)
 {
-    refuse(WORDS("--bach-size", "5"), "did you mean --batch-size?");
-    refuse(WORDS("--bach_size=5"), "did you mean --batch-size?");
-    refuse(WORDS("--hepl"), "did you mean --help?");
+    refuse(WORDS("--bach-size", "5"), "did you mean '--batch-size'?");
+    refuse(WORDS("--bach_size=5"), "did you mean '--batch-size'?");
+    refuse(WORDS("--hepl"), "did you mean '--help'?");
     refuse(WORDS("--zzzzzzz"), "'rue try --help' lists the options");
     refuse(WORDS("-b"), "unknown option -b");
 }

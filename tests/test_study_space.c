@@ -47,8 +47,9 @@ static void refuse(enum rue_knob knob, const char *list, const char *says)
     runner_with(4);
     goal = (struct rue_study_goal){0};
     goal.knobs[knob] = list;
+    goal.knob_origins[knob] = "RUE_KNOB";
     cr_assert_eq(make(100000, &error), RUE_USAGE, "'%s' was taken", list);
-    cr_assert(strstr(error.message, says) && strstr(error.message, rue_knobs[knob].name), "'%s': %s", list,
+    cr_assert(strstr(error.message, says) && strncmp(error.message, "RUE_KNOB: ", 10) == 0, "'%s': %s", list,
               error.message);
 }
 
@@ -60,6 +61,17 @@ Test(study_space, lists_name_their_values)
     EXPECT(RUE_NUM_WORKERS, 7);
     accept(RUE_PARALLELISM, "sample,batch");
     EXPECT(RUE_PARALLELISM, RUE_PARALLEL_BATCH, RUE_PARALLEL_SAMPLE);
+}
+
+Test(study_space, blanks_around_values_do_no_harm)
+{
+    accept(RUE_BATCH_SIZE, " 32, 64\t,128 ");
+    EXPECT(RUE_BATCH_SIZE, 32, 64, 128);
+    accept(RUE_PARALLELISM, "sample, batch");
+    EXPECT(RUE_PARALLELISM, RUE_PARALLEL_BATCH, RUE_PARALLEL_SAMPLE);
+    refuse(RUE_BATCH_SIZE, "32, ,64", "a value is missing in '32, ,64'");
+    refuse(RUE_BATCH_SIZE, "3 2", "'3 2' is not a list");
+    refuse(RUE_BATCH_SIZE, " ", "' ' is not a list");
 }
 
 Test(study_space, more_values_than_there_is_room_for_are_refused)
@@ -98,8 +110,8 @@ Test(study_space, ranges_have_both_ends)
 
 Test(study_space, what_is_no_list_is_refused_with_an_example)
 {
-    static const char *const bad[] = {"",    ",",      "x",     "1.5",     "1..",  "..4", "4..1", "1-4", "-1",
-                                      "257", "0..257", "1...3", "1..2..3", "2 ,4", "+2",  "0x10", "1e2"};
+    static const char *const bad[] = {"",    ",",      "x",     "1.5",     "1..", "..4", "4..1", "1-4", "-1",
+                                      "257", "0..257", "1...3", "1..2..3", "2 4", "+2",  "0x10", "1e2"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         refuse(RUE_NUM_WORKERS, bad[i], "whole numbers from 0 to 256, such as 32,64,128 or 0..8");
     refuse(RUE_PARALLELISM, "both", "known are batch and sample");
@@ -197,8 +209,10 @@ Test(study_space, a_knob_that_the_runner_cannot_vary_is_refused)
     rue_error error = {0};
     runner_with_space();
     goal.knobs[RUE_PREFETCH_FACTOR] = "2,4";
+    goal.knob_origins[RUE_PREFETCH_FACTOR] = "--prefetch-factor";
     cr_assert_eq(make(100000, &error), RUE_USAGE);
-    cr_assert(strstr(error.message, "rue 0.1.0 cannot vary prefetch_factor"), "%s", error.message);
+    cr_assert(strstr(error.message, "--prefetch-factor: the runner rue 0.1.0 cannot vary"), "%s",
+              error.message);
 }
 
 Test(study_space, batches_larger_than_the_job_are_left_out_of_a_default)
@@ -224,8 +238,9 @@ Test(study_space, batches_larger_than_the_job_are_refused_where_they_were_asked_
     runner_with(4);
     goal = (struct rue_study_goal){0};
     goal.knobs[RUE_BATCH_SIZE] = "16,128";
+    goal.knob_origins[RUE_BATCH_SIZE] = "--batch-size";
     cr_assert_eq(make(127, &error), RUE_USAGE);
-    cr_assert(strstr(error.message, "batch_size 128") && strstr(error.message, "127 images"), "%s",
-              error.message);
+    cr_assert(strstr(error.message, "--batch-size: batches of 128") && strstr(error.message, "127 images"),
+              "%s", error.message);
     cr_assert_eq(make(128, NULL), RUE_OK);
 }

@@ -58,3 +58,11 @@ Test(suggest, a_very_long_word_is_like_nothing_short)
     typed[sizeof typed - 1] = 0;
     cr_assert_str_eq(suggested(typed), "nothing");
 }
+
+Test(suggest, a_message_ends_with_what_was_perhaps_meant)
+{
+    char out[RUE_SUGGESTION_BYTES];
+    cr_assert_str_eq(rue_did_you_mean("sead", words, sizeof words / sizeof *words, "--", out),
+                     ": did you mean '--seed'?");
+    cr_assert_str_eq(rue_did_you_mean("zzzzzzzz", words, sizeof words / sizeof *words, "--", out), "");
+}

@@ -18,10 +18,9 @@ static rue_status run(const struct rue_options *options, rue_error *error)
     const char *shell = rue_options_argument(options, 0);
     for (size_t i = 0; i < SHELLS; i++)
         if (strcmp(shell, shells[i].name) == 0) return shells[i].write(stdout), RUE_OK;
-    const char *near = rue_suggest(shell, shell_names, SHELLS);
-    return rue_fail(error, RUE_USAGE,
-                    "there is no completion for the shell '%s', only for bash and zsh%s%s%s", shell,
-                    near ? ": did you mean '" : "", near ? near : "", near ? "'?" : "");
+    char near[RUE_SUGGESTION_BYTES];
+    return rue_fail(error, RUE_USAGE, "there is no completion for the shell '%s', only for bash and zsh%s",
+                    shell, rue_did_you_mean(shell, shell_names, SHELLS, "", near));
 }
 
 const struct rue_command rue_command_completion = {

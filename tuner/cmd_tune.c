@@ -88,6 +88,12 @@ static const struct rue_option options_table[] = {
     [QUIET] = {"quiet", RUE_OPTION_FLAG, NULL, NULL, "no progress", 0, 0, NULL},
 };
 
+/* The option that names the values of a knob. */
+static const size_t knobs[RUE_KNOB_COUNT] = {[RUE_BATCH_SIZE] = BATCH_SIZE,
+                                             [RUE_NUM_WORKERS] = NUM_WORKERS,
+                                             [RUE_PREFETCH_FACTOR] = PREFETCH_FACTOR,
+                                             [RUE_PARALLELISM] = PARALLELISM};
+
 static struct rue_study_goal read_goal(const struct rue_options *options, const char *command_line)
 {
     int mode = rue_options_word(options, MODE);
@@ -96,10 +102,6 @@ static struct rue_study_goal read_goal(const struct rue_options *options, const 
         .runner = rue_options_text(options, RUNNER),
         .modes = {[RUE_RAW] = mode != 2, [RUE_PREPROCESSED] = mode != 1},
         .models = rue_options_text(options, MODEL),
-        .knobs = {[RUE_BATCH_SIZE] = rue_options_text(options, BATCH_SIZE),
-                  [RUE_NUM_WORKERS] = rue_options_text(options, NUM_WORKERS),
-                  [RUE_PREFETCH_FACTOR] = rue_options_text(options, PREFETCH_FACTOR),
-                  [RUE_PARALLELISM] = rue_options_text(options, PARALLELISM)},
         .images = rue_options_number(options, IMAGES),
         .sample_images = rue_options_number(options, SAMPLE),
         .budget_ns = rue_options_number(options, BUDGET),
@@ -113,6 +115,10 @@ static struct rue_study_goal read_goal(const struct rue_options *options, const 
         .fresh = rue_options_flag(options, FRESH) && !rue_options_flag(options, DRY_RUN),
         .command_line = command_line,
     };
+    for (int k = 0; k < RUE_KNOB_COUNT; k++) {
+        goal.knobs[k] = rue_options_text(options, knobs[k]);
+        goal.knob_origins[k] = rue_options_origin(options, knobs[k]);
+    }
     goal.workload.seed = rue_options_number(options, SEED);
     goal.workload.shuffle = !rue_options_flag(options, NO_SHUFFLE);
     goal.workload.drop_last = rue_options_flag(options, DROP_LAST);

@@ -98,8 +98,9 @@ static rue_status read_map_entry(struct search *search, char *entry, rue_error *
         search->mapped[c] = theirs;
         return RUE_OK;
     }
-    const char *near = rue_suggest(entry, ours, RUE_COLUMN_COUNT);
-    if (near) return rue_fail(error, RUE_USAGE, "--map: unknown name '%.60s': did you mean %s?", entry, near);
+    char near[RUE_SUGGESTION_BYTES];
+    if (*rue_did_you_mean(entry, ours, RUE_COLUMN_COUNT, "", near))
+        return rue_fail(error, RUE_USAGE, "--map: unknown name '%.60s'%s", entry, near);
     char list[512];
     rue_columns_list(list, sizeof list);
     return rue_fail(error, RUE_USAGE, "--map: unknown name '%.60s'; ours are %s", entry, list);

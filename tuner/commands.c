@@ -9,6 +9,17 @@ const struct rue_command *const rue_commands[] = {
     &rue_command_analyze, &rue_command_show,       &rue_command_list,
     &rue_command_runner,  &rue_command_completion, NULL};
 
+const char *const rue_program_options[] = {"--help", "--version", NULL};
+
+static rue_status fail_option(const char *name, rue_error *error)
+{
+    enum { OPTIONS = sizeof rue_program_options / sizeof *rue_program_options - 1 };
+    char near[RUE_SUGGESTION_BYTES];
+    rue_did_you_mean(name, rue_program_options, OPTIONS, "", near);
+    return rue_fail(error, RUE_USAGE, "unknown option %s%s", name,
+                    *near ? near : "; a command comes first: 'rue --help' lists them");
+}
+
 rue_status rue_commands_find(const char *name, const struct rue_command **out, rue_error *error)
 {
     const char *names[sizeof rue_commands / sizeof *rue_commands];
@@ -17,7 +28,9 @@ rue_status rue_commands_find(const char *name, const struct rue_command **out, r
         names[count] = rue_commands[count]->name;
         if (strcmp(name, names[count]) == 0) return *out = rue_commands[count], RUE_OK;
     }
-    const char *near = rue_suggest(name, names, count);
-    if (near) return rue_fail(error, RUE_USAGE, "unknown command '%s': did you mean '%s'?", name, near);
-    return rue_fail(error, RUE_USAGE, "unknown command '%s'; 'rue --help' lists the commands", name);
+    if (name[0] == '-') return fail_option(name, error);
+    char near[RUE_SUGGESTION_BYTES];
+    rue_did_you_mean(name, names, count, "", near);
+    return rue_fail(error, RUE_USAGE, "unknown command '%s'%s", name,
+                    *near ? near : "; 'rue --help' lists the commands");
 }

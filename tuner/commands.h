@@ -21,6 +21,9 @@ extern const struct rue_command rue_command_runner;
 /* All of them in the order of the help, NULL at the end. */
 extern const struct rue_command *const rue_commands[];
 
+/* The options that stand in place of a command, NULL at the end. */
+extern const char *const rue_program_options[];
+
 /* The command of that name; RUE_USAGE, with what was perhaps meant, when there is none. */
 rue_status rue_commands_find(const char *name, const struct rue_command **out,
                              rue_error *error) RUE_MUST_CHECK;

@@ -4,8 +4,7 @@
 
 #include "catalogue.h"
 #include "commands.h"
-
-static const char *const program_options[] = {"--help", "--version", NULL};
+#include "help.h"
 
 static void put_words(const char *const *words, const char *between, FILE *out)
 {
@@ -129,7 +128,7 @@ void rue_completion_bash(FILE *out)
     fprintf(out, "_rue_commands() {\n    echo '");
     put_commands(out);
     fputc(' ', out);
-    put_words(program_options, " ", out);
+    put_words(rue_program_options, " ", out);
     fprintf(out, "'\n}\n\n");
     put_bash_tables(out);
     fputs(bash_function, out);

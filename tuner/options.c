@@ -101,9 +101,9 @@ static rue_status fail_value(const struct rue_option *option, const struct value
     size_t count = 0;
     rue_option_describe(option, wanted, sizeof wanted);
     while (option->kind == RUE_OPTION_WORD && option->words[count]) count++;
-    const char *near = rue_suggest(value->text, option->words, count);
-    return rue_fail(error, RUE_USAGE, "%s: '%.100s' is not %s%s%s%s", value->origin, value->text, wanted,
-                    near ? ": did you mean '" : "", near ? near : "", near ? "'?" : "");
+    char near[RUE_SUGGESTION_BYTES];
+    return rue_fail(error, RUE_USAGE, "%s: '%.100s' is not %s%s", value->origin, value->text, wanted,
+                    rue_did_you_mean(value->text, option->words, count, "", near));
 }
 
 static rue_status set_value(struct rue_options *options, size_t index, const char *text, const char *origin,
@@ -191,8 +191,9 @@ static rue_status fail_unknown(const struct rue_command *command, const char *ty
     const char *names[RUE_OPTIONS_MAX + 1];
     for (size_t i = 0; i < command->option_count; i++) names[i] = command->options[i].name;
     names[command->option_count] = "help";
-    const char *near = rue_suggest(typed, names, command->option_count + 1);
-    if (near) return rue_fail(error, RUE_USAGE, "unknown option --%s: did you mean --%s?", typed, near);
+    char near[RUE_SUGGESTION_BYTES];
+    if (*rue_did_you_mean(typed, names, command->option_count + 1, "--", near))
+        return rue_fail(error, RUE_USAGE, "unknown option --%s%s", typed, near);
     return rue_fail(error, RUE_USAGE, "unknown option --%s; 'rue %s --help' lists the options", typed,
                     command->name);
 }
@@ -216,6 +217,38 @@ static rue_status read_flag(struct rue_options *options, int argc, char **argv, 
     return fail_unknown(options->command, name, error);
 }
 
+/* `what` is wrong with the arguments: says it with how they are written. */
+static rue_status fail_arguments(const struct rue_command *command, const char *what, const char *word,
+                                 rue_error *error)
+{
+    return rue_fail(error, RUE_USAGE, "%s%.200s%s (usage: rue %s%s%s)", what, word, *word ? "'" : "",
+                    command->name, *command->arguments ? " " : "", command->arguments);
+}
+
+static rue_status add_argument(struct rue_options *options, const char *word, rue_error *error)
+{
+    if (!*word) return fail_arguments(options->command, "an argument is empty: '' is no path", "", error);
+    if (options->argument_count == options->command->max_arguments)
+        return fail_arguments(options->command, "one argument too many: '", word, error);
+    options->arguments[options->argument_count++] = word;
+    return RUE_OK;
+}
+
+/* "TABLE is missing": of the words of the usage, brackets aside, the first that was not given. */
+static rue_status check_arguments(const struct rue_options *options, rue_error *error)
+{
+    const struct rue_command *command = options->command;
+    if (options->argument_count >= command->min_arguments) return RUE_OK;
+    const char *at = command->arguments;
+    for (int left = options->argument_count;; at += strcspn(at, " ")) {
+        at += strspn(at, " ");
+        if (*at != '[' && left-- == 0) break;
+    }
+    char what[64];
+    snprintf(what, sizeof what, "%.*s is missing", (int)strcspn(at, " "), at);
+    return fail_arguments(command, what, "", error);
+}
+
 static rue_status read_command_line(struct rue_options *options, int argc, char **argv, bool *help,
                                     rue_error *error)
 {
@@ -230,10 +263,7 @@ static rue_status read_command_line(struct rue_options *options, int argc, char 
     for (int i = 0; status == RUE_OK && i < argc; i++) {
         const char *word = argv[i];
         if (only_arguments || word[0] != '-' || !word[1]) {
-            if (options->argument_count == options->command->max_arguments)
-                return rue_fail(error, RUE_USAGE, "one argument too many: '%s' (usage: rue %s %s)", word,
-                                options->command->name, options->command->arguments);
-            options->arguments[options->argument_count++] = word;
+            status = add_argument(options, word, error);
         } else if (strcmp(word, "--") == 0) {
             only_arguments = true;
         } else if (word[1] != '-') {
@@ -243,10 +273,7 @@ static rue_status read_command_line(struct rue_options *options, int argc, char 
             status = read_flag(options, argc, argv, &i, error);
         }
     }
-    if (status == RUE_OK && options->argument_count < options->command->min_arguments)
-        return rue_fail(error, RUE_USAGE, "an argument is missing (usage: rue %s %s)", options->command->name,
-                        options->command->arguments);
-    return status;
+    return status == RUE_OK ? check_arguments(options, error) : status;
 }
 
 rue_status rue_options_parse(const struct rue_command *command, int argc, char **argv,

@@ -52,10 +52,10 @@ static void check_name(const char *name, bool variable, char *out, size_t bytes)
         names[i] = known[i];
         if (strcmp(typed, known[i]) == 0) return;
     }
-    const char *near = rue_suggest(typed, names, count), *before = variable ? prefix : "";
-    snprintf(out + used, bytes - used, "%s%s%.60s%s%s%s%s%s", used ? ", " : "", before, name,
-             variable ? "" : " in " RUE_SETTINGS_FILE, near ? " (did you mean " : "", near ? before : "",
-             near ? near : "", near ? "?)" : "");
+    char near[RUE_SUGGESTION_BYTES];
+    const char *before = variable ? prefix : "";
+    snprintf(out + used, bytes - used, "%s%s%.60s%s%s", used ? "; " : "", before, name,
+             variable ? "" : " in " RUE_SETTINGS_FILE, rue_did_you_mean(typed, names, count, before, near));
 }
 
 /* "BUGDET" of "RUE_BUGDET=5m"; an empty variable counts as none. */

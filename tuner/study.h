@@ -30,10 +30,11 @@ struct rue_study_goal {
     const char *data;   /* NULL: what the runner brings along */
     const char *runner; /* a shell command; NULL: our own */
     bool modes[RUE_MODE_COUNT];
-    const char *models;                /* "resnet18,vit_b_16"; NULL: the runner's, or a default */
-    const char *knobs[RUE_KNOB_COUNT]; /* "32,64", "0..8"; NULL: a default */
-    uint64_t images;                   /* J; 0: one epoch */
-    uint64_t sample_images;            /* at most so many are converted to compare preprocessed with raw */
+    const char *models;                       /* "resnet18,vit_b_16"; NULL: the runner's, or a default */
+    const char *knobs[RUE_KNOB_COUNT];        /* "32,64", "0..8"; NULL: a default */
+    const char *knob_origins[RUE_KNOB_COUNT]; /* what gave each of them, "--batch-size": for messages */
+    uint64_t images;                          /* J; 0: one epoch */
+    uint64_t sample_images; /* at most so many are converted to compare preprocessed with raw */
     uint64_t budget_ns;
     uint64_t trial_timeout_ns; /* 0: ten times what a trial is expected to take, at least a minute */
     int repeats;

@@ -4,6 +4,7 @@
 #include "catalogue.h"
 #include "study.h"
 #include "suggest.h"
+#include "word_list.h"
 
 static const char default_models[] = "resnet18,resnet50,efficientnet_v2_s,vit_b_16";
 
@@ -39,13 +40,10 @@ static rue_status fail_foreign(const struct rue_hello *hello, const char *spec, 
 {
     const char *names[RUE_HELLO_LIST_MAX];
     for (size_t i = 0; i < hello->model_count; i++) names[i] = hello->models[i];
-    const char *near = rue_suggest(spec, names, hello->model_count);
-    if (near)
-        return rue_fail(error, RUE_USAGE, "the runner %s does not know the model '%s': did you mean '%s'?",
-                        hello->runner, spec, near);
-    return rue_fail(error, RUE_USAGE,
-                    "the runner %s does not know the model '%s'; without --model all of its models are used",
-                    hello->runner, spec);
+    char near[RUE_SUGGESTION_BYTES];
+    rue_did_you_mean(spec, names, hello->model_count, "", near);
+    return rue_fail(error, RUE_USAGE, "the runner %s does not know the model '%s'%s", hello->runner, spec,
+                    *near ? near : "; without --model all of its models are used");
 }
 
 rue_status rue_study_choose_models(struct rue_study *study, rue_error *error)
@@ -64,7 +62,7 @@ rue_status rue_study_choose_models(struct rue_study *study, rue_error *error)
         return rue_fail(error, RUE_USAGE, "--model: the list is too long: name %d models at most",
                         RUE_STUDY_MODELS_MAX);
     snprintf(copy, sizeof copy, "%s", list);
-    for (char *spec = strsep(&rest, ","); status == RUE_OK && spec; spec = strsep(&rest, ",")) {
+    for (char *spec; status == RUE_OK && (spec = rue_word_list_next(&rest));) {
         if (!*spec)
             return rue_fail(error, RUE_USAGE,
                             "--model: a name is empty in '%s': names are separated by one comma each", list);

@@ -6,6 +6,7 @@
 #include "machine.h"
 #include "study.h"
 #include "suggest.h"
+#include "word_list.h"
 
 int rue_study_usable_cpus(const struct rue_hello *hello)
 {
@@ -14,33 +15,29 @@ int rue_study_usable_cpus(const struct rue_hello *hello)
     return cpus > 0 ? cpus : rue_machine_read().usable_cpus;
 }
 
-static rue_status fail_word(const struct rue_knob_info *info, const char *text, rue_error *error)
-{
-    const char *near = rue_suggest(text, info->words, (size_t)(info->max - info->min + 1));
-    return rue_fail(error, RUE_USAGE, "%s: '%s' is not a value; known are %s and %s%s%s%s", info->name, text,
-                    info->words[0], info->words[1], near ? ": did you mean '" : "", near ? near : "",
-                    near ? "'?" : "");
-}
+/* A list of values as it was given, and by what: messages begin with that. */
+struct list {
+    enum rue_knob knob;
+    const char *text, *origin;
+};
 
-static rue_status fail_value(enum rue_knob knob, const char *text, rue_error *error)
+static rue_status fail_value(const struct list *list, const char *text, rue_error *error)
 {
-    const struct rue_knob_info *info = &rue_knobs[knob];
-    if (info->words) return fail_word(info, text, error);
-    return rue_fail(error, RUE_USAGE,
-                    "%s: '%s' is not a list of whole numbers from %d to %d, such as 32,64,128 or 0..8",
-                    info->name, text, info->min, info->max);
-}
-
-static rue_status fail_many(enum rue_knob knob, const char *text, rue_error *error)
-{
-    return rue_fail(error, RUE_USAGE, "%s: %s has more than %d values; name the ones that matter",
-                    rue_knobs[knob].name, text, RUE_SPACE_VALUES_MAX);
+    const struct rue_knob_info *info = &rue_knobs[list->knob];
+    char near[RUE_SUGGESTION_BYTES];
+    if (!info->words)
+        return rue_fail(error, RUE_USAGE,
+                        "%s: '%s' is not a list of whole numbers from %d to %d, such as 32,64,128 or 0..8",
+                        list->origin, text, info->min, info->max);
+    rue_did_you_mean(text, info->words, (size_t)(info->max - info->min + 1), "", near);
+    return rue_fail(error, RUE_USAGE, "%s: '%s' is not a value; known are %s and %s%s", list->origin, text,
+                    info->words[0], info->words[1], near);
 }
 
 /* One element of a list: a value, or "0..8". */
-static rue_status add_element(struct rue_space *space, enum rue_knob knob, char *text, const char *list,
-                              rue_error *error)
+static rue_status add_element(struct rue_space *space, const struct list *list, char *text, rue_error *error)
 {
+    enum rue_knob knob = list->knob;
     int first, last;
     char *dots = rue_knobs[knob].words ? NULL : strstr(text, "..");
     if (dots) *dots = 0;
@@ -48,28 +45,29 @@ static rue_status add_element(struct rue_space *space, enum rue_knob knob, char 
     last = first;
     if (dots) parsed = parsed && rue_knob_parse(knob, dots + 2, &last) && first <= last;
     if (dots) *dots = '.';
-    if (!parsed) return fail_value(knob, text, error);
+    if (!parsed) return fail_value(list, text, error);
     for (int value = first; value <= last; value++)
         if (!rue_space_has(space, knob, value) && !rue_space_add(space, knob, value))
-            return fail_many(knob, list, error);
+            return rue_fail(error, RUE_USAGE, "%s: %s has more than %d values; name the ones that matter",
+                            list->origin, list->text, RUE_SPACE_VALUES_MAX);
     return RUE_OK;
 }
 
-static rue_status parse_list(struct rue_space *space, enum rue_knob knob, const char *list, rue_error *error)
+static rue_status parse_list(struct rue_space *space, const struct list *list, rue_error *error)
 {
     char copy[1024], *rest = copy;
-    if (strlen(list) >= sizeof copy)
+    if (strlen(list->text) >= sizeof copy)
         return rue_fail(error, RUE_USAGE, "%s: the list of %zu letters is too long; a range is written 0..8",
-                        rue_knobs[knob].name, strlen(list));
-    if (!list[strspn(list, ",")]) return fail_value(knob, list, error);
-    snprintf(copy, sizeof copy, "%s", list);
-    space->count[knob] = 0;
-    for (char *element = strsep(&rest, ","); element; element = strsep(&rest, ",")) {
+                        list->origin, strlen(list->text));
+    if (!list->text[strspn(list->text, ", ")]) return fail_value(list, list->text, error);
+    snprintf(copy, sizeof copy, "%s", list->text);
+    space->count[list->knob] = 0;
+    for (char *element = rue_word_list_next(&rest); element; element = rue_word_list_next(&rest)) {
         if (!*element)
-            return rue_fail(
-                error, RUE_USAGE, "%s: a value is missing in '%s': one comma between two values%s",
-                rue_knobs[knob].name, list, rue_knobs[knob].words ? "" : ", such as 32,64,128 or 0..8");
-        rue_status status = add_element(space, knob, element, list, error);
+            return rue_fail(error, RUE_USAGE,
+                            "%s: a value is missing in '%s': one comma between two values%s", list->origin,
+                            list->text, rue_knobs[list->knob].words ? "" : ", such as 32,64,128 or 0..8");
+        rue_status status = add_element(space, list, element, error);
         if (status != RUE_OK) return status;
     }
     return RUE_OK;
@@ -91,15 +89,16 @@ static void default_values(struct rue_space *space, enum rue_knob knob, int cpus
 }
 
 /* A batch cannot be larger than the job. */
-static rue_status bound_batch_size(struct rue_space *space, bool asked, uint64_t job_images, rue_error *error)
+static rue_status bound_batch_size(struct rue_space *space, const char *asked_by, uint64_t job_images,
+                                   rue_error *error)
 {
     int *count = &space->count[RUE_BATCH_SIZE], *values = space->values[RUE_BATCH_SIZE];
     while (*count > 0 && (uint64_t)values[*count - 1] > job_images) {
-        if (asked)
+        if (asked_by)
             return rue_fail(
                 error, RUE_USAGE,
-                "batch_size %d is larger than the job of %llu images: leave it out, or raise --images",
-                values[*count - 1], (unsigned long long)job_images);
+                "%s: batches of %d are larger than the job of %llu images: leave them out, or raise --images",
+                asked_by, values[*count - 1], (unsigned long long)job_images);
         --*count;
     }
     if (*count == 0) rue_space_add(space, RUE_BATCH_SIZE, (int)job_images);
@@ -115,14 +114,16 @@ rue_status rue_study_space(const struct rue_study_goal *goal, const struct rue_h
     for (int k = 0; k < RUE_KNOB_COUNT; k++) {
         bool variable = !hello->has_space || hello->knobs[k];
         if (goal->knobs[k] && !variable)
-            return rue_fail(error, RUE_USAGE, "the runner %s cannot vary %s: leave that option out",
-                            hello->runner, rue_knobs[k].name);
+            return rue_fail(error, RUE_USAGE, "%s: the runner %s cannot vary that; leave it out",
+                            goal->knob_origins[k], hello->runner);
         if (goal->knobs[k]) {
-            rue_status status = parse_list(out, k, goal->knobs[k], error);
+            struct list list = {k, goal->knobs[k], goal->knob_origins[k]};
+            rue_status status = parse_list(out, &list, error);
             if (status != RUE_OK) return status;
         } else if (!hello->has_space) {
             default_values(out, k, cpus);
         }
     }
-    return bound_batch_size(out, goal->knobs[RUE_BATCH_SIZE] != NULL, job_images, error);
+    const char *asked_by = goal->knobs[RUE_BATCH_SIZE] ? goal->knob_origins[RUE_BATCH_SIZE] : NULL;
+    return bound_batch_size(out, asked_by, job_images, error);
 }

@@ -94,10 +94,9 @@ static rue_status read_status(const struct row *row, int *out, rue_error *error)
         if (strcasecmp(rue_outcome_names[o], text) == 0) *out = o;
     if (says_oom(text)) *out = RUE_TRIAL_INFEASIBLE;
     if (*out >= 0) return RUE_OK;
-    char why[128];
-    const char *near = rue_suggest(text, rue_outcome_names, RUE_OUTCOME_COUNT);
-    snprintf(why, sizeof why, "is none of ok, infeasible, failed, timeout%s%s%s",
-             near ? ": did you mean " : "", near ? near : "", near ? "?" : "");
+    char why[64 + RUE_SUGGESTION_BYTES], near[RUE_SUGGESTION_BYTES];
+    snprintf(why, sizeof why, "is none of ok, infeasible, failed, timeout%s",
+             rue_did_you_mean(text, rue_outcome_names, RUE_OUTCOME_COUNT, "", near));
     return fail_cell(row, RUE_COLUMN_STATUS, why, error);
 }
 

@@ -1,5 +1,6 @@
 #include "suggest.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { WORD_MAX = 64 };
@@ -39,4 +40,13 @@ const char *rue_suggest(const char *typed, const char *const *words, size_t coun
     for (size_t i = 0; !best && strlen(typed) >= 3 && i < count; i++)
         if (strncmp(typed, words[i], strlen(typed)) == 0) best = words[i];
     return best;
+}
+
+const char *rue_did_you_mean(const char *typed, const char *const *words, size_t count, const char *before,
+                             char out[RUE_SUGGESTION_BYTES])
+{
+    const char *near = rue_suggest(typed, words, count);
+    out[0] = 0;
+    if (near) snprintf(out, RUE_SUGGESTION_BYTES, ": did you mean '%s%s'?", before, near);
+    return out;
 }

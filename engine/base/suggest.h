@@ -9,4 +9,11 @@
  * differ. */
 const char *rue_suggest(const char *typed, const char *const *words, size_t count);
 
+enum { RUE_SUGGESTION_BYTES = 160 };
+
+/* How a message ends that refuses `typed`: ": did you mean 'word'?", with `before` put before the word; ""
+ * when none is near enough. Returns `out`. */
+const char *rue_did_you_mean(const char *typed, const char *const *words, size_t count, const char *before,
+                             char out[RUE_SUGGESTION_BYTES]);
+
 #endif
