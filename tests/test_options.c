@@ -272,7 +272,8 @@ static void print_help(FILE *out)
 
 static void print_values(FILE *out)
 {
-    rue_options_show(options, &(struct rue_report_style){.unicode = true, .columns = 100}, out);
+    const char *const unset[] = {[NAME] = "the data's", [MEMORY] = NULL, [LIMITLESS] = NULL};
+    rue_options_show(options, unset, &(struct rue_report_style){.unicode = true, .columns = 100}, out);
 }
 
 Test(options, help_shows_the_whole_table)
@@ -295,7 +296,10 @@ Test(options, values_are_shown_with_their_origin)
     const char *text = printed(print_values);
     cr_assert(strstr(text, "(default)") && strstr(text, "(RUE_SEED)") && strstr(text, "(--name)"), "%s",
               text);
-    cr_assert_null(strstr(text, "memory"), "what is unset is left out");
+    cr_assert_null(strstr(text, "memory"), "what nothing is known of is left out");
+    accept(WORDS(NULL));
+    text = printed(print_values);
+    cr_assert(strstr(text, "the data's (default)") && strstr(text, "false (default)"), "%s", text);
 }
 
 Test(options, close_takes_null)

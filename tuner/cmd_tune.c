@@ -1,5 +1,6 @@
 #include "commands.h"
 
+#include <inttypes.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -113,6 +114,7 @@ static struct rue_study_goal read_goal(const struct rue_options *options, const 
         .workload = rue_workload_default(),
         .out = rue_options_text(options, OUT),
         .fresh = rue_options_flag(options, FRESH) && !rue_options_flag(options, DRY_RUN),
+        .dry_run = rue_options_flag(options, DRY_RUN),
         .command_line = command_line,
     };
     for (int k = 0; k < RUE_KNOB_COUNT; k++) {
@@ -197,14 +199,51 @@ static rue_status render(struct rue_study *study, bool json, rue_error *error)
         "not enough was measured to recommend anything; run it again to go on, or with a larger --budget");
 }
 
+/* What options that nothing set have come to. */
+struct defaults {
+    char knobs[RUE_KNOB_COUNT][1024], models[RUE_STUDY_MODELS_MAX * RUE_MODEL_NAME_BYTES], images[32],
+        memory[32];
+    const char *text[sizeof options_table / sizeof *options_table];
+};
+
+static void join(char *list, size_t bytes, const char *word)
+{
+    size_t used = strlen(list);
+    snprintf(list + used, bytes - used, "%s%s", used ? "," : "", word);
+}
+
+static void find_defaults(const struct rue_study *study, struct defaults *out)
+{
+    *out = (struct defaults){.text = {[MODEL] = out->models,
+                                      [IMAGES] = out->images,
+                                      [TRIAL_TIMEOUT] = "ten times its expected time, 1m at least",
+                                      [RUNNER] = "rue runner",
+                                      [OUT] = study->folder,
+                                      [MAX_MEMORY] = out->memory}};
+    for (int k = 0; k < RUE_KNOB_COUNT; k++) {
+        for (int i = 0; i < study->space.count[k]; i++) {
+            char value[32];
+            rue_knob_format(k, study->space.values[k][i], value, sizeof value);
+            join(out->knobs[k], sizeof out->knobs[k], value);
+        }
+        out->text[knobs[k]] = out->knobs[k];
+    }
+    for (size_t m = 0; m < study->model_count; m++)
+        join(out->models, sizeof out->models, study->models[m].name);
+    snprintf(out->images, sizeof out->images, "%" PRIu64, study->variants[0].job_images);
+    snprintf(out->memory, sizeof out->memory, "%" PRIu64 "M", study->memory_bytes >> 20);
+}
+
 static rue_status show_dry_run(const struct rue_study *study, const struct rue_options *options,
                                rue_error *error)
 {
     struct rue_report_style style = rue_terminal_style(stdout, RUE_TABLE_COLUMNS);
+    struct defaults defaults;
+    find_defaults(study, &defaults);
     if (rue_options_flag(options, JSON)) {
         json_t *document =
             json_pack("{s:s, s:s, s:o, s:o}", "format", "rue.plan/1", "rue", RUE_VERSION, "options",
-                      rue_options_json(options), "plan", rue_study_plan_json(study));
+                      rue_options_json(options, defaults.text), "plan", rue_study_plan_json(study));
         if (!document) return rue_fail_memory(error, "the plan", sizeof *study);
         json_dumpf(document, stdout, JSON_INDENT(2));
         putchar('\n');
@@ -212,7 +251,7 @@ static rue_status show_dry_run(const struct rue_study *study, const struct rue_o
         return RUE_OK;
     }
     printf("Options:\n");
-    rue_options_show(options, &style, stdout);
+    rue_options_show(options, defaults.text, &style, stdout);
     printf("Plan:\n");
     rue_study_show_plan(study, &style, stdout);
     return RUE_OK;

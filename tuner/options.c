@@ -15,6 +15,8 @@
 
 enum { SHOWN_VALUES_AT = 20 };
 
+static const char default_origin[] = "default";
+
 struct value {
     char *text; /* owned; NULL: unset */
     const char *origin;
@@ -125,7 +127,7 @@ static rue_status set_defaults(struct rue_options *options, rue_error *error)
     for (size_t i = 0; status == RUE_OK && i < options->command->option_count; i++) {
         const struct rue_option *option = &options->command->options[i];
         options->values[i].word = -1;
-        if (option->fallback) status = set_value(options, i, option->fallback, "default", error);
+        if (option->fallback) status = set_value(options, i, option->fallback, default_origin, error);
     }
     return status;
 }
@@ -345,28 +347,40 @@ const char *rue_options_argument(const struct rue_options *options, int index)
     return options->arguments[index];
 }
 
-void rue_options_show(const struct rue_options *options, const struct rue_report_style *style, FILE *out)
+/* The value and its origin; a flag that nothing set is false, another option what `unset` says. NULL where
+ * nothing is known. */
+static const char *find_value(const struct rue_options *options, const char *const *unset, size_t index,
+                              const char **origin)
+{
+    const struct value *value = &options->values[index];
+    *origin = value->text ? value->origin : default_origin;
+    if (value->text) return value->text;
+    return options->command->options[index].kind == RUE_OPTION_FLAG ? "false" : unset[index];
+}
+
+void rue_options_show(const struct rue_options *options, const char *const *unset,
+                      const struct rue_report_style *style, FILE *out)
 {
     for (size_t i = 0; i < options->command->option_count; i++) {
-        const struct value *value = &options->values[i];
-        if (!value->text) continue;
+        const char *origin, *text = find_value(options, unset, i, &origin);
+        if (!text) continue;
         char label[80], line[1024], clean[1024];
         snprintf(label, sizeof label, "  %s", options->command->options[i].name);
-        snprintf(line, sizeof line, "%.900s (%s)", value->text, rue_options_origin(options, i));
+        snprintf(line, sizeof line, "%.900s (%s)", text, origin);
         rue_utf8_clean(line, style->unicode, clean, sizeof clean);
         rue_wrap_item(out, label, clean, style->columns, SHOWN_VALUES_AT);
         fputc('\n', out);
     }
 }
 
-json_t *rue_options_json(const struct rue_options *options)
+json_t *rue_options_json(const struct rue_options *options, const char *const *unset)
 {
     json_t *object = json_object();
     for (size_t i = 0; object && i < options->command->option_count; i++) {
-        const struct value *value = &options->values[i];
-        if (!value->text) continue;
-        char *text = rue_utf8_repair(value->text);
-        json_t *entry = text ? json_pack("{s:s, s:s}", "value", text, "origin", value->origin) : NULL;
+        const char *origin, *value = find_value(options, unset, i, &origin);
+        if (!value) continue;
+        char *text = rue_utf8_repair(value);
+        json_t *entry = text ? json_pack("{s:s, s:s}", "value", text, "origin", origin) : NULL;
         free(text);
         if (entry && json_object_set_new(object, options->command->options[i].name, entry) == 0) continue;
         json_decref(object);

@@ -71,12 +71,14 @@ const char *rue_options_origin(const struct rue_options *options, size_t index);
 int rue_options_argument_count(const struct rue_options *options);
 const char *rue_options_argument(const struct rue_options *options, int index);
 
-/* The origin of each value that is set, one a line: what --dry-run shows. Unset options are left out. */
-void rue_options_show(const struct rue_options *options, const struct rue_report_style *style, FILE *out);
+/* Each value with its origin, one a line: what --dry-run shows. `unset` [option_count] says what options that
+ * nothing set come to; those that it knows nothing of (NULL) are left out, flags are false. */
+void rue_options_show(const struct rue_options *options, const char *const *unset,
+                      const struct rue_report_style *style, FILE *out);
 
 /* The same as an object, {"seed": {"value": "3", "origin": "--seed"}, ...}; returns owned, NULL without
  * memory. */
-struct json_t *rue_options_json(const struct rue_options *options);
+struct json_t *rue_options_json(const struct rue_options *options, const char *const *unset);
 
 /* What a value of the option may be: "a whole number from 1 to 1000", "one of all, raw, preprocessed". */
 void rue_option_describe(const struct rue_option *option, char *out, size_t bytes);

@@ -66,6 +66,7 @@ rue_status rue_study_open(const struct rue_study_goal *goal, struct rue_progress
     study->memory_bytes = goal->memory_bytes ? goal->memory_bytes : rue_machine_available_bytes() / 5 * 4;
     now_text(study->started, sizeof study->started);
     rue_status status = open_all(study, error);
+    study->discard = goal->dry_run || status != RUE_OK;
     if (status != RUE_OK) return rue_study_close(study), status;
     *out = study;
     return RUE_OK;
@@ -78,6 +79,7 @@ void rue_study_close(struct rue_study *study)
     rue_store_close(study->store);
     if (study->sample_path[0]) unlink(study->sample_path);
     rue_interrupt_guard_file(NULL);
+    if (study->discard && study->folder_lock >= 0) rue_study_discard(study);
     if (study->folder_lock >= 0) close(study->folder_lock);
     for (size_t v = 0; v < study->variant_count; v++) rue_cost_matrix_close(study->matrices[v]);
     free(study->configs);

@@ -44,6 +44,7 @@ struct rue_study_goal {
     struct rue_workload workload;
     const char *out; /* folder; NULL: rue-out/<name of the data> */
     bool fresh;
+    bool dry_run; /* nothing that is new is left behind */
     const char *command_line;
 };
 
@@ -68,7 +69,10 @@ struct rue_study {
     struct rue_progress *progress;
     char folder[PATH_MAX];
     char sample_path[PATH_MAX + 32]; /* of the converted sample, removed at the end; "" : none */
-    int folder_lock;                 /* descriptor */
+    size_t folder_kept;              /* so much of `folder` was there before */
+    bool store_is_new;
+    bool discard;    /* at the end, what is new: the folder and the store in it */
+    int folder_lock; /* descriptor */
     struct rue_runner *runner;
     struct rue_store *store;
     char runner_identity[128];
@@ -122,6 +126,9 @@ rue_status rue_study_lock_folder(char *folder, const char *option, int *lock,
 rue_status rue_study_open_data(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
 rue_status rue_study_add_sample(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
 rue_status rue_study_open_store(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
+/* Removes the store and the folders that the study made, those that hold nothing else; the store is closed.
+ */
+void rue_study_discard(const struct rue_study *study);
 
 /* The space that the goal asks for, or a default from `hello` or the usable CPUs; batch sizes that exceed the
  * job are left out of a default and refused where they were asked for. */

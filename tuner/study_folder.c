@@ -92,9 +92,24 @@ rue_status rue_study_lock_folder(char *folder, const char *option, int *lock, ru
     return status == RUE_OK ? rue_folder_lock(folder, option, lock, error) : status;
 }
 
+/* How much of the path is there. */
+static size_t length_there(const char *path)
+{
+    char part[PATH_MAX];
+    size_t length = strlen(path);
+    memcpy(part, path, length + 1);
+    while (length && access(part, F_OK) != 0) {
+        while (length && part[length - 1] == '/') length--;
+        while (length && part[length - 1] != '/') length--;
+        part[length] = 0;
+    }
+    return length;
+}
+
 rue_status rue_study_open_folder(struct rue_study *study, rue_error *error)
 {
     choose_folder(study);
+    study->folder_kept = length_there(study->folder);
     rue_status status = rue_study_lock_folder(study->folder, "--out", &study->folder_lock, error);
     if (status != RUE_OK) return status;
     remove_leftovers(study->folder);
@@ -104,7 +119,9 @@ rue_status rue_study_open_folder(struct rue_study *study, rue_error *error)
 rue_status rue_study_open_store(struct rue_study *study, rue_error *error)
 {
     char path[PATH_MAX + 16];
+    struct stat about;
     snprintf(path, sizeof path, "%s/" RUE_STORE_FILE, study->folder);
+    study->store_is_new = lstat(path, &about) != 0 && errno == ENOENT;
     rue_status status = rue_store_open(path, study->goal->fresh, &study->store, error);
     if (status == RUE_OK) status = rue_store_count(study->store, &study->found_trials, error);
     if (status == RUE_OK && study->found_trials)
@@ -115,4 +132,21 @@ rue_status rue_study_open_store(struct rue_study *study, rue_error *error)
         status =
             rue_store_begin_run(study->store, study->goal->command_line, RUE_VERSION, study->started, error);
     return status;
+}
+
+void rue_study_discard(const struct rue_study *study)
+{
+    static const char *const endings[] = {"", "-wal", "-shm", "-journal"};
+    char path[PATH_MAX + 32];
+    for (size_t i = 0; study->store_is_new && i < sizeof endings / sizeof *endings; i++) {
+        snprintf(path, sizeof path, "%s/study.db%s", study->folder, endings[i]);
+        unlink(path);
+    }
+    snprintf(path, sizeof path, "%s", study->folder);
+    for (size_t length = strlen(path); length > study->folder_kept;) {
+        if (rmdir(path) != 0 && errno != ENOENT) return; /* it holds something of somebody else's */
+        while (length && path[length - 1] == '/') length--;
+        while (length && path[length - 1] != '/') length--;
+        path[length] = 0;
+    }
 }

@@ -61,6 +61,15 @@ static void add_values(struct line *line, const struct rue_study *study, int kno
         add(line, " (%d of %d, to fit the budget)", space->count[knob], study->space.count[knob]);
 }
 
+/* A knob as it is typed: "batch-size". */
+static const char *option_name(int knob, char out[32])
+{
+    snprintf(out, 32, "%s", rue_knobs[knob].name);
+    for (char *at = out; *at; at++)
+        if (*at == '_') *at = '-';
+    return out;
+}
+
 static void add_cost(struct line *line, const struct rue_study *study)
 {
     char text[RUE_UNIT_TEXT_BYTES];
@@ -74,7 +83,7 @@ static void add_cost(struct line *line, const struct rue_study *study)
 
 void rue_study_show_plan(const struct rue_study *study, const struct rue_report_style *style, FILE *out)
 {
-    char count[RUE_UNIT_TEXT_BYTES], what[64];
+    char count[RUE_UNIT_TEXT_BYTES], what[64], name[32];
     struct line line = {0};
     for (size_t v = 0; v < study->variant_count; v++) {
         const struct rue_study_variant *variant = &study->variants[v];
@@ -90,7 +99,7 @@ void rue_study_show_plan(const struct rue_study *study, const struct rue_report_
     put(&line, "models", style, out);
     for (int k = 0; k < RUE_KNOB_COUNT; k++) {
         add_values(&line, study, k);
-        put(&line, rue_knobs[k].name, style, out);
+        put(&line, option_name(k, name), style, out);
     }
     add(&line, "%zu: ", study->trials);
     add_count(&line, study->config_count, "configuration", " x ");
