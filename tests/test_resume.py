@@ -314,3 +314,42 @@ def test_a_store_that_is_none_is_left_alone(rue, script, spoil, fresh):
     if fresh:
         assert tune(rue, one, "--fresh").returncode == 0
         assert (rue.folder / "out/study.db.old").read_bytes() == before and joint(stored(rue)) == CELLS
+
+
+# ---- what opening a study writes ----
+
+def test_a_store_that_cannot_be_used_is_told_before_the_data_are_read(rue, script):
+    (rue.folder / "out").mkdir()
+    (rue.folder / "out/study.db").write_text("no database, but somebody's")
+    one = script(TABLE)
+    expect_failure(tune(rue, one), 6, "out/study.db")
+    assert {entry["op"] for entry in one.entries()} <= {"start", "hello"}, "nothing was opened"
+    assert (rue.folder / "out/study.db").read_text() == "no database, but somebody's"
+
+
+def test_a_dry_run_leaves_what_it_found(rue, script):
+    one = script(TABLE)
+    (rue.folder / "deep").mkdir()
+    for out in ("new", "deep/er/and/deeper/"):
+        assert tune(rue, one, "--dry-run", out=out).returncode == 0
+    assert not (rue.folder / "new").exists() and list((rue.folder / "deep").iterdir()) == []
+    (rue.folder / "deep/er").mkdir()
+    (rue.folder / "deep/er/notes").write_text("mine")
+    assert tune(rue, one, "--dry-run", out="deep/er").returncode == 0
+    assert [path.name for path in (rue.folder / "deep/er").iterdir()] == ["notes"]
+
+
+@pytest.mark.parametrize("words", [["--dry-run"], ["--dry-run", "--fresh"]])
+def test_a_dry_run_keeps_a_study(rue, script, words):
+    one = script(TABLE)
+    assert tune(rue, one).returncode == 0
+    before, names = stored(rue), {path.name for path in (rue.folder / "out").iterdir()}
+    assert tune(rue, one, *words).returncode == 0
+    assert before.items() <= stored(rue).items() and {path.name for path in (rue.folder / "out").iterdir()} == names
+
+
+def test_a_study_that_cannot_begin_leaves_no_folder(rue, script):
+    one = script(TABLE, opened=dict(status="failed", reason="the disk is asleep"))
+    done = tune(rue, one)
+    assert done.returncode == 3 and "the disk is asleep" in done.stderr
+    assert not (rue.folder / "out").exists()

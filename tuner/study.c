@@ -47,11 +47,12 @@ static rue_status open_all(struct rue_study *study, rue_error *error)
     /* Wrong values are told before anything is written or read, those that depend on J before the sample. */
     if (status == RUE_OK) status = rue_study_space(goal, hello, UINT64_MAX, &study->space, error);
     if (status == RUE_OK) status = rue_study_open_folder(study, error);
+    if (status == RUE_OK && !goal->fresh) status = rue_study_open_store(study, error);
     if (status == RUE_OK) status = rue_study_open_data(study, error);
     if (status == RUE_OK)
         status = rue_study_space(goal, hello, study->variants[0].job_images, &study->space, error);
     if (status == RUE_OK) status = rue_study_add_sample(study, error);
-    return status == RUE_OK ? rue_study_open_store(study, error) : status;
+    return status == RUE_OK && goal->fresh ? rue_study_open_store(study, error) : status;
 }
 
 rue_status rue_study_open(const struct rue_study_goal *goal, struct rue_progress *progress,

@@ -112,9 +112,10 @@ rue_status rue_study_open(const struct rue_study_goal *goal, struct rue_progress
                           struct rue_study **out, rue_error *error) RUE_MUST_CHECK;
 void rue_study_close(struct rue_study *study);
 
-/* The steps of opening, in their order. Models and data are chosen before anything is written; the data's
- * first variants are open, and J known, before a sample of raw data is converted for the comparison, where
- * one is wanted. */
+/* The steps of opening, in their order. Models and data are chosen before anything is written; a store that
+ * is to be used is open before the data are read (a fresh one only once they have been, so that the old one
+ * stays in its place until then); the data's first variants are open, and J known, before a sample of raw
+ * data is converted for the comparison, where one is wanted. */
 rue_status rue_study_choose_models(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
 rue_status rue_study_choose_data(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
 rue_status rue_study_open_folder(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;

@@ -51,14 +51,15 @@ static rue_status open_variant(struct rue_study *study, struct rue_study_variant
 static uint64_t sample_size(const struct rue_study *study, uint64_t images)
 {
     const uint64_t image_bytes = UINT64_C(4) * 3 * 224 * 224;
-    uint64_t count = study->goal->sample_images, room = rue_machine_available_bytes() / 4;
+    uint64_t count = study->goal->sample_images, memory = rue_machine_available_bytes();
+    uint64_t room = memory ? memory / 4 : UINT64_MAX;
     struct statvfs disk;
     if (statvfs(study->folder, &disk) == 0 && (uint64_t)disk.f_bavail * disk.f_frsize / 4 < room)
         room = (uint64_t)disk.f_bavail * disk.f_frsize / 4;
     uint64_t half = images / 2 > SAMPLE_FLOOR ? images / 2 : SAMPLE_FLOOR;
     if (count > half) count = half;
     if (count > images) count = images;
-    if (room && count > room / image_bytes) count = room / image_bytes;
+    if (count > room / image_bytes) count = room / image_bytes;
     return count;
 }
 
