@@ -98,12 +98,21 @@ def test_a_terminal_gets_colour_and_a_line_that_is_redrawn(terminal, script):
     assert screen.lines()[-1].startswith("written: ")
 
 
-def test_progress_is_cut_to_a_narrow_window(terminal, script):
+@pytest.mark.parametrize("columns", [40, 60, 90])
+def test_progress_leaves_out_parts_and_never_what_is_tried(terminal, script, columns):
+    """The best so far goes first, then the time that is left, the mode, and the model."""
     seen = []
-    code, screen, _, _ = terminal(40, "tune", "--runner", script(MANY, delay_s=0.02).command, "--budget", "10m",
+    code, screen, _, _ = terminal(columns, "tune", "--runner", script(MANY, delay_s=0.02).command, "--budget", "10m",
                                   watch=lambda screen, resize: seen.append(last_line(screen)))
     trials = [line for line in seen if line.startswith("trial ")]
-    assert code == 0 and trials and all(text_width(line) <= 39 for line in trials) and any("…" in line for line in trials)
+    names = "|".join(map(re.escape, NAMES))
+    form = re.compile(rf"trial \d+ of 150: (raw )?((?:{names}) )?\d+/\d(, best so far \d+/\d \(.* %\))?(, .* left)?")
+    parts = [form.fullmatch(line) for line in trials]
+    assert code == 0 and trials and all(parts) and all(text_width(line) < columns for line in trials), trials
+    for mode, model, best, left in (match.groups() for match in parts):
+        order = [bool(part) for part in (model, mode, left, best)]
+        assert order == sorted(order, reverse=True), trials
+    assert any(match.group(2) for match in parts) and any(match.group(3) for match in parts) == (columns == 90), trials
     assert screen.overflows == []
 
 

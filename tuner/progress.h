@@ -3,6 +3,7 @@
 #define RUE_PROGRESS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct rue_progress {
@@ -21,6 +22,16 @@ bool rue_progress_due(struct rue_progress *progress);
 /* Shows the text now, cut to the terminal's width, which may change at any time. */
 void rue_progress_show(struct rue_progress *progress, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* A part of a line: those of the highest rank are left out first where not all fit, those of rank 0 never. */
+struct rue_progress_part {
+    int rank;
+    const char *text;
+};
+
+/* Shows the parts one behind the other, as many as the terminal has room for. */
+void rue_progress_show_parts(struct rue_progress *progress, const struct rue_progress_part *parts,
+                             size_t count);
 
 /* "made 120 of 512 photos, 84/s, 5 s left", when due. */
 void rue_progress_count(struct rue_progress *progress, const char *doing, uint64_t done, uint64_t of);

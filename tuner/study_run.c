@@ -99,7 +99,8 @@ static void show_progress(struct rue_study *study, size_t done, const struct rue
                           uint64_t run_start_ns)
 {
     if (done > 1 && !rue_progress_due(study->progress)) return;
-    char best[160], label[RUE_CONFIG_TEXT_BYTES], left[RUE_UNIT_TEXT_BYTES];
+    char count[64], mode[64], model_name[RUE_MODEL_NAME_BYTES + 1], best[160], label[RUE_CONFIG_TEXT_BYTES];
+    char time[RUE_UNIT_TEXT_BYTES], left[RUE_UNIT_TEXT_BYTES + 8];
     size_t variant = ask->scenario / study->model_count, model = ask->scenario % study->model_count;
     uint64_t spent = rue_study_spent_ns(study) - run_start_ns;
     double rest_s = study->plan.expected_s * (double)(study->trials - done) / (double)study->trials;
@@ -107,9 +108,14 @@ static void show_progress(struct rue_study *study, size_t done, const struct rue
         rest_s = (double)spent / 1e9 / (double)done * (double)(study->trials - done);
     rue_config_label(&study->configs[ask->config], label);
     describe_best(study, variant, best, sizeof best);
-    rue_progress_show(study->progress, "trial %zu of %zu: %s %s %s%s, %s left", done, study->trials,
-                      rue_mode_names[study->variants[variant].variant.mode], study->models[model].name, label,
-                      best, rue_format_duration((uint64_t)(rest_s * 1e9), left, sizeof left));
+    snprintf(count, sizeof count, "trial %zu of %zu: ", done, study->trials);
+    snprintf(mode, sizeof mode, "%s ", rue_mode_names[study->variants[variant].variant.mode]);
+    snprintf(model_name, sizeof model_name, "%s ", study->models[model].name);
+    snprintf(left, sizeof left, ", %s left",
+             rue_format_duration((uint64_t)(rest_s * 1e9), time, sizeof time));
+    const struct rue_progress_part parts[] = {{0, count}, {2, mode}, {1, model_name},
+                                              {0, label}, {4, best}, {3, left}};
+    rue_progress_show_parts(study->progress, parts, sizeof parts / sizeof *parts);
 }
 
 static rue_status answer(struct rue_study *study, const struct rue_ask *ask, struct rue_trial_result *result,
