@@ -58,7 +58,7 @@ rue_status rue_tensor_writer_open(const char *path, const struct rue_tensor_shap
     assert(count > 0);
     if (strlen(path) >= PATH_MAX) return rue_fail(error, RUE_USAGE, "the path %.64s... is too long", path);
     if (!overwrite && access(path, F_OK) == 0)
-        return rue_fail(error, RUE_USAGE, "%s exists already; give another name, or --force to replace it",
+        return rue_fail(error, RUE_USAGE, "%s is there already: give another name, or --force to replace it",
                         path);
     struct stat about;
     if (stat(path, &about) == 0 && !S_ISREG(about.st_mode))

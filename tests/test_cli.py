@@ -491,13 +491,17 @@ def test_prepare_a_sample(rue, photos):
     files = {name: (rue.folder / name).read_bytes() for name in "abc"}
     assert files["a"] == files["b"] != files["c"]
     assert len(read_tensor_file(rue.folder / "a")[0]) == 5
-    assert rue("prepare", photos, "d", "--images", "5000", "--dtype", "uint8").returncode == 0
+    done = rue("prepare", photos, "d", "--images", "5000", "--dtype", "uint8")
+    assert done.returncode == 0 and f"{photos} holds only 48" in " ".join(done.stderr.split())
     assert len(read_tensor_file(rue.folder / "d")[0]) == 48, "no more than there are"
+    done = rue("prepare", photos, "e", "--images", "48", "--dtype", "uint8")
+    assert done.returncode == 0 and "holds only" not in done.stderr
 
 
 def test_prepare_does_not_replace_without_force(rue, photos):
     (rue.folder / "x.tensor").write_text("precious")
-    expect_failure(rue("prepare", photos, "x.tensor", "--images", "3"), 2, "x.tensor exists already", "--force")
+    expect_failure(rue("prepare", photos, "x.tensor", "--images", "3"), 2, "x.tensor is there already: give another name",
+                   "--force")
     assert (rue.folder / "x.tensor").read_text() == "precious"
     assert rue("prepare", photos, "x.tensor", "--images", "3", "--force").returncode == 0
     assert len(read_tensor_file(rue.folder / "x.tensor")[0]) == 3
@@ -515,7 +519,7 @@ def test_prepare_synthetic_photos(rue):
     content = {n: [p.read_bytes() for p in sorted((rue.folder / n).rglob("*.jpg"))] for n in "abc"}
     assert len(content["a"]) == 12 and content["a"] == content["b"] != content["c"]
     assert all(Image.open(path).format == "JPEG" for path in (rue.folder / "a").rglob("*.jpg"))
-    expect_failure(rue("prepare", "--synthetic", "12", "a"), 2, "a is there already")
+    expect_failure(rue("prepare", "--synthetic", "12", "a"), 2, "a is there already: remove it, or give another name")
     expect_failure(rue("prepare", "--synthetic", "12", "a", "--force"), 2, "a is there already")
     (rue.folder / "empty").mkdir()
     assert rue("prepare", "--synthetic", "2", "empty").returncode == 0, "an empty folder holds nothing to lose"

@@ -92,7 +92,7 @@ Test(tensor_writer, a_file_is_refused_when_there_is_one_already)
     temporary_text("out", "precious");
     cr_assert_eq(rue_tensor_writer_open(temporary_path("out"), &shape, COUNT, false, &writer, &error),
                  RUE_USAGE);
-    cr_assert(strstr(error.message, "exists already") && strstr(error.message, "--force"), "%s",
+    cr_assert(strstr(error.message, "is there already") && strstr(error.message, "--force"), "%s",
               error.message);
     cr_assert_eq(temporary_entries(), 1);
 }

@@ -32,8 +32,10 @@ static const struct rue_option options_table[] = {
     [QUIET] = {"quiet", RUE_OPTION_FLAG, NULL, NULL, "no progress", 0, 0, NULL},
 };
 
-static void report(const struct rue_prepared *done, const char *path, struct rue_progress *progress)
+static void report(const struct rue_prepared *done, const struct rue_options *options,
+                   struct rue_progress *progress)
 {
+    const char *path = rue_options_argument(options, rue_options_argument_count(options) - 1);
     char before[RUE_UNIT_TEXT_BYTES], after[RUE_UNIT_TEXT_BYTES], time[RUE_UNIT_TEXT_BYTES],
         count[RUE_UNIT_TEXT_BYTES];
     rue_format_bytes(done->bytes_before, before, sizeof before);
@@ -44,6 +46,9 @@ static void report(const struct rue_prepared *done, const char *path, struct rue
         rue_progress_note(progress, "%s: %s images in %s, %s became %s", path, count, time, before, after);
     else
         rue_progress_note(progress, "%s: %s photos in %s, %s", path, count, time, after);
+    if (done->held && rue_options_number(options, IMAGES) > done->held)
+        rue_progress_note(progress, "%s holds only %s", rue_options_argument(options, 0),
+                          rue_format_count(done->held, count, sizeof count));
     if (done->skipped)
         rue_progress_note(progress, "%" PRIu64 " were left out; one of them is %s", done->skipped,
                           done->skipped_example);
@@ -84,8 +89,7 @@ static rue_status run(const struct rue_options *options, rue_error *error)
     struct rue_prepared done = {0};
     rue_status status = prepare(options, &progress, &done, error);
     rue_progress_close(&progress);
-    int arguments = rue_options_argument_count(options);
-    if (status == RUE_OK && !quiet) report(&done, rue_options_argument(options, arguments - 1), &progress);
+    if (status == RUE_OK && !quiet) report(&done, options, &progress);
     return status;
 }
 

@@ -125,6 +125,7 @@ rue_status rue_prepare_tensor(const char *source_path, const char *path,
     if (status != RUE_OK) return status;
     struct rue_loader_options loading = loader_options(source, options);
     out->images = loading.images;
+    out->held = rue_source_count(source);
     out->skipped = rue_source_skipped(source, out->skipped_example, sizeof out->skipped_example);
     out->bytes_before = (uint64_t)((double)rue_source_total_bytes(source) / (double)rue_source_count(source) *
                                    (double)out->images);
