@@ -1,4 +1,5 @@
 """What the shells offer, from the scripts that `rue completion` prints, and the manual: both made from the option tables."""
+import json
 import os
 import pty
 import re
@@ -182,13 +183,44 @@ def test_every_option_and_bound_is_in_the_manual(rue, page):
     assert all(f"\\fB{code}\\fR" in text for code in (0, 1, 2, 3, 4, 5, 6, 130, 141, 143)) and "resnet152" in text
 
 
-def test_the_manual_has_no_warnings(page):
+def render(page):
+    """What `man` shows in a window of 80 columns."""
     if not shutil.which("groff"):
         pytest.skip("skipped: groff is not installed")
     done = subprocess.run(["groff", "-man", "-ww", "-Tutf8", "-rLL=78n", page], capture_output=True, text=True, timeout=HANG_S,
                           env=clean_environment())
     assert done.returncode == 0 and done.stderr == ""
-    shown = re.sub("\x1b\\[\\d*m|.\b", "", done.stdout)
+    return re.sub("\x1b\\[\\d*m|.\b", "", done.stdout)
+
+
+def examples_of(text):
+    """Those of a shown text, each joined as a shell joins its lines."""
+    return re.findall(r"^ +((?:rue|cat|echo|eval) .*)$", re.sub(r" \\\n +", " ", text), re.MULTILINE)
+
+
+def test_the_manual_s_examples_can_be_pasted_and_every_command_has_one(rue, page):
+    commands = re.findall(r"^  (\w+)  ", rue("--help").stdout, re.MULTILINE)
+    helps = [rue(command, "--help", env=dict(COLUMNS=300)).stdout.split("\nOptions:")[0] for command in commands]
+    section = re.search(r"^EXAMPLES$(.*?)^\S", render(page), re.MULTILINE | re.DOTALL).group(1)
+    assert all(any(f"rue {command}" in line for line in examples_of(text)) for command, text in zip(commands, helps))
+    assert examples_of(section) == [line for text in helps for line in examples_of(text)] and " \\\n" in section
+
+
+def test_the_runner_answers_its_example(rue):
+    example, = examples_of(rue("runner", "--help").stdout)
+    done = subprocess.run(["bash", "-c", example.replace("rue runner", f"'{rue.program}' runner")], text=True,
+                          capture_output=True, timeout=HANG_S, env=clean_environment())
+    assert json.loads(done.stdout)["protocol"] == "rue.runner/1" and done.stderr == ""
+
+
+def test_the_manual_says_nothing_silly(page):
+    shown = " ".join(re.sub(r"‐\n +", "", render(page)).split())
+    assert "The value is one of tensor" not in shown and "The value is one of all, raw, preprocessed." in shown
+    assert shown.count("show this help") > 4 and "rue analyze --study" in shown.split(" FILES ")[1]
+
+
+def test_the_manual_has_no_warnings(page):
+    shown = render(page)
     assert max(map(len, shown.splitlines())) <= 80 and "EXIT STATUS" in shown
     assert not re.search(r"\\f|\*rue|_DATA_", shown), "no markup is left over"
 

@@ -151,6 +151,8 @@ const struct rue_command rue_command_inspect = {
     .name = "inspect",
     .arguments = "DATA",
     .summary = "Tell the format, items, classes and sizes of a data set.",
+    .details = "  rue inspect photos/\n"
+               "  rue inspect photos/ --json",
     .options = options_table,
     .option_count = sizeof options_table / sizeof *options_table,
     .min_arguments = 1,

@@ -278,7 +278,9 @@ const struct rue_command rue_command_list = {
     .name = "list",
     .arguments = "[DIR]",
     .summary = "List the studies below a folder [rue-out].",
-    .details = "It looks into the folder itself and up to three folders below it.",
+    .details = "It looks into the folder itself and up to three folders below it.\n\n"
+               "  rue list\n"
+               "  rue list rue-out/ --json",
     .options = options_table,
     .option_count = sizeof options_table / sizeof *options_table,
     .min_arguments = 0,

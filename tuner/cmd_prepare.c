@@ -97,7 +97,7 @@ const struct rue_command rue_command_prepare = {
     .name = "prepare",
     .arguments = "[SRC] DST",
     .summary = "Convert a data set, or make a synthetic one.",
-    .details = "  rue prepare photos/ photos.tensor --mode preprocessed --format tensor --dtype uint8\n"
+    .details = "  rue prepare photos/ photos.tensor --dtype uint8\n"
                "  rue prepare --synthetic 2000 demo/",
     .options = options_table,
     .option_count = sizeof options_table / sizeof *options_table,

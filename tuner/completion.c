@@ -186,7 +186,7 @@ static void put_zsh_command(const struct rue_command *command, FILE *out)
         }
         fputc('\'', out);
     }
-    fprintf(out, " \\\n            '(- *)--help[show the options]'");
+    fprintf(out, " \\\n            '(- *)--help[" RUE_HELP_TEXT "]'");
     if (command->max_arguments) {
         fprintf(out, " \\\n            '*:");
         put_zsh(command->arguments, out);
@@ -212,7 +212,7 @@ void rue_completion_zsh(FILE *out)
     }
     fprintf(out,
             "        'help:Tell about a command.'\n    )\n"
-            "    _arguments -C '(- *)--help[list the commands]' '(- *)--version[print the version]' \\\n"
+            "    _arguments -C '(- *)--help[" RUE_HELP_TEXT "]' '(- *)--version[print the version]' \\\n"
             "        '1:command:->command' '*::argument:->argument'\n"
             "    case $state in\n    (command) _describe command commands; return ;;\n    (argument) ;;\n"
             "    (*) return ;;\n    esac\n    case $words[1] in\n");

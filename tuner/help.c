@@ -92,7 +92,7 @@ void rue_help_show_command(const struct rue_command *command, int columns, FILE 
                  option->argument ? option->argument : "");
         show_option(label, option->help, option->fallback, columns, out);
     }
-    show_option("  --help", "show this text", NULL, columns, out);
+    show_option("  --help", RUE_HELP_TEXT, NULL, columns, out);
 }
 
 void rue_help_show(int columns, FILE *out)

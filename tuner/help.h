@@ -4,6 +4,9 @@
 
 #include "options.h"
 
+/* What --help does, wherever it is told. */
+#define RUE_HELP_TEXT "show this help"
+
 /* Of the program: its commands. Lines of at most `columns`. */
 void rue_help_show(int columns, FILE *out);
 

@@ -54,7 +54,8 @@ static void put_option(const struct rue_option *option)
            option->argument ? option->argument : "", option->argument ? "_" : "");
     put(option->help);
     printf(".\n");
-    if (option->kind != RUE_OPTION_FLAG && option->kind != RUE_OPTION_TEXT) {
+    bool one_word = option->words && !option->words[1];
+    if (option->kind != RUE_OPTION_FLAG && option->kind != RUE_OPTION_TEXT && !one_word) {
         printf("\tThe value is ");
         put(kind);
         printf(".\n");
@@ -67,6 +68,19 @@ static void put_option(const struct rue_option *option)
     putchar('\n');
 }
 
+/* An example as the help shows it; scdoc would take its backslashes away. */
+static void put_example(const char *example)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *shown = open_memstream(&text, &bytes);
+    if (!shown) abort();
+    rue_help_show_example(example, EXAMPLE_COLUMNS, shown);
+    if (fclose(shown) != 0) abort();
+    for (const char *at = text; *at; at++) printf(*at == '\\' ? "\\\\" : "%c", *at);
+    free(text);
+}
+
 /* The paragraphs of a command's details, or its examples. */
 static void put_details(const struct rue_command *command, bool examples)
 {
@@ -76,7 +90,7 @@ static void put_details(const struct rue_command *command, bool examples)
     while (at && rue_details_next(&at, text, sizeof text, &example)) {
         if (example != examples) continue;
         if (example) {
-            rue_help_show_example(text, EXAMPLE_COLUMNS, stdout);
+            put_example(text);
         } else {
             put(text);
             printf("\n\n");
@@ -94,7 +108,7 @@ static void put_commands(void)
         printf("\n\n");
         put_details(command, false);
         for (size_t i = 0; i < command->option_count; i++) put_option(&command->options[i]);
-        printf("*\\-\\-help*\n\tshow the options and stop.\n\n");
+        printf("*\\-\\-help*\n\t" RUE_HELP_TEXT ".\n\n");
     }
 }
 
@@ -138,7 +152,9 @@ static void put_files(void)
     put_section("FILES");
     printf("*" RUE_SETTINGS_FILE
            "*\n\tin the current folder: one JSON object whose keys are names of options.\n\n");
-    printf("*rue-out/*_DATA_*/*\n\twhat a tuning run writes, unless *\\-\\-out* names another folder:\n\n");
+    printf("*rue-out/*_DATA_*/*\n\twhat a tuning run writes, unless *\\-\\-out* names another folder, and "
+           "*rue analyze "
+           "\\-\\-study* into the folder that it names:\n\n");
     for (size_t i = 0; rue_reports[i]; i++)
         if (rue_reports[i]->file) printf("\t- %s\n", rue_reports[i]->file);
     printf("\t- study.db, every trial in SQLite; the command, run again, goes on from there\n");
