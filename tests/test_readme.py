@@ -113,7 +113,8 @@ def test_a_tensor_file_opens_as_the_readme_says(place):
 
 def test_every_block_has_a_language_that_is_known():
     for name in ("README.md", "CONTRIBUTING.md"):
-        assert {kind for kind, _ in BLOCK.findall((ROOT / name).read_text())} <= {"sh", "python", "c", "json", ""}, name
+        kinds = {kind for kind, _ in BLOCK.findall((ROOT / name).read_text())}
+        assert kinds <= {"sh", "python", "c", "diff", "json", ""}, name
 
 
 def test_files_and_folders_that_the_readme_names_exist():
