@@ -30,7 +30,7 @@ void rue_text_table_clear(struct rue_text_table *table, bool unicode)
 
 void rue_text_table_column(struct rue_text_table *table, struct rue_text_column column)
 {
-    assert(table->column_count < RUE_TEXT_TABLE_COLUMNS);
+    assert(table->column_count < RUE_TEXT_TABLE_COLUMNS && column.drop <= RUE_TEXT_TABLE_DROPS);
     table->columns[table->column_count++] = column;
 }
 
@@ -131,17 +131,26 @@ static bool try_layout(const struct rue_text_table *table, int columns, struct l
     return columns <= 0 || shrink(table, columns, layout);
 }
 
+/* In the order of trying. The last serves tables that have nothing to drop: the others would have taken the
+ * one before. */
+static const struct {
+    int dropped;
+    bool split;
+} layouts[] = {{0, false}, {1, false}, {1, true},  {2, false}, {2, true},
+               {3, false}, {3, true},  {4, false}, {4, true},  {0, true}};
+
 static struct layout choose_layout(const struct rue_text_table *table, int columns)
 {
     struct layout layout = {0};
     int last = 0;
     for (int c = 0; c < table->column_count; c++)
         if (table->columns[c].drop > last) last = table->columns[c].drop;
-    for (layout.dropped = 0; layout.dropped <= last; layout.dropped++)
-        for (int split = 0; split < (layout.dropped || !last ? 2 : 1); split++) {
-            layout.split = split;
-            if (try_layout(table, columns, &layout)) return layout;
-        }
+    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
+        if (layouts[i].dropped > last) continue;
+        layout.dropped = layouts[i].dropped;
+        layout.split = layouts[i].split;
+        if (try_layout(table, columns, &layout)) return layout;
+    }
     layout.dropped = last;
     layout.tight = true;
     try_layout(table, columns, &layout); /* print_line cuts what is still too long */

@@ -6,13 +6,18 @@
 
 #include "report.h"
 
-enum { RUE_TEXT_TABLE_COLUMNS = 16, RUE_TEXT_TABLE_ROWS = 64, RUE_TEXT_CELL_BYTES = 1024 };
+enum {
+    RUE_TEXT_TABLE_COLUMNS = 16,
+    RUE_TEXT_TABLE_DROPS = 4,
+    RUE_TEXT_TABLE_ROWS = 64,
+    RUE_TEXT_CELL_BYTES = 1024
+};
 
 struct rue_text_column {
     char header[RUE_TEXT_CELL_BYTES]; /* may be broken behind a '_' or at a space */
     bool right;                       /* aligned */
     int shrink_to;                    /* may be shortened to this many columns; 0: never */
-    int drop;                         /* 0: never dropped; 1 goes first, then 2, ... */
+    int drop;                         /* 0: never dropped; 1 goes first, up to RUE_TEXT_TABLE_DROPS */
 };
 
 struct rue_text_table {
