@@ -69,6 +69,7 @@ class Study:
 def rows_of(file):
     """What was measured: {id: its values, absent ones left out}."""
     with contextlib.closing(sqlite3.connect(file, timeout=30)) as db:
+        db.text_factory = lambda text: text.decode(errors="replace")  # the type of a column may be what was flipped
         names = [row[1] for row in db.execute("PRAGMA table_info(trial)")]
         kept = ", ".join(f'"{name}"' for name in names if name not in ("recorded", "run_id"))
         rows = db.execute(f"SELECT {kept} FROM trial").fetchall()
