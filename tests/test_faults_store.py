@@ -114,10 +114,18 @@ def test_a_flipped_byte_anywhere_is_seen_or_harmless(study):
     assert found["refused"] > 5 and found["harmless"] > 5
 
 
-def test_who_only_looks_at_what_is_no_store_is_told_whose_option_keeps_it(rue):
+def test_what_to_do_with_a_store_that_is_none_names_it_and_no_command_that_would_touch_another(rue):
     (rue.folder / "out").mkdir()
     (rue.folder / "out/study.db").write_bytes(b"no store" * 1000)
-    expect_failure(rue("show", "out"), 6, "no store of rue", "move it away", "'rue tune --fresh'")
+    (rue.folder / "t.csv").write_text("batch_size,num_workers,time_s\n32,1,5\n")
+    for words in (["show", "out"], ["analyze", "t.csv", "--study", "out", "--quiet"]):
+        line = expect_failure(rue(*words), 6, "no store of rue: move out/study.db away, or add --fresh to the 'rue tune' that uses it")
+        assert "tune --fresh" not in line
+
+
+def test_it_is_the_store_that_is_moved_away_and_not_a_row(study):
+    run_sql(study.copy(), ROWS["time"])
+    study.expect_refused("delete that row, or move ", "study.db away, or add --fresh")
 
 
 def test_a_flipped_bit_in_a_value_is_named(study):

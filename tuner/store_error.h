@@ -7,7 +7,7 @@
 #include "error.h"
 
 /* What to do with a file that is no usable store; takes the path once. */
-#define RUE_STORE_PUT_ASIDE "move it away, or let 'rue tune --fresh' keep it as %s.old"
+#define RUE_STORE_PUT_ASIDE "move %s away, or add --fresh to the 'rue tune' that uses it"
 
 /* Records the failure of `doing` ("adding a trial") on the store at `path`: SQLite's `code`, its extended
  * code and message from `db` (nullable), and what to do. Call before the statement is reset. Returns
