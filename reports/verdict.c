@@ -96,6 +96,13 @@ static rue_status say_nothing_ranked(struct prose *prose, const struct rue_varia
     return RUE_OK;
 }
 
+static const char *missed_word(const struct rue_cell *cell)
+{
+    if (cell->infeasible == 0) return "failed";
+    if (cell->infeasible < cell->missed) return "failed or were infeasible";
+    return cell->missed == 1 ? "was infeasible" : "were infeasible";
+}
+
 /* Repeats of the recommended configuration that were not ok, of the model by name first: it may not be as
  * sound as its regret. */
 static void say_missed(struct prose *prose, const struct rue_variant_findings *variant, bool unicode)
@@ -115,7 +122,8 @@ static void say_missed(struct prose *prose, const struct rue_variant_findings *v
     rue_utf8_clean(rue_cost_matrix_model(matrix, first), unicode, name, sizeof name);
     rue_utf8_clean(cell->reason, unicode, clean, sizeof clean);
     rue_utf8_shorten(clean, REASON_COLUMNS, unicode, reason, sizeof reason);
-    say(prose, "; %zu" NB "of" NB "%zu repeats failed", cell->missed, cell->missed + cell->repeats);
+    say(prose, "; %zu" NB "of" NB "%zu repeats %s", cell->missed, cell->missed + cell->repeats,
+        missed_word(cell));
     if (reason[0]) say(prose, ": %s", reason);
     if (variant->selection->model_count > 1) say(prose, " (%s)", name);
     if (more) say(prose, ", and some of %zu more model%s", more, plural(more));

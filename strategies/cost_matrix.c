@@ -177,5 +177,6 @@ void rue_cost_matrix_miss(struct rue_cost_matrix *matrix, size_t model, size_t c
     reason_free(cell);
     cell->reason = copy ? copy : no_reason;
     cell->missed++;
+    cell->infeasible += outcome == RUE_TRIAL_INFEASIBLE;
     if (weight_of[state_of[outcome]] > weight_of[cell->state]) cell->state = state_of[outcome];
 }

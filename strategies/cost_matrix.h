@@ -18,6 +18,7 @@ struct rue_cell {
     enum rue_cell_state state;
     bool predicted;     /* the times are predictions anchored on truncated trials; full trials replace them */
     size_t missed;      /* trials that were not ok */
+    size_t infeasible;  /* of them */
     size_t repeats;     /* ok repeats of the kind that `predicted` says */
     size_t capacity;    /* of times_ns */
     double *times_ns;   /* [repeats], in the order told */

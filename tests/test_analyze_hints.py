@@ -188,3 +188,13 @@ def test_an_imported_mode_has_its_name_in_the_recommendation(rue):
     analyze(rue, PLAIN.replace("day", "raw"), "--study", "own")
     report = json.loads((rue.folder / "own/recommendation.json").read_text())
     assert report["recommendations"][0]["variant"]["mode"] == "raw"
+@pytest.mark.parametrize("rows, words", [
+    ("ape,64,1,,infeasible,\"no, memory\"\n", "1 of 2 repeats was infeasible: no, memory (ape)"),
+    ("ape,64,1,,infeasible,\nape,64,1,,oom,\n", "2 of 3 repeats were infeasible (ape)"),
+    ("ape,64,1,,infeasible,\nape,64,1,,failed,it fell\n", "2 of 3 repeats failed or were infeasible: it fell (ape)"),
+    ("ape,64,1,,timeout,slow\n", "1 of 2 repeats failed: slow (ape)")])
+def test_an_infeasible_repeat_is_not_called_failed(rue, rows, words):
+    text = "model,batch_size,num_workers,time_s,status,reason\n" + "".join(f"{row},,\n" for row in ROWS) + rows
+    assert f"; {words}." in " ".join(analyze(rue, text).stdout.split())
+
+

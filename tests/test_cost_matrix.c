@@ -147,6 +147,7 @@ Test(cost_matrix, misses_set_the_state_and_the_reason)
     cr_assert_eq(cell->state, RUE_CELL_OK);
     rue_cost_matrix_miss(matrix, 0, 0, RUE_TRIAL_FAILED, NULL);
     cr_assert_eq(rue_cost_matrix_cell(matrix, 0, 0)->missed, 4u);
+    cr_assert_eq(cell->infeasible, 1u);
     cr_assert_eq(cell->state, RUE_CELL_OK);
     cr_assert_eq(cell->repeats, 1);
     cr_assert_str_eq(cell->reason, "");
