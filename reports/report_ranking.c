@@ -161,6 +161,8 @@ static void put_circumstances(struct rue_json_document *document, json_t *object
     rue_json_put(document, object, "machine", rue_json_text_or_null(around->machine));
     rue_json_put(document, object, "workload", rue_json_text_or_null(around->workload));
     rue_json_put(document, object, "data_digest", rue_json_text_or_null(variant->data_digest));
+    rue_json_put(document, object, "bad_images",
+                 variant->label ? json_null() : rue_json_integer(variant->bad_images)); /* a table has none */
     rue_json_put(document, object, "path", rue_json_text_or_null(variant->variant.path));
 }
 

@@ -237,17 +237,14 @@ static void put_variant(const struct page *page, const struct rue_variant_findin
     put_configs(page, variant);
     put_batch_sizes(page, variant);
     put_gap(page);
-    if (variant->bad_images) {
-        snprintf(text, sizeof text,
-                 "%llu images of a trial could not be decoded and were replaced; trials.csv names one.",
-                 (unsigned long long)variant->bad_images);
-        put_sentence(page, text, "", 2);
-    }
-    rue_verdict_votes(variant, page->style.unicode, text, sizeof text);
+    rue_verdict_replaced(variant, text, sizeof text);
     put_sentence(page, text, "", 2);
     bool noted = text[0];
     rue_verdict_unranked(variant, page->style.unicode, text, sizeof text);
     put_sentence(page, text, "", 2);
+    rue_verdict_votes(variant, page->style.unicode, text, sizeof text);
+    put_sentence(page, text, "", 2);
+    noted |= text[0] != 0;
     if (noted || text[0]) put_gap(page);
 }
 

@@ -165,6 +165,15 @@ rue_status rue_verdict_use(const struct rue_findings *findings, const struct rue
     return RUE_OK;
 }
 
+void rue_verdict_replaced(const struct rue_variant_findings *variant, char *out, size_t bytes)
+{
+    struct prose prose = start(out, bytes);
+    uint64_t count = variant->bad_images;
+    if (count == 0) return;
+    say(&prose, "%" PRIu64 " image%s of a trial could not be decoded and %s replaced; trials.csv names %s.",
+        count, plural(count), count == 1 ? "was" : "were", count == 1 ? "it" : "one");
+}
+
 void rue_verdict_votes(const struct rue_variant_findings *variant, bool unicode, char *out, size_t bytes)
 {
     struct prose prose = start(out, bytes);

@@ -13,6 +13,9 @@ enum { RUE_VERDICT_BYTES = 4096 };
 rue_status rue_verdict_use(const struct rue_findings *findings, const struct rue_variant_findings *variant,
                            bool unicode, char *out, size_t bytes, rue_error *error) RUE_MUST_CHECK;
 
+/* That images were replaced as they could not be decoded. */
+void rue_verdict_replaced(const struct rue_variant_findings *variant, char *out, size_t bytes);
+
 /* Why the configuration with the most votes is not the one recommended. */
 void rue_verdict_votes(const struct rue_variant_findings *variant, bool unicode, char *out, size_t bytes);
 

@@ -175,6 +175,29 @@ def test_how_many_configurations_were_asked_for_is_told(rue, script):
     assert "2 of 4 configurations" in text and "among 2 of 4 configurations" in text
 
 
+def test_modes_of_a_table_may_differ_in_their_configurations(rue):
+    (rue.folder / "t.csv").write_text("mode,model,batch_size,num_workers,time_s\n" + "".join(
+        f"{mode},ape,{b},1,{b}\n" for mode, count in (("raw", 2), ("pre", 3)) for b in range(1, count + 1)))
+    first = rue("analyze", "t.csv", "--study", "st").stdout
+    assert rue("show", "st").stdout == first and "raw: 1 model, 2 configurations" in first
+
+
+def test_replaced_images_are_counted_by_show(rue, script):
+    one = script(make_table(["ape"], [16, 32], [0, 2], lambda m, b, w: 1000 + b + w))
+    assert tune(rue, one).returncode == 0
+    assert [mode["bad_images"] for mode in shown(rue, "out")] == [0]
+    for count, words in ((1, "1 image of a trial could not be decoded and was replaced; trials.csv names it."),
+                         (3, "3 images of a trial could not be decoded and were replaced; trials.csv names one.")):
+        with sqlite3.connect(rue.folder / "out/study.db") as db:
+            db.execute(f"UPDATE trial SET bad_images = {count}, checksum = NULL WHERE measure = 'joint'")
+        db.close()
+        assert [mode["bad_images"] for mode in shown(rue, "out")] == [count]
+        text = rue("show", "out", env=dict(COLUMNS=200)).stdout
+        assert f"\n\n  {words}\n\nUse " in text
+    import_table(rue, ["raw"])
+    assert shown(rue, "st")[0]["bad_images"] is None, "a table does not tell"
+
+
 def import_table(rue, modes, name="t.csv", rows=4):
     (rue.folder / name).write_text("mode,model,batch_size,num_workers,time_s\n" + "".join(
         f"{mode},ape,{b},1,{b}\n" for mode in modes for b in range(1, rows + 1)))

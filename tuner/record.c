@@ -387,7 +387,9 @@ rue_status rue_record_findings(const struct rue_record *record, int set, size_t 
     snprintf(findings->runner, sizeof findings->runner, "%s", about->runner);
     snprintf(findings->consumer, sizeof findings->consumer, "%s", about->consumer);
     if (set != 0) return RUE_OK;
-    for (size_t v = 0; v < findings->variant_count; v++)
+    /* The modes of a table differ in what was asked: each of it was told. */
+    bool imported = starts_with(about->runner, RUE_IMPORTED);
+    for (size_t v = 0; !imported && v < findings->variant_count; v++)
         if (findings->variants[v].trials_ok == record->trials_told)
             findings->configs_asked = record->configs_asked;
     findings->partial = record->partial || record->running;
