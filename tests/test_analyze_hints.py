@@ -1,10 +1,12 @@
 """rue analyze: what it asks for where a table says too little, and what it says of repeats, rates and missing times."""
 import json
 import re
+import shlex
+import subprocess
 
 import pytest
 
-from conftest import expect_failure
+from conftest import HANG_S, clean_environment, expect_failure
 from test_analyze import HEADER, PLAIN, TIMES, analyze, cell, modes, ranking, shared_table
 
 ROWS = [f"{m},{b},{w},{t}" for (m, b, w), t in TIMES.items()]
@@ -100,6 +102,51 @@ def test_every_column_that_is_read_is_named(rue):
         assert column in text and column in wrong, column
 
 
+@pytest.mark.parametrize("changes", [
+    {"time_s": "End to end (s)"}, {"time_s": "end to end (s)", "batch_size": "Batch", "num_workers": "workers"},
+    {"batch_size": "batch'size"}, {"time_s": "time; echo 'gone' #s"}])
+def test_what_is_to_be_typed_can_be_pasted_into_a_shell(rue, changes):
+    header = HEADER
+    for ours, theirs in changes.items():
+        header = header.replace(ours, theirs)
+    line = expect_failure(analyze(rue, PLAIN.replace(HEADER, header)), 3, "--map ")
+    typed = line.split(" add ")[1].split("; its columns")[0]
+    done = subprocess.run(["sh", "-c", f"'{rue.program}' analyze t.csv --json {typed}"], cwd=rue.folder, env=clean_environment(),
+                          capture_output=True, text=True, timeout=HANG_S)
+    assert ranking(modes(done)["day"]) == ranking(modes(analyze(rue, PLAIN, "--json"))["day"])
+
+
+def test_the_hints_of_mixed_rows_can_be_pasted_too(rue):
+    line = expect_failure(analyze(rue, TWO_SETS.replace("set,", "data set (all),")), 3, "is it the mode?")
+    for words, count in ((re.search(r"is it the mode\? --map (.*?);", line), 2), (re.search(r"repeats apart: --map (.*)", line), 1)):
+        mapping, = shlex.split(words.group(1))
+        done = rue("analyze", "t.csv", "--json", "--map", mapping)
+        assert done.returncode == 0 and len(json.loads(done.stdout)["modes"]) == count
+
+
+@pytest.mark.parametrize("name, unit, ours", [("time_us", "microseconds", "time_ms"), ("elapsed_usec", "microseconds", "time_ms"),
+                                              ("Duration (min)", "minutes", "time_s"), ("wall_hours", "hours", "time_s")])
+def test_a_unit_that_no_column_has_is_to_be_converted(rue, name, unit, ours):
+    line = expect_failure(analyze(rue, PLAIN.replace("time_s", name)), 3, f"'{name}' holds {unit}: convert it to {ours}; its columns")
+    assert "--map" not in line
+    line = expect_failure(analyze(rue, PLAIN.replace("time_s", name).replace("batch_size", "bs")), 3, f"convert it to {ours}",
+                          "if that is it, add --map batch_size=bs;")
+    assert "time_s=" not in line
+
+
+@pytest.mark.parametrize("number, words", [
+    ("10,5", "has a decimal comma: write a point"), ("1,000.5", "leave them out, and write a point before decimals"),
+    ("1.000,5", "leave them out, and write a point before decimals"), ("1,000,000", "leave them out"),
+    ("1,000", "leave it out between thousands, write a point before decimals")])
+def test_what_is_said_of_a_comma_leads_to_one_number(rue, number, words):
+    line = expect_failure(analyze(rue, PLAIN.replace(",10\n", f',"{number}"\n')), 3, "line 2", words)
+    assert ("decimal comma" in line) == (number == "10,5")
+
+
+def test_an_empty_map_is_named(rue):
+    expect_failure(analyze(rue, PLAIN, "--map", ""), 2, "--map: '' is no value: give a list with commas")
+
+
 # ---- cells without a time ----
 
 def test_a_column_without_a_time_is_no_column_of_times(rue):
@@ -148,6 +195,16 @@ def test_a_repeat_that_failed_is_told(rue):
     assert "1 of 2 repeats failed: OOM (ape)" in words(rue("show", "st"))
 
 
+@pytest.mark.parametrize("rows, words", [
+    ("ape,64,1,,infeasible,\"no, memory\"\n", "1 of 2 repeats was infeasible: no, memory (ape)"),
+    ("ape,64,1,,infeasible,\nape,64,1,,oom,\n", "2 of 3 repeats were infeasible (ape)"),
+    ("ape,64,1,,infeasible,\nape,64,1,,failed,it fell\n", "2 of 3 repeats failed or were infeasible: it fell (ape)"),
+    ("ape,64,1,,timeout,slow\n", "1 of 2 repeats failed: slow (ape)")])
+def test_an_infeasible_repeat_is_not_called_failed(rue, rows, words):
+    text = "model,batch_size,num_workers,time_s,status,reason\n" + "".join(f"{row},,\n" for row in ROWS) + rows
+    assert f"; {words}." in " ".join(analyze(rue, text).stdout.split())
+
+
 # ---- what is said ----
 
 def test_a_worst_model_that_is_not_worse_is_not_named(rue):
@@ -188,13 +245,3 @@ def test_an_imported_mode_has_its_name_in_the_recommendation(rue):
     analyze(rue, PLAIN.replace("day", "raw"), "--study", "own")
     report = json.loads((rue.folder / "own/recommendation.json").read_text())
     assert report["recommendations"][0]["variant"]["mode"] == "raw"
-@pytest.mark.parametrize("rows, words", [
-    ("ape,64,1,,infeasible,\"no, memory\"\n", "1 of 2 repeats was infeasible: no, memory (ape)"),
-    ("ape,64,1,,infeasible,\nape,64,1,,oom,\n", "2 of 3 repeats were infeasible (ape)"),
-    ("ape,64,1,,infeasible,\nape,64,1,,failed,it fell\n", "2 of 3 repeats failed or were infeasible: it fell (ape)"),
-    ("ape,64,1,,timeout,slow\n", "1 of 2 repeats failed: slow (ape)")])
-def test_an_infeasible_repeat_is_not_called_failed(rue, rows, words):
-    text = "model,batch_size,num_workers,time_s,status,reason\n" + "".join(f"{row},,\n" for row in ROWS) + rows
-    assert f"; {words}." in " ".join(analyze(rue, text).stdout.split())
-
-

@@ -9,7 +9,7 @@
 enum { MAP, TOP_N, STUDY, JSON, QUIET };
 
 static const struct rue_option options_table[] = {
-    [MAP] = {"map", RUE_OPTION_TEXT, "LIST", NULL,
+    [MAP] = {"map", RUE_OPTION_LIST, "LIST", NULL,
              "what columns are called, such as mode=dataset_type,time_s=seconds", 0, 0, NULL},
     [TOP_N] = {"top-n", RUE_OPTION_COUNT, "N", "3", "each model votes for its N fastest", 1, 1000, NULL},
     [STUDY] = {"study", RUE_OPTION_PATH, "DIR", NULL,

@@ -19,25 +19,26 @@ static const char *const counted_words[] = {"images", "image", "imgs", "img", "s
 
 static const struct {
     const char *word;
-    int column; /* -1: a unit that we have no column for */
-} units[] = {{"s", RUE_COLUMN_TIME_S},
-             {"sec", RUE_COLUMN_TIME_S},
-             {"secs", RUE_COLUMN_TIME_S},
-             {"second", RUE_COLUMN_TIME_S},
-             {"seconds", RUE_COLUMN_TIME_S},
-             {"ms", RUE_COLUMN_TIME_MS},
-             {"msec", RUE_COLUMN_TIME_MS},
-             {"millis", RUE_COLUMN_TIME_MS},
-             {"milliseconds", RUE_COLUMN_TIME_MS},
-             {"ns", RUE_COLUMN_TIME_NS},
-             {"nanoseconds", RUE_COLUMN_TIME_NS},
-             {"us", -1},
-             {"usec", -1},
-             {"microseconds", -1},
-             {"min", -1},
-             {"minutes", -1},
-             {"h", -1},
-             {"hours", -1}};
+    enum rue_column column; /* of times in that unit, or in the next one to it */
+    const char *foreign;    /* what the unit is called that we have no column for; NULL: we have */
+} units[] = {{"s", RUE_COLUMN_TIME_S, NULL},
+             {"sec", RUE_COLUMN_TIME_S, NULL},
+             {"secs", RUE_COLUMN_TIME_S, NULL},
+             {"second", RUE_COLUMN_TIME_S, NULL},
+             {"seconds", RUE_COLUMN_TIME_S, NULL},
+             {"ms", RUE_COLUMN_TIME_MS, NULL},
+             {"msec", RUE_COLUMN_TIME_MS, NULL},
+             {"millis", RUE_COLUMN_TIME_MS, NULL},
+             {"milliseconds", RUE_COLUMN_TIME_MS, NULL},
+             {"ns", RUE_COLUMN_TIME_NS, NULL},
+             {"nanoseconds", RUE_COLUMN_TIME_NS, NULL},
+             {"us", RUE_COLUMN_TIME_MS, "microseconds"},
+             {"usec", RUE_COLUMN_TIME_MS, "microseconds"},
+             {"microseconds", RUE_COLUMN_TIME_MS, "microseconds"},
+             {"min", RUE_COLUMN_TIME_S, "minutes"},
+             {"minutes", RUE_COLUMN_TIME_S, "minutes"},
+             {"h", RUE_COLUMN_TIME_S, "hours"},
+             {"hours", RUE_COLUMN_TIME_S, "hours"}};
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -82,15 +83,36 @@ bool rue_column_is_rate(const char *name)
     return strcasestr(name, "throughput") || strcasestr(name, "/s");
 }
 
+/* The unit at the end of a name, as above. */
+static int last_unit(const struct words *words)
+{
+    return words->count ? unit_of(words->text[words->count - 1]) : -1;
+}
+
+static int count_time_words(const struct words *words)
+{
+    int count = 0;
+    for (int w = 0; w < words->count; w++) count += is_among(words->text[w], time_words, COUNT(time_words));
+    return count;
+}
+
 /* How likely the column holds times: 0: not at all. A unit says more than a word. */
 static int likelihood(const char *name, enum rue_column *column)
 {
     struct words words = take_apart(name);
-    int unit = words.count ? unit_of(words.text[words.count - 1]) : -1, score = unit >= 0 ? 2 : 0;
-    if (rue_column_is_rate(name) || (unit >= 0 && units[unit].column < 0)) return 0;
-    for (int w = 0; w < words.count; w++) score += is_among(words.text[w], time_words, COUNT(time_words));
-    *column = unit >= 0 ? (enum rue_column)units[unit].column : RUE_COLUMN_TIME_S;
-    return score;
+    int unit = last_unit(&words);
+    if (rue_column_is_rate(name) || (unit >= 0 && units[unit].foreign)) return 0;
+    *column = unit >= 0 ? units[unit].column : RUE_COLUMN_TIME_S;
+    return count_time_words(&words) + (unit >= 0 ? 2 : 0);
+}
+
+const char *rue_column_foreign_unit(const char *name, enum rue_column *instead)
+{
+    struct words words = take_apart(name);
+    int unit = last_unit(&words);
+    if (unit < 0 || rue_column_is_rate(name) || count_time_words(&words) == 0) return NULL;
+    *instead = units[unit].column;
+    return units[unit].foreign;
 }
 
 const char *rue_column_guess_time(const char *const *names, size_t count, enum rue_column *column)

@@ -11,6 +11,10 @@
  * NULL when none is. A rate is never guessed. */
 const char *rue_column_guess_time(const char *const *names, size_t count, enum rue_column *column);
 
+/* The unit of a column of times that we have no column for ("microseconds"), and the column of ours whose
+ * unit is nearest to it; NULL where the name tells of no such thing. */
+const char *rue_column_foreign_unit(const char *name, enum rue_column *instead);
+
 /* "images_per_s", "throughput", "fps", ...: more is better. */
 bool rue_column_is_rate(const char *name);
 

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "column_guess.h"
+#include "hash.h"
+#include "shell_word.h"
 #include "suggest.h"
 
 #define NONE SIZE_MAX
@@ -62,7 +64,7 @@ struct search {
     char missing[160];                    /* columns that are missing, "a and b" */
     char needed[RUE_COLUMN_TEXT_BYTES];   /* what has to be mapped, "ours=theirs,ours=theirs" */
     bool guessed;                         /* all of it to columns that the file has */
-    bool no_time;                         /* and none looks like one of times */
+    char why[192];                        /* none of these can be the column of times, "; ..." or "" */
 };
 
 static void add_to_list(char *list, const char *name)
@@ -148,15 +150,35 @@ static rue_status find_mapped(const struct search *search, enum rue_column colum
                     near ? "'?" : "", search->list);
 }
 
-/* Notes that our column `name` is missing and which of the file's it may be, NULL where none looks like it.
- */
+/* Notes that `what` is missing, our column `name`, NULL where no name would help, and which of the file's it
+ * may be, NULL where none looks like it. */
 static void note_missing(struct search *search, const char *what, const char *name, const char *guess)
 {
     size_t used = strlen(search->missing), typed = strlen(search->needed);
     snprintf(search->missing + used, sizeof search->missing - used, "%s%s", used ? " and no " : "", what);
-    snprintf(search->needed + typed, sizeof search->needed - typed, "%s%s=%.60s", typed ? "," : "", name,
+    if (!name) return;
+    snprintf(search->needed + typed, sizeof search->needed - typed, "%s%s=%.200s", typed ? "," : "", name,
              guess ? guess : "COLUMN");
-    search->guessed = (used == 0 || search->guessed) && guess;
+    search->guessed = (typed == 0 || search->guessed) && guess;
+}
+
+/* Notes why what looks like a column of times will not do; true where it only has to be converted. */
+static bool explain_no_time(struct search *search)
+{
+    for (size_t f = 0; f < search->header->count; f++) {
+        enum rue_column instead;
+        const char *name = search->header->fields[f], *unit = rue_column_foreign_unit(name, &instead);
+        if (!unit) continue;
+        snprintf(search->why, sizeof search->why, "; '%.60s' holds %s: convert it to %s", name, unit,
+                 rue_column_name(instead));
+        return true;
+    }
+    for (size_t f = 0; f < search->header->count && !search->why[0]; f++)
+        if (rue_column_is_rate(search->header->fields[f]))
+            snprintf(search->why, sizeof search->why,
+                     "; '%.60s' will not do, a rate is no time: give the time of the job",
+                     search->header->fields[f]);
+    return false;
 }
 
 static void note_no_time(struct search *search)
@@ -164,8 +186,9 @@ static void note_no_time(struct search *search)
     enum rue_column column = RUE_COLUMN_TIME_S;
     const char *guess =
         rue_column_guess_time((const char *const *)search->header->fields, search->header->count, &column);
-    note_missing(search, "column of times (time_s, time_ms or time_ns)", rue_column_name(column), guess);
-    search->no_time = !guess;
+    bool convert = !guess && explain_no_time(search);
+    note_missing(search, "column of times (time_s, time_ms or time_ns)",
+                 convert ? NULL : rue_column_name(column), guess);
 }
 
 /* What has been mapped already belongs into the line to type, too. */
@@ -174,30 +197,39 @@ static void add_mapped(struct search *search)
     for (int c = 0; c < RUE_COLUMN_COUNT; c++) {
         size_t used = strlen(search->needed);
         if (search->mapped[c])
-            snprintf(search->needed + used, sizeof search->needed - used, ",%s=%.60s", rue_column_name(c),
+            snprintf(search->needed + used, sizeof search->needed - used, ",%s=%.200s", rue_column_name(c),
                      search->mapped[c]);
     }
 }
 
 static rue_status fail_missing(struct search *search, rue_error *error)
 {
-    const char *only = search->header->fields[0], *rate = NULL;
+    const char *only = search->header->fields[0];
     if (search->header->count == 1 && only[strcspn(only, ";\t")])
         return rue_fail(error, RUE_DATA, "%s: its columns seem to be separated by %s: save it with commas",
                         search->file, strchr(only, ';') ? "';'" : "tabs");
-    for (size_t f = 0; !rate && f < search->header->count; f++)
-        if (rue_column_is_rate(search->header->fields[f])) rate = search->header->fields[f];
-    char why[160] = "";
-    if (rate && search->no_time)
-        snprintf(why, sizeof why, "'%.60s' will not do, a rate is no time: give the time of the job; ", rate);
     bool several = strchr(search->needed, ',');
-    add_mapped(search);
-    return rue_fail(error, RUE_DATA, "%s: no %s; %s%s --map %s; its columns: %s", search->file,
-                    search->missing, why,
-                    !search->guessed ? (several ? "name them with" : "name it with")
-                    : several        ? "if these are they, add"
-                                     : "if that is it, add",
-                    search->needed, search->list);
+    char typed[2 * RUE_COLUMN_TEXT_BYTES] = "";
+    const char *how = !search->needed[0] ? ""
+                      : !search->guessed ? (several ? "; name them with --map " : "; name it with --map ")
+                      : several          ? "; if these are they, add --map "
+                                         : "; if that is it, add --map ";
+    if (search->needed[0]) {
+        add_mapped(search);
+        rue_shell_word(search->needed, typed, sizeof typed);
+    }
+    return rue_fail(error, RUE_DATA, "%s: no %s%s%s%s; its columns: %s", search->file, search->missing,
+                    search->why, how, typed, search->list);
+}
+
+static rue_status fail_two_times(const struct search *search, int one, int other, size_t field,
+                                 rue_error *error)
+{
+    char map[RUE_COLUMN_TEXT_BYTES], typed[2 * RUE_COLUMN_TEXT_BYTES];
+    snprintf(map, sizeof map, "%s=%s", rue_column_name(one), search->header->fields[field]);
+    rue_shell_word(map, typed, sizeof typed);
+    return rue_fail(error, RUE_DATA, "%s: two columns of times, %s and %s: choose one with --map %s",
+                    search->file, rue_column_name(one), rue_column_name(other), typed);
 }
 
 /* The times: one that was mapped, else the only one. */
@@ -207,11 +239,7 @@ static rue_status choose_time(struct search *search, struct rue_columns *out, ru
     for (int mapped = 1; mapped >= 0 && chosen < 0; mapped--)
         for (int c = RUE_COLUMN_TIME_S; c <= RUE_COLUMN_END_TO_END_NS; c++) {
             if (out->field[c] == NONE || (search->mapped[c] != NULL) != (mapped == 1)) continue;
-            if (chosen >= 0)
-                return rue_fail(error, RUE_DATA,
-                                "%s: two columns of times, %s and %s: choose one with --map %s=%s",
-                                search->file, rue_column_name(chosen), rue_column_name(c),
-                                rue_column_name(chosen), search->header->fields[out->field[chosen]]);
+            if (chosen >= 0) return fail_two_times(search, chosen, c, out->field[chosen], error);
             chosen = c;
         }
     out->time = RUE_COLUMN_COUNT;
@@ -221,13 +249,27 @@ static rue_status choose_time(struct search *search, struct rue_columns *out, ru
     return RUE_OK;
 }
 
+/* Whether our column is a time that another one is taken in place of. */
+static bool is_other_time(const struct rue_columns *columns, int column)
+{
+    return column >= RUE_COLUMN_TIME_S && column <= RUE_COLUMN_END_TO_END_NS && column != (int)columns->time;
+}
+
 bool rue_columns_reads(const struct rue_columns *columns, size_t field)
 {
-    for (int c = 0; c < RUE_COLUMN_COUNT; c++) {
-        bool other_time = c >= RUE_COLUMN_TIME_S && c <= RUE_COLUMN_END_TO_END_NS && c != (int)columns->time;
-        if (!other_time && columns->field[c] == field) return true;
-    }
+    for (int c = 0; c < RUE_COLUMN_COUNT; c++)
+        if (!is_other_time(columns, c) && columns->field[c] == field) return true;
     return false;
+}
+
+uint64_t rue_columns_digest(const struct rue_columns *columns, uint64_t digest)
+{
+    for (int c = 0; c < RUE_COLUMN_COUNT; c++) {
+        if (columns->field[c] == NONE || is_other_time(columns, c)) continue;
+        digest = rue_hash(digest, rue_column_name(c), strlen(rue_column_name(c)));
+        digest = rue_hash(digest, &columns->field[c], sizeof columns->field[c]);
+    }
+    return digest;
 }
 
 static bool looks_like(const char *theirs, int knob)
@@ -265,7 +307,7 @@ static rue_status find_all(struct search *search, struct rue_columns *out, rue_e
                                    : find_field(search, rue_column_name(c), &out->field[c], error);
     if (status == RUE_OK) status = choose_time(search, out, error);
     if (status == RUE_OK) check_knobs(search, out);
-    if (status == RUE_OK && search->needed[0]) status = fail_missing(search, error);
+    if (status == RUE_OK && search->missing[0]) status = fail_missing(search, error);
     for (size_t f = 0; status == RUE_OK && f < search->header->count; f++)
         if (!rue_columns_reads(out, f)) add_to_list(out->ignored, search->header->fields[f]);
     return status;

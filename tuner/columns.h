@@ -41,6 +41,9 @@ const char *rue_column_name(enum rue_column column);
 /* Whether anything reads the file's column `field`. */
 bool rue_columns_reads(const struct rue_columns *columns, size_t field);
 
+/* `digest` and which of the file's columns are read as what: the same however they were found. */
+uint64_t rue_columns_digest(const struct rue_columns *columns, uint64_t digest);
+
 /* Names of all our columns, "mode, model, ...". */
 void rue_columns_list(char *out, size_t bytes);
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "hash.h"
+#include "shell_word.h"
 
 #define NONE SIZE_MAX
 
@@ -118,14 +119,15 @@ static rue_status fail_mixed(const struct row *row, size_t field, enum rue_colum
 {
     const char *theirs = row->header[field], *ours = rue_column_name(column),
                *comma = row->map && *row->map ? "," : "", *map = row->map ? row->map : "";
-    char asked[RUE_COLUMN_TEXT_BYTES] = "";
-    if (column != RUE_COLUMN_REPEAT)
-        snprintf(asked, sizeof asked,
-                 ": is it the %s? --map %s=%.60s%s%.300s; if it only tells repeats apart", ours, ours, theirs,
-                 comma, map);
-    return rue_fail(error, RUE_DATA,
-                    "line %" PRIu64 ": rows of one cell differ in '%.60s'%s: --map repeat=%.60s%s%.300s",
-                    row->record->line, theirs, asked, theirs, comma, map);
+    char list[RUE_COLUMN_TEXT_BYTES], typed[2 * RUE_COLUMN_TEXT_BYTES], asked[sizeof typed + 96] = "";
+    if (column != RUE_COLUMN_REPEAT) {
+        snprintf(list, sizeof list, "%s=%.200s%s%.300s", ours, theirs, comma, map);
+        snprintf(asked, sizeof asked, ": is it the %s? --map %s; if it only tells repeats apart", ours,
+                 rue_shell_word(list, typed, sizeof typed));
+    }
+    snprintf(list, sizeof list, "repeat=%.200s%s%.300s", theirs, comma, map);
+    return rue_fail(error, RUE_DATA, "line %" PRIu64 ": rows of one cell differ in '%.60s'%s: --map %s",
+                    row->record->line, theirs, asked, rue_shell_word(list, typed, sizeof typed));
 }
 
 static rue_status compare(const struct row *row, size_t cell, rue_error *error)

@@ -99,6 +99,17 @@ static rue_status read_status(const struct row *row, int *out, rue_error *error)
              rue_did_you_mean(text, rue_outcome_names, RUE_OUTCOME_COUNT, "", near));
     return fail_cell(row, RUE_COLUMN_STATUS, why, error);
 }
+/* Commas in a number stand between thousands or before decimals, which only one of them alone may do. */
+static const char *slip_in_commas(const char *text)
+{
+    const char *behind = strchr(text, ',') + 1;
+    if (strchr(text, '.') || strchr(behind, ','))
+        return "has marks between thousands: leave them out, and write a point before decimals";
+    if (strspn(behind, "0123456789") == 3)
+        return "has a comma: leave it out between thousands, write a point before decimals";
+    return "has a decimal comma: write a point";
+}
+
 
 /* Whether text that is no number was meant to be one: a slip, not a word for "it did not run". */
 static const char *slip_in_number(const char *text)
@@ -106,7 +117,7 @@ static const char *slip_in_number(const char *text)
     size_t digits = strspn(text, "+-.0123456789");
     bool has_digit = strcspn(text, "0123456789") < digits;
     if (!has_digit) return NULL;
-    if (text[digits] == ',') return "has a decimal comma: write a point";
+    if (text[digits] == ',') return slip_in_commas(text);
     return "is no number: write it alone, without a unit";
 }
 
