@@ -147,6 +147,16 @@ def test_an_empty_map_is_named(rue):
     expect_failure(analyze(rue, PLAIN, "--map", ""), 2, "--map: '' is no value: give a list with commas")
 
 
+def test_what_is_said_of_a_table_is_fit_for_the_terminal(rue):
+    names = ["ev\x1b[31mil", "x" * 60, *(f"a_column_{i}" for i in range(14))]
+    text = PLAIN.replace("time_s\n", f"time_s,{','.join(names)}\n").replace("0\n", "0" + ",1" * 16 + "\n")
+    text = re.sub(r"^(day,\w+,\d+,\d+,\d+)$", r"\1" + ",1" * 16, text, flags=re.M)
+    (rue.folder / "ev\x1b[1mil.csv").write_text(text)
+    done = rue("analyze", "ev\x1b[1mil.csv", "--study", "st", env=dict(COLUMNS=50))
+    assert done.returncode == 0 and "\x1b" not in done.stderr and "ev?[31mil" in done.stderr and "ev?[1mil.csv" in done.stderr
+    assert max(map(len, done.stderr.splitlines())) <= 50 and "a_column_13" in done.stderr
+
+
 # ---- cells without a time ----
 
 def test_a_column_without_a_time_is_no_column_of_times(rue):

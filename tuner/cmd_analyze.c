@@ -23,22 +23,22 @@ static const struct rue_option options_table[] = {
 static void tell_left_out(const struct rue_table *table)
 {
     if (table->columns.ignored[0])
-        fprintf(stderr, "%s: columns that are not read: %s\n", table->name, table->columns.ignored);
+        rue_terminal_say(stderr, "%s: columns that are not read: %s", table->name, table->columns.ignored);
     if (table->columns.field[RUE_COLUMN_MODEL] == SIZE_MAX)
-        fprintf(stderr, "%s: no column model: all rows are taken to be of one model\n", table->name);
+        rue_terminal_say(stderr, "%s: no column model: all rows are taken to be of one model", table->name);
     for (int k = 0; k < RUE_KNOB_COUNT; k++)
         if (rue_knobs[k].always_shown && table->columns.field[RUE_COLUMN_KNOBS + k] == SIZE_MAX)
             fprintf(stderr, "%s: no column %s: taken to be %d\n", table->name, rue_knobs[k].name,
                     rue_knobs[k].fallback);
     if (table->not_joint)
-        fprintf(stderr, "%s: rows that are no joint trials are left out: %zu\n", table->name,
-                table->not_joint);
+        rue_terminal_say(stderr, "%s: rows that are no joint trials are left out: %zu", table->name,
+                         table->not_joint);
     if (table->truncated)
-        fprintf(stderr,
-                "%s: trials shorter than the job are left out, as the table lacks the times of their "
-                "batches: %zu; "
-                "'rue show' on their study extends them\n",
-                table->name, table->truncated);
+        rue_terminal_say(
+            stderr,
+            "%s: trials shorter than the job are left out, as the table lacks the times of their "
+            "batches: %zu; 'rue show' on their study extends them",
+            table->name, table->truncated);
 }
 
 static rue_status analyze(const struct rue_table *table, const struct rue_options *options, rue_error *error)

@@ -9,6 +9,7 @@
 #include "hash.h"
 #include "report.h"
 #include "study.h"
+#include "terminal.h"
 
 /* What stands for trial `index` of the table in the store and in trials.csv. */
 static void describe(const struct rue_table *table, size_t index, struct rue_store_scenario *scenario,
@@ -90,9 +91,10 @@ static rue_status fill_store(const struct rue_table *table, const char *folder, 
     rue_store_close(store);
     if (status != RUE_OK || quiet) return status;
     if (there)
-        fprintf(stderr, "%s holds this table already: nothing was added\n", path);
+        rue_terminal_say(stderr, "%s holds this table already: nothing was added", path);
     else
-        fprintf(stderr, "%zu trials were added to %s\n", table->tally.trial_count, path);
+        rue_terminal_say(stderr, "%zu trial%s added to %s", table->tally.trial_count,
+                         table->tally.trial_count == 1 ? " was" : "s were", path);
     return RUE_OK;
 }
 

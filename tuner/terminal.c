@@ -1,12 +1,16 @@
 #include "terminal.h"
 
 #include <langinfo.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-enum { COLUMNS_MAX = 10000 };
+#include "utf8.h"
+#include "wrap.h"
+
+enum { COLUMNS_MAX = 10000, SAID_BYTES = 8192 };
 
 int rue_terminal_columns(FILE *stream)
 {
@@ -29,4 +33,17 @@ struct rue_report_style rue_terminal_style(FILE *stream, int otherwise)
     style.columns = asked > 0 && asked < COLUMNS_MAX ? (int)asked : rue_terminal_columns(stream);
     if (!style.columns) style.columns = otherwise;
     return style;
+}
+
+void rue_terminal_say(FILE *stream, const char *format, ...)
+{
+    char text[SAID_BYTES], clean[SAID_BYTES];
+    const struct rue_report_style style = rue_terminal_style(stream, 0);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    rue_utf8_clean(text, style.unicode, clean, sizeof clean);
+    rue_wrap(stream, clean, style.columns, 0);
+    fputc('\n', stream);
 }

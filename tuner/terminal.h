@@ -16,6 +16,9 @@ int rue_terminal_columns(FILE *stream);
  * dumb, and no NO_COLOR; what is beyond ASCII a UTF-8 locale (setlocale has been called). */
 struct rue_report_style rue_terminal_style(FILE *stream, int otherwise);
 
+/* Writes a text, whatever it holds, made fit for the terminal and in lines that fit it. */
+void rue_terminal_say(FILE *stream, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 /* Whether a line on the stream can be taken back: a terminal that is not dumb. */
 bool rue_terminal_redraws(FILE *stream);
 
