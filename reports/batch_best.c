@@ -11,6 +11,7 @@ bool rue_batch_best_next(const struct rue_variant_findings *variant, struct rue_
     size_t configs = rue_cost_matrix_configs(variant->matrix), c = at->next;
     if (c >= configs) return false;
     at->batch_size = batch_size(variant->matrix, c);
+    if (at->batch_size == RUE_KNOB_UNKNOWN) return false;
     at->config = RUE_NONE;
     for (; c < configs && batch_size(variant->matrix, c) == at->batch_size; c++) {
         bool better =

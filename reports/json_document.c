@@ -72,6 +72,8 @@ json_t *rue_json_config(struct rue_json_document *document, const struct rue_con
     for (int k = 0; k < RUE_KNOB_COUNT; k++) {
         const struct rue_knob_info *knob = &rue_knobs[k];
         int value = config->value[k];
+        if (value == RUE_KNOB_UNKNOWN && !all) continue;
+        if (value == RUE_KNOB_UNKNOWN) value = knob->fallback;
         if (all || knob->always_shown || value != knob->fallback)
             rue_json_put(document, object, knob->name,
                          knob->words ? json_string(knob->words[value]) : json_integer(value));

@@ -60,8 +60,9 @@ static void put_row(FILE *stream, const struct rue_trial_row *row)
         fputc(',', stream);
     }
     for (int k = 0; k < RUE_KNOB_COUNT; k++) {
-        char value[32];
-        rue_knob_format(k, request->config.value[k], value, sizeof value);
+        char value[32] = "";
+        if (request->config.value[k] != RUE_KNOB_UNKNOWN)
+            rue_knob_format(k, request->config.value[k], value, sizeof value);
         fprintf(stream, "%s,", value);
     }
     fprintf(stream, "%" PRIu64 ",%" PRIu64 ",%s,", request->images, request->job_images,

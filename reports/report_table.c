@@ -45,10 +45,12 @@ static void say_more(const struct page *page, size_t count, char *out, size_t by
              page->findings->alone ? "(--json lists them)" : "in recommendation.json");
 }
 
-/* A knob has a column when it is always shown or its values differ between the configurations. */
+/* A knob has a column when it is always shown, where it is known, or its values differ between the
+ * configurations. */
 static bool knob_shown(const struct rue_variant_findings *variant, int knob)
 {
-    if (rue_knobs[knob].always_shown) return true;
+    if (rue_knobs[knob].always_shown)
+        return rue_cost_matrix_config(variant->matrix, 0)->value[knob] != RUE_KNOB_UNKNOWN;
     for (size_t c = 1; c < variant->selection->config_count; c++)
         if (rue_cost_matrix_config(variant->matrix, c)->value[knob] !=
             rue_cost_matrix_config(variant->matrix, 0)->value[knob])
@@ -240,11 +242,11 @@ static void put_variant(const struct page *page, const struct rue_variant_findin
     rue_verdict_replaced(variant, text, sizeof text);
     put_sentence(page, text, "", 2);
     bool noted = text[0];
-    rue_verdict_unranked(variant, page->style.unicode, text, sizeof text);
-    put_sentence(page, text, "", 2);
     rue_verdict_votes(variant, page->style.unicode, text, sizeof text);
     put_sentence(page, text, "", 2);
     noted |= text[0] != 0;
+    rue_verdict_unranked(variant, page->style.unicode, text, sizeof text);
+    put_sentence(page, text, "", 2);
     if (noted || text[0]) put_gap(page);
 }
 

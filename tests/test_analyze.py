@@ -207,9 +207,35 @@ def test_nothing_that_can_be_ranked_is_exit_4(rue):
 def test_modes_models_and_knobs_are_optional(rue):
     done = analyze(rue, "batch_size,prefetch_factor,time_s\n32,2,5\n32,4,4\n")
     assert done.returncode == 0 and "t.csv: 1 model, 2 configurations" in done.stdout
-    assert "no column model" in done.stderr and "no column num_workers: taken to be 0" in done.stderr
+    assert "no column model" in done.stderr and "no column num_workers: all rows are taken to have the same" in done.stderr
     found = modes(rue("analyze", "t.csv", "--json", "--quiet"))["t.csv"]["configs"][0]["config"]
-    assert found == {"batch_size": 32, "num_workers": 0, "prefetch_factor": 4}
+    assert found == {"batch_size": 32, "prefetch_factor": 4}
+
+
+@pytest.mark.parametrize("header, rows, config", [
+    ("model,num_workers,time_s", "ape,1,5\nape,2,6\nbee,1,7\nbee,2,\n", {"num_workers": 1}),
+    ("batch_size,time_s", "32,5\n64,6\n", {"batch_size": 32}),
+    ("prefetch_factor,time_s", "2,5\n4,6\n", {"prefetch_factor": 2})])
+def test_a_knob_that_the_table_does_not_have_is_not_recommended(rue, header, rows, config):
+    done = analyze(rue, f"{header}\n{rows}", "--quiet")
+    (knob, value), = config.items()
+    assert done.returncode == 0 and f"Use {knob} {value} for t.csv data" in " ".join(done.stdout.split())
+    for other in {"batch_size", "num_workers", "prefetch_factor", "parallelism"} - {knob}:
+        assert other not in done.stdout, done.stdout
+    mode = modes(rue("analyze", "t.csv", "--json"))["t.csv"]
+    if value != 2:  # the fallback, which JSON leaves out
+        assert mode["recommended"]["config"] == mode["best_by_model"][0]["config"] == config
+    assert [set(c["config"]) - {knob} for c in mode["configs"]] == [set(), set()]
+    assert "batch_size" in config or mode["best_by_batch_size"] == []
+
+
+def test_a_study_is_of_whole_configurations(rue):
+    done = analyze(rue, "model,num_workers,time_s\nape,1,5\n", "--study", "st", "--quiet")
+    expect_failure(done, 3, "t.csv: no column batch_size", "add it with what was measured", "leave out --study")
+    assert not (rue.folder / "st").exists()
+    analyze(rue, PLAIN, "--study", "st")
+    rows = list(csv.DictReader((rue.folder / "st/trials.csv").open()))
+    assert {(row["prefetch_factor"], row["parallelism"]) for row in rows} == {("", "")}, "nobody told them"
 
 
 def test_many_rows_give_what_python_works_out(rue):

@@ -43,6 +43,23 @@ Test(config, canonical_leaves_out_what_is_at_its_fallback)
     cr_assert_str_eq(text, "{\"batch_size\":1,\"num_workers\":0}", "always shown, even at the fallback");
 }
 
+Test(config, an_unknown_knob_is_said_nowhere)
+{
+    char text[RUE_CONFIG_TEXT_BYTES];
+    struct rue_config config = config_of(RUE_KNOB_UNKNOWN, 8, 4, RUE_KNOB_UNKNOWN);
+    rue_config_describe(&config, text);
+    cr_assert_str_eq(text, "num_workers 8, prefetch_factor 4");
+    rue_config_label(&config, text);
+    cr_assert_str_eq(text, "num_workers 8, prefetch_factor 4");
+    rue_config_canonical(&config, text);
+    cr_assert_str_eq(text, "{\"num_workers\":8,\"prefetch_factor\":4}");
+    config = config_of(RUE_KNOB_UNKNOWN, RUE_KNOB_UNKNOWN, 2, RUE_KNOB_UNKNOWN);
+    rue_config_describe(&config, text);
+    cr_assert_str_eq(text, "prefetch_factor 2", "at its fallback, but all that there is to say");
+    rue_config_canonical(&config, text);
+    cr_assert_str_eq(text, "{}");
+}
+
 Test(config, people_read_labels_and_descriptions)
 {
     char text[RUE_CONFIG_TEXT_BYTES];

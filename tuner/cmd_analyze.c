@@ -28,8 +28,8 @@ static void tell_left_out(const struct rue_table *table)
         rue_terminal_say(stderr, "%s: no column model: all rows are taken to be of one model", table->name);
     for (int k = 0; k < RUE_KNOB_COUNT; k++)
         if (rue_knobs[k].always_shown && table->columns.field[RUE_COLUMN_KNOBS + k] == SIZE_MAX)
-            fprintf(stderr, "%s: no column %s: taken to be %d\n", table->name, rue_knobs[k].name,
-                    rue_knobs[k].fallback);
+            rue_terminal_say(stderr, "%s: no column %s: all rows are taken to have the same", table->name,
+                             rue_knobs[k].name);
     if (table->not_joint)
         rue_terminal_say(stderr, "%s: rows that are no joint trials are left out: %zu", table->name,
                          table->not_joint);

@@ -54,7 +54,7 @@ static rue_status read_knob(const struct row *row, int knob, int *value, rue_err
     enum rue_column column = (enum rue_column)(RUE_COLUMN_KNOBS + knob);
     const char *text = cell(row, column);
     double number;
-    *value = info->fallback;
+    *value = text ? info->fallback : RUE_KNOB_UNKNOWN;
     if (!text || (!*text && !info->always_shown)) return RUE_OK;
     if (rue_knob_parse(knob, text, value)) return RUE_OK;
     bool whole = !info->words && parse_number(text, &number) && number == floor(number);

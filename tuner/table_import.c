@@ -43,8 +43,15 @@ static void describe(const struct rue_table *table, size_t index, struct rue_sto
     if (facts->job_images) result->images = (int64_t)facts->job_images;
 }
 
-static rue_status check_names(const struct rue_table *table, rue_error *error)
+/* What a study needs beside what can be ranked: its configurations are whole, its names are short. */
+static rue_status check_table(const struct rue_table *table, rue_error *error)
 {
+    for (int k = 0; k < RUE_KNOB_COUNT; k++)
+        if (rue_knobs[k].always_shown && table->columns.field[RUE_COLUMN_KNOBS + k] == SIZE_MAX)
+            return rue_fail(error, RUE_DATA,
+                            "%s: no column %s: a study needs it, add it with what was measured, or leave out "
+                            "--study",
+                            table->name, rue_knobs[k].name);
     for (size_t m = 0; m < table->tally.models.count; m++)
         if (strlen(table->tally.models.texts[m]) >= RUE_MODEL_NAME_BYTES)
             return rue_fail(error, RUE_DATA,
@@ -116,7 +123,7 @@ rue_status rue_table_import(const struct rue_table *table, const char *folder, s
     int lock = -1;
     if (strlen(folder) >= sizeof path) return rue_fail(error, RUE_USAGE, "--study: the path is too long");
     snprintf(path, sizeof path, "%s", folder);
-    rue_status status = check_names(table, error);
+    rue_status status = check_table(table, error);
     if (status == RUE_OK) status = rue_study_lock_folder(path, "--study", &lock, error);
     if (status == RUE_OK) status = fill_store(table, path, quiet, error);
     findings->row_at = make_row;

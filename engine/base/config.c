@@ -73,6 +73,7 @@ static void append(char *out, const char *text)
 
 static bool shown(const struct rue_config *config, int k)
 {
+    if (config->value[k] == RUE_KNOB_UNKNOWN) return false;
     return rue_knobs[k].always_shown || config->value[k] != rue_knobs[k].fallback;
 }
 
@@ -88,14 +89,16 @@ void rue_config_canonical(const struct rue_config *config, char out[RUE_CONFIG_T
                  value, quote);
         append(out, member);
     }
-    append(out, "}");
+    append(out, out[0] ? "}" : "{}");
 }
 
 void rue_config_describe(const struct rue_config *config, char out[RUE_CONFIG_TEXT_BYTES])
 {
+    bool any = false;
     out[0] = 0;
+    for (int k = 0; k < RUE_KNOB_COUNT; k++) any |= shown(config, k);
     for (int k = 0; k < RUE_KNOB_COUNT; k++) {
-        if (!shown(config, k)) continue;
+        if (any ? !shown(config, k) : config->value[k] == RUE_KNOB_UNKNOWN) continue;
         char value[32], member[96];
         rue_knob_format(k, config->value[k], value, sizeof value);
         snprintf(member, sizeof member, "%s%s %s", out[0] ? ", " : "", rue_knobs[k].name, value);
@@ -105,6 +108,11 @@ void rue_config_describe(const struct rue_config *config, char out[RUE_CONFIG_TE
 
 void rue_config_label(const struct rue_config *config, char out[RUE_CONFIG_TEXT_BYTES])
 {
+    if (config->value[RUE_BATCH_SIZE] == RUE_KNOB_UNKNOWN ||
+        config->value[RUE_NUM_WORKERS] == RUE_KNOB_UNKNOWN) {
+        rue_config_describe(config, out);
+        return;
+    }
     snprintf(out, RUE_CONFIG_TEXT_BYTES, "%d/%d", config->value[RUE_BATCH_SIZE],
              config->value[RUE_NUM_WORKERS]);
     for (int k = RUE_NUM_WORKERS + 1; k < RUE_KNOB_COUNT; k++) {

@@ -26,6 +26,9 @@ struct rue_knob_info {
 
 extern const struct rue_knob_info rue_knobs[RUE_KNOB_COUNT];
 
+/* In place of a value: nobody has told it. Of tables that were measured elsewhere alone. */
+enum { RUE_KNOB_UNKNOWN = -1 };
+
 struct rue_config {
     int value[RUE_KNOB_COUNT];
 };
@@ -38,21 +41,25 @@ bool rue_config_equal(const struct rue_config *a, const struct rue_config *b);
 /* The knob of that name, or -1. */
 int rue_knob_find(const char *name);
 
-/* Value `value` of `knob` as people write it ("128", "sample"). `out` needs 32 bytes at most. */
+/* Value `value`, a known one, of `knob` as people write it ("128", "sample"). `out` needs 32 bytes at most.
+ */
 void rue_knob_format(enum rue_knob knob, int value, char *out, size_t bytes);
 
 /* Parses one value of `knob`; false when it is no word of the knob, no integer, or outside its bounds. */
 bool rue_knob_parse(enum rue_knob knob, const char *text, int *value);
 
-/* Canonical JSON, keys in the table's order, knobs at their fallback left out unless `always_shown`:
- * {"batch_size":128,"num_workers":8}. Adding a knob later does not change the text of older configurations.
+/* Canonical JSON, keys in the table's order, knobs at their fallback left out unless `always_shown`, unknown
+ * ones in any case: {"batch_size":128,"num_workers":8}. Adding a knob later does not change the text of older
+ * configurations.
  */
 void rue_config_canonical(const struct rue_config *config, char out[RUE_CONFIG_TEXT_BYTES]);
 
-/* For people: "batch_size 128, num_workers 8". */
+/* For people: "batch_size 128, num_workers 8", of known knobs; those at their fallback, too, where nothing
+ * else is left to say. */
 void rue_config_describe(const struct rue_config *config, char out[RUE_CONFIG_TEXT_BYTES]);
 
-/* For tables: "128/8", with " prefetch_factor=4" and the like where not at the fallback. */
+/* For tables: "128/8", with " prefetch_factor=4" and the like where not at the fallback. Where one of the two
+ * is unknown, as rue_config_describe has it. */
 void rue_config_label(const struct rue_config *config, char out[RUE_CONFIG_TEXT_BYTES]);
 
 /* Hash of the canonical JSON. */
