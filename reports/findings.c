@@ -5,8 +5,10 @@
 
 void rue_findings_name(const struct rue_variant_findings *variant, char *out, size_t bytes)
 {
+    const char *format = variant->variant.format, *dtype = variant->variant.dtype;
     if (variant->label)
-        snprintf(out, bytes, "%s", variant->label);
+        snprintf(out, bytes, "%s%s%s%s%s", variant->label, *format ? " " : "", format, *dtype ? " " : "",
+                 dtype);
     else
         rue_variant_describe(&variant->variant, out, bytes);
 }
@@ -18,11 +20,7 @@ const char *rue_findings_mode(const struct rue_variant_findings *variant)
 
 bool rue_findings_mode_is_known(const struct rue_variant_findings *variant)
 {
-    const char *mode = rue_mode_names[variant->variant.mode];
-    size_t length = strlen(mode);
-    if (!variant->label) return true;
-    return strncmp(variant->label, mode, length) == 0 &&
-           (!variant->label[length] || variant->label[length] == ' ');
+    return !variant->label || strcmp(variant->label, rue_mode_names[variant->variant.mode]) == 0;
 }
 
 int rue_findings_compare(const void *left, const void *right)

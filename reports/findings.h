@@ -14,7 +14,7 @@ struct rue_circumstances {
 /* One variant's part: its matrix and what the rules say of it. */
 struct rue_variant_findings {
     struct rue_variant variant;
-    const char *label;   /* (optional) what people call it in place of the variant's own words; borrowed */
+    const char *label;   /* (optional) what people call its mode in place of our own word; borrowed */
     bool models_unnamed; /* one model, whose name is ours: nobody gave it one */
     const struct rue_circumstances *circumstances; /* (optional) borrowed */
     const struct rue_cost_matrix *matrix;
@@ -72,7 +72,7 @@ struct rue_findings {
     const void *row_context;
 };
 
-/* What people call the variant: its label, or "preprocessed tensor float32". */
+/* What people call the variant: "preprocessed tensor float32", its label in place of the mode. */
 void rue_findings_name(const struct rue_variant_findings *variant, char *out, size_t bytes);
 
 /* What people call its mode: its label, or "raw". */

@@ -238,6 +238,38 @@ def test_a_study_is_of_whole_configurations(rue):
     assert {(row["prefetch_factor"], row["parallelism"]) for row in rows} == {("", "")}, "nobody told them"
 
 
+def test_jobs_of_different_sizes_are_ranked_apart(rue):
+    done = analyze(rue, "model,batch_size,num_workers,requested_images,time_s\na,32,1,1000,10\na,64,1,100,1\na,32,1,100,1.1\n",
+                   "--json", name="jobs.csv")
+    found = {mode["job_images"]: ranking(mode) for mode in json.loads(done.stdout)["modes"]}
+    assert found == {100: [((64, 1), 0), ((32, 1), pytest.approx(0.1))], 1000: [((32, 1), 0)]}
+    text = rue("analyze", "jobs.csv", "--study", "st").stdout
+    assert "job of 100 images, 2 configurations" in text and "job of 1,000 images, 1 configuration" in text and "repeats" not in text
+    again = json.loads(rue("analyze", "st/trials.csv", "--json").stdout)["modes"]
+    assert {mode["job_images"]: ranking(mode) for mode in again} == found
+
+
+@pytest.mark.parametrize("mode", ["imagenette", "raw", "t.csv"])
+def test_mode_and_format_stay_two_words(rue, mode):
+    text = "mode,format,dtype,batch_size,num_workers,time_s\n" + "".join(
+        f"{mode},{f},{d},32,1,{t}\n" for f, d, t in (("folder", "", 5), ("tensor", "uint8", 3)))
+    if mode == "t.csv":  # the name of a table that has no column of modes
+        text = "\n".join(line.partition(",")[2] for line in text.splitlines())
+    told = [(mode, "folder", None), (mode, "tensor", "uint8")]
+    words = lambda done: [(m["mode"], m["format"], m["dtype"]) for m in json.loads(done.stdout)["modes"]]
+    first = analyze(rue, text, "--json", "--study", "st")
+    assert words(first) == words(rue("show", "st", "--json")) == words(rue("analyze", "st/trials.csv", "--json")) == told
+    assert f"Use batch_size 32, num_workers 1 for {mode} tensor uint8 data" in rue("show", "st").stdout
+    with (rue.folder / "st/trials.csv").open() as file:
+        assert [(row["mode"], row["format"], row["dtype"]) for row in csv.DictReader(file)] == [
+            (mode, "folder", ""), (mode, "tensor", "uint8")]
+
+
+def test_a_format_that_is_too_long_is_refused(rue):
+    expect_failure(analyze(rue, "format,batch_size,num_workers,time_s\nwebdataset_shards,32,1,5\n"), 3, "line 2",
+                   "format 'webdataset_shards' is longer than 15 bytes")
+
+
 def test_many_rows_give_what_python_works_out(rue):
     times = {(f"m{m}", b, w): 1 + (m * 7919 + b * 104729 + w * 1299709) % 1000 / 100
              for m in range(7) for b in range(1, 41) for w in range(0, 20)}
@@ -280,10 +312,29 @@ def test_an_imported_table_is_a_study(rue):
     shown = rue("show", "st")
     assert shown.returncode == 0 and shown.stdout.replace("(--json lists them)", "in recommendation.json") == first.stdout
     assert ranking(modes(rue("show", "st", "--json"))["day"]) == ranking(modes(analyze(rue, PLAIN, "--json"))["day"])
-    other = analyze(rue, PLAIN.replace("day", "night"), "--study", "st", name="other.csv")
-    assert "6 trials were added" in other.stderr
-    assert "night: 2 models" in rue("show", "st").stdout and "day: 2 models" in rue("show", "st", "--all").stdout
-    assert "6 more trials" in rue("show", "st").stdout
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_a_table_is_kept_in_no_study_of_something_else(rue, script):
+    one = script(make_table(["ape"], [16], [0, 2], lambda m, b, w: 1000 + w))
+    assert rue("tune", "--runner", one.command, "--quiet", "--out", "tuned").returncode == 0
+    assert analyze(rue, PLAIN, "--study", "st").returncode == 0
+    for folder, text in (("tuned", PLAIN), ("st", PLAIN.replace("day", "night"))):
+        before = contents(rue.folder / folder)
+        done = analyze(rue, text, "--study", folder, "--quiet", name="other.csv")
+        expect_failure(done, 6, f"{folder} holds ", "not of this table", "name another folder with --study", f"move {folder} away")
+        assert contents(rue.folder / folder) == before
+    assert "holds this table already" in analyze(rue, PLAIN, "--study", "st").stderr
+
+
+def test_a_table_is_the_same_however_its_columns_were_found(rue):
+    assert "6 trials were added" in analyze(rue, PLAIN, "--study", "st").stderr
+    for mapping in ("mode=mode", " time_s = time_s , model=model"):
+        assert "holds this table already" in rue("analyze", "t.csv", "--study", "st", "--map", mapping).stderr
+    expect_failure(rue("analyze", "t.csv", "--study", "st", "--map", "time_ms=time_s", "--quiet"), 6, "not of this table")
 
 
 def test_the_trials_of_an_imported_table_keep_its_modes_apart(rue):

@@ -89,7 +89,9 @@ const struct rue_command rue_command_analyze = {
         "repeat,\n"
         "which tells the repeats of a cell apart. Those of trials.csv are read, too: format, dtype, "
         "measure,\n"
-        "requested_images, job_images. Rows of the same cell are repeats.",
+        "requested_images, job_images. Rows of the same cell are repeats; rows of jobs that differ in "
+        "images\n"
+        "are ranked apart.",
     .options = options_table,
     .option_count = sizeof options_table / sizeof *options_table,
     .min_arguments = 1,

@@ -109,7 +109,7 @@ static rue_status fill_facts(struct reading *reading, const struct rue_store_tri
     facts->models_unnamed = strcmp(trial->scenario.model, RUE_TABLE_MODEL) == 0;
     if (strcmp(variant->format, RUE_TABLE_FORMAT) == 0) facts->variant.format[0] = 0;
     rue_status status = keep_table(record, &trial->scenario, data, error);
-    return status == RUE_OK && label ? keep(record, label, &facts->label, error) : status;
+    return status == RUE_OK && label ? rue_tally_label(&record->tally, number, label, error) : status;
 }
 
 static rue_status make_group(struct reading *reading, const struct rue_store_trial *trial, size_t number,

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hash.h"
 #include "interrupt.h"
 #include "mixture.h"
 #include "suggest.h"
@@ -99,6 +98,7 @@ static rue_status read_status(const struct row *row, int *out, rue_error *error)
              rue_did_you_mean(text, rue_outcome_names, RUE_OUTCOME_COUNT, "", near));
     return fail_cell(row, RUE_COLUMN_STATUS, why, error);
 }
+
 /* Commas in a number stand between thousands or before decimals, which only one of them alone may do. */
 static const char *slip_in_commas(const char *text)
 {
@@ -109,7 +109,6 @@ static const char *slip_in_commas(const char *text)
         return "has a comma: leave it out between thousands, write a point before decimals";
     return "has a decimal comma: write a point";
 }
-
 
 /* Whether text that is no number was meant to be one: a slip, not a word for "it did not run". */
 static const char *slip_in_number(const char *text)
@@ -152,33 +151,39 @@ static rue_status read_time(struct row *row, bool said_ok, struct rue_tally_tria
     return RUE_OK;
 }
 
+/* A word of the variant, "" where the file has none. */
+static rue_status read_word(const struct row *row, enum rue_column column, size_t bytes, char *out,
+                            rue_error *error)
+{
+    const char *text = cell(row, column);
+    char why[64];
+    snprintf(out, bytes, "%s", text ? text : "");
+    if (!text || strlen(text) < bytes) return RUE_OK;
+    snprintf(why, sizeof why, "is longer than %zu bytes: shorten it", bytes - 1);
+    return fail_cell(row, column, why, error);
+}
+
 /* The group that the row belongs to: its mode, and what else its job depends on. */
 static rue_status find_group(const struct row *row, uint64_t job_images, size_t *out, rue_error *error)
 {
     char key[4096];
     bool made;
-    const char *mode = cell(row, RUE_COLUMN_MODE), *format = cell(row, RUE_COLUMN_FORMAT),
-               *dtype = cell(row, RUE_COLUMN_DTYPE);
+    const char *mode = cell(row, RUE_COLUMN_MODE);
     if (mode && !*mode) return fail_cell(row, RUE_COLUMN_MODE, "is empty", error);
     int known = mode ? rue_word_find(rue_mode_names, RUE_MODE_COUNT, mode) : -1;
+    struct rue_variant variant = {.mode = known >= 0 ? (enum rue_mode)known : RUE_RAW};
+    rue_status status = read_word(row, RUE_COLUMN_FORMAT, sizeof variant.format, variant.format, error);
+    if (status == RUE_OK)
+        status = read_word(row, RUE_COLUMN_DTYPE, sizeof variant.dtype, variant.dtype, error);
     const char *label = mode ? mode : row->table->name;
-    int used = snprintf(key, sizeof key, "%.2000s%s%.900s%s%.900s", label, format && *format ? " " : "",
-                        format ? format : "", dtype && *dtype ? " " : "", dtype ? dtype : "");
-    snprintf(key + used, sizeof key - (size_t)used, "\n%" PRIu64, job_images);
-    rue_status status = rue_tally_group(&row->table->tally, key, out, &made, error);
+    snprintf(key, sizeof key, "%.3500s\n%s\n%s\n%" PRIu64, label, variant.format, variant.dtype, job_images);
+    if (status == RUE_OK) status = rue_tally_group(&row->table->tally, key, out, &made, error);
     if (status != RUE_OK || !made) return status;
     struct rue_variant_findings *facts = &row->table->tally.groups[*out].facts;
     facts->job_images = job_images;
     facts->models_unnamed = !cell(row, RUE_COLUMN_MODEL);
-    facts->variant.mode = known >= 0 ? (enum rue_mode)known : RUE_RAW;
-    snprintf(facts->variant.format, sizeof facts->variant.format, "%s", format ? format : "");
-    snprintf(facts->variant.dtype, sizeof facts->variant.dtype, "%s", dtype ? dtype : "");
-    if (known >= 0 && format && *format) return RUE_OK; /* described by its own words */
-    size_t number;
-    key[used] = 0;
-    status = rue_names_number(&row->table->tally.reasons, key, &number, error);
-    facts->label = status == RUE_OK ? row->table->tally.reasons.texts[number] : NULL;
-    return status;
+    facts->variant = variant;
+    return rue_tally_label(&row->table->tally, *out, label, error);
 }
 
 /* Counts rows that are no joint trials of whole jobs; true where this is one of them. */
@@ -211,6 +216,7 @@ static rue_status read_row(struct row *row, rue_error *error)
     if (status == RUE_OK) status = read_count(row, RUE_COLUMN_JOB_IMAGES, &job, error);
     if (status == RUE_OK) status = read_count(row, RUE_COLUMN_REQUESTED_IMAGES, &requested, error);
     if (status != RUE_OK || leave_out(row, outcome, requested, job)) return status;
+    if (job == 0) job = requested; /* without a job to be part of, it is the whole of its own */
     for (int k = 0; status == RUE_OK && k < RUE_KNOB_COUNT; k++)
         status = read_knob(row, k, &trial.config.value[k], error);
     const char *model = cell(row, RUE_COLUMN_MODEL);
@@ -288,10 +294,9 @@ rue_status rue_table_read(const char *path, const char *map, struct rue_table *o
     if (status != RUE_OK) return status;
     const char *name = strrchr(rue_csv_name(csv), '/');
     snprintf(out->name, sizeof out->name, "%s", name && name[1] ? name + 1 : rue_csv_name(csv));
-    uint64_t digest = rue_csv_digest(csv);
-    out->digest = map ? rue_hash(digest, map, strlen(map)) : digest;
     struct row row = {.table = out, .file = rue_csv_name(csv), .map = map};
     status = read_rows(csv, &row, error);
+    out->digest = rue_columns_digest(&out->columns, rue_csv_digest(csv));
     rue_mixture_close(&row.mixture);
     free(row.header);
     rue_csv_close(csv);

@@ -13,7 +13,7 @@
 struct rue_table {
     struct rue_tally tally;
     struct rue_columns columns;
-    uint64_t digest;  /* of the file and of how its columns were named */
+    uint64_t digest;  /* of the file and of which of its columns were read as what */
     size_t rows;      /* that were read */
     size_t not_joint; /* of them, left out: of the measures load and compute */
     size_t truncated; /* of them, left out: shorter than the job, without the times of their batches */

@@ -84,6 +84,19 @@ static rue_status add_trials(const struct rue_table *table, struct rue_store *st
     return status == RUE_OK ? rue_store_end(store, error) : status;
 }
 
+/* The reports beside the store tell of all of it: it belongs to one table or to a tuner. */
+static rue_status check_empty(struct rue_store *store, const char *folder, rue_error *error)
+{
+    uint64_t trials;
+    rue_status status = rue_store_count(store, &trials, error);
+    if (status != RUE_OK || trials == 0) return status;
+    return rue_fail(
+        error, RUE_STORE,
+        "%s holds %" PRIu64
+        " trial%s that are not of this table as it is; name another folder with --study, or move %s away",
+        folder, trials, trials == 1 ? "" : "s", folder);
+}
+
 static rue_status fill_store(const struct rue_table *table, const char *folder, bool quiet, rue_error *error)
 {
     char path[PATH_MAX + 16], runner[128];
@@ -94,6 +107,7 @@ static rue_status fill_store(const struct rue_table *table, const char *folder, 
     if (status != RUE_OK) return status;
     snprintf(runner, sizeof runner, RUE_IMPORTED "%.80s #%016" PRIx64, table->name, table->digest);
     status = rue_store_count_of(store, runner, &there, error);
+    if (status == RUE_OK && there == 0) status = check_empty(store, folder, error);
     if (status == RUE_OK && there == 0) status = add_trials(table, store, error);
     rue_store_close(store);
     if (status != RUE_OK || quiet) return status;
@@ -111,9 +125,9 @@ static void make_row(const void *context, size_t index, struct rue_trial_row *ou
     *out = (struct rue_trial_row){.id = index + 1};
     describe(context, index, &scenario, &out->request, &out->result);
     const struct rue_table *table = context;
-    out->label = table->tally.groups[table->tally.trials[index].group].facts.label;
-    if (out->label)
-        out->request.variant.format[0] = out->request.variant.dtype[0] = 0; /* it says all of that */
+    const struct rue_variant_findings *facts = &table->tally.groups[table->tally.trials[index].group].facts;
+    out->label = facts->label;
+    out->request.variant = facts->variant; /* with no format where the table has none */
 }
 
 rue_status rue_table_import(const struct rue_table *table, const char *folder, struct rue_findings *findings,

@@ -21,6 +21,14 @@ rue_status rue_tally_group(struct rue_tally *tally, const char *key, size_t *out
     return RUE_OK;
 }
 
+rue_status rue_tally_label(struct rue_tally *tally, size_t group, const char *label, rue_error *error)
+{
+    struct rue_tally_group *its = &tally->groups[group];
+    assert(group < tally->group_count && !its->label);
+    its->facts.label = its->label = strdup(label);
+    return its->label ? RUE_OK : rue_fail_memory(error, "a label", strlen(label));
+}
+
 rue_status rue_tally_add(struct rue_tally *tally, const struct rue_tally_trial *trial, const char *model,
                          rue_error *error)
 {
@@ -50,6 +58,7 @@ void rue_tally_close(struct rue_tally *tally)
     rue_names_close(&tally->models);
     rue_names_close(&tally->keys);
     rue_names_close(&tally->reasons);
+    for (size_t g = 0; g < tally->group_count; g++) free(tally->groups[g].label);
     free(tally->groups);
     free(tally->trials);
     *tally = (struct rue_tally){0};

@@ -22,6 +22,7 @@ struct rue_tally_trial {
 /* What a group is: facts without matrix and selection, which rue_tally_findings fills in. */
 struct rue_tally_group {
     struct rue_variant_findings facts;
+    char *label;                      /* (optional) owned, which facts.label borrows: see rue_tally_label */
     size_t set;                       /* groups of one set are shown together */
     size_t counts[RUE_OUTCOME_COUNT]; /* trials */
 };
@@ -37,6 +38,10 @@ struct rue_tally {
 /* The group of that key, made where it is new (`*made`), with empty facts. RUE_DATA when there are too many.
  * A zeroed tally is empty. */
 rue_status rue_tally_group(struct rue_tally *tally, const char *key, size_t *out, bool *made,
+                           rue_error *error) RUE_MUST_CHECK;
+
+/* Gives the group a label, once: what people call it. RUE_MEMORY. */
+rue_status rue_tally_label(struct rue_tally *tally, size_t group, const char *label,
                            rue_error *error) RUE_MUST_CHECK;
 
 /* Adds a trial; `model` names its model. RUE_MEMORY. */
