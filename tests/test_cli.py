@@ -1,10 +1,13 @@
 """The command line: goldens, wrong input, where values come from, what is written where, exit codes."""
+import contextlib
 import itertools
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
+import sqlite3
 import struct
 import subprocess
 
@@ -107,6 +110,7 @@ WRONG = {
     "mode": (["tune", ".", "--mode", "cooked"], ["--mode: 'cooked' is not one of all, raw, preprocessed"]),
     "mode_near": (["tune", ".", "--mode", "rwa"], ["--mode: 'rwa' is not one of", "did you mean 'raw'?"]),
     "dtype_near": (["prepare", "a", "b", "--dtype", "flaot32"], ["--dtype: 'flaot32'", "did you mean 'float32'?"]),
+    "nothing": (["tune", ".", "--runner", ""], ["--runner: the value is empty: give a command for a shell"]),
     "flag": (["tune", ".", "--fresh=maybe"], ["--fresh: 'maybe' is not true or false"]),
     "workers": (["tune", ".", "--num-workers", "1,257"], ["--num-workers: '257'", "from 0 to 256"]),
     "batch_zero": (["tune", ".", "--batch-size", "0"], ["--batch-size: '0'", "from 1 to"]),
@@ -116,7 +120,7 @@ WRONG = {
     "list_long": (["tune", ".", "--batch-size", "1..64,65..128"], ["--batch-size: 1..64,65..128 has more than 64 values"]),
     "list_gap": (["tune", ".", "--batch-size", "32,,64"], ["--batch-size: a value is missing in '32,,64'"]),
     "list_end": (["tune", ".", "--num-workers", "1,2,"], ["--num-workers: a value is missing in '1,2,'"]),
-    "list_empty": (["tune", ".", "--num-workers="], ["--num-workers: ''"]),
+    "list_empty": (["tune", ".", "--num-workers="], ["--num-workers: the value is empty"]),
     "list_blank": (["tune", ".", "--batch-size", "32, ,64"], ["--batch-size: a value is missing in '32, ,64'"]),
     "model_gap": (["tune", ".", "--model", "resnet18,,vit_b_16"], ["--model: a name is empty in 'resnet18,,vit_b_16'"]),
     "parallelism_near": (["tune", ".", "--parallelism", "bath"], ["--parallelism: 'bath'", "did you mean 'batch'?"]),
@@ -215,6 +219,37 @@ def test_a_setting_that_no_command_knows_is_noted_once(rue, own_photos):
     assert done.stderr.count("note:") == 1, "the runner says nothing of it"
     assert rue("inspect", own_photos).stderr.startswith("note: "), "whatever the command"
     assert rue("tune", "--help", env=dict(RUE_BUGDET="5m")).stderr == ""
+
+
+def test_settings_of_tune_are_none_of_prepare(rue, own_photos):
+    """--images, --mode and --num-workers mean something else there: flags alone set them."""
+    (rue.folder / "rue.json").write_text(json.dumps({"mode": "raw", "num-workers": "0,2,4"}))
+    done = rue("prepare", own_photos, "all.tensor", env=dict(RUE_IMAGES=3, RUE_MODE="all", RUE_NUM_WORKERS="0..8"))
+    assert done.returncode == 0 and "all.tensor: 20 images in" in done.stderr and "note:" not in done.stderr
+    assert rue("prepare", own_photos, "three.tensor", "--images", "3", env=dict(RUE_DTYPE="uint8")).returncode == 0
+    assert (rue.folder / "three.tensor").stat().st_size < 4 * 3 * 224 * 224 * 3, "other settings hold"
+
+
+@pytest.mark.parametrize("words, kept", [
+    (["--map", "time_ms=End to end (ms)"], "rue analyze 'my table.csv' --study kept --map 'time_ms=End to end (ms)'"),
+    (["--map", "time_ms=End to end (ms)", "--top-n=2"],
+     "rue analyze 'my table.csv' --study kept --map 'time_ms=End to end (ms)' --top-n=2"),
+])
+def test_the_command_line_is_kept_as_it_was_typed(rue, words, kept):
+    (rue.folder / "my table.csv").write_text("model,batch_size,num_workers,End to end (ms)\na,16,1,2\na,32,1,1\n")
+    assert rue("analyze", "my table.csv", "--study", "kept", *words).returncode == 0
+    with contextlib.closing(sqlite3.connect(rue.folder / "kept/study.db")) as db:
+        assert db.execute("SELECT command_line FROM run").fetchall() == [(kept,)]
+    assert read_json(rue.folder / "kept/recommendation.json")["provenance"]["command_line"] == kept
+
+
+def test_a_long_command_line_is_kept_as_whole_words(rue, own_photos):
+    """What does not fit is cut where a shell still reads the rest."""
+    words = ["tune", own_photos, "--out", "it's mine", *QUICK, *["--top-n", "3"] * 500]
+    assert rue(*words).returncode == 0
+    line = read_json(rue.folder / "it's mine/recommendation.json")["provenance"]["command_line"]
+    typed, read = ["rue", *map(str, words)], shlex.split(line)
+    assert len(line) < 4096 and read[-1] == "..." and read[:-1] == typed[:len(read) - 1] and len(read) > 500
 
 
 def test_a_wrong_environment_is_told(rue):

@@ -1,3 +1,4 @@
+#include "commands.h"
 #include "help.h"
 #include "options.h"
 
@@ -5,7 +6,7 @@
 
 #include "temporary_folder.h"
 
-enum { BATCH_SIZE, FRESH, NAME, BUDGET, MEMORY, WAY, SEED, LIMITLESS };
+enum { BATCH_SIZE, FRESH, NAME, BUDGET, MEMORY, WAY, SEED, LIMITLESS, PART };
 static const char *const ways[] = {"batch", "sample", NULL};
 static const struct rue_option table[] = {
     [BATCH_SIZE] = {"batch-size", RUE_OPTION_COUNT, "N", "32", "images in a batch", 1, 1024, NULL},
@@ -16,6 +17,7 @@ static const struct rue_option table[] = {
     [WAY] = {"way", RUE_OPTION_WORD, "WAY", "batch", "how workers share", 0, 0, ways},
     [SEED] = {"seed", RUE_OPTION_COUNT, "K", NULL, "of what is random", 0, INT64_MAX, NULL},
     [LIMITLESS] = {"limitless", RUE_OPTION_COUNT, "N", NULL, "any number", 0, 0, NULL},
+    [PART] = {"part", RUE_OPTION_COUNT, "N", "1", "of the whole", 1, 9, NULL, true},
 };
 static const struct rue_command command = {.name = "try",
                                            .arguments = "[DATA]",
@@ -113,6 +115,47 @@ Test(options, a_flag_beats_the_environment_beats_the_file_beats_the_default)
     cr_assert_str_eq(rue_options_origin(options, BATCH_SIZE), "--batch-size");
     accept(WORDS("--batch-size", "256", "--batch-size", "512"));
     cr_assert_eq(rue_options_number(options, BATCH_SIZE), 512, "the last one wins");
+}
+
+Test(options, what_only_a_flag_sets_no_setting_sets)
+{
+    temporary_text("rue.json", "{\"part\": [2]}");
+    setenv("RUE_PART", "three", 1);
+    accept(WORDS(NULL));
+    cr_assert_eq(rue_options_number(options, PART), 1);
+    cr_assert_str_eq(rue_options_origin(options, PART), "default");
+    accept(WORDS("--part", "4"));
+    cr_assert_eq(rue_options_number(options, PART), 4);
+}
+
+/* Settings have no command: what sets an option of one command sets that of the same name in all others. */
+Test(options, of_one_name_are_of_one_kind)
+{
+    size_t shared = 0;
+    for (size_t i = 0; rue_commands[i]; i++)
+        for (size_t j = 0; j < i; j++)
+            for (size_t a = 0; a < rue_commands[i]->option_count; a++)
+                for (size_t b = 0; b < rue_commands[j]->option_count; b++) {
+                    const struct rue_option *one = &rue_commands[i]->options[a],
+                                            *other = &rue_commands[j]->options[b];
+                    if (strcmp(one->name, other->name) != 0 || one->flag_only || other->flag_only) continue;
+                    char what[256], else_what[256];
+                    rue_option_describe(one, what, sizeof what);
+                    rue_option_describe(other, else_what, sizeof else_what);
+                    cr_assert_str_eq(what, else_what, "--%s", one->name);
+                    cr_assert_eq(one->kind, other->kind, "--%s", one->name);
+                    shared++;
+                }
+    cr_assert_gt(shared, 3, "quiet, json, top-n, bad-images, ...");
+}
+
+Test(options, the_command_line_is_kept_as_a_shell_reads_it)
+{
+    accept(WORDS("my photos", "--name", "o'brien", "--budget=5m"));
+    cr_assert_str_eq(rue_options_command_line(options),
+                     "rue try 'my photos' --name 'o'\\''brien' --budget=5m");
+    accept(WORDS(NULL));
+    cr_assert_str_eq(rue_options_command_line(options), "rue try");
 }
 
 Test(options, an_empty_variable_is_none)
@@ -287,6 +330,7 @@ Test(options, help_shows_the_whole_table)
         cr_assert(strstr(text, table[i].help), "%s", table[i].help);
     }
     cr_assert(strstr(text, "time to spend [2m]"), "%s", text);
+    cr_assert(strstr(text, "of the whole [1] (flag only)"), "%s", text);
 }
 
 Test(options, values_are_shown_with_their_origin)

@@ -53,6 +53,7 @@ static rue_status analyze(const struct rue_table *table, const struct rue_option
     snprintf(findings->study, sizeof findings->study, "%s", table->name);
     strcpy(findings->measured_with, "imported");
     strcpy(findings->rue_version, RUE_VERSION);
+    snprintf(findings->command_line, sizeof findings->command_line, "%s", rue_options_command_line(options));
     if (!quiet) tell_left_out(table);
     findings->alone = !folder;
     if (folder) status = rue_table_import(table, folder, findings, quiet, error);

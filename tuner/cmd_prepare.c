@@ -14,16 +14,17 @@ static const char *const dtypes[] = {"float32", "uint8", NULL};
 static const char *const bad_images[] = {"fail", "replace", NULL};
 
 static const struct rue_option options_table[] = {
-    [MODE] = {"mode", RUE_OPTION_WORD, "MODE", "preprocessed", "what to write", 0, 0, modes},
+    [MODE] = {"mode", RUE_OPTION_WORD, "MODE", "preprocessed", "what to write", 0, 0, modes, true},
     [FORMAT] = {"format", RUE_OPTION_WORD, "FORMAT", "tensor", "how to write it", 0, 0, formats},
     [DTYPE] = {"dtype", RUE_OPTION_WORD, "DTYPE", "float32", "float32 (normalised) or uint8 (levels)", 0, 0,
                dtypes},
     [SYNTHETIC] = {"synthetic", RUE_OPTION_COUNT, "N", NULL, "make N photo-like JPEG files instead; no SRC",
                    1, 100000000, NULL},
     [IMAGES] = {"images", RUE_OPTION_COUNT, "N", NULL, "convert N images, drawn at random", 1,
-                UINT64_C(1) << 40, NULL},
+                UINT64_C(1) << 40, NULL, true},
     [SEED] = {"seed", RUE_OPTION_COUNT, "K", "1", "of what is random", 0, INT64_MAX, NULL},
-    [NUM_WORKERS] = {"num-workers", RUE_OPTION_COUNT, "W", NULL, "threads [every usable CPU]", 1, 256, NULL},
+    [NUM_WORKERS] = {"num-workers", RUE_OPTION_COUNT, "W", NULL, "threads [every usable CPU]", 1, 256, NULL,
+                     true},
     [BAD_IMAGES] = {"bad-images", RUE_OPTION_WORD, "WHAT", "fail", "fail, or replace by the next good image",
                     0, 0, bad_images},
     [MAX_PIXELS] = {"max-pixels", RUE_OPTION_COUNT, "N", "268435456", "refuse images of more pixels", 1,

@@ -95,7 +95,7 @@ static const size_t knobs[RUE_KNOB_COUNT] = {[RUE_BATCH_SIZE] = BATCH_SIZE,
                                              [RUE_PREFETCH_FACTOR] = PREFETCH_FACTOR,
                                              [RUE_PARALLELISM] = PARALLELISM};
 
-static struct rue_study_goal read_goal(const struct rue_options *options, const char *command_line)
+static struct rue_study_goal read_goal(const struct rue_options *options)
 {
     int mode = rue_options_word(options, MODE);
     struct rue_study_goal goal = {
@@ -115,7 +115,7 @@ static struct rue_study_goal read_goal(const struct rue_options *options, const 
         .out = rue_options_text(options, OUT),
         .fresh = rue_options_flag(options, FRESH) && !rue_options_flag(options, DRY_RUN),
         .dry_run = rue_options_flag(options, DRY_RUN),
-        .command_line = command_line,
+        .command_line = rue_options_command_line(options),
     };
     for (int k = 0; k < RUE_KNOB_COUNT; k++) {
         goal.knobs[k] = rue_options_text(options, knobs[k]);
@@ -127,39 +127,6 @@ static struct rue_study_goal read_goal(const struct rue_options *options, const 
     goal.workload.bad_images = (enum rue_bad_images)rue_options_word(options, BAD_IMAGES);
     snprintf(goal.workload.cache, sizeof goal.workload.cache, "%s", rue_options_text(options, CACHE));
     return goal;
-}
-
-/* Words that are ended by NULs become one line that a shell splits alike. */
-static void quote_words(char *words, size_t length, size_t bytes)
-{
-    char *line = calloc(1, bytes);
-    size_t used = 0;
-    for (size_t at = 0; line && at < length; at += strlen(words + at) + 1) {
-        const char *word = words + at;
-        bool plain =
-            *word &&
-            word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./,:=+@%")] ==
-                0;
-        if (used) used += (size_t)snprintf(line + used, bytes - used, " ");
-        if (!plain && used + 1 < bytes) line[used++] = '\'';
-        for (; *word && used + 6 < bytes; word++)
-            used +=
-                (size_t)snprintf(line + used, bytes - used, !plain && *word == '\'' ? "'\\''" : "%c", *word);
-        if (!plain && used + 1 < bytes) line[used++] = '\'';
-        if (used + 6 >= bytes) break;
-    }
-    if (line) memcpy(words, line, used + 1 < bytes ? used + 1 : bytes);
-    free(line);
-}
-
-/* The words of this process's command line, as the kernel keeps them. */
-static void read_command_line(char *out, size_t bytes)
-{
-    FILE *file = fopen("/proc/self/cmdline", "re");
-    size_t got = file ? fread(out, 1, bytes - 1, file) : 0;
-    if (file) fclose(file);
-    out[got] = 0;
-    quote_words(out, got, bytes);
 }
 
 /* Every file first, then the screen: what is shown is on the disk. */
@@ -277,9 +244,7 @@ static rue_status tune(struct rue_study *study, const struct rue_options *option
 
 static rue_status run(const struct rue_options *options, rue_error *error)
 {
-    char command_line[4096];
-    read_command_line(command_line, sizeof command_line);
-    struct rue_study_goal goal = read_goal(options, command_line);
+    struct rue_study_goal goal = read_goal(options);
     struct rue_progress progress = rue_progress_open(rue_options_flag(options, QUIET));
     struct rue_study *study;
     rue_suspension_install();

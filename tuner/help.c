@@ -66,11 +66,12 @@ static void show_details(const char *details, int columns, FILE *out)
     }
 }
 
-static void show_option(const char *label, const char *help, const char *fallback, int columns, FILE *out)
+static void show_option(const char *label, const char *help, const char *fallback, bool flag_only,
+                        int columns, FILE *out)
 {
     char text[512];
-    snprintf(text, sizeof text, "%s%s%s%s", help, fallback ? " [" : "", fallback ? fallback : "",
-             fallback ? "]" : "");
+    snprintf(text, sizeof text, "%s%s%s%s%s", help, fallback ? " [" : "", fallback ? fallback : "",
+             fallback ? "]" : "", flag_only ? " (flag only)" : "");
     rue_wrap_item(out, label, text, columns, OPTIONS_AT);
     fputc('\n', out);
 }
@@ -90,9 +91,9 @@ void rue_help_show_command(const struct rue_command *command, int columns, FILE 
         char label[80];
         snprintf(label, sizeof label, "  --%s%s%s", option->name, option->argument ? " " : "",
                  option->argument ? option->argument : "");
-        show_option(label, option->help, option->fallback, columns, out);
+        show_option(label, option->help, option->fallback, option->flag_only, columns, out);
     }
-    show_option("  --help", RUE_HELP_TEXT, NULL, columns, out);
+    show_option("  --help", RUE_HELP_TEXT, NULL, false, columns, out);
 }
 
 void rue_help_show(int columns, FILE *out)

@@ -65,6 +65,7 @@ static void put_option(const struct rue_option *option)
         put(option->fallback);
         printf(".\n");
     }
+    if (option->flag_only) printf("\tNo setting sets it: that name is another command's.\n");
     putchar('\n');
 }
 
@@ -141,7 +142,8 @@ static void put_environment(void)
     put_section("ENVIRONMENT");
     printf("*RUE\\_NAME*\n\tsets the option of that name, in capitals and with underscores. A flag on the "
            "command "
-           "line wins over it, and it wins over *" RUE_SETTINGS_FILE "*.\n\n"
+           "line wins over it, and it wins over *" RUE_SETTINGS_FILE
+           "*. Options that are marked so are set by flags alone.\n\n"
            "*COLUMNS*\n\tis the width of what is printed, instead of the terminal's.\n\n"
            "*NO\\_COLOR*\n\tswitches colour off, as *TERM=dumb* does.\n\n"
            "*LC\\_ALL*, *LC\\_CTYPE*, *LANG*\n\tOnly ASCII is printed unless they name a UTF-8 locale.\n");

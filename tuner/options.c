@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "settings.h"
+#include "shell_quote.h"
 #include "suggest.h"
 #include "units.h"
 #include "utf8.h"
@@ -31,6 +32,7 @@ struct rue_options {
     char flags[RUE_OPTIONS_MAX][64];     /* "--batch-size" */
     const char *arguments[RUE_ARGUMENTS_MAX];
     int argument_count;
+    char command_line[RUE_COMMAND_LINE_BYTES];
 };
 
 /* ---- one value ---- */
@@ -102,6 +104,8 @@ static rue_status fail_value(const struct rue_option *option, const struct value
     char wanted[256];
     size_t count = 0;
     rue_option_describe(option, wanted, sizeof wanted);
+    if (!*value->text)
+        return rue_fail(error, RUE_USAGE, "%s: the value is empty: give %s", value->origin, wanted);
     while (option->kind == RUE_OPTION_WORD && option->words[count]) count++;
     if (!*value->text)
         return rue_fail(error, RUE_USAGE, "%s: '' is no value: give %s", value->origin, wanted);
@@ -172,7 +176,8 @@ static rue_status read_settings(struct rue_options *options, rue_error *error)
         json_t *value;
         json_object_foreach(settings, key, value)
         {
-            if (status != RUE_OK || !option_is(&options->command->options[i], key)) continue;
+            const struct rue_option *option = &options->command->options[i];
+            if (status != RUE_OK || option->flag_only || !option_is(option, key)) continue;
             status = set_from_json(options, i, value, error);
         }
     }
@@ -184,7 +189,7 @@ static rue_status read_environment(struct rue_options *options, rue_error *error
 {
     rue_status status = RUE_OK;
     for (size_t i = 0; status == RUE_OK && i < options->command->option_count; i++) {
-        const char *text = getenv(options->variables[i]);
+        const char *text = options->command->options[i].flag_only ? NULL : getenv(options->variables[i]);
         if (text && *text) status = set_value(options, i, text, options->variables[i], error);
     }
     return status;
@@ -280,6 +285,19 @@ static rue_status read_command_line(struct rue_options *options, int argc, char 
     return status == RUE_OK ? check_arguments(options, error) : status;
 }
 
+static rue_status keep_command_line(struct rue_options *options, int argc, char **argv, rue_error *error)
+{
+    size_t count = (size_t)argc + 2;
+    const char **words = calloc(count, sizeof *words);
+    if (!words) return rue_fail_memory(error, "the command line", count * sizeof *words);
+    words[0] = "rue";
+    words[1] = options->command->name;
+    for (int i = 0; i < argc; i++) words[i + 2] = argv[i];
+    rue_shell_quote_line(words, count, options->command_line, sizeof options->command_line);
+    free(words);
+    return RUE_OK;
+}
+
 rue_status rue_options_parse(const struct rue_command *command, int argc, char **argv,
                              struct rue_options **out, bool *help, rue_error *error)
 {
@@ -291,17 +309,16 @@ rue_status rue_options_parse(const struct rue_command *command, int argc, char *
         rue_option_variable(&command->options[i], options->variables[i], sizeof options->variables[i]);
     }
     *help = false;
-    rue_status status = set_defaults(options, error);
+    rue_status status = keep_command_line(options, argc, argv, error);
+    if (status == RUE_OK) status = set_defaults(options, error);
     if (status == RUE_OK) status = read_settings(options, error);
     if (status == RUE_OK) status = read_environment(options, error);
-    if (status == RUE_OK || argc > 0) {
-        rue_error later = {0};
-        rue_status line = read_command_line(options, argc, argv, help, &later);
-        if (*help)
-            status = RUE_OK;
-        else if (status == RUE_OK && line != RUE_OK)
-            status = rue_fail(error, line, "%s", later.message);
-    }
+    rue_error later = {0};
+    rue_status line = read_command_line(options, argc, argv, help, &later);
+    if (*help)
+        status = RUE_OK;
+    else if (status == RUE_OK && line != RUE_OK)
+        status = rue_fail(error, line, "%s", later.message);
     if (status != RUE_OK) return rue_options_close(options), status;
     *out = options;
     return RUE_OK;
@@ -347,6 +364,11 @@ int rue_options_argument_count(const struct rue_options *options)
 const char *rue_options_argument(const struct rue_options *options, int index)
 {
     return options->arguments[index];
+}
+
+const char *rue_options_command_line(const struct rue_options *options)
+{
+    return options->command_line;
 }
 
 /* The value and its origin; a flag that nothing set is false, another option what `unset` says. NULL where

@@ -1,5 +1,7 @@
 /* Options. One table a subcommand drives parsing, bounds, help and the origin of each value. Precedence:
- * flag > RUE_<NAME> in the environment > rue.json in the current folder > the table's default. */
+ * flag > RUE_<NAME> in the environment > rue.json in the current folder > the table's default. Settings are
+ * shared by all subcommands, so options of the same name are of the same kind, but for those that only a flag
+ * sets. */
 #ifndef RUE_OPTIONS_H
 #define RUE_OPTIONS_H
 
@@ -33,9 +35,10 @@ struct rue_option {
     const char *help;
     uint64_t min, max;        /* of a count; both 0: no bounds */
     const char *const *words; /* of a word or a list, NULL at the end */
+    bool flag_only;           /* no setting sets it: the setting of this name means something else */
 };
 
-enum { RUE_OPTIONS_MAX = 32, RUE_ARGUMENTS_MAX = 64 };
+enum { RUE_OPTIONS_MAX = 32, RUE_ARGUMENTS_MAX = 64, RUE_COMMAND_LINE_BYTES = 4096 };
 
 struct rue_options;
 
@@ -70,6 +73,10 @@ const char *rue_options_origin(const struct rue_options *options, size_t index);
 
 int rue_options_argument_count(const struct rue_options *options);
 const char *rue_options_argument(const struct rue_options *options, int index);
+
+/* The command as it was typed, quoted for a shell: "rue tune 'my photos' --budget 5m"; a long one is cut
+ * behind a whole word. */
+const char *rue_options_command_line(const struct rue_options *options);
 
 /* Each value with its origin, one a line: what --dry-run shows. `unset` [option_count] says what options that
  * nothing set come to; those that it knows nothing of (NULL) are left out, flags are false. */

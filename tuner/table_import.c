@@ -65,15 +65,15 @@ static rue_status check_table(const struct rue_table *table, rue_error *error)
     return RUE_OK;
 }
 
-static rue_status add_trials(const struct rue_table *table, struct rue_store *store, rue_error *error)
+static rue_status add_trials(const struct rue_table *table, const char *command_line, struct rue_store *store,
+                             rue_error *error)
 {
-    char started[32], command[512];
+    char started[32];
     time_t now = time(NULL);
     struct tm parts;
     strftime(started, sizeof started, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &parts));
-    snprintf(command, sizeof command, "rue analyze %s --study", table->name);
     rue_status status = rue_store_begin(store, error);
-    if (status == RUE_OK) status = rue_store_begin_run(store, command, RUE_VERSION, started, error);
+    if (status == RUE_OK) status = rue_store_begin_run(store, command_line, RUE_VERSION, started, error);
     for (size_t i = 0; status == RUE_OK && i < table->tally.trial_count; i++) {
         struct rue_store_scenario scenario;
         struct rue_trial_request request;
@@ -97,7 +97,8 @@ static rue_status check_empty(struct rue_store *store, const char *folder, rue_e
         folder, trials, trials == 1 ? "" : "s", folder);
 }
 
-static rue_status fill_store(const struct rue_table *table, const char *folder, bool quiet, rue_error *error)
+static rue_status fill_store(const struct rue_table *table, const char *command_line, const char *folder,
+                             bool quiet, rue_error *error)
 {
     char path[PATH_MAX + 16], runner[128];
     struct rue_store *store;
@@ -108,7 +109,7 @@ static rue_status fill_store(const struct rue_table *table, const char *folder, 
     snprintf(runner, sizeof runner, RUE_IMPORTED "%.80s #%016" PRIx64, table->name, table->digest);
     status = rue_store_count_of(store, runner, &there, error);
     if (status == RUE_OK && there == 0) status = check_empty(store, folder, error);
-    if (status == RUE_OK && there == 0) status = add_trials(table, store, error);
+    if (status == RUE_OK && there == 0) status = add_trials(table, command_line, store, error);
     rue_store_close(store);
     if (status != RUE_OK || quiet) return status;
     if (there)
@@ -139,7 +140,7 @@ rue_status rue_table_import(const struct rue_table *table, const char *folder, s
     snprintf(path, sizeof path, "%s", folder);
     rue_status status = check_table(table, error);
     if (status == RUE_OK) status = rue_study_lock_folder(path, "--study", &lock, error);
-    if (status == RUE_OK) status = fill_store(table, path, quiet, error);
+    if (status == RUE_OK) status = fill_store(table, findings->command_line, path, quiet, error);
     findings->row_at = make_row;
     findings->row_context = table;
     findings->row_count = table->tally.trial_count;

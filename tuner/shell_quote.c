@@ -1,0 +1,45 @@
+#include "shell_quote.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./,:=+@%";
+static const char quote[] = "'", escaped_quote[] = "'\\''", rest[] = " ...";
+
+/* Appends as far as there is room, and counts all of it. */
+static size_t put(const char *text, size_t length, size_t at, char *out, size_t bytes)
+{
+    if (at + length < bytes) memcpy(out + at, text, length);
+    return at + length;
+}
+
+size_t rue_shell_quote(const char *word, char *out, size_t bytes)
+{
+    size_t used = 0;
+    bool bare = *word && !word[strspn(word, plain)];
+    if (!bare) used = put(quote, 1, used, out, bytes);
+    for (const char *at = word; *at; at++)
+        used = !bare && *at == '\'' ? put(escaped_quote, sizeof escaped_quote - 1, used, out, bytes)
+                                    : put(at, 1, used, out, bytes);
+    if (!bare) used = put(quote, 1, used, out, bytes);
+    if (bytes) out[used < bytes ? used : 0] = 0;
+    return used;
+}
+
+void rue_shell_quote_line(const char *const *words, size_t count, char *out, size_t bytes)
+{
+    size_t used = 0;
+    out[0] = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t from = used + (i > 0), kept = i + 1 < count ? sizeof rest - 1 : 0;
+        size_t room = from + kept < bytes ? bytes - from - kept : 0;
+        size_t length = room ? rue_shell_quote(words[i], out + from, room) : 0;
+        if (length >= room) {
+            snprintf(out + used, bytes - used, "%s", rest + (i == 0));
+            return;
+        }
+        if (i > 0) out[used] = ' ';
+        used = from + length;
+    }
+}
