@@ -27,9 +27,6 @@ enum {
         0.229F, 0.224F, 0.225F \
     }
 
-/* Images of more pixels than this are refused from their header: 16k × 16k. */
-#define RUE_MAX_PIXELS_DEFAULT (UINT64_C(16384) * 16384)
-
 struct rue_transform;
 
 rue_status rue_transform_open(uint64_t max_pixels, struct rue_transform **out,

@@ -26,8 +26,7 @@ static enum rue_outcome outcome_of(rue_status status)
     return status == RUE_INFEASIBLE || status == RUE_MEMORY ? RUE_TRIAL_INFEASIBLE : RUE_TRIAL_FAILED;
 }
 
-struct rue_loader_options rue_trial_loader_options(const struct rue_trial_request *request,
-                                                   uint64_t max_pixels)
+struct rue_loader_options rue_trial_loader_options(const struct rue_trial_request *request)
 {
     const struct rue_workload *load = &request->workload;
     uint64_t batch = (uint64_t)request->config.value[RUE_BATCH_SIZE], images = request->images;
@@ -44,10 +43,20 @@ struct rue_loader_options rue_trial_loader_options(const struct rue_trial_reques
         .images = images,
         .job_images = request->job_images,
         .drop_last = load->drop_last,
-        .fetcher = {.dtype = RUE_FLOAT32, .max_pixels = max_pixels, .bad_images = load->bad_images},
+        .fetcher = {.dtype = RUE_FLOAT32, .max_pixels = load->max_pixels, .bad_images = load->bad_images},
         .memory_bytes = request->limits.memory_bytes,
         .held = 1,
     };
+}
+
+bool rue_trial_fits_limit(const struct rue_trial_request *request)
+{
+    uint64_t limit = request->limits.memory_bytes;
+    struct rue_loader_options options = rue_trial_loader_options(request);
+    uint64_t batch_bytes =
+        (uint64_t)request->config.value[RUE_BATCH_SIZE] * rue_fetcher_tensor_bytes(RUE_FLOAT32);
+    uint64_t needed = request->measure == RUE_COMPUTE ? batch_bytes : rue_loader_slab_bytes(&options);
+    return !limit || needed <= limit;
 }
 
 static rue_status consume(struct run *run, const struct rue_batch *batch, rue_error *error)
@@ -139,10 +148,9 @@ static rue_status warm_model(struct run *run, const struct rue_batch *batch, rue
     return status;
 }
 
-static rue_status run_joint(struct run *run, const struct rue_source *source, uint64_t max_pixels,
-                            rue_error *error)
+static rue_status run_joint(struct run *run, const struct rue_source *source, rue_error *error)
 {
-    struct rue_loader_options options = rue_trial_loader_options(run->request, max_pixels);
+    struct rue_loader_options options = rue_trial_loader_options(run->request);
     rue_status status = RUE_OK;
     if (run->request->detail && rue_loader_batches(&options) <= RUE_BATCH_TIMES_MAX) {
         uint64_t batches = rue_loader_batches(&options);
@@ -194,29 +202,19 @@ static rue_status run_compute(struct run *run, rue_error *error)
     return status;
 }
 
-/* Whether the limit of memory leaves room for the batches: then it was not what the trial ran into. */
-static bool fits_limit(const struct rue_trial_request *request, uint64_t max_pixels)
-{
-    uint64_t limit = request->limits.memory_bytes;
-    struct rue_loader_options options = rue_trial_loader_options(request, max_pixels);
-    uint64_t batch_bytes =
-        (uint64_t)request->config.value[RUE_BATCH_SIZE] * rue_fetcher_tensor_bytes(RUE_FLOAT32);
-    uint64_t needed = request->measure == RUE_COMPUTE ? batch_bytes : rue_loader_slab_bytes(&options);
-    return !limit || needed <= limit;
-}
-
 void rue_trial_run(const struct rue_trial_request *request, const struct rue_source *source,
-                   struct rue_model *model, uint64_t max_pixels, struct rue_trial_result *result)
+                   struct rue_model *model, struct rue_trial_result *result)
 {
     *result = rue_trial_result_empty();
     result->config = request->config;
     rue_clock_sharpen();
     rue_error error = {0};
     struct run run = {.request = request, .model = model, .result = result};
-    rue_status status = request->measure == RUE_COMPUTE ? run_compute(&run, &error)
-                                                        : run_joint(&run, source, max_pixels, &error);
+    rue_status status =
+        request->measure == RUE_COMPUTE ? run_compute(&run, &error) : run_joint(&run, source, &error);
     result->outcome = outcome_of(status);
-    if (result->outcome == RUE_TRIAL_INFEASIBLE && fits_limit(request, max_pixels)) result->refused = 1;
+    /* Then it was not the limit that it ran into. */
+    if (result->outcome == RUE_TRIAL_INFEASIBLE && rue_trial_fits_limit(request)) result->refused = 1;
     if (status != RUE_OK)
         rue_error_shorten(error.message[0] ? error.message : rue_status_text(status), result->reason,
                           sizeof result->reason);

@@ -8,13 +8,15 @@
 
 /* The loader of a joint or load trial, as `request` asks for it. A truncated trial (images < job_images) is
  * cut to whole batches, at least one. */
-struct rue_loader_options rue_trial_loader_options(const struct rue_trial_request *request,
-                                                   uint64_t max_pixels);
+struct rue_loader_options rue_trial_loader_options(const struct rue_trial_request *request);
+
+/* Whether the request's limit of memory leaves room for the batches that its job needs. */
+bool rue_trial_fits_limit(const struct rue_trial_request *request);
 
 /* Runs `request` on an open source and model; the measure compute warms the model up outside its time. Never
  * fails by itself: what goes wrong is the result's outcome and reason. `source` may be NULL for the measure
  * compute. The result's arrays are owned by the caller. */
 void rue_trial_run(const struct rue_trial_request *request, const struct rue_source *source,
-                   struct rue_model *model, uint64_t max_pixels, struct rue_trial_result *result);
+                   struct rue_model *model, struct rue_trial_result *result);
 
 #endif

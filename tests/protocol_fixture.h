@@ -45,6 +45,7 @@ static inline struct rue_trial_request protocol_request(void)
                      .rank = 2,
                      .world_size = 4,
                      .bad_images = RUE_BAD_REPLACE,
+                     .max_pixels = 60000,
                      .transform = "eval",
                      .cache = "as-is"},
         .images = 2048,

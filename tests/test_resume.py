@@ -151,7 +151,7 @@ def test_a_second_tuner_is_refused_while_the_first_runs(rue, script):
 
 ANEW = {
     "seed": (["--seed", "2"], {}), "job": (["--images", "640"], {}), "order": (["--no-shuffle"], {}),
-    "drop_last": (["--drop-last"], {}), "bad_images": (["--bad-images", "replace"], {}), "cache": (["--cache", "as-is"], {}),
+    "drop_last": (["--drop-last"], {}), "bad_images": (["--bad-images", "replace"], {}), "cache": (["--cache", "as-is"], {}), "pixels": (["--max-pixels", "1000000"], {}),
     "data": ([], dict(digest="d2")), "version": ([], dict(hello=dict(runner="scripted 1.1"))),
     "machine": ([], dict(hello=dict(machine=dict(cpu="another", usable_cpus=4)))),
 }
@@ -273,6 +273,30 @@ def test_changed_photos_are_measured_anew(rue, own_photos):
     shutil.move(own_photos, rue.folder / "moved")
     assert rue("tune", "moved", *words[1:]).returncode == 0
     assert len(stored(rue)) == len(rows), "the same photos in another place are the same"
+
+
+def test_what_fitted_counts_only_while_it_fits(rue, own_photos):
+    """A slab of 4 images takes 2.4 MB: 8/1 needs three of twice that. Nothing else is asked for again."""
+    words = ["tune", own_photos, *REAL, "--mode", "raw", "--model", "none"]
+    assert rue(*words, "--max-memory", "1G").returncode == 0
+    before = stored(rue)
+    assert rue(*words, "--max-memory", "8M").returncode == 0
+    after = stored(rue)
+    new = [row for id, row in after.items() if id not in before]
+    assert [(row["status"], cell_of(row)[1]) for row in new if row["measure"] == "joint"] == [("infeasible", "8/1")]
+    report = found(rue)["recommendations"][0]
+    assert (report["evidence"]["trials_ok"], report["evidence"]["trials_infeasible"]) == (3, 1)
+    assert [report["config"]["batch_size"], report["config"]["num_workers"]] != [8, 1]
+    assert rue(*words, "--max-memory", "8M").returncode == 0 and stored(rue) == after, "that is known now"
+    expect_failure(rue(*words, "--max-memory", "1M"), 4, "even the smallest batch is infeasible", "--max-memory")
+    assert rue(*words, "--max-memory", "1G").returncode == 0
+    assert found(rue)["recommendations"][0]["evidence"]["trials_ok"] == 4 and before.items() <= stored(rue).items()
+
+
+def test_images_that_are_too_large_now_are_refused_now(rue, own_photos):
+    words = ["tune", own_photos, *REAL, "--mode", "raw", "--model", "none"]
+    assert rue(*words).returncode == 0
+    expect_failure(rue(*words, "--max-pixels", "1000"), 3, "pixels", "1,000")
 
 
 def test_what_a_killed_conversion_left_is_removed(rue, own_photos):

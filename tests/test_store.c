@@ -133,6 +133,7 @@ static const struct part {
     PART(scenario.workload.rank),
     PART(scenario.workload.world_size),
     PART(scenario.workload.bad_images),
+    PART(scenario.workload.max_pixels),
     PART(scenario.workload.transform),
     PART(scenario.workload.cache),
     PART(scenario.job_images),
@@ -270,10 +271,34 @@ Test(store, what_did_not_fit_is_asked_again_under_a_wider_limit)
     cell.request.limits.memory_bytes = 0;
     result = result_sample();
     add_or_die(store, &cell, &result);
-    cr_assert(find_id(store, &cell, 0) == 2, "an ok row does not depend on limits");
+    cr_assert(find_id(store, &cell, 0) == 2, "what is ok is found without a limit");
     rue_store_close(store);
     cr_assert(sql_run(path, "SELECT limit_time_ns FROM trial WHERE id = 1") == 5,
               "the limit of time was not kept");
+}
+
+/* 16 batches of 128 images and one that is held: what a job of 2048 needs. */
+Test(store, what_fitted_is_asked_again_under_a_limit_that_it_does_not_fit)
+{
+    enum { NEEDED = 17 * 128 * 4 * 3 * 224 * 224 };
+    struct cell cell = cell_sample();
+    cell.request.limits.memory_bytes = 2 * (uint64_t)NEEDED;
+    cell.request.job_images = 2048;
+    struct rue_trial_result result = result_sample();
+    struct rue_store *store = open_or_die(false);
+    add_or_die(store, &cell, &result);
+    const struct {
+        uint64_t limit;
+        uint64_t id;
+    } cases[] = {{0, 1},      {UINT64_C(3) * NEEDED, 1}, {UINT64_C(2) * NEEDED, 1},
+                 {NEEDED, 1}, {NEEDED - 1, 0},           {1000, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cell.request.limits.memory_bytes = cases[i].limit;
+        cr_assert(find_id(store, &cell, 0) == cases[i].id, "limit %lu", (unsigned long)cases[i].limit);
+    }
+    add_or_die(store, &cell, &result);
+    cr_assert(find_id(store, &cell, 0) == 2, "a runner that needs less says so once");
+    rue_store_close(store);
 }
 
 Test(store, what_the_system_refused_is_asked_again)
@@ -388,9 +413,10 @@ Test(store, a_workload_is_canonical_json)
     struct rue_workload workload = rue_workload_default();
     char text[RUE_WORKLOAD_TEXT_BYTES];
     rue_workload_canonical(&workload, text);
-    cr_assert_str_eq(text,
-                     "{\"shuffle\":true,\"seed\":1,\"epoch\":0,\"drop_last\":false,\"transform\":\"eval\","
-                     "\"cache\":\"warm\",\"rank\":0,\"world_size\":1,\"bad_images\":\"fail\"}");
+    cr_assert_str_eq(
+        text,
+        "{\"shuffle\":true,\"seed\":1,\"epoch\":0,\"drop_last\":false,\"transform\":\"eval\","
+        "\"cache\":\"warm\",\"rank\":0,\"world_size\":1,\"bad_images\":\"fail\",\"max_pixels\":268435456}");
     workload =
         (struct rue_workload){.seed = UINT64_MAX, .epoch = UINT64_MAX, .rank = -2147483647, .world_size = 1};
     workload.bad_images = RUE_BAD_REPLACE;

@@ -47,7 +47,7 @@ static struct rue_trial_request request_of(enum rue_measure measure, int batch_s
 static void run(const struct rue_trial_request *request)
 {
     rue_trial_result_close(&result);
-    rue_trial_run(request, source, &model, RUE_MAX_PIXELS_DEFAULT, &result);
+    rue_trial_run(request, source, &model, &result);
 }
 
 static void run_ok(const struct rue_trial_request *request)
@@ -97,7 +97,7 @@ Test(trial_loop, loading_alone_has_no_model_to_wait_for)
 {
     struct rue_model none = rue_model_none();
     struct rue_trial_request request = request_of(RUE_LOAD, 3, 2);
-    rue_trial_run(&request, source, &none, RUE_MAX_PIXELS_DEFAULT, &result);
+    rue_trial_run(&request, source, &none, &result);
     cr_assert_eq(result.outcome, RUE_TRIAL_OK, "%s", result.reason);
     expect_sums();
     cr_assert_eq(result.images, PHOTOS);
@@ -110,7 +110,7 @@ Test(trial_loop, computing_alone_needs_no_data)
 {
     struct rue_trial_request request = request_of(RUE_COMPUTE, 8, 0);
     request.batches = 5;
-    rue_trial_run(&request, NULL, &model, RUE_MAX_PIXELS_DEFAULT, &result);
+    rue_trial_run(&request, NULL, &model, &result);
     cr_assert_eq(result.outcome, RUE_TRIAL_OK, "%s", result.reason);
     cr_assert(result.batches == 5 && result.compute_count == 5 && result.images == 40);
     uint64_t sum = 0;
@@ -255,7 +255,7 @@ Test(trial_loop, a_model_that_fails_ends_the_trial)
     for (int workers = 0; workers < 3; workers++) {
         struct rue_trial_request request = request_of(RUE_JOINT, 2, workers);
         rue_trial_result_close(&result);
-        rue_trial_run(&request, source, &broken, RUE_MAX_PIXELS_DEFAULT, &result);
+        rue_trial_run(&request, source, &broken, &result);
         cr_assert_eq(result.outcome, RUE_TRIAL_FAILED);
         cr_assert_str_eq(result.reason, "the device fell off the bus");
     }
@@ -270,9 +270,10 @@ Test(trial_loop, the_loader_is_the_one_that_was_asked_for)
     request.workload.world_size = 2;
     request.workload.shuffle = false;
     request.workload.bad_images = RUE_BAD_REPLACE;
+    request.workload.max_pixels = 777;
     request.limits.memory_bytes = 12345;
     request.job_images = 1000;
-    struct rue_loader_options options = rue_trial_loader_options(&request, 777);
+    struct rue_loader_options options = rue_trial_loader_options(&request);
     cr_assert(options.sampler.seed == 99 && options.sampler.epoch == 4 && options.sampler.rank == 1 &&
               options.sampler.world_size == 2 && !options.sampler.shuffle);
     cr_assert(options.fetcher.dtype == RUE_FLOAT32 && options.fetcher.max_pixels == 777 &&

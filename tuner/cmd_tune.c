@@ -110,7 +110,6 @@ static struct rue_study_goal read_goal(const struct rue_options *options)
         .repeats = (int)rue_options_number(options, REPEATS),
         .top_n = rue_options_number(options, TOP_N),
         .memory_bytes = rue_options_number(options, MAX_MEMORY),
-        .max_pixels = rue_options_number(options, MAX_PIXELS),
         .workload = rue_workload_default(),
         .out = rue_options_text(options, OUT),
         .fresh = rue_options_flag(options, FRESH) && !rue_options_flag(options, DRY_RUN),
@@ -124,6 +123,7 @@ static struct rue_study_goal read_goal(const struct rue_options *options)
     goal.workload.seed = rue_options_number(options, SEED);
     goal.workload.shuffle = !rue_options_flag(options, NO_SHUFFLE);
     goal.workload.drop_last = rue_options_flag(options, DROP_LAST);
+    goal.workload.max_pixels = rue_options_number(options, MAX_PIXELS);
     goal.workload.bad_images = (enum rue_bad_images)rue_options_word(options, BAD_IMAGES);
     snprintf(goal.workload.cache, sizeof goal.workload.cache, "%s", rue_options_text(options, CACHE));
     return goal;

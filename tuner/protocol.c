@@ -121,11 +121,11 @@ static json_t *variant_json(const struct rue_variant *variant)
 
 static json_t *workload_json(const struct rue_workload *load)
 {
-    return json_pack("{s:b, s:I, s:I, s:b, s:s, s:s, s:s, s:i, s:i}", "shuffle", load->shuffle, "seed",
+    return json_pack("{s:b, s:I, s:I, s:b, s:s, s:s, s:s, s:I, s:i, s:i}", "shuffle", load->shuffle, "seed",
                      (json_int_t)load->seed, "epoch", (json_int_t)load->epoch, "drop_last", load->drop_last,
                      "transform", load->transform, "cache", load->cache, "bad_images",
-                     rue_bad_images_names[load->bad_images], "rank", load->rank, "world_size",
-                     load->world_size);
+                     rue_bad_images_names[load->bad_images], "max_pixels", (json_int_t)load->max_pixels,
+                     "rank", load->rank, "world_size", load->world_size);
 }
 
 char *rue_protocol_encode_open(const struct rue_variant *variant, const struct rue_workload *workload,
@@ -240,6 +240,7 @@ rue_status rue_protocol_decode_workload(const json_t *object, struct rue_workloa
     if (!json_is_object(object)) return rue_fail(error, RUE_USAGE, "the key \"workload\" is no object");
     if (!copy_bool(object, "shuffle", &out->shuffle) || !copy_bool(object, "drop_last", &out->drop_last) ||
         !copy_count(object, "seed", out->seed, &out->seed) || !copy_count(object, "epoch", 0, &out->epoch) ||
+        !copy_count(object, "max_pixels", out->max_pixels, &out->max_pixels) ||
         !copy_count(object, "rank", 0, &rank) || !copy_count(object, "world_size", 1, &world_size) ||
         !copy_string(object, "transform", out->transform, sizeof out->transform) ||
         !copy_string(object, "cache", out->cache, sizeof out->cache) ||
@@ -251,6 +252,7 @@ rue_status rue_protocol_decode_workload(const json_t *object, struct rue_workloa
         return rue_fail(error, RUE_USAGE, "workload: unknown transform \"%s\"", out->transform);
     if (world_size < 1 || world_size > INT32_MAX || rank >= world_size)
         return rue_fail(error, RUE_USAGE, "workload: rank must be below world_size");
+    if (out->max_pixels == 0) return rue_fail(error, RUE_USAGE, "workload: max_pixels is at least 1");
     out->bad_images = (enum rue_bad_images)found;
     out->rank = (int)rank;
     out->world_size = (int)world_size;

@@ -30,8 +30,7 @@ struct open_data {
 };
 
 struct rue_runner {
-    char command[4096]; /* "" : our own */
-    uint64_t max_pixels;
+    char command[4096];          /* "" : our own */
     struct rue_process *process; /* NULL while there is none */
     struct rue_hello hello;
     uint64_t next_id;
@@ -66,11 +65,9 @@ static bool is_simple(const char *command)
 
 static rue_status start_process(struct rue_runner *runner, rue_error *error)
 {
-    char pixels[32];
-    snprintf(pixels, sizeof pixels, "%" PRIu64, runner->max_pixels);
     char command[sizeof runner->command + 8];
     snprintf(command, sizeof command, "%s%s", is_simple(runner->command) ? "exec " : "", runner->command);
-    const char *const own[] = {"/proc/self/exe", "runner", "--max-pixels", pixels, NULL};
+    const char *const own[] = {"/proc/self/exe", "runner", NULL};
     const char *const foreign[] = {"/bin/sh", "-c", command, NULL};
     rue_status status = rue_process_open(runner->command[0] ? foreign : own, &runner->process, error);
     if (status == RUE_OK) rue_suspension_follow(rue_process_line(runner->process));
@@ -121,8 +118,7 @@ static rue_status greet(struct rue_runner *runner, rue_error *error)
                     name, why.message, end);
 }
 
-rue_status rue_runner_open(const char *command, uint64_t max_pixels, struct rue_runner **out,
-                           rue_error *error)
+rue_status rue_runner_open(const char *command, struct rue_runner **out, rue_error *error)
 {
     struct rue_runner *runner = calloc(1, sizeof *runner);
     if (!runner) return rue_fail_memory(error, "a runner", sizeof *runner);
@@ -131,7 +127,6 @@ rue_status rue_runner_open(const char *command, uint64_t max_pixels, struct rue_
                                       "the runner's command is longer than %zu bytes: put it into a script",
                                       sizeof runner->command);
     snprintf(runner->command, sizeof runner->command, "%s", command ? command : "");
-    runner->max_pixels = max_pixels;
     runner->next_id = 1;
     rue_status status = greet(runner, error);
     if (status != RUE_OK) return rue_runner_close(runner), status;

@@ -6,11 +6,9 @@
 
 struct rue_runner;
 
-/* Starts the runner and greets it. `command` is a shell command, or NULL for this program's own runner, told
- * to refuse images of more than `max_pixels`. RUE_RUNNER when it does not start or does not speak the
- * protocol; RUE_INTERRUPTED, RUE_TERMINATED. */
-rue_status rue_runner_open(const char *command, uint64_t max_pixels, struct rue_runner **out,
-                           rue_error *error) RUE_MUST_CHECK;
+/* Starts the runner and greets it. `command` is a shell command, or NULL for this program's own runner.
+ * RUE_RUNNER when it does not start or does not speak the protocol; RUE_INTERRUPTED, RUE_TERMINATED. */
+rue_status rue_runner_open(const char *command, struct rue_runner **out, rue_error *error) RUE_MUST_CHECK;
 
 /* Ends it; whatever it left running is killed. */
 void rue_runner_close(struct rue_runner *runner);

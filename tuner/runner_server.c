@@ -16,7 +16,6 @@ enum { OPEN_SOURCES_MAX = 8 };
 
 /* Sources stay open between trials: opening the index is no part of any trial. */
 struct server {
-    uint64_t max_pixels;
     size_t source_count;
     struct rue_source *sources[OPEN_SOURCES_MAX]; /* the oldest first */
     char paths[OPEN_SOURCES_MAX][PATH_MAX];
@@ -138,7 +137,7 @@ static char *answer_trial(struct server *server, json_t *object)
         rue_model_close(&model);
         return refuse(id, &error);
     }
-    rue_trial_run(&request, source, &model, server->max_pixels, &result);
+    rue_trial_run(&request, source, &model, &result);
     char *answer = rue_protocol_encode_result(id, &result);
     rue_trial_result_close(&result);
     rue_model_close(&model);
@@ -197,9 +196,9 @@ static char *answer_whole(struct server *server, const char *line)
     return strdup(no_memory);
 }
 
-rue_status rue_runner_serve(FILE *in, FILE *out, uint64_t max_pixels, rue_error *error)
+rue_status rue_runner_serve(FILE *in, FILE *out, rue_error *error)
 {
-    struct server server = {.max_pixels = max_pixels};
+    struct server server = {0};
     rue_status status = RUE_OK;
     char *line = NULL;
     size_t capacity = 0;

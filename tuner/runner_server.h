@@ -2,13 +2,12 @@
 #ifndef RUE_RUNNER_SERVER_H
 #define RUE_RUNNER_SERVER_H
 
-#include <stdint.h>
 #include <stdio.h>
 
 #include "error.h"
 
 /* Answers requests from `in` on `out`, one line each, until the input ends. What goes wrong with a request is
  * in its answer; RUE_INTERNAL only when `out` cannot be written. */
-rue_status rue_runner_serve(FILE *in, FILE *out, uint64_t max_pixels, rue_error *error) RUE_MUST_CHECK;
+rue_status rue_runner_serve(FILE *in, FILE *out, rue_error *error) RUE_MUST_CHECK;
 
 #endif

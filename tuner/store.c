@@ -8,6 +8,7 @@
 #include "store_file.h"
 #include "store_row.h"
 #include "store_schema.h"
+#include "trial_loop.h"
 
 /* At work, a reader that writes by hand may take its time: what was measured would be lost. */
 enum { WRITE_BUSY_MS = 60000 };
@@ -167,6 +168,7 @@ rue_status rue_store_find(struct rue_store *store, const struct rue_store_scenar
     *found = false;
     *result = rue_trial_result_empty();
     rue_store_row_request(&row, scenario, request);
+    rue_store_row_integer(&row, "fits", rue_trial_fits_limit(request));
     rue_store_row_count(&row, "nth", nth);
     if (row.code == SQLITE_OK) row.code = sqlite3_step(store->find);
     if (row.code == SQLITE_ROW) {

@@ -58,9 +58,10 @@ rue_status rue_store_count_of(struct rue_store *store, const char *runner, uint6
 
 /* The `nth` (0, 1, ...) reusable row of the cell, oldest first: same scenario (of the measure load, whatever
  * model), measure and configuration; images asked >= request->images, or for the measure compute batches
- * asked >= request->batches; outcome ok, or infeasible under a limit of memory no tighter than the request's
- * and not because the system refused something, which it may grant the next time. Sets `*found`. `result` is
- * always set and to be closed by the caller: the row where found, with the request's config, else empty.
+ * asked >= request->batches; outcome ok where the batches fit the request's limit of memory or the row's was
+ * no wider, or infeasible under a limit of memory no tighter than the request's and not because the system
+ * refused something, which it may grant the next time. Sets `*found`. `result` is always set and to be closed
+ * by the caller: the row where found, with the request's config, else empty.
  * `*out_id` and `*out_started_ns` (nullable) are set when found. */
 rue_status rue_store_find(struct rue_store *store, const struct rue_store_scenario *scenario,
                           const struct rue_trial_request *request, size_t nth, bool *found,

@@ -118,13 +118,13 @@ void rue_workload_canonical(const struct rue_workload *workload, char out[RUE_WO
     char transform[96], cache[96];
     escape(workload->transform, transform);
     escape(workload->cache, cache);
-    snprintf(out, RUE_WORKLOAD_TEXT_BYTES,
-             "{\"shuffle\":%s,\"seed\":%" PRIu64 ",\"epoch\":%" PRIu64
-             ",\"drop_last\":%s,\"transform\":\"%s\","
-             "\"cache\":\"%s\",\"rank\":%d,\"world_size\":%d,\"bad_images\":\"%s\"}",
-             workload->shuffle ? "true" : "false", workload->seed, workload->epoch,
-             workload->drop_last ? "true" : "false", transform, cache, workload->rank, workload->world_size,
-             rue_bad_images_names[workload->bad_images]);
+    snprintf(
+        out, RUE_WORKLOAD_TEXT_BYTES,
+        "{\"shuffle\":%s,\"seed\":%" PRIu64 ",\"epoch\":%" PRIu64 ",\"drop_last\":%s,\"transform\":\"%s\","
+        "\"cache\":\"%s\",\"rank\":%d,\"world_size\":%d,\"bad_images\":\"%s\",\"max_pixels\":%" PRIu64 "}",
+        workload->shuffle ? "true" : "false", workload->seed, workload->epoch,
+        workload->drop_last ? "true" : "false", transform, cache, workload->rank, workload->world_size,
+        rue_bad_images_names[workload->bad_images], workload->max_pixels);
 }
 
 void rue_store_row_request(struct rue_store_row *row, const struct rue_store_scenario *scenario,

@@ -204,13 +204,13 @@ char *rue_store_find_sql(void)
     fputs("CASE measure WHEN 'compute' THEN batches_requested >= :batches_requested"
           " ELSE images_requested >= :images_requested END",
           out);
-    /* What did not fit under a tighter limit may fit now, as may what the system refused. Time is no matter:
-     * running out of it is a timeout. */
-    fprintf(out, " AND (status = 'ok' OR status = 'infeasible' AND refused IS NOT 1");
-    fprintf(out,
-            " AND coalesce(limit_memory_bytes, %" PRId64 ") >= coalesce(:limit_memory_bytes, %" PRId64 ")",
-            INT64_MAX, INT64_MAX);
-    fputs(") ORDER BY id LIMIT 1 OFFSET :nth", out);
+    /* What fitted may not fit a tighter limit, and what did not fit may fit a wider one, as may what the
+     * system refused. Time is no matter: running out of it is a timeout. */
+    static const char ours[] = "coalesce(:limit_memory_bytes, 9223372036854775807)",
+                      its[] = "coalesce(limit_memory_bytes, 9223372036854775807)";
+    fprintf(out, " AND (status = 'ok' AND (:fits OR %s <= %s)", its, ours);
+    fprintf(out, " OR status = 'infeasible' AND refused IS NOT 1 AND %s >= %s)", its, ours);
+    fputs(" ORDER BY id LIMIT 1 OFFSET :nth", out);
     return text_close(out, &text);
 }
 

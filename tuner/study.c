@@ -38,7 +38,7 @@ static void identify(struct rue_study *study)
 static rue_status open_all(struct rue_study *study, rue_error *error)
 {
     const struct rue_study_goal *goal = study->goal;
-    rue_status status = rue_runner_open(goal->runner, goal->max_pixels, &study->runner, error);
+    rue_status status = rue_runner_open(goal->runner, &study->runner, error);
     if (status != RUE_OK) return status;
     identify(study);
     status = rue_study_choose_models(study, error);

@@ -40,7 +40,6 @@ struct rue_study_goal {
     int repeats;
     size_t top_n;
     uint64_t memory_bytes; /* for batches in flight; 0: four fifths of what is free */
-    uint64_t max_pixels;
     struct rue_workload workload;
     const char *out; /* folder; NULL: rue-out/<name of the data> */
     bool fresh;

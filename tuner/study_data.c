@@ -94,7 +94,7 @@ rue_status rue_study_add_sample(struct rue_study *study, rue_error *error)
     struct rue_prepare_options options = {.dtype = RUE_FLOAT32,
                                           .images = count,
                                           .seed = study->goal->workload.seed,
-                                          .max_pixels = study->goal->max_pixels,
+                                          .max_pixels = study->goal->workload.max_pixels,
                                           .bad_images = study->goal->workload.bad_images,
                                           .overwrite = true};
     struct rue_prepared done = {0};

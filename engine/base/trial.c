@@ -24,7 +24,8 @@ struct rue_workload rue_workload_default(void)
                                  .world_size = 1,
                                  .transform = "eval",
                                  .cache = "warm",
-                                 .bad_images = RUE_BAD_FAIL};
+                                 .bad_images = RUE_BAD_FAIL,
+                                 .max_pixels = RUE_MAX_PIXELS_DEFAULT};
 }
 
 struct rue_trial_result rue_trial_result_empty(void)

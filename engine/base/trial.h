@@ -42,8 +42,9 @@ struct rue_workload {
     int rank;
     int world_size; /* at least 1 */
     enum rue_bad_images bad_images;
-    char transform[16]; /* "eval" */
-    char cache[16];     /* "warm" (read once before the trials) or "as-is" */
+    uint64_t max_pixels; /* images of more are refused from their header */
+    char transform[16];  /* "eval" */
+    char cache[16];      /* "warm" (read once before the trials) or "as-is" */
 };
 
 struct rue_workload rue_workload_default(void);

@@ -4,6 +4,7 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 enum rue_mode { RUE_RAW, RUE_PREPROCESSED, RUE_MODE_COUNT };
 extern const char *const rue_mode_names[RUE_MODE_COUNT]; /* "raw", "preprocessed" */
@@ -11,6 +12,10 @@ extern const char *const rue_mode_names[RUE_MODE_COUNT]; /* "raw", "preprocessed
 enum rue_dtype { RUE_FLOAT32, RUE_UINT8, RUE_DTYPE_COUNT };
 extern const char *const rue_dtype_names[RUE_DTYPE_COUNT]; /* "float32", "uint8" */
 extern const unsigned rue_dtype_bytes[RUE_DTYPE_COUNT];
+
+/* Unless something else is said, images of more pixels than this are refused from their header: 16k × 16k.
+ */
+#define RUE_MAX_PIXELS_DEFAULT (UINT64_C(16384) * 16384)
 
 struct rue_variant {
     enum rue_mode mode;
