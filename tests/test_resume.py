@@ -32,6 +32,11 @@ def stored(rue, file="out/study.db"):
         return {row["id"]: dict(row) for row in db.execute("SELECT * FROM trial")}
 
 
+def runs(rue):
+    with contextlib.closing(sqlite3.connect(rue.folder / "out/study.db", timeout=30)) as db:
+        return db.execute("SELECT count(*) FROM run").fetchone()[0]
+
+
 def cell_of(row):
     config = json.loads(row["config"])
     return row["model"], f"{config['batch_size']}/{config['num_workers']}"
@@ -131,8 +136,41 @@ def test_fresh_starts_over_and_keeps_the_old_store(rue, script):
         assert tune(rue, one, "--fresh").returncode == 0
         assert {row["recorded"] for row in stored(rue, kept).values()} and len(stored(rue, kept)) == len(old)
     assert stored(rue, "out/study.db.old") == old
+    names = {"recommendation.json", "study.db", "trials.csv"}
+    assert {path.name for path in (rue.folder / "out").iterdir()} == {n + s for n in names for s in ("", ".old", ".old.2")}
     assert len(one.joint()) == 3 * len(CELLS) and joint(stored(rue)) == CELLS
     assert found(rue)["provenance"]["reused_trials"] == 0
+
+
+def state_of(rue):
+    return json.loads(rue("list", "out", "--json").stdout)[0]["state"], rue("show", "out").stdout
+
+
+@pytest.mark.parametrize("words", [["--fresh"], ["--seed", "2"]])
+def test_a_run_that_was_killed_is_not_complete(rue, script, words):
+    """Whatever the report of the run before it says, which --fresh puts aside."""
+    one = script(TABLE)
+    assert tune(rue, one).returncode == 0
+    assert state_of(rue)[0] == "complete"
+    process = start(rue, one.write(delay_s=0.01), *words)
+    one.wait_for(len(CELLS) + 9, process)
+    process.kill()
+    finish(process)
+    state, text = state_of(rue)
+    assert state == "partial" and "partial" in text.lower()
+    assert ("no report has been written" if words == ["--fresh"] else "ended without a report") in text
+    assert tune(rue, one, *[word for word in words if word != "--fresh"]).returncode == 0
+    assert state_of(rue)[0] == "complete"
+    assert tune(rue, one).returncode == 0 and state_of(rue)[0] == "complete", "a run that found all in the store"
+
+
+def test_reports_without_their_store_are_put_aside_too(rue, script):
+    one = script(TABLE)
+    assert tune(rue, one).returncode == 0
+    report = (rue.folder / "out/recommendation.json").read_bytes()
+    (rue.folder / "out/study.db").unlink()
+    assert tune(rue, one, "--fresh").returncode == 0
+    assert (rue.folder / "out/recommendation.json.old").read_bytes() == report
 
 
 def test_a_second_tuner_is_refused_while_the_first_runs(rue, script):
@@ -363,13 +401,15 @@ def test_a_dry_run_leaves_what_it_found(rue, script):
     assert [path.name for path in (rue.folder / "deep/er").iterdir()] == ["notes"]
 
 
-@pytest.mark.parametrize("words", [["--dry-run"], ["--dry-run", "--fresh"]])
+@pytest.mark.parametrize("words", [["--dry-run"], ["--dry-run", "--fresh"], ["--dry-run", "--seed", "9"]])
 def test_a_dry_run_keeps_a_study(rue, script, words):
     one = script(TABLE)
     assert tune(rue, one).returncode == 0
     before, names = stored(rue), {path.name for path in (rue.folder / "out").iterdir()}
+    requests = len(one.requests())
     assert tune(rue, one, *words).returncode == 0
-    assert before.items() <= stored(rue).items() and {path.name for path in (rue.folder / "out").iterdir()} == names
+    assert (len(one.requests()) > requests) == ("--seed" in words), "it probes what it does not know"
+    assert runs(rue) == 1 and before == stored(rue) and {path.name for path in (rue.folder / "out").iterdir()} == names
 
 
 def test_a_study_that_cannot_begin_leaves_no_folder(rue, script):

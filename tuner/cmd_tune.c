@@ -66,7 +66,7 @@ static const struct rue_option options_table[] = {
     [RUNNER] = {"runner", RUE_OPTION_COMMAND, "CMD", NULL, "measure with another runner than rue's own", 0, 0,
                 NULL},
     [OUT] = {"out", RUE_OPTION_PATH, "DIR", NULL, "where everything is written [rue-out/<data>]", 0, 0, NULL},
-    [FRESH] = {"fresh", RUE_OPTION_FLAG, NULL, NULL, "start over; the old study.db is kept as study.db.old",
+    [FRESH] = {"fresh", RUE_OPTION_FLAG, NULL, NULL, "start over; study.db and the reports are kept as *.old",
                0, 0, NULL},
     [SEED] = {"seed", RUE_OPTION_COUNT, "K", "1", "of the data's order and of the trials'", 0, INT64_MAX,
               NULL},

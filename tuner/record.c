@@ -226,6 +226,7 @@ static rue_status read_trials(struct reading *reading, struct rue_store_reader *
         reading->record->trials_ok += joint && ok;
         reading->record->trials_not_ok += joint && !ok;
         reading->record->probes += !joint;
+        if (joint && trial.run_id > reading->record->last_run) reading->record->last_run = trial.run_id;
         if (joint) status = add_joint(reading, &trial, error);
         rue_trial_result_close(&trial.result);
         if (status != RUE_OK) return status;
@@ -327,6 +328,7 @@ static rue_status read_store(struct rue_record *record, bool *torn, rue_error *e
     rue_status status = rue_store_reader_open(record->store, &reader, torn, error);
     if (status != RUE_OK) return status;
     status = read_trials(&reading, reader, error);
+    if (status == RUE_OK) status = rue_record_read_report(record, reader, error);
     *torn = rue_store_reader_is_torn(reader);
     rue_store_reader_close(reader);
     if (status == RUE_OK && !*torn) status = make_sets(&reading, error);
@@ -346,6 +348,7 @@ static void forget_trials(struct rue_record *record)
     record->sets = NULL;
     record->circumstances = NULL;
     record->set_count = record->trials_ok = record->trials_not_ok = record->probes = 0;
+    record->last_run = 0;
 }
 
 rue_status rue_record_read(const char *path, struct rue_record *out, rue_error *error)
@@ -365,7 +368,6 @@ rue_status rue_record_read(const char *path, struct rue_record *out, rue_error *
                           out->store);
     if (status != RUE_OK) return rue_record_close(out), status;
     out->running = rue_folder_is_locked(out->folder);
-    rue_record_read_report(out);
     return RUE_OK;
 }
 

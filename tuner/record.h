@@ -26,6 +26,7 @@ struct rue_record {
     size_t trials_ok, trials_not_ok; /* joint ones, of all sets */
     size_t probes;                   /* trials of other measures */
     bool running;                    /* a tuner is at work in the folder */
+    int64_t last_run;                /* that stored a joint trial; 0: none */
     bool partial;                    /* the last run ended early, or its report is missing */
     char partial_reason[160];
     size_t configs_asked; /* of the last run, by its report; 0 when it has none */

@@ -27,9 +27,10 @@ struct rue_store_scenario {
 };
 
 /* Opens or creates the store file; `fresh` first renames an existing one to "<path>.old" (".old.2", ... where
- * that is taken) together with SQLite's companion files, so that nothing measured is lost. RUE_STORE with the
- * path and what to do when it is no store, of another version, damaged (integrity_check, row checksums),
- * read-only, in use, or the disk is full; the file is then left as it was. */
+ * that is taken) together with SQLite's companion files and the reports beside it, so that nothing measured
+ * is lost and no report is about another store. RUE_STORE with the path and what to do when it is no store,
+ * of another version, damaged (integrity_check, row checksums), read-only, in use, or the disk is full; the
+ * file is then left as it was. */
 rue_status rue_store_open(const char *path, bool fresh, struct rue_store **out,
                           rue_error *error) RUE_MUST_CHECK;
 void rue_store_close(struct rue_store *store);

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "report.h"
 #include "store_error.h"
 
 /* The main file last: after a crash in between it is still found, and put aside again. */
@@ -117,18 +118,30 @@ out:
     return status;
 }
 
+/* What is put aside, in that order: the reports beside the store, which must not seem to be about another
+ * one, then the store. `index` from 0 on; with `suffix` as it is called then. False past the last one. */
+static bool name_kept(const char *file, int index, const char *suffix, char out[NAME_BYTES + 64])
+{
+    int folder = (int)(strrchr(file, '/') - file);
+    for (int i = 0; rue_reports[i]; i++) {
+        if (!rue_reports[i]->file || index-- > 0) continue;
+        snprintf(out, NAME_BYTES + 64, "%.*s/%s%s", folder, file, rue_reports[i]->file, suffix);
+        return true;
+    }
+    if (index >= COMPANIONS) return false;
+    snprintf(out, NAME_BYTES + 64, "%s%s%s", file, suffix, companions[index]);
+    return true;
+}
+
 /* The first of ".old", ".old.2", ... that nothing has. */
 static bool free_suffix_find(const char *file, char out[32])
 {
     for (int n = 1; n <= KEPT_MAX; n++) {
         bool taken = false;
+        char name[NAME_BYTES + 64];
         snprintf(out, 32, ".old.%d", n);
         if (n == 1) out[strlen(".old")] = 0;
-        for (int i = 0; i < COMPANIONS; i++) {
-            char suffix[64];
-            snprintf(suffix, sizeof suffix, "%s%s", out, companions[i]);
-            taken |= file_bytes(file, suffix) >= 0;
-        }
+        for (int i = 0; !taken && name_kept(file, i, out, name); i++) taken = access(name, F_OK) == 0;
         if (!taken) return true;
     }
     return false;
@@ -136,18 +149,14 @@ static bool free_suffix_find(const char *file, char out[32])
 
 rue_status rue_store_file_put_aside(const char *file, const char *path, rue_error *error)
 {
-    if (file_bytes(file, "") < 0 && !rue_store_file_has_wal(file)) return RUE_OK;
     rue_status status = file_bytes(file, "") >= SQLITE_FILE_BYTES ? settle(file, path, error) : RUE_OK;
     if (status != RUE_OK) return status;
 
-    char kept[32];
+    char kept[32], from[NAME_BYTES + 64], to[NAME_BYTES + 64];
     if (!free_suffix_find(file, kept))
         return rue_fail(error, RUE_STORE, "%s: %d old stores lie beside it; delete some of %s.old*", path,
                         KEPT_MAX, path);
-    for (int i = 0; i < COMPANIONS; i++) {
-        char from[NAME_BYTES], to[NAME_BYTES + 64];
-        name_join(from, file, companions[i]);
-        snprintf(to, sizeof to, "%s%s%s", file, kept, companions[i]);
+    for (int i = 0; name_kept(file, i, "", from) && name_kept(file, i, kept, to); i++) {
         if (rename(from, to) != 0 && errno != ENOENT)
             return rue_fail(error, RUE_STORE, "%s: cannot rename %s to %s: %s; move it away yourself", path,
                             from, to, strerror(errno));

@@ -17,8 +17,8 @@ rue_status rue_store_file_check(const char *file, const char *path, rue_error *e
 /* True when the write-ahead log beside `file` holds something. */
 bool rue_store_file_has_wal(const char *file);
 
-/* Renames the file, healthy or not, and its companions to "<file>.old", or "<file>.old.2", ... where earlier
- * ones are kept already; a healthy one is checkpointed first. Nothing to do where there is no file. RUE_STORE
+/* Renames the file, healthy or not, its companions, and the reports beside it to "<file>.old", or
+ * "<file>.old.2", ... where earlier ones are kept already; a healthy one is checkpointed first. RUE_STORE
  * when another process has it open, or the renaming fails. */
 rue_status rue_store_file_put_aside(const char *file, const char *path, rue_error *error) RUE_MUST_CHECK;
 

@@ -258,3 +258,16 @@ rue_status rue_store_reader_next(struct rue_store_reader *reader, bool *found, s
     *found = status == RUE_OK;
     return status;
 }
+
+rue_status rue_store_reader_find_run(struct rue_store_reader *reader, const char *started, int64_t *out,
+                                     rue_error *error)
+{
+    sqlite3_stmt *find = NULL;
+    int code = sqlite3_prepare_v2(reader->db, "SELECT max(id) FROM run WHERE started = ?", -1, &find, NULL);
+    if (code == SQLITE_OK) code = sqlite3_bind_text(find, 1, started, -1, SQLITE_STATIC);
+    if (code == SQLITE_OK) code = sqlite3_step(find);
+    if (code == SQLITE_ROW) *out = sqlite3_column_int64(find, 0);
+    rue_status status = code == SQLITE_ROW ? RUE_OK : fail(reader, code, "reading the store", error);
+    sqlite3_finalize(find);
+    return status;
+}

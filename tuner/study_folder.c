@@ -128,6 +128,8 @@ rue_status rue_study_open_store(struct rue_study *study, rue_error *error)
         rue_progress_note(study->progress,
                           "%s holds %" PRIu64 " trials: what fits is reused (--fresh starts over)", path,
                           study->found_trials);
+    /* Closed without an end, it keeps nothing of it. */
+    if (status == RUE_OK && study->goal->dry_run) status = rue_store_begin(study->store, error);
     if (status == RUE_OK)
         status =
             rue_store_begin_run(study->store, study->goal->command_line, RUE_VERSION, study->started, error);
