@@ -7,31 +7,31 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "advice.h"
+
 const struct rue_report *const rue_reports[] = {&rue_report_json, &rue_report_csv, &rue_report_table, NULL};
 
+/* What to do where a report cannot be written, beside what is true everywhere (advice.h). */
 static const struct {
     int number;
     const char *advice;
 } advices[] = {
-    {ENOSPC, "free some space on that disk, or choose another folder"},
-    {EDQUOT, "your quota is used up: free some space, or choose another folder"},
-    {EFBIG, "the file would be larger than allowed: raise the limit (ulimit -f)"},
-    {EMFILE, "raise the limit on open files (ulimit -n)"},
-    {EACCES, "make the folder writable, or choose another one"},
-    {EPERM, "make the folder writable, or choose another one"},
-    {EROFS, "the file system is read-only: choose another folder"},
-    {ENOENT, "create the folder first"},
-    {ENOTDIR, "choose a folder, not a file"},
-    {EISDIR, "a folder is in the way: remove it, or choose another folder"},
-    {ENAMETOOLONG, "choose a folder with a shorter path"},
+    {EACCES, "; make the folder writable, or choose another one"},
+    {EPERM, "; make the folder writable, or choose another one"},
+    {EROFS, "; the file system is read-only: choose another folder"},
+    {ENOENT, "; create the folder first"},
+    {ENOTDIR, "; choose a folder, not a file"},
+    {EISDIR, "; a folder is in the way: remove it, or choose another folder"},
+    {ENAMETOOLONG, "; choose a folder with a shorter path"},
 };
 
 static rue_status fail_store(rue_error *error, const char *path, int number)
 {
-    const char *advice = "check the disk, or choose another folder";
+    const char *advice = "; check the disk, or choose another folder";
     for (size_t i = 0; i < sizeof advices / sizeof *advices; i++)
         if (advices[i].number == number) advice = advices[i].advice;
-    return rue_fail(error, RUE_STORE, "cannot write %s: %s; %s", path, strerror(number), advice);
+    return rue_fail(error, RUE_STORE, "cannot write %s: %s%s", path, strerror(number),
+                    rue_advice_or(number, advice));
 }
 
 rue_status rue_report_finish(FILE *stream, rue_error *error)

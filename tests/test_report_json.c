@@ -1,7 +1,11 @@
+#include <errno.h>
 #include <jansson.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "advice.h"
 #include "findings_fixture.h"
 
 /* The rendered document, parsed; also put into the folder RUE_TEST_OUT, where the schema's test looks for it.
@@ -235,6 +239,27 @@ Test(report, write_names_the_path_and_what_to_do)
     cr_assert_eq(status, RUE_STORE);
     cr_assert(strstr(error.message, "/nonexistent/folder/trials.csv"), "%s", error.message);
     cr_assert(strstr(error.message, "create the folder first"), "%s", error.message);
+    fixture_close(&fixture);
+}
+
+/* In the words of the rest of the program. */
+Test(report, what_the_system_refuses_is_advised_as_everywhere)
+{
+    struct fixture fixture;
+    fixture_open_plain(&fixture);
+    char folder[] = "/tmp/rue-report-XXXXXX";
+    cr_assert_not_null(mkdtemp(folder));
+    rue_error error = {0};
+    struct rlimit size;
+    signal(SIGXFSZ, SIG_IGN);
+    cr_assert_eq(getrlimit(RLIMIT_FSIZE, &size), 0);
+    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &(struct rlimit){1, size.rlim_max}), 0);
+    rue_status status = rue_report_write(&rue_report_csv, &fixture.findings, folder, &error);
+    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &size), 0);
+    cr_assert_eq(status, RUE_STORE);
+    cr_assert(strstr(error.message, "/trials.csv: ") && strstr(error.message, rue_advice(EFBIG)), "%s",
+              error.message);
+    cr_assert_eq(rmdir(folder), 0, "a temporary file is left behind");
     fixture_close(&fixture);
 }
 
