@@ -67,8 +67,9 @@ rue_status rue_folder_lock(const char *folder, const char *option, int *out, rue
 {
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC), failed;
     if (fd < 0)
-        return rue_fail(error, RUE_STORE, "cannot open the folder %s: %s%s", folder, strerror(errno),
-                        rue_advice(errno));
+        return rue_fail(error, RUE_STORE, "cannot open the folder %s: %s%s%s", folder, strerror(errno),
+                        rue_advice_or(errno, "; choose another folder with "),
+                        *rue_advice(errno) ? "" : option);
     const struct timespec pause = {.tv_nsec = PAUSE_MS * 1000000L};
     for (int tries = 0; (failed = flock(fd, LOCK_EX | LOCK_NB)) && tries < TRIES_MAX; tries++) {
         if (errno != EINTR && errno != EWOULDBLOCK) break;

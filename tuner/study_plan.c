@@ -183,15 +183,17 @@ static rue_status check_budget(const struct rue_study *study, const struct rue_p
         enough_s = fmin(enough_s, shortest_s(goal, keep));
         keep[k] = 1;
     }
-    if (!isfinite(enough_s)) enough_s = least_s;
+    bool two = isfinite(enough_s);
+    if (!two) enough_s = least_s;
     char budget[64], enough[64], spent[RUE_UNIT_TEXT_BYTES], trials[RUE_UNIT_TEXT_BYTES];
     return rue_fail(error, RUE_USAGE,
                     "the budget of %s is too small: opening and probing took %s, and one configuration on "
-                    "every model and variant takes about %s; give --budget %s at least, or lower --images",
+                    "every model and variant takes about %s; give --budget %s at least%s, or lower --images",
                     rue_format_duration(study->goal->budget_ns, budget, sizeof budget),
                     rue_format_duration((uint64_t)(spent_s * 1e9), spent, sizeof spent),
                     rue_format_duration((uint64_t)(least_s * 1e9), trials, sizeof trials),
-                    budget_text((spent_s + enough_s) * 1.001 / budget_share, enough, sizeof enough));
+                    budget_text((spent_s + enough_s) * 1.001 / budget_share, enough, sizeof enough),
+                    two ? ", to compare two of them" : "");
 }
 
 /* Without workers nothing is prefetched or shared: those knobs at their first values stand for all. */
