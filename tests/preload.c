@@ -4,9 +4,11 @@
  *   PRELOAD_ASLEEP      while the file of that name exists, the machine has been suspended for an hour
  *   PRELOAD_NO_LOCKS    flock fails with that error number
  *   PRELOAD_STUCK       the first read of a *.jpg when the file of that name exists removes it and never ends
+ *   PRELOAD_CTRL_C      behind so many calls of fsync and fdatasync the process is sent SIGINT
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,4 +73,22 @@ ssize_t read(int fd, void *into, size_t bytes)
             for (;;) pause();
     }
     return syscall(SYS_read, fd, into, bytes);
+}
+
+static int synced(long failed)
+{
+    static int calls;
+    const char *last = getenv("PRELOAD_CTRL_C");
+    if (last && ++calls == atoi(last)) raise(SIGINT);
+    return (int)failed;
+}
+
+int fsync(int fd)
+{
+    return synced(syscall(SYS_fsync, fd));
+}
+
+int fdatasync(int fd)
+{
+    return synced(syscall(SYS_fdatasync, fd));
 }

@@ -387,6 +387,14 @@ def test_a_budget_that_is_too_small_says_what_is_enough(rue, script):
         assert tune(rue, one, "--budget", enough).returncode == 0, "and when it goes on"
 
 
+def test_a_budget_that_is_enough_says_for_how_many(rue, script):
+    """A grid of one needs no second one to be compared with."""
+    words = ["--budget", "1ms", "--images", "1000000"]
+    expect_failure(tune(rue, script(TABLE), *words), 2, " at least, to compare two of them, or lower --images")
+    line = expect_failure(tune(rue, script(TABLE), *words, "--batch-size", "16", "--num-workers", "2"), 2, "--images")
+    assert " at least, or lower --images" in line
+
+
 def test_a_budget_for_one_configuration_is_inconclusive(rue, script):
     one = script(TABLE)
     expect_failure(tune(rue, one, "--budget", "6ms"), 5, "one of 9 configurations", "larger --budget")
@@ -523,6 +531,28 @@ def test_a_signal_ends_a_trial_that_hangs(rue, script):
     code, out, err = stop(process)
     assert code == 130, err
     expect_interrupted_report(rue, one, out)
+
+
+@pytest.mark.parametrize("number", [17, 20, 26])
+def test_ctrl_c_between_two_trials_is_told(release_rue, script, preload, number):
+    """As a row reaches the disk: no trial is in flight then."""
+    done = release_rue("tune", "--runner", script(TABLE).command, "--out", "out", env=preload(PRELOAD_CTRL_C=number))
+    assert done.returncode == 130 and done.stderr.splitlines()[-1] == "rue tune: interrupted", done.stderr
+    report = read_json(release_rue.folder / "out/recommendation.json")
+    assert report["partial"] and report["partial_reason"].startswith("interrupted after ")
+
+
+def test_ctrl_c_while_reports_cannot_be_written_says_so(rue, script):
+    one = script(TABLE, delay_s=0.03)
+    process = rue.start("tune", "--runner", one.command, "--out", "out")
+    one.wait_for(14, process)
+    (rue.folder / "out/recommendation.json/inside").mkdir(parents=True)
+    code, out, err = stop(process)
+    assert code == 130 and "Partial results: interrupted" in out, "what was measured is shown all the same"
+    told, line = err.splitlines()[-2:]
+    assert told == "written: out/trials.csv, study.db"
+    assert line.startswith("rue tune: interrupted; cannot write out/recommendation.json: Is a directory; a folder is in the way")
+    assert csv_rows(rue)
 
 
 def test_a_second_ctrl_c_quits_at_once(rue, script):

@@ -306,6 +306,23 @@ def test_a_report_that_is_read_only_or_a_dangling_link_is_replaced(study, name):
 def test_a_folder_in_the_place_of_a_report_is_told(study, name):
     study.copy()
     make_folder(study.out / name)
-    expect_failure(study.tune(), 6, name, "remove it")
+    for other in {"recommendation.json", "trials.csv"} - {name}:
+        (study.out / other).unlink()
+    done = study.tune()
+    expect_failure(done, 6, name, "remove it")
+    assert "Use batch_size" in done.stdout, "it is shown all the same, and the other report is written"
     assert sorted(os.listdir(study.out)) == ["recommendation.json", "study.db", "trials.csv"]
     assert os.listdir(study.out / name) == ["inside"]
+
+
+def test_every_report_that_cannot_be_written_is_told(study):
+    study.copy()
+    for name in ("recommendation.json", "trials.csv"):
+        make_folder(study.out / name)
+    expect_failure(study.tune(), 6, "out/recommendation.json: Is a directory", "; not written either: trials.csv")
+
+
+def test_a_file_in_the_place_of_the_folder_is_told(study):
+    study.out.write_text("mine")
+    expect_failure(study.tune(), 6, f"cannot open the folder {study.out}: Not a directory; choose another folder with --out")
+    assert study.out.read_text() == "mine"

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "interrupt.h"
 #include "report.h"
 #include "study.h"
 #include "suspension.h"
@@ -129,28 +130,61 @@ static struct rue_study_goal read_goal(const struct rue_options *options)
     return goal;
 }
 
-/* Every file first, then the screen: what is shown is on the disk. */
-static rue_status render(struct rue_study *study, bool json, rue_error *error)
+static void join(char *list, size_t bytes, const char *between, const char *word)
 {
-    struct rue_findings *findings;
-    rue_status status = rue_study_findings(study, &findings, error);
-    if (status != RUE_OK) return status;
-    bool ranked = true, feasible = false, complete = true;
+    size_t used = strlen(list);
+    snprintf(list + used, bytes - used, "%s%s", used ? between : "", word);
+}
+
+/* Every report that is a file, also when another one failed: lists those that were written, `lost` says which
+ * were not. */
+static void write_files(const struct rue_study *study, const struct rue_findings *findings, char *written,
+                        size_t bytes, rue_error *lost)
+{
+    rue_error first = {0};
+    char more[256] = "";
+    written[0] = 0;
+    for (size_t i = 0; rue_reports[i]; i++) {
+        if (!rue_reports[i]->file) continue;
+        rue_error why = {0};
+        rue_status status = rue_report_write(rue_reports[i], findings, study->folder, &why);
+        if (status == RUE_OK)
+            join(written, bytes, ", ", rue_reports[i]->file);
+        else if (first.status == RUE_OK)
+            first = why;
+        else
+            join(more, sizeof more, ", ", rue_reports[i]->file);
+    }
+    join(written, bytes, ", ", RUE_STORE_FILE);
+    if (first.status != RUE_OK)
+        rue_fail(lost, first.status, "%s%s%s", first.message, *more ? "; not written either: " : "", more);
+}
+
+/* Every file first, then the screen: what is shown is on the disk. */
+static rue_status report(const struct rue_study *study, const struct rue_findings *findings, bool json,
+                         rue_error *lost)
+{
+    struct rue_report_style style = rue_terminal_style(stdout, RUE_TABLE_COLUMNS);
+    const struct rue_report *shown = json ? &rue_report_json : &rue_report_table;
+    char written[256];
+    rue_error unseen = {0};
+    write_files(study, findings, written, sizeof written, lost);
+    rue_status status = shown->render(findings, &style, stdout, &unseen);
+    fflush(stdout);
+    if (status == RUE_OK) rue_progress_note(study->progress, "written: %s/%s", study->folder, written);
+    /* After a signal the reader is often gone as well, which is no news. */
+    if (status != RUE_OK && rue_interrupt_status() == RUE_OK) rue_fail(lost, status, "%s", unseen.message);
+    return lost->status;
+}
+
+/* What the findings are worth, when all of them are reported. */
+static rue_status judge(const struct rue_study *study, const struct rue_findings *findings, rue_error *error)
+{
+    bool ranked = true, feasible = false;
     for (size_t v = 0; v < findings->variant_count; v++) {
         ranked &= findings->variants[v].selection->recommended != RUE_NONE;
         feasible |= findings->variants[v].trials_ok > 0;
-        complete &= !findings->partial;
     }
-    for (size_t i = 0; status == RUE_OK && rue_reports[i]; i++)
-        if (rue_reports[i]->file) status = rue_report_write(rue_reports[i], findings, study->folder, error);
-    struct rue_report_style style = rue_terminal_style(stdout, RUE_TABLE_COLUMNS);
-    const struct rue_report *shown = json ? &rue_report_json : &rue_report_table;
-    if (status == RUE_OK) status = shown->render(findings, &style, stdout, error);
-    rue_study_findings_close(findings);
-    if (status != RUE_OK) return status;
-    fflush(stdout);
-    rue_progress_note(study->progress, "written: %s/recommendation.json, trials.csv, study.db",
-                      study->folder);
     if (ranked && study->config_count == 1 && study->configs_asked > 1)
         return rue_fail(
             error, RUE_INCONCLUSIVE,
@@ -158,12 +192,32 @@ static rue_status render(struct rue_study *study, bool json, rue_error *error)
             "give a larger --budget",
             study->configs_asked);
     if (ranked) return RUE_OK;
-    if (complete || !feasible)
+    if (!findings->partial || !feasible)
         return rue_fail(error, RUE_INFEASIBLE,
                         "no configuration could be measured on every model; the table says why");
     return rue_fail(
         error, RUE_INCONCLUSIVE,
         "not enough was measured to recommend anything; run it again to go on, or with a larger --budget");
+}
+
+/* Reports whatever was measured, which is worth it whatever ended the run: `ran`, as `why` says. */
+static rue_status conclude(struct rue_study *study, rue_status ran, const rue_error *why, bool json,
+                           rue_error *error)
+{
+    struct rue_findings *findings;
+    rue_error lost = {0}, verdict = {0};
+    rue_status status = rue_study_findings(study, &findings, &lost), judged = RUE_OK;
+    if (status == RUE_OK) {
+        status = report(study, findings, json, &lost);
+        judged = judge(study, findings, &verdict);
+        rue_study_findings_close(findings);
+    }
+    if (ran == RUE_OK && status == RUE_OK)
+        return judged == RUE_OK ? RUE_OK : rue_fail(error, judged, "%s", verdict.message);
+    if (ran == RUE_OK) return rue_fail(error, status, "%s", lost.message);
+    bool ended = ran == RUE_INTERRUPTED || ran == RUE_TERMINATED;
+    return rue_fail(error, status == RUE_OK || ended ? ran : status, "%s%s%s", why->message,
+                    status == RUE_OK ? "" : "; ", lost.message);
 }
 
 /* What options that nothing set have come to. */
@@ -172,12 +226,6 @@ struct defaults {
         memory[32];
     const char *text[sizeof options_table / sizeof *options_table];
 };
-
-static void join(char *list, size_t bytes, const char *word)
-{
-    size_t used = strlen(list);
-    snprintf(list + used, bytes - used, "%s%s", used ? "," : "", word);
-}
 
 static void find_defaults(const struct rue_study *study, struct defaults *out)
 {
@@ -191,12 +239,12 @@ static void find_defaults(const struct rue_study *study, struct defaults *out)
         for (int i = 0; i < study->space.count[k]; i++) {
             char value[32];
             rue_knob_format(k, study->space.values[k][i], value, sizeof value);
-            join(out->knobs[k], sizeof out->knobs[k], value);
+            join(out->knobs[k], sizeof out->knobs[k], ",", value);
         }
         out->text[knobs[k]] = out->knobs[k];
     }
     for (size_t m = 0; m < study->model_count; m++)
-        join(out->models, sizeof out->models, study->models[m].name);
+        join(out->models, sizeof out->models, ",", study->models[m].name);
     snprintf(out->images, sizeof out->images, "%" PRIu64, study->variants[0].job_images);
     snprintf(out->memory, sizeof out->memory, "%" PRIu64 "M", study->memory_bytes >> 20);
 }
@@ -235,11 +283,10 @@ static rue_status tune(struct rue_study *study, const struct rue_options *option
         rue_study_show_plan(study, &style, stderr);
         fputc('\n', stderr);
     }
-    rue_status ran = rue_study_run(study, error);
+    rue_error why = {0};
+    rue_status ran = rue_study_run(study, &why);
     rue_progress_close(study->progress);
-    /* Whatever ended it, what was measured is worth a report. */
-    status = render(study, rue_options_flag(options, JSON), ran == RUE_OK ? error : NULL);
-    return ran == RUE_OK ? status : ran;
+    return conclude(study, ran, &why, rue_options_flag(options, JSON), error);
 }
 
 static rue_status run(const struct rue_options *options, rue_error *error)

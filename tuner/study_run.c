@@ -150,6 +150,7 @@ static rue_status loop(struct rue_study *study, const struct rue_strategy_ops *s
     uint64_t budget = study->goal->budget_ns, run_start_ns = rue_study_spent_ns(study);
     for (size_t done = 0; strategy->ask(state, &ask); done++) {
         rue_status status = rue_interrupt_status();
+        if (status != RUE_OK) rue_fail(error, status, "interrupted");
         if (status == RUE_OK && budget && rue_study_spent_ns(study) >= budget) {
             mark_partial(study, "the budget was spent", done);
             return RUE_OK;
