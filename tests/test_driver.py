@@ -542,19 +542,6 @@ def test_ctrl_c_between_two_trials_is_told(release_rue, script, preload, number)
     assert report["partial"] and report["partial_reason"].startswith("interrupted after ")
 
 
-def test_ctrl_c_while_reports_cannot_be_written_says_so(rue, script):
-    one = script(TABLE, delay_s=0.03)
-    process = rue.start("tune", "--runner", one.command, "--out", "out")
-    one.wait_for(14, process)
-    (rue.folder / "out/recommendation.json/inside").mkdir(parents=True)
-    code, out, err = stop(process)
-    assert code == 130 and "Partial results: interrupted" in out, "what was measured is shown all the same"
-    told, line = err.splitlines()[-2:]
-    assert told == "written: out/trials.csv, study.db"
-    assert line.startswith("rue tune: interrupted; cannot write out/recommendation.json: Is a directory; a folder is in the way")
-    assert csv_rows(rue)
-
-
 def test_a_second_ctrl_c_quits_at_once(rue, script):
     """The runner hangs and ignores SIGTERM, so the orderly end takes a moment; the second signal does not wait for it."""
     one = script(TABLE, faults=[dict(when=dict(measure="joint", cell="32/2"), do="hang")])

@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 
-from conftest import HANG_S, clean_environment, error_line, expect_failure, make_table, read_json
+from conftest import HANG_S, clean_environment, error_line, expect_failure, make_table, read_json, stop
 
 LONG = bool(os.environ.get("RUE_LONG_TESTS"))
 SEED = int(os.environ.get("RUE_SEED", random.randrange(1 << 30)))
@@ -320,6 +320,19 @@ def test_every_report_that_cannot_be_written_is_told(study):
     for name in ("recommendation.json", "trials.csv"):
         make_folder(study.out / name)
     expect_failure(study.tune(), 6, "out/recommendation.json: Is a directory", "; not written either: trials.csv")
+
+
+def test_ctrl_c_while_reports_cannot_be_written_says_so(rue, script):
+    one = script(TABLE, delay_s=0.05)
+    process = rue.start("tune", "--runner", one.command, "--out", "out")
+    one.wait_for(4, process)
+    (rue.folder / "out/recommendation.json/inside").mkdir(parents=True)
+    code, out, err = stop(process)
+    assert code == 130 and "Partial results: interrupted" in out, "what was measured is shown all the same"
+    told, line = err.splitlines()[-2:]
+    assert told == "written: out/trials.csv, study.db"
+    assert line.startswith("rue tune: interrupted; cannot write out/recommendation.json: Is a directory; a folder is in the way")
+    assert (rue.folder / "out/trials.csv").is_file()
 
 
 def test_a_file_in_the_place_of_the_folder_is_told(study):
