@@ -7,7 +7,7 @@
 
 #include "column_guess.h"
 #include "hash.h"
-#include "shell_word.h"
+#include "shell_quote.h"
 #include "suggest.h"
 
 #define NONE SIZE_MAX
@@ -216,7 +216,7 @@ static rue_status fail_missing(struct search *search, rue_error *error)
                                          : "; if that is it, add --map ";
     if (search->needed[0]) {
         add_mapped(search);
-        rue_shell_word(search->needed, typed, sizeof typed);
+        rue_shell_quote(search->needed, typed, sizeof typed);
     }
     return rue_fail(error, RUE_DATA, "%s: no %s%s%s%s; its columns: %s", search->file, search->missing,
                     search->why, how, typed, search->list);
@@ -227,7 +227,7 @@ static rue_status fail_two_times(const struct search *search, int one, int other
 {
     char map[RUE_COLUMN_TEXT_BYTES], typed[2 * RUE_COLUMN_TEXT_BYTES];
     snprintf(map, sizeof map, "%s=%s", rue_column_name(one), search->header->fields[field]);
-    rue_shell_word(map, typed, sizeof typed);
+    rue_shell_quote(map, typed, sizeof typed);
     return rue_fail(error, RUE_DATA, "%s: two columns of times, %s and %s: choose one with --map %s",
                     search->file, rue_column_name(one), rue_column_name(other), typed);
 }

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "hash.h"
-#include "shell_word.h"
+#include "shell_quote.h"
 
 #define NONE SIZE_MAX
 
@@ -122,12 +122,14 @@ static rue_status fail_mixed(const struct row *row, size_t field, enum rue_colum
     char list[RUE_COLUMN_TEXT_BYTES], typed[2 * RUE_COLUMN_TEXT_BYTES], asked[sizeof typed + 96] = "";
     if (column != RUE_COLUMN_REPEAT) {
         snprintf(list, sizeof list, "%s=%.200s%s%.300s", ours, theirs, comma, map);
+        rue_shell_quote(list, typed, sizeof typed);
         snprintf(asked, sizeof asked, ": is it the %s? --map %s; if it only tells repeats apart", ours,
-                 rue_shell_word(list, typed, sizeof typed));
+                 typed);
     }
     snprintf(list, sizeof list, "repeat=%.200s%s%.300s", theirs, comma, map);
+    rue_shell_quote(list, typed, sizeof typed);
     return rue_fail(error, RUE_DATA, "line %" PRIu64 ": rows of one cell differ in '%.60s'%s: --map %s",
-                    row->record->line, theirs, asked, rue_shell_word(list, typed, sizeof typed));
+                    row->record->line, theirs, asked, typed);
 }
 
 static rue_status compare(const struct row *row, size_t cell, rue_error *error)
