@@ -144,7 +144,7 @@ def test_what_is_said_of_a_comma_leads_to_one_number(rue, number, words):
 
 
 def test_an_empty_map_is_named(rue):
-    expect_failure(analyze(rue, PLAIN, "--map", ""), 2, "--map: '' is no value: give a list with commas")
+    expect_failure(analyze(rue, PLAIN, "--map", ""), 2, "--map: the value is empty: give a list with commas")
 
 
 def test_what_is_said_of_a_table_is_fit_for_the_terminal(rue):

@@ -107,8 +107,6 @@ static rue_status fail_value(const struct rue_option *option, const struct value
     if (!*value->text)
         return rue_fail(error, RUE_USAGE, "%s: the value is empty: give %s", value->origin, wanted);
     while (option->kind == RUE_OPTION_WORD && option->words[count]) count++;
-    if (!*value->text)
-        return rue_fail(error, RUE_USAGE, "%s: '' is no value: give %s", value->origin, wanted);
     char near[RUE_SUGGESTION_BYTES];
     return rue_fail(error, RUE_USAGE, "%s: '%.100s' is not %s%s", value->origin, value->text, wanted,
                     rue_did_you_mean(value->text, option->words, count, "", near));
