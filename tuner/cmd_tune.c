@@ -155,7 +155,7 @@ static void write_files(const struct rue_study *study, const struct rue_findings
         else
             join(more, sizeof more, ", ", rue_reports[i]->file);
     }
-    join(written, bytes, ", ", RUE_STORE_FILE);
+    if (written[0]) join(written, bytes, ", ", RUE_STORE_FILE); /* else the folder may be gone */
     if (first.status != RUE_OK)
         rue_fail(lost, first.status, "%s%s%s", first.message, *more ? "; not written either: " : "", more);
 }
@@ -171,7 +171,8 @@ static rue_status report(const struct rue_study *study, const struct rue_finding
     write_files(study, findings, written, sizeof written, lost);
     rue_status status = shown->render(findings, &style, stdout, &unseen);
     fflush(stdout);
-    if (status == RUE_OK) rue_progress_note(study->progress, "written: %s/%s", study->folder, written);
+    if (status == RUE_OK && written[0])
+        rue_progress_note(study->progress, "written: %s/%s", study->folder, written);
     /* After a signal the reader is often gone as well, which is no news. */
     if (status != RUE_OK && rue_interrupt_status() == RUE_OK) rue_fail(lost, status, "%s", unseen.message);
     return lost->status;
