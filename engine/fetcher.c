@@ -2,19 +2,35 @@
 
 #include <stdlib.h>
 
+#include "machine.h"
+
 struct rue_fetcher {
     const struct rue_source *source;
     struct rue_fetcher_options options;
     enum rue_mode mode;
     enum rue_dtype stored;           /* of preprocessed items */
     struct rue_transform *transform; /* of raw data */
-    unsigned char *item;             /* [item_capacity] bytes as they lie on storage */
+    unsigned char *item;             /* [item_capacity] bytes as they lie on storage, aligned to blocks */
     size_t item_capacity;
 };
 
 size_t rue_fetcher_tensor_bytes(enum rue_dtype dtype)
 {
     return (size_t)RUE_TENSOR_ITEMS * rue_dtype_bytes[dtype];
+}
+
+static enum rue_access best_access(const struct rue_source *source)
+{
+    if (rue_source_allows(source, RUE_ACCESS_VIEW)) return RUE_ACCESS_VIEW;
+    uint64_t bytes = rue_source_count(source) * rue_source_bytes(source, 0);
+    bool fits = bytes < rue_machine_read().memory_bytes;
+    return !fits && rue_source_allows(source, RUE_ACCESS_DIRECT) ? RUE_ACCESS_DIRECT : RUE_ACCESS_READ;
+}
+
+static enum rue_access choose_access(const struct rue_source *source, enum rue_access wanted)
+{
+    if (wanted == RUE_ACCESS_BEST) return best_access(source);
+    return rue_source_allows(source, wanted) ? wanted : RUE_ACCESS_READ;
 }
 
 static rue_status check_tensors(struct rue_fetcher *fetcher, rue_error *error)
@@ -31,6 +47,7 @@ static rue_status check_tensors(struct rue_fetcher *fetcher, rue_error *error)
             error, RUE_USAGE,
             "%s holds normalised float32 values, which cannot be made uint8 again; start from the JPEG files",
             variant.path);
+    fetcher->options.access = choose_access(fetcher->source, fetcher->options.access);
     return RUE_OK;
 }
 
@@ -58,13 +75,20 @@ void rue_fetcher_close(struct rue_fetcher *fetcher)
     free(fetcher);
 }
 
+static size_t round_up(size_t bytes)
+{
+    return (bytes + RUE_BLOCK_BYTES - 1) / RUE_BLOCK_BYTES * RUE_BLOCK_BYTES;
+}
+
+/* Room for an item, aligned to blocks and of whole blocks. */
 static rue_status reserve(struct rue_fetcher *fetcher, size_t bytes, rue_error *error)
 {
     if (bytes <= fetcher->item_capacity) return RUE_OK;
-    size_t capacity = bytes + bytes / 2;
-    unsigned char *grown = realloc(fetcher->item, capacity);
-    if (!grown) return rue_fail_memory(error, "an item", capacity);
-    fetcher->item = grown;
+    size_t capacity = round_up(bytes + bytes / 2);
+    free(fetcher->item);
+    fetcher->item_capacity = 0;
+    fetcher->item = aligned_alloc(RUE_BLOCK_BYTES, capacity);
+    if (!fetcher->item) return rue_fail_memory(error, "an item", capacity);
     fetcher->item_capacity = capacity;
     return RUE_OK;
 }
@@ -93,14 +117,46 @@ static rue_status fetch_raw(struct rue_fetcher *fetcher, uint64_t item, void *te
     return status == RUE_OK ? RUE_OK : rue_fail(error, status, "%s %s", name, reason.message);
 }
 
-static rue_status fetch_tensor(struct rue_fetcher *fetcher, uint64_t item, void *tensor, rue_error *error)
+/* Items of the stored type are the tensor, levels become one. */
+static void make_tensor(const struct rue_fetcher *fetcher, const void *item, void *tensor)
 {
     if (fetcher->stored == fetcher->options.dtype)
-        return rue_source_read(fetcher->source, item, tensor, error);
-    rue_status status = reserve(fetcher, rue_source_bytes(fetcher->source, item), error);
-    if (status == RUE_OK) status = rue_source_read(fetcher->source, item, fetcher->item, error);
-    if (status == RUE_OK) rue_transform_normalize(fetcher->item, tensor);
+        rue_transform_copy(item, rue_fetcher_tensor_bytes(fetcher->stored), tensor);
+    else
+        rue_transform_normalize(item, tensor);
+}
+
+static rue_status fetch_view(struct rue_fetcher *fetcher, uint64_t item, void *tensor, rue_error *error)
+{
+    const void *view;
+    rue_status status = rue_source_view(fetcher->source, item, &view, error);
+    if (status == RUE_OK) make_tensor(fetcher, view, tensor);
     return status;
+}
+
+typedef rue_status read_item(const struct rue_source *source, uint64_t item, void *into, rue_error *error);
+
+/* Reads straight into the tensor where it is what is stored and has the room that reading needs. */
+static rue_status fetch_read(struct rue_fetcher *fetcher, read_item *read, size_t bytes, uint64_t item,
+                             void *tensor, rue_error *error)
+{
+    bool aligned = (uintptr_t)tensor % RUE_BLOCK_BYTES == 0 || read == rue_source_read;
+    if (aligned && fetcher->stored == fetcher->options.dtype &&
+        bytes == rue_fetcher_tensor_bytes(fetcher->stored))
+        return read(fetcher->source, item, tensor, error);
+    rue_status status = reserve(fetcher, bytes, error);
+    if (status == RUE_OK) status = read(fetcher->source, item, fetcher->item, error);
+    if (status == RUE_OK) make_tensor(fetcher, fetcher->item, tensor);
+    return status;
+}
+
+static rue_status fetch_tensor(struct rue_fetcher *fetcher, uint64_t item, void *tensor, rue_error *error)
+{
+    size_t bytes = rue_source_bytes(fetcher->source, item);
+    if (fetcher->options.access == RUE_ACCESS_VIEW) return fetch_view(fetcher, item, tensor, error);
+    if (fetcher->options.access == RUE_ACCESS_DIRECT)
+        return fetch_read(fetcher, rue_source_read_direct, round_up(bytes), item, tensor, error);
+    return fetch_read(fetcher, rue_source_read, bytes, item, tensor, error);
 }
 
 rue_status rue_fetcher_fetch(struct rue_fetcher *fetcher, uint64_t item, void *tensor, int32_t *label,
@@ -111,7 +167,8 @@ rue_status rue_fetcher_fetch(struct rue_fetcher *fetcher, uint64_t item, void *t
         rue_error why = {0};
         rue_status status = fetcher->mode == RUE_RAW ? fetch_raw(fetcher, item, tensor, &why)
                                                      : fetch_tensor(fetcher, item, tensor, &why);
-        if (status == RUE_OK) return *label = rue_source_label(fetcher->source, item), RUE_OK;
+        if (status == RUE_OK) status = rue_source_label(fetcher->source, item, label, &why);
+        if (status == RUE_OK) return RUE_OK;
         bool replace =
             fetcher->options.bad_images == RUE_BAD_REPLACE && status == RUE_DATA && tried + 1 < count;
         if (!replace) return rue_fail(error, status, "%s", why.message);

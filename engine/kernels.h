@@ -46,7 +46,10 @@ struct rue_kernels {
     void (*planes)(const uint8_t *line, uint8_t *out);
     void (*normalized_planes)(const uint8_t *line, float *out);
 
-    /* ToTensor and Normalize of `count` levels of `channel`. */
+    /* Memory that nobody will read soon, and that is aligned to 64 bytes, is written past the caches. */
+    void (*copy)(const void *from, size_t bytes, void *to);
+
+    /* ToTensor and Normalize of `count` levels of `channel`; written as by `copy`. */
     void (*normalize)(int channel, const uint8_t *levels, size_t count, float *out);
 };
 

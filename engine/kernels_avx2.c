@@ -3,6 +3,7 @@
 
 #ifdef __x86_64__
 #    include <immintrin.h>
+#    include <string.h>
 
 #    include "vertical_loops.h"
 
@@ -122,10 +123,34 @@ AVX2 static void normalized_planes(const uint8_t *line, float *out)
     }
 }
 
+enum { LINE = 64 /* bytes of a cache line */ };
+
+static bool is_aligned(const void *memory)
+{
+    return (uintptr_t)memory % LINE == 0;
+}
+
+AVX2 static void copy(const void *from, size_t bytes, void *to)
+{
+    size_t lines = is_aligned(to) ? bytes / LINE : 0;
+    const __m256i *in = from;
+    __m256i *out = to;
+    for (size_t i = 0; i < lines; i++, in += 2, out += 2) {
+        __m256i low = _mm256_loadu_si256(in), high = _mm256_loadu_si256(in + 1);
+        _mm256_stream_si256(out, low);
+        _mm256_stream_si256(out + 1, high);
+    }
+    _mm_sfence();
+    memcpy(out, in, bytes - lines * LINE);
+}
+
 AVX2 static void normalize(int channel, const uint8_t *levels, size_t count, float *out)
 {
     const struct normal normal = normal_of(channel);
     size_t i = 0;
+    for (; is_aligned(out) && i + 8 <= count; i += 8)
+        _mm256_stream_ps(out + i, normalize_8(_mm_loadl_epi64((const __m128i *)(levels + i)), &normal));
+    _mm_sfence();
     for (; i + 8 <= count; i += 8)
         _mm256_storeu_ps(out + i, normalize_8(_mm_loadl_epi64((const __m128i *)(levels + i)), &normal));
     if (i < count) rue_kernels_portable.normalize(channel, levels + i, count - i, out + i);
@@ -138,6 +163,7 @@ const struct rue_kernels rue_kernels_avx2 = {
     .vertical = vertical,
     .planes = planes,
     .normalized_planes = normalized_planes,
+    .copy = copy,
     .normalize = normalize,
 };
 #endif

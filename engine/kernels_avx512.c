@@ -35,6 +35,11 @@ static void normalized_planes(const uint8_t *line, float *out)
     rue_kernels_avx2.normalized_planes(line, out);
 }
 
+static void copy(const void *from, size_t bytes, void *to)
+{
+    rue_kernels_avx2.copy(from, bytes, to);
+}
+
 static void normalize(int channel, const uint8_t *levels, size_t count, float *out)
 {
     rue_kernels_avx2.normalize(channel, levels, count, out);
@@ -47,6 +52,7 @@ const struct rue_kernels rue_kernels_avx512 = {
     .vertical = vertical,
     .planes = planes,
     .normalized_planes = normalized_planes,
+    .copy = copy,
     .normalize = normalize,
 };
 #endif

@@ -1,5 +1,6 @@
 /* The loops that every machine has. */
 #include <pthread.h>
+#include <string.h>
 
 #include "kernels.h"
 #include "vertical_loops.h"
@@ -55,6 +56,11 @@ static void normalized_planes(const uint8_t *line, float *out)
             out[c * RUE_PLANE + x] = normalized[c][line[x * RUE_PIXEL_BYTES + c]];
 }
 
+static void copy(const void *from, size_t bytes, void *to)
+{
+    memcpy(to, from, bytes);
+}
+
 static void normalize(int channel, const uint8_t *levels, size_t count, float *out)
 {
     pthread_once(&table_once, fill_table);
@@ -68,5 +74,6 @@ const struct rue_kernels rue_kernels_portable = {
     .vertical = vertical,
     .planes = planes,
     .normalized_planes = normalized_planes,
+    .copy = copy,
     .normalize = normalize,
 };

@@ -75,6 +75,18 @@ rue_status rue_source_detect(const char *path, const struct rue_source_ops **out
         path);
 }
 
+rue_status rue_source_adopt(const struct rue_source_ops *ops, void *state, const char *path,
+                            struct rue_source **out, rue_error *error)
+{
+    struct rue_source *source = calloc(1, sizeof *source);
+    if (!source) return ops->close(state), rue_fail_memory(error, "a source", sizeof *source);
+    source->ops = ops;
+    source->state = state;
+    snprintf(source->path, sizeof source->path, "%s", path);
+    *out = source;
+    return RUE_OK;
+}
+
 rue_status rue_source_open(const char *path, const char *format, struct rue_source **out, rue_error *error)
 {
     const struct rue_source_ops *ops = NULL;
@@ -85,14 +97,9 @@ rue_status rue_source_open(const char *path, const char *format, struct rue_sour
     } else if (!(ops = find_format(format))) {
         return fail_format(format, path, error);
     }
-    struct rue_source *source = calloc(1, sizeof *source);
-    if (!source) return rue_fail_memory(error, "a source", sizeof *source);
-    source->ops = ops;
-    snprintf(source->path, sizeof source->path, "%s", path);
-    rue_status status = ops->open(path, &source->state, error);
-    if (status != RUE_OK) return free(source), status;
-    *out = source;
-    return RUE_OK;
+    void *state;
+    rue_status status = ops->open(path, &state, error);
+    return status == RUE_OK ? rue_source_adopt(ops, state, path, out, error) : status;
 }
 
 void rue_source_close(struct rue_source *source)
@@ -119,9 +126,9 @@ uint64_t rue_source_total_bytes(const struct rue_source *source)
     return total;
 }
 
-int32_t rue_source_label(const struct rue_source *source, uint64_t item)
+rue_status rue_source_label(const struct rue_source *source, uint64_t item, int32_t *out, rue_error *error)
 {
-    return source->ops->label(source->state, item);
+    return source->ops->label(source->state, item, out, error);
 }
 
 void rue_source_name(const struct rue_source *source, uint64_t item, char *out, size_t bytes)
@@ -132,6 +139,23 @@ void rue_source_name(const struct rue_source *source, uint64_t item, char *out, 
 rue_status rue_source_read(const struct rue_source *source, uint64_t item, void *into, rue_error *error)
 {
     return source->ops->read(source->state, item, into, error);
+}
+
+bool rue_source_allows(const struct rue_source *source, enum rue_access access)
+{
+    if (access == RUE_ACCESS_READ) return true;
+    return source->ops->allows && source->ops->allows(source->state, access);
+}
+
+rue_status rue_source_view(const struct rue_source *source, uint64_t item, const void **out, rue_error *error)
+{
+    return source->ops->view(source->state, item, out, error);
+}
+
+rue_status rue_source_read_direct(const struct rue_source *source, uint64_t item, void *into,
+                                  rue_error *error)
+{
+    return source->ops->read_direct(source->state, item, into, error);
 }
 
 rue_status rue_source_verify(const struct rue_source *source, uint64_t item, const void *data,

@@ -11,6 +11,14 @@
 
 struct rue_source;
 
+/* How the bytes of an item can be had. */
+enum rue_access {
+    RUE_ACCESS_BEST,   /* what is fastest at present */
+    RUE_ACCESS_READ,   /* copied by the kernel out of its page cache */
+    RUE_ACCESS_VIEW,   /* where they lie in memory, without a copy */
+    RUE_ACCESS_DIRECT, /* from storage, past the page cache */
+};
+
 /* What an errno of reading data says: RUE_INFEASIBLE when the system is out of descriptors or memory,
  * RUE_STORE when the storage fails, else RUE_DATA: the item itself is at fault, and only then may another
  * take its place. */
@@ -28,11 +36,15 @@ struct rue_source_ops {
     void (*close)(void *state);
     uint64_t (*count)(const void *state);
     uint64_t (*bytes)(const void *state, uint64_t item);
-    int32_t (*label)(const void *state, uint64_t item);
+    rue_status (*label)(const void *state, uint64_t item, int32_t *out, rue_error *error);
     /* The item's name for messages: a path, or file and record. */
     void (*name)(const void *state, uint64_t item, char *out, size_t bytes);
     /* Reads the whole item into `into`, which holds bytes(item) bytes. */
     rue_status (*read)(const void *state, uint64_t item, void *into, rue_error *error);
+    /* See rue_source_allows, _view and _read_direct. (optional, all or none) */
+    bool (*allows)(void *state, enum rue_access access);
+    rue_status (*view)(const void *state, uint64_t item, const void **out, rue_error *error);
+    rue_status (*read_direct)(const void *state, uint64_t item, void *into, rue_error *error);
     size_t (*class_count)(const void *state);
     const char *(*class_name)(const void *state, size_t class_index);
     /* See rue_source_skipped. (optional) */
@@ -57,6 +69,13 @@ rue_status rue_source_detect(const char *path, const struct rue_source_ops **out
 /* Opens `path` as `format` (NULL: detected). */
 rue_status rue_source_open(const char *path, const char *format, struct rue_source **out,
                            rue_error *error) RUE_MUST_CHECK;
+
+/* A source of the caller's own, which is in no list of formats: `state` goes into every call of `ops`, and
+ * into ops->close at the end, or at once where this fails. `path` is for messages. probe and open may be
+ * NULL. */
+rue_status rue_source_adopt(const struct rue_source_ops *ops, void *state, const char *path,
+                            struct rue_source **out, rue_error *error) RUE_MUST_CHECK;
+
 void rue_source_close(struct rue_source *source);
 
 /* Items, at least 1: a source without items does not open. */
@@ -65,13 +84,31 @@ uint64_t rue_source_count(const struct rue_source *source);
 /* The size of the item when it was indexed: what rue_source_read fills. */
 uint64_t rue_source_bytes(const struct rue_source *source, uint64_t item);
 uint64_t rue_source_total_bytes(const struct rue_source *source);
-int32_t rue_source_label(const struct rue_source *source, uint64_t item);
+rue_status rue_source_label(const struct rue_source *source, uint64_t item, int32_t *out,
+                            rue_error *error) RUE_MUST_CHECK;
 void rue_source_name(const struct rue_source *source, uint64_t item, char *out, size_t bytes);
 
 /* Reads item `item` < count into `into` of rue_source_bytes(item). Thread-safe; blocks on storage. RUE_DATA
  * names the item: gone, unreadable, or no longer of its indexed size. */
 rue_status rue_source_read(const struct rue_source *source, uint64_t item, void *into,
                            rue_error *error) RUE_MUST_CHECK;
+
+/* Whether items can be had in this way at present: views where the data are in memory, direct reads where the
+ * file system has them. Takes microseconds; the first time that data are in memory some 20 ms for each
+ * gigabyte. Everything can be read. */
+bool rue_source_allows(const struct rue_source *source, enum rue_access access);
+
+/* Sets `*out` to the rue_source_bytes(item) bytes of the item, valid until the source is closed. Only where
+ * rue_source_allows it. Thread-safe; where the item has left memory it blocks on storage when it is touched,
+ * and a file that is cut at that moment ends the process (SIGBUS). RUE_DATA names the item. */
+rue_status rue_source_view(const struct rue_source *source, uint64_t item, const void **out,
+                           rue_error *error) RUE_MUST_CHECK;
+
+/* As rue_source_read, past the page cache; only where rue_source_allows it. `into` is aligned to
+ * RUE_BLOCK_BYTES and has room for rue_source_bytes(item) rounded up to them. */
+enum { RUE_BLOCK_BYTES = 4096 };
+rue_status rue_source_read_direct(const struct rue_source *source, uint64_t item, void *into,
+                                  rue_error *error) RUE_MUST_CHECK;
 
 /* Checks the bytes of an item that was read against what the writer recorded; RUE_OK where the format records
  * nothing. */

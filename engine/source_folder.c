@@ -199,9 +199,11 @@ static uint64_t item_bytes(const void *state, uint64_t item)
     return ((const struct folder *)state)->files[item].bytes;
 }
 
-static int32_t label(const void *state, uint64_t item)
+static rue_status label(const void *state, uint64_t item, int32_t *out, rue_error *error)
 {
-    return ((const struct folder *)state)->files[item].label;
+    (void)error;
+    *out = ((const struct folder *)state)->files[item].label;
+    return RUE_OK;
 }
 
 static const char *item_name(const struct folder *folder, uint64_t item)

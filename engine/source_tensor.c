@@ -12,6 +12,7 @@
 #include "advice.h"
 #include "crc32c.h"
 #include "hash.h"
+#include "mapping.h"
 #include "source.h"
 #include "tensor_file.h"
 
@@ -20,12 +21,12 @@ enum { CLASSES_MAX = 1 << 24, CLASS_TEXT_MAX = 1 << 28 };
 struct tensor {
     char path[PATH_MAX];
     int fd;
+    int direct_fd; /* reads past the page cache; -1 where the file system has no such reads */
     struct rue_tensor_header header;
     uint64_t record_bytes; /* values only */
-    int32_t *labels;       /* [count] */
-    uint32_t *crcs;        /* [count] */
     char *class_text;      /* NUL-terminated names, one after the other */
     const char **classes;  /* [class_count] into class_text */
+    struct rue_mapping mapping;
 };
 
 /* Reads exactly `bytes` at `offset`; false with errno, 0 for the end of the file. */
@@ -122,41 +123,58 @@ static rue_status read_header(struct tensor *tensor, rue_error *error)
     return RUE_OK;
 }
 
-/* Labels, checksums and class names, as they were written. */
-static rue_status read_index(struct tensor *tensor, rue_error *error)
+static bool names_class(const struct tensor *tensor, int32_t label)
 {
-    const struct rue_tensor_header *h = &tensor->header;
-    uint64_t text_bytes = h->file_bytes - h->classes_offset;
-    tensor->labels = malloc(4 * h->count);
-    tensor->crcs = malloc(4 * h->count);
-    tensor->class_text = calloc(text_bytes + 1, 1);
-    tensor->classes = calloc((size_t)h->class_count + 1, sizeof *tensor->classes);
-    if (!tensor->labels || !tensor->crcs || !tensor->class_text || !tensor->classes)
-        return rue_fail_memory(error, "the index of a tensor file", 8 * h->count + text_bytes);
-    if (!read_at(tensor->fd, tensor->labels, 4 * h->count, h->labels_offset) ||
-        !read_at(tensor->fd, tensor->crcs, 4 * h->count, h->crcs_offset) ||
-        !read_at(tensor->fd, tensor->class_text, text_bytes, h->classes_offset))
-        return fail_read(tensor, "index", error);
-    uint32_t crc = rue_crc32c(0, tensor->labels, 4 * h->count);
-    crc = rue_crc32c(crc, tensor->crcs, 4 * h->count);
-    if (rue_crc32c(crc, tensor->class_text, text_bytes) == h->index_crc) return RUE_OK;
-    return rue_fail(error, RUE_DATA,
-                    "%s: its index (labels, checksums, class names) from byte %" PRIu64
-                    " on is damaged; make it again with 'rue prepare'",
-                    tensor->path, h->labels_offset);
+    return label >= 0 && (tensor->header.class_count == 0 || (uint32_t)label < tensor->header.class_count);
 }
 
-/* What another writer may have got wrong. */
-static rue_status check_index(struct tensor *tensor, rue_error *error)
+/* Whether the index (labels, checksums, class names) is as it was written, and what another writer may have
+ * got wrong: it stays in the file, however many items there are. */
+static rue_status check_index(const struct tensor *tensor, rue_error *error)
 {
     const struct rue_tensor_header *h = &tensor->header;
-    const char *at = tensor->class_text, *end = at + (h->file_bytes - h->classes_offset);
-    for (uint64_t i = 0; i < h->count; i++)
-        if (tensor->labels[i] < 0 || (h->class_count && (uint32_t)tensor->labels[i] >= h->class_count))
-            return rue_fail(error, RUE_DATA,
-                            "%s: the label of record %" PRIu64 " names no class; make it again with "
-                            "'rue prepare'",
-                            tensor->path, i);
+    static const size_t chunk = 1 << 16;
+    uint64_t end = h->file_bytes, bad = h->count;
+    int32_t *buffer = malloc(chunk);
+    if (!buffer) return rue_fail_memory(error, "the index of a tensor file", chunk);
+    uint32_t crc = 0;
+    bool whole = true;
+    for (uint64_t at = h->labels_offset, bytes; whole && at < end; at += bytes) {
+        uint64_t left = (at < h->crcs_offset ? h->crcs_offset : end) - at;
+        bytes = left < chunk ? left : chunk;
+        whole = read_at(tensor->fd, buffer, bytes, at);
+        if (!whole) break;
+        crc = rue_crc32c(crc, buffer, bytes);
+        for (uint64_t i = 0; at < h->crcs_offset && bad == h->count && i < bytes / 4; i++)
+            if (!names_class(tensor, buffer[i])) bad = (at - h->labels_offset) / 4 + i;
+    }
+    int why = errno;
+    free(buffer);
+    errno = why;
+    if (!whole) return fail_read(tensor, "index", error);
+    if (crc != h->index_crc)
+        return rue_fail(error, RUE_DATA,
+                        "%s: its index (labels, checksums, class names) from byte %" PRIu64
+                        " on is damaged; make it again with 'rue prepare'",
+                        tensor->path, h->labels_offset);
+    if (bad < h->count)
+        return rue_fail(error, RUE_DATA,
+                        "%s: the label of record %" PRIu64 " names no class; make it again with "
+                        "'rue prepare'",
+                        tensor->path, bad);
+    return RUE_OK;
+}
+
+static rue_status read_classes(struct tensor *tensor, rue_error *error)
+{
+    const struct rue_tensor_header *h = &tensor->header;
+    uint64_t bytes = h->file_bytes - h->classes_offset;
+    tensor->class_text = calloc(bytes + 1, 1);
+    tensor->classes = calloc((size_t)h->class_count + 1, sizeof *tensor->classes);
+    if (!tensor->class_text || !tensor->classes) return rue_fail_memory(error, "class names", bytes);
+    if (!read_at(tensor->fd, tensor->class_text, bytes, h->classes_offset))
+        return fail_read(tensor, "index", error);
+    const char *at = tensor->class_text, *end = at + bytes;
     for (uint32_t c = 0; c < h->class_count; c++) {
         if (at >= end)
             return rue_fail(error, RUE_DATA, "%s: class names are missing; make it again with 'rue prepare'",
@@ -170,9 +188,9 @@ static rue_status check_index(struct tensor *tensor, rue_error *error)
 static void close_tensor(void *state)
 {
     struct tensor *tensor = state;
+    rue_mapping_close(&tensor->mapping);
+    if (tensor->direct_fd >= 0) close(tensor->direct_fd);
     if (tensor->fd >= 0) close(tensor->fd);
-    free(tensor->labels);
-    free(tensor->crcs);
     free(tensor->class_text);
     free(tensor->classes);
     free(tensor);
@@ -183,13 +201,16 @@ static rue_status open_tensor(const char *path, void **state, rue_error *error)
     struct tensor *tensor = calloc(1, sizeof *tensor);
     if (!tensor) return rue_fail_memory(error, "a tensor source", sizeof *tensor);
     snprintf(tensor->path, sizeof tensor->path, "%s", path);
+    tensor->direct_fd = -1;
     tensor->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     rue_status status = RUE_OK;
     if (tensor->fd < 0) status = fail_open(path, error);
     if (status == RUE_OK) status = read_header(tensor, error);
-    if (status == RUE_OK) status = read_index(tensor, error);
     if (status == RUE_OK) status = check_index(tensor, error);
+    if (status == RUE_OK) status = read_classes(tensor, error);
     if (status != RUE_OK) return close_tensor(tensor), status;
+    tensor->direct_fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_DIRECT);
+    rue_mapping_open(&tensor->mapping, tensor->fd, tensor->header.file_bytes);
     *state = tensor;
     return RUE_OK;
 }
@@ -205,9 +226,19 @@ static uint64_t item_bytes(const void *state, uint64_t item)
     return ((const struct tensor *)state)->record_bytes;
 }
 
-static int32_t label(const void *state, uint64_t item)
+/* Entry `item` of one of the index's two tables. */
+static rue_status read_entry(const struct tensor *tensor, const char *what, uint64_t table, uint64_t item,
+                             void *into, rue_error *error)
 {
-    return ((const struct tensor *)state)->labels[item];
+    if (read_at(tensor->fd, into, 4, table + 4 * item)) return RUE_OK;
+    return rue_fail(error, rue_source_failure(errno), "cannot read the %s of record %" PRIu64 " of %s: %s",
+                    what, item, tensor->path, read_error());
+}
+
+static rue_status label(const void *state, uint64_t item, int32_t *out, rue_error *error)
+{
+    const struct tensor *tensor = state;
+    return read_entry(tensor, "label", tensor->header.labels_offset, item, out, error);
 }
 
 static void name(const void *state, uint64_t item, char *out, size_t bytes)
@@ -215,24 +246,55 @@ static void name(const void *state, uint64_t item, char *out, size_t bytes)
     snprintf(out, bytes, "%s record %" PRIu64, ((const struct tensor *)state)->path, item);
 }
 
+static uint64_t record_offset(const struct tensor *tensor, uint64_t item)
+{
+    return tensor->header.data_offset + item * tensor->header.record_stride;
+}
+
+static rue_status fail_record(const struct tensor *tensor, uint64_t item, rue_error *error)
+{
+    return rue_fail(error, rue_source_failure(errno),
+                    "cannot read record %" PRIu64 " of %s at byte %" PRIu64 ": %s", item, tensor->path,
+                    record_offset(tensor, item), read_error());
+}
+
 static rue_status read_record(const void *state, uint64_t item, void *into, rue_error *error)
 {
     const struct tensor *tensor = state;
-    uint64_t offset = tensor->header.data_offset + item * tensor->header.record_stride;
-    if (read_at(tensor->fd, into, tensor->record_bytes, offset)) return RUE_OK;
-    return rue_fail(error, rue_source_failure(errno),
-                    "cannot read record %" PRIu64 " of %s at byte %" PRIu64 ": %s", item, tensor->path,
-                    offset, read_error());
+    bool whole = read_at(tensor->fd, into, tensor->record_bytes, record_offset(tensor, item));
+    return whole ? RUE_OK : fail_record(tensor, item, error);
+}
+
+static bool allows(void *state, enum rue_access access)
+{
+    struct tensor *tensor = state;
+    return access == RUE_ACCESS_VIEW ? rue_mapping_in_memory(&tensor->mapping) : tensor->direct_fd >= 0;
+}
+
+static rue_status view_record(const void *state, uint64_t item, const void **out, rue_error *error)
+{
+    const struct tensor *tensor = state;
+    *out = rue_mapping_at(&tensor->mapping, record_offset(tensor, item), tensor->record_bytes);
+    return *out ? RUE_OK : fail_record(tensor, item, error);
+}
+
+static rue_status read_direct(const void *state, uint64_t item, void *into, rue_error *error)
+{
+    const struct tensor *tensor = state;
+    bool whole = read_at(tensor->direct_fd, into, tensor->header.record_stride, record_offset(tensor, item));
+    return whole ? RUE_OK : fail_record(tensor, item, error);
 }
 
 static rue_status verify(const void *state, uint64_t item, const void *data, rue_error *error)
 {
     const struct tensor *tensor = state;
-    if (rue_crc32c(0, data, tensor->record_bytes) == tensor->crcs[item]) return RUE_OK;
+    uint32_t crc;
+    rue_status status = read_entry(tensor, "checksum", tensor->header.crcs_offset, item, &crc, error);
+    if (status != RUE_OK || rue_crc32c(0, data, tensor->record_bytes) == crc) return status;
     return rue_fail(error, RUE_DATA,
                     "record %" PRIu64 " of %s at byte %" PRIu64 " is damaged (its CRC-32C is wrong); "
                     "make the file again with 'rue prepare'",
-                    item, tensor->path, tensor->header.data_offset + item * tensor->header.record_stride);
+                    item, tensor->path, record_offset(tensor, item));
 }
 
 static size_t class_count(const void *state)
@@ -260,9 +322,8 @@ static void shape(const void *state, uint32_t out[3])
 
 static uint64_t digest(const void *state)
 {
-    const struct tensor *tensor = state;
-    uint64_t hash = rue_hash(RUE_HASH_START, &tensor->header, sizeof tensor->header);
-    return rue_hash(hash, tensor->crcs, 4 * tensor->header.count);
+    const struct tensor *tensor = state; /* whose header has a checksum over those of all records */
+    return rue_hash(RUE_HASH_START, &tensor->header, sizeof tensor->header);
 }
 
 const struct rue_source_ops rue_source_tensor = {
@@ -277,6 +338,9 @@ const struct rue_source_ops rue_source_tensor = {
     .label = label,
     .name = name,
     .read = read_record,
+    .allows = allows,
+    .view = view_record,
+    .read_direct = read_direct,
     .class_count = class_count,
     .class_name = class_name,
     .dtype = dtype,

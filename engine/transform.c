@@ -90,6 +90,11 @@ rue_status rue_transform_jpeg(struct rue_transform *transform, const void *jpeg,
     return RUE_OK;
 }
 
+void rue_transform_copy(const void *from, size_t bytes, void *to)
+{
+    rue_kernels_best()->copy(from, bytes, to);
+}
+
 void rue_transform_normalize(const uint8_t *levels, float *out)
 {
     const struct rue_kernels *kernels = rue_kernels_best();

@@ -40,6 +40,9 @@ void rue_transform_close(struct rue_transform *transform);
 rue_status rue_transform_jpeg(struct rue_transform *transform, const void *jpeg, size_t bytes,
                               enum rue_dtype dtype, void *out, rue_error *error) RUE_MUST_CHECK;
 
+/* Copies to memory that nobody will read soon. */
+void rue_transform_copy(const void *from, size_t bytes, void *to);
+
 /* ToTensor and Normalize of RUE_TENSOR_ITEMS 8-bit levels in CHW order. */
 void rue_transform_normalize(const uint8_t *levels, float *out);
 

@@ -159,7 +159,8 @@ static void make_data(void)
 
 int main(void)
 {
-    const struct rue_fetcher_options fetching = {RUE_UINT8, RUE_MAX_PIXELS_DEFAULT, RUE_BAD_FAIL};
+    const struct rue_fetcher_options fetching = {RUE_UINT8, RUE_MAX_PIXELS_DEFAULT, RUE_BAD_FAIL,
+                                                 RUE_ACCESS_BEST};
     make_data();
     source = data_open("tensors");
     items = data_items_fetch(source, fetching);

@@ -9,16 +9,22 @@ enum { PHOTOS = 6 };
 
 TestSuite(fetcher, .init = temporary_folder_make, .fini = temporary_folder_remove, .timeout = 60);
 
-static float one[RUE_TENSOR_ITEMS], other[RUE_TENSOR_ITEMS];
+static _Alignas(RUE_BLOCK_BYTES) float one[RUE_TENSOR_ITEMS], other[RUE_TENSOR_ITEMS];
 
-static struct rue_fetcher *fetcher_of(const struct rue_source *source, enum rue_dtype dtype,
-                                      enum rue_bad_images bad_images)
+static struct rue_fetcher *fetcher_with(const struct rue_source *source,
+                                        const struct rue_fetcher_options options)
 {
-    const struct rue_fetcher_options options = {dtype, RUE_MAX_PIXELS_DEFAULT, bad_images};
     struct rue_fetcher *fetcher;
     rue_error error = {0};
     cr_assert_eq(rue_fetcher_open(source, &options, &fetcher, &error), RUE_OK, "%s", error.message);
     return fetcher;
+}
+
+static struct rue_fetcher *fetcher_of(const struct rue_source *source, enum rue_dtype dtype,
+                                      enum rue_bad_images bad_images)
+{
+    return fetcher_with(
+        source, (struct rue_fetcher_options){dtype, RUE_MAX_PIXELS_DEFAULT, bad_images, RUE_ACCESS_BEST});
 }
 
 static void fetch(struct rue_fetcher *fetcher, uint64_t item, void *into, int32_t expected_label)
@@ -57,22 +63,51 @@ Test(fetcher, tensors_of_either_type_give_the_values_of_the_raw_item)
     data_tensor_make("photos", "float32", RUE_FLOAT32);
     data_tensor_make("photos", "uint8", RUE_UINT8);
     static const char *const names[] = {"float32", "uint8"};
+    static const enum rue_access accesses[] = {RUE_ACCESS_BEST, RUE_ACCESS_READ, RUE_ACCESS_VIEW,
+                                               RUE_ACCESS_DIRECT};
     struct rue_source *raw = data_open("photos");
     struct rue_fetcher *expected = fetcher_of(raw, RUE_FLOAT32, RUE_BAD_FAIL);
-    for (int n = 0; n < 2; n++) {
-        struct rue_source *source = data_open(names[n]);
-        struct rue_fetcher *fetcher = fetcher_of(source, RUE_FLOAT32, RUE_BAD_FAIL);
+    for (int n = 0; n < 8; n++) {
+        struct rue_source *source = data_open(names[n / 4]);
+        struct rue_fetcher *fetcher =
+            fetcher_with(source, (struct rue_fetcher_options){.max_pixels = RUE_MAX_PIXELS_DEFAULT,
+                                                              .access = accesses[n % 4]});
+        cr_assert(rue_source_allows(source, RUE_ACCESS_VIEW), "what was just written is in memory");
         for (unsigned i = 0; i < PHOTOS; i++) {
             fetch(expected, i, other, (int32_t)i / 2);
             memset(one, 0, sizeof one);
             fetch(fetcher, i, one, (int32_t)i / 2);
-            cr_assert_eq(memcmp(one, other, sizeof one), 0, "%s, item %u", names[n], i);
+            cr_assert_eq(memcmp(one, other, sizeof one), 0, "%s, item %u, access %d", names[n / 4], i,
+                         accesses[n % 4]);
         }
         rue_fetcher_close(fetcher);
         rue_source_close(source);
     }
     rue_fetcher_close(expected);
     rue_source_close(raw);
+}
+
+Test(fetcher, a_file_that_is_cut_is_noticed_however_it_is_read)
+{
+    static const enum rue_access accesses[] = {RUE_ACCESS_READ, RUE_ACCESS_VIEW, RUE_ACCESS_DIRECT};
+    data_photos_make(PHOTOS);
+    for (int a = 0; a < 3; a++) {
+        data_tensor_make("photos", "cut", RUE_FLOAT32);
+        struct rue_source *source = data_open("cut");
+        struct rue_fetcher *fetcher =
+            fetcher_with(source, (struct rue_fetcher_options){.max_pixels = RUE_MAX_PIXELS_DEFAULT,
+                                                              .access = accesses[a]});
+        rue_error error = {0};
+        int32_t label;
+        fetch(fetcher, 2, one, 1);
+        cr_assert_eq(truncate(temporary_path("cut"), 4096 + (off_t)sizeof one * 3 - 1), 0);
+        cr_assert_eq(rue_fetcher_fetch(fetcher, 2, one, &label, NULL, &error), RUE_DATA);
+        cr_assert(strstr(error.message, "record 2 of ") && strstr(error.message, "the file ends"), "%s",
+                  error.message);
+        rue_fetcher_close(fetcher);
+        rue_source_close(source);
+        unlink(temporary_path("cut"));
+    }
 }
 
 Test(fetcher, levels_are_the_same_from_files_and_tensors)
@@ -96,7 +131,8 @@ Test(fetcher, float32_cannot_be_made_uint8_again)
     data_photos_make(1);
     data_tensor_make("photos", "float32", RUE_FLOAT32);
     struct rue_source *source = data_open("float32");
-    const struct rue_fetcher_options options = {RUE_UINT8, RUE_MAX_PIXELS_DEFAULT, RUE_BAD_FAIL};
+    const struct rue_fetcher_options options = {RUE_UINT8, RUE_MAX_PIXELS_DEFAULT, RUE_BAD_FAIL,
+                                                RUE_ACCESS_BEST};
     struct rue_fetcher *fetcher;
     rue_error error = {0};
     cr_assert_eq(rue_fetcher_open(source, &options, &fetcher, &error), RUE_USAGE);
@@ -113,7 +149,8 @@ Test(fetcher, tensors_of_another_shape_are_refused)
     cr_assert_eq(rue_tensor_writer_finish(writer, NULL, 0, NULL), RUE_OK);
     rue_tensor_writer_close(writer);
     struct rue_source *source = data_open("small");
-    const struct rue_fetcher_options options = {RUE_FLOAT32, RUE_MAX_PIXELS_DEFAULT, RUE_BAD_FAIL};
+    const struct rue_fetcher_options options = {RUE_FLOAT32, RUE_MAX_PIXELS_DEFAULT, RUE_BAD_FAIL,
+                                                RUE_ACCESS_BEST};
     struct rue_fetcher *fetcher;
     rue_error error = {0};
     cr_assert_eq(rue_fetcher_open(source, &options, &fetcher, &error), RUE_DATA);
@@ -234,7 +271,7 @@ Test(fetcher, the_pixel_limit_is_the_caller_s)
 {
     data_photos_make(1);
     struct rue_source *source = data_open("photos");
-    const struct rue_fetcher_options options = {RUE_FLOAT32, 20 * 16 - 1, RUE_BAD_FAIL};
+    const struct rue_fetcher_options options = {RUE_FLOAT32, 20 * 16 - 1, RUE_BAD_FAIL, RUE_ACCESS_BEST};
     struct rue_fetcher *fetcher;
     rue_error error = {0};
     int32_t label;

@@ -24,18 +24,36 @@ Test(kernels, the_last_runs_everywhere_and_the_best_runs_here)
 Test(kernels, every_level_of_every_channel_is_normalized_as_defined)
 {
     uint8_t levels[261];
-    float values[261];
+    _Alignas(64) float room[262];
     for (int i = 0; i < 261; i++) levels[i] = (uint8_t)i;
     for (size_t k = 0; rue_kernels[k]; k++)
         for (int c = 0; rue_kernels[k]->usable() && c < RUE_CHANNELS; c++)
             for (size_t count = 240; count <= 261; count++) { /* tails of all lengths */
-                memset(values, 0, sizeof values);
+                float *values = room + count % 2;             /* aligned and not */
+                memset(room, 0, sizeof room);
                 rue_kernels[k]->normalize(c, levels, count, values);
                 for (size_t i = 0; i < count; i++)
                     cr_assert_eq(values[i], normalized(c, levels[i]), "%s: level %d of channel %d",
                                  rue_kernels[k]->name, levels[i], c);
                 cr_assert(count == 261 || values[count] == 0, "%s writes past its end", rue_kernels[k]->name);
             }
+}
+
+Test(kernels, copies_are_whole_and_end_where_they_should)
+{
+    uint8_t from[700];
+    _Alignas(64) uint8_t to[700];
+    for (size_t i = 0; i < sizeof from; i++) from[i] = (uint8_t)(i * 31 + i / 256 + 1);
+    for (size_t k = 0; rue_kernels[k]; k++)
+        for (size_t bytes = 0; rue_kernels[k]->usable() && bytes < 600; bytes++) {
+            size_t shift = bytes % 3, skew = bytes % 5;
+            memset(to, 0, sizeof to);
+            rue_kernels[k]->copy(from + skew, bytes, to + shift);
+            cr_assert(memcmp(from + skew, to + shift, bytes) == 0, "%s, %zu bytes", rue_kernels[k]->name,
+                      bytes);
+            cr_assert(to[shift + bytes] == 0 && (shift == 0 || to[shift - 1] == 0), "%s, %zu bytes",
+                      rue_kernels[k]->name, bytes);
+        }
 }
 
 Test(kernels, planes_take_a_line_apart)

@@ -6,6 +6,7 @@
 #include <sys/un.h>
 
 #include "data_fixture.h"
+#include "no_work_source.h"
 
 TestSuite(source, .init = temporary_folder_make, .fini = temporary_folder_remove, .timeout = 60);
 
@@ -136,4 +137,23 @@ Test(source, only_an_item_s_own_faults_are_faults_of_the_data)
 Test(source, close_takes_null)
 {
     rue_source_close(NULL);
+}
+
+Test(source, of_your_own_has_what_its_table_has)
+{
+    struct rue_source *source = no_work_source_open(7);
+    struct rue_variant variant = rue_source_variant(source);
+    char example[64];
+    uint64_t item = 0;
+    int32_t label;
+    cr_assert_eq(rue_source_count(source), 7);
+    cr_assert_str_eq(variant.format, "none");
+    cr_assert_str_eq(variant.path, "no work");
+    cr_assert_eq(rue_source_read(source, 3, &item, NULL), RUE_OK);
+    cr_assert_eq(rue_source_label(source, 3, &label, NULL), RUE_OK);
+    cr_assert(item == 3 && label == 3);
+    cr_assert(rue_source_allows(source, RUE_ACCESS_READ) && !rue_source_allows(source, RUE_ACCESS_VIEW) &&
+              !rue_source_allows(source, RUE_ACCESS_DIRECT));
+    cr_assert(rue_source_skipped(source, example, sizeof example) == 0 && example[0] == 0);
+    rue_source_close(source);
 }

@@ -91,7 +91,9 @@ static void expect_round_trip(const char *name, enum rue_dtype dtype)
                 cr_assert_eq(values[v], (float)i + (float)v / 3);
             else
                 cr_assert_eq(levels[v], (unsigned char)(i * 31 + v));
-        cr_assert_eq(rue_source_label(source, (uint64_t)i), (i + 1) % 3);
+        int32_t label = -1;
+        cr_assert_eq(rue_source_label(source, (uint64_t)i, &label, &error), RUE_OK, "%s", error.message);
+        cr_assert_eq(label, (i + 1) % 3);
     }
     cr_assert_eq(rue_source_class_count(source), 3);
     cr_assert_str_eq(rue_source_class_name(source, 0), "\xc3\xa4pfel");
