@@ -14,8 +14,9 @@ enum { WORKER_STACK_BYTES = 1 << 20 };
 
 /* A batch that is being loaded, or is loaded and not yet taken. */
 struct slot {
-    struct rue_batch *batch; /* NULL: not begun */
-    size_t remaining;        /* items still to be loaded */
+    struct rue_batch *batch;
+    atomic_size_t remaining; /* items still to be loaded */
+    pthread_cond_t begun;    /* the batch may be loaded, or stopping */
     rue_error error;         /* of the first item that failed */
 };
 
@@ -30,23 +31,23 @@ struct rue_loader {
     struct rue_loader_options options;
     uint64_t batches, images, window;
     size_t batch_size, tensor_bytes, slab_bytes;
-    size_t grain; /* items that a worker claims at once */
+    size_t grain; /* items that a worker claims at once: one ticket */
+    uint64_t tickets_of_batch;
 
     struct rue_batch *slabs; /* [slab_count] */
     size_t slab_count;
     struct worker *workers; /* [worker_count]; with num_workers = 0 one without a thread */
     size_t worker_count, started;
-    atomic_bool stopping; /* set under the lock, so that nobody waits past it */
+    atomic_uint_least64_t ticket; /* the next that nobody has; tickets go through the batches in order */
+    atomic_uint_least64_t begun;  /* batches that may be loaded; grows under the lock */
+    atomic_bool stopping;         /* set under the lock, so that nobody waits past it */
 
     pthread_mutex_t lock;          /* guards all below */
-    pthread_cond_t work;           /* an item can be claimed, or stopping */
     pthread_cond_t ready;          /* a batch is loaded */
     struct slot *slots;            /* [window]; batch b is in slot b % window */
     struct rue_batch **free_slabs; /* stack of free_count */
     size_t free_count;
-    uint64_t claim_batch;  /* the batch that is claimed from next ... */
-    size_t claim_position; /* ... and the first item of it that nobody has claimed */
-    uint64_t taken;        /* batches that the consumer took */
+    uint64_t taken; /* batches that the consumer took */
     uint64_t bad_images;
     rue_error damage;  /* of one of them */
     rue_error failure; /* what ended the loader; every later `next` answers the same */
@@ -129,7 +130,8 @@ static size_t items_of_batch(const struct rue_loader *loader, uint64_t index)
     return left < loader->batch_size ? (size_t)left : loader->batch_size;
 }
 
-static struct rue_batch *begin_batch(struct rue_loader *loader, uint64_t index)
+/* Under the lock, or with nobody else about. */
+static struct rue_batch *take_slab(struct rue_loader *loader, uint64_t index)
 {
     assert(loader->free_count > 0);
     struct rue_batch *batch = loader->free_slabs[--loader->free_count];
@@ -138,53 +140,51 @@ static struct rue_batch *begin_batch(struct rue_loader *loader, uint64_t index)
     return batch;
 }
 
-/* Under the lock. An open batch can always be claimed from; a new one only within the window. */
-static bool can_claim(const struct rue_loader *loader)
+/* Under the lock: begins the batches that the window and the free slabs allow. */
+static void begin_batches(struct rue_loader *loader)
 {
-    if (loader->claim_batch == loader->batches) return false;
-    if (loader->claim_position > 0) return true;
-    return loader->claim_batch < loader->taken + loader->window && loader->free_count > 0;
-}
-
-struct claim {
-    struct slot *slot;
-    size_t begin, end; /* positions in the batch */
-};
-
-/* Under the lock, after can_claim. */
-static struct claim claim_items(struct rue_loader *loader)
-{
-    struct slot *slot = &loader->slots[loader->claim_batch % loader->window];
-    if (loader->claim_position == 0) {
-        slot->batch = begin_batch(loader, loader->claim_batch);
+    uint64_t begun = loader->begun, limit = loader->taken + loader->window;
+    for (; begun < loader->batches && begun < limit && loader->free_count > 0; begun++) {
+        struct slot *slot = &loader->slots[begun % loader->window];
+        slot->batch = take_slab(loader, begun);
         slot->remaining = slot->batch->count;
         rue_error_clear(&slot->error);
+        loader->begun = begun + 1;
+        pthread_cond_broadcast(&slot->begun);
     }
-    size_t left = slot->batch->count - loader->claim_position;
-    size_t take = left < loader->grain ? left : loader->grain;
-    struct claim claim = {slot, loader->claim_position, loader->claim_position + take};
-    loader->claim_position += take;
-    if (loader->claim_position == slot->batch->count) {
-        loader->claim_batch++;
-        loader->claim_position = 0;
-    }
-    return claim;
 }
 
-/* Loads a claim without the lock; gives up early when the loader stops. */
-static void load_claim(struct rue_loader *loader, struct worker *worker, const struct claim *claim)
+/* Waits until the batch may be loaded; false when the loader stops. */
+static bool wait_begun(struct rue_loader *loader, uint64_t index)
+{
+    if (loader->begun <= index) {
+        pthread_mutex_lock(&loader->lock);
+        while (loader->begun <= index && !loader->stopping)
+            pthread_cond_wait(&loader->slots[index % loader->window].begun, &loader->lock);
+        pthread_mutex_unlock(&loader->lock);
+    }
+    return !loader->stopping;
+}
+
+static void set_failed(struct rue_loader *loader, struct slot *slot, const rue_error *error)
+{
+    pthread_mutex_lock(&loader->lock);
+    rue_fail(&slot->error, error->status, "%s", error->message);
+    pthread_mutex_unlock(&loader->lock);
+}
+
+/* Loads `count` items of a batch from `position` on; gives up early when the loader stops. */
+static void load_items(struct rue_loader *loader, struct worker *worker, struct slot *slot, size_t position,
+                       size_t count)
 {
     rue_error error = {0};
     rue_status status = RUE_OK;
-    struct rue_batch *batch = claim->slot->batch;
-    for (size_t position = claim->begin; position < claim->end; position++) {
-        status = load_item(loader, worker->fetcher, batch, position, &error);
-        if (status != RUE_OK || position + 1 == claim->end || atomic_load(&loader->stopping)) break;
-    }
+    for (size_t i = 0; i < count && status == RUE_OK && !loader->stopping; i++)
+        status = load_item(loader, worker->fetcher, slot->batch, position + i, &error);
+    if (status != RUE_OK) set_failed(loader, slot, &error);
+    if (atomic_fetch_sub(&slot->remaining, count) > count) return;
     pthread_mutex_lock(&loader->lock);
-    if (status != RUE_OK) rue_fail(&claim->slot->error, status, "%s", error.message);
-    claim->slot->remaining -= claim->end - claim->begin;
-    if (claim->slot->remaining == 0) pthread_cond_signal(&loader->ready);
+    pthread_cond_signal(&loader->ready);
     pthread_mutex_unlock(&loader->lock);
 }
 
@@ -193,18 +193,13 @@ static void *work(void *argument)
     struct worker *worker = argument;
     struct rue_loader *loader = worker->loader;
     for (;;) {
-        pthread_mutex_lock(&loader->lock);
-        while (!loader->stopping && loader->claim_batch < loader->batches && !can_claim(loader))
-            pthread_cond_wait(&loader->work, &loader->lock);
-        if (loader->stopping || loader->claim_batch == loader->batches) {
-            pthread_mutex_unlock(&loader->lock);
-            return NULL;
-        }
-        struct claim claim = claim_items(loader);
-        if (loader->claim_batch == loader->batches)
-            pthread_cond_broadcast(&loader->work); /* nothing left: all may go */
-        pthread_mutex_unlock(&loader->lock);
-        load_claim(loader, worker, &claim);
+        uint64_t ticket = atomic_fetch_add(&loader->ticket, 1), index = ticket / loader->tickets_of_batch;
+        size_t position = (size_t)(ticket % loader->tickets_of_batch) * loader->grain;
+        if (index >= loader->batches || !wait_begun(loader, index)) return NULL;
+        size_t items = items_of_batch(loader, index), left = items > position ? items - position : 0;
+        if (left > 0) /* the last batch may be short */
+            load_items(loader, worker, &loader->slots[index % loader->window], position,
+                       left < loader->grain ? left : loader->grain);
     }
 }
 
@@ -293,11 +288,13 @@ rue_status rue_loader_open(const struct rue_source *source, const struct rue_loa
     loader->tensor_bytes = rue_fetcher_tensor_bytes(options->fetcher.dtype);
     loader->slab_bytes = loader->batch_size * loader->tensor_bytes;
     loader->grain = options->config.value[RUE_PARALLELISM] == RUE_PARALLEL_SAMPLE ? 1 : loader->batch_size;
+    loader->tickets_of_batch = (loader->batch_size + loader->grain - 1) / loader->grain;
     pthread_mutex_init(&loader->lock, NULL);
-    pthread_cond_init(&loader->work, NULL);
     pthread_cond_init(&loader->ready, NULL);
     loader->slots = calloc(loader->window, sizeof *loader->slots);
     if (!loader->slots) status = rue_fail_memory(error, "slots", loader->window * sizeof *loader->slots);
+    for (uint64_t i = 0; loader->slots && i < loader->window; i++)
+        pthread_cond_init(&loader->slots[i].begun, NULL);
     if (status == RUE_OK) status = allocate_slabs(loader, error);
     if (status == RUE_OK) status = open_workers(loader, error);
     if (status != RUE_OK) return rue_loader_close(loader), status;
@@ -309,6 +306,7 @@ rue_status rue_loader_start(struct rue_loader *loader, rue_error *error)
 {
     assert(loader->started == 0);
     if (loader->options.config.value[RUE_NUM_WORKERS] == 0) return RUE_OK;
+    begin_batches(loader);
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, WORKER_STACK_BYTES);
@@ -325,21 +323,11 @@ rue_status rue_loader_start(struct rue_loader *loader, rue_error *error)
                     loader->worker_count, strerror(failed), rue_advice(failed));
 }
 
-/* Under the lock: a batch more may be begun. One worker begins it; all of them share it where they load
- * samples. */
-static void wake_workers(struct rue_loader *loader)
-{
-    if (loader->grain == 1)
-        pthread_cond_broadcast(&loader->work);
-    else
-        pthread_cond_signal(&loader->work);
-}
-
 static rue_status load_inline(struct rue_loader *loader, struct rue_batch **out, rue_error *error)
 {
     if (loader->stopping) return rue_fail(error, RUE_INTERRUPTED, "the loader was stopped");
     pthread_mutex_lock(&loader->lock);
-    struct rue_batch *batch = begin_batch(loader, loader->taken);
+    struct rue_batch *batch = take_slab(loader, loader->taken);
     pthread_mutex_unlock(&loader->lock);
     rue_status status = RUE_OK;
     for (size_t position = 0; status == RUE_OK && position < batch->count; position++)
@@ -356,7 +344,7 @@ static rue_status load_inline(struct rue_loader *loader, struct rue_batch **out,
 /* Under the lock: waits until the batch that is next is loaded, or will never be. */
 static rue_status wait_loaded(struct rue_loader *loader, struct slot *slot)
 {
-    while ((!slot->batch || slot->remaining > 0) && !loader->stopping)
+    while ((loader->begun <= loader->taken || slot->remaining > 0) && !loader->stopping)
         pthread_cond_wait(&loader->ready, &loader->lock);
     if (loader->stopping) return rue_fail(&loader->failure, RUE_INTERRUPTED, "the loader was stopped");
     return slot->error.status == RUE_OK
@@ -378,9 +366,8 @@ rue_status rue_loader_next(struct rue_loader *loader, struct rue_batch **out, ru
     rue_status status = wait_loaded(loader, slot);
     if (status == RUE_OK) {
         *out = slot->batch;
-        slot->batch = NULL;
         loader->taken++;
-        wake_workers(loader);
+        begin_batches(loader);
     } else {
         rue_fail(error, status, "%s", loader->failure.message);
     }
@@ -393,7 +380,7 @@ void rue_loader_release(struct rue_loader *loader, struct rue_batch *batch)
     pthread_mutex_lock(&loader->lock);
     assert(loader->free_count < loader->slab_count);
     loader->free_slabs[loader->free_count++] = batch;
-    wake_workers(loader);
+    if (loader->options.config.value[RUE_NUM_WORKERS] > 0) begin_batches(loader);
     pthread_mutex_unlock(&loader->lock);
 }
 
@@ -401,7 +388,8 @@ void rue_loader_stop(struct rue_loader *loader)
 {
     pthread_mutex_lock(&loader->lock);
     loader->stopping = true;
-    pthread_cond_broadcast(&loader->work);
+    for (uint64_t i = 0; loader->slots && i < loader->window; i++)
+        pthread_cond_broadcast(&loader->slots[i].begun);
     pthread_cond_broadcast(&loader->ready);
     pthread_mutex_unlock(&loader->lock);
     for (size_t i = 0; i < loader->started; i++) pthread_join(loader->workers[i].thread, NULL);
@@ -427,8 +415,9 @@ void rue_loader_close(struct rue_loader *loader)
         free(loader->slabs[i].labels);
     }
     for (size_t i = 0; i < loader->worker_count; i++) rue_fetcher_close(loader->workers[i].fetcher);
+    for (uint64_t i = 0; loader->slots && i < loader->window; i++)
+        pthread_cond_destroy(&loader->slots[i].begun);
     pthread_cond_destroy(&loader->ready);
-    pthread_cond_destroy(&loader->work);
     pthread_mutex_destroy(&loader->lock);
     free(loader->workers);
     free(loader->slots);

@@ -1,0 +1,51 @@
+/* The loader with more items and more workers than any machine has use for. */
+#include <criterion/criterion.h>
+
+#include "loader_fixture.h"
+#include "no_work_source.h"
+
+TestSuite(loader_scale, .timeout = 120);
+
+/* Each item marks its tensor with its number. */
+static void expect_order(uint64_t items, struct loader_case knobs, uint64_t images)
+{
+    struct rue_source *source = no_work_source_open(items);
+    struct rue_loader_options options = loader_options_of(knobs, images);
+    struct rue_sampler sampler = options.sampler;
+    struct rue_loader *loader;
+    struct rue_batch *batch;
+    rue_error error = {0};
+    uint64_t place = 0;
+    sampler.items = items;
+    cr_assert_eq(rue_loader_open(source, &options, &loader, &error), RUE_OK, "%s", error.message);
+    cr_assert_eq(rue_loader_start(loader, &error), RUE_OK, "%s", error.message);
+    for (;;) {
+        cr_assert_eq(rue_loader_next(loader, &batch, &error), RUE_OK, "%s", error.message);
+        if (!batch) break;
+        for (size_t i = 0; i < batch->count; i++, place++) {
+            uint64_t item = rue_sampler_item(&sampler, place);
+            const char *tensor = (const char *)batch->images + i * rue_fetcher_tensor_bytes(RUE_FLOAT32);
+            cr_assert_eq(*(const uint64_t *)tensor, item, "%s, place %d", loader_case_name(&options),
+                         (int)place);
+            cr_assert_eq(batch->labels[i], (int32_t)(item % 1000));
+        }
+        rue_loader_release(loader, batch);
+    }
+    cr_assert_eq(place, images);
+    rue_loader_close(loader);
+    rue_source_close(source);
+}
+
+Test(loader_scale, a_hundred_million_items_come_in_order)
+{
+    for (int way = RUE_PARALLEL_BATCH; way <= RUE_PARALLEL_SAMPLE; way++)
+        for (int workers = 0; workers <= 4; workers += 2)
+            expect_order(100000000, (struct loader_case){16, workers, 2, (enum rue_parallelism)way}, 1000);
+}
+
+Test(loader_scale, two_hundred_and_fifty_six_workers_share_small_batches)
+{
+    for (int way = RUE_PARALLEL_BATCH; way <= RUE_PARALLEL_SAMPLE; way++)
+        for (int batch_size = 1; batch_size <= 3; batch_size++)
+            expect_order(1000, (struct loader_case){batch_size, 256, 1, (enum rue_parallelism)way}, 2000);
+}
