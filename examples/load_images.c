@@ -1,16 +1,13 @@
-/* Loads every image of a folder or tensor file once with librue and prints how fast that went.
+/* Loads every image of a folder or tensor file once, with the configuration that rue recommends for it:
  *
- *   cc load_images.c $(pkg-config --cflags --libs rue) -o load_images && ./load_images DATA BATCH_SIZE
- * NUM_WORKERS */
+ *   cc load_images.c $(pkg-config --cflags --libs rue jansson) -o load_images
+ *   ./load_images photos/ rue-out/photos/recommendation.json */
+#include <jansson.h>
 #include <rue/rue.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
 
-static int fail(const rue_error *error)
+static int fail(const char *why)
 {
-    fprintf(stderr, "%s\n", error->message);
-    return 1;
+    return fprintf(stderr, "%s\n", why), 1;
 }
 
 int main(int argc, char **argv)
@@ -19,34 +16,36 @@ int main(int argc, char **argv)
     struct rue_source *source;
     struct rue_loader *loader;
     struct rue_batch *batch;
-    struct timespec start, end;
-    if (argc != 4) return fprintf(stderr, "usage: load_images DATA BATCH_SIZE NUM_WORKERS\n"), 2;
-    if (rue_source_open(argv[1], NULL, &source, &error) != RUE_OK) return fail(&error);
-    struct rue_loader_options options = {
-        .config = rue_config_default(),
+    if (argc != 3) return fail("usage: load_images DATA RECOMMENDATION");
+    json_t *report = json_load_file(argv[2], 0, NULL);
+    json_t *best = json_array_get(json_object_get(report, "recommendations"), 0);
+    if (!best) return fail("no recommendation in that file");
+    struct rue_config config = rue_config_default();
+    for (int k = 0; k < RUE_KNOB_COUNT; k++) {
+        const json_t *value = json_object_get(json_object_get(best, "config"), rue_knobs[k].name);
+        if (json_is_integer(value)) config.value[k] = (int)json_integer_value(value);
+        if (json_is_string(value)) rue_knob_parse(k, json_string_value(value), &config.value[k]);
+    }
+    json_decref(report);
+
+    if (rue_source_open(argv[1], NULL, &source, &error) != RUE_OK) return fail(error.message);
+    const struct rue_loader_options options = {
+        .config = config,
         .sampler = {.seed = 1, .shuffle = true, .world_size = 1},
-        .images = rue_source_count(source),
+        .images = rue_source_count(source), /* one epoch */
         .fetcher = {.dtype = RUE_FLOAT32, .max_pixels = RUE_MAX_PIXELS_DEFAULT},
         .held = 1,
     };
-    if (!rue_knob_parse(RUE_BATCH_SIZE, argv[2], &options.config.value[RUE_BATCH_SIZE]) ||
-        !rue_knob_parse(RUE_NUM_WORKERS, argv[3], &options.config.value[RUE_NUM_WORKERS]))
-        return fprintf(stderr, "BATCH_SIZE and NUM_WORKERS are whole numbers\n"), 2;
-    if (rue_loader_open(source, &options, &loader, &error) != RUE_OK) return fail(&error);
-    clock_gettime(CLOCK_MONOTONIC, &start);
-    if (rue_loader_start(loader, &error) != RUE_OK) return fail(&error);
+    if (rue_loader_open(source, &options, &loader, &error) != RUE_OK) return fail(error.message);
+    if (rue_loader_start(loader, &error) != RUE_OK) return fail(error.message);
     size_t images = 0;
-    for (;;) {
-        if (rue_loader_next(loader, &batch, &error) != RUE_OK) return fail(&error);
+    for (;; rue_loader_release(loader, batch)) {
+        if (rue_loader_next(loader, &batch, &error) != RUE_OK) return fail(error.message);
         if (!batch) break;
         images +=
-            batch->count; /* batch->images: count x 3 x 224 x 224 float32; batch->labels: count x int32 */
-        rue_loader_release(loader, batch);
+            batch->count; /* batch->images: count x 3 x 224 x 224 float32, batch->labels: count x int32 */
     }
-    clock_gettime(CLOCK_MONOTONIC, &end);
-    double seconds = (double)(end.tv_sec - start.tv_sec) + (double)(end.tv_nsec - start.tv_nsec) / 1e9;
-    printf("%zu images, %.0f a second\n", images, (double)images / seconds);
     rue_loader_close(loader);
     rue_source_close(source);
-    return 0;
+    printf("%zu images in batches of %d\n", images, config.value[RUE_BATCH_SIZE]);
 }

@@ -1,5 +1,5 @@
 """What `cmake --install` installs is enough to build and run the C example with pkg-config alone."""
-import os, re, shutil, subprocess
+import json, os, re, shutil, subprocess
 
 import pytest
 
@@ -28,22 +28,28 @@ def sanitizer_flags():
     return ['-fsanitize=' + found.group(1)] if found else []
 
 
-def test_the_c_example_builds_and_loads(prefix, tmp_path):
-    subprocess.run([PROGRAM, 'prepare', '--synthetic', '20', str(tmp_path / 'photos'), '--quiet'], check=True)
+def test_the_c_example_loads_as_recommended(prefix, tmp_path):
+    photos, out = str(tmp_path / 'photos'), tmp_path / 'out'
+    subprocess.run([PROGRAM, 'prepare', '--synthetic', '20', photos, '--quiet'], check=True)
+    subprocess.run([PROGRAM, 'tune', photos, '--mode', 'raw', '--model', 'none', '--batch-size', '4,8', '--num-workers', '1',
+                    '--parallelism', 'sample', '--out', str(out), '--quiet'], check=True, stdout=subprocess.DEVNULL)
+    best = json.loads((out / 'recommendation.json').read_text())['recommendations'][0]['config']
     # Built for another prefix: the paths in rue.pc are rewritten as a packager would.
     config = find(prefix, 'rue.pc')
     text = open(config).read()
     old = re.search(r'^prefix=(.*)$', text, re.M).group(1)
     open(config, 'w').write(text.replace(old, str(prefix)))
-    flags = subprocess.run(['pkg-config', '--cflags', '--libs', 'rue'], check=True, text=True, capture_output=True,
+    flags = subprocess.run(['pkg-config', '--cflags', '--libs', 'rue', 'jansson'], check=True, text=True, stdout=subprocess.PIPE,
                            env=dict(os.environ, PKG_CONFIG_PATH=os.path.dirname(config))).stdout.split()
     example = str(tmp_path / 'load_images')
     subprocess.run(['cc', '-std=gnu17', '-Wall', '-Wextra', '-Werror', *sanitizer_flags(),
                     os.path.join(ROOT, 'examples/load_images.c'), *flags, '-o', example], check=True)
-    done = subprocess.run([example, str(tmp_path / 'photos'), '8', '2'], text=True, capture_output=True)
+    report = str(out / 'recommendation.json')
+    done = subprocess.run([example, photos, report], text=True, capture_output=True)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith('20 images, ')
-    assert subprocess.run([example, str(tmp_path / 'missing'), '8', '2'], capture_output=True).returncode == 1
+    assert best['parallelism'] == 'sample' and done.stdout == f"20 images in batches of {best['batch_size']}\n"
+    assert subprocess.run([example, str(tmp_path / 'missing'), report], capture_output=True).returncode == 1
+    assert subprocess.run([example, photos, str(tmp_path / 'missing')], capture_output=True).returncode == 1
 
 
 def test_the_library_needs_neither_gsl_nor_sqlite(prefix):
