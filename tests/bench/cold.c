@@ -1,0 +1,106 @@
+/* Records a second of the loader on a tensor file that is not in memory, beside direct reads of the same
+ * records by 1 to 16 threads, of which the best is the limit.   cold FILE [REPEATS] */
+#include <fcntl.h>
+
+#include "loader_bench.h"
+#include "tensor_file.h"
+
+static const char *path;
+static struct rue_tensor_header header;
+
+/* Puts the file out of the page cache. */
+static void forget(void)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED) != 0) exit(1);
+    close(fd);
+}
+
+static double load(void *context)
+{
+    struct loader_bench *bench = context;
+    struct rue_source *source;
+    rue_error error = {0};
+    forget();
+    bench_check(rue_source_open(path, "tensor", &source, &error), &error);
+    bench->source = source;
+    double rate = loader_bench_run(bench);
+    rue_source_close(source);
+    return rate;
+}
+
+struct reader {
+    int fd;
+    void *buffer;
+};
+
+static void *open_direct(void *context)
+{
+    (void)context;
+    struct reader *reader = malloc(sizeof *reader);
+    *reader = (struct reader){open(path, O_RDONLY | O_DIRECT | O_CLOEXEC),
+                              aligned_alloc(4096, header.record_stride)};
+    return reader;
+}
+
+static void read_direct(void *state, uint64_t item, float *tensor)
+{
+    (void)tensor;
+    const struct rue_sampler order = {.items = header.count, .seed = 2, .shuffle = true, .world_size = 1};
+    struct reader *reader = state;
+    item = rue_sampler_item(&order, item);
+    off_t offset = (off_t)(header.data_offset + item * header.record_stride);
+    ssize_t bytes = (ssize_t)header.record_stride;
+    if (pread(reader->fd, reader->buffer, (size_t)bytes, offset) != bytes) exit(1);
+}
+
+static void close_direct(void *state)
+{
+    struct reader *reader = state;
+    close(reader->fd);
+    free(reader->buffer);
+    free(reader);
+}
+
+static double direct(void *context)
+{
+    forget();
+    return thread_bench_run(context);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) return fputs("usage: cold FILE [REPEATS]\n", stderr), 2;
+    path = argv[1];
+    int fd = open(path, O_RDONLY | O_CLOEXEC), repeats = argc > 2 ? atoi(argv[2]) : 3;
+    if (fd < 0 || pread(fd, &header, sizeof header, 0) != sizeof header) return perror(path), 1;
+    fsync(fd);
+    close(fd);
+    enum { DEPTHS = 5, WORKERS = 4, SIDES = DEPTHS + 2 * WORKERS };
+    static const int workers[WORKERS] = {1, 2, 4, 8};
+    uint64_t images = header.count < 1000 ? header.count : 1000;
+    struct thread_bench limits[DEPTHS];
+    struct loader_bench loads[2 * WORKERS];
+    struct bench_side sides[SIDES];
+    for (int d = 0; d < DEPTHS; d++) {
+        limits[d] = (struct thread_bench){1 << d, images, 1, open_direct, read_direct, close_direct, NULL};
+        sides[d] = (struct bench_side){"direct", direct, &limits[d]};
+    }
+    for (int l = 0; l < 2 * WORKERS; l++) {
+        loads[l] = loader_bench_make(NULL, 128, workers[l / 2], RUE_PARALLEL_SAMPLE, images, true);
+        loads[l].options.fetcher.access = l % 2 ? RUE_ACCESS_DIRECT : RUE_ACCESS_READ;
+        sides[DEPTHS + l] = (struct bench_side){"load", load, &loads[l]};
+    }
+    double medians[SIDES], limit = 0;
+    bench_run(sides, SIDES, repeats, medians);
+    for (int d = 0; d < DEPTHS; d++) {
+        fprintf(stderr, "%d threads read %.0f records/s directly\n", 1 << d, medians[d]);
+        if (medians[d] > limit) limit = medians[d];
+    }
+    for (int l = 0; l < 2 * WORKERS; l++) {
+        char what[96];
+        snprintf(what, sizeof what, "cold %s, %d workers, %s", rue_dtype_names[header.dtype], workers[l / 2],
+                 l % 2 ? "past the page cache" : "read");
+        bench_row(what, "images/s", medians[DEPTHS + l], "direct reads by 1 to 16 threads", limit, ">= 0.9");
+    }
+}

@@ -1,0 +1,130 @@
+/* What one image costs one thread: rue's pipeline beside the same steps over the whole image, and beside its
+ * Huffman decoding alone.   pipeline FOLDER [REPEATS] */
+#include "bench.h"
+
+#include <jpeglib.h>
+
+#include "jpeg.h"
+#include "resample.h"
+#include "source.h"
+#include "transform.h"
+
+enum { IMAGES = 200 };
+
+struct photo {
+    unsigned char *data;
+    uint64_t bytes;
+};
+
+static struct photo photos[IMAGES];
+static int photo_count;
+static float *tensor;
+static struct rue_transform *transform;
+static struct rue_resample *resample;
+static unsigned char *pixels;
+static size_t pixel_bytes;
+static struct jpeg_decompress_struct decoder;
+static struct jpeg_error_mgr handler;
+
+static double cpu_ms_of(void (*each)(const struct photo *))
+{
+    double start = bench_clock(CLOCK_THREAD_CPUTIME_ID);
+    for (int i = 0; i < photo_count; i++) each(&photos[i]);
+    return (bench_clock(CLOCK_THREAD_CPUTIME_ID) - start) * 1e3 / photo_count;
+}
+
+static void run_pipeline(const struct photo *photo)
+{
+    rue_error error = {0};
+    bench_check(rue_transform_jpeg(transform, photo->data, photo->bytes, RUE_FLOAT32, tensor, &error),
+                &error);
+}
+
+static void begin(const struct photo *photo)
+{
+    jpeg_mem_src(&decoder, photo->data, photo->bytes);
+    jpeg_read_header(&decoder, TRUE);
+}
+
+/* Decodes all of the image, as RGB's four-byte form that the resampler takes, then resamples. */
+static void run_whole(const struct photo *photo)
+{
+    begin(photo);
+    decoder.out_color_space = JCS_EXT_RGBX;
+    jpeg_start_decompress(&decoder);
+    size_t stride = (size_t)decoder.output_width * 4,
+           bytes = stride * decoder.output_height + RUE_RESAMPLE_SLACK_BYTES;
+    if (bytes > pixel_bytes) pixels = realloc(pixels, pixel_bytes = bytes);
+    while (decoder.output_scanline < decoder.output_height) {
+        JSAMPROW row = pixels + decoder.output_scanline * stride;
+        jpeg_read_scanlines(&decoder, &row, 1);
+    }
+    jpeg_finish_decompress(&decoder);
+    rue_error error = {0};
+    bench_check(rue_resample_begin(resample, decoder.output_width, decoder.output_height, &error), &error);
+    struct rue_span rows = rue_resample_rows(resample);
+    for (uint32_t y = rows.first; y < rows.first + rows.count; y++)
+        rue_resample_row(resample, y, pixels + y * stride, 0);
+    rue_resample_end(resample, RUE_FLOAT32, tensor);
+}
+
+static void run_huffman(const struct photo *photo)
+{
+    begin(photo);
+    jpeg_read_coefficients(&decoder);
+    jpeg_finish_decompress(&decoder);
+}
+
+static double pipeline(void *context)
+{
+    (void)context;
+    return cpu_ms_of(run_pipeline);
+}
+
+static double whole(void *context)
+{
+    (void)context;
+    return cpu_ms_of(run_whole);
+}
+
+static double huffman(void *context)
+{
+    (void)context;
+    return cpu_ms_of(run_huffman);
+}
+
+static void read_photos(const char *path)
+{
+    struct rue_source *source;
+    rue_error error = {0};
+    bench_check(rue_source_open(path, NULL, &source, &error), &error);
+    uint64_t count = rue_source_count(source);
+    photo_count = count < IMAGES ? (int)count : IMAGES;
+    for (int i = 0; i < photo_count; i++) {
+        uint64_t item = (uint64_t)i * count / (uint64_t)photo_count;
+        photos[i].bytes = rue_source_bytes(source, item);
+        photos[i].data = malloc(photos[i].bytes);
+        bench_check(rue_source_read(source, item, photos[i].data, &error), &error);
+    }
+    rue_source_close(source);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) return fputs("usage: pipeline FOLDER [REPEATS]\n", stderr), 2;
+    rue_error error = {0};
+    read_photos(argv[1]);
+    tensor = aligned_alloc(4096, sizeof(float) * RUE_TENSOR_ITEMS);
+    bench_check(rue_transform_open(UINT64_C(1) << 28, &transform, &error), &error);
+    bench_check(rue_resample_open(&resample, &error), &error);
+    decoder.err = jpeg_std_error(&handler);
+    jpeg_create_decompress(&decoder);
+    const struct bench_side sides[] = {
+        {"pipeline", pipeline, NULL}, {"whole", whole, NULL}, {"huffman", huffman, NULL}};
+    double medians[3];
+    bench_run(sides, 3, argc > 2 ? atoi(argv[2]) : 15, medians);
+    bench_row("an image through the pipeline, one thread", "ms", medians[0],
+              "every pixel decoded, same steps", medians[1], "<= 0.9");
+    bench_row("an image through the pipeline, one thread", "ms", medians[0], "its Huffman decoding alone",
+              medians[2], "");
+}

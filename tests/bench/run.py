@@ -1,0 +1,98 @@
+#!/usr/bin/python3
+"""Runs every benchmark of the engine and prints one table: the value, the limit or peer of the same run, their ratio, the goal.
+
+  tests/bench/run.py [--photos FOLDER] [--repeats N] [--only NAME,...]
+
+Builds build/bench first. Without --photos it makes 2,000 synthetic photos there; tensor files of both types are made of
+what is measured. The machine should have nothing else to do. PyTorch's rows need python3-torch and python3-torchvision.
+"""
+import argparse
+import os
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+BUILD = ROOT / "build" / "bench"
+HEADER = ["what", "unit", "value", "limit or peer", "its value", "ratio", "goal"]
+
+
+def run(*words, **options):
+    return subprocess.run([str(word) for word in words], check=True, **options)
+
+
+def build():
+    run("cmake", "-S", ROOT, "-B", BUILD, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DRUE_TESTS=ON", "-Wno-dev",
+        stdout=subprocess.DEVNULL)
+    run("cmake", "--build", BUILD, stdout=subprocess.DEVNULL)
+
+
+def data(photos):
+    """(photos, float32 tensor file, uint8 tensor file)"""
+    rue = BUILD / "rue"
+    if not photos:
+        photos = BUILD / "photos"
+        if not photos.exists():
+            run(rue, "prepare", "--synthetic", "2000", photos)
+    tensors = [BUILD / "float32.tensor", BUILD / "uint8.tensor"]
+    made_of = BUILD / "tensors-of"
+    if not made_of.exists() or made_of.read_text() != str(photos):
+        for path in tensors:
+            run(rue, "prepare", photos, path, "--dtype", path.stem, "--force")
+        made_of.write_text(str(photos))
+    return photos, *tensors
+
+
+def rows(name, *arguments):
+    """The lines that a benchmark prints, taken apart."""
+    print(f"{name} {' '.join(map(str, arguments))}", file=sys.stderr)
+    done = run(BUILD / "tests" / f"bench_{name}", *arguments, stdout=subprocess.PIPE, text=True)
+    return [line.split("\t") for line in done.stdout.splitlines()]
+
+
+def holds(row):
+    """'yes' or 'no'; '' where there is no goal."""
+    if not row[6]:
+        return ""
+    relation, bound = row[6].split()
+    ratio = float(row[5])
+    return "yes" if (ratio >= float(bound) if relation == ">=" else ratio <= float(bound)) else "no"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--photos", type=pathlib.Path, help="a folder of JPEG files")
+    parser.add_argument("--repeats", type=int, default=0, help="of each side; default: the benchmark's own")
+    parser.add_argument("--only", default="", help="benchmarks, such as pipeline,overheads")
+    options = parser.parse_args()
+    build()
+    photos, float32, uint8 = data(options.photos and options.photos.resolve())
+    runs = [("pipeline", photos), ("raw_loader", photos), ("tensor_loader", float32), ("tensor_loader", uint8),
+            ("cold", float32), ("cold", uint8), ("overheads",), ("memory",)]
+    repeats = [options.repeats] if options.repeats else []
+    only = options.only.split(",") if options.only else []
+    table = []
+    for name, *arguments in runs:
+        if not only or name in only:
+            table += rows(name, *arguments, *(repeats if name != "memory" else []))
+    if (not only or "torch" in only) and os.path.exists(ROOT / "examples" / "runner_torch.py"):
+        table += torch_rows(photos, float32)
+    print("| " + " | ".join(HEADER + ["met"]) + " |")
+    print("|" + "---|" * (len(HEADER) + 1))
+    for row in table:
+        print("| " + " | ".join(row + [holds(row)]) + " |")
+
+
+def torch_rows(*paths):
+    """rue beside PyTorch's DataLoader, each at its best number of workers."""
+    script = ROOT / "tests" / "bench" / "loader_against_torch.py"
+    lines = []
+    for path in paths:
+        print(f"loader_against_torch {path}", file=sys.stderr)
+        done = run("/usr/bin/python3", script, path, "--rows", "--program", BUILD / "rue", stdout=subprocess.PIPE, text=True)
+        lines += [line.split("\t") for line in done.stdout.splitlines()]
+    return lines
+
+
+if __name__ == "__main__":
+    main()
