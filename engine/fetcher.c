@@ -59,9 +59,9 @@ rue_status rue_fetcher_open(const struct rue_source *source, const struct rue_fe
     fetcher->source = source;
     fetcher->options = *options;
     fetcher->mode = rue_source_variant(source).mode;
-    rue_status status = fetcher->mode == RUE_RAW
-                            ? rue_transform_open(options->max_pixels, &fetcher->transform, error)
-                            : check_tensors(fetcher, error);
+    rue_status status = fetcher->mode == RUE_RAW ? rue_transform_open(options->max_pixels, options->decode,
+                                                                      &fetcher->transform, error)
+                                                 : check_tensors(fetcher, error);
     if (status != RUE_OK) return rue_fetcher_close(fetcher), status;
     *out = fetcher;
     return RUE_OK;

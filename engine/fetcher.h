@@ -12,6 +12,7 @@ struct rue_fetcher;
 struct rue_fetcher_options {
     enum rue_dtype dtype;           /* of the tensors: RUE_FLOAT32 normalised, RUE_UINT8 levels */
     uint64_t max_pixels;            /* larger images are refused */
+    enum rue_decode decode;         /* of raw items */
     enum rue_bad_images bad_images; /* what becomes of an item that cannot be decoded */
     /* How preprocessed items are had, where the source allows it; else they are read. The best: views of what
      * is in memory when the fetcher is opened, direct reads of what memory is too small for. */

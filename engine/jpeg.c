@@ -21,7 +21,8 @@ struct rue_jpeg {
     rue_error *error; /* of the call in progress */
     rue_status status;
     uint64_t max_pixels;
-    size_t bytes; /* of the image in progress */
+    uint32_t short_side; /* that suffices; 0: the whole */
+    size_t bytes;        /* of the image in progress */
     enum { IN_HEADER, IN_ROWS, AFTER_ROWS } phase;
 };
 
@@ -179,11 +180,12 @@ static void forget(struct rue_jpeg *jpeg)
     jpeg_destroy_decompress(&jpeg->decoder);
 }
 
-rue_status rue_jpeg_open(uint64_t max_pixels, struct rue_jpeg **out, rue_error *error)
+rue_status rue_jpeg_open(uint64_t max_pixels, uint32_t short_side, struct rue_jpeg **out, rue_error *error)
 {
     struct rue_jpeg *jpeg = calloc(1, sizeof *jpeg);
     if (!jpeg) return rue_fail_memory(error, "a JPEG decoder", sizeof *jpeg);
     jpeg->max_pixels = max_pixels;
+    jpeg->short_side = short_side;
     jpeg->decoder.err = jpeg_std_error(&jpeg->hooks);
     jpeg->decoder.client_data = jpeg;
     jpeg->hooks.error_exit = on_error;
@@ -209,6 +211,17 @@ static void read_header(struct rue_jpeg *jpeg)
     jpeg->phase = IN_ROWS;
 }
 
+/* The scales that libjpeg-turbo has SIMD code for; others take longer than the whole. */
+static unsigned eighths(const struct rue_jpeg *jpeg)
+{
+    const struct jpeg_decompress_struct *decoder = &jpeg->decoder;
+    uint64_t side =
+        decoder->image_width < decoder->image_height ? decoder->image_width : decoder->image_height;
+    unsigned scale = 8;
+    while (jpeg->short_side && scale > 1 && side * scale / 2 >= UINT64_C(8) * jpeg->short_side) scale /= 2;
+    return scale;
+}
+
 /* The decoder is made anew for each image: a reused one would decode a file that lacks tables with those of
  * the image before it. That costs 0.1 us. */
 static rue_status start(struct rue_jpeg *jpeg, const uint8_t *data, size_t bytes, struct rue_jpeg_size *size)
@@ -222,6 +235,8 @@ static rue_status start(struct rue_jpeg *jpeg, const uint8_t *data, size_t bytes
     jpeg->decoder.out_color_space = has_black(jpeg) ? JCS_CMYK : JCS_EXT_RGBX;
     jpeg->decoder.dct_method = JDCT_ISLOW;
     jpeg->decoder.do_fancy_upsampling = TRUE;
+    jpeg->decoder.scale_num = eighths(jpeg);
+    jpeg->decoder.scale_denom = 8;
     jpeg_start_decompress(&jpeg->decoder);
     *size = (struct rue_jpeg_size){jpeg->decoder.output_width, jpeg->decoder.output_height};
     return RUE_OK;

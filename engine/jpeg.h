@@ -34,11 +34,14 @@ struct rue_jpeg_size {
     uint32_t width, height; /* pixels, at least 1 */
 };
 
-rue_status rue_jpeg_open(uint64_t max_pixels, struct rue_jpeg **out, rue_error *error) RUE_MUST_CHECK;
+/* `short_side`: 0, or how long the short side of what is decoded need only be: images of at least twice that
+ * are decoded to a half, a quarter or an eighth of their size. */
+rue_status rue_jpeg_open(uint64_t max_pixels, uint32_t short_side, struct rue_jpeg **out,
+                         rue_error *error) RUE_MUST_CHECK;
 void rue_jpeg_close(struct rue_jpeg *jpeg);
 
-/* Reads the headers. `data` is borrowed until `end`, a failure, or the next `begin`, which all forget the
- * image. */
+/* Reads the headers; `size` is that of what is decoded. `data` is borrowed until `end`, a failure, or the
+ * next `begin`, which all forget the image. */
 rue_status rue_jpeg_begin(struct rue_jpeg *jpeg, const void *data, size_t bytes, struct rue_jpeg_size *size,
                           rue_error *error) RUE_MUST_CHECK;
 

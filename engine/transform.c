@@ -17,11 +17,13 @@ struct rue_transform {
     size_t strip_bytes;
 };
 
-rue_status rue_transform_open(uint64_t max_pixels, struct rue_transform **out, rue_error *error)
+rue_status rue_transform_open(uint64_t max_pixels, enum rue_decode decode, struct rue_transform **out,
+                              rue_error *error)
 {
     struct rue_transform *transform = calloc(1, sizeof *transform);
     if (!transform) return rue_fail_memory(error, "a transform", sizeof *transform);
-    rue_status status = rue_jpeg_open(max_pixels, &transform->jpeg, error);
+    rue_status status =
+        rue_jpeg_open(max_pixels, decode == RUE_DECODE_FAST ? RUE_RESIZE : 0, &transform->jpeg, error);
     if (status == RUE_OK) status = rue_resample_open(&transform->resample, error);
     if (status != RUE_OK) {
         rue_transform_close(transform);

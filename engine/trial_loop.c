@@ -43,7 +43,10 @@ struct rue_loader_options rue_trial_loader_options(const struct rue_trial_reques
         .images = images,
         .job_images = request->job_images,
         .drop_last = load->drop_last,
-        .fetcher = {.dtype = RUE_FLOAT32, .max_pixels = load->max_pixels, .bad_images = load->bad_images},
+        .fetcher = {.dtype = RUE_FLOAT32,
+                    .max_pixels = load->max_pixels,
+                    .decode = load->decode,
+                    .bad_images = load->bad_images},
         .memory_bytes = request->limits.memory_bytes,
         .held = 1,
     };

@@ -214,6 +214,7 @@ def time_loader(loader, consumer, batches, limit_ns):
 def trial_loader(data, request, config):
     """The measures joint and load."""
     workload, limits, size = request.get("workload", {}), request.get("limits", {}), config["batch_size"]
+    if workload.get("decode", "exact") != "exact": raise Refused("PIL decodes exactly: leave out --decode fast")
     images = request.get("images") or len(data)
     job_images = max(images, request.get("job_images", images))
     if images < job_images: images = min(job_images, max(1, images // size) * size)  # truncated: whole batches

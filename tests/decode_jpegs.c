@@ -49,7 +49,9 @@ static void check_verdict(const void *data, size_t bytes, rue_status status)
     static struct rue_transform *transform;
     static uint8_t levels[RUE_TENSOR_ITEMS];
     rue_error error = {0};
-    if (!transform && rue_transform_open(RUE_MAX_PIXELS_DEFAULT, &transform, NULL) != RUE_OK) exit(1);
+    if (!transform &&
+        rue_transform_open(RUE_MAX_PIXELS_DEFAULT, RUE_DECODE_EXACT, &transform, NULL) != RUE_OK)
+        exit(1);
     rue_status other = rue_transform_jpeg(transform, data, bytes, RUE_UINT8, levels, &error);
     if (other == status) return;
     fprintf(stderr, "the transform's verdict is %d, the decoder's %d: %s\n", other, status, error.message);
@@ -80,7 +82,7 @@ static void answer(struct rue_jpeg *jpeg, const void *data, size_t bytes)
 int main(void)
 {
     struct rue_jpeg *jpeg;
-    if (rue_jpeg_open(RUE_MAX_PIXELS_DEFAULT, &jpeg, NULL) != RUE_OK) return 1;
+    if (rue_jpeg_open(RUE_MAX_PIXELS_DEFAULT, 0, &jpeg, NULL) != RUE_OK) return 1;
     uint32_t bytes;
     while (fread(&bytes, sizeof bytes, 1, stdin) == 1) {
         unsigned char *data = malloc(bytes ? bytes : 1); /* exactly as long, for the sanitizer */

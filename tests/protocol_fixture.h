@@ -46,6 +46,7 @@ static inline struct rue_trial_request protocol_request(void)
                      .world_size = 4,
                      .bad_images = RUE_BAD_REPLACE,
                      .max_pixels = 60000,
+                     .decode = RUE_DECODE_FAST,
                      .transform = "eval",
                      .cache = "as-is"},
         .images = 2048,

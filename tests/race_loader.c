@@ -159,8 +159,7 @@ static void make_data(void)
 
 int main(void)
 {
-    const struct rue_fetcher_options fetching = {RUE_UINT8, RUE_MAX_PIXELS_DEFAULT, RUE_BAD_FAIL,
-                                                 RUE_ACCESS_BEST};
+    const struct rue_fetcher_options fetching = {.dtype = RUE_UINT8, .max_pixels = RUE_MAX_PIXELS_DEFAULT};
     make_data();
     source = data_open("tensors");
     items = data_items_fetch(source, fetching);

@@ -23,8 +23,9 @@ static struct rue_fetcher *fetcher_with(const struct rue_source *source,
 static struct rue_fetcher *fetcher_of(const struct rue_source *source, enum rue_dtype dtype,
                                       enum rue_bad_images bad_images)
 {
-    return fetcher_with(
-        source, (struct rue_fetcher_options){dtype, RUE_MAX_PIXELS_DEFAULT, bad_images, RUE_ACCESS_BEST});
+    return fetcher_with(source, (struct rue_fetcher_options){.dtype = dtype,
+                                                             .max_pixels = RUE_MAX_PIXELS_DEFAULT,
+                                                             .bad_images = bad_images});
 }
 
 static void fetch(struct rue_fetcher *fetcher, uint64_t item, void *into, int32_t expected_label)
@@ -44,7 +45,7 @@ Test(fetcher, a_raw_item_becomes_what_the_transform_makes_of_it)
     struct rue_source *source = data_open("photos");
     struct rue_fetcher *fetcher = fetcher_of(source, RUE_FLOAT32, RUE_BAD_FAIL);
     struct rue_transform *transform;
-    cr_assert_eq(rue_transform_open(RUE_MAX_PIXELS_DEFAULT, &transform, NULL), RUE_OK);
+    cr_assert_eq(rue_transform_open(RUE_MAX_PIXELS_DEFAULT, RUE_DECODE_EXACT, &transform, NULL), RUE_OK);
     for (unsigned i = 0; i < PHOTOS; i++) { /* items come class by class: 0 3, 1 4, 2 5 */
         struct jpeg_file file = data_photo(i / 2 + i % 2 * 3);
         cr_assert_eq(rue_transform_jpeg(transform, file.data, file.bytes, RUE_FLOAT32, other, NULL), RUE_OK);
@@ -131,8 +132,7 @@ Test(fetcher, float32_cannot_be_made_uint8_again)
     data_photos_make(1);
     data_tensor_make("photos", "float32", RUE_FLOAT32);
     struct rue_source *source = data_open("float32");
-    const struct rue_fetcher_options options = {RUE_UINT8, RUE_MAX_PIXELS_DEFAULT, RUE_BAD_FAIL,
-                                                RUE_ACCESS_BEST};
+    const struct rue_fetcher_options options = {.dtype = RUE_UINT8, .max_pixels = RUE_MAX_PIXELS_DEFAULT};
     struct rue_fetcher *fetcher;
     rue_error error = {0};
     cr_assert_eq(rue_fetcher_open(source, &options, &fetcher, &error), RUE_USAGE);
@@ -149,8 +149,7 @@ Test(fetcher, tensors_of_another_shape_are_refused)
     cr_assert_eq(rue_tensor_writer_finish(writer, NULL, 0, NULL), RUE_OK);
     rue_tensor_writer_close(writer);
     struct rue_source *source = data_open("small");
-    const struct rue_fetcher_options options = {RUE_FLOAT32, RUE_MAX_PIXELS_DEFAULT, RUE_BAD_FAIL,
-                                                RUE_ACCESS_BEST};
+    const struct rue_fetcher_options options = {.dtype = RUE_FLOAT32, .max_pixels = RUE_MAX_PIXELS_DEFAULT};
     struct rue_fetcher *fetcher;
     rue_error error = {0};
     cr_assert_eq(rue_fetcher_open(source, &options, &fetcher, &error), RUE_DATA);
@@ -271,7 +270,7 @@ Test(fetcher, the_pixel_limit_is_the_caller_s)
 {
     data_photos_make(1);
     struct rue_source *source = data_open("photos");
-    const struct rue_fetcher_options options = {RUE_FLOAT32, 20 * 16 - 1, RUE_BAD_FAIL, RUE_ACCESS_BEST};
+    const struct rue_fetcher_options options = {.dtype = RUE_FLOAT32, .max_pixels = 20 * 16 - 1};
     struct rue_fetcher *fetcher;
     rue_error error = {0};
     int32_t label;

@@ -10,7 +10,7 @@ static rue_error failure;
 static void setup(void)
 {
     failure = (rue_error){0};
-    cr_assert_eq(rue_jpeg_open(1000 * 1000, &jpeg, NULL), RUE_OK);
+    cr_assert_eq(rue_jpeg_open(1000 * 1000, 0, &jpeg, NULL), RUE_OK);
 }
 
 static void teardown(void)
@@ -236,7 +236,7 @@ Test(jpeg, inverted_cmyk_becomes_rgb)
 Test(jpeg, memory_for_scans_is_judged_from_the_header)
 {
     struct rue_jpeg *large;
-    cr_assert_eq(rue_jpeg_open(UINT64_C(1) << 30, &large, NULL), RUE_OK);
+    cr_assert_eq(rue_jpeg_open(UINT64_C(1) << 30, 0, &large, NULL), RUE_OK);
     struct jpeg_file file = jpeg_make((struct jpeg_recipe){.width = 20, .height = 20, .progressive = true});
     memcpy(file.data + find(file, 0xC2) + 5, "\x60\0\x60\0", 4); /* 24576 x 24576, in 4:2:0 */
     struct rue_jpeg_size size;

@@ -14,7 +14,7 @@ static void expect_same_workload(const struct rue_workload *a, const struct rue_
 {
     cr_assert(a->shuffle == b->shuffle && a->drop_last == b->drop_last && a->seed == b->seed &&
               a->epoch == b->epoch && a->rank == b->rank && a->world_size == b->world_size &&
-              a->bad_images == b->bad_images && a->max_pixels == b->max_pixels);
+              a->bad_images == b->bad_images && a->max_pixels == b->max_pixels && a->decode == b->decode);
     cr_assert_str_eq(a->transform, b->transform);
     cr_assert_str_eq(a->cache, b->cache);
 }
@@ -155,6 +155,7 @@ Test(protocol, workloads_with_wrong_values_are_refused)
                                       "{\"seed\":\"1\"}",
                                       "{\"transform\":\"train\"}",
                                       "{\"bad_images\":\"skip\"}",
+                                      "{\"decode\":\"slow\"}",
                                       "{\"max_pixels\":0}",
                                       "{\"max_pixels\":\"1\"}",
                                       "{\"rank\":1}",

@@ -13,7 +13,7 @@ static float values[RUE_TENSOR_ITEMS], values_again[RUE_TENSOR_ITEMS];
 
 static void setup(void)
 {
-    cr_assert_eq(rue_transform_open(RUE_MAX_PIXELS_DEFAULT, &transform, NULL), RUE_OK);
+    cr_assert_eq(rue_transform_open(RUE_MAX_PIXELS_DEFAULT, RUE_DECODE_EXACT, &transform, NULL), RUE_OK);
 }
 
 static void teardown(void)
@@ -109,7 +109,7 @@ Test(transform, result_does_not_depend_on_the_image_before)
 Test(transform, pixel_limit_is_the_caller_s)
 {
     struct rue_transform *small;
-    cr_assert_eq(rue_transform_open(500 * 375 - 1, &small, NULL), RUE_OK);
+    cr_assert_eq(rue_transform_open(500 * 375 - 1, RUE_DECODE_EXACT, &small, NULL), RUE_OK);
     struct jpeg_file file = jpeg_make((struct jpeg_recipe){.width = 500, .height = 375});
     rue_error error = {0};
     cr_assert_eq(rue_transform_jpeg(small, file.data, file.bytes, RUE_UINT8, levels, &error), RUE_DATA);
@@ -123,4 +123,32 @@ Test(transform, pixel_limit_is_the_caller_s)
 Test(transform, close_takes_null)
 {
     rue_transform_close(NULL);
+}
+
+/* The mean difference of the levels that `decode` gives from the exact ones. */
+static double mean_difference(struct jpeg_file file, enum rue_decode decode)
+{
+    struct rue_transform *other;
+    double sum = 0;
+    cr_assert_eq(rue_transform_open(RUE_MAX_PIXELS_DEFAULT, decode, &other, NULL), RUE_OK);
+    run(file, RUE_UINT8, levels);
+    cr_assert_eq(rue_transform_jpeg(other, file.data, file.bytes, RUE_UINT8, levels_again, NULL), RUE_OK);
+    for (size_t i = 0; i < RUE_TENSOR_ITEMS; i++) sum += abs(levels[i] - levels_again[i]);
+    rue_transform_close(other);
+    return sum / RUE_TENSOR_ITEMS;
+}
+
+Test(transform, fast_decoding_is_exact_below_512_pixels_and_close_above)
+{
+    static const unsigned sides[][2] = {{511, 511}, {511, 900},   {1400, 511},  {512, 512},
+                                        {600, 513}, {1024, 1100}, {1500, 2048}, {2100, 2049}};
+    for (size_t i = 0; i < sizeof sides / sizeof *sides; i++) {
+        struct jpeg_file file = jpeg_make((struct jpeg_recipe){.width = sides[i][0], .height = sides[i][1]});
+        bool small = sides[i][0] < 512 || sides[i][1] < 512;
+        double difference = mean_difference(file, RUE_DECODE_FAST);
+        cr_assert(small ? difference == 0 : difference > 0 && difference < 8, "%u x %u: %.3f levels",
+                  sides[i][0], sides[i][1], difference);
+        cr_assert_eq(mean_difference(file, RUE_DECODE_EXACT), 0);
+        free(file.data);
+    }
 }

@@ -30,6 +30,7 @@ enum {
     SAMPLE,
     NO_SHUFFLE,
     DROP_LAST,
+    DECODE,
     BAD_IMAGES,
     CACHE,
     MAX_MEMORY,
@@ -41,6 +42,7 @@ enum {
 
 static const char *const modes[] = {"all", "raw", "preprocessed", NULL};
 static const char *const bad_images[] = {"fail", "replace", NULL};
+static const char *const decodes[] = {"exact", "fast", NULL};
 static const char *const parallelisms[] = {"batch", "sample", NULL};
 static const char *const caches[] = {"warm", "as-is", NULL};
 
@@ -76,6 +78,8 @@ static const struct rue_option options_table[] = {
     [NO_SHUFFLE] = {"no-shuffle", RUE_OPTION_FLAG, NULL, NULL, "load in the data's own order", 0, 0, NULL},
     [DROP_LAST] = {"drop-last", RUE_OPTION_FLAG, NULL, NULL, "leave out a last batch that is not full", 0, 0,
                    NULL},
+    [DECODE] = {"decode", RUE_OPTION_WORD, "HOW", "exact",
+                "exact, or fast: raw images of 512 pixels a side or more a little off", 0, 0, decodes},
     [BAD_IMAGES] = {"bad-images", RUE_OPTION_WORD, "WHAT", "fail", "fail, or replace by the next good image",
                     0, 0, bad_images},
     [CACHE] = {"cache", RUE_OPTION_WORD, "STATE", "warm", "warm (read once before), or as-is", 0, 0, caches},
@@ -125,6 +129,7 @@ static struct rue_study_goal read_goal(const struct rue_options *options)
     goal.workload.shuffle = !rue_options_flag(options, NO_SHUFFLE);
     goal.workload.drop_last = rue_options_flag(options, DROP_LAST);
     goal.workload.max_pixels = rue_options_number(options, MAX_PIXELS);
+    goal.workload.decode = (enum rue_decode)rue_options_word(options, DECODE);
     goal.workload.bad_images = (enum rue_bad_images)rue_options_word(options, BAD_IMAGES);
     snprintf(goal.workload.cache, sizeof goal.workload.cache, "%s", rue_options_text(options, CACHE));
     return goal;

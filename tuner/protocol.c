@@ -121,11 +121,14 @@ static json_t *variant_json(const struct rue_variant *variant)
 
 static json_t *workload_json(const struct rue_workload *load)
 {
-    return json_pack("{s:b, s:I, s:I, s:b, s:s, s:s, s:s, s:I, s:i, s:i}", "shuffle", load->shuffle, "seed",
-                     (json_int_t)load->seed, "epoch", (json_int_t)load->epoch, "drop_last", load->drop_last,
-                     "transform", load->transform, "cache", load->cache, "bad_images",
-                     rue_bad_images_names[load->bad_images], "max_pixels", (json_int_t)load->max_pixels,
-                     "rank", load->rank, "world_size", load->world_size);
+    json_t *object = json_pack(
+        "{s:b, s:I, s:I, s:b, s:s, s:s, s:s, s:I, s:i, s:i}", "shuffle", load->shuffle, "seed",
+        (json_int_t)load->seed, "epoch", (json_int_t)load->epoch, "drop_last", load->drop_last, "transform",
+        load->transform, "cache", load->cache, "bad_images", rue_bad_images_names[load->bad_images],
+        "max_pixels", (json_int_t)load->max_pixels, "rank", load->rank, "world_size", load->world_size);
+    if (object && load->decode != RUE_DECODE_EXACT)
+        json_object_set_new(object, "decode", json_string(rue_decode_names[load->decode]));
+    return object;
 }
 
 char *rue_protocol_encode_open(const struct rue_variant *variant, const struct rue_workload *workload,
@@ -235,7 +238,7 @@ rue_status rue_protocol_decode_workload(const json_t *object, struct rue_workloa
 {
     *out = rue_workload_default();
     uint64_t rank, world_size;
-    char bad[16] = "fail";
+    char bad[16] = "fail", decode[16] = "exact";
     if (absent(object)) return RUE_OK;
     if (!json_is_object(object)) return rue_fail(error, RUE_USAGE, "the key \"workload\" is no object");
     if (!copy_bool(object, "shuffle", &out->shuffle) || !copy_bool(object, "drop_last", &out->drop_last) ||
@@ -244,16 +247,20 @@ rue_status rue_protocol_decode_workload(const json_t *object, struct rue_workloa
         !copy_count(object, "rank", 0, &rank) || !copy_count(object, "world_size", 1, &world_size) ||
         !copy_string(object, "transform", out->transform, sizeof out->transform) ||
         !copy_string(object, "cache", out->cache, sizeof out->cache) ||
-        !copy_string(object, "bad_images", bad, sizeof bad))
+        !copy_string(object, "bad_images", bad, sizeof bad) ||
+        !copy_string(object, "decode", decode, sizeof decode))
         return rue_fail(error, RUE_USAGE, "workload: a value is of the wrong type");
     int found = rue_word_find(rue_bad_images_names, RUE_BAD_COUNT, bad);
     if (found < 0) return rue_fail(error, RUE_USAGE, "workload: bad_images is \"fail\" or \"replace\"");
+    int way = rue_word_find(rue_decode_names, RUE_DECODE_COUNT, decode);
+    if (way < 0) return rue_fail(error, RUE_USAGE, "workload: decode is \"exact\" or \"fast\"");
     if (strcmp(out->transform, "eval") != 0)
         return rue_fail(error, RUE_USAGE, "workload: unknown transform \"%s\"", out->transform);
     if (world_size < 1 || world_size > INT32_MAX || rank >= world_size)
         return rue_fail(error, RUE_USAGE, "workload: rank must be below world_size");
     if (out->max_pixels == 0) return rue_fail(error, RUE_USAGE, "workload: max_pixels is at least 1");
     out->bad_images = (enum rue_bad_images)found;
+    out->decode = (enum rue_decode)way;
     out->rank = (int)rank;
     out->world_size = (int)world_size;
     return RUE_OK;

@@ -33,6 +33,12 @@ extern const char *const rue_outcome_names[RUE_OUTCOME_COUNT];
 enum rue_bad_images { RUE_BAD_FAIL, RUE_BAD_REPLACE, RUE_BAD_COUNT };
 extern const char *const rue_bad_images_names[RUE_BAD_COUNT];
 
+/* How JPEGs are decoded: to the very values of PIL; or, where both sides are at least twice as long as
+ * needed, to a half, a quarter or an eighth of their size, which is quicker and not the same (transform.h).
+ */
+enum rue_decode { RUE_DECODE_EXACT, RUE_DECODE_FAST, RUE_DECODE_COUNT };
+extern const char *const rue_decode_names[RUE_DECODE_COUNT];
+
 /* What is loaded and in which order: part of a trial's identity. */
 struct rue_workload {
     bool shuffle;
@@ -43,8 +49,9 @@ struct rue_workload {
     int world_size; /* at least 1 */
     enum rue_bad_images bad_images;
     uint64_t max_pixels; /* images of more are refused from their header */
-    char transform[16];  /* "eval" */
-    char cache[16];      /* "warm" (read once before the trials) or "as-is" */
+    enum rue_decode decode;
+    char transform[16]; /* "eval" */
+    char cache[16];     /* "warm" (read once before the trials) or "as-is" */
 };
 
 struct rue_workload rue_workload_default(void);
