@@ -26,6 +26,7 @@ struct rue_variant_findings {
     bool sample;              /* the data are a sample that was converted for the comparison */
     double build_s_per_image; /* what converting an image took; 0 when not known */
     bool drop_last;
+    enum rue_decode decode; /* of raw data */
     uint64_t
         bad_images; /* images replaced in a trial because they could not be decoded, the most of any trial */
     size_t trials_ok, trials_failed, trials_infeasible, trials_timeout; /* joint trials */

@@ -199,6 +199,7 @@ static void put_data(struct rue_json_document *document, json_t *object,
 {
     rue_json_put(document, object, "job_images", rue_json_integer_or_null(variant->job_images));
     rue_json_put(document, object, "drop_last", json_boolean(variant->drop_last));
+    rue_json_put(document, object, "decode", json_string(rue_decode_names[variant->decode]));
     rue_json_put(document, object, "data_images", rue_json_integer(variant->data_images));
     rue_json_put(document, object, "data_bytes", rue_json_integer_or_null(variant->data_bytes));
     rue_json_put(document, object, "data_digest", rue_json_text_or_null(variant->data_digest));

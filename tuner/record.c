@@ -102,6 +102,7 @@ static rue_status fill_facts(struct reading *reading, const struct rue_store_tri
     facts->variant = *variant;
     facts->job_images = trial->scenario.job_images;
     facts->drop_last = trial->scenario.workload.drop_last;
+    if (facts->variant.mode == RUE_RAW) facts->decode = trial->scenario.workload.decode;
     facts->sample = name && strcmp(name + 1, RUE_STUDY_SAMPLE) == 0;
     snprintf(facts->data_digest, sizeof facts->data_digest, "%s", trial->scenario.data_digest);
     if (!is_imported(&trial->scenario))
