@@ -253,6 +253,11 @@ def test_a_damaged_image_fails_the_trial_or_is_replaced(runner, tmp_path, worker
     assert (reply["images"], reply["bad_images"]) == (8, 1)
 
 
+def test_it_does_not_decode_fast(runner, photos):
+    reply = runner.trial(dict(path=str(photos), mode="raw", format="folder"), config(4, 0), images=4, workload=dict(decode="fast"))
+    assert reply["status"] == "failed" and "--decode fast" in reply["reason"]
+
+
 def test_what_exceeds_the_memory_is_infeasible(runner, photos):
     limits = dict(memory_bytes=4 * BATCH_BYTES_8)  # the job has 3 batches: 3 in flight and one held
     assert runner.trial(photos, config(8, 2, 8), limits=limits)["status"] == "ok"
