@@ -254,7 +254,7 @@ def test_a_damaged_image_fails_the_trial_or_is_replaced(runner, tmp_path, worker
 
 
 def test_it_does_not_decode_fast(runner, photos):
-    reply = runner.trial(dict(path=str(photos), mode="raw", format="folder"), config(4, 0), images=4, workload=dict(decode="fast"))
+    reply = runner.trial(photos, config(4, 0), images=4, workload=dict(decode="fast"))
     assert reply["status"] == "failed" and "--decode fast" in reply["reason"]
 
 
