@@ -164,9 +164,10 @@ static void put_data(const struct page *page, const struct rue_variant_findings 
     if (variant->label) return; /* a table's: where its data lay is not known */
     if (variant->data_bytes) rue_format_bytes(variant->data_bytes, size, sizeof size);
     rue_format_count(variant->data_images, count, sizeof count);
-    snprintf(facts, sizeof facts, "%s images%s%s%s", count, size[0] ? ", " : "", size,
-             variant->decode == RUE_DECODE_FAST ? ", decoded fast" : "");
-    if (!variant->data_images) facts[0] = 0;
+    int used = snprintf(facts, sizeof facts, "%s images%s%s", count, size[0] ? ", " : "", size);
+    if (!variant->data_images) facts[used = 0] = 0;
+    if (variant->decode == RUE_DECODE_FAST)
+        snprintf(facts + used, sizeof facts - (size_t)used, "%sdecoded fast", used ? ", " : "");
     rue_utf8_clean(variant->sample ? "a sample converted for this comparison" : variant->variant.path,
                    page->style.unicode, path, sizeof path);
     if (!path[0] && !facts[0]) return;
