@@ -1,8 +1,11 @@
 #include "fetcher.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "machine.h"
+
+enum { RUN_BYTES = 16 << 20 /* at once: enough to keep storage busy, soon over when a loader stops */ };
 
 struct rue_fetcher {
     const struct rue_source *source;
@@ -134,29 +137,53 @@ static rue_status fetch_view(struct rue_fetcher *fetcher, uint64_t item, void *t
     return status;
 }
 
-typedef rue_status read_item(const struct rue_source *source, uint64_t item, void *into, rue_error *error);
-
-/* Reads straight into the tensor where it is what is stored and has the room that reading needs. */
-static rue_status fetch_read(struct rue_fetcher *fetcher, read_item *read, size_t bytes, uint64_t item,
-                             void *tensor, rue_error *error)
+/* Whether what lies on storage, to the next item, is the tensor. */
+static bool is_stored_as_loaded(const struct rue_fetcher *fetcher)
 {
-    bool aligned = (uintptr_t)tensor % RUE_BLOCK_BYTES == 0 || read == rue_source_read;
-    if (aligned && fetcher->stored == fetcher->options.dtype &&
-        bytes == rue_fetcher_tensor_bytes(fetcher->stored))
-        return read(fetcher->source, item, tensor, error);
-    rue_status status = reserve(fetcher, bytes, error);
-    if (status == RUE_OK) status = read(fetcher->source, item, fetcher->item, error);
-    if (status == RUE_OK) make_tensor(fetcher, fetcher->item, tensor);
-    return status;
+    return fetcher->stored == fetcher->options.dtype &&
+           rue_source_stride(fetcher->source) == rue_fetcher_tensor_bytes(fetcher->stored);
+}
+
+/* Straight into `count` tensors. */
+static rue_status read_tensors(struct rue_fetcher *fetcher, uint64_t item, uint64_t count, void *tensors,
+                               rue_error *error)
+{
+    bool aligned = (uintptr_t)tensors % RUE_BLOCK_BYTES == 0;
+    enum rue_access access = aligned ? fetcher->options.access : RUE_ACCESS_READ;
+    return rue_source_read_run(fetcher->source, access, item, count, tensors, error);
 }
 
 static rue_status fetch_tensor(struct rue_fetcher *fetcher, uint64_t item, void *tensor, rue_error *error)
 {
-    size_t bytes = rue_source_bytes(fetcher->source, item);
     if (fetcher->options.access == RUE_ACCESS_VIEW) return fetch_view(fetcher, item, tensor, error);
-    if (fetcher->options.access == RUE_ACCESS_DIRECT)
-        return fetch_read(fetcher, rue_source_read_direct, round_up(bytes), item, tensor, error);
-    return fetch_read(fetcher, rue_source_read, bytes, item, tensor, error);
+    if (is_stored_as_loaded(fetcher)) return read_tensors(fetcher, item, 1, tensor, error);
+    bool direct = fetcher->options.access == RUE_ACCESS_DIRECT;
+    size_t bytes = direct ? rue_source_stride(fetcher->source) : rue_source_bytes(fetcher->source, item);
+    rue_status status = reserve(fetcher, bytes, error);
+    if (status == RUE_OK)
+        status = direct
+                     ? rue_source_read_run(fetcher->source, RUE_ACCESS_DIRECT, item, 1, fetcher->item, error)
+                     : rue_source_read(fetcher->source, item, fetcher->item, error);
+    if (status == RUE_OK) make_tensor(fetcher, fetcher->item, tensor);
+    return status;
+}
+
+size_t rue_fetcher_run_max(const struct rue_fetcher *fetcher)
+{
+    if (fetcher->mode == RUE_RAW || fetcher->options.access == RUE_ACCESS_VIEW ||
+        !is_stored_as_loaded(fetcher))
+        return 1;
+    return RUN_BYTES / rue_fetcher_tensor_bytes(fetcher->stored);
+}
+
+rue_status rue_fetcher_fetch_run(struct rue_fetcher *fetcher, uint64_t item, size_t count, void *tensors,
+                                 int32_t *labels, rue_error *error)
+{
+    assert(count <= rue_fetcher_run_max(fetcher));
+    rue_status status = read_tensors(fetcher, item, count, tensors, error);
+    for (size_t i = 0; status == RUE_OK && i < count; i++)
+        status = rue_source_label(fetcher->source, item + i, &labels[i], error);
+    return status;
 }
 
 rue_status rue_fetcher_fetch(struct rue_fetcher *fetcher, uint64_t item, void *tensor, int32_t *label,

@@ -35,4 +35,14 @@ size_t rue_fetcher_tensor_bytes(enum rue_dtype dtype);
 rue_status rue_fetcher_fetch(struct rue_fetcher *fetcher, uint64_t item, void *tensor, int32_t *label,
                              rue_error *damage, rue_error *error) RUE_MUST_CHECK;
 
+/* How many neighbouring items may be fetched at once: 1, or more where they lie on storage as they are
+ * loaded, so that one read brings them all. */
+size_t rue_fetcher_run_max(const struct rue_fetcher *fetcher);
+
+/* Fetches the items `item`, `item` + 1, ..., `count` of them, at most rue_fetcher_run_max and all within the
+ * source, into `tensors` [count] and `labels` [count]. Any failure is of the whole run: fetch its items one
+ * by one to know whose. */
+rue_status rue_fetcher_fetch_run(struct rue_fetcher *fetcher, uint64_t item, size_t count, void *tensors,
+                                 int32_t *labels, rue_error *error) RUE_MUST_CHECK;
+
 #endif

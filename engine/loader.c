@@ -173,15 +173,51 @@ static void set_failed(struct rue_loader *loader, struct slot *slot, const rue_e
     pthread_mutex_unlock(&loader->lock);
 }
 
+/* How many of the `count` items from `position` on are neighbours, no more than can be fetched at once. */
+static size_t run_length(const struct rue_loader *loader, const struct rue_fetcher *fetcher,
+                         const struct rue_batch *batch, size_t position, size_t count)
+{
+    size_t most = rue_fetcher_run_max(fetcher), length = 1;
+    uint64_t place = batch->index * loader->batch_size + position;
+    uint64_t first = most > 1 ? rue_sampler_item(&loader->options.sampler, place) : 0;
+    while (length < count && length < most &&
+           rue_sampler_item(&loader->options.sampler, place + length) == first + length)
+        length++;
+    return length;
+}
+
+/* Several items with one read; false where that fails, which each of them must tell by itself. */
+static bool load_run(struct rue_loader *loader, struct rue_fetcher *fetcher, struct rue_batch *batch,
+                     size_t position, size_t count)
+{
+    uint64_t place = batch->index * loader->batch_size + position;
+    uint64_t item = rue_sampler_item(&loader->options.sampler, place);
+    char *tensors = (char *)batch->images + position * loader->tensor_bytes;
+    return count > 1 &&
+           rue_fetcher_fetch_run(fetcher, item, count, tensors, &batch->labels[position], NULL) == RUE_OK;
+}
+
 /* Loads `count` items of a batch from `position` on; gives up early when the loader stops. */
-static void load_items(struct rue_loader *loader, struct worker *worker, struct slot *slot, size_t position,
+static rue_status load_items(struct rue_loader *loader, struct rue_fetcher *fetcher, struct rue_batch *batch,
+                             size_t position, size_t count, rue_error *error)
+{
+    rue_status status = RUE_OK;
+    for (size_t i = 0, run; i < count && status == RUE_OK && !loader->stopping; i += run) {
+        run = run_length(loader, fetcher, batch, position + i, count - i);
+        if (load_run(loader, fetcher, batch, position + i, run)) continue;
+        run = 1;
+        status = load_item(loader, fetcher, batch, position + i, error);
+    }
+    return status;
+}
+
+/* What one ticket is for. */
+static void load_share(struct rue_loader *loader, struct worker *worker, struct slot *slot, size_t position,
                        size_t count)
 {
     rue_error error = {0};
-    rue_status status = RUE_OK;
-    for (size_t i = 0; i < count && status == RUE_OK && !loader->stopping; i++)
-        status = load_item(loader, worker->fetcher, slot->batch, position + i, &error);
-    if (status != RUE_OK) set_failed(loader, slot, &error);
+    if (load_items(loader, worker->fetcher, slot->batch, position, count, &error) != RUE_OK)
+        set_failed(loader, slot, &error);
     if (atomic_fetch_sub(&slot->remaining, count) > count) return;
     pthread_mutex_lock(&loader->lock);
     pthread_cond_signal(&loader->ready);
@@ -198,7 +234,7 @@ static void *work(void *argument)
         if (index >= loader->batches || !wait_begun(loader, index)) return NULL;
         size_t items = items_of_batch(loader, index), left = items > position ? items - position : 0;
         if (left > 0) /* the last batch may be short */
-            load_items(loader, worker, &loader->slots[index % loader->window], position,
+            load_share(loader, worker, &loader->slots[index % loader->window], position,
                        left < loader->grain ? left : loader->grain);
     }
 }
@@ -329,9 +365,8 @@ static rue_status load_inline(struct rue_loader *loader, struct rue_batch **out,
     pthread_mutex_lock(&loader->lock);
     struct rue_batch *batch = take_slab(loader, loader->taken);
     pthread_mutex_unlock(&loader->lock);
-    rue_status status = RUE_OK;
-    for (size_t position = 0; status == RUE_OK && position < batch->count; position++)
-        status = load_item(loader, loader->workers[0].fetcher, batch, position, &loader->failure);
+    rue_status status =
+        load_items(loader, loader->workers[0].fetcher, batch, 0, batch->count, &loader->failure);
     if (status != RUE_OK) {
         rue_loader_release(loader, batch);
         return rue_fail(error, status, "%s", loader->failure.message);

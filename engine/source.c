@@ -152,10 +152,15 @@ rue_status rue_source_view(const struct rue_source *source, uint64_t item, const
     return source->ops->view(source->state, item, out, error);
 }
 
-rue_status rue_source_read_direct(const struct rue_source *source, uint64_t item, void *into,
-                                  rue_error *error)
+uint64_t rue_source_stride(const struct rue_source *source)
 {
-    return source->ops->read_direct(source->state, item, into, error);
+    return source->ops->stride ? source->ops->stride(source->state) : 0;
+}
+
+rue_status rue_source_read_run(const struct rue_source *source, enum rue_access access, uint64_t item,
+                               uint64_t count, void *into, rue_error *error)
+{
+    return source->ops->read_run(source->state, access, item, count, into, error);
 }
 
 rue_status rue_source_verify(const struct rue_source *source, uint64_t item, const void *data,

@@ -278,10 +278,17 @@ static rue_status view_record(const void *state, uint64_t item, const void **out
     return *out ? RUE_OK : fail_record(tensor, item, error);
 }
 
-static rue_status read_direct(const void *state, uint64_t item, void *into, rue_error *error)
+static uint64_t stride(const void *state)
+{
+    return ((const struct tensor *)state)->header.record_stride;
+}
+
+static rue_status read_run(const void *state, enum rue_access access, uint64_t item, uint64_t run_items,
+                           void *into, rue_error *error)
 {
     const struct tensor *tensor = state;
-    bool whole = read_at(tensor->direct_fd, into, tensor->header.record_stride, record_offset(tensor, item));
+    int fd = access == RUE_ACCESS_DIRECT ? tensor->direct_fd : tensor->fd;
+    bool whole = read_at(fd, into, run_items * tensor->header.record_stride, record_offset(tensor, item));
     return whole ? RUE_OK : fail_record(tensor, item, error);
 }
 
@@ -340,7 +347,8 @@ const struct rue_source_ops rue_source_tensor = {
     .read = read_record,
     .allows = allows,
     .view = view_record,
-    .read_direct = read_direct,
+    .stride = stride,
+    .read_run = read_run,
     .class_count = class_count,
     .class_name = class_name,
     .dtype = dtype,

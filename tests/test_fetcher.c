@@ -88,6 +88,54 @@ Test(fetcher, tensors_of_either_type_give_the_values_of_the_raw_item)
     rue_source_close(raw);
 }
 
+Test(fetcher, a_run_is_its_items_and_fails_as_one)
+{
+    static const enum rue_access accesses[] = {RUE_ACCESS_READ, RUE_ACCESS_DIRECT};
+    data_photos_make(PHOTOS);
+    data_tensor_make("photos", "float32", RUE_FLOAT32);
+    struct rue_source *source = data_open("float32");
+    float *run = aligned_alloc(RUE_BLOCK_BYTES, 3 * sizeof one);
+    for (int a = 0; a < 2; a++) {
+        struct rue_fetcher *fetcher =
+            fetcher_with(source, (struct rue_fetcher_options){.max_pixels = RUE_MAX_PIXELS_DEFAULT,
+                                                              .access = accesses[a]});
+        int32_t labels[3];
+        cr_assert_gt(rue_fetcher_run_max(fetcher), 3);
+        cr_assert_eq(rue_fetcher_fetch_run(fetcher, 1, 3, run, labels, NULL), RUE_OK);
+        for (unsigned i = 0; i < 3; i++) {
+            fetch(fetcher, i + 1, one, labels[i]);
+            cr_assert_eq(memcmp(one, run + i * RUE_TENSOR_ITEMS, sizeof one), 0);
+        }
+        rue_fetcher_close(fetcher);
+    }
+    struct rue_fetcher *fetcher =
+        fetcher_with(source, (struct rue_fetcher_options){.max_pixels = RUE_MAX_PIXELS_DEFAULT,
+                                                          .access = RUE_ACCESS_READ});
+    int32_t labels[3];
+    rue_error error = {0};
+    cr_assert_eq(truncate(temporary_path("float32"), 4096 + (off_t)sizeof one * 3), 0);
+    cr_assert_eq(rue_fetcher_fetch_run(fetcher, 1, 3, run, labels, &error), RUE_DATA);
+    cr_assert(strstr(error.message, "the file ends"), "%s", error.message);
+    rue_fetcher_close(fetcher);
+    free(run);
+    rue_source_close(source);
+}
+
+Test(fetcher, items_that_are_no_neighbours_in_memory_come_one_by_one)
+{
+    data_photos_make(2);
+    data_tensor_make("photos", "uint8", RUE_UINT8);
+    data_tensor_make("photos", "float32", RUE_FLOAT32);
+    static const char *const names[] = {"photos", "uint8", "float32"};
+    for (int n = 0; n < 3; n++) {
+        struct rue_source *source = data_open(names[n]);
+        struct rue_fetcher *fetcher = fetcher_of(source, RUE_FLOAT32, RUE_BAD_FAIL);
+        cr_assert_eq(rue_fetcher_run_max(fetcher), 1, "%s", names[n]);
+        rue_fetcher_close(fetcher);
+        rue_source_close(source);
+    }
+}
+
 Test(fetcher, a_file_that_is_cut_is_noticed_however_it_is_read)
 {
     static const enum rue_access accesses[] = {RUE_ACCESS_READ, RUE_ACCESS_VIEW, RUE_ACCESS_DIRECT};

@@ -81,6 +81,25 @@ Test(loader, files_come_as_tensors_do)
     source = tensors;
 }
 
+Test(loader, float32_tensors_are_the_same_however_they_are_read)
+{
+    static const enum rue_access accesses[] = {RUE_ACCESS_READ, RUE_ACCESS_VIEW, RUE_ACCESS_DIRECT};
+    struct rue_source *before = source;
+    data_tensor_make("photos", "float32", RUE_FLOAT32);
+    source = data_open("float32");
+    for (int a = 0; a < 3; a++)
+        for (int w = 0; w < WORKER_COUNTS; w++)
+            for (int shuffle = 0; shuffle <= 1; shuffle++) {
+                struct rue_loader_options options = loader_options_of(
+                    (struct loader_case){5, worker_counts[w], 2, RUE_PARALLEL_BATCH}, 2 * PHOTOS + 3);
+                options.sampler.shuffle = shuffle;
+                options.fetcher.access = accesses[a];
+                expect_run(options);
+            }
+    rue_source_close(source);
+    source = before;
+}
+
 Test(loader, levels_are_loaded_as_they_are)
 {
     struct rue_loader_options options =
