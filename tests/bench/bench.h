@@ -10,7 +10,7 @@
 
 #include "error.h"
 
-enum { BENCH_SIDES_MAX = 16, BENCH_REPEATS_MAX = 99 };
+enum { BENCH_SIDES_MAX = 32, BENCH_REPEATS_MAX = 99 };
 
 struct bench_side {
     const char *name;

@@ -7,6 +7,7 @@
 
 static const char *path;
 static struct rue_tensor_header header;
+static const bool in_order = false, shuffled = true;
 
 /* Puts the file out of the page cache. */
 static void forget(void)
@@ -32,24 +33,24 @@ static double load(void *context)
 struct reader {
     int fd;
     void *buffer;
+    bool shuffle;
 };
 
 static void *open_direct(void *context)
 {
-    (void)context;
     struct reader *reader = malloc(sizeof *reader);
     *reader = (struct reader){open(path, O_RDONLY | O_DIRECT | O_CLOEXEC),
-                              aligned_alloc(4096, header.record_stride)};
+                              aligned_alloc(4096, header.record_stride), *(const bool *)context};
     return reader;
 }
 
 static void read_direct(void *state, uint64_t item, float *tensor)
 {
     (void)tensor;
-    const struct rue_sampler order = {.items = header.count, .seed = 2, .shuffle = true, .world_size = 1};
     struct reader *reader = state;
-    item = rue_sampler_item(&order, item);
-    off_t offset = (off_t)(header.data_offset + item * header.record_stride);
+    const struct rue_sampler order = {
+        .items = header.count, .seed = 2, .shuffle = reader->shuffle, .world_size = 1};
+    off_t offset = (off_t)(header.data_offset + rue_sampler_item(&order, item) * header.record_stride);
     ssize_t bytes = (ssize_t)header.record_stride;
     if (pread(reader->fd, reader->buffer, (size_t)bytes, offset) != bytes) exit(1);
 }
@@ -76,31 +77,33 @@ int main(int argc, char **argv)
     if (fd < 0 || pread(fd, &header, sizeof header, 0) != sizeof header) return perror(path), 1;
     fsync(fd);
     close(fd);
-    enum { DEPTHS = 5, WORKERS = 4, SIDES = DEPTHS + 2 * WORKERS };
-    static const int workers[WORKERS] = {1, 2, 4, 8};
+    enum { DEPTHS = 5, WORKERS = 3, LOADS = 4 * WORKERS, SIDES = 2 * DEPTHS + LOADS };
+    static const int workers[WORKERS] = {1, 2, 4};
     uint64_t images = header.count < 1000 ? header.count : 1000;
-    struct thread_bench limits[DEPTHS];
-    struct loader_bench loads[2 * WORKERS];
+    struct thread_bench limits[2 * DEPTHS];
+    struct loader_bench loads[LOADS];
     struct bench_side sides[SIDES];
-    for (int d = 0; d < DEPTHS; d++) {
-        limits[d] = (struct thread_bench){1 << d, images, 1, open_direct, read_direct, close_direct, NULL};
+    for (int d = 0; d < 2 * DEPTHS; d++) {
+        const bool *order = d < DEPTHS ? &in_order : &shuffled;
+        limits[d] = (struct thread_bench){1 << d % DEPTHS, images,       1, open_direct, read_direct,
+                                          close_direct,    (void *)order};
         sides[d] = (struct bench_side){"direct", direct, &limits[d]};
     }
-    for (int l = 0; l < 2 * WORKERS; l++) {
-        loads[l] = loader_bench_make(NULL, 128, workers[l / 2], RUE_PARALLEL_SAMPLE, images, true);
+    for (int l = 0; l < LOADS; l++) {
+        loads[l] = loader_bench_make(NULL, 64, workers[l / 4], RUE_PARALLEL_BATCH, images, l / 2 % 2);
         loads[l].options.fetcher.access = l % 2 ? RUE_ACCESS_DIRECT : RUE_ACCESS_READ;
-        sides[DEPTHS + l] = (struct bench_side){"load", load, &loads[l]};
+        sides[2 * DEPTHS + l] = (struct bench_side){"load", load, &loads[l]};
     }
-    double medians[SIDES], limit = 0;
+    double medians[SIDES], limit[2] = {0};
     bench_run(sides, SIDES, repeats, medians);
-    for (int d = 0; d < DEPTHS; d++) {
-        fprintf(stderr, "%d threads read %.0f records/s directly\n", 1 << d, medians[d]);
-        if (medians[d] > limit) limit = medians[d];
-    }
-    for (int l = 0; l < 2 * WORKERS; l++) {
+    for (int d = 0; d < 2 * DEPTHS; d++)
+        if (medians[d] > limit[d / DEPTHS]) limit[d / DEPTHS] = medians[d];
+    for (int l = 0; l < LOADS; l++) {
         char what[96];
-        snprintf(what, sizeof what, "cold %s, %d workers, %s", rue_dtype_names[header.dtype], workers[l / 2],
+        snprintf(what, sizeof what, "cold %s, %d worker%s, %s, %s", rue_dtype_names[header.dtype],
+                 workers[l / 4], workers[l / 4] > 1 ? "s" : "", l / 2 % 2 ? "shuffled" : "in order",
                  l % 2 ? "past the page cache" : "read");
-        bench_row(what, "images/s", medians[DEPTHS + l], "direct reads by 1 to 16 threads", limit, ">= 0.9");
+        bench_row(what, "images/s", medians[2 * DEPTHS + l], "direct reads by 1 to 16 threads",
+                  limit[l / 2 % 2], workers[l / 4] > 1 && l % 2 ? ">= 0.9" : "");
     }
 }
