@@ -30,7 +30,7 @@ static enum rue_access best_access(const struct rue_source *source)
     return !fits && rue_source_allows(source, RUE_ACCESS_DIRECT) ? RUE_ACCESS_DIRECT : RUE_ACCESS_READ;
 }
 
-static enum rue_access choose_access(const struct rue_source *source, enum rue_access wanted)
+enum rue_access rue_fetcher_access(const struct rue_source *source, enum rue_access wanted)
 {
     if (wanted == RUE_ACCESS_BEST) return best_access(source);
     return rue_source_allows(source, wanted) ? wanted : RUE_ACCESS_READ;
@@ -50,7 +50,7 @@ static rue_status check_tensors(struct rue_fetcher *fetcher, rue_error *error)
             error, RUE_USAGE,
             "%s holds normalised float32 values, which cannot be made uint8 again; start from the JPEG files",
             variant.path);
-    fetcher->options.access = choose_access(fetcher->source, fetcher->options.access);
+    fetcher->options.access = rue_fetcher_access(fetcher->source, fetcher->options.access);
     return RUE_OK;
 }
 
@@ -153,19 +153,31 @@ static rue_status read_tensors(struct rue_fetcher *fetcher, uint64_t item, uint6
     return rue_source_read_run(fetcher->source, access, item, count, tensors, error);
 }
 
+static rue_status fetch_direct(struct rue_fetcher *fetcher, uint64_t item, void *tensor, rue_error *error)
+{
+    if (is_stored_as_loaded(fetcher)) return read_tensors(fetcher, item, 1, tensor, error);
+    rue_status status = reserve(fetcher, rue_source_stride(fetcher->source), error);
+    if (status == RUE_OK)
+        status = rue_source_read_run(fetcher->source, RUE_ACCESS_DIRECT, item, 1, fetcher->item, error);
+    if (status == RUE_OK) make_tensor(fetcher, fetcher->item, tensor);
+    return status;
+}
+
+static rue_status fetch_read(struct rue_fetcher *fetcher, uint64_t item, void *tensor, rue_error *error)
+{
+    if (fetcher->stored == fetcher->options.dtype)
+        return rue_source_read(fetcher->source, item, tensor, error);
+    rue_status status = reserve(fetcher, rue_source_bytes(fetcher->source, item), error);
+    if (status == RUE_OK) status = rue_source_read(fetcher->source, item, fetcher->item, error);
+    if (status == RUE_OK) make_tensor(fetcher, fetcher->item, tensor);
+    return status;
+}
+
 static rue_status fetch_tensor(struct rue_fetcher *fetcher, uint64_t item, void *tensor, rue_error *error)
 {
     if (fetcher->options.access == RUE_ACCESS_VIEW) return fetch_view(fetcher, item, tensor, error);
-    if (is_stored_as_loaded(fetcher)) return read_tensors(fetcher, item, 1, tensor, error);
-    bool direct = fetcher->options.access == RUE_ACCESS_DIRECT;
-    size_t bytes = direct ? rue_source_stride(fetcher->source) : rue_source_bytes(fetcher->source, item);
-    rue_status status = reserve(fetcher, bytes, error);
-    if (status == RUE_OK)
-        status = direct
-                     ? rue_source_read_run(fetcher->source, RUE_ACCESS_DIRECT, item, 1, fetcher->item, error)
-                     : rue_source_read(fetcher->source, item, fetcher->item, error);
-    if (status == RUE_OK) make_tensor(fetcher, fetcher->item, tensor);
-    return status;
+    if (fetcher->options.access == RUE_ACCESS_DIRECT) return fetch_direct(fetcher, item, tensor, error);
+    return fetch_read(fetcher, item, tensor, error);
 }
 
 size_t rue_fetcher_run_max(const struct rue_fetcher *fetcher)

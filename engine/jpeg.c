@@ -238,7 +238,9 @@ static rue_status start(struct rue_jpeg *jpeg, const uint8_t *data, size_t bytes
     jpeg->decoder.scale_num = eighths(jpeg);
     jpeg->decoder.scale_denom = 8;
     jpeg_start_decompress(&jpeg->decoder);
-    *size = (struct rue_jpeg_size){jpeg->decoder.output_width, jpeg->decoder.output_height};
+    *size = (struct rue_jpeg_size){jpeg->decoder.output_width, jpeg->decoder.output_height,
+                                   jpeg->decoder.image_width, jpeg->decoder.image_height,
+                                   jpeg->decoder.scale_num};
     return RUE_OK;
 }
 

@@ -31,7 +31,10 @@ enum {
 struct rue_jpeg;
 
 struct rue_jpeg_size {
-    uint32_t width, height; /* pixels, at least 1 */
+    uint32_t width,
+        height; /* pixels that come out, at least 1: the image's own times eighths / 8, rounded up */
+    uint32_t full_width, full_height;
+    unsigned eighths; /* 8 unless less was asked for */
 };
 
 /* `short_side`: 0, or how long the short side of what is decoded need only be: images of at least twice that
@@ -40,7 +43,7 @@ rue_status rue_jpeg_open(uint64_t max_pixels, uint32_t short_side, struct rue_jp
                          rue_error *error) RUE_MUST_CHECK;
 void rue_jpeg_close(struct rue_jpeg *jpeg);
 
-/* Reads the headers; `size` is that of what is decoded. `data` is borrowed until `end`, a failure, or the
+/* Reads the headers. `data` is borrowed until `end`, a failure, or the
  * next `begin`, which all forget the image. */
 rue_status rue_jpeg_begin(struct rue_jpeg *jpeg, const void *data, size_t bytes, struct rue_jpeg_size *size,
                           rue_error *error) RUE_MUST_CHECK;

@@ -193,8 +193,7 @@ static bool load_run(struct rue_loader *loader, struct rue_fetcher *fetcher, str
     uint64_t place = batch->index * loader->batch_size + position;
     uint64_t item = rue_sampler_item(&loader->options.sampler, place);
     char *tensors = (char *)batch->images + position * loader->tensor_bytes;
-    return count > 1 &&
-           rue_fetcher_fetch_run(fetcher, item, count, tensors, &batch->labels[position], NULL) == RUE_OK;
+    return rue_fetcher_fetch_run(fetcher, item, count, tensors, &batch->labels[position], NULL) == RUE_OK;
 }
 
 /* Loads `count` items of a batch from `position` on; gives up early when the loader stops. */
@@ -204,9 +203,9 @@ static rue_status load_items(struct rue_loader *loader, struct rue_fetcher *fetc
     rue_status status = RUE_OK;
     for (size_t i = 0, run; i < count && status == RUE_OK && !loader->stopping; i += run) {
         run = run_length(loader, fetcher, batch, position + i, count - i);
-        if (load_run(loader, fetcher, batch, position + i, run)) continue;
-        run = 1;
-        status = load_item(loader, fetcher, batch, position + i, error);
+        if (run > 1 && load_run(loader, fetcher, batch, position + i, run)) continue;
+        for (size_t k = i; k < i + run && status == RUE_OK; k++)
+            status = load_item(loader, fetcher, batch, position + k, error);
     }
     return status;
 }
@@ -316,6 +315,7 @@ rue_status rue_loader_open(const struct rue_source *source, const struct rue_loa
     loader->source = source;
     loader->options = *options;
     loader->options.sampler.items = rue_source_count(source);
+    loader->options.fetcher.access = rue_fetcher_access(source, options->fetcher.access); /* of all workers */
     if (!options->allocator) loader->options.allocator = &rue_slab_allocator_default;
     loader->batch_size = (size_t)options->config.value[RUE_BATCH_SIZE];
     loader->batches = rue_loader_batches(options);
@@ -367,6 +367,7 @@ static rue_status load_inline(struct rue_loader *loader, struct rue_batch **out,
     pthread_mutex_unlock(&loader->lock);
     rue_status status =
         load_items(loader, loader->workers[0].fetcher, batch, 0, batch->count, &loader->failure);
+    if (loader->stopping) status = rue_fail(&loader->failure, RUE_INTERRUPTED, "the loader was stopped");
     if (status != RUE_OK) {
         rue_loader_release(loader, batch);
         return rue_fail(error, status, "%s", loader->failure.message);

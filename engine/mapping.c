@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 enum { SAMPLES = 64 };
@@ -29,26 +30,28 @@ void rue_mapping_close(struct rue_mapping *mapping)
     mapping->data = NULL;
 }
 
+/* Whether the byte at `offset` can be had without waiting for storage. Asked of the page cache and not of
+ * mincore, which says yes for all files of others. */
+static bool is_cached(const struct rue_mapping *mapping, uint64_t offset)
+{
+    char byte;
+    struct iovec one = {&byte, 1};
+    return preadv2(mapping->fd, &one, 1, (off_t)offset, RWF_NOWAIT) == 1;
+}
+
 bool rue_mapping_in_memory(struct rue_mapping *mapping)
 {
     if (!mapping->data) return false;
-    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), pages = (mapping->bytes + page - 1) / page;
-    uint64_t samples = pages < SAMPLES ? pages : SAMPLES;
-    for (uint64_t i = 0; i < samples; i++) {
-        unsigned char resident;
-        void *sample = mapping->data + pages * i / samples * page;
-        if (mincore(sample, page, &resident) != 0 || !(resident & 1)) return false;
-    }
-    if (atomic_load(&mapping->ready)) return true;
-    /* An older kernel does not know it: then the first touch of each page costs a little more. */
-    if (madvise(mapping->data, mapping->bytes, MADV_POPULATE_READ) != 0 && errno != EINVAL) return false;
-    atomic_store(&mapping->ready, true);
+    for (uint64_t i = 0; i < SAMPLES; i++)
+        if (!is_cached(mapping, mapping->bytes / SAMPLES * i)) return false;
+    /* Filled at once, so that the first pass over the data is like the others. */
+    if (!atomic_exchange(&mapping->filled, true)) madvise(mapping->data, mapping->bytes, MADV_POPULATE_READ);
     return true;
 }
 
 const void *rue_mapping_at(const struct rue_mapping *mapping, uint64_t offset, uint64_t bytes)
 {
-    struct stat about;
+    struct stat about; /* asking the kernel to bring in the bytes would take as long as to copy them */
     if (fstat(mapping->fd, &about) != 0) return NULL;
     if ((uint64_t)about.st_size < offset + bytes) return errno = 0, NULL;
     return mapping->data + offset;

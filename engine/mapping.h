@@ -1,7 +1,4 @@
-/* A file mapped for reading: its bytes where the page cache holds them, without a copy.
- *
- * A file that is cut while it is mapped ends the process that touches what is gone with SIGBUS. `at` looks at
- * the file's size first, so that only a cut at that very moment does so. */
+/* A file mapped for reading: its bytes where the page cache holds them, without a copy. */
 #ifndef RUE_MAPPING_H
 #define RUE_MAPPING_H
 
@@ -13,7 +10,7 @@ struct rue_mapping {
     int fd; /* borrowed */
     uint64_t bytes;
     unsigned char *data; /* NULL: not mapped */
-    atomic_bool ready;   /* the page tables are filled */
+    atomic_bool filled;  /* the page tables */
 };
 
 /* Maps the whole file. Where that cannot be had, or where addresses are limited (RLIMIT_AS) and so needed for
@@ -21,14 +18,13 @@ struct rue_mapping {
 void rue_mapping_open(struct rue_mapping *mapping, int fd, uint64_t bytes);
 void rue_mapping_close(struct rue_mapping *mapping);
 
-/* Whether the file is mapped and, by samples over all of it, in memory; then reading it through the mapping
- * causes no page faults from now on. Takes microseconds, the first time some 20 ms
- * for each gigabyte. Where
- * the kernel does not tell (files of others), they count as in memory. */
+/* Whether the file is mapped and, by samples over all of it, in memory. Takes microseconds, the first time
+ * some 20 ms for each gigabyte. False where the file system does not tell. */
 bool rue_mapping_in_memory(struct rue_mapping *mapping);
 
 /* `bytes` at `offset`, both within the file when it was opened; NULL with errno, 0 where it has become
- * shorter. Thread-safe. */
+ * shorter. What has left memory comes back when it is touched: where storage fails then, or the file is cut
+ * between this call and the last touch, the process ends with SIGBUS. Thread-safe. */
 const void *rue_mapping_at(const struct rue_mapping *mapping, uint64_t offset, uint64_t bytes);
 
 #endif

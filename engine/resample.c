@@ -11,6 +11,7 @@
 struct rue_resample {
     const struct rue_kernels *kernels;
     uint32_t width, height; /* that the plan is for; width is 0 where there is none */
+    unsigned eighths;
     struct rue_axis x, y;
     uint8_t *lines; /* the rows of `rue_resample_rows` after the horizontal pass, RUE_LINE_BYTES each */
     size_t lines_bytes;
@@ -82,11 +83,13 @@ static void axis_weigh(int32_t *weights, uint32_t first, uint32_t count, double 
     }
 }
 
-static rue_status axis_plan(struct rue_axis *axis, uint32_t in, uint32_t out, rue_error *error)
+/* The input holds `eighths` of the side, rounded up to whole pixels. */
+static rue_status axis_plan(struct rue_axis *axis, uint32_t side, unsigned eighths, uint32_t out,
+                            rue_error *error)
 {
-    double scale = (double)in / out, support = scale < 1.0 ? 1.0 : scale;
+    double scale = (double)side * eighths / 8 / out, support = scale < 1.0 ? 1.0 : scale;
     uint32_t offset = rue_crop_offset(out);
-    axis->in = in;
+    axis->in = (uint32_t)(((uint64_t)side * eighths + 7) / 8);
     axis_bounds(axis, offset, scale, support);
     size_t bytes = RUE_CROP * axis->taps * sizeof *axis->weights;
     axis->weights = reserve(axis->weights, &axis->weights_bytes, bytes);
@@ -138,15 +141,15 @@ void rue_resample_close(struct rue_resample *resample)
 }
 
 rue_status rue_resample_begin(struct rue_resample *resample, uint32_t width, uint32_t height,
-                              rue_error *error)
+                              unsigned eighths, rue_error *error)
 {
-    assert(width > 0 && height > 0);
-    if (resample->width == width && resample->height == height) return RUE_OK;
+    assert(width > 0 && height > 0 && eighths >= 1 && eighths <= 8);
+    if (resample->width == width && resample->height == height && resample->eighths == eighths) return RUE_OK;
     resample->width = 0; /* no plan until this one is whole */
     uint32_t resized_width, resized_height;
     rue_resize_size(width, height, &resized_width, &resized_height);
-    rue_status status = axis_plan(&resample->x, width, resized_width, error);
-    if (status == RUE_OK) status = axis_plan(&resample->y, height, resized_height, error);
+    rue_status status = axis_plan(&resample->x, width, eighths, resized_width, error);
+    if (status == RUE_OK) status = axis_plan(&resample->y, height, eighths, resized_height, error);
     if (status == RUE_OK) status = spread_weights(&resample->x, error);
     if (status != RUE_OK) return status;
     size_t bytes = (size_t)rue_resample_rows(resample).count * RUE_LINE_BYTES;
@@ -154,6 +157,7 @@ rue_status rue_resample_begin(struct rue_resample *resample, uint32_t width, uin
     if (!resample->lines) return rue_fail_memory(error, "resampled rows", bytes);
     resample->width = width;
     resample->height = height;
+    resample->eighths = eighths;
     return RUE_OK;
 }
 

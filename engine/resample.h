@@ -35,10 +35,10 @@ void rue_resample_close(struct rue_resample *resample);
 /* From now on runs these loops instead of the fastest ones of this machine: the result is the same. */
 void rue_resample_use(struct rue_resample *resample, const struct rue_kernels *kernels);
 
-/* Prepares for an image of this size, both sides at least 1; costs nothing while the size stays the same.
- * RUE_MEMORY. */
+/* Prepares for an image of this size, both sides at least 1, whose rows come at `eighths` (1 to 8) of it,
+ * each side rounded up; costs nothing while that stays the same. RUE_MEMORY. */
 rue_status rue_resample_begin(struct rue_resample *resample, uint32_t width, uint32_t height,
-                              rue_error *error) RUE_MUST_CHECK;
+                              unsigned eighths, rue_error *error) RUE_MUST_CHECK;
 
 /* The input columns and rows that the crop depends on; valid after `begin`. */
 struct rue_span rue_resample_columns(const struct rue_resample *resample);

@@ -97,12 +97,13 @@ rue_status rue_source_read(const struct rue_source *source, uint64_t item, void 
 
 /* Whether items can be had in this way at present: views where the data are in memory, direct reads where the
  * file system has them. Takes microseconds; the first time that data are in memory some 20 ms for each
- * gigabyte. Everything can be read. */
+ * gigabyte. What cannot be told counts as not in memory. Everything can be read. */
 bool rue_source_allows(const struct rue_source *source, enum rue_access access);
 
 /* Sets `*out` to the rue_source_bytes(item) bytes of the item, valid until the source is closed. Only where
- * rue_source_allows it. Thread-safe; where the item has left memory it blocks on storage when it is touched,
- * and a file that is cut at that moment ends the process (SIGBUS). RUE_DATA names the item. */
+ * rue_source_allows it. Thread-safe. RUE_DATA names the item. What has left memory comes back when it is
+ * touched: where storage fails then, or the file is cut between this call and the last touch, the process
+ * ends with SIGBUS; RUE_ACCESS_READ has no such risk. */
 rue_status rue_source_view(const struct rue_source *source, uint64_t item, const void **out,
                            rue_error *error) RUE_MUST_CHECK;
 

@@ -287,8 +287,11 @@ static rue_status read_run(const void *state, enum rue_access access, uint64_t i
                            void *into, rue_error *error)
 {
     const struct tensor *tensor = state;
-    int fd = access == RUE_ACCESS_DIRECT ? tensor->direct_fd : tensor->fd;
-    bool whole = read_at(fd, into, run_items * tensor->header.record_stride, record_offset(tensor, item));
+    uint64_t bytes = run_items * tensor->header.record_stride, offset = record_offset(tensor, item);
+    bool direct = access == RUE_ACCESS_DIRECT,
+         whole = direct && read_at(tensor->direct_fd, into, bytes, offset);
+    if (!direct || (!whole && errno == EINVAL)) /* a device may want larger blocks */
+        whole = read_at(tensor->fd, into, bytes, offset);
     return whole ? RUE_OK : fail_record(tensor, item, error);
 }
 

@@ -71,7 +71,8 @@ static rue_status resample_rows(struct rue_transform *transform, struct rue_span
 
 static rue_status resample_image(struct rue_transform *transform, struct rue_jpeg_size size, rue_error *error)
 {
-    rue_status status = rue_resample_begin(transform->resample, size.width, size.height, error);
+    rue_status status =
+        rue_resample_begin(transform->resample, size.full_width, size.full_height, size.eighths, error);
     if (status != RUE_OK) return status;
     struct rue_span columns = rue_resample_columns(transform->resample),
                     rows = rue_resample_rows(transform->resample);

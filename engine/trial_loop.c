@@ -105,9 +105,9 @@ static void record_usage(struct rue_trial_result *result, const struct rue_usage
 {
     result->read_bytes = (int64_t)(after->read_bytes - before->read_bytes);
     result->cpu_ratio = wall_ns ? (double)(after->cpu_ns - before->cpu_ns) / (double)wall_ns : 0;
-    /* The kernel keeps one peak for both kinds of memory; file-backed memory hardly changes during a trial.
-     */
-    uint64_t anon_peak = after->peak_bytes > after->file_bytes ? after->peak_bytes - after->file_bytes : 0;
+    /* The kernel keeps one peak for both kinds of memory; file-backed memory may be taken away meanwhile. */
+    uint64_t file = after->file_bytes > before->file_bytes ? after->file_bytes : before->file_bytes;
+    uint64_t anon_peak = after->peak_bytes > file ? after->peak_bytes - file : 0;
     result->anon_peak_bytes = (int64_t)(anon_peak > after->anon_bytes ? anon_peak : after->anon_bytes);
     result->file_peak_bytes = (int64_t)after->file_bytes;
 }

@@ -4,6 +4,7 @@
  *   ./load_images photos/ rue-out/photos/recommendation.json */
 #include <jansson.h>
 #include <rue/rue.h>
+#include <string.h>
 
 static int fail(const char *why)
 {
@@ -17,23 +18,33 @@ int main(int argc, char **argv)
     struct rue_loader *loader;
     struct rue_batch *batch;
     if (argc != 3) return fail("usage: load_images DATA RECOMMENDATION");
-    json_t *report = json_load_file(argv[2], 0, NULL);
-    json_t *best = json_array_get(json_object_get(report, "recommendations"), 0);
-    if (!best) return fail("no recommendation in that file");
+    if (rue_source_open(argv[1], NULL, &source, &error) != RUE_OK) return fail(error.message);
+
+    json_t *report = json_load_file(argv[2], 0, NULL), *best, *wanted = NULL;
+    const char *mode = rue_mode_names[rue_source_variant(source).mode];
+    size_t i;
+    json_array_foreach(json_object_get(report, "recommendations"), i, best)
+    {
+        const char *its = json_string_value(json_object_get(json_object_get(best, "variant"), "mode"));
+        if (its && strcmp(its, mode) == 0) wanted = best;
+    }
+    if (!wanted) return fail("no recommendation for such data in that file");
     struct rue_config config = rue_config_default();
     for (int k = 0; k < RUE_KNOB_COUNT; k++) {
-        const json_t *value = json_object_get(json_object_get(best, "config"), rue_knobs[k].name);
+        const json_t *value = json_object_get(json_object_get(wanted, "config"), rue_knobs[k].name);
         if (json_is_integer(value)) config.value[k] = (int)json_integer_value(value);
         if (json_is_string(value)) rue_knob_parse(k, json_string_value(value), &config.value[k]);
     }
+    bool fast = strcmp(json_string_value(json_object_get(wanted, "decode")), "fast") == 0;
     json_decref(report);
 
-    if (rue_source_open(argv[1], NULL, &source, &error) != RUE_OK) return fail(error.message);
     const struct rue_loader_options options = {
         .config = config,
         .sampler = {.seed = 1, .shuffle = true, .world_size = 1},
         .images = rue_source_count(source), /* one epoch */
-        .fetcher = {.dtype = RUE_FLOAT32, .max_pixels = RUE_MAX_PIXELS_DEFAULT},
+        .fetcher = {.dtype = RUE_FLOAT32,
+                    .max_pixels = RUE_MAX_PIXELS_DEFAULT,
+                    .decode = fast ? RUE_DECODE_FAST : RUE_DECODE_EXACT},
         .held = 1,
     };
     if (rue_loader_open(source, &options, &loader, &error) != RUE_OK) return fail(error.message);

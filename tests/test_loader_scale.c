@@ -1,4 +1,4 @@
-/* The loader with more items and more workers than any machine has use for. */
+/* The loader with more items and more workers than any machine has use for, and stopped while it loads. */
 #include <criterion/criterion.h>
 
 #include "loader_fixture.h"
@@ -48,4 +48,36 @@ Test(loader_scale, two_hundred_and_fifty_six_workers_share_small_batches)
     for (int way = RUE_PARALLEL_BATCH; way <= RUE_PARALLEL_SAMPLE; way++)
         for (int batch_size = 1; batch_size <= 3; batch_size++)
             expect_order(1000, (struct loader_case){batch_size, 256, 1, (enum rue_parallelism)way}, 2000);
+}
+
+static struct rue_loader *to_be_stopped;
+
+static rue_status read_and_stop(const void *state, uint64_t item, void *into, rue_error *error)
+{
+    if (item == 3) rue_loader_stop(to_be_stopped);
+    return no_work_read(state, item, into, error);
+}
+
+Test(loader_scale, a_stop_in_the_middle_of_a_batch_lends_nothing)
+{
+    struct rue_source_ops ops = no_work_ops;
+    struct rue_source *source;
+    struct rue_batch *batch = NULL;
+    rue_error error = {0};
+    uint64_t *count = malloc(sizeof *count);
+    ops.read = read_and_stop;
+    *count = 100;
+    cr_assert_eq(rue_source_adopt(&ops, count, "stopping", &source, &error), RUE_OK);
+    struct rue_loader_options options =
+        loader_options_of((struct loader_case){16, 0, 2, RUE_PARALLEL_BATCH}, 100);
+    options.sampler.shuffle = false;
+    cr_assert_eq(rue_loader_open(source, &options, &to_be_stopped, &error), RUE_OK, "%s", error.message);
+    cr_assert_eq(rue_loader_start(to_be_stopped, &error), RUE_OK);
+    for (int again = 0; again < 2; again++) {
+        error = (rue_error){0};
+        cr_assert_eq(rue_loader_next(to_be_stopped, &batch, &error), RUE_INTERRUPTED);
+        cr_assert(!batch && strstr(error.message, "stopped"), "%s", error.message);
+    }
+    rue_loader_close(to_be_stopped);
+    rue_source_close(source);
 }

@@ -32,7 +32,7 @@ static struct image image_noise(uint32_t width, uint32_t height)
 
 static void resample(struct rue_resample *resampler, struct image image, uint8_t *levels)
 {
-    cr_assert_eq(rue_resample_begin(resampler, image.width, image.height, NULL), RUE_OK);
+    cr_assert_eq(rue_resample_begin(resampler, image.width, image.height, 8, NULL), RUE_OK);
     struct rue_span rows = rue_resample_rows(resampler);
     cr_assert(rows.count > 0 && rows.first + rows.count <= image.height);
     for (uint32_t y = rows.first; y < rows.first + rows.count; y++)
@@ -262,11 +262,11 @@ Test(resample, crop_rounds_halves_to_even)
 Test(resample, only_the_crop_of_a_strip_is_needed)
 {
     struct rue_resample *resampler = open_resampler(rue_kernels_best());
-    cr_assert_eq(rue_resample_begin(resampler, 10, 4000, NULL), RUE_OK);
+    cr_assert_eq(rue_resample_begin(resampler, 10, 4000, 8, NULL), RUE_OK);
     struct rue_span rows = rue_resample_rows(resampler);
     cr_assert(rows.count <= 12 && rows.first > 1980 && rows.first < 2000, "%u rows from %u", rows.count,
               rows.first);
-    cr_assert_eq(rue_resample_begin(resampler, 65500, 1, NULL), RUE_OK);
+    cr_assert_eq(rue_resample_begin(resampler, 65500, 1, 8, NULL), RUE_OK);
     struct rue_span columns = rue_resample_columns(resampler);
     cr_assert(columns.count <= 4 && columns.first > 32740, "%u columns from %u", columns.count,
               columns.first);

@@ -1,5 +1,5 @@
 /* Records a second of the loader on a tensor file that is not in memory, beside direct reads of the same
- * records by 1 to 16 threads, of which the best is the limit.   cold FILE [REPEATS] */
+ * records by 1 to 32 threads, of which the best is the limit.   cold FILE [REPEATS] */
 #include <fcntl.h>
 
 #include "loader_bench.h"
@@ -52,7 +52,9 @@ static void read_direct(void *state, uint64_t item, float *tensor)
         .items = header.count, .seed = 2, .shuffle = reader->shuffle, .world_size = 1};
     off_t offset = (off_t)(header.data_offset + rue_sampler_item(&order, item) * header.record_stride);
     ssize_t bytes = (ssize_t)header.record_stride;
-    if (pread(reader->fd, reader->buffer, (size_t)bytes, offset) != bytes) exit(1);
+    if (pread(reader->fd, reader->buffer, (size_t)bytes, offset) == bytes) return;
+    perror("direct read");
+    exit(1);
 }
 
 static void close_direct(void *state)
@@ -77,7 +79,7 @@ int main(int argc, char **argv)
     if (fd < 0 || pread(fd, &header, sizeof header, 0) != sizeof header) return perror(path), 1;
     fsync(fd);
     close(fd);
-    enum { DEPTHS = 5, WORKERS = 3, LOADS = 4 * WORKERS, SIDES = 2 * DEPTHS + LOADS };
+    enum { DEPTHS = 6, WORKERS = 3, LOADS = 4 * WORKERS, SIDES = 2 * DEPTHS + LOADS };
     static const int workers[WORKERS] = {1, 2, 4};
     uint64_t images = header.count < 1000 ? header.count : 1000;
     struct thread_bench limits[2 * DEPTHS];
@@ -85,8 +87,14 @@ int main(int argc, char **argv)
     struct bench_side sides[SIDES];
     for (int d = 0; d < 2 * DEPTHS; d++) {
         const bool *order = d < DEPTHS ? &in_order : &shuffled;
-        limits[d] = (struct thread_bench){1 << d % DEPTHS, images,       1, open_direct, read_direct,
-                                          close_direct,    (void *)order};
+        limits[d] = (struct thread_bench){.threads = 1 << d % DEPTHS,
+                                          .items = images,
+                                          .step = 1,
+                                          .slab_tensors = 1,
+                                          .open = open_direct,
+                                          .work = read_direct,
+                                          .close = close_direct,
+                                          .context = (void *)order};
         sides[d] = (struct bench_side){"direct", direct, &limits[d]};
     }
     for (int l = 0; l < LOADS; l++) {
@@ -103,7 +111,7 @@ int main(int argc, char **argv)
         snprintf(what, sizeof what, "cold %s, %d worker%s, %s, %s", rue_dtype_names[header.dtype],
                  workers[l / 4], workers[l / 4] > 1 ? "s" : "", l / 2 % 2 ? "shuffled" : "in order",
                  l % 2 ? "past the page cache" : "read");
-        bench_row(what, "images/s", medians[2 * DEPTHS + l], "direct reads by 1 to 16 threads",
+        bench_row(what, "images/s", medians[2 * DEPTHS + l], "direct reads by 1 to 32 threads",
                   limit[l / 2 % 2], workers[l / 4] > 1 && l % 2 ? ">= 0.9" : "");
     }
 }

@@ -7,6 +7,7 @@
 
 #include "bench.h"
 #include "loader.h"
+#include "machine.h"
 
 struct loader_bench {
     const struct rue_source *source;
@@ -59,7 +60,7 @@ static inline double loader_bench_run(void *context)
  * for a batch of tensors of its own, of which tensor `turn` is to be filled. */
 struct thread_bench {
     int threads;
-    uint64_t items;
+    uint64_t items, step; /* item i of the work is item i * step of the data */
     size_t slab_tensors;
     void *(*open)(void *context); /* for each thread, before the clock starts */
     void (*work)(void *state, uint64_t item, float *tensor);
@@ -82,7 +83,8 @@ static inline void *thread_bench_work(void *argument)
     pthread_barrier_wait(worker->barrier);
     uint64_t turn = 0;
     for (uint64_t i = worker->first; i < bench->items; i += (uint64_t)bench->threads, turn++)
-        bench->work(worker->state, i, worker->slab + turn % bench->slab_tensors * RUE_TENSOR_ITEMS);
+        bench->work(worker->state, i * bench->step,
+                    worker->slab + turn % bench->slab_tensors * RUE_TENSOR_ITEMS);
     pthread_barrier_wait(worker->barrier);
     return NULL;
 }
@@ -119,7 +121,7 @@ static inline double thread_bench_run(void *context)
 
 static inline int bench_cpus(void)
 {
-    return (int)sysconf(_SC_NPROCESSORS_ONLN);
+    return rue_machine_read().usable_cpus;
 }
 
 #endif

@@ -61,7 +61,7 @@ static void run_whole(const struct photo *photo)
     }
     jpeg_finish_decompress(&decoder);
     rue_error error = {0};
-    bench_check(rue_resample_begin(resample, decoder.output_width, decoder.output_height, &error), &error);
+    bench_check(rue_resample_begin(resample, decoder.output_width, decoder.output_height, 8, &error), &error);
     struct rue_span rows = rue_resample_rows(resample);
     for (uint32_t y = rows.first; y < rows.first + rows.count; y++)
         rue_resample_row(resample, y, pixels + y * stride, 0);

@@ -38,9 +38,10 @@ int main(int argc, char **argv)
     bench_check(rue_source_open(argv[1], NULL, &source, &error), &error);
     uint64_t images = rue_source_count(source);
     int cpus = bench_cpus(), repeats = argc > 2 ? atoi(argv[2]) : 7;
-    struct thread_bench all = {cpus, images, 128, open_fetcher, fetch, close_fetcher, source}, one = all;
+    struct thread_bench all = {cpus, images, 1, 128, open_fetcher, fetch, close_fetcher, source}, one = all;
     one.threads = 1;
     one.items = images / (uint64_t)cpus;
+    one.step = (uint64_t)cpus;
     struct loader_bench sample = loader_bench_make(source, 128, cpus, RUE_PARALLEL_SAMPLE, images, true),
                         batch = loader_bench_make(source, 128, cpus, RUE_PARALLEL_BATCH, images, true),
                         large = loader_bench_make(source, 256, cpus, RUE_PARALLEL_SAMPLE, images, true),

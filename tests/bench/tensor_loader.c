@@ -60,7 +60,7 @@ int main(int argc, char **argv)
     read_header(argv[1], &file);
     uint64_t images = rue_source_count(source);
     int cpus = bench_cpus(), repeats = argc > 2 ? atoi(argv[2]) : 15;
-    struct thread_bench limit = {cpus, images, 128, open_reader, read_record, close_reader, &file};
+    struct thread_bench limit = {cpus, images, 1, 128, open_reader, read_record, close_reader, &file};
     struct loader_bench sequential = loader_bench_make(source, 128, cpus, RUE_PARALLEL_SAMPLE, images, false),
                         shuffled = loader_bench_make(source, 128, cpus, RUE_PARALLEL_SAMPLE, images, true),
                         batch = loader_bench_make(source, 128, cpus, RUE_PARALLEL_BATCH, images, false),
