@@ -4,7 +4,7 @@
   loader_against_torch.py DATA [--images N] [--batch-size B] [--num-workers 0,1,2] [--repeats R] [--rows]
 
 Both sides answer the same requests of the runner protocol, in turn, so that a drift of the machine's speed hits both;
-medians and ratios are printed. DATA is a folder of JPEG files or a tensor file; make one of photographs' size with
+medians and ratios are printed. Of a tensor file PyTorch also reads whole batches at once (torch_batches.py). DATA is a folder of JPEG files or a tensor file; make one of photographs' size with
 'rue prepare --synthetic 2000 DATA'. The first batch is timed as well. PyTorch: apt-get install python3-torch
 python3-torchvision; without it rue's figures stand alone.
 """
@@ -55,6 +55,7 @@ def main():
     runners = [Runner('rue', [options.program, 'runner'])]
     if have_torch():
         runners.append(Runner('torch', [os.path.join(ROOT, 'examples/runner_torch.py')]))
+        if not raw: runners.append(Runner('torch batches', [os.path.join(ROOT, 'tests/bench/torch_batches.py')]))
     images = options.images
     for runner in runners:
         note(runner.name, '-', runner.ask(op='hello', protocol='rue.runner/1')['runner'])
@@ -92,17 +93,17 @@ def print_table(medians, mode, batch_size):
 
 def print_rows(medians, mode, batch_size):
     """Each at its best number of workers; the first batch and CPU time where the images come fastest."""
-    best = {name: max((key for key in medians if key[1] == name), key=lambda key: medians[key]['images_per_s'])
-            for name in ('rue', 'torch') if any(key[1] == name for key in medians)}
-    if len(best) < 2:
+    def best(ours):
+        return max((key for key in medians if (key[1] == 'rue') == ours), key=lambda key: medians[key]['images_per_s'], default=None)
+    if not best(False):
         return note('PyTorch is not here: no rows')
-    peer, own = medians[best['torch']], medians[best['rue']]
-    shared = medians[(best['rue'][0], 'rue', 'sample')]
+    own, peer = medians[best(True)], medians[best(False)]
+    shared = medians[best(True)[0], 'rue', 'sample']
     rows = [('images at their fastest', 'images/s', own['images_per_s'], peer['images_per_s'], '>= 3'),
             ('the first batch of %d, sample' % batch_size, 'ms', shared['first_batch_ms'], peer['first_batch_ms'], '<= 0.2'),
             ('CPU time an image', 'ms', own['cpu_ms_per_image'], peer['cpu_ms_per_image'], '<= 0.334')]
     for what, unit, value, other, goal in rows[:3 if mode == 'raw' else 1]:
-        print('%s, %s\t%s\t%.4g\t%s\t%.4g\t%.3f\t%s' % (mode, what, unit, value, "PyTorch's DataLoader", other, value / other, goal))
+        print('%s, %s\t%s\t%.4g\t%s\t%.4g\t%.3f\t%s' % (mode, what, unit, value, "PyTorch's DataLoader at its best", other, value / other, goal))
 
 
 if __name__ == '__main__':

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Runs every benchmark of the engine and prints one table: the value, the limit or peer of the same run, their ratio, the goal.
+"""Runs every benchmark of the engine and prints one table: the value, the limit or peer of the same run, the ratio, the goal.
 
   tests/bench/run.py [--photos FOLDER] [--repeats N] [--only NAME,...]
 
@@ -71,27 +71,29 @@ def main():
             ("cold", float32), ("cold", uint8), ("overheads",), ("memory",)]
     repeats = [options.repeats] if options.repeats else []
     only = options.only.split(",") if options.only else []
-    table = []
+    print("| " + " | ".join(HEADER + ["met"]) + " |")
+    print("|" + "---|" * (len(HEADER) + 1), flush=True)
     for name, *arguments in runs:
         if not only or name in only:
-            table += rows(name, *arguments, *(repeats if name != "memory" else []))
-    if (not only or "torch" in only) and os.path.exists(ROOT / "examples" / "runner_torch.py"):
-        table += torch_rows(photos, float32)
-    print("| " + " | ".join(HEADER + ["met"]) + " |")
-    print("|" + "---|" * (len(HEADER) + 1))
+            show(rows(name, *arguments, *(repeats if name != "memory" else [])))
+    for path in (photos, float32, uint8):
+        if not only or "torch" in only:
+            show(torch_rows(path, options.repeats or 5))
+
+
+def show(table):
     for row in table:
-        print("| " + " | ".join(row + [holds(row)]) + " |")
+        print("| " + " | ".join(row + [holds(row)]) + " |", flush=True)
 
 
-def torch_rows(*paths):
+def torch_rows(path, repeats):
     """rue beside PyTorch's DataLoader, each at its best number of workers."""
-    script = ROOT / "tests" / "bench" / "loader_against_torch.py"
-    lines = []
-    for path in paths:
-        print(f"loader_against_torch {path}", file=sys.stderr)
-        done = run("/usr/bin/python3", script, path, "--rows", "--program", BUILD / "rue", stdout=subprocess.PIPE, text=True)
-        lines += [line.split("\t") for line in done.stdout.splitlines()]
-    return lines
+    print(f"loader_against_torch {path}", file=sys.stderr)
+    cpus = len(os.sched_getaffinity(0))
+    workers = ",".join(map(str, sorted({0, 1, cpus, cpus + 1, 2 * cpus})))
+    done = run("/usr/bin/python3", ROOT / "tests" / "bench" / "loader_against_torch.py", path, "--rows", "--program", BUILD / "rue",
+               "--num-workers", workers, "--repeats", repeats, stdout=subprocess.PIPE, text=True)
+    return [line.split("\t") for line in done.stdout.splitlines()]
 
 
 if __name__ == "__main__":
