@@ -8,6 +8,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "machine.h"
+
 enum { SAMPLES = 64 };
 
 static bool addresses_are_limited(void)
@@ -41,7 +43,8 @@ static bool is_cached(const struct rue_mapping *mapping, uint64_t offset)
 
 bool rue_mapping_in_memory(struct rue_mapping *mapping)
 {
-    if (!mapping->data) return false;
+    /* A file with holes would do without storage, but not without memory. */
+    if (!mapping->data || mapping->bytes > rue_machine_read().memory_bytes) return false;
     for (uint64_t i = 0; i < SAMPLES; i++)
         if (!is_cached(mapping, mapping->bytes / SAMPLES * i)) return false;
     /* Filled at once, so that the first pass over the data is like the others. */

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
+#include "machine.h"
 #include "mapping.h"
 #include "temporary_folder.h"
 
@@ -75,5 +76,17 @@ Test(mapping, takes_no_addresses_where_they_are_limited)
     cr_assert(!mapping.data && !rue_mapping_in_memory(&mapping));
     rue_mapping_close(&mapping);
     setrlimit(RLIMIT_AS, &limit);
+    close(fd);
+}
+
+Test(mapping, of_a_file_that_is_larger_than_memory_is_of_no_use)
+{
+    struct rue_mapping mapping;
+    uint64_t bytes = rue_machine_read().memory_bytes + (UINT64_C(1) << 30);
+    int fd = make_file();
+    if (ftruncate(fd, (off_t)bytes) != 0) cr_skip("the file system has no files of that size");
+    rue_mapping_open(&mapping, fd, bytes);
+    cr_assert(!rue_mapping_in_memory(&mapping), "holes need no storage, but memory");
+    rue_mapping_close(&mapping);
     close(fd);
 }
