@@ -49,10 +49,9 @@ static rue_status fail_format(const char *format, const char *path, rue_error *e
         names[count] = rue_source_formats[count]->format;
         used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", count ? ", " : "", names[count]);
     }
-    const char *near = rue_suggest(format, names, count);
-    if (near)
-        return rue_fail(error, RUE_USAGE, "unknown data format '%s' for %s: did you mean '%s'?", format, path,
-                        near);
+    char near[RUE_SUGGESTION_BYTES];
+    if (*rue_did_you_mean(format, names, count, "", near))
+        return rue_fail(error, RUE_USAGE, "unknown data format '%s' for %s%s", format, path, near);
     return rue_fail(error, RUE_USAGE, "unknown data format '%s' for %s; known are %s", format, path, known);
 }
 

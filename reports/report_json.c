@@ -6,21 +6,9 @@
 
 #include "batch_best.h"
 #include "comparison.h"
-#include "json_document.h"
+#include "json_findings.h"
 #include "misses.h"
 #include "report.h"
-
-static json_t *config_or_null(struct rue_json_document *document, const struct rue_variant_findings *variant,
-                              size_t config)
-{
-    if (config == RUE_NONE) return json_null();
-    return rue_json_config(document, rue_cost_matrix_config(variant->matrix, config), true);
-}
-
-static json_t *model_or_null(const struct rue_variant_findings *variant, size_t model)
-{
-    return model == RUE_NONE ? json_null() : rue_json_text(rue_cost_matrix_model(variant->matrix, model));
-}
 
 /* A sample lies nowhere once the run is over, and a runner may bring its own data: no path. */
 static json_t *variant_json(struct rue_json_document *document, const struct rue_variant_findings *findings)
@@ -35,30 +23,6 @@ static json_t *variant_json(struct rue_json_document *document, const struct rue
     rue_json_put(document, object, "dtype", rue_json_text_or_null(variant->dtype));
     rue_json_put(document, object, "path",
                  findings->sample ? json_null() : rue_json_text_or_null(variant->path));
-    return object;
-}
-
-/* The regrets and votes of a column, null for RUE_NONE. */
-static void put_standing(struct rue_json_document *document, json_t *object,
-                         const struct rue_variant_findings *variant, size_t config)
-{
-    static const struct rue_ranking_row none = {
-        .mean_regret_ratio = NAN, .max_regret_ratio = NAN, .worst_model = RUE_NONE};
-    const struct rue_ranking_row *row = config == RUE_NONE ? &none : &variant->selection->rows[config];
-    rue_json_put(document, object, "mean_regret_ratio", rue_json_real(row->mean_regret_ratio));
-    rue_json_put(document, object, "max_regret_ratio", rue_json_real(row->max_regret_ratio));
-    rue_json_put(document, object, "worst_model", model_or_null(variant, row->worst_model));
-    rue_json_put(document, object, "top_n_count",
-                 config == RUE_NONE ? json_null() : rue_json_integer(row->top_n_count));
-}
-
-static json_t *top_n_winner(struct rue_json_document *document, const struct rue_variant_findings *variant)
-{
-    size_t winner = variant->selection->top_n_winner;
-    if (winner == RUE_NONE) return json_null();
-    json_t *object = json_object();
-    rue_json_put(document, object, "config", config_or_null(document, variant, winner));
-    put_standing(document, object, variant, winner);
     return object;
 }
 
@@ -84,20 +48,6 @@ static json_t *models_json(struct rue_json_document *document, const struct rue_
     return array;
 }
 
-static json_t *best_by_model(struct rue_json_document *document, const struct rue_variant_findings *variant)
-{
-    json_t *array = json_array();
-    for (size_t m = 0; m < variant->selection->model_count; m++) {
-        json_t *object = json_object();
-        rue_json_put(document, object, "model", model_or_null(variant, m));
-        rue_json_put(document, object, "config",
-                     config_or_null(document, variant, variant->selection->best_of_model[m]));
-        rue_json_put(document, object, "end_to_end_ns", rue_json_nanoseconds(variant->selection->best_ns[m]));
-        rue_json_push(document, array, object);
-    }
-    return array;
-}
-
 static json_t *best_by_batch_size(struct rue_json_document *document,
                                   const struct rue_variant_findings *variant)
 {
@@ -106,8 +56,8 @@ static json_t *best_by_batch_size(struct rue_json_document *document,
     while (rue_batch_best_next(variant, &best)) {
         json_t *object = json_object();
         rue_json_put(document, object, "batch_size", json_integer(best.batch_size));
-        rue_json_put(document, object, "config", config_or_null(document, variant, best.config));
-        put_standing(document, object, variant, best.config);
+        rue_json_put(document, object, "config", rue_json_config_of(document, variant, best.config, true));
+        rue_json_put_standing(document, object, variant, best.config);
         rue_json_push(document, array, object);
     }
     return array;
@@ -136,7 +86,7 @@ static json_t *misses_json(struct rue_json_document *document, const struct rue_
         const struct rue_cell *cell = rue_cost_matrix_cell(variant->matrix, m, config);
         if (cell->state == RUE_CELL_OK) continue;
         json_t *object = json_object();
-        rue_json_put(document, object, "model", model_or_null(variant, m));
+        rue_json_put(document, object, "model", rue_json_model_of(variant, m));
         rue_json_put(document, object, "status", json_string(names[cell->state]));
         rue_json_put(document, object, "reason", rue_json_text_or_null(cell->reason));
         rue_json_push(document, array, object);
@@ -149,9 +99,9 @@ static json_t *config_row(struct rue_json_document *document, const struct rue_v
 {
     const struct rue_ranking_row *row = &variant->selection->rows[config];
     json_t *object = json_object(), *times = json_object();
-    rue_json_put(document, object, "config", config_or_null(document, variant, config));
+    rue_json_put(document, object, "config", rue_json_config_of(document, variant, config, true));
     rue_json_put(document, object, "ranked", json_boolean(row->ranked));
-    put_standing(document, object, variant, config);
+    rue_json_put_standing(document, object, variant, config);
     rue_json_put(document, object, "source",
                  row->covered ? json_string(row->predicted ? "predicted" : "measured") : json_null());
     rue_json_put(document, object, "repeats", rue_json_integer(row->repeats));
@@ -218,7 +168,7 @@ static rue_status recommendation_json(struct rue_json_document *document, const 
     json_t *object = json_object();
     *out = object;
     rue_json_put(document, object, "variant", variant_json(document, variant));
-    rue_json_put(document, object, "config", config_or_null(document, variant, best));
+    rue_json_put(document, object, "config", rue_json_config_of(document, variant, best, true));
     if (best == RUE_NONE) {
         struct rue_misses misses;
         char reason[1024];
@@ -227,9 +177,10 @@ static rue_status recommendation_json(struct rue_json_document *document, const 
         rue_misses_explain(&misses, reason, sizeof reason);
         rue_json_put(document, object, "reason", rue_json_text(reason));
     }
-    put_standing(document, object, variant, best);
+    rue_json_put_standing(document, object, variant, best);
     rue_json_put(document, object, "top_n", rue_json_integer(selection->top_n));
-    rue_json_put(document, object, "top_n_winner", top_n_winner(document, variant));
+    rue_json_put(document, object, "top_n_winner",
+                 rue_json_standing(document, variant, variant->selection->top_n_winner, true));
     put_data(document, object, variant);
     rue_json_put(document, object, "measured_with", rue_json_text(findings->measured_with));
     const char *verified = best != RUE_NONE && selection->rows[best].predicted ? "truncated" : "full";
@@ -238,7 +189,7 @@ static rue_status recommendation_json(struct rue_json_document *document, const 
         rue_json_put(document, object, "torch",
                      torch_arguments(document, rue_cost_matrix_config(variant->matrix, best)));
     rue_json_put(document, object, "models", models_json(document, variant));
-    rue_json_put(document, object, "best_by_model", best_by_model(document, variant));
+    rue_json_put(document, object, "best_by_model", rue_json_best_by_model(document, variant, true));
     rue_json_put(document, object, "best_by_batch_size", best_by_batch_size(document, variant));
     rue_json_put(document, object, "configs", configs_json(document, variant));
     rue_json_put(document, object, "evidence", evidence_json(document, findings, variant));
@@ -250,7 +201,7 @@ static json_t *side_json(struct rue_json_document *document, const struct rue_va
     json_t *object = json_object();
     rue_json_put(document, object, "variant", variant_json(document, variant));
     rue_json_put(document, object, "config",
-                 config_or_null(document, variant, variant->selection->recommended));
+                 rue_json_config_of(document, variant, variant->selection->recommended, true));
     rue_json_put(document, object, "job_images", rue_json_integer_or_null(variant->job_images));
     return object;
 }

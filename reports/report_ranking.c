@@ -5,38 +5,11 @@
 #include <string.h>
 
 #include "batch_best.h"
-#include "json_document.h"
+#include "json_findings.h"
 #include "report.h"
 #include "verdict.h"
 
 enum { WHY_BYTES = 1024 };
-
-static json_t *config_json(struct rue_json_document *document, size_t config,
-                           const struct rue_variant_findings *variant)
-{
-    if (config == RUE_NONE) return json_null();
-    return rue_json_config(document, rue_cost_matrix_config(variant->matrix, config), false);
-}
-
-static json_t *model_json(size_t model, const struct rue_variant_findings *variant)
-{
-    return model == RUE_NONE ? json_null() : rue_json_text(rue_cost_matrix_model(variant->matrix, model));
-}
-
-/* A configuration and its regrets; null for RUE_NONE. */
-static json_t *standing_json(struct rue_json_document *document, const struct rue_variant_findings *variant,
-                             size_t config)
-{
-    if (config == RUE_NONE) return json_null();
-    const struct rue_ranking_row *row = &variant->selection->rows[config];
-    json_t *object = json_object();
-    rue_json_put(document, object, "config", config_json(document, config, variant));
-    rue_json_put(document, object, "mean_regret_ratio", rue_json_real(row->mean_regret_ratio));
-    rue_json_put(document, object, "max_regret_ratio", rue_json_real(row->max_regret_ratio));
-    rue_json_put(document, object, "worst_model", model_json(row->worst_model, variant));
-    rue_json_put(document, object, "top_n_count", rue_json_integer(row->top_n_count));
-    return object;
-}
 
 /* Why a configuration is not ranked: what went wrong, for how many models, and how for the first of them. */
 static json_t *reason_json(const struct rue_variant_findings *variant, size_t config)
@@ -71,7 +44,7 @@ static json_t *row_json(struct rue_json_document *document, const struct rue_var
                         size_t config)
 {
     const struct rue_ranking_row *row = &variant->selection->rows[config];
-    json_t *object = standing_json(document, variant, config), *times = json_object();
+    json_t *object = rue_json_standing(document, variant, config, false), *times = json_object();
     rue_json_put(document, object, "ranked", json_boolean(row->ranked));
     rue_json_put(document, object, "covered", rue_json_integer(row->covered));
     rue_json_put(document, object, "reason", reason_json(variant, config));
@@ -123,20 +96,6 @@ static json_t *coverage_json(struct rue_json_document *document, const struct ru
     return object;
 }
 
-static json_t *best_by_model(struct rue_json_document *document, const struct rue_variant_findings *variant)
-{
-    const struct rue_selection *selection = variant->selection;
-    json_t *array = json_array();
-    for (size_t m = 0; m < selection->model_count; m++) {
-        json_t *object = json_object();
-        rue_json_put(document, object, "model", model_json(m, variant));
-        rue_json_put(document, object, "config", config_json(document, selection->best_of_model[m], variant));
-        rue_json_put(document, object, "end_to_end_ns", rue_json_nanoseconds(selection->best_ns[m]));
-        rue_json_push(document, array, object);
-    }
-    return array;
-}
-
 static json_t *best_by_batch_size(struct rue_json_document *document,
                                   const struct rue_variant_findings *variant)
 {
@@ -144,7 +103,7 @@ static json_t *best_by_batch_size(struct rue_json_document *document,
     struct rue_batch_best best = {0};
     while (rue_batch_best_next(variant, &best))
         if (best.config != RUE_NONE)
-            rue_json_push(document, array, standing_json(document, variant, best.config));
+            rue_json_push(document, array, rue_json_standing(document, variant, best.config, false));
     return array;
 }
 
@@ -187,14 +146,16 @@ static json_t *mode_json(struct rue_json_document *document, const struct rue_va
     rue_json_put(document, object, "mode", rue_json_text(rue_findings_mode(variant)));
     put_circumstances(document, object, variant);
     for (size_t m = 0; m < selection->model_count; m++)
-        rue_json_push(document, models, model_json(m, variant));
+        rue_json_push(document, models, rue_json_model_of(variant, m));
     rue_json_put(document, object, "models", models);
     rue_json_put(document, object, "top_n", rue_json_integer(selection->top_n));
-    rue_json_put(document, object, "recommended", standing_json(document, variant, selection->recommended));
-    rue_json_put(document, object, "top_n_winner", standing_json(document, variant, selection->top_n_winner));
+    rue_json_put(document, object, "recommended",
+                 rue_json_standing(document, variant, selection->recommended, false));
+    rue_json_put(document, object, "top_n_winner",
+                 rue_json_standing(document, variant, selection->top_n_winner, false));
     rue_json_put(document, object, "disagreement", disagreement_json(variant));
     rue_json_put(document, object, "coverage", coverage_json(document, variant));
-    rue_json_put(document, object, "best_by_model", best_by_model(document, variant));
+    rue_json_put(document, object, "best_by_model", rue_json_best_by_model(document, variant, false));
     rue_json_put(document, object, "best_by_batch_size", best_by_batch_size(document, variant));
     rue_json_put(document, object, "configs", configs_json(document, variant));
     return object;

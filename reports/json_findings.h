@@ -1,0 +1,27 @@
+/* What the JSON reports say of findings in the same words. `config` and `model` are numbers in the cost
+ * matrix; null stands for RUE_NONE. `all`: knobs at their fallback are written, too. Otherwise as
+ * json_document.h has it. */
+#ifndef RUE_JSON_FINDINGS_H
+#define RUE_JSON_FINDINGS_H
+
+#include "findings.h"
+#include "json_document.h"
+
+json_t *rue_json_config_of(struct rue_json_document *document, const struct rue_variant_findings *variant,
+                           size_t config, bool all);
+
+json_t *rue_json_model_of(const struct rue_variant_findings *variant, size_t model);
+
+/* The regrets and votes of a configuration, as members of `object`. */
+void rue_json_put_standing(struct rue_json_document *document, json_t *object,
+                           const struct rue_variant_findings *variant, size_t config);
+
+/* The configuration with its regrets and votes. */
+json_t *rue_json_standing(struct rue_json_document *document, const struct rue_variant_findings *variant,
+                          size_t config, bool all);
+
+/* For each model its fastest configuration and the time. */
+json_t *rue_json_best_by_model(struct rue_json_document *document, const struct rue_variant_findings *variant,
+                               bool all);
+
+#endif
