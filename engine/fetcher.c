@@ -1,19 +1,18 @@
 #include "fetcher.h"
 
-#include <assert.h>
 #include <stdlib.h>
 
 #include "machine.h"
-
-enum { RUN_BYTES = 16 << 20 /* at once: enough to keep storage busy, soon over when a loader stops */ };
+#include "read_ahead.h"
 
 struct rue_fetcher {
     const struct rue_source *source;
     struct rue_fetcher_options options;
     enum rue_mode mode;
     enum rue_dtype stored;           /* of preprocessed items */
+    struct rue_read_ahead *ahead;    /* of preprocessed items whose place is known; else NULL */
     struct rue_transform *transform; /* of raw data */
-    unsigned char *item;             /* [item_capacity] bytes as they lie on storage, aligned to blocks */
+    unsigned char *item;             /* [item_capacity] bytes as they lie on storage */
     size_t item_capacity;
 };
 
@@ -36,7 +35,25 @@ enum rue_access rue_fetcher_access(const struct rue_source *source, enum rue_acc
     return rue_source_allows(source, wanted) ? wanted : RUE_ACCESS_READ;
 }
 
-static rue_status check_tensors(struct rue_fetcher *fetcher, rue_error *error)
+/* Whether what lies at a place is the tensor. */
+static bool is_tensor(const struct rue_fetcher *fetcher, const struct rue_place *place)
+{
+    return fetcher->stored == fetcher->options.dtype &&
+           place->bytes == rue_fetcher_tensor_bytes(fetcher->stored);
+}
+
+static rue_status open_ahead(struct rue_fetcher *fetcher, rue_error *error)
+{
+    struct rue_place place;
+    if (fetcher->options.access == RUE_ACCESS_VIEW ||
+        !rue_source_place(fetcher->source, fetcher->options.access, 0, &place))
+        return RUE_OK;
+    size_t blocks = (place.bytes + RUE_BLOCK_BYTES - 1) / RUE_BLOCK_BYTES;
+    return rue_read_ahead_open(is_tensor(fetcher, &place) ? 0 : blocks * RUE_BLOCK_BYTES, &fetcher->ahead,
+                               error);
+}
+
+static rue_status open_tensors(struct rue_fetcher *fetcher, rue_error *error)
 {
     struct rue_variant variant = rue_source_variant(fetcher->source);
     uint32_t shape[3] = {0};
@@ -51,7 +68,7 @@ static rue_status check_tensors(struct rue_fetcher *fetcher, rue_error *error)
             "%s holds normalised float32 values, which cannot be made uint8 again; start from the JPEG files",
             variant.path);
     fetcher->options.access = rue_fetcher_access(fetcher->source, fetcher->options.access);
-    return RUE_OK;
+    return open_ahead(fetcher, error);
 }
 
 rue_status rue_fetcher_open(const struct rue_source *source, const struct rue_fetcher_options *options,
@@ -64,7 +81,7 @@ rue_status rue_fetcher_open(const struct rue_source *source, const struct rue_fe
     fetcher->mode = rue_source_variant(source).mode;
     rue_status status = fetcher->mode == RUE_RAW ? rue_transform_open(options->max_pixels, options->decode,
                                                                       &fetcher->transform, error)
-                                                 : check_tensors(fetcher, error);
+                                                 : open_tensors(fetcher, error);
     if (status != RUE_OK) return rue_fetcher_close(fetcher), status;
     *out = fetcher;
     return RUE_OK;
@@ -73,24 +90,20 @@ rue_status rue_fetcher_open(const struct rue_source *source, const struct rue_fe
 void rue_fetcher_close(struct rue_fetcher *fetcher)
 {
     if (!fetcher) return;
+    rue_read_ahead_close(fetcher->ahead);
     rue_transform_close(fetcher->transform);
     free(fetcher->item);
     free(fetcher);
 }
 
-static size_t round_up(size_t bytes)
-{
-    return (bytes + RUE_BLOCK_BYTES - 1) / RUE_BLOCK_BYTES * RUE_BLOCK_BYTES;
-}
-
-/* Room for an item, aligned to blocks and of whole blocks. */
+/* Room for an item. */
 static rue_status reserve(struct rue_fetcher *fetcher, size_t bytes, rue_error *error)
 {
     if (bytes <= fetcher->item_capacity) return RUE_OK;
-    size_t capacity = round_up(bytes + bytes / 2);
+    size_t capacity = bytes + bytes / 2;
     free(fetcher->item);
     fetcher->item_capacity = 0;
-    fetcher->item = aligned_alloc(RUE_BLOCK_BYTES, capacity);
+    fetcher->item = malloc(capacity);
     if (!fetcher->item) return rue_fail_memory(error, "an item", capacity);
     fetcher->item_capacity = capacity;
     return RUE_OK;
@@ -137,30 +150,16 @@ static rue_status fetch_view(struct rue_fetcher *fetcher, uint64_t item, void *t
     return status;
 }
 
-/* Whether what lies on storage, to the next item, is the tensor. */
-static bool is_stored_as_loaded(const struct rue_fetcher *fetcher)
+bool rue_fetcher_expect(struct rue_fetcher *fetcher, uint64_t item, void *tensor)
 {
-    return fetcher->stored == fetcher->options.dtype &&
-           rue_source_stride(fetcher->source) == rue_fetcher_tensor_bytes(fetcher->stored);
+    struct rue_place place;
+    return fetcher->ahead && rue_source_place(fetcher->source, fetcher->options.access, item, &place) &&
+           rue_read_ahead_begin(fetcher->ahead, item, &place, is_tensor(fetcher, &place) ? tensor : NULL);
 }
 
-/* Straight into `count` tensors. */
-static rue_status read_tensors(struct rue_fetcher *fetcher, uint64_t item, uint64_t count, void *tensors,
-                               rue_error *error)
+void rue_fetcher_forget(struct rue_fetcher *fetcher)
 {
-    bool aligned = (uintptr_t)tensors % RUE_BLOCK_BYTES == 0;
-    enum rue_access access = aligned ? fetcher->options.access : RUE_ACCESS_READ;
-    return rue_source_read_run(fetcher->source, access, item, count, tensors, error);
-}
-
-static rue_status fetch_direct(struct rue_fetcher *fetcher, uint64_t item, void *tensor, rue_error *error)
-{
-    if (is_stored_as_loaded(fetcher)) return read_tensors(fetcher, item, 1, tensor, error);
-    rue_status status = reserve(fetcher, rue_source_stride(fetcher->source), error);
-    if (status == RUE_OK)
-        status = rue_source_read_run(fetcher->source, RUE_ACCESS_DIRECT, item, 1, fetcher->item, error);
-    if (status == RUE_OK) make_tensor(fetcher, fetcher->item, tensor);
-    return status;
+    if (fetcher->ahead) rue_read_ahead_forget(fetcher->ahead);
 }
 
 static rue_status fetch_read(struct rue_fetcher *fetcher, uint64_t item, void *tensor, rue_error *error)
@@ -173,29 +172,20 @@ static rue_status fetch_read(struct rue_fetcher *fetcher, uint64_t item, void *t
     return status;
 }
 
+static rue_status fetch_ahead(struct rue_fetcher *fetcher, uint64_t item, void *tensor, rue_error *error)
+{
+    if (!rue_read_ahead_is_busy(fetcher->ahead)) rue_fetcher_expect(fetcher, item, tensor);
+    const void *bytes = rue_read_ahead_finish(fetcher->ahead, item);
+    if (!bytes) return fetch_read(fetcher, item, tensor, error);
+    if (bytes != tensor) make_tensor(fetcher, bytes, tensor);
+    return RUE_OK;
+}
+
 static rue_status fetch_tensor(struct rue_fetcher *fetcher, uint64_t item, void *tensor, rue_error *error)
 {
     if (fetcher->options.access == RUE_ACCESS_VIEW) return fetch_view(fetcher, item, tensor, error);
-    if (fetcher->options.access == RUE_ACCESS_DIRECT) return fetch_direct(fetcher, item, tensor, error);
-    return fetch_read(fetcher, item, tensor, error);
-}
-
-size_t rue_fetcher_run_max(const struct rue_fetcher *fetcher)
-{
-    if (fetcher->mode == RUE_RAW || fetcher->options.access == RUE_ACCESS_VIEW ||
-        !is_stored_as_loaded(fetcher))
-        return 1;
-    return RUN_BYTES / rue_fetcher_tensor_bytes(fetcher->stored);
-}
-
-rue_status rue_fetcher_fetch_run(struct rue_fetcher *fetcher, uint64_t item, size_t count, void *tensors,
-                                 int32_t *labels, rue_error *error)
-{
-    assert(count <= rue_fetcher_run_max(fetcher));
-    rue_status status = read_tensors(fetcher, item, count, tensors, error);
-    for (size_t i = 0; status == RUE_OK && i < count; i++)
-        status = rue_source_label(fetcher->source, item + i, &labels[i], error);
-    return status;
+    return fetcher->ahead ? fetch_ahead(fetcher, item, tensor, error)
+                          : fetch_read(fetcher, item, tensor, error);
 }
 
 rue_status rue_fetcher_fetch(struct rue_fetcher *fetcher, uint64_t item, void *tensor, int32_t *label,

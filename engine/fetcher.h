@@ -32,21 +32,19 @@ void rue_fetcher_close(struct rue_fetcher *fetcher);
 /* Bytes of one tensor. */
 size_t rue_fetcher_tensor_bytes(enum rue_dtype dtype);
 
+/* Says that `item` will be fetched into `tensor`, after what else was said so, in that order: reading it may
+ * begin, into `tensor` too. False when it does not, because enough is being read, or the source's items are
+ * not read ahead. For direct reads straight into it a tensor is aligned to RUE_BLOCK_BYTES. */
+bool rue_fetcher_expect(struct rue_fetcher *fetcher, uint64_t item, void *tensor);
+
+/* Nothing is expected any more; on return nothing is being read into tensors. */
+void rue_fetcher_forget(struct rue_fetcher *fetcher);
+
 /* Fetches `item` into `tensor` and its label; RUE_DATA names the item that is damaged. With RUE_BAD_REPLACE a
  * damaged item is replaced by the next good one in the data's order, the same one whoever fetches it: that is
  * RUE_OK, and `damage` (nullable) says what was wrong with `item`. Errors that are not the item's own fault
  * (no descriptors, no memory, failing storage) are never replaced. */
 rue_status rue_fetcher_fetch(struct rue_fetcher *fetcher, uint64_t item, void *tensor, int32_t *label,
                              rue_error *damage, rue_error *error) RUE_MUST_CHECK;
-
-/* How many neighbouring items may be fetched at once: 1, or more where they lie on storage as they are
- * loaded, so that one read brings them all. */
-size_t rue_fetcher_run_max(const struct rue_fetcher *fetcher);
-
-/* Fetches the items `item`, `item` + 1, ..., `count` of them, at most rue_fetcher_run_max and all within the
- * source, into `tensors` [count] and `labels` [count]. Any failure is of the whole run: fetch its items one
- * by one to know whose. */
-rue_status rue_fetcher_fetch_run(struct rue_fetcher *fetcher, uint64_t item, size_t count, void *tensors,
-                                 int32_t *labels, rue_error *error) RUE_MUST_CHECK;
 
 #endif

@@ -106,14 +106,29 @@ uint64_t rue_loader_slab_bytes(const struct rue_loader_options *options)
 
 /* ---- loading ---- */
 
+static uint64_t item_at(const struct rue_loader *loader, const struct rue_batch *batch, size_t position)
+{
+    return rue_sampler_item(&loader->options.sampler, batch->index * loader->batch_size + position);
+}
+
+static void *tensor_at(const struct rue_loader *loader, const struct rue_batch *batch, size_t position)
+{
+    return (char *)batch->images + position * loader->tensor_bytes;
+}
+
+static bool expect_item(struct rue_loader *loader, struct rue_fetcher *fetcher, struct rue_batch *batch,
+                        size_t position)
+{
+    return rue_fetcher_expect(fetcher, item_at(loader, batch, position), tensor_at(loader, batch, position));
+}
+
 static rue_status load_item(struct rue_loader *loader, struct rue_fetcher *fetcher, struct rue_batch *batch,
                             size_t position, rue_error *error)
 {
-    uint64_t place = batch->index * loader->batch_size + position;
-    uint64_t item = rue_sampler_item(&loader->options.sampler, place);
-    char *tensor = (char *)batch->images + position * loader->tensor_bytes;
     rue_error damage = {0}, why = {0};
-    rue_status status = rue_fetcher_fetch(fetcher, item, tensor, &batch->labels[position], &damage, &why);
+    rue_status status =
+        rue_fetcher_fetch(fetcher, item_at(loader, batch, position), tensor_at(loader, batch, position),
+                          &batch->labels[position], &damage, &why);
     const rue_error *bad = status == RUE_DATA ? &why : damage.status != RUE_OK ? &damage : NULL;
     if (bad) {
         pthread_mutex_lock(&loader->lock);
@@ -173,40 +188,18 @@ static void set_failed(struct rue_loader *loader, struct slot *slot, const rue_e
     pthread_mutex_unlock(&loader->lock);
 }
 
-/* How many of the `count` items from `position` on are neighbours, no more than can be fetched at once. */
-static size_t run_length(const struct rue_loader *loader, const struct rue_fetcher *fetcher,
-                         const struct rue_batch *batch, size_t position, size_t count)
-{
-    size_t most = rue_fetcher_run_max(fetcher), length = 1;
-    uint64_t place = batch->index * loader->batch_size + position;
-    uint64_t first = most > 1 ? rue_sampler_item(&loader->options.sampler, place) : 0;
-    while (length < count && length < most &&
-           rue_sampler_item(&loader->options.sampler, place + length) == first + length)
-        length++;
-    return length;
-}
-
-/* Several items with one read; false where that fails, which each of them must tell by itself. */
-static bool load_run(struct rue_loader *loader, struct rue_fetcher *fetcher, struct rue_batch *batch,
-                     size_t position, size_t count)
-{
-    uint64_t place = batch->index * loader->batch_size + position;
-    uint64_t item = rue_sampler_item(&loader->options.sampler, place);
-    char *tensors = (char *)batch->images + position * loader->tensor_bytes;
-    return rue_fetcher_fetch_run(fetcher, item, count, tensors, &batch->labels[position], NULL) == RUE_OK;
-}
-
 /* Loads `count` items of a batch from `position` on; gives up early when the loader stops. */
 static rue_status load_items(struct rue_loader *loader, struct rue_fetcher *fetcher, struct rue_batch *batch,
                              size_t position, size_t count, rue_error *error)
 {
     rue_status status = RUE_OK;
-    for (size_t i = 0, run; i < count && status == RUE_OK && !loader->stopping; i += run) {
-        run = run_length(loader, fetcher, batch, position + i, count - i);
-        if (run > 1 && load_run(loader, fetcher, batch, position + i, run)) continue;
-        for (size_t k = i; k < i + run && status == RUE_OK; k++)
-            status = load_item(loader, fetcher, batch, position + k, error);
+    size_t expected = position;
+    for (size_t i = position; i < position + count && status == RUE_OK && !loader->stopping; i++) {
+        if (expected < i) expected = i;
+        while (expected < position + count && expect_item(loader, fetcher, batch, expected)) expected++;
+        status = load_item(loader, fetcher, batch, i, error);
     }
+    rue_fetcher_forget(fetcher);
     return status;
 }
 

@@ -151,15 +151,11 @@ rue_status rue_source_view(const struct rue_source *source, uint64_t item, const
     return source->ops->view(source->state, item, out, error);
 }
 
-uint64_t rue_source_stride(const struct rue_source *source)
+bool rue_source_place(const struct rue_source *source, enum rue_access access, uint64_t item,
+                      struct rue_place *out)
 {
-    return source->ops->stride ? source->ops->stride(source->state) : 0;
-}
-
-rue_status rue_source_read_run(const struct rue_source *source, enum rue_access access, uint64_t item,
-                               uint64_t count, void *into, rue_error *error)
-{
-    return source->ops->read_run(source->state, access, item, count, into, error);
+    if (source->ops->place) source->ops->place(source->state, access, item, out);
+    return source->ops->place;
 }
 
 rue_status rue_source_verify(const struct rue_source *source, uint64_t item, const void *data,

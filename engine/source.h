@@ -19,6 +19,15 @@ enum rue_access {
     RUE_ACCESS_DIRECT, /* from storage, past the page cache */
 };
 
+/* Bytes of a file. */
+struct rue_place {
+    int fd; /* the source's; read at offsets only */
+    uint64_t offset, bytes;
+};
+
+/* What direct reads are aligned to. */
+enum { RUE_BLOCK_BYTES = 4096 };
+
 /* What an errno of reading data says: RUE_INFEASIBLE when the system is out of descriptors or memory,
  * RUE_STORE when the storage fails, else RUE_DATA: the item itself is at fault, and only then may another
  * take its place. */
@@ -41,12 +50,10 @@ struct rue_source_ops {
     void (*name)(const void *state, uint64_t item, char *out, size_t bytes);
     /* Reads the whole item into `into`, which holds bytes(item) bytes. */
     rue_status (*read)(const void *state, uint64_t item, void *into, rue_error *error);
-    /* See rue_source_allows, _view, _stride and _read_run. (optional, all or none) */
+    /* See rue_source_allows, _view and _place. (optional, all or none) */
     bool (*allows)(void *state, enum rue_access access);
     rue_status (*view)(const void *state, uint64_t item, const void **out, rue_error *error);
-    uint64_t (*stride)(const void *state);
-    rue_status (*read_run)(const void *state, enum rue_access access, uint64_t item, uint64_t count,
-                           void *into, rue_error *error);
+    void (*place)(const void *state, enum rue_access access, uint64_t item, struct rue_place *out);
     size_t (*class_count)(const void *state);
     const char *(*class_name)(const void *state, size_t class_index);
     /* See rue_source_skipped. (optional) */
@@ -107,16 +114,11 @@ bool rue_source_allows(const struct rue_source *source, enum rue_access access);
 rue_status rue_source_view(const struct rue_source *source, uint64_t item, const void **out,
                            rue_error *error) RUE_MUST_CHECK;
 
-/* Bytes from one item to the next on storage where that is always the same, a multiple of RUE_BLOCK_BYTES;
- * else 0. */
-enum { RUE_BLOCK_BYTES = 4096 };
-uint64_t rue_source_stride(const struct rue_source *source);
-
-/* Reads `count` neighbouring items with one call of the system, count * stride bytes; only where there is a
- * stride, by RUE_ACCESS_READ, or RUE_ACCESS_DIRECT where it is allowed: then `into` is aligned to
- * RUE_BLOCK_BYTES. Thread-safe; blocks on storage. RUE_DATA names the first item alone. */
-rue_status rue_source_read_run(const struct rue_source *source, enum rue_access access, uint64_t item,
-                               uint64_t count, void *into, rue_error *error) RUE_MUST_CHECK;
+/* Where the item lies, for RUE_ACCESS_READ, or RUE_ACCESS_DIRECT where it is allowed: then offset and bytes
+ * are multiples of RUE_BLOCK_BYTES, and there may be more bytes than the item's. False where the source does
+ * not tell. */
+bool rue_source_place(const struct rue_source *source, enum rue_access access, uint64_t item,
+                      struct rue_place *out);
 
 /* Checks the bytes of an item that was read against what the writer recorded; RUE_OK where the format records
  * nothing. */

@@ -278,21 +278,15 @@ static rue_status view_record(const void *state, uint64_t item, const void **out
     return *out ? RUE_OK : fail_record(tensor, item, error);
 }
 
-static uint64_t stride(const void *state)
-{
-    return ((const struct tensor *)state)->header.record_stride;
-}
-
-static rue_status read_run(const void *state, enum rue_access access, uint64_t item, uint64_t run_items,
-                           void *into, rue_error *error)
+static void place(const void *state, enum rue_access access, uint64_t item, struct rue_place *out)
 {
     const struct tensor *tensor = state;
-    uint64_t bytes = run_items * tensor->header.record_stride, offset = record_offset(tensor, item);
-    bool direct = access == RUE_ACCESS_DIRECT,
-         whole = direct && read_at(tensor->direct_fd, into, bytes, offset);
-    if (!direct || (!whole && errno == EINVAL)) /* a device may want larger blocks */
-        whole = read_at(tensor->fd, into, bytes, offset);
-    return whole ? RUE_OK : fail_record(tensor, item, error);
+    bool direct = access == RUE_ACCESS_DIRECT;
+    *out = (struct rue_place){
+        .fd = direct ? tensor->direct_fd : tensor->fd,
+        .offset = record_offset(tensor, item),
+        .bytes = direct ? tensor->header.record_stride : tensor->record_bytes,
+    };
 }
 
 static rue_status verify(const void *state, uint64_t item, const void *data, rue_error *error)
@@ -350,8 +344,7 @@ const struct rue_source_ops rue_source_tensor = {
     .read = read_record,
     .allows = allows,
     .view = view_record,
-    .stride = stride,
-    .read_run = read_run,
+    .place = place,
     .class_count = class_count,
     .class_name = class_name,
     .dtype = dtype,

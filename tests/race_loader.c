@@ -10,6 +10,7 @@ static const int worker_counts[] = {0, 1, 2, 3, 8};
 static const int prefetch_factors[] = {1, 2, 4};
 
 static struct rue_source *source;
+static enum rue_access way_to_items;
 static struct data_items items;
 
 /* Calls `run` for all workers, prefetch factors and ways of sharing. */
@@ -19,10 +20,11 @@ static void for_all(const char *claim, uint64_t images, int held,
     for (size_t w = 0; w < sizeof worker_counts / sizeof *worker_counts; w++)
         for (size_t p = 0; p < sizeof prefetch_factors / sizeof *prefetch_factors; p++)
             for (int way = RUE_PARALLEL_BATCH; way <= RUE_PARALLEL_SAMPLE; way++) {
-                struct loader_case knobs = {2, worker_counts[w], prefetch_factors[p],
+                struct loader_case knobs = {3, worker_counts[w], prefetch_factors[p],
                                             (enum rue_parallelism)way};
                 struct rue_loader_options options = loader_options_of(knobs, images);
                 options.fetcher.dtype = RUE_UINT8; /* the cheapest to load and compare */
+                options.fetcher.access = way_to_items;
                 options.held = held;
                 race_case(run(&options), "%s: %s", claim, loader_case_name(&options));
             }
@@ -166,6 +168,9 @@ int main(void)
     for_all("all batches come", 2 * PHOTOS + 1, 1, run_whole);
     for_all("another thread gives back", 2 * PHOTOS, HELD, release_elsewhere);
     for_all("stopping in the middle", 20 * PHOTOS, 2, stop_in_the_middle);
+    way_to_items = RUE_ACCESS_READ;
+    for_all("read ahead, all batches come", 2 * PHOTOS + 1, 1, run_whole);
+    for_all("read ahead, stopping in the middle", 20 * PHOTOS, 2, stop_in_the_middle);
     rue_source_close(source);
     source = data_open("photos");
     for_all("files are decoded", PHOTOS, 1, run_whole);

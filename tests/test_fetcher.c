@@ -88,49 +88,50 @@ Test(fetcher, tensors_of_either_type_give_the_values_of_the_raw_item)
     rue_source_close(raw);
 }
 
-Test(fetcher, a_run_is_its_items_and_fails_as_one)
+Test(fetcher, what_is_expected_comes_as_what_is_not)
 {
-    static const enum rue_access accesses[] = {RUE_ACCESS_READ, RUE_ACCESS_DIRECT};
+    static const struct {
+        enum rue_access access;
+        enum rue_dtype stored, dtype;
+    } cases[] = {{RUE_ACCESS_READ, RUE_FLOAT32, RUE_FLOAT32}, {RUE_ACCESS_READ, RUE_UINT8, RUE_FLOAT32},
+                 {RUE_ACCESS_READ, RUE_UINT8, RUE_UINT8},     {RUE_ACCESS_DIRECT, RUE_FLOAT32, RUE_FLOAT32},
+                 {RUE_ACCESS_DIRECT, RUE_UINT8, RUE_FLOAT32}, {RUE_ACCESS_DIRECT, RUE_UINT8, RUE_UINT8}};
     data_photos_make(PHOTOS);
-    data_tensor_make("photos", "float32", RUE_FLOAT32);
-    struct rue_source *source = data_open("float32");
-    float *run = aligned_alloc(RUE_BLOCK_BYTES, 3 * sizeof one);
-    for (int a = 0; a < 2; a++) {
-        struct rue_fetcher *fetcher =
-            fetcher_with(source, (struct rue_fetcher_options){.max_pixels = RUE_MAX_PIXELS_DEFAULT,
-                                                              .access = accesses[a]});
-        int32_t labels[3];
-        cr_assert_gt(rue_fetcher_run_max(fetcher), 3);
-        cr_assert_eq(rue_fetcher_fetch_run(fetcher, 1, 3, run, labels, NULL), RUE_OK);
-        for (unsigned i = 0; i < 3; i++) {
-            fetch(fetcher, i + 1, one, labels[i]);
-            cr_assert_eq(memcmp(one, run + i * RUE_TENSOR_ITEMS, sizeof one), 0);
+    data_tensor_make("photos", "0", RUE_FLOAT32);
+    data_tensor_make("photos", "1", RUE_UINT8);
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        struct rue_source *source = data_open(cases[c].stored == RUE_UINT8 ? "1" : "0");
+        struct rue_fetcher_options options = {
+            .max_pixels = RUE_MAX_PIXELS_DEFAULT, .dtype = cases[c].dtype, .access = cases[c].access};
+        struct rue_fetcher *fetcher = fetcher_with(source, options);
+        size_t bytes = rue_fetcher_tensor_bytes(options.dtype);
+        char *ahead = aligned_alloc(RUE_BLOCK_BYTES, PHOTOS * sizeof one);
+        for (unsigned i = PHOTOS; i-- > 0;) cr_assert(rue_fetcher_expect(fetcher, i, ahead + i * bytes));
+        for (unsigned i = PHOTOS; i-- > 0;) fetch(fetcher, i, ahead + i * bytes, (int32_t)i / 2);
+        for (unsigned i = 0; i < PHOTOS; i++) {
+            fetch(fetcher, i, one, (int32_t)i / 2);
+            cr_assert_eq(memcmp(one, ahead + i * bytes, bytes), 0, "case %zu, item %u", c, i);
         }
+        cr_assert(rue_fetcher_expect(fetcher, 0, ahead) && rue_fetcher_expect(fetcher, 1, ahead + bytes));
+        fetch(fetcher, 2, one, 1);
+        cr_assert_eq(memcmp(one, ahead + 2 * bytes, bytes), 0, "another than what is expected");
+        rue_fetcher_forget(fetcher);
         rue_fetcher_close(fetcher);
+        rue_source_close(source);
+        free(ahead);
     }
-    struct rue_fetcher *fetcher =
-        fetcher_with(source, (struct rue_fetcher_options){.max_pixels = RUE_MAX_PIXELS_DEFAULT,
-                                                          .access = RUE_ACCESS_READ});
-    int32_t labels[3];
-    rue_error error = {0};
-    cr_assert_eq(truncate(temporary_path("float32"), 4096 + (off_t)sizeof one * 3), 0);
-    cr_assert_eq(rue_fetcher_fetch_run(fetcher, 1, 3, run, labels, &error), RUE_DATA);
-    cr_assert(strstr(error.message, "the file ends"), "%s", error.message);
-    rue_fetcher_close(fetcher);
-    free(run);
-    rue_source_close(source);
 }
 
-Test(fetcher, items_that_are_no_neighbours_in_memory_come_one_by_one)
+Test(fetcher, photographs_and_views_are_not_read_ahead)
 {
     data_photos_make(2);
-    data_tensor_make("photos", "uint8", RUE_UINT8);
     data_tensor_make("photos", "float32", RUE_FLOAT32);
-    static const char *const names[] = {"photos", "uint8", "float32"};
-    for (int n = 0; n < 3; n++) {
+    static const char *const names[] = {"photos", "float32"};
+    for (int n = 0; n < 2; n++) {
         struct rue_source *source = data_open(names[n]);
         struct rue_fetcher *fetcher = fetcher_of(source, RUE_FLOAT32, RUE_BAD_FAIL);
-        cr_assert_eq(rue_fetcher_run_max(fetcher), 1, "%s", names[n]);
+        cr_assert(!rue_fetcher_expect(fetcher, 0, one), "%s", names[n]);
+        rue_fetcher_forget(fetcher);
         rue_fetcher_close(fetcher);
         rue_source_close(source);
     }

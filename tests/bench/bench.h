@@ -1,5 +1,6 @@
-/* What the benchmarks share: sides that run in turn, so that a drift of the machine's speed hits all alike;
- * their medians; and one line a measurement, tabs between its fields, which run.py makes a table of. */
+/* What the benchmarks share: sides that run interleaved, so that a drift of the machine's speed hits all
+ * alike; their medians; and one line a measurement, tabs between its fields, which run.py makes a table of.
+ */
 #ifndef RUE_BENCH_H
 #define RUE_BENCH_H
 
@@ -42,13 +43,30 @@ static inline double bench_median(double *values, int count)
     return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
-/* Runs each side once unmeasured, then all of them in turn; `medians` [count]. */
+static inline void bench_shuffle(int *order, int count, unsigned *seed)
+{
+    for (int i = count; i-- > 1;) {
+        int j = rand_r(seed) % (i + 1), other = order[j];
+        order[j] = order[i];
+        order[i] = other;
+    }
+}
+
+/* Runs each side once unmeasured, then all of them again and again, each time in another order, so that none
+ * always has the same one before it; `medians` [count]. */
 static inline void bench_run(const struct bench_side *sides, int count, int repeats, double *medians)
 {
     static double values[BENCH_SIDES_MAX][BENCH_REPEATS_MAX];
-    for (int s = 0; s < count; s++) sides[s].run(sides[s].context);
-    for (int r = 0; r < repeats; r++)
-        for (int s = 0; s < count; s++) values[s][r] = sides[s].run(sides[s].context);
+    int order[BENCH_SIDES_MAX];
+    unsigned seed = 1;
+    for (int s = 0; s < count; s++) {
+        sides[s].run(sides[s].context);
+        order[s] = s;
+    }
+    for (int r = 0; r < repeats; r++) {
+        bench_shuffle(order, count, &seed);
+        for (int s = 0; s < count; s++) values[order[s]][r] = sides[order[s]].run(sides[order[s]].context);
+    }
     for (int s = 0; s < count; s++) medians[s] = bench_median(values[s], repeats);
 }
 

@@ -23,8 +23,8 @@ def run(*words, **options):
 
 def build():
     run("cmake", "-S", ROOT, "-B", BUILD, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DRUE_TESTS=ON", "-Wno-dev",
-        stdout=subprocess.DEVNULL)
-    run("cmake", "--build", BUILD, stdout=subprocess.DEVNULL)
+        "--log-level=WARNING", stdout=sys.stderr)
+    run("cmake", "--build", BUILD, "--", "--quiet", stdout=sys.stderr)
 
 
 def data(photos):

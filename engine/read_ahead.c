@@ -1,0 +1,124 @@
+#include "read_ahead.h"
+
+#include <errno.h>
+#include <liburing.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct read {
+    uint64_t item;
+    struct rue_place place;
+    char *into;
+    bool under_way;
+    uint64_t done; /* bytes */
+};
+
+struct rue_read_ahead {
+    struct io_uring ring;
+    bool has_ring;
+    char *buffers; /* [RUE_READ_AHEAD_MAX][buffer_bytes] */
+    size_t buffer_bytes;
+    struct read reads[RUE_READ_AHEAD_MAX]; /* a queue of `count` from `oldest` on */
+    size_t oldest, count;
+};
+
+rue_status rue_read_ahead_open(size_t buffer_bytes, struct rue_read_ahead **out, rue_error *error)
+{
+    struct rue_read_ahead *ahead = calloc(1, sizeof *ahead);
+    if (!ahead) return rue_fail_memory(error, "reads ahead", sizeof *ahead);
+    ahead->buffer_bytes = buffer_bytes;
+    if (buffer_bytes) ahead->buffers = aligned_alloc(RUE_BLOCK_BYTES, RUE_READ_AHEAD_MAX * buffer_bytes);
+    if (buffer_bytes && !ahead->buffers) {
+        free(ahead);
+        return rue_fail_memory(error, "buffers to read ahead", RUE_READ_AHEAD_MAX * buffer_bytes);
+    }
+    ahead->has_ring = io_uring_queue_init(RUE_READ_AHEAD_MAX, &ahead->ring, 0) == 0;
+    *out = ahead;
+    return RUE_OK;
+}
+
+void rue_read_ahead_close(struct rue_read_ahead *ahead)
+{
+    if (!ahead) return;
+    rue_read_ahead_forget(ahead);
+    if (ahead->has_ring) io_uring_queue_exit(&ahead->ring);
+    free(ahead->buffers);
+    free(ahead);
+}
+
+bool rue_read_ahead_is_busy(const struct rue_read_ahead *ahead)
+{
+    return ahead->count > 0;
+}
+
+/* What cannot be submitted now is submitted by the wait for it. */
+static void submit(struct rue_read_ahead *ahead, struct read *read)
+{
+    struct io_uring_sqe *entry = io_uring_get_sqe(&ahead->ring);
+    if (!entry) return;
+    io_uring_prep_read(entry, read->place.fd, read->into, (unsigned)read->place.bytes, read->place.offset);
+    io_uring_sqe_set_data(entry, read);
+    read->under_way = true;
+    io_uring_submit(&ahead->ring);
+}
+
+bool rue_read_ahead_begin(struct rue_read_ahead *ahead, uint64_t item, const struct rue_place *place,
+                          void *into)
+{
+    if (ahead->count == RUE_READ_AHEAD_MAX) return false;
+    size_t slot = (ahead->oldest + ahead->count++) % RUE_READ_AHEAD_MAX;
+    char *buffer = into ? into : ahead->buffers + slot * ahead->buffer_bytes;
+    ahead->reads[slot] = (struct read){.item = item, .place = *place, .into = buffer};
+    if (ahead->has_ring && place->bytes <= INT32_MAX) submit(ahead, &ahead->reads[slot]);
+    return true;
+}
+
+static void wait_for(struct rue_read_ahead *ahead, const struct read *read)
+{
+    while (read->under_way) {
+        struct io_uring_cqe *answer;
+        if (io_uring_peek_cqe(&ahead->ring, &answer) != 0) {
+            io_uring_submit_and_wait(&ahead->ring, 1);
+            continue;
+        }
+        struct read *answered = io_uring_cqe_get_data(answer);
+        answered->under_way = false;
+        answered->done = answer->res > 0 ? (uint64_t)answer->res : 0;
+        io_uring_cqe_seen(&ahead->ring, answer);
+    }
+}
+
+/* Reads what is left, all of it where there is no ring; false when there is no more. */
+static bool read_rest(struct read *read)
+{
+    const struct rue_place *place = &read->place;
+    while (read->done < place->bytes) {
+        ssize_t got = pread(place->fd, read->into + read->done, place->bytes - read->done,
+                            (off_t)(place->offset + read->done));
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) return false;
+        read->done += (uint64_t)got;
+    }
+    return true;
+}
+
+static struct read *pop(struct rue_read_ahead *ahead)
+{
+    struct read *read = &ahead->reads[ahead->oldest];
+    wait_for(ahead, read);
+    ahead->oldest = (ahead->oldest + 1) % RUE_READ_AHEAD_MAX;
+    ahead->count--;
+    return read;
+}
+
+void *rue_read_ahead_finish(struct rue_read_ahead *ahead, uint64_t item)
+{
+    if (ahead->count == 0 || ahead->reads[ahead->oldest].item != item) return NULL;
+    struct read *read = pop(ahead);
+    return read_rest(read) ? read->into : NULL;
+}
+
+void rue_read_ahead_forget(struct rue_read_ahead *ahead)
+{
+    while (ahead->count > 0) pop(ahead);
+}
