@@ -16,7 +16,6 @@ enum { WORKER_STACK_BYTES = 1 << 20 };
 struct slot {
     struct rue_batch *batch;
     atomic_size_t remaining; /* items still to be loaded */
-    pthread_cond_t begun;    /* the batch may be loaded, or stopping */
     rue_error error;         /* of the first item that failed */
 };
 
@@ -39,10 +38,14 @@ struct rue_loader {
     struct worker *workers; /* [worker_count]; with num_workers = 0 one without a thread */
     size_t worker_count, started;
     atomic_uint_least64_t ticket; /* the next that nobody has; tickets go through the batches in order */
-    atomic_uint_least64_t begun;  /* batches that may be loaded; grows under the lock */
-    atomic_bool stopping;         /* set under the lock, so that nobody waits past it */
+    /* Set under the lock, so that nobody waits past them. */
+    atomic_uint_least64_t begun; /* batches that may be loaded */
+    atomic_size_t sleepers;      /* workers that wait for work */
+    atomic_bool rousing;         /* one of them is on its way */
+    atomic_bool stopping;
 
     pthread_mutex_t lock;          /* guards all below */
+    pthread_cond_t work;           /* there are tickets, or there will be none */
     pthread_cond_t ready;          /* a batch is loaded */
     struct slot *slots;            /* [window]; batch b is in slot b % window */
     struct rue_batch **free_slabs; /* stack of free_count */
@@ -155,6 +158,28 @@ static struct rue_batch *take_slab(struct rue_loader *loader, uint64_t index)
     return batch;
 }
 
+static bool has_work(const struct rue_loader *loader)
+{
+    return loader->ticket < loader->begun * loader->tickets_of_batch;
+}
+
+/* Under the lock: wakes a worker if there is work and none on its way. That one wakes the next, so that no
+ * more wake than are needed: for work that is done at once that is one, not one for each ticket. */
+static void rouse(struct rue_loader *loader)
+{
+    if (loader->sleepers == 0 || loader->rousing || !has_work(loader)) return;
+    loader->rousing = true;
+    pthread_cond_signal(&loader->work);
+}
+
+static void rouse_next(struct rue_loader *loader)
+{
+    if (loader->sleepers == 0 || loader->rousing || !has_work(loader)) return;
+    pthread_mutex_lock(&loader->lock);
+    rouse(loader);
+    pthread_mutex_unlock(&loader->lock);
+}
+
 /* Under the lock: begins the batches that the window and the free slabs allow. */
 static void begin_batches(struct rue_loader *loader)
 {
@@ -165,20 +190,33 @@ static void begin_batches(struct rue_loader *loader)
         slot->remaining = slot->batch->count;
         rue_error_clear(&slot->error);
         loader->begun = begun + 1;
-        pthread_cond_broadcast(&slot->begun);
     }
+    if (begun == loader->batches) pthread_cond_broadcast(&loader->work); /* those in excess may end */
+    rouse(loader);
 }
 
-/* Waits until the batch may be loaded; false when the loader stops. */
-static bool wait_begun(struct rue_loader *loader, uint64_t index)
+/* Takes the next ticket; false where there is none at present. */
+static bool take_ticket(struct rue_loader *loader, uint64_t *out)
 {
-    if (loader->begun <= index) {
-        pthread_mutex_lock(&loader->lock);
-        while (loader->begun <= index && !loader->stopping)
-            pthread_cond_wait(&loader->slots[index % loader->window].begun, &loader->lock);
-        pthread_mutex_unlock(&loader->lock);
+    *out = loader->ticket;
+    while (has_work(loader))
+        if (atomic_compare_exchange_weak(&loader->ticket, out, *out + 1)) return true;
+    return false;
+}
+
+/* Waits for work; false when there will be none. */
+static bool wait_for_work(struct rue_loader *loader)
+{
+    pthread_mutex_lock(&loader->lock);
+    loader->sleepers++;
+    while (!has_work(loader) && loader->begun < loader->batches && !loader->stopping) {
+        pthread_cond_wait(&loader->work, &loader->lock);
+        loader->rousing = false;
     }
-    return !loader->stopping;
+    loader->sleepers--;
+    bool more = has_work(loader) && !loader->stopping;
+    pthread_mutex_unlock(&loader->lock);
+    return more;
 }
 
 static void set_failed(struct rue_loader *loader, struct slot *slot, const rue_error *error)
@@ -203,7 +241,6 @@ static rue_status load_items(struct rue_loader *loader, struct rue_fetcher *fetc
     return status;
 }
 
-/* What one ticket is for. */
 static void load_share(struct rue_loader *loader, struct worker *worker, struct slot *slot, size_t position,
                        size_t count)
 {
@@ -216,19 +253,32 @@ static void load_share(struct rue_loader *loader, struct worker *worker, struct 
     pthread_mutex_unlock(&loader->lock);
 }
 
+/* Loads what the ticket is for: part of a batch. */
+static void load_ticket(struct rue_loader *loader, struct worker *worker, uint64_t ticket)
+{
+    uint64_t index = ticket / loader->tickets_of_batch;
+    size_t position = (size_t)(ticket % loader->tickets_of_batch) * loader->grain;
+    size_t items = items_of_batch(loader, index);
+    if (position >= items) return; /* the last batch may be short */
+    size_t left = items - position;
+    load_share(loader, worker, &loader->slots[index % loader->window], position,
+               left < loader->grain ? left : loader->grain);
+}
+
 static void *work(void *argument)
 {
     struct worker *worker = argument;
     struct rue_loader *loader = worker->loader;
-    for (;;) {
-        uint64_t ticket = atomic_fetch_add(&loader->ticket, 1), index = ticket / loader->tickets_of_batch;
-        size_t position = (size_t)(ticket % loader->tickets_of_batch) * loader->grain;
-        if (index >= loader->batches || !wait_begun(loader, index)) return NULL;
-        size_t items = items_of_batch(loader, index), left = items > position ? items - position : 0;
-        if (left > 0) /* the last batch may be short */
-            load_share(loader, worker, &loader->slots[index % loader->window], position,
-                       left < loader->grain ? left : loader->grain);
+    while (!loader->stopping) {
+        uint64_t ticket;
+        if (take_ticket(loader, &ticket)) {
+            rouse_next(loader);
+            load_ticket(loader, worker, ticket);
+        } else if (!wait_for_work(loader)) {
+            break;
+        }
     }
+    return NULL;
 }
 
 /* ---- life ---- */
@@ -319,11 +369,10 @@ rue_status rue_loader_open(const struct rue_source *source, const struct rue_loa
     loader->grain = options->config.value[RUE_PARALLELISM] == RUE_PARALLEL_SAMPLE ? 1 : loader->batch_size;
     loader->tickets_of_batch = (loader->batch_size + loader->grain - 1) / loader->grain;
     pthread_mutex_init(&loader->lock, NULL);
+    pthread_cond_init(&loader->work, NULL);
     pthread_cond_init(&loader->ready, NULL);
     loader->slots = calloc(loader->window, sizeof *loader->slots);
     if (!loader->slots) status = rue_fail_memory(error, "slots", loader->window * sizeof *loader->slots);
-    for (uint64_t i = 0; loader->slots && i < loader->window; i++)
-        pthread_cond_init(&loader->slots[i].begun, NULL);
     if (status == RUE_OK) status = allocate_slabs(loader, error);
     if (status == RUE_OK) status = open_workers(loader, error);
     if (status != RUE_OK) return rue_loader_close(loader), status;
@@ -417,8 +466,7 @@ void rue_loader_stop(struct rue_loader *loader)
 {
     pthread_mutex_lock(&loader->lock);
     loader->stopping = true;
-    for (uint64_t i = 0; loader->slots && i < loader->window; i++)
-        pthread_cond_broadcast(&loader->slots[i].begun);
+    pthread_cond_broadcast(&loader->work);
     pthread_cond_broadcast(&loader->ready);
     pthread_mutex_unlock(&loader->lock);
     for (size_t i = 0; i < loader->started; i++) pthread_join(loader->workers[i].thread, NULL);
@@ -444,8 +492,7 @@ void rue_loader_close(struct rue_loader *loader)
         free(loader->slabs[i].labels);
     }
     for (size_t i = 0; i < loader->worker_count; i++) rue_fetcher_close(loader->workers[i].fetcher);
-    for (uint64_t i = 0; loader->slots && i < loader->window; i++)
-        pthread_cond_destroy(&loader->slots[i].begun);
+    pthread_cond_destroy(&loader->work);
     pthread_cond_destroy(&loader->ready);
     pthread_mutex_destroy(&loader->lock);
     free(loader->workers);

@@ -38,7 +38,7 @@ def sources(folder, *suffixes):
 
 
 def all_sources():
-    return [path for folder in [*FOLDERS, "tests", "examples"] for path in sources(folder)]
+    return [path for folder in [*FOLDERS, "tests", "tests/bench", "examples"] for path in sources(folder)]
 
 
 def functions(path):
@@ -94,7 +94,7 @@ def test_no_include_leaves_its_folder_by_a_path():
 
 
 def test_no_file_is_long():
-    for path in [*all_sources(), *sources("tests", ".py"), *sources("examples", ".py")]:
+    for path in [*all_sources(), *sources("tests", ".py"), *sources("tests/bench", ".py"), *sources("examples", ".py")]:
         assert len(path.read_text().splitlines()) <= FILE_LINES, path
 
 
