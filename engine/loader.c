@@ -36,7 +36,8 @@ struct rue_loader {
     struct rue_batch *slabs; /* [slab_count] */
     size_t slab_count;
     struct worker *workers; /* [worker_count]; with num_workers = 0 one without a thread */
-    size_t worker_count, started;
+    size_t worker_count;
+    atomic_size_t started;
     atomic_uint_least64_t ticket; /* the next that nobody has; tickets go through the batches in order */
     /* Set under the lock, so that nobody waits past them. */
     atomic_uint_least64_t begun; /* batches that may be loaded */
@@ -214,7 +215,8 @@ static bool wait_for_work(struct rue_loader *loader)
         loader->rousing = false;
     }
     loader->sleepers--;
-    bool more = has_work(loader) && !loader->stopping;
+    /* What there was may be taken by now, but there will be more. */
+    bool more = !loader->stopping && (has_work(loader) || loader->begun < loader->batches);
     pthread_mutex_unlock(&loader->lock);
     return more;
 }

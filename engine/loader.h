@@ -74,7 +74,8 @@ rue_status rue_loader_next(struct rue_loader *loader, struct rue_batch **out,
 /* Takes a batch back. Never blocks for long; any thread. */
 void rue_loader_release(struct rue_loader *loader, struct rue_batch *batch);
 
-/* Stops and joins the workers; what they are loading is given up after the current item. Idempotent. */
+/* Stops and joins the workers; what they are loading is given up after the current item and the reads
+ * that are under way. Idempotent. */
 void rue_loader_stop(struct rue_loader *loader);
 
 /* Images so far that could not be decoded. `example` (nullable) is set to what was wrong with one of them,

@@ -3,7 +3,10 @@
 #include <errno.h>
 #include <liburing.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
+
+enum { REFUSED_US = 100 };
 
 struct read {
     uint64_t item;
@@ -15,12 +18,30 @@ struct read {
 
 struct rue_read_ahead {
     struct io_uring ring;
-    bool has_ring;
+    bool has_ring, uses_ring;
     char *buffers; /* [RUE_READ_AHEAD_MAX][buffer_bytes] */
     size_t buffer_bytes;
     struct read reads[RUE_READ_AHEAD_MAX]; /* a queue of `count` from `oldest` on */
     size_t oldest, count;
 };
+
+/* False where the system has none; where it would take a descriptor that others may need; or where it can be
+ * opened but not used, as under some filters of system calls. */
+static bool open_ring(struct io_uring *ring)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || io_uring_queue_init(RUE_READ_AHEAD_MAX, ring, 0) != 0)
+        return false;
+    struct io_uring_cqe *answer;
+    io_uring_prep_nop(io_uring_get_sqe(ring));
+    bool works = (rlim_t)ring->ring_fd < limit.rlim_cur / 2 && io_uring_submit_and_wait(ring, 1) == 1 &&
+                 io_uring_peek_cqe(ring, &answer) == 0;
+    if (works)
+        io_uring_cqe_seen(ring, answer);
+    else
+        io_uring_queue_exit(ring);
+    return works;
+}
 
 rue_status rue_read_ahead_open(size_t buffer_bytes, struct rue_read_ahead **out, rue_error *error)
 {
@@ -32,7 +53,8 @@ rue_status rue_read_ahead_open(size_t buffer_bytes, struct rue_read_ahead **out,
         free(ahead);
         return rue_fail_memory(error, "buffers to read ahead", RUE_READ_AHEAD_MAX * buffer_bytes);
     }
-    ahead->has_ring = io_uring_queue_init(RUE_READ_AHEAD_MAX, &ahead->ring, 0) == 0;
+    ahead->has_ring = open_ring(&ahead->ring);
+    ahead->uses_ring = ahead->has_ring;
     *out = ahead;
     return RUE_OK;
 }
@@ -51,25 +73,25 @@ bool rue_read_ahead_is_busy(const struct rue_read_ahead *ahead)
     return ahead->count > 0;
 }
 
-/* What cannot be submitted now is submitted by the wait for it. */
+/* After a refusal nothing is submitted any more: what was refused is still in the ring, and must not begin
+ * when nobody waits for it. */
 static void submit(struct rue_read_ahead *ahead, struct read *read)
 {
     struct io_uring_sqe *entry = io_uring_get_sqe(&ahead->ring);
-    if (!entry) return;
     io_uring_prep_read(entry, read->place.fd, read->into, (unsigned)read->place.bytes, read->place.offset);
     io_uring_sqe_set_data(entry, read);
-    read->under_way = true;
-    io_uring_submit(&ahead->ring);
+    ahead->uses_ring = read->under_way = io_uring_submit(&ahead->ring) == 1;
 }
 
 bool rue_read_ahead_begin(struct rue_read_ahead *ahead, uint64_t item, const struct rue_place *place,
                           void *into)
 {
-    if (ahead->count == RUE_READ_AHEAD_MAX) return false;
+    if (ahead->count == RUE_READ_AHEAD_MAX || (!into && place->bytes > ahead->buffer_bytes)) return false;
+    if (ahead->count == 0) ahead->oldest = 0; /* the same buffer again, which is in the CPU's cache */
     size_t slot = (ahead->oldest + ahead->count++) % RUE_READ_AHEAD_MAX;
     char *buffer = into ? into : ahead->buffers + slot * ahead->buffer_bytes;
     ahead->reads[slot] = (struct read){.item = item, .place = *place, .into = buffer};
-    if (ahead->has_ring && place->bytes <= INT32_MAX) submit(ahead, &ahead->reads[slot]);
+    if (ahead->uses_ring && place->bytes <= INT32_MAX) submit(ahead, &ahead->reads[slot]);
     return true;
 }
 
@@ -77,8 +99,8 @@ static void wait_for(struct rue_read_ahead *ahead, const struct read *read)
 {
     while (read->under_way) {
         struct io_uring_cqe *answer;
-        if (io_uring_peek_cqe(&ahead->ring, &answer) != 0) {
-            io_uring_submit_and_wait(&ahead->ring, 1);
+        if (io_uring_wait_cqe(&ahead->ring, &answer) != 0) {
+            usleep(REFUSED_US); /* interrupted, or refused: then looking is all that is left */
             continue;
         }
         struct read *answered = io_uring_cqe_get_data(answer);

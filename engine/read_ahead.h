@@ -12,7 +12,8 @@ enum { RUE_READ_AHEAD_MAX = 8 /* at once: keeps storage busy while one of a few 
 
 struct rue_read_ahead;
 
-/* Reads of at most `buffer_bytes`, a multiple of RUE_BLOCK_BYTES, may go into a buffer of its own. */
+/* Reads of at most `buffer_bytes`, a multiple of RUE_BLOCK_BYTES, may go into a buffer of its own; memory is
+ * touched for as many as are under way at once. */
 rue_status rue_read_ahead_open(size_t buffer_bytes, struct rue_read_ahead **out,
                                rue_error *error) RUE_MUST_CHECK;
 
@@ -20,7 +21,8 @@ rue_status rue_read_ahead_open(size_t buffer_bytes, struct rue_read_ahead **out,
 void rue_read_ahead_close(struct rue_read_ahead *ahead);
 
 /* Begins to read `item`, which lies at `place`, into `into` (NULL: a buffer of its own), aligned to
- * RUE_BLOCK_BYTES where the file is open for direct reads. False when RUE_READ_AHEAD_MAX are under way. */
+ * RUE_BLOCK_BYTES where the file is open for direct reads. False when RUE_READ_AHEAD_MAX are under way, or
+ * its buffers are too small. */
 bool rue_read_ahead_begin(struct rue_read_ahead *ahead, uint64_t item, const struct rue_place *place,
                           void *into);
 

@@ -71,7 +71,8 @@ def rows_of(file):
     with contextlib.closing(sqlite3.connect(file, timeout=30)) as db:
         db.text_factory = lambda text: text.decode(errors="replace")  # the type of a column may be what was flipped
         names = [row[1] for row in db.execute("PRAGMA table_info(trial)")]
-        kept = ", ".join(f'"{name}"' for name in names if name not in ("recorded", "run_id"))
+        named = [name for name in names if "\N{REPLACEMENT CHARACTER}" not in name]  # else SQLite takes the name for a text
+        kept = ", ".join(f'"{name}"' for name in named if name not in ("recorded", "run_id"))
         rows = db.execute(f"SELECT {kept} FROM trial").fetchall()
         return {row[0]: tuple(value for value in row if value is not None) for row in rows}
 
@@ -194,6 +195,13 @@ SCHEMAS = {"a column that is missing": "DROP VIEW ok_trial; ALTER TABLE trial DR
 def test_another_schema_is_refused(study, what):
     run_sql(study.copy(), SCHEMAS[what])
     study.expect_refused("--fresh")
+
+
+def test_a_comment_that_swallows_a_column_is_damage(study):
+    content = study.copy().read_bytes()
+    at = content.index(b"*/,\n    anon_peak_bytes")
+    study.db.write_bytes(content[:at + 1] + b"." + content[at + 2:])
+    study.expect_refused("damaged", "--fresh")
 
 
 def test_columns_of_others_are_left_alone(study):

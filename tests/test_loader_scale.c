@@ -1,5 +1,6 @@
 /* The loader with more items and more workers than any machine has use for, and stopped while it loads. */
 #include <criterion/criterion.h>
+#include <dirent.h>
 
 #include "loader_fixture.h"
 #include "no_work_source.h"
@@ -48,6 +49,38 @@ Test(loader_scale, two_hundred_and_fifty_six_workers_share_small_batches)
     for (int way = RUE_PARALLEL_BATCH; way <= RUE_PARALLEL_SAMPLE; way++)
         for (int batch_size = 1; batch_size <= 3; batch_size++)
             expect_order(1000, (struct loader_case){batch_size, 256, 1, (enum rue_parallelism)way}, 2000);
+}
+
+static int count_threads(void)
+{
+    int count = 0;
+    DIR *tasks = opendir("/proc/self/task");
+    cr_assert_not_null(tasks);
+    for (struct dirent *task; (task = readdir(tasks));) count += task->d_name[0] != '.';
+    closedir(tasks);
+    return count;
+}
+
+Test(loader_scale, no_worker_ends_before_the_job_does)
+{
+    enum { WORKERS = 8, BATCHES = 1000000 };
+    struct rue_source *source = no_work_source_open(UINT64_C(1) << 40);
+    struct rue_loader_options options =
+        loader_options_of((struct loader_case){4, WORKERS, 2, RUE_PARALLEL_SAMPLE}, UINT64_C(1) << 40);
+    options.sampler.shuffle = false;
+    struct rue_loader *loader;
+    struct rue_batch *batch;
+    rue_error error = {0};
+    int others = count_threads();
+    cr_assert_eq(rue_loader_open(source, &options, &loader, &error), RUE_OK, "%s", error.message);
+    cr_assert_eq(rue_loader_start(loader, &error), RUE_OK, "%s", error.message);
+    for (int i = 0; i < BATCHES; i++) {
+        cr_assert_eq(rue_loader_next(loader, &batch, &error), RUE_OK, "%s", error.message);
+        rue_loader_release(loader, batch);
+    }
+    cr_assert_eq(count_threads(), others + WORKERS);
+    rue_loader_close(loader);
+    rue_source_close(source);
 }
 
 static struct rue_loader *to_be_stopped;

@@ -35,7 +35,9 @@ rue_status rue_store_fail(sqlite3 *db, int code, const char *path, const char *d
     if ((code & 0xff) == SQLITE_NOMEM)
         return rue_fail(error, RUE_MEMORY, "%s: %s: out of memory", path, doing);
 
-    int extended = db ? sqlite3_extended_errcode(db) : code;
+    /* A code that is not the connection's last was found by ourselves. */
+    bool own = !db || (sqlite3_errcode(db) & 0xff) != (code & 0xff);
+    int extended = own ? code : sqlite3_extended_errcode(db);
     int cause =
         (code & 0xff) == SQLITE_IOERR || (code & 0xff) == SQLITE_CANTOPEN ? sqlite3_system_errno(db) : 0;
     bool refused = (code & 0xff) == SQLITE_CANTOPEN && rue_advice(cause)[0];
@@ -47,6 +49,6 @@ rue_status rue_store_fail(sqlite3 *db, int code, const char *path, const char *d
     snprintf(advice, sizeof advice, advice_find(code), path);
 #pragma GCC diagnostic pop
     return rue_fail(error, RUE_STORE, "%s: %s: %s%s%s (SQLite %d); %s", path, doing,
-                    db ? sqlite3_errmsg(db) : sqlite3_errstr(code), cause ? ": " : "",
+                    own ? sqlite3_errstr(code) : sqlite3_errmsg(db), cause ? ": " : "",
                     cause ? strerror(cause) : "", extended, advice);
 }

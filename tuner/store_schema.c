@@ -269,17 +269,25 @@ out:
     return status;
 }
 
-/* SQLite's code, as in the functions below. */
+/* SQLite's code, as in the functions below. Rows have no value for a column that they were stored without:
+ * those that do had another name for it, which the file has lost. */
+static int column_add(sqlite3 *db, const struct column *column)
+{
+    char sql[256];
+    int64_t values = 0;
+    snprintf(sql, sizeof sql, "ALTER TABLE trial ADD COLUMN %s %s", column->name, column->type);
+    int code = sqlite3_exec(db, sql, NULL, NULL, NULL);
+    snprintf(sql, sizeof sql, "SELECT count(%s) FROM trial", column->name);
+    if (code == SQLITE_OK) code = integer_read(db, sql, &values);
+    return values > 0 ? SQLITE_CORRUPT : code;
+}
+
 static int columns_add(sqlite3 *db)
 {
     struct column column;
     int code = SQLITE_OK;
-    for (size_t i = 0; code == SQLITE_OK && column_at(i, &column); i++) {
-        if (rue_store_has_column(db, column.name)) continue;
-        char sql[256];
-        snprintf(sql, sizeof sql, "ALTER TABLE trial ADD COLUMN %s %s", column.name, column.type);
-        code = sqlite3_exec(db, sql, NULL, NULL, NULL);
-    }
+    for (size_t i = 0; code == SQLITE_OK && column_at(i, &column); i++)
+        if (!rue_store_has_column(db, column.name)) code = column_add(db, &column);
     return code;
 }
 
