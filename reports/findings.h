@@ -30,6 +30,9 @@ struct rue_variant_findings {
     uint64_t
         bad_images; /* images replaced in a trial because they could not be decoded, the most of any trial */
     size_t trials_ok, trials_failed, trials_infeasible, trials_timeout; /* joint trials */
+    /* With `confidence` no configuration has a mean regret less than the recommended one's by more than
+     * `bound_ratio`; confidence 0: nothing is claimed. */
+    double bound_ratio, confidence;
 };
 
 /* One line of trials.csv. */

@@ -159,6 +159,16 @@ static void put_data(struct rue_json_document *document, json_t *object,
                  built ? rue_json_real(variant->build_s_per_image) : json_null());
 }
 
+static json_t *certificate_json(struct rue_json_document *document,
+                                const struct rue_variant_findings *variant)
+{
+    if (variant->confidence == 0) return json_null();
+    json_t *object = json_object();
+    rue_json_put(document, object, "bound_ratio", rue_json_real(variant->bound_ratio));
+    rue_json_put(document, object, "confidence", rue_json_real(variant->confidence));
+    return object;
+}
+
 static rue_status recommendation_json(struct rue_json_document *document, const struct rue_findings *findings,
                                       const struct rue_variant_findings *variant, json_t **out,
                                       rue_error *error)
@@ -185,6 +195,7 @@ static rue_status recommendation_json(struct rue_json_document *document, const 
     rue_json_put(document, object, "measured_with", rue_json_text(findings->measured_with));
     const char *verified = best != RUE_NONE && selection->rows[best].predicted ? "truncated" : "full";
     rue_json_put(document, object, "verified", best == RUE_NONE ? json_null() : json_string(verified));
+    rue_json_put(document, object, "certificate", certificate_json(document, variant));
     if (best != RUE_NONE && strcmp(findings->measured_with, "torch") == 0)
         rue_json_put(document, object, "torch",
                      torch_arguments(document, rue_cost_matrix_config(variant->matrix, best)));

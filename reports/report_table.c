@@ -187,7 +187,7 @@ static void put_configs(const struct page *page, const struct rue_variant_findin
     const struct rue_selection *selection = variant->selection;
     size_t shown = selection->ranked_count < SHOWN_CONFIGS ? selection->ranked_count : SHOWN_CONFIGS;
     char votes[48], more[96];
-    bool winner_shown = false, predicted = false;
+    bool winner_shown = false, predicted = false, estimated = false;
     rue_text_table_clear(page->table, page->style.unicode);
     add_knob_columns(page, variant);
     add_regret_columns(page, variant);
@@ -198,6 +198,7 @@ static void put_configs(const struct page *page, const struct rue_variant_findin
         add_config(page, variant, selection->ranked[i]);
         winner_shown |= selection->ranked[i] == selection->top_n_winner;
         predicted |= selection->rows[selection->ranked[i]].predicted;
+        estimated |= selection->rows[selection->ranked[i]].repeats == 0;
     }
     if (!winner_shown) {
         add_config(page, variant, selection->top_n_winner);
@@ -208,7 +209,10 @@ static void put_configs(const struct page *page, const struct rue_variant_findin
     size_t rest = selection->ranked_count - shown;
     say_more(page, rest, more, sizeof more);
     if (rest > 0) put_sentence(page, more, DIM, 2);
-    if (predicted)
+    if (estimated)
+        put_sentence(page, "~ predicted: from loader and models apart, and what was tried of both together.",
+                     DIM, 2);
+    else if (predicted)
         put_sentence(page, "~ predicted: trials were cut short and extended to the whole job.", DIM, 2);
 }
 

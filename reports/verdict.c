@@ -87,8 +87,8 @@ static rue_status say_nothing_ranked(struct prose *prose, const struct rue_varia
     struct rue_misses misses;
     rue_status status = rue_misses_count(variant->matrix, &misses, error);
     if (status != RUE_OK) return status;
-    char why[1024], clean[1024];
-    rue_misses_explain(&misses, why, sizeof why);
+    char why[1024] = "none was measured on every model", clean[1024];
+    if (variant->selection->ranked_count == 0) rue_misses_explain(&misses, why, sizeof why);
     rue_utf8_clean(why, unicode, clean, sizeof clean);
     say(prose, "No configuration could be recommended for ");
     say_variant(prose, variant, unicode);
@@ -129,6 +129,13 @@ static void say_missed(struct prose *prose, const struct rue_variant_findings *v
     if (more) say(prose, ", and some of %zu more model%s", more, plural(more));
 }
 
+static void say_claim(struct prose *prose, const struct rue_variant_findings *variant)
+{
+    if (variant->confidence == 0) return;
+    say(prose, " No configuration of the space is better by more than " PERCENT " (%.0f" NB "%%).",
+        100 * variant->bound_ratio, 100 * variant->confidence);
+}
+
 rue_status rue_verdict_use(const struct rue_findings *findings, const struct rue_variant_findings *variant,
                            bool unicode, char *out, size_t bytes, rue_error *error)
 {
@@ -162,6 +169,7 @@ rue_status rue_verdict_use(const struct rue_findings *findings, const struct rue
         say(&prose, ".");
     else
         say(&prose, "; it is not known which device the consumer stands for.");
+    say_claim(&prose, variant);
     return RUE_OK;
 }
 

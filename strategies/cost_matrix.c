@@ -131,16 +131,22 @@ static rue_status make_room(struct rue_cost_matrix *matrix, struct rue_cell *cel
     return RUE_OK;
 }
 
+static rue_status check_time(const struct rue_cost_matrix *matrix, size_t model, double time_ns,
+                             rue_error *error)
+{
+    if (isfinite(time_ns) && time_ns > 0) return RUE_OK;
+    return rue_fail(error, RUE_USAGE, "a trial of %s says that its job takes %g ns; a time must be positive",
+                    matrix->models[model], time_ns);
+}
+
 static rue_status add_time(struct rue_cost_matrix *matrix, struct rue_cell *cell, size_t model,
                            double time_ns, bool predicted, rue_error *error)
 {
-    if (!isfinite(time_ns) || time_ns <= 0)
-        return rue_fail(error, RUE_USAGE,
-                        "a trial of %s says that its job takes %g ns; a time must be positive",
-                        matrix->models[model], time_ns);
+    rue_status status = check_time(matrix, model, time_ns, error);
+    if (status != RUE_OK) return status;
     bool measured = cell->state == RUE_CELL_OK && !cell->predicted;
     if (predicted && measured) return RUE_OK;
-    rue_status status = make_room(matrix, cell, error);
+    status = make_room(matrix, cell, error);
     if (status != RUE_OK) return status;
     if (cell->predicted && !predicted) cell->repeats = 0;
     cell->predicted = predicted;
@@ -166,6 +172,20 @@ rue_status rue_cost_matrix_add(struct rue_cost_matrix *matrix, size_t model, siz
                                bool predicted, rue_error *error)
 {
     return rue_cost_matrix_add_repeats(matrix, model, config, &time_ns, 1, predicted, error);
+}
+
+rue_status rue_cost_matrix_estimate(struct rue_cost_matrix *matrix, size_t model, size_t config,
+                                    double time_ns, size_t repeats, bool predicted, rue_error *error)
+{
+    struct rue_cell *cell = cell_at(matrix, model, config);
+    if (cell->state != RUE_CELL_MISSING) return RUE_OK;
+    rue_status status = check_time(matrix, model, time_ns, error);
+    if (status != RUE_OK) return status;
+    cell->state = RUE_CELL_OK;
+    cell->median_ns = time_ns;
+    cell->repeats = repeats;
+    cell->predicted = predicted;
+    return RUE_OK;
 }
 
 void rue_cost_matrix_miss(struct rue_cost_matrix *matrix, size_t model, size_t config,

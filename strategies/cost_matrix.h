@@ -16,13 +16,14 @@ enum rue_cell_state {
 
 struct rue_cell {
     enum rue_cell_state state;
-    bool predicted;     /* the times are predictions anchored on truncated trials; full trials replace them */
-    size_t missed;      /* trials that were not ok */
-    size_t infeasible;  /* of them */
-    size_t repeats;     /* ok repeats of the kind that `predicted` says */
+    bool predicted; /* the times are predictions: full trials replace those that truncated ones are behind */
+    size_t missed;  /* trials that were not ok */
+    size_t infeasible; /* of them */
+    size_t
+        repeats; /* ok repeats of the kind that `predicted` says; 0 where nothing but an estimate is known */
     size_t capacity;    /* of times_ns */
-    double *times_ns;   /* [repeats], in the order told */
-    double median_ns;   /* of times_ns; NaN unless ok */
+    double *times_ns;   /* [repeats], in the order told; not of an estimate */
+    double median_ns;   /* of times_ns, or the estimate; NaN unless ok */
     const char *reason; /* of the last trial that was not ok, less than RUE_REASON_BYTES long; "" when none */
 };
 
@@ -53,6 +54,13 @@ rue_status rue_cost_matrix_add_repeats(struct rue_cost_matrix *matrix, size_t mo
 /* The same for one. */
 rue_status rue_cost_matrix_add(struct rue_cost_matrix *matrix, size_t model, size_t config, double time_ns,
                                bool predicted, rue_error *error) RUE_MUST_CHECK;
+
+/* Tells what a strategy believes of the job's time in a cell that has no time yet and no trial that was not
+ * ok, after `repeats` trials of its own, none of which was told; `predicted` unless one of them ran the whole
+ * job. RUE_USAGE for a time that is not positive and finite. */
+rue_status rue_cost_matrix_estimate(struct rue_cost_matrix *matrix, size_t model, size_t config,
+                                    double time_ns, size_t repeats, bool predicted,
+                                    rue_error *error) RUE_MUST_CHECK;
 
 /* Tells a trial that was not ok; `reason` may be NULL, and is lost where no memory is left for it. Changes
  * nothing but `missed` and `reason` in a cell that has ok repeats. */

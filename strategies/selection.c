@@ -127,9 +127,10 @@ static void rank(struct rue_selection *selection)
     if (selection->ranked_count == 0) return;
     qsort_r(selection->ranked, selection->ranked_count, sizeof *selection->ranked, compare_columns,
             selection->rows);
-    selection->recommended = selection->top_n_winner = selection->ranked[0];
-    for (size_t i = 1; i < selection->ranked_count; i++) {
+    for (size_t i = 0; i < selection->ranked_count; i++) {
         size_t c = selection->ranked[i];
+        if (selection->rows[c].repeats == 0) continue; /* estimates alone */
+        if (selection->recommended == RUE_NONE) selection->recommended = selection->top_n_winner = c;
         if (selection->rows[c].top_n_count > selection->rows[selection->top_n_winner].top_n_count)
             selection->top_n_winner = c;
     }

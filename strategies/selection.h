@@ -6,7 +6,8 @@
  *
  * A configuration is ranked only when its cells are ok for every model. Each model votes for its N fastest
  * configurations; ties share a place, so a vote can hold more than N. The recommendation is the lowest mean
- * regret; equal ones stay in grid order (the column order of the matrix). */
+ * regret of those that were measured on every model; equal ones stay in grid order (the column order of the
+ * matrix). */
 #ifndef RUE_SELECTION_H
 #define RUE_SELECTION_H
 
@@ -20,7 +21,7 @@ struct rue_ranking_row {
     size_t failed;            /* models for which it failed */
     bool ranked;              /* covered for every model */
     bool predicted;           /* some cell is a prediction */
-    size_t repeats;           /* the smallest number of repeats of its cells */
+    size_t repeats;           /* the smallest number of repeats of its cells; 0: some are but estimated */
     size_t missed;            /* trials of its ok cells that were not ok */
     double mean_regret_ratio; /* NaN unless ranked */
     double max_regret_ratio;  /* NaN unless ranked */
@@ -36,7 +37,7 @@ struct rue_selection {
     size_t *ranked;        /* [ranked_count] columns, lowest mean regret first */
     size_t *best_of_model; /* [model_count] the fastest column of each model; RUE_NONE when it has none */
     double *best_ns;       /* [model_count] its time; NaN when none */
-    size_t recommended;    /* column; RUE_NONE when nothing is ranked */
+    size_t recommended;    /* column; RUE_NONE when nothing is ranked that was measured */
     size_t top_n_winner; /* the ranked column with the most votes, ties to the lower mean regret; RUE_NONE */
 };
 

@@ -2,7 +2,8 @@
 
 #include <string.h>
 
-const struct rue_strategy_ops *const rue_strategies[] = {&rue_strategy_grid, NULL};
+const struct rue_strategy_ops *const rue_strategies[] = {&rue_strategy_grid, &rue_strategy_duel, NULL};
+const char *const rue_strategy_names[] = {"grid", "duel", NULL};
 
 const struct rue_strategy_ops *rue_strategy_find(const char *name)
 {

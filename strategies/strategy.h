@@ -2,6 +2,8 @@
 #ifndef RUE_STRATEGY_H
 #define RUE_STRATEGY_H
 
+#include <stdbool.h>
+
 #include "error.h"
 #include "trial.h"
 
@@ -9,15 +11,43 @@ struct rue_strategy_setup {
     size_t scenario_count;
     size_t config_count;
     const struct rue_config *configs; /* [config_count], grid order; borrowed for the strategy's life */
+    uint64_t job_images;              /* that the job consumes */
     int repeats;                      /* at least 1 */
     uint64_t seed;
+    /* For strategies that predict. */
+    bool measures[RUE_MEASURE_COUNT]; /* what the runner can do */
+    int cpus;                         /* that workers share */
+    bool in_turn;                     /* workers take batches in turn (processes), not whoever is free */
+    double budget_s;                  /* that the trials may cost; INFINITY: no limit */
+    double epsilon_ratio;             /* good enough: so much mean regret more than the best */
+    double confidence;                /* of that, 0.95 */
 };
 
 struct rue_ask {
     enum rue_measure measure;
-    size_t scenario; /* row */
-    size_t config;   /* column */
-    int repeat;      /* 0, 1, ...: which repeat of this cell it is */
+    size_t scenario;   /* row; of the measure load any */
+    size_t config;     /* column */
+    uint64_t images;   /* of load and joint; 0: as the plan says */
+    uint64_t batches;  /* of compute */
+    double expected_s; /* that it takes; 0: not known */
+    bool stored; /* set for tell by who answers: the trial was made earlier and costs nothing of the budget */
+    int repeat;  /* 0, 1, ...: which repeat of this question it is */
+};
+
+/* What a strategy that predicts knows of a cell. */
+struct rue_estimate {
+    double time_s; /* of the job */
+    double sd;     /* of its logarithm; NaN where nothing is known of it */
+    size_t trials; /* joint ones of this cell */
+    bool full;     /* one of them ran the whole job */
+};
+
+/* What it would recommend now: with `confidence` no configuration has a mean regret that is smaller by more
+ * than `bound_ratio`. */
+struct rue_claim {
+    size_t config;
+    double bound_ratio;
+    bool verified; /* measured jointly on every model */
 };
 
 struct rue_strategy_ops {
@@ -28,15 +58,21 @@ struct rue_strategy_ops {
     /* False when it has nothing more to ask. One question is open at a time: ask, tell, ask, tell. A question
      * that is never told counts as answered. */
     bool (*ask)(void *state, struct rue_ask *out);
-    /* The answer to the last question. A cell whose trial was not ok is not asked for again. (optional) */
+    /* The answer to the last question; its cost_ns is known. A cell whose trial was not ok is not asked for
+     * again. (optional) */
     void (*tell)(void *state, const struct rue_ask *ask, const struct rue_trial_result *result);
+    /* False before it knows enough. (optional, both or none) */
+    bool (*estimate)(void *state, size_t scenario, size_t config, struct rue_estimate *out);
+    bool (*claim)(void *state, struct rue_claim *out);
     void (*close)(void *state); /* of NULL: nothing */
 };
 
 extern const struct rue_strategy_ops rue_strategy_grid; /* every cell, in blocks of complete configurations */
+extern const struct rue_strategy_ops rue_strategy_duel; /* predicts, and measures what decides */
 
 /* The known strategies, NULL at the end; the first is the default. */
 extern const struct rue_strategy_ops *const rue_strategies[];
+extern const char *const rue_strategy_names[]; /* of them, in their order */
 
 /* The strategy of that name, or NULL. */
 const struct rue_strategy_ops *rue_strategy_find(const char *name);

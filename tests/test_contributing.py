@@ -114,7 +114,7 @@ def test_the_new_source_is_known_inspected_and_tuned(own):
 
 def test_the_new_strategy_asks_in_the_order_of_the_grid(own, script):
     one = script(TABLE)
-    assert own("tune", "--runner", one.command, "--out", "out").returncode == 0
+    assert own("tune", "--runner", one.command, "--out", "out", "--strategy", "inorder").returncode == 0
     assert one.joint() == [(model, cell) for cell in ("16/0", "16/2", "32/0", "32/2") for model in ("ape", "bee")]
 
 

@@ -21,6 +21,7 @@ enum {
     IMAGES,
     BUDGET,
     TRIAL_TIMEOUT,
+    STRATEGY,
     REPEATS,
     TOP_N,
     RUNNER,
@@ -64,6 +65,8 @@ static const struct rue_option options_table[] = {
                 NULL},
     [TRIAL_TIMEOUT] = {"trial-timeout", RUE_OPTION_DURATION, "TIME", NULL,
                        "stop a trial that hangs [ten times its expected time, 1m at least]", 0, 0, NULL},
+    [STRATEGY] = {"strategy", RUE_OPTION_WORD, "NAME", "grid",
+                  "grid: try everything; duel: predict, and measure what decides", 0, 0, rue_strategy_names},
     [REPEATS] = {"repeats", RUE_OPTION_COUNT, "N", "1", "measure everything so often", 1, 1000, NULL},
     [TOP_N] = {"top-n", RUE_OPTION_COUNT, "N", "3", "each model votes for its N fastest", 1, 1000, NULL},
     [RUNNER] = {"runner", RUE_OPTION_COMMAND, "CMD", NULL, "measure with another runner than rue's own", 0, 0,
@@ -110,6 +113,7 @@ static struct rue_study_goal read_goal(const struct rue_options *options)
         .models = rue_options_text(options, MODEL),
         .images = rue_options_number(options, IMAGES),
         .sample_images = rue_options_number(options, SAMPLE),
+        .strategy = rue_strategy_names[rue_options_word(options, STRATEGY)],
         .budget_ns = rue_options_number(options, BUDGET),
         .trial_timeout_ns = rue_options_number(options, TRIAL_TIMEOUT),
         .repeats = (int)rue_options_number(options, REPEATS),
@@ -189,7 +193,9 @@ static rue_status judge(const struct rue_study *study, const struct rue_findings
     bool ranked = true, feasible = false;
     for (size_t v = 0; v < findings->variant_count; v++) {
         ranked &= findings->variants[v].selection->recommended != RUE_NONE;
-        feasible |= findings->variants[v].trials_ok > 0;
+        const struct rue_variant_findings *variant = &findings->variants[v];
+        bool tried = variant->trials_failed || variant->trials_infeasible || variant->trials_timeout;
+        feasible |= variant->trials_ok > 0 || !tried;
     }
     if (ranked && study->config_count == 1 && study->configs_asked > 1)
         return rue_fail(

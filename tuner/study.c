@@ -64,6 +64,7 @@ rue_status rue_study_open(const struct rue_study_goal *goal, struct rue_progress
     struct rue_study *study = calloc(1, sizeof *study);
     if (!study) return rue_fail_memory(error, "a study", sizeof *study);
     study->goal = goal;
+    study->strategy = rue_strategy_find(goal->strategy);
     study->progress = progress;
     study->start_ns = rue_suspension_awake_ns();
     study->folder_lock = -1;

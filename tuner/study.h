@@ -16,10 +16,16 @@
 #include "report.h"
 #include "runner_client.h"
 #include "store.h"
+#include "strategy.h"
 
 /* The converted sample in the folder of a study; other files of the same beginning are left over from a kill.
  */
 #define RUE_STUDY_SAMPLE "sample.tensor"
+
+/* When a strategy that predicts has found what is good enough: mean regret beyond the best, and how surely.
+ */
+#define RUE_STUDY_EPSILON_RATIO 0.005
+#define RUE_STUDY_CONFIDENCE    0.95
 
 struct json_t;
 
@@ -35,6 +41,7 @@ struct rue_study_goal {
     const char *knob_origins[RUE_KNOB_COUNT]; /* what gave each of them, "--batch-size": for messages */
     uint64_t images;                          /* J; 0: one epoch */
     uint64_t sample_images; /* at most so many are converted to compare preprocessed with raw */
+    const char *strategy;   /* one of rue_strategies */
     uint64_t budget_ns;
     uint64_t trial_timeout_ns; /* 0: ten times what a trial is expected to take, at least a minute */
     int repeats;
@@ -95,7 +102,8 @@ struct rue_study {
     double stored_s;            /* of plan.expected_s, for trials that the store holds already */
     size_t probe_rows;          /* the first of `rows`: measured to make the plan */
     size_t configs_asked;       /* of `space` */
-    size_t trials, full_trials; /* planned, all repeats; of them, those that run the whole job */
+    size_t trials, full_trials; /* planned, all repeats; of them, those that run the whole job; 0 where the
+                                   strategy decides on the way */
     size_t config_count;
     struct rue_config *configs;                               /* [config_count], grid order */
     struct rue_cost_matrix *matrices[RUE_STUDY_VARIANTS_MAX]; /* [variant_count] */
@@ -104,6 +112,9 @@ struct rue_study {
     size_t reused;              /* of them, from the store */
     bool partial;
     char partial_reason[160];
+    const struct rue_strategy_ops *strategy;
+    struct rue_claim claims[RUE_STUDY_VARIANTS_MAX]; /* of each variant, where the strategy predicts */
+    bool claimed[RUE_STUDY_VARIANTS_MAX];
 };
 
 /* RUE_DATA, RUE_USAGE, RUE_STORE, RUE_RUNNER and the signals' statuses; the message says what to do. */
@@ -134,6 +145,9 @@ void rue_study_discard(const struct rue_study *study);
  * job are left out of a default and refused where they were asked for. */
 rue_status rue_study_space(const struct rue_study_goal *goal, const struct rue_hello *hello,
                            uint64_t job_images, struct rue_space *out, rue_error *error) RUE_MUST_CHECK;
+
+/* Whether the strategy predicts, and so decides itself what is tried. */
+bool rue_study_predicts(const struct rue_study *study);
 
 /* The usable CPUs that the runner tells of, or this process's. */
 int rue_study_usable_cpus(const struct rue_hello *hello);

@@ -51,6 +51,11 @@ static rue_status fill_variant(const struct rue_study *study, size_t index, stru
     if (variant->variant.mode == RUE_RAW) out->decode = variant->workload.decode;
     snprintf(out->data_digest, sizeof out->data_digest, "%s", variant->opened.digest);
     count_outcomes(study, out);
+    const struct rue_claim *claim = &study->claims[index];
+    if (study->claimed[index] && claim->verified && claim->config == selection->recommended) {
+        out->bound_ratio = claim->bound_ratio;
+        out->confidence = RUE_STUDY_CONFIDENCE;
+    }
     return RUE_OK;
 }
 

@@ -297,6 +297,14 @@ static bool any_complete(struct rue_study *study)
     return stored;
 }
 
+/* The whole space; what is tried of it, the strategy decides. */
+static void leave_open(struct rue_study *study)
+{
+    double spent_s = (double)rue_study_spent_ns(study) / 1e9, budget_s = (double)study->goal->budget_ns / 1e9;
+    study->plan = (struct rue_plan){.space = study->space, .stretch = INFINITY};
+    if (study->goal->budget_ns) study->plan.expected_s = fmax(0, budget_s * budget_share - spent_s);
+}
+
 static rue_status make_plan(struct rue_study *study, rue_error *error)
 {
     size_t count = study->variant_count * study->model_count;
@@ -330,13 +338,16 @@ static rue_status list_configs(struct rue_study *study, rue_error *error)
     if (!study->configs) return rue_fail_memory(error, "configurations", size * sizeof *study->configs);
     for (size_t i = 0; i < size; i++) {
         struct rue_config config = rue_space_at(&study->space, i);
-        bool planned = study->plan.trials > 0 && rue_space_holds(&study->plan.space, &config), stored = false;
+        bool planned = (study->plan.trials > 0 || rue_study_predicts(study)) &&
+                       rue_space_holds(&study->plan.space, &config),
+             stored = false;
         if (repeats_another(planned ? &study->plan.space : &study->space, &config)) continue;
         study->configs_asked++;
         rue_status status = planned ? RUE_OK : is_complete(study, &config, &stored, error);
         if (status != RUE_OK) return status;
         if (planned || stored) study->configs[study->config_count++] = config;
     }
+    if (rue_study_predicts(study)) return RUE_OK;
     study->trials = study->config_count * scenarios * (size_t)study->goal->repeats;
     for (size_t c = 0; c < study->config_count; c++)
         for (size_t v = 0; v < study->variant_count; v++) {
@@ -360,6 +371,10 @@ static rue_status open_matrices(struct rue_study *study, rue_error *error)
 
 rue_status rue_study_plan(struct rue_study *study, rue_error *error)
 {
-    rue_status status = make_plan(study, error);
+    rue_status status = RUE_OK;
+    if (rue_study_predicts(study))
+        leave_open(study);
+    else
+        status = make_plan(study, error);
     return status == RUE_OK ? open_matrices(study, error) : status;
 }

@@ -62,6 +62,31 @@ static rue_status count_failure(struct failures *failures, const struct rue_tria
         failures->in_a_row, result->reason);
 }
 
+/* A strategy at work: on all scenarios, or, where it predicts, on those of one variant. */
+struct track {
+    void *state;
+    size_t first_variant;
+    uint64_t spent_ns;
+    bool ended;
+};
+
+struct tracks {
+    size_t count;
+    struct track at[RUE_STUDY_VARIANTS_MAX];
+};
+
+/* The cell of the study that a track's question is about. */
+struct cell {
+    size_t variant, model, config;
+};
+
+static struct cell cell_of(const struct rue_study *study, const struct track *track,
+                           const struct rue_ask *ask)
+{
+    return (struct cell){track->first_variant + ask->scenario / study->model_count,
+                         ask->scenario % study->model_count, ask->config};
+}
+
 /* Puts the answer where the rules will look for it. */
 static rue_status record(struct rue_study *study, size_t variant, size_t model, size_t config,
                          struct rue_trial_result *result, rue_error *error)
@@ -71,6 +96,7 @@ static rue_status record(struct rue_study *study, size_t variant, size_t model, 
         rue_cost_matrix_miss(matrix, model, config, result->outcome, result->reason);
         return RUE_OK;
     }
+    if (rue_study_predicts(study)) return RUE_OK; /* what it makes of it is told at the end */
     bool predicted = false;
     double time_ns = rue_job_time_ns(result, study->variants[variant].job_images,
                                      study->variants[variant].workload.drop_last, &predicted);
@@ -95,42 +121,77 @@ static void describe_best(const struct rue_study *study, size_t variant, char *o
     rue_selection_close(selection);
 }
 
-static void show_progress(struct rue_study *study, size_t done, const struct rue_ask *ask,
-                          uint64_t run_start_ns)
+/* "best so far 128/2, nothing better by more than 1.8 %", "" before anything is predicted. */
+static void describe_claim(const struct rue_study *study, const struct track *track, char *out, size_t bytes)
+{
+    struct rue_claim claim;
+    char label[RUE_CONFIG_TEXT_BYTES];
+    out[0] = 0;
+    if (!study->strategy->claim(track->state, &claim)) return;
+    rue_config_label(&study->configs[claim.config], label);
+    snprintf(out, bytes, ", best so far %s, none better by more than %.1f %%", label,
+             100 * claim.bound_ratio);
+}
+
+static double rest_s(const struct rue_study *study, size_t done, uint64_t spent_ns)
+{
+    double spent_s = (double)spent_ns / 1e9;
+    if (rue_study_predicts(study)) return fmax(0, study->plan.expected_s - spent_s);
+    double rest = (double)(study->trials - done);
+    return done > study->trials / 10 ? spent_s / (double)done * rest
+                                     : study->plan.expected_s * rest / (double)study->trials;
+}
+
+static void show_progress(struct rue_study *study, const struct track *track, size_t done,
+                          const struct rue_ask *ask, uint64_t run_start_ns)
 {
     if (done > 1 && !rue_progress_due(study->progress)) return;
     char count[64], mode[64], model_name[RUE_MODEL_NAME_BYTES + 1], best[160], label[RUE_CONFIG_TEXT_BYTES];
     char time[RUE_UNIT_TEXT_BYTES], left[RUE_UNIT_TEXT_BYTES + 8];
-    size_t variant = ask->scenario / study->model_count, model = ask->scenario % study->model_count;
-    uint64_t spent = rue_study_spent_ns(study) - run_start_ns;
-    double rest_s = study->plan.expected_s * (double)(study->trials - done) / (double)study->trials;
-    if (done > study->trials / 10)
-        rest_s = (double)spent / 1e9 / (double)done * (double)(study->trials - done);
-    rue_config_label(&study->configs[ask->config], label);
-    describe_best(study, variant, best, sizeof best);
-    snprintf(count, sizeof count, "trial %zu of %zu: ", done, study->trials);
-    snprintf(mode, sizeof mode, "%s ", rue_mode_names[study->variants[variant].variant.mode]);
-    snprintf(model_name, sizeof model_name, "%s ", study->models[model].name);
-    snprintf(left, sizeof left, ", %s left",
-             rue_format_duration((uint64_t)(rest_s * 1e9), time, sizeof time));
+    struct cell cell = cell_of(study, track, ask);
+    rue_config_label(&study->configs[cell.config], label);
+    if (rue_study_predicts(study)) {
+        describe_claim(study, track, best, sizeof best);
+        snprintf(count, sizeof count, "trial %zu: ", done);
+    } else {
+        describe_best(study, cell.variant, best, sizeof best);
+        snprintf(count, sizeof count, "trial %zu of %zu: ", done, study->trials);
+    }
+    double rest = rest_s(study, done, rue_study_spent_ns(study) - run_start_ns);
+    snprintf(mode, sizeof mode, "%s ", rue_mode_names[study->variants[cell.variant].variant.mode]);
+    snprintf(model_name, sizeof model_name, "%s ", study->models[cell.model].name);
+    snprintf(left, sizeof left, ", %s left", rue_format_duration((uint64_t)(rest * 1e9), time, sizeof time));
     const struct rue_progress_part parts[] = {{0, count}, {2, mode}, {1, model_name},
                                               {0, label}, {4, best}, {3, left}};
     rue_progress_show_parts(study->progress, parts, sizeof parts / sizeof *parts);
 }
 
-static rue_status answer(struct rue_study *study, const struct rue_ask *ask, struct rue_trial_result *result,
-                         rue_error *error)
+static uint64_t expected_ns(const struct rue_study *study, const struct rue_ask *ask)
 {
-    size_t variant = ask->scenario / study->model_count, model = ask->scenario % study->model_count;
-    const struct rue_study_variant *data = &study->variants[variant];
-    struct rue_trial_request request = {.measure = ask->measure, .config = study->configs[ask->config]};
-    request.images = rue_plan_images(study->plan.stretch, &request.config, data->job_images);
-    request.detail = request.images < data->job_images;
-    double expected_ns = study->plan.expected_s * 1e9 / (double)study->trials;
-    rue_status status = rue_study_measure(study, variant, model, &request, (size_t)ask->repeat,
-                                          (uint64_t)expected_ns, result, error);
+    if (ask->expected_s > 0) return (uint64_t)(ask->expected_s * 1e9);
+    if (rue_study_predicts(study)) return study->goal->budget_ns;
+    return (uint64_t)(study->plan.expected_s * 1e9 / (double)study->trials);
+}
+
+static rue_status answer(struct rue_study *study, const struct track *track, const struct rue_ask *ask,
+                         struct rue_trial_result *result, rue_error *error)
+{
+    struct cell cell = cell_of(study, track, ask);
+    const struct rue_study_variant *data = &study->variants[cell.variant];
+    struct rue_trial_request request = {.measure = ask->measure,
+                                        .config = study->configs[cell.config],
+                                        .images = ask->images,
+                                        .batches = ask->batches};
+    if (ask->measure == RUE_JOINT && !ask->images) {
+        request.images = rue_plan_images(study->plan.stretch, &request.config, data->job_images);
+        request.detail = request.images < data->job_images;
+    }
+    rue_status status =
+        rue_study_measure(study, cell.variant, ask->measure == RUE_LOAD ? RUE_NONE : cell.model, &request,
+                          (size_t)ask->repeat, expected_ns(study, ask), result, error);
     if (status != RUE_OK) return status;
-    status = record(study, variant, model, ask->config, result, error);
+    if (ask->measure == RUE_JOINT)
+        status = record(study, cell.variant, cell.model, cell.config, result, error);
     if (status != RUE_OK) rue_trial_result_close(result);
     return status;
 }
@@ -138,17 +199,43 @@ static rue_status answer(struct rue_study *study, const struct rue_ask *ask, str
 static void mark_partial(struct rue_study *study, const char *why, size_t done)
 {
     study->partial = true;
-    snprintf(study->partial_reason, sizeof study->partial_reason, "%s after %zu of %zu trials", why, done,
-             study->trials);
+    if (rue_study_predicts(study))
+        snprintf(study->partial_reason, sizeof study->partial_reason, "%s after %zu trials", why, done);
+    else
+        snprintf(study->partial_reason, sizeof study->partial_reason, "%s after %zu of %zu trials", why, done,
+                 study->trials);
 }
 
-static rue_status loop(struct rue_study *study, const struct rue_strategy_ops *strategy, void *state,
-                       rue_error *error)
+/* The track that has spent least, and its next question; NULL when none has one. */
+static struct track *next_track(const struct rue_study *study, struct tracks *tracks, struct rue_ask *ask)
+{
+    for (;;) {
+        struct track *next = NULL;
+        for (size_t i = 0; i < tracks->count; i++) {
+            struct track *track = &tracks->at[i];
+            if (!track->ended && (!next || track->spent_ns < next->spent_ns)) next = track;
+        }
+        if (!next || study->strategy->ask(next->state, ask)) return next;
+        next->ended = true;
+    }
+}
+
+/* Tells the strategy, and counts what the trial cost, now or when it was made: so the tracks take turns
+ * alike. */
+static void tell(const struct rue_study *study, struct track *track, const struct rue_ask *ask,
+                 const struct rue_trial_result *result)
+{
+    if (result->cost_ns > 0) track->spent_ns += (uint64_t)result->cost_ns;
+    if (study->strategy->tell) study->strategy->tell(track->state, ask, result);
+}
+
+static rue_status loop(struct rue_study *study, struct tracks *tracks, rue_error *error)
 {
     struct failures failures = {0};
     struct rue_ask ask;
+    struct track *track;
     uint64_t budget = study->goal->budget_ns, run_start_ns = rue_study_spent_ns(study);
-    for (size_t done = 0; strategy->ask(state, &ask); done++) {
+    for (size_t done = 0; (track = next_track(study, tracks, &ask)); done++) {
         rue_status status = rue_interrupt_status();
         if (status != RUE_OK) rue_fail(error, status, "interrupted");
         if (status == RUE_OK && budget && rue_study_spent_ns(study) >= budget) {
@@ -156,38 +243,90 @@ static rue_status loop(struct rue_study *study, const struct rue_strategy_ops *s
             return RUE_OK;
         }
         struct rue_trial_result result;
-        size_t reused = study->reused;
-        if (status == RUE_OK) status = answer(study, &ask, &result, error);
+        size_t before = study->reused;
+        if (status == RUE_OK) status = answer(study, track, &ask, &result, error);
         if (status != RUE_OK) {
             mark_partial(study,
                          status == RUE_INTERRUPTED || status == RUE_TERMINATED ? "interrupted" : "stopped",
                          done);
             return status;
         }
-        if (strategy->tell) strategy->tell(state, &ask, &result);
-        if (study->reused == reused) status = count_failure(&failures, &result, error);
+        ask.stored = study->reused > before;
+        tell(study, track, &ask, &result);
+        if (!ask.stored) status = count_failure(&failures, &result, error);
         rue_trial_result_close(&result);
         if (status != RUE_OK) {
             mark_partial(study, "stopped", done + 1);
             return status;
         }
-        show_progress(study, done + 1, &ask, run_start_ns);
+        show_progress(study, track, done + 1, &ask, run_start_ns);
     }
     return RUE_OK;
 }
 
-rue_status rue_study_run(struct rue_study *study, rue_error *error)
+/* What the strategy believes of the cells of its variant, and claims of them, becomes the study's. */
+static rue_status take_estimates(struct rue_study *study, const struct track *track, rue_error *error)
 {
-    const struct rue_strategy_ops *strategy = rue_strategy_find("grid");
-    struct rue_strategy_setup setup = {.scenario_count = study->variant_count * study->model_count,
-                                       .config_count = study->config_count,
+    size_t variant = track->first_variant;
+    rue_status status = RUE_OK;
+    study->claimed[variant] = study->strategy->claim(track->state, &study->claims[variant]);
+    if (!study->claimed[variant]) return RUE_OK;
+    if (!study->claims[variant].verified && !study->partial)
+        mark_partial(study, "the budget was spent", study->row_count);
+    for (size_t i = 0; status == RUE_OK && i < study->model_count * study->config_count; i++) {
+        struct rue_estimate estimate;
+        size_t model = i / study->config_count, config = i % study->config_count;
+        if (study->strategy->estimate(track->state, model, config, &estimate))
+            status = rue_cost_matrix_estimate(study->matrices[variant], model, config, estimate.time_s * 1e9,
+                                              estimate.trials, !estimate.full, error);
+    }
+    return status;
+}
+
+static rue_status open_tracks(struct rue_study *study, struct tracks *out, rue_error *error)
+{
+    const struct rue_hello *hello = rue_runner_hello(study->runner);
+    bool predicts = rue_study_predicts(study);
+    double left_s = study->goal->budget_ns ? study->plan.expected_s : INFINITY;
+    struct rue_strategy_setup setup = {.config_count = study->config_count,
                                        .configs = study->configs,
                                        .repeats = study->goal->repeats,
-                                       .seed = study->goal->workload.seed};
-    void *state;
-    rue_status status = strategy->open(&setup, &state, error);
-    if (status != RUE_OK) return status;
-    status = loop(study, strategy, state, error);
-    strategy->close(state);
+                                       .seed = study->goal->workload.seed,
+                                       .cpus = rue_study_usable_cpus(hello),
+                                       .in_turn = strcmp(hello->loader, "rue") != 0,
+                                       .epsilon_ratio = RUE_STUDY_EPSILON_RATIO,
+                                       .confidence = RUE_STUDY_CONFIDENCE};
+    memcpy(setup.measures, hello->measures, sizeof setup.measures);
+    size_t count = predicts ? study->variant_count : 1;
+    setup.scenario_count = predicts ? study->model_count : study->variant_count * study->model_count;
+    setup.budget_s = left_s / (double)count;
+    for (; out->count < count; out->count++) {
+        struct track *track = &out->at[out->count];
+        track->first_variant = out->count;
+        setup.job_images = study->variants[out->count].job_images;
+        rue_status status = study->strategy->open(&setup, &track->state, error);
+        if (status != RUE_OK) return status;
+    }
+    return RUE_OK;
+}
+
+bool rue_study_predicts(const struct rue_study *study)
+{
+    return study->strategy->estimate;
+}
+
+rue_status rue_study_run(struct rue_study *study, rue_error *error)
+{
+    struct tracks tracks = {0};
+    rue_status status = open_tracks(study, &tracks, error);
+    if (status == RUE_OK) status = loop(study, &tracks, error);
+    bool usable = status == RUE_OK || study->partial;
+    for (size_t i = 0; i < tracks.count; i++) {
+        rue_error lost = {0};
+        if (usable && rue_study_predicts(study) && take_estimates(study, &tracks.at[i], &lost) != RUE_OK &&
+            status == RUE_OK)
+            status = rue_fail(error, lost.status, "%s", lost.message);
+        study->strategy->close(tracks.at[i].state);
+    }
     return status;
 }

@@ -73,12 +73,28 @@ static const char *option_name(int knob, char out[32])
 static void add_cost(struct line *line, const struct rue_study *study)
 {
     char text[RUE_UNIT_TEXT_BYTES];
-    add(line, "%s expected", rue_format_duration((uint64_t)(rest_s(study) * 1e9), text, sizeof text));
+    add(line, rue_study_predicts(study) ? "up to %s" : "%s expected",
+        rue_format_duration((uint64_t)(rest_s(study) * 1e9), text, sizeof text));
     if (study->stored_s > 0)
         add(line, ", beside %s that the store spares",
             rue_format_duration((uint64_t)(study->stored_s * 1e9), text, sizeof text));
     if (study->goal->budget_ns)
         add(line, ", budget %s", rue_format_duration(study->goal->budget_ns, text, sizeof text));
+}
+
+static void add_trials(struct line *line, const struct rue_study *study)
+{
+    bool predicts = rue_study_predicts(study);
+    if (!predicts) add(line, "%zu: ", study->trials);
+    add_count(line, study->config_count, "configuration", " x ");
+    add_count(line, study->model_count, "model", " x ");
+    add_count(line, study->variant_count, "variant", predicts ? "; " : " x ");
+    if (predicts) {
+        add(line, "as many trials of them as decide");
+        return;
+    }
+    add_count(line, (size_t)study->goal->repeats, "repeat", "; ");
+    add_count(line, study->full_trials, "whole job", "");
 }
 
 void rue_study_show_plan(const struct rue_study *study, const struct rue_report_style *style, FILE *out)
@@ -101,12 +117,7 @@ void rue_study_show_plan(const struct rue_study *study, const struct rue_report_
         add_values(&line, study, k);
         put(&line, option_name(k, name), style, out);
     }
-    add(&line, "%zu: ", study->trials);
-    add_count(&line, study->config_count, "configuration", " x ");
-    add_count(&line, study->model_count, "model", " x ");
-    add_count(&line, study->variant_count, "variant", " x ");
-    add_count(&line, (size_t)study->goal->repeats, "repeat", "; ");
-    add_count(&line, study->full_trials, "whole job", "");
+    add_trials(&line, study);
     put(&line, "trials", style, out);
     add_cost(&line, study);
     put(&line, "cost", style, out);

@@ -27,4 +27,10 @@ static inline uint64_t rue_random_below(uint64_t *state, uint64_t bound)
     return (uint64_t)(((unsigned __int128)rue_random_next(state) * bound) >> 64);
 }
 
+/* A real in [0, 1). */
+static inline double rue_random_unit(uint64_t *state)
+{
+    return (double)(rue_random_next(state) >> 11) * 0x1p-53;
+}
+
 #endif

@@ -63,11 +63,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--photos", type=pathlib.Path, help="a folder of JPEG files")
     parser.add_argument("--repeats", type=int, default=0, help="of each side; default: the benchmark's own")
-    parser.add_argument("--only", default="", help="benchmarks, such as pipeline,overheads")
+    parser.add_argument("--only", default="", help="benchmarks, such as image_pipeline,overheads")
     options = parser.parse_args()
     build()
     photos, float32, uint8 = data(options.photos and options.photos.resolve())
-    runs = [("pipeline", photos), ("raw_loader", photos), ("tensor_loader", float32), ("tensor_loader", uint8),
+    runs = [("image_pipeline", photos), ("raw_loader", photos), ("tensor_loader", float32), ("tensor_loader", uint8),
             ("cold", float32), ("cold", uint8), ("overheads",), ("memory",)]
     repeats = [options.repeats] if options.repeats else []
     only = options.only.split(",") if options.only else []

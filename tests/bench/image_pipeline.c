@@ -1,5 +1,5 @@
 /* What one image costs one thread: rue's pipeline beside the same steps over the whole image, and beside its
- * Huffman decoding alone.   pipeline FOLDER [REPEATS] */
+ * Huffman decoding alone.   image_pipeline FOLDER [REPEATS] */
 #include "bench.h"
 
 #include <jpeglib.h>
@@ -111,7 +111,7 @@ static void read_photos(const char *path)
 
 int main(int argc, char **argv)
 {
-    if (argc < 2) return fputs("usage: pipeline FOLDER [REPEATS]\n", stderr), 2;
+    if (argc < 2) return fputs("usage: image_pipeline FOLDER [REPEATS]\n", stderr), 2;
     rue_error error = {0};
     read_photos(argv[1]);
     tensor = aligned_alloc(4096, sizeof(float) * RUE_TENSOR_ITEMS);

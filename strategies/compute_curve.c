@@ -1,0 +1,40 @@
+#include "compute_curve.h"
+
+#include <math.h>
+#include <string.h>
+
+void rue_compute_curve_add(struct rue_compute_curve *curve, int batch_size, double batch_s)
+{
+    size_t at = 0;
+    while (at < curve->count && curve->points[at].batch_size < batch_size) at++;
+    struct rue_compute_point *point = &curve->points[at];
+    if (at < curve->count && point->batch_size == batch_size) {
+        point->batch_s += (batch_s - point->batch_s) / ++point->trials;
+        return;
+    }
+    if (curve->count == RUE_COMPUTE_CURVE_MAX) return;
+    memmove(point + 1, point, (curve->count++ - at) * sizeof *point);
+    *point = (struct rue_compute_point){batch_size, batch_s, 1};
+}
+
+bool rue_compute_curve_has(const struct rue_compute_curve *curve, int batch_size)
+{
+    for (size_t i = 0; i < curve->count; i++)
+        if (curve->points[i].batch_size == batch_size) return true;
+    return false;
+}
+
+struct rue_pipeline_consumer rue_compute_curve_at(const struct rue_compute_curve *curve, int batch_size)
+{
+    const struct rue_compute_point *points = curve->points;
+    if (curve->count == 0) return (struct rue_pipeline_consumer){0, 0};
+    if (curve->count == 1) return (struct rue_pipeline_consumer){0, points[0].batch_s / points[0].batch_size};
+    size_t right = 1;
+    while (right + 1 < curve->count && points[right].batch_size < batch_size) right++;
+    const struct rue_compute_point *a = &points[right - 1], *b = &points[right];
+    double image_s = fmax(0, (b->batch_s - a->batch_s) / (b->batch_size - a->batch_size));
+    double whole_s = fmax(0, a->batch_s + image_s * (batch_size - a->batch_size));
+    /* A line that falls below nothing for short batches is one through nothing. */
+    if (whole_s < image_s * batch_size) image_s = whole_s / batch_size;
+    return (struct rue_pipeline_consumer){fmax(0, whole_s - image_s * batch_size), image_s};
+}

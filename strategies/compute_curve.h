@@ -1,0 +1,29 @@
+/* How long a model computes on a batch, by the batch sizes at which it was measured: straight lines between
+ * them, and on beyond the outermost. */
+#ifndef RUE_COMPUTE_CURVE_H
+#define RUE_COMPUTE_CURVE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "pipeline.h"
+
+enum { RUE_COMPUTE_CURVE_MAX = 32 };
+
+struct rue_compute_curve {
+    size_t count;
+    struct rue_compute_point {
+        int batch_size;
+        double batch_s, trials;      /* mean of so many trials */
+    } points[RUE_COMPUTE_CURVE_MAX]; /* sizes increasing */
+};
+
+/* Adds a trial; when there are RUE_COMPUTE_CURVE_MAX other sizes it is left out. */
+void rue_compute_curve_add(struct rue_compute_curve *curve, int batch_size, double batch_s);
+
+bool rue_compute_curve_has(const struct rue_compute_curve *curve, int batch_size);
+
+/* The consumer for batches of `batch_size` and shorter ones; of an empty curve 0. */
+struct rue_pipeline_consumer rue_compute_curve_at(const struct rue_compute_curve *curve, int batch_size);
+
+#endif

@@ -1,0 +1,63 @@
+/* What is known of the job's time in every cell, model × configuration, of one variant, from trials of every
+ * measure: the pipeline's parameters from load-only trials, the models from compute-only ones, their
+ * composition for all cells, and what joint trials say of how far that is off. Where a runner has joint
+ * trials alone, they tell everything. */
+#ifndef RUE_FORECAST_H
+#define RUE_FORECAST_H
+
+#include "posterior.h"
+#include "strategy.h"
+
+struct rue_forecast;
+
+/* `setup` is borrowed for the forecast's life. */
+rue_status rue_forecast_open(const struct rue_strategy_setup *setup, struct rue_forecast **out,
+                             rue_error *error) RUE_MUST_CHECK;
+void rue_forecast_close(struct rue_forecast *forecast);
+
+/* Notes an ok trial; RUE_MEMORY. `seconds`: since the first trial, on the study's clock. */
+rue_status rue_forecast_add(struct rue_forecast *forecast, const struct rue_ask *ask,
+                            const struct rue_trial_result *result, double seconds,
+                            rue_error *error) RUE_MUST_CHECK;
+
+/* A configuration that does not run, or not on every model: it is no candidate. */
+void rue_forecast_exclude(struct rue_forecast *forecast, size_t config);
+
+/* Fits the pipeline anew to all trials, predicts every cell, and believes of the errors what the joint trials
+ * say. Cheap trials of the `measure` load before it. RUE_INTERNAL where nothing fits; RUE_MEMORY. */
+rue_status rue_forecast_update(struct rue_forecast *forecast, rue_error *error) RUE_MUST_CHECK;
+
+/* How much slower than predicted the `index`-th of the load trials was; NaN when not known. After an update.
+ */
+double rue_forecast_slow_ratio(const struct rue_forecast *forecast, size_t index);
+
+/* Predicted seconds of a trial of `images`; of the measure load with `model` RUE_FORECAST_NO_MODEL. */
+#define RUE_FORECAST_NO_MODEL SIZE_MAX
+double rue_forecast_trial_s(const struct rue_forecast *forecast, size_t model, size_t config,
+                            uint64_t images);
+
+/* Variance of the noise that one more trial of so many images would have: what a part of the job does not say
+ * of the rest stays unsaid, however often it is tried. */
+double rue_forecast_noise(const struct rue_forecast *forecast, size_t model, size_t config, uint64_t images);
+
+/* The job in a cell as it is believed now: the mean, in seconds, and the standard deviation of its logarithm.
+ */
+struct rue_forecast_cell {
+    double time_s, sd;
+    size_t joint_trials;
+    bool full; /* one of them ran the whole job */
+};
+struct rue_forecast_cell rue_forecast_cell(const struct rue_forecast *forecast, size_t model, size_t config);
+
+/* Configurations that may be the best, and what is drawn of them. */
+size_t rue_forecast_candidates(const struct rue_forecast *forecast, const size_t **out);
+size_t rue_forecast_draws(const struct rue_forecast *forecast);
+
+/* Mean regret over the models of every candidate, [candidates], in draw `index`. */
+void rue_forecast_regrets(const struct rue_forecast *forecast, size_t index, double *out);
+
+/* Covariance of the errors of two cells, of models and candidates (positions in their list). */
+double rue_forecast_covariance(const struct rue_forecast *forecast, size_t model, size_t position,
+                               size_t other_model, size_t other_position);
+
+#endif

@@ -1,0 +1,72 @@
+/* The pipeline model: how long a loader and a consumer take together, from a few numbers that say how fast
+ * each of them is. The loader does not know the model and the model does not know the workers, so that what a
+ * few trials of each tell predicts all of their combinations.
+ *
+ * Workers load whole batches (parallelism = batch). For batch i of k images, with n workers busy:
+ *
+ *   D_i = start, or R_{i - window} from the window on        it may be loaded: batches in flight are bounded
+ *   S_i = (batch + k * max(item * (1 + contention * (n - 1)) * max(1, n / CPUs), n * storage)) * vary(i)
+ *   F_i = max(when the worker is free, D_i) + S_i            it is loaded
+ *   R_i = max(E_{i-1}, F_i)                                  it is taken, in order
+ *   E_i = R_i + the consumer's time for k images             its compute ends
+ *
+ *   vary(i) spreads by jitter, evenly over any number of batches: whoever waits for the slowest waits longer
+ *   window = num_workers * prefetch_factor;  start = start + start_worker * num_workers
+ *   the job ends at E_last + stop_worker * num_workers
+ *
+ * The worker is the next in turn (processes, as PyTorch has them) or the first that is free (threads). Where
+ * workers share each batch (parallelism = sample) they are one that is n times as fast and loads one batch
+ * after the other; without workers loading and computing take turns. */
+#ifndef RUE_PIPELINE_H
+#define RUE_PIPELINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "config.h"
+#include "error.h"
+
+/* X(name, what it is). Positive; what the loader is like. */
+#define RUE_PIPELINE_PARAMETERS(X)                                                  \
+    X(start_s, "before any worker loads")                                           \
+    X(start_worker_s, "to start each worker")                                       \
+    X(batch_s, "of a worker, for each batch")                                       \
+    X(item_s, "of a worker that has a CPU to itself, for each image")               \
+    X(contention_ratio, "how much each other busy worker adds to that, as a share") \
+    X(storage_s, "for each image, however many workers ask for one")                \
+    X(jitter_ratio, "by how much the times of batches vary, as a share")            \
+    X(stop_worker_s, "to stop each worker")
+
+enum rue_pipeline_parameter {
+#define X(name, text) RUE_PIPELINE_##name,
+    RUE_PIPELINE_PARAMETERS(X)
+#undef X
+        RUE_PIPELINE_PARAMETER_COUNT
+};
+
+struct rue_pipeline_loader {
+    double value[RUE_PIPELINE_PARAMETER_COUNT];
+    int cpus;     /* that workers share, at least 1 */
+    bool in_turn; /* workers take batches in turn, whoever is free */
+};
+
+/* What the consumer's thread does with a batch of k images takes batch_s + k * image_s. */
+struct rue_pipeline_consumer {
+    double batch_s, image_s;
+};
+
+struct rue_pipeline_times {
+    double first_batch_s; /* until batch 0 is taken */
+    double end_to_end_s;  /* until the workers are stopped */
+    double shutdown_s;    /* of it, after the last batch */
+};
+
+/* The times of `images` (at least 1) with `config`; a last batch may be short. Jobs of more batches than
+ * RUE_PIPELINE_BATCHES_MAX are extended by what their last batches so far took. RUE_MEMORY. */
+enum { RUE_PIPELINE_BATCHES_MAX = 4096 };
+rue_status rue_pipeline_predict(const struct rue_pipeline_loader *loader,
+                                const struct rue_pipeline_consumer *consumer, const struct rue_config *config,
+                                uint64_t images, struct rue_pipeline_times *out,
+                                rue_error *error) RUE_MUST_CHECK;
+
+#endif

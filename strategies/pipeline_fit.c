@@ -1,0 +1,329 @@
+#include "pipeline_fit.h"
+
+#include <gsl/gsl_errno.h>
+#include <gsl/gsl_multifit_nlinear.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TIMES = 3, ITERATIONS = 60, ROUNDS = 3, STARTS = 4 };
+
+static const double step = 1e-4; /* of a logarithm, for derivatives */
+
+/* How far the logarithm of a measured time lies from that of a good prediction: until the first batch, from
+ * there to the last, shut-down. */
+static const double spread[TIMES] = {0.06, 0.04, 0.15};
+
+/* What is believed of loaders before any trial. The time of an image is guessed from the trials. */
+struct belief {
+    double centre, sd; /* of the logarithm */
+};
+#define OF_AN_IMAGE NAN
+static const struct belief beliefs_threads[RUE_PIPELINE_PARAMETER_COUNT] = {
+    [RUE_PIPELINE_start_s] = {1e-4, 2},
+    [RUE_PIPELINE_start_worker_s] = {5e-5, 1.5},
+    [RUE_PIPELINE_batch_s] = {2e-5, 2},
+    [RUE_PIPELINE_item_s] = {OF_AN_IMAGE, 2},
+    [RUE_PIPELINE_contention_ratio] = {0.01, 1.5},
+    [RUE_PIPELINE_storage_s] = {OF_AN_IMAGE, 2},
+    [RUE_PIPELINE_stop_worker_s] = {3e-5, 1.5},
+    [RUE_PIPELINE_jitter_ratio] = {0.05, 1},
+};
+static const struct belief beliefs_processes[RUE_PIPELINE_PARAMETER_COUNT] = {
+    [RUE_PIPELINE_start_s] = {0.1, 1.5},           [RUE_PIPELINE_start_worker_s] = {0.03, 1.5},
+    [RUE_PIPELINE_batch_s] = {3e-3, 1.5},          [RUE_PIPELINE_item_s] = {OF_AN_IMAGE, 2},
+    [RUE_PIPELINE_contention_ratio] = {0.01, 1.5}, [RUE_PIPELINE_storage_s] = {OF_AN_IMAGE, 2},
+    [RUE_PIPELINE_stop_worker_s] = {0.01, 1.5},    [RUE_PIPELINE_jitter_ratio] = {0.05, 1},
+};
+static const double storage_share = 1.0 / 32; /* of the time of an image, where nothing is known */
+static const double consumer_sd = 3;
+
+struct problem {
+    const struct rue_pipeline_sample *samples;
+    size_t sample_count, count, rows;
+    int cpus;
+    bool in_turn;
+    double image_s;         /* guessed */
+    double *centre, *sd;    /* [count] */
+    double *weight;         /* [rows] of residuals, for those far out less than 1 */
+    double *base, *shifted; /* [rows] */
+    double *x;              /* [count] */
+};
+
+static struct rue_pipeline_loader loader_of(const struct problem *problem, const double *x)
+{
+    struct rue_pipeline_loader loader = {.cpus = problem->cpus, .in_turn = problem->in_turn};
+    for (int p = 0; p < RUE_PIPELINE_PARAMETER_COUNT; p++) loader.value[p] = exp(x[p]);
+    return loader;
+}
+
+static struct rue_pipeline_consumer consumer_of(const struct rue_pipeline_sample *sample, const double *x)
+{
+    if (sample->unknown == RUE_PIPELINE_KNOWN) return sample->consumer;
+    const double *own = x + RUE_PIPELINE_PARAMETER_COUNT + 2 * sample->unknown;
+    return (struct rue_pipeline_consumer){exp(own[0]), exp(own[1])};
+}
+
+static double between_s(const struct rue_pipeline_times *times)
+{
+    return times->end_to_end_s - times->shutdown_s - times->first_batch_s;
+}
+
+static double distance(double measured_s, double predicted_s, double sd)
+{
+    if (!(measured_s > 0) || !(predicted_s > 0)) return 0; /* not known, or nothing to tell */
+    return log(measured_s / predicted_s) / sd;
+}
+
+/* The rows of one sample; 0 where a time is not known. */
+static rue_status sample_rows(const struct problem *problem, const double *x, size_t index, double *rows)
+{
+    const struct rue_pipeline_sample *sample = &problem->samples[index];
+    struct rue_pipeline_loader loader = loader_of(problem, x);
+    struct rue_pipeline_consumer consumer = consumer_of(sample, x);
+    struct rue_pipeline_times times;
+    rue_status status =
+        rue_pipeline_predict(&loader, &consumer, &sample->config, sample->images, &times, NULL);
+    if (status != RUE_OK) return status;
+    const struct rue_pipeline_times *measured = &sample->times;
+    double *own = rows + TIMES * index;
+    own[0] = distance(measured->first_batch_s, times.first_batch_s, spread[0]);
+    own[1] = distance(between_s(measured), between_s(&times), spread[1]);
+    own[2] = distance(measured->shutdown_s, times.shutdown_s, spread[2]);
+    return RUE_OK;
+}
+
+/* All rows, unweighted: those of the samples, then one for each belief. */
+static rue_status all_rows(const struct problem *problem, const double *x, double *rows)
+{
+    rue_status status = RUE_OK;
+    for (size_t s = 0; status == RUE_OK && s < problem->sample_count; s++)
+        status = sample_rows(problem, x, s, rows);
+    double *beliefs = rows + TIMES * problem->sample_count;
+    for (size_t p = 0; p < problem->count; p++) beliefs[p] = (x[p] - problem->centre[p]) / problem->sd[p];
+    return status;
+}
+
+/* Whether the rows of sample `s` change with parameter `p`. */
+static bool depends(const struct problem *problem, size_t s, size_t p)
+{
+    if (p < RUE_PIPELINE_PARAMETER_COUNT) return true;
+    return (p - RUE_PIPELINE_PARAMETER_COUNT) / 2 == problem->samples[s].unknown;
+}
+
+static void copy_out(const gsl_vector *from, double *to)
+{
+    for (size_t i = 0; i < from->size; i++) to[i] = gsl_vector_get(from, i);
+}
+
+static int residuals(const gsl_vector *at, void *context, gsl_vector *out)
+{
+    struct problem *problem = context;
+    copy_out(at, problem->x);
+    if (all_rows(problem, problem->x, problem->base) != RUE_OK) return GSL_ENOMEM;
+    for (size_t r = 0; r < problem->rows; r++) gsl_vector_set(out, r, problem->base[r] * problem->weight[r]);
+    return GSL_SUCCESS;
+}
+
+static int derivatives(const gsl_vector *at, void *context, gsl_matrix *out)
+{
+    struct problem *problem = context;
+    gsl_matrix_set_zero(out);
+    copy_out(at, problem->x);
+    if (all_rows(problem, problem->x, problem->base) != RUE_OK) return GSL_ENOMEM;
+    for (size_t p = 0; p < problem->count; p++) {
+        double x = problem->x[p];
+        problem->x[p] += step;
+        for (size_t s = 0; s < problem->sample_count; s++) {
+            if (!depends(problem, s, p)) continue;
+            if (sample_rows(problem, problem->x, s, problem->shifted) != RUE_OK) return GSL_ENOMEM;
+            for (size_t r = TIMES * s; r < TIMES * (s + 1); r++)
+                gsl_matrix_set(out, r, p,
+                               (problem->shifted[r] - problem->base[r]) / step * problem->weight[r]);
+        }
+        gsl_matrix_set(out, TIMES * problem->sample_count + p, p, 1 / problem->sd[p]);
+        problem->x[p] = x;
+    }
+    return GSL_SUCCESS;
+}
+
+/* Rows that lie far out count less (soft L1): interference is no news of the loader. */
+static void reweigh(struct problem *problem)
+{
+    for (size_t r = 0; r < TIMES * problem->sample_count; r++)
+        problem->weight[r] = pow(1 + problem->base[r] * problem->base[r], -0.25);
+}
+
+static double soft_sum(const struct problem *problem)
+{
+    double sum = 0;
+    for (size_t r = 0; r < problem->rows; r++) {
+        double square = problem->base[r] * problem->base[r];
+        sum += r < TIMES * problem->sample_count ? 2 * (sqrt(1 + square) - 1) : square;
+    }
+    return sum;
+}
+
+/* From `x` to the best near it, robustly. `covariance` [count][count]; answers the sum that is smallest, NaN
+ * where the search fails. */
+static double search(struct problem *problem, double *x, gsl_matrix *covariance)
+{
+    gsl_multifit_nlinear_parameters parameters = gsl_multifit_nlinear_default_parameters();
+    gsl_multifit_nlinear_fdf fdf = {
+        .f = residuals, .df = derivatives, .n = problem->rows, .p = problem->count, .params = problem};
+    gsl_multifit_nlinear_workspace *work =
+        gsl_multifit_nlinear_alloc(gsl_multifit_nlinear_trust, &parameters, fdf.n, fdf.p);
+    if (!work) return NAN;
+    double sum = NAN;
+    int info, code = GSL_SUCCESS;
+    for (size_t r = 0; r < problem->rows; r++) problem->weight[r] = 1;
+    for (int round = 0; code == GSL_SUCCESS && round < ROUNDS; round++) {
+        gsl_vector_const_view start = gsl_vector_const_view_array(x, problem->count);
+        code = gsl_multifit_nlinear_init(&start.vector, &fdf, work);
+        if (code == GSL_SUCCESS)
+            gsl_multifit_nlinear_driver(ITERATIONS, 1e-6, 1e-6, 1e-9, NULL, NULL, &info, work);
+        if (code == GSL_SUCCESS) copy_out(gsl_multifit_nlinear_position(work), x);
+        if (code == GSL_SUCCESS && all_rows(problem, x, problem->base) != RUE_OK) code = GSL_ENOMEM;
+        if (code == GSL_SUCCESS) sum = soft_sum(problem);
+        reweigh(problem);
+    }
+    if (code == GSL_SUCCESS) code = gsl_multifit_nlinear_covar(gsl_multifit_nlinear_jac(work), 0, covariance);
+    gsl_multifit_nlinear_free(work);
+    return code == GSL_SUCCESS ? sum : NAN;
+}
+
+/* Seconds that one worker takes for an image, if workers were all there is: of the sample with the fewest. */
+static double guess_image_s(const struct problem *problem)
+{
+    double guess = NAN;
+    int fewest = 0;
+    for (size_t s = 0; s < problem->sample_count; s++) {
+        const struct rue_pipeline_sample *sample = &problem->samples[s];
+        int workers = sample->config.value[RUE_NUM_WORKERS] > 0 ? sample->config.value[RUE_NUM_WORKERS] : 1;
+        double took_s = sample->times.end_to_end_s;
+        if (!(took_s > 0) || (!isnan(guess) && workers >= fewest)) continue;
+        guess = took_s / (double)sample->images * (workers < problem->cpus ? workers : problem->cpus);
+        fewest = workers;
+    }
+    return guess;
+}
+
+static void believe(struct problem *problem)
+{
+    const struct belief *beliefs = problem->in_turn ? beliefs_processes : beliefs_threads;
+    for (int p = 0; p < RUE_PIPELINE_PARAMETER_COUNT; p++) {
+        double centre = beliefs[p].centre;
+        if (isnan(centre)) centre = problem->image_s * (p == RUE_PIPELINE_storage_s ? storage_share : 1);
+        problem->centre[p] = log(centre);
+        problem->sd[p] = beliefs[p].sd;
+    }
+    for (size_t p = RUE_PIPELINE_PARAMETER_COUNT; p < problem->count; p++) {
+        problem->centre[p] = log(problem->image_s);
+        problem->sd[p] = consumer_sd;
+    }
+}
+
+/* The best of several searches, which begin with images of different times. */
+static rue_status find(struct problem *problem, double *best, gsl_matrix *covariance, gsl_matrix *tried,
+                       rue_error *error)
+{
+    static const double factors[STARTS] = {1, 0.5, 2, 0.2};
+    double least = INFINITY, *x = malloc(problem->count * sizeof *x);
+    if (!x) return rue_fail_memory(error, "a fit", problem->count * sizeof *x);
+    for (int s = 0; s < STARTS; s++) {
+        memcpy(x, problem->centre, problem->count * sizeof *x);
+        x[RUE_PIPELINE_item_s] += log(factors[s]);
+        double sum = search(problem, x, tried);
+        if (!(sum < least)) continue;
+        least = sum;
+        memcpy(best, x, problem->count * sizeof *x);
+        gsl_matrix_memcpy(covariance, tried);
+    }
+    free(x);
+    return isfinite(least)
+               ? RUE_OK
+               : rue_fail(error, RUE_INTERNAL, "no parameters fit the %zu trials", problem->sample_count);
+}
+
+static rue_status fill(const struct problem *problem, const double *best, const gsl_matrix *covariance,
+                       struct rue_pipeline_fit *fit)
+{
+    fit->loader = loader_of(problem, best);
+    for (size_t c = 0; c < fit->consumer_count; c++) {
+        const double *own = best + RUE_PIPELINE_PARAMETER_COUNT + 2 * c;
+        fit->consumers[c] = (struct rue_pipeline_consumer){exp(own[0]), exp(own[1])};
+    }
+    for (size_t i = 0; i < fit->count * fit->count; i++)
+        fit->covariance[i] = gsl_matrix_get(covariance, i / fit->count, i % fit->count);
+    for (size_t s = 0; s < problem->sample_count; s++) {
+        const struct rue_pipeline_times *measured = &problem->samples[s].times;
+        rue_status status = sample_rows(problem, best, s, problem->base);
+        if (status != RUE_OK) return status;
+        bool known = between_s(measured) > 0;
+        fit->slow_ratio[s] = known ? exp(problem->base[TIMES * s + 1] * spread[1]) : NAN;
+    }
+    return RUE_OK;
+}
+
+void rue_pipeline_fit_close(struct rue_pipeline_fit *fit)
+{
+    if (!fit) return;
+    free(fit->consumers);
+    free(fit->covariance);
+    free(fit->slow_ratio);
+    free(fit);
+}
+
+static struct rue_pipeline_fit *allocate(size_t samples, size_t consumers, size_t count)
+{
+    struct rue_pipeline_fit *fit = calloc(1, sizeof *fit);
+    if (!fit) return NULL;
+    fit->consumer_count = consumers;
+    fit->count = count;
+    fit->consumers = calloc(consumers ? consumers : 1, sizeof *fit->consumers);
+    fit->covariance = calloc(count * count, sizeof *fit->covariance);
+    fit->slow_ratio = calloc(samples, sizeof *fit->slow_ratio);
+    if (fit->consumers && fit->covariance && fit->slow_ratio) return fit;
+    rue_pipeline_fit_close(fit);
+    return NULL;
+}
+
+rue_status rue_pipeline_fit_open(const struct rue_pipeline_sample *samples, size_t sample_count,
+                                 size_t consumer_count, int cpus, bool in_turn, struct rue_pipeline_fit **out,
+                                 rue_error *error)
+{
+    struct problem problem = {.samples = samples,
+                              .sample_count = sample_count,
+                              .count = RUE_PIPELINE_PARAMETER_COUNT + 2 * consumer_count,
+                              .cpus = cpus,
+                              .in_turn = in_turn};
+    problem.rows = TIMES * sample_count + problem.count;
+    problem.image_s = guess_image_s(&problem);
+    if (!(problem.image_s > 0)) return rue_fail(error, RUE_USAGE, "no trial to learn from");
+    gsl_set_error_handler_off();
+    size_t doubles = 4 * problem.count + 3 * problem.rows;
+    double *room = calloc(doubles, sizeof *room);
+    gsl_matrix *covariance = gsl_matrix_alloc(problem.count, problem.count),
+               *tried = gsl_matrix_alloc(problem.count, problem.count);
+    struct rue_pipeline_fit *fit = allocate(sample_count, consumer_count, problem.count);
+    rue_status status =
+        room && covariance && tried && fit ? RUE_OK : rue_fail_memory(error, "a fit", doubles * sizeof *room);
+    if (status == RUE_OK) {
+        problem.centre = room;
+        problem.sd = problem.centre + problem.count;
+        problem.x = problem.sd + problem.count;
+        double *best = problem.x + problem.count;
+        problem.weight = best + problem.count;
+        problem.base = problem.weight + problem.rows;
+        problem.shifted = problem.base + problem.rows;
+        believe(&problem);
+        status = find(&problem, best, covariance, tried, error);
+        if (status == RUE_OK) status = fill(&problem, best, covariance, fit);
+    }
+    gsl_matrix_free(tried);
+    gsl_matrix_free(covariance);
+    free(room);
+    if (status != RUE_OK) return rue_pipeline_fit_close(fit), status;
+    *out = fit;
+    return RUE_OK;
+}

@@ -1,0 +1,37 @@
+/* What trials tell of the pipeline's parameters: the most probable ones, given wide prior beliefs, by
+ * nonlinear least squares on the logarithms of times; a trial that something disturbed pulls little. */
+#ifndef RUE_PIPELINE_FIT_H
+#define RUE_PIPELINE_FIT_H
+
+#include "pipeline.h"
+
+/* An ok trial of `images`. Times that are not known are NaN. */
+struct rue_pipeline_sample {
+    struct rue_config config;
+    uint64_t images;
+    struct rue_pipeline_consumer consumer; /* where it is known */
+    size_t unknown; /* else which of the consumers to be found it is; or RUE_PIPELINE_KNOWN */
+    struct rue_pipeline_times times;
+};
+#define RUE_PIPELINE_KNOWN SIZE_MAX
+
+/* The logarithms of the parameters, of the loader's first, then batch_s and image_s of each unknown consumer.
+ */
+struct rue_pipeline_fit {
+    struct rue_pipeline_loader loader;
+    size_t consumer_count;
+    struct rue_pipeline_consumer *consumers; /* [consumer_count] */
+    size_t count;                            /* of parameters */
+    double *covariance;                      /* [count][count] of their logarithms, after the trials */
+    double
+        *slow_ratio; /* [samples] time measured over predicted, without start and stop; NaN where not known */
+};
+
+/* `cpus` and `in_turn` are those of the loader to be found. `out` is closed by the caller. RUE_USAGE without
+ * samples; RUE_MEMORY; RUE_INTERNAL where no parameters can be found. */
+rue_status rue_pipeline_fit_open(const struct rue_pipeline_sample *samples, size_t sample_count,
+                                 size_t consumer_count, int cpus, bool in_turn, struct rue_pipeline_fit **out,
+                                 rue_error *error) RUE_MUST_CHECK;
+void rue_pipeline_fit_close(struct rue_pipeline_fit *fit);
+
+#endif

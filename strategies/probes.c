@@ -1,0 +1,94 @@
+#include "probes.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { COMPUTE_BATCHES = 1 };
+
+static double doublings(double value)
+{
+    return log2(value + 0.5);
+}
+
+size_t rue_probes_nearest(const struct rue_strategy_setup *setup, double batch_size, double num_workers)
+{
+    size_t best = 0;
+    double least = INFINITY;
+    for (size_t c = 0; c < setup->config_count; c++) {
+        const int *value = setup->configs[c].value;
+        double distance = fabs(doublings(value[RUE_BATCH_SIZE]) - doublings(batch_size)) +
+                          1.01 * fabs(doublings(value[RUE_NUM_WORKERS]) - doublings(num_workers)) +
+                          0.1 * abs(value[RUE_PREFETCH_FACTOR] - 2);
+        if (distance >= least) continue;
+        least = distance;
+        best = c;
+    }
+    return best;
+}
+
+/* The least, the most and the middle of a knob in the space. */
+struct range {
+    double least, middle, most;
+};
+
+static struct range range_of(const struct rue_strategy_setup *setup, enum rue_knob knob)
+{
+    struct range range = {INFINITY, 0, 0};
+    for (size_t c = 0; c < setup->config_count; c++) {
+        range.least = fmin(range.least, setup->configs[c].value[knob]);
+        range.most = fmax(range.most, setup->configs[c].value[knob]);
+    }
+    if (knob == RUE_NUM_WORKERS && range.most >= 1) range.least = fmax(1, range.least);
+    range.middle = sqrt(fmax(range.least, 1) * range.most);
+    return range;
+}
+
+static uint64_t whole_batches(const struct rue_strategy_setup *setup, size_t config, double rounds)
+{
+    const int *value = setup->configs[config].value;
+    double workers = value[RUE_NUM_WORKERS] > 0 ? value[RUE_NUM_WORKERS] : 1;
+    uint64_t images = (uint64_t)(rounds * workers * value[RUE_BATCH_SIZE]);
+    return images < setup->job_images ? images : setup->job_images;
+}
+
+static bool is_asked(const struct rue_ask *asks, size_t count, size_t config)
+{
+    for (size_t i = 0; i < count; i++)
+        if (asks[i].config == config) return true;
+    return false;
+}
+
+size_t rue_probes_load(const struct rue_strategy_setup *setup, struct rue_ask *out)
+{
+    struct range batch = range_of(setup, RUE_BATCH_SIZE), workers = range_of(setup, RUE_NUM_WORKERS);
+    double few = sqrt(workers.least * workers.middle), many = sqrt(workers.middle * workers.most);
+    double large = sqrt(batch.middle * batch.most);
+    const double probes[RUE_PROBES_LOAD_MAX][3] = {
+        {batch.least, workers.least, 6},   {large, workers.least, 2},  {batch.least, few, 6},
+        {batch.middle, workers.middle, 3}, {batch.least, many, 4},     {batch.middle, many, 3},
+        {batch.least, workers.most, 4},    {large, workers.middle, 2}, {batch.middle, workers.most, 2},
+    };
+    size_t count = 0;
+    for (int p = 0; p < RUE_PROBES_LOAD_MAX; p++) {
+        size_t config = rue_probes_nearest(setup, probes[p][0], probes[p][1]);
+        if (is_asked(out, count, config)) continue;
+        out[count++] = (struct rue_ask){
+            .measure = RUE_LOAD, .config = config, .images = whole_batches(setup, config, probes[p][2])};
+    }
+    return count;
+}
+
+struct rue_ask rue_probes_compute(size_t scenario, size_t config)
+{
+    return (struct rue_ask){
+        .measure = RUE_COMPUTE, .scenario = scenario, .config = config, .batches = COMPUTE_BATCHES};
+}
+
+size_t rue_probes_compute_sizes(const struct rue_strategy_setup *setup, size_t *out)
+{
+    struct range batch = range_of(setup, RUE_BATCH_SIZE);
+    out[0] = rue_probes_nearest(setup, batch.least, 1);
+    out[1] = rue_probes_nearest(setup, batch.middle, 1);
+    return setup->configs[out[0]].value[RUE_BATCH_SIZE] == setup->configs[out[1]].value[RUE_BATCH_SIZE] ? 1
+                                                                                                        : 2;
+}

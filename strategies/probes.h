@@ -1,0 +1,25 @@
+/* The first trials of a strategy that predicts: load-only ones that tell the loader's parameters,
+ * compute-only ones that tell each model's time; where a runner has neither, joint ones that tell both. */
+#ifndef RUE_PROBES_H
+#define RUE_PROBES_H
+
+#include "strategy.h"
+
+enum { RUE_PROBES_LOAD_MAX = 9 };
+
+/* Load-only probes into `out` [RUE_PROBES_LOAD_MAX]: few workers and many, small batches and large. Answers
+ * how many.
+ */
+size_t rue_probes_load(const struct rue_strategy_setup *setup, struct rue_ask *out);
+
+/* A compute-only probe of `scenario` at the batch size of `config`. */
+struct rue_ask rue_probes_compute(size_t scenario, size_t config);
+
+/* The configurations whose batch sizes are computed on first: the smallest size and the middle one. Into
+ * `out` [2]; answers how many. */
+size_t rue_probes_compute_sizes(const struct rue_strategy_setup *setup, size_t *out);
+
+/* The configuration nearest to those batch sizes and workers, by doublings. */
+size_t rue_probes_nearest(const struct rue_strategy_setup *setup, double batch_size, double num_workers);
+
+#endif

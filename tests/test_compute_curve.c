@@ -1,0 +1,38 @@
+#include <criterion/criterion.h>
+
+#include "compute_curve.h"
+
+static double batch_s(const struct rue_compute_curve *curve, int batch_size, int images)
+{
+    struct rue_pipeline_consumer consumer = rue_compute_curve_at(curve, batch_size);
+    return consumer.batch_s + images * consumer.image_s;
+}
+
+Test(compute_curve, goes_through_what_was_measured_and_straight_between)
+{
+    struct rue_compute_curve curve = {0};
+    rue_compute_curve_add(&curve, 512, 8);
+    rue_compute_curve_add(&curve, 32, 1);
+    rue_compute_curve_add(&curve, 128, 2.5);
+    rue_compute_curve_add(&curve, 128, 1.5);
+    cr_assert(rue_compute_curve_has(&curve, 128) && !rue_compute_curve_has(&curve, 64));
+    cr_assert_float_eq(batch_s(&curve, 32, 32), 1, 1e-12);
+    cr_assert_float_eq(batch_s(&curve, 128, 128), 2, 1e-12);
+    cr_assert_float_eq(batch_s(&curve, 80, 80), 1.5, 1e-12);
+    cr_assert_float_eq(batch_s(&curve, 1024, 1024), 16, 1e-12);
+    cr_assert_float_eq(batch_s(&curve, 128, 32), 1, 1e-12, "a short last batch");
+    cr_assert_float_eq(batch_s(&curve, 16, 16), 1 - 16 / 96.0, 1e-12);
+}
+
+Test(compute_curve, never_answers_less_than_nothing)
+{
+    struct rue_compute_curve curve = {0};
+    cr_assert_eq(batch_s(&curve, 64, 64), 0);
+    rue_compute_curve_add(&curve, 128, 4);
+    cr_assert_float_eq(batch_s(&curve, 64, 64), 2, 1e-12);
+    rue_compute_curve_add(&curve, 64, 1);
+    cr_assert_geq(batch_s(&curve, 8, 8), 0, "steeper than proportional");
+    cr_assert_geq(batch_s(&curve, 64, 1), 0);
+    rue_compute_curve_add(&curve, 256, 1);
+    cr_assert_float_eq(batch_s(&curve, 256, 256), 4, 1e-9, "less work for more images is noise");
+}

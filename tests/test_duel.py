@@ -1,0 +1,80 @@
+"""rue tune --strategy duel: the whole space from a few probes, and what decides is measured."""
+import json
+import os
+import pathlib
+import subprocess
+
+import jsonschema
+import pytest
+
+from conftest import ROOT, expect_failure, make_table, read_json
+
+SPACE = ["--batch-size", "4,8,16", "--num-workers", "0,1,2", "--model", "sleep:1ms/image,sleep:8ms/image"]
+
+
+def tune(rue, photos, *words):
+    return rue("tune", photos, "--strategy", "duel", "--mode", "raw", "--images", "200", *SPACE, "--out", "out", *words)
+
+
+def recommendation(rue):
+    document = read_json(rue.folder / "out/recommendation.json")
+    jsonschema.validate(document, json.loads((ROOT / "reports/recommendation.schema.json").read_text()))
+    return document["recommendations"][0]
+
+
+def test_what_it_recommends_was_measured_on_every_model_and_carries_a_bound(rue, photos):
+    done = tune(rue, photos, "--budget", "15s")
+    assert done.returncode == 0, done.stderr
+    found = recommendation(rue)
+    best = next(row for row in found["configs"] if row["config"] == found["config"])
+    assert best["repeats"] >= 1 and len(found["configs"]) == 9
+    assert all(row["end_to_end_ns"].values() for row in found["configs"]), "every cell has a time, measured or predicted"
+    if found["certificate"]:
+        assert found["certificate"]["confidence"] == 0.95 and found["certificate"]["bound_ratio"] >= 0
+        assert "better by more than" in done.stdout.replace("\n", " ")
+
+
+def test_it_goes_on_with_what_is_stored(rue, photos):
+    def ids():
+        return {line.split(",")[0] for line in (rue.folder / "out/trials.csv").read_text().splitlines()[1:]}
+
+    assert tune(rue, photos, "--budget", "10s").returncode == 0
+    first = ids()
+    again = tune(rue, photos, "--budget", "10s")
+    assert again.returncode == 0 and "reused" in again.stderr
+    assert len(first & ids()) >= 8, "the probes at least"
+
+
+def test_the_plan_leaves_the_trials_open_and_nothing_behind(rue, photos):
+    done = tune(rue, photos, "--dry-run")
+    assert done.returncode == 0 and "as many trials of them as decide" in done.stdout
+    assert not (rue.folder / "out").exists()
+
+
+def test_a_runner_of_joint_trials_alone_will_do(rue, script):
+    def time(model, batch, workers):
+        return 4000000 // workers + 9000000 // batch + (model == "bee") * 300000
+
+    one = script(make_table(["ape", "bee"], [16, 32, 64], [1, 2, 4], time), measures=["joint"])
+    done = rue("tune", "--runner", one.command, "--strategy", "duel", "--out", "out")
+    assert done.returncode == 0, done.stderr
+    assert recommendation(rue)["config"]["num_workers"] == 4
+
+
+def test_a_budget_for_the_probes_alone_is_inconclusive(rue, script):
+    one = script(make_table(["ape", "bee"], [16, 32], [1, 2], lambda m, b, w: 10**9))
+    expect_failure(rue("tune", "--runner", one.command, "--strategy", "duel", "--out", "out", "--budget", "1ms"), 5, "larger --budget")
+
+
+@pytest.mark.parametrize("mode", ["raw", "preprocessed"])
+def test_a_twentieth_of_the_cost_is_enough_on_a_simulated_machine(rue, mode):
+    simulator = pathlib.Path(os.environ.get("RUE_SHARED", "/nowhere")) / "replay" / "sim_runner.py"
+    if not simulator.exists():
+        pytest.skip("skipped: no simulated machine, set RUE_SHARED")
+    command = f"/usr/bin/python3 {simulator} --mode {mode} --seed 12"
+    truth = json.loads(subprocess.run([*command.split(), "--truth"], capture_output=True, text=True, check=True, timeout=120).stdout)
+    budget = int(truth["exhaustive_cost_ns"] / 20 / 1e9)
+    assert rue("tune", "--runner", command, "--strategy", "duel", "--out", "out", "--budget", f"{budget}s").returncode == 0
+    chosen = recommendation(rue)["config"]
+    regret = {(c["batch_size"], c["num_workers"]): c["mean_regret_ratio"] for c in truth["configs"]}
+    assert regret[chosen["batch_size"], chosen["num_workers"]] - min(regret.values()) < 0.02

@@ -1,0 +1,139 @@
+#include <criterion/criterion.h>
+#include <math.h>
+
+#include "pipeline.h"
+
+static const struct rue_pipeline_loader quick = {
+    .value = {[RUE_PIPELINE_start_s] = 0.5,
+              [RUE_PIPELINE_start_worker_s] = 0.25,
+              [RUE_PIPELINE_batch_s] = 0.125,
+              [RUE_PIPELINE_item_s] = 0.0625,
+              [RUE_PIPELINE_stop_worker_s] = 2},
+    .cpus = 64,
+};
+
+static struct rue_config config_of(int batch_size, int num_workers, int prefetch_factor,
+                                   enum rue_parallelism parallelism)
+{
+    struct rue_config config = rue_config_default();
+    config.value[RUE_BATCH_SIZE] = batch_size;
+    config.value[RUE_NUM_WORKERS] = num_workers;
+    config.value[RUE_PREFETCH_FACTOR] = prefetch_factor;
+    config.value[RUE_PARALLELISM] = (int)parallelism;
+    return config;
+}
+
+static struct rue_pipeline_times predict(const struct rue_pipeline_loader *loader, double batch_s,
+                                         double image_s, struct rue_config config, uint64_t images)
+{
+    const struct rue_pipeline_consumer consumer = {batch_s, image_s};
+    struct rue_pipeline_times times;
+    cr_assert_eq(rue_pipeline_predict(loader, &consumer, &config, images, &times, NULL), RUE_OK);
+    return times;
+}
+
+static void expect(double value, double wanted)
+{
+    cr_assert_float_eq(value, wanted, 1e-9 * wanted, "%.9g, not %.9g", value, wanted);
+}
+
+Test(pipeline, one_worker_that_is_slower_than_the_model_sets_the_pace)
+{
+    struct rue_pipeline_times times = predict(&quick, 0.25, 0, config_of(2, 1, 2, RUE_PARALLEL_BATCH), 20);
+    expect(times.first_batch_s, 0.75 + 0.25);
+    expect(times.end_to_end_s, 0.75 + 10 * 0.25 + 0.25 + 2);
+    expect(times.shutdown_s, 2);
+}
+
+Test(pipeline, a_model_that_is_slower_than_the_workers_sets_the_pace)
+{
+    struct rue_pipeline_times times = predict(&quick, 1, 0.5, config_of(2, 4, 2, RUE_PARALLEL_BATCH), 20);
+    expect(times.end_to_end_s, 1.5 + 0.25 + 10 * 2 + 8);
+}
+
+Test(pipeline, workers_load_side_by_side)
+{
+    /* 4 at a time: the third volley ends the job, and its last batch is computed. */
+    struct rue_pipeline_times times = predict(&quick, 0.0625, 0, config_of(2, 4, 2, RUE_PARALLEL_BATCH), 24);
+    expect(times.end_to_end_s, 1.5 + 3 * 0.25 + 4 * 0.0625 + 8);
+}
+
+Test(pipeline, a_last_batch_is_as_short_as_it_is)
+{
+    struct rue_pipeline_times whole = predict(&quick, 0, 1, config_of(8, 1, 2, RUE_PARALLEL_BATCH), 32),
+                              part = predict(&quick, 0, 1, config_of(8, 1, 2, RUE_PARALLEL_BATCH), 27);
+    expect(whole.end_to_end_s - part.end_to_end_s, 5);
+}
+
+Test(pipeline, a_window_of_one_batch_makes_loading_wait_for_the_model)
+{
+    /* The worker begins batch i when batch i - 1 is taken; the model takes longer. */
+    struct rue_pipeline_times times = predict(&quick, 1, 0, config_of(2, 1, 1, RUE_PARALLEL_BATCH), 6);
+    expect(times.end_to_end_s, 0.75 + 0.25 + 3 + 2);
+    /* The model is quicker: each batch is loaded after the one before it was taken. */
+    times = predict(&quick, 0.125, 0, config_of(2, 1, 1, RUE_PARALLEL_BATCH), 6);
+    expect(times.end_to_end_s, 0.75 + 3 * 0.25 + 0.125 + 2);
+}
+
+Test(pipeline, storage_and_cpus_bound_what_workers_bring)
+{
+    struct rue_pipeline_loader loader = quick;
+    loader.value[RUE_PIPELINE_storage_s] = 0.5;
+    loader.value[RUE_PIPELINE_batch_s] = 0;
+    /* 8 workers with 8 batches of 2 images: each image waits for 7 others. */
+    struct rue_pipeline_times times = predict(&loader, 0, 0, config_of(2, 8, 1, RUE_PARALLEL_BATCH), 16);
+    expect(times.first_batch_s, 0.5 + 8 * 0.25 + 2 * 8 * 0.5);
+    loader = quick;
+    loader.value[RUE_PIPELINE_batch_s] = 0;
+    loader.cpus = 2;
+    times = predict(&loader, 0, 0, config_of(2, 8, 1, RUE_PARALLEL_BATCH), 16);
+    expect(times.first_batch_s, 0.5 + 8 * 0.25 + 2 * 0.0625 * 4);
+}
+
+Test(pipeline, shared_batches_come_sooner_and_no_faster)
+{
+    struct rue_pipeline_loader loader = quick;
+    loader.value[RUE_PIPELINE_batch_s] = 0;
+    struct rue_config shared = config_of(16, 4, 2, RUE_PARALLEL_SAMPLE),
+                      whole = config_of(16, 4, 2, RUE_PARALLEL_BATCH);
+    struct rue_pipeline_times a = predict(&loader, 0, 0, shared, 1024),
+                              b = predict(&loader, 0, 0, whole, 1024);
+    expect(a.first_batch_s, 1.5 + 4 * 0.0625);
+    expect(b.first_batch_s, 1.5 + 16 * 0.0625);
+    expect(a.end_to_end_s, 1.5 + 1024 * 0.0625 / 4 + 8);
+    expect(b.end_to_end_s, a.end_to_end_s);
+}
+
+Test(pipeline, without_workers_loading_and_computing_take_turns)
+{
+    struct rue_pipeline_times times = predict(&quick, 0.5, 0.25, config_of(4, 0, 2, RUE_PARALLEL_BATCH), 10);
+    expect(times.first_batch_s, 0.125 + 4 * 0.0625);
+    expect(times.end_to_end_s, 3 * (0.125 + 0.5) + 10 * (0.0625 + 0.25));
+}
+
+Test(pipeline, workers_in_turn_wait_for_the_slow_one)
+{
+    /* A short last batch frees its worker; in turn the next batch is another's. With equal batches both
+     * agree. */
+    struct rue_pipeline_loader in_turn = quick;
+    in_turn.in_turn = true;
+    for (int workers = 1; workers <= 8; workers++) {
+        struct rue_config config = config_of(4, workers, 2, RUE_PARALLEL_BATCH);
+        expect(predict(&in_turn, 0.125, 0, config, 400).end_to_end_s,
+               predict(&quick, 0.125, 0, config, 400).end_to_end_s);
+    }
+}
+
+Test(pipeline, a_job_too_long_to_follow_is_extended)
+{
+    static const double consumers[] = {0, 0.03125, 2};
+    for (int c = 0; c < 3; c++)
+        for (int workers = 1; workers <= 6; workers++) {
+            struct rue_config config = config_of(4, workers, 2, RUE_PARALLEL_BATCH);
+            uint64_t batches = RUE_PIPELINE_BATCHES_MAX, more = 1000 * (uint64_t)workers;
+            double followed = predict(&quick, consumers[c], 0, config, 4 * batches).end_to_end_s,
+                   extended = predict(&quick, consumers[c], 0, config, 4 * (batches + more)).end_to_end_s,
+                   pace = fmax(consumers[c], (0.125 + 0.25) / workers);
+            expect(extended - followed, pace * (double)more);
+        }
+}

@@ -1,0 +1,172 @@
+#include <criterion/criterion.h>
+#include <math.h>
+
+#include "pipeline_fit.h"
+#include "random.h"
+
+TestSuite(pipeline_fit, .timeout = 60);
+
+static const struct rue_pipeline_loader processes = {
+    .value = {[RUE_PIPELINE_start_s] = 0.3,
+              [RUE_PIPELINE_start_worker_s] = 0.06,
+              [RUE_PIPELINE_batch_s] = 0.005,
+              [RUE_PIPELINE_item_s] = 0.01,
+              [RUE_PIPELINE_contention_ratio] = 0.005,
+              [RUE_PIPELINE_storage_s] = 1.0 / 3000,
+              [RUE_PIPELINE_stop_worker_s] = 0.015,
+              [RUE_PIPELINE_jitter_ratio] = 0.06},
+    .cpus = 64,
+    .in_turn = true,
+};
+
+static const struct rue_pipeline_loader threads = {
+    .value = {[RUE_PIPELINE_start_s] = 1e-4,
+              [RUE_PIPELINE_start_worker_s] = 4e-5,
+              [RUE_PIPELINE_batch_s] = 1e-5,
+              [RUE_PIPELINE_item_s] = 1.2e-3,
+              [RUE_PIPELINE_contention_ratio] = 0.02,
+              [RUE_PIPELINE_storage_s] = 1e-5,
+              [RUE_PIPELINE_stop_worker_s] = 3e-5,
+              [RUE_PIPELINE_jitter_ratio] = 0.06},
+    .cpus = 2,
+};
+
+static const struct rue_pipeline_consumer nothing = {1e-6, 1e-8};
+
+static struct rue_config config_of(int batch_size, int num_workers)
+{
+    struct rue_config config = rue_config_default();
+    config.value[RUE_BATCH_SIZE] = batch_size;
+    config.value[RUE_NUM_WORKERS] = num_workers;
+    return config;
+}
+
+static double predict_s(const struct rue_pipeline_loader *loader, struct rue_pipeline_consumer consumer,
+                        struct rue_config config, uint64_t images)
+{
+    struct rue_pipeline_times times;
+    cr_assert_eq(rue_pipeline_predict(loader, &consumer, &config, images, &times, NULL), RUE_OK);
+    return times.end_to_end_s;
+}
+
+/* What a trial of `rounds` batches a worker would measure. */
+static struct rue_pipeline_sample sample_of(const struct rue_pipeline_loader *loader,
+                                            struct rue_pipeline_consumer consumer, int batch_size,
+                                            int num_workers, int rounds, double factor)
+{
+    struct rue_pipeline_sample sample = {.config = config_of(batch_size, num_workers),
+                                         .images = (uint64_t)(batch_size * num_workers * rounds),
+                                         .consumer = consumer,
+                                         .unknown = RUE_PIPELINE_KNOWN};
+    rue_status status =
+        rue_pipeline_predict(loader, &consumer, &sample.config, sample.images, &sample.times, NULL);
+    cr_assert_eq(status, RUE_OK);
+    sample.times.first_batch_s *= factor;
+    sample.times.end_to_end_s *= factor;
+    sample.times.shutdown_s *= factor;
+    return sample;
+}
+
+static const int probes[][3] = {{32, 1, 6},  {256, 1, 2},  {32, 4, 6}, {128, 8, 3},
+                                {32, 16, 4}, {128, 16, 3}, {32, 32, 4}};
+enum { PROBES = sizeof probes / sizeof *probes };
+
+/* The largest error of a prediction for 9,000 images over a grid of sizes and workers that were not all
+ * tried. */
+static double worst_error(const struct rue_pipeline_loader *truth, const struct rue_pipeline_loader *found,
+                          struct rue_pipeline_consumer consumer)
+{
+    static const int sizes[] = {16, 64, 128, 512}, workers[] = {1, 2, 6, 12, 24};
+    double worst = 0;
+    for (int b = 0; b < 4; b++)
+        for (int w = 0; w < 5; w++) {
+            struct rue_config config = config_of(sizes[b], workers[w]);
+            double right = predict_s(truth, consumer, config, 9000),
+                   guess = predict_s(found, consumer, config, 9000);
+            worst = fmax(worst, fabs(guess / right - 1));
+        }
+    return worst;
+}
+
+static struct rue_pipeline_fit *fit_of(const struct rue_pipeline_sample *samples, size_t count,
+                                       size_t consumers, const struct rue_pipeline_loader *truth)
+{
+    struct rue_pipeline_fit *fit;
+    rue_error error = {0};
+    rue_status status =
+        rue_pipeline_fit_open(samples, count, consumers, truth->cpus, truth->in_turn, &fit, &error);
+    cr_assert_eq(status, RUE_OK, "%s", error.message);
+    return fit;
+}
+
+static void expect_found(const struct rue_pipeline_loader *truth, double noise, double disturbed,
+                         double limit)
+{
+    struct rue_pipeline_sample samples[PROBES];
+    uint64_t seed = 3;
+    for (int p = 0; p < PROBES; p++) {
+        double factor = exp(noise * (2 * rue_random_unit(&seed) - 1)) * (p == 3 ? disturbed : 1);
+        samples[p] = sample_of(truth, nothing, probes[p][0], probes[p][1], probes[p][2], factor);
+    }
+    struct rue_pipeline_fit *fit = fit_of(samples, PROBES, 0, truth);
+    static const struct rue_pipeline_consumer models[] = {
+        {1e-6, 1e-8}, {2e-3, 1e-4}, {5e-3, 2e-3}, {5e-3, 1e-2}};
+    for (int m = 0; m < 4; m++) {
+        double error = worst_error(truth, &fit->loader, models[m]);
+        cr_assert_lt(error, limit, "model %d: off by %.1f %%", m, 100 * error);
+    }
+    if (disturbed > 1) cr_assert_gt(fit->slow_ratio[3], 1 + (disturbed - 1) / 2);
+    rue_pipeline_fit_close(fit);
+}
+
+Test(pipeline_fit, a_few_probes_tell_a_loader_of_processes)
+{
+    expect_found(&processes, 0, 1, 0.03);
+    expect_found(&processes, 0.03, 1, 0.1);
+}
+
+Test(pipeline_fit, a_few_probes_tell_a_loader_of_threads)
+{
+    expect_found(&threads, 0, 1, 0.03);
+    expect_found(&threads, 0.03, 1, 0.1);
+}
+
+Test(pipeline_fit, a_trial_that_was_disturbed_is_seen_and_pulls_little)
+{
+    expect_found(&processes, 0, 1.5, 0.1);
+    expect_found(&threads, 0, 1.5, 0.1);
+}
+
+Test(pipeline_fit, joint_trials_alone_tell_loader_and_models)
+{
+    static const struct rue_pipeline_consumer models[] = {{2e-3, 1e-4}, {5e-3, 2e-3}, {5e-3, 1e-2}};
+    enum { MODELS = 3, PER_MODEL = 6 };
+    struct rue_pipeline_sample samples[MODELS * PER_MODEL];
+    size_t count = 0;
+    for (size_t m = 0; m < MODELS; m++)
+        for (int p = 0; p < PER_MODEL; p++) {
+            samples[count] = sample_of(&processes, models[m], probes[p][0], probes[p][1], probes[p][2], 1);
+            samples[count++].unknown = m;
+        }
+    struct rue_pipeline_fit *fit = fit_of(samples, count, MODELS, &processes);
+    for (size_t m = 0; m < MODELS; m++) {
+        static const int sizes[] = {32, 128, 256}, workers[] = {2, 6, 12};
+        for (int i = 0; i < 9; i++) {
+            struct rue_config config = config_of(sizes[i / 3], workers[i % 3]);
+            double right = predict_s(&processes, models[m], config, 9000),
+                   guess = predict_s(&fit->loader, fit->consumers[m], config, 9000);
+            cr_assert_lt(fabs(guess / right - 1), 0.05, "model %zu, %d/%d: %.1f %% off", m, sizes[i / 3],
+                         workers[i % 3], 100 * (guess / right - 1));
+        }
+    }
+    rue_pipeline_fit_close(fit);
+}
+
+Test(pipeline_fit, without_trials_there_is_nothing_to_find)
+{
+    struct rue_pipeline_fit *fit;
+    struct rue_pipeline_sample nothing_known = {
+        .config = config_of(32, 2), .images = 64, .unknown = RUE_PIPELINE_KNOWN, .times = {NAN, NAN, NAN}};
+    cr_assert_eq(rue_pipeline_fit_open(NULL, 0, 0, 4, false, &fit, NULL), RUE_USAGE);
+    cr_assert_eq(rue_pipeline_fit_open(&nothing_known, 1, 0, 4, false, &fit, NULL), RUE_USAGE);
+}

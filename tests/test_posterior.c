@@ -1,0 +1,130 @@
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "posterior.h"
+
+TestSuite(posterior, .timeout = 60);
+
+enum {
+    MODELS = 3,
+    SIZES = 2,
+    WORKERS = 3,
+    CONFIGS = SIZES * WORKERS,
+    CELLS = MODELS * CONFIGS,
+    PARAMETERS = 2,
+    DRAWS = 4000
+};
+
+static struct rue_config configs[CONFIGS];
+static double jacobian[CELLS * PARAMETERS], share[CELLS];
+static bool measured[CELLS];
+static const double covariance[PARAMETERS * PARAMETERS] = {0.01, 0.004, 0.004, 0.02};
+
+static struct rue_posterior *open_posterior(double alpha)
+{
+    static const int sizes[SIZES] = {32, 128}, workers[WORKERS] = {1, 4, 16};
+    for (int c = 0; c < CONFIGS; c++) {
+        configs[c] = rue_config_default();
+        configs[c].value[RUE_BATCH_SIZE] = sizes[c / WORKERS];
+        configs[c].value[RUE_NUM_WORKERS] = workers[c % WORKERS];
+    }
+    for (int i = 0; i < CELLS; i++) {
+        share[i] = (double)(i / CONFIGS) / MODELS;
+        measured[i] = i % CONFIGS < WORKERS;
+        jacobian[i * PARAMETERS] = 1 - share[i];
+        jacobian[i * PARAMETERS + 1] = 0.1 * (i % WORKERS);
+    }
+    const struct rue_posterior_prior prior = {.model_count = MODELS,
+                                              .config_count = CONFIGS,
+                                              .configs = configs,
+                                              .parameter_count = PARAMETERS,
+                                              .jacobian = jacobian,
+                                              .covariance = covariance,
+                                              .consumer_share = share,
+                                              .compute_measured = measured,
+                                              .alpha = alpha,
+                                              .draws = DRAWS,
+                                              .seed = 5};
+    struct rue_posterior *posterior;
+    rue_error error = {0};
+    cr_assert_eq(rue_posterior_open(&prior, &posterior, &error), RUE_OK, "%s", error.message);
+    return posterior;
+}
+
+/* Mean and covariance of the draws are those that are kept beside them. */
+static void expect_draws_agree(const struct rue_posterior *posterior)
+{
+    const double *mean = rue_posterior_mean(posterior);
+    for (size_t i = 0; i < CELLS; i++)
+        for (size_t j = 0; j <= i; j++) {
+            double sum_i = 0, sum_j = 0, sum_ij = 0;
+            for (size_t d = 0; d < DRAWS; d++) {
+                const double *draw = rue_posterior_draw(posterior, d);
+                sum_i += draw[i] - mean[i];
+                sum_j += draw[j] - mean[j];
+                sum_ij += (draw[i] - mean[i]) * (draw[j] - mean[j]);
+            }
+            double var_i = rue_posterior_covariance(posterior, i, i),
+                   var_j = rue_posterior_covariance(posterior, j, j);
+            cr_assert_lt(fabs(sum_i / DRAWS), 4 * sqrt(var_i / DRAWS), "cell %zu: mean", i);
+            double covariance_here = sum_ij / DRAWS - sum_i / DRAWS * sum_j / DRAWS;
+            cr_assert_lt(fabs(covariance_here - rue_posterior_covariance(posterior, i, j)),
+                         5 * sqrt(2 * var_i * var_j / DRAWS), "cells %zu and %zu", i, j);
+        }
+}
+
+Test(posterior, draws_follow_mean_and_covariance_before_and_after_measurements)
+{
+    struct rue_posterior *posterior = open_posterior(1);
+    expect_draws_agree(posterior);
+    static const size_t cells[] = {0, 7, 7, 15, 3};
+    static const double errors[] = {0.1, -0.05, -0.03, 0.02, 0.08};
+    for (int i = 0; i < 5; i++) {
+        rue_posterior_observe(posterior, cells[i], NULL, errors[i], 0.02);
+        rue_posterior_wait(posterior, 300);
+    }
+    expect_draws_agree(posterior);
+    rue_posterior_close(posterior);
+}
+
+Test(posterior, measurements_draw_a_cell_to_what_was_measured)
+{
+    struct rue_posterior *posterior = open_posterior(1);
+    double before = rue_posterior_covariance(posterior, 4, 4);
+    for (int i = 0; i < 50; i++) {
+        rue_posterior_observe(posterior, 4, NULL, 0.1, 0.02);
+        rue_posterior_wait(posterior, 1000);
+    }
+    cr_assert_float_eq(rue_posterior_mean(posterior)[4], 0.1, 0.02);
+    cr_assert_lt(rue_posterior_covariance(posterior, 4, 4), before / 20);
+    cr_assert_gt(rue_posterior_mean(posterior)[3], 0.02, "its neighbour is believed to be off alike");
+    rue_posterior_close(posterior);
+}
+
+Test(posterior, a_disturbed_trial_counts_little)
+{
+    struct rue_posterior *posterior = open_posterior(1);
+    for (int i = 0; i < 4; i++) rue_posterior_observe(posterior, 4, NULL, 0, 0.02);
+    double before = rue_posterior_mean(posterior)[4];
+    cr_assert_gt(rue_posterior_observe(posterior, 4, NULL, 0.5, 0.02), RUE_POSTERIOR_OUTLIER);
+    cr_assert_float_eq(rue_posterior_mean(posterior)[4], before, 0.005);
+    cr_assert_lt(rue_posterior_observe(posterior, 4, NULL, 0.01, 0.02), RUE_POSTERIOR_OUTLIER);
+    rue_posterior_close(posterior);
+}
+
+Test(posterior, evidence_tells_good_predictions_from_bad_ones)
+{
+    static const double good[CELLS] = {0.01, -0.02, 0.0, 0.015, -0.01, 0.01, -0.015, 0.02, 0.005};
+    for (int bad = 0; bad <= 1; bad++) {
+        double evidence[2];
+        for (int a = 0; a < 2; a++) {
+            struct rue_posterior *posterior = open_posterior(a ? 8 : 1);
+            for (size_t i = 0; i < CELLS; i++)
+                rue_posterior_observe(posterior, i, NULL, good[i] * (bad ? (i % 2 ? 14 : -14) : 1), 0.01);
+            evidence[a] = rue_posterior_evidence(posterior);
+            rue_posterior_close(posterior);
+        }
+        cr_assert_eq(evidence[1] > evidence[0], bad, "%g and %g", evidence[0], evidence[1]);
+    }
+}

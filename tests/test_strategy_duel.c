@@ -1,0 +1,289 @@
+/* On simulated machines that are made of the pipeline and of errors that it does not know. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "pipeline.h"
+#include "random.h"
+#include "strategy.h"
+
+TestSuite(strategy_duel, .timeout = 120);
+
+enum { MODELS = 4, SIZES = 4, WORKERS = 6, CONFIGS = SIZES * WORKERS, JOB = 6000, ASKS_MAX = 4000 };
+
+struct machine {
+    struct rue_pipeline_loader loader;
+    struct rue_pipeline_consumer models[MODELS];
+    double error[MODELS][CONFIGS]; /* of the prediction, in logarithms */
+    double noise;
+    uint64_t seed;
+    struct rue_config configs[CONFIGS];
+    bool measures[RUE_MEASURE_COUNT];
+    size_t infeasible; /* a configuration that does not run; CONFIGS: all do */
+};
+
+static double normal(uint64_t *seed)
+{
+    double radius = sqrt(-2 * log(1 - rue_random_unit(seed)));
+    return radius * cos(2 * M_PI * rue_random_unit(seed));
+}
+
+static struct machine machine_of(uint64_t seed)
+{
+    static const int sizes[SIZES] = {16, 64, 128, 256}, workers[WORKERS] = {0, 1, 2, 4, 8, 16};
+    struct machine machine = {.noise = 0.012, .seed = rue_mix64(seed), .infeasible = CONFIGS};
+    double scale = exp(0.4 * normal(&machine.seed));
+    machine.loader = (struct rue_pipeline_loader){.value = {[RUE_PIPELINE_start_s] = 0.1,
+                                                            [RUE_PIPELINE_start_worker_s] = 0.04,
+                                                            [RUE_PIPELINE_batch_s] = 2e-3,
+                                                            [RUE_PIPELINE_item_s] = 8e-3 * scale,
+                                                            [RUE_PIPELINE_contention_ratio] = 0.01,
+                                                            [RUE_PIPELINE_storage_s] = 2e-4,
+                                                            [RUE_PIPELINE_stop_worker_s] = 0.01,
+                                                            [RUE_PIPELINE_jitter_ratio] = 0.08},
+                                                  .cpus = 12,
+                                                  .in_turn = true};
+    for (int m = 0; m < MODELS; m++)
+        machine.models[m] = (struct rue_pipeline_consumer){2e-3, 5e-4 * exp(0.8 * m)};
+    for (int c = 0; c < CONFIGS; c++) {
+        machine.configs[c] = rue_config_default();
+        machine.configs[c].value[RUE_BATCH_SIZE] = sizes[c / WORKERS];
+        machine.configs[c].value[RUE_NUM_WORKERS] = workers[c % WORKERS];
+        for (int m = 0; m < MODELS; m++) machine.error[m][c] = 0.012 * normal(&machine.seed);
+    }
+    for (int i = 0; i < RUE_MEASURE_COUNT; i++) machine.measures[i] = true;
+    return machine;
+}
+
+static struct rue_pipeline_times times_of(const struct machine *machine,
+                                          struct rue_pipeline_consumer consumer, size_t config,
+                                          uint64_t images)
+{
+    struct rue_pipeline_times times;
+    rue_status status =
+        rue_pipeline_predict(&machine->loader, &consumer, &machine->configs[config], images, &times, NULL);
+    cr_assert_eq(status, RUE_OK);
+    return times;
+}
+
+static double truth_s(const struct machine *machine, size_t model, size_t config)
+{
+    return times_of(machine, machine->models[model], config, JOB).end_to_end_s *
+           exp(machine->error[model][config]);
+}
+
+/* Mean regret of every configuration that runs; the least of all. */
+static double regrets_of(const struct machine *machine, double out[CONFIGS])
+{
+    double least = INFINITY;
+    for (size_t c = 0; c < CONFIGS; c++) out[c] = 0;
+    for (size_t m = 0; m < MODELS; m++) {
+        double best = INFINITY;
+        for (size_t c = 0; c < CONFIGS; c++)
+            if (c != machine->infeasible) best = fmin(best, truth_s(machine, m, c));
+        for (size_t c = 0; c < CONFIGS; c++) out[c] += (truth_s(machine, m, c) / best - 1) / MODELS;
+    }
+    for (size_t c = 0; c < CONFIGS; c++)
+        if (c != machine->infeasible) least = fmin(least, out[c]);
+    return least;
+}
+
+static int64_t ns(double seconds)
+{
+    return (int64_t)(seconds * 1e9);
+}
+
+static struct rue_trial_result perform(struct machine *machine, const struct rue_ask *ask)
+{
+    struct rue_trial_result result = rue_trial_result_empty();
+    double factor = exp(machine->noise * normal(&machine->seed));
+    result.config = machine->configs[ask->config];
+    result.outcome = ask->config == machine->infeasible ? RUE_TRIAL_INFEASIBLE : RUE_TRIAL_OK;
+    result.cost_ns = ns(0.05);
+    if (result.outcome != RUE_TRIAL_OK) return result;
+    cr_assert(machine->measures[ask->measure], "what the runner cannot do is not asked");
+    if (ask->measure == RUE_COMPUTE) {
+        double batch = result.config.value[RUE_BATCH_SIZE], count = (double)ask->batches;
+        double spent =
+            count * (machine->models[ask->scenario].batch_s + batch * machine->models[ask->scenario].image_s);
+        cr_assert_gt(ask->batches, 0);
+        result.batches = (int64_t)ask->batches;
+        result.images = (int64_t)(count * batch);
+        result.compute_ns = result.end_to_end_ns = ns(spent * factor);
+        result.cost_ns += ns(2 * spent);
+        return result;
+    }
+    cr_assert(ask->images > 0 && ask->images <= JOB);
+    bool joint = ask->measure == RUE_JOINT;
+    struct rue_pipeline_consumer none = {1e-5, 0};
+    struct rue_pipeline_times times =
+        times_of(machine, joint ? machine->models[ask->scenario] : none, ask->config, ask->images);
+    if (joint) factor *= exp(machine->error[ask->scenario][ask->config]);
+    result.images = (int64_t)ask->images;
+    result.batches = (int64_t)((ask->images + (uint64_t)result.config.value[RUE_BATCH_SIZE] - 1) /
+                               (uint64_t)result.config.value[RUE_BATCH_SIZE]);
+    result.end_to_end_ns = ns(times.end_to_end_s * factor);
+    result.first_batch_ns = ns(times.first_batch_s * factor);
+    result.shutdown_ns = ns(times.shutdown_s * factor);
+    result.compute_ns = joint ? RUE_ABSENT : result.batches * 10000;
+    result.cost_ns += result.end_to_end_ns;
+    return result;
+}
+
+struct outcome {
+    struct rue_claim claim;
+    bool claimed;
+    size_t asks;
+    double spent_s;
+    struct rue_ask log[ASKS_MAX];
+};
+
+static double exhaustive_s(const struct machine *machine)
+{
+    double sum = 0;
+    for (size_t i = 0; i < MODELS * CONFIGS; i++) sum += truth_s(machine, i / CONFIGS, i % CONFIGS) + 0.05;
+    return sum;
+}
+
+static void play(struct machine *machine, double budget_s, double epsilon_ratio, struct outcome *out)
+{
+    const struct rue_strategy_ops *duel = &rue_strategy_duel;
+    struct rue_strategy_setup setup = {.scenario_count = MODELS,
+                                       .config_count = CONFIGS,
+                                       .configs = machine->configs,
+                                       .job_images = JOB,
+                                       .repeats = 1,
+                                       .seed = 7,
+                                       .cpus = machine->loader.cpus,
+                                       .in_turn = machine->loader.in_turn,
+                                       .budget_s = budget_s,
+                                       .epsilon_ratio = epsilon_ratio,
+                                       .confidence = 0.95};
+    for (int i = 0; i < RUE_MEASURE_COUNT; i++) setup.measures[i] = machine->measures[i];
+    void *state;
+    rue_error error = {0};
+    cr_assert_eq(duel->open(&setup, &state, &error), RUE_OK, "%s", error.message);
+    out->spent_s = 0;
+    for (out->asks = 0; out->spent_s < budget_s && duel->ask(state, &out->log[out->asks]); out->asks++) {
+        cr_assert_lt(out->asks + 1, ASKS_MAX, "it must come to an end");
+        struct rue_trial_result result = perform(machine, &out->log[out->asks]);
+        out->spent_s += (double)result.cost_ns / 1e9;
+        duel->tell(state, &out->log[out->asks], &result);
+    }
+    out->claimed = duel->claim(state, &out->claim);
+    if (out->claimed)
+        for (size_t i = 0; i < MODELS * CONFIGS; i++) {
+            struct rue_estimate estimate;
+            cr_assert(duel->estimate(state, i / CONFIGS, i % CONFIGS, &estimate));
+            cr_assert_gt(estimate.time_s, 0);
+        }
+    duel->close(state);
+}
+
+Test(strategy_duel, finds_what_is_good_at_a_small_share_of_the_cost)
+{
+    enum { MACHINES = 12 };
+    static struct outcome outcome;
+    int held = 0;
+    for (uint64_t seed = 0; seed < MACHINES; seed++) {
+        struct machine machine = machine_of(seed);
+        double regrets[CONFIGS], least = regrets_of(&machine, regrets), whole_s = exhaustive_s(&machine);
+        play(&machine, 0.15 * whole_s, 0.005, &outcome);
+        cr_assert(outcome.claimed && outcome.claim.verified, "seed %d", (int)seed);
+        double excess = regrets[outcome.claim.config] - least;
+        cr_assert_lt(excess, 0.02, "seed %d: %.2f points worse than the best", (int)seed, 100 * excess);
+        cr_assert(isfinite(outcome.claim.bound_ratio) && outcome.claim.bound_ratio >= 0);
+        held += excess <= outcome.claim.bound_ratio;
+        cr_assert_leq(outcome.spent_s, 0.18 * whole_s);
+    }
+    cr_assert_geq(held, MACHINES - 1);
+}
+
+Test(strategy_duel, ends_by_itself_when_it_is_sure)
+{
+    static struct outcome outcome;
+    struct machine machine = machine_of(3);
+    play(&machine, INFINITY, 0.01, &outcome);
+    cr_assert(outcome.claimed && outcome.claim.verified);
+    cr_assert_leq(outcome.claim.bound_ratio, 0.03);
+    cr_assert_lt(outcome.spent_s, exhaustive_s(&machine));
+}
+
+Test(strategy_duel, asks_the_same_for_the_same_answers)
+{
+    static struct outcome one, other;
+    struct machine a = machine_of(5), b = machine_of(5);
+    play(&a, 100, 0.005, &one);
+    play(&b, 100, 0.005, &other);
+    cr_assert_eq(one.asks, other.asks);
+    for (size_t i = 0; i < one.asks; i++)
+        cr_assert(one.log[i].measure == other.log[i].measure &&
+                  one.log[i].scenario == other.log[i].scenario && one.log[i].config == other.log[i].config &&
+                  one.log[i].images == other.log[i].images);
+}
+
+Test(strategy_duel, does_with_joint_trials_alone)
+{
+    static struct outcome outcome;
+    for (uint64_t seed = 0; seed < 4; seed++) {
+        struct machine machine = machine_of(seed);
+        double regrets[CONFIGS], least = regrets_of(&machine, regrets);
+        machine.measures[RUE_LOAD] = machine.measures[RUE_COMPUTE] = false;
+        play(&machine, 0.3 * exhaustive_s(&machine), 0.005, &outcome);
+        cr_assert(outcome.claimed && outcome.claim.verified, "seed %d", (int)seed);
+        cr_assert_lt(regrets[outcome.claim.config] - least, 0.03, "seed %d", (int)seed);
+    }
+}
+
+Test(strategy_duel, does_without_what_does_not_run)
+{
+    static struct outcome outcome;
+    struct machine machine = machine_of(2);
+    double regrets[CONFIGS];
+    play(&machine, 0.15 * exhaustive_s(&machine), 0.005, &outcome);
+    machine = machine_of(2);
+    machine.infeasible = outcome.claim.config;
+    double least = regrets_of(&machine, regrets);
+    play(&machine, 0.2 * exhaustive_s(&machine), 0.005, &outcome);
+    cr_assert(outcome.claimed && outcome.claim.verified);
+    cr_assert_neq(outcome.claim.config, machine.infeasible);
+    cr_assert_lt(regrets[outcome.claim.config] - least, 0.03);
+}
+
+Test(strategy_duel, a_budget_for_less_than_the_probes_claims_nothing)
+{
+    static struct outcome outcome;
+    struct machine machine = machine_of(1);
+    play(&machine, 1, 0.005, &outcome);
+    cr_assert(!outcome.claimed || !outcome.claim.verified);
+}
+
+Test(strategy_duel, a_space_of_one_point_is_measured_on_every_model)
+{
+    static struct outcome outcome;
+    struct machine machine = machine_of(1);
+    struct rue_strategy_setup setup = {.scenario_count = MODELS,
+                                       .config_count = 1,
+                                       .configs = machine.configs + 9,
+                                       .job_images = JOB,
+                                       .repeats = 1,
+                                       .measures = {true, true, true},
+                                       .cpus = 4,
+                                       .budget_s = INFINITY,
+                                       .epsilon_ratio = 0.005,
+                                       .confidence = 0.95};
+    void *state;
+    cr_assert_eq(rue_strategy_duel.open(&setup, &state, NULL), RUE_OK);
+    for (outcome.asks = 0; rue_strategy_duel.ask(state, &outcome.log[0]); outcome.asks++) {
+        cr_assert_lt(outcome.asks, 100, "it must come to an end");
+        struct rue_ask ask = outcome.log[0];
+        ask.config = 9;
+        struct rue_trial_result result = perform(&machine, &ask);
+        rue_strategy_duel.tell(state, &outcome.log[0], &result);
+    }
+    cr_assert(rue_strategy_duel.claim(state, &outcome.claim) && outcome.claim.verified);
+    cr_assert_eq(outcome.claim.bound_ratio, 0);
+    rue_strategy_duel.close(state);
+    setup.config_count = 0;
+    cr_assert_eq(rue_strategy_duel.open(&setup, &state, NULL), RUE_USAGE);
+}
