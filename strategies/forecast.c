@@ -6,8 +6,15 @@
 
 #include "compute_curve.h"
 #include "pipeline_fit.h"
+#include "trial_log.h"
 
-enum { DRAWS = 256, CELLS_MAX = 1500, TOP_OF_MODEL = 3, JOINTS_FOR_ALPHA = 12 };
+enum {
+    LENGTHS = 4 /* of trials of a cell whose derivatives are kept */,
+    DRAWS = 256,
+    CELLS_MAX = 1500,
+    TOP_OF_MODEL = 3,
+    JOINTS_FOR_ALPHA = 12
+};
 
 static const double step = 1e-3;             /* of a logarithm, for derivatives */
 static const double candidate_regret = 0.20; /* more than the best prediction: no candidate */
@@ -15,23 +22,14 @@ static const double trial_sd = 0.02;         /* of the logarithm of a trial's ti
 static const double truncated_sd = 0.02;     /* more, for what the rest of the job may bring */
 static const double alphas[] = {1, 2, 4, 8};
 
-struct trial {
-    size_t model, config;
-    uint64_t images, batches;
-    struct rue_pipeline_times times;
-    double consumer_s; /* of the consumer's thread */
-    double seconds;    /* when */
-};
-
-struct trials {
-    size_t count, capacity;
-    struct trial *at; /* [count] */
+struct known {
+    uint64_t images; /* 0: none */
 };
 
 struct rue_forecast {
     const struct rue_strategy_setup *setup;
     size_t models, configs, cells;
-    struct trials loads, joints;
+    struct rue_trial_log loads, joints;
     struct rue_compute_curve *curves; /* [models] */
     bool *excluded;                   /* [configs] */
 
@@ -45,60 +43,20 @@ struct rue_forecast {
     double posterior_s;              /* the time it is at */
     double *times;                   /* [configs] of a draw */
     double *jacobian;                /* [parameters] of a trial */
+    double *weights;                 /* [cells] of what is to be decided */
+    double *direction;               /* [cells + parameters + 1] */
+    struct known *known;             /* [cells][LENGTHS] trials whose derivatives are known */
+    double *known_jacobian;          /* [cells][LENGTHS][parameters] */
 };
 
 /* ---- trials ---- */
 
-static rue_status keep(struct trials *trials, const struct trial *trial, rue_error *error)
-{
-    if (trials->count == trials->capacity) {
-        size_t capacity = trials->capacity ? 2 * trials->capacity : 32;
-        struct trial *grown = reallocarray(trials->at, capacity, sizeof *grown);
-        if (!grown) return rue_fail_memory(error, "trials", capacity * sizeof *grown);
-        trials->at = grown;
-        trials->capacity = capacity;
-    }
-    trials->at[trials->count++] = *trial;
-    return RUE_OK;
-}
-
-/* Interference only ever slows: of two trials alike the faster one is the loader. */
-static rue_status keep_faster(struct trials *trials, const struct trial *trial, rue_error *error)
-{
-    for (size_t i = 0; i < trials->count; i++) {
-        struct trial *other = &trials->at[i];
-        if (other->config != trial->config || other->images != trial->images) continue;
-        if (trial->times.end_to_end_s < other->times.end_to_end_s) *other = *trial;
-        return RUE_OK;
-    }
-    return keep(trials, trial, error);
-}
-
-static double seconds_of(int64_t ns)
-{
-    return ns == RUE_ABSENT ? NAN : (double)ns / 1e9;
-}
-
-static struct trial trial_of(const struct rue_ask *ask, const struct rue_trial_result *result, double seconds)
-{
-    struct rue_pipeline_times times = {seconds_of(result->first_batch_ns), seconds_of(result->end_to_end_ns),
-                                       seconds_of(result->shutdown_ns)};
-    if (isnan(times.shutdown_s)) times.shutdown_s = 0;
-    return (struct trial){.model = ask->scenario,
-                          .config = ask->config,
-                          .images = result->images > 0 ? (uint64_t)result->images : 0,
-                          .batches = result->batches > 0 ? (uint64_t)result->batches : 0,
-                          .times = times,
-                          .consumer_s = seconds_of(result->compute_ns),
-                          .seconds = seconds};
-}
-
-static void observe(struct rue_forecast *forecast, const struct trial *trial);
+static void observe(struct rue_forecast *forecast, const struct rue_logged_trial *trial);
 
 rue_status rue_forecast_add(struct rue_forecast *forecast, const struct rue_ask *ask,
                             const struct rue_trial_result *result, double seconds, rue_error *error)
 {
-    struct trial trial = trial_of(ask, result, seconds);
+    struct rue_logged_trial trial = rue_logged_trial_of(ask, result, seconds);
     if (ask->measure == RUE_COMPUTE) {
         if (trial.batches && trial.consumer_s > 0)
             rue_compute_curve_add(&forecast->curves[ask->scenario],
@@ -107,8 +65,8 @@ rue_status rue_forecast_add(struct rue_forecast *forecast, const struct rue_ask 
         return RUE_OK;
     }
     if (!trial.images || !(trial.times.end_to_end_s > 0)) return RUE_OK;
-    if (ask->measure == RUE_LOAD) return keep_faster(&forecast->loads, &trial, error);
-    rue_status status = keep(&forecast->joints, &trial, error);
+    if (ask->measure == RUE_LOAD) return rue_trial_log_add_faster(&forecast->loads, &trial, error);
+    rue_status status = rue_trial_log_add(&forecast->joints, &trial, error);
     if (status == RUE_OK && forecast->posterior)
         observe(forecast, &forecast->joints.at[forecast->joints.count - 1]);
     return status;
@@ -123,11 +81,11 @@ void rue_forecast_exclude(struct rue_forecast *forecast, size_t config)
 
 /* Least squares of consumer_s = batches * batch_s + images * image_s over the load trials; neither below 0.
  */
-static struct rue_pipeline_consumer fit_hand(const struct trials *loads)
+static struct rue_pipeline_consumer fit_hand(const struct rue_trial_log *loads)
 {
     double bb = 0, bi = 0, ii = 0, by = 0, iy = 0;
     for (size_t i = 0; i < loads->count; i++) {
-        const struct trial *trial = &loads->at[i];
+        const struct rue_logged_trial *trial = &loads->at[i];
         double batches = (double)trial->batches, images = (double)trial->images;
         if (isnan(trial->consumer_s)) continue;
         double weight = 1 / (images * images);
@@ -163,8 +121,8 @@ static struct rue_pipeline_consumer consumer_at(const struct rue_forecast *forec
     return consumer;
 }
 
-static struct rue_pipeline_sample sample_of(const struct rue_forecast *forecast, const struct trial *trial,
-                                            bool joint)
+static struct rue_pipeline_sample sample_of(const struct rue_forecast *forecast,
+                                            const struct rue_logged_trial *trial, bool joint)
 {
     struct rue_pipeline_sample sample = {.config = forecast->setup->configs[trial->config],
                                          .images = trial->images,
@@ -180,7 +138,7 @@ static struct rue_pipeline_sample sample_of(const struct rue_forecast *forecast,
 static rue_status fit(struct rue_forecast *forecast, rue_error *error)
 {
     bool by_joints = forecast->loads.count == 0;
-    const struct trials *from = by_joints ? &forecast->joints : &forecast->loads;
+    const struct rue_trial_log *from = by_joints ? &forecast->joints : &forecast->loads;
     struct rue_pipeline_sample *samples = calloc(from->count + 1, sizeof *samples);
     if (!samples) return rue_fail_memory(error, "samples", from->count * sizeof *samples);
     forecast->hand = fit_hand(&forecast->loads);
@@ -320,33 +278,33 @@ static void differentiate(const struct rue_forecast *forecast, size_t model, siz
 
 /* Trials of the cell that ran as many images, those before `end` (NULL: all). */
 static size_t count_alike(const struct rue_forecast *forecast, size_t model, size_t config, uint64_t images,
-                          const struct trial *end)
+                          const struct rue_logged_trial *end)
 {
     size_t count = 0;
     for (size_t i = 0; i < forecast->joints.count && &forecast->joints.at[i] != end; i++) {
-        const struct trial *trial = &forecast->joints.at[i];
+        const struct rue_logged_trial *trial = &forecast->joints.at[i];
         count += trial->model == model && trial->config == config && trial->images == images;
     }
     return count;
 }
 
-/* Of a trial after `before` others alike. All n of them together tell with the variance bias + noise / n. */
-static double noise_variance(const struct rue_forecast *forecast, uint64_t images, size_t before)
+/* Of a trial after `before` others alike. All n of them together tell with the variance bias + noise / n:
+ * what a part of the job does not say of the rest stays unsaid, however often it is tried. */
+static double noise_variance(const struct rue_forecast *forecast, size_t config, uint64_t images,
+                             size_t before)
 {
+    const int *value = forecast->setup->configs[config].value;
+    double round = (double)(value[RUE_NUM_WORKERS] > 0 ? value[RUE_NUM_WORKERS] : 1) * value[RUE_BATCH_SIZE];
     double left = 1 - fmin(1, (double)images / (double)forecast->setup->job_images);
-    double bias = truncated_sd * truncated_sd * left * left, noise = trial_sd * trial_sd;
+    double sd = truncated_sd * left * (1 + round / (double)images);
+    double bias = sd * sd, noise = trial_sd * trial_sd;
     double precision = 1 / (bias + noise / (double)(before + 1)),
            precision_before = before ? 1 / (bias + noise / (double)before) : 0;
     return 1 / (precision - precision_before);
 }
 
-double rue_forecast_noise(const struct rue_forecast *forecast, size_t model, size_t config, uint64_t images)
-{
-    return noise_variance(forecast, images, count_alike(forecast, model, config, images, NULL));
-}
-
 /* Tells the posterior how far off the prediction of just this trial was. */
-static void observe(struct rue_forecast *forecast, const struct trial *trial)
+static void observe(struct rue_forecast *forecast, const struct rue_logged_trial *trial)
 {
     size_t alike = count_alike(forecast, trial->model, trial->config, trial->images, trial);
     size_t position = position_of(forecast, trial->config);
@@ -359,7 +317,7 @@ static void observe(struct rue_forecast *forecast, const struct trial *trial)
         differentiate(forecast, trial->model, trial->config, trial->images, predicted_s, forecast->jacobian);
     rue_posterior_observe(forecast->posterior, trial->model * forecast->candidate_count + position,
                           part ? forecast->jacobian : NULL, log(trial->times.end_to_end_s / predicted_s),
-                          sqrt(noise_variance(forecast, trial->images, alike)));
+                          sqrt(noise_variance(forecast, trial->config, trial->images, alike)));
 }
 
 /* What the posterior is told of the candidates' cells. */
@@ -439,6 +397,7 @@ rue_status rue_forecast_update(struct rue_forecast *forecast, rue_error *error)
 {
     struct prior_arrays arrays;
     rue_status status = fit(forecast, error);
+    memset(forecast->known, 0, forecast->cells * LENGTHS * sizeof *forecast->known);
     if (status == RUE_OK) status = predict_all(forecast, error);
     if (status == RUE_OK) status = choose_candidates(forecast, error);
     if (status == RUE_OK) status = prior_arrays_open(forecast, &arrays, error);
@@ -469,7 +428,7 @@ struct rue_forecast_cell rue_forecast_cell(const struct rue_forecast *forecast, 
         cell.sd = sqrt(fmax(0, rue_posterior_covariance(forecast->posterior, at, at)));
     }
     for (size_t i = 0; i < forecast->joints.count; i++) {
-        const struct trial *trial = &forecast->joints.at[i];
+        const struct rue_logged_trial *trial = &forecast->joints.at[i];
         if (trial->model != model || trial->config != config) continue;
         cell.joint_trials++;
         cell.full |= trial->images >= forecast->setup->job_images;
@@ -506,11 +465,48 @@ void rue_forecast_regrets(const struct rue_forecast *forecast, size_t index, dou
     }
 }
 
-double rue_forecast_covariance(const struct rue_forecast *forecast, size_t model, size_t position,
-                               size_t other_model, size_t other_position)
+void rue_forecast_compare(struct rue_forecast *forecast, size_t one, size_t other)
 {
-    return rue_posterior_covariance(forecast->posterior, model * forecast->candidate_count + position,
-                                    other_model * forecast->candidate_count + other_position);
+    size_t count = forecast->candidate_count, cells = forecast->models * count;
+    memset(forecast->weights, 0, cells * sizeof *forecast->weights);
+    for (size_t m = 0; m < forecast->models; m++) {
+        forecast->weights[m * count + one] += 1 / (double)forecast->models;
+        forecast->weights[m * count + other] -= 1 / (double)forecast->models;
+    }
+    rue_posterior_direct(forecast->posterior, forecast->weights, forecast->direction);
+}
+
+/* The derivatives of a trial, which are the same until the next update. */
+static const double *derivatives_of(struct rue_forecast *forecast, const struct rue_forecast_trial *trial)
+{
+    size_t cell = trial->model * forecast->candidate_count + trial->position, n = forecast->fit->count;
+    struct known *known = &forecast->known[cell * LENGTHS];
+    size_t at = 0;
+    while (at < LENGTHS - 1 && known[at].images && known[at].images != trial->images) at++;
+    double *own = forecast->known_jacobian + (cell * LENGTHS + at) * n;
+    if (known[at].images == trial->images) return own;
+    size_t config = forecast->candidates[trial->position];
+    known[at].images = trial->images;
+    differentiate(forecast, trial->model, config, trial->images,
+                  rue_forecast_trial_s(forecast, trial->model, config, trial->images), own);
+    return own;
+}
+
+double rue_forecast_gain(struct rue_forecast *forecast, const struct rue_forecast_trial *trials, size_t count)
+{
+    struct rue_posterior_trial told[2];
+    for (size_t i = 0; i < count; i++) {
+        const struct rue_forecast_trial *trial = &trials[i];
+        size_t config = forecast->candidates[trial->position];
+        size_t alike = count_alike(forecast, trial->model, config, trial->images, NULL);
+        bool part = trial->images < forecast->setup->job_images;
+        told[i] = (struct rue_posterior_trial){
+            .cell = trial->model * forecast->candidate_count + trial->position,
+            .jacobian = part ? derivatives_of(forecast, trial) : NULL,
+            .sd = sqrt(noise_variance(forecast, config, trial->images, alike)),
+        };
+    }
+    return rue_posterior_gain(forecast->posterior, forecast->direction, told, count);
 }
 
 /* ---- life ---- */
@@ -520,8 +516,8 @@ void rue_forecast_close(struct rue_forecast *forecast)
     if (!forecast) return;
     rue_posterior_close(forecast->posterior);
     rue_pipeline_fit_close(forecast->fit);
-    free(forecast->loads.at);
-    free(forecast->joints.at);
+    rue_trial_log_close(&forecast->loads);
+    rue_trial_log_close(&forecast->joints);
     free(forecast->curves);
     free(forecast->excluded);
     free(forecast->job_s);
@@ -529,6 +525,10 @@ void rue_forecast_close(struct rue_forecast *forecast)
     free(forecast->candidates);
     free(forecast->times);
     free(forecast->jacobian);
+    free(forecast->weights);
+    free(forecast->direction);
+    free(forecast->known);
+    free(forecast->known_jacobian);
     free(forecast);
 }
 
@@ -547,10 +547,16 @@ rue_status rue_forecast_open(const struct rue_strategy_setup *setup, struct rue_
     forecast->share = calloc(forecast->cells, sizeof *forecast->share);
     forecast->candidates = calloc(forecast->configs, sizeof *forecast->candidates);
     forecast->times = calloc(forecast->configs, sizeof *forecast->times);
-    forecast->jacobian =
-        calloc(RUE_PIPELINE_PARAMETER_COUNT + 2 * forecast->models, sizeof *forecast->jacobian);
+    size_t parameters = RUE_PIPELINE_PARAMETER_COUNT + 2 * forecast->models;
+    forecast->jacobian = calloc(parameters, sizeof *forecast->jacobian);
+    forecast->weights = calloc(forecast->cells, sizeof *forecast->weights);
+    forecast->direction = calloc(forecast->cells + parameters + 1, sizeof *forecast->direction);
+    forecast->known = calloc(forecast->cells * LENGTHS, sizeof *forecast->known);
+    forecast->known_jacobian =
+        calloc(forecast->cells * LENGTHS * parameters, sizeof *forecast->known_jacobian);
     if (!forecast->curves || !forecast->excluded || !forecast->job_s || !forecast->share ||
-        !forecast->candidates || !forecast->times || !forecast->jacobian) {
+        !forecast->candidates || !forecast->times || !forecast->jacobian || !forecast->weights ||
+        !forecast->direction || !forecast->known || !forecast->known_jacobian) {
         rue_forecast_close(forecast);
         return rue_fail_memory(error, "a forecast", forecast->cells * sizeof(double));
     }

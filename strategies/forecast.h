@@ -36,10 +36,6 @@ double rue_forecast_slow_ratio(const struct rue_forecast *forecast, size_t index
 double rue_forecast_trial_s(const struct rue_forecast *forecast, size_t model, size_t config,
                             uint64_t images);
 
-/* Variance of the noise that one more trial of so many images would have: what a part of the job does not say
- * of the rest stays unsaid, however often it is tried. */
-double rue_forecast_noise(const struct rue_forecast *forecast, size_t model, size_t config, uint64_t images);
-
 /* The job in a cell as it is believed now: the mean, in seconds, and the standard deviation of its logarithm.
  */
 struct rue_forecast_cell {
@@ -56,8 +52,18 @@ size_t rue_forecast_draws(const struct rue_forecast *forecast);
 /* Mean regret over the models of every candidate, [candidates], in draw `index`. */
 void rue_forecast_regrets(const struct rue_forecast *forecast, size_t index, double *out);
 
-/* Covariance of the errors of two cells, of models and candidates (positions in their list). */
-double rue_forecast_covariance(const struct rue_forecast *forecast, size_t model, size_t position,
-                               size_t other_model, size_t other_position);
+/* Decides between two candidates (positions in their list): from then on rue_forecast_gain is about the
+ * difference of their mean regrets. */
+void rue_forecast_compare(struct rue_forecast *forecast, size_t one, size_t other);
+
+/* A trial that might be made. */
+struct rue_forecast_trial {
+    size_t model, position; /* of the candidate */
+    uint64_t images;
+};
+
+/* By how much the trials, `count` of them, 1 or 2, would lessen the variance of that difference. */
+double rue_forecast_gain(struct rue_forecast *forecast, const struct rue_forecast_trial *trials,
+                         size_t count);
 
 #endif

@@ -10,7 +10,7 @@
 
 /* Standard deviations of what predictions are off by, in logarithms; the length is in doublings of a knob. */
 static const double smooth_sd = 0.02, batch_sd = 0.02, own_sd = 0.02, smooth_length = 1.2;
-static const double parameter_sd = 0.03, not_measured_factor = 3;
+static const double parameter_sd = 0.03, not_measured_factor = 2;
 static const double drift_sd = 0.02, drift_s = 1000, disturbed_sd = 0.3;
 
 /* The state is the errors of the cells, then how far off the parameters are, and the drift last. */
@@ -291,6 +291,66 @@ double rue_posterior_observe(struct rue_posterior *posterior, size_t cell, const
             posterior->covariance[i * state + j] -= gain[i] * gain[j] / variance;
     }
     return distance;
+}
+
+/* Entry `i` of what a trial sees of the state, by number of the nonzero ones: its cell, the drift, the
+ * parameters. */
+static size_t entries_of(const struct rue_posterior *posterior, const struct rue_posterior_trial *trial)
+{
+    return 2 + (trial->jacobian ? posterior->size.parameters : 0);
+}
+
+static size_t entry(const struct rue_posterior *posterior, const struct rue_posterior_trial *trial, size_t i,
+                    double *value)
+{
+    *value = 1;
+    if (i == 0) return trial->cell;
+    if (i == 1) return posterior->size.state - 1;
+    *value = trial->jacobian[i - 2] - posterior->jacobian[trial->cell * posterior->size.parameters + i - 2];
+    return posterior->size.cells + i - 2;
+}
+
+static double along(const struct rue_posterior *posterior, const struct rue_posterior_trial *trial,
+                    const double *vector)
+{
+    double sum = 0, value;
+    for (size_t i = 0; i < entries_of(posterior, trial); i++) {
+        size_t at = entry(posterior, trial, i, &value);
+        sum += value * vector[at];
+    }
+    return sum;
+}
+
+/* The covariance of what two trials would see, without noise. */
+static double between(const struct rue_posterior *posterior, const struct rue_posterior_trial *a,
+                      const struct rue_posterior_trial *b)
+{
+    double sum = 0, value;
+    for (size_t i = 0; i < entries_of(posterior, a); i++) {
+        size_t at = entry(posterior, a, i, &value);
+        sum += value * along(posterior, b, posterior->covariance + at * posterior->size.state);
+    }
+    return sum;
+}
+
+void rue_posterior_direct(const struct rue_posterior *posterior, const double *weights, double *out)
+{
+    size_t state = posterior->size.state;
+    memset(out, 0, state * sizeof *out);
+    for (size_t i = 0; i < posterior->size.cells; i++)
+        for (size_t j = 0; weights[i] != 0 && j < state; j++)
+            out[j] += weights[i] * posterior->covariance[i * state + j];
+}
+
+double rue_posterior_gain(const struct rue_posterior *posterior, const double *direction,
+                          const struct rue_posterior_trial *trials, size_t count)
+{
+    const struct rue_posterior_trial *a = &trials[0], *b = &trials[1];
+    double with_a = along(posterior, a, direction), var_a = between(posterior, a, a) + a->sd * a->sd;
+    if (count == 1) return with_a * with_a / var_a;
+    double with_b = along(posterior, b, direction), var_b = between(posterior, b, b) + b->sd * b->sd;
+    double both = between(posterior, a, b), determinant = var_a * var_b - both * both;
+    return (with_a * with_a * var_b - 2 * with_a * with_b * both + with_b * with_b * var_a) / determinant;
 }
 
 double rue_posterior_evidence(const struct rue_posterior *posterior)

@@ -46,6 +46,22 @@ void rue_posterior_wait(struct rue_posterior *posterior, double seconds);
 double rue_posterior_observe(struct rue_posterior *posterior, size_t cell, const double *jacobian,
                              double error, double sd);
 
+/* A trial that might be made: as in rue_posterior_observe. */
+struct rue_posterior_trial {
+    size_t cell;
+    const double *jacobian;
+    double sd;
+};
+
+/* The covariances of everything with the sum of `weights` [cells] times the errors, into `out`
+ * [cells + parameter_count + 1]: what rue_posterior_gain asks for. */
+void rue_posterior_direct(const struct rue_posterior *posterior, const double *weights, double *out);
+
+/* By how much the trials, `count` of them, 1 or 2, made one after the other, would lessen the variance of
+ * that sum. */
+double rue_posterior_gain(const struct rue_posterior *posterior, const double *direction,
+                          const struct rue_posterior_trial *trials, size_t count);
+
 /* What the measurements so far had for probability, its logarithm: to compare priors. */
 double rue_posterior_evidence(const struct rue_posterior *posterior);
 

@@ -11,15 +11,19 @@
 #include "probes.h"
 #include "random.h"
 
-enum { SLOW_REPEATS = 4, COMPUTE_SIZES = 2, QUEUE_MAX = 64 };
+enum { LENGTHS = 4, SLOW_REPEATS = 4, COMPUTE_SIZES = 2, QUEUE_MAX = 64 };
 
-static const double slow_ratio = 1.06;         /* a probe that something disturbed */
-static const double shares[] = {0.15, 0.4, 1}; /* of the job that a trial runs */
-static const double whole_share = 0.7;         /* above it, the whole job */
-static const double sizes_share = 0.1;   /* of what is left of the budget, for batch sizes beyond the first */
-static const double spread_factor = 1.5; /* beliefs are bolder than they should be */
-static const double verify_margin = 1.3; /* of what the last trials may cost more than expected */
-static const double refit_growth = 1.3;  /* of the joint trials, from one refit to the next */
+static const double slow_ratio = 1.06; /* a probe that something disturbed */
+/* Lengths of trials: a share of the job, but some rounds of all workers at least, and some batches. */
+static const struct length {
+    double share, rounds, batches;
+} lengths[LENGTHS] = {{0.05, 1, 2}, {0.15, 2, 4}, {0.4, 2, 4}, {1, 1, 1}};
+static const double whole_share = 0.7;  /* above it, the whole job */
+static const double sizes_share = 0.25; /* of what is left of the budget, for batch sizes beyond the first */
+static const double spread_factor = 1.25; /* beliefs are bolder than they should be */
+static const double few_joints = 12;      /* trials that double the variance of beliefs */
+static const double verify_margin = 1.3;  /* of what the last trials may cost more than expected */
+static const double refit_growth = 1.3;   /* of the joint trials, from one refit to the next */
 static const double size_regret_ratio =
     0.02; /* a candidate's batch size is computed on when it is as good as that */
 
@@ -137,7 +141,9 @@ static double bound_of(struct duel *duel, size_t position)
     }
     qsort(duel->excess, draws, sizeof *duel->excess, compare_doubles);
     size_t at = (size_t)(duel->setup.confidence * (double)draws);
-    return spread_factor * duel->excess[at < draws ? at : draws - 1];
+    /* Few trials tell little of how far predictions are off. */
+    double few = sqrt(1 + few_joints / fmax(1, (double)duel->joints));
+    return spread_factor * few * duel->excess[at < draws ? at : draws - 1];
 }
 
 /* The least expected mean regret, and how much better another may be. */
@@ -171,14 +177,13 @@ static size_t draw_challenger(struct duel *duel, size_t count)
 
 /* ---- trials ---- */
 
-/* A trial's images: `share` of the job, or as much as says something of the steady state; in whole batches.
- */
-static uint64_t trial_images(const struct duel *duel, size_t config, double share)
+/* A trial's images, in whole batches; the whole job where that is little more. */
+static uint64_t trial_images(const struct duel *duel, size_t config, const struct length *length)
 {
     const int *value = duel->setup.configs[config].value;
     double batch = value[RUE_BATCH_SIZE], workers = value[RUE_NUM_WORKERS] > 0 ? value[RUE_NUM_WORKERS] : 1;
     double job = (double)duel->setup.job_images;
-    double least = fmax(share * job, fmax(2 * workers * batch, 4 * batch));
+    double least = fmax(length->share * job, batch * fmax(length->rounds * workers, length->batches));
     return least > whole_share * job ? duel->setup.job_images : (uint64_t)(ceil(least / batch) * batch);
 }
 
@@ -202,47 +207,60 @@ static void push_joint(struct duel *duel, size_t model, size_t config, uint64_t 
                                 .repeat = (int)duel->asked[cell]++});
 }
 
-/* By how much a pair of trials on `model` with that much noise lessens the variance of the difference of the
- * mean regrets. */
-static double gain(const struct duel *duel, size_t model, size_t one, size_t other, double noise)
+/* A set of one or two trials, and what it brings. */
+struct option {
+    struct rue_forecast_trial trials[2];
+    size_t count;
+    double rate; /* variance of the difference lessened, a second */
+};
+
+static double option_rate(struct duel *duel, const struct option *option)
 {
-    double variance = rue_forecast_covariance(duel->forecast, model, one, model, one) +
-                      rue_forecast_covariance(duel->forecast, model, other, model, other) -
-                      2 * rue_forecast_covariance(duel->forecast, model, one, model, other);
-    double with_all = 0;
-    for (size_t m = 0; m < duel->setup.scenario_count; m++)
-        with_all += rue_forecast_covariance(duel->forecast, m, one, model, one) +
-                    rue_forecast_covariance(duel->forecast, m, other, model, other) -
-                    rue_forecast_covariance(duel->forecast, m, one, model, other) -
-                    rue_forecast_covariance(duel->forecast, m, other, model, one);
-    return with_all * with_all / (variance + noise);
+    const size_t *candidates;
+    rue_forecast_candidates(duel->forecast, &candidates);
+    double cost = change_s(duel, option->trials[0].model);
+    for (size_t i = 0; i < option->count; i++)
+        cost += cost_s(duel, option->trials[i].model, candidates[option->trials[i].position],
+                       option->trials[i].images);
+    return rue_forecast_gain(duel->forecast, option->trials, option->count) / cost;
 }
 
-/* The model and the length of trials that tell most of the difference for their cost. */
-static void push_pair(struct duel *duel)
+/* The leader, the challenger, or both back to back; on the model, and as long, as tells most of their
+ * difference for its cost. */
+static struct option best_option(struct duel *duel, const size_t *candidates, size_t one, size_t other)
+{
+    struct option best = {.rate = -INFINITY};
+    rue_forecast_compare(duel->forecast, one, other);
+    for (size_t m = 0; m < duel->setup.scenario_count; m++)
+        for (size_t s = 0; s < LENGTHS; s++)
+            for (int who = 1; who <= 3; who++) {
+                struct option option = {.count = 0};
+                for (int i = 0; i < 2; i++) {
+                    size_t position = i ? other : one;
+                    if (!(who >> i & 1)) continue;
+                    option.trials[option.count++] = (struct rue_forecast_trial){
+                        m, position, trial_images(duel, candidates[position], &lengths[s])};
+                }
+                option.rate = option_rate(duel, &option);
+                if (option.rate > best.rate) best = option;
+            }
+    return best;
+}
+
+static void push_trials(struct duel *duel)
 {
     const size_t *candidates;
     size_t count = rue_forecast_candidates(duel->forecast, &candidates);
-    size_t one = duel->leader, other = draw_challenger(duel, count), best = 0;
-    double most = -INFINITY, best_share = 1;
-    for (size_t m = 0; m < duel->setup.scenario_count; m++)
-        for (size_t s = 0; s < sizeof shares / sizeof *shares; s++) {
-            size_t a = candidates[one], b = candidates[other];
-            uint64_t images_a = trial_images(duel, a, shares[s]), images_b = trial_images(duel, b, shares[s]);
-            double noise = rue_forecast_noise(duel->forecast, m, a, images_a) +
-                           rue_forecast_noise(duel->forecast, m, b, images_b);
-            double cost = cost_s(duel, m, a, images_a) + cost_s(duel, m, b, images_b) + change_s(duel, m);
-            double rate = gain(duel, m, one, other, noise) / cost;
-            if (!(rate > most)) continue;
-            most = rate;
-            best = m;
-            best_share = shares[s];
-        }
-    size_t pair[2] = {candidates[one], candidates[other]};
+    size_t other = draw_challenger(duel, count);
+    if (other == duel->leader) { /* the only one */
+        push_joint(duel, 0, candidates[other], trial_images(duel, candidates[other], &lengths[LENGTHS - 1]));
+        return;
+    }
+    struct option option = best_option(duel, candidates, duel->leader, other);
     bool turned = rue_random_below(&duel->seed, 2);
-    for (int i = 0; i < 2 && (i == 0 || other != one); i++) {
-        size_t config = pair[turned ? 1 - i : i];
-        push_joint(duel, best, config, trial_images(duel, config, best_share));
+    for (size_t i = 0; i < option.count; i++) {
+        const struct rue_forecast_trial *trial = &option.trials[turned ? option.count - 1 - i : i];
+        push_joint(duel, trial->model, candidates[trial->position], trial->images);
     }
 }
 
@@ -257,7 +275,7 @@ static double verify_s(const struct duel *duel, size_t config)
     double sum = 0;
     for (size_t m = 0; m < duel->setup.scenario_count; m++)
         if (!is_verified_on(duel, m, config))
-            sum += cost_s(duel, m, config, trial_images(duel, config, shares[0])) + duel->switch_s;
+            sum += cost_s(duel, m, config, trial_images(duel, config, &lengths[0])) + duel->switch_s;
     return sum;
 }
 
@@ -265,7 +283,7 @@ static void push_verification(struct duel *duel, size_t config)
 {
     for (size_t m = 0; m < duel->setup.scenario_count; m++)
         if (!is_verified_on(duel, m, config))
-            push_joint(duel, m, config, trial_images(duel, config, shares[0]));
+            push_joint(duel, m, config, trial_images(duel, config, &lengths[0]));
 }
 
 /* Seconds of a compute probe: a batch to warm up, those that count, and the change of model. */
@@ -321,7 +339,7 @@ static void decide(struct duel *duel)
         duel->phase = VERIFY;
         return;
     }
-    push_pair(duel);
+    push_trials(duel);
 }
 
 /* Fills the queue once it is empty, or ends. */

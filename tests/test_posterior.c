@@ -128,3 +128,31 @@ Test(posterior, evidence_tells_good_predictions_from_bad_ones)
         cr_assert_eq(evidence[1] > evidence[0], bad, "%g and %g", evidence[0], evidence[1]);
     }
 }
+
+static double variance_of(const struct rue_posterior *posterior, const double *weights)
+{
+    double sum = 0;
+    for (size_t i = 0; i < CELLS; i++)
+        for (size_t j = 0; j < CELLS; j++)
+            sum += weights[i] * weights[j] * rue_posterior_covariance(posterior, i, j);
+    return sum;
+}
+
+Test(posterior, a_gain_is_what_the_trials_then_bring)
+{
+    static const double part[PARAMETERS] = {0.3, 0.7};
+    static const struct rue_posterior_trial trials[2] = {{4, part, 0.02}, {9, NULL, 0.03}};
+    for (size_t count = 1; count <= 2; count++) {
+        struct rue_posterior *posterior = open_posterior(1);
+        double weights[CELLS] = {[4] = 0.5, [9] = -0.5, [15] = 0.25};
+        double direction[CELLS + PARAMETERS + 1];
+        rue_posterior_direct(posterior, weights, direction);
+        double before = variance_of(posterior, weights),
+               gain = rue_posterior_gain(posterior, direction, trials, count);
+        for (size_t i = 0; i < count; i++)
+            rue_posterior_observe(posterior, trials[i].cell, trials[i].jacobian, 0.01, trials[i].sd);
+        cr_assert_float_eq(before - variance_of(posterior, weights), gain, 1e-12, "%zu trials", count);
+        cr_assert_gt(gain, 0);
+        rue_posterior_close(posterior);
+    }
+}

@@ -131,7 +131,7 @@ def test_a_window_that_is_resized_shows_no_remains(terminal, script, sizes):
         seen.append(1)
 
     seen = []
-    code, screen, _, _ = terminal(first, "tune", "--runner", script(MANY, delay_s=0.08).command, "--num-workers", "0,2",
+    code, screen, _, _ = terminal(first, "tune", "--runner", script(MANY, delay_s=0.15).command, "--num-workers", "0,2",
                                   "--batch-size", "16,32", watch=watch)
     assert code == 0 and later == []
     assert not re.search(r"trial \d|best so far|left$", screen.text(), re.MULTILINE), screen.text()

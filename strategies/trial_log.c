@@ -1,0 +1,56 @@
+#include "trial_log.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static double seconds_of(int64_t ns)
+{
+    return ns == RUE_ABSENT ? NAN : (double)ns / 1e9;
+}
+
+struct rue_logged_trial rue_logged_trial_of(const struct rue_ask *ask, const struct rue_trial_result *result,
+                                            double seconds)
+{
+    struct rue_pipeline_times times = {.first_batch_s = seconds_of(result->first_batch_ns),
+                                       .end_to_end_s = seconds_of(result->end_to_end_ns),
+                                       .shutdown_s = seconds_of(result->shutdown_ns)};
+    if (isnan(times.shutdown_s)) times.shutdown_s = 0;
+    return (struct rue_logged_trial){.model = ask->scenario,
+                                     .config = ask->config,
+                                     .images = result->images > 0 ? (uint64_t)result->images : 0,
+                                     .batches = result->batches > 0 ? (uint64_t)result->batches : 0,
+                                     .times = times,
+                                     .consumer_s = seconds_of(result->compute_ns),
+                                     .seconds = seconds};
+}
+
+rue_status rue_trial_log_add(struct rue_trial_log *log, const struct rue_logged_trial *trial,
+                             rue_error *error)
+{
+    if (log->count == log->capacity) {
+        size_t capacity = log->capacity ? 2 * log->capacity : 32;
+        struct rue_logged_trial *grown = reallocarray(log->at, capacity, sizeof *grown);
+        if (!grown) return rue_fail_memory(error, "trials", capacity * sizeof *grown);
+        log->at = grown;
+        log->capacity = capacity;
+    }
+    log->at[log->count++] = *trial;
+    return RUE_OK;
+}
+
+rue_status rue_trial_log_add_faster(struct rue_trial_log *log, const struct rue_logged_trial *trial,
+                                    rue_error *error)
+{
+    for (size_t i = 0; i < log->count; i++) {
+        struct rue_logged_trial *other = &log->at[i];
+        if (other->config != trial->config || other->images != trial->images) continue;
+        if (trial->times.end_to_end_s < other->times.end_to_end_s) *other = *trial;
+        return RUE_OK;
+    }
+    return rue_trial_log_add(log, trial, error);
+}
+
+void rue_trial_log_close(struct rue_trial_log *log)
+{
+    free(log->at);
+}

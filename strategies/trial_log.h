@@ -1,0 +1,35 @@
+/* The ok trials that a forecast is made of, in the order of asking. */
+#ifndef RUE_TRIAL_LOG_H
+#define RUE_TRIAL_LOG_H
+
+#include "pipeline.h"
+#include "strategy.h"
+
+struct rue_logged_trial {
+    size_t model, config;
+    uint64_t images, batches;
+    struct rue_pipeline_times times; /* NaN where not told; a shutdown that is not told is none */
+    double consumer_s;               /* of the consumer's thread; NaN where not told */
+    double seconds;                  /* when */
+};
+
+struct rue_trial_log {
+    size_t count, capacity;
+    struct rue_logged_trial *at; /* [count] */
+};
+
+struct rue_logged_trial rue_logged_trial_of(const struct rue_ask *ask, const struct rue_trial_result *result,
+                                            double seconds);
+
+/* RUE_MEMORY. */
+rue_status rue_trial_log_add(struct rue_trial_log *log, const struct rue_logged_trial *trial,
+                             rue_error *error) RUE_MUST_CHECK;
+
+/* The same; but of two trials of a configuration with as many images the faster one stays, in the place of
+ * the first: interference only ever slows. */
+rue_status rue_trial_log_add_faster(struct rue_trial_log *log, const struct rue_logged_trial *trial,
+                                    rue_error *error) RUE_MUST_CHECK;
+
+void rue_trial_log_close(struct rue_trial_log *log);
+
+#endif

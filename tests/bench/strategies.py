@@ -1,0 +1,121 @@
+#!/usr/bin/python3
+"""How good what a strategy recommends is, and what it claims, for a share of the time that the whole grid takes, on
+simulated machines that speak the runner's protocol and tell the truth on request.
+
+  tests/bench/strategies.py SIMULATOR [--machines N] [--first SEED] [--strategies duel,grid] [--shares 1,2,5,10]
+                            [--scenarios base,discrepancy,cliff] [--modes raw,preprocessed]
+
+SIMULATOR is a command such as 'python3 sim_runner.py', which takes --mode, --seed, --noise-seed, --discrepancy, --cliff,
+--first-free, --speed, and --truth for the true mean regrets and the cost of the whole grid. Prints one line for each
+strategy, share, scenario and mode: percentage points of mean regret above the true best, median and p90 with the 95 %
+interval of a bootstrap; how often nothing was recommended; the median of the bounds that were claimed, and how often they
+held, with the lower limit of its 95 % interval.
+"""
+import argparse
+import concurrent.futures
+import json
+import math
+import os
+import pathlib
+import random
+import shutil
+import statistics
+import subprocess
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+SCENARIOS = {"base": [], "discrepancy": ["--discrepancy", "3"], "cliff": ["--cliff"], "first-free": ["--first-free"],
+             "slow": ["--speed", "0.33"], "fast": ["--speed", "3"]}
+
+
+def truth_of(simulator, words, cache):
+    """{(batch_size, num_workers): mean regret}, seconds of the whole grid"""
+    kept = cache / (" ".join(words).replace("/", "_") + ".json")
+    if not kept.exists():
+        told = subprocess.run([*simulator, *words, "--truth"], capture_output=True, text=True, check=True).stdout
+        kept.with_suffix(f".{os.getpid()}").write_text(told)
+        kept.with_suffix(f".{os.getpid()}").rename(kept)
+    told = json.loads(kept.read_text())
+    regrets = {(c["batch_size"], c["num_workers"]): c["mean_regret_ratio"] for c in told["configs"]}
+    return regrets, told["exhaustive_cost_ns"] / 1e9
+
+
+def play(simulator, words, seed, strategy, share, program, cache):
+    """(excess in points or infinity, bound in points or None)"""
+    regrets, whole_s = truth_of(simulator, words, cache)
+    folder = tempfile.mkdtemp(prefix="rue-bench-")
+    command = " ".join([*simulator, *words, "--noise-seed", str(seed + 1000)])
+    try:
+        subprocess.run([program, "tune", "--runner", command, "--strategy", strategy, "--quiet", "--out", folder, "--budget",
+                        f"{round(1000 * share * whole_s)}ms"], capture_output=True, check=False)
+        found = json.loads((pathlib.Path(folder) / "recommendation.json").read_text())["recommendations"][0]
+    except (OSError, ValueError, IndexError):
+        return math.inf, None
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    if not found["config"]:
+        return math.inf, None
+    excess = 100 * (regrets[found["config"]["batch_size"], found["config"]["num_workers"]] - min(regrets.values()))
+    return excess, 100 * found["certificate"]["bound_ratio"] if found["certificate"] else None
+
+
+def quantile(values, share):
+    ordered = sorted(values)
+    at = share * (len(ordered) - 1)
+    low, high = ordered[math.floor(at)], ordered[math.ceil(at)]
+    return low if low == high else low + (high - low) * (at - math.floor(at))
+
+
+def bootstrap(values, share, rounds=1000):
+    """The 95 % interval of a quantile."""
+    dice = random.Random(1)
+    drawn = [quantile(dice.choices(values, k=len(values)), share) for _ in range(rounds)]
+    return quantile(drawn, 0.025), quantile(drawn, 0.975)
+
+
+def lower_limit(held, count):
+    """Of a share, one side of Wilson's 95 % interval."""
+    if not count:
+        return math.nan
+    z, p = 1.96, held / count
+    return (p + z * z / 2 / count - z * math.sqrt(p * (1 - p) / count + z * z / 4 / count / count)) / (1 + z * z / count)
+
+
+def line(strategy, share, scenario, mode, results):
+    excesses, bounds = [e for e, _ in results], [(e, b) for e, b in results if b is not None]
+    low, high = bootstrap(excesses, 0.9)
+    held = sum(e <= b for e, b in bounds)
+    bound = f"{statistics.median(b for _, b in bounds):.2f}" if bounds else ""
+    print(f"| {strategy} | {100 * share:g} % | {scenario} | {mode} | {len(results)} | {statistics.median(excesses):.2f} | "
+          f"{quantile(excesses, 0.9):.2f} ({low:.2f} to {high:.2f}) | {sum(math.isinf(e) for e in excesses)} | {bound} | "
+          f"{held / len(bounds) if bounds else math.nan:.3f} | {lower_limit(held, len(bounds)):.3f} |", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("simulator", help="a command")
+    parser.add_argument("--program", default=str(ROOT / "build" / "release" / "rue"))
+    parser.add_argument("--machines", type=int, default=20)
+    parser.add_argument("--first", type=int, default=0)
+    for name, default in (("strategies", "duel,grid"), ("shares", "1,2,5,10"), ("scenarios", "base,discrepancy,cliff"),
+                          ("modes", "raw,preprocessed")):
+        parser.add_argument(f"--{name}", default=default)
+    options = parser.parse_args()
+    simulator, cache = options.simulator.split(), pathlib.Path(tempfile.gettempdir()) / f"rue-bench-truth-{os.getuid()}"
+    cache.mkdir(exist_ok=True)
+    print("| strategy | share of the grid's time | scenario | mode | machines | excess: median | p90 (95 % interval) | nothing "
+          "recommended | bound: median | held | at least |\n|" + "---|" * 11)
+    with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        for scenario in options.scenarios.split(","):
+            for mode in options.modes.split(","):
+                for strategy in options.strategies.split(","):
+                    for share in (float(text) / 100 for text in options.shares.split(",")):
+                        seeds = range(options.first, options.first + options.machines)
+                        words = [["--mode", mode, "--seed", str(seed), *SCENARIOS[scenario]] for seed in seeds]
+                        tried = [pool.submit(play, simulator, w, s, strategy, share, options.program, cache)
+                                 for w, s in zip(words, seeds)]
+                        line(strategy, share, scenario, mode, [one.result() for one in tried])
+
+
+if __name__ == "__main__":
+    main()
