@@ -10,7 +10,6 @@
 
 enum {
     LENGTHS = 4 /* of trials of a cell whose derivatives are kept */,
-    DRAWS = 256,
     CELLS_MAX = 1500,
     TOP_OF_MODEL = 3,
     JOINTS_FOR_ALPHA = 12
@@ -389,7 +388,7 @@ static rue_status choose_alpha(struct rue_forecast *forecast, struct rue_posteri
         alpha = alphas[a];
     }
     prior->alpha = alpha;
-    prior->draws = DRAWS;
+    prior->draws = RUE_FORECAST_DRAWS;
     return status;
 }
 
@@ -444,7 +443,7 @@ size_t rue_forecast_candidates(const struct rue_forecast *forecast, const size_t
 
 size_t rue_forecast_draws(const struct rue_forecast *forecast)
 {
-    return forecast->posterior ? DRAWS : 0;
+    return forecast->posterior ? RUE_FORECAST_DRAWS : 0;
 }
 
 void rue_forecast_regrets(const struct rue_forecast *forecast, size_t index, double *out)

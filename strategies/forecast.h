@@ -47,7 +47,8 @@ struct rue_forecast_cell rue_forecast_cell(const struct rue_forecast *forecast, 
 
 /* Configurations that may be the best, and what is drawn of them. */
 size_t rue_forecast_candidates(const struct rue_forecast *forecast, const size_t **out);
-size_t rue_forecast_draws(const struct rue_forecast *forecast);
+enum { RUE_FORECAST_DRAWS = 256 };
+size_t rue_forecast_draws(const struct rue_forecast *forecast); /* 0 before the first update */
 
 /* Mean regret over the models of every candidate, [candidates], in draw `index`. */
 void rue_forecast_regrets(const struct rue_forecast *forecast, size_t index, double *out);

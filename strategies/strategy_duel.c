@@ -47,6 +47,7 @@ struct duel {
     uint64_t seed;
     bool broken; /* without memory: nothing more is asked */
     /* The leader, of all draws. */
+    double *drawn;           /* [draws][candidates] mean regrets, as they are believed now */
     double *regrets, *means; /* [configs] of candidates */
     double *excess;          /* [draws] */
     size_t leader;           /* position among the candidates */
@@ -134,10 +135,10 @@ static double bound_of(struct duel *duel, size_t position)
     size_t count = rue_forecast_candidates(duel->forecast, &candidates),
            draws = rue_forecast_draws(duel->forecast);
     for (size_t d = 0; d < draws; d++) {
+        const double *regrets = duel->drawn + d * count;
         double least = INFINITY;
-        rue_forecast_regrets(duel->forecast, d, duel->regrets);
-        for (size_t c = 0; c < count; c++) least = fmin(least, duel->regrets[c]);
-        duel->excess[d] = duel->regrets[position] - least;
+        for (size_t c = 0; c < count; c++) least = fmin(least, regrets[c]);
+        duel->excess[d] = regrets[position] - least;
     }
     qsort(duel->excess, draws, sizeof *duel->excess, compare_doubles);
     size_t at = (size_t)(duel->setup.confidence * (double)draws);
@@ -154,8 +155,9 @@ static void rank(struct duel *duel)
            draws = rue_forecast_draws(duel->forecast);
     memset(duel->means, 0, count * sizeof *duel->means);
     for (size_t d = 0; d < draws; d++) {
-        rue_forecast_regrets(duel->forecast, d, duel->regrets);
-        for (size_t c = 0; c < count; c++) duel->means[c] += duel->regrets[c] / (double)draws;
+        double *regrets = duel->drawn + d * count;
+        rue_forecast_regrets(duel->forecast, d, regrets);
+        for (size_t c = 0; c < count; c++) duel->means[c] += regrets[c] / (double)draws;
     }
     duel->leader = 0;
     for (size_t c = 1; c < count; c++)
@@ -168,9 +170,9 @@ static size_t draw_challenger(struct duel *duel, size_t count)
 {
     size_t challenger = duel->leader;
     size_t draw = (size_t)rue_random_below(&duel->seed, rue_forecast_draws(duel->forecast));
-    rue_forecast_regrets(duel->forecast, draw, duel->regrets);
+    const double *regrets = duel->drawn + draw * count;
     for (size_t c = 0; c < count; c++)
-        if (c != duel->leader && (challenger == duel->leader || duel->regrets[c] < duel->regrets[challenger]))
+        if (c != duel->leader && (challenger == duel->leader || regrets[c] < regrets[challenger]))
             challenger = c;
     return challenger;
 }
@@ -477,6 +479,7 @@ static void duel_close(void *state)
     free(duel->queue);
     free(duel->asked);
     free(duel->computed);
+    free(duel->drawn);
     free(duel->regrets);
     free(duel->means);
     free(duel->excess);
@@ -485,7 +488,6 @@ static void duel_close(void *state)
 
 static rue_status duel_open(const struct rue_strategy_setup *setup, void **state, rue_error *error)
 {
-    enum { DRAWS_MAX = 4096 };
     *state = NULL;
     if (setup->scenario_count == 0 || setup->config_count == 0)
         return rue_fail(error, RUE_USAGE, "nothing to try: %zu scenarios, %zu configurations",
@@ -499,11 +501,12 @@ static rue_status duel_open(const struct rue_strategy_setup *setup, void **state
     size_t cells = setup->scenario_count * setup->config_count;
     duel->asked = calloc(cells, sizeof *duel->asked);
     duel->computed = calloc(cells, sizeof *duel->computed);
+    duel->drawn = calloc(RUE_FORECAST_DRAWS * setup->config_count, sizeof *duel->drawn);
     duel->regrets = calloc(setup->config_count, sizeof *duel->regrets);
     duel->means = calloc(setup->config_count, sizeof *duel->means);
-    duel->excess = calloc(DRAWS_MAX, sizeof *duel->excess);
+    duel->excess = calloc(RUE_FORECAST_DRAWS, sizeof *duel->excess);
     rue_status status = RUE_OK;
-    if (!duel->asked || !duel->computed || !duel->regrets || !duel->means || !duel->excess)
+    if (!duel->asked || !duel->computed || !duel->drawn || !duel->regrets || !duel->means || !duel->excess)
         status = rue_fail_memory(error, "a duel", cells * sizeof *duel->asked);
     if (status == RUE_OK) status = rue_forecast_open(&duel->setup, &duel->forecast, error);
     if (status == RUE_OK) push_load_probes(duel);
