@@ -66,6 +66,16 @@ def test_a_budget_for_the_probes_alone_is_inconclusive(rue, script):
     expect_failure(rue("tune", "--runner", one.command, "--strategy", "duel", "--out", "out", "--budget", "1ms"), 5, "larger --budget")
 
 
+def test_a_damaged_photo_is_named(rue, own_photos):
+    damaged = sorted(own_photos.rglob("*.jpg"))[0]
+    damaged.write_bytes(damaged.read_bytes()[:2000])
+    expect_failure(tune(rue, own_photos, "--budget", "20s"), 3, damaged.name, "--bad-images replace")
+
+
+def test_a_limit_that_nothing_fits_is_named(rue, photos):
+    expect_failure(tune(rue, photos, "--budget", "20s", "--max-memory", "1M"), 4, "the limit is", "--max-memory")
+
+
 @pytest.mark.parametrize("mode", ["raw", "preprocessed"])
 def test_a_twentieth_of_the_cost_is_enough_on_a_simulated_machine(rue, mode):
     simulator = pathlib.Path(os.environ.get("RUE_SHARED", "/nowhere")) / "replay" / "sim_runner.py"

@@ -172,6 +172,14 @@ rue_status rue_study_is_stored(struct rue_study *study, size_t variant, size_t m
  * matrices. */
 rue_status rue_study_plan(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
 
+/* Whether a trial that ended so says that a file of the variant's data is at fault. */
+bool rue_study_is_data_fault(const struct rue_study *study, size_t variant, enum rue_outcome outcome,
+                             const char *reason);
+
+/* Fails for a first trial that ended so, without which nothing can be measured: what to do about it. */
+rue_status rue_study_fail_probe(const struct rue_study *study, size_t variant, enum rue_outcome outcome,
+                                const char *reason, rue_error *error);
+
 /* Shows the plan on `out`. (study_show.c) */
 void rue_study_show_plan(const struct rue_study *study, const struct rue_report_style *style, FILE *out);
 

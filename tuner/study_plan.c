@@ -38,28 +38,38 @@ struct rate {
     char reason[RUE_REASON_BYTES];
 };
 
-static bool names_data(const struct rue_study *study, size_t variant, const struct rate *rate)
+bool rue_study_is_data_fault(const struct rue_study *study, size_t variant, enum rue_outcome outcome,
+                             const char *reason)
 {
     const char *path = study->variants[variant].variant.path;
-    return rate->outcome == RUE_TRIAL_FAILED && path[0] && strstr(rate->reason, path);
+    return outcome == RUE_TRIAL_FAILED && path[0] && strstr(reason, path);
+}
+
+rue_status rue_study_fail_probe(const struct rue_study *study, size_t variant, enum rue_outcome outcome,
+                                const char *reason, rue_error *error)
+{
+    if (rue_study_is_data_fault(study, variant, outcome, reason))
+        return rue_fail(error, RUE_DATA,
+                        "%s; remove or replace the file, or go on without it: --bad-images replace", reason);
+    if (outcome == RUE_TRIAL_INFEASIBLE)
+        return rue_fail(
+            error, RUE_INFEASIBLE, "even the smallest batch is infeasible: %s%s", reason,
+            rue_advice_given(reason) ? "" : "; give smaller ones with --batch-size, or raise --max-memory");
+    const char *path = study->variants[variant].variant.path;
+    return rue_fail(error, RUE_INFEASIBLE,
+                    "no first trial on %s succeeded: %s; once that is mended, run the same command to go on",
+                    path[0] ? path : "the runner's data", reason);
+}
+
+static bool names_data(const struct rue_study *study, size_t variant, const struct rate *rate)
+{
+    return rue_study_is_data_fault(study, variant, rate->outcome, rate->reason);
 }
 
 static rue_status fail_probe(const struct rue_study *study, size_t variant, const struct rate *rate,
                              rue_error *error)
 {
-    if (names_data(study, variant, rate))
-        return rue_fail(error, RUE_DATA,
-                        "%s; remove or replace the file, or go on without it: --bad-images replace",
-                        rate->reason);
-    if (rate->outcome == RUE_TRIAL_INFEASIBLE)
-        return rue_fail(error, RUE_INFEASIBLE, "even the smallest batch is infeasible: %s%s", rate->reason,
-                        rue_advice_given(rate->reason)
-                            ? ""
-                            : "; give smaller ones with --batch-size, or raise --max-memory");
-    const char *path = study->variants[variant].variant.path;
-    return rue_fail(error, RUE_INFEASIBLE,
-                    "no first trial on %s succeeded: %s; once that is mended, run the same command to go on",
-                    path[0] ? path : "the runner's data", rate->reason);
+    return rue_study_fail_probe(study, variant, rate->outcome, rate->reason, error);
 }
 
 /* Images a second of the loader with `workers`, from one short trial; load-only where the runner can, else

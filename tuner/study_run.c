@@ -68,6 +68,8 @@ struct track {
     size_t first_variant;
     uint64_t spent_ns;
     bool ended;
+    enum rue_outcome probe_outcome; /* of the first probe that was not ok, and why */
+    char probe_reason[RUE_REASON_BYTES];
 };
 
 struct tracks {
@@ -229,6 +231,20 @@ static void tell(const struct rue_study *study, struct track *track, const struc
     if (study->strategy->tell) study->strategy->tell(track->state, ask, result);
 }
 
+/* A probe that was not ok: damaged data end the run at once, others are remembered, as there are more probes.
+ */
+static rue_status check_probe(const struct rue_study *study, struct track *track, const struct rue_ask *ask,
+                              const struct rue_trial_result *result, rue_error *error)
+{
+    if (ask->measure == RUE_JOINT || result->outcome == RUE_TRIAL_OK) return RUE_OK;
+    if (rue_study_is_data_fault(study, track->first_variant, result->outcome, result->reason))
+        return rue_study_fail_probe(study, track->first_variant, result->outcome, result->reason, error);
+    if (track->probe_outcome != RUE_TRIAL_OK) return RUE_OK;
+    track->probe_outcome = result->outcome;
+    snprintf(track->probe_reason, sizeof track->probe_reason, "%s", result->reason);
+    return RUE_OK;
+}
+
 static rue_status loop(struct rue_study *study, struct tracks *tracks, rue_error *error)
 {
     struct failures failures = {0};
@@ -253,7 +269,8 @@ static rue_status loop(struct rue_study *study, struct tracks *tracks, rue_error
         }
         ask.stored = study->reused > before;
         tell(study, track, &ask, &result);
-        if (!ask.stored) status = count_failure(&failures, &result, error);
+        status = check_probe(study, track, &ask, &result, error);
+        if (status == RUE_OK && !ask.stored) status = count_failure(&failures, &result, error);
         rue_trial_result_close(&result);
         if (status != RUE_OK) {
             mark_partial(study, "stopped", done + 1);
@@ -270,6 +287,8 @@ static rue_status take_estimates(struct rue_study *study, const struct track *tr
     size_t variant = track->first_variant;
     rue_status status = RUE_OK;
     study->claimed[variant] = study->strategy->claim(track->state, &study->claims[variant]);
+    if (!study->claimed[variant] && track->probe_outcome != RUE_TRIAL_OK)
+        return rue_study_fail_probe(study, variant, track->probe_outcome, track->probe_reason, error);
     if (!study->claimed[variant]) return RUE_OK;
     if (!study->claims[variant].verified && !study->partial)
         mark_partial(study, "the budget was spent", study->row_count);
