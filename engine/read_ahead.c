@@ -1,10 +1,11 @@
 #include "read_ahead.h"
 
-#include <errno.h>
 #include <liburing.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <unistd.h>
+
+#include "read_at.h"
 
 enum { REFUSED_US = 100 };
 
@@ -111,17 +112,11 @@ static void wait_for(struct rue_read_ahead *ahead, const struct read *read)
 }
 
 /* Reads what is left, all of it where there is no ring; false when there is no more. */
-static bool read_rest(struct read *read)
+static bool read_rest(const struct read *read)
 {
     const struct rue_place *place = &read->place;
-    while (read->done < place->bytes) {
-        ssize_t got = pread(place->fd, read->into + read->done, place->bytes - read->done,
-                            (off_t)(place->offset + read->done));
-        if (got < 0 && errno == EINTR) continue;
-        if (got <= 0) return false;
-        read->done += (uint64_t)got;
-    }
-    return true;
+    return rue_read_at(place->fd, read->into + read->done, place->bytes - read->done,
+                       place->offset + read->done);
 }
 
 static struct read *pop(struct rue_read_ahead *ahead)

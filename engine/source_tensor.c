@@ -13,6 +13,7 @@
 #include "crc32c.h"
 #include "hash.h"
 #include "mapping.h"
+#include "read_at.h"
 #include "source.h"
 #include "tensor_file.h"
 
@@ -28,19 +29,6 @@ struct tensor {
     const char **classes;  /* [class_count] into class_text */
     struct rue_mapping mapping;
 };
-
-/* Reads exactly `bytes` at `offset`; false with errno, 0 for the end of the file. */
-static bool read_at(int fd, void *into, uint64_t bytes, uint64_t offset)
-{
-    for (uint64_t done = 0; done < bytes;) {
-        ssize_t got = pread(fd, (char *)into + done, bytes - done, (off_t)(offset + done));
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return false;
-        if (got == 0) return errno = 0, false;
-        done += (uint64_t)got;
-    }
-    return true;
-}
 
 static const char *read_error(void)
 {
@@ -64,7 +52,7 @@ static rue_status probe(const char *path, bool *is, rue_error *error)
     char magic[8];
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) return fail_open(path, error);
-    bool whole = read_at(fd, magic, sizeof magic, 0);
+    bool whole = rue_read_at(fd, magic, sizeof magic, 0);
     int why = whole ? 0 : errno;
     close(fd);
     if (why == EIO)
@@ -108,7 +96,7 @@ static rue_status read_header(struct tensor *tensor, rue_error *error)
     struct stat about;
     if (fstat(tensor->fd, &about) != 0 || !S_ISREG(about.st_mode))
         return rue_fail(error, RUE_DATA, "%s is not a regular file", tensor->path);
-    if (!read_at(tensor->fd, &tensor->header, sizeof tensor->header, 0))
+    if (!rue_read_at(tensor->fd, &tensor->header, sizeof tensor->header, 0))
         return fail_read(tensor, "header", error);
     const char *fault = header_fault(&tensor->header);
     if (fault)
@@ -142,7 +130,7 @@ static rue_status check_index(const struct tensor *tensor, rue_error *error)
     for (uint64_t at = h->labels_offset, bytes; whole && at < end; at += bytes) {
         uint64_t left = (at < h->crcs_offset ? h->crcs_offset : end) - at;
         bytes = left < chunk ? left : chunk;
-        whole = read_at(tensor->fd, buffer, bytes, at);
+        whole = rue_read_at(tensor->fd, buffer, bytes, at);
         if (!whole) break;
         crc = rue_crc32c(crc, buffer, bytes);
         for (uint64_t i = 0; at < h->crcs_offset && bad == h->count && i < bytes / 4; i++)
@@ -172,7 +160,7 @@ static rue_status read_classes(struct tensor *tensor, rue_error *error)
     tensor->class_text = calloc(bytes + 1, 1);
     tensor->classes = calloc((size_t)h->class_count + 1, sizeof *tensor->classes);
     if (!tensor->class_text || !tensor->classes) return rue_fail_memory(error, "class names", bytes);
-    if (!read_at(tensor->fd, tensor->class_text, bytes, h->classes_offset))
+    if (!rue_read_at(tensor->fd, tensor->class_text, bytes, h->classes_offset))
         return fail_read(tensor, "index", error);
     const char *at = tensor->class_text, *end = at + bytes;
     for (uint32_t c = 0; c < h->class_count; c++) {
@@ -230,7 +218,7 @@ static uint64_t item_bytes(const void *state, uint64_t item)
 static rue_status read_entry(const struct tensor *tensor, const char *what, uint64_t table, uint64_t item,
                              void *into, rue_error *error)
 {
-    if (read_at(tensor->fd, into, 4, table + 4 * item)) return RUE_OK;
+    if (rue_read_at(tensor->fd, into, 4, table + 4 * item)) return RUE_OK;
     return rue_fail(error, rue_source_failure(errno), "cannot read the %s of record %" PRIu64 " of %s: %s",
                     what, item, tensor->path, read_error());
 }
@@ -261,7 +249,7 @@ static rue_status fail_record(const struct tensor *tensor, uint64_t item, rue_er
 static rue_status read_record(const void *state, uint64_t item, void *into, rue_error *error)
 {
     const struct tensor *tensor = state;
-    bool whole = read_at(tensor->fd, into, tensor->record_bytes, record_offset(tensor, item));
+    bool whole = rue_read_at(tensor->fd, into, tensor->record_bytes, record_offset(tensor, item));
     return whole ? RUE_OK : fail_record(tensor, item, error);
 }
 

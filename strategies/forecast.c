@@ -8,22 +8,14 @@
 #include "pipeline_fit.h"
 #include "trial_log.h"
 
-enum {
-    LENGTHS = 4 /* of trials of a cell whose derivatives are kept */,
-    CELLS_MAX = 1500,
-    TOP_OF_MODEL = 3,
-    JOINTS_FOR_ALPHA = 12
-};
+/* LENGTHS: of trials of a cell whose derivatives are kept. */
+enum { LENGTHS = 4, CELLS_MAX = 1500, TOP_OF_MODEL = 3, JOINTS_FOR_ALPHA = 12 };
 
 static const double step = 1e-3;             /* of a logarithm, for derivatives */
 static const double candidate_regret = 0.20; /* more than the best prediction: no candidate */
 static const double trial_sd = 0.02;         /* of the logarithm of a trial's time */
 static const double truncated_sd = 0.02;     /* more, for what the rest of the job may bring */
 static const double alphas[] = {1, 2, 4, 8};
-
-struct known {
-    uint64_t images; /* 0: none */
-};
 
 struct rue_forecast {
     const struct rue_strategy_setup *setup;
@@ -44,8 +36,8 @@ struct rue_forecast {
     double *jacobian;                /* [parameters] of a trial */
     double *weights;                 /* [cells] of what is to be decided */
     double *direction;               /* [cells + parameters + 1] */
-    struct known *known;             /* [cells][LENGTHS] trials whose derivatives are known */
-    double *known_jacobian;          /* [cells][LENGTHS][parameters] */
+    uint64_t *known;        /* [cells][LENGTHS] images of trials whose derivatives are known; 0: none */
+    double *known_jacobian; /* [cells][LENGTHS][parameters] */
 };
 
 /* ---- trials ---- */
@@ -152,9 +144,11 @@ static rue_status fit(struct rue_forecast *forecast, rue_error *error)
     return RUE_OK;
 }
 
-double rue_forecast_slow_ratio(const struct rue_forecast *forecast, size_t index)
+double rue_forecast_slow_ratio(const struct rue_forecast *forecast, size_t config)
 {
-    return forecast->fit && index < forecast->loads.count ? forecast->fit->slow_ratio[index] : NAN;
+    for (size_t i = 0; forecast->fit && i < forecast->loads.count; i++)
+        if (forecast->loads.at[i].config == config) return forecast->fit->slow_ratio[i];
+    return NAN;
 }
 
 /* NaN without memory. */
@@ -441,11 +435,6 @@ size_t rue_forecast_candidates(const struct rue_forecast *forecast, const size_t
     return forecast->candidate_count;
 }
 
-size_t rue_forecast_draws(const struct rue_forecast *forecast)
-{
-    return forecast->posterior ? RUE_FORECAST_DRAWS : 0;
-}
-
 void rue_forecast_regrets(const struct rue_forecast *forecast, size_t index, double *out)
 {
     const double *draw = rue_posterior_draw(forecast->posterior, index);
@@ -479,13 +468,13 @@ void rue_forecast_compare(struct rue_forecast *forecast, size_t one, size_t othe
 static const double *derivatives_of(struct rue_forecast *forecast, const struct rue_forecast_trial *trial)
 {
     size_t cell = trial->model * forecast->candidate_count + trial->position, n = forecast->fit->count;
-    struct known *known = &forecast->known[cell * LENGTHS];
+    uint64_t *known = &forecast->known[cell * LENGTHS];
     size_t at = 0;
-    while (at < LENGTHS - 1 && known[at].images && known[at].images != trial->images) at++;
+    while (at < LENGTHS - 1 && known[at] && known[at] != trial->images) at++;
     double *own = forecast->known_jacobian + (cell * LENGTHS + at) * n;
-    if (known[at].images == trial->images) return own;
+    if (known[at] == trial->images) return own;
     size_t config = forecast->candidates[trial->position];
-    known[at].images = trial->images;
+    known[at] = trial->images;
     differentiate(forecast, trial->model, config, trial->images,
                   rue_forecast_trial_s(forecast, trial->model, config, trial->images), own);
     return own;

@@ -24,12 +24,13 @@ rue_status rue_forecast_add(struct rue_forecast *forecast, const struct rue_ask 
 void rue_forecast_exclude(struct rue_forecast *forecast, size_t config);
 
 /* Fits the pipeline anew to all trials, predicts every cell, and believes of the errors what the joint trials
- * say. Cheap trials of the `measure` load before it. RUE_INTERNAL where nothing fits; RUE_MEMORY. */
+ * say. RUE_USAGE before any load or joint trial; RUE_INFEASIBLE where every configuration is excluded;
+ * RUE_INTERNAL where nothing fits; RUE_MEMORY. */
 rue_status rue_forecast_update(struct rue_forecast *forecast, rue_error *error) RUE_MUST_CHECK;
 
-/* How much slower than predicted the `index`-th of the load trials was; NaN when not known. After an update.
+/* How much slower than predicted the first load trial of `config` was; NaN when not known. After an update.
  */
-double rue_forecast_slow_ratio(const struct rue_forecast *forecast, size_t index);
+double rue_forecast_slow_ratio(const struct rue_forecast *forecast, size_t config);
 
 /* Predicted seconds of a trial of `images`; of the measure load with `model` RUE_FORECAST_NO_MODEL. */
 #define RUE_FORECAST_NO_MODEL SIZE_MAX
@@ -48,7 +49,6 @@ struct rue_forecast_cell rue_forecast_cell(const struct rue_forecast *forecast, 
 /* Configurations that may be the best, and what is drawn of them. */
 size_t rue_forecast_candidates(const struct rue_forecast *forecast, const size_t **out);
 enum { RUE_FORECAST_DRAWS = 256 };
-size_t rue_forecast_draws(const struct rue_forecast *forecast); /* 0 before the first update */
 
 /* Mean regret over the models of every candidate, [candidates], in draw `index`. */
 void rue_forecast_regrets(const struct rue_forecast *forecast, size_t index, double *out);

@@ -10,7 +10,8 @@ static double doublings(double value)
     return log2(value + 0.5);
 }
 
-size_t rue_probes_nearest(const struct rue_strategy_setup *setup, double batch_size, double num_workers)
+/* The configuration nearest to those batch sizes and workers, by doublings. */
+static size_t nearest(const struct rue_strategy_setup *setup, double batch_size, double num_workers)
 {
     size_t best = 0;
     double least = INFINITY;
@@ -70,7 +71,7 @@ size_t rue_probes_load(const struct rue_strategy_setup *setup, struct rue_ask *o
     };
     size_t count = 0;
     for (int p = 0; p < RUE_PROBES_LOAD_MAX; p++) {
-        size_t config = rue_probes_nearest(setup, probes[p][0], probes[p][1]);
+        size_t config = nearest(setup, probes[p][0], probes[p][1]);
         if (is_asked(out, count, config)) continue;
         out[count++] = (struct rue_ask){
             .measure = RUE_LOAD, .config = config, .images = whole_batches(setup, config, probes[p][2])};
@@ -87,8 +88,8 @@ struct rue_ask rue_probes_compute(size_t scenario, size_t config)
 size_t rue_probes_compute_sizes(const struct rue_strategy_setup *setup, size_t *out)
 {
     struct range batch = range_of(setup, RUE_BATCH_SIZE);
-    out[0] = rue_probes_nearest(setup, batch.least, 1);
-    out[1] = rue_probes_nearest(setup, batch.middle, 1);
+    out[0] = nearest(setup, batch.least, 1);
+    out[1] = nearest(setup, batch.middle, 1);
     return setup->configs[out[0]].value[RUE_BATCH_SIZE] == setup->configs[out[1]].value[RUE_BATCH_SIZE] ? 1
                                                                                                         : 2;
 }

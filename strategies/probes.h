@@ -19,7 +19,4 @@ struct rue_ask rue_probes_compute(size_t scenario, size_t config);
  * `out` [2]; answers how many. */
 size_t rue_probes_compute_sizes(const struct rue_strategy_setup *setup, size_t *out);
 
-/* The configuration nearest to those batch sizes and workers, by doublings. */
-size_t rue_probes_nearest(const struct rue_strategy_setup *setup, double batch_size, double num_workers);
-
 #endif

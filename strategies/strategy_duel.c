@@ -1,8 +1,7 @@
 /* Predicts every cell from a few probes, then measures what decides: the configuration that is believed to be
- * the best against one that may be better, on the model that tells most about their difference for its cost,
- * back to back. Ends when, with the confidence asked for, nothing is better by more than epsilon, or with the
- * budget; by then what leads has been measured on every model. */
-#include <assert.h>
+ * the best, one that may be better, or both back to back, on the model and as long as tells most about their
+ * difference for its cost. Ends when, with the confidence asked for, nothing is better by more than epsilon,
+ * or with the budget; by then what leads has been measured on every model. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +26,7 @@ static const double refit_growth = 1.3;   /* of the joint trials, from one refit
 static const double size_regret_ratio =
     0.02; /* a candidate's batch size is computed on when it is as good as that */
 
-enum phase { LOAD, COMPUTE, DUEL, VERIFY, ENDED };
+enum phase { LOAD, COMPUTE, DUEL, ENDED };
 
 struct duel {
     struct rue_strategy_setup setup;
@@ -36,9 +35,8 @@ struct duel {
     struct rue_ask *queue; /* [queue_count] still to be asked, from queue_at on */
     size_t queue_at, queue_count, queue_capacity;
     size_t load_count; /* probes, without repeats */
-    bool slow_repeated;
-    size_t *asked;  /* [cells] joint questions of each cell so far */
-    bool *computed; /* [cells] the batch size of the config was computed on, or will be */
+    size_t *asked;     /* [cells] joint questions of each cell so far */
+    bool *computed;    /* [cells] the batch size of the config was computed on, or will be */
     size_t joints, refit_at;
     size_t model; /* of the last trial that had one; RUE_FORECAST_NO_MODEL */
     double spent_s;
@@ -112,8 +110,8 @@ static void repeat_slow_probes(struct duel *duel)
 {
     size_t repeats = 0;
     for (size_t i = 0; i < duel->load_count && repeats < SLOW_REPEATS; i++) {
-        if (!(rue_forecast_slow_ratio(duel->forecast, i) > slow_ratio)) continue;
         struct rue_ask again = duel->queue[i];
+        if (!(rue_forecast_slow_ratio(duel->forecast, again.config) > slow_ratio)) continue;
         again.repeat = 1;
         push(duel, again);
         repeats++;
@@ -132,8 +130,7 @@ static int compare_doubles(const void *left, const void *right)
 static double bound_of(struct duel *duel, size_t position)
 {
     const size_t *candidates;
-    size_t count = rue_forecast_candidates(duel->forecast, &candidates),
-           draws = rue_forecast_draws(duel->forecast);
+    size_t count = rue_forecast_candidates(duel->forecast, &candidates), draws = RUE_FORECAST_DRAWS;
     for (size_t d = 0; d < draws; d++) {
         const double *regrets = duel->drawn + d * count;
         double least = INFINITY;
@@ -151,8 +148,7 @@ static double bound_of(struct duel *duel, size_t position)
 static void rank(struct duel *duel)
 {
     const size_t *candidates;
-    size_t count = rue_forecast_candidates(duel->forecast, &candidates),
-           draws = rue_forecast_draws(duel->forecast);
+    size_t count = rue_forecast_candidates(duel->forecast, &candidates), draws = RUE_FORECAST_DRAWS;
     memset(duel->means, 0, count * sizeof *duel->means);
     for (size_t d = 0; d < draws; d++) {
         double *regrets = duel->drawn + d * count;
@@ -169,7 +165,7 @@ static void rank(struct duel *duel)
 static size_t draw_challenger(struct duel *duel, size_t count)
 {
     size_t challenger = duel->leader;
-    size_t draw = (size_t)rue_random_below(&duel->seed, rue_forecast_draws(duel->forecast));
+    size_t draw = (size_t)rue_random_below(&duel->seed, RUE_FORECAST_DRAWS);
     const double *regrets = duel->drawn + draw * count;
     for (size_t c = 0; c < count; c++)
         if (c != duel->leader && (challenger == duel->leader || regrets[c] < regrets[challenger]))
@@ -206,6 +202,7 @@ static void push_joint(struct duel *duel, size_t model, size_t config, uint64_t 
                                 .scenario = model,
                                 .config = config,
                                 .images = images,
+                                .expected_s = rue_forecast_trial_s(duel->forecast, model, config, images),
                                 .repeat = (int)duel->asked[cell]++});
 }
 
@@ -338,7 +335,7 @@ static void decide(struct duel *duel)
         duel->bound_ratio <= duel->setup.epsilon_ratio && duel->joints >= 2 * duel->setup.scenario_count;
     if (sure || left_s < verify_margin * verify_s(duel, leader) + duel->overhead_s) {
         push_verification(duel, leader);
-        duel->phase = VERIFY;
+        duel->phase = ENDED;
         return;
     }
     push_trials(duel);
@@ -350,8 +347,7 @@ static void go_on(struct duel *duel)
     switch (duel->phase) {
     case LOAD:
         update(duel);
-        if (!duel->slow_repeated && duel->setup.measures[RUE_LOAD]) repeat_slow_probes(duel);
-        duel->slow_repeated = true;
+        if (duel->setup.measures[RUE_LOAD]) repeat_slow_probes(duel);
         push_compute_probes(duel);
         duel->phase = COMPUTE;
         break;
@@ -363,9 +359,7 @@ static void go_on(struct duel *duel)
     case DUEL:
         decide(duel);
         break;
-    case VERIFY:
     case ENDED:
-        duel->phase = ENDED;
         break;
     }
 }
@@ -387,7 +381,7 @@ static void mean_in(double *mean, double *count, double value)
 /* Learns what a trial costs beside its own time, and what a change of model costs. */
 static void note_cost(struct duel *duel, const struct rue_ask *ask, const struct rue_trial_result *result)
 {
-    if (result->cost_ns == RUE_ABSENT || result->cost_ns <= 0) return; /* not known, or nothing */
+    if (result->cost_ns <= 0) return; /* nothing, or not known */
     bool computes = ask->measure == RUE_COMPUTE;
     int64_t own_ns = computes ? result->compute_ns : result->end_to_end_ns;
     double cost = (double)result->cost_ns / 1e9;

@@ -171,7 +171,8 @@ static void show_progress(struct rue_study *study, const struct track *track, si
 static uint64_t expected_ns(const struct rue_study *study, const struct rue_ask *ask)
 {
     if (ask->expected_s > 0) return (uint64_t)(ask->expected_s * 1e9);
-    if (rue_study_predicts(study)) return study->goal->budget_ns;
+    if (rue_study_predicts(study))
+        return study->goal->budget_ns / 10; /* a probe may take the budget at most */
     return (uint64_t)(study->plan.expected_s * 1e9 / (double)study->trials);
 }
 
