@@ -4,14 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compute_curve.h"
-#include "pipeline_fit.h"
-#include "trial_log.h"
+#include "prediction.h"
 
 /* LENGTHS: of trials of a cell whose derivatives are kept. */
 enum { LENGTHS = 4, CELLS_MAX = 1500, TOP_OF_MODEL = 3, JOINTS_FOR_ALPHA = 12 };
 
-static const double step = 1e-3;             /* of a logarithm, for derivatives */
 static const double candidate_regret = 0.20; /* more than the best prediction: no candidate */
 static const double trial_sd = 0.02;         /* of the logarithm of a trial's time */
 static const double truncated_sd = 0.02;     /* more, for what the rest of the job may bring */
@@ -20,15 +17,9 @@ static const double alphas[] = {1, 2, 4, 8};
 struct rue_forecast {
     const struct rue_strategy_setup *setup;
     size_t models, configs, cells;
-    struct rue_trial_log loads, joints;
-    struct rue_compute_curve *curves; /* [models] */
-    bool *excluded;                   /* [configs] */
-
-    struct rue_pipeline_fit *fit;
-    struct rue_pipeline_consumer hand; /* what the consumer's thread takes without a model */
-    double *job_s;                     /* [cells] predicted */
-    double *share;                     /* [cells] of it, the consumer's */
-    size_t *candidates;                /* [candidate_count] */
+    struct rue_prediction *prediction;
+    bool *excluded;     /* [configs] */
+    size_t *candidates; /* [candidate_count] */
     size_t candidate_count;
     struct rue_posterior *posterior; /* of the candidates' cells */
     double posterior_s;              /* the time it is at */
@@ -47,19 +38,10 @@ static void observe(struct rue_forecast *forecast, const struct rue_logged_trial
 rue_status rue_forecast_add(struct rue_forecast *forecast, const struct rue_ask *ask,
                             const struct rue_trial_result *result, double seconds, rue_error *error)
 {
-    struct rue_logged_trial trial = rue_logged_trial_of(ask, result, seconds);
-    if (ask->measure == RUE_COMPUTE) {
-        if (trial.batches && trial.consumer_s > 0)
-            rue_compute_curve_add(&forecast->curves[ask->scenario],
-                                  forecast->setup->configs[ask->config].value[RUE_BATCH_SIZE],
-                                  trial.consumer_s / (double)trial.batches);
-        return RUE_OK;
-    }
-    if (!trial.images || !(trial.times.end_to_end_s > 0)) return RUE_OK;
-    if (ask->measure == RUE_LOAD) return rue_trial_log_add_faster(&forecast->loads, &trial, error);
-    rue_status status = rue_trial_log_add(&forecast->joints, &trial, error);
-    if (status == RUE_OK && forecast->posterior)
-        observe(forecast, &forecast->joints.at[forecast->joints.count - 1]);
+    const struct rue_trial_log *joints = rue_prediction_joints(forecast->prediction);
+    size_t before = joints->count;
+    rue_status status = rue_prediction_add(forecast->prediction, ask, result, seconds, error);
+    if (joints->count > before && forecast->posterior) observe(forecast, &joints->at[before]);
     return status;
 }
 
@@ -68,118 +50,9 @@ void rue_forecast_exclude(struct rue_forecast *forecast, size_t config)
     forecast->excluded[config] = true;
 }
 
-/* ---- the pipeline ---- */
-
-/* Least squares of consumer_s = batches * batch_s + images * image_s over the load trials; neither below 0.
- */
-static struct rue_pipeline_consumer fit_hand(const struct rue_trial_log *loads)
+static double job_s(const struct rue_forecast *forecast, size_t model, size_t config)
 {
-    double bb = 0, bi = 0, ii = 0, by = 0, iy = 0;
-    for (size_t i = 0; i < loads->count; i++) {
-        const struct rue_logged_trial *trial = &loads->at[i];
-        double batches = (double)trial->batches, images = (double)trial->images;
-        if (isnan(trial->consumer_s)) continue;
-        double weight = 1 / (images * images);
-        bb += weight * batches * batches;
-        bi += weight * batches * images;
-        ii += weight * images * images;
-        by += weight * batches * trial->consumer_s;
-        iy += weight * images * trial->consumer_s;
-    }
-    double determinant = bb * ii - bi * bi;
-    if (determinant > 1e-9 * bb * ii) {
-        double batch_s = (by * ii - iy * bi) / determinant, image_s = (iy * bb - by * bi) / determinant;
-        if (batch_s >= 0 && image_s >= 0) return (struct rue_pipeline_consumer){batch_s, image_s};
-    }
-    return (struct rue_pipeline_consumer){bb > 0 ? fmax(0, by / bb) : 0, 0};
-}
-
-static bool knows_consumer(const struct rue_forecast *forecast, size_t model)
-{
-    return forecast->curves[model].count > 0;
-}
-
-static struct rue_pipeline_consumer consumer_at(const struct rue_forecast *forecast, size_t model,
-                                                size_t config)
-{
-    if (model == RUE_FORECAST_NO_MODEL) return forecast->hand;
-    bool fitted = forecast->fit && model < forecast->fit->consumer_count;
-    if (!knows_consumer(forecast, model)) return fitted ? forecast->fit->consumers[model] : forecast->hand;
-    struct rue_pipeline_consumer consumer = rue_compute_curve_at(
-        &forecast->curves[model], forecast->setup->configs[config].value[RUE_BATCH_SIZE]);
-    consumer.batch_s += forecast->hand.batch_s;
-    consumer.image_s += forecast->hand.image_s;
-    return consumer;
-}
-
-static struct rue_pipeline_sample sample_of(const struct rue_forecast *forecast,
-                                            const struct rue_logged_trial *trial, bool joint)
-{
-    struct rue_pipeline_sample sample = {.config = forecast->setup->configs[trial->config],
-                                         .images = trial->images,
-                                         .unknown = RUE_PIPELINE_KNOWN,
-                                         .times = trial->times};
-    if (joint && !knows_consumer(forecast, trial->model))
-        sample.unknown = trial->model;
-    else
-        sample.consumer = consumer_at(forecast, joint ? trial->model : RUE_FORECAST_NO_MODEL, trial->config);
-    return sample;
-}
-
-static rue_status fit(struct rue_forecast *forecast, rue_error *error)
-{
-    bool by_joints = forecast->loads.count == 0;
-    const struct rue_trial_log *from = by_joints ? &forecast->joints : &forecast->loads;
-    struct rue_pipeline_sample *samples = calloc(from->count + 1, sizeof *samples);
-    if (!samples) return rue_fail_memory(error, "samples", from->count * sizeof *samples);
-    forecast->hand = fit_hand(&forecast->loads);
-    for (size_t i = 0; i < from->count; i++) samples[i] = sample_of(forecast, &from->at[i], by_joints);
-    struct rue_pipeline_fit *found;
-    rue_status status = rue_pipeline_fit_open(samples, from->count, by_joints ? forecast->models : 0,
-                                              forecast->setup->cpus, forecast->setup->in_turn, &found, error);
-    free(samples);
-    if (status != RUE_OK) return status;
-    rue_pipeline_fit_close(forecast->fit);
-    forecast->fit = found;
-    return RUE_OK;
-}
-
-double rue_forecast_slow_ratio(const struct rue_forecast *forecast, size_t config)
-{
-    for (size_t i = 0; forecast->fit && i < forecast->loads.count; i++)
-        if (forecast->loads.at[i].config == config) return forecast->fit->slow_ratio[i];
-    return NAN;
-}
-
-/* NaN without memory. */
-static double predict_s(const struct rue_forecast *forecast, const struct rue_pipeline_loader *loader,
-                        struct rue_pipeline_consumer consumer, size_t config, uint64_t images)
-{
-    struct rue_pipeline_times times;
-    rue_status status =
-        rue_pipeline_predict(loader, &consumer, &forecast->setup->configs[config], images, &times, NULL);
-    return status == RUE_OK ? times.end_to_end_s : NAN;
-}
-
-double rue_forecast_trial_s(const struct rue_forecast *forecast, size_t model, size_t config, uint64_t images)
-{
-    if (!forecast->fit) return NAN;
-    return predict_s(forecast, &forecast->fit->loader, consumer_at(forecast, model, config), config, images);
-}
-
-static rue_status predict_all(struct rue_forecast *forecast, rue_error *error)
-{
-    double images = (double)forecast->setup->job_images;
-    for (size_t i = 0; i < forecast->cells; i++) {
-        size_t model = i / forecast->configs, config = i % forecast->configs;
-        struct rue_pipeline_consumer consumer = consumer_at(forecast, model, config);
-        double batches = ceil(images / forecast->setup->configs[config].value[RUE_BATCH_SIZE]);
-        forecast->job_s[i] = rue_forecast_trial_s(forecast, model, config, forecast->setup->job_images);
-        if (!(forecast->job_s[i] > 0)) return rue_fail_memory(error, "predictions", forecast->cells);
-        forecast->share[i] =
-            fmin(1, (batches * consumer.batch_s + images * consumer.image_s) / forecast->job_s[i]);
-    }
-    return RUE_OK;
+    return rue_prediction_job_s(forecast->prediction, model, config);
 }
 
 /* ---- candidates ---- */
@@ -188,7 +61,7 @@ static double best_of_model(const struct rue_forecast *forecast, size_t model)
 {
     double best = INFINITY;
     for (size_t c = 0; c < forecast->configs; c++)
-        if (!forecast->excluded[c]) best = fmin(best, forecast->job_s[model * forecast->configs + c]);
+        if (!forecast->excluded[c]) best = fmin(best, job_s(forecast, model, c));
     return best;
 }
 
@@ -196,10 +69,9 @@ static double best_of_model(const struct rue_forecast *forecast, size_t model)
 static bool is_top_of_any(const struct rue_forecast *forecast, size_t config)
 {
     for (size_t m = 0; m < forecast->models; m++) {
-        const double *row = forecast->job_s + m * forecast->configs;
         size_t faster = 0;
         for (size_t c = 0; c < forecast->configs; c++)
-            faster += !forecast->excluded[c] && row[c] < row[config];
+            faster += !forecast->excluded[c] && job_s(forecast, m, c) < job_s(forecast, m, config);
         if (faster < TOP_OF_MODEL) return true;
     }
     return false;
@@ -227,8 +99,8 @@ static rue_status choose_candidates(struct rue_forecast *forecast, rue_error *er
     for (size_t m = 0; m < forecast->models; m++) {
         double best = best_of_model(forecast, m);
         for (size_t i = 0; i < count; i++)
-            choices[i].regret += (forecast->job_s[m * forecast->configs + choices[i].config] / best - 1) /
-                                 (double)forecast->models;
+            choices[i].regret +=
+                (job_s(forecast, m, choices[i].config) / best - 1) / (double)forecast->models;
     }
     qsort(choices, count, sizeof *choices, compare_choices);
     forecast->candidate_count = 0;
@@ -250,32 +122,14 @@ static size_t position_of(const struct rue_forecast *forecast, size_t config)
     return SIZE_MAX;
 }
 
-/* The derivatives of the logarithm of a trial's predicted time by the parameters of the fit, into `out`. */
-static void differentiate(const struct rue_forecast *forecast, size_t model, size_t config, uint64_t images,
-                          double predicted_s, double *out)
-{
-    for (size_t p = 0; p < forecast->fit->count; p++) {
-        struct rue_pipeline_loader loader = forecast->fit->loader;
-        struct rue_pipeline_consumer consumer = consumer_at(forecast, model, config);
-        bool own = (p - RUE_PIPELINE_PARAMETER_COUNT) / 2 == model && !knows_consumer(forecast, model);
-        out[p] = 0;
-        if (p < RUE_PIPELINE_PARAMETER_COUNT)
-            loader.value[p] *= exp(step);
-        else if (own)
-            *((p - RUE_PIPELINE_PARAMETER_COUNT) % 2 ? &consumer.image_s : &consumer.batch_s) *= exp(step);
-        else
-            continue;
-        out[p] = log(predict_s(forecast, &loader, consumer, config, images) / predicted_s) / step;
-    }
-}
-
 /* Trials of the cell that ran as many images, those before `end` (NULL: all). */
 static size_t count_alike(const struct rue_forecast *forecast, size_t model, size_t config, uint64_t images,
                           const struct rue_logged_trial *end)
 {
     size_t count = 0;
-    for (size_t i = 0; i < forecast->joints.count && &forecast->joints.at[i] != end; i++) {
-        const struct rue_logged_trial *trial = &forecast->joints.at[i];
+    const struct rue_trial_log *joints = rue_prediction_joints(forecast->prediction);
+    for (size_t i = 0; i < joints->count && &joints->at[i] != end; i++) {
+        const struct rue_logged_trial *trial = &joints->at[i];
         count += trial->model == model && trial->config == config && trial->images == images;
     }
     return count;
@@ -301,13 +155,15 @@ static void observe(struct rue_forecast *forecast, const struct rue_logged_trial
 {
     size_t alike = count_alike(forecast, trial->model, trial->config, trial->images, trial);
     size_t position = position_of(forecast, trial->config);
-    double predicted_s = rue_forecast_trial_s(forecast, trial->model, trial->config, trial->images);
+    double predicted_s =
+        rue_prediction_trial_s(forecast->prediction, trial->model, trial->config, trial->images);
     if (position == SIZE_MAX || !(predicted_s > 0)) return;
     rue_posterior_wait(forecast->posterior, fmax(0, trial->seconds - forecast->posterior_s));
     forecast->posterior_s = fmax(forecast->posterior_s, trial->seconds);
     bool part = trial->images < forecast->setup->job_images;
     if (part)
-        differentiate(forecast, trial->model, trial->config, trial->images, predicted_s, forecast->jacobian);
+        rue_prediction_differentiate(forecast->prediction, trial->model, trial->config, trial->images,
+                                     forecast->jacobian);
     rue_posterior_observe(forecast->posterior, trial->model * forecast->candidate_count + position,
                           part ? forecast->jacobian : NULL, log(trial->times.end_to_end_s / predicted_s),
                           sqrt(noise_variance(forecast, trial->config, trial->images, alike)));
@@ -331,7 +187,8 @@ static void prior_arrays_close(struct prior_arrays *arrays)
 static rue_status prior_arrays_open(const struct rue_forecast *forecast, struct prior_arrays *out,
                                     rue_error *error)
 {
-    size_t count = forecast->candidate_count, cells = forecast->models * count, n = forecast->fit->count;
+    size_t count = forecast->candidate_count, cells = forecast->models * count;
+    size_t n = rue_prediction_parameter_count(forecast->prediction);
     *out = (struct prior_arrays){.configs = calloc(count, sizeof *out->configs),
                                  .jacobian = calloc(cells * n, sizeof *out->jacobian),
                                  .share = calloc(cells, sizeof *out->share),
@@ -343,11 +200,10 @@ static rue_status prior_arrays_open(const struct rue_forecast *forecast, struct 
     for (size_t i = 0; i < cells; i++) {
         size_t model = i / count, config = forecast->candidates[i % count];
         out->configs[i % count] = forecast->setup->configs[config];
-        out->share[i] = forecast->share[model * forecast->configs + config];
-        out->measured[i] = rue_compute_curve_has(&forecast->curves[model],
-                                                 forecast->setup->configs[config].value[RUE_BATCH_SIZE]);
-        differentiate(forecast, model, config, forecast->setup->job_images,
-                      forecast->job_s[model * forecast->configs + config], out->jacobian + i * n);
+        out->share[i] = rue_prediction_consumer_share(forecast->prediction, model, config);
+        out->measured[i] = rue_prediction_is_computed(forecast->prediction, model, config);
+        rue_prediction_differentiate(forecast->prediction, model, config, forecast->setup->job_images,
+                                     out->jacobian + i * n);
     }
     return RUE_OK;
 }
@@ -361,7 +217,8 @@ static rue_status believe(struct rue_forecast *forecast, struct rue_posterior_pr
     rue_posterior_close(forecast->posterior);
     forecast->posterior = posterior;
     forecast->posterior_s = 0;
-    for (size_t i = 0; i < forecast->joints.count; i++) observe(forecast, &forecast->joints.at[i]);
+    const struct rue_trial_log *joints = rue_prediction_joints(forecast->prediction);
+    for (size_t i = 0; i < joints->count; i++) observe(forecast, &joints->at[i]);
     return RUE_OK;
 }
 
@@ -371,7 +228,8 @@ static rue_status choose_alpha(struct rue_forecast *forecast, struct rue_posteri
 {
     double best = -INFINITY, alpha = alphas[0];
     rue_status status = RUE_OK;
-    size_t count = forecast->joints.count < JOINTS_FOR_ALPHA ? 0 : sizeof alphas / sizeof *alphas;
+    bool few = rue_prediction_joints(forecast->prediction)->count < JOINTS_FOR_ALPHA;
+    size_t count = few ? 0 : sizeof alphas / sizeof *alphas;
     prior->draws = 0;
     for (size_t a = 0; status == RUE_OK && a < count; a++) {
         prior->alpha = alphas[a];
@@ -389,18 +247,18 @@ static rue_status choose_alpha(struct rue_forecast *forecast, struct rue_posteri
 rue_status rue_forecast_update(struct rue_forecast *forecast, rue_error *error)
 {
     struct prior_arrays arrays;
-    rue_status status = fit(forecast, error);
+    rue_status status = rue_prediction_update(forecast->prediction, error);
     memset(forecast->known, 0, forecast->cells * LENGTHS * sizeof *forecast->known);
-    if (status == RUE_OK) status = predict_all(forecast, error);
     if (status == RUE_OK) status = choose_candidates(forecast, error);
     if (status == RUE_OK) status = prior_arrays_open(forecast, &arrays, error);
     if (status != RUE_OK) return status;
     struct rue_posterior_prior prior = {.model_count = forecast->models,
                                         .config_count = forecast->candidate_count,
                                         .configs = arrays.configs,
-                                        .parameter_count = forecast->fit->count,
+                                        .parameter_count =
+                                            rue_prediction_parameter_count(forecast->prediction),
                                         .jacobian = arrays.jacobian,
-                                        .covariance = forecast->fit->covariance,
+                                        .covariance = rue_prediction_covariance(forecast->prediction),
                                         .consumer_share = arrays.share,
                                         .compute_measured = arrays.measured,
                                         .seed = forecast->setup->seed};
@@ -412,16 +270,16 @@ rue_status rue_forecast_update(struct rue_forecast *forecast, rue_error *error)
 
 struct rue_forecast_cell rue_forecast_cell(const struct rue_forecast *forecast, size_t model, size_t config)
 {
-    struct rue_forecast_cell cell = {.time_s = forecast->job_s[model * forecast->configs + config],
-                                     .sd = NAN};
+    struct rue_forecast_cell cell = {.time_s = job_s(forecast, model, config), .sd = NAN};
     size_t position = forecast->posterior ? position_of(forecast, config) : SIZE_MAX;
     if (position != SIZE_MAX) {
         size_t at = model * forecast->candidate_count + position;
         cell.time_s *= exp(rue_posterior_mean(forecast->posterior)[at]);
         cell.sd = sqrt(fmax(0, rue_posterior_covariance(forecast->posterior, at, at)));
     }
-    for (size_t i = 0; i < forecast->joints.count; i++) {
-        const struct rue_logged_trial *trial = &forecast->joints.at[i];
+    const struct rue_trial_log *joints = rue_prediction_joints(forecast->prediction);
+    for (size_t i = 0; i < joints->count; i++) {
+        const struct rue_logged_trial *trial = &joints->at[i];
         if (trial->model != model || trial->config != config) continue;
         cell.joint_trials++;
         cell.full |= trial->images >= forecast->setup->job_images;
@@ -443,8 +301,7 @@ void rue_forecast_regrets(const struct rue_forecast *forecast, size_t index, dou
     for (size_t m = 0; m < forecast->models; m++) {
         double best = INFINITY;
         for (size_t c = 0; c < count; c++) {
-            double time_s =
-                forecast->job_s[m * forecast->configs + forecast->candidates[c]] * exp(draw[m * count + c]);
+            double time_s = job_s(forecast, m, forecast->candidates[c]) * exp(draw[m * count + c]);
             forecast->times[c] = time_s;
             best = fmin(best, time_s);
         }
@@ -467,7 +324,8 @@ void rue_forecast_compare(struct rue_forecast *forecast, size_t one, size_t othe
 /* The derivatives of a trial, which are the same until the next update. */
 static const double *derivatives_of(struct rue_forecast *forecast, const struct rue_forecast_trial *trial)
 {
-    size_t cell = trial->model * forecast->candidate_count + trial->position, n = forecast->fit->count;
+    size_t cell = trial->model * forecast->candidate_count + trial->position;
+    size_t n = rue_prediction_parameter_count(forecast->prediction);
     uint64_t *known = &forecast->known[cell * LENGTHS];
     size_t at = 0;
     while (at < LENGTHS - 1 && known[at] && known[at] != trial->images) at++;
@@ -475,8 +333,7 @@ static const double *derivatives_of(struct rue_forecast *forecast, const struct 
     if (known[at] == trial->images) return own;
     size_t config = forecast->candidates[trial->position];
     known[at] = trial->images;
-    differentiate(forecast, trial->model, config, trial->images,
-                  rue_forecast_trial_s(forecast, trial->model, config, trial->images), own);
+    rue_prediction_differentiate(forecast->prediction, trial->model, config, trial->images, own);
     return own;
 }
 
@@ -497,19 +354,19 @@ double rue_forecast_gain(struct rue_forecast *forecast, const struct rue_forecas
     return rue_posterior_gain(forecast->posterior, forecast->direction, told, count);
 }
 
+const struct rue_prediction *rue_forecast_prediction(const struct rue_forecast *forecast)
+{
+    return forecast->prediction;
+}
+
 /* ---- life ---- */
 
 void rue_forecast_close(struct rue_forecast *forecast)
 {
     if (!forecast) return;
     rue_posterior_close(forecast->posterior);
-    rue_pipeline_fit_close(forecast->fit);
-    rue_trial_log_close(&forecast->loads);
-    rue_trial_log_close(&forecast->joints);
-    free(forecast->curves);
+    rue_prediction_close(forecast->prediction);
     free(forecast->excluded);
-    free(forecast->job_s);
-    free(forecast->share);
     free(forecast->candidates);
     free(forecast->times);
     free(forecast->jacobian);
@@ -529,25 +386,23 @@ rue_status rue_forecast_open(const struct rue_strategy_setup *setup, struct rue_
     forecast->models = setup->scenario_count;
     forecast->configs = setup->config_count;
     forecast->cells = forecast->models * forecast->configs;
-    forecast->curves = calloc(forecast->models, sizeof *forecast->curves);
     forecast->excluded = calloc(forecast->configs, sizeof *forecast->excluded);
-    forecast->job_s = calloc(forecast->cells, sizeof *forecast->job_s);
-    forecast->share = calloc(forecast->cells, sizeof *forecast->share);
     forecast->candidates = calloc(forecast->configs, sizeof *forecast->candidates);
     forecast->times = calloc(forecast->configs, sizeof *forecast->times);
-    size_t parameters = RUE_PIPELINE_PARAMETER_COUNT + 2 * forecast->models;
+    size_t parameters = rue_prediction_parameters_max(forecast->models);
     forecast->jacobian = calloc(parameters, sizeof *forecast->jacobian);
     forecast->weights = calloc(forecast->cells, sizeof *forecast->weights);
     forecast->direction = calloc(forecast->cells + parameters + 1, sizeof *forecast->direction);
     forecast->known = calloc(forecast->cells * LENGTHS, sizeof *forecast->known);
     forecast->known_jacobian =
         calloc(forecast->cells * LENGTHS * parameters, sizeof *forecast->known_jacobian);
-    if (!forecast->curves || !forecast->excluded || !forecast->job_s || !forecast->share ||
-        !forecast->candidates || !forecast->times || !forecast->jacobian || !forecast->weights ||
-        !forecast->direction || !forecast->known || !forecast->known_jacobian) {
+    if (!forecast->excluded || !forecast->candidates || !forecast->times || !forecast->jacobian ||
+        !forecast->weights || !forecast->direction || !forecast->known || !forecast->known_jacobian) {
         rue_forecast_close(forecast);
         return rue_fail_memory(error, "a forecast", forecast->cells * sizeof(double));
     }
+    rue_status status = rue_prediction_open(setup, &forecast->prediction, error);
+    if (status != RUE_OK) return rue_forecast_close(forecast), status;
     *out = forecast;
     return RUE_OK;
 }

@@ -1,12 +1,10 @@
-/* What is known of the job's time in every cell, model × configuration, of one variant, from trials of every
- * measure: the pipeline's parameters from load-only trials, the models from compute-only ones, their
- * composition for all cells, and what joint trials say of how far that is off. Where a runner has joint
- * trials alone, they tell everything. */
+/* What is believed of the job's time in every cell, model × configuration, of one variant: the prediction of
+ * the pipeline model, and what joint trials say of how far that is off. */
 #ifndef RUE_FORECAST_H
 #define RUE_FORECAST_H
 
 #include "posterior.h"
-#include "strategy.h"
+#include "prediction.h"
 
 struct rue_forecast;
 
@@ -23,19 +21,13 @@ rue_status rue_forecast_add(struct rue_forecast *forecast, const struct rue_ask 
 /* A configuration that does not run, or not on every model: it is no candidate. */
 void rue_forecast_exclude(struct rue_forecast *forecast, size_t config);
 
-/* Fits the pipeline anew to all trials, predicts every cell, and believes of the errors what the joint trials
+/* Updates the prediction, and believes of the errors what the joint trials
  * say. RUE_USAGE before any load or joint trial; RUE_INFEASIBLE where every configuration is excluded;
  * RUE_INTERNAL where nothing fits; RUE_MEMORY. */
 rue_status rue_forecast_update(struct rue_forecast *forecast, rue_error *error) RUE_MUST_CHECK;
 
-/* How much slower than predicted the first load trial of `config` was; NaN when not known. After an update.
- */
-double rue_forecast_slow_ratio(const struct rue_forecast *forecast, size_t config);
-
-/* Predicted seconds of a trial of `images`; of the measure load with `model` RUE_FORECAST_NO_MODEL. */
-#define RUE_FORECAST_NO_MODEL SIZE_MAX
-double rue_forecast_trial_s(const struct rue_forecast *forecast, size_t model, size_t config,
-                            uint64_t images);
+/* What the beliefs are about; borrowed. */
+const struct rue_prediction *rue_forecast_prediction(const struct rue_forecast *forecast);
 
 /* The job in a cell as it is believed now: the mean, in seconds, and the standard deviation of its logarithm.
  */

@@ -6,23 +6,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "forecast.h"
-#include "probes.h"
+#include "probing.h"
 #include "random.h"
+#include "standing.h"
+#include "trial_costs.h"
 
-enum { LENGTHS = 4, SLOW_REPEATS = 4, COMPUTE_SIZES = 2, QUEUE_MAX = 64 };
+enum { LENGTHS = 4 };
 
-static const double slow_ratio = 1.06; /* a probe that something disturbed */
 /* Lengths of trials: a share of the job, but some rounds of all workers at least, and some batches. */
 static const struct length {
     double share, rounds, batches;
 } lengths[LENGTHS] = {{0.05, 1, 2}, {0.15, 2, 4}, {0.4, 2, 4}, {1, 1, 1}};
-static const double whole_share = 0.7;  /* above it, the whole job */
-static const double sizes_share = 0.25; /* of what is left of the budget, for batch sizes beyond the first */
-static const double spread_factor = 1.25; /* beliefs are bolder than they should be */
-static const double few_joints = 12;      /* trials that double the variance of beliefs */
-static const double verify_margin = 1.3;  /* of what the last trials may cost more than expected */
-static const double refit_growth = 1.3;   /* of the joint trials, from one refit to the next */
+static const double whole_share = 0.7;   /* above it, the whole job */
+static const double sizes_share = 0.25;  /* of what is left of the budget, for batch sizes beyond the first */
+static const double verify_margin = 1.3; /* of what the last trials may cost more than expected */
+static const double refit_growth = 1.3;  /* of the joint trials, from one refit to the next */
 static const double size_regret_ratio =
     0.02; /* a candidate's batch size is computed on when it is as good as that */
 
@@ -31,147 +29,16 @@ enum phase { LOAD, COMPUTE, DUEL, ENDED };
 struct duel {
     struct rue_strategy_setup setup;
     struct rue_forecast *forecast;
+    struct rue_probing *probing;
+    struct rue_standing *standing;
+    struct rue_ask_queue queue;
+    struct rue_ask_queue joint_history; /* joint questions that were answered */
+    struct rue_trial_costs costs;
     enum phase phase;
-    struct rue_ask *queue; /* [queue_count] still to be asked, from queue_at on */
-    size_t queue_at, queue_count, queue_capacity;
-    size_t load_count; /* probes, without repeats */
-    size_t *asked;     /* [cells] joint questions of each cell so far */
-    bool *computed;    /* [cells] the batch size of the config was computed on, or will be */
     size_t joints, refit_at;
-    size_t model; /* of the last trial that had one; RUE_FORECAST_NO_MODEL */
-    double spent_s;
-    double overhead_s, switch_s; /* means, of trials beside their own time */
-    double overhead_count, switch_count;
     uint64_t seed;
-    bool broken; /* without memory: nothing more is asked */
-    /* The leader, of all draws. */
-    double *drawn;           /* [draws][candidates] mean regrets, as they are believed now */
-    double *regrets, *means; /* [configs] of candidates */
-    double *excess;          /* [draws] */
-    size_t leader;           /* position among the candidates */
-    double bound_ratio;
+    rue_status status; /* why nothing more is asked: RUE_OK while it goes on */
 };
-
-static void push(struct duel *duel, struct rue_ask ask)
-{
-    if (duel->queue_count == duel->queue_capacity) {
-        size_t capacity = duel->queue_capacity ? 2 * duel->queue_capacity : QUEUE_MAX;
-        struct rue_ask *grown = reallocarray(duel->queue, capacity, sizeof *grown);
-        if (!grown) {
-            duel->broken = true;
-            return;
-        }
-        duel->queue = grown;
-        duel->queue_capacity = capacity;
-    }
-    duel->queue[duel->queue_count++] = ask;
-}
-
-/* ---- probes ---- */
-
-static void push_load_probes(struct duel *duel)
-{
-    struct rue_ask probes[RUE_PROBES_LOAD_MAX];
-    duel->load_count = rue_probes_load(&duel->setup, probes);
-    for (size_t i = 0; i < duel->load_count; i++) {
-        if (duel->setup.measures[RUE_LOAD]) {
-            push(duel, probes[i]);
-            continue;
-        }
-        probes[i].measure = RUE_JOINT; /* on every model in turn, and the first on all of them */
-        for (size_t m = 0; m < duel->setup.scenario_count; m++) {
-            if (i > 1 && (i + m) % 3 != 0) continue;
-            probes[i].scenario = m;
-            push(duel, probes[i]);
-        }
-    }
-}
-
-/* Marks a model's batch size as computed on; false when it was already. */
-static bool mark_computed(struct duel *duel, size_t scenario, size_t config)
-{
-    const struct rue_config *configs = duel->setup.configs;
-    bool *row = duel->computed + scenario * duel->setup.config_count;
-    if (row[config]) return false;
-    for (size_t c = 0; c < duel->setup.config_count; c++)
-        row[c] |= configs[c].value[RUE_BATCH_SIZE] == configs[config].value[RUE_BATCH_SIZE];
-    return true;
-}
-
-static void push_compute_probes(struct duel *duel)
-{
-    size_t sizes[COMPUTE_SIZES], count = rue_probes_compute_sizes(&duel->setup, sizes);
-    for (size_t m = 0; duel->setup.measures[RUE_COMPUTE] && m < duel->setup.scenario_count; m++)
-        for (size_t i = 0; i < count; i++)
-            if (mark_computed(duel, m, sizes[i])) push(duel, rue_probes_compute(m, sizes[i]));
-}
-
-static void repeat_slow_probes(struct duel *duel)
-{
-    size_t repeats = 0;
-    for (size_t i = 0; i < duel->load_count && repeats < SLOW_REPEATS; i++) {
-        struct rue_ask again = duel->queue[i];
-        if (!(rue_forecast_slow_ratio(duel->forecast, again.config) > slow_ratio)) continue;
-        again.repeat = 1;
-        push(duel, again);
-        repeats++;
-    }
-}
-
-/* ---- what leads ---- */
-
-static int compare_doubles(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
-/* By how much another candidate may be better than the one at `position`, with the confidence asked for. */
-static double bound_of(struct duel *duel, size_t position)
-{
-    const size_t *candidates;
-    size_t count = rue_forecast_candidates(duel->forecast, &candidates), draws = RUE_FORECAST_DRAWS;
-    for (size_t d = 0; d < draws; d++) {
-        const double *regrets = duel->drawn + d * count;
-        double least = INFINITY;
-        for (size_t c = 0; c < count; c++) least = fmin(least, regrets[c]);
-        duel->excess[d] = regrets[position] - least;
-    }
-    qsort(duel->excess, draws, sizeof *duel->excess, compare_doubles);
-    size_t at = (size_t)(duel->setup.confidence * (double)draws);
-    /* Few trials tell little of how far predictions are off. */
-    double few = sqrt(1 + few_joints / fmax(1, (double)duel->joints));
-    return spread_factor * few * duel->excess[at < draws ? at : draws - 1];
-}
-
-/* The least expected mean regret, and how much better another may be. */
-static void rank(struct duel *duel)
-{
-    const size_t *candidates;
-    size_t count = rue_forecast_candidates(duel->forecast, &candidates), draws = RUE_FORECAST_DRAWS;
-    memset(duel->means, 0, count * sizeof *duel->means);
-    for (size_t d = 0; d < draws; d++) {
-        double *regrets = duel->drawn + d * count;
-        rue_forecast_regrets(duel->forecast, d, regrets);
-        for (size_t c = 0; c < count; c++) duel->means[c] += regrets[c] / (double)draws;
-    }
-    duel->leader = 0;
-    for (size_t c = 1; c < count; c++)
-        if (duel->means[c] < duel->means[duel->leader]) duel->leader = c;
-    duel->bound_ratio = bound_of(duel, duel->leader);
-}
-
-/* The best of the others in one draw. */
-static size_t draw_challenger(struct duel *duel, size_t count)
-{
-    size_t challenger = duel->leader;
-    size_t draw = (size_t)rue_random_below(&duel->seed, RUE_FORECAST_DRAWS);
-    const double *regrets = duel->drawn + draw * count;
-    for (size_t c = 0; c < count; c++)
-        if (c != duel->leader && (challenger == duel->leader || regrets[c] < regrets[challenger]))
-            challenger = c;
-    return challenger;
-}
 
 /* ---- trials ---- */
 
@@ -185,25 +52,24 @@ static uint64_t trial_images(const struct duel *duel, size_t config, const struc
     return least > whole_share * job ? duel->setup.job_images : (uint64_t)(ceil(least / batch) * batch);
 }
 
-static double cost_s(const struct duel *duel, size_t model, size_t config, uint64_t images)
+static double trial_s(const struct duel *duel, size_t model, size_t config, uint64_t images)
 {
-    return rue_forecast_trial_s(duel->forecast, model, config, images) + duel->overhead_s;
+    return rue_prediction_trial_s(rue_forecast_prediction(duel->forecast), model, config, images);
 }
 
-static double change_s(const struct duel *duel, size_t model)
+static double left_s(const struct duel *duel)
 {
-    return model == duel->model ? 0 : duel->switch_s;
+    return duel->setup.budget_s - duel->costs.spent_s;
 }
 
 static void push_joint(struct duel *duel, size_t model, size_t config, uint64_t images)
 {
-    size_t cell = model * duel->setup.config_count + config;
-    push(duel, (struct rue_ask){.measure = RUE_JOINT,
-                                .scenario = model,
-                                .config = config,
-                                .images = images,
-                                .expected_s = rue_forecast_trial_s(duel->forecast, model, config, images),
-                                .repeat = (int)duel->asked[cell]++});
+    struct rue_ask ask = {.measure = RUE_JOINT,
+                          .scenario = model,
+                          .config = config,
+                          .images = images,
+                          .expected_s = trial_s(duel, model, config, images)};
+    if (duel->status == RUE_OK) duel->status = rue_ask_queue_push(&duel->queue, &ask, NULL);
 }
 
 /* A set of one or two trials, and what it brings. */
@@ -217,10 +83,11 @@ static double option_rate(struct duel *duel, const struct option *option)
 {
     const size_t *candidates;
     rue_forecast_candidates(duel->forecast, &candidates);
-    double cost = change_s(duel, option->trials[0].model);
+    double cost = rue_trial_costs_beside_s(&duel->costs, option->trials[0].model) +
+                  (double)(option->count - 1) * duel->costs.overhead_s;
     for (size_t i = 0; i < option->count; i++)
-        cost += cost_s(duel, option->trials[i].model, candidates[option->trials[i].position],
-                       option->trials[i].images);
+        cost += trial_s(duel, option->trials[i].model, candidates[option->trials[i].position],
+                        option->trials[i].images);
     return rue_forecast_gain(duel->forecast, option->trials, option->count) / cost;
 }
 
@@ -249,13 +116,15 @@ static struct option best_option(struct duel *duel, const size_t *candidates, si
 static void push_trials(struct duel *duel)
 {
     const size_t *candidates;
-    size_t count = rue_forecast_candidates(duel->forecast, &candidates);
-    size_t other = draw_challenger(duel, count);
-    if (other == duel->leader) { /* the only one */
+    rue_forecast_candidates(duel->forecast, &candidates);
+    size_t leader = rue_standing_leader(duel->standing);
+    size_t draw = (size_t)rue_random_below(&duel->seed, RUE_FORECAST_DRAWS);
+    size_t other = rue_standing_challenger(duel->standing, draw);
+    if (other == leader) { /* the only one */
         push_joint(duel, 0, candidates[other], trial_images(duel, candidates[other], &lengths[LENGTHS - 1]));
         return;
     }
-    struct option option = best_option(duel, candidates, duel->leader, other);
+    struct option option = best_option(duel, candidates, leader, other);
     bool turned = rue_random_below(&duel->seed, 2);
     for (size_t i = 0; i < option.count; i++) {
         const struct rue_forecast_trial *trial = &option.trials[turned ? option.count - 1 - i : i];
@@ -263,35 +132,35 @@ static void push_trials(struct duel *duel)
     }
 }
 
-static bool is_verified_on(const struct duel *duel, size_t model, size_t config)
-{
-    return rue_forecast_cell(duel->forecast, model, config).joint_trials > 0;
-}
+/* ---- verification ---- */
 
 /* Seconds that the leader's trials on models that have not seen it are expected to take. */
 static double verify_s(const struct duel *duel, size_t config)
 {
     double sum = 0;
     for (size_t m = 0; m < duel->setup.scenario_count; m++)
-        if (!is_verified_on(duel, m, config))
-            sum += cost_s(duel, m, config, trial_images(duel, config, &lengths[0])) + duel->switch_s;
+        if (!rue_standing_is_verified_on(duel->standing, m, config))
+            sum += trial_s(duel, m, config, trial_images(duel, config, &lengths[0])) +
+                   duel->costs.overhead_s + duel->costs.switch_s;
     return sum;
 }
 
 static void push_verification(struct duel *duel, size_t config)
 {
     for (size_t m = 0; m < duel->setup.scenario_count; m++)
-        if (!is_verified_on(duel, m, config))
+        if (!rue_standing_is_verified_on(duel->standing, m, config))
             push_joint(duel, m, config, trial_images(duel, config, &lengths[0]));
 }
+
+/* ---- more batch sizes ---- */
 
 /* Seconds of a compute probe: a batch to warm up, those that count, and the change of model. */
 static double compute_s(const struct duel *duel, size_t model, size_t config)
 {
     uint64_t batch = (uint64_t)duel->setup.configs[config].value[RUE_BATCH_SIZE];
-    double with = rue_forecast_trial_s(duel->forecast, model, config, 2 * batch),
-           without = rue_forecast_trial_s(duel->forecast, RUE_FORECAST_NO_MODEL, config, 2 * batch);
-    return fmax(0, with - without) + duel->overhead_s + duel->switch_s;
+    double with = trial_s(duel, model, config, 2 * batch),
+           without = trial_s(duel, RUE_PREDICTION_NO_MODEL, config, 2 * batch);
+    return fmax(0, with - without) + duel->costs.overhead_s + duel->costs.switch_s;
 }
 
 /* Batch sizes of configurations that may be the best are computed on, too, as far as that is cheap. */
@@ -299,14 +168,18 @@ static void push_more_sizes(struct duel *duel)
 {
     const size_t *candidates;
     size_t count = rue_forecast_candidates(duel->forecast, &candidates);
-    double left_s = sizes_share * (duel->setup.budget_s - duel->spent_s);
-    for (size_t m = 0; duel->setup.measures[RUE_COMPUTE] && m < duel->setup.scenario_count; m++)
-        for (size_t c = 0; c < count; c++) {
-            if (duel->means[c] > duel->means[duel->leader] + size_regret_ratio) continue;
+    double least = rue_standing_mean(duel->standing, rue_standing_leader(duel->standing));
+    double rest_s = sizes_share * left_s(duel);
+    for (size_t m = 0; m < duel->setup.scenario_count; m++)
+        for (size_t c = 0; c < count && duel->status == RUE_OK; c++) {
+            bool pushed;
+            if (rue_standing_mean(duel->standing, c) > least + size_regret_ratio) continue;
+            if (rue_probing_is_computed(duel->probing, m, candidates[c])) continue;
             double cost = compute_s(duel, m, candidates[c]);
-            if (cost > left_s || !mark_computed(duel, m, candidates[c])) continue;
-            left_s -= cost;
-            push(duel, rue_probes_compute(m, candidates[c]));
+            if (cost > rest_s) continue;
+            rest_s -= cost;
+            duel->status =
+                rue_probing_push_size(duel->probing, m, candidates[c], &pushed, &duel->queue, NULL);
         }
 }
 
@@ -314,10 +187,10 @@ static void push_more_sizes(struct duel *duel)
 
 static void update(struct duel *duel)
 {
-    if (rue_forecast_update(duel->forecast, NULL) != RUE_OK) duel->broken = true;
-    if (duel->broken) return;
+    duel->status = rue_forecast_update(duel->forecast, NULL);
+    if (duel->status != RUE_OK) return;
     duel->refit_at = (size_t)ceil((double)(duel->joints < 12 ? 12 : duel->joints) * refit_growth);
-    rank(duel);
+    rue_standing_update(duel->standing, duel->joints);
 }
 
 static void decide(struct duel *duel)
@@ -326,91 +199,84 @@ static void decide(struct duel *duel)
     if (duel->joints >= duel->refit_at)
         update(duel);
     else
-        rank(duel);
-    if (duel->broken) return;
+        rue_standing_update(duel->standing, duel->joints);
+    if (duel->status != RUE_OK) return;
     rue_forecast_candidates(duel->forecast, &candidates);
-    size_t leader = candidates[duel->leader];
-    double left_s = duel->setup.budget_s - duel->spent_s;
-    bool sure =
-        duel->bound_ratio <= duel->setup.epsilon_ratio && duel->joints >= 2 * duel->setup.scenario_count;
-    if (sure || left_s < verify_margin * verify_s(duel, leader) + duel->overhead_s) {
-        push_verification(duel, leader);
+    size_t leader = rue_standing_leader(duel->standing);
+    bool sure = rue_standing_bound(duel->standing, leader) <= duel->setup.epsilon_ratio &&
+                duel->joints >= 2 * duel->setup.scenario_count;
+    double last_s = verify_margin * verify_s(duel, candidates[leader]) + duel->costs.overhead_s;
+    if (sure || left_s(duel) < last_s) {
+        push_verification(duel, candidates[leader]);
         duel->phase = ENDED;
         return;
     }
     push_trials(duel);
 }
 
+static void after_load(struct duel *duel)
+{
+    update(duel);
+    if (duel->status == RUE_OK)
+        duel->status =
+            rue_probing_push_slow(duel->probing, rue_forecast_prediction(duel->forecast), &duel->queue, NULL);
+    if (duel->status == RUE_OK) duel->status = rue_probing_push_compute(duel->probing, &duel->queue, NULL);
+    duel->phase = COMPUTE;
+}
+
+static void after_compute(struct duel *duel)
+{
+    update(duel);
+    if (duel->status == RUE_OK) push_more_sizes(duel);
+    duel->phase = DUEL;
+}
+
 /* Fills the queue once it is empty, or ends. */
 static void go_on(struct duel *duel)
 {
-    switch (duel->phase) {
-    case LOAD:
-        update(duel);
-        if (duel->setup.measures[RUE_LOAD]) repeat_slow_probes(duel);
-        push_compute_probes(duel);
-        duel->phase = COMPUTE;
-        break;
-    case COMPUTE:
-        update(duel);
-        duel->phase = DUEL;
-        if (!duel->broken) push_more_sizes(duel);
-        break;
-    case DUEL:
-        decide(duel);
-        break;
-    case ENDED:
-        break;
+    static void (*const next[])(struct duel *) = {
+        [LOAD] = after_load, [COMPUTE] = after_compute, [DUEL] = decide};
+    next[duel->phase](duel);
+}
+
+/* ---- the strategy ---- */
+
+static int count_alike(const struct duel *duel, const struct rue_ask *ask)
+{
+    int count = 0;
+    for (size_t i = 0; i < duel->joint_history.count; i++) {
+        const struct rue_ask *other = &duel->joint_history.at[i];
+        count +=
+            other->scenario == ask->scenario && other->config == ask->config && other->images == ask->images;
     }
+    return count;
 }
 
 static bool duel_ask(void *state, struct rue_ask *out)
 {
     struct duel *duel = state;
-    while (duel->queue_at == duel->queue_count && duel->phase != ENDED && !duel->broken) go_on(duel);
-    if (duel->broken || duel->queue_at == duel->queue_count) return false;
-    *out = duel->queue[duel->queue_at++];
+    while (duel->status == RUE_OK && !rue_ask_queue_pop(&duel->queue, out)) {
+        if (duel->phase == ENDED) return false;
+        go_on(duel);
+    }
+    if (duel->status != RUE_OK) return false;
+    if (out->measure == RUE_JOINT) out->repeat = count_alike(duel, out);
     return true;
-}
-
-static void mean_in(double *mean, double *count, double value)
-{
-    *mean += (value - *mean) / ++*count;
-}
-
-/* Learns what a trial costs beside its own time, and what a change of model costs. */
-static void note_cost(struct duel *duel, const struct rue_ask *ask, const struct rue_trial_result *result)
-{
-    if (result->cost_ns <= 0) return; /* nothing, or not known */
-    bool computes = ask->measure == RUE_COMPUTE;
-    int64_t own_ns = computes ? result->compute_ns : result->end_to_end_ns;
-    double cost = (double)result->cost_ns / 1e9;
-    duel->spent_s += cost;
-    if (ask->stored) duel->setup.budget_s += cost;
-    if (result->outcome != RUE_TRIAL_OK || own_ns == RUE_ABSENT) return;
-    if (computes && result->batches > 0) own_ns += own_ns / result->batches; /* to warm up */
-    double beside = fmax(0, cost - (double)own_ns / 1e9);
-    bool changes = ask->measure != RUE_LOAD && ask->scenario != duel->model;
-    if (changes)
-        mean_in(&duel->switch_s, &duel->switch_count, fmax(0, beside - duel->overhead_s));
-    else
-        mean_in(&duel->overhead_s, &duel->overhead_count, beside);
-    if (ask->measure != RUE_LOAD) duel->model = ask->scenario;
 }
 
 static void duel_tell(void *state, const struct rue_ask *ask, const struct rue_trial_result *result)
 {
     struct duel *duel = state;
-    note_cost(duel, ask, result);
-    if (result->outcome != RUE_TRIAL_OK) {
-        if (ask->measure == RUE_JOINT) {
-            rue_forecast_exclude(duel->forecast, ask->config);
-            duel->refit_at = 0;
-        }
-        return;
+    rue_trial_costs_note(&duel->costs, ask, result);
+    bool joint = ask->measure == RUE_JOINT, ok = result->outcome == RUE_TRIAL_OK;
+    if (duel->status == RUE_OK && joint) duel->status = rue_ask_queue_push(&duel->joint_history, ask, NULL);
+    if (joint && !ok) {
+        rue_forecast_exclude(duel->forecast, ask->config);
+        duel->refit_at = 0;
     }
-    duel->joints += ask->measure == RUE_JOINT;
-    if (rue_forecast_add(duel->forecast, ask, result, duel->spent_s, NULL) != RUE_OK) duel->broken = true;
+    if (!ok || duel->status != RUE_OK) return;
+    duel->joints += joint;
+    duel->status = rue_forecast_add(duel->forecast, ask, result, rue_trial_costs_clock_s(&duel->costs), NULL);
 }
 
 static bool duel_estimate(void *state, size_t scenario, size_t config, struct rue_estimate *out)
@@ -422,46 +288,12 @@ static bool duel_estimate(void *state, size_t scenario, size_t config, struct ru
     return true;
 }
 
-static bool is_verified(const struct duel *duel, size_t config)
-{
-    for (size_t m = 0; m < duel->setup.scenario_count; m++)
-        if (!is_verified_on(duel, m, config)) return false;
-    return true;
-}
-
-/* The position of the candidate with the least mean regret, as it is believed, of those measured on every
- * model; of all of them where none is. */
-static size_t choose(struct duel *duel, const size_t *candidates, size_t count, bool *verified)
-{
-    size_t best = duel->leader;
-    *verified = false;
-    memset(duel->regrets, 0, count * sizeof *duel->regrets);
-    for (size_t m = 0; m < duel->setup.scenario_count; m++) {
-        double least = INFINITY;
-        for (size_t c = 0; c < duel->setup.config_count; c++)
-            least = fmin(least, rue_forecast_cell(duel->forecast, m, c).time_s);
-        for (size_t c = 0; c < count; c++)
-            duel->regrets[c] += rue_forecast_cell(duel->forecast, m, candidates[c]).time_s / least - 1;
-    }
-    for (size_t c = 0; c < count; c++) {
-        if (!is_verified(duel, candidates[c]) || (*verified && duel->regrets[c] >= duel->regrets[best]))
-            continue;
-        best = c;
-        *verified = true;
-    }
-    return best;
-}
-
 static bool duel_claim(void *state, struct rue_claim *out)
 {
     struct duel *duel = state;
-    if (duel->phase == LOAD || duel->phase == COMPUTE || duel->broken) return false;
-    const size_t *candidates;
-    size_t count = rue_forecast_candidates(duel->forecast, &candidates);
-    rank(duel);
-    size_t best = choose(duel, candidates, count, &out->verified);
-    out->config = candidates[best];
-    out->bound_ratio = bound_of(duel, best);
+    if (duel->phase == LOAD || duel->phase == COMPUTE || duel->status != RUE_OK) return false;
+    rue_standing_update(duel->standing, duel->joints);
+    *out = rue_standing_claim(duel->standing);
     return true;
 }
 
@@ -469,14 +301,11 @@ static void duel_close(void *state)
 {
     struct duel *duel = state;
     if (!duel) return;
+    rue_standing_close(duel->standing);
+    rue_probing_close(duel->probing);
     rue_forecast_close(duel->forecast);
-    free(duel->queue);
-    free(duel->asked);
-    free(duel->computed);
-    free(duel->drawn);
-    free(duel->regrets);
-    free(duel->means);
-    free(duel->excess);
+    rue_ask_queue_close(&duel->queue);
+    rue_ask_queue_close(&duel->joint_history);
     free(duel);
 }
 
@@ -489,21 +318,11 @@ static rue_status duel_open(const struct rue_strategy_setup *setup, void **state
     struct duel *duel = calloc(1, sizeof *duel);
     if (!duel) return rue_fail_memory(error, "a duel", sizeof *duel);
     duel->setup = *setup;
-    duel->model = RUE_FORECAST_NO_MODEL;
     duel->seed = rue_mix64(setup->seed);
-    duel->bound_ratio = INFINITY;
-    size_t cells = setup->scenario_count * setup->config_count;
-    duel->asked = calloc(cells, sizeof *duel->asked);
-    duel->computed = calloc(cells, sizeof *duel->computed);
-    duel->drawn = calloc(RUE_FORECAST_DRAWS * setup->config_count, sizeof *duel->drawn);
-    duel->regrets = calloc(setup->config_count, sizeof *duel->regrets);
-    duel->means = calloc(setup->config_count, sizeof *duel->means);
-    duel->excess = calloc(RUE_FORECAST_DRAWS, sizeof *duel->excess);
-    rue_status status = RUE_OK;
-    if (!duel->asked || !duel->computed || !duel->drawn || !duel->regrets || !duel->means || !duel->excess)
-        status = rue_fail_memory(error, "a duel", cells * sizeof *duel->asked);
-    if (status == RUE_OK) status = rue_forecast_open(&duel->setup, &duel->forecast, error);
-    if (status == RUE_OK) push_load_probes(duel);
+    rue_status status = rue_forecast_open(&duel->setup, &duel->forecast, error);
+    if (status == RUE_OK) status = rue_probing_open(&duel->setup, &duel->probing, error);
+    if (status == RUE_OK) status = rue_standing_open(&duel->setup, duel->forecast, &duel->standing, error);
+    if (status == RUE_OK) status = rue_probing_push_load(duel->probing, &duel->queue, error);
     if (status != RUE_OK) return duel_close(duel), status;
     *state = duel;
     return RUE_OK;

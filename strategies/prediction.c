@@ -1,0 +1,251 @@
+#include "prediction.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "compute_curve.h"
+#include "pipeline_fit.h"
+
+static const double step = 1e-3; /* of a logarithm, for derivatives */
+
+struct rue_prediction {
+    const struct rue_strategy_setup *setup;
+    size_t models, configs, cells;
+    struct rue_trial_log loads, joints;
+    struct rue_compute_curve *curves; /* [models] */
+    struct rue_pipeline_fit *fit;
+    struct rue_pipeline_consumer hand; /* what the consumer's thread takes without a model */
+    double *job_s;                     /* [cells] predicted */
+    double *share;                     /* [cells] of it, the consumer's */
+};
+
+rue_status rue_prediction_add(struct rue_prediction *prediction, const struct rue_ask *ask,
+                              const struct rue_trial_result *result, double seconds, rue_error *error)
+{
+    struct rue_logged_trial trial = rue_logged_trial_of(ask, result, seconds);
+    if (ask->measure == RUE_COMPUTE) {
+        if (trial.batches && trial.consumer_s > 0)
+            rue_compute_curve_add(&prediction->curves[ask->scenario],
+                                  prediction->setup->configs[ask->config].value[RUE_BATCH_SIZE],
+                                  trial.consumer_s / (double)trial.batches);
+        return RUE_OK;
+    }
+    if (!trial.images || !(trial.times.end_to_end_s > 0)) return RUE_OK;
+    if (ask->measure == RUE_LOAD) return rue_trial_log_add_faster(&prediction->loads, &trial, error);
+    return rue_trial_log_add(&prediction->joints, &trial, error);
+}
+
+/* Least squares of consumer_s = batches * batch_s + images * image_s over the load trials; neither below 0.
+ */
+static struct rue_pipeline_consumer fit_hand(const struct rue_trial_log *loads)
+{
+    double bb = 0, bi = 0, ii = 0, by = 0, iy = 0;
+    for (size_t i = 0; i < loads->count; i++) {
+        const struct rue_logged_trial *trial = &loads->at[i];
+        double batches = (double)trial->batches, images = (double)trial->images;
+        if (isnan(trial->consumer_s)) continue;
+        double weight = 1 / (images * images);
+        bb += weight * batches * batches;
+        bi += weight * batches * images;
+        ii += weight * images * images;
+        by += weight * batches * trial->consumer_s;
+        iy += weight * images * trial->consumer_s;
+    }
+    double determinant = bb * ii - bi * bi;
+    if (determinant > 1e-9 * bb * ii) {
+        double batch_s = (by * ii - iy * bi) / determinant, image_s = (iy * bb - by * bi) / determinant;
+        if (batch_s >= 0 && image_s >= 0) return (struct rue_pipeline_consumer){batch_s, image_s};
+    }
+    return (struct rue_pipeline_consumer){bb > 0 ? fmax(0, by / bb) : 0, 0};
+}
+
+static bool knows_consumer(const struct rue_prediction *prediction, size_t model)
+{
+    return prediction->curves[model].count > 0;
+}
+
+static struct rue_pipeline_consumer consumer_at(const struct rue_prediction *prediction, size_t model,
+                                                size_t config)
+{
+    if (model == RUE_PREDICTION_NO_MODEL) return prediction->hand;
+    bool fitted = prediction->fit && model < prediction->fit->consumer_count;
+    if (!knows_consumer(prediction, model))
+        return fitted ? prediction->fit->consumers[model] : prediction->hand;
+    struct rue_pipeline_consumer consumer = rue_compute_curve_at(
+        &prediction->curves[model], prediction->setup->configs[config].value[RUE_BATCH_SIZE]);
+    consumer.batch_s += prediction->hand.batch_s;
+    consumer.image_s += prediction->hand.image_s;
+    return consumer;
+}
+
+static struct rue_pipeline_sample sample_of(const struct rue_prediction *prediction,
+                                            const struct rue_logged_trial *trial, bool joint)
+{
+    struct rue_pipeline_sample sample = {.config = prediction->setup->configs[trial->config],
+                                         .images = trial->images,
+                                         .unknown = RUE_PIPELINE_KNOWN,
+                                         .times = trial->times};
+    if (joint && !knows_consumer(prediction, trial->model))
+        sample.unknown = trial->model;
+    else
+        sample.consumer =
+            consumer_at(prediction, joint ? trial->model : RUE_PREDICTION_NO_MODEL, trial->config);
+    return sample;
+}
+
+static rue_status fit(struct rue_prediction *prediction, rue_error *error)
+{
+    bool by_joints = prediction->loads.count == 0;
+    const struct rue_trial_log *from = by_joints ? &prediction->joints : &prediction->loads;
+    struct rue_pipeline_sample *samples = calloc(from->count + 1, sizeof *samples);
+    if (!samples) return rue_fail_memory(error, "samples", from->count * sizeof *samples);
+    prediction->hand = fit_hand(&prediction->loads);
+    for (size_t i = 0; i < from->count; i++) samples[i] = sample_of(prediction, &from->at[i], by_joints);
+    struct rue_pipeline_fit *found;
+    rue_status status =
+        rue_pipeline_fit_open(samples, from->count, by_joints ? prediction->models : 0,
+                              prediction->setup->cpus, prediction->setup->in_turn, &found, error);
+    free(samples);
+    if (status != RUE_OK) return status;
+    rue_pipeline_fit_close(prediction->fit);
+    prediction->fit = found;
+    return RUE_OK;
+}
+
+double rue_prediction_slow_ratio(const struct rue_prediction *prediction, size_t config)
+{
+    for (size_t i = 0; prediction->fit && i < prediction->loads.count; i++)
+        if (prediction->loads.at[i].config == config) return prediction->fit->slow_ratio[i];
+    return NAN;
+}
+
+/* NaN without memory. */
+static double predict_s(const struct rue_prediction *prediction, const struct rue_pipeline_loader *loader,
+                        struct rue_pipeline_consumer consumer, size_t config, uint64_t images)
+{
+    struct rue_pipeline_times times;
+    rue_status status =
+        rue_pipeline_predict(loader, &consumer, &prediction->setup->configs[config], images, &times, NULL);
+    return status == RUE_OK ? times.end_to_end_s : NAN;
+}
+
+double rue_prediction_trial_s(const struct rue_prediction *prediction, size_t model, size_t config,
+                              uint64_t images)
+{
+    if (!prediction->fit) return NAN;
+    return predict_s(prediction, &prediction->fit->loader, consumer_at(prediction, model, config), config,
+                     images);
+}
+
+static rue_status predict_all(struct rue_prediction *prediction, rue_error *error)
+{
+    double images = (double)prediction->setup->job_images;
+    for (size_t i = 0; i < prediction->cells; i++) {
+        size_t model = i / prediction->configs, config = i % prediction->configs;
+        struct rue_pipeline_consumer consumer = consumer_at(prediction, model, config);
+        double batches = ceil(images / prediction->setup->configs[config].value[RUE_BATCH_SIZE]);
+        prediction->job_s[i] =
+            rue_prediction_trial_s(prediction, model, config, prediction->setup->job_images);
+        if (!(prediction->job_s[i] > 0)) return rue_fail_memory(error, "predictions", prediction->cells);
+        prediction->share[i] =
+            fmin(1, (batches * consumer.batch_s + images * consumer.image_s) / prediction->job_s[i]);
+    }
+    return RUE_OK;
+}
+
+rue_status rue_prediction_update(struct rue_prediction *prediction, rue_error *error)
+{
+    rue_status status = fit(prediction, error);
+    return status == RUE_OK ? predict_all(prediction, error) : status;
+}
+
+void rue_prediction_differentiate(const struct rue_prediction *prediction, size_t model, size_t config,
+                                  uint64_t images, double *out)
+{
+    double predicted_s = rue_prediction_trial_s(prediction, model, config, images);
+    for (size_t p = 0; p < prediction->fit->count; p++) {
+        struct rue_pipeline_loader loader = prediction->fit->loader;
+        struct rue_pipeline_consumer consumer = consumer_at(prediction, model, config);
+        bool own = (p - RUE_PIPELINE_PARAMETER_COUNT) / 2 == model && !knows_consumer(prediction, model);
+        out[p] = 0;
+        if (p < RUE_PIPELINE_PARAMETER_COUNT)
+            loader.value[p] *= exp(step);
+        else if (own)
+            *((p - RUE_PIPELINE_PARAMETER_COUNT) % 2 ? &consumer.image_s : &consumer.batch_s) *= exp(step);
+        else
+            continue;
+        out[p] = log(predict_s(prediction, &loader, consumer, config, images) / predicted_s) / step;
+    }
+}
+
+/* ---- what is known ---- */
+
+const struct rue_trial_log *rue_prediction_joints(const struct rue_prediction *prediction)
+{
+    return &prediction->joints;
+}
+
+double rue_prediction_job_s(const struct rue_prediction *prediction, size_t model, size_t config)
+{
+    return prediction->job_s[model * prediction->configs + config];
+}
+
+double rue_prediction_consumer_share(const struct rue_prediction *prediction, size_t model, size_t config)
+{
+    return prediction->share[model * prediction->configs + config];
+}
+
+bool rue_prediction_is_computed(const struct rue_prediction *prediction, size_t model, size_t config)
+{
+    return rue_compute_curve_has(&prediction->curves[model],
+                                 prediction->setup->configs[config].value[RUE_BATCH_SIZE]);
+}
+
+size_t rue_prediction_parameter_count(const struct rue_prediction *prediction)
+{
+    return prediction->fit->count;
+}
+
+const double *rue_prediction_covariance(const struct rue_prediction *prediction)
+{
+    return prediction->fit->covariance;
+}
+
+size_t rue_prediction_parameters_max(size_t models)
+{
+    return RUE_PIPELINE_PARAMETER_COUNT + 2 * models;
+}
+
+/* ---- life ---- */
+
+void rue_prediction_close(struct rue_prediction *prediction)
+{
+    if (!prediction) return;
+    rue_pipeline_fit_close(prediction->fit);
+    rue_trial_log_close(&prediction->loads);
+    rue_trial_log_close(&prediction->joints);
+    free(prediction->curves);
+    free(prediction->job_s);
+    free(prediction->share);
+    free(prediction);
+}
+
+rue_status rue_prediction_open(const struct rue_strategy_setup *setup, struct rue_prediction **out,
+                               rue_error *error)
+{
+    struct rue_prediction *prediction = calloc(1, sizeof *prediction);
+    if (!prediction) return rue_fail_memory(error, "a prediction", sizeof *prediction);
+    prediction->setup = setup;
+    prediction->models = setup->scenario_count;
+    prediction->configs = setup->config_count;
+    prediction->cells = prediction->models * prediction->configs;
+    prediction->curves = calloc(prediction->models, sizeof *prediction->curves);
+    prediction->job_s = calloc(prediction->cells, sizeof *prediction->job_s);
+    prediction->share = calloc(prediction->cells, sizeof *prediction->share);
+    if (!prediction->curves || !prediction->job_s || !prediction->share) {
+        rue_prediction_close(prediction);
+        return rue_fail_memory(error, "a prediction", prediction->cells * sizeof(double));
+    }
+    *out = prediction;
+    return RUE_OK;
+}

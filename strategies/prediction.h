@@ -1,0 +1,58 @@
+/* The job's time in every cell, model × configuration, of one variant, as the pipeline model has it: the
+ * loader's parameters from load-only trials, the models from compute-only ones; where a runner has joint
+ * trials alone, they tell everything. */
+#ifndef RUE_PREDICTION_H
+#define RUE_PREDICTION_H
+
+#include "strategy.h"
+#include "trial_log.h"
+
+struct rue_prediction;
+
+/* `setup` is borrowed for the prediction's life. RUE_MEMORY. */
+rue_status rue_prediction_open(const struct rue_strategy_setup *setup, struct rue_prediction **out,
+                               rue_error *error) RUE_MUST_CHECK;
+void rue_prediction_close(struct rue_prediction *prediction);
+
+/* Notes an ok trial; RUE_MEMORY. `seconds`: since the first trial, on the study's clock. */
+rue_status rue_prediction_add(struct rue_prediction *prediction, const struct rue_ask *ask,
+                              const struct rue_trial_result *result, double seconds,
+                              rue_error *error) RUE_MUST_CHECK;
+
+/* The joint trials noted so far. */
+const struct rue_trial_log *rue_prediction_joints(const struct rue_prediction *prediction);
+
+/* Fits the pipeline anew to all trials, and predicts every cell. RUE_USAGE before any load or joint trial;
+ * RUE_INTERNAL where nothing fits; RUE_MEMORY. */
+rue_status rue_prediction_update(struct rue_prediction *prediction, rue_error *error) RUE_MUST_CHECK;
+
+/* ---- after an update ---- */
+
+/* Of the job in a cell: seconds, and the consumer's share of them, 0 to 1. */
+double rue_prediction_job_s(const struct rue_prediction *prediction, size_t model, size_t config);
+double rue_prediction_consumer_share(const struct rue_prediction *prediction, size_t model, size_t config);
+
+/* Seconds of a trial of `images`; of the measure load with `model` RUE_PREDICTION_NO_MODEL. NaN before the
+ * first update. */
+#define RUE_PREDICTION_NO_MODEL SIZE_MAX
+double rue_prediction_trial_s(const struct rue_prediction *prediction, size_t model, size_t config,
+                              uint64_t images);
+
+/* Whether the model's compute was measured at the batch size of `config`. */
+bool rue_prediction_is_computed(const struct rue_prediction *prediction, size_t model, size_t config);
+
+/* How much slower than predicted the first load trial of `config` was; NaN when not known. */
+double rue_prediction_slow_ratio(const struct rue_prediction *prediction, size_t config);
+
+/* The logarithms of the parameters: how many, and their covariance [count][count]. */
+size_t rue_prediction_parameter_count(const struct rue_prediction *prediction);
+const double *rue_prediction_covariance(const struct rue_prediction *prediction);
+
+/* The most that there can be for so many models. */
+size_t rue_prediction_parameters_max(size_t models);
+
+/* The derivatives of the logarithm of a trial's predicted time by the parameters, into `out` [count]. */
+void rue_prediction_differentiate(const struct rue_prediction *prediction, size_t model, size_t config,
+                                  uint64_t images, double *out);
+
+#endif

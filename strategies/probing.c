@@ -1,0 +1,112 @@
+#include "probing.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "probes.h"
+
+enum { SLOW_REPEATS = 4, COMPUTE_SIZES = 2 };
+
+static const double slow_ratio = 1.06; /* a probe that something disturbed */
+
+struct rue_probing {
+    const struct rue_strategy_setup *setup;
+    struct rue_ask load[RUE_PROBES_LOAD_MAX]; /* [load_count] */
+    size_t load_count;
+    bool *computed; /* [models][configs] the batch size of the config was computed on, or will be */
+};
+
+rue_status rue_probing_open(const struct rue_strategy_setup *setup, struct rue_probing **out,
+                            rue_error *error)
+{
+    struct rue_probing *probing = calloc(1, sizeof *probing);
+    if (!probing) return rue_fail_memory(error, "probes", sizeof *probing);
+    size_t cells = setup->scenario_count * setup->config_count;
+    probing->setup = setup;
+    probing->load_count = rue_probes_load(setup, probing->load);
+    probing->computed = calloc(cells, sizeof *probing->computed);
+    if (!probing->computed) {
+        free(probing);
+        return rue_fail_memory(error, "probes", cells);
+    }
+    *out = probing;
+    return RUE_OK;
+}
+
+void rue_probing_close(struct rue_probing *probing)
+{
+    if (!probing) return;
+    free(probing->computed);
+    free(probing);
+}
+
+/* On every model in turn, and the first two probes on all of them. */
+static rue_status push_joint(const struct rue_probing *probing, size_t index, struct rue_ask_queue *queue,
+                             rue_error *error)
+{
+    struct rue_ask probe = probing->load[index];
+    rue_status status = RUE_OK;
+    probe.measure = RUE_JOINT;
+    for (size_t m = 0; status == RUE_OK && m < probing->setup->scenario_count; m++) {
+        if (index > 1 && (index + m) % 3 != 0) continue;
+        probe.scenario = m;
+        status = rue_ask_queue_push(queue, &probe, error);
+    }
+    return status;
+}
+
+rue_status rue_probing_push_load(struct rue_probing *probing, struct rue_ask_queue *queue, rue_error *error)
+{
+    rue_status status = RUE_OK;
+    for (size_t i = 0; status == RUE_OK && i < probing->load_count; i++)
+        status = probing->setup->measures[RUE_LOAD] ? rue_ask_queue_push(queue, &probing->load[i], error)
+                                                    : push_joint(probing, i, queue, error);
+    return status;
+}
+
+rue_status rue_probing_push_slow(struct rue_probing *probing, const struct rue_prediction *prediction,
+                                 struct rue_ask_queue *queue, rue_error *error)
+{
+    rue_status status = RUE_OK;
+    size_t repeats = 0;
+    if (!probing->setup->measures[RUE_LOAD]) return RUE_OK;
+    for (size_t i = 0; status == RUE_OK && i < probing->load_count && repeats < SLOW_REPEATS; i++) {
+        struct rue_ask again = probing->load[i];
+        if (!(rue_prediction_slow_ratio(prediction, again.config) > slow_ratio)) continue;
+        again.repeat = 1;
+        status = rue_ask_queue_push(queue, &again, error);
+        repeats++;
+    }
+    return status;
+}
+
+bool rue_probing_is_computed(const struct rue_probing *probing, size_t model, size_t config)
+{
+    return !probing->setup->measures[RUE_COMPUTE] ||
+           probing->computed[model * probing->setup->config_count + config];
+}
+
+rue_status rue_probing_push_size(struct rue_probing *probing, size_t model, size_t config, bool *pushed,
+                                 struct rue_ask_queue *queue, rue_error *error)
+{
+    const struct rue_strategy_setup *setup = probing->setup;
+    *pushed = !rue_probing_is_computed(probing, model, config);
+    if (!*pushed) return RUE_OK;
+    for (size_t c = 0; c < setup->config_count; c++)
+        probing->computed[model * setup->config_count + c] |=
+            setup->configs[c].value[RUE_BATCH_SIZE] == setup->configs[config].value[RUE_BATCH_SIZE];
+    struct rue_ask probe = rue_probes_compute(model, config);
+    return rue_ask_queue_push(queue, &probe, error);
+}
+
+rue_status rue_probing_push_compute(struct rue_probing *probing, struct rue_ask_queue *queue,
+                                    rue_error *error)
+{
+    size_t sizes[COMPUTE_SIZES], count = rue_probes_compute_sizes(probing->setup, sizes);
+    rue_status status = RUE_OK;
+    bool pushed;
+    for (size_t m = 0; m < probing->setup->scenario_count; m++)
+        for (size_t i = 0; status == RUE_OK && i < count; i++)
+            status = rue_probing_push_size(probing, m, sizes[i], &pushed, queue, error);
+    return status;
+}

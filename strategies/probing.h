@@ -1,0 +1,37 @@
+/* The probes of a strategy that predicts, in their order: load-only trials, those of them again that
+ * something disturbed, and each model's compute; where a runner has none of these, joint trials that tell
+ * both. */
+#ifndef RUE_PROBING_H
+#define RUE_PROBING_H
+
+#include "ask_queue.h"
+#include "prediction.h"
+
+struct rue_probing;
+
+/* `setup` is borrowed for its life. RUE_MEMORY. */
+rue_status rue_probing_open(const struct rue_strategy_setup *setup, struct rue_probing **out,
+                            rue_error *error) RUE_MUST_CHECK;
+void rue_probing_close(struct rue_probing *probing);
+
+/* The first probes. RUE_MEMORY, as all that follow. */
+rue_status rue_probing_push_load(struct rue_probing *probing, struct rue_ask_queue *queue,
+                                 rue_error *error) RUE_MUST_CHECK;
+
+/* Those that were slower than the prediction that was made of them explains. */
+rue_status rue_probing_push_slow(struct rue_probing *probing, const struct rue_prediction *prediction,
+                                 struct rue_ask_queue *queue, rue_error *error) RUE_MUST_CHECK;
+
+/* The compute of every model. */
+rue_status rue_probing_push_compute(struct rue_probing *probing, struct rue_ask_queue *queue,
+                                    rue_error *error) RUE_MUST_CHECK;
+
+/* That of one model at the batch size of `config`, unless it was asked for before: then `*pushed` is false.
+ */
+rue_status rue_probing_push_size(struct rue_probing *probing, size_t model, size_t config, bool *pushed,
+                                 struct rue_ask_queue *queue, rue_error *error) RUE_MUST_CHECK;
+
+/* Whether that would ask anything. */
+bool rue_probing_is_computed(const struct rue_probing *probing, size_t model, size_t config);
+
+#endif

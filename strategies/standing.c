@@ -1,0 +1,152 @@
+#include "standing.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double spread_factor = 1.25; /* beliefs are bolder than they should be */
+static const double few_joints = 12;      /* trials that double the variance of beliefs */
+
+struct rue_standing {
+    const struct rue_strategy_setup *setup;
+    struct rue_forecast *forecast;
+    size_t joints;
+    double *drawn;   /* [draws][candidates] mean regrets */
+    double *means;   /* [candidates] of them */
+    double *regrets; /* [candidates] of the cells as they are expected */
+    double excess[RUE_FORECAST_DRAWS];
+    size_t leader;
+};
+
+rue_status rue_standing_open(const struct rue_strategy_setup *setup, struct rue_forecast *forecast,
+                             struct rue_standing **out, rue_error *error)
+{
+    struct rue_standing *standing = calloc(1, sizeof *standing);
+    if (!standing) return rue_fail_memory(error, "a standing", sizeof *standing);
+    standing->setup = setup;
+    standing->forecast = forecast;
+    standing->drawn = calloc(RUE_FORECAST_DRAWS * setup->config_count, sizeof *standing->drawn);
+    standing->means = calloc(setup->config_count, sizeof *standing->means);
+    standing->regrets = calloc(setup->config_count, sizeof *standing->regrets);
+    if (!standing->drawn || !standing->means || !standing->regrets) {
+        rue_standing_close(standing);
+        return rue_fail_memory(error, "a standing", RUE_FORECAST_DRAWS * setup->config_count);
+    }
+    *out = standing;
+    return RUE_OK;
+}
+
+void rue_standing_close(struct rue_standing *standing)
+{
+    if (!standing) return;
+    free(standing->drawn);
+    free(standing->means);
+    free(standing->regrets);
+    free(standing);
+}
+
+static size_t candidate_count(const struct rue_standing *standing)
+{
+    const size_t *candidates;
+    return rue_forecast_candidates(standing->forecast, &candidates);
+}
+
+void rue_standing_update(struct rue_standing *standing, size_t joints)
+{
+    size_t count = candidate_count(standing), draws = RUE_FORECAST_DRAWS;
+    standing->joints = joints;
+    memset(standing->means, 0, count * sizeof *standing->means);
+    for (size_t d = 0; d < draws; d++) {
+        double *regrets = standing->drawn + d * count;
+        rue_forecast_regrets(standing->forecast, d, regrets);
+        for (size_t c = 0; c < count; c++) standing->means[c] += regrets[c] / (double)draws;
+    }
+    standing->leader = 0;
+    for (size_t c = 1; c < count; c++)
+        if (standing->means[c] < standing->means[standing->leader]) standing->leader = c;
+}
+
+size_t rue_standing_leader(const struct rue_standing *standing)
+{
+    return standing->leader;
+}
+
+double rue_standing_mean(const struct rue_standing *standing, size_t position)
+{
+    return standing->means[position];
+}
+
+static int compare_doubles(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+double rue_standing_bound(struct rue_standing *standing, size_t position)
+{
+    size_t count = candidate_count(standing), draws = RUE_FORECAST_DRAWS;
+    for (size_t d = 0; d < draws; d++) {
+        const double *regrets = standing->drawn + d * count;
+        double least = INFINITY;
+        for (size_t c = 0; c < count; c++) least = fmin(least, regrets[c]);
+        standing->excess[d] = regrets[position] - least;
+    }
+    qsort(standing->excess, draws, sizeof *standing->excess, compare_doubles);
+    size_t at = (size_t)(standing->setup->confidence * (double)draws);
+    /* Few trials tell little of how far predictions are off. */
+    double few = sqrt(1 + few_joints / fmax(1, (double)standing->joints));
+    return spread_factor * few * standing->excess[at < draws ? at : draws - 1];
+}
+
+size_t rue_standing_challenger(const struct rue_standing *standing, size_t index)
+{
+    size_t count = candidate_count(standing), challenger = standing->leader;
+    const double *regrets = standing->drawn + index * count;
+    for (size_t c = 0; c < count; c++)
+        if (c != standing->leader && (challenger == standing->leader || regrets[c] < regrets[challenger]))
+            challenger = c;
+    return challenger;
+}
+
+bool rue_standing_is_verified_on(const struct rue_standing *standing, size_t model, size_t config)
+{
+    return rue_forecast_cell(standing->forecast, model, config).joint_trials > 0;
+}
+
+static bool is_verified(const struct rue_standing *standing, size_t config)
+{
+    for (size_t m = 0; m < standing->setup->scenario_count; m++)
+        if (!rue_standing_is_verified_on(standing, m, config)) return false;
+    return true;
+}
+
+/* As the selection rules have it, of the cells as they are expected. */
+static void expect_regrets(struct rue_standing *standing, const size_t *candidates, size_t count)
+{
+    memset(standing->regrets, 0, count * sizeof *standing->regrets);
+    for (size_t m = 0; m < standing->setup->scenario_count; m++) {
+        double least = INFINITY;
+        for (size_t c = 0; c < standing->setup->config_count; c++)
+            least = fmin(least, rue_forecast_cell(standing->forecast, m, c).time_s);
+        for (size_t c = 0; c < count; c++)
+            standing->regrets[c] +=
+                rue_forecast_cell(standing->forecast, m, candidates[c]).time_s / least - 1;
+    }
+}
+
+struct rue_claim rue_standing_claim(struct rue_standing *standing)
+{
+    const size_t *candidates;
+    size_t count = rue_forecast_candidates(standing->forecast, &candidates), best = standing->leader;
+    struct rue_claim claim = {.verified = false};
+    expect_regrets(standing, candidates, count);
+    for (size_t c = 0; c < count; c++) {
+        if (!is_verified(standing, candidates[c])) continue;
+        if (claim.verified && standing->regrets[c] >= standing->regrets[best]) continue;
+        best = c;
+        claim.verified = true;
+    }
+    claim.config = candidates[best];
+    claim.bound_ratio = rue_standing_bound(standing, best);
+    return claim;
+}
