@@ -244,3 +244,52 @@ Test(study_space, batches_larger_than_the_job_are_refused_where_they_were_asked_
               "%s", error.message);
     cr_assert_eq(make(128, NULL), RUE_OK);
 }
+
+/* No more workers than these, from a limit. */
+static void limit_workers(int most)
+{
+    goal = (struct rue_study_goal){.limits_workers = true, .max_workers = most};
+    goal.max_workers_origin = "--max-workers";
+}
+
+Test(study_space, workers_above_the_limit_are_left_out_of_a_default)
+{
+    runner_with(4);
+    limit_workers(3);
+    cr_assert_eq(make(1000, NULL), RUE_OK);
+    EXPECT(RUE_NUM_WORKERS, 0, 1, 2);
+    limit_workers(0);
+    cr_assert_eq(make(1000, NULL), RUE_OK);
+    EXPECT(RUE_NUM_WORKERS, 0);
+    limit_workers(100);
+    cr_assert_eq(make(1000, NULL), RUE_OK);
+    EXPECT(RUE_NUM_WORKERS, 0, 1, 2, 4, 8);
+}
+
+Test(study_space, workers_above_the_limit_are_refused_where_they_were_asked_for)
+{
+    rue_error error = {0};
+    runner_with(4);
+    limit_workers(4);
+    goal.knobs[RUE_NUM_WORKERS] = "0..8";
+    goal.knob_origins[RUE_NUM_WORKERS] = "RUE_NUM_WORKERS";
+    cr_assert_eq(make(1000, &error), RUE_USAGE);
+    cr_assert(strstr(error.message, "RUE_NUM_WORKERS: 8 workers") && strstr(error.message, "--max-workers 4"),
+              "%s", error.message);
+    goal.knobs[RUE_NUM_WORKERS] = "0..4";
+    cr_assert_eq(make(1000, NULL), RUE_OK);
+    EXPECT(RUE_NUM_WORKERS, 0, 1, 2, 3, 4);
+}
+
+Test(study_space, a_limit_below_all_that_a_runner_has_is_refused)
+{
+    rue_error error = {0};
+    runner_with_space();
+    hello.space.count[RUE_NUM_WORKERS] = 0;
+    rue_space_add(&hello.space, RUE_NUM_WORKERS, 4);
+    limit_workers(3);
+    cr_assert_eq(make(1000, &error), RUE_USAGE);
+    cr_assert(strstr(error.message, "--max-workers 3: the runner has no fewer than 4") &&
+                  strstr(error.message, "raise the limit"),
+              "%s", error.message);
+}

@@ -19,6 +19,7 @@ enum {
     MODEL,
     MODE,
     IMAGES,
+    BATCHES,
     BUDGET,
     TRIAL_TIMEOUT,
     STRATEGY,
@@ -35,11 +36,15 @@ enum {
     BAD_IMAGES,
     CACHE,
     MAX_MEMORY,
+    MAX_WORKERS,
     MAX_PIXELS,
     DRY_RUN,
     JSON,
     QUIET
 };
+
+/* As many batches of the largest size are no more images than --images takes. */
+enum { BATCHES_MAX = 1 << 24, WORKERS_MAX = 65536 };
 
 static const char *const modes[] = {"all", "raw", "preprocessed", NULL};
 static const char *const bad_images[] = {"fail", "replace", NULL};
@@ -61,6 +66,8 @@ static const struct rue_option options_table[] = {
     [MODE] = {"mode", RUE_OPTION_WORD, "MODE", "all", "all, raw or preprocessed data", 0, 0, modes},
     [IMAGES] = {"images", RUE_OPTION_COUNT, "N", NULL, "the job that is tuned for [one epoch]", 1,
                 UINT64_C(1) << 40, NULL},
+    [BATCHES] = {"batches", RUE_OPTION_COUNT, "N", NULL,
+                 "the same job as N batches of the largest batch size looked at", 1, BATCHES_MAX, NULL},
     [BUDGET] = {"budget", RUE_OPTION_DURATION, "TIME", "2m", "time for all of it, such as 2m or 300s", 0, 0,
                 NULL},
     [TRIAL_TIMEOUT] = {"trial-timeout", RUE_OPTION_DURATION, "TIME", NULL,
@@ -88,6 +95,8 @@ static const struct rue_option options_table[] = {
     [CACHE] = {"cache", RUE_OPTION_WORD, "STATE", "warm", "warm (read once before), or as-is", 0, 0, caches},
     [MAX_MEMORY] = {"max-memory", RUE_OPTION_BYTES, "SIZE", NULL,
                     "for batches in flight, such as 8G [4/5 of what is free]", 0, 0, NULL},
+    [MAX_WORKERS] = {"max-workers", RUE_OPTION_COUNT, "N", NULL, "look at no more workers than these", 0,
+                     WORKERS_MAX, NULL},
     [MAX_PIXELS] = {"max-pixels", RUE_OPTION_COUNT, "N", "268435456", "refuse images of more pixels", 1,
                     UINT64_C(1) << 40, NULL},
     [DRY_RUN] = {"dry-run", RUE_OPTION_FLAG, NULL, NULL, "probe, show the plan and its cost, and stop", 0, 0,
@@ -112,6 +121,7 @@ static struct rue_study_goal read_goal(const struct rue_options *options)
         .modes = {[RUE_RAW] = mode != 2, [RUE_PREPROCESSED] = mode != 1},
         .models = rue_options_text(options, MODEL),
         .images = rue_options_number(options, IMAGES),
+        .batches = rue_options_number(options, BATCHES),
         .sample_images = rue_options_number(options, SAMPLE),
         .strategy = rue_strategy_names[rue_options_word(options, STRATEGY)],
         .budget_ns = rue_options_number(options, BUDGET),
@@ -119,6 +129,9 @@ static struct rue_study_goal read_goal(const struct rue_options *options)
         .repeats = (int)rue_options_number(options, REPEATS),
         .top_n = rue_options_number(options, TOP_N),
         .memory_bytes = rue_options_number(options, MAX_MEMORY),
+        .limits_workers = rue_options_text(options, MAX_WORKERS),
+        .max_workers = (int)rue_options_number(options, MAX_WORKERS),
+        .max_workers_origin = rue_options_origin(options, MAX_WORKERS),
         .workload = rue_workload_default(),
         .out = rue_options_text(options, OUT),
         .fresh = rue_options_flag(options, FRESH) && !rue_options_flag(options, DRY_RUN),
@@ -243,6 +256,8 @@ static void find_defaults(const struct rue_study *study, struct defaults *out)
 {
     *out = (struct defaults){.text = {[MODEL] = out->models,
                                       [IMAGES] = out->images,
+                                      [BATCHES] = "as many as --images says",
+                                      [MAX_WORKERS] = "no limit",
                                       [TRIAL_TIMEOUT] = "ten times its expected time, 1m at least",
                                       [RUNNER] = "rue runner",
                                       [OUT] = study->folder,
@@ -301,13 +316,33 @@ static rue_status tune(struct rue_study *study, const struct rue_options *option
     return conclude(study, ran, &why, rue_options_flag(options, JSON), error);
 }
 
+/* How long the job is can be said in two ways; a flag wins over a setting. */
+static rue_status choose_job(const struct rue_options *options, struct rue_study_goal *goal, rue_error *error)
+{
+    if (!goal->images || !goal->batches) return RUE_OK;
+    const char *images = rue_options_origin(options, IMAGES), *batches = rue_options_origin(options, BATCHES);
+    bool images_flag = images[0] == '-', batches_flag = batches[0] == '-';
+    if (images_flag == batches_flag)
+        return rue_fail(error, RUE_USAGE,
+                        "%s %" PRIu64 " and %s %" PRIu64 " both say how long the job is: "
+                        "give one of them",
+                        images, goal->images, batches, goal->batches);
+    if (images_flag)
+        goal->batches = 0;
+    else
+        goal->images = 0;
+    return RUE_OK;
+}
+
 static rue_status run(const struct rue_options *options, rue_error *error)
 {
     struct rue_study_goal goal = read_goal(options);
+    rue_status status = choose_job(options, &goal, error);
+    if (status != RUE_OK) return status;
     struct rue_progress progress = rue_progress_open(rue_options_flag(options, QUIET));
     struct rue_study *study;
     rue_suspension_install();
-    rue_status status = rue_study_open(&goal, &progress, &study, error);
+    status = rue_study_open(&goal, &progress, &study, error);
     if (status == RUE_OK) {
         status = tune(study, options, error);
         rue_study_close(study);

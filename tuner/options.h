@@ -38,7 +38,7 @@ struct rue_option {
     bool flag_only;           /* no setting sets it: the setting of this name means something else */
 };
 
-enum { RUE_OPTIONS_MAX = 32, RUE_ARGUMENTS_MAX = 64, RUE_COMMAND_LINE_BYTES = 4096 };
+enum { RUE_OPTIONS_MAX = 64, RUE_ARGUMENTS_MAX = 64, RUE_COMMAND_LINE_BYTES = 4096 };
 
 struct rue_options;
 

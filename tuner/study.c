@@ -50,6 +50,8 @@ static rue_status open_all(struct rue_study *study, rue_error *error)
     /* Wrong values are told before anything is written or read, those that depend on J before the sample. */
     if (status == RUE_OK) status = rue_study_space(goal, hello, UINT64_MAX, &study->space, error);
     if (status == RUE_OK) status = rue_study_open_folder(study, error);
+    const int *sizes = study->space.values[RUE_BATCH_SIZE], size_count = study->space.count[RUE_BATCH_SIZE];
+    study->wanted_images = goal->batches ? goal->batches * (uint64_t)sizes[size_count - 1] : goal->images;
     if (status == RUE_OK && !goal->fresh) status = rue_study_open_store(study, error);
     if (status == RUE_OK) status = rue_study_open_data(study, error);
     if (status == RUE_OK)

@@ -39,7 +39,8 @@ struct rue_study_goal {
     const char *models;                       /* "resnet18,vit_b_16"; NULL: the runner's, or a default */
     const char *knobs[RUE_KNOB_COUNT];        /* "32,64", "0..8"; NULL: a default */
     const char *knob_origins[RUE_KNOB_COUNT]; /* what gave each of them, "--batch-size": for messages */
-    uint64_t images;                          /* J; 0: one epoch */
+    uint64_t images;                          /* J; 0: one epoch, or `batches` */
+    uint64_t batches;       /* J as batches of the largest size that is looked at; 0: not said so */
     uint64_t sample_images; /* at most so many are converted to compare preprocessed with raw */
     const char *strategy;   /* one of rue_strategies */
     uint64_t budget_ns;
@@ -47,6 +48,9 @@ struct rue_study_goal {
     int repeats;
     size_t top_n;
     uint64_t memory_bytes; /* for batches in flight; 0: four fifths of what is free */
+    bool limits_workers;   /* to `max_workers`, which `max_workers_origin` said */
+    int max_workers;
+    const char *max_workers_origin;
     struct rue_workload workload;
     const char *out; /* folder; NULL: rue-out/<name of the data> */
     bool fresh;
@@ -96,6 +100,7 @@ struct rue_study {
     struct rue_study_variant variants[RUE_STUDY_VARIANTS_MAX];
     struct rue_study_model models[RUE_STUDY_MODELS_MAX];
     struct rue_space space; /* as asked for */
+    uint64_t wanted_images; /* J as asked for; 0: one epoch */
 
     uint64_t found_trials; /* that the store held when it was opened */
     struct rue_plan plan;
@@ -142,7 +147,7 @@ rue_status rue_study_open_store(struct rue_study *study, rue_error *error) RUE_M
 void rue_study_discard(const struct rue_study *study);
 
 /* The space that the goal asks for, or a default from `hello` or the usable CPUs; batch sizes that exceed the
- * job are left out of a default and refused where they were asked for. */
+ * job, and workers above the limit, are left out of a default and refused where they were asked for. */
 rue_status rue_study_space(const struct rue_study_goal *goal, const struct rue_hello *hello,
                            uint64_t job_images, struct rue_space *out, rue_error *error) RUE_MUST_CHECK;
 

@@ -19,7 +19,7 @@ static rue_status open_variant(struct rue_study *study, struct rue_study_variant
 {
     const struct rue_study_goal *goal = study->goal;
     variant->workload = goal->workload;
-    uint64_t wanted = variant->sample || !goal->images ? 0 : goal->images;
+    uint64_t wanted = variant->sample ? 0 : study->wanted_images;
     rue_progress_show(study->progress, "opening %s",
                       variant->variant.path[0] ? variant->variant.path : "the runner's data");
     rue_status status = rue_runner_open_data(study->runner, &variant->variant, &variant->workload, wanted,
@@ -38,7 +38,7 @@ static rue_status open_variant(struct rue_study *study, struct rue_study_variant
         memcpy(variant->variant.dtype, variant->opened.dtype, sizeof variant->variant.dtype);
     if (!variant->opened.digest[0])
         snprintf(variant->opened.digest, sizeof variant->opened.digest, "%" PRIu64, variant->opened.images);
-    variant->job_images = goal->images           ? goal->images
+    variant->job_images = study->wanted_images   ? study->wanted_images
                           : study->variant_count ? study->variants[0].job_images
                                                  : variant->opened.images;
     study->variant_count++;
@@ -150,7 +150,8 @@ rue_status rue_study_open_data(struct rue_study *study, rue_error *error)
     rue_status status = RUE_OK;
     for (size_t i = 0; status == RUE_OK && i < study->chosen_count; i++) {
         status = open_variant(study, &study->variants[i], error);
-        if (!goal->data && !goal->images && hello->images) study->variants[i].job_images = hello->images;
+        if (!goal->data && !study->wanted_images && hello->images)
+            study->variants[i].job_images = hello->images;
     }
     return status;
 }

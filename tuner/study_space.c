@@ -105,6 +105,23 @@ static rue_status bound_batch_size(struct rue_space *space, const char *asked_by
     return RUE_OK;
 }
 
+/* Values that a limit leaves. */
+static rue_status bound_workers(struct rue_space *space, const struct rue_study_goal *goal, rue_error *error)
+{
+    int *count = &space->count[RUE_NUM_WORKERS], *values = space->values[RUE_NUM_WORKERS];
+    const char *asked_by = goal->knobs[RUE_NUM_WORKERS] ? goal->knob_origins[RUE_NUM_WORKERS] : NULL;
+    while (goal->limits_workers && *count > 0 && values[*count - 1] > goal->max_workers) {
+        if (asked_by)
+            return rue_fail(error, RUE_USAGE,
+                            "%s: %d workers are more than %s %d allows: leave them out, or raise the limit",
+                            asked_by, values[*count - 1], goal->max_workers_origin, goal->max_workers);
+        --*count;
+    }
+    if (*count > 0) return RUE_OK;
+    return rue_fail(error, RUE_USAGE, "%s %d: the runner has no fewer than %d workers; raise the limit",
+                    goal->max_workers_origin, goal->max_workers, values[0]);
+}
+
 rue_status rue_study_space(const struct rue_study_goal *goal, const struct rue_hello *hello,
                            uint64_t job_images, struct rue_space *out, rue_error *error)
 {
@@ -124,6 +141,8 @@ rue_status rue_study_space(const struct rue_study_goal *goal, const struct rue_h
             default_values(out, k, cpus);
         }
     }
+    rue_status status = bound_workers(out, goal, error);
+    if (status != RUE_OK) return status;
     const char *asked_by = goal->knobs[RUE_BATCH_SIZE] ? goal->knob_origins[RUE_BATCH_SIZE] : NULL;
     return bound_batch_size(out, asked_by, job_images, error);
 }
