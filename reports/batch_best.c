@@ -14,9 +14,9 @@ bool rue_batch_best_next(const struct rue_variant_findings *variant, struct rue_
     if (at->batch_size == RUE_KNOB_UNKNOWN) return false;
     at->config = RUE_NONE;
     for (; c < configs && batch_size(variant->matrix, c) == at->batch_size; c++) {
-        bool better =
-            at->config == RUE_NONE || rows[c].mean_regret_ratio < rows[at->config].mean_regret_ratio;
-        if (rows[c].ranked && better) at->config = c;
+        if (!rows[c].ranked) continue;
+        if (at->config == RUE_NONE || rue_selection_is_better(variant->selection, c, at->config))
+            at->config = c;
     }
     at->next = c;
     return true;

@@ -7,7 +7,7 @@
 
 struct rue_batch_best {
     int batch_size;
-    size_t config; /* the ranked column of least mean regret with this batch size, or RUE_NONE */
+    size_t config; /* the best ranked column with this batch size, or RUE_NONE */
     size_t next;   /* the column to go on from; 0 to begin */
 };
 

@@ -37,6 +37,19 @@ json_t *rue_json_standing(struct rue_json_document *document, const struct rue_v
     return object;
 }
 
+void rue_json_put_rules(struct rue_json_document *document, json_t *object,
+                        const struct rue_variant_findings *variant)
+{
+    const struct rue_selection *selection = variant->selection;
+    json_t *weights = selection->weights ? json_object() : json_null();
+    for (size_t m = 0; selection->weights && m < selection->model_count; m++)
+        rue_json_put_named(document, weights, rue_cost_matrix_model(variant->matrix, m),
+                           rue_json_real(selection->weights[m]));
+    rue_json_put(document, object, "top_n", rue_json_integer(selection->top_n));
+    rue_json_put(document, object, "objective", json_string(rue_objective_names[selection->objective]));
+    rue_json_put(document, object, "weights", weights);
+}
+
 json_t *rue_json_best_by_model(struct rue_json_document *document, const struct rue_variant_findings *variant,
                                bool all)
 {

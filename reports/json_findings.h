@@ -20,6 +20,10 @@ void rue_json_put_standing(struct rue_json_document *document, json_t *object,
 json_t *rue_json_standing(struct rue_json_document *document, const struct rue_variant_findings *variant,
                           size_t config, bool all);
 
+/* What configurations are ranked by, as members of `object`. */
+void rue_json_put_rules(struct rue_json_document *document, json_t *object,
+                        const struct rue_variant_findings *variant);
+
 /* For each model its fastest configuration and the time. */
 json_t *rue_json_best_by_model(struct rue_json_document *document, const struct rue_variant_findings *variant,
                                bool all);

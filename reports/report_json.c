@@ -188,7 +188,7 @@ static rue_status recommendation_json(struct rue_json_document *document, const 
         rue_json_put(document, object, "reason", rue_json_text(reason));
     }
     rue_json_put_standing(document, object, variant, best);
-    rue_json_put(document, object, "top_n", rue_json_integer(selection->top_n));
+    rue_json_put_rules(document, object, variant);
     rue_json_put(document, object, "top_n_winner",
                  rue_json_standing(document, variant, variant->selection->top_n_winner, true));
     put_data(document, object, variant);

@@ -148,7 +148,7 @@ static json_t *mode_json(struct rue_json_document *document, const struct rue_va
     for (size_t m = 0; m < selection->model_count; m++)
         rue_json_push(document, models, rue_json_model_of(variant, m));
     rue_json_put(document, object, "models", models);
-    rue_json_put(document, object, "top_n", rue_json_integer(selection->top_n));
+    rue_json_put_rules(document, object, variant);
     rue_json_put(document, object, "recommended",
                  rue_json_standing(document, variant, selection->recommended, false));
     rue_json_put(document, object, "top_n_winner",

@@ -136,6 +136,26 @@ static void say_claim(struct prose *prose, const struct rue_variant_findings *va
         100 * variant->bound_ratio, 100 * variant->confidence);
 }
 
+/* What the objective is about comes first. */
+static void say_regrets(struct prose *prose, const struct rue_variant_findings *variant,
+                        const struct rue_ranking_row *row, const char *model)
+{
+    const struct rue_selection *selection = variant->selection;
+    const char *weighted = selection->weights ? "weighted " : "";
+    double mean = 100 * row->mean_regret_ratio, worst = 100 * row->max_regret_ratio;
+    if (selection->model_count == 1) {
+        say(prose, PERCENT, mean);
+        say(prose, variant->models_unnamed ? " regret" : " regret for %s", model);
+    } else if (selection->objective == RUE_OBJECTIVE_WORST) {
+        say(prose, PERCENT " regret at worst", worst);
+        if (rue_findings_has_worst(row)) say(prose, " (%s)", model);
+        say(prose, ", " PERCENT " %smean regret over %zu models", mean, weighted, selection->model_count);
+    } else {
+        say(prose, PERCENT " %smean regret over %zu models", mean, weighted, selection->model_count);
+        if (rue_findings_has_worst(row)) say(prose, ", worst %s" NB PERCENT, model, worst);
+    }
+}
+
 rue_status rue_verdict_use(const struct rue_findings *findings, const struct rue_variant_findings *variant,
                            bool unicode, char *out, size_t bytes, rue_error *error)
 {
@@ -150,13 +170,8 @@ rue_status rue_verdict_use(const struct rue_findings *findings, const struct rue
     say_config(&prose, rue_cost_matrix_config(variant->matrix, selection->recommended));
     say(&prose, " for ");
     say_variant(&prose, variant, unicode);
-    say(&prose, " data: " PERCENT, 100 * row->mean_regret_ratio);
-    if (selection->model_count == 1)
-        say(&prose, variant->models_unnamed ? " regret" : " regret for %s", model);
-    else
-        say(&prose, " mean regret over %zu models", selection->model_count);
-    if (selection->model_count > 1 && rue_findings_has_worst(row))
-        say(&prose, ", worst %s" NB PERCENT, model, 100 * row->max_regret_ratio);
+    say(&prose, " data: ");
+    say_regrets(&prose, variant, row, model);
     if (findings->configs_asked > selection->config_count)
         say(&prose, ", among %zu of %zu configurations", selection->config_count, findings->configs_asked);
     if (row->predicted) say(&prose, ", predicted from trials that were cut short");
@@ -199,10 +214,14 @@ void rue_verdict_votes(const struct rue_variant_findings *variant, bool unicode,
         say(&prose, " is among the %zu fastest", selection->top_n);
     say(&prose, " for %zu" NB "of" NB "%zu models, the recommended one for %zu. ", winner->top_n_count,
         selection->model_count, best->top_n_count);
-    say(&prose,
-        "A vote does not tell by how much one is slower: on average it costs " PERCENT " instead of " PERCENT,
-        100 * winner->mean_regret_ratio, 100 * best->mean_regret_ratio);
-    say(&prose, ", and up to " PERCENT " (%s).", 100 * winner->max_regret_ratio, model);
+    say(&prose, "A vote does not tell by how much one is slower: ");
+    if (selection->objective == RUE_OBJECTIVE_WORST)
+        say(&prose, "at worst it costs " PERCENT " (%s) instead of " PERCENT ".",
+            100 * winner->max_regret_ratio, model, 100 * best->max_regret_ratio);
+    else
+        say(&prose, "on average it costs " PERCENT " instead of " PERCENT ", and up to " PERCENT " (%s).",
+            100 * winner->mean_regret_ratio, 100 * best->mean_regret_ratio, 100 * winner->max_regret_ratio,
+            model);
 }
 
 static void say_miss(struct prose *prose, const struct rue_variant_findings *variant, size_t config,

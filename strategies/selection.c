@@ -14,11 +14,13 @@ double rue_selection_regret(const struct rue_selection *selection, const struct 
     return (cell->median_ns - selection->best_ns[model]) / selection->best_ns[model];
 }
 
-static struct rue_selection *allocate(const struct rue_cost_matrix *matrix, size_t top_n)
+static struct rue_selection *allocate(const struct rue_cost_matrix *matrix,
+                                      const struct rue_selection_rules *rules)
 {
     struct rue_selection *selection = calloc(1, sizeof *selection);
     if (!selection) return NULL;
-    selection->top_n = top_n;
+    selection->top_n = rules->top_n;
+    selection->objective = rules->objective;
     selection->config_count = rue_cost_matrix_configs(matrix);
     selection->model_count = rue_cost_matrix_models(matrix);
     selection->recommended = selection->top_n_winner = RUE_NONE;
@@ -27,8 +29,13 @@ static struct rue_selection *allocate(const struct rue_cost_matrix *matrix, size
     selection->ranked = calloc(selection->config_count + 1, sizeof *selection->ranked);
     selection->best_of_model = calloc(selection->model_count + 1, sizeof *selection->best_of_model);
     selection->best_ns = calloc(selection->model_count + 1, sizeof *selection->best_ns);
-    if (selection->rows && selection->ranked && selection->best_of_model && selection->best_ns)
+    if (rules->weights) selection->weights = calloc(selection->model_count + 1, sizeof *selection->weights);
+    if (selection->rows && selection->ranked && selection->best_of_model && selection->best_ns &&
+        (selection->weights || !rules->weights)) {
+        for (size_t m = 0; rules->weights && m < selection->model_count; m++)
+            selection->weights[m] = rules->weights[m];
         return selection;
+    }
     rue_selection_close(selection);
     return NULL;
 }
@@ -36,6 +43,7 @@ static struct rue_selection *allocate(const struct rue_cost_matrix *matrix, size
 void rue_selection_close(struct rue_selection *selection)
 {
     if (!selection) return;
+    free(selection->weights);
     free(selection->best_ns);
     free(selection->best_of_model);
     free(selection->ranked);
@@ -100,24 +108,39 @@ static void regret(const struct rue_selection *selection, const struct rue_cost_
     row->mean_regret_ratio = row->max_regret_ratio = NAN;
     row->worst_model = RUE_NONE;
     if (!row->ranked) return;
-    double sum = 0;
+    double sum = 0, weights = 0;
     for (size_t m = 0; m < selection->model_count; m++) {
         double ratio = rue_selection_regret(selection, matrix, m, config);
-        sum += ratio;
+        double weight = selection->weights ? selection->weights[m] : 1;
+        sum += weight * ratio;
+        weights += weight;
         if (!is_worse(row, matrix, m, ratio)) continue;
         row->max_regret_ratio = ratio;
         row->worst_model = m;
     }
-    row->mean_regret_ratio = sum / (double)selection->model_count;
+    row->mean_regret_ratio = sum / weights;
+}
+
+static int compare_rows(const struct rue_selection *selection, size_t a, size_t b)
+{
+    const struct rue_ranking_row *left = &selection->rows[a], *right = &selection->rows[b];
+    if (selection->objective == RUE_OBJECTIVE_WORST && left->max_regret_ratio != right->max_regret_ratio)
+        return left->max_regret_ratio < right->max_regret_ratio ? -1 : 1;
+    if (left->mean_regret_ratio != right->mean_regret_ratio)
+        return left->mean_regret_ratio < right->mean_regret_ratio ? -1 : 1;
+    return 0;
+}
+
+bool rue_selection_is_better(const struct rue_selection *selection, size_t a, size_t b)
+{
+    return compare_rows(selection, a, b) < 0;
 }
 
 static int compare_columns(const void *a, const void *b, void *context)
 {
-    const struct rue_ranking_row *rows = context;
     size_t x = *(const size_t *)a, y = *(const size_t *)b;
-    double left = rows[x].mean_regret_ratio, right = rows[y].mean_regret_ratio;
-    if (left != right) return left < right ? -1 : 1;
-    return x < y ? -1 : x > y;
+    int order = compare_rows(context, x, y);
+    return order ? order : (x > y) - (x < y);
 }
 
 static void rank(struct rue_selection *selection)
@@ -126,7 +149,7 @@ static void rank(struct rue_selection *selection)
         if (selection->rows[c].ranked) selection->ranked[selection->ranked_count++] = c;
     if (selection->ranked_count == 0) return;
     qsort_r(selection->ranked, selection->ranked_count, sizeof *selection->ranked, compare_columns,
-            selection->rows);
+            selection);
     for (size_t i = 0; i < selection->ranked_count; i++) {
         size_t c = selection->ranked[i];
         if (selection->rows[c].repeats == 0) continue; /* estimates alone */
@@ -136,14 +159,14 @@ static void rank(struct rue_selection *selection)
     }
 }
 
-rue_status rue_selection_open(const struct rue_cost_matrix *matrix, size_t top_n, struct rue_selection **out,
-                              rue_error *error)
+rue_status rue_selection_open(const struct rue_cost_matrix *matrix, const struct rue_selection_rules *rules,
+                              struct rue_selection **out, rue_error *error)
 {
-    assert(top_n >= 1);
+    assert(rules->top_n >= 1);
     *out = NULL;
     size_t configs = rue_cost_matrix_configs(matrix);
     double *times = calloc(configs + 1, sizeof *times);
-    struct rue_selection *selection = times ? allocate(matrix, top_n) : NULL;
+    struct rue_selection *selection = times ? allocate(matrix, rules) : NULL;
     if (!selection) {
         free(times);
         return rue_fail_memory(error, "the ranking", configs * sizeof *selection->rows);

@@ -2,18 +2,27 @@
  *
  *   t(m,c)      the cell's median time of the job
  *   best(m)     min over ok cells of t(m,c)
- *   regret(m,c) (t(m,c) - best(m)) / best(m), a ratio; mean and max over the models, unweighted
+ *   regret(m,c) (t(m,c) - best(m)) / best(m), a ratio; mean (weighted, where weights are given) and max over
+ *               the models
  *
  * A configuration is ranked only when its cells are ok for every model. Each model votes for its N fastest
- * configurations; ties share a place, so a vote can hold more than N. The recommendation is the lowest mean
- * regret of those that were measured on every model; equal ones stay in grid order (the column order of the
- * matrix). */
+ * configurations; ties share a place, so a vote can hold more than N, and models count alike whatever they
+ * weigh. The recommendation is the lowest mean regret, or the lowest worst regret where that is the objective
+ * (ties by the mean), of those that were measured on every model; equal ones stay in grid order (the column
+ * order of the matrix). */
 #ifndef RUE_SELECTION_H
 #define RUE_SELECTION_H
 
 #include "cost_matrix.h"
+#include "objective.h"
 
 #define RUE_NONE SIZE_MAX
+
+struct rue_selection_rules {
+    size_t top_n; /* at least 1 */
+    enum rue_objective objective;
+    const double *weights; /* [models of the matrix], positive; NULL: all alike */
+};
 
 struct rue_ranking_row {
     size_t covered;           /* models with an ok cell */
@@ -31,23 +40,29 @@ struct rue_ranking_row {
 
 struct rue_selection {
     size_t top_n;
+    enum rue_objective objective;
+    double *weights; /* [model_count]; NULL: all alike */
     size_t config_count, model_count;
     struct rue_ranking_row *rows; /* [config_count], by column of the matrix */
     size_t ranked_count;
-    size_t *ranked;        /* [ranked_count] columns, lowest mean regret first */
+    size_t *ranked;        /* [ranked_count] columns, best first by the objective */
     size_t *best_of_model; /* [model_count] the fastest column of each model; RUE_NONE when it has none */
     double *best_ns;       /* [model_count] its time; NaN when none */
     size_t recommended;    /* column; RUE_NONE when nothing is ranked that was measured */
-    size_t top_n_winner; /* the ranked column with the most votes, ties to the lower mean regret; RUE_NONE */
+    size_t top_n_winner;   /* the ranked column with the most votes, ties to the better ranked; RUE_NONE */
 };
 
-/* `top_n` is at least 1. RUE_MEMORY on failure. A matrix without any ranked configuration is no error. */
-rue_status rue_selection_open(const struct rue_cost_matrix *matrix, size_t top_n, struct rue_selection **out,
-                              rue_error *error) RUE_MUST_CHECK;
+/* `rules` are borrowed for the call. RUE_MEMORY on failure. A matrix without any ranked configuration is no
+ * error. */
+rue_status rue_selection_open(const struct rue_cost_matrix *matrix, const struct rue_selection_rules *rules,
+                              struct rue_selection **out, rue_error *error) RUE_MUST_CHECK;
 void rue_selection_close(struct rue_selection *selection);
 
 /* The regret of a cell as defined above; NaN when the cell is not ok. */
 double rue_selection_regret(const struct rue_selection *selection, const struct rue_cost_matrix *matrix,
                             size_t model, size_t config);
+
+/* Whether the objective ranks row `a` before row `b`; both ranked. */
+bool rue_selection_is_better(const struct rue_selection *selection, size_t a, size_t b);
 
 #endif

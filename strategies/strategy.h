@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "error.h"
+#include "objective.h"
 #include "trial.h"
 
 struct rue_strategy_setup {
@@ -14,6 +15,8 @@ struct rue_strategy_setup {
     uint64_t job_images;              /* that the job consumes */
     int repeats;                      /* at least 1 */
     uint64_t seed;
+    enum rue_objective objective;
+    const double *weights; /* [scenario_count], positive; NULL: all alike; borrowed likewise */
     /* For strategies that predict. */
     bool measures[RUE_MEASURE_COUNT]; /* what the runner can do */
     int cpus;                         /* that workers share */

@@ -99,7 +99,8 @@ static inline struct rue_variant_findings *fixture_add(struct fixture *fixture,
                                       &fixture->matrices[v], NULL),
                  RUE_OK);
     fixture_fill(fixture->matrices[v], grid, variant);
-    cr_assert_eq(rue_selection_open(fixture->matrices[v], 3, &fixture->selections[v], NULL), RUE_OK);
+    struct rue_selection_rules rules = {.top_n = 3};
+    cr_assert_eq(rue_selection_open(fixture->matrices[v], &rules, &fixture->selections[v], NULL), RUE_OK);
     variant->matrix = fixture->matrices[v];
     variant->selection = fixture->selections[v];
     bool raw = grid->mode == RUE_RAW;

@@ -161,7 +161,8 @@ Test(report_table, explains_why_the_votes_disagree)
     fixture_open(&fixture);
     struct rue_variant_findings *variant = fixture_add(&fixture, &grid);
     rue_selection_close(fixture.selections[0]);
-    cr_assert_eq(rue_selection_open(fixture.matrices[0], 1, &fixture.selections[0], NULL), RUE_OK);
+    struct rue_selection_rules rules = {.top_n = 1};
+    cr_assert_eq(rue_selection_open(fixture.matrices[0], &rules, &fixture.selections[0], NULL), RUE_OK);
     variant->selection = fixture.selections[0];
     char *text = fixture_render(&rue_report_table, &fixture, wide_plain);
     expect_text(text, "The votes disagree: batch_size 32, num_workers 2 is the fastest for 3 of 4 models, "

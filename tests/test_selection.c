@@ -41,7 +41,8 @@ static struct rue_cost_matrix *matrix_of(size_t model_count, size_t config_count
 static struct rue_selection *select_from(const struct rue_cost_matrix *matrix, size_t top_n)
 {
     struct rue_selection *selection;
-    cr_assert_eq(rue_selection_open(matrix, top_n, &selection, NULL), RUE_OK);
+    struct rue_selection_rules rules = {.top_n = top_n};
+    cr_assert_eq(rue_selection_open(matrix, &rules, &selection, NULL), RUE_OK);
     return selection;
 }
 
@@ -507,5 +508,44 @@ Test(selection, what_was_only_estimated_sets_the_best_and_is_not_recommended)
     rue_cost_matrix_close(matrix);
     matrix = matrix_of(1, 1, (const double[]){MISSING});
     cr_assert_eq(rue_cost_matrix_estimate(matrix, 0, 0, INFINITY, 0, true, NULL), RUE_USAGE);
+    rue_cost_matrix_close(matrix);
+}
+
+/* Means .25 .15 .25, worst .5 .2 .5 where both models count alike. */
+Test(selection, weights_are_of_the_mean_and_not_of_the_worst)
+{
+    static const double table[] = {10, 12, 15, 30, 22, 20}, weights[] = {3, 1};
+    const struct rue_selection_rules rules = {.top_n = 1, .weights = weights};
+    struct rue_cost_matrix *matrix = matrix_of(2, 3, table);
+    struct rue_selection *selection;
+    cr_assert_eq(rue_selection_open(matrix, &rules, &selection, NULL), RUE_OK);
+    expect_ratio(selection->rows[0].mean_regret_ratio, 0.125); /* (3 * 0 + .5) / 4 */
+    expect_ratio(selection->rows[1].mean_regret_ratio, 0.175); /* (3 * .2 + .1) / 4 */
+    expect_ratio(selection->rows[2].mean_regret_ratio, 0.375); /* (3 * .5 + 0) / 4 */
+    expect_ratio(selection->rows[0].max_regret_ratio, 0.5);
+    cr_assert_eq(selection->recommended, 0);
+    cr_assert_eq(selection->rows[0].top_n_count, 1, "votes count models alike");
+    rue_selection_close(selection);
+    rue_cost_matrix_close(matrix);
+}
+
+/* Regrets: column 0 .1 and .1, column 1 .01 and .12, column 2 0 and .1, column 3 .5 and 0. */
+Test(selection, the_least_worst_regret_wins_and_ties_go_to_the_mean)
+{
+    static const double table[] = {110, 101, 100, 150, 220, 224, 220, 200};
+    static const size_t by_worst[] = {2, 0, 1, 3}, by_mean[] = {2, 1, 0, 3};
+    struct rue_cost_matrix *matrix = matrix_of(2, 4, table);
+    for (int objective = 0; rue_objective_names[objective]; objective++) {
+        const struct rue_selection_rules rules = {1, (enum rue_objective)objective, NULL};
+        struct rue_selection *selection;
+        cr_assert_eq(rue_selection_open(matrix, &rules, &selection, NULL), RUE_OK);
+        const size_t *expected = objective == RUE_OBJECTIVE_WORST ? by_worst : by_mean;
+        for (size_t i = 0; i < 4; i++)
+            cr_assert_eq(selection->ranked[i], expected[i], "%s, %zu", rue_objective_names[objective], i);
+        cr_assert_eq(selection->recommended, 2);
+        cr_assert(rue_selection_is_better(selection, expected[1], expected[2]));
+        cr_assert_not(rue_selection_is_better(selection, 2, 2));
+        rue_selection_close(selection);
+    }
     rue_cost_matrix_close(matrix);
 }

@@ -6,12 +6,16 @@
 #include "table_import.h"
 #include "terminal.h"
 
-enum { MAP, TOP_N, STUDY, JSON, QUIET };
+enum { MAP, TOP_N, OBJECTIVE, WEIGHTS, STUDY, JSON, QUIET };
 
 static const struct rue_option options_table[] = {
     [MAP] = {"map", RUE_OPTION_LIST, "LIST", NULL,
              "what columns are called, such as mode=dataset_type,time_s=seconds", 0, 0, NULL},
     [TOP_N] = {"top-n", RUE_OPTION_COUNT, "N", "3", "each model votes for its N fastest", 1, 1000, NULL},
+    [OBJECTIVE] = {"objective", RUE_OPTION_WORD, "WHAT", "mean",
+                   "the least mean regret, or the least worst one", 0, 0, rue_objective_names},
+    [WEIGHTS] = {"weights", RUE_OPTION_LIST, "LIST", NULL,
+                 "what models count, such as resnet18=3,vit_b_16=0.5 [1 each]", 0, 0, NULL},
     [STUDY] = {"study", RUE_OPTION_PATH, "DIR", NULL,
                "keep the table as a study in DIR, with the usual reports", 0, 0, NULL},
     [JSON] = {"json", RUE_OPTION_FLAG, NULL, NULL, "every configuration as JSON on standard output", 0, 0,
@@ -47,8 +51,11 @@ static rue_status analyze(const struct rue_table *table, const struct rue_option
     struct rue_report_style style = rue_terminal_style(stdout, RUE_TABLE_COLUMNS);
     const char *folder = rue_options_text(options, STUDY);
     bool quiet = rue_options_flag(options, QUIET);
-    rue_status status = rue_tally_findings(&table->tally, RUE_TALLY_ALL, rue_options_number(options, TOP_N),
-                                           &findings, error);
+    struct rue_ranking_rules rules;
+    rue_status status = rue_ranking_rules_read(options, TOP_N, OBJECTIVE, WEIGHTS, &rules, error);
+    if (status != RUE_OK) return status;
+    status = rue_tally_findings(&table->tally, RUE_TALLY_ALL, &rules, &findings, error);
+    rue_ranking_rules_close(&rules);
     if (status != RUE_OK) return status;
     snprintf(findings->study, sizeof findings->study, "%s", table->name);
     strcpy(findings->measured_with, "imported");

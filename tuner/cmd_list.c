@@ -147,11 +147,12 @@ static rue_status add_study(struct list *list, const char *path, rue_error *erro
     struct rue_record record;
     struct rue_findings *findings = NULL;
     rue_error why = {0};
+    const struct rue_ranking_rules rules = {.top_n = ENOUGH_VOTES};
     list->studies++;
     rue_status status = rue_record_read(path, &record, &why);
     if (status == RUE_MEMORY) return rue_fail(error, status, "%s", why.message);
     if (status != RUE_OK) return add_unreadable(list, path, why.message, error);
-    if (record.set_count) status = rue_record_findings(&record, 0, ENOUGH_VOTES, &findings, error);
+    if (record.set_count) status = rue_record_findings(&record, 0, &rules, &findings, error);
     if (status == RUE_OK && list->json) add_object(list, path, &record, findings);
     if (status == RUE_OK && !list->json) add_lines(list, path, &record, findings);
     rue_tally_findings_close(findings);

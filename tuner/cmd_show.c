@@ -11,11 +11,15 @@
 #include "utf8.h"
 #include "wrap.h"
 
-enum { TOP_N, ALL, TRIALS, JSON };
+enum { TOP_N, OBJECTIVE, WEIGHTS, ALL, TRIALS, JSON };
 enum { SENTENCE_BYTES = 4096, HEADING_INDENT = 5 };
 
 static const struct rue_option options_table[] = {
     [TOP_N] = {"top-n", RUE_OPTION_COUNT, "N", "3", "each model votes for its N fastest", 1, 1000, NULL},
+    [OBJECTIVE] = {"objective", RUE_OPTION_WORD, "WHAT", "mean",
+                   "the least mean regret, or the least worst one", 0, 0, rue_objective_names},
+    [WEIGHTS] = {"weights", RUE_OPTION_LIST, "LIST", NULL,
+                 "what models count, such as resnet18=3,vit_b_16=0.5 [1 each]", 0, 0, NULL},
     [ALL] = {"all", RUE_OPTION_FLAG, NULL, NULL, "also what was measured under other circumstances", 0, 0,
              NULL},
     [TRIALS] = {"trials", RUE_OPTION_FLAG, NULL, NULL, "list every trial of the store, a line each", 0, 0,
@@ -166,8 +170,11 @@ static rue_status show_set(const struct rue_record *record, int set, const struc
 {
     struct rue_findings *findings;
     struct rue_report_style style = rue_terminal_style(stdout, RUE_TABLE_COLUMNS);
-    rue_status status =
-        rue_record_findings(record, set, rue_options_number(options, TOP_N), &findings, error);
+    struct rue_ranking_rules rules;
+    rue_status status = rue_ranking_rules_read(options, TOP_N, OBJECTIVE, WEIGHTS, &rules, error);
+    if (status != RUE_OK) return status;
+    status = rue_record_findings(record, set, &rules, &findings, error);
+    rue_ranking_rules_close(&rules);
     if (status != RUE_OK) return status;
     findings->alone = true;
     const struct rue_report *shown =

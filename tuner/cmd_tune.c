@@ -25,6 +25,8 @@ enum {
     STRATEGY,
     REPEATS,
     TOP_N,
+    OBJECTIVE,
+    WEIGHTS,
     RUNNER,
     OUT,
     FRESH,
@@ -76,6 +78,10 @@ static const struct rue_option options_table[] = {
                   "grid: try everything; duel: predict, and measure what decides", 0, 0, rue_strategy_names},
     [REPEATS] = {"repeats", RUE_OPTION_COUNT, "N", "1", "measure everything so often", 1, 1000, NULL},
     [TOP_N] = {"top-n", RUE_OPTION_COUNT, "N", "3", "each model votes for its N fastest", 1, 1000, NULL},
+    [OBJECTIVE] = {"objective", RUE_OPTION_WORD, "WHAT", "mean",
+                   "the least mean regret, or the least worst one", 0, 0, rue_objective_names},
+    [WEIGHTS] = {"weights", RUE_OPTION_LIST, "LIST", NULL,
+                 "what models count, such as resnet18=3,vit_b_16=0.5 [1 each]", 0, 0, NULL},
     [RUNNER] = {"runner", RUE_OPTION_COMMAND, "CMD", NULL, "measure with another runner than rue's own", 0, 0,
                 NULL},
     [OUT] = {"out", RUE_OPTION_PATH, "DIR", NULL, "where everything is written [rue-out/<data>]", 0, 0, NULL},
@@ -127,7 +133,6 @@ static struct rue_study_goal read_goal(const struct rue_options *options)
         .budget_ns = rue_options_number(options, BUDGET),
         .trial_timeout_ns = rue_options_number(options, TRIAL_TIMEOUT),
         .repeats = (int)rue_options_number(options, REPEATS),
-        .top_n = rue_options_number(options, TOP_N),
         .memory_bytes = rue_options_number(options, MAX_MEMORY),
         .limits_workers = rue_options_text(options, MAX_WORKERS),
         .max_workers = (int)rue_options_number(options, MAX_WORKERS),
@@ -261,7 +266,8 @@ static void find_defaults(const struct rue_study *study, struct defaults *out)
                                       [TRIAL_TIMEOUT] = "ten times its expected time, 1m at least",
                                       [RUNNER] = "rue runner",
                                       [OUT] = study->folder,
-                                      [MAX_MEMORY] = out->memory}};
+                                      [MAX_MEMORY] = out->memory,
+                                      [WEIGHTS] = "1 each"}};
     for (int k = 0; k < RUE_KNOB_COUNT; k++) {
         for (int i = 0; i < study->space.count[k]; i++) {
             char value[32];
@@ -338,6 +344,8 @@ static rue_status run(const struct rue_options *options, rue_error *error)
 {
     struct rue_study_goal goal = read_goal(options);
     rue_status status = choose_job(options, &goal, error);
+    if (status == RUE_OK)
+        status = rue_ranking_rules_read(options, TOP_N, OBJECTIVE, WEIGHTS, &goal.rules, error);
     if (status != RUE_OK) return status;
     struct rue_progress progress = rue_progress_open(rue_options_flag(options, QUIET));
     struct rue_study *study;
@@ -348,6 +356,7 @@ static rue_status run(const struct rue_options *options, rue_error *error)
         rue_study_close(study);
     }
     rue_progress_close(&progress);
+    rue_ranking_rules_close(&goal.rules);
     return status;
 }
 

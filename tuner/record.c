@@ -377,10 +377,11 @@ void rue_record_close(struct rue_record *record)
     forget_trials(record);
 }
 
-rue_status rue_record_findings(const struct rue_record *record, int set, size_t top_n,
-                               struct rue_findings **out, rue_error *error)
+rue_status rue_record_findings(const struct rue_record *record, int set,
+                               const struct rue_ranking_rules *rules, struct rue_findings **out,
+                               rue_error *error)
 {
-    rue_status status = rue_tally_findings(&record->tally, set, top_n, out, error);
+    rue_status status = rue_tally_findings(&record->tally, set, rules, out, error);
     if (status != RUE_OK) return status;
     struct rue_findings *findings = *out;
     const struct rue_record_set *about = &record->sets[set == RUE_TALLY_ALL ? 0 : set];

@@ -49,7 +49,8 @@ void rue_record_close(struct rue_record *record);
 
 /* The findings of set `set` (RUE_TALLY_ALL: of all), to be closed by rue_tally_findings_close; they borrow
  * from the record. */
-rue_status rue_record_findings(const struct rue_record *record, int set, size_t top_n,
-                               struct rue_findings **out, rue_error *error) RUE_MUST_CHECK;
+rue_status rue_record_findings(const struct rue_record *record, int set,
+                               const struct rue_ranking_rules *rules, struct rue_findings **out,
+                               rue_error *error) RUE_MUST_CHECK;
 
 #endif

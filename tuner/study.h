@@ -13,6 +13,7 @@
 #include "plan.h"
 #include "profile.h"
 #include "progress.h"
+#include "ranking_rules.h"
 #include "report.h"
 #include "runner_client.h"
 #include "store.h"
@@ -46,7 +47,7 @@ struct rue_study_goal {
     uint64_t budget_ns;
     uint64_t trial_timeout_ns; /* 0: ten times what a trial is expected to take, at least a minute */
     int repeats;
-    size_t top_n;
+    struct rue_ranking_rules rules;
     uint64_t memory_bytes; /* for batches in flight; 0: four fifths of what is free */
     bool limits_workers;   /* to `max_workers`, which `max_workers_origin` said */
     int max_workers;

@@ -37,7 +37,8 @@ static rue_status fill_variant(const struct rue_study *study, size_t index, stru
 {
     const struct rue_study_variant *variant = &study->variants[index];
     struct rue_selection *selection;
-    rue_status status = rue_selection_open(study->matrices[index], study->goal->top_n, &selection, error);
+    rue_status status =
+        rue_ranking_rules_select(&study->goal->rules, study->matrices[index], &selection, error);
     if (status != RUE_OK) return status;
     *out = (struct rue_variant_findings){.variant = variant->variant,
                                          .matrix = study->matrices[index],

@@ -46,7 +46,7 @@ static rue_status fail_foreign(const struct rue_hello *hello, const char *spec, 
                     *near ? near : "; without --model all of its models are used");
 }
 
-rue_status rue_study_choose_models(struct rue_study *study, rue_error *error)
+static rue_status choose(struct rue_study *study, rue_error *error)
 {
     const struct rue_hello *hello = rue_runner_hello(study->runner);
     const char *list = study->goal->models;
@@ -70,4 +70,13 @@ rue_status rue_study_choose_models(struct rue_study *study, rue_error *error)
         status = add_model(study, spec, hello->model_count == 0, error);
     }
     return status;
+}
+
+rue_status rue_study_choose_models(struct rue_study *study, rue_error *error)
+{
+    const char *names[RUE_STUDY_MODELS_MAX];
+    rue_status status = choose(study, error);
+    if (status != RUE_OK) return status;
+    for (size_t m = 0; m < study->model_count; m++) names[m] = study->models[m].name;
+    return rue_ranking_rules_check(&study->goal->rules, names, study->model_count, error);
 }

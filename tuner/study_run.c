@@ -74,6 +74,7 @@ struct track {
 
 struct tracks {
     size_t count;
+    double weights[RUE_STUDY_VARIANTS_MAX * RUE_STUDY_MODELS_MAX]; /* of the scenarios */
     struct track at[RUE_STUDY_VARIANTS_MAX];
 };
 
@@ -113,7 +114,8 @@ static void describe_best(const struct rue_study *study, size_t variant, char *o
 {
     struct rue_selection *selection;
     out[0] = 0;
-    if (rue_selection_open(study->matrices[variant], study->goal->top_n, &selection, NULL) != RUE_OK) return;
+    if (rue_ranking_rules_select(&study->goal->rules, study->matrices[variant], &selection, NULL) != RUE_OK)
+        return;
     if (selection->recommended != RUE_NONE) {
         char label[RUE_CONFIG_TEXT_BYTES];
         rue_config_label(&study->configs[selection->recommended], label);
@@ -303,6 +305,16 @@ static rue_status take_estimates(struct rue_study *study, const struct track *tr
     return status;
 }
 
+/* What every scenario weighs; NULL where all do alike. */
+static const double *weigh(const struct rue_study *study, double *weights)
+{
+    if (study->goal->rules.weight_count == 0) return NULL;
+    for (size_t i = 0; i < study->variant_count * study->model_count; i++)
+        weights[i] =
+            rue_ranking_rules_weight(&study->goal->rules, study->models[i % study->model_count].name);
+    return weights;
+}
+
 static rue_status open_tracks(struct rue_study *study, struct tracks *out, rue_error *error)
 {
     const struct rue_hello *hello = rue_runner_hello(study->runner);
@@ -312,6 +324,8 @@ static rue_status open_tracks(struct rue_study *study, struct tracks *out, rue_e
                                        .configs = study->configs,
                                        .repeats = study->goal->repeats,
                                        .seed = study->goal->workload.seed,
+                                       .objective = study->goal->rules.objective,
+                                       .weights = weigh(study, out->weights),
                                        .cpus = rue_study_usable_cpus(hello),
                                        .in_turn = strcmp(hello->loader, "rue") != 0,
                                        .epsilon_ratio = RUE_STUDY_EPSILON_RATIO,

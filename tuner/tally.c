@@ -168,15 +168,15 @@ static rue_status fill_matrix(const struct slice *slice, struct rue_cost_matrix 
     return status;
 }
 
-static rue_status fill_variant(const struct slice *slice, size_t top_n, struct rue_variant_findings *out,
-                               rue_error *error)
+static rue_status fill_variant(const struct slice *slice, const struct rue_ranking_rules *rules,
+                               struct rue_variant_findings *out, rue_error *error)
 {
     const struct rue_tally_group *group = &slice->tally->groups[slice->trials[0]->group];
     struct rue_cost_matrix *matrix = NULL;
     struct rue_selection *selection = NULL;
     rue_status status = open_matrix(slice, &matrix, error);
     if (status == RUE_OK) status = fill_matrix(slice, matrix, error);
-    if (status == RUE_OK) status = rue_selection_open(matrix, top_n, &selection, error);
+    if (status == RUE_OK) status = rue_ranking_rules_select(rules, matrix, &selection, error);
     if (status != RUE_OK) return rue_cost_matrix_close(matrix), status;
     *out = group->facts;
     out->models_unnamed &= rue_cost_matrix_models(matrix) == 1;
@@ -206,7 +206,7 @@ static size_t sort_trials(const struct rue_tally *tally, int set, const struct r
     return count;
 }
 
-static rue_status fill_variants(const struct rue_tally *tally, int set, size_t top_n,
+static rue_status fill_variants(const struct rue_tally *tally, int set, const struct rue_ranking_rules *rules,
                                 struct rue_findings *findings, rue_error *error)
 {
     rue_status status = RUE_OK;
@@ -227,7 +227,7 @@ static rue_status fill_variants(const struct rue_tally *tally, int set, size_t t
         for (end = first + 1; end < count && sorted[end]->group == sorted[first]->group;) end++;
         slice.trials = sorted + first;
         slice.count = end - first;
-        status = fill_variant(&slice, top_n, &findings->variants[findings->variant_count], error);
+        status = fill_variant(&slice, rules, &findings->variants[findings->variant_count], error);
         findings->variant_count += status == RUE_OK;
     }
     qsort(findings->variants, findings->variant_count, sizeof *findings->variants, rue_findings_compare);
@@ -239,15 +239,18 @@ out:
     return status;
 }
 
-rue_status rue_tally_findings(const struct rue_tally *tally, int set, size_t top_n, struct rue_findings **out,
-                              rue_error *error)
+rue_status rue_tally_findings(const struct rue_tally *tally, int set, const struct rue_ranking_rules *rules,
+                              struct rue_findings **out, rue_error *error)
 {
+    rue_status status =
+        rue_ranking_rules_check(rules, (const char *const *)tally->models.texts, tally->models.count, error);
+    if (status != RUE_OK) return status;
     struct rue_findings *findings = calloc(1, sizeof *findings);
     if (!findings) return rue_fail_memory(error, "findings", sizeof *findings);
     findings->variants = calloc(tally->group_count + 1, sizeof *findings->variants);
-    rue_status status = findings->variants ? fill_variants(tally, set, top_n, findings, error)
-                                           : rue_fail_memory(error, "findings",
-                                                             tally->group_count * sizeof *findings->variants);
+    status = findings->variants
+                 ? fill_variants(tally, set, rules, findings, error)
+                 : rue_fail_memory(error, "findings", tally->group_count * sizeof *findings->variants);
     if (status != RUE_OK) return rue_tally_findings_close(findings), status;
     *out = findings;
     return RUE_OK;

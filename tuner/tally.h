@@ -6,6 +6,7 @@
 
 #include "findings.h"
 #include "names.h"
+#include "ranking_rules.h"
 
 enum { RUE_TALLY_GROUPS_MAX = 1000, RUE_TALLY_CELLS_MAX = 8000000 };
 
@@ -52,10 +53,10 @@ enum { RUE_TALLY_ALL = -1 };
 
 /* Applies the rules to the groups of `set` (RUE_TALLY_ALL: to all). Variants stand in the order of
  * rue_findings_compare, configurations in grid order, models by name. Of the findings, the variants are
- * filled, the rest is zero; they borrow from the tally. RUE_DATA when a group has too many cells; RUE_MEMORY.
- */
-rue_status rue_tally_findings(const struct rue_tally *tally, int set, size_t top_n, struct rue_findings **out,
-                              rue_error *error) RUE_MUST_CHECK;
+ * filled, the rest is zero; they borrow from the tally. RUE_USAGE for a
+ * weight of a model that the tally does not have; RUE_DATA when a group has too many cells; RUE_MEMORY. */
+rue_status rue_tally_findings(const struct rue_tally *tally, int set, const struct rue_ranking_rules *rules,
+                              struct rue_findings **out, rue_error *error) RUE_MUST_CHECK;
 void rue_tally_findings_close(struct rue_findings *findings);
 
 /* RUE_INFEASIBLE when nothing could be ranked for one of the variants. */

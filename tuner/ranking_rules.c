@@ -1,0 +1,120 @@
+#include "ranking_rules.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "suggest.h"
+#include "word_list.h"
+
+static const double weight_max = 1e6;
+
+/* A name may hold a '=' itself: the weight stands behind the last one. */
+static rue_status parse_weight(char *item, const char *origin, struct rue_model_weight *out, rue_error *error)
+{
+    char *equals = strrchr(item, '='), *end = NULL;
+    if (!equals || equals == item)
+        return rue_fail(error, RUE_USAGE, "%s: '%.100s' is not MODEL=WEIGHT, such as resnet18=3", origin,
+                        item);
+    const char *number = equals + 1;
+    bool plain = *number && number[strspn(number, "0123456789.eE+-")] == 0;
+    double weight = plain ? strtod(number, &end) : NAN;
+    if (!plain || *end || !(weight >= 1 / weight_max && weight <= weight_max))
+        return rue_fail(error, RUE_USAGE, "%s: '%.100s' is no positive number (from 0.000001 to 1000000)",
+                        origin, number);
+    *equals = 0;
+    *out = (struct rue_model_weight){item, weight};
+    return RUE_OK;
+}
+
+static rue_status parse_weights(struct rue_ranking_rules *rules, const char *origin, rue_error *error)
+{
+    char *rest = rules->text;
+    for (char *item; (item = rue_word_list_next(&rest));) {
+        struct rue_model_weight *weight = &rules->weights[rules->weight_count];
+        rue_status status = parse_weight(item, origin, weight, error);
+        if (status != RUE_OK) return status;
+        for (size_t i = 0; i < rules->weight_count; i++)
+            if (strcmp(rules->weights[i].model, weight->model) == 0)
+                return rue_fail(error, RUE_USAGE, "%s: %.100s is named twice; leave one out", origin,
+                                weight->model);
+        rules->weight_count++;
+    }
+    return RUE_OK;
+}
+
+rue_status rue_ranking_rules_weigh(struct rue_ranking_rules *rules, const char *text, const char *origin,
+                                   rue_error *error)
+{
+    size_t items = 1;
+    if (!text) return RUE_OK;
+    for (const char *at = text; *at; at++) items += *at == ',';
+    rules->weights_origin = origin;
+    rules->text = strdup(text);
+    rules->weights = calloc(items, sizeof *rules->weights);
+    rue_status status = rules->text && rules->weights
+                            ? parse_weights(rules, origin, error)
+                            : rue_fail_memory(error, "weights", items * sizeof *rules->weights);
+    if (status != RUE_OK) rue_ranking_rules_close(rules);
+    return status;
+}
+
+rue_status rue_ranking_rules_read(const struct rue_options *options, size_t top_n, size_t objective,
+                                  size_t weights, struct rue_ranking_rules *out, rue_error *error)
+{
+    *out = (struct rue_ranking_rules){.top_n = rue_options_number(options, top_n),
+                                      .objective = (enum rue_objective)rue_options_word(options, objective)};
+    return rue_ranking_rules_weigh(out, rue_options_text(options, weights),
+                                   rue_options_origin(options, weights), error);
+}
+
+void rue_ranking_rules_close(struct rue_ranking_rules *rules)
+{
+    free(rules->text);
+    free(rules->weights);
+    rules->text = NULL;
+    rules->weights = NULL;
+    rules->weight_count = 0;
+}
+
+static bool has(const char *const *models, size_t count, const char *name)
+{
+    for (size_t m = 0; m < count; m++)
+        if (strcmp(models[m], name) == 0) return true;
+    return false;
+}
+
+rue_status rue_ranking_rules_check(const struct rue_ranking_rules *rules, const char *const *models,
+                                   size_t count, rue_error *error)
+{
+    for (size_t i = 0; i < rules->weight_count; i++) {
+        const char *name = rules->weights[i].model;
+        char near[RUE_SUGGESTION_BYTES];
+        if (has(models, count, name)) continue;
+        return rue_fail(error, RUE_USAGE, "%s: '%.100s' is none of the models%s", rules->weights_origin, name,
+                        rue_did_you_mean(name, models, count, "", near));
+    }
+    return RUE_OK;
+}
+
+double rue_ranking_rules_weight(const struct rue_ranking_rules *rules, const char *model)
+{
+    for (size_t i = 0; i < rules->weight_count; i++)
+        if (strcmp(rules->weights[i].model, model) == 0) return rules->weights[i].weight;
+    return 1;
+}
+
+rue_status rue_ranking_rules_select(const struct rue_ranking_rules *rules,
+                                    const struct rue_cost_matrix *matrix, struct rue_selection **out,
+                                    rue_error *error)
+{
+    size_t models = rue_cost_matrix_models(matrix);
+    double *weights = rules->weight_count ? calloc(models + 1, sizeof *weights) : NULL;
+    if (rules->weight_count && !weights) return rue_fail_memory(error, "weights", models * sizeof *weights);
+    for (size_t m = 0; weights && m < models; m++)
+        weights[m] = rue_ranking_rules_weight(rules, rue_cost_matrix_model(matrix, m));
+    struct rue_selection_rules own = {rules->top_n, rules->objective, weights};
+    rue_status status = rue_selection_open(matrix, &own, out, error);
+    free(weights);
+    return status;
+}

@@ -1,0 +1,46 @@
+/* The rules that a user ranks configurations by. */
+#ifndef RUE_RANKING_RULES_H
+#define RUE_RANKING_RULES_H
+
+#include "options.h"
+#include "selection.h"
+
+struct rue_model_weight {
+    const char *model; /* in the rules' own text */
+    double weight;
+};
+
+struct rue_ranking_rules {
+    size_t top_n;
+    enum rue_objective objective;
+    const char *weights_origin; /* what gave the weights, "--weights": for messages; borrowed */
+    size_t weight_count;        /* 0: all models weigh 1 */
+    struct rue_model_weight *weights;
+    char *text; /* owned */
+};
+
+/* Reads the rules from a command's options of these indices. Errors as of rue_ranking_rules_weigh. */
+rue_status rue_ranking_rules_read(const struct rue_options *options, size_t top_n, size_t objective,
+                                  size_t weights, struct rue_ranking_rules *out,
+                                  rue_error *error) RUE_MUST_CHECK;
+
+/* Fills in weights from `text`, "resnet18=3,vit_b_16=0.5" (NULL: none); `origin` is borrowed. Models that are
+ * not named weigh 1. RUE_USAGE for a weight that is no positive number and for a model named twice;
+ * RUE_MEMORY. Nothing is to be closed where it fails. */
+rue_status rue_ranking_rules_weigh(struct rue_ranking_rules *rules, const char *text, const char *origin,
+                                   rue_error *error) RUE_MUST_CHECK;
+void rue_ranking_rules_close(struct rue_ranking_rules *rules);
+
+/* RUE_USAGE when a weight is for none of the models [count]: says which one was perhaps meant. */
+rue_status rue_ranking_rules_check(const struct rue_ranking_rules *rules, const char *const *models,
+                                   size_t count, rue_error *error) RUE_MUST_CHECK;
+
+/* What a model weighs. */
+double rue_ranking_rules_weight(const struct rue_ranking_rules *rules, const char *model);
+
+/* As rue_selection_open. */
+rue_status rue_ranking_rules_select(const struct rue_ranking_rules *rules,
+                                    const struct rue_cost_matrix *matrix, struct rue_selection **out,
+                                    rue_error *error) RUE_MUST_CHECK;
+
+#endif
