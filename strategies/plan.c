@@ -108,9 +108,23 @@ static size_t kept_size(const int keep[RUE_KNOB_COUNT])
     return size;
 }
 
+/* Seconds that the budget has. */
+static double time_of(const struct rue_plan_goal *goal)
+{
+    return goal->budget_s > 0 ? goal->budget_s : INFINITY;
+}
+
+/* Whether the limit of trials has room for so many configurations. */
+static bool has_room(const struct rue_plan_goal *goal, size_t configs)
+{
+    size_t each = goal->scenario_count * (size_t)goal->repeats;
+    return goal->budget_trials == 0 || configs <= goal->budget_trials / each;
+}
+
 static bool fits(const struct thinning *thinning, const int keep[RUE_KNOB_COUNT])
 {
-    double budget_s = thinning->goal->budget_s;
+    if (!has_room(thinning->goal, kept_size(keep))) return false;
+    double budget_s = time_of(thinning->goal);
     /* Most grids cost too much even if all their configurations were the cheapest one; the margin is for
      * rounding. */
     double least_s = (double)kept_size(keep) * thinning->least_s * thinning->goal->repeats;
@@ -180,10 +194,11 @@ static double longest_stretch(const struct rue_plan_goal *goal, const struct rue
             beyond = fmax(beyond, job / (double)rue_job_floor_images(&config, goal->scenarios[s].job_images));
         }
     }
-    if (space_s(goal, space, beyond) <= goal->budget_s) return INFINITY;
+    double budget_s = time_of(goal);
+    if (space_s(goal, space, beyond) <= budget_s) return INFINITY;
     while (beyond - fits > 1e-3 * fits) {
         double middle = fits + (beyond - fits) / 2;
-        if (space_s(goal, space, middle) <= goal->budget_s)
+        if (space_s(goal, space, middle) <= budget_s)
             fits = middle;
         else
             beyond = middle;
@@ -210,6 +225,11 @@ static rue_status fail_too_small(const struct rue_plan_goal *goal, rue_error *er
 {
     const int keep[RUE_KNOB_COUNT] = {[0 ... RUE_KNOB_COUNT - 1] = 1};
     struct rue_space one = rue_space_thin(goal->space, keep);
+    if (!has_room(goal, 1))
+        return rue_fail(error, RUE_USAGE,
+                        "a budget of %zu trials is too small: one configuration on every scenario takes %zu; "
+                        "raise --budget, or lower --repeats",
+                        goal->budget_trials, goal->scenario_count * (size_t)goal->repeats);
     double needed_s = space_s(goal, &one, 1);
     bool small = needed_s < 10;
     /* Rounded up: a budget of what the message says has to be enough. */
@@ -271,12 +291,12 @@ rue_status rue_plan_make(const struct rue_plan_goal *goal, struct rue_plan *out,
 {
     rue_status status = check(goal, error);
     if (status != RUE_OK) return status;
-    double budget_s = goal->budget_s > 0 ? goal->budget_s : INFINITY;
-    if (space_s(goal, goal->space, INFINITY) <= budget_s) {
+    double budget_s = time_of(goal);
+    size_t size = rue_space_size(goal->space);
+    if (has_room(goal, size) && space_s(goal, goal->space, INFINITY) <= budget_s) {
         fill(goal, goal->space, INFINITY, out);
         return RUE_OK;
     }
-    size_t size = rue_space_size(goal->space);
     struct thinning shortest = {.goal = goal, .config_s = calloc(size, sizeof(double))};
     if (!shortest.config_s) return rue_fail_memory(error, "the plan", size * sizeof(double));
     thin_to_fit(&shortest, INFINITY);

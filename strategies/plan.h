@@ -31,6 +31,7 @@ struct rue_plan_goal {
     int repeats;
     double trial_overhead_s; /* a trial's cost beside its own time: starting, warming the model, answering */
     double budget_s;         /* what is left of the budget; 0 or INFINITY: unlimited */
+    size_t budget_trials;    /* the most trials, all repeats; 0: unlimited */
 };
 
 struct rue_plan {
@@ -58,9 +59,9 @@ double rue_plan_trial_s(const struct rue_plan_scenario *scenario, const struct r
  * configurations that fit, the one whose knobs are thinned most evenly (a grid that keeps a single value of
  * one knob says nothing about it); on that the longest trials. Whole jobs are preferred as long as they do
  * not cost more than a third of the configurations. Deterministic. RUE_USAGE when not even one configuration
- * on every scenario fits, with the seconds that it would need; for a space of more than RUE_PLAN_CONFIGS_MAX;
- * for a goal without scenarios, images or repeats, or with a budget or overhead that is negative or no
- * number. RUE_RUNNER for probes that are no rates. RUE_MEMORY. */
+ * on every scenario fits, with the seconds or trials that it would need; for a space of more than
+ * RUE_PLAN_CONFIGS_MAX; for a goal without scenarios, images or repeats, or with a budget or overhead that is
+ * negative or no number. RUE_RUNNER for probes that are no rates. RUE_MEMORY. */
 rue_status rue_plan_make(const struct rue_plan_goal *goal, struct rue_plan *out,
                          rue_error *error) RUE_MUST_CHECK;
 

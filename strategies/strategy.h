@@ -22,6 +22,7 @@ struct rue_strategy_setup {
     int cpus;                         /* that workers share */
     bool in_turn;                     /* workers take batches in turn (processes), not whoever is free */
     double budget_s;                  /* that the trials may cost; INFINITY: no limit */
+    size_t budget_trials;             /* that may be made, stored ones aside; 0: no limit */
     double epsilon_ratio;             /* good enough: so much mean regret more than the best */
     double confidence;                /* of that, 0.95 */
 };

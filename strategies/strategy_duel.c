@@ -134,6 +134,15 @@ static void push_trials(struct duel *duel)
 
 /* ---- verification ---- */
 
+/* Whether the limit of trials has room for no more than those that verify the leader. */
+static bool has_spent_trials(const struct duel *duel, size_t config)
+{
+    size_t open = 0;
+    for (size_t m = 0; m < duel->setup.scenario_count; m++)
+        open += !rue_standing_is_verified_on(duel->standing, m, config);
+    return duel->setup.budget_trials > 0 && duel->costs.made + open + 2 > duel->setup.budget_trials;
+}
+
 /* Seconds that the leader's trials on models that have not seen it are expected to take. */
 static double verify_s(const struct duel *duel, size_t config)
 {
@@ -206,7 +215,7 @@ static void decide(struct duel *duel)
     bool sure = rue_standing_bound(duel->standing, leader) <= duel->setup.epsilon_ratio &&
                 duel->joints >= 2 * duel->setup.scenario_count;
     double last_s = verify_margin * verify_s(duel, candidates[leader]) + duel->costs.overhead_s;
-    if (sure || left_s(duel) < last_s) {
+    if (sure || has_spent_trials(duel, candidates[leader]) || left_s(duel) < last_s) {
         push_verification(duel, candidates[leader]);
         duel->phase = ENDED;
         return;

@@ -15,6 +15,7 @@ static bool changes_model(const struct rue_trial_costs *costs, size_t model)
 void rue_trial_costs_note(struct rue_trial_costs *costs, const struct rue_ask *ask,
                           const struct rue_trial_result *result)
 {
+    costs->made += !ask->stored;
     if (result->cost_ns <= 0) return; /* nothing, or not known */
     bool computes = ask->measure == RUE_COMPUTE;
     int64_t own_ns = computes ? result->compute_ns : result->end_to_end_ns;

@@ -7,6 +7,7 @@
 struct rue_trial_costs {
     double spent_s;              /* by trials that were made now */
     double stored_s;             /* by those that were made earlier */
+    size_t made;                 /* trials, now */
     double overhead_s, switch_s; /* means */
     double overhead_count, switch_count;
     bool any_model;

@@ -45,6 +45,39 @@ def test_it_goes_on_with_what_is_stored(rue, photos):
     assert len(first & ids()) >= 8, "the probes at least"
 
 
+def three_models(script, **more):
+    def time(model, batch, workers):
+        return 4000000 // workers + 9000000 // batch + (model == "bee") * 300000
+
+    return script(make_table(["ape", "bee", "cow"], [16, 32, 64, 128], [1, 2, 4, 8], time), **more)
+
+
+def test_a_budget_of_trials_is_kept_and_verifies(rue, script):
+    one = three_models(script)
+    done = rue("tune", "--runner", one.command, "--strategy", "duel", "--out", "out", "--budget", "30trials", "--epsilon", "0.01%")
+    assert done.returncode == 0, done.stderr
+    trials = [entry for entry in one.requests() if entry["op"] == "trial"]
+    assert 20 < len(trials) <= 30 and recommendation(rue)["certificate"], len(trials)
+    assert "of at most 30" in done.stderr
+
+
+def test_epsilon_and_confidence_are_what_it_ends_with(rue, script):
+    """All configurations are nearly tied: any of them is good enough, or none for long."""
+    one = script(make_table(["ape", "bee"], [16, 32, 64], [1, 2, 4], lambda m, b, w: 10**6 + 100 * w + b))
+    asked = []
+    for epsilon in ("20%", "0.01%"):
+        done = rue("tune", "--runner", one.command, "--strategy", "duel", "--out", "out", "--fresh", "--budget", "60trials", "--epsilon",
+                   epsilon, "--confidence", "80%")
+        assert done.returncode == 0 and recommendation(rue)["certificate"]["confidence"] == 0.8, done.stderr
+        asked.append(recommendation(rue)["evidence"]["trials_ok"])
+    assert asked[0] < asked[1]
+
+
+def test_too_few_trials_to_measure_it_on_every_model_are_refused(rue, script):
+    done = rue("tune", "--runner", three_models(script).command, "--strategy", "duel", "--out", "out", "--budget", "2trials")
+    expect_failure(done, 2, "the budget of 2 trials is too small", "--budget 6trials")
+
+
 def test_the_plan_leaves_the_trials_open_and_nothing_behind(rue, photos):
     done = tune(rue, photos, "--dry-run")
     assert done.returncode == 0 and "as many trials of them as decide" in done.stdout

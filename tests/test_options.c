@@ -6,7 +6,7 @@
 
 #include "temporary_folder.h"
 
-enum { BATCH_SIZE, FRESH, NAME, BUDGET, MEMORY, WAY, SEED, LIMITLESS, PART };
+enum { BATCH_SIZE, FRESH, NAME, BUDGET, MEMORY, WAY, SEED, LIMITLESS, PART, SHARE, LIMIT };
 static const char *const ways[] = {"batch", "sample", NULL};
 static const struct rue_option table[] = {
     [BATCH_SIZE] = {"batch-size", RUE_OPTION_COUNT, "N", "32", "images in a batch", 1, 1024, NULL},
@@ -17,6 +17,8 @@ static const struct rue_option table[] = {
     [WAY] = {"way", RUE_OPTION_WORD, "WAY", "batch", "how workers share", 0, 0, ways},
     [SEED] = {"seed", RUE_OPTION_COUNT, "K", NULL, "of what is random", 0, INT64_MAX, NULL},
     [LIMITLESS] = {"limitless", RUE_OPTION_COUNT, "N", NULL, "any number", 0, 0, NULL},
+    [SHARE] = {"share", RUE_OPTION_PERCENTAGE, "PERCENT", NULL, "of all", 10, 5000, NULL},
+    [LIMIT] = {"limit", RUE_OPTION_BUDGET, "LIMIT", "2m", "for all", 0, 0, NULL},
     [PART] = {"part", RUE_OPTION_COUNT, "N", "1", "of the whole", 1, 9, NULL, true},
 };
 static const struct rue_command command = {.name = "try",
@@ -88,7 +90,11 @@ Test(options, nothing_said_gives_the_table_s_defaults)
 Test(options, every_kind_is_read)
 {
     accept(WORDS("--batch-size", "128", "--fresh", "--name", "a b", "--budget", "90s", "--memory", "8G",
-                 "--way", "sample", "--seed", "0", "--limitless", "18446744073709551615"));
+                 "--way", "sample", "--seed", "0", "--limitless", "18446744073709551615", "--share", "2.5%",
+                 "--limit", "500trials"));
+    cr_assert_float_eq(rue_options_ratio(options, SHARE), 0.025, 1e-15);
+    cr_assert_eq(rue_options_budget(options, LIMIT).trials, 500);
+    cr_assert_eq(rue_options_budget(options, LIMIT).time_ns, 0);
     cr_assert_eq(rue_options_number(options, BATCH_SIZE), 128);
     cr_assert(rue_options_flag(options, FRESH));
     cr_assert_str_eq(rue_options_text(options, NAME), "a b");
@@ -115,6 +121,17 @@ Test(options, a_flag_beats_the_environment_beats_the_file_beats_the_default)
     cr_assert_str_eq(rue_options_origin(options, BATCH_SIZE), "--batch-size");
     accept(WORDS("--batch-size", "256", "--batch-size", "512"));
     cr_assert_eq(rue_options_number(options, BATCH_SIZE), 512, "the last one wins");
+}
+
+Test(options, a_percentage_has_its_sign_and_keeps_its_bounds)
+{
+    accept(WORDS("--share", "0.1%"));
+    accept(WORDS("--share", "50%"));
+    static const char *const wrong[] = {"0%",   "0.09%",       "50.01%", "100%", "-1%",
+                                        "1e9%", "1000000000%", "nan%",   "inf%", "nan",
+                                        "0.5",  "5%%",         " 5%",    "%",    "5 %"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        refuse(WORDS("--share", wrong[i]), "is not a percentage such as 2.5% from 0.1% to 50%");
 }
 
 Test(options, what_only_a_flag_sets_no_setting_sets)
@@ -315,7 +332,7 @@ static void print_help(FILE *out)
 
 static void print_values(FILE *out)
 {
-    const char *const unset[] = {[NAME] = "the data's", [MEMORY] = NULL, [LIMITLESS] = NULL};
+    const char *const unset[] = {[NAME] = "the data's", [MEMORY] = NULL, [SHARE] = NULL};
     rue_options_show(options, unset, &(struct rue_report_style){.unicode = true, .columns = 100}, out);
 }
 

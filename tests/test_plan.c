@@ -446,3 +446,29 @@ Test(plan, is_the_same_every_time)
     cr_assert_eq(memcmp(&a.space, &b.space, sizeof a.space), 0);
     cr_assert(a.stretch == b.stretch && a.expected_s == b.expected_s && a.trials == b.trials);
 }
+
+Test(plan, a_number_of_trials_thins_the_grid_and_keeps_whole_jobs)
+{
+    struct rue_space space = grid();
+    struct rue_plan_goal goal = goal_of(&space, 0);
+    struct rue_plan plan;
+    for (size_t trials = 2; trials <= 100; trials++) {
+        goal.budget_trials = trials;
+        cr_assert_eq(rue_plan_make(&goal, &plan, NULL), RUE_OK);
+        cr_assert_leq(plan.trials, trials);
+        cr_assert_eq(plan.trials, plan.full_trials);
+        cr_assert_geq(plan.trials, trials < 90 ? trials / 2 : 90, "%zu of %zu are used", plan.trials, trials);
+    }
+}
+
+Test(plan, too_few_trials_for_one_configuration_are_refused)
+{
+    struct rue_space space = grid();
+    struct rue_plan_goal goal = goal_of(&space, 0);
+    struct rue_plan plan;
+    rue_error error = {0};
+    goal.repeats = 3;
+    goal.budget_trials = 5;
+    cr_assert_eq(rue_plan_make(&goal, &plan, &error), RUE_USAGE);
+    cr_assert(strstr(error.message, "takes 6"), "%s", error.message);
+}

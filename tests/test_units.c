@@ -25,6 +25,18 @@ Test(units, durations_in_every_unit)
     expect_duration("0.1ns", 0);
 }
 
+Test(units, a_percentage_is_a_ratio)
+{
+    double ratio = 0;
+    cr_assert(rue_parse_percentage("0.5%", &ratio));
+    cr_assert_float_eq(ratio, 0.005, 1e-15);
+    cr_assert(rue_parse_percentage("100%", &ratio));
+    cr_assert_float_eq(ratio, 1, 1e-15);
+    static const char *const wrong[] = {"", "%", "5", "-5%", "5 %", "5%%", "nan%", "1e2%", "0x5%"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        cr_assert_not(rue_parse_percentage(wrong[i], &ratio), "'%s' must be refused", wrong[i]);
+}
+
 Test(units, what_is_no_duration_is_refused)
 {
     static const char *const texts[] = {"",    "5",    "s",     "-1s",          "+1s",

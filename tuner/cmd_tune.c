@@ -23,6 +23,8 @@ enum {
     BUDGET,
     TRIAL_TIMEOUT,
     STRATEGY,
+    EPSILON,
+    CONFIDENCE,
     REPEATS,
     TOP_N,
     OBJECTIVE,
@@ -70,12 +72,17 @@ static const struct rue_option options_table[] = {
                 UINT64_C(1) << 40, NULL},
     [BATCHES] = {"batches", RUE_OPTION_COUNT, "N", NULL,
                  "the same job as N batches of the largest batch size looked at", 1, BATCHES_MAX, NULL},
-    [BUDGET] = {"budget", RUE_OPTION_DURATION, "TIME", "2m", "time for all of it, such as 2m or 300s", 0, 0,
-                NULL},
+    [BUDGET] = {"budget", RUE_OPTION_BUDGET, "LIMIT", "2m", "for all of it, such as 2m, 300s or 500trials", 0,
+                0, NULL},
     [TRIAL_TIMEOUT] = {"trial-timeout", RUE_OPTION_DURATION, "TIME", NULL,
                        "stop a trial that hangs [ten times its expected time, 1m at least]", 0, 0, NULL},
     [STRATEGY] = {"strategy", RUE_OPTION_WORD, "NAME", "grid",
                   "grid: try everything; duel: predict, and measure what decides", 0, 0, rue_strategy_names},
+    [EPSILON] = {"epsilon", RUE_OPTION_PERCENTAGE, "PERCENT", "0.5%",
+                 "with a strategy that predicts: good enough is so much more mean regret than the best", 1,
+                 5000, NULL},
+    [CONFIDENCE] = {"confidence", RUE_OPTION_PERCENTAGE, "PERCENT", "95%", "and so sure it has to be of that",
+                    5000, 9900, NULL},
     [REPEATS] = {"repeats", RUE_OPTION_COUNT, "N", "1", "measure everything so often", 1, 1000, NULL},
     [TOP_N] = {"top-n", RUE_OPTION_COUNT, "N", "3", "each model votes for its N fastest", 1, 1000, NULL},
     [OBJECTIVE] = {"objective", RUE_OPTION_WORD, "WHAT", "mean",
@@ -130,7 +137,9 @@ static struct rue_study_goal read_goal(const struct rue_options *options)
         .batches = rue_options_number(options, BATCHES),
         .sample_images = rue_options_number(options, SAMPLE),
         .strategy = rue_strategy_names[rue_options_word(options, STRATEGY)],
-        .budget_ns = rue_options_number(options, BUDGET),
+        .budget = rue_options_budget(options, BUDGET),
+        .epsilon_ratio = rue_options_ratio(options, EPSILON),
+        .confidence = rue_options_ratio(options, CONFIDENCE),
         .trial_timeout_ns = rue_options_number(options, TRIAL_TIMEOUT),
         .repeats = (int)rue_options_number(options, REPEATS),
         .memory_bytes = rue_options_number(options, MAX_MEMORY),
@@ -340,6 +349,29 @@ static rue_status choose_job(const struct rue_options *options, struct rue_study
     return RUE_OK;
 }
 
+static bool is_typed(const struct rue_options *options, size_t index)
+{
+    return rue_options_origin(options, index)[0] == '-';
+}
+
+/* Options that were typed side by side and exclude each other; what a setting says is for all commands. */
+static rue_status check_typed(const struct rue_options *options, rue_error *error)
+{
+    static const struct {
+        size_t index;
+        const char *name;
+    } of_claims[] = {{EPSILON, "epsilon"}, {CONFIDENCE, "confidence"}};
+    const struct rue_strategy_ops *strategy = rue_strategies[rue_options_word(options, STRATEGY)];
+    for (size_t i = 0; i < sizeof of_claims / sizeof *of_claims; i++)
+        if (is_typed(options, of_claims[i].index) && is_typed(options, STRATEGY) && !strategy->claim)
+            return rue_fail(
+                error, RUE_USAGE,
+                "--%s: --strategy %s predicts nothing that could be sure enough to end early; leave one "
+                "of them out",
+                of_claims[i].name, strategy->name);
+    return RUE_OK;
+}
+
 static rue_status run(const struct rue_options *options, rue_error *error)
 {
     struct rue_study_goal goal = read_goal(options);
@@ -350,7 +382,8 @@ static rue_status run(const struct rue_options *options, rue_error *error)
     struct rue_progress progress = rue_progress_open(rue_options_flag(options, QUIET));
     struct rue_study *study;
     rue_suspension_install();
-    status = rue_study_open(&goal, &progress, &study, error);
+    status = check_typed(options, error);
+    if (status == RUE_OK) status = rue_study_open(&goal, &progress, &study, error);
     if (status == RUE_OK) {
         status = tune(study, options, error);
         rue_study_close(study);

@@ -22,6 +22,8 @@ struct value {
     char *text; /* owned; NULL: unset */
     const char *origin;
     uint64_t number;
+    double ratio;
+    struct rue_budget budget;
     int word;
 };
 
@@ -47,11 +49,16 @@ void rue_option_describe(const struct rue_option *option, char *out, size_t byte
                                         [RUE_OPTION_COMMAND] = "a command for a shell",
                                         [RUE_OPTION_COUNT] = "a whole number",
                                         [RUE_OPTION_DURATION] = "a time such as 2m, 300s or 250ms",
+                                        [RUE_OPTION_BUDGET] = RUE_BUDGET_WORDS,
+                                        [RUE_OPTION_PERCENTAGE] = "a percentage such as 2.5%",
                                         [RUE_OPTION_BYTES] = "a size such as 8G or 512M",
                                         [RUE_OPTION_WORD] = "one of"};
     int used = snprintf(out, bytes, "%s", kinds[option->kind]);
     if (option->kind == RUE_OPTION_COUNT && option->max)
         snprintf(out + used, bytes - (size_t)used, " from %" PRIu64 " to %" PRIu64, option->min, option->max);
+    if (option->kind == RUE_OPTION_PERCENTAGE && option->max)
+        snprintf(out + used, bytes - (size_t)used, " from %g%% to %g%%", (double)option->min / 100,
+                 (double)option->max / 100);
     if (option->kind == RUE_OPTION_LIST && option->words)
         used += snprintf(out + used, bytes - (size_t)used, " of");
     for (int i = 0; option->words && option->words[i]; i++)
@@ -74,6 +81,12 @@ static bool parse_count(const struct rue_option *option, const char *text, uint6
     return option->max == 0 || (*number >= option->min && *number <= option->max);
 }
 
+static bool parse_percentage(const struct rue_option *option, const char *text, double *ratio)
+{
+    if (!rue_parse_percentage(text, ratio)) return false;
+    return option->max == 0 || (*ratio >= (double)option->min / 1e4 && *ratio <= (double)option->max / 1e4);
+}
+
 static bool parse_value(const struct rue_option *option, struct value *value)
 {
     switch (option->kind) {
@@ -89,6 +102,10 @@ static bool parse_value(const struct rue_option *option, struct value *value)
         return parse_count(option, value->text, &value->number);
     case RUE_OPTION_DURATION:
         return rue_parse_duration_ns(value->text, &value->number, NULL) && value->number > 0;
+    case RUE_OPTION_BUDGET:
+        return rue_budget_parse(value->text, &value->budget);
+    case RUE_OPTION_PERCENTAGE:
+        return parse_percentage(option, value->text, &value->ratio);
     case RUE_OPTION_BYTES:
         return rue_parse_bytes(value->text, &value->number) && value->number > 0;
     case RUE_OPTION_WORD:
@@ -342,6 +359,16 @@ bool rue_options_flag(const struct rue_options *options, size_t index)
 uint64_t rue_options_number(const struct rue_options *options, size_t index)
 {
     return options->values[index].number;
+}
+
+struct rue_budget rue_options_budget(const struct rue_options *options, size_t index)
+{
+    return options->values[index].budget;
+}
+
+double rue_options_ratio(const struct rue_options *options, size_t index)
+{
+    return options->values[index].ratio;
 }
 
 int rue_options_word(const struct rue_options *options, size_t index)

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "budget.h"
 #include "error.h"
 #include "report.h"
 
@@ -23,8 +24,10 @@ enum rue_option_kind {
     RUE_OPTION_COMMAND,  /* for a shell */
     RUE_OPTION_COUNT,    /* a whole number in [min, max] */
     RUE_OPTION_DURATION, /* "2m", "300s" */
-    RUE_OPTION_BYTES,    /* "8G" */
-    RUE_OPTION_WORD,     /* one of `words` */
+    RUE_OPTION_BUDGET,   /* "2m", "500trials" */
+    RUE_OPTION_PERCENTAGE, /* "0.5%", in [min, max] */
+    RUE_OPTION_BYTES,      /* "8G" */
+    RUE_OPTION_WORD,       /* one of `words` */
 };
 
 struct rue_option {
@@ -33,7 +36,7 @@ struct rue_option {
     const char *argument; /* what help calls the value; NULL for a flag */
     const char *fallback; /* NULL: unset */
     const char *help;
-    uint64_t min, max;        /* of a count; both 0: no bounds */
+    uint64_t min, max; /* of a count, or of a percentage in hundredths of a percent; both 0: no bounds */
     const char *const *words; /* of a word or a list, NULL at the end */
     bool flag_only;           /* no setting sets it: the setting of this name means something else */
 };
@@ -65,8 +68,10 @@ void rue_options_close(struct rue_options *options);
 const char *rue_options_text(const struct rue_options *options, size_t index); /* NULL when unset */
 bool rue_options_flag(const struct rue_options *options, size_t index);
 uint64_t rue_options_number(const struct rue_options *options,
-                            size_t index);                             /* count, ns or bytes; 0 when unset */
-int rue_options_word(const struct rue_options *options, size_t index); /* index in words; -1 when unset */
+                            size_t index); /* count, ns or bytes; 0 when unset */
+struct rue_budget rue_options_budget(const struct rue_options *options, size_t index);
+double rue_options_ratio(const struct rue_options *options, size_t index); /* of a percentage; 0 when unset */
+int rue_options_word(const struct rue_options *options, size_t index);     /* index in words; -1 when unset */
 
 /* Where the value comes from: "--seed", "RUE_SEED", "rue.json", "default"; "" when unset. */
 const char *rue_options_origin(const struct rue_options *options, size_t index);

@@ -8,6 +8,7 @@
 #ifndef RUE_STUDY_H
 #define RUE_STUDY_H
 
+#include "budget.h"
 #include "cost_matrix.h"
 #include "findings.h"
 #include "plan.h"
@@ -22,11 +23,6 @@
 /* The converted sample in the folder of a study; other files of the same beginning are left over from a kill.
  */
 #define RUE_STUDY_SAMPLE "sample.tensor"
-
-/* When a strategy that predicts has found what is good enough: mean regret beyond the best, and how surely.
- */
-#define RUE_STUDY_EPSILON_RATIO 0.005
-#define RUE_STUDY_CONFIDENCE    0.95
 
 struct json_t;
 
@@ -44,7 +40,10 @@ struct rue_study_goal {
     uint64_t batches;       /* J as batches of the largest size that is looked at; 0: not said so */
     uint64_t sample_images; /* at most so many are converted to compare preprocessed with raw */
     const char *strategy;   /* one of rue_strategies */
-    uint64_t budget_ns;
+    struct rue_budget budget;
+    double
+        epsilon_ratio; /* when a strategy that predicts has found what is good enough: mean regret beyond */
+    double confidence; /* the best, and how surely */
     uint64_t trial_timeout_ns; /* 0: ten times what a trial is expected to take, at least a minute */
     int repeats;
     struct rue_ranking_rules rules;

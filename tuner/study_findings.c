@@ -55,7 +55,7 @@ static rue_status fill_variant(const struct rue_study *study, size_t index, stru
     const struct rue_claim *claim = &study->claims[index];
     if (study->claimed[index] && claim->verified && claim->config == selection->recommended) {
         out->bound_ratio = claim->bound_ratio;
-        out->confidence = RUE_STUDY_CONFIDENCE;
+        out->confidence = study->goal->confidence;
     }
     return RUE_OK;
 }

@@ -179,14 +179,29 @@ static double shortest_s(const struct rue_plan_goal *goal, const int keep[RUE_KN
     return sum_s * goal->repeats;
 }
 
+/* A number of trials has to be enough for one configuration on every scenario. */
+static rue_status check_trials(const struct rue_study *study, rue_error *error)
+{
+    size_t least = study->model_count * study->variant_count, budget = study->goal->budget.trials;
+    if (!rue_study_predicts(study)) least *= (size_t)study->goal->repeats;
+    if (budget == 0 || budget >= least) return RUE_OK;
+    char text[64];
+    return rue_fail(
+        error, RUE_USAGE,
+        "the budget of %s is too small: one configuration on every model and variant takes %zu; give "
+        "--budget %zutrials at least, to compare two of them",
+        rue_budget_format(&study->goal->budget, text, sizeof text), least, 2 * least);
+}
+
 /* One configuration on every scenario has to fit. A figure that is enough is for two where there are two: one
  * alone compares with nothing. */
 static rue_status check_budget(const struct rue_study *study, const struct rue_plan_goal *goal,
                                double spent_s, rue_error *error)
 {
     int keep[RUE_KNOB_COUNT] = {[0 ... RUE_KNOB_COUNT - 1] = 1};
+    if (study->goal->budget.trials) return check_trials(study, error);
     double least_s = shortest_s(goal, keep), enough_s = INFINITY;
-    if (!study->goal->budget_ns || least_s <= goal->budget_s) return RUE_OK;
+    if (least_s <= goal->budget_s) return RUE_OK;
     for (int k = 0; k < RUE_KNOB_COUNT; k++) {
         if (goal->space->count[k] < 2) continue;
         keep[k] = 2;
@@ -199,7 +214,7 @@ static rue_status check_budget(const struct rue_study *study, const struct rue_p
     return rue_fail(error, RUE_USAGE,
                     "the budget of %s is too small: opening and probing took %s, and one configuration on "
                     "every model and variant takes about %s; give --budget %s at least%s, or lower --images",
-                    rue_format_duration(study->goal->budget_ns, budget, sizeof budget),
+                    rue_budget_format(&study->goal->budget, budget, sizeof budget),
                     rue_format_duration((uint64_t)(spent_s * 1e9), spent, sizeof spent),
                     rue_format_duration((uint64_t)(least_s * 1e9), trials, sizeof trials),
                     budget_text((spent_s + enough_s) * 1.001 / budget_share, enough, sizeof enough),
@@ -310,9 +325,10 @@ static bool any_complete(struct rue_study *study)
 /* The whole space; what is tried of it, the strategy decides. */
 static void leave_open(struct rue_study *study)
 {
-    double spent_s = (double)rue_study_spent_ns(study) / 1e9, budget_s = (double)study->goal->budget_ns / 1e9;
+    double spent_s = (double)rue_study_spent_ns(study) / 1e9,
+           budget_s = (double)study->goal->budget.time_ns / 1e9;
     study->plan = (struct rue_plan){.space = study->space, .stretch = INFINITY};
-    if (study->goal->budget_ns) study->plan.expected_s = fmax(0, budget_s * budget_share - spent_s);
+    if (study->goal->budget.time_ns) study->plan.expected_s = fmax(0, budget_s * budget_share - spent_s);
 }
 
 static rue_status make_plan(struct rue_study *study, rue_error *error)
@@ -323,11 +339,12 @@ static rue_status make_plan(struct rue_study *study, rue_error *error)
     struct rue_plan_goal goal = {.space = &study->space,
                                  .scenarios = scenarios,
                                  .scenario_count = count,
-                                 .repeats = study->goal->repeats};
+                                 .repeats = study->goal->repeats,
+                                 .budget_trials = study->goal->budget.trials};
     rue_status status = probe_all(study, scenarios, &goal.trial_overhead_s, error);
     double spent_s = (double)rue_study_spent_ns(study) / 1e9;
-    if (study->goal->budget_ns)
-        goal.budget_s = fmax((double)study->goal->budget_ns / 1e9 * budget_share - spent_s, 1e-9);
+    if (study->goal->budget.time_ns)
+        goal.budget_s = fmax((double)study->goal->budget.time_ns / 1e9 * budget_share - spent_s, 1e-9);
     rue_error small = {0};
     if (status == RUE_OK) status = check_budget(study, &goal, spent_s, &small);
     if (status == RUE_USAGE && small.message[0]) {
@@ -381,10 +398,11 @@ static rue_status open_matrices(struct rue_study *study, rue_error *error)
 
 rue_status rue_study_plan(struct rue_study *study, rue_error *error)
 {
-    rue_status status = RUE_OK;
-    if (rue_study_predicts(study))
+    /* Before anything is measured; what is stored may be enough all the same. */
+    rue_status status = study->found_trials ? RUE_OK : check_trials(study, error);
+    if (status == RUE_OK && rue_study_predicts(study))
         leave_open(study);
-    else
+    else if (status == RUE_OK)
         status = make_plan(study, error);
     return status == RUE_OK ? open_matrices(study, error) : status;
 }

@@ -137,9 +137,21 @@ static void describe_claim(const struct rue_study *study, const struct track *tr
              100 * claim.bound_ratio);
 }
 
+/* "trial 57 of at most 500: " */
+static void describe_count(const struct rue_study *study, size_t done, char *out, size_t bytes)
+{
+    size_t most = study->goal->budget.trials;
+    if (most)
+        snprintf(out, bytes, "trial %zu of at most %zu: ", done, most + study->reused);
+    else
+        snprintf(out, bytes, "trial %zu: ", done);
+}
+
 static double rest_s(const struct rue_study *study, size_t done, uint64_t spent_ns)
 {
     double spent_s = (double)spent_ns / 1e9;
+    if (study->goal->budget.trials && rue_study_predicts(study))
+        return spent_s / (double)done * (double)(study->goal->budget.trials + study->reused - done);
     if (rue_study_predicts(study)) return fmax(0, study->plan.expected_s - spent_s);
     double rest = (double)(study->trials - done);
     return done > study->trials / 10 ? spent_s / (double)done * rest
@@ -156,7 +168,7 @@ static void show_progress(struct rue_study *study, const struct track *track, si
     rue_config_label(&study->configs[cell.config], label);
     if (rue_study_predicts(study)) {
         describe_claim(study, track, best, sizeof best);
-        snprintf(count, sizeof count, "trial %zu: ", done);
+        describe_count(study, done, count, sizeof count);
     } else {
         describe_best(study, cell.variant, best, sizeof best);
         snprintf(count, sizeof count, "trial %zu of %zu: ", done, study->trials);
@@ -174,7 +186,7 @@ static uint64_t expected_ns(const struct rue_study *study, const struct rue_ask 
 {
     if (ask->expected_s > 0) return (uint64_t)(ask->expected_s * 1e9);
     if (rue_study_predicts(study))
-        return study->goal->budget_ns / 10; /* a probe may take the budget at most */
+        return study->goal->budget.time_ns / 10; /* a probe may take the budget at most */
     return (uint64_t)(study->plan.expected_s * 1e9 / (double)study->trials);
 }
 
@@ -248,16 +260,25 @@ static rue_status check_probe(const struct rue_study *study, struct track *track
     return RUE_OK;
 }
 
+/* Whether the budget is, after `made` new trials. A plan that fits a number of trials is made to its end. */
+static bool is_spent(const struct rue_study *study, size_t made)
+{
+    const struct rue_budget *budget = &study->goal->budget;
+    return (budget->time_ns && rue_study_spent_ns(study) >= budget->time_ns) ||
+           (budget->trials && made >= budget->trials);
+}
+
 static rue_status loop(struct rue_study *study, struct tracks *tracks, rue_error *error)
 {
     struct failures failures = {0};
     struct rue_ask ask;
     struct track *track;
-    uint64_t budget = study->goal->budget_ns, run_start_ns = rue_study_spent_ns(study);
+    size_t reused = study->reused;
+    uint64_t run_start_ns = rue_study_spent_ns(study);
     for (size_t done = 0; (track = next_track(study, tracks, &ask)); done++) {
         rue_status status = rue_interrupt_status();
         if (status != RUE_OK) rue_fail(error, status, "interrupted");
-        if (status == RUE_OK && budget && rue_study_spent_ns(study) >= budget) {
+        if (status == RUE_OK && is_spent(study, done - (study->reused - reused))) {
             mark_partial(study, "the budget was spent", done);
             return RUE_OK;
         }
@@ -319,7 +340,7 @@ static rue_status open_tracks(struct rue_study *study, struct tracks *out, rue_e
 {
     const struct rue_hello *hello = rue_runner_hello(study->runner);
     bool predicts = rue_study_predicts(study);
-    double left_s = study->goal->budget_ns ? study->plan.expected_s : INFINITY;
+    double left_s = study->goal->budget.time_ns ? study->plan.expected_s : INFINITY;
     struct rue_strategy_setup setup = {.config_count = study->config_count,
                                        .configs = study->configs,
                                        .repeats = study->goal->repeats,
@@ -328,12 +349,13 @@ static rue_status open_tracks(struct rue_study *study, struct tracks *out, rue_e
                                        .weights = weigh(study, out->weights),
                                        .cpus = rue_study_usable_cpus(hello),
                                        .in_turn = strcmp(hello->loader, "rue") != 0,
-                                       .epsilon_ratio = RUE_STUDY_EPSILON_RATIO,
-                                       .confidence = RUE_STUDY_CONFIDENCE};
+                                       .epsilon_ratio = study->goal->epsilon_ratio,
+                                       .confidence = study->goal->confidence};
     memcpy(setup.measures, hello->measures, sizeof setup.measures);
     size_t count = predicts ? study->variant_count : 1;
     setup.scenario_count = predicts ? study->model_count : study->variant_count * study->model_count;
     setup.budget_s = left_s / (double)count;
+    setup.budget_trials = study->goal->budget.trials / count;
     for (; out->count < count; out->count++) {
         struct track *track = &out->at[out->count];
         track->first_variant = out->count;

@@ -73,13 +73,15 @@ static const char *option_name(int knob, char out[32])
 static void add_cost(struct line *line, const struct rue_study *study)
 {
     char text[RUE_UNIT_TEXT_BYTES];
-    add(line, rue_study_predicts(study) ? "up to %s" : "%s expected",
-        rue_format_duration((uint64_t)(rest_s(study) * 1e9), text, sizeof text));
+    if (study->goal->budget.trials && rue_study_predicts(study))
+        add(line, "as long as the trials take");
+    else
+        add(line, rue_study_predicts(study) ? "up to %s" : "%s expected",
+            rue_format_duration((uint64_t)(rest_s(study) * 1e9), text, sizeof text));
     if (study->stored_s > 0)
         add(line, ", beside %s that the store spares",
             rue_format_duration((uint64_t)(study->stored_s * 1e9), text, sizeof text));
-    if (study->goal->budget_ns)
-        add(line, ", budget %s", rue_format_duration(study->goal->budget_ns, text, sizeof text));
+    add(line, ", budget %s", rue_budget_format(&study->goal->budget, text, sizeof text));
 }
 
 static void add_trials(struct line *line, const struct rue_study *study)
@@ -146,10 +148,11 @@ json_t *rue_study_plan_json(const struct rue_study *study)
         json_array_append_new(models, json_string(study->models[m].name));
     for (size_t c = 0; c < study->config_count; c++)
         json_array_append_new(configs, rue_protocol_config_json(&study->configs[c]));
-    return json_pack("{s:o, s:o, s:o, s:I, s:i, s:I, s:I, s:I, s:I, s:I}", "variants", variants_json(study),
-                     "models", models, "configs", configs, "configs_asked", (json_int_t)study->configs_asked,
-                     "repeats", study->goal->repeats, "trials", (json_int_t)study->trials, "full_trials",
-                     (json_int_t)study->full_trials, "expected_ns", (json_int_t)(rest_s(study) * 1e9),
-                     "stored_ns", (json_int_t)(study->stored_s * 1e9), "budget_ns",
-                     (json_int_t)study->goal->budget_ns);
+    return json_pack("{s:o, s:o, s:o, s:I, s:i, s:I, s:I, s:I, s:I, s:I, s:I}", "variants",
+                     variants_json(study), "models", models, "configs", configs, "configs_asked",
+                     (json_int_t)study->configs_asked, "repeats", study->goal->repeats, "trials",
+                     (json_int_t)study->trials, "full_trials", (json_int_t)study->full_trials, "expected_ns",
+                     (json_int_t)(rest_s(study) * 1e9), "stored_ns", (json_int_t)(study->stored_s * 1e9),
+                     "budget_ns", (json_int_t)study->goal->budget.time_ns, "budget_trials",
+                     (json_int_t)study->goal->budget.trials);
 }

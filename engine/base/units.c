@@ -64,6 +64,15 @@ bool rue_parse_bytes(const char *text, uint64_t *out_bytes)
     return true;
 }
 
+bool rue_parse_percentage(const char *text, double *out_ratio)
+{
+    double number;
+    const char *unit;
+    if (!parse_number(text, &number, &unit) || strcmp(unit, "%") != 0) return false;
+    *out_ratio = number / 100;
+    return true;
+}
+
 const char *rue_format_duration(uint64_t ns, char *out, size_t bytes)
 {
     double s = (double)ns / 1e9;

@@ -17,6 +17,9 @@ bool rue_parse_duration_ns(const char *text, uint64_t *out_ns, const char **end)
 /* "8G", "512M", "64K", "4096": powers of 1024, an optional trailing B or iB. False on anything else. */
 bool rue_parse_bytes(const char *text, uint64_t *out_bytes);
 
+/* "0.5%" as the ratio 0.005; the sign is required. False on anything else. */
+bool rue_parse_percentage(const char *text, double *out_ratio);
+
 /* "80 ns", "730 us", "12.3 ms", "4.56 s", "2 m 05 s", "1 h 04 m". */
 const char *rue_format_duration(uint64_t ns, char *out, size_t bytes);
 

@@ -1,0 +1,23 @@
+/* What a study may spend. */
+#ifndef RUE_BUDGET_H
+#define RUE_BUDGET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* One of them; the others are 0. */
+struct rue_budget {
+    uint64_t time_ns;
+    size_t trials;
+};
+
+#define RUE_BUDGET_WORDS "a time such as 2m or 300s, or a number of trials such as 500trials"
+
+/* "2m", "300s", "500trials", "1trial"; false on anything else, and on nothing at all ("0s"). */
+bool rue_budget_parse(const char *text, struct rue_budget *out);
+
+/* "2 m 00 s", "500 trials". */
+const char *rue_budget_format(const struct rue_budget *budget, char *out, size_t bytes);
+
+#endif
