@@ -16,6 +16,11 @@ rue_status rue_ask_queue_push(struct rue_ask_queue *queue, const struct rue_ask 
     return RUE_OK;
 }
 
+bool rue_ask_queue_is_empty(const struct rue_ask_queue *queue)
+{
+    return queue->next == queue->count;
+}
+
 bool rue_ask_queue_pop(struct rue_ask_queue *queue, struct rue_ask *out)
 {
     if (queue->next == queue->count) return false;

@@ -13,6 +13,8 @@ struct rue_ask_queue {
 rue_status rue_ask_queue_push(struct rue_ask_queue *queue, const struct rue_ask *ask,
                               rue_error *error) RUE_MUST_CHECK;
 
+bool rue_ask_queue_is_empty(const struct rue_ask_queue *queue);
+
 /* False when it is empty. */
 bool rue_ask_queue_pop(struct rue_ask_queue *queue, struct rue_ask *out);
 

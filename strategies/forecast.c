@@ -135,11 +135,14 @@ static size_t count_alike(const struct rue_forecast *forecast, size_t model, siz
     return count;
 }
 
+static const double nothing_new = 1e6; /* variance of a trial that answers as one before it did */
+
 /* Of a trial after `before` others alike. All n of them together tell with the variance bias + noise / n:
  * what a part of the job does not say of the rest stays unsaid, however often it is tried. */
 static double noise_variance(const struct rue_forecast *forecast, size_t config, uint64_t images,
                              size_t before)
 {
+    if (forecast->setup->answers && before >= forecast->setup->answers) return nothing_new;
     const int *value = forecast->setup->configs[config].value;
     double round = (double)(value[RUE_NUM_WORKERS] > 0 ? value[RUE_NUM_WORKERS] : 1) * value[RUE_BATCH_SIZE];
     double left = 1 - fmin(1, (double)images / (double)forecast->setup->job_images);

@@ -87,8 +87,10 @@ static rue_status sample_rows(const struct problem *problem, const double *x, si
     if (status != RUE_OK) return status;
     const struct rue_pipeline_times *measured = &sample->times;
     double *own = rows + TIMES * index;
+    bool whole = isnan(measured->first_batch_s); /* its parts were not told */
     own[0] = distance(measured->first_batch_s, times.first_batch_s, spread[0]);
-    own[1] = distance(between_s(measured), between_s(&times), spread[1]);
+    own[1] = whole ? distance(measured->end_to_end_s, times.end_to_end_s, spread[1])
+                   : distance(between_s(measured), between_s(&times), spread[1]);
     own[2] = distance(measured->shutdown_s, times.shutdown_s, spread[2]);
     return RUE_OK;
 }

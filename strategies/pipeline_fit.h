@@ -5,7 +5,7 @@
 
 #include "pipeline.h"
 
-/* An ok trial of `images`. Times that are not known are NaN. */
+/* An ok trial of `images`. Times that are not known are NaN; without a first batch the end alone counts. */
 struct rue_pipeline_sample {
     struct rue_config config;
     uint64_t images;

@@ -3,20 +3,23 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { COMPUTE_BATCHES = 1 };
+enum { COMPUTE_BATCHES = 1, MIDDLE_ROUNDS = 3 };
 
 static double doublings(double value)
 {
     return log2(value + 0.5);
 }
 
-/* The configuration nearest to those batch sizes and workers, by doublings. */
-static size_t nearest(const struct rue_strategy_setup *setup, double batch_size, double num_workers)
+/* The configuration nearest to those batch sizes and workers, by doublings, of those that are not in
+ * `without` [configs] (nullable); SIZE_MAX where none is left. */
+static size_t nearest_of(const struct rue_strategy_setup *setup, double batch_size, double num_workers,
+                         const bool *without)
 {
-    size_t best = 0;
+    size_t best = SIZE_MAX;
     double least = INFINITY;
     for (size_t c = 0; c < setup->config_count; c++) {
         const int *value = setup->configs[c].value;
+        if (without && without[c]) continue;
         double distance = fabs(doublings(value[RUE_BATCH_SIZE]) - doublings(batch_size)) +
                           1.01 * fabs(doublings(value[RUE_NUM_WORKERS]) - doublings(num_workers)) +
                           0.1 * abs(value[RUE_PREFETCH_FACTOR] - 2);
@@ -25,6 +28,11 @@ static size_t nearest(const struct rue_strategy_setup *setup, double batch_size,
         best = c;
     }
     return best;
+}
+
+static size_t nearest(const struct rue_strategy_setup *setup, double batch_size, double num_workers)
+{
+    return nearest_of(setup, batch_size, num_workers, NULL);
 }
 
 /* The least, the most and the middle of a knob in the space. */
@@ -46,6 +54,7 @@ static struct range range_of(const struct rue_strategy_setup *setup, enum rue_kn
 
 static uint64_t whole_batches(const struct rue_strategy_setup *setup, size_t config, double rounds)
 {
+    if (setup->whole_jobs) return setup->job_images;
     const int *value = setup->configs[config].value;
     double workers = value[RUE_NUM_WORKERS] > 0 ? value[RUE_NUM_WORKERS] : 1;
     uint64_t images = (uint64_t)(rounds * workers * value[RUE_BATCH_SIZE]);
@@ -92,4 +101,25 @@ size_t rue_probes_compute_sizes(const struct rue_strategy_setup *setup, size_t *
     out[1] = nearest(setup, batch.middle, 1);
     return setup->configs[out[0]].value[RUE_BATCH_SIZE] == setup->configs[out[1]].value[RUE_BATCH_SIZE] ? 1
                                                                                                         : 2;
+}
+
+/* A joint trial with batches of about that size and a middling number of workers. */
+static bool joint(const struct rue_strategy_setup *setup, double batch_size, const bool *without,
+                  struct rue_ask *out)
+{
+    size_t config = nearest_of(setup, batch_size, range_of(setup, RUE_NUM_WORKERS).middle, without);
+    if (config == SIZE_MAX) return false;
+    *out = (struct rue_ask){
+        .measure = RUE_JOINT, .config = config, .images = whole_batches(setup, config, MIDDLE_ROUNDS)};
+    return true;
+}
+
+bool rue_probes_middle(const struct rue_strategy_setup *setup, const bool *without, struct rue_ask *out)
+{
+    return joint(setup, range_of(setup, RUE_BATCH_SIZE).middle, without, out);
+}
+
+bool rue_probes_small(const struct rue_strategy_setup *setup, const bool *without, struct rue_ask *out)
+{
+    return joint(setup, range_of(setup, RUE_BATCH_SIZE).least, without, out);
 }

@@ -1,5 +1,5 @@
 /* The first trials of a strategy that predicts: load-only ones that tell the loader's parameters,
- * compute-only ones that tell each model's time; where a runner has neither, joint ones that tell both. */
+ * compute-only ones that tell each model's time; where a runner has neither, joint ones (survey.h). */
 #ifndef RUE_PROBES_H
 #define RUE_PROBES_H
 
@@ -18,5 +18,10 @@ struct rue_ask rue_probes_compute(size_t scenario, size_t config);
 /* The configurations whose batch sizes are computed on first: the smallest size and the middle one. Into
  * `out` [2]; answers how many. */
 size_t rue_probes_compute_sizes(const struct rue_strategy_setup *setup, size_t *out);
+
+/* A joint trial of the first model with a middling configuration, and with the smallest batches, of the
+ * configurations that are not in `without` [configs]. False where none is left. */
+bool rue_probes_middle(const struct rue_strategy_setup *setup, const bool *without, struct rue_ask *out);
+bool rue_probes_small(const struct rue_strategy_setup *setup, const bool *without, struct rue_ask *out);
 
 #endif

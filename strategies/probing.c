@@ -40,27 +40,11 @@ void rue_probing_close(struct rue_probing *probing)
     free(probing);
 }
 
-/* On every model in turn, and the first two probes on all of them. */
-static rue_status push_joint(const struct rue_probing *probing, size_t index, struct rue_ask_queue *queue,
-                             rue_error *error)
-{
-    struct rue_ask probe = probing->load[index];
-    rue_status status = RUE_OK;
-    probe.measure = RUE_JOINT;
-    for (size_t m = 0; status == RUE_OK && m < probing->setup->scenario_count; m++) {
-        if (index > 1 && (index + m) % 3 != 0) continue;
-        probe.scenario = m;
-        status = rue_ask_queue_push(queue, &probe, error);
-    }
-    return status;
-}
-
 rue_status rue_probing_push_load(struct rue_probing *probing, struct rue_ask_queue *queue, rue_error *error)
 {
     rue_status status = RUE_OK;
     for (size_t i = 0; status == RUE_OK && i < probing->load_count; i++)
-        status = probing->setup->measures[RUE_LOAD] ? rue_ask_queue_push(queue, &probing->load[i], error)
-                                                    : push_joint(probing, i, queue, error);
+        status = rue_ask_queue_push(queue, &probing->load[i], error);
     return status;
 }
 
@@ -69,7 +53,6 @@ rue_status rue_probing_push_slow(struct rue_probing *probing, const struct rue_p
 {
     rue_status status = RUE_OK;
     size_t repeats = 0;
-    if (!probing->setup->measures[RUE_LOAD]) return RUE_OK;
     for (size_t i = 0; status == RUE_OK && i < probing->load_count && repeats < SLOW_REPEATS; i++) {
         struct rue_ask again = probing->load[i];
         if (!(rue_prediction_slow_ratio(prediction, again.config) > slow_ratio)) continue;

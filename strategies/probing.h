@@ -1,6 +1,5 @@
 /* The probes of a strategy that predicts, in their order: load-only trials, those of them again that
- * something disturbed, and each model's compute; where a runner has none of these, joint trials that tell
- * both. */
+ * something disturbed, and each model's compute. Without load-only trials, see survey.h. */
 #ifndef RUE_PROBING_H
 #define RUE_PROBING_H
 
@@ -14,7 +13,7 @@ rue_status rue_probing_open(const struct rue_strategy_setup *setup, struct rue_p
                             rue_error *error) RUE_MUST_CHECK;
 void rue_probing_close(struct rue_probing *probing);
 
-/* The first probes. RUE_MEMORY, as all that follow. */
+/* The load-only ones. RUE_MEMORY, as all that follow. */
 rue_status rue_probing_push_load(struct rue_probing *probing, struct rue_ask_queue *queue,
                                  rue_error *error) RUE_MUST_CHECK;
 

@@ -19,12 +19,14 @@ struct rue_strategy_setup {
     const double *weights; /* [scenario_count], positive; NULL: all alike; borrowed likewise */
     /* For strategies that predict. */
     bool measures[RUE_MEASURE_COUNT]; /* what the runner can do */
-    int cpus;                         /* that workers share */
-    bool in_turn;                     /* workers take batches in turn (processes), not whoever is free */
-    double budget_s;                  /* that the trials may cost; INFINITY: no limit */
-    size_t budget_trials;             /* that may be made, stored ones aside; 0: no limit */
-    double epsilon_ratio;             /* good enough: so much mean regret more than the best */
-    double confidence;                /* of that, 0.95 */
+    bool whole_jobs;      /* its joint trials run the whole job, however many images are asked for */
+    size_t answers;       /* different ones to the same question, more of which tells nothing; 0: no limit */
+    int cpus;             /* that workers share */
+    bool in_turn;         /* workers take batches in turn (processes), not whoever is free */
+    double budget_s;      /* that the trials may cost; INFINITY: no limit */
+    size_t budget_trials; /* that may be made, stored ones aside; 0: no limit */
+    double epsilon_ratio; /* good enough: so much mean regret more than the best */
+    double confidence;    /* of that, 0.95 */
 };
 
 struct rue_ask {

@@ -9,6 +9,7 @@
 #include "probing.h"
 #include "random.h"
 #include "standing.h"
+#include "survey.h"
 #include "trial_costs.h"
 
 enum { LENGTHS = 4 };
@@ -21,6 +22,8 @@ static const double whole_share = 0.7;   /* above it, the whole job */
 static const double sizes_share = 0.25;  /* of what is left of the budget, for batch sizes beyond the first */
 static const double verify_margin = 1.3; /* of what the last trials may cost more than expected */
 static const double refit_growth = 1.3;  /* of the joint trials, from one refit to the next */
+static const double surprise = 0.15;     /* of the logarithm of a time: the prediction is to be made anew */
+static const double least_gain = 1e-10;  /* of the variance of a mean regret: less is nothing */
 static const double size_regret_ratio =
     0.02; /* a candidate's batch size is computed on when it is as good as that */
 
@@ -30,6 +33,7 @@ struct duel {
     struct rue_strategy_setup setup;
     struct rue_forecast *forecast;
     struct rue_probing *probing;
+    struct rue_survey *survey; /* of a runner that measures no loading; else NULL */
     struct rue_standing *standing;
     struct rue_ask_queue queue;
     struct rue_ask_queue joint_history; /* joint questions that were answered */
@@ -45,6 +49,7 @@ struct duel {
 /* A trial's images, in whole batches; the whole job where that is little more. */
 static uint64_t trial_images(const struct duel *duel, size_t config, const struct length *length)
 {
+    if (duel->setup.whole_jobs) return duel->setup.job_images;
     const int *value = duel->setup.configs[config].value;
     double batch = value[RUE_BATCH_SIZE], workers = value[RUE_NUM_WORKERS] > 0 ? value[RUE_NUM_WORKERS] : 1;
     double job = (double)duel->setup.job_images;
@@ -76,10 +81,11 @@ static void push_joint(struct duel *duel, size_t model, size_t config, uint64_t 
 struct option {
     struct rue_forecast_trial trials[2];
     size_t count;
-    double rate; /* variance of the difference lessened, a second */
+    double gain; /* variance of the difference lessened */
+    double rate; /* a second */
 };
 
-static double option_rate(struct duel *duel, const struct option *option)
+static void rate_option(struct duel *duel, struct option *option)
 {
     const size_t *candidates;
     rue_forecast_candidates(duel->forecast, &candidates);
@@ -88,7 +94,8 @@ static double option_rate(struct duel *duel, const struct option *option)
     for (size_t i = 0; i < option->count; i++)
         cost += trial_s(duel, option->trials[i].model, candidates[option->trials[i].position],
                         option->trials[i].images);
-    return rue_forecast_gain(duel->forecast, option->trials, option->count) / cost;
+    option->gain = rue_forecast_gain(duel->forecast, option->trials, option->count);
+    option->rate = option->gain / cost;
 }
 
 /* The leader, the challenger, or both back to back; on the model, and as long, as tells most of their
@@ -98,7 +105,7 @@ static struct option best_option(struct duel *duel, const size_t *candidates, si
     struct option best = {.rate = -INFINITY};
     rue_forecast_compare(duel->forecast, one, other);
     for (size_t m = 0; m < duel->setup.scenario_count; m++)
-        for (size_t s = 0; s < LENGTHS; s++)
+        for (size_t s = duel->setup.whole_jobs ? LENGTHS - 1 : 0; s < LENGTHS; s++)
             for (int who = 1; who <= 3; who++) {
                 struct option option = {.count = 0};
                 for (int i = 0; i < 2; i++) {
@@ -107,29 +114,45 @@ static struct option best_option(struct duel *duel, const size_t *candidates, si
                     option.trials[option.count++] = (struct rue_forecast_trial){
                         m, position, trial_images(duel, candidates[position], &lengths[s])};
                 }
-                option.rate = option_rate(duel, &option);
+                rate_option(duel, &option);
                 if (option.rate > best.rate) best = option;
             }
     return best;
 }
 
-static void push_trials(struct duel *duel)
+/* Where nothing more is told of the challenger: the trials that tell most of another candidate. */
+static struct option other_option(struct duel *duel, const size_t *candidates, size_t count, size_t leader)
+{
+    struct option best = {.rate = -INFINITY};
+    for (size_t c = 0; c < count; c++) {
+        struct option option = {.rate = -INFINITY};
+        if (c != leader) option = best_option(duel, candidates, leader, c);
+        if (option.rate > best.rate) best = option;
+    }
+    return best;
+}
+
+/* The trials that decide next; false where there are none. */
+static bool push_trials(struct duel *duel)
 {
     const size_t *candidates;
-    rue_forecast_candidates(duel->forecast, &candidates);
+    size_t count = rue_forecast_candidates(duel->forecast, &candidates);
     size_t leader = rue_standing_leader(duel->standing);
     size_t draw = (size_t)rue_random_below(&duel->seed, RUE_FORECAST_DRAWS);
     size_t other = rue_standing_challenger(duel->standing, draw);
     if (other == leader) { /* the only one */
         push_joint(duel, 0, candidates[other], trial_images(duel, candidates[other], &lengths[LENGTHS - 1]));
-        return;
+        return true;
     }
     struct option option = best_option(duel, candidates, leader, other);
+    if (option.gain < least_gain) option = other_option(duel, candidates, count, leader);
+    if (option.gain < least_gain) return false;
     bool turned = rue_random_below(&duel->seed, 2);
     for (size_t i = 0; i < option.count; i++) {
         const struct rue_forecast_trial *trial = &option.trials[turned ? option.count - 1 - i : i];
         push_joint(duel, trial->model, candidates[trial->position], trial->images);
     }
+    return true;
 }
 
 /* ---- verification ---- */
@@ -215,16 +238,30 @@ static void decide(struct duel *duel)
     bool sure = rue_standing_bound(duel->standing, leader) <= duel->setup.epsilon_ratio &&
                 duel->joints >= 2 * duel->setup.scenario_count;
     double last_s = verify_margin * verify_s(duel, candidates[leader]) + duel->costs.overhead_s;
-    if (sure || has_spent_trials(duel, candidates[leader]) || left_s(duel) < last_s) {
-        push_verification(duel, candidates[leader]);
-        duel->phase = ENDED;
-        return;
-    }
-    push_trials(duel);
+    bool ends = sure || has_spent_trials(duel, candidates[leader]) || left_s(duel) < last_s;
+    if (!ends && push_trials(duel)) return;
+    push_verification(duel, candidates[leader]);
+    duel->phase = ENDED;
+}
+
+static void after_survey(struct duel *duel)
+{
+    duel->status = rue_survey_push_first(duel->survey, &duel->queue, NULL);
+    if (duel->status != RUE_OK || !rue_ask_queue_is_empty(&duel->queue)) return;
+    update(duel);
+    if (duel->status == RUE_OK)
+        duel->status = rue_survey_push_second(duel->survey, rue_forecast_prediction(duel->forecast),
+                                              &duel->costs, left_s(duel), &duel->queue, NULL);
+    if (duel->status == RUE_OK) duel->status = rue_probing_push_compute(duel->probing, &duel->queue, NULL);
+    duel->phase = COMPUTE;
 }
 
 static void after_load(struct duel *duel)
 {
+    if (duel->survey) {
+        after_survey(duel);
+        return;
+    }
     update(duel);
     if (duel->status == RUE_OK)
         duel->status =
@@ -283,8 +320,12 @@ static void duel_tell(void *state, const struct rue_ask *ask, const struct rue_t
         rue_forecast_exclude(duel->forecast, ask->config);
         duel->refit_at = 0;
     }
+    if (joint && duel->survey) rue_survey_tell(duel->survey, ask, ok);
     if (!ok || duel->status != RUE_OK) return;
     duel->joints += joint;
+    double expected_ns = 1e9 * ask->expected_s, took_ns = (double)result->end_to_end_ns;
+    if (joint && expected_ns > 0 && took_ns > 0 && fabs(log(took_ns / expected_ns)) > surprise)
+        duel->refit_at = 0;
     duel->status = rue_forecast_add(duel->forecast, ask, result, rue_trial_costs_clock_s(&duel->costs), NULL);
 }
 
@@ -312,6 +353,7 @@ static void duel_close(void *state)
     if (!duel) return;
     rue_standing_close(duel->standing);
     rue_probing_close(duel->probing);
+    rue_survey_close(duel->survey);
     rue_forecast_close(duel->forecast);
     rue_ask_queue_close(&duel->queue);
     rue_ask_queue_close(&duel->joint_history);
@@ -331,7 +373,10 @@ static rue_status duel_open(const struct rue_strategy_setup *setup, void **state
     rue_status status = rue_forecast_open(&duel->setup, &duel->forecast, error);
     if (status == RUE_OK) status = rue_probing_open(&duel->setup, &duel->probing, error);
     if (status == RUE_OK) status = rue_standing_open(&duel->setup, duel->forecast, &duel->standing, error);
-    if (status == RUE_OK) status = rue_probing_push_load(duel->probing, &duel->queue, error);
+    if (status == RUE_OK && setup->measures[RUE_LOAD])
+        status = rue_probing_push_load(duel->probing, &duel->queue, error);
+    else if (status == RUE_OK)
+        status = rue_survey_open(&duel->setup, &duel->survey, error);
     if (status != RUE_OK) return duel_close(duel), status;
     *state = duel;
     return RUE_OK;

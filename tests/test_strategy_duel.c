@@ -20,6 +20,7 @@ struct machine {
     struct rue_config configs[CONFIGS];
     bool measures[RUE_MEASURE_COUNT];
     size_t infeasible; /* a configuration that does not run; CONFIGS: all do */
+    bool whole_jobs;   /* joint trials alone, of the whole job, which tell nothing but their time */
 };
 
 static double normal(uint64_t *seed)
@@ -114,6 +115,7 @@ static struct rue_trial_result perform(struct machine *machine, const struct rue
         return result;
     }
     cr_assert(ask->images > 0 && ask->images <= JOB);
+    cr_assert(!machine->whole_jobs || ask->images == JOB, "a part of the job cannot be had");
     bool joint = ask->measure == RUE_JOINT;
     struct rue_pipeline_consumer none = {1e-5, 0};
     struct rue_pipeline_times times =
@@ -127,6 +129,7 @@ static struct rue_trial_result perform(struct machine *machine, const struct rue
     result.shutdown_ns = ns(times.shutdown_s * factor);
     result.compute_ns = joint ? RUE_ABSENT : result.batches * 10000;
     result.cost_ns += result.end_to_end_ns;
+    if (machine->whole_jobs) result.batches = result.first_batch_ns = result.shutdown_ns = RUE_ABSENT;
     return result;
 }
 
@@ -156,6 +159,7 @@ static void play(struct machine *machine, double budget_s, double epsilon_ratio,
                                        .seed = 7,
                                        .cpus = machine->loader.cpus,
                                        .in_turn = machine->loader.in_turn,
+                                       .whole_jobs = machine->whole_jobs,
                                        .budget_s = budget_s,
                                        .epsilon_ratio = epsilon_ratio,
                                        .confidence = 0.95};
@@ -233,6 +237,37 @@ Test(strategy_duel, does_with_joint_trials_alone)
         cr_assert(outcome.claimed && outcome.claim.verified, "seed %d", (int)seed);
         cr_assert_lt(regrets[outcome.claim.config] - least, 0.03, "seed %d", (int)seed);
     }
+}
+
+/* As recorded times are. */
+Test(strategy_duel, does_with_the_times_of_whole_jobs_alone)
+{
+    static struct outcome outcome;
+    for (uint64_t seed = 0; seed < 4; seed++) {
+        struct machine machine = machine_of(seed);
+        double regrets[CONFIGS], least = regrets_of(&machine, regrets), whole_s = exhaustive_s(&machine);
+        machine.measures[RUE_LOAD] = machine.measures[RUE_COMPUTE] = false;
+        machine.whole_jobs = true;
+        play(&machine, 0.25 * whole_s, 0.005, &outcome);
+        cr_assert(outcome.claimed && outcome.claim.verified, "seed %d", (int)seed);
+        cr_assert_lt(regrets[outcome.claim.config] - least, 0.03, "seed %d", (int)seed);
+        cr_assert_lt(outcome.spent_s, 0.3 * whole_s);
+    }
+}
+
+Test(strategy_duel, surveys_with_another_configuration_where_the_first_does_not_run)
+{
+    static struct outcome outcome;
+    struct machine machine = machine_of(2);
+    machine.measures[RUE_LOAD] = machine.measures[RUE_COMPUTE] = false;
+    play(&machine, 0.3 * exhaustive_s(&machine), 0.005, &outcome);
+    machine = machine_of(2);
+    machine.measures[RUE_LOAD] = machine.measures[RUE_COMPUTE] = false;
+    machine.infeasible = outcome.log[0].config;
+    play(&machine, 0.3 * exhaustive_s(&machine), 0.005, &outcome);
+    cr_assert_eq(outcome.log[0].config, machine.infeasible, "the first question is the same");
+    cr_assert(outcome.claimed && outcome.claim.verified);
+    cr_assert_neq(outcome.claim.config, machine.infeasible);
 }
 
 Test(strategy_duel, does_without_what_does_not_run)
