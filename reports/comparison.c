@@ -19,6 +19,7 @@ static bool is_possible(const struct rue_variant_findings *raw,
     if (raw->selection->recommended == RUE_NONE || preprocessed->selection->recommended == RUE_NONE)
         return false;
     if ((raw->job_images == 0) != (preprocessed->job_images == 0)) return false;
+    if (raw->goal != RUE_GOAL_TIME || preprocessed->goal != RUE_GOAL_TIME) return false;
     for (size_t m = 0; m < rue_cost_matrix_models(raw->matrix); m++)
         if (find_model(preprocessed->matrix, rue_cost_matrix_model(raw->matrix, m)) != RUE_NONE) return true;
     return false;

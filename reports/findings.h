@@ -3,6 +3,7 @@
 #define RUE_FINDINGS_H
 
 #include "cost_matrix.h"
+#include "goal.h"
 #include "selection.h"
 #include "trial.h"
 
@@ -19,6 +20,7 @@ struct rue_variant_findings {
     const struct rue_circumstances *circumstances; /* (optional) borrowed */
     const struct rue_cost_matrix *matrix;
     const struct rue_selection *selection;
+    enum rue_goal goal;   /* what the times of the matrix are, and what is best in */
     uint64_t job_images;  /* J; 0 when not known */
     uint64_t data_images; /* items that the variant holds; 0 when not known */
     uint64_t data_bytes;  /* 0 when not known */

@@ -60,7 +60,8 @@ json_t *rue_json_best_by_model(struct rue_json_document *document, const struct 
         rue_json_put(document, object, "model", rue_json_model_of(variant, m));
         rue_json_put(document, object, "config",
                      rue_json_config_of(document, variant, selection->best_of_model[m], all));
-        rue_json_put(document, object, "end_to_end_ns", rue_json_nanoseconds(selection->best_ns[m]));
+        rue_json_put(document, object, rue_goal_keys[variant->goal],
+                     rue_json_nanoseconds(selection->best_ns[m]));
         rue_json_push(document, array, object);
     }
     return array;

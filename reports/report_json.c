@@ -98,7 +98,7 @@ static json_t *config_row(struct rue_json_document *document, const struct rue_v
                           size_t config)
 {
     const struct rue_ranking_row *row = &variant->selection->rows[config];
-    json_t *object = json_object(), *times = json_object();
+    json_t *object = json_object(), *times = json_object(), *firsts = json_object();
     rue_json_put(document, object, "config", rue_json_config_of(document, variant, config, true));
     rue_json_put(document, object, "ranked", json_boolean(row->ranked));
     rue_json_put_standing(document, object, variant, config);
@@ -108,10 +108,14 @@ static json_t *config_row(struct rue_json_document *document, const struct rue_v
     rue_json_put(document, object, "missed_repeats", rue_json_integer(row->missed));
     rue_json_put(document, object, "coverage", coverage_json(document, variant, config));
     rue_json_put(document, object, "misses", misses_json(document, variant, config));
-    for (size_t m = 0; m < variant->selection->model_count; m++)
-        rue_json_put_named(document, times, rue_cost_matrix_model(variant->matrix, m),
-                           rue_json_nanoseconds(rue_cost_matrix_cell(variant->matrix, m, config)->median_ns));
-    rue_json_put(document, object, "end_to_end_ns", times);
+    for (size_t m = 0; m < variant->selection->model_count; m++) {
+        const struct rue_cell *cell = rue_cost_matrix_cell(variant->matrix, m, config);
+        const char *model = rue_cost_matrix_model(variant->matrix, m);
+        rue_json_put_named(document, times, model, rue_json_nanoseconds(cell->median_ns));
+        rue_json_put_named(document, firsts, model, rue_json_nanoseconds(cell->first_batch_ns));
+    }
+    rue_json_put(document, object, "first_batch_ns", firsts);
+    rue_json_put(document, object, rue_goal_keys[variant->goal], times);
     return object;
 }
 
@@ -191,6 +195,9 @@ static rue_status recommendation_json(struct rue_json_document *document, const 
     rue_json_put_rules(document, object, variant);
     rue_json_put(document, object, "top_n_winner",
                  rue_json_standing(document, variant, variant->selection->top_n_winner, true));
+    rue_json_put(document, object, "goal", json_string(rue_goal_names[variant->goal]));
+    rue_json_put(document, object, "max_first_batch_ns",
+                 rue_json_integer_or_null(rue_cost_matrix_first_batch_limit_ns(variant->matrix)));
     put_data(document, object, variant);
     rue_json_put(document, object, "measured_with", rue_json_text(findings->measured_with));
     const char *verified = best != RUE_NONE && selection->rows[best].predicted ? "truncated" : "full";

@@ -58,7 +58,7 @@ static json_t *row_json(struct rue_json_document *document, const struct rue_var
             rue_json_put_named(document, times, rue_cost_matrix_model(variant->matrix, m),
                                rue_json_nanoseconds(cell->median_ns));
     }
-    rue_json_put(document, object, "end_to_end_ns", times);
+    rue_json_put(document, object, rue_goal_keys[variant->goal], times);
     return object;
 }
 

@@ -115,7 +115,7 @@ static int fill_regrets(const struct page *page, const struct rue_variant_findin
 /* Images per second make sense for one model: over several the slow ones decide. */
 static bool rate_shown(const struct rue_variant_findings *variant)
 {
-    return variant->job_images && variant->selection->model_count == 1;
+    return variant->job_images && variant->selection->model_count == 1 && variant->goal == RUE_GOAL_TIME;
 }
 
 static void add_config(const struct page *page, const struct rue_variant_findings *variant, size_t config)
@@ -146,8 +146,10 @@ static void put_heading(const struct page *page, const struct rue_variant_findin
         snprintf(job, sizeof job, ", job of %s image%s",
                  rue_format_count(variant->job_images, count, sizeof count),
                  variant->job_images == 1 ? "" : "s");
-    int used = snprintf(text, sizeof text, "%s: %zu model%s%s, %zu%s configuration%s", clean, models,
-                        models == 1 ? "" : "s", job, configs, of_all, asked == 1 ? "" : "s");
+    int used = snprintf(text, sizeof text, "%s: %zu model%s%s, %zu%s configuration%s%s%s", clean, models,
+                        models == 1 ? "" : "s", job, configs, of_all, asked == 1 ? "" : "s",
+                        variant->goal == RUE_GOAL_TIME ? "" : ", by ",
+                        variant->goal == RUE_GOAL_TIME ? "" : rue_goal_words[variant->goal]);
     size_t least, most;
     rue_findings_repeats(variant, &least, &most);
     if (least < most)

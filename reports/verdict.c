@@ -156,6 +156,20 @@ static void say_regrets(struct prose *prose, const struct rue_variant_findings *
     }
 }
 
+/* Where that is limited: when it comes at the latest. */
+static void say_first_batch(struct prose *prose, const struct rue_variant_findings *variant)
+{
+    char text[RUE_UNIT_TEXT_BYTES];
+    double latest = 0;
+    if (!rue_cost_matrix_first_batch_limit_ns(variant->matrix)) return;
+    for (size_t m = 0; m < variant->selection->model_count; m++)
+        latest =
+            fmax(latest,
+                 rue_cost_matrix_cell(variant->matrix, m, variant->selection->recommended)->first_batch_ns);
+    say(prose, "; its first batch comes within ");
+    say_unbroken(prose, rue_format_duration((uint64_t)latest, text, sizeof text));
+}
+
 rue_status rue_verdict_use(const struct rue_findings *findings, const struct rue_variant_findings *variant,
                            bool unicode, char *out, size_t bytes, rue_error *error)
 {
@@ -172,11 +186,13 @@ rue_status rue_verdict_use(const struct rue_findings *findings, const struct rue
     say_variant(&prose, variant, unicode);
     say(&prose, " data: ");
     say_regrets(&prose, variant, row, model);
+    if (variant->goal != RUE_GOAL_TIME) say(&prose, " in %s", rue_goal_words[variant->goal]);
     if (findings->configs_asked > selection->config_count)
         say(&prose, ", among %zu of %zu configurations", selection->config_count, findings->configs_asked);
     if (row->predicted) say(&prose, ", predicted from trials that were cut short");
     if (variant->job_images) say(&prose, "; ");
     if (variant->job_images) say_job(&prose, variant->job_images);
+    say_first_batch(&prose, variant);
     say_missed(&prose, variant, unicode);
     if (consumer[0])
         say(&prose, "; the consumer simulates %s.", consumer);
@@ -245,8 +261,9 @@ void rue_verdict_unranked(const struct rue_variant_findings *variant, bool unico
     const struct rue_selection *selection = variant->selection;
     size_t unranked = selection->config_count - selection->ranked_count, named = 0, unmeasured = 0;
     if (unranked == 0 || selection->ranked_count == 0) return;
-    say(&prose, "Left out, as not every model has run with them: %zu of %zu configurations", unranked,
-        selection->config_count);
+    bool limited = rue_cost_matrix_first_batch_limit_ns(variant->matrix);
+    say(&prose, "Left out, as not every model has run with them%s: %zu of %zu configurations",
+        limited ? " within the limits" : "", unranked, selection->config_count);
     for (size_t c = 0; c < selection->config_count; c++) {
         if (selection->rows[c].ranked) continue;
         size_t model = rue_findings_first_miss(variant, c);

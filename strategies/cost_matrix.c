@@ -3,8 +3,11 @@
 #include <assert.h>
 #include <gsl/gsl_statistics_double.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "units.h"
 
 struct rue_cost_matrix {
     size_t config_count, model_count;
@@ -13,6 +16,7 @@ struct rue_cost_matrix {
     struct rue_cell *cells;     /* [model_count * config_count], a model's cells side by side */
     double *scratch;            /* [scratch_capacity] >= the capacity of every cell: the median reorders it */
     size_t scratch_capacity;
+    uint64_t first_limit_ns;
 };
 
 static const char no_reason[] = "";
@@ -50,7 +54,7 @@ rue_status rue_cost_matrix_open(const struct rue_config *configs, size_t config_
     for (size_t m = 0; m < model_count; m++)
         if (!(matrix->models[m] = strdup(models[m]))) goto out_of_memory;
     for (size_t i = 0; i < cell_count; i++)
-        matrix->cells[i].median_ns = NAN, matrix->cells[i].reason = no_reason;
+        matrix->cells[i] = (struct rue_cell){.median_ns = NAN, .first_batch_ns = NAN, .reason = no_reason};
     *out = matrix;
     return RUE_OK;
 
@@ -70,6 +74,7 @@ void rue_cost_matrix_close(struct rue_cost_matrix *matrix)
     if (!matrix) return;
     for (size_t i = 0; matrix->cells && i < matrix->model_count * matrix->config_count; i++) {
         free(matrix->cells[i].times_ns);
+        free(matrix->cells[i].first_batches_ns);
         reason_free(&matrix->cells[i]);
     }
     for (size_t m = 0; matrix->models && m < matrix->model_count; m++) free(matrix->models[m]);
@@ -113,23 +118,67 @@ const struct rue_cell *rue_cost_matrix_cell(const struct rue_cost_matrix *matrix
     return cell_at(matrix, model, config);
 }
 
-/* Makes room for one more time in the cell, and for all of its times in the scratch memory. */
-static rue_status make_room(struct rue_cost_matrix *matrix, struct rue_cell *cell, rue_error *error)
+/* ---- values of a cell ---- */
+
+/* Makes room for one more value, and for all of them in the scratch memory. */
+static rue_status make_room(struct rue_cost_matrix *matrix, double **values, size_t count, size_t *capacity,
+                            rue_error *error)
 {
-    if (cell->repeats < cell->capacity) return RUE_OK;
-    size_t capacity = cell->capacity ? 2 * cell->capacity : 4;
-    double *times = realloc(cell->times_ns, capacity * sizeof *times);
-    if (!times) return rue_fail_memory(error, "repeats of a trial", capacity * sizeof *times);
-    cell->times_ns = times;
-    if (matrix->scratch_capacity < capacity) {
-        double *scratch = realloc(matrix->scratch, capacity * sizeof *scratch);
-        if (!scratch) return rue_fail_memory(error, "repeats of a trial", capacity * sizeof *scratch);
+    if (count < *capacity) return RUE_OK;
+    size_t larger = *capacity ? 2 * *capacity : 4;
+    double *grown = realloc(*values, larger * sizeof *grown);
+    if (!grown) return rue_fail_memory(error, "repeats of a trial", larger * sizeof *grown);
+    *values = grown;
+    if (matrix->scratch_capacity < larger) {
+        double *scratch = realloc(matrix->scratch, larger * sizeof *scratch);
+        if (!scratch) return rue_fail_memory(error, "repeats of a trial", larger * sizeof *scratch);
         matrix->scratch = scratch;
-        matrix->scratch_capacity = capacity;
+        matrix->scratch_capacity = larger;
     }
-    cell->capacity = capacity;
+    *capacity = larger;
     return RUE_OK;
 }
+
+static double median(struct rue_cost_matrix *matrix, const double *values, size_t count)
+{
+    memcpy(matrix->scratch, values, count * sizeof *values);
+    return gsl_stats_median(matrix->scratch, 1, count);
+}
+
+static void give_reason(struct rue_cell *cell, const char *reason)
+{
+    char *copy = reason && *reason ? strndup(reason, RUE_REASON_BYTES - 1) : NULL;
+    reason_free(cell);
+    cell->reason = copy ? copy : no_reason;
+}
+
+static void explain_late(const struct rue_cost_matrix *matrix, struct rue_cell *cell)
+{
+    char reason[RUE_REASON_BYTES], limit[RUE_UNIT_TEXT_BYTES], first[RUE_UNIT_TEXT_BYTES];
+    rue_format_duration(matrix->first_limit_ns, limit, sizeof limit);
+    if (isnan(cell->first_batch_ns))
+        snprintf(reason, sizeof reason, "when its first batch came is not known, the limit is %s", limit);
+    else
+        snprintf(reason, sizeof reason, "its first batch %s after %s, the limit is %s",
+                 cell->first_count ? "came" : "is expected",
+                 rue_format_duration((uint64_t)fmin(cell->first_batch_ns, 1e18), first, sizeof first), limit);
+    give_reason(cell, reason);
+}
+
+/* A cell with a time is ok, unless it is late. */
+static void settle(const struct rue_cost_matrix *matrix, struct rue_cell *cell)
+{
+    if (isnan(cell->median_ns)) return;
+    bool late = matrix->first_limit_ns && !(cell->first_batch_ns <= (double)matrix->first_limit_ns);
+    if (late)
+        explain_late(matrix, cell);
+    else if (cell->late)
+        give_reason(cell, NULL);
+    cell->late = late;
+    cell->state = late ? RUE_CELL_INFEASIBLE : RUE_CELL_OK;
+}
+
+/* ---- telling ---- */
 
 static rue_status check_time(const struct rue_cost_matrix *matrix, size_t model, double time_ns,
                              rue_error *error)
@@ -144,13 +193,12 @@ static rue_status add_time(struct rue_cost_matrix *matrix, struct rue_cell *cell
 {
     rue_status status = check_time(matrix, model, time_ns, error);
     if (status != RUE_OK) return status;
-    bool measured = cell->state == RUE_CELL_OK && !cell->predicted;
+    bool measured = cell->repeats > 0 && !cell->predicted;
     if (predicted && measured) return RUE_OK;
-    status = make_room(matrix, cell, error);
+    status = make_room(matrix, &cell->times_ns, cell->repeats, &cell->capacity, error);
     if (status != RUE_OK) return status;
     if (cell->predicted && !predicted) cell->repeats = 0;
     cell->predicted = predicted;
-    cell->state = RUE_CELL_OK;
     cell->times_ns[cell->repeats++] = time_ns;
     return RUE_OK;
 }
@@ -162,9 +210,9 @@ rue_status rue_cost_matrix_add_repeats(struct rue_cost_matrix *matrix, size_t mo
     rue_status status = RUE_OK;
     for (size_t i = 0; status == RUE_OK && i < count; i++)
         status = add_time(matrix, cell, model, times_ns[i], predicted, error);
-    if (cell->state != RUE_CELL_OK) return status;
-    memcpy(matrix->scratch, cell->times_ns, cell->repeats * sizeof *cell->times_ns);
-    cell->median_ns = gsl_stats_median(matrix->scratch, 1, cell->repeats);
+    if (cell->repeats == 0) return status;
+    cell->median_ns = median(matrix, cell->times_ns, cell->repeats);
+    settle(matrix, cell);
     return status;
 }
 
@@ -181,10 +229,10 @@ rue_status rue_cost_matrix_estimate(struct rue_cost_matrix *matrix, size_t model
     if (cell->state != RUE_CELL_MISSING) return RUE_OK;
     rue_status status = check_time(matrix, model, time_ns, error);
     if (status != RUE_OK) return status;
-    cell->state = RUE_CELL_OK;
     cell->median_ns = time_ns;
     cell->repeats = repeats;
     cell->predicted = predicted;
+    settle(matrix, cell);
     return RUE_OK;
 }
 
@@ -193,10 +241,63 @@ void rue_cost_matrix_miss(struct rue_cost_matrix *matrix, size_t model, size_t c
 {
     struct rue_cell *cell = cell_at(matrix, model, config);
     assert(outcome != RUE_TRIAL_OK && outcome < RUE_OUTCOME_COUNT);
-    char *copy = reason && *reason ? strndup(reason, RUE_REASON_BYTES - 1) : NULL;
-    reason_free(cell);
-    cell->reason = copy ? copy : no_reason;
     cell->missed++;
     cell->infeasible += outcome == RUE_TRIAL_INFEASIBLE;
+    if (cell->late) return;
+    give_reason(cell, reason);
     if (weight_of[state_of[outcome]] > weight_of[cell->state]) cell->state = state_of[outcome];
+}
+
+/* ---- first batches ---- */
+
+void rue_cost_matrix_limit_first_batch(struct rue_cost_matrix *matrix, uint64_t limit_ns)
+{
+    matrix->first_limit_ns = limit_ns;
+}
+
+uint64_t rue_cost_matrix_first_batch_limit_ns(const struct rue_cost_matrix *matrix)
+{
+    return matrix->first_limit_ns;
+}
+
+rue_status rue_cost_matrix_add_first_batch(struct rue_cost_matrix *matrix, size_t model, size_t config,
+                                           double first_batch_ns, rue_error *error)
+{
+    struct rue_cell *cell = cell_at(matrix, model, config);
+    if (!isfinite(first_batch_ns) || first_batch_ns < 0)
+        return rue_fail(error, RUE_USAGE, "a trial of %s says that its first batch came after %g ns",
+                        matrix->models[model], first_batch_ns);
+    rue_status status =
+        make_room(matrix, &cell->first_batches_ns, cell->first_count, &cell->first_capacity, error);
+    if (status != RUE_OK) return status;
+    cell->first_batches_ns[cell->first_count++] = first_batch_ns;
+    cell->first_batch_ns = median(matrix, cell->first_batches_ns, cell->first_count);
+    settle(matrix, cell);
+    return RUE_OK;
+}
+
+void rue_cost_matrix_estimate_first_batch(struct rue_cost_matrix *matrix, size_t model, size_t config,
+                                          double first_batch_ns)
+{
+    struct rue_cell *cell = cell_at(matrix, model, config);
+    if (cell->first_count > 0) return;
+    cell->first_batch_ns = first_batch_ns;
+    settle(matrix, cell);
+}
+
+bool rue_cost_matrix_earliest(const struct rue_cost_matrix *matrix, size_t *config, double *first_batch_ns)
+{
+    bool found = false;
+    for (size_t c = 0; c < matrix->config_count; c++) {
+        double latest = 0;
+        for (size_t m = 0; m < matrix->model_count; m++) {
+            double first = cell_at(matrix, m, c)->first_batch_ns;
+            latest = isnan(first) ? INFINITY : fmax(latest, first);
+        }
+        if (!isfinite(latest) || (found && latest >= *first_batch_ns)) continue;
+        found = true;
+        *config = c;
+        *first_batch_ns = latest;
+    }
+    return found;
 }

@@ -10,7 +10,7 @@
 enum rue_cell_state {
     RUE_CELL_MISSING,    /* not measured */
     RUE_CELL_OK,         /* at least one ok repeat */
-    RUE_CELL_INFEASIBLE, /* no ok repeat, and one was infeasible */
+    RUE_CELL_INFEASIBLE, /* no ok repeat, and one was infeasible; or its first batch comes too late */
     RUE_CELL_FAILED,     /* no ok repeat, none infeasible, one failed or ran into its time limit */
 };
 
@@ -21,10 +21,16 @@ struct rue_cell {
     size_t infeasible; /* of them */
     size_t
         repeats; /* ok repeats of the kind that `predicted` says; 0 where nothing but an estimate is known */
-    size_t capacity;    /* of times_ns */
-    double *times_ns;   /* [repeats], in the order told; not of an estimate */
-    double median_ns;   /* of times_ns, or the estimate; NaN unless ok */
-    const char *reason; /* of the last trial that was not ok, less than RUE_REASON_BYTES long; "" when none */
+    size_t capacity;                    /* of times_ns */
+    double *times_ns;                   /* [repeats], in the order told; not of an estimate */
+    double median_ns;                   /* of times_ns, or the estimate; NaN where there is none */
+    double first_batch_ns;              /* median of those told, or the estimate; NaN where there is none */
+    size_t first_count, first_capacity; /* of first_batches_ns; 0 where there is but an estimate */
+    double *first_batches_ns;           /* [first_count], in the order told */
+    bool late;                          /* infeasible as its first batch comes later than the limit, or as it
+                                           is not known when */
+    const char *reason; /* of the last trial that was not ok, or why it is late, less than RUE_REASON_BYTES
+                           long; "" when none */
 };
 
 struct rue_cost_matrix;
@@ -42,6 +48,24 @@ const struct rue_config *rue_cost_matrix_config(const struct rue_cost_matrix *ma
 const char *rue_cost_matrix_model(const struct rue_cost_matrix *matrix, size_t model);
 const struct rue_cell *rue_cost_matrix_cell(const struct rue_cost_matrix *matrix, size_t model,
                                             size_t config);
+
+/* Cells whose first batch comes later than this are infeasible; 0: whenever it comes. To be called before
+ * anything is told. */
+void rue_cost_matrix_limit_first_batch(struct rue_cost_matrix *matrix, uint64_t limit_ns);
+uint64_t rue_cost_matrix_first_batch_limit_ns(const struct rue_cost_matrix *matrix);
+
+/* Tells when the first batch of an ok repeat came, not negative and finite. RUE_USAGE otherwise, RUE_MEMORY.
+ */
+rue_status rue_cost_matrix_add_first_batch(struct rue_cost_matrix *matrix, size_t model, size_t config,
+                                           double first_batch_ns, rue_error *error) RUE_MUST_CHECK;
+
+/* When it is expected: counts where nothing was told. */
+void rue_cost_matrix_estimate_first_batch(struct rue_cost_matrix *matrix, size_t model, size_t config,
+                                          double first_batch_ns);
+
+/* Of all configurations the one whose latest first batch of any model comes earliest; false where none is
+ * known for every model. */
+bool rue_cost_matrix_earliest(const struct rue_cost_matrix *matrix, size_t *config, double *first_batch_ns);
 
 /* Tells `count` ok repeats: `times_ns` of the whole job, positive and finite; `predicted` when extrapolated
  * from truncated trials. Once a full trial is there, predictions no longer count. RUE_USAGE for a time that

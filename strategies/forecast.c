@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "prediction.h"
+#include "first_batches.h"
 
 /* LENGTHS: of trials of a cell whose derivatives are kept. */
 enum { LENGTHS = 4, CELLS_MAX = 1500, TOP_OF_MODEL = 3, JOINTS_FOR_ALPHA = 12 };
@@ -19,6 +19,7 @@ struct rue_forecast {
     size_t models, configs, cells;
     struct rue_prediction *prediction;
     bool *excluded;     /* [configs] */
+    bool *late;         /* [configs] their first batch comes later than the limit */
     size_t *candidates; /* [candidate_count] */
     size_t candidate_count;
     struct rue_posterior *posterior; /* of the candidates' cells */
@@ -57,11 +58,16 @@ static double job_s(const struct rue_forecast *forecast, size_t model, size_t co
 
 /* ---- candidates ---- */
 
+static bool is_out(const struct rue_forecast *forecast, size_t config)
+{
+    return forecast->excluded[config] || forecast->late[config];
+}
+
 static double best_of_model(const struct rue_forecast *forecast, size_t model)
 {
     double best = INFINITY;
     for (size_t c = 0; c < forecast->configs; c++)
-        if (!forecast->excluded[c]) best = fmin(best, job_s(forecast, model, c));
+        if (!is_out(forecast, c)) best = fmin(best, job_s(forecast, model, c));
     return best;
 }
 
@@ -71,7 +77,7 @@ static bool is_top_of_any(const struct rue_forecast *forecast, size_t config)
     for (size_t m = 0; m < forecast->models; m++) {
         size_t faster = 0;
         for (size_t c = 0; c < forecast->configs; c++)
-            faster += !forecast->excluded[c] && job_s(forecast, m, c) < job_s(forecast, m, config);
+            faster += !is_out(forecast, c) && job_s(forecast, m, c) < job_s(forecast, m, config);
         if (faster < TOP_OF_MODEL) return true;
     }
     return false;
@@ -95,7 +101,7 @@ static rue_status choose_candidates(struct rue_forecast *forecast, rue_error *er
     if (!choices) return rue_fail_memory(error, "candidates", forecast->configs * sizeof *choices);
     size_t count = 0, most = CELLS_MAX / forecast->models ? CELLS_MAX / forecast->models : 1;
     for (size_t c = 0; c < forecast->configs; c++)
-        if (!forecast->excluded[c]) choices[count++] = (struct choice){c, 0};
+        if (!is_out(forecast, c)) choices[count++] = (struct choice){c, 0};
     for (size_t m = 0; m < forecast->models; m++) {
         double best = best_of_model(forecast, m);
         for (size_t i = 0; i < count; i++)
@@ -252,6 +258,8 @@ rue_status rue_forecast_update(struct rue_forecast *forecast, rue_error *error)
     struct prior_arrays arrays;
     rue_status status = rue_prediction_update(forecast->prediction, error);
     memset(forecast->known, 0, forecast->cells * LENGTHS * sizeof *forecast->known);
+    if (status == RUE_OK)
+        rue_first_batches_mark(forecast->prediction, forecast->setup, forecast->excluded, forecast->late);
     if (status == RUE_OK) status = choose_candidates(forecast, error);
     if (status == RUE_OK) status = prior_arrays_open(forecast, &arrays, error);
     if (status != RUE_OK) return status;
@@ -370,6 +378,7 @@ void rue_forecast_close(struct rue_forecast *forecast)
     rue_posterior_close(forecast->posterior);
     rue_prediction_close(forecast->prediction);
     free(forecast->excluded);
+    free(forecast->late);
     free(forecast->candidates);
     free(forecast->times);
     free(forecast->jacobian);
@@ -390,6 +399,7 @@ rue_status rue_forecast_open(const struct rue_strategy_setup *setup, struct rue_
     forecast->configs = setup->config_count;
     forecast->cells = forecast->models * forecast->configs;
     forecast->excluded = calloc(forecast->configs, sizeof *forecast->excluded);
+    forecast->late = calloc(forecast->configs, sizeof *forecast->late);
     forecast->candidates = calloc(forecast->configs, sizeof *forecast->candidates);
     forecast->times = calloc(forecast->configs, sizeof *forecast->times);
     size_t parameters = rue_prediction_parameters_max(forecast->models);
@@ -399,8 +409,9 @@ rue_status rue_forecast_open(const struct rue_strategy_setup *setup, struct rue_
     forecast->known = calloc(forecast->cells * LENGTHS, sizeof *forecast->known);
     forecast->known_jacobian =
         calloc(forecast->cells * LENGTHS * parameters, sizeof *forecast->known_jacobian);
-    if (!forecast->excluded || !forecast->candidates || !forecast->times || !forecast->jacobian ||
-        !forecast->weights || !forecast->direction || !forecast->known || !forecast->known_jacobian) {
+    if (!forecast->excluded || !forecast->late || !forecast->candidates || !forecast->times ||
+        !forecast->jacobian || !forecast->weights || !forecast->direction || !forecast->known ||
+        !forecast->known_jacobian) {
         rue_forecast_close(forecast);
         return rue_fail_memory(error, "a forecast", forecast->cells * sizeof(double));
     }

@@ -22,7 +22,8 @@ rue_status rue_forecast_add(struct rue_forecast *forecast, const struct rue_ask 
 void rue_forecast_exclude(struct rue_forecast *forecast, size_t config);
 
 /* Updates the prediction, and believes of the errors what the joint trials
- * say. RUE_USAGE before any load or joint trial; RUE_INFEASIBLE where every configuration is excluded;
+ * say. RUE_USAGE before any load or joint trial; RUE_INFEASIBLE where every configuration is excluded, or
+ * has its first batch later than the limit;
  * RUE_INTERNAL where nothing fits; RUE_MEMORY. */
 rue_status rue_forecast_update(struct rue_forecast *forecast, rue_error *error) RUE_MUST_CHECK;
 

@@ -50,20 +50,37 @@ static double part_of_volley(const struct extent *extent, uint64_t first, uint64
     return count ? sum / (double)count : volley * (double)part / (double)stride;
 }
 
-/* The time of what the job has more than the trial, from the middle of its deliveries; NaN when there is
- * none. */
-static double more_by_volleys(const struct extent *extent)
+/* The middle of a trial's deliveries: batches first .. end - 1, and what a volley of it takes; NaN when there
+ * is no middle. */
+struct middle {
+    uint64_t first, end;
+    double volley;
+};
+
+static struct middle find_middle(const struct extent *extent)
 {
     const struct rue_trial_result *result = extent->result;
     const int *value = result->config.value;
     uint64_t stride = extent->stride;
-    uint64_t first = (uint64_t)value[RUE_NUM_WORKERS] * (uint64_t)value[RUE_PREFETCH_FACTOR];
-    uint64_t end = extent->batches > stride ? extent->batches - stride : 0; /* one behind the middle */
-    if (end > result->ready_count) end = result->ready_count;
-    if (!result->batch_ready_ns || end < first + stride + 1) return NAN;
-    uint64_t volleys = (end - 1 - first) / stride;
-    double volley = between(result, first, first + volleys * stride) / (double)volleys;
-    if (!(volley > 0)) return NAN;
+    struct middle middle = {.volley = NAN};
+    middle.first = (uint64_t)value[RUE_NUM_WORKERS] * (uint64_t)value[RUE_PREFETCH_FACTOR];
+    middle.end = extent->batches > stride ? extent->batches - stride : 0;
+    if (middle.end > result->ready_count) middle.end = result->ready_count;
+    if (!result->batch_ready_ns || middle.end < middle.first + stride + 1) return middle;
+    uint64_t volleys = (middle.end - 1 - middle.first) / stride;
+    double volley = between(result, middle.first, middle.first + volleys * stride) / (double)volleys;
+    if (volley > 0) middle.volley = volley;
+    return middle;
+}
+
+/* The time of what the job has more than the trial, from the middle of its deliveries; NaN when there is
+ * none. */
+static double more_by_volleys(const struct extent *extent)
+{
+    struct middle middle = find_middle(extent);
+    uint64_t stride = extent->stride, first = middle.first, end = middle.end;
+    double volley = middle.volley;
+    if (isnan(volley)) return NAN;
     uint64_t whole = extent->more / stride, part = extent->more % stride;
     double more = (double)whole * volley + part_of_volley(extent, first, end - 1, part, volley);
     uint64_t upto = part > 0 ? part : stride;
@@ -72,7 +89,8 @@ static double more_by_volleys(const struct extent *extent)
     return more - fmax(0, last) * extent->lacking / (double)extent->batch;
 }
 
-static double more_by_line(const struct extent *extent)
+/* Of an image, between the first delivery and the last. */
+static double line_ns(const struct extent *extent)
 {
     const struct rue_trial_result *result = extent->result;
     if (extent->batches < 2 || result->first_batch_ns == RUE_ABSENT || result->shutdown_ns == RUE_ABSENT)
@@ -82,7 +100,21 @@ static double more_by_line(const struct extent *extent)
     double compute = result->compute_ns == RUE_ABSENT ? 0 : (double)result->compute_ns;
     double delivering = (double)result->end_to_end_ns - (double)result->first_batch_ns -
                         (double)result->shutdown_ns - compute * last / (double)extent->images;
-    return delivering >= 0 ? delivering / before_last * (double)(extent->job_images - extent->images) : NAN;
+    return delivering >= 0 ? delivering / before_last : NAN;
+}
+
+static double more_by_line(const struct extent *extent)
+{
+    return line_ns(extent) * (double)(extent->job_images - extent->images);
+}
+
+double rue_job_steady_ns(const struct rue_trial_result *result)
+{
+    if (result->end_to_end_ns == RUE_ABSENT || result->images == RUE_ABSENT || result->images <= 0)
+        return NAN;
+    struct extent extent = measure_extent(result, (uint64_t)result->images);
+    double volley = find_middle(&extent).volley;
+    return isnan(volley) ? line_ns(&extent) : volley / (double)(extent.stride * extent.batch);
 }
 
 double rue_job_time_ns(const struct rue_trial_result *result, uint64_t job_images, bool drop_last,

@@ -43,6 +43,11 @@
 double rue_job_time_ns(const struct rue_trial_result *result, uint64_t job_images, bool drop_last,
                        bool *predicted);
 
+/* The time in ns of an image in the steady state of an ok joint `result`, without start-up and shut-down:
+ * volley / (W * b) of the middle, or that of the straight line where there is none. NaN, or 0, where not even
+ * that is known. */
+double rue_job_steady_ns(const struct rue_trial_result *result);
+
 /* W above: how many batches are loaded side by side and so arrive together. */
 uint64_t rue_job_volley_batches(const struct rue_config *config);
 

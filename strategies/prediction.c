@@ -190,6 +190,19 @@ double rue_prediction_job_s(const struct rue_prediction *prediction, size_t mode
     return prediction->job_s[model * prediction->configs + config];
 }
 
+/* The first round of all workers tells it. */
+double rue_prediction_first_batch_s(const struct rue_prediction *prediction, size_t model, size_t config)
+{
+    struct rue_pipeline_times times;
+    const struct rue_config *of = &prediction->setup->configs[config];
+    struct rue_pipeline_consumer consumer = consumer_at(prediction, model, config);
+    uint64_t workers = of->value[RUE_NUM_WORKERS] > 0 ? (uint64_t)of->value[RUE_NUM_WORKERS] : 1,
+             images = workers * (uint64_t)of->value[RUE_BATCH_SIZE], job = prediction->setup->job_images;
+    rue_status status = rue_pipeline_predict(&prediction->fit->loader, &consumer, of,
+                                             images < job ? images : job, &times, NULL);
+    return status == RUE_OK ? times.first_batch_s : NAN;
+}
+
 double rue_prediction_consumer_share(const struct rue_prediction *prediction, size_t model, size_t config)
 {
     return prediction->share[model * prediction->configs + config];

@@ -28,8 +28,10 @@ rue_status rue_prediction_update(struct rue_prediction *prediction, rue_error *e
 
 /* ---- after an update ---- */
 
-/* Of the job in a cell: seconds, and the consumer's share of them, 0 to 1. */
+/* Of the job in a cell: seconds, those of them until its first batch, and the consumer's share of them, 0
+ * to 1. */
 double rue_prediction_job_s(const struct rue_prediction *prediction, size_t model, size_t config);
+double rue_prediction_first_batch_s(const struct rue_prediction *prediction, size_t model, size_t config);
 double rue_prediction_consumer_share(const struct rue_prediction *prediction, size_t model, size_t config);
 
 /* Seconds of a trial of `images`; of the measure load with `model` RUE_PREDICTION_NO_MODEL. NaN before the

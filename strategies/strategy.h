@@ -25,8 +25,9 @@ struct rue_strategy_setup {
     bool in_turn;         /* workers take batches in turn (processes), not whoever is free */
     double budget_s;      /* that the trials may cost; INFINITY: no limit */
     size_t budget_trials; /* that may be made, stored ones aside; 0: no limit */
-    double epsilon_ratio; /* good enough: so much mean regret more than the best */
-    double confidence;    /* of that, 0.95 */
+    double first_batch_limit_s; /* what has its first batch later is not recommended; 0: no limit */
+    double epsilon_ratio;       /* good enough: so much mean regret more than the best */
+    double confidence;          /* of that, 0.95 */
 };
 
 struct rue_ask {
@@ -42,10 +43,11 @@ struct rue_ask {
 
 /* What a strategy that predicts knows of a cell. */
 struct rue_estimate {
-    double time_s; /* of the job */
-    double sd;     /* of its logarithm; NaN where nothing is known of it */
-    size_t trials; /* joint ones of this cell */
-    bool full;     /* one of them ran the whole job */
+    double time_s;        /* of the job */
+    double sd;            /* of its logarithm; NaN where nothing is known of it */
+    size_t trials;        /* joint ones of this cell */
+    bool full;            /* one of them ran the whole job */
+    double first_batch_s; /* when the first batch is expected; NaN where that is not known */
 };
 
 /* What it would recommend now: with `confidence` no configuration has a mean regret that is smaller by more

@@ -310,15 +310,23 @@ static bool duel_ask(void *state, struct rue_ask *out)
     return true;
 }
 
+static bool is_late(const struct duel *duel, const struct rue_trial_result *result)
+{
+    double limit_s = duel->setup.first_batch_limit_s;
+    return limit_s > 0 && result->first_batch_ns != RUE_ABSENT &&
+           (double)result->first_batch_ns > limit_s * 1e9;
+}
+
 static void duel_tell(void *state, const struct rue_ask *ask, const struct rue_trial_result *result)
 {
     struct duel *duel = state;
     rue_trial_costs_note(&duel->costs, ask, result);
     bool joint = ask->measure == RUE_JOINT, ok = result->outcome == RUE_TRIAL_OK;
     if (duel->status == RUE_OK && joint) duel->status = rue_ask_queue_push(&duel->joint_history, ask, NULL);
-    if (joint && !ok) {
-        rue_forecast_exclude(duel->forecast, ask->config);
+    if (joint && !ok) rue_forecast_exclude(duel->forecast, ask->config);
+    if (joint && (!ok || is_late(duel, result))) {
         duel->refit_at = 0;
+        if (duel->phase == ENDED) duel->phase = DUEL; /* what was to be recommended is out: another one is */
     }
     if (joint && duel->survey) rue_survey_tell(duel->survey, ask, ok);
     if (!ok || duel->status != RUE_OK) return;
@@ -332,9 +340,12 @@ static void duel_tell(void *state, const struct rue_ask *ask, const struct rue_t
 static bool duel_estimate(void *state, size_t scenario, size_t config, struct rue_estimate *out)
 {
     const struct duel *duel = state;
-    if (duel->phase == LOAD || duel->phase == COMPUTE) return false;
+    bool probed = duel->phase != LOAD && duel->phase != COMPUTE;
+    if (duel->status == RUE_OK ? !probed : duel->status != RUE_INFEASIBLE) return false;
     struct rue_forecast_cell cell = rue_forecast_cell(duel->forecast, scenario, config);
-    *out = (struct rue_estimate){cell.time_s, cell.sd, cell.joint_trials, cell.full};
+    const struct rue_prediction *prediction = rue_forecast_prediction(duel->forecast);
+    *out = (struct rue_estimate){cell.time_s, cell.sd, cell.joint_trials, cell.full,
+                                 rue_prediction_first_batch_s(prediction, scenario, config)};
     return true;
 }
 

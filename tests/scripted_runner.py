@@ -7,6 +7,7 @@ them. Its one argument is a JSON file:
   space         {"batch_size": [...], "num_workers": [...]}; without it, that of the table
   images        of its data [1000]; bytes, digest: what `open` says beside it
   measures      ["joint", "load", "compute"] by default
+  start_ns      ns that each worker adds before the first batch comes [0]
   load_ns       ns an image of the measure load, divided by the workers [1]
   repeats       factors of the 1st, 2nd, ... time that a cell is asked for, round and round [1]
   delay_s       real seconds that each trial takes [0]
@@ -86,9 +87,11 @@ class Player:
         answer.update(images=images, batches=batches, compute_ns=ns if compute else 0, cost_ns=ns)
         if compute:
             return answer
-        answer.update(end_to_end_ns=ns, first_batch_ns=round(ns * min(batch, images) / images), load_wait_ns=ns, shutdown_ns=0)
+        start = config["num_workers"] * self.script.get("start_ns", 0)
+        first, all_ns = start + round(ns * min(batch, images) / images), start + ns
+        answer.update(end_to_end_ns=all_ns, first_batch_ns=first, load_wait_ns=all_ns, shutdown_ns=0, cost_ns=all_ns)
         if request.get("detail"):
-            answer["batch_ready_ns"] = [round(ns * min((i + 1) * batch, images) / images) for i in range(batches)]
+            answer["batch_ready_ns"] = [start + round(ns * min((i + 1) * batch, images) / images) for i in range(batches)]
         return answer
 
     def fault(self, request, cell):

@@ -176,3 +176,111 @@ Test(cost_matrix, cells_do_not_touch_each_other)
             cr_assert_float_eq(rue_cost_matrix_cell(matrix, m, c)->median_ns, (double)(10 * m + c + 1), 0);
     rue_cost_matrix_close(matrix);
 }
+
+/* One model, one configuration; first batches may take 100 ns. */
+static struct rue_cost_matrix *matrix_limited(void)
+{
+    struct rue_cost_matrix *matrix = matrix_of(1, 1);
+    rue_cost_matrix_limit_first_batch(matrix, 100);
+    return matrix;
+}
+
+static void add_first(struct rue_cost_matrix *matrix, double first_ns)
+{
+    cr_assert_eq(rue_cost_matrix_add_first_batch(matrix, 0, 0, first_ns, NULL), RUE_OK);
+}
+
+Test(cost_matrix, a_first_batch_beyond_the_limit_is_infeasible_and_keeps_its_time)
+{
+    struct rue_cost_matrix *matrix = matrix_limited();
+    const struct rue_cell *cell = rue_cost_matrix_cell(matrix, 0, 0);
+    add_first(matrix, 101);
+    cr_assert_eq(cell->state, RUE_CELL_MISSING, "it has no time yet");
+    add(matrix, 500, false);
+    cr_assert(cell->late);
+    cr_assert_eq(cell->state, RUE_CELL_INFEASIBLE);
+    cr_assert_float_eq(cell->median_ns, 500, 0);
+    cr_assert(strstr(cell->reason, "came after 101 ns") && strstr(cell->reason, "limit is 100 ns"), "%s",
+              cell->reason);
+    rue_cost_matrix_close(matrix);
+}
+
+Test(cost_matrix, a_first_batch_at_the_limit_is_in_time)
+{
+    struct rue_cost_matrix *matrix = matrix_limited();
+    add_first(matrix, 100);
+    add(matrix, 500, false);
+    cr_assert_eq(rue_cost_matrix_cell(matrix, 0, 0)->state, RUE_CELL_OK);
+    rue_cost_matrix_close(matrix);
+}
+
+Test(cost_matrix, the_median_of_first_batches_counts)
+{
+    struct rue_cost_matrix *matrix = matrix_limited();
+    const struct rue_cell *cell = rue_cost_matrix_cell(matrix, 0, 0);
+    add(matrix, 500, false);
+    add_first(matrix, 90);
+    add_first(matrix, 300);
+    cr_assert(cell->late, "195 is the median of two");
+    add_first(matrix, 95);
+    cr_assert_eq(cell->state, RUE_CELL_OK);
+    cr_assert_not(cell->late);
+    cr_assert_str_eq(cell->reason, "");
+    cr_assert_float_eq(cell->first_batch_ns, 95, 0);
+    rue_cost_matrix_close(matrix);
+}
+
+Test(cost_matrix, what_does_not_tell_its_first_batch_cannot_keep_a_limit)
+{
+    struct rue_cost_matrix *matrix = matrix_limited();
+    const struct rue_cell *cell = rue_cost_matrix_cell(matrix, 0, 0);
+    add(matrix, 500, false);
+    cr_assert(cell->late && strstr(cell->reason, "not known"), "%s", cell->reason);
+    rue_cost_matrix_estimate_first_batch(matrix, 0, 0, 120);
+    cr_assert(cell->late && strstr(cell->reason, "is expected after 120 ns"), "%s", cell->reason);
+    rue_cost_matrix_estimate_first_batch(matrix, 0, 0, 80);
+    cr_assert_eq(cell->state, RUE_CELL_OK);
+    add_first(matrix, 110);
+    rue_cost_matrix_estimate_first_batch(matrix, 0, 0, 80);
+    cr_assert(cell->late, "what was measured counts, not what was expected");
+    rue_cost_matrix_close(matrix);
+}
+
+Test(cost_matrix, a_failure_leaves_a_late_cell_late)
+{
+    struct rue_cost_matrix *matrix = matrix_limited();
+    const struct rue_cell *cell = rue_cost_matrix_cell(matrix, 0, 0);
+    add(matrix, 500, false);
+    add_first(matrix, 200);
+    rue_cost_matrix_miss(matrix, 0, 0, RUE_TRIAL_FAILED, "crashed");
+    cr_assert(cell->late && strstr(cell->reason, "limit"), "%s", cell->reason);
+    cr_assert_eq(cell->missed, 1u);
+    rue_cost_matrix_close(matrix);
+}
+
+Test(cost_matrix, a_first_batch_that_is_none_is_refused)
+{
+    static const double lies[] = {-1, NAN, INFINITY};
+    struct rue_cost_matrix *matrix = matrix_limited();
+    for (size_t i = 0; i < sizeof lies / sizeof *lies; i++)
+        cr_assert_eq(rue_cost_matrix_add_first_batch(matrix, 0, 0, lies[i], NULL), RUE_USAGE);
+    cr_assert(isnan(rue_cost_matrix_cell(matrix, 0, 0)->first_batch_ns));
+    rue_cost_matrix_close(matrix);
+}
+
+Test(cost_matrix, the_earliest_is_judged_by_its_latest_model)
+{
+    static const double first_ns[2][3] = {{10, 60, NAN}, {90, 70, 5}};
+    struct rue_cost_matrix *matrix = matrix_of(3, 2);
+    size_t config;
+    double latest;
+    cr_assert_not(rue_cost_matrix_earliest(matrix, &config, &latest));
+    for (size_t m = 0; m < 2; m++)
+        for (size_t c = 0; c < 3; c++)
+            if (!isnan(first_ns[m][c]))
+                cr_assert_eq(rue_cost_matrix_add_first_batch(matrix, m, c, first_ns[m][c], NULL), RUE_OK);
+    cr_assert(rue_cost_matrix_earliest(matrix, &config, &latest));
+    cr_assert_eq(config, 1u, "the third is not known for one model");
+    cr_assert_float_eq(latest, 70, 0);
+    rue_cost_matrix_close(matrix);
+}

@@ -307,3 +307,32 @@ Test(job_time, the_floor_is_whole_batches_or_the_job)
     config = config_of(65536, 256, 64);
     cr_assert_eq(rue_job_floor_images(&config, UINT64_MAX), UINT64_C(4) * 256 * 64 * 65536);
 }
+
+Test(job_time, the_steady_state_knows_neither_start_nor_end)
+{
+    struct rue_trial_result result = simulate(&loader_bound, config_of(32, 4, 2), 4000);
+    cr_assert_float_eq(rue_job_steady_ns(&result), 4e6 / 4, 4e6 / 4 * 0.01, "four workers side by side");
+    struct machine slow_start = loader_bound;
+    slow_start.start_up = 1e11;
+    slow_start.shut_down = 1e11;
+    struct rue_trial_result other = simulate(&slow_start, config_of(32, 4, 2), 4000);
+    cr_assert_float_eq(rue_job_steady_ns(&other), 1e6, 1e4);
+    other = simulate(&consumer_bound, config_of(32, 4, 2), 4000);
+    cr_assert_float_eq(rue_job_steady_ns(&other), 1e6, 1e4);
+}
+
+Test(job_time, without_ready_times_the_steady_state_is_that_of_the_line)
+{
+    struct rue_trial_result result = simulate(&consumer_bound, config_of(32, 4, 2), 4000);
+    result.batch_ready_ns = NULL;
+    result.ready_count = 0;
+    cr_assert_float_eq(rue_job_steady_ns(&result), 1e6, 1e4);
+}
+
+Test(job_time, one_batch_has_no_steady_state)
+{
+    struct rue_trial_result result = simulate(&consumer_bound, config_of(32, 4, 2), 32);
+    cr_assert(isnan(rue_job_steady_ns(&result)));
+    struct rue_trial_result nothing = rue_trial_result_empty();
+    cr_assert(isnan(rue_job_steady_ns(&nothing)));
+}

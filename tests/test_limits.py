@@ -51,3 +51,89 @@ def test_contradictory_limits_of_workers_are_named(tune):
     expect_failure(tune("--max-workers", "2", "--num-workers", "0,4"), 2, "--num-workers: 4", "--max-workers 2")
     only_many = make_table(["ape"], [8], [4, 8], one_time)
     expect_failure(tune("--max-workers", "2", table=only_many), 2, "--max-workers 2", "no fewer than 4")
+
+
+def late(cell, first_ns):
+    """A fault by which the cell's first batch comes then."""
+    return dict(when=dict(cell=cell), do="answer", answer=dict(first_batch_ns=first_ns))
+
+
+def row_of(found, batch, workers):
+    return next(r for r in found["configs"] if (r["config"]["batch_size"], r["config"]["num_workers"]) == (batch, workers))
+
+
+def faster_with_workers(model, batch, workers):
+    return 8000000 // max(workers, 1)
+
+
+def test_a_late_first_batch_is_ruled_out_with_its_reason(rue, tune):
+    words = ("--budget", "1h", "--images", "320")
+    faults = [late("8/4", 900_000_000), late("32/4", 700_000_000), dict(when=dict(cell="8/2", model="bee"), do="answer",
+                                                                       answer=dict(first_batch_ns=800_000_000))]
+    table = make_table(["ape", "bee"], [8, 32], [0, 2, 4], faster_with_workers)
+    assert tune(*words, table=table, faults=faults).returncode == 0
+    assert recommendation(rue)["config"]["num_workers"] == 4 and recommendation(rue)["max_first_batch_ns"] is None
+    done = tune(*words, "--max-first-batch", "500ms", table=table, faults=faults)
+    found = recommendation(rue)
+    assert done.returncode == 0 and (found["config"]["batch_size"], found["config"]["num_workers"]) == (32, 2)
+    assert found["max_first_batch_ns"] == 500_000_000 and "first batch comes within" in done.stdout
+    row = row_of(found, 8, 4)
+    assert not row["ranked"] and [m["status"] for m in row["misses"]] == ["infeasible"] * 2
+    assert "900 ms" in row["misses"][0]["reason"] and "limit is 500 ms" in row["misses"][0]["reason"]
+    assert row["first_batch_ns"] == dict(ape=900_000_000, bee=900_000_000) and row["end_to_end_ns"]["ape"] > 0
+    assert [m["model"] for m in row_of(found, 8, 2)["misses"]] == ["bee"], "one model is enough"
+    assert "within the limits" in done.stdout and "limit is 500 ms" in " ".join(done.stdout.split())
+
+
+def test_where_every_first_batch_is_late_the_earliest_is_named(rue, tune):
+    faults = [late(f"{b}/{w}", 600_000_000 + b * 1_000_000 + w) for b in (8, 32) for w in (0, 2, 4)]
+    line = expect_failure(tune("--max-first-batch", "500ms", "--budget", "1h", faults=faults), 4, "608 ms", "8/0",
+                          "raise --max-first-batch")
+    assert "500 ms" in line and recommendation(rue)["config"] is None
+    assert "limit is" in recommendation(rue)["reason"]
+
+
+def test_a_runner_without_first_batches_cannot_keep_the_limit(tune):
+    faults = [dict(when={}, do="answer", answer=dict(first_batch_ns=None))]
+    expect_failure(tune("--max-first-batch", "500ms", "--budget", "1h", faults=faults), 4, "does not say when the first batch")
+
+
+def test_no_time_for_a_first_batch_is_refused(tune):
+    expect_failure(tune("--max-first-batch", "0s"), 2, "--max-first-batch", "not a time")
+
+
+@pytest.mark.parametrize("goal, workers, key", [("time", 0, "end_to_end_ns"), ("throughput", 4, "steady_ns_per_image"),
+                                                ("first-batch", 0, "first_batch_ns")])
+def test_the_goal_decides_what_is_best(rue, tune, goal, workers, key):
+    """Workers are quick and slow to start: they pay off in the long run."""
+    table = make_table(["ape", "bee"], [8], [0, 2, 4], lambda m, b, w: [500000, 0, 450000, 0, 400000][w])
+    done = tune("--goal", goal, "--images", "160", "--budget", "1h", table=table, start_ns=50_000_000)
+    found = recommendation(rue)
+    assert done.returncode == 0 and (found["goal"], found["config"]["num_workers"]) == (goal, workers)
+    assert all(key in best for best in found["best_by_model"]) and row_of(found, 8, 4)[key]["ape"] > 0
+    if goal == "throughput":
+        assert row_of(found, 8, 4)[key] == dict(ape=400000, bee=400000)
+    assert ("steady state" in " ".join(done.stdout.split())) == (goal == "throughput")
+
+
+def test_a_strategy_that_predicts_has_one_goal(tune):
+    expect_failure(tune("--goal", "throughput", "--strategy", "duel"), 2, "--goal throughput", "--strategy grid")
+
+
+def test_a_duel_recommends_nothing_whose_first_batch_is_late(rue, tune):
+    """Workers are quick and slow to start."""
+    table = make_table(["ape", "bee"], [8, 32], [0, 1, 2, 4], faster_with_workers)
+    words = ("--strategy", "duel", "--images", "4000", "--budget", "150s")
+    assert tune(*words, "--out", "free", table=table, start_ns=500_000_000, measures=["joint"]).returncode == 0
+    assert recommendation(rue, "free")["config"]["num_workers"] == 4
+    done = tune(*words, "--max-first-batch", "1500ms", table=table, start_ns=500_000_000, measures=["joint"])
+    found = recommendation(rue)
+    assert done.returncode == 0 and found["config"]["num_workers"] == 2, done.stdout
+    assert all(first <= 1_500_000_000 for first in row_of(found, found["config"]["batch_size"], 2)["first_batch_ns"].values())
+    assert not row_of(found, 8, 4)["ranked"] and "limit is 1.5 s" in row_of(found, 8, 4)["misses"][0]["reason"]
+
+
+def test_a_duel_says_so_where_every_first_batch_is_late(tune):
+    table = make_table(["ape", "bee"], [8, 32], [1, 2, 4], faster_with_workers)
+    expect_failure(tune("--strategy", "duel", "--images", "4000", "--budget", "150s", "--max-first-batch", "20ms", table=table,
+                        start_ns=500_000_000, measures=["joint"]), 4, "within 20 ms", "with 8/1", "raise --max-first-batch")

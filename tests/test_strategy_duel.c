@@ -19,8 +19,10 @@ struct machine {
     uint64_t seed;
     struct rue_config configs[CONFIGS];
     bool measures[RUE_MEASURE_COUNT];
-    size_t infeasible; /* a configuration that does not run; CONFIGS: all do */
-    bool whole_jobs;   /* joint trials alone, of the whole job, which tell nothing but their time */
+    size_t infeasible;    /* a configuration that does not run; CONFIGS: all do */
+    bool whole_jobs;      /* joint trials alone, of the whole job, which tell nothing but their time */
+    double first_limit_s; /* of the first batch; 0: none */
+    double first_excess;  /* what a first batch takes more than the pipeline has it, a ratio */
 };
 
 static double normal(uint64_t *seed)
@@ -125,7 +127,7 @@ static struct rue_trial_result perform(struct machine *machine, const struct rue
     result.batches = (int64_t)((ask->images + (uint64_t)result.config.value[RUE_BATCH_SIZE] - 1) /
                                (uint64_t)result.config.value[RUE_BATCH_SIZE]);
     result.end_to_end_ns = ns(times.end_to_end_s * factor);
-    result.first_batch_ns = ns(times.first_batch_s * factor);
+    result.first_batch_ns = ns(times.first_batch_s * factor * (joint ? 1 + machine->first_excess : 1));
     result.shutdown_ns = ns(times.shutdown_s * factor);
     result.compute_ns = joint ? RUE_ABSENT : result.batches * 10000;
     result.cost_ns += result.end_to_end_ns;
@@ -161,6 +163,7 @@ static void play(struct machine *machine, double budget_s, double epsilon_ratio,
                                        .in_turn = machine->loader.in_turn,
                                        .whole_jobs = machine->whole_jobs,
                                        .budget_s = budget_s,
+                                       .first_batch_limit_s = machine->first_limit_s,
                                        .epsilon_ratio = epsilon_ratio,
                                        .confidence = 0.95};
     for (int i = 0; i < RUE_MEASURE_COUNT; i++) setup.measures[i] = machine->measures[i];
@@ -283,6 +286,70 @@ Test(strategy_duel, does_without_what_does_not_run)
     cr_assert(outcome.claimed && outcome.claim.verified);
     cr_assert_neq(outcome.claim.config, machine.infeasible);
     cr_assert_lt(regrets[outcome.claim.config] - least, 0.03);
+}
+
+/* When the first batch truly comes, on the model where it comes last. */
+static double latest_s(const struct machine *machine, size_t config)
+{
+    double latest = 0;
+    for (size_t m = 0; m < MODELS; m++) {
+        struct rue_pipeline_times times = times_of(machine, machine->models[m], config, JOB);
+        latest = fmax(latest, times.first_batch_s * exp(machine->error[m][config]));
+    }
+    return latest * (1 + machine->first_excess);
+}
+
+/* Of those that keep the limit, by how much more than the best of them it costs. */
+static double excess_in_time(const struct machine *machine, const double *regrets, size_t config)
+{
+    double least = INFINITY;
+    for (size_t c = 0; c < CONFIGS; c++)
+        if (latest_s(machine, c) <= machine->first_limit_s) least = fmin(least, regrets[c]);
+    return regrets[config] - least;
+}
+
+Test(strategy_duel, recommends_nothing_whose_first_batch_is_late)
+{
+    static struct outcome outcome;
+    for (uint64_t seed = 0; seed < 4; seed++) {
+        struct machine machine = machine_of(seed);
+        double regrets[CONFIGS];
+        regrets_of(&machine, regrets);
+        play(&machine, 0.2 * exhaustive_s(&machine), 0.005, &outcome);
+        machine.first_limit_s = 0.8 * latest_s(&machine, outcome.claim.config);
+        play(&machine, 0.2 * exhaustive_s(&machine), 0.005, &outcome);
+        cr_assert(outcome.claimed && outcome.claim.verified, "seed %d", (int)seed);
+        cr_assert_leq(latest_s(&machine, outcome.claim.config), 1.05 * machine.first_limit_s);
+        cr_assert_lt(excess_in_time(&machine, regrets, outcome.claim.config), 0.03, "seed %d", (int)seed);
+    }
+}
+
+Test(strategy_duel, what_is_measured_to_be_late_is_left_for_another)
+{
+    static struct outcome outcome;
+    struct machine machine = machine_of(2);
+    play(&machine, 0.3 * exhaustive_s(&machine), 0.005, &outcome);
+    machine = machine_of(2);
+    machine.first_limit_s = 1.2 * latest_s(&machine, outcome.claim.config);
+    machine.first_excess = 0.5;
+    size_t expected_best = outcome.claim.config;
+    play(&machine, 0.5 * exhaustive_s(&machine), 0.005, &outcome);
+    cr_assert(outcome.claimed);
+    cr_assert_neq(outcome.claim.config, expected_best, "predicted in time, measured late");
+    cr_assert_leq(latest_s(&machine, outcome.claim.config), 1.05 * machine.first_limit_s);
+}
+
+Test(strategy_duel, claims_nothing_where_every_first_batch_is_late)
+{
+    static struct outcome outcome;
+    struct machine machine = machine_of(2);
+    machine.first_limit_s = 1e-3;
+    play(&machine, 0.5 * exhaustive_s(&machine), 0.005, &outcome);
+    cr_assert_not(outcome.claimed);
+    size_t joints = 0;
+    for (size_t i = 0; i < outcome.asks; i++) joints += outcome.log[i].measure == RUE_JOINT;
+    cr_assert(joints >= 1 && joints <= CONFIGS, "%zu trials to be sure that not even the earliest will do",
+              joints);
 }
 
 Test(strategy_duel, a_budget_for_less_than_the_probes_claims_nothing)

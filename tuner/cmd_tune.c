@@ -10,6 +10,7 @@
 #include "study.h"
 #include "suspension.h"
 #include "terminal.h"
+#include "units.h"
 
 enum {
     BATCH_SIZE,
@@ -22,6 +23,7 @@ enum {
     BATCHES,
     BUDGET,
     TRIAL_TIMEOUT,
+    GOAL,
     STRATEGY,
     EPSILON,
     CONFIDENCE,
@@ -41,6 +43,7 @@ enum {
     CACHE,
     MAX_MEMORY,
     MAX_WORKERS,
+    MAX_FIRST_BATCH,
     MAX_PIXELS,
     DRY_RUN,
     JSON,
@@ -76,6 +79,8 @@ static const struct rue_option options_table[] = {
                 0, NULL},
     [TRIAL_TIMEOUT] = {"trial-timeout", RUE_OPTION_DURATION, "TIME", NULL,
                        "stop a trial that hangs [ten times its expected time, 1m at least]", 0, 0, NULL},
+    [GOAL] = {"goal", RUE_OPTION_WORD, "WHAT", "time",
+              "least time of the job, best steady throughput, or earliest first-batch", 0, 0, rue_goal_names},
     [STRATEGY] = {"strategy", RUE_OPTION_WORD, "NAME", "grid",
                   "grid: try everything; duel: predict, and measure what decides", 0, 0, rue_strategy_names},
     [EPSILON] = {"epsilon", RUE_OPTION_PERCENTAGE, "PERCENT", "0.5%",
@@ -110,6 +115,8 @@ static const struct rue_option options_table[] = {
                     "for batches in flight, such as 8G [4/5 of what is free]", 0, 0, NULL},
     [MAX_WORKERS] = {"max-workers", RUE_OPTION_COUNT, "N", NULL, "look at no more workers than these", 0,
                      WORKERS_MAX, NULL},
+    [MAX_FIRST_BATCH] = {"max-first-batch", RUE_OPTION_DURATION, "TIME", NULL,
+                         "recommend nothing whose first batch comes later, such as 500ms", 0, 0, NULL},
     [MAX_PIXELS] = {"max-pixels", RUE_OPTION_COUNT, "N", "268435456", "refuse images of more pixels", 1,
                     UINT64_C(1) << 40, NULL},
     [DRY_RUN] = {"dry-run", RUE_OPTION_FLAG, NULL, NULL, "probe, show the plan and its cost, and stop", 0, 0,
@@ -136,6 +143,8 @@ static struct rue_study_goal read_goal(const struct rue_options *options)
         .images = rue_options_number(options, IMAGES),
         .batches = rue_options_number(options, BATCHES),
         .sample_images = rue_options_number(options, SAMPLE),
+        .minimise = (enum rue_goal)rue_options_word(options, GOAL),
+        .max_first_batch_ns = rue_options_number(options, MAX_FIRST_BATCH),
         .strategy = rue_strategy_names[rue_options_word(options, STRATEGY)],
         .budget = rue_options_budget(options, BUDGET),
         .epsilon_ratio = rue_options_ratio(options, EPSILON),
@@ -214,6 +223,38 @@ static rue_status report(const struct rue_study *study, const struct rue_finding
     return lost->status;
 }
 
+/* Whether the limit of the first batch alone rules out every configuration of the variant. */
+static bool are_all_late(const struct rue_variant_findings *variant)
+{
+    size_t configs = rue_cost_matrix_configs(variant->matrix), late = 0;
+    for (size_t c = 0; c < configs; c++)
+        for (size_t m = 0; m < rue_cost_matrix_models(variant->matrix); m++)
+            if (rue_cost_matrix_cell(variant->matrix, m, c)->late) {
+                late++;
+                break;
+            }
+    return configs > 0 && late == configs;
+}
+
+static rue_status fail_late(const struct rue_variant_findings *variant, rue_error *error)
+{
+    size_t config;
+    double first_ns;
+    char limit[RUE_UNIT_TEXT_BYTES], first[RUE_UNIT_TEXT_BYTES], label[RUE_CONFIG_TEXT_BYTES];
+    rue_format_duration(rue_cost_matrix_first_batch_limit_ns(variant->matrix), limit, sizeof limit);
+    if (!rue_cost_matrix_earliest(variant->matrix, &config, &first_ns))
+        return rue_fail(
+            error, RUE_INFEASIBLE,
+            "the runner does not say when the first batch comes, so --max-first-batch %s cannot be "
+            "kept; leave it out, or have the runner answer with first_batch_ns",
+            limit);
+    rue_config_label(rue_cost_matrix_config(variant->matrix, config), label);
+    return rue_fail(error, RUE_INFEASIBLE,
+                    "no configuration has its first batch within %s on every model; the earliest comes after "
+                    "%s, with %s: raise --max-first-batch above that",
+                    limit, rue_format_duration((uint64_t)first_ns, first, sizeof first), label);
+}
+
 /* What the findings are worth, when all of them are reported. */
 static rue_status judge(const struct rue_study *study, const struct rue_findings *findings, rue_error *error)
 {
@@ -224,6 +265,8 @@ static rue_status judge(const struct rue_study *study, const struct rue_findings
         bool tried = variant->trials_failed || variant->trials_infeasible || variant->trials_timeout;
         feasible |= variant->trials_ok > 0 || !tried;
     }
+    for (size_t v = 0; v < findings->variant_count; v++)
+        if (are_all_late(&findings->variants[v])) return fail_late(&findings->variants[v], error);
     if (ranked && study->config_count == 1 && study->configs_asked > 1)
         return rue_fail(
             error, RUE_INCONCLUSIVE,
@@ -272,6 +315,7 @@ static void find_defaults(const struct rue_study *study, struct defaults *out)
                                       [IMAGES] = out->images,
                                       [BATCHES] = "as many as --images says",
                                       [MAX_WORKERS] = "no limit",
+                                      [MAX_FIRST_BATCH] = "no limit",
                                       [TRIAL_TIMEOUT] = "ten times its expected time, 1m at least",
                                       [RUNNER] = "rue runner",
                                       [OUT] = study->folder,
@@ -372,12 +416,26 @@ static rue_status check_typed(const struct rue_options *options, rue_error *erro
     return RUE_OK;
 }
 
+/* What contradicts itself. */
+static rue_status check_goal(const struct rue_options *options, const struct rue_study_goal *goal,
+                             rue_error *error)
+{
+    bool predicts = rue_strategy_find(goal->strategy)->estimate;
+    if (predicts && goal->minimise != RUE_GOAL_TIME)
+        return rue_fail(error, RUE_USAGE,
+                        "%s %s: the strategy %s predicts the time of the job alone; give "
+                        "--strategy grid as well",
+                        rue_options_origin(options, GOAL), rue_goal_names[goal->minimise], goal->strategy);
+    return RUE_OK;
+}
+
 static rue_status run(const struct rue_options *options, rue_error *error)
 {
     struct rue_study_goal goal = read_goal(options);
     rue_status status = choose_job(options, &goal, error);
     if (status == RUE_OK)
         status = rue_ranking_rules_read(options, TOP_N, OBJECTIVE, WEIGHTS, &goal.rules, error);
+    if (status == RUE_OK) status = check_goal(options, &goal, error);
     if (status != RUE_OK) return status;
     struct rue_progress progress = rue_progress_open(rue_options_flag(options, QUIET));
     struct rue_study *study;

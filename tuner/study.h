@@ -11,6 +11,7 @@
 #include "budget.h"
 #include "cost_matrix.h"
 #include "findings.h"
+#include "goal.h"
 #include "plan.h"
 #include "profile.h"
 #include "progress.h"
@@ -44,7 +45,9 @@ struct rue_study_goal {
     double
         epsilon_ratio; /* when a strategy that predicts has found what is good enough: mean regret beyond */
     double confidence; /* the best, and how surely */
-    uint64_t trial_timeout_ns; /* 0: ten times what a trial is expected to take, at least a minute */
+    enum rue_goal minimise;
+    uint64_t max_first_batch_ns; /* what comes later is not recommended; 0: whenever it comes */
+    uint64_t trial_timeout_ns;   /* 0: ten times what a trial is expected to take, at least a minute */
     int repeats;
     struct rue_ranking_rules rules;
     uint64_t memory_bytes; /* for batches in flight; 0: four fifths of what is free */

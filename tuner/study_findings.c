@@ -43,6 +43,7 @@ static rue_status fill_variant(const struct rue_study *study, size_t index, stru
     *out = (struct rue_variant_findings){.variant = variant->variant,
                                          .matrix = study->matrices[index],
                                          .selection = selection,
+                                         .goal = study->goal->minimise,
                                          .job_images = variant->job_images,
                                          .data_images = variant->opened.images,
                                          .data_bytes = variant->opened.bytes,

@@ -99,13 +99,21 @@ static rue_status record(struct rue_study *study, size_t variant, size_t model, 
         rue_cost_matrix_miss(matrix, model, config, result->outcome, result->reason);
         return RUE_OK;
     }
-    if (rue_study_predicts(study)) return RUE_OK; /* what it makes of it is told at the end */
-    bool predicted = false;
-    double time_ns = rue_job_time_ns(result, study->variants[variant].job_images,
-                                     study->variants[variant].workload.drop_last, &predicted);
-    if (isfinite(time_ns) && time_ns > 0)
-        return rue_cost_matrix_add(matrix, model, config, time_ns, predicted, error);
-    rue_cost_matrix_miss(matrix, model, config, RUE_TRIAL_FAILED, RUE_JOB_TIME_UNKNOWN);
+    rue_status status = RUE_OK;
+    if (result->first_batch_ns != RUE_ABSENT)
+        status =
+            rue_cost_matrix_add_first_batch(matrix, model, config, (double)result->first_batch_ns, error);
+    if (status != RUE_OK || rue_study_predicts(study)) return status; /* the rest is told at the end */
+    bool predicted;
+    const struct rue_study_variant *data = &study->variants[variant];
+    double cost_ns = rue_goal_cost_ns(study->goal->minimise, result, data->job_images,
+                                      data->workload.drop_last, &predicted);
+    if (isfinite(cost_ns) && cost_ns > 0)
+        return rue_cost_matrix_add(matrix, model, config, cost_ns, predicted, error);
+    char reason[RUE_REASON_BYTES];
+    snprintf(reason, sizeof reason, "the trial was too short to tell %s",
+             rue_goal_words[study->goal->minimise]);
+    rue_cost_matrix_miss(matrix, model, config, RUE_TRIAL_FAILED, reason);
     return RUE_OK;
 }
 
@@ -201,7 +209,7 @@ static rue_status answer(struct rue_study *study, const struct track *track, con
                                         .batches = ask->batches};
     if (ask->measure == RUE_JOINT && !ask->images) {
         request.images = rue_plan_images(study->plan.stretch, &request.config, data->job_images);
-        request.detail = request.images < data->job_images;
+        request.detail = true;
     }
     rue_status status =
         rue_study_measure(study, cell.variant, ask->measure == RUE_LOAD ? RUE_NONE : cell.model, &request,
@@ -313,15 +321,18 @@ static rue_status take_estimates(struct rue_study *study, const struct track *tr
     study->claimed[variant] = study->strategy->claim(track->state, &study->claims[variant]);
     if (!study->claimed[variant] && track->probe_outcome != RUE_TRIAL_OK)
         return rue_study_fail_probe(study, variant, track->probe_outcome, track->probe_reason, error);
-    if (!study->claimed[variant]) return RUE_OK;
-    if (!study->claims[variant].verified && !study->partial)
+    /* Where a limit leaves nothing to claim, what was expected says why. */
+    if (!study->claimed[variant] && !study->goal->max_first_batch_ns) return RUE_OK;
+    if (study->claimed[variant] && !study->claims[variant].verified && !study->partial)
         mark_partial(study, "the budget was spent", study->row_count);
     for (size_t i = 0; status == RUE_OK && i < study->model_count * study->config_count; i++) {
         struct rue_estimate estimate;
         size_t model = i / study->config_count, config = i % study->config_count;
-        if (study->strategy->estimate(track->state, model, config, &estimate))
-            status = rue_cost_matrix_estimate(study->matrices[variant], model, config, estimate.time_s * 1e9,
-                                              estimate.trials, !estimate.full, error);
+        if (!study->strategy->estimate(track->state, model, config, &estimate)) continue;
+        rue_cost_matrix_estimate_first_batch(study->matrices[variant], model, config,
+                                             estimate.first_batch_s * 1e9);
+        status = rue_cost_matrix_estimate(study->matrices[variant], model, config, estimate.time_s * 1e9,
+                                          estimate.trials, !estimate.full, error);
     }
     return status;
 }
@@ -349,6 +360,7 @@ static rue_status open_tracks(struct rue_study *study, struct tracks *out, rue_e
                                        .weights = weigh(study, out->weights),
                                        .cpus = rue_study_usable_cpus(hello),
                                        .in_turn = strcmp(hello->loader, "rue") != 0,
+                                       .first_batch_limit_s = (double)study->goal->max_first_batch_ns / 1e9,
                                        .epsilon_ratio = study->goal->epsilon_ratio,
                                        .confidence = study->goal->confidence};
     memcpy(setup.measures, hello->measures, sizeof setup.measures);
