@@ -2,8 +2,10 @@
 #ifndef RUE_FINDINGS_H
 #define RUE_FINDINGS_H
 
+#include "answers.h"
 #include "cost_matrix.h"
 #include "goal.h"
+#include "regret_interval.h"
 #include "selection.h"
 #include "trial.h"
 
@@ -35,6 +37,8 @@ struct rue_variant_findings {
     /* With `confidence` no configuration has a mean regret less than the recommended one's by more than
      * `bound_ratio`; confidence 0: nothing is claimed. */
     double bound_ratio, confidence;
+    struct rue_regret_interval interval; /* of the recommended one's regrets */
+    const struct rue_answers *answers;   /* (optional) */
 };
 
 /* One line of trials.csv. */

@@ -50,6 +50,90 @@ void rue_json_put_rules(struct rue_json_document *document, json_t *object,
     rue_json_put(document, object, "weights", weights);
 }
 
+static json_t *set_json(struct rue_json_document *document, const struct rue_variant_findings *variant,
+                        bool all)
+{
+    const struct rue_config_set *set = variant->answers->set;
+    json_t *object = json_object(), *configs = json_array();
+    for (size_t k = 0; k < set->config_count; k++) {
+        json_t *member = json_object(), *models = json_array();
+        for (size_t m = 0; m < set->scenario_count; m++)
+            if (set->chosen[m] == set->configs[k])
+                rue_json_push(document, models, rue_json_model_of(variant, m));
+        rue_json_put(document, member, "config", rue_json_config_of(document, variant, set->configs[k], all));
+        rue_json_put(document, member, "models", models);
+        rue_json_push(document, configs, member);
+    }
+    rue_json_put(document, object, "epsilon_ratio", rue_json_real(set->epsilon_ratio));
+    rue_json_put(document, object, "exact", json_boolean(set->exact));
+    rue_json_put(document, object, "mean_regret_ratio", rue_json_real(set->mean_regret_ratio));
+    rue_json_put(document, object, "max_regret_ratio", rue_json_real(set->max_regret_ratio));
+    rue_json_put(document, object, "configs", configs);
+    return object;
+}
+
+static json_t *left_out_json(struct rue_json_document *document, const struct rue_variant_findings *variant,
+                             bool all)
+{
+    const struct rue_leave_one_out *left = variant->answers->left;
+    if (!left) return json_null();
+    json_t *object = json_object(), *models = json_array();
+    for (size_t m = 0; m < left->model_count; m++) {
+        json_t *row = json_object();
+        rue_json_put(document, row, "model", rue_json_model_of(variant, m));
+        rue_json_put(document, row, "config",
+                     rue_json_config_of(document, variant, left->rows[m].config, all));
+        rue_json_put(document, row, "regret_ratio", rue_json_real(left->rows[m].regret_ratio));
+        rue_json_push(document, models, row);
+    }
+    rue_json_put(document, object, "mean_regret_ratio", rue_json_real(left->mean_regret_ratio));
+    rue_json_put(document, object, "max_regret_ratio", rue_json_real(left->max_regret_ratio));
+    rue_json_put(document, object, "worst_model", rue_json_model_of(variant, left->worst_model));
+    rue_json_put(document, object, "models", models);
+    return object;
+}
+
+static json_t *front_json(struct rue_json_document *document, const struct rue_variant_findings *variant,
+                          bool all)
+{
+    const struct rue_answers *answers = variant->answers;
+    if (!answers->memory_bytes) return json_null();
+    json_t *array = json_array();
+    for (size_t i = 0; i < answers->front_count; i++) {
+        size_t config = answers->front[i];
+        const struct rue_ranking_row *row = &variant->selection->rows[config];
+        json_t *object = json_object();
+        rue_json_put(document, object, "config", rue_json_config_of(document, variant, config, all));
+        rue_json_put(document, object, "memory_bytes", rue_json_nanoseconds(answers->memory_bytes[config]));
+        rue_json_put(document, object, "mean_regret_ratio", rue_json_real(row->mean_regret_ratio));
+        rue_json_push(document, array, object);
+    }
+    return array;
+}
+
+static json_t *interval_json(struct rue_json_document *document, const struct rue_regret_interval *interval)
+{
+    if (interval->confidence == 0) return json_null();
+    json_t *object = json_object();
+    rue_json_put(document, object, "confidence", rue_json_real(interval->confidence));
+    rue_json_put(document, object, "mean_low_ratio", rue_json_real(interval->mean_low));
+    rue_json_put(document, object, "mean_high_ratio", rue_json_real(interval->mean_high));
+    rue_json_put(document, object, "max_low_ratio", rue_json_real(interval->worst_low));
+    rue_json_put(document, object, "max_high_ratio", rue_json_real(interval->worst_high));
+    return object;
+}
+
+void rue_json_put_answers(struct rue_json_document *document, json_t *object,
+                          const struct rue_variant_findings *variant, bool all)
+{
+    bool known = variant->answers;
+    rue_json_put(document, object, "interval", interval_json(document, &variant->interval));
+    rue_json_put(document, object, "smallest_set", known ? set_json(document, variant, all) : json_null());
+    rue_json_put(document, object, "leave_one_out",
+                 known ? left_out_json(document, variant, all) : json_null());
+    rue_json_put(document, object, "pareto_front", known ? front_json(document, variant, all) : json_null());
+}
+
 json_t *rue_json_best_by_model(struct rue_json_document *document, const struct rue_variant_findings *variant,
                                bool all)
 {

@@ -24,6 +24,10 @@ json_t *rue_json_standing(struct rue_json_document *document, const struct rue_v
 void rue_json_put_rules(struct rue_json_document *document, json_t *object,
                         const struct rue_variant_findings *variant);
 
+/* The answers beside the winner, as members of `object`; null where they are not known. */
+void rue_json_put_answers(struct rue_json_document *document, json_t *object,
+                          const struct rue_variant_findings *variant, bool all);
+
 /* For each model its fastest configuration and the time. */
 json_t *rue_json_best_by_model(struct rue_json_document *document, const struct rue_variant_findings *variant,
                                bool all);

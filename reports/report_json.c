@@ -207,6 +207,7 @@ static rue_status recommendation_json(struct rue_json_document *document, const 
         rue_json_put(document, object, "torch",
                      torch_arguments(document, rue_cost_matrix_config(variant->matrix, best)));
     rue_json_put(document, object, "models", models_json(document, variant));
+    rue_json_put_answers(document, object, variant, true);
     rue_json_put(document, object, "best_by_model", rue_json_best_by_model(document, variant, true));
     rue_json_put(document, object, "best_by_batch_size", best_by_batch_size(document, variant));
     rue_json_put(document, object, "configs", configs_json(document, variant));

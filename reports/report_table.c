@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answer_words.h"
 #include "batch_best.h"
 #include "comparison.h"
 #include "report.h"
@@ -247,6 +248,9 @@ static void put_variant(const struct page *page, const struct rue_variant_findin
     put_configs(page, variant);
     put_batch_sizes(page, variant);
     put_gap(page);
+    rue_answer_words(variant, page->style.unicode, text, sizeof text);
+    put_sentence(page, text, "", 2);
+    if (text[0]) put_gap(page);
     rue_verdict_replaced(variant, text, sizeof text);
     put_sentence(page, text, "", 2);
     bool noted = text[0];

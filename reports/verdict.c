@@ -2,86 +2,27 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "misses.h"
+#include "prose.h"
 #include "units.h"
 #include "utf8.h"
-#include "wrap.h"
 
 #define NB      RUE_NO_BREAK
-#define PERCENT "%.1f" NB "%%"
+#define PERCENT RUE_PROSE_PERCENT
 
-enum { NAMED = 3, REASON_COLUMNS = 100, NAME_BYTES = 192 };
+enum { NAMED = 3, REASON_COLUMNS = 100 };
 
-/* A text that grows until its memory is full. */
-struct prose {
-    char *out;
-    size_t bytes, used;
-};
-
-static struct prose start(char *out, size_t bytes)
-{
-    if (bytes) out[0] = 0;
-    return (struct prose){out, bytes, 0};
-}
-
-__attribute__((format(printf, 2, 3))) static void say(struct prose *prose, const char *format, ...)
-{
-    if (prose->used >= prose->bytes) return;
-    va_list arguments;
-    va_start(arguments, format);
-    int length = vsnprintf(prose->out + prose->used, prose->bytes - prose->used, format, arguments);
-    va_end(arguments);
-    if (length > 0) prose->used += (size_t)length;
-}
-
-static const char *plural(uint64_t count)
-{
-    return count == 1 ? "" : "s";
-}
-
-/* A figure and its unit stay on one line. */
-static void say_unbroken(struct prose *prose, const char *text)
-{
-    for (; *text; text++) {
-        if (*text == ' ')
-            say(prose, NB);
-        else
-            say(prose, "%c", *text);
-    }
-}
-
-/* "batch_size 128, num_workers 8" that breaks only behind a comma. */
-static void say_config(struct prose *prose, const struct rue_config *config)
-{
-    char text[RUE_CONFIG_TEXT_BYTES];
-    rue_config_describe(config, text);
-    for (const char *at = text; *at; at++) {
-        if (*at == ' ' && at > text && at[-1] != ',')
-            say(prose, NB);
-        else
-            say(prose, "%c", *at);
-    }
-}
-
-static void say_variant(struct prose *prose, const struct rue_variant_findings *variant, bool unicode)
-{
-    char text[128], clean[NAME_BYTES];
-    rue_findings_name(variant, text, sizeof text);
-    rue_utf8_clean(text, unicode, clean, sizeof clean);
-    say(prose, "%s", clean);
-}
-
-static void say_job(struct prose *prose, uint64_t images)
+static void say_job(struct rue_prose *prose, uint64_t images)
 {
     char count[RUE_UNIT_TEXT_BYTES];
-    say(prose, "job of %s" NB "image%s", rue_format_count(images, count, sizeof count), plural(images));
+    rue_prose_say(prose, "job of %s" NB "image%s", rue_format_count(images, count, sizeof count),
+                  rue_prose_plural(images));
 }
 
-static rue_status say_nothing_ranked(struct prose *prose, const struct rue_variant_findings *variant,
+static rue_status say_nothing_ranked(struct rue_prose *prose, const struct rue_variant_findings *variant,
                                      bool unicode, rue_error *error)
 {
     struct rue_misses misses;
@@ -90,9 +31,9 @@ static rue_status say_nothing_ranked(struct prose *prose, const struct rue_varia
     char why[1024] = "none was measured on every model", clean[1024];
     if (variant->selection->ranked_count == 0) rue_misses_explain(&misses, why, sizeof why);
     rue_utf8_clean(why, unicode, clean, sizeof clean);
-    say(prose, "No configuration could be recommended for ");
-    say_variant(prose, variant, unicode);
-    say(prose, " data: %s.", clean);
+    rue_prose_say(prose, "No configuration could be recommended for ");
+    rue_prose_say_variant(prose, variant, unicode);
+    rue_prose_say(prose, " data: %s.", clean);
     return RUE_OK;
 }
 
@@ -105,7 +46,7 @@ static const char *missed_word(const struct rue_cell *cell)
 
 /* Repeats of the recommended configuration that were not ok, of the model by name first: it may not be as
  * sound as its regret. */
-static void say_missed(struct prose *prose, const struct rue_variant_findings *variant, bool unicode)
+static void say_missed(struct rue_prose *prose, const struct rue_variant_findings *variant, bool unicode)
 {
     const struct rue_cost_matrix *matrix = variant->matrix;
     size_t config = variant->selection->recommended, first = RUE_NONE, more = 0;
@@ -118,46 +59,60 @@ static void say_missed(struct prose *prose, const struct rue_variant_findings *v
     }
     if (first == RUE_NONE) return;
     const struct rue_cell *cell = rue_cost_matrix_cell(matrix, first, config);
-    char name[NAME_BYTES], clean[RUE_REASON_BYTES], reason[RUE_REASON_BYTES + 4];
+    char name[RUE_PROSE_NAME_BYTES], clean[RUE_REASON_BYTES], reason[RUE_REASON_BYTES + 4];
     rue_utf8_clean(rue_cost_matrix_model(matrix, first), unicode, name, sizeof name);
     rue_utf8_clean(cell->reason, unicode, clean, sizeof clean);
     rue_utf8_shorten(clean, REASON_COLUMNS, unicode, reason, sizeof reason);
-    say(prose, "; %zu" NB "of" NB "%zu repeats %s", cell->missed, cell->missed + cell->repeats,
-        missed_word(cell));
-    if (reason[0]) say(prose, ": %s", reason);
-    if (variant->selection->model_count > 1) say(prose, " (%s)", name);
-    if (more) say(prose, ", and some of %zu more model%s", more, plural(more));
+    rue_prose_say(prose, "; %zu" NB "of" NB "%zu repeats %s", cell->missed, cell->missed + cell->repeats,
+                  missed_word(cell));
+    if (reason[0]) rue_prose_say(prose, ": %s", reason);
+    if (variant->selection->model_count > 1) rue_prose_say(prose, " (%s)", name);
+    if (more) rue_prose_say(prose, ", and some of %zu more model%s", more, rue_prose_plural(more));
 }
 
-static void say_claim(struct prose *prose, const struct rue_variant_findings *variant)
+static void say_claim(struct rue_prose *prose, const struct rue_variant_findings *variant)
 {
     if (variant->confidence == 0) return;
-    say(prose, " No configuration of the space is better by more than " PERCENT " (%.0f" NB "%%).",
-        100 * variant->bound_ratio, 100 * variant->confidence);
+    rue_prose_say(prose, " No configuration of the space is better by more than " PERCENT " (%.0f" NB "%%).",
+                  100 * variant->bound_ratio, 100 * variant->confidence);
 }
 
-/* What the objective is about comes first. */
-static void say_regrets(struct prose *prose, const struct rue_variant_findings *variant,
+/* " (95 % CI 1.4 to 2.7 %)" */
+static void say_interval(struct rue_prose *prose, double confidence, double low, double high)
+{
+    if (confidence == 0) return;
+    rue_prose_say(prose, " (%.3g" NB "%%" NB "CI %.1f" NB "to" NB PERCENT ")", 100 * confidence, 100 * low,
+                  100 * high);
+}
+
+/* What the objective is about comes first, and its interval with it. */
+static void say_regrets(struct rue_prose *prose, const struct rue_variant_findings *variant,
                         const struct rue_ranking_row *row, const char *model)
 {
     const struct rue_selection *selection = variant->selection;
+    const struct rue_regret_interval *of = &variant->interval;
     const char *weighted = selection->weights ? "weighted " : "";
     double mean = 100 * row->mean_regret_ratio, worst = 100 * row->max_regret_ratio;
     if (selection->model_count == 1) {
-        say(prose, PERCENT, mean);
-        say(prose, variant->models_unnamed ? " regret" : " regret for %s", model);
+        rue_prose_say(prose, PERCENT, mean);
+        rue_prose_say(prose, variant->models_unnamed ? " regret" : " regret for %s", model);
+        say_interval(prose, of->confidence, of->mean_low, of->mean_high);
     } else if (selection->objective == RUE_OBJECTIVE_WORST) {
-        say(prose, PERCENT " regret at worst", worst);
-        if (rue_findings_has_worst(row)) say(prose, " (%s)", model);
-        say(prose, ", " PERCENT " %smean regret over %zu models", mean, weighted, selection->model_count);
+        rue_prose_say(prose, PERCENT " regret at worst", worst);
+        if (rue_findings_has_worst(row)) rue_prose_say(prose, ", of %s", model);
+        say_interval(prose, of->confidence, of->worst_low, of->worst_high);
+        rue_prose_say(prose, ", " PERCENT " %smean regret over %zu models", mean, weighted,
+                      selection->model_count);
     } else {
-        say(prose, PERCENT " %smean regret over %zu models", mean, weighted, selection->model_count);
-        if (rue_findings_has_worst(row)) say(prose, ", worst %s" NB PERCENT, model, worst);
+        rue_prose_say(prose, PERCENT " %smean regret over %zu models", mean, weighted,
+                      selection->model_count);
+        say_interval(prose, of->confidence, of->mean_low, of->mean_high);
+        if (rue_findings_has_worst(row)) rue_prose_say(prose, ", worst %s" NB PERCENT, model, worst);
     }
 }
 
 /* Where that is limited: when it comes at the latest. */
-static void say_first_batch(struct prose *prose, const struct rue_variant_findings *variant)
+static void say_first_batch(struct rue_prose *prose, const struct rue_variant_findings *variant)
 {
     char text[RUE_UNIT_TEXT_BYTES];
     double latest = 0;
@@ -166,104 +121,107 @@ static void say_first_batch(struct prose *prose, const struct rue_variant_findin
         latest =
             fmax(latest,
                  rue_cost_matrix_cell(variant->matrix, m, variant->selection->recommended)->first_batch_ns);
-    say(prose, "; its first batch comes within ");
-    say_unbroken(prose, rue_format_duration((uint64_t)latest, text, sizeof text));
+    rue_prose_say(prose, "; its first batch comes within ");
+    rue_prose_say_unbroken(prose, rue_format_duration((uint64_t)latest, text, sizeof text));
 }
 
 rue_status rue_verdict_use(const struct rue_findings *findings, const struct rue_variant_findings *variant,
                            bool unicode, char *out, size_t bytes, rue_error *error)
 {
-    struct prose prose = start(out, bytes);
+    struct rue_prose prose = rue_prose_start(out, bytes);
     const struct rue_selection *selection = variant->selection;
     if (selection->recommended == RUE_NONE) return say_nothing_ranked(&prose, variant, unicode, error);
     const struct rue_ranking_row *row = &selection->rows[selection->recommended];
-    char model[NAME_BYTES], consumer[NAME_BYTES];
+    char model[RUE_PROSE_NAME_BYTES], consumer[RUE_PROSE_NAME_BYTES];
     rue_utf8_clean(rue_cost_matrix_model(variant->matrix, row->worst_model), unicode, model, sizeof model);
     rue_utf8_clean(findings->consumer, unicode, consumer, sizeof consumer);
-    say(&prose, findings->partial ? "So far: use " : "Use ");
-    say_config(&prose, rue_cost_matrix_config(variant->matrix, selection->recommended));
-    say(&prose, " for ");
-    say_variant(&prose, variant, unicode);
-    say(&prose, " data: ");
+    rue_prose_say(&prose, findings->partial ? "So far: use " : "Use ");
+    rue_prose_say_config(&prose, rue_cost_matrix_config(variant->matrix, selection->recommended));
+    rue_prose_say(&prose, " for ");
+    rue_prose_say_variant(&prose, variant, unicode);
+    rue_prose_say(&prose, " data: ");
     say_regrets(&prose, variant, row, model);
-    if (variant->goal != RUE_GOAL_TIME) say(&prose, " in %s", rue_goal_words[variant->goal]);
+    if (variant->goal != RUE_GOAL_TIME) rue_prose_say(&prose, " in %s", rue_goal_words[variant->goal]);
     if (findings->configs_asked > selection->config_count)
-        say(&prose, ", among %zu of %zu configurations", selection->config_count, findings->configs_asked);
-    if (row->predicted) say(&prose, ", predicted from trials that were cut short");
-    if (variant->job_images) say(&prose, "; ");
+        rue_prose_say(&prose, ", among %zu of %zu configurations", selection->config_count,
+                      findings->configs_asked);
+    if (row->predicted) rue_prose_say(&prose, ", predicted from trials that were cut short");
+    if (variant->job_images) rue_prose_say(&prose, "; ");
     if (variant->job_images) say_job(&prose, variant->job_images);
     say_first_batch(&prose, variant);
     say_missed(&prose, variant, unicode);
     if (consumer[0])
-        say(&prose, "; the consumer simulates %s.", consumer);
+        rue_prose_say(&prose, "; the consumer simulates %s.", consumer);
     else if (strcmp(findings->measured_with, "imported") == 0)
-        say(&prose, ".");
+        rue_prose_say(&prose, ".");
     else
-        say(&prose, "; it is not known which device the consumer stands for.");
+        rue_prose_say(&prose, "; it is not known which device the consumer stands for.");
     say_claim(&prose, variant);
     return RUE_OK;
 }
 
 void rue_verdict_replaced(const struct rue_variant_findings *variant, char *out, size_t bytes)
 {
-    struct prose prose = start(out, bytes);
+    struct rue_prose prose = rue_prose_start(out, bytes);
     uint64_t count = variant->bad_images;
     if (count == 0) return;
-    say(&prose, "%" PRIu64 " image%s of a trial could not be decoded and %s replaced; trials.csv names %s.",
-        count, plural(count), count == 1 ? "was" : "were", count == 1 ? "it" : "one");
+    rue_prose_say(&prose,
+                  "%" PRIu64 " image%s of a trial could not be decoded and %s replaced; trials.csv names %s.",
+                  count, rue_prose_plural(count), count == 1 ? "was" : "were", count == 1 ? "it" : "one");
 }
 
 void rue_verdict_votes(const struct rue_variant_findings *variant, bool unicode, char *out, size_t bytes)
 {
-    struct prose prose = start(out, bytes);
+    struct rue_prose prose = rue_prose_start(out, bytes);
     const struct rue_selection *selection = variant->selection;
     if (selection->recommended == RUE_NONE || selection->top_n_winner == selection->recommended) return;
     const struct rue_ranking_row *winner = &selection->rows[selection->top_n_winner];
     const struct rue_ranking_row *best = &selection->rows[selection->recommended];
-    char model[NAME_BYTES];
+    char model[RUE_PROSE_NAME_BYTES];
     rue_utf8_clean(rue_cost_matrix_model(variant->matrix, winner->worst_model), unicode, model, sizeof model);
-    say(&prose, "The votes disagree: ");
-    say_config(&prose, rue_cost_matrix_config(variant->matrix, selection->top_n_winner));
+    rue_prose_say(&prose, "The votes disagree: ");
+    rue_prose_say_config(&prose, rue_cost_matrix_config(variant->matrix, selection->top_n_winner));
     if (selection->top_n == 1)
-        say(&prose, " is the fastest");
+        rue_prose_say(&prose, " is the fastest");
     else
-        say(&prose, " is among the %zu fastest", selection->top_n);
-    say(&prose, " for %zu" NB "of" NB "%zu models, the recommended one for %zu. ", winner->top_n_count,
-        selection->model_count, best->top_n_count);
-    say(&prose, "A vote does not tell by how much one is slower: ");
+        rue_prose_say(&prose, " is among the %zu fastest", selection->top_n);
+    rue_prose_say(&prose, " for %zu" NB "of" NB "%zu models, the recommended one for %zu. ",
+                  winner->top_n_count, selection->model_count, best->top_n_count);
+    rue_prose_say(&prose, "A vote does not tell by how much one is slower: ");
     if (selection->objective == RUE_OBJECTIVE_WORST)
-        say(&prose, "at worst it costs " PERCENT " (%s) instead of " PERCENT ".",
-            100 * winner->max_regret_ratio, model, 100 * best->max_regret_ratio);
+        rue_prose_say(&prose, "at worst it costs " PERCENT " (%s) instead of " PERCENT ".",
+                      100 * winner->max_regret_ratio, model, 100 * best->max_regret_ratio);
     else
-        say(&prose, "on average it costs " PERCENT " instead of " PERCENT ", and up to " PERCENT " (%s).",
-            100 * winner->mean_regret_ratio, 100 * best->mean_regret_ratio, 100 * winner->max_regret_ratio,
-            model);
+        rue_prose_say(&prose,
+                      "on average it costs " PERCENT " instead of " PERCENT ", and up to " PERCENT " (%s).",
+                      100 * winner->mean_regret_ratio, 100 * best->mean_regret_ratio,
+                      100 * winner->max_regret_ratio, model);
 }
 
-static void say_miss(struct prose *prose, const struct rue_variant_findings *variant, size_t config,
+static void say_miss(struct rue_prose *prose, const struct rue_variant_findings *variant, size_t config,
                      size_t model, bool unicode)
 {
     const struct rue_cell *cell = rue_cost_matrix_cell(variant->matrix, model, config);
-    char label[RUE_CONFIG_TEXT_BYTES], name[NAME_BYTES], clean[RUE_REASON_BYTES],
+    char label[RUE_CONFIG_TEXT_BYTES], name[RUE_PROSE_NAME_BYTES], clean[RUE_REASON_BYTES],
         reason[RUE_REASON_BYTES + 4];
     rue_config_label(rue_cost_matrix_config(variant->matrix, config), label);
     rue_utf8_clean(rue_cost_matrix_model(variant->matrix, model), unicode, name, sizeof name);
     rue_utf8_clean(cell->reason, unicode, clean, sizeof clean);
     rue_utf8_shorten(clean, REASON_COLUMNS, unicode, reason, sizeof reason);
-    say(prose, "%s %s", label, cell->state == RUE_CELL_INFEASIBLE ? "is infeasible" : "failed");
-    if (!variant->models_unnamed) say(prose, " for %s", name);
-    if (reason[0]) say(prose, " (%s)", reason);
+    rue_prose_say(prose, "%s %s", label, cell->state == RUE_CELL_INFEASIBLE ? "is infeasible" : "failed");
+    if (!variant->models_unnamed) rue_prose_say(prose, " for %s", name);
+    if (reason[0]) rue_prose_say(prose, " (%s)", reason);
 }
 
 void rue_verdict_unranked(const struct rue_variant_findings *variant, bool unicode, char *out, size_t bytes)
 {
-    struct prose prose = start(out, bytes);
+    struct rue_prose prose = rue_prose_start(out, bytes);
     const struct rue_selection *selection = variant->selection;
     size_t unranked = selection->config_count - selection->ranked_count, named = 0, unmeasured = 0;
     if (unranked == 0 || selection->ranked_count == 0) return;
     bool limited = rue_cost_matrix_first_batch_limit_ns(variant->matrix);
-    say(&prose, "Left out, as not every model has run with them%s: %zu of %zu configurations",
-        limited ? " within the limits" : "", unranked, selection->config_count);
+    rue_prose_say(&prose, "Left out, as not every model has run with them%s: %zu of %zu configurations",
+                  limited ? " within the limits" : "", unranked, selection->config_count);
     for (size_t c = 0; c < selection->config_count; c++) {
         if (selection->rows[c].ranked) continue;
         size_t model = rue_findings_first_miss(variant, c);
@@ -272,70 +230,74 @@ void rue_verdict_unranked(const struct rue_variant_findings *variant, bool unico
             continue;
         }
         if (named++ >= NAMED) continue;
-        say(&prose, "; ");
+        rue_prose_say(&prose, "; ");
         say_miss(&prose, variant, c, model, unicode);
     }
-    if (named > NAMED) say(&prose, "; %zu more are infeasible or failed", named - NAMED);
-    if (unmeasured) say(&prose, "; %zu not measured on every model", unmeasured);
-    say(&prose, ".");
+    if (named > NAMED) rue_prose_say(&prose, "; %zu more are infeasible or failed", named - NAMED);
+    if (unmeasured) rue_prose_say(&prose, "; %zu not measured on every model", unmeasured);
+    rue_prose_say(&prose, ".");
 }
 
 /* Storage and the time of converting, where they are known. */
-static void say_price(struct prose *prose, const struct rue_comparison *comparison)
+static void say_price(struct rue_prose *prose, const struct rue_comparison *comparison)
 {
     const struct rue_variant_findings *raw = comparison->raw, *preprocessed = comparison->preprocessed;
     char a[RUE_UNIT_TEXT_BYTES], b[RUE_UNIT_TEXT_BYTES];
     double images = (double)raw->data_images;
     if (raw->data_bytes && preprocessed->data_bytes && raw->data_images && preprocessed->data_images) {
         double bytes = (double)preprocessed->data_bytes / (double)preprocessed->data_images * images;
-        say(prose, " They take ");
-        say_unbroken(prose, rue_format_bytes((uint64_t)bytes, a, sizeof a));
-        say(prose, " on the disk instead of ");
-        say_unbroken(prose, rue_format_bytes(raw->data_bytes, b, sizeof b));
-        say(prose, ".");
+        rue_prose_say(prose, " They take ");
+        rue_prose_say_unbroken(prose, rue_format_bytes((uint64_t)bytes, a, sizeof a));
+        rue_prose_say(prose, " on the disk instead of ");
+        rue_prose_say_unbroken(prose, rue_format_bytes(raw->data_bytes, b, sizeof b));
+        rue_prose_say(prose, ".");
     }
     double build_ns = preprocessed->build_s_per_image * images * (double)RUE_NS_PER_S;
     if (!(build_ns >= 1) || build_ns > 1e18) return;
-    say(prose, " Converting all %s images takes about ", rue_format_count(raw->data_images, a, sizeof a));
-    say_unbroken(prose, rue_format_duration((uint64_t)build_ns, b, sizeof b));
+    rue_prose_say(prose, " Converting all %s images takes about ",
+                  rue_format_count(raw->data_images, a, sizeof a));
+    rue_prose_say_unbroken(prose, rue_format_duration((uint64_t)build_ns, b, sizeof b));
     double jobs = ceil(build_ns / (comparison->saved_ns_per_image * (double)raw->job_images));
     if (comparison->saved_ns_per_image > 0 && jobs < 1e9)
-        say(prose, ", which pays off after %.0f" NB "job%s", jobs, plural((uint64_t)jobs));
-    say(prose, ".");
+        rue_prose_say(prose, ", which pays off after %.0f" NB "job%s", jobs,
+                      rue_prose_plural((uint64_t)jobs));
+    rue_prose_say(prose, ".");
 }
 
 void rue_verdict_comparison(const struct rue_comparison *comparison, char *out, size_t bytes)
 {
-    struct prose prose = start(out, bytes);
+    struct rue_prose prose = rue_prose_start(out, bytes);
     double least = INFINITY, most = 0;
     for (size_t i = 0; i < comparison->row_count; i++) {
         least = fmin(least, comparison->rows[i].speedup_ratio);
         most = fmax(most, comparison->rows[i].speedup_ratio);
     }
-    say(&prose, "Preprocessed data make the job %.2f times as fast", comparison->mean_speedup_ratio);
+    rue_prose_say(&prose, "Preprocessed data make the job %.2f times as fast",
+                  comparison->mean_speedup_ratio);
     if (comparison->row_count > 1)
-        say(&prose, " on average (geometric mean over %zu models, from %.2f to %.2f)", comparison->row_count,
-            least, most);
-    say(&prose, ".");
+        rue_prose_say(&prose, " on average (geometric mean over %zu models, from %.2f to %.2f)",
+                      comparison->row_count, least, most);
+    rue_prose_say(&prose, ".");
     say_price(&prose, comparison);
 }
 
 void rue_verdict_loader(const struct rue_findings *findings, char *out, size_t bytes)
 {
-    struct prose prose = start(out, bytes);
+    struct rue_prose prose = rue_prose_start(out, bytes);
     if (strcmp(findings->measured_with, "rue") == 0)
-        say(&prose,
+        rue_prose_say(
+            &prose,
             "Measured with rue's own loader, whose workers are threads; PyTorch's are processes, so its best "
             "num_workers can differ.");
     if (findings->virtual_clock)
-        say(&prose, "%sThe times are those of a simulated machine.", prose.used ? " " : "");
+        rue_prose_say(&prose, "%sThe times are those of a simulated machine.", prose.used ? " " : "");
 }
 
 void rue_verdict_partial(const struct rue_findings *findings, bool unicode, char *out, size_t bytes)
 {
-    struct prose prose = start(out, bytes);
+    struct rue_prose prose = rue_prose_start(out, bytes);
     if (!findings->partial) return;
-    char why[NAME_BYTES];
+    char why[RUE_PROSE_NAME_BYTES];
     rue_utf8_clean(findings->partial_reason, unicode, why, sizeof why);
-    say(&prose, "Partial results: %s.", why[0] ? why : "the run ended early");
+    rue_prose_say(&prose, "Partial results: %s.", why[0] ? why : "the run ended early");
 }

@@ -21,6 +21,7 @@ struct fixture {
     struct rue_variant_findings variants[FIXTURE_VARIANTS];
     struct rue_cost_matrix *matrices[FIXTURE_VARIANTS];
     struct rue_selection *selections[FIXTURE_VARIANTS];
+    struct rue_answers *answers[FIXTURE_VARIANTS];
     struct rue_trial_row rows[FIXTURE_ROWS];
 };
 
@@ -88,6 +89,20 @@ static inline void fixture_fill(struct rue_cost_matrix *matrix, const struct fix
         }
 }
 
+/* The batches in flight of a configuration take a megabyte an image and worker. */
+static inline void fixture_answer(struct fixture *fixture, size_t v, const struct fixture_grid *grid)
+{
+    double *bytes = calloc(grid->config_count, sizeof *bytes);
+    cr_assert_not_null(bytes);
+    for (size_t c = 0; c < grid->config_count; c++)
+        bytes[c] =
+            1e6 * grid->configs[c].value[RUE_BATCH_SIZE] * (1 + grid->configs[c].value[RUE_NUM_WORKERS]);
+    cr_assert_eq(rue_answers_open(fixture->matrices[v], fixture->selections[v], 0.05, bytes,
+                                  &fixture->answers[v], NULL),
+                 RUE_OK);
+    free(bytes);
+}
+
 /* Adds a variant; returns it for changes. */
 static inline struct rue_variant_findings *fixture_add(struct fixture *fixture,
                                                        const struct fixture_grid *grid)
@@ -103,6 +118,8 @@ static inline struct rue_variant_findings *fixture_add(struct fixture *fixture,
     cr_assert_eq(rue_selection_open(fixture->matrices[v], &rules, &fixture->selections[v], NULL), RUE_OK);
     variant->matrix = fixture->matrices[v];
     variant->selection = fixture->selections[v];
+    fixture_answer(fixture, v, grid);
+    variant->answers = fixture->answers[v];
     bool raw = grid->mode == RUE_RAW;
     variant->variant.mode = grid->mode;
     strcpy(variant->variant.format, raw ? "folder" : "tensor");
@@ -117,6 +134,7 @@ static inline struct rue_variant_findings *fixture_add(struct fixture *fixture,
 static inline void fixture_close(struct fixture *fixture)
 {
     for (size_t v = 0; v < FIXTURE_VARIANTS; v++) {
+        rue_answers_close(fixture->answers[v]);
         rue_selection_close(fixture->selections[v]);
         rue_cost_matrix_close(fixture->matrices[v]);
     }

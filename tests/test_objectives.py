@@ -21,7 +21,7 @@ CASES = {
 SENTENCES = {
     "plain": "batch_size 16, num_workers 1 for {} data: 4.7 % mean regret over 3 models, worst cow 12.0 %",
     "weights": "batch_size 64, num_workers 1 for {} data: 2.8 % weighted mean regret over 3 models, worst cow 12.0 %",
-    "worst": "batch_size 32, num_workers 1 for {} data: 6.0 % regret at worst (ape), 6.0 % mean regret over 3 models",
+    "worst": "batch_size 32, num_workers 1 for {} data: 6.0 % regret at worst, of ape, 6.0 % mean regret over 3 models",
 }
 
 

@@ -278,3 +278,28 @@ Test(report, a_file_that_cannot_be_replaced_leaves_no_temporary)
     cr_assert_eq(rmdir(folder), 0, "a temporary file is left behind");
     fixture_close(&fixture);
 }
+
+Test(report_json, gives_the_answers_beside_the_winner)
+{
+    struct fixture fixture;
+    fixture_open_plain(&fixture);
+    json_t *root = parse(&fixture, "answers"), *raw = first(root);
+    json_t *set = json_object_get(raw, "smallest_set"), *left = json_object_get(raw, "leave_one_out");
+    cr_assert_float_eq(json_real_value(json_object_get(set, "epsilon_ratio")), 0.05, 1e-12);
+    cr_assert(json_is_true(json_object_get(set, "exact")));
+    cr_assert_eq(json_array_size(json_object_get(left, "models")), 3);
+    cr_assert_gt(json_array_size(json_object_get(raw, "pareto_front")), 0);
+    cr_assert(json_is_null(json_object_get(raw, "interval")), "one repeat gives none");
+    json_decref(root);
+    fixture.variants[0].answers = NULL;
+    fixture.variants[0].interval = (struct rue_regret_interval){0.9, 0.01, 0.02, 0.03, 0.04};
+    root = parse(&fixture, "interval");
+    raw = first(root);
+    json_t *interval = json_object_get(raw, "interval");
+    cr_assert_float_eq(json_real_value(json_object_get(interval, "confidence")), 0.9, 1e-12);
+    cr_assert_float_eq(json_real_value(json_object_get(interval, "max_high_ratio")), 0.04, 1e-12);
+    cr_assert(json_is_null(json_object_get(raw, "smallest_set")));
+    cr_assert(json_is_null(json_object_get(raw, "pareto_front")));
+    json_decref(root);
+    fixture_close(&fixture);
+}

@@ -2,11 +2,12 @@
 #include <string.h>
 
 #include "commands.h"
+#include "further_answers.h"
 #include "table.h"
 #include "table_import.h"
 #include "terminal.h"
 
-enum { MAP, TOP_N, OBJECTIVE, WEIGHTS, STUDY, JSON, QUIET };
+enum { MAP, TOP_N, OBJECTIVE, WEIGHTS, SET_EPSILON, STUDY, JSON, QUIET };
 
 static const struct rue_option options_table[] = {
     [MAP] = {"map", RUE_OPTION_LIST, "LIST", NULL,
@@ -16,12 +17,16 @@ static const struct rue_option options_table[] = {
                    "the least mean regret, or the least worst one", 0, 0, rue_objective_names},
     [WEIGHTS] = {"weights", RUE_OPTION_LIST, "LIST", NULL,
                  "what models count, such as resnet18=3,vit_b_16=0.5 [1 each]", 0, 0, NULL},
+    [SET_EPSILON] = {"set-epsilon", RUE_OPTION_PERCENTAGE, "PERCENT", "2%",
+                     "how near its best the smallest set of configurations keeps each model", 1, 10000, NULL},
     [STUDY] = {"study", RUE_OPTION_PATH, "DIR", NULL,
                "keep the table as a study in DIR, with the usual reports", 0, 0, NULL},
     [JSON] = {"json", RUE_OPTION_FLAG, NULL, NULL, "every configuration as JSON on standard output", 0, 0,
               NULL},
     [QUIET] = {"quiet", RUE_OPTION_FLAG, NULL, NULL, "say nothing of what was left out", 0, 0, NULL},
 };
+
+static const struct rue_ranking_options ranking_options = {TOP_N, OBJECTIVE, WEIGHTS, SET_EPSILON};
 
 /* What the table has beside what was read. */
 static void tell_left_out(const struct rue_table *table)
@@ -52,22 +57,24 @@ static rue_status analyze(const struct rue_table *table, const struct rue_option
     const char *folder = rue_options_text(options, STUDY);
     bool quiet = rue_options_flag(options, QUIET);
     struct rue_ranking_rules rules;
-    rue_status status = rue_ranking_rules_read(options, TOP_N, OBJECTIVE, WEIGHTS, &rules, error);
+    rue_status status = rue_ranking_rules_read(options, &ranking_options, &rules, error);
     if (status != RUE_OK) return status;
     status = rue_tally_findings(&table->tally, RUE_TALLY_ALL, &rules, &findings, error);
-    rue_ranking_rules_close(&rules);
-    if (status != RUE_OK) return status;
+    if (status != RUE_OK) return rue_ranking_rules_close(&rules), status;
     snprintf(findings->study, sizeof findings->study, "%s", table->name);
     strcpy(findings->measured_with, "imported");
     strcpy(findings->rue_version, RUE_VERSION);
     snprintf(findings->command_line, sizeof findings->command_line, "%s", rue_options_command_line(options));
     if (!quiet) tell_left_out(table);
     findings->alone = !folder;
-    if (folder) status = rue_table_import(table, folder, findings, quiet, error);
+    status = rue_further_answers_find(findings, &rules, error);
+    rue_ranking_rules_close(&rules);
+    if (status == RUE_OK && folder) status = rue_table_import(table, folder, findings, quiet, error);
     const struct rue_report *shown =
         rue_options_flag(options, JSON) ? &rue_report_ranking : &rue_report_table;
     if (status == RUE_OK) status = shown->render(findings, &style, stdout, error);
     if (status == RUE_OK) status = rue_tally_judge(findings, error);
+    rue_further_answers_close(findings);
     rue_tally_findings_close(findings);
     return status;
 }

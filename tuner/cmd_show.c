@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "commands.h"
+#include "further_answers.h"
 #include "record.h"
 #include "store_reader.h"
 #include "terminal.h"
@@ -11,7 +12,7 @@
 #include "utf8.h"
 #include "wrap.h"
 
-enum { TOP_N, OBJECTIVE, WEIGHTS, ALL, TRIALS, JSON };
+enum { TOP_N, OBJECTIVE, WEIGHTS, SET_EPSILON, ALL, TRIALS, JSON };
 enum { SENTENCE_BYTES = 4096, HEADING_INDENT = 5 };
 
 static const struct rue_option options_table[] = {
@@ -20,6 +21,8 @@ static const struct rue_option options_table[] = {
                    "the least mean regret, or the least worst one", 0, 0, rue_objective_names},
     [WEIGHTS] = {"weights", RUE_OPTION_LIST, "LIST", NULL,
                  "what models count, such as resnet18=3,vit_b_16=0.5 [1 each]", 0, 0, NULL},
+    [SET_EPSILON] = {"set-epsilon", RUE_OPTION_PERCENTAGE, "PERCENT", "2%",
+                     "how near its best the smallest set of configurations keeps each model", 1, 10000, NULL},
     [ALL] = {"all", RUE_OPTION_FLAG, NULL, NULL, "also what was measured under other circumstances", 0, 0,
              NULL},
     [TRIALS] = {"trials", RUE_OPTION_FLAG, NULL, NULL, "list every trial of the store, a line each", 0, 0,
@@ -27,6 +30,8 @@ static const struct rue_option options_table[] = {
     [JSON] = {"json", RUE_OPTION_FLAG, NULL, NULL, "every configuration as JSON on standard output", 0, 0,
               NULL},
 };
+
+static const struct rue_ranking_options ranking_options = {TOP_N, OBJECTIVE, WEIGHTS, SET_EPSILON};
 
 enum { TRIAL, MODE, MODEL, MEASURE, CONFIG, STATUS, IMAGES, TIME, REASON, COLUMNS };
 
@@ -171,16 +176,18 @@ static rue_status show_set(const struct rue_record *record, int set, const struc
     struct rue_findings *findings;
     struct rue_report_style style = rue_terminal_style(stdout, RUE_TABLE_COLUMNS);
     struct rue_ranking_rules rules;
-    rue_status status = rue_ranking_rules_read(options, TOP_N, OBJECTIVE, WEIGHTS, &rules, error);
+    rue_status status = rue_ranking_rules_read(options, &ranking_options, &rules, error);
     if (status != RUE_OK) return status;
     status = rue_record_findings(record, set, &rules, &findings, error);
-    rue_ranking_rules_close(&rules);
-    if (status != RUE_OK) return status;
+    if (status != RUE_OK) return rue_ranking_rules_close(&rules), status;
     findings->alone = true;
+    status = rue_further_answers_find(findings, &rules, error);
+    rue_ranking_rules_close(&rules);
     const struct rue_report *shown =
         rue_options_flag(options, JSON) ? &rue_report_ranking : &rue_report_table;
-    status = shown->render(findings, &style, stdout, error);
+    if (status == RUE_OK) status = shown->render(findings, &style, stdout, error);
     if (status == RUE_OK) status = rue_tally_judge(findings, error);
+    rue_further_answers_close(findings);
     rue_tally_findings_close(findings);
     return status;
 }

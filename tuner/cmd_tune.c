@@ -31,6 +31,7 @@ enum {
     TOP_N,
     OBJECTIVE,
     WEIGHTS,
+    SET_EPSILON,
     RUNNER,
     OUT,
     FRESH,
@@ -94,6 +95,8 @@ static const struct rue_option options_table[] = {
                    "the least mean regret, or the least worst one", 0, 0, rue_objective_names},
     [WEIGHTS] = {"weights", RUE_OPTION_LIST, "LIST", NULL,
                  "what models count, such as resnet18=3,vit_b_16=0.5 [1 each]", 0, 0, NULL},
+    [SET_EPSILON] = {"set-epsilon", RUE_OPTION_PERCENTAGE, "PERCENT", "2%",
+                     "how near its best the smallest set of configurations keeps each model", 1, 10000, NULL},
     [RUNNER] = {"runner", RUE_OPTION_COMMAND, "CMD", NULL, "measure with another runner than rue's own", 0, 0,
                 NULL},
     [OUT] = {"out", RUE_OPTION_PATH, "DIR", NULL, "where everything is written [rue-out/<data>]", 0, 0, NULL},
@@ -125,6 +128,8 @@ static const struct rue_option options_table[] = {
               NULL},
     [QUIET] = {"quiet", RUE_OPTION_FLAG, NULL, NULL, "no progress", 0, 0, NULL},
 };
+
+static const struct rue_ranking_options ranking_options = {TOP_N, OBJECTIVE, WEIGHTS, SET_EPSILON};
 
 /* The option that names the values of a knob. */
 static const size_t knobs[RUE_KNOB_COUNT] = {[RUE_BATCH_SIZE] = BATCH_SIZE,
@@ -433,8 +438,8 @@ static rue_status run(const struct rue_options *options, rue_error *error)
 {
     struct rue_study_goal goal = read_goal(options);
     rue_status status = choose_job(options, &goal, error);
-    if (status == RUE_OK)
-        status = rue_ranking_rules_read(options, TOP_N, OBJECTIVE, WEIGHTS, &goal.rules, error);
+    if (status == RUE_OK) status = rue_ranking_rules_read(options, &ranking_options, &goal.rules, error);
+    goal.rules.confidence = goal.confidence;
     if (status == RUE_OK) status = check_goal(options, &goal, error);
     if (status != RUE_OK) return status;
     struct rue_progress progress = rue_progress_open(rue_options_flag(options, QUIET));

@@ -59,13 +59,16 @@ rue_status rue_ranking_rules_weigh(struct rue_ranking_rules *rules, const char *
     return status;
 }
 
-rue_status rue_ranking_rules_read(const struct rue_options *options, size_t top_n, size_t objective,
-                                  size_t weights, struct rue_ranking_rules *out, rue_error *error)
+rue_status rue_ranking_rules_read(const struct rue_options *options, const struct rue_ranking_options *at,
+                                  struct rue_ranking_rules *out, rue_error *error)
 {
-    *out = (struct rue_ranking_rules){.top_n = rue_options_number(options, top_n),
-                                      .objective = (enum rue_objective)rue_options_word(options, objective)};
-    return rue_ranking_rules_weigh(out, rue_options_text(options, weights),
-                                   rue_options_origin(options, weights), error);
+    *out =
+        (struct rue_ranking_rules){.top_n = rue_options_number(options, at->top_n),
+                                   .objective = (enum rue_objective)rue_options_word(options, at->objective),
+                                   .set_epsilon_ratio = rue_options_ratio(options, at->set_epsilon),
+                                   .confidence = RUE_RANKING_CONFIDENCE};
+    return rue_ranking_rules_weigh(out, rue_options_text(options, at->weights),
+                                   rue_options_origin(options, at->weights), error);
 }
 
 void rue_ranking_rules_close(struct rue_ranking_rules *rules)

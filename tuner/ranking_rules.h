@@ -1,4 +1,4 @@
-/* The rules that a user ranks configurations by. */
+/* The rules that a user ranks configurations by, and asks for answers by. */
 #ifndef RUE_RANKING_RULES_H
 #define RUE_RANKING_RULES_H
 
@@ -13,16 +13,24 @@ struct rue_model_weight {
 struct rue_ranking_rules {
     size_t top_n;
     enum rue_objective objective;
+    double set_epsilon_ratio;   /* how near its best every model is to be with the smallest set */
+    double confidence;          /* of intervals */
     const char *weights_origin; /* what gave the weights, "--weights": for messages; borrowed */
     size_t weight_count;        /* 0: all models weigh 1 */
     struct rue_model_weight *weights;
     char *text; /* owned */
 };
 
-/* Reads the rules from a command's options of these indices. Errors as of rue_ranking_rules_weigh. */
-rue_status rue_ranking_rules_read(const struct rue_options *options, size_t top_n, size_t objective,
-                                  size_t weights, struct rue_ranking_rules *out,
-                                  rue_error *error) RUE_MUST_CHECK;
+/* The indices of a command's options that rules are read from. */
+struct rue_ranking_options {
+    size_t top_n, objective, weights, set_epsilon;
+};
+
+#define RUE_RANKING_CONFIDENCE 0.95
+
+/* Reads the rules, of confidence RUE_RANKING_CONFIDENCE. Errors as of rue_ranking_rules_weigh. */
+rue_status rue_ranking_rules_read(const struct rue_options *options, const struct rue_ranking_options *at,
+                                  struct rue_ranking_rules *out, rue_error *error) RUE_MUST_CHECK;
 
 /* Fills in weights from `text`, "resnet18=3,vit_b_16=0.5" (NULL: none); `origin` is borrowed. Models that are
  * not named weigh 1. RUE_USAGE for a weight that is no positive number and for a model named twice;

@@ -9,6 +9,7 @@
 #include <jpeglib.h>
 
 #include "clock.h"
+#include "further_answers.h"
 #include "machine.h"
 #include "study.h"
 
@@ -125,6 +126,8 @@ rue_status rue_study_findings(struct rue_study *study, struct rue_findings **out
             fill_variant(study, findings->variant_count, &findings->variants[findings->variant_count], error);
     if (status != RUE_OK) return rue_study_findings_close(findings), status;
     fill_provenance(study, findings);
+    status = rue_further_answers_find(findings, &study->goal->rules, error);
+    if (status != RUE_OK) return rue_study_findings_close(findings), status;
     *out = findings;
     return RUE_OK;
 }
@@ -132,6 +135,7 @@ rue_status rue_study_findings(struct rue_study *study, struct rue_findings **out
 void rue_study_findings_close(struct rue_findings *findings)
 {
     if (!findings) return;
+    rue_further_answers_close(findings);
     for (size_t v = 0; v < findings->variant_count; v++)
         rue_selection_close((struct rue_selection *)findings->variants[v].selection);
     free(findings->variants);

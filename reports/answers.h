@@ -1,0 +1,24 @@
+/* More than one answer: what a variant's ranking tells beside its winner. */
+#ifndef RUE_ANSWERS_H
+#define RUE_ANSWERS_H
+
+#include "config_set.h"
+#include "leave_one_out.h"
+#include "selection.h"
+
+struct rue_answers {
+    struct rue_config_set *set;     /* of all models */
+    struct rue_leave_one_out *left; /* NULL where too few models tell of another one */
+    double *memory_bytes;           /* [configs] of the batches in flight; NULL: not known */
+    size_t front_count;
+    size_t *front; /* [front_count] ranked columns, by mean regret and memory, the least regret first */
+};
+
+/* `matrix` and `selection` are borrowed for the call, `memory_bytes` [configs] (NULL: not known) too.
+ * RUE_MEMORY. */
+rue_status rue_answers_open(const struct rue_cost_matrix *matrix, const struct rue_selection *selection,
+                            double set_epsilon_ratio, const double *memory_bytes, struct rue_answers **out,
+                            rue_error *error) RUE_MUST_CHECK;
+void rue_answers_close(struct rue_answers *answers);
+
+#endif

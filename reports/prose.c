@@ -1,0 +1,65 @@
+#include "prose.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "utf8.h"
+
+struct rue_prose rue_prose_start(char *out, size_t bytes)
+{
+    if (bytes) out[0] = 0;
+    return (struct rue_prose){out, bytes, 0};
+}
+
+void rue_prose_say(struct rue_prose *prose, const char *format, ...)
+{
+    if (prose->used >= prose->bytes) return;
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(prose->out + prose->used, prose->bytes - prose->used, format, arguments);
+    va_end(arguments);
+    if (length > 0) prose->used += (size_t)length;
+}
+
+const char *rue_prose_plural(uint64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
+void rue_prose_say_unbroken(struct rue_prose *prose, const char *text)
+{
+    for (; *text; text++) {
+        if (*text == ' ')
+            rue_prose_say(prose, RUE_NO_BREAK);
+        else
+            rue_prose_say(prose, "%c", *text);
+    }
+}
+
+void rue_prose_say_config(struct rue_prose *prose, const struct rue_config *config)
+{
+    char text[RUE_CONFIG_TEXT_BYTES];
+    rue_config_describe(config, text);
+    for (const char *at = text; *at; at++) {
+        if (*at == ' ' && at > text && at[-1] != ',')
+            rue_prose_say(prose, RUE_NO_BREAK);
+        else
+            rue_prose_say(prose, "%c", *at);
+    }
+}
+
+void rue_prose_say_variant(struct rue_prose *prose, const struct rue_variant_findings *variant, bool unicode)
+{
+    char text[128], clean[RUE_PROSE_NAME_BYTES];
+    rue_findings_name(variant, text, sizeof text);
+    rue_utf8_clean(text, unicode, clean, sizeof clean);
+    rue_prose_say(prose, "%s", clean);
+}
+
+void rue_prose_say_model(struct rue_prose *prose, const struct rue_variant_findings *variant, size_t model,
+                         bool unicode)
+{
+    char clean[RUE_PROSE_NAME_BYTES];
+    rue_utf8_clean(rue_cost_matrix_model(variant->matrix, model), unicode, clean, sizeof clean);
+    rue_prose_say(prose, "%s", clean);
+}

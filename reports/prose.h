@@ -1,0 +1,39 @@
+/* Sentences as they are put together: a text that grows until its memory is full. It holds RUE_NO_BREAK
+ * where no line should break, and is fit for a terminal (ASCII alone without `unicode`). */
+#ifndef RUE_PROSE_H
+#define RUE_PROSE_H
+
+#include "findings.h"
+#include "wrap.h"
+
+#define RUE_PROSE_PERCENT "%.1f" RUE_NO_BREAK "%%" /* of a number of percents */
+
+enum { RUE_PROSE_NAME_BYTES = 192 };
+
+struct rue_prose {
+    char *out;
+    size_t bytes, used;
+};
+
+/* An empty text in `out` [bytes]. */
+struct rue_prose rue_prose_start(char *out, size_t bytes);
+
+void rue_prose_say(struct rue_prose *prose, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* A figure and its unit, which stay on one line. */
+void rue_prose_say_unbroken(struct rue_prose *prose, const char *text);
+
+/* "batch_size 128, num_workers 8" that breaks only behind a comma. */
+void rue_prose_say_config(struct rue_prose *prose, const struct rue_config *config);
+
+/* What people call the variant. */
+void rue_prose_say_variant(struct rue_prose *prose, const struct rue_variant_findings *variant, bool unicode);
+
+/* The name of a model of the variant. */
+void rue_prose_say_model(struct rue_prose *prose, const struct rue_variant_findings *variant, size_t model,
+                         bool unicode);
+
+/* "" or "s". */
+const char *rue_prose_plural(uint64_t count);
+
+#endif

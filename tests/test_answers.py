@@ -1,0 +1,119 @@
+"""What a ranking tells beside its winner: the smallest set, leave-one-out, time against memory, intervals."""
+import json
+
+import pytest
+
+from conftest import expect_failure, make_table, read_json
+
+HEADER = "mode,model,batch_size,num_workers,time_s\n"
+TENSOR_BYTES = 3 * 224 * 224 * 4
+# Regrets of ape, bee, cow, dog: 16/1 0, 0, .1, .1; 32/1 .1, .1, 0, .01; 64/1 .04 each; 128/1 .3 each
+TIMES = {16: (100, 100, 110, 110), 32: (110, 110, 100, 101), 64: (104, 104, 104, 104), 128: (130, 130, 130, 130), 256: (200, 200, 200, 100)}
+MODELS = ("ape", "bee", "cow", "dog")
+CSV = HEADER + "".join(f"day,{m},{b},1,{t}\n" for b, times in TIMES.items() for m, t in zip(MODELS, times))
+
+
+def plain(text):
+    return " ".join(text.split())
+
+
+def analyze(rue, text, *words):
+    (rue.folder / "t.csv").write_text(text)
+    done = rue("analyze", "t.csv", "--json", *words)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)["modes"][0], plain(rue("analyze", "t.csv", *words).stdout)
+
+
+def members(mode):
+    return {c["config"]["batch_size"]: c["models"] for c in mode["smallest_set"]["configs"]}
+
+
+def test_the_smallest_set_follows_its_epsilon(rue):
+    mode, shown = analyze(rue, CSV)
+    assert members(mode) == {16: ["ape", "bee"], 32: ["cow", "dog"]}
+    assert mode["smallest_set"]["exact"] and mode["smallest_set"]["epsilon_ratio"] == 0.02
+    assert mode["smallest_set"]["mean_regret_ratio"] == pytest.approx(0.0025)
+    assert "2 configurations are within 2 % of the best for every model: 16/1 for ape, bee; 32/1 for cow, dog." in shown
+    mode, shown = analyze(rue, CSV, "--set-epsilon", "0.5%")
+    assert members(mode) == {16: ["ape", "bee"], 32: ["cow"], 256: ["dog"]}
+    mode, shown = analyze(rue, CSV, "--set-epsilon", "5%")
+    assert members(mode) == {64: list(MODELS)}
+    assert "The recommended configuration is within 5 % of the best for every model." in shown
+    mode, shown = analyze(rue, CSV, "--set-epsilon", "5%", "--weights", "ape=50,bee=50")
+    assert "One configuration is within 5 % of the best for every model: 64/1." in shown
+
+
+def test_a_set_epsilon_that_is_none_is_a_usage_error(rue):
+    (rue.folder / "t.csv").write_text(CSV)
+    for bad in ("0%", "2", "-1%", "200%", "much"):
+        expect_failure(rue("analyze", "t.csv", f"--set-epsilon={bad}"), 2, "--set-epsilon")
+
+
+def test_models_with_a_much_better_configuration_of_their_own_are_named(rue):
+    _, shown = analyze(rue, CSV)
+    assert "Alone: ape with 16/1, 3.8 % less time; bee with 16/1, 3.8 % less time." in shown
+
+
+def test_each_model_in_turn_is_left_out(rue):
+    mode, shown = analyze(rue, CSV)
+    left = {row["model"]: (row["config"]["batch_size"], row["regret_ratio"]) for row in mode["leave_one_out"]["models"]}
+    # Sums without ape: 16 .2, 32 .11, 64 .12; without cow: 16 .1, 32 .21, 64 .12
+    assert left == {"ape": (32, pytest.approx(0.1)), "bee": (32, pytest.approx(0.1)),
+                    "cow": (16, pytest.approx(0.1)), "dog": (16, pytest.approx(0.1))}
+    assert mode["leave_one_out"]["mean_regret_ratio"] == pytest.approx(0.1)
+    assert "A model that was not measured: 10.0 % regret on average, 10.0 % at worst (ape), leaving out each" in shown
+    two = "".join(line for line in CSV.splitlines(True) if "cow" not in line and "dog" not in line)
+    mode, shown = analyze(rue, two)
+    assert mode["leave_one_out"] is None and "not measured" not in shown
+
+
+def test_a_table_knows_no_memory_and_one_repeat_no_interval(rue):
+    mode, shown = analyze(rue, CSV)
+    assert mode["pareto_front"] is None and mode["interval"] is None and "CI" not in shown and "batches in flight" not in shown
+
+
+def test_repeats_give_an_interval(rue):
+    scattered = HEADER + "".join(f"day,{m},{b},1,{t * (1 + r)}\n" for r in (-0.01, 0, 0.01)
+                                 for b, times in TIMES.items() for m, t in zip(MODELS, times))
+    mode, shown = analyze(rue, scattered)
+    interval = mode["interval"]
+    assert interval["confidence"] == 0.95
+    assert 0 < interval["mean_low_ratio"] < 0.04 < interval["mean_high_ratio"] < 0.08
+    assert 0 < interval["max_low_ratio"] < 0.04 < interval["max_high_ratio"] < 0.12
+    low, high = (f"{100 * interval[f'mean_{end}_ratio']:.1f}" for end in ("low", "high"))
+    assert f"4.0 % mean regret over 4 models (95 % CI {low} to {high} %), worst ape 4.0 %" in shown
+
+
+def front(told):
+    return [(c["config"]["batch_size"], c["config"]["num_workers"], c["memory_bytes"]) for c in told["pareto_front"]]
+
+
+def test_time_against_memory_of_our_own_loader(rue, script):
+    """Twice the batch in a tenth less time; two workers a hundredth faster than one."""
+    times = make_table(MODELS[:2], [16, 32], [0, 1, 2], lambda model, b, w: 1000 - (b - 16) * 6 - 10 * (w == 2) + 500 * (w == 0))
+    one = script(times, hello=dict(loader="rue"), images=256)
+    done = rue("tune", "--runner", one.command, "--quiet", "--out", "out")
+    assert done.returncode == 0, done.stderr
+    (told,) = read_json(rue.folder / "out/recommendation.json")["recommendations"]
+    # min(workers * 2, batches) in flight, and one that the consumer holds
+    assert front(told) == [(32, 2, 5 * 32 * TENSOR_BYTES), (32, 1, 3 * 32 * TENSOR_BYTES), (16, 2, 5 * 16 * TENSOR_BYTES),
+                           (16, 1, 3 * 16 * TENSOR_BYTES), (32, 0, 32 * TENSOR_BYTES), (16, 0, 16 * TENSOR_BYTES)]
+    foreign = script(times, hello=dict(loader="torch"), images=256)
+    assert rue("tune", "--runner", foreign.command, "--quiet", "--out", "foreign").returncode == 0
+    assert read_json(rue.folder / "foreign/recommendation.json")["recommendations"][0]["pareto_front"] is None
+
+
+def test_show_knows_the_memory_of_what_our_loader_measured(rue, photos):
+    done = rue("tune", photos, "--mode", "raw", "--batch-size", "4,8", "--num-workers", "0,1", "--images", "16",
+               "--model", "sleep:1ms/image,resnet18", "--budget", "5m", "--quiet", "--out", "out")
+    assert done.returncode == 0, done.stderr
+    (told,) = read_json(rue.folder / "out/recommendation.json")["recommendations"]
+    (mode,) = json.loads(rue("show", "out", "--json").stdout)["modes"]
+    assert front(mode) == front(told) and front(told)[-1][2] == 4 * TENSOR_BYTES
+
+
+def test_a_configuration_that_needs_much_less_memory_is_named(rue, script):
+    times = make_table(MODELS[:2], [16, 32, 64], [1], lambda model, b, w: 1000 - b)
+    one = script(times, hello=dict(loader="rue"), images=256)
+    done = rue("tune", "--runner", one.command, "--quiet", "--out", "out")
+    assert "32/1 needs 58 MB for batches in flight instead of 116 MB, for 3.4 % more regret." in plain(done.stdout)
