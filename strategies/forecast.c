@@ -22,12 +22,13 @@ struct rue_forecast {
     bool *late;         /* [configs] their first batch comes later than the limit */
     size_t *candidates; /* [candidate_count] */
     size_t candidate_count;
-    struct rue_posterior *posterior; /* of the candidates' cells */
-    double posterior_s;              /* the time it is at */
-    double *times;                   /* [configs] of a draw */
-    double *jacobian;                /* [parameters] of a trial */
-    double *weights;                 /* [cells] of what is to be decided */
-    double *direction;               /* [cells + parameters + 1] */
+    struct rue_posterior *posterior;   /* of the candidates' cells */
+    double posterior_s;                /* the time it is at */
+    double *times;                     /* [configs] of a draw */
+    struct rue_joined_regrets *joined; /* [configs] likewise */
+    double *jacobian;                  /* [parameters] of a trial */
+    double *weights;                   /* [cells] of what is to be decided */
+    double *direction;                 /* [cells + parameters + 1] */
     uint64_t *known;        /* [cells][LENGTHS] images of trials whose derivatives are known; 0: none */
     double *known_jacobian; /* [cells][LENGTHS][parameters] */
 };
@@ -54,6 +55,11 @@ void rue_forecast_exclude(struct rue_forecast *forecast, size_t config)
 static double job_s(const struct rue_forecast *forecast, size_t model, size_t config)
 {
     return rue_prediction_job_s(forecast->prediction, model, config);
+}
+
+static double weight_of(const struct rue_forecast *forecast, size_t model)
+{
+    return forecast->setup->weights ? forecast->setup->weights[model] : 1;
 }
 
 /* ---- candidates ---- */
@@ -102,12 +108,15 @@ static rue_status choose_candidates(struct rue_forecast *forecast, rue_error *er
     size_t count = 0, most = CELLS_MAX / forecast->models ? CELLS_MAX / forecast->models : 1;
     for (size_t c = 0; c < forecast->configs; c++)
         if (!is_out(forecast, c)) choices[count++] = (struct choice){c, 0};
+    memset(forecast->joined, 0, count * sizeof *forecast->joined);
     for (size_t m = 0; m < forecast->models; m++) {
         double best = best_of_model(forecast, m);
         for (size_t i = 0; i < count; i++)
-            choices[i].regret +=
-                (job_s(forecast, m, choices[i].config) / best - 1) / (double)forecast->models;
+            rue_joined_regrets_add(&forecast->joined[i], m, weight_of(forecast, m),
+                                   job_s(forecast, m, choices[i].config) / best - 1);
     }
+    for (size_t i = 0; i < count; i++)
+        choices[i].regret = rue_joined_regrets_value(&forecast->joined[i], forecast->setup->objective);
     qsort(choices, count, sizeof *choices, compare_choices);
     forecast->candidate_count = 0;
     for (size_t i = 0; i < count && forecast->candidate_count < most; i++)
@@ -304,30 +313,59 @@ size_t rue_forecast_candidates(const struct rue_forecast *forecast, const size_t
     return forecast->candidate_count;
 }
 
-void rue_forecast_regrets(const struct rue_forecast *forecast, size_t index, double *out)
+/* The regrets of every candidate, where predictions are off by the logarithms `errors` [cells]. */
+static void join_regrets(struct rue_forecast *forecast, const double *errors)
 {
-    const double *draw = rue_posterior_draw(forecast->posterior, index);
     size_t count = forecast->candidate_count;
-    memset(out, 0, count * sizeof *out);
+    memset(forecast->joined, 0, count * sizeof *forecast->joined);
     for (size_t m = 0; m < forecast->models; m++) {
         double best = INFINITY;
         for (size_t c = 0; c < count; c++) {
-            double time_s = job_s(forecast, m, forecast->candidates[c]) * exp(draw[m * count + c]);
-            forecast->times[c] = time_s;
-            best = fmin(best, time_s);
+            forecast->times[c] = job_s(forecast, m, forecast->candidates[c]) * exp(errors[m * count + c]);
+            best = fmin(best, forecast->times[c]);
         }
         for (size_t c = 0; c < count; c++)
-            out[c] += (forecast->times[c] / best - 1) / (double)forecast->models;
+            rue_joined_regrets_add(&forecast->joined[c], m, weight_of(forecast, m),
+                                   forecast->times[c] / best - 1);
+    }
+}
+
+void rue_forecast_regrets(struct rue_forecast *forecast, size_t index, double *out)
+{
+    join_regrets(forecast, rue_posterior_draw(forecast->posterior, index));
+    for (size_t c = 0; c < forecast->candidate_count; c++)
+        out[c] = rue_joined_regrets_value(&forecast->joined[c], forecast->setup->objective);
+}
+
+/* How much each cell of a candidate counts in what it is judged by: as the weights say. */
+static void weigh(struct rue_forecast *forecast, size_t position, double sign)
+{
+    size_t count = forecast->candidate_count;
+    double all = 0;
+    for (size_t m = 0; m < forecast->models; m++) all += weight_of(forecast, m);
+    for (size_t m = 0; m < forecast->models; m++)
+        forecast->weights[m * count + position] = sign * weight_of(forecast, m) / all;
+}
+
+/* The same for the worst regrets: as often as its model has it. */
+static void weigh_worst(struct rue_forecast *forecast, size_t one, size_t other)
+{
+    size_t count = forecast->candidate_count;
+    for (size_t d = 0; d < RUE_FORECAST_DRAWS; d++) {
+        join_regrets(forecast, rue_posterior_draw(forecast->posterior, d));
+        forecast->weights[forecast->joined[one].worst_model * count + one] += 1.0 / RUE_FORECAST_DRAWS;
+        forecast->weights[forecast->joined[other].worst_model * count + other] -= 1.0 / RUE_FORECAST_DRAWS;
     }
 }
 
 void rue_forecast_compare(struct rue_forecast *forecast, size_t one, size_t other)
 {
-    size_t count = forecast->candidate_count, cells = forecast->models * count;
-    memset(forecast->weights, 0, cells * sizeof *forecast->weights);
-    for (size_t m = 0; m < forecast->models; m++) {
-        forecast->weights[m * count + one] += 1 / (double)forecast->models;
-        forecast->weights[m * count + other] -= 1 / (double)forecast->models;
+    memset(forecast->weights, 0, forecast->models * forecast->candidate_count * sizeof *forecast->weights);
+    if (forecast->setup->objective == RUE_OBJECTIVE_WORST) {
+        weigh_worst(forecast, one, other);
+    } else {
+        weigh(forecast, one, 1);
+        weigh(forecast, other, -1);
     }
     rue_posterior_direct(forecast->posterior, forecast->weights, forecast->direction);
 }
@@ -381,6 +419,7 @@ void rue_forecast_close(struct rue_forecast *forecast)
     free(forecast->late);
     free(forecast->candidates);
     free(forecast->times);
+    free(forecast->joined);
     free(forecast->jacobian);
     free(forecast->weights);
     free(forecast->direction);
@@ -402,6 +441,7 @@ rue_status rue_forecast_open(const struct rue_strategy_setup *setup, struct rue_
     forecast->late = calloc(forecast->configs, sizeof *forecast->late);
     forecast->candidates = calloc(forecast->configs, sizeof *forecast->candidates);
     forecast->times = calloc(forecast->configs, sizeof *forecast->times);
+    forecast->joined = calloc(forecast->configs, sizeof *forecast->joined);
     size_t parameters = rue_prediction_parameters_max(forecast->models);
     forecast->jacobian = calloc(parameters, sizeof *forecast->jacobian);
     forecast->weights = calloc(forecast->cells, sizeof *forecast->weights);
@@ -410,8 +450,8 @@ rue_status rue_forecast_open(const struct rue_strategy_setup *setup, struct rue_
     forecast->known_jacobian =
         calloc(forecast->cells * LENGTHS * parameters, sizeof *forecast->known_jacobian);
     if (!forecast->excluded || !forecast->late || !forecast->candidates || !forecast->times ||
-        !forecast->jacobian || !forecast->weights || !forecast->direction || !forecast->known ||
-        !forecast->known_jacobian) {
+        !forecast->joined || !forecast->jacobian || !forecast->weights || !forecast->direction ||
+        !forecast->known || !forecast->known_jacobian) {
         rue_forecast_close(forecast);
         return rue_fail_memory(error, "a forecast", forecast->cells * sizeof(double));
     }

@@ -43,11 +43,12 @@ struct rue_forecast_cell rue_forecast_cell(const struct rue_forecast *forecast, 
 size_t rue_forecast_candidates(const struct rue_forecast *forecast, const size_t **out);
 enum { RUE_FORECAST_DRAWS = 256 };
 
-/* Mean regret over the models of every candidate, [candidates], in draw `index`. */
-void rue_forecast_regrets(const struct rue_forecast *forecast, size_t index, double *out);
+/* What every candidate is judged by, [candidates], in draw `index`: its regrets, joined as the setup's
+ * objective and weights say. */
+void rue_forecast_regrets(struct rue_forecast *forecast, size_t index, double *out);
 
 /* Decides between two candidates (positions in their list): from then on rue_forecast_gain is about the
- * difference of their mean regrets. */
+ * difference of their regrets. */
 void rue_forecast_compare(struct rue_forecast *forecast, size_t one, size_t other);
 
 /* A trial that might be made. */

@@ -3,9 +3,23 @@
 #ifndef RUE_OBJECTIVE_H
 #define RUE_OBJECTIVE_H
 
+#include <stddef.h>
+
 enum rue_objective { RUE_OBJECTIVE_MEAN, RUE_OBJECTIVE_WORST };
 
 /* Their names, NULL at the end. */
 extern const char *const rue_objective_names[];
+
+/* The regrets of one configuration, model by model; starts as zeros. */
+struct rue_joined_regrets {
+    double sum, weights;
+    double worst;
+    size_t worst_model; /* the first of those; of no model: 0 */
+};
+
+void rue_joined_regrets_add(struct rue_joined_regrets *joined, size_t model, double weight, double regret);
+
+/* What the configuration is judged by; the less the better. */
+double rue_joined_regrets_value(const struct rue_joined_regrets *joined, enum rue_objective objective);
 
 #endif

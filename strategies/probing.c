@@ -5,9 +5,11 @@
 
 #include "probes.h"
 
-enum { SLOW_REPEATS = 4, COMPUTE_SIZES = 2 };
+enum { COMPUTE_SIZES = 2 };
 
-static const double slow_ratio = 1.06; /* a probe that something disturbed */
+static const double slow_ratio = 1.06;    /* a probe that something disturbed */
+static const double again_share = 0.06;   /* of the budget, for probes again */
+static const double longer_share = 0.008; /* of it: what costs no more is asked again, twice as long */
 
 struct rue_probing {
     const struct rue_strategy_setup *setup;
@@ -48,17 +50,22 @@ rue_status rue_probing_push_load(struct rue_probing *probing, struct rue_ask_que
     return status;
 }
 
-rue_status rue_probing_push_slow(struct rue_probing *probing, const struct rue_prediction *prediction,
-                                 struct rue_ask_queue *queue, rue_error *error)
+rue_status rue_probing_push_again(struct rue_probing *probing, const struct rue_prediction *prediction,
+                                  struct rue_ask_queue *queue, rue_error *error)
 {
+    const struct rue_strategy_setup *setup = probing->setup;
+    double left_s = again_share * setup->budget_s, most_s = longer_share * setup->budget_s;
     rue_status status = RUE_OK;
-    size_t repeats = 0;
-    for (size_t i = 0; status == RUE_OK && i < probing->load_count && repeats < SLOW_REPEATS; i++) {
+    for (size_t i = 0; status == RUE_OK && i < probing->load_count; i++) {
         struct rue_ask again = probing->load[i];
-        if (!(rue_prediction_slow_ratio(prediction, again.config) > slow_ratio)) continue;
-        again.repeat = 1;
+        bool slow = rue_prediction_slow_ratio(prediction, again.config) > slow_ratio;
+        again.repeat = slow;
+        if (!slow) again.images = 2 * again.images < setup->job_images ? 2 * again.images : setup->job_images;
+        again.expected_s =
+            rue_prediction_trial_s(prediction, RUE_PREDICTION_NO_MODEL, again.config, again.images);
+        if (again.expected_s > left_s || (!slow && again.expected_s > most_s)) continue;
+        left_s -= again.expected_s;
         status = rue_ask_queue_push(queue, &again, error);
-        repeats++;
     }
     return status;
 }

@@ -1,5 +1,5 @@
-/* The probes of a strategy that predicts, in their order: load-only trials, those of them again that
- * something disturbed, and each model's compute. Without load-only trials, see survey.h. */
+/* The probes of a strategy that predicts, in their order: load-only trials, some of them again, and each
+ * model's compute. Without load-only trials, see survey.h. */
 #ifndef RUE_PROBING_H
 #define RUE_PROBING_H
 
@@ -17,9 +17,10 @@ void rue_probing_close(struct rue_probing *probing);
 rue_status rue_probing_push_load(struct rue_probing *probing, struct rue_ask_queue *queue,
                                  rue_error *error) RUE_MUST_CHECK;
 
-/* Those that were slower than the prediction that was made of them explains. */
-rue_status rue_probing_push_slow(struct rue_probing *probing, const struct rue_prediction *prediction,
-                                 struct rue_ask_queue *queue, rue_error *error) RUE_MUST_CHECK;
+/* Those that were slower than the prediction that was made of them explains, again; and twice as long those
+ * that are cheap. */
+rue_status rue_probing_push_again(struct rue_probing *probing, const struct rue_prediction *prediction,
+                                  struct rue_ask_queue *queue, rue_error *error) RUE_MUST_CHECK;
 
 /* The compute of every model. */
 rue_status rue_probing_push_compute(struct rue_probing *probing, struct rue_ask_queue *queue,

@@ -11,9 +11,9 @@ struct rue_standing {
     const struct rue_strategy_setup *setup;
     struct rue_forecast *forecast;
     size_t joints;
-    double *drawn;   /* [draws][candidates] mean regrets */
-    double *means;   /* [candidates] of them */
-    double *regrets; /* [candidates] of the cells as they are expected */
+    double *drawn; /* [draws][candidates] what they are judged by: mean regrets, or the worst */
+    double *means; /* [candidates] of them */
+    struct rue_joined_regrets *joined; /* [candidates] of the cells as they are expected */
     double excess[RUE_FORECAST_DRAWS];
     size_t leader;
 };
@@ -27,8 +27,8 @@ rue_status rue_standing_open(const struct rue_strategy_setup *setup, struct rue_
     standing->forecast = forecast;
     standing->drawn = calloc(RUE_FORECAST_DRAWS * setup->config_count, sizeof *standing->drawn);
     standing->means = calloc(setup->config_count, sizeof *standing->means);
-    standing->regrets = calloc(setup->config_count, sizeof *standing->regrets);
-    if (!standing->drawn || !standing->means || !standing->regrets) {
+    standing->joined = calloc(setup->config_count, sizeof *standing->joined);
+    if (!standing->drawn || !standing->means || !standing->joined) {
         rue_standing_close(standing);
         return rue_fail_memory(error, "a standing", RUE_FORECAST_DRAWS * setup->config_count);
     }
@@ -41,7 +41,7 @@ void rue_standing_close(struct rue_standing *standing)
     if (!standing) return;
     free(standing->drawn);
     free(standing->means);
-    free(standing->regrets);
+    free(standing->joined);
     free(standing);
 }
 
@@ -123,15 +123,24 @@ static bool is_verified(const struct rue_standing *standing, size_t config)
 /* As the selection rules have it, of the cells as they are expected. */
 static void expect_regrets(struct rue_standing *standing, const size_t *candidates, size_t count)
 {
-    memset(standing->regrets, 0, count * sizeof *standing->regrets);
-    for (size_t m = 0; m < standing->setup->scenario_count; m++) {
-        double least = INFINITY;
-        for (size_t c = 0; c < standing->setup->config_count; c++)
+    const struct rue_strategy_setup *setup = standing->setup;
+    memset(standing->joined, 0, count * sizeof *standing->joined);
+    for (size_t m = 0; m < setup->scenario_count; m++) {
+        double least = INFINITY, weight = setup->weights ? setup->weights[m] : 1;
+        for (size_t c = 0; c < setup->config_count; c++)
             least = fmin(least, rue_forecast_cell(standing->forecast, m, c).time_s);
         for (size_t c = 0; c < count; c++)
-            standing->regrets[c] +=
-                rue_forecast_cell(standing->forecast, m, candidates[c]).time_s / least - 1;
+            rue_joined_regrets_add(&standing->joined[c], m, weight,
+                                   rue_forecast_cell(standing->forecast, m, candidates[c]).time_s / least -
+                                       1);
     }
+}
+
+static bool is_better(const struct rue_standing *standing, size_t one, size_t other)
+{
+    enum rue_objective objective = standing->setup->objective;
+    return rue_joined_regrets_value(&standing->joined[one], objective) <
+           rue_joined_regrets_value(&standing->joined[other], objective);
 }
 
 struct rue_claim rue_standing_claim(struct rue_standing *standing)
@@ -142,7 +151,7 @@ struct rue_claim rue_standing_claim(struct rue_standing *standing)
     expect_regrets(standing, candidates, count);
     for (size_t c = 0; c < count; c++) {
         if (!is_verified(standing, candidates[c])) continue;
-        if (claim.verified && standing->regrets[c] >= standing->regrets[best]) continue;
+        if (claim.verified && !is_better(standing, c, best)) continue;
         best = c;
         claim.verified = true;
     }

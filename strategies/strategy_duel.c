@@ -82,10 +82,10 @@ struct option {
     struct rue_forecast_trial trials[2];
     size_t count;
     double gain; /* variance of the difference lessened */
-    double rate; /* a second */
+    double rate; /* a second; -INFINITY where it costs too much */
 };
 
-static void rate_option(struct duel *duel, struct option *option)
+static void rate_option(struct duel *duel, struct option *option, double most_s)
 {
     const size_t *candidates;
     rue_forecast_candidates(duel->forecast, &candidates);
@@ -95,14 +95,15 @@ static void rate_option(struct duel *duel, struct option *option)
         cost += trial_s(duel, option->trials[i].model, candidates[option->trials[i].position],
                         option->trials[i].images);
     option->gain = rue_forecast_gain(duel->forecast, option->trials, option->count);
-    option->rate = option->gain / cost;
+    option->rate = cost > most_s ? -INFINITY : option->gain / cost;
 }
 
 /* The leader, the challenger, or both back to back; on the model, and as long, as tells most of their
  * difference for its cost. */
-static struct option best_option(struct duel *duel, const size_t *candidates, size_t one, size_t other)
+static struct option best_option(struct duel *duel, const size_t *candidates, size_t one, size_t other,
+                                 double most_s)
 {
-    struct option best = {.rate = -INFINITY};
+    struct option best = {.count = 0, .rate = -INFINITY};
     rue_forecast_compare(duel->forecast, one, other);
     for (size_t m = 0; m < duel->setup.scenario_count; m++)
         for (size_t s = duel->setup.whole_jobs ? LENGTHS - 1 : 0; s < LENGTHS; s++)
@@ -114,38 +115,35 @@ static struct option best_option(struct duel *duel, const size_t *candidates, si
                     option.trials[option.count++] = (struct rue_forecast_trial){
                         m, position, trial_images(duel, candidates[position], &lengths[s])};
                 }
-                rate_option(duel, &option);
+                rate_option(duel, &option, most_s);
                 if (option.rate > best.rate) best = option;
             }
     return best;
 }
 
 /* Where nothing more is told of the challenger: the trials that tell most of another candidate. */
-static struct option other_option(struct duel *duel, const size_t *candidates, size_t count, size_t leader)
+static struct option other_option(struct duel *duel, const size_t *candidates, size_t count, size_t leader,
+                                  double most_s)
 {
     struct option best = {.rate = -INFINITY};
     for (size_t c = 0; c < count; c++) {
         struct option option = {.rate = -INFINITY};
-        if (c != leader) option = best_option(duel, candidates, leader, c);
+        if (c != leader) option = best_option(duel, candidates, leader, c, most_s);
         if (option.rate > best.rate) best = option;
     }
     return best;
 }
 
 /* The trials that decide next; false where there are none. */
-static bool push_trials(struct duel *duel)
+static bool push_trials(struct duel *duel, double most_s)
 {
     const size_t *candidates;
     size_t count = rue_forecast_candidates(duel->forecast, &candidates);
     size_t leader = rue_standing_leader(duel->standing);
     size_t draw = (size_t)rue_random_below(&duel->seed, RUE_FORECAST_DRAWS);
     size_t other = rue_standing_challenger(duel->standing, draw);
-    if (other == leader) { /* the only one */
-        push_joint(duel, 0, candidates[other], trial_images(duel, candidates[other], &lengths[LENGTHS - 1]));
-        return true;
-    }
-    struct option option = best_option(duel, candidates, leader, other);
-    if (option.gain < least_gain) option = other_option(duel, candidates, count, leader);
+    struct option option = best_option(duel, candidates, leader, other, most_s);
+    if (option.gain < least_gain) option = other_option(duel, candidates, count, leader, most_s);
     if (option.gain < least_gain) return false;
     bool turned = rue_random_below(&duel->seed, 2);
     for (size_t i = 0; i < option.count; i++) {
@@ -157,13 +155,18 @@ static bool push_trials(struct duel *duel)
 
 /* ---- verification ---- */
 
-/* Whether the limit of trials has room for no more than those that verify the leader. */
-static bool has_spent_trials(const struct duel *duel, size_t config)
+static bool lacks_trials(const struct duel *duel, size_t wanted)
 {
-    size_t open = 0;
+    return duel->setup.budget_trials > 0 && duel->costs.made + wanted > duel->setup.budget_trials;
+}
+
+/* Models that have not seen the configuration. */
+static size_t unseen_count(const struct duel *duel, size_t config)
+{
+    size_t count = 0;
     for (size_t m = 0; m < duel->setup.scenario_count; m++)
-        open += !rue_standing_is_verified_on(duel->standing, m, config);
-    return duel->setup.budget_trials > 0 && duel->costs.made + open + 2 > duel->setup.budget_trials;
+        count += !rue_standing_is_verified_on(duel->standing, m, config);
+    return count;
 }
 
 /* Seconds that the leader's trials on models that have not seen it are expected to take. */
@@ -233,15 +236,17 @@ static void decide(struct duel *duel)
     else
         rue_standing_update(duel->standing, duel->joints);
     if (duel->status != RUE_OK) return;
-    rue_forecast_candidates(duel->forecast, &candidates);
+    size_t count = rue_forecast_candidates(duel->forecast, &candidates);
     size_t leader = rue_standing_leader(duel->standing);
-    bool sure = rue_standing_bound(duel->standing, leader) <= duel->setup.epsilon_ratio &&
-                duel->joints >= 2 * duel->setup.scenario_count;
-    double last_s = verify_margin * verify_s(duel, candidates[leader]) + duel->costs.overhead_s;
-    bool ends = sure || has_spent_trials(duel, candidates[leader]) || left_s(duel) < last_s;
-    if (!ends && push_trials(duel)) return;
-    push_verification(duel, candidates[leader]);
-    duel->phase = ENDED;
+    bool sure = count == 1 || (rue_standing_bound(duel->standing, leader) <= duel->setup.epsilon_ratio &&
+                               duel->joints >= 2 * duel->setup.scenario_count);
+    double unseen_s = verify_margin * verify_s(duel, candidates[leader]);
+    size_t unseen = unseen_count(duel, candidates[leader]);
+    bool last = left_s(duel) < unseen_s || lacks_trials(duel, unseen + 2);
+    bool room = left_s(duel) >= unseen_s && !lacks_trials(duel, unseen);
+    if (!sure && !last && push_trials(duel, left_s(duel) - unseen_s)) return;
+    if (room || !rue_standing_claim(duel->standing).verified) push_verification(duel, candidates[leader]);
+    if (rue_ask_queue_is_empty(&duel->queue)) duel->phase = ENDED;
 }
 
 static void after_survey(struct duel *duel)
@@ -264,8 +269,8 @@ static void after_load(struct duel *duel)
     }
     update(duel);
     if (duel->status == RUE_OK)
-        duel->status =
-            rue_probing_push_slow(duel->probing, rue_forecast_prediction(duel->forecast), &duel->queue, NULL);
+        duel->status = rue_probing_push_again(duel->probing, rue_forecast_prediction(duel->forecast),
+                                              &duel->queue, NULL);
     if (duel->status == RUE_OK) duel->status = rue_probing_push_compute(duel->probing, &duel->queue, NULL);
     duel->phase = COMPUTE;
 }

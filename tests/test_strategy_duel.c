@@ -150,9 +150,9 @@ static double exhaustive_s(const struct machine *machine)
     return sum;
 }
 
-static void play(struct machine *machine, double budget_s, double epsilon_ratio, struct outcome *out)
+static struct rue_strategy_setup setup_of(const struct machine *machine, double budget_s,
+                                          double epsilon_ratio)
 {
-    const struct rue_strategy_ops *duel = &rue_strategy_duel;
     struct rue_strategy_setup setup = {.scenario_count = MODELS,
                                        .config_count = CONFIGS,
                                        .configs = machine->configs,
@@ -167,11 +167,18 @@ static void play(struct machine *machine, double budget_s, double epsilon_ratio,
                                        .epsilon_ratio = epsilon_ratio,
                                        .confidence = 0.95};
     for (int i = 0; i < RUE_MEASURE_COUNT; i++) setup.measures[i] = machine->measures[i];
+    return setup;
+}
+
+static void play_setup(struct machine *machine, const struct rue_strategy_setup *setup, struct outcome *out)
+{
+    const struct rue_strategy_ops *duel = &rue_strategy_duel;
     void *state;
     rue_error error = {0};
-    cr_assert_eq(duel->open(&setup, &state, &error), RUE_OK, "%s", error.message);
+    cr_assert_eq(duel->open(setup, &state, &error), RUE_OK, "%s", error.message);
     out->spent_s = 0;
-    for (out->asks = 0; out->spent_s < budget_s && duel->ask(state, &out->log[out->asks]); out->asks++) {
+    for (out->asks = 0; out->spent_s < setup->budget_s && duel->ask(state, &out->log[out->asks]);
+         out->asks++) {
         cr_assert_lt(out->asks + 1, ASKS_MAX, "it must come to an end");
         struct rue_trial_result result = perform(machine, &out->log[out->asks]);
         out->spent_s += (double)result.cost_ns / 1e9;
@@ -185,6 +192,12 @@ static void play(struct machine *machine, double budget_s, double epsilon_ratio,
             cr_assert_gt(estimate.time_s, 0);
         }
     duel->close(state);
+}
+
+static void play(struct machine *machine, double budget_s, double epsilon_ratio, struct outcome *out)
+{
+    struct rue_strategy_setup setup = setup_of(machine, budget_s, epsilon_ratio);
+    play_setup(machine, &setup, out);
 }
 
 Test(strategy_duel, finds_what_is_good_at_a_small_share_of_the_cost)
@@ -350,6 +363,55 @@ Test(strategy_duel, claims_nothing_where_every_first_batch_is_late)
     for (size_t i = 0; i < outcome.asks; i++) joints += outcome.log[i].measure == RUE_JOINT;
     cr_assert(joints >= 1 && joints <= CONFIGS, "%zu trials to be sure that not even the earliest will do",
               joints);
+}
+
+static double regret_of(const struct machine *machine, size_t model, size_t config)
+{
+    double best = INFINITY;
+    for (size_t c = 0; c < CONFIGS; c++) best = fmin(best, truth_s(machine, model, c));
+    return truth_s(machine, model, config) / best - 1;
+}
+
+static double worst_regret_of(const struct machine *machine, size_t config)
+{
+    double worst = 0;
+    for (size_t m = 0; m < MODELS; m++) worst = fmax(worst, regret_of(machine, m, config));
+    return worst;
+}
+
+Test(strategy_duel, makes_the_worst_regret_least_where_that_is_asked)
+{
+    static struct outcome outcome;
+    for (uint64_t seed = 0; seed < 6; seed++) {
+        struct machine machine = machine_of(seed);
+        struct rue_strategy_setup setup = setup_of(&machine, 0.3 * exhaustive_s(&machine), 0.005);
+        double least = INFINITY;
+        setup.objective = RUE_OBJECTIVE_WORST;
+        for (size_t c = 0; c < CONFIGS; c++) least = fmin(least, worst_regret_of(&machine, c));
+        play_setup(&machine, &setup, &outcome);
+        cr_assert(outcome.claimed && outcome.claim.verified, "seed %d", (int)seed);
+        double excess = worst_regret_of(&machine, outcome.claim.config) - least;
+        cr_assert_lt(excess, 0.03, "seed %d: %.2f points", (int)seed, 100 * excess);
+        cr_assert_leq(excess, outcome.claim.bound_ratio + 0.01, "seed %d", (int)seed);
+    }
+}
+
+Test(strategy_duel, a_model_of_great_weight_decides)
+{
+    static struct outcome outcome;
+    for (size_t model = 0; model < MODELS; model += MODELS - 1)
+        for (uint64_t seed = 0; seed < 3; seed++) {
+            double weights[MODELS] = {1, 1, 1, 1};
+            struct machine machine = machine_of(seed);
+            struct rue_strategy_setup setup = setup_of(&machine, 0.3 * exhaustive_s(&machine), 0.005);
+            weights[model] = 1000;
+            setup.weights = weights;
+            play_setup(&machine, &setup, &outcome);
+            cr_assert(outcome.claimed && outcome.claim.verified, "seed %d", (int)seed);
+            cr_assert_lt(regret_of(&machine, model, outcome.claim.config), 0.025,
+                         "seed %d model %d: %.3f bound %.3f", (int)seed, (int)model,
+                         regret_of(&machine, model, outcome.claim.config), outcome.claim.bound_ratio);
+        }
 }
 
 Test(strategy_duel, a_budget_for_less_than_the_probes_claims_nothing)
