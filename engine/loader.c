@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 
 #include "advice.h"
+#include "clock.h"
 #include "units.h"
 
 enum { WORKER_STACK_BYTES = 1 << 20 };
@@ -229,8 +230,8 @@ static void set_failed(struct rue_loader *loader, struct slot *slot, const rue_e
 }
 
 /* Loads `count` items of a batch from `position` on; gives up early when the loader stops. */
-static rue_status load_items(struct rue_loader *loader, struct rue_fetcher *fetcher, struct rue_batch *batch,
-                             size_t position, size_t count, rue_error *error)
+static rue_status fetch_items(struct rue_loader *loader, struct rue_fetcher *fetcher, struct rue_batch *batch,
+                              size_t position, size_t count, rue_error *error)
 {
     rue_status status = RUE_OK;
     size_t expected = position;
@@ -240,6 +241,18 @@ static rue_status load_items(struct rue_loader *loader, struct rue_fetcher *fetc
         status = load_item(loader, fetcher, batch, i, error);
     }
     rue_fetcher_forget(fetcher);
+    return status;
+}
+
+/* The same, and notes how long it took where somebody wants to know. */
+static rue_status load_items(struct rue_loader *loader, struct rue_fetcher *fetcher, struct rue_batch *batch,
+                             size_t position, size_t count, rue_error *error)
+{
+    uint64_t *load_ns = loader->options.batch_load_ns;
+    if (!load_ns) return fetch_items(loader, fetcher, batch, position, count, error);
+    uint64_t begin = rue_clock_now_ns();
+    rue_status status = fetch_items(loader, fetcher, batch, position, count, error);
+    __atomic_fetch_add(&load_ns[batch->index], rue_clock_now_ns() - begin, __ATOMIC_RELAXED);
     return status;
 }
 

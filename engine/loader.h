@@ -39,6 +39,9 @@ struct rue_loader_options {
     uint64_t memory_bytes; /* slabs that would need more are RUE_INFEASIBLE; 0: no limit */
     int held;              /* batches that the consumer may hold at once, at least 1 */
     const struct rue_slab_allocator *allocator; /* (optional) NULL: the default */
+    /* (optional) [batches], 0 before: what workers spend on loading each batch is added, all of them summed;
+     * of batch i it is complete when the batch is lent. Borrowed for the loader's life. */
+    uint64_t *batch_load_ns;
 };
 
 /* A batch on loan: read-only for the consumer, valid until it is released. */

@@ -95,6 +95,7 @@ static rue_status consume_all(struct run *run, rue_error *error)
         rue_loader_release(run->loader, batch);
         uint64_t done = rue_clock_now_ns();
         run->compute_ns += done - taken;
+        if (result->batch_compute_ns) result->batch_compute_ns[result->compute_count++] = done - taken;
         if (status == RUE_OK) status = check_time(run, done, error);
         if (status != RUE_OK) return status;
     }
@@ -151,19 +152,29 @@ static rue_status warm_model(struct run *run, const struct rue_batch *batch, rue
     return status;
 }
 
+/* Room for the times of each batch, which the trial fills in. */
+static rue_status open_detail(struct run *run, struct rue_loader_options *options, rue_error *error)
+{
+    struct rue_trial_result *result = run->result;
+    uint64_t batches = rue_loader_batches(options);
+    if (!run->request->detail || batches > RUE_BATCH_TIMES_MAX) return RUE_OK;
+    result->batch_ready_ns = calloc(batches, sizeof *result->batch_ready_ns);
+    result->batch_load_ns = calloc(batches, sizeof *result->batch_load_ns);
+    result->batch_compute_ns = calloc(batches, sizeof *result->batch_compute_ns);
+    if (!result->batch_ready_ns || !result->batch_load_ns || !result->batch_compute_ns)
+        return rue_fail_memory(error, "the times of batches", 3 * batches * sizeof(uint64_t));
+    options->batch_load_ns = result->batch_load_ns;
+    return RUE_OK;
+}
+
 static rue_status run_joint(struct run *run, const struct rue_source *source, rue_error *error)
 {
     struct rue_loader_options options = rue_trial_loader_options(run->request);
-    rue_status status = RUE_OK;
-    if (run->request->detail && rue_loader_batches(&options) <= RUE_BATCH_TIMES_MAX) {
-        uint64_t batches = rue_loader_batches(&options);
-        run->result->batch_ready_ns = calloc(batches, sizeof(uint64_t));
-        if (!run->result->batch_ready_ns)
-            status = rue_fail_memory(error, "the times of batches", batches * sizeof(uint64_t));
-    }
+    rue_status status = open_detail(run, &options, error);
     if (status == RUE_OK) status = rue_loader_open(source, &options, &run->loader, error);
     if (status == RUE_OK) status = run_loader(run, error);
     rue_loader_close(run->loader);
+    if (options.batch_load_ns) run->result->load_count = run->result->ready_count;
     return status;
 }
 
@@ -186,6 +197,7 @@ static rue_status run_compute(struct run *run, rue_error *error)
     rue_status status =
         batch.images && result->batch_compute_ns ? RUE_OK : rue_fail_memory(error, "a resident batch", bytes);
     if (status == RUE_OK) status = warm_model(run, &batch, error);
+    uint64_t cpu_ns = rue_usage_read().cpu_ns;
     run->start_ns = rue_clock_now_ns();
     uint64_t mark = run->start_ns;
     result->images = result->batches = 0;
@@ -200,6 +212,8 @@ static rue_status run_compute(struct run *run, rue_error *error)
         status = check_time(run, done, error);
     }
     result->compute_ns = result->end_to_end_ns = (int64_t)(mark - run->start_ns);
+    if (mark > run->start_ns)
+        result->cpu_ratio = (double)(rue_usage_read().cpu_ns - cpu_ns) / (double)(mark - run->start_ns);
     if (batch.images) slabs->release(slabs->context, batch.images, bytes);
     free(batch.labels);
     return status;

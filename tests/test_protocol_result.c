@@ -62,9 +62,11 @@ static json_t *without(const char *key)
 Test(protocol_result, every_field_comes_back)
 {
     struct rue_trial_result full = full_result();
-    uint64_t ready[] = {1, 22, 333}, compute[] = {9, 8};
+    uint64_t ready[] = {1, 22, 333}, load[] = {4, 5, 6, 7}, compute[] = {9, 8};
     full.batch_ready_ns = ready;
     full.ready_count = 3;
+    full.batch_load_ns = load;
+    full.load_count = 4;
     full.batch_compute_ns = compute;
     full.compute_count = 2;
     decode(protocol_taken(rue_protocol_encode_result(NULL, &full)));
@@ -76,6 +78,7 @@ Test(protocol_result, every_field_comes_back)
         cr_assert_eq(memcmp(a, b, 8), 0, "%s", field->name);
     }
     cr_assert(result.ready_count == 3 && memcmp(result.batch_ready_ns, ready, sizeof ready) == 0);
+    cr_assert(result.load_count == 4 && memcmp(result.batch_load_ns, load, sizeof load) == 0);
     cr_assert(result.compute_count == 2 && memcmp(result.batch_compute_ns, compute, sizeof compute) == 0);
     rue_trial_result_close(&result);
 }

@@ -181,10 +181,18 @@ Test(trial_loop, details_tell_when_each_batch_came)
         for (size_t i = 1; i < result.ready_count; i++)
             cr_assert_gt(result.batch_ready_ns[i], result.batch_ready_ns[i - 1]);
         cr_assert_leq(result.batch_ready_ns[4], (uint64_t)result.end_to_end_ns);
+        cr_assert(result.load_count == 5 && result.compute_count == 5);
+        uint64_t compute_ns = 0;
+        for (size_t i = 0; i < 5; i++) {
+            compute_ns += result.batch_compute_ns[i];
+            cr_assert_gt(result.batch_load_ns[i], 0);
+        }
+        cr_assert_eq(compute_ns, (uint64_t)result.compute_ns);
+        cr_assert_leq(result.batch_load_ns[0], (uint64_t)result.first_batch_ns);
     }
     struct rue_trial_request plain = request_of(RUE_JOINT, 2, 0);
     run_ok(&plain);
-    cr_assert_eq(result.ready_count, 0);
+    cr_assert(result.ready_count == 0 && result.load_count == 0 && result.compute_count == 0);
 }
 
 Test(trial_loop, a_time_limit_ends_it_at_the_next_batch)

@@ -182,6 +182,8 @@ char *rue_protocol_encode_result(json_t *id, const struct rue_trial_result *resu
     if (result->ready_count)
         json_object_set_new(object, "batch_ready_ns",
                             times_json(result->batch_ready_ns, result->ready_count));
+    if (result->load_count)
+        json_object_set_new(object, "batch_load_ns", times_json(result->batch_load_ns, result->load_count));
     if (result->compute_count)
         json_object_set_new(object, "batch_compute_ns",
                             times_json(result->batch_compute_ns, result->compute_count));
@@ -526,5 +528,6 @@ void rue_protocol_decode_result(const json_t *reply, const struct rue_trial_requ
     if (outcome == RUE_TRIAL_OK && !plausible(request, config != NULL, out)) return;
     out->outcome = (enum rue_outcome)outcome;
     out->batch_ready_ns = decode_times(json_object_get(reply, "batch_ready_ns"), &out->ready_count);
+    out->batch_load_ns = decode_times(json_object_get(reply, "batch_load_ns"), &out->load_count);
     out->batch_compute_ns = decode_times(json_object_get(reply, "batch_compute_ns"), &out->compute_count);
 }

@@ -50,7 +50,7 @@ static const struct column head[] = {
 /* Long, so behind everything else. */
 static const struct column tail[] = {
     {"batch_ready_ns", "TEXT", false, "JSON array: when each batch was delivered, from the start"},
-    {"batch_compute_ns", "TEXT", false, "JSON array: of the measure compute, each batch"},
+    {"batch_compute_ns", "TEXT", false, "JSON array: what the model took for each batch"},
     {CHECKSUM, "INTEGER", false, "of the row as it was stored; NULL in rows of an older rue"},
 };
 

@@ -37,8 +37,8 @@ static rue_status note_row(struct rue_study *study, uint64_t id, uint64_t starte
     }
     struct rue_trial_row *row = &study->rows[study->row_count++];
     *row = (struct rue_trial_row){.id = id, .started_ns = started_ns, .request = *request, .result = *result};
-    row->result.batch_ready_ns = row->result.batch_compute_ns = NULL;
-    row->result.ready_count = row->result.compute_count = 0;
+    row->result.batch_ready_ns = row->result.batch_load_ns = row->result.batch_compute_ns = NULL;
+    row->result.ready_count = row->result.load_count = row->result.compute_count = 0;
     return RUE_OK;
 }
 

@@ -45,7 +45,8 @@ struct rue_trial_result rue_trial_result_empty(void)
 void rue_trial_result_close(struct rue_trial_result *result)
 {
     free(result->batch_ready_ns);
+    free(result->batch_load_ns);
     free(result->batch_compute_ns);
-    result->batch_ready_ns = result->batch_compute_ns = NULL;
-    result->ready_count = result->compute_count = 0;
+    result->batch_ready_ns = result->batch_load_ns = result->batch_compute_ns = NULL;
+    result->ready_count = result->load_count = result->compute_count = 0;
 }

@@ -72,7 +72,7 @@ struct rue_trial_request {
     uint64_t job_images; /* J: the job that this trial is about; images < J is a truncated trial */
     uint64_t batches;    /* of the measure compute */
     struct rue_limits limits;
-    bool detail; /* also answer with batch_ready_ns */
+    bool detail; /* also answer with the times of each batch */
 };
 
 /* X(name, what it says). Integers; RUE_ABSENT where the runner did not say. */
@@ -114,8 +114,12 @@ struct rue_trial_result {
 #undef X
     size_t ready_count;       /* 0 without detail */
     uint64_t *batch_ready_ns; /* [ready_count] owned: when batch i was delivered, from the start */
+    size_t load_count;
+    uint64_t
+        *batch_load_ns; /* [load_count] owned: what workers spent on loading batch i, all of them summed */
     size_t compute_count;
-    uint64_t *batch_compute_ns; /* [compute_count] owned: of the measure compute */
+    uint64_t *batch_compute_ns; /* [compute_count] owned: of the consumer's thread; without detail of the
+                                 * measure compute alone */
 };
 
 /* One row of the field tables above, for code that walks over all of them. */
