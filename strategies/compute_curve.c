@@ -3,9 +3,10 @@
 #include <math.h>
 #include <string.h>
 
-void rue_compute_curve_add(struct rue_compute_curve *curve, int batch_size, double batch_s)
+void rue_compute_curve_add(struct rue_compute_curve *curve, int batch_size, double batch_s, double cpu_ratio)
 {
     size_t at = 0;
+    if (cpu_ratio >= 0) curve->cpu_ratio += (fmin(1, cpu_ratio) - curve->cpu_ratio) / ++curve->trials;
     while (at < curve->count && curve->points[at].batch_size < batch_size) at++;
     struct rue_compute_point *point = &curve->points[at];
     if (at < curve->count && point->batch_size == batch_size) {
@@ -27,8 +28,9 @@ bool rue_compute_curve_has(const struct rue_compute_curve *curve, int batch_size
 struct rue_pipeline_consumer rue_compute_curve_at(const struct rue_compute_curve *curve, int batch_size)
 {
     const struct rue_compute_point *points = curve->points;
-    if (curve->count == 0) return (struct rue_pipeline_consumer){0, 0};
-    if (curve->count == 1) return (struct rue_pipeline_consumer){0, points[0].batch_s / points[0].batch_size};
+    if (curve->count == 0) return (struct rue_pipeline_consumer){0};
+    if (curve->count == 1)
+        return (struct rue_pipeline_consumer){0, points[0].batch_s / points[0].batch_size, curve->cpu_ratio};
     size_t right = 1;
     while (right + 1 < curve->count && points[right].batch_size < batch_size) right++;
     const struct rue_compute_point *a = &points[right - 1], *b = &points[right];
@@ -36,5 +38,5 @@ struct rue_pipeline_consumer rue_compute_curve_at(const struct rue_compute_curve
     double whole_s = fmax(0, a->batch_s + image_s * (batch_size - a->batch_size));
     /* A line that falls below nothing for short batches is one through nothing. */
     if (whole_s < image_s * batch_size) image_s = whole_s / batch_size;
-    return (struct rue_pipeline_consumer){fmax(0, whole_s - image_s * batch_size), image_s};
+    return (struct rue_pipeline_consumer){fmax(0, whole_s - image_s * batch_size), image_s, curve->cpu_ratio};
 }

@@ -2,17 +2,22 @@
  * each of them is. The loader does not know the model and the model does not know the workers, so that what a
  * few trials of each tell predicts all of their combinations.
  *
- * Workers load whole batches (parallelism = batch). For batch i of k images, with n workers busy:
+ * Workers load whole batches (parallelism = batch). While n of them are busy, a batch of k images comes
+ * nearer to being loaded at a rate of one in
  *
- *   D_i = start, or R_{i - window} from the window on        it may be loaded: batches in flight are bounded
- *   S_i = (batch + k * max(item * (1 + contention * (n - 1)) * max(1, n / CPUs), n * storage)) * vary(i)
- *   F_i = max(when the worker is free, D_i) + S_i            it is loaded
- *   R_i = max(E_{i-1}, F_i)                                  it is taken, in order
- *   E_i = R_i + the consumer's time for k images             its compute ends
+ *   S(n) = batch + k * max(item * (1 + contention * (m - 1)) * max(1, (n + c) / CPUs), n * storage)
+ *
+ * seconds; it is loaded after vary(i) of that. m is n for processes; for threads, which cost one another
+ * nothing while they have no CPU, at most the CPUs. c is the consumer's share of a CPU while it computes:
+ * none when it sleeps or waits for a device.
+ *
+ *   batch i may be begun     at the start; from the window on, when batch i - window is taken
+ *   it is taken, in order    when it is loaded and the consumer is done with the one before
+ *   its compute ends         after the consumer's time for k images
  *
  *   vary(i) spreads by jitter, evenly over any number of batches: whoever waits for the slowest waits longer
  *   window = num_workers * prefetch_factor;  start = start + start_worker * num_workers
- *   the job ends at E_last + stop_worker * num_workers
+ *   the job ends at the end of the last compute + stop_worker * num_workers
  *
  * The worker is the next in turn (processes, as PyTorch has them) or the first that is free (threads). Where
  * workers share each batch (parallelism = sample) they are one that is n times as fast and loads one batch
@@ -53,6 +58,7 @@ struct rue_pipeline_loader {
 /* What the consumer's thread does with a batch of k images takes batch_s + k * image_s. */
 struct rue_pipeline_consumer {
     double batch_s, image_s;
+    double cpu_ratio; /* of a CPU, meanwhile: 0 sleeps, 1 computes */
 };
 
 struct rue_pipeline_times {

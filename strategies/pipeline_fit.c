@@ -61,7 +61,7 @@ static struct rue_pipeline_consumer consumer_of(const struct rue_pipeline_sample
 {
     if (sample->unknown == RUE_PIPELINE_KNOWN) return sample->consumer;
     const double *own = x + RUE_PIPELINE_PARAMETER_COUNT + 2 * sample->unknown;
-    return (struct rue_pipeline_consumer){exp(own[0]), exp(own[1])};
+    return (struct rue_pipeline_consumer){exp(own[0]), exp(own[1]), 0};
 }
 
 static double between_s(const struct rue_pipeline_times *times)
@@ -253,7 +253,7 @@ static rue_status fill(const struct problem *problem, const double *best, const 
     fit->loader = loader_of(problem, best);
     for (size_t c = 0; c < fit->consumer_count; c++) {
         const double *own = best + RUE_PIPELINE_PARAMETER_COUNT + 2 * c;
-        fit->consumers[c] = (struct rue_pipeline_consumer){exp(own[0]), exp(own[1])};
+        fit->consumers[c] = (struct rue_pipeline_consumer){exp(own[0]), exp(own[1]), 0};
     }
     for (size_t i = 0; i < fit->count * fit->count; i++)
         fit->covariance[i] = gsl_matrix_get(covariance, i / fit->count, i % fit->count);

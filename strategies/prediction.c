@@ -27,7 +27,7 @@ rue_status rue_prediction_add(struct rue_prediction *prediction, const struct ru
         if (trial.batches && trial.consumer_s > 0)
             rue_compute_curve_add(&prediction->curves[ask->scenario],
                                   prediction->setup->configs[ask->config].value[RUE_BATCH_SIZE],
-                                  trial.consumer_s / (double)trial.batches);
+                                  trial.consumer_s / (double)trial.batches, result->cpu_ratio);
         return RUE_OK;
     }
     if (!trial.images || !(trial.times.end_to_end_s > 0)) return RUE_OK;
@@ -54,9 +54,9 @@ static struct rue_pipeline_consumer fit_hand(const struct rue_trial_log *loads)
     double determinant = bb * ii - bi * bi;
     if (determinant > 1e-9 * bb * ii) {
         double batch_s = (by * ii - iy * bi) / determinant, image_s = (iy * bb - by * bi) / determinant;
-        if (batch_s >= 0 && image_s >= 0) return (struct rue_pipeline_consumer){batch_s, image_s};
+        if (batch_s >= 0 && image_s >= 0) return (struct rue_pipeline_consumer){batch_s, image_s, 0};
     }
-    return (struct rue_pipeline_consumer){bb > 0 ? fmax(0, by / bb) : 0, 0};
+    return (struct rue_pipeline_consumer){bb > 0 ? fmax(0, by / bb) : 0, 0, 0};
 }
 
 static bool knows_consumer(const struct rue_prediction *prediction, size_t model)

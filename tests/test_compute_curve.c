@@ -1,4 +1,5 @@
 #include <criterion/criterion.h>
+#include <math.h>
 
 #include "compute_curve.h"
 
@@ -11,10 +12,10 @@ static double batch_s(const struct rue_compute_curve *curve, int batch_size, int
 Test(compute_curve, goes_through_what_was_measured_and_straight_between)
 {
     struct rue_compute_curve curve = {0};
-    rue_compute_curve_add(&curve, 512, 8);
-    rue_compute_curve_add(&curve, 32, 1);
-    rue_compute_curve_add(&curve, 128, 2.5);
-    rue_compute_curve_add(&curve, 128, 1.5);
+    rue_compute_curve_add(&curve, 512, 8, NAN);
+    rue_compute_curve_add(&curve, 32, 1, NAN);
+    rue_compute_curve_add(&curve, 128, 2.5, NAN);
+    rue_compute_curve_add(&curve, 128, 1.5, NAN);
     cr_assert(rue_compute_curve_has(&curve, 128) && !rue_compute_curve_has(&curve, 64));
     cr_assert_float_eq(batch_s(&curve, 32, 32), 1, 1e-12);
     cr_assert_float_eq(batch_s(&curve, 128, 128), 2, 1e-12);
@@ -28,11 +29,11 @@ Test(compute_curve, never_answers_less_than_nothing)
 {
     struct rue_compute_curve curve = {0};
     cr_assert_eq(batch_s(&curve, 64, 64), 0);
-    rue_compute_curve_add(&curve, 128, 4);
+    rue_compute_curve_add(&curve, 128, 4, NAN);
     cr_assert_float_eq(batch_s(&curve, 64, 64), 2, 1e-12);
-    rue_compute_curve_add(&curve, 64, 1);
+    rue_compute_curve_add(&curve, 64, 1, NAN);
     cr_assert_geq(batch_s(&curve, 8, 8), 0, "steeper than proportional");
     cr_assert_geq(batch_s(&curve, 64, 1), 0);
-    rue_compute_curve_add(&curve, 256, 1);
+    rue_compute_curve_add(&curve, 256, 1, NAN);
     cr_assert_float_eq(batch_s(&curve, 256, 256), 4, 1e-9, "less work for more images is noise");
 }

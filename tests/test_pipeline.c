@@ -26,7 +26,7 @@ static struct rue_config config_of(int batch_size, int num_workers, int prefetch
 static struct rue_pipeline_times predict(const struct rue_pipeline_loader *loader, double batch_s,
                                          double image_s, struct rue_config config, uint64_t images)
 {
-    const struct rue_pipeline_consumer consumer = {batch_s, image_s};
+    const struct rue_pipeline_consumer consumer = {batch_s, image_s, 0};
     struct rue_pipeline_times times;
     cr_assert_eq(rue_pipeline_predict(loader, &consumer, &config, images, &times, NULL), RUE_OK);
     return times;
@@ -136,4 +136,51 @@ Test(pipeline, a_job_too_long_to_follow_is_extended)
                    pace = fmax(consumers[c], (0.125 + 0.25) / workers);
             expect(extended - followed, pace * (double)more);
         }
+}
+
+Test(pipeline, workers_share_the_cpus_at_every_moment)
+{
+    /* 3 batches on 2 CPUs: all three come 1.5 times as late; a fourth then has a CPU to itself. */
+    struct rue_pipeline_loader loader = quick;
+    loader.value[RUE_PIPELINE_batch_s] = 0;
+    loader.cpus = 2;
+    struct rue_pipeline_times times = predict(&loader, 0, 0, config_of(4, 3, 2, RUE_PARALLEL_BATCH), 16);
+    expect(times.first_batch_s, 0.5 + 3 * 0.25 + 4 * 0.0625 * 1.5);
+    expect(times.end_to_end_s - 6, times.first_batch_s + 4 * 0.0625);
+}
+
+Test(pipeline, threads_without_a_cpu_cost_the_others_nothing)
+{
+    struct rue_pipeline_loader threads = quick, processes;
+    threads.value[RUE_PIPELINE_batch_s] = threads.value[RUE_PIPELINE_start_worker_s] = 0;
+    threads.value[RUE_PIPELINE_contention_ratio] = 0.5;
+    threads.cpus = 2;
+    processes = threads;
+    processes.in_turn = true;
+    const struct rue_config two = config_of(4, 2, 4, RUE_PARALLEL_BATCH),
+                            eight = config_of(4, 8, 1, RUE_PARALLEL_BATCH);
+    struct rue_pipeline_times a = predict(&threads, 0, 0, two, 320), b = predict(&threads, 0, 0, eight, 320);
+    expect(b.end_to_end_s - b.shutdown_s, a.end_to_end_s - a.shutdown_s);
+    a = predict(&processes, 0, 0, two, 320), b = predict(&processes, 0, 0, eight, 320);
+    expect(b.end_to_end_s - b.shutdown_s - 0.5, (a.end_to_end_s - a.shutdown_s - 0.5) * 4.5 / 1.5);
+}
+
+Test(pipeline, a_consumer_that_computes_takes_a_cpu_from_the_workers)
+{
+    struct rue_pipeline_loader loader = quick;
+    loader.value[RUE_PIPELINE_batch_s] = loader.value[RUE_PIPELINE_stop_worker_s] = 0;
+    loader.cpus = 2;
+    struct rue_config config = config_of(4, 2, 2, RUE_PARALLEL_BATCH);
+    struct rue_pipeline_consumer sleeps = {0.2, 0, 0}, computes = {0.2, 0, 1};
+    struct rue_pipeline_times asleep, busy;
+    cr_assert_eq(rue_pipeline_predict(&loader, &sleeps, &config, 4000, &asleep, NULL), RUE_OK);
+    cr_assert_eq(rue_pipeline_predict(&loader, &computes, &config, 4000, &busy, NULL), RUE_OK);
+    /* 3 threads on 2 CPUs all the time: a batch each 0.25 * 1.5 / 2 s, which is less than the 0.2 s. */
+    expect(asleep.end_to_end_s, busy.end_to_end_s);
+    computes.batch_s = sleeps.batch_s = 0.15;
+    cr_assert_eq(rue_pipeline_predict(&loader, &sleeps, &config, 4000, &asleep, NULL), RUE_OK);
+    cr_assert_eq(rue_pipeline_predict(&loader, &computes, &config, 4000, &busy, NULL), RUE_OK);
+    /* The workers bring 8 batches a second less 2 for each that is computed meanwhile, 0.15 s long: without
+     * the half of a CPU that a computing consumer takes they had time to spare. */
+    cr_assert_gt(busy.end_to_end_s, 1.05 * asleep.end_to_end_s);
 }

@@ -31,7 +31,7 @@ static const struct rue_pipeline_loader threads = {
     .cpus = 2,
 };
 
-static const struct rue_pipeline_consumer nothing = {1e-6, 1e-8};
+static const struct rue_pipeline_consumer nothing = {1e-6, 1e-8, 0};
 
 static struct rue_config config_of(int batch_size, int num_workers)
 {
@@ -110,7 +110,7 @@ static void expect_found(const struct rue_pipeline_loader *truth, double noise, 
     }
     struct rue_pipeline_fit *fit = fit_of(samples, PROBES, 0, truth);
     static const struct rue_pipeline_consumer models[] = {
-        {1e-6, 1e-8}, {2e-3, 1e-4}, {5e-3, 2e-3}, {5e-3, 1e-2}};
+        {1e-6, 1e-8, 0}, {2e-3, 1e-4, 0}, {5e-3, 2e-3, 0}, {5e-3, 1e-2, 0}};
     for (int m = 0; m < 4; m++) {
         double error = worst_error(truth, &fit->loader, models[m]);
         cr_assert_lt(error, limit, "model %d: off by %.1f %%", m, 100 * error);
@@ -139,7 +139,7 @@ Test(pipeline_fit, a_trial_that_was_disturbed_is_seen_and_pulls_little)
 
 Test(pipeline_fit, joint_trials_alone_tell_loader_and_models)
 {
-    static const struct rue_pipeline_consumer models[] = {{2e-3, 1e-4}, {5e-3, 2e-3}, {5e-3, 1e-2}};
+    static const struct rue_pipeline_consumer models[] = {{2e-3, 1e-4, 0}, {5e-3, 2e-3, 0}, {5e-3, 1e-2, 0}};
     enum { MODELS = 3, PER_MODEL = 6 };
     struct rue_pipeline_sample samples[MODELS * PER_MODEL];
     size_t count = 0;
