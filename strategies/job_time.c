@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "replay.h"
+
 /* A truncated trial and the job it stands for, in batches. */
 struct extent {
     const struct rue_trial_result *result;
@@ -89,6 +91,18 @@ static double more_by_volleys(const struct extent *extent)
     return more - fmax(0, last) * extent->lacking / (double)extent->batch;
 }
 
+/* The same, of a trial that is too short to have a middle; NaN where it has no times of its batches. */
+static double more_by_replay(const struct extent *extent)
+{
+    struct rue_replay replay;
+    struct rue_pipeline_times trial, job;
+    if (rue_replay_of(extent->result, &replay, NULL) != RUE_OK) return NAN;
+    if (rue_replay_predict(&replay, &trial, NULL) != RUE_OK) return NAN;
+    replay.images = extent->job_images;
+    if (rue_replay_predict(&replay, &job, NULL) != RUE_OK) return NAN;
+    return 1e9 * (job.end_to_end_s - trial.end_to_end_s);
+}
+
 /* Of an image, between the first delivery and the last. */
 static double line_ns(const struct extent *extent)
 {
@@ -129,6 +143,7 @@ double rue_job_time_ns(const struct rue_trial_result *result, uint64_t job_image
     *predicted = true;
     struct extent extent = measure_extent(result, job_images);
     double more = more_by_volleys(&extent);
+    if (isnan(more)) more = more_by_replay(&extent);
     if (isnan(more)) more = more_by_line(&extent);
     return (double)result->end_to_end_ns + more;
 }

@@ -30,7 +30,12 @@
  * so that a short last batch saves its share of what a batch in its place of the volley adds, which is
  * nothing where it is loaded beside others.
  *
- * Without `batch_ready_ns`, or when the trial is too short for j > i, the rate is that of the straight line
+ * When the trial is too short for j > i, it is replayed with its batches again and again (replay.h), where it
+ * has the times of loading and computing each:
+ *
+ *   T(J) = T(n) + replay(J) - replay(n)
+ *
+ * Without those, or without `batch_ready_ns`, the rate is that of the straight line
  * from the first delivery to the last, which bursts and volleys bend: a rough guess, exact only where
  * arrivals are even:
  *

@@ -255,6 +255,33 @@ Test(job_time, a_short_trial_falls_back_to_the_line)
     cr_assert_float_eq(rue_job_time_ns(&result, 9469, false, &predicted), expected, 1);
 }
 
+/* All of the trial is in the opening burst; the line would take the first volley for the pace of the rest. */
+Test(job_time, a_short_trial_with_the_times_of_its_batches_is_replayed)
+{
+    const struct machine *const machines[] = {&loader_bound, &consumer_bound};
+    for (size_t m = 0; m < 2; m++) {
+        struct machine steady = *machines[m];
+        steady.burst = false;
+        steady.jitter = 0;
+        uint64_t load[8], compute[8];
+        for (int i = 0; i < 8; i++) {
+            load[i] = (uint64_t)(32 * steady.load_per_image);
+            compute[i] = (uint64_t)(32 * steady.compute_per_image);
+        }
+        struct rue_trial_result result = simulate(&steady, config_of(32, 4, 2), 8 * 32);
+        double truth = true_ns(&steady, config_of(32, 4, 2), 9469);
+        bool predicted;
+        double line = rue_job_time_ns(&result, 9469, false, &predicted);
+        result.batch_load_ns = load;
+        result.batch_compute_ns = compute;
+        result.load_count = result.compute_count = 8;
+        double replayed = rue_job_time_ns(&result, 9469, false, &predicted);
+        cr_assert(predicted);
+        cr_assert_float_eq(replayed, truth, 1e-3 * truth, "machine %zu: %+.4f", m, replayed / truth - 1);
+        cr_assert_leq(fabs(replayed - truth), fabs(line - truth) + 1e-6 * truth);
+    }
+}
+
 Test(job_time, what_is_not_known_is_not_guessed)
 {
     bool predicted;
