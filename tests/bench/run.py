@@ -5,6 +5,7 @@
 
 Builds build/bench first. Without --photos it makes 2,000 synthetic photos there; tensor files of both types are made of
 what is measured. The machine should have nothing else to do. PyTorch's rows need python3-torch and python3-torchvision.
+`predictions` takes an hour or more and runs where --only names it.
 """
 import argparse
 import os
@@ -70,12 +71,16 @@ def main():
     runs = [("image_pipeline", photos), ("raw_loader", photos), ("tensor_loader", float32), ("tensor_loader", uint8),
             ("cold", float32), ("cold", uint8), ("overheads",), ("memory",)]
     repeats = [options.repeats] if options.repeats else []
+    rounds = ["-r", options.repeats] if options.repeats else []
     only = options.only.split(",") if options.only else []
     print("| " + " | ".join(HEADER + ["met"]) + " |")
     print("|" + "---|" * (len(HEADER) + 1), flush=True)
     for name, *arguments in runs:
         if not only or name in only:
             show(rows(name, *arguments, *(repeats if name != "memory" else [])))
+    for path in (photos, float32):
+        if "predictions" in only:
+            show(rows("predictions", *rounds, path))
     for path in (photos, float32, uint8):
         if not only or "torch" in only:
             show(torch_rows(path, options.repeats or 5))

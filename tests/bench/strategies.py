@@ -2,17 +2,19 @@
 """How good what a strategy recommends is, and what it claims, for a share of the time that the whole grid takes, on
 simulated machines that speak the runner's protocol and tell the truth on request.
 
-  tests/bench/strategies.py SIMULATOR [--machines N] [--first SEED] [--strategies duel,grid] [--shares 1,2,5,10]
+  tests/bench/strategies.py SIMULATOR [--machines N] [--first SEED] [--strategies duel,grid,optuna,irace] [--shares 1,2,5,10]
                             [--scenarios base,discrepancy,cliff] [--modes raw,preprocessed]
 
 SIMULATOR is a command such as 'python3 sim_runner.py', which takes --mode, --seed, --noise-seed, --discrepancy, --cliff,
 --first-free, --speed, and --truth for the true mean regrets and the cost of the whole grid. Prints one line for each
 strategy, share, scenario and mode: percentage points of mean regret above the true best, median and p90 with the 95 %
 interval of a bootstrap; how often nothing was recommended; the median of the bounds that were claimed, and how often they
-held, with the lower limit of its 95 % interval.
+held, with the lower limit of its 95 % interval; and the CPU seconds that the strategy thought in one study, without those
+of the simulator. Beside rue's own strategies: `optuna` (TPE with median pruning) and `irace`, where they are installed.
 """
 import argparse
 import concurrent.futures
+import itertools
 import json
 import math
 import os
@@ -21,7 +23,11 @@ import random
 import shutil
 import statistics
 import subprocess
+import sys
 import tempfile
+
+sys.dont_write_bytecode = True
+import peers  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 SCENARIOS = {"base": [], "discrepancy": ["--discrepancy", "3"], "cliff": ["--cliff"], "first-free": ["--first-free"],
@@ -40,23 +46,42 @@ def truth_of(simulator, words, cache):
     return regrets, told["exhaustive_cost_ns"] / 1e9
 
 
-def play(simulator, words, seed, strategy, share, program, cache):
-    """(excess in points or infinity, bound in points or None)"""
-    regrets, whole_s = truth_of(simulator, words, cache)
+def run_rue(strategy, command, budget_s, program):
+    """The recommendation or None, CPU seconds of rue itself"""
     folder = tempfile.mkdtemp(prefix="rue-bench-")
-    command = " ".join([*simulator, *words, "--noise-seed", str(seed + 1000)])
     try:
-        subprocess.run([program, "tune", "--runner", command, "--strategy", strategy, "--quiet", "--out", folder, "--budget",
-                        f"{round(1000 * share * whole_s)}ms"], capture_output=True, check=False)
-        found = json.loads((pathlib.Path(folder) / "recommendation.json").read_text())["recommendations"][0]
+        process = subprocess.Popen([program, "tune", "--runner", " ".join(command), "--strategy", strategy, "--quiet", "--out",
+                                    folder, "--budget", f"{round(1000 * budget_s)}ms"], stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        thought_s = peers.own_cpu_s(process)
+        return json.loads((pathlib.Path(folder) / "recommendation.json").read_text())["recommendations"][0], thought_s
     except (OSError, ValueError, IndexError):
-        return math.inf, None
+        return None, thought_s
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    if not found["config"]:
-        return math.inf, None
+
+
+def run_peer(strategy, command, budget_s, seed):
+    machine = peers.Machine(command, budget_s)
+    try:
+        config, thought_s = peers.PEERS[strategy](machine, seed)
+    finally:
+        machine.close()
+    return {"config": config, "certificate": None}, thought_s
+
+
+def play(simulator, words, seed, strategy, share, program, cache):
+    """(excess in points or infinity, bound in points or None, CPU seconds of thinking)"""
+    regrets, whole_s = truth_of(simulator, words, cache)
+    command = [*simulator, *words, "--noise-seed", str(seed + 1000)]
+    if strategy in peers.PEERS:
+        found, thought_s = run_peer(strategy, command, share * whole_s, seed)
+    else:
+        found, thought_s = run_rue(strategy, command, share * whole_s, program)
+    if not found or not found["config"]:
+        return math.inf, None, thought_s
     excess = 100 * (regrets[found["config"]["batch_size"], found["config"]["num_workers"]] - min(regrets.values()))
-    return excess, 100 * found["certificate"]["bound_ratio"] if found["certificate"] else None
+    return excess, 100 * found["certificate"]["bound_ratio"] if found["certificate"] else None, thought_s
 
 
 def quantile(values, share):
@@ -82,13 +107,15 @@ def lower_limit(held, count):
 
 
 def line(strategy, share, scenario, mode, results):
-    excesses, bounds = [e for e, _ in results], [(e, b) for e, b in results if b is not None]
+    excesses, bounds = [e for e, _, _ in results], [(e, b) for e, b, _ in results if b is not None]
+    thought = statistics.median(t for _, _, t in results)
     low, high = bootstrap(excesses, 0.9)
     held = sum(e <= b for e, b in bounds)
     bound = f"{statistics.median(b for _, b in bounds):.2f}" if bounds else ""
     print(f"| {strategy} | {100 * share:g} % | {scenario} | {mode} | {len(results)} | {statistics.median(excesses):.2f} | "
           f"{quantile(excesses, 0.9):.2f} ({low:.2f} to {high:.2f}) | {sum(math.isinf(e) for e in excesses)} | {bound} | "
-          f"{held / len(bounds) if bounds else math.nan:.3f} | {lower_limit(held, len(bounds)):.3f} |", flush=True)
+          f"{held / len(bounds) if bounds else math.nan:.3f} | {lower_limit(held, len(bounds)):.3f} | "
+          f"{thought:.2g} |", flush=True)
 
 
 def main():
@@ -104,17 +131,19 @@ def main():
     simulator, cache = options.simulator.split(), pathlib.Path(tempfile.gettempdir()) / f"rue-bench-truth-{os.getuid()}"
     cache.mkdir(exist_ok=True)
     print("| strategy | share of the grid's time | scenario | mode | machines | excess: median | p90 (95 % interval) | nothing "
-          "recommended | bound: median | held | at least |\n|" + "---|" * 11)
+          "recommended | bound: median | held | at least | thinking, s |\n|" + "---|" * 12)
+    strategies = options.strategies.split(",")
+    for strategy in [name for name in strategies if name in peers.PEERS and peers.missing(name)]:
+        print(f"{strategy} is left out: {peers.missing(strategy)}", file=sys.stderr)
+        strategies.remove(strategy)
+    cases = itertools.product(strategies, options.scenarios.split(","), options.modes.split(","), options.shares.split(","))
     with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        for scenario in options.scenarios.split(","):
-            for mode in options.modes.split(","):
-                for strategy in options.strategies.split(","):
-                    for share in (float(text) / 100 for text in options.shares.split(",")):
-                        seeds = range(options.first, options.first + options.machines)
-                        words = [["--mode", mode, "--seed", str(seed), *SCENARIOS[scenario]] for seed in seeds]
-                        tried = [pool.submit(play, simulator, w, s, strategy, share, options.program, cache)
-                                 for w, s in zip(words, seeds)]
-                        line(strategy, share, scenario, mode, [one.result() for one in tried])
+        for strategy, scenario, mode, percent in cases:
+            seeds = range(options.first, options.first + options.machines)
+            words = [["--mode", mode, "--seed", str(seed), *SCENARIOS[scenario]] for seed in seeds]
+            tried = [pool.submit(play, simulator, w, s, strategy, float(percent) / 100, options.program, cache)
+                     for w, s in zip(words, seeds)]
+            line(strategy, float(percent) / 100, scenario, mode, [one.result() for one in tried])
 
 
 if __name__ == "__main__":
