@@ -3,6 +3,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* Fibonacci numbers; the first is prime, so that of workers that take turns none has always the same ones. */
+enum { VARIED = 89, VARIED_STEP = 55 };
+
 /* A batch that is being loaded. */
 struct loading {
     double end; /* the progress at which it is loaded */
@@ -23,10 +26,11 @@ struct pipeline {
     struct loading *loading; /* [busy] a heap, what is done first in front; room for [workers] */
     uint64_t busy;
     uint64_t begun, taken;
-    bool *loaded;   /* [window] whether batch i is, at i % window */
-    double taken_s; /* when the last batch was */
-    double done_s;  /* when the consumer is done with it */
-    bool computing; /* till then */
+    bool *loaded;          /* [window] whether batch i is, at i % window */
+    double taken_s;        /* when the last batch was */
+    double done_s;         /* when the consumer is done with it */
+    bool computing;        /* till then */
+    double varied[VARIED]; /* of batch i, at i % VARIED: see vary */
 };
 
 static double at(const struct rue_pipeline_loader *loader, enum rue_pipeline_parameter parameter)
@@ -59,17 +63,19 @@ static double service_s(const struct pipeline *pipeline, double images)
     return pipeline->shared ? whole_s / (double)pipeline->threads : whole_s;
 }
 
-/* How long batch `index` takes relative to the mean: scores of the logistic distribution, which is near the
- * normal one, at points that fill the unit interval evenly however many there are. */
-static double vary(const struct pipeline *pipeline, uint64_t index)
+/* How long each of the first VARIED batches takes relative to the mean: scores of the logistic distribution,
+ * which is near the normal one, at points that fill the unit interval evenly however many there are (steps of
+ * the golden ratio, which the quotient of Fibonacci numbers is near). */
+static void vary(struct pipeline *pipeline)
 {
-    static const double golden = 0.6180339887498949, sd_of_logistic = 1.8137993642342178;
-    if (pipeline->shared) return 1; /* many images of each worker */
+    static const double sd_of_logistic = 1.8137993642342178;
     double spread = at(pipeline->loader, RUE_PIPELINE_jitter_ratio);
-    double unit = fmod(0.5 + (double)index * golden, 1);
-    if (unit < 1e-3) unit = 1e-3;
-    if (unit > 1 - 1e-3) unit = 1 - 1e-3;
-    return exp(spread * log(unit / (1 - unit)) / sd_of_logistic - 0.5 * spread * spread);
+    for (uint64_t i = 0; i < VARIED && i < pipeline->follow; i++) {
+        double unit = ((double)((VARIED / 2 + i * VARIED_STEP) % VARIED) + 0.5) / VARIED;
+        double score = log(unit / (1 - unit)) / sd_of_logistic;
+        /* All workers together load many images of each. */
+        pipeline->varied[i] = pipeline->shared ? 1 : exp(spread * score - 0.5 * spread * spread);
+    }
 }
 
 static void push(struct pipeline *pipeline, struct loading added)
@@ -101,7 +107,7 @@ static void begin(struct pipeline *pipeline, uint64_t batch)
     pipeline->begun++;
     double images = images_of(pipeline, batch), whole = (double)pipeline->batch_size, share = 1;
     if (images < whole) share = service_s(pipeline, images) / service_s(pipeline, whole);
-    push(pipeline, (struct loading){pipeline->progress + share * vary(pipeline, batch), batch});
+    push(pipeline, (struct loading){pipeline->progress + share * pipeline->varied[batch % VARIED], batch});
 }
 
 static void finish_first(struct pipeline *pipeline)
@@ -170,6 +176,7 @@ static void run(struct pipeline *pipeline, struct rue_pipeline_times *out)
 {
     uint64_t span = RUE_PIPELINE_BATCHES_MAX / 2 / pipeline->threads * pipeline->threads;
     double span_from_s = 0;
+    vary(pipeline);
     for (uint64_t w = 0; w < pipeline->workers; w++) begin(pipeline, w);
     for (uint64_t taken = 0; taken < pipeline->follow; taken = pipeline->taken) {
         step(pipeline);
