@@ -337,6 +337,12 @@ void rue_forecast_regrets(struct rue_forecast *forecast, size_t index, double *o
         out[c] = rue_joined_regrets_value(&forecast->joined[c], forecast->setup->objective);
 }
 
+struct rue_joined_regrets rue_forecast_joined(struct rue_forecast *forecast, size_t index, size_t position)
+{
+    join_regrets(forecast, rue_posterior_draw(forecast->posterior, index));
+    return forecast->joined[position];
+}
+
 /* How much each cell of a candidate counts in what it is judged by: as the weights say. */
 static void weigh(struct rue_forecast *forecast, size_t position, double sign)
 {

@@ -47,6 +47,9 @@ enum { RUE_FORECAST_DRAWS = 256 };
  * objective and weights say. */
 void rue_forecast_regrets(struct rue_forecast *forecast, size_t index, double *out);
 
+/* The mean and the worst regret of the candidate at `position`, in draw `index`. */
+struct rue_joined_regrets rue_forecast_joined(struct rue_forecast *forecast, size_t index, size_t position);
+
 /* Decides between two candidates (positions in their list): from then on rue_forecast_gain is about the
  * difference of their regrets. */
 void rue_forecast_compare(struct rue_forecast *forecast, size_t one, size_t other);

@@ -15,6 +15,7 @@ struct rue_standing {
     double *means; /* [candidates] of them */
     struct rue_joined_regrets *joined; /* [candidates] of the cells as they are expected */
     double excess[RUE_FORECAST_DRAWS];
+    double regrets[2][RUE_FORECAST_DRAWS]; /* the mean ones and the worst ones of one candidate */
     size_t leader;
 };
 
@@ -82,6 +83,18 @@ static int compare_doubles(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
+/* Few trials tell little of how far predictions are off. */
+static double spread(const struct rue_standing *standing)
+{
+    return spread_factor * sqrt(1 + few_joints / fmax(1, (double)standing->joints));
+}
+
+static double quantile(const double *sorted, double share)
+{
+    size_t at = (size_t)(share * RUE_FORECAST_DRAWS);
+    return sorted[at < RUE_FORECAST_DRAWS ? at : RUE_FORECAST_DRAWS - 1];
+}
+
 double rue_standing_bound(struct rue_standing *standing, size_t position)
 {
     size_t count = candidate_count(standing), draws = RUE_FORECAST_DRAWS;
@@ -92,10 +105,33 @@ double rue_standing_bound(struct rue_standing *standing, size_t position)
         standing->excess[d] = regrets[position] - least;
     }
     qsort(standing->excess, draws, sizeof *standing->excess, compare_doubles);
-    size_t at = (size_t)(standing->setup->confidence * (double)draws);
-    /* Few trials tell little of how far predictions are off. */
-    double few = sqrt(1 + few_joints / fmax(1, (double)standing->joints));
-    return spread_factor * few * standing->excess[at < draws ? at : draws - 1];
+    return spread(standing) * quantile(standing->excess, standing->setup->confidence);
+}
+
+/* Where the regrets lie that were drawn, with the confidence of the setup. Draws scatter the cells about what
+ * is `expected`, so the least of them are less and regrets are more: the low end starts from the expected. */
+static void find_limits(const struct rue_standing *standing, double expected, double *drawn, double *low,
+                        double *high)
+{
+    double tail = (1 - standing->setup->confidence) / 2;
+    qsort(drawn, RUE_FORECAST_DRAWS, sizeof *drawn, compare_doubles);
+    double middle = quantile(drawn, 0.5);
+    *low = fmax(0, fmin(middle, expected) - spread(standing) * (middle - quantile(drawn, tail)));
+    *high = middle + spread(standing) * (quantile(drawn, 1 - tail) - middle);
+}
+
+static void find_interval(struct rue_standing *standing, size_t position, struct rue_claim *claim)
+{
+    for (size_t d = 0; d < RUE_FORECAST_DRAWS; d++) {
+        struct rue_joined_regrets drawn = rue_forecast_joined(standing->forecast, d, position);
+        standing->regrets[0][d] = rue_joined_regrets_value(&drawn, RUE_OBJECTIVE_MEAN);
+        standing->regrets[1][d] = rue_joined_regrets_value(&drawn, RUE_OBJECTIVE_WORST);
+    }
+    const struct rue_joined_regrets *joined = &standing->joined[position];
+    find_limits(standing, rue_joined_regrets_value(joined, RUE_OBJECTIVE_MEAN), standing->regrets[0],
+                &claim->mean_low, &claim->mean_high);
+    find_limits(standing, rue_joined_regrets_value(joined, RUE_OBJECTIVE_WORST), standing->regrets[1],
+                &claim->worst_low, &claim->worst_high);
 }
 
 size_t rue_standing_challenger(const struct rue_standing *standing, size_t index)
@@ -157,5 +193,6 @@ struct rue_claim rue_standing_claim(struct rue_standing *standing)
     }
     claim.config = candidates[best];
     claim.bound_ratio = rue_standing_bound(standing, best);
+    find_interval(standing, best, &claim);
     return claim;
 }

@@ -55,7 +55,8 @@ struct rue_estimate {
 struct rue_claim {
     size_t config;
     double bound_ratio;
-    bool verified; /* measured jointly on every model */
+    bool verified;                                     /* measured jointly on every model */
+    double mean_low, mean_high, worst_low, worst_high; /* intervals of its regrets, of that confidence */
 };
 
 struct rue_strategy_ops {

@@ -117,3 +117,17 @@ def test_a_configuration_that_needs_much_less_memory_is_named(rue, script):
     one = script(times, hello=dict(loader="rue"), images=256)
     done = rue("tune", "--runner", one.command, "--quiet", "--out", "out")
     assert "32/1 needs 58 MB for batches in flight instead of 116 MB, for 3.4 % more regret." in plain(done.stdout)
+
+
+def test_a_strategy_that_predicts_gives_an_interval_of_what_it_believes(rue, script):
+    times = make_table(MODELS[:2], [16, 32, 64], [0, 1, 2], lambda model, b, w: 10**6 - b * 3000 + 5 * 10**5 * (w == 0))
+    one = script(times, images=2048)
+    done = rue("tune", "--runner", one.command, "--strategy", "duel", "--quiet", "--out", "out", "--budget", "10m")
+    assert done.returncode == 0, done.stderr
+    (told,) = read_json(rue.folder / "out/recommendation.json")["recommendations"]
+    interval = told["interval"]
+    assert interval["confidence"] == told["certificate"]["confidence"] == 0.95
+    assert interval["mean_low_ratio"] <= told["mean_regret_ratio"] <= interval["mean_high_ratio"] < 1
+    assert interval["max_low_ratio"] <= told["max_regret_ratio"] <= interval["max_high_ratio"] < 1
+    assert interval["mean_low_ratio"] < interval["mean_high_ratio"] <= interval["max_high_ratio"]
+    assert "(95 % CI " in plain(done.stdout)

@@ -1,6 +1,7 @@
 /* What the study found, in the form that reports read. */
 #include <gsl/gsl_version.h>
 #include <jansson.h>
+#include <math.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,6 +34,17 @@ static void count_outcomes(const struct rue_study *study, struct rue_variant_fin
     }
 }
 
+/* What is told of the regrets is of one best guess, which lies within. */
+static struct rue_regret_interval interval_of(const struct rue_claim *claim,
+                                              const struct rue_ranking_row *row, double confidence)
+{
+    return (struct rue_regret_interval){.confidence = confidence,
+                                        .mean_low = fmin(claim->mean_low, row->mean_regret_ratio),
+                                        .mean_high = fmax(claim->mean_high, row->mean_regret_ratio),
+                                        .worst_low = fmin(claim->worst_low, row->max_regret_ratio),
+                                        .worst_high = fmax(claim->worst_high, row->max_regret_ratio)};
+}
+
 static rue_status fill_variant(const struct rue_study *study, size_t index, struct rue_variant_findings *out,
                                rue_error *error)
 {
@@ -58,6 +70,7 @@ static rue_status fill_variant(const struct rue_study *study, size_t index, stru
     if (study->claimed[index] && claim->verified && claim->config == selection->recommended) {
         out->bound_ratio = claim->bound_ratio;
         out->confidence = study->goal->confidence;
+        out->interval = interval_of(claim, &selection->rows[selection->recommended], out->confidence);
     }
     return RUE_OK;
 }
