@@ -268,6 +268,18 @@ static json_t *machine_json(const char *words)
     return json_null();
 }
 
+/* Which strategy chose the trials, and who chose it; null when not known. */
+static json_t *strategy_json(struct rue_json_document *document, const struct rue_findings *findings)
+{
+    if (!findings->strategy[0]) return json_null();
+    json_t *object = json_object();
+    bool chosen = findings->strategy_why[0];
+    rue_json_put(document, object, "name", rue_json_text(findings->strategy));
+    rue_json_put(document, object, "chosen_by", json_string(chosen ? "auto" : "user"));
+    rue_json_put(document, object, "why", rue_json_text_or_null(findings->strategy_why));
+    return object;
+}
+
 static json_t *provenance_json(struct rue_json_document *document, const struct rue_findings *findings)
 {
     json_t *object = json_object();
@@ -285,6 +297,7 @@ static json_t *provenance_json(struct rue_json_document *document, const struct 
     rue_json_put(document, object, "libraries", rue_json_text_or_null(findings->libraries));
     rue_json_put(document, object, "machine", machine_json(findings->machine_json));
     rue_json_put(document, object, "seed", rue_json_integer(findings->seed));
+    rue_json_put(document, object, "strategy", strategy_json(document, findings));
     rue_json_put(document, object, "repeats_planned", json_integer(findings->repeats_planned));
     rue_json_put(document, object, "reused_trials", rue_json_integer(findings->reused_trials));
     rue_json_put(document, object, "command_line", rue_json_text_or_null(findings->command_line));

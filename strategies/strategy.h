@@ -26,6 +26,8 @@ struct rue_strategy_setup {
     double budget_s;      /* that the trials may cost; INFINITY: no limit */
     size_t budget_trials; /* that may be made, stored ones aside; 0: no limit */
     double first_batch_limit_s; /* what has its first batch later is not recommended; 0: no limit */
+    const double *expected_s;   /* [scenario_count][config_count] that a whole job is expected to cost; NULL:
+                                   not known; borrowed for the strategy's life */
     double epsilon_ratio;       /* good enough: so much mean regret more than the best */
     double confidence;          /* of that, 0.95 */
 };
@@ -62,6 +64,8 @@ struct rue_claim {
 struct rue_strategy_ops {
     const char *name;
     const char *help;
+    bool searches; /* decides itself what of the whole space is tried, so that it fits the budget, for the
+                      scenarios of one variant */
     /* `*state` is owned by the caller, who closes it. RUE_USAGE for a setup without a trial; RUE_MEMORY. */
     rue_status (*open)(const struct rue_strategy_setup *setup, void **state, rue_error *error);
     /* False when it has nothing more to ask. One question is open at a time: ask, tell, ask, tell. A question
@@ -73,17 +77,24 @@ struct rue_strategy_ops {
     /* False before it knows enough. (optional, both or none) */
     bool (*estimate)(void *state, size_t scenario, size_t config, struct rue_estimate *out);
     bool (*claim)(void *state, struct rue_claim *out);
+    /* Why it asks nothing more: RUE_OK where it has done its work. (optional) */
+    rue_status (*status)(void *state, rue_error *error);
     void (*close)(void *state); /* of NULL: nothing */
 };
 
 extern const struct rue_strategy_ops rue_strategy_grid; /* every cell, in blocks of complete configurations */
-extern const struct rue_strategy_ops rue_strategy_duel; /* predicts, and measures what decides */
+extern const struct rue_strategy_ops rue_strategy_random;  /* whole configurations at random */
+extern const struct rue_strategy_ops rue_strategy_halving; /* fewer and fewer configurations on more models */
+extern const struct rue_strategy_ops rue_strategy_duel;    /* predicts, and measures what decides */
 
-/* The known strategies, NULL at the end; the first is the default. */
+/* The known strategies, NULL at the end. */
 extern const struct rue_strategy_ops *const rue_strategies[];
-extern const char *const rue_strategy_names[]; /* of them, in their order */
+extern const char *const rue_strategy_names[]; /* RUE_STRATEGY_AUTO and those of them, in their order */
 
-/* The strategy of that name, or NULL. */
+/* Stands for the one that suits, which only who knows costs and budget can tell. */
+#define RUE_STRATEGY_AUTO "auto"
+
+/* The strategy of that name, or NULL; of RUE_STRATEGY_AUTO NULL. */
 const struct rue_strategy_ops *rue_strategy_find(const char *name);
 
 #endif

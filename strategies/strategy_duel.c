@@ -42,6 +42,7 @@ struct duel {
     size_t joints, refit_at;
     uint64_t seed;
     rue_status status; /* why nothing more is asked: RUE_OK while it goes on */
+    rue_error error;
 };
 
 /* ---- trials ---- */
@@ -74,7 +75,7 @@ static void push_joint(struct duel *duel, size_t model, size_t config, uint64_t 
                           .config = config,
                           .images = images,
                           .expected_s = trial_s(duel, model, config, images)};
-    if (duel->status == RUE_OK) duel->status = rue_ask_queue_push(&duel->queue, &ask, NULL);
+    if (duel->status == RUE_OK) duel->status = rue_ask_queue_push(&duel->queue, &ask, &duel->error);
 }
 
 /* A set of one or two trials, and what it brings. */
@@ -214,7 +215,7 @@ static void push_more_sizes(struct duel *duel)
             if (cost > rest_s) continue;
             rest_s -= cost;
             duel->status =
-                rue_probing_push_size(duel->probing, m, candidates[c], &pushed, &duel->queue, NULL);
+                rue_probing_push_size(duel->probing, m, candidates[c], &pushed, &duel->queue, &duel->error);
         }
 }
 
@@ -222,7 +223,7 @@ static void push_more_sizes(struct duel *duel)
 
 static void update(struct duel *duel)
 {
-    duel->status = rue_forecast_update(duel->forecast, NULL);
+    duel->status = rue_forecast_update(duel->forecast, &duel->error);
     if (duel->status != RUE_OK) return;
     duel->refit_at = (size_t)ceil((double)(duel->joints < 12 ? 12 : duel->joints) * refit_growth);
     rue_standing_update(duel->standing, duel->joints);
@@ -251,13 +252,14 @@ static void decide(struct duel *duel)
 
 static void after_survey(struct duel *duel)
 {
-    duel->status = rue_survey_push_first(duel->survey, &duel->queue, NULL);
+    duel->status = rue_survey_push_first(duel->survey, &duel->queue, &duel->error);
     if (duel->status != RUE_OK || !rue_ask_queue_is_empty(&duel->queue)) return;
     update(duel);
     if (duel->status == RUE_OK)
         duel->status = rue_survey_push_second(duel->survey, rue_forecast_prediction(duel->forecast),
-                                              &duel->costs, left_s(duel), &duel->queue, NULL);
-    if (duel->status == RUE_OK) duel->status = rue_probing_push_compute(duel->probing, &duel->queue, NULL);
+                                              &duel->costs, left_s(duel), &duel->queue, &duel->error);
+    if (duel->status == RUE_OK)
+        duel->status = rue_probing_push_compute(duel->probing, &duel->queue, &duel->error);
     duel->phase = COMPUTE;
 }
 
@@ -270,8 +272,9 @@ static void after_load(struct duel *duel)
     update(duel);
     if (duel->status == RUE_OK)
         duel->status = rue_probing_push_again(duel->probing, rue_forecast_prediction(duel->forecast),
-                                              &duel->queue, NULL);
-    if (duel->status == RUE_OK) duel->status = rue_probing_push_compute(duel->probing, &duel->queue, NULL);
+                                              &duel->queue, &duel->error);
+    if (duel->status == RUE_OK)
+        duel->status = rue_probing_push_compute(duel->probing, &duel->queue, &duel->error);
     duel->phase = COMPUTE;
 }
 
@@ -327,7 +330,8 @@ static void duel_tell(void *state, const struct rue_ask *ask, const struct rue_t
     struct duel *duel = state;
     rue_trial_costs_note(&duel->costs, ask, result);
     bool joint = ask->measure == RUE_JOINT, ok = result->outcome == RUE_TRIAL_OK;
-    if (duel->status == RUE_OK && joint) duel->status = rue_ask_queue_push(&duel->joint_history, ask, NULL);
+    if (duel->status == RUE_OK && joint)
+        duel->status = rue_ask_queue_push(&duel->joint_history, ask, &duel->error);
     if (joint && !ok) rue_forecast_exclude(duel->forecast, ask->config);
     if (joint && (!ok || is_late(duel, result))) {
         duel->refit_at = 0;
@@ -339,7 +343,8 @@ static void duel_tell(void *state, const struct rue_ask *ask, const struct rue_t
     double expected_ns = 1e9 * ask->expected_s, took_ns = (double)result->end_to_end_ns;
     if (joint && expected_ns > 0 && took_ns > 0 && fabs(log(took_ns / expected_ns)) > surprise)
         duel->refit_at = 0;
-    duel->status = rue_forecast_add(duel->forecast, ask, result, rue_trial_costs_clock_s(&duel->costs), NULL);
+    duel->status =
+        rue_forecast_add(duel->forecast, ask, result, rue_trial_costs_clock_s(&duel->costs), &duel->error);
 }
 
 static bool duel_estimate(void *state, size_t scenario, size_t config, struct rue_estimate *out)
@@ -361,6 +366,12 @@ static bool duel_claim(void *state, struct rue_claim *out)
     rue_standing_update(duel->standing, duel->joints);
     *out = rue_standing_claim(duel->standing);
     return true;
+}
+
+static rue_status duel_status(void *state, rue_error *error)
+{
+    const struct duel *duel = state;
+    return duel->status == RUE_OK ? RUE_OK : rue_fail(error, duel->status, "%s", duel->error.message);
 }
 
 static void duel_close(void *state)
@@ -401,10 +412,12 @@ static rue_status duel_open(const struct rue_strategy_setup *setup, void **state
 const struct rue_strategy_ops rue_strategy_duel = {
     .name = "duel",
     .help = "predicts every cell from a few probes, measures what decides",
+    .searches = true,
     .open = duel_open,
     .ask = duel_ask,
     .tell = duel_tell,
     .estimate = duel_estimate,
     .claim = duel_claim,
+    .status = duel_status,
     .close = duel_close,
 };

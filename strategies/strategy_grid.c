@@ -20,16 +20,6 @@ struct grid {
     bool *given_up;     /* [config_count * scenario_count] a trial of the cell was not ok */
 };
 
-static void permute(size_t *items, size_t count, uint64_t seed)
-{
-    for (size_t i = 0; i < count; i++) items[i] = i;
-    for (size_t i = count; i > 1; i--) {
-        size_t other = (size_t)rue_random_below(&seed, i), item = items[i - 1];
-        items[i - 1] = items[other];
-        items[other] = item;
-    }
-}
-
 /* Every order gets a seed of its own: stream 0 of a block is its configurations, stream 1 + c the scenarios
  * of configuration c. An order thus never depends on what was skipped before it. */
 static uint64_t seed_of(const struct grid *grid, size_t stream)
@@ -40,13 +30,14 @@ static uint64_t seed_of(const struct grid *grid, size_t stream)
 static void start_config(struct grid *grid)
 {
     grid->scenario_at = 0;
-    permute(grid->scenarios, grid->scenario_count, seed_of(grid, 1 + grid->configs[grid->config_at]));
+    rue_random_order(grid->scenarios, grid->scenario_count,
+                     seed_of(grid, 1 + grid->configs[grid->config_at]));
 }
 
 static void start_block(struct grid *grid)
 {
     grid->config_at = 0;
-    permute(grid->configs, grid->config_count, seed_of(grid, 0));
+    rue_random_order(grid->configs, grid->config_count, seed_of(grid, 0));
     start_config(grid);
 }
 

@@ -21,6 +21,7 @@ def plain_ns(model, batch, workers):
 
 
 TABLE = make_table(MODELS, BATCHES, WORKERS, plain_ns)
+GRID = ["--strategy", "grid"]
 
 
 def tune(rue, script, *words, **more):
@@ -121,7 +122,7 @@ def test_repeats_count_by_their_median(rue, script):
 def test_trials_that_are_cut_short_predict_the_job(rue, script):
     """Batches arrive evenly here, so the prediction is exact."""
     one = script(TABLE, images=10**7)
-    done = tune(rue, one, "--budget", "30s")
+    done = tune(rue, one, *GRID, "--budget", "30s")
     assert done.returncode == 0, done.stderr
     found = recommendation(rue)
     assert found["verified"] == "truncated" and found["config"]
@@ -347,7 +348,7 @@ def test_infeasible_above_a_batch_size(rue, script):
 
 def test_the_budget_is_kept_on_the_runners_clock(rue, script):
     one = script(TABLE, images=10**6)
-    assert tune(rue, one, "--budget", "10s").returncode == 0
+    assert tune(rue, one, *GRID, "--budget", "10s").returncode == 0
     spent = sum(int(row["cost_ns"]) for row in csv_rows(rue))
     assert spent <= 10e9 and recommendation(rue)["config"]
     assert len(one.joint()) > 3, "it is used"
@@ -380,16 +381,16 @@ def test_a_budget_spent_before_anything_is_ranked_is_inconclusive(rue, script):
 def test_a_budget_that_is_too_small_says_what_is_enough(rue, script):
     for images in (1000, 10**6):
         one = script(TABLE, images=images)
-        line = expect_failure(tune(rue, one, "--budget", "1ms", "--fresh"), 2, "the budget of 1 ms is too small", "--images")
+        line = expect_failure(tune(rue, one, *GRID, "--budget", "1ms", "--fresh"), 2, "the budget of 1 ms is too small", "--images")
         (enough,) = re.findall(r"give --budget (\d+m?s) at least", line)
-        assert tune(rue, one, "--budget", enough, "--fresh").returncode == 0, enough
+        assert tune(rue, one, *GRID, "--budget", enough, "--fresh").returncode == 0, enough
         assert recommendation(rue)["evidence"]["configs"] >= 2, "one alone compares with nothing"
-        assert tune(rue, one, "--budget", enough).returncode == 0, "and when it goes on"
+        assert tune(rue, one, *GRID, "--budget", enough).returncode == 0, "and when it goes on"
 
 
 def test_a_budget_that_is_enough_says_for_how_many(rue, script):
     """A grid of one needs no second one to be compared with."""
-    words = ["--budget", "1ms", "--images", "1000000"]
+    words = [*GRID, "--budget", "1ms", "--images", "1000000"]
     expect_failure(tune(rue, script(TABLE), *words), 2, " at least, to compare two of them, or lower --images")
     line = expect_failure(tune(rue, script(TABLE), *words, "--batch-size", "16", "--num-workers", "2"), 2, "--images")
     assert " at least, or lower --images" in line
@@ -397,7 +398,7 @@ def test_a_budget_that_is_enough_says_for_how_many(rue, script):
 
 def test_a_budget_for_one_configuration_is_inconclusive(rue, script):
     one = script(TABLE)
-    expect_failure(tune(rue, one, "--budget", "6ms"), 5, "one of 9 configurations", "larger --budget")
+    expect_failure(tune(rue, one, *GRID, "--budget", "6ms"), 5, "one of 9 configurations", "larger --budget")
     assert recommendation(rue)["config"] and recommendation(rue)["evidence"]["configs"] == 1
 
 
@@ -405,7 +406,7 @@ def test_a_grid_too_large_for_the_budget_is_thinned(rue, script):
     batches, workers = [8, 16, 32, 64, 128], [0, 1, 2, 3, 4, 6, 8]
     table = make_table(MODELS, batches, workers, plain_ns)
     one = script(table, images=3000)
-    done = rue("tune", "--runner", one.command, "--out", "out", "--budget", "100ms")
+    done = rue("tune", "--runner", one.command, "--out", "out", *GRID, "--budget", "100ms")
     assert done.returncode == 0 and "to fit the budget" in done.stderr
     found = recommendation(rue)
     asked = {c for m, c in one.joint()}

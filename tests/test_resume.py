@@ -114,7 +114,7 @@ def test_a_finished_study_measures_nothing(rue, script, uninterrupted):
 
 def test_the_same_budget_is_enough_for_the_same_grid(rue, script):
     """Virtual time: what the store holds costs nothing, so a study that goes on never plans less than it did before."""
-    one, words = script(TABLE), ["--images", "128"]  # so few that no trial is cut short
+    one, words = script(TABLE), ["--images", "128", "--strategy", "grid"]  # so few that no trial is cut short
     assert tune(rue, one, *words, "--budget", "2ms").returncode == 0
     first, requests = found(rue), len(one.requests())
     assert 1 < len(first["recommendations"][0]["configs"]) < 9

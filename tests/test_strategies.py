@@ -1,4 +1,6 @@
 """rue tune --strategy: the limits that end a search, and what becomes of bad ones, whatever the strategy."""
+import json
+
 import pytest
 
 from conftest import expect_failure, make_table, read_json
@@ -8,11 +10,16 @@ def plain_ns(model, batch, workers):
     return 1000 + 100 * abs(workers - 2) * (1 + (model == "bee")) + 3 * abs(batch - 32)
 
 
+SEARCHES = ["random", "halving", "duel"]
 TABLE = make_table(["ape", "bee", "cow"], [16, 32, 64], [0, 2, 4], plain_ns)
 
 
 def tune(rue, script, *words):
     return rue("tune", "--runner", script.command, "--out", "out", *words)
+
+
+def cell(config):
+    return f"{config['batch_size']}/{config['num_workers']}"
 
 
 def recommendation(rue):
@@ -53,3 +60,99 @@ def test_a_budget_of_too_few_trials_says_how_many_are_enough(rue, script):
     expect_failure(tune(rue, one, "--strategy", "grid", "--budget", "2trials"), 2, "the budget of 2 trials is too small", "--budget 6trials")
     assert one.joint() == [] and tune(rue, one, "--strategy", "grid", "--budget", "6trials").returncode == 0
     assert recommendation(rue)["evidence"]["configs"] == 2
+
+
+# ---- what auto chooses ----
+
+def chosen(rue):
+    return read_json(rue.folder / "out/recommendation.json")["provenance"]["strategy"]
+
+
+def test_everything_is_measured_where_there_is_time_for_it(rue, script):
+    one = script(TABLE)
+    done = tune(rue, one)
+    assert done.returncode == 0 and len(one.joint()) == 27 and "grid: measuring everything takes about" in done.stderr
+    assert chosen(rue)["name"] == "grid" and chosen(rue)["chosen_by"] == "auto" and "the budget is 2 m" in chosen(rue)["why"]
+
+
+def test_where_there_is_not_it_is_predicted(rue, script):
+    done = tune(rue, script(TABLE, images=10**7, load_ns=2000), "--budget", "60s")
+    assert done.returncode == 0 and "duel: measuring everything takes at least" in " ".join(done.stderr.split())
+    assert chosen(rue)["name"] == "duel" and recommendation(rue)["config"]
+
+
+def test_a_few_configurations_are_all_measured(rue, script):
+    words = ["--batch-size", "32", "--num-workers", "0,2,4"]
+    assert tune(rue, script(TABLE), *words).returncode == 0
+    assert chosen(rue) == {"name": "grid", "chosen_by": "auto", "why": "there are few configurations, so all of them are measured"}
+    assert tune(rue, script(TABLE), "--fresh", "--batch-size", "32", "--num-workers", "2").returncode == 0
+    assert "nothing to search" in chosen(rue)["why"] and cell(recommendation(rue)["config"]) == "32/2"
+
+
+def test_trials_decide_where_they_are_the_limit(rue, script):
+    assert tune(rue, script(TABLE), "--budget", "27trials").returncode == 0
+    assert chosen(rue)["name"] == "grid" and "takes 27 trials" in chosen(rue)["why"]
+    assert tune(rue, script(TABLE), "--budget", "26trials", "--fresh").returncode == 0
+    assert chosen(rue)["name"] == "duel"
+
+
+def test_the_plan_says_what_was_chosen(rue, script):
+    plan = json.loads(tune(rue, script(TABLE), "--dry-run", "--json").stdout)["plan"]
+    assert plan["strategy"]["name"] == "grid" and plan["strategy"]["chosen_by"] == "auto" and plan["strategy"]["why"]
+    plan = json.loads(tune(rue, script(TABLE), "--dry-run", "--json", "--strategy", "duel").stdout)["plan"]
+    assert plan["strategy"] == {"name": "duel", "chosen_by": "user", "why": None}
+
+
+def test_a_study_goes_on_with_the_same_strategy(rue, script):
+    one = script(TABLE)
+    assert tune(rue, one).returncode == 0
+    requests = len(one.requests())
+    assert tune(rue, one).returncode == 0 and len(one.requests()) == requests and chosen(rue)["name"] == "grid"
+
+
+# ---- searches ----
+
+@pytest.mark.parametrize("strategy", SEARCHES)
+def test_a_budget_is_kept_and_something_is_recommended(rue, script, strategy):
+    one = script(TABLE, images=10**6)
+    done = tune(rue, one, "--strategy", strategy, "--budget", "20s")
+    assert done.returncode == 0, done.stderr
+    report = read_json(rue.folder / "out/recommendation.json")
+    assert recommendation(rue)["config"] and not report["partial"], report["partial_reason"]
+    assert 3 <= len(one.joint()) < 27 and all(r["images"] <= 10**6 for r in one.requests() if r["op"] == "trial")
+
+
+@pytest.mark.parametrize("strategy", ["grid", *SEARCHES])
+@pytest.mark.parametrize("fault", ["zero", "negative", "no_fields"])
+def test_a_runner_that_lies_ends_it_with_a_reason(rue, script, strategy, fault):
+    one = script(TABLE, faults=[dict(when=dict(measure="joint"), do=fault)])
+    done = tune(rue, one, "--strategy", strategy, "--quiet")
+    expect_failure(done, 4)
+    assert len(one.requests()) < 60
+
+
+@pytest.mark.parametrize("strategy", ["auto", "grid", *SEARCHES])
+def test_a_model_that_never_runs_leaves_nothing_to_recommend(rue, script, strategy):
+    one = script(TABLE, faults=[dict(when=dict(model="bee", measure="joint"), do="answer", answer=dict(status="infeasible", reason="no room"))])
+    expect_failure(tune(rue, one, "--strategy", strategy, "--quiet"), 4, "no configuration could be measured on every model")
+    assert recommendation(rue)["config"] is None
+
+
+@pytest.mark.parametrize("strategy", ["auto", "grid", *SEARCHES])
+def test_one_point_is_an_answer(rue, script, strategy):
+    done = tune(rue, script(TABLE), "--strategy", strategy, "--batch-size", "32", "--num-workers", "2", "--quiet")
+    assert done.returncode == 0 and cell(recommendation(rue)["config"]) == "32/2", done.stderr
+
+
+@pytest.mark.parametrize("strategy", ["auto", "grid", *SEARCHES])
+def test_where_all_is_equal_any_answer_is_right(rue, script, strategy):
+    one = script(make_table(["ape", "bee"], [16, 32], [1, 2], lambda m, b, w: 1000))
+    done = tune(rue, one, "--strategy", strategy, "--quiet", "--budget", "60trials")
+    assert done.returncode == 0 and recommendation(rue)["config"], done.stderr
+
+
+@pytest.mark.parametrize("strategy", ["auto", "grid", *SEARCHES])
+def test_no_time_for_one_trial_is_said(rue, script, strategy):
+    one = script(make_table(["ape", "bee"], [16, 32, 64], [1, 2], lambda m, b, w: 10**9))
+    done = tune(rue, one, "--strategy", strategy, "--quiet", "--budget", "1us")
+    assert done.returncode in (2, 5) and "budget" in done.stderr.splitlines()[-1]

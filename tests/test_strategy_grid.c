@@ -188,13 +188,3 @@ Test(strategy_grid, is_the_default_and_is_found_by_name)
     cr_assert_null(rue_strategy_find(""));
     for (size_t i = 0; rue_strategies[i]; i++) cr_assert(rue_strategies[i]->help && rue_strategies[i]->close);
 }
-
-Test(strategy_grid, each_strategy_goes_by_its_name)
-{
-    size_t count = 0;
-    for (; rue_strategies[count]; count++) {
-        cr_assert_str_eq(rue_strategy_names[count], rue_strategies[count]->name);
-        cr_assert_eq(rue_strategy_find(rue_strategy_names[count]), rue_strategies[count]);
-    }
-    cr_assert_null(rue_strategy_names[count]);
-}

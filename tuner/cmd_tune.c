@@ -82,8 +82,11 @@ static const struct rue_option options_table[] = {
                        "stop a trial that hangs [ten times its expected time, 1m at least]", 0, 0, NULL},
     [GOAL] = {"goal", RUE_OPTION_WORD, "WHAT", "time",
               "least time of the job, best steady throughput, or earliest first-batch", 0, 0, rue_goal_names},
-    [STRATEGY] = {"strategy", RUE_OPTION_WORD, "NAME", "grid",
-                  "grid: try everything; duel: predict, and measure what decides", 0, 0, rue_strategy_names},
+    [STRATEGY] =
+        {"strategy", RUE_OPTION_WORD, "NAME", RUE_STRATEGY_AUTO,
+         "grid: try everything; duel: predict, and measure what decides; auto: grid where it takes half "
+         "of the budget at most, else duel; random and halving: to compare with",
+         0, 0, rue_strategy_names},
     [EPSILON] = {"epsilon", RUE_OPTION_PERCENTAGE, "PERCENT", "0.5%",
                  "with a strategy that predicts: good enough is so much more mean regret than the best", 1,
                  5000, NULL},
@@ -410,9 +413,10 @@ static rue_status check_typed(const struct rue_options *options, rue_error *erro
         size_t index;
         const char *name;
     } of_claims[] = {{EPSILON, "epsilon"}, {CONFIDENCE, "confidence"}};
-    const struct rue_strategy_ops *strategy = rue_strategies[rue_options_word(options, STRATEGY)];
+    const struct rue_strategy_ops *strategy = rue_strategy_find(rue_options_text(options, STRATEGY));
     for (size_t i = 0; i < sizeof of_claims / sizeof *of_claims; i++)
-        if (is_typed(options, of_claims[i].index) && is_typed(options, STRATEGY) && !strategy->claim)
+        if (is_typed(options, of_claims[i].index) && is_typed(options, STRATEGY) && strategy &&
+            !strategy->claim)
             return rue_fail(
                 error, RUE_USAGE,
                 "--%s: --strategy %s predicts nothing that could be sure enough to end early; leave one "

@@ -90,6 +90,8 @@ void rue_study_close(struct rue_study *study)
     if (study->folder_lock >= 0) close(study->folder_lock);
     for (size_t v = 0; v < study->variant_count; v++) rue_cost_matrix_close(study->matrices[v]);
     free(study->configs);
+    free(study->expected_s);
+    free(study->scenarios);
     free(study->rows);
     free(study);
 }

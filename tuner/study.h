@@ -105,6 +105,10 @@ struct rue_study {
     struct rue_space space; /* as asked for */
     uint64_t wanted_images; /* J as asked for; 0: one epoch */
 
+    struct rue_plan_scenario *scenarios; /* [variants][models] as probed; NULL before */
+    double trial_overhead_s;             /* of a trial, beside its own time, as probed */
+    char strategy_why[160];              /* where the program chose the strategy; "" where it was asked for */
+
     uint64_t found_trials; /* that the store held when it was opened */
     struct rue_plan plan;
     double stored_s;            /* of plan.expected_s, for trials that the store holds already */
@@ -118,9 +122,12 @@ struct rue_study {
     size_t row_count, row_capacity;
     struct rue_trial_row *rows; /* every trial used, in order */
     size_t reused;              /* of them, from the store */
+    bool was_stored;            /* the last one asked for: from the store, or measured to make the plan */
     bool partial;
     char partial_reason[160];
     const struct rue_strategy_ops *strategy;
+    double *expected_s; /* [variants][models][configs] of whole jobs, for a strategy that searches; NULL: not
+                           known */
     struct rue_claim claims[RUE_STUDY_VARIANTS_MAX]; /* of each variant, where the strategy predicts */
     bool claimed[RUE_STUDY_VARIANTS_MAX];
 };
@@ -154,8 +161,11 @@ void rue_study_discard(const struct rue_study *study);
 rue_status rue_study_space(const struct rue_study_goal *goal, const struct rue_hello *hello,
                            uint64_t job_images, struct rue_space *out, rue_error *error) RUE_MUST_CHECK;
 
-/* Whether the strategy predicts, and so decides itself what is tried. */
+/* Whether the strategy predicts cells, and claims something of them. */
 bool rue_study_predicts(const struct rue_study *study);
+
+/* Whether it decides itself what is tried. */
+bool rue_study_searches(const struct rue_study *study);
 
 /* The usable CPUs that the runner tells of, or this process's. */
 int rue_study_usable_cpus(const struct rue_hello *hello);
@@ -175,6 +185,17 @@ rue_status rue_study_measure(struct rue_study *study, size_t variant, size_t mod
 rue_status rue_study_is_stored(struct rue_study *study, size_t variant, size_t model,
                                struct rue_trial_request *request, size_t nth, bool *stored,
                                rue_error *error) RUE_MUST_CHECK;
+
+/* Chooses the strategy, and says why. */
+rue_status rue_study_choose_strategy(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
+
+/* Configurations of the space, those left out that repeat another one. */
+size_t rue_study_config_count(const struct rue_study *study);
+
+/* Seconds that measuring everything takes: at least, as one short trial of each variant's loader says, 0
+ * where it says nothing; and about, as all probes say, stored or not. */
+rue_status rue_study_least_s(struct rue_study *study, double *out, rue_error *error) RUE_MUST_CHECK;
+rue_status rue_study_whole_s(struct rue_study *study, double *out, rue_error *error) RUE_MUST_CHECK;
 
 /* Probes the loader of each variant and fits grid and trials to what is left of the budget; allocates the
  * matrices. */

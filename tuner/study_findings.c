@@ -116,6 +116,8 @@ static void fill_provenance(const struct rue_study *study, struct rue_findings *
     out->usable_cpus = machine.usable_cpus;
     out->memory_bytes = machine.memory_bytes;
     out->duration_s = (double)(rue_clock_now_ns() - study->start_ns) / 1e9;
+    copy_text(out->strategy, sizeof out->strategy, study->strategy->name);
+    copy_text(out->strategy_why, sizeof out->strategy_why, study->strategy_why);
     out->virtual_clock = hello->virtual_clock;
     out->seed = study->goal->workload.seed;
     out->configs_asked = study->configs_asked;

@@ -139,6 +139,7 @@ rue_status rue_study_measure(struct rue_study *study, size_t variant_index, size
     uint64_t id = 0, started_ns = 0;
     rue_status status =
         rue_store_find(study->store, &scenario, request, nth, &found, result, &id, &started_ns, error);
+    study->was_stored = status == RUE_OK && found;
     if (status != RUE_OK || (found && is_noted(study, id))) return status;
     if (found) {
         study->reused++;

@@ -183,7 +183,7 @@ static double shortest_s(const struct rue_plan_goal *goal, const int keep[RUE_KN
 static rue_status check_trials(const struct rue_study *study, rue_error *error)
 {
     size_t least = study->model_count * study->variant_count, budget = study->goal->budget.trials;
-    if (!rue_study_predicts(study)) least *= (size_t)study->goal->repeats;
+    if (study->strategy && !rue_study_searches(study)) least *= (size_t)study->goal->repeats;
     if (budget == 0 || budget >= least) return RUE_OK;
     char text[64];
     return rue_fail(
@@ -274,23 +274,27 @@ static rue_status enlarge_plan(struct rue_study *study, struct rue_plan_goal *go
     return status;
 }
 
-static rue_status probe_all(struct rue_study *study, struct rue_plan_scenario *scenarios, double *overhead_s,
-                            rue_error *error)
+/* Once. */
+static rue_status probe_all(struct rue_study *study, rue_error *error)
 {
     double compute[RUE_STUDY_MODELS_MAX];
+    size_t count = study->variant_count * study->model_count;
     rue_status status = RUE_OK;
-    *overhead_s = 0;
+    if (study->scenarios) return RUE_OK;
+    struct rue_plan_scenario *scenarios = calloc(count, sizeof *scenarios);
+    if (!scenarios) return rue_fail_memory(error, "scenarios", count * sizeof *scenarios);
     for (size_t m = 0; status == RUE_OK && m < study->model_count; m++)
         status = probe_model(study, m, &compute[m], error);
     for (size_t v = 0; status == RUE_OK && v < study->variant_count; v++) {
         struct probed probed = {0};
         status = probe_loader(study, v, &probed, error);
-        *overhead_s = fmax(*overhead_s, probed.overhead_s);
+        study->trial_overhead_s = fmax(study->trial_overhead_s, probed.overhead_s);
         for (size_t m = 0; m < study->model_count; m++)
             scenarios[v * study->model_count + m] =
                 (struct rue_plan_scenario){probed.loader, compute[m], study->variants[v].job_images};
     }
     study->probe_rows = study->row_count;
+    study->scenarios = scenarios; /* freed with the study, also where probing failed */
     return status;
 }
 
@@ -333,28 +337,24 @@ static void leave_open(struct rue_study *study)
 
 static rue_status make_plan(struct rue_study *study, rue_error *error)
 {
-    size_t count = study->variant_count * study->model_count;
-    struct rue_plan_scenario *scenarios = calloc(count, sizeof *scenarios);
-    if (!scenarios) return rue_fail_memory(error, "scenarios", count * sizeof *scenarios);
+    rue_status status = probe_all(study, error);
     struct rue_plan_goal goal = {.space = &study->space,
-                                 .scenarios = scenarios,
-                                 .scenario_count = count,
+                                 .scenarios = study->scenarios,
+                                 .scenario_count = study->variant_count * study->model_count,
                                  .repeats = study->goal->repeats,
+                                 .trial_overhead_s = study->trial_overhead_s,
                                  .budget_trials = study->goal->budget.trials};
-    rue_status status = probe_all(study, scenarios, &goal.trial_overhead_s, error);
     double spent_s = (double)rue_study_spent_ns(study) / 1e9;
     if (study->goal->budget.time_ns)
         goal.budget_s = fmax((double)study->goal->budget.time_ns / 1e9 * budget_share - spent_s, 1e-9);
     rue_error small = {0};
     if (status == RUE_OK) status = check_budget(study, &goal, spent_s, &small);
     if (status == RUE_USAGE && small.message[0]) {
-        free(scenarios);
         if (any_complete(study)) return RUE_OK; /* nothing new fits, but what is stored can be ranked */
         return rue_fail(error, status, "%s", small.message);
     }
     if (status == RUE_OK) status = rue_plan_make(&goal, &study->plan, error);
     if (status == RUE_OK && study->found_trials) status = enlarge_plan(study, &goal, error);
-    free(scenarios);
     return status;
 }
 
@@ -365,7 +365,7 @@ static rue_status list_configs(struct rue_study *study, rue_error *error)
     if (!study->configs) return rue_fail_memory(error, "configurations", size * sizeof *study->configs);
     for (size_t i = 0; i < size; i++) {
         struct rue_config config = rue_space_at(&study->space, i);
-        bool planned = (study->plan.trials > 0 || rue_study_predicts(study)) &&
+        bool planned = (study->plan.trials > 0 || rue_study_searches(study)) &&
                        rue_space_holds(&study->plan.space, &config),
              stored = false;
         if (repeats_another(planned ? &study->plan.space : &study->space, &config)) continue;
@@ -374,7 +374,7 @@ static rue_status list_configs(struct rue_study *study, rue_error *error)
         if (status != RUE_OK) return status;
         if (planned || stored) study->configs[study->config_count++] = config;
     }
-    if (rue_study_predicts(study)) return RUE_OK;
+    if (rue_study_searches(study)) return RUE_OK;
     study->trials = study->config_count * scenarios * (size_t)study->goal->repeats;
     for (size_t c = 0; c < study->config_count; c++)
         for (size_t v = 0; v < study->variant_count; v++) {
@@ -385,11 +385,88 @@ static rue_status list_configs(struct rue_study *study, rue_error *error)
     return RUE_OK;
 }
 
+/* What whole jobs cost, for a strategy that has no predictions of its own. */
+static rue_status expect_costs(struct rue_study *study, rue_error *error)
+{
+    size_t scenarios = study->variant_count * study->model_count, cells = scenarios * study->config_count;
+    study->expected_s = calloc(cells, sizeof *study->expected_s);
+    if (!study->expected_s)
+        return rue_fail_memory(error, "expected costs", cells * sizeof *study->expected_s);
+    for (size_t i = 0; i < cells; i++) {
+        const struct rue_plan_scenario *scenario = &study->scenarios[i / study->config_count];
+        study->expected_s[i] =
+            rue_plan_trial_s(scenario, &study->configs[i % study->config_count], scenario->job_images) +
+            study->trial_overhead_s;
+    }
+    return RUE_OK;
+}
+
+size_t rue_study_config_count(const struct rue_study *study)
+{
+    size_t count = 0;
+    for (size_t i = 0, size = rue_space_size(&study->space); i < size; i++) {
+        struct rue_config config = rue_space_at(&study->space, i);
+        count += !repeats_another(&study->space, &config);
+    }
+    return count;
+}
+
+/* The loader at its best has as many times the rate of one worker as there are workers. */
+static double least_of_variant_s(const struct rue_study *study, size_t variant, double images_per_s)
+{
+    double sum = 0, images = (double)study->variants[variant].job_images;
+    for (size_t i = 0, size = rue_space_size(&study->space); i < size; i++) {
+        struct rue_config config = rue_space_at(&study->space, i);
+        if (repeats_another(&study->space, &config)) continue;
+        double load_s = images / (images_per_s * fmax(1, config.value[RUE_NUM_WORKERS]));
+        uint64_t batch = (uint64_t)config.value[RUE_BATCH_SIZE];
+        for (size_t m = 0; m < study->model_count; m++) {
+            const struct rue_study_model *model = &study->models[m];
+            double batch_s = model->known ? (double)rue_profile_batch_ns(&model->profile, batch) / 1e9 : 0;
+            sum += fmax(load_s, batch_s * images / (double)batch);
+        }
+    }
+    return sum * study->goal->repeats;
+}
+
+rue_status rue_study_least_s(struct rue_study *study, double *out, rue_error *error)
+{
+    int one = nearest(&study->space, RUE_NUM_WORKERS, 1);
+    rue_status status = RUE_OK;
+    *out = 0;
+    for (size_t v = 0; status == RUE_OK && v < study->variant_count; v++) {
+        struct rate few;
+        status = probe_rate(study, v, one, FEW_IMAGES, &few, error);
+        if (status == RUE_OK && few.images_per_s > 0)
+            *out += least_of_variant_s(study, v, few.images_per_s / fmax(1, one));
+    }
+    study->probe_rows = study->row_count;
+    return status;
+}
+
+rue_status rue_study_whole_s(struct rue_study *study, double *out, rue_error *error)
+{
+    rue_status status = probe_all(study, error);
+    *out = 0;
+    if (status != RUE_OK) return status;
+    for (size_t i = 0, size = rue_space_size(&study->space); i < size; i++) {
+        struct rue_config config = rue_space_at(&study->space, i);
+        if (repeats_another(&study->space, &config)) continue;
+        for (size_t s = 0; s < study->variant_count * study->model_count; s++)
+            *out += rue_plan_trial_s(&study->scenarios[s], &config, study->scenarios[s].job_images) +
+                    study->trial_overhead_s;
+    }
+    *out *= study->goal->repeats;
+    return status;
+}
+
 static rue_status open_matrices(struct rue_study *study, rue_error *error)
 {
     const char *names[RUE_STUDY_MODELS_MAX];
     for (size_t m = 0; m < study->model_count; m++) names[m] = study->models[m].name;
     rue_status status = list_configs(study, error);
+    if (status == RUE_OK && rue_study_searches(study) && !rue_study_predicts(study))
+        status = expect_costs(study, error);
     for (size_t v = 0; status == RUE_OK && v < study->variant_count; v++)
         status = rue_cost_matrix_open(study->configs, study->config_count, names, study->model_count,
                                       &study->matrices[v], error);
@@ -402,9 +479,12 @@ rue_status rue_study_plan(struct rue_study *study, rue_error *error)
 {
     /* Before anything is measured; what is stored may be enough all the same. */
     rue_status status = study->found_trials ? RUE_OK : check_trials(study, error);
-    if (status == RUE_OK && rue_study_predicts(study))
-        leave_open(study);
-    else if (status == RUE_OK)
+    if (status == RUE_OK && !study->strategy) status = rue_study_choose_strategy(study, error);
+    if (status != RUE_OK) return status;
+    if (!rue_study_searches(study))
         status = make_plan(study, error);
+    else if (!rue_study_predicts(study))
+        status = probe_all(study, error);
+    if (rue_study_searches(study)) leave_open(study);
     return status == RUE_OK ? open_matrices(study, error) : status;
 }

@@ -145,28 +145,30 @@ static void describe_claim(const struct rue_study *study, const struct track *tr
              100 * claim.bound_ratio);
 }
 
-/* "trial 57 of at most 500: " */
-static void describe_count(const struct rue_study *study, size_t done, char *out, size_t bytes)
+/* "trial 57 of 60: ", "trial 57 of at most 500: " */
+static void describe_count(const struct rue_study *study, size_t done, size_t made, char *out, size_t bytes)
 {
     size_t most = study->goal->budget.trials;
-    if (most)
-        snprintf(out, bytes, "trial %zu of at most %zu: ", done, most + study->reused);
+    if (!rue_study_searches(study))
+        snprintf(out, bytes, "trial %zu of %zu: ", done, study->trials);
+    else if (most)
+        snprintf(out, bytes, "trial %zu of at most %zu: ", done, most + done - made);
     else
         snprintf(out, bytes, "trial %zu: ", done);
 }
 
-static double rest_s(const struct rue_study *study, size_t done, uint64_t spent_ns)
+static double rest_s(const struct rue_study *study, size_t done, size_t made, uint64_t spent_ns)
 {
     double spent_s = (double)spent_ns / 1e9;
-    if (study->goal->budget.trials && rue_study_predicts(study))
-        return spent_s / (double)done * (double)(study->goal->budget.trials + study->reused - done);
-    if (rue_study_predicts(study)) return fmax(0, study->plan.expected_s - spent_s);
+    if (study->goal->budget.trials && rue_study_searches(study))
+        return spent_s / fmax(1, (double)made) * (double)(study->goal->budget.trials - made);
+    if (rue_study_searches(study)) return fmax(0, study->plan.expected_s - spent_s);
     double rest = (double)(study->trials - done);
     return done > study->trials / 10 ? spent_s / (double)done * rest
                                      : study->plan.expected_s * rest / (double)study->trials;
 }
 
-static void show_progress(struct rue_study *study, const struct track *track, size_t done,
+static void show_progress(struct rue_study *study, const struct track *track, size_t done, size_t made,
                           const struct rue_ask *ask, uint64_t run_start_ns)
 {
     if (done > 1 && !rue_progress_due(study->progress)) return;
@@ -174,14 +176,12 @@ static void show_progress(struct rue_study *study, const struct track *track, si
     char time[RUE_UNIT_TEXT_BYTES], left[RUE_UNIT_TEXT_BYTES + 8];
     struct cell cell = cell_of(study, track, ask);
     rue_config_label(&study->configs[cell.config], label);
-    if (rue_study_predicts(study)) {
+    if (rue_study_predicts(study))
         describe_claim(study, track, best, sizeof best);
-        describe_count(study, done, count, sizeof count);
-    } else {
+    else
         describe_best(study, cell.variant, best, sizeof best);
-        snprintf(count, sizeof count, "trial %zu of %zu: ", done, study->trials);
-    }
-    double rest = rest_s(study, done, rue_study_spent_ns(study) - run_start_ns);
+    describe_count(study, done, made, count, sizeof count);
+    double rest = rest_s(study, done, made, rue_study_spent_ns(study) - run_start_ns);
     snprintf(mode, sizeof mode, "%s ", rue_mode_names[study->variants[cell.variant].variant.mode]);
     snprintf(model_name, sizeof model_name, "%s ", study->models[cell.model].name);
     snprintf(left, sizeof left, ", %s left", rue_format_duration((uint64_t)(rest * 1e9), time, sizeof time));
@@ -193,7 +193,7 @@ static void show_progress(struct rue_study *study, const struct track *track, si
 static uint64_t expected_ns(const struct rue_study *study, const struct rue_ask *ask)
 {
     if (ask->expected_s > 0) return (uint64_t)(ask->expected_s * 1e9);
-    if (rue_study_predicts(study))
+    if (rue_study_searches(study))
         return study->goal->budget.time_ns / 10; /* a probe may take the budget at most */
     return (uint64_t)(study->plan.expected_s * 1e9 / (double)study->trials);
 }
@@ -207,10 +207,10 @@ static rue_status answer(struct rue_study *study, const struct track *track, con
                                         .config = study->configs[cell.config],
                                         .images = ask->images,
                                         .batches = ask->batches};
-    if (ask->measure == RUE_JOINT && !ask->images) {
+    bool joint = ask->measure == RUE_JOINT;
+    if (joint && !ask->images)
         request.images = rue_plan_images(study->plan.stretch, &request.config, data->job_images);
-        request.detail = true;
-    }
+    request.detail = joint && !rue_study_predicts(study);
     rue_status status =
         rue_study_measure(study, cell.variant, ask->measure == RUE_LOAD ? RUE_NONE : cell.model, &request,
                           (size_t)ask->repeat, expected_ns(study, ask), result, error);
@@ -224,7 +224,7 @@ static rue_status answer(struct rue_study *study, const struct track *track, con
 static void mark_partial(struct rue_study *study, const char *why, size_t done)
 {
     study->partial = true;
-    if (rue_study_predicts(study))
+    if (rue_study_searches(study))
         snprintf(study->partial_reason, sizeof study->partial_reason, "%s after %zu trials", why, done);
     else
         snprintf(study->partial_reason, sizeof study->partial_reason, "%s after %zu of %zu trials", why, done,
@@ -281,17 +281,16 @@ static rue_status loop(struct rue_study *study, struct tracks *tracks, rue_error
     struct failures failures = {0};
     struct rue_ask ask;
     struct track *track;
-    size_t reused = study->reused;
+    size_t made = 0;
     uint64_t run_start_ns = rue_study_spent_ns(study);
     for (size_t done = 0; (track = next_track(study, tracks, &ask)); done++) {
         rue_status status = rue_interrupt_status();
         if (status != RUE_OK) rue_fail(error, status, "interrupted");
-        if (status == RUE_OK && is_spent(study, done - (study->reused - reused))) {
+        if (status == RUE_OK && is_spent(study, made)) {
             mark_partial(study, "the budget was spent", done);
             return RUE_OK;
         }
         struct rue_trial_result result;
-        size_t before = study->reused;
         if (status == RUE_OK) status = answer(study, track, &ask, &result, error);
         if (status != RUE_OK) {
             mark_partial(study,
@@ -299,7 +298,8 @@ static rue_status loop(struct rue_study *study, struct tracks *tracks, rue_error
                          done);
             return status;
         }
-        ask.stored = study->reused > before;
+        ask.stored = study->was_stored;
+        made += !ask.stored;
         tell(study, track, &ask, &result);
         status = check_probe(study, track, &ask, &result, error);
         if (status == RUE_OK && !ask.stored) status = count_failure(&failures, &result, error);
@@ -308,7 +308,7 @@ static rue_status loop(struct rue_study *study, struct tracks *tracks, rue_error
             mark_partial(study, "stopped", done + 1);
             return status;
         }
-        show_progress(study, track, done + 1, &ask, run_start_ns);
+        show_progress(study, track, done + 1, made, &ask, run_start_ns);
     }
     return RUE_OK;
 }
@@ -347,10 +347,20 @@ static const double *weigh(const struct rue_study *study, double *weights)
     return weights;
 }
 
+/* A strategy that ended because something failed says so. */
+static rue_status check_end(const struct rue_study *study, const struct track *track, rue_error *error)
+{
+    rue_error why = {0};
+    rue_status status = study->strategy->status ? study->strategy->status(track->state, &why) : RUE_OK;
+    if (status != RUE_MEMORY && status != RUE_INTERNAL)
+        return RUE_OK; /* trials that failed are told of elsewhere */
+    return rue_fail(error, status, "the strategy %s gave up: %s", study->strategy->name, why.message);
+}
+
 static rue_status open_tracks(struct rue_study *study, struct tracks *out, rue_error *error)
 {
     const struct rue_hello *hello = rue_runner_hello(study->runner);
-    bool predicts = rue_study_predicts(study);
+    bool searches = rue_study_searches(study);
     double left_s = study->goal->budget.time_ns ? study->plan.expected_s : INFINITY;
     struct rue_strategy_setup setup = {.config_count = study->config_count,
                                        .configs = study->configs,
@@ -364,14 +374,16 @@ static rue_status open_tracks(struct rue_study *study, struct tracks *out, rue_e
                                        .epsilon_ratio = study->goal->epsilon_ratio,
                                        .confidence = study->goal->confidence};
     memcpy(setup.measures, hello->measures, sizeof setup.measures);
-    size_t count = predicts ? study->variant_count : 1;
-    setup.scenario_count = predicts ? study->model_count : study->variant_count * study->model_count;
+    size_t count = searches ? study->variant_count : 1;
+    setup.scenario_count = searches ? study->model_count : study->variant_count * study->model_count;
     setup.budget_s = left_s / (double)count;
     setup.budget_trials = study->goal->budget.trials / count;
     for (; out->count < count; out->count++) {
         struct track *track = &out->at[out->count];
         track->first_variant = out->count;
         setup.job_images = study->variants[out->count].job_images;
+        if (study->expected_s)
+            setup.expected_s = study->expected_s + out->count * study->model_count * study->config_count;
         rue_status status = study->strategy->open(&setup, &track->state, error);
         if (status != RUE_OK) return status;
     }
@@ -381,6 +393,11 @@ static rue_status open_tracks(struct rue_study *study, struct tracks *out, rue_e
 bool rue_study_predicts(const struct rue_study *study)
 {
     return study->strategy->estimate;
+}
+
+bool rue_study_searches(const struct rue_study *study)
+{
+    return study->strategy->searches;
 }
 
 rue_status rue_study_run(struct rue_study *study, rue_error *error)
@@ -394,6 +411,7 @@ rue_status rue_study_run(struct rue_study *study, rue_error *error)
         if (usable && rue_study_predicts(study) && take_estimates(study, &tracks.at[i], &lost) != RUE_OK &&
             status == RUE_OK)
             status = rue_fail(error, lost.status, "%s", lost.message);
+        if (status == RUE_OK) status = check_end(study, &tracks.at[i], error);
         study->strategy->close(tracks.at[i].state);
     }
     return status;

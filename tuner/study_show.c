@@ -73,10 +73,10 @@ static const char *option_name(int knob, char out[32])
 static void add_cost(struct line *line, const struct rue_study *study)
 {
     char text[RUE_UNIT_TEXT_BYTES];
-    if (study->goal->budget.trials && rue_study_predicts(study))
+    if (study->goal->budget.trials && rue_study_searches(study))
         add(line, "as long as the trials take");
     else
-        add(line, rue_study_predicts(study) ? "up to %s" : "%s expected",
+        add(line, rue_study_searches(study) ? "up to %s" : "%s expected",
             rue_format_duration((uint64_t)(rest_s(study) * 1e9), text, sizeof text));
     if (study->stored_s > 0)
         add(line, ", beside %s that the store spares",
@@ -86,12 +86,12 @@ static void add_cost(struct line *line, const struct rue_study *study)
 
 static void add_trials(struct line *line, const struct rue_study *study)
 {
-    bool predicts = rue_study_predicts(study);
-    if (!predicts) add(line, "%zu: ", study->trials);
+    bool searches = rue_study_searches(study);
+    if (!searches) add(line, "%zu: ", study->trials);
     add_count(line, study->config_count, "configuration", " x ");
     add_count(line, study->model_count, "model", " x ");
-    add_count(line, study->variant_count, "variant", predicts ? "; " : " x ");
-    if (predicts) {
+    add_count(line, study->variant_count, "variant", searches ? "; " : " x ");
+    if (searches) {
         add(line, "as many trials of them as decide");
         return;
     }
@@ -119,6 +119,8 @@ void rue_study_show_plan(const struct rue_study *study, const struct rue_report_
         add_values(&line, study, k);
         put(&line, option_name(k, name), style, out);
     }
+    add(&line, "%s%s%s", study->strategy->name, study->strategy_why[0] ? ": " : "", study->strategy_why);
+    put(&line, "strategy", style, out);
     add_trials(&line, study);
     put(&line, "trials", style, out);
     add_cost(&line, study);
@@ -148,11 +150,13 @@ json_t *rue_study_plan_json(const struct rue_study *study)
         json_array_append_new(models, json_string(study->models[m].name));
     for (size_t c = 0; c < study->config_count; c++)
         json_array_append_new(configs, rue_protocol_config_json(&study->configs[c]));
-    return json_pack("{s:o, s:o, s:o, s:I, s:i, s:I, s:I, s:I, s:I, s:I, s:I}", "variants",
-                     variants_json(study), "models", models, "configs", configs, "configs_asked",
+    return json_pack("{s:o, s:o, s:o, s:I, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:{s:s, s:s, s:s?}}",
+                     "variants", variants_json(study), "models", models, "configs", configs, "configs_asked",
                      (json_int_t)study->configs_asked, "repeats", study->goal->repeats, "trials",
                      (json_int_t)study->trials, "full_trials", (json_int_t)study->full_trials, "expected_ns",
                      (json_int_t)(rest_s(study) * 1e9), "stored_ns", (json_int_t)(study->stored_s * 1e9),
                      "budget_ns", (json_int_t)study->goal->budget.time_ns, "budget_trials",
-                     (json_int_t)study->goal->budget.trials);
+                     (json_int_t)study->goal->budget.trials, "strategy", "name", study->strategy->name,
+                     "chosen_by", study->strategy_why[0] ? "auto" : "user", "why",
+                     study->strategy_why[0] ? study->strategy_why : NULL);
 }

@@ -2,6 +2,7 @@
 #ifndef RUE_RANDOM_H
 #define RUE_RANDOM_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* The finaliser of SplitMix64 (Steele, Lea, Flood 2014): a bijection of 64-bit words that mixes all bits. */
@@ -31,6 +32,17 @@ static inline uint64_t rue_random_below(uint64_t *state, uint64_t bound)
 static inline double rue_random_unit(uint64_t *state)
 {
     return (double)(rue_random_next(state) >> 11) * 0x1p-53;
+}
+
+/* 0, 1, ..., `count` - 1 in a random order into `out` [count]. */
+static inline void rue_random_order(size_t *out, size_t count, uint64_t seed)
+{
+    for (size_t i = 0; i < count; i++) out[i] = i;
+    for (size_t i = count; i > 1; i--) {
+        size_t other = (size_t)rue_random_below(&seed, i), item = out[i - 1];
+        out[i - 1] = out[other];
+        out[other] = item;
+    }
 }
 
 #endif

@@ -1,0 +1,62 @@
+/* Which strategy suits a study: where everything can be measured with time to spare, nothing has to be
+ * predicted. */
+#include <math.h>
+#include <string.h>
+
+#include "study.h"
+#include "units.h"
+
+enum { FEW_CONFIGS = 4, TIME_BYTES = 32 };
+
+static const double comfortable_share = 0.5; /* of the budget, that measuring everything may take */
+
+static rue_status choose(struct rue_study *study, const char *name)
+{
+    study->strategy = rue_strategy_find(name);
+    return RUE_OK;
+}
+
+static const char *duration(double s, char out[TIME_BYTES])
+{
+    return rue_format_duration((uint64_t)(fmin(s, 1e9) * 1e9), out, TIME_BYTES);
+}
+
+static rue_status choose_by_trials(struct rue_study *study, size_t configs)
+{
+    size_t all = configs * study->model_count * study->variant_count * (size_t)study->goal->repeats;
+    bool fits = all <= study->goal->budget.trials;
+    snprintf(study->strategy_why, sizeof study->strategy_why,
+             "measuring everything takes %zu trials, and the budget %s", all,
+             fits ? "has room for them" : "does not have that many");
+    return choose(study, fits ? "grid" : "duel");
+}
+
+/* What everything takes is known of the least first, from one short trial a variant, as a search may find the
+ * time for more of them too long. */
+static rue_status choose_by_time(struct rue_study *study, rue_error *error)
+{
+    double budget_s = (double)study->goal->budget.time_ns / 1e9, all_s;
+    char all[TIME_BYTES], budget[TIME_BYTES];
+    rue_status status = rue_study_least_s(study, &all_s, error);
+    bool sure = all_s > comfortable_share * budget_s;
+    if (status == RUE_OK && !sure) status = rue_study_whole_s(study, &all_s, error);
+    if (status != RUE_OK) return status;
+    double left_s = budget_s - (double)rue_study_spent_ns(study) / 1e9;
+    bool fits = !sure && all_s <= comfortable_share * left_s;
+    snprintf(study->strategy_why, sizeof study->strategy_why,
+             "measuring everything takes %s %s, and the budget is %s", sure ? "at least" : "about",
+             duration(all_s, all), duration(budget_s, budget));
+    return choose(study, fits ? "grid" : "duel");
+}
+
+rue_status rue_study_choose_strategy(struct rue_study *study, rue_error *error)
+{
+    size_t configs = rue_study_config_count(study);
+    if (configs <= FEW_CONFIGS) {
+        snprintf(study->strategy_why, sizeof study->strategy_why,
+                 configs == 1 ? "there is one configuration, so nothing to search"
+                              : "there are few configurations, so all of them are measured");
+        return choose(study, "grid");
+    }
+    return study->goal->budget.trials ? choose_by_trials(study, configs) : choose_by_time(study, error);
+}
