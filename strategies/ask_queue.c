@@ -28,6 +28,17 @@ bool rue_ask_queue_pop(struct rue_ask_queue *queue, struct rue_ask *out)
     return true;
 }
 
+int rue_ask_queue_count_alike(const struct rue_ask_queue *queue, const struct rue_ask *ask)
+{
+    int count = 0;
+    for (size_t i = 0; i < queue->count; i++) {
+        const struct rue_ask *other = &queue->at[i];
+        count +=
+            other->scenario == ask->scenario && other->config == ask->config && other->images >= ask->images;
+    }
+    return count;
+}
+
 void rue_ask_queue_close(struct rue_ask_queue *queue)
 {
     free(queue->at);

@@ -85,6 +85,7 @@ struct rue_strategy_ops {
 extern const struct rue_strategy_ops rue_strategy_grid; /* every cell, in blocks of complete configurations */
 extern const struct rue_strategy_ops rue_strategy_random;  /* whole configurations at random */
 extern const struct rue_strategy_ops rue_strategy_halving; /* fewer and fewer configurations on more models */
+extern const struct rue_strategy_ops rue_strategy_race;    /* predicts, and races the best */
 extern const struct rue_strategy_ops rue_strategy_duel;    /* predicts, and measures what decides */
 
 /* The known strategies, NULL at the end. */

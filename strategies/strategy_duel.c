@@ -295,17 +295,6 @@ static void go_on(struct duel *duel)
 
 /* ---- the strategy ---- */
 
-static int count_alike(const struct duel *duel, const struct rue_ask *ask)
-{
-    int count = 0;
-    for (size_t i = 0; i < duel->joint_history.count; i++) {
-        const struct rue_ask *other = &duel->joint_history.at[i];
-        count +=
-            other->scenario == ask->scenario && other->config == ask->config && other->images == ask->images;
-    }
-    return count;
-}
-
 static bool duel_ask(void *state, struct rue_ask *out)
 {
     struct duel *duel = state;
@@ -314,7 +303,7 @@ static bool duel_ask(void *state, struct rue_ask *out)
         go_on(duel);
     }
     if (duel->status != RUE_OK) return false;
-    if (out->measure == RUE_JOINT) out->repeat = count_alike(duel, out);
+    if (out->measure == RUE_JOINT) out->repeat = rue_ask_queue_count_alike(&duel->joint_history, out);
     return true;
 }
 

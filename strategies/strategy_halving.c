@@ -55,6 +55,7 @@ static struct cell *cell_of(const struct halving *halving, size_t scenario, size
 static uint64_t images_of(const struct halving *halving, size_t config, double share)
 {
     const struct rue_config *value = &halving->setup.configs[config];
+    if (halving->setup.whole_jobs) return halving->setup.job_images;
     uint64_t job = halving->setup.job_images, least = rue_job_floor_images(value, job);
     if (fmax(share * (double)job, (double)least) > whole_share * (double)job) return job;
     return rue_plan_images(fmax(1, share * (double)job / (double)least), value, job);
@@ -144,8 +145,10 @@ static bool add_regrets(struct halving *halving, size_t scenario)
         if (isnan(time_s)) return false;
         best = fmin(best, time_s);
     }
+    double weight = halving->setup.weights ? halving->setup.weights[scenario] : 1;
     for (size_t a = 0; a < halving->arm_count; a++)
-        halving->arms[a].score += cell_of(halving, scenario, halving->arms[a].config)->time_s / best - 1;
+        halving->arms[a].score +=
+            weight * (cell_of(halving, scenario, halving->arms[a].config)->time_s / best - 1);
     return true;
 }
 

@@ -73,6 +73,20 @@ def test_epsilon_and_confidence_are_what_it_ends_with(rue, script):
     assert asked[0] < asked[1]
 
 
+def test_it_goes_on_with_all_that_is_stored(rue, script):
+    """Whatever made the trials: none is measured twice, none is left unused."""
+    one = script(make_table(["ape", "bee"], [16, 32, 64], [1, 2, 4], lambda m, b, w: 10**6 + 100 * w + b))
+    run = ["tune", "--runner", one.command, "--out", "out", "--epsilon", "0.01%", "--strategy"]
+    assert rue(*run, "duel", "--budget", "40trials").returncode == 0
+    first = len(one.requests())
+    assert rue("tune", "--runner", one.command, "--out", "out", "--strategy", "random", "--budget", "4trials").returncode == 0
+    before = len(one.requests())
+    done = rue(*run, "duel", "--budget", "10trials")
+    assert done.returncode == 0 and len(one.requests()) - before <= 10 + 2, done.stderr
+    lines = (rue.folder / "out/trials.csv").read_text().splitlines()[1:]
+    assert len({line.split(",")[0] for line in lines}) == len(lines) >= before - 2 > first - 2
+
+
 def test_too_few_trials_to_measure_it_on_every_model_are_refused(rue, script):
     done = rue("tune", "--runner", three_models(script).command, "--strategy", "duel", "--out", "out", "--budget", "2trials")
     expect_failure(done, 2, "the budget of 2 trials is too small", "--budget 6trials")

@@ -10,7 +10,7 @@ def plain_ns(model, batch, workers):
     return 1000 + 100 * abs(workers - 2) * (1 + (model == "bee")) + 3 * abs(batch - 32)
 
 
-SEARCHES = ["random", "halving", "duel"]
+SEARCHES = ["random", "halving", "race", "duel"]
 TABLE = make_table(["ape", "bee", "cow"], [16, 32, 64], [0, 2, 4], plain_ns)
 
 
@@ -101,6 +101,16 @@ def test_the_plan_says_what_was_chosen(rue, script):
     assert plan["strategy"]["name"] == "grid" and plan["strategy"]["chosen_by"] == "auto" and plan["strategy"]["why"]
     plan = json.loads(tune(rue, script(TABLE), "--dry-run", "--json", "--strategy", "duel").stdout)["plan"]
     assert plan["strategy"] == {"name": "duel", "chosen_by": "user", "why": None}
+
+
+def test_the_plan_of_a_prediction_says_what_is_tried_and_when_it_ends(rue, script):
+    words = ["--dry-run", "--strategy", "duel", "--epsilon", "1%", "--confidence", "90%"]
+    text = " ".join(tune(rue, script(TABLE), *words).stdout.split())
+    assert "of the loader alone and 6 of the models alone" in text
+    assert "when, with 90 % confidence, no configuration is better by more than 1 %, or with the budget" in text
+    search = json.loads(tune(rue, script(TABLE), *words, "--json").stdout)["plan"]["search"]
+    assert search["compute_probes"] == 6 and search["load_probes"] > 2 and search["epsilon_ratio"] == 0.01
+    assert json.loads(tune(rue, script(TABLE), "--dry-run", "--json", "--strategy", "grid").stdout)["plan"]["search"] is None
 
 
 def test_a_study_goes_on_with_the_same_strategy(rue, script):

@@ -85,7 +85,7 @@ static const struct rue_option options_table[] = {
     [STRATEGY] =
         {"strategy", RUE_OPTION_WORD, "NAME", RUE_STRATEGY_AUTO,
          "grid: try everything; duel: predict, and measure what decides; auto: grid where it takes half "
-         "of the budget at most, else duel; random and halving: to compare with",
+         "of the budget at most, else duel; race, halving and random: to compare with",
          0, 0, rue_strategy_names},
     [EPSILON] = {"epsilon", RUE_OPTION_PERCENTAGE, "PERCENT", "0.5%",
                  "with a strategy that predicts: good enough is so much more mean regret than the best", 1,

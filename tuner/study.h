@@ -105,9 +105,10 @@ struct rue_study {
     struct rue_space space; /* as asked for */
     uint64_t wanted_images; /* J as asked for; 0: one epoch */
 
-    struct rue_plan_scenario *scenarios; /* [variants][models] as probed; NULL before */
-    double trial_overhead_s;             /* of a trial, beside its own time, as probed */
-    char strategy_why[160];              /* where the program chose the strategy; "" where it was asked for */
+    struct rue_plan_scenario *scenarios;                    /* [variants][models] as probed; NULL before */
+    double one_worker_images_per_s[RUE_STUDY_VARIANTS_MAX]; /* as probed; 0 before */
+    double trial_overhead_s;                                /* of a trial, beside its own time, as probed */
+    char strategy_why[160]; /* where the program chose the strategy; "" where it was asked for */
 
     uint64_t found_trials; /* that the store held when it was opened */
     struct rue_plan plan;
@@ -181,6 +182,17 @@ rue_status rue_study_measure(struct rue_study *study, size_t variant, size_t mod
                              struct rue_trial_request *request, size_t nth, uint64_t expected_ns,
                              struct rue_trial_result *result, rue_error *error) RUE_MUST_CHECK;
 
+/* The same from the store alone, without a new measurement: `*found` says whether there was one. A row that
+ * is already noted is not noted again. `result` is to be closed by the caller where found. */
+rue_status rue_study_take_stored(struct rue_study *study, size_t variant, size_t model,
+                                 struct rue_trial_request *request, size_t nth, bool *found, uint64_t *id,
+                                 struct rue_trial_result *result, rue_error *error) RUE_MUST_CHECK;
+
+/* Tells a strategy that predicts all ok trials that the store holds of the variant, in the order of their
+ * making: they cost nothing. */
+rue_status rue_study_tell_stored(struct rue_study *study, size_t variant, void *state,
+                                 rue_error *error) RUE_MUST_CHECK;
+
 /* Whether the store answers `request` (as above) for the `nth` time. */
 rue_status rue_study_is_stored(struct rue_study *study, size_t variant, size_t model,
                                struct rue_trial_request *request, size_t nth, bool *stored,
@@ -208,6 +220,15 @@ bool rue_study_is_data_fault(const struct rue_study *study, size_t variant, enum
 /* Fails for a first trial that ended so, without which nothing can be measured: what to do about it. */
 rue_status rue_study_fail_probe(const struct rue_study *study, size_t variant, enum rue_outcome outcome,
                                 const char *reason, rue_error *error);
+
+/* What a strategy that predicts tries first: how many trials of the loader alone and of the models alone, and
+ * the seconds that they are expected to take; not finite where that is not known. Both 0 where the runner has
+ * joint trials alone. */
+struct rue_study_probes {
+    size_t load, compute;
+    double expected_s;
+};
+struct rue_study_probes rue_study_count_probes(const struct rue_study *study);
 
 /* Shows the plan on `out`. (study_show.c) */
 void rue_study_show_plan(const struct rue_study *study, const struct rue_report_style *style, FILE *out);

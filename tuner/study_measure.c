@@ -129,6 +129,22 @@ static rue_status measure_awake(struct rue_study *study, struct rue_trial_reques
     return RUE_OK;
 }
 
+rue_status rue_study_take_stored(struct rue_study *study, size_t variant, size_t model,
+                                 struct rue_trial_request *request, size_t nth, bool *found, uint64_t *id,
+                                 struct rue_trial_result *result, rue_error *error)
+{
+    struct rue_store_scenario scenario = complete(study, variant, model, 0, request);
+    uint64_t started_ns = 0;
+    rue_status status =
+        rue_store_find(study->store, &scenario, request, nth, found, result, id, &started_ns, error);
+    if (status == RUE_OK && *found && !is_noted(study, *id)) {
+        study->reused++;
+        status = note_row(study, *id, started_ns, request, result, error);
+    }
+    if (status != RUE_OK || !*found) rue_trial_result_close(result);
+    return status;
+}
+
 rue_status rue_study_measure(struct rue_study *study, size_t variant_index, size_t model_index,
                              struct rue_trial_request *request, size_t nth, uint64_t expected_ns,
                              struct rue_trial_result *result, rue_error *error)

@@ -437,8 +437,9 @@ rue_status rue_study_least_s(struct rue_study *study, double *out, rue_error *er
     for (size_t v = 0; status == RUE_OK && v < study->variant_count; v++) {
         struct rate few;
         status = probe_rate(study, v, one, FEW_IMAGES, &few, error);
-        if (status == RUE_OK && few.images_per_s > 0)
-            *out += least_of_variant_s(study, v, few.images_per_s / fmax(1, one));
+        if (status != RUE_OK || !(few.images_per_s > 0)) continue;
+        study->one_worker_images_per_s[v] = few.images_per_s / fmax(1, one);
+        *out += least_of_variant_s(study, v, study->one_worker_images_per_s[v]);
     }
     study->probe_rows = study->row_count;
     return status;
@@ -478,6 +479,7 @@ static rue_status open_matrices(struct rue_study *study, rue_error *error)
 rue_status rue_study_plan(struct rue_study *study, rue_error *error)
 {
     /* Before anything is measured; what is stored may be enough all the same. */
+    double unused_s;
     rue_status status = study->found_trials ? RUE_OK : check_trials(study, error);
     if (status == RUE_OK && !study->strategy) status = rue_study_choose_strategy(study, error);
     if (status != RUE_OK) return status;
@@ -485,6 +487,8 @@ rue_status rue_study_plan(struct rue_study *study, rue_error *error)
         status = make_plan(study, error);
     else if (!rue_study_predicts(study))
         status = probe_all(study, error);
+    else if (study->goal->dry_run) /* for what the probes will take, which is worth a trial here alone */
+        status = rue_study_least_s(study, &unused_s, error);
     if (rue_study_searches(study)) leave_open(study);
     return status == RUE_OK ? open_matrices(study, error) : status;
 }

@@ -385,6 +385,8 @@ static rue_status open_tracks(struct rue_study *study, struct tracks *out, rue_e
         if (study->expected_s)
             setup.expected_s = study->expected_s + out->count * study->model_count * study->config_count;
         rue_status status = study->strategy->open(&setup, &track->state, error);
+        if (status == RUE_OK && rue_study_predicts(study))
+            status = rue_study_tell_stored(study, out->count, track->state, error);
         if (status != RUE_OK) return status;
     }
     return RUE_OK;

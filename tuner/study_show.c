@@ -99,6 +99,38 @@ static void add_trials(struct line *line, const struct rue_study *study)
     add_count(line, study->full_trials, "whole job", "");
 }
 
+/* How a strategy that predicts goes on, and when it ends. */
+static void show_search(const struct rue_study *study, const struct rue_report_style *style, FILE *out)
+{
+    struct line line = {0};
+    char text[RUE_UNIT_TEXT_BYTES];
+    struct rue_study_probes probes = rue_study_count_probes(study);
+    if (probes.load || probes.compute) {
+        add_count(&line, probes.load, "trial", " of the loader alone and ");
+        add(&line, "%zu of the models alone", probes.compute);
+    } else {
+        add(&line, "the first trials of both together, as the runner measures no others");
+    }
+    if (isfinite(probes.expected_s) && probes.expected_s > 0)
+        add(&line, ", about %s", rue_format_duration((uint64_t)(probes.expected_s * 1e9), text, sizeof text));
+    put(&line, "probes", style, out);
+    add(&line,
+        "when, with %g %% confidence, no configuration is better by more than %g %%, or with the budget",
+        100 * study->goal->confidence, 100 * study->goal->epsilon_ratio);
+    put(&line, "ends", style, out);
+}
+
+static json_t *search_json(const struct rue_study *study)
+{
+    if (!rue_study_predicts(study)) return json_null();
+    struct rue_study_probes probes = rue_study_count_probes(study);
+    bool known = isfinite(probes.expected_s) && probes.expected_s > 0;
+    return json_pack("{s:I, s:I, s:o, s:f, s:f}", "load_probes", (json_int_t)probes.load, "compute_probes",
+                     (json_int_t)probes.compute, "probes_expected_ns",
+                     known ? json_integer((json_int_t)(probes.expected_s * 1e9)) : json_null(),
+                     "epsilon_ratio", study->goal->epsilon_ratio, "confidence", study->goal->confidence);
+}
+
 void rue_study_show_plan(const struct rue_study *study, const struct rue_report_style *style, FILE *out)
 {
     char count[RUE_UNIT_TEXT_BYTES], what[64], name[32];
@@ -123,6 +155,7 @@ void rue_study_show_plan(const struct rue_study *study, const struct rue_report_
     put(&line, "strategy", style, out);
     add_trials(&line, study);
     put(&line, "trials", style, out);
+    if (rue_study_predicts(study)) show_search(study, style, out);
     add_cost(&line, study);
     put(&line, "cost", style, out);
 }
@@ -150,7 +183,7 @@ json_t *rue_study_plan_json(const struct rue_study *study)
         json_array_append_new(models, json_string(study->models[m].name));
     for (size_t c = 0; c < study->config_count; c++)
         json_array_append_new(configs, rue_protocol_config_json(&study->configs[c]));
-    return json_pack("{s:o, s:o, s:o, s:I, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:{s:s, s:s, s:s?}}",
+    return json_pack("{s:o, s:o, s:o, s:I, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:{s:s, s:s, s:s?}, s:o}",
                      "variants", variants_json(study), "models", models, "configs", configs, "configs_asked",
                      (json_int_t)study->configs_asked, "repeats", study->goal->repeats, "trials",
                      (json_int_t)study->trials, "full_trials", (json_int_t)study->full_trials, "expected_ns",
@@ -158,5 +191,5 @@ json_t *rue_study_plan_json(const struct rue_study *study)
                      "budget_ns", (json_int_t)study->goal->budget.time_ns, "budget_trials",
                      (json_int_t)study->goal->budget.trials, "strategy", "name", study->strategy->name,
                      "chosen_by", study->strategy_why[0] ? "auto" : "user", "why",
-                     study->strategy_why[0] ? study->strategy_why : NULL);
+                     study->strategy_why[0] ? study->strategy_why : NULL, "search", search_json(study));
 }

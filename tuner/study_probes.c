@@ -1,0 +1,50 @@
+/* What a strategy that predicts will try first, as far as it is known before. */
+#include <math.h>
+#include <string.h>
+
+#include "probes.h"
+#include "study.h"
+
+static struct rue_strategy_setup setup_of(const struct rue_study *study, size_t variant)
+{
+    const struct rue_hello *hello = rue_runner_hello(study->runner);
+    struct rue_strategy_setup setup = {.scenario_count = study->model_count,
+                                       .config_count = study->config_count,
+                                       .configs = study->configs,
+                                       .job_images = study->variants[variant].job_images};
+    memcpy(setup.measures, hello->measures, sizeof setup.measures);
+    return setup;
+}
+
+/* Seconds of a load-only trial; workers beyond the CPUs bring no more. */
+static double load_s(const struct rue_study *study, size_t variant, const struct rue_ask *ask)
+{
+    int workers = study->configs[ask->config].value[RUE_NUM_WORKERS];
+    int cpus = rue_study_usable_cpus(rue_runner_hello(study->runner));
+    return (double)ask->images / (study->one_worker_images_per_s[variant] * fmax(1, fmin(workers, cpus)));
+}
+
+/* The batch that counts, and one to warm up. */
+static double compute_s(const struct rue_study *study, size_t model, size_t config)
+{
+    uint64_t batch = (uint64_t)study->configs[config].value[RUE_BATCH_SIZE];
+    if (!study->models[model].known) return NAN;
+    return 2 * (double)rue_profile_batch_ns(&study->models[model].profile, batch) / 1e9;
+}
+
+struct rue_study_probes rue_study_count_probes(const struct rue_study *study)
+{
+    struct rue_study_probes probes = {0};
+    for (size_t v = 0; v < study->variant_count; v++) {
+        struct rue_strategy_setup setup = setup_of(study, v);
+        struct rue_ask loads[RUE_PROBES_LOAD_MAX];
+        size_t sizes[2], load_count = setup.measures[RUE_LOAD] ? rue_probes_load(&setup, loads) : 0;
+        size_t size_count = setup.measures[RUE_COMPUTE] ? rue_probes_compute_sizes(&setup, sizes) : 0;
+        probes.load += load_count;
+        probes.compute += size_count * study->model_count;
+        for (size_t i = 0; i < load_count; i++) probes.expected_s += load_s(study, v, &loads[i]);
+        for (size_t m = 0; m < study->model_count; m++)
+            for (size_t i = 0; i < size_count; i++) probes.expected_s += compute_s(study, m, sizes[i]);
+    }
+    return probes;
+}
