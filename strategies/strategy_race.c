@@ -372,7 +372,7 @@ static void race_tell(void *state, const struct rue_ask *ask, const struct rue_t
 
 static bool knows(const struct race *race)
 {
-    return race->phase >= SIZES && race->status == RUE_OK;
+    return race->status == RUE_OK ? race->phase >= SIZES : race->status == RUE_INFEASIBLE;
 }
 
 static bool race_estimate(void *state, size_t scenario, size_t config, struct rue_estimate *out)
@@ -380,14 +380,16 @@ static bool race_estimate(void *state, size_t scenario, size_t config, struct ru
     const struct race *race = state;
     if (!knows(race)) return false;
     struct rue_forecast_cell cell = rue_forecast_cell(race->forecast, scenario, config);
-    *out = (struct rue_estimate){cell.time_s, cell.sd, cell.joint_trials, cell.full};
+    const struct rue_prediction *prediction = rue_forecast_prediction(race->forecast);
+    *out = (struct rue_estimate){cell.time_s, cell.sd, cell.joint_trials, cell.full,
+                                 rue_prediction_first_batch_s(prediction, scenario, config)};
     return true;
 }
 
 static bool race_claim(void *state, struct rue_claim *out)
 {
     struct race *race = state;
-    if (!knows(race)) return false;
+    if (!knows(race) || race->status != RUE_OK) return false;
     rue_standing_update(race->standing, race->joints);
     *out = rue_standing_claim(race->standing);
     return true;

@@ -96,6 +96,12 @@ def test_trials_decide_where_they_are_the_limit(rue, script):
     assert chosen(rue)["name"] == "duel"
 
 
+def test_what_is_not_predicted_is_measured(rue, script):
+    one = script(TABLE, images=10**7, load_ns=2000)
+    assert tune(rue, one, "--budget", "60s", "--goal", "throughput").returncode == 0
+    assert chosen(rue) == {"name": "grid", "chosen_by": "auto", "why": "nothing but the time of the job is predicted"}
+
+
 def test_the_plan_says_what_was_chosen(rue, script):
     plan = json.loads(tune(rue, script(TABLE), "--dry-run", "--json").stdout)["plan"]
     assert plan["strategy"]["name"] == "grid" and plan["strategy"]["chosen_by"] == "auto" and plan["strategy"]["why"]

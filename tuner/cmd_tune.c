@@ -429,8 +429,8 @@ static rue_status check_typed(const struct rue_options *options, rue_error *erro
 static rue_status check_goal(const struct rue_options *options, const struct rue_study_goal *goal,
                              rue_error *error)
 {
-    bool predicts = rue_strategy_find(goal->strategy)->estimate;
-    if (predicts && goal->minimise != RUE_GOAL_TIME)
+    const struct rue_strategy_ops *strategy = rue_strategy_find(goal->strategy);
+    if (strategy && strategy->estimate && goal->minimise != RUE_GOAL_TIME)
         return rue_fail(error, RUE_USAGE,
                         "%s %s: the strategy %s predicts the time of the job alone; give "
                         "--strategy grid as well",

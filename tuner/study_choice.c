@@ -58,5 +58,10 @@ rue_status rue_study_choose_strategy(struct rue_study *study, rue_error *error)
                               : "there are few configurations, so all of them are measured");
         return choose(study, "grid");
     }
+    if (study->goal->minimise != RUE_GOAL_TIME) {
+        snprintf(study->strategy_why, sizeof study->strategy_why,
+                 "nothing but the time of the job is predicted");
+        return choose(study, "grid");
+    }
     return study->goal->budget.trials ? choose_by_trials(study, configs) : choose_by_time(study, error);
 }
