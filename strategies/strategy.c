@@ -2,11 +2,26 @@
 
 #include <string.h>
 
-const struct rue_strategy_ops *const rue_strategies[] = {&rue_strategy_grid,    &rue_strategy_random,
-                                                         &rue_strategy_halving, &rue_strategy_race,
-                                                         &rue_strategy_duel,    NULL};
+/* One a line. */
+/* clang-format off */
+const struct rue_strategy_ops *const rue_strategies[] = {
+    &rue_strategy_grid,
+    &rue_strategy_random,
+    &rue_strategy_halving,
+    &rue_strategy_race,
+    &rue_strategy_duel,
+    NULL,
+};
 const char *const rue_strategy_names[] = {
-    RUE_STRATEGY_AUTO, "grid", "random", "halving", "race", "duel", NULL};
+    RUE_STRATEGY_AUTO,
+    "grid",
+    "random",
+    "halving",
+    "race",
+    "duel",
+    NULL,
+};
+/* clang-format on */
 
 const struct rue_strategy_ops *rue_strategy_find(const char *name)
 {
