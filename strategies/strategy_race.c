@@ -288,8 +288,8 @@ static void after_load(struct race *race)
     }
     update(race);
     if (race->status == RUE_OK)
-        race->status = rue_probing_push_slow(race->probing, rue_forecast_prediction(race->forecast),
-                                             &race->queue, &race->error);
+        race->status = rue_probing_push_again(race->probing, rue_forecast_prediction(race->forecast),
+                                              &race->queue, &race->error);
     if (race->status == RUE_OK)
         race->status = rue_probing_push_compute(race->probing, &race->queue, &race->error);
     race->phase = COMPUTE;
