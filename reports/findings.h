@@ -14,6 +14,18 @@ struct rue_circumstances {
     const char *runner, *machine, *workload, *loader; /* the loader as in `measured_with` */
 };
 
+/* What a table says of a strategy that was tried on its times. */
+struct rue_replayed {
+    double table_s; /* one run of each cell that was looked at; 0: nothing was replayed */
+    double spent_s; /* by the trials */
+    size_t trials;
+    double mean_regret_ratio,
+        max_regret_ratio;   /* of the recommendation, by the whole table; NaN where it lacks times */
+    struct rue_config best; /* by the whole table, where `knows_best` */
+    bool knows_best;
+    double best_mean_regret_ratio, best_max_regret_ratio;
+};
+
 /* One variant's part: its matrix and what the rules say of it. */
 struct rue_variant_findings {
     struct rue_variant variant;
@@ -39,6 +51,7 @@ struct rue_variant_findings {
     double bound_ratio, confidence;
     struct rue_regret_interval interval; /* of the recommended one's regrets */
     const struct rue_answers *answers;   /* (optional) */
+    struct rue_replayed replayed;
 };
 
 /* One line of trials.csv. */

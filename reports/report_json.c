@@ -173,6 +173,25 @@ static json_t *certificate_json(struct rue_json_document *document,
     return object;
 }
 
+static json_t *replay_json(struct rue_json_document *document, const struct rue_replayed *replayed)
+{
+    json_t *object = json_object();
+    rue_json_put(document, object, "table_ns", rue_json_nanoseconds(replayed->table_s * 1e9));
+    rue_json_put(document, object, "spent_ns", rue_json_nanoseconds(replayed->spent_s * 1e9));
+    rue_json_put(document, object, "spent_ratio", rue_json_real(replayed->spent_s / replayed->table_s));
+    rue_json_put(document, object, "trials", rue_json_integer(replayed->trials));
+    rue_json_put(document, object, "mean_regret_ratio", rue_json_real(replayed->mean_regret_ratio));
+    rue_json_put(document, object, "max_regret_ratio", rue_json_real(replayed->max_regret_ratio));
+    json_t *best = replayed->knows_best ? json_object() : json_null();
+    if (replayed->knows_best) {
+        rue_json_put(document, best, "config", rue_json_config(document, &replayed->best, true));
+        rue_json_put(document, best, "mean_regret_ratio", rue_json_real(replayed->best_mean_regret_ratio));
+        rue_json_put(document, best, "max_regret_ratio", rue_json_real(replayed->best_max_regret_ratio));
+    }
+    rue_json_put(document, object, "best", best);
+    return object;
+}
+
 static rue_status recommendation_json(struct rue_json_document *document, const struct rue_findings *findings,
                                       const struct rue_variant_findings *variant, json_t **out,
                                       rue_error *error)
@@ -203,6 +222,8 @@ static rue_status recommendation_json(struct rue_json_document *document, const 
     const char *verified = best != RUE_NONE && selection->rows[best].predicted ? "truncated" : "full";
     rue_json_put(document, object, "verified", best == RUE_NONE ? json_null() : json_string(verified));
     rue_json_put(document, object, "certificate", certificate_json(document, variant));
+    if (variant->replayed.table_s > 0)
+        rue_json_put(document, object, "replay", replay_json(document, &variant->replayed));
     if (best != RUE_NONE && strcmp(findings->measured_with, "torch") == 0)
         rue_json_put(document, object, "torch",
                      torch_arguments(document, rue_cost_matrix_config(variant->matrix, best)));

@@ -251,9 +251,12 @@ static void put_variant(const struct page *page, const struct rue_variant_findin
     rue_answer_words(variant, page->style.unicode, text, sizeof text);
     put_sentence(page, text, "", 2);
     if (text[0]) put_gap(page);
-    rue_verdict_replaced(variant, text, sizeof text);
+    rue_verdict_replayed(variant, text, sizeof text);
     put_sentence(page, text, "", 2);
     bool noted = text[0];
+    rue_verdict_replaced(variant, text, sizeof text);
+    put_sentence(page, text, "", 2);
+    noted |= text[0] != 0;
     rue_verdict_votes(variant, page->style.unicode, text, sizeof text);
     put_sentence(page, text, "", 2);
     noted |= text[0] != 0;

@@ -160,6 +160,42 @@ rue_status rue_verdict_use(const struct rue_findings *findings, const struct rue
     return RUE_OK;
 }
 
+/* "1.5 points more than 128/12", or that nothing has less. */
+static void say_best(struct rue_prose *prose, const struct rue_replayed *replayed, bool worst)
+{
+    char best[RUE_CONFIG_TEXT_BYTES];
+    double own = worst ? replayed->max_regret_ratio : replayed->mean_regret_ratio,
+           least = worst ? replayed->best_max_regret_ratio : replayed->best_mean_regret_ratio;
+    if (!replayed->knows_best || isnan(own)) {
+        rue_prose_say(prose, "; the table lacks times of what is recommended.");
+        return;
+    }
+    rue_config_label(&replayed->best, best);
+    rue_prose_say(prose, "; by the whole table what is recommended has " PERCENT " %s regret", 100 * own,
+                  worst ? "worst" : "mean");
+    if (own > least)
+        rue_prose_say(prose, ", %.2g points more than %s.", 100 * (own - least), best);
+    else
+        rue_prose_say(prose, ", and nothing has less.");
+}
+
+void rue_verdict_replayed(const struct rue_variant_findings *variant, char *out, size_t bytes)
+{
+    struct rue_prose prose = rue_prose_start(out, bytes);
+    const struct rue_replayed *replayed = &variant->replayed;
+    char spent[RUE_UNIT_TEXT_BYTES], whole[RUE_UNIT_TEXT_BYTES];
+    if (!(replayed->table_s > 0)) return;
+    rue_prose_say(&prose, "Spent " PERCENT " of the table's %s: %zu trial%s, %s",
+                  100 * replayed->spent_s / replayed->table_s,
+                  rue_format_duration((uint64_t)(replayed->table_s * 1e9), whole, sizeof whole),
+                  replayed->trials, rue_prose_plural(replayed->trials),
+                  rue_format_duration((uint64_t)(replayed->spent_s * 1e9), spent, sizeof spent));
+    if (variant->selection->recommended == RUE_NONE)
+        rue_prose_say(&prose, ".");
+    else
+        say_best(&prose, replayed, variant->selection->objective == RUE_OBJECTIVE_WORST);
+}
+
 void rue_verdict_replaced(const struct rue_variant_findings *variant, char *out, size_t bytes)
 {
     struct rue_prose prose = rue_prose_start(out, bytes);
@@ -289,7 +325,9 @@ void rue_verdict_loader(const struct rue_findings *findings, char *out, size_t b
             &prose,
             "Measured with rue's own loader, whose workers are threads; PyTorch's are processes, so its best "
             "num_workers can differ.");
-    if (findings->virtual_clock)
+    if (findings->variant_count && findings->variants[0].replayed.table_s > 0)
+        rue_prose_say(&prose, "The times are those of a table.");
+    else if (findings->virtual_clock)
         rue_prose_say(&prose, "%sThe times are those of a simulated machine.", prose.used ? " " : "");
 }
 

@@ -13,6 +13,9 @@ enum { RUE_VERDICT_BYTES = 4096 };
 rue_status rue_verdict_use(const struct rue_findings *findings, const struct rue_variant_findings *variant,
                            bool unicode, char *out, size_t bytes, rue_error *error) RUE_MUST_CHECK;
 
+/* Where recorded times were replayed: what the strategy spent of them, and what they say of its answer. */
+void rue_verdict_replayed(const struct rue_variant_findings *variant, char *out, size_t bytes);
+
 /* That images were replaced as they could not be decoded. */
 void rue_verdict_replaced(const struct rue_variant_findings *variant, char *out, size_t bytes);
 

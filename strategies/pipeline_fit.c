@@ -43,11 +43,12 @@ struct problem {
     size_t sample_count, count, rows;
     int cpus;
     bool in_turn;
-    double image_s;         /* guessed */
-    double *centre, *sd;    /* [count] */
-    double *weight;         /* [rows] of residuals, for those far out less than 1 */
-    double *base, *shifted; /* [rows] */
-    double *x;              /* [count] */
+    const struct rue_pipeline_fit *former; /* where the search begins; NULL: where beliefs do */
+    double image_s;                        /* guessed */
+    double *centre, *sd;                   /* [count] */
+    double *weight;                        /* [rows] of residuals, for those far out less than 1 */
+    double *base, *shifted;                /* [rows] */
+    double *x;                             /* [count] */
 };
 
 static struct rue_pipeline_loader loader_of(const struct problem *problem, const double *x)
@@ -225,16 +226,27 @@ static void believe(struct problem *problem)
     }
 }
 
-/* The best of several searches, which begin with images of different times. */
+static void begin_with(const struct rue_pipeline_fit *former, double *x)
+{
+    for (int p = 0; p < RUE_PIPELINE_PARAMETER_COUNT; p++) x[p] = log(former->loader.value[p]);
+    for (size_t c = 0; c < former->consumer_count; c++) {
+        x[RUE_PIPELINE_PARAMETER_COUNT + 2 * c] = log(former->consumers[c].batch_s);
+        x[RUE_PIPELINE_PARAMETER_COUNT + 2 * c + 1] = log(former->consumers[c].image_s);
+    }
+}
+
+/* The best of several searches, which begin with images of different times; or one from where the former
+ * ended. */
 static rue_status find(struct problem *problem, double *best, gsl_matrix *covariance, gsl_matrix *tried,
                        rue_error *error)
 {
     static const double factors[STARTS] = {1, 0.5, 2, 0.2};
     double least = INFINITY, *x = malloc(problem->count * sizeof *x);
     if (!x) return rue_fail_memory(error, "a fit", problem->count * sizeof *x);
-    for (int s = 0; s < STARTS; s++) {
+    for (int s = 0; s < (problem->former ? 1 : STARTS); s++) {
         memcpy(x, problem->centre, problem->count * sizeof *x);
         x[RUE_PIPELINE_item_s] += log(factors[s]);
+        if (problem->former) begin_with(problem->former, x);
         double sum = search(problem, x, tried);
         if (!(sum < least)) continue;
         least = sum;
@@ -290,15 +302,16 @@ static struct rue_pipeline_fit *allocate(size_t samples, size_t consumers, size_
     return NULL;
 }
 
-rue_status rue_pipeline_fit_open(const struct rue_pipeline_sample *samples, size_t sample_count,
-                                 size_t consumer_count, int cpus, bool in_turn, struct rue_pipeline_fit **out,
-                                 rue_error *error)
+static rue_status open_fit(const struct rue_pipeline_fit *former, const struct rue_pipeline_sample *samples,
+                           size_t sample_count, size_t consumer_count, int cpus, bool in_turn,
+                           struct rue_pipeline_fit **out, rue_error *error)
 {
     struct problem problem = {.samples = samples,
                               .sample_count = sample_count,
                               .count = RUE_PIPELINE_PARAMETER_COUNT + 2 * consumer_count,
                               .cpus = cpus,
-                              .in_turn = in_turn};
+                              .in_turn = in_turn,
+                              .former = former};
     problem.rows = TIMES * sample_count + problem.count;
     problem.image_s = guess_image_s(&problem);
     if (!(problem.image_s > 0)) return rue_fail(error, RUE_USAGE, "no trial to learn from");
@@ -328,4 +341,19 @@ rue_status rue_pipeline_fit_open(const struct rue_pipeline_sample *samples, size
     if (status != RUE_OK) return rue_pipeline_fit_close(fit), status;
     *out = fit;
     return RUE_OK;
+}
+
+rue_status rue_pipeline_fit_open(const struct rue_pipeline_sample *samples, size_t sample_count,
+                                 size_t consumer_count, int cpus, bool in_turn, struct rue_pipeline_fit **out,
+                                 rue_error *error)
+{
+    return open_fit(NULL, samples, sample_count, consumer_count, cpus, in_turn, out, error);
+}
+
+rue_status rue_pipeline_fit_again(const struct rue_pipeline_fit *former,
+                                  const struct rue_pipeline_sample *samples, size_t sample_count,
+                                  struct rue_pipeline_fit **out, rue_error *error)
+{
+    return open_fit(former, samples, sample_count, former->consumer_count, former->loader.cpus,
+                    former->loader.in_turn, out, error);
 }

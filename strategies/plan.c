@@ -48,6 +48,12 @@ __attribute__((noinline)) static double config_s(const struct rue_plan_goal *goa
     return sum;
 }
 
+/* Of the shortest trials that there can be. */
+static double least_stretch(const struct rue_plan_goal *goal)
+{
+    return goal->whole_jobs ? INFINITY : 1;
+}
+
 /* All trials on `space`. Adds up in grid order, as `thinned_s` does, so that both find the very same sum;
  * never falls as the stretch rises, because rounding a sum keeps the order of its terms. */
 static double space_s(const struct rue_plan_goal *goal, const struct rue_space *space, double stretch)
@@ -230,7 +236,7 @@ static rue_status fail_too_small(const struct rue_plan_goal *goal, rue_error *er
                         "a budget of %zu trials is too small: one configuration on every scenario takes %zu; "
                         "raise --budget, or lower --repeats",
                         goal->budget_trials, goal->scenario_count * (size_t)goal->repeats);
-    double needed_s = space_s(goal, &one, 1);
+    double needed_s = space_s(goal, &one, least_stretch(goal));
     bool small = needed_s < 10;
     /* Rounded up: a budget of what the message says has to be enough. */
     return rue_fail(
@@ -301,7 +307,7 @@ rue_status rue_plan_make(const struct rue_plan_goal *goal, struct rue_plan *out,
     if (!shortest.config_s) return rue_fail_memory(error, "the plan", size * sizeof(double));
     thin_to_fit(&shortest, INFINITY);
     struct thinning whole = shortest;
-    thin_to_fit(&shortest, 1);
+    thin_to_fit(&shortest, least_stretch(goal));
     free(shortest.config_s);
     if (shortest.best_size == 0) return fail_too_small(goal, error);
     bool prefer_whole = 3 * whole.best_size >= 2 * shortest.best_size;

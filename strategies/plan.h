@@ -29,6 +29,7 @@ struct rue_plan_goal {
     const struct rue_plan_scenario *scenarios;
     size_t scenario_count;
     int repeats;
+    bool whole_jobs;         /* trials are never shorter than the job */
     double trial_overhead_s; /* a trial's cost beside its own time: starting, warming the model, answering */
     double budget_s;         /* what is left of the budget; 0 or INFINITY: unlimited */
     size_t budget_trials;    /* the most trials, all repeats; 0: unlimited */

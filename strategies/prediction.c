@@ -6,6 +6,8 @@
 #include "compute_curve.h"
 #include "pipeline_fit.h"
 
+enum { FEW_OF_MODEL = 3 }; /* joint trials, on average */
+
 static const double step = 1e-3; /* of a logarithm, for derivatives */
 
 struct rue_prediction {
@@ -102,9 +104,12 @@ static rue_status fit(struct rue_prediction *prediction, rue_error *error)
     prediction->hand = fit_hand(&prediction->loads);
     for (size_t i = 0; i < from->count; i++) samples[i] = sample_of(prediction, &from->at[i], by_joints);
     struct rue_pipeline_fit *found;
+    /* What few trials told is no place to begin. */
+    bool again = by_joints && prediction->fit && from->count > FEW_OF_MODEL * prediction->models;
     rue_status status =
-        rue_pipeline_fit_open(samples, from->count, by_joints ? prediction->models : 0,
-                              prediction->setup->cpus, prediction->setup->in_turn, &found, error);
+        again ? rue_pipeline_fit_again(prediction->fit, samples, from->count, &found, error)
+              : rue_pipeline_fit_open(samples, from->count, by_joints ? prediction->models : 0,
+                                      prediction->setup->cpus, prediction->setup->in_turn, &found, error);
     free(samples);
     if (status != RUE_OK) return status;
     rue_pipeline_fit_close(prediction->fit);

@@ -51,3 +51,16 @@ Test(budget, is_told_in_its_own_unit)
     cr_assert_str_eq(rue_budget_format(&(struct rue_budget){.time_ns = 5000000000}, text, sizeof text),
                      "5 s");
 }
+
+Test(budget, a_share_of_a_table)
+{
+    char text[64];
+    cr_assert_float_eq(parse("10%").share, 0.1, 1e-12);
+    cr_assert_float_eq(parse("0.5%").share, 0.005, 1e-12);
+    cr_assert(parse("10%").trials == 0 && parse("10%").time_ns == 0 && parse("2m").share == 0);
+    static const char *const texts[] = {"0%", "-1%", "%", "10 %%", "1e9%", "nan%"};
+    struct rue_budget budget;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        cr_assert_not(rue_budget_parse(texts[i], &budget), "'%s' must be refused", texts[i]);
+    cr_assert_str_eq(rue_budget_format(&(struct rue_budget){.share = 0.125}, text, sizeof text), "12.5 %");
+}

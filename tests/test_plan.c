@@ -472,3 +472,21 @@ Test(plan, too_few_trials_for_one_configuration_are_refused)
     cr_assert_eq(rue_plan_make(&goal, &plan, &error), RUE_USAGE);
     cr_assert(strstr(error.message, "takes 6"), "%s", error.message);
 }
+
+Test(plan, trials_of_whole_jobs_alone_are_never_shorter)
+{
+    struct rue_space space = grid();
+    struct rue_plan_goal goal = goal_of(
+        &space,
+        0.1 * seconds(&(struct rue_plan_goal){.scenarios = scenarios, .scenario_count = 2, .repeats = 1},
+                      &space, INFINITY));
+    struct rue_plan plan;
+    cr_assert_eq(rue_plan_make(&goal, &plan, NULL), RUE_OK);
+    cr_assert_lt(plan.full_trials, plan.trials, "such a budget has trials shortened");
+    goal.whole_jobs = true;
+    cr_assert_eq(rue_plan_make(&goal, &plan, NULL), RUE_OK);
+    cr_assert(plan.trials > 0 && plan.full_trials == plan.trials && isinf(plan.stretch));
+    cr_assert_leq(plan.expected_s, goal.budget_s);
+    goal.budget_s = 1;
+    cr_assert_eq(rue_plan_make(&goal, &plan, NULL), RUE_USAGE);
+}

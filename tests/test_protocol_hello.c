@@ -175,3 +175,14 @@ Test(protocol_hello, more_values_of_a_knob_than_there_is_room_for_are_refused)
     json_decref(most);
     json_decref(more);
 }
+
+Test(protocol_hello, recorded_times_are_of_whole_jobs_and_repeat_themselves)
+{
+    accept(GREETING "}");
+    cr_assert(!hello.whole_jobs && hello.answers == 0);
+    accept(GREETING ",\"whole_jobs\":true,\"answers\":3}");
+    cr_assert(hello.whole_jobs && hello.answers == 3);
+    refuse(GREETING ",\"whole_jobs\":1}", "whole_jobs");
+    refuse(GREETING ",\"answers\":-1}", "answers");
+    refuse(GREETING ",\"answers\":\"all\"}", "answers");
+}

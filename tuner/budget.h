@@ -10,14 +10,15 @@
 struct rue_budget {
     uint64_t time_ns;
     size_t trials;
+    double share; /* of the time that a table of times holds */
 };
 
 #define RUE_BUDGET_WORDS "a time such as 2m or 300s, or a number of trials such as 500trials"
 
-/* "2m", "300s", "500trials", "1trial"; false on anything else, and on nothing at all ("0s"). */
+/* "2m", "300s", "500trials", "1trial", "10%"; false on anything else, and on nothing at all ("0s"). */
 bool rue_budget_parse(const char *text, struct rue_budget *out);
 
-/* "2 m 00 s", "500 trials". */
+/* "2 m 00 s", "500 trials", "10 %". */
 const char *rue_budget_format(const struct rue_budget *budget, char *out, size_t bytes);
 
 #endif

@@ -1,10 +1,40 @@
 #include "commands.h"
+#include "recording_runner.h"
 #include "runner_server.h"
+
+enum { TABLE, MAP, IMAGES };
+
+static const struct rue_option options_table[] = {
+    [TABLE] = {.name = "table",
+               .kind = RUE_OPTION_PATH,
+               .argument = "FILE",
+               .help = "answer with the times of a CSV table",
+               .flag_only = true},
+    [MAP] = {.name = "map",
+             .kind = RUE_OPTION_LIST,
+             .argument = "LIST",
+             .help = "what its columns are called, such as mode=dataset_type,time_s=seconds",
+             .flag_only = true},
+    [IMAGES] = {.name = "images",
+                .kind = RUE_OPTION_COUNT,
+                .argument = "N",
+                .help = "the job that its times are of [as the table says]",
+                .min = 1,
+                .max = UINT64_C(1) << 40,
+                .flag_only = true},
+};
 
 static rue_status run(const struct rue_options *options, rue_error *error)
 {
-    (void)options;
-    return rue_runner_serve(stdin, stdout, error);
+    const char *table = rue_options_text(options, TABLE);
+    if (!table) return rue_runner_serve(stdin, stdout, error);
+    struct rue_recording *recording;
+    rue_status status = rue_recording_open(table, rue_options_text(options, MAP),
+                                           rue_options_number(options, IMAGES), &recording, error);
+    if (status != RUE_OK) return status;
+    status = rue_recording_serve(recording, stdin, stdout, error);
+    rue_recording_close(recording);
+    return status;
 }
 
 const struct rue_command rue_command_runner = {
@@ -15,5 +45,7 @@ const struct rue_command rue_command_runner = {
         "This is what 'rue tune' starts to measure with. Any program that speaks the same protocol can "
         "take its place: rue tune DATA --runner COMMAND.\n\n"
         "  echo '{\"op\":\"hello\"}' | rue runner",
+    .options = options_table,
+    .option_count = sizeof options_table / sizeof *options_table,
     .run = run,
 };

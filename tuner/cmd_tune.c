@@ -33,6 +33,8 @@ enum {
     WEIGHTS,
     SET_EPSILON,
     RUNNER,
+    TABLE,
+    MAP,
     OUT,
     FRESH,
     SEED,
@@ -53,6 +55,10 @@ enum {
 
 /* As many batches of the largest size are no more images than --images takes. */
 enum { BATCHES_MAX = 1 << 24, WORKERS_MAX = 65536 };
+
+/* The budget where none is given, of time, and of a table's time. */
+#define BUDGET_NS   (120 * RUE_NS_PER_S)
+#define TABLE_SHARE 0.1
 
 static const char *const modes[] = {"all", "raw", "preprocessed", NULL};
 static const char *const bad_images[] = {"fail", "replace", NULL};
@@ -76,8 +82,8 @@ static const struct rue_option options_table[] = {
                 UINT64_C(1) << 40, NULL},
     [BATCHES] = {"batches", RUE_OPTION_COUNT, "N", NULL,
                  "the same job as N batches of the largest batch size looked at", 1, BATCHES_MAX, NULL},
-    [BUDGET] = {"budget", RUE_OPTION_BUDGET, "LIMIT", "2m", "for all of it, such as 2m, 300s or 500trials", 0,
-                0, NULL},
+    [BUDGET] = {"budget", RUE_OPTION_BUDGET, "LIMIT", NULL,
+                "for all of it, such as 300s or 500trials [2m]; 10% of a table's time [10%]", 0, 0, NULL},
     [TRIAL_TIMEOUT] = {"trial-timeout", RUE_OPTION_DURATION, "TIME", NULL,
                        "stop a trial that hangs [ten times its expected time, 1m at least]", 0, 0, NULL},
     [GOAL] = {"goal", RUE_OPTION_WORD, "WHAT", "time",
@@ -102,6 +108,10 @@ static const struct rue_option options_table[] = {
                      "how near its best the smallest set of configurations keeps each model", 1, 10000, NULL},
     [RUNNER] = {"runner", RUE_OPTION_COMMAND, "CMD", NULL, "measure with another runner than rue's own", 0, 0,
                 NULL},
+    [TABLE] = {"table", RUE_OPTION_PATH, "FILE", NULL,
+               "try the strategy on the times of a CSV table, in virtual time", 0, 0, NULL},
+    [MAP] = {"map", RUE_OPTION_LIST, "LIST", NULL,
+             "what its columns are called, such as mode=dataset_type,time_s=seconds", 0, 0, NULL},
     [OUT] = {"out", RUE_OPTION_PATH, "DIR", NULL, "where everything is written [rue-out/<data>]", 0, 0, NULL},
     [FRESH] = {"fresh", RUE_OPTION_FLAG, NULL, NULL, "start over; study.db and the reports are kept as *.old",
                0, 0, NULL},
@@ -144,6 +154,8 @@ static struct rue_study_goal read_goal(const struct rue_options *options)
 {
     int mode = rue_options_word(options, MODE);
     struct rue_study_goal goal = {
+        .table = rue_options_text(options, TABLE),
+        .map = rue_options_text(options, MAP),
         .data = rue_options_argument_count(options) ? rue_options_argument(options, 0) : NULL,
         .runner = rue_options_text(options, RUNNER),
         .modes = {[RUE_RAW] = mode != 2, [RUE_PREPROCESSED] = mode != 1},
@@ -324,8 +336,11 @@ static void find_defaults(const struct rue_study *study, struct defaults *out)
                                       [BATCHES] = "as many as --images says",
                                       [MAX_WORKERS] = "no limit",
                                       [MAX_FIRST_BATCH] = "no limit",
+                                      [BUDGET] = study->recording ? "10%" : "2m",
                                       [TRIAL_TIMEOUT] = "ten times its expected time, 1m at least",
                                       [RUNNER] = "rue runner",
+                                      [TABLE] = "none",
+                                      [MAP] = "columns by their own names",
                                       [OUT] = study->folder,
                                       [MAX_MEMORY] = out->memory,
                                       [WEIGHTS] = "1 each"}};
@@ -438,6 +453,33 @@ static rue_status check_goal(const struct rue_options *options, const struct rue
     return RUE_OK;
 }
 
+/* A table stands in for data and runner; of its time, a tenth is spent unless something else is said. */
+static rue_status check_table(const struct rue_options *options, struct rue_study_goal *goal,
+                              rue_error *error)
+{
+    if (!rue_options_text(options, BUDGET)) goal->budget.time_ns = BUDGET_NS;
+    if (!goal->table) {
+        if (!is_typed(options, MAP)) return RUE_OK;
+        return rue_fail(error, RUE_USAGE, "--map names the columns of a table: give it with --table");
+    }
+    if (goal->data)
+        return rue_fail(error, RUE_USAGE,
+                        "%s and --table %s: a table stands in for the data; leave one of them out",
+                        goal->data, goal->table);
+    if (goal->runner)
+        return rue_fail(error, RUE_USAGE,
+                        "--runner and --table %s: a table stands in for the runner; leave one of them out",
+                        goal->table);
+    bool wants_time = goal->minimise == RUE_GOAL_TIME;
+    if (!wants_time || goal->max_first_batch_ns)
+        return rue_fail(
+            error, RUE_USAGE,
+            "%s and --table %s: a table knows the times of whole jobs alone; leave one of them out",
+            wants_time ? "--max-first-batch" : "--goal", goal->table);
+    if (!rue_options_text(options, BUDGET)) goal->budget = (struct rue_budget){.share = TABLE_SHARE};
+    return RUE_OK;
+}
+
 static rue_status run(const struct rue_options *options, rue_error *error)
 {
     struct rue_study_goal goal = read_goal(options);
@@ -450,6 +492,7 @@ static rue_status run(const struct rue_options *options, rue_error *error)
     struct rue_study *study;
     rue_suspension_install();
     status = check_typed(options, error);
+    if (status == RUE_OK) status = check_table(options, &goal, error);
     if (status == RUE_OK) status = rue_study_open(&goal, &progress, &study, error);
     if (status == RUE_OK) {
         status = tune(study, options, error);
@@ -467,7 +510,8 @@ const struct rue_command rue_command_tune = {
     .details =
         "  rue tune photos/\n"
         "  rue tune photos/ --model resnet18,vit_b_16 --batch-size 32,64,128 --num-workers 0..8 --budget 5m\n"
-        "  rue tune photos/ --runner examples/runner_torch.py",
+        "  rue tune photos/ --runner examples/runner_torch.py\n"
+        "  rue tune --table times.csv --strategy duel --budget 10%",
     .options = options_table,
     .option_count = sizeof options_table / sizeof *options_table,
     .min_arguments = 0,

@@ -149,6 +149,7 @@ char *rue_protocol_encode_trial(const struct rue_trial_request *request, const c
         "memory_bytes", (json_int_t)request->limits.memory_bytes, "detail", request->detail);
     if (!object) return NULL;
     if (request->model[0]) json_object_set_new(object, "model", json_string(request->model));
+    if (request->repeat) json_object_set_new(object, "repeat", json_integer((json_int_t)request->repeat));
     if (request->measure == RUE_COMPUTE)
         json_object_set_new(object, "batches", json_integer((json_int_t)request->batches));
     if (profile && profile[0]) json_object_set_new(object, "profile", json_loads(profile, 0, NULL));
@@ -287,12 +288,13 @@ rue_status rue_protocol_decode_trial(const json_t *object, struct rue_trial_requ
     const json_t *limits = json_object_get(object, "limits");
     if (!copy_count(object, "id", 0, &out->id) || !copy_count(object, "images", 0, &out->images) ||
         !copy_count(object, "job_images", out->images, &out->job_images) ||
-        !copy_count(object, "batches", 3, &out->batches) || !(absent(limits) || json_is_object(limits)) ||
+        !copy_count(object, "batches", 3, &out->batches) || !copy_count(object, "repeat", 0, &out->repeat) ||
+        !(absent(limits) || json_is_object(limits)) ||
         !copy_count(limits, "time_ns", 0, &out->limits.time_ns) ||
         !copy_count(limits, "memory_bytes", 0, &out->limits.memory_bytes) ||
         !copy_bool(object, "detail", &out->detail))
         return rue_fail(error, RUE_USAGE,
-                        "id, images, job_images, batches and limits are integers of at least 0");
+                        "id, images, job_images, batches, repeat and limits are integers of at least 0");
     if (out->measure != RUE_COMPUTE && out->images == 0)
         return rue_fail(error, RUE_USAGE, "\"images\" must be at least 1");
     if (out->measure != RUE_LOAD && !out->model[0])
@@ -392,9 +394,11 @@ rue_status rue_protocol_decode_hello(const json_t *reply, struct rue_hello *out,
                         protocol);
     if (!copy_string(reply, "runner", out->runner, sizeof out->runner) || !out->runner[0] ||
         !copy_string(reply, "loader", out->loader, sizeof out->loader) ||
-        !copy_string(reply, "clock", clock, sizeof clock) || !copy_count(reply, "images", 0, &out->images))
-        return rue_fail(error, RUE_RUNNER,
-                        "hello: runner, loader, clock or images is missing or of the wrong type");
+        !copy_string(reply, "clock", clock, sizeof clock) || !copy_count(reply, "images", 0, &out->images) ||
+        !copy_bool(reply, "whole_jobs", &out->whole_jobs) || !copy_count(reply, "answers", 0, &out->answers))
+        return rue_fail(
+            error, RUE_RUNNER,
+            "hello: runner, loader, clock, images, whole_jobs or answers is missing or of the wrong type");
     if (!out->loader[0]) name_without_version(out->runner, out->loader, sizeof out->loader);
     out->virtual_clock = strcmp(clock, "virtual") == 0;
     size_t i;

@@ -20,6 +20,8 @@ struct rue_hello {
                          not say */
     bool measures[RUE_MEASURE_COUNT];
     bool virtual_clock;
+    bool whole_jobs;  /* it answers joint trials of whole jobs alone, as recorded times do */
+    uint64_t answers; /* different ones to the same question: repeat r is as r - answers; 0: not said */
     char machine_json[2048]; /* an object, or "" */
     size_t model_count;      /* models that it brings along; 0: those of the command line */
     char models[RUE_HELLO_LIST_MAX][RUE_MODEL_NAME_BYTES];

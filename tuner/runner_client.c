@@ -31,6 +31,7 @@ struct open_data {
 
 struct rue_runner {
     char command[4096];          /* "" : our own */
+    const char *const *words;    /* arguments of our own, NULL at the end */
     struct rue_process *process; /* NULL while there is none */
     struct rue_hello hello;
     uint64_t next_id;
@@ -67,7 +68,9 @@ static rue_status start_process(struct rue_runner *runner, rue_error *error)
 {
     char command[sizeof runner->command + 8];
     snprintf(command, sizeof command, "%s%s", is_simple(runner->command) ? "exec " : "", runner->command);
-    const char *const own[] = {"/proc/self/exe", "runner", NULL};
+    const char *own[3 + RUE_RUNNER_WORDS_MAX] = {"/proc/self/exe", "runner"};
+    for (size_t i = 0; runner->words && runner->words[i] && i < RUE_RUNNER_WORDS_MAX; i++)
+        own[2 + i] = runner->words[i];
     const char *const foreign[] = {"/bin/sh", "-c", command, NULL};
     rue_status status = rue_process_open(runner->command[0] ? foreign : own, &runner->process, error);
     if (status == RUE_OK) rue_suspension_follow(rue_process_line(runner->process));
@@ -118,7 +121,8 @@ static rue_status greet(struct rue_runner *runner, rue_error *error)
                     name, why.message, end);
 }
 
-rue_status rue_runner_open(const char *command, struct rue_runner **out, rue_error *error)
+static rue_status open_runner(const char *command, const char *const *words, struct rue_runner **out,
+                              rue_error *error)
 {
     struct rue_runner *runner = calloc(1, sizeof *runner);
     if (!runner) return rue_fail_memory(error, "a runner", sizeof *runner);
@@ -127,11 +131,22 @@ rue_status rue_runner_open(const char *command, struct rue_runner **out, rue_err
                                       "the runner's command is longer than %zu bytes: put it into a script",
                                       sizeof runner->command);
     snprintf(runner->command, sizeof runner->command, "%s", command ? command : "");
+    runner->words = words;
     runner->next_id = 1;
     rue_status status = greet(runner, error);
     if (status != RUE_OK) return rue_runner_close(runner), status;
     *out = runner;
     return RUE_OK;
+}
+
+rue_status rue_runner_open(const char *command, struct rue_runner **out, rue_error *error)
+{
+    return open_runner(command, NULL, out, error);
+}
+
+rue_status rue_runner_open_own(const char *const *words, struct rue_runner **out, rue_error *error)
+{
+    return open_runner(NULL, words, out, error);
 }
 
 void rue_runner_close(struct rue_runner *runner)

@@ -10,6 +10,12 @@ struct rue_runner;
  * RUE_RUNNER when it does not start or does not speak the protocol; RUE_INTERRUPTED, RUE_TERMINATED. */
 rue_status rue_runner_open(const char *command, struct rue_runner **out, rue_error *error) RUE_MUST_CHECK;
 
+/* The same for this program's own runner with arguments, RUE_RUNNER_WORDS_MAX at most and NULL at the end,
+ * borrowed for its life. */
+enum { RUE_RUNNER_WORDS_MAX = 6 };
+rue_status rue_runner_open_own(const char *const *words, struct rue_runner **out,
+                               rue_error *error) RUE_MUST_CHECK;
+
 /* Ends it; whatever it left running is killed. */
 void rue_runner_close(struct rue_runner *runner);
 

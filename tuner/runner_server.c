@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "catalogue.h"
-#include "json_memory.h"
 #include "machine.h"
 #include "model_sleep.h"
 #include "protocol.h"
+#include "runner_lines.h"
 #include "sampler.h"
 #include "trial_loop.h"
 
@@ -81,14 +81,9 @@ static void describe_skipped(const struct rue_source *source, char *out, size_t 
     if (skipped) snprintf(out, bytes, "%" PRIu64 " were left out; one of them is %s", skipped, example);
 }
 
-static char *refuse(json_t *id, const rue_error *error)
+static char *answer_open(void *state, const json_t *request)
 {
-    bool wants = error->status == RUE_INFEASIBLE || error->status == RUE_MEMORY;
-    return rue_protocol_encode_failure(id, wants ? RUE_TRIAL_INFEASIBLE : RUE_TRIAL_FAILED, error->message);
-}
-
-static char *answer_open(struct server *server, const json_t *request)
-{
+    struct server *server = state;
     rue_error error = {0};
     struct rue_variant variant;
     struct rue_workload load;
@@ -97,7 +92,7 @@ static char *answer_open(struct server *server, const json_t *request)
     if (status == RUE_OK)
         status = rue_protocol_decode_workload(json_object_get(request, "workload"), &load, &error);
     if (status == RUE_OK) status = find_source(server, &variant, &source, &error);
-    if (status != RUE_OK) return refuse(NULL, &error);
+    if (status != RUE_OK) return rue_runner_lines_refuse(NULL, &error);
     struct rue_opened opened = {
         .images = rue_source_count(source), .bytes = rue_source_total_bytes(source), .cache = "as-is"};
     struct rue_variant actual = rue_source_variant(source);
@@ -108,7 +103,7 @@ static char *answer_open(struct server *server, const json_t *request)
     status = warm_source(source, &load, images > 0 ? (uint64_t)images : 0, &opened, &error);
     /* Damaged items may be replaced; then it is the trials that say how many there are. */
     if (status == RUE_DATA && load.bad_images == RUE_BAD_REPLACE) status = RUE_OK;
-    return status == RUE_OK ? rue_protocol_encode_opened(&opened) : refuse(NULL, &error);
+    return status == RUE_OK ? rue_protocol_encode_opened(&opened) : rue_runner_lines_refuse(NULL, &error);
 }
 
 static rue_status open_model(const char *name, struct rue_model *out, rue_error *error)
@@ -120,8 +115,9 @@ static rue_status open_model(const char *name, struct rue_model *out, rue_error 
     return status == RUE_OK ? rue_model_sleep_open(&profile, out, error) : status;
 }
 
-static char *answer_trial(struct server *server, json_t *object)
+static char *answer_trial(void *state, json_t *object)
 {
+    struct server *server = state;
     rue_error error = {0};
     struct rue_trial_request request;
     struct rue_trial_result result;
@@ -135,7 +131,7 @@ static char *answer_trial(struct server *server, json_t *object)
         status = find_source(server, &request.variant, &source, &error);
     if (status != RUE_OK) {
         rue_model_close(&model);
-        return refuse(id, &error);
+        return rue_runner_lines_refuse(id, &error);
     }
     rue_trial_run(&request, source, &model, &result);
     char *answer = rue_protocol_encode_result(id, &result);
@@ -153,9 +149,9 @@ static json_t *machine_json(void)
                      (json_int_t)machine.memory_bytes, "kernel", machine.kernel);
 }
 
-static char *answer_hello(struct server *server, const json_t *request)
+static char *answer_hello(void *state, const json_t *request)
 {
-    (void)server, (void)request;
+    (void)state, (void)request;
     json_t *object = json_pack("{s:s, s:s, s:s, s:o, s:[s,s,s], s:s}", "protocol", RUE_PROTOCOL_NAME,
                                "runner", "rue " RUE_VERSION, "loader", "rue", "machine", machine_json(),
                                "measures", "joint", "load", "compute", "clock", "real");
@@ -164,54 +160,11 @@ static char *answer_hello(struct server *server, const json_t *request)
     return line;
 }
 
-static char *answer(struct server *server, const char *line)
-{
-    rue_error error = {0};
-    json_t *request;
-    if (rue_protocol_parse(line, &request, &error) != RUE_OK) return refuse(NULL, &error);
-    const char *op = json_string_value(json_object_get(request, "op"));
-    char *reply;
-    if (op && strcmp(op, "hello") == 0)
-        reply = answer_hello(server, request);
-    else if (op && strcmp(op, "open") == 0)
-        reply = answer_open(server, request);
-    else if (op && strcmp(op, "trial") == 0)
-        reply = answer_trial(server, request);
-    else
-        reply = rue_protocol_encode_failure(json_object_get(request, "id"), RUE_TRIAL_FAILED,
-                                            "unknown op: known are hello, open, trial");
-    json_decref(request);
-    return reply;
-}
-
-/* The reply to a line, owned by the caller; what was read or written without enough memory is no answer. */
-static char *answer_whole(struct server *server, const char *line)
-{
-    static const char no_memory[] =
-        "{\"id\":null,\"status\":\"infeasible\",\"reason\":\"the runner is out of memory\"}";
-    unsigned failures = rue_json_memory_failures();
-    char *reply = answer(server, line);
-    if (reply && rue_json_memory_failures() == failures) return reply;
-    free(reply);
-    return strdup(no_memory);
-}
-
 rue_status rue_runner_serve(FILE *in, FILE *out, rue_error *error)
 {
+    static const struct rue_answerer answerer = {answer_hello, answer_open, answer_trial};
     struct server server = {0};
-    rue_status status = RUE_OK;
-    char *line = NULL;
-    size_t capacity = 0;
-    ssize_t length;
-    rue_json_memory_watch();
-    while (status == RUE_OK && (length = getline(&line, &capacity, in)) >= 0) {
-        if (strspn(line, " \t\r\n") == (size_t)length) continue;
-        char *reply = answer_whole(&server, line);
-        if (!reply || fprintf(out, "%s\n", reply) < 0 || fflush(out) != 0)
-            status = rue_fail(error, RUE_INTERNAL, "cannot write to the tuner");
-        free(reply);
-    }
-    free(line);
+    rue_status status = rue_runner_lines_serve(&answerer, &server, in, out, error);
     while (server.source_count) forget_oldest(&server);
     return status;
 }

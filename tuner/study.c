@@ -41,7 +41,8 @@ static void identify(struct rue_study *study)
 static rue_status open_all(struct rue_study *study, rue_error *error)
 {
     const struct rue_study_goal *goal = study->goal;
-    rue_status status = rue_runner_open(goal->runner, &study->runner, error);
+    rue_status status = goal->table ? rue_study_open_recording(study, error)
+                                    : rue_runner_open(goal->runner, &study->runner, error);
     if (status != RUE_OK) return status;
     identify(study);
     status = rue_study_choose_models(study, error);
@@ -56,6 +57,7 @@ static rue_status open_all(struct rue_study *study, rue_error *error)
     if (status == RUE_OK) status = rue_study_open_data(study, error);
     if (status == RUE_OK)
         status = rue_study_space(goal, hello, study->variants[0].job_images, &study->space, error);
+    if (status == RUE_OK) status = rue_study_settle_budget(study, error);
     if (status == RUE_OK) status = rue_study_add_sample(study, error);
     return status == RUE_OK && goal->fresh ? rue_study_open_store(study, error) : status;
 }
@@ -65,7 +67,8 @@ rue_status rue_study_open(const struct rue_study_goal *goal, struct rue_progress
 {
     struct rue_study *study = calloc(1, sizeof *study);
     if (!study) return rue_fail_memory(error, "a study", sizeof *study);
-    study->goal = goal;
+    study->own_goal = *goal;
+    study->goal = &study->own_goal;
     study->strategy = rue_strategy_find(goal->strategy);
     study->progress = progress;
     study->start_ns = rue_suspension_awake_ns();
@@ -83,6 +86,7 @@ void rue_study_close(struct rue_study *study)
 {
     if (!study) return;
     rue_runner_close(study->runner);
+    rue_recording_close(study->recording);
     rue_store_close(study->store);
     if (study->sample_path[0]) unlink(study->sample_path);
     rue_interrupt_guard_file(NULL);

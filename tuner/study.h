@@ -16,6 +16,7 @@
 #include "profile.h"
 #include "progress.h"
 #include "ranking_rules.h"
+#include "recording.h"
 #include "report.h"
 #include "runner_client.h"
 #include "store.h"
@@ -31,6 +32,8 @@ enum { RUE_STUDY_MODELS_MAX = 64, RUE_STUDY_VARIANTS_MAX = 8 };
 
 /* What the user asks for. Strings are borrowed for the study's life. */
 struct rue_study_goal {
+    const char *table;  /* of recorded times, which are replayed; NULL: trials are made */
+    const char *map;    /* what its columns are called; nullable */
     const char *data;   /* NULL: what the runner brings along */
     const char *runner; /* a shell command; NULL: our own */
     bool modes[RUE_MODE_COUNT];
@@ -78,7 +81,11 @@ struct rue_study_model {
 };
 
 struct rue_study {
-    const struct rue_study_goal *goal;
+    const struct rue_study_goal *goal; /* own_goal */
+    struct rue_study_goal own_goal;
+    struct rue_recording *recording; /* NULL: trials are made */
+    char runner_images[32];          /* arguments of the runner that replays */
+    const char *runner_words[RUE_RUNNER_WORDS_MAX + 1];
     struct rue_progress *progress;
     char folder[PATH_MAX];
     char sample_path[PATH_MAX + 32]; /* of the converted sample, removed at the end; "" : none */
@@ -137,6 +144,24 @@ struct rue_study {
 rue_status rue_study_open(const struct rue_study_goal *goal, struct rue_progress *progress,
                           struct rue_study **out, rue_error *error) RUE_MUST_CHECK;
 void rue_study_close(struct rue_study *study);
+
+/* ---- where a table is replayed (study_recording.c) ---- */
+
+/* Reads the table and starts the runner that answers with its times. */
+rue_status rue_study_open_recording(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
+
+/* What one run of each cell that is looked at takes, of variant `index` (RUE_NONE: of all); makes a budget
+ * that is a share of it one of time. */
+double rue_study_recording_s(const struct rue_study *study, size_t index);
+rue_status rue_study_settle_budget(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
+
+/* Whether J is a guess, as nobody says it. */
+bool rue_study_assumes_job(const struct rue_study *study);
+
+/* What the table says of the recommendation. */
+rue_status rue_study_judge_recording(const struct rue_study *study, size_t index,
+                                     const struct rue_variant_findings *variant, struct rue_replayed *out,
+                                     rue_error *error) RUE_MUST_CHECK;
 
 /* The steps of opening, in their order. Models and data are chosen before anything is written; a store that
  * is to be used is open before the data are read (a fresh one only once they have been, so that the old one

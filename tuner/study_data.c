@@ -124,9 +124,16 @@ rue_status rue_study_choose_data(struct rue_study *study, rue_error *error)
     if (!goal->data) {
         if (!hello->variant_count)
             return rue_fail(error, RUE_USAGE, "give the folder or tensor file to tune for: rue tune DATA");
-        for (size_t i = 0; i < hello->variant_count && study->chosen_count < RUE_STUDY_VARIANTS_MAX; i++)
-            if (goal->modes[hello->variants[i].mode])
-                study->variants[study->chosen_count++].variant = hello->variants[i];
+        for (size_t i = 0; i < hello->variant_count; i++) {
+            if (!goal->modes[hello->variants[i].mode]) continue;
+            if (study->chosen_count == RUE_STUDY_VARIANTS_MAX)
+                return rue_fail(
+                    error, RUE_USAGE,
+                    "the runner %s has more than %d variants of data; choose some with --mode, or keep "
+                    "fewer",
+                    hello->runner, RUE_STUDY_VARIANTS_MAX);
+            study->variants[study->chosen_count++].variant = hello->variants[i];
+        }
         if (study->chosen_count) return RUE_OK;
         return rue_fail(error, RUE_USAGE, "the runner %s has no data of the mode that --mode asks for",
                         hello->runner);

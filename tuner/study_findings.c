@@ -13,6 +13,7 @@
 #include "further_answers.h"
 #include "machine.h"
 #include "study.h"
+#include "table_import.h"
 
 #define TEXT_OF(token) #token
 #define TEXT(macro)    TEXT_OF(macro)
@@ -45,6 +46,21 @@ static struct rue_regret_interval interval_of(const struct rue_claim *claim,
                                         .worst_high = fmax(claim->worst_high, row->max_regret_ratio)};
 }
 
+/* A variant of a table is what the table calls it; its data nobody knows. */
+static void name_as_table(const struct rue_study *study, size_t index, struct rue_variant_findings *out)
+{
+    const struct rue_study_variant *variant = &study->variants[index];
+    out->label = variant->variant.path;
+    out->models_unnamed = study->recording->table.columns.field[RUE_COLUMN_MODEL] == SIZE_MAX;
+    out->variant.path[0] = 0;
+    if (strcmp(out->variant.format, RUE_TABLE_FORMAT) == 0) out->variant.format[0] = 0;
+    out->data_images = 0;
+    if (rue_study_assumes_job(study)) out->job_images = 0;
+    for (size_t i = 0; i < study->row_count; i++)
+        if (strcmp(study->rows[i].request.variant.path, variant->variant.path) == 0)
+            study->rows[i].label = variant->variant.path;
+}
+
 static rue_status fill_variant(const struct rue_study *study, size_t index, struct rue_variant_findings *out,
                                rue_error *error)
 {
@@ -66,6 +82,11 @@ static rue_status fill_variant(const struct rue_study *study, size_t index, stru
     if (variant->variant.mode == RUE_RAW) out->decode = variant->workload.decode;
     snprintf(out->data_digest, sizeof out->data_digest, "%s", variant->opened.digest);
     count_outcomes(study, out);
+    if (study->recording) {
+        status = rue_study_judge_recording(study, index, out, &out->replayed, error);
+        if (status != RUE_OK) return rue_selection_close(selection), status;
+        name_as_table(study, index, out);
+    }
     const struct rue_claim *claim = &study->claims[index];
     if (study->claimed[index] && claim->verified && claim->config == selection->recommended) {
         out->bound_ratio = claim->bound_ratio;

@@ -79,7 +79,8 @@ static void choose_folder(struct rue_study *study)
         snprintf(study->folder, sizeof study->folder, "%s", goal->out);
         return;
     }
-    study_name(goal->data ? goal->data : rue_runner_hello(study->runner)->loader, name, sizeof name);
+    const char *of = goal->data ? goal->data : goal->table;
+    study_name(of ? of : rue_runner_hello(study->runner)->loader, name, sizeof name);
     snprintf(study->folder, sizeof study->folder, "rue-out/%s", name);
     for (int number = 2; number < 1000 && is_about_other_data(study->folder, study->variants[0].variant.path);
          number++)
@@ -128,6 +129,7 @@ rue_status rue_study_open_store(struct rue_study *study, rue_error *error)
         rue_progress_note(study->progress,
                           "%s holds %" PRIu64 " trials: what fits is reused (--fresh starts over)", path,
                           study->found_trials);
+    if (study->recording) study->found_trials = 0; /* what is stored costs as much as what is not */
     /* Closed without an end, it keeps nothing of it. */
     if (status == RUE_OK && study->goal->dry_run) status = rue_store_begin(study->store, error);
     if (status == RUE_OK)

@@ -151,6 +151,7 @@ rue_status rue_study_measure(struct rue_study *study, size_t variant_index, size
 {
     const char *profile = model_index == RUE_NONE ? NULL : study->models[model_index].profile_json;
     struct rue_store_scenario scenario = complete(study, variant_index, model_index, expected_ns, request);
+    request->repeat = nth;
     bool found;
     uint64_t id = 0, started_ns = 0;
     rue_status status =
@@ -159,6 +160,10 @@ rue_status rue_study_measure(struct rue_study *study, size_t variant_index, size
     if (status != RUE_OK || (found && is_noted(study, id))) return status;
     if (found) {
         study->reused++;
+        if (study->recording) { /* as if it were made now */
+            count_cost(study, started_ns, result);
+            study->was_stored = false;
+        }
         return note_row(study, id, started_ns, request, result, error);
     }
     rue_trial_result_close(result);

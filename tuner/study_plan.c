@@ -86,7 +86,7 @@ static rue_status probe_rate(struct rue_study *study, size_t variant, int worker
     uint64_t job = study->variants[variant].job_images,
              batch = (uint64_t)request.config.value[RUE_BATCH_SIZE];
     request.images = images < 2 * batch ? 2 * batch : images;
-    if (request.images > job) request.images = job;
+    if (request.images > job || hello->whole_jobs) request.images = job;
     rue_status status =
         rue_study_measure(study, variant, load ? RUE_NONE : 0, &request, 0, 0, &result, error);
     if (status != RUE_OK) return status;
@@ -172,7 +172,8 @@ static double shortest_s(const struct rue_plan_goal *goal, const int keep[RUE_KN
     for (size_t i = 0; i < rue_space_size(&space); i++) {
         struct rue_config config = rue_space_at(&space, i);
         for (size_t s = 0; s < goal->scenario_count; s++) {
-            uint64_t images = rue_plan_images(1, &config, goal->scenarios[s].job_images);
+            uint64_t images =
+                rue_plan_images(goal->whole_jobs ? INFINITY : 1, &config, goal->scenarios[s].job_images);
             sum_s += rue_plan_trial_s(&goal->scenarios[s], &config, images) + goal->trial_overhead_s;
         }
     }
@@ -343,6 +344,7 @@ static rue_status make_plan(struct rue_study *study, rue_error *error)
                                  .scenario_count = study->variant_count * study->model_count,
                                  .repeats = study->goal->repeats,
                                  .trial_overhead_s = study->trial_overhead_s,
+                                 .whole_jobs = rue_runner_hello(study->runner)->whole_jobs,
                                  .budget_trials = study->goal->budget.trials};
     double spent_s = (double)rue_study_spent_ns(study) / 1e9;
     if (study->goal->budget.time_ns)

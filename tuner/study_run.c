@@ -66,6 +66,7 @@ static rue_status count_failure(struct failures *failures, const struct rue_tria
 struct track {
     void *state;
     size_t first_variant;
+    double share; /* of the budget */
     uint64_t spent_ns;
     bool ended;
     enum rue_outcome probe_outcome; /* of the first probe that was not ok, and why */
@@ -182,7 +183,8 @@ static void show_progress(struct rue_study *study, const struct track *track, si
         describe_best(study, cell.variant, best, sizeof best);
     describe_count(study, done, made, count, sizeof count);
     double rest = rest_s(study, done, made, rue_study_spent_ns(study) - run_start_ns);
-    snprintf(mode, sizeof mode, "%s ", rue_mode_names[study->variants[cell.variant].variant.mode]);
+    const struct rue_variant *variant = &study->variants[cell.variant].variant;
+    snprintf(mode, sizeof mode, "%.60s ", study->recording ? variant->path : rue_mode_names[variant->mode]);
     snprintf(model_name, sizeof model_name, "%s ", study->models[cell.model].name);
     snprintf(left, sizeof left, ", %s left", rue_format_duration((uint64_t)(rest * 1e9), time, sizeof time));
     const struct rue_progress_part parts[] = {{0, count}, {2, mode}, {1, model_name},
@@ -208,7 +210,8 @@ static rue_status answer(struct rue_study *study, const struct track *track, con
                                         .images = ask->images,
                                         .batches = ask->batches};
     bool joint = ask->measure == RUE_JOINT;
-    if (joint && !ask->images)
+    if (rue_runner_hello(study->runner)->whole_jobs) request.images = data->job_images;
+    if (joint && !request.images)
         request.images = rue_plan_images(study->plan.stretch, &request.config, data->job_images);
     request.detail = joint && !rue_study_predicts(study);
     rue_status status =
@@ -231,14 +234,16 @@ static void mark_partial(struct rue_study *study, const char *why, size_t done)
                  study->trials);
 }
 
-/* The track that has spent least, and its next question; NULL when none has one. */
+/* The track that has spent least of its share, and its next question; NULL when none has one. */
 static struct track *next_track(const struct rue_study *study, struct tracks *tracks, struct rue_ask *ask)
 {
     for (;;) {
         struct track *next = NULL;
         for (size_t i = 0; i < tracks->count; i++) {
             struct track *track = &tracks->at[i];
-            if (!track->ended && (!next || track->spent_ns < next->spent_ns)) next = track;
+            if (track->ended) continue;
+            if (!next || (double)track->spent_ns / track->share < (double)next->spent_ns / next->share)
+                next = track;
         }
         if (!next || study->strategy->ask(next->state, ask)) return next;
         next->ended = true;
@@ -357,6 +362,14 @@ static rue_status check_end(const struct rue_study *study, const struct track *t
     return rue_fail(error, status, "the strategy %s gave up: %s", study->strategy->name, why.message);
 }
 
+/* Of the budget for one of `count` tracks: alike, but of a table's time each variant gets the share of its
+ * own. */
+static double share_of(const struct rue_study *study, size_t variant, size_t count)
+{
+    if (!study->recording || count == 1) return 1 / (double)count;
+    return fmax(1e-9, rue_study_recording_s(study, variant) / rue_study_recording_s(study, RUE_NONE));
+}
+
 static rue_status open_tracks(struct rue_study *study, struct tracks *out, rue_error *error)
 {
     const struct rue_hello *hello = rue_runner_hello(study->runner);
@@ -374,13 +387,16 @@ static rue_status open_tracks(struct rue_study *study, struct tracks *out, rue_e
                                        .epsilon_ratio = study->goal->epsilon_ratio,
                                        .confidence = study->goal->confidence};
     memcpy(setup.measures, hello->measures, sizeof setup.measures);
+    setup.whole_jobs = hello->whole_jobs;
+    setup.answers = hello->answers;
     size_t count = searches ? study->variant_count : 1;
     setup.scenario_count = searches ? study->model_count : study->variant_count * study->model_count;
-    setup.budget_s = left_s / (double)count;
     setup.budget_trials = study->goal->budget.trials / count;
     for (; out->count < count; out->count++) {
         struct track *track = &out->at[out->count];
         track->first_variant = out->count;
+        track->share = share_of(study, out->count, count);
+        setup.budget_s = left_s * track->share;
         setup.job_images = study->variants[out->count].job_images;
         if (study->expected_s)
             setup.expected_s = study->expected_s + out->count * study->model_count * study->config_count;

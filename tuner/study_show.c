@@ -131,19 +131,35 @@ static json_t *search_json(const struct rue_study *study)
                      "epsilon_ratio", study->goal->epsilon_ratio, "confidence", study->goal->confidence);
 }
 
+static void add_data(struct line *line, const struct rue_study_variant *variant)
+{
+    char count[RUE_UNIT_TEXT_BYTES], what[64];
+    rue_variant_describe(&variant->variant, what, sizeof what);
+    add(line, "%s: %s images%s, read %s", what, rue_format_count(variant->opened.images, count, sizeof count),
+        variant->sample ? " (a converted sample)" : "", variant->workload.cache);
+}
+
+static void add_replayed(struct line *line, const struct rue_study *study, size_t variant)
+{
+    char time[RUE_UNIT_TEXT_BYTES];
+    double table_s = rue_study_recording_s(study, variant);
+    add(line, "%.200s: times of a table, %s in all", study->variants[variant].variant.path,
+        rue_format_duration((uint64_t)(table_s * 1e9), time, sizeof time));
+}
+
 void rue_study_show_plan(const struct rue_study *study, const struct rue_report_style *style, FILE *out)
 {
-    char count[RUE_UNIT_TEXT_BYTES], what[64], name[32];
+    char count[RUE_UNIT_TEXT_BYTES], name[32];
     struct line line = {0};
     for (size_t v = 0; v < study->variant_count; v++) {
-        const struct rue_study_variant *variant = &study->variants[v];
-        rue_variant_describe(&variant->variant, what, sizeof what);
-        add(&line, "%s: %s images%s, read %s", what,
-            rue_format_count(variant->opened.images, count, sizeof count),
-            variant->sample ? " (a converted sample)" : "", variant->workload.cache);
+        if (study->recording)
+            add_replayed(&line, study, v);
+        else
+            add_data(&line, &study->variants[v]);
         put(&line, "data", style, out);
     }
-    add(&line, "%s images", rue_format_count(study->variants[0].job_images, count, sizeof count));
+    add(&line, "%s images%s", rue_format_count(study->variants[0].job_images, count, sizeof count),
+        rue_study_assumes_job(study) ? ", assumed, as the table does not say (--images does)" : "");
     put(&line, "job", style, out);
     for (size_t m = 0; m < study->model_count; m++) add(&line, "%s%s", m ? ", " : "", study->models[m].name);
     put(&line, "models", style, out);

@@ -12,7 +12,12 @@ int rue_study_usable_cpus(const struct rue_hello *hello)
 {
     int cpus = rue_json_number(hello->machine_json, "usable_cpus");
     if (cpus <= 0) cpus = rue_json_number(hello->machine_json, "cpus");
-    return cpus > 0 ? cpus : rue_machine_read().usable_cpus;
+    if (cpus > 0) return cpus;
+    /* This machine's say nothing of one that is simulated or was elsewhere: as many as it has workers for. */
+    const int *workers = hello->space.values[RUE_NUM_WORKERS], count = hello->space.count[RUE_NUM_WORKERS];
+    if (hello->virtual_clock && hello->knobs[RUE_NUM_WORKERS])
+        return workers[count - 1] > 1 ? workers[count - 1] : 1;
+    return rue_machine_read().usable_cpus;
 }
 
 /* A list of values as it was given, and by what: messages begin with that. */

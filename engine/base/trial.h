@@ -71,6 +71,7 @@ struct rue_trial_request {
     uint64_t images;     /* to load in this trial */
     uint64_t job_images; /* J: the job that this trial is about; images < J is a truncated trial */
     uint64_t batches;    /* of the measure compute */
+    uint64_t repeat;     /* 0, 1, ...: which repeat of this question it is */
     struct rue_limits limits;
     bool detail; /* also answer with the times of each batch */
 };

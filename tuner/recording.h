@@ -1,0 +1,53 @@
+/* A table of recorded times in place of a machine: the data, models and configurations that it has times for,
+ * and what each trial took. It knows whole jobs alone. */
+#ifndef RUE_RECORDING_H
+#define RUE_RECORDING_H
+
+#include "protocol.h"
+#include "table.h"
+
+/* J where neither the table nor the user says it, and the largest batch allows it. */
+enum { RUE_RECORDING_IMAGES = 10000 };
+
+struct rue_recording {
+    struct rue_table table;
+    uint64_t job_images;
+    bool assumed;                   /* nobody says J */
+    size_t trial_count;             /* of that job */
+    struct rue_tally_trial *trials; /* [trial_count] by group, model and configuration, then as they stand */
+    size_t variant_count;
+    struct rue_variant variants[RUE_HELLO_LIST_MAX]; /* `path` is what the table calls the mode */
+    size_t groups[RUE_HELLO_LIST_MAX];               /* of the tally */
+    size_t model_count;
+    size_t models[RUE_HELLO_LIST_MAX]; /* numbers in the tally */
+    bool knobs[RUE_KNOB_COUNT];        /* that the table has columns of */
+    struct rue_space space;            /* the values in them */
+    size_t answers;                    /* the least number of trials of a cell that has any */
+};
+
+/* Reads the table at `path`; `map` as in rue_table_read. `images` is J, 0: as the table says. RUE_USAGE where
+ * the table has jobs of other lengths, or of several and J is not said; RUE_DATA where it lacks a knob that
+ * every configuration shows or has more models, modes or values than a study holds; else as rue_table_read.
+ * `*out` is closed by the caller. */
+rue_status rue_recording_open(const char *path, const char *map, uint64_t images, struct rue_recording **out,
+                              rue_error *error) RUE_MUST_CHECK;
+void rue_recording_close(struct rue_recording *recording);
+
+/* The runner's name, which holds the table's digest. */
+void rue_recording_name(const struct rue_recording *recording, char *out, size_t bytes);
+
+/* The variant's digest, different for each. */
+void rue_recording_digest(const struct rue_recording *recording, const struct rue_variant *variant,
+                          char out[32]);
+
+/* The `nth` trial of a cell, from the first again after the last; NULL where there is none. Knobs that the
+ * table has no columns of may have any value. */
+const struct rue_tally_trial *rue_recording_trial(const struct rue_recording *recording,
+                                                  const struct rue_variant *variant, const char *model,
+                                                  const struct rue_config *config, uint64_t nth);
+
+/* How many trials the cell has. */
+size_t rue_recording_count(const struct rue_recording *recording, const struct rue_variant *variant,
+                           const char *model, const struct rue_config *config);
+
+#endif

@@ -1,0 +1,134 @@
+#include "recording_runner.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runner_lines.h"
+
+static json_t *models_json(const struct rue_recording *recording)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < recording->model_count; i++)
+        json_array_append_new(list, json_string(recording->table.tally.models.texts[recording->models[i]]));
+    return list;
+}
+
+static json_t *variants_json(const struct rue_recording *recording)
+{
+    json_t *list = json_array();
+    for (size_t v = 0; v < recording->variant_count; v++) {
+        const struct rue_variant *variant = &recording->variants[v];
+        json_t *object = json_pack("{s:s, s:s, s:s}", "path", variant->path, "mode",
+                                   rue_mode_names[variant->mode], "format", variant->format);
+        if (variant->dtype[0]) json_object_set_new(object, "dtype", json_string(variant->dtype));
+        json_array_append_new(list, object);
+    }
+    return list;
+}
+
+static json_t *space_json(const struct rue_recording *recording)
+{
+    json_t *space = json_object();
+    for (int k = 0; k < RUE_KNOB_COUNT; k++) {
+        if (!recording->knobs[k]) continue;
+        json_t *values = json_array();
+        for (int i = 0; i < recording->space.count[k]; i++) {
+            int value = recording->space.values[k][i];
+            json_array_append_new(values, rue_knobs[k].words ? json_string(rue_knobs[k].words[value])
+                                                             : json_integer(value));
+        }
+        json_object_set_new(space, rue_knobs[k].name, values);
+    }
+    return space;
+}
+
+static char *answer_hello(void *state, const json_t *request)
+{
+    const struct rue_recording *recording = state;
+    char name[128];
+    (void)request;
+    rue_recording_name(recording, name, sizeof name);
+    json_t *object =
+        json_pack("{s:s, s:s, s:s, s:[s], s:s, s:b, s:I, s:o, s:o, s:o}", "protocol", RUE_PROTOCOL_NAME,
+                  "runner", name, "loader", "imported", "measures", "joint", "clock", "virtual", "whole_jobs",
+                  1, "answers", (json_int_t)recording->answers, "models", models_json(recording), "variants",
+                  variants_json(recording), "space", space_json(recording));
+    if (object && !recording->assumed)
+        json_object_set_new(object, "images", json_integer((json_int_t)recording->job_images));
+    char *line = object ? json_dumps(object, JSON_COMPACT) : NULL;
+    json_decref(object);
+    return line;
+}
+
+static char *answer_open(void *state, const json_t *request)
+{
+    const struct rue_recording *recording = state;
+    rue_error error = {0};
+    struct rue_variant variant;
+    struct rue_opened opened = {.images = recording->job_images, .cache = "as-is"};
+    rue_status status = rue_protocol_decode_variant(json_object_get(request, "variant"), &variant, &error);
+    if (status != RUE_OK) return rue_runner_lines_refuse(NULL, &error);
+    rue_recording_digest(recording, &variant, opened.digest);
+    return rue_protocol_encode_opened(&opened);
+}
+
+/* Why the request cannot be answered from a table; false where it can. */
+static bool cannot_answer(const struct rue_recording *recording, const struct rue_trial_request *request,
+                          char *out, size_t bytes)
+{
+    if (request->measure != RUE_JOINT)
+        snprintf(out, bytes, "a table of times knows joint trials alone, not '%s'",
+                 rue_measure_names[request->measure]);
+    else if (request->images < request->job_images)
+        snprintf(out, bytes, "a table of times knows whole jobs alone, not %" PRIu64 " of %" PRIu64 " images",
+                 request->images, request->job_images);
+    else if (!recording->assumed && request->job_images != recording->job_images)
+        snprintf(out, bytes, "the table's jobs are of %" PRIu64 " images, not %" PRIu64,
+                 recording->job_images, request->job_images);
+    else
+        return false;
+    return true;
+}
+
+static void replay_trial(const struct rue_recording *recording, const struct rue_trial_request *request,
+                         struct rue_trial_result *result)
+{
+    char label[RUE_CONFIG_TEXT_BYTES];
+    const struct rue_tally_trial *trial =
+        rue_recording_trial(recording, &request->variant, request->model, &request->config, request->repeat);
+    *result = rue_trial_result_empty();
+    result->config = request->config;
+    result->cost_ns = 0;
+    if (cannot_answer(recording, request, result->reason, sizeof result->reason)) return;
+    if (!trial) {
+        rue_config_label(&request->config, label);
+        result->outcome = RUE_TRIAL_INFEASIBLE;
+        snprintf(result->reason, sizeof result->reason, "%s has no time of %s with %s", recording->table.name,
+                 request->model, label);
+        return;
+    }
+    result->outcome = trial->outcome;
+    snprintf(result->reason, sizeof result->reason, "%s", trial->reason ? trial->reason : "");
+    if (trial->outcome != RUE_TRIAL_OK) return;
+    result->end_to_end_ns = result->cost_ns = (int64_t)(trial->time_ns + 0.5);
+    result->images = (int64_t)request->job_images;
+}
+
+static char *answer_trial(void *state, json_t *object)
+{
+    rue_error error = {0};
+    struct rue_trial_request request;
+    struct rue_trial_result result;
+    json_t *id = json_object_get(object, "id");
+    rue_status status = rue_protocol_decode_trial(object, &request, &error);
+    if (status != RUE_OK) return rue_runner_lines_refuse(id, &error);
+    replay_trial(state, &request, &result);
+    return rue_protocol_encode_result(id, &result);
+}
+
+rue_status rue_recording_serve(struct rue_recording *recording, FILE *in, FILE *out, rue_error *error)
+{
+    static const struct rue_answerer answerer = {answer_hello, answer_open, answer_trial};
+    return rue_runner_lines_serve(&answerer, recording, in, out, error);
+}
