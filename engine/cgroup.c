@@ -1,5 +1,6 @@
 #include "cgroup.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,11 +22,12 @@ static bool list_holds(char *names, const char *name)
 
 /* The group of this process. In a container the path may be the host's, where nothing can be read; walking up
  * ends at the mount's root, which is the container's own group there. */
-static struct group own_group(const char *controller)
+static struct group own_group(const char *root, const char *controller)
 {
     struct group group = {.controller = controller};
-    char line[PATH_MAX];
-    FILE *file = fopen("/proc/self/cgroup", "re");
+    char line[PATH_MAX], list[PATH_MAX + 32];
+    snprintf(list, sizeof list, "%s/proc/self/cgroup", root);
+    FILE *file = fopen(list, "re");
     while (file && fgets(line, sizeof line, file)) {
         char *names = strchr(line, ':'), *path = names ? strchr(names + 1, ':') : NULL;
         if (!path) continue;
@@ -47,13 +49,31 @@ static bool go_up(struct group *group)
     return true;
 }
 
+static void locate(const char *root, const struct group *group, const char *name, char *out, size_t bytes)
+{
+    const char *controller = group->controller ? group->controller : "";
+    snprintf(out, bytes, "%s/sys/fs/cgroup%s%s%s/%s", root, *controller ? "/" : "", controller, group->path,
+             name);
+}
+
 static FILE *open_file(const struct group *group, const char *name)
 {
     char path[PATH_MAX + 128];
-    const char *controller = group->controller ? group->controller : "";
-    snprintf(path, sizeof path, "/sys/fs/cgroup%s%s%s/%s", *controller ? "/" : "", controller, group->path,
-             name);
+    locate("", group, name, path, sizeof path);
     return fopen(path, "re");
+}
+
+int rue_cgroup_open_all(const char *root, const char *controller, const char *name, int *out, int most)
+{
+    int count = 0;
+    struct group group = own_group(root, controller);
+    do {
+        char path[2 * PATH_MAX];
+        locate(root, &group, name, path, sizeof path);
+        int file = count < most ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+        if (file >= 0) out[count++] = file;
+    } while (go_up(&group));
+    return count;
 }
 
 /* Up to two numbers of the file's first line; how many there are ("max" is none). */
@@ -69,12 +89,12 @@ static int read_numbers(const struct group *group, const char *name, double out[
 double rue_cgroup_cpus(void)
 {
     double least = 0, numbers[2], period[2];
-    struct group group = own_group(NULL);
+    struct group group = own_group("", NULL);
     do {
         if (read_numbers(&group, "cpu.max", numbers) == 2 && numbers[0] > 0 && numbers[1] > 0)
             least = least > 0 && least < numbers[0] / numbers[1] ? least : numbers[0] / numbers[1];
     } while (go_up(&group));
-    group = own_group("cpu");
+    group = own_group("", "cpu");
     do {
         if (read_numbers(&group, "cpu.cfs_quota_us", numbers) &&
             read_numbers(&group, "cpu.cfs_period_us", period) && numbers[0] > 0 && period[0] > 0)
@@ -104,7 +124,7 @@ static double reclaimable_bytes(const struct group *group)
 static bool memory_of(const char *controller, uint64_t *limit, uint64_t *left)
 {
     bool limited = false;
-    struct group group = own_group(controller);
+    struct group group = own_group("", controller);
     do {
         double most[2], used[2] = {0};
         /* Version 1 says "none" with a number near 2^63. */

@@ -21,12 +21,16 @@ static void read_keys(const char *path, uint64_t scale, const char *const *forma
     fclose(file);
 }
 
+uint64_t rue_usage_cpu_ns(void)
+{
+    struct rusage times;
+    return getrusage(RUSAGE_SELF, &times) == 0 ? timeval_ns(times.ru_utime) + timeval_ns(times.ru_stime) : 0;
+}
+
 struct rue_usage rue_usage_read(void)
 {
     struct rue_usage usage = {0};
-    struct rusage times;
-    if (getrusage(RUSAGE_SELF, &times) == 0)
-        usage.cpu_ns = timeval_ns(times.ru_utime) + timeval_ns(times.ru_stime);
+    usage.cpu_ns = rue_usage_cpu_ns();
     read_keys("/proc/self/io", 1, (const char *const[]){"read_bytes: %llu", NULL},
               (uint64_t *const[]){&usage.read_bytes});
     read_keys(

@@ -14,6 +14,9 @@ struct rue_usage {
 
 struct rue_usage rue_usage_read(void);
 
+/* Of these, the first alone, which is told at once. */
+uint64_t rue_usage_cpu_ns(void);
+
 /* Lets peak_bytes begin anew at what is resident now; without effect where the kernel does not allow it. */
 void rue_usage_reset_peak(void);
 
