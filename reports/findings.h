@@ -5,6 +5,7 @@
 #include "answers.h"
 #include "cost_matrix.h"
 #include "goal.h"
+#include "notice.h"
 #include "regret_interval.h"
 #include "selection.h"
 #include "trial.h"
@@ -46,6 +47,7 @@ struct rue_variant_findings {
     uint64_t
         bad_images; /* images replaced in a trial because they could not be decoded, the most of any trial */
     size_t trials_ok, trials_failed, trials_infeasible, trials_timeout; /* joint trials */
+    size_t trials_disturbed; /* of them, see struct rue_trial_row */
     /* With `confidence` no configuration has a mean regret less than the recommended one's by more than
      * `bound_ratio`; confidence 0: nothing is claimed. */
     double bound_ratio, confidence;
@@ -61,6 +63,7 @@ struct rue_trial_row {
     struct rue_trial_request request;
     struct rue_trial_result result; /* arrays not kept */
     const char *label;              /* (optional) its variant's; borrowed */
+    bool disturbed;                 /* far slower or faster than what was expected of it, and counts little */
 };
 
 struct rue_findings {
@@ -88,6 +91,9 @@ struct rue_findings {
     char partial_reason[160];
     bool alone;           /* no report files are written: what has no room on the screen is had with --json */
     size_t reused_trials; /* taken from an earlier run of the same study */
+    size_t notice_count;
+    const struct rue_notice *notices; /* [notice_count] changes of the machine on the way; borrowed */
+    char disturbance[256];            /* what slowed all of it; "" : nothing did, or it is not known */
     size_t variant_count;
     struct rue_variant_findings *variants; /* [variant_count] */
     size_t row_count;

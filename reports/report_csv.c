@@ -30,7 +30,7 @@ static void put_header(FILE *stream)
     for (int k = 0; k < RUE_KNOB_COUNT; k++) fprintf(stream, "%s,", rue_knobs[k].name);
     for (size_t i = 0; i < sizeof middle / sizeof *middle; i++) fprintf(stream, "%s,", middle[i]);
     for (size_t i = 0; i < rue_trial_field_count; i++) fprintf(stream, "%s,", rue_trial_fields[i].name);
-    fputs("reason\n", stream);
+    fputs("disturbed,reason\n", stream);
 }
 
 static void put_field(FILE *stream, const struct rue_trial_result *result,
@@ -71,6 +71,7 @@ static void put_row(FILE *stream, const struct rue_trial_row *row)
         put_field(stream, &row->result, &rue_trial_fields[i]);
         fputc(',', stream);
     }
+    fputs(row->disturbed ? "1," : ",", stream);
     put_text(stream, row->result.reason);
     fputc('\n', stream);
 }

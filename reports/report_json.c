@@ -144,6 +144,7 @@ static json_t *evidence_json(struct rue_json_document *document, const struct ru
     rue_json_put(document, object, "missed_repeats",
                  rue_json_integer(best == RUE_NONE ? 0 : variant->selection->rows[best].missed));
     rue_json_put(document, object, "repeats_planned", json_integer(findings->repeats_planned));
+    rue_json_put(document, object, "trials_disturbed", rue_json_integer(variant->trials_disturbed));
     rue_json_put(document, object, "bad_images", rue_json_integer(variant->bad_images));
     return object;
 }
@@ -327,6 +328,25 @@ static json_t *provenance_json(struct rue_json_document *document, const struct 
     return object;
 }
 
+static json_t *notices_json(struct rue_json_document *document, const struct rue_findings *findings)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < findings->notice_count; i++) {
+        const struct rue_notice *notice = &findings->notices[i];
+        char text[RUE_NOTICE_TEXT_BYTES];
+        json_t *object = json_object();
+        rue_notice_text(notice, text, sizeof text);
+        rue_json_put(document, object, "trial", rue_json_integer(notice->trial));
+        rue_json_put(document, object, "noticed_after_trials", rue_json_integer(notice->noticed));
+        rue_json_put(document, object, "load_slowdown_ratio", rue_json_real(exp(notice->load_log)));
+        rue_json_put(document, object, "compute_slowdown_ratio", rue_json_real(exp(notice->compute_log)));
+        rue_json_put(document, object, "cause", rue_json_text_or_null(notice->cause));
+        rue_json_put(document, object, "text", rue_json_text(text));
+        rue_json_push(document, array, object);
+    }
+    return array;
+}
+
 static rue_status build(struct rue_json_document *document, const struct rue_findings *findings, json_t *root,
                         rue_error *error)
 {
@@ -344,6 +364,8 @@ static rue_status build(struct rue_json_document *document, const struct rue_fin
     rue_json_put(document, root, "partial", json_boolean(findings->partial));
     rue_json_put(document, root, "partial_reason",
                  findings->partial ? rue_json_text_or_null(findings->partial_reason) : json_null());
+    rue_json_put(document, root, "notices", notices_json(document, findings));
+    rue_json_put(document, root, "disturbance", rue_json_text_or_null(findings->disturbance));
     rue_json_put(document, root, "provenance", provenance_json(document, findings));
     return status;
 }

@@ -257,6 +257,9 @@ static void put_variant(const struct page *page, const struct rue_variant_findin
     rue_verdict_replaced(variant, text, sizeof text);
     put_sentence(page, text, "", 2);
     noted |= text[0] != 0;
+    rue_verdict_disturbed(variant, text, sizeof text);
+    put_sentence(page, text, "", 2);
+    noted |= text[0] != 0;
     rue_verdict_votes(variant, page->style.unicode, text, sizeof text);
     put_sentence(page, text, "", 2);
     noted |= text[0] != 0;
@@ -361,6 +364,23 @@ static rue_status put_closing(const struct page *page, rue_error *error)
     return RUE_OK;
 }
 
+/* What happened to the machine on the way. */
+static void put_notices(const struct page *page)
+{
+    const struct rue_findings *findings = page->findings;
+    char text[RUE_NOTICE_TEXT_BYTES], sentence[RUE_NOTICE_TEXT_BYTES + 32];
+    for (size_t i = 0; i < findings->notice_count; i++) {
+        rue_notice_text(&findings->notices[i], text, sizeof text);
+        snprintf(sentence, sizeof sentence, "Note: %s.", text);
+        put_sentence(page, sentence, BOLD, 0);
+    }
+    if (findings->disturbance[0]) {
+        snprintf(sentence, sizeof sentence, "Note: over all trials, %s.", findings->disturbance);
+        put_sentence(page, sentence, BOLD, 0);
+    }
+    if (findings->notice_count || findings->disturbance[0]) put_gap(page);
+}
+
 static rue_status put_all(const struct page *page, rue_error *error)
 {
     const struct rue_findings *findings = page->findings;
@@ -368,6 +388,7 @@ static rue_status put_all(const struct page *page, rue_error *error)
     rue_verdict_partial(findings, page->style.unicode, partial, sizeof partial);
     put_sentence(page, partial, BOLD, 0);
     if (partial[0]) put_gap(page);
+    put_notices(page);
     for (size_t v = 0; v < findings->variant_count; v++) put_variant(page, &findings->variants[v]);
     rue_status status = put_comparisons(page, error);
     if (status == RUE_OK) status = put_closing(page, error);

@@ -206,6 +206,16 @@ void rue_verdict_replaced(const struct rue_variant_findings *variant, char *out,
                   count, rue_prose_plural(count), count == 1 ? "was" : "were", count == 1 ? "it" : "one");
 }
 
+void rue_verdict_disturbed(const struct rue_variant_findings *variant, char *out, size_t bytes)
+{
+    struct rue_prose prose = rue_prose_start(out, bytes);
+    uint64_t count = variant->trials_disturbed;
+    if (count == 0) return;
+    rue_prose_say(&prose, "%" PRIu64 " of %zu trials %s disturbed and count%s little; trials.csv marks %s.",
+                  count, variant->trials_ok, count == 1 ? "was" : "were", count == 1 ? "s" : "",
+                  count == 1 ? "it" : "them");
+}
+
 void rue_verdict_votes(const struct rue_variant_findings *variant, bool unicode, char *out, size_t bytes)
 {
     struct rue_prose prose = rue_prose_start(out, bytes);

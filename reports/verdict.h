@@ -19,6 +19,9 @@ void rue_verdict_replayed(const struct rue_variant_findings *variant, char *out,
 /* That images were replaced as they could not be decoded. */
 void rue_verdict_replaced(const struct rue_variant_findings *variant, char *out, size_t bytes);
 
+/* That trials were disturbed. */
+void rue_verdict_disturbed(const struct rue_variant_findings *variant, char *out, size_t bytes);
+
 /* Why the configuration with the most votes is not the one recommended. */
 void rue_verdict_votes(const struct rue_variant_findings *variant, bool unicode, char *out, size_t bytes);
 

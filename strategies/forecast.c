@@ -24,6 +24,7 @@ struct rue_forecast {
     size_t candidate_count;
     struct rue_posterior *posterior;   /* of the candidates' cells */
     double posterior_s;                /* the time it is at */
+    struct rue_speed posterior_speed;  /* by how much the machine was slower, which is known roughly */
     double *times;                     /* [configs] of a draw */
     struct rue_joined_regrets *joined; /* [configs] likewise */
     double *jacobian;                  /* [parameters] of a trial */
@@ -173,10 +174,12 @@ static void observe(struct rue_forecast *forecast, const struct rue_logged_trial
 {
     size_t alike = count_alike(forecast, trial->model, trial->config, trial->images, trial);
     size_t position = position_of(forecast, trial->config);
-    double predicted_s =
-        rue_prediction_trial_s(forecast->prediction, trial->model, trial->config, trial->images);
+    double predicted_s = rue_prediction_then_s(forecast->prediction, trial);
     if (position == SIZE_MAX || !(predicted_s > 0)) return;
-    rue_posterior_wait(forecast->posterior, fmax(0, trial->seconds - forecast->posterior_s));
+    bool changed = rue_speed_differs(trial->speed, forecast->posterior_speed);
+    rue_posterior_wait(forecast->posterior,
+                       changed ? INFINITY : fmax(0, trial->seconds - forecast->posterior_s));
+    forecast->posterior_speed = trial->speed;
     forecast->posterior_s = fmax(forecast->posterior_s, trial->seconds);
     bool part = trial->images < forecast->setup->job_images;
     if (part)
@@ -185,6 +188,28 @@ static void observe(struct rue_forecast *forecast, const struct rue_logged_trial
     rue_posterior_observe(forecast->posterior, trial->model * forecast->candidate_count + position,
                           part ? forecast->jacobian : NULL, log(trial->times.end_to_end_s / predicted_s),
                           sqrt(noise_variance(forecast, trial->config, trial->images, alike)));
+}
+
+bool rue_forecast_expect(struct rue_forecast *forecast, size_t model, size_t config, uint64_t images,
+                         double *time_s, double *sd)
+{
+    size_t position = forecast->posterior ? position_of(forecast, config) : SIZE_MAX;
+    double predicted_s = rue_prediction_trial_s(forecast->prediction, model, config, images), mean;
+    if (position == SIZE_MAX || !(predicted_s > 0)) return false;
+    bool part = images < forecast->setup->job_images;
+    size_t alike = count_alike(forecast, model, config, images, NULL);
+    struct rue_posterior_trial trial = {.cell = model * forecast->candidate_count + position,
+                                        .jacobian = part ? forecast->jacobian : NULL,
+                                        .sd = sqrt(noise_variance(forecast, config, images, alike))};
+    if (part) rue_prediction_differentiate(forecast->prediction, model, config, images, forecast->jacobian);
+    rue_posterior_expect(forecast->posterior, &trial, &mean, sd);
+    *time_s = predicted_s * exp(mean);
+    return true;
+}
+
+void rue_forecast_shift(struct rue_forecast *forecast, size_t since, struct rue_speed change)
+{
+    rue_prediction_shift(forecast->prediction, since, change);
 }
 
 /* What the posterior is told of the candidates' cells. */
@@ -235,6 +260,7 @@ static rue_status believe(struct rue_forecast *forecast, struct rue_posterior_pr
     rue_posterior_close(forecast->posterior);
     forecast->posterior = posterior;
     forecast->posterior_s = 0;
+    forecast->posterior_speed = (struct rue_speed){0, 0};
     const struct rue_trial_log *joints = rue_prediction_joints(forecast->prediction);
     for (size_t i = 0; i < joints->count; i++) observe(forecast, &joints->at[i]);
     return RUE_OK;

@@ -18,6 +18,14 @@ rue_status rue_forecast_add(struct rue_forecast *forecast, const struct rue_ask 
                             const struct rue_trial_result *result, double seconds,
                             rue_error *error) RUE_MUST_CHECK;
 
+/* What a joint trial is expected to take now, and the standard deviation of its logarithm; false where
+ * nothing is known, or the configuration is no candidate. */
+bool rue_forecast_expect(struct rue_forecast *forecast, size_t model, size_t config, uint64_t images,
+                         double *time_s, double *sd);
+
+/* The machine was slower by `change` from the trial `since` on; to be followed by an update. */
+void rue_forecast_shift(struct rue_forecast *forecast, size_t since, struct rue_speed change);
+
 /* A configuration that does not run, or not on every model: it is no candidate. */
 void rue_forecast_exclude(struct rue_forecast *forecast, size_t config);
 

@@ -333,6 +333,13 @@ static double between(const struct rue_posterior *posterior, const struct rue_po
     return sum;
 }
 
+void rue_posterior_expect(const struct rue_posterior *posterior, const struct rue_posterior_trial *trial,
+                          double *mean, double *sd)
+{
+    *mean = along(posterior, trial, posterior->mean);
+    *sd = sqrt(fmax(0, between(posterior, trial, trial)) + trial->sd * trial->sd);
+}
+
 void rue_posterior_direct(const struct rue_posterior *posterior, const double *weights, double *out)
 {
     size_t state = posterior->size.state;

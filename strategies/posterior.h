@@ -53,6 +53,10 @@ struct rue_posterior_trial {
     double sd;
 };
 
+/* The logarithm of measured over predicted time that such a trial is expected to show, now. */
+void rue_posterior_expect(const struct rue_posterior *posterior, const struct rue_posterior_trial *trial,
+                          double *mean, double *sd);
+
 /* The covariances of everything with the sum of `weights` [cells] times the errors, into `out`
  * [cells + parameter_count + 1]: what rue_posterior_gain asks for. */
 void rue_posterior_direct(const struct rue_posterior *posterior, const double *weights, double *out);

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "compute_curve.h"
 #include "pipeline_fit.h"
@@ -13,7 +14,8 @@ static const double step = 1e-3; /* of a logarithm, for derivatives */
 struct rue_prediction {
     const struct rue_strategy_setup *setup;
     size_t models, configs, cells;
-    struct rue_trial_log loads, joints;
+    struct rue_trial_log loads, computes, joints;
+    struct rue_speed speed;           /* of the machine now */
     struct rue_compute_curve *curves; /* [models] */
     struct rue_pipeline_fit *fit;
     struct rue_pipeline_consumer hand; /* what the consumer's thread takes without a model */
@@ -21,20 +23,60 @@ struct rue_prediction {
     double *share;                     /* [cells] of it, the consumer's */
 };
 
+static rue_status add_compute(struct rue_prediction *prediction, const struct rue_logged_trial *trial,
+                              rue_error *error)
+{
+    if (!trial->batches || !(trial->consumer_s > 0)) return RUE_OK;
+    rue_compute_curve_add(&prediction->curves[trial->model],
+                          prediction->setup->configs[trial->config].value[RUE_BATCH_SIZE],
+                          trial->consumer_s / (double)trial->batches, trial->cpu_ratio);
+    return rue_trial_log_add(&prediction->computes, trial, error);
+}
+
+/* Probes are kept as they would have been at the beginning, joint trials as they were. */
+static void take_back(struct rue_logged_trial *trial, struct rue_speed speed)
+{
+    trial->times.first_batch_s /= exp(speed.load);
+    trial->times.end_to_end_s /= exp(speed.load);
+    trial->times.shutdown_s /= exp(speed.load);
+    trial->consumer_s /= exp(speed.compute);
+}
+
 rue_status rue_prediction_add(struct rue_prediction *prediction, const struct rue_ask *ask,
                               const struct rue_trial_result *result, double seconds, rue_error *error)
 {
     struct rue_logged_trial trial = rue_logged_trial_of(ask, result, seconds);
-    if (ask->measure == RUE_COMPUTE) {
-        if (trial.batches && trial.consumer_s > 0)
-            rue_compute_curve_add(&prediction->curves[ask->scenario],
-                                  prediction->setup->configs[ask->config].value[RUE_BATCH_SIZE],
-                                  trial.consumer_s / (double)trial.batches, result->cpu_ratio);
-        return RUE_OK;
-    }
+    if (!ask->stored) trial.speed = prediction->speed;
+    if (ask->measure != RUE_JOINT) take_back(&trial, trial.speed);
+    if (ask->measure == RUE_COMPUTE) return add_compute(prediction, &trial, error);
     if (!trial.images || !(trial.times.end_to_end_s > 0)) return RUE_OK;
     if (ask->measure == RUE_LOAD) return rue_trial_log_add_faster(&prediction->loads, &trial, error);
     return rue_trial_log_add(&prediction->joints, &trial, error);
+}
+
+static void shift_log(struct rue_trial_log *log, size_t since, struct rue_speed change, bool probes)
+{
+    for (size_t i = 0; i < log->count; i++) {
+        struct rue_logged_trial *trial = &log->at[i];
+        if (trial->trial < since || trial->stored) continue;
+        trial->speed = rue_speed_sum(trial->speed, change);
+        if (probes) take_back(trial, change);
+    }
+}
+
+void rue_prediction_shift(struct rue_prediction *prediction, size_t since, struct rue_speed change)
+{
+    prediction->speed = rue_speed_sum(prediction->speed, change);
+    shift_log(&prediction->loads, since, change, true);
+    shift_log(&prediction->computes, since, change, true);
+    shift_log(&prediction->joints, since, change, false);
+    memset(prediction->curves, 0, prediction->models * sizeof *prediction->curves);
+    for (size_t i = 0; i < prediction->computes.count; i++) {
+        const struct rue_logged_trial *trial = &prediction->computes.at[i];
+        rue_compute_curve_add(&prediction->curves[trial->model],
+                              prediction->setup->configs[trial->config].value[RUE_BATCH_SIZE],
+                              trial->consumer_s / (double)trial->batches, trial->cpu_ratio);
+    }
 }
 
 /* Least squares of consumer_s = batches * batch_s + images * image_s over the load trials; neither below 0.
@@ -87,6 +129,11 @@ static struct rue_pipeline_sample sample_of(const struct rue_prediction *predict
                                          .images = trial->images,
                                          .unknown = RUE_PIPELINE_KNOWN,
                                          .times = trial->times};
+    if (joint) { /* without probes nothing tells loading and computing apart: both are slower alike */
+        struct rue_logged_trial then = *trial;
+        take_back(&then, trial->speed);
+        sample.times = then.times;
+    }
     if (joint && !knows_consumer(prediction, trial->model))
         sample.unknown = trial->model;
     else
@@ -134,12 +181,29 @@ static double predict_s(const struct rue_prediction *prediction, const struct ru
     return status == RUE_OK ? times.end_to_end_s : NAN;
 }
 
+static double slowed_s(const struct rue_prediction *prediction, size_t model, size_t config, uint64_t images,
+                       struct rue_speed speed)
+{
+    if (!prediction->fit) return NAN;
+    struct rue_pipeline_loader loader = prediction->fit->loader;
+    struct rue_pipeline_consumer consumer = consumer_at(prediction, model, config);
+    double load = exp(speed.load), compute = exp(speed.compute);
+    for (int p = 0; p < RUE_PIPELINE_PARAMETER_COUNT; p++)
+        if (p != RUE_PIPELINE_contention_ratio && p != RUE_PIPELINE_jitter_ratio) loader.value[p] *= load;
+    consumer.batch_s *= compute;
+    consumer.image_s *= compute;
+    return predict_s(prediction, &loader, consumer, config, images);
+}
+
 double rue_prediction_trial_s(const struct rue_prediction *prediction, size_t model, size_t config,
                               uint64_t images)
 {
-    if (!prediction->fit) return NAN;
-    return predict_s(prediction, &prediction->fit->loader, consumer_at(prediction, model, config), config,
-                     images);
+    return slowed_s(prediction, model, config, images, prediction->speed);
+}
+
+double rue_prediction_then_s(const struct rue_prediction *prediction, const struct rue_logged_trial *trial)
+{
+    return slowed_s(prediction, trial->model, trial->config, trial->images, trial->speed);
 }
 
 static rue_status predict_all(struct rue_prediction *prediction, rue_error *error)
@@ -150,7 +214,7 @@ static rue_status predict_all(struct rue_prediction *prediction, rue_error *erro
         struct rue_pipeline_consumer consumer = consumer_at(prediction, model, config);
         double batches = ceil(images / prediction->setup->configs[config].value[RUE_BATCH_SIZE]);
         prediction->job_s[i] =
-            rue_prediction_trial_s(prediction, model, config, prediction->setup->job_images);
+            slowed_s(prediction, model, config, prediction->setup->job_images, (struct rue_speed){0, 0});
         if (!(prediction->job_s[i] > 0)) return rue_fail_memory(error, "predictions", prediction->cells);
         prediction->share[i] =
             fmin(1, (batches * consumer.batch_s + images * consumer.image_s) / prediction->job_s[i]);
@@ -167,7 +231,7 @@ rue_status rue_prediction_update(struct rue_prediction *prediction, rue_error *e
 void rue_prediction_differentiate(const struct rue_prediction *prediction, size_t model, size_t config,
                                   uint64_t images, double *out)
 {
-    double predicted_s = rue_prediction_trial_s(prediction, model, config, images);
+    double predicted_s = slowed_s(prediction, model, config, images, (struct rue_speed){0, 0});
     for (size_t p = 0; p < prediction->fit->count; p++) {
         struct rue_pipeline_loader loader = prediction->fit->loader;
         struct rue_pipeline_consumer consumer = consumer_at(prediction, model, config);
@@ -241,6 +305,7 @@ void rue_prediction_close(struct rue_prediction *prediction)
     if (!prediction) return;
     rue_pipeline_fit_close(prediction->fit);
     rue_trial_log_close(&prediction->loads);
+    rue_trial_log_close(&prediction->computes);
     rue_trial_log_close(&prediction->joints);
     free(prediction->curves);
     free(prediction->job_s);

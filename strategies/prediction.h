@@ -19,6 +19,10 @@ rue_status rue_prediction_add(struct rue_prediction *prediction, const struct ru
                               const struct rue_trial_result *result, double seconds,
                               rue_error *error) RUE_MUST_CHECK;
 
+/* The machine was slower by `change` from the trial `since` on: those that are noted already and those to
+ * come. Job times stay those of the beginning. */
+void rue_prediction_shift(struct rue_prediction *prediction, size_t since, struct rue_speed change);
+
 /* The joint trials noted so far. */
 const struct rue_trial_log *rue_prediction_joints(const struct rue_prediction *prediction);
 
@@ -34,11 +38,14 @@ double rue_prediction_job_s(const struct rue_prediction *prediction, size_t mode
 double rue_prediction_first_batch_s(const struct rue_prediction *prediction, size_t model, size_t config);
 double rue_prediction_consumer_share(const struct rue_prediction *prediction, size_t model, size_t config);
 
-/* Seconds of a trial of `images`; of the measure load with `model` RUE_PREDICTION_NO_MODEL. NaN before the
- * first update. */
+/* Seconds of a trial of `images`, as the machine is now; of the measure load with `model`
+ * RUE_PREDICTION_NO_MODEL. NaN before the first update. */
 #define RUE_PREDICTION_NO_MODEL SIZE_MAX
 double rue_prediction_trial_s(const struct rue_prediction *prediction, size_t model, size_t config,
                               uint64_t images);
+
+/* The same of a joint trial that was made, as the machine was then. */
+double rue_prediction_then_s(const struct rue_prediction *prediction, const struct rue_logged_trial *trial);
 
 /* Whether the model's compute was measured at the batch size of `config`. */
 bool rue_prediction_is_computed(const struct rue_prediction *prediction, size_t model, size_t config);

@@ -6,6 +6,7 @@
 
 #include "error.h"
 #include "objective.h"
+#include "speed.h"
 #include "trial.h"
 
 struct rue_strategy_setup {
@@ -41,6 +42,7 @@ struct rue_ask {
     double expected_s; /* that it takes; 0: not known */
     bool stored; /* set for tell by who answers: the trial was made earlier and costs nothing of the budget */
     int repeat;  /* 0, 1, ...: which repeat of this question it is */
+    size_t trial; /* set for tell by who answers: which trial of the study it was */
 };
 
 /* What a strategy that predicts knows of a cell. */
@@ -79,6 +81,14 @@ struct rue_strategy_ops {
     bool (*claim)(void *state, struct rue_claim *out);
     /* Why it asks nothing more: RUE_OK where it has done its work. (optional) */
     rue_status (*status)(void *state, rue_error *error);
+    /* What the joint trial `ask` is expected to take now, and the standard deviation of its logarithm; false
+     * where nothing is known. (optional) */
+    bool (*expect)(void *state, const struct rue_ask *ask, double *time_s, double *sd);
+    /* From the trial of that number on, the machine was slower by `change`. Without it the strategy predicts
+     * nothing. (optional) */
+    void (*shift)(void *state, size_t trial, struct rue_speed change);
+    /* The study spent that of the budget on something else, so many trials. (optional) */
+    void (*spend)(void *state, double seconds, size_t trials);
     void (*close)(void *state); /* of NULL: nothing */
 };
 

@@ -363,6 +363,28 @@ static rue_status duel_status(void *state, rue_error *error)
     return duel->status == RUE_OK ? RUE_OK : rue_fail(error, duel->status, "%s", duel->error.message);
 }
 
+static bool duel_expect(void *state, const struct rue_ask *ask, double *time_s, double *sd)
+{
+    struct duel *duel = state;
+    return ask->measure == RUE_JOINT && (duel->phase == DUEL || duel->phase == ENDED) &&
+           rue_forecast_expect(duel->forecast, ask->scenario, ask->config, ask->images, time_s, sd);
+}
+
+static void duel_shift(void *state, size_t trial, struct rue_speed change)
+{
+    struct duel *duel = state;
+    rue_forecast_shift(duel->forecast, trial, change);
+    duel->refit_at = 0;
+    if (duel->phase == ENDED) update(duel);
+}
+
+static void duel_spend(void *state, double seconds, size_t trials)
+{
+    struct duel *duel = state;
+    duel->costs.spent_s += seconds;
+    duel->costs.made += trials;
+}
+
 static void duel_close(void *state)
 {
     struct duel *duel = state;
@@ -408,5 +430,8 @@ const struct rue_strategy_ops rue_strategy_duel = {
     .estimate = duel_estimate,
     .claim = duel_claim,
     .status = duel_status,
+    .expect = duel_expect,
+    .shift = duel_shift,
+    .spend = duel_spend,
     .close = duel_close,
 };

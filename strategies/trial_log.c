@@ -21,7 +21,10 @@ struct rue_logged_trial rue_logged_trial_of(const struct rue_ask *ask, const str
                                      .batches = result->batches > 0 ? (uint64_t)result->batches : 0,
                                      .times = times,
                                      .consumer_s = seconds_of(result->compute_ns),
-                                     .seconds = seconds};
+                                     .cpu_ratio = result->cpu_ratio,
+                                     .seconds = seconds,
+                                     .stored = ask->stored,
+                                     .trial = ask->trial};
 }
 
 rue_status rue_trial_log_add(struct rue_trial_log *log, const struct rue_logged_trial *trial,

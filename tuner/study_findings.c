@@ -30,6 +30,7 @@ static void count_outcomes(const struct rue_study *study, struct rue_variant_fin
                     strcmp(row->request.variant.path, out->variant.path) == 0;
         if (!mine) continue;
         ++*counts[row->result.outcome];
+        out->trials_disturbed += row->disturbed;
         if (row->result.bad_images > (int64_t)out->bad_images)
             out->bad_images = (uint64_t)row->result.bad_images;
     }
@@ -145,6 +146,9 @@ static void fill_provenance(const struct rue_study *study, struct rue_findings *
     out->repeats_planned = study->goal->repeats;
     out->partial = study->partial;
     out->reused_trials = study->reused;
+    out->notice_count = study->notice_count;
+    out->notices = study->notices;
+    copy_text(out->disturbance, sizeof out->disturbance, study->disturbance);
     out->row_count = study->row_count;
     out->rows = study->rows;
 }

@@ -170,6 +170,7 @@ rue_status rue_study_measure(struct rue_study *study, size_t variant_index, size
     status = measure_awake(study, request, profile, &started_ns, result, error);
     if (status != RUE_OK) return status;
     count_cost(study, started_ns, result);
+    study->made++;
     status = rue_store_add(study->store, &scenario, request, result, started_ns, &id, error);
     if (status == RUE_OK) status = note_row(study, id, started_ns, request, result, error);
     if (status != RUE_OK) rue_trial_result_close(result);

@@ -9,6 +9,7 @@
 #include "clock.h"
 #include "study.h"
 #include "units.h"
+#include "watch.h"
 
 enum { FEW_IMAGES = 128, MANY_IMAGES = 1024, ENLARGE_ROUNDS = 8 };
 
@@ -345,7 +346,7 @@ static rue_status make_plan(struct rue_study *study, rue_error *error)
                                  .repeats = study->goal->repeats,
                                  .trial_overhead_s = study->trial_overhead_s,
                                  .whole_jobs = rue_runner_hello(study->runner)->whole_jobs,
-                                 .budget_trials = study->goal->budget.trials};
+                                 .budget_trials = rue_watch_spares(study, study->goal->budget.trials)};
     double spent_s = (double)rue_study_spent_ns(study) / 1e9;
     if (study->goal->budget.time_ns)
         goal.budget_s = fmax((double)study->goal->budget.time_ns / 1e9 * budget_share - spent_s, 1e-9);

@@ -11,7 +11,9 @@
 #include "selection.h"
 #include "strategy.h"
 #include "study.h"
+#include "study_times.h"
 #include "units.h"
+#include "watch.h"
 
 enum { SAME_FAILURES_MAX = 5 };
 
@@ -77,6 +79,9 @@ struct tracks {
     size_t count;
     double weights[RUE_STUDY_VARIANTS_MAX * RUE_STUDY_MODELS_MAX]; /* of the scenarios */
     struct track at[RUE_STUDY_VARIANTS_MAX];
+    size_t done;                  /* trials that were told */
+    struct rue_watch *watch;      /* NULL: the study is too short for one */
+    struct rue_study_times times; /* that the matrices were told */
 };
 
 /* The cell of the study that a track's question is about. */
@@ -91,31 +96,50 @@ static struct cell cell_of(const struct rue_study *study, const struct track *tr
                          ask->scenario % study->model_count, ask->config};
 }
 
-/* Puts the answer where the rules will look for it. */
-static rue_status record(struct rue_study *study, size_t variant, size_t model, size_t config,
-                         struct rue_trial_result *result, rue_error *error)
+/* What an ok trial says of what is minimised. */
+static double cost_of(const struct rue_study *study, size_t variant, const struct rue_trial_result *result,
+                      bool *predicted)
 {
-    struct rue_cost_matrix *matrix = study->matrices[variant];
+    const struct rue_study_variant *data = &study->variants[variant];
+    return rue_goal_cost_ns(study->goal->minimise, result, data->job_images, data->workload.drop_last,
+                            predicted);
+}
+
+/* Puts the answer where the rules will look for it. */
+static rue_status record(struct rue_study *study, struct rue_study_times *times, struct cell cell,
+                         const struct rue_ask *ask, const struct rue_trial_result *result, rue_error *error)
+{
+    struct rue_cost_matrix *matrix = study->matrices[cell.variant];
     if (result->outcome != RUE_TRIAL_OK) {
-        rue_cost_matrix_miss(matrix, model, config, result->outcome, result->reason);
+        rue_cost_matrix_miss(matrix, cell.model, cell.config, result->outcome, result->reason);
         return RUE_OK;
     }
     rue_status status = RUE_OK;
     if (result->first_batch_ns != RUE_ABSENT)
-        status =
-            rue_cost_matrix_add_first_batch(matrix, model, config, (double)result->first_batch_ns, error);
+        status = rue_cost_matrix_add_first_batch(matrix, cell.model, cell.config,
+                                                 (double)result->first_batch_ns, error);
     if (status != RUE_OK || rue_study_predicts(study)) return status; /* the rest is told at the end */
     bool predicted;
-    const struct rue_study_variant *data = &study->variants[variant];
-    double cost_ns = rue_goal_cost_ns(study->goal->minimise, result, data->job_images,
-                                      data->workload.drop_last, &predicted);
-    if (isfinite(cost_ns) && cost_ns > 0)
-        return rue_cost_matrix_add(matrix, model, config, cost_ns, predicted, error);
-    char reason[RUE_REASON_BYTES];
-    snprintf(reason, sizeof reason, "the trial was too short to tell %s",
-             rue_goal_words[study->goal->minimise]);
-    rue_cost_matrix_miss(matrix, model, config, RUE_TRIAL_FAILED, reason);
-    return RUE_OK;
+    double cost_ns = cost_of(study, cell.variant, result, &predicted);
+    if (!isfinite(cost_ns) || cost_ns <= 0) {
+        char reason[RUE_REASON_BYTES];
+        snprintf(reason, sizeof reason, "the trial was too short to tell %s",
+                 rue_goal_words[study->goal->minimise]);
+        rue_cost_matrix_miss(matrix, cell.model, cell.config, RUE_TRIAL_FAILED, reason);
+        return RUE_OK;
+    }
+    status = rue_cost_matrix_add(matrix, cell.model, cell.config, cost_ns, predicted, error);
+    size_t repeats = rue_cost_matrix_cell(matrix, cell.model, cell.config)->repeats;
+    const struct rue_study_time time = {.trial = ask->trial,
+                                        .ask = *ask,
+                                        .variant = cell.variant,
+                                        .model = cell.model,
+                                        .config = cell.config,
+                                        .row = study->row_count - 1,
+                                        .repeat = repeats - 1,
+                                        .cost_ns = cost_ns,
+                                        .result = *result};
+    return status == RUE_OK ? rue_study_times_add(times, study, &time, error) : status;
 }
 
 /* "best so far 128/2 (1.8 %)", "" before anything is ranked. */
@@ -200,10 +224,10 @@ static uint64_t expected_ns(const struct rue_study *study, const struct rue_ask 
     return (uint64_t)(study->plan.expected_s * 1e9 / (double)study->trials);
 }
 
-static rue_status answer(struct rue_study *study, const struct track *track, const struct rue_ask *ask,
+/* The answer to a question: the `nth` in the store, or a new one. */
+static rue_status answer(struct rue_study *study, struct cell cell, const struct rue_ask *ask, size_t nth,
                          struct rue_trial_result *result, rue_error *error)
 {
-    struct cell cell = cell_of(study, track, ask);
     const struct rue_study_variant *data = &study->variants[cell.variant];
     struct rue_trial_request request = {.measure = ask->measure,
                                         .config = study->configs[cell.config],
@@ -214,14 +238,8 @@ static rue_status answer(struct rue_study *study, const struct track *track, con
     if (joint && !request.images)
         request.images = rue_plan_images(study->plan.stretch, &request.config, data->job_images);
     request.detail = joint && !rue_study_predicts(study);
-    rue_status status =
-        rue_study_measure(study, cell.variant, ask->measure == RUE_LOAD ? RUE_NONE : cell.model, &request,
-                          (size_t)ask->repeat, expected_ns(study, ask), result, error);
-    if (status != RUE_OK) return status;
-    if (ask->measure == RUE_JOINT)
-        status = record(study, cell.variant, cell.model, cell.config, result, error);
-    if (status != RUE_OK) rue_trial_result_close(result);
-    return status;
+    return rue_study_measure(study, cell.variant, ask->measure == RUE_LOAD ? RUE_NONE : cell.model, &request,
+                             nth, expected_ns(study, ask), result, error);
 }
 
 static void mark_partial(struct rue_study *study, const char *why, size_t done)
@@ -273,12 +291,88 @@ static rue_status check_probe(const struct rue_study *study, struct track *track
     return RUE_OK;
 }
 
-/* Whether the budget is, after `made` new trials. A plan that fits a number of trials is made to its end. */
-static bool is_spent(const struct rue_study *study, size_t made)
+/* Whether the budget is. A plan that fits a number of trials is made to its end. */
+static bool is_spent(const struct rue_study *study)
 {
     const struct rue_budget *budget = &study->goal->budget;
     return (budget->time_ns && rue_study_spent_ns(study) >= budget->time_ns) ||
-           (budget->trials && made >= budget->trials);
+           (budget->trials && study->made >= budget->trials);
+}
+
+/* Trials of which it is not sure whether they were made before or after a change of the machine. */
+static rue_status measure_again(struct rue_study *study, struct rue_study_times *times, rue_error *error)
+{
+    struct rue_study_time *time;
+    rue_status status = RUE_OK;
+    while (status == RUE_OK && !is_spent(study) && (time = rue_study_times_again(times))) {
+        struct rue_trial_result result;
+        bool predicted;
+        struct cell cell = {time->variant, time->model, time->config};
+        status = rue_interrupt_status();
+        if (status != RUE_OK) return rue_fail(error, status, "interrupted");
+        status = answer(study, cell, &time->ask, RUE_STUDY_ANEW, &result, error);
+        if (status != RUE_OK) return status;
+        double cost_ns =
+            result.outcome == RUE_TRIAL_OK ? cost_of(study, cell.variant, &result, &predicted) : NAN;
+        if (isfinite(cost_ns) && cost_ns > 0)
+            status = rue_study_times_replace(times, study, time, cost_ns, &result, error);
+        rue_trial_result_close(&result);
+    }
+    return status;
+}
+
+/* What has been told so far is corrected for a change of the machine. */
+static rue_status take_change(struct rue_study *study, struct tracks *tracks,
+                              const struct rue_watch_change *change, rue_error *error)
+{
+    for (size_t i = 0; study->strategy->shift && i < tracks->count; i++)
+        study->strategy->shift(tracks->at[i].state, change->since, change->by);
+    rue_status status = rue_study_times_shift(&tracks->times, study, change->first, change->since,
+                                              change->end, change->by, error);
+    return status == RUE_OK ? measure_again(study, &tracks->times, error) : status;
+}
+
+/* Looks after the machine when a trial has been made; what that costs is the track's. */
+static rue_status look_after(struct rue_study *study, struct tracks *tracks, struct track *track,
+                             const struct rue_watched *watched, const struct rue_trial_result *result,
+                             rue_error *error)
+{
+    bool changed;
+    struct rue_watch_change change;
+    uint64_t before_ns = rue_study_spent_ns(study);
+    size_t made = study->made;
+    if (!tracks->watch) return RUE_OK;
+    rue_status status = rue_watch_note(tracks->watch, watched, result, error);
+    if (status == RUE_OK) status = rue_watch_look(tracks->watch, &changed, &change, error);
+    if (status == RUE_OK && changed) status = take_change(study, tracks, &change, error);
+    uint64_t spent_ns = rue_study_spent_ns(study) - before_ns;
+    track->spent_ns += spent_ns;
+    if (study->strategy->spend)
+        study->strategy->spend(track->state, (double)spent_ns / 1e9, study->made - made);
+    return status;
+}
+
+/* Measures, and tells everybody. */
+static rue_status step(struct rue_study *study, struct tracks *tracks, struct track *track,
+                       struct rue_ask *ask, struct failures *failures, rue_error *error)
+{
+    struct cell cell = cell_of(study, track, ask);
+    struct rue_watched watched = {ask->trial, cell.variant, cell.model, cell.config, ask->measure, 0, 0};
+    struct rue_trial_result result;
+    if (study->strategy->expect &&
+        !study->strategy->expect(track->state, ask, &watched.expected_s, &watched.expected_sd))
+        watched.expected_s = 0;
+    rue_status status = answer(study, cell, ask, (size_t)ask->repeat, &result, error);
+    if (status != RUE_OK) return status;
+    ask->stored = study->was_stored;
+    if (ask->measure == RUE_JOINT) status = record(study, &tracks->times, cell, ask, &result, error);
+    tell(study, track, ask, &result);
+    tracks->done++;
+    if (status == RUE_OK) status = check_probe(study, track, ask, &result, error);
+    if (status == RUE_OK && !ask->stored) status = count_failure(failures, &result, error);
+    if (status == RUE_OK && !ask->stored) status = look_after(study, tracks, track, &watched, &result, error);
+    rue_trial_result_close(&result);
+    return status;
 }
 
 static rue_status loop(struct rue_study *study, struct tracks *tracks, rue_error *error)
@@ -286,34 +380,23 @@ static rue_status loop(struct rue_study *study, struct tracks *tracks, rue_error
     struct failures failures = {0};
     struct rue_ask ask;
     struct track *track;
-    size_t made = 0;
     uint64_t run_start_ns = rue_study_spent_ns(study);
-    for (size_t done = 0; (track = next_track(study, tracks, &ask)); done++) {
+    while ((track = next_track(study, tracks, &ask))) {
         rue_status status = rue_interrupt_status();
         if (status != RUE_OK) rue_fail(error, status, "interrupted");
-        if (status == RUE_OK && is_spent(study, made)) {
-            mark_partial(study, "the budget was spent", done);
+        if (status == RUE_OK && is_spent(study)) {
+            mark_partial(study, "the budget was spent", tracks->done);
             return RUE_OK;
         }
-        struct rue_trial_result result;
-        if (status == RUE_OK) status = answer(study, track, &ask, &result, error);
+        ask.trial = tracks->done;
+        if (status == RUE_OK) status = step(study, tracks, track, &ask, &failures, error);
         if (status != RUE_OK) {
             mark_partial(study,
                          status == RUE_INTERRUPTED || status == RUE_TERMINATED ? "interrupted" : "stopped",
-                         done);
+                         tracks->done);
             return status;
         }
-        ask.stored = study->was_stored;
-        made += !ask.stored;
-        tell(study, track, &ask, &result);
-        status = check_probe(study, track, &ask, &result, error);
-        if (status == RUE_OK && !ask.stored) status = count_failure(&failures, &result, error);
-        rue_trial_result_close(&result);
-        if (status != RUE_OK) {
-            mark_partial(study, "stopped", done + 1);
-            return status;
-        }
-        show_progress(study, track, done + 1, made, &ask, run_start_ns);
+        show_progress(study, track, tracks->done, study->made, &ask, run_start_ns);
     }
     return RUE_OK;
 }
@@ -422,6 +505,8 @@ rue_status rue_study_run(struct rue_study *study, rue_error *error)
 {
     struct tracks tracks = {0};
     rue_status status = open_tracks(study, &tracks, error);
+    study->made = 0;
+    if (status == RUE_OK) status = rue_watch_open(study, &tracks.watch, error);
     if (status == RUE_OK) status = loop(study, &tracks, error);
     bool usable = status == RUE_OK || study->partial;
     for (size_t i = 0; i < tracks.count; i++) {
@@ -432,5 +517,9 @@ rue_status rue_study_run(struct rue_study *study, rue_error *error)
         if (status == RUE_OK) status = check_end(study, &tracks.at[i], error);
         study->strategy->close(tracks.at[i].state);
     }
+    rue_study_times_mark(&tracks.times, study);
+    rue_watch_conclude(tracks.watch);
+    rue_watch_close(tracks.watch);
+    rue_study_times_close(&tracks.times);
     return status;
 }

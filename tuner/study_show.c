@@ -8,6 +8,7 @@
 #include "study.h"
 #include "units.h"
 #include "utf8.h"
+#include "watch.h"
 #include "wrap.h"
 
 enum { VALUES_AT = 20, LINE_BYTES = RUE_STUDY_MODELS_MAX * (RUE_MODEL_NAME_BYTES + 2) };
@@ -147,6 +148,19 @@ static void add_replayed(struct line *line, const struct rue_study *study, size_
         rue_format_duration((uint64_t)(table_s * 1e9), time, sizeof time));
 }
 
+/* "load trials of 384 images with 32/4, one every 5 trials, ..." */
+static bool add_references(struct line *line, const struct rue_study *study)
+{
+    struct rue_watch_plan plan;
+    char label[RUE_CONFIG_TEXT_BYTES], count[RUE_UNIT_TEXT_BYTES];
+    if (!rue_watch_plan(study, &plan)) return false;
+    rue_config_label(&plan.request.config, label);
+    add(line, "%s trials of %s images with %s, one every %d trials, to see whether the machine changes",
+        rue_measure_names[plan.request.measure], rue_format_count(plan.request.images, count, sizeof count),
+        label, RUE_WATCH_PERIOD);
+    return true;
+}
+
 void rue_study_show_plan(const struct rue_study *study, const struct rue_report_style *style, FILE *out)
 {
     char count[RUE_UNIT_TEXT_BYTES], name[32];
@@ -172,6 +186,7 @@ void rue_study_show_plan(const struct rue_study *study, const struct rue_report_
     add_trials(&line, study);
     put(&line, "trials", style, out);
     if (rue_study_predicts(study)) show_search(study, style, out);
+    if (add_references(&line, study)) put(&line, "references", style, out);
     add_cost(&line, study);
     put(&line, "cost", style, out);
 }
@@ -199,13 +214,16 @@ json_t *rue_study_plan_json(const struct rue_study *study)
         json_array_append_new(models, json_string(study->models[m].name));
     for (size_t c = 0; c < study->config_count; c++)
         json_array_append_new(configs, rue_protocol_config_json(&study->configs[c]));
-    return json_pack("{s:o, s:o, s:o, s:I, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:{s:s, s:s, s:s?}, s:o}",
+    struct rue_watch_plan watch;
+    size_t references = rue_watch_plan(study, &watch) ? watch.references : 0;
+    return json_pack("{s:o, s:o, s:o, s:I, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:{s:s, s:s, s:s?}, s:o}",
                      "variants", variants_json(study), "models", models, "configs", configs, "configs_asked",
                      (json_int_t)study->configs_asked, "repeats", study->goal->repeats, "trials",
                      (json_int_t)study->trials, "full_trials", (json_int_t)study->full_trials, "expected_ns",
                      (json_int_t)(rest_s(study) * 1e9), "stored_ns", (json_int_t)(study->stored_s * 1e9),
                      "budget_ns", (json_int_t)study->goal->budget.time_ns, "budget_trials",
-                     (json_int_t)study->goal->budget.trials, "strategy", "name", study->strategy->name,
-                     "chosen_by", study->strategy_why[0] ? "auto" : "user", "why",
-                     study->strategy_why[0] ? study->strategy_why : NULL, "search", search_json(study));
+                     (json_int_t)study->goal->budget.trials, "references", (json_int_t)references, "strategy",
+                     "name", study->strategy->name, "chosen_by", study->strategy_why[0] ? "auto" : "user",
+                     "why", study->strategy_why[0] ? study->strategy_why : NULL, "search",
+                     search_json(study));
 }

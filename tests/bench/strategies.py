@@ -6,8 +6,8 @@ simulated machines that speak the runner's protocol and tell the truth on reques
                             [--scenarios base,discrepancy,cliff] [--modes raw,preprocessed]
 
 SIMULATOR is a command such as 'python3 sim_runner.py', which takes --mode, --seed, --noise-seed, --discrepancy, --cliff,
---first-free, --speed, and --truth for the true mean regrets and the cost of the whole grid. Prints one line for each
-strategy, share, scenario and mode: percentage points of mean regret above the true best, median and p90 with the 95 %
+--first-free, --speed, --slow-at SECONDS:FACTOR, and --truth for the true mean regrets and the cost of the whole grid.
+Prints one line for each strategy, share, scenario and mode: percentage points of mean regret above the true best, median and p90 with the 95 %
 interval of a bootstrap; how often nothing was recommended; the median of the bounds that were claimed, and how often they
 held, with the lower limit of its 95 % interval; and the CPU seconds that the strategy thought in one study, without those
 of the simulator. Beside rue's own strategies: `optuna` (TPE with median pruning) and `irace`, where they are installed.
@@ -31,7 +31,8 @@ import peers  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 SCENARIOS = {"base": [], "discrepancy": ["--discrepancy", "3"], "cliff": ["--cliff"], "first-free": ["--first-free"],
-             "slow": ["--speed", "0.33"], "fast": ["--speed", "3"]}
+             "slow": ["--speed", "0.33"], "fast": ["--speed", "3"], "slow-down": ["--slow-at"]}
+SLOW_AT, SLOWER = 0.45, 1.3  # of the budget, and by how much: scenario slow-down
 
 
 def truth_of(simulator, words, cache):
@@ -72,7 +73,10 @@ def run_peer(strategy, command, budget_s, seed):
 
 def play(simulator, words, seed, strategy, share, program, cache):
     """(excess in points or infinity, bound in points or None, CPU seconds of thinking)"""
-    regrets, whole_s = truth_of(simulator, words, cache)
+    regrets, whole_s = truth_of(simulator, [word for word in words if word != "--slow-at"], cache)
+    if "--slow-at" in words:
+        at = words.index("--slow-at") + 1
+        words = [*words[:at], f"{SLOW_AT * share * whole_s:.1f}:{SLOWER}", *words[at:]]
     command = [*simulator, *words, "--noise-seed", str(seed + 1000)]
     if strategy in peers.PEERS:
         found, thought_s = run_peer(strategy, command, share * whole_s, seed)

@@ -1,0 +1,19 @@
+/* A change of the machine while a study ran, as it is told to people. */
+#ifndef RUE_NOTICE_H
+#define RUE_NOTICE_H
+
+#include <stddef.h>
+
+enum { RUE_NOTICE_TEXT_BYTES = 512 };
+
+struct rue_notice {
+    size_t trial;                 /* the first that it concerns, from 1 */
+    size_t noticed;               /* how many trials had been made when it was sure, references included */
+    double load_log, compute_log; /* logarithms of how many times longer loading and computing take */
+    char cause[256];              /* what the kernel says of it; "" when it says nothing */
+};
+
+/* "the machine has become 1.3 times slower since trial 57 (18 % of ...); times since then count as ..." */
+void rue_notice_text(const struct rue_notice *notice, char *out, size_t bytes);
+
+#endif

@@ -1,0 +1,79 @@
+#include "baseline.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Before anything is known, the scatter is as if that many values had shown this much. */
+static const double usual_sd = 0.04, usual_count = 4;
+static const double drift_sd = 0.02, far = 3;
+/* Squares count up to that many standard deviations (Huber 1964): disturbed values tell little of the
+ * scatter.
+ */
+static const double huber = 2, huber_mean = 0.92; /* what is left so of a normal variance of 1 */
+static const double doubt = 1.5;        /* standard deviations of the mean that an error is granted */
+static const double median_loss = 1.57; /* of the variance of a median over that of a mean */
+
+static int compare_doubles(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+static double scatter(const struct rue_baseline *baseline)
+{
+    return sqrt((usual_count * usual_sd * usual_sd + baseline->squares) /
+                (usual_count + baseline->square_count));
+}
+
+static double median(const struct rue_baseline *baseline)
+{
+    double sorted[RUE_BASELINE_KEPT];
+    size_t count = baseline->count;
+    memcpy(sorted, baseline->kept, count * sizeof *sorted);
+    qsort(sorted, count, sizeof *sorted, compare_doubles);
+    return count % 2 || count == 2 ? sorted[(count - 1) / 2]
+                                   : (sorted[count / 2 - 1] + sorted[count / 2]) / 2;
+}
+
+bool rue_baseline_expect(const struct rue_baseline *baseline, double *mean, double *sd)
+{
+    if (baseline->count < RUE_BASELINE_LEAST) return false;
+    double own = scatter(baseline);
+    *mean = median(baseline);
+    *sd = sqrt(own * own * (1 + median_loss / (double)baseline->count) + drift_sd * drift_sd);
+    return true;
+}
+
+bool rue_baseline_error(const struct rue_baseline *baseline, double value, double *error, double *sd)
+{
+    double mean;
+    if (!rue_baseline_expect(baseline, &mean, sd)) return false;
+    double granted = doubt * scatter(baseline) * sqrt(median_loss / (double)baseline->count);
+    *error = copysign(fmax(0, fabs(value - mean) - granted), value - mean);
+    return true;
+}
+
+void rue_baseline_scatter(struct rue_baseline *baseline, double value)
+{
+    double mean, sd;
+    if (!rue_baseline_expect(baseline, &mean, &sd)) return;
+    double off = fmin(fabs(value - mean) / sd, huber), own = scatter(baseline);
+    baseline->squares += own * own * off * off / huber_mean;
+    baseline->square_count++;
+}
+
+void rue_baseline_add(struct rue_baseline *baseline, double value)
+{
+    double mean, sd;
+    rue_baseline_scatter(baseline, value);
+    if (rue_baseline_expect(baseline, &mean, &sd) && fabs(value - mean) > far * sd) return;
+    baseline->kept[baseline->next] = value;
+    baseline->next = (baseline->next + 1) % RUE_BASELINE_KEPT;
+    if (baseline->count < RUE_BASELINE_KEPT) baseline->count++;
+}
+
+void rue_baseline_forget(struct rue_baseline *baseline)
+{
+    baseline->count = baseline->next = 0;
+}

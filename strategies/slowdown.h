@@ -1,0 +1,44 @@
+/* Notices that trials take longer, or shorter, than they should, and go on doing so: the machine has changed.
+ *
+ * Told is, for each trial in order, the logarithm of measured over expected time (the error) and its standard
+ * deviation. Errors are taken to be normal, but for one in twenty that lies anywhere further up (a trial that
+ * something disturbed). For each of several shifts of that distribution, both ways, the logarithm of the
+ * likelihood ratio is summed, and begins anew where it falls below nothing (CUSUM; Page 1954). Such a sum
+ * exceeds log(1 / p) by chance with a probability of at most p for each trial at which it may have begun
+ * (Ville 1939), so log(trials * shifts / p) keeps false alarms below p in all. A single disturbed trial is
+ * not enough, nor are two by different amounts. Pure: no clock, no I/O. */
+#ifndef RUE_SLOWDOWN_H
+#define RUE_SLOWDOWN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { RUE_SLOWDOWN_SHIFTS = 12 };
+
+struct rue_slowdown {
+    double threshold;
+    struct rue_slowdown_sum {
+        double evidence; /* logarithm of a likelihood ratio */
+        size_t since;    /* the trial that it began with */
+    } sums[RUE_SLOWDOWN_SHIFTS];
+};
+
+/* With a probability of at most `false_alarms` there is an alarm in `trials` without a change. */
+struct rue_slowdown rue_slowdown_open(double false_alarms, size_t trials);
+
+/* `trial`: its number, told back as `since`; numbers rise. `sd` above 0. */
+void rue_slowdown_tell(struct rue_slowdown *slowdown, size_t trial, double error, double sd);
+
+/* The largest of the sums, and (nullable) the trial that it began with. */
+double rue_slowdown_evidence(const struct rue_slowdown *slowdown, size_t *since);
+
+/* Whether that is enough for an alarm. */
+bool rue_slowdown_is_sure(const struct rue_slowdown *slowdown);
+
+/* The sums begin anew. */
+void rue_slowdown_forget(struct rue_slowdown *slowdown);
+
+/* The logarithm of how much likelier the error is when the machine has changed by `shift` (a logarithm). */
+double rue_slowdown_ratio(double error, double sd, double shift);
+
+#endif

@@ -1,0 +1,66 @@
+#include <criterion/criterion.h>
+#include <math.h>
+
+#include "causes.h"
+#include "temporary_folder.h"
+
+static void put_stat(int busy, int idle, int stolen)
+{
+    char text[128];
+    int length = snprintf(text, sizeof text, "cpu  %d 0 0 %d 0 0 0 %d 0 0\n", busy, idle, stolen);
+    temporary_file("proc/stat", text, (size_t)length);
+}
+
+static struct rue_causes *open_fake(void)
+{
+    struct rue_causes *causes;
+    put_stat(100, 100, 0);
+    cr_assert_eq(rue_causes_open(temporary_folder, &causes, NULL), RUE_OK);
+    return causes;
+}
+
+TestSuite(causes, .init = temporary_folder_make, .fini = temporary_folder_remove);
+
+Test(causes, what_became_worse_since_a_trial_is_named)
+{
+    char text[RUE_CAUSES_BYTES];
+    struct rue_causes *causes = open_fake();
+    for (int i = 1; i <= 10; i++) {
+        put_stat(100 + 100 * i, 100, i > 5 ? 40 * (i - 5) : 0);
+        cr_assert_eq(rue_causes_note(causes, (size_t)i, NAN, NULL), RUE_OK);
+    }
+    rue_causes_explain(causes, 6, text);
+    cr_expect_str_eq(text, "29 % of the CPU time was stolen by the hypervisor");
+    rue_causes_summarise(causes, text);
+    cr_expect_str_eq(text, "17 % of the CPU time was stolen by the hypervisor");
+    rue_causes_close(causes);
+}
+
+Test(causes, what_was_as_bad_before_explains_nothing)
+{
+    char text[RUE_CAUSES_BYTES];
+    struct rue_causes *causes = open_fake();
+    for (int i = 1; i <= 10; i++) {
+        put_stat(100 + 100 * i, 100, 30 * i);
+        cr_assert_eq(rue_causes_note(causes, (size_t)i, NAN, NULL), RUE_OK);
+    }
+    rue_causes_explain(causes, 6, text);
+    cr_expect_str_eq(text, "");
+    rue_causes_close(causes);
+}
+
+Test(causes, nothing_is_said_where_nothing_is_known)
+{
+    char text[RUE_CAUSES_BYTES];
+    struct rue_causes *causes;
+    cr_assert_eq(rue_causes_open(temporary_folder, &causes, NULL), RUE_OK);
+    rue_causes_explain(causes, 0, text);
+    cr_expect_str_eq(text, "");
+    cr_assert_eq(rue_causes_note(causes, 1, NAN, NULL), RUE_OK);
+    rue_causes_explain(causes, 1, text);
+    cr_expect_str_eq(text, "");
+    rue_causes_summarise(causes, text);
+    cr_expect_str_eq(text, "");
+    rue_causes_close(causes);
+    rue_causes_close(NULL);
+}

@@ -1,0 +1,120 @@
+"""rue tune on machines that become slower on the way: it is noticed, told, and corrected."""
+import csv
+import json
+import os
+import pathlib
+import subprocess
+
+import jsonschema
+import pytest
+
+from conftest import ROOT, make_table, read_json
+
+BATCHES, WORKERS, MODELS = [16, 32, 64, 128], [1, 2, 4, 8], ["ape", "bee", "cow"]
+
+
+def plain_ns(model, batch, workers):
+    """All like the same, by a little."""
+    return 100000 + 1000 * abs(workers - 4) + 20 * abs(batch - 64) + 500 * MODELS.index(model)
+
+
+TABLE = make_table(MODELS, BATCHES, WORKERS, plain_ns)
+
+
+def found(rue):
+    document = read_json(rue.folder / "out/recommendation.json")
+    jsonschema.validate(document, json.loads((ROOT / "reports/recommendation.schema.json").read_text()))
+    return document
+
+
+def tune(rue, one, *words):
+    done = rue("tune", "--runner", one.command, "--out", "out", *words)
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def times(document):
+    return {tuple(row["config"].values()): row["end_to_end_ns"] for row in document["recommendations"][0]["configs"]}
+
+
+def test_a_machine_that_stays_as_it_is_gets_no_notice(rue, script):
+    one = script(TABLE, load_ns=100000)
+    done = tune(rue, one)
+    assert found(rue)["notices"] == [] and "since trial" not in done.stdout + done.stderr
+    assert found(rue)["disturbance"] is None
+
+
+@pytest.mark.parametrize("measures", [["joint", "load", "compute"], ["joint"]])
+def test_a_slow_down_is_noticed_within_ten_trials_and_corrected(rue, script, measures):
+    one = script(TABLE, load_ns=100000, measures=measures)
+    tune(rue, one)
+    before = times(found(rue))
+    (rue.folder / "out").rename(rue.folder / "first")
+    one.log_path.unlink()
+    one.write(slower_from=[41, 1.3])
+    done = tune(rue, one)
+    (notice,) = found(rue)["notices"]
+    assert 41 < notice["noticed_after_trials"] <= 50 and notice["cause"] is None
+    assert abs(notice["load_slowdown_ratio"] - 1.3) < 0.01 and notice["text"] in " ".join(done.stderr.split())
+    assert f"1.30 times slower since trial {notice['trial']}" in " ".join(done.stdout.split())
+    for config, models in times(found(rue)).items():
+        for model, ns in models.items():
+            assert abs(ns / before[config][model] - 1) < 0.01, (config, model)
+
+
+def test_a_slow_down_of_loading_alone_leaves_computing_as_it_was(rue, script):
+    one = script(TABLE, load_ns=100000, faults=[])
+    one.write(slower_from=[41, 1.5])
+    one.write(faults=[dict(when=dict(measure="compute"), do="answer", answer=dict(compute_ns=1000000, cost_ns=1000000))])
+    done = tune(rue, one)
+    (notice,) = found(rue)["notices"]
+    assert notice["compute_slowdown_ratio"] == 1 and "loading has become 1.50 times slower" in " ".join(done.stderr.split())
+
+
+def test_a_recovery_is_told_too(rue, script):
+    one = script(TABLE, load_ns=100000)
+    one.write(slower_from=[41, 0.7])
+    tune(rue, one)
+    (notice,) = found(rue)["notices"]
+    assert notice["load_slowdown_ratio"] < 1 and "faster" in notice["text"]
+
+
+def test_few_trials_have_no_references(rue, script):
+    one = script(make_table(["ape"], [16, 32], [1, 2], lambda m, b, w: 1000))
+    tune(rue, one)
+    assert [r["images"] for r in one.requests() if r["measure"] == "load"] == [128, 1000], "probes for the plan"
+    plan = rue("tune", "--runner", one.command, "--out", "other", "--dry-run", "--json")
+    assert json.loads(plan.stdout)["plan"]["references"] == 0
+
+
+def test_a_trial_far_from_its_repeats_is_marked_and_kept(rue, script):
+    one = script(TABLE, load_ns=100000, repeats=[1, 1.01, 0.99])
+    one.write(faults=[dict(when=dict(joint=20), do="answer", answer=dict(end_to_end_ns=500000000, load_wait_ns=500000000))])
+    done = tune(rue, one, "--repeats", "3")
+    with open(rue.folder / "out/trials.csv", newline="") as file:
+        marked = [row for row in csv.DictReader(file) if row["disturbed"] == "1"]
+    assert [row["end_to_end_ns"] for row in marked] == ["500000000"]
+    assert found(rue)["recommendations"][0]["evidence"]["trials_disturbed"] == 1
+    assert "1 of 144 trials was disturbed and counts little" in " ".join(done.stdout.split())
+
+
+def test_references_count_in_a_budget_of_trials(rue, script):
+    one = script(TABLE, load_ns=100000)
+    tune(rue, one, "--strategy", "grid", "--budget", "50trials")
+    asked = one.requests()[5:]  # behind the probes for the plan
+    assert len(one.joint()) < len(asked) <= 50 and any(r["measure"] == "load" for r in asked)
+
+
+@pytest.mark.parametrize("mode", ["raw", "preprocessed"])
+def test_a_simulated_machine_that_slows_down_by_a_fifth_is_caught(rue, mode):
+    simulator = pathlib.Path(os.environ.get("RUE_SHARED", "/nowhere")) / "replay" / "sim_runner.py"
+    if not simulator.exists():
+        pytest.skip("skipped: no simulated machine, set RUE_SHARED")
+    command = f"/usr/bin/python3 {simulator} --mode {mode} --seed 12"
+    truth = json.loads(subprocess.run([*command.split(), "--truth"], capture_output=True, text=True, check=True, timeout=120).stdout)
+    budget = truth["exhaustive_cost_ns"] / 20 / 1e9
+    done = rue("tune", "--runner", f"{command} --slow-at {budget / 4:.1f}:1.2", "--strategy", "duel", "--out", "out",
+               "--budget", f"{round(1000 * budget)}ms")
+    assert done.returncode == 0, done.stderr
+    (notice,) = found(rue)["notices"]
+    assert abs(notice["load_slowdown_ratio"] - 1.2) < 0.1

@@ -1,0 +1,58 @@
+#include <criterion/criterion.h>
+#include <math.h>
+
+#include "speed.h"
+
+static struct rue_trial_result result_of(int workers, int64_t whole, int64_t compute, int64_t first,
+                                         int64_t wait)
+{
+    struct rue_trial_result result = rue_trial_result_empty();
+    result.config = rue_config_default();
+    result.config.value[RUE_NUM_WORKERS] = workers;
+    result.end_to_end_ns = whole;
+    result.compute_ns = compute;
+    result.first_batch_ns = first;
+    result.load_wait_ns = wait;
+    result.shutdown_ns = 0;
+    return result;
+}
+
+Test(speed, what_is_slower_all_over_shrinks_as_a_whole)
+{
+    struct rue_trial_result result = result_of(4, 1000, 500, 10, 500);
+    cr_expect_float_eq(rue_speed_ratio((struct rue_speed){log(1.3), log(1.3)}, &result), 1.3, 1e-12);
+    cr_expect_float_eq(rue_speed_ratio((struct rue_speed){0, 0}, &result), 1, 1e-12);
+}
+
+Test(speed, a_job_that_waits_for_its_loader_shrinks_as_the_loader_does)
+{
+    struct rue_trial_result result = result_of(4, 1300, 200, 10, 1100);
+    cr_expect_float_eq(rue_speed_ratio((struct rue_speed){log(1.3), 0}, &result), 1.3, 1e-12);
+}
+
+Test(speed, a_job_that_computes_all_the_time_does_not_wait_for_a_slower_loader)
+{
+    struct rue_trial_result result = result_of(4, 1000, 990, 10, 10);
+    double ratio = rue_speed_ratio((struct rue_speed){log(1.3), 0}, &result);
+    cr_expect(ratio > 1 && ratio < 1.01, "%g", ratio);
+}
+
+Test(speed, a_job_never_shrinks_below_its_computing)
+{
+    struct rue_trial_result result = result_of(4, 1000, 900, 10, 100);
+    double ratio = rue_speed_ratio((struct rue_speed){log(3), 0}, &result);
+    cr_expect_float_eq(1000 / ratio, 900 + 10.0 / 3, 1e-9);
+}
+
+Test(speed, without_workers_the_parts_shrink_apart)
+{
+    struct rue_trial_result result = result_of(0, 1000, 400, 100, 600);
+    double ratio = rue_speed_ratio((struct rue_speed){log(2), 0}, &result);
+    cr_expect_float_eq(1000 / ratio, 400 + 600 / 2.0, 1e-9);
+}
+
+Test(speed, a_trial_that_tells_no_parts_shrinks_as_the_loader)
+{
+    struct rue_trial_result result = result_of(4, 1000, RUE_ABSENT, RUE_ABSENT, RUE_ABSENT);
+    cr_expect_float_eq(rue_speed_ratio((struct rue_speed){log(2), 0}, &result), 2, 1e-12);
+}

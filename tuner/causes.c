@@ -1,0 +1,132 @@
+#include "causes.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "interference.h"
+#include "machine.h"
+#include "usage.h"
+
+static const double worth = 0.02;
+static const double worse = 1.5; /* times more than before, and that much */
+
+struct moment {
+    size_t trial;
+    struct rue_interference_reading reading;
+    double own_s; /* CPU time of the tuner and of the runner's trials so far; NaN where not known */
+};
+
+struct rue_causes {
+    struct rue_interference *interference;
+    int cpus;
+    double runner_s;
+    size_t count, capacity;
+    struct moment *moments; /* [count] */
+};
+
+static rue_status add(struct rue_causes *causes, size_t trial, rue_error *error)
+{
+    if (causes->count == causes->capacity) {
+        size_t capacity = causes->capacity ? 2 * causes->capacity : 64;
+        struct moment *moments = reallocarray(causes->moments, capacity, sizeof *moments);
+        if (!moments) return rue_fail_memory(error, "readings", capacity * sizeof *moments);
+        causes->moments = moments;
+        causes->capacity = capacity;
+    }
+    double own_s = (double)rue_usage_cpu_ns() / 1e9 + causes->runner_s;
+    causes->moments[causes->count++] =
+        (struct moment){trial, rue_interference_read(causes->interference), own_s};
+    return RUE_OK;
+}
+
+void rue_causes_close(struct rue_causes *causes)
+{
+    if (!causes) return;
+    rue_interference_close(causes->interference);
+    free(causes->moments);
+    free(causes);
+}
+
+rue_status rue_causes_open(const char *root, struct rue_causes **out, rue_error *error)
+{
+    struct rue_causes *causes = calloc(1, sizeof *causes);
+    if (!causes) return rue_fail_memory(error, "readings", sizeof *causes);
+    causes->cpus = rue_machine_read().online_cpus;
+    rue_status status = rue_interference_open(root, &causes->interference, error);
+    if (status == RUE_OK) status = add(causes, 0, error);
+    if (status != RUE_OK) return rue_causes_close(causes), status;
+    *out = causes;
+    return RUE_OK;
+}
+
+rue_status rue_causes_note(struct rue_causes *causes, size_t trial, double cpu_s, rue_error *error)
+{
+    causes->runner_s += cpu_s;
+    return add(causes, trial, error);
+}
+
+/* Shares of a stretch of time, by what they are called; NaN where not known. */
+enum cause { STOLEN, THROTTLED, HOT, OTHERS, WAITED_CPU, WAITED_IO, WAITED_MEMORY, CAUSES };
+
+static const struct {
+    const char *format;
+    double unit;  /* of the figure that the words show */
+    double least; /* worth a word */
+    bool alone;   /* worth one without a slow-down */
+} words[CAUSES] = {
+    [STOLEN] = {"%.0f %% of the CPU time was stolen by the hypervisor", 100, 0.05, true},
+    [THROTTLED] = {"the control group's CPU quota stopped it for %.0f %% of the time", 100, 0.05, true},
+    [HOT] = {"CPUs slowed down %.0f times a second as they were hot", 1, 0.05, true},
+    [OTHERS] = {"other processes used %.1f CPUs", 1, 0.3, false},
+    [WAITED_CPU] = {"something waited for a CPU %.0f %% of the time", 100, 0.3, false},
+    [WAITED_IO] = {"something waited for storage %.0f %% of the time", 100, 0.1, false},
+    [WAITED_MEMORY] = {"something waited for memory %.0f %% of the time", 100, 0.05, false},
+};
+
+static void measure(const struct moment *from, const struct moment *to, double out[CAUSES])
+{
+    struct rue_interference_shares shares = rue_interference_between(&from->reading, &to->reading);
+    double time_s = to->reading.at_s - from->reading.at_s;
+    out[STOLEN] = shares.stolen_ratio;
+    out[THROTTLED] = shares.throttled_ratio;
+    out[HOT] = shares.heat_events / time_s;
+    out[OTHERS] = shares.busy_cpus - (to->own_s - from->own_s) / time_s;
+    out[WAITED_CPU] = shares.waited_cpu_ratio;
+    out[WAITED_IO] = shares.waited_io_ratio;
+    out[WAITED_MEMORY] = shares.waited_memory_ratio;
+}
+
+static void say(char out[RUE_CAUSES_BYTES], enum cause cause, double share)
+{
+    size_t used = strlen(out);
+    used += (size_t)snprintf(out + used, RUE_CAUSES_BYTES - used, "%s", used ? ", " : "");
+    if (used < RUE_CAUSES_BYTES)
+        snprintf(out + used, RUE_CAUSES_BYTES - used, words[cause].format, share * words[cause].unit);
+}
+
+void rue_causes_explain(const struct rue_causes *causes, size_t since, char out[RUE_CAUSES_BYTES])
+{
+    const struct moment *first = causes->moments, *last = &causes->moments[causes->count - 1],
+                        *between = first;
+    double before[CAUSES], after[CAUSES];
+    out[0] = 0;
+    while (between < last && between[1].trial < since) between++;
+    measure(first, between, before);
+    measure(between, last, after);
+    for (int c = 0; c < CAUSES; c++) {
+        bool more = isnan(before[c]) || after[c] > worse * before[c] + worth;
+        if (after[c] >= words[c].least && more) say(out, c, after[c]);
+    }
+}
+
+void rue_causes_summarise(const struct rue_causes *causes, char out[RUE_CAUSES_BYTES])
+{
+    double shares[CAUSES];
+    out[0] = 0;
+    measure(causes->moments, &causes->moments[causes->count - 1], shares);
+    for (int c = 0; c < CAUSES; c++)
+        if (words[c].alone && shares[c] >= words[c].least) say(out, c, shares[c]);
+}

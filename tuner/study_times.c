@@ -1,0 +1,131 @@
+#include "study_times.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { REPEATS_LEAST = 3 };
+
+static const double far = 5;         /* standard deviations */
+static const double to_sd = 1.4826;  /* from the median of the distances of normal values */
+static const double least_sd = 0.01; /* of the logarithm of a time */
+
+/* The first batch is loaded, and nothing else. */
+static rue_status correct(struct rue_study *study, struct rue_study_time *time, rue_error *error)
+{
+    const struct rue_cell *cell =
+        rue_cost_matrix_cell(study->matrices[time->variant], time->model, time->config);
+    /* Others may have taken its place: longer trials count in place of shorter ones. */
+    if (time->repeat >= cell->repeats || cell->times_ns[time->repeat] != time->told_ns) return RUE_OK;
+    bool first = study->goal->minimise == RUE_GOAL_FIRST_BATCH;
+    double ratio = first ? exp(time->speed.load) : rue_speed_ratio(time->speed, &time->result);
+    time->told_ns = time->cost_ns / ratio;
+    return rue_cost_matrix_correct(study->matrices[time->variant], time->model, time->config, time->repeat,
+                                   time->told_ns, error);
+}
+
+static struct rue_trial_result without_arrays(const struct rue_trial_result *result)
+{
+    struct rue_trial_result copy = *result;
+    copy.batch_ready_ns = copy.batch_compute_ns = NULL;
+    copy.ready_count = copy.compute_count = 0;
+    return copy;
+}
+
+rue_status rue_study_times_add(struct rue_study_times *times, struct rue_study *study,
+                               const struct rue_study_time *time, rue_error *error)
+{
+    if (times->count == times->capacity) {
+        size_t capacity = times->capacity ? 2 * times->capacity : 64;
+        struct rue_study_time *at = reallocarray(times->at, capacity, sizeof *at);
+        if (!at) return rue_fail_memory(error, "times", capacity * sizeof *at);
+        times->at = at;
+        times->capacity = capacity;
+    }
+    struct rue_study_time *kept = &times->at[times->count++];
+    *kept = *time;
+    kept->told_ns = time->cost_ns;
+    kept->result = without_arrays(&time->result);
+    if (!time->ask.stored) kept->speed = times->speed;
+    return correct(study, kept, error);
+}
+
+/* The first that is no earlier than the trial. */
+static size_t find(const struct rue_study_times *times, size_t trial)
+{
+    size_t at = times->count;
+    while (at > 0 && times->at[at - 1].trial >= trial) at--;
+    return at;
+}
+
+rue_status rue_study_times_shift(struct rue_study_times *times, struct rue_study *study, size_t first,
+                                 size_t since, size_t end, struct rue_speed change, rue_error *error)
+{
+    rue_status status = RUE_OK;
+    times->speed = rue_speed_sum(times->speed, change);
+    for (size_t i = find(times, since); status == RUE_OK && i < times->count; i++) {
+        struct rue_study_time *time = &times->at[i];
+        if (time->ask.stored) continue;
+        time->speed = rue_speed_sum(time->speed, change);
+        status = correct(study, time, error);
+    }
+    times->again = find(times, first);
+    times->again_end = find(times, end);
+    return status;
+}
+
+struct rue_study_time *rue_study_times_again(struct rue_study_times *times)
+{
+    while (times->again < times->again_end) {
+        struct rue_study_time *time = &times->at[times->again++];
+        if (!time->ask.stored) return time;
+    }
+    return NULL;
+}
+
+rue_status rue_study_times_replace(struct rue_study_times *times, struct rue_study *study,
+                                   struct rue_study_time *time, double cost_ns,
+                                   const struct rue_trial_result *result, rue_error *error)
+{
+    time->cost_ns = cost_ns;
+    time->result = without_arrays(result);
+    time->speed = times->speed;
+    return correct(study, time, error);
+}
+
+static int compare_doubles(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+/* How far a time lies from the median of its cell, as a logarithm; 0 where there are too few. */
+static double distance(const struct rue_study *study, const struct rue_study_time *time)
+{
+    const struct rue_cell *cell =
+        rue_cost_matrix_cell(study->matrices[time->variant], time->model, time->config);
+    if (cell->repeats < REPEATS_LEAST || time->repeat >= cell->repeats) return 0;
+    return fabs(log(cell->times_ns[time->repeat] / cell->median_ns));
+}
+
+void rue_study_times_mark(const struct rue_study_times *times, struct rue_study *study)
+{
+    double *distances = calloc(times->count + 1, sizeof *distances);
+    size_t count = 0;
+    for (size_t i = 0; distances && i < times->count; i++) {
+        double off = distance(study, &times->at[i]);
+        if (off > 0) distances[count++] = off; /* the median itself is none */
+    }
+    if (count > 0) {
+        qsort(distances, count, sizeof *distances, compare_doubles);
+        double sd = fmax(to_sd * distances[count / 2], least_sd);
+        for (size_t i = 0; i < times->count; i++)
+            if (!times->at[i].ask.stored && distance(study, &times->at[i]) > far * sd)
+                study->rows[times->at[i].row].disturbed = true;
+    }
+    free(distances);
+}
+
+void rue_study_times_close(struct rue_study_times *times)
+{
+    free(times->at);
+}

@@ -1,0 +1,51 @@
+/* The times that the matrices were told, so that they can be told anew: when the machine has changed, what
+ * was measured since counts as it would have taken before. Of strategies that do not predict. */
+#ifndef RUE_STUDY_TIMES_H
+#define RUE_STUDY_TIMES_H
+
+#include "study.h"
+
+struct rue_study_times {
+    size_t count, capacity;
+    struct rue_study_time {
+        size_t trial;
+        struct rue_ask ask;
+        size_t variant, model, config;
+        size_t row;                     /* of the study */
+        size_t repeat;                  /* of the cell in its matrix */
+        double cost_ns;                 /* as measured */
+        double told_ns;                 /* to the matrix */
+        struct rue_trial_result result; /* without its arrays */
+        struct rue_speed speed;         /* of the machine then */
+    } * at;                             /* [count], by trial */
+    struct rue_speed speed;             /* of the machine now */
+    size_t again, again_end;            /* those to be measured again: at[again] to at[again_end - 1] */
+};
+
+/* Notes what the matrix has just been told, and tells it what it would have been before any change.
+ * RUE_MEMORY.
+ */
+rue_status rue_study_times_add(struct rue_study_times *times, struct rue_study *study,
+                               const struct rue_study_time *time, rue_error *error) RUE_MUST_CHECK;
+
+/* The machine was slower by `change` from the trial `since` on; of trials from `first` up to `end` that is
+ * not sure, and they are to be measured again. */
+rue_status rue_study_times_shift(struct rue_study_times *times, struct rue_study *study, size_t first,
+                                 size_t since, size_t end, struct rue_speed change,
+                                 rue_error *error) RUE_MUST_CHECK;
+
+/* The next time that is to be measured again; NULL when none is. */
+struct rue_study_time *rue_study_times_again(struct rue_study_times *times);
+
+/* Puts a new measurement in the place of an earlier one. */
+rue_status rue_study_times_replace(struct rue_study_times *times, struct rue_study *study,
+                                   struct rue_study_time *time, double cost_ns,
+                                   const struct rue_trial_result *result, rue_error *error) RUE_MUST_CHECK;
+
+/* Marks the rows of trials that lie far from the other repeats of their cells, of which there are three at
+ * least. Without memory it marks none. */
+void rue_study_times_mark(const struct rue_study_times *times, struct rue_study *study);
+
+void rue_study_times_close(struct rue_study_times *times);
+
+#endif

@@ -1,0 +1,461 @@
+#include "watch.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "baseline.h"
+#include "causes.h"
+#include "notice.h"
+#include "slowdown.h"
+
+enum {
+    LEAST_TRIALS = 10,
+    LEAST_BUDGET = 50,
+    LOOKS = 5,
+    PENDING = 16,
+    ERRORS = 64,
+    WORKERS = 4,
+    ROUNDS = 3,
+    MANY = 85
+};
+
+static const double suspicion = 3;          /* a logarithm of a likelihood ratio: one in twenty by chance */
+static const double false_alarms = 0.05;    /* of a study of MANY references, 500 trials */
+static const double cost_share = 0.12;      /* of the time, for references */
+static const double suspected_share = 0.25; /* of it, where a change is suspected */
+static const double least_s = 0.1, trial_share = 0.3; /* a reference takes that, or that of a usual trial */
+static const double far = 3;                          /* standard deviations */
+static const double prediction_spread = 1.5; /* predictions are surer of themselves than they should be */
+static const double repeat_sd = 0.06;        /* of the logarithms of two trials of a cell */
+static const double computing_sd = 0.05;     /* what two compute trials differ by without a reason */
+static const double alike = 0.08;            /* loading and computing are slower by the same */
+
+/* The reference of a variant. */
+struct reference {
+    bool chosen, dead; /* dead: it does not run */
+    size_t model;
+    struct rue_trial_request request;
+    struct rue_baseline baseline;
+    double pending[PENDING]; /* [pending_count] logarithms of its times since suspicion */
+    size_t pending_count;
+};
+
+/* How far off a trial was that the strategy expected. */
+struct error_of {
+    size_t trial;
+    double error, sd;
+};
+
+struct rue_watch {
+    struct rue_study *study;
+    struct reference references[RUE_STUDY_VARIANTS_MAX];
+    struct rue_slowdown sure, own; /* told by references, by the trials themselves */
+    struct rue_causes *causes;     /* NULL on a virtual clock */
+    struct rue_speed speed;        /* so far */
+    double *times;                 /* [variants][models][configs] logarithm of the last; NaN: none */
+    struct error_of errors[ERRORS];
+    size_t error_count;
+    struct rue_watched last; /* noted */
+    size_t fresh;            /* trials since the last reference */
+    size_t good_rows;        /* rows of the study when a reference was last as expected */
+    size_t good;             /* trials that had been made when a reference was last as expected */
+    double references_s;     /* beyond the first of all */
+    double trials_s, trial_count;
+    struct rue_trial_request computing; /* the first compute trial, and its time for a batch */
+    size_t computing_variant, computing_model;
+    double computing_s;
+};
+
+/* ---- what a reference is ---- */
+
+static double doublings(int value)
+{
+    return log2((double)value + 0.5);
+}
+
+/* A small batch, a few workers. */
+static struct rue_config choose_config(const struct rue_study *study)
+{
+    struct rue_config best = study->configs[0];
+    double least = INFINITY;
+    for (size_t c = 0; c < study->config_count; c++) {
+        const int *value = study->configs[c].value;
+        double distance = 2 * doublings(value[RUE_BATCH_SIZE]) +
+                          fabs(doublings(value[RUE_NUM_WORKERS]) - doublings(WORKERS)) +
+                          0.1 * abs(value[RUE_PREFETCH_FACTOR] - 2) + 0.1 * value[RUE_PARALLELISM];
+        if (distance >= least) continue;
+        least = distance;
+        best = study->configs[c];
+    }
+    return best;
+}
+
+static void choose(const struct rue_study *study, size_t variant, size_t *model,
+                   struct rue_trial_request *request)
+{
+    bool load = rue_runner_hello(study->runner)->measures[RUE_LOAD];
+    uint64_t job = study->variants[variant].job_images;
+    *model = load ? RUE_NONE : 0;
+    *request =
+        (struct rue_trial_request){.measure = load ? RUE_LOAD : RUE_JOINT, .config = choose_config(study)};
+    const int *value = request->config.value;
+    uint64_t workers = (uint64_t)(value[RUE_NUM_WORKERS] > 0 ? value[RUE_NUM_WORKERS] : 1),
+             batch = (uint64_t)value[RUE_BATCH_SIZE];
+    request->images = ROUNDS * workers * batch;
+    if (!load && study->plan.trials) { /* shorter than what is measured, so that it is never taken for that */
+        uint64_t planned = rue_plan_images(study->plan.stretch, &request->config, job);
+        uint64_t most = planned > batch ? planned - batch : 1;
+        if (request->images > most) request->images = most;
+    }
+    if (request->images > job) request->images = job;
+}
+
+/* Recorded times do not change any more. */
+static bool is_recorded(const struct rue_study *study)
+{
+    return rue_runner_hello(study->runner)->whole_jobs;
+}
+
+static bool is_long(const struct rue_study *study)
+{
+    if (is_recorded(study)) return false;
+    size_t cells = study->variant_count * study->model_count * study->config_count;
+    size_t most = study->goal->budget.trials;
+    if (most && most < LEAST_BUDGET) return false;
+    return (rue_study_searches(study) ? cells : study->trials) >= LEAST_TRIALS;
+}
+
+bool rue_watch_plan(const struct rue_study *study, struct rue_watch_plan *out)
+{
+    if (!is_long(study)) return false;
+    choose(study, 0, &out->model, &out->request);
+    size_t begins = RUE_BASELINE_LEAST * (rue_study_predicts(study) ? study->variant_count : 1);
+    out->references = begins + study->trials / RUE_WATCH_PERIOD;
+    return true;
+}
+
+size_t rue_watch_spares(const struct rue_study *study, size_t trials)
+{
+    if (trials < LEAST_BUDGET || is_recorded(study)) return trials;
+    return (trials - RUE_BASELINE_LEAST) * RUE_WATCH_PERIOD / (RUE_WATCH_PERIOD + 1);
+}
+
+void rue_watch_close(struct rue_watch *watch)
+{
+    if (!watch) return;
+    rue_causes_close(watch->causes);
+    free(watch->times);
+    free(watch);
+}
+
+static void note_computing(struct rue_watch *watch, const struct rue_watched *watched,
+                           const struct rue_trial_result *result)
+{
+    if (watch->computing_s > 0 || result->compute_ns <= 0 || result->batches <= 0) return;
+    watch->computing_s = (double)result->compute_ns / 1e9 / (double)result->batches;
+    watch->computing = (struct rue_trial_request){
+        .measure = RUE_COMPUTE, .config = result->config, .batches = (uint64_t)result->batches};
+    watch->computing_variant = watched->variant;
+    watch->computing_model = watched->model;
+}
+
+/* Compute trials that were made for the plan do for a comparison. */
+static void take_probes(struct rue_watch *watch)
+{
+    const struct rue_study *study = watch->study;
+    for (size_t i = 0; study->reused == 0 && i < study->probe_rows; i++) {
+        const struct rue_trial_row *row = &study->rows[i];
+        struct rue_watched watched = {.measure = row->request.measure};
+        while (watched.model + 1 < study->model_count &&
+               strcmp(study->models[watched.model].name, row->request.model) != 0)
+            watched.model++;
+        if (row->request.measure == RUE_COMPUTE && row->result.outcome == RUE_TRIAL_OK)
+            note_computing(watch, &watched, &row->result);
+    }
+}
+
+rue_status rue_watch_open(struct rue_study *study, struct rue_watch **out, rue_error *error)
+{
+    *out = NULL;
+    if (!is_long(study)) return RUE_OK;
+    struct rue_watch *watch = calloc(1, sizeof *watch);
+    if (!watch) return rue_fail_memory(error, "a watch", sizeof *watch);
+    size_t cells = study->variant_count * study->model_count * study->config_count;
+    watch->study = study;
+    watch->sure = rue_slowdown_open(false_alarms, MANY);
+    watch->own = rue_slowdown_open(false_alarms, MANY);
+    watch->times = calloc(cells, sizeof *watch->times);
+    rue_status status = watch->times ? RUE_OK : rue_fail_memory(error, "times", cells * sizeof(double));
+    for (size_t i = 0; status == RUE_OK && i < cells; i++) watch->times[i] = NAN;
+    if (status == RUE_OK && !rue_runner_hello(study->runner)->virtual_clock)
+        status = rue_causes_open("", &watch->causes, error);
+    if (status != RUE_OK) return rue_watch_close(watch), status;
+    take_probes(watch);
+    *out = watch;
+    return RUE_OK;
+}
+
+/* ---- trials ---- */
+
+static void note_error(struct rue_watch *watch, size_t trial, double error, double sd)
+{
+    watch->errors[watch->error_count++ % ERRORS] = (struct error_of){trial, error, sd};
+    rue_slowdown_tell(&watch->own, trial, error, sd);
+}
+
+static void note_joint(struct rue_watch *watch, const struct rue_watched *watched,
+                       const struct rue_trial_result *result)
+{
+    struct rue_study *study = watch->study;
+    double time = log((double)result->end_to_end_ns / 1e9);
+    double *before =
+        &watch->times[(watched->variant * study->model_count + watched->model) * study->config_count +
+                      watched->config];
+    if (watched->expected_s > 0) {
+        double error = time - log(watched->expected_s), sd = prediction_spread * watched->expected_sd;
+        /* Where it is the machine that has changed, the mark is taken back. */
+        study->rows[study->row_count - 1].disturbed = fabs(error) > far * sd;
+        note_error(watch, watched->trial, error, sd);
+    } else if (!rue_study_predicts(study) && !isnan(*before)) {
+        note_error(watch, watched->trial, time - *before - watch->speed.load, repeat_sd);
+    }
+    *before = time - watch->speed.load;
+}
+
+static double cpu_s(const struct rue_trial_result *result)
+{
+    return result->end_to_end_ns > 0 ? result->cpu_ratio * (double)result->end_to_end_ns / 1e9 : NAN;
+}
+
+rue_status rue_watch_note(struct rue_watch *watch, const struct rue_watched *watched,
+                          const struct rue_trial_result *result, rue_error *error)
+{
+    watch->last = *watched;
+    watch->fresh++;
+    if (result->cost_ns > 0) watch->trials_s += (double)result->cost_ns / 1e9;
+    watch->trial_count++;
+    bool ok = result->outcome == RUE_TRIAL_OK;
+    if (ok && watched->measure == RUE_JOINT && result->end_to_end_ns > 0) note_joint(watch, watched, result);
+    if (ok && watched->measure == RUE_COMPUTE) note_computing(watch, watched, result);
+    return watch->causes ? rue_causes_note(watch->causes, watched->trial, cpu_s(result), error) : RUE_OK;
+}
+
+/* ---- references ---- */
+
+/* RUE_OK with `*value`, the logarithm of its seconds, or with NaN where it does not run. */
+static rue_status measure(struct rue_watch *watch, size_t variant, struct reference *reference, double *value,
+                          rue_error *error)
+{
+    struct rue_trial_result result;
+    *value = NAN;
+    rue_status status = rue_study_measure(watch->study, variant, reference->model, &reference->request,
+                                          RUE_STUDY_ANEW, 0, &result, error);
+    if (status != RUE_OK) return status;
+    bool first = reference->baseline.count < RUE_BASELINE_LEAST;
+    if (result.cost_ns > 0 && !first) watch->references_s += (double)result.cost_ns / 1e9;
+    if (result.outcome == RUE_TRIAL_OK && result.end_to_end_ns > 0)
+        *value = log((double)result.end_to_end_ns / 1e9);
+    if (watch->causes) status = rue_causes_note(watch->causes, watch->last.trial, cpu_s(&result), error);
+    rue_trial_result_close(&result);
+    return status;
+}
+
+/* A reference that is over in no time says little: a longer one takes its place before the first counts. */
+static bool lengthen(const struct rue_watch *watch, size_t variant, struct reference *reference, double value)
+{
+    uint64_t job = watch->study->variants[variant].job_images;
+    double usual_s = watch->trials_s / watch->trial_count, wanted_s = fmin(least_s, trial_share * usual_s);
+    if (reference->baseline.count > 0 || reference->model != RUE_NONE || !(wanted_s > 1.5 * exp(value)) ||
+        reference->request.images >= job)
+        return false;
+    reference->request.images =
+        (uint64_t)fmin((double)job, ceil((double)reference->request.images * wanted_s / exp(value)));
+    return true;
+}
+
+static void set_good(struct rue_watch *watch)
+{
+    watch->good = watch->last.trial + 1;
+    watch->good_rows = watch->study->row_count;
+}
+
+static void judge(struct rue_watch *watch, struct reference *reference, double value)
+{
+    double error, sd;
+    if (!rue_baseline_error(&reference->baseline, value, &error, &sd)) {
+        rue_baseline_add(&reference->baseline, value);
+        set_good(watch);
+        return;
+    }
+    rue_slowdown_tell(&watch->sure, watch->last.trial + 1, error, sd);
+    if (rue_slowdown_evidence(&watch->sure, NULL) >= suspicion) {
+        rue_baseline_scatter(&reference->baseline, value);
+        if (reference->pending_count < PENDING) reference->pending[reference->pending_count++] = value;
+        return;
+    }
+    rue_baseline_add(&reference->baseline, value);
+    rue_slowdown_forget(&watch->own);
+    reference->pending_count = 0;
+    set_good(watch);
+}
+
+static rue_status refer(struct rue_watch *watch, size_t variant, rue_error *error)
+{
+    struct reference *reference = &watch->references[variant];
+    double value;
+    if (!reference->chosen) choose(watch->study, variant, &reference->model, &reference->request);
+    reference->chosen = true;
+    rue_status status = measure(watch, variant, reference, &value, error);
+    watch->fresh = 0;
+    if (status != RUE_OK) return status;
+    if (isnan(value))
+        reference->dead = true;
+    else if (!lengthen(watch, variant, reference, value))
+        judge(watch, reference, value);
+    return RUE_OK;
+}
+
+static bool is_affordable(const struct rue_watch *watch, double share)
+{
+    return watch->references_s <= share * watch->trials_s;
+}
+
+static bool is_due(const struct rue_watch *watch, size_t variant)
+{
+    const struct reference *reference = &watch->references[variant];
+    uint64_t budget = watch->study->goal->budget.time_ns;
+    if (reference->dead || rue_slowdown_is_sure(&watch->sure)) return false;
+    size_t trials = watch->study->goal->budget.trials;
+    if (budget && rue_study_spent_ns(watch->study) >= budget) return false;
+    if (trials && watch->study->made >= trials) return false;
+    if (reference->baseline.count < RUE_BASELINE_LEAST)
+        return rue_study_searches(watch->study) || watch->study->trials >= watch->last.trial + LEAST_TRIALS ||
+               watch->good > 0;
+    bool suspected = rue_slowdown_evidence(&watch->sure, NULL) >= suspicion ||
+                     rue_slowdown_evidence(&watch->own, NULL) >= suspicion;
+    if (suspected) return is_affordable(watch, suspected_share);
+    return watch->fresh >= RUE_WATCH_PERIOD && is_affordable(watch, cost_share);
+}
+
+/* ---- a change ---- */
+
+/* The trial between the last reference that was as expected and the first that was not, from which on the
+ * trials themselves fit the change best; the middle of those that fit alike. */
+static size_t locate(const struct rue_watch *watch, size_t first, size_t end, double shift)
+{
+    double best = -INFINITY;
+    size_t from = end, to = end;
+    for (size_t at = first; at <= end; at++) {
+        double sum = 0;
+        for (size_t i = 0; i < ERRORS && i < watch->error_count; i++) {
+            const struct error_of *own = &watch->errors[i];
+            if (own->trial >= at && own->trial < end) sum += rue_slowdown_ratio(own->error, own->sd, shift);
+        }
+        if (sum > best + 1e-9) best = sum, from = at;
+        if (sum >= best - 1e-9) to = at;
+    }
+    return from + (to - from) / 2;
+}
+
+/* How much slower computing has become: the first compute trial is made again, twice. Models that sleep take
+ * their time as ever; where nothing tells, computing is as slow as loading. */
+static rue_status ask_computing(struct rue_watch *watch, double load, double *out, rue_error *error)
+{
+    const struct rue_study *study = watch->study;
+    double least = INFINITY;
+    rue_status status = RUE_OK;
+    *out = watch->references[watch->last.variant].model == RUE_NONE && study->models[0].known ? 0 : load;
+    for (int i = 0; status == RUE_OK && watch->computing_s > 0 && i < 2; i++) {
+        struct rue_trial_result result;
+        status = rue_study_measure(watch->study, watch->computing_variant, watch->computing_model,
+                                   &watch->computing, RUE_STUDY_ANEW, 0, &result, error);
+        if (status != RUE_OK) return status;
+        if (result.outcome == RUE_TRIAL_OK && result.compute_ns > 0 && result.batches > 0)
+            least = fmin(least, (double)result.compute_ns / 1e9 / (double)result.batches);
+        rue_trial_result_close(&result);
+    }
+    if (!isfinite(least)) return status;
+    *out = log(least / watch->computing_s) - watch->speed.compute;
+    if (fabs(*out) < computing_sd) *out = 0;
+    if (fabs(*out - load) < alike) *out = load;
+    return status;
+}
+
+static void tell(struct rue_watch *watch, const struct rue_watch_change *change, size_t noticed)
+{
+    struct rue_study *study = watch->study;
+    struct rue_notice notice = {.trial = change->since + 1,
+                                .noticed = noticed,
+                                .load_log = change->by.load,
+                                .compute_log = change->by.compute};
+    if (watch->causes) rue_causes_explain(watch->causes, change->first, notice.cause);
+    char text[RUE_NOTICE_TEXT_BYTES];
+    rue_notice_text(&notice, text, sizeof text);
+    rue_progress_note(study->progress, "%s", text);
+    if (study->notice_count < RUE_STUDY_NOTICES_MAX) study->notices[study->notice_count++] = notice;
+}
+
+static double median_of(double *values, size_t count)
+{
+    for (size_t i = 1; i < count; i++)
+        for (size_t j = i; j > 0 && values[j - 1] > values[j]; j--) {
+            double higher = values[j - 1];
+            values[j - 1] = values[j];
+            values[j] = higher;
+        }
+    return (values[(count - 1) / 2] + values[count / 2]) / 2;
+}
+
+static rue_status conclude_change(struct rue_watch *watch, size_t variant, struct rue_watch_change *out,
+                                  rue_error *error)
+{
+    struct reference *reference = &watch->references[variant];
+    double mean, sd;
+    rue_slowdown_evidence(&watch->sure, &out->end);
+    rue_baseline_expect(&reference->baseline, &mean, &sd);
+    size_t noticed = watch->study->row_count;
+    out->first = watch->good;
+    out->by.load = median_of(reference->pending, reference->pending_count) - mean;
+    out->since = locate(watch, out->first, out->end, out->by.load);
+    rue_status status = ask_computing(watch, out->by.load, &out->by.compute, error);
+    if (status != RUE_OK) return status;
+    tell(watch, out, noticed);
+    watch->speed = rue_speed_sum(watch->speed, out->by);
+    for (size_t v = 0; v < RUE_STUDY_VARIANTS_MAX; v++) {
+        struct reference *other = &watch->references[v];
+        rue_baseline_forget(&other->baseline);
+        for (size_t i = 0; i < other->pending_count; i++)
+            rue_baseline_add(&other->baseline, other->pending[i]);
+        other->pending_count = 0;
+    }
+    rue_slowdown_forget(&watch->sure);
+    rue_slowdown_forget(&watch->own);
+    watch->error_count = 0;
+    for (size_t i = watch->good_rows; i < watch->study->row_count; i++)
+        watch->study->rows[i].disturbed = false;
+    set_good(watch);
+    return RUE_OK;
+}
+
+rue_status rue_watch_look(struct rue_watch *watch, bool *changed, struct rue_watch_change *change,
+                          rue_error *error)
+{
+    size_t variant = watch->last.variant;
+    rue_status status = RUE_OK;
+    *changed = false;
+    for (int i = 0; status == RUE_OK && i < LOOKS && is_due(watch, variant); i++)
+        status = refer(watch, variant, error);
+    if (status != RUE_OK || !rue_slowdown_is_sure(&watch->sure)) return status;
+    for (size_t v = 0; v < watch->study->variant_count; v++)
+        if (watch->references[v].pending_count > watch->references[variant].pending_count) variant = v;
+    *changed = true;
+    return conclude_change(watch, variant, change, error);
+}
+
+void rue_watch_conclude(struct rue_watch *watch)
+{
+    if (!watch || !watch->causes) return;
+    struct rue_study *study = watch->study;
+    rue_causes_summarise(watch->causes, study->disturbance);
+}

@@ -1,0 +1,61 @@
+/* Watches whether the machine becomes slower, or faster, while a study runs.
+ *
+ * Every few trials a short reference trial is made, always the same one (load-only where the runner can; else
+ * joint), and its time is compared with what it took before. Trials whose time is expected, as the strategy
+ * predicts it or as their cell was measured before, raise suspicion; references decide. Once a change is sure
+ * (slowdown.h), its size is told, for loading and for computing, and what the kernel says of its cause.
+ *
+ * References cost budget: one in RUE_WATCH_PERIOD trials, and at most an eighth of the time. */
+#ifndef RUE_WATCH_H
+#define RUE_WATCH_H
+
+#include "study.h"
+
+struct rue_watch;
+
+enum { RUE_WATCH_PERIOD = 5 };
+
+/* What is planned for a study of so many trials (0: not known): how many references, and their images and
+ * workers. False for a study that is too short to be watched. */
+struct rue_watch_plan {
+    size_t references;
+    struct rue_trial_request request;
+    size_t model; /* RUE_NONE: load-only */
+};
+bool rue_watch_plan(const struct rue_study *study, struct rue_watch_plan *out);
+
+/* Of a budget of so many trials, those that are left to the strategy; a small one has no room for references.
+ */
+size_t rue_watch_spares(const struct rue_study *study, size_t trials);
+
+/* `study` is borrowed, planned. `*out` is NULL for a study that is too short. RUE_MEMORY. */
+rue_status rue_watch_open(struct rue_study *study, struct rue_watch **out, rue_error *error) RUE_MUST_CHECK;
+void rue_watch_close(struct rue_watch *watch);
+
+/* A trial that was made now. */
+struct rue_watched {
+    size_t trial; /* its number in the study, from 0 */
+    size_t variant, model, config;
+    enum rue_measure measure;
+    double expected_s, expected_sd; /* and the standard deviation of its logarithm; 0: not expected */
+};
+/* Notes it; its result says whether it was ok. RUE_MEMORY. */
+rue_status rue_watch_note(struct rue_watch *watch, const struct rue_watched *watched,
+                          const struct rue_trial_result *result, rue_error *error) RUE_MUST_CHECK;
+
+/* A change of the machine that is sure. */
+struct rue_watch_change {
+    size_t first, end; /* trials before `first` were made before it, those from `end` on after it */
+    size_t since;      /* between the two, where it was most likely */
+    struct rue_speed by;
+};
+
+/* Makes the references that are due after the noted trial; as rue_study_measure fails. `*changed`: whether
+ * they show a change, which is then in study->notices and on the screen. */
+rue_status rue_watch_look(struct rue_watch *watch, bool *changed, struct rue_watch_change *change,
+                          rue_error *error) RUE_MUST_CHECK;
+
+/* Says at the end what disturbed all of it: study->disturbance. */
+void rue_watch_conclude(struct rue_watch *watch);
+
+#endif
