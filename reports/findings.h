@@ -5,6 +5,7 @@
 #include "answers.h"
 #include "cost_matrix.h"
 #include "goal.h"
+#include "job_length.h"
 #include "notice.h"
 #include "regret_interval.h"
 #include "selection.h"
@@ -35,10 +36,11 @@ struct rue_variant_findings {
     const struct rue_circumstances *circumstances; /* (optional) borrowed */
     const struct rue_cost_matrix *matrix;
     const struct rue_selection *selection;
-    enum rue_goal goal;   /* what the times of the matrix are, and what is best in */
-    uint64_t job_images;  /* J; 0 when not known */
-    uint64_t data_images; /* items that the variant holds; 0 when not known */
-    uint64_t data_bytes;  /* 0 when not known */
+    enum rue_goal goal;             /* what the times of the matrix are, and what is best in */
+    uint64_t job_images;            /* J; 0 when not known */
+    struct rue_job_lengths lengths; /* for which the answer is which; not known of goals beside the time */
+    uint64_t data_images;           /* items that the variant holds; 0 when not known */
+    uint64_t data_bytes;            /* 0 when not known */
     char data_digest[32];
     bool sample;              /* the data are a sample that was converted for the comparison */
     double build_s_per_image; /* what converting an image took; 0 when not known */

@@ -164,6 +164,22 @@ static void put_data(struct rue_json_document *document, json_t *object,
                  built ? rue_json_real(variant->build_s_per_image) : json_null());
 }
 
+static json_t *lengths_json(struct rue_json_document *document, const struct rue_variant_findings *variant)
+{
+    const struct rue_job_lengths *lengths = &variant->lengths;
+    if (lengths->count == 0) return json_null();
+    json_t *array = json_array();
+    for (size_t i = 0; i < lengths->count; i++) {
+        json_t *object = json_object();
+        rue_json_put(document, object, "from_images", rue_json_integer(lengths->at[i].from_images));
+        rue_json_put(document, object, "to_images", rue_json_integer(lengths->at[i].to_images));
+        rue_json_put(document, object, "config",
+                     rue_json_config_of(document, variant, lengths->at[i].config, true));
+        rue_json_push(document, array, object);
+    }
+    return array;
+}
+
 static json_t *certificate_json(struct rue_json_document *document,
                                 const struct rue_variant_findings *variant)
 {
@@ -232,6 +248,7 @@ static rue_status recommendation_json(struct rue_json_document *document, const 
     rue_json_put_answers(document, object, variant, true);
     rue_json_put(document, object, "best_by_model", rue_json_best_by_model(document, variant, true));
     rue_json_put(document, object, "best_by_batch_size", best_by_batch_size(document, variant));
+    rue_json_put(document, object, "by_job_images", lengths_json(document, variant));
     rue_json_put(document, object, "configs", configs_json(document, variant));
     rue_json_put(document, object, "evidence", evidence_json(document, findings, variant));
     return RUE_OK;

@@ -263,6 +263,9 @@ static void put_variant(const struct page *page, const struct rue_variant_findin
     rue_verdict_votes(variant, page->style.unicode, text, sizeof text);
     put_sentence(page, text, "", 2);
     noted |= text[0] != 0;
+    rue_verdict_lengths(variant, text, sizeof text);
+    put_sentence(page, text, "", 2);
+    noted |= text[0] != 0;
     rue_verdict_unranked(variant, page->style.unicode, text, sizeof text);
     put_sentence(page, text, "", 2);
     if (noted || text[0]) put_gap(page);

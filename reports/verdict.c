@@ -244,6 +244,40 @@ void rue_verdict_votes(const struct rue_variant_findings *variant, bool unicode,
                       100 * winner->max_regret_ratio, model);
 }
 
+/* To two figures: it is a prediction. */
+static uint64_t about(uint64_t images)
+{
+    uint64_t unit = 1;
+    while (images / unit >= 100) unit *= 10;
+    return (images + unit / 2) / unit * unit;
+}
+
+static void say_other_length(struct rue_prose *prose, const struct rue_variant_findings *variant,
+                             size_t index, const char *from, uint64_t images, const char *on)
+{
+    char label[RUE_CONFIG_TEXT_BYTES], text[RUE_UNIT_TEXT_BYTES];
+    rue_config_label(rue_cost_matrix_config(variant->matrix, variant->lengths.at[index].config), label);
+    rue_prose_say(prose, "%s" NB "%s" NB "images%s %s is better", from,
+                  rue_format_count(about(images), text, sizeof text), on, label);
+}
+
+void rue_verdict_lengths(const struct rue_variant_findings *variant, char *out, size_t bytes)
+{
+    struct rue_prose prose = rue_prose_start(out, bytes);
+    const struct rue_job_lengths *lengths = &variant->lengths;
+    size_t own = 0;
+    if (lengths->count < 2) return;
+    while (own + 1 < lengths->count && lengths->at[own].to_images < variant->job_images) own++;
+    bool shorter = own > 0, longer = own + 1 < lengths->count;
+    rue_prose_say(&prose, "Jobs of other lengths, as predicted: ");
+    if (shorter) say_other_length(&prose, variant, own - 1, "below", lengths->at[own].from_images, "");
+    if (shorter && longer) rue_prose_say(&prose, ", ");
+    if (longer) say_other_length(&prose, variant, own + 1, "from", lengths->at[own + 1].from_images, " on");
+    rue_prose_say(&prose, lengths->count > 1 + (size_t)shorter + (size_t)longer
+                              ? "; recommendation.json has more, by_job_images."
+                              : ".");
+}
+
 static void say_miss(struct rue_prose *prose, const struct rue_variant_findings *variant, size_t config,
                      size_t model, bool unicode)
 {

@@ -22,6 +22,9 @@ void rue_verdict_replaced(const struct rue_variant_findings *variant, char *out,
 /* That trials were disturbed. */
 void rue_verdict_disturbed(const struct rue_variant_findings *variant, char *out, size_t bytes);
 
+/* For which lengths of the job the answer is another one. */
+void rue_verdict_lengths(const struct rue_variant_findings *variant, char *out, size_t bytes);
+
 /* Why the configuration with the most votes is not the one recommended. */
 void rue_verdict_votes(const struct rue_variant_findings *variant, bool unicode, char *out, size_t bytes);
 

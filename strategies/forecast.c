@@ -333,6 +333,12 @@ struct rue_forecast_cell rue_forecast_cell(const struct rue_forecast *forecast, 
     return cell;
 }
 
+double rue_forecast_job_s(const struct rue_forecast *forecast, size_t model, size_t config, uint64_t images)
+{
+    double off = rue_forecast_cell(forecast, model, config).time_s / job_s(forecast, model, config);
+    return off * rue_prediction_trial_s(forecast->prediction, model, config, images);
+}
+
 size_t rue_forecast_candidates(const struct rue_forecast *forecast, const size_t **out)
 {
     *out = forecast->candidates;

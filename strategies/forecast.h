@@ -47,6 +47,10 @@ struct rue_forecast_cell {
 };
 struct rue_forecast_cell rue_forecast_cell(const struct rue_forecast *forecast, size_t model, size_t config);
 
+/* Seconds of a job of `images`: what is believed of the errors of predictions for the job of the setup is
+ * believed for other lengths, too. NaN without memory. */
+double rue_forecast_job_s(const struct rue_forecast *forecast, size_t model, size_t config, uint64_t images);
+
 /* Configurations that may be the best, and what is drawn of them. */
 size_t rue_forecast_candidates(const struct rue_forecast *forecast, const size_t **out);
 enum { RUE_FORECAST_DRAWS = 256 };

@@ -348,6 +348,12 @@ static bool duel_estimate(void *state, size_t scenario, size_t config, struct ru
     return true;
 }
 
+static double duel_job_s(void *state, size_t scenario, size_t config, uint64_t images)
+{
+    const struct duel *duel = state;
+    return rue_forecast_job_s(duel->forecast, scenario, config, images);
+}
+
 static bool duel_claim(void *state, struct rue_claim *out)
 {
     struct duel *duel = state;
@@ -433,5 +439,6 @@ const struct rue_strategy_ops rue_strategy_duel = {
     .expect = duel_expect,
     .shift = duel_shift,
     .spend = duel_spend,
+    .job_s = duel_job_s,
     .close = duel_close,
 };

@@ -386,6 +386,12 @@ static bool race_estimate(void *state, size_t scenario, size_t config, struct ru
     return true;
 }
 
+static double race_job_s(void *state, size_t scenario, size_t config, uint64_t images)
+{
+    const struct race *race = state;
+    return rue_forecast_job_s(race->forecast, scenario, config, images);
+}
+
 static bool race_claim(void *state, struct rue_claim *out)
 {
     struct race *race = state;
@@ -454,6 +460,7 @@ const struct rue_strategy_ops rue_strategy_race = {
     .tell = race_tell,
     .estimate = race_estimate,
     .claim = race_claim,
+    .job_s = race_job_s,
     .status = race_status,
     .close = race_close,
 };

@@ -92,7 +92,10 @@ void rue_study_close(struct rue_study *study)
     rue_interrupt_guard_file(NULL);
     if (study->discard && study->folder_lock >= 0) rue_study_discard(study);
     if (study->folder_lock >= 0) close(study->folder_lock);
-    for (size_t v = 0; v < study->variant_count; v++) rue_cost_matrix_close(study->matrices[v]);
+    for (size_t v = 0; v < study->variant_count; v++) {
+        rue_cost_matrix_close(study->matrices[v]);
+        free(study->curves[v]);
+    }
     free(study->configs);
     free(study->expected_s);
     free(study->scenarios);

@@ -12,6 +12,8 @@
 #include "cost_matrix.h"
 #include "findings.h"
 #include "goal.h"
+#include "job_curve.h"
+#include "job_length.h"
 #include "plan.h"
 #include "profile.h"
 #include "progress.h"
@@ -127,6 +129,8 @@ struct rue_study {
     size_t config_count;
     struct rue_config *configs;                               /* [config_count], grid order */
     struct rue_cost_matrix *matrices[RUE_STUDY_VARIANTS_MAX]; /* [variant_count] */
+    struct rue_job_curve *curves[RUE_STUDY_VARIANTS_MAX];     /* [cells] of joint trials; NULL: none noted */
+    struct rue_job_lengths lengths[RUE_STUDY_VARIANTS_MAX];   /* for which the answer is which */
     size_t row_count, row_capacity;
     struct rue_trial_row *rows; /* every trial used, in order */
     size_t reused;              /* of them, from the store */
@@ -274,6 +278,16 @@ struct json_t *rue_study_plan_json(const struct rue_study *study);
  * address it was), but for exit codes. Infeasible trials in between, and trials that the store answers,
  * neither count nor end the row: they say nothing about whether the runner works. */
 rue_status rue_study_run(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
+
+/* Notes what an ok joint trial says of jobs of other lengths. */
+void rue_study_note_curve(struct rue_study *study, size_t variant, size_t model, size_t config,
+                          const struct rue_trial_result *result);
+
+/* Finds for which lengths of the job the answer is another one, from what the strategy, whose state it is,
+ * predicts, or from what was noted; where neither is known, or nothing is recommended, it does nothing.
+ * RUE_MEMORY. (study_lengths.c) */
+rue_status rue_study_find_lengths(struct rue_study *study, size_t variant, void *state,
+                                  rue_error *error) RUE_MUST_CHECK;
 
 /* Applies the rules. `*out` borrows from the study; rue_study_findings_close frees the rest. */
 rue_status rue_study_findings(struct rue_study *study, struct rue_findings **out,

@@ -74,6 +74,7 @@ static rue_status fill_variant(const struct rue_study *study, size_t index, stru
                                          .matrix = study->matrices[index],
                                          .selection = selection,
                                          .goal = study->goal->minimise,
+                                         .lengths = study->lengths[index],
                                          .job_images = variant->job_images,
                                          .data_images = variant->opened.images,
                                          .data_bytes = variant->opened.bytes,

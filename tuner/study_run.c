@@ -121,6 +121,7 @@ static rue_status record(struct rue_study *study, struct rue_study_times *times,
     if (status != RUE_OK || rue_study_predicts(study)) return status; /* the rest is told at the end */
     bool predicted;
     double cost_ns = cost_of(study, cell.variant, result, &predicted);
+    rue_study_note_curve(study, cell.variant, cell.model, cell.config, result);
     if (!isfinite(cost_ns) || cost_ns <= 0) {
         char reason[RUE_REASON_BYTES];
         snprintf(reason, sizeof reason, "the trial was too short to tell %s",
@@ -501,6 +502,17 @@ bool rue_study_searches(const struct rue_study *study)
     return study->strategy->searches;
 }
 
+/* What a strategy has come to becomes the study's. */
+static rue_status take_results(struct rue_study *study, const struct track *track, rue_error *error)
+{
+    rue_status status = RUE_OK;
+    size_t end = rue_study_searches(study) ? track->first_variant + 1 : study->variant_count;
+    if (rue_study_predicts(study)) status = take_estimates(study, track, error);
+    for (size_t v = track->first_variant; status == RUE_OK && v < end; v++)
+        status = rue_study_find_lengths(study, v, track->state, error);
+    return status;
+}
+
 rue_status rue_study_run(struct rue_study *study, rue_error *error)
 {
     struct tracks tracks = {0};
@@ -511,8 +523,7 @@ rue_status rue_study_run(struct rue_study *study, rue_error *error)
     bool usable = status == RUE_OK || study->partial;
     for (size_t i = 0; i < tracks.count; i++) {
         rue_error lost = {0};
-        if (usable && rue_study_predicts(study) && take_estimates(study, &tracks.at[i], &lost) != RUE_OK &&
-            status == RUE_OK)
+        if (usable && take_results(study, &tracks.at[i], &lost) != RUE_OK && status == RUE_OK)
             status = rue_fail(error, lost.status, "%s", lost.message);
         if (status == RUE_OK) status = check_end(study, &tracks.at[i], error);
         study->strategy->close(tracks.at[i].state);

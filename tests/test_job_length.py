@@ -1,0 +1,99 @@
+"""rue tune: for which lengths of the job the answer is another one."""
+import importlib.util
+import os
+import pathlib
+
+import jsonschema
+import pytest
+
+from conftest import ROOT, make_table, read_json
+
+
+def recommendation(rue, folder="out"):
+    document = read_json(rue.folder / folder / "recommendation.json")
+    jsonschema.validate(document, read_json(ROOT / "reports/recommendation.schema.json"))
+    return document["recommendations"][0]
+
+
+def intervals(found):
+    """[(from, to, batch_size, num_workers)], without a gap."""
+    told = [(i["from_images"], i["to_images"], i["config"]["batch_size"], i["config"]["num_workers"])
+            for i in found["by_job_images"]]
+    assert all(one[1] + 1 == other[0] for one, other in zip(told, told[1:]))
+    own = next(i for i in told if i[0] <= found["job_images"] <= i[1])
+    assert own[2:] == (found["config"]["batch_size"], found["config"]["num_workers"])
+    return told
+
+
+def per_image(model, batch, workers):
+    """Each worker takes 50 ms to start: none is best below 500 images, two below 2,000, then four."""
+    return {0: 500000, 2: 300000, 4: 250000}[workers]
+
+
+@pytest.fixture
+def tune(rue, script):
+    one = script(make_table(["ape", "bee"], [10], [0, 2, 4], per_image), start_ns=50_000_000, images=1000)
+    return lambda *words: rue("tune", "--runner", one.command, "--strategy", "grid", "--budget", "1h", *words)
+
+
+def test_the_lengths_at_which_the_answer_changes_are_told(rue, tune):
+    done = tune("--out", "out")
+    assert done.returncode == 0, done.stderr
+    told = intervals(recommendation(rue))
+    assert [workers for _, _, _, workers in told] == [0, 2, 4]
+    assert told[1][0] == pytest.approx(500, rel=0.03) and told[2][0] == pytest.approx(2000, rel=0.03)
+    assert told[0][0] == 10 and told[2][1] == 1000 * 1024
+    words = " ".join(done.stdout.split())
+    assert "below 500 images 10/0 is better, from 2,000 images on 10/4 is better" in words, words
+
+
+@pytest.mark.parametrize("images, workers", [(200, 0), (450, 0), (600, 2), (1800, 2), (2300, 4), (20000, 4)])
+def test_a_study_of_that_length_agrees(rue, tune, images, workers):
+    assert tune("--images", images, "--out", "out").returncode == 0
+    assert recommendation(rue)["config"]["num_workers"] == workers
+    assert [told[3] for told in intervals(recommendation(rue))] == [0, 2, 4]
+
+
+def test_one_answer_for_all_lengths_is_no_news(rue, tune):
+    done = tune("--num-workers", "2", "--out", "out")
+    assert done.returncode == 0 and "other lengths" not in done.stdout
+    assert [told[3] for told in intervals(recommendation(rue))] == [2]
+
+
+def test_other_goals_know_no_length(rue, tune):
+    done = tune("--goal", "throughput", "--out", "out")
+    assert done.returncode == 0 and "other lengths" not in done.stdout
+    assert recommendation(rue)["by_job_images"] is None
+
+
+def true_excess(simulator, mode, seed, images, batch, workers):
+    """Of the configuration's mean regret over the least one, for a job of so many images on the simulated machine."""
+    spec = importlib.util.spec_from_file_location("simulator", simulator)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    machine = module.Machine(mode, seed)
+    machine.images = images
+    cells = range(len(machine.grid))
+    times = [[sum(sum(machine.run(m, c, images, 1000 + k)[:2]) for k in range(4)) for c in cells]
+             for m in range(len(machine.models))]
+    regret = [sum(row[c] / min(row) - 1 for row in times) / len(times) for c in cells]
+    return regret[machine.at[batch, workers]] - min(regret)
+
+
+@pytest.mark.parametrize("strategy", ["duel", "grid"])
+def test_simulated_machines_agree(rue, strategy):
+    simulator = pathlib.Path(os.environ.get("RUE_SHARED", "/nowhere")) / "replay" / "sim_runner.py"
+    if not simulator.exists():
+        pytest.skip("skipped: no simulated machine, set RUE_SHARED")
+    pytest.importorskip("numpy")
+    runner = f"/usr/bin/python3 {simulator} --mode preprocessed --seed 12"
+    budget = "1000s" if strategy == "duel" else "100h"
+    assert rue("tune", "--runner", runner, "--strategy", strategy, "--budget", budget, "--out", "out").returncode == 0
+    found = recommendation(rue)
+    told = intervals(found)
+    own = next(i for i, t in enumerate(told) if t[0] <= found["job_images"] <= t[1])
+    assert own > 0
+    for first, last, batch, workers in told[own - 1:own + 1]:
+        middle = round((first * last) ** 0.5 / batch) * batch
+        excess = true_excess(simulator, "preprocessed", 12, middle, batch, workers)
+        assert excess < 0.03, (middle, told)

@@ -1,0 +1,64 @@
+/* For which lengths of the job the answer is another one. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "study.h"
+
+/* Whose times are asked for. */
+struct source {
+    const struct rue_study *study;
+    size_t variant;
+    void *state; /* of the strategy */
+};
+
+void rue_study_note_curve(struct rue_study *study, size_t variant, size_t model, size_t config,
+                          const struct rue_trial_result *result)
+{
+    size_t cells = study->model_count * study->config_count;
+    if (study->goal->minimise != RUE_GOAL_TIME) return;
+    /* Without memory the answer for this job is the only one. */
+    if (!study->curves[variant]) study->curves[variant] = calloc(cells, sizeof *study->curves[variant]);
+    if (!study->curves[variant]) return;
+    study->curves[variant][model * study->config_count + config] = rue_job_curve_of(result);
+}
+
+static uint64_t consumed(const struct source *source, size_t config, uint64_t images)
+{
+    uint64_t batch = (uint64_t)source->study->configs[config].value[RUE_BATCH_SIZE];
+    bool drop_last = source->study->variants[source->variant].workload.drop_last;
+    return drop_last && images >= batch ? images - images % batch : images;
+}
+
+/* What the strategy expects, or the cell's last trial, scaled to the time that the cell has. */
+static double time_s(const void *context, size_t model, size_t config, uint64_t images)
+{
+    const struct source *source = context;
+    const struct rue_study *study = source->study;
+    uint64_t length = consumed(source, config, images);
+    if (study->strategy->job_s) return study->strategy->job_s(source->state, model, config, length);
+    const struct rue_job_curve *curve = &study->curves[source->variant][model * study->config_count + config];
+    uint64_t job = consumed(source, config, study->variants[source->variant].job_images);
+    double cell_ns = rue_cost_matrix_cell(study->matrices[source->variant], model, config)->median_ns;
+    return rue_job_curve_ns(curve, length) * cell_ns / rue_job_curve_ns(curve, job) / 1e9;
+}
+
+rue_status rue_study_find_lengths(struct rue_study *study, size_t variant, void *state, rue_error *error)
+{
+    struct source source = {study, variant, state};
+    struct rue_selection *selection;
+    bool known = study->strategy->job_s || (!rue_study_predicts(study) && study->curves[variant]);
+    if (!known || study->goal->minimise != RUE_GOAL_TIME) return RUE_OK;
+    rue_status status =
+        rue_ranking_rules_select(&study->goal->rules, study->matrices[variant], &selection, error);
+    if (status != RUE_OK) return status;
+    struct rue_job_question question = {.matrix = study->matrices[variant],
+                                        .selection = selection,
+                                        .job_images = study->variants[variant].job_images,
+                                        .epsilon_ratio = study->goal->epsilon_ratio,
+                                        .time_s = time_s,
+                                        .context = &source};
+    if (selection->recommended != RUE_NONE)
+        status = rue_job_lengths_find(&question, &study->lengths[variant], error);
+    rue_selection_close(selection);
+    return status;
+}
