@@ -12,15 +12,16 @@
 #include "survey.h"
 #include "trial_costs.h"
 
-enum { LENGTHS = 4 };
+enum { LENGTHS = 4, VERIFIED_MAX = 3 };
 
 /* Lengths of trials: a share of the job, but some rounds of all workers at least, and some batches. */
 static const struct length {
     double share, rounds, batches;
 } lengths[LENGTHS] = {{0.05, 1, 2}, {0.15, 2, 4}, {0.4, 2, 4}, {1, 1, 1}};
 static const double whole_share = 0.7;   /* above it, the whole job */
-static const double sizes_share = 0.25;  /* of what is left of the budget, for batch sizes beyond the first */
+static const double sizes_share = 0.15;  /* of what is left of the budget, for batch sizes beyond the first */
 static const double verify_margin = 1.3; /* of what the last trials may cost more than expected */
+static const double rival_ratio = 0.01;  /* more mean regret than the leader's, as it is believed */
 static const double refit_growth = 1.3;  /* of the joint trials, from one refit to the next */
 static const double surprise = 0.15;     /* of the logarithm of a time: the prediction is to be made anew */
 static const double least_gain = 1e-10;  /* of the variance of a mean regret: less is nothing */
@@ -40,6 +41,7 @@ struct duel {
     struct rue_trial_costs costs;
     enum phase phase;
     size_t joints, refit_at;
+    bool *visited; /* [scenarios] of a verification */
     uint64_t seed;
     rue_status status; /* why nothing more is asked: RUE_OK while it goes on */
     rue_error error;
@@ -181,11 +183,53 @@ static double verify_s(const struct duel *duel, size_t config)
     return sum;
 }
 
-static void push_verification(struct duel *duel, size_t config)
+/* The position of the best candidate after `after`; `count` where none is left. */
+static size_t next_best(const struct duel *duel, size_t after, size_t count)
 {
+    double mean = rue_standing_mean(duel->standing, after);
+    size_t best = count;
+    for (size_t c = 0; c < count; c++) {
+        double own = rue_standing_mean(duel->standing, c);
+        if (own < mean || (own == mean && c <= after)) continue;
+        if (best == count || own < rue_standing_mean(duel->standing, best)) best = c;
+    }
+    return best;
+}
+
+/* Seconds of a configuration's trials on models that have not seen it, where those `visited` are visited
+ * anyway. */
+static double verify_beside_s(const struct duel *duel, size_t config, const bool *visited)
+{
+    double sum = verify_s(duel, config);
     for (size_t m = 0; m < duel->setup.scenario_count; m++)
-        if (!rue_standing_is_verified_on(duel->standing, m, config))
-            push_joint(duel, m, config, trial_images(duel, config, &lengths[0]));
+        if (visited[m] && !rue_standing_is_verified_on(duel->standing, m, config))
+            sum -= duel->costs.switch_s;
+    return sum;
+}
+
+/* The leader on every model that has not seen it; in the same visits, as far as there is room, those that
+ * may come to lead by what is seen of it. */
+static void push_verification(struct duel *duel, const size_t *candidates, size_t count)
+{
+    size_t chosen[VERIFIED_MAX], chosen_count = 0, trials = 0;
+    size_t position = rue_standing_leader(duel->standing);
+    double most = rue_standing_mean(duel->standing, position) + rival_ratio, rest_s = left_s(duel);
+    memset(duel->visited, 0, duel->setup.scenario_count * sizeof *duel->visited);
+    for (; chosen_count < VERIFIED_MAX && position < count; position = next_best(duel, position, count)) {
+        size_t config = candidates[position];
+        double cost = verify_margin * verify_beside_s(duel, config, duel->visited);
+        trials += unseen_count(duel, config);
+        bool room = cost <= rest_s && !lacks_trials(duel, trials);
+        if (chosen_count > 0 && (!room || rue_standing_mean(duel->standing, position) > most)) break;
+        rest_s -= cost;
+        chosen[chosen_count++] = config;
+        for (size_t m = 0; m < duel->setup.scenario_count; m++)
+            duel->visited[m] |= !rue_standing_is_verified_on(duel->standing, m, config);
+    }
+    for (size_t m = 0; m < duel->setup.scenario_count; m++)
+        for (size_t i = 0; i < chosen_count; i++)
+            if (!rue_standing_is_verified_on(duel->standing, m, chosen[i]))
+                push_joint(duel, m, chosen[i], trial_images(duel, chosen[i], &lengths[0]));
 }
 
 /* ---- more batch sizes ---- */
@@ -246,7 +290,7 @@ static void decide(struct duel *duel)
     bool last = left_s(duel) < unseen_s || lacks_trials(duel, unseen + 2);
     bool room = left_s(duel) >= unseen_s && !lacks_trials(duel, unseen);
     if (!sure && !last && push_trials(duel, left_s(duel) - unseen_s)) return;
-    if (room || !rue_standing_claim(duel->standing).verified) push_verification(duel, candidates[leader]);
+    if (room || !rue_standing_claim(duel->standing).verified) push_verification(duel, candidates, count);
     if (rue_ask_queue_is_empty(&duel->queue)) duel->phase = ENDED;
 }
 
@@ -395,6 +439,7 @@ static void duel_close(void *state)
 {
     struct duel *duel = state;
     if (!duel) return;
+    free(duel->visited);
     rue_standing_close(duel->standing);
     rue_probing_close(duel->probing);
     rue_survey_close(duel->survey);
@@ -414,7 +459,9 @@ static rue_status duel_open(const struct rue_strategy_setup *setup, void **state
     if (!duel) return rue_fail_memory(error, "a duel", sizeof *duel);
     duel->setup = *setup;
     duel->seed = rue_mix64(setup->seed);
-    rue_status status = rue_forecast_open(&duel->setup, &duel->forecast, error);
+    duel->visited = calloc(setup->scenario_count, sizeof *duel->visited);
+    rue_status status = duel->visited ? RUE_OK : rue_fail_memory(error, "a duel", setup->scenario_count);
+    if (status == RUE_OK) status = rue_forecast_open(&duel->setup, &duel->forecast, error);
     if (status == RUE_OK) status = rue_probing_open(&duel->setup, &duel->probing, error);
     if (status == RUE_OK) status = rue_standing_open(&duel->setup, duel->forecast, &duel->standing, error);
     if (status == RUE_OK && setup->measures[RUE_LOAD])
