@@ -6,6 +6,7 @@
 #include "cost_matrix.h"
 #include "goal.h"
 #include "job_length.h"
+#include "knowledge.h"
 #include "notice.h"
 #include "regret_interval.h"
 #include "selection.h"
@@ -56,6 +57,8 @@ struct rue_variant_findings {
     struct rue_regret_interval interval; /* of the recommended one's regrets */
     const struct rue_answers *answers;   /* (optional) */
     struct rue_replayed replayed;
+    char workload_json[512];               /* of the trials, as the store has it; "" when not known */
+    const struct rue_knowledge *knowledge; /* (optional) where the strategy predicts; borrowed */
 };
 
 /* One line of trials.csv. */
@@ -98,6 +101,8 @@ struct rue_findings {
     char disturbance[256];            /* what slowed all of it; "" : nothing did, or it is not known */
     size_t variant_count;
     struct rue_variant_findings *variants; /* [variant_count] */
+    const char *const
+        *profiles; /* (optional) of each model, JSON; "" where it is the runner's own business */
     size_t row_count;
     const struct rue_trial_row *rows; /* [row_count], in the order measured */
     /* (optional) makes row `index` in place of `rows`, where all of them at once would be too many. */

@@ -23,6 +23,7 @@ void rue_json_push(struct rue_json_document *document, json_t *array, json_t *va
 
 json_t *rue_json_text(const char *string);
 json_t *rue_json_text_or_null(const char *string); /* null for "" */
+json_t *rue_json_words(const char *object);        /* a JSON object; null when the text is none */
 json_t *rue_json_real(double number);              /* null unless finite */
 json_t *rue_json_integer(uint64_t number);         /* digits in a string beyond a signed 64-bit integer */
 json_t *rue_json_integer_or_null(uint64_t number); /* null for 0 */

@@ -7,6 +7,7 @@
 #include "batch_best.h"
 #include "comparison.h"
 #include "json_findings.h"
+#include "json_forecast.h"
 #include "misses.h"
 #include "report.h"
 
@@ -244,6 +245,8 @@ static rue_status recommendation_json(struct rue_json_document *document, const 
     if (best != RUE_NONE && strcmp(findings->measured_with, "torch") == 0)
         rue_json_put(document, object, "torch",
                      torch_arguments(document, rue_cost_matrix_config(variant->matrix, best)));
+    rue_json_put(document, object, "workload", rue_json_words(variant->workload_json));
+    rue_json_put(document, object, "forecast", rue_json_forecast(document, findings, variant));
     rue_json_put(document, object, "models", models_json(document, variant));
     rue_json_put_answers(document, object, variant, true);
     rue_json_put(document, object, "best_by_model", rue_json_best_by_model(document, variant, true));
@@ -298,15 +301,6 @@ static rue_status comparisons_json(struct rue_json_document *document, const str
     }
 }
 
-/* The runner's own words; null when it said none or they are no JSON object. */
-static json_t *machine_json(const char *words)
-{
-    json_t *machine = json_loads(words, JSON_REJECT_DUPLICATES, NULL);
-    if (json_is_object(machine)) return machine;
-    json_decref(machine);
-    return json_null();
-}
-
 /* Which strategy chose the trials, and who chose it; null when not known. */
 static json_t *strategy_json(struct rue_json_document *document, const struct rue_findings *findings)
 {
@@ -334,7 +328,7 @@ static json_t *provenance_json(struct rue_json_document *document, const struct 
     rue_json_put(document, object, "memory_bytes", rue_json_integer_or_null(findings->memory_bytes));
     rue_json_put(document, object, "kernel", rue_json_text_or_null(findings->kernel));
     rue_json_put(document, object, "libraries", rue_json_text_or_null(findings->libraries));
-    rue_json_put(document, object, "machine", machine_json(findings->machine_json));
+    rue_json_put(document, object, "machine", rue_json_words(findings->machine_json));
     rue_json_put(document, object, "seed", rue_json_integer(findings->seed));
     rue_json_put(document, object, "strategy", strategy_json(document, findings));
     rue_json_put(document, object, "repeats_planned", json_integer(findings->repeats_planned));

@@ -3,25 +3,36 @@
 #include <math.h>
 #include <string.h>
 
-void rue_compute_curve_add(struct rue_compute_curve *curve, int batch_size, double batch_s, double cpu_ratio)
+/* The point of that size, made where there is none and room for it; else NULL. */
+static struct rue_compute_point *point_of(struct rue_compute_curve *curve, int batch_size)
 {
     size_t at = 0;
-    if (cpu_ratio >= 0) curve->cpu_ratio += (fmin(1, cpu_ratio) - curve->cpu_ratio) / ++curve->trials;
     while (at < curve->count && curve->points[at].batch_size < batch_size) at++;
     struct rue_compute_point *point = &curve->points[at];
-    if (at < curve->count && point->batch_size == batch_size) {
-        point->batch_s += (batch_s - point->batch_s) / ++point->trials;
-        return;
-    }
-    if (curve->count == RUE_COMPUTE_CURVE_MAX) return;
+    if (at < curve->count && point->batch_size == batch_size) return point;
+    if (curve->count == RUE_COMPUTE_CURVE_MAX) return NULL;
     memmove(point + 1, point, (curve->count++ - at) * sizeof *point);
-    *point = (struct rue_compute_point){batch_size, batch_s, 1};
+    *point = (struct rue_compute_point){.batch_size = batch_size};
+    return point;
+}
+
+void rue_compute_curve_add(struct rue_compute_curve *curve, int batch_size, double batch_s, double cpu_ratio)
+{
+    if (cpu_ratio >= 0) curve->cpu_ratio += (fmin(1, cpu_ratio) - curve->cpu_ratio) / ++curve->trials;
+    struct rue_compute_point *point = point_of(curve, batch_size);
+    if (point) point->batch_s += (batch_s - point->batch_s) / ++point->trials;
+}
+
+void rue_compute_curve_believe(struct rue_compute_curve *curve, int batch_size, double batch_s)
+{
+    struct rue_compute_point *point = point_of(curve, batch_size);
+    if (point && point->trials == 0) point->batch_s = batch_s;
 }
 
 bool rue_compute_curve_has(const struct rue_compute_curve *curve, int batch_size)
 {
     for (size_t i = 0; i < curve->count; i++)
-        if (curve->points[i].batch_size == batch_size) return true;
+        if (curve->points[i].batch_size == batch_size) return curve->points[i].trials > 0;
     return false;
 }
 

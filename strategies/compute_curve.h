@@ -15,7 +15,7 @@ struct rue_compute_curve {
     size_t count;
     struct rue_compute_point {
         int batch_size;
-        double batch_s, trials;      /* mean of so many trials */
+        double batch_s, trials;      /* mean of so many trials; 0: believed, not measured */
     } points[RUE_COMPUTE_CURVE_MAX]; /* sizes increasing */
 };
 
@@ -23,6 +23,10 @@ struct rue_compute_curve {
  * meanwhile; NaN: not known. */
 void rue_compute_curve_add(struct rue_compute_curve *curve, int batch_size, double batch_s, double cpu_ratio);
 
+/* What is believed of a size that was not measured; a trial takes its place. */
+void rue_compute_curve_believe(struct rue_compute_curve *curve, int batch_size, double batch_s);
+
+/* Whether the size was measured. */
 bool rue_compute_curve_has(const struct rue_compute_curve *curve, int batch_size);
 
 /* The consumer for batches of `batch_size` and shorter ones; of an empty curve 0. */

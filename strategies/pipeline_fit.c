@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TIMES = 3, ITERATIONS = 60, ROUNDS = 3, STARTS = 4 };
+enum { N = RUE_PIPELINE_PARAMETER_COUNT, TIMES = 3, ITERATIONS = 60, ROUNDS = 3, STARTS = 4 };
 
 static const double step = 1e-4; /* of a logarithm, for derivatives */
 
@@ -36,19 +36,23 @@ static const struct belief beliefs_processes[RUE_PIPELINE_PARAMETER_COUNT] = {
     [RUE_PIPELINE_stop_worker_s] = {0.01, 1.5},    [RUE_PIPELINE_jitter_ratio] = {0.05, 1},
 };
 static const double storage_share = 1.0 / 32; /* of the time of an image, where nothing is known */
-static const double consumer_sd = 3;
+static const double consumer_sd = 3, consumer_sd_of_prior = 0.5;
 
 struct problem {
     const struct rue_pipeline_sample *samples;
     size_t sample_count, count, rows;
     int cpus;
     bool in_turn;
-    const struct rue_pipeline_fit *former; /* where the search begins; NULL: where beliefs do */
-    double image_s;                        /* guessed */
-    double *centre, *sd;                   /* [count] */
-    double *weight;                        /* [rows] of residuals, for those far out less than 1 */
-    double *base, *shifted;                /* [rows] */
-    double *x;                             /* [count] */
+    const struct rue_pipeline_fit *former;  /* where the search begins; NULL: where beliefs do */
+    const struct rue_pipeline_prior *prior; /* (optional) */
+    double image_s;                         /* guessed */
+    double *centre, *sd;                    /* [count] */
+    /* Of the distances of the loader's parameters from their centres: their covariance becomes that of
+     * independent ones, of variance 1. */
+    double whiten[N][N];
+    double *weight;         /* [rows] of residuals, for those far out less than 1 */
+    double *base, *shifted; /* [rows] */
+    double *x;              /* [count] */
 };
 
 static struct rue_pipeline_loader loader_of(const struct problem *problem, const double *x)
@@ -103,7 +107,12 @@ static rue_status all_rows(const struct problem *problem, const double *x, doubl
     for (size_t s = 0; status == RUE_OK && s < problem->sample_count; s++)
         status = sample_rows(problem, x, s, rows);
     double *beliefs = rows + TIMES * problem->sample_count;
-    for (size_t p = 0; p < problem->count; p++) beliefs[p] = (x[p] - problem->centre[p]) / problem->sd[p];
+    for (size_t p = 0; p < problem->count; p++) {
+        beliefs[p] = (x[p] - problem->centre[p]) / problem->sd[p];
+        if (p >= RUE_PIPELINE_PARAMETER_COUNT) continue;
+        beliefs[p] = 0;
+        for (size_t q = 0; q <= p; q++) beliefs[p] += problem->whiten[p][q] * (x[q] - problem->centre[q]);
+    }
     return status;
 }
 
@@ -144,7 +153,10 @@ static int derivatives(const gsl_vector *at, void *context, gsl_matrix *out)
                 gsl_matrix_set(out, r, p,
                                (problem->shifted[r] - problem->base[r]) / step * problem->weight[r]);
         }
-        gsl_matrix_set(out, TIMES * problem->sample_count + p, p, 1 / problem->sd[p]);
+        size_t beliefs = TIMES * problem->sample_count;
+        if (p >= RUE_PIPELINE_PARAMETER_COUNT) gsl_matrix_set(out, beliefs + p, p, 1 / problem->sd[p]);
+        for (size_t q = p; p < RUE_PIPELINE_PARAMETER_COUNT && q < RUE_PIPELINE_PARAMETER_COUNT; q++)
+            gsl_matrix_set(out, beliefs + q, p, problem->whiten[q][p]);
         problem->x[p] = x;
     }
     return GSL_SUCCESS;
@@ -211,18 +223,64 @@ static double guess_image_s(const struct problem *problem)
     return guess;
 }
 
-static void believe(struct problem *problem)
+/* The inverse of the lower triangle L of covariance = L * L'; false where the covariance is none. */
+static bool whiten(const struct rue_pipeline_prior *prior, double out[N][N])
+{
+    double lower[N][N] = {{0}};
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j <= i; j++) {
+            double left = prior->covariance[i][j];
+            for (int k = 0; k < j; k++) left -= lower[i][k] * lower[j][k];
+            if (i == j && !(left > 0)) return false;
+            lower[i][j] = i == j ? sqrt(left) : left / lower[j][j];
+        }
+    for (int j = 0; j < N; j++)
+        for (int i = j; i < N; i++) {
+            double left = i == j;
+            for (int k = j; k < i; k++) left -= lower[i][k] * out[k][j];
+            out[i][j] = left / lower[i][i];
+        }
+    return true;
+}
+
+bool rue_pipeline_prior_is_sound(const struct rue_pipeline_prior *prior)
+{
+    double whitened[N][N] = {{0}};
+    for (int p = 0; p < N; p++) {
+        if (!(prior->value[p] > 0 && isfinite(prior->value[p]))) return false;
+        for (int q = 0; q < N; q++)
+            if (!isfinite(prior->covariance[p][q])) return false;
+    }
+    if (!whiten(prior, whitened)) return false;
+    for (int p = 0; p < N; p++)
+        for (int q = 0; q <= p; q++)
+            if (!isfinite(whitened[p][q])) return false;
+    return true;
+}
+
+static bool believe_loader(struct problem *problem)
 {
     const struct belief *beliefs = problem->in_turn ? beliefs_processes : beliefs_threads;
+    const struct rue_pipeline_prior *prior = problem->prior;
     for (int p = 0; p < RUE_PIPELINE_PARAMETER_COUNT; p++) {
-        double centre = beliefs[p].centre;
+        double centre = prior ? prior->value[p] : beliefs[p].centre;
         if (isnan(centre)) centre = problem->image_s * (p == RUE_PIPELINE_storage_s ? storage_share : 1);
         problem->centre[p] = log(centre);
         problem->sd[p] = beliefs[p].sd;
+        problem->whiten[p][p] = 1 / beliefs[p].sd;
     }
+    return !prior || whiten(prior, problem->whiten);
+}
+
+static void believe_consumers(struct problem *problem)
+{
+    const struct rue_pipeline_consumer *prior = problem->prior ? problem->prior->consumers : NULL;
     for (size_t p = RUE_PIPELINE_PARAMETER_COUNT; p < problem->count; p++) {
-        problem->centre[p] = log(problem->image_s);
-        problem->sd[p] = consumer_sd;
+        size_t own = p - RUE_PIPELINE_PARAMETER_COUNT;
+        double believed = prior ? own % 2 ? prior[own / 2].image_s : prior[own / 2].batch_s : NAN;
+        bool known = believed > 0;
+        problem->centre[p] = log(known ? believed : problem->image_s);
+        problem->sd[p] = known ? consumer_sd_of_prior : consumer_sd;
     }
 }
 
@@ -273,7 +331,7 @@ static rue_status fill(const struct problem *problem, const double *best, const 
         const struct rue_pipeline_times *measured = &problem->samples[s].times;
         rue_status status = sample_rows(problem, best, s, problem->base);
         if (status != RUE_OK) return status;
-        bool known = between_s(measured) > 0;
+        bool known = isnan(measured->first_batch_s) ? measured->end_to_end_s > 0 : between_s(measured) > 0;
         fit->slow_ratio[s] = known ? exp(problem->base[TIMES * s + 1] * spread[1]) : NAN;
     }
     return RUE_OK;
@@ -296,24 +354,22 @@ static struct rue_pipeline_fit *allocate(size_t samples, size_t consumers, size_
     fit->count = count;
     fit->consumers = calloc(consumers ? consumers : 1, sizeof *fit->consumers);
     fit->covariance = calloc(count * count, sizeof *fit->covariance);
-    fit->slow_ratio = calloc(samples, sizeof *fit->slow_ratio);
+    fit->slow_ratio = calloc(samples + 1, sizeof *fit->slow_ratio);
     if (fit->consumers && fit->covariance && fit->slow_ratio) return fit;
     rue_pipeline_fit_close(fit);
     return NULL;
 }
 
-static rue_status open_fit(const struct rue_pipeline_fit *former, const struct rue_pipeline_sample *samples,
-                           size_t sample_count, size_t consumer_count, int cpus, bool in_turn,
-                           struct rue_pipeline_fit **out, rue_error *error)
+/* Solves the problem, of which samples, CPUs, turn, former and prior are set. */
+static rue_status open_fit(struct problem problem, size_t consumer_count, struct rue_pipeline_fit **out,
+                           rue_error *error)
 {
-    struct problem problem = {.samples = samples,
-                              .sample_count = sample_count,
-                              .count = RUE_PIPELINE_PARAMETER_COUNT + 2 * consumer_count,
-                              .cpus = cpus,
-                              .in_turn = in_turn,
-                              .former = former};
+    const struct rue_pipeline_prior *prior = problem.prior;
+    size_t sample_count = problem.sample_count;
+    problem.count = RUE_PIPELINE_PARAMETER_COUNT + 2 * consumer_count;
     problem.rows = TIMES * sample_count + problem.count;
     problem.image_s = guess_image_s(&problem);
+    if (prior && !(problem.image_s > 0)) problem.image_s = prior->value[RUE_PIPELINE_item_s];
     if (!(problem.image_s > 0)) return rue_fail(error, RUE_USAGE, "no trial to learn from");
     gsl_set_error_handler_off();
     size_t doubles = 4 * problem.count + 3 * problem.rows;
@@ -331,8 +387,10 @@ static rue_status open_fit(const struct rue_pipeline_fit *former, const struct r
         problem.weight = best + problem.count;
         problem.base = problem.weight + problem.rows;
         problem.shifted = problem.base + problem.rows;
-        believe(&problem);
-        status = find(&problem, best, covariance, tried, error);
+        if (!believe_loader(&problem))
+            status = rue_fail(error, RUE_INTERNAL, "a prior whose covariance is none");
+        believe_consumers(&problem);
+        if (status == RUE_OK) status = find(&problem, best, covariance, tried, error);
         if (status == RUE_OK) status = fill(&problem, best, covariance, fit);
     }
     gsl_matrix_free(tried);
@@ -344,16 +402,23 @@ static rue_status open_fit(const struct rue_pipeline_fit *former, const struct r
 }
 
 rue_status rue_pipeline_fit_open(const struct rue_pipeline_sample *samples, size_t sample_count,
-                                 size_t consumer_count, int cpus, bool in_turn, struct rue_pipeline_fit **out,
+                                 size_t consumer_count, int cpus, bool in_turn,
+                                 const struct rue_pipeline_prior *prior, struct rue_pipeline_fit **out,
                                  rue_error *error)
 {
-    return open_fit(NULL, samples, sample_count, consumer_count, cpus, in_turn, out, error);
+    struct problem problem = {
+        .samples = samples, .sample_count = sample_count, .cpus = cpus, .in_turn = in_turn, .prior = prior};
+    return open_fit(problem, consumer_count, out, error);
 }
 
 rue_status rue_pipeline_fit_again(const struct rue_pipeline_fit *former,
                                   const struct rue_pipeline_sample *samples, size_t sample_count,
                                   struct rue_pipeline_fit **out, rue_error *error)
 {
-    return open_fit(former, samples, sample_count, former->consumer_count, former->loader.cpus,
-                    former->loader.in_turn, out, error);
+    struct problem problem = {.samples = samples,
+                              .sample_count = sample_count,
+                              .cpus = former->loader.cpus,
+                              .in_turn = former->loader.in_turn,
+                              .former = former};
+    return open_fit(problem, former->consumer_count, out, error);
 }

@@ -27,10 +27,22 @@ struct rue_pipeline_fit {
         *slow_ratio; /* [samples] time measured over predicted, without start and stop; NaN where not known */
 };
 
-/* `cpus` and `in_turn` are those of the loader to be found. `out` is closed by the caller. RUE_USAGE without
- * samples; RUE_MEMORY; RUE_INTERNAL where no parameters can be found. */
+/* What is believed before the trials, in place of the wide beliefs. */
+struct rue_pipeline_prior {
+    double value[RUE_PIPELINE_PARAMETER_COUNT];
+    double covariance[RUE_PIPELINE_PARAMETER_COUNT][RUE_PIPELINE_PARAMETER_COUNT]; /* of the logarithms */
+    const struct rue_pipeline_consumer *consumers; /* (optional) [consumer_count]; NaN: nothing is believed */
+};
+
+/* Whether the values are positive and the covariance is one. */
+bool rue_pipeline_prior_is_sound(const struct rue_pipeline_prior *prior);
+
+/* `cpus` and `in_turn` are those of the loader to be found; `prior` may be NULL. `out` is closed by the
+ * caller. RUE_USAGE without samples and prior; RUE_MEMORY; RUE_INTERNAL where no parameters can be found, or
+ * the covariance of the prior is none. */
 rue_status rue_pipeline_fit_open(const struct rue_pipeline_sample *samples, size_t sample_count,
-                                 size_t consumer_count, int cpus, bool in_turn, struct rue_pipeline_fit **out,
+                                 size_t consumer_count, int cpus, bool in_turn,
+                                 const struct rue_pipeline_prior *prior, struct rue_pipeline_fit **out,
                                  rue_error *error) RUE_MUST_CHECK;
 
 /* The same from more trials of the same loader and consumers, much quicker: it begins where `former` ended.

@@ -6,17 +6,21 @@
 
 #include "compute_curve.h"
 #include "pipeline_fit.h"
+#include "trust.h"
 
 enum { FEW_OF_MODEL = 3 }; /* joint trials, on average */
 
-static const double step = 1e-3; /* of a logarithm, for derivatives */
+static const double step = 1e-3;       /* of a logarithm, for derivatives */
+static const double distrusted_sd = 1; /* of the logarithms of a loader's parameters that trials contradict */
 
 struct rue_prediction {
     const struct rue_strategy_setup *setup;
     size_t models, configs, cells;
     struct rue_trial_log loads, computes, joints;
-    struct rue_speed speed;           /* of the machine now */
-    struct rue_compute_curve *curves; /* [models] */
+    struct rue_speed speed;             /* of the machine now */
+    struct rue_compute_curve *measured; /* [models] */
+    struct rue_compute_curve *curves;   /* [models] with what is believed of the other sizes */
+    bool trusts_prior;
     struct rue_pipeline_fit *fit;
     struct rue_pipeline_consumer hand; /* what the consumer's thread takes without a model */
     double *job_s;                     /* [cells] predicted */
@@ -27,7 +31,7 @@ static rue_status add_compute(struct rue_prediction *prediction, const struct ru
                               rue_error *error)
 {
     if (!trial->batches || !(trial->consumer_s > 0)) return RUE_OK;
-    rue_compute_curve_add(&prediction->curves[trial->model],
+    rue_compute_curve_add(&prediction->measured[trial->model],
                           prediction->setup->configs[trial->config].value[RUE_BATCH_SIZE],
                           trial->consumer_s / (double)trial->batches, trial->cpu_ratio);
     return rue_trial_log_add(&prediction->computes, trial, error);
@@ -61,21 +65,6 @@ static void shift_log(struct rue_trial_log *log, size_t since, struct rue_speed 
         if (trial->trial < since || trial->stored) continue;
         trial->speed = rue_speed_sum(trial->speed, change);
         if (probes) take_back(trial, change);
-    }
-}
-
-void rue_prediction_shift(struct rue_prediction *prediction, size_t since, struct rue_speed change)
-{
-    prediction->speed = rue_speed_sum(prediction->speed, change);
-    shift_log(&prediction->loads, since, change, true);
-    shift_log(&prediction->computes, since, change, true);
-    shift_log(&prediction->joints, since, change, false);
-    memset(prediction->curves, 0, prediction->models * sizeof *prediction->curves);
-    for (size_t i = 0; i < prediction->computes.count; i++) {
-        const struct rue_logged_trial *trial = &prediction->computes.at[i];
-        rue_compute_curve_add(&prediction->curves[trial->model],
-                              prediction->setup->configs[trial->config].value[RUE_BATCH_SIZE],
-                              trial->consumer_s / (double)trial->batches, trial->cpu_ratio);
     }
 }
 
@@ -122,6 +111,15 @@ static struct rue_pipeline_consumer consumer_at(const struct rue_prediction *pre
     return consumer;
 }
 
+/* By how much an earlier study found the cell to differ from what the pipeline says. */
+static double offset_at(const struct rue_prediction *prediction, size_t model, size_t config)
+{
+    const struct rue_prior *prior = prediction->setup->prior;
+    if (model == RUE_PREDICTION_NO_MODEL || !prior || !prior->offsets) return 0;
+    if (!prediction->trusts_prior && !prior->keeps_offsets) return 0;
+    return prior->offsets[model * prediction->configs + config];
+}
+
 static struct rue_pipeline_sample sample_of(const struct rue_prediction *prediction,
                                             const struct rue_logged_trial *trial, bool joint)
 {
@@ -139,7 +137,62 @@ static struct rue_pipeline_sample sample_of(const struct rue_prediction *predict
     else
         sample.consumer =
             consumer_at(prediction, joint ? trial->model : RUE_PREDICTION_NO_MODEL, trial->config);
+    double offset = joint ? exp(-offset_at(prediction, trial->model, trial->config)) : 1;
+    sample.times.first_batch_s *= offset;
+    sample.times.end_to_end_s *= offset;
+    sample.times.shutdown_s *= offset;
     return sample;
+}
+
+/* Whether the prior is believed depends on what was measured, and so do the curves. */
+static void believe(struct rue_prediction *prediction)
+{
+    const struct rue_prior *prior = prediction->setup->prior;
+    prediction->trusts_prior = prior && rue_trust_prior(prediction->setup, prediction->measured,
+                                                        &prediction->loads, &prediction->joints);
+    memcpy(prediction->curves, prediction->measured, prediction->models * sizeof *prediction->curves);
+    for (size_t m = 0; prediction->trusts_prior && m < prediction->models; m++) {
+        const struct rue_compute_curve *known = &prior->knowledge->models[m].curve;
+        if (prediction->curves[m].trials == 0) prediction->curves[m].cpu_ratio = known->cpu_ratio;
+        for (size_t i = 0; i < known->count; i++)
+            rue_compute_curve_believe(&prediction->curves[m], known->points[i].batch_size,
+                                      known->points[i].batch_s);
+    }
+    prediction->hand =
+        prediction->loads.count || !prior ? fit_hand(&prediction->loads) : prior->knowledge->hand;
+}
+
+void rue_prediction_shift(struct rue_prediction *prediction, size_t since, struct rue_speed change)
+{
+    prediction->speed = rue_speed_sum(prediction->speed, change);
+    shift_log(&prediction->loads, since, change, true);
+    shift_log(&prediction->computes, since, change, true);
+    shift_log(&prediction->joints, since, change, false);
+    memset(prediction->measured, 0, prediction->models * sizeof *prediction->measured);
+    for (size_t i = 0; i < prediction->computes.count; i++) {
+        const struct rue_logged_trial *trial = &prediction->computes.at[i];
+        rue_compute_curve_add(&prediction->measured[trial->model],
+                              prediction->setup->configs[trial->config].value[RUE_BATCH_SIZE],
+                              trial->consumer_s / (double)trial->batches, trial->cpu_ratio);
+    }
+    believe(prediction);
+}
+
+/* The prior of the fit; its consumers into `consumers` [models]. */
+static struct rue_pipeline_prior prior_of(const struct rue_prediction *prediction,
+                                          struct rue_pipeline_consumer *consumers)
+{
+    const struct rue_prior *prior = prediction->setup->prior;
+    const struct rue_knowledge *knowledge = prior->knowledge;
+    struct rue_pipeline_prior out = {.consumers = consumers};
+    double sd = prediction->trusts_prior ? prior->widen_sd : distrusted_sd;
+    memcpy(out.value, knowledge->loader.value, sizeof out.value);
+    memcpy(out.covariance, knowledge->covariance, sizeof out.covariance);
+    for (int p = 0; p < RUE_PIPELINE_PARAMETER_COUNT; p++) out.covariance[p][p] += sd * sd;
+    for (size_t m = 0; m < prediction->models; m++)
+        consumers[m] = prediction->trusts_prior ? knowledge->models[m].consumer
+                                                : (struct rue_pipeline_consumer){NAN, NAN, 0};
+    return out;
 }
 
 static rue_status fit(struct rue_prediction *prediction, rue_error *error)
@@ -147,16 +200,24 @@ static rue_status fit(struct rue_prediction *prediction, rue_error *error)
     bool by_joints = prediction->loads.count == 0;
     const struct rue_trial_log *from = by_joints ? &prediction->joints : &prediction->loads;
     struct rue_pipeline_sample *samples = calloc(from->count + 1, sizeof *samples);
-    if (!samples) return rue_fail_memory(error, "samples", from->count * sizeof *samples);
-    prediction->hand = fit_hand(&prediction->loads);
-    for (size_t i = 0; i < from->count; i++) samples[i] = sample_of(prediction, &from->at[i], by_joints);
-    struct rue_pipeline_fit *found;
-    /* What few trials told is no place to begin. */
-    bool again = by_joints && prediction->fit && from->count > FEW_OF_MODEL * prediction->models;
+    struct rue_pipeline_consumer *consumers = calloc(prediction->models, sizeof *consumers);
+    struct rue_pipeline_fit *found = NULL;
     rue_status status =
-        again ? rue_pipeline_fit_again(prediction->fit, samples, from->count, &found, error)
-              : rue_pipeline_fit_open(samples, from->count, by_joints ? prediction->models : 0,
-                                      prediction->setup->cpus, prediction->setup->in_turn, &found, error);
+        samples && consumers ? RUE_OK : rue_fail_memory(error, "samples", from->count * sizeof *samples);
+    if (status == RUE_OK) {
+        bool has_prior = prediction->setup->prior;
+        struct rue_pipeline_prior prior = {0};
+        if (has_prior) prior = prior_of(prediction, consumers);
+        for (size_t i = 0; i < from->count; i++) samples[i] = sample_of(prediction, &from->at[i], by_joints);
+        /* What few trials told is no place to begin. */
+        bool again =
+            by_joints && prediction->fit && !has_prior && from->count > FEW_OF_MODEL * prediction->models;
+        status = again ? rue_pipeline_fit_again(prediction->fit, samples, from->count, &found, error)
+                       : rue_pipeline_fit_open(samples, from->count, by_joints ? prediction->models : 0,
+                                               prediction->setup->cpus, prediction->setup->in_turn,
+                                               has_prior ? &prior : NULL, &found, error);
+    }
+    free(consumers);
     free(samples);
     if (status != RUE_OK) return status;
     rue_pipeline_fit_close(prediction->fit);
@@ -192,7 +253,8 @@ static double slowed_s(const struct rue_prediction *prediction, size_t model, si
         if (p != RUE_PIPELINE_contention_ratio && p != RUE_PIPELINE_jitter_ratio) loader.value[p] *= load;
     consumer.batch_s *= compute;
     consumer.image_s *= compute;
-    return predict_s(prediction, &loader, consumer, config, images);
+    return exp(offset_at(prediction, model, config)) *
+           predict_s(prediction, &loader, consumer, config, images);
 }
 
 double rue_prediction_trial_s(const struct rue_prediction *prediction, size_t model, size_t config,
@@ -224,6 +286,7 @@ static rue_status predict_all(struct rue_prediction *prediction, rue_error *erro
 
 rue_status rue_prediction_update(struct rue_prediction *prediction, rue_error *error)
 {
+    believe(prediction);
     rue_status status = fit(prediction, error);
     return status == RUE_OK ? predict_all(prediction, error) : status;
 }
@@ -231,7 +294,8 @@ rue_status rue_prediction_update(struct rue_prediction *prediction, rue_error *e
 void rue_prediction_differentiate(const struct rue_prediction *prediction, size_t model, size_t config,
                                   uint64_t images, double *out)
 {
-    double predicted_s = slowed_s(prediction, model, config, images, (struct rue_speed){0, 0});
+    double predicted_s = predict_s(prediction, &prediction->fit->loader,
+                                   consumer_at(prediction, model, config), config, images);
     for (size_t p = 0; p < prediction->fit->count; p++) {
         struct rue_pipeline_loader loader = prediction->fit->loader;
         struct rue_pipeline_consumer consumer = consumer_at(prediction, model, config);
@@ -293,6 +357,33 @@ const double *rue_prediction_covariance(const struct rue_prediction *prediction)
     return prediction->fit->covariance;
 }
 
+bool rue_prediction_trusts_prior(const struct rue_prediction *prediction)
+{
+    return prediction->trusts_prior;
+}
+
+rue_status rue_prediction_learned(const struct rue_prediction *prediction, struct rue_knowledge **out,
+                                  rue_error *error)
+{
+    *out = NULL;
+    const struct rue_pipeline_fit *fit = prediction->fit;
+    if (!fit) return RUE_OK;
+    struct rue_knowledge *knowledge;
+    rue_status status = rue_knowledge_open(prediction->models, &knowledge, error);
+    if (status != RUE_OK) return status;
+    knowledge->loader = fit->loader;
+    knowledge->hand = prediction->hand;
+    for (size_t p = 0; p < RUE_PIPELINE_PARAMETER_COUNT; p++)
+        memcpy(knowledge->covariance[p], fit->covariance + p * fit->count, sizeof knowledge->covariance[p]);
+    for (size_t m = 0; m < prediction->models; m++) {
+        knowledge->models[m].curve = prediction->curves[m];
+        if (!knows_consumer(prediction, m) && m < fit->consumer_count)
+            knowledge->models[m].consumer = fit->consumers[m];
+    }
+    *out = knowledge;
+    return RUE_OK;
+}
+
 size_t rue_prediction_parameters_max(size_t models)
 {
     return RUE_PIPELINE_PARAMETER_COUNT + 2 * models;
@@ -308,6 +399,7 @@ void rue_prediction_close(struct rue_prediction *prediction)
     rue_trial_log_close(&prediction->computes);
     rue_trial_log_close(&prediction->joints);
     free(prediction->curves);
+    free(prediction->measured);
     free(prediction->job_s);
     free(prediction->share);
     free(prediction);
@@ -323,9 +415,10 @@ rue_status rue_prediction_open(const struct rue_strategy_setup *setup, struct ru
     prediction->configs = setup->config_count;
     prediction->cells = prediction->models * prediction->configs;
     prediction->curves = calloc(prediction->models, sizeof *prediction->curves);
+    prediction->measured = calloc(prediction->models, sizeof *prediction->measured);
     prediction->job_s = calloc(prediction->cells, sizeof *prediction->job_s);
     prediction->share = calloc(prediction->cells, sizeof *prediction->share);
-    if (!prediction->curves || !prediction->job_s || !prediction->share) {
+    if (!prediction->curves || !prediction->measured || !prediction->job_s || !prediction->share) {
         rue_prediction_close(prediction);
         return rue_fail_memory(error, "a prediction", prediction->cells * sizeof(double));
     }

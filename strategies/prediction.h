@@ -1,6 +1,7 @@
 /* The job's time in every cell, model × configuration, of one variant, as the pipeline model has it: the
  * loader's parameters from load-only trials, the models from compute-only ones; where a runner has joint
- * trials alone, they tell everything. */
+ * trials alone, they tell everything. What an earlier study knows (setup->prior) stands in for trials, until
+ * they contradict. */
 #ifndef RUE_PREDICTION_H
 #define RUE_PREDICTION_H
 
@@ -26,7 +27,8 @@ void rue_prediction_shift(struct rue_prediction *prediction, size_t since, struc
 /* The joint trials noted so far. */
 const struct rue_trial_log *rue_prediction_joints(const struct rue_prediction *prediction);
 
-/* Fits the pipeline anew to all trials, and predicts every cell. RUE_USAGE before any load or joint trial;
+/* Fits the pipeline anew to all trials, and predicts every cell. RUE_USAGE before any load or joint trial
+ * where there is no prior;
  * RUE_INTERNAL where nothing fits; RUE_MEMORY. */
 rue_status rue_prediction_update(struct rue_prediction *prediction, rue_error *error) RUE_MUST_CHECK;
 
@@ -56,6 +58,13 @@ double rue_prediction_slow_ratio(const struct rue_prediction *prediction, size_t
 /* The logarithms of the parameters: how many, and their covariance [count][count]. */
 size_t rue_prediction_parameter_count(const struct rue_prediction *prediction);
 const double *rue_prediction_covariance(const struct rue_prediction *prediction);
+
+/* Whether the trials so far bear out what the prior says of loader and models; false without a prior. */
+bool rue_prediction_trusts_prior(const struct rue_prediction *prediction);
+
+/* What a later study can start from, closed by the caller; NULL before the first update. RUE_MEMORY. */
+rue_status rue_prediction_learned(const struct rue_prediction *prediction, struct rue_knowledge **out,
+                                  rue_error *error) RUE_MUST_CHECK;
 
 /* The most that there can be for so many models. */
 size_t rue_prediction_parameters_max(size_t models);

@@ -16,6 +16,7 @@ struct rue_probing {
     struct rue_ask load[RUE_PROBES_LOAD_MAX]; /* [load_count] */
     size_t load_count;
     bool *computed; /* [models][configs] the batch size of the config was computed on, or will be */
+    bool trusting;  /* the prior stands in for most probes */
 };
 
 rue_status rue_probing_open(const struct rue_strategy_setup *setup, struct rue_probing **out,
@@ -26,6 +27,7 @@ rue_status rue_probing_open(const struct rue_strategy_setup *setup, struct rue_p
     size_t cells = setup->scenario_count * setup->config_count;
     probing->setup = setup;
     probing->load_count = rue_probes_load(setup, probing->load);
+    probing->trusting = setup->prior;
     probing->computed = calloc(cells, sizeof *probing->computed);
     if (!probing->computed) {
         free(probing);
@@ -42,11 +44,22 @@ void rue_probing_close(struct rue_probing *probing)
     free(probing);
 }
 
+/* The prior is of this very loader: three of its probes are enough to see that. */
+static bool are_few(const struct rue_probing *probing)
+{
+    return probing->trusting && probing->setup->prior->same;
+}
+
+static bool is_witness(size_t index)
+{
+    return index == 0 || index == 3 || index == 4;
+}
+
 rue_status rue_probing_push_load(struct rue_probing *probing, struct rue_ask_queue *queue, rue_error *error)
 {
     rue_status status = RUE_OK;
     for (size_t i = 0; status == RUE_OK && i < probing->load_count; i++)
-        status = rue_ask_queue_push(queue, &probing->load[i], error);
+        if (!are_few(probing) || is_witness(i)) status = rue_ask_queue_push(queue, &probing->load[i], error);
     return status;
 }
 
@@ -57,6 +70,7 @@ rue_status rue_probing_push_again(struct rue_probing *probing, const struct rue_
     double left_s = again_share * setup->budget_s, most_s = longer_share * setup->budget_s;
     rue_status status = RUE_OK;
     for (size_t i = 0; status == RUE_OK && i < probing->load_count; i++) {
+        if (are_few(probing) && !is_witness(i)) continue;
         struct rue_ask again = probing->load[i];
         bool slow = rue_prediction_slow_ratio(prediction, again.config) > slow_ratio;
         if (!slow && setup->budget_trials > 0) continue;
@@ -71,23 +85,62 @@ rue_status rue_probing_push_again(struct rue_probing *probing, const struct rue_
     return status;
 }
 
+/* Whether the prior knows the model's compute at the batch size of `config`. */
+static bool is_believed(const struct rue_probing *probing, size_t model, size_t config)
+{
+    if (!probing->trusting) return false;
+    const struct rue_compute_curve *curve = &probing->setup->prior->knowledge->models[model].curve;
+    int batch_size = probing->setup->configs[config].value[RUE_BATCH_SIZE];
+    for (size_t i = 0; i < curve->count; i++)
+        if (curve->points[i].batch_size == batch_size) return true;
+    return false;
+}
+
 bool rue_probing_is_computed(const struct rue_probing *probing, size_t model, size_t config)
 {
     return !probing->setup->measures[RUE_COMPUTE] ||
-           probing->computed[model * probing->setup->config_count + config];
+           probing->computed[model * probing->setup->config_count + config] ||
+           is_believed(probing, model, config);
 }
 
-rue_status rue_probing_push_size(struct rue_probing *probing, size_t model, size_t config, bool *pushed,
-                                 struct rue_ask_queue *queue, rue_error *error)
+static rue_status push_size(struct rue_probing *probing, size_t model, size_t config,
+                            struct rue_ask_queue *queue, rue_error *error)
 {
     const struct rue_strategy_setup *setup = probing->setup;
-    *pushed = !rue_probing_is_computed(probing, model, config);
-    if (!*pushed) return RUE_OK;
     for (size_t c = 0; c < setup->config_count; c++)
         probing->computed[model * setup->config_count + c] |=
             setup->configs[c].value[RUE_BATCH_SIZE] == setup->configs[config].value[RUE_BATCH_SIZE];
     struct rue_ask probe = rue_probes_compute(model, config);
     return rue_ask_queue_push(queue, &probe, error);
+}
+
+rue_status rue_probing_push_size(struct rue_probing *probing, size_t model, size_t config, bool *pushed,
+                                 struct rue_ask_queue *queue, rue_error *error)
+{
+    *pushed = !rue_probing_is_computed(probing, model, config);
+    return *pushed ? push_size(probing, model, config, queue, error) : RUE_OK;
+}
+
+/* The models whose compute the prior has as the least and the most: if these are as they were, so are the
+ * others. */
+static rue_status push_witnesses(struct rue_probing *probing, size_t config, struct rue_ask_queue *queue,
+                                 rue_error *error)
+{
+    size_t least = SIZE_MAX, most = SIZE_MAX;
+    double least_s = INFINITY, most_s = -INFINITY;
+    int batch_size = probing->setup->configs[config].value[RUE_BATCH_SIZE];
+    for (size_t m = 0; m < probing->setup->scenario_count; m++) {
+        if (!is_believed(probing, m, config)) continue;
+        struct rue_pipeline_consumer consumer =
+            rue_compute_curve_at(&probing->setup->prior->knowledge->models[m].curve, batch_size);
+        double batch_s = consumer.batch_s + consumer.image_s * batch_size;
+        if (batch_s < least_s) least = m, least_s = batch_s;
+        if (batch_s > most_s) most = m, most_s = batch_s;
+    }
+    rue_status status = RUE_OK;
+    if (least != SIZE_MAX) status = push_size(probing, least, config, queue, error);
+    if (status == RUE_OK && most != least) status = push_size(probing, most, config, queue, error);
+    return status;
 }
 
 rue_status rue_probing_push_compute(struct rue_probing *probing, struct rue_ask_queue *queue,
@@ -96,8 +149,24 @@ rue_status rue_probing_push_compute(struct rue_probing *probing, struct rue_ask_
     size_t sizes[COMPUTE_SIZES], count = rue_probes_compute_sizes(probing->setup, sizes);
     rue_status status = RUE_OK;
     bool pushed;
+    if (!probing->setup->measures[RUE_COMPUTE]) return RUE_OK;
+    if (probing->trusting) status = push_witnesses(probing, sizes[0], queue, error);
     for (size_t m = 0; m < probing->setup->scenario_count; m++)
         for (size_t i = 0; status == RUE_OK && i < count; i++)
             status = rue_probing_push_size(probing, m, sizes[i], &pushed, queue, error);
     return status;
+}
+
+rue_status rue_probing_push_distrusted(struct rue_probing *probing, const struct rue_prediction *prediction,
+                                       bool *pushed, struct rue_ask_queue *queue, rue_error *error)
+{
+    rue_status status = RUE_OK;
+    *pushed = probing->trusting && !rue_prediction_trusts_prior(prediction);
+    if (!*pushed) return RUE_OK;
+    bool few = are_few(probing);
+    probing->trusting = false;
+    for (size_t i = 0;
+         few && status == RUE_OK && probing->setup->measures[RUE_LOAD] && i < probing->load_count; i++)
+        if (!is_witness(i)) status = rue_ask_queue_push(queue, &probing->load[i], error);
+    return status == RUE_OK ? rue_probing_push_compute(probing, queue, error) : status;
 }

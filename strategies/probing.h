@@ -1,5 +1,5 @@
 /* The probes of a strategy that predicts, in their order: load-only trials, some of them again, and each
- * model's compute. Without load-only trials, see survey.h. */
+ * model's compute. Without load-only trials, see survey.h. A prior stands in for most of them. */
 #ifndef RUE_PROBING_H
 #define RUE_PROBING_H
 
@@ -31,7 +31,12 @@ rue_status rue_probing_push_compute(struct rue_probing *probing, struct rue_ask_
 rue_status rue_probing_push_size(struct rue_probing *probing, size_t model, size_t config, bool *pushed,
                                  struct rue_ask_queue *queue, rue_error *error) RUE_MUST_CHECK;
 
-/* Whether that would ask anything. */
+/* What the prior stood in for, once, when the trials have contradicted it: `*pushed`. */
+rue_status rue_probing_push_distrusted(struct rue_probing *probing, const struct rue_prediction *prediction,
+                                       bool *pushed, struct rue_ask_queue *queue,
+                                       rue_error *error) RUE_MUST_CHECK;
+
+/* Whether rue_probing_push_size would ask nothing. */
 bool rue_probing_is_computed(const struct rue_probing *probing, size_t model, size_t config);
 
 #endif

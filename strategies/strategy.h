@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "error.h"
+#include "knowledge.h"
 #include "objective.h"
 #include "speed.h"
 #include "trial.h"
@@ -31,6 +32,7 @@ struct rue_strategy_setup {
                                    not known; borrowed for the strategy's life */
     double epsilon_ratio;       /* good enough: so much mean regret more than the best */
     double confidence;          /* of that, 0.95 */
+    const struct rue_prior *prior; /* (optional) what is known before the first trial */
 };
 
 struct rue_ask {
@@ -79,6 +81,9 @@ struct rue_strategy_ops {
     /* False before it knows enough. (optional, both or none) */
     bool (*estimate)(void *state, size_t scenario, size_t config, struct rue_estimate *out);
     bool (*claim)(void *state, struct rue_claim *out);
+    /* What a later study may start from, closed by the caller; RUE_OK with NULL before it knows enough.
+     * RUE_MEMORY. (optional) */
+    rue_status (*learned)(const void *state, struct rue_knowledge **out, rue_error *error);
     /* Why it asks nothing more: RUE_OK where it has done its work. (optional) */
     rue_status (*status)(void *state, rue_error *error);
     /* What the joint trial `ask` is expected to take now, and the standard deviation of its logarithm; false

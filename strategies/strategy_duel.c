@@ -322,10 +322,34 @@ static void after_load(struct duel *duel)
     duel->phase = COMPUTE;
 }
 
+/* What an earlier study recommended is measured at once where it may be as good here. */
+static void push_earlier_choice(struct duel *duel)
+{
+    const size_t *candidates;
+    size_t count = rue_forecast_candidates(duel->forecast, &candidates), position = 0;
+    if (!duel->setup.prior) return;
+    while (position < count && candidates[position] != duel->setup.prior->config) position++;
+    if (position == count) return;
+    size_t config = candidates[position];
+    double leading = rue_standing_mean(duel->standing, rue_standing_leader(duel->standing));
+    if (rue_standing_mean(duel->standing, position) > leading + size_regret_ratio ||
+        verify_margin * verify_s(duel, config) > left_s(duel) / 2)
+        return;
+    for (size_t m = 0; m < duel->setup.scenario_count; m++)
+        if (!rue_standing_is_verified_on(duel->standing, m, config))
+            push_joint(duel, m, config, trial_images(duel, config, &lengths[0]));
+}
+
 static void after_compute(struct duel *duel)
 {
+    bool distrusted = false;
     update(duel);
-    if (duel->status == RUE_OK) push_more_sizes(duel);
+    if (duel->status == RUE_OK)
+        duel->status = rue_probing_push_distrusted(duel->probing, rue_forecast_prediction(duel->forecast),
+                                                   &distrusted, &duel->queue, &duel->error);
+    if (distrusted || duel->status != RUE_OK) return;
+    push_more_sizes(duel);
+    push_earlier_choice(duel);
     duel->phase = DUEL;
 }
 
@@ -407,6 +431,12 @@ static bool duel_claim(void *state, struct rue_claim *out)
     return true;
 }
 
+static rue_status duel_learned(const void *state, struct rue_knowledge **out, rue_error *error)
+{
+    const struct duel *duel = state;
+    return rue_prediction_learned(rue_forecast_prediction(duel->forecast), out, error);
+}
+
 static rue_status duel_status(void *state, rue_error *error)
 {
     const struct duel *duel = state;
@@ -482,6 +512,7 @@ const struct rue_strategy_ops rue_strategy_duel = {
     .tell = duel_tell,
     .estimate = duel_estimate,
     .claim = duel_claim,
+    .learned = duel_learned,
     .status = duel_status,
     .expect = duel_expect,
     .shift = duel_shift,

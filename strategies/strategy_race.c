@@ -298,8 +298,12 @@ static void after_load(struct race *race)
 /* The batch sizes of those that are about to race are computed on, too. */
 static void after_compute(struct race *race)
 {
+    bool distrusted = false;
     update(race);
-    if (race->status != RUE_OK) return;
+    if (race->status == RUE_OK)
+        race->status = rue_probing_push_distrusted(race->probing, rue_forecast_prediction(race->forecast),
+                                                   &distrusted, &race->queue, &race->error);
+    if (distrusted || race->status != RUE_OK) return;
     pick_racers(race);
     for (size_t m = 0; m < race->setup.scenario_count; m++)
         for (size_t r = 0; r < race->racer_count && race->status == RUE_OK; r++) {
@@ -392,6 +396,12 @@ static double race_job_s(void *state, size_t scenario, size_t config, uint64_t i
     return rue_forecast_job_s(race->forecast, scenario, config, images);
 }
 
+static rue_status race_learned(const void *state, struct rue_knowledge **out, rue_error *error)
+{
+    const struct race *race = state;
+    return rue_prediction_learned(rue_forecast_prediction(race->forecast), out, error);
+}
+
 static bool race_claim(void *state, struct rue_claim *out)
 {
     struct race *race = state;
@@ -461,6 +471,7 @@ const struct rue_strategy_ops rue_strategy_race = {
     .estimate = race_estimate,
     .claim = race_claim,
     .job_s = race_job_s,
+    .learned = race_learned,
     .status = race_status,
     .close = race_close,
 };

@@ -17,7 +17,7 @@ MODELS = {"resnet18", "resnet34", "resnet50", "resnet101", "resnet152"}
 
 CASES = {
     "a_command": ("rue tu", {"tune"}),
-    "every_command": ("rue ", {"tune", "prepare", "inspect", "analyze", "show", "list", "runner", "completion", "help", "--help",
+    "every_command": ("rue ", {"tune", "prepare", "inspect", "analyze", "check", "show", "list", "runner", "completion", "help", "--help",
                               "--version"}),
     "program_option": ("rue --v", {"--version"}),
     "help_of": ("rue help in", {"inspect"}),

@@ -37,3 +37,19 @@ Test(compute_curve, never_answers_less_than_nothing)
     rue_compute_curve_add(&curve, 256, 1, NAN);
     cr_assert_float_eq(batch_s(&curve, 256, 256), 4, 1e-9, "less work for more images is noise");
 }
+
+Test(compute_curve, what_is_believed_gives_way_to_what_is_measured)
+{
+    struct rue_compute_curve curve = {0};
+    rue_compute_curve_believe(&curve, 32, 0.1);
+    rue_compute_curve_believe(&curve, 64, 0.2);
+    cr_assert_not(rue_compute_curve_has(&curve, 32));
+    cr_assert_float_eq(
+        rue_compute_curve_at(&curve, 48).batch_s + 48 * rue_compute_curve_at(&curve, 48).image_s, 0.15, 1e-9);
+    rue_compute_curve_add(&curve, 32, 0.12, NAN);
+    rue_compute_curve_believe(&curve, 32, 0.5);
+    cr_assert(rue_compute_curve_has(&curve, 32) && curve.count == 2);
+    cr_assert_float_eq(curve.points[0].batch_s, 0.12, 1e-12);
+    for (int size = 100; size < 200; size++) rue_compute_curve_believe(&curve, size, 1);
+    cr_assert_eq(curve.count, RUE_COMPUTE_CURVE_MAX);
+}

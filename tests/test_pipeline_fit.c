@@ -94,7 +94,7 @@ static struct rue_pipeline_fit *fit_of(const struct rue_pipeline_sample *samples
     struct rue_pipeline_fit *fit;
     rue_error error = {0};
     rue_status status =
-        rue_pipeline_fit_open(samples, count, consumers, truth->cpus, truth->in_turn, &fit, &error);
+        rue_pipeline_fit_open(samples, count, consumers, truth->cpus, truth->in_turn, NULL, &fit, &error);
     cr_assert_eq(status, RUE_OK, "%s", error.message);
     return fit;
 }
@@ -167,6 +167,78 @@ Test(pipeline_fit, without_trials_there_is_nothing_to_find)
     struct rue_pipeline_fit *fit;
     struct rue_pipeline_sample nothing_known = {
         .config = config_of(32, 2), .images = 64, .unknown = RUE_PIPELINE_KNOWN, .times = {NAN, NAN, NAN}};
-    cr_assert_eq(rue_pipeline_fit_open(NULL, 0, 0, 4, false, &fit, NULL), RUE_USAGE);
-    cr_assert_eq(rue_pipeline_fit_open(&nothing_known, 1, 0, 4, false, &fit, NULL), RUE_USAGE);
+    cr_assert_eq(rue_pipeline_fit_open(NULL, 0, 0, 4, false, NULL, &fit, NULL), RUE_USAGE);
+    cr_assert_eq(rue_pipeline_fit_open(&nothing_known, 1, 0, 4, false, NULL, &fit, NULL), RUE_USAGE);
+}
+
+static struct rue_pipeline_prior prior_of(const struct rue_pipeline_loader *loader, double sd)
+{
+    struct rue_pipeline_prior prior = {.consumers = NULL};
+    for (int p = 0; p < RUE_PIPELINE_PARAMETER_COUNT; p++) {
+        prior.value[p] = loader->value[p];
+        prior.covariance[p][p] = sd * sd;
+    }
+    return prior;
+}
+
+Test(pipeline_fit, without_trials_the_prior_is_what_is_found)
+{
+    struct rue_pipeline_prior prior = prior_of(&processes, 0.3);
+    prior.covariance[RUE_PIPELINE_item_s][RUE_PIPELINE_batch_s] = 0.05;
+    prior.covariance[RUE_PIPELINE_batch_s][RUE_PIPELINE_item_s] = 0.05;
+    struct rue_pipeline_fit *fit;
+    cr_assert_eq(rue_pipeline_fit_open(NULL, 0, 0, 64, true, &prior, &fit, NULL), RUE_OK);
+    for (int p = 0; p < RUE_PIPELINE_PARAMETER_COUNT; p++) {
+        cr_assert_float_eq(fit->loader.value[p] / processes.value[p], 1, 1e-6);
+        for (int q = 0; q < RUE_PIPELINE_PARAMETER_COUNT; q++)
+            cr_assert_float_eq(fit->covariance[(size_t)p * fit->count + (size_t)q], prior.covariance[p][q],
+                               1e-6);
+    }
+    rue_pipeline_fit_close(fit);
+}
+
+Test(pipeline_fit, one_probe_and_a_prior_tell_a_loader_that_has_become_slower)
+{
+    struct rue_pipeline_loader slower = processes;
+    slower.value[RUE_PIPELINE_item_s] *= 1.3;
+    struct rue_pipeline_prior prior = prior_of(&processes, 0.25);
+    struct rue_pipeline_sample sample = sample_of(&slower, nothing, 64, 4, 6, 1);
+    struct rue_pipeline_fit *fit;
+    cr_assert_eq(rue_pipeline_fit_open(&sample, 1, 0, 64, true, &prior, &fit, NULL), RUE_OK);
+    double before = worst_error(&slower, &processes, nothing),
+           after = worst_error(&slower, &fit->loader, nothing);
+    cr_assert_lt(after, 0.5 * before, "%.3f, %.3f without the probe", after, before);
+    rue_pipeline_fit_close(fit);
+}
+
+Test(pipeline_fit, a_prior_that_is_none_is_refused)
+{
+    struct rue_pipeline_fit *fit;
+    struct rue_pipeline_prior sound = prior_of(&processes, 0.3), prior = sound;
+    cr_assert(rue_pipeline_prior_is_sound(&sound));
+    prior.covariance[2][1] = prior.covariance[1][2] = 1;
+    cr_assert_not(rue_pipeline_prior_is_sound(&prior));
+    cr_assert_eq(rue_pipeline_fit_open(NULL, 0, 0, 64, true, &prior, &fit, NULL), RUE_INTERNAL);
+    static const double wrong[] = {0, -1, NAN, INFINITY};
+    for (int i = 0; i < 4; i++) {
+        prior = sound;
+        prior.value[i] = wrong[i];
+        cr_assert_not(rue_pipeline_prior_is_sound(&prior));
+        prior = sound;
+        prior.covariance[i][i] = i ? wrong[i] : NAN;
+        cr_assert_not(rue_pipeline_prior_is_sound(&prior));
+    }
+}
+
+Test(pipeline_fit, whole_times_alone_tell_something)
+{
+    struct rue_pipeline_sample samples[PROBES];
+    for (int p = 0; p < PROBES; p++) {
+        samples[p] = sample_of(&processes, nothing, probes[p][0], probes[p][1], 10 * probes[p][2], 1);
+        samples[p].times.first_batch_s = samples[p].times.shutdown_s = NAN;
+    }
+    struct rue_pipeline_fit *fit = fit_of(samples, PROBES, 0, &processes);
+    cr_assert_lt(worst_error(&processes, &fit->loader, nothing), 0.15);
+    cr_assert_float_eq(fit->slow_ratio[0], 1, 0.1);
+    rue_pipeline_fit_close(fit);
 }

@@ -92,7 +92,8 @@ def test_an_example_works(place, where, line):
         path = place / name
         shutil.rmtree(path) if path.is_dir() else path.unlink()
     done = run_in(place, smaller(line))
-    assert done.returncode == 0, done.stderr
+    inconclusive = 5 if line.startswith("rue check") else 0  # whether it holds is a matter of the machine
+    assert done.returncode in (0, inconclusive), done.stderr
 
 
 def test_the_python_examples_work(place):

@@ -27,6 +27,7 @@ enum {
     STRATEGY,
     EPSILON,
     CONFIDENCE,
+    PRIOR,
     REPEATS,
     TOP_N,
     OBJECTIVE,
@@ -98,6 +99,8 @@ static const struct rue_option options_table[] = {
                  5000, NULL},
     [CONFIDENCE] = {"confidence", RUE_OPTION_PERCENTAGE, "PERCENT", "95%", "and so sure it has to be of that",
                     5000, 9900, NULL},
+    [PRIOR] = {"prior", RUE_OPTION_PATH, "FILE", NULL, "start from an earlier study's recommendation.json", 0,
+               0, NULL},
     [REPEATS] = {"repeats", RUE_OPTION_COUNT, "N", "1", "measure everything so often", 1, 1000, NULL},
     [TOP_N] = {"top-n", RUE_OPTION_COUNT, "N", "3", "each model votes for its N fastest", 1, 1000, NULL},
     [OBJECTIVE] = {"objective", RUE_OPTION_WORD, "WHAT", "mean",
@@ -338,6 +341,7 @@ static void find_defaults(const struct rue_study *study, struct defaults *out)
                                       [MAX_FIRST_BATCH] = "no limit",
                                       [BUDGET] = study->recording ? "10%" : "2m",
                                       [TRIAL_TIMEOUT] = "ten times its expected time, 1m at least",
+                                      [PRIOR] = "none",
                                       [RUNNER] = "rue runner",
                                       [TABLE] = "none",
                                       [MAP] = "columns by their own names",
@@ -384,6 +388,7 @@ static rue_status show_dry_run(const struct rue_study *study, const struct rue_o
 static rue_status tune(struct rue_study *study, const struct rue_options *options, rue_error *error)
 {
     rue_status status = rue_study_plan(study, error);
+    if (status == RUE_OK) status = rue_study_take_prior(study, error);
     if (status != RUE_OK) return status;
     rue_progress_close(study->progress);
     if (rue_options_flag(options, DRY_RUN)) return show_dry_run(study, options, error);
@@ -493,6 +498,8 @@ static rue_status run(const struct rue_options *options, rue_error *error)
     rue_suspension_install();
     status = check_typed(options, error);
     if (status == RUE_OK) status = check_table(options, &goal, error);
+    const char *prior = rue_options_text(options, PRIOR);
+    if (status == RUE_OK && prior) status = rue_recommendation_read(prior, &goal.prior, error);
     if (status == RUE_OK) status = rue_study_open(&goal, &progress, &study, error);
     if (status == RUE_OK) {
         status = tune(study, options, error);
@@ -500,6 +507,7 @@ static rue_status run(const struct rue_options *options, rue_error *error)
     }
     rue_progress_close(&progress);
     rue_ranking_rules_close(&goal.rules);
+    rue_recommendation_close(goal.prior);
     return status;
 }
 

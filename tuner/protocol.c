@@ -90,7 +90,7 @@ static bool decode_knob(const json_t *value, int knob, int *out)
     return rue_knob_parse(knob, text, out);
 }
 
-static rue_status decode_config(const json_t *object, struct rue_config *out, rue_error *error)
+rue_status rue_protocol_decode_config(const json_t *object, struct rue_config *out, rue_error *error)
 {
     *out = rue_config_default();
     if (!json_is_object(object))
@@ -279,7 +279,7 @@ rue_status rue_protocol_decode_trial(const json_t *object, struct rue_trial_requ
     int found = rue_word_find(rue_measure_names, RUE_MEASURE_COUNT, measure);
     if (found < 0) return rue_fail(error, RUE_USAGE, "unknown measure \"%s\"", measure);
     out->measure = (enum rue_measure)found;
-    rue_status status = decode_config(json_object_get(object, "config"), &out->config, error);
+    rue_status status = rue_protocol_decode_config(json_object_get(object, "config"), &out->config, error);
     if (status == RUE_OK)
         status = rue_protocol_decode_workload(json_object_get(object, "workload"), &out->workload, error);
     if (status == RUE_OK && out->measure != RUE_COMPUTE)
@@ -524,7 +524,7 @@ void rue_protocol_decode_result(const json_t *reply, const struct rue_trial_requ
     rue_error_shorten(reason, out->reason, sizeof out->reason);
     rue_error error = {0};
     const json_t *config = json_object_get(reply, "config");
-    if (config && decode_config(config, &out->config, &error) != RUE_OK) {
+    if (config && rue_protocol_decode_config(config, &out->config, &error) != RUE_OK) {
         snprintf(out->reason, sizeof out->reason, "the runner's reply: %.400s", error.message);
         return;
     }

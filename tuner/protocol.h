@@ -65,6 +65,8 @@ rue_status rue_protocol_decode_hello(const json_t *reply, struct rue_hello *out,
                                      rue_error *error) RUE_MUST_CHECK;
 rue_status rue_protocol_decode_opened(const json_t *reply, struct rue_opened *out,
                                       rue_error *error) RUE_MUST_CHECK;
+rue_status rue_protocol_decode_config(const json_t *object, struct rue_config *out,
+                                      rue_error *error) RUE_MUST_CHECK;
 rue_status rue_protocol_decode_variant(const json_t *object, struct rue_variant *out,
                                        rue_error *error) RUE_MUST_CHECK;
 rue_status rue_protocol_decode_workload(const json_t *object, struct rue_workload *out,

@@ -77,18 +77,26 @@ static rue_status connect(struct rue_store *store, const char *file, rue_error *
     return prepare_all(store, error);
 }
 
+static const char memory[] = ":memory:"; /* SQLite's word */
+
 rue_status rue_store_open(const char *path, bool fresh, struct rue_store **out, rue_error *error)
 {
     *out = NULL;
     char *file = NULL;
     struct rue_store *store = calloc(1, sizeof *store);
-    if (!store || !(store->path = strdup(path))) {
+    if (!store || !(store->path = strdup(path ? path : memory))) {
         free(store);
-        return rue_fail_memory(error, "the store", sizeof *store + strlen(path));
+        return rue_fail_memory(error, "the store", sizeof *store);
     }
     store->run_id = RUE_ABSENT;
 
-    rue_status status = rue_store_file_resolve(path, &file, error);
+    rue_status status = RUE_OK;
+    if (!path) {
+        status = connect(store, memory, error);
+        if (status == RUE_OK) return *out = store, RUE_OK;
+        return rue_store_close(store), status;
+    }
+    status = rue_store_file_resolve(path, &file, error);
     if (status == RUE_OK && fresh) status = rue_store_file_put_aside(file, path, error);
     if (status == RUE_OK) status = rue_store_file_check(file, path, error);
     if (status == RUE_OK) status = connect(store, file, error);

@@ -26,11 +26,11 @@ struct rue_store_scenario {
     char machine[32];        /* fingerprint of the runner's machine */
 };
 
-/* Opens or creates the store file; `fresh` first renames an existing one to "<path>.old" (".old.2", ... where
- * that is taken) together with SQLite's companion files and the reports beside it, so that nothing measured
- * is lost and no report is about another store. RUE_STORE with the path and what to do when it is no store,
- * of another version, damaged (integrity_check, row checksums), read-only, in use, or the disk is full; the
- * file is then left as it was. */
+/* Opens or creates the store file (NULL: in memory, gone when it is closed); `fresh` first renames an
+ * existing one to "<path>.old" (".old.2", ... where that is taken) together with SQLite's companion files and
+ * the reports beside it, so that nothing measured is lost and no report is about another store. RUE_STORE
+ * with the path and what to do when it is no store, of another version, damaged (integrity_check, row
+ * checksums), read-only, in use, or the disk is full; the file is then left as it was. */
 rue_status rue_store_open(const char *path, bool fresh, struct rue_store **out,
                           rue_error *error) RUE_MUST_CHECK;
 void rue_store_close(struct rue_store *store);

@@ -50,7 +50,7 @@ static rue_status open_all(struct rue_study *study, rue_error *error)
     if (status == RUE_OK) status = rue_study_choose_data(study, error);
     /* Wrong values are told before anything is written or read, those that depend on J before the sample. */
     if (status == RUE_OK) status = rue_study_space(goal, hello, UINT64_MAX, &study->space, error);
-    if (status == RUE_OK) status = rue_study_open_folder(study, error);
+    if (status == RUE_OK && !goal->keep_nothing) status = rue_study_open_folder(study, error);
     const int *sizes = study->space.values[RUE_BATCH_SIZE], size_count = study->space.count[RUE_BATCH_SIZE];
     study->wanted_images = goal->batches ? goal->batches * (uint64_t)sizes[size_count - 1] : goal->images;
     if (status == RUE_OK && !goal->fresh) status = rue_study_open_store(study, error);
@@ -95,6 +95,8 @@ void rue_study_close(struct rue_study *study)
     for (size_t v = 0; v < study->variant_count; v++) {
         rue_cost_matrix_close(study->matrices[v]);
         free(study->curves[v]);
+        rue_knowledge_close(study->knowledge[v]);
+        rue_study_prior_close(&study->priors[v]);
     }
     free(study->configs);
     free(study->expected_s);

@@ -18,6 +18,7 @@
 #include "profile.h"
 #include "progress.h"
 #include "ranking_rules.h"
+#include "recommendation_file.h"
 #include "recording.h"
 #include "report.h"
 #include "runner_client.h"
@@ -60,7 +61,11 @@ struct rue_study_goal {
     int max_workers;
     const char *max_workers_origin;
     struct rue_workload workload;
-    const char *out; /* folder; NULL: rue-out/<name of the data> */
+    const char *out;                  /* folder; NULL: rue-out/<name of the data> */
+    struct rue_recommendation *prior; /* (optional) an earlier study, to start from */
+    const struct rue_recommended
+        *again;        /* (optional) its models, those that there are, in place of `models` */
+    bool keep_nothing; /* no folder, and a store in memory */
     bool fresh;
     bool dry_run; /* nothing that is new is left behind */
     const char *command_line;
@@ -80,6 +85,14 @@ struct rue_study_model {
     bool known; /* `profile` is ours; else the runner's own business */
     struct rue_profile profile;
     char profile_json[RUE_PROFILE_JSON_BYTES];
+};
+
+/* What a variant's strategy starts from. */
+struct rue_study_prior {
+    bool used;
+    struct rue_prior prior; /* borrows from the other two */
+    struct rue_knowledge *knowledge;
+    double *offsets; /* [models][configs] */
 };
 
 struct rue_study {
@@ -146,6 +159,9 @@ struct rue_study {
                            known */
     struct rue_claim claims[RUE_STUDY_VARIANTS_MAX]; /* of each variant, where the strategy predicts */
     bool claimed[RUE_STUDY_VARIANTS_MAX];
+    struct rue_knowledge *knowledge[RUE_STUDY_VARIANTS_MAX]; /* owned; NULL where the strategy tells none */
+    struct rue_study_prior priors[RUE_STUDY_VARIANTS_MAX];
+    const char *profiles[RUE_STUDY_MODELS_MAX]; /* of the models, for the findings */
 };
 
 /* RUE_DATA, RUE_USAGE, RUE_STORE, RUE_RUNNER and the signals' statuses; the message says what to do. */
@@ -271,6 +287,21 @@ void rue_study_show_plan(const struct rue_study *study, const struct rue_report_
 
 /* The same as an object; returns owned, NULL without memory. */
 struct json_t *rue_study_plan_json(const struct rue_study *study);
+
+/* Makes the goal's prior that of each variant, after the plan, and says what is used of it. RUE_MEMORY.
+ * (study_prior.c) */
+rue_status rue_study_take_prior(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
+/* The same of one part, whose knowledge is known, for study->configs. RUE_MEMORY; `out` is to be closed. */
+rue_status rue_study_make_prior(const struct rue_study *study, const struct rue_recommended *part,
+                                bool same_machine, bool same_data, struct rue_study_prior *out,
+                                rue_error *error) RUE_MUST_CHECK;
+void rue_study_prior_close(struct rue_study_prior *prior);
+
+/* Whether the machine and the runner are those of `earlier`. */
+bool rue_study_is_same_machine(const struct rue_study *study, const struct rue_recommendation *earlier);
+
+/* Whether the data of a variant, and how they are loaded, are those of `earlier`. */
+bool rue_study_is_same_data(const struct rue_study_variant *variant, const struct rue_recommended *earlier);
 
 /* Runs the plan with the strategy. RUE_OK also when the budget ended it (study->partial); RUE_INTERRUPTED and
  * RUE_TERMINATED leave a study whose findings can still be reported; RUE_INFEASIBLE after the same failure

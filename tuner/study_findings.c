@@ -84,6 +84,8 @@ static rue_status fill_variant(const struct rue_study *study, size_t index, stru
     if (variant->variant.mode == RUE_RAW) out->decode = variant->workload.decode;
     snprintf(out->data_digest, sizeof out->data_digest, "%s", variant->opened.digest);
     count_outcomes(study, out);
+    rue_workload_canonical(&variant->workload, out->workload_json);
+    out->knowledge = study->knowledge[index];
     if (study->recording) {
         status = rue_study_judge_recording(study, index, out, &out->replayed, error);
         if (status != RUE_OK) return rue_selection_close(selection), status;
@@ -166,6 +168,8 @@ rue_status rue_study_findings(struct rue_study *study, struct rue_findings **out
         status =
             fill_variant(study, findings->variant_count, &findings->variants[findings->variant_count], error);
     if (status != RUE_OK) return rue_study_findings_close(findings), status;
+    for (size_t m = 0; m < study->model_count; m++) study->profiles[m] = study->models[m].profile_json;
+    findings->profiles = study->profiles;
     fill_provenance(study, findings);
     status = rue_further_answers_find(findings, &study->goal->rules, error);
     if (status != RUE_OK) return rue_study_findings_close(findings), status;

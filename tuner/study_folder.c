@@ -121,9 +121,10 @@ rue_status rue_study_open_store(struct rue_study *study, rue_error *error)
 {
     char path[PATH_MAX + 16];
     struct stat about;
+    bool kept = !study->goal->keep_nothing;
     snprintf(path, sizeof path, "%s/" RUE_STORE_FILE, study->folder);
-    study->store_is_new = lstat(path, &about) != 0 && errno == ENOENT;
-    rue_status status = rue_store_open(path, study->goal->fresh, &study->store, error);
+    study->store_is_new = kept && lstat(path, &about) != 0 && errno == ENOENT;
+    rue_status status = rue_store_open(kept ? path : NULL, study->goal->fresh, &study->store, error);
     if (status == RUE_OK) status = rue_store_count(study->store, &study->found_trials, error);
     if (status == RUE_OK && study->found_trials)
         rue_progress_note(study->progress,

@@ -46,6 +46,27 @@ static rue_status fail_foreign(const struct rue_hello *hello, const char *spec, 
                     *near ? near : "; without --model all of its models are used");
 }
 
+/* Those of an earlier study that are still to be had. */
+static rue_status choose_again(struct rue_study *study, rue_error *error)
+{
+    const struct rue_hello *hello = rue_runner_hello(study->runner);
+    const struct rue_recommended *earlier = study->goal->again;
+    rue_status status = RUE_OK;
+    for (size_t m = 0; status == RUE_OK && m < earlier->model_count; m++) {
+        const char *name = earlier->models[m].name;
+        struct rue_profile profile;
+        bool known =
+            hello->model_count ? runner_has(hello, name) : rue_catalogue_find(name, &profile, NULL) == RUE_OK;
+        if (known)
+            status = add_model(study, name, hello->model_count == 0, error);
+        else
+            rue_progress_note(study->progress, "the model %s is not known here, so it is left out", name);
+    }
+    if (status != RUE_OK || study->model_count) return status;
+    return rue_fail(error, RUE_USAGE, "the runner %s knows none of the models of the recommendation",
+                    hello->runner);
+}
+
 static rue_status choose(struct rue_study *study, rue_error *error)
 {
     const struct rue_hello *hello = rue_runner_hello(study->runner);
@@ -75,7 +96,7 @@ static rue_status choose(struct rue_study *study, rue_error *error)
 rue_status rue_study_choose_models(struct rue_study *study, rue_error *error)
 {
     const char *names[RUE_STUDY_MODELS_MAX];
-    rue_status status = choose(study, error);
+    rue_status status = study->goal->again ? choose_again(study, error) : choose(study, error);
     if (status != RUE_OK) return status;
     for (size_t m = 0; m < study->model_count; m++) names[m] = study->models[m].name;
     return rue_ranking_rules_check(&study->goal->rules, names, study->model_count, error);

@@ -412,6 +412,8 @@ static rue_status take_estimates(struct rue_study *study, const struct track *tr
         return rue_study_fail_probe(study, variant, track->probe_outcome, track->probe_reason, error);
     /* Where a limit leaves nothing to claim, what was expected says why. */
     if (!study->claimed[variant] && !study->goal->max_first_batch_ns) return RUE_OK;
+    if (study->strategy->learned)
+        status = study->strategy->learned(track->state, &study->knowledge[variant], error);
     if (study->claimed[variant] && !study->claims[variant].verified && !study->partial)
         mark_partial(study, "the budget was spent", study->row_count);
     for (size_t i = 0; status == RUE_OK && i < study->model_count * study->config_count; i++) {
@@ -484,6 +486,7 @@ static rue_status open_tracks(struct rue_study *study, struct tracks *out, rue_e
         setup.job_images = study->variants[out->count].job_images;
         if (study->expected_s)
             setup.expected_s = study->expected_s + out->count * study->model_count * study->config_count;
+        setup.prior = study->priors[out->count].used ? &study->priors[out->count].prior : NULL;
         rue_status status = study->strategy->open(&setup, &track->state, error);
         if (status == RUE_OK && rue_study_predicts(study))
             status = rue_study_tell_stored(study, out->count, track->state, error);

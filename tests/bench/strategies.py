@@ -4,13 +4,16 @@ simulated machines that speak the runner's protocol and tell the truth on reques
 
   tests/bench/strategies.py SIMULATOR [--machines N] [--first SEED] [--strategies duel,grid,optuna,irace] [--shares 1,2,5,10]
                             [--scenarios base,discrepancy,cliff] [--modes raw,preprocessed]
+                            [--prior none|same|other]
 
 SIMULATOR is a command such as 'python3 sim_runner.py', which takes --mode, --seed, --noise-seed, --discrepancy, --cliff,
 --first-free, --speed, --slow-at SECONDS:FACTOR, and --truth for the true mean regrets and the cost of the whole grid.
 Prints one line for each strategy, share, scenario and mode: percentage points of mean regret above the true best, median and p90 with the 95 %
 interval of a bootstrap; how often nothing was recommended; the median of the bounds that were claimed, and how often they
 held, with the lower limit of its 95 % interval; and the CPU seconds that the strategy thought in one study, without those
-of the simulator. Beside rue's own strategies: `optuna` (TPE with median pruning) and `irace`, where they are installed.
+of the simulator. --prior: what a study starts from; same, a study of the same machine for 5 % of its grid's time; other,
+such a study of the next machine. Beside rue's own strategies: `optuna` (TPE with median pruning) and `irace`,
+where they are installed.
 """
 import argparse
 import concurrent.futures
@@ -47,12 +50,24 @@ def truth_of(simulator, words, cache):
     return regrets, told["exhaustive_cost_ns"] / 1e9
 
 
-def run_rue(strategy, command, budget_s, program):
+def study_before(simulator, words, seed, prior, program, cache, folder):
+    """The options to start from what was found earlier."""
+    if prior == "none":
+        return []
+    machine = [str(seed + 1) if word == str(seed) and prior == "other" else word for word in words]
+    command = " ".join([*simulator, *machine, "--noise-seed", str(seed + 500000)])
+    budget_s = 0.05 * truth_of(simulator, machine, cache)[1]
+    subprocess.run([program, "tune", "--runner", command, "--strategy", "duel", "--quiet", "--out", folder, "--budget",
+                    f"{round(1000 * budget_s)}ms"], capture_output=True, check=False)
+    return ["--prior", folder]
+
+
+def run_rue(strategy, command, budget_s, program, start):
     """The recommendation or None, CPU seconds of rue itself"""
     folder = tempfile.mkdtemp(prefix="rue-bench-")
     try:
-        process = subprocess.Popen([program, "tune", "--runner", " ".join(command), "--strategy", strategy, "--quiet", "--out",
-                                    folder, "--budget", f"{round(1000 * budget_s)}ms"], stdin=subprocess.DEVNULL,
+        process = subprocess.Popen([program, "tune", "--runner", " ".join(command), "--strategy", strategy, "--quiet",
+                                    *start, "--out", folder, "--budget", f"{round(1000 * budget_s)}ms"], stdin=subprocess.DEVNULL,
                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         thought_s = peers.own_cpu_s(process)
         return json.loads((pathlib.Path(folder) / "recommendation.json").read_text())["recommendations"][0], thought_s
@@ -71,7 +86,7 @@ def run_peer(strategy, command, budget_s, seed):
     return {"config": config, "certificate": None}, thought_s
 
 
-def play(simulator, words, seed, strategy, share, program, cache):
+def play(simulator, words, seed, strategy, share, prior, program, cache):
     """(excess in points or infinity, bound in points or None, CPU seconds of thinking)"""
     regrets, whole_s = truth_of(simulator, [word for word in words if word != "--slow-at"], cache)
     if "--slow-at" in words:
@@ -81,7 +96,9 @@ def play(simulator, words, seed, strategy, share, program, cache):
     if strategy in peers.PEERS:
         found, thought_s = run_peer(strategy, command, share * whole_s, seed)
     else:
-        found, thought_s = run_rue(strategy, command, share * whole_s, program)
+        with tempfile.TemporaryDirectory(prefix="rue-bench-") as before:
+            start = study_before(simulator, words, seed, prior, program, cache, before)
+            found, thought_s = run_rue(strategy, command, share * whole_s, program, start)
     if not found or not found["config"]:
         return math.inf, None, thought_s
     excess = 100 * (regrets[found["config"]["batch_size"], found["config"]["num_workers"]] - min(regrets.values()))
@@ -131,6 +148,7 @@ def main():
     for name, default in (("strategies", "duel,grid"), ("shares", "1,2,5,10"), ("scenarios", "base,discrepancy,cliff"),
                           ("modes", "raw,preprocessed")):
         parser.add_argument(f"--{name}", default=default)
+    parser.add_argument("--prior", choices=["none", "same", "other"], default="none")
     options = parser.parse_args()
     simulator, cache = options.simulator.split(), pathlib.Path(tempfile.gettempdir()) / f"rue-bench-truth-{os.getuid()}"
     cache.mkdir(exist_ok=True)
@@ -145,9 +163,10 @@ def main():
         for strategy, scenario, mode, percent in cases:
             seeds = range(options.first, options.first + options.machines)
             words = [["--mode", mode, "--seed", str(seed), *SCENARIOS[scenario]] for seed in seeds]
-            tried = [pool.submit(play, simulator, w, s, strategy, float(percent) / 100, options.program, cache)
+            share = float(percent) / 100
+            tried = [pool.submit(play, simulator, w, s, strategy, share, options.prior, options.program, cache)
                      for w, s in zip(words, seeds)]
-            line(strategy, float(percent) / 100, scenario, mode, [one.result() for one in tried])
+            line(strategy, share, scenario, mode, [one.result() for one in tried])
 
 
 if __name__ == "__main__":

@@ -1,0 +1,60 @@
+/* What a study has found out about a loader and its consumers, apart from any of its trials: what a later
+ * study of the same or a similar machine starts from. */
+#ifndef RUE_KNOWLEDGE_H
+#define RUE_KNOWLEDGE_H
+
+#include "compute_curve.h"
+#include "pipeline.h"
+
+struct rue_knowledge_model {
+    struct rue_compute_curve curve;        /* of compute-only trials; count 0: there were none */
+    struct rue_pipeline_consumer consumer; /* as joint trials told it, the hand-over in it; NaN: not known */
+};
+
+struct rue_knowledge {
+    struct rue_pipeline_loader loader;
+    double covariance[RUE_PIPELINE_PARAMETER_COUNT][RUE_PIPELINE_PARAMETER_COUNT]; /* of the logarithms */
+    struct rue_pipeline_consumer hand; /* what the consumer's thread takes without a model */
+    size_t model_count;
+    struct rue_knowledge_model *models; /* [model_count] owned */
+};
+
+/* Of so many models, of which nothing is known; `out` is closed by the caller. RUE_MEMORY. */
+rue_status rue_knowledge_open(size_t model_count, struct rue_knowledge **out,
+                              rue_error *error) RUE_MUST_CHECK;
+void rue_knowledge_close(struct rue_knowledge *knowledge);
+
+/* Times of jobs, of which knowledge is made where an earlier study kept nothing else. */
+struct rue_knowledge_times {
+    size_t model_count, config_count;
+    const struct rue_config *configs; /* [config_count] */
+    const double *time_s;             /* [model_count][config_count] of the job; NaN where not known */
+    uint64_t job_images;
+    int cpus;
+    bool in_turn;
+};
+
+/* Fits the pipeline to some of the times, spread over the space. RUE_USAGE without any; RUE_MEMORY;
+ * RUE_INTERNAL where nothing fits. */
+rue_status rue_knowledge_fit(const struct rue_knowledge_times *times, struct rue_knowledge **out,
+                             rue_error *error) RUE_MUST_CHECK;
+
+/* Predicted seconds of a job of `images` on a model; NaN where the model is not known. */
+double rue_knowledge_job_s(const struct rue_knowledge *knowledge, size_t model,
+                           const struct rue_config *config, uint64_t images);
+
+/* What a strategy starts from. Borrowed for the strategy's life; models and configurations are those of its
+ * setup, in their order. */
+struct rue_prior {
+    const struct rue_knowledge *knowledge;
+    double widen_sd; /* of the logarithm of each of the loader's parameters, beyond the covariance */
+    /* The study was of this machine, with these data: its consumers and offsets are believed until a probe
+     * contradicts. */
+    bool same;
+    bool keeps_offsets;    /* also when trials contradict */
+    const double *offsets; /* [models][configs] logarithm of what was found over what `knowledge` predicts; 0
+                              where nothing was */
+    size_t config;         /* that was recommended; SIZE_MAX: none of the space */
+};
+
+#endif

@@ -1,0 +1,315 @@
+#include "recheck.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ask_queue.h"
+#include "job_time.h"
+#include "random.h"
+#include "standing.h"
+#include "trial_costs.h"
+
+enum { TRIALS_MAX = 24, TRIALS_WANTED = 6 };
+
+static const double length_share = 0.05; /* of the job, a round of all workers and two batches at least */
+static const double whole_share = 0.7;   /* above it, the whole job */
+static const double beaten_share = 0.9;  /* of what is believed, in which another one is better */
+static const double unsure_ratio = 0.02; /* what may be lost where the times are not what they were */
+static const double other_ratio = 2;     /* of times: this is another machine, whatever else is found */
+static const double cost_margin = 1.2;   /* of what trials may cost more than expected */
+
+struct rue_recheck {
+    const struct rue_strategy_setup *setup;
+    struct rue_forecast *forecast;
+    struct rue_standing *standing;
+    struct rue_ask_queue queue;
+    struct rue_trial_costs costs;
+    bool by_job;
+    int neighbours; /* that were looked for */
+    size_t joints, failed;
+    bool *tried;               /* [configs] */
+    double ratios[TRIALS_MAX]; /* [joints] measured over expected */
+    double *regrets;           /* [configs] of a draw */
+    uint64_t seed;
+    bool ended, broken; /* nothing more is asked; as the checked configuration does not run */
+};
+
+void rue_recheck_close(struct rue_recheck *recheck)
+{
+    if (!recheck) return;
+    rue_standing_close(recheck->standing);
+    rue_forecast_close(recheck->forecast);
+    rue_ask_queue_close(&recheck->queue);
+    free(recheck->tried);
+    free(recheck->regrets);
+    free(recheck);
+}
+
+rue_status rue_recheck_open(const struct rue_strategy_setup *setup, bool by_job, struct rue_recheck **out,
+                            rue_error *error)
+{
+    if (!setup->prior || setup->prior->config >= setup->config_count || setup->scenario_count == 0)
+        return rue_fail(error, RUE_USAGE, "no configuration to check");
+    struct rue_recheck *recheck = calloc(1, sizeof *recheck);
+    if (!recheck) return rue_fail_memory(error, "a check", sizeof *recheck);
+    recheck->setup = setup;
+    recheck->by_job = by_job;
+    recheck->seed = rue_mix64(setup->seed);
+    recheck->tried = calloc(setup->config_count, sizeof *recheck->tried);
+    recheck->regrets = calloc(setup->config_count, sizeof *recheck->regrets);
+    rue_status status =
+        recheck->tried && recheck->regrets ? RUE_OK : rue_fail_memory(error, "a check", setup->config_count);
+    if (status == RUE_OK) status = rue_forecast_open(setup, &recheck->forecast, error);
+    if (status == RUE_OK) status = rue_standing_open(setup, recheck->forecast, &recheck->standing, error);
+    if (status == RUE_OK) status = rue_forecast_update(recheck->forecast, error);
+    if (status != RUE_OK) return rue_recheck_close(recheck), status;
+    rue_standing_update(recheck->standing, 0);
+    *out = recheck;
+    return RUE_OK;
+}
+
+/* The position among the candidates; RUE_NONE where it is none any more. */
+static size_t position_of(const struct rue_recheck *recheck, size_t config)
+{
+    const size_t *candidates;
+    size_t count = rue_forecast_candidates(recheck->forecast, &candidates);
+    for (size_t c = 0; c < count; c++)
+        if (candidates[c] == config) return c;
+    return SIZE_MAX;
+}
+
+/* ---- trials ---- */
+
+/* The whole job, or as much of it as leaves time for some trials. */
+static uint64_t job_trial_images(const struct rue_recheck *recheck, size_t config)
+{
+    const struct rue_strategy_setup *setup = recheck->setup;
+    uint64_t batch = (uint64_t)setup->configs[config].value[RUE_BATCH_SIZE], job = setup->job_images;
+    uint64_t least = rue_job_floor_images(&setup->configs[config], job);
+    double most_s = 0, each_s = setup->budget_s / TRIALS_WANTED;
+    for (size_t m = 0; m < setup->scenario_count; m++)
+        most_s = fmax(most_s, rue_prediction_job_s(rue_forecast_prediction(recheck->forecast), m, config));
+    uint64_t images = (uint64_t)((double)job * fmin(1, each_s / most_s)) / batch * batch;
+    if (images < least) images = least;
+    return (double)images > whole_share * (double)job ? job : images;
+}
+
+static uint64_t trial_images(const struct rue_recheck *recheck, size_t config)
+{
+    if (recheck->by_job) return job_trial_images(recheck, config);
+    const int *value = recheck->setup->configs[config].value;
+    double batch = value[RUE_BATCH_SIZE], workers = value[RUE_NUM_WORKERS] > 1 ? value[RUE_NUM_WORKERS] : 2;
+    double job = (double)recheck->setup->job_images, least = fmax(length_share * job, batch * workers);
+    return least > whole_share * job ? recheck->setup->job_images : (uint64_t)(ceil(least / batch) * batch);
+}
+
+static double trial_s(const struct rue_recheck *recheck, size_t model, size_t config)
+{
+    return rue_prediction_trial_s(rue_forecast_prediction(recheck->forecast), model, config,
+                                  trial_images(recheck, config));
+}
+
+/* The candidate that differs in the workers alone, with the next fewer or the next more; SIZE_MAX: none. */
+static size_t neighbour_of(const struct rue_recheck *recheck, size_t config, bool more)
+{
+    const size_t *candidates;
+    size_t count = rue_forecast_candidates(recheck->forecast, &candidates), found = SIZE_MAX;
+    const struct rue_config *configs = recheck->setup->configs;
+    int own = configs[config].value[RUE_NUM_WORKERS];
+    for (size_t c = 0; c < count; c++) {
+        struct rue_config alike = configs[candidates[c]];
+        int workers = alike.value[RUE_NUM_WORKERS];
+        alike.value[RUE_NUM_WORKERS] = own;
+        if (!rue_config_equal(&alike, &configs[config]) || (more ? workers <= own : workers >= own)) continue;
+        int nearest = found == SIZE_MAX ? 0 : configs[candidates[found]].value[RUE_NUM_WORKERS];
+        if (found == SIZE_MAX || (more ? workers < nearest : workers > nearest)) found = c;
+    }
+    return found;
+}
+
+/* What the checked configuration is compared with next: fewer workers and more, where the times are not what
+ * they were; else what leads, or, where it leads itself, who would in one draw. Positions; the same twice
+ * where there is no other. */
+static size_t choose_rival(struct rue_recheck *recheck, size_t checked)
+{
+    size_t leader = rue_standing_leader(recheck->standing);
+    bool trusted = rue_prediction_trusts_prior(rue_forecast_prediction(recheck->forecast));
+    while (!trusted && recheck->neighbours < 2) {
+        size_t found = neighbour_of(recheck, recheck->setup->prior->config, recheck->neighbours++);
+        if (found != SIZE_MAX && found != checked) return found;
+    }
+    if (checked == SIZE_MAX || leader != checked) return leader;
+    return rue_standing_challenger(recheck->standing,
+                                   (size_t)rue_random_below(&recheck->seed, RUE_FORECAST_DRAWS));
+}
+
+/* Two trials, or one where there is no rival, on one model. */
+struct pair {
+    size_t model, configs[2], count;
+    double cost_s, rate;
+};
+
+static struct pair best_pair(struct rue_recheck *recheck, size_t checked, size_t rival)
+{
+    const size_t *candidates;
+    rue_forecast_candidates(recheck->forecast, &candidates);
+    struct pair best = {.rate = -INFINITY};
+    size_t own = recheck->setup->prior->config, count = checked == SIZE_MAX || rival == checked ? 1 : 2;
+    if (count == 2) rue_forecast_compare(recheck->forecast, checked, rival);
+    for (size_t m = 0; m < recheck->setup->scenario_count; m++) {
+        struct pair pair = {.model = m, .configs = {own, candidates[rival]}, .count = count};
+        struct rue_forecast_trial trials[2] = {{m, checked, trial_images(recheck, own)},
+                                               {m, rival, trial_images(recheck, pair.configs[1])}};
+        pair.cost_s = rue_trial_costs_beside_s(&recheck->costs, m);
+        for (size_t i = 0; i < count; i++) pair.cost_s += trial_s(recheck, m, pair.configs[i]);
+        pair.rate =
+            count == 2 ? rue_forecast_gain(recheck->forecast, trials, 2) / pair.cost_s : 1 / pair.cost_s;
+        if (pair.rate > best.rate) best = pair;
+    }
+    return best;
+}
+
+static rue_status push_pair(struct rue_recheck *recheck, rue_error *error)
+{
+    size_t checked = position_of(recheck, recheck->setup->prior->config);
+    struct pair pair = best_pair(recheck, checked, choose_rival(recheck, checked));
+    double left_s = recheck->setup->budget_s - recheck->costs.spent_s;
+    if (recheck->joints > 0 && cost_margin * pair.cost_s > left_s) pair.count = 0;
+    if (recheck->joints + recheck->failed + pair.count > TRIALS_MAX) pair.count = 0;
+    bool turned = recheck->joints > 0 && rue_random_below(&recheck->seed, 2);
+    rue_status status = RUE_OK;
+    for (size_t i = 0; status == RUE_OK && i < pair.count; i++) {
+        size_t config = pair.configs[turned ? pair.count - 1 - i : i];
+        struct rue_ask ask = {.measure = RUE_JOINT,
+                              .scenario = pair.model,
+                              .config = config,
+                              .images = trial_images(recheck, config),
+                              .repeat = (int)recheck->joints,
+                              .expected_s = trial_s(recheck, pair.model, config)};
+        status = rue_ask_queue_push(&recheck->queue, &ask, error);
+    }
+    recheck->ended = pair.count == 0;
+    return status;
+}
+
+bool rue_recheck_ask(struct rue_recheck *recheck, struct rue_ask *out)
+{
+    if (recheck->ended) return false;
+    if (rue_ask_queue_pop(&recheck->queue, out)) return true;
+    if (push_pair(recheck, NULL) != RUE_OK) return false;
+    return rue_ask_queue_pop(&recheck->queue, out);
+}
+
+double rue_recheck_expected_s(const struct rue_recheck *recheck, const struct rue_ask *ask, uint64_t images)
+{
+    const struct rue_prior *prior = recheck->setup->prior;
+    double offset =
+        prior->offsets ? prior->offsets[ask->scenario * recheck->setup->config_count + ask->config] : 0;
+    return exp(offset) * rue_knowledge_job_s(prior->knowledge, ask->scenario,
+                                             &recheck->setup->configs[ask->config], images);
+}
+
+rue_status rue_recheck_tell(struct rue_recheck *recheck, const struct rue_ask *ask,
+                            const struct rue_trial_result *result, rue_error *error)
+{
+    rue_trial_costs_note(&recheck->costs, ask, result);
+    recheck->tried[ask->config] = true;
+    if (result->outcome != RUE_TRIAL_OK) {
+        recheck->failed++;
+        rue_forecast_exclude(recheck->forecast, ask->config);
+        if (ask->config == recheck->setup->prior->config) recheck->ended = recheck->broken = true;
+    } else {
+        double expected_s = rue_recheck_expected_s(recheck, ask, (uint64_t)result->images);
+        if (recheck->joints < TRIALS_MAX)
+            recheck->ratios[recheck->joints++] = (double)result->end_to_end_ns / 1e9 / expected_s;
+        rue_status status =
+            rue_forecast_add(recheck->forecast, ask, result, rue_trial_costs_clock_s(&recheck->costs), error);
+        if (status != RUE_OK) return status;
+    }
+    if (recheck->ended || recheck->queue.next < recheck->queue.count) return RUE_OK;
+    rue_status status = rue_forecast_update(recheck->forecast, error);
+    if (status == RUE_OK) rue_standing_update(recheck->standing, recheck->joints);
+    return status;
+}
+
+/* ---- verdict ---- */
+
+static int compare_doubles(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+static double median_ratio(struct rue_recheck *recheck)
+{
+    size_t n = recheck->joints;
+    if (n == 0) return NAN;
+    qsort(recheck->ratios, n, sizeof *recheck->ratios, compare_doubles);
+    return (recheck->ratios[(n - 1) / 2] + recheck->ratios[n / 2]) / 2;
+}
+
+/* In which share of what is believed the checked one is worse than `other` by more than the margin, and in
+ * which worse than whatever is the best then. */
+static void count_draws(struct rue_recheck *recheck, size_t checked, size_t other, double margin,
+                        double *worse, double *worst)
+{
+    const size_t *candidates;
+    size_t count = rue_forecast_candidates(recheck->forecast, &candidates);
+    *worse = *worst = 0;
+    for (size_t d = 0; d < RUE_FORECAST_DRAWS; d++) {
+        double least = INFINITY;
+        rue_forecast_regrets(recheck->forecast, d, recheck->regrets);
+        for (size_t c = 0; c < count; c++) least = fmin(least, recheck->regrets[c]);
+        *worse += recheck->regrets[checked] - recheck->regrets[other] > margin;
+        *worst += recheck->regrets[checked] - least > fmax(margin, unsure_ratio);
+    }
+    *worse /= RUE_FORECAST_DRAWS;
+    *worst /= RUE_FORECAST_DRAWS;
+}
+
+static size_t best_tried(const struct rue_recheck *recheck, size_t checked)
+{
+    const size_t *candidates;
+    size_t count = rue_forecast_candidates(recheck->forecast, &candidates), best = checked;
+    for (size_t c = 0; c < count; c++)
+        if (recheck->tried[candidates[c]] &&
+            rue_standing_mean(recheck->standing, c) < rue_standing_mean(recheck->standing, best))
+            best = c;
+    return best;
+}
+
+rue_status rue_recheck_conclude(struct rue_recheck *recheck, double margin_ratio,
+                                struct rue_recheck_findings *out, rue_error *error)
+{
+    size_t own = recheck->setup->prior->config;
+    *out = (struct rue_recheck_findings){.verdict = RUE_RECHECK_UNTRIED,
+                                         .time_ratio = median_ratio(recheck),
+                                         .best = own,
+                                         .excess_ratio = NAN,
+                                         .tried_ratio = NAN};
+    for (size_t c = 0; c < recheck->setup->config_count; c++) out->tried += recheck->tried[c];
+    if (recheck->broken) out->verdict = RUE_RECHECK_FAILED;
+    if (recheck->joints == 0 || out->verdict == RUE_RECHECK_FAILED) return RUE_OK;
+    rue_status status = rue_forecast_update(recheck->forecast, error);
+    if (status != RUE_OK) return status;
+    rue_standing_update(recheck->standing, recheck->joints);
+    const size_t *candidates;
+    rue_forecast_candidates(recheck->forecast, &candidates);
+    size_t checked = position_of(recheck, own), leader = rue_standing_leader(recheck->standing);
+    out->best = candidates[leader];
+    out->verdict = RUE_RECHECK_BEATEN;
+    if (checked == SIZE_MAX) return RUE_OK; /* so far behind that it is no candidate */
+    out->excess_ratio =
+        rue_standing_mean(recheck->standing, checked) - rue_standing_mean(recheck->standing, leader);
+    out->tried_ratio = rue_standing_mean(recheck->standing, checked) -
+                       rue_standing_mean(recheck->standing, best_tried(recheck, checked));
+    double worse, worst;
+    count_draws(recheck, checked, leader, margin_ratio, &worse, &worst);
+    bool trusted = rue_prediction_trusts_prior(rue_forecast_prediction(recheck->forecast));
+    bool other = out->time_ratio > other_ratio || out->time_ratio < 1 / other_ratio;
+    out->verdict = worse > beaten_share                 ? RUE_RECHECK_BEATEN
+                   : other || (!trusted && worst > 0.5) ? RUE_RECHECK_UNSURE
+                                                        : RUE_RECHECK_HOLDS;
+    return RUE_OK;
+}

@@ -1,0 +1,158 @@
+"""rue check: a handful of trials tell whether a recommendation still holds."""
+import json
+import os
+import pathlib
+import shutil
+import signal
+
+import pytest
+
+from conftest import expect_failure, finish, make_table, read_json, wait_until
+
+BATCHES, WORKERS, MODELS = [16, 32, 64, 128], [1, 2, 4, 8], ["ape", "bee", "cow"]
+
+
+def time_ns(model, batch, workers):
+    return 1000000 + abs(workers - 4) * 200000 + abs(batch - 32) * 4000 + MODELS.index(model) * 700000
+
+
+@pytest.fixture
+def runner(script):
+    return script(make_table(MODELS, BATCHES, WORKERS, time_ns))
+
+
+def tune(rue, runner, *words):
+    done = rue("tune", "--runner", runner.command, "--out", "out", "--budget", "9999s", *words)
+    assert done.returncode == 0, done.stderr
+
+
+def check(rue, runner, *words):
+    return rue("check", "out/recommendation.json", "--runner", runner.command, *words)
+
+
+def files(folder):
+    return {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.name not in ("requests.log", "script.json")}
+
+
+@pytest.mark.parametrize("strategy", ["grid", "duel"])
+def test_on_the_same_machine_it_holds_and_nothing_is_written(rue, runner, strategy):
+    tune(rue, runner, "--strategy", strategy)
+    before, since = files(rue.folder), len(runner.requests())
+    done = check(rue, runner)
+    assert done.returncode == 0, (done.stdout, done.stderr)
+    assert "still holds here: 32/4 is within" in done.stdout
+    assert "configurations tried again" in done.stdout.replace("\n", " ")
+    assert files(rue.folder) == before
+    asked = runner.requests()[since:]
+    assert {request["measure"] for request in asked} == {"joint"} and 2 <= len(asked) <= 64
+
+
+def test_where_another_configuration_is_faster_it_does_not_hold(rue, runner):
+    tune(rue, runner)
+    runner.write(ns_per_image=make_table(MODELS, BATCHES, WORKERS, lambda m, b, w: time_ns(m, b, 4) + w * 500000))
+    done = check(rue, runner)
+    expect_failure(done, 5, "does not hold here", "--prior out/recommendation.json")
+    assert "does not hold here:" in done.stdout or "cannot be relied on here:" in done.stdout
+
+
+def test_a_machine_that_is_slower_all_over_is_told_of(rue, runner):
+    tune(rue, runner)
+    runner.write(ns_per_image=make_table(MODELS, BATCHES, WORKERS, lambda *cell: time_ns(*cell) * 14 // 10))
+    done = check(rue, runner)
+    assert "trials take 40 % longer here than they did" in done.stdout.replace("\n", " "), done.stdout
+
+
+def test_a_configuration_that_does_not_run_any_more_does_not_hold(rue, runner):
+    tune(rue, runner)
+    runner.write(infeasible_above=16)
+    done = check(rue, runner)
+    expect_failure(done, 5, "does not hold here")
+    assert "32/4 does not run:" in done.stdout
+
+
+def test_what_is_not_as_it_was_is_told_first(rue, runner):
+    tune(rue, runner)
+    runner.write(digest="d2", hello=dict(machine=dict(cpu="another", usable_cpus=4), runner="scripted 2.0"))
+    lines = check(rue, runner).stdout.replace("\n", " ")
+    for words in ("tells of another machine", "the runner is scripted 2.0, it was scripted 1.0", "the data are others"):
+        assert f"not as it was: {words}" in lines or words in lines.split("holds here")[0], lines
+
+
+def test_json_tells_every_trial(rue, runner):
+    tune(rue, runner)
+    done = check(rue, runner, "--json")
+    document = json.loads(done.stdout)
+    found = document["checks"][0]
+    assert document["format"] == "rue.check/1" and document["holds"] is True and found["verdict"] == "holds"
+    assert found["config"] == read_json(rue.folder / "out/recommendation.json")["recommendations"][0]["config"]
+    assert all(trial["status"] == "ok" for trial in found["trials"])
+    assert all(trial["end_to_end_ns"] > 0 and trial["expected_ns"] > 0 for trial in found["trials"])
+    assert abs(found["time_ratio"] - 1) < 0.1
+
+
+def test_a_runner_of_another_loader_cannot_check(rue, runner, photos):
+    tune(rue, runner)
+    runner.write(hello=dict(runner="other 1.0"))
+    expect_failure(check(rue, runner), 2, "measured with scripted and not with other", "--runner")
+    assert rue("check", "out").returncode == 2
+
+
+def test_models_that_the_runner_has_no_more_are_left_out(rue, runner):
+    tune(rue, runner)
+    runner.write(hello=dict(models=["bee", "elk"]))
+    done = check(rue, runner)
+    assert "the model ape is not known here" in done.stderr.replace("\n", " ")
+    assert "1 of the 3 models" in done.stdout.replace("\n", " ")
+    runner.write(hello=dict(models=["elk"]))
+    expect_failure(check(rue, runner), 2, "none of the models")
+
+
+def test_what_was_imported_from_a_table_cannot_be_checked(rue):
+    (rue.folder / "t.csv").write_text("mode,model,batch_size,num_workers,time_s\nraw,a,32,2,3\nraw,a,32,4,2\n")
+    assert rue("analyze", "t.csv", "--study", "out").returncode == 0
+    expect_failure(rue("check", "out"), 5, "could be checked", "from a table")
+
+
+def test_what_is_no_recommendation_is_named(rue, photos):
+    expect_failure(rue("check", "nowhere.json"), 3, "nowhere.json")
+    (rue.folder / "half.json").write_text('{"format": "rue.recommendation/1"')
+    expect_failure(rue("check", "half.json"), 3, "half.json", "no JSON")
+
+
+def test_a_check_that_is_interrupted_ends_at_once(rue, runner):
+    tune(rue, runner)
+    since = len(runner.requests())
+    runner.write(delay_s=0.5)
+    process = rue.start("check", "out", "--runner", runner.command)
+    wait_until(lambda: len(runner.requests()) > since, process)
+    process.send_signal(signal.SIGINT)
+    assert finish(process)[0] == 130
+
+
+def test_a_folder_of_photos_is_checked_with_our_own_runner(rue, own_photos):
+    words = ["--batch-size", "2,4", "--num-workers", "0,1", "--model", "sleep:5ms/image", "--images", "40"]
+    assert rue("tune", own_photos, *words, "--budget", "30s", "--out", "out").returncode == 0
+    done = rue("check", "out", "--budget", "4s")
+    assert done.returncode in (0, 5), done.stderr  # how fast a busy machine is, is nobody's fault
+    lines = done.stdout.replace("\n", " ")
+    assert "raw folder: " in lines and "40 images, expected" in lines
+    assert "its data were a sample" in lines, "the converted sample is gone"
+    moved = rue.folder / "moved"
+    shutil.copytree(own_photos, moved)
+    next(iter(sorted(moved.rglob("*.jpg")))).unlink()
+    assert "the data are others" in rue("check", "out", moved, "--budget", "4s").stdout.replace("\n", " ")
+    for photo in moved.rglob("*.jpg"):
+        photo.write_bytes(photo.read_bytes()[:300])
+    expect_failure(rue("check", "out", moved, "--budget", "4s"), 3, "--bad-images replace")
+    expect_failure(rue("check", "out", rue.folder / "gone"), 3, "gone")
+
+
+@pytest.mark.parametrize("more, code", [([], 0), (["--speed", "0.33"], 5)])
+def test_on_a_simulated_machine(rue, more, code):
+    simulator = pathlib.Path(os.environ.get("RUE_SHARED", "/nowhere")) / "replay" / "sim_runner.py"
+    if not simulator.exists():
+        pytest.skip("skipped: no simulated machine, set RUE_SHARED")
+    command = f"/usr/bin/python3 {simulator} --seed 3"
+    assert rue("tune", "--runner", command, "--strategy", "duel", "--out", "out", "--budget", "600s").returncode == 0
+    done = rue("check", "out", "--runner", " ".join([command, "--noise-seed", "7", *more]))
+    assert done.returncode == code, (done.stdout, done.stderr)

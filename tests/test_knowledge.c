@@ -1,0 +1,93 @@
+#include <criterion/criterion.h>
+#include <math.h>
+
+#include "knowledge.h"
+
+TestSuite(knowledge, .timeout = 60);
+
+enum { MODELS = 3, SIZES = 4, WORKERS = 5, CONFIGS = SIZES * WORKERS, JOB = 9000 };
+
+static const struct rue_pipeline_loader loader = {
+    .value = {[RUE_PIPELINE_start_s] = 0.3,
+              [RUE_PIPELINE_start_worker_s] = 0.06,
+              [RUE_PIPELINE_batch_s] = 0.005,
+              [RUE_PIPELINE_item_s] = 0.01,
+              [RUE_PIPELINE_contention_ratio] = 0.005,
+              [RUE_PIPELINE_storage_s] = 1.0 / 3000,
+              [RUE_PIPELINE_stop_worker_s] = 0.015,
+              [RUE_PIPELINE_jitter_ratio] = 0.06},
+    .cpus = 64,
+    .in_turn = true,
+};
+static const struct rue_pipeline_consumer consumers[MODELS] = {
+    {2e-3, 1e-4, 0}, {5e-3, 2e-3, 0}, {5e-3, 1e-2, 0}};
+
+static struct rue_knowledge_times make_times(struct rue_config *configs, double *times)
+{
+    static const int sizes[SIZES] = {32, 128, 256, 512}, workers[WORKERS] = {1, 4, 8, 16, 32};
+    for (int c = 0; c < CONFIGS; c++) {
+        configs[c] = rue_config_default();
+        configs[c].value[RUE_BATCH_SIZE] = sizes[c / WORKERS];
+        configs[c].value[RUE_NUM_WORKERS] = workers[c % WORKERS];
+        for (int m = 0; m < MODELS; m++) {
+            struct rue_pipeline_times told;
+            cr_assert_eq(rue_pipeline_predict(&loader, &consumers[m], &configs[c], JOB, &told, NULL), RUE_OK);
+            times[m * CONFIGS + c] = told.end_to_end_s;
+        }
+    }
+    return (struct rue_knowledge_times){.model_count = MODELS,
+                                        .config_count = CONFIGS,
+                                        .configs = configs,
+                                        .time_s = times,
+                                        .job_images = JOB,
+                                        .cpus = 64,
+                                        .in_turn = true};
+}
+
+Test(knowledge, the_times_of_a_table_tell_those_that_were_not_looked_at)
+{
+    struct rue_config configs[CONFIGS];
+    double times[MODELS * CONFIGS];
+    struct rue_knowledge_times told = make_times(configs, times);
+    struct rue_knowledge *knowledge;
+    cr_assert_eq(rue_knowledge_fit(&told, &knowledge, NULL), RUE_OK);
+    for (size_t i = 0; i < MODELS * CONFIGS; i++) {
+        double found = rue_knowledge_job_s(knowledge, i / CONFIGS, &configs[i % CONFIGS], JOB);
+        cr_assert_lt(fabs(log(found / times[i])), 0.25, "cell %zu: %.3f s in place of %.3f", i, found,
+                     times[i]);
+    }
+    rue_knowledge_close(knowledge);
+}
+
+Test(knowledge, of_a_model_without_times_nothing_is_known)
+{
+    struct rue_config configs[CONFIGS];
+    double times[MODELS * CONFIGS];
+    struct rue_knowledge_times told = make_times(configs, times);
+    struct rue_knowledge *knowledge;
+    for (size_t c = 0; c < CONFIGS; c++) times[CONFIGS + c] = NAN;
+    cr_assert_eq(rue_knowledge_fit(&told, &knowledge, NULL), RUE_OK);
+    cr_assert(isnan(rue_knowledge_job_s(knowledge, 1, &configs[0], JOB)));
+    cr_assert_gt(rue_knowledge_job_s(knowledge, 0, &configs[0], JOB), 0);
+    rue_knowledge_close(knowledge);
+    for (size_t i = 0; i < MODELS * CONFIGS; i++) times[i] = NAN;
+    cr_assert_eq(rue_knowledge_fit(&told, &knowledge, NULL), RUE_USAGE);
+}
+
+Test(knowledge, a_curve_counts_more_than_a_consumer)
+{
+    struct rue_knowledge *knowledge;
+    struct rue_config config = rue_config_default();
+    config.value[RUE_BATCH_SIZE] = 100;
+    config.value[RUE_NUM_WORKERS] = 0;
+    cr_assert_eq(rue_knowledge_open(1, &knowledge, NULL), RUE_OK);
+    knowledge->loader = loader;
+    double load_s = JOB / 100 * 0.005 + JOB * 0.01;
+    cr_assert(isnan(rue_knowledge_job_s(knowledge, 0, &config, JOB)));
+    knowledge->models[0].consumer = (struct rue_pipeline_consumer){0, 1, 0};
+    cr_assert_float_eq(rue_knowledge_job_s(knowledge, 0, &config, JOB), load_s + JOB, 1e-6);
+    rue_compute_curve_add(&knowledge->models[0].curve, 100, 0.2, NAN);
+    knowledge->hand.batch_s = 0.1;
+    cr_assert_float_eq(rue_knowledge_job_s(knowledge, 0, &config, JOB), load_s + 90 * 0.3, 1e-6);
+    rue_knowledge_close(knowledge);
+}

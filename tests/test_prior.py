@@ -1,0 +1,146 @@
+"""rue tune --prior: what an earlier study found out is where a later one starts."""
+import csv
+import json
+import os
+import pathlib
+
+import jsonschema
+import pytest
+
+from conftest import ROOT, expect_failure, make_table, read_json
+
+BATCHES, WORKERS, MODELS = [16, 32, 64, 128], [1, 2, 4, 8, 16], ["ape", "bee", "cow", "dog"]
+
+
+def time_ns(model, batch, workers):
+    return 4000000 // min(workers, 6) + workers * 20000 + 9000000 // batch + MODELS.index(model) * 400000
+
+
+def duel(rue, runner, out, *words):
+    done = rue("tune", "--runner", runner.command, "--strategy", "duel", "--out", out, "--budget", "300s", *words)
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+@pytest.fixture
+def runner(script):
+    return script(make_table(MODELS, BATCHES, WORKERS, time_ns), load_ns=3500000,
+                  hello=dict(machine=dict(cpu="one", usable_cpus=64)))
+
+
+def probes(runner, since=0):
+    """How often each measure but joint was asked for."""
+    asked = [request["measure"] for request in runner.requests()[since:]]
+    return asked.count("load"), asked.count("compute")
+
+
+def test_a_study_that_predicts_tells_what_a_later_one_can_start_from(rue, runner):
+    duel(rue, runner, "out")
+    document = read_json(rue.folder / "out/recommendation.json")
+    jsonschema.validate(document, json.loads((ROOT / "reports/recommendation.schema.json").read_text()))
+    found = document["recommendations"][0]
+    assert [model["model"] for model in found["forecast"]["models"]] == MODELS
+    assert all(model["compute"] and model["profile"] is None for model in found["forecast"]["models"])
+    assert len(found["forecast"]["loader"]) == len(found["forecast"]["loader"][0]["log_covariance"])
+    assert found["workload"]["transform"] == "eval"
+
+
+def test_a_study_of_the_whole_grid_has_no_forecast_and_is_a_prior_all_the_same(rue, runner):
+    assert rue("tune", "--runner", runner.command, "--strategy", "grid", "--out", "out", "--budget", "9999s").returncode == 0
+    assert read_json(rue.folder / "out/recommendation.json")["recommendations"][0]["forecast"] is None
+    done = duel(rue, runner, "again", "--prior", "out")
+    assert "it tells of the loader, and of 4 of the 4 models" in done.stderr.replace("\n", " ")
+
+
+def test_a_study_of_this_machine_is_told_as_such_and_what_it_recommends_is_measured_again(rue, runner):
+    duel(rue, runner, "out")
+    since = len(runner.requests())
+    done = duel(rue, runner, "again", "--prior", "out/recommendation.json")
+    assert "a study of this machine and these data" in done.stderr.replace("\n", " ")
+    config = read_json(rue.folder / "out/recommendation.json")["recommendations"][0]["config"]
+    joint = [r["cell"] for r in runner.requests()[since:] if r["measure"] == "joint"]
+    assert f"{config['batch_size']}/{config['num_workers']}" in joint, joint
+
+
+def test_on_a_simulated_machine_most_probes_are_spared(rue):
+    simulator = pathlib.Path(os.environ.get("RUE_SHARED", "/nowhere")) / "replay" / "sim_runner.py"
+    if not simulator.exists():
+        pytest.skip("skipped: no simulated machine, set RUE_SHARED")
+
+    def probes(out, noise, *words):
+        done = rue("tune", "--runner", f"/usr/bin/python3 {simulator} --seed 3 --noise-seed {noise}", "--strategy", "duel",
+                   "--out", out, "--budget", "600s", *words)
+        assert done.returncode == 0, done.stderr
+        measures = [row["measure"] for row in csv.DictReader((rue.folder / out / "trials.csv").open())]
+        return measures[:measures.index("joint")]
+
+    first, again = probes("out", 7), probes("again", 8, "--prior", "out")
+    assert again.count("load") < first.count("load") / 2 and again.count("compute") < first.count("compute") / 2
+
+
+def test_models_that_have_changed_are_probed_again(rue, runner):
+    duel(rue, runner, "out")
+    first, since = probes(runner), len(runner.requests())
+    runner.write(ns_per_image=make_table(MODELS, BATCHES, WORKERS, lambda *cell: 2 * time_ns(*cell)))
+    duel(rue, runner, "again", "--prior", "out")
+    assert probes(runner, since)[1] >= 2 * len(MODELS), (first, probes(runner, since))
+
+
+def test_of_another_machine_only_a_first_guess_is_taken(rue, runner):
+    duel(rue, runner, "out")
+    first, since = probes(runner), len(runner.requests())
+    runner.write(hello=dict(machine=dict(cpu="another", usable_cpus=64)))
+    done = duel(rue, runner, "again", "--prior", "out")
+    assert "a study of another machine; it tells of the loader, and of 0 of the 4 models" in done.stderr.replace("\n", " ")
+    assert probes(runner, since)[0] >= first[0] - 1
+
+
+def edited(rue, edit):
+    document = read_json(rue.folder / "out/recommendation.json")
+    edit(document["recommendations"][0])
+    (rue.folder / "edited.json").write_text(json.dumps(document))
+    return "edited.json"
+
+
+
+@pytest.mark.parametrize("edit, words", [
+    (lambda part: part.update(measured_with="torch"), "measured with torch and not with scripted, so it is not used"),
+    (lambda part: part["variant"].update(mode="preprocessed"), "nothing about raw data, so it is not used"),
+    (lambda part: part.update(configs=[], config=None, forecast=None), "no times of a job of known length, so it"),
+])
+def test_what_is_of_no_use_is_told(rue, runner, edit, words):
+    duel(rue, runner, "out")
+    done = duel(rue, runner, "again", "--prior", edited(rue, edit))
+    assert words in done.stderr.replace("\n", " "), done.stderr
+
+
+def test_other_models_and_knobs_leave_the_loader(rue, runner):
+    duel(rue, runner, "out", "--model", "ape,bee", "--num-workers", "1,4")
+    done = duel(rue, runner, "again", "--model", "cow,dog", "--batch-size", "32,64", "--prior", "out")
+    assert "it tells of the loader, and of 0 of the 2 models" in done.stderr.replace("\n", " ")
+
+
+def test_a_strategy_that_does_not_predict_says_that_it_takes_nothing(rue, runner):
+    duel(rue, runner, "out")
+    done = rue("tune", "--runner", runner.command, "--strategy", "grid", "--out", "again", "--budget", "9999s", "--prior",
+               "out")
+    assert done.returncode == 0 and "--strategy grid does not predict" in done.stderr
+
+
+@pytest.mark.parametrize("text, words", [
+    (None, "cannot open"), ("", "is no JSON"), ("{", "is no JSON"), ("[]", "not a recommendation"),
+    ('{"format": "rue.plan/1"}', "format is not rue.recommendation/1"),
+    ('{"format": "rue.recommendation/1", "provenance": {}, "recommendations": {}}', "is not"),
+    ('{"a": 1, "a": 2}', "duplicate")])
+def test_a_file_that_is_no_recommendation_ends_the_run_before_anything_is_written(rue, runner, text, words):
+    if text is not None:
+        (rue.folder / "prior.json").write_text(text)
+    expect_failure(rue("tune", "--runner", runner.command, "--strategy", "duel", "--out", "out", "--prior", "prior.json"), 3,
+                   "prior.json", words)
+    assert not (rue.folder / "out").exists() and not runner.requests()
+
+
+def test_a_fifo_in_place_of_a_prior_is_not_waited_for(rue, runner):
+    os.mkfifo(rue.folder / "prior.json")
+    done = rue("tune", "--runner", runner.command, "--strategy", "duel", "--out", "out", "--prior", "prior.json")
+    expect_failure(done, 3, "no file")

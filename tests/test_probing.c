@@ -1,0 +1,236 @@
+#include <criterion/criterion.h>
+#include <math.h>
+
+#include "probing.h"
+
+TestSuite(probing, .timeout = 60);
+
+enum { MODELS = 4, SIZES = 4, WORKERS = 5, CONFIGS = SIZES * WORKERS, JOB = 6000 };
+
+static const struct rue_pipeline_loader loader = {.value = {[RUE_PIPELINE_start_s] = 0.1,
+                                                            [RUE_PIPELINE_start_worker_s] = 0.04,
+                                                            [RUE_PIPELINE_batch_s] = 2e-3,
+                                                            [RUE_PIPELINE_item_s] = 8e-3,
+                                                            [RUE_PIPELINE_contention_ratio] = 0.01,
+                                                            [RUE_PIPELINE_storage_s] = 2e-4,
+                                                            [RUE_PIPELINE_stop_worker_s] = 0.01,
+                                                            [RUE_PIPELINE_jitter_ratio] = 0.08},
+                                                  .cpus = 12,
+                                                  .in_turn = true};
+
+/* A loader and models as they were known, and by how much they are slower now. */
+struct machine {
+    struct rue_config configs[CONFIGS];
+    struct rue_knowledge *knowledge;
+    struct rue_prior prior;
+    struct rue_strategy_setup setup;
+    double slower_load, slower_compute;
+    struct rue_probing *probing;
+    struct rue_prediction *prediction;
+    struct rue_ask_queue queue;
+};
+
+static double compute_s(size_t model, double batch_size)
+{
+    return 2e-3 + 5e-4 * (double)(model + 1) * batch_size;
+}
+
+static void machine_open(struct machine *machine, bool same)
+{
+    static const int sizes[SIZES] = {16, 64, 128, 256}, workers[WORKERS] = {1, 2, 4, 8, 16};
+    *machine = (struct machine){.slower_load = 1, .slower_compute = 1};
+    cr_assert_eq(rue_knowledge_open(MODELS, &machine->knowledge, NULL), RUE_OK);
+    machine->knowledge->loader = loader;
+    for (int p = 0; p < RUE_PIPELINE_PARAMETER_COUNT; p++) machine->knowledge->covariance[p][p] = 1e-4;
+    for (size_t m = 0; same && m < MODELS; m++)
+        for (int s = 0; s < SIZES; s++)
+            rue_compute_curve_add(&machine->knowledge->models[m].curve, sizes[s], compute_s(m, sizes[s]),
+                                  NAN);
+    for (int c = 0; c < CONFIGS; c++) {
+        machine->configs[c] = rue_config_default();
+        machine->configs[c].value[RUE_BATCH_SIZE] = sizes[c / WORKERS];
+        machine->configs[c].value[RUE_NUM_WORKERS] = workers[c % WORKERS];
+    }
+    machine->prior = (struct rue_prior){
+        .knowledge = machine->knowledge, .widen_sd = same ? 0.25 : 0.5, .same = same, .config = SIZE_MAX};
+    machine->setup = (struct rue_strategy_setup){.scenario_count = MODELS,
+                                                 .config_count = CONFIGS,
+                                                 .configs = machine->configs,
+                                                 .job_images = JOB,
+                                                 .repeats = 1,
+                                                 .measures = {true, true, true},
+                                                 .cpus = 12,
+                                                 .in_turn = true,
+                                                 .prior = &machine->prior};
+    cr_assert_eq(rue_probing_open(&machine->setup, &machine->probing, NULL), RUE_OK);
+    cr_assert_eq(rue_prediction_open(&machine->setup, &machine->prediction, NULL), RUE_OK);
+}
+
+static void machine_close(struct machine *machine)
+{
+    rue_probing_close(machine->probing);
+    rue_prediction_close(machine->prediction);
+    rue_ask_queue_close(&machine->queue);
+    rue_knowledge_close(machine->knowledge);
+}
+
+/* Answers what is asked; how many of each measure. */
+static void answer(struct machine *machine, size_t counts[RUE_MEASURE_COUNT])
+{
+    struct rue_ask ask;
+    while (rue_ask_queue_pop(&machine->queue, &ask)) {
+        struct rue_trial_result result = rue_trial_result_empty();
+        struct rue_pipeline_consumer none = {1e-6, 0, 0};
+        struct rue_pipeline_times times;
+        const struct rue_config *config = &machine->configs[ask.config];
+        double batch = config->value[RUE_BATCH_SIZE];
+        counts[ask.measure]++;
+        result.outcome = RUE_TRIAL_OK;
+        if (ask.measure == RUE_COMPUTE) {
+            double spent_s = (double)ask.batches * compute_s(ask.scenario, batch) * machine->slower_compute;
+            result.batches = (int64_t)ask.batches;
+            result.images = (int64_t)((double)ask.batches * batch);
+            result.compute_ns = (int64_t)(1e9 * spent_s);
+        } else {
+            cr_assert_eq(rue_pipeline_predict(&loader, &none, config, ask.images, &times, NULL), RUE_OK);
+            result.images = (int64_t)ask.images;
+            result.batches = (int64_t)((double)ask.images / batch);
+            result.first_batch_ns = (int64_t)(1e9 * times.first_batch_s * machine->slower_load);
+            result.end_to_end_ns = (int64_t)(1e9 * times.end_to_end_s * machine->slower_load);
+            result.shutdown_ns = (int64_t)(1e9 * times.shutdown_s * machine->slower_load);
+            result.compute_ns = 0;
+        }
+        cr_assert_eq(rue_prediction_add(machine->prediction, &ask, &result, 0, NULL), RUE_OK);
+    }
+}
+
+/* All probes in their order; answers whether the prior was given up. */
+static bool probe(struct machine *machine, size_t counts[RUE_MEASURE_COUNT])
+{
+    bool distrusted;
+    cr_assert_eq(rue_probing_push_load(machine->probing, &machine->queue, NULL), RUE_OK);
+    answer(machine, counts);
+    cr_assert_eq(rue_prediction_update(machine->prediction, NULL), RUE_OK);
+    cr_assert_eq(rue_probing_push_again(machine->probing, machine->prediction, &machine->queue, NULL),
+                 RUE_OK);
+    cr_assert_eq(rue_probing_push_compute(machine->probing, &machine->queue, NULL), RUE_OK);
+    answer(machine, counts);
+    cr_assert_eq(rue_prediction_update(machine->prediction, NULL), RUE_OK);
+    cr_assert_eq(rue_probing_push_distrusted(machine->probing, machine->prediction, &distrusted,
+                                             &machine->queue, NULL),
+                 RUE_OK);
+    answer(machine, counts);
+    cr_assert_eq(rue_prediction_update(machine->prediction, NULL), RUE_OK);
+    bool again;
+    cr_assert_eq(
+        rue_probing_push_distrusted(machine->probing, machine->prediction, &again, &machine->queue, NULL),
+        RUE_OK);
+    cr_assert(!again && machine->queue.next == machine->queue.count, "once is enough");
+    return distrusted;
+}
+
+static void expect_right(const struct machine *machine, double limit)
+{
+    for (size_t m = 0; m < MODELS; m++)
+        for (size_t c = 0; c < CONFIGS; c++) {
+            struct rue_pipeline_consumer consumer = {2e-3 * machine->slower_compute,
+                                                     5e-4 * (double)(m + 1) * machine->slower_compute, 0};
+            struct rue_pipeline_loader now = loader;
+            struct rue_pipeline_times times;
+            for (int p = 0; p < RUE_PIPELINE_PARAMETER_COUNT; p++)
+                if (p != RUE_PIPELINE_contention_ratio && p != RUE_PIPELINE_jitter_ratio)
+                    now.value[p] *= machine->slower_load;
+            cr_assert_eq(rue_pipeline_predict(&now, &consumer, &machine->configs[c], JOB, &times, NULL),
+                         RUE_OK);
+            double found = rue_prediction_job_s(machine->prediction, m, c);
+            cr_assert_lt(fabs(log(found / times.end_to_end_s)), limit,
+                         "model %zu, config %zu: %.2f s, not %.2f", m, c, found, times.end_to_end_s);
+        }
+}
+
+Test(probing, what_is_known_of_this_machine_spares_most_probes)
+{
+    struct machine machine;
+    size_t counts[RUE_MEASURE_COUNT] = {0};
+    machine_open(&machine, true);
+    cr_assert_not(probe(&machine, counts));
+    cr_assert_eq(counts[RUE_LOAD], 3);
+    cr_assert_eq(counts[RUE_COMPUTE], 2, "the model of the least and that of the most");
+    cr_assert(rue_prediction_trusts_prior(machine.prediction));
+    cr_assert(rue_prediction_is_computed(machine.prediction, 0, 0));
+    cr_assert_not(rue_prediction_is_computed(machine.prediction, 1, 0), "believed is not measured");
+    cr_assert(rue_probing_is_computed(machine.probing, 1, 0), "but need not be");
+    expect_right(&machine, 0.02);
+    machine_close(&machine);
+}
+
+Test(probing, of_another_machine_every_probe_is_made)
+{
+    struct machine machine;
+    size_t counts[RUE_MEASURE_COUNT] = {0};
+    machine_open(&machine, false);
+    machine.slower_load = 2;
+    cr_assert_not(probe(&machine, counts), "nothing was promised");
+    cr_assert(counts[RUE_LOAD] >= 8 && counts[RUE_COMPUTE] == 2 * MODELS);
+    expect_right(&machine, 0.05);
+    machine_close(&machine);
+}
+
+Test(probing, a_loader_that_has_become_slower_is_probed_in_full)
+{
+    struct machine machine;
+    size_t counts[RUE_MEASURE_COUNT] = {0};
+    machine_open(&machine, true);
+    machine.slower_load = 1.5;
+    cr_assert(probe(&machine, counts));
+    cr_assert(counts[RUE_LOAD] >= 8 && counts[RUE_COMPUTE] >= 2 * MODELS);
+    cr_assert_not(rue_prediction_trusts_prior(machine.prediction));
+    expect_right(&machine, 0.05);
+    machine_close(&machine);
+}
+
+Test(probing, models_that_have_become_faster_are_all_computed_on)
+{
+    struct machine machine;
+    size_t counts[RUE_MEASURE_COUNT] = {0};
+    machine_open(&machine, true);
+    machine.slower_compute = 0.5;
+    cr_assert(probe(&machine, counts));
+    cr_assert_geq(counts[RUE_COMPUTE], 2 * MODELS);
+    expect_right(&machine, 0.05);
+    machine_close(&machine);
+}
+
+Test(probing, what_was_learned_is_passed_on)
+{
+    struct machine machine;
+    size_t counts[RUE_MEASURE_COUNT] = {0};
+    struct rue_knowledge *learned;
+    machine_open(&machine, true);
+    cr_assert_eq(rue_prediction_learned(machine.prediction, &learned, NULL), RUE_OK);
+    cr_assert_null(learned, "nothing yet");
+    probe(&machine, counts);
+    cr_assert_eq(rue_prediction_learned(machine.prediction, &learned, NULL), RUE_OK);
+    for (size_t m = 0; m < MODELS; m++) {
+        cr_assert_eq(learned->models[m].curve.count, SIZES, "also of models that were not probed this time");
+        double found = rue_knowledge_job_s(learned, m, &machine.configs[7], JOB);
+        cr_assert_float_eq(found / rue_prediction_job_s(machine.prediction, m, 7), 1, 1e-9);
+    }
+    rue_knowledge_close(learned);
+    machine_close(&machine);
+}
+
+Test(probing, what_was_found_of_a_cell_counts_until_trials_contradict)
+{
+    struct machine machine;
+    size_t counts[RUE_MEASURE_COUNT] = {0};
+    double offsets[MODELS * CONFIGS] = {[7] = 0.1};
+    machine_open(&machine, true);
+    machine.prior.offsets = offsets;
+    probe(&machine, counts);
+    double with = rue_prediction_job_s(machine.prediction, 0, 7);
+    offsets[7] = 0;
+    cr_assert_eq(rue_prediction_update(machine.prediction, NULL), RUE_OK);
+    cr_assert_float_eq(log(with / rue_prediction_job_s(machine.prediction, 0, 7)), 0.1, 1e-9);
+    machine_close(&machine);
+}

@@ -1,0 +1,223 @@
+/* On machines that are made of the pipeline, which may have changed since. */
+#include <criterion/criterion.h>
+#include <math.h>
+
+#include "random.h"
+#include "recheck.h"
+
+TestSuite(recheck, .timeout = 120);
+
+enum { MODELS = 3, SIZES = 3, WORKERS = 5, CONFIGS = SIZES * WORKERS, CELLS = MODELS * CONFIGS, JOB = 8000 };
+
+struct machine {
+    struct rue_pipeline_loader loader;
+    struct rue_config configs[CONFIGS];
+    size_t broken; /* a configuration that does not run; CONFIGS: none */
+    uint64_t seed;
+    size_t trials;
+    double slower;     /* all times, by this factor */
+    uint64_t shortest; /* of the trials */
+};
+
+static const struct rue_pipeline_consumer consumers[MODELS] = {
+    {2e-3, 3e-4, 0}, {5e-3, 1e-3, 0}, {5e-3, 3e-3, 0}};
+
+static struct machine machine_of(uint64_t seed)
+{
+    static const int sizes[SIZES] = {32, 128, 512}, workers[WORKERS] = {1, 4, 8, 16, 32};
+    struct machine machine = {.broken = CONFIGS, .slower = 1, .shortest = JOB, .seed = rue_mix64(seed)};
+    machine.loader = (struct rue_pipeline_loader){.value = {[RUE_PIPELINE_start_s] = 0.2,
+                                                            [RUE_PIPELINE_start_worker_s] = 0.05,
+                                                            [RUE_PIPELINE_batch_s] = 4e-3,
+                                                            [RUE_PIPELINE_item_s] = 8e-3,
+                                                            [RUE_PIPELINE_contention_ratio] = 0.005,
+                                                            [RUE_PIPELINE_storage_s] = 2e-4,
+                                                            [RUE_PIPELINE_stop_worker_s] = 0.01,
+                                                            [RUE_PIPELINE_jitter_ratio] = 0.08},
+                                                  .cpus = 32,
+                                                  .in_turn = true};
+    for (int c = 0; c < CONFIGS; c++) {
+        machine.configs[c] = rue_config_default();
+        machine.configs[c].value[RUE_BATCH_SIZE] = sizes[c / WORKERS];
+        machine.configs[c].value[RUE_NUM_WORKERS] = workers[c % WORKERS];
+    }
+    return machine;
+}
+
+static double time_s(const struct machine *machine, size_t model, size_t config, uint64_t images)
+{
+    struct rue_pipeline_times times;
+    rue_status status = rue_pipeline_predict(&machine->loader, &consumers[model], &machine->configs[config],
+                                             images, &times, NULL);
+    cr_assert_eq(status, RUE_OK);
+    return times.end_to_end_s;
+}
+
+/* Mean regrets; answers the configuration of the least. */
+static size_t rank(const struct machine *machine, double *regrets)
+{
+    size_t best = 0;
+    for (size_t c = 0; c < CONFIGS; c++) regrets[c] = 0;
+    for (size_t m = 0; m < MODELS; m++) {
+        double least = INFINITY;
+        for (size_t c = 0; c < CONFIGS; c++) least = fmin(least, time_s(machine, m, c, JOB));
+        for (size_t c = 0; c < CONFIGS; c++) regrets[c] += (time_s(machine, m, c, JOB) / least - 1) / MODELS;
+    }
+    for (size_t c = 0; c < CONFIGS; c++)
+        if (regrets[c] < regrets[best]) best = c;
+    return best;
+}
+
+static struct rue_trial_result perform(struct machine *machine, const struct rue_ask *ask)
+{
+    struct rue_trial_result result = rue_trial_result_empty();
+    double noise = 1 + 0.03 * (rue_random_unit(&machine->seed) - 0.5);
+    machine->trials++;
+    if (ask->images < machine->shortest) machine->shortest = ask->images;
+    result.config = machine->configs[ask->config];
+    result.outcome = ask->config == machine->broken ? RUE_TRIAL_FAILED : RUE_TRIAL_OK;
+    result.cost_ns = 1000000;
+    if (result.outcome != RUE_TRIAL_OK) return result;
+    cr_assert(ask->measure == RUE_JOINT && ask->images > 0 && ask->images <= JOB);
+    result.images = (int64_t)ask->images;
+    result.batches = (int64_t)(ask->images / (uint64_t)result.config.value[RUE_BATCH_SIZE] + 1);
+    result.end_to_end_ns =
+        (int64_t)(1e9 * noise * machine->slower * time_s(machine, ask->scenario, ask->config, ask->images));
+    result.cost_ns += result.end_to_end_ns;
+    return result;
+}
+
+/* A study of `before`, which knew everything, checked on `now`. */
+static struct rue_recheck_findings check_by(const struct machine *before, struct machine *now,
+                                            double budget_s, bool by_job)
+{
+    struct rue_knowledge *knowledge;
+    double regrets[CONFIGS], offsets[CELLS] = {0};
+    cr_assert_eq(rue_knowledge_open(MODELS, &knowledge, NULL), RUE_OK);
+    knowledge->loader = before->loader;
+    for (int p = 0; p < RUE_PIPELINE_PARAMETER_COUNT; p++) knowledge->covariance[p][p] = 1e-4;
+    for (size_t m = 0; m < MODELS; m++)
+        for (int size = 32; size <= 512; size *= 4)
+            rue_compute_curve_add(&knowledge->models[m].curve, size,
+                                  consumers[m].batch_s + size * consumers[m].image_s, NAN);
+    struct rue_prior prior = {.knowledge = knowledge,
+                              .widen_sd = 0.1,
+                              .same = true,
+                              .offsets = offsets,
+                              .config = rank(before, regrets)};
+    struct rue_strategy_setup setup = {.scenario_count = MODELS,
+                                       .config_count = CONFIGS,
+                                       .configs = now->configs,
+                                       .job_images = JOB,
+                                       .repeats = 1,
+                                       .seed = now->seed,
+                                       .measures = {true, true, true},
+                                       .cpus = 32,
+                                       .in_turn = true,
+                                       .budget_s = budget_s,
+                                       .confidence = 0.95,
+                                       .prior = &prior};
+    struct rue_recheck *recheck;
+    struct rue_recheck_findings found;
+    struct rue_ask ask;
+    cr_assert_eq(rue_recheck_open(&setup, by_job, &recheck, NULL), RUE_OK);
+    while (rue_recheck_ask(recheck, &ask)) {
+        struct rue_trial_result result = perform(now, &ask);
+        cr_assert_eq(rue_recheck_tell(recheck, &ask, &result, NULL), RUE_OK);
+    }
+    cr_assert_eq(rue_recheck_conclude(recheck, 0.005, &found, NULL), RUE_OK);
+    rue_recheck_close(recheck);
+    rue_knowledge_close(knowledge);
+    return found;
+}
+
+static struct rue_recheck_findings check(const struct machine *before, struct machine *now, double budget_s)
+{
+    return check_by(before, now, budget_s, false);
+}
+
+Test(recheck, where_only_times_of_jobs_are_known_trials_are_as_long_as_the_time_allows)
+{
+    struct machine machine = machine_of(1);
+    struct rue_recheck_findings found = check_by(&machine, &machine, 600, true);
+    cr_assert_eq(found.verdict, RUE_RECHECK_HOLDS);
+    cr_assert_eq(machine.shortest, JOB);
+    check_by(&machine, &machine, 30, true);
+    cr_assert(machine.shortest >= 8 * 32 && machine.shortest < JOB);
+}
+
+Test(recheck, on_the_same_machine_it_holds)
+{
+    int held = 0;
+    for (uint64_t seed = 0; seed < 10; seed++) {
+        struct machine machine = machine_of(seed);
+        struct rue_recheck_findings found = check(&machine, &machine, 30);
+        held += found.verdict == RUE_RECHECK_HOLDS;
+        cr_assert_float_eq(found.time_ratio, 1, 0.05);
+        cr_assert(found.tried >= 2 && found.tried_ratio < 0.05);
+    }
+    cr_assert_geq(held, 9);
+}
+
+Test(recheck, where_another_configuration_has_become_the_best_it_does_not_hold)
+{
+    int gone = 0;
+    for (uint64_t seed = 0; seed < 10; seed++) {
+        struct machine before = machine_of(seed), now = before;
+        double regrets[CONFIGS], old_regrets[CONFIGS];
+        now.loader.value[RUE_PIPELINE_item_s] *= 4;
+        rank(&now, regrets);
+        cr_assert_gt(regrets[rank(&before, old_regrets)], 0.05, "the case is none");
+        gone += check(&before, &now, 40).verdict != RUE_RECHECK_HOLDS;
+    }
+    cr_assert_geq(gone, 9);
+}
+
+Test(recheck, a_machine_that_is_slower_all_over_is_told_of_and_it_may_hold)
+{
+    struct machine before = machine_of(3), now = before;
+    now.slower = 1.4;
+    struct rue_recheck_findings found = check(&before, &now, 60);
+    cr_assert_float_eq(found.time_ratio, 1.4, 0.1);
+    cr_assert_neq(found.verdict, RUE_RECHECK_BEATEN);
+    now.slower = 3;
+    cr_assert_neq(check(&before, &now, 90).verdict, RUE_RECHECK_HOLDS);
+}
+
+Test(recheck, a_configuration_that_does_not_run_any_more_has_failed)
+{
+    double regrets[CONFIGS];
+    struct machine before = machine_of(1), now = before;
+    now.broken = rank(&before, regrets);
+    cr_assert_eq(check(&before, &now, 30).verdict, RUE_RECHECK_FAILED);
+}
+
+Test(recheck, a_rival_that_does_not_run_changes_nothing)
+{
+    double regrets[CONFIGS];
+    struct machine before = machine_of(1), now = before;
+    size_t best = rank(&before, regrets), second = best == 0;
+    for (size_t c = 0; c < CONFIGS; c++)
+        if (c != best && regrets[c] < regrets[second]) second = c;
+    now.broken = second;
+    struct rue_recheck_findings found = check(&before, &now, 30);
+    cr_assert_eq(found.verdict, RUE_RECHECK_HOLDS);
+}
+
+Test(recheck, one_pair_is_tried_whatever_it_costs)
+{
+    struct machine machine = machine_of(2);
+    struct rue_recheck_findings found = check(&machine, &machine, 0);
+    cr_assert_eq(machine.trials, 2);
+    cr_assert_eq(found.verdict, RUE_RECHECK_HOLDS);
+}
+
+Test(recheck, without_a_configuration_there_is_nothing_to_check)
+{
+    struct rue_recheck *recheck;
+    struct rue_prior prior = {.config = SIZE_MAX};
+    struct rue_strategy_setup setup = {.scenario_count = 1, .config_count = 1};
+    cr_assert_eq(rue_recheck_open(&setup, false, &recheck, NULL), RUE_USAGE);
+    setup.prior = &prior;
+    cr_assert_eq(rue_recheck_open(&setup, false, &recheck, NULL), RUE_USAGE);
+}

@@ -1,0 +1,307 @@
+#include "check.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "interrupt.h"
+#include "job_time.h"
+#include "machine.h"
+#include "source.h"
+
+static const double times_differ_ratio = 1.2;
+static const double confidence = 0.95;
+static const double least_margin_ratio = 0.005; /* of mean regret: less makes no difference */
+static const double widen_sd = 0.1;             /* of the loader's parameters, if nothing has changed */
+
+__attribute__((format(printf, 2, 3))) static void note_difference(struct rue_check *check, const char *format,
+                                                                  ...)
+{
+    if (check->difference_count == RUE_CHECK_DIFFERENCES_MAX) return;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(check->differences[check->difference_count++], sizeof *check->differences, format, arguments);
+    va_end(arguments);
+}
+
+/* What a study for this would ask for. */
+static struct rue_study_goal study_goal(const struct rue_check_goal *goal)
+{
+    const struct rue_recommended *part = goal->part;
+    struct rue_study_goal out = {.data = goal->data              ? goal->data
+                                         : part->variant.path[0] ? part->variant.path
+                                                                 : NULL,
+                                 .runner = goal->runner,
+                                 .again = part,
+                                 .images = part->job_images,
+                                 .strategy = rue_strategies[0]->name,
+                                 .trial_timeout_ns = goal->trial_timeout_ns,
+                                 .repeats = 1,
+                                 .memory_bytes = goal->memory_bytes,
+                                 .workload = part->has_workload ? part->workload : rue_workload_default(),
+                                 .keep_nothing = true,
+                                 .command_line = goal->command_line};
+    out.modes[part->variant.mode] = true;
+    return out;
+}
+
+static void explain_skipped(const struct rue_check_goal *goal, struct rue_check *out)
+{
+    const struct rue_recommended *part = goal->part;
+    const struct rue_source_ops *format;
+    bool detected = goal->data && rue_source_detect(goal->data, &format, NULL) == RUE_OK;
+    const char *why = "";
+    if (strcmp(part->measured_with, "imported") == 0)
+        why = "its times are from a table: there is no runner to measure them again with";
+    else if (part->best == RUE_NONE)
+        why = "nothing was recommended";
+    else if (!part->mode_known || !part->job_images)
+        why = "it does not say which data and which job it is about";
+    else if (part->sample && !goal->data)
+        why = "its data were a sample, which was removed: give data of that kind to check it";
+    else if (detected && format->mode != part->variant.mode)
+        why = "the data given are of the other mode";
+    snprintf(out->skipped, sizeof out->skipped, "%s", why);
+}
+
+/* The variant of the study that the part is about. */
+static size_t variant_of(const struct rue_study *study, const struct rue_recommended *part)
+{
+    for (size_t v = 0; v < study->variant_count; v++)
+        if (strcmp(study->variants[v].variant.format, part->variant.format) == 0) return v;
+    return 0;
+}
+
+static void compare_circumstances(const struct rue_check_goal *goal, const struct rue_study *study,
+                                  size_t variant, struct rue_check *out)
+{
+    const struct rue_recommendation *earlier = goal->earlier;
+    const struct rue_hello *hello = rue_runner_hello(study->runner);
+    struct rue_machine machine = rue_machine_read();
+    char words[sizeof hello->machine_json + 64];
+    rue_json_canonical(hello->machine_json, words, sizeof words);
+    if (strcmp(machine.cpu, earlier->cpu) != 0)
+        note_difference(out, "the processor is %s, it was %s", machine.cpu,
+                        *earlier->cpu ? earlier->cpu : "not told");
+    if (machine.usable_cpus != earlier->usable_cpus)
+        note_difference(out, "%d CPUs can be used, it were %d", machine.usable_cpus, earlier->usable_cpus);
+    if (strcmp(words, earlier->machine_json) != 0)
+        note_difference(out, "the runner tells of another machine");
+    if (strcmp(hello->runner, earlier->runner) != 0)
+        note_difference(out, "the runner is %s, it was %s", hello->runner, earlier->runner);
+    if (strcmp(RUE_VERSION, earlier->rue_version) != 0)
+        note_difference(out, "rue is %s, it was %s", RUE_VERSION, earlier->rue_version);
+    if (strcmp(study->variants[variant].opened.digest, goal->part->data_digest) != 0)
+        note_difference(out, "the data are others than those that were tuned for");
+    if (study->model_count < goal->part->model_count)
+        note_difference(out, "%zu of the %zu models are known here", study->model_count,
+                        goal->part->model_count);
+}
+
+/* ---- trials ---- */
+
+static void note_trial(struct rue_check *out, const struct rue_study *study, const struct rue_ask *ask,
+                       const struct rue_trial_result *result, double expected_s)
+{
+    if (out->trial_count == RUE_CHECK_TRIALS_MAX) return;
+    struct rue_check_trial *trial = &out->trials[out->trial_count++];
+    bool ok = result->outcome == RUE_TRIAL_OK;
+    *trial = (struct rue_check_trial){.config = study->configs[ask->config],
+                                      .images = ok ? (uint64_t)result->images : ask->images,
+                                      .outcome = result->outcome,
+                                      .measured_s = ok ? (double)result->end_to_end_ns / 1e9 : NAN,
+                                      .expected_s = ok ? expected_s : NAN};
+    snprintf(trial->model, sizeof trial->model, "%s", study->models[ask->scenario].name);
+    snprintf(trial->reason, sizeof trial->reason, "%s", result->reason);
+}
+
+/* Times of jobs alone tell nothing of a part of one: the trial becomes that of the job, and its parts are of
+ * no use. */
+static void extend(struct rue_trial_result *result, uint64_t job_images, bool drop_last)
+{
+    bool predicted;
+    if (result->outcome != RUE_TRIAL_OK) return;
+    double time_ns = rue_job_time_ns(result, job_images, drop_last, &predicted);
+    if (!(time_ns > 0)) {
+        result->outcome = RUE_TRIAL_FAILED;
+        snprintf(result->reason, sizeof result->reason, "%s", RUE_JOB_TIME_UNKNOWN);
+        return;
+    }
+    result->images = (int64_t)job_images;
+    result->end_to_end_ns = (int64_t)time_ns;
+    result->first_batch_ns = result->shutdown_ns = RUE_ABSENT;
+}
+
+static rue_status make_trial(struct rue_study *study, size_t variant, struct rue_recheck *recheck,
+                             const struct rue_ask *ask, struct rue_check *out, rue_error *error)
+{
+    uint64_t job = study->variants[variant].job_images;
+    struct rue_trial_request request = {.measure = RUE_JOINT,
+                                        .config = study->configs[ask->config],
+                                        .images = ask->images,
+                                        .detail = ask->images < job};
+    struct rue_trial_result result;
+    char label[RUE_CONFIG_TEXT_BYTES];
+    rue_config_label(&request.config, label);
+    rue_progress_show(study->progress, "trial %zu: %s %s", out->trial_count + 1,
+                      study->models[ask->scenario].name, label);
+    uint64_t expected_ns = ask->expected_s > 0 ? (uint64_t)(ask->expected_s * 1e9) : 0;
+    rue_status status = rue_study_measure(study, variant, ask->scenario, &request, (size_t)ask->repeat,
+                                          expected_ns, &result, error);
+    if (status != RUE_OK) return status;
+    if (rue_study_is_data_fault(study, variant, result.outcome, result.reason)) {
+        status = rue_study_fail_probe(study, variant, result.outcome, result.reason, error);
+    } else {
+        if (!study->goal->again->predicted) extend(&result, job, study->variants[variant].workload.drop_last);
+        double expected_s = rue_recheck_expected_s(recheck, ask, (uint64_t)result.images);
+        note_trial(out, study, ask, &result, expected_s);
+        status = rue_recheck_tell(recheck, ask, &result, error);
+    }
+    rue_trial_result_close(&result);
+    return status;
+}
+
+static rue_status make_trials(struct rue_study *study, size_t variant, uint64_t budget_ns,
+                              struct rue_recheck *recheck, struct rue_check *out, rue_error *error)
+{
+    struct rue_ask ask;
+    while (rue_recheck_ask(recheck, &ask)) {
+        rue_status status = rue_interrupt_status();
+        if (status != RUE_OK) return rue_fail(error, status, "interrupted");
+        if (out->trial_count && budget_ns && rue_study_spent_ns(study) >= budget_ns) break;
+        status = make_trial(study, variant, recheck, &ask, out, error);
+        if (status != RUE_OK) return status;
+    }
+    return RUE_OK;
+}
+
+static rue_status recheck(struct rue_study *study, size_t variant, const struct rue_check_goal *goal,
+                          struct rue_check *out, rue_error *error)
+{
+    const struct rue_hello *hello = rue_runner_hello(study->runner);
+    struct rue_prior prior = study->priors[variant].prior;
+    prior.widen_sd = widen_sd;
+    prior.keeps_offsets = true;
+    double margin = fmax(least_margin_ratio, isnan(goal->part->bound_ratio) ? 0 : goal->part->bound_ratio);
+    double spent_s = (double)rue_study_spent_ns(study) / 1e9, budget_s = (double)goal->budget_ns / 1e9;
+    struct rue_strategy_setup setup = {.scenario_count = study->model_count,
+                                       .config_count = study->config_count,
+                                       .configs = study->configs,
+                                       .job_images = study->variants[variant].job_images,
+                                       .repeats = 1,
+                                       .seed = study->goal->workload.seed,
+                                       .cpus = rue_study_usable_cpus(hello),
+                                       .in_turn = strcmp(hello->loader, "rue") != 0,
+                                       .budget_s = fmax(0, budget_s - spent_s),
+                                       .epsilon_ratio = margin,
+                                       .confidence = confidence,
+                                       .prior = &prior};
+    memcpy(setup.measures, hello->measures, sizeof setup.measures);
+    struct rue_recheck *handful;
+    rue_status status = rue_recheck_open(&setup, !goal->part->predicted, &handful, error);
+    if (status != RUE_OK) return status;
+    status = make_trials(study, variant, goal->budget_ns, handful, out, error);
+    if (status == RUE_OK) status = rue_recheck_conclude(handful, margin, &out->findings, error);
+    if (status == RUE_OK) out->best = study->configs[out->findings.best];
+    rue_recheck_close(handful);
+    return status;
+}
+
+static rue_status check(struct rue_study *study, const struct rue_check_goal *goal, struct rue_check *out,
+                        rue_error *error)
+{
+    const struct rue_hello *hello = rue_runner_hello(study->runner);
+    struct rue_recommended *part = goal->part;
+    size_t variant = variant_of(study, part);
+    if (strcmp(hello->loader, part->measured_with) != 0)
+        return rue_fail(error, RUE_USAGE,
+                        "%s was measured with %s and not with %s: give the runner that made it with --runner",
+                        goal->earlier->path, part->measured_with, hello->loader);
+    compare_circumstances(goal, study, variant, out);
+    int cpus = goal->earlier->usable_cpus;
+    rue_status status =
+        rue_recommended_know(part, cpus > 0 ? cpus : 1, strcmp(hello->loader, "rue") != 0, error);
+    if (status != RUE_OK) return status;
+    study->configs = calloc(part->config_count, sizeof *study->configs);
+    if (!study->configs) return rue_fail_memory(error, "configurations", part->config_count);
+    memcpy(study->configs, part->configs, part->config_count * sizeof *study->configs);
+    study->config_count = part->config_count;
+    out->config = part->configs[part->best];
+    /* What is to be refuted: that nothing has changed. */
+    status = rue_study_make_prior(study, part, true, true, &study->priors[variant], error);
+    return status == RUE_OK ? recheck(study, variant, goal, out, error) : status;
+}
+
+rue_status rue_check_run(const struct rue_check_goal *goal, struct rue_check *out, rue_error *error)
+{
+    struct rue_study *study;
+    *out = (struct rue_check){.findings = {.verdict = RUE_RECHECK_UNTRIED}};
+    explain_skipped(goal, out);
+    if (out->skipped[0]) return RUE_OK;
+    struct rue_study_goal wanted = study_goal(goal);
+    rue_status status = rue_study_open(&wanted, goal->progress, &study, error);
+    if (status != RUE_OK) return status;
+    status = check(study, goal, out, error);
+    rue_study_close(study);
+    return status;
+}
+
+/* ---- words ---- */
+
+bool rue_check_holds(const struct rue_check *check)
+{
+    return !check->skipped[0] && check->findings.verdict == RUE_RECHECK_HOLDS;
+}
+
+static void describe_times(const struct rue_check *check, char *out, size_t bytes)
+{
+    double ratio = check->findings.time_ratio;
+    out[0] = 0;
+    if (ratio >= times_differ_ratio)
+        snprintf(out, bytes, "; trials take %.0f %% longer here than they did", 100 * (ratio - 1));
+    else if (ratio <= 1 / times_differ_ratio)
+        snprintf(out, bytes, "; trials take %.0f %% less time here than they did", 100 * (1 - ratio));
+}
+
+static const char *failure_of(const struct rue_check *check)
+{
+    for (size_t i = 0; i < check->trial_count; i++)
+        if (check->trials[i].outcome != RUE_TRIAL_OK) return check->trials[i].reason;
+    return "";
+}
+
+void rue_check_describe(const struct rue_check *check, char *out, size_t bytes)
+{
+    char config[RUE_CONFIG_TEXT_BYTES], best[RUE_CONFIG_TEXT_BYTES], times[96];
+    const struct rue_recheck_findings *found = &check->findings;
+    rue_config_label(&check->config, config);
+    rue_config_label(&check->best, best);
+    describe_times(check, times, sizeof times);
+    switch (found->verdict) {
+    case RUE_RECHECK_HOLDS:
+        snprintf(out, bytes,
+                 "still holds here: %s is within %.1f %% of the best of the %zu configurations tried again%s",
+                 config, 100 * fmax(0, found->tried_ratio), found->tried, times);
+        break;
+    case RUE_RECHECK_BEATEN:
+        if (isnan(found->excess_ratio))
+            snprintf(out, bytes, "does not hold here: %s is expected to be better than %s by far%s", best,
+                     config, times);
+        else
+            snprintf(out, bytes,
+                     "does not hold here: %s is expected to be better than %s by %.1f %% of mean regret%s",
+                     best, config, 100 * found->excess_ratio, times);
+        break;
+    case RUE_RECHECK_UNSURE:
+        snprintf(out, bytes,
+                 "cannot be relied on here: times are not what they were, and %s may be better than %s%s",
+                 best, config, times);
+        break;
+    case RUE_RECHECK_FAILED:
+        snprintf(out, bytes, "does not hold here: %s does not run: %s", config, failure_of(check));
+        break;
+    case RUE_RECHECK_UNTRIED:
+        snprintf(out, bytes, "was not checked: %s", check->skipped[0] ? check->skipped : "no trial was made");
+        break;
+    }
+}

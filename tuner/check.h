@@ -1,0 +1,50 @@
+/* One variant's part of a recommendation, checked: opened with the runner, and a handful of trials. */
+#ifndef RUE_CHECK_H
+#define RUE_CHECK_H
+
+#include "recheck.h"
+#include "study.h"
+
+enum { RUE_CHECK_TRIALS_MAX = 64, RUE_CHECK_DIFFERENCES_MAX = 8 };
+
+struct rue_check_trial {
+    char model[RUE_MODEL_NAME_BYTES];
+    struct rue_config config;
+    uint64_t images;
+    enum rue_outcome outcome;
+    double measured_s, expected_s; /* NaN where not known */
+    char reason[RUE_REASON_BYTES];
+};
+
+struct rue_check {
+    char skipped[RUE_ERROR_MESSAGE_BYTES]; /* why it was not checked; "" when it was */
+    size_t difference_count;               /* what is not as it was */
+    char differences[RUE_CHECK_DIFFERENCES_MAX][256];
+    size_t trial_count;
+    struct rue_check_trial trials[RUE_CHECK_TRIALS_MAX];
+    struct rue_recheck_findings findings;
+    struct rue_config config, best; /* that is checked, and that seems best here */
+};
+
+struct rue_check_goal {
+    const struct rue_recommendation *earlier;
+    struct rue_recommended *part; /* of it */
+    const char *data;             /* NULL: those that it names */
+    const char *runner;           /* NULL: our own */
+    uint64_t budget_ns, trial_timeout_ns, memory_bytes;
+    const char *command_line;
+    struct rue_progress *progress;
+};
+
+/* RUE_OK also where the part cannot be checked (`skipped`). RUE_USAGE for a runner of another loader; as
+ * rue_study_open, rue_study_measure. `out` is filled in part when it fails. */
+rue_status rue_check_run(const struct rue_check_goal *goal, struct rue_check *out,
+                         rue_error *error) RUE_MUST_CHECK;
+
+/* What it says, a sentence without the variant: "still holds here: ...". */
+void rue_check_describe(const struct rue_check *check, char *out, size_t bytes);
+
+/* Whether the recommendation can still be relied on. */
+bool rue_check_holds(const struct rue_check *check);
+
+#endif

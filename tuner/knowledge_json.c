@@ -1,0 +1,158 @@
+#include "knowledge_json.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pipeline_fit.h"
+
+enum { CPUS_MAX = 1 << 20, N = RUE_PIPELINE_PARAMETER_COUNT };
+
+static const double seconds_max = 1e9;
+
+static double seconds_of(struct rue_json_reader *reader, const json_t *parent, const char *key)
+{
+    double value = rue_json_number_of(reader, parent, key, false);
+    if (!(value >= 0 && value <= seconds_max)) rue_json_refuse(reader, key, "a time in seconds");
+    return value;
+}
+
+/* Both NaN where it is null. */
+static struct rue_pipeline_consumer read_consumer(struct rue_json_reader *reader, const json_t *parent,
+                                                  const char *key)
+{
+    struct rue_pipeline_consumer consumer = {NAN, NAN, 0};
+    const json_t *object = rue_json_object(reader, parent, key, true);
+    if (!object) return consumer;
+    size_t length = rue_json_enter(reader, key);
+    consumer.batch_s = seconds_of(reader, object, "batch_s");
+    consumer.image_s = seconds_of(reader, object, "image_s");
+    rue_json_leave(reader, length);
+    return consumer;
+}
+
+static void read_curve(struct rue_json_reader *reader, const json_t *parent, struct rue_compute_curve *out)
+{
+    const json_t *list = rue_json_array(reader, parent, "compute");
+    size_t i, outer = rue_json_enter(reader, "compute");
+    json_t *item;
+    if (json_array_size(list) > RUE_COMPUTE_CURVE_MAX)
+        rue_json_refuse(reader, NULL, "a list of so few sizes");
+    json_array_foreach(list, i, item)
+    {
+        size_t length = rue_json_enter_at(reader, i);
+        if (!json_is_object(item)) rue_json_refuse(reader, NULL, "an object");
+        int size =
+            (int)rue_json_count(reader, item, "batch_size", false, (uint64_t)rue_knobs[RUE_BATCH_SIZE].max);
+        double batch_s = seconds_of(reader, item, "batch_s");
+        if (reader->status == RUE_OK && (size < 1 || !(batch_s > 0)))
+            rue_json_refuse(reader, NULL, "the time of a batch");
+        if (reader->status == RUE_OK) rue_compute_curve_add(out, size, batch_s, NAN);
+        rue_json_leave(reader, length);
+    }
+    rue_json_leave(reader, outer);
+}
+
+/* The parameters in the order of this program; false where they are others. */
+static bool read_parameter(struct rue_json_reader *reader, const json_t *item, size_t index,
+                           struct rue_knowledge *out)
+{
+    static const char *const names[N] = {
+#define X(name, text) #name,
+        RUE_PIPELINE_PARAMETERS(X)
+#undef X
+    };
+    char name[64];
+    if (!json_is_object(item)) rue_json_refuse(reader, NULL, "an object");
+    rue_json_copy_text(reader, item, "name", false, name, sizeof name);
+    out->loader.value[index] = rue_json_number_of(reader, item, "value", false);
+    const json_t *row = rue_json_array(reader, item, "log_covariance");
+    if (reader->status != RUE_OK || strcmp(name, names[index]) != 0) return false;
+    if (json_array_size(row) != N) rue_json_refuse(reader, "log_covariance", "a number for each parameter");
+    for (size_t q = 0; q < N; q++) {
+        const json_t *number = json_array_get(row, q);
+        if (!json_is_number(number)) rue_json_refuse(reader, "log_covariance", "a list of numbers");
+        out->covariance[index][q] = json_number_value(number);
+    }
+    return true;
+}
+
+static bool read_loader(struct rue_json_reader *reader, const json_t *forecast, struct rue_knowledge *out)
+{
+    const json_t *list = rue_json_array(reader, forecast, "loader");
+    bool known = json_array_size(list) == N;
+    size_t i, outer = rue_json_enter(reader, "loader");
+    json_t *item;
+    json_array_foreach(list, i, item)
+    {
+        size_t length = rue_json_enter_at(reader, i);
+        known = known && read_parameter(reader, item, i, out);
+        rue_json_leave(reader, length);
+    }
+    struct rue_pipeline_prior prior = {.consumers = NULL};
+    memcpy(prior.value, out->loader.value, sizeof prior.value);
+    memcpy(prior.covariance, out->covariance, sizeof prior.covariance);
+    /* The digits of a file may not do for a covariance that is nearly none. */
+    for (size_t q = 0; q < N; q++) prior.covariance[q][q] += 0.01;
+    if (known && !rue_pipeline_prior_is_sound(&prior))
+        rue_json_refuse(reader, NULL, "a list of positive values and their covariances");
+    rue_json_leave(reader, outer);
+    return known;
+}
+
+static void read_models(struct rue_json_reader *reader, const json_t *forecast, struct rue_recommended *out,
+                        struct rue_knowledge *knowledge)
+{
+    const json_t *list = rue_json_array(reader, forecast, "models");
+    size_t i, outer = rue_json_enter(reader, "models");
+    json_t *item;
+    if (list && json_array_size(list) != out->model_count)
+        rue_json_refuse(reader, NULL, "a list of the same models");
+    json_array_foreach(list, i, item)
+    {
+        char name[RUE_MODEL_NAME_BYTES];
+        size_t length = rue_json_enter_at(reader, i);
+        if (!json_is_object(item)) rue_json_refuse(reader, NULL, "an object");
+        rue_json_copy_text(reader, item, "model", false, name, sizeof name);
+        const json_t *profile = rue_json_object(reader, item, "profile", true);
+        if (reader->status == RUE_OK && strcmp(name, out->models[i].name) != 0)
+            rue_json_refuse(reader, "model", "the model of that place");
+        if (reader->status == RUE_OK) {
+            char *text = profile ? json_dumps(profile, 0) : NULL;
+            rue_json_canonical(text ? text : "", out->models[i].profile, sizeof out->models[i].profile);
+            free(text);
+            read_curve(reader, item, &knowledge->models[i].curve);
+            double cpu_ratio = rue_json_number_of(reader, item, "cpu_ratio", false);
+            if (!(cpu_ratio >= 0 && cpu_ratio <= 1)) rue_json_refuse(reader, "cpu_ratio", "a share of a CPU");
+            knowledge->models[i].curve.cpu_ratio = cpu_ratio;
+            knowledge->models[i].consumer = read_consumer(reader, item, "consumer");
+        }
+        rue_json_leave(reader, length);
+        if (reader->status != RUE_OK) return;
+    }
+    rue_json_leave(reader, outer);
+}
+
+void rue_knowledge_read(struct rue_json_reader *reader, const json_t *forecast, struct rue_recommended *out)
+{
+    struct rue_knowledge *knowledge;
+    rue_status status = rue_knowledge_open(out->model_count, &knowledge, reader->error);
+    if (status != RUE_OK) {
+        reader->status = status;
+        return;
+    }
+    size_t length = rue_json_enter(reader, "forecast");
+    knowledge->loader.cpus = (int)rue_json_count(reader, forecast, "cpus", false, CPUS_MAX);
+    knowledge->loader.in_turn = rue_json_bool(reader, forecast, "in_turn");
+    if (reader->status == RUE_OK && knowledge->loader.cpus < 1)
+        rue_json_refuse(reader, "cpus", "a whole number of at least 1");
+    bool known = read_loader(reader, forecast, knowledge);
+    knowledge->hand = read_consumer(reader, forecast, "hand_over");
+    if (isnan(knowledge->hand.batch_s)) knowledge->hand = (struct rue_pipeline_consumer){0};
+    if (reader->status == RUE_OK) read_models(reader, forecast, out, knowledge);
+    if (reader->status == RUE_OK) rue_json_leave(reader, length);
+    if (reader->status == RUE_OK && known)
+        out->knowledge = knowledge, out->predicted = true;
+    else
+        rue_knowledge_close(knowledge);
+}

@@ -1,0 +1,203 @@
+/* What an earlier study found out, where it is of use to this one. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "machine.h"
+#include "study.h"
+
+/* How far the parameters of a loader may lie apart, of their logarithms: on the same machine at another time,
+ * on a similar one, and on one of which less is known. */
+static const double same_sd = 0.25, similar_sd = 0.5, other_sd = 1;
+
+void rue_study_prior_close(struct rue_study_prior *prior)
+{
+    rue_knowledge_close(prior->knowledge);
+    free(prior->offsets);
+    *prior = (struct rue_study_prior){0};
+}
+
+bool rue_study_is_same_machine(const struct rue_study *study, const struct rue_recommendation *earlier)
+{
+    const struct rue_hello *hello = rue_runner_hello(study->runner);
+    struct rue_machine machine = rue_machine_read();
+    char words[sizeof hello->machine_json + 64];
+    rue_json_canonical(hello->machine_json, words, sizeof words);
+    return strcmp(hello->runner, earlier->runner) == 0 && strcmp(words, earlier->machine_json) == 0 &&
+           hello->virtual_clock == earlier->virtual_clock && strcmp(machine.cpu, earlier->cpu) == 0 &&
+           machine.usable_cpus == earlier->usable_cpus;
+}
+
+/* The order of the data, seed included, makes no difference to the times that is worth a word. */
+static bool is_same_workload(const struct rue_workload *a, const struct rue_workload *b)
+{
+    return a->shuffle == b->shuffle && a->decode == b->decode && a->bad_images == b->bad_images &&
+           a->world_size == b->world_size && strcmp(a->transform, b->transform) == 0 &&
+           strcmp(a->cache, b->cache) == 0;
+}
+
+bool rue_study_is_same_data(const struct rue_study_variant *variant, const struct rue_recommended *earlier)
+{
+    return variant->variant.mode == earlier->variant.mode && earlier->mode_known &&
+           strcmp(variant->variant.format, earlier->variant.format) == 0 &&
+           strcmp(variant->variant.dtype, earlier->variant.dtype) == 0 &&
+           strcmp(variant->opened.digest, earlier->data_digest) == 0 && earlier->has_workload &&
+           is_same_workload(&variant->workload, &earlier->workload);
+}
+
+/* The part about data of that mode, best of all about that format. */
+static struct rue_recommended *part_about(const struct rue_recommendation *earlier,
+                                          const struct rue_variant *variant)
+{
+    struct rue_recommended *found = NULL;
+    for (size_t i = 0; i < earlier->count; i++) {
+        struct rue_recommended *part = &earlier->at[i];
+        if (!part->mode_known || part->variant.mode != variant->mode) continue;
+        bool format = strcmp(part->variant.format, variant->format) == 0;
+        if (!found || format) found = part;
+        if (format) break;
+    }
+    return found;
+}
+
+static size_t model_of(const struct rue_recommended *part, const char *name)
+{
+    for (size_t m = 0; m < part->model_count; m++)
+        if (strcmp(part->models[m].name, name) == 0) return m;
+    return RUE_NONE;
+}
+
+/* Whether a model of the same name takes the same time: on the same machine, or as it is simulated alike. */
+static bool is_same_model(const struct rue_study_model *model, const struct rue_recommended_model *earlier,
+                          bool same_machine)
+{
+    char profile[RUE_RECOMMENDED_PROFILE_BYTES];
+    rue_json_canonical(model->profile_json, profile, sizeof profile);
+    return earlier->profile[0] ? strcmp(profile, earlier->profile) == 0 : same_machine;
+}
+
+static void take_models(const struct rue_study *study, const struct rue_recommended *part, bool same_machine,
+                        struct rue_study_prior *out)
+{
+    for (size_t m = 0; m < study->model_count; m++) {
+        size_t earlier = model_of(part, study->models[m].name);
+        if (earlier != RUE_NONE && is_same_model(&study->models[m], &part->models[earlier], same_machine))
+            out->knowledge->models[m] = part->knowledge->models[earlier];
+    }
+}
+
+static void take_offsets(const struct rue_study *study, const struct rue_recommended *part, size_t config,
+                         size_t own, struct rue_study_prior *out)
+{
+    for (size_t m = 0; m < study->model_count; m++) {
+        size_t earlier = model_of(part, study->models[m].name);
+        if (earlier == RUE_NONE) continue;
+        double found_s = part->time_s[earlier * part->config_count + config];
+        double predicted_s = rue_knowledge_job_s(out->knowledge, m, &study->configs[own], part->job_images);
+        double offset = log(found_s / predicted_s);
+        if (isfinite(offset)) out->offsets[m * study->config_count + own] = offset;
+    }
+}
+
+static void take_configs(const struct rue_study *study, const struct rue_recommended *part,
+                         struct rue_study_prior *out)
+{
+    for (size_t c = 0; c < part->config_count; c++)
+        for (size_t own = 0; own < study->config_count; own++) {
+            if (!rue_config_equal(&study->configs[own], &part->configs[c])) continue;
+            if (c == part->best) out->prior.config = own;
+            if (out->prior.same) take_offsets(study, part, c, own, out);
+        }
+}
+
+static void note_use(const struct rue_study *study, size_t variant, bool same_machine)
+{
+    const struct rue_prior *prior = &study->priors[variant].prior;
+    const char *mode = rue_mode_names[study->variants[variant].variant.mode];
+    const char *of = prior->same    ? "this machine and these data"
+                     : same_machine ? "this machine, but not of these data"
+                                    : "another machine";
+    size_t models = 0;
+    for (size_t m = 0; m < study->model_count; m++) {
+        const struct rue_knowledge_model *known = &prior->knowledge->models[m];
+        models += known->curve.count || !isnan(known->consumer.batch_s);
+    }
+    rue_progress_note(study->progress,
+                      "%s: %s: a study of %s; it tells of the loader, and of %zu of the %zu models",
+                      study->goal->prior->path, mode, of, models, study->model_count);
+}
+
+rue_status rue_study_make_prior(const struct rue_study *study, const struct rue_recommended *part,
+                                bool same_machine, bool same_data, struct rue_study_prior *out,
+                                rue_error *error)
+{
+    rue_status status = rue_knowledge_open(study->model_count, &out->knowledge, error);
+    if (status != RUE_OK) return status;
+    out->offsets = calloc(study->model_count * study->config_count + 1, sizeof *out->offsets);
+    if (!out->offsets) return rue_fail_memory(error, "a prior", study->config_count);
+    out->knowledge->loader = part->knowledge->loader;
+    out->knowledge->hand = part->knowledge->hand;
+    memcpy(out->knowledge->covariance, part->knowledge->covariance, sizeof out->knowledge->covariance);
+    bool same = same_machine && same_data;
+    out->prior = (struct rue_prior){.knowledge = out->knowledge,
+                                    .widen_sd = same           ? same_sd
+                                                : same_machine ? similar_sd
+                                                               : other_sd,
+                                    .same = same,
+                                    .offsets = out->offsets,
+                                    .config = RUE_NONE};
+    take_models(study, part, same_machine, out);
+    take_configs(study, part, out);
+    out->used = true;
+    return RUE_OK;
+}
+
+/* The part that is of use to a variant, with its knowledge; NULL, and why, where there is none. */
+static struct rue_recommended *usable_part(const struct rue_study *study, const struct rue_variant *variant,
+                                           char *why, size_t bytes)
+{
+    const struct rue_hello *hello = rue_runner_hello(study->runner);
+    const struct rue_recommendation *earlier = study->goal->prior;
+    struct rue_recommended *part = part_about(earlier, variant);
+    rue_error unfit = {0};
+    if (!part)
+        snprintf(why, bytes, "nothing about %s data", rue_mode_names[variant->mode]);
+    else if (strcmp(part->measured_with, hello->loader) != 0)
+        snprintf(why, bytes, "measured with %s and not with %s", part->measured_with, hello->loader);
+    else if (rue_recommended_know(part, earlier->usable_cpus > 0 ? earlier->usable_cpus : 1,
+                                  strcmp(hello->loader, "rue") != 0, &unfit) != RUE_OK)
+        snprintf(why, bytes, "%s", unfit.message);
+    else
+        return part;
+    return NULL;
+}
+
+static rue_status take_variant(struct rue_study *study, size_t variant, rue_error *error)
+{
+    const struct rue_study_variant *data = &study->variants[variant];
+    char why[RUE_ERROR_MESSAGE_BYTES];
+    const struct rue_recommended *part = usable_part(study, &data->variant, why, sizeof why);
+    if (!part) {
+        rue_progress_note(study->progress, "%s: %s, so it is not used", study->goal->prior->path, why);
+        return RUE_OK;
+    }
+    bool machine = rue_study_is_same_machine(study, study->goal->prior);
+    rue_status status = rue_study_make_prior(study, part, machine, rue_study_is_same_data(data, part),
+                                             &study->priors[variant], error);
+    if (status == RUE_OK) note_use(study, variant, machine);
+    return status;
+}
+
+rue_status rue_study_take_prior(struct rue_study *study, rue_error *error)
+{
+    rue_status status = RUE_OK;
+    if (!study->goal->prior) return RUE_OK;
+    if (!rue_study_predicts(study)) {
+        rue_progress_note(study->progress, "--strategy %s does not predict, so %s is not used",
+                          study->strategy->name, study->goal->prior->path);
+        return RUE_OK;
+    }
+    for (size_t v = 0; status == RUE_OK && v < study->variant_count; v++)
+        status = take_variant(study, v, error);
+    return status;
+}
