@@ -151,7 +151,7 @@ rue_status rue_study_measure(struct rue_study *study, size_t variant_index, size
 {
     const char *profile = model_index == RUE_NONE ? NULL : study->models[model_index].profile_json;
     struct rue_store_scenario scenario = complete(study, variant_index, model_index, expected_ns, request);
-    request->repeat = nth;
+    request->repeat = nth == RUE_STUDY_ANEW ? 0 : nth;
     bool found;
     uint64_t id = 0, started_ns = 0;
     rue_status status =
