@@ -57,7 +57,7 @@ run_plain() {
 
 run_pytest() {
     local output line
-    output=$(RUE_PROGRAM=$PWD/build/asan/rue RUE_RELEASE=$PWD/build/release/rue timeout 1200 /usr/bin/python3 -m pytest -q -rs -p no:cacheprovider tests 2>&1)
+    output=$(RUE_PROGRAM=$PWD/build/asan/rue RUE_RELEASE=$PWD/build/release/rue timeout 1500 /usr/bin/python3 -m pytest -q -rs -p no:cacheprovider tests 2>&1)
     echo "$output"
     line=$(tail -n 1 <<<"$output")
     local fails=$(($(number_of failed "$line") + $(number_of errors? "$line")))

@@ -75,9 +75,13 @@ def test_show_gives_what_an_interrupted_and_a_resumed_run_gave(rue, script):
 
 
 def test_a_run_with_photos_is_shown_with_its_comparison(rue, photos):
-    done = rue("tune", photos, "--batch-size", "8,16", "--num-workers", "0,1", "--model", "none,sleep:1ms/batch", "--quiet",
-               "--out", "out", "--budget", "5m")
-    assert done.returncode == 0
+    """Times that were corrected, where the machine was noticed to change on the way, are the run's alone."""
+    for _ in range(5):
+        done = rue("tune", photos, "--batch-size", "8,16", "--num-workers", "0,1", "--model", "none,sleep:1ms/batch", "--quiet",
+                   "--out", "out", "--budget", "5m", "--fresh")
+        assert done.returncode == 0
+        if not read_json(rue.folder / "out/recommendation.json")["notices"]:
+            break
     check_same(rue)
     text = rue("show", "out").stdout
     assert "raw folder against" in text.replace("\n", " ") or "against preprocessed tensor" in text.replace("\n", " ")
