@@ -205,14 +205,14 @@ static rue_status run(const struct rue_options *options, rue_error *error)
 
 const struct rue_command rue_command_check = {
     .name = "check",
-    .arguments = "RECOMMENDATION [DATA]",
+    .arguments = "FILE [DATA]",
     .summary = "Measure a handful of cells again: does a recommendation still hold here?",
     .details = "  rue check rue-out/photos/recommendation.json\n"
                "  rue check rue-out/photos\n"
-               "  rue check rue-out/photos/recommendation.json photos/ --json\n\n"
-               "Exit code 0: it holds; 5: it does not, or cannot be relied on. A machine that is slower all "
-               "over\n"
-               "is told of, and the recommendation holds as long as no other configuration seems better.",
+               "  rue check recommendation.json photos/ --json\n\n"
+               "FILE is a recommendation.json, or the folder of a study. Exit code 0: it holds; 5: it does\n"
+               "not, or cannot be relied on. A machine that is slower all over is told of, and the\n"
+               "recommendation holds as long as no other configuration seems better.",
     .options = options_table,
     .option_count = sizeof options_table / sizeof *options_table,
     .min_arguments = 1,
