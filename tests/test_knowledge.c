@@ -2,39 +2,26 @@
 #include <math.h>
 
 #include "knowledge.h"
+#include "pipeline_fixture.h"
 
 TestSuite(knowledge, .timeout = 60);
 
 enum { MODELS = 3, SIZES = 4, WORKERS = 5, CONFIGS = SIZES * WORKERS, JOB = 9000 };
 
-static const struct rue_pipeline_loader loader = {
-    .value = {[RUE_PIPELINE_start_s] = 0.3,
-              [RUE_PIPELINE_start_worker_s] = 0.06,
-              [RUE_PIPELINE_batch_s] = 0.005,
-              [RUE_PIPELINE_item_s] = 0.01,
-              [RUE_PIPELINE_contention_ratio] = 0.005,
-              [RUE_PIPELINE_storage_s] = 1.0 / 3000,
-              [RUE_PIPELINE_stop_worker_s] = 0.015,
-              [RUE_PIPELINE_jitter_ratio] = 0.06},
-    .cpus = 64,
-    .in_turn = true,
-};
 static const struct rue_pipeline_consumer consumers[MODELS] = {
     {2e-3, 1e-4, 0}, {5e-3, 2e-3, 0}, {5e-3, 1e-2, 0}};
 
 static struct rue_knowledge_times make_times(struct rue_config *configs, double *times)
 {
     static const int sizes[SIZES] = {32, 128, 256, 512}, workers[WORKERS] = {1, 4, 8, 16, 32};
-    for (int c = 0; c < CONFIGS; c++) {
-        configs[c] = rue_config_default();
-        configs[c].value[RUE_BATCH_SIZE] = sizes[c / WORKERS];
-        configs[c].value[RUE_NUM_WORKERS] = workers[c % WORKERS];
+    pipeline_grid(sizes, SIZES, workers, WORKERS, configs);
+    for (int c = 0; c < CONFIGS; c++)
         for (int m = 0; m < MODELS; m++) {
             struct rue_pipeline_times told;
-            cr_assert_eq(rue_pipeline_predict(&loader, &consumers[m], &configs[c], JOB, &told, NULL), RUE_OK);
+            cr_assert_eq(rue_pipeline_predict(&pipeline_large, &consumers[m], &configs[c], JOB, &told, NULL),
+                         RUE_OK);
             times[m * CONFIGS + c] = told.end_to_end_s;
         }
-    }
     return (struct rue_knowledge_times){.model_count = MODELS,
                                         .config_count = CONFIGS,
                                         .configs = configs,
@@ -81,7 +68,7 @@ Test(knowledge, a_curve_counts_more_than_a_consumer)
     config.value[RUE_BATCH_SIZE] = 100;
     config.value[RUE_NUM_WORKERS] = 0;
     cr_assert_eq(rue_knowledge_open(1, &knowledge, NULL), RUE_OK);
-    knowledge->loader = loader;
+    knowledge->loader = pipeline_large;
     double load_s = JOB / 100 * 0.005 + JOB * 0.01;
     cr_assert(isnan(rue_knowledge_job_s(knowledge, 0, &config, JOB)));
     knowledge->models[0].consumer = (struct rue_pipeline_consumer){0, 1, 0};

@@ -2,22 +2,10 @@
 #include <math.h>
 
 #include "pipeline_fit.h"
+#include "pipeline_fixture.h"
 #include "random.h"
 
 TestSuite(pipeline_fit, .timeout = 60);
-
-static const struct rue_pipeline_loader processes = {
-    .value = {[RUE_PIPELINE_start_s] = 0.3,
-              [RUE_PIPELINE_start_worker_s] = 0.06,
-              [RUE_PIPELINE_batch_s] = 0.005,
-              [RUE_PIPELINE_item_s] = 0.01,
-              [RUE_PIPELINE_contention_ratio] = 0.005,
-              [RUE_PIPELINE_storage_s] = 1.0 / 3000,
-              [RUE_PIPELINE_stop_worker_s] = 0.015,
-              [RUE_PIPELINE_jitter_ratio] = 0.06},
-    .cpus = 64,
-    .in_turn = true,
-};
 
 static const struct rue_pipeline_loader threads = {
     .value = {[RUE_PIPELINE_start_s] = 1e-4,
@@ -121,8 +109,8 @@ static void expect_found(const struct rue_pipeline_loader *truth, double noise, 
 
 Test(pipeline_fit, a_few_probes_tell_a_loader_of_processes)
 {
-    expect_found(&processes, 0, 1, 0.03);
-    expect_found(&processes, 0.03, 1, 0.1);
+    expect_found(&pipeline_large, 0, 1, 0.03);
+    expect_found(&pipeline_large, 0.03, 1, 0.1);
 }
 
 Test(pipeline_fit, a_few_probes_tell_a_loader_of_threads)
@@ -133,7 +121,7 @@ Test(pipeline_fit, a_few_probes_tell_a_loader_of_threads)
 
 Test(pipeline_fit, a_trial_that_was_disturbed_is_seen_and_pulls_little)
 {
-    expect_found(&processes, 0, 1.5, 0.1);
+    expect_found(&pipeline_large, 0, 1.5, 0.1);
     expect_found(&threads, 0, 1.5, 0.1);
 }
 
@@ -145,15 +133,16 @@ Test(pipeline_fit, joint_trials_alone_tell_loader_and_models)
     size_t count = 0;
     for (size_t m = 0; m < MODELS; m++)
         for (int p = 0; p < PER_MODEL; p++) {
-            samples[count] = sample_of(&processes, models[m], probes[p][0], probes[p][1], probes[p][2], 1);
+            samples[count] =
+                sample_of(&pipeline_large, models[m], probes[p][0], probes[p][1], probes[p][2], 1);
             samples[count++].unknown = m;
         }
-    struct rue_pipeline_fit *fit = fit_of(samples, count, MODELS, &processes);
+    struct rue_pipeline_fit *fit = fit_of(samples, count, MODELS, &pipeline_large);
     for (size_t m = 0; m < MODELS; m++) {
         static const int sizes[] = {32, 128, 256}, workers[] = {2, 6, 12};
         for (int i = 0; i < 9; i++) {
             struct rue_config config = config_of(sizes[i / 3], workers[i % 3]);
-            double right = predict_s(&processes, models[m], config, 9000),
+            double right = predict_s(&pipeline_large, models[m], config, 9000),
                    guess = predict_s(&fit->loader, fit->consumers[m], config, 9000);
             cr_assert_lt(fabs(guess / right - 1), 0.05, "model %zu, %d/%d: %.1f %% off", m, sizes[i / 3],
                          workers[i % 3], 100 * (guess / right - 1));
@@ -183,13 +172,13 @@ static struct rue_pipeline_prior prior_of(const struct rue_pipeline_loader *load
 
 Test(pipeline_fit, without_trials_the_prior_is_what_is_found)
 {
-    struct rue_pipeline_prior prior = prior_of(&processes, 0.3);
+    struct rue_pipeline_prior prior = prior_of(&pipeline_large, 0.3);
     prior.covariance[RUE_PIPELINE_item_s][RUE_PIPELINE_batch_s] = 0.05;
     prior.covariance[RUE_PIPELINE_batch_s][RUE_PIPELINE_item_s] = 0.05;
     struct rue_pipeline_fit *fit;
     cr_assert_eq(rue_pipeline_fit_open(NULL, 0, 0, 64, true, &prior, &fit, NULL), RUE_OK);
     for (int p = 0; p < RUE_PIPELINE_PARAMETER_COUNT; p++) {
-        cr_assert_float_eq(fit->loader.value[p] / processes.value[p], 1, 1e-6);
+        cr_assert_float_eq(fit->loader.value[p] / pipeline_large.value[p], 1, 1e-6);
         for (int q = 0; q < RUE_PIPELINE_PARAMETER_COUNT; q++)
             cr_assert_float_eq(fit->covariance[(size_t)p * fit->count + (size_t)q], prior.covariance[p][q],
                                1e-6);
@@ -199,13 +188,13 @@ Test(pipeline_fit, without_trials_the_prior_is_what_is_found)
 
 Test(pipeline_fit, one_probe_and_a_prior_tell_a_loader_that_has_become_slower)
 {
-    struct rue_pipeline_loader slower = processes;
+    struct rue_pipeline_loader slower = pipeline_large;
     slower.value[RUE_PIPELINE_item_s] *= 1.3;
-    struct rue_pipeline_prior prior = prior_of(&processes, 0.25);
+    struct rue_pipeline_prior prior = prior_of(&pipeline_large, 0.25);
     struct rue_pipeline_sample sample = sample_of(&slower, nothing, 64, 4, 6, 1);
     struct rue_pipeline_fit *fit;
     cr_assert_eq(rue_pipeline_fit_open(&sample, 1, 0, 64, true, &prior, &fit, NULL), RUE_OK);
-    double before = worst_error(&slower, &processes, nothing),
+    double before = worst_error(&slower, &pipeline_large, nothing),
            after = worst_error(&slower, &fit->loader, nothing);
     cr_assert_lt(after, 0.5 * before, "%.3f, %.3f without the probe", after, before);
     rue_pipeline_fit_close(fit);
@@ -214,7 +203,7 @@ Test(pipeline_fit, one_probe_and_a_prior_tell_a_loader_that_has_become_slower)
 Test(pipeline_fit, a_prior_that_is_none_is_refused)
 {
     struct rue_pipeline_fit *fit;
-    struct rue_pipeline_prior sound = prior_of(&processes, 0.3), prior = sound;
+    struct rue_pipeline_prior sound = prior_of(&pipeline_large, 0.3), prior = sound;
     cr_assert(rue_pipeline_prior_is_sound(&sound));
     prior.covariance[2][1] = prior.covariance[1][2] = 1;
     cr_assert_not(rue_pipeline_prior_is_sound(&prior));
@@ -234,11 +223,11 @@ Test(pipeline_fit, whole_times_alone_tell_something)
 {
     struct rue_pipeline_sample samples[PROBES];
     for (int p = 0; p < PROBES; p++) {
-        samples[p] = sample_of(&processes, nothing, probes[p][0], probes[p][1], 10 * probes[p][2], 1);
+        samples[p] = sample_of(&pipeline_large, nothing, probes[p][0], probes[p][1], 10 * probes[p][2], 1);
         samples[p].times.first_batch_s = samples[p].times.shutdown_s = NAN;
     }
-    struct rue_pipeline_fit *fit = fit_of(samples, PROBES, 0, &processes);
-    cr_assert_lt(worst_error(&processes, &fit->loader, nothing), 0.15);
+    struct rue_pipeline_fit *fit = fit_of(samples, PROBES, 0, &pipeline_large);
+    cr_assert_lt(worst_error(&pipeline_large, &fit->loader, nothing), 0.15);
     cr_assert_float_eq(fit->slow_ratio[0], 1, 0.1);
     rue_pipeline_fit_close(fit);
 }

@@ -1,22 +1,12 @@
 #include <criterion/criterion.h>
 #include <math.h>
 
+#include "pipeline_fixture.h"
 #include "probing.h"
 
 TestSuite(probing, .timeout = 60);
 
 enum { MODELS = 4, SIZES = 4, WORKERS = 5, CONFIGS = SIZES * WORKERS, JOB = 6000 };
-
-static const struct rue_pipeline_loader loader = {.value = {[RUE_PIPELINE_start_s] = 0.1,
-                                                            [RUE_PIPELINE_start_worker_s] = 0.04,
-                                                            [RUE_PIPELINE_batch_s] = 2e-3,
-                                                            [RUE_PIPELINE_item_s] = 8e-3,
-                                                            [RUE_PIPELINE_contention_ratio] = 0.01,
-                                                            [RUE_PIPELINE_storage_s] = 2e-4,
-                                                            [RUE_PIPELINE_stop_worker_s] = 0.01,
-                                                            [RUE_PIPELINE_jitter_ratio] = 0.08},
-                                                  .cpus = 12,
-                                                  .in_turn = true};
 
 /* A loader and models as they were known, and by how much they are slower now. */
 struct machine {
@@ -25,6 +15,7 @@ struct machine {
     struct rue_prior prior;
     struct rue_strategy_setup setup;
     double slower_load, slower_compute;
+    size_t counts[RUE_MEASURE_COUNT]; /* of what was asked */
     struct rue_probing *probing;
     struct rue_prediction *prediction;
     struct rue_ask_queue queue;
@@ -35,22 +26,19 @@ static double compute_s(size_t model, double batch_size)
     return 2e-3 + 5e-4 * (double)(model + 1) * batch_size;
 }
 
-static void machine_open(struct machine *machine, bool same)
+/* The machine is known, or one like it, and has become slower since by those factors. */
+static void machine_open(struct machine *machine, bool same, double slower_load, double slower_compute)
 {
     static const int sizes[SIZES] = {16, 64, 128, 256}, workers[WORKERS] = {1, 2, 4, 8, 16};
-    *machine = (struct machine){.slower_load = 1, .slower_compute = 1};
+    *machine = (struct machine){.slower_load = slower_load, .slower_compute = slower_compute};
     cr_assert_eq(rue_knowledge_open(MODELS, &machine->knowledge, NULL), RUE_OK);
-    machine->knowledge->loader = loader;
+    machine->knowledge->loader = pipeline_small;
     for (int p = 0; p < RUE_PIPELINE_PARAMETER_COUNT; p++) machine->knowledge->covariance[p][p] = 1e-4;
     for (size_t m = 0; same && m < MODELS; m++)
         for (int s = 0; s < SIZES; s++)
             rue_compute_curve_add(&machine->knowledge->models[m].curve, sizes[s], compute_s(m, sizes[s]),
                                   NAN);
-    for (int c = 0; c < CONFIGS; c++) {
-        machine->configs[c] = rue_config_default();
-        machine->configs[c].value[RUE_BATCH_SIZE] = sizes[c / WORKERS];
-        machine->configs[c].value[RUE_NUM_WORKERS] = workers[c % WORKERS];
-    }
+    pipeline_grid(sizes, SIZES, workers, WORKERS, machine->configs);
     machine->prior = (struct rue_prior){
         .knowledge = machine->knowledge, .widen_sd = same ? 0.25 : 0.5, .same = same, .config = SIZE_MAX};
     machine->setup = (struct rue_strategy_setup){.scenario_count = MODELS,
@@ -74,8 +62,8 @@ static void machine_close(struct machine *machine)
     rue_knowledge_close(machine->knowledge);
 }
 
-/* Answers what is asked; how many of each measure. */
-static void answer(struct machine *machine, size_t counts[RUE_MEASURE_COUNT])
+/* Answers what is asked. */
+static void answer(struct machine *machine)
 {
     struct rue_ask ask;
     while (rue_ask_queue_pop(&machine->queue, &ask)) {
@@ -84,7 +72,7 @@ static void answer(struct machine *machine, size_t counts[RUE_MEASURE_COUNT])
         struct rue_pipeline_times times;
         const struct rue_config *config = &machine->configs[ask.config];
         double batch = config->value[RUE_BATCH_SIZE];
-        counts[ask.measure]++;
+        machine->counts[ask.measure]++;
         result.outcome = RUE_TRIAL_OK;
         if (ask.measure == RUE_COMPUTE) {
             double spent_s = (double)ask.batches * compute_s(ask.scenario, batch) * machine->slower_compute;
@@ -92,7 +80,8 @@ static void answer(struct machine *machine, size_t counts[RUE_MEASURE_COUNT])
             result.images = (int64_t)((double)ask.batches * batch);
             result.compute_ns = (int64_t)(1e9 * spent_s);
         } else {
-            cr_assert_eq(rue_pipeline_predict(&loader, &none, config, ask.images, &times, NULL), RUE_OK);
+            cr_assert_eq(rue_pipeline_predict(&pipeline_small, &none, config, ask.images, &times, NULL),
+                         RUE_OK);
             result.images = (int64_t)ask.images;
             result.batches = (int64_t)((double)ask.images / batch);
             result.first_batch_ns = (int64_t)(1e9 * times.first_batch_s * machine->slower_load);
@@ -105,21 +94,21 @@ static void answer(struct machine *machine, size_t counts[RUE_MEASURE_COUNT])
 }
 
 /* All probes in their order; answers whether the prior was given up. */
-static bool probe(struct machine *machine, size_t counts[RUE_MEASURE_COUNT])
+static bool probe(struct machine *machine)
 {
     bool distrusted;
     cr_assert_eq(rue_probing_push_load(machine->probing, &machine->queue, NULL), RUE_OK);
-    answer(machine, counts);
+    answer(machine);
     cr_assert_eq(rue_prediction_update(machine->prediction, NULL), RUE_OK);
     cr_assert_eq(rue_probing_push_again(machine->probing, machine->prediction, &machine->queue, NULL),
                  RUE_OK);
     cr_assert_eq(rue_probing_push_compute(machine->probing, &machine->queue, NULL), RUE_OK);
-    answer(machine, counts);
+    answer(machine);
     cr_assert_eq(rue_prediction_update(machine->prediction, NULL), RUE_OK);
     cr_assert_eq(rue_probing_push_distrusted(machine->probing, machine->prediction, &distrusted,
                                              &machine->queue, NULL),
                  RUE_OK);
-    answer(machine, counts);
+    answer(machine);
     cr_assert_eq(rue_prediction_update(machine->prediction, NULL), RUE_OK);
     bool again;
     cr_assert_eq(
@@ -135,7 +124,7 @@ static void expect_right(const struct machine *machine, double limit)
         for (size_t c = 0; c < CONFIGS; c++) {
             struct rue_pipeline_consumer consumer = {2e-3 * machine->slower_compute,
                                                      5e-4 * (double)(m + 1) * machine->slower_compute, 0};
-            struct rue_pipeline_loader now = loader;
+            struct rue_pipeline_loader now = pipeline_small;
             struct rue_pipeline_times times;
             for (int p = 0; p < RUE_PIPELINE_PARAMETER_COUNT; p++)
                 if (p != RUE_PIPELINE_contention_ratio && p != RUE_PIPELINE_jitter_ratio)
@@ -151,11 +140,10 @@ static void expect_right(const struct machine *machine, double limit)
 Test(probing, what_is_known_of_this_machine_spares_most_probes)
 {
     struct machine machine;
-    size_t counts[RUE_MEASURE_COUNT] = {0};
-    machine_open(&machine, true);
-    cr_assert_not(probe(&machine, counts));
-    cr_assert_eq(counts[RUE_LOAD], 3);
-    cr_assert_eq(counts[RUE_COMPUTE], 2, "the model of the least and that of the most");
+    machine_open(&machine, true, 1, 1);
+    cr_assert_not(probe(&machine));
+    cr_assert_eq(machine.counts[RUE_LOAD], 3);
+    cr_assert_eq(machine.counts[RUE_COMPUTE], 2, "the model of the least and that of the most");
     cr_assert(rue_prediction_trusts_prior(machine.prediction));
     cr_assert(rue_prediction_is_computed(machine.prediction, 0, 0));
     cr_assert_not(rue_prediction_is_computed(machine.prediction, 1, 0), "believed is not measured");
@@ -167,11 +155,9 @@ Test(probing, what_is_known_of_this_machine_spares_most_probes)
 Test(probing, of_another_machine_every_probe_is_made)
 {
     struct machine machine;
-    size_t counts[RUE_MEASURE_COUNT] = {0};
-    machine_open(&machine, false);
-    machine.slower_load = 2;
-    cr_assert_not(probe(&machine, counts), "nothing was promised");
-    cr_assert(counts[RUE_LOAD] >= 8 && counts[RUE_COMPUTE] == 2 * MODELS);
+    machine_open(&machine, false, 2, 1);
+    cr_assert_not(probe(&machine), "nothing was promised");
+    cr_assert(machine.counts[RUE_LOAD] >= 8 && machine.counts[RUE_COMPUTE] == 2 * MODELS);
     expect_right(&machine, 0.05);
     machine_close(&machine);
 }
@@ -179,11 +165,9 @@ Test(probing, of_another_machine_every_probe_is_made)
 Test(probing, a_loader_that_has_become_slower_is_probed_in_full)
 {
     struct machine machine;
-    size_t counts[RUE_MEASURE_COUNT] = {0};
-    machine_open(&machine, true);
-    machine.slower_load = 1.5;
-    cr_assert(probe(&machine, counts));
-    cr_assert(counts[RUE_LOAD] >= 8 && counts[RUE_COMPUTE] >= 2 * MODELS);
+    machine_open(&machine, true, 1.5, 1);
+    cr_assert(probe(&machine));
+    cr_assert(machine.counts[RUE_LOAD] >= 8 && machine.counts[RUE_COMPUTE] >= 2 * MODELS);
     cr_assert_not(rue_prediction_trusts_prior(machine.prediction));
     expect_right(&machine, 0.05);
     machine_close(&machine);
@@ -192,11 +176,9 @@ Test(probing, a_loader_that_has_become_slower_is_probed_in_full)
 Test(probing, models_that_have_become_faster_are_all_computed_on)
 {
     struct machine machine;
-    size_t counts[RUE_MEASURE_COUNT] = {0};
-    machine_open(&machine, true);
-    machine.slower_compute = 0.5;
-    cr_assert(probe(&machine, counts));
-    cr_assert_geq(counts[RUE_COMPUTE], 2 * MODELS);
+    machine_open(&machine, true, 1, 0.5);
+    cr_assert(probe(&machine));
+    cr_assert_geq(machine.counts[RUE_COMPUTE], 2 * MODELS);
     expect_right(&machine, 0.05);
     machine_close(&machine);
 }
@@ -204,12 +186,11 @@ Test(probing, models_that_have_become_faster_are_all_computed_on)
 Test(probing, what_was_learned_is_passed_on)
 {
     struct machine machine;
-    size_t counts[RUE_MEASURE_COUNT] = {0};
     struct rue_knowledge *learned;
-    machine_open(&machine, true);
+    machine_open(&machine, true, 1, 1);
     cr_assert_eq(rue_prediction_learned(machine.prediction, &learned, NULL), RUE_OK);
     cr_assert_null(learned, "nothing yet");
-    probe(&machine, counts);
+    probe(&machine);
     cr_assert_eq(rue_prediction_learned(machine.prediction, &learned, NULL), RUE_OK);
     for (size_t m = 0; m < MODELS; m++) {
         cr_assert_eq(learned->models[m].curve.count, SIZES, "also of models that were not probed this time");
@@ -223,11 +204,10 @@ Test(probing, what_was_learned_is_passed_on)
 Test(probing, what_was_found_of_a_cell_counts_until_trials_contradict)
 {
     struct machine machine;
-    size_t counts[RUE_MEASURE_COUNT] = {0};
     double offsets[MODELS * CONFIGS] = {[7] = 0.1};
-    machine_open(&machine, true);
+    machine_open(&machine, true, 1, 1);
     machine.prior.offsets = offsets;
-    probe(&machine, counts);
+    probe(&machine);
     double with = rue_prediction_job_s(machine.prediction, 0, 7);
     offsets[7] = 0;
     cr_assert_eq(rue_prediction_update(machine.prediction, NULL), RUE_OK);

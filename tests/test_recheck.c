@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 #include <math.h>
 
+#include "pipeline_fixture.h"
 #include "random.h"
 #include "recheck.h"
 
@@ -36,11 +37,7 @@ static struct machine machine_of(uint64_t seed)
                                                             [RUE_PIPELINE_jitter_ratio] = 0.08},
                                                   .cpus = 32,
                                                   .in_turn = true};
-    for (int c = 0; c < CONFIGS; c++) {
-        machine.configs[c] = rue_config_default();
-        machine.configs[c].value[RUE_BATCH_SIZE] = sizes[c / WORKERS];
-        machine.configs[c].value[RUE_NUM_WORKERS] = workers[c % WORKERS];
-    }
+    pipeline_grid(sizes, SIZES, workers, WORKERS, machine.configs);
     return machine;
 }
 

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "pipeline.h"
+#include "pipeline_fixture.h"
 #include "random.h"
 #include "strategy.h"
 
@@ -36,24 +36,13 @@ static struct machine machine_of(uint64_t seed)
     static const int sizes[SIZES] = {16, 64, 128, 256}, workers[WORKERS] = {0, 1, 2, 4, 8, 16};
     struct machine machine = {.noise = 0.012, .seed = rue_mix64(seed), .infeasible = CONFIGS};
     double scale = exp(0.4 * normal(&machine.seed));
-    machine.loader = (struct rue_pipeline_loader){.value = {[RUE_PIPELINE_start_s] = 0.1,
-                                                            [RUE_PIPELINE_start_worker_s] = 0.04,
-                                                            [RUE_PIPELINE_batch_s] = 2e-3,
-                                                            [RUE_PIPELINE_item_s] = 8e-3 * scale,
-                                                            [RUE_PIPELINE_contention_ratio] = 0.01,
-                                                            [RUE_PIPELINE_storage_s] = 2e-4,
-                                                            [RUE_PIPELINE_stop_worker_s] = 0.01,
-                                                            [RUE_PIPELINE_jitter_ratio] = 0.08},
-                                                  .cpus = 12,
-                                                  .in_turn = true};
+    machine.loader = pipeline_small;
+    machine.loader.value[RUE_PIPELINE_item_s] *= scale;
     for (int m = 0; m < MODELS; m++)
         machine.models[m] = (struct rue_pipeline_consumer){2e-3, 5e-4 * exp(0.8 * m), 0};
-    for (int c = 0; c < CONFIGS; c++) {
-        machine.configs[c] = rue_config_default();
-        machine.configs[c].value[RUE_BATCH_SIZE] = sizes[c / WORKERS];
-        machine.configs[c].value[RUE_NUM_WORKERS] = workers[c % WORKERS];
+    pipeline_grid(sizes, SIZES, workers, WORKERS, machine.configs);
+    for (int c = 0; c < CONFIGS; c++)
         for (int m = 0; m < MODELS; m++) machine.error[m][c] = 0.012 * normal(&machine.seed);
-    }
     for (int i = 0; i < RUE_MEASURE_COUNT; i++) machine.measures[i] = true;
     return machine;
 }
