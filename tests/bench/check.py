@@ -8,7 +8,6 @@ SIMULATOR is a command such as 'python3 sim_runner.py', as for strategies.py. Pr
 machine: same, slow and fast (--speed), grid (the same, but the recommendation is of the exhaustive grid) and other (the
 next seed).
 """
-import argparse
 import collections
 import concurrent.futures
 import json
@@ -18,7 +17,7 @@ import shutil
 import subprocess
 import tempfile
 
-from strategies import ROOT, truth_of
+from strategies import parser_of, truth_cache, truth_of
 
 CLASSES = ((0.5, "up to 0.5"), (2, "0.5 to 2"), (float("inf"), "more than 2"))
 
@@ -64,20 +63,13 @@ def play(program, simulator, mode, seed, budget, cache):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("simulator", help="a command")
-    parser.add_argument("--program", default=str(ROOT / "build" / "release" / "rue"))
-    parser.add_argument("--machines", type=int, default=20)
-    parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--modes", default="raw,preprocessed")
+    parser = parser_of(__doc__)
     parser.add_argument("--budget", default="30s")
-    options = parser.parse_args()
-    cache = pathlib.Path(tempfile.gettempdir()) / f"rue-bench-truth-{os.getuid()}"
-    cache.mkdir(exist_ok=True)
+    options, cache = parser.parse_args(), truth_cache()
     print("| mode | machine | excess there, points | checks | holds | does not | verdicts |\n|" + "---|" * 7)
     with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         for mode in options.modes.split(","):
-            tried = [pool.submit(play, options.program, options.simulator.split(), mode, seed, options.budget, cache)
+            tried = [pool.submit(play, options.program, options.simulator, mode, seed, options.budget, cache)
                      for seed in range(options.first, options.first + options.machines)]
             told = collections.defaultdict(list)
             for one in tried:

@@ -139,19 +139,30 @@ def line(strategy, share, scenario, mode, results):
           f"{thought:.2g} |", flush=True)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("simulator", help="a command")
+def parser_of(description):
+    """The options of every benchmark on simulated machines."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("simulator", help="a command", type=str.split)
     parser.add_argument("--program", default=str(ROOT / "build" / "release" / "rue"))
     parser.add_argument("--machines", type=int, default=20)
     parser.add_argument("--first", type=int, default=0)
-    for name, default in (("strategies", "duel,grid"), ("shares", "1,2,5,10"), ("scenarios", "base,discrepancy,cliff"),
-                          ("modes", "raw,preprocessed")):
+    parser.add_argument("--modes", default="raw,preprocessed")
+    return parser
+
+
+def truth_cache():
+    cache = pathlib.Path(tempfile.gettempdir()) / f"rue-bench-truth-{os.getuid()}"
+    cache.mkdir(exist_ok=True)
+    return cache
+
+
+def main():
+    parser = parser_of(__doc__)
+    for name, default in (("strategies", "duel,grid"), ("shares", "1,2,5,10"), ("scenarios", "base,discrepancy,cliff")):
         parser.add_argument(f"--{name}", default=default)
     parser.add_argument("--prior", choices=["none", "same", "other"], default="none")
     options = parser.parse_args()
-    simulator, cache = options.simulator.split(), pathlib.Path(tempfile.gettempdir()) / f"rue-bench-truth-{os.getuid()}"
-    cache.mkdir(exist_ok=True)
+    simulator, cache = options.simulator, truth_cache()
     print("| strategy | share of the grid's time | scenario | mode | machines | excess: median | p90 (95 % interval) | nothing "
           "recommended | bound: median | held | at least | thinking, s |\n|" + "---|" * 12)
     strategies = options.strategies.split(",")
