@@ -192,6 +192,23 @@ def make_table(models, batches, workers, time):
 
 
 @pytest.fixture(scope="session")
+def simulator():
+    """The program of simulated machines; their truth: true_regrets."""
+    path = pathlib.Path(os.environ.get("RUE_SHARED", "/nowhere")) / "replay" / "sim_runner.py"
+    if not path.exists():
+        pytest.skip("skipped: no simulated machine, set RUE_SHARED")
+    return path
+
+
+def true_regrets(command):
+    """{(batch size, workers): mean regret} of a simulated machine, and the seconds that its whole grid takes."""
+    done = subprocess.run([*command.split(), "--truth"], capture_output=True, text=True, check=True, timeout=HANG_S)
+    told = json.loads(done.stdout)
+    regrets = {(c["batch_size"], c["num_workers"]): c["mean_regret_ratio"] for c in told["configs"]}
+    return regrets, told["exhaustive_cost_ns"] / 1e9
+
+
+@pytest.fixture(scope="session")
 def photos(program, tmp_path_factory):
     """A folder of 48 synthetic photos; not to be changed."""
     folder = tmp_path_factory.mktemp("data") / "photos"

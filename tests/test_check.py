@@ -1,7 +1,5 @@
 """rue check: a handful of trials tell whether a recommendation still holds."""
 import json
-import os
-import pathlib
 import shutil
 import signal
 
@@ -148,10 +146,7 @@ def test_a_folder_of_photos_is_checked_with_our_own_runner(rue, own_photos):
 
 
 @pytest.mark.parametrize("more, code", [([], 0), (["--speed", "0.33"], 5)])
-def test_on_a_simulated_machine(rue, more, code):
-    simulator = pathlib.Path(os.environ.get("RUE_SHARED", "/nowhere")) / "replay" / "sim_runner.py"
-    if not simulator.exists():
-        pytest.skip("skipped: no simulated machine, set RUE_SHARED")
+def test_on_a_simulated_machine(rue, simulator, more, code):
     command = f"/usr/bin/python3 {simulator} --seed 3"
     assert rue("tune", "--runner", command, "--strategy", "duel", "--out", "out", "--budget", "600s").returncode == 0
     done = rue("check", "out", "--runner", " ".join([command, "--noise-seed", "7", *more]))

@@ -1,13 +1,10 @@
 """rue tune --strategy duel: the whole space from a few probes, and what decides is measured."""
 import json
-import os
-import pathlib
-import subprocess
 
 import jsonschema
 import pytest
 
-from conftest import ROOT, expect_failure, make_table, read_json
+from conftest import ROOT, expect_failure, make_table, read_json, true_regrets
 
 SPACE = ["--batch-size", "4,8,16", "--num-workers", "0,1,2", "--model", "sleep:1ms/image,sleep:8ms/image"]
 
@@ -124,14 +121,9 @@ def test_a_limit_that_nothing_fits_is_named(rue, photos):
 
 
 @pytest.mark.parametrize("mode", ["raw", "preprocessed"])
-def test_a_twentieth_of_the_cost_is_enough_on_a_simulated_machine(rue, mode):
-    simulator = pathlib.Path(os.environ.get("RUE_SHARED", "/nowhere")) / "replay" / "sim_runner.py"
-    if not simulator.exists():
-        pytest.skip("skipped: no simulated machine, set RUE_SHARED")
+def test_a_twentieth_of_the_cost_is_enough_on_a_simulated_machine(rue, simulator, mode):
     command = f"/usr/bin/python3 {simulator} --mode {mode} --seed 12"
-    truth = json.loads(subprocess.run([*command.split(), "--truth"], capture_output=True, text=True, check=True, timeout=120).stdout)
-    budget = int(truth["exhaustive_cost_ns"] / 20 / 1e9)
-    assert rue("tune", "--runner", command, "--strategy", "duel", "--out", "out", "--budget", f"{budget}s").returncode == 0
+    regrets, whole_s = true_regrets(command)
+    assert rue("tune", "--runner", command, "--strategy", "duel", "--out", "out", "--budget", f"{int(whole_s / 20)}s").returncode == 0
     chosen = recommendation(rue)["config"]
-    regret = {(c["batch_size"], c["num_workers"]): c["mean_regret_ratio"] for c in truth["configs"]}
-    assert regret[chosen["batch_size"], chosen["num_workers"]] - min(regret.values()) < 0.02
+    assert regrets[chosen["batch_size"], chosen["num_workers"]] - min(regrets.values()) < 0.02

@@ -1,7 +1,5 @@
 """rue tune: for which lengths of the job the answer is another one."""
 import importlib.util
-import os
-import pathlib
 
 import jsonschema
 import pytest
@@ -81,10 +79,7 @@ def true_excess(simulator, mode, seed, images, batch, workers):
 
 
 @pytest.mark.parametrize("strategy", ["duel", "grid"])
-def test_simulated_machines_agree(rue, strategy):
-    simulator = pathlib.Path(os.environ.get("RUE_SHARED", "/nowhere")) / "replay" / "sim_runner.py"
-    if not simulator.exists():
-        pytest.skip("skipped: no simulated machine, set RUE_SHARED")
+def test_simulated_machines_agree(rue, simulator, strategy):
     pytest.importorskip("numpy")
     runner = f"/usr/bin/python3 {simulator} --mode preprocessed --seed 12"
     budget = "1000s" if strategy == "duel" else "100h"

@@ -2,7 +2,6 @@
 import csv
 import json
 import os
-import pathlib
 
 import jsonschema
 import pytest
@@ -62,11 +61,7 @@ def test_a_study_of_this_machine_is_told_as_such_and_what_it_recommends_is_measu
     assert f"{config['batch_size']}/{config['num_workers']}" in joint, joint
 
 
-def test_on_a_simulated_machine_most_probes_are_spared(rue):
-    simulator = pathlib.Path(os.environ.get("RUE_SHARED", "/nowhere")) / "replay" / "sim_runner.py"
-    if not simulator.exists():
-        pytest.skip("skipped: no simulated machine, set RUE_SHARED")
-
+def test_on_a_simulated_machine_most_probes_are_spared(rue, simulator):
     def probes(out, noise, *words):
         done = rue("tune", "--runner", f"/usr/bin/python3 {simulator} --seed 3 --noise-seed {noise}", "--strategy", "duel",
                    "--out", out, "--budget", "600s", *words)

@@ -1,14 +1,11 @@
 """rue tune on machines that become slower on the way: it is noticed, told, and corrected."""
 import csv
 import json
-import os
-import pathlib
-import subprocess
 
 import jsonschema
 import pytest
 
-from conftest import ROOT, make_table, read_json
+from conftest import ROOT, make_table, read_json, true_regrets
 
 BATCHES, WORKERS, MODELS = [16, 32, 64, 128], [1, 2, 4, 8], ["ape", "bee", "cow"]
 
@@ -106,13 +103,9 @@ def test_references_count_in_a_budget_of_trials(rue, script):
 
 
 @pytest.mark.parametrize("mode", ["raw", "preprocessed"])
-def test_a_simulated_machine_that_slows_down_by_a_fifth_is_caught(rue, mode):
-    simulator = pathlib.Path(os.environ.get("RUE_SHARED", "/nowhere")) / "replay" / "sim_runner.py"
-    if not simulator.exists():
-        pytest.skip("skipped: no simulated machine, set RUE_SHARED")
+def test_a_simulated_machine_that_slows_down_by_a_fifth_is_caught(rue, simulator, mode):
     command = f"/usr/bin/python3 {simulator} --mode {mode} --seed 12"
-    truth = json.loads(subprocess.run([*command.split(), "--truth"], capture_output=True, text=True, check=True, timeout=120).stdout)
-    budget = truth["exhaustive_cost_ns"] / 20 / 1e9
+    budget = true_regrets(command)[1] / 20
     done = rue("tune", "--runner", f"{command} --slow-at {budget / 4:.1f}:1.2", "--strategy", "duel", "--out", "out",
                "--budget", f"{round(1000 * budget)}ms")
     assert done.returncode == 0, done.stderr
