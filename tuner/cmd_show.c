@@ -16,13 +16,10 @@ enum { TOP_N, OBJECTIVE, WEIGHTS, SET_EPSILON, ALL, TRIALS, JSON };
 enum { SENTENCE_BYTES = 4096, HEADING_INDENT = 5 };
 
 static const struct rue_option options_table[] = {
-    [TOP_N] = {"top-n", RUE_OPTION_COUNT, "N", "3", "each model votes for its N fastest", 1, 1000, NULL},
-    [OBJECTIVE] = {"objective", RUE_OPTION_WORD, "WHAT", "mean",
-                   "the least mean regret, or the least worst one", 0, 0, rue_objective_names},
-    [WEIGHTS] = {"weights", RUE_OPTION_LIST, "LIST", NULL,
-                 "what models count, such as resnet18=3,vit_b_16=0.5 [1 each]", 0, 0, NULL},
-    [SET_EPSILON] = {"set-epsilon", RUE_OPTION_PERCENTAGE, "PERCENT", "2%",
-                     "how near its best the smallest set of configurations keeps each model", 1, 10000, NULL},
+    [TOP_N] = RUE_RANKING_TOP_N,
+    [OBJECTIVE] = RUE_RANKING_OBJECTIVE,
+    [WEIGHTS] = RUE_RANKING_WEIGHTS,
+    [SET_EPSILON] = RUE_RANKING_SET_EPSILON,
     [ALL] = {"all", RUE_OPTION_FLAG, NULL, NULL, "also what was measured under other circumstances", 0, 0,
              NULL},
     [TRIALS] = {"trials", RUE_OPTION_FLAG, NULL, NULL, "list every trial of the store, a line each", 0, 0,

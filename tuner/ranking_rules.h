@@ -21,7 +21,28 @@ struct rue_ranking_rules {
     char *text; /* owned */
 };
 
-/* The indices of a command's options that rules are read from. */
+/* The options of a command that rules are read from. */
+#define RUE_RANKING_TOP_N                                                                        \
+    {                                                                                            \
+        "top-n", RUE_OPTION_COUNT, "N", "3", "each model votes for its N fastest", 1, 1000, NULL \
+    }
+#define RUE_RANKING_OBJECTIVE                                                                                \
+    {                                                                                                        \
+        "objective", RUE_OPTION_WORD, "WHAT", "mean", "the least mean regret, or the least worst one", 0, 0, \
+            rue_objective_names                                                                              \
+    }
+#define RUE_RANKING_WEIGHTS                                                           \
+    {                                                                                 \
+        "weights", RUE_OPTION_LIST, "LIST", NULL,                                     \
+            "what models count, such as resnet18=3,vit_b_16=0.5 [1 each]", 0, 0, NULL \
+    }
+#define RUE_RANKING_SET_EPSILON                                                                     \
+    {                                                                                               \
+        "set-epsilon", RUE_OPTION_PERCENTAGE, "PERCENT", "2%",                                      \
+            "how near its best the smallest set of configurations keeps each model", 1, 10000, NULL \
+    }
+
+/* Where they stand among them. */
 struct rue_ranking_options {
     size_t top_n, objective, weights, set_epsilon;
 };
