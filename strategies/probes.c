@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { COMPUTE_BATCHES = 1, MIDDLE_ROUNDS = 3 };
+enum { COMPUTE_BATCHES = 1, MIDDLE_ROUNDS = 3, LEAST_LOAD = 3, LEAST_BELIEVED = 2 };
 
 static double doublings(double value)
 {
@@ -74,9 +74,9 @@ size_t rue_probes_load(const struct rue_strategy_setup *setup, struct rue_ask *o
     double few = sqrt(workers.least * workers.middle), many = sqrt(workers.middle * workers.most);
     double large = sqrt(batch.middle * batch.most);
     const double probes[RUE_PROBES_LOAD_MAX][3] = {
-        {batch.least, workers.least, 6},   {large, workers.least, 1},  {batch.least, few, 6},
-        {batch.middle, workers.middle, 3}, {batch.least, many, 4},     {batch.middle, many, 2},
-        {batch.least, workers.most, 3},    {large, workers.middle, 1}, {batch.middle, workers.most, 1},
+        {batch.least, workers.least, 6}, {batch.middle, workers.middle, 3}, {batch.least, many, 4},
+        {large, workers.least, 1},       {batch.least, workers.most, 3},    {batch.least, few, 6},
+        {batch.middle, many, 2},         {large, workers.middle, 1},        {batch.middle, workers.most, 1},
     };
     size_t count = 0;
     for (int p = 0; p < RUE_PROBES_LOAD_MAX; p++) {
@@ -101,6 +101,34 @@ size_t rue_probes_compute_sizes(const struct rue_strategy_setup *setup, size_t *
     out[1] = nearest(setup, batch.middle, 1);
     return setup->configs[out[0]].value[RUE_BATCH_SIZE] == setup->configs[out[1]].value[RUE_BATCH_SIZE] ? 1
                                                                                                         : 2;
+}
+
+static size_t at_most(size_t count, size_t limit)
+{
+    return count < limit ? count : limit;
+}
+
+/* What an earlier study of this very machine knows of the models' compute, two of them bear out. */
+static size_t least_compute(const struct rue_strategy_setup *setup)
+{
+    if (!setup->measures[RUE_COMPUTE]) return 0;
+    bool known = setup->prior && setup->prior->same;
+    return known ? at_most(LEAST_BELIEVED, setup->scenario_count) : setup->scenario_count;
+}
+
+struct rue_probes_room rue_probes_room(const struct rue_strategy_setup *setup)
+{
+    size_t models = setup->scenario_count, budget = setup->budget_trials, compute = least_compute(setup);
+    if (budget == 0) return (struct rue_probes_room){SIZE_MAX, SIZE_MAX, SIZE_MAX};
+    if (!setup->measures[RUE_LOAD]) { /* the survey has its half, and a trial of every model before */
+        size_t half = budget > 2 * models ? budget / 2 - models : 0;
+        return half < compute ? (struct rue_probes_room){0} : (struct rue_probes_room){half, 0, half};
+    }
+    size_t least = LEAST_LOAD + compute, all = budget / 2 > least ? budget / 2 : least;
+    if (budget < models + least) return (struct rue_probes_room){0};
+    all = at_most(all, budget - models);
+    size_t load = at_most(RUE_PROBES_LOAD_MAX, all - compute);
+    return (struct rue_probes_room){all, load, all - load};
 }
 
 /* A joint trial with batches of about that size and a middling number of workers. */

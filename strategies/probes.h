@@ -7,9 +7,8 @@
 
 enum { RUE_PROBES_LOAD_MAX = 9 };
 
-/* Load-only probes into `out` [RUE_PROBES_LOAD_MAX]: few workers and many, small batches and large. Answers
- * how many.
- */
+/* Load-only probes into `out` [RUE_PROBES_LOAD_MAX], those that tell most first: few workers and many, small
+ * batches and large. Answers how many. */
 size_t rue_probes_load(const struct rue_strategy_setup *setup, struct rue_ask *out);
 
 /* A compute-only probe of `scenario` at the batch size of `config`. */
@@ -18,6 +17,16 @@ struct rue_ask rue_probes_compute(size_t scenario, size_t config);
 /* The configurations whose batch sizes are computed on first: the smallest size and the middle one. Into
  * `out` [2]; answers how many. */
 size_t rue_probes_compute_sizes(const struct rue_strategy_setup *setup, size_t *out);
+
+/* How many probes a budget of trials has room for; SIZE_MAX where trials are not limited. */
+struct rue_probes_room {
+    size_t all, load, compute; /* of all kinds; of the first ones that are load-only, compute-only */
+};
+
+/* Half of the trials at most, or as many as it takes to predict anything, but never those that measure one
+ * configuration on every model. All 0 where that leaves too few: all trials are joint ones then (survey.h).
+ */
+struct rue_probes_room rue_probes_room(const struct rue_strategy_setup *setup);
 
 /* A joint trial of the first model with a middling configuration, and with the smallest batches, of the
  * configurations that are not in `without` [configs]. False where none is left. */

@@ -5,7 +5,7 @@
 
 #include "probes.h"
 
-enum { COMPUTE_SIZES = 2 };
+enum { COMPUTE_SIZES = 2, WITNESSES = 3 };
 
 static const double slow_ratio = 1.06;    /* a probe that something disturbed */
 static const double again_share = 0.06;   /* of the budget, for probes again */
@@ -16,6 +16,7 @@ struct rue_probing {
     struct rue_ask load[RUE_PROBES_LOAD_MAX]; /* [load_count] */
     size_t load_count;
     bool *computed; /* [models][configs] the batch size of the config was computed on, or will be */
+    size_t left;    /* probes that there is room for */
     bool trusting;  /* the prior stands in for most probes */
 };
 
@@ -26,7 +27,10 @@ rue_status rue_probing_open(const struct rue_strategy_setup *setup, struct rue_p
     if (!probing) return rue_fail_memory(error, "probes", sizeof *probing);
     size_t cells = setup->scenario_count * setup->config_count;
     probing->setup = setup;
+    struct rue_probes_room room = rue_probes_room(setup);
     probing->load_count = rue_probes_load(setup, probing->load);
+    if (probing->load_count > room.load) probing->load_count = room.load;
+    probing->left = room.all;
     probing->trusting = setup->prior;
     probing->computed = calloc(cells, sizeof *probing->computed);
     if (!probing->computed) {
@@ -45,21 +49,26 @@ void rue_probing_close(struct rue_probing *probing)
 }
 
 /* The prior is of this very loader: three of its probes are enough to see that. */
-static bool are_few(const struct rue_probing *probing)
+static size_t load_count(const struct rue_probing *probing)
 {
-    return probing->trusting && probing->setup->prior->same;
+    bool few = probing->trusting && probing->setup->prior->same && probing->load_count > WITNESSES;
+    return few ? WITNESSES : probing->load_count;
 }
 
-static bool is_witness(size_t index)
+/* Nothing is pushed where that would leave no room for `reserve` more. */
+static rue_status push(struct rue_probing *probing, const struct rue_ask *ask, size_t reserve,
+                       struct rue_ask_queue *queue, rue_error *error)
 {
-    return index == 0 || index == 3 || index == 4;
+    if (probing->left <= reserve) return RUE_OK;
+    probing->left -= probing->left < SIZE_MAX;
+    return rue_ask_queue_push(queue, ask, error);
 }
 
 rue_status rue_probing_push_load(struct rue_probing *probing, struct rue_ask_queue *queue, rue_error *error)
 {
     rue_status status = RUE_OK;
-    for (size_t i = 0; status == RUE_OK && i < probing->load_count; i++)
-        if (!are_few(probing) || is_witness(i)) status = rue_ask_queue_push(queue, &probing->load[i], error);
+    for (size_t i = 0; status == RUE_OK && i < load_count(probing); i++)
+        status = push(probing, &probing->load[i], 0, queue, error);
     return status;
 }
 
@@ -68,9 +77,9 @@ rue_status rue_probing_push_again(struct rue_probing *probing, const struct rue_
 {
     const struct rue_strategy_setup *setup = probing->setup;
     double left_s = again_share * setup->budget_s, most_s = longer_share * setup->budget_s;
+    size_t models = setup->measures[RUE_COMPUTE] ? setup->scenario_count : 0;
     rue_status status = RUE_OK;
-    for (size_t i = 0; status == RUE_OK && i < probing->load_count; i++) {
-        if (are_few(probing) && !is_witness(i)) continue;
+    for (size_t i = 0; status == RUE_OK && i < load_count(probing); i++) {
         struct rue_ask again = probing->load[i];
         bool slow = rue_prediction_slow_ratio(prediction, again.config) > slow_ratio;
         if (!slow && setup->budget_trials > 0) continue;
@@ -80,7 +89,7 @@ rue_status rue_probing_push_again(struct rue_probing *probing, const struct rue_
             rue_prediction_trial_s(prediction, RUE_PREDICTION_NO_MODEL, again.config, again.images);
         if (again.expected_s > left_s || (!slow && again.expected_s > most_s)) continue;
         left_s -= again.expected_s;
-        status = rue_ask_queue_push(queue, &again, error);
+        status = push(probing, &again, models, queue, error);
     }
     return status;
 }
@@ -111,13 +120,13 @@ static rue_status push_size(struct rue_probing *probing, size_t model, size_t co
         probing->computed[model * setup->config_count + c] |=
             setup->configs[c].value[RUE_BATCH_SIZE] == setup->configs[config].value[RUE_BATCH_SIZE];
     struct rue_ask probe = rue_probes_compute(model, config);
-    return rue_ask_queue_push(queue, &probe, error);
+    return push(probing, &probe, 0, queue, error);
 }
 
 rue_status rue_probing_push_size(struct rue_probing *probing, size_t model, size_t config, bool *pushed,
                                  struct rue_ask_queue *queue, rue_error *error)
 {
-    *pushed = !rue_probing_is_computed(probing, model, config);
+    *pushed = probing->left > 0 && !rue_probing_is_computed(probing, model, config);
     return *pushed ? push_size(probing, model, config, queue, error) : RUE_OK;
 }
 
@@ -151,9 +160,10 @@ rue_status rue_probing_push_compute(struct rue_probing *probing, struct rue_ask_
     bool pushed;
     if (!probing->setup->measures[RUE_COMPUTE]) return RUE_OK;
     if (probing->trusting) status = push_witnesses(probing, sizes[0], queue, error);
-    for (size_t m = 0; m < probing->setup->scenario_count; m++)
+    for (size_t m = 0, models = probing->setup->scenario_count; m < models; m++)
         for (size_t i = 0; status == RUE_OK && i < count; i++)
-            status = rue_probing_push_size(probing, m, sizes[i], &pushed, queue, error);
+            if (i == 0 || probing->left >= models - m) /* one of every model comes first */
+                status = rue_probing_push_size(probing, m, sizes[i], &pushed, queue, error);
     return status;
 }
 
@@ -163,10 +173,9 @@ rue_status rue_probing_push_distrusted(struct rue_probing *probing, const struct
     rue_status status = RUE_OK;
     *pushed = probing->trusting && !rue_prediction_trusts_prior(prediction);
     if (!*pushed) return RUE_OK;
-    bool few = are_few(probing);
+    size_t asked = probing->setup->measures[RUE_LOAD] ? load_count(probing) : probing->load_count;
     probing->trusting = false;
-    for (size_t i = 0;
-         few && status == RUE_OK && probing->setup->measures[RUE_LOAD] && i < probing->load_count; i++)
-        if (!is_witness(i)) status = rue_ask_queue_push(queue, &probing->load[i], error);
+    for (size_t i = asked; status == RUE_OK && i < probing->load_count; i++)
+        status = push(probing, &probing->load[i], 0, queue, error);
     return status == RUE_OK ? rue_probing_push_compute(probing, queue, error) : status;
 }

@@ -1,5 +1,6 @@
 /* The probes of a strategy that predicts, in their order: load-only trials, some of them again, and each
- * model's compute. Without load-only trials, see survey.h. A prior stands in for most of them. */
+ * model's compute. Without load-only trials, see survey.h. A prior stands in for most of them. Where trials
+ * are limited they are no more than rue_probes_room says, and what there is no room for is not pushed. */
 #ifndef RUE_PROBING_H
 #define RUE_PROBING_H
 
@@ -26,8 +27,8 @@ rue_status rue_probing_push_again(struct rue_probing *probing, const struct rue_
 rue_status rue_probing_push_compute(struct rue_probing *probing, struct rue_ask_queue *queue,
                                     rue_error *error) RUE_MUST_CHECK;
 
-/* That of one model at the batch size of `config`, unless it was asked for before: then `*pushed` is false.
- */
+/* That of one model at the batch size of `config`, unless it was asked for before or there is no room:
+ * then `*pushed` is false. */
 rue_status rue_probing_push_size(struct rue_probing *probing, size_t model, size_t config, bool *pushed,
                                  struct rue_ask_queue *queue, rue_error *error) RUE_MUST_CHECK;
 

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "probes.h"
+
 static const double whole_share = 0.7;   /* of the job; above it, the whole job */
 static const double verify_margin = 1.3; /* of what the last trials may cost more than expected */
 static const double surprise = 0.15;     /* of the logarithm of a time: the prediction is to be made anew */
@@ -22,7 +24,8 @@ rue_status rue_searcher_open(struct rue_searcher *search, const struct rue_strat
     if (status == RUE_OK)
         status = rue_standing_open(&search->setup, search->forecast, &search->standing, error);
     if (status != RUE_OK) return status;
-    if (setup->measures[RUE_LOAD]) return rue_probing_push_load(search->probing, &search->queue, error);
+    if (setup->measures[RUE_LOAD] && rue_probes_room(setup).all > 0)
+        return rue_probing_push_load(search->probing, &search->queue, error);
     return rue_survey_open(&search->setup, &search->survey, error);
 }
 

@@ -64,6 +64,7 @@ struct purse {
     const struct rue_prediction *prediction;
     const struct rue_trial_costs *costs;
     double left_s;
+    size_t left; /* trials */
 };
 
 static double cost_s(const struct purse *purse, const struct rue_ask *ask)
@@ -77,8 +78,11 @@ static rue_status push(const struct rue_survey *survey, struct purse *purse, str
                        struct rue_ask_queue *queue, rue_error *error)
 {
     double cost = cost_s(purse, &ask);
-    if (ask.config == survey->config || survey->failed[ask.config] || !(cost <= purse->left_s)) return RUE_OK;
+    if (ask.config == survey->config || survey->failed[ask.config] || !(cost <= purse->left_s) ||
+        purse->left == 0)
+        return RUE_OK;
     purse->left_s -= cost;
+    purse->left--;
     return rue_ask_queue_push(queue, &ask, error);
 }
 
@@ -96,12 +100,20 @@ static size_t lightest(const struct rue_survey *survey, const struct purse *purs
     return best;
 }
 
+/* Trials for probes: those for the verification aside, half of what is left. */
+static size_t probes_left(const struct rue_strategy_setup *setup, const struct rue_trial_costs *costs)
+{
+    size_t gone = costs->made + setup->scenario_count;
+    if (setup->budget_trials == 0) return SIZE_MAX;
+    return gone < setup->budget_trials ? (size_t)(probes_share * (double)(setup->budget_trials - gone)) : 0;
+}
+
 rue_status rue_survey_push_second(const struct rue_survey *survey, const struct rue_prediction *prediction,
                                   const struct rue_trial_costs *costs, double left_s,
                                   struct rue_ask_queue *queue, rue_error *error)
 {
     struct rue_ask first, small, probes[RUE_PROBES_LOAD_MAX];
-    struct purse purse = {prediction, costs, left_s};
+    struct purse purse = {prediction, costs, left_s, probes_left(survey->setup, costs)};
     const struct rue_strategy_setup *setup = survey->setup;
     if (!rue_probes_middle(setup, survey->failed, &first) || !rue_probes_small(setup, survey->failed, &small))
         return RUE_OK;

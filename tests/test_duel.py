@@ -1,4 +1,5 @@
 """rue tune --strategy duel: the whole space from a few probes, and what decides is measured."""
+import csv
 import json
 
 import jsonschema
@@ -87,6 +88,32 @@ def test_it_goes_on_with_all_that_is_stored(rue, script):
 def test_too_few_trials_to_measure_it_on_every_model_are_refused(rue, script):
     done = rue("tune", "--runner", three_models(script).command, "--strategy", "duel", "--out", "out", "--budget", "2trials")
     expect_failure(done, 2, "the budget of 2 trials is too small", "--budget 6trials")
+
+
+@pytest.mark.parametrize("strategy", ["duel", "race"])
+@pytest.mark.parametrize("trials", [3, 5, 8, 9, 13])
+def test_few_trials_are_enough_to_recommend_something(rue, script, strategy, trials):
+    one = three_models(script)
+    done = rue("tune", "--runner", one.command, "--strategy", strategy, "--out", "out", "--budget", f"{trials}trials")
+    assert done.returncode == 0, done.stderr
+    best = recommendation(rue)
+    assert all(row["repeats"] for row in best["configs"] if row["config"] == best["config"])
+    with open(rue.folder / "out/trials.csv", newline="") as file:
+        assert len(list(csv.DictReader(file))) <= trials
+
+
+def test_a_simulated_machine_is_answered_in_twenty_trials(rue, simulator):
+    command = f"/usr/bin/python3 {simulator} --seed 12"
+    done = rue("tune", "--runner", command, "--strategy", "duel", "--out", "out", "--budget", "20trials")
+    assert done.returncode == 0, done.stderr
+    chosen, (regrets, _) = recommendation(rue), true_regrets(command)
+    config = chosen["config"]["batch_size"], chosen["config"]["num_workers"]
+    assert chosen["evidence"]["trials_ok"] <= 20 and regrets[config] < sorted(regrets.values())[len(regrets) // 2]
+
+
+def test_the_plan_counts_no_more_probes_than_there_is_room_for(rue, script):
+    done = rue("tune", "--runner", three_models(script).command, "--strategy", "duel", "--budget", "9trials", "--dry-run")
+    assert "3 trials of the loader alone and 3 of the models alone" in " ".join(done.stdout.split()), done.stdout
 
 
 def test_the_plan_leaves_the_trials_open_and_nothing_behind(rue, photos):

@@ -183,6 +183,24 @@ Test(probing, models_that_have_become_faster_are_all_computed_on)
     machine_close(&machine);
 }
 
+Test(probing, few_trials_have_few_probes_and_tell_of_every_model)
+{
+    for (size_t trials = 2 * MODELS + 3; trials < 40; trials++) {
+        struct machine machine;
+        machine_open(&machine, false, 1, 1);
+        machine.setup.budget_trials = trials;
+        rue_probing_close(machine.probing);
+        cr_assert_eq(rue_probing_open(&machine.setup, &machine.probing, NULL), RUE_OK);
+        cr_assert_not(probe(&machine));
+        size_t made = machine.counts[RUE_LOAD] + machine.counts[RUE_COMPUTE];
+        cr_assert_leq(made + MODELS, trials, "%zu probes of %zu trials", made, trials);
+        cr_assert_geq(machine.counts[RUE_LOAD], 3);
+        for (size_t m = 0; m < MODELS; m++) cr_assert(rue_prediction_is_computed(machine.prediction, m, 0));
+        expect_right(&machine, 0.5);
+        machine_close(&machine);
+    }
+}
+
 Test(probing, what_was_learned_is_passed_on)
 {
     struct machine machine;

@@ -96,7 +96,10 @@ static const struct oddity oddities[] = {
     {"two exactly tied", 3, CONFIGS, 600, 0, false, tied, NULL, true},
     {"no time at all", 3, CONFIGS, 1e-9, 0, false, NULL, NULL, false},
     {"one trial", 3, CONFIGS, 0, 1, false, NULL, NULL, false},
-    {"trials for one configuration", 3, CONFIGS, 0, 3, false, NULL, NULL, false},
+    {"trials for one configuration", 3, CONFIGS, 0, 3, false, NULL, NULL, true},
+    {"too few trials for probes", 3, CONFIGS, 0, 8, false, NULL, NULL, true},
+    {"trials for some probes", 3, CONFIGS, 0, 10, false, NULL, NULL, true},
+    {"few trials, joint alone", 3, CONFIGS, 0, 8, true, NULL, NULL, true},
     {"forty trials", 3, CONFIGS, 0, 40, false, NULL, NULL, true},
     {"no limit", 2, 6, 0, 0, false, equal, NULL, true},
 };

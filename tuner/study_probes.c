@@ -11,7 +11,8 @@ static struct rue_strategy_setup setup_of(const struct rue_study *study, size_t 
     struct rue_strategy_setup setup = {.scenario_count = study->model_count,
                                        .config_count = study->config_count,
                                        .configs = study->configs,
-                                       .job_images = study->variants[variant].job_images};
+                                       .job_images = study->variants[variant].job_images,
+                                       .budget_trials = study->goal->budget.trials / study->variant_count};
     memcpy(setup.measures, hello->measures, sizeof setup.measures);
     return setup;
 }
@@ -40,11 +41,15 @@ struct rue_study_probes rue_study_count_probes(const struct rue_study *study)
         struct rue_ask loads[RUE_PROBES_LOAD_MAX];
         size_t sizes[2], load_count = setup.measures[RUE_LOAD] ? rue_probes_load(&setup, loads) : 0;
         size_t size_count = setup.measures[RUE_COMPUTE] ? rue_probes_compute_sizes(&setup, sizes) : 0;
+        size_t compute_count = size_count * study->model_count;
+        struct rue_probes_room room = rue_probes_room(&setup);
+        if (load_count > room.load) load_count = room.load;
+        if (compute_count > room.compute) compute_count = room.compute;
         probes.load += load_count;
-        probes.compute += size_count * study->model_count;
+        probes.compute += compute_count;
         for (size_t i = 0; i < load_count; i++) probes.expected_s += load_s(study, v, &loads[i]);
-        for (size_t m = 0; m < study->model_count; m++)
-            for (size_t i = 0; i < size_count; i++) probes.expected_s += compute_s(study, m, sizes[i]);
+        for (size_t i = 0; i < compute_count; i++)
+            probes.expected_s += compute_s(study, i % study->model_count, sizes[i / study->model_count]);
     }
     return probes;
 }
