@@ -6,10 +6,12 @@
 
 #include "compute_curve.h"
 #include "pipeline_fit.h"
+#include "trial_cache.h"
 #include "trust.h"
 
 enum { FEW_OF_MODEL = 3 }; /* joint trials, on average */
 
+static const struct rue_speed at_beginning = {0, 0};
 static const double step = 1e-3;       /* of a logarithm, for derivatives */
 static const double distrusted_sd = 1; /* of the logarithms of a loader's parameters that trials contradict */
 
@@ -25,7 +27,16 @@ struct rue_prediction {
     struct rue_pipeline_consumer hand; /* what the consumer's thread takes without a model */
     double *job_s;                     /* [cells] predicted */
     double *share;                     /* [cells] of it, the consumer's */
+    bool fit_stale, cells_stale;       /* there is news for them */
+    uint64_t version;
+    struct rue_trial_cache *trials; /* of this version */
 };
+
+/* Without load trials, the joint ones tell of the loader. */
+static bool is_by_joints(const struct rue_prediction *prediction)
+{
+    return prediction->loads.count == 0;
+}
 
 static rue_status add_compute(struct rue_prediction *prediction, const struct rue_logged_trial *trial,
                               rue_error *error)
@@ -34,6 +45,8 @@ static rue_status add_compute(struct rue_prediction *prediction, const struct ru
     rue_compute_curve_add(&prediction->measured[trial->model],
                           prediction->setup->configs[trial->config].value[RUE_BATCH_SIZE],
                           trial->consumer_s / (double)trial->batches, trial->cpu_ratio);
+    prediction->cells_stale = true;
+    prediction->fit_stale |= is_by_joints(prediction); /* they know the models now */
     return rue_trial_log_add(&prediction->computes, trial, error);
 }
 
@@ -54,6 +67,7 @@ rue_status rue_prediction_add(struct rue_prediction *prediction, const struct ru
     if (ask->measure != RUE_JOINT) take_back(&trial, trial.speed);
     if (ask->measure == RUE_COMPUTE) return add_compute(prediction, &trial, error);
     if (!trial.images || !(trial.times.end_to_end_s > 0)) return RUE_OK;
+    prediction->fit_stale |= ask->measure == RUE_LOAD || is_by_joints(prediction);
     if (ask->measure == RUE_LOAD) return rue_trial_log_add_faster(&prediction->loads, &trial, error);
     return rue_trial_log_add(&prediction->joints, &trial, error);
 }
@@ -144,6 +158,12 @@ static struct rue_pipeline_sample sample_of(const struct rue_prediction *predict
     return sample;
 }
 
+static void begin_version(struct rue_prediction *prediction)
+{
+    prediction->version++;
+    rue_trial_cache_clear(prediction->trials);
+}
+
 /* Whether the prior is believed depends on what was measured, and so do the curves. */
 static void believe(struct rue_prediction *prediction)
 {
@@ -165,6 +185,7 @@ static void believe(struct rue_prediction *prediction)
 void rue_prediction_shift(struct rue_prediction *prediction, size_t since, struct rue_speed change)
 {
     prediction->speed = rue_speed_sum(prediction->speed, change);
+    prediction->fit_stale = true;
     shift_log(&prediction->loads, since, change, true);
     shift_log(&prediction->computes, since, change, true);
     shift_log(&prediction->joints, since, change, false);
@@ -176,6 +197,7 @@ void rue_prediction_shift(struct rue_prediction *prediction, size_t since, struc
                               trial->consumer_s / (double)trial->batches, trial->cpu_ratio);
     }
     believe(prediction);
+    begin_version(prediction);
 }
 
 /* The prior of the fit; its consumers into `consumers` [models]. */
@@ -197,7 +219,7 @@ static struct rue_pipeline_prior prior_of(const struct rue_prediction *predictio
 
 static rue_status fit(struct rue_prediction *prediction, rue_error *error)
 {
-    bool by_joints = prediction->loads.count == 0;
+    bool by_joints = is_by_joints(prediction);
     const struct rue_trial_log *from = by_joints ? &prediction->joints : &prediction->loads;
     struct rue_pipeline_sample *samples = calloc(from->count + 1, sizeof *samples);
     struct rue_pipeline_consumer *consumers = calloc(prediction->models, sizeof *consumers);
@@ -242,10 +264,9 @@ static double predict_s(const struct rue_prediction *prediction, const struct ru
     return status == RUE_OK ? times.end_to_end_s : NAN;
 }
 
-static double slowed_s(const struct rue_prediction *prediction, size_t model, size_t config, uint64_t images,
-                       struct rue_speed speed)
+static double predict_slowed_s(const struct rue_prediction *prediction, size_t model, size_t config,
+                               uint64_t images, struct rue_speed speed)
 {
-    if (!prediction->fit) return NAN;
     struct rue_pipeline_loader loader = prediction->fit->loader;
     struct rue_pipeline_consumer consumer = consumer_at(prediction, model, config);
     double load = exp(speed.load), compute = exp(speed.compute);
@@ -255,6 +276,24 @@ static double slowed_s(const struct rue_prediction *prediction, size_t model, si
     consumer.image_s *= compute;
     return exp(offset_at(prediction, model, config)) *
            predict_s(prediction, &loader, consumer, config, images);
+}
+
+static struct rue_cached_trial *cached(const struct rue_prediction *prediction, size_t model, size_t config,
+                                       uint64_t images, struct rue_speed speed)
+{
+    const struct rue_trial_key key = {model, config, images, speed};
+    return images > 0 ? rue_trial_cache_find(prediction->trials, &key) : NULL;
+}
+
+static double slowed_s(const struct rue_prediction *prediction, size_t model, size_t config, uint64_t images,
+                       struct rue_speed speed)
+{
+    if (!prediction->fit) return NAN;
+    struct rue_cached_trial *trial = cached(prediction, model, config, images, speed);
+    if (trial && !isnan(trial->time_s)) return trial->time_s;
+    double time_s = predict_slowed_s(prediction, model, config, images, speed);
+    if (trial) trial->time_s = time_s;
+    return time_s;
 }
 
 double rue_prediction_trial_s(const struct rue_prediction *prediction, size_t model, size_t config,
@@ -276,7 +315,7 @@ static rue_status predict_all(struct rue_prediction *prediction, rue_error *erro
         struct rue_pipeline_consumer consumer = consumer_at(prediction, model, config);
         double batches = ceil(images / prediction->setup->configs[config].value[RUE_BATCH_SIZE]);
         prediction->job_s[i] =
-            slowed_s(prediction, model, config, prediction->setup->job_images, (struct rue_speed){0, 0});
+            predict_slowed_s(prediction, model, config, prediction->setup->job_images, at_beginning);
         if (!(prediction->job_s[i] > 0)) return rue_fail_memory(error, "predictions", prediction->cells);
         prediction->share[i] =
             fmin(1, (batches * consumer.batch_s + images * consumer.image_s) / prediction->job_s[i]);
@@ -286,13 +325,28 @@ static rue_status predict_all(struct rue_prediction *prediction, rue_error *erro
 
 rue_status rue_prediction_update(struct rue_prediction *prediction, rue_error *error)
 {
+    bool trusted = prediction->trusts_prior;
+    rue_status status = RUE_OK;
     believe(prediction);
-    rue_status status = fit(prediction, error);
-    return status == RUE_OK ? predict_all(prediction, error) : status;
+    prediction->fit_stale |= prediction->trusts_prior != trusted || !prediction->fit;
+    if (!prediction->fit_stale && !prediction->cells_stale) return RUE_OK;
+    begin_version(prediction);
+    prediction->cells_stale = true;
+    if (prediction->fit_stale) status = fit(prediction, error);
+    if (status != RUE_OK) return status;
+    prediction->fit_stale = false;
+    status = predict_all(prediction, error);
+    prediction->cells_stale = status != RUE_OK;
+    return status;
 }
 
-void rue_prediction_differentiate(const struct rue_prediction *prediction, size_t model, size_t config,
-                                  uint64_t images, double *out)
+uint64_t rue_prediction_version(const struct rue_prediction *prediction)
+{
+    return prediction->version;
+}
+
+static void differentiate(const struct rue_prediction *prediction, size_t model, size_t config,
+                          uint64_t images, double *out)
 {
     double predicted_s = predict_s(prediction, &prediction->fit->loader,
                                    consumer_at(prediction, model, config), config, images);
@@ -309,6 +363,20 @@ void rue_prediction_differentiate(const struct rue_prediction *prediction, size_
             continue;
         out[p] = log(predict_s(prediction, &loader, consumer, config, images) / predicted_s) / step;
     }
+}
+
+void rue_prediction_differentiate(const struct rue_prediction *prediction, size_t model, size_t config,
+                                  uint64_t images, double *out)
+{
+    size_t bytes = prediction->fit->count * sizeof *out;
+    struct rue_cached_trial *trial = cached(prediction, model, config, images, at_beginning);
+    if (trial && trial->jacobian) {
+        memcpy(out, trial->jacobian, bytes);
+        return;
+    }
+    differentiate(prediction, model, config, images, out);
+    if (trial) trial->jacobian = malloc(bytes);
+    if (trial && trial->jacobian) memcpy(trial->jacobian, out, bytes);
 }
 
 /* ---- what is known ---- */
@@ -402,6 +470,8 @@ void rue_prediction_close(struct rue_prediction *prediction)
     free(prediction->measured);
     free(prediction->job_s);
     free(prediction->share);
+    if (prediction->trials) rue_trial_cache_clear(prediction->trials);
+    free(prediction->trials);
     free(prediction);
 }
 
@@ -418,9 +488,11 @@ rue_status rue_prediction_open(const struct rue_strategy_setup *setup, struct ru
     prediction->measured = calloc(prediction->models, sizeof *prediction->measured);
     prediction->job_s = calloc(prediction->cells, sizeof *prediction->job_s);
     prediction->share = calloc(prediction->cells, sizeof *prediction->share);
-    if (!prediction->curves || !prediction->measured || !prediction->job_s || !prediction->share) {
+    prediction->trials = calloc(1, sizeof *prediction->trials);
+    if (!prediction->curves || !prediction->measured || !prediction->job_s || !prediction->share ||
+        !prediction->trials) {
         rue_prediction_close(prediction);
-        return rue_fail_memory(error, "a prediction", prediction->cells * sizeof(double));
+        return rue_fail_memory(error, "a prediction", setup->scenario_count * setup->config_count);
     }
     *out = prediction;
     return RUE_OK;

@@ -27,12 +27,15 @@ void rue_prediction_shift(struct rue_prediction *prediction, size_t since, struc
 /* The joint trials noted so far. */
 const struct rue_trial_log *rue_prediction_joints(const struct rue_prediction *prediction);
 
-/* Fits the pipeline anew to all trials, and predicts every cell. RUE_USAGE before any load or joint trial
- * where there is no prior;
- * RUE_INTERNAL where nothing fits; RUE_MEMORY. */
+/* Fits the pipeline anew to all trials, and predicts every cell; quick where no trial told anything new of
+ * loader and models. RUE_USAGE before any load or joint trial where there is no prior; RUE_INTERNAL where
+ * nothing fits; RUE_MEMORY. */
 rue_status rue_prediction_update(struct rue_prediction *prediction, rue_error *error) RUE_MUST_CHECK;
 
 /* ---- after an update ---- */
+
+/* What is predicted is the same as long as this is. */
+uint64_t rue_prediction_version(const struct rue_prediction *prediction);
 
 /* Of the job in a cell: seconds, those of them until its first batch, and the consumer's share of them, 0
  * to 1. */
