@@ -4,39 +4,44 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "candidates.h"
+#include "evidence.h"
 #include "first_batches.h"
 
-/* LENGTHS: of trials of a cell whose derivatives are kept. */
-enum { LENGTHS = 4, CELLS_MAX = 1500, TOP_OF_MODEL = 3, JOINTS_FOR_ALPHA = 12 };
+enum { JOINTS_FOR_ALPHA = 12 };
 
-static const double candidate_regret = 0.20; /* more than the best prediction: no candidate */
-static const double trial_sd = 0.02;         /* of the logarithm of a trial's time */
-static const double truncated_sd = 0.02;     /* more, for what the rest of the job may bring */
+static const double trial_sd = 0.02;     /* of the logarithm of a trial's time */
+static const double truncated_sd = 0.02; /* more, for what the rest of the job may bring */
 static const double alphas[] = {1, 2, 4, 8};
 
 struct rue_forecast {
     const struct rue_strategy_setup *setup;
     size_t models, configs, cells;
     struct rue_prediction *prediction;
-    bool *excluded;     /* [configs] */
-    bool *late;         /* [configs] their first batch comes later than the limit */
-    size_t *candidates; /* [candidate_count] */
-    size_t candidate_count;
-    struct rue_posterior *posterior;   /* of the candidates' cells */
-    double posterior_s;                /* the time it is at */
-    struct rue_speed posterior_speed;  /* by how much the machine was slower, which is known roughly */
+    bool *excluded;       /* [configs] */
+    bool *late;           /* [configs] their first batch comes later than the limit */
+    bool *out;            /* [configs] one or the other */
+    size_t *joint_trials; /* [cells] of them */
+    bool *full;           /* [cells] one of them ran the whole job */
+    struct rue_candidates candidates;
+    uint64_t version;              /* of the prediction that the prior is of */
+    struct rue_error_prior *prior; /* of the candidates' cells */
+    struct rue_evidence *evidence; /* of joint trials, as the posterior */
+    double alpha;                  /* of the posterior */
+    struct rue_posterior *posterior;
+    double told_s;                     /* when the last trial was that both were told */
+    struct rue_speed told_speed;       /* by how much the machine was slower, which is known roughly */
     double *times;                     /* [configs] of a draw */
     struct rue_joined_regrets *joined; /* [configs] likewise */
-    double *jacobian;                  /* [parameters] of a trial */
+    double *jacobian[2];               /* [parameters] of trials */
     double *weights;                   /* [cells] of what is to be decided */
     double *direction;                 /* [cells + parameters + 1] */
-    uint64_t *known;        /* [cells][LENGTHS] images of trials whose derivatives are known; 0: none */
-    double *known_jacobian; /* [cells][LENGTHS][parameters] */
 };
 
 /* ---- trials ---- */
 
-static void observe(struct rue_forecast *forecast, const struct rue_logged_trial *trial);
+static rue_status observe(struct rue_forecast *forecast, const struct rue_logged_trial *trial, bool weigh,
+                          rue_error *error);
 
 rue_status rue_forecast_add(struct rue_forecast *forecast, const struct rue_ask *ask,
                             const struct rue_trial_result *result, double seconds, rue_error *error)
@@ -44,8 +49,12 @@ rue_status rue_forecast_add(struct rue_forecast *forecast, const struct rue_ask 
     const struct rue_trial_log *joints = rue_prediction_joints(forecast->prediction);
     size_t before = joints->count;
     rue_status status = rue_prediction_add(forecast->prediction, ask, result, seconds, error);
-    if (joints->count > before && forecast->posterior) observe(forecast, &joints->at[before]);
-    return status;
+    if (joints->count == before) return status;
+    const struct rue_logged_trial *trial = &joints->at[before];
+    size_t cell = trial->model * forecast->configs + trial->config;
+    forecast->joint_trials[cell]++;
+    forecast->full[cell] |= trial->images >= forecast->setup->job_images;
+    return forecast->posterior ? observe(forecast, trial, true, error) : RUE_OK;
 }
 
 void rue_forecast_exclude(struct rue_forecast *forecast, size_t config)
@@ -63,88 +72,23 @@ static double weight_of(const struct rue_forecast *forecast, size_t model)
     return forecast->setup->weights ? forecast->setup->weights[model] : 1;
 }
 
-/* ---- candidates ---- */
-
-static bool is_out(const struct rue_forecast *forecast, size_t config)
-{
-    return forecast->excluded[config] || forecast->late[config];
-}
-
-static double best_of_model(const struct rue_forecast *forecast, size_t model)
-{
-    double best = INFINITY;
-    for (size_t c = 0; c < forecast->configs; c++)
-        if (!is_out(forecast, c)) best = fmin(best, job_s(forecast, model, c));
-    return best;
-}
-
-/* Whether fewer than TOP_OF_MODEL configurations are faster for one of the models. */
-static bool is_top_of_any(const struct rue_forecast *forecast, size_t config)
-{
-    for (size_t m = 0; m < forecast->models; m++) {
-        size_t faster = 0;
-        for (size_t c = 0; c < forecast->configs; c++)
-            faster += !is_out(forecast, c) && job_s(forecast, m, c) < job_s(forecast, m, config);
-        if (faster < TOP_OF_MODEL) return true;
-    }
-    return false;
-}
-
-struct choice {
-    size_t config;
-    double regret;
-};
-
-static int compare_choices(const void *left, const void *right)
-{
-    const struct choice *a = left, *b = right;
-    return a->regret != b->regret ? (a->regret > b->regret) - (a->regret < b->regret)
-                                  : (a->config > b->config) - (a->config < b->config);
-}
-
-static rue_status choose_candidates(struct rue_forecast *forecast, rue_error *error)
-{
-    struct choice *choices = calloc(forecast->configs, sizeof *choices);
-    if (!choices) return rue_fail_memory(error, "candidates", forecast->configs * sizeof *choices);
-    size_t count = 0, most = CELLS_MAX / forecast->models ? CELLS_MAX / forecast->models : 1;
-    for (size_t c = 0; c < forecast->configs; c++)
-        if (!is_out(forecast, c)) choices[count++] = (struct choice){c, 0};
-    memset(forecast->joined, 0, count * sizeof *forecast->joined);
-    for (size_t m = 0; m < forecast->models; m++) {
-        double best = best_of_model(forecast, m);
-        for (size_t i = 0; i < count; i++)
-            rue_joined_regrets_add(&forecast->joined[i], m, weight_of(forecast, m),
-                                   job_s(forecast, m, choices[i].config) / best - 1);
-    }
-    for (size_t i = 0; i < count; i++)
-        choices[i].regret = rue_joined_regrets_value(&forecast->joined[i], forecast->setup->objective);
-    qsort(choices, count, sizeof *choices, compare_choices);
-    forecast->candidate_count = 0;
-    for (size_t i = 0; i < count && forecast->candidate_count < most; i++)
-        if (choices[i].regret <= choices[0].regret + candidate_regret ||
-            is_top_of_any(forecast, choices[i].config))
-            forecast->candidates[forecast->candidate_count++] = choices[i].config;
-    free(choices);
-    if (forecast->candidate_count > 0) return RUE_OK;
-    return rue_fail(error, RUE_INFEASIBLE, "no configuration runs on every model");
-}
-
 /* ---- beliefs ---- */
 
-static size_t position_of(const struct rue_forecast *forecast, size_t config)
+/* Of the errors; false where the configuration is no candidate, or nothing is believed yet. */
+static bool find_cell(const struct rue_forecast *forecast, size_t model, size_t config, size_t *out)
 {
-    for (size_t i = 0; i < forecast->candidate_count; i++)
-        if (forecast->candidates[i] == config) return i;
-    return SIZE_MAX;
+    size_t position = forecast->posterior ? forecast->candidates.positions[config] : RUE_NO_CANDIDATE;
+    *out = model * forecast->candidates.count + position;
+    return position != RUE_NO_CANDIDATE;
 }
 
 /* Trials of the cell that ran as many images, those before `end` (NULL: all). */
 static size_t count_alike(const struct rue_forecast *forecast, size_t model, size_t config, uint64_t images,
                           const struct rue_logged_trial *end)
 {
-    size_t count = 0;
+    size_t count = 0, all = forecast->joint_trials[model * forecast->configs + config];
     const struct rue_trial_log *joints = rue_prediction_joints(forecast->prediction);
-    for (size_t i = 0; i < joints->count && &joints->at[i] != end; i++) {
+    for (size_t i = 0; all > 0 && i < joints->count && &joints->at[i] != end; i++) {
         const struct rue_logged_trial *trial = &joints->at[i];
         count += trial->model == model && trial->config == config && trial->images == images;
     }
@@ -169,39 +113,77 @@ static double noise_variance(const struct rue_forecast *forecast, size_t config,
     return 1 / (precision - precision_before);
 }
 
-/* Tells the posterior how far off the prediction of just this trial was. */
-static void observe(struct rue_forecast *forecast, const struct rue_logged_trial *trial)
+/* The seconds since the last trial that was told; the drift is another one where the speed has changed. */
+static double wait_for(struct rue_forecast *forecast, const struct rue_logged_trial *trial)
+{
+    bool changed = rue_speed_differs(trial->speed, forecast->told_speed);
+    double seconds = changed ? INFINITY : fmax(0, trial->seconds - forecast->told_s);
+    forecast->told_speed = trial->speed;
+    forecast->told_s = fmax(forecast->told_s, trial->seconds);
+    return seconds;
+}
+
+/* Tells the posterior, or the evidence (`weigh`), or both where there are both, how far off the prediction of
+ * just this trial was. */
+static rue_status observe(struct rue_forecast *forecast, const struct rue_logged_trial *trial, bool weigh,
+                          rue_error *error)
 {
     size_t alike = count_alike(forecast, trial->model, trial->config, trial->images, trial);
-    size_t position = position_of(forecast, trial->config);
+    size_t position = forecast->candidates.positions[trial->config];
     double predicted_s = rue_prediction_then_s(forecast->prediction, trial);
-    if (position == SIZE_MAX || !(predicted_s > 0)) return;
-    bool changed = rue_speed_differs(trial->speed, forecast->posterior_speed);
-    rue_posterior_wait(forecast->posterior,
-                       changed ? INFINITY : fmax(0, trial->seconds - forecast->posterior_s));
-    forecast->posterior_speed = trial->speed;
-    forecast->posterior_s = fmax(forecast->posterior_s, trial->seconds);
-    bool part = trial->images < forecast->setup->job_images;
-    if (part)
+    if (position == RUE_NO_CANDIDATE || !(predicted_s > 0)) return RUE_OK;
+    double seconds = wait_for(forecast, trial), log_ratio = log(trial->times.end_to_end_s / predicted_s);
+    struct rue_posterior_trial told = {
+        .cell = trial->model * forecast->candidates.count + position,
+        .sd = sqrt(noise_variance(forecast, trial->config, trial->images, alike))};
+    if (trial->images < forecast->setup->job_images) {
         rue_prediction_differentiate(forecast->prediction, trial->model, trial->config, trial->images,
-                                     forecast->jacobian);
-    rue_posterior_observe(forecast->posterior, trial->model * forecast->candidate_count + position,
-                          part ? forecast->jacobian : NULL, log(trial->times.end_to_end_s / predicted_s),
-                          sqrt(noise_variance(forecast, trial->config, trial->images, alike)));
+                                     forecast->jacobian[0]);
+        told.jacobian = forecast->jacobian[0];
+    }
+    rue_status status = RUE_OK;
+    if (weigh) {
+        rue_evidence_wait(forecast->evidence, seconds);
+        status = rue_evidence_add(forecast->evidence, told.cell, told.jacobian, log_ratio, told.sd, error);
+    }
+    if (!forecast->posterior || status != RUE_OK) return status;
+    rue_posterior_wait(forecast->posterior, seconds);
+    rue_posterior_observe(forecast->posterior, &told, log_ratio);
+    return RUE_OK;
+}
+
+/* Tells of all joint trials from the first one on. */
+static rue_status observe_all(struct rue_forecast *forecast, bool weigh, rue_error *error)
+{
+    const struct rue_trial_log *joints = rue_prediction_joints(forecast->prediction);
+    rue_status status = RUE_OK;
+    forecast->told_s = 0;
+    forecast->told_speed = (struct rue_speed){0, 0};
+    for (size_t i = 0; status == RUE_OK && i < joints->count; i++)
+        status = observe(forecast, &joints->at[i], weigh, error);
+    return status;
+}
+
+/* A trial that may be made, as the posterior has it; its jacobian into `room`. */
+static struct rue_posterior_trial trial_of(const struct rue_forecast *forecast, size_t cell, size_t config,
+                                           uint64_t images, double *room)
+{
+    size_t model = cell / forecast->candidates.count;
+    size_t alike = count_alike(forecast, model, config, images, NULL);
+    bool part = images < forecast->setup->job_images;
+    if (part) rue_prediction_differentiate(forecast->prediction, model, config, images, room);
+    return (struct rue_posterior_trial){.cell = cell,
+                                        .jacobian = part ? room : NULL,
+                                        .sd = sqrt(noise_variance(forecast, config, images, alike))};
 }
 
 bool rue_forecast_expect(struct rue_forecast *forecast, size_t model, size_t config, uint64_t images,
                          double *time_s, double *sd)
 {
-    size_t position = forecast->posterior ? position_of(forecast, config) : SIZE_MAX;
     double predicted_s = rue_prediction_trial_s(forecast->prediction, model, config, images), mean;
-    if (position == SIZE_MAX || !(predicted_s > 0)) return false;
-    bool part = images < forecast->setup->job_images;
-    size_t alike = count_alike(forecast, model, config, images, NULL);
-    struct rue_posterior_trial trial = {.cell = model * forecast->candidate_count + position,
-                                        .jacobian = part ? forecast->jacobian : NULL,
-                                        .sd = sqrt(noise_variance(forecast, config, images, alike))};
-    if (part) rue_prediction_differentiate(forecast->prediction, model, config, images, forecast->jacobian);
+    size_t cell;
+    if (!find_cell(forecast, model, config, &cell) || !(predicted_s > 0)) return false;
+    struct rue_posterior_trial trial = trial_of(forecast, cell, config, images, forecast->jacobian[0]);
     rue_posterior_expect(forecast->posterior, &trial, &mean, sd);
     *time_s = predicted_s * exp(mean);
     return true;
@@ -212,7 +194,7 @@ void rue_forecast_shift(struct rue_forecast *forecast, size_t since, struct rue_
     rue_prediction_shift(forecast->prediction, since, change);
 }
 
-/* What the posterior is told of the candidates' cells. */
+/* What the prior is told of the candidates' cells. */
 struct prior_arrays {
     struct rue_config *configs;
     double *jacobian, *share;
@@ -230,7 +212,7 @@ static void prior_arrays_close(struct prior_arrays *arrays)
 static rue_status prior_arrays_open(const struct rue_forecast *forecast, struct prior_arrays *out,
                                     rue_error *error)
 {
-    size_t count = forecast->candidate_count, cells = forecast->models * count;
+    size_t count = forecast->candidates.count, cells = forecast->models * count;
     size_t n = rue_prediction_parameter_count(forecast->prediction);
     *out = (struct prior_arrays){.configs = calloc(count, sizeof *out->configs),
                                  .jacobian = calloc(cells * n, sizeof *out->jacobian),
@@ -241,7 +223,7 @@ static rue_status prior_arrays_open(const struct rue_forecast *forecast, struct 
         return rue_fail_memory(error, "a prior", cells * n * sizeof(double));
     }
     for (size_t i = 0; i < cells; i++) {
-        size_t model = i / count, config = forecast->candidates[i % count];
+        size_t model = i / count, config = forecast->candidates.configs[i % count];
         out->configs[i % count] = forecast->setup->configs[config];
         out->share[i] = rue_prediction_consumer_share(forecast->prediction, model, config);
         out->measured[i] = rue_prediction_is_computed(forecast->prediction, model, config);
@@ -251,86 +233,85 @@ static rue_status prior_arrays_open(const struct rue_forecast *forecast, struct 
     return RUE_OK;
 }
 
-/* Replaces the posterior by one of that prior, which knows all joint trials. */
-static rue_status believe(struct rue_forecast *forecast, struct rue_posterior_prior *prior, rue_error *error)
+static void forget(struct rue_forecast *forecast)
 {
-    struct rue_posterior *posterior;
-    rue_status status = rue_posterior_open(prior, &posterior, error);
-    if (status != RUE_OK) return status;
     rue_posterior_close(forecast->posterior);
-    forecast->posterior = posterior;
-    forecast->posterior_s = 0;
-    forecast->posterior_speed = (struct rue_speed){0, 0};
-    const struct rue_trial_log *joints = rue_prediction_joints(forecast->prediction);
-    for (size_t i = 0; i < joints->count; i++) observe(forecast, &joints->at[i]);
-    return RUE_OK;
+    rue_evidence_close(forecast->evidence);
+    rue_error_prior_close(forecast->prior);
+    forecast->posterior = NULL;
+    forecast->evidence = NULL;
+    forecast->prior = NULL;
+}
+
+/* Beliefs about the candidates' cells begin anew: the prior, and what joint trials are evidence of. */
+static rue_status begin_anew(struct rue_forecast *forecast, rue_error *error)
+{
+    struct prior_arrays arrays;
+    rue_status status = prior_arrays_open(forecast, &arrays, error);
+    if (status != RUE_OK) return status;
+    forget(forecast);
+    const struct rue_error_prior_setup setup = {.model_count = forecast->models,
+                                                .config_count = forecast->candidates.count,
+                                                .configs = arrays.configs,
+                                                .parameter_count =
+                                                    rue_prediction_parameter_count(forecast->prediction),
+                                                .jacobian = arrays.jacobian,
+                                                .covariance = rue_prediction_covariance(forecast->prediction),
+                                                .consumer_share = arrays.share,
+                                                .compute_measured = arrays.measured};
+    status = rue_error_prior_open(&setup, &forecast->prior, error);
+    prior_arrays_close(&arrays);
+    if (status == RUE_OK)
+        status = rue_evidence_open(forecast->prior, alphas, sizeof alphas / sizeof *alphas,
+                                   &forecast->evidence, error);
+    if (status == RUE_OK) status = observe_all(forecast, true, error);
+    if (status != RUE_OK) forget(forecast);
+    return status;
 }
 
 /* How far predictions are off is itself told by the joint trials, once there are some. */
-static rue_status choose_alpha(struct rue_forecast *forecast, struct rue_posterior_prior *prior,
-                               rue_error *error)
+static rue_status believe(struct rue_forecast *forecast, rue_error *error)
 {
-    double best = -INFINITY, alpha = alphas[0];
-    rue_status status = RUE_OK;
     bool few = rue_prediction_joints(forecast->prediction)->count < JOINTS_FOR_ALPHA;
-    size_t count = few ? 0 : sizeof alphas / sizeof *alphas;
-    prior->draws = 0;
-    for (size_t a = 0; status == RUE_OK && a < count; a++) {
-        prior->alpha = alphas[a];
-        status = believe(forecast, prior, error);
-        double evidence = status == RUE_OK ? rue_posterior_evidence(forecast->posterior) : best;
-        if (evidence <= best) continue;
-        best = evidence;
-        alpha = alphas[a];
-    }
-    prior->alpha = alpha;
-    prior->draws = RUE_FORECAST_DRAWS;
-    return status;
+    double alpha = few ? alphas[0] : rue_evidence_best(forecast->evidence);
+    if (forecast->posterior && alpha == forecast->alpha) return RUE_OK;
+    rue_posterior_close(forecast->posterior);
+    forecast->posterior = NULL;
+    forecast->alpha = alpha;
+    rue_status status = rue_posterior_open(forecast->prior, alpha, RUE_FORECAST_DRAWS, forecast->setup->seed,
+                                           &forecast->posterior, error);
+    return status == RUE_OK ? observe_all(forecast, false, error) : status;
 }
 
 rue_status rue_forecast_update(struct rue_forecast *forecast, rue_error *error)
 {
-    struct prior_arrays arrays;
+    bool changed = false;
     rue_status status = rue_prediction_update(forecast->prediction, error);
-    memset(forecast->known, 0, forecast->cells * LENGTHS * sizeof *forecast->known);
-    if (status == RUE_OK)
-        rue_first_batches_mark(forecast->prediction, forecast->setup, forecast->excluded, forecast->late);
-    if (status == RUE_OK) status = choose_candidates(forecast, error);
-    if (status == RUE_OK) status = prior_arrays_open(forecast, &arrays, error);
     if (status != RUE_OK) return status;
-    struct rue_posterior_prior prior = {.model_count = forecast->models,
-                                        .config_count = forecast->candidate_count,
-                                        .configs = arrays.configs,
-                                        .parameter_count =
-                                            rue_prediction_parameter_count(forecast->prediction),
-                                        .jacobian = arrays.jacobian,
-                                        .covariance = rue_prediction_covariance(forecast->prediction),
-                                        .consumer_share = arrays.share,
-                                        .compute_measured = arrays.measured,
-                                        .seed = forecast->setup->seed};
-    status = choose_alpha(forecast, &prior, error);
-    if (status == RUE_OK) status = believe(forecast, &prior, error);
-    prior_arrays_close(&arrays);
-    return status;
+    rue_first_batches_mark(forecast->prediction, forecast->setup, forecast->excluded, forecast->late);
+    for (size_t c = 0; c < forecast->configs; c++)
+        forecast->out[c] = forecast->excluded[c] || forecast->late[c];
+    status = rue_candidates_choose(&forecast->candidates, forecast->setup, forecast->prediction,
+                                   forecast->out, &changed, error);
+    uint64_t version = rue_prediction_version(forecast->prediction);
+    if (status == RUE_OK && (changed || !forecast->prior || version != forecast->version)) {
+        forecast->version = version;
+        status = begin_anew(forecast, error);
+    }
+    return status == RUE_OK ? believe(forecast, error) : status;
 }
 
 struct rue_forecast_cell rue_forecast_cell(const struct rue_forecast *forecast, size_t model, size_t config)
 {
-    struct rue_forecast_cell cell = {.time_s = job_s(forecast, model, config), .sd = NAN};
-    size_t position = forecast->posterior ? position_of(forecast, config) : SIZE_MAX;
-    if (position != SIZE_MAX) {
-        size_t at = model * forecast->candidate_count + position;
-        cell.time_s *= exp(rue_posterior_mean(forecast->posterior)[at]);
-        cell.sd = sqrt(fmax(0, rue_posterior_covariance(forecast->posterior, at, at)));
-    }
-    const struct rue_trial_log *joints = rue_prediction_joints(forecast->prediction);
-    for (size_t i = 0; i < joints->count; i++) {
-        const struct rue_logged_trial *trial = &joints->at[i];
-        if (trial->model != model || trial->config != config) continue;
-        cell.joint_trials++;
-        cell.full |= trial->images >= forecast->setup->job_images;
-    }
-    return cell;
+    size_t cell, at = model * forecast->configs + config;
+    struct rue_forecast_cell out = {.time_s = job_s(forecast, model, config),
+                                    .sd = NAN,
+                                    .joint_trials = forecast->joint_trials[at],
+                                    .full = forecast->full[at]};
+    if (!find_cell(forecast, model, config, &cell)) return out;
+    out.time_s *= exp(rue_posterior_mean(forecast->posterior)[cell]);
+    out.sd = sqrt(fmax(0, rue_posterior_covariance(forecast->posterior, cell, cell)));
+    return out;
 }
 
 double rue_forecast_job_s(const struct rue_forecast *forecast, size_t model, size_t config, uint64_t images)
@@ -341,19 +322,20 @@ double rue_forecast_job_s(const struct rue_forecast *forecast, size_t model, siz
 
 size_t rue_forecast_candidates(const struct rue_forecast *forecast, const size_t **out)
 {
-    *out = forecast->candidates;
-    return forecast->candidate_count;
+    *out = forecast->candidates.configs;
+    return forecast->candidates.count;
 }
 
 /* The regrets of every candidate, where predictions are off by the logarithms `errors` [cells]. */
 static void join_regrets(struct rue_forecast *forecast, const double *errors)
 {
-    size_t count = forecast->candidate_count;
+    size_t count = forecast->candidates.count;
     memset(forecast->joined, 0, count * sizeof *forecast->joined);
     for (size_t m = 0; m < forecast->models; m++) {
         double best = INFINITY;
         for (size_t c = 0; c < count; c++) {
-            forecast->times[c] = job_s(forecast, m, forecast->candidates[c]) * exp(errors[m * count + c]);
+            forecast->times[c] =
+                job_s(forecast, m, forecast->candidates.configs[c]) * exp(errors[m * count + c]);
             best = fmin(best, forecast->times[c]);
         }
         for (size_t c = 0; c < count; c++)
@@ -365,7 +347,7 @@ static void join_regrets(struct rue_forecast *forecast, const double *errors)
 void rue_forecast_regrets(struct rue_forecast *forecast, size_t index, double *out)
 {
     join_regrets(forecast, rue_posterior_draw(forecast->posterior, index));
-    for (size_t c = 0; c < forecast->candidate_count; c++)
+    for (size_t c = 0; c < forecast->candidates.count; c++)
         out[c] = rue_joined_regrets_value(&forecast->joined[c], forecast->setup->objective);
 }
 
@@ -378,7 +360,7 @@ struct rue_joined_regrets rue_forecast_joined(struct rue_forecast *forecast, siz
 /* How much each cell of a candidate counts in what it is judged by: as the weights say. */
 static void weigh(struct rue_forecast *forecast, size_t position, double sign)
 {
-    size_t count = forecast->candidate_count;
+    size_t count = forecast->candidates.count;
     double all = 0;
     for (size_t m = 0; m < forecast->models; m++) all += weight_of(forecast, m);
     for (size_t m = 0; m < forecast->models; m++)
@@ -388,7 +370,7 @@ static void weigh(struct rue_forecast *forecast, size_t position, double sign)
 /* The same for the worst regrets: as often as its model has it. */
 static void weigh_worst(struct rue_forecast *forecast, size_t one, size_t other)
 {
-    size_t count = forecast->candidate_count;
+    size_t count = forecast->candidates.count;
     for (size_t d = 0; d < RUE_FORECAST_DRAWS; d++) {
         join_regrets(forecast, rue_posterior_draw(forecast->posterior, d));
         forecast->weights[forecast->joined[one].worst_model * count + one] += 1.0 / RUE_FORECAST_DRAWS;
@@ -398,7 +380,7 @@ static void weigh_worst(struct rue_forecast *forecast, size_t one, size_t other)
 
 void rue_forecast_compare(struct rue_forecast *forecast, size_t one, size_t other)
 {
-    memset(forecast->weights, 0, forecast->models * forecast->candidate_count * sizeof *forecast->weights);
+    memset(forecast->weights, 0, forecast->models * forecast->candidates.count * sizeof *forecast->weights);
     if (forecast->setup->objective == RUE_OBJECTIVE_WORST) {
         weigh_worst(forecast, one, other);
     } else {
@@ -408,35 +390,13 @@ void rue_forecast_compare(struct rue_forecast *forecast, size_t one, size_t othe
     rue_posterior_direct(forecast->posterior, forecast->weights, forecast->direction);
 }
 
-/* The derivatives of a trial, which are the same until the next update. */
-static const double *derivatives_of(struct rue_forecast *forecast, const struct rue_forecast_trial *trial)
-{
-    size_t cell = trial->model * forecast->candidate_count + trial->position;
-    size_t n = rue_prediction_parameter_count(forecast->prediction);
-    uint64_t *known = &forecast->known[cell * LENGTHS];
-    size_t at = 0;
-    while (at < LENGTHS - 1 && known[at] && known[at] != trial->images) at++;
-    double *own = forecast->known_jacobian + (cell * LENGTHS + at) * n;
-    if (known[at] == trial->images) return own;
-    size_t config = forecast->candidates[trial->position];
-    known[at] = trial->images;
-    rue_prediction_differentiate(forecast->prediction, trial->model, config, trial->images, own);
-    return own;
-}
-
 double rue_forecast_gain(struct rue_forecast *forecast, const struct rue_forecast_trial *trials, size_t count)
 {
     struct rue_posterior_trial told[2];
     for (size_t i = 0; i < count; i++) {
-        const struct rue_forecast_trial *trial = &trials[i];
-        size_t config = forecast->candidates[trial->position];
-        size_t alike = count_alike(forecast, trial->model, config, trial->images, NULL);
-        bool part = trial->images < forecast->setup->job_images;
-        told[i] = (struct rue_posterior_trial){
-            .cell = trial->model * forecast->candidate_count + trial->position,
-            .jacobian = part ? derivatives_of(forecast, trial) : NULL,
-            .sd = sqrt(noise_variance(forecast, config, trial->images, alike)),
-        };
+        size_t cell = trials[i].model * forecast->candidates.count + trials[i].position;
+        size_t config = forecast->candidates.configs[trials[i].position];
+        told[i] = trial_of(forecast, cell, config, trials[i].images, forecast->jacobian[i]);
     }
     return rue_posterior_gain(forecast->posterior, forecast->direction, told, count);
 }
@@ -451,19 +411,42 @@ const struct rue_prediction *rue_forecast_prediction(const struct rue_forecast *
 void rue_forecast_close(struct rue_forecast *forecast)
 {
     if (!forecast) return;
-    rue_posterior_close(forecast->posterior);
+    forget(forecast);
     rue_prediction_close(forecast->prediction);
+    rue_candidates_close(&forecast->candidates);
     free(forecast->excluded);
     free(forecast->late);
-    free(forecast->candidates);
+    free(forecast->out);
+    free(forecast->joint_trials);
+    free(forecast->full);
     free(forecast->times);
     free(forecast->joined);
-    free(forecast->jacobian);
+    free(forecast->jacobian[0]);
+    free(forecast->jacobian[1]);
     free(forecast->weights);
     free(forecast->direction);
-    free(forecast->known);
-    free(forecast->known_jacobian);
     free(forecast);
+}
+
+static rue_status allocate(struct rue_forecast *forecast, rue_error *error)
+{
+    size_t parameters = rue_prediction_parameters_max(forecast->models);
+    forecast->excluded = calloc(forecast->configs, sizeof *forecast->excluded);
+    forecast->late = calloc(forecast->configs, sizeof *forecast->late);
+    forecast->out = calloc(forecast->configs, sizeof *forecast->out);
+    forecast->joint_trials = calloc(forecast->cells, sizeof *forecast->joint_trials);
+    forecast->full = calloc(forecast->cells, sizeof *forecast->full);
+    forecast->times = calloc(forecast->configs, sizeof *forecast->times);
+    forecast->joined = calloc(forecast->configs, sizeof *forecast->joined);
+    forecast->jacobian[0] = calloc(parameters, sizeof **forecast->jacobian);
+    forecast->jacobian[1] = calloc(parameters, sizeof **forecast->jacobian);
+    forecast->weights = calloc(forecast->cells, sizeof *forecast->weights);
+    forecast->direction = calloc(forecast->cells + parameters + 1, sizeof *forecast->direction);
+    if (forecast->excluded && forecast->late && forecast->out && forecast->joint_trials && forecast->full &&
+        forecast->times && forecast->joined && forecast->jacobian[0] && forecast->jacobian[1] &&
+        forecast->weights && forecast->direction)
+        return RUE_OK;
+    return rue_fail_memory(error, "a forecast", forecast->cells * sizeof(double));
 }
 
 rue_status rue_forecast_open(const struct rue_strategy_setup *setup, struct rue_forecast **out,
@@ -475,25 +458,9 @@ rue_status rue_forecast_open(const struct rue_strategy_setup *setup, struct rue_
     forecast->models = setup->scenario_count;
     forecast->configs = setup->config_count;
     forecast->cells = forecast->models * forecast->configs;
-    forecast->excluded = calloc(forecast->configs, sizeof *forecast->excluded);
-    forecast->late = calloc(forecast->configs, sizeof *forecast->late);
-    forecast->candidates = calloc(forecast->configs, sizeof *forecast->candidates);
-    forecast->times = calloc(forecast->configs, sizeof *forecast->times);
-    forecast->joined = calloc(forecast->configs, sizeof *forecast->joined);
-    size_t parameters = rue_prediction_parameters_max(forecast->models);
-    forecast->jacobian = calloc(parameters, sizeof *forecast->jacobian);
-    forecast->weights = calloc(forecast->cells, sizeof *forecast->weights);
-    forecast->direction = calloc(forecast->cells + parameters + 1, sizeof *forecast->direction);
-    forecast->known = calloc(forecast->cells * LENGTHS, sizeof *forecast->known);
-    forecast->known_jacobian =
-        calloc(forecast->cells * LENGTHS * parameters, sizeof *forecast->known_jacobian);
-    if (!forecast->excluded || !forecast->late || !forecast->candidates || !forecast->times ||
-        !forecast->joined || !forecast->jacobian || !forecast->weights || !forecast->direction ||
-        !forecast->known || !forecast->known_jacobian) {
-        rue_forecast_close(forecast);
-        return rue_fail_memory(error, "a forecast", forecast->cells * sizeof(double));
-    }
-    rue_status status = rue_prediction_open(setup, &forecast->prediction, error);
+    rue_status status = allocate(forecast, error);
+    if (status == RUE_OK) status = rue_candidates_open(&forecast->candidates, setup, error);
+    if (status == RUE_OK) status = rue_prediction_open(setup, &forecast->prediction, error);
     if (status != RUE_OK) return rue_forecast_close(forecast), status;
     *out = forecast;
     return RUE_OK;

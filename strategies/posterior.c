@@ -1,196 +1,76 @@
 #include "posterior.h"
 
-#include <gsl/gsl_errno.h>
-#include <gsl/gsl_linalg.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "random.h"
 
-/* Standard deviations of what predictions are off by, in logarithms; the length is in doublings of a knob. */
-static const double smooth_sd = 0.02, batch_sd = 0.02, own_sd = 0.02, smooth_length = 1.2;
-static const double parameter_sd = 0.03, not_measured_factor = 2;
-static const double drift_sd = 0.02, drift_s = 1000, disturbed_sd = 0.3;
-
-/* The state is the errors of the cells, then how far off the parameters are, and the drift last. */
-struct posterior_sizes {
-    size_t models, configs, cells, state, parameters, draws;
-};
-
+/* The state is the errors of the cells, then z of the parameters, and the drift last. */
 struct rue_posterior {
-    struct posterior_sizes size;
+    const struct rue_error_prior *prior;
+    size_t cells, parameters, state, draw_count;
     uint64_t seed;
     double *mean;       /* [state] */
-    double *covariance; /* [state][state] */
-    double *draws;      /* [draws][state] */
-    double *jacobian;   /* [cells][parameters] */
+    double *covariance; /* [state][state] of which the lower triangle is filled */
+    double *draws;      /* [draw_count][state] */
     double *gain;       /* [state] */
-    double *shift;      /* [parameters] */
-    double evidence;
+    double *shift[2];   /* [parameters] of trials: what they see of z that the job in their cell does not */
 };
 
-/* A standard normal number (Box, Muller 1958). */
-static double draw_normal(uint64_t *seed)
+/* ---- life ---- */
+
+static double *row(const struct rue_posterior *posterior, size_t i)
 {
-    double radius = sqrt(-2 * log(1 - rue_random_unit(seed)));
-    return radius * cos(2 * M_PI * rue_random_unit(seed));
+    return posterior->covariance + i * posterior->state;
 }
 
-static double knob_log2(const struct rue_config *config, enum rue_knob knob)
+static void fill_covariance(struct rue_posterior *posterior, double alpha)
 {
-    return log2(config->value[knob] + (knob == RUE_NUM_WORKERS));
-}
-
-/* Configurations of different ways of loading have nothing smooth in common. */
-static double smooth(const struct rue_config *a, const struct rue_config *b)
-{
-    if (a->value[RUE_PARALLELISM] != b->value[RUE_PARALLELISM]) return 0;
-    double batch = 0.5 * (knob_log2(a, RUE_BATCH_SIZE) - knob_log2(b, RUE_BATCH_SIZE)),
-           workers = 0.5 * (knob_log2(a, RUE_NUM_WORKERS) - knob_log2(b, RUE_NUM_WORKERS)),
-           prefetch = knob_log2(a, RUE_PREFETCH_FACTOR) - knob_log2(b, RUE_PREFETCH_FACTOR);
-    double distance = sqrt(3 * (batch * batch + workers * workers + prefetch * prefetch)) / smooth_length;
-    return (1 + distance) * exp(-distance);
-}
-
-static double batch_scale(const struct rue_posterior_prior *prior, size_t cell)
-{
-    double factor = prior->compute_measured[cell] ? 1 : not_measured_factor;
-    return batch_sd * prior->alpha * prior->consumer_share[cell] * factor;
-}
-
-static bool same_batch(const struct rue_posterior_prior *prior, size_t i, size_t j)
-{
-    const struct rue_config *a = &prior->configs[i % prior->config_count],
-                            *b = &prior->configs[j % prior->config_count];
-    return i / prior->config_count == j / prior->config_count &&
-           a->value[RUE_BATCH_SIZE] == b->value[RUE_BATCH_SIZE];
-}
-
-/* Lower triangle L with L L' = `matrix` [count][count], in its place; false when it has none. */
-static bool factorise(double *matrix, size_t count)
-{
-    gsl_matrix_view view = gsl_matrix_view_array(matrix, count, count);
-    return gsl_linalg_cholesky_decomp1(&view.matrix) == GSL_SUCCESS;
-}
-
-/* The parts that the prior is made of, factorised. */
-struct parts {
-    double *root;       /* [parameters][parameters] L of the parameters' covariance */
-    double *parameters; /* [cells][parameters] J L */
-    double *smooth;     /* [configs][configs] the kernel's L */
-};
-
-static void parts_close(struct parts *parts)
-{
-    free(parts->root);
-    free(parts->parameters);
-    free(parts->smooth);
-}
-
-static rue_status parts_open(const struct rue_posterior_prior *prior, const struct posterior_sizes *size,
-                             struct parts *out, rue_error *error)
-{
-    size_t n = size->parameters;
-    double *root = out->root = calloc(n * n + 1, sizeof *root);
-    out->parameters = calloc(size->cells * n + 1, sizeof *out->parameters);
-    out->smooth = calloc(size->configs * size->configs, sizeof *out->smooth);
-    rue_status status = RUE_OK;
-    if (!root || !out->parameters || !out->smooth) status = rue_fail_memory(error, "a prior", size->cells);
-    for (size_t i = 0; status == RUE_OK && i < n * n; i++)
-        root[i] = prior->covariance[i] + (i % (n + 1) == 0 ? parameter_sd * parameter_sd : 0);
-    for (size_t i = 0; status == RUE_OK && i < size->configs * size->configs; i++) {
-        size_t a = i / size->configs, b = i % size->configs;
-        out->smooth[i] = smooth(&prior->configs[a], &prior->configs[b]) + (a == b ? 1e-6 : 0);
-    }
-    if (status == RUE_OK && ((n && !factorise(root, n)) || !factorise(out->smooth, size->configs)))
-        status = rue_fail(error, RUE_INTERNAL, "the prior's covariance is not positive");
-    for (size_t i = 0; status == RUE_OK && i < size->cells; i++)
-        for (size_t p = 0; p < n; p++)
-            for (size_t q = p; q < n; q++)
-                out->parameters[i * n + p] += prior->jacobian[i * n + q] * root[q * n + p];
-    return status;
-}
-
-static void fill_covariance(const struct rue_posterior_prior *prior, const struct parts *parts,
-                            struct rue_posterior *posterior)
-{
-    const struct posterior_sizes *size = &posterior->size;
-    double square = prior->alpha * prior->alpha;
-    for (size_t i = 0; i < size->cells; i++)
+    const struct rue_error_prior *prior = posterior->prior;
+    size_t n = posterior->parameters;
+    for (size_t i = 0; i < posterior->cells; i++) {
+        const double *own = rue_error_prior_slopes(prior, i);
+        double *restrict out = row(posterior, i);
         for (size_t j = 0; j <= i; j++) {
-            const double *a = parts->parameters + i * size->parameters,
-                         *b = parts->parameters + j * size->parameters;
-            double sum = square * smooth_sd * smooth_sd *
-                         smooth(&prior->configs[i % size->configs], &prior->configs[j % size->configs]);
-            for (size_t p = 0; p < size->parameters; p++) sum += a[p] * b[p];
-            if (same_batch(prior, i, j)) sum += batch_scale(prior, i) * batch_scale(prior, j);
-            if (i == j) sum += square * own_sd * own_sd;
-            posterior->covariance[i * size->state + j] = posterior->covariance[j * size->state + i] = sum;
+            const double *other = rue_error_prior_slopes(prior, j);
+            double sum = alpha * alpha * rue_error_prior_scaled(prior, i, j);
+            for (size_t p = 0; p < n; p++) sum += own[p] * other[p];
+            out[j] = sum;
         }
-    /* The parameters are L z: with a cell they share what makes up its error. */
-    for (size_t p = 0; p < size->parameters; p++) {
-        double *own = posterior->covariance + (size->cells + p) * size->state;
-        const double *root = parts->root + p * size->parameters;
-        for (size_t i = 0; i < size->cells; i++)
-            for (size_t q = 0; q <= p; q++) own[i] += root[q] * parts->parameters[i * size->parameters + q];
-        for (size_t i = 0; i < size->cells; i++)
-            posterior->covariance[i * size->state + size->cells + p] = own[i];
-        for (size_t other = 0; other < size->parameters; other++)
-            for (size_t q = 0; q <= p && q <= other; q++)
-                own[size->cells + other] += root[q] * parts->root[other * size->parameters + q];
+        for (size_t p = 0; p < n; p++) row(posterior, posterior->cells + p)[i] = own[p];
     }
-    posterior->covariance[size->state * size->state - 1] = drift_sd * drift_sd;
+    for (size_t p = 0; p < n; p++) row(posterior, posterior->cells + p)[posterior->cells + p] = 1;
+    row(posterior, posterior->state - 1)[posterior->state - 1] = rue_error_prior_drift_variance();
 }
 
-/* The seed of a draw's normal number that all cells of a model and a batch size share. */
-static uint64_t batch_seed(uint64_t seed, size_t model, int batch_size)
+rue_status rue_posterior_open(const struct rue_error_prior *prior, double alpha, size_t draws, uint64_t seed,
+                              struct rue_posterior **out, rue_error *error)
 {
-    return rue_mix64(rue_mix64(seed ^ (uint64_t)model << 32) ^ (uint64_t)batch_size);
-}
-
-static void fill_draw(const struct rue_posterior_prior *prior, const struct parts *parts, uint64_t seed,
-                      const struct posterior_sizes *size, double *normal, double *draw)
-{
-    uint64_t stream = seed;
-    memset(draw, 0, size->state * sizeof *draw);
-    for (size_t p = 0; p < size->parameters; p++) normal[p] = draw_normal(&stream);
-    for (size_t i = 0; i < size->cells; i++)
-        for (size_t p = 0; p < size->parameters; p++)
-            draw[i] += parts->parameters[i * size->parameters + p] * normal[p];
-    for (size_t p = 0; p < size->parameters; p++)
-        for (size_t q = 0; q <= p; q++)
-            draw[size->cells + p] += parts->root[p * size->parameters + q] * normal[q];
-    for (size_t c = 0; c < size->configs; c++) normal[c] = draw_normal(&stream);
-    for (size_t i = 0; i < size->cells; i++) {
-        size_t config = i % size->configs;
-        double sum = 0;
-        for (size_t c = 0; c <= config; c++) sum += parts->smooth[config * size->configs + c] * normal[c];
-        uint64_t shared = batch_seed(seed, i / size->configs, prior->configs[config].value[RUE_BATCH_SIZE]);
-        draw[i] += prior->alpha * (smooth_sd * sum + own_sd * draw_normal(&stream)) +
-                   batch_scale(prior, i) * draw_normal(&shared);
+    struct rue_posterior *posterior = calloc(1, sizeof *posterior);
+    if (!posterior) return rue_fail_memory(error, "a posterior", sizeof *posterior);
+    posterior->prior = prior;
+    posterior->cells = rue_error_prior_cells(prior);
+    posterior->parameters = rue_error_prior_parameters(prior);
+    size_t state = posterior->state = posterior->cells + posterior->parameters + 1;
+    posterior->draw_count = draws;
+    posterior->seed = rue_mix64(~seed);
+    posterior->mean = calloc(state, sizeof *posterior->mean);
+    posterior->covariance = calloc(state * state, sizeof *posterior->covariance);
+    posterior->draws = calloc(draws * state + 1, sizeof *posterior->draws);
+    posterior->gain = calloc(state, sizeof *posterior->gain);
+    for (int i = 0; i < 2; i++)
+        posterior->shift[i] = calloc(posterior->parameters + 1, sizeof *posterior->shift[i]);
+    if (!posterior->mean || !posterior->covariance || !posterior->draws || !posterior->gain ||
+        !posterior->shift[0] || !posterior->shift[1]) {
+        rue_posterior_close(posterior);
+        return rue_fail_memory(error, "a posterior", (state + draws) * state * sizeof(double));
     }
-    draw[size->state - 1] = drift_sd * draw_normal(&stream);
-}
-
-static rue_status fill(const struct rue_posterior_prior *prior, struct rue_posterior *posterior,
-                       rue_error *error)
-{
-    const struct posterior_sizes *size = &posterior->size;
-    struct parts parts = {0};
-    rue_status status = parts_open(prior, size, &parts, error);
-    size_t most = size->configs > size->parameters ? size->configs : size->parameters;
-    double *normal = calloc(most, sizeof *normal);
-    if (status == RUE_OK && !normal) status = rue_fail_memory(error, "a prior", most * sizeof *normal);
-    if (status == RUE_OK) {
-        fill_covariance(prior, &parts, posterior);
-        for (size_t d = 0; d < size->draws; d++)
-            fill_draw(prior, &parts, rue_mix64(prior->seed + d), size, normal,
-                      posterior->draws + d * size->state);
-    }
-    free(normal);
-    parts_close(&parts);
-    return status;
+    fill_covariance(posterior, alpha);
+    for (size_t d = 0; d < draws; d++)
+        rue_error_prior_draw(prior, alpha, rue_mix64(seed + d), posterior->draws + d * state);
+    *out = posterior;
+    return RUE_OK;
 }
 
 void rue_posterior_close(struct rue_posterior *posterior)
@@ -199,170 +79,141 @@ void rue_posterior_close(struct rue_posterior *posterior)
     free(posterior->mean);
     free(posterior->covariance);
     free(posterior->draws);
-    free(posterior->jacobian);
     free(posterior->gain);
-    free(posterior->shift);
+    free(posterior->shift[0]);
+    free(posterior->shift[1]);
     free(posterior);
 }
 
-rue_status rue_posterior_open(const struct rue_posterior_prior *prior, struct rue_posterior **out,
-                              rue_error *error)
+/* ---- what a trial sees of the state: its cell, the drift, and where it was no job, z ---- */
+
+struct sight {
+    size_t cell;
+    const double *shift; /* [parameters] of z; NULL: nothing of it */
+};
+
+static struct sight sight_of(const struct rue_posterior *posterior, const struct rue_posterior_trial *trial,
+                             double *shift)
 {
-    size_t cells = prior->model_count * prior->config_count, state = cells + prior->parameter_count + 1;
-    struct rue_posterior *posterior = calloc(1, sizeof *posterior);
-    if (!posterior) return rue_fail_memory(error, "a posterior", sizeof *posterior);
-    gsl_set_error_handler_off();
-    posterior->size = (struct posterior_sizes){.models = prior->model_count,
-                                               .configs = prior->config_count,
-                                               .cells = cells,
-                                               .state = state,
-                                               .parameters = prior->parameter_count,
-                                               .draws = prior->draws};
-    posterior->seed = rue_mix64(~prior->seed);
-    posterior->mean = calloc(state, sizeof *posterior->mean);
-    posterior->gain = calloc(state, sizeof *posterior->gain);
-    posterior->shift = calloc(prior->parameter_count + 1, sizeof *posterior->shift);
-    posterior->jacobian = calloc(cells * prior->parameter_count + 1, sizeof *posterior->jacobian);
-    posterior->covariance = calloc(state * state, sizeof *posterior->covariance);
-    posterior->draws = calloc(prior->draws * state + 1, sizeof *posterior->draws);
-    rue_status status = RUE_OK;
-    if (!posterior->mean || !posterior->gain || !posterior->shift || !posterior->jacobian ||
-        !posterior->covariance || !posterior->draws)
-        status = rue_fail_memory(error, "a posterior", (state + prior->draws) * state * sizeof(double));
-    if (status == RUE_OK)
-        memcpy(posterior->jacobian, prior->jacobian, cells * prior->parameter_count * sizeof(double));
-    if (status == RUE_OK) status = fill(prior, posterior, error);
-    if (status != RUE_OK) return rue_posterior_close(posterior), status;
-    *out = posterior;
-    return RUE_OK;
+    if (!trial->jacobian) return (struct sight){trial->cell, NULL};
+    const double *job = rue_error_prior_slopes(posterior->prior, trial->cell);
+    rue_error_prior_slopes_of(posterior->prior, trial->jacobian, shift);
+    for (size_t p = 0; p < posterior->parameters; p++) shift[p] -= job[p];
+    return (struct sight){trial->cell, shift};
 }
+
+static double see(const struct rue_posterior *posterior, struct sight sight, const double *state)
+{
+    double sum = state[sight.cell] + state[posterior->state - 1];
+    for (size_t p = 0; sight.shift && p < posterior->parameters; p++)
+        sum += sight.shift[p] * state[posterior->cells + p];
+    return sum;
+}
+
+static double covariance_at(const struct rue_posterior *posterior, size_t i, size_t j)
+{
+    return i > j ? row(posterior, i)[j] : row(posterior, j)[i];
+}
+
+/* The covariance of entry `i` of the state with what a trial sees. */
+static double see_covariance(const struct rue_posterior *posterior, struct sight sight, size_t i)
+{
+    double sum = covariance_at(posterior, i, sight.cell) + covariance_at(posterior, i, posterior->state - 1);
+    for (size_t p = 0; sight.shift && p < posterior->parameters; p++)
+        sum += sight.shift[p] * covariance_at(posterior, i, posterior->cells + p);
+    return sum;
+}
+
+/* The covariance of what two trials see, without noise. */
+static double between(const struct rue_posterior *posterior, struct sight a, struct sight b)
+{
+    double sum = see_covariance(posterior, b, a.cell) + see_covariance(posterior, b, posterior->state - 1);
+    for (size_t p = 0; a.shift && p < posterior->parameters; p++)
+        sum += a.shift[p] * see_covariance(posterior, b, posterior->cells + p);
+    return sum;
+}
+
+/* ---- telling ---- */
 
 void rue_posterior_wait(struct rue_posterior *posterior, double seconds)
 {
-    size_t state = posterior->size.state, drift = state - 1;
-    double kept = exp(-seconds / drift_s), fresh = drift_sd * sqrt(1 - kept * kept);
+    size_t state = posterior->state, drift = state - 1;
+    double kept = rue_error_prior_drift_kept(seconds);
+    double variance = rue_error_prior_drift_variance() * (1 - kept * kept), fresh = sqrt(variance);
     posterior->mean[drift] *= kept;
-    for (size_t i = 0; i < state; i++) {
-        posterior->covariance[i * state + drift] *= kept;
-        posterior->covariance[drift * state + i] *= kept;
-    }
-    posterior->covariance[drift * state + drift] += fresh * fresh;
-    for (size_t d = 0; d < posterior->size.draws; d++) {
+    for (size_t i = 0; i < drift; i++) row(posterior, drift)[i] *= kept;
+    row(posterior, drift)[drift] = kept * kept * row(posterior, drift)[drift] + variance;
+    for (size_t d = 0; d < posterior->draw_count; d++) {
         double *own = &posterior->draws[d * state + drift];
-        *own = kept * *own + fresh * draw_normal(&posterior->seed);
+        *own = kept * *own + fresh * rue_random_normal(&posterior->seed);
     }
 }
 
-/* What a trial in `cell` sees of the state. */
-static double seen(const struct rue_posterior *posterior, const double *state, size_t cell,
-                   const double *shift)
+/* Adds `factor` times `more` [count] to `out`. */
+static void add(double *restrict out, const double *restrict more, double factor, size_t count)
 {
-    double sum = state[cell] + state[posterior->size.state - 1];
-    for (size_t p = 0; shift && p < posterior->size.parameters; p++)
-        sum += shift[p] * state[posterior->size.cells + p];
-    return sum;
+    for (size_t i = 0; i < count; i++) out[i] += factor * more[i];
 }
 
-double rue_posterior_observe(struct rue_posterior *posterior, size_t cell, const double *jacobian,
-                             double error, double sd)
+double rue_posterior_observe(struct rue_posterior *posterior, const struct rue_posterior_trial *trial,
+                             double log_ratio)
 {
-    size_t state = posterior->size.state, parameters = posterior->size.parameters;
-    double *gain = posterior->gain, *shift = jacobian ? posterior->shift : NULL;
-    for (size_t p = 0; jacobian && p < parameters; p++)
-        shift[p] = jacobian[p] - posterior->jacobian[cell * parameters + p];
-    for (size_t i = 0; i < state; i++)
-        gain[i] = seen(posterior, posterior->covariance + i * state, cell, shift);
-    double surprise = error - seen(posterior, posterior->mean, cell, shift), noise = sd * sd;
-    double variance = seen(posterior, gain, cell, shift) + noise, distance = surprise / sqrt(variance);
-    if (distance > RUE_POSTERIOR_OUTLIER) {
-        noise += disturbed_sd * disturbed_sd;
-        variance += disturbed_sd * disturbed_sd;
-    }
-    posterior->evidence -= 0.5 * (log(variance) + surprise * surprise / variance);
-    for (size_t d = 0; d < posterior->size.draws; d++) {
+    size_t state = posterior->state;
+    double *gain = posterior->gain;
+    struct sight sight = sight_of(posterior, trial, posterior->shift[0]);
+    for (size_t i = 0; i < state; i++) gain[i] = see_covariance(posterior, sight, i);
+    double surprise = log_ratio - see(posterior, sight, posterior->mean);
+    double noise = trial->sd * trial->sd, variance = see(posterior, sight, gain) + noise;
+    double distance = surprise / sqrt(variance), disturbance = rue_error_prior_disturbance(distance);
+    noise += disturbance;
+    variance += disturbance;
+    for (size_t d = 0; d < posterior->draw_count; d++) {
         double *draw = posterior->draws + d * state;
-        double noisy = error + sqrt(noise) * draw_normal(&posterior->seed);
-        double step = (noisy - seen(posterior, draw, cell, shift)) / variance;
-        for (size_t i = 0; i < state; i++) draw[i] += gain[i] * step;
+        double noisy = log_ratio + sqrt(noise) * rue_random_normal(&posterior->seed);
+        add(draw, gain, (noisy - see(posterior, sight, draw)) / variance, state);
     }
-    for (size_t i = 0; i < state; i++) {
-        posterior->mean[i] += gain[i] * surprise / variance;
-        for (size_t j = 0; j < state; j++)
-            posterior->covariance[i * state + j] -= gain[i] * gain[j] / variance;
-    }
+    add(posterior->mean, gain, surprise / variance, state);
+    for (size_t i = 0; i < state; i++) add(row(posterior, i), gain, -gain[i] / variance, i + 1);
     return distance;
 }
 
-/* Entry `i` of what a trial sees of the state, by number of the nonzero ones: its cell, the drift, the
- * parameters. */
-static size_t entries_of(const struct rue_posterior *posterior, const struct rue_posterior_trial *trial)
-{
-    return 2 + (trial->jacobian ? posterior->size.parameters : 0);
-}
-
-static size_t entry(const struct rue_posterior *posterior, const struct rue_posterior_trial *trial, size_t i,
-                    double *value)
-{
-    *value = 1;
-    if (i == 0) return trial->cell;
-    if (i == 1) return posterior->size.state - 1;
-    *value = trial->jacobian[i - 2] - posterior->jacobian[trial->cell * posterior->size.parameters + i - 2];
-    return posterior->size.cells + i - 2;
-}
-
-static double along(const struct rue_posterior *posterior, const struct rue_posterior_trial *trial,
-                    const double *vector)
-{
-    double sum = 0, value;
-    for (size_t i = 0; i < entries_of(posterior, trial); i++) {
-        size_t at = entry(posterior, trial, i, &value);
-        sum += value * vector[at];
-    }
-    return sum;
-}
-
-/* The covariance of what two trials would see, without noise. */
-static double between(const struct rue_posterior *posterior, const struct rue_posterior_trial *a,
-                      const struct rue_posterior_trial *b)
-{
-    double sum = 0, value;
-    for (size_t i = 0; i < entries_of(posterior, a); i++) {
-        size_t at = entry(posterior, a, i, &value);
-        sum += value * along(posterior, b, posterior->covariance + at * posterior->size.state);
-    }
-    return sum;
-}
+/* ---- what is asked of it ---- */
 
 void rue_posterior_expect(const struct rue_posterior *posterior, const struct rue_posterior_trial *trial,
                           double *mean, double *sd)
 {
-    *mean = along(posterior, trial, posterior->mean);
-    *sd = sqrt(fmax(0, between(posterior, trial, trial)) + trial->sd * trial->sd);
+    struct sight sight = sight_of(posterior, trial, posterior->shift[0]);
+    *mean = see(posterior, sight, posterior->mean);
+    *sd = sqrt(fmax(0, between(posterior, sight, sight)) + trial->sd * trial->sd);
 }
 
 void rue_posterior_direct(const struct rue_posterior *posterior, const double *weights, double *out)
 {
-    size_t state = posterior->size.state;
+    size_t state = posterior->state;
     memset(out, 0, state * sizeof *out);
-    for (size_t i = 0; i < posterior->size.cells; i++)
-        for (size_t j = 0; weights[i] != 0 && j < state; j++)
-            out[j] += weights[i] * posterior->covariance[i * state + j];
+    for (size_t i = 0; i < posterior->cells; i++) {
+        if (weights[i] == 0) continue;
+        add(out, row(posterior, i), weights[i], i + 1);
+        for (size_t j = i + 1; j < state; j++) out[j] += weights[i] * row(posterior, j)[i];
+    }
 }
 
 double rue_posterior_gain(const struct rue_posterior *posterior, const double *direction,
                           const struct rue_posterior_trial *trials, size_t count)
 {
-    const struct rue_posterior_trial *a = &trials[0], *b = &trials[1];
-    double with_a = along(posterior, a, direction), var_a = between(posterior, a, a) + a->sd * a->sd;
-    if (count == 1) return with_a * with_a / var_a;
-    double with_b = along(posterior, b, direction), var_b = between(posterior, b, b) + b->sd * b->sd;
-    double both = between(posterior, a, b), determinant = var_a * var_b - both * both;
-    return (with_a * with_a * var_b - 2 * with_a * with_b * both + with_b * with_b * var_a) / determinant;
-}
-
-double rue_posterior_evidence(const struct rue_posterior *posterior)
-{
-    return posterior->evidence;
+    struct sight sights[2];
+    double with[2], variance[2];
+    for (size_t i = 0; i < count; i++) {
+        sights[i] = sight_of(posterior, &trials[i], posterior->shift[i]);
+        with[i] = see(posterior, sights[i], direction);
+        variance[i] = between(posterior, sights[i], sights[i]) + trials[i].sd * trials[i].sd;
+    }
+    if (count == 1) return with[0] * with[0] / variance[0];
+    double both = between(posterior, sights[0], sights[1]);
+    double determinant = variance[0] * variance[1] - both * both;
+    return (with[0] * with[0] * variance[1] - 2 * with[0] * with[1] * both +
+            with[1] * with[1] * variance[0]) /
+           determinant;
 }
 
 const double *rue_posterior_mean(const struct rue_posterior *posterior)
@@ -372,10 +223,10 @@ const double *rue_posterior_mean(const struct rue_posterior *posterior)
 
 double rue_posterior_covariance(const struct rue_posterior *posterior, size_t cell, size_t other)
 {
-    return posterior->covariance[cell * posterior->size.state + other];
+    return covariance_at(posterior, cell, other);
 }
 
 const double *rue_posterior_draw(const struct rue_posterior *posterior, size_t index)
 {
-    return posterior->draws + index * posterior->size.state;
+    return posterior->draws + index * posterior->state;
 }

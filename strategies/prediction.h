@@ -10,7 +10,7 @@
 
 struct rue_prediction;
 
-/* `setup` is borrowed for the prediction's life. RUE_MEMORY. */
+/* `setup` is borrowed for the prediction's life, and stays as it is. RUE_MEMORY. */
 rue_status rue_prediction_open(const struct rue_strategy_setup *setup, struct rue_prediction **out,
                                rue_error *error) RUE_MUST_CHECK;
 void rue_prediction_close(struct rue_prediction *prediction);

@@ -16,14 +16,15 @@ enum {
     DRAWS = 4000
 };
 
-static struct rue_config configs[CONFIGS];
-static double jacobian[CELLS * PARAMETERS], share[CELLS];
-static bool measured[CELLS];
 static const double covariance[PARAMETERS * PARAMETERS] = {0.01, 0.004, 0.004, 0.02};
+static struct rue_error_prior *prior;
 
-static struct rue_posterior *open_posterior(double alpha)
+static struct rue_posterior *open_posterior(void)
 {
     static const int sizes[SIZES] = {32, 128}, workers[WORKERS] = {1, 4, 16};
+    struct rue_config configs[CONFIGS];
+    double jacobian[CELLS * PARAMETERS], share[CELLS];
+    bool measured[CELLS];
     for (int c = 0; c < CONFIGS; c++) {
         configs[c] = rue_config_default();
         configs[c].value[RUE_BATCH_SIZE] = sizes[c / WORKERS];
@@ -35,21 +36,31 @@ static struct rue_posterior *open_posterior(double alpha)
         jacobian[i * PARAMETERS] = 1 - share[i];
         jacobian[i * PARAMETERS + 1] = 0.1 * (i % WORKERS);
     }
-    const struct rue_posterior_prior prior = {.model_count = MODELS,
-                                              .config_count = CONFIGS,
-                                              .configs = configs,
-                                              .parameter_count = PARAMETERS,
-                                              .jacobian = jacobian,
-                                              .covariance = covariance,
-                                              .consumer_share = share,
-                                              .compute_measured = measured,
-                                              .alpha = alpha,
-                                              .draws = DRAWS,
-                                              .seed = 5};
+    const struct rue_error_prior_setup setup = {.model_count = MODELS,
+                                                .config_count = CONFIGS,
+                                                .configs = configs,
+                                                .parameter_count = PARAMETERS,
+                                                .jacobian = jacobian,
+                                                .covariance = covariance,
+                                                .consumer_share = share,
+                                                .compute_measured = measured};
     struct rue_posterior *posterior;
     rue_error error = {0};
-    cr_assert_eq(rue_posterior_open(&prior, &posterior, &error), RUE_OK, "%s", error.message);
+    cr_assert_eq(rue_error_prior_open(&setup, &prior, &error), RUE_OK, "%s", error.message);
+    cr_assert_eq(rue_posterior_open(prior, 1, DRAWS, 5, &posterior, &error), RUE_OK, "%s", error.message);
     return posterior;
+}
+
+static void close_posterior(struct rue_posterior *posterior)
+{
+    rue_posterior_close(posterior);
+    rue_error_prior_close(prior);
+}
+
+static double observe(struct rue_posterior *posterior, size_t cell, double log_ratio)
+{
+    const struct rue_posterior_trial trial = {cell, NULL, 0.02};
+    return rue_posterior_observe(posterior, &trial, log_ratio);
 }
 
 /* Mean and covariance of the draws are those that are kept beside them. */
@@ -76,57 +87,41 @@ static void expect_draws_agree(const struct rue_posterior *posterior)
 
 Test(posterior, draws_follow_mean_and_covariance_before_and_after_measurements)
 {
-    struct rue_posterior *posterior = open_posterior(1);
+    struct rue_posterior *posterior = open_posterior();
     expect_draws_agree(posterior);
     static const size_t cells[] = {0, 7, 7, 15, 3};
     static const double errors[] = {0.1, -0.05, -0.03, 0.02, 0.08};
     for (int i = 0; i < 5; i++) {
-        rue_posterior_observe(posterior, cells[i], NULL, errors[i], 0.02);
+        observe(posterior, cells[i], errors[i]);
         rue_posterior_wait(posterior, 300);
     }
     expect_draws_agree(posterior);
-    rue_posterior_close(posterior);
+    close_posterior(posterior);
 }
 
 Test(posterior, measurements_draw_a_cell_to_what_was_measured)
 {
-    struct rue_posterior *posterior = open_posterior(1);
+    struct rue_posterior *posterior = open_posterior();
     double before = rue_posterior_covariance(posterior, 4, 4);
     for (int i = 0; i < 50; i++) {
-        rue_posterior_observe(posterior, 4, NULL, 0.1, 0.02);
+        observe(posterior, 4, 0.1);
         rue_posterior_wait(posterior, 1000);
     }
     cr_assert_float_eq(rue_posterior_mean(posterior)[4], 0.1, 0.02);
     cr_assert_lt(rue_posterior_covariance(posterior, 4, 4), before / 20);
     cr_assert_gt(rue_posterior_mean(posterior)[3], 0.02, "its neighbour is believed to be off alike");
-    rue_posterior_close(posterior);
+    close_posterior(posterior);
 }
 
 Test(posterior, a_disturbed_trial_counts_little)
 {
-    struct rue_posterior *posterior = open_posterior(1);
-    for (int i = 0; i < 4; i++) rue_posterior_observe(posterior, 4, NULL, 0, 0.02);
+    struct rue_posterior *posterior = open_posterior();
+    for (int i = 0; i < 4; i++) observe(posterior, 4, 0);
     double before = rue_posterior_mean(posterior)[4];
-    cr_assert_gt(rue_posterior_observe(posterior, 4, NULL, 0.5, 0.02), RUE_POSTERIOR_OUTLIER);
+    cr_assert_gt(observe(posterior, 4, 0.5), RUE_ERROR_OUTLIER);
     cr_assert_float_eq(rue_posterior_mean(posterior)[4], before, 0.005);
-    cr_assert_lt(rue_posterior_observe(posterior, 4, NULL, 0.01, 0.02), RUE_POSTERIOR_OUTLIER);
-    rue_posterior_close(posterior);
-}
-
-Test(posterior, evidence_tells_good_predictions_from_bad_ones)
-{
-    static const double good[CELLS] = {0.01, -0.02, 0.0, 0.015, -0.01, 0.01, -0.015, 0.02, 0.005};
-    for (int bad = 0; bad <= 1; bad++) {
-        double evidence[2];
-        for (int a = 0; a < 2; a++) {
-            struct rue_posterior *posterior = open_posterior(a ? 8 : 1);
-            for (size_t i = 0; i < CELLS; i++)
-                rue_posterior_observe(posterior, i, NULL, good[i] * (bad ? (i % 2 ? 14 : -14) : 1), 0.01);
-            evidence[a] = rue_posterior_evidence(posterior);
-            rue_posterior_close(posterior);
-        }
-        cr_assert_eq(evidence[1] > evidence[0], bad, "%g and %g", evidence[0], evidence[1]);
-    }
+    cr_assert_lt(observe(posterior, 4, 0.01), RUE_ERROR_OUTLIER);
+    close_posterior(posterior);
 }
 
 static double variance_of(const struct rue_posterior *posterior, const double *weights)
@@ -143,16 +138,15 @@ Test(posterior, a_gain_is_what_the_trials_then_bring)
     static const double part[PARAMETERS] = {0.3, 0.7};
     static const struct rue_posterior_trial trials[2] = {{4, part, 0.02}, {9, NULL, 0.03}};
     for (size_t count = 1; count <= 2; count++) {
-        struct rue_posterior *posterior = open_posterior(1);
+        struct rue_posterior *posterior = open_posterior();
         double weights[CELLS] = {[4] = 0.5, [9] = -0.5, [15] = 0.25};
         double direction[CELLS + PARAMETERS + 1];
         rue_posterior_direct(posterior, weights, direction);
         double before = variance_of(posterior, weights),
                gain = rue_posterior_gain(posterior, direction, trials, count);
-        for (size_t i = 0; i < count; i++)
-            rue_posterior_observe(posterior, trials[i].cell, trials[i].jacobian, 0.01, trials[i].sd);
+        for (size_t i = 0; i < count; i++) rue_posterior_observe(posterior, &trials[i], 0.01);
         cr_assert_float_eq(before - variance_of(posterior, weights), gain, 1e-12, "%zu trials", count);
         cr_assert_gt(gain, 0);
-        rue_posterior_close(posterior);
+        close_posterior(posterior);
     }
 }

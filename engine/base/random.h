@@ -2,6 +2,7 @@
 #ifndef RUE_RANDOM_H
 #define RUE_RANDOM_H
 
+#include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,6 +33,13 @@ static inline uint64_t rue_random_below(uint64_t *state, uint64_t bound)
 static inline double rue_random_unit(uint64_t *state)
 {
     return (double)(rue_random_next(state) >> 11) * 0x1p-53;
+}
+
+/* A standard normal number (Box, Muller 1958). */
+static inline double rue_random_normal(uint64_t *state)
+{
+    double radius = sqrt(-2 * log(1 - rue_random_unit(state)));
+    return radius * cos(2 * M_PI * rue_random_unit(state));
 }
 
 /* 0, 1, ..., `count` - 1 in a random order into `out` [count]. */

@@ -1,0 +1,142 @@
+#include "evidence.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A trial. By each alpha it has its row of the lower triangle L of the trials' covariance, L L', and what is
+ * left of it that those before it did not tell. */
+struct told {
+    size_t cell;
+    double kept;           /* of the drift then, now */
+    double shared, scaled; /* the covariance with the newest trial: whatever alpha is, and beside for 1 */
+    double *slopes;        /* [parameters] owned, and what follows is in it */
+    double *left;          /* [alphas] in standard deviations */
+    double *rows;          /* [alphas][own index + 1] */
+};
+
+struct rue_evidence {
+    const struct rue_error_prior *prior;
+    size_t parameters, count, capacity, alpha_count;
+    struct told *at;         /* [count] */
+    double *alphas;          /* [alpha_count] */
+    double *log_probability; /* [alpha_count] */
+};
+
+rue_status rue_evidence_open(const struct rue_error_prior *prior, const double *alphas, size_t alpha_count,
+                             struct rue_evidence **out, rue_error *error)
+{
+    struct rue_evidence *evidence = calloc(1, sizeof *evidence);
+    if (!evidence) return rue_fail_memory(error, "evidence", sizeof *evidence);
+    *evidence = (struct rue_evidence){.prior = prior,
+                                      .parameters = rue_error_prior_parameters(prior),
+                                      .alpha_count = alpha_count,
+                                      .alphas = calloc(alpha_count, sizeof *alphas),
+                                      .log_probability = calloc(alpha_count, sizeof *alphas)};
+    if (!evidence->alphas || !evidence->log_probability) {
+        rue_evidence_close(evidence);
+        return rue_fail_memory(error, "evidence", alpha_count * sizeof *alphas);
+    }
+    memcpy(evidence->alphas, alphas, alpha_count * sizeof *alphas);
+    *out = evidence;
+    return RUE_OK;
+}
+
+void rue_evidence_close(struct rue_evidence *evidence)
+{
+    if (!evidence) return;
+    for (size_t i = 0; i < evidence->count; i++) free(evidence->at[i].slopes);
+    free(evidence->at);
+    free(evidence->alphas);
+    free(evidence->log_probability);
+    free(evidence);
+}
+
+void rue_evidence_wait(struct rue_evidence *evidence, double seconds)
+{
+    double kept = rue_error_prior_drift_kept(seconds);
+    for (size_t i = 0; i < evidence->count; i++) evidence->at[i].kept *= kept;
+}
+
+/* Room for one more; NULL without memory. */
+static struct told *add(struct rue_evidence *evidence, rue_error *error)
+{
+    size_t alphas = evidence->alpha_count;
+    size_t doubles = evidence->parameters + alphas + alphas * (evidence->count + 1);
+    if (evidence->count == evidence->capacity) {
+        size_t capacity = evidence->capacity ? 2 * evidence->capacity : 64;
+        struct told *larger = realloc(evidence->at, capacity * sizeof *larger);
+        if (!larger) return rue_fail_memory(error, "evidence", capacity * sizeof *larger), NULL;
+        evidence->at = larger;
+        evidence->capacity = capacity;
+    }
+    double *room = malloc(doubles * sizeof *room);
+    if (!room) return rue_fail_memory(error, "evidence", doubles * sizeof *room), NULL;
+    struct told *told = &evidence->at[evidence->count];
+    *told = (struct told){.kept = 1, .slopes = room};
+    told->left = told->slopes + evidence->parameters;
+    told->rows = told->left + alphas;
+    return told;
+}
+
+/* In four sums, which a processor forms at the same time. */
+static double product(const double *a, const double *b, size_t count)
+{
+    double sums[4] = {0};
+    size_t i = 0;
+    for (; i + 4 <= count; i += 4)
+        for (size_t s = 0; s < 4; s++) sums[s] += a[i + s] * b[i + s];
+    for (; i < count; i++) sums[0] += a[i] * b[i];
+    return sums[0] + sums[1] + (sums[2] + sums[3]);
+}
+
+/* The newest trial, by the alpha at `index`. */
+static void judge(struct rue_evidence *evidence, size_t index, double log_ratio, double noise)
+{
+    size_t last = evidence->count;
+    struct told *told = &evidence->at[last];
+    double *row = told->rows + index * (last + 1);
+    double square = evidence->alphas[index] * evidence->alphas[index], surprise = log_ratio;
+    for (size_t i = 0; i < last; i++) {
+        const struct told *before = &evidence->at[i];
+        const double *other = before->rows + index * (i + 1);
+        row[i] = (before->shared + square * before->scaled - product(row, other, i)) / other[i];
+        surprise -= row[i] * before->left[index];
+    }
+    double variance = told->shared + square * told->scaled - product(row, row, last) + noise;
+    variance += rue_error_prior_disturbance(surprise / sqrt(variance));
+    row[last] = sqrt(variance);
+    told->left[index] = surprise / row[last];
+    evidence->log_probability[index] -= 0.5 * (log(variance) + surprise * surprise / variance);
+}
+
+rue_status rue_evidence_add(struct rue_evidence *evidence, size_t cell, const double *jacobian,
+                            double log_ratio, double sd, rue_error *error)
+{
+    size_t n = evidence->parameters;
+    if (evidence->count == RUE_EVIDENCE_TRIALS) return RUE_OK;
+    struct told *told = add(evidence, error);
+    if (!told) return RUE_MEMORY;
+    told->cell = cell;
+    if (jacobian)
+        rue_error_prior_slopes_of(evidence->prior, jacobian, told->slopes);
+    else
+        memcpy(told->slopes, rue_error_prior_slopes(evidence->prior, cell), n * sizeof *told->slopes);
+    for (size_t i = 0; i <= evidence->count; i++) {
+        struct told *before = &evidence->at[i];
+        before->shared =
+            rue_error_prior_drift_variance() * before->kept + product(told->slopes, before->slopes, n);
+        before->scaled = rue_error_prior_scaled(evidence->prior, cell, before->cell);
+    }
+    for (size_t a = 0; a < evidence->alpha_count; a++) judge(evidence, a, log_ratio, sd * sd);
+    evidence->count++;
+    return RUE_OK;
+}
+
+double rue_evidence_best(const struct rue_evidence *evidence)
+{
+    size_t best = 0;
+    for (size_t a = 1; a < evidence->alpha_count; a++)
+        if (evidence->log_probability[a] > evidence->log_probability[best]) best = a;
+    return evidence->alphas[best];
+}
