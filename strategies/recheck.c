@@ -9,10 +9,11 @@
 #include "random.h"
 #include "standing.h"
 #include "trial_costs.h"
+#include "trial_length.h"
 
 enum { TRIALS_MAX = 24, TRIALS_WANTED = 6 };
 
-static const double length_share = 0.05; /* of the job, a round of all workers and two batches at least */
+static const struct rue_trial_length trial_length = {0.05, 1, 2};
 static const double whole_share = 0.7;   /* above it, the whole job */
 static const double beaten_share = 0.9;  /* of what is believed, in which another one is better */
 static const double unsure_ratio = 0.02; /* what may be lost where the times are not what they were */
@@ -98,10 +99,7 @@ static uint64_t job_trial_images(const struct rue_recheck *recheck, size_t confi
 static uint64_t trial_images(const struct rue_recheck *recheck, size_t config)
 {
     if (recheck->by_job) return job_trial_images(recheck, config);
-    const int *value = recheck->setup->configs[config].value;
-    double batch = value[RUE_BATCH_SIZE], workers = value[RUE_NUM_WORKERS] > 1 ? value[RUE_NUM_WORKERS] : 2;
-    double job = (double)recheck->setup->job_images, least = fmax(length_share * job, batch * workers);
-    return least > whole_share * job ? recheck->setup->job_images : (uint64_t)(ceil(least / batch) * batch);
+    return rue_trial_length_images(&trial_length, recheck->setup, config);
 }
 
 static double trial_s(const struct rue_recheck *recheck, size_t model, size_t config)

@@ -5,7 +5,6 @@
 
 #include "probes.h"
 
-static const double whole_share = 0.7;   /* of the job; above it, the whole job */
 static const double verify_margin = 1.3; /* of what the last trials may cost more than expected */
 static const double surprise = 0.15;     /* of the logarithm of a time: the prediction is to be made anew */
 
@@ -64,12 +63,7 @@ bool rue_searcher_lacks_trials(const struct rue_searcher *search, size_t wanted)
 uint64_t rue_searcher_images(const struct rue_searcher *search, size_t config,
                              const struct rue_trial_length *length)
 {
-    uint64_t job = search->setup.job_images;
-    if (search->setup.whole_jobs) return job;
-    const int *value = search->setup.configs[config].value;
-    double batch = value[RUE_BATCH_SIZE], workers = value[RUE_NUM_WORKERS] > 0 ? value[RUE_NUM_WORKERS] : 1;
-    double least = fmax(length->share * (double)job, batch * fmax(length->rounds * workers, length->batches));
-    return least > whole_share * (double)job ? job : (uint64_t)(ceil(least / batch) * batch);
+    return rue_trial_length_images(length, &search->setup, config);
 }
 
 double rue_searcher_trial_s(const struct rue_searcher *search, size_t model, size_t config, uint64_t images)

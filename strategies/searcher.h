@@ -8,13 +8,9 @@
 #include "standing.h"
 #include "survey.h"
 #include "trial_costs.h"
+#include "trial_length.h"
 
 struct rue_searcher;
-
-/* How long a trial is: a share of the job, but some rounds of all workers, and some batches, at least. */
-struct rue_trial_length {
-    double share, rounds, batches;
-};
 
 /* What a strategy does of its own. */
 struct rue_searcher_plan {
@@ -61,7 +57,7 @@ void rue_searcher_update(struct rue_searcher *search);
 double rue_searcher_left_s(const struct rue_searcher *search);
 bool rue_searcher_lacks_trials(const struct rue_searcher *search, size_t wanted);
 
-/* A trial's images, in whole batches; the whole job where that is little more. */
+/* As rue_trial_length_images. */
 uint64_t rue_searcher_images(const struct rue_searcher *search, size_t config,
                              const struct rue_trial_length *length);
 
