@@ -2,22 +2,22 @@
  * rung is a race of all that is left over some models, the third that does best comes into the next one, and
  * the last few run on every model. Every rung has the same share of the budget, so fewer configurations see
  * more models, and longer trials. Arms are compared where all of them were measured, by their regret relative
- * to the best there. */
+ * to the best there: the mean, or the worst. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "job_time.h"
-#include "plan.h"
 #include "random.h"
 #include "strategy.h"
 #include "trial_costs.h"
+#include "trial_length.h"
 
-enum { ETA = 3, SHARES = 4, FINALISTS = 2 };
+enum { ETA = 3, LENGTHS = 4, FINALISTS = 2 };
 
-/* Of the job that a trial runs; shorter ones say little. */
-static const double shares[SHARES] = {1, 0.4, 0.15, 0.05};
-static const double whole_share = 0.7; /* above it, the whole job */
-static const double margin = 0.95;     /* of the budget, as estimates err */
+/* The longest first. */
+static const struct rue_trial_length lengths[LENGTHS] = {{1, 1, 1}, {0.4, 2, 4}, {0.15, 2, 4}, {0.05, 1, 2}};
+static const struct rue_trial_length *const shortest = &lengths[LENGTHS - 1];
+static const double margin = 0.95; /* of the budget, as estimates err */
 
 struct cell {
     double time_s;   /* of the job, from the longest trial; NaN before one */
@@ -26,7 +26,8 @@ struct cell {
 
 struct arm {
     size_t config;
-    double score; /* mean regret over the instances that all arms have run */
+    struct rue_joined_regrets regrets; /* on the instances that all arms have run */
+    double score;                      /* what these are judged by; 0 before there is one */
     bool failed;
 };
 
@@ -36,10 +37,10 @@ struct halving {
     double expected_s; /* of the trials so far: with the costs, by how much estimates err */
     struct arm *arms;  /* [arm_count], the best first */
     size_t arm_count;
-    size_t *instances;   /* [scenario_count] in random order */
-    struct cell *cells;  /* [scenario_count][config_count] */
-    size_t rungs, rung;  /* how many, and the one that runs */
-    double share;        /* of the job, in this rung */
+    size_t *instances;                     /* [scenario_count] in random order */
+    struct cell *cells;                    /* [scenario_count][config_count] */
+    size_t rungs, rung;                    /* how many, and the one that runs */
+    const struct rue_trial_length *length; /* of the trials of this rung */
     size_t first, count; /* instances of this rung: positions from `first` on, round and round */
     size_t at;           /* trials of this rung that were looked at: instance by instance, arm by arm */
 };
@@ -51,21 +52,12 @@ static struct cell *cell_of(const struct halving *halving, size_t scenario, size
 
 /* ---- what a rung costs ---- */
 
-/* A share of the job, but never less than tells the job's time. */
-static uint64_t images_of(const struct halving *halving, size_t config, double share)
-{
-    const struct rue_config *value = &halving->setup.configs[config];
-    if (halving->setup.whole_jobs) return halving->setup.job_images;
-    uint64_t job = halving->setup.job_images, least = rue_job_floor_images(value, job);
-    if (fmax(share * (double)job, (double)least) > whole_share * (double)job) return job;
-    return rue_plan_images(fmax(1, share * (double)job / (double)least), value, job);
-}
-
 /* Trials where trials are limited, else seconds as they were expected; 0 where nothing is known. */
-static double cost_of(const struct halving *halving, size_t scenario, size_t config, double share)
+static double cost_of(const struct halving *halving, size_t scenario, size_t config,
+                      const struct rue_trial_length *length)
 {
     const struct rue_strategy_setup *setup = &halving->setup;
-    uint64_t images = images_of(halving, config, share);
+    uint64_t images = rue_trial_length_images(length, setup, config);
     if (cell_of(halving, scenario, config)->images >= images) return 0;
     if (setup->budget_trials > 0) return 1;
     if (!setup->expected_s) return 0;
@@ -85,12 +77,13 @@ static double left(const struct halving *halving)
     return margin * fmax(0, setup->budget_s - halving->costs.spent_s) / fmax(error, 1e-3);
 }
 
-static double rung_cost(const struct halving *halving, size_t arms, size_t instances, double share)
+static double rung_cost(const struct halving *halving, size_t arms, size_t instances,
+                        const struct rue_trial_length *length)
 {
     double sum = 0;
     for (size_t i = 0; i < instances; i++) {
         size_t scenario = halving->instances[(halving->first + i) % halving->setup.scenario_count];
-        for (size_t a = 0; a < arms; a++) sum += cost_of(halving, scenario, halving->arms[a].config, share);
+        for (size_t a = 0; a < arms; a++) sum += cost_of(halving, scenario, halving->arms[a].config, length);
     }
     return sum;
 }
@@ -103,7 +96,7 @@ static size_t most_arms(const struct halving *halving, size_t least, double room
     size_t fit = 1, beyond = halving->arm_count + 1;
     while (beyond - fit > 1) {
         size_t middle = fit + (beyond - fit) / 2;
-        *(rung_cost(halving, middle, least, shares[SHARES - 1]) <= room ? &fit : &beyond) = middle;
+        *(rung_cost(halving, middle, least, shortest) <= room ? &fit : &beyond) = middle;
     }
     return fit;
 }
@@ -121,10 +114,10 @@ static void start_rung(struct halving *halving)
     size_t least = last ? scenarios : 1;
     halving->arm_count = most_arms(halving, least, room);
     halving->at = 0;
-    for (size_t s = 0; s < SHARES; s++)
+    for (size_t i = 0; i < LENGTHS; i++)
         for (halving->count = scenarios; halving->count >= least; halving->count--) {
-            halving->share = shares[s];
-            if (rung_cost(halving, halving->arm_count, halving->count, shares[s]) <= room) return;
+            halving->length = &lengths[i];
+            if (rung_cost(halving, halving->arm_count, halving->count, halving->length) <= room) return;
         }
     halving->count = least;
 }
@@ -136,20 +129,32 @@ static int compare_arms(const void *left_arm, const void *right_arm)
     return (a->config > b->config) - (a->config < b->config);
 }
 
+/* Where there is not the room for all of them, those whose trials cost least: a round of many workers with
+ * large batches may be the whole job. */
+static void order_by_cost(struct halving *halving)
+{
+    for (size_t a = 0; a < halving->arm_count; a++) {
+        struct arm *arm = &halving->arms[a];
+        for (size_t m = 0; m < halving->setup.scenario_count; m++)
+            arm->score += cost_of(halving, m, arm->config, shortest);
+    }
+    qsort(halving->arms, halving->arm_count, sizeof *halving->arms, compare_arms);
+}
+
 /* Adds what this instance says, if every arm has run it. */
-static bool add_regrets(struct halving *halving, size_t scenario)
+static void add_regrets(struct halving *halving, size_t scenario)
 {
     double best = INFINITY;
     for (size_t a = 0; a < halving->arm_count; a++) {
         double time_s = cell_of(halving, scenario, halving->arms[a].config)->time_s;
-        if (isnan(time_s)) return false;
+        if (isnan(time_s)) return;
         best = fmin(best, time_s);
     }
     double weight = halving->setup.weights ? halving->setup.weights[scenario] : 1;
-    for (size_t a = 0; a < halving->arm_count; a++)
-        halving->arms[a].score +=
-            weight * (cell_of(halving, scenario, halving->arms[a].config)->time_s / best - 1);
-    return true;
+    for (size_t a = 0; a < halving->arm_count; a++) {
+        double time_s = cell_of(halving, scenario, halving->arms[a].config)->time_s;
+        rue_joined_regrets_add(&halving->arms[a].regrets, scenario, weight, time_s / best - 1);
+    }
 }
 
 /* Ranks the arms that run. */
@@ -159,8 +164,13 @@ static void rank_arms(struct halving *halving)
     for (size_t a = 0; a < halving->arm_count; a++)
         if (!halving->arms[a].failed) halving->arms[running++] = halving->arms[a];
     halving->arm_count = running;
-    for (size_t a = 0; a < running; a++) halving->arms[a].score = 0;
+    for (size_t a = 0; a < running; a++) halving->arms[a].regrets = (struct rue_joined_regrets){0};
     for (size_t m = 0; m < halving->setup.scenario_count; m++) add_regrets(halving, m);
+    for (size_t a = 0; a < running; a++) {
+        const struct rue_joined_regrets *regrets = &halving->arms[a].regrets;
+        bool known = regrets->weights > 0;
+        halving->arms[a].score = known ? rue_joined_regrets_value(regrets, halving->setup.objective) : 0;
+    }
     qsort(halving->arms, running, sizeof *halving->arms, compare_arms);
 }
 
@@ -200,6 +210,7 @@ static void set_up(struct halving *halving, const struct rue_strategy_setup *set
         halving->cells[i] = (struct cell){.time_s = NAN};
     for (size_t arms = halving->arm_count; arms > FINALISTS; arms = (arms + ETA - 1) / ETA) halving->rungs++;
     halving->rungs++;
+    if (setup->expected_s && setup->budget_trials == 0) order_by_cost(halving);
     start_rung(halving);
 }
 
@@ -236,7 +247,7 @@ static bool halving_ask(void *state, struct rue_ask *out)
             const struct arm *arm = &halving->arms[halving->at % halving->arm_count];
             size_t position = halving->first + halving->at / halving->arm_count;
             size_t scenario = halving->instances[position % halving->setup.scenario_count];
-            uint64_t images = images_of(halving, arm->config, halving->share);
+            uint64_t images = rue_trial_length_images(halving->length, &halving->setup, arm->config);
             if (arm->failed || cell_of(halving, scenario, arm->config)->images >= images) continue;
             *out = (struct rue_ask){
                 .measure = RUE_JOINT, .scenario = scenario, .config = arm->config, .images = images};

@@ -50,8 +50,6 @@ Test(strategy_halving, what_is_clearly_the_best_is_among_the_last)
 {
     for (uint64_t seed = 1; seed <= 10; seed++) {
         struct plain_machine machine = plain_machine_of(seed);
-        for (size_t m = 0; m < PLAIN_MODELS; m++)
-            machine.expected_s[m * PLAIN_CONFIGS] *= 1; /* as expected */
         machine.favoured = 18;
         struct plain_course course = course_of(&machine, 2000, 0);
         size_t best = 0;
@@ -64,6 +62,81 @@ Test(strategy_halving, what_is_clearly_the_best_is_among_the_last)
         }
         cr_assert(plain_course_is_complete(&course, best), "%zu was dropped with seed %d", best, (int)seed);
     }
+}
+
+Test(strategy_halving, trials_that_would_take_too_long_are_left_out_first)
+{
+    struct plain_machine machine = plain_machine_of(4);
+    struct plain_course course = course_of(&machine, 60, 0);
+    size_t dear = PLAIN_CONFIGS - 1, cheap = 0; /* 128 images to 16 workers; 16 to one */
+    cr_assert_eq(machine.configs[dear].value[RUE_BATCH_SIZE] * machine.configs[dear].value[RUE_NUM_WORKERS],
+                 2048);
+    cr_assert_eq(runs_of(&course, dear), 0);
+    cr_assert_gt(runs_of(&course, cheap), 0);
+}
+
+static struct rue_ask first_ask(const struct plain_machine *machine, double budget_s)
+{
+    struct rue_strategy_setup setup = plain_machine_setup(machine, budget_s);
+    struct rue_ask ask;
+    void *state;
+    cr_assert_eq(rue_strategy_halving.open(&setup, &state, NULL), RUE_OK);
+    cr_assert(rue_strategy_halving.ask(state, &ask));
+    rue_strategy_halving.close(state);
+    return ask;
+}
+
+Test(strategy_halving, little_time_makes_trials_a_round_of_all_workers)
+{
+    struct plain_machine machine = plain_machine_of(5);
+    struct rue_ask ask = first_ask(&machine, 60);
+    const int *value = machine.configs[ask.config].value;
+    int round = value[RUE_BATCH_SIZE] * (value[RUE_NUM_WORKERS] > 2 ? value[RUE_NUM_WORKERS] : 2);
+    double least = fmax(round, 0.05 * PLAIN_JOB);
+    cr_assert(ask.images >= least && (double)ask.images < least + value[RUE_BATCH_SIZE]);
+    cr_assert_eq(first_ask(&machine, 1e6).images, PLAIN_JOB);
+}
+
+/* Four configurations on three models: two models are seen by all, the third by the two that are left.
+ * Answers which these are, a bit each. The second one is better by its worst regret, the first by the mean.
+ */
+static unsigned finalists(enum rue_objective objective)
+{
+    enum { MODELS = 3, CONFIGS = 4 };
+    static const double time_s[MODELS][CONFIGS] = {{1, 1.25, 1.1, 3}, {1.4, 1.2, 1, 3}, {1, 1, 1, 1}};
+    struct rue_config configs[CONFIGS];
+    for (int c = 0; c < CONFIGS; c++) configs[c] = rue_config_default();
+    struct rue_strategy_setup setup = {.scenario_count = MODELS,
+                                       .config_count = CONFIGS,
+                                       .configs = configs,
+                                       .job_images = 100,
+                                       .objective = objective,
+                                       .whole_jobs = true,
+                                       .budget_trials = 2 * 2 * CONFIGS + MODELS};
+    size_t seen[MODELS], seen_count = 0;
+    unsigned left = 0;
+    void *state;
+    struct rue_ask ask;
+    cr_assert_eq(rue_strategy_halving.open(&setup, &state, NULL), RUE_OK);
+    while (rue_strategy_halving.ask(state, &ask)) {
+        struct rue_trial_result result = rue_trial_result_empty();
+        size_t model = 0;
+        while (model < seen_count && seen[model] != ask.scenario) model++;
+        if (model == seen_count) seen[seen_count++] = ask.scenario;
+        if (model == MODELS - 1) left |= 1U << ask.config;
+        result.outcome = RUE_TRIAL_OK;
+        result.images = 100;
+        result.end_to_end_ns = (int64_t)(1e9 * time_s[model][ask.config]);
+        rue_strategy_halving.tell(state, &ask, &result);
+    }
+    rue_strategy_halving.close(state);
+    return left;
+}
+
+Test(strategy_halving, the_worst_regret_decides_where_it_is_the_objective)
+{
+    cr_assert_eq(finalists(RUE_OBJECTIVE_MEAN), 1U << 0 | 1U << 2);
+    cr_assert_eq(finalists(RUE_OBJECTIVE_WORST), 1U << 1 | 1U << 2);
 }
 
 Test(strategy_halving, what_fails_is_left_at_once)
