@@ -150,3 +150,39 @@ json_t *rue_json_best_by_model(struct rue_json_document *document, const struct 
     }
     return array;
 }
+
+json_t *rue_json_certificate(struct rue_json_document *document, const struct rue_variant_findings *variant)
+{
+    if (variant->confidence == 0) return json_null();
+    json_t *object = json_object();
+    rue_json_put(document, object, "bound_ratio", rue_json_real(variant->bound_ratio));
+    rue_json_put(document, object, "confidence", rue_json_real(variant->confidence));
+    return object;
+}
+
+json_t *rue_json_notices(struct rue_json_document *document, const struct rue_findings *findings)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < findings->notice_count; i++) {
+        const struct rue_notice *notice = &findings->notices[i];
+        char text[RUE_NOTICE_TEXT_BYTES];
+        json_t *object = json_object();
+        rue_notice_text(notice, text, sizeof text);
+        rue_json_put(document, object, "trial", rue_json_integer(notice->trial));
+        rue_json_put(document, object, "noticed_after_trials", rue_json_integer(notice->noticed));
+        rue_json_put(document, object, "load_slowdown_ratio", rue_json_real(exp(notice->load_log)));
+        rue_json_put(document, object, "compute_slowdown_ratio", rue_json_real(exp(notice->compute_log)));
+        rue_json_put(document, object, "cause", rue_json_text_or_null(notice->cause));
+        rue_json_put(document, object, "text", rue_json_text(text));
+        rue_json_push(document, array, object);
+    }
+    return array;
+}
+
+void rue_json_put_goal(struct rue_json_document *document, json_t *object,
+                       const struct rue_variant_findings *variant)
+{
+    rue_json_put(document, object, "goal", json_string(rue_goal_names[variant->goal]));
+    rue_json_put(document, object, "max_first_batch_ns",
+                 rue_json_integer_or_null(rue_cost_matrix_first_batch_limit_ns(variant->matrix)));
+}

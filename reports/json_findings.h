@@ -28,6 +28,16 @@ void rue_json_put_rules(struct rue_json_document *document, json_t *object,
 void rue_json_put_answers(struct rue_json_document *document, json_t *object,
                           const struct rue_variant_findings *variant, bool all);
 
+/* What is minimised, and the limit of the first batch, as members of `object`. */
+void rue_json_put_goal(struct rue_json_document *document, json_t *object,
+                       const struct rue_variant_findings *variant);
+
+/* What is claimed of the recommendation; null where nothing is. */
+json_t *rue_json_certificate(struct rue_json_document *document, const struct rue_variant_findings *variant);
+
+/* What happened to the machine on the way. */
+json_t *rue_json_notices(struct rue_json_document *document, const struct rue_findings *findings);
+
 /* For each model its fastest configuration and the time. */
 json_t *rue_json_best_by_model(struct rue_json_document *document, const struct rue_variant_findings *variant,
                                bool all);

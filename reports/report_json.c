@@ -181,16 +181,6 @@ static json_t *lengths_json(struct rue_json_document *document, const struct rue
     return array;
 }
 
-static json_t *certificate_json(struct rue_json_document *document,
-                                const struct rue_variant_findings *variant)
-{
-    if (variant->confidence == 0) return json_null();
-    json_t *object = json_object();
-    rue_json_put(document, object, "bound_ratio", rue_json_real(variant->bound_ratio));
-    rue_json_put(document, object, "confidence", rue_json_real(variant->confidence));
-    return object;
-}
-
 static json_t *replay_json(struct rue_json_document *document, const struct rue_replayed *replayed)
 {
     json_t *object = json_object();
@@ -232,14 +222,12 @@ static rue_status recommendation_json(struct rue_json_document *document, const 
     rue_json_put_rules(document, object, variant);
     rue_json_put(document, object, "top_n_winner",
                  rue_json_standing(document, variant, variant->selection->top_n_winner, true));
-    rue_json_put(document, object, "goal", json_string(rue_goal_names[variant->goal]));
-    rue_json_put(document, object, "max_first_batch_ns",
-                 rue_json_integer_or_null(rue_cost_matrix_first_batch_limit_ns(variant->matrix)));
+    rue_json_put_goal(document, object, variant);
     put_data(document, object, variant);
     rue_json_put(document, object, "measured_with", rue_json_text(findings->measured_with));
     const char *verified = best != RUE_NONE && selection->rows[best].predicted ? "truncated" : "full";
     rue_json_put(document, object, "verified", best == RUE_NONE ? json_null() : json_string(verified));
-    rue_json_put(document, object, "certificate", certificate_json(document, variant));
+    rue_json_put(document, object, "certificate", rue_json_certificate(document, variant));
     if (variant->replayed.table_s > 0)
         rue_json_put(document, object, "replay", replay_json(document, &variant->replayed));
     if (best != RUE_NONE && strcmp(findings->measured_with, "torch") == 0)
@@ -339,25 +327,6 @@ static json_t *provenance_json(struct rue_json_document *document, const struct 
     return object;
 }
 
-static json_t *notices_json(struct rue_json_document *document, const struct rue_findings *findings)
-{
-    json_t *array = json_array();
-    for (size_t i = 0; i < findings->notice_count; i++) {
-        const struct rue_notice *notice = &findings->notices[i];
-        char text[RUE_NOTICE_TEXT_BYTES];
-        json_t *object = json_object();
-        rue_notice_text(notice, text, sizeof text);
-        rue_json_put(document, object, "trial", rue_json_integer(notice->trial));
-        rue_json_put(document, object, "noticed_after_trials", rue_json_integer(notice->noticed));
-        rue_json_put(document, object, "load_slowdown_ratio", rue_json_real(exp(notice->load_log)));
-        rue_json_put(document, object, "compute_slowdown_ratio", rue_json_real(exp(notice->compute_log)));
-        rue_json_put(document, object, "cause", rue_json_text_or_null(notice->cause));
-        rue_json_put(document, object, "text", rue_json_text(text));
-        rue_json_push(document, array, object);
-    }
-    return array;
-}
-
 static rue_status build(struct rue_json_document *document, const struct rue_findings *findings, json_t *root,
                         rue_error *error)
 {
@@ -375,7 +344,7 @@ static rue_status build(struct rue_json_document *document, const struct rue_fin
     rue_json_put(document, root, "partial", json_boolean(findings->partial));
     rue_json_put(document, root, "partial_reason",
                  findings->partial ? rue_json_text_or_null(findings->partial_reason) : json_null());
-    rue_json_put(document, root, "notices", notices_json(document, findings));
+    rue_json_put(document, root, "notices", rue_json_notices(document, findings));
     rue_json_put(document, root, "disturbance", rue_json_text_or_null(findings->disturbance));
     rue_json_put(document, root, "provenance", provenance_json(document, findings));
     return status;

@@ -149,12 +149,14 @@ static json_t *mode_json(struct rue_json_document *document, const struct rue_va
         rue_json_push(document, models, rue_json_model_of(variant, m));
     rue_json_put(document, object, "models", models);
     rue_json_put_rules(document, object, variant);
+    rue_json_put_goal(document, object, variant);
     rue_json_put(document, object, "recommended",
                  rue_json_standing(document, variant, selection->recommended, false));
     rue_json_put(document, object, "top_n_winner",
                  rue_json_standing(document, variant, selection->top_n_winner, false));
     rue_json_put(document, object, "disagreement", disagreement_json(variant));
     rue_json_put(document, object, "coverage", coverage_json(document, variant));
+    rue_json_put(document, object, "certificate", rue_json_certificate(document, variant));
     rue_json_put_answers(document, object, variant, false);
     rue_json_put(document, object, "best_by_model", rue_json_best_by_model(document, variant, false));
     rue_json_put(document, object, "best_by_batch_size", best_by_batch_size(document, variant));
@@ -174,6 +176,8 @@ static rue_status render(const struct rue_findings *findings, const struct rue_r
     for (size_t v = 0; v < findings->variant_count; v++)
         rue_json_push(&document, modes, mode_json(&document, &findings->variants[v]));
     rue_json_put(&document, root, "modes", modes);
+    rue_json_put(&document, root, "notices", rue_json_notices(&document, findings));
+    rue_json_put(&document, root, "disturbance", rue_json_text_or_null(findings->disturbance));
     rue_status status = rue_json_write(&document, root, stream, error);
     json_decref(root);
     return status;

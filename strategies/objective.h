@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-enum rue_objective { RUE_OBJECTIVE_MEAN, RUE_OBJECTIVE_WORST };
+enum rue_objective { RUE_OBJECTIVE_MEAN, RUE_OBJECTIVE_WORST, RUE_OBJECTIVE_COUNT };
 
 /* Their names, NULL at the end. */
 extern const char *const rue_objective_names[];

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "commands.h"
-#include "json_document.h"
+#include "json_findings.h"
 #include "record.h"
 #include "terminal.h"
 #include "text_table.h"
@@ -16,7 +16,7 @@
 #include "wrap.h"
 
 enum { JSON };
-enum { DEPTH_MAX = 3, ENOUGH_VOTES = 3 };
+enum { DEPTH_MAX = 3 };
 
 static const char default_folder[] = "rue-out";
 
@@ -54,7 +54,7 @@ static void new_line(struct list *list)
     rue_text_table_row(list->table, false);
 }
 
-/* "128/8 (1.2 %)" */
+/* "128/8 (1.2 %)", "128/8 (worst 1.2 %, throughput)": by what, where that is said otherwise than usual. */
 static void put_best(struct list *list, const struct rue_variant_findings *variant)
 {
     char label[RUE_CONFIG_TEXT_BYTES];
@@ -65,8 +65,12 @@ static void put_best(struct list *list, const struct rue_variant_findings *varia
         return;
     }
     rue_config_label(rue_cost_matrix_config(variant->matrix, best), label);
-    rue_text_table_cell(list->table, RECOMMENDED, "%s (%.1f %%)", label,
-                        100 * variant->selection->rows[best].mean_regret_ratio);
+    const struct rue_ranking_row *row = &variant->selection->rows[best];
+    bool worst = variant->selection->objective == RUE_OBJECTIVE_WORST, time = variant->goal == RUE_GOAL_TIME;
+    rue_text_table_cell(list->table, RECOMMENDED, "%s (%s%.1f %%%s%s%s)", label, worst ? "worst " : "",
+                        100 * (worst ? row->max_regret_ratio : row->mean_regret_ratio),
+                        variant->selection->weights ? ", weighted" : "", time ? "" : ", ",
+                        time ? "" : rue_goal_names[variant->goal]);
 }
 
 /* A line, and one more for each mode behind the first. */
@@ -104,6 +108,8 @@ static json_t *recommendations_json(struct list *list, const struct rue_findings
             &list->document, object, "mean_regret_ratio",
             rue_json_real(best == RUE_NONE ? NAN : variant->selection->rows[best].mean_regret_ratio));
         rue_json_put(&list->document, object, "job_images", rue_json_integer_or_null(variant->job_images));
+        rue_json_put_rules(&list->document, object, variant);
+        rue_json_put_goal(&list->document, object, variant);
         rue_json_push(&list->document, array, object);
     }
     return array;
@@ -147,12 +153,12 @@ static rue_status add_study(struct list *list, const char *path, rue_error *erro
     struct rue_record record;
     struct rue_findings *findings = NULL;
     rue_error why = {0};
-    const struct rue_ranking_rules rules = {.top_n = ENOUGH_VOTES};
     list->studies++;
     rue_status status = rue_record_read(path, &record, &why);
     if (status == RUE_MEMORY) return rue_fail(error, status, "%s", why.message);
     if (status != RUE_OK) return add_unreadable(list, path, why.message, error);
-    if (record.set_count) status = rue_record_findings(&record, 0, &rules, &findings, error);
+    if (record.set_count)
+        status = rue_record_findings(&record, 0, rue_record_rules(&record), &findings, error);
     if (status == RUE_OK && list->json) add_object(list, path, &record, findings);
     if (status == RUE_OK && !list->json) add_lines(list, path, &record, findings);
     rue_tally_findings_close(findings);

@@ -15,11 +15,13 @@
 enum { TOP_N, OBJECTIVE, WEIGHTS, SET_EPSILON, ALL, TRIALS, JSON };
 enum { SENTENCE_BYTES = 4096, HEADING_INDENT = 5 };
 
+#define AS_STUDY " [as the study]"
+
 static const struct rue_option options_table[] = {
-    [TOP_N] = RUE_RANKING_TOP_N,
-    [OBJECTIVE] = RUE_RANKING_OBJECTIVE,
-    [WEIGHTS] = RUE_RANKING_WEIGHTS,
-    [SET_EPSILON] = RUE_RANKING_SET_EPSILON,
+    [TOP_N] = RUE_RANKING_TOP_N(NULL, AS_STUDY),
+    [OBJECTIVE] = RUE_RANKING_OBJECTIVE(NULL, AS_STUDY),
+    [WEIGHTS] = RUE_RANKING_WEIGHTS(AS_STUDY),
+    [SET_EPSILON] = RUE_RANKING_SET_EPSILON(NULL, AS_STUDY),
     [ALL] = {"all", RUE_OPTION_FLAG, NULL, NULL, "also what was measured under other circumstances", 0, 0,
              NULL},
     [TRIALS] = {"trials", RUE_OPTION_FLAG, NULL, NULL, "list every trial of the store, a line each", 0, 0,
@@ -173,11 +175,11 @@ static rue_status show_set(const struct rue_record *record, int set, const struc
     struct rue_findings *findings;
     struct rue_report_style style = rue_terminal_style(stdout, RUE_TABLE_COLUMNS);
     struct rue_ranking_rules rules;
-    rue_status status = rue_ranking_rules_read(options, &ranking_options, &rules, error);
+    rue_status status =
+        rue_ranking_rules_override(options, &ranking_options, rue_record_rules(record), &rules, error);
     if (status != RUE_OK) return status;
     status = rue_record_findings(record, set, &rules, &findings, error);
     if (status != RUE_OK) return rue_ranking_rules_close(&rules), status;
-    findings->alone = true;
     status = rue_further_answers_find(findings, &rules, error);
     rue_ranking_rules_close(&rules);
     const struct rue_report *shown =

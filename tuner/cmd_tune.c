@@ -102,10 +102,10 @@ static const struct rue_option options_table[] = {
     [PRIOR] = {"prior", RUE_OPTION_PATH, "FILE", NULL, "start from an earlier study's recommendation.json", 0,
                0, NULL},
     [REPEATS] = {"repeats", RUE_OPTION_COUNT, "N", "1", "measure everything so often", 1, 1000, NULL},
-    [TOP_N] = RUE_RANKING_TOP_N,
-    [OBJECTIVE] = RUE_RANKING_OBJECTIVE,
-    [WEIGHTS] = RUE_RANKING_WEIGHTS,
-    [SET_EPSILON] = RUE_RANKING_SET_EPSILON,
+    [TOP_N] = RUE_RANKING_TOP_N("3", ""),
+    [OBJECTIVE] = RUE_RANKING_OBJECTIVE("mean", ""),
+    [WEIGHTS] = RUE_RANKING_WEIGHTS(" [1 each]"),
+    [SET_EPSILON] = RUE_RANKING_SET_EPSILON("2%", ""),
     [RUNNER] = {"runner", RUE_OPTION_COMMAND, "CMD", NULL, "measure with another runner than rue's own", 0, 0,
                 NULL},
     [TABLE] = {"table", RUE_OPTION_PATH, "FILE", NULL,
@@ -310,6 +310,7 @@ static rue_status conclude(struct rue_study *study, rue_status ran, const rue_er
     rue_error lost = {0}, verdict = {0};
     rue_status status = rue_study_findings(study, &findings, &lost), judged = RUE_OK;
     if (status == RUE_OK) {
+        if (ran != RUE_STORE) status = rue_study_keep_findings(study, findings, &lost);
         status = report(study, findings, json, &lost);
         judged = judge(study, findings, &verdict);
         rue_study_findings_close(findings);

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "variant.h"
+
 size_t rue_json_enter(struct rue_json_reader *reader, const char *key)
 {
     size_t length = strlen(reader->place);
@@ -27,9 +29,9 @@ void rue_json_leave(struct rue_json_reader *reader, size_t length)
 void rue_json_refuse(struct rue_json_reader *reader, const char *key, const char *what)
 {
     if (reader->status != RUE_OK) return;
-    reader->status = rue_fail(
-        reader->error, RUE_DATA, "%s: %s%s%s is not %s; give a recommendation.json as 'rue tune' wrote it",
-        reader->path, reader->place, *reader->place && key ? "." : "", key ? key : "", what);
+    reader->status =
+        rue_fail(reader->error, RUE_DATA, "%s: %s%s%s is not %s; %s", reader->path, reader->place,
+                 *reader->place && key ? "." : "", key ? key : "", what, reader->advice);
 }
 
 /* NULL where nothing is to be read, which is refused unless it is optional. */
@@ -57,6 +59,27 @@ const json_t *rue_json_array(struct rue_json_reader *reader, const json_t *paren
     if (!value || json_is_array(value)) return value;
     rue_json_refuse(reader, key, "a list");
     return NULL;
+}
+
+size_t rue_json_list(struct rue_json_reader *reader, const json_t *parent, const char *key, size_t most,
+                     const json_t **out)
+{
+    *out = rue_json_array(reader, parent, key);
+    size_t count = json_array_size(*out);
+    if (count <= most) return count;
+    rue_json_refuse(reader, key, "a list of a fit length");
+    return 0;
+}
+
+int rue_json_word(struct rue_json_reader *reader, const json_t *parent, const char *key,
+                  const char *const *words, int count)
+{
+    char text[32];
+    rue_json_copy_text(reader, parent, key, false, text, sizeof text);
+    int found = rue_word_find(words, count, text);
+    if (found >= 0) return found;
+    rue_json_refuse(reader, key, "a word that this rue knows");
+    return 0;
 }
 
 void rue_json_copy_text(struct rue_json_reader *reader, const json_t *parent, const char *key, bool optional,

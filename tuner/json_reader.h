@@ -13,7 +13,8 @@
 enum { RUE_JSON_PLACE_BYTES = 200 };
 
 struct rue_json_reader {
-    const char *path; /* of the file */
+    const char *path;   /* of the file */
+    const char *advice; /* what to do about a fault: "give another file" */
     char place[RUE_JSON_PLACE_BYTES];
     rue_status status;
     rue_error *error;
@@ -31,6 +32,14 @@ void rue_json_refuse(struct rue_json_reader *reader, const char *key, const char
 const json_t *rue_json_object(struct rue_json_reader *reader, const json_t *parent, const char *key,
                               bool optional);
 const json_t *rue_json_array(struct rue_json_reader *reader, const json_t *parent, const char *key);
+
+/* The same of at most `most` elements; answers how many. */
+size_t rue_json_list(struct rue_json_reader *reader, const json_t *parent, const char *key, size_t most,
+                     const json_t **out);
+
+/* The number of a text among `words` [count]; 0 where it is refused. */
+int rue_json_word(struct rue_json_reader *reader, const json_t *parent, const char *key,
+                  const char *const *words, int count);
 
 /* A text shorter than `bytes`; "" where it is optional and not told. */
 void rue_json_copy_text(struct rue_json_reader *reader, const json_t *parent, const char *key, bool optional,

@@ -71,6 +71,36 @@ rue_status rue_ranking_rules_read(const struct rue_options *options, const struc
                                    rue_options_origin(options, at->weights), error);
 }
 
+static rue_status copy_weights(const struct rue_ranking_rules *from, struct rue_ranking_rules *out,
+                               rue_error *error)
+{
+    if (from->weight_count == 0) return RUE_OK;
+    out->weights = calloc(from->weight_count, sizeof *out->weights);
+    if (!out->weights) return rue_fail_memory(error, "weights", from->weight_count * sizeof *out->weights);
+    memcpy(out->weights, from->weights, from->weight_count * sizeof *out->weights);
+    out->weight_count = from->weight_count;
+    out->weights_origin = "the study";
+    return RUE_OK;
+}
+
+rue_status rue_ranking_rules_override(const struct rue_options *options, const struct rue_ranking_options *at,
+                                      const struct rue_ranking_rules *base, struct rue_ranking_rules *out,
+                                      rue_error *error)
+{
+    *out = (struct rue_ranking_rules){.top_n = base->top_n,
+                                      .objective = base->objective,
+                                      .set_epsilon_ratio = base->set_epsilon_ratio,
+                                      .confidence = base->confidence};
+    if (rue_options_text(options, at->top_n)) out->top_n = rue_options_number(options, at->top_n);
+    if (rue_options_text(options, at->objective))
+        out->objective = (enum rue_objective)rue_options_word(options, at->objective);
+    if (rue_options_text(options, at->set_epsilon))
+        out->set_epsilon_ratio = rue_options_ratio(options, at->set_epsilon);
+    const char *weights = rue_options_text(options, at->weights);
+    if (!weights) return copy_weights(base, out, error);
+    return rue_ranking_rules_weigh(out, weights, rue_options_origin(options, at->weights), error);
+}
+
 void rue_ranking_rules_close(struct rue_ranking_rules *rules)
 {
     free(rules->text);

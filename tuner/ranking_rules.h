@@ -21,25 +21,26 @@ struct rue_ranking_rules {
     char *text; /* owned */
 };
 
-/* The options of a command that rules are read from. */
-#define RUE_RANKING_TOP_N                                                                        \
-    {                                                                                            \
-        "top-n", RUE_OPTION_COUNT, "N", "3", "each model votes for its N fastest", 1, 1000, NULL \
+/* The options of a command that rules are read from: their defaults (NULL: none), and what help says behind.
+ */
+#define RUE_RANKING_TOP_N(fallback, note)                                                                  \
+    {                                                                                                      \
+        "top-n", RUE_OPTION_COUNT, "N", fallback, "each model votes for its N fastest" note, 1, 1000, NULL \
     }
-#define RUE_RANKING_OBJECTIVE                                                                                \
+#define RUE_RANKING_OBJECTIVE(fallback, note)                                               \
+    {                                                                                       \
+        "objective", RUE_OPTION_WORD, "WHAT", fallback,                                     \
+            "the least mean regret, or the least worst one" note, 0, 0, rue_objective_names \
+    }
+#define RUE_RANKING_WEIGHTS(note)                                                                            \
     {                                                                                                        \
-        "objective", RUE_OPTION_WORD, "WHAT", "mean", "the least mean regret, or the least worst one", 0, 0, \
-            rue_objective_names                                                                              \
+        "weights", RUE_OPTION_LIST, "LIST", NULL, "what models count, such as resnet18=3,vit_b_16=0.5" note, \
+            0, 0, NULL                                                                                       \
     }
-#define RUE_RANKING_WEIGHTS                                                           \
-    {                                                                                 \
-        "weights", RUE_OPTION_LIST, "LIST", NULL,                                     \
-            "what models count, such as resnet18=3,vit_b_16=0.5 [1 each]", 0, 0, NULL \
-    }
-#define RUE_RANKING_SET_EPSILON                                                                     \
-    {                                                                                               \
-        "set-epsilon", RUE_OPTION_PERCENTAGE, "PERCENT", "2%",                                      \
-            "how near its best the smallest set of configurations keeps each model", 1, 10000, NULL \
+#define RUE_RANKING_SET_EPSILON(fallback, note)                                                          \
+    {                                                                                                    \
+        "set-epsilon", RUE_OPTION_PERCENTAGE, "PERCENT", fallback,                                       \
+            "how near its best the smallest set of configurations keeps each model" note, 1, 10000, NULL \
     }
 
 /* Where they stand among them. */
@@ -52,6 +53,12 @@ struct rue_ranking_options {
 /* Reads the rules, of confidence RUE_RANKING_CONFIDENCE. Errors as of rue_ranking_rules_weigh. */
 rue_status rue_ranking_rules_read(const struct rue_options *options, const struct rue_ranking_options *at,
                                   struct rue_ranking_rules *out, rue_error *error) RUE_MUST_CHECK;
+
+/* The same; what no option sets, which none has a default for, is as in `base`. The rules borrow the names of
+ * its models. */
+rue_status rue_ranking_rules_override(const struct rue_options *options, const struct rue_ranking_options *at,
+                                      const struct rue_ranking_rules *base, struct rue_ranking_rules *out,
+                                      rue_error *error) RUE_MUST_CHECK;
 
 /* Fills in weights from `text`, "resnet18=3,vit_b_16=0.5" (NULL: none); `origin` is borrowed. Models that are
  * not named weigh 1. RUE_USAGE for a weight that is no positive number and for a model named twice;

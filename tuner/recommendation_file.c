@@ -257,7 +257,8 @@ static rue_status read_file(const char *path, struct rue_recommendation *out, ru
                           why.line, why.text);
     if (file >= 0) close(file);
     if (status != RUE_OK) return status;
-    struct rue_json_reader reader = {.path = path, .error = error};
+    struct rue_json_reader reader = {
+        .path = path, .advice = "give a recommendation.json as 'rue tune' wrote it", .error = error};
     read_root(&reader, root, out);
     json_decref(root);
     return reader.status;

@@ -15,7 +15,7 @@
 #include "table.h"
 #include "table_import.h"
 
-enum { READ_TRIES = 5, KEY_BYTES = PATH_MAX + 4096 };
+enum { READ_TRIES = 5 };
 
 /* What is known of a group of the tally beside its facts. */
 struct group {
@@ -73,7 +73,7 @@ static rue_status keep_workload(struct rue_record *record, const struct rue_stor
                                 const char *text, const char **out, rue_error *error)
 {
     static const char unknown[] = "\"cache\":\"\",";
-    char shown[KEY_BYTES];
+    char shown[RUE_WORKLOAD_TEXT_BYTES + 64];
     snprintf(shown, sizeof shown, "%s", is_imported(scenario) ? "" : text);
     char *at = strstr(shown, unknown);
     if (at) memmove(at, at + strlen(unknown), strlen(at + strlen(unknown)) + 1);
@@ -200,12 +200,10 @@ static rue_status add_joint(struct reading *reading, const struct rue_store_tria
 {
     struct rue_tally *tally = &reading->record->tally;
     const struct rue_store_scenario *about = &trial->scenario;
-    char key[KEY_BYTES];
+    char key[RUE_STORE_KEY_BYTES];
     bool made;
     struct rue_tally_trial told = judge(trial);
-    snprintf(key, sizeof key, "%s\n%s\n%s\n%s\n%s\n%" PRIu64 "\n%s\n%s", about->data_digest,
-             rue_mode_names[about->variant.mode], about->variant.format, about->variant.dtype,
-             trial->workload, about->job_images, about->runner, about->machine);
+    rue_store_scenario_key(about, trial->workload, key);
     rue_status status = rue_tally_group(tally, key, &told.group, &made, error);
     if (status == RUE_OK && made) status = make_group(reading, trial, told.group, error);
     if (status == RUE_OK) status = note_run(&reading->groups[told.group], trial, error);
@@ -286,6 +284,32 @@ static void fill_set(const struct reading *reading, size_t number, struct rue_re
     snprintf(set->consumer, sizeof set->consumer, "%s", group->device);
 }
 
+/* The group that part of the kept findings is about; RUE_NONE where it has no joint trial. */
+static size_t group_of(const struct rue_record *record, size_t variant)
+{
+    char key[RUE_KEPT_KEY_BYTES];
+    for (size_t g = 0; g < record->tally.group_count; g++) {
+        rue_kept_key(record->tally.keys.texts[g], key);
+        if (strcmp(key, record->kept.keys[variant]) == 0) return g;
+    }
+    return RUE_NONE;
+}
+
+/* A run that found all in the store may have been about an older set. */
+static void put_last_run_first(struct rue_record *record)
+{
+    size_t at = record->is_kept && record->kept.variant_count ? group_of(record, 0) : RUE_NONE;
+    size_t set = at == RUE_NONE ? 0 : record->tally.groups[at].set;
+    if (set == 0) return;
+    struct rue_record_set first = record->sets[0];
+    record->sets[0] = record->sets[set];
+    record->sets[set] = first;
+    for (size_t g = 0; g < record->tally.group_count; g++) {
+        size_t *its = &record->tally.groups[g].set;
+        *its = *its == set ? 0 : *its == 0 ? set : *its;
+    }
+}
+
 static int compare_newest(const void *a, const void *b, void *context)
 {
     const struct group *groups = context;
@@ -317,6 +341,7 @@ static rue_status make_sets(struct reading *reading, rue_error *error)
         fill_set(reading, order[i], &record->sets[set]);
     }
     free(order);
+    put_last_run_first(record);
     return RUE_OK;
 }
 
@@ -329,10 +354,13 @@ static rue_status read_store(struct rue_record *record, bool *torn, rue_error *e
     rue_status status = rue_store_reader_open(record->store, &reader, torn, error);
     if (status != RUE_OK) return status;
     status = read_trials(&reading, reader, error);
-    if (status == RUE_OK) status = rue_record_read_report(record, reader, error);
+    if (status == RUE_OK) status = rue_record_read_findings(record, reader, error);
     *torn = rue_store_reader_is_torn(reader);
     rue_store_reader_close(reader);
     if (status == RUE_OK && !*torn) status = make_sets(&reading, error);
+    /* A table is imported as a whole. */
+    if (!record->is_kept && record->set_count && starts_with(record->sets[0].runner, RUE_IMPORTED))
+        record->partial = false;
     for (size_t g = 0; reading.groups && g < record->tally.group_count; g++) free(reading.groups[g].runs);
     free(reading.groups);
     rue_names_close(&reading.circles);
@@ -350,6 +378,8 @@ static void forget_trials(struct rue_record *record)
     record->circumstances = NULL;
     record->set_count = record->trials_ok = record->trials_not_ok = record->probes = 0;
     record->last_run = 0;
+    record->is_kept = false;
+    rue_kept_findings_close(&record->kept);
 }
 
 rue_status rue_record_read(const char *path, struct rue_record *out, rue_error *error)
@@ -377,25 +407,80 @@ void rue_record_close(struct rue_record *record)
     forget_trials(record);
 }
 
+const struct rue_ranking_rules *rue_record_rules(const struct rue_record *record)
+{
+    static const struct rue_ranking_rules plain = {
+        .top_n = 3, .set_epsilon_ratio = 0.02, .confidence = RUE_RANKING_CONFIDENCE};
+    return record->kept.root ? &record->kept.rules : &plain;
+}
+
+/* What the last run found out, with the facts that its trials tell. */
+static rue_status last_findings(const struct rue_record *record, const struct rue_ranking_rules *rules,
+                                struct rue_findings **out, rue_error *error)
+{
+    rue_status status = rue_kept_findings_rank(&record->kept, record->store, rules, out, error);
+    for (size_t v = 0; status == RUE_OK && v < (*out)->variant_count; v++) {
+        struct rue_variant_findings *variant = &(*out)->variants[v];
+        size_t group = group_of(record, v);
+        if (group == RUE_NONE) continue;
+        variant->circumstances = &record->circumstances[group];
+        if (!variant->label) variant->variant = record->tally.groups[group].facts.variant;
+    }
+    return status;
+}
+
+/* Adds those of another set. */
+static rue_status add_set(const struct rue_record *record, int set, const struct rue_ranking_rules *rules,
+                          struct rue_findings *out, rue_error *error)
+{
+    struct rue_findings *other;
+    rue_status status = rue_tally_findings(&record->tally, set, rules, &other, error);
+    if (status != RUE_OK) return status;
+    size_t count = out->variant_count + other->variant_count;
+    struct rue_variant_findings *grown = reallocarray(out->variants, count + 1, sizeof *grown);
+    if (!grown) {
+        rue_tally_findings_close(other);
+        return rue_fail_memory(error, "findings", count * sizeof *grown);
+    }
+    out->variants = grown;
+    for (size_t v = 0; v < other->variant_count; v++) grown[out->variant_count++] = other->variants[v];
+    other->variant_count = 0; /* they have changed hands */
+    rue_tally_findings_close(other);
+    return RUE_OK;
+}
+
+static rue_status find_all(const struct rue_record *record, int set, const struct rue_ranking_rules *rules,
+                           struct rue_findings **out, rue_error *error)
+{
+    if (!record->is_kept || set > 0) return rue_tally_findings(&record->tally, set, rules, out, error);
+    rue_status status = rue_ranking_rules_check(rules, (const char *const *)record->tally.models.texts,
+                                                record->tally.models.count, error);
+    if (status == RUE_OK) status = last_findings(record, rules, out, error);
+    if (status != RUE_OK) return status;
+    for (size_t s = 1; status == RUE_OK && set != 0 && s < record->set_count; s++)
+        status = add_set(record, (int)s, rules, *out, error);
+    if (status != RUE_OK) return rue_tally_findings_close(*out), status;
+    qsort((*out)->variants, (*out)->variant_count, sizeof *(*out)->variants, rue_findings_compare);
+    return RUE_OK;
+}
+
 rue_status rue_record_findings(const struct rue_record *record, int set,
                                const struct rue_ranking_rules *rules, struct rue_findings **out,
                                rue_error *error)
 {
-    rue_status status = rue_tally_findings(&record->tally, set, rules, out, error);
+    rue_status status = find_all(record, set, rules, out, error);
     if (status != RUE_OK) return status;
     struct rue_findings *findings = *out;
-    const struct rue_record_set *about = &record->sets[set == RUE_TALLY_ALL ? 0 : set];
     snprintf(findings->study, sizeof findings->study, "%s", record->name);
     if (record->set_count == 0) return RUE_OK;
-    name_loader(about->runner, findings->measured_with, sizeof findings->measured_with);
-    snprintf(findings->runner, sizeof findings->runner, "%s", about->runner);
-    snprintf(findings->consumer, sizeof findings->consumer, "%s", about->consumer);
+    const struct rue_record_set *about = &record->sets[set == RUE_TALLY_ALL ? 0 : set];
+    if (!record->is_kept || set > 0) {
+        findings->alone = true;
+        name_loader(about->runner, findings->measured_with, sizeof findings->measured_with);
+        snprintf(findings->runner, sizeof findings->runner, "%s", about->runner);
+        snprintf(findings->consumer, sizeof findings->consumer, "%s", about->consumer);
+    }
     if (set != 0) return RUE_OK;
-    /* The modes of a table differ in what was asked: each of it was told. */
-    bool imported = starts_with(about->runner, RUE_IMPORTED);
-    for (size_t v = 0; !imported && v < findings->variant_count; v++)
-        if (findings->variants[v].trials_ok == record->trials_told)
-            findings->configs_asked = record->configs_asked;
     findings->partial = record->partial || record->running;
     snprintf(findings->partial_reason, sizeof findings->partial_reason, "%s",
              record->running ? "a tuner is at work" : record->partial_reason);

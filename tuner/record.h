@@ -1,11 +1,14 @@
 /* The record of a study: what its store says was measured, as a tally that the selection rules can be applied
  * to. Trials are told apart by their circumstances: job, workload, runner, machine, data. What belongs
- * together is a set; the first set is that of the trial stored last. */
+ * together is a set; the first set is that of the last run, where it told what it found out, else of the
+ * trial stored last. What the last run found out (kept_findings.h) stands in place of what its trials say
+ * alone. */
 #ifndef RUE_RECORD_H
 #define RUE_RECORD_H
 
 #include <limits.h>
 
+#include "kept_findings.h"
 #include "store.h"
 #include "tally.h"
 
@@ -27,13 +30,13 @@ struct rue_record {
     size_t probes;                   /* trials of other measures */
     bool running;                    /* a tuner is at work in the folder */
     int64_t last_run;                /* that stored a joint trial; 0: none */
-    bool partial;                    /* the last run ended early, or its report is missing */
+    bool partial;                    /* the last run ended early, or what it found out is not known */
     char partial_reason[160];
-    size_t configs_asked; /* of the last run, by its report; 0 when it has none */
-    size_t trials_told; /* ok trials of one of its variants, by which to tell whether the report is current */
-    char store[PATH_MAX];  /* the store's file */
-    char folder[PATH_MAX]; /* that it lies in */
-    char name[256];        /* the folder's */
+    bool is_kept; /* what the last run found out is known, and nothing was measured or deleted since */
+    struct rue_kept_findings kept; /* of the last run that kept any */
+    char store[PATH_MAX];          /* the store's file */
+    char folder[PATH_MAX];         /* that it lies in */
+    char name[256];                /* the folder's */
     struct rue_names texts;
     struct rue_circumstances *circumstances; /* [groups of the tally] */
 };
@@ -46,6 +49,9 @@ const char *rue_record_label(const struct rue_store_scenario *scenario);
  * without joint trials is no error. Nothing is to be closed where it fails. */
 rue_status rue_record_read(const char *path, struct rue_record *out, rue_error *error) RUE_MUST_CHECK;
 void rue_record_close(struct rue_record *record);
+
+/* What the last run ranked by; else mean regret, three votes a model. Borrowed. */
+const struct rue_ranking_rules *rue_record_rules(const struct rue_record *record);
 
 /* The findings of set `set` (RUE_TALLY_ALL: of all), to be closed by rue_tally_findings_close; they borrow
  * from the record. */

@@ -1,7 +1,6 @@
 #include "record_folder.h"
 
 #include <errno.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,48 +62,29 @@ rue_status rue_record_find(const char *path, struct rue_record *record, rue_erro
                     path);
 }
 
-/* Whether the report is of the run that measured last, or of a later one that found all in the store. That of
- * a table names no run. */
-static rue_status is_current(const struct rue_record *record, struct rue_store_reader *reader,
-                             const json_t *report, bool *current, rue_error *error)
+/* Findings of an earlier run than the one that measured last tell nothing of that one, which was killed. */
+static const char *why_outdated(const struct rue_record *record, int64_t run)
 {
-    const char *started =
-        json_string_value(json_object_get(json_object_get(report, "provenance"), "started"));
+    if (!record->kept.root) return "no report has been written";
+    if (run < record->last_run) return "the last run ended without a report";
+    if (record->kept.trials != record->trials_ok + record->trials_not_ok + record->probes)
+        return "trials were added or deleted since the last run";
+    return NULL;
+}
+
+rue_status rue_record_read_findings(struct rue_record *record, struct rue_store_reader *reader,
+                                    rue_error *error)
+{
+    char *text;
     int64_t run = 0;
-    *current = report != NULL;
-    if (!started) return RUE_OK;
-    rue_status status = rue_store_reader_find_run(reader, started, &run, error);
-    *current = run > 0 && run >= record->last_run;
-    return status;
-}
-
-static void read_report(struct rue_record *record, const json_t *report)
-{
-    const char *reason = json_string_value(json_object_get(report, "partial_reason"));
-    const json_t *first = json_array_get(json_object_get(report, "recommendations"), 0),
-                 *evidence = json_object_get(first, "evidence");
-    json_int_t asked = json_integer_value(json_object_get(evidence, "configs_asked")),
-               told = json_integer_value(json_object_get(evidence, "trials_ok"));
-    record->partial = json_is_true(json_object_get(report, "partial"));
+    rue_status status = rue_store_reader_findings(reader, &run, &text, error);
+    if (status == RUE_OK && text) status = rue_kept_findings_read(text, record->store, &record->kept, error);
+    free(text);
+    if (status != RUE_OK) return status;
+    const char *why = why_outdated(record, run);
+    record->is_kept = !why;
+    record->partial = why || record->kept.partial;
     snprintf(record->partial_reason, sizeof record->partial_reason, "%s",
-             reason ? reason : "the run ended early");
-    record->configs_asked = asked > 0 ? (size_t)asked : 0;
-    record->trials_told = told > 0 ? (size_t)told : 0;
-}
-
-rue_status rue_record_read_report(struct rue_record *record, struct rue_store_reader *reader,
-                                  rue_error *error)
-{
-    char file[PATH_MAX + 32];
-    bool current;
-    snprintf(file, sizeof file, "%s/recommendation.json", record->folder);
-    json_t *report = json_load_file(file, 0, NULL);
-    rue_status status = is_current(record, reader, report, &current, error);
-    record->partial = true;
-    record->configs_asked = record->trials_told = 0;
-    snprintf(record->partial_reason, sizeof record->partial_reason, "%s",
-             report ? "the last run ended without a report" : "no report has been written");
-    if (current) read_report(record, report);
-    json_decref(report);
-    return status;
+             why ? why : record->kept.partial_reason);
+    return RUE_OK;
 }

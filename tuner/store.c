@@ -138,6 +138,21 @@ rue_status rue_store_begin_run(struct rue_store *store, const char *command_line
     return status;
 }
 
+rue_status rue_store_keep_findings(struct rue_store *store, const char *findings, rue_error *error)
+{
+    sqlite3_stmt *statement = NULL;
+    rue_status status =
+        prepare(store, "UPDATE run SET findings = :findings WHERE id = :id", &statement, error);
+    if (status != RUE_OK) return status;
+    struct rue_store_row row = {statement, SQLITE_OK};
+    rue_store_row_text(&row, "findings", findings);
+    rue_store_row_integer(&row, "id", store->run_id);
+    if (row.code == SQLITE_OK) row.code = sqlite3_step(statement);
+    if (row.code != SQLITE_DONE) status = fail(store, row.code, "keeping what the run found out", error);
+    sqlite3_finalize(statement);
+    return status;
+}
+
 rue_status rue_store_add(struct rue_store *store, const struct rue_store_scenario *scenario,
                          const struct rue_trial_request *request, const struct rue_trial_result *result,
                          uint64_t started_ns, uint64_t *out_id, rue_error *error)

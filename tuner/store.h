@@ -4,6 +4,8 @@
 #ifndef RUE_STORE_H
 #define RUE_STORE_H
 
+#include <limits.h>
+
 #include "error.h"
 #include "trial.h"
 
@@ -26,6 +28,12 @@ struct rue_store_scenario {
     char machine[32];        /* fingerprint of the runner's machine */
 };
 
+/* All of it but the model as text: what trials of one variant under the same circumstances have in common.
+ * `workload` is canonical. */
+enum { RUE_STORE_KEY_BYTES = PATH_MAX + 4096 };
+void rue_store_scenario_key(const struct rue_store_scenario *scenario, const char *workload,
+                            char out[RUE_STORE_KEY_BYTES]);
+
 /* Opens or creates the store file (NULL: in memory, gone when it is closed); `fresh` first renames an
  * existing one to "<path>.old" (".old.2", ... where that is taken) together with SQLite's companion files and
  * the reports beside it, so that nothing measured is lost and no report is about another store. RUE_STORE
@@ -39,6 +47,10 @@ void rue_store_close(struct rue_store *store);
  * goes into the rows that follow. */
 rue_status rue_store_begin_run(struct rue_store *store, const char *command_line, const char *rue_version,
                                const char *started, rue_error *error) RUE_MUST_CHECK;
+
+/* Keeps what the run found out (kept_findings.h), in place of what it kept before. */
+rue_status rue_store_keep_findings(struct rue_store *store, const char *findings,
+                                   rue_error *error) RUE_MUST_CHECK;
 
 /* Adds a trial; when it returns RUE_OK the row is on the disk. `*out_id` (nullable) is its row id.
  * `started_ns` is on the study's clock. Of the request, measure, config, images, batches and limits are read;

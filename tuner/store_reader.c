@@ -91,7 +91,7 @@ static rue_status connect(struct rue_store_reader *reader, rue_error *error)
 /* An older file lacks columns: they are NULL. */
 static void put_column(FILE *out, sqlite3 *db, const char *name)
 {
-    fprintf(out, ", %s", rue_store_has_column(db, name) ? name : "NULL");
+    fprintf(out, ", %s", rue_store_has_column(db, "trial", name) ? name : "NULL");
 }
 
 static char *walk_sql(sqlite3 *db)
@@ -259,15 +259,24 @@ rue_status rue_store_reader_next(struct rue_store_reader *reader, bool *found, s
     return status;
 }
 
-rue_status rue_store_reader_find_run(struct rue_store_reader *reader, const char *started, int64_t *out,
+rue_status rue_store_reader_findings(struct rue_store_reader *reader, int64_t *run, char **out,
                                      rue_error *error)
 {
     sqlite3_stmt *find = NULL;
-    int code = sqlite3_prepare_v2(reader->db, "SELECT max(id) FROM run WHERE started = ?", -1, &find, NULL);
-    if (code == SQLITE_OK) code = sqlite3_bind_text(find, 1, started, -1, SQLITE_STATIC);
+    *out = NULL;
+    if (!rue_store_has_column(reader->db, "run", "findings")) return RUE_OK;
+    int code = sqlite3_prepare_v2(
+        reader->db, "SELECT id, findings FROM run WHERE findings IS NOT NULL ORDER BY id DESC LIMIT 1", -1,
+        &find, NULL);
     if (code == SQLITE_OK) code = sqlite3_step(find);
-    if (code == SQLITE_ROW) *out = sqlite3_column_int64(find, 0);
-    rue_status status = code == SQLITE_ROW ? RUE_OK : fail(reader, code, "reading the store", error);
+    rue_status status = RUE_OK;
+    if (code == SQLITE_ROW) {
+        const char *text = (const char *)sqlite3_column_text(find, 1);
+        *run = sqlite3_column_int64(find, 0);
+        *out = text ? strdup(text) : NULL;
+        if (!*out) status = rue_fail_memory(error, "findings", (size_t)sqlite3_column_bytes(find, 1));
+    } else if (code != SQLITE_DONE)
+        status = fail(reader, code, "reading the store", error);
     sqlite3_finalize(find);
     return status;
 }

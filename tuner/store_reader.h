@@ -32,8 +32,9 @@ void rue_store_reader_close(struct rue_store_reader *reader);
 rue_status rue_store_reader_next(struct rue_store_reader *reader, bool *found, struct rue_store_trial *out,
                                  rue_error *error) RUE_MUST_CHECK;
 
-/* The number of the last run that began at `started`, as it is stored; 0 where there is none. RUE_STORE. */
-rue_status rue_store_reader_find_run(struct rue_store_reader *reader, const char *started, int64_t *out,
+/* What the last run that kept its findings found out (kept_findings.h), returned owned, and the number of
+ * that run; NULL where none did. RUE_STORE, RUE_MEMORY. */
+rue_status rue_store_reader_findings(struct rue_store_reader *reader, int64_t *run, char **out,
                                      rue_error *error) RUE_MUST_CHECK;
 
 /* Whether a tuner began to write while the file was read as one that nobody writes: what was read may be

@@ -129,6 +129,14 @@ void rue_workload_canonical(const struct rue_workload *workload, char out[RUE_WO
         rue_bad_images_names[workload->bad_images], workload->max_pixels, decode);
 }
 
+void rue_store_scenario_key(const struct rue_store_scenario *scenario, const char *workload,
+                            char out[RUE_STORE_KEY_BYTES])
+{
+    snprintf(out, RUE_STORE_KEY_BYTES, "%s\n%s\n%s\n%s\n%s\n%" PRIu64 "\n%s\n%s", scenario->data_digest,
+             rue_mode_names[scenario->variant.mode], scenario->variant.format, scenario->variant.dtype,
+             workload, scenario->job_images, scenario->runner, scenario->machine);
+}
+
 void rue_store_row_request(struct rue_store_row *row, const struct rue_store_scenario *scenario,
                            const struct rue_trial_request *request)
 {

@@ -60,14 +60,15 @@ static const char run_sql[] = "CREATE TABLE IF NOT EXISTS run (\n"
                               "    id INTEGER PRIMARY KEY,\n"
                               "    command_line TEXT NOT NULL,\n"
                               "    rue_version TEXT NOT NULL,\n"
-                              "    started TEXT NOT NULL /* wall clock, UTC */\n"
+                              "    started TEXT NOT NULL /* wall clock, UTC */,\n"
+                              "    findings TEXT /* that it ended with, JSON; NULL: it was killed */\n"
                               ")";
 static const char index_sql[] =
     "CREATE INDEX IF NOT EXISTS trial_identity ON trial (config_hash, data_digest, model, measure)";
 
-bool rue_store_has_column(sqlite3 *db, const char *name)
+bool rue_store_has_column(sqlite3 *db, const char *table, const char *name)
 {
-    return sqlite3_table_column_metadata(db, NULL, "trial", name, NULL, NULL, NULL, NULL, NULL) == SQLITE_OK;
+    return sqlite3_table_column_metadata(db, NULL, table, name, NULL, NULL, NULL, NULL, NULL) == SQLITE_OK;
 }
 
 /* Column `index` of the table trial, in order; false past the last one. */
@@ -146,7 +147,7 @@ static void put_checksum(FILE *out, const char *prefix, sqlite3 *db)
     const char *separator = "rue_checksum(";
     for (size_t i = 0; column_at(i, &column); i++) {
         if (!inserted(&column) || strcmp(column.name, CHECKSUM) == 0) continue;
-        if (db && !rue_store_has_column(db, column.name)) continue;
+        if (db && !rue_store_has_column(db, "trial", column.name)) continue;
         fprintf(out, "%s%s%s", separator, prefix, column.name);
         separator = ", ";
     }
@@ -287,7 +288,7 @@ static int columns_add(sqlite3 *db)
     struct column column;
     int code = SQLITE_OK;
     for (size_t i = 0; code == SQLITE_OK && column_at(i, &column); i++)
-        if (!rue_store_has_column(db, column.name)) code = column_add(db, &column);
+        if (!rue_store_has_column(db, "trial", column.name)) code = column_add(db, &column);
     return code;
 }
 
@@ -331,6 +332,8 @@ static int schema_write(sqlite3 *db, bool create, const char *table, const char 
     if (code == SQLITE_OK && (create || version != RUE_STORE_VERSION))
         code = sqlite3_exec(db, stamp, NULL, NULL, NULL);
     if (code == SQLITE_OK) code = sqlite3_exec(db, run_sql, NULL, NULL, NULL);
+    if (code == SQLITE_OK && !rue_store_has_column(db, "run", "findings"))
+        code = sqlite3_exec(db, "ALTER TABLE run ADD COLUMN findings TEXT", NULL, NULL, NULL);
     if (code == SQLITE_OK) code = sqlite3_exec(db, table, NULL, NULL, NULL);
     if (code == SQLITE_OK) code = columns_add(db);
     if (code == SQLITE_OK) code = sqlite3_exec(db, index_sql, NULL, NULL, NULL);
@@ -356,7 +359,8 @@ rue_status rue_store_schema_check(sqlite3 *db, const char *path, rue_error *erro
     if (status == RUE_OK && empty)
         return rue_fail(error, RUE_STORE, "%s: no store of rue: an SQLite file without anything in it", path);
     if (status == RUE_OK) status = damage_check(db, path, error);
-    return status == RUE_OK && rue_store_has_column(db, CHECKSUM) ? rows_check(db, path, error) : status;
+    return status == RUE_OK && rue_store_has_column(db, "trial", CHECKSUM) ? rows_check(db, path, error)
+                                                                           : status;
 }
 
 rue_status rue_store_schema_update(sqlite3 *db, const char *path, rue_error *error)

@@ -1,7 +1,8 @@
 /* The store's schema, version 1. One table of columns makes the CREATE statement, the INSERT and the search;
  * a new row in RUE_TRIAL_INTEGERS or RUE_TRIAL_REALS becomes a column, in older files too.
  *
- *   run       (id, command_line, rue_version, started): one row each time a study was started or resumed
+ *   run       (id, command_line, rue_version, started, findings): one row each time a study was started or
+ *             resumed, and what that run found out (kept_findings.h)
  *   trial     one row a trial; every column says what it is in `.schema trial`
  *   ok_trial  a view for people: the trials that ended well, one column a knob, the rate, no long texts
  *
@@ -28,8 +29,8 @@ enum {
 
 enum { RUE_STORE_BUSY_MS = 2000 /* how long opening waits for another process that writes */ };
 
-/* Whether the table trial has that column: older files lack some. */
-bool rue_store_has_column(sqlite3 *db, const char *name);
+/* Whether the table has that column: older files lack some. */
+bool rue_store_has_column(sqlite3 *db, const char *table, const char *name);
 
 /* The statements, with one named parameter for each column (":mode"), returned owned; NULL without memory.
  * Insert: every column but id and recorded; the checksum is computed from the others. Find: also :nth, and

@@ -245,6 +245,9 @@ rue_status rue_study_take_stored(struct rue_study *study, size_t variant, size_t
 rue_status rue_study_tell_stored(struct rue_study *study, size_t variant, void *state,
                                  rue_error *error) RUE_MUST_CHECK;
 
+/* Whose trial one of a variant and a model (RUE_NONE: none) is. */
+struct rue_store_scenario rue_study_scenario(const struct rue_study *study, size_t variant, size_t model);
+
 /* Whether the store answers `request` (as above) for the `nth` time. */
 rue_status rue_study_is_stored(struct rue_study *study, size_t variant, size_t model,
                                struct rue_trial_request *request, size_t nth, bool *stored,
@@ -324,5 +327,9 @@ rue_status rue_study_find_lengths(struct rue_study *study, size_t variant, void 
 rue_status rue_study_findings(struct rue_study *study, struct rue_findings **out,
                               rue_error *error) RUE_MUST_CHECK;
 void rue_study_findings_close(struct rue_findings *findings);
+
+/* Keeps them in the store. RUE_STORE, RUE_MEMORY. (study_keep.c) */
+rue_status rue_study_keep_findings(struct rue_study *study, const struct rue_findings *findings,
+                                   rue_error *error) RUE_MUST_CHECK;
 
 #endif

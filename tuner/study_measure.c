@@ -42,16 +42,17 @@ static rue_status note_row(struct rue_study *study, uint64_t id, uint64_t starte
     return RUE_OK;
 }
 
-static struct rue_store_scenario describe(const struct rue_study *study,
-                                          const struct rue_study_variant *variant,
-                                          const struct rue_study_model *model)
+struct rue_store_scenario rue_study_scenario(const struct rue_study *study, size_t variant_index,
+                                             size_t model_index)
 {
+    const struct rue_study_variant *variant = &study->variants[variant_index];
     struct rue_store_scenario scenario = {
         .variant = variant->variant, .workload = variant->workload, .job_images = variant->job_images};
     snprintf(scenario.data_digest, sizeof scenario.data_digest, "%s", variant->opened.digest);
     snprintf(scenario.runner, sizeof scenario.runner, "%s", study->runner_identity);
     snprintf(scenario.machine, sizeof scenario.machine, "%s", study->machine_identity);
-    if (!model) return scenario;
+    if (model_index == RUE_NONE) return scenario;
+    const struct rue_study_model *model = &study->models[model_index];
     snprintf(scenario.model, sizeof scenario.model, "%s", model->name);
     snprintf(scenario.model_profile, sizeof scenario.model_profile, "%s", model->profile_json);
     return scenario;
@@ -76,8 +77,7 @@ static struct rue_store_scenario complete(const struct rue_study *study, size_t 
                                           struct rue_trial_request *request)
 {
     const struct rue_study_variant *variant = &study->variants[variant_index];
-    const struct rue_study_model *model = model_index == RUE_NONE ? NULL : &study->models[model_index];
-    struct rue_store_scenario scenario = describe(study, variant, model);
+    struct rue_store_scenario scenario = rue_study_scenario(study, variant_index, model_index);
     request->variant = variant->variant;
     request->workload = variant->workload;
     request->job_images = variant->job_images;
