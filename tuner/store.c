@@ -141,8 +141,9 @@ rue_status rue_store_begin_run(struct rue_store *store, const char *command_line
 rue_status rue_store_keep_findings(struct rue_store *store, const char *findings, rue_error *error)
 {
     sqlite3_stmt *statement = NULL;
-    rue_status status =
-        prepare(store, "UPDATE run SET findings = :findings WHERE id = :id", &statement, error);
+    rue_status status = prepare(
+        store, "UPDATE run SET findings = :findings, checksum = rue_checksum(:findings) WHERE id = :id",
+        &statement, error);
     if (status != RUE_OK) return status;
     struct rue_store_row row = {statement, SQLITE_OK};
     rue_store_row_text(&row, "findings", findings);

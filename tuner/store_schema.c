@@ -61,7 +61,8 @@ static const char run_sql[] = "CREATE TABLE IF NOT EXISTS run (\n"
                               "    command_line TEXT NOT NULL,\n"
                               "    rue_version TEXT NOT NULL,\n"
                               "    started TEXT NOT NULL /* wall clock, UTC */,\n"
-                              "    findings TEXT /* that it ended with, JSON; NULL: it was killed */\n"
+                              "    findings TEXT /* that it ended with, JSON; NULL: it was killed */,\n"
+                              "    checksum INTEGER /* of the findings */\n"
                               ")";
 static const char index_sql[] =
     "CREATE INDEX IF NOT EXISTS trial_identity ON trial (config_hash, data_digest, model, measure)";
@@ -249,11 +250,11 @@ static rue_status owner_check(sqlite3 *db, const char *path, bool *out_empty, ru
     return RUE_OK;
 }
 
-static rue_status damage_check(sqlite3 *db, const char *path, rue_error *error)
+static rue_status check_with(sqlite3 *db, const char *sql, const char *path, rue_error *error)
 {
     sqlite3_stmt *statement = NULL;
     rue_status status = RUE_OK;
-    int code = sqlite3_prepare_v2(db, "PRAGMA integrity_check(1)", -1, &statement, NULL);
+    int code = sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
     if (code == SQLITE_OK) code = sqlite3_step(statement);
     if (code != SQLITE_ROW) {
         status = rue_store_fail(db, code, path, "checking the store", error);
@@ -268,6 +269,15 @@ static rue_status damage_check(sqlite3 *db, const char *path, rue_error *error)
 out:
     sqlite3_finalize(statement);
     return status;
+}
+
+/* Where a file has a view, SQLite 3.40 may pass over the list of free pages, unless it is asked for by
+ * itself.
+ */
+static rue_status damage_check(sqlite3 *db, const char *path, rue_error *error)
+{
+    rue_status status = check_with(db, "PRAGMA integrity_check(1)", path, error);
+    return status == RUE_OK ? check_with(db, "PRAGMA integrity_check(sqlite_master)", path, error) : status;
 }
 
 /* SQLite's code, as in the functions below. Rows have no value for a column that they were stored without:
@@ -305,21 +315,44 @@ static int view_refresh(sqlite3 *db, const char *sql)
     return code == SQLITE_OK ? sqlite3_exec(db, sql, NULL, NULL, NULL) : code;
 }
 
-/* Every row against its checksum. */
-static rue_status rows_check(sqlite3 *db, const char *path, rue_error *error)
+/* The first row that `sql` answers is not as it was stored. */
+static rue_status sums_check(sqlite3 *db, const char *sql, const char *what, const char *advice,
+                             const char *path, rue_error *error)
 {
     int64_t changed = -1;
-    int code = rue_store_checksum_open(db);
-    char *sql = changed_sql(db);
-    if (code == SQLITE_OK) code = sql ? integer_read(db, sql, &changed) : SQLITE_NOMEM;
-    free(sql);
+    int code = sql ? integer_read(db, sql, &changed) : SQLITE_NOMEM;
     if (code != SQLITE_OK && code != SQLITE_DONE)
         return rue_store_fail(db, code, path, "checking the store", error);
     if (changed < 0) return RUE_OK;
     return rue_fail(error, RUE_STORE,
-                    "%s: the store is damaged: trial %" PRId64
-                    " is not as it was stored; delete that row, or " RUE_STORE_PUT_ASIDE,
-                    path, changed, path);
+                    "%s: the store is damaged: %s %" PRId64
+                    " is not as it was stored; %s" RUE_STORE_PUT_ASIDE,
+                    path, what, changed, advice, path);
+}
+
+/* Every row against its checksum. */
+static rue_status rows_check(sqlite3 *db, const char *path, rue_error *error)
+{
+    int code = rue_store_checksum_open(db);
+    if (code != SQLITE_OK) return rue_store_fail(db, code, path, "checking the store", error);
+    char *sql = changed_sql(db);
+    rue_status status = sums_check(db, sql, "trial", "delete that row, or ", path, error);
+    free(sql);
+    if (status != RUE_OK || !rue_store_has_column(db, "run", CHECKSUM)) return status;
+    return sums_check(db,
+                      "SELECT id FROM run WHERE " CHECKSUM " IS NOT NULL AND " CHECKSUM
+                      " IS NOT rue_checksum(findings) ORDER BY id LIMIT 1",
+                      "what was found out by run", "", path, error);
+}
+
+static int run_columns_add(sqlite3 *db)
+{
+    int code = SQLITE_OK;
+    if (!rue_store_has_column(db, "run", "findings"))
+        code = sqlite3_exec(db, "ALTER TABLE run ADD COLUMN findings TEXT", NULL, NULL, NULL);
+    if (code == SQLITE_OK && !rue_store_has_column(db, "run", CHECKSUM))
+        code = sqlite3_exec(db, "ALTER TABLE run ADD COLUMN " CHECKSUM " INTEGER", NULL, NULL, NULL);
+    return code;
 }
 
 static int schema_write(sqlite3 *db, bool create, const char *table, const char *view)
@@ -332,8 +365,7 @@ static int schema_write(sqlite3 *db, bool create, const char *table, const char 
     if (code == SQLITE_OK && (create || version != RUE_STORE_VERSION))
         code = sqlite3_exec(db, stamp, NULL, NULL, NULL);
     if (code == SQLITE_OK) code = sqlite3_exec(db, run_sql, NULL, NULL, NULL);
-    if (code == SQLITE_OK && !rue_store_has_column(db, "run", "findings"))
-        code = sqlite3_exec(db, "ALTER TABLE run ADD COLUMN findings TEXT", NULL, NULL, NULL);
+    if (code == SQLITE_OK) code = run_columns_add(db);
     if (code == SQLITE_OK) code = sqlite3_exec(db, table, NULL, NULL, NULL);
     if (code == SQLITE_OK) code = columns_add(db);
     if (code == SQLITE_OK) code = sqlite3_exec(db, index_sql, NULL, NULL, NULL);

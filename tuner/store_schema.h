@@ -1,8 +1,8 @@
 /* The store's schema, version 1. One table of columns makes the CREATE statement, the INSERT and the search;
  * a new row in RUE_TRIAL_INTEGERS or RUE_TRIAL_REALS becomes a column, in older files too.
  *
- *   run       (id, command_line, rue_version, started, findings): one row each time a study was started or
- *             resumed, and what that run found out (kept_findings.h)
+ *   run       one row each time a study was started or resumed: command_line, rue_version, started, and what
+ *             that run found out (kept_findings.h): findings, with their checksum
  *   trial     one row a trial; every column says what it is in `.schema trial`
  *   ok_trial  a view for people: the trials that ended well, one column a knob, the rate, no long texts
  *
