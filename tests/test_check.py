@@ -76,6 +76,49 @@ def test_what_is_not_as_it_was_is_told_first(rue, runner):
         assert f"not as it was: {words}" in lines or words in lines.split("holds here")[0], lines
 
 
+def liking_time_ns(likes, model, workers):
+    """Each model likes its own number of workers; bee suffers most from another."""
+    return 1000000 + abs(WORKERS.index(workers) - WORKERS.index(likes[model])) * (500000 if model == "bee" else 200000)
+
+
+LIKED = dict(ape=1, bee=8, cow=1)  # the mean likes what two like, bee alone what it likes
+
+
+@pytest.mark.parametrize("words", [["--weights", "bee=100"], ["--objective", "worst"]], ids=["weights", "worst"])
+def test_it_is_judged_by_what_the_file_names(rue, script, words):
+    """What is best by these rules is not by plain mean regret, and the other way round."""
+    table = make_table(MODELS, [16, 32], WORKERS, lambda m, b, w: liking_time_ns(LIKED, m, w) + b)
+    runner = script(table)
+    tune(rue, runner, "--strategy", "grid", *words)
+    assert read_json(rue.folder / "out/recommendation.json")["recommendations"][0]["objective"] in words + ["mean"]
+    done = check(rue, runner)
+    assert done.returncode == 0, (done.stdout, done.stderr)
+    report = rue.folder / "out/recommendation.json"
+    told = read_json(report)
+    told["recommendations"][0].update(objective="mean", weights=dict(ape=100, bee=1, cow=100))
+    report.write_text(json.dumps(told))
+    done = check(rue, runner, "--json")
+    assert done.returncode == 5, (done.stdout, done.stderr)
+    (found,) = json.loads(done.stdout)["checks"]
+    assert found["best"]["num_workers"] == 1 and found["config"]["num_workers"] > 1
+
+
+def test_weights_of_a_file_that_make_no_sense_are_named(rue, runner):
+    tune(rue, runner)
+    report = rue.folder / "out/recommendation.json"
+    whole = report.read_text()
+    for change in (dict(weights=dict(ape=0, bee=1, cow=1)), dict(weights=dict(ape=1)), dict(objective="least"), dict(goal=3)):
+        told = json.loads(whole)
+        told["recommendations"][0].update(change)
+        report.write_text(json.dumps(told))
+        expect_failure(check(rue, runner), 3, next(iter(change)))
+
+
+def test_what_is_about_another_goal_than_the_time_is_not_checked(rue, runner):
+    tune(rue, runner, "--goal", "throughput")
+    expect_failure(check(rue, runner), 5, "could be checked", "not about the time of the job")
+
+
 def test_json_tells_every_trial(rue, runner):
     tune(rue, runner)
     done = check(rue, runner, "--json")

@@ -61,6 +61,8 @@ static void explain_skipped(const struct rue_check_goal *goal, struct rue_check 
         why = "its data were a sample, which was removed: give data of that kind to check it";
     else if (detected && format->mode != part->variant.mode)
         why = "the data given are of the other mode";
+    else if (part->goal != RUE_GOAL_TIME)
+        why = "it is not about the time of the job, which is all that a check predicts";
     snprintf(out->skipped, sizeof out->skipped, "%s", why);
 }
 
@@ -175,11 +177,23 @@ static rue_status make_trials(struct rue_study *study, size_t variant, uint64_t 
     return RUE_OK;
 }
 
+/* What each model of the study counts. */
+static void weigh(const struct rue_study *study, const struct rue_recommended *part, double *weights)
+{
+    for (size_t m = 0; m < study->model_count; m++) {
+        weights[m] = 1;
+        for (size_t i = 0; i < part->model_count; i++)
+            if (strcmp(part->models[i].name, study->models[m].name) == 0) weights[m] = part->models[i].weight;
+    }
+}
+
 static rue_status recheck(struct rue_study *study, size_t variant, const struct rue_check_goal *goal,
                           struct rue_check *out, rue_error *error)
 {
     const struct rue_hello *hello = rue_runner_hello(study->runner);
     struct rue_prior prior = study->priors[variant].prior;
+    double weights[RUE_STUDY_MODELS_MAX];
+    weigh(study, goal->part, weights);
     prior.widen_sd = widen_sd;
     prior.keeps_offsets = true;
     double margin = fmax(least_margin_ratio, isnan(goal->part->bound_ratio) ? 0 : goal->part->bound_ratio);
@@ -190,6 +204,8 @@ static rue_status recheck(struct rue_study *study, size_t variant, const struct 
                                        .job_images = study->variants[variant].job_images,
                                        .repeats = 1,
                                        .seed = study->goal->workload.seed,
+                                       .objective = goal->part->objective,
+                                       .weights = weights,
                                        .cpus = rue_study_usable_cpus(hello),
                                        .in_turn = strcmp(hello->loader, "rue") != 0,
                                        .budget_s = fmax(0, budget_s - spent_s),
@@ -227,6 +243,7 @@ static rue_status check(struct rue_study *study, const struct rue_check_goal *go
     memcpy(study->configs, part->configs, part->config_count * sizeof *study->configs);
     study->config_count = part->config_count;
     out->config = part->configs[part->best];
+    out->worst = part->objective == RUE_OBJECTIVE_WORST;
     /* What is to be refuted: that nothing has changed. */
     status = rue_study_make_prior(study, part, true, true, &study->priors[variant], error);
     return status == RUE_OK ? recheck(study, variant, goal, out, error) : status;
@@ -289,8 +306,8 @@ void rue_check_describe(const struct rue_check *check, char *out, size_t bytes)
                      config, times);
         else
             snprintf(out, bytes,
-                     "does not hold here: %s is expected to be better than %s by %.1f %% of mean regret%s",
-                     best, config, 100 * found->excess_ratio, times);
+                     "does not hold here: %s is expected to be better than %s by %.1f %% of %s regret%s",
+                     best, config, 100 * found->excess_ratio, check->worst ? "worst" : "mean", times);
         break;
     case RUE_RECHECK_UNSURE:
         snprintf(out, bytes,

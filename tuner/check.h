@@ -23,6 +23,7 @@ struct rue_check {
     size_t trial_count;
     struct rue_check_trial trials[RUE_CHECK_TRIALS_MAX];
     struct rue_recheck_findings findings;
+    bool worst;                     /* what was recommended has the least worst regret, not mean regret */
     struct rue_config config, best; /* that is checked, and that seems best here */
 };
 

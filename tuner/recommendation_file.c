@@ -97,6 +97,24 @@ static void read_models(struct rue_json_reader *reader, const json_t *object, st
     }
 }
 
+/* By what it was ranked. */
+static void read_rules(struct rue_json_reader *reader, const json_t *object, struct rue_recommended *out)
+{
+    const json_t *weights = rue_json_object(reader, object, "weights", true);
+    if (json_object_get(object, "goal"))
+        out->goal = (enum rue_goal)rue_json_word(reader, object, "goal", rue_goal_names, RUE_GOAL_COUNT);
+    if (json_object_get(object, "objective"))
+        out->objective = (enum rue_objective)rue_json_word(reader, object, "objective", rue_objective_names,
+                                                           RUE_OBJECTIVE_COUNT);
+    size_t length = rue_json_enter(reader, "weights");
+    for (size_t m = 0; m < out->model_count; m++) {
+        const char *name = out->models[m].name;
+        out->models[m].weight = weights ? rue_json_number_of(reader, weights, name, false) : 1;
+        if (!(out->models[m].weight > 0)) rue_json_refuse(reader, name, "a positive number");
+    }
+    rue_json_leave(reader, length);
+}
+
 static bool read_config(struct rue_json_reader *reader, const json_t *object, struct rue_config *out)
 {
     rue_error why = {0};
@@ -112,10 +130,11 @@ static void read_row(struct rue_json_reader *reader, const json_t *row, size_t i
 {
     if (!json_is_object(row)) rue_json_refuse(reader, NULL, "an object");
     if (!read_config(reader, row, &out->configs[index])) rue_json_refuse(reader, "config", "a configuration");
-    const json_t *times = rue_json_object(reader, row, "end_to_end_ns", false);
+    bool known = out->goal == RUE_GOAL_TIME;
+    const json_t *times = rue_json_object(reader, row, "end_to_end_ns", !known);
     size_t length = rue_json_enter(reader, "end_to_end_ns");
     for (size_t m = 0; m < out->model_count; m++) {
-        double ns = (double)rue_json_count(reader, times, out->models[m].name, true, TIME_MAX_NS);
+        double ns = known ? (double)rue_json_count(reader, times, out->models[m].name, true, TIME_MAX_NS) : 0;
         out->time_s[m * out->config_count + index] = ns > 0 ? ns / 1e9 : NAN;
     }
     rue_json_leave(reader, length);
@@ -172,6 +191,7 @@ static void read_recommended(struct rue_json_reader *reader, const json_t *objec
     out->job_images = rue_json_count(reader, object, "job_images", true, INT64_MAX);
     read_workload(reader, object, out);
     read_models(reader, object, out);
+    read_rules(reader, object, out);
     read_rows(reader, object, out);
     read_best(reader, object, out);
     const json_t *forecast = rue_json_object(reader, object, "forecast", true);

@@ -4,13 +4,16 @@
 #define RUE_RECOMMENDATION_FILE_H
 
 #include "error.h"
+#include "goal.h"
 #include "knowledge.h"
+#include "objective.h"
 #include "trial.h"
 
 enum { RUE_RECOMMENDED_PROFILE_BYTES = 1024 };
 
 struct rue_recommended_model {
     char name[RUE_MODEL_NAME_BYTES];
+    double weight;
     char profile[RUE_RECOMMENDED_PROFILE_BYTES]; /* canonical JSON; "" when not told */
 };
 
@@ -22,7 +25,9 @@ struct rue_recommended {
     char measured_with[64], data_digest[32];
     bool has_workload;
     struct rue_workload workload;
-    uint64_t job_images; /* 0: not told */
+    uint64_t job_images;          /* 0: not told */
+    enum rue_goal goal;           /* of another than the time, no times are known */
+    enum rue_objective objective; /* that and the models' weights: by what it was ranked */
     size_t model_count, config_count;
     struct rue_recommended_model *models; /* [model_count] */
     struct rue_config *configs;           /* [config_count] */
