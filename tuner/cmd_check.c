@@ -206,7 +206,7 @@ static rue_status run(const struct rue_options *options, rue_error *error)
 const struct rue_command rue_command_check = {
     .name = "check",
     .arguments = "FILE [DATA]",
-    .summary = "Measure a handful of cells again: does a recommendation still hold here?",
+    .summary = "Make a few trials: does a recommendation still hold here?",
     .details = "  rue check rue-out/photos/recommendation.json\n"
                "  rue check rue-out/photos\n"
                "  rue check recommendation.json photos/ --json\n\n"
