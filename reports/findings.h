@@ -51,9 +51,10 @@ struct rue_variant_findings {
         bad_images; /* images replaced in a trial because they could not be decoded, the most of any trial */
     size_t trials_ok, trials_failed, trials_infeasible, trials_timeout; /* joint trials */
     size_t trials_disturbed; /* of them, see struct rue_trial_row */
-    /* With `confidence` no configuration has a mean regret less than the recommended one's by more than
-     * `bound_ratio`; confidence 0: nothing is claimed. */
+    /* With `confidence` no configuration of the space is better than the recommended one, by the objective,
+     * by more than `bound_ratio`; confidence 0: nothing is claimed. */
     double bound_ratio, confidence;
+    bool bounds_measured;                /* none of those that were measured: nothing is said of others */
     struct rue_regret_interval interval; /* of the recommended one's regrets */
     const struct rue_answers *answers;   /* (optional) */
     struct rue_replayed replayed;

@@ -73,7 +73,9 @@ static void say_missed(struct rue_prose *prose, const struct rue_variant_finding
 static void say_claim(struct rue_prose *prose, const struct rue_variant_findings *variant)
 {
     if (variant->confidence == 0) return;
-    rue_prose_say(prose, " No configuration of the space is better by more than " PERCENT " (%.0f" NB "%%).",
+    rue_prose_say(prose, " %s is better by more than " PERCENT " (%.0f" NB "%%).",
+                  variant->bounds_measured ? "None of the configurations measured"
+                                           : "No configuration of the space",
                   100 * variant->bound_ratio, 100 * variant->confidence);
 }
 

@@ -26,6 +26,7 @@ struct bootstrap {
     double *times;               /* [configs] */
     double *fixed[2], *lucky[2]; /* [draws] mean and worst: of the recommended one; what the winner of the
                                     draw seems to be better than it is */
+    double *excess;              /* [draws] of the recommended one over that winner, by the objective */
     uint64_t seed;
 };
 
@@ -36,6 +37,7 @@ static void bootstrap_close(struct bootstrap *bootstrap)
     free(bootstrap->regret);
     free(bootstrap->worst);
     free(bootstrap->times);
+    free(bootstrap->excess);
     for (int i = 0; i < 2; i++) free(bootstrap->fixed[i]), free(bootstrap->lucky[i]);
 }
 
@@ -58,8 +60,9 @@ static rue_status bootstrap_open(struct bootstrap *bootstrap, size_t draws, size
     bootstrap->regret = calloc(configs + 1, sizeof(double));
     bootstrap->worst = calloc(configs + 1, sizeof(double));
     bootstrap->times = calloc(configs + 1, sizeof(double));
+    bootstrap->excess = calloc(draws, sizeof(double));
     bool missing = !bootstrap->residuals || !bootstrap->drawn || !bootstrap->regret || !bootstrap->worst ||
-                   !bootstrap->times;
+                   !bootstrap->times || !bootstrap->excess;
     for (int i = 0; i < 2; i++) {
         bootstrap->fixed[i] = calloc(draws, sizeof(double));
         bootstrap->lucky[i] = calloc(draws, sizeof(double));
@@ -171,6 +174,9 @@ rue_status rue_regret_interval_find(const struct rue_cost_matrix *matrix,
     for (size_t d = 0; d < draws; d++) {
         size_t winner = draw_winner(&bootstrap);
         const struct rue_ranking_row *row = &selection->rows[winner];
+        const double *judged =
+            selection->objective == RUE_OBJECTIVE_WORST ? bootstrap.worst : bootstrap.regret;
+        bootstrap.excess[d] = judged[best] - judged[winner];
         bootstrap.fixed[0][d] = bootstrap.regret[best];
         bootstrap.fixed[1][d] = bootstrap.worst[best];
         bootstrap.lucky[0][d] = bootstrap.regret[winner] - row->mean_regret_ratio;
@@ -184,6 +190,8 @@ rue_status rue_regret_interval_find(const struct rue_cost_matrix *matrix,
                 &out->mean_low, &out->mean_high);
     find_limits(bootstrap.fixed[1], bootstrap.lucky[1], draws, row->max_regret_ratio, widen, confidence,
                 &out->worst_low, &out->worst_high);
+    gsl_sort(bootstrap.excess, 1, draws);
+    out->bound_ratio = widen * gsl_stats_quantile_from_sorted_data(bootstrap.excess, 1, draws, confidence);
     bootstrap_close(&bootstrap);
     return RUE_OK;
 }

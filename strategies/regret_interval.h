@@ -13,6 +13,7 @@
 struct rue_regret_interval {
     double confidence; /* 0: nothing is known */
     double mean_low, mean_high, worst_low, worst_high;
+    double bound_ratio; /* no configuration is better by more, by the objective */
 };
 
 /* Of the recommended configuration of `selection`, which is of this matrix. Deterministic. RUE_MEMORY. */

@@ -119,6 +119,19 @@ def test_a_configuration_that_needs_much_less_memory_is_named(rue, script):
     assert "32/1 needs 58 MB for batches in flight instead of 116 MB, for 3.4 % more regret." in plain(done.stdout)
 
 
+@pytest.mark.parametrize("repeats", [1, 3])
+def test_repeats_of_everything_bound_what_is_better(rue, script, repeats):
+    times = make_table(MODELS[:2], [16, 32], [0, 1], lambda model, b, w: 10**6 - b * 300 + 5 * 10**5 * (w == 0))
+    one = script(times, repeats=[1, 1.02, 0.99])
+    done = rue("tune", "--runner", one.command, "--strategy", "grid", "--quiet", "--out", "out", "--repeats", repeats)
+    assert done.returncode == 0, done.stderr
+    (told,) = read_json(rue.folder / "out/recommendation.json")["recommendations"]
+    words = "None of the configurations measured is better by more than"
+    assert bool(told["certificate"]) == (words in plain(done.stdout)) == (repeats > 1), done.stdout
+    if repeats > 1:
+        assert told["certificate"]["confidence"] == 0.95 and 0 < told["certificate"]["bound_ratio"] < 0.1
+
+
 def test_a_strategy_that_predicts_gives_an_interval_of_what_it_believes(rue, script):
     times = make_table(MODELS[:2], [16, 32, 64], [0, 1, 2], lambda model, b, w: 10**6 - b * 3000 + 5 * 10**5 * (w == 0))
     one = script(times, images=2048)

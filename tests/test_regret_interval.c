@@ -49,6 +49,22 @@ static void machine_close(struct machine *machine)
     rue_cost_matrix_close(machine->matrix);
 }
 
+/* By how much the recommended one is truly worse than the best of all, by the objective. */
+static double find_excess(const struct machine *machine)
+{
+    struct rue_joined_regrets joined[CONFIGS] = {0};
+    enum rue_objective objective = machine->selection->objective;
+    double least = INFINITY;
+    for (size_t m = 0; m < MODELS; m++) {
+        double best = INFINITY;
+        for (size_t c = 0; c < CONFIGS; c++) best = fmin(best, machine->truth[m][c]);
+        for (size_t c = 0; c < CONFIGS; c++)
+            rue_joined_regrets_add(&joined[c], m, 1, machine->truth[m][c] / best - 1);
+    }
+    for (size_t c = 0; c < CONFIGS; c++) least = fmin(least, rue_joined_regrets_value(&joined[c], objective));
+    return rue_joined_regrets_value(&joined[machine->selection->recommended], objective) - least;
+}
+
 static void find_truth(const struct machine *machine, double *mean, double *worst)
 {
     *mean = *worst = 0;
@@ -70,7 +86,7 @@ static struct rue_regret_interval interval_of(const struct machine *machine)
 }
 
 /* 250 machines each: a share of 0.95 of them has a standard error of 0.014. */
-Test(regret_interval, covers_the_true_regret)
+Test(regret_interval, covers_the_true_regret_and_what_is_better)
 {
     static const struct {
         int repeats;
@@ -82,8 +98,8 @@ Test(regret_interval, covers_the_true_regret)
                  {3, 0.05, RUE_OBJECTIVE_MEAN}};
     uint64_t seed = 17;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        int mean_held = 0, worst_held = 0;
-        double width = 0;
+        int mean_held = 0, worst_held = 0, bound_held = 0;
+        double width = 0, bound = 0;
         for (int n = 0; n < MACHINES; n++) {
             struct machine machine;
             double mean, worst;
@@ -99,10 +115,14 @@ Test(regret_interval, covers_the_true_regret)
             mean_held += interval.mean_low <= mean && mean <= interval.mean_high;
             worst_held += interval.worst_low <= worst && worst <= interval.worst_high;
             width += (interval.mean_high - interval.mean_low) / MACHINES;
+            bound_held += find_excess(&machine) <= interval.bound_ratio;
+            bound += interval.bound_ratio / MACHINES;
             machine_close(&machine);
         }
         cr_assert_geq(mean_held, 92 * MACHINES / 100, "case %zu: %d", i, mean_held);
         cr_assert_geq(worst_held, 92 * MACHINES / 100, "case %zu: %d", i, worst_held);
+        cr_assert_geq(bound_held, 92 * MACHINES / 100, "case %zu: the bound held %d times", i, bound_held);
+        cr_assert_lt(bound, 2 * cases[i].noise, "case %zu: a bound of %.4f", i, bound);
         cr_assert_lt(width, 2.5 * cases[i].noise, "case %zu: as wide as that it says nothing", i);
     }
 }
@@ -126,6 +146,7 @@ Test(regret_interval, equal_repeats_leave_nothing_open)
     cr_assert_float_eq(interval.mean_low, row->mean_regret_ratio, 1e-9);
     cr_assert_float_eq(interval.mean_high, row->mean_regret_ratio, 1e-9);
     cr_assert_float_eq(interval.worst_high, row->max_regret_ratio, 1e-9);
+    cr_assert_float_eq(interval.bound_ratio, 0, 1e-9);
     machine_close(&machine);
 }
 

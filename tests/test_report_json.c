@@ -292,7 +292,7 @@ Test(report_json, gives_the_answers_beside_the_winner)
     cr_assert(json_is_null(json_object_get(raw, "interval")), "one repeat gives none");
     json_decref(root);
     fixture.variants[0].answers = NULL;
-    fixture.variants[0].interval = (struct rue_regret_interval){0.9, 0.01, 0.02, 0.03, 0.04};
+    fixture.variants[0].interval = (struct rue_regret_interval){0.9, 0.01, 0.02, 0.03, 0.04, 0};
     root = parse(&fixture, "interval");
     raw = first(root);
     json_t *interval = json_object_get(raw, "interval");

@@ -26,6 +26,23 @@ static bool is_ours(const struct rue_findings *findings, const struct rue_varian
     return variant->job_images && strcmp(loader, "rue") == 0;
 }
 
+/* Whether nothing but noise is left open: all that is ranked, several, has run the whole job more than once.
+ */
+static bool is_measured(const struct rue_variant_findings *variant)
+{
+    const struct rue_selection *selection = variant->selection;
+    size_t ranked = 0;
+    for (size_t c = 0; c < selection->config_count; c++) {
+        if (!selection->rows[c].ranked) continue;
+        ranked++;
+        for (size_t m = 0; m < selection->model_count; m++) {
+            const struct rue_cell *cell = rue_cost_matrix_cell(variant->matrix, m, c);
+            if (cell->predicted || cell->repeats < 2) return false;
+        }
+    }
+    return ranked > 1;
+}
+
 static rue_status find(const struct rue_findings *findings, struct rue_variant_findings *variant,
                        const struct rue_ranking_rules *rules, rue_error *error)
 {
@@ -41,8 +58,13 @@ static rue_status find(const struct rue_findings *findings, struct rue_variant_f
     free(bytes);
     variant->answers = answers;
     if (status != RUE_OK || variant->interval.confidence > 0) return status;
-    return rue_regret_interval_find(variant->matrix, variant->selection, rules->confidence,
-                                    &variant->interval, error);
+    status = rue_regret_interval_find(variant->matrix, variant->selection, rules->confidence,
+                                      &variant->interval, error);
+    if (status != RUE_OK || variant->interval.confidence == 0 || !is_measured(variant)) return status;
+    variant->bound_ratio = variant->interval.bound_ratio;
+    variant->confidence = variant->interval.confidence;
+    variant->bounds_measured = true;
+    return RUE_OK;
 }
 
 rue_status rue_further_answers_find(struct rue_findings *findings, const struct rue_ranking_rules *rules,

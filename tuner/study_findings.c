@@ -41,6 +41,7 @@ static struct rue_regret_interval interval_of(const struct rue_claim *claim,
                                               const struct rue_ranking_row *row, double confidence)
 {
     return (struct rue_regret_interval){.confidence = confidence,
+                                        .bound_ratio = claim->bound_ratio,
                                         .mean_low = fmin(claim->mean_low, row->mean_regret_ratio),
                                         .mean_high = fmax(claim->mean_high, row->mean_regret_ratio),
                                         .worst_low = fmin(claim->worst_low, row->max_regret_ratio),
