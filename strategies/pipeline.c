@@ -26,12 +26,20 @@ struct pipeline {
     struct loading *loading; /* [busy] a heap, what is done first in front; room for [workers] */
     uint64_t busy;
     uint64_t begun, taken;
-    bool *loaded;          /* [window] whether batch i is, at i % window */
+    bool *loaded;          /* [ring] whether batch i is, at i % ring */
+    uint64_t ring;         /* a power of 2, the window at least */
+    double *whole_s;       /* [2][workers + 1] of a whole batch, while computing and so many are busy; 0: not
+                              known yet */
     double taken_s;        /* when the last batch was */
     double done_s;         /* when the consumer is done with it */
     bool computing;        /* till then */
     double varied[VARIED]; /* of batch i, at i % VARIED: see vary */
 };
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
 
 static double at(const struct rue_pipeline_loader *loader, enum rue_pipeline_parameter parameter)
 {
@@ -61,6 +69,19 @@ static double service_s(const struct pipeline *pipeline, double images)
     double others = pipeline->computing ? pipeline->consumer->cpu_ratio : 0;
     double whole_s = at(loader, RUE_PIPELINE_batch_s) + images * image_s(loader, busy, others);
     return pipeline->shared ? whole_s / (double)pipeline->threads : whole_s;
+}
+
+/* The same of a whole batch. */
+static double whole_s(struct pipeline *pipeline)
+{
+    double *known = &pipeline->whole_s[(pipeline->computing ? pipeline->workers + 1 : 0) + pipeline->busy];
+    if (*known == 0) *known = service_s(pipeline, (double)pipeline->batch_size);
+    return *known;
+}
+
+static bool *slot_of(const struct pipeline *pipeline, uint64_t batch)
+{
+    return &pipeline->loaded[batch & (pipeline->ring - 1)];
 }
 
 /* How long each of the first VARIED batches takes relative to the mean: scores of the logistic distribution,
@@ -106,14 +127,14 @@ static void begin(struct pipeline *pipeline, uint64_t batch)
     if (batch >= pipeline->follow || batch >= pipeline->taken + pipeline->window) return;
     pipeline->begun++;
     double images = images_of(pipeline, batch), whole = (double)pipeline->batch_size, share = 1;
-    if (images < whole) share = service_s(pipeline, images) / service_s(pipeline, whole);
+    if (images < whole) share = service_s(pipeline, images) / whole_s(pipeline);
     push(pipeline, (struct loading){pipeline->progress + share * pipeline->varied[batch % VARIED], batch});
 }
 
 static void finish_first(struct pipeline *pipeline)
 {
     uint64_t batch = pop(pipeline).batch;
-    pipeline->loaded[batch % pipeline->window] = true;
+    *slot_of(pipeline, batch) = true;
     begin(pipeline, pipeline->loader->in_turn ? batch + pipeline->workers : pipeline->begun);
 }
 
@@ -124,17 +145,15 @@ static void begin_one_more(struct pipeline *pipeline)
     uint64_t batch = pipeline->taken + pipeline->window - 1, before = batch - pipeline->workers;
     if (!pipeline->loader->in_turn) {
         if (pipeline->busy < pipeline->workers) begin(pipeline, pipeline->begun);
-    } else if (batch < pipeline->follow &&
-               (before < pipeline->taken || pipeline->loaded[before % pipeline->window])) {
+    } else if (batch < pipeline->follow && (before < pipeline->taken || *slot_of(pipeline, before))) {
         begin(pipeline, batch);
     }
 }
 
 static void take(struct pipeline *pipeline)
 {
-    uint64_t slot = pipeline->taken % pipeline->window;
     const struct rue_pipeline_consumer *consumer = pipeline->consumer;
-    pipeline->loaded[slot] = false;
+    *slot_of(pipeline, pipeline->taken) = false;
     pipeline->taken_s = pipeline->now_s;
     pipeline->done_s =
         pipeline->now_s + consumer->batch_s + images_of(pipeline, pipeline->taken) * consumer->image_s;
@@ -148,7 +167,7 @@ static void step(struct pipeline *pipeline)
 {
     double pace_s = 0, loaded_s = INFINITY;
     if (pipeline->busy) {
-        pace_s = service_s(pipeline, (double)pipeline->batch_size);
+        pace_s = whole_s(pipeline);
         loaded_s = pipeline->now_s + (pipeline->loading[0].end - pipeline->progress) * pace_s;
     }
     if (pipeline->computing && pipeline->done_s <= loaded_s) {
@@ -160,33 +179,58 @@ static void step(struct pipeline *pipeline)
         pipeline->now_s = loaded_s;
         finish_first(pipeline);
     }
-    if (!pipeline->computing && pipeline->loaded[pipeline->taken % pipeline->window]) take(pipeline);
+    if (!pipeline->computing && *slot_of(pipeline, pipeline->taken)) take(pipeline);
 }
 
-/* Adds what the batches that were not followed take: as the last `span` ones did, each. */
-static void extend(struct pipeline *pipeline, uint64_t span, double span_from_s)
+/* The pace of a long job: how much later the batches of the second half of a span are taken than those of its
+ * first half, all together, as volleys and slow batches make each of them come early or late. */
+struct pace {
+    uint64_t from, half; /* whole rounds of the workers, where there is room */
+    double first_s, second_s;
+};
+
+/* Behind the beginning, and before the end, when no more batches replace those that are loaded. */
+static struct pace pace_of(const struct pipeline *pipeline)
 {
-    double batch_s = (pipeline->taken_s - span_from_s) / (double)span;
-    double more =
-        (double)(pipeline->images - pipeline->follow * pipeline->batch_size) / (double)pipeline->batch_size;
-    pipeline->done_s += more * batch_s;
+    uint64_t end = pipeline->follow - least(pipeline->window, pipeline->follow / 2),
+             round = pipeline->threads;
+    uint64_t half = (end - end / 4) / 2;
+    if (half >= round) half -= half % round;
+    return (struct pace){.from = end - 2 * half, .half = half};
+}
+
+static void note(struct pace *pace, uint64_t batch, double taken_s)
+{
+    if (batch < pace->from || batch >= pace->from + 2 * pace->half) return;
+    *(batch < pace->from + pace->half ? &pace->first_s : &pace->second_s) += taken_s;
+}
+
+static double batch_s(const struct pace *pace)
+{
+    return (pace->second_s - pace->first_s) / (double)pace->half / (double)pace->half;
+}
+
+/* How many batches there are beyond those that were followed; parts of one count. */
+static double count_more(const struct pipeline *pipeline)
+{
+    uint64_t followed = pipeline->follow * pipeline->batch_size;
+    if (pipeline->follow == pipeline->batches) return 0;
+    return (double)(pipeline->images - followed) / (double)pipeline->batch_size;
 }
 
 static void run(struct pipeline *pipeline, struct rue_pipeline_times *out)
 {
-    uint64_t span = RUE_PIPELINE_BATCHES_MAX / 2 / pipeline->threads * pipeline->threads;
-    double span_from_s = 0;
+    struct pace pace = pace_of(pipeline);
     vary(pipeline);
     for (uint64_t w = 0; w < pipeline->workers; w++) begin(pipeline, w);
     for (uint64_t taken = 0; taken < pipeline->follow; taken = pipeline->taken) {
         step(pipeline);
-        if (taken == 0 && pipeline->taken == 1) out->first_batch_s = pipeline->taken_s;
-        if (taken + span < pipeline->follow && pipeline->taken + span == pipeline->follow)
-            span_from_s = pipeline->taken_s;
+        if (pipeline->taken == taken) continue;
+        if (taken == 0) out->first_batch_s = pipeline->taken_s;
+        note(&pace, taken, pipeline->taken_s);
     }
-    if (pipeline->follow < pipeline->batches) extend(pipeline, span, span_from_s);
-    out->shutdown_s = at(pipeline->loader, RUE_PIPELINE_stop_worker_s) * (double)pipeline->threads;
-    out->end_to_end_s = pipeline->done_s + out->shutdown_s;
+    double more = count_more(pipeline);
+    if (more > 0) pipeline->done_s += more * batch_s(&pace);
 }
 
 /* Without workers: one after the other. */
@@ -202,31 +246,79 @@ static void run_inline(struct pipeline *pipeline, struct rue_pipeline_times *out
     out->shutdown_s = 0;
 }
 
-static uint64_t least(uint64_t a, uint64_t b)
+static double start_s(const struct rue_pipeline_loader *loader, const struct rue_config *config)
 {
-    return a < b ? a : b;
+    return at(loader, RUE_PIPELINE_start_s) +
+           at(loader, RUE_PIPELINE_start_worker_s) * config->value[RUE_NUM_WORKERS];
 }
 
-rue_status rue_pipeline_predict(const struct rue_pipeline_loader *loader,
-                                const struct rue_pipeline_consumer *consumer, const struct rue_config *config,
-                                uint64_t images, struct rue_pipeline_times *out, rue_error *error)
+static double stop_s(const struct rue_pipeline_loader *loader, const struct rue_config *config)
+{
+    return at(loader, RUE_PIPELINE_stop_worker_s) * config->value[RUE_NUM_WORKERS];
+}
+
+/* All the room that a pipeline needs. */
+static bool make_room(struct pipeline *pipeline)
+{
+    pipeline->ring = 1;
+    while (pipeline->ring < pipeline->window) pipeline->ring *= 2;
+    size_t paces = 2 * (pipeline->workers + 1);
+    pipeline->loading =
+        calloc(1, pipeline->workers * sizeof *pipeline->loading + paces * sizeof *pipeline->whole_s +
+                      pipeline->ring * sizeof *pipeline->loaded);
+    if (!pipeline->loading) return false;
+    pipeline->whole_s = (double *)(pipeline->loading + pipeline->workers);
+    pipeline->loaded = (bool *)(pipeline->whole_s + paces);
+    return true;
+}
+
+rue_status rue_pipeline_follow(const struct rue_pipeline_loader *loader,
+                               const struct rue_pipeline_consumer *consumer, const struct rue_config *config,
+                               uint64_t images, uint64_t batches_max, struct rue_pipeline_times *out,
+                               rue_error *error)
 {
     struct pipeline pipeline = {.loader = loader, .consumer = consumer, .images = images};
     pipeline.batch_size = (uint64_t)config->value[RUE_BATCH_SIZE];
     pipeline.batches = (images + pipeline.batch_size - 1) / pipeline.batch_size;
     pipeline.threads = (uint64_t)config->value[RUE_NUM_WORKERS];
     if (pipeline.threads == 0) return run_inline(&pipeline, out), RUE_OK;
-    pipeline.follow = least(pipeline.batches, RUE_PIPELINE_BATCHES_MAX);
+    pipeline.follow = least(pipeline.batches, batches_max);
     pipeline.window = rue_config_window(config, pipeline.batches);
     pipeline.shared = config->value[RUE_PARALLELISM] == RUE_PARALLEL_SAMPLE;
     pipeline.workers = pipeline.shared ? 1 : pipeline.threads;
-    size_t bytes = pipeline.workers * sizeof *pipeline.loading + pipeline.window * sizeof *pipeline.loaded;
-    pipeline.loading = calloc(1, bytes);
-    if (!pipeline.loading) return rue_fail_memory(error, "a prediction", bytes);
-    pipeline.loaded = (bool *)(pipeline.loading + pipeline.workers);
-    pipeline.now_s =
-        at(loader, RUE_PIPELINE_start_s) + at(loader, RUE_PIPELINE_start_worker_s) * (double)pipeline.threads;
+    if (!make_room(&pipeline)) return rue_fail_memory(error, "a prediction", pipeline.window);
+    pipeline.now_s = start_s(loader, config);
     run(&pipeline, out);
+    out->shutdown_s = stop_s(loader, config);
+    out->end_to_end_s = pipeline.done_s + out->shutdown_s;
     free(pipeline.loading);
     return RUE_OK;
+}
+
+rue_status rue_pipeline_predict(const struct rue_pipeline_loader *loader,
+                                const struct rue_pipeline_consumer *consumer, const struct rue_config *config,
+                                uint64_t images, struct rue_pipeline_times *out, rue_error *error)
+{
+    return rue_pipeline_follow(loader, consumer, config, images, RUE_PIPELINE_BATCHES_MAX, out, error);
+}
+
+bool rue_pipeline_is_outside(enum rue_pipeline_parameter parameter)
+{
+    return parameter == RUE_PIPELINE_start_s || parameter == RUE_PIPELINE_start_worker_s ||
+           parameter == RUE_PIPELINE_stop_worker_s;
+}
+
+struct rue_pipeline_times rue_pipeline_restart(const struct rue_pipeline_times *times,
+                                               const struct rue_config *config,
+                                               const struct rue_pipeline_loader *from,
+                                               const struct rue_pipeline_loader *to)
+{
+    struct rue_pipeline_times out = *times;
+    if (config->value[RUE_NUM_WORKERS] == 0) return out;
+    double start = start_s(to, config) - start_s(from, config),
+           stop = stop_s(to, config) - stop_s(from, config);
+    out.first_batch_s += start;
+    out.end_to_end_s += start + stop;
+    out.shutdown_s += stop;
+    return out;
 }

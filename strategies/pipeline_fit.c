@@ -50,9 +50,10 @@ struct problem {
     /* Of the distances of the loader's parameters from their centres: their covariance becomes that of
      * independent ones, of variance 1. */
     double whiten[N][N];
-    double *weight;         /* [rows] of residuals, for those far out less than 1 */
-    double *base, *shifted; /* [rows] */
-    double *x;              /* [count] */
+    double *weight;                   /* [rows] of residuals, for those far out less than 1 */
+    double *base, *shifted;           /* [rows] */
+    struct rue_pipeline_times *times; /* [samples] predicted, those of `base` */
+    double *x;                        /* [count] */
 };
 
 static struct rue_pipeline_loader loader_of(const struct problem *problem, const double *x)
@@ -80,32 +81,37 @@ static double distance(double measured_s, double predicted_s, double sd)
     return log(measured_s / predicted_s) / sd;
 }
 
-/* The rows of one sample; 0 where a time is not known. */
-static rue_status sample_rows(const struct problem *problem, const double *x, size_t index, double *rows)
+static rue_status predict(const struct problem *problem, const double *x, size_t index,
+                          struct rue_pipeline_times *out)
 {
     const struct rue_pipeline_sample *sample = &problem->samples[index];
     struct rue_pipeline_loader loader = loader_of(problem, x);
     struct rue_pipeline_consumer consumer = consumer_of(sample, x);
-    struct rue_pipeline_times times;
-    rue_status status =
-        rue_pipeline_predict(&loader, &consumer, &sample->config, sample->images, &times, NULL);
-    if (status != RUE_OK) return status;
-    const struct rue_pipeline_times *measured = &sample->times;
-    double *own = rows + TIMES * index;
-    bool whole = isnan(measured->first_batch_s); /* its parts were not told */
-    own[0] = distance(measured->first_batch_s, times.first_batch_s, spread[0]);
-    own[1] = whole ? distance(measured->end_to_end_s, times.end_to_end_s, spread[1])
-                   : distance(between_s(measured), between_s(&times), spread[1]);
-    own[2] = distance(measured->shutdown_s, times.shutdown_s, spread[2]);
-    return RUE_OK;
+    return rue_pipeline_predict(&loader, &consumer, &sample->config, sample->images, out, NULL);
 }
 
-/* All rows, unweighted: those of the samples, then one for each belief. */
-static rue_status all_rows(const struct problem *problem, const double *x, double *rows)
+/* The rows of one sample that is predicted to take these times; 0 where a time is not known. */
+static void fill_rows(const struct problem *problem, size_t index, const struct rue_pipeline_times *times,
+                      double *rows)
 {
-    rue_status status = RUE_OK;
-    for (size_t s = 0; status == RUE_OK && s < problem->sample_count; s++)
-        status = sample_rows(problem, x, s, rows);
+    const struct rue_pipeline_times *measured = &problem->samples[index].times;
+    double *own = rows + TIMES * index;
+    bool whole = isnan(measured->first_batch_s); /* its parts were not told */
+    own[0] = distance(measured->first_batch_s, times->first_batch_s, spread[0]);
+    own[1] = whole ? distance(measured->end_to_end_s, times->end_to_end_s, spread[1])
+                   : distance(between_s(measured), between_s(times), spread[1]);
+    own[2] = distance(measured->shutdown_s, times->shutdown_s, spread[2]);
+}
+
+/* All rows, unweighted: those of the samples, then one for each belief; into `base`. */
+static rue_status all_rows(struct problem *problem, const double *x)
+{
+    double *rows = problem->base;
+    for (size_t s = 0; s < problem->sample_count; s++) {
+        rue_status status = predict(problem, x, s, &problem->times[s]);
+        if (status != RUE_OK) return status;
+        fill_rows(problem, s, &problem->times[s], rows);
+    }
     double *beliefs = rows + TIMES * problem->sample_count;
     for (size_t p = 0; p < problem->count; p++) {
         beliefs[p] = (x[p] - problem->centre[p]) / problem->sd[p];
@@ -113,7 +119,7 @@ static rue_status all_rows(const struct problem *problem, const double *x, doubl
         beliefs[p] = 0;
         for (size_t q = 0; q <= p; q++) beliefs[p] += problem->whiten[p][q] * (x[q] - problem->centre[q]);
     }
-    return status;
+    return RUE_OK;
 }
 
 /* Whether the rows of sample `s` change with parameter `p`. */
@@ -132,9 +138,25 @@ static int residuals(const gsl_vector *at, void *context, gsl_vector *out)
 {
     struct problem *problem = context;
     copy_out(at, problem->x);
-    if (all_rows(problem, problem->x, problem->base) != RUE_OK) return GSL_ENOMEM;
+    if (all_rows(problem, problem->x) != RUE_OK) return GSL_ENOMEM;
     for (size_t r = 0; r < problem->rows; r++) gsl_vector_set(out, r, problem->base[r] * problem->weight[r]);
     return GSL_SUCCESS;
+}
+
+/* The rows of sample `s` with parameter `p` a step further, `x`, into `shifted`. */
+static rue_status shift_rows(const struct problem *problem, const double *x, size_t s, size_t p,
+                             const struct rue_pipeline_loader *base)
+{
+    struct rue_pipeline_times times;
+    rue_status status = RUE_OK;
+    if (p < RUE_PIPELINE_PARAMETER_COUNT && rue_pipeline_is_outside((enum rue_pipeline_parameter)p)) {
+        struct rue_pipeline_loader shifted = loader_of(problem, x);
+        times = rue_pipeline_restart(&problem->times[s], &problem->samples[s].config, base, &shifted);
+    } else {
+        status = predict(problem, x, s, &times);
+    }
+    if (status == RUE_OK) fill_rows(problem, s, &times, problem->shifted);
+    return status;
 }
 
 static int derivatives(const gsl_vector *at, void *context, gsl_matrix *out)
@@ -142,13 +164,14 @@ static int derivatives(const gsl_vector *at, void *context, gsl_matrix *out)
     struct problem *problem = context;
     gsl_matrix_set_zero(out);
     copy_out(at, problem->x);
-    if (all_rows(problem, problem->x, problem->base) != RUE_OK) return GSL_ENOMEM;
+    if (all_rows(problem, problem->x) != RUE_OK) return GSL_ENOMEM;
+    const struct rue_pipeline_loader base = loader_of(problem, problem->x);
     for (size_t p = 0; p < problem->count; p++) {
         double x = problem->x[p];
         problem->x[p] += step;
         for (size_t s = 0; s < problem->sample_count; s++) {
             if (!depends(problem, s, p)) continue;
-            if (sample_rows(problem, problem->x, s, problem->shifted) != RUE_OK) return GSL_ENOMEM;
+            if (shift_rows(problem, problem->x, s, p, &base) != RUE_OK) return GSL_ENOMEM;
             for (size_t r = TIMES * s; r < TIMES * (s + 1); r++)
                 gsl_matrix_set(out, r, p,
                                (problem->shifted[r] - problem->base[r]) / step * problem->weight[r]);
@@ -198,7 +221,7 @@ static double search(struct problem *problem, double *x, gsl_matrix *covariance)
         if (code == GSL_SUCCESS)
             gsl_multifit_nlinear_driver(ITERATIONS, 1e-6, 1e-6, 1e-9, NULL, NULL, &info, work);
         if (code == GSL_SUCCESS) copy_out(gsl_multifit_nlinear_position(work), x);
-        if (code == GSL_SUCCESS && all_rows(problem, x, problem->base) != RUE_OK) code = GSL_ENOMEM;
+        if (code == GSL_SUCCESS && all_rows(problem, x) != RUE_OK) code = GSL_ENOMEM;
         if (code == GSL_SUCCESS) sum = soft_sum(problem);
         reweigh(problem);
     }
@@ -329,8 +352,10 @@ static rue_status fill(const struct problem *problem, const double *best, const 
         fit->covariance[i] = gsl_matrix_get(covariance, i / fit->count, i % fit->count);
     for (size_t s = 0; s < problem->sample_count; s++) {
         const struct rue_pipeline_times *measured = &problem->samples[s].times;
-        rue_status status = sample_rows(problem, best, s, problem->base);
+        struct rue_pipeline_times times;
+        rue_status status = predict(problem, best, s, &times);
         if (status != RUE_OK) return status;
+        fill_rows(problem, s, &times, problem->base);
         bool known = isnan(measured->first_batch_s) ? measured->end_to_end_s > 0 : between_s(measured) > 0;
         fit->slow_ratio[s] = known ? exp(problem->base[TIMES * s + 1] * spread[1]) : NAN;
     }
@@ -377,8 +402,10 @@ static rue_status open_fit(struct problem problem, size_t consumer_count, struct
     gsl_matrix *covariance = gsl_matrix_alloc(problem.count, problem.count),
                *tried = gsl_matrix_alloc(problem.count, problem.count);
     struct rue_pipeline_fit *fit = allocate(sample_count, consumer_count, problem.count);
-    rue_status status =
-        room && covariance && tried && fit ? RUE_OK : rue_fail_memory(error, "a fit", doubles * sizeof *room);
+    problem.times = calloc(sample_count + 1, sizeof *problem.times);
+    rue_status status = room && covariance && tried && fit && problem.times
+                            ? RUE_OK
+                            : rue_fail_memory(error, "a fit", doubles * sizeof *room);
     if (status == RUE_OK) {
         problem.centre = room;
         problem.sd = problem.centre + problem.count;
@@ -395,6 +422,7 @@ static rue_status open_fit(struct problem problem, size_t consumer_count, struct
     }
     gsl_matrix_free(tried);
     gsl_matrix_free(covariance);
+    free(problem.times);
     free(room);
     if (status != RUE_OK) return rue_pipeline_fit_close(fit), status;
     *out = fit;

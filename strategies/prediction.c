@@ -9,7 +9,8 @@
 #include "trial_cache.h"
 #include "trust.h"
 
-enum { FEW_OF_MODEL = 3 }; /* joint trials, on average */
+/* FEW_OF_MODEL: joint trials, on average. */
+enum { FEW_OF_MODEL = 3, BATCHES_FOR_DERIVATIVES = 1024 };
 
 static const struct rue_speed at_beginning = {0, 0};
 static const double step = 1e-3;       /* of a logarithm, for derivatives */
@@ -345,23 +346,40 @@ uint64_t rue_prediction_version(const struct rue_prediction *prediction)
     return prediction->version;
 }
 
+/* The pipeline by the parameters as they were found. */
+static rue_status follow(const struct rue_prediction *prediction, const struct rue_pipeline_loader *loader,
+                         struct rue_pipeline_consumer consumer, size_t config, uint64_t images,
+                         struct rue_pipeline_times *out)
+{
+    return rue_pipeline_follow(loader, &consumer, &prediction->setup->configs[config], images,
+                               BATCHES_FOR_DERIVATIVES, out, NULL);
+}
+
+/* NaN without memory. */
 static void differentiate(const struct rue_prediction *prediction, size_t model, size_t config,
                           uint64_t images, double *out)
 {
-    double predicted_s = predict_s(prediction, &prediction->fit->loader,
-                                   consumer_at(prediction, model, config), config, images);
+    struct rue_pipeline_times base, times;
+    const struct rue_pipeline_loader *found = &prediction->fit->loader;
+    rue_status status =
+        follow(prediction, found, consumer_at(prediction, model, config), config, images, &base);
     for (size_t p = 0; p < prediction->fit->count; p++) {
-        struct rue_pipeline_loader loader = prediction->fit->loader;
+        struct rue_pipeline_loader loader = *found;
         struct rue_pipeline_consumer consumer = consumer_at(prediction, model, config);
-        bool own = (p - RUE_PIPELINE_PARAMETER_COUNT) / 2 == model && !knows_consumer(prediction, model);
+        bool of_loader = p < RUE_PIPELINE_PARAMETER_COUNT;
+        bool own = !of_loader && (p - RUE_PIPELINE_PARAMETER_COUNT) / 2 == model &&
+                   !knows_consumer(prediction, model);
         out[p] = 0;
-        if (p < RUE_PIPELINE_PARAMETER_COUNT)
+        if (!of_loader && !own) continue;
+        if (of_loader)
             loader.value[p] *= exp(step);
-        else if (own)
-            *((p - RUE_PIPELINE_PARAMETER_COUNT) % 2 ? &consumer.image_s : &consumer.batch_s) *= exp(step);
         else
-            continue;
-        out[p] = log(predict_s(prediction, &loader, consumer, config, images) / predicted_s) / step;
+            *((p - RUE_PIPELINE_PARAMETER_COUNT) % 2 ? &consumer.image_s : &consumer.batch_s) *= exp(step);
+        if (of_loader && rue_pipeline_is_outside((enum rue_pipeline_parameter)p))
+            times = rue_pipeline_restart(&base, &prediction->setup->configs[config], found, &loader);
+        else if (status == RUE_OK)
+            status = follow(prediction, &loader, consumer, config, images, &times);
+        out[p] = status == RUE_OK ? log(times.end_to_end_s / base.end_to_end_s) / step : NAN;
     }
 }
 

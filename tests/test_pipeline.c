@@ -138,6 +138,63 @@ Test(pipeline, a_job_too_long_to_follow_is_extended)
         }
 }
 
+/* With jitter, and more workers than CPUs. */
+static struct rue_pipeline_loader uneven(bool in_turn)
+{
+    return (struct rue_pipeline_loader){.value = {[RUE_PIPELINE_start_s] = 0.5,
+                                                  [RUE_PIPELINE_start_worker_s] = 0.25,
+                                                  [RUE_PIPELINE_batch_s] = 0.125,
+                                                  [RUE_PIPELINE_item_s] = 0.0625,
+                                                  [RUE_PIPELINE_contention_ratio] = 0.02,
+                                                  [RUE_PIPELINE_storage_s] = 0.001,
+                                                  [RUE_PIPELINE_jitter_ratio] = 0.15,
+                                                  [RUE_PIPELINE_stop_worker_s] = 2},
+                                        .cpus = 5,
+                                        .in_turn = in_turn};
+}
+
+Test(pipeline, a_job_is_extended_at_the_pace_that_it_would_keep)
+{
+    static const double consumers[] = {0.001, 0.05, 0.3};
+    for (int c = 0; c < 3; c++)
+        for (int workers = 1; workers <= 16; workers++) {
+            const struct rue_pipeline_loader loader = uneven(workers % 2);
+            const struct rue_pipeline_consumer consumer = {consumers[c], 0, c == 1};
+            struct rue_config config = config_of(4, workers, 1 + workers % 3, RUE_PARALLEL_BATCH);
+            uint64_t batches = 3 * RUE_PIPELINE_BATCHES_MAX, images = 4 * batches - 1;
+            struct rue_pipeline_times all;
+            cr_assert_eq(rue_pipeline_follow(&loader, &consumer, &config, images, batches, &all, NULL),
+                         RUE_OK);
+            struct rue_pipeline_times extended;
+            cr_assert_eq(rue_pipeline_predict(&loader, &consumer, &config, images, &extended, NULL), RUE_OK);
+            cr_expect_float_eq(extended.end_to_end_s / all.end_to_end_s, 1, 1e-3,
+                               "%d workers, a model of %g s: %g, not %g", workers, consumers[c],
+                               extended.end_to_end_s, all.end_to_end_s);
+        }
+}
+
+Test(pipeline, what_is_outside_of_the_loading_only_shifts_it)
+{
+    static const int workers[] = {0, 1, 3, 12};
+    for (int w = 0; w < 4; w++)
+        for (enum rue_pipeline_parameter p = 0; p < RUE_PIPELINE_PARAMETER_COUNT; p++) {
+            struct rue_config config =
+                config_of(4, workers[w], 2, w == 2 ? RUE_PARALLEL_SAMPLE : RUE_PARALLEL_BATCH);
+            struct rue_pipeline_loader from = uneven(true), to = from;
+            to.value[p] *= 1.5;
+            struct rue_pipeline_times before = predict(&from, 0.05, 0, config, 399),
+                                      wanted = predict(&to, 0.05, 0, config, 399),
+                                      times = rue_pipeline_restart(&before, &config, &from, &to);
+            if (!rue_pipeline_is_outside(p)) continue;
+            expect(times.first_batch_s, wanted.first_batch_s);
+            expect(times.end_to_end_s, wanted.end_to_end_s);
+            expect(times.shutdown_s, wanted.shutdown_s);
+        }
+    cr_expect(rue_pipeline_is_outside(RUE_PIPELINE_start_s));
+    cr_expect(rue_pipeline_is_outside(RUE_PIPELINE_stop_worker_s));
+    cr_expect_not(rue_pipeline_is_outside(RUE_PIPELINE_batch_s));
+}
+
 Test(pipeline, workers_share_the_cpus_at_every_moment)
 {
     /* 3 batches on 2 CPUs: all three come 1.5 times as late; a fourth then has a CPU to itself. */
