@@ -31,6 +31,7 @@ struct rue_forecast {
     struct rue_posterior *posterior;
     double told_s;                     /* when the last trial was that both were told */
     struct rue_speed told_speed;       /* by how much the machine was slower, which is known roughly */
+    double *job_s;                     /* [models][candidates] predicted */
     double *times;                     /* [configs] of a draw */
     struct rue_joined_regrets *joined; /* [configs] likewise */
     double *jacobian[2];               /* [parameters] of trials */
@@ -266,6 +267,9 @@ static rue_status begin_anew(struct rue_forecast *forecast, rue_error *error)
                                    &forecast->evidence, error);
     if (status == RUE_OK) status = observe_all(forecast, true, error);
     if (status != RUE_OK) forget(forecast);
+    for (size_t i = 0; i < forecast->models * forecast->candidates.count; i++)
+        forecast->job_s[i] = job_s(forecast, i / forecast->candidates.count,
+                                   forecast->candidates.configs[i % forecast->candidates.count]);
     return status;
 }
 
@@ -332,15 +336,14 @@ static void join_regrets(struct rue_forecast *forecast, const double *errors)
     size_t count = forecast->candidates.count;
     memset(forecast->joined, 0, count * sizeof *forecast->joined);
     for (size_t m = 0; m < forecast->models; m++) {
-        double best = INFINITY;
+        const double *predicted_s = forecast->job_s + m * count, *off = errors + m * count;
+        double best = INFINITY, weight = weight_of(forecast, m), *times = forecast->times;
         for (size_t c = 0; c < count; c++) {
-            forecast->times[c] =
-                job_s(forecast, m, forecast->candidates.configs[c]) * exp(errors[m * count + c]);
-            best = fmin(best, forecast->times[c]);
+            times[c] = predicted_s[c] * exp(off[c]);
+            best = times[c] < best ? times[c] : best;
         }
         for (size_t c = 0; c < count; c++)
-            rue_joined_regrets_add(&forecast->joined[c], m, weight_of(forecast, m),
-                                   forecast->times[c] / best - 1);
+            rue_joined_regrets_add(&forecast->joined[c], m, weight, times[c] / best - 1);
     }
 }
 
@@ -419,6 +422,7 @@ void rue_forecast_close(struct rue_forecast *forecast)
     free(forecast->out);
     free(forecast->joint_trials);
     free(forecast->full);
+    free(forecast->job_s);
     free(forecast->times);
     free(forecast->joined);
     free(forecast->jacobian[0]);
@@ -436,6 +440,7 @@ static rue_status allocate(struct rue_forecast *forecast, rue_error *error)
     forecast->out = calloc(forecast->configs, sizeof *forecast->out);
     forecast->joint_trials = calloc(forecast->cells, sizeof *forecast->joint_trials);
     forecast->full = calloc(forecast->cells, sizeof *forecast->full);
+    forecast->job_s = calloc(forecast->cells, sizeof *forecast->job_s);
     forecast->times = calloc(forecast->configs, sizeof *forecast->times);
     forecast->joined = calloc(forecast->configs, sizeof *forecast->joined);
     forecast->jacobian[0] = calloc(parameters, sizeof **forecast->jacobian);
@@ -443,8 +448,8 @@ static rue_status allocate(struct rue_forecast *forecast, rue_error *error)
     forecast->weights = calloc(forecast->cells, sizeof *forecast->weights);
     forecast->direction = calloc(forecast->cells + parameters + 1, sizeof *forecast->direction);
     if (forecast->excluded && forecast->late && forecast->out && forecast->joint_trials && forecast->full &&
-        forecast->times && forecast->joined && forecast->jacobian[0] && forecast->jacobian[1] &&
-        forecast->weights && forecast->direction)
+        forecast->job_s && forecast->times && forecast->joined && forecast->jacobian[0] &&
+        forecast->jacobian[1] && forecast->weights && forecast->direction)
         return RUE_OK;
     return rue_fail_memory(error, "a forecast", forecast->cells * sizeof(double));
 }

@@ -17,7 +17,16 @@ struct rue_joined_regrets {
     size_t worst_model; /* the first of those; of no model: 0 */
 };
 
-void rue_joined_regrets_add(struct rue_joined_regrets *joined, size_t model, double weight, double regret);
+static inline void rue_joined_regrets_add(struct rue_joined_regrets *joined, size_t model, double weight,
+                                          double regret)
+{
+    if (joined->weights == 0 || regret > joined->worst) {
+        joined->worst = regret;
+        joined->worst_model = model;
+    }
+    joined->sum += weight * regret;
+    joined->weights += weight;
+}
 
 /* What the configuration is judged by; the less the better. */
 double rue_joined_regrets_value(const struct rue_joined_regrets *joined, enum rue_objective objective);
