@@ -11,6 +11,7 @@ struct rue_report_style {
     bool color;
     bool unicode;
     int columns; /* width of the terminal; 0: unlimited */
+    bool brief;  /* of the table: what is read at a glance, without further answers */
 };
 
 struct rue_report {

@@ -13,7 +13,7 @@
 #include "verdict.h"
 #include "wrap.h"
 
-enum { SHOWN_CONFIGS = 8, SHOWN_MODELS = 24, NARROWEST = 40, NAME_SHRINKS_TO = 16 };
+enum { SHOWN_CONFIGS = 8, BRIEF_CONFIGS = 3, SHOWN_MODELS = 24, NARROWEST = 40, NAME_SHRINKS_TO = 16 };
 
 #define BOLD "\033[1m"
 #define DIM  "\033[2m"
@@ -185,11 +185,31 @@ static void put_data(const struct page *page, const struct rue_variant_findings 
     fputs(page->style.color ? "\033[0m\n" : "\n", page->stream);
 }
 
+/* Below the table: how many more there are, and what "~" stands for. */
+static void put_rest(const struct page *page, size_t rest, bool predicted, bool estimated)
+{
+    char more[96], text[160];
+    say_more(page, rest, more, sizeof more);
+    if (page->style.brief) {
+        snprintf(text, sizeof text, "%s%s%s", rest ? more : "", rest && predicted ? "; " : "",
+                 predicted ? "~: predicted" : "");
+        put_sentence(page, text, DIM, 2);
+        return;
+    }
+    if (rest > 0) put_sentence(page, more, DIM, 2);
+    if (estimated)
+        put_sentence(page, "~ predicted: from loader and models apart, and what was tried of both together.",
+                     DIM, 2);
+    else if (predicted)
+        put_sentence(page, "~ predicted: trials were cut short and extended to the whole job.", DIM, 2);
+}
+
 static void put_configs(const struct page *page, const struct rue_variant_findings *variant)
 {
     const struct rue_selection *selection = variant->selection;
-    size_t shown = selection->ranked_count < SHOWN_CONFIGS ? selection->ranked_count : SHOWN_CONFIGS;
-    char votes[48], more[96];
+    size_t most = page->style.brief ? BRIEF_CONFIGS : SHOWN_CONFIGS;
+    size_t shown = selection->ranked_count < most ? selection->ranked_count : most;
+    char votes[48];
     bool winner_shown = false, predicted = false, estimated = false;
     rue_text_table_clear(page->table, page->style.unicode);
     add_knob_columns(page, variant);
@@ -209,14 +229,7 @@ static void put_configs(const struct page *page, const struct rue_variant_findin
         shown++;
     }
     rue_text_table_print(page->table, &page->style, page->stream);
-    size_t rest = selection->ranked_count - shown;
-    say_more(page, rest, more, sizeof more);
-    if (rest > 0) put_sentence(page, more, DIM, 2);
-    if (estimated)
-        put_sentence(page, "~ predicted: from loader and models apart, and what was tried of both together.",
-                     DIM, 2);
-    else if (predicted)
-        put_sentence(page, "~ predicted: trials were cut short and extended to the whole job.", DIM, 2);
+    put_rest(page, selection->ranked_count - shown, predicted, estimated);
 }
 
 static void put_batch_sizes(const struct page *page, const struct rue_variant_findings *variant)
@@ -238,37 +251,51 @@ static void put_batch_sizes(const struct page *page, const struct rue_variant_fi
     rue_text_table_print(page->table, &page->style, page->stream);
 }
 
+/* A sentence about a variant; answers whether there was one. */
+static bool put_noted(const struct page *page, const char *text)
+{
+    put_sentence(page, text, "", 2);
+    return text[0];
+}
+
+/* What is to be known of the trials, and in full also what else they tell. */
+static void put_notes(const struct page *page, const struct rue_variant_findings *variant)
+{
+    char text[RUE_VERDICT_BYTES];
+    rue_verdict_replayed(variant, text, sizeof text);
+    bool noted = put_noted(page, text);
+    rue_verdict_replaced(variant, text, sizeof text);
+    noted |= put_noted(page, text);
+    rue_verdict_disturbed(variant, text, sizeof text);
+    noted |= put_noted(page, text);
+    rue_verdict_votes(variant, page->style.unicode, text, sizeof text);
+    noted |= put_noted(page, text);
+    if (!page->style.brief) {
+        rue_verdict_lengths(variant, text, sizeof text);
+        noted |= put_noted(page, text);
+    }
+    rue_verdict_unranked(variant, page->style.unicode, text, sizeof text);
+    noted |= put_noted(page, text);
+    if (noted || page->style.brief) put_gap(page);
+}
+
 static void put_variant(const struct page *page, const struct rue_variant_findings *variant)
 {
     char text[RUE_VERDICT_BYTES];
+    bool brief = page->style.brief, ranked = variant->selection->recommended != RUE_NONE;
     put_heading(page, variant);
     put_data(page, variant);
-    put_gap(page);
-    if (variant->selection->recommended == RUE_NONE) return; /* the closing sentence says why */
+    if (!brief || !ranked) put_gap(page);
+    if (!ranked) return; /* the closing sentence says why */
     put_configs(page, variant);
-    put_batch_sizes(page, variant);
-    put_gap(page);
-    rue_answer_words(variant, page->style.unicode, text, sizeof text);
-    put_sentence(page, text, "", 2);
-    if (text[0]) put_gap(page);
-    rue_verdict_replayed(variant, text, sizeof text);
-    put_sentence(page, text, "", 2);
-    bool noted = text[0];
-    rue_verdict_replaced(variant, text, sizeof text);
-    put_sentence(page, text, "", 2);
-    noted |= text[0] != 0;
-    rue_verdict_disturbed(variant, text, sizeof text);
-    put_sentence(page, text, "", 2);
-    noted |= text[0] != 0;
-    rue_verdict_votes(variant, page->style.unicode, text, sizeof text);
-    put_sentence(page, text, "", 2);
-    noted |= text[0] != 0;
-    rue_verdict_lengths(variant, text, sizeof text);
-    put_sentence(page, text, "", 2);
-    noted |= text[0] != 0;
-    rue_verdict_unranked(variant, page->style.unicode, text, sizeof text);
-    put_sentence(page, text, "", 2);
-    if (noted || text[0]) put_gap(page);
+    if (!brief) {
+        put_batch_sizes(page, variant);
+        put_gap(page);
+        rue_answer_words(variant, page->style.unicode, text, sizeof text);
+        put_sentence(page, text, "", 2);
+        if (text[0]) put_gap(page);
+    }
+    put_notes(page, variant);
 }
 
 static void put_comparison_heading(const struct page *page, const struct rue_comparison *comparison,
@@ -328,10 +355,12 @@ static void put_comparison(const struct page *page, const struct rue_comparison 
 {
     char text[RUE_VERDICT_BYTES];
     bool same_job = comparison->raw->job_images == comparison->preprocessed->job_images;
-    put_comparison_heading(page, comparison, same_job);
-    put_gap(page);
-    put_comparison_table(page, comparison, same_job);
-    put_gap(page);
+    if (!page->style.brief) {
+        put_comparison_heading(page, comparison, same_job);
+        put_gap(page);
+        put_comparison_table(page, comparison, same_job);
+        put_gap(page);
+    }
     rue_verdict_comparison(comparison, text, sizeof text);
     put_sentence(page, text, "", 2);
     put_gap(page);
@@ -363,6 +392,9 @@ static rue_status put_closing(const struct page *page, rue_error *error)
     }
     if (!recommended) return RUE_OK;
     rue_verdict_loader(page->findings, text, sizeof text);
+    size_t used = strlen(text);
+    if (page->style.brief)
+        snprintf(text + used, sizeof text - used, "%sMore: rue show --details.", used ? " " : "");
     put_sentence(page, text, DIM, 0);
     return RUE_OK;
 }

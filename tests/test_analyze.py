@@ -309,7 +309,7 @@ def test_an_imported_table_is_a_study(rue):
     assert report["recommendations"][0]["config"]["batch_size"] == 64 and report["recommendations"][0]["job_images"] is None
     assert len((rue.folder / "st/trials.csv").read_text().splitlines()) == 7
     assert ranking(modes(rue("analyze", "st/trials.csv", "--json"))["day"]) == ranking(modes(rue("show", "st", "--json"))["day"])
-    shown = rue("show", "st")
+    shown = rue("show", "st", "--details")
     assert shown.returncode == 0 and shown.stdout.replace("(--json lists them)", "in recommendation.json") == first.stdout
     assert ranking(modes(rue("show", "st", "--json"))["day"]) == ranking(modes(analyze(rue, PLAIN, "--json"))["day"])
 

@@ -229,7 +229,7 @@ def test_one_model_has_one_regret_and_a_name_only_if_it_was_given_one(rue):
     done = analyze(rue, "batch_size,num_workers,time_s\n32,1,5\n32,2,4\n")
     assert "mean regret" not in done.stdout and "worst" not in done.stdout and "all" not in done.stdout
     assert "0.0 % regret." in words(done)
-    assert rue("analyze", "t.csv", "--study", "st").stdout.startswith(done.stdout) and rue("show", "st").stdout == done.stdout
+    assert rue("analyze", "t.csv", "--study", "st").stdout.startswith(done.stdout) and rue("show", "st", "--details").stdout == done.stdout
     done = analyze(rue, "model,batch_size,num_workers,time_s\nape,32,1,5\nape,32,2,4\n")
     assert "mean regret" not in done.stdout and "0.0 % regret for ape" in words(done)
 

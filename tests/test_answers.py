@@ -115,7 +115,7 @@ def test_show_knows_the_memory_of_what_our_loader_measured(rue, photos):
 def test_a_configuration_that_needs_much_less_memory_is_named(rue, script):
     times = make_table(MODELS[:2], [16, 32, 64], [1], lambda model, b, w: 1000 - b)
     one = script(times, hello=dict(loader="rue"), images=256)
-    done = rue("tune", "--runner", one.command, "--quiet", "--out", "out")
+    done = rue("tune", "--runner", one.command, "--quiet", "--out", "out", "--details")
     assert "32/1 needs 58 MB for batches in flight instead of 116 MB, for 3.4 % more regret." in plain(done.stdout)
 
 

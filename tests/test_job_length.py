@@ -31,7 +31,7 @@ def per_image(model, batch, workers):
 @pytest.fixture
 def tune(rue, script):
     one = script(make_table(["ape", "bee"], [10], [0, 2, 4], per_image), start_ns=50_000_000, images=1000)
-    return lambda *words: rue("tune", "--runner", one.command, "--strategy", "grid", "--budget", "1h", *words)
+    return lambda *words: rue("tune", "--runner", one.command, "--strategy", "grid", "--budget", "1h", "--details", *words)
 
 
 def test_the_lengths_at_which_the_answer_changes_are_told(rue, tune):

@@ -56,7 +56,8 @@ def test_a_run_follows_them_and_show_ranks_it_anew(rue, script, case):
     check(read_json(rue.folder / "out/recommendation.json")["recommendations"][0], CASES[case])
     trials = len(one.joint())
     for words, batch, objective, weights in CASES.values():
-        (mode,) = json.loads(rue("show", "out", "--json", "--objective", objective, *words).stdout)["modes"]
+        alike = [] if weights else ["--weights", "ape=1"]
+        (mode,) = json.loads(rue("show", "out", "--json", "--objective", objective, *words, *alike).stdout)["modes"]
         check(dict(mode, config=mode["recommended"]["config"]), (words, batch, objective, weights))
     assert rue("tune", "--runner", one.command, "--quiet", "--out", "out").returncode == 0
     assert len(one.joint()) == trials, "the store answers, whatever the rules"

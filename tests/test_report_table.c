@@ -216,7 +216,8 @@ Test(report_table, colour_is_balanced)
 {
     struct fixture fixture;
     fixture_open_plain(&fixture);
-    char *text = fixture_render(&rue_report_table, &fixture, (struct rue_report_style){true, true, 80});
+    char *text = fixture_render(&rue_report_table, &fixture,
+                                (struct rue_report_style){.color = true, .unicode = true, .columns = 80});
     bool on = false;
     for (const char *at = text; *at; at++) {
         if (*at != '\033') continue;
@@ -278,6 +279,14 @@ static void read_published(FILE *file, struct published *out)
     }
 }
 
+/* Two modes fit on a screen. */
+static void expect_few_lines(const char *text)
+{
+    size_t lines = 0;
+    for (const char *at = text; *at; at++) lines += *at == '\n';
+    cr_assert(lines <= 30, "%zu lines:\n%s", lines, text);
+}
+
 Test(report_table, tells_the_published_measurements_right)
 {
     static struct published published;
@@ -297,11 +306,15 @@ Test(report_table, tells_the_published_measurements_right)
     fixture_add(&fixture, &grid)->build_s_per_image = 0.0021;
     for (int v = 0; v < 2; v++) fixture.variants[v].job_images = fixture.variants[v].data_images = 9216;
     for (int columns = 60; columns <= 160; columns += 20) {
-        char *text =
-            fixture_render(&rue_report_table, &fixture, (struct rue_report_style){false, true, columns});
+        char *text = fixture_render(&rue_report_table, &fixture,
+                                    (struct rue_report_style){.unicode = true, .columns = columns});
         expect_fits(text, columns);
         free(text);
     }
+    char *brief =
+        fixture_render(&rue_report_table, &fixture, (struct rue_report_style){.columns = 100, .brief = true});
+    expect_few_lines(brief);
+    free(brief);
     char *text = fixture_render(&rue_report_table, &fixture, (struct rue_report_style){0});
     expect_text(text,
                 "Use batch_size 128, num_workers 12 for raw folder data: 2.0 % mean regret over 12 models");
@@ -314,11 +327,24 @@ Test(report_table, tells_the_published_measurements_right)
         "instead of 2.0 %");
     const char *print = getenv("RUE_TEST_SHOW");
     if (print) {
-        char *shown =
-            fixture_render(&rue_report_table, &fixture, (struct rue_report_style){false, true, atoi(print)});
+        char *shown = fixture_render(&rue_report_table, &fixture,
+                                     (struct rue_report_style){.unicode = true, .columns = atoi(print)});
         fputs(shown, stderr);
         free(shown);
     }
+    free(text);
+    fixture_close(&fixture);
+}
+
+Test(report_table, what_is_brief_is_read_at_a_glance)
+{
+    struct fixture fixture;
+    fixture_open_plain(&fixture);
+    char *text = fixture_render(&rue_report_table, &fixture,
+                                (struct rue_report_style){.unicode = true, .columns = 100, .brief = true});
+    expect_few_lines(text);
+    expect_text(text, "rue show --details");
+    cr_assert(!strstr(text, "The best workers for each batch size"), "%s", text);
     free(text);
     fixture_close(&fixture);
 }

@@ -77,6 +77,8 @@ def test_show_gives_what_an_interrupted_and_a_resumed_run_gave(rue, script):
 def check_same_words(rue, done, out="out"):
     """show prints what the run printed."""
     assert done.returncode == 0, done.stderr
+    more = rue("show", out, "--details", env=dict(COLUMNS=100)).stdout
+    assert len(more.splitlines()) > len(done.stdout.splitlines()) <= 36, "the run's page is one that is read at a glance"
     text = rue("show", out, env=dict(COLUMNS=100)).stdout
     assert text == done.stdout and len(text) > 500
     return text
@@ -256,7 +258,7 @@ def test_modes_of_a_table_may_differ_in_their_configurations(rue):
     (rue.folder / "t.csv").write_text("mode,model,batch_size,num_workers,time_s\n" + "".join(
         f"{mode},ape,{b},1,{b}\n" for mode, count in (("raw", 2), ("pre", 3)) for b in range(1, count + 1)))
     first = rue("analyze", "t.csv", "--study", "st").stdout
-    assert rue("show", "st").stdout == first and "raw: 1 model, 2 configurations" in first
+    assert rue("show", "st", "--details").stdout == first and "raw: 1 model, 2 configurations" in first
 
 
 def test_replaced_images_are_counted_by_show(rue, script):

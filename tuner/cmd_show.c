@@ -12,7 +12,7 @@
 #include "utf8.h"
 #include "wrap.h"
 
-enum { TOP_N, OBJECTIVE, WEIGHTS, SET_EPSILON, ALL, TRIALS, JSON };
+enum { TOP_N, OBJECTIVE, WEIGHTS, SET_EPSILON, DETAILS, ALL, TRIALS, JSON };
 enum { SENTENCE_BYTES = 4096, HEADING_INDENT = 5 };
 
 #define AS_STUDY " [as the study]"
@@ -22,6 +22,8 @@ static const struct rue_option options_table[] = {
     [OBJECTIVE] = RUE_RANKING_OBJECTIVE(NULL, AS_STUDY),
     [WEIGHTS] = RUE_RANKING_WEIGHTS(AS_STUDY),
     [SET_EPSILON] = RUE_RANKING_SET_EPSILON(NULL, AS_STUDY),
+    [DETAILS] = {"details", RUE_OPTION_FLAG, NULL, NULL,
+                 "also further answers: for each batch size, fewest configurations, other jobs", 0, 0, NULL},
     [ALL] = {"all", RUE_OPTION_FLAG, NULL, NULL, "also what was measured under other circumstances", 0, 0,
              NULL},
     [TRIALS] = {"trials", RUE_OPTION_FLAG, NULL, NULL, "list every trial of the store, a line each", 0, 0,
@@ -174,6 +176,7 @@ static rue_status show_set(const struct rue_record *record, int set, const struc
 {
     struct rue_findings *findings;
     struct rue_report_style style = rue_terminal_style(stdout, RUE_TABLE_COLUMNS);
+    style.brief = !rue_options_flag(options, DETAILS);
     struct rue_ranking_rules rules;
     rue_status status =
         rue_ranking_rules_override(options, &ranking_options, rue_record_rules(record), &rules, error);
@@ -238,6 +241,7 @@ const struct rue_command rue_command_show = {
     .arguments = "STUDY",
     .summary = "Show what a study has measured so far.",
     .details = "  rue show rue-out/photos\n"
+               "  rue show rue-out/photos --details\n"
                "  rue show rue-out/photos --trials\n\n"
                "STUDY is a study's folder or its study.db. It is only read, also while a tuner is at work.",
     .options = options_table,

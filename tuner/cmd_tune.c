@@ -50,6 +50,7 @@ enum {
     MAX_FIRST_BATCH,
     MAX_PIXELS,
     DRY_RUN,
+    DETAILS,
     JSON,
     QUIET
 };
@@ -136,6 +137,9 @@ static const struct rue_option options_table[] = {
     [MAX_PIXELS] = {"max-pixels", RUE_OPTION_COUNT, "N", "268435456", "refuse images of more pixels", 1,
                     UINT64_C(1) << 40, NULL},
     [DRY_RUN] = {"dry-run", RUE_OPTION_FLAG, NULL, NULL, "probe, show the plan and its cost, and stop", 0, 0,
+                 NULL},
+    [DETAILS] = {"details", RUE_OPTION_FLAG, NULL, NULL,
+                 "show also further answers: for each batch size, fewest configurations, other jobs", 0, 0,
                  NULL},
     [JSON] = {"json", RUE_OPTION_FLAG, NULL, NULL, "the recommendation as JSON on standard output", 0, 0,
               NULL},
@@ -226,11 +230,12 @@ static void write_files(const struct rue_study *study, const struct rue_findings
 }
 
 /* Every file first, then the screen: what is shown is on the disk. */
-static rue_status report(const struct rue_study *study, const struct rue_findings *findings, bool json,
-                         rue_error *lost)
+static rue_status report(const struct rue_study *study, const struct rue_findings *findings,
+                         const struct rue_options *options, rue_error *lost)
 {
     struct rue_report_style style = rue_terminal_style(stdout, RUE_TABLE_COLUMNS);
-    const struct rue_report *shown = json ? &rue_report_json : &rue_report_table;
+    const struct rue_report *shown = rue_options_flag(options, JSON) ? &rue_report_json : &rue_report_table;
+    style.brief = !rue_options_flag(options, DETAILS);
     char written[256];
     rue_error unseen = {0};
     write_files(study, findings, written, sizeof written, lost);
@@ -303,15 +308,15 @@ static rue_status judge(const struct rue_study *study, const struct rue_findings
 }
 
 /* Reports whatever was measured, which is worth it whatever ended the run: `ran`, as `why` says. */
-static rue_status conclude(struct rue_study *study, rue_status ran, const rue_error *why, bool json,
-                           rue_error *error)
+static rue_status conclude(struct rue_study *study, rue_status ran, const rue_error *why,
+                           const struct rue_options *options, rue_error *error)
 {
     struct rue_findings *findings;
     rue_error lost = {0}, verdict = {0};
     rue_status status = rue_study_findings(study, &findings, &lost), judged = RUE_OK;
     if (status == RUE_OK) {
         if (ran != RUE_STORE) status = rue_study_keep_findings(study, findings, &lost);
-        status = report(study, findings, json, &lost);
+        status = report(study, findings, options, &lost);
         judged = judge(study, findings, &verdict);
         rue_study_findings_close(findings);
     }
@@ -398,7 +403,7 @@ static rue_status tune(struct rue_study *study, const struct rue_options *option
     rue_error why = {0};
     rue_status ran = rue_study_run(study, &why);
     rue_progress_close(study->progress);
-    return conclude(study, ran, &why, rue_options_flag(options, JSON), error);
+    return conclude(study, ran, &why, options, error);
 }
 
 /* How long the job is can be said in two ways; a flag wins over a setting. */
