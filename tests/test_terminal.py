@@ -80,7 +80,7 @@ def test_wide_characters_keep_the_columns_straight(terminal, script):
     """Each configuration is slow for one model alone, so each name is the worst of a row, whatever the order of the rows."""
     batches = [16, 32, 64, 128, 256, 512]
     slow = make_table(NAMES, batches, [0], lambda m, b, w: 1000 + b * (batches.index(b) == NAMES.index(m)))
-    code, screen, _, _ = terminal(100, "tune", "--runner", script(slow).command)
+    code, screen, _, _ = terminal(100, "tune", "--runner", script(slow).command, "--details")
     lines = screen.lines()
     start = next(i for i, line in enumerate(lines) if "worst model" in line)
     at = text_width(lines[start].split("top-")[0]) + len("top-3")
