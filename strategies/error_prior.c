@@ -9,7 +9,7 @@
 #include "random.h"
 
 /* Standard deviations of what predictions are off by, in logarithms; the length is in doublings of a knob. */
-static const double smooth_sd = 0.02, batch_sd = 0.02, own_sd = 0.02, smooth_length = 1.2;
+static const double smooth_sd = 0.024, batch_sd = 0.024, own_sd = 0.024, smooth_length = 1.2;
 static const double parameter_sd = 0.03, not_measured_factor = 2;
 static const double drift_sd = 0.02, drift_s = 1000, disturbed_sd = 0.3;
 

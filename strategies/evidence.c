@@ -133,10 +133,14 @@ rue_status rue_evidence_add(struct rue_evidence *evidence, size_t cell, const do
     return RUE_OK;
 }
 
-double rue_evidence_best(const struct rue_evidence *evidence)
+double rue_evidence_alpha(const struct rue_evidence *evidence)
 {
-    size_t best = 0;
-    for (size_t a = 1; a < evidence->alpha_count; a++)
-        if (evidence->log_probability[a] > evidence->log_probability[best]) best = a;
-    return evidence->alphas[best];
+    double most = -INFINITY, sum = 0, squares = 0;
+    for (size_t a = 0; a < evidence->alpha_count; a++) most = fmax(most, evidence->log_probability[a]);
+    for (size_t a = 0; a < evidence->alpha_count; a++) {
+        double weight = exp(evidence->log_probability[a] - most);
+        sum += weight;
+        squares += weight * evidence->alphas[a] * evidence->alphas[a];
+    }
+    return sqrt(squares / sum);
 }

@@ -1,5 +1,5 @@
-/* How probable the joint trials are for each of several alphas (see error_prior.h): which of them tells best
- * how far predictions are off. */
+/* How probable the joint trials are for each of several alphas (see error_prior.h): how far predictions are
+ * off is told by all of them together. */
 #ifndef RUE_EVIDENCE_H
 #define RUE_EVIDENCE_H
 
@@ -23,7 +23,8 @@ void rue_evidence_wait(struct rue_evidence *evidence, double seconds);
 rue_status rue_evidence_add(struct rue_evidence *evidence, size_t cell, const double *jacobian,
                             double log_ratio, double sd, rue_error *error) RUE_MUST_CHECK;
 
-/* The alpha by which they are most probable; of several alike the first. */
-double rue_evidence_best(const struct rue_evidence *evidence);
+/* The root of the mean square of alpha, each as probable as it makes the trials: few of them leave large ones
+ * probable. */
+double rue_evidence_alpha(const struct rue_evidence *evidence);
 
 #endif

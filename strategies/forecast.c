@@ -12,7 +12,7 @@ enum { JOINTS_FOR_ALPHA = 12 };
 
 static const double trial_sd = 0.02;     /* of the logarithm of a trial's time */
 static const double truncated_sd = 0.02; /* more, for what the rest of the job may bring */
-static const double alphas[] = {0.7, 1, 1.4, 2, 2.8, 4, 8}, usual_alpha = 1;
+static const double alphas[] = {0.7, 1, 1.4, 2, 2.8, 4, 5.6, 8}, usual_alpha = 1;
 
 struct rue_forecast {
     const struct rue_strategy_setup *setup;
@@ -273,11 +273,20 @@ static rue_status begin_anew(struct rue_forecast *forecast, rue_error *error)
     return status;
 }
 
+/* One of few, so that beliefs seldom begin anew. */
+static double nearest_alpha(double wanted)
+{
+    double nearest = usual_alpha;
+    for (size_t a = 0; a < sizeof alphas / sizeof *alphas; a++)
+        if (fabs(log(alphas[a] / wanted)) < fabs(log(nearest / wanted))) nearest = alphas[a];
+    return nearest;
+}
+
 /* How far predictions are off is itself told by the joint trials, once there are some. */
 static rue_status believe(struct rue_forecast *forecast, rue_error *error)
 {
     bool few = rue_prediction_joints(forecast->prediction)->count < JOINTS_FOR_ALPHA;
-    double alpha = few ? usual_alpha : rue_evidence_best(forecast->evidence);
+    double alpha = few ? usual_alpha : nearest_alpha(rue_evidence_alpha(forecast->evidence));
     if (forecast->posterior && alpha == forecast->alpha) return RUE_OK;
     rue_posterior_close(forecast->posterior);
     forecast->posterior = NULL;
