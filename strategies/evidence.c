@@ -4,40 +4,45 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A trial. By each alpha it has its row of the lower triangle L of the trials' covariance, L L', and what is
- * left of it that those before it did not tell. */
+/* A trial. By each hypothesis it has its row of the lower triangle L of the trials' covariance, L L', and
+ * what is left of it that those before it did not tell. */
 struct told {
     size_t cell;
     double kept;           /* of the drift then, now */
     double shared, scaled; /* the covariance with the newest trial: whatever alpha is, and beside for 1 */
     double *slopes;        /* [parameters] owned, and what follows is in it */
-    double *left;          /* [alphas] in standard deviations */
-    double *rows;          /* [alphas][own index + 1] */
+    double *left;          /* [hypotheses] in standard deviations */
+    double *rows;          /* [hypotheses][own index + 1] */
 };
 
 struct rue_evidence {
     const struct rue_error_prior *prior;
-    size_t parameters, count, capacity, alpha_count;
-    struct told *at;         /* [count] */
-    double *alphas;          /* [alpha_count] */
-    double *log_probability; /* [alpha_count] */
+    size_t parameters, count, capacity;
+    struct told *at; /* [count] */
+    size_t hypothesis_count;
+    struct rue_error_scales *scales; /* [hypothesis_count] */
+    double *log_probability;         /* [hypothesis_count] */
 };
 
-rue_status rue_evidence_open(const struct rue_error_prior *prior, const double *alphas, size_t alpha_count,
+rue_status rue_evidence_open(const struct rue_error_prior *prior,
+                             const struct rue_error_hypothesis *hypotheses, size_t count,
                              struct rue_evidence **out, rue_error *error)
 {
     struct rue_evidence *evidence = calloc(1, sizeof *evidence);
     if (!evidence) return rue_fail_memory(error, "evidence", sizeof *evidence);
     *evidence = (struct rue_evidence){.prior = prior,
                                       .parameters = rue_error_prior_parameters(prior),
-                                      .alpha_count = alpha_count,
-                                      .alphas = calloc(alpha_count, sizeof *alphas),
-                                      .log_probability = calloc(alpha_count, sizeof *alphas)};
-    if (!evidence->alphas || !evidence->log_probability) {
+                                      .hypothesis_count = count,
+                                      .scales = calloc(count, sizeof *evidence->scales),
+                                      .log_probability = calloc(count, sizeof(double))};
+    if (!evidence->scales || !evidence->log_probability) {
         rue_evidence_close(evidence);
-        return rue_fail_memory(error, "evidence", alpha_count * sizeof *alphas);
+        return rue_fail_memory(error, "evidence", count * sizeof *hypotheses);
     }
-    memcpy(evidence->alphas, alphas, alpha_count * sizeof *alphas);
+    for (size_t h = 0; h < count; h++) {
+        evidence->scales[h] = hypotheses[h].scales;
+        evidence->log_probability[h] = hypotheses[h].log_prior;
+    }
     *out = evidence;
     return RUE_OK;
 }
@@ -47,7 +52,7 @@ void rue_evidence_close(struct rue_evidence *evidence)
     if (!evidence) return;
     for (size_t i = 0; i < evidence->count; i++) free(evidence->at[i].slopes);
     free(evidence->at);
-    free(evidence->alphas);
+    free(evidence->scales);
     free(evidence->log_probability);
     free(evidence);
 }
@@ -61,8 +66,8 @@ void rue_evidence_wait(struct rue_evidence *evidence, double seconds)
 /* Room for one more; NULL without memory. */
 static struct told *add(struct rue_evidence *evidence, rue_error *error)
 {
-    size_t alphas = evidence->alpha_count;
-    size_t doubles = evidence->parameters + alphas + alphas * (evidence->count + 1);
+    size_t hypotheses = evidence->hypothesis_count;
+    size_t doubles = evidence->parameters + hypotheses + hypotheses * (evidence->count + 1);
     if (evidence->count == evidence->capacity) {
         size_t capacity = evidence->capacity ? 2 * evidence->capacity : 64;
         struct told *larger = realloc(evidence->at, capacity * sizeof *larger);
@@ -75,7 +80,7 @@ static struct told *add(struct rue_evidence *evidence, rue_error *error)
     struct told *told = &evidence->at[evidence->count];
     *told = (struct told){.kept = 1, .slopes = room};
     told->left = told->slopes + evidence->parameters;
-    told->rows = told->left + alphas;
+    told->rows = told->left + hypotheses;
     return told;
 }
 
@@ -90,20 +95,21 @@ static double product(const double *a, const double *b, size_t count)
     return sums[0] + sums[1] + (sums[2] + sums[3]);
 }
 
-/* The newest trial, by the alpha at `index`. */
-static void judge(struct rue_evidence *evidence, size_t index, double log_ratio, double noise)
+/* The newest trial, by the hypothesis at `index`. */
+static void judge(struct rue_evidence *evidence, size_t index, double log_ratio, double sd)
 {
+    const struct rue_error_scales *scales = &evidence->scales[index];
     size_t last = evidence->count;
     struct told *told = &evidence->at[last];
     double *row = told->rows + index * (last + 1);
-    double square = evidence->alphas[index] * evidence->alphas[index], surprise = log_ratio;
+    double square = scales->alpha * scales->alpha, noise = scales->noise * sd, surprise = log_ratio;
     for (size_t i = 0; i < last; i++) {
         const struct told *before = &evidence->at[i];
         const double *other = before->rows + index * (i + 1);
         row[i] = (before->shared + square * before->scaled - product(row, other, i)) / other[i];
         surprise -= row[i] * before->left[index];
     }
-    double variance = told->shared + square * told->scaled - product(row, row, last) + noise;
+    double variance = told->shared + square * told->scaled - product(row, row, last) + noise * noise;
     variance += rue_error_prior_disturbance(surprise / sqrt(variance));
     row[last] = sqrt(variance);
     told->left[index] = surprise / row[last];
@@ -128,19 +134,21 @@ rue_status rue_evidence_add(struct rue_evidence *evidence, size_t cell, const do
             rue_error_prior_drift_variance() * before->kept + product(told->slopes, before->slopes, n);
         before->scaled = rue_error_prior_scaled(evidence->prior, cell, before->cell);
     }
-    for (size_t a = 0; a < evidence->alpha_count; a++) judge(evidence, a, log_ratio, sd * sd);
+    for (size_t h = 0; h < evidence->hypothesis_count; h++) judge(evidence, h, log_ratio, sd);
     evidence->count++;
     return RUE_OK;
 }
 
-double rue_evidence_alpha(const struct rue_evidence *evidence)
+struct rue_error_scales rue_evidence_scales(const struct rue_evidence *evidence)
 {
-    double most = -INFINITY, sum = 0, squares = 0;
-    for (size_t a = 0; a < evidence->alpha_count; a++) most = fmax(most, evidence->log_probability[a]);
-    for (size_t a = 0; a < evidence->alpha_count; a++) {
-        double weight = exp(evidence->log_probability[a] - most);
+    double most = -INFINITY, sum = 0, alpha = 0, noise = 0;
+    for (size_t h = 0; h < evidence->hypothesis_count; h++) most = fmax(most, evidence->log_probability[h]);
+    for (size_t h = 0; h < evidence->hypothesis_count; h++) {
+        const struct rue_error_scales *scales = &evidence->scales[h];
+        double weight = exp(evidence->log_probability[h] - most);
         sum += weight;
-        squares += weight * evidence->alphas[a] * evidence->alphas[a];
+        alpha += weight * scales->alpha * scales->alpha;
+        noise += weight * scales->noise * scales->noise;
     }
-    return sqrt(squares / sum);
+    return (struct rue_error_scales){sqrt(alpha / sum), sqrt(noise / sum)};
 }

@@ -8,11 +8,16 @@
 #include "evidence.h"
 #include "first_batches.h"
 
-enum { JOINTS_FOR_ALPHA = 12 };
+enum { JOINTS_FOR_SCALES = 12 };
 
 static const double trial_sd = 0.02;     /* of the logarithm of a trial's time */
 static const double truncated_sd = 0.02; /* more, for what the rest of the job may bring */
-static const double alphas[] = {0.7, 1, 1.4, 2, 2.8, 4, 5.6, 8}, usual_alpha = 1;
+
+/* How far predictions are off, and how noisy trials are, relative to what is usual. */
+enum { ALPHAS = 8, NOISES = 4 };
+static const double alphas[ALPHAS] = {0.7, 1, 1.4, 2, 2.8, 4, 5.6, 8}, noises[NOISES] = {0.7, 1, 2, 4};
+static const double noise_spread = 0.5; /* of the logarithm of the latter, before any trial */
+static const struct rue_error_scales usual = {1, 1};
 
 struct rue_forecast {
     const struct rue_strategy_setup *setup;
@@ -24,10 +29,10 @@ struct rue_forecast {
     size_t *joint_trials; /* [cells] of them */
     bool *full;           /* [cells] one of them ran the whole job */
     struct rue_candidates candidates;
-    uint64_t version;              /* of the prediction that the prior is of */
-    struct rue_error_prior *prior; /* of the candidates' cells */
-    struct rue_evidence *evidence; /* of joint trials, as the posterior */
-    double alpha;                  /* of the posterior */
+    uint64_t version;               /* of the prediction that the prior is of */
+    struct rue_error_prior *prior;  /* of the candidates' cells */
+    struct rue_evidence *evidence;  /* of joint trials, as the posterior */
+    struct rue_error_scales scales; /* of the posterior */
     struct rue_posterior *posterior;
     double told_s;                     /* when the last trial was that both were told */
     struct rue_speed told_speed;       /* by how much the machine was slower, which is known roughly */
@@ -148,6 +153,7 @@ static rue_status observe(struct rue_forecast *forecast, const struct rue_logged
         status = rue_evidence_add(forecast->evidence, told.cell, told.jacobian, log_ratio, told.sd, error);
     }
     if (!forecast->posterior || status != RUE_OK) return status;
+    told.sd *= forecast->scales.noise;
     rue_posterior_wait(forecast->posterior, seconds);
     rue_posterior_observe(forecast->posterior, &told, log_ratio);
     return RUE_OK;
@@ -175,7 +181,8 @@ static struct rue_posterior_trial trial_of(const struct rue_forecast *forecast, 
     if (part) rue_prediction_differentiate(forecast->prediction, model, config, images, room);
     return (struct rue_posterior_trial){.cell = cell,
                                         .jacobian = part ? room : NULL,
-                                        .sd = sqrt(noise_variance(forecast, config, images, alike))};
+                                        .sd = forecast->scales.noise *
+                                              sqrt(noise_variance(forecast, config, images, alike))};
 }
 
 bool rue_forecast_expect(struct rue_forecast *forecast, size_t model, size_t config, uint64_t images,
@@ -244,6 +251,16 @@ static void forget(struct rue_forecast *forecast)
     forecast->prior = NULL;
 }
 
+static rue_status open_evidence(struct rue_forecast *forecast, rue_error *error)
+{
+    struct rue_error_hypothesis hypotheses[ALPHAS * NOISES];
+    for (size_t h = 0; h < ALPHAS * NOISES; h++) {
+        double alpha = alphas[h / NOISES], noise = noises[h % NOISES], off = log(noise) / noise_spread;
+        hypotheses[h] = (struct rue_error_hypothesis){{alpha, noise}, -0.5 * off * off};
+    }
+    return rue_evidence_open(forecast->prior, hypotheses, ALPHAS * NOISES, &forecast->evidence, error);
+}
+
 /* Beliefs about the candidates' cells begin anew: the prior, and what joint trials are evidence of. */
 static rue_status begin_anew(struct rue_forecast *forecast, rue_error *error)
 {
@@ -262,9 +279,7 @@ static rue_status begin_anew(struct rue_forecast *forecast, rue_error *error)
                                                 .compute_measured = arrays.measured};
     status = rue_error_prior_open(&setup, &forecast->prior, error);
     prior_arrays_close(&arrays);
-    if (status == RUE_OK)
-        status = rue_evidence_open(forecast->prior, alphas, sizeof alphas / sizeof *alphas,
-                                   &forecast->evidence, error);
+    if (status == RUE_OK) status = open_evidence(forecast, error);
     if (status == RUE_OK) status = observe_all(forecast, true, error);
     if (status != RUE_OK) forget(forecast);
     for (size_t i = 0; i < forecast->models * forecast->candidates.count; i++)
@@ -274,25 +289,32 @@ static rue_status begin_anew(struct rue_forecast *forecast, rue_error *error)
 }
 
 /* One of few, so that beliefs seldom begin anew. */
-static double nearest_alpha(double wanted)
+static double nearest(const double *of, size_t count, double wanted)
 {
-    double nearest = usual_alpha;
-    for (size_t a = 0; a < sizeof alphas / sizeof *alphas; a++)
-        if (fabs(log(alphas[a] / wanted)) < fabs(log(nearest / wanted))) nearest = alphas[a];
-    return nearest;
+    size_t best = 0;
+    for (size_t i = 1; i < count; i++)
+        if (fabs(log(of[i] / wanted)) < fabs(log(of[best] / wanted))) best = i;
+    return of[best];
 }
 
-/* How far predictions are off is itself told by the joint trials, once there are some. */
+/* How far predictions are off, and how noisy trials are, is itself told by the joint trials, once there are
+ * some. */
 static rue_status believe(struct rue_forecast *forecast, rue_error *error)
 {
-    bool few = rue_prediction_joints(forecast->prediction)->count < JOINTS_FOR_ALPHA;
-    double alpha = few ? usual_alpha : nearest_alpha(rue_evidence_alpha(forecast->evidence));
-    if (forecast->posterior && alpha == forecast->alpha) return RUE_OK;
+    struct rue_error_scales scales = usual;
+    if (rue_prediction_joints(forecast->prediction)->count >= JOINTS_FOR_SCALES) {
+        scales = rue_evidence_scales(forecast->evidence);
+        scales.alpha = nearest(alphas, ALPHAS, scales.alpha);
+        scales.noise = nearest(noises, NOISES, scales.noise);
+    }
+    if (forecast->posterior && scales.alpha == forecast->scales.alpha &&
+        scales.noise == forecast->scales.noise)
+        return RUE_OK;
     rue_posterior_close(forecast->posterior);
     forecast->posterior = NULL;
-    forecast->alpha = alpha;
-    rue_status status = rue_posterior_open(forecast->prior, alpha, RUE_FORECAST_DRAWS, forecast->setup->seed,
-                                           &forecast->posterior, error);
+    forecast->scales = scales;
+    rue_status status = rue_posterior_open(forecast->prior, scales.alpha, RUE_FORECAST_DRAWS,
+                                           forecast->setup->seed, &forecast->posterior, error);
     return status == RUE_OK ? observe_all(forecast, false, error) : status;
 }
 

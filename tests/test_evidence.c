@@ -8,9 +8,10 @@
 
 TestSuite(evidence, .timeout = 60);
 
-enum { MODELS = 3, CONFIGS = 6, CELLS = MODELS * CONFIGS, PARAMETERS = 2, ALPHAS = 5, TRIALS = 40 };
+enum { MODELS = 3, CONFIGS = 6, CELLS = MODELS * CONFIGS, PARAMETERS = 2, HYPOTHESES = 6, TRIALS = 40 };
 
-static const double alphas[ALPHAS] = {1, 1.5, 2, 3, 6};
+static const struct rue_error_hypothesis hypotheses[HYPOTHESES] = {{{1, 1}, 0}, {{1.5, 1}, 0}, {{2, 1}, -0.5},
+                                                                   {{3, 2}, 0}, {{6, 1}, 0.5}, {{1, 4}, -1}};
 
 static struct rue_error_prior *open_prior(void)
 {
@@ -63,17 +64,21 @@ static void make_trials(struct told *out, double sd, uint64_t seed)
 }
 
 /* The logarithm of the trials' probability: each is expected from those before it. */
-static double weigh(const struct rue_error_prior *prior, double alpha, const struct told *trials)
+static double weigh(const struct rue_error_prior *prior, struct rue_error_scales scales,
+                    const struct told *trials)
 {
     struct rue_posterior *posterior;
     rue_error error = {0};
-    cr_assert_eq(rue_posterior_open(prior, alpha, 0, 1, &posterior, &error), RUE_OK, "%s", error.message);
+    cr_assert_eq(rue_posterior_open(prior, scales.alpha, 0, 1, &posterior, &error), RUE_OK, "%s",
+                 error.message);
     double sum = 0;
     for (int i = 0; i < TRIALS; i++) {
         double mean, sd;
+        struct rue_posterior_trial trial = trials[i].trial;
+        trial.sd *= scales.noise;
         rue_posterior_wait(posterior, trials[i].seconds);
-        rue_posterior_expect(posterior, &trials[i].trial, &mean, &sd);
-        double distance = rue_posterior_observe(posterior, &trials[i].trial, trials[i].log_ratio);
+        rue_posterior_expect(posterior, &trial, &mean, &sd);
+        double distance = rue_posterior_observe(posterior, &trial, trials[i].log_ratio);
         cr_assert_float_eq(distance, (trials[i].log_ratio - mean) / sd, 1e-9);
         double variance = sd * sd + rue_error_prior_disturbance(distance);
         sum -= 0.5 * (log(variance) + pow(trials[i].log_ratio - mean, 2) / variance);
@@ -82,28 +87,34 @@ static double weigh(const struct rue_error_prior *prior, double alpha, const str
     return sum;
 }
 
-/* The root of the mean square, where each alpha is as probable as a posterior expected the trials by it. */
-static double expected_alpha(const struct rue_error_prior *prior, const struct told *trials)
+/* Roots of the mean squares, where hypotheses are as probable as a posterior expected the trials by each. */
+static struct rue_error_scales expected_scales(const struct rue_error_prior *prior, const struct told *trials)
 {
-    double logs[ALPHAS], most = -INFINITY, sum = 0, squares = 0;
-    for (int a = 0; a < ALPHAS; a++) most = fmax(most, logs[a] = weigh(prior, alphas[a], trials));
-    for (int a = 0; a < ALPHAS; a++) {
-        sum += exp(logs[a] - most);
-        squares += exp(logs[a] - most) * alphas[a] * alphas[a];
+    double logs[HYPOTHESES], most = -INFINITY, sum = 0, alpha = 0, noise = 0;
+    for (int h = 0; h < HYPOTHESES; h++) {
+        logs[h] = hypotheses[h].log_prior;
+        if (trials) logs[h] += weigh(prior, hypotheses[h].scales, trials);
+        most = fmax(most, logs[h]);
     }
-    return sqrt(squares / sum);
+    for (int h = 0; h < HYPOTHESES; h++) {
+        double weight = exp(logs[h] - most);
+        sum += weight;
+        alpha += weight * pow(hypotheses[h].scales.alpha, 2);
+        noise += weight * pow(hypotheses[h].scales.noise, 2);
+    }
+    return (struct rue_error_scales){sqrt(alpha / sum), sqrt(noise / sum)};
 }
 
-Test(evidence, weighs_alphas_as_a_posterior_by_each_expected_the_trials)
+Test(evidence, weighs_hypotheses_as_a_posterior_by_each_expected_the_trials)
 {
     struct rue_error_prior *prior = open_prior();
-    double least = INFINITY, most = 0;
+    struct rue_error_scales least = {INFINITY, INFINITY}, most = {0, 0};
     for (uint64_t seed = 0; seed < 60; seed++) {
         struct told trials[TRIALS];
         struct rue_evidence *evidence;
         rue_error error = {0};
         make_trials(trials, 0.03 * exp2((double)(seed % 6) / 2), rue_mix64(seed));
-        cr_assert_eq(rue_evidence_open(prior, alphas, ALPHAS, &evidence, &error), RUE_OK);
+        cr_assert_eq(rue_evidence_open(prior, hypotheses, HYPOTHESES, &evidence, &error), RUE_OK);
         for (int i = 0; i < TRIALS; i++) {
             const struct rue_posterior_trial *trial = &trials[i].trial;
             rue_evidence_wait(evidence, trials[i].seconds);
@@ -111,25 +122,30 @@ Test(evidence, weighs_alphas_as_a_posterior_by_each_expected_the_trials)
                                           trial->sd, &error),
                          RUE_OK);
         }
-        double told = rue_evidence_alpha(evidence);
-        cr_assert_float_eq(told, expected_alpha(prior, trials), 1e-6 * told, "seed %d", (int)seed);
-        least = fmin(least, told);
-        most = fmax(most, told);
+        struct rue_error_scales told = rue_evidence_scales(evidence),
+                                expected = expected_scales(prior, trials);
+        cr_assert_float_eq(told.alpha, expected.alpha, 1e-6 * told.alpha, "seed %d", (int)seed);
+        cr_assert_float_eq(told.noise, expected.noise, 1e-6 * told.noise, "seed %d", (int)seed);
+        least.alpha = fmin(least.alpha, told.alpha);
+        least.noise = fmin(least.noise, told.noise);
+        most.alpha = fmax(most.alpha, told.alpha);
+        most.noise = fmax(most.noise, told.noise);
         rue_evidence_close(evidence);
     }
-    cr_expect(least < 1.1 && most > 5, "trials tell alphas between %g and %g only", least, most);
+    cr_expect(least.alpha < 1.1 && most.alpha > 2.5, "alphas between %g and %g", least.alpha, most.alpha);
+    cr_expect(least.noise < 1.1 && most.noise > 3, "noises between %g and %g", least.noise, most.noise);
     rue_error_prior_close(prior);
 }
 
-Test(evidence, without_trials_holds_all_alphas_alike)
+Test(evidence, without_trials_believes_what_it_was_told_before)
 {
     struct rue_error_prior *prior = open_prior();
     struct rue_evidence *evidence;
     rue_error error = {0};
-    cr_assert_eq(rue_evidence_open(prior, alphas, ALPHAS, &evidence, &error), RUE_OK);
-    double squares = 0;
-    for (int a = 0; a < ALPHAS; a++) squares += alphas[a] * alphas[a];
-    cr_assert_float_eq(rue_evidence_alpha(evidence), sqrt(squares / ALPHAS), 1e-12);
+    cr_assert_eq(rue_evidence_open(prior, hypotheses, HYPOTHESES, &evidence, &error), RUE_OK);
+    struct rue_error_scales told = rue_evidence_scales(evidence), expected = expected_scales(prior, NULL);
+    cr_assert_float_eq(told.alpha, expected.alpha, 1e-12);
+    cr_assert_float_eq(told.noise, expected.noise, 1e-12);
     rue_evidence_close(evidence);
     rue_error_prior_close(prior);
 }
@@ -139,14 +155,14 @@ Test(evidence, has_its_fill_of_many_trials)
     struct rue_error_prior *prior = open_prior();
     struct rue_evidence *evidence;
     rue_error error = {0};
-    cr_assert_eq(rue_evidence_open(prior, alphas, ALPHAS, &evidence, &error), RUE_OK);
+    cr_assert_eq(rue_evidence_open(prior, hypotheses, HYPOTHESES, &evidence, &error), RUE_OK);
     for (int i = 0; i < 3 * RUE_EVIDENCE_TRIALS; i++) {
         bool late = i >= RUE_EVIDENCE_TRIALS;
         size_t cell = (size_t)i % CELLS;
         double log_ratio = late ? (cell % 2 ? 0.5 : -0.5) : 0;
         cr_assert_eq(rue_evidence_add(evidence, cell, NULL, log_ratio, 0.02, &error), RUE_OK);
     }
-    cr_assert_lt(rue_evidence_alpha(evidence), alphas[1]);
+    cr_assert_lt(rue_evidence_scales(evidence).alpha, 1.5);
     rue_evidence_close(evidence);
     rue_error_prior_close(prior);
 }
