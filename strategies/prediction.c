@@ -20,7 +20,7 @@ struct rue_prediction {
     const struct rue_strategy_setup *setup;
     size_t models, configs, cells;
     struct rue_trial_log loads, computes, joints;
-    struct rue_speed speed;             /* of the machine now */
+    struct rue_speed_history speeds;    /* of the machine */
     struct rue_compute_curve *measured; /* [models] */
     struct rue_compute_curve *curves;   /* [models] with what is believed of the other sizes */
     bool trusts_prior;
@@ -64,7 +64,7 @@ rue_status rue_prediction_add(struct rue_prediction *prediction, const struct ru
                               const struct rue_trial_result *result, double seconds, rue_error *error)
 {
     struct rue_logged_trial trial = rue_logged_trial_of(ask, result, seconds);
-    if (!ask->stored) trial.speed = prediction->speed;
+    trial.speed = rue_speed_history_at(&prediction->speeds, ask->trial);
     if (ask->measure != RUE_JOINT) take_back(&trial, trial.speed);
     if (ask->measure == RUE_COMPUTE) return add_compute(prediction, &trial, error);
     if (!trial.images || !(trial.times.end_to_end_s > 0)) return RUE_OK;
@@ -77,7 +77,7 @@ static void shift_log(struct rue_trial_log *log, size_t since, struct rue_speed 
 {
     for (size_t i = 0; i < log->count; i++) {
         struct rue_logged_trial *trial = &log->at[i];
-        if (trial->trial < since || trial->stored) continue;
+        if (trial->trial < since) continue;
         trial->speed = rue_speed_sum(trial->speed, change);
         if (probes) take_back(trial, change);
     }
@@ -185,7 +185,7 @@ static void believe(struct rue_prediction *prediction)
 
 void rue_prediction_shift(struct rue_prediction *prediction, size_t since, struct rue_speed change)
 {
-    prediction->speed = rue_speed_sum(prediction->speed, change);
+    rue_speed_history_add(&prediction->speeds, since, change);
     prediction->fit_stale = true;
     shift_log(&prediction->loads, since, change, true);
     shift_log(&prediction->computes, since, change, true);
@@ -300,7 +300,7 @@ static double slowed_s(const struct rue_prediction *prediction, size_t model, si
 double rue_prediction_trial_s(const struct rue_prediction *prediction, size_t model, size_t config,
                               uint64_t images)
 {
-    return slowed_s(prediction, model, config, images, prediction->speed);
+    return slowed_s(prediction, model, config, images, rue_speed_history_at(&prediction->speeds, SIZE_MAX));
 }
 
 double rue_prediction_then_s(const struct rue_prediction *prediction, const struct rue_logged_trial *trial)

@@ -14,6 +14,24 @@ bool rue_speed_differs(struct rue_speed a, struct rue_speed b)
     return a.load != b.load || a.compute != b.compute;
 }
 
+void rue_speed_history_add(struct rue_speed_history *history, size_t since, struct rue_speed by)
+{
+    if (history->count < RUE_SPEED_CHANGES_MAX) {
+        history->at[history->count++] = (struct rue_speed_change){since, by};
+        return;
+    }
+    struct rue_speed_change *last = &history->at[RUE_SPEED_CHANGES_MAX - 1];
+    last->by = rue_speed_sum(last->by, by);
+}
+
+struct rue_speed rue_speed_history_at(const struct rue_speed_history *history, size_t trial)
+{
+    struct rue_speed speed = {0, 0};
+    for (size_t i = 0; i < history->count; i++)
+        if (trial >= history->at[i].since) speed = rue_speed_sum(speed, history->at[i].by);
+    return speed;
+}
+
 double rue_speed_ratio(struct rue_speed speed, const struct rue_trial_result *result)
 {
     double load = exp(speed.load), compute = exp(speed.compute), whole = (double)result->end_to_end_ns;

@@ -44,7 +44,8 @@ struct rue_ask {
     double expected_s; /* that it takes; 0: not known */
     bool stored; /* set for tell by who answers: the trial was made earlier and costs nothing of the budget */
     int repeat;  /* 0, 1, ...: which repeat of this question it is */
-    size_t trial; /* set for tell by who answers: which trial of the study it was */
+    size_t trial; /* set for tell by who answers: its number; numbers rise in the order of making, through all
+                     runs of a study */
 };
 
 /* What a strategy that predicts knows of a cell. */

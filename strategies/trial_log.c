@@ -23,7 +23,6 @@ struct rue_logged_trial rue_logged_trial_of(const struct rue_ask *ask, const str
                                      .consumer_s = seconds_of(result->compute_ns),
                                      .cpu_ratio = result->cpu_ratio,
                                      .seconds = seconds,
-                                     .stored = ask->stored,
                                      .trial = ask->trial};
 }
 

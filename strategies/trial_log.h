@@ -12,8 +12,7 @@ struct rue_logged_trial {
     double consumer_s;               /* of the consumer's thread; NaN where not told */
     double cpu_ratio;                /* CPU seconds per second; NaN where not told */
     double seconds;                  /* when */
-    bool stored;                     /* made in an earlier run */
-    size_t trial;                    /* which of the study it was */
+    size_t trial;                    /* its number, as of struct rue_ask */
     struct rue_speed speed;          /* of the machine then */
 };
 

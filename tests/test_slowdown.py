@@ -54,9 +54,37 @@ def test_a_slow_down_is_noticed_within_ten_trials_and_corrected(rue, script, mea
     assert 41 < notice["noticed_after_trials"] <= 50 and notice["cause"] is None
     assert abs(notice["load_slowdown_ratio"] - 1.3) < 0.01 and notice["text"] in " ".join(done.stderr.split())
     assert f"1.30 times slower since trial {notice['trial']}" in " ".join(done.stdout.split())
+    assert notice["text"] in " ".join(rue("show", "out").stdout.split())
     for config, models in times(found(rue)).items():
         for model, ns in models.items():
             assert abs(ns / before[config][model] - 1) < 0.01, (config, model)
+
+
+def corrected(rue, strategy):
+    """Whether the times are those of a machine that never changed: of grid every cell, of duel those it tried."""
+    rows = [row for row in found(rue)["recommendations"][0]["configs"] if row["source"] != "predicted"]
+    assert strategy == "duel" or len(rows) == len(BATCHES) * len(WORKERS)
+    for row in rows:
+        batch, workers = row["config"]["batch_size"], row["config"]["num_workers"]
+        for model, ns in row["end_to_end_ns"].items():
+            assert abs(ns / 1000 / TABLE[model][f"{batch}/{workers}"] - 1) < (0.01 if strategy == "grid" else 0.06), (row, model)
+
+
+@pytest.mark.parametrize("strategy", ["grid", "duel"])
+@pytest.mark.parametrize("recovers", [False, True])
+def test_a_study_that_goes_on_after_a_slow_down_stays_corrected(rue, script, strategy, recovers):
+    one = script(TABLE, load_ns=100000)
+    one.write(slower_from=[25, 1.3])
+    words = ["--strategy", strategy, *(["--epsilon", "0.01%"] if strategy == "duel" else [])]
+    tune(rue, one, *words, "--num-workers", "1,2,4", "--budget", "90trials")
+    (notice,) = found(rue)["notices"]
+    one.write(slower_from=[10000 if recovers else 1, 1.3])
+    made = len(one.requests())
+    tune(rue, one, *words, "--budget", "120trials")
+    notices = found(rue)["notices"]
+    assert notices[0] == notice
+    assert len(notices) == 1 + recovers and all(n["load_slowdown_ratio"] < 1 and n["trial"] > made for n in notices[1:])
+    corrected(rue, strategy)
 
 
 def test_a_slow_down_of_loading_alone_leaves_computing_as_it_was(rue, script):

@@ -56,3 +56,29 @@ Test(speed, a_trial_that_tells_no_parts_shrinks_as_the_loader)
     struct rue_trial_result result = result_of(4, 1000, RUE_ABSENT, RUE_ABSENT, RUE_ABSENT);
     cr_expect_float_eq(rue_speed_ratio((struct rue_speed){log(2), 0}, &result), 2, 1e-12);
 }
+
+Test(speed, a_history_knows_how_slow_the_machine_was_when)
+{
+    struct rue_speed_history history = {0};
+    rue_speed_history_add(&history, 10, (struct rue_speed){0.25, 0});
+    rue_speed_history_add(&history, 20, (struct rue_speed){-0.125, 0.5});
+    const struct {
+        size_t trial;
+        double load, compute;
+    } cases[] = {{0, 0, 0},     {9, 0, 0},        {10, 0.25, 0},
+                 {19, 0.25, 0}, {20, 0.125, 0.5}, {SIZE_MAX, 0.125, 0.5}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct rue_speed speed = rue_speed_history_at(&history, cases[i].trial);
+        cr_expect(speed.load == cases[i].load && speed.compute == cases[i].compute, "trial %zu",
+                  cases[i].trial);
+    }
+}
+
+Test(speed, a_history_that_is_full_still_knows_the_speed_of_now)
+{
+    struct rue_speed_history history = {0};
+    for (size_t i = 0; i < 2 * RUE_SPEED_CHANGES_MAX; i++)
+        rue_speed_history_add(&history, 10 * i, (struct rue_speed){0.25, 0.5});
+    struct rue_speed now = rue_speed_history_at(&history, SIZE_MAX);
+    cr_expect(now.load == 0.5 * RUE_SPEED_CHANGES_MAX && now.compute == RUE_SPEED_CHANGES_MAX);
+}

@@ -33,6 +33,8 @@ static json_t *notices_json(struct rue_json_document *document, const struct rue
         json_t *object = json_object();
         rue_json_put(document, object, "trial", rue_json_integer(notice->trial));
         rue_json_put(document, object, "noticed", rue_json_integer(notice->noticed));
+        rue_json_put(document, object, "unsure", rue_json_integer(notice->unsure));
+        rue_json_put(document, object, "unsure_end", rue_json_integer(notice->unsure_end));
         rue_json_put(document, object, "load_log", rue_json_real(notice->load_log));
         rue_json_put(document, object, "compute_log", rue_json_real(notice->compute_log));
         rue_json_put(document, object, "cause", rue_json_text(notice->cause));
@@ -95,6 +97,8 @@ static void read_notices(struct rue_json_reader *reader, const json_t *root, str
         const json_t *object = json_array_get(list, i);
         notice->trial = (size_t)rue_json_count(reader, object, "trial", false, INT64_MAX);
         notice->noticed = (size_t)rue_json_count(reader, object, "noticed", false, INT64_MAX);
+        notice->unsure = (size_t)rue_json_count(reader, object, "unsure", false, INT64_MAX);
+        notice->unsure_end = (size_t)rue_json_count(reader, object, "unsure_end", false, INT64_MAX);
         notice->load_log = rue_json_number_of(reader, object, "load_log", false);
         notice->compute_log = rue_json_number_of(reader, object, "compute_log", false);
         rue_json_copy_text(reader, object, "cause", false, notice->cause, sizeof notice->cause);

@@ -73,6 +73,8 @@ static rue_status connect(struct rue_store *store, const char *file, rue_error *
     sqlite3_db_config(store->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
     code = sqlite3_exec(store->db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL", NULL, NULL, NULL);
     if (code != SQLITE_OK) return fail(store, code, "switching the store to WAL", error);
+    code = sqlite3_exec(store->db, "PRAGMA temp_store = MEMORY; " RUE_STORE_DOUBTFUL_SQL, NULL, NULL, NULL);
+    if (code != SQLITE_OK) return fail(store, code, "preparing the store", error);
     sqlite3_busy_timeout(store->db, WRITE_BUSY_MS);
     return prepare_all(store, error);
 }
@@ -154,6 +156,13 @@ rue_status rue_store_keep_findings(struct rue_store *store, const char *findings
     return status;
 }
 
+rue_status rue_store_findings(struct rue_store *store, char **out, rue_error *error)
+{
+    int64_t run;
+    int code = rue_store_row_findings(store->db, &run, out);
+    return code == SQLITE_OK ? RUE_OK : fail(store, code, "reading what earlier runs found out", error);
+}
+
 rue_status rue_store_add(struct rue_store *store, const struct rue_store_scenario *scenario,
                          const struct rue_trial_request *request, const struct rue_trial_result *result,
                          uint64_t started_ns, uint64_t *out_id, rue_error *error)
@@ -204,6 +213,20 @@ rue_status rue_store_find(struct rue_store *store, const struct rue_store_scenar
     } else if (row.code != SQLITE_DONE)
         status = fail(store, row.code, "looking for a trial", error);
     rewind_statement(store->find);
+    return status;
+}
+
+rue_status rue_store_doubt(struct rue_store *store, uint64_t first, uint64_t end, rue_error *error)
+{
+    sqlite3_stmt *statement = NULL;
+    rue_status status = prepare(store, "INSERT INTO doubtful VALUES (:first, :past)", &statement, error);
+    if (status != RUE_OK) return status;
+    struct rue_store_row row = {statement, SQLITE_OK};
+    rue_store_row_count(&row, "first", first);
+    rue_store_row_count(&row, "past", end);
+    if (row.code == SQLITE_OK) row.code = sqlite3_step(statement);
+    if (row.code != SQLITE_DONE) status = fail(store, row.code, "noting doubtful trials", error);
+    sqlite3_finalize(statement);
     return status;
 }
 

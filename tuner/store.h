@@ -52,6 +52,9 @@ rue_status rue_store_begin_run(struct rue_store *store, const char *command_line
 rue_status rue_store_keep_findings(struct rue_store *store, const char *findings,
                                    rue_error *error) RUE_MUST_CHECK;
 
+/* What the last run that kept its findings found out, returned owned; NULL where none did. */
+rue_status rue_store_findings(struct rue_store *store, char **out, rue_error *error) RUE_MUST_CHECK;
+
 /* Adds a trial; when it returns RUE_OK the row is on the disk. `*out_id` (nullable) is its row id.
  * `started_ns` is on the study's clock. Of the request, measure, config, images, batches and limits are read;
  * the rest is the scenario's. Rows of the measure load belong to no model: the scenario's model and profile
@@ -80,6 +83,10 @@ rue_status rue_store_find(struct rue_store *store, const struct rue_store_scenar
                           const struct rue_trial_request *request, size_t nth, bool *found,
                           struct rue_trial_result *result, uint64_t *out_id, uint64_t *out_started_ns,
                           rue_error *error) RUE_MUST_CHECK;
+
+/* From now on, until the store is closed, rue_store_find passes over the rows from `first` up to `end`. */
+rue_status rue_store_doubt(struct rue_store *store, uint64_t first, uint64_t end,
+                           rue_error *error) RUE_MUST_CHECK;
 
 /* How many trial rows the store holds in all. */
 rue_status rue_store_count(struct rue_store *store, uint64_t *out_count, rue_error *error) RUE_MUST_CHECK;

@@ -262,21 +262,8 @@ rue_status rue_store_reader_next(struct rue_store_reader *reader, bool *found, s
 rue_status rue_store_reader_findings(struct rue_store_reader *reader, int64_t *run, char **out,
                                      rue_error *error)
 {
-    sqlite3_stmt *find = NULL;
     *out = NULL;
     if (!rue_store_has_column(reader->db, "run", "findings")) return RUE_OK;
-    int code = sqlite3_prepare_v2(
-        reader->db, "SELECT id, findings FROM run WHERE findings IS NOT NULL ORDER BY id DESC LIMIT 1", -1,
-        &find, NULL);
-    if (code == SQLITE_OK) code = sqlite3_step(find);
-    rue_status status = RUE_OK;
-    if (code == SQLITE_ROW) {
-        const char *text = (const char *)sqlite3_column_text(find, 1);
-        *run = sqlite3_column_int64(find, 0);
-        *out = text ? strdup(text) : NULL;
-        if (!*out) status = rue_fail_memory(error, "findings", (size_t)sqlite3_column_bytes(find, 1));
-    } else if (code != SQLITE_DONE)
-        status = fail(reader, code, "reading the store", error);
-    sqlite3_finalize(find);
-    return status;
+    int code = rue_store_row_findings(reader->db, run, out);
+    return code == SQLITE_OK ? RUE_OK : fail(reader, code, "reading the store", error);
 }

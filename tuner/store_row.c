@@ -228,3 +228,21 @@ rue_status rue_store_row_read(sqlite3_stmt *statement, const char *path, struct 
                  id);
     return status;
 }
+
+int rue_store_row_findings(sqlite3 *db, int64_t *run, char **out)
+{
+    sqlite3_stmt *find = NULL;
+    *out = NULL;
+    int code = sqlite3_prepare_v2(
+        db, "SELECT id, findings FROM run WHERE findings IS NOT NULL ORDER BY id DESC LIMIT 1", -1, &find,
+        NULL);
+    if (code == SQLITE_OK) code = sqlite3_step(find);
+    if (code == SQLITE_ROW) {
+        const char *text = (const char *)sqlite3_column_text(find, 1);
+        *run = sqlite3_column_int64(find, 0);
+        *out = text ? strdup(text) : NULL;
+        code = *out ? SQLITE_DONE : SQLITE_NOMEM;
+    }
+    sqlite3_finalize(find);
+    return code == SQLITE_DONE ? SQLITE_OK : code;
+}

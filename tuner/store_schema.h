@@ -40,6 +40,9 @@ bool rue_store_has_column(sqlite3 *db, const char *table, const char *name);
 char *rue_store_insert_sql(void);
 char *rue_store_find_sql(void);
 
+/* A table of the connection, which find passes over: rows from `first` up to `past`. */
+#define RUE_STORE_DOUBTFUL_SQL "CREATE TEMP TABLE doubtful (first INTEGER, past INTEGER)"
+
 /* Whether the file is a healthy store that this rue can read; changes nothing. RUE_STORE, as below. */
 rue_status rue_store_schema_check(sqlite3 *db, const char *path, rue_error *error) RUE_MUST_CHECK;
 

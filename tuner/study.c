@@ -59,7 +59,8 @@ static rue_status open_all(struct rue_study *study, rue_error *error)
         status = rue_study_space(goal, hello, study->variants[0].job_images, &study->space, error);
     if (status == RUE_OK) status = rue_study_settle_budget(study, error);
     if (status == RUE_OK) status = rue_study_add_sample(study, error);
-    return status == RUE_OK && goal->fresh ? rue_study_open_store(study, error) : status;
+    if (status == RUE_OK && goal->fresh) status = rue_study_open_store(study, error);
+    return status == RUE_OK ? rue_study_take_changes(study, error) : status;
 }
 
 rue_status rue_study_open(const struct rue_study_goal *goal, struct rue_progress *progress,

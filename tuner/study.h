@@ -14,6 +14,7 @@
 #include "goal.h"
 #include "job_curve.h"
 #include "job_length.h"
+#include "kept_findings.h"
 #include "plan.h"
 #include "profile.h"
 #include "progress.h"
@@ -149,6 +150,8 @@ struct rue_study {
     size_t reused;              /* of them, from the store */
     bool was_stored;            /* the last one asked for: from the store, or measured to make the plan */
     size_t made;                /* trials of this run since its plan, references and all */
+    size_t last_trial;          /* number of the one that was answered last */
+    struct rue_speed_history speeds;
     size_t notice_count;
     struct rue_notice notices[RUE_STUDY_NOTICES_MAX]; /* [notice_count] of changes of the machine */
     char disturbance[256];                            /* what slowed all of it; "" : nothing did */
@@ -233,6 +236,28 @@ uint64_t rue_study_spent_ns(const struct rue_study *study);
 rue_status rue_study_measure(struct rue_study *study, size_t variant, size_t model,
                              struct rue_trial_request *request, size_t nth, uint64_t expected_ns,
                              struct rue_trial_result *result, rue_error *error) RUE_MUST_CHECK;
+
+/* Takes over what earlier runs noticed of changes of the machine, where they measured any of the same.
+ * RUE_STORE, RUE_MEMORY. (study_changes.c) */
+rue_status rue_study_take_changes(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
+
+/* Notes a change: trials of which nobody knows whether they were made before or after it answer nothing more.
+ * RUE_STORE, RUE_MEMORY. */
+rue_status rue_study_note_change(struct rue_study *study, const struct rue_notice *notice,
+                                 rue_error *error) RUE_MUST_CHECK;
+
+/* Whether nobody knows if a trial was made before or after a change. */
+bool rue_study_is_unsure(const struct rue_study *study, size_t trial);
+
+/* Which rows a variant is about, in what the store keeps of a run. */
+void rue_study_key(const struct rue_study *study, size_t variant, char out[RUE_KEPT_KEY_BYTES]);
+
+/* The `nth` row of the store that answers `request` (as above), nothing noted. `result` is to be closed by
+ * the caller where found. */
+rue_status rue_study_look_up(struct rue_study *study, size_t variant, size_t model,
+                             struct rue_trial_request *request, size_t nth, bool *found, uint64_t *id,
+                             uint64_t *started_ns, struct rue_trial_result *result,
+                             rue_error *error) RUE_MUST_CHECK;
 
 /* The same from the store alone, without a new measurement: `*found` says whether there was one. A row that
  * is already noted is not noted again. `result` is to be closed by the caller where found. */

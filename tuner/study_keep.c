@@ -8,15 +8,9 @@ rue_status rue_study_keep_findings(struct rue_study *study, const struct rue_fin
                                    rue_error *error)
 {
     char keys[RUE_STUDY_VARIANTS_MAX][RUE_KEPT_KEY_BYTES];
-    char workload[RUE_WORKLOAD_TEXT_BYTES], whole[RUE_STORE_KEY_BYTES];
     uint64_t trials = 0;
     char *text = NULL;
-    for (size_t v = 0; v < study->variant_count; v++) {
-        struct rue_store_scenario scenario = rue_study_scenario(study, v, RUE_NONE);
-        rue_workload_canonical(&scenario.workload, workload);
-        rue_store_scenario_key(&scenario, workload, whole);
-        rue_kept_key(whole, keys[v]);
-    }
+    for (size_t v = 0; v < study->variant_count; v++) rue_study_key(study, v, keys[v]);
     rue_status status = rue_store_count(study->store, &trials, error);
     if (status == RUE_OK)
         status = rue_kept_findings_write(findings, &study->goal->rules, keys, trials, &text, error);

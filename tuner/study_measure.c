@@ -86,14 +86,25 @@ static struct rue_store_scenario complete(const struct rue_study *study, size_t 
     return scenario;
 }
 
+rue_status rue_study_look_up(struct rue_study *study, size_t variant, size_t model,
+                             struct rue_trial_request *request, size_t nth, bool *found, uint64_t *id,
+                             uint64_t *started_ns, struct rue_trial_result *result, rue_error *error)
+{
+    struct rue_store_scenario scenario = complete(study, variant, model, 0, request);
+    rue_status status =
+        rue_store_find(study->store, &scenario, request, nth, found, result, id, started_ns, error);
+    if (status != RUE_OK || !*found) rue_trial_result_close(result);
+    return status;
+}
+
 rue_status rue_study_is_stored(struct rue_study *study, size_t variant, size_t model,
                                struct rue_trial_request *request, size_t nth, bool *stored, rue_error *error)
 {
     struct rue_trial_result result;
-    struct rue_store_scenario scenario = complete(study, variant, model, 0, request);
+    uint64_t id, started_ns;
     rue_status status =
-        rue_store_find(study->store, &scenario, request, nth, stored, &result, NULL, NULL, error);
-    rue_trial_result_close(&result);
+        rue_study_look_up(study, variant, model, request, nth, stored, &id, &started_ns, &result, error);
+    if (status == RUE_OK && *stored) rue_trial_result_close(&result);
     return status;
 }
 
@@ -133,15 +144,14 @@ rue_status rue_study_take_stored(struct rue_study *study, size_t variant, size_t
                                  struct rue_trial_request *request, size_t nth, bool *found, uint64_t *id,
                                  struct rue_trial_result *result, rue_error *error)
 {
-    struct rue_store_scenario scenario = complete(study, variant, model, 0, request);
     uint64_t started_ns = 0;
     rue_status status =
-        rue_store_find(study->store, &scenario, request, nth, found, result, id, &started_ns, error);
+        rue_study_look_up(study, variant, model, request, nth, found, id, &started_ns, result, error);
     if (status == RUE_OK && *found && !is_noted(study, *id)) {
         study->reused++;
         status = note_row(study, *id, started_ns, request, result, error);
+        if (status != RUE_OK) rue_trial_result_close(result);
     }
-    if (status != RUE_OK || !*found) rue_trial_result_close(result);
     return status;
 }
 
@@ -157,6 +167,7 @@ rue_status rue_study_measure(struct rue_study *study, size_t variant_index, size
     rue_status status =
         rue_store_find(study->store, &scenario, request, nth, &found, result, &id, &started_ns, error);
     study->was_stored = status == RUE_OK && found;
+    if (study->was_stored) study->last_trial = id;
     if (status != RUE_OK || (found && is_noted(study, id))) return status;
     if (found) {
         study->reused++;
@@ -172,6 +183,7 @@ rue_status rue_study_measure(struct rue_study *study, size_t variant_index, size
     count_cost(study, started_ns, result);
     study->made++;
     status = rue_store_add(study->store, &scenario, request, result, started_ns, &id, error);
+    study->last_trial = id;
     if (status == RUE_OK) status = note_row(study, id, started_ns, request, result, error);
     if (status != RUE_OK) rue_trial_result_close(result);
     return status;

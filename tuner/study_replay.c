@@ -79,9 +79,12 @@ rue_status rue_study_tell_stored(struct rue_study *study, size_t variant, void *
     if (telling.count > 0) qsort(telling.at, telling.count, sizeof *telling.at, compare_ids);
     for (size_t i = 0; i < telling.count; i++) {
         struct told *told = &telling.at[i];
+        told->ask.trial = told->id;
         if (status == RUE_OK) study->strategy->tell(state, &told->ask, &told->result);
         rue_trial_result_close(&told->result);
     }
+    for (size_t i = 0; study->strategy->shift && i < study->speeds.count; i++)
+        study->strategy->shift(state, study->speeds.at[i].since, study->speeds.at[i].by);
     study->probe_rows = study->row_count;
     free(telling.at);
     return status;

@@ -131,8 +131,7 @@ static rue_status record(struct rue_study *study, struct rue_study_times *times,
     }
     status = rue_cost_matrix_add(matrix, cell.model, cell.config, cost_ns, predicted, error);
     size_t repeats = rue_cost_matrix_cell(matrix, cell.model, cell.config)->repeats;
-    const struct rue_study_time time = {.trial = ask->trial,
-                                        .ask = *ask,
+    const struct rue_study_time time = {.ask = *ask,
                                         .variant = cell.variant,
                                         .model = cell.model,
                                         .config = cell.config,
@@ -305,7 +304,7 @@ static rue_status measure_again(struct rue_study *study, struct rue_study_times 
 {
     struct rue_study_time *time;
     rue_status status = RUE_OK;
-    while (status == RUE_OK && !is_spent(study) && (time = rue_study_times_again(times))) {
+    while (status == RUE_OK && !is_spent(study) && (time = rue_study_times_again(times, study))) {
         struct rue_trial_result result;
         bool predicted;
         struct cell cell = {time->variant, time->model, time->config};
@@ -316,7 +315,7 @@ static rue_status measure_again(struct rue_study *study, struct rue_study_times 
         double cost_ns =
             result.outcome == RUE_TRIAL_OK ? cost_of(study, cell.variant, &result, &predicted) : NAN;
         if (isfinite(cost_ns) && cost_ns > 0)
-            status = rue_study_times_replace(times, study, time, cost_ns, &result, error);
+            status = rue_study_time_replace(study, time, cost_ns, &result, error);
         rue_trial_result_close(&result);
     }
     return status;
@@ -328,8 +327,7 @@ static rue_status take_change(struct rue_study *study, struct tracks *tracks,
 {
     for (size_t i = 0; study->strategy->shift && i < tracks->count; i++)
         study->strategy->shift(tracks->at[i].state, change->since, change->by);
-    rue_status status = rue_study_times_shift(&tracks->times, study, change->first, change->since,
-                                              change->end, change->by, error);
+    rue_status status = rue_study_times_shift(&tracks->times, study, error);
     return status == RUE_OK ? measure_again(study, &tracks->times, error) : status;
 }
 
@@ -358,7 +356,11 @@ static rue_status step(struct rue_study *study, struct tracks *tracks, struct tr
                        struct rue_ask *ask, struct failures *failures, rue_error *error)
 {
     struct cell cell = cell_of(study, track, ask);
-    struct rue_watched watched = {ask->trial, cell.variant, cell.model, cell.config, ask->measure, 0, 0};
+    struct rue_watched watched = {.done = tracks->done,
+                                  .variant = cell.variant,
+                                  .model = cell.model,
+                                  .config = cell.config,
+                                  .measure = ask->measure};
     struct rue_trial_result result;
     if (study->strategy->expect &&
         !study->strategy->expect(track->state, ask, &watched.expected_s, &watched.expected_sd))
@@ -366,6 +368,7 @@ static rue_status step(struct rue_study *study, struct tracks *tracks, struct tr
     rue_status status = answer(study, cell, ask, (size_t)ask->repeat, &result, error);
     if (status != RUE_OK) return status;
     ask->stored = study->was_stored;
+    ask->trial = watched.trial = study->last_trial;
     if (ask->measure == RUE_JOINT) status = record(study, &tracks->times, cell, ask, &result, error);
     tell(study, track, ask, &result);
     tracks->done++;
@@ -389,7 +392,6 @@ static rue_status loop(struct rue_study *study, struct tracks *tracks, rue_error
             mark_partial(study, "the budget was spent", tracks->done);
             return RUE_OK;
         }
-        ask.trial = tracks->done;
         if (status == RUE_OK) status = step(study, tracks, track, &ask, &failures, error);
         if (status != RUE_OK) {
             mark_partial(study,

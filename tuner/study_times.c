@@ -17,7 +17,8 @@ static rue_status correct(struct rue_study *study, struct rue_study_time *time, 
     /* Others may have taken its place: longer trials count in place of shorter ones. */
     if (time->repeat >= cell->repeats || cell->times_ns[time->repeat] != time->told_ns) return RUE_OK;
     bool first = study->goal->minimise == RUE_GOAL_FIRST_BATCH;
-    double ratio = first ? exp(time->speed.load) : rue_speed_ratio(time->speed, &time->result);
+    struct rue_speed speed = rue_speed_history_at(&study->speeds, time->ask.trial);
+    double ratio = first ? exp(speed.load) : rue_speed_ratio(speed, &time->result);
     time->told_ns = time->cost_ns / ratio;
     return rue_cost_matrix_correct(study->matrices[time->variant], time->model, time->config, time->repeat,
                                    time->told_ns, error);
@@ -45,50 +46,33 @@ rue_status rue_study_times_add(struct rue_study_times *times, struct rue_study *
     *kept = *time;
     kept->told_ns = time->cost_ns;
     kept->result = without_arrays(&time->result);
-    if (!time->ask.stored) kept->speed = times->speed;
     return correct(study, kept, error);
 }
 
-/* The first that is no earlier than the trial. */
-static size_t find(const struct rue_study_times *times, size_t trial)
-{
-    size_t at = times->count;
-    while (at > 0 && times->at[at - 1].trial >= trial) at--;
-    return at;
-}
-
-rue_status rue_study_times_shift(struct rue_study_times *times, struct rue_study *study, size_t first,
-                                 size_t since, size_t end, struct rue_speed change, rue_error *error)
+rue_status rue_study_times_shift(struct rue_study_times *times, struct rue_study *study, rue_error *error)
 {
     rue_status status = RUE_OK;
-    times->speed = rue_speed_sum(times->speed, change);
-    for (size_t i = find(times, since); status == RUE_OK && i < times->count; i++) {
-        struct rue_study_time *time = &times->at[i];
-        if (time->ask.stored) continue;
-        time->speed = rue_speed_sum(time->speed, change);
-        status = correct(study, time, error);
-    }
-    times->again = find(times, first);
-    times->again_end = find(times, end);
+    for (size_t i = 0; status == RUE_OK && i < times->count; i++)
+        status = correct(study, &times->at[i], error);
+    times->again = 0;
     return status;
 }
 
-struct rue_study_time *rue_study_times_again(struct rue_study_times *times)
+struct rue_study_time *rue_study_times_again(struct rue_study_times *times, const struct rue_study *study)
 {
-    while (times->again < times->again_end) {
+    while (times->again < times->count) {
         struct rue_study_time *time = &times->at[times->again++];
-        if (!time->ask.stored) return time;
+        if (rue_study_is_unsure(study, time->ask.trial)) return time;
     }
     return NULL;
 }
 
-rue_status rue_study_times_replace(struct rue_study_times *times, struct rue_study *study,
-                                   struct rue_study_time *time, double cost_ns,
-                                   const struct rue_trial_result *result, rue_error *error)
+rue_status rue_study_time_replace(struct rue_study *study, struct rue_study_time *time, double cost_ns,
+                                  const struct rue_trial_result *result, rue_error *error)
 {
     time->cost_ns = cost_ns;
     time->result = without_arrays(result);
-    time->speed = times->speed;
+    time->ask.trial = study->last_trial;
     return correct(study, time, error);
 }
 

@@ -8,7 +8,6 @@
 struct rue_study_times {
     size_t count, capacity;
     struct rue_study_time {
-        size_t trial;
         struct rue_ask ask;
         size_t variant, model, config;
         size_t row;                     /* of the study */
@@ -16,10 +15,8 @@ struct rue_study_times {
         double cost_ns;                 /* as measured */
         double told_ns;                 /* to the matrix */
         struct rue_trial_result result; /* without its arrays */
-        struct rue_speed speed;         /* of the machine then */
-    } * at;                             /* [count], by trial */
-    struct rue_speed speed;             /* of the machine now */
-    size_t again, again_end;            /* those to be measured again: at[again] to at[again_end - 1] */
+    } * at;                             /* [count] */
+    size_t again;                       /* those before it are not to be measured again */
 };
 
 /* Notes what the matrix has just been told, and tells it what it would have been before any change.
@@ -28,19 +25,17 @@ struct rue_study_times {
 rue_status rue_study_times_add(struct rue_study_times *times, struct rue_study *study,
                                const struct rue_study_time *time, rue_error *error) RUE_MUST_CHECK;
 
-/* The machine was slower by `change` from the trial `since` on; of trials from `first` up to `end` that is
- * not sure, and they are to be measured again. */
-rue_status rue_study_times_shift(struct rue_study_times *times, struct rue_study *study, size_t first,
-                                 size_t since, size_t end, struct rue_speed change,
+/* A change of the machine has been noticed: tells all matrices anew. */
+rue_status rue_study_times_shift(struct rue_study_times *times, struct rue_study *study,
                                  rue_error *error) RUE_MUST_CHECK;
 
-/* The next time that is to be measured again; NULL when none is. */
-struct rue_study_time *rue_study_times_again(struct rue_study_times *times);
+/* The next time that is to be measured again, as nobody knows whether it is of before or after a change; NULL
+ * when none is. */
+struct rue_study_time *rue_study_times_again(struct rue_study_times *times, const struct rue_study *study);
 
 /* Puts a new measurement in the place of an earlier one. */
-rue_status rue_study_times_replace(struct rue_study_times *times, struct rue_study *study,
-                                   struct rue_study_time *time, double cost_ns,
-                                   const struct rue_trial_result *result, rue_error *error) RUE_MUST_CHECK;
+rue_status rue_study_time_replace(struct rue_study *study, struct rue_study_time *time, double cost_ns,
+                                  const struct rue_trial_result *result, rue_error *error) RUE_MUST_CHECK;
 
 /* Marks the rows of trials that lie far from the other repeats of their cells, of which there are three at
  * least. Without memory it marks none. */

@@ -6,6 +6,7 @@
 
 #include "baseline.h"
 #include "causes.h"
+#include "earlier_references.h"
 #include "notice.h"
 #include "slowdown.h"
 
@@ -52,14 +53,13 @@ struct rue_watch {
     struct reference references[RUE_STUDY_VARIANTS_MAX];
     struct rue_slowdown sure, own; /* told by references, by the trials themselves */
     struct rue_causes *causes;     /* NULL on a virtual clock */
-    struct rue_speed speed;        /* so far */
     double *times;                 /* [variants][models][configs] logarithm of the last; NaN: none */
     struct error_of errors[ERRORS];
     size_t error_count;
     struct rue_watched last; /* noted */
     size_t fresh;            /* trials since the last reference */
     size_t good_rows;        /* rows of the study when a reference was last as expected */
-    size_t good;             /* trials that had been made when a reference was last as expected */
+    size_t good;             /* the first trial after a reference that was as expected */
     double references_s;     /* beyond the first of all */
     double trials_s, trial_count;
     struct rue_trial_request computing; /* the first compute trial, and its time for a batch */
@@ -198,6 +198,11 @@ rue_status rue_watch_open(struct rue_study *study, struct rue_watch **out, rue_e
 
 /* ---- trials ---- */
 
+static struct rue_speed speed_now(const struct rue_study *study)
+{
+    return rue_speed_history_at(&study->speeds, SIZE_MAX);
+}
+
 static void note_error(struct rue_watch *watch, size_t trial, double error, double sd)
 {
     watch->errors[watch->error_count++ % ERRORS] = (struct error_of){trial, error, sd};
@@ -208,7 +213,7 @@ static void note_joint(struct rue_watch *watch, const struct rue_watched *watche
                        const struct rue_trial_result *result)
 {
     struct rue_study *study = watch->study;
-    double time = log((double)result->end_to_end_ns / 1e9);
+    double time = log((double)result->end_to_end_ns / 1e9), load = speed_now(study).load;
     double *before =
         &watch->times[(watched->variant * study->model_count + watched->model) * study->config_count +
                       watched->config];
@@ -218,9 +223,9 @@ static void note_joint(struct rue_watch *watch, const struct rue_watched *watche
         study->rows[study->row_count - 1].disturbed = fabs(error) > far * sd;
         note_error(watch, watched->trial, error, sd);
     } else if (!rue_study_predicts(study) && !isnan(*before)) {
-        note_error(watch, watched->trial, time - *before - watch->speed.load, repeat_sd);
+        note_error(watch, watched->trial, time - *before - load, repeat_sd);
     }
-    *before = time - watch->speed.load;
+    *before = time - load;
 }
 
 static double cpu_s(const struct rue_trial_result *result)
@@ -231,6 +236,7 @@ static double cpu_s(const struct rue_trial_result *result)
 rue_status rue_watch_note(struct rue_watch *watch, const struct rue_watched *watched,
                           const struct rue_trial_result *result, rue_error *error)
 {
+    if (watch->trial_count == 0) watch->good = watched->trial;
     watch->last = *watched;
     watch->fresh++;
     if (result->cost_ns > 0) watch->trials_s += (double)result->cost_ns / 1e9;
@@ -304,9 +310,14 @@ static rue_status refer(struct rue_watch *watch, size_t variant, rue_error *erro
 {
     struct reference *reference = &watch->references[variant];
     double value;
-    if (!reference->chosen) choose(watch->study, variant, &reference->model, &reference->request);
+    rue_status status = RUE_OK;
+    if (!reference->chosen) {
+        choose(watch->study, variant, &reference->model, &reference->request);
+        status = rue_earlier_references(watch->study, variant, reference->model, &reference->request,
+                                        &reference->baseline, error);
+    }
     reference->chosen = true;
-    rue_status status = measure(watch, variant, reference, &value, error);
+    if (status == RUE_OK) status = measure(watch, variant, reference, &value, error);
     watch->fresh = 0;
     if (status != RUE_OK) return status;
     if (isnan(value))
@@ -330,8 +341,8 @@ static bool is_due(const struct rue_watch *watch, size_t variant)
     if (budget && rue_study_spent_ns(watch->study) >= budget) return false;
     if (trials && watch->study->made >= trials) return false;
     if (reference->baseline.count < RUE_BASELINE_LEAST)
-        return rue_study_searches(watch->study) || watch->study->trials >= watch->last.trial + LEAST_TRIALS ||
-               watch->good > 0;
+        return rue_study_searches(watch->study) || watch->study->trials >= watch->last.done + LEAST_TRIALS ||
+               watch->good_rows > 0;
     bool suspected = rue_slowdown_evidence(&watch->sure, NULL) >= suspicion ||
                      rue_slowdown_evidence(&watch->own, NULL) >= suspicion;
     if (suspected) return is_affordable(watch, suspected_share);
@@ -376,24 +387,27 @@ static rue_status ask_computing(struct rue_watch *watch, double load, double *ou
         rue_trial_result_close(&result);
     }
     if (!isfinite(least)) return status;
-    *out = log(least / watch->computing_s) - watch->speed.compute;
+    *out = log(least / watch->computing_s) - speed_now(study).compute;
     if (fabs(*out) < computing_sd) *out = 0;
     if (fabs(*out - load) < alike) *out = load;
     return status;
 }
 
-static void tell(struct rue_watch *watch, const struct rue_watch_change *change, size_t noticed)
+static rue_status tell(struct rue_watch *watch, const struct rue_watch_change *change, size_t noticed,
+                       rue_error *error)
 {
     struct rue_study *study = watch->study;
-    struct rue_notice notice = {.trial = change->since + 1,
+    struct rue_notice notice = {.trial = change->since,
                                 .noticed = noticed,
+                                .unsure = change->first,
+                                .unsure_end = change->end,
                                 .load_log = change->by.load,
                                 .compute_log = change->by.compute};
     if (watch->causes) rue_causes_explain(watch->causes, change->first, notice.cause);
     char text[RUE_NOTICE_TEXT_BYTES];
     rue_notice_text(&notice, text, sizeof text);
     rue_progress_note(study->progress, "%s", text);
-    if (study->notice_count < RUE_STUDY_NOTICES_MAX) study->notices[study->notice_count++] = notice;
+    return rue_study_note_change(study, &notice, error);
 }
 
 static double median_of(double *values, size_t count)
@@ -414,14 +428,13 @@ static rue_status conclude_change(struct rue_watch *watch, size_t variant, struc
     double mean, sd;
     rue_slowdown_evidence(&watch->sure, &out->end);
     rue_baseline_expect(&reference->baseline, &mean, &sd);
-    size_t noticed = watch->study->row_count;
+    size_t noticed = watch->study->last_trial;
     out->first = watch->good;
     out->by.load = median_of(reference->pending, reference->pending_count) - mean;
     out->since = locate(watch, out->first, out->end, out->by.load);
     rue_status status = ask_computing(watch, out->by.load, &out->by.compute, error);
+    if (status == RUE_OK) status = tell(watch, out, noticed, error);
     if (status != RUE_OK) return status;
-    tell(watch, out, noticed);
-    watch->speed = rue_speed_sum(watch->speed, out->by);
     for (size_t v = 0; v < RUE_STUDY_VARIANTS_MAX; v++) {
         struct reference *other = &watch->references[v];
         rue_baseline_forget(&other->baseline);

@@ -34,7 +34,8 @@ void rue_watch_close(struct rue_watch *watch);
 
 /* A trial that was made now. */
 struct rue_watched {
-    size_t trial; /* its number in the study, from 0 */
+    size_t trial; /* its number */
+    size_t done;  /* how many had been told before it */
     size_t variant, model, config;
     enum rue_measure measure;
     double expected_s, expected_sd; /* and the standard deviation of its logarithm; 0: not expected */
