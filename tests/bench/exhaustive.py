@@ -8,7 +8,7 @@
 Measures every cell so often, a whole round of the grid after the other, then runs each strategy with each share of the
 time of one round, in as many seeds. All of it is kept below FOLDER: what was measured there is not measured again.
 Prints what the grid is like (how many configurations cost more than 5 % of mean regret; how many models wait for the
-loader at the best configuration, and how many never do), then a line for each strategy and share: percentage points
+loader at their best configuration, and how many hardly do), then a line for each strategy and share: percentage points
 of mean regret above the best of the means (median, p90, worst; the standard error that the repeats leave in the mean),
 how often the bound that was claimed held, give or take two standard errors, and as measured; and by how much the times
 that were predicted of configurations that were not tried are off (median, p95).
@@ -28,7 +28,7 @@ import sys
 sys.dont_write_bytecode = True
 from strategies import ROOT, quantile  # noqa: E402
 
-WAITS = 0.2  # of a job's time, for the loader: more is loader-bound, less than a tenth of that compute-bound
+WAITS = 0.2  # of a job's time, for the loader: more is loader-bound, less than half of that compute-bound
 
 
 def tune(options, folder, *words):
@@ -83,13 +83,13 @@ class Truth:
         return math.sqrt(statistics.mean(spreads)) if spreads else math.nan
 
     def describe(self):
-        waits = {m: min(statistics.mean(self.waits[c, m]) for c in self.configs if self.waits[c, m]) for m in self.models
-                 if any(self.waits[c, m] for c in self.configs)}
+        best = {m: min(self.configs, key=lambda c: self.mean[c, m]) for m in self.models}
+        waits = [statistics.mean(self.waits[best[m], m]) for m in self.models if self.waits[best[m], m]]
         print(f"{len(self.configs)} configurations x {len(self.models)} models x {self.rounds} rounds of "
               f"{self.round_s:.0f} s; noise of a trial {100 * self.noise():.1f} %; best {self.best[0]}/{self.best[1]} with "
               f"{100 * self.regret[self.best]:.2f} % mean regret; {sum(r > 0.05 for r in self.regret.values())} "
-              f"configurations above 5 %; loader-bound at their best {sum(w > WAITS for w in waits.values())}, compute-bound "
-              f"{sum(w < WAITS / 10 for w in waits.values())}", flush=True)
+              f"configurations above 5 %; loader-bound at their best {sum(w > WAITS for w in waits)}, compute-bound "
+              f"{sum(w < WAITS / 2 for w in waits)}", flush=True)
         ranked = sorted(self.regret, key=self.regret.get)
         print("  " + ", ".join(f"{b}/{w} {100 * self.regret[b, w]:.1f} %" for b, w in ranked[:8]), flush=True)
 
