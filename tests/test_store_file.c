@@ -124,6 +124,26 @@ Test(store_file, a_truncated_file_is_refused_and_left_alone)
     }
 }
 
+Test(store_file, a_page_that_lost_nothing_but_zeros_is_cut_all_the_same)
+{
+    size_t bytes;
+    struct stat about;
+    rue_error error = {0};
+    char text[4400]; /* its last page is not full */
+    memset(text, 'x', sizeof text - 1);
+    text[sizeof text - 1] = 0;
+    struct rue_store *store = open_or_die(false);
+    cr_assert(rue_store_begin_run(store, "tune", "1", "now", &error) == RUE_OK, "%s", error.message);
+    cr_assert(rue_store_keep_findings(store, text, &error) == RUE_OK, "%s", error.message);
+    rue_store_close(store);
+    char *content = file_read(path, &bytes);
+    cr_assert(content[bytes - 1] == 0, "the last page is full");
+    free(content);
+    cr_assert(truncate(path, (off_t)bytes - 1) == 0, "truncate");
+    check_refused("damaged");
+    cr_assert(stat(path, &about) == 0 && (size_t)about.st_size == bytes - 1, "it was changed");
+}
+
 Test(store_file, a_damaged_file_with_a_log_is_left_alone)
 {
     struct cell cell = cell_sample();

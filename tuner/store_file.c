@@ -78,6 +78,19 @@ rue_status rue_store_file_resolve(const char *path, char **out_file, rue_error *
     return RUE_OK;
 }
 
+/* The size of the pages of an SQLite file, as its header has it; 0 where it is none. */
+static long long page_bytes(const char *file)
+{
+    static const char magic[] = "SQLite format 3"; /* with its 0 */
+    unsigned char header[sizeof magic + 2];
+    FILE *in = fopen(file, "rb");
+    bool read = in && fread(header, 1, sizeof header, in) == sizeof header;
+    if (in) fclose(in);
+    if (!read || memcmp(header, magic, sizeof magic) != 0) return 0;
+    int value = header[sizeof magic] << 8 | header[sizeof magic + 1];
+    return value == 1 ? 65536 : value;
+}
+
 rue_status rue_store_file_check(const char *file, const char *path, rue_error *error)
 {
     long long bytes = file_bytes(file, "");
@@ -90,6 +103,11 @@ rue_status rue_store_file_check(const char *file, const char *path, rue_error *e
             error, RUE_STORE,
             "%s: damaged: it is empty or missing, but its log %s-wal is not; " RUE_STORE_PUT_ASIDE, path,
             path, path);
+    /* SQLite takes what is missing of a page for zeros. */
+    long long page = bytes > 0 && !rue_store_file_has_wal(file) ? page_bytes(file) : 0;
+    if (page > 0 && bytes % page != 0)
+        return rue_fail(error, RUE_STORE, "%s: damaged: its last page is cut; " RUE_STORE_PUT_ASIDE, path,
+                        path);
     return RUE_OK;
 }
 
