@@ -3,46 +3,16 @@
 #include <criterion/criterion.h>
 #include <math.h>
 
+#include "error_prior_fixture.h"
 #include "posterior.h"
 #include "random.h"
 
 TestSuite(evidence, .timeout = 60);
 
-enum { MODELS = 3, CONFIGS = 6, CELLS = MODELS * CONFIGS, PARAMETERS = 2, HYPOTHESES = 6, TRIALS = 40 };
+enum { HYPOTHESES = 6, TRIALS = 40 };
 
 static const struct rue_error_hypothesis hypotheses[HYPOTHESES] = {{{1, 1}, 0}, {{1.5, 1}, 0}, {{2, 1}, -0.5},
                                                                    {{3, 2}, 0}, {{6, 1}, 0.5}, {{1, 4}, -1}};
-
-static struct rue_error_prior *open_prior(void)
-{
-    static const double covariance[PARAMETERS * PARAMETERS] = {0.01, 0.004, 0.004, 0.02};
-    struct rue_config configs[CONFIGS];
-    double jacobian[CELLS * PARAMETERS], share[CELLS];
-    bool measured[CELLS];
-    for (int c = 0; c < CONFIGS; c++) {
-        configs[c] = rue_config_default();
-        configs[c].value[RUE_BATCH_SIZE] = c % 2 ? 128 : 32;
-        configs[c].value[RUE_NUM_WORKERS] = 1 + c / 2;
-    }
-    for (int i = 0; i < CELLS; i++) {
-        share[i] = (double)(i / CONFIGS) / MODELS;
-        measured[i] = i % 3 > 0;
-        jacobian[i * PARAMETERS] = 1 - share[i];
-        jacobian[i * PARAMETERS + 1] = 0.1 * (i % CONFIGS);
-    }
-    const struct rue_error_prior_setup setup = {.model_count = MODELS,
-                                                .config_count = CONFIGS,
-                                                .configs = configs,
-                                                .parameter_count = PARAMETERS,
-                                                .jacobian = jacobian,
-                                                .covariance = covariance,
-                                                .consumer_share = share,
-                                                .compute_measured = measured};
-    struct rue_error_prior *prior;
-    rue_error error = {0};
-    cr_assert_eq(rue_error_prior_open(&setup, &prior, &error), RUE_OK, "%s", error.message);
-    return prior;
-}
 
 struct told {
     struct rue_posterior_trial trial;
