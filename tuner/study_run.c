@@ -323,7 +323,7 @@ static rue_status measure_again(struct rue_study *study, struct rue_study_times 
 
 /* What has been told so far is corrected for a change of the machine. */
 static rue_status take_change(struct rue_study *study, struct tracks *tracks,
-                              const struct rue_watch_change *change, rue_error *error)
+                              const struct rue_speed_change *change, rue_error *error)
 {
     for (size_t i = 0; study->strategy->shift && i < tracks->count; i++)
         study->strategy->shift(tracks->at[i].state, change->since, change->by);
@@ -337,7 +337,7 @@ static rue_status look_after(struct rue_study *study, struct tracks *tracks, str
                              rue_error *error)
 {
     bool changed;
-    struct rue_watch_change change;
+    struct rue_speed_change change;
     uint64_t before_ns = rue_study_spent_ns(study);
     size_t made = study->made;
     if (!tracks->watch) return RUE_OK;

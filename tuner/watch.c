@@ -393,21 +393,14 @@ static rue_status ask_computing(struct rue_watch *watch, double load, double *ou
     return status;
 }
 
-static rue_status tell(struct rue_watch *watch, const struct rue_watch_change *change, size_t noticed,
-                       rue_error *error)
+static rue_status tell(struct rue_watch *watch, struct rue_notice *notice, rue_error *error)
 {
     struct rue_study *study = watch->study;
-    struct rue_notice notice = {.trial = change->since,
-                                .noticed = noticed,
-                                .unsure = change->first,
-                                .unsure_end = change->end,
-                                .load_log = change->by.load,
-                                .compute_log = change->by.compute};
-    if (watch->causes) rue_causes_explain(watch->causes, change->first, notice.cause);
     char text[RUE_NOTICE_TEXT_BYTES];
-    rue_notice_text(&notice, text, sizeof text);
+    if (watch->causes) rue_causes_explain(watch->causes, notice->unsure, notice->cause);
+    rue_notice_text(notice, text, sizeof text);
     rue_progress_note(study->progress, "%s", text);
-    return rue_study_note_change(study, &notice, error);
+    return rue_study_note_change(study, notice, error);
 }
 
 static double median_of(double *values, size_t count)
@@ -421,20 +414,20 @@ static double median_of(double *values, size_t count)
     return (values[(count - 1) / 2] + values[count / 2]) / 2;
 }
 
-static rue_status conclude_change(struct rue_watch *watch, size_t variant, struct rue_watch_change *out,
+static rue_status conclude_change(struct rue_watch *watch, size_t variant, struct rue_speed_change *out,
                                   rue_error *error)
 {
     struct reference *reference = &watch->references[variant];
+    struct rue_notice notice = {.noticed = watch->study->last_trial, .unsure = watch->good};
     double mean, sd;
-    rue_slowdown_evidence(&watch->sure, &out->end);
+    rue_slowdown_evidence(&watch->sure, &notice.unsure_end);
     rue_baseline_expect(&reference->baseline, &mean, &sd);
-    size_t noticed = watch->study->last_trial;
-    out->first = watch->good;
-    out->by.load = median_of(reference->pending, reference->pending_count) - mean;
-    out->since = locate(watch, out->first, out->end, out->by.load);
-    rue_status status = ask_computing(watch, out->by.load, &out->by.compute, error);
-    if (status == RUE_OK) status = tell(watch, out, noticed, error);
+    notice.load_log = median_of(reference->pending, reference->pending_count) - mean;
+    notice.trial = locate(watch, notice.unsure, notice.unsure_end, notice.load_log);
+    rue_status status = ask_computing(watch, notice.load_log, &notice.compute_log, error);
+    if (status == RUE_OK) status = tell(watch, &notice, error);
     if (status != RUE_OK) return status;
+    *out = (struct rue_speed_change){notice.trial, {notice.load_log, notice.compute_log}};
     for (size_t v = 0; v < RUE_STUDY_VARIANTS_MAX; v++) {
         struct reference *other = &watch->references[v];
         rue_baseline_forget(&other->baseline);
@@ -451,7 +444,7 @@ static rue_status conclude_change(struct rue_watch *watch, size_t variant, struc
     return RUE_OK;
 }
 
-rue_status rue_watch_look(struct rue_watch *watch, bool *changed, struct rue_watch_change *change,
+rue_status rue_watch_look(struct rue_watch *watch, bool *changed, struct rue_speed_change *change,
                           rue_error *error)
 {
     size_t variant = watch->last.variant;

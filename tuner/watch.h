@@ -44,16 +44,9 @@ struct rue_watched {
 rue_status rue_watch_note(struct rue_watch *watch, const struct rue_watched *watched,
                           const struct rue_trial_result *result, rue_error *error) RUE_MUST_CHECK;
 
-/* A change of the machine that is sure. */
-struct rue_watch_change {
-    size_t first, end; /* trials before `first` were made before it, those from `end` on after it */
-    size_t since;      /* between the two, where it was most likely */
-    struct rue_speed by;
-};
-
 /* Makes the references that are due after the noted trial; as rue_study_measure fails. `*changed`: whether
- * they show a change, which is then in study->notices and on the screen. */
-rue_status rue_watch_look(struct rue_watch *watch, bool *changed, struct rue_watch_change *change,
+ * they show `*change` of the machine, which is then noted by the study and on the screen. */
+rue_status rue_watch_look(struct rue_watch *watch, bool *changed, struct rue_speed_change *change,
                           rue_error *error) RUE_MUST_CHECK;
 
 /* Says at the end what disturbed all of it: study->disturbance. */
