@@ -13,7 +13,8 @@ void rue_notice_text(const struct rue_notice *notice, char *out, size_t bytes)
     else if (load != compute)
         snprintf(models, sizeof models, ", computing %.2f times %s", exp(fabs(compute)),
                  compute > 0 ? "slower" : "faster");
-    snprintf(out, bytes, "%s %.2f times %s since trial %zu%s%s%s%s: times since then are corrected by that",
+    snprintf(out, bytes,
+             "%s %.2f times %s since trial %zu of trials.csv%s%s%s%s: times since then are corrected by that",
              what, exp(fabs(load)), load > 0 ? "slower" : "faster", notice->trial, models,
              notice->cause[0] ? " (" : "", notice->cause, notice->cause[0] ? ")" : "");
 }

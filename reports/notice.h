@@ -15,7 +15,8 @@ struct rue_notice {
     char cause[256];              /* what the kernel says of it; "" when it says nothing */
 };
 
-/* "the machine has become 1.3 times slower since trial 57 (18 % of ...); times since then count as ..." */
+/* "the machine has become 1.3 times slower since trial 57 of trials.csv (18 % of ...): times since then ..."
+ */
 void rue_notice_text(const struct rue_notice *notice, char *out, size_t bytes);
 
 #endif
