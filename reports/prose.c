@@ -1,5 +1,6 @@
 #include "prose.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -19,6 +20,12 @@ void rue_prose_say(struct rue_prose *prose, const char *format, ...)
     int length = vsnprintf(prose->out + prose->used, prose->bytes - prose->used, format, arguments);
     va_end(arguments);
     if (length > 0) prose->used += (size_t)length;
+}
+
+/* What floating point adds to a tenth is nothing to round up for. */
+double rue_prose_bound_percent(double ratio)
+{
+    return ceil(1000 * ratio * (1 - 1e-12)) / 10;
 }
 
 const char *rue_prose_plural(uint64_t count)

@@ -33,6 +33,9 @@ void rue_prose_say_variant(struct rue_prose *prose, const struct rue_variant_fin
 void rue_prose_say_model(struct rue_prose *prose, const struct rue_variant_findings *variant, size_t model,
                          bool unicode);
 
+/* Percents, to a tenth, of a ratio that something is at most: rounded up, as more is not known. */
+double rue_prose_bound_percent(double ratio);
+
 /* "" or "s". */
 const char *rue_prose_plural(uint64_t count);
 

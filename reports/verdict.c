@@ -76,7 +76,7 @@ static void say_claim(struct rue_prose *prose, const struct rue_variant_findings
     rue_prose_say(prose, " %s is better by more than " PERCENT " (%.0f" NB "%%).",
                   variant->bounds_measured ? "None of the configurations measured"
                                            : "No configuration of the space",
-                  100 * variant->bound_ratio, 100 * variant->confidence);
+                  rue_prose_bound_percent(variant->bound_ratio), 100 * variant->confidence);
 }
 
 /* " (95 % CI 1.4 to 2.7 %)" */

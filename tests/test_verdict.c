@@ -1,6 +1,17 @@
 #include "findings_fixture.h"
 #include "verdict.h"
 
+/* With blanks where no line should break. */
+static void make_plain(const char *text, char *out)
+{
+    for (const char *at = text; *at; at++) {
+        bool no_break = strncmp(at, "\xC2\xA0", 2) == 0;
+        *out++ = no_break ? ' ' : *at;
+        at += no_break;
+    }
+    *out = 0;
+}
+
 /* What is said of 9,469 images where other lengths have other answers; configurations are numbers of the
  * plain fixture: 32/2, 32/4, 128/0, 128/8. */
 static const char *said_of(const struct rue_job_interval *intervals, size_t count)
@@ -12,13 +23,7 @@ static const char *said_of(const struct rue_job_interval *intervals, size_t coun
     variant->lengths.count = count;
     for (size_t i = 0; i < count; i++) variant->lengths.at[i] = intervals[i];
     rue_verdict_lengths(variant, text, sizeof text);
-    size_t used = 0;
-    for (const char *at = text; *at; at++) {
-        bool no_break = strncmp(at, "\xC2\xA0", 2) == 0;
-        plain[used++] = no_break ? ' ' : *at;
-        at += no_break;
-    }
-    plain[used] = 0;
+    make_plain(text, plain);
     fixture_close(&fixture);
     return plain;
 }
@@ -50,4 +55,28 @@ Test(verdict, of_many_lengths_the_nearest_are_named)
     cr_assert(strstr(said, "below 1,000 images 32/2") && strstr(said, "from 20,000 images on 32/4"), "%s",
               said);
     cr_assert(strstr(said, "by_job_images") && !strstr(said, "128/0"), "%s", said);
+}
+
+Test(verdict, a_bound_is_rounded_to_what_is_known)
+{
+    static const struct {
+        double bound_ratio;
+        const char *words;
+    } cases[] = {{0.00549, "more than 0.6 % (95 %)"},
+                 {0.0004, "more than 0.1 % (95 %)"},
+                 {0.018, "more than 1.8 % (95 %)"},
+                 {0.007, "more than 0.7 % (95 %)"},
+                 {0, "more than 0.0 % (95 %)"}};
+    struct fixture fixture;
+    fixture_open_plain(&fixture);
+    struct rue_variant_findings *variant = &fixture.variants[0];
+    variant->confidence = 0.95;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[RUE_VERDICT_BYTES], plain[RUE_VERDICT_BYTES];
+        variant->bound_ratio = cases[i].bound_ratio;
+        cr_assert_eq(rue_verdict_use(&fixture.findings, variant, true, text, sizeof text, NULL), RUE_OK);
+        make_plain(text, plain);
+        cr_assert(strstr(plain, cases[i].words), "%g: %s", cases[i].bound_ratio, plain);
+    }
+    fixture_close(&fixture);
 }

@@ -8,6 +8,7 @@
 
 #include "interrupt.h"
 #include "job_time.h"
+#include "prose.h"
 #include "selection.h"
 #include "strategy.h"
 #include "study.h"
@@ -167,7 +168,7 @@ static void describe_claim(const struct rue_study *study, const struct track *tr
     if (!study->strategy->claim(track->state, &claim)) return;
     rue_config_label(&study->configs[claim.config], label);
     snprintf(out, bytes, ", best so far %s, none better by more than %.1f %%", label,
-             100 * claim.bound_ratio);
+             rue_prose_bound_percent(claim.bound_ratio));
 }
 
 /* "trial 57 of 60: ", "trial 57 of at most 500: " */
