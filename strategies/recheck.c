@@ -28,9 +28,9 @@ struct rue_recheck {
     struct rue_trial_costs costs;
     bool by_job;
     int neighbours; /* that were looked for */
-    size_t joints, failed;
+    size_t joints, failed, ratio_count;
     bool *tried;               /* [configs] */
-    double ratios[TRIALS_MAX]; /* [joints] measured over expected */
+    double ratios[TRIALS_MAX]; /* [ratio_count] measured over expected, where something was */
     double *regrets;           /* [configs] of a draw */
     uint64_t seed;
     bool ended, broken; /* nothing more is asked; as the checked configuration does not run */
@@ -219,8 +219,10 @@ rue_status rue_recheck_tell(struct rue_recheck *recheck, const struct rue_ask *a
         if (ask->config == recheck->setup->prior->config) recheck->ended = recheck->broken = true;
     } else {
         double expected_s = rue_recheck_expected_s(recheck, ask, (uint64_t)result->images);
-        if (recheck->joints < TRIALS_MAX)
-            recheck->ratios[recheck->joints++] = (double)result->end_to_end_ns / 1e9 / expected_s;
+        double ratio = (double)result->end_to_end_ns / 1e9 / expected_s;
+        recheck->joints++;
+        if (isfinite(ratio) && recheck->ratio_count < TRIALS_MAX)
+            recheck->ratios[recheck->ratio_count++] = ratio;
         rue_status status =
             rue_forecast_add(recheck->forecast, ask, result, rue_trial_costs_clock_s(&recheck->costs), error);
         if (status != RUE_OK) return status;
@@ -241,7 +243,7 @@ static int compare_doubles(const void *left, const void *right)
 
 static double median_ratio(struct rue_recheck *recheck)
 {
-    size_t n = recheck->joints;
+    size_t n = recheck->ratio_count;
     if (n == 0) return NAN;
     qsort(recheck->ratios, n, sizeof *recheck->ratios, compare_doubles);
     return (recheck->ratios[(n - 1) / 2] + recheck->ratios[n / 2]) / 2;
@@ -305,9 +307,9 @@ rue_status rue_recheck_conclude(struct rue_recheck *recheck, double margin_ratio
     double worse, worst;
     count_draws(recheck, checked, leader, margin_ratio, &worse, &worst);
     bool trusted = rue_prediction_trusts_prior(rue_forecast_prediction(recheck->forecast));
-    bool other = out->time_ratio > other_ratio || out->time_ratio < 1 / other_ratio;
-    out->verdict = worse > beaten_share                 ? RUE_RECHECK_BEATEN
-                   : other || (!trusted && worst > 0.5) ? RUE_RECHECK_UNSURE
-                                                        : RUE_RECHECK_HOLDS;
+    bool alike = out->time_ratio <= other_ratio && out->time_ratio >= 1 / other_ratio;
+    out->verdict = worse > beaten_share                  ? RUE_RECHECK_BEATEN
+                   : !alike || (!trusted && worst > 0.5) ? RUE_RECHECK_UNSURE
+                                                         : RUE_RECHECK_HOLDS;
     return RUE_OK;
 }

@@ -24,15 +24,15 @@ rue_status rue_recheck_tell(struct rue_recheck *recheck, const struct rue_ask *a
 enum rue_recheck_verdict {
     RUE_RECHECK_HOLDS,
     RUE_RECHECK_BEATEN,  /* another configuration is better by more than the margin */
-    RUE_RECHECK_UNSURE,  /* the times are so different that nothing is certain; so they are at twice
-                            or half what they were */
+    RUE_RECHECK_UNSURE,  /* the times are so different that nothing is certain, as they are at twice
+                            or half what they were; or no time could be compared with what it was */
     RUE_RECHECK_FAILED,  /* it does not run */
     RUE_RECHECK_UNTRIED, /* no trial of it succeeded or failed */
 };
 
 struct rue_recheck_findings {
     enum rue_recheck_verdict verdict;
-    double time_ratio;   /* measured over expected, the median of the trials; NaN without any */
+    double time_ratio;   /* measured over expected, the median of the trials; NaN where none was expected */
     size_t best;         /* the configuration that is expected to be the best here */
     double excess_ratio; /* by how much the checked one is expected to be worse than it, in mean regret */
     size_t tried;        /* configurations */

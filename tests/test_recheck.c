@@ -17,6 +17,7 @@ struct machine {
     uint64_t seed;
     size_t trials;
     double slower;     /* all times, by this factor */
+    bool unknown;      /* its models */
     uint64_t shortest; /* of the trials */
 };
 
@@ -93,7 +94,7 @@ static struct rue_recheck_findings check_by(const struct machine *before, struct
     cr_assert_eq(rue_knowledge_open(MODELS, &knowledge, NULL), RUE_OK);
     knowledge->loader = before->loader;
     for (int p = 0; p < RUE_PIPELINE_PARAMETER_COUNT; p++) knowledge->covariance[p][p] = 1e-4;
-    for (size_t m = 0; m < MODELS; m++)
+    for (size_t m = 0; m < MODELS && !before->unknown; m++)
         for (int size = 32; size <= 512; size *= 4)
             rue_compute_curve_add(&knowledge->models[m].curve, size,
                                   consumers[m].batch_s + size * consumers[m].image_s, NAN);
@@ -199,6 +200,16 @@ Test(recheck, a_rival_that_does_not_run_changes_nothing)
     now.broken = second;
     struct rue_recheck_findings found = check(&before, &now, 30);
     cr_assert_eq(found.verdict, RUE_RECHECK_HOLDS);
+}
+
+Test(recheck, where_no_time_can_be_compared_nothing_is_sure)
+{
+    struct machine before = machine_of(1), now = before;
+    before.unknown = true;
+    struct rue_recheck_findings found = check(&before, &now, 30);
+    cr_assert_geq(now.trials, 2);
+    cr_assert(isnan(found.time_ratio));
+    cr_assert_eq(found.verdict, RUE_RECHECK_UNSURE);
 }
 
 Test(recheck, one_pair_is_tried_whatever_it_costs)

@@ -280,6 +280,18 @@ static void describe_times(const struct rue_check *check, char *out, size_t byte
         snprintf(out, bytes, "; trials take %.0f %% less time here than they did", 100 * (1 - ratio));
 }
 
+static void describe_unsure(const struct rue_check *check, const char *config, const char *best,
+                            const char *times, char *out, size_t bytes)
+{
+    bool other = !rue_config_equal(&check->best, &check->config);
+    if (isnan(check->findings.time_ratio))
+        snprintf(out, bytes, "cannot be relied on here: it does not tell how long these trials should take");
+    else
+        snprintf(out, bytes,
+                 "cannot be relied on here: times are not what they were, and %s may be better than %s%s",
+                 other ? best : "another", config, times);
+}
+
 static const char *failure_of(const struct rue_check *check)
 {
     for (size_t i = 0; i < check->trial_count; i++)
@@ -310,9 +322,7 @@ void rue_check_describe(const struct rue_check *check, char *out, size_t bytes)
                      best, config, 100 * found->excess_ratio, check->worst ? "worst" : "mean", times);
         break;
     case RUE_RECHECK_UNSURE:
-        snprintf(out, bytes,
-                 "cannot be relied on here: times are not what they were, and %s may be better than %s%s",
-                 best, config, times);
+        describe_unsure(check, config, best, times, out, bytes);
         break;
     case RUE_RECHECK_FAILED:
         snprintf(out, bytes, "does not hold here: %s does not run: %s", config, failure_of(check));
