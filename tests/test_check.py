@@ -65,7 +65,49 @@ def test_a_configuration_that_does_not_run_any_more_does_not_hold(rue, runner):
     runner.write(infeasible_above=16)
     done = check(rue, runner)
     expect_failure(done, 5, "does not hold here")
-    assert "32/4 does not run:" in done.stdout
+    assert "32/4 is infeasible: the batches do not fit" in done.stdout
+
+
+def answers(cell, **answer):
+    """A fault by which joint trials of the cell (None: of any) are answered so."""
+    return dict(when=dict(measure="joint", **dict(cell=cell) if cell else {}), do="answer", answer=answer)
+
+
+def test_a_rivals_failure_is_not_that_of_the_configuration(rue, runner):
+    tune(rue, runner)
+    made = len(runner.joint())
+    own = [answers("32/4", status="failed", reason="own fault") for _ in range(2)]
+    for nth, fault in enumerate(own):
+        fault["when"]["joint"] = made + 3 + nth
+    kept = dict(when=dict(measure="joint", cell="32/4"), do="answer", answer={})
+    runner.write(faults=[*own, kept, answers(None, status="failed", reason="a rival's fault")])
+    done = check(rue, runner, "--json")
+    found = json.loads(done.stdout)["checks"][0]
+    assert found["verdict"] == "failed" and found["sentence"].endswith("32/4 does not run: own fault"), found
+    assert "a rival's fault" in [trial["reason"] for trial in found["trials"]], found
+
+
+@pytest.mark.parametrize("strategy", ["grid", "duel"])
+def test_what_was_too_late_when_it_was_tuned_is_no_rival(rue, runner, strategy):
+    """The fastest has its first batch too late, as the file says."""
+    runner.write(faults=[answers("32/4", first_batch_ns=900_000_000)])
+    tune(rue, runner, "--strategy", strategy, "--max-first-batch", "500ms")
+    assert read_json(rue.folder / "out/recommendation.json")["recommendations"][0]["config"]["num_workers"] == 4
+    since = len(runner.joint())
+    done = check(rue, runner)
+    assert done.returncode == 0, (done.stdout, done.stderr)
+    assert "32/4" not in [cell for _, cell in runner.joint()[since:]]
+
+
+def test_a_first_batch_that_comes_too_late_here_does_not_hold(rue, runner):
+    tune(rue, runner, "--max-first-batch", "500ms")
+    runner.write(faults=[answers("32/4", first_batch_ns=550_000_000)])
+    assert check(rue, runner).returncode == 0, "as much may be chance"
+    runner.write(faults=[answers("32/4", first_batch_ns=900_000_000)])
+    done = check(rue, runner)
+    expect_failure(done, 5, "does not hold here")
+    words = " ".join(done.stdout.split())
+    assert "32/4 is infeasible: its first batch comes after 900 ms, and the limit is 500 ms" in words
 
 
 def test_what_is_not_as_it_was_is_told_first(rue, runner):

@@ -39,16 +39,19 @@ static json_t *document(void)
                   "cpu_ratio", 0, "consumer", "batch_s", 0.5, "image_s", 0.25);
     json_t *configs = json_loads(
         "[{\"config\":{\"batch_size\":32,\"num_workers\":2,\"prefetch_factor\":2,\"parallelism\":\"batch\"},"
-        "\"end_to_end_ns\":{\"ape\":2000000000,\"bee\":null}},"
+        "\"end_to_end_ns\":{\"ape\":2000000000,\"bee\":null},"
+        "\"misses\":[{\"model\":\"bee\",\"status\":\"infeasible\",\"reason\":\"slow\"}]},"
         "{\"config\":{\"batch_size\":64,\"num_workers\":2,\"prefetch_factor\":2,\"parallelism\":\"sample\"},"
         "\"end_to_end_ns\":{\"ape\":1000000000,\"bee\":3000000000}}]",
         0, NULL);
     json_t *part = json_pack(
-        "{s:{s:s, s:s, s:n, s:s}, s:O, s:i, s:s, s:b, s:s, s:{s:f}, s:{s:b, s:i}, s:o, s:[s, s], s:O}",
+        "{s:{s:s, s:s, s:n, s:s}, s:O, s:i, s:s, s:b, s:s, s:{s:f}, s:{s:b, s:i}, s:o, s:[s, s], "
+        "s:O, s:i}",
         "variant", "mode", "raw", "format", "folder", "dtype", "path", "/data", "config",
         json_object_get(json_array_get(configs, 1), "config"), "job_images", 500, "data_digest", "d1",
         "sample", 0, "measured_with", "rue", "certificate", "bound_ratio", 0.01, "workload", "shuffle", 1,
-        "seed", 3, "forecast", forecast, "models", "ape", "bee", "configs", configs);
+        "seed", 3, "forecast", forecast, "models", "ape", "bee", "configs", configs,
+        "max_first_batch_ns", 5);
     json_t *root = json_pack_ex(&why, 0, "{s:s, s:[o], s:{s:s, s:s, s:s, s:i, s:s, s:{s:i}}}", "format",
                                 "rue.recommendation/1", "recommendations", part, "provenance", "runner",
                                 "rue 1", "rue_version", "1", "cpu", "a CPU", "usable_cpus", 4, "clock",
@@ -90,6 +93,7 @@ Test(recommendation_file, all_that_a_later_study_needs_comes_back)
     cr_assert(part->model_count == 2 && part->config_count == 2 && part->best == 1);
     cr_assert_eq(part->configs[1].value[RUE_PARALLELISM], RUE_PARALLEL_SAMPLE);
     cr_assert(part->time_s[0] == 2 && part->time_s[1] == 1 && isnan(part->time_s[2]) && part->time_s[3] == 3);
+    cr_assert(part->unfit[0] && !part->unfit[1] && part->max_first_batch_ns == 5);
     cr_assert_float_eq(part->bound_ratio, 0.01, 1e-12);
     cr_assert_str_eq(part->models[0].profile, "{\"per_image_ns\":5}");
     cr_assert_str_eq(part->models[1].profile, "");

@@ -8,11 +8,13 @@
 #include "job_time.h"
 #include "machine.h"
 #include "source.h"
+#include "units.h"
 
 static const double times_differ_ratio = 1.2;
 static const double confidence = 0.95;
 static const double least_margin_ratio = 0.005; /* of mean regret: less makes no difference */
 static const double widen_sd = 0.1;             /* of the loader's parameters, if nothing has changed */
+static const double late_ratio = 1.2;           /* first batches of one configuration differ by less */
 
 __attribute__((format(printf, 2, 3))) static void note_difference(struct rue_check *check, const char *format,
                                                                   ...)
@@ -117,6 +119,18 @@ static void note_trial(struct rue_check *out, const struct rue_study *study, con
     snprintf(trial->reason, sizeof trial->reason, "%s", result->reason);
 }
 
+/* A first batch that comes too late, and not by chance, rules a configuration out, as when it was tuned. */
+static void limit_first_batch(struct rue_trial_result *result, uint64_t limit_ns)
+{
+    char first[RUE_UNIT_TEXT_BYTES], limit[RUE_UNIT_TEXT_BYTES];
+    if (result->outcome != RUE_TRIAL_OK || !limit_ns) return;
+    if ((double)result->first_batch_ns <= late_ratio * (double)limit_ns) return;
+    result->outcome = RUE_TRIAL_INFEASIBLE;
+    snprintf(result->reason, sizeof result->reason, "its first batch comes after %s, and the limit is %s",
+             rue_format_duration((uint64_t)result->first_batch_ns, first, sizeof first),
+             rue_format_duration(limit_ns, limit, sizeof limit));
+}
+
 /* Times of jobs alone tell nothing of a part of one: the trial becomes that of the job, and its parts are of
  * no use. */
 static void extend(struct rue_trial_result *result, uint64_t job_images, bool drop_last)
@@ -154,6 +168,7 @@ static rue_status make_trial(struct rue_study *study, size_t variant, struct rue
     if (rue_study_is_data_fault(study, variant, result.outcome, result.reason)) {
         status = rue_study_fail_probe(study, variant, result.outcome, result.reason, error);
     } else {
+        limit_first_batch(&result, study->goal->again->max_first_batch_ns);
         if (!study->goal->again->predicted) extend(&result, job, study->variants[variant].workload.drop_last);
         double expected_s = rue_recheck_expected_s(recheck, ask, (uint64_t)result.images);
         note_trial(out, study, ask, &result, expected_s);
@@ -223,6 +238,16 @@ static rue_status recheck(struct rue_study *study, size_t variant, const struct 
     return status;
 }
 
+/* What was ruled out when it was tuned is no rival: its times may look better. */
+static rue_status list_configs(struct rue_study *study, const struct rue_recommended *part, rue_error *error)
+{
+    study->configs = calloc(part->config_count, sizeof *study->configs);
+    if (!study->configs) return rue_fail_memory(error, "configurations", part->config_count);
+    for (size_t c = 0; c < part->config_count; c++)
+        if (!part->unfit[c] || c == part->best) study->configs[study->config_count++] = part->configs[c];
+    return RUE_OK;
+}
+
 static rue_status check(struct rue_study *study, const struct rue_check_goal *goal, struct rue_check *out,
                         rue_error *error)
 {
@@ -238,10 +263,8 @@ static rue_status check(struct rue_study *study, const struct rue_check_goal *go
     rue_status status =
         rue_recommended_know(part, cpus > 0 ? cpus : 1, strcmp(hello->loader, "rue") != 0, error);
     if (status != RUE_OK) return status;
-    study->configs = calloc(part->config_count, sizeof *study->configs);
-    if (!study->configs) return rue_fail_memory(error, "configurations", part->config_count);
-    memcpy(study->configs, part->configs, part->config_count * sizeof *study->configs);
-    study->config_count = part->config_count;
+    status = list_configs(study, part, error);
+    if (status != RUE_OK) return status;
     out->config = part->configs[part->best];
     out->worst = part->objective == RUE_OBJECTIVE_WORST;
     /* What is to be refuted: that nothing has changed. */
@@ -292,11 +315,17 @@ static void describe_unsure(const struct rue_check *check, const char *config, c
                  other ? best : "another", config, times);
 }
 
-static const char *failure_of(const struct rue_check *check)
+/* Others may have failed before it. */
+static void describe_failed(const struct rue_check *check, const char *config, char *out, size_t bytes)
 {
-    for (size_t i = 0; i < check->trial_count; i++)
-        if (check->trials[i].outcome != RUE_TRIAL_OK) return check->trials[i].reason;
-    return "";
+    for (size_t i = 0; i < check->trial_count; i++) {
+        const struct rue_check_trial *trial = &check->trials[i];
+        if (trial->outcome == RUE_TRIAL_OK || !rue_config_equal(&trial->config, &check->config)) continue;
+        snprintf(out, bytes, "does not hold here: %s %s: %s", config,
+                 trial->outcome == RUE_TRIAL_INFEASIBLE ? "is infeasible" : "does not run", trial->reason);
+        return;
+    }
+    snprintf(out, bytes, "does not hold here: %s does not run", config);
 }
 
 void rue_check_describe(const struct rue_check *check, char *out, size_t bytes)
@@ -325,7 +354,7 @@ void rue_check_describe(const struct rue_check *check, char *out, size_t bytes)
         describe_unsure(check, config, best, times, out, bytes);
         break;
     case RUE_RECHECK_FAILED:
-        snprintf(out, bytes, "does not hold here: %s does not run: %s", config, failure_of(check));
+        describe_failed(check, config, out, bytes);
         break;
     case RUE_RECHECK_UNTRIED:
         snprintf(out, bytes, "was not checked: %s", check->skipped[0] ? check->skipped : "no trial was made");

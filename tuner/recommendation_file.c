@@ -125,11 +125,31 @@ static bool read_config(struct rue_json_reader *reader, const json_t *object, st
     return false;
 }
 
+/* Whether it failed or was infeasible on some model, one that comes too late there included. */
+static bool read_unfit(struct rue_json_reader *reader, const json_t *row)
+{
+    size_t i;
+    json_t *item;
+    bool unfit = false;
+    if (!json_object_get(row, "misses")) return false;
+    const json_t *list = rue_json_array(reader, row, "misses");
+    size_t length = rue_json_enter(reader, "misses");
+    json_array_foreach(list, i, item)
+    {
+        char text[32];
+        rue_json_copy_text(reader, item, "status", false, text, sizeof text);
+        unfit |= strcmp(text, "unmeasured") != 0;
+    }
+    rue_json_leave(reader, length);
+    return unfit;
+}
+
 static void read_row(struct rue_json_reader *reader, const json_t *row, size_t index,
                      struct rue_recommended *out)
 {
     if (!json_is_object(row)) rue_json_refuse(reader, NULL, "an object");
     if (!read_config(reader, row, &out->configs[index])) rue_json_refuse(reader, "config", "a configuration");
+    out->unfit[index] = read_unfit(reader, row);
     bool known = out->goal == RUE_GOAL_TIME;
     const json_t *times = rue_json_object(reader, row, "end_to_end_ns", !known);
     size_t length = rue_json_enter(reader, "end_to_end_ns");
@@ -146,9 +166,10 @@ static void read_rows(struct rue_json_reader *reader, const json_t *object, stru
     json_t *item;
     const json_t *list = read_list(reader, object, "configs", CONFIGS_MAX, sizeof *out->configs,
                                    &out->config_count, &out->configs);
-    out->time_s = list ? calloc(out->model_count * out->config_count + 1, sizeof *out->time_s) : NULL;
     if (!list) return;
-    if (!out->time_s) {
+    out->time_s = calloc(out->model_count * out->config_count + 1, sizeof *out->time_s);
+    out->unfit = calloc(out->config_count + 1, sizeof *out->unfit);
+    if (!out->time_s || !out->unfit) {
         reader->status = rue_fail_memory(reader->error, "a recommendation", out->config_count);
         return;
     }
@@ -189,6 +210,7 @@ static void read_recommended(struct rue_json_reader *reader, const json_t *objec
     rue_json_copy_text(reader, object, "data_digest", true, out->data_digest, sizeof out->data_digest);
     out->sample = rue_json_bool(reader, object, "sample");
     out->job_images = rue_json_count(reader, object, "job_images", true, INT64_MAX);
+    out->max_first_batch_ns = rue_json_count(reader, object, "max_first_batch_ns", true, INT64_MAX);
     read_workload(reader, object, out);
     read_models(reader, object, out);
     read_rules(reader, object, out);
@@ -291,6 +313,7 @@ void rue_recommendation_close(struct rue_recommendation *recommendation)
         free(recommendation->at[i].models);
         free(recommendation->at[i].configs);
         free(recommendation->at[i].time_s);
+        free(recommendation->at[i].unfit);
         rue_knowledge_close(recommendation->at[i].knowledge);
     }
     free(recommendation->at);

@@ -26,12 +26,14 @@ struct rue_recommended {
     bool has_workload;
     struct rue_workload workload;
     uint64_t job_images;          /* 0: not told */
+    uint64_t max_first_batch_ns;  /* 0: no limit */
     enum rue_goal goal;           /* of another than the time, no times are known */
     enum rue_objective objective; /* that and the models' weights: by what it was ranked */
     size_t model_count, config_count;
     struct rue_recommended_model *models; /* [model_count] */
     struct rue_config *configs;           /* [config_count] */
     double *time_s;                       /* [model_count][config_count] of the job; NaN where not known */
+    bool *unfit;                          /* [config_count] failed or infeasible on some model */
     size_t best;                          /* of configs; RUE_NONE: nothing was recommended */
     double bound_ratio;                   /* of the certificate; NaN: nothing was claimed */
     bool predicted;                       /* the file has a forecast of this loader */
