@@ -96,6 +96,16 @@ def test_trials_decide_where_they_are_the_limit(rue, script):
     assert chosen(rue)["name"] == "duel"
 
 
+def test_a_budget_without_room_for_references_is_too_small_for_everything(rue, script):
+    table = make_table(["ape", "bee", "cow", "doe"], [8, 16, 32, 64, 128], [0, 1, 2, 3, 4], plain_ns)
+    words = ["--dry-run", "--json", "--budget"]
+    plan = json.loads(tune(rue, script(table, load_ns=1000), *words, "100trials").stdout)["plan"]
+    assert plan["strategy"]["name"] == "duel" and "100 trials" in plan["strategy"]["why"]
+    assert "no room for references beside them" in plan["strategy"]["why"]
+    plan = json.loads(tune(rue, script(table, load_ns=1000), *words, "130trials").stdout)["plan"]
+    assert plan["strategy"]["name"] == "grid" and plan["trials"] == 100 and "has room" in plan["strategy"]["why"]
+
+
 def test_what_is_not_predicted_is_measured(rue, script):
     one = script(TABLE, images=10**7, load_ns=2000)
     assert tune(rue, one, "--budget", "60s", "--goal", "throughput").returncode == 0

@@ -5,6 +5,7 @@
 
 #include "study.h"
 #include "units.h"
+#include "watch.h"
 
 enum { FEW_CONFIGS = 4, TIME_BYTES = 32 };
 
@@ -24,10 +25,13 @@ static const char *duration(double s, char out[TIME_BYTES])
 static rue_status choose_by_trials(struct rue_study *study, size_t configs)
 {
     size_t all = configs * study->model_count * study->variant_count * (size_t)study->goal->repeats;
-    bool fits = all <= study->goal->budget.trials;
+    size_t budget = study->goal->budget.trials;
+    bool fits = all <= rue_watch_spares(study, budget);
     snprintf(study->strategy_why, sizeof study->strategy_why,
              "measuring everything takes %zu trials, and the budget %s", all,
-             fits ? "has room for them" : "does not have that many");
+             fits            ? "has room for them"
+             : all <= budget ? "has no room for references beside them"
+                             : "does not have that many");
     return choose(study, fits ? "grid" : "duel");
 }
 
