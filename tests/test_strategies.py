@@ -62,6 +62,11 @@ def test_a_budget_of_too_few_trials_says_how_many_are_enough(rue, script):
     assert recommendation(rue)["evidence"]["configs"] == 2
 
 
+def test_one_configuration_fits_whatever_references_take(rue, script):
+    table = make_table([f"model{i}" for i in range(48)], [16, 32], [1, 2], lambda m, b, w: 1000)
+    assert tune(rue, script(table), "--strategy", "grid", "--budget", "50trials", "--dry-run").returncode == 0
+
+
 # ---- what auto chooses ----
 
 def chosen(rue):

@@ -337,6 +337,14 @@ static void leave_open(struct rue_study *study)
     if (study->goal->budget.time_ns) study->plan.expected_s = fmax(0, budget_s * budget_share - spent_s);
 }
 
+/* Trials of a budget that counts them: what references leave, but one configuration in any case. */
+static size_t budget_trials(const struct rue_study *study)
+{
+    size_t all = study->goal->budget.trials, spare = rue_watch_spares(study, all);
+    size_t least = study->variant_count * study->model_count * (size_t)study->goal->repeats;
+    return spare < least && all >= least ? least : spare;
+}
+
 static rue_status make_plan(struct rue_study *study, rue_error *error)
 {
     rue_status status = probe_all(study, error);
@@ -346,7 +354,7 @@ static rue_status make_plan(struct rue_study *study, rue_error *error)
                                  .repeats = study->goal->repeats,
                                  .trial_overhead_s = study->trial_overhead_s,
                                  .whole_jobs = rue_runner_hello(study->runner)->whole_jobs,
-                                 .budget_trials = rue_watch_spares(study, study->goal->budget.trials)};
+                                 .budget_trials = budget_trials(study)};
     double spent_s = (double)rue_study_spent_ns(study) / 1e9;
     if (study->goal->budget.time_ns)
         goal.budget_s = fmax((double)study->goal->budget.time_ns / 1e9 * budget_share - spent_s, 1e-9);

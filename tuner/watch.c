@@ -130,15 +130,15 @@ bool rue_watch_plan(const struct rue_study *study, struct rue_watch_plan *out)
 {
     if (!is_long(study)) return false;
     choose(study, 0, &out->model, &out->request);
-    size_t begins = RUE_BASELINE_LEAST * (rue_study_predicts(study) ? study->variant_count : 1);
-    out->references = begins + study->trials / RUE_WATCH_PERIOD;
+    out->references = RUE_BASELINE_LEAST * study->variant_count + study->trials / RUE_WATCH_PERIOD;
     return true;
 }
 
 size_t rue_watch_spares(const struct rue_study *study, size_t trials)
 {
     if (trials < LEAST_BUDGET || is_recorded(study)) return trials;
-    return (trials - RUE_BASELINE_LEAST) * RUE_WATCH_PERIOD / (RUE_WATCH_PERIOD + 1);
+    size_t begins = (RUE_BASELINE_LEAST + 1) * study->variant_count; /* one of them may be too short */
+    return (trials - begins) * RUE_WATCH_PERIOD / (RUE_WATCH_PERIOD + 1);
 }
 
 void rue_watch_close(struct rue_watch *watch)
