@@ -55,6 +55,16 @@ def test_a_budget_of_trials_thins_the_grid_and_is_kept(rue, script):
     assert len(one.joint()) == 18 and recommendation(rue)["evidence"]["configs"] == 6
 
 
+def test_a_grid_that_was_thinned_grows_when_it_is_run_again(rue, script):
+    """What is stored takes nothing of the budget."""
+    one = script(TABLE)
+    for configs in (6, 9):
+        assert tune(rue, one, "--strategy", "grid", "--budget", "20trials").returncode == 0
+        assert recommendation(rue)["evidence"]["configs"] == configs and len(one.joint()) == 3 * configs
+    assert tune(rue, one, "--strategy", "grid", "--budget", "20trials").returncode == 0
+    assert len(one.joint()) == 27, "there is nothing more to measure"
+
+
 def test_a_budget_of_too_few_trials_says_how_many_are_enough(rue, script):
     one = script(TABLE)
     expect_failure(tune(rue, one, "--strategy", "grid", "--budget", "2trials"), 2, "the budget of 2 trials is too small", "--budget 6trials")

@@ -232,12 +232,17 @@ static bool repeats_another(const struct rue_space *space, const struct rue_conf
     return false;
 }
 
-/* Of the plan's time, in s, what the store's trials spare. */
+/* Of a plan, what the store's trials spare. */
+struct spared {
+    double s;
+    size_t trials;
+};
+
 static rue_status sum_stored(struct rue_study *study, const struct rue_plan_goal *goal,
-                             const struct rue_plan *plan, double *out, rue_error *error)
+                             const struct rue_plan *plan, struct spared *out, rue_error *error)
 {
     size_t size = rue_space_size(&plan->space), cells = size * goal->scenario_count;
-    *out = 0;
+    *out = (struct spared){0};
     for (size_t i = 0; i < cells * (size_t)goal->repeats; i++) {
         size_t cell = i % cells, scenario = cell % goal->scenario_count;
         struct rue_config config = rue_space_at(&plan->space, cell / goal->scenario_count);
@@ -249,30 +254,44 @@ static rue_status sum_stored(struct rue_study *study, const struct rue_plan_goal
             status = rue_study_is_stored(study, scenario / study->model_count, scenario % study->model_count,
                                          &request, i / cells, &stored, error);
         if (status != RUE_OK) return status;
-        if (stored)
-            *out += rue_plan_trial_s(&goal->scenarios[scenario], &config, request.images) +
-                    goal->trial_overhead_s;
+        if (!stored) continue;
+        out->trials++;
+        out->s += rue_plan_trial_s(&goal->scenarios[scenario], &config, request.images) +
+                  goal->trial_overhead_s;
     }
     return RUE_OK;
 }
 
-/* What is stored costs nothing any more, so a larger plan may fit: as large as the one before an
- * interruption. Each round takes what the plan before it spares as given, as long as what is left to measure
- * fits. */
-static rue_status enlarge_plan(struct rue_study *study, struct rue_plan_goal *goal, rue_error *error)
+/* Whether what is left to measure of the plan fits what `left` has, of time or of trials. */
+static bool fits(const struct rue_plan_goal *left, const struct rue_plan *plan, const struct spared *spared)
 {
-    double left_s = goal->budget_s;
-    rue_status status = sum_stored(study, goal, &study->plan, &study->stored_s, error);
-    for (int round = 0; status == RUE_OK && round < ENLARGE_ROUNDS && left_s > 0; round++) {
+    if (left->budget_trials) return plan->trials - spared->trials <= left->budget_trials;
+    return plan->expected_s - spared->s <= left->budget_s;
+}
+
+/* What is stored costs nothing any more, so a larger plan may fit: as large as the one before an
+ * interruption, or, of a number of trials, larger. Each round takes what the plan before it spares as given,
+ * as long as what is left to measure fits. */
+static rue_status enlarge_plan(struct rue_study *study, const struct rue_plan_goal *left, rue_error *error)
+{
+    struct spared spared;
+    bool limited = left->budget_s > 0 || left->budget_trials;
+    rue_status status = sum_stored(study, left, &study->plan, &spared, error);
+    for (int round = 0; status == RUE_OK && round < ENLARGE_ROUNDS && limited; round++) {
+        struct rue_plan_goal goal = *left;
         struct rue_plan larger;
-        double stored_s = 0;
-        goal->budget_s = left_s + study->stored_s;
-        status = rue_plan_make(goal, &larger, error);
-        if (status == RUE_OK) status = sum_stored(study, goal, &larger, &stored_s, error);
-        if (status != RUE_OK || larger.expected_s - stored_s > left_s || stored_s <= study->stored_s) break;
+        struct spared more = {0};
+        if (left->budget_s > 0) goal.budget_s += spared.s;
+        if (left->budget_trials) goal.budget_trials += spared.trials;
+        status = rue_plan_make(&goal, &larger, error);
+        if (status == RUE_OK) status = sum_stored(study, left, &larger, &more, error);
+        if (status != RUE_OK || !fits(left, &larger, &more)) break;
+        bool grows = left->budget_trials ? larger.trials > study->plan.trials : more.s > spared.s;
+        if (!grows) break;
         study->plan = larger;
-        study->stored_s = stored_s;
+        spared = more;
     }
+    study->stored_s = spared.s;
     return status;
 }
 
