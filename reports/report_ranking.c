@@ -176,6 +176,9 @@ static rue_status render(const struct rue_findings *findings, const struct rue_r
     for (size_t v = 0; v < findings->variant_count; v++)
         rue_json_push(&document, modes, mode_json(&document, &findings->variants[v]));
     rue_json_put(&document, root, "modes", modes);
+    rue_json_put(&document, root, "partial", json_boolean(findings->partial));
+    rue_json_put(&document, root, "partial_reason",
+                 findings->partial ? rue_json_text_or_null(findings->partial_reason) : json_null());
     rue_json_put(&document, root, "notices", rue_json_notices(&document, findings));
     rue_json_put(&document, root, "disturbance", rue_json_text_or_null(findings->disturbance));
     rue_status status = rue_json_write(&document, root, stream, error);

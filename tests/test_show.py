@@ -27,7 +27,7 @@ def regrets(configs):
 
 def shown(rue, *words):
     done = rue("show", *words, "--json")
-    assert done.returncode in (0, 4), done.stderr
+    assert done.returncode in (0, 4, 5), done.stderr
     return json.loads(done.stdout)["modes"]
 
 
@@ -69,9 +69,27 @@ def test_show_gives_what_an_interrupted_and_a_resumed_run_gave(rue, script):
     stop(process, signal.SIGINT)
     check_same(rue)
     assert "Partial results: interrupted after" in rue("show", "out").stdout
+    for words in ([], ["--all"]):
+        told = json.loads(rue("show", "out", "--json", *words).stdout)
+        assert told["partial"] and told["partial_reason"].startswith("interrupted after")
     assert tune(rue, one).returncode == 0
     check_same(rue)
     assert "Partial" not in rue("show", "out").stdout
+    told = json.loads(rue("show", "out", "--json").stdout)
+    assert told["partial"] is False and told["partial_reason"] is None
+
+
+def test_a_study_that_has_ranked_nothing_yet_is_no_infeasible_one(rue, script):
+    """The run and show say the same, and end with the same code."""
+    one = script(TABLE, delay_s=0.4)
+    process = rue.start("tune", "--runner", one.command, "--quiet", "--out", "out", "--strategy", "grid")
+    one.wait_for(2, process)
+    assert stop(process, signal.SIGINT)[0] == 130
+    for words in ([], ["--all"]):
+        expect_failure(rue("show", "out", *words), 5, "nothing to recommend", "so far", "interrupted after", "again to go on")
+    broken = script(TABLE, faults=[dict(when=dict(measure="joint"), do="answer", answer=dict(status="failed", reason="broken"))])
+    assert tune(rue, broken, "--strategy", "grid", out="broken").returncode == 4
+    expect_failure(rue("show", "broken"), 4, "nothing to recommend")
 
 
 def check_same_words(rue, done, out="out"):
@@ -195,7 +213,9 @@ def test_a_study_under_way_is_shown(rue, script):
     process = rue.start("tune", "--runner", one.command, "--quiet", "--out", "out")
     one.wait_for(20, process)
     done = rue("show", "out")
-    assert done.returncode in (0, 4) and "a tuner is at work" in done.stdout
+    assert done.returncode in (0, 5) and "a tuner is at work" in done.stdout
+    told = json.loads(rue("show", "out", "--json").stdout)
+    assert told["partial"] and told["partial_reason"] == "a tuner is at work"
     assert "running" in rue("list", ".").stdout
     assert process.poll() is None
     assert finish(process)[0] == 0, "looking on did not disturb it"

@@ -208,7 +208,7 @@ static rue_status show_sets(const struct rue_record *record, const struct rue_op
         if (all) put_heading(&record->sets[s], &style);
         rue_status shown = show_set(record, (int)s, options, &later);
         if (shown != RUE_OK && status == RUE_OK) status = rue_fail(error, shown, "%s", later.message);
-        if (shown != RUE_OK && shown != RUE_INFEASIBLE) return status;
+        if (shown != RUE_OK && shown != RUE_INFEASIBLE && shown != RUE_INCONCLUSIVE) return status;
     }
     for (size_t s = 1; s < record->set_count; s++) others += record->sets[s].trials;
     if (others && !all) put_footer(others, &style);

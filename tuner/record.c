@@ -480,7 +480,7 @@ rue_status rue_record_findings(const struct rue_record *record, int set,
         snprintf(findings->runner, sizeof findings->runner, "%s", about->runner);
         snprintf(findings->consumer, sizeof findings->consumer, "%s", about->consumer);
     }
-    if (set != 0) return RUE_OK;
+    if (set > 0) return RUE_OK;
     findings->partial = record->partial || record->running;
     snprintf(findings->partial_reason, sizeof findings->partial_reason, "%s",
              record->running ? "a tuner is at work" : record->partial_reason);

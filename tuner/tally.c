@@ -267,12 +267,27 @@ void rue_tally_findings_close(struct rue_findings *findings)
     free(findings);
 }
 
+/* Whether anything ran, or was never tried. */
+static bool is_feasible(const struct rue_findings *findings)
+{
+    for (size_t v = 0; v < findings->variant_count; v++) {
+        const struct rue_variant_findings *variant = &findings->variants[v];
+        if (variant->trials_ok) return true;
+        if (!variant->trials_failed && !variant->trials_infeasible && !variant->trials_timeout) return true;
+    }
+    return false;
+}
+
 rue_status rue_tally_judge(const struct rue_findings *findings, rue_error *error)
 {
     for (size_t v = 0; v < findings->variant_count; v++) {
         char name[128];
         if (findings->variants[v].selection->recommended != RUE_NONE) continue;
         rue_findings_name(&findings->variants[v], name, sizeof name);
+        if (findings->partial && is_feasible(findings))
+            return rue_fail(error, RUE_INCONCLUSIVE,
+                            "nothing to recommend for %s so far (%s): run the same 'rue tune' again to go on",
+                            name, findings->partial_reason);
         return rue_fail(error, RUE_INFEASIBLE,
                         "nothing to recommend for %s: measure what is missing, or leave out the model that "
                         "lacks it",

@@ -59,7 +59,8 @@ rue_status rue_tally_findings(const struct rue_tally *tally, int set, const stru
                               struct rue_findings **out, rue_error *error) RUE_MUST_CHECK;
 void rue_tally_findings_close(struct rue_findings *findings);
 
-/* RUE_INFEASIBLE when nothing could be ranked for one of the variants. */
+/* RUE_INFEASIBLE when nothing could be ranked for one of the variants; RUE_INCONCLUSIVE where the run ended
+ * early, and not because nothing runs. */
 rue_status rue_tally_judge(const struct rue_findings *findings, rue_error *error) RUE_MUST_CHECK;
 
 /* Frees all of it; the struct is empty again. */
