@@ -204,32 +204,51 @@ static void put_rest(const struct page *page, size_t rest, bool predicted, bool 
         put_sentence(page, "~ predicted: trials were cut short and extended to the whole job.", DIM, 2);
 }
 
+/* What is in the table so far. */
+struct listed {
+    size_t count;
+    bool predicted, estimated;
+};
+
+static void list_config(const struct page *page, const struct rue_variant_findings *variant, size_t config,
+                        struct listed *listed)
+{
+    const struct rue_ranking_row *row = &variant->selection->rows[config];
+    add_config(page, variant, config);
+    listed->count++;
+    listed->predicted |= row->predicted;
+    listed->estimated |= row->repeats == 0;
+}
+
+static bool is_among_first(const struct rue_selection *selection, size_t count, size_t config)
+{
+    for (size_t i = 0; i < count; i++)
+        if (selection->ranked[i] == config) return true;
+    return false;
+}
+
+/* The first ones, and those that the words are about: estimates may rank before what is recommended. */
 static void put_configs(const struct page *page, const struct rue_variant_findings *variant)
 {
     const struct rue_selection *selection = variant->selection;
     size_t most = page->style.brief ? BRIEF_CONFIGS : SHOWN_CONFIGS;
     size_t shown = selection->ranked_count < most ? selection->ranked_count : most;
     char votes[48];
-    bool winner_shown = false, predicted = false, estimated = false;
+    struct listed listed = {0};
     rue_text_table_clear(page->table, page->style.unicode);
     add_knob_columns(page, variant);
     add_regret_columns(page, variant);
     snprintf(votes, sizeof votes, "top-%zu", selection->top_n);
     add_column(page, votes, true, 0, 0);
     if (rate_shown(variant)) add_column(page, "images/s", true, 0, 1);
-    for (size_t i = 0; i < shown; i++) {
-        add_config(page, variant, selection->ranked[i]);
-        winner_shown |= selection->ranked[i] == selection->top_n_winner;
-        predicted |= selection->rows[selection->ranked[i]].predicted;
-        estimated |= selection->rows[selection->ranked[i]].repeats == 0;
-    }
-    if (!winner_shown) {
-        add_config(page, variant, selection->top_n_winner);
-        predicted |= selection->rows[selection->top_n_winner].predicted;
-        shown++;
-    }
+    for (size_t i = 0; i < shown; i++) list_config(page, variant, selection->ranked[i], &listed);
+    if (!is_among_first(selection, shown, selection->recommended))
+        list_config(page, variant, selection->recommended, &listed);
+    if (selection->top_n_winner != selection->recommended &&
+        !is_among_first(selection, shown, selection->top_n_winner))
+        list_config(page, variant, selection->top_n_winner, &listed);
     rue_text_table_print(page->table, &page->style, page->stream);
-    put_rest(page, selection->ranked_count - shown, predicted, estimated);
+    put_rest(page, selection->ranked_count - listed.count, listed.predicted, listed.estimated);
 }
 
 static void put_batch_sizes(const struct page *page, const struct rue_variant_findings *variant)

@@ -348,3 +348,29 @@ Test(report_table, what_is_brief_is_read_at_a_glance)
     free(text);
     fixture_close(&fixture);
 }
+
+static size_t count_of(const char *text, const char *part)
+{
+    size_t count = 0;
+    for (; (text = strstr(text, part)); text++) count++;
+    return count;
+}
+
+Test(report_table, shows_what_is_recommended_wherever_it_ranks)
+{
+    struct fixture fixture;
+    open_many_knobs(&fixture);
+    for (size_t v = 0; v < 2; v++) {
+        struct rue_selection *selection = fixture.selections[v];
+        selection->recommended = selection->ranked[9];
+        selection->top_n_winner = selection->ranked[v ? 10 : 9];
+    }
+    static const char *const rest[2][2] = {{"and 3 more", "and 2 more"}, {"and 8 more", "and 7 more"}};
+    for (int brief = 0; brief < 2; brief++) {
+        char *text = fixture_render(&rue_report_table, &fixture, (struct rue_report_style){.brief = brief});
+        cr_assert_geq(count_of(text, "\n> "), 2, "%s", text);
+        for (size_t v = 0; v < 2; v++) expect_text(text, rest[brief][v]);
+        free(text);
+    }
+    fixture_close(&fixture);
+}
