@@ -88,7 +88,7 @@ def test_a_job_that_nobody_tells_is_assumed_and_not_reported(rue, table):
     assert plan.returncode == 0 and "assumed" in plan.stdout and not (rue.folder / "out").exists(), plan.stderr
     assert "10%" in plan.stdout, "the budget is a tenth of the table"
     assert tune(rue, table, "--strategy", "duel", "--budget", "50%").returncode == 0
-    assert all(found["job_images"] is None for found in recommendations(rue))
+    assert all(found["job_images"] is None and found["by_job_images"] is None for found in recommendations(rue))
 
 
 def test_the_same_again_spends_and_answers_the_same(rue, table):

@@ -57,7 +57,10 @@ static void name_as_table(const struct rue_study *study, size_t index, struct ru
     out->variant.path[0] = 0;
     if (strcmp(out->variant.format, RUE_TABLE_FORMAT) == 0) out->variant.format[0] = 0;
     out->data_images = 0;
-    if (rue_study_assumes_job(study)) out->job_images = 0;
+    if (rue_study_assumes_job(study)) {
+        out->job_images = 0;
+        out->lengths.count = 0;
+    }
     for (size_t i = 0; i < study->row_count; i++)
         if (strcmp(study->rows[i].request.variant.path, variant->variant.path) == 0)
             study->rows[i].label = variant->variant.path;
