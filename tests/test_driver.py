@@ -75,6 +75,13 @@ LOPSIDED = {m: {"16/1": 100, "32/1": 101} for m in ("ape", "bee", "cow")} | {"do
 TABLES = dict(plain=TABLE, tied=TIED, flat=FLAT, one_model=ONE_MODEL, one_cell=ONE_CELL, compromise=COMPROMISE, lopsided=LOPSIDED)
 
 
+def test_variants_without_a_path_count_their_own_trials(rue, script):
+    variants = [dict(path="", mode="raw", format=name) for name in ("zip", "tar")]
+    assert tune(rue, script(TABLE, hello=dict(variants=variants)), *GRID, "--budget", "1h").returncode == 0
+    found = read_json(rue.folder / "out/recommendation.json")["recommendations"]
+    assert [part["evidence"]["trials_ok"] for part in found] == [27, 27]
+
+
 @pytest.mark.parametrize("name", TABLES)
 def test_the_recommendation_is_the_known_best(rue, script, name):
     table = TABLES[name]

@@ -91,6 +91,20 @@ def test_a_job_that_nobody_tells_is_assumed_and_not_reported(rue, table):
     assert all(found["job_images"] is None and found["by_job_images"] is None for found in recommendations(rue))
 
 
+def test_variants_of_one_name_count_their_own_trials(rue):
+    path = rue.folder / "times.csv"
+    path.write_text("mode,format,dtype,model,batch_size,num_workers,time_s\n" + "".join(
+        f"preprocessed,tensor,{dtype},{model},{batch},{workers},{batch / 10 + workers + more}\n"
+        for dtype, more in (("float32", 1), ("uint8", 0)) for model in MODELS for batch in (16, 32) for workers in (1, 2)))
+    done = tune(rue, path, "--strategy", "grid", "--budget", "120%")
+    assert done.returncode == 0, done.stderr
+    found = recommendations(rue)
+    assert {part["variant"]["dtype"] for part in found} == {"float32", "uint8"}
+    for part in found:
+        assert part["evidence"]["trials_ok"] == part["replay"]["trials"] == 8
+        assert part["replay"]["spent_ratio"] == pytest.approx(1)
+
+
 def test_the_same_again_spends_and_answers_the_same(rue, table):
     assert tune(rue, table, "--strategy", "duel", "--budget", "50%").returncode == 0
     first, rows = recommendations(rue), trials(rue)

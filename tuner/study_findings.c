@@ -26,9 +26,8 @@ static void count_outcomes(const struct rue_study *study, struct rue_variant_fin
                                          [RUE_TRIAL_TIMEOUT] = &out->trials_timeout};
     for (size_t i = 0; i < study->row_count; i++) {
         const struct rue_trial_row *row = &study->rows[i];
-        bool mine = row->request.measure == RUE_JOINT && row->request.variant.mode == out->variant.mode &&
-                    strcmp(row->request.variant.path, out->variant.path) == 0;
-        if (!mine) continue;
+        if (row->request.measure != RUE_JOINT) continue;
+        if (!rue_variant_equal(&row->request.variant, &out->variant)) continue;
         ++*counts[row->result.outcome];
         out->trials_disturbed += row->disturbed;
         if (row->result.bad_images > (int64_t)out->bad_images)

@@ -135,7 +135,7 @@ rue_status rue_study_judge_recording(const struct rue_study *study, size_t index
         .table_s = rue_study_recording_s(study, index), .mean_regret_ratio = NAN, .max_regret_ratio = NAN};
     for (size_t i = 0; i < study->row_count; i++) {
         const struct rue_trial_row *row = &study->rows[i];
-        if (strcmp(row->request.variant.path, study->variants[index].variant.path) != 0) continue;
+        if (!rue_variant_equal(&row->request.variant, &study->variants[index].variant)) continue;
         out->spent_s += row->result.cost_ns > 0 ? (double)row->result.cost_ns / 1e9 : 0;
         out->trials += row->result.outcome == RUE_TRIAL_OK;
     }

@@ -7,6 +7,12 @@ const char *const rue_mode_names[RUE_MODE_COUNT] = {"raw", "preprocessed"};
 const char *const rue_dtype_names[RUE_DTYPE_COUNT] = {"float32", "uint8"};
 const unsigned rue_dtype_bytes[RUE_DTYPE_COUNT] = {4, 1};
 
+bool rue_variant_equal(const struct rue_variant *a, const struct rue_variant *b)
+{
+    return a->mode == b->mode && strcmp(a->format, b->format) == 0 && strcmp(a->dtype, b->dtype) == 0 &&
+           strcmp(a->path, b->path) == 0;
+}
+
 int rue_word_find(const char *const *names, int count, const char *word)
 {
     for (int i = 0; i < count; i++)

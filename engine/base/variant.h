@@ -24,6 +24,9 @@ struct rue_variant {
     char path[PATH_MAX];
 };
 
+/* Whether they are the same data: mode, format, dtype and path. */
+bool rue_variant_equal(const struct rue_variant *a, const struct rue_variant *b);
+
 /* The index of `word` in `names[count]`, or -1. */
 int rue_word_find(const char *const *names, int count, const char *word);
 
