@@ -237,6 +237,21 @@ def test_only_the_newest_circumstances_are_shown_unless_all_are_asked_for(rue, s
     assert len(shown(rue, "out")) == 1 and "54 more trials" in rue("show", "out").stdout
 
 
+def test_what_the_last_run_left_out_is_shown_beside_it(rue, script):
+    variants = [dict(path="", mode=mode, format="scripted") for mode in ("raw", "preprocessed")]
+    one = script(TABLE, hello=dict(variants=variants))
+    assert tune(rue, one).returncode == 0
+    assert [mode["mode"] for mode in shown(rue, "out")] == ["raw", "preprocessed"]
+    assert tune(rue, one, "--mode", "raw").returncode == 0
+    text = rue("show", "out").stdout
+    assert [mode["mode"] for mode in shown(rue, "out")] == ["raw"] and "27 more trials" in text
+    assert {mode["mode"] for mode in shown(rue, "out", "--all")} == {"raw", "preprocessed"}
+    everything = rue("show", "out", "--all").stdout
+    assert everything.count("==== 27 trials") == 2 and everything.index("raw scripted") < everything.index("preprocessed scripted")
+    assert tune(rue, one).returncode == 0
+    assert [mode["mode"] for mode in shown(rue, "out")] == ["raw", "preprocessed"] and "more trials" not in rue("show", "out").stdout
+
+
 def test_every_trial_is_listed(rue, script):
     one = script(TABLE, infeasible_above=32)
     tune(rue, one)

@@ -28,6 +28,7 @@ struct group {
     int64_t *runs;   /* [run_count], ascending as far as rows were stored in order */
     char device[96]; /* whose times the models are; "" when nobody's or several */
     bool any_model;
+    bool is_of_last_run; /* the kept findings are about it, among others */
 };
 
 struct reading {
@@ -251,6 +252,12 @@ static bool supersedes(const struct reading *reading, size_t a, size_t b)
     return alike && !share_a_run(&reading->groups[a], &reading->groups[b]);
 }
 
+/* Whether both or neither are what the last run was about: what it left out is found beside it. */
+static bool match_last_run(const struct reading *reading, size_t a, size_t b)
+{
+    return reading->groups[a].is_of_last_run == reading->groups[b].is_of_last_run;
+}
+
 /* The set that a group joins: of its own circle, and with no newer form of the same variant. */
 static size_t set_of(const struct reading *reading, const size_t *order, size_t place, size_t set_count)
 {
@@ -260,7 +267,7 @@ static size_t set_of(const struct reading *reading, const size_t *order, size_t 
         for (size_t i = 0; fits && i < place; i++)
             if (reading->record->tally.groups[order[i]].set == s)
                 fits = reading->groups[order[i]].circle == reading->groups[number].circle &&
-                       !supersedes(reading, order[i], number);
+                       match_last_run(reading, order[i], number) && !supersedes(reading, order[i], number);
         if (fits) return s;
     }
     return set_count;
@@ -332,6 +339,10 @@ static rue_status make_sets(struct reading *reading, rue_error *error)
         order[g] = g;
         record->circumstances[g] = reading->groups[g].around;
         record->tally.groups[g].facts.circumstances = &record->circumstances[g];
+    }
+    for (size_t v = 0; record->is_kept && v < record->kept.variant_count; v++) {
+        size_t group = group_of(record, v);
+        if (group != RUE_NONE) reading->groups[group].is_of_last_run = true;
     }
     qsort_r(order, count, sizeof *order, compare_newest, reading->groups);
     for (size_t i = 0; i < count; i++) {
