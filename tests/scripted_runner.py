@@ -112,7 +112,8 @@ class Player:
     def trial(self, request):
         cell = f"{request['config']['batch_size']}/{request['config']['num_workers']}"
         self.log(op="trial", id=request["id"], measure=request["measure"], model=request.get("model"), cell=cell,
-                 images=request["images"], workload=request["workload"], limits=request["limits"])
+                 images=request["images"], workload=request["workload"], limits=request["limits"],
+                 variant=request.get("variant"))
         time.sleep(self.script.get("delay_s", 0))
         self.joints += request["measure"] == "joint"
         self.trials += 1

@@ -173,6 +173,17 @@ def test_json_tells_every_trial(rue, runner):
     assert abs(found["time_ratio"] - 1) < 0.1
 
 
+def test_a_part_is_checked_on_its_own_data(rue, runner):
+    variants = [dict(path="", mode="preprocessed", format="tensor", dtype=dtype) for dtype in ("float32", "uint8")]
+    runner.write(hello=dict(variants=variants))
+    tune(rue, runner, "--strategy", "grid")
+    since = len(runner.requests())
+    done = check(rue, runner)
+    assert done.returncode == 0, (done.stdout, done.stderr)
+    dtypes = [request["variant"]["dtype"] for request in runner.requests()[since:]]
+    assert set(dtypes) == {"float32", "uint8"} and dtypes == sorted(dtypes)
+
+
 def test_a_runner_of_another_loader_cannot_check(rue, runner, photos):
     tune(rue, runner)
     runner.write(hello=dict(runner="other 1.0"))

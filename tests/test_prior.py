@@ -109,6 +109,19 @@ def test_what_is_of_no_use_is_told(rue, runner, edit, words):
     assert words in done.stderr.replace("\n", " "), done.stderr
 
 
+def test_of_two_parts_that_about_these_data_is_taken(rue, runner):
+    """The first is of another dtype, and of no use."""
+    runner.write(hello=dict(machine=dict(cpu="one", usable_cpus=64),
+                            variants=[dict(path="", mode="preprocessed", format="tensor", dtype="uint8")]))
+    duel(rue, runner, "out")
+    document = read_json(rue.folder / "out/recommendation.json")
+    (own,) = document["recommendations"]
+    other = dict(own, measured_with="torch", variant=dict(own["variant"], dtype="float32"))
+    (rue.folder / "two.json").write_text(json.dumps(dict(document, recommendations=[other, own])))
+    done = duel(rue, runner, "again", "--prior", "two.json")
+    assert "a study of this machine and these data" in done.stderr.replace("\n", " "), done.stderr
+
+
 def test_other_models_and_knobs_leave_the_loader(rue, runner):
     duel(rue, runner, "out", "--model", "ape,bee", "--num-workers", "1,4")
     done = duel(rue, runner, "again", "--model", "cow,dog", "--batch-size", "32,64", "--prior", "out")

@@ -86,8 +86,9 @@ def test_a_study_that_has_ranked_nothing_yet_is_no_infeasible_one(rue, script):
     one.wait_for(2, process)
     assert stop(process, signal.SIGINT)[0] == 130
     for words in ([], ["--all"]):
-        expect_failure(rue("show", "out", *words), 5, "nothing to recommend", "so far", "interrupted after", "again to go on")
-    broken = script(TABLE, faults=[dict(when=dict(measure="joint"), do="answer", answer=dict(status="failed", reason="broken"))])
+        expect_failure(rue("show", "out", *words), 5, "nothing to recommend", "so far", "interrupted after", "again")
+    fault = dict(when=dict(measure="joint"), do="answer", answer=dict(status="failed", reason="broken"))
+    broken = script(TABLE, faults=[fault])
     assert tune(rue, broken, "--strategy", "grid", out="broken").returncode == 4
     expect_failure(rue("show", "broken"), 4, "nothing to recommend")
 
@@ -247,9 +248,11 @@ def test_what_the_last_run_left_out_is_shown_beside_it(rue, script):
     assert [mode["mode"] for mode in shown(rue, "out")] == ["raw"] and "27 more trials" in text
     assert {mode["mode"] for mode in shown(rue, "out", "--all")} == {"raw", "preprocessed"}
     everything = rue("show", "out", "--all").stdout
-    assert everything.count("==== 27 trials") == 2 and everything.index("raw scripted") < everything.index("preprocessed scripted")
+    assert everything.count("==== 27 trials") == 2
+    assert everything.index("raw scripted") < everything.index("preprocessed scripted")
     assert tune(rue, one).returncode == 0
-    assert [mode["mode"] for mode in shown(rue, "out")] == ["raw", "preprocessed"] and "more trials" not in rue("show", "out").stdout
+    assert [mode["mode"] for mode in shown(rue, "out")] == ["raw", "preprocessed"]
+    assert "more trials" not in rue("show", "out").stdout
 
 
 def test_every_trial_is_listed(rue, script):

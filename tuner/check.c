@@ -71,9 +71,15 @@ static void explain_skipped(const struct rue_check_goal *goal, struct rue_check 
 /* The variant of the study that the part is about. */
 static size_t variant_of(const struct rue_study *study, const struct rue_recommended *part)
 {
-    for (size_t v = 0; v < study->variant_count; v++)
-        if (strcmp(study->variants[v].variant.format, part->variant.format) == 0) return v;
-    return 0;
+    size_t found = 0;
+    int most = -1;
+    for (size_t v = 0; v < study->variant_count; v++) {
+        int alike = rue_study_likeness(&study->variants[v].variant, &part->variant);
+        if (alike <= most) continue;
+        most = alike;
+        found = v;
+    }
+    return found;
 }
 
 static void compare_circumstances(const struct rue_check_goal *goal, const struct rue_study *study,

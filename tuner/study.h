@@ -328,6 +328,9 @@ void rue_study_prior_close(struct rue_study_prior *prior);
 /* Whether the machine and the runner are those of `earlier`. */
 bool rue_study_is_same_machine(const struct rue_study *study, const struct rue_recommendation *earlier);
 
+/* How alike two variants of one mode are: more with the same format, then dtype, then path. */
+int rue_study_likeness(const struct rue_variant *one, const struct rue_variant *other);
+
 /* Whether the data of a variant, and how they are loaded, are those of `earlier`. */
 bool rue_study_is_same_data(const struct rue_study_variant *variant, const struct rue_recommended *earlier);
 

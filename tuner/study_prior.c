@@ -45,17 +45,25 @@ bool rue_study_is_same_data(const struct rue_study_variant *variant, const struc
            is_same_workload(&variant->workload, &earlier->workload);
 }
 
-/* The part about data of that mode, best of all about that format. */
+int rue_study_likeness(const struct rue_variant *one, const struct rue_variant *other)
+{
+    return 4 * (strcmp(one->format, other->format) == 0) + 2 * (strcmp(one->dtype, other->dtype) == 0) +
+           (strcmp(one->path, other->path) == 0);
+}
+
+/* The part about data of that mode, those that are most alike. */
 static struct rue_recommended *part_about(const struct rue_recommendation *earlier,
                                           const struct rue_variant *variant)
 {
     struct rue_recommended *found = NULL;
+    int most = -1;
     for (size_t i = 0; i < earlier->count; i++) {
         struct rue_recommended *part = &earlier->at[i];
         if (!part->mode_known || part->variant.mode != variant->mode) continue;
-        bool format = strcmp(part->variant.format, variant->format) == 0;
-        if (!found || format) found = part;
-        if (format) break;
+        int alike = rue_study_likeness(&part->variant, variant);
+        if (alike <= most) continue;
+        most = alike;
+        found = part;
     }
     return found;
 }
