@@ -207,6 +207,20 @@ def test_what_was_imported_from_a_table_cannot_be_checked(rue):
     expect_failure(rue("check", "out"), 5, "could be checked", "from a table")
 
 
+def test_a_part_that_cannot_be_checked_takes_no_time_from_the_others(rue, runner):
+    tune(rue, runner, "--strategy", "grid")
+    document = read_json(rue.folder / "out/recommendation.json")
+    (own,) = document["recommendations"]
+
+    def tried(budget, *parts):
+        (rue.folder / "parts.json").write_text(json.dumps(dict(document, recommendations=list(parts))))
+        since = len(runner.requests())
+        rue("check", "parts.json", "--runner", runner.command, "--budget", budget)
+        return len(runner.requests()) - since
+
+    assert tried("2s", own) < tried("4s", own) == tried("4s", own, dict(own, goal="throughput"))
+
+
 def test_what_is_no_recommendation_is_named(rue, photos):
     expect_failure(rue("check", "nowhere.json"), 3, "nowhere.json")
     (rue.folder / "half.json").write_text('{"format": "rue.recommendation/1"')

@@ -47,25 +47,21 @@ static struct rue_study_goal study_goal(const struct rue_check_goal *goal)
     return out;
 }
 
-static void explain_skipped(const struct rue_check_goal *goal, struct rue_check *out)
+const char *rue_check_obstacle(const struct rue_recommended *part, const char *data)
 {
-    const struct rue_recommended *part = goal->part;
     const struct rue_source_ops *format;
-    bool detected = goal->data && rue_source_detect(goal->data, &format, NULL) == RUE_OK;
-    const char *why = "";
+    bool detected = data && rue_source_detect(data, &format, NULL) == RUE_OK;
     if (strcmp(part->measured_with, "imported") == 0)
-        why = "its times are from a table: there is no runner to measure them again with";
-    else if (part->best == RUE_NONE)
-        why = "nothing was recommended";
-    else if (!part->mode_known || !part->job_images)
-        why = "it does not say which data and which job it is about";
-    else if (part->sample && !goal->data)
-        why = "its data were a sample, which was removed: give data of that kind to check it";
-    else if (detected && format->mode != part->variant.mode)
-        why = "the data given are of the other mode";
-    else if (part->goal != RUE_GOAL_TIME)
-        why = "it is not about the time of the job, which is all that a check predicts";
-    snprintf(out->skipped, sizeof out->skipped, "%s", why);
+        return "its times are from a table: there is no runner to measure them again with";
+    if (part->best == RUE_NONE) return "nothing was recommended";
+    if (!part->mode_known || !part->job_images)
+        return "it does not say which data and which job it is about";
+    if (part->sample && !data)
+        return "its data were a sample, which was removed: give data of that kind to check it";
+    if (detected && format->mode != part->variant.mode) return "the data given are of the other mode";
+    if (part->goal != RUE_GOAL_TIME)
+        return "it is not about the time of the job, which is all that a check predicts";
+    return "";
 }
 
 /* The variant of the study that the part is about. */
@@ -282,7 +278,7 @@ rue_status rue_check_run(const struct rue_check_goal *goal, struct rue_check *ou
 {
     struct rue_study *study;
     *out = (struct rue_check){.findings = {.verdict = RUE_RECHECK_UNTRIED}};
-    explain_skipped(goal, out);
+    snprintf(out->skipped, sizeof out->skipped, "%s", rue_check_obstacle(goal->part, goal->data));
     if (out->skipped[0]) return RUE_OK;
     struct rue_study_goal wanted = study_goal(goal);
     rue_status status = rue_study_open(&wanted, goal->progress, &study, error);

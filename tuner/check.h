@@ -37,6 +37,9 @@ struct rue_check_goal {
     struct rue_progress *progress;
 };
 
+/* Why the part cannot be checked, on `data` (NULL: those that it names); "" where it can. */
+const char *rue_check_obstacle(const struct rue_recommended *part, const char *data);
+
 /* RUE_OK also where the part cannot be checked (`skipped`). RUE_USAGE for a runner of another loader; as
  * rue_study_open, rue_study_measure. `out` is filled in part when it fails. */
 rue_status rue_check_run(const struct rue_check_goal *goal, struct rue_check *out,

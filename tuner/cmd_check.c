@@ -134,17 +134,12 @@ static rue_status show_json(const struct checks *checks, bool holds, rue_error *
 
 /* ---- the command ---- */
 
-static bool can_be_checked(const struct rue_recommended *part, const char *data)
-{
-    return part->best != RUE_NONE && (!part->sample || data);
-}
-
 static rue_status check_all(const struct rue_options *options, struct rue_recommendation *earlier,
                             struct rue_progress *progress, struct checks *out, rue_error *error)
 {
     const char *data = rue_options_argument_count(options) > 1 ? rue_options_argument(options, 1) : NULL;
     size_t some = 0;
-    for (size_t i = 0; i < earlier->count; i++) some += can_be_checked(&earlier->at[i], data);
+    for (size_t i = 0; i < earlier->count; i++) some += !*rue_check_obstacle(&earlier->at[i], data);
     struct rue_check_goal goal = {.earlier = earlier,
                                   .data = data,
                                   .runner = rue_options_text(options, RUNNER),
