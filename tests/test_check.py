@@ -45,6 +45,13 @@ def test_on_the_same_machine_it_holds_and_nothing_is_written(rue, runner, strate
     assert {request["measure"] for request in asked} == {"joint"} and 2 <= len(asked) <= 64
 
 
+def test_where_there_is_one_configuration_it_is_not_told_as_several(rue, runner):
+    tune(rue, runner, "--batch-size", "32", "--num-workers", "4")
+    done = check(rue, runner)
+    assert done.returncode == 0, (done.stdout, done.stderr)
+    assert "still holds here: of the configurations 32/4 alone was tried again" in " ".join(done.stdout.split())
+
+
 def test_where_another_configuration_is_faster_it_does_not_hold(rue, runner):
     tune(rue, runner)
     runner.write(ns_per_image=make_table(MODELS, BATCHES, WORKERS, lambda m, b, w: time_ns(m, b, 4) + w * 500000))

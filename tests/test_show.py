@@ -128,6 +128,17 @@ def test_what_a_duel_claimed_is_shown(rue, script, words):
     assert "%" in text and sum(row["source"] == "predicted" for row in mode["configs"]) > 5, "most were never tried"
 
 
+def test_the_loader_is_what_the_runner_calls_it(rue, script):
+    """And not the first word of the runner's own name: of our loader the memory is known as well."""
+    assert tune(rue, script(TABLE, hello=dict(loader="rue"))).returncode == 0
+    told = json.loads(rue("show", "out", "--json").stdout)
+    (run,) = read_json(rue.folder / "out/recommendation.json")["recommendations"]
+    (mode,) = told["modes"]
+    assert told["measured_with"] == mode["measured_with"] == run["measured_with"] == "rue"
+    fronts = [[(cell(at), at["memory_bytes"]) for at in part["pareto_front"]] for part in (run, mode)]
+    assert fronts[0] == fronts[1] != []
+
+
 def test_what_the_store_alone_says_is_enough(rue, script):
     done = rue("tune", "--runner", script(DUEL, load_ns=100000).command, "--quiet", "--out", "out", "--strategy", "duel",
                "--budget", "40trials", env=dict(COLUMNS=100))

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "interference.h"
-#include "machine.h"
 #include "usage.h"
 
 static const double worth = 0.02;
@@ -21,7 +20,6 @@ struct moment {
 
 struct rue_causes {
     struct rue_interference *interference;
-    int cpus;
     double runner_s;
     size_t count, capacity;
     struct moment *moments; /* [count] */
@@ -54,7 +52,6 @@ rue_status rue_causes_open(const char *root, struct rue_causes **out, rue_error 
 {
     struct rue_causes *causes = calloc(1, sizeof *causes);
     if (!causes) return rue_fail_memory(error, "readings", sizeof *causes);
-    causes->cpus = rue_machine_read().online_cpus;
     rue_status status = rue_interference_open(root, &causes->interference, error);
     if (status == RUE_OK) status = add(causes, 0, error);
     if (status != RUE_OK) return rue_causes_close(causes), status;

@@ -90,7 +90,7 @@ static void compare_circumstances(const struct rue_check_goal *goal, const struc
         note_difference(out, "the processor is %s, it was %s", machine.cpu,
                         *earlier->cpu ? earlier->cpu : "not told");
     if (machine.usable_cpus != earlier->usable_cpus)
-        note_difference(out, "%d CPUs can be used, it were %d", machine.usable_cpus, earlier->usable_cpus);
+        note_difference(out, "%d CPUs can be used, they were %d", machine.usable_cpus, earlier->usable_cpus);
     if (strcmp(words, earlier->machine_json) != 0)
         note_difference(out, "the runner tells of another machine");
     if (strcmp(hello->runner, earlier->runner) != 0)
@@ -339,9 +339,14 @@ void rue_check_describe(const struct rue_check *check, char *out, size_t bytes)
     describe_times(check, times, sizeof times);
     switch (found->verdict) {
     case RUE_RECHECK_HOLDS:
-        snprintf(out, bytes,
-                 "still holds here: %s is within %.1f %% of the best of the %zu configurations tried again%s",
-                 config, 100 * fmax(0, found->tried_ratio), found->tried, times);
+        if (found->tried == 1)
+            snprintf(out, bytes, "still holds here: of the configurations %s alone was tried again%s", config,
+                     times);
+        else
+            snprintf(
+                out, bytes,
+                "still holds here: %s is within %.1f %% of the best of the %zu configurations tried again%s",
+                config, 100 * fmax(0, found->tried_ratio), found->tried, times);
         break;
     case RUE_RECHECK_BEATEN:
         if (isnan(found->excess_ratio))

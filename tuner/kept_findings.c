@@ -165,6 +165,8 @@ rue_status rue_kept_findings_read(const char *text, const char *store, struct ru
     rue_json_copy_text(&reader, out->root, "format", false, format, sizeof format);
     if (reader.status == RUE_OK && strcmp(format, FORMAT) != 0) rue_json_refuse(&reader, "format", FORMAT);
     out->trials = rue_json_count(&reader, out->root, "trials", false, INT64_MAX);
+    rue_json_copy_text(&reader, out->root, "measured_with", false, out->measured_with,
+                       sizeof out->measured_with);
     out->partial = rue_json_bool(&reader, out->root, "partial");
     rue_json_copy_text(&reader, out->root, "partial_reason", false, out->partial_reason,
                        sizeof out->partial_reason);
@@ -201,12 +203,12 @@ static void read_facts(struct rue_json_reader *reader, const struct rue_kept_fin
                        struct rue_findings *out)
 {
     const json_t *root = kept->root;
-    rue_json_copy_text(reader, root, "measured_with", false, out->measured_with, sizeof out->measured_with);
     rue_json_copy_text(reader, root, "runner", false, out->runner, sizeof out->runner);
     rue_json_copy_text(reader, root, "consumer", false, out->consumer, sizeof out->consumer);
     rue_json_copy_text(reader, root, "disturbance", false, out->disturbance, sizeof out->disturbance);
     out->virtual_clock = rue_json_bool(reader, root, "virtual_clock");
     out->configs_asked = (size_t)rue_json_count(reader, root, "configs_asked", false, INT64_MAX);
+    memcpy(out->measured_with, kept->measured_with, sizeof out->measured_with);
     out->partial = kept->partial;
     memcpy(out->partial_reason, kept->partial_reason, sizeof out->partial_reason);
     out->notice_count = kept->notice_count;

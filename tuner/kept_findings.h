@@ -15,6 +15,7 @@ enum { RUE_KEPT_NOTICES_MAX = 32, RUE_KEPT_KEY_BYTES = 17 };
 struct rue_kept_findings {
     struct json_t *root; /* owned */
     uint64_t trials;     /* rows that the store had; of other rows nothing is known */
+    char measured_with[64];
     bool partial;
     char partial_reason[160];
     struct rue_ranking_rules rules; /* of the run; closed with it */

@@ -342,7 +342,9 @@ static rue_status make_sets(struct reading *reading, rue_error *error)
     }
     for (size_t v = 0; record->is_kept && v < record->kept.variant_count; v++) {
         size_t group = group_of(record, v);
-        if (group != RUE_NONE) reading->groups[group].is_of_last_run = true;
+        if (group == RUE_NONE) continue;
+        reading->groups[group].is_of_last_run = true;
+        record->circumstances[group].loader = record->kept.measured_with; /* as the runner said itself */
     }
     qsort_r(order, count, sizeof *order, compare_newest, reading->groups);
     for (size_t i = 0; i < count; i++) {
