@@ -50,8 +50,7 @@ static json_t *document(void)
         "variant", "mode", "raw", "format", "folder", "dtype", "path", "/data", "config",
         json_object_get(json_array_get(configs, 1), "config"), "job_images", 500, "data_digest", "d1",
         "sample", 0, "measured_with", "rue", "certificate", "bound_ratio", 0.01, "workload", "shuffle", 1,
-        "seed", 3, "forecast", forecast, "models", "ape", "bee", "configs", configs,
-        "max_first_batch_ns", 5);
+        "seed", 3, "forecast", forecast, "models", "ape", "bee", "configs", configs, "max_first_batch_ns", 5);
     json_t *root = json_pack_ex(&why, 0, "{s:s, s:[o], s:{s:s, s:s, s:s, s:i, s:s, s:{s:i}}}", "format",
                                 "rue.recommendation/1", "recommendations", part, "provenance", "runner",
                                 "rue 1", "rue_version", "1", "cpu", "a CPU", "usable_cpus", 4, "clock",

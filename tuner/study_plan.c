@@ -256,8 +256,8 @@ static rue_status sum_stored(struct rue_study *study, const struct rue_plan_goal
         if (status != RUE_OK) return status;
         if (!stored) continue;
         out->trials++;
-        out->s += rue_plan_trial_s(&goal->scenarios[scenario], &config, request.images) +
-                  goal->trial_overhead_s;
+        out->s +=
+            rue_plan_trial_s(&goal->scenarios[scenario], &config, request.images) + goal->trial_overhead_s;
     }
     return RUE_OK;
 }
