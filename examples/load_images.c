@@ -28,7 +28,8 @@ int main(int argc, char **argv)
         const char *its = json_string_value(json_object_get(json_object_get(best, "variant"), "mode"));
         if (its && strcmp(its, mode) == 0) wanted = best;
     }
-    if (!wanted) return fail("no recommendation for such data in that file");
+    if (!wanted || !json_is_object(json_object_get(wanted, "config")))
+        return fail("no recommendation for such data in that file");
     struct rue_config config = rue_config_default();
     for (int k = 0; k < RUE_KNOB_COUNT; k++) {
         const json_t *value = json_object_get(json_object_get(wanted, "config"), rue_knobs[k].name);

@@ -50,10 +50,10 @@ void rue_misses_explain(const struct rue_misses *misses, char *out, size_t bytes
                  {misses->failed, "failed", "failed"},
                  {misses->unmeasured, "was not measured", "were not measured"}};
     const char *comma = "";
-    size_t used = (size_t)snprintf(
-        out, bytes,
-        "no configuration was measured on every model: of %zu cell%s (a model with a configuration) ",
-        misses->cells, misses->cells == 1 ? "" : "s");
+    size_t used = (size_t)snprintf(out, bytes, "no configuration was measured on every model");
+    if (misses->infeasible + misses->failed + misses->unmeasured == 0) return; /* predicted, at best */
+    used += (size_t)snprintf(out + used, bytes - used, ": of %zu cell%s (a model with a configuration) ",
+                             misses->cells, misses->cells == 1 ? "" : "s");
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds && used < bytes; i++) {
         if (kinds[i].count == 0) continue;
         used += (size_t)snprintf(out + used, bytes - used, "%s%zu %s", comma, kinds[i].count,

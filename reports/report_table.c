@@ -413,7 +413,7 @@ static rue_status put_closing(const struct page *page, rue_error *error)
     rue_verdict_loader(page->findings, text, sizeof text);
     size_t used = strlen(text);
     if (page->style.brief)
-        snprintf(text + used, sizeof text - used, "%sMore: rue show --details.", used ? " " : "");
+        snprintf(text + used, sizeof text - used, "%sMore: rue show STUDY --details.", used ? " " : "");
     put_sentence(page, text, DIM, 0);
     return RUE_OK;
 }

@@ -28,8 +28,8 @@ static rue_status say_nothing_ranked(struct rue_prose *prose, const struct rue_v
     struct rue_misses misses;
     rue_status status = rue_misses_count(variant->matrix, &misses, error);
     if (status != RUE_OK) return status;
-    char why[1024] = "none was measured on every model", clean[1024];
-    if (variant->selection->ranked_count == 0) rue_misses_explain(&misses, why, sizeof why);
+    char why[1024], clean[1024];
+    rue_misses_explain(&misses, why, sizeof why);
     rue_utf8_clean(why, unicode, clean, sizeof clean);
     rue_prose_say(prose, "No configuration could be recommended for ");
     rue_prose_say_variant(prose, variant, unicode);

@@ -9,8 +9,8 @@
 #include "trial_cache.h"
 #include "trust.h"
 
-/* FEW_OF_MODEL: joint trials, on average. */
-enum { FEW_OF_MODEL = 3, BATCHES_FOR_DERIVATIVES = 1024 };
+/* FEW_OF_MODEL: joint trials, on average. JOINTS_FOR_FIT: more change less than the pipeline is off anyway. */
+enum { FEW_OF_MODEL = 3, JOINTS_FOR_FIT = 500, BATCHES_FOR_DERIVATIVES = 1024 };
 
 static const struct rue_speed at_beginning = {0, 0};
 static const double step = 1e-3;       /* of a logarithm, for derivatives */
@@ -68,7 +68,8 @@ rue_status rue_prediction_add(struct rue_prediction *prediction, const struct ru
     if (ask->measure != RUE_JOINT) take_back(&trial, trial.speed);
     if (ask->measure == RUE_COMPUTE) return add_compute(prediction, &trial, error);
     if (!trial.images || !(trial.times.end_to_end_s > 0)) return RUE_OK;
-    prediction->fit_stale |= ask->measure == RUE_LOAD || is_by_joints(prediction);
+    prediction->fit_stale |=
+        ask->measure == RUE_LOAD || (is_by_joints(prediction) && prediction->joints.count < JOINTS_FOR_FIT);
     if (ask->measure == RUE_LOAD) return rue_trial_log_add_faster(&prediction->loads, &trial, error);
     return rue_trial_log_add(&prediction->joints, &trial, error);
 }

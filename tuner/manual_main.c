@@ -212,6 +212,6 @@ int main(void)
     put_exit_codes();
     put_examples();
     put_section("SEE ALSO");
-    printf("*/usr/share/doc/rue*, *bash*(1), *zshall*(1)\n");
+    printf("*bash*(1), *zshall*(1)\n");
     return fflush(stdout) == 0 && !ferror(stdout) ? EXIT_SUCCESS : EXIT_FAILURE;
 }
