@@ -18,8 +18,8 @@ bool rue_ask_queue_is_empty(const struct rue_ask_queue *queue);
 /* False when it is empty. */
 bool rue_ask_queue_pop(struct rue_ask_queue *queue, struct rue_ask *out);
 
-/* How many joint questions are like `ask`: of the same cell and as many images; those that were asked count.
- */
+/* How many joint questions are like `ask`: of the same cell and as many images or more; those that were
+ * asked count. */
 int rue_ask_queue_count_alike(const struct rue_ask_queue *queue, const struct rue_ask *ask);
 
 void rue_ask_queue_close(struct rue_ask_queue *queue);

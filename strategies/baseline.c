@@ -32,8 +32,7 @@ static double median(const struct rue_baseline *baseline)
     size_t count = baseline->count;
     memcpy(sorted, baseline->kept, count * sizeof *sorted);
     qsort(sorted, count, sizeof *sorted, compare_doubles);
-    return count % 2 || count == 2 ? sorted[(count - 1) / 2]
-                                   : (sorted[count / 2 - 1] + sorted[count / 2]) / 2;
+    return count % 2 ? sorted[(count - 1) / 2] : (sorted[count / 2 - 1] + sorted[count / 2]) / 2;
 }
 
 bool rue_baseline_expect(const struct rue_baseline *baseline, double *mean, double *sd)

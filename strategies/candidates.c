@@ -60,11 +60,17 @@ static bool take(struct rue_candidates *candidates, const struct rue_strategy_se
     size_t most = CELLS_MAX / setup->scenario_count, before = candidates->count;
     bool changed = false;
     candidates->count = 0;
-    for (size_t i = 0; i < count && (candidates->count < most || i == 0); i++) {
+    candidates->cut_regret = INFINITY;
+    for (size_t i = 0; i < count; i++) {
         if (!choices[i].top && choices[i].regret > choices[0].regret + near_regret) continue;
+        if (candidates->count >= most && i > 0) {
+            candidates->cut_regret = choices[i].regret;
+            break;
+        }
         size_t position = candidates->count++;
         changed |= position >= before || candidates->configs[position] != choices[i].config;
         candidates->configs[position] = choices[i].config;
+        candidates->regrets[position] = choices[i].regret;
     }
     for (size_t c = 0; c < setup->config_count; c++) candidates->positions[c] = RUE_NO_CANDIDATE;
     for (size_t i = 0; i < candidates->count; i++) candidates->positions[candidates->configs[i]] = i;
@@ -94,13 +100,15 @@ rue_status rue_candidates_open(struct rue_candidates *candidates, const struct r
 {
     size_t count = setup->config_count;
     *candidates = (struct rue_candidates){.configs = calloc(count, sizeof *candidates->configs),
+                                          .regrets = calloc(count, sizeof *candidates->regrets),
                                           .positions = calloc(count, sizeof *candidates->positions)};
-    if (candidates->configs && candidates->positions) return RUE_OK;
+    if (candidates->configs && candidates->regrets && candidates->positions) return RUE_OK;
     return rue_fail_memory(error, "candidates", count * sizeof *candidates->configs);
 }
 
 void rue_candidates_close(struct rue_candidates *candidates)
 {
     free(candidates->configs);
+    free(candidates->regrets);
     free(candidates->positions);
 }

@@ -7,6 +7,8 @@
 struct rue_candidates {
     size_t count;
     size_t *configs;   /* [count] the best prediction first */
+    double *regrets;   /* [count] predicted, joined as the objective says */
+    double cut_regret; /* the least predicted of those that there was no room for; INFINITY: there was */
     size_t *positions; /* [configs of the setup] of each in that list; RUE_NO_CANDIDATE: it is none */
 };
 #define RUE_NO_CANDIDATE SIZE_MAX

@@ -14,7 +14,7 @@ static const double parameter_sd = 0.03, not_measured_factor = 2;
 static const double drift_sd = 0.02, drift_s = 1000, disturbed_sd = 0.3;
 
 struct rue_error_prior {
-    size_t models, configs, cells, parameters;
+    size_t configs, cells, parameters;
     int *batch_size;     /* [configs] */
     size_t *alike;       /* [configs] the first one of the same batch size */
     double *scale;       /* [cells] sd of what a cell has of its model and batch size */
@@ -218,8 +218,7 @@ rue_status rue_error_prior_open(const struct rue_error_prior_setup *setup, struc
     size_t configs = setup->config_count, cells = setup->model_count * configs, n = setup->parameter_count;
     struct rue_error_prior *prior = calloc(1, sizeof *prior);
     if (!prior) return rue_fail_memory(error, "a prior", sizeof *prior);
-    *prior = (struct rue_error_prior){.models = setup->model_count,
-                                      .configs = configs,
+    *prior = (struct rue_error_prior){.configs = configs,
                                       .cells = cells,
                                       .parameters = n,
                                       .batch_size = calloc(configs, sizeof *prior->batch_size),

@@ -4,13 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "candidates.h"
 #include "evidence.h"
 #include "first_batches.h"
 
 enum { JOINTS_FOR_SCALES = 12 };
 
-static const double trial_sd = 0.02;     /* of the logarithm of a trial's time */
+static const double trial_sd = 0.02; /* of the logarithm of a trial's time */
+/* What disturbs a trial in seconds, however short it is; of processes more than of threads. */
+static const double hiccup_s[2] = {0.005, 0.02};
 static const double truncated_sd = 0.02; /* more, for what the rest of the job may bring */
 
 /* How far predictions are off, and how noisy trials are, relative to what is usual. */
@@ -46,6 +47,17 @@ struct rue_forecast {
 
 /* ---- trials ---- */
 
+/* That the job consumes. */
+static uint64_t job_images(const struct rue_forecast *forecast, size_t config)
+{
+    return rue_setup_images(forecast->setup, config, forecast->setup->job_images);
+}
+
+static bool is_whole(const struct rue_forecast *forecast, size_t config, uint64_t images)
+{
+    return images >= job_images(forecast, config);
+}
+
 static rue_status observe(struct rue_forecast *forecast, const struct rue_logged_trial *trial, bool weigh,
                           rue_error *error);
 
@@ -59,13 +71,18 @@ rue_status rue_forecast_add(struct rue_forecast *forecast, const struct rue_ask 
     const struct rue_logged_trial *trial = &joints->at[before];
     size_t cell = trial->model * forecast->configs + trial->config;
     forecast->joint_trials[cell]++;
-    forecast->full[cell] |= trial->images >= forecast->setup->job_images;
+    forecast->full[cell] |= is_whole(forecast, trial->config, trial->images);
     return forecast->posterior ? observe(forecast, trial, true, error) : RUE_OK;
 }
 
 void rue_forecast_exclude(struct rue_forecast *forecast, size_t config)
 {
     forecast->excluded[config] = true;
+}
+
+bool rue_forecast_is_excluded(const struct rue_forecast *forecast, size_t config)
+{
+    return forecast->excluded[config];
 }
 
 static double job_s(const struct rue_forecast *forecast, size_t model, size_t config)
@@ -103,17 +120,19 @@ static size_t count_alike(const struct rue_forecast *forecast, size_t model, siz
 
 static const double nothing_new = 1e6; /* variance of a trial that answers as one before it did */
 
-/* Of a trial after `before` others alike. All n of them together tell with the variance bias + noise / n:
- * what a part of the job does not say of the rest stays unsaid, however often it is tried. */
+/* Of a trial of so many seconds after `before` others alike. All n of them together tell with the variance
+ * bias + noise / n: what a part of the job does not say of the rest stays unsaid, however often it is tried.
+ */
 static double noise_variance(const struct rue_forecast *forecast, size_t config, uint64_t images,
-                             size_t before)
+                             double predicted_s, size_t before)
 {
     if (forecast->setup->answers && before >= forecast->setup->answers) return nothing_new;
     const int *value = forecast->setup->configs[config].value;
     double round = (double)(value[RUE_NUM_WORKERS] > 0 ? value[RUE_NUM_WORKERS] : 1) * value[RUE_BATCH_SIZE];
-    double left = 1 - fmin(1, (double)images / (double)forecast->setup->job_images);
+    double left = 1 - fmin(1, (double)images / (double)job_images(forecast, config));
     double sd = truncated_sd * left * (1 + round / (double)images);
-    double bias = sd * sd, noise = trial_sd * trial_sd;
+    double hiccup = hiccup_s[forecast->setup->in_turn] / predicted_s;
+    double bias = sd * sd, noise = trial_sd * trial_sd + hiccup * hiccup;
     double precision = 1 / (bias + noise / (double)(before + 1)),
            precision_before = before ? 1 / (bias + noise / (double)before) : 0;
     return 1 / (precision - precision_before);
@@ -141,8 +160,8 @@ static rue_status observe(struct rue_forecast *forecast, const struct rue_logged
     double seconds = wait_for(forecast, trial), log_ratio = log(trial->times.end_to_end_s / predicted_s);
     struct rue_posterior_trial told = {
         .cell = trial->model * forecast->candidates.count + position,
-        .sd = sqrt(noise_variance(forecast, trial->config, trial->images, alike))};
-    if (trial->images < forecast->setup->job_images) {
+        .sd = sqrt(noise_variance(forecast, trial->config, trial->images, predicted_s, alike))};
+    if (!is_whole(forecast, trial->config, trial->images)) {
         rue_prediction_differentiate(forecast->prediction, trial->model, trial->config, trial->images,
                                      forecast->jacobian[0]);
         told.jacobian = forecast->jacobian[0];
@@ -177,12 +196,13 @@ static struct rue_posterior_trial trial_of(const struct rue_forecast *forecast, 
 {
     size_t model = cell / forecast->candidates.count;
     size_t alike = count_alike(forecast, model, config, images, NULL);
-    bool part = images < forecast->setup->job_images;
+    bool part = !is_whole(forecast, config, images);
+    double predicted_s = rue_prediction_trial_s(forecast->prediction, model, config, images);
     if (part) rue_prediction_differentiate(forecast->prediction, model, config, images, room);
-    return (struct rue_posterior_trial){.cell = cell,
-                                        .jacobian = part ? room : NULL,
-                                        .sd = forecast->scales.noise *
-                                              sqrt(noise_variance(forecast, config, images, alike))};
+    return (struct rue_posterior_trial){
+        .cell = cell,
+        .jacobian = part ? room : NULL,
+        .sd = forecast->scales.noise * sqrt(noise_variance(forecast, config, images, predicted_s, alike))};
 }
 
 bool rue_forecast_expect(struct rue_forecast *forecast, size_t model, size_t config, uint64_t images,
@@ -352,13 +372,23 @@ struct rue_forecast_cell rue_forecast_cell(const struct rue_forecast *forecast, 
 double rue_forecast_job_s(const struct rue_forecast *forecast, size_t model, size_t config, uint64_t images)
 {
     double off = rue_forecast_cell(forecast, model, config).time_s / job_s(forecast, model, config);
-    return off * rue_prediction_trial_s(forecast->prediction, model, config, images);
+    return off * rue_prediction_at_beginning_s(forecast->prediction, model, config, images);
 }
 
 size_t rue_forecast_candidates(const struct rue_forecast *forecast, const size_t **out)
 {
     *out = forecast->candidates.configs;
     return forecast->candidates.count;
+}
+
+const struct rue_candidates *rue_forecast_choice(const struct rue_forecast *forecast)
+{
+    return &forecast->candidates;
+}
+
+size_t rue_forecast_position(const struct rue_forecast *forecast, size_t config)
+{
+    return forecast->candidates.positions[config];
 }
 
 /* The regrets of every candidate, where predictions are off by the logarithms `errors` [cells]. */

@@ -3,6 +3,7 @@
 #ifndef RUE_FORECAST_H
 #define RUE_FORECAST_H
 
+#include "candidates.h"
 #include "posterior.h"
 #include "prediction.h"
 
@@ -28,11 +29,11 @@ void rue_forecast_shift(struct rue_forecast *forecast, size_t since, struct rue_
 
 /* A configuration that does not run, or not on every model: it is no candidate. */
 void rue_forecast_exclude(struct rue_forecast *forecast, size_t config);
+bool rue_forecast_is_excluded(const struct rue_forecast *forecast, size_t config);
 
-/* Updates the prediction, and believes of the errors what the joint trials
- * say. RUE_USAGE before any load or joint trial; RUE_INFEASIBLE where every configuration is excluded, or
- * has its first batch later than the limit;
- * RUE_INTERNAL where nothing fits; RUE_MEMORY. */
+/* Updates the prediction, and believes of the errors what the joint trials say. RUE_USAGE before any load or
+ * joint trial; RUE_INFEASIBLE where every configuration is excluded, or has its first batch later than the
+ * limit; RUE_INTERNAL where nothing fits; RUE_MEMORY. */
 rue_status rue_forecast_update(struct rue_forecast *forecast, rue_error *error) RUE_MUST_CHECK;
 
 /* What the beliefs are about; borrowed. */
@@ -53,6 +54,10 @@ double rue_forecast_job_s(const struct rue_forecast *forecast, size_t model, siz
 
 /* Configurations that may be the best, and what is drawn of them. */
 size_t rue_forecast_candidates(const struct rue_forecast *forecast, const size_t **out);
+const struct rue_candidates *rue_forecast_choice(const struct rue_forecast *forecast);
+
+/* Of a configuration in their list; RUE_NO_CANDIDATE: it is none. */
+size_t rue_forecast_position(const struct rue_forecast *forecast, size_t config);
 enum { RUE_FORECAST_DRAWS = 256 };
 
 /* What every candidate is judged by, [candidates], in draw `index`: its regrets, joined as the setup's

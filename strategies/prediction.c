@@ -9,7 +9,8 @@
 #include "trial_cache.h"
 #include "trust.h"
 
-/* FEW_OF_MODEL: joint trials, on average. JOINTS_FOR_FIT: more change less than the pipeline is off anyway. */
+/* FEW_OF_MODEL: joint trials, on average. JOINTS_FOR_FIT: more change less than the pipeline is off anyway.
+ */
 enum { FEW_OF_MODEL = 3, JOINTS_FOR_FIT = 500, BATCHES_FOR_DERIVATIVES = 1024 };
 
 static const struct rue_speed at_beginning = {0, 0};
@@ -104,6 +105,7 @@ static struct rue_pipeline_consumer fit_hand(const struct rue_trial_log *loads)
     if (determinant > 1e-9 * bb * ii) {
         double batch_s = (by * ii - iy * bi) / determinant, image_s = (iy * bb - by * bi) / determinant;
         if (batch_s >= 0 && image_s >= 0) return (struct rue_pipeline_consumer){batch_s, image_s, 0};
+        if (batch_s < 0) return (struct rue_pipeline_consumer){0, fmax(0, iy / ii), 0};
     }
     return (struct rue_pipeline_consumer){bb > 0 ? fmax(0, by / bb) : 0, 0, 0};
 }
@@ -262,7 +264,8 @@ static double predict_s(const struct rue_prediction *prediction, const struct ru
 {
     struct rue_pipeline_times times;
     rue_status status =
-        rue_pipeline_predict(loader, &consumer, &prediction->setup->configs[config], images, &times, NULL);
+        rue_pipeline_predict(loader, &consumer, &prediction->setup->configs[config],
+                             rue_setup_images(prediction->setup, config, images), &times, NULL);
     return status == RUE_OK ? times.end_to_end_s : NAN;
 }
 
@@ -304,6 +307,12 @@ double rue_prediction_trial_s(const struct rue_prediction *prediction, size_t mo
     return slowed_s(prediction, model, config, images, rue_speed_history_at(&prediction->speeds, SIZE_MAX));
 }
 
+double rue_prediction_at_beginning_s(const struct rue_prediction *prediction, size_t model, size_t config,
+                                     uint64_t images)
+{
+    return prediction->fit ? predict_slowed_s(prediction, model, config, images, at_beginning) : NAN;
+}
+
 double rue_prediction_then_s(const struct rue_prediction *prediction, const struct rue_logged_trial *trial)
 {
     return slowed_s(prediction, trial->model, trial->config, trial->images, trial->speed);
@@ -311,14 +320,16 @@ double rue_prediction_then_s(const struct rue_prediction *prediction, const stru
 
 static rue_status predict_all(struct rue_prediction *prediction, rue_error *error)
 {
-    double images = (double)prediction->setup->job_images;
     for (size_t i = 0; i < prediction->cells; i++) {
         size_t model = i / prediction->configs, config = i % prediction->configs;
+        double images = (double)rue_setup_images(prediction->setup, config, prediction->setup->job_images);
         struct rue_pipeline_consumer consumer = consumer_at(prediction, model, config);
         double batches = ceil(images / prediction->setup->configs[config].value[RUE_BATCH_SIZE]);
         prediction->job_s[i] =
             predict_slowed_s(prediction, model, config, prediction->setup->job_images, at_beginning);
-        if (!(prediction->job_s[i] > 0)) return rue_fail_memory(error, "predictions", prediction->cells);
+        if (isnan(prediction->job_s[i])) return rue_fail_memory(error, "predictions", prediction->cells);
+        if (!(prediction->job_s[i] > 0))
+            return rue_fail(error, RUE_INTERNAL, "a job of model %zu is predicted to take no time", model);
         prediction->share[i] =
             fmin(1, (batches * consumer.batch_s + images * consumer.image_s) / prediction->job_s[i]);
     }
@@ -352,8 +363,9 @@ static rue_status follow(const struct rue_prediction *prediction, const struct r
                          struct rue_pipeline_consumer consumer, size_t config, uint64_t images,
                          struct rue_pipeline_times *out)
 {
-    return rue_pipeline_follow(loader, &consumer, &prediction->setup->configs[config], images,
-                               BATCHES_FOR_DERIVATIVES, out, NULL);
+    return rue_pipeline_follow(loader, &consumer, &prediction->setup->configs[config],
+                               rue_setup_images(prediction->setup, config, images), BATCHES_FOR_DERIVATIVES,
+                               out, NULL);
 }
 
 /* NaN without memory. */

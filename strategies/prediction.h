@@ -49,6 +49,10 @@ double rue_prediction_consumer_share(const struct rue_prediction *prediction, si
 double rue_prediction_trial_s(const struct rue_prediction *prediction, size_t model, size_t config,
                               uint64_t images);
 
+/* The same of a joint trial, as the machine was at the beginning; not kept for the next time. */
+double rue_prediction_at_beginning_s(const struct rue_prediction *prediction, size_t model, size_t config,
+                                     uint64_t images);
+
 /* The same of a joint trial that was made, as the machine was then. */
 double rue_prediction_then_s(const struct rue_prediction *prediction, const struct rue_logged_trial *trial);
 

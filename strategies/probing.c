@@ -82,7 +82,8 @@ rue_status rue_probing_push_again(struct rue_probing *probing, const struct rue_
     for (size_t i = 0; status == RUE_OK && i < load_count(probing); i++) {
         struct rue_ask again = probing->load[i];
         bool slow = rue_prediction_slow_ratio(prediction, again.config) > slow_ratio;
-        if (!slow && setup->budget_trials > 0) continue;
+        bool whole = again.images >= setup->job_images; /* no longer one tells more */
+        if (!slow && (whole || setup->budget_trials > 0)) continue;
         again.repeat = slow;
         if (!slow) again.images = 2 * again.images < setup->job_images ? 2 * again.images : setup->job_images;
         again.expected_s =

@@ -73,11 +73,7 @@ rue_status rue_recheck_open(const struct rue_strategy_setup *setup, bool by_job,
 /* The position among the candidates; RUE_NONE where it is none any more. */
 static size_t position_of(const struct rue_recheck *recheck, size_t config)
 {
-    const size_t *candidates;
-    size_t count = rue_forecast_candidates(recheck->forecast, &candidates);
-    for (size_t c = 0; c < count; c++)
-        if (candidates[c] == config) return c;
-    return SIZE_MAX;
+    return rue_forecast_position(recheck->forecast, config);
 }
 
 /* ---- trials ---- */
@@ -142,6 +138,12 @@ static size_t choose_rival(struct rue_recheck *recheck, size_t checked)
                                    (size_t)rue_random_below(&recheck->seed, RUE_FORECAST_DRAWS));
 }
 
+static double trial_cost_s(const struct rue_recheck *recheck, size_t model, size_t config)
+{
+    return trial_s(recheck, model, config) +
+           rue_trial_costs_overhead_s(&recheck->costs, RUE_JOINT, &recheck->setup->configs[config]);
+}
+
 /* Two trials, or one where there is no rival, on one model. */
 struct pair {
     size_t model, configs[2], count;
@@ -159,8 +161,8 @@ static struct pair best_pair(struct rue_recheck *recheck, size_t checked, size_t
         struct pair pair = {.model = m, .configs = {own, candidates[rival]}, .count = count};
         struct rue_forecast_trial trials[2] = {{m, checked, trial_images(recheck, own)},
                                                {m, rival, trial_images(recheck, pair.configs[1])}};
-        pair.cost_s = rue_trial_costs_beside_s(&recheck->costs, m);
-        for (size_t i = 0; i < count; i++) pair.cost_s += trial_s(recheck, m, pair.configs[i]);
+        pair.cost_s = rue_trial_costs_switch_s(&recheck->costs, m);
+        for (size_t i = 0; i < count; i++) pair.cost_s += trial_cost_s(recheck, m, pair.configs[i]);
         pair.rate =
             count == 2 ? rue_forecast_gain(recheck->forecast, trials, 2) / pair.cost_s : 1 / pair.cost_s;
         if (pair.rate > best.rate) best = pair;
@@ -211,7 +213,7 @@ double rue_recheck_expected_s(const struct rue_recheck *recheck, const struct ru
 rue_status rue_recheck_tell(struct rue_recheck *recheck, const struct rue_ask *ask,
                             const struct rue_trial_result *result, rue_error *error)
 {
-    rue_trial_costs_note(&recheck->costs, ask, result);
+    rue_trial_costs_note(&recheck->costs, ask, &recheck->setup->configs[ask->config], result);
     recheck->tried[ask->config] = true;
     if (result->outcome != RUE_TRIAL_OK) {
         recheck->failed++;

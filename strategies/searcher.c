@@ -71,6 +71,11 @@ double rue_searcher_trial_s(const struct rue_searcher *search, size_t model, siz
     return rue_prediction_trial_s(rue_forecast_prediction(search->forecast), model, config, images);
 }
 
+double rue_searcher_overhead_s(const struct rue_searcher *search, enum rue_measure measure, size_t config)
+{
+    return rue_trial_costs_overhead_s(&search->costs, measure, &search->setup.configs[config]);
+}
+
 void rue_searcher_push_joint(struct rue_searcher *search, size_t model, size_t config, uint64_t images)
 {
     struct rue_ask ask = {.measure = RUE_JOINT,
@@ -102,7 +107,8 @@ double rue_searcher_verify_s(const struct rue_searcher *search, size_t config, c
     double sum = 0;
     for (size_t m = 0; m < search->setup.scenario_count; m++) {
         if (!rue_searcher_is_unseen(search, m, config)) continue;
-        sum += rue_searcher_trial_s(search, m, config, images) + search->costs.overhead_s;
+        sum += rue_searcher_trial_s(search, m, config, images) +
+               rue_searcher_overhead_s(search, RUE_JOINT, config);
         if (!visited || !visited[m]) sum += search->costs.switch_s;
     }
     return verify_margin * sum;
@@ -161,13 +167,23 @@ static void decide(struct rue_searcher *search)
 
 /* ---- operations ---- */
 
+/* The next question that is still of use: what does not run is not verified on other models. */
+static bool pop(struct rue_searcher *search, struct rue_ask *out)
+{
+    while (rue_ask_queue_pop(&search->queue, out))
+        if (search->phase != RUE_SEARCHER_DECIDE || out->measure != RUE_JOINT ||
+            !rue_forecast_is_excluded(search->forecast, out->config))
+            return true;
+    return false;
+}
+
 bool rue_searcher_ask(void *state, struct rue_ask *out)
 {
     static void (*const go_on[])(struct rue_searcher *) = {[RUE_SEARCHER_LOAD] = after_load,
                                                            [RUE_SEARCHER_COMPUTE] = after_compute,
                                                            [RUE_SEARCHER_DECIDE] = decide};
     struct rue_searcher *search = state;
-    while (search->status == RUE_OK && !rue_ask_queue_pop(&search->queue, out)) {
+    while (search->status == RUE_OK && !pop(search, out)) {
         if (search->phase == RUE_SEARCHER_ENDED) return false;
         go_on[search->phase](search);
     }
@@ -198,15 +214,11 @@ void rue_searcher_tell(void *state, const struct rue_ask *ask, const struct rue_
 {
     struct rue_searcher *search = state;
     bool joint = ask->measure == RUE_JOINT, ok = result->outcome == RUE_TRIAL_OK;
-    rue_trial_costs_note(&search->costs, ask, result);
+    rue_trial_costs_note(&search->costs, ask, &search->setup.configs[ask->config], result);
     if (search->status == RUE_OK && joint)
         search->status = rue_ask_queue_push(&search->joint_history, ask, &search->error);
     if (joint && !ok) rue_forecast_exclude(search->forecast, ask->config);
-    if (joint && (!ok || is_late(search, result))) {
-        search->stale = true;
-        if (is_probed(search))
-            search->phase = RUE_SEARCHER_DECIDE; /* it is not recommended: another one is */
-    }
+    search->stale |= joint && (!ok || is_late(search, result)); /* it is not recommended: another one is */
     if (joint && search->survey) rue_survey_tell(search->survey, ask, ok);
     if (!ok || search->status != RUE_OK) return;
     search->joints += joint;

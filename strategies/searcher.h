@@ -64,6 +64,9 @@ uint64_t rue_searcher_images(const struct rue_searcher *search, size_t config,
 /* Seconds that a trial is predicted to take by itself. */
 double rue_searcher_trial_s(const struct rue_searcher *search, size_t model, size_t config, uint64_t images);
 
+/* Seconds beside that. */
+double rue_searcher_overhead_s(const struct rue_searcher *search, enum rue_measure measure, size_t config);
+
 void rue_searcher_push_joint(struct rue_searcher *search, size_t model, size_t config, uint64_t images);
 
 /* ---- verification: a trial on each model that has not seen the configuration ---- */

@@ -4,8 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double spread_factor = 1.25; /* beliefs are bolder than they should be */
-static const double few_joints = 12;      /* trials that double the variance of beliefs */
+static const double spread_factor = 1.1; /* beliefs are bolder than they should be */
+static const double cut_doubt = 2;       /* standard deviations of predictions */
+static const double few_joints = 12;     /* trials that double the variance of beliefs */
 
 struct rue_standing {
     const struct rue_strategy_setup *setup;
@@ -95,17 +96,35 @@ static double quantile(const double *sorted, double share)
     return sorted[at < RUE_FORECAST_DRAWS ? at : RUE_FORECAST_DRAWS - 1];
 }
 
+/* By how much the best of those that beliefs had no room for may be better: they are believed to be off their
+ * predictions as the candidates are. */
+static double cut_bound(const struct rue_standing *standing, size_t position)
+{
+    const struct rue_candidates *choice = rue_forecast_choice(standing->forecast);
+    double off = 0;
+    if (isinf(choice->cut_regret)) return 0;
+    for (size_t c = 0; c < choice->count; c++)
+        off += pow(standing->means[c] - choice->regrets[c], 2) / (double)choice->count;
+    return fmax(0, standing->means[position] - choice->cut_regret + cut_doubt * sqrt(off));
+}
+
+/* What draws say of the differences is spread about their means: the least regret of a draw is of what is
+ * spread. */
 double rue_standing_bound(struct rue_standing *standing, size_t position)
 {
     size_t count = candidate_count(standing), draws = RUE_FORECAST_DRAWS;
+    double factor = spread(standing);
     for (size_t d = 0; d < draws; d++) {
         const double *regrets = standing->drawn + d * count;
-        double least = INFINITY;
-        for (size_t c = 0; c < count; c++) least = fmin(least, regrets[c]);
-        standing->excess[d] = regrets[position] - least;
+        double most = 0;
+        for (size_t c = 0; c < count; c++) {
+            double mean = standing->means[position] - standing->means[c];
+            most = fmax(most, mean + factor * (regrets[position] - regrets[c] - mean));
+        }
+        standing->excess[d] = most;
     }
     qsort(standing->excess, draws, sizeof *standing->excess, compare_doubles);
-    return spread(standing) * quantile(standing->excess, standing->setup->confidence);
+    return fmax(quantile(standing->excess, standing->setup->confidence), cut_bound(standing, position));
 }
 
 /* Where the regrets lie that were drawn, with the confidence of the setup. Draws scatter the cells about what

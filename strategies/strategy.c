@@ -23,6 +23,12 @@ const char *const rue_strategy_names[] = {
 };
 /* clang-format on */
 
+uint64_t rue_setup_images(const struct rue_strategy_setup *setup, size_t config, uint64_t images)
+{
+    uint64_t batch = (uint64_t)setup->configs[config].value[RUE_BATCH_SIZE];
+    return setup->drop_last && images >= batch ? images - images % batch : images;
+}
+
 const struct rue_strategy_ops *rue_strategy_find(const char *name)
 {
     for (size_t i = 0; rue_strategies[i]; i++)

@@ -14,7 +14,8 @@ struct rue_strategy_setup {
     size_t scenario_count;
     size_t config_count;
     const struct rue_config *configs; /* [config_count], grid order; borrowed for the strategy's life */
-    uint64_t job_images;              /* that the job consumes */
+    uint64_t job_images;              /* that the job consumes, but for a last batch that is left out */
+    bool drop_last;                   /* the last batch is left out where it is not full */
     int repeats;                      /* at least 1 */
     uint64_t seed;
     enum rue_objective objective;
@@ -34,6 +35,9 @@ struct rue_strategy_setup {
     double confidence;          /* of that, 0.95 */
     const struct rue_prior *prior; /* (optional) what is known before the first trial */
 };
+
+/* That a trial, or a job, of `images` consumes; all of them where not one batch is full. */
+uint64_t rue_setup_images(const struct rue_strategy_setup *setup, size_t config, uint64_t images);
 
 struct rue_ask {
     enum rue_measure measure;

@@ -39,11 +39,13 @@ static void rate_option(struct rue_searcher *search, struct option *option, doub
 {
     const size_t *candidates;
     rue_forecast_candidates(search->forecast, &candidates);
-    double cost = rue_trial_costs_beside_s(&search->costs, option->trials[0].model) +
-                  (double)(option->count - 1) * search->costs.overhead_s;
-    for (size_t i = 0; i < option->count; i++)
-        cost += rue_searcher_trial_s(search, option->trials[i].model, candidates[option->trials[i].position],
-                                     option->trials[i].images);
+    double cost = rue_trial_costs_switch_s(&search->costs, option->trials[0].model);
+    for (size_t i = 0; i < option->count; i++) {
+        const struct rue_forecast_trial *trial = &option->trials[i];
+        size_t config = candidates[trial->position];
+        cost += rue_searcher_trial_s(search, trial->model, config, trial->images) +
+                rue_searcher_overhead_s(search, RUE_JOINT, config);
+    }
     option->gain = rue_forecast_gain(search->forecast, option->trials, option->count);
     option->rate = cost > most_s ? -INFINITY : option->gain / cost;
 }
@@ -151,7 +153,8 @@ static double compute_s(const struct rue_searcher *search, size_t model, size_t 
     uint64_t batch = (uint64_t)search->setup.configs[config].value[RUE_BATCH_SIZE];
     double with = rue_searcher_trial_s(search, model, config, 2 * batch),
            without = rue_searcher_trial_s(search, RUE_PREDICTION_NO_MODEL, config, 2 * batch);
-    return fmax(0, with - without) + search->costs.overhead_s + search->costs.switch_s;
+    return fmax(0, with - without) + rue_searcher_overhead_s(search, RUE_COMPUTE, config) +
+           search->costs.switch_s;
 }
 
 /* Batch sizes of configurations that may be the best are computed on, too, as far as that is cheap. */

@@ -273,11 +273,11 @@ static void halving_tell(void *state, const struct rue_ask *ask, const struct ru
     if (setup->expected_s)
         halving->expected_s += setup->expected_s[ask->scenario * setup->config_count + ask->config] *
                                (double)ask->images / (double)setup->job_images;
-    rue_trial_costs_note(&halving->costs, ask, result);
+    rue_trial_costs_note(&halving->costs, ask, &setup->configs[ask->config], result);
     bool predicted;
     double time_ns = NAN;
     if (result->outcome == RUE_TRIAL_OK)
-        time_ns = rue_job_time_ns(result, setup->job_images, false, &predicted);
+        time_ns = rue_job_time_ns(result, setup->job_images, setup->drop_last, &predicted);
     if (!(isfinite(time_ns) && time_ns > 0)) {
         fail_arm(halving, ask->config);
         return;

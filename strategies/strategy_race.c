@@ -36,7 +36,7 @@ static double cost_s(const struct rue_searcher *search, size_t model, size_t con
                      const struct rue_trial_length *length)
 {
     return rue_searcher_trial_s(search, model, config, rue_searcher_images(search, config, length)) +
-           search->costs.overhead_s;
+           rue_searcher_overhead_s(search, RUE_JOINT, config);
 }
 
 /* ---- who leads, and who is out ---- */
@@ -175,13 +175,9 @@ static bool push_block(struct race *race, const struct racer *leader)
 /* Those that do not run, or begin too late. */
 static void drop_excluded(struct race *race)
 {
-    const size_t *candidates;
-    size_t count = rue_forecast_candidates(race->search.forecast, &candidates);
-    for (size_t r = 0; r < race->racer_count; r++) {
-        bool candidate = false;
-        for (size_t c = 0; c < count; c++) candidate |= candidates[c] == race->racers[r].config;
-        race->racers[r].out |= !candidate;
-    }
+    for (size_t r = 0; r < race->racer_count; r++)
+        race->racers[r].out |=
+            rue_forecast_position(race->search.forecast, race->racers[r].config) == RUE_NO_CANDIDATE;
 }
 
 /* ---- the plan ---- */
@@ -209,8 +205,9 @@ static void race_decide(struct rue_searcher *search)
     drop_excluded(race);
     if (count_left(race) == 0) pick_racers(race);
     struct racer *leader = leader_of(race);
-    double bound = rue_standing_bound(search->standing, rue_standing_leader(search->standing));
-    bool sure = search->joints >= 2 * search->setup.scenario_count && bound <= search->setup.epsilon_ratio;
+    size_t position = rue_forecast_position(search->forecast, leader->config);
+    bool sure = search->joints >= 2 * search->setup.scenario_count && position != RUE_NO_CANDIDATE &&
+                rue_standing_bound(search->standing, position) <= search->setup.epsilon_ratio;
     bool whole_round = race->blocks >= search->setup.scenario_count;
     if (!sure && (count_left(race) > 1 || !whole_round) && push_block(race, leader)) return;
     race->in_block = false;

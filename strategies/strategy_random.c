@@ -72,7 +72,7 @@ static bool random_ask(void *state, struct rue_ask *out)
 static void random_tell(void *state, const struct rue_ask *ask, const struct rue_trial_result *result)
 {
     struct random *random = state;
-    rue_trial_costs_note(&random->costs, ask, result);
+    rue_trial_costs_note(&random->costs, ask, &random->setup.configs[ask->config], result);
     /* What does not run on every model is not recommended: the rest of it would be wasted. */
     if (result->outcome != RUE_TRIAL_OK) random->scenario = random->setup.scenario_count;
 }

@@ -10,6 +10,7 @@ static const double probes_share = 0.5; /* of what is left of the budget */
 struct rue_survey {
     const struct rue_strategy_setup *setup;
     bool *failed;  /* [configs] for some model */
+    uint64_t *ran; /* [models][configs] images of the longest trial that was ok */
     bool *told;    /* [models] by an ok trial */
     size_t config; /* of the first trials */
 };
@@ -20,8 +21,9 @@ rue_status rue_survey_open(const struct rue_strategy_setup *setup, struct rue_su
     if (!survey) return rue_fail_memory(error, "a survey", sizeof *survey);
     survey->setup = setup;
     survey->failed = calloc(setup->config_count, sizeof *survey->failed);
+    survey->ran = calloc(setup->scenario_count * setup->config_count, sizeof *survey->ran);
     survey->told = calloc(setup->scenario_count, sizeof *survey->told);
-    if (!survey->failed || !survey->told) {
+    if (!survey->failed || !survey->ran || !survey->told) {
         rue_survey_close(survey);
         return rue_fail_memory(error, "a survey", setup->config_count + setup->scenario_count);
     }
@@ -33,12 +35,20 @@ void rue_survey_close(struct rue_survey *survey)
 {
     if (!survey) return;
     free(survey->failed);
+    free(survey->ran);
     free(survey->told);
     free(survey);
 }
 
+static uint64_t *ran_of(const struct rue_survey *survey, const struct rue_ask *ask)
+{
+    return &survey->ran[ask->scenario * survey->setup->config_count + ask->config];
+}
+
 void rue_survey_tell(struct rue_survey *survey, const struct rue_ask *ask, bool ok)
 {
+    uint64_t *ran = ran_of(survey, ask);
+    if (ok && ask->images > *ran) *ran = ask->images;
     if (ok)
         survey->told[ask->scenario] = true;
     else
@@ -61,6 +71,7 @@ rue_status rue_survey_push_first(struct rue_survey *survey, struct rue_ask_queue
 
 /* What may still be spent on probes. */
 struct purse {
+    const struct rue_strategy_setup *setup;
     const struct rue_prediction *prediction;
     const struct rue_trial_costs *costs;
     double left_s;
@@ -70,7 +81,8 @@ struct purse {
 static double cost_s(const struct purse *purse, const struct rue_ask *ask)
 {
     return rue_prediction_trial_s(purse->prediction, ask->scenario, ask->config, ask->images) +
-           rue_trial_costs_beside_s(purse->costs, ask->scenario);
+           rue_trial_costs_overhead_s(purse->costs, RUE_JOINT, &purse->setup->configs[ask->config]) +
+           rue_trial_costs_switch_s(purse->costs, ask->scenario);
 }
 
 /* Pushes the trial where it is affordable, and tells something new. */
@@ -78,9 +90,8 @@ static rue_status push(const struct rue_survey *survey, struct purse *purse, str
                        struct rue_ask_queue *queue, rue_error *error)
 {
     double cost = cost_s(purse, &ask);
-    if (ask.config == survey->config || survey->failed[ask.config] || !(cost <= purse->left_s) ||
-        purse->left == 0)
-        return RUE_OK;
+    bool known = ask.config == survey->config || *ran_of(survey, &ask) >= ask.images;
+    if (known || survey->failed[ask.config] || !(cost <= purse->left_s) || purse->left == 0) return RUE_OK;
     purse->left_s -= cost;
     purse->left--;
     return rue_ask_queue_push(queue, &ask, error);
@@ -113,7 +124,7 @@ rue_status rue_survey_push_second(const struct rue_survey *survey, const struct 
                                   struct rue_ask_queue *queue, rue_error *error)
 {
     struct rue_ask first, small, probes[RUE_PROBES_LOAD_MAX];
-    struct purse purse = {prediction, costs, left_s, probes_left(survey->setup, costs)};
+    struct purse purse = {survey->setup, prediction, costs, left_s, probes_left(survey->setup, costs)};
     const struct rue_strategy_setup *setup = survey->setup;
     if (!rue_probes_middle(setup, survey->failed, &first) || !rue_probes_small(setup, survey->failed, &small))
         return RUE_OK;

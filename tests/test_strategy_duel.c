@@ -23,6 +23,7 @@ struct machine {
     bool whole_jobs;      /* joint trials alone, of the whole job, which tell nothing but their time */
     double first_limit_s; /* of the first batch; 0: none */
     double first_excess;  /* what a first batch takes more than the pipeline has it, a ratio */
+    bool drop_last;
 };
 
 static double normal(uint64_t *seed)
@@ -47,13 +48,19 @@ static struct machine machine_of(uint64_t seed)
     return machine;
 }
 
+static uint64_t consumed(const struct machine *machine, size_t config, uint64_t images)
+{
+    uint64_t batch = (uint64_t)machine->configs[config].value[RUE_BATCH_SIZE];
+    return machine->drop_last ? images / batch * batch : images;
+}
+
 static struct rue_pipeline_times times_of(const struct machine *machine,
                                           struct rue_pipeline_consumer consumer, size_t config,
                                           uint64_t images)
 {
     struct rue_pipeline_times times;
-    rue_status status =
-        rue_pipeline_predict(&machine->loader, &consumer, &machine->configs[config], images, &times, NULL);
+    rue_status status = rue_pipeline_predict(&machine->loader, &consumer, &machine->configs[config],
+                                             consumed(machine, config, images), &times, NULL);
     cr_assert_eq(status, RUE_OK);
     return times;
 }
@@ -112,9 +119,9 @@ static struct rue_trial_result perform(struct machine *machine, const struct rue
     struct rue_pipeline_times times =
         times_of(machine, joint ? machine->models[ask->scenario] : none, ask->config, ask->images);
     if (joint) factor *= exp(machine->error[ask->scenario][ask->config]);
-    result.images = (int64_t)ask->images;
-    result.batches = (int64_t)((ask->images + (uint64_t)result.config.value[RUE_BATCH_SIZE] - 1) /
-                               (uint64_t)result.config.value[RUE_BATCH_SIZE]);
+    uint64_t batch = (uint64_t)result.config.value[RUE_BATCH_SIZE];
+    result.images = (int64_t)consumed(machine, ask->config, ask->images);
+    result.batches = (int64_t)(((uint64_t)result.images + batch - 1) / batch);
     result.end_to_end_ns = ns(times.end_to_end_s * factor);
     result.first_batch_ns = ns(times.first_batch_s * factor * (joint ? 1 + machine->first_excess : 1));
     result.shutdown_ns = ns(times.shutdown_s * factor);
@@ -130,6 +137,7 @@ struct outcome {
     size_t asks;
     double spent_s;
     struct rue_ask log[ASKS_MAX];
+    struct rue_estimate cells[MODELS][CONFIGS]; /* where something is claimed */
 };
 
 static double exhaustive_s(const struct machine *machine)
@@ -151,6 +159,7 @@ static struct rue_strategy_setup setup_of(const struct machine *machine, double 
                                        .cpus = machine->loader.cpus,
                                        .in_turn = machine->loader.in_turn,
                                        .whole_jobs = machine->whole_jobs,
+                                       .drop_last = machine->drop_last,
                                        .budget_s = budget_s,
                                        .first_batch_limit_s = machine->first_limit_s,
                                        .epsilon_ratio = epsilon_ratio,
@@ -176,9 +185,9 @@ static void play_setup(struct machine *machine, const struct rue_strategy_setup 
     out->claimed = duel->claim(state, &out->claim);
     if (out->claimed)
         for (size_t i = 0; i < MODELS * CONFIGS; i++) {
-            struct rue_estimate estimate;
-            cr_assert(duel->estimate(state, i / CONFIGS, i % CONFIGS, &estimate));
-            cr_assert_gt(estimate.time_s, 0);
+            struct rue_estimate *estimate = &out->cells[i / CONFIGS][i % CONFIGS];
+            cr_assert(duel->estimate(state, i / CONFIGS, i % CONFIGS, estimate));
+            cr_assert_gt(estimate->time_s, 0);
         }
     duel->close(state);
 }
@@ -288,6 +297,81 @@ Test(strategy_duel, does_without_what_does_not_run)
     cr_assert(outcome.claimed && outcome.claim.verified);
     cr_assert_neq(outcome.claim.config, machine.infeasible);
     cr_assert_lt(regrets[outcome.claim.config] - least, 0.03);
+}
+
+static size_t count_joint(const struct outcome *outcome, size_t config)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < outcome->asks; i++)
+        count += outcome->log[i].measure == RUE_JOINT && outcome->log[i].config == config;
+    return count;
+}
+
+Test(strategy_duel, what_did_not_run_on_one_model_is_not_tried_on_the_others)
+{
+    static const double shares[] = {0.02, 0.03, 0.04, 0.06, 0.1};
+    static struct outcome outcome;
+    size_t tried = 0;
+    for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
+        struct machine machine = machine_of(2);
+        play(&machine, shares[i] * exhaustive_s(&machine), 0.005, &outcome);
+        if (!outcome.claimed) continue;
+        machine = machine_of(2);
+        machine.infeasible = outcome.claim.config;
+        play(&machine, shares[i] * exhaustive_s(&machine), 0.005, &outcome);
+        cr_assert_leq(count_joint(&outcome, machine.infeasible), 1, "%g of the time", shares[i]);
+        tried += count_joint(&outcome, machine.infeasible);
+    }
+    cr_assert_geq(tried, 2);
+}
+
+/* 500 images in batches of 256 are one batch then. */
+Test(strategy_duel, a_last_batch_that_is_left_out_takes_no_time)
+{
+    enum { FEW = 500 };
+    static struct outcome outcome;
+    struct machine machine = machine_of(4);
+    machine.drop_last = true;
+    struct rue_strategy_setup setup = setup_of(&machine, 60, 0.01);
+    setup.job_images = FEW;
+    play_setup(&machine, &setup, &outcome);
+    cr_assert(outcome.claimed && outcome.claim.verified);
+    for (size_t i = 0; i < MODELS * CONFIGS; i++) {
+        const struct rue_estimate *cell = &outcome.cells[i / CONFIGS][i % CONFIGS];
+        struct rue_pipeline_consumer model = machine.models[i / CONFIGS];
+        double true_s = times_of(&machine, model, i % CONFIGS, FEW).end_to_end_s;
+        cr_assert_float_eq(cell->time_s / true_s, 1, 0.3, "model %zu, configuration %zu: %.3f, not %.3f s",
+                           i / CONFIGS, i % CONFIGS, cell->time_s, true_s);
+        if (setup.configs[i % CONFIGS].value[RUE_BATCH_SIZE] == 256)
+            cr_assert_eq(cell->full, cell->trials > 0, "one batch is the whole job");
+    }
+}
+
+/* As when a study goes on that was finished. */
+Test(strategy_duel, a_survey_whose_trials_are_known_is_not_made_again)
+{
+    static struct outcome outcome;
+    const struct rue_strategy_ops *duel = &rue_strategy_duel;
+    struct machine machine = machine_of(1);
+    machine.measures[RUE_LOAD] = machine.measures[RUE_COMPUTE] = false;
+    struct machine again = machine;
+    struct rue_strategy_setup setup = setup_of(&machine, INFINITY, 0.02);
+    play_setup(&machine, &setup, &outcome);
+    void *state;
+    cr_assert_eq(duel->open(&setup, &state, NULL), RUE_OK);
+    for (size_t i = 0; i < outcome.asks; i++) {
+        struct rue_trial_result result = perform(&again, &outcome.log[i]);
+        outcome.log[i].stored = true;
+        outcome.log[i].trial = i;
+        duel->tell(state, &outcome.log[i], &result);
+    }
+    size_t asks = 0;
+    for (struct rue_ask ask; duel->ask(state, &ask) && asks < outcome.asks; asks++) {
+        struct rue_trial_result result = perform(&again, &ask);
+        duel->tell(state, &ask, &result);
+    }
+    cr_assert_leq(asks, MODELS, "%zu trials of %zu again", asks, outcome.asks);
+    duel->close(state);
 }
 
 /* When the first batch truly comes, on the model where it comes last. */

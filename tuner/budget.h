@@ -13,7 +13,9 @@ struct rue_budget {
     double share; /* of the time that a table of times holds */
 };
 
-#define RUE_BUDGET_WORDS "a time such as 2m or 300s, a number of trials such as 500trials, or a share of a table's time such as 10%"
+#define RUE_BUDGET_WORDS                                                                                     \
+    "a time such as 2m or 300s, a number of trials such as 500trials, or a share of a table's time such as " \
+    "10%"
 
 /* "2m", "300s", "500trials", "1trial", "10%"; false on anything else, and on nothing at all ("0s"). */
 bool rue_budget_parse(const char *text, struct rue_budget *out);

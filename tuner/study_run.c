@@ -487,6 +487,7 @@ static rue_status open_tracks(struct rue_study *study, struct tracks *out, rue_e
         track->share = share_of(study, out->count, count);
         setup.budget_s = left_s * track->share;
         setup.job_images = study->variants[out->count].job_images;
+        setup.drop_last = study->variants[out->count].workload.drop_last;
         if (study->expected_s)
             setup.expected_s = study->expected_s + out->count * study->model_count * study->config_count;
         setup.prior = study->priors[out->count].used ? &study->priors[out->count].prior : NULL;

@@ -1,6 +1,6 @@
 /* What a strategy thinks in one study: CPU seconds of its questions and of what it makes of the answers,
- * which come from a machine that answers at once, for spaces of two sizes; for comparison, how many trials it
- * asked for.
+ * which come from a machine that answers at once, for spaces of two sizes, and where a runner makes joint
+ * trials alone; for comparison, how many trials it asked for.
  *
  *   thinking [STRATEGY...] */
 #include <math.h>
@@ -19,6 +19,7 @@ static const double trial_s = 0.3;       /* beside its own time */
 struct size {
     int sizes, workers, models;
     double goal_s;
+    bool joint_alone;
 };
 
 static const struct rue_pipeline_loader loader = {
@@ -116,7 +117,7 @@ static void study(const struct rue_strategy_ops *ops, const struct size *size)
                                        .job_images = JOB,
                                        .repeats = 1,
                                        .seed = 1,
-                                       .measures = {true, true, true},
+                                       .measures = {true, !size->joint_alone, !size->joint_alone},
                                        .cpus = loader.cpus,
                                        .in_turn = loader.in_turn,
                                        .budget_s = budget_share * whole_s(size, config_count),
@@ -149,14 +150,16 @@ static void study(const struct rue_strategy_ops *ops, const struct size *size)
     free(configs);
     char what[160];
     snprintf(what, sizeof what,
-             "%s, %zu configurations, %d models: thinking for %zu trials, %.2g s at most for one", ops->name,
-             config_count, size->models, trials, longest_s);
+             "%s, %zu configurations, %d models%s: thinking for %zu trials, %.2g s at most for one",
+             ops->name, config_count, size->models, size->joint_alone ? ", joint trials alone" : "", trials,
+             longest_s);
     bench_row(what, "s", thought_s, "the goal", size->goal_s, "<= 1");
 }
 
 int main(int argc, char **argv)
 {
-    static const struct size sizes[] = {{5, 9, 12, 1}, {25, 40, 50, 30}};
+    static const struct size sizes[] = {
+        {5, 9, 12, 1, false}, {25, 40, 50, 30, false}, {5, 9, 12, 1, true}, {25, 40, 50, 30, true}};
     for (size_t s = 0; rue_strategies[s]; s++) {
         bool wanted = argc < 2;
         for (int i = 1; i < argc; i++) wanted |= strcmp(argv[i], rue_strategies[s]->name) == 0;
