@@ -343,7 +343,7 @@ Test(report_table, what_is_brief_is_read_at_a_glance)
     char *text = fixture_render(&rue_report_table, &fixture,
                                 (struct rue_report_style){.unicode = true, .columns = 100, .brief = true});
     expect_few_lines(text);
-    expect_text(text, "rue show --details");
+    expect_text(text, "rue show STUDY --details");
     cr_assert(!strstr(text, "The best workers for each batch size"), "%s", text);
     free(text);
     fixture_close(&fixture);
