@@ -18,7 +18,9 @@ struct rue_error_prior {
     int *batch_size;     /* [configs] */
     size_t *alike;       /* [configs] the first one of the same batch size */
     double *scale;       /* [cells] sd of what a cell has of its model and batch size */
-    double *root;        /* [parameters][parameters] L of the parameters' covariance */
+    double *covariance;  /* [parameters][parameters] */
+    double *root;        /* [parameters][parameters] L of that */
+    double *jacobian;    /* [cells][parameters] */
     double *slopes;      /* [cells][parameters] J L */
     double *smooth;      /* [configs][configs] the kernel */
     double *smooth_root; /* [configs][configs] its L */
@@ -104,8 +106,10 @@ static rue_status fill(struct rue_error_prior *prior, const struct rue_error_pri
     rue_status status = fill_smooth(prior, setup->configs, error);
     if (status != RUE_OK) return status;
     fill_batches(prior, setup);
+    memcpy(prior->jacobian, setup->jacobian, prior->cells * n * sizeof *prior->jacobian);
     for (size_t i = 0; i < n * n; i++)
-        prior->root[i] = setup->covariance[i] + (i % (n + 1) == 0 ? parameter_sd * parameter_sd : 0);
+        prior->root[i] = prior->covariance[i] =
+            setup->covariance[i] + (i % (n + 1) == 0 ? parameter_sd * parameter_sd : 0);
     gsl_set_error_handler_off();
     if ((n && !factorise(prior->root, n)) || !factorise(prior->smooth_root, prior->configs))
         return rue_fail(error, RUE_INTERNAL, "the prior's covariance is not positive");
@@ -124,6 +128,16 @@ size_t rue_error_prior_cells(const struct rue_error_prior *prior)
 size_t rue_error_prior_parameters(const struct rue_error_prior *prior)
 {
     return prior->parameters;
+}
+
+const double *rue_error_prior_covariance(const struct rue_error_prior *prior)
+{
+    return prior->covariance;
+}
+
+const double *rue_error_prior_jacobian(const struct rue_error_prior *prior, size_t cell)
+{
+    return prior->jacobian + cell * prior->parameters;
 }
 
 const double *rue_error_prior_slopes(const struct rue_error_prior *prior, size_t cell)
@@ -164,14 +178,13 @@ static uint64_t batch_seed(uint64_t seed, size_t model, int batch_size)
     return rue_mix64(rue_mix64(seed ^ (uint64_t)model << 32) ^ (uint64_t)batch_size);
 }
 
-/* What all models share: [configs] of `normal` become smooth, in their place. */
-static void make_smooth(const struct rue_error_prior *prior, double *normal)
+/* L times `normal` [count], in its place; `root` is L, lower triangular. */
+static void join(const double *root, size_t count, double *normal)
 {
-    for (size_t config = prior->configs; config-- > 0;) {
+    for (size_t i = count; i-- > 0;) {
         double sum = 0;
-        for (size_t c = 0; c <= config; c++)
-            sum += prior->smooth_root[config * prior->configs + c] * normal[c];
-        normal[config] = sum;
+        for (size_t j = 0; j <= i; j++) sum += root[i * count + j] * normal[j];
+        normal[i] = sum;
     }
 }
 
@@ -181,7 +194,7 @@ void rue_error_prior_draw(const struct rue_error_prior *prior, double alpha, uin
     double *shared = prior->room, *of_batch = shared + prior->configs, *z = out + prior->cells;
     for (size_t p = 0; p < prior->parameters; p++) z[p] = rue_random_normal(&stream);
     for (size_t c = 0; c < prior->configs; c++) shared[c] = rue_random_normal(&stream);
-    make_smooth(prior, shared);
+    join(prior->smooth_root, prior->configs, shared); /* all models have it */
     for (size_t i = 0; i < prior->cells; i++) {
         size_t model = i / prior->configs, config = i % prior->configs;
         uint64_t own = batch_seed(seed, model, prior->batch_size[config]);
@@ -193,6 +206,7 @@ void rue_error_prior_draw(const struct rue_error_prior *prior, double alpha, uin
         out[i] += alpha * (smooth_sd * shared[config] + own_sd * rue_random_normal(&stream)) +
                   alpha * prior->scale[i] * of_batch[config];
     }
+    join(prior->root, prior->parameters, z); /* theta */
     out[prior->cells + prior->parameters] = drift_sd * rue_random_normal(&stream);
 }
 
@@ -204,7 +218,9 @@ void rue_error_prior_close(struct rue_error_prior *prior)
     free(prior->batch_size);
     free(prior->alike);
     free(prior->scale);
+    free(prior->covariance);
     free(prior->root);
+    free(prior->jacobian);
     free(prior->slopes);
     free(prior->smooth);
     free(prior->smooth_root);
@@ -224,14 +240,16 @@ rue_status rue_error_prior_open(const struct rue_error_prior_setup *setup, struc
                                       .batch_size = calloc(configs, sizeof *prior->batch_size),
                                       .alike = calloc(configs, sizeof *prior->alike),
                                       .scale = calloc(cells, sizeof *prior->scale),
+                                      .covariance = calloc(n * n + 1, sizeof *prior->covariance),
                                       .root = calloc(n * n + 1, sizeof *prior->root),
+                                      .jacobian = calloc(cells * n + 1, sizeof *prior->jacobian),
                                       .slopes = calloc(cells * n + 1, sizeof *prior->slopes),
                                       .smooth = calloc(configs * configs, sizeof *prior->smooth),
                                       .smooth_root = calloc(configs * configs, sizeof *prior->smooth_root),
                                       .room = calloc(2 * configs, sizeof *prior->room)};
     rue_status status = RUE_OK;
-    if (!prior->batch_size || !prior->alike || !prior->scale || !prior->root || !prior->slopes ||
-        !prior->smooth || !prior->smooth_root || !prior->room)
+    if (!prior->batch_size || !prior->alike || !prior->scale || !prior->covariance || !prior->root ||
+        !prior->jacobian || !prior->slopes || !prior->smooth || !prior->smooth_root || !prior->room)
         status = rue_fail_memory(error, "a prior", (configs * configs + cells * n) * sizeof(double));
     if (status == RUE_OK) status = fill(prior, setup, error);
     if (status != RUE_OK) return rue_error_prior_close(prior), status;

@@ -9,7 +9,8 @@
  * depends on the parameters in another way than the job does, and adds the machine's drift, which forgets
  * with time, and noise.
  *
- * The parameters are told as theta = L * z with z independent, of variance 1. */
+ * Jacobians are by theta, the logarithms of the parameters, and mostly 0: a time depends on the loader and on
+ * its own model. Slopes are by z, independent and of variance 1, with theta = L * z. */
 #ifndef RUE_ERROR_PRIOR_H
 #define RUE_ERROR_PRIOR_H
 
@@ -37,6 +38,11 @@ void rue_error_prior_close(struct rue_error_prior *prior);
 size_t rue_error_prior_cells(const struct rue_error_prior *prior);
 size_t rue_error_prior_parameters(const struct rue_error_prior *prior);
 
+/* Of theta, [parameters][parameters]; how the time of the job in a cell depends on it, [parameters];
+ * borrowed. */
+const double *rue_error_prior_covariance(const struct rue_error_prior *prior);
+const double *rue_error_prior_jacobian(const struct rue_error_prior *prior, size_t cell);
+
 /* How a time depends on z, [parameters]: of the job in a cell, borrowed; of one with that jacobian. */
 const double *rue_error_prior_slopes(const struct rue_error_prior *prior, size_t cell);
 void rue_error_prior_slopes_of(const struct rue_error_prior *prior, const double *jacobian, double *out);
@@ -44,7 +50,7 @@ void rue_error_prior_slopes_of(const struct rue_error_prior *prior, const double
 /* The covariance of the errors of two cells, of what is in proportion to alpha, for an alpha of 1. */
 double rue_error_prior_scaled(const struct rue_error_prior *prior, size_t cell, size_t other);
 
-/* Draws errors into `out` [cells + parameters + 1]: of the cells, z, the drift. One call at a time. */
+/* Draws errors into `out` [cells + parameters + 1]: of the cells, theta, the drift. One call at a time. */
 void rue_error_prior_draw(const struct rue_error_prior *prior, double alpha, uint64_t seed, double *out);
 
 /* The drift's variance, and how much of a drift is left after so many seconds. */

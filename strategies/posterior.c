@@ -6,7 +6,7 @@
 
 #include "random.h"
 
-/* The state is the errors of the cells, then z of the parameters, and the drift last. */
+/* The state is the errors of the cells, then theta of the parameters, and the drift last. */
 struct rue_posterior {
     const struct rue_error_prior *prior;
     size_t cells, parameters, state, draw_count;
@@ -15,7 +15,10 @@ struct rue_posterior {
     double *covariance; /* [state][state] of which the lower triangle is filled */
     double *draws;      /* [draw_count][state] */
     double *gain;       /* [state] */
-    double *shift[2];   /* [parameters] of trials: what they see of z that the job in their cell does not */
+    struct part {
+        size_t parameter;
+        double slope;
+    } * parts[2]; /* [parameters] of trials: what they see of theta that the job in their cell does not */
 };
 
 /* ---- life ---- */
@@ -28,6 +31,7 @@ static double *row(const struct rue_posterior *posterior, size_t i)
 static void fill_covariance(struct rue_posterior *posterior, double alpha)
 {
     const struct rue_error_prior *prior = posterior->prior;
+    const double *of_theta = rue_error_prior_covariance(prior);
     size_t n = posterior->parameters;
     for (size_t i = 0; i < posterior->cells; i++) {
         const double *own = rue_error_prior_slopes(prior, i);
@@ -38,9 +42,14 @@ static void fill_covariance(struct rue_posterior *posterior, double alpha)
             for (size_t p = 0; p < n; p++) sum += own[p] * other[p];
             out[j] = sum;
         }
-        for (size_t p = 0; p < n; p++) row(posterior, posterior->cells + p)[i] = own[p];
+        const double *jacobian = rue_error_prior_jacobian(prior, i);
+        for (size_t q = 0; q < n; q++)
+            for (size_t p = 0; jacobian[q] != 0 && p < n; p++)
+                row(posterior, posterior->cells + p)[i] += jacobian[q] * of_theta[q * n + p];
     }
-    for (size_t p = 0; p < n; p++) row(posterior, posterior->cells + p)[posterior->cells + p] = 1;
+    for (size_t p = 0; p < n; p++)
+        memcpy(row(posterior, posterior->cells + p) + posterior->cells, of_theta + p * n,
+               (p + 1) * sizeof *of_theta);
     row(posterior, posterior->state - 1)[posterior->state - 1] = rue_error_prior_drift_variance();
 }
 
@@ -60,9 +69,9 @@ rue_status rue_posterior_open(const struct rue_error_prior *prior, double alpha,
     posterior->draws = calloc(draws * state + 1, sizeof *posterior->draws);
     posterior->gain = calloc(state, sizeof *posterior->gain);
     for (int i = 0; i < 2; i++)
-        posterior->shift[i] = calloc(posterior->parameters + 1, sizeof *posterior->shift[i]);
+        posterior->parts[i] = calloc(posterior->parameters + 1, sizeof *posterior->parts[i]);
     if (!posterior->mean || !posterior->covariance || !posterior->draws || !posterior->gain ||
-        !posterior->shift[0] || !posterior->shift[1]) {
+        !posterior->parts[0] || !posterior->parts[1]) {
         rue_posterior_close(posterior);
         return rue_fail_memory(error, "a posterior", (state + draws) * state * sizeof(double));
     }
@@ -80,33 +89,35 @@ void rue_posterior_close(struct rue_posterior *posterior)
     free(posterior->covariance);
     free(posterior->draws);
     free(posterior->gain);
-    free(posterior->shift[0]);
-    free(posterior->shift[1]);
+    free(posterior->parts[0]);
+    free(posterior->parts[1]);
     free(posterior);
 }
 
-/* ---- what a trial sees of the state: its cell, the drift, and where it was no job, z ---- */
+/* ---- what a trial sees of the state: its cell, the drift, and where it was no job, theta ---- */
 
 struct sight {
     size_t cell;
-    const double *shift; /* [parameters] of z; NULL: nothing of it */
+    const struct part *parts; /* [count] of theta */
+    size_t count;
 };
 
 static struct sight sight_of(const struct rue_posterior *posterior, const struct rue_posterior_trial *trial,
-                             double *shift)
+                             struct part *parts)
 {
-    if (!trial->jacobian) return (struct sight){trial->cell, NULL};
-    const double *job = rue_error_prior_slopes(posterior->prior, trial->cell);
-    rue_error_prior_slopes_of(posterior->prior, trial->jacobian, shift);
-    for (size_t p = 0; p < posterior->parameters; p++) shift[p] -= job[p];
-    return (struct sight){trial->cell, shift};
+    struct sight sight = {trial->cell, parts, 0};
+    const double *job = rue_error_prior_jacobian(posterior->prior, trial->cell);
+    for (size_t p = 0; trial->jacobian && p < posterior->parameters; p++)
+        if (trial->jacobian[p] != job[p])
+            parts[sight.count++] = (struct part){p, trial->jacobian[p] - job[p]};
+    return sight;
 }
 
 static double see(const struct rue_posterior *posterior, struct sight sight, const double *state)
 {
     double sum = state[sight.cell] + state[posterior->state - 1];
-    for (size_t p = 0; sight.shift && p < posterior->parameters; p++)
-        sum += sight.shift[p] * state[posterior->cells + p];
+    for (size_t p = 0; p < sight.count; p++)
+        sum += sight.parts[p].slope * state[posterior->cells + sight.parts[p].parameter];
     return sum;
 }
 
@@ -119,8 +130,9 @@ static double covariance_at(const struct rue_posterior *posterior, size_t i, siz
 static double see_covariance(const struct rue_posterior *posterior, struct sight sight, size_t i)
 {
     double sum = covariance_at(posterior, i, sight.cell) + covariance_at(posterior, i, posterior->state - 1);
-    for (size_t p = 0; sight.shift && p < posterior->parameters; p++)
-        sum += sight.shift[p] * covariance_at(posterior, i, posterior->cells + p);
+    for (size_t p = 0; p < sight.count; p++)
+        sum +=
+            sight.parts[p].slope * covariance_at(posterior, i, posterior->cells + sight.parts[p].parameter);
     return sum;
 }
 
@@ -128,8 +140,8 @@ static double see_covariance(const struct rue_posterior *posterior, struct sight
 static double between(const struct rue_posterior *posterior, struct sight a, struct sight b)
 {
     double sum = see_covariance(posterior, b, a.cell) + see_covariance(posterior, b, posterior->state - 1);
-    for (size_t p = 0; a.shift && p < posterior->parameters; p++)
-        sum += a.shift[p] * see_covariance(posterior, b, posterior->cells + p);
+    for (size_t p = 0; p < a.count; p++)
+        sum += a.parts[p].slope * see_covariance(posterior, b, posterior->cells + a.parts[p].parameter);
     return sum;
 }
 
@@ -160,7 +172,7 @@ double rue_posterior_observe(struct rue_posterior *posterior, const struct rue_p
 {
     size_t state = posterior->state;
     double *gain = posterior->gain;
-    struct sight sight = sight_of(posterior, trial, posterior->shift[0]);
+    struct sight sight = sight_of(posterior, trial, posterior->parts[0]);
     for (size_t i = 0; i < state; i++) gain[i] = see_covariance(posterior, sight, i);
     double surprise = log_ratio - see(posterior, sight, posterior->mean);
     double noise = trial->sd * trial->sd, variance = see(posterior, sight, gain) + noise;
@@ -182,7 +194,7 @@ double rue_posterior_observe(struct rue_posterior *posterior, const struct rue_p
 void rue_posterior_expect(const struct rue_posterior *posterior, const struct rue_posterior_trial *trial,
                           double *mean, double *sd)
 {
-    struct sight sight = sight_of(posterior, trial, posterior->shift[0]);
+    struct sight sight = sight_of(posterior, trial, posterior->parts[0]);
     *mean = see(posterior, sight, posterior->mean);
     *sd = sqrt(fmax(0, between(posterior, sight, sight)) + trial->sd * trial->sd);
 }
@@ -204,7 +216,7 @@ double rue_posterior_gain(const struct rue_posterior *posterior, const double *d
     struct sight sights[2];
     double with[2], variance[2];
     for (size_t i = 0; i < count; i++) {
-        sights[i] = sight_of(posterior, &trials[i], posterior->shift[i]);
+        sights[i] = sight_of(posterior, &trials[i], posterior->parts[i]);
         with[i] = see(posterior, sights[i], direction);
         variance[i] = between(posterior, sights[i], sights[i]) + trials[i].sd * trials[i].sd;
     }
