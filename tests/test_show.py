@@ -13,8 +13,8 @@ MODELS = ["ape", "bee", "cow"]
 TABLE = make_table(MODELS, [16, 32, 64], [0, 2, 4], lambda m, b, w: 1000 + 7 * abs(b - 40) + 90 * abs(w - MODELS.index(m)))
 
 
-def tune(rue, script, *words, out="out"):
-    return rue("tune", "--runner", script.command, "--quiet", "--out", out, *words)
+def tune(rue, script, *words, out="out", **more):
+    return rue("tune", "--runner", script.command, "--quiet", "--out", out, *words, **more)
 
 
 def cell(config):
@@ -137,6 +137,12 @@ def test_the_loader_is_what_the_runner_calls_it(rue, script):
     assert told["measured_with"] == mode["measured_with"] == run["measured_with"] == "rue"
     fronts = [[(cell(at), at["memory_bytes"]) for at in part["pareto_front"]] for part in (run, mode)]
     assert fronts[0] == fronts[1] != []
+
+
+def test_a_bound_on_what_was_measured_alone_is_shown_as_that(rue, script):
+    text = check_same_words(rue, tune(rue, script(TABLE, repeats=[1, 1.5, 1.1]), "--strategy", "grid", "--repeats", "3",
+                                      env=dict(COLUMNS=100)))
+    assert "None of the configurations measured is better" in " ".join(text.split())
 
 
 def test_what_the_store_alone_says_is_enough(rue, script):

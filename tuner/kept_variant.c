@@ -127,6 +127,7 @@ json_t *rue_kept_variant_json(struct rue_json_document *document, const struct r
 #define X(member) rue_json_put(document, object, #member, json_boolean(variant->member));
     FLAGS(X)
 #undef X
+    rue_json_put(document, object, "bounds_measured", json_boolean(variant->bounds_measured));
     if (variant->replayed.knows_best)
         rue_json_put(document, object, "replayed.best",
                      rue_json_config(document, &variant->replayed.best, true));
@@ -282,6 +283,7 @@ static void read_facts(struct rue_json_reader *reader, const json_t *object, str
 #define X(member) out->member = rue_json_bool(reader, object, #member);
     FLAGS(X)
 #undef X
+    out->bounds_measured = json_is_true(json_object_get(object, "bounds_measured")); /* older ones lack it */
     if (best && rue_protocol_decode_config(best, &out->replayed.best, NULL) != RUE_OK)
         rue_json_refuse(reader, "replayed.best", "a configuration");
 }
@@ -305,5 +307,6 @@ void rue_kept_variant_read(struct rue_json_reader *reader, const json_t *object,
     if (claims) return;
     out->lengths.count = 0;
     out->bound_ratio = out->confidence = 0;
+    out->bounds_measured = false;
     out->interval = (struct rue_regret_interval){0};
 }
