@@ -272,6 +272,18 @@ def test_what_the_last_run_left_out_is_shown_beside_it(rue, script):
     assert "more trials" not in rue("show", "out").stdout
 
 
+def test_models_that_were_given_a_weight_and_not_tried_yet_are_no_fault(rue, script):
+    one = script(TABLE, faults=[dict(when=dict(joint=2), do="hang")])
+    process = rue.start("tune", "--runner", one.command, "--quiet", "--out", "out", "--weights", "ape=3,bee=2,cow=5")
+    one.wait_for(2, process)
+    stop(process)
+    done = rue("show", "out")
+    assert "Partial results" in done.stdout and "none of the models" not in done.stderr
+    (entry,) = json.loads(rue("list", "out", "--json").stdout)
+    assert (entry["state"], entry["trials_ok"]) == ("partial", 1)
+    expect_failure(rue("show", "out", "--weights", "dog=2"), 2, "--weights: 'dog' is none of the models")
+
+
 def test_every_trial_is_listed(rue, script):
     one = script(TABLE, infeasible_above=32)
     tune(rue, one)

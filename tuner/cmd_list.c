@@ -155,15 +155,16 @@ static rue_status add_study(struct list *list, const char *path, rue_error *erro
     rue_error why = {0};
     list->studies++;
     rue_status status = rue_record_read(path, &record, &why);
-    if (status == RUE_MEMORY) return rue_fail(error, status, "%s", why.message);
-    if (status != RUE_OK) return add_unreadable(list, path, why.message, error);
-    if (record.set_count)
-        status = rue_record_findings(&record, 0, rue_record_rules(&record), &findings, error);
+    bool read = status == RUE_OK;
+    if (read && record.set_count)
+        status = rue_record_findings(&record, 0, rue_record_rules(&record), &findings, &why);
     if (status == RUE_OK && list->json) add_object(list, path, &record, findings);
     if (status == RUE_OK && !list->json) add_lines(list, path, &record, findings);
     rue_tally_findings_close(findings);
-    rue_record_close(&record);
-    return status;
+    if (read) rue_record_close(&record);
+    if (status == RUE_OK) return RUE_OK;
+    return status == RUE_MEMORY ? rue_fail(error, status, "%s", why.message)
+                                : add_unreadable(list, path, why.message, error);
 }
 
 /* ---- folders ---- */

@@ -79,7 +79,6 @@ static rue_status copy_weights(const struct rue_ranking_rules *from, struct rue_
     if (!out->weights) return rue_fail_memory(error, "weights", from->weight_count * sizeof *out->weights);
     memcpy(out->weights, from->weights, from->weight_count * sizeof *out->weights);
     out->weight_count = from->weight_count;
-    out->weights_origin = "the study";
     return RUE_OK;
 }
 
@@ -120,7 +119,7 @@ static bool has(const char *const *models, size_t count, const char *name)
 rue_status rue_ranking_rules_check(const struct rue_ranking_rules *rules, const char *const *models,
                                    size_t count, rue_error *error)
 {
-    for (size_t i = 0; i < rules->weight_count; i++) {
+    for (size_t i = 0; rules->weights_origin && i < rules->weight_count; i++) {
         const char *name = rules->weights[i].model;
         char near[RUE_SUGGESTION_BYTES];
         if (has(models, count, name)) continue;

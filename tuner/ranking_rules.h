@@ -15,7 +15,8 @@ struct rue_ranking_rules {
     enum rue_objective objective;
     double set_epsilon_ratio;   /* how near its best every model is to be with the smallest set */
     double confidence;          /* of intervals */
-    const char *weights_origin; /* what gave the weights, "--weights": for messages; borrowed */
+    const char *weights_origin; /* what gave the weights, "--weights": for messages; borrowed; NULL: a study
+                                   that may have been ended before all of its models were tried */
     size_t weight_count;        /* 0: all models weigh 1 */
     struct rue_model_weight *weights;
     char *text; /* owned */
@@ -67,7 +68,8 @@ rue_status rue_ranking_rules_weigh(struct rue_ranking_rules *rules, const char *
                                    rue_error *error) RUE_MUST_CHECK;
 void rue_ranking_rules_close(struct rue_ranking_rules *rules);
 
-/* RUE_USAGE when a weight is for none of the models [count]: says which one was perhaps meant. */
+/* RUE_USAGE when a weight that somebody gave now is for none of the models [count]: says which one was
+ * perhaps meant. */
 rue_status rue_ranking_rules_check(const struct rue_ranking_rules *rules, const char *const *models,
                                    size_t count, rue_error *error) RUE_MUST_CHECK;
 
