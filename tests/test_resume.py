@@ -167,6 +167,21 @@ def test_a_run_that_was_killed_is_not_complete(rue, script, words):
     assert tune(rue, one).returncode == 0 and state_of(rue)[0] == "complete", "a run that found all in the store"
 
 
+def test_a_run_that_fails_with_nothing_to_recommend_leaves_the_reports_of_the_one_before(rue, script):
+    """The runner dies at the first trial of the model that is new, and does not come back."""
+    one, wrapper = script(TABLE), rue.folder / "twice.sh"
+    wrapper.write_text(f"echo >> starts\n[ $(wc -l < starts) -gt 2 ] && exit 9\nexec {one.command}\n")
+    words = ["tune", "--runner", f"sh {wrapper}", "--quiet", "--out", "out", "--model"]
+    assert rue(*words, "ape,bee").returncode == 0
+    kept = {name: (rue.folder / "out" / name).read_bytes() for name in ("recommendation.json", "trials.csv")}
+    one.write(faults=[dict(when=dict(joint=19), do="exit", code=3)])
+    failed = rue(*words, "ape,bee,cow")
+    expect_failure(failed, 1, "gave no greeting")
+    assert "stopped after" in failed.stdout and "recommendation.json" not in failed.stdout
+    assert {name: (rue.folder / "out" / name).read_bytes() for name in kept} == kept
+    assert len(stored(rue)) > 18 and "the last run ended without a report" in rue("show", "out").stdout
+
+
 def test_reports_without_their_store_are_put_aside_too(rue, script):
     one = script(TABLE)
     assert tune(rue, one).returncode == 0

@@ -229,16 +229,16 @@ static void write_files(const struct rue_study *study, const struct rue_findings
         rue_fail(lost, first.status, "%s%s%s", first.message, *more ? "; not written either: " : "", more);
 }
 
-/* Every file first, then the screen: what is shown is on the disk. */
+/* Every file first, where there are to be any, then the screen: what is shown is on the disk. */
 static rue_status report(const struct rue_study *study, const struct rue_findings *findings,
                          const struct rue_options *options, rue_error *lost)
 {
     struct rue_report_style style = rue_terminal_style(stdout, RUE_TABLE_COLUMNS);
     const struct rue_report *shown = rue_options_flag(options, JSON) ? &rue_report_json : &rue_report_table;
     style.brief = !rue_options_flag(options, DETAILS);
-    char written[256];
+    char written[256] = "";
     rue_error unseen = {0};
-    write_files(study, findings, written, sizeof written, lost);
+    if (!findings->alone) write_files(study, findings, written, sizeof written, lost);
     rue_status status = shown->render(findings, &style, stdout, &unseen);
     fflush(stdout);
     if (status == RUE_OK && written[0])
@@ -307,6 +307,17 @@ static rue_status judge(const struct rue_study *study, const struct rue_findings
         "not enough was measured to recommend anything; run it again to go on, or with a larger --budget");
 }
 
+/* A run that failed before it had anything to recommend has nothing to put in the place of what an earlier
+ * one found out. */
+static bool is_worth_keeping(const struct rue_study *study, const struct rue_findings *findings,
+                             rue_status ran)
+{
+    bool recommends = ran == RUE_OK || study->found_trials == 0;
+    for (size_t v = 0; v < findings->variant_count; v++)
+        recommends |= findings->variants[v].selection->recommended != RUE_NONE;
+    return recommends;
+}
+
 /* Reports whatever was measured, which is worth it whatever ended the run: `ran`, as `why` says. */
 static rue_status conclude(struct rue_study *study, rue_status ran, const rue_error *why,
                            const struct rue_options *options, rue_error *error)
@@ -315,7 +326,8 @@ static rue_status conclude(struct rue_study *study, rue_status ran, const rue_er
     rue_error lost = {0}, verdict = {0};
     rue_status status = rue_study_findings(study, &findings, &lost), judged = RUE_OK;
     if (status == RUE_OK) {
-        if (ran != RUE_STORE) status = rue_study_keep_findings(study, findings, &lost);
+        findings->alone = !is_worth_keeping(study, findings, ran);
+        if (!findings->alone && ran != RUE_STORE) status = rue_study_keep_findings(study, findings, &lost);
         status = report(study, findings, options, &lost);
         judged = judge(study, findings, &verdict);
         rue_study_findings_close(findings);
