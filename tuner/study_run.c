@@ -481,22 +481,22 @@ static rue_status open_tracks(struct rue_study *study, struct tracks *out, rue_e
     size_t count = searches ? study->variant_count : 1;
     setup.scenario_count = searches ? study->model_count : study->variant_count * study->model_count;
     setup.budget_trials = study->goal->budget.trials / count;
-    for (; out->count < count; out->count++) {
-        struct track *track = &out->at[out->count];
-        track->first_variant = out->count;
-        track->share = share_of(study, out->count, count);
+    rue_status status = RUE_OK;
+    for (size_t v = 0; status == RUE_OK && v < count; v++) {
+        struct track *track = &out->at[out->count++]; /* to be closed also where what follows fails */
+        track->first_variant = v;
+        track->share = share_of(study, v, count);
         setup.budget_s = left_s * track->share;
-        setup.job_images = study->variants[out->count].job_images;
-        setup.drop_last = study->variants[out->count].workload.drop_last;
+        setup.job_images = study->variants[v].job_images;
+        setup.drop_last = study->variants[v].workload.drop_last;
         if (study->expected_s)
-            setup.expected_s = study->expected_s + out->count * study->model_count * study->config_count;
-        setup.prior = study->priors[out->count].used ? &study->priors[out->count].prior : NULL;
-        rue_status status = study->strategy->open(&setup, &track->state, error);
+            setup.expected_s = study->expected_s + v * study->model_count * study->config_count;
+        setup.prior = study->priors[v].used ? &study->priors[v].prior : NULL;
+        status = study->strategy->open(&setup, &track->state, error);
         if (status == RUE_OK && rue_study_predicts(study))
-            status = rue_study_tell_stored(study, out->count, track->state, error);
-        if (status != RUE_OK) return status;
+            status = rue_study_tell_stored(study, v, track->state, error);
     }
-    return RUE_OK;
+    return status;
 }
 
 bool rue_study_predicts(const struct rue_study *study)
