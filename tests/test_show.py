@@ -178,16 +178,29 @@ def test_other_rules_than_the_run_s_claim_nothing(rue, script):
     expect_failure(rue("show", "out", "--weights", "dog=2"), 2, "dog")
 
 
-def test_findings_that_make_no_sense_are_refused(rue, script):
-    assert tune(rue, script(TABLE)).returncode == 0
-    for change in ("'[]'", "'{'", "json_set(findings, '$.format', 'rue.findings/9')", "json_set(findings, '$.rules.top_n', 0)",
-                   "json_set(findings, '$.variants[0].cells[3].times_ns[0]', -1)", "json_remove(findings, '$.variants[0].cells[3]')",
-                   "json_set(findings, '$.variants[0].goal', 'luck')", "json_set(findings, '$.variants[0].configs[0]', 3)"):
+@pytest.mark.parametrize("of_run, changes", [
+    (False, ["json_set(findings, '$.variants[0].cells[3].times_ns[0]', -1)",
+             "json_remove(findings, '$.variants[0].cells[3]')",
+             "json_set(findings, '$.variants[0].goal', 'luck')", "json_set(findings, '$.variants[0].configs[0]', 3)"]),
+    (True, ["'[]'", "'{'", "json_set(findings, '$.format', 'rue.findings/9')", "json_set(findings, '$.rules.top_n', 0)",
+            "json_set(findings, '$.disturbed', json_array(-1))"]),
+], ids=["of_a_variant", "of_the_run"])
+def test_findings_that_make_no_sense_are_refused(rue, script, of_run, changes):
+    """What is said to mend them does: the next run reads what is of the run, and makes the rest anew."""
+    one, advice = script(TABLE), "start over with 'rue tune --fresh'" if of_run else "run the same 'rue tune' again"
+    assert tune(rue, one).returncode == 0
+    for change in changes:
         shutil.copytree(rue.folder / "out", rue.folder / "bad")
         with sqlite3.connect(rue.folder / "bad/study.db") as db:
             db.execute(f"UPDATE run SET findings = {change}, checksum = NULL")
         db.close()
-        expect_failure(rue("show", "bad"), 6, "bad/study.db: findings", "run the same 'rue tune' again")
+        line = expect_failure(rue("show", "bad"), 6, "bad/study.db: findings", advice)
+        (entry,) = json.loads(rue("list", "bad", "--json").stdout)
+        assert entry["state"] == "unreadable" and entry["reason"] in line
+        if of_run:
+            expect_failure(tune(rue, one, out="bad"), 6, "study.db: findings", advice)
+        assert tune(rue, one, *(["--fresh"] if of_run else []), out="bad").returncode == 0
+        assert rue("show", "bad").returncode == 0
         shutil.rmtree(rue.folder / "bad")
 
 

@@ -14,9 +14,11 @@
 
 #define FORMAT "rue.findings/1"
 
-enum { VARIANTS_MAX = 64, WEIGHTS_MAX = 1 << 16, TOP_MAX = 1000000 };
+enum { VARIANTS_MAX = 64, WEIGHTS_MAX = 1 << 16, TOP_MAX = 1000000, DISTURBED_MAX = 1 << 24 };
 
-static const char again[] = "run the same 'rue tune' again to make it anew";
+/* What a run reads of the one before is not made anew by it. */
+static const char start_over[] = "use the rue that wrote it, or start over with 'rue tune --fresh'",
+                  again[] = "run the same 'rue tune' again to make it anew";
 
 void rue_kept_key(const char *scenario, char out[RUE_KEPT_KEY_BYTES])
 {
@@ -60,14 +62,34 @@ static json_t *rules_json(struct rue_json_document *document, const struct rue_r
     return object;
 }
 
+static json_t *disturbed_json(struct rue_json_document *document, const struct rue_kept_beside *beside)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < beside->disturbed_count; i++)
+        rue_json_push(document, array, rue_json_integer(beside->disturbed[i]));
+    return array;
+}
+
+static json_t *variants_json(struct rue_json_document *document, const struct rue_findings *findings,
+                             const struct rue_kept_beside *beside)
+{
+    json_t *array = json_array();
+    for (size_t v = 0; v < beside->variant_count; v++)
+        rue_json_push(document, array,
+                      beside->under_way
+                          ? json_pack("{s:s}", "key", beside->keys[v])
+                          : rue_kept_variant_json(document, &findings->variants[v], beside->keys[v]));
+    return array;
+}
+
 rue_status rue_kept_findings_write(const struct rue_findings *findings, const struct rue_ranking_rules *rules,
-                                   const char (*keys)[RUE_KEPT_KEY_BYTES], uint64_t trials, char **out,
-                                   rue_error *error)
+                                   const struct rue_kept_beside *beside, char **out, rue_error *error)
 {
     struct rue_json_document document = {0};
-    json_t *root = json_object(), *variants = json_array();
+    json_t *root = json_object();
     rue_json_put(&document, root, "format", json_string(FORMAT));
-    rue_json_put(&document, root, "trials", rue_json_integer(trials));
+    rue_json_put(&document, root, "trials", rue_json_integer(beside->trials));
+    rue_json_put(&document, root, "under_way", json_boolean(beside->under_way));
     rue_json_put(&document, root, "measured_with", rue_json_text(findings->measured_with));
     rue_json_put(&document, root, "runner", rue_json_text(findings->runner));
     rue_json_put(&document, root, "consumer", rue_json_text(findings->consumer));
@@ -77,10 +99,9 @@ rue_status rue_kept_findings_write(const struct rue_findings *findings, const st
     rue_json_put(&document, root, "partial_reason", rue_json_text(findings->partial_reason));
     rue_json_put(&document, root, "disturbance", rue_json_text(findings->disturbance));
     rue_json_put(&document, root, "notices", notices_json(&document, findings));
+    rue_json_put(&document, root, "disturbed", disturbed_json(&document, beside));
     rue_json_put(&document, root, "rules", rules_json(&document, rules));
-    for (size_t v = 0; v < findings->variant_count; v++)
-        rue_json_push(&document, variants, rue_kept_variant_json(&document, &findings->variants[v], keys[v]));
-    rue_json_put(&document, root, "variants", variants);
+    rue_json_put(&document, root, "variants", variants_json(&document, findings, beside));
     *out = root && !document.failed ? json_dumps(root, JSON_COMPACT) : NULL;
     json_decref(root);
     return *out ? RUE_OK : rue_fail_memory(error, "findings", sizeof *findings);
@@ -102,6 +123,23 @@ static void read_notices(struct rue_json_reader *reader, const json_t *root, str
         notice->load_log = rue_json_number_of(reader, object, "load_log", false);
         notice->compute_log = rue_json_number_of(reader, object, "compute_log", false);
         rue_json_copy_text(reader, object, "cause", false, notice->cause, sizeof notice->cause);
+    }
+}
+
+/* Older ones have none. */
+static void read_disturbed(struct rue_json_reader *reader, const json_t *root, struct rue_kept_findings *out)
+{
+    const json_t *list = NULL;
+    size_t count = json_object_get(root, "disturbed")
+                       ? rue_json_list(reader, root, "disturbed", DISTURBED_MAX, &list)
+                       : 0;
+    out->disturbed = calloc(count + 1, sizeof *out->disturbed);
+    if (!out->disturbed)
+        reader->status = rue_fail_memory(reader->error, "trials", count * sizeof *out->disturbed);
+    for (; reader->status == RUE_OK && out->disturbed_count < count; out->disturbed_count++) {
+        json_int_t trial = json_integer_value(json_array_get(list, out->disturbed_count));
+        if (trial <= 0) rue_json_refuse(reader, "disturbed", "a list of trials");
+        out->disturbed[out->disturbed_count] = (uint64_t)trial;
     }
 }
 
@@ -147,9 +185,9 @@ static rue_status conclude(const struct rue_json_reader *reader, rue_error *erro
     return rue_fail(error, RUE_STORE, "%s", message);
 }
 
-static struct rue_json_reader start(const char *store, rue_error *error)
+static struct rue_json_reader start(const char *store, const char *advice, rue_error *error)
 {
-    struct rue_json_reader reader = {.path = store, .advice = again, .error = error};
+    struct rue_json_reader reader = {.path = store, .advice = advice, .error = error};
     rue_json_enter(&reader, "findings");
     return reader;
 }
@@ -159,7 +197,7 @@ rue_status rue_kept_findings_read(const char *text, const char *store, struct ru
 {
     char format[64];
     rue_error why = {0};
-    struct rue_json_reader reader = start(store, &why);
+    struct rue_json_reader reader = start(store, start_over, &why);
     *out = (struct rue_kept_findings){.root = json_loads(text, JSON_REJECT_DUPLICATES, NULL)};
     if (!json_is_object(out->root)) rue_json_refuse(&reader, NULL, "an object");
     rue_json_copy_text(&reader, out->root, "format", false, format, sizeof format);
@@ -167,10 +205,12 @@ rue_status rue_kept_findings_read(const char *text, const char *store, struct ru
     out->trials = rue_json_count(&reader, out->root, "trials", false, INT64_MAX);
     rue_json_copy_text(&reader, out->root, "measured_with", false, out->measured_with,
                        sizeof out->measured_with);
+    out->under_way = json_is_true(json_object_get(out->root, "under_way")); /* older ones never are */
     out->partial = rue_json_bool(&reader, out->root, "partial");
     rue_json_copy_text(&reader, out->root, "partial_reason", false, out->partial_reason,
                        sizeof out->partial_reason);
     read_notices(&reader, out->root, out);
+    read_disturbed(&reader, out->root, out);
     read_rules(&reader, out->root, &out->rules);
     read_keys(&reader, out->root, out);
     rue_status status = conclude(&reader, &why);
@@ -183,6 +223,7 @@ void rue_kept_findings_close(struct rue_kept_findings *kept)
 {
     rue_ranking_rules_close(&kept->rules);
     free(kept->keys);
+    free(kept->disturbed);
     json_decref(kept->root);
     *kept = (struct rue_kept_findings){0};
 }
@@ -220,7 +261,7 @@ rue_status rue_kept_findings_rank(const struct rue_kept_findings *kept, const ch
                                   rue_error *error)
 {
     rue_error why = {0};
-    struct rue_json_reader reader = start(store, &why);
+    struct rue_json_reader reader = start(store, again, &why);
     struct rue_findings *findings = calloc(1, sizeof *findings);
     if (!findings) return rue_fail_memory(error, "findings", sizeof *findings);
     findings->variants = calloc(kept->variant_count + 1, sizeof *findings->variants);

@@ -16,11 +16,14 @@ struct rue_kept_findings {
     struct json_t *root; /* owned */
     uint64_t trials;     /* rows that the store had; of other rows nothing is known */
     char measured_with[64];
+    bool under_way; /* kept before the end: of its variants the keys alone are known */
     bool partial;
     char partial_reason[160];
     struct rue_ranking_rules rules; /* of the run; closed with it */
     size_t notice_count;
     struct rue_notice notices[RUE_KEPT_NOTICES_MAX];
+    size_t disturbed_count;
+    uint64_t *disturbed; /* [disturbed_count] trials that count little; owned */
     size_t variant_count;
     char (*keys)[RUE_KEPT_KEY_BYTES]; /* [variant_count] which rows of the store they are about */
 };
@@ -28,11 +31,19 @@ struct rue_kept_findings {
 /* Which rows a variant's part is about, as a number: of rue_store_scenario_key. */
 void rue_kept_key(const char *scenario, char out[RUE_KEPT_KEY_BYTES]);
 
-/* What is kept of `findings`, ranked by `rules`; `keys` [variant_count]. `*out` is returned owned.
- * RUE_MEMORY.
- */
+/* What is kept beside findings, as above. */
+struct rue_kept_beside {
+    uint64_t trials;
+    bool under_way;
+    size_t disturbed_count;
+    const uint64_t *disturbed;
+    size_t variant_count; /* of the findings, unless they are of a run that is under way */
+    const char (*keys)[RUE_KEPT_KEY_BYTES];
+};
+
+/* What is kept of `findings`, ranked by `rules`. `*out` is returned owned. RUE_MEMORY. */
 rue_status rue_kept_findings_write(const struct rue_findings *findings, const struct rue_ranking_rules *rules,
-                                   const char (*keys)[RUE_KEPT_KEY_BYTES], uint64_t trials, char **out,
+                                   const struct rue_kept_beside *beside, char **out,
                                    rue_error *error) RUE_MUST_CHECK;
 
 /* `store` is for messages. RUE_STORE where the text makes no sense, also where a newer rue wrote it;

@@ -66,7 +66,7 @@ rue_status rue_record_find(const char *path, struct rue_record *record, rue_erro
 static const char *why_outdated(const struct rue_record *record, int64_t run)
 {
     if (!record->kept.root) return "no report has been written";
-    if (run < record->last_run) return "the last run ended without a report";
+    if (run < record->last_run || record->kept.under_way) return "the last run ended without a report";
     if (record->kept.trials != record->trials_ok + record->trials_not_ok + record->probes)
         return "trials were added or deleted since the last run";
     return NULL;

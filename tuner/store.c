@@ -156,10 +156,10 @@ rue_status rue_store_keep_findings(struct rue_store *store, const char *findings
     return status;
 }
 
-rue_status rue_store_findings(struct rue_store *store, char **out, rue_error *error)
+rue_status rue_store_findings(struct rue_store *store, size_t nth, char **out, rue_error *error)
 {
     int64_t run;
-    int code = rue_store_row_findings(store->db, &run, out);
+    int code = rue_store_row_findings(store->db, nth, &run, out);
     return code == SQLITE_OK ? RUE_OK : fail(store, code, "reading what earlier runs found out", error);
 }
 

@@ -48,12 +48,14 @@ void rue_store_close(struct rue_store *store);
 rue_status rue_store_begin_run(struct rue_store *store, const char *command_line, const char *rue_version,
                                const char *started, rue_error *error) RUE_MUST_CHECK;
 
-/* Keeps what the run found out (kept_findings.h), in place of what it kept before. */
+/* Keeps what the run found out, at its end or so far (kept_findings.h), in place of what it kept before. */
 rue_status rue_store_keep_findings(struct rue_store *store, const char *findings,
                                    rue_error *error) RUE_MUST_CHECK;
 
-/* What the last run that kept its findings found out, returned owned; NULL where none did. */
-rue_status rue_store_findings(struct rue_store *store, char **out, rue_error *error) RUE_MUST_CHECK;
+/* What the `nth` run that kept its findings found out, the last one first (0), returned owned; NULL where
+ * there are no more. */
+rue_status rue_store_findings(struct rue_store *store, size_t nth, char **out,
+                              rue_error *error) RUE_MUST_CHECK;
 
 /* Adds a trial; when it returns RUE_OK the row is on the disk. `*out_id` (nullable) is its row id.
  * `started_ns` is on the study's clock. Of the request, measure, config, images, batches and limits are read;

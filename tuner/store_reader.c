@@ -264,6 +264,6 @@ rue_status rue_store_reader_findings(struct rue_store_reader *reader, int64_t *r
 {
     *out = NULL;
     if (!rue_store_has_column(reader->db, "run", "findings")) return RUE_OK;
-    int code = rue_store_row_findings(reader->db, run, out);
+    int code = rue_store_row_findings(reader->db, 0, run, out);
     return code == SQLITE_OK ? RUE_OK : fail(reader, code, "reading the store", error);
 }

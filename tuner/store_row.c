@@ -229,13 +229,14 @@ rue_status rue_store_row_read(sqlite3_stmt *statement, const char *path, struct 
     return status;
 }
 
-int rue_store_row_findings(sqlite3 *db, int64_t *run, char **out)
+int rue_store_row_findings(sqlite3 *db, size_t nth, int64_t *run, char **out)
 {
+    static const char sql[] =
+        "SELECT id, findings FROM run WHERE findings IS NOT NULL ORDER BY id DESC LIMIT 1 OFFSET ?";
     sqlite3_stmt *find = NULL;
     *out = NULL;
-    int code = sqlite3_prepare_v2(
-        db, "SELECT id, findings FROM run WHERE findings IS NOT NULL ORDER BY id DESC LIMIT 1", -1, &find,
-        NULL);
+    int code = sqlite3_prepare_v2(db, sql, -1, &find, NULL);
+    if (code == SQLITE_OK) code = sqlite3_bind_int64(find, 1, (int64_t)nth);
     if (code == SQLITE_OK) code = sqlite3_step(find);
     if (code == SQLITE_ROW) {
         const char *text = (const char *)sqlite3_column_text(find, 1);

@@ -36,8 +36,8 @@ void rue_store_row_result(struct rue_store_row *row, const struct rue_trial_resu
 rue_status rue_store_row_read(sqlite3_stmt *statement, const char *path, struct rue_trial_result *result,
                               rue_error *error) RUE_MUST_CHECK;
 
-/* The findings of the last run that kept some, returned owned, and the number of that run; NULL where none
- * did. Answers SQLite's code: SQLITE_OK, or why not. */
-int rue_store_row_findings(sqlite3 *db, int64_t *run, char **out);
+/* The findings of the `nth` run that kept some, the last one first (0), returned owned, and the number of
+ * that run; NULL where there are no more. Answers SQLite's code: SQLITE_OK, or why not. */
+int rue_store_row_findings(sqlite3 *db, size_t nth, int64_t *run, char **out);
 
 #endif

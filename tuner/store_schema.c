@@ -61,7 +61,7 @@ static const char run_sql[] = "CREATE TABLE IF NOT EXISTS run (\n"
                               "    command_line TEXT NOT NULL,\n"
                               "    rue_version TEXT NOT NULL,\n"
                               "    started TEXT NOT NULL /* wall clock, UTC */,\n"
-                              "    findings TEXT /* that it ended with, JSON; NULL: it was killed */,\n"
+                              "    findings TEXT /* that it ended with, or had so far, JSON; NULL: none */,\n"
                               "    checksum INTEGER /* of the findings */\n"
                               ")";
 static const char index_sql[] =

@@ -103,6 +103,7 @@ void rue_study_close(struct rue_study *study)
     free(study->expected_s);
     free(study->scenarios);
     free(study->rows);
+    free(study->disturbed);
     free(study);
 }
 

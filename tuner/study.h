@@ -155,6 +155,8 @@ struct rue_study {
     size_t notice_count;
     struct rue_notice notices[RUE_STUDY_NOTICES_MAX]; /* [notice_count] of changes of the machine */
     char disturbance[256];                            /* what slowed all of it; "" : nothing did */
+    size_t disturbed_count;
+    uint64_t *disturbed; /* [disturbed_count] trials of earlier runs that count little; owned */
     bool partial;
     char partial_reason[160];
     const struct rue_strategy_ops *strategy;
@@ -237,14 +239,18 @@ rue_status rue_study_measure(struct rue_study *study, size_t variant, size_t mod
                              struct rue_trial_request *request, size_t nth, uint64_t expected_ns,
                              struct rue_trial_result *result, rue_error *error) RUE_MUST_CHECK;
 
-/* Takes over what earlier runs noticed of changes of the machine, where they measured any of the same.
- * RUE_STORE, RUE_MEMORY. (study_changes.c) */
+/* Takes over what the last run that measured any of the same knew of changes of the machine and of disturbed
+ * trials. RUE_STORE, RUE_MEMORY. (study_changes.c) */
 rue_status rue_study_take_changes(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
 
-/* Notes a change: trials of which nobody knows whether they were made before or after it answer nothing more.
- * RUE_STORE, RUE_MEMORY. */
+/* Notes a change, also in the store: trials of which nobody knows whether they were made before or after it
+ * answer nothing more. RUE_STORE, RUE_MEMORY. */
 rue_status rue_study_note_change(struct rue_study *study, const struct rue_notice *notice,
                                  rue_error *error) RUE_MUST_CHECK;
+
+/* Marks the row of a disturbed trial, where there is one; those of the trials that were taken over. */
+void rue_study_mark(struct rue_study *study, uint64_t trial);
+void rue_study_take_marks(struct rue_study *study);
 
 /* Whether nobody knows if a trial was made before or after a change. */
 bool rue_study_is_unsure(const struct rue_study *study, size_t trial);
@@ -356,8 +362,10 @@ rue_status rue_study_findings(struct rue_study *study, struct rue_findings **out
                               rue_error *error) RUE_MUST_CHECK;
 void rue_study_findings_close(struct rue_findings *findings);
 
-/* Keeps them in the store. RUE_STORE, RUE_MEMORY. (study_keep.c) */
+/* Keeps them in the store; of a study that is under way the changes alone, in case it is killed. RUE_STORE,
+ * RUE_MEMORY. (study_keep.c) */
 rue_status rue_study_keep_findings(struct rue_study *study, const struct rue_findings *findings,
                                    rue_error *error) RUE_MUST_CHECK;
+rue_status rue_study_keep_changes(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
 
 #endif

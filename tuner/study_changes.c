@@ -1,4 +1,4 @@
-/* Changes of the machine that earlier runs of a study noticed. */
+/* Changes of the machine, those that earlier runs of a study noticed among them, and disturbed trials. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,28 +25,59 @@ static bool concern(const struct rue_kept_findings *kept, const struct rue_study
     return false;
 }
 
-rue_status rue_study_take_changes(struct rue_study *study, rue_error *error)
-{
-    struct rue_kept_findings kept;
-    char *text = NULL;
-    rue_status status = rue_store_findings(study->store, &text, error);
-    if (status != RUE_OK || !text) return status;
-    status = rue_kept_findings_read(text, RUE_STORE_FILE, &kept, error);
-    free(text);
-    if (status != RUE_OK) return status;
-    size_t count = concern(&kept, study) ? kept.notice_count : 0;
-    for (size_t i = 0; status == RUE_OK && i < count; i++)
-        status = rue_study_note_change(study, &kept.notices[i], error);
-    rue_kept_findings_close(&kept);
-    return status;
-}
-
-rue_status rue_study_note_change(struct rue_study *study, const struct rue_notice *notice, rue_error *error)
+static rue_status add(struct rue_study *study, const struct rue_notice *notice, rue_error *error)
 {
     if (study->notice_count < RUE_STUDY_NOTICES_MAX) study->notices[study->notice_count++] = *notice;
     rue_speed_history_add(&study->speeds, notice->trial,
                           (struct rue_speed){notice->load_log, notice->compute_log});
     return rue_store_doubt(study->store, notice->unsure, notice->unsure_end, error);
+}
+
+static rue_status take(struct rue_study *study, struct rue_kept_findings *kept, rue_error *error)
+{
+    rue_status status = RUE_OK;
+    for (size_t i = 0; status == RUE_OK && i < kept->notice_count; i++)
+        status = add(study, &kept->notices[i], error);
+    study->disturbed = kept->disturbed;
+    study->disturbed_count = kept->disturbed_count;
+    kept->disturbed = NULL; /* it has changed hands */
+    return status;
+}
+
+/* Each run passes on what it took over, so the last one that is concerned knows all of it. */
+rue_status rue_study_take_changes(struct rue_study *study, rue_error *error)
+{
+    bool taken = false;
+    rue_status status = RUE_OK;
+    for (size_t nth = 0; status == RUE_OK && !taken; nth++) {
+        struct rue_kept_findings kept;
+        char *text = NULL;
+        status = rue_store_findings(study->store, nth, &text, error);
+        if (status != RUE_OK || !text) return status;
+        status = rue_kept_findings_read(text, RUE_STORE_FILE, &kept, error);
+        free(text);
+        if (status != RUE_OK) return status;
+        taken = concern(&kept, study);
+        if (taken) status = take(study, &kept, error);
+        rue_kept_findings_close(&kept);
+    }
+    return status;
+}
+
+rue_status rue_study_note_change(struct rue_study *study, const struct rue_notice *notice, rue_error *error)
+{
+    rue_status status = add(study, notice, error);
+    return status == RUE_OK ? rue_study_keep_changes(study, error) : status;
+}
+
+void rue_study_take_marks(struct rue_study *study)
+{
+    for (size_t i = 0; i < study->disturbed_count; i++) rue_study_mark(study, study->disturbed[i]);
+}
+
+void rue_study_mark(struct rue_study *study, uint64_t trial)
+{
+    for (size_t i = 0; i < study->row_count; i++) study->rows[i].disturbed |= study->rows[i].id == trial;
 }
 
 bool rue_study_is_unsure(const struct rue_study *study, size_t trial)

@@ -136,7 +136,6 @@ static rue_status record(struct rue_study *study, struct rue_study_times *times,
                                         .variant = cell.variant,
                                         .model = cell.model,
                                         .config = cell.config,
-                                        .row = study->row_count - 1,
                                         .repeat = repeats - 1,
                                         .cost_ns = cost_ns,
                                         .result = *result};
@@ -337,10 +336,11 @@ static rue_status look_after(struct rue_study *study, struct tracks *tracks, str
                              const struct rue_watched *watched, const struct rue_trial_result *result,
                              rue_error *error)
 {
-    bool changed;
+    bool changed, recorded = rue_runner_hello(study->runner)->whole_jobs;
     struct rue_speed_change change;
     uint64_t before_ns = rue_study_spent_ns(study);
     size_t made = study->made;
+    study->rows[study->row_count - 1].disturbed = !recorded && rue_watched_is_far(watched, result);
     if (!tracks->watch) return RUE_OK;
     rue_status status = rue_watch_note(tracks->watch, watched, result, error);
     if (status == RUE_OK) status = rue_watch_look(tracks->watch, &changed, &change, error);
@@ -536,6 +536,7 @@ rue_status rue_study_run(struct rue_study *study, rue_error *error)
         study->strategy->close(tracks.at[i].state);
     }
     rue_study_times_mark(&tracks.times, study);
+    if (rue_study_predicts(study)) rue_study_take_marks(study);
     rue_watch_conclude(tracks.watch);
     rue_watch_close(tracks.watch);
     rue_study_times_close(&tracks.times);

@@ -103,8 +103,7 @@ void rue_study_times_mark(const struct rue_study_times *times, struct rue_study 
         qsort(distances, count, sizeof *distances, compare_doubles);
         double sd = fmax(to_sd * distances[count / 2], least_sd);
         for (size_t i = 0; i < times->count; i++)
-            if (!times->at[i].ask.stored && distance(study, &times->at[i]) > far * sd)
-                study->rows[times->at[i].row].disturbed = true;
+            if (distance(study, &times->at[i]) > far * sd) rue_study_mark(study, times->at[i].ask.trial);
     }
     free(distances);
 }

@@ -8,9 +8,8 @@
 struct rue_study_times {
     size_t count, capacity;
     struct rue_study_time {
-        struct rue_ask ask;
+        struct rue_ask ask; /* its trial is the one that counts */
         size_t variant, model, config;
-        size_t row;                     /* of the study */
         size_t repeat;                  /* of the cell in its matrix */
         double cost_ns;                 /* as measured */
         double told_ns;                 /* to the matrix */

@@ -209,22 +209,40 @@ static void note_error(struct rue_watch *watch, size_t trial, double error, doub
     rue_slowdown_tell(&watch->own, trial, error, sd);
 }
 
+/* Of an ok joint trial; false where nothing was expected of it. */
+static bool find_error(const struct rue_watched *watched, const struct rue_trial_result *result,
+                       double *error, double *sd)
+{
+    if (!(watched->expected_s > 0)) return false;
+    *error = log((double)result->end_to_end_ns / 1e9) - log(watched->expected_s);
+    *sd = prediction_spread * watched->expected_sd;
+    return true;
+}
+
+static bool is_joint(const struct rue_watched *watched, const struct rue_trial_result *result)
+{
+    return result->outcome == RUE_TRIAL_OK && watched->measure == RUE_JOINT && result->end_to_end_ns > 0;
+}
+
+bool rue_watched_is_far(const struct rue_watched *watched, const struct rue_trial_result *result)
+{
+    double error, sd;
+    return is_joint(watched, result) && find_error(watched, result, &error, &sd) && fabs(error) > far * sd;
+}
+
 static void note_joint(struct rue_watch *watch, const struct rue_watched *watched,
                        const struct rue_trial_result *result)
 {
-    struct rue_study *study = watch->study;
+    const struct rue_study *study = watch->study;
     double time = log((double)result->end_to_end_ns / 1e9), load = speed_now(study).load;
     double *before =
         &watch->times[(watched->variant * study->model_count + watched->model) * study->config_count +
                       watched->config];
-    if (watched->expected_s > 0) {
-        double error = time - log(watched->expected_s), sd = prediction_spread * watched->expected_sd;
-        /* Where it is the machine that has changed, the mark is taken back. */
-        study->rows[study->row_count - 1].disturbed = fabs(error) > far * sd;
+    double error, sd;
+    if (find_error(watched, result, &error, &sd))
         note_error(watch, watched->trial, error, sd);
-    } else if (!rue_study_predicts(study) && !isnan(*before)) {
+    else if (!rue_study_predicts(study) && !isnan(*before))
         note_error(watch, watched->trial, time - *before - load, repeat_sd);
-    }
     *before = time - load;
 }
 
@@ -242,7 +260,7 @@ rue_status rue_watch_note(struct rue_watch *watch, const struct rue_watched *wat
     if (result->cost_ns > 0) watch->trials_s += (double)result->cost_ns / 1e9;
     watch->trial_count++;
     bool ok = result->outcome == RUE_TRIAL_OK;
-    if (ok && watched->measure == RUE_JOINT && result->end_to_end_ns > 0) note_joint(watch, watched, result);
+    if (is_joint(watched, result)) note_joint(watch, watched, result);
     if (ok && watched->measure == RUE_COMPUTE) note_computing(watch, watched, result);
     return watch->causes ? rue_causes_note(watch->causes, watched->trial, cpu_s(result), error) : RUE_OK;
 }

@@ -40,6 +40,9 @@ struct rue_watched {
     enum rue_measure measure;
     double expected_s, expected_sd; /* and the standard deviation of its logarithm; 0: not expected */
 };
+/* Whether its result is far from what was expected of it. */
+bool rue_watched_is_far(const struct rue_watched *watched, const struct rue_trial_result *result);
+
 /* Notes it; its result says whether it was ok. RUE_MEMORY. */
 rue_status rue_watch_note(struct rue_watch *watch, const struct rue_watched *watched,
                           const struct rue_trial_result *result, rue_error *error) RUE_MUST_CHECK;
