@@ -137,6 +137,32 @@ def test_a_change_is_known_after_the_run_that_noticed_it_was_killed(rue, script)
     corrected(rue, "grid")
 
 
+def test_a_small_change_is_looked_for_where_it_began(rue, script):
+    """The first references behind it are not suspicious yet."""
+    one = script(TABLE, load_ns=100000, slower_from=[41, 1.128])
+    tune(rue, one, "--strategy", "grid", "--repeats", "3")
+    first, end = doubted(rue)
+    assert first < end and first <= 41 <= end
+    asked = one.requests()
+    again = [r for r in asked[end:] if r["measure"] == "joint" and (r["model"], r["cell"]) in
+             {(r["model"], r["cell"]) for r in asked[first - 1:end - 1] if r["measure"] == "joint"}]
+    assert len(one.joint()) > 144 and again, "what is in doubt is measured again"
+
+
+def test_a_second_change_of_computing_is_told_in_full(rue, script):
+    """The model that is timed again is a new one, which was never seen at full speed."""
+    one = script(TABLE, load_ns=100000, slower_from=[25, 1.3])
+    words = ["--strategy", "duel", "--epsilon", "0.01%", "--budget"]
+    tune(rue, one, *words, "60trials", "--model", "ape,bee")
+    assert len(found(rue)["notices"]) == 1
+    slow = {model: {cell: 1.3 * ns for cell, ns in cells.items()} for model, cells in TABLE.items()}
+    one.write(ns_per_image=slow, load_ns=130000, slower_from=[30, 1.3])
+    tune(rue, one, *words, "90trials")
+    (_, notice) = found(rue)["notices"]
+    for part in ("load", "compute"):
+        assert abs(notice[f"{part}_slowdown_ratio"] - 1.3) < 0.02, notice
+
+
 def test_a_slow_down_of_loading_alone_leaves_computing_as_it_was(rue, script):
     one = script(TABLE, load_ns=100000, faults=[])
     one.write(slower_from=[41, 1.5])
@@ -219,6 +245,14 @@ def test_references_of_all_variants_leave_room_for_the_plan(rue, script):
     plan = json.loads(rue("tune", "--runner", one.command, "--out", "other", "--strategy", "grid", "--budget", "100trials",
                           "--dry-run", "--json").stdout)["plan"]
     assert plan["references"] == 6 + plan["trials"] // 5
+
+
+def test_a_change_at_the_end_of_a_budget_of_trials_takes_no_more(rue, script):
+    for since, budget in ((48, 51), (48, 52), (50, 53)):
+        one = script(TABLE, load_ns=100000, slower_from=[since, 1.3])
+        tune(rue, one, "--strategy", "duel", "--epsilon", "0.01%", "--budget", f"{budget}trials")
+        assert len(one.requests()) <= budget
+        forget(rue, one)
 
 
 @pytest.mark.parametrize("mode", ["raw", "preprocessed"])

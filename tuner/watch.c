@@ -16,9 +16,11 @@ enum {
     LOOKS = 5,
     PENDING = 16,
     ERRORS = 64,
+    GOODS = 32,
     WORKERS = 4,
     ROUNDS = 3,
-    MANY = 85
+    MANY = 85,
+    ASKED = 2 /* times, how fast computing is, when a change is sure */
 };
 
 static const double suspicion = 3;          /* a logarithm of a likelihood ratio: one in twenty by chance */
@@ -48,6 +50,12 @@ struct error_of {
     double error, sd;
 };
 
+/* When a reference was as expected. */
+struct good {
+    size_t trial; /* the first after it */
+    size_t rows;  /* of the study */
+};
+
 struct rue_watch {
     struct rue_study *study;
     struct reference references[RUE_STUDY_VARIANTS_MAX];
@@ -56,13 +64,14 @@ struct rue_watch {
     double *times;                 /* [variants][models][configs] logarithm of the last; NaN: none */
     struct error_of errors[ERRORS];
     size_t error_count;
-    struct rue_watched last; /* noted */
-    size_t fresh;            /* trials since the last reference */
-    size_t good_rows;        /* rows of the study when a reference was last as expected */
-    size_t good;             /* the first trial after a reference that was as expected */
-    double references_s;     /* beyond the first of all */
+    struct rue_watched last;  /* noted */
+    size_t fresh;             /* trials since the last reference */
+    struct good goods[GOODS]; /* the last of good_count; the first is the beginning */
+    size_t good_count;
+    double references_s; /* beyond the first of all */
     double trials_s, trial_count;
-    struct rue_trial_request computing; /* the first compute trial, and its time for a batch */
+    struct rue_trial_request computing; /* the first compute trial, and its time for a batch before any
+                                           change */
     size_t computing_variant, computing_model;
     double computing_s;
 };
@@ -149,11 +158,17 @@ void rue_watch_close(struct rue_watch *watch)
     free(watch);
 }
 
+static struct rue_speed speed_now(const struct rue_study *study)
+{
+    return rue_speed_history_at(&study->speeds, SIZE_MAX);
+}
+
 static void note_computing(struct rue_watch *watch, const struct rue_watched *watched,
                            const struct rue_trial_result *result)
 {
     if (watch->computing_s > 0 || result->compute_ns <= 0 || result->batches <= 0) return;
-    watch->computing_s = (double)result->compute_ns / 1e9 / (double)result->batches;
+    watch->computing_s =
+        (double)result->compute_ns / 1e9 / (double)result->batches / exp(speed_now(watch->study).compute);
     watch->computing = (struct rue_trial_request){
         .measure = RUE_COMPUTE, .config = result->config, .batches = (uint64_t)result->batches};
     watch->computing_variant = watched->variant;
@@ -197,11 +212,6 @@ rue_status rue_watch_open(struct rue_study *study, struct rue_watch **out, rue_e
 }
 
 /* ---- trials ---- */
-
-static struct rue_speed speed_now(const struct rue_study *study)
-{
-    return rue_speed_history_at(&study->speeds, SIZE_MAX);
-}
 
 static void note_error(struct rue_watch *watch, size_t trial, double error, double sd)
 {
@@ -254,7 +264,8 @@ static double cpu_s(const struct rue_trial_result *result)
 rue_status rue_watch_note(struct rue_watch *watch, const struct rue_watched *watched,
                           const struct rue_trial_result *result, rue_error *error)
 {
-    if (watch->trial_count == 0) watch->good = watched->trial;
+    if (watch->trial_count == 0)
+        watch->goods[watch->good_count++] = (struct good){watched->trial, watch->study->row_count - 1};
     watch->last = *watched;
     watch->fresh++;
     if (result->cost_ns > 0) watch->trials_s += (double)result->cost_ns / 1e9;
@@ -300,8 +311,15 @@ static bool lengthen(const struct rue_watch *watch, size_t variant, struct refer
 
 static void set_good(struct rue_watch *watch)
 {
-    watch->good = watch->last.trial + 1;
-    watch->good_rows = watch->study->row_count;
+    watch->goods[watch->good_count++ % GOODS] = (struct good){watch->last.trial + 1, watch->study->row_count};
+}
+
+/* The last before that trial: those behind it were taken for good while a change was not suspected yet. */
+static struct good good_before(const struct rue_watch *watch, size_t trial)
+{
+    size_t oldest = watch->good_count > GOODS ? watch->good_count - GOODS : 0, at = watch->good_count - 1;
+    while (at > oldest && watch->goods[at % GOODS].trial >= trial) at--;
+    return watch->goods[at % GOODS];
 }
 
 static void judge(struct rue_watch *watch, struct reference *reference, double value)
@@ -357,10 +375,11 @@ static bool is_due(const struct rue_watch *watch, size_t variant)
     if (reference->dead || rue_slowdown_is_sure(&watch->sure)) return false;
     size_t trials = watch->study->goal->budget.trials;
     if (budget && rue_study_spent_ns(watch->study) >= budget) return false;
-    if (trials && watch->study->made >= trials) return false;
+    size_t kept_back = watch->computing_s > 0 ? ASKED : 0;
+    if (trials && watch->study->made + kept_back >= trials) return false;
     if (reference->baseline.count < RUE_BASELINE_LEAST)
         return rue_study_searches(watch->study) || watch->study->trials >= watch->last.done + LEAST_TRIALS ||
-               watch->good_rows > 0;
+               watch->good_count > 1;
     bool suspected = rue_slowdown_evidence(&watch->sure, NULL) >= suspicion ||
                      rue_slowdown_evidence(&watch->own, NULL) >= suspicion;
     if (suspected) return is_affordable(watch, suspected_share);
@@ -387,15 +406,15 @@ static size_t locate(const struct rue_watch *watch, size_t first, size_t end, do
     return from + (to - from) / 2;
 }
 
-/* How much slower computing has become: the first compute trial is made again, twice. Models that sleep take
- * their time as ever; where nothing tells, computing is as slow as loading. */
+/* How much slower computing has become: the first compute trial is made again. Models that sleep take their
+ * time as ever; where nothing tells, computing is as slow as loading. */
 static rue_status ask_computing(struct rue_watch *watch, double load, double *out, rue_error *error)
 {
     const struct rue_study *study = watch->study;
     double least = INFINITY;
     rue_status status = RUE_OK;
     *out = watch->references[watch->last.variant].model == RUE_NONE && study->models[0].known ? 0 : load;
-    for (int i = 0; status == RUE_OK && watch->computing_s > 0 && i < 2; i++) {
+    for (int i = 0; status == RUE_OK && watch->computing_s > 0 && i < ASKED; i++) {
         struct rue_trial_result result;
         status = rue_study_measure(watch->study, watch->computing_variant, watch->computing_model,
                                    &watch->computing, RUE_STUDY_ANEW, 0, &result, error);
@@ -436,9 +455,11 @@ static rue_status conclude_change(struct rue_watch *watch, size_t variant, struc
                                   rue_error *error)
 {
     struct reference *reference = &watch->references[variant];
-    struct rue_notice notice = {.noticed = watch->study->last_trial, .unsure = watch->good};
+    struct rue_notice notice = {.noticed = watch->study->last_trial};
     double mean, sd;
     rue_slowdown_evidence(&watch->sure, &notice.unsure_end);
+    struct good good = good_before(watch, notice.unsure_end);
+    notice.unsure = good.trial;
     rue_baseline_expect(&reference->baseline, &mean, &sd);
     notice.load_log = median_of(reference->pending, reference->pending_count) - mean;
     notice.trial = locate(watch, notice.unsure, notice.unsure_end, notice.load_log);
@@ -456,8 +477,8 @@ static rue_status conclude_change(struct rue_watch *watch, size_t variant, struc
     rue_slowdown_forget(&watch->sure);
     rue_slowdown_forget(&watch->own);
     watch->error_count = 0;
-    for (size_t i = watch->good_rows; i < watch->study->row_count; i++)
-        watch->study->rows[i].disturbed = false;
+    for (size_t i = good.rows; i < watch->study->row_count; i++)
+        watch->study->rows[i].disturbed = false; /* it was the machine */
     set_good(watch);
     return RUE_OK;
 }
