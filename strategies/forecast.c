@@ -10,8 +10,8 @@
 enum { JOINTS_FOR_SCALES = 12 };
 
 static const double trial_sd = 0.02; /* of the logarithm of a trial's time */
-/* What disturbs a trial in seconds, however short it is; of processes more than of threads. */
-static const double hiccup_s[2] = {0.005, 0.02};
+/* What disturbs a trial, however short it is, where workers are threads, and where they are processes. */
+static const double thread_hiccup_s = 0.005, process_hiccup_s = 0.02;
 static const double truncated_sd = 0.02; /* more, for what the rest of the job may bring */
 
 /* How far predictions are off, and how noisy trials are, relative to what is usual. */
@@ -131,7 +131,7 @@ static double noise_variance(const struct rue_forecast *forecast, size_t config,
     double round = (double)(value[RUE_NUM_WORKERS] > 0 ? value[RUE_NUM_WORKERS] : 1) * value[RUE_BATCH_SIZE];
     double left = 1 - fmin(1, (double)images / (double)job_images(forecast, config));
     double sd = truncated_sd * left * (1 + round / (double)images);
-    double hiccup = hiccup_s[forecast->setup->in_turn] / predicted_s;
+    double hiccup = (forecast->setup->in_turn ? process_hiccup_s : thread_hiccup_s) / predicted_s;
     double bias = sd * sd, noise = trial_sd * trial_sd + hiccup * hiccup;
     double precision = 1 / (bias + noise / (double)(before + 1)),
            precision_before = before ? 1 / (bias + noise / (double)before) : 0;

@@ -25,8 +25,7 @@ const char *const rue_strategy_names[] = {
 
 uint64_t rue_setup_images(const struct rue_strategy_setup *setup, size_t config, uint64_t images)
 {
-    uint64_t batch = (uint64_t)setup->configs[config].value[RUE_BATCH_SIZE];
-    return setup->drop_last && images >= batch ? images - images % batch : images;
+    return rue_config_images(&setup->configs[config], setup->drop_last, images);
 }
 
 const struct rue_strategy_ops *rue_strategy_find(const char *name)

@@ -160,3 +160,13 @@ Test(config, the_window_is_bounded_by_the_job)
     cr_assert_eq(rue_config_window(&config, 100), 1, "without workers one batch is in flight");
     cr_assert_geq(rue_config_window(&config, 0), 1);
 }
+
+Test(config, a_last_batch_that_is_not_full_is_left_out_where_that_is_asked)
+{
+    struct rue_config config = rue_config_default();
+    config.value[RUE_BATCH_SIZE] = 64;
+    cr_assert_eq(rue_config_images(&config, false, 100), 100);
+    cr_assert_eq(rue_config_images(&config, true, 100), 64);
+    cr_assert_eq(rue_config_images(&config, true, 128), 128);
+    cr_assert_eq(rue_config_images(&config, true, 63), 63, "not one batch is full");
+}

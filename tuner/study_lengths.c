@@ -24,9 +24,8 @@ void rue_study_note_curve(struct rue_study *study, size_t variant, size_t model,
 
 static uint64_t consumed(const struct source *source, size_t config, uint64_t images)
 {
-    uint64_t batch = (uint64_t)source->study->configs[config].value[RUE_BATCH_SIZE];
-    bool drop_last = source->study->variants[source->variant].workload.drop_last;
-    return drop_last && images >= batch ? images - images % batch : images;
+    return rue_config_images(&source->study->configs[config],
+                             source->study->variants[source->variant].workload.drop_last, images);
 }
 
 /* What the strategy expects, or the cell's last trial, scaled to the time that the cell has. */

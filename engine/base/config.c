@@ -26,6 +26,12 @@ struct rue_config rue_config_default(void)
     return config;
 }
 
+uint64_t rue_config_images(const struct rue_config *config, bool drop_last, uint64_t images)
+{
+    uint64_t batch = (uint64_t)config->value[RUE_BATCH_SIZE];
+    return drop_last && images >= batch ? images - images % batch : images;
+}
+
 bool rue_config_equal(const struct rue_config *a, const struct rue_config *b)
 {
     return memcmp(a, b, sizeof *a) == 0;

@@ -36,6 +36,10 @@ struct rue_config {
 enum { RUE_CONFIG_TEXT_BYTES = 256 };
 
 struct rue_config rue_config_default(void);
+
+/* Of `images` those that are loaded: where the last batch is left out unless it is full, whole batches; all
+ * of them where not one batch is full. */
+uint64_t rue_config_images(const struct rue_config *config, bool drop_last, uint64_t images);
 bool rue_config_equal(const struct rue_config *a, const struct rue_config *b);
 
 /* The knob of that name, or -1. */
