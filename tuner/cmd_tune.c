@@ -90,11 +90,11 @@ static const struct rue_option options_table[] = {
                        "stop a trial that hangs [ten times its expected time, 1m at least]", 0, 0, NULL},
     [GOAL] = {"goal", RUE_OPTION_WORD, "WHAT", "time",
               "least time of the job, best steady throughput, or earliest first-batch", 0, 0, rue_goal_names},
-    [STRATEGY] =
-        {"strategy", RUE_OPTION_WORD, "NAME", RUE_STRATEGY_AUTO,
-         "grid: try everything; duel: predict, and measure what decides; auto: grid where it takes half "
-         "of the budget at most, else duel; race, halving and random: to compare with",
-         0, 0, rue_strategy_names},
+    [STRATEGY] = {"strategy", RUE_OPTION_WORD, "NAME", RUE_STRATEGY_AUTO,
+                  "grid: try everything; duel: predict, and measure what decides; auto: grid where the "
+                  "budget has ample "
+                  "room for it, else duel; race, halving and random: to compare with",
+                  0, 0, rue_strategy_names},
     [EPSILON] = {"epsilon", RUE_OPTION_PERCENTAGE, "PERCENT", "0.5%",
                  "with a strategy that predicts: good enough is so much more mean regret than the best", 1,
                  5000, NULL},
