@@ -379,6 +379,7 @@ rue_status rue_loader_open(const struct rue_source *source, const struct rue_loa
     loader->batches = rue_loader_batches(options);
     loader->images = rue_loader_images(options);
     loader->window = rue_config_window(&options->config, loader->batches);
+    loader->options.sampler.window = rue_source_window(source, loader->window * loader->batch_size);
     loader->tensor_bytes = rue_fetcher_tensor_bytes(options->fetcher.dtype);
     loader->slab_bytes = loader->batch_size * loader->tensor_bytes;
     loader->grain = options->config.value[RUE_PARALLELISM] == RUE_PARALLEL_SAMPLE ? 1 : loader->batch_size;

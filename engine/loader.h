@@ -31,7 +31,7 @@ extern const struct rue_slab_allocator rue_slab_allocator_default;
 
 struct rue_loader_options {
     struct rue_config config;
-    struct rue_sampler sampler; /* its `items` is filled in from the source */
+    struct rue_sampler sampler; /* its `items` and `window` are filled in from the source */
     uint64_t images;            /* to deliver, from position 0 of the sampler on; at least 1 */
     uint64_t job_images;        /* of the job that memory is judged for; 0: images */
     bool drop_last;             /* leave out a last batch that is not full */

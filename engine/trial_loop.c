@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "residency.h"
 #include "units.h"
 #include "usage.h"
 
@@ -15,6 +16,7 @@ struct run {
     struct rue_model *model;
     struct rue_trial_result *result;
     struct rue_loader *loader;
+    struct rue_residency *residency; /* of what it reads */
     uint64_t start_ns;
     uint64_t compute_ns; /* of the consumer's thread */
 };
@@ -167,13 +169,42 @@ static rue_status open_detail(struct run *run, struct rue_loader_options *option
     return RUE_OK;
 }
 
+/* Brings the data into the state that the workload names, outside of the trial's time. */
+static rue_status prepare_data(struct run *run, rue_error *error)
+{
+    const char *cache = run->request->workload.cache;
+    if (strcmp(cache, RUE_CACHE_COLD) == 0 && !rue_residency_evict(run->residency))
+        return rue_fail(error, RUE_USAGE,
+                        "the data cannot be read cold: the format does not tell in which files "
+                        "they lie; give --cache warm");
+    return strcmp(cache, RUE_CACHE_WARM) == 0 ? rue_residency_warm(run->residency, error) : RUE_OK;
+}
+
+/* Whether the trial was what it claims; where it was not, the reason says so beside what else it says. */
+static void judge_data(struct run *run)
+{
+    struct rue_trial_result *result = run->result;
+    char why[RUE_REASON_BYTES / 2];
+    result->data_bytes = (int64_t)rue_residency_bytes(run->residency);
+    result->cache_missed = !rue_residency_judge(run->residency, &run->request->workload,
+                                                (uint64_t)result->read_bytes, why, sizeof why);
+    size_t used = strlen(result->reason);
+    if (result->cache_missed)
+        snprintf(result->reason + used, sizeof result->reason - used, "%s%s", used ? "; " : "", why);
+}
+
 static rue_status run_joint(struct run *run, const struct rue_source *source, rue_error *error)
 {
     struct rue_loader_options options = rue_trial_loader_options(run->request);
-    rue_status status = open_detail(run, &options, error);
+    rue_status status =
+        rue_residency_open(source, &run->request->workload, options.images, &run->residency, error);
+    if (status == RUE_OK) status = prepare_data(run, error);
+    if (status == RUE_OK) status = open_detail(run, &options, error);
     if (status == RUE_OK) status = rue_loader_open(source, &options, &run->loader, error);
     if (status == RUE_OK) status = run_loader(run, error);
     rue_loader_close(run->loader);
+    if (status == RUE_OK) judge_data(run);
+    rue_residency_close(run->residency);
     if (options.batch_load_ns) run->result->load_count = run->result->ready_count;
     return status;
 }

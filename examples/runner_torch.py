@@ -264,7 +264,8 @@ class Runner:
             with open(path, "rb", buffering=0) as file:
                 while file.read(1 << 20): pass
         with contextlib.suppress(Exception): copy.copy(data)[0]  # what is built on first use is built before any trial
-        return dict(status="ok", images=len(data), bytes=total, digest=data.digest, cache=cache)
+        return dict(status="ok", images=len(data), bytes=total, digest=data.digest,
+                    cache="as-is" if cache == "cold" else cache, cache_reason="PyTorch's runner puts nothing out of memory")
     def trial(self, request):
         defaults, asked = dict(batch_size=1, num_workers=0, prefetch_factor=2, parallelism="batch"), request["config"]
         config = {knob: asked.get(knob, default) for knob, default in defaults.items()}

@@ -46,11 +46,13 @@ struct rue_variant_findings {
     bool sample;              /* the data are a sample that was converted for the comparison */
     double build_s_per_image; /* what converting an image took; 0 when not known */
     bool drop_last;
+    bool cold;              /* trials read the data from storage, see --cache */
     enum rue_decode decode; /* of raw data */
     uint64_t
         bad_images; /* images replaced in a trial because they could not be decoded, the most of any trial */
     size_t trials_ok, trials_failed, trials_infeasible, trials_timeout; /* joint trials */
-    size_t trials_disturbed; /* of them, see struct rue_trial_row */
+    size_t trials_disturbed;    /* of them, see struct rue_trial_row */
+    size_t trials_cache_missed; /* of them, those that were not warm, or cold, as the workload says */
     /* With `confidence` no configuration of the space is better than the recommended one, by the objective,
      * by more than `bound_ratio`; confidence 0: nothing is claimed. */
     double bound_ratio, confidence;
@@ -71,6 +73,20 @@ struct rue_trial_row {
     const char *label;              /* (optional) its variant's; borrowed */
     bool disturbed;                 /* far slower or faster than what was expected of it, and counts little */
 };
+
+/* One configuration for several variants. */
+struct rue_overall_part {
+    char name[PATH_MAX + 128];                  /* of the variant */
+    double mean_regret_ratio, max_regret_ratio; /* of the recommendation, over the variant's models */
+};
+struct rue_overall {
+    const char *over;               /* "raw", "preprocessed" or "all" */
+    struct rue_cost_matrix *matrix; /* of the scenarios of all of them */
+    const struct rue_selection *selection;
+    size_t part_count;
+    struct rue_overall_part *parts; /* [part_count] */
+};
+enum { RUE_OVERALL_MAX = RUE_MODE_COUNT + 1 };
 
 struct rue_findings {
     char study[256];
@@ -102,6 +118,8 @@ struct rue_findings {
     char disturbance[256];            /* what slowed all of it; "" : nothing did, or it is not known */
     size_t variant_count;
     struct rue_variant_findings *variants; /* [variant_count] */
+    size_t overall_count;
+    struct rue_overall overall[RUE_OVERALL_MAX]; /* [overall_count] */
     const char *const
         *profiles; /* (optional) of each model, JSON; "" where it is the runner's own business */
     size_t row_count;

@@ -53,10 +53,11 @@ static rue_status sync_folder(const char *folder, rue_error *error)
     return number ? fail_store(error, folder, number) : RUE_OK;
 }
 
-static rue_status render_to(const struct rue_report *report, const struct rue_findings *findings,
-                            const char *part, const char *path, rue_error *error)
+typedef rue_status (*renderer)(const void *context, FILE *stream, rue_error *error);
+
+static rue_status render_to(renderer render, const void *context, const char *part, const char *path,
+                            rue_error *error)
 {
-    static const struct rue_report_style plain = {0};
     int fd = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     FILE *stream = fd < 0 ? NULL : fdopen(fd, "w");
     if (!stream) {
@@ -66,7 +67,7 @@ static rue_status render_to(const struct rue_report *report, const struct rue_fi
     }
     rue_error why = {0};
     errno = 0;
-    rue_status status = report->render(findings, &plain, stream, &why);
+    rue_status status = render(context, stream, &why);
     int number = errno;
     if (status == RUE_OK && fsync(fd) != 0) status = RUE_STORE, number = errno;
     if (fclose(stream) != 0 && status == RUE_OK) status = RUE_STORE, number = errno;
@@ -74,19 +75,39 @@ static rue_status render_to(const struct rue_report *report, const struct rue_fi
     return status == RUE_OK ? RUE_OK : rue_fail(error, status, "%s: %s", path, why.message);
 }
 
-rue_status rue_report_write(const struct rue_report *report, const struct rue_findings *findings,
-                            const char *folder, rue_error *error)
+rue_status rue_report_write_file(const char *folder, const char *file, renderer render, const void *context,
+                                 rue_error *error)
 {
-    assert(report->file);
     char path[PATH_MAX], part[PATH_MAX];
-    int length = snprintf(path, sizeof path, "%s/%s", folder, report->file);
-    int part_length = snprintf(part, sizeof part, "%s/.%s.%ld.part", folder, report->file, (long)getpid());
+    int length = snprintf(path, sizeof path, "%s/%s", folder, file);
+    int part_length = snprintf(part, sizeof part, "%s/.%s.%ld.part", folder, file, (long)getpid());
     if (length >= (int)sizeof path || part_length >= (int)sizeof part)
         return fail_store(error, folder, ENAMETOOLONG);
 
-    rue_status status = render_to(report, findings, part, path, error);
+    rue_status status = render_to(render, context, part, path, error);
     if (status == RUE_OK && rename(part, path) != 0) status = fail_store(error, path, errno);
     if (status == RUE_OK) return sync_folder(folder, error);
     unlink(part);
     return status;
+}
+
+/* A report and what it is about. */
+struct rendering {
+    const struct rue_report *report;
+    const struct rue_findings *findings;
+};
+
+static rue_status render_report(const void *context, FILE *stream, rue_error *error)
+{
+    static const struct rue_report_style plain = {0};
+    const struct rendering *rendering = context;
+    return rendering->report->render(rendering->findings, &plain, stream, error);
+}
+
+rue_status rue_report_write(const struct rue_report *report, const struct rue_findings *findings,
+                            const char *folder, rue_error *error)
+{
+    assert(report->file);
+    const struct rendering rendering = {report, findings};
+    return rue_report_write_file(folder, report->file, render_report, &rendering, error);
 }

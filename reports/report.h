@@ -37,6 +37,11 @@ extern const struct rue_report *const rue_reports[];
 rue_status rue_report_write(const struct rue_report *report, const struct rue_findings *findings,
                             const char *folder, rue_error *error) RUE_MUST_CHECK;
 
+/* The same for whatever `render` writes, `file` in the folder. */
+rue_status rue_report_write_file(const char *folder, const char *file,
+                                 rue_status (*render)(const void *context, FILE *stream, rue_error *error),
+                                 const void *context, rue_error *error) RUE_MUST_CHECK;
+
 /* For renderers: flushes the stream; RUE_STORE when that or any write before it failed. */
 rue_status rue_report_finish(FILE *stream, rue_error *error) RUE_MUST_CHECK;
 

@@ -4,25 +4,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "csv_field.h"
 #include "report.h"
 
 static const char *const leading[] = {"id", "started_ns", "mode", "format", "dtype", "model", "measure"};
 static const char *const middle[] = {"requested_images", "job_images", "status"};
-
-/* A field of text, quoted where it has to be. */
-static void put_text(FILE *stream, const char *text)
-{
-    if (!text[strcspn(text, ",\"\r\n")]) {
-        fputs(text, stream);
-        return;
-    }
-    fputc('"', stream);
-    for (; *text; text++) {
-        if (*text == '"') fputc('"', stream);
-        fputc(*text, stream);
-    }
-    fputc('"', stream);
-}
 
 static void put_header(FILE *stream)
 {
@@ -56,7 +42,7 @@ static void put_row(FILE *stream, const struct rue_trial_row *row)
                                  rue_measure_names[request->measure]};
     fprintf(stream, "%" PRIu64 ",%" PRIu64 ",", row->id, row->started_ns);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        put_text(stream, texts[i]);
+        rue_csv_put_text(stream, texts[i]);
         fputc(',', stream);
     }
     for (int k = 0; k < RUE_KNOB_COUNT; k++) {
@@ -72,7 +58,7 @@ static void put_row(FILE *stream, const struct rue_trial_row *row)
         fputc(',', stream);
     }
     fputs(row->disturbed ? "1," : ",", stream);
-    put_text(stream, row->result.reason);
+    rue_csv_put_text(stream, row->result.reason);
     fputc('\n', stream);
 }
 

@@ -24,6 +24,8 @@ static json_t *variant_json(struct rue_json_document *document, const struct rue
     rue_json_put(document, object, "dtype", rue_json_text_or_null(variant->dtype));
     rue_json_put(document, object, "path",
                  findings->sample ? json_null() : rue_json_text_or_null(variant->path));
+    rue_json_put(document, object, "image_key", rue_json_text_or_null(variant->image_key));
+    rue_json_put(document, object, "label_key", rue_json_text_or_null(variant->label_key));
     return object;
 }
 
@@ -146,6 +148,7 @@ static json_t *evidence_json(struct rue_json_document *document, const struct ru
                  rue_json_integer(best == RUE_NONE ? 0 : variant->selection->rows[best].missed));
     rue_json_put(document, object, "repeats_planned", json_integer(findings->repeats_planned));
     rue_json_put(document, object, "trials_disturbed", rue_json_integer(variant->trials_disturbed));
+    rue_json_put(document, object, "trials_cache_missed", rue_json_integer(variant->trials_cache_missed));
     rue_json_put(document, object, "bad_images", rue_json_integer(variant->bad_images));
     return object;
 }
@@ -289,6 +292,33 @@ static rue_status comparisons_json(struct rue_json_document *document, const str
     }
 }
 
+static json_t *overall_json(struct rue_json_document *document, const struct rue_findings *findings)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < findings->overall_count; i++) {
+        const struct rue_overall *overall = &findings->overall[i];
+        const struct rue_variant_findings all = {.matrix = overall->matrix, .selection = overall->selection};
+        size_t best = overall->selection->recommended;
+        json_t *object = json_object(), *parts = json_array();
+        rue_json_put(document, object, "over", json_string(overall->over));
+        rue_json_put(document, object, "config", rue_json_config_of(document, &all, best, true));
+        rue_json_put_standing(document, object, &all, best);
+        rue_json_put(document, object, "scenarios", rue_json_integer(overall->selection->model_count));
+        for (size_t p = 0; p < overall->part_count && best != RUE_NONE; p++) {
+            json_t *part = json_object();
+            rue_json_put(document, part, "variant", rue_json_text(overall->parts[p].name));
+            rue_json_put(document, part, "mean_regret_ratio",
+                         rue_json_real(overall->parts[p].mean_regret_ratio));
+            rue_json_put(document, part, "max_regret_ratio",
+                         rue_json_real(overall->parts[p].max_regret_ratio));
+            rue_json_push(document, parts, part);
+        }
+        rue_json_put(document, object, "variants", parts);
+        rue_json_push(document, array, object);
+    }
+    return array;
+}
+
 /* Which strategy chose the trials, and who chose it; null when not known. */
 static json_t *strategy_json(struct rue_json_document *document, const struct rue_findings *findings)
 {
@@ -341,6 +371,7 @@ static rue_status build(struct rue_json_document *document, const struct rue_fin
     rue_json_put(document, root, "recommendations", recommendations);
     if (status == RUE_OK) status = comparisons_json(document, findings, comparisons, error);
     rue_json_put(document, root, "comparisons", comparisons);
+    rue_json_put(document, root, "overall", overall_json(document, findings));
     rue_json_put(document, root, "partial", json_boolean(findings->partial));
     rue_json_put(document, root, "partial_reason",
                  findings->partial ? rue_json_text_or_null(findings->partial_reason) : json_null());

@@ -170,7 +170,8 @@ static void put_data(const struct page *page, const struct rue_variant_findings 
     int used = snprintf(facts, sizeof facts, "%s images%s%s", count, size[0] ? ", " : "", size);
     if (!variant->data_images) facts[used = 0] = 0;
     if (variant->decode == RUE_DECODE_FAST)
-        snprintf(facts + used, sizeof facts - (size_t)used, "%sdecoded fast", used ? ", " : "");
+        used += snprintf(facts + used, sizeof facts - (size_t)used, "%sdecoded fast", used ? ", " : "");
+    if (variant->cold) snprintf(facts + used, sizeof facts - (size_t)used, "%sread cold", used ? ", " : "");
     rue_utf8_clean(variant->sample ? "a sample converted for this comparison" : variant->variant.path,
                    page->style.unicode, path, sizeof path);
     if (!path[0] && !facts[0]) return;
@@ -287,6 +288,8 @@ static void put_notes(const struct page *page, const struct rue_variant_findings
     noted |= put_noted(page, text);
     rue_verdict_disturbed(variant, text, sizeof text);
     noted |= put_noted(page, text);
+    rue_verdict_cache(variant, text, sizeof text);
+    noted |= put_noted(page, text);
     rue_verdict_votes(variant, page->style.unicode, text, sizeof text);
     noted |= put_noted(page, text);
     if (!page->style.brief) {
@@ -385,8 +388,17 @@ static void put_comparison(const struct page *page, const struct rue_comparison 
     put_gap(page);
 }
 
+/* Of several raw and preprocessed variants there are many pairs: `rue compare` is for those. */
+static bool has_one_pair(const struct rue_findings *findings)
+{
+    size_t counts[RUE_MODE_COUNT] = {0};
+    for (size_t v = 0; v < findings->variant_count; v++) counts[findings->variants[v].variant.mode]++;
+    return counts[RUE_RAW] == 1 && counts[RUE_PREPROCESSED] == 1;
+}
+
 static rue_status put_comparisons(const struct page *page, rue_error *error)
 {
+    if (page->style.brief && !has_one_pair(page->findings)) return RUE_OK;
     struct rue_comparison_walk walk = {0};
     for (;;) {
         struct rue_comparison *comparison;
@@ -395,6 +407,16 @@ static rue_status put_comparisons(const struct page *page, rue_error *error)
         put_comparison(page, comparison);
         rue_comparison_close(comparison);
     }
+}
+
+/* Of a sample that was converted to be compared nobody asks for an answer that it shares; neither of a
+ * table's modes, unless all is wanted. */
+static bool wants_overall(const struct page *page)
+{
+    bool chosen = true;
+    for (size_t v = 0; v < page->findings->variant_count; v++)
+        chosen &= !page->findings->variants[v].sample && page->findings->variants[v].variant.path[0];
+    return chosen || !page->style.brief;
 }
 
 static rue_status put_closing(const struct page *page, rue_error *error)
@@ -408,6 +430,10 @@ static rue_status put_closing(const struct page *page, rue_error *error)
         if (status != RUE_OK) return status;
         put_sentence(page, text, BOLD, 0);
         recommended |= variant->selection->recommended != RUE_NONE;
+    }
+    for (size_t i = 0; i < page->findings->overall_count && wants_overall(page); i++) {
+        rue_verdict_overall(&page->findings->overall[i], page->style.unicode, text, sizeof text);
+        put_sentence(page, text, BOLD, 0);
     }
     if (!recommended) return RUE_OK;
     rue_verdict_loader(page->findings, text, sizeof text);

@@ -162,6 +162,29 @@ rue_status rue_verdict_use(const struct rue_findings *findings, const struct rue
     return RUE_OK;
 }
 
+void rue_verdict_overall(const struct rue_overall *overall, bool unicode, char *out, size_t bytes)
+{
+    struct rue_prose prose = rue_prose_start(out, bytes);
+    const struct rue_selection *selection = overall->selection;
+    char name[PATH_MAX];
+    bool all = strcmp(overall->over, "all") == 0;
+    if (selection->recommended == RUE_NONE) return;
+    const struct rue_ranking_row *row = &selection->rows[selection->recommended];
+    rue_prose_say(&prose, "One configuration for all %zu %svariants: ", overall->part_count,
+                  all                                 ? ""
+                  : strcmp(overall->over, "raw") == 0 ? "raw "
+                                                      : "preprocessed ");
+    rue_prose_say_config(&prose, rue_cost_matrix_config(overall->matrix, selection->recommended));
+    rue_prose_say(&prose, ": " PERCENT " mean regret over %zu scenarios, worst " PERCENT " (",
+                  100 * row->mean_regret_ratio, selection->model_count, 100 * row->max_regret_ratio);
+    for (size_t p = 0; p < overall->part_count; p++) {
+        rue_utf8_clean(overall->parts[p].name, unicode, name, sizeof name);
+        rue_prose_say(&prose, "%s%s " PERCENT, p ? ", " : "", name,
+                      100 * overall->parts[p].mean_regret_ratio);
+    }
+    rue_prose_say(&prose, ").");
+}
+
 /* "1.5 points more than 128/12", or that nothing has less. */
 static void say_best(struct rue_prose *prose, const struct rue_replayed *replayed, bool worst)
 {
@@ -216,6 +239,18 @@ void rue_verdict_disturbed(const struct rue_variant_findings *variant, char *out
     rue_prose_say(&prose, "%" PRIu64 " of %zu trials %s disturbed and count%s little; trials.csv marks %s.",
                   count, variant->trials_ok, count == 1 ? "was" : "were", count == 1 ? "s" : "",
                   count == 1 ? "it" : "them");
+}
+
+void rue_verdict_cache(const struct rue_variant_findings *variant, char *out, size_t bytes)
+{
+    struct rue_prose prose = rue_prose_start(out, bytes);
+    uint64_t count = variant->trials_cache_missed;
+    if (count == 0) return;
+    rue_prose_say(&prose,
+                  "%" PRIu64
+                  " of %zu trials %s not read from where --cache says, also when repeated; trials.csv "
+                  "marks %s (cache_missed) and says why.",
+                  count, variant->trials_ok, count == 1 ? "was" : "were", count == 1 ? "it" : "them");
 }
 
 void rue_verdict_votes(const struct rue_variant_findings *variant, bool unicode, char *out, size_t bytes)

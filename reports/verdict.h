@@ -13,6 +13,9 @@ enum { RUE_VERDICT_BYTES = 4096 };
 rue_status rue_verdict_use(const struct rue_findings *findings, const struct rue_variant_findings *variant,
                            bool unicode, char *out, size_t bytes, rue_error *error) RUE_MUST_CHECK;
 
+/* The one configuration for several variants, and what it costs each of them. */
+void rue_verdict_overall(const struct rue_overall *overall, bool unicode, char *out, size_t bytes);
+
 /* Where recorded times were replayed: what the strategy spent of them, and what they say of its answer. */
 void rue_verdict_replayed(const struct rue_variant_findings *variant, char *out, size_t bytes);
 
@@ -21,6 +24,9 @@ void rue_verdict_replaced(const struct rue_variant_findings *variant, char *out,
 
 /* That trials were disturbed. */
 void rue_verdict_disturbed(const struct rue_variant_findings *variant, char *out, size_t bytes);
+
+/* That trials were not warm, or cold, as they claim. */
+void rue_verdict_cache(const struct rue_variant_findings *variant, char *out, size_t bytes);
 
 /* For which lengths of the job the answer is another one. */
 void rue_verdict_lengths(const struct rue_variant_findings *variant, char *out, size_t bytes);

@@ -239,10 +239,10 @@ static void run_inline(struct pipeline *pipeline, struct rue_pipeline_times *out
     const struct rue_pipeline_loader *loader = pipeline->loader;
     const struct rue_pipeline_consumer *consumer = pipeline->consumer;
     double batches = (double)pipeline->batches, images = (double)pipeline->images;
-    double each_s = image_s(loader, 1, 0);
-    out->first_batch_s = at(loader, RUE_PIPELINE_batch_s) + images_of(pipeline, 0) * each_s;
-    out->end_to_end_s = batches * (at(loader, RUE_PIPELINE_batch_s) + consumer->batch_s) +
-                        images * (each_s + consumer->image_s);
+    double ratio = at(loader, RUE_PIPELINE_inline_ratio);
+    double batch_s = ratio * at(loader, RUE_PIPELINE_batch_s), each_s = ratio * image_s(loader, 1, 0);
+    out->first_batch_s = batch_s + images_of(pipeline, 0) * each_s;
+    out->end_to_end_s = batches * (batch_s + consumer->batch_s) + images * (each_s + consumer->image_s);
     out->shutdown_s = 0;
 }
 
@@ -300,6 +300,12 @@ rue_status rue_pipeline_predict(const struct rue_pipeline_loader *loader,
                                 uint64_t images, struct rue_pipeline_times *out, rue_error *error)
 {
     return rue_pipeline_follow(loader, consumer, config, images, RUE_PIPELINE_BATCHES_MAX, out, error);
+}
+
+bool rue_pipeline_is_ratio(enum rue_pipeline_parameter parameter)
+{
+    return parameter == RUE_PIPELINE_contention_ratio || parameter == RUE_PIPELINE_jitter_ratio ||
+           parameter == RUE_PIPELINE_inline_ratio;
 }
 
 bool rue_pipeline_is_outside(enum rue_pipeline_parameter parameter)

@@ -21,7 +21,8 @@
  *
  * The worker is the next in turn (processes, as PyTorch has them) or the first that is free (threads). Where
  * workers share each batch (parallelism = sample) they are one that is n times as fast and loads one batch
- * after the other; without workers loading and computing take turns. */
+ * after the other; without workers loading and computing take turns, and a batch takes inline times as long
+ * as it takes one worker: processes hand over what they load, and threads of a library are theirs alone. */
 #ifndef RUE_PIPELINE_H
 #define RUE_PIPELINE_H
 
@@ -40,7 +41,8 @@
     X(contention_ratio, "how much each other busy worker adds to that, as a share") \
     X(storage_s, "for each image, however many workers ask for one")                \
     X(jitter_ratio, "by how much the times of batches vary, as a share")            \
-    X(stop_worker_s, "to stop each worker")
+    X(stop_worker_s, "to stop each worker")                                         \
+    X(inline_ratio, "of the time of a batch that is loaded without workers to that of one worker")
 
 enum rue_pipeline_parameter {
 #define X(name, text) RUE_PIPELINE_##name,
@@ -80,6 +82,9 @@ rue_status rue_pipeline_follow(const struct rue_pipeline_loader *loader,
                                const struct rue_pipeline_consumer *consumer, const struct rue_config *config,
                                uint64_t images, uint64_t batches_max, struct rue_pipeline_times *out,
                                rue_error *error) RUE_MUST_CHECK;
+
+/* Whether the parameter has no unit; the others are seconds. */
+bool rue_pipeline_is_ratio(enum rue_pipeline_parameter parameter);
 
 /* Whether the parameter is of what is before the loading or after it, and changes nothing between. */
 bool rue_pipeline_is_outside(enum rue_pipeline_parameter parameter);

@@ -28,12 +28,14 @@ static const struct belief beliefs_threads[RUE_PIPELINE_PARAMETER_COUNT] = {
     [RUE_PIPELINE_storage_s] = {OF_AN_IMAGE, 2},
     [RUE_PIPELINE_stop_worker_s] = {3e-5, 1.5},
     [RUE_PIPELINE_jitter_ratio] = {0.05, 1},
+    [RUE_PIPELINE_inline_ratio] = {1, 0.1},
 };
 static const struct belief beliefs_processes[RUE_PIPELINE_PARAMETER_COUNT] = {
     [RUE_PIPELINE_start_s] = {0.1, 1.5},           [RUE_PIPELINE_start_worker_s] = {0.03, 1.5},
     [RUE_PIPELINE_batch_s] = {3e-3, 1.5},          [RUE_PIPELINE_item_s] = {OF_AN_IMAGE, 2},
     [RUE_PIPELINE_contention_ratio] = {0.01, 1.5}, [RUE_PIPELINE_storage_s] = {OF_AN_IMAGE, 2},
     [RUE_PIPELINE_stop_worker_s] = {0.01, 1.5},    [RUE_PIPELINE_jitter_ratio] = {0.05, 1},
+    [RUE_PIPELINE_inline_ratio] = {1, 0.5},
 };
 static const double storage_share = 1.0 / 32; /* of the time of an image, where nothing is known */
 static const double consumer_sd = 3, consumer_sd_of_prior = 0.5;

@@ -275,8 +275,8 @@ static double predict_slowed_s(const struct rue_prediction *prediction, size_t m
     struct rue_pipeline_loader loader = prediction->fit->loader;
     struct rue_pipeline_consumer consumer = consumer_at(prediction, model, config);
     double load = exp(speed.load), compute = exp(speed.compute);
-    for (int p = 0; p < RUE_PIPELINE_PARAMETER_COUNT; p++)
-        if (p != RUE_PIPELINE_contention_ratio && p != RUE_PIPELINE_jitter_ratio) loader.value[p] *= load;
+    for (enum rue_pipeline_parameter p = 0; p < RUE_PIPELINE_PARAMETER_COUNT; p++)
+        if (!rue_pipeline_is_ratio(p)) loader.value[p] *= load;
     consumer.batch_s *= compute;
     consumer.image_s *= compute;
     return exp(offset_at(prediction, model, config)) *

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { COMPUTE_BATCHES = 1, MIDDLE_ROUNDS = 3, LEAST_LOAD = 3, LEAST_BELIEVED = 2 };
+enum { COMPUTE_BATCHES = 1, MIDDLE_ROUNDS = 3, LEAST_BELIEVED = 2 };
 
 static double doublings(double value)
 {
@@ -74,9 +74,16 @@ size_t rue_probes_load(const struct rue_strategy_setup *setup, struct rue_ask *o
     double few = sqrt(workers.least * workers.middle), many = sqrt(workers.middle * workers.most);
     double large = sqrt(batch.middle * batch.most);
     const double probes[RUE_PROBES_LOAD_MAX][3] = {
-        {batch.least, workers.least, 6}, {batch.middle, workers.middle, 3}, {batch.least, many, 4},
-        {large, workers.least, 1},       {batch.least, workers.most, 3},    {batch.least, few, 6},
-        {batch.middle, many, 2},         {large, workers.middle, 1},        {batch.middle, workers.most, 1},
+        {batch.least, workers.least, 6},
+        {batch.middle, workers.middle, 3},
+        {batch.least, many, 4},
+        {large, workers.least, 1},
+        {batch.least, 0, 16},
+        {batch.least, workers.most, 3},
+        {batch.least, few, 6},
+        {batch.middle, many, 2},
+        {large, workers.middle, 1},
+        {batch.middle, workers.most, 1},
     };
     size_t count = 0;
     for (int p = 0; p < RUE_PROBES_LOAD_MAX; p++) {
@@ -124,7 +131,7 @@ struct rue_probes_room rue_probes_room(const struct rue_strategy_setup *setup)
         size_t half = budget > 2 * models ? budget / 2 - models : 0;
         return half < compute ? (struct rue_probes_room){0} : (struct rue_probes_room){half, 0, half};
     }
-    size_t least = LEAST_LOAD + compute, all = budget / 2 > least ? budget / 2 : least;
+    size_t least = RUE_PROBES_LOAD_LEAST + compute, all = budget / 2 > least ? budget / 2 : least;
     if (budget < models + least) return (struct rue_probes_room){0};
     all = at_most(all, budget - models);
     size_t load = at_most(RUE_PROBES_LOAD_MAX, all - compute);

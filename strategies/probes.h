@@ -5,10 +5,10 @@
 
 #include "strategy.h"
 
-enum { RUE_PROBES_LOAD_MAX = 9 };
+enum { RUE_PROBES_LOAD_MAX = 10, RUE_PROBES_LOAD_LEAST = 3 /* that tell anything */ };
 
 /* Load-only probes into `out` [RUE_PROBES_LOAD_MAX], those that tell most first: few workers and many, small
- * batches and large. Answers how many. */
+ * batches and large, and none where the space has that. Answers how many. */
 size_t rue_probes_load(const struct rue_strategy_setup *setup, struct rue_ask *out);
 
 /* A compute-only probe of `scenario` at the batch size of `config`. */

@@ -6,7 +6,9 @@
 #include "probes.h"
 
 static const double verify_margin = 1.3; /* of what the last trials may cost more than expected */
-static const double surprise = 0.15;     /* of the logarithm of a time: the prediction is to be made anew */
+static const double load_share =
+    0.45; /* of the budget, for load-only probes: the rest has to verify an answer */
+static const double surprise = 0.15; /* of the logarithm of a time: the prediction is to be made anew */
 
 /* ---- life ---- */
 
@@ -167,13 +169,25 @@ static void decide(struct rue_searcher *search)
 
 /* ---- operations ---- */
 
-/* The next question that is still of use: what does not run is not verified on other models. */
+/* Whether load-only probes have cost so much that no more are made: those that tell most come first. */
+static bool is_probed_enough(const struct rue_searcher *search)
+{
+    return search->costs.made >= RUE_PROBES_LOAD_LEAST &&
+           search->costs.spent_s > load_share * search->setup.budget_s;
+}
+
+/* Whether a question is still of use: what does not run is not verified on other models. */
+static bool is_of_use(const struct rue_searcher *search, const struct rue_ask *ask)
+{
+    if (search->phase == RUE_SEARCHER_DECIDE)
+        return ask->measure != RUE_JOINT || !rue_forecast_is_excluded(search->forecast, ask->config);
+    return ask->measure != RUE_LOAD || !is_probed_enough(search);
+}
+
 static bool pop(struct rue_searcher *search, struct rue_ask *out)
 {
     while (rue_ask_queue_pop(&search->queue, out))
-        if (search->phase != RUE_SEARCHER_DECIDE || out->measure != RUE_JOINT ||
-            !rue_forecast_is_excluded(search->forecast, out->config))
-            return true;
+        if (is_of_use(search, out)) return true;
     return false;
 }
 

@@ -5,9 +5,9 @@
 #include "crc32c.h"
 #include "fetcher.h"
 #include "jpeg_fixture.h"
+#include "sink.h"
 #include "source.h"
 #include "temporary_folder.h"
-#include "tensor_writer.h"
 
 static inline void data_require(bool good, const char *what, const rue_error *error)
 {
@@ -64,29 +64,53 @@ static inline void data_tensor_make(const char *from, const char *name, enum rue
     rue_error error = {0};
     struct rue_source *source = data_open(from);
     struct rue_fetcher *fetcher;
-    struct rue_tensor_writer *writer;
+    struct rue_sink *sink;
     const struct rue_fetcher_options options = {.dtype = dtype, .max_pixels = RUE_MAX_PIXELS_DEFAULT};
-    const struct rue_tensor_shape shape = {dtype, RUE_CHANNELS, RUE_CROP, RUE_CROP};
-    uint64_t count = rue_source_count(source);
-    size_t class_count = rue_source_class_count(source);
     const char *classes[64] = {0};
+    const struct rue_sink_options made = {.mode = RUE_PREPROCESSED,
+                                          .dtype = dtype,
+                                          .shape = {RUE_CHANNELS, RUE_CROP, RUE_CROP},
+                                          .count = rue_source_count(source),
+                                          .class_count = rue_source_class_count(source),
+                                          .classes = classes};
+    const struct rue_sink_mark beginning = {0};
     void *tensor = malloc(rue_fetcher_tensor_bytes(dtype));
     rue_status status = rue_fetcher_open(source, &options, &fetcher, &error);
-    data_require(status == RUE_OK && class_count <= 64, "fetcher", &error);
-    status = rue_tensor_writer_open(temporary_path(name), &shape, count, false, &writer, &error);
-    data_require(status == RUE_OK, "writer", &error);
-    for (uint64_t i = 0; status == RUE_OK && i < count; i++) {
+    data_require(status == RUE_OK && made.class_count <= 64, "fetcher", &error);
+    for (size_t c = 0; c < made.class_count; c++) classes[c] = rue_source_class_name(source, c);
+    status = rue_sink_open(rue_sink_find("tensor"), temporary_path(name), &made, &beginning, &sink, &error);
+    data_require(status == RUE_OK, "sink", &error);
+    for (uint64_t i = 0; status == RUE_OK && i < made.count; i++) {
         int32_t label = -1;
         status = rue_fetcher_fetch(fetcher, i, tensor, &label, NULL, &error);
-        if (status == RUE_OK) status = rue_tensor_writer_add(writer, tensor, label, &error);
+        const struct rue_item item = {"x", label, tensor, rue_fetcher_tensor_bytes(dtype)};
+        if (status == RUE_OK) status = rue_sink_add(sink, &item, &error);
     }
-    for (size_t c = 0; c < class_count; c++) classes[c] = rue_source_class_name(source, c);
-    if (status == RUE_OK) status = rue_tensor_writer_finish(writer, classes, class_count, &error);
+    if (status == RUE_OK) status = rue_sink_finish(sink, &error);
     data_require(status == RUE_OK, "write", &error);
-    rue_tensor_writer_close(writer);
+    rue_sink_close(sink);
     rue_fetcher_close(fetcher);
     rue_source_close(source);
     free(tensor);
+}
+
+/* The tensor file `name` of one image that is not of the size that rue loads, all of it black. */
+static inline void data_odd_tensor_make(const char *name, uint32_t channels, uint32_t side)
+{
+    rue_error error = {0};
+    struct rue_sink *sink;
+    const struct rue_sink_options made = {
+        .mode = RUE_PREPROCESSED, .dtype = RUE_UINT8, .shape = {channels, side, side}, .count = 1};
+    const struct rue_sink_mark beginning = {0};
+    const struct rue_item item = {"x", 0, calloc(rue_sink_item_bytes(&made), 1), rue_sink_item_bytes(&made)};
+    rue_status status =
+        rue_sink_open(rue_sink_find("tensor"), temporary_path(name), &made, &beginning, &sink, &error);
+    data_require(status == RUE_OK && item.data, "sink", &error);
+    status = rue_sink_add(sink, &item, &error);
+    if (status == RUE_OK) status = rue_sink_finish(sink, &error);
+    data_require(status == RUE_OK, "write", &error);
+    rue_sink_close(sink);
+    free((void *)item.data);
 }
 
 /* What a set's items become: a checksum of each tensor, and its label. */

@@ -66,7 +66,7 @@ static inline void no_work_shape(const void *state, uint32_t out[3])
 
 static const struct rue_source_ops no_work_ops = {
     .format = "none",
-    .mode = RUE_PREPROCESSED,
+    .holds = {[RUE_PREPROCESSED] = true},
     .close = no_work_close,
     .count = no_work_count,
     .bytes = no_work_bytes,

@@ -62,17 +62,32 @@ int flock(int fd, int operation)
     return -1;
 }
 
-ssize_t read(int fd, void *into, size_t bytes)
+static void hang_where_told(int fd)
 {
     char link[64], path[4096];
     const char *stuck = getenv("PRELOAD_STUCK");
-    if (stuck && access(stuck, F_OK) == 0) {
-        snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-        ssize_t length = readlink(link, path, sizeof path);
-        if (length > 4 && memcmp(path + length - 4, ".jpg", 4) == 0 && unlink(stuck) == 0)
-            for (;;) pause();
-    }
+    if (!stuck || access(stuck, F_OK) != 0) return;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t length = readlink(link, path, sizeof path);
+    if (length > 4 && memcmp(path + length - 4, ".jpg", 4) == 0 && unlink(stuck) == 0)
+        for (;;) pause();
+}
+
+ssize_t read(int fd, void *into, size_t bytes)
+{
+    hang_where_told(fd);
     return syscall(SYS_read, fd, into, bytes);
+}
+
+ssize_t pread(int fd, void *into, size_t bytes, off_t offset)
+{
+    hang_where_told(fd);
+    return syscall(SYS_pread64, fd, into, bytes, offset);
+}
+
+ssize_t pread64(int fd, void *into, size_t bytes, off_t offset)
+{
+    return pread(fd, into, bytes, offset);
 }
 
 static int synced(long failed)

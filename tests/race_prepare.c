@@ -10,8 +10,13 @@ enum { PHOTOS = 9, SYNTHETIC = 4 };
 
 static struct rue_prepare_options options_of(int num_workers)
 {
-    return (struct rue_prepare_options){
-        .dtype = RUE_UINT8, .seed = 5, .num_workers = num_workers, .max_pixels = RUE_MAX_PIXELS_DEFAULT};
+    return (struct rue_prepare_options){.format = "tensor",
+                                        .split = "",
+                                        .mode = RUE_PREPROCESSED,
+                                        .dtype = RUE_UINT8,
+                                        .seed = 5,
+                                        .num_workers = num_workers,
+                                        .max_pixels = RUE_MAX_PIXELS_DEFAULT};
 }
 
 static const char *said(const rue_error *error)
@@ -30,7 +35,7 @@ static const char *prepare_fault(const char *from, const char *to, const struct 
     char source_path[TEMPORARY_PATH_BYTES];
     snprintf(source_path, sizeof source_path, "%s", temporary_path(from));
     rue_status status =
-        rue_prepare_tensor(source_path, temporary_path(to), options, &progress, &prepared, &error);
+        rue_prepare_convert(source_path, temporary_path(to), options, &progress, &prepared, &error);
     rue_progress_close(&progress);
     if (status != RUE_OK) return said(&error);
     return prepared.images == images ? NULL : "the number of images is wrong";
@@ -131,7 +136,7 @@ static void a_signal_leaves_nothing_behind(void)
     struct rue_prepare_options options = options_of(3);
     char from[TEMPORARY_PATH_BYTES];
     snprintf(from, sizeof from, "%s", temporary_path("photos"));
-    rue_status status = rue_prepare_tensor(from, temporary_path("none"), &options, NULL, &prepared, NULL);
+    rue_status status = rue_prepare_convert(from, temporary_path("none"), &options, NULL, &prepared, NULL);
     const char *fault = status == RUE_TERMINATED ? NULL : "the signal was not told";
     race_case(temporary_entries() == entries ? fault : "something is left", "interrupted tensors");
     status = rue_prepare_synthetic(SYNTHETIC, 3, temporary_path("none"), NULL, &prepared, NULL);

@@ -19,7 +19,7 @@ np = pytest.importorskip("numpy", reason="NumPy is not installed (python3-numpy)
 Image = pytest.importorskip("PIL.Image", reason="Pillow is not installed (python3-pil)")
 
 GOLDENS = ROOT / "tests" / "goldens"
-COMMANDS = ["tune", "prepare", "inspect", "analyze", "check", "show", "list", "runner", "completion"]
+COMMANDS = ["tune", "compare", "scale", "prepare", "inspect", "analyze", "check", "show", "list", "runner", "completion"]
 QUICK = ["--batch-size", "4", "--num-workers", "0,1", "--model", "none", "--budget", "5m", "--mode", "raw", "--quiet"]
 TABLE = make_table(["ape", "bee"], [16, 32], [0, 2], lambda m, b, w: 1000 + b + 100 * w * (m == "bee"))
 
@@ -98,8 +98,9 @@ WRONG = {
     "runner_word": (["runner", "x"], ["one argument too many: 'x' (usage: rue runner)"]),
     "version_near": (["--versio"], ["unknown option --versio: did you mean '--version'?"]),
     "option_first": (["--budget", "5m"], ["unknown option --budget; a command comes first"]),
-    "no_data": (["tune"], ["give the folder or tensor file", "rue tune DATA"]),
-    "too_many": (["tune", "a", "b"], ["one argument too many: 'b'", "rue tune [DATA]"]),
+    "no_data": (["tune"], ["give the data to tune for", "rue tune DATA"]),
+    "compare_one": (["compare", "a"], ["B... is missing", "rue compare A B..."]),
+    "too_many": (["tune", *"abcdefghi"], ["one argument too many: 'i'", "rue tune [DATA...]"]),
     "budget": (["tune", ".", "--budget", "soon"], ["--budget: 'soon' is not a time such as 2m"]),
     "budget_zero": (["tune", ".", "--budget", "0s"], ["--budget: '0s'"]),
     "budget_below": (["tune", ".", "--budget", "-1s"], ["--budget: '-1s'"]),
@@ -489,7 +490,7 @@ def test_a_damaged_record_is_found(rue, own_photos):
 # ---- prepare ----
 
 def read_tensor_file(path):
-    """(labels, class names) by the layout that engine/tensor_file.h documents."""
+    """(labels, class names) by the layout that engine/formats/tensor_file.h documents."""
     data = path.read_bytes()
     magic, version, dtype, count, channels, height, width, classes, stride, begin, labels, crcs, names, end = struct.unpack_from(
         "<8sIIQ4I6Q", data)
@@ -498,8 +499,8 @@ def read_tensor_file(path):
 
 
 def memory_map(dtype, path, count):
-    """The one line that engine/tensor_file.h gives for NumPy."""
-    line = re.search(rf"\* +{dtype}: +(np\.memmap\(.*)$", (ROOT / "engine/tensor_file.h").read_text(), re.MULTILINE).group(1)
+    """The one line that engine/formats/tensor_file.h gives for NumPy."""
+    line = re.search(rf"\* +{dtype}: +(np\.memmap\(.*)$", (ROOT / "engine/formats/tensor_file.h").read_text(), re.MULTILINE).group(1)
     return eval(line.replace("*/", ""), dict(np=np, path=path, count=count))
 
 

@@ -17,7 +17,7 @@ MODELS = {"resnet18", "resnet34", "resnet50", "resnet101", "resnet152"}
 
 CASES = {
     "a_command": ("rue tu", {"tune"}),
-    "every_command": ("rue ", {"tune", "prepare", "inspect", "analyze", "check", "show", "list", "runner", "completion", "help", "--help",
+    "every_command": ("rue ", {"tune", "compare", "scale", "prepare", "inspect", "analyze", "check", "show", "list", "runner", "completion", "help", "--help",
                               "--version"}),
     "program_option": ("rue --v", {"--version"}),
     "help_of": ("rue help in", {"inspect"}),
@@ -27,8 +27,8 @@ CASES = {
     "a_word": ("rue tune --mode ", {"all", "raw", "preprocessed"}),
     "a_word_begun": ("rue tune --mode pre", {"preprocessed"}),
     "a_word_with_equals": ("rue tune --cache=w", {"warm"}),
-    "a_word_with_equals_alone": ("rue tune --cache=", {"warm", "as-is"}),
-    "of_this_command": ("rue prepare --mode ", {"preprocessed"}),
+    "a_word_with_equals_alone": ("rue tune --cache=", {"warm", "cold", "as-is"}),
+    "of_this_command": ("rue prepare --mode ", {"preprocessed", "raw"}),
     "an_underscore": ("rue tune --bad_images ", {"fail", "replace"}),
     "a_model": ("rue tune --model res", MODELS),
     "a_second_model": ("rue tune --model none,vit_", {f"none,vit_{m}" for m in ("b_16", "b_32", "l_16", "l_32")}),

@@ -55,6 +55,20 @@ Test(crc32c, the_processor_and_the_table_agree_at_every_length_and_alignment)
         }
 }
 
+Test(crc32c, long_data_agree_too)
+{
+    enum { BYTES = 3 * 3 * 2048 + 100 };
+    static unsigned char data[BYTES];
+    uint64_t state = 2;
+    for (size_t i = 0; i < BYTES; i++) data[i] = (unsigned char)rue_random_next(&state);
+    for (int k = 0; k < 2000; k++) {
+        size_t begin = rue_random_next(&state) % 32, bytes = rue_random_next(&state) % (BYTES - begin + 1);
+        uint32_t start = (uint32_t)rue_random_next(&state);
+        cr_assert_eq(rue_crc32c(start, data + begin, bytes), rue_crc32c_portable(start, data + begin, bytes),
+                     "%zu bytes from %zu on", bytes, begin);
+    }
+}
+
 Test(crc32c, goes_on_where_it_stopped)
 {
     static const char text[] = "one sentence that is cut in two at every place";

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "csv.h"
+#include "csv_file.h"
 #include "temporary_folder.h"
 
 TestSuite(csv, .init = temporary_folder_make, .fini = temporary_folder_remove);
@@ -14,7 +14,8 @@ static rue_status open_text(const char *text, size_t bytes, struct rue_csv **out
     snprintf(path, sizeof path, "%s/t.csv", temporary_folder);
     FILE *file = fopen(path, "w");
     cr_assert(file && fwrite(text, 1, bytes, file) == bytes && fclose(file) == 0);
-    return rue_csv_open(path, out, error);
+    uint64_t digest;
+    return rue_csv_file_open(path, out, &digest, error);
 }
 
 /* All records as "line:field|field;" */

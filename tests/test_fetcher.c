@@ -191,12 +191,7 @@ Test(fetcher, float32_cannot_be_made_uint8_again)
 
 Test(fetcher, tensors_of_another_shape_are_refused)
 {
-    const struct rue_tensor_shape shape = {RUE_UINT8, 3, 32, 32};
-    struct rue_tensor_writer *writer;
-    cr_assert_eq(rue_tensor_writer_open(temporary_path("small"), &shape, 1, false, &writer, NULL), RUE_OK);
-    cr_assert_eq(rue_tensor_writer_add(writer, one, 0, NULL), RUE_OK);
-    cr_assert_eq(rue_tensor_writer_finish(writer, NULL, 0, NULL), RUE_OK);
-    rue_tensor_writer_close(writer);
+    data_odd_tensor_make("small", 3, 32);
     struct rue_source *source = data_open("small");
     const struct rue_fetcher_options options = {.dtype = RUE_FLOAT32, .max_pixels = RUE_MAX_PIXELS_DEFAULT};
     struct rue_fetcher *fetcher;

@@ -164,13 +164,7 @@ Test(loader_limits, options_that_cannot_be_are_refused)
 
 Test(loader_limits, a_source_that_the_fetcher_refuses_is_refused)
 {
-    const struct rue_tensor_shape shape = {RUE_UINT8, 1, 8, 8};
-    struct rue_tensor_writer *writer;
-    unsigned char values[64] = {0};
-    cr_assert_eq(rue_tensor_writer_open(temporary_path("small"), &shape, 1, false, &writer, NULL), RUE_OK);
-    cr_assert_eq(rue_tensor_writer_add(writer, values, 0, NULL), RUE_OK);
-    cr_assert_eq(rue_tensor_writer_finish(writer, NULL, 0, NULL), RUE_OK);
-    rue_tensor_writer_close(writer);
+    data_odd_tensor_make("small", 1, 8);
     struct rue_source *source = data_open("small");
     for (int workers = 0; workers < 3; workers++) {
         struct rue_loader_options options =

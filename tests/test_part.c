@@ -14,61 +14,115 @@ static void expect_named(const char *name, const char *path)
     cr_assert_eq(strlen(name), length + 12);
 }
 
+static int make(const char *path, char name[RUE_PART_BYTES])
+{
+    return rue_part_open(temporary_path(path), false, name);
+}
+
 Test(part, has_the_rights_of_what_it_becomes)
 {
-    char file[RUE_PART_BYTES], folder[RUE_PART_BYTES];
+    char folder[RUE_PART_BYTES];
     struct stat about;
     mode_t before = umask(027);
-    int one = rue_part_file(temporary_path("x"), file), two = rue_part_folder(temporary_path("y"), folder);
+    int fd = make("x", folder);
     umask(before);
-    cr_assert(one >= 0 && two >= 0);
-    expect_named(file, temporary_path("x"));
-    expect_named(folder, temporary_path("y"));
-    cr_assert(stat(file, &about) == 0 && S_ISREG(about.st_mode) && (about.st_mode & 0777) == 0640);
+    cr_assert(fd >= 0);
+    expect_named(folder, temporary_path("x"));
     cr_assert(stat(folder, &about) == 0 && S_ISDIR(about.st_mode) && (about.st_mode & 0777) == 0750);
-    close(one);
-    close(two);
+    close(fd);
 }
 
 Test(part, of_a_process_at_work_is_left_alone)
 {
-    char first[RUE_PART_BYTES], second[RUE_PART_BYTES];
-    int one = rue_part_file(temporary_path("x"), first), two = rue_part_file(temporary_path("x"), second);
-    cr_assert(one >= 0 && two >= 0);
+    char first[RUE_PART_BYTES], second[RUE_PART_BYTES], third[RUE_PART_BYTES];
+    int one = make("x", first), two = make("x", second),
+        three = rue_part_open(temporary_path("x"), true, third);
+    cr_assert(one >= 0 && two >= 0 && three >= 0);
     cr_assert(access(first, F_OK) == 0 && access(second, F_OK) == 0);
+    cr_assert(strcmp(first, third) != 0 && strcmp(second, third) != 0);
     close(one);
     close(two);
+    close(three);
 }
 
 Test(part, of_a_process_that_is_gone_is_removed)
 {
-    char left[RUE_PART_BYTES], folder[RUE_PART_BYTES], below[RUE_PART_BYTES + 8], mine[RUE_PART_BYTES];
-    close(rue_part_file(temporary_path("x"), left));
-    int held = rue_part_folder(temporary_path("x"), folder);
-    cr_assert(access(left, F_OK) != 0, "whatever it is that is made next");
-    snprintf(below, sizeof below, "%s/class", folder);
+    char left[RUE_PART_BYTES], below[RUE_PART_BYTES + 8], mine[RUE_PART_BYTES];
+    int held = make("x", left);
+    snprintf(below, sizeof below, "%s/class", left);
     cr_assert_eq(mkdir(below, 0777), 0);
     close(held);
-    int fd = rue_part_file(temporary_path("x"), mine);
-    cr_assert(fd >= 0 && access(folder, F_OK) != 0, "with all that is in it");
+    temporary_text("x.part-abcdef", "a file too");
+    int fd = make("x", mine);
+    cr_assert(fd >= 0 && access(left, F_OK) != 0, "with all that is in it");
+    cr_assert(access(temporary_path("x.part-abcdef"), F_OK) != 0);
     close(fd);
+}
+
+Test(part, of_a_process_that_is_gone_is_taken_over)
+{
+    char left[RUE_PART_BYTES], other[RUE_PART_BYTES], below[RUE_PART_BYTES + 8], mine[RUE_PART_BYTES];
+    int held = make("x", left), held_too = make("x", other);
+    snprintf(below, sizeof below, "%s/class", left);
+    cr_assert_eq(mkdir(below, 0777), 0);
+    close(held);
+    close(held_too);
+    int fd = rue_part_open(temporary_path("x"), true, mine);
+    cr_assert(fd >= 0 && (strcmp(mine, left) == 0 || strcmp(mine, other) == 0));
+    cr_assert_eq(temporary_entries(), 1, "of two one is enough");
+    cr_assert(strcmp(mine, left) != 0 || access(below, F_OK) == 0, "as it is");
+    char second[RUE_PART_BYTES];
+    int two = rue_part_open(temporary_path("x"), true, second);
+    cr_assert(two >= 0 && strcmp(mine, second) != 0, "it is locked");
+    close(fd);
+    close(two);
 }
 
 Test(part, a_folder_that_is_not_there_is_an_error_without_a_name)
 {
     char name[RUE_PART_BYTES];
-    cr_assert_eq(rue_part_file(temporary_path("no/such"), name), -1);
-    cr_assert(errno == ENOENT && !name[0]);
-    cr_assert_eq(rue_part_folder(temporary_path("no/such"), name), -1);
+    cr_assert_eq(make("no/such", name), -1);
     cr_assert(errno == ENOENT && !name[0]);
     rue_part_remove(name);
+}
+
+static rue_status publish(const char *name, bool overwrite, rue_error *error)
+{
+    char from[TEMPORARY_PATH_BYTES];
+    temporary_text("part/data", "new");
+    snprintf(from, sizeof from, "%s", temporary_path("part/data"));
+    return rue_part_publish(from, temporary_path(name), overwrite, error);
+}
+
+static void expect_text(const char *name, const char *text)
+{
+    size_t bytes;
+    unsigned char *found = temporary_read(name, &bytes);
+    cr_assert(bytes == strlen(text) && memcmp(found, text, bytes) == 0);
+    free(found);
+}
+
+Test(part, what_appeared_meanwhile_is_not_replaced)
+{
+    rue_error error = {0};
+    cr_assert_eq(publish("out", false, NULL), RUE_OK);
+    expect_text("out", "new");
+    temporary_text("taken", "precious");
+    cr_assert_eq(publish("taken", false, &error), RUE_STORE);
+    cr_assert(strstr(error.message, "/taken"), "%s", error.message);
+    expect_text("taken", "precious");
+    cr_assert_eq(publish("taken", true, NULL), RUE_OK);
+    expect_text("taken", "new");
+    temporary_text("folder/file", "precious");
+    cr_assert_eq(publish("folder", true, NULL), RUE_STORE);
+    expect_text("folder/file", "precious");
 }
 
 Test(part, a_tree_is_removed_and_what_its_links_lead_to_is_left)
 {
     char part[RUE_PART_BYTES], path[RUE_PART_BYTES + 64];
     temporary_text("precious/file", "x");
-    int held = rue_part_folder(temporary_path("x"), part);
+    int held = make("x", part);
     const char *const folders[] = {"a", "a/b", "a/b/c", "d", "empty"};
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
         snprintf(path, sizeof path, "%s/%s", part, folders[i]);

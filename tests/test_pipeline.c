@@ -7,6 +7,7 @@ static const struct rue_pipeline_loader quick = {
     .value = {[RUE_PIPELINE_start_s] = 0.5,
               [RUE_PIPELINE_start_worker_s] = 0.25,
               [RUE_PIPELINE_batch_s] = 0.125,
+              [RUE_PIPELINE_inline_ratio] = 1,
               [RUE_PIPELINE_item_s] = 0.0625,
               [RUE_PIPELINE_stop_worker_s] = 2},
     .cpus = 64,
@@ -109,6 +110,11 @@ Test(pipeline, without_workers_loading_and_computing_take_turns)
     struct rue_pipeline_times times = predict(&quick, 0.5, 0.25, config_of(4, 0, 2, RUE_PARALLEL_BATCH), 10);
     expect(times.first_batch_s, 0.125 + 4 * 0.0625);
     expect(times.end_to_end_s, 3 * (0.125 + 0.5) + 10 * (0.0625 + 0.25));
+    struct rue_pipeline_loader loader = quick; /* loading takes half as long where nothing is handed over */
+    loader.value[RUE_PIPELINE_inline_ratio] = 0.5;
+    times = predict(&loader, 0.5, 0.25, config_of(4, 0, 2, RUE_PARALLEL_BATCH), 10);
+    expect(times.first_batch_s, (0.125 + 4 * 0.0625) / 2);
+    expect(times.end_to_end_s, 3 * (0.125 / 2 + 0.5) + 10 * (0.0625 / 2 + 0.25));
 }
 
 Test(pipeline, workers_in_turn_wait_for_the_slow_one)
@@ -144,6 +150,7 @@ static struct rue_pipeline_loader uneven(bool in_turn)
     return (struct rue_pipeline_loader){.value = {[RUE_PIPELINE_start_s] = 0.5,
                                                   [RUE_PIPELINE_start_worker_s] = 0.25,
                                                   [RUE_PIPELINE_batch_s] = 0.125,
+                                                  [RUE_PIPELINE_inline_ratio] = 1,
                                                   [RUE_PIPELINE_item_s] = 0.0625,
                                                   [RUE_PIPELINE_contention_ratio] = 0.02,
                                                   [RUE_PIPELINE_storage_s] = 0.001,

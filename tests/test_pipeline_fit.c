@@ -11,6 +11,7 @@ static const struct rue_pipeline_loader threads = {
     .value = {[RUE_PIPELINE_start_s] = 1e-4,
               [RUE_PIPELINE_start_worker_s] = 4e-5,
               [RUE_PIPELINE_batch_s] = 1e-5,
+              [RUE_PIPELINE_inline_ratio] = 1,
               [RUE_PIPELINE_item_s] = 1.2e-3,
               [RUE_PIPELINE_contention_ratio] = 0.02,
               [RUE_PIPELINE_storage_s] = 1e-5,
@@ -117,6 +118,26 @@ Test(pipeline_fit, a_few_probes_tell_a_loader_of_threads)
 {
     expect_found(&threads, 0, 1, 0.03);
     expect_found(&threads, 0.03, 1, 0.1);
+}
+
+Test(pipeline_fit, a_probe_tells_what_loading_without_workers_is_like)
+{
+    struct rue_pipeline_loader truth = pipeline_large;
+    truth.value[RUE_PIPELINE_inline_ratio] = 0.6;
+    struct rue_pipeline_sample samples[PROBES + 1];
+    for (int p = 0; p < PROBES; p++)
+        samples[p] = sample_of(&truth, nothing, probes[p][0], probes[p][1], probes[p][2], 1);
+    samples[PROBES] = sample_of(&truth, nothing, 32, 1, 6, 1);
+    samples[PROBES].config.value[RUE_NUM_WORKERS] = 0;
+    cr_assert_eq(rue_pipeline_predict(&truth, &nothing, &samples[PROBES].config, samples[PROBES].images,
+                                      &samples[PROBES].times, NULL),
+                 RUE_OK);
+    struct rue_pipeline_fit *fit = fit_of(samples, PROBES + 1, 0, &truth);
+    struct rue_config config = config_of(128, 0);
+    double right = predict_s(&truth, nothing, config, 9000),
+           error = predict_s(&fit->loader, nothing, config, 9000) / right - 1;
+    cr_assert_lt(fabs(error), 0.05, "off by %.1f %%", 100 * error);
+    rue_pipeline_fit_close(fit);
 }
 
 Test(pipeline_fit, a_trial_that_was_disturbed_is_seen_and_pulls_little)

@@ -1,5 +1,6 @@
 #include <criterion/criterion.h>
 
+#include "pipeline_fixture.h"
 #include "probes.h"
 
 TestSuite(probes, .timeout = 60);
@@ -17,6 +18,31 @@ Test(probes, without_a_limit_of_trials_there_is_room_for_all)
 {
     struct rue_probes_room room = room_of(all_kinds, 12, 0);
     cr_assert(room.all == SIZE_MAX && room.load == SIZE_MAX && room.compute == SIZE_MAX);
+}
+
+/* Load-only probes of a grid of 16..128 x workers; `*inlined` of them without workers. */
+static size_t load_probes(const int *workers, int count, size_t *inlined)
+{
+    static const int sizes[] = {16, 32, 64, 128};
+    struct rue_config configs[4 * 8];
+    pipeline_grid(sizes, 4, workers, count, configs);
+    struct rue_strategy_setup setup = {
+        .configs = configs, .config_count = 4 * (size_t)count, .scenario_count = 2, .job_images = 5000};
+    struct rue_ask asks[RUE_PROBES_LOAD_MAX];
+    size_t asked = rue_probes_load(&setup, asks);
+    *inlined = 0;
+    for (size_t i = 0; i < asked; i++) *inlined += configs[asks[i].config].value[RUE_NUM_WORKERS] == 0;
+    return asked;
+}
+
+Test(probes, loading_without_workers_is_probed_where_the_space_has_it)
+{
+    size_t inlined, asked = load_probes((const int[]){0, 1, 2, 4, 8, 16, 32, 64}, 8, &inlined);
+    cr_assert(asked == RUE_PROBES_LOAD_MAX && inlined == 1, "%zu of %zu", inlined, asked);
+    asked = load_probes((const int[]){1, 2, 4, 8, 16, 32, 64}, 7, &inlined);
+    cr_assert(asked == RUE_PROBES_LOAD_MAX - 1 && inlined == 0, "%zu of %zu", inlined, asked);
+    asked = load_probes((const int[]){0}, 1, &inlined);
+    cr_assert(asked > 0 && inlined == asked, "%zu of %zu", inlined, asked);
 }
 
 Test(probes, a_trial_of_every_model_is_left_to_verify)

@@ -92,6 +92,8 @@ def test_an_example_works(place, where, line):
     for name in {"photos.tensor", "demo", target.rstrip("/")} & {path.name for path in place.iterdir()} - {"photos", ""}:
         path = place / name
         shutil.rmtree(path) if path.is_dir() else path.unlink()
+    if "photos.tensor" in line and "prepare" not in line:
+        run_in(place, "rue prepare photos photos.tensor --quiet").check_returncode()
     if line.startswith("rue check"):  # another example may have had PyTorch measure it
         run_in(place, OWN_STUDY).check_returncode()
         shutil.copy(place / "rue-out/photos/recommendation.json", place)

@@ -31,6 +31,7 @@ static struct machine machine_of(uint64_t seed)
     machine.loader = (struct rue_pipeline_loader){.value = {[RUE_PIPELINE_start_s] = 0.2,
                                                             [RUE_PIPELINE_start_worker_s] = 0.05,
                                                             [RUE_PIPELINE_batch_s] = 4e-3,
+                                                            [RUE_PIPELINE_inline_ratio] = 1,
                                                             [RUE_PIPELINE_item_s] = 8e-3,
                                                             [RUE_PIPELINE_contention_ratio] = 0.005,
                                                             [RUE_PIPELINE_storage_s] = 2e-4,

@@ -126,9 +126,11 @@ Test(replay, a_longer_job_repeats_what_was_measured)
 
 Test(replay, agrees_with_the_pipeline_where_all_batches_are_equal)
 {
-    static const struct rue_pipeline_loader loader = {
-        .value = {[RUE_PIPELINE_start_s] = 0.5, [RUE_PIPELINE_batch_s] = 1, [RUE_PIPELINE_item_s] = 0.25},
-        .cpus = 64};
+    static const struct rue_pipeline_loader loader = {.value = {[RUE_PIPELINE_start_s] = 0.5,
+                                                                [RUE_PIPELINE_batch_s] = 1,
+                                                                [RUE_PIPELINE_item_s] = 0.25,
+                                                                [RUE_PIPELINE_inline_ratio] = 1},
+                                                      .cpus = 64};
     static const double consumer_s[] = {0, 0.375, 0.5, 3};
     for (int workers = 0; workers <= 5; workers++)
         for (int prefetch = 1; prefetch <= 3; prefetch++)

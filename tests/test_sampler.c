@@ -174,3 +174,24 @@ Test(sampler, neighbours_do_not_stay_neighbours)
     cr_assert_lt(close, 120, "%d neighbours of about 40 that chance leaves", close);
     cr_assert_lt(fixed, 80, "%d fixed points of about 20 that chance leaves", fixed);
 }
+
+Test(sampler, within_a_window_no_item_lies_as_far_behind_and_epochs_differ)
+{
+    enum { ITEMS = 997, WINDOW = 40 };
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        struct rue_sampler sampler = shuffled(ITEMS, seed, 0), next = shuffled(ITEMS, seed, 1);
+        sampler.window = next.window = WINDOW;
+        uint64_t furthest = 0, moved = 0, blocks_alike = 0;
+        cr_assert(is_permutation(&sampler, 0, ITEMS) && is_permutation(&sampler, 2 * ITEMS, ITEMS));
+        for (uint64_t i = 0; i < ITEMS; i++) {
+            uint64_t item = rue_sampler_item(&sampler, i);
+            if (item > furthest) furthest = item;
+            cr_assert_lt(furthest - item, WINDOW);
+            moved += item != i;
+            blocks_alike += i >= WINDOW && item == rue_sampler_item(&sampler, i - WINDOW) + WINDOW;
+        }
+        cr_assert_gt(moved, ITEMS * 9 / 10);
+        cr_assert_lt(blocks_alike, ITEMS / 5);
+        cr_assert(!same_order(&sampler, &next, ITEMS));
+    }
+}

@@ -15,27 +15,28 @@ static const char *refuse(const char *path, const char *format, rue_status expec
     static rue_error error;
     struct rue_source *source;
     error = (rue_error){0};
-    rue_status status = rue_source_open(path, format, &source, &error);
+    rue_status status =
+        rue_source_open(path, &(struct rue_source_options){.format = format}, &source, &error);
     cr_assert_eq(status, expected, "%s: %s (%s)", path, rue_status_text(status), error.message);
     return error.message;
 }
 
 Test(source, a_folder_is_detected)
 {
-    const struct rue_source_ops *ops;
-    cr_assert_eq(rue_source_detect(temporary_folder, &ops, NULL), RUE_OK);
-    cr_assert_str_eq(ops->format, "folder");
-    cr_assert_eq(ops->mode, RUE_RAW);
+    struct rue_variant found;
+    cr_assert_eq(rue_source_detect(temporary_folder, NULL, &found, NULL), RUE_OK);
+    cr_assert_str_eq(found.format, "folder");
+    cr_assert_eq(found.mode, RUE_RAW);
 }
 
 Test(source, a_tensor_file_is_detected_whatever_its_name)
 {
-    const struct rue_source_ops *ops;
+    struct rue_variant found;
     data_photos_make(2);
     data_tensor_make("photos", "tensors.jpg", RUE_UINT8);
-    cr_assert_eq(rue_source_detect(temporary_path("tensors.jpg"), &ops, NULL), RUE_OK);
-    cr_assert_str_eq(ops->format, "tensor");
-    cr_assert_eq(ops->mode, RUE_PREPROCESSED);
+    cr_assert_eq(rue_source_detect(temporary_path("tensors.jpg"), NULL, &found, NULL), RUE_OK);
+    cr_assert_str_eq(found.format, "tensor");
+    cr_assert_eq(found.mode, RUE_PREPROCESSED);
 }
 
 Test(source, other_files_are_of_no_known_format)

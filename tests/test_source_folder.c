@@ -39,7 +39,9 @@ static const char *refuse(const char *name)
     static rue_error error;
     struct rue_source *source;
     error = (rue_error){0};
-    cr_assert_eq(rue_source_open(temporary_path(name), "folder", &source, &error), RUE_DATA);
+    cr_assert_eq(rue_source_open(temporary_path(name), &(struct rue_source_options){.format = "folder"},
+                                 &source, &error),
+                 RUE_DATA);
     return error.message;
 }
 

@@ -11,12 +11,18 @@ static size_t file_bytes;
 
 static void make(const char *name, enum rue_dtype dtype)
 {
-    const struct rue_tensor_shape shape = {dtype, 3, SIDE, SIDE};
     static const char *const classes[] = {"\xc3\xa4pfel", "b c", ""};
-    struct rue_tensor_writer *writer;
+    const struct rue_sink_options made = {.mode = RUE_PREPROCESSED,
+                                          .dtype = dtype,
+                                          .shape = {3, SIDE, SIDE},
+                                          .count = COUNT,
+                                          .class_count = 3,
+                                          .classes = classes};
+    struct rue_sink *sink;
     rue_error error = {0};
-    cr_assert_eq(rue_tensor_writer_open(temporary_path(name), &shape, COUNT, false, &writer, &error), RUE_OK,
-                 "%s", error.message);
+    cr_assert_eq(rue_sink_open(rue_sink_find("tensor"), temporary_path(name), &made,
+                               &(struct rue_sink_mark){0}, &sink, &error),
+                 RUE_OK, "%s", error.message);
     for (int i = 0; i < COUNT; i++) {
         float values[VALUES];
         unsigned char levels[VALUES];
@@ -25,10 +31,11 @@ static void make(const char *name, enum rue_dtype dtype)
             levels[v] = (unsigned char)(i * 31 + v);
         }
         const void *record = dtype == RUE_FLOAT32 ? (const void *)values : levels;
-        cr_assert_eq(rue_tensor_writer_add(writer, record, (i + 1) % 3, &error), RUE_OK);
+        const struct rue_item item = {"x", (i + 1) % 3, record, rue_sink_item_bytes(&made)};
+        cr_assert_eq(rue_sink_add(sink, &item, &error), RUE_OK);
     }
-    cr_assert_eq(rue_tensor_writer_finish(writer, classes, 3, &error), RUE_OK, "%s", error.message);
-    rue_tensor_writer_close(writer);
+    cr_assert_eq(rue_sink_finish(sink, &error), RUE_OK, "%s", error.message);
+    rue_sink_close(sink);
 }
 
 static void setup(void)
@@ -53,7 +60,8 @@ static const char *refuse(size_t bytes)
     struct rue_source *source;
     temporary_file("damaged", file, bytes);
     error = (rue_error){0};
-    rue_status status = rue_source_open(temporary_path("damaged"), "tensor", &source, &error);
+    rue_status status = rue_source_open(temporary_path("damaged"),
+                                        &(struct rue_source_options){.format = "tensor"}, &source, &error);
     cr_assert_eq(status, RUE_DATA, "a file of %zu bytes was taken", bytes);
     cr_assert(strstr(error.message, temporary_path("damaged")), "%s", error.message);
     return error.message;
@@ -288,6 +296,8 @@ Test(source_tensor, a_folder_is_no_tensor_file)
 {
     rue_error error = {0};
     struct rue_source *source;
-    cr_assert_eq(rue_source_open(temporary_folder, "tensor", &source, &error), RUE_DATA);
+    cr_assert_eq(
+        rue_source_open(temporary_folder, &(struct rue_source_options){.format = "tensor"}, &source, &error),
+        RUE_DATA);
     cr_assert(strstr(error.message, temporary_folder), "%s", error.message);
 }

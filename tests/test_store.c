@@ -372,7 +372,7 @@ Test(store, people_can_query_it)
               "the workload's seed");
     rue_store_close(store);
     cr_assert(sql_run(path, "PRAGMA application_id") == RUE_STORE_APPLICATION_ID, "application_id");
-    cr_assert(sql_run(path, "PRAGMA user_version") == 1, "user_version");
+    cr_assert(sql_run(path, "PRAGMA user_version") == RUE_STORE_VERSION, "user_version");
     char wal[128];
     snprintf(wal, sizeof wal, "%s-wal", path);
     cr_assert(access(wal, F_OK) != 0, "closing leaves a log behind");

@@ -26,13 +26,19 @@ __attribute__((format(printf, 2, 3))) static void note_difference(struct rue_che
     va_end(arguments);
 }
 
+static const char *key_or_null(const char *key)
+{
+    return key[0] ? key : NULL;
+}
+
 /* What a study for this would ask for. */
-static struct rue_study_goal study_goal(const struct rue_check_goal *goal)
+static struct rue_study_goal study_goal(const struct rue_check_goal *goal, const char *const *data)
 {
     const struct rue_recommended *part = goal->part;
-    struct rue_study_goal out = {.data = goal->data              ? goal->data
-                                         : part->variant.path[0] ? part->variant.path
-                                                                 : NULL,
+    struct rue_study_goal out = {.data_count = *data ? 1 : 0,
+                                 .data = data,
+                                 .keys = {.image_key = key_or_null(part->variant.image_key),
+                                          .label_key = key_or_null(part->variant.label_key)},
                                  .runner = goal->runner,
                                  .again = part,
                                  .images = part->job_images,
@@ -49,15 +55,15 @@ static struct rue_study_goal study_goal(const struct rue_check_goal *goal)
 
 const char *rue_check_obstacle(const struct rue_recommended *part, const char *data)
 {
-    const struct rue_source_ops *format;
-    bool detected = data && rue_source_detect(data, &format, NULL) == RUE_OK;
+    struct rue_variant found;
+    bool detected = data && rue_source_detect(data, NULL, &found, NULL) == RUE_OK;
     if (strcmp(part->measured_with, "imported") == 0)
         return "its times are from a table: there is no runner to measure them again with";
     if (part->best == RUE_NONE) return "nothing was recommended";
     if (!part->mode_known || !part->job_images) return "it does not say which data and which job it is about";
     if (part->sample && !data)
         return "its data were a sample, which was removed: give data of that kind to check it";
-    if (detected && format->mode != part->variant.mode) return "the data given are of the other mode";
+    if (detected && found.mode != part->variant.mode) return "the data given are of the other mode";
     if (part->goal != RUE_GOAL_TIME)
         return "it is not about the time of the job, which is all that a check predicts";
     return "";
@@ -279,7 +285,9 @@ rue_status rue_check_run(const struct rue_check_goal *goal, struct rue_check *ou
     *out = (struct rue_check){.findings = {.verdict = RUE_RECHECK_UNTRIED}};
     snprintf(out->skipped, sizeof out->skipped, "%s", rue_check_obstacle(goal->part, goal->data));
     if (out->skipped[0]) return RUE_OK;
-    struct rue_study_goal wanted = study_goal(goal);
+    const char *data = goal->data;
+    if (!data && goal->part->variant.path[0]) data = goal->part->variant.path;
+    struct rue_study_goal wanted = study_goal(goal, &data);
     rue_status status = rue_study_open(&wanted, goal->progress, &study, error);
     if (status != RUE_OK) return status;
     status = check(study, goal, out, error);

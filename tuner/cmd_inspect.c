@@ -2,20 +2,24 @@
 
 #include <inttypes.h>
 #include <jansson.h>
+#include <math.h>
 #include <stdlib.h>
 
-#include "source.h"
+#include "data_keys.h"
+#include "residency.h"
 #include "terminal.h"
 #include "units.h"
 #include "utf8.h"
 #include "wrap.h"
 
-enum { JSON };
+enum { IMAGE_KEY, LABEL_KEY, JSON };
 
 /* Columns of the text: where values stand, a class's name, its number of items. */
 enum { CLASSES_SHOWN = 12, VALUES_AT = 9, CLASS_COLUMNS = 24, COUNT_COLUMNS = 10 };
 
 static const struct rue_option options_table[] = {
+    [IMAGE_KEY] = RUE_DATA_IMAGE_KEY,
+    [LABEL_KEY] = RUE_DATA_LABEL_KEY,
     [JSON] = {"json", RUE_OPTION_FLAG, NULL, NULL, "write JSON", 0, 0, NULL},
 };
 
@@ -24,6 +28,7 @@ struct survey {
     uint64_t count, bytes, smallest, median, largest;
     size_t class_count;
     uint64_t *of_class; /* [class_count] */
+    double in_memory_ratio;
 };
 
 static int by_size(const void *a, const void *b)
@@ -53,6 +58,18 @@ static rue_status take_survey(const struct rue_source *source, struct survey *ou
     }
     free(sizes);
     return status;
+}
+
+/* The share of the data that is in memory at present; NaN where the kernel does not tell. */
+static rue_status look_in_memory(const struct rue_source *source, struct survey *out, rue_error *error)
+{
+    const struct rue_workload workload = rue_workload_default();
+    struct rue_residency *residency;
+    rue_status status = rue_residency_open(source, &workload, 0, &residency, error);
+    if (status != RUE_OK) return status;
+    if (!rue_residency_ratio(residency, &out->in_memory_ratio)) out->in_memory_ratio = NAN;
+    rue_residency_close(residency);
+    return RUE_OK;
 }
 
 static void put_line(const char *label, const char *text, const struct rue_report_style *style)
@@ -88,6 +105,8 @@ static void show_text(const struct rue_source *source, const struct survey *surv
              rue_format_bytes(survey->bytes, a, sizeof a), rue_format_bytes(survey->median, b, sizeof b),
              rue_format_bytes(survey->smallest, c, sizeof c), rue_format_bytes(survey->largest, d, sizeof d));
     put_line("bytes", text, &style);
+    snprintf(text, sizeof text, "%.0f %% of it is in memory now", 100 * survey->in_memory_ratio);
+    if (!isnan(survey->in_memory_ratio)) put_line("cache", text, &style);
     char example[RUE_ERROR_MESSAGE_BYTES], skipped_text[RUE_ERROR_MESSAGE_BYTES + 64];
     uint64_t skipped = rue_source_skipped(source, example, sizeof example);
     snprintf(skipped_text, sizeof skipped_text, "%s; one of them is %s",
@@ -126,6 +145,8 @@ static rue_status show_json(const struct rue_source *source, const struct survey
             error, RUE_DATA,
             "%s: a path or class name is no UTF-8, JSON cannot hold it: rename it, or leave --json out",
             variant.path);
+    json_object_set_new(object, "in_memory_ratio",
+                        isnan(survey->in_memory_ratio) ? json_null() : json_real(survey->in_memory_ratio));
     json_dumpf(object, stdout, JSON_INDENT(2));
     putchar('\n');
     json_decref(object);
@@ -136,9 +157,13 @@ static rue_status run(const struct rue_options *options, rue_error *error)
 {
     struct rue_source *source;
     struct survey survey;
-    rue_status status = rue_source_open(rue_options_argument(options, 0), NULL, &source, error);
+    struct rue_source_options opening = {0};
+    rue_status status = rue_data_keys_read(options, IMAGE_KEY, LABEL_KEY, &opening, error);
+    if (status == RUE_OK)
+        status = rue_source_open(rue_options_argument(options, 0), &opening, &source, error);
     if (status != RUE_OK) return status;
     status = take_survey(source, &survey, error);
+    if (status == RUE_OK) status = look_in_memory(source, &survey, error);
     if (status == RUE_OK && rue_options_flag(options, JSON))
         status = show_json(source, &survey, error);
     else if (status == RUE_OK)

@@ -3,21 +3,54 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "data_keys.h"
 #include "prepare.h"
 #include "units.h"
 
-enum { MODE, FORMAT, DTYPE, SYNTHETIC, IMAGES, SEED, NUM_WORKERS, BAD_IMAGES, MAX_PIXELS, FORCE, QUIET };
+enum {
+    FORMAT,
+    MODE,
+    DTYPE,
+    COMPRESS,
+    SHARD_SIZE,
+    SPLIT,
+    IMAGE_KEY,
+    LABEL_KEY,
+    SYNTHETIC,
+    IMAGES,
+    SEED,
+    NUM_WORKERS,
+    BAD_IMAGES,
+    MAX_PIXELS,
+    VERIFY,
+    FORCE,
+    QUIET
+};
 
-static const char *const modes[] = {"preprocessed", NULL};
-static const char *const formats[] = {"tensor", NULL};
+static const char *const modes[] = {"raw", "preprocessed", NULL};
+static const char *const formats[] = {"folder", "csv", "lmdb", "tensor", "tfrecord", "webdataset", NULL};
+static const char *const compressions[] = {"none", "gzip", "zstd", "lz4", NULL};
 static const char *const dtypes[] = {"float32", "uint8", NULL};
 static const char *const bad_images[] = {"fail", "replace", NULL};
 
 static const struct rue_option options_table[] = {
-    [MODE] = {"mode", RUE_OPTION_WORD, "MODE", "preprocessed", "what to write", 0, 0, modes, true},
-    [FORMAT] = {"format", RUE_OPTION_WORD, "FORMAT", "tensor", "how to write it", 0, 0, formats},
-    [DTYPE] = {"dtype", RUE_OPTION_WORD, "DTYPE", "float32", "float32 (normalised) or uint8 (levels)", 0, 0,
+    [FORMAT] =
+        {"format", RUE_OPTION_WORD, "FORMAT", NULL,
+         "what to write: csv, folder, lmdb, tensor, tfrecord, webdataset [by the name of DST, else tensor]",
+         0, 0, formats},
+    [MODE] = {"mode", RUE_OPTION_WORD, "MODE", NULL,
+              "raw (JPEG as it is) or preprocessed [what SRC holds, where the format can]", 0, 0, modes,
+              true},
+    [DTYPE] = {"dtype", RUE_OPTION_WORD, "DTYPE", NULL,
+               "of preprocessed: float32 (normalised) or uint8 (levels) [that of SRC, or float32]", 0, 0,
                dtypes},
+    [COMPRESS] = {"compress", RUE_OPTION_WORD, "HOW", "none", "compress shards, where the format does so", 0,
+                  0, compressions},
+    [SHARD_SIZE] = {"shard-size", RUE_OPTION_BYTES, "SIZE", "256M", "a shard that holds so much is full", 1,
+                    0, NULL},
+    [SPLIT] = {"split", RUE_OPTION_TEXT, "NAME", "train", "what shards and lists are called", 0, 0, NULL},
+    [IMAGE_KEY] = RUE_DATA_IMAGE_KEY,
+    [LABEL_KEY] = RUE_DATA_LABEL_KEY,
     [SYNTHETIC] = {"synthetic", RUE_OPTION_COUNT, "N", NULL, "make N photo-like JPEG files instead; no SRC",
                    1, 100000000, NULL},
     [IMAGES] = {"images", RUE_OPTION_COUNT, "N", NULL, "convert N images, drawn at random", 1,
@@ -29,6 +62,7 @@ static const struct rue_option options_table[] = {
                     0, 0, bad_images},
     [MAX_PIXELS] = {"max-pixels", RUE_OPTION_COUNT, "N", "268435456", "refuse images of more pixels", 1,
                     UINT64_C(1) << 40, NULL},
+    [VERIFY] = {"verify", RUE_OPTION_FLAG, NULL, NULL, "read everything back and compare", 0, 0, NULL},
     [FORCE] = {"force", RUE_OPTION_FLAG, NULL, NULL, "replace an existing file", 0, 0, NULL},
     [QUIET] = {"quiet", RUE_OPTION_FLAG, NULL, NULL, "no progress", 0, 0, NULL},
 };
@@ -47,6 +81,9 @@ static void report(const struct rue_prepared *done, const struct rue_options *op
         rue_progress_note(progress, "%s: %s images in %s, %s became %s", path, count, time, before, after);
     else
         rue_progress_note(progress, "%s: %s photos in %s, %s", path, count, time, after);
+    if (done->resumed)
+        rue_progress_note(progress, "%s of them were there from a run that was stopped",
+                          rue_format_count(done->resumed, count, sizeof count));
     if (done->held && rue_options_number(options, IMAGES) > done->held)
         rue_progress_note(progress, "%s holds only %s", rue_options_argument(options, 0),
                           rue_format_count(done->held, count, sizeof count));
@@ -56,6 +93,18 @@ static void report(const struct rue_prepared *done, const struct rue_options *op
     if (done->bad_images)
         rue_progress_note(progress, "%" PRIu64 " images could not be decoded and were replaced by others",
                           done->bad_images);
+}
+
+/* A split is part of file names. */
+static rue_status check_split(const char *split, rue_error *error)
+{
+    if (split[0] && split[0] != '.' && strlen(split) <= 64 && !strpbrk(split, "/%{}\\")) return RUE_OK;
+    return rue_fail(error, RUE_USAGE, "--split: '%.64s' is no name for files; give one such as train", split);
+}
+
+static int word_or(const struct rue_options *options, size_t option, int otherwise)
+{
+    return rue_options_text(options, option) ? rue_options_word(options, option) : otherwise;
 }
 
 static rue_status prepare(const struct rue_options *options, struct rue_progress *progress,
@@ -70,17 +119,31 @@ static rue_status prepare(const struct rue_options *options, struct rue_progress
         return rue_prepare_synthetic(photos, seed, rue_options_argument(options, 0), progress, done, error);
     if (arguments == 1)
         return rue_fail(error, RUE_USAGE, "give a source and a destination: rue prepare SRC DST");
+    const char *destination = rue_options_argument(options, 1);
+    const struct rue_sink_ops *named = rue_sink_for(destination);
+    const char *format = rue_options_text(options, FORMAT);
     struct rue_prepare_options what = {
-        .dtype = (enum rue_dtype)rue_options_word(options, DTYPE),
+        .format = format  ? format
+                  : named ? named->format
+                          : "tensor",
+        .mode = word_or(options, MODE, RUE_MODE_COUNT),
+        .dtype = word_or(options, DTYPE, RUE_DTYPE_COUNT),
+        .compression = (enum rue_compression)rue_options_word(options, COMPRESS),
+        .split = rue_options_text(options, SPLIT),
+        .shard_bytes = rue_options_number(options, SHARD_SIZE),
         .images = rue_options_number(options, IMAGES),
         .seed = seed,
         .num_workers = (int)rue_options_number(options, NUM_WORKERS),
         .max_pixels = rue_options_number(options, MAX_PIXELS),
         .bad_images = (enum rue_bad_images)rue_options_word(options, BAD_IMAGES),
         .overwrite = rue_options_flag(options, FORCE),
+        .keeps = true,
+        .verify = rue_options_flag(options, VERIFY),
     };
-    return rue_prepare_tensor(rue_options_argument(options, 0), rue_options_argument(options, 1), &what,
-                              progress, done, error);
+    rue_status status = check_split(what.split, error);
+    if (status == RUE_OK) status = rue_data_keys_read(options, IMAGE_KEY, LABEL_KEY, &what.source, error);
+    if (status != RUE_OK) return status;
+    return rue_prepare_convert(rue_options_argument(options, 0), destination, &what, progress, done, error);
 }
 
 static rue_status run(const struct rue_options *options, rue_error *error)
@@ -97,8 +160,10 @@ static rue_status run(const struct rue_options *options, rue_error *error)
 const struct rue_command rue_command_prepare = {
     .name = "prepare",
     .arguments = "[SRC] DST",
-    .summary = "Convert a data set, or make a synthetic one.",
+    .summary = "Convert a data set to another format, or make a synthetic one.",
     .details = "  rue prepare photos/ photos.tensor --dtype uint8\n"
+               "  rue prepare photos/ photos.lmdb\n"
+               "  rue prepare photos/ shards/ --format webdataset --shard-size 64M --compress zstd\n"
                "  rue prepare --synthetic 2000 demo/",
     .options = options_table,
     .option_count = sizeof options_table / sizeof *options_table,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data_keys.h"
 #include "interrupt.h"
 #include "report.h"
 #include "study.h"
@@ -45,6 +46,8 @@ enum {
     DECODE,
     BAD_IMAGES,
     CACHE,
+    IMAGE_KEY,
+    LABEL_KEY,
     MAX_MEMORY,
     MAX_WORKERS,
     MAX_FIRST_BATCH,
@@ -66,7 +69,7 @@ static const char *const modes[] = {"all", "raw", "preprocessed", NULL};
 static const char *const bad_images[] = {"fail", "replace", NULL};
 static const char *const decodes[] = {"exact", "fast", NULL};
 static const char *const parallelisms[] = {"batch", "sample", NULL};
-static const char *const caches[] = {"warm", "as-is", NULL};
+static const char *const caches[] = {RUE_CACHE_WARM, RUE_CACHE_COLD, RUE_CACHE_AS_IS, NULL};
 
 static const struct rue_option options_table[] = {
     [BATCH_SIZE] = {"batch-size", RUE_OPTION_LIST, "LIST", NULL, "batch sizes, such as 32,64,128 [16 to 256]",
@@ -127,7 +130,10 @@ static const struct rue_option options_table[] = {
                 "exact, or fast: raw images of 512 pixels a side or more a little off", 0, 0, decodes},
     [BAD_IMAGES] = {"bad-images", RUE_OPTION_WORD, "WHAT", "fail", "fail, or replace by the next good image",
                     0, 0, bad_images},
-    [CACHE] = {"cache", RUE_OPTION_WORD, "STATE", "warm", "warm (read once before), or as-is", 0, 0, caches},
+    [CACHE] = {"cache", RUE_OPTION_WORD, "STATE", "warm",
+               "warm: in memory; cold: from storage, before each trial anew; or as-is", 0, 0, caches},
+    [IMAGE_KEY] = RUE_DATA_IMAGE_KEY,
+    [LABEL_KEY] = RUE_DATA_LABEL_KEY,
     [MAX_MEMORY] = {"max-memory", RUE_OPTION_BYTES, "SIZE", NULL,
                     "for batches in flight, such as 8G [4/5 of what is free]", 0, 0, NULL},
     [MAX_WORKERS] = {"max-workers", RUE_OPTION_COUNT, "N", NULL, "look at no more workers than these", 0,
@@ -160,7 +166,8 @@ static struct rue_study_goal read_goal(const struct rue_options *options)
     struct rue_study_goal goal = {
         .table = rue_options_text(options, TABLE),
         .map = rue_options_text(options, MAP),
-        .data = rue_options_argument_count(options) ? rue_options_argument(options, 0) : NULL,
+        .data_count = (size_t)rue_options_argument_count(options),
+        .data = rue_options_arguments(options),
         .runner = rue_options_text(options, RUNNER),
         .modes = {[RUE_RAW] = mode != 2, [RUE_PREPROCESSED] = mode != 1},
         .models = rue_options_text(options, MODEL),
@@ -361,6 +368,8 @@ static void find_defaults(const struct rue_study *study, struct defaults *out)
                                       [TABLE] = "none",
                                       [MAP] = "columns by their own names",
                                       [OUT] = study->folder,
+                                      [IMAGE_KEY] = "the usual names",
+                                      [LABEL_KEY] = "the usual names",
                                       [MAX_MEMORY] = out->memory,
                                       [WEIGHTS] = "1 each"}};
     for (int k = 0; k < RUE_KNOB_COUNT; k++) {
@@ -482,10 +491,10 @@ static rue_status check_table(const struct rue_options *options, struct rue_stud
         if (!is_typed(options, MAP)) return RUE_OK;
         return rue_fail(error, RUE_USAGE, "--map names the columns of a table: give it with --table");
     }
-    if (goal->data)
+    if (goal->data_count)
         return rue_fail(error, RUE_USAGE,
                         "%s and --table %s: a table stands in for the data; leave one of them out",
-                        goal->data, goal->table);
+                        goal->data[0], goal->table);
     if (goal->runner)
         return rue_fail(error, RUE_USAGE,
                         "--runner and --table %s: a table stands in for the runner; leave one of them out",
@@ -504,6 +513,7 @@ static rue_status run(const struct rue_options *options, rue_error *error)
 {
     struct rue_study_goal goal = read_goal(options);
     rue_status status = choose_job(options, &goal, error);
+    if (status == RUE_OK) status = rue_data_keys_read(options, IMAGE_KEY, LABEL_KEY, &goal.keys, error);
     if (status == RUE_OK) status = rue_ranking_rules_read(options, &ranking_options, &goal.rules, error);
     goal.rules.confidence = goal.confidence;
     if (status == RUE_OK) status = check_goal(options, &goal, error);
@@ -528,16 +538,17 @@ static rue_status run(const struct rue_options *options, rue_error *error)
 
 const struct rue_command rue_command_tune = {
     .name = "tune",
-    .arguments = "[DATA]",
+    .arguments = "[DATA...]",
     .summary = "Find the loader configuration that is good for all models.",
     .details =
         "  rue tune photos/\n"
         "  rue tune photos/ --model resnet18,vit_b_16 --batch-size 32,64,128 --num-workers 0..8 --budget 5m\n"
+        "  rue tune photos/ photos.tensor\n"
         "  rue tune photos/ --runner examples/runner_torch.py\n"
         "  rue tune --table times.csv --strategy duel --budget 10%",
     .options = options_table,
     .option_count = sizeof options_table / sizeof *options_table,
     .min_arguments = 0,
-    .max_arguments = 1,
+    .max_arguments = RUE_STUDY_VARIANTS_MAX,
     .run = run,
 };

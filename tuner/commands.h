@@ -10,6 +10,8 @@
 enum { RUE_EXIT_READER_GONE = 141 };
 
 extern const struct rue_command rue_command_tune;
+extern const struct rue_command rue_command_compare;
+extern const struct rue_command rue_command_scale;
 extern const struct rue_command rue_command_prepare;
 extern const struct rue_command rue_command_inspect;
 extern const struct rue_command rue_command_analyze;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "overall.h"
 #include "trial_loop.h"
 
 /* Of the batches that are in flight in the variant's job. */
@@ -73,11 +74,12 @@ rue_status rue_further_answers_find(struct rue_findings *findings, const struct 
     rue_status status = RUE_OK;
     for (size_t v = 0; status == RUE_OK && v < findings->variant_count; v++)
         status = find(findings, &findings->variants[v], rules, error);
-    return status;
+    return status == RUE_OK ? rue_overall_find(findings, rules, error) : status;
 }
 
 void rue_further_answers_close(struct rue_findings *findings)
 {
+    rue_overall_close(findings);
     for (size_t v = 0; v < findings->variant_count; v++) {
         rue_answers_close((struct rue_answers *)findings->variants[v].answers);
         findings->variants[v].answers = NULL;

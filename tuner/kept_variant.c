@@ -128,6 +128,8 @@ json_t *rue_kept_variant_json(struct rue_json_document *document, const struct r
     FLAGS(X)
 #undef X
     rue_json_put(document, object, "bounds_measured", json_boolean(variant->bounds_measured));
+    rue_json_put(document, object, "cold", json_boolean(variant->cold));
+    rue_json_put(document, object, "trials_cache_missed", rue_json_integer(variant->trials_cache_missed));
     if (variant->replayed.knows_best)
         rue_json_put(document, object, "replayed.best",
                      rue_json_config(document, &variant->replayed.best, true));
@@ -283,7 +285,11 @@ static void read_facts(struct rue_json_reader *reader, const json_t *object, str
 #define X(member) out->member = rue_json_bool(reader, object, #member);
     FLAGS(X)
 #undef X
-    out->bounds_measured = json_is_true(json_object_get(object, "bounds_measured")); /* older ones lack it */
+    /* Older ones lack these. */
+    out->bounds_measured = json_is_true(json_object_get(object, "bounds_measured"));
+    out->cold = json_is_true(json_object_get(object, "cold"));
+    json_int_t missed = json_integer_value(json_object_get(object, "trials_cache_missed"));
+    out->trials_cache_missed = missed > 0 ? (size_t)missed : 0;
     if (best && rue_protocol_decode_config(best, &out->replayed.best, NULL) != RUE_OK)
         rue_json_refuse(reader, "replayed.best", "a configuration");
 }

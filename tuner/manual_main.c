@@ -131,7 +131,10 @@ static void put_formats(void)
     put_section("DATA");
     for (size_t i = 0; rue_source_formats[i]; i++) {
         put_bold(rue_source_formats[i]->format);
-        printf(" (%s)\n\t", rue_mode_names[rue_source_formats[i]->mode]);
+        const bool *holds = rue_source_formats[i]->holds;
+        printf(" (%s%s%s)\n\t", holds[RUE_RAW] ? rue_mode_names[RUE_RAW] : "",
+               holds[RUE_RAW] && holds[RUE_PREPROCESSED] ? ", " : "",
+               holds[RUE_PREPROCESSED] ? rue_mode_names[RUE_PREPROCESSED] : "");
         put(rue_source_formats[i]->help);
         printf("\n\n");
     }

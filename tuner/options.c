@@ -391,6 +391,11 @@ const char *rue_options_argument(const struct rue_options *options, int index)
     return options->arguments[index];
 }
 
+const char *const *rue_options_arguments(const struct rue_options *options)
+{
+    return options->arguments;
+}
+
 const char *rue_options_command_line(const struct rue_options *options)
 {
     return options->command_line;

@@ -78,6 +78,7 @@ const char *rue_options_origin(const struct rue_options *options, size_t index);
 
 int rue_options_argument_count(const struct rue_options *options);
 const char *rue_options_argument(const struct rue_options *options, int index);
+const char *const *rue_options_arguments(const struct rue_options *options);
 
 /* The command as it was typed, quoted for a shell: "rue tune 'my photos' --budget 5m"; a long one is cut
  * behind a whole word. */

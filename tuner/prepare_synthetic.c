@@ -155,7 +155,7 @@ rue_status rue_prepare_synthetic(uint64_t count, uint64_t seed, const char *path
     if (status != RUE_OK) return status;
     struct job job = {.folder = temporary, .count = count, .seed = seed, .lock = PTHREAD_MUTEX_INITIALIZER};
     uint64_t start = rue_clock_now_ns();
-    int fd = rue_part_folder(whole, temporary);
+    int fd = rue_part_open(whole, false, temporary);
     if (fd < 0)
         return rue_fail(error, RUE_STORE, "cannot create %s: %s%s", whole, strerror(errno),
                         rue_advice_or(errno, "; write to another folder"));

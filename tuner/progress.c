@@ -103,9 +103,15 @@ void rue_progress_show_parts(struct rue_progress *progress, const struct rue_pro
 
 void rue_progress_count(struct rue_progress *progress, const char *doing, uint64_t done, uint64_t of)
 {
-    if (!rue_progress_due(progress) || done == 0) return;
+    if (progress->counted != doing) {
+        progress->counted = doing;
+        progress->count_start_ns = rue_clock_now_ns();
+        progress->count_first = done;
+    }
+    if (!rue_progress_due(progress) || done == progress->count_first) return;
     char left[RUE_UNIT_TEXT_BYTES];
-    double elapsed = (double)(rue_clock_now_ns() - progress->start_ns) / 1e9, rate = (double)done / elapsed;
+    double elapsed = (double)(rue_clock_now_ns() - progress->count_start_ns) / 1e9;
+    double rate = (double)(done - progress->count_first) / elapsed;
     rue_format_duration((uint64_t)((double)(of - done) / rate * 1e9), left, sizeof left);
     rue_progress_show(progress, "%s: %" PRIu64 " of %" PRIu64 ", %.0f/s, %s left", doing, done, of, rate,
                       left);

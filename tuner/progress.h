@@ -11,6 +11,8 @@ struct rue_progress {
     bool quiet;
     bool unicode;
     uint64_t start_ns, shown_ns;
+    const char *counted; /* what rue_progress_count was last about, since when and from where on */
+    uint64_t count_start_ns, count_first;
     int line_columns; /* of the line on the screen that must be wiped before other text; 0: there is none */
 };
 
@@ -33,7 +35,8 @@ struct rue_progress_part {
 void rue_progress_show_parts(struct rue_progress *progress, const struct rue_progress_part *parts,
                              size_t count);
 
-/* "made 120 of 512 photos, 84/s, 5 s left", when due. */
+/* "made 120 of 512 photos, 84/s, 5 s left", when due; to be called for each. `doing` lives for ever: with
+ * another one the rate begins anew, and what was done before does not count. */
 void rue_progress_count(struct rue_progress *progress, const char *doing, uint64_t done, uint64_t of);
 
 /* A message that stays: wipes the progress line, prints the text, wrapped on a terminal, and a newline.

@@ -115,7 +115,12 @@ static json_t *variant_json(const struct rue_variant *variant)
 {
     json_t *object = json_pack("{s:s, s:s, s:s}", "path", variant->path, "mode",
                                rue_mode_names[variant->mode], "format", variant->format);
-    if (object && variant->dtype[0]) json_object_set_new(object, "dtype", json_string(variant->dtype));
+    const struct {
+        const char *name, *text;
+    } more[] = {
+        {"dtype", variant->dtype}, {"image_key", variant->image_key}, {"label_key", variant->label_key}};
+    for (size_t i = 0; object && i < sizeof more / sizeof *more; i++)
+        if (more[i].text[0]) json_object_set_new(object, more[i].name, json_string(more[i].text));
     return object;
 }
 
@@ -197,6 +202,8 @@ char *rue_protocol_encode_opened(const struct rue_opened *opened)
                                (json_int_t)opened->images, "bytes", (json_int_t)opened->bytes, "digest",
                                opened->digest, "cache", opened->cache, "dtype", opened->dtype);
     if (object && opened->note[0]) json_object_set_new(object, "note", text_json(opened->note));
+    if (object && opened->cache_reason[0])
+        json_object_set_new(object, "cache_reason", text_json(opened->cache_reason));
     return dump(object);
 }
 
@@ -229,8 +236,11 @@ rue_status rue_protocol_decode_variant(const json_t *object, struct rue_variant 
     if (!copy_string(object, "path", out->path, sizeof out->path) ||
         !copy_string(object, "format", out->format, sizeof out->format) ||
         !copy_string(object, "dtype", out->dtype, sizeof out->dtype) ||
+        !copy_string(object, "image_key", out->image_key, sizeof out->image_key) ||
+        !copy_string(object, "label_key", out->label_key, sizeof out->label_key) ||
         !copy_string(object, "mode", mode, sizeof mode))
-        return rue_fail(error, RUE_USAGE, "variant: path, mode, format and dtype are strings");
+        return rue_fail(error, RUE_USAGE,
+                        "variant: path, mode, format, dtype, image_key and label_key are strings");
     int found = rue_word_find(rue_mode_names, RUE_MODE_COUNT, mode);
     if (found < 0) return rue_fail(error, RUE_USAGE, "variant: unknown mode \"%s\"", mode);
     out->mode = (enum rue_mode)found;
@@ -422,7 +432,7 @@ rue_status rue_protocol_decode_hello(const json_t *reply, struct rue_hello *out,
 
 rue_status rue_protocol_decode_opened(const json_t *reply, struct rue_opened *out, rue_error *error)
 {
-    *out = (struct rue_opened){.cache = "as-is"};
+    *out = (struct rue_opened){.cache = RUE_CACHE_AS_IS};
     char status[16] = "";
     if (!copy_string(reply, "status", status, sizeof status))
         return rue_fail(error, RUE_RUNNER, "open: \"status\" is no word");
@@ -440,6 +450,8 @@ rue_status rue_protocol_decode_opened(const json_t *reply, struct rue_opened *ou
                         "open: images, bytes, digest or cache is of the wrong type, or images is 0");
     const char *note = json_string_value(json_object_get(reply, "note"));
     if (note) rue_error_shorten(note, out->note, sizeof out->note);
+    const char *why = json_string_value(json_object_get(reply, "cache_reason"));
+    if (why) rue_error_shorten(why, out->cache_reason, sizeof out->cache_reason);
     return RUE_OK;
 }
 

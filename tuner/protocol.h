@@ -37,11 +37,12 @@ struct rue_hello {
  * or too few descriptors, to open the data; any other word: the data are at fault. */
 struct rue_opened {
     uint64_t images;
-    uint64_t bytes;                     /* 0: not said */
-    char digest[32];                    /* "" : not said */
-    char cache[16];                     /* what the trials will really be: "warm" or "as-is" */
-    char dtype[16];                     /* "" : not said */
-    char note[RUE_ERROR_MESSAGE_BYTES]; /* what people should know of the data, or "" */
+    uint64_t bytes;                          /* 0: not said */
+    char digest[32];                         /* "" : not said */
+    char cache[16];                          /* what the trials will really be: RUE_CACHE_WARM, ... */
+    char cache_reason[RUE_REASON_BYTES / 2]; /* why they will not be what was asked for, or "" */
+    char dtype[16];                          /* "" : not said */
+    char note[RUE_ERROR_MESSAGE_BYTES];      /* what people should know of the data, or "" */
 };
 
 /* Encoders return a line owned by the caller (free), without the newline; NULL only when memory is out.

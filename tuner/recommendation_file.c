@@ -48,6 +48,8 @@ static void read_variant(struct rue_json_reader *reader, const json_t *object, s
     rue_json_copy_text(reader, told, "format", false, variant->format, sizeof variant->format);
     rue_json_copy_text(reader, told, "dtype", true, variant->dtype, sizeof variant->dtype);
     rue_json_copy_text(reader, told, "path", true, variant->path, sizeof variant->path);
+    rue_json_copy_text(reader, told, "image_key", true, variant->image_key, sizeof variant->image_key);
+    rue_json_copy_text(reader, told, "label_key", true, variant->label_key, sizeof variant->label_key);
     int found = rue_word_find(rue_mode_names, RUE_MODE_COUNT, mode);
     if (mode[0] && found < 0) rue_json_refuse(reader, "mode", "raw, preprocessed or null");
     out->mode_known = found >= 0;

@@ -103,6 +103,7 @@ static rue_status fill_facts(struct reading *reading, const struct rue_store_tri
     facts->variant = *variant;
     facts->job_images = trial->scenario.job_images;
     facts->drop_last = trial->scenario.workload.drop_last;
+    facts->cold = strcmp(trial->scenario.workload.cache, RUE_CACHE_COLD) == 0;
     if (facts->variant.mode == RUE_RAW) facts->decode = trial->scenario.workload.decode;
     facts->sample = name && strcmp(name + 1, RUE_STUDY_SAMPLE) == 0;
     snprintf(facts->data_digest, sizeof facts->data_digest, "%s", trial->scenario.data_digest);
@@ -210,9 +211,12 @@ static rue_status add_joint(struct reading *reading, const struct rue_store_tria
     if (status == RUE_OK) status = note_run(&reading->groups[told.group], trial, error);
     if (status == RUE_OK) status = note_model(reading, trial, told.group, error);
     if (status == RUE_OK) status = rue_tally_add(tally, &told, about->model, error);
-    uint64_t *bad = status == RUE_OK ? &tally->groups[told.group].facts.bad_images : NULL;
-    if (bad && trial->result.bad_images > (int64_t)*bad) *bad = (uint64_t)trial->result.bad_images;
-    return status;
+    if (status != RUE_OK) return status;
+    struct rue_variant_findings *facts = &tally->groups[told.group].facts;
+    if (trial->result.bad_images > (int64_t)facts->bad_images)
+        facts->bad_images = (uint64_t)trial->result.bad_images;
+    facts->trials_cache_missed += told.outcome == RUE_TRIAL_OK && trial->result.cache_missed == 1;
+    return RUE_OK;
 }
 
 static rue_status read_trials(struct reading *reading, struct rue_store_reader *reader, rue_error *error)

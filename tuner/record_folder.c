@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "scale.h"
+
 /* Whether the file may be a store: one that cannot be read or is a study's own is left to those who say more
  * of it. */
 static bool may_be_store(const char *path, const struct stat *facts)
@@ -62,13 +64,17 @@ rue_status rue_record_find(const char *path, struct rue_record *record, rue_erro
                     path);
 }
 
+static uint64_t count_trials(const struct rue_record *record)
+{
+    return record->trials_ok + record->trials_not_ok + record->probes;
+}
+
 /* Findings of an earlier run than the one that measured last tell nothing of that one, which was killed. */
 static const char *why_outdated(const struct rue_record *record, int64_t run)
 {
     if (!record->kept.root) return "no report has been written";
     if (run < record->last_run || record->kept.under_way) return "the last run ended without a report";
-    if (record->kept.trials != record->trials_ok + record->trials_not_ok + record->probes)
-        return "trials were added or deleted since the last run";
+    if (record->kept.trials != count_trials(record)) return "trials were added or deleted since the last run";
     return NULL;
 }
 
@@ -82,6 +88,11 @@ rue_status rue_record_read_findings(struct rue_record *record, struct rue_store_
     free(text);
     if (status != RUE_OK) return status;
     const char *why = why_outdated(record, run);
+    if (why && rue_scale_ran_last(record->folder, count_trials(record), record->partial_reason,
+                                  sizeof record->partial_reason)) {
+        record->partial = record->partial_reason[0];
+        return RUE_OK;
+    }
     record->is_kept = !why;
     record->partial = why || record->kept.partial;
     snprintf(record->partial_reason, sizeof record->partial_reason, "%s",

@@ -66,7 +66,7 @@ static char *answer_open(void *state, const json_t *request)
     const struct rue_recording *recording = state;
     rue_error error = {0};
     struct rue_variant variant;
-    struct rue_opened opened = {.images = recording->job_images, .cache = "as-is"};
+    struct rue_opened opened = {.images = recording->job_images, .cache = RUE_CACHE_AS_IS};
     rue_status status = rue_protocol_decode_variant(json_object_get(request, "variant"), &variant, &error);
     if (status != RUE_OK) return rue_runner_lines_refuse(NULL, &error);
     rue_recording_digest(recording, &variant, opened.digest);

@@ -2,6 +2,8 @@
 #ifndef RUE_RUNNER_CLIENT_H
 #define RUE_RUNNER_CLIENT_H
 
+#include <sys/types.h>
+
 #include "protocol.h"
 
 struct rue_runner;
@@ -36,6 +38,10 @@ rue_status rue_runner_open_data(struct rue_runner *runner, const struct rue_vari
 rue_status rue_runner_trial(struct rue_runner *runner, struct rue_trial_request *request, const char *profile,
                             uint64_t patience_ns, struct rue_trial_result *result,
                             rue_error *error) RUE_MUST_CHECK;
+
+/* Sees to it that it runs, as a trial would; `*root` is the process that keeps it: what it and all that it
+ * starts use is found below that (process_tree.h). As rue_runner_trial. */
+rue_status rue_runner_ensure(struct rue_runner *runner, pid_t *root, rue_error *error) RUE_MUST_CHECK;
 
 /* Whether the last trial was under way while this process, the runner or the machine was stopped and
  * continued: then its result says nothing. What a runner started itself is not watched; nor is a runner on

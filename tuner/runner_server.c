@@ -8,6 +8,7 @@
 #include "machine.h"
 #include "model_sleep.h"
 #include "protocol.h"
+#include "residency.h"
 #include "runner_lines.h"
 #include "sampler.h"
 #include "trial_loop.h"
@@ -17,8 +18,8 @@ enum { OPEN_SOURCES_MAX = 8 };
 /* Sources stay open between trials: opening the index is no part of any trial. */
 struct server {
     size_t source_count;
-    struct rue_source *sources[OPEN_SOURCES_MAX]; /* the oldest first */
-    char paths[OPEN_SOURCES_MAX][PATH_MAX];
+    struct rue_source *sources[OPEN_SOURCES_MAX];  /* the oldest first */
+    struct rue_variant variants[OPEN_SOURCES_MAX]; /* as they were asked for */
 };
 
 static void forget_oldest(struct server *server)
@@ -26,21 +27,96 @@ static void forget_oldest(struct server *server)
     rue_source_close(server->sources[0]);
     server->source_count--;
     memmove(server->sources, server->sources + 1, server->source_count * sizeof *server->sources);
-    memmove(server->paths, server->paths + 1, server->source_count * sizeof *server->paths);
+    memmove(server->variants, server->variants + 1, server->source_count * sizeof *server->variants);
+}
+
+/* Whoever asks may leave out what the data themselves say. */
+static bool is_same(const struct rue_variant *a, const struct rue_variant *b)
+{
+    return strcmp(a->path, b->path) == 0 && strcmp(a->image_key, b->image_key) == 0 &&
+           strcmp(a->label_key, b->label_key) == 0;
+}
+
+static const char *or_null(const char *text)
+{
+    return text[0] ? text : NULL;
 }
 
 static rue_status find_source(struct server *server, const struct rue_variant *variant,
                               struct rue_source **out, rue_error *error)
 {
     for (size_t i = 0; i < server->source_count; i++)
-        if (strcmp(server->paths[i], variant->path) == 0) return *out = server->sources[i], RUE_OK;
+        if (is_same(&server->variants[i], variant)) return *out = server->sources[i], RUE_OK;
     if (server->source_count == OPEN_SOURCES_MAX) forget_oldest(server);
-    rue_status status =
-        rue_source_open(variant->path, variant->format[0] ? variant->format : NULL, out, error);
+    const struct rue_source_options options = {.format = or_null(variant->format),
+                                               .image_key = or_null(variant->image_key),
+                                               .label_key = or_null(variant->label_key)};
+    rue_status status = rue_source_open(variant->path, &options, out, error);
     if (status != RUE_OK) return status;
-    snprintf(server->paths[server->source_count], PATH_MAX, "%s", variant->path);
+    server->variants[server->source_count] = *variant;
     server->sources[server->source_count++] = *out;
     return RUE_OK;
+}
+
+static void add_note(struct rue_opened *opened, const char *text)
+{
+    size_t used = strlen(opened->note);
+    snprintf(opened->note + used, sizeof opened->note - used, "%s%s", used ? "; " : "", text);
+}
+
+/* Items that are damaged, where that does not end the study. */
+struct damage {
+    uint64_t count;
+    rue_error first;
+};
+
+/* One item read into the page cache and checked. */
+static rue_status warm_item(const struct rue_source *source, uint64_t item, void *scratch,
+                            bool may_be_damaged, struct damage *damage, rue_error *error)
+{
+    rue_error why = {0};
+    rue_status status = rue_source_read(source, item, scratch, &why);
+    if (status == RUE_OK) status = rue_source_verify(source, item, scratch, &why);
+    if (status == RUE_OK) return RUE_OK;
+    if (status != RUE_DATA || !may_be_damaged) return rue_fail(error, status, "%s", why.message);
+    if (damage->count++ == 0) damage->first = why;
+    return RUE_OK;
+}
+
+/* Trials do not compare what they read with its checksum, which would take time that a job does not spend. */
+static void note_damage(const struct damage *damage, struct rue_opened *opened)
+{
+    char text[RUE_ERROR_MESSAGE_BYTES + 128];
+    if (damage->count == 0) return;
+    snprintf(text, sizeof text,
+             "%" PRIu64 " damaged, of which trials replace only what cannot be read or decoded; one is: %s",
+             damage->count, damage->first.message);
+    add_note(opened, text);
+}
+
+static rue_status warm_items(const struct rue_source *source, const struct rue_workload *load,
+                             uint64_t images, struct rue_opened *opened, rue_error *error)
+{
+    uint64_t count = rue_source_count(source), largest = 1;
+    const struct rue_sampler sampler = {.items = count,
+                                        .seed = load->seed,
+                                        .epoch = load->epoch,
+                                        .shuffle = load->shuffle,
+                                        .window = rue_source_window(source, 1),
+                                        .rank = load->rank,
+                                        .world_size = load->world_size};
+    for (uint64_t i = 0; i < count; i++)
+        if (rue_source_bytes(source, i) > largest) largest = rue_source_bytes(source, i);
+    void *scratch = malloc(largest);
+    if (!scratch) return rue_fail_memory(error, "warming the data", largest);
+    struct damage damage = {0};
+    rue_status status = RUE_OK;
+    for (uint64_t i = 0; status == RUE_OK && i < images; i++)
+        status = warm_item(source, rue_sampler_item(&sampler, i), scratch,
+                           load->bad_images == RUE_BAD_REPLACE, &damage, error);
+    free(scratch);
+    note_damage(&damage, opened);
+    return status;
 }
 
 /* Reads once what the trials will read, and checks it on the way, so that trials find it in the page cache.
@@ -48,37 +124,40 @@ static rue_status find_source(struct server *server, const struct rue_variant *v
 static rue_status warm_source(const struct rue_source *source, const struct rue_workload *load,
                               uint64_t images, struct rue_opened *opened, rue_error *error)
 {
-    uint64_t count = rue_source_count(source), largest = 1;
-    struct rue_sampler sampler = {.items = count,
-                                  .seed = load->seed,
-                                  .epoch = load->epoch,
-                                  .shuffle = load->shuffle,
-                                  .rank = load->rank,
-                                  .world_size = load->world_size};
+    uint64_t count = rue_source_count(source), free_bytes = rue_machine_available_bytes();
+    if (strcmp(load->cache, RUE_CACHE_WARM) != 0) return RUE_OK;
     if (images == 0 || images > count) images = count;
-    uint64_t bytes = (uint64_t)((double)opened->bytes / (double)count * (double)images);
-    uint64_t free_bytes = rue_machine_available_bytes();
-    if (strcmp(load->cache, "warm") != 0 || (free_bytes && bytes > free_bytes / 2)) return RUE_OK;
-    for (uint64_t i = 0; i < count; i++)
-        if (rue_source_bytes(source, i) > largest) largest = rue_source_bytes(source, i);
-    void *scratch = malloc(largest);
-    if (!scratch) return rue_fail_memory(error, "warming the data", largest);
-    rue_status status = RUE_OK;
-    for (uint64_t i = 0; status == RUE_OK && i < images; i++) {
-        uint64_t item = rue_sampler_item(&sampler, i);
-        status = rue_source_read(source, item, scratch, error);
-        if (status == RUE_OK) status = rue_source_verify(source, item, scratch, error);
+    double bytes = (double)opened->bytes / (double)count * (double)images;
+    if (free_bytes && bytes > (double)free_bytes / 2) {
+        snprintf(opened->cache_reason, sizeof opened->cache_reason,
+                 "they do not fit in half of the free memory");
+        return RUE_OK;
     }
-    free(scratch);
-    if (status == RUE_OK) snprintf(opened->cache, sizeof opened->cache, "warm");
+    rue_status status = warm_items(source, load, images, opened, error);
+    if (status == RUE_OK) snprintf(opened->cache, sizeof opened->cache, RUE_CACHE_WARM);
     return status;
 }
 
-static void describe_skipped(const struct rue_source *source, char *out, size_t bytes)
+/* Finds out whether trials can read the data cold. */
+static rue_status try_cold(const struct rue_source *source, const struct rue_workload *load, uint64_t images,
+                           struct rue_opened *opened, rue_error *error)
 {
-    char example[RUE_ERROR_MESSAGE_BYTES];
+    struct rue_residency *residency;
+    if (strcmp(load->cache, RUE_CACHE_COLD) != 0) return RUE_OK;
+    rue_status status = rue_residency_open(source, load, images, &residency, error);
+    if (status != RUE_OK) return status;
+    if (rue_residency_try_cold(residency, opened->cache_reason, sizeof opened->cache_reason))
+        snprintf(opened->cache, sizeof opened->cache, RUE_CACHE_COLD);
+    rue_residency_close(residency);
+    return RUE_OK;
+}
+
+static void note_skipped(const struct rue_source *source, struct rue_opened *opened)
+{
+    char example[RUE_ERROR_MESSAGE_BYTES], text[RUE_ERROR_MESSAGE_BYTES + 64];
     uint64_t skipped = rue_source_skipped(source, example, sizeof example);
-    if (skipped) snprintf(out, bytes, "%" PRIu64 " were left out; one of them is %s", skipped, example);
+    snprintf(text, sizeof text, "%" PRIu64 " were left out; one of them is %s", skipped, example);
+    if (skipped) add_note(opened, text);
 }
 
 static char *answer_open(void *state, const json_t *request)
@@ -93,16 +172,17 @@ static char *answer_open(void *state, const json_t *request)
         status = rue_protocol_decode_workload(json_object_get(request, "workload"), &load, &error);
     if (status == RUE_OK) status = find_source(server, &variant, &source, &error);
     if (status != RUE_OK) return rue_runner_lines_refuse(NULL, &error);
-    struct rue_opened opened = {
-        .images = rue_source_count(source), .bytes = rue_source_total_bytes(source), .cache = "as-is"};
+    struct rue_opened opened = {.images = rue_source_count(source),
+                                .bytes = rue_source_total_bytes(source),
+                                .cache = RUE_CACHE_AS_IS};
     struct rue_variant actual = rue_source_variant(source);
     snprintf(opened.digest, sizeof opened.digest, "%016" PRIx64, rue_source_digest(source));
     snprintf(opened.dtype, sizeof opened.dtype, "%s", actual.dtype);
-    describe_skipped(source, opened.note, sizeof opened.note);
+    note_skipped(source, &opened);
     json_int_t images = json_integer_value(json_object_get(request, "images"));
-    status = warm_source(source, &load, images > 0 ? (uint64_t)images : 0, &opened, &error);
-    /* Damaged items may be replaced; then it is the trials that say how many there are. */
-    if (status == RUE_DATA && load.bad_images == RUE_BAD_REPLACE) status = RUE_OK;
+    uint64_t wanted = images > 0 ? (uint64_t)images : 0;
+    status = warm_source(source, &load, wanted, &opened, &error);
+    if (status == RUE_OK) status = try_cold(source, &load, wanted, &opened, &error);
     return status == RUE_OK ? rue_protocol_encode_opened(&opened) : rue_runner_lines_refuse(NULL, &error);
 }
 

@@ -1,4 +1,4 @@
-/* The store's schema, version 1. One table of columns makes the CREATE statement, the INSERT and the search;
+/* The store's schema, version 2. One table of columns makes the CREATE statement, the INSERT and the search;
  * a new row in RUE_TRIAL_INTEGERS or RUE_TRIAL_REALS becomes a column, in older files too.
  *
  *   run       one row each time a study was started or resumed: command_line, rue_version, started, and what
@@ -23,7 +23,7 @@
 enum {
     RUE_STORE_APPLICATION_ID =
         0x72756573,        /* "rues": how file(1) and we tell a store from other SQLite files */
-    RUE_STORE_VERSION = 1, /* PRAGMA user_version; raised with every column that is added, which changes the
+    RUE_STORE_VERSION = 2, /* PRAGMA user_version; raised with every column that is added, which changes the
                             * checksums of new rows */
 };
 

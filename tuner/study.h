@@ -23,6 +23,7 @@
 #include "recording.h"
 #include "report.h"
 #include "runner_client.h"
+#include "source.h"
 #include "store.h"
 #include "strategy.h"
 
@@ -30,16 +31,21 @@
  */
 #define RUE_STUDY_SAMPLE "sample.tensor"
 
+/* What a scaling experiment says of the machine and the data. */
+#define RUE_STUDY_SYSINFO "sysinfo.json"
+
 struct json_t;
 
 enum { RUE_STUDY_NOTICES_MAX = 32, RUE_STUDY_MODELS_MAX = 64, RUE_STUDY_VARIANTS_MAX = 8 };
 
 /* What the user asks for. Strings are borrowed for the study's life. */
 struct rue_study_goal {
-    const char *table;  /* of recorded times, which are replayed; NULL: trials are made */
-    const char *map;    /* what its columns are called; nullable */
-    const char *data;   /* NULL: what the runner brings along */
-    const char *runner; /* a shell command; NULL: our own */
+    const char *table;              /* of recorded times, which are replayed; NULL: trials are made */
+    const char *map;                /* what its columns are called; nullable */
+    size_t data_count;              /* 0: what the runner brings along */
+    const char *const *data;        /* [data_count] paths, at most RUE_STUDY_VARIANTS_MAX */
+    struct rue_source_options keys; /* what they call images and labels */
+    const char *runner;             /* a shell command; NULL: our own */
     bool modes[RUE_MODE_COUNT];
     const char *models;                       /* "resnet18,vit_b_16"; NULL: the runner's, or a default */
     const char *knobs[RUE_KNOB_COUNT];        /* "32,64", "0..8"; NULL: a default */
@@ -65,7 +71,10 @@ struct rue_study_goal {
     const char *out;                  /* folder; NULL: rue-out/<name of the data> */
     struct rue_recommendation *prior; /* (optional) an earlier study, to start from */
     const struct rue_recommended
-        *again;        /* (optional) its models, those that there are, in place of `models` */
+        *again;              /* (optional) its models, those that there are, in place of `models` */
+    const char *name_suffix; /* (optional) of the folder, where `out` does not say it */
+    bool goes_on;            /* with the store of the study before: nothing is told of what it holds */
+    bool has_copy;     /* the data lie elsewhere, too, in the same store: they are known by their place */
     bool keep_nothing; /* no folder, and a store in memory */
     bool fresh;
     bool dry_run; /* nothing that is new is left behind */
@@ -198,6 +207,8 @@ rue_status rue_study_judge_recording(const struct rue_study *study, size_t index
  * data is converted for the comparison, where one is wanted. */
 rue_status rue_study_choose_models(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
 rue_status rue_study_choose_data(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
+/* Chooses study->folder; nothing is made. */
+void rue_study_choose_folder(struct rue_study *study);
 rue_status rue_study_open_folder(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
 /* As rue_folder_lock, which `option` is for: makes `folder` (changed and restored meanwhile) where it is
  * missing and locks it until `*lock` (a descriptor, set where it is open, also when the lock fails) is
@@ -360,6 +371,8 @@ rue_status rue_study_find_lengths(struct rue_study *study, size_t variant, void 
 /* Applies the rules. `*out` borrows from the study; rue_study_findings_close frees the rest. */
 rue_status rue_study_findings(struct rue_study *study, struct rue_findings **out,
                               rue_error *error) RUE_MUST_CHECK;
+/* "libjpeg-turbo 2.1.5, SQLite 3.40.1, ...". */
+void rue_study_libraries(char *out, size_t bytes);
 void rue_study_findings_close(struct rue_findings *findings);
 
 /* Keeps them in the store; of a study that is under way the changes alone, in case it is killed. RUE_STORE,

@@ -4,15 +4,48 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 #include "interrupt.h"
 #include "machine.h"
 #include "prepare.h"
+#include "shard_set.h"
 #include "source.h"
 #include "study.h"
 #include "units.h"
 
 enum { SAMPLE_FLOOR = 128 };
+
+/* Cold is what the runner can prove, or nothing. */
+static rue_status take_cache(const struct rue_study *study, const struct rue_study_variant *variant,
+                             rue_error *error)
+{
+    const char *name = variant->variant.path[0] ? variant->variant.path : "the runner's data";
+    if (strcmp(variant->workload.cache, RUE_CACHE_COLD) != 0 ||
+        strcmp(variant->opened.cache, RUE_CACHE_COLD) == 0)
+        return RUE_OK;
+    if (variant->opened.cache_reason[0])
+        return rue_fail(error, RUE_INFEASIBLE, "%s cannot be read cold: %s; give --cache warm or as-is", name,
+                        variant->opened.cache_reason);
+    return rue_fail(
+        error, RUE_INFEASIBLE,
+        "%s cannot be read cold: the runner %s says that its trials are %s; give --cache warm or as-is", name,
+        rue_runner_hello(study->runner)->runner, variant->opened.cache);
+}
+
+/* What a trial reads for the second time it finds in memory: a cold one is of one epoch at most. */
+static rue_status check_epoch(const struct rue_study_variant *variant, rue_error *error)
+{
+    char has[RUE_UNIT_TEXT_BYTES], job[RUE_UNIT_TEXT_BYTES];
+    if (strcmp(variant->workload.cache, RUE_CACHE_COLD) != 0 || variant->job_images <= variant->opened.images)
+        return RUE_OK;
+    return rue_fail(
+        error, RUE_USAGE,
+        "%s has %s images, too few for a job of %s read cold: what comes again is in memory; give "
+        "--images %" PRIu64 " or less, or --cache warm or as-is",
+        variant->variant.path, rue_format_count(variant->opened.images, has, sizeof has),
+        rue_format_count(variant->job_images, job, sizeof job), variant->opened.images);
+}
 
 /* Has the runner open a variant and fixes what the trials on it will be. */
 static rue_status open_variant(struct rue_study *study, struct rue_study_variant *variant, rue_error *error)
@@ -27,11 +60,13 @@ static rue_status open_variant(struct rue_study *study, struct rue_study_variant
     if (status != RUE_OK) return status;
     if (variant->opened.note[0])
         rue_progress_note(study->progress, "%s: %s", variant->variant.path, variant->opened.note);
-    if (strcmp(variant->workload.cache, "warm") == 0 && strcmp(variant->opened.cache, "warm") != 0 &&
-        goal->data) {
-        rue_progress_note(study->progress,
-                          "%s does not fit in half of the free memory: trials read it as it is, warm or cold",
-                          variant->variant.path);
+    status = take_cache(study, variant, error);
+    if (status != RUE_OK) return status;
+    if (strcmp(variant->workload.cache, RUE_CACHE_WARM) == 0 &&
+        strcmp(variant->opened.cache, RUE_CACHE_WARM) != 0 && goal->data_count) {
+        const char *why = variant->opened.cache_reason;
+        rue_progress_note(study->progress, "%s: trials read the data as they are, warm or cold%s%s",
+                          variant->variant.path, why[0] ? ": " : "", why);
         memcpy(variant->workload.cache, variant->opened.cache, sizeof variant->workload.cache);
     }
     if (!variant->variant.dtype[0])
@@ -42,7 +77,7 @@ static rue_status open_variant(struct rue_study *study, struct rue_study_variant
                           : study->variant_count ? study->variants[0].job_images
                                                  : variant->opened.images;
     study->variant_count++;
-    return RUE_OK;
+    return goal->data_count ? check_epoch(variant, error) : RUE_OK;
 }
 
 /* How many images to convert for the comparison: a sample, never more than half of a data set that is not
@@ -66,14 +101,20 @@ static uint64_t sample_size(const struct rue_study *study, uint64_t images)
 /* The runner starts in our folder, but a foreign one may change it: it is told absolute paths. */
 static rue_status absolute_path(const char *path, char *out, rue_error *error)
 {
-    if (realpath(path, out)) return RUE_OK;
+    char here[PATH_MAX];
+    bool pattern = rue_shard_set_is_pattern(path);
+    if (pattern && (path[0] == '/' || getcwd(here, sizeof here)) &&
+        snprintf(out, PATH_MAX, "%s%s%s", path[0] == '/' ? "" : here, path[0] == '/' ? "" : "/", path) <
+            PATH_MAX)
+        return RUE_OK;
+    if (!pattern && realpath(path, out)) return RUE_OK;
     return rue_fail(error, RUE_DATA, "cannot open %s: %s", path, strerror(errno));
 }
 
 /* Converts a sample of the raw data, so that raw can be compared with preprocessed. */
 rue_status rue_study_add_sample(struct rue_study *study, rue_error *error)
 {
-    if (!study->goal->data || study->variants[0].variant.mode != RUE_RAW ||
+    if (study->goal->data_count != 1 || study->variants[0].variant.mode != RUE_RAW ||
         !study->goal->modes[RUE_PREPROCESSED])
         return RUE_OK;
     const struct rue_study_variant *raw = &study->variants[0];
@@ -84,6 +125,15 @@ rue_status rue_study_add_sample(struct rue_study *study, rue_error *error)
         rue_progress_note(study->progress, "no room to convert a sample: preprocessed data are not compared");
         return RUE_OK;
     }
+    if (strcmp(raw->workload.cache, RUE_CACHE_COLD) == 0 && count < raw->job_images) {
+        rue_progress_note(study->progress,
+                          "preprocessed data are not compared: a sample of %" PRIu64
+                          " images is too few for a job of %" PRIu64
+                          " read cold, as what comes again is in memory; give --images %" PRIu64
+                          " or less, or data of both kinds",
+                          count, raw->job_images, count);
+        return RUE_OK;
+    }
     snprintf(study->sample_path, sizeof study->sample_path, "%s/%s", study->folder, RUE_STUDY_SAMPLE);
     rue_interrupt_guard_file(study->sample_path);
     rue_progress_note(
@@ -91,7 +141,11 @@ rue_status rue_study_add_sample(struct rue_study *study, rue_error *error)
         "to compare with preprocessed data, %s of %s images are converted (%s, removed at the end)",
         rue_format_count(count, images, sizeof images), rue_format_count(raw->opened.images, all, sizeof all),
         rue_format_bytes(count * 602112, size, sizeof size));
-    struct rue_prepare_options options = {.dtype = RUE_FLOAT32,
+    struct rue_prepare_options options = {.source = study->goal->keys,
+                                          .format = "tensor",
+                                          .mode = RUE_PREPROCESSED,
+                                          .dtype = RUE_FLOAT32,
+                                          .split = "",
                                           .images = count,
                                           .seed = study->goal->workload.seed,
                                           .max_pixels = study->goal->workload.max_pixels,
@@ -101,7 +155,7 @@ rue_status rue_study_add_sample(struct rue_study *study, rue_error *error)
     rue_error why = {0};
     struct rue_progress progress = rue_progress_open(study->progress->quiet);
     rue_status status =
-        rue_prepare_tensor(raw->variant.path, study->sample_path, &options, &progress, &done, &why);
+        rue_prepare_convert(raw->variant.path, study->sample_path, &options, &progress, &done, &why);
     rue_progress_close(&progress);
     if (why.status == RUE_INFEASIBLE || why.status == RUE_MEMORY) {
         rue_progress_note(study->progress, "preprocessed data are not compared: %s", why.message);
@@ -111,43 +165,60 @@ rue_status rue_study_add_sample(struct rue_study *study, rue_error *error)
     *variant = (struct rue_study_variant){
         .sample = true, .build_s_per_image = (double)done.elapsed_ns / 1e9 / (double)done.images};
     variant->variant = (struct rue_variant){.mode = RUE_PREPROCESSED, .format = "tensor", .dtype = "float32"};
-    status = absolute_path(study->sample_path, variant->variant.path, error);
-    return status == RUE_OK ? open_variant(study, variant, error) : status;
+    status = absolute_path(study->sample_path, variant->variant.path, &why);
+    if (status == RUE_OK) status = open_variant(study, variant, &why);
+    if (why.status == RUE_INFEASIBLE) {
+        rue_progress_note(study->progress, "preprocessed data are not compared: %s", why.message);
+        return RUE_OK;
+    }
+    return status == RUE_OK ? RUE_OK : rue_fail(error, status, "%s", why.message);
 }
 
-/* Says what the first variant is; nothing has been written or opened yet. */
+/* What the runner brings along. */
+static rue_status choose_runner_data(struct rue_study *study, rue_error *error)
+{
+    const struct rue_hello *hello = rue_runner_hello(study->runner);
+    if (!hello->variant_count)
+        return rue_fail(error, RUE_USAGE, "give the data to tune for, such as a folder: rue tune DATA");
+    for (size_t i = 0; i < hello->variant_count; i++) {
+        if (!study->goal->modes[hello->variants[i].mode]) continue;
+        if (study->chosen_count == RUE_STUDY_VARIANTS_MAX)
+            return rue_fail(error, RUE_USAGE,
+                            "the runner %s has more than %d variants of data; choose some with --mode, or "
+                            "keep fewer",
+                            hello->runner, RUE_STUDY_VARIANTS_MAX);
+        study->variants[study->chosen_count++].variant = hello->variants[i];
+    }
+    if (study->chosen_count) return RUE_OK;
+    return rue_fail(error, RUE_USAGE, "the runner %s has no data of the mode that --mode asks for",
+                    hello->runner);
+}
+
+/* One of the data given. */
+static rue_status choose_one(struct rue_study *study, const char *path, rue_error *error)
+{
+    struct rue_variant variant;
+    rue_status status = rue_source_detect(path, &study->goal->keys, &variant, error);
+    if (status == RUE_OK && !study->goal->modes[variant.mode])
+        return rue_fail(error, RUE_USAGE, "%s is %s data, which --mode leaves out", path,
+                        rue_mode_names[variant.mode]);
+    if (status == RUE_OK) status = absolute_path(path, variant.path, error);
+    for (size_t i = 0; status == RUE_OK && i < study->chosen_count; i++)
+        if (strcmp(study->variants[i].variant.path, variant.path) == 0)
+            return rue_fail(error, RUE_USAGE, "%s is given twice; leave one out", path);
+    if (status == RUE_OK) study->variants[study->chosen_count++].variant = variant;
+    return status;
+}
+
+/* Says what the first variants are; nothing has been written or opened yet. */
 rue_status rue_study_choose_data(struct rue_study *study, rue_error *error)
 {
     const struct rue_study_goal *goal = study->goal;
-    const struct rue_hello *hello = rue_runner_hello(study->runner);
-    struct rue_study_variant *first = &study->variants[0];
-    if (!goal->data) {
-        if (!hello->variant_count)
-            return rue_fail(error, RUE_USAGE, "give the folder or tensor file to tune for: rue tune DATA");
-        for (size_t i = 0; i < hello->variant_count; i++) {
-            if (!goal->modes[hello->variants[i].mode]) continue;
-            if (study->chosen_count == RUE_STUDY_VARIANTS_MAX)
-                return rue_fail(
-                    error, RUE_USAGE,
-                    "the runner %s has more than %d variants of data; choose some with --mode, or keep "
-                    "fewer",
-                    hello->runner, RUE_STUDY_VARIANTS_MAX);
-            study->variants[study->chosen_count++].variant = hello->variants[i];
-        }
-        if (study->chosen_count) return RUE_OK;
-        return rue_fail(error, RUE_USAGE, "the runner %s has no data of the mode that --mode asks for",
-                        hello->runner);
-    }
-    study->chosen_count = 1;
-    const struct rue_source_ops *format;
-    rue_status status = rue_source_detect(goal->data, &format, error);
-    if (status != RUE_OK) return status;
-    if (!goal->modes[format->mode])
-        return rue_fail(error, RUE_USAGE, "%s is %s data, which --mode leaves out", goal->data,
-                        rue_mode_names[format->mode]);
-    first->variant.mode = format->mode;
-    snprintf(first->variant.format, sizeof first->variant.format, "%s", format->format);
-    return absolute_path(goal->data, first->variant.path, error);
+    rue_status status = RUE_OK;
+    if (!goal->data_count) return choose_runner_data(study, error);
+    for (size_t i = 0; status == RUE_OK && i < goal->data_count; i++)
+        status = choose_one(study, goal->data[i], error);
+    return status;
 }
 
 rue_status rue_study_open_data(struct rue_study *study, rue_error *error)
@@ -157,7 +228,7 @@ rue_status rue_study_open_data(struct rue_study *study, rue_error *error)
     rue_status status = RUE_OK;
     for (size_t i = 0; status == RUE_OK && i < study->chosen_count; i++) {
         status = open_variant(study, &study->variants[i], error);
-        if (!goal->data && !study->wanted_images && hello->images)
+        if (!goal->data_count && !study->wanted_images && hello->images)
             study->variants[i].job_images = hello->images;
     }
     return status;

@@ -30,6 +30,7 @@ static void count_outcomes(const struct rue_study *study, struct rue_variant_fin
         if (!rue_variant_equal(&row->request.variant, &out->variant)) continue;
         ++*counts[row->result.outcome];
         out->trials_disturbed += row->disturbed;
+        out->trials_cache_missed += row->result.outcome == RUE_TRIAL_OK && row->result.cache_missed == 1;
         if (row->result.bad_images > (int64_t)out->bad_images)
             out->bad_images = (uint64_t)row->result.bad_images;
     }
@@ -83,7 +84,8 @@ static rue_status fill_variant(const struct rue_study *study, size_t index, stru
                                          .data_bytes = variant->opened.bytes,
                                          .sample = variant->sample,
                                          .build_s_per_image = variant->build_s_per_image,
-                                         .drop_last = variant->workload.drop_last};
+                                         .drop_last = variant->workload.drop_last,
+                                         .cold = strcmp(variant->workload.cache, RUE_CACHE_COLD) == 0};
     if (variant->variant.mode == RUE_RAW) out->decode = variant->workload.decode;
     snprintf(out->data_digest, sizeof out->data_digest, "%s", variant->opened.digest);
     count_outcomes(study, out);
@@ -123,6 +125,12 @@ static void copy_text(char *out, size_t bytes, const char *text)
     snprintf(out, bytes, "%s", text);
 }
 
+void rue_study_libraries(char *out, size_t bytes)
+{
+    snprintf(out, bytes, "libjpeg-turbo %s, SQLite %s, jansson %s, GSL %s", TEXT(LIBJPEG_TURBO_VERSION),
+             sqlite3_libversion(), jansson_version_str(), gsl_version);
+}
+
 static void fill_provenance(const struct rue_study *study, struct rue_findings *out)
 {
     const struct rue_hello *hello = rue_runner_hello(study->runner);
@@ -138,8 +146,7 @@ static void fill_provenance(const struct rue_study *study, struct rue_findings *
     copy_text(out->command_line, sizeof out->command_line, study->goal->command_line);
     copy_text(out->started, sizeof out->started, study->started);
     copy_text(out->partial_reason, sizeof out->partial_reason, study->partial_reason);
-    snprintf(out->libraries, sizeof out->libraries, "libjpeg-turbo %s, SQLite %s, jansson %s, GSL %s",
-             TEXT(LIBJPEG_TURBO_VERSION), sqlite3_libversion(), jansson_version_str(), gsl_version);
+    rue_study_libraries(out->libraries, sizeof out->libraries);
     describe_consumer(study, out->consumer, sizeof out->consumer);
     out->usable_cpus = machine.usable_cpus;
     out->memory_bytes = machine.memory_bytes;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "folder_lock.h"
+#include "part.h"
 #include "study.h"
 
 /* "photos" of "/data/photos/": letters, digits, '.', '_' and '-' alone. */
@@ -49,10 +50,13 @@ static void remove_leftovers(const char *path)
 {
     DIR *folder = opendir(path);
     struct dirent *entry;
+    char left[RUE_PART_BYTES];
     while (folder && (entry = readdir(folder)))
         if (strncmp(entry->d_name, RUE_STUDY_SAMPLE, sizeof RUE_STUDY_SAMPLE - 1) == 0 ||
-            fnmatch(".*.[0-9]*.part", entry->d_name, 0) == 0)
-            unlinkat(dirfd(folder), entry->d_name, 0);
+            fnmatch(".*.[0-9]*.part", entry->d_name, 0) == 0) {
+            snprintf(left, sizeof left, "%s/%s", path, entry->d_name);
+            rue_part_remove(left);
+        }
     if (folder) closedir(folder);
 }
 
@@ -63,15 +67,19 @@ static bool is_about_other_data(const char *folder, const char *path)
     snprintf(file, sizeof file, "%s/recommendation.json", folder);
     json_t *report = json_load_file(file, 0, NULL),
            *first = json_array_get(json_object_get(report, "recommendations"), 0);
+    snprintf(file, sizeof file, "%s/" RUE_STUDY_SYSINFO, folder);
+    json_t *facts = json_load_file(file, 0, NULL), *data = json_array_get(json_object_get(facts, "data"), 0);
     const char *other = json_string_value(json_object_get(json_object_get(first, "variant"), "path"));
+    if (!other) other = json_string_value(json_object_get(data, "path"));
     bool differs = other && strcmp(other, path) != 0;
     json_decref(report);
+    json_decref(facts);
     return differs;
 }
 
 /* rue-out/<name of the data>, with a number behind it where that is taken by data of the same name elsewhere.
  */
-static void choose_folder(struct rue_study *study)
+void rue_study_choose_folder(struct rue_study *study)
 {
     char name[128];
     const struct rue_study_goal *goal = study->goal;
@@ -79,8 +87,9 @@ static void choose_folder(struct rue_study *study)
         snprintf(study->folder, sizeof study->folder, "%s", goal->out);
         return;
     }
-    const char *of = goal->data ? goal->data : goal->table;
+    const char *of = goal->data_count ? goal->data[0] : goal->table;
     study_name(of ? of : rue_runner_hello(study->runner)->loader, name, sizeof name);
+    if (goal->name_suffix) snprintf(name + strlen(name), sizeof name - strlen(name), "%s", goal->name_suffix);
     snprintf(study->folder, sizeof study->folder, "rue-out/%s", name);
     for (int number = 2; number < 1000 && is_about_other_data(study->folder, study->variants[0].variant.path);
          number++)
@@ -109,7 +118,7 @@ static size_t length_there(const char *path)
 
 rue_status rue_study_open_folder(struct rue_study *study, rue_error *error)
 {
-    choose_folder(study);
+    rue_study_choose_folder(study);
     study->folder_kept = length_there(study->folder);
     rue_status status = rue_study_lock_folder(study->folder, "--out", &study->folder_lock, error);
     if (status != RUE_OK) return status;
@@ -126,7 +135,7 @@ rue_status rue_study_open_store(struct rue_study *study, rue_error *error)
     study->store_is_new = kept && lstat(path, &about) != 0 && errno == ENOENT;
     rue_status status = rue_store_open(kept ? path : NULL, study->goal->fresh, &study->store, error);
     if (status == RUE_OK) status = rue_store_count(study->store, &study->found_trials, error);
-    if (status == RUE_OK && study->found_trials)
+    if (status == RUE_OK && study->found_trials && !study->goal->goes_on)
         rue_progress_note(study->progress,
                           "%s holds %" PRIu64 " trials: what fits is reused (--fresh starts over)", path,
                           study->found_trials);

@@ -1,10 +1,13 @@
 /* One trial of a study: from the store, or from the runner and into the store. */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "hash.h"
 #include "study.h"
 #include "units.h"
 
+enum { MISSED_MAX = 3 }; /* attempts at a trial that is not warm, or cold, as it claims */
 enum {
     SUSPENDED_MAX = 5
 }; /* attempts at one trial: something may stop and continue the runner all the time */
@@ -42,6 +45,24 @@ static rue_status note_row(struct rue_study *study, uint64_t id, uint64_t starte
     return RUE_OK;
 }
 
+/* Whether another variant, of the study or beside it, has the same data in the same format: a copy, on
+ * another disk perhaps.
+ */
+static bool has_copy(const struct rue_study *study, size_t index)
+{
+    const struct rue_study_variant *own = &study->variants[index];
+    if (study->goal->has_copy) return true;
+    for (size_t v = 0; v < study->variant_count; v++) {
+        const struct rue_study_variant *other = &study->variants[v];
+        if (v != index && strcmp(other->opened.digest, own->opened.digest) == 0 &&
+            other->variant.mode == own->variant.mode &&
+            strcmp(other->variant.format, own->variant.format) == 0 &&
+            strcmp(other->variant.dtype, own->variant.dtype) == 0)
+            return true;
+    }
+    return false;
+}
+
 struct rue_store_scenario rue_study_scenario(const struct rue_study *study, size_t variant_index,
                                              size_t model_index)
 {
@@ -49,6 +70,12 @@ struct rue_store_scenario rue_study_scenario(const struct rue_study *study, size
     struct rue_store_scenario scenario = {
         .variant = variant->variant, .workload = variant->workload, .job_images = variant->job_images};
     snprintf(scenario.data_digest, sizeof scenario.data_digest, "%s", variant->opened.digest);
+    if (has_copy(study,
+                 variant_index)) { /* elsewhere data are known by what they hold, not by where they lie */
+        const char *path = variant->variant.path;
+        snprintf(scenario.data_digest, sizeof scenario.data_digest, "%.20s-%08" PRIx32,
+                 variant->opened.digest, (uint32_t)rue_hash(RUE_HASH_START, path, strlen(path)));
+    }
     snprintf(scenario.runner, sizeof scenario.runner, "%s", study->runner_identity);
     snprintf(scenario.machine, sizeof scenario.machine, "%s", study->machine_identity);
     if (model_index == RUE_NONE) return scenario;
@@ -155,6 +182,26 @@ rue_status rue_study_take_stored(struct rue_study *study, size_t variant, size_t
     return status;
 }
 
+/* A new measurement, stored. One that was not warm, or cold, as it claims counts only where no attempt is
+ * left that might be; the row says what it was in any case. */
+static rue_status measure_anew(struct rue_study *study, const struct rue_store_scenario *scenario,
+                               struct rue_trial_request *request, const char *profile, int attempt,
+                               struct rue_trial_result *result, rue_error *error)
+{
+    uint64_t id = 0, started_ns;
+    rue_status status = measure_awake(study, request, profile, &started_ns, result, error);
+    if (status != RUE_OK) return status;
+    count_cost(study, started_ns, result);
+    study->made++;
+    if (result->cache_missed == 1 && result->outcome == RUE_TRIAL_OK && attempt < MISSED_MAX)
+        result->outcome = RUE_TRIAL_FAILED;
+    status = rue_store_add(study->store, scenario, request, result, started_ns, &id, error);
+    study->last_trial = id;
+    if (status == RUE_OK) status = note_row(study, id, started_ns, request, result, error);
+    if (status != RUE_OK) rue_trial_result_close(result);
+    return status;
+}
+
 rue_status rue_study_measure(struct rue_study *study, size_t variant_index, size_t model_index,
                              struct rue_trial_request *request, size_t nth, uint64_t expected_ns,
                              struct rue_trial_result *result, rue_error *error)
@@ -177,14 +224,11 @@ rue_status rue_study_measure(struct rue_study *study, size_t variant_index, size
         }
         return note_row(study, id, started_ns, request, result, error);
     }
-    rue_trial_result_close(result);
-    status = measure_awake(study, request, profile, &started_ns, result, error);
-    if (status != RUE_OK) return status;
-    count_cost(study, started_ns, result);
-    study->made++;
-    status = rue_store_add(study->store, &scenario, request, result, started_ns, &id, error);
-    study->last_trial = id;
-    if (status == RUE_OK) status = note_row(study, id, started_ns, request, result, error);
-    if (status != RUE_OK) rue_trial_result_close(result);
+    bool again = true;
+    for (int attempt = 1; status == RUE_OK && again; attempt++) {
+        rue_trial_result_close(result);
+        status = measure_anew(study, &scenario, request, profile, attempt, result, error);
+        again = result->cache_missed == 1 && result->outcome == RUE_TRIAL_FAILED && attempt < MISSED_MAX;
+    }
     return status;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "csv_file.h"
 #include "interrupt.h"
 #include "mixture.h"
 #include "suggest.h"
@@ -290,13 +291,14 @@ rue_status rue_table_read(const char *path, const char *map, struct rue_table *o
 {
     struct rue_csv *csv;
     *out = (struct rue_table){0};
-    rue_status status = rue_csv_open(path, &csv, error);
+    uint64_t digest;
+    rue_status status = rue_csv_file_open(path, &csv, &digest, error);
     if (status != RUE_OK) return status;
     const char *name = strrchr(rue_csv_name(csv), '/');
     snprintf(out->name, sizeof out->name, "%s", name && name[1] ? name + 1 : rue_csv_name(csv));
     struct row row = {.table = out, .file = rue_csv_name(csv), .map = map};
     status = read_rows(csv, &row, error);
-    out->digest = rue_columns_digest(&out->columns, rue_csv_digest(csv));
+    out->digest = rue_columns_digest(&out->columns, digest);
     rue_mixture_close(&row.mixture);
     free(row.header);
     rue_csv_close(csv);

@@ -25,7 +25,7 @@ struct rue_workload rue_workload_default(void)
                                  .seed = 1,
                                  .world_size = 1,
                                  .transform = "eval",
-                                 .cache = "warm",
+                                 .cache = RUE_CACHE_WARM,
                                  .bad_images = RUE_BAD_FAIL,
                                  .max_pixels = RUE_MAX_PIXELS_DEFAULT};
 }

@@ -39,6 +39,11 @@ extern const char *const rue_bad_images_names[RUE_BAD_COUNT];
 enum rue_decode { RUE_DECODE_EXACT, RUE_DECODE_FAST, RUE_DECODE_COUNT };
 extern const char *const rue_decode_names[RUE_DECODE_COUNT];
 
+/* Where the data of a trial come from: memory, where they are read before; storage; or nobody cares. */
+#define RUE_CACHE_WARM  "warm"
+#define RUE_CACHE_COLD  "cold"
+#define RUE_CACHE_AS_IS "as-is"
+
 /* What is loaded and in which order: part of a trial's identity. */
 struct rue_workload {
     bool shuffle;
@@ -51,7 +56,7 @@ struct rue_workload {
     uint64_t max_pixels; /* images of more are refused from their header */
     enum rue_decode decode;
     char transform[16]; /* "eval" */
-    char cache[16];     /* "warm" (read once before the trials) or "as-is" */
+    char cache[16];     /* RUE_CACHE_WARM, ... */
 };
 
 struct rue_workload rue_workload_default(void);
@@ -93,6 +98,8 @@ struct rue_trial_request {
     X(bad_images, "images that could not be decoded")                                       \
     X(sleep_overshoot_ns, "how late the sleeping model woke, summed")                       \
     X(cost_ns, "what the trial cost on the runner's own clock")                             \
+    X(data_bytes, "bytes of the items that it loaded, each counted once")                   \
+    X(cache_missed, "1 when the data were not warm, or cold, as the workload says")         \
     X(refused, "1 when infeasible as the system, not the limit, refused memory, threads or files")
 
 /* X(name, what it says). Reals; NaN where the runner did not say. */

@@ -17,14 +17,18 @@ extern const unsigned rue_dtype_bytes[RUE_DTYPE_COUNT];
  */
 #define RUE_MAX_PIXELS_DEFAULT (UINT64_C(16384) * 16384)
 
+enum { RUE_VARIANT_KEY_BYTES = 64 };
+
 struct rue_variant {
     enum rue_mode mode;
     char format[16]; /* "folder", "tensor", or what a foreign runner calls its own */
     char dtype[16];  /* of preprocessed items; "" for raw */
     char path[PATH_MAX];
+    char image_key[RUE_VARIANT_KEY_BYTES]; /* what the data call images and labels; "": the usual names */
+    char label_key[RUE_VARIANT_KEY_BYTES];
 };
 
-/* Whether they are the same data: mode, format, dtype and path. */
+/* Whether they are the same data: mode, format, dtype, path and keys. */
 bool rue_variant_equal(const struct rue_variant *a, const struct rue_variant *b);
 
 /* The index of `word` in `names[count]`, or -1. */

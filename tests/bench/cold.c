@@ -35,7 +35,8 @@ static double load(void *context)
     struct rue_source *source;
     rue_error error = {0};
     forget();
-    bench_check(rue_source_open(path, "tensor", &source, &error), &error);
+    bench_check(rue_source_open(path, &(struct rue_source_options){.format = "tensor"}, &source, &error),
+                &error);
     bench->source = source;
     double rate = loader_bench_run(bench);
     rue_source_close(source);

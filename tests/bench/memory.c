@@ -86,7 +86,8 @@ static double load_holes(uint64_t count)
     rue_error error = {0};
     close(mkstemp(path));
     make_holes(path, count);
-    rue_status status = rue_source_open(path, "tensor", &source, &error);
+    rue_status status =
+        rue_source_open(path, &(struct rue_source_options){.format = "tensor"}, &source, &error);
     unlink(path);
     bench_check(status, &error);
     return load(source);

@@ -56,7 +56,8 @@ int main(int argc, char **argv)
     rue_error error = {0};
     struct rue_source *source;
     struct file file;
-    bench_check(rue_source_open(argv[1], "tensor", &source, &error), &error);
+    bench_check(rue_source_open(argv[1], &(struct rue_source_options){.format = "tensor"}, &source, &error),
+                &error);
     read_header(argv[1], &file);
     uint64_t images = rue_source_count(source);
     int cpus = bench_cpus(), repeats = argc > 2 ? atoi(argv[2]) : 15;

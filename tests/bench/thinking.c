@@ -26,6 +26,7 @@ static const struct rue_pipeline_loader loader = {
     .value = {[RUE_PIPELINE_start_s] = 0.3,
               [RUE_PIPELINE_start_worker_s] = 0.05,
               [RUE_PIPELINE_batch_s] = 5e-3,
+              [RUE_PIPELINE_inline_ratio] = 1,
               [RUE_PIPELINE_item_s] = 8e-3,
               [RUE_PIPELINE_contention_ratio] = 0.005,
               [RUE_PIPELINE_storage_s] = 3e-4,

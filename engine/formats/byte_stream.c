@@ -1,0 +1,189 @@
+#include "byte_stream.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "decompressor.h"
+
+enum {
+    IN_BYTES = 1 << 17,
+    PLAIN_BYTES = 1 << 13, /* headers and small members; what is larger goes straight to its place */
+    SKIP_BYTES = 1 << 16,
+    MAGIC_BYTES = 4,
+    BOMB_RATIO = 16000, /* black tensors have 6,000 with zstd, nothing but zeros twice as much as this */
+};
+static const uint64_t bomb_from = UINT64_C(64) << 20;
+
+struct rue_byte_stream {
+    struct rue_byte_input input;
+    enum rue_compression compression;
+    void *state; /* of the decompressor */
+    bool inside; /* what is compressed has not come to its end */
+    uint64_t position;
+    uint64_t next;                     /* offset in the file of what comes behind the buffer */
+    unsigned char *buffer;             /* [capacity] bytes as they lie in the file */
+    size_t capacity, begin, end;       /* those of them that are still to come */
+    unsigned char skipped[SKIP_BYTES]; /* where passed over bytes go */
+};
+
+static enum rue_compression tell(const unsigned char *magic, uint64_t bytes)
+{
+    for (int c = RUE_COMPRESS_NONE + 1; c < RUE_COMPRESSION_COUNT; c++) {
+        const struct rue_decompressor *way = &rue_decompressors[c];
+        if (bytes >= way->magic_bytes && memcmp(magic, way->magic, way->magic_bytes) == 0)
+            return (enum rue_compression)c;
+    }
+    return RUE_COMPRESS_NONE;
+}
+
+rue_status rue_byte_stream_open(const struct rue_byte_input *input, struct rue_byte_stream **out,
+                                rue_error *error)
+{
+    unsigned char magic[MAGIC_BYTES];
+    uint64_t bytes = input->size < sizeof magic ? input->size : sizeof magic;
+    rue_status status = bytes ? input->read(input->context, magic, bytes, 0, error) : RUE_OK;
+    if (status != RUE_OK) return status;
+    struct rue_byte_stream *stream = calloc(1, sizeof *stream);
+    if (!stream) return rue_fail_memory(error, "a stream", sizeof *stream);
+    stream->input = *input;
+    stream->compression = tell(magic, bytes);
+    stream->capacity = stream->compression == RUE_COMPRESS_NONE ? PLAIN_BYTES : IN_BYTES;
+    stream->buffer = malloc(stream->capacity);
+    const struct rue_decompressor *way = &rue_decompressors[stream->compression];
+    if (stream->buffer && way->open) stream->state = way->open();
+    if (!stream->buffer || (way->open && !stream->state)) {
+        rue_byte_stream_close(stream);
+        return rue_fail_memory(error, "a stream", IN_BYTES);
+    }
+    *out = stream;
+    return RUE_OK;
+}
+
+void rue_byte_stream_close(struct rue_byte_stream *stream)
+{
+    if (!stream) return;
+    if (stream->state) rue_decompressors[stream->compression].close(stream->state);
+    free(stream->buffer);
+    free(stream);
+}
+
+enum rue_compression rue_byte_stream_compression(const struct rue_byte_stream *stream)
+{
+    return stream->compression;
+}
+
+uint64_t rue_byte_stream_position(const struct rue_byte_stream *stream)
+{
+    return stream->position;
+}
+
+/* The buffer is empty: fills it. */
+static rue_status fill(struct rue_byte_stream *stream, rue_error *error)
+{
+    uint64_t left = stream->input.size - stream->next;
+    size_t bytes = left < stream->capacity ? (size_t)left : stream->capacity;
+    stream->begin = stream->end = 0;
+    if (bytes == 0) return RUE_OK;
+    rue_status status = stream->input.read(stream->input.context, stream->buffer, bytes, stream->next, error);
+    if (status != RUE_OK) return status;
+    stream->end = bytes;
+    stream->next += bytes;
+    return RUE_OK;
+}
+
+static rue_status read_plain(struct rue_byte_stream *stream, unsigned char *into, uint64_t bytes,
+                             uint64_t *got, rue_error *error)
+{
+    for (*got = 0; *got < bytes;) {
+        uint64_t wanted = bytes - *got, left = stream->input.size - stream->next;
+        size_t ready = stream->end - stream->begin;
+        if (ready == 0 && left == 0) break;
+        rue_status status = RUE_OK;
+        if (ready == 0 && wanted >= stream->capacity) {
+            ready = (size_t)(wanted < left ? wanted : left);
+            status = stream->input.read(stream->input.context, into + *got, ready, stream->next, error);
+            stream->next += ready;
+        } else if (ready == 0) {
+            status = fill(stream, error);
+            ready = 0;
+        } else {
+            if (ready > wanted) ready = (size_t)wanted;
+            memcpy(into + *got, stream->buffer + stream->begin, ready);
+            stream->begin += ready;
+        }
+        if (status != RUE_OK) return status;
+        *got += ready;
+    }
+    return RUE_OK;
+}
+
+static rue_status fail(const struct rue_byte_stream *stream, const char *why, rue_error *error)
+{
+    return rue_fail(error, RUE_DATA, "%s: its %s data at byte %" PRIu64 " are damaged (%s): make it again",
+                    stream->input.name, rue_compression_names[stream->compression],
+                    stream->next - (stream->end - stream->begin), why);
+}
+
+static rue_status read_compressed(struct rue_byte_stream *stream, unsigned char *into, uint64_t bytes,
+                                  uint64_t *got, rue_error *error)
+{
+    const struct rue_decompressor *way = &rue_decompressors[stream->compression];
+    for (*got = 0; *got < bytes;) {
+        rue_status status = stream->begin == stream->end ? fill(stream, error) : RUE_OK;
+        if (status != RUE_OK) return status;
+        size_t piece = bytes - *got < SKIP_BYTES ? (size_t)(bytes - *got) : SKIP_BYTES;
+        bool ended = stream->begin == stream->end;
+        struct rue_pieces pieces = {stream->buffer + stream->begin, stream->end - stream->begin, into + *got,
+                                    piece};
+        const char *why = way->step(stream->state, &pieces, &stream->inside);
+        stream->begin = stream->end - pieces.in_bytes;
+        if (why) return fail(stream, why, error);
+        uint64_t more = piece - pieces.out_bytes, expanded = stream->position + *got + more;
+        *got += more;
+        if (more == 0 && ended) return stream->inside ? fail(stream, "they end too soon", error) : RUE_OK;
+        if (expanded > bomb_from && expanded / BOMB_RATIO > stream->next)
+            return fail(stream, "they expand to more than 16,000 times their size", error);
+    }
+    return RUE_OK;
+}
+
+rue_status rue_byte_stream_read(struct rue_byte_stream *stream, void *into, uint64_t bytes, uint64_t *got,
+                                rue_error *error)
+{
+    rue_status status = stream->compression == RUE_COMPRESS_NONE
+                            ? read_plain(stream, into, bytes, got, error)
+                            : read_compressed(stream, into, bytes, got, error);
+    if (status == RUE_OK) stream->position += *got;
+    return status;
+}
+
+static uint64_t skip_plain(struct rue_byte_stream *stream, uint64_t bytes)
+{
+    size_t ready = stream->end - stream->begin;
+    if (bytes <= ready) return stream->begin += bytes, bytes;
+    uint64_t left = stream->input.size - stream->next;
+    uint64_t beyond = bytes - ready < left ? bytes - ready : left;
+    stream->begin = stream->end;
+    stream->next += beyond;
+    return ready + beyond;
+}
+
+rue_status rue_byte_stream_skip(struct rue_byte_stream *stream, uint64_t bytes, uint64_t *got,
+                                rue_error *error)
+{
+    *got = 0;
+    if (stream->compression == RUE_COMPRESS_NONE) {
+        *got = skip_plain(stream, bytes);
+        stream->position += *got;
+        return RUE_OK;
+    }
+    while (*got < bytes) {
+        uint64_t piece = bytes - *got < SKIP_BYTES ? bytes - *got : SKIP_BYTES, read;
+        rue_status status = rue_byte_stream_read(stream, stream->skipped, piece, &read, error);
+        if (status != RUE_OK) return status;
+        *got += read;
+        if (read < piece) break;
+    }
+    return RUE_OK;
+}

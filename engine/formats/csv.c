@@ -1,0 +1,180 @@
+#include "csv.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct rue_csv {
+    char *name;
+    char *text; /* [bytes], NUL behind it; records are taken apart in place */
+    size_t bytes, field_max;
+    char *at;
+    uint64_t line; /* of `at` */
+    size_t field_capacity;
+    char **fields;
+};
+
+/* ---- what text may hold ---- */
+
+uint64_t rue_csv_line(const char *text, const char *at)
+{
+    uint64_t line = 1;
+    for (; text < at; text++) line += *text == '\n' || (*text == '\r' && text[1] != '\n');
+    return line;
+}
+
+static rue_status check_text(const struct rue_csv *csv, rue_error *error)
+{
+    const unsigned char *first = (const unsigned char *)csv->text;
+    bool wide =
+        csv->bytes >= 2 && ((first[0] == 0xFF && first[1] == 0xFE) || (first[0] == 0xFE && first[1] == 0xFF));
+    if (wide) return rue_fail(error, RUE_DATA, "%s: UTF-16: save it as UTF-8 text", csv->name);
+    const char *nul = memchr(csv->text, 0, csv->bytes);
+    if (!nul) return RUE_OK;
+    return rue_fail(error, RUE_DATA, "%s, line %" PRIu64 ": a NUL byte: this is no text; give a CSV file",
+                    csv->name, rue_csv_line(csv->text, nul));
+}
+
+rue_status rue_csv_open(const char *name, char *text, size_t bytes, size_t field_max, struct rue_csv **out,
+                        rue_error *error)
+{
+    struct rue_csv *csv = *out = calloc(1, sizeof *csv);
+    if (!csv) return free(text), rue_fail_memory(error, "a table", sizeof *csv);
+    csv->text = text;
+    csv->bytes = bytes;
+    csv->field_max = field_max;
+    csv->name = strdup(name);
+    csv->at = text + (strncmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0);
+    csv->line = 1;
+    rue_status status = csv->name ? check_text(csv, error) : rue_fail_memory(error, "a table", strlen(name));
+    if (status != RUE_OK) rue_csv_close(csv), *out = NULL;
+    return status;
+}
+
+void rue_csv_close(struct rue_csv *csv)
+{
+    if (!csv) return;
+    free(csv->fields);
+    free(csv->text);
+    free(csv->name);
+    free(csv);
+}
+
+const char *rue_csv_name(const struct rue_csv *csv)
+{
+    return csv->name;
+}
+
+rue_status rue_csv_fail_field(const char *name, uint64_t line, size_t field_max, rue_error *error)
+{
+    return rue_fail(error, RUE_DATA,
+                    "%s, line %" PRIu64 ": a field of more than %zu bytes: is a quote never closed?", name,
+                    line, field_max);
+}
+
+/* ---- records ---- */
+
+static void pass_blanks(struct rue_csv *csv)
+{
+    while (*csv->at == ' ' || *csv->at == '\t') csv->at++;
+}
+
+/* Moves behind a line end, where there is one. */
+static bool pass_line_end(struct rue_csv *csv)
+{
+    if (*csv->at != '\r' && *csv->at != '\n') return false;
+    csv->at += csv->at[0] == '\r' && csv->at[1] == '\n' ? 2 : 1;
+    csv->line++;
+    return true;
+}
+
+/* The inside of a quoted field, moved up where quotes were doubled; ends at what follows it. */
+static rue_status take_quoted(struct rue_csv *csv, char **out, rue_error *error)
+{
+    uint64_t begin = csv->line;
+    char *to = *out = ++csv->at;
+    for (;; csv->at++) {
+        if (!*csv->at)
+            return rue_fail(error, RUE_DATA,
+                            "%s, line %" PRIu64 ": the quote that opens here is never closed", csv->name,
+                            begin);
+        if (*csv->at == '"' && *++csv->at != '"') break;
+        csv->line += *csv->at == '\n' || (*csv->at == '\r' && csv->at[1] != '\n');
+        *to++ = *csv->at;
+    }
+    pass_blanks(csv);
+    if (*csv->at && !strchr(",\r\n", *csv->at))
+        return rue_fail(error, RUE_DATA,
+                        "%s, line %" PRIu64
+                        ": text behind a closing quote; a quote inside a field is doubled",
+                        csv->name, csv->line);
+    *to = 0; /* at the closing quote at the latest, so that what follows stays */
+    return RUE_OK;
+}
+
+static rue_status add_field(struct rue_csv *csv, size_t index, char *field, rue_error *error)
+{
+    if (index == csv->field_capacity) {
+        size_t capacity = csv->field_capacity ? 2 * csv->field_capacity : 32;
+        char **fields = realloc(csv->fields, capacity * sizeof *fields);
+        if (!fields) return rue_fail_memory(error, "the fields of a line", capacity * sizeof *fields);
+        csv->fields = fields;
+        csv->field_capacity = capacity;
+    }
+    csv->fields[index] = field;
+    return RUE_OK;
+}
+
+/* Sets `*end` to where the field's NUL belongs once what ends it has been looked at. */
+static rue_status take_field(struct rue_csv *csv, char **out, char **end, rue_error *error)
+{
+    pass_blanks(csv);
+    if (*csv->at == '"') {
+        rue_status status = take_quoted(csv, out, error);
+        *end = NULL;
+        return status;
+    }
+    *out = csv->at;
+    csv->at += strcspn(csv->at, ",\r\n");
+    *end = csv->at;
+    while (*end > *out && ((*end)[-1] == ' ' || (*end)[-1] == '\t')) --*end;
+    return RUE_OK;
+}
+
+/* One line; `*filled` tells whether any field holds anything. */
+static rue_status take_record(struct rue_csv *csv, size_t *count, bool *filled, rue_error *error)
+{
+    *filled = false;
+    for (*count = 0;;) {
+        char *field, *end;
+        const char *begin = csv->at;
+        rue_status status = take_field(csv, &field, &end, error);
+        if (status == RUE_OK && (size_t)(csv->at - begin) > csv->field_max)
+            status = rue_csv_fail_field(csv->name, csv->line, csv->field_max, error);
+        if (status == RUE_OK) status = add_field(csv, *count, field, error);
+        if (status != RUE_OK) return status;
+        ++*count;
+        bool more = *csv->at == ',';
+        *filled |= end ? end > field : *field != 0;
+        if (more) csv->at++;
+        if (!more) pass_line_end(csv);
+        if (end) *end = 0;
+        if (!more) return RUE_OK;
+    }
+}
+
+rue_status rue_csv_next(struct rue_csv *csv, bool *found, struct rue_csv_record *out, rue_error *error)
+{
+    *found = false;
+    while (*csv->at) {
+        bool filled;
+        *out = (struct rue_csv_record){.line = csv->line};
+        rue_status status = take_record(csv, &out->count, &filled, error);
+        if (status != RUE_OK) return status;
+        if (!filled) continue;
+        out->fields = csv->fields;
+        *found = true;
+        return RUE_OK;
+    }
+    return RUE_OK;
+}

@@ -1,0 +1,225 @@
+#include "item_stream.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    CURSORS = 2,
+    WINDOW_MIN = 16,
+    WINDOW_MAX = 4096,
+    KEPT_BYTES_MAX = 64 << 20, /* larger items are read again when they are asked for */
+};
+static const uint64_t window_bytes = UINT64_C(64) << 20; /* of items that lie within the window */
+
+/* A place in the data up to which they were read. */
+struct cursor {
+    struct rue_shard_place place;
+    struct rue_byte_stream *stream; /* of that shard; NULL: none */
+    uint64_t next;                  /* the item that comes next */
+    uint64_t used;                  /* when it was used last */
+};
+
+/* An item that was passed on the way to another. */
+struct kept {
+    uint64_t item;
+    void *data; /* NULL: nobody's */
+};
+
+struct rue_item_stream {
+    const struct rue_shard_set *set;
+    const struct rue_item_index *index;
+    uint64_t window;
+    pthread_mutex_t lock; /* guards all below */
+    struct cursor cursors[CURSORS];
+    struct kept *kept; /* [kept_capacity], a ring: the oldest is given up for the newest */
+    uint64_t kept_capacity, kept_next;
+    uint64_t uses;
+};
+
+static rue_status read_shard(void *context, void *into, uint64_t bytes, uint64_t offset, rue_error *error)
+{
+    const struct rue_shard_place *place = context;
+    return rue_shard_set_read(place->set, place->shard, into, bytes, offset, error);
+}
+
+rue_status rue_shard_stream_open(struct rue_shard_place *place, struct rue_byte_stream **out,
+                                 rue_error *error)
+{
+    const struct rue_byte_input input = {
+        .name = rue_shard_set_path(place->set, place->shard),
+        .size = rue_shard_set_identity(place->set, place->shard).bytes,
+        .read = read_shard,
+        .context = place,
+    };
+    return rue_byte_stream_open(&input, out, error);
+}
+
+rue_status rue_item_stream_open(const struct rue_shard_set *set, const struct rue_item_index *index,
+                                struct rue_item_stream **out, rue_error *error)
+{
+    struct rue_item_stream *stream = calloc(1, sizeof *stream);
+    if (!stream) return rue_fail_memory(error, "a stream of items", sizeof *stream);
+    stream->set = set;
+    stream->index = index;
+    uint64_t total = 0;
+    for (uint64_t i = 0; i < index->count; i++) total += index->entries[i].bytes;
+    stream->window = window_bytes / (total / index->count + 1);
+    if (stream->window < WINDOW_MIN) stream->window = WINDOW_MIN;
+    if (stream->window > WINDOW_MAX) stream->window = WINDOW_MAX;
+    pthread_mutex_init(&stream->lock, NULL);
+    *out = stream;
+    return RUE_OK;
+}
+
+void rue_item_stream_close(struct rue_item_stream *stream)
+{
+    if (!stream) return;
+    for (int c = 0; c < CURSORS; c++) rue_byte_stream_close(stream->cursors[c].stream);
+    for (uint64_t i = 0; i < stream->kept_capacity; i++) free(stream->kept[i].data);
+    free(stream->kept);
+    pthread_mutex_destroy(&stream->lock);
+    free(stream);
+}
+
+/* Under the lock. Without memory for it the room stays as it is. */
+static void make_room(struct rue_item_stream *stream, uint64_t capacity)
+{
+    if (capacity <= stream->kept_capacity) return;
+    struct kept *grown = realloc(stream->kept, capacity * sizeof *grown);
+    if (!grown) return;
+    memset(grown + stream->kept_capacity, 0, (capacity - stream->kept_capacity) * sizeof *grown);
+    stream->kept = grown;
+    stream->kept_next = stream->kept_capacity;
+    stream->kept_capacity = capacity;
+}
+
+uint64_t rue_item_stream_window(struct rue_item_stream *stream, uint64_t in_flight)
+{
+    uint64_t most = stream->window + in_flight;
+    pthread_mutex_lock(&stream->lock);
+    make_room(stream, most < stream->index->count ? most : stream->index->count);
+    pthread_mutex_unlock(&stream->lock);
+    return stream->window;
+}
+
+/* ---- under the lock ---- */
+
+static void *take_kept(struct rue_item_stream *stream, uint64_t item)
+{
+    for (uint64_t i = 0; i < stream->kept_capacity; i++) {
+        struct kept *kept = &stream->kept[i];
+        if (!kept->data || kept->item != item) continue;
+        void *data = kept->data;
+        kept->data = NULL;
+        return data;
+    }
+    return NULL;
+}
+
+static void keep(struct rue_item_stream *stream, uint64_t item, void *data)
+{
+    struct kept *kept = &stream->kept[stream->kept_next];
+    stream->kept_next = (stream->kept_next + 1) % stream->kept_capacity;
+    free(kept->data);
+    *kept = (struct kept){item, data};
+}
+
+static rue_status fail_short(const struct cursor *cursor, rue_error *error)
+{
+    return rue_fail(error, RUE_DATA,
+                    "%s ends at byte %" PRIu64
+                    " of its content, before what was indexed: leave the data alone while rue runs",
+                    rue_shard_set_path(cursor->place.set, cursor->place.shard),
+                    rue_byte_stream_position(cursor->stream));
+}
+
+/* Brings the cursor to the beginning of the item, in its shard. */
+static rue_status go_to(struct rue_item_stream *stream, struct cursor *cursor, uint64_t item,
+                        rue_error *error)
+{
+    const struct rue_index_entry *entry = &stream->index->entries[item];
+    bool there = cursor->stream && cursor->place.shard == entry->shard &&
+                 rue_byte_stream_position(cursor->stream) <= entry->offset;
+    rue_status status = RUE_OK;
+    uint64_t got;
+    if (!there) {
+        rue_byte_stream_close(cursor->stream);
+        cursor->stream = NULL;
+        cursor->place = (struct rue_shard_place){stream->set, entry->shard};
+        status = rue_shard_stream_open(&cursor->place, &cursor->stream, error);
+        if (status != RUE_OK) return status;
+    }
+    uint64_t ahead = entry->offset - rue_byte_stream_position(cursor->stream);
+    status = rue_byte_stream_skip(cursor->stream, ahead, &got, error);
+    if (status == RUE_OK && got < ahead) status = fail_short(cursor, error);
+    return status;
+}
+
+static rue_status read_next(struct rue_item_stream *stream, struct cursor *cursor, uint64_t item, void *into,
+                            rue_error *error)
+{
+    uint64_t bytes = stream->index->entries[item].bytes, got;
+    rue_status status = go_to(stream, cursor, item, error);
+    if (status == RUE_OK) status = rue_byte_stream_read(cursor->stream, into, bytes, &got, error);
+    if (status == RUE_OK && got < bytes) status = fail_short(cursor, error);
+    cursor->next = item + 1;
+    if (status == RUE_OK) return RUE_OK;
+    rue_byte_stream_close(cursor->stream);
+    cursor->stream = NULL;
+    return status;
+}
+
+/* The one that is closest before the item; where all are behind it, the one that was not used for longest. */
+static struct cursor *choose(struct rue_item_stream *stream, uint64_t item)
+{
+    struct cursor *best = NULL, *oldest = stream->cursors;
+    for (struct cursor *c = stream->cursors; c < stream->cursors + CURSORS; c++) {
+        uint64_t ahead = item - c->next;
+        bool fits = c->stream && c->next <= item && ahead <= stream->kept_capacity;
+        if (fits && (!best || c->next > best->next)) best = c;
+        if (c->used < oldest->used) oldest = c;
+    }
+    if (!best) best = oldest, best->next = item;
+    best->used = ++stream->uses;
+    return best;
+}
+
+/* Reads what lies before `item` and keeps it. What cannot be kept is passed over. */
+static rue_status read_up_to(struct rue_item_stream *stream, struct cursor *cursor, uint64_t item,
+                             rue_error *error)
+{
+    rue_status status = RUE_OK;
+    while (status == RUE_OK && cursor->next < item) {
+        uint64_t bytes = stream->index->entries[cursor->next].bytes, passed = cursor->next;
+        void *data = bytes <= KEPT_BYTES_MAX ? malloc(bytes + 1) : NULL;
+        if (!data) {
+            cursor->next++;
+            continue;
+        }
+        status = read_next(stream, cursor, passed, data, error);
+        if (status == RUE_OK)
+            keep(stream, passed, data);
+        else
+            free(data);
+    }
+    return status;
+}
+
+rue_status rue_item_stream_read(struct rue_item_stream *stream, uint64_t item, void *into, rue_error *error)
+{
+    rue_status status = RUE_OK;
+    pthread_mutex_lock(&stream->lock);
+    make_room(stream, stream->window < stream->index->count ? stream->window : stream->index->count);
+    void *data = take_kept(stream, item);
+    if (!data) {
+        struct cursor *cursor = choose(stream, item);
+        status = read_up_to(stream, cursor, item, error);
+        if (status == RUE_OK) status = read_next(stream, cursor, item, into, error);
+    }
+    pthread_mutex_unlock(&stream->lock);
+    if (data) memcpy(into, data, stream->index->entries[item].bytes);
+    free(data);
+    return status;
+}

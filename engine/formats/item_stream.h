@@ -1,0 +1,36 @@
+/* Items of compressed shards, which can be had only in order: whoever needs one decompresses up to it and
+ * keeps what lies on the way for those who ask for it next, up to a limit. Items are asked for in any order
+ * in which none lies further behind the furthest than the limit; others cost reading their shard from its
+ * beginning. Two places of the data are read at once, so that one epoch can begin while the one before ends.
+ */
+#ifndef RUE_ITEM_STREAM_H
+#define RUE_ITEM_STREAM_H
+
+#include "byte_stream.h"
+#include "item_index.h"
+#include "shard_set.h"
+
+struct rue_item_stream;
+
+/* Both are borrowed. RUE_MEMORY. */
+rue_status rue_item_stream_open(const struct rue_shard_set *set, const struct rue_item_index *index,
+                                struct rue_item_stream **out, rue_error *error) RUE_MUST_CHECK;
+void rue_item_stream_close(struct rue_item_stream *stream);
+
+/* See rue_source_window. */
+uint64_t rue_item_stream_window(struct rue_item_stream *stream, uint64_t in_flight);
+
+/* Reads the whole item. Thread-safe; blocks on storage and on others who decompress. RUE_DATA names file and
+ * byte; RUE_MEMORY. */
+rue_status rue_item_stream_read(struct rue_item_stream *stream, uint64_t item, void *into,
+                                rue_error *error) RUE_MUST_CHECK;
+
+/* How rue_byte_stream reads a shard of the set; `place` lives as long as the stream. */
+struct rue_shard_place {
+    const struct rue_shard_set *set;
+    size_t shard;
+};
+rue_status rue_shard_stream_open(struct rue_shard_place *place, struct rue_byte_stream **out,
+                                 rue_error *error) RUE_MUST_CHECK;
+
+#endif

@@ -1,0 +1,36 @@
+/* Labels as text has them: numbers, or words that name classes. All of them together say which: where each is
+ * an integer they are numbers, else the classes are the words in bytewise order, as folders are. Not
+ * thread-safe until it is finished. */
+#ifndef RUE_LABEL_WORDS_H
+#define RUE_LABEL_WORDS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "error.h"
+
+struct rue_label_words;
+
+/* RUE_MEMORY, as all of them. */
+rue_status rue_label_words_open(struct rue_label_words **out, rue_error *error) RUE_MUST_CHECK;
+void rue_label_words_close(struct rue_label_words *words);
+
+/* The label of the next item. It takes memory for each different word, and four bytes for each item. */
+rue_status rue_label_words_add(struct rue_label_words *words, const char *word, size_t bytes,
+                               rue_error *error) RUE_MUST_CHECK;
+
+/* Gives the class whose number the label of the last item is a name; only where labels are numbers. RUE_DATA
+ * without a place, "class 3 is called 'a' and 'b'", where it has another already or the number is too large.
+ */
+rue_status rue_label_words_name(struct rue_label_words *words, const char *name,
+                                rue_error *error) RUE_MUST_CHECK;
+
+/* After the last item. */
+rue_status rue_label_words_finish(struct rue_label_words *words, rue_error *error) RUE_MUST_CHECK;
+
+/* Of a finished one. Classes: the words, or the names that were given; 0 where there are neither. */
+int32_t rue_label_words_label(const struct rue_label_words *words, uint64_t item);
+size_t rue_label_words_class_count(const struct rue_label_words *words);
+const char *rue_label_words_class(const struct rue_label_words *words, size_t class_index);
+
+#endif

@@ -1,0 +1,31 @@
+/* The header of NumPy's npy files, versions 1 to 3: one array of float32 or uint8 in C order with three axes.
+ */
+#ifndef RUE_NPY_H
+#define RUE_NPY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "error.h"
+#include "variant.h"
+
+enum {
+    RUE_NPY_HEADER_BYTES = 128, /* of what is written here, as NumPy does for such arrays */
+    RUE_NPY_HEADER_MAX = 4096,  /* longer ones are refused */
+};
+
+struct rue_npy {
+    enum rue_dtype dtype;
+    uint32_t shape[3];
+    uint64_t header_bytes; /* before the values */
+    uint64_t value_bytes;
+};
+
+/* Reads the header from the first `bytes` of a file, of which RUE_NPY_HEADER_MAX suffice. RUE_DATA; the
+ * reason is a predicate without the file's name ("is no npy file"). */
+rue_status rue_npy_parse(const void *data, size_t bytes, struct rue_npy *out,
+                         rue_error *error) RUE_MUST_CHECK;
+
+void rue_npy_header(enum rue_dtype dtype, const uint32_t shape[3], char out[RUE_NPY_HEADER_BYTES]);
+
+#endif

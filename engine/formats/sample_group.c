@@ -1,0 +1,278 @@
+#include "sample_group.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "label_json.h"
+
+enum { SEEN_BYTES = 4096, NUMBER_BYTES_MAX = 64, JSON_BYTES_MAX = 1 << 20 };
+
+/* A member that may be the image. */
+struct image {
+    bool there;
+    char name[PATH_MAX], wrong[128];
+    uint64_t header, offset, bytes;
+    struct rue_npy npy;
+};
+
+struct sample {
+    bool open;
+    char key[PATH_MAX];
+    uint64_t header;       /* of its first member */
+    char seen[SEEN_BYTES]; /* its extensions, each with a NUL */
+    size_t seen_used;
+    struct image images[RUE_MODE_COUNT];
+    int label_rank; /* of the member that gave the label; 0: none */
+    int32_t label;
+};
+
+struct shard {
+    struct rue_sample_group *group;
+    uint32_t number;
+    const char *file;
+    struct rue_tar_reader *reader;
+    struct sample sample;
+};
+
+static rue_status refuse(const struct shard *shard, uint64_t at, const char *name, const char *why,
+                         rue_error *error)
+{
+    return rue_fail(error, RUE_DATA, "%s: the member %s at byte %" PRIu64 " %s", shard->file, name, at, why);
+}
+
+/* ---- images ---- */
+
+static int mode_of(const struct rue_sample_group *group, const char *extension)
+{
+    const char *key = group->image_key, *last = strrchr(extension, '.');
+    if (key && strcmp(key, extension) != 0) return -1;
+    if (strcmp(last ? last + 1 : extension, "npy") == 0 && (key || !last)) return RUE_PREPROCESSED;
+    return key || strcmp(extension, "jpg") == 0 || strcmp(extension, "jpeg") == 0 ? RUE_RAW : -1;
+}
+
+static rue_status read_npy(struct shard *shard, const struct rue_tar_member *member, struct image *image,
+                           rue_error *error)
+{
+    char head[RUE_NPY_HEADER_MAX];
+    uint64_t bytes = member->bytes < sizeof head ? member->bytes : sizeof head;
+    rue_error why = {0};
+    rue_status status = rue_tar_reader_read(shard->reader, head, bytes, error);
+    if (status != RUE_OK) return status;
+    if (rue_npy_parse(head, bytes, &image->npy, &why) != RUE_OK)
+        snprintf(image->wrong, sizeof image->wrong, "%.120s", why.message);
+    else if (image->npy.header_bytes + image->npy.value_bytes != member->bytes)
+        snprintf(image->wrong, sizeof image->wrong, "has not as many bytes as its shape needs");
+    image->offset += image->npy.header_bytes;
+    image->bytes = image->npy.value_bytes;
+    return RUE_OK;
+}
+
+static rue_status take_image(struct shard *shard, const struct rue_tar_member *member, int mode,
+                             rue_error *error)
+{
+    struct image *image = &shard->sample.images[mode];
+    if (image->there) return RUE_OK;
+    image->there = true;
+    image->wrong[0] = 0;
+    memcpy(image->name, member->name, sizeof image->name);
+    image->header = member->header;
+    image->offset = member->offset;
+    image->bytes = member->bytes;
+    return mode == RUE_PREPROCESSED ? read_npy(shard, member, image, error) : RUE_OK;
+}
+
+/* ---- labels ---- */
+
+/* What a member may be to the label: the greater, the more it counts. */
+enum { NO_LABEL, JSON_LABEL, NUMBER_LABEL, NAMED_JSON, NAMED_NUMBER };
+
+static int rank_of(const struct rue_sample_group *group, const char *extension)
+{
+    const char *key = group->label_key;
+    size_t length = strlen(extension);
+    bool json = length >= 4 && strcmp(extension + length - 4, "json") == 0;
+    if (key && strcmp(key, extension) == 0) return json ? NAMED_JSON : NAMED_NUMBER;
+    if (key) return strcmp(extension, "json") == 0 ? JSON_LABEL : NO_LABEL;
+    return strcmp(extension, "cls") == 0    ? NUMBER_LABEL
+           : strcmp(extension, "json") == 0 ? JSON_LABEL
+                                            : NO_LABEL;
+}
+
+static bool read_number(char *text, int64_t *out)
+{
+    char *end;
+    while (isspace((unsigned char)*text)) text++;
+    if (!isdigit((unsigned char)*text) && *text != '-') return false;
+    *out = strtoll(text, &end, 10);
+    while (isspace((unsigned char)*end)) end++;
+    return !*end;
+}
+
+static rue_status take_label(struct shard *shard, const struct rue_tar_member *member, int rank,
+                             rue_error *error)
+{
+    const struct rue_sample_group *group = shard->group;
+    bool json = rank == JSON_LABEL || rank == NAMED_JSON;
+    uint64_t most = json ? JSON_BYTES_MAX : NUMBER_BYTES_MAX;
+    int64_t label = -1;
+    if (rank < shard->sample.label_rank) return RUE_OK;
+    if (member->bytes > most)
+        return refuse(shard, member->header, member->name, "is too long for a label", error);
+    char *text = malloc(member->bytes + 1);
+    if (!text) return rue_fail_memory(error, "a label", member->bytes);
+    text[member->bytes] = 0;
+    rue_status status = rue_tar_reader_read(shard->reader, text, member->bytes, error);
+    const char *key = rank == JSON_LABEL && group->label_key ? group->label_key : "label";
+    bool found = status == RUE_OK &&
+                 (json ? rue_label_json(text, member->bytes, key, &label) : read_number(text, &label));
+    free(text);
+    if (status != RUE_OK || (!found && rank == JSON_LABEL)) return status; /* it may hold other things */
+    if (!found || label < 0 || label > INT32_MAX)
+        return refuse(shard, member->header, member->name, "is no label: give a whole number from 0 on",
+                      error);
+    shard->sample.label_rank = rank;
+    shard->sample.label = (int32_t)label;
+    return RUE_OK;
+}
+
+/* ---- samples ---- */
+
+/* The first sample with an image says what all of them are. */
+static void choose(struct rue_sample_group *group, const struct image *images)
+{
+    if (group->chosen || (!images[RUE_RAW].there && !images[RUE_PREPROCESSED].there)) return;
+    group->mode = images[RUE_RAW].there ? RUE_RAW : RUE_PREPROCESSED;
+    if (group->mode == RUE_PREPROCESSED) group->npy = images[RUE_PREPROCESSED].npy;
+    group->chosen = true;
+}
+
+static rue_status check_npy(const struct shard *shard, const struct image *image, rue_error *error)
+{
+    const struct rue_npy *first = &shard->group->npy;
+    if (image->wrong[0]) return refuse(shard, image->header, image->name, image->wrong, error);
+    if (image->npy.dtype == first->dtype && memcmp(image->npy.shape, first->shape, sizeof first->shape) == 0)
+        return RUE_OK;
+    return refuse(shard, image->header, image->name, "has not the type and shape of the first one", error);
+}
+
+static rue_status end_sample(struct shard *shard, rue_error *error)
+{
+    struct rue_sample_group *group = shard->group;
+    struct sample *sample = &shard->sample;
+    if (!sample->open) return RUE_OK;
+    sample->open = false;
+    choose(group, sample->images);
+    rue_status status = RUE_OK;
+    const struct image *image = &sample->images[group->mode];
+    if (!group->chosen || !image->there) {
+        char what[PATH_MAX + 64];
+        snprintf(what, sizeof what, "the sample %s at byte %" PRIu64 " without an image", sample->key,
+                 sample->header);
+        rue_item_index_skip(group->index, shard->file, what);
+        return RUE_OK;
+    }
+    if (group->mode == RUE_PREPROCESSED) status = check_npy(shard, image, error);
+    if (status != RUE_OK) return status;
+    if (sample->label_rank) group->labelled++;
+    if (!sample->label_rank && !group->unlabelled[0])
+        snprintf(group->unlabelled, sizeof group->unlabelled, "%s: the sample at byte %" PRIu64, shard->file,
+                 sample->header);
+    const struct rue_index_entry entry = {.shard = shard->number,
+                                          .offset = image->offset,
+                                          .bytes = image->bytes,
+                                          .label = sample->label_rank ? sample->label : 0};
+    return rue_item_index_add(group->index, &entry, image->name, error);
+}
+
+/* Where the key of a member ends; NULL where it has none. */
+static const char *key_end(const char *name)
+{
+    const char *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name, *dot = strchr(base, '.');
+    return dot && dot > base ? dot : NULL;
+}
+
+static rue_status begin_sample(struct shard *shard, const struct rue_tar_member *member, size_t key_length,
+                               rue_error *error)
+{
+    struct sample *sample = &shard->sample;
+    if (sample->open && strlen(sample->key) == key_length &&
+        memcmp(sample->key, member->name, key_length) == 0)
+        return RUE_OK;
+    rue_status status = end_sample(shard, error);
+    sample->open = true;
+    sample->header = member->header;
+    sample->seen_used = 0;
+    sample->label_rank = NO_LABEL;
+    for (int m = 0; m < RUE_MODE_COUNT; m++) sample->images[m].there = false;
+    snprintf(sample->key, sizeof sample->key, "%.*s", (int)key_length, member->name);
+    return status;
+}
+
+static rue_status note_extension(struct shard *shard, const struct rue_tar_member *member,
+                                 const char *extension, rue_error *error)
+{
+    struct sample *sample = &shard->sample;
+    size_t bytes = strlen(extension) + 1;
+    for (size_t at = 0; at < sample->seen_used; at += strlen(sample->seen + at) + 1)
+        if (strcmp(sample->seen + at, extension) == 0)
+            return refuse(shard, member->header, member->name,
+                          "is the second of its extension in one sample: rename it", error);
+    if (bytes > sizeof sample->seen - sample->seen_used)
+        return refuse(shard, member->header, member->name, "is one of too many in one sample", error);
+    memcpy(sample->seen + sample->seen_used, extension, bytes);
+    sample->seen_used += bytes;
+    return RUE_OK;
+}
+
+static rue_status add_member(struct shard *shard, const struct rue_tar_member *member, rue_error *error)
+{
+    char extension[PATH_MAX];
+    const char *end = key_end(member->name);
+    if (!member->regular && !member->folder) {
+        char what[PATH_MAX + 64];
+        snprintf(what, sizeof what, "the member %s at byte %" PRIu64 ", a link or device", member->name,
+                 member->header);
+        rue_item_index_skip(shard->group->index, shard->file, what);
+    }
+    if (!member->regular || !end) return RUE_OK;
+    rue_status status = begin_sample(shard, member, (size_t)(end - member->name), error);
+    snprintf(extension, sizeof extension, "%s", end + 1);
+    for (char *at = extension; *at; at++) *at = (char)tolower((unsigned char)*at);
+    if (status == RUE_OK) status = note_extension(shard, member, extension, error);
+    if (status != RUE_OK) return status;
+    int mode = mode_of(shard->group, extension), rank = rank_of(shard->group, extension);
+    if (mode >= 0) return take_image(shard, member, mode, error);
+    return rank != NO_LABEL ? take_label(shard, member, rank, error) : RUE_OK;
+}
+
+rue_status rue_sample_group_add(struct rue_sample_group *group, uint32_t number, const char *file,
+                                struct rue_tar_reader *reader, rue_error *error)
+{
+    struct shard *shard = calloc(1, sizeof *shard);
+    if (!shard) return rue_fail_memory(error, "reading samples", sizeof *shard);
+    *shard = (struct shard){.group = group, .number = number, .file = file, .reader = reader};
+    const struct rue_tar_member *member;
+    rue_status status = RUE_OK;
+    for (bool more = true; status == RUE_OK && more;) {
+        status = rue_tar_reader_next(reader, &member, &more, error);
+        if (status == RUE_OK && more) status = add_member(shard, member, error);
+    }
+    if (status == RUE_OK) status = end_sample(shard, error);
+    free(shard);
+    return status;
+}
+
+rue_status rue_sample_group_end(const struct rue_sample_group *group, rue_error *error)
+{
+    if (!group->labelled && group->label_key)
+        return rue_fail(error, RUE_DATA,
+                        "%s and all others have no label '%s': name another with --label-key",
+                        group->unlabelled, group->label_key);
+    if (!group->labelled || !group->unlabelled[0]) return RUE_OK;
+    return rue_fail(error, RUE_DATA,
+                    "%s has no label, though others have one: add it or name it with --label-key",
+                    group->unlabelled);
+}

@@ -1,0 +1,105 @@
+#include "shard_writer.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "advice.h"
+#include "class_list.h"
+#include "write_at.h"
+
+static const char part[] = ".part";
+
+static rue_status fail(const char *path, rue_error *error)
+{
+    return rue_fail(error, RUE_STORE, "cannot write %s: %s%s", path, strerror(errno),
+                    rue_advice_or(errno, "; write to another folder"));
+}
+
+static void shard_path(const struct rue_shard_writer *w, uint64_t shard, char out[PATH_MAX])
+{
+    snprintf(out, PATH_MAX, "%s/%s-%06" PRIu64 "%s%s", w->path, w->options->split, shard, w->extension,
+             rue_compression_suffixes[w->options->compression]);
+}
+
+static void part_path(const struct rue_shard_writer *w, char out[PATH_MAX])
+{
+    snprintf(out, PATH_MAX, "%s/%s", w->path, part);
+}
+
+/* Removes what an earlier sink left half written, and the shards that it wrote behind its mark. */
+static rue_status clear(const struct rue_shard_writer *w, rue_error *error)
+{
+    char path[PATH_MAX];
+    part_path(w, path);
+    if (unlink(path) != 0 && errno != ENOENT) return fail(path, error);
+    for (uint64_t shard = w->shards;; shard++) {
+        shard_path(w, shard, path);
+        if (unlink(path) == 0) continue;
+        return errno == ENOENT ? RUE_OK : fail(path, error);
+    }
+}
+
+rue_status rue_shard_writer_open(struct rue_shard_writer *w, const char *path, const char *extension,
+                                 const struct rue_sink_options *options, const struct rue_sink_mark *mark,
+                                 rue_error *error)
+{
+    *w = (struct rue_shard_writer){.options = options,
+                                   .extension = extension,
+                                   .shards = mark->place,
+                                   .added = mark->items,
+                                   .whole = mark->items};
+    snprintf(w->path, sizeof w->path, "%s", path);
+    if (mkdir(path, 0777) != 0 && errno != EEXIST) return fail(path, error);
+    return clear(w, error);
+}
+
+void rue_shard_writer_close(struct rue_shard_writer *w)
+{
+    rue_byte_writer_close(w->shard);
+    w->shard = NULL;
+}
+
+rue_status rue_shard_writer_begin(struct rue_shard_writer *w, rue_error *error)
+{
+    char path[PATH_MAX];
+    if (w->shard) return RUE_OK;
+    part_path(w, path);
+    return rue_byte_writer_open(path, w->options->compression, &w->shard, error);
+}
+
+bool rue_shard_writer_count(struct rue_shard_writer *w)
+{
+    w->added++;
+    return rue_byte_writer_position(w->shard) >= w->options->shard_bytes;
+}
+
+rue_status rue_shard_writer_end(struct rue_shard_writer *w, rue_error *error)
+{
+    char from[PATH_MAX], to[PATH_MAX];
+    part_path(w, from);
+    shard_path(w, w->shards, to);
+    rue_status status = rue_byte_writer_finish(w->shard, error);
+    rue_shard_writer_close(w);
+    if (status != RUE_OK) return status;
+    if (rename(from, to) != 0) return fail(to, error);
+    rue_write_flush_folder(w->path);
+    w->shards++;
+    w->whole = w->added;
+    return RUE_OK;
+}
+
+struct rue_sink_mark rue_shard_writer_mark(const struct rue_shard_writer *w)
+{
+    return (struct rue_sink_mark){.items = w->whole, .place = w->shards};
+}
+
+rue_status rue_shard_writer_finish(struct rue_shard_writer *w, rue_error *error)
+{
+    rue_status status = rue_class_list_write(w->path, w->options->classes, w->options->class_count, error);
+    rue_write_flush_folder(w->path);
+    return status;
+}

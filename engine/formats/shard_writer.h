@@ -1,0 +1,39 @@
+/* A folder of shards "<split>-000000.<extension>", each written under another name until it is whole, with
+ * the names of the classes beside them: what sinks of such formats share. Not thread-safe. */
+#ifndef RUE_SHARD_WRITER_H
+#define RUE_SHARD_WRITER_H
+
+#include "byte_writer.h"
+#include "sink.h"
+
+struct rue_shard_writer {
+    const struct rue_sink_options *options;
+    const char *extension; /* ".tar" */
+    char path[PATH_MAX];
+    struct rue_byte_writer *shard; /* NULL between two of them */
+    uint64_t shards;               /* that are whole */
+    uint64_t added, whole;         /* items; those in whole shards */
+};
+
+/* Makes the folder, or goes on in it behind the mark. What it borrows, as the sink does. RUE_STORE. */
+rue_status rue_shard_writer_open(struct rue_shard_writer *writer, const char *path, const char *extension,
+                                 const struct rue_sink_options *options, const struct rue_sink_mark *mark,
+                                 rue_error *error) RUE_MUST_CHECK;
+void rue_shard_writer_close(struct rue_shard_writer *writer);
+
+/* Sees to it that there is a shard to write the next item to. RUE_STORE, RUE_MEMORY. */
+rue_status rue_shard_writer_begin(struct rue_shard_writer *writer, rue_error *error) RUE_MUST_CHECK;
+
+/* Counts an item; whether the shard is full now, and to be ended. */
+bool rue_shard_writer_count(struct rue_shard_writer *writer);
+
+/* Completes the shard; on the disk when this returns. RUE_STORE. */
+rue_status rue_shard_writer_end(struct rue_shard_writer *writer, rue_error *error) RUE_MUST_CHECK;
+
+/* The items of whole shards. */
+struct rue_sink_mark rue_shard_writer_mark(const struct rue_shard_writer *writer);
+
+/* After the last shard: writes the names of the classes. */
+rue_status rue_shard_writer_finish(struct rue_shard_writer *writer, rue_error *error) RUE_MUST_CHECK;
+
+#endif

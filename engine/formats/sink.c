@@ -1,0 +1,120 @@
+#include "sink.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "image_name.h"
+
+extern const struct rue_sink_ops rue_sink_csv;
+extern const struct rue_sink_ops rue_sink_folder;
+extern const struct rue_sink_ops rue_sink_lmdb;
+extern const struct rue_sink_ops rue_sink_tensor;
+extern const struct rue_sink_ops rue_sink_tfrecord;
+extern const struct rue_sink_ops rue_sink_webdataset;
+
+/* clang-format off */
+const struct rue_sink_ops *const rue_sink_formats[] = {
+    &rue_sink_folder,
+    &rue_sink_csv,
+    &rue_sink_lmdb,
+    &rue_sink_tensor,
+    &rue_sink_tfrecord,
+    &rue_sink_webdataset,
+    NULL,
+};
+/* clang-format on */
+
+struct rue_sink {
+    const struct rue_sink_ops *ops;
+    void *state;
+    uint64_t item_bytes; /* of each; 0: they differ */
+    uint64_t left;
+};
+
+const struct rue_sink_ops *rue_sink_find(const char *format)
+{
+    for (size_t i = 0; rue_sink_formats[i]; i++)
+        if (strcmp(rue_sink_formats[i]->format, format) == 0) return rue_sink_formats[i];
+    return NULL;
+}
+
+static bool ends_with(const char *path, size_t length, const char *suffix)
+{
+    size_t own = suffix ? strlen(suffix) : 0;
+    return own && length > own && strncmp(path + length - own, suffix, own) == 0;
+}
+
+const struct rue_sink_ops *rue_sink_for(const char *path)
+{
+    size_t length = strlen(path);
+    while (length > 1 && path[length - 1] == '/') length--;
+    for (size_t i = 0; rue_sink_formats[i]; i++)
+        if (ends_with(path, length, rue_sink_formats[i]->suffix) ||
+            ends_with(path, length, rue_sink_formats[i]->other_suffix))
+            return rue_sink_formats[i];
+    return NULL;
+}
+
+uint64_t rue_sink_item_bytes(const struct rue_sink_options *options)
+{
+    const uint32_t *shape = options->shape;
+    return (uint64_t)shape[0] * shape[1] * shape[2] * rue_dtype_bytes[options->dtype];
+}
+
+static rue_status check(const struct rue_sink_ops *ops, const struct rue_sink_options *options,
+                        rue_error *error)
+{
+    if (!ops->holds[options->mode])
+        return rue_fail(error, RUE_USAGE, "the format %s holds no %s data; give another --format or --mode",
+                        ops->format, rue_mode_names[options->mode]);
+    if (options->compression != RUE_COMPRESS_NONE && !ops->compresses[options->compression])
+        return rue_fail(error, RUE_USAGE, "the format %s has no compression by %s; leave --compress out",
+                        ops->format, rue_compression_names[options->compression]);
+    return RUE_OK;
+}
+
+rue_status rue_sink_open(const struct rue_sink_ops *ops, const char *path,
+                         const struct rue_sink_options *options, const struct rue_sink_mark *mark,
+                         struct rue_sink **out, rue_error *error)
+{
+    assert(options->count > 0 && mark->items <= options->count);
+    rue_status status = check(ops, options, error);
+    if (status != RUE_OK) return status;
+    struct rue_sink *sink = calloc(1, sizeof *sink);
+    if (!sink) return rue_fail_memory(error, "a sink", sizeof *sink);
+    sink->ops = ops;
+    sink->left = options->count - mark->items;
+    if (options->mode == RUE_PREPROCESSED) sink->item_bytes = rue_sink_item_bytes(options);
+    status = ops->open(path, options, mark, &sink->state, error);
+    if (status != RUE_OK) return free(sink), status;
+    *out = sink;
+    return RUE_OK;
+}
+
+void rue_sink_close(struct rue_sink *sink)
+{
+    if (!sink) return;
+    sink->ops->close(sink->state);
+    free(sink);
+}
+
+rue_status rue_sink_add(struct rue_sink *sink, const struct rue_item *item, rue_error *error)
+{
+    if (!rue_image_name_is_safe(item->key))
+        return rue_fail(error, RUE_DATA, "'%.200s' is no name for a file: rename the item", item->key);
+    assert(sink->left > 0 && (sink->item_bytes == 0 || item->bytes == sink->item_bytes));
+    sink->left--;
+    return sink->ops->add(sink->state, item, error);
+}
+
+rue_status rue_sink_flush(struct rue_sink *sink, struct rue_sink_mark *mark, rue_error *error)
+{
+    return sink->ops->flush(sink->state, mark, error);
+}
+
+rue_status rue_sink_finish(struct rue_sink *sink, rue_error *error)
+{
+    assert(sink->left == 0);
+    return sink->ops->finish(sink->state, error);
+}

@@ -1,0 +1,167 @@
+/* The folder format: a file for each image, in the folder of its class. Each appears whole or not at all. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "advice.h"
+#include "image_name.h"
+#include "sink.h"
+#include "walk.h"
+#include "write_at.h"
+
+struct folder {
+    const struct rue_sink_options *options;
+    char path[PATH_MAX];
+    int fd;
+    uint64_t added;
+    struct timespec opened; /* by the clock of the file system */
+};
+
+static void close_folder(void *state)
+{
+    struct folder *folder = state;
+    if (folder->fd >= 0) close(folder->fd);
+    free(folder);
+}
+
+static rue_status fail(const struct folder *folder, const char *name, rue_error *error)
+{
+    return rue_fail(error, RUE_STORE, "cannot write %s%s%s: %s%s", folder->path, *name ? "/" : "", name,
+                    strerror(errno), rue_advice_or(errno, "; write to another folder"));
+}
+
+static const char part[] = ".part";
+
+static rue_status note_opening(struct folder *folder, rue_error *error)
+{
+    struct stat about;
+    int fd = openat(folder->fd, part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    bool noted = fd >= 0 && futimens(fd, NULL) == 0 && fstat(fd, &about) == 0;
+    if (fd >= 0) close(fd);
+    if (!noted) return fail(folder, "", error);
+    folder->opened = about.st_ctim;
+    return RUE_OK;
+}
+
+static rue_status open_folder(const char *path, const struct rue_sink_options *options,
+                              const struct rue_sink_mark *mark, void **state, rue_error *error)
+{
+    struct folder *folder = calloc(1, sizeof *folder);
+    if (!folder) return rue_fail_memory(error, "a folder", sizeof *folder);
+    folder->options = options;
+    folder->added = mark->items;
+    snprintf(folder->path, sizeof folder->path, "%s", path);
+    bool made = mkdir(path, 0777) == 0 || errno == EEXIST;
+    folder->fd = made ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    if (folder->fd < 0) {
+        rue_status status = fail(folder, "", error);
+        return close_folder(folder), status;
+    }
+    rue_status status = note_opening(folder, error);
+    if (status != RUE_OK) return close_folder(folder), status;
+    *state = folder;
+    return RUE_OK;
+}
+
+/* All folders on the way to `name`. */
+static int make_folders(const struct folder *folder, char *name)
+{
+    for (char *slash = strchr(name, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = 0;
+        int failed = mkdirat(folder->fd, name, 0777) != 0 && errno != EEXIST;
+        *slash = '/';
+        if (failed) return -1;
+    }
+    return 0;
+}
+
+/* A file that was there before this sink is what an earlier one left behind its mark, which nobody relies on;
+ * one of this sink's is another item. */
+static rue_status replace(const struct folder *folder, const char *name, rue_error *error)
+{
+    struct stat about;
+    const struct timespec *opened = &folder->opened;
+    if (fstatat(folder->fd, name, &about, AT_SYMLINK_NOFOLLOW) != 0) return fail(folder, name, error);
+    bool before = about.st_ctim.tv_sec < opened->tv_sec ||
+                  (about.st_ctim.tv_sec == opened->tv_sec && about.st_ctim.tv_nsec < opened->tv_nsec);
+    if (!before)
+        return rue_fail(error, RUE_DATA, "two images would be called %s/%s: rename one of them", folder->path,
+                        name);
+    return renameat(folder->fd, part, folder->fd, name) == 0 ? RUE_OK : fail(folder, name, error);
+}
+
+static rue_status write_file(const struct folder *folder, const char *name, const struct rue_item *item,
+                             rue_error *error)
+{
+    char path[2 * PATH_MAX];
+    int fd = openat(folder->fd, part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0) return fail(folder, name, error);
+    snprintf(path, sizeof path, "%s/%s", folder->path, name);
+    rue_status status = rue_write_at(fd, path, item->data, item->bytes, 0, error);
+    if (close(fd) != 0 && status == RUE_OK) status = fail(folder, name, error);
+    if (status != RUE_OK || renameat2(folder->fd, part, folder->fd, name, RENAME_NOREPLACE) == 0)
+        return status;
+    if (errno != EEXIST && errno != EINVAL) return fail(folder, name, error);
+    return replace(folder, name, error);
+}
+
+static rue_status add(void *state, const struct rue_item *item, rue_error *error)
+{
+    struct folder *folder = state;
+    char name[PATH_MAX];
+    rue_image_name(folder->options, item, name, sizeof name);
+    if (!rue_image_name_is_safe(name))
+        return rue_fail(error, RUE_DATA, "'%.200s' is no name for a file: rename the class or the item",
+                        name);
+    if (make_folders(folder, name) != 0) return fail(folder, name, error);
+    folder->added++;
+    return write_file(folder, name, item, error);
+}
+
+/* One call for all files rather than one for each. */
+static rue_status flush(void *state, struct rue_sink_mark *mark, rue_error *error)
+{
+    struct folder *folder = state;
+    if (syncfs(folder->fd) != 0) return fail(folder, "", error);
+    mark->items = folder->added;
+    return RUE_OK;
+}
+
+static rue_status count_file(void *context, const struct rue_walk_entry *entry, rue_error *error)
+{
+    (void)entry, (void)error;
+    ++*(uint64_t *)context;
+    return RUE_OK;
+}
+
+/* As many files as items: none took the place of another. */
+static rue_status finish(void *state, rue_error *error)
+{
+    struct folder *folder = state;
+    struct rue_sink_mark mark;
+    uint64_t files = 0;
+    unlinkat(folder->fd, part, 0);
+    rue_status status = flush(state, &mark, error);
+    if (status == RUE_OK) status = rue_walk(folder->path, folder->fd, count_file, &files, error);
+    if (status != RUE_OK || files == folder->added) return status;
+    return rue_fail(error, RUE_DATA,
+                    "%s has %" PRIu64 " files for %" PRIu64 " images: several have one name; rename them",
+                    folder->path, files, folder->added);
+}
+
+const struct rue_sink_ops rue_sink_folder = {
+    .format = "folder",
+    .help = "a folder of JPEG files, one folder a class",
+    .holds = {[RUE_RAW] = true},
+    .by_name = true,
+    .open = open_folder,
+    .add = add,
+    .flush = flush,
+    .finish = finish,
+    .close = close_folder,
+};

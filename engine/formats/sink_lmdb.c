@@ -1,0 +1,295 @@
+/* The lmdb format (lmdb_record.h), written by liblmdb: transactions of so many bytes, each on the disk when
+ * it is committed. The map, which is addresses and takes no disk, grows between transactions, when the next
+ * one could outgrow it: within one it is never full. The file is as long as its last page needs. No lock
+ * file: nobody else has the data yet. */
+#include <errno.h>
+#include <fcntl.h>
+#include <lmdb.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "advice.h"
+#include "crc32c.h"
+#include "lmdb_pages.h"
+#include "lmdb_record.h"
+#include "sink.h"
+
+enum { TRANSACTION_BYTES = 32 << 20, TRANSACTION_ITEMS = 4096, SLACK_BYTES = 4 << 20, KEY_BYTES = 24 };
+
+struct lmdb {
+    const struct rue_sink_options *options;
+    char path[PATH_MAX]; /* of the file */
+    MDB_env *env;
+    MDB_txn *txn; /* NULL: none is open */
+    MDB_dbi database;
+    int digits;
+    uint64_t added, committed, txn_bytes;
+    struct rue_lmdb_note *notes; /* [options->count] */
+};
+
+static void close_lmdb(void *state)
+{
+    struct lmdb *lmdb = state;
+    if (lmdb->txn) mdb_txn_abort(lmdb->txn);
+    if (lmdb->env) mdb_env_close(lmdb->env);
+    free(lmdb->notes);
+    free(lmdb);
+}
+
+/* liblmdb says EIO where a file system took a part of a page alone. */
+static rue_status fail(const struct lmdb *lmdb, int code, rue_error *error)
+{
+    const char *advice = rue_advice_or(code == EIO ? ENOSPC : code, "; write to another folder");
+    return rue_fail(error, RUE_STORE, "cannot write %s: %s%s", lmdb->path, mdb_strerror(code), advice);
+}
+
+/* Sets what the next transaction may need at most: pages for the values, twice, and one a key. */
+static int make_room(struct lmdb *lmdb, uint64_t bytes)
+{
+    MDB_envinfo info;
+    MDB_stat about;
+    int code = mdb_env_info(lmdb->env, &info);
+    if (code == 0) code = mdb_env_stat(lmdb->env, &about);
+    if (code != 0) return code;
+    if (bytes < TRANSACTION_BYTES) bytes = TRANSACTION_BYTES;
+    uint64_t need = (info.me_last_pgno + 1 + TRANSACTION_ITEMS) * about.ms_psize + 2 * bytes + SLACK_BYTES;
+    uint64_t room = info.me_mapsize;
+    while (room < need) room *= 2;
+    return room == info.me_mapsize ? 0 : mdb_env_set_mapsize(lmdb->env, room);
+}
+
+static int begin(struct lmdb *lmdb, uint64_t bytes)
+{
+    if (lmdb->txn) return 0;
+    int code = make_room(lmdb, bytes);
+    if (code == 0) code = mdb_txn_begin(lmdb->env, NULL, 0, &lmdb->txn);
+    lmdb->txn_bytes = 0;
+    return code;
+}
+
+static int commit(struct lmdb *lmdb)
+{
+    if (!lmdb->txn) return 0;
+    int code = mdb_txn_commit(lmdb->txn);
+    lmdb->txn = NULL; /* whatever came of it */
+    if (code == 0) lmdb->committed = lmdb->added;
+    return code;
+}
+
+static MDB_val key_of(const struct lmdb *lmdb, uint64_t item, char text[KEY_BYTES])
+{
+    int bytes = snprintf(text, KEY_BYTES, "%0*llu", lmdb->digits, (unsigned long long)item);
+    return (MDB_val){(size_t)bytes, text};
+}
+
+/* ---- going on ---- */
+
+static rue_status visit_nothing(void *context, const struct rue_lmdb_entry *entry, rue_error *error)
+{
+    (void)context, (void)entry, (void)error;
+    return RUE_OK;
+}
+
+/* liblmdb ends the process where a file is not what its pages say. */
+static rue_status check_pages(const struct lmdb *lmdb, rue_error *error)
+{
+    int fd = open(lmdb->path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return rue_fail(error, RUE_STORE, "cannot go on with %s: %s", lmdb->path, strerror(errno));
+    rue_status status = rue_lmdb_walk(fd, lmdb->path, visit_nothing, NULL, error);
+    close(fd);
+    return status;
+}
+
+/* Removes what was committed behind the mark, and takes notes of what lies before it. */
+static int keep_items(struct lmdb *lmdb, uint64_t items)
+{
+    MDB_cursor *cursor;
+    MDB_val key, value;
+    uint64_t found = 0;
+    int code = mdb_cursor_open(lmdb->txn, lmdb->database, &cursor);
+    if (code != 0) return code;
+    code = mdb_cursor_get(cursor, &key, &value, MDB_FIRST);
+    for (; code == 0; code = mdb_cursor_get(cursor, &key, &value, MDB_NEXT)) {
+        struct rue_lmdb_record record;
+        if (found < items && value.mv_size >= sizeof record) {
+            memcpy(&record, value.mv_data, sizeof record);
+            lmdb->notes[found++] = (struct rue_lmdb_note){record.label, record.data_offset};
+        } else if ((code = mdb_cursor_del(cursor, 0)) != 0) {
+            break;
+        }
+    }
+    mdb_cursor_close(cursor);
+    if (code != MDB_NOTFOUND) return code;
+    return found == items ? 0 : MDB_CORRUPTED;
+}
+
+static rue_status go_on(struct lmdb *lmdb, uint64_t items, rue_error *error)
+{
+    int code = begin(lmdb, 0);
+    if (code == 0) code = mdb_dbi_open(lmdb->txn, NULL, 0, &lmdb->database);
+    if (code == 0) code = keep_items(lmdb, items);
+    lmdb->added = items;
+    if (code == 0) code = commit(lmdb);
+    return code == 0 ? RUE_OK : fail(lmdb, code, error);
+}
+
+/* ---- the sink ---- */
+
+/* The folder form, unless the destination's name is that of the single file. */
+static bool is_single(const struct rue_sink_options *options)
+{
+    size_t length = options->name ? strlen(options->name) : 0;
+    return length > 4 && strcmp(options->name + length - 4, ".mdb") == 0;
+}
+
+static rue_status make_place(struct lmdb *lmdb, const char *path, uint64_t items, rue_error *error)
+{
+    bool single = is_single(lmdb->options);
+    snprintf(lmdb->path, sizeof lmdb->path, "%s%s", path, single ? "" : "/data.mdb");
+    if (!single && mkdir(path, 0777) != 0 && errno != EEXIST) return fail(lmdb, errno, error);
+    if (items > 0) return check_pages(lmdb, error);
+    if (unlink(lmdb->path) != 0 && errno != ENOENT) return fail(lmdb, errno, error);
+    return RUE_OK;
+}
+
+static rue_status open_lmdb(const char *path, const struct rue_sink_options *options,
+                            const struct rue_sink_mark *mark, void **state, rue_error *error)
+{
+    struct lmdb *lmdb = calloc(1, sizeof *lmdb);
+    if (!lmdb) return rue_fail_memory(error, "an LMDB", sizeof *lmdb);
+    lmdb->options = options;
+    lmdb->digits = snprintf(NULL, 0, "%0*llu", RUE_LMDB_DIGITS, (unsigned long long)options->count - 1);
+    lmdb->notes = options->count <= UINT32_MAX ? malloc(options->count * sizeof *lmdb->notes) : NULL;
+    rue_status status =
+        lmdb->notes ? make_place(lmdb, path, mark->items, error)
+                    : rue_fail_memory(error, "the index of an LMDB", options->count * sizeof *lmdb->notes);
+    int code = status == RUE_OK ? mdb_env_create(&lmdb->env) : 0;
+    if (status == RUE_OK && code == 0)
+        code = mdb_env_open(lmdb->env, lmdb->path, MDB_NOSUBDIR | MDB_NOLOCK, 0666);
+    if (code != 0) status = fail(lmdb, code, error);
+    if (status == RUE_OK) status = go_on(lmdb, mark->items, error);
+    if (status != RUE_OK) return close_lmdb(lmdb), status;
+    *state = lmdb;
+    return RUE_OK;
+}
+
+/* Writes the record where liblmdb has its room. */
+static void fill(const struct lmdb *lmdb, const struct rue_item *item, unsigned char *value,
+                 uint32_t data_offset)
+{
+    const struct rue_sink_options *options = lmdb->options;
+    bool tensor = options->mode == RUE_PREPROCESSED;
+    size_t covered = offsetof(struct rue_lmdb_record, label);
+    struct rue_lmdb_record record = {.magic = RUE_LMDB_RECORD_MAGIC,
+                                     .version = RUE_LMDB_VERSION,
+                                     .label = item->label,
+                                     .name_bytes = (uint32_t)strlen(item->key),
+                                     .data_offset = data_offset,
+                                     .mode = options->mode,
+                                     .dtype = tensor ? options->dtype : 0,
+                                     .channels = tensor ? options->shape[0] : 0,
+                                     .height = tensor ? options->shape[1] : 0,
+                                     .width = tensor ? options->shape[2] : 0};
+    memcpy(value, &record, sizeof record);
+    memset(value + sizeof record, 0, data_offset - sizeof record);
+    memcpy(value + sizeof record, item->key, record.name_bytes);
+    memcpy(value + data_offset, item->data, item->bytes);
+    record.crc = rue_crc32c(0, value + covered, data_offset + item->bytes - covered);
+    memcpy(value, &record, sizeof record);
+}
+
+static rue_status add(void *state, const struct rue_item *item, rue_error *error)
+{
+    struct lmdb *lmdb = state;
+    char text[KEY_BYTES];
+    uint32_t data_offset = rue_lmdb_data_offset((uint32_t)strlen(item->key));
+    MDB_val key = key_of(lmdb, lmdb->added, text), value = {data_offset + item->bytes, NULL};
+    if (strlen(item->key) > RUE_LMDB_NAME_MAX || value.mv_size >= UINT32_MAX)
+        return rue_fail(error, RUE_DATA, "%.200s is too large for an LMDB: leave it out", item->key);
+    int code = 0;
+    if (lmdb->txn_bytes + value.mv_size > TRANSACTION_BYTES ||
+        lmdb->added - lmdb->committed >= TRANSACTION_ITEMS)
+        code = commit(lmdb);
+    if (code == 0) code = begin(lmdb, value.mv_size);
+    if (code == 0) code = mdb_put(lmdb->txn, lmdb->database, &key, &value, MDB_RESERVE | MDB_APPEND);
+    if (code != 0) return fail(lmdb, code, error);
+    fill(lmdb, item, value.mv_data, data_offset);
+    lmdb->notes[lmdb->added++] = (struct rue_lmdb_note){item->label, data_offset};
+    lmdb->txn_bytes += value.mv_size;
+    return RUE_OK;
+}
+
+static rue_status flush(void *state, struct rue_sink_mark *mark, rue_error *error)
+{
+    struct lmdb *lmdb = state;
+    int code = commit(lmdb);
+    if (code != 0) return fail(lmdb, code, error);
+    mark->items = lmdb->committed;
+    return RUE_OK;
+}
+
+static int put_index(struct lmdb *lmdb)
+{
+    const struct rue_sink_options *options = lmdb->options;
+    size_t notes = options->count * sizeof *lmdb->notes, covered = offsetof(struct rue_lmdb_index, count);
+    struct rue_lmdb_index index = {.magic = RUE_LMDB_INDEX_MAGIC,
+                                   .version = RUE_LMDB_VERSION,
+                                   .count = (uint32_t)options->count,
+                                   .class_count = (uint32_t)options->class_count};
+    char name[] = RUE_LMDB_INDEX_KEY;
+    MDB_val key = {strlen(name), name}, value = {sizeof index + notes, NULL};
+    for (size_t c = 0; c < options->class_count; c++) value.mv_size += strlen(options->classes[c]) + 1;
+    int code = begin(lmdb, value.mv_size);
+    if (code == 0) code = mdb_put(lmdb->txn, lmdb->database, &key, &value, MDB_RESERVE | MDB_APPEND);
+    if (code != 0) return code;
+    char *start = value.mv_data, *at = start + sizeof index;
+    memcpy(start, &index, sizeof index);
+    memcpy(at, lmdb->notes, notes);
+    at += notes;
+    for (size_t c = 0; c < options->class_count; c++) at = stpcpy(at, options->classes[c]) + 1;
+    index.crc = rue_crc32c(0, start + covered, value.mv_size - covered);
+    memcpy(start, &index, sizeof index);
+    return commit(lmdb);
+}
+
+/* What a transaction wrote that was given up may lie behind the last page. */
+static int cut_file(const struct lmdb *lmdb)
+{
+    MDB_envinfo info;
+    MDB_stat about;
+    struct stat file;
+    int fd, code = mdb_env_info(lmdb->env, &info);
+    if (code == 0) code = mdb_env_stat(lmdb->env, &about);
+    if (code == 0) code = mdb_env_get_fd(lmdb->env, &fd);
+    if (code != 0) return code;
+    uint64_t end = (info.me_last_pgno + 1) * (uint64_t)about.ms_psize;
+    if (fstat(fd, &file) != 0) return errno;
+    return (uint64_t)file.st_size > end && ftruncate(fd, (off_t)end) != 0 ? errno : 0;
+}
+
+static rue_status finish(void *state, rue_error *error)
+{
+    struct lmdb *lmdb = state;
+    int code = commit(lmdb);
+    if (code == 0) code = put_index(lmdb);
+    if (code == 0) code = cut_file(lmdb);
+    if (code == 0) code = mdb_env_sync(lmdb->env, 1);
+    return code == 0 ? RUE_OK : fail(lmdb, code, error);
+}
+
+const struct rue_sink_ops rue_sink_lmdb = {
+    .format = "lmdb",
+    .suffix = ".lmdb",
+    .other_suffix = ".mdb",
+    .help = "an LMDB, which python-lmdb reads",
+    .holds = {[RUE_RAW] = true, [RUE_PREPROCESSED] = true},
+    .open = open_lmdb,
+    .add = add,
+    .flush = flush,
+    .finish = finish,
+    .close = close_lmdb,
+};

@@ -1,0 +1,88 @@
+/* The tfrecord format: a folder of shards of Examples (tf_record.h). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "shard_writer.h"
+#include "tf_example.h"
+#include "tf_record.h"
+
+struct tfrecord {
+    struct rue_shard_writer shards;
+};
+
+static void close_tfrecord(void *state)
+{
+    struct tfrecord *t = state;
+    rue_shard_writer_close(&t->shards);
+    free(t);
+}
+
+static rue_status open_tfrecord(const char *path, const struct rue_sink_options *options,
+                                const struct rue_sink_mark *mark, void **state, rue_error *error)
+{
+    struct tfrecord *t = calloc(1, sizeof *t);
+    if (!t) return rue_fail_memory(error, "writing shards", sizeof *t);
+    rue_status status = rue_shard_writer_open(&t->shards, path, ".tfrecord", options, mark, error);
+    if (status != RUE_OK) return close_tfrecord(t), status;
+    *state = t;
+    return RUE_OK;
+}
+
+static rue_status end_shard(struct tfrecord *t, rue_error *error)
+{
+    return t->shards.shard ? rue_shard_writer_end(&t->shards, error) : RUE_OK;
+}
+
+static rue_status add(void *state, const struct rue_item *item, rue_error *error)
+{
+    struct tfrecord *t = state;
+    const struct rue_sink_options *options = t->shards.options;
+    bool tensor = options->mode == RUE_PREPROCESSED;
+    unsigned char head[RUE_TF_RECORD_HEAD + RUE_TF_HEAD_MAX], *message = head + RUE_TF_RECORD_HEAD;
+    const struct rue_tf_item what = {.key = item->key,
+                                     .label = item->label,
+                                     .shape = tensor ? options->shape : NULL,
+                                     .dtype = tensor ? rue_dtype_names[options->dtype] : NULL,
+                                     .bytes = item->bytes};
+    size_t begun = rue_tf_example_head(&what, message);
+    uint64_t bytes = begun + item->bytes;
+    memcpy(head, &bytes, sizeof bytes);
+    const uint32_t head_crc = rue_tf_mask(rue_crc32c(0, head, sizeof bytes));
+    memcpy(head + sizeof bytes, &head_crc, sizeof head_crc);
+    const uint32_t crc = rue_tf_mask(rue_crc32c(rue_crc32c(0, message, begun), item->data, item->bytes));
+    rue_status status = rue_shard_writer_begin(&t->shards, error);
+    if (status != RUE_OK) return status;
+    struct rue_byte_writer *shard = t->shards.shard;
+    status = rue_byte_writer_write(shard, head, RUE_TF_RECORD_HEAD + begun, error);
+    if (status == RUE_OK) status = rue_byte_writer_write(shard, item->data, item->bytes, error);
+    if (status == RUE_OK) status = rue_byte_writer_write(shard, &crc, sizeof crc, error);
+    if (status != RUE_OK) return status;
+    return rue_shard_writer_count(&t->shards) ? end_shard(t, error) : RUE_OK;
+}
+
+static rue_status flush(void *state, struct rue_sink_mark *mark, rue_error *error)
+{
+    (void)error;
+    *mark = rue_shard_writer_mark(&((struct tfrecord *)state)->shards);
+    return RUE_OK;
+}
+
+static rue_status finish(void *state, rue_error *error)
+{
+    struct tfrecord *t = state;
+    rue_status status = end_shard(t, error);
+    return status == RUE_OK ? rue_shard_writer_finish(&t->shards, error) : status;
+}
+
+const struct rue_sink_ops rue_sink_tfrecord = {
+    .format = "tfrecord",
+    .help = "a folder of TFRecord shards of Examples",
+    .holds = {[RUE_RAW] = true, [RUE_PREPROCESSED] = true},
+    .compresses = {[RUE_COMPRESS_NONE] = true, [RUE_COMPRESS_GZIP] = true},
+    .shards = true,
+    .open = open_tfrecord,
+    .add = add,
+    .flush = flush,
+    .finish = finish,
+    .close = close_tfrecord,
+};

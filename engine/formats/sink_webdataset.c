@@ -1,0 +1,108 @@
+/* The webdataset format: a folder of tar shards. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "npy.h"
+#include "shard_writer.h"
+#include "tar_writer.h"
+
+struct webdataset {
+    struct rue_shard_writer shards;
+    char before[PATH_MAX]; /* the key of the last item in this shard */
+};
+
+static void close_webdataset(void *state)
+{
+    struct webdataset *w = state;
+    rue_shard_writer_close(&w->shards);
+    free(w);
+}
+
+static rue_status open_webdataset(const char *path, const struct rue_sink_options *options,
+                                  const struct rue_sink_mark *mark, void **state, rue_error *error)
+{
+    struct webdataset *w = calloc(1, sizeof *w);
+    if (!w) return rue_fail_memory(error, "writing shards", sizeof *w);
+    rue_status status = rue_shard_writer_open(&w->shards, path, ".tar", options, mark, error);
+    if (status != RUE_OK) return close_webdataset(w), status;
+    *state = w;
+    return RUE_OK;
+}
+
+/* Members of one sample follow each other, and a key ends at its first dot: without dots, and not that of the
+ * sample before. The extension of a JPEG file stays as it is. */
+static void make_key(struct webdataset *w, const char *name, char stem[PATH_MAX], char extension[8])
+{
+    const char *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name, *dot = strrchr(base, '.');
+    bool raw = w->shards.options->mode == RUE_RAW;
+    bool jpeg = dot && (!strcasecmp(dot, ".jpg") || !strcasecmp(dot, ".jpeg"));
+    bool known = jpeg || (dot && (!strcasecmp(dot, ".jpe") || !strcasecmp(dot, ".npy")));
+    if (!known || dot == base) dot = NULL;
+    snprintf(extension, 8, "%s", !raw ? "npy" : dot && jpeg ? dot + 1 : "jpg");
+    int length = snprintf(stem, PATH_MAX, "%.*s", dot ? (int)(dot - name) : (int)strlen(name), name);
+    for (char *at = stem + (base - name); *at; at++)
+        if (*at == '.') *at = '_';
+    if (strcmp(stem, w->before) == 0)
+        snprintf(stem + length, (size_t)(PATH_MAX - length), "_%" PRIu64, w->shards.added);
+    snprintf(w->before, sizeof w->before, "%s", stem);
+}
+
+static rue_status end_shard(struct webdataset *w, rue_error *error)
+{
+    if (!w->shards.shard) return RUE_OK;
+    rue_status status = rue_tar_end(w->shards.shard, error);
+    w->before[0] = 0;
+    return status == RUE_OK ? rue_shard_writer_end(&w->shards, error) : status;
+}
+
+static rue_status add(void *state, const struct rue_item *item, rue_error *error)
+{
+    struct webdataset *w = state;
+    const struct rue_sink_options *options = w->shards.options;
+    char stem[PATH_MAX], extension[8], name[PATH_MAX + 16], label[16], head[RUE_NPY_HEADER_BYTES];
+    rue_status status = rue_shard_writer_begin(&w->shards, error);
+    if (status != RUE_OK) return status;
+    make_key(w, item->key, stem, extension);
+    if (options->mode == RUE_PREPROCESSED) rue_npy_header(options->dtype, options->shape, head);
+    snprintf(name, sizeof name, "%s.%s", stem, extension);
+    status = rue_tar_put(w->shards.shard, name, head, options->mode == RUE_PREPROCESSED ? sizeof head : 0,
+                         item->data, item->bytes, error);
+    snprintf(name, sizeof name, "%s.cls", stem);
+    int digits = snprintf(label, sizeof label, "%" PRId32, item->label);
+    if (status == RUE_OK) status = rue_tar_put(w->shards.shard, name, label, (uint64_t)digits, "", 0, error);
+    if (status != RUE_OK) return status;
+    return rue_shard_writer_count(&w->shards) ? end_shard(w, error) : RUE_OK;
+}
+
+static rue_status flush(void *state, struct rue_sink_mark *mark, rue_error *error)
+{
+    (void)error;
+    *mark = rue_shard_writer_mark(&((struct webdataset *)state)->shards);
+    return RUE_OK;
+}
+
+static rue_status finish(void *state, rue_error *error)
+{
+    struct webdataset *w = state;
+    rue_status status = end_shard(w, error);
+    return status == RUE_OK ? rue_shard_writer_finish(&w->shards, error) : status;
+}
+
+const struct rue_sink_ops rue_sink_webdataset = {
+    .format = "webdataset",
+    .help = "a folder of tar shards, as the webdataset library has them",
+    .holds = {[RUE_RAW] = true, [RUE_PREPROCESSED] = true},
+    .compresses = {[RUE_COMPRESS_NONE] = true,
+                   [RUE_COMPRESS_GZIP] = true,
+                   [RUE_COMPRESS_ZSTD] = true,
+                   [RUE_COMPRESS_LZ4] = true},
+    .shards = true,
+    .open = open_webdataset,
+    .add = add,
+    .flush = flush,
+    .finish = finish,
+    .close = close_webdataset,
+};

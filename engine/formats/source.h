@@ -1,0 +1,187 @@
+/* A source is an indexed set of items on storage: one file a format (source_<format>.c), a const table of
+ * operations. Opening reads the index; reading item i is thread-safe and touches nothing else. */
+#ifndef RUE_SOURCE_H
+#define RUE_SOURCE_H
+
+#include <limits.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "error.h"
+#include "variant.h"
+
+struct rue_source;
+
+/* How the bytes of an item can be had. */
+enum rue_access {
+    RUE_ACCESS_BEST,   /* what is fastest at present */
+    RUE_ACCESS_READ,   /* copied by the kernel out of its page cache */
+    RUE_ACCESS_VIEW,   /* where they lie in memory, without a copy */
+    RUE_ACCESS_DIRECT, /* from storage, past the page cache */
+};
+
+/* Bytes of a file. */
+struct rue_place {
+    int fd; /* the source's; read at offsets only */
+    uint64_t offset, bytes;
+};
+
+/* The file that holds an item, and where in it. */
+struct rue_location {
+    char path[PATH_MAX];
+    uint64_t offset, bytes;
+};
+
+/* What direct reads are aligned to. */
+enum { RUE_BLOCK_BYTES = 4096 };
+
+/* What an errno of reading data says: RUE_INFEASIBLE when the system is out of descriptors or memory,
+ * RUE_STORE when the storage fails, else RUE_DATA: the item itself is at fault, and only then may another
+ * take its place. */
+rue_status rue_source_failure(int error_number);
+
+/* How a source is opened; all members are optional, and so is the whole. */
+struct rue_source_options {
+    const char *format; /* NULL: detected */
+    const char
+        *image_key; /* what the format calls images and labels, where it has names for them: a column, */
+    const char *label_key; /* a feature, an extension; NULL: the usual ones */
+};
+
+struct rue_source_ops {
+    const char *format;
+    const char *help;
+    bool holds[RUE_MODE_COUNT];
+    bool patterns; /* whether `path` may be a pattern of shards that is no file: see shard_set.h */
+    /* Whether `path`, which exists, looks like this format: cheap, opens at most the first bytes. Fails where
+     * it cannot be looked at. `*is` is false before. */
+    rue_status (*probe)(const char *path, bool *is, rue_error *error);
+    /* Reads the index into `*state`. RUE_DATA names the file, the reason and what to do next. */
+    rue_status (*open)(const char *path, const struct rue_source_options *options, void **state,
+                       rue_error *error);
+    void (*close)(void *state);
+    uint64_t (*count)(const void *state);
+    uint64_t (*bytes)(const void *state, uint64_t item);
+    rue_status (*label)(const void *state, uint64_t item, int32_t *out, rue_error *error);
+    /* The item's name for messages: a path, or file and record. */
+    void (*name)(const void *state, uint64_t item, char *out, size_t bytes);
+    /* See rue_source_key. (optional) */
+    void (*key)(const void *state, uint64_t item, char *out, size_t bytes);
+    /* Of formats that hold either: which of them this is. */
+    enum rue_mode (*mode)(const void *state);
+    /* Reads the whole item into `into`, which holds bytes(item) bytes. */
+    rue_status (*read)(const void *state, uint64_t item, void *into, rue_error *error);
+    /* See rue_source_window. (optional) */
+    uint64_t (*window)(const void *state, uint64_t in_flight);
+    /* See rue_source_allows, _view and _place. (optional, all or none) */
+    bool (*allows)(void *state, enum rue_access access);
+    rue_status (*view)(const void *state, uint64_t item, const void **out, rue_error *error);
+    void (*place)(const void *state, enum rue_access access, uint64_t item, struct rue_place *out);
+    /* See rue_source_locate and rue_source_forget. (optional) */
+    void (*locate)(const void *state, uint64_t item, struct rue_location *out);
+    void (*forget)(void *state);
+    size_t (*class_count)(const void *state);
+    const char *(*class_name)(const void *state, size_t class_index);
+    /* See rue_source_skipped. (optional) */
+    uint64_t (*skipped)(const void *state, char *example, size_t bytes);
+    /* Of preprocessed sources: the type of the values, and channels, height, width. (optional) */
+    enum rue_dtype (*dtype)(const void *state);
+    void (*shape)(const void *state, uint32_t out[3]);
+    /* Checks that what was read is what was written; raw formats have their own checks. (optional) */
+    rue_status (*verify)(const void *state, uint64_t item, const void *data, rue_error *error);
+    /* Identity of the data for resuming: changes when items are added, removed, renamed or resized. */
+    uint64_t (*digest)(const void *state);
+};
+
+/* The known formats, NULL at the end, in the order in which they are probed. */
+extern const struct rue_source_ops *const rue_source_formats[];
+
+/* What `path` looks like, a file, a folder or a pattern of shards: its mode and format. A format that holds
+ * either mode is opened for it, with the keys of the options (nullable). RUE_DATA when there is nothing at
+ * `path`, it is of no known format or may not be read; otherwise as `open`. */
+rue_status rue_source_detect(const char *path, const struct rue_source_options *options,
+                             struct rue_variant *out, rue_error *error) RUE_MUST_CHECK;
+
+/* `options` is nullable. RUE_USAGE for an unknown format; RUE_DATA names the file, what is wrong with it and
+ * what to do next; otherwise rue_source_failure. */
+rue_status rue_source_open(const char *path, const struct rue_source_options *options,
+                           struct rue_source **out, rue_error *error) RUE_MUST_CHECK;
+
+/* A source of the caller's own, which is in no list of formats: `state` goes into every call of `ops`, and
+ * into ops->close at the end, or at once where this fails. `path` is for messages. probe and open may be
+ * NULL. */
+rue_status rue_source_adopt(const struct rue_source_ops *ops, void *state, const char *path,
+                            struct rue_source **out, rue_error *error) RUE_MUST_CHECK;
+
+void rue_source_close(struct rue_source *source);
+
+/* Items, at least 1: a source without items does not open. */
+uint64_t rue_source_count(const struct rue_source *source);
+
+/* The size of the item when it was indexed: what rue_source_read fills. */
+uint64_t rue_source_bytes(const struct rue_source *source, uint64_t item);
+uint64_t rue_source_total_bytes(const struct rue_source *source);
+rue_status rue_source_label(const struct rue_source *source, uint64_t item, int32_t *out,
+                            rue_error *error) RUE_MUST_CHECK;
+void rue_source_name(const struct rue_source *source, uint64_t item, char *out, size_t bytes);
+
+/* What the data call the item, a path below the data such as "tench/n01440764_18.JPEG"; where they have no
+ * names, its number in eight digits. */
+void rue_source_key(const struct rue_source *source, uint64_t item, char *out, size_t bytes);
+
+/* Reads item `item` < count into `into` of rue_source_bytes(item). Thread-safe; blocks on storage. RUE_DATA
+ * names the item: gone, unreadable, or no longer of its indexed size. */
+rue_status rue_source_read(const struct rue_source *source, uint64_t item, void *into,
+                           rue_error *error) RUE_MUST_CHECK;
+
+/* 0 where items can be read in any order. Where the data can only be streamed, reading is cheap only for an
+ * order in which none lies further behind the furthest than this (rue_sampler has such an order), out of
+ * which up to `in_flight` items are asked for by several threads: so much is kept in memory. Thread-safe. */
+uint64_t rue_source_window(const struct rue_source *source, uint64_t in_flight);
+
+/* Whether items can be had in this way at present: views where the data are in memory, direct reads where the
+ * file system has them. Takes microseconds; the first time that data are in memory some 20 ms for each
+ * gigabyte. What cannot be told counts as not in memory. Everything can be read. */
+bool rue_source_allows(const struct rue_source *source, enum rue_access access);
+
+/* Sets `*out` to the rue_source_bytes(item) bytes of the item, valid until the source is closed. Only where
+ * rue_source_allows it. Thread-safe. RUE_DATA names the item. What has left memory comes back when it is
+ * touched: where storage fails then, or the file is cut between this call and the last touch, the process
+ * ends with SIGBUS; RUE_ACCESS_READ has no such risk. */
+rue_status rue_source_view(const struct rue_source *source, uint64_t item, const void **out,
+                           rue_error *error) RUE_MUST_CHECK;
+
+/* Where the item lies, for RUE_ACCESS_READ, or RUE_ACCESS_DIRECT where it is allowed: then offset and bytes
+ * are multiples of RUE_BLOCK_BYTES, and there may be more bytes than the item's. False where the source does
+ * not tell. */
+bool rue_source_place(const struct rue_source *source, enum rue_access access, uint64_t item,
+                      struct rue_place *out);
+
+/* The file that holds the item, for asking and telling the page cache about it. Where the format says nothing
+ * it is the place above, or the whole of the source's one file; false where there is no such file. */
+bool rue_source_locate(const struct rue_source *source, uint64_t item, struct rue_location *out);
+
+/* Lets go of the pages that the source has mapped and touched, so that they can leave memory. While nothing
+ * is read or viewed. */
+void rue_source_forget(const struct rue_source *source);
+
+/* Checks the bytes of an item that was read against what the writer recorded; RUE_OK where the format records
+ * nothing. */
+rue_status rue_source_verify(const struct rue_source *source, uint64_t item, const void *data,
+                             rue_error *error) RUE_MUST_CHECK;
+
+/* What the source left out though it may have been meant to be an item: links that lead nowhere, FIFOs,
+ * devices. `example` [bytes] is set to one of them and why; "" when there is none. */
+uint64_t rue_source_skipped(const struct rue_source *source, char *example, size_t bytes);
+
+size_t rue_source_class_count(const struct rue_source *source);
+const char *rue_source_class_name(const struct rue_source *source, size_t class_index);
+uint64_t rue_source_digest(const struct rue_source *source);
+
+/* Channels, height and width of the items of a preprocessed source; false for a raw one. */
+bool rue_source_shape(const struct rue_source *source, uint32_t out[3]);
+
+/* Mode, format, dtype and path. */
+struct rue_variant rue_source_variant(const struct rue_source *source);
+
+#endif

@@ -1,0 +1,499 @@
+/* The csv format: a text file whose header names a column of paths, below the file's folder or absolute, and
+ * maybe one of labels: numbers, or words, which are the classes then. A column "class" beside a "label" of
+ * numbers names the classes. Also a folder that holds one list "x.csv" and the folder "x" and nothing else,
+ * as rue writes it. Order: that of the lines. The file's text stays in memory, and twenty bytes an item
+ * beside it. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "advice.h"
+#include "csv.h"
+#include "hash.h"
+#include "label_words.h"
+#include "read_at.h"
+#include "source.h"
+#include "whole_file.h"
+
+enum { FIELD_MAX = 64 << 10, PIECE_BYTES = 1 << 20, PROBE_BYTES = 64 << 10, NAMES_BYTES = 400 };
+static const uint64_t text_bytes_max = UINT64_C(1) << 30;
+static const size_t none = SIZE_MAX;
+
+struct file {
+    const char *path; /* in the text */
+    uint64_t bytes;
+};
+
+struct list {
+    char path[PATH_MAX];      /* of the file */
+    char folder[PATH_MAX];    /* of paths in it */
+    char split[NAME_MAX + 2]; /* "train/" of train.csv: what rue puts before paths */
+    int fd;                   /* of the folder */
+    struct rue_csv *csv;
+    struct rue_label_words *labels; /* NULL: there is no such column */
+    struct file *files;
+    size_t count, capacity;
+    size_t path_at, label_at, class_at, columns; /* `none`: there is no such column */
+    uint64_t missing, missing_line;              /* files that are not there, and the line of the first */
+    char missing_example[RUE_ERROR_MESSAGE_BYTES / 2];
+};
+
+static const char *const path_names[] = {"path", "file", "filename", "image", "image_path", "filepath", NULL};
+static const char *const label_names[] = {"label", "class", "target", "category", NULL};
+
+/* ---- columns ---- */
+
+static size_t find_column(const struct rue_csv_record *header, const char *name)
+{
+    for (size_t f = 0; f < header->count; f++)
+        if (strcasecmp(header->fields[f], name) == 0) return f;
+    return none;
+}
+
+/* The column of one of `names`: `none`, or `*other` is that of a further one. */
+static size_t find_usual(const struct rue_csv_record *header, const char *const *names, size_t *other)
+{
+    size_t found = *other = none;
+    for (; *names; names++) {
+        size_t at = find_column(header, *names);
+        if (at == none) continue;
+        if (found == none)
+            found = at;
+        else if (*other == none)
+            *other = at;
+    }
+    return found;
+}
+
+static void list_columns(const struct rue_csv_record *header, char out[NAMES_BYTES])
+{
+    size_t used = 0;
+    out[0] = 0;
+    for (size_t f = 0; f < header->count && used + 1 < NAMES_BYTES; f++)
+        used += (size_t)snprintf(out + used, NAMES_BYTES - used, "%s%.40s", f ? ", " : "", header->fields[f]);
+}
+
+static rue_status fail_column(const struct list *list, const struct rue_csv_record *header, const char *what,
+                              const char *option, rue_error *error)
+{
+    char names[NAMES_BYTES];
+    list_columns(header, names);
+    return rue_fail(error, RUE_DATA, "%s: %s: name it with %s; there are %s", list->path, what, option,
+                    names);
+}
+
+/* The column that the caller named, or one of the usual ones. */
+static rue_status choose(const struct list *list, const struct rue_csv_record *header, const char *key,
+                         const char *const *names, const char *option, size_t *out, size_t *other,
+                         rue_error *error)
+{
+    char what[128];
+    *other = none;
+    *out = key ? find_column(header, key) : find_usual(header, names, other);
+    if (!key || *out != none) return RUE_OK;
+    snprintf(what, sizeof what, "it has no column '%.60s'", key);
+    return fail_column(list, header, what, option, error);
+}
+
+static rue_status find_columns(struct list *list, const struct rue_csv_record *header,
+                               const struct rue_source_options *options, rue_error *error)
+{
+    size_t other;
+    list->columns = header->count;
+    rue_status status =
+        choose(list, header, options->image_key, path_names, "--image-key", &list->path_at, &other, error);
+    if (status != RUE_OK) return status;
+    if (list->path_at == none)
+        return fail_column(list, header, "no column holds paths by its name", "--image-key", error);
+    if (other != none)
+        return fail_column(list, header, "more than one column may hold the paths", "--image-key", error);
+    status =
+        choose(list, header, options->label_key, label_names, "--label-key", &list->label_at, &other, error);
+    if (status != RUE_OK) return status;
+    list->class_at = none;
+    bool named = other != none && list->label_at == find_column(header, "label") &&
+                 other == find_column(header, "class") && find_column(header, "target") == none &&
+                 find_column(header, "category") == none;
+    if (named) list->class_at = other;
+    if (other != none && !named)
+        return fail_column(list, header, "more than one column may hold the labels", "--label-key", error);
+    return RUE_OK;
+}
+
+/* ---- the text ---- */
+
+/* Adds to `*run` the bytes since the last comma or line end: where they are more than a field may have, or
+ * `to`. */
+static size_t find_excess(const char *text, size_t from, size_t to, size_t *run)
+{
+    for (; from < to; from++) {
+        bool ends = text[from] == ',' || text[from] == '\n' || text[from] == '\r';
+        *run = ends ? 0 : *run + 1;
+        if (*run > FIELD_MAX) break;
+    }
+    return from;
+}
+
+/* All of the file, NUL behind it. A field without an end is noticed before it fills the memory. */
+static rue_status read_text(const struct list *list, int fd, uint64_t bytes, char **out, rue_error *error)
+{
+    size_t run = 0;
+    char *text = malloc(bytes + 1);
+    if (!text) return rue_fail_memory(error, list->path, bytes);
+    for (uint64_t at = 0, some; at < bytes; at += some) {
+        some = bytes - at < PIECE_BYTES ? bytes - at : PIECE_BYTES;
+        if (!rue_read_at(fd, text + at, some, at)) {
+            int why = errno;
+            free(text);
+            return rue_fail(error, rue_source_failure(why), "cannot read %s: %s", list->path,
+                            why ? strerror(why) : "it became shorter");
+        }
+        size_t excess = find_excess(text, at, at + some, &run);
+        if (excess == at + some) continue;
+        uint64_t line = rue_csv_line(text, text + excess);
+        free(text);
+        return rue_csv_fail_field(list->path, line, FIELD_MAX, error);
+    }
+    text[bytes] = 0;
+    *out = text;
+    return RUE_OK;
+}
+
+static rue_status open_text(struct list *list, rue_error *error)
+{
+    struct stat about;
+    char *text = NULL;
+    int fd = open(list->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return rue_fail(error, rue_source_failure(errno), "cannot open %s: %s%s", list->path, strerror(errno),
+                        rue_advice(errno));
+    rue_status status = RUE_OK;
+    if (fstat(fd, &about) != 0 || !S_ISREG(about.st_mode))
+        status = rue_fail(error, RUE_DATA, "%s is not a regular file", list->path);
+    else if ((uint64_t)about.st_size > text_bytes_max)
+        status = rue_fail(error, RUE_DATA, "%s: larger than %" PRIu64 " bytes: split it", list->path,
+                          text_bytes_max);
+    else
+        status = read_text(list, fd, (uint64_t)about.st_size, &text, error);
+    close(fd);
+    if (status != RUE_OK) return status;
+    return rue_csv_open(list->path, text, (size_t)about.st_size, FIELD_MAX, &list->csv, error);
+}
+
+/* ---- lines ---- */
+
+static rue_status fail_line(const struct list *list, uint64_t line, const char *why, const char *what,
+                            rue_error *error)
+{
+    return rue_fail(error, RUE_DATA, "%s, line %" PRIu64 ": %s%.400s", list->path, line, why, what);
+}
+
+/* What is not there is counted, so that one message tells of all. */
+static rue_status add_file(struct list *list, const char *path, uint64_t line, rue_error *error)
+{
+    struct stat about;
+    if (list->count == list->capacity) {
+        size_t more = list->capacity ? 2 * list->capacity : 1024;
+        struct file *grown = realloc(list->files, more * sizeof *grown);
+        if (!grown) return rue_fail_memory(error, "a list of images", more * sizeof *grown);
+        list->files = grown;
+        list->capacity = more;
+    }
+    if (fstatat(list->fd, path, &about, 0) != 0) {
+        if (rue_source_failure(errno) != RUE_DATA)
+            return rue_fail(error, rue_source_failure(errno), "%s, line %" PRIu64 ": %s: %s", list->path,
+                            line, path, strerror(errno));
+        if (list->missing++ == 0) {
+            list->missing_line = line;
+            snprintf(list->missing_example, sizeof list->missing_example, "%.400s: %s", path,
+                     strerror(errno));
+        }
+        about.st_size = 0;
+    } else if (!S_ISREG(about.st_mode)) {
+        return fail_line(list, line,
+                         S_ISDIR(about.st_mode) ? "a folder in place of a file: " : "no file: ", path, error);
+    }
+    list->files[list->count++] = (struct file){path, (uint64_t)about.st_size};
+    return RUE_OK;
+}
+
+static rue_status add_label(struct list *list, const struct rue_csv_record *record, rue_error *error)
+{
+    rue_error why = {0};
+    const char *text = record->fields[list->label_at];
+    const char *class = list->class_at == none ? "" : record->fields[list->class_at];
+    if (!*text) return fail_line(list, record->line, "no label", "", error);
+    rue_status status = rue_label_words_add(list->labels, text, strlen(text), error);
+    if (status != RUE_OK || !*class) return status;
+    status = rue_label_words_name(list->labels, class, &why);
+    return status == RUE_DATA ? fail_line(list, record->line, why.message, "", error)
+           : status == RUE_OK ? RUE_OK
+                              : rue_fail(error, status, "%s", why.message);
+}
+
+static rue_status add_line(struct list *list, const struct rue_csv_record *record, rue_error *error)
+{
+    size_t count = record->count;
+    while (count > list->columns && !*record->fields[count - 1]) count--; /* commas that a spreadsheet left */
+    if (count != list->columns)
+        return rue_fail(error, RUE_DATA,
+                        "%s, line %" PRIu64 ": %zu fields where the header has %zu columns; a field that "
+                        "holds a comma is quoted",
+                        list->path, record->line, count, list->columns);
+    const char *path = record->fields[list->path_at];
+    if (!*path) return fail_line(list, record->line, "no path", "", error);
+    rue_status status = add_file(list, path, record->line, error);
+    return status == RUE_OK && list->labels ? add_label(list, record, error) : status;
+}
+
+static rue_status read_lines(struct list *list, const struct rue_source_options *options, rue_error *error)
+{
+    struct rue_csv_record record;
+    bool found;
+    rue_status status = rue_csv_next(list->csv, &found, &record, error);
+    if (status != RUE_OK) return status;
+    if (!found)
+        return rue_fail(error, RUE_DATA, "%s is empty: it needs a line of column names, and one an image",
+                        list->path);
+    status = find_columns(list, &record, options, error);
+    if (status == RUE_OK && list->label_at != none) status = rue_label_words_open(&list->labels, error);
+    while (status == RUE_OK) {
+        status = rue_csv_next(list->csv, &found, &record, error);
+        if (status != RUE_OK || !found) break;
+        status = add_line(list, &record, error);
+    }
+    if (status != RUE_OK) return status;
+    if (list->missing)
+        return rue_fail(error, RUE_DATA, "%s, line %" PRIu64 ": %s; of %zu files %" PRIu64 " are missing",
+                        list->path, list->missing_line, list->missing_example, list->count, list->missing);
+    if (list->count == 0)
+        return rue_fail(error, RUE_DATA, "%s holds column names alone: it needs a line an image", list->path);
+    rue_error why = {0};
+    status = list->labels ? rue_label_words_finish(list->labels, &why) : RUE_OK;
+    if (status == RUE_OK) return RUE_OK;
+    return rue_fail(error, status, "%s: %s%s", list->path, why.message,
+                    status == RUE_DATA ? "; say which column holds the labels with --label-key" : "");
+}
+
+/* ---- where it is ---- */
+
+static bool ends_in_csv(const char *name)
+{
+    size_t length = strlen(name);
+    return length > 4 && strcasecmp(name + length - 4, ".csv") == 0;
+}
+
+/* The only list in a folder that holds that and a folder of its name; false where it is not so. */
+static bool find_list(const char *folder, char out[PATH_MAX])
+{
+    char other[NAME_MAX + 1] = "", list[NAME_MAX + 1] = "";
+    unsigned entries = 0;
+    DIR *open_folder = opendir(folder);
+    if (!open_folder) return false;
+    for (struct dirent *entry; entries <= 2 && (entry = readdir(open_folder));) {
+        if (entry->d_name[0] == '.') continue;
+        entries++;
+        snprintf(ends_in_csv(entry->d_name) ? list : other, sizeof list, "%s", entry->d_name);
+    }
+    closedir(open_folder);
+    if (entries != 2 || !*list || strlen(other) + 4 != strlen(list) ||
+        strncmp(list, other, strlen(other)) != 0)
+        return false;
+    return snprintf(out, PATH_MAX, "%s/%s", folder, list) < PATH_MAX;
+}
+
+/* Whether the first line, all of it within what is looked at, has a column of paths. */
+static bool has_paths(const char *path, int fd)
+{
+    struct stat about;
+    struct rue_csv *csv = NULL;
+    struct rue_csv_record header;
+    bool found = false;
+    size_t other;
+    if (fstat(fd, &about) != 0 || !S_ISREG(about.st_mode)) return false;
+    size_t bytes = about.st_size < PROBE_BYTES ? (size_t)about.st_size : PROBE_BYTES;
+    char *text = malloc(bytes + 1);
+    if (!text || !rue_read_at(fd, text, bytes, 0)) return free(text), false;
+    while (bytes == PROBE_BYTES && bytes > 0 && text[bytes - 1] != '\n') bytes--;
+    text[bytes] = 0;
+    if (rue_csv_open(path, text, bytes, FIELD_MAX, &csv, NULL) != RUE_OK) return false;
+    found = rue_csv_next(csv, &found, &header, NULL) == RUE_OK && found &&
+            find_usual(&header, path_names, &other) != none && (header.count > 1 || ends_in_csv(path));
+    rue_csv_close(csv);
+    return found;
+}
+
+static rue_status probe(const char *path, bool *is, rue_error *error)
+{
+    char list[PATH_MAX];
+    struct stat about;
+    bool is_folder = stat(path, &about) == 0 && S_ISDIR(about.st_mode);
+    if (is_folder && !find_list(path, list)) return RUE_OK;
+    const char *file = is_folder ? list : path;
+    int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return rue_fail(error, rue_source_failure(errno), "cannot open %s: %s%s", file, strerror(errno),
+                        rue_advice(errno));
+    *is = (!is_folder && ends_in_csv(path)) || has_paths(file, fd);
+    close(fd);
+    return RUE_OK;
+}
+
+/* ---- the source ---- */
+
+static void close_list(void *state)
+{
+    struct list *list = state;
+    rue_label_words_close(list->labels);
+    rue_csv_close(list->csv);
+    if (list->fd >= 0) close(list->fd);
+    free(list->files);
+    free(list);
+}
+
+static rue_status find_place(struct list *list, const char *path, rue_error *error)
+{
+    struct stat about;
+    if (stat(path, &about) == 0 && S_ISDIR(about.st_mode)) {
+        if (!find_list(path, list->path))
+            return rue_fail(error, RUE_DATA, "%s holds no list x.csv beside a folder x: give the CSV file",
+                            path);
+    } else {
+        snprintf(list->path, sizeof list->path, "%s", path);
+    }
+    snprintf(list->folder, sizeof list->folder, "%s", list->path);
+    char *slash = strrchr(list->folder, '/');
+    const char *base = slash ? slash + 1 : list->path;
+    if (ends_in_csv(base)) snprintf(list->split, sizeof list->split, "%.*s/", (int)strlen(base) - 4, base);
+    if (slash)
+        slash[slash == list->folder] = 0;
+    else
+        snprintf(list->folder, sizeof list->folder, ".");
+    list->fd = open(list->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (list->fd >= 0) return RUE_OK;
+    return rue_fail(error, rue_source_failure(errno), "cannot open %s: %s%s", list->folder, strerror(errno),
+                    rue_advice(errno));
+}
+
+static rue_status open_list(const char *path, const struct rue_source_options *options, void **state,
+                            rue_error *error)
+{
+    struct list *list = calloc(1, sizeof *list);
+    if (!list) return rue_fail_memory(error, "a CSV source", sizeof *list);
+    list->fd = -1;
+    rue_status status = find_place(list, path, error);
+    if (status == RUE_OK) status = open_text(list, error);
+    if (status == RUE_OK) status = read_lines(list, options, error);
+    if (status != RUE_OK) return close_list(list), status;
+    *state = list;
+    return RUE_OK;
+}
+
+static uint64_t count(const void *state)
+{
+    return ((const struct list *)state)->count;
+}
+
+static uint64_t item_bytes(const void *state, uint64_t item)
+{
+    return ((const struct list *)state)->files[item].bytes;
+}
+
+static rue_status label(const void *state, uint64_t item, int32_t *out, rue_error *error)
+{
+    (void)error;
+    const struct list *list = state;
+    *out = list->labels ? rue_label_words_label(list->labels, item) : 0;
+    return RUE_OK;
+}
+
+static void name(const void *state, uint64_t item, char *out, size_t bytes)
+{
+    const struct list *list = state;
+    const char *path = list->files[item].path;
+    snprintf(out, bytes, "%s%s%s", *path == '/' ? "" : list->folder, *path == '/' ? "" : "/", path);
+}
+
+static void locate(const void *state, uint64_t item, struct rue_location *out)
+{
+    name(state, item, out->path, sizeof out->path);
+    out->offset = 0;
+    out->bytes = item_bytes(state, item);
+}
+
+/* The path below the folder, without what leads out of it, and without the folder that rue puts images in. */
+static void key(const void *state, uint64_t item, char *out, size_t bytes)
+{
+    const struct list *list = state;
+    size_t used = 0;
+    out[0] = 0;
+    for (const char *part = list->files[item].path; *part;) {
+        size_t length = strcspn(part, "/");
+        bool up = length == 2 && part[0] == '.' && part[1] == '.';
+        if (up)
+            used = strrchr(out, '/') ? (size_t)(strrchr(out, '/') - out) : 0;
+        else if (length > 0 && !(length == 1 && *part == '.') && used + length + 2 < bytes)
+            used += (size_t)snprintf(out + used, bytes - used, "%s%.*s", used ? "/" : "", (int)length, part);
+        out[used] = 0;
+        part += length + (part[length] == '/');
+    }
+    size_t split = strlen(list->split);
+    if (split && strncmp(out, list->split, split) == 0) memmove(out, out + split, strlen(out + split) + 1);
+}
+
+static rue_status read_file(const void *state, uint64_t item, void *into, rue_error *error)
+{
+    const struct list *list = state;
+    const struct file *file = &list->files[item];
+    return rue_whole_file_read(list->fd, list->folder, file->path, file->bytes, into, error);
+}
+
+static size_t class_count(const void *state)
+{
+    const struct list *list = state;
+    return list->labels ? rue_label_words_class_count(list->labels) : 0;
+}
+
+static const char *class_name(const void *state, size_t class_index)
+{
+    return rue_label_words_class(((const struct list *)state)->labels, class_index);
+}
+
+static uint64_t digest(const void *state)
+{
+    const struct list *list = state;
+    uint64_t hash = RUE_HASH_START;
+    for (size_t i = 0; i < list->count; i++) {
+        int32_t number = list->labels ? rue_label_words_label(list->labels, i) : 0;
+        hash = rue_hash(hash, list->files[i].path, strlen(list->files[i].path) + 1);
+        hash = rue_hash(hash, &list->files[i].bytes, sizeof list->files[i].bytes);
+        hash = rue_hash(hash, &number, sizeof number);
+    }
+    return hash;
+}
+
+const struct rue_source_ops rue_source_csv = {
+    .format = "csv",
+    .holds = {[RUE_RAW] = true},
+    .help = "a CSV file that names JPEG files and their labels",
+    .probe = probe,
+    .open = open_list,
+    .close = close_list,
+    .count = count,
+    .bytes = item_bytes,
+    .label = label,
+    .name = name,
+    .key = key,
+    .read = read_file,
+    .locate = locate,
+    .class_count = class_count,
+    .class_name = class_name,
+    .digest = digest,
+};

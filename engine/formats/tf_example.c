@@ -1,0 +1,220 @@
+#include "tf_example.h"
+
+#include <string.h>
+
+/* ---- reading ---- */
+
+enum wire { VARINT = 0, FIXED64 = 1, LENGTH = 2, FIXED32 = 5 };
+
+struct part {
+    const unsigned char *at, *end;
+};
+
+struct field {
+    uint64_t number;
+    unsigned wire;
+    uint64_t value;   /* of VARINT */
+    struct part part; /* of LENGTH */
+};
+
+static bool take_varint(struct part *part, uint64_t *out)
+{
+    *out = 0;
+    for (unsigned shift = 0; shift < 70 && part->at < part->end; shift += 7) {
+        unsigned char byte = *part->at++;
+        if (shift < 64) *out |= (uint64_t)(byte & 0x7f) << shift;
+        if (byte < 0x80) return true;
+    }
+    return false;
+}
+
+static bool pass(struct part *part, uint64_t bytes)
+{
+    if (bytes > (uint64_t)(part->end - part->at)) return false;
+    part->at += bytes;
+    return true;
+}
+
+static bool take_field(struct part *part, struct field *out)
+{
+    uint64_t tag;
+    if (!take_varint(part, &tag) || tag >> 3 == 0) return false;
+    *out = (struct field){.number = tag >> 3, .wire = tag & 7};
+    switch (out->wire) {
+    case VARINT:
+        return take_varint(part, &out->value);
+    case FIXED64:
+        return pass(part, 8);
+    case FIXED32:
+        return pass(part, 4);
+    case LENGTH:
+        if (!take_varint(part, &out->value)) return false;
+        out->part.at = part->at;
+        if (!pass(part, out->value)) return false;
+        out->part.end = part->at;
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void add_integer(struct rue_tf_feature *feature, uint64_t value)
+{
+    if (feature->count < RUE_TF_INTEGERS_MAX) feature->integers[feature->count] = (int64_t)value;
+    feature->count++;
+}
+
+/* The values of a BytesList or Int64List, packed or not. */
+static bool read_list(struct part *part, struct rue_tf_feature *feature)
+{
+    struct field field;
+    while (part->at < part->end) {
+        if (!take_field(part, &field)) return false;
+        if (field.number != 1) continue;
+        if (feature->kind == RUE_TF_BYTES && field.wire == LENGTH) {
+            if (feature->count++ > 0) continue;
+            feature->bytes = field.part.at;
+            feature->byte_count = field.value;
+        } else if (feature->kind == RUE_TF_INTEGERS && field.wire == VARINT) {
+            add_integer(feature, field.value);
+        } else if (feature->kind == RUE_TF_INTEGERS && field.wire == LENGTH) {
+            for (uint64_t value; field.part.at < field.part.end; add_integer(feature, value))
+                if (!take_varint(&field.part, &value)) return part->at = field.part.at, false;
+        }
+    }
+    return true;
+}
+
+static bool read_feature(struct part *part, struct rue_tf_feature *feature)
+{
+    struct field field;
+    while (part->at < part->end) {
+        if (!take_field(part, &field)) return false;
+        if (field.wire != LENGTH || field.number < RUE_TF_BYTES || field.number > RUE_TF_INTEGERS) continue;
+        if (feature->kind != (enum rue_tf_kind)field.number)
+            feature->count = 0; /* the last of a oneof counts */
+        feature->kind = (enum rue_tf_kind)field.number;
+        if (!read_list(&field.part, feature)) return part->at = field.part.at, false;
+    }
+    return true;
+}
+
+static bool read_entry(struct part *part, struct rue_tf_feature *feature)
+{
+    struct field field;
+    while (part->at < part->end) {
+        if (!take_field(part, &field)) return false;
+        if (field.wire == LENGTH && field.number == 1) {
+            feature->name = (const char *)field.part.at;
+            feature->name_bytes = field.value;
+        } else if (field.wire == LENGTH && field.number == 2) {
+            if (!read_feature(&field.part, feature)) return part->at = field.part.at, false;
+        }
+    }
+    return true;
+}
+
+static bool read_features(struct part *part, rue_tf_visit visit, void *context)
+{
+    struct field field;
+    while (part->at < part->end) {
+        struct rue_tf_feature feature = {.name = ""};
+        if (!take_field(part, &field)) return false;
+        if (field.wire != LENGTH || field.number != 1) continue;
+        if (!read_entry(&field.part, &feature)) return part->at = field.part.at, false;
+        visit(context, &feature);
+    }
+    return true;
+}
+
+bool rue_tf_example_walk(const unsigned char *data, uint64_t bytes, rue_tf_visit visit, void *context,
+                         uint64_t *at)
+{
+    struct part part = {data, data + bytes};
+    struct field field;
+    while (part.at < part.end) {
+        bool good = take_field(&part, &field);
+        if (good && field.wire == LENGTH && field.number == 1) {
+            good = read_features(&field.part, visit, context);
+            if (!good) part.at = field.part.at;
+        }
+        if (!good) return *at = (uint64_t)(part.at - data), false;
+    }
+    return true;
+}
+
+bool rue_tf_feature_is(const struct rue_tf_feature *feature, const char *name)
+{
+    return strlen(name) == feature->name_bytes && memcmp(name, feature->name, feature->name_bytes) == 0;
+}
+
+/* ---- writing ---- */
+
+static unsigned char *put_varint(unsigned char *at, uint64_t value)
+{
+    for (; value >= 0x80; value >>= 7) *at++ = (unsigned char)(value | 0x80);
+    *at++ = (unsigned char)value;
+    return at;
+}
+
+static size_t varint_bytes(uint64_t value)
+{
+    unsigned char text[10];
+    return (size_t)(put_varint(text, value) - text);
+}
+
+/* The bytes of a field of type LENGTH. */
+static uint64_t field_bytes(uint64_t bytes)
+{
+    return 1 + varint_bytes(bytes) + bytes;
+}
+
+static unsigned char *put_field(unsigned char *at, unsigned number, uint64_t bytes)
+{
+    *at++ = (unsigned char)(number << 3 | LENGTH);
+    return put_varint(at, bytes);
+}
+
+/* All of a feature with a list of one value, or packed ones, of `bytes`, but for those. */
+static unsigned char *put_feature(unsigned char *at, const char *name, enum rue_tf_kind kind, uint64_t bytes)
+{
+    uint64_t list = field_bytes(bytes), value = field_bytes(list);
+    at = put_field(at, 1, field_bytes(strlen(name)) + field_bytes(value));
+    at = put_field(at, 1, strlen(name));
+    at = (unsigned char *)mempcpy(at, name, strlen(name));
+    at = put_field(at, 2, value);
+    at = put_field(at, kind, list);
+    return put_field(at, 1, bytes);
+}
+
+static unsigned char *put_text(unsigned char *at, const char *name, const char *text)
+{
+    at = put_feature(at, name, RUE_TF_BYTES, strlen(text));
+    return (unsigned char *)mempcpy(at, text, strlen(text));
+}
+
+static unsigned char *put_integers(unsigned char *at, const char *name, const int64_t *values, size_t count)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < count; i++) bytes += varint_bytes((uint64_t)values[i]);
+    at = put_feature(at, name, RUE_TF_INTEGERS, bytes);
+    for (size_t i = 0; i < count; i++) at = put_varint(at, (uint64_t)values[i]);
+    return at;
+}
+
+size_t rue_tf_example_head(const struct rue_tf_item *item, unsigned char head[RUE_TF_HEAD_MAX])
+{
+    unsigned char features[RUE_TF_HEAD_MAX - 16], *at = features;
+    at = put_integers(at, "label", (const int64_t[]){item->label}, 1);
+    at = put_text(at, "name", item->key);
+    if (item->shape) {
+        const int64_t shape[] = {item->shape[0], item->shape[1], item->shape[2]};
+        at = put_integers(at, "shape", shape, 3);
+        at = put_text(at, "dtype", item->dtype);
+    }
+    at = put_feature(at, "image", RUE_TF_BYTES, item->bytes);
+    size_t bytes = (size_t)(at - features);
+    unsigned char *begin = put_field(head, 1, bytes + item->bytes);
+    memcpy(begin, features, bytes);
+    return (size_t)(begin - head) + bytes;
+}

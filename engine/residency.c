@@ -1,0 +1,251 @@
+#include "residency.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "machine.h"
+#include "page_cache.h"
+#include "units.h"
+#include "usage.h"
+
+/* A cold trial has so much of what it read from storage at least; a warm one no more, pages of the program
+ * itself aside. */
+static const double cold_ratio = 0.9, warm_ratio = 0.05;
+enum { SAMPLE = 1024, TRIED = 16, PROGRAM_BYTES = 1 << 18 };
+
+struct rue_residency {
+    const struct rue_source *source;
+    uint64_t *items; /* [count], ascending */
+    uint64_t count;
+    uint64_t bytes; /* on storage */
+    double times;   /* that a trial loads them: more than once where it is longer than an epoch */
+};
+
+static int by_number(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* What an item has on storage for each of its bytes: less than 1 where it is compressed. Of items that lie in
+ * one and the same range neither can be read without what lies before it: the range counts once. */
+static double storage_ratio(const struct rue_source *source)
+{
+    struct rue_location before = {0}, at;
+    uint64_t stored = 0, all = 0, count = rue_source_count(source);
+    for (uint64_t i = 0; i < count; i++) {
+        if (!rue_source_locate(source, i, &at)) return 1;
+        bool again = i > 0 && at.offset == before.offset && strcmp(at.path, before.path) == 0;
+        if (!again) stored += at.bytes;
+        all += rue_source_bytes(source, i);
+        before = at;
+    }
+    return stored < all ? (double)stored / (double)all : 1;
+}
+
+/* Items come again when the order goes into its next epoch. */
+static void sort_once(struct rue_residency *residency, uint64_t drawn)
+{
+    qsort(residency->items, drawn, sizeof *residency->items, by_number);
+    for (uint64_t i = 0; i < drawn; i++) {
+        uint64_t item = residency->items[i];
+        if (residency->count && residency->items[residency->count - 1] == item) continue;
+        residency->items[residency->count++] = item;
+        residency->bytes += rue_source_bytes(residency->source, item);
+    }
+}
+
+rue_status rue_residency_open(const struct rue_source *source, const struct rue_workload *workload,
+                              uint64_t images, struct rue_residency **out, rue_error *error)
+{
+    const struct rue_sampler sampler = {.items = rue_source_count(source),
+                                        .seed = workload->seed,
+                                        .epoch = workload->epoch,
+                                        .shuffle = workload->shuffle,
+                                        .window = rue_source_window(source, 1),
+                                        .rank = workload->rank,
+                                        .world_size = workload->world_size};
+    double times = images > sampler.items ? (double)images / (double)sampler.items : 1;
+    if (images == 0 || images > sampler.items) images = sampler.items;
+    struct rue_residency *residency = calloc(1, sizeof *residency);
+    uint64_t *items = malloc(images * sizeof *items);
+    if (!residency || !items) {
+        free(residency);
+        free(items);
+        return rue_fail_memory(error, "a list of items", images * sizeof *items);
+    }
+    *residency = (struct rue_residency){.source = source, .items = items, .times = times};
+    for (uint64_t i = 0; i < images; i++) items[i] = rue_sampler_item(&sampler, i);
+    sort_once(residency, images);
+    residency->bytes = (uint64_t)((double)residency->bytes * storage_ratio(source));
+    *out = residency;
+    return RUE_OK;
+}
+
+void rue_residency_close(struct rue_residency *residency)
+{
+    if (!residency) return;
+    free(residency->items);
+    free(residency);
+}
+
+uint64_t rue_residency_bytes(const struct rue_residency *residency)
+{
+    return residency->bytes;
+}
+
+/* ---- files ---- */
+
+/* The file of the item that was looked at last: the next one is often in the same. */
+struct file {
+    struct rue_location at;
+    int fd;
+    bool again; /* it is the same as before */
+};
+
+static bool look_at(struct file *file, const struct rue_source *source, uint64_t item)
+{
+    char before[PATH_MAX];
+    memcpy(before, file->at.path, strlen(file->at.path) + 1);
+    if (!rue_source_locate(source, item, &file->at)) return false;
+    file->again = file->fd >= 0 && strcmp(before, file->at.path) == 0;
+    if (file->again) return true;
+    if (file->fd >= 0) close(file->fd);
+    file->fd = open(file->at.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    return file->fd >= 0;
+}
+
+static bool count_item(struct file *file, const struct rue_source *source, uint64_t item, uint64_t *there)
+{
+    return look_at(file, source, item) &&
+           rue_page_cache_count(file->fd, file->at.offset, file->at.bytes, there);
+}
+
+static void leave(struct file *file)
+{
+    if (file->fd >= 0) close(file->fd);
+    file->fd = -1;
+}
+
+bool rue_residency_ratio(const struct rue_residency *residency, double *ratio)
+{
+    uint64_t step = residency->count > SAMPLE ? residency->count / SAMPLE : 1, all = 0, there = 0, some;
+    struct file file = {.fd = -1};
+    bool told = true;
+    for (uint64_t i = 0; told && i < residency->count; i += step) {
+        told = count_item(&file, residency->source, residency->items[i], &some);
+        all += file.at.bytes;
+        there += some;
+    }
+    leave(&file);
+    *ratio = told && all ? (double)there / (double)all : 1;
+    return told;
+}
+
+bool rue_residency_evict(const struct rue_residency *residency)
+{
+    struct file file = {.fd = -1};
+    bool found = true;
+    rue_source_forget(residency->source);
+    for (uint64_t i = 0; found && i < residency->count; i++) {
+        found = look_at(&file, residency->source, residency->items[i]);
+        if (found && !file.again) rue_page_cache_evict(file.fd);
+    }
+    leave(&file);
+    return found;
+}
+
+/* ---- states ---- */
+
+static rue_status reserve(const struct rue_residency *residency, void **scratch, rue_error *error)
+{
+    uint64_t largest = 1;
+    for (uint64_t i = 0; i < residency->count; i++) {
+        uint64_t bytes = rue_source_bytes(residency->source, residency->items[i]);
+        if (bytes > largest) largest = bytes;
+    }
+    *scratch = malloc(largest);
+    return *scratch ? RUE_OK : rue_fail_memory(error, "reading the data", largest);
+}
+
+rue_status rue_residency_warm(const struct rue_residency *residency, rue_error *error)
+{
+    double ratio;
+    void *scratch;
+    uint64_t room = rue_machine_available_bytes(), some;
+    if (!rue_residency_ratio(residency, &ratio) || ratio == 1) return RUE_OK;
+    if (room && (1 - ratio) * (double)residency->bytes > (double)room / 2) return RUE_OK;
+    rue_status status = reserve(residency, &scratch, error);
+    if (status != RUE_OK) return status;
+    struct file file = {.fd = -1};
+    for (uint64_t i = 0; i < residency->count; i++) {
+        uint64_t item = residency->items[i];
+        if (count_item(&file, residency->source, item, &some) && some == file.at.bytes) continue;
+        rue_error unseen = {0};
+        if (rue_source_read(residency->source, item, scratch, &unseen) != RUE_OK) continue;
+    }
+    leave(&file);
+    free(scratch);
+    return RUE_OK;
+}
+
+/* And sets how many bytes these have on storage. */
+static bool read_few(const struct rue_residency *residency, uint64_t *bytes)
+{
+    void *scratch;
+    rue_error unseen = {0};
+    *bytes = 0;
+    if (reserve(residency, &scratch, &unseen) != RUE_OK) return false;
+    bool read = true;
+    for (uint64_t i = 0; read && i < residency->count && i < TRIED; i++) {
+        read = rue_source_read(residency->source, residency->items[i], scratch, &unseen) == RUE_OK;
+        *bytes += rue_source_bytes(residency->source, residency->items[i]);
+    }
+    *bytes = (uint64_t)((double)*bytes * storage_ratio(residency->source));
+    free(scratch);
+    return read;
+}
+
+bool rue_residency_try_cold(const struct rue_residency *residency, char *why, size_t bytes)
+{
+    double ratio;
+    uint64_t tried;
+    char percent[8];
+    if (!rue_residency_evict(residency)) {
+        snprintf(why, bytes, "the format does not tell in which files its items lie");
+        return false;
+    }
+    if (rue_residency_ratio(residency, &ratio) && ratio > 1 - cold_ratio) {
+        snprintf(percent, sizeof percent, "%.0f", 100 * ratio);
+        snprintf(why, bytes,
+                 "%s %% of its bytes stay in memory: its file system has no other place for them, or "
+                 "another process holds them",
+                 percent);
+        return false;
+    }
+    uint64_t before = rue_usage_read().read_bytes;
+    if (!read_few(residency, &tried)) return true; /* what is wrong with the data, the trials tell */
+    if ((double)(rue_usage_read().read_bytes - before) >= cold_ratio * (double)tried) return true;
+    snprintf(why, bytes, "the kernel does not count what is read from its storage");
+    return false;
+}
+
+bool rue_residency_judge(const struct rue_residency *residency, const struct rue_workload *workload,
+                         uint64_t read_bytes, char *why, size_t bytes)
+{
+    char read[RUE_UNIT_TEXT_BYTES], all[RUE_UNIT_TEXT_BYTES];
+    double once = (double)residency->bytes, loaded = once * residency->times;
+    bool is = true;
+    if (strcmp(workload->cache, RUE_CACHE_COLD) == 0) is = (double)read_bytes >= cold_ratio * loaded;
+    if (strcmp(workload->cache, RUE_CACHE_WARM) == 0)
+        is = read_bytes <= PROGRAM_BYTES || (double)read_bytes <= warm_ratio * once;
+    if (is) return true;
+    snprintf(why, bytes, "it was not %s: %s of the %s that it loaded came from storage", workload->cache,
+             rue_format_bytes(read_bytes, read, sizeof read),
+             rue_format_bytes((uint64_t)loaded, all, sizeof all));
+    return false;
+}

@@ -1,0 +1,367 @@
+#include "side_by_side.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "json_document.h"
+#include "json_findings.h"
+#include "prose.h"
+#include "text_table.h"
+#include "units.h"
+#include "utf8.h"
+
+static const double least_gain = 0.03; /* of an epoch: less is no gain that a few trials could tell */
+
+double rue_side_epoch_s(const struct rue_side *first, const struct rue_side *side, size_t model)
+{
+    const struct rue_variant_findings *variant = side->variant;
+    size_t best = variant->selection->recommended;
+    if (best == RUE_NONE || !variant->job_images || !first->variant->data_images) return NAN;
+    return rue_cost_matrix_cell(variant->matrix, model, best)->median_ns / 1e9 / (double)variant->job_images *
+           (double)first->variant->data_images;
+}
+
+double rue_side_pays_after(const struct rue_side *first, const struct rue_side *side, size_t model)
+{
+    double before = rue_side_epoch_s(first, first, model);
+    double saved = before - rue_side_epoch_s(first, side, model);
+    if (side == first || side->build_s == 0) return 0;
+    if (isnan(saved) || isnan(side->build_s)) return NAN;
+    return saved > least_gain * before ? side->build_s / saved : INFINITY;
+}
+
+/* ---- tables ---- */
+
+struct page {
+    const struct rue_side_by_side *all;
+    const struct rue_report_style *style;
+    FILE *stream;
+    struct rue_text_table *table;
+};
+
+static void add_column(const struct page *page, const char *header, bool right, int shrink_to, int drop)
+{
+    struct rue_text_column column = {.right = right, .shrink_to = shrink_to, .drop = drop};
+    snprintf(column.header, sizeof column.header, "%s", header);
+    rue_text_table_column(page->table, column);
+}
+
+static void begin_table(const struct page *page)
+{
+    rue_text_table_clear(page->table, page->style->unicode);
+    add_column(page, "variant", false, 30, 0);
+}
+
+/* Variants have numbers: their names are too long for the heads of columns. */
+static void name_row(const struct page *page, size_t side)
+{
+    rue_text_table_cell(page->table, 0, "%zu %s", side + 1, page->all->sides[side].name);
+}
+
+static void put_line(const struct page *page, const char *text, int indent)
+{
+    rue_wrap(page->stream, text, page->style->columns, indent);
+    fputc('\n', page->stream);
+}
+
+static void end_table(const struct page *page, const char *heading)
+{
+    put_line(page, heading, 0);
+    rue_text_table_print(page->table, page->style, page->stream);
+    fputc('\n', page->stream);
+}
+
+static const char *or_dash(double value, const char *text)
+{
+    return isfinite(value) ? text : "-";
+}
+
+static const char *duration(double seconds, char text[RUE_UNIT_TEXT_BYTES])
+{
+    return isfinite(seconds) ? rue_format_duration((uint64_t)(seconds * 1e9), text, RUE_UNIT_TEXT_BYTES)
+                             : "-";
+}
+
+static const char *bytes(double value, char text[RUE_UNIT_TEXT_BYTES])
+{
+    return isfinite(value) ? rue_format_bytes((uint64_t)value, text, RUE_UNIT_TEXT_BYTES) : "-";
+}
+
+static void add_loading_columns(const struct page *page)
+{
+    add_column(page, "images/s", true, 0, 0);
+    add_column(page, "first batch", true, 0, 1);
+    add_column(page, "CPU per image", true, 0, 2);
+    add_column(page, "memory", true, 0, 3);
+}
+
+static int fill_loading(const struct page *page, const struct rue_side_loading *loading, int column)
+{
+    char text[RUE_UNIT_TEXT_BYTES];
+    double rate = isfinite(loading->images_per_s) ? loading->images_per_s : 0;
+    rue_format_count((uint64_t)(rate + 0.5), text, sizeof text);
+    rue_text_table_cell(page->table, column++, "%s", or_dash(loading->images_per_s, text));
+    rue_text_table_cell(page->table, column++, "%s", duration(loading->first_batch_s, text));
+    rue_text_table_cell(page->table, column++, "%s", duration(loading->cpu_s_per_image, text));
+    rue_text_table_cell(page->table, column++, "%s", bytes(loading->memory_bytes, text));
+    return column;
+}
+
+static void put_own(const struct page *page)
+{
+    begin_table(page);
+    add_column(page, "best", false, 0, 0);
+    add_loading_columns(page);
+    add_column(page, "on storage", true, 0, 0);
+    for (size_t s = 0; s < page->all->side_count; s++) {
+        const struct rue_side *side = &page->all->sides[s];
+        char label[RUE_CONFIG_TEXT_BYTES] = "-", text[RUE_UNIT_TEXT_BYTES];
+        size_t best = side->variant->selection->recommended;
+        if (!rue_text_table_row(page->table, false)) break;
+        if (best != RUE_NONE) rue_config_label(rue_cost_matrix_config(side->variant->matrix, best), label);
+        name_row(page, s);
+        rue_text_table_cell(page->table, 1, "%s", label);
+        int column = fill_loading(page, &side->own, 2);
+        rue_text_table_cell(page->table, column, "%s", bytes(side->storage_bytes, text));
+    }
+    end_table(page, "Each variant at its own best configuration (batch_size/num_workers), its loader alone:");
+}
+
+static bool is_any_recommended(const struct rue_side_by_side *all)
+{
+    for (size_t s = 0; s < all->side_count; s++)
+        if (all->sides[s].variant->selection->recommended != RUE_NONE) return true;
+    return false;
+}
+
+static void put_common(const struct page *page)
+{
+    char label[RUE_CONFIG_TEXT_BYTES], heading[256];
+    if (!page->all->has_common) {
+        put_line(page,
+                 is_any_recommended(page->all) ? "No configuration was measured on every variant and model: "
+                                                 "there is none to compare them at."
+                                               : "Nothing could be recommended yet.",
+                 0);
+        fputc('\n', page->stream);
+        return;
+    }
+    begin_table(page);
+    add_loading_columns(page);
+    add_column(page, "mean regret", true, 0, 0);
+    for (size_t s = 0; s < page->all->side_count; s++) {
+        const struct rue_side *side = &page->all->sides[s];
+        char regret[32];
+        if (!rue_text_table_row(page->table, false)) break;
+        snprintf(regret, sizeof regret, "%.1f %%", 100 * side->common_regret_ratio);
+        name_row(page, s);
+        int column = fill_loading(page, &side->common, 1);
+        rue_text_table_cell(page->table, column, "%s", or_dash(side->common_regret_ratio, regret));
+    }
+    rue_config_label(&page->all->common, label);
+    snprintf(heading, sizeof heading,
+             "All of them at %s, the one configuration that is best for all, and what it costs each:", label);
+    end_table(page, heading);
+}
+
+static void put_epochs(const struct page *page)
+{
+    const struct rue_side_by_side *all = page->all;
+    const struct rue_cost_matrix *matrix = all->sides[0].variant->matrix;
+    rue_text_table_clear(page->table, page->style->unicode);
+    add_column(page, "model", false, 12, 0);
+    for (size_t s = 0; s < all->side_count; s++) {
+        char number[32];
+        snprintf(number, sizeof number, "%zu", s + 1);
+        add_column(page, number, true, 0, 0);
+    }
+    for (size_t m = 0; m < rue_cost_matrix_models(matrix); m++) {
+        if (!rue_text_table_row(page->table, false)) break;
+        rue_text_table_cell(page->table, 0, "%s", rue_cost_matrix_model(matrix, m));
+        for (size_t s = 0; s < all->side_count; s++) {
+            char text[RUE_UNIT_TEXT_BYTES];
+            rue_text_table_cell(page->table, (int)s + 1, "%s",
+                                duration(rue_side_epoch_s(&all->sides[0], &all->sides[s], m), text));
+        }
+    }
+    const struct rue_variant_findings *first = all->sides[0].variant;
+    char heading[256] = "An epoch of each model, each variant, by its number, at its own best:",
+         job[RUE_UNIT_TEXT_BYTES];
+    if (first->job_images != first->data_images)
+        snprintf(
+            heading, sizeof heading,
+            "An epoch of each model, extended from jobs of %s images, each variant, by its number, at its "
+            "own best:",
+            rue_format_count(first->job_images, job, sizeof job));
+    end_table(page, heading);
+}
+
+/* ---- sentences ---- */
+
+static void say_epochs(struct rue_prose *prose, double epochs)
+{
+    if (epochs <= 1)
+        rue_prose_say(prose, "within the first epoch");
+    else
+        rue_prose_say(prose, "after %.0f epochs", ceil(epochs));
+}
+
+/* When making one variant from the first pays, model by model. */
+static void put_payoff(const struct page *page, size_t index)
+{
+    const struct rue_side *first = &page->all->sides[0], *side = &page->all->sides[index];
+    const struct rue_cost_matrix *matrix = first->variant->matrix;
+    char text[4096], name[PATH_MAX], clean[RUE_PROSE_NAME_BYTES], built[RUE_UNIT_TEXT_BYTES];
+    struct rue_prose prose = rue_prose_start(text, sizeof text);
+    bool said = false;
+    rue_utf8_clean(side->name, page->style->unicode, name, sizeof name);
+    rue_prose_say(&prose, "%s: ", name);
+    bool known = !isnan(rue_side_epoch_s(first, first, 0)) && !isnan(rue_side_epoch_s(first, side, 0));
+    if (isnan(side->build_s) || !known) {
+        if (side->cannot_be_made)
+            rue_prose_say(&prose, "it cannot be made from the first: name what it can be made from first.");
+        else if (isnan(side->build_s))
+            rue_prose_say(&prose, "what making it takes is not known.");
+        else
+            rue_prose_say(&prose, "making it takes about %s; it is not known whether it pays.",
+                          duration(side->build_s, built));
+        put_line(page, text, 2);
+        return;
+    }
+    rue_prose_say(&prose, "making it takes about %s; it pays ", duration(side->build_s, built));
+    size_t never = 0, models = rue_cost_matrix_models(matrix);
+    for (size_t m = 0; m < models; m++) {
+        double epochs = rue_side_pays_after(first, side, m);
+        never += isinf(epochs);
+        if (!isfinite(epochs)) continue;
+        rue_utf8_clean(rue_cost_matrix_model(matrix, m), page->style->unicode, clean, sizeof clean);
+        if (said) rue_prose_say(&prose, ", ");
+        say_epochs(&prose, epochs);
+        rue_prose_say(&prose, " of %s", clean);
+        said = true;
+    }
+    if (!said)
+        rue_prose_say(&prose, "for no model: it does not pay");
+    else if (never == 1)
+        rue_prose_say(&prose, ", and not at all for the other model");
+    else if (never)
+        rue_prose_say(&prose, ", and not at all for the %zu other models", never);
+    rue_prose_say(&prose, ".");
+    put_line(page, text, 2);
+}
+
+static void put_payoffs(const struct page *page)
+{
+    char heading[PATH_MAX + 256], name[PATH_MAX];
+    rue_utf8_clean(page->all->sides[0].name, page->style->unicode, name, sizeof name);
+    snprintf(heading, sizeof heading, "When making another variant from %s pays:", name);
+    put_line(page, heading, 0);
+    for (size_t s = 1; s < page->all->side_count; s++) put_payoff(page, s);
+}
+
+/* What was measured: whose images, how many, how they were read. */
+static void put_job(const struct page *page)
+{
+    const struct rue_side_by_side *all = page->all;
+    const struct rue_variant_findings *first = all->sides[0].variant;
+    char job[RUE_UNIT_TEXT_BYTES], count[RUE_UNIT_TEXT_BYTES], name[PATH_MAX], text[2 * PATH_MAX];
+    snprintf(text, sizeof text, "Job of %s image%s, read %s.",
+             rue_format_count(first->job_images, job, sizeof job), first->job_images == 1 ? "" : "s",
+             all->sides[0].cache);
+    for (size_t s = 1; s < all->side_count; s++) {
+        const struct rue_side *side = &all->sides[s];
+        size_t used = strlen(text);
+        rue_utf8_clean(side->name, page->style->unicode, name, sizeof name);
+        if (strcmp(side->cache, all->sides[0].cache) != 0)
+            used += (size_t)snprintf(text + used, sizeof text - used, " %s was read %s.", name, side->cache);
+        if (side->variant->data_images != first->data_images && used < sizeof text)
+            snprintf(text + used, sizeof text - used, " %s holds %s images, not as many as the first.", name,
+                     rue_format_count(side->variant->data_images, count, sizeof count));
+    }
+    put_line(page, text, 0);
+    fputc('\n', page->stream);
+}
+
+rue_status rue_side_by_side_show(const struct rue_side_by_side *all, const struct rue_report_style *style,
+                                 FILE *stream, rue_error *error)
+{
+    struct page page = {all, style, stream, calloc(1, sizeof *page.table)};
+    if (!page.table) return rue_fail_memory(error, "the table", sizeof *page.table);
+    put_job(&page);
+    put_own(&page);
+    put_common(&page);
+    put_epochs(&page);
+    put_payoffs(&page);
+    free(page.table);
+    return rue_report_finish(stream, error);
+}
+
+/* ---- JSON ---- */
+
+static json_t *loading_json(struct rue_json_document *document, const struct rue_side_loading *loading)
+{
+    json_t *object = json_object();
+    rue_json_put(document, object, "images_per_s", rue_json_real(loading->images_per_s));
+    rue_json_put(document, object, "first_batch_ns", rue_json_nanoseconds(loading->first_batch_s * 1e9));
+    rue_json_put(document, object, "cpu_ns_per_image", rue_json_real(loading->cpu_s_per_image * 1e9));
+    rue_json_put(document, object, "anon_peak_bytes", rue_json_nanoseconds(loading->memory_bytes));
+    return object;
+}
+
+static json_t *payoff_json(struct rue_json_document *document, const struct rue_side *first,
+                           const struct rue_side *side, size_t model)
+{
+    double epochs = side == first ? NAN : rue_side_pays_after(first, side, model);
+    json_t *object = json_object();
+    rue_json_put(document, object, "model",
+                 rue_json_text(rue_cost_matrix_model(side->variant->matrix, model)));
+    rue_json_put(document, object, "epoch_ns",
+                 rue_json_nanoseconds(rue_side_epoch_s(first, side, model) * 1e9));
+    rue_json_put(document, object, "break_even_epochs", rue_json_real(epochs));
+    rue_json_put(document, object, "pays", isnan(epochs) ? json_null() : json_boolean(isfinite(epochs)));
+    return object;
+}
+
+static json_t *side_json(struct rue_json_document *document, const struct rue_side_by_side *all, size_t index)
+{
+    const struct rue_side *side = &all->sides[index];
+    const struct rue_variant *variant = &side->variant->variant;
+    json_t *object = json_object(), *models = json_array();
+    rue_json_put(document, object, "name", rue_json_text(side->name));
+    rue_json_put(document, object, "mode", json_string(rue_mode_names[variant->mode]));
+    rue_json_put(document, object, "format", rue_json_text(variant->format));
+    rue_json_put(document, object, "dtype", rue_json_text_or_null(variant->dtype));
+    rue_json_put(document, object, "path", rue_json_text_or_null(variant->path));
+    rue_json_put(document, object, "data_images", rue_json_integer(side->variant->data_images));
+    rue_json_put(document, object, "cache", json_string(side->cache));
+    rue_json_put(document, object, "storage_bytes", rue_json_nanoseconds(side->storage_bytes));
+    rue_json_put(document, object, "config",
+                 rue_json_config_of(document, side->variant, side->variant->selection->recommended, true));
+    rue_json_put(document, object, "at_its_best", loading_json(document, &side->own));
+    rue_json_put(document, object, "at_the_common", loading_json(document, &side->common));
+    rue_json_put(document, object, "common_mean_regret_ratio", rue_json_real(side->common_regret_ratio));
+    rue_json_put(document, object, "build_ns", rue_json_nanoseconds(side->build_s * 1e9));
+    for (size_t m = 0; m < rue_cost_matrix_models(side->variant->matrix); m++)
+        rue_json_push(document, models, payoff_json(document, &all->sides[0], side, m));
+    rue_json_put(document, object, "models", models);
+    return object;
+}
+
+rue_status rue_side_by_side_json(const struct rue_side_by_side *all, FILE *stream, rue_error *error)
+{
+    struct rue_json_document document = {0};
+    json_t *root = json_object(), *sides = json_array();
+    rue_json_put(&document, root, "format", json_string("rue.compare/1"));
+    rue_json_put(&document, root, "job_images", rue_json_integer(all->sides[0].variant->job_images));
+    rue_json_put(&document, root, "sample_images", rue_json_integer(all->sample_images));
+    rue_json_put(&document, root, "common_config",
+                 all->has_common ? rue_json_config(&document, &all->common, true) : json_null());
+    for (size_t s = 0; s < all->side_count; s++)
+        rue_json_push(&document, sides, side_json(&document, all, s));
+    rue_json_put(&document, root, "variants", sides);
+    rue_json_put(&document, root, "partial", json_boolean(all->findings->partial));
+    rue_status status = rue_json_write(&document, root, stream, error);
+    json_decref(root);
+    return status;
+}

@@ -1,0 +1,19 @@
+# corpus_jpeg.sh RUE FOLDER: small ones of each kind.
+make=$(dirname "$1")/tests/fuzz/make_jpeg
+number=0
+while read -r words; do
+    number=$((number + 1))
+    # shellcheck disable=SC2086
+    "$make" width=80 height=64 $words >"$2/$number.jpg" || exit 1
+done <<'END'
+quality=60
+colours=grey
+progressive=1
+arithmetic=1
+colours=ycck
+colours=cmyk
+colours=rgb
+sampling=2x2,1x1,1x1
+sampling=2x1,1x1,1x1 restart=2
+optimize=1
+END

@@ -1,0 +1,22 @@
+/* From JPEG bytes to a tensor, both ways of decoding: a tensor, or a reason. */
+#include <assert.h>
+#include <stdlib.h>
+
+#include "transform.h"
+
+enum { MAX_PIXELS = 1 << 18 };
+
+int LLVMFuzzerTestOneInput(const unsigned char *data, size_t bytes);
+int LLVMFuzzerTestOneInput(const unsigned char *data, size_t bytes)
+{
+    static struct rue_transform *transforms[RUE_DECODE_COUNT];
+    static unsigned char levels[RUE_TENSOR_ITEMS];
+    for (enum rue_decode decode = 0; decode < RUE_DECODE_COUNT; decode++) {
+        rue_error error = {0};
+        struct rue_transform **transform = &transforms[decode];
+        if (!*transform && rue_transform_open(MAX_PIXELS, decode, transform, NULL) != RUE_OK) abort();
+        rue_status status = rue_transform_jpeg(*transform, data, bytes, RUE_UINT8, levels, &error);
+        assert(status == RUE_OK || (status == error.status && error.message[0]));
+    }
+    return 0;
+}

@@ -1,0 +1,95 @@
+"""rue compare: variants side by side, and what making one of them takes and brings."""
+import json
+import os
+import signal
+import sqlite3
+
+import pytest
+
+from conftest import expect_failure, read_json, wait_until
+
+WORDS = ["--model", "none,sleep:1ms/image", "--batch-size", "4,8", "--num-workers", "0,1", "--strategy", "grid", "--sample", "8"]
+
+
+@pytest.fixture
+def variants(rue, own_photos):
+    assert rue("prepare", own_photos, "u8.tensor", "--dtype", "uint8", "--quiet").returncode == 0
+    assert rue("prepare", own_photos, "copy", "--format", "folder", "--quiet").returncode == 0
+    return [own_photos, "u8.tensor", "copy"]
+
+
+def test_variants_stand_side_by_side(rue, variants, own_photos):
+    done = rue("compare", *variants, *WORDS, "--out", "out", "--json")
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    raw, packed, copy = report["variants"]
+    assert [side["name"] for side in report["variants"]] == [f"raw folder {own_photos.name}", "preprocessed tensor uint8", "raw folder copy"]
+    assert packed["storage_bytes"] == (rue.folder / "u8.tensor").stat().st_size
+    assert report["job_images"] == 20 and report["sample_images"] == 8 and {side["cache"] for side in report["variants"]} <= {"warm", "as-is"}
+    assert raw["storage_bytes"] == copy["storage_bytes"] == sum(path.stat().st_size for path in own_photos.rglob("*.jpg"))
+    for side in report["variants"]:
+        assert all(value > 0 for value in side["at_its_best"].values()) and all(value > 0 for value in side["at_the_common"].values())
+        assert side["common_mean_regret_ratio"] >= 0 and [m["model"] for m in side["models"]] == ["none", "sleep:1ms/image"]
+    assert raw["build_ns"] == 0 and packed["build_ns"] > 0 and copy["build_ns"] > 0
+    assert not (set(os.listdir(rue.folder / "out")) - {"recommendation.json", "trials.csv", "study.db", "lock"}), "samples are removed"
+    none = packed["models"][0]
+    assert none["pays"] and none["break_even_epochs"] > 0, "it need not be decoded again"
+    epochs = packed["build_ns"] / (raw["models"][0]["epoch_ns"] - none["epoch_ns"])
+    assert none["break_even_epochs"] == pytest.approx(epochs, rel=1e-6)
+
+
+def test_the_page_says_when_making_another_pays(rue, variants):
+    done = rue("compare", *variants[:2], *WORDS, "--out", "out")
+    text = " ".join(done.stdout.split())
+    assert done.returncode == 0, done.stderr
+    assert "Each variant at its own best" in text and "the one configuration that is best for all" in text
+    assert "preprocessed tensor uint8: making it takes about" in text and "of none" in text
+    shown = rue("show", "out")
+    assert shown.returncode == 0 and "artial" not in shown.stdout, "it is a study like any other, and whole"
+
+
+def test_a_copy_of_the_data_is_measured_by_itself(rue, variants):
+    done = rue("compare", variants[0], variants[2], *WORDS, "--out", "out", "--json")
+    assert done.returncode == 0, done.stderr
+    raw, copy = json.loads(done.stdout)["variants"]
+    assert raw["at_its_best"] != copy["at_its_best"], "of every trial one number would be the same"
+
+
+def test_what_cannot_be_made_is_said(rue, variants):
+    done = rue("compare", "u8.tensor", "copy", *WORDS, "--out", "out")
+    text = " ".join(done.stdout.split())
+    assert done.returncode == 0 and "raw folder: it cannot be made from the first" in text, "no JPEG file is made of tensors"
+
+
+def test_bad_data_are_told_before_anything_is_written(rue, variants):
+    expect_failure(rue("compare", "copy", "nothing", *WORDS), 3, "cannot open nothing")
+    expect_failure(rue("compare", "copy", "copy", *WORDS), 2, "copy is given twice")
+    assert not (rue.folder / "rue-out").exists()
+
+
+def joint_trials(path):
+    try:
+        with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as store:
+            return store.execute("SELECT count(*) FROM trial WHERE measure = 'joint'").fetchone()[0]
+    except sqlite3.OperationalError:
+        return 0
+
+
+def test_an_interrupted_comparison_leaves_its_study(rue, variants):
+    process = rue.start("compare", *variants, *WORDS[2:], "--model", "sleep:100ms/image", "--out", "out")
+    wait_until(lambda: joint_trials(rue.folder / "out/study.db") > 1, process)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130 and "interrupted; what was measured is kept in out: the same command goes on" in " ".join(err.split())
+    assert read_json(rue.folder / "out/recommendation.json")["partial"] is True
+    assert rue("compare", *variants, *WORDS, "--out", "out").returncode == 0, "it goes on"
+
+
+def test_what_a_list_names_is_on_storage_too_and_shards_are_made_as_they_are(rue, own_photos):
+    assert rue("prepare", own_photos, "list", "--format", "csv", "--quiet").returncode == 0
+    assert rue("prepare", own_photos, "shards", "--format", "webdataset", "--compress", "gzip", "--quiet").returncode == 0
+    done = rue("compare", "list/train.csv", "shards", *WORDS, "--model", "none", "--out", "out", "--json")
+    assert done.returncode == 0, done.stderr
+    listed, shards = json.loads(done.stdout)["variants"]
+    assert listed["storage_bytes"] > sum(path.stat().st_size for path in own_photos.rglob("*.jpg"))
+    assert shards["storage_bytes"] >= sum(path.stat().st_size for path in (rue.folder / "shards").glob("*.gz"))

@@ -1,0 +1,121 @@
+#include <criterion/criterion.h>
+#include <pthread.h>
+#include <sys/resource.h>
+
+#include "sampler.h"
+#include "shard_fixture.h"
+
+TestSuite(item_stream, .init = temporary_folder_make, .fini = temporary_folder_remove, .timeout = 120);
+
+enum { ITEMS = 300, BYTES = 3000 };
+
+static struct rue_source *open_shards(enum rue_compression compression)
+{
+    shard_make("shards", ITEMS, BYTES, 200000, compression);
+    return data_open("shards");
+}
+
+Test(item_stream, plain_shards_are_read_in_any_order_and_compressed_ones_have_a_window)
+{
+    struct rue_source *source = open_shards(RUE_COMPRESS_NONE);
+    cr_assert_eq(rue_source_window(source, 1), 0);
+    rue_source_close(source);
+    for (int how = RUE_COMPRESS_GZIP; how < RUE_COMPRESSION_COUNT; how++) {
+        temporary_folder_remove();
+        temporary_folder_make();
+        source = open_shards((enum rue_compression)how);
+        cr_assert_gt(rue_source_window(source, 1), 0);
+        rue_source_close(source);
+    }
+}
+
+Test(item_stream, items_come_in_order_backwards_and_at_random)
+{
+    for (int how = RUE_COMPRESS_NONE; how < RUE_COMPRESSION_COUNT; how++) {
+        rue_error error = {0};
+        uint64_t state = 5;
+        temporary_folder_remove();
+        temporary_folder_make();
+        struct rue_source *source = open_shards((enum rue_compression)how);
+        cr_assert_eq(rue_source_count(source), ITEMS);
+        for (uint64_t i = 0; i < ITEMS; i++) cr_assert(shard_holds(source, i, &error), "%s", error.message);
+        for (uint64_t i = ITEMS; i-- > ITEMS - 20;) cr_assert(shard_holds(source, i, &error));
+        for (uint64_t i = 0; i < 100; i++) {
+            state = state * 6364136223846793005u + 1442695040888963407u;
+            cr_assert(shard_holds(source, (state >> 33) % ITEMS, &error), "%s", error.message);
+        }
+        rue_source_close(source);
+    }
+}
+
+Test(item_stream, the_end_of_an_epoch_and_the_beginning_of_the_next_are_read_at_once)
+{
+    struct rue_source *source = open_shards(RUE_COMPRESS_ZSTD);
+    for (uint64_t i = 0; i < ITEMS - 60; i++) cr_assert(shard_holds(source, i, NULL));
+    for (uint64_t i = 0; i < 60; i++) {
+        cr_assert(shard_holds(source, ITEMS - 60 + i, NULL));
+        cr_assert(shard_holds(source, i, NULL));
+    }
+    rue_source_close(source);
+}
+
+struct reader {
+    const struct rue_source *source;
+    const struct rue_sampler *sampler;
+    uint64_t first, step;
+    bool good;
+};
+
+static void *read_share(void *argument)
+{
+    struct reader *reader = argument;
+    reader->good = true;
+    for (uint64_t i = reader->first; i < 2 * ITEMS; i += reader->step)
+        reader->good &= shard_holds(reader->source, rue_sampler_item(reader->sampler, i), NULL);
+    return NULL;
+}
+
+Test(item_stream, several_threads_share_a_stream)
+{
+    struct rue_source *source = open_shards(RUE_COMPRESS_GZIP);
+    const struct rue_sampler sampler = {
+        .items = ITEMS, .seed = 3, .shuffle = true, .world_size = 1, .window = rue_source_window(source, 64)};
+    enum { THREADS = 6 };
+    pthread_t threads[THREADS];
+    struct reader readers[THREADS];
+    for (uint64_t t = 0; t < THREADS; t++) {
+        readers[t] = (struct reader){source, &sampler, t, THREADS, false};
+        cr_assert_eq(pthread_create(&threads[t], NULL, read_share, &readers[t]), 0);
+    }
+    for (uint64_t t = 0; t < THREADS; t++) {
+        pthread_join(threads[t], NULL);
+        cr_assert(readers[t].good);
+    }
+    rue_source_close(source);
+}
+
+static long peak_kilobytes(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_maxrss;
+}
+
+/* 240 items of a megabyte; at most 64 of them lie within the window. */
+Test(item_stream, memory_stays_put_however_large_the_data_are)
+{
+    enum { COUNT = 240, LARGE = 1 << 20 };
+    rue_error error = {0};
+    shard_make("large", COUNT, LARGE, 1 << 27, RUE_COMPRESS_LZ4);
+    struct rue_source *source = data_open("large");
+    struct rue_sampler sampler = {.items = COUNT, .seed = 3, .shuffle = true, .world_size = 1};
+    sampler.window = rue_source_window(source, 8);
+    cr_assert(sampler.window <= 64);
+    for (uint64_t i = 0; i < COUNT / 4; i++)
+        cr_assert(shard_holds(source, rue_sampler_item(&sampler, i), &error), "%s", error.message);
+    long before = peak_kilobytes();
+    for (uint64_t i = COUNT / 4; i < 2 * COUNT; i++)
+        cr_assert(shard_holds(source, rue_sampler_item(&sampler, i), &error), "%s", error.message);
+    cr_assert_lt(peak_kilobytes() - before, 100 * 1024, "from %ld KB to %ld KB", before, peak_kilobytes());
+    rue_source_close(source);
+}

@@ -1,0 +1,222 @@
+"""rue prepare: conversions that are stopped and go on, verified, from every format that rue reads to those it writes."""
+import os
+import signal
+
+import pytest
+
+from conftest import expect_failure, wait_until
+
+WORDS = ["--dtype", "uint8", "--num-workers", "1"]
+
+
+def digest_of(rue, path):
+    done = rue("inspect", path, "--json")
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split('"digest"')[1].split(",")[0]
+
+
+@pytest.fixture(scope="module")
+def many(photos, tmp_path_factory):
+    """So many that converting them takes some seconds: links to a few."""
+    folder = tmp_path_factory.mktemp("many")
+    for i in range(40):
+        for file in photos.rglob("*.jpg"):
+            target = folder / file.parent.name / f"{i:03}-{file.name}"
+            target.parent.mkdir(exist_ok=True)
+            target.symlink_to(file)
+    return folder
+
+
+def parts(rue):
+    return list(rue.folder.glob("x.tensor.part-*"))
+
+
+def begin(rue, many, *words):
+    """A conversion of which some is safe on the disk, and goes on."""
+    process = rue.start("prepare", many, "x.tensor", *WORDS, *words, "--quiet")
+    wait_until(lambda: [part for part in parts(rue) if (part / "journal").exists()] or process.poll() is not None, process)
+    assert process.poll() is None, "it was over before the test began"
+    return process
+
+
+@pytest.fixture
+def killed(rue, many):
+    process = begin(rue, many)
+    process.kill()
+    process.wait()
+    assert len(parts(rue)) == 1 and not (rue.folder / "x.tensor").exists()
+    return parts(rue)[0]
+
+
+def resumed(done):
+    line = [line for line in done.stderr.splitlines() if "were there from a run that was stopped" in line]
+    return int(line[0].split()[0].replace(",", "")) if line else 0
+
+
+def test_a_conversion_that_was_killed_goes_on(rue, many, killed):
+    done = rue("prepare", many, "x.tensor", *WORDS, "--verify")
+    assert done.returncode == 0, done.stderr
+    assert resumed(done) > 0 and parts(rue) == []
+    assert rue("prepare", many, "whole.tensor", *WORDS).returncode == 0
+    assert (rue.folder / "x.tensor").read_bytes() == (rue.folder / "whole.tensor").read_bytes()
+
+
+@pytest.mark.parametrize("change", ["dtype", "images", "data"])
+def test_what_another_conversion_left_is_not_gone_on_with(rue, many, killed, change):
+    words = dict(dtype=["--dtype", "float32", "--num-workers", "1", "--images", "20"], images=[*WORDS, "--images", "20"], data=WORDS)
+    source = many
+    if change == "data":
+        source = rue.folder / "few"
+        source.mkdir()
+        for file in list(many.rglob("*.jpg"))[:5]:
+            (source / file.name).symlink_to(file.resolve())
+    done = rue("prepare", source, "x.tensor", *words[change], "--verify")
+    assert done.returncode == 0 and resumed(done) == 0, done.stderr
+    assert parts(rue) == []
+
+
+@pytest.mark.parametrize("damage", ["cut", "flipped", "empty"])
+def test_a_journal_that_is_damaged_is_no_journal(rue, many, killed, damage):
+    journal = killed / "journal"
+    content = bytearray(journal.read_bytes())
+    content[len(content) // 2] ^= 1
+    journal.write_bytes(dict(cut=journal.read_bytes()[:-3], flipped=bytes(content), empty=b"")[damage])
+    done = rue("prepare", many, "x.tensor", *WORDS, "--images", "10")
+    assert done.returncode == 0 and resumed(done) == 0
+
+
+def test_an_interruption_keeps_what_was_written_and_says_so(rue, many):
+    process = begin(rue, many)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    text = " ".join(err.split())
+    assert process.returncode == 130 and "images are kept in x.tensor.part-" in text and "the same command goes on" in text
+    done = rue("prepare", many, "x.tensor", *WORDS)
+    assert done.returncode == 0 and resumed(done) > 0
+
+
+def test_two_at_once_do_not_take_each_others_part(rue, many):
+    process = begin(rue, many)
+    done = rue("prepare", many, "x.tensor", *WORDS, "--images", "10")
+    assert done.returncode == 0 and resumed(done) == 0
+    process.wait(timeout=120)
+    assert process.returncode == 6, "the name was taken meanwhile"
+    assert parts(rue) == [] or all((part / "journal").exists() for part in parts(rue))
+
+
+def test_a_folder_of_photos_is_copied_byte_for_byte(rue, own_photos):
+    done = rue("prepare", own_photos, "copy/", "--format", "folder", "--verify")
+    assert done.returncode == 0, done.stderr
+    content = lambda folder: {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*.jpg")}
+    assert content(own_photos) == content(rue.folder / "copy") and digest_of(rue, own_photos) == digest_of(rue, "copy")
+
+
+def test_levels_become_normalised_values_and_not_the_other_way(rue, own_photos):
+    assert rue("prepare", own_photos, "u8.tensor", "--dtype", "uint8").returncode == 0
+    assert rue("prepare", "u8.tensor", "same.tensor").returncode == 0, "the type of the source, where none is asked for"
+    assert (rue.folder / "same.tensor").read_bytes() == (rue.folder / "u8.tensor").read_bytes()
+    assert rue("prepare", "u8.tensor", "f32.tensor", "--dtype", "float32").returncode == 0
+    assert rue("prepare", own_photos, "direct.tensor").returncode == 0
+    assert (rue.folder / "f32.tensor").read_bytes() == (rue.folder / "direct.tensor").read_bytes()
+    expect_failure(rue("prepare", "f32.tensor", "x.tensor", "--dtype", "uint8"), 2, "cannot be made uint8")
+    expect_failure(rue("prepare", "f32.tensor", "x", "--format", "folder"), 2, "f32.tensor holds preprocessed tensors", "JPEG")
+
+
+WRONG = {
+    "mode": (["--format", "folder", "--mode", "preprocessed"], ["folder holds no preprocessed data"]),
+    "raw": (["--mode", "raw"], ["tensor holds no raw data"]),
+    "compress": (["--compress", "zstd"], ["tensor has no compression by zstd"]),
+    "split": (["--split", "../train"], ["--split: '../train' is no name"]),
+    "split_empty": (["--split", ""], ["--split"]),
+    "format": (["--format", "tensr"], ["--format: 'tensr'", "tensor"]),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_cannot_be_written_is_refused_before_anything_is(rue, own_photos, name):
+    words, said = WRONG[name]
+    before = sorted(os.listdir(rue.folder))
+    expect_failure(rue("prepare", own_photos, "x.tensor", *words), 2, *said)
+    assert sorted(os.listdir(rue.folder)) == before
+
+
+def test_a_folder_that_is_there_is_never_replaced(rue, own_photos):
+    (rue.folder / "taken").mkdir()
+    (rue.folder / "taken/precious").write_text("x")
+    expect_failure(rue("prepare", own_photos, "taken", "--format", "folder", "--force"), 2, "taken is no regular file")
+    expect_failure(rue("prepare", own_photos, "taken", "--format", "folder"), 2, "taken is there already: give another name")
+    assert (rue.folder / "taken/precious").read_text() == "x"
+
+
+def test_a_record_of_the_source_that_is_damaged_is_not_copied(rue, own_photos):
+    assert rue("prepare", own_photos, "x.tensor", "--dtype", "uint8").returncode == 0
+    with open(rue.folder / "x.tensor", "r+b") as file:
+        file.seek(4096 + 151552 + 1000)
+        old = file.read(1)
+        file.seek(-1, os.SEEK_CUR)
+        file.write(bytes([old[0] ^ 255]))
+    for dtype in ("uint8", "float32"):
+        expect_failure(rue("prepare", "x.tensor", "y.tensor", "--dtype", dtype), 3, "record 1 of", "CRC-32C")
+    assert not (rue.folder / "y.tensor").exists()
+
+
+def write_tar(path, samples):
+    import io
+    import tarfile
+    with tarfile.open(path, "w") as tar:
+        for name, body in samples:
+            member = tarfile.TarInfo(name)
+            member.size = len(body)
+            tar.addfile(member, io.BytesIO(body))
+
+
+def test_labels_without_names_become_folders_in_their_order(rue, own_photos):
+    files = sorted(own_photos.rglob("*.jpg"))[:12]
+    write_tar(rue.folder / "x.tar", [part for i, file in enumerate(files)
+                                     for part in ((f"{i:02}.jpg", file.read_bytes()), (f"{i:02}.cls", b"%d" % i))])
+    done = rue("prepare", "x.tar", "out", "--format", "folder", "--verify")
+    assert done.returncode == 0, done.stderr
+    assert sorted(str(path.relative_to(rue.folder / "out")) for path in (rue.folder / "out").rglob("*.jpg")) == \
+        [f"{i:02}/{i:02}.jpg" for i in range(12)], "ten comes behind nine"
+    assert [path.read_bytes() for path in sorted((rue.folder / "out").rglob("*.jpg"))] == [file.read_bytes() for file in files]
+
+
+def test_names_with_folders_are_no_classes_where_there_are_none(rue, own_photos):
+    files = sorted(own_photos.rglob("*.jpg"))[:6]
+    write_tar(rue.folder / "x.tar", [(f"{'ab'[i % 2]}/{i}.jpg", file.read_bytes()) for i, file in enumerate(files)])
+    done = rue("prepare", "x.tar", "out", "--format", "folder", "--verify")
+    assert done.returncode == 0, done.stderr
+    assert len(list((rue.folder / "out/a").iterdir())) == len(list((rue.folder / "out/b").iterdir())) == 3
+
+
+def test_a_label_below_zero_is_no_folder(rue, own_photos):
+    (file,) = sorted(own_photos.rglob("*.jpg"))[:1]
+    write_tar(rue.folder / "x.tar", [("a.jpg", file.read_bytes()), ("a.cls", b"-3")])
+    expect_failure(rue("prepare", "x.tar", "out", "--format", "folder"), 3, "x.tar", "is no label")
+    assert not (rue.folder / "out").exists()
+
+
+def test_bytes_before_and_after_are_those_on_storage(rue, own_photos):
+    done = rue("prepare", own_photos, "u8.tensor", "--dtype", "uint8", "--quiet")
+    done = rue("prepare", "u8.tensor", "shards", "--format", "webdataset", "--compress", "zstd")
+    assert done.returncode == 0, done.stderr
+    before, after = (rue.folder / "u8.tensor").stat().st_size, sum(path.stat().st_size for path in (rue.folder / "shards").glob("*.zst"))
+    shown = [line for line in done.stderr.splitlines() if "became" in line][0]
+    assert f"{before / 1e6:.1f} MB became {after / 1e6:.1f} MB" in shown, (shown, before, after)
+
+
+def test_what_a_folder_cannot_hold_is_refused(rue, own_photos):
+    first, second = sorted(own_photos.rglob("*.jpg"))[:2]
+    for rows, said in ((f"{first},0,n/a", "'n/a' is no name for a folder"), (f"{first},0,.x", "'.x' is no name for a folder"),
+                       (f"{first},0,cat\n{second},-1,", "which has no class name")):
+        (rue.folder / "list.csv").write_text(f"path,label,class\n{rows}\n")
+        expect_failure(rue("prepare", "list.csv", "out", "--format", "folder"), 3, said)
+    (rue.folder / "list.csv").write_text(f"path\n{first}\n{first}\n")
+    expect_failure(rue("prepare", "list.csv", "out", "--format", "folder"), 3, "two images would be called")
+    assert not (rue.folder / "out").exists() and not list(rue.folder.glob("out.part-*"))
+
+
+def test_a_folder_does_not_take_the_place_of_a_file(rue, own_photos):
+    (rue.folder / "out").write_text("precious")
+    expect_failure(rue("prepare", own_photos, "out", "--format", "webdataset", "--force"), 2, "out is a file")
+    assert (rue.folder / "out").read_text() == "precious" and not list(rue.folder.glob("out.part-*"))

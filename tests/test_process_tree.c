@@ -1,0 +1,274 @@
+#include "process_tree.h"
+
+#include <criterion/criterion.h>
+#include <sys/mman.h>
+
+#include "page_cache.h"
+#include "temporary_folder.h"
+#include "tree_fixture.h"
+#include "units.h"
+
+enum { BYTES = 8 << 20, HELD = 64 << 20, BURNT_MS = 200 };
+
+/* The kernel counts in ticks, twice. */
+static const uint64_t burnt_ns = (BURNT_MS - 30) * RUE_NS_PER_MS;
+
+static struct rue_process_tree *tree;
+
+static void setup(void)
+{
+    temporary_folder_make();
+}
+
+static void teardown(void)
+{
+    rue_process_tree_close(tree);
+    tree_close();
+    temporary_folder_remove();
+}
+
+TestSuite(process_tree, .init = setup, .fini = teardown, .timeout = 60);
+
+static void begin(void (*work)(void))
+{
+    tree_open(work);
+    cr_assert_eq(rue_process_tree_open(tree_root, &tree, NULL), RUE_OK);
+}
+
+static struct rue_tree_usage look(void)
+{
+    struct rue_tree_usage usage;
+    rue_process_tree_read(tree, true, &usage);
+    return usage;
+}
+
+static struct rue_tree_usage look_until(unsigned processes)
+{
+    struct rue_tree_usage usage = look();
+    for (int i = 0; i < 4000 && usage.processes != processes; i++) usleep(5000), usage = look();
+    cr_assert_eq(usage.processes, processes);
+    return usage;
+}
+
+/* ---- what children do ---- */
+
+static void burn(void)
+{
+    tree_step();
+    tree_burn(BURNT_MS);
+    tree_say();
+    tree_step();
+}
+
+static void hold(void)
+{
+    tree_step();
+    char *memory = mmap(NULL, HELD, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    memset(memory, 1, HELD);
+    tree_say();
+    tree_step();
+    munmap(memory, HELD);
+    tree_say();
+    tree_step();
+}
+
+static void read_file(void)
+{
+    static char data[BYTES];
+    tree_step();
+    int fd = open(temporary_path("data"), O_RDONLY);
+    if (read(fd, data, BYTES) != BYTES) _exit(1);
+    tree_say();
+    tree_step();
+}
+
+static void fork_burner(void)
+{
+    tree_fork(burn);
+}
+
+static void fork_two_burners(void)
+{
+    tree_fork(burn);
+    tree_fork(burn);
+}
+
+static void fork_holder(void)
+{
+    tree_fork(hold);
+}
+
+static void fork_reader(void)
+{
+    tree_fork(read_file);
+}
+
+/* Its child is the root's when it ends. */
+static void leave_child(void)
+{
+    tree_fork(burn);
+    while (access(temporary_path("leave"), F_OK) != 0) usleep(1000);
+}
+
+static void fork_leaver(void)
+{
+    tree_fork(leave_child);
+}
+
+/* Nobody waits for its child. */
+static void ignore_child(void)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    signal(SIGCHLD, SIG_IGN);
+    tree_fork(burn);
+    pause();
+}
+
+static void fork_ignorer(void)
+{
+    tree_fork(ignore_child);
+}
+
+static void fork_and_forget(void)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (;;) {
+        pid_t child = fork();
+        if (child == 0) {
+            tree_burn(1);
+            _exit(0);
+        }
+        waitpid(child, NULL, 0);
+    }
+}
+
+static void fork_restless(void)
+{
+    for (int i = 0; i < 4; i++) tree_fork(fork_and_forget);
+}
+
+/* ---- claims ---- */
+
+Test(process_tree, work_is_counted_and_the_root_is_none_of_them)
+{
+    begin(fork_two_burners);
+    struct rue_tree_usage before = look_until(2);
+    cr_assert_eq(before.threads, 2);
+    for (int i = 0; i < 2; i++) tree_go(), tree_await();
+    cr_assert_geq(look().cpu_ns, before.cpu_ns + 2 * burnt_ns);
+}
+
+Test(process_tree, memory_is_that_of_now)
+{
+    begin(fork_holder);
+    tree_go();
+    tree_await();
+    struct rue_tree_usage held = look();
+    cr_assert_geq(held.rss_bytes, HELD);
+    cr_assert(held.pss_bytes == 0 || held.pss_bytes >= HELD, "where it is told");
+    tree_go();
+    tree_await();
+    cr_assert_leq(look().rss_bytes, held.rss_bytes - HELD / 2);
+}
+
+/* A file that is on storage alone; false where there is no such thing. */
+static bool make_cold_file(void)
+{
+    static char data[BYTES];
+    uint64_t there;
+    temporary_file("data", data, sizeof data);
+    int fd = open(temporary_path("data"), O_RDONLY);
+    rue_page_cache_evict(fd);
+    bool cold =
+        rue_page_cache_count(fd, 0, BYTES, &there) && there == 0 && access("/proc/self/io", R_OK) == 0;
+    close(fd);
+    return cold;
+}
+
+Test(process_tree, bytes_from_storage_are_counted_once_whoever_ends)
+{
+    bool cold = make_cold_file();
+    begin(fork_reader);
+    if (!cold) cr_skip("nothing can be cold here");
+    tree_go();
+    tree_await();
+    uint64_t seen = look().read_bytes;
+    cr_assert(seen >= BYTES && seen < 2 * BYTES, "%lu", seen);
+    tree_go(); /* it ends, and the root waits for it */
+    tree_await();
+    uint64_t after = look().read_bytes;
+    cr_assert(after >= seen && after < 2 * BYTES, "%lu", after);
+    cr_assert_eq(look().read_bytes, after);
+}
+
+Test(process_tree, what_a_process_used_stays_when_it_has_ended_and_counts_once)
+{
+    begin(fork_burner);
+    tree_go();
+    tree_await();
+    uint64_t seen = look().cpu_ns;
+    cr_assert_geq(seen, burnt_ns);
+    tree_go();
+    tree_await();
+    struct rue_tree_usage after = look();
+    cr_assert(after.processes == 0 && after.rss_bytes == 0);
+    cr_assert(after.cpu_ns >= seen && after.cpu_ns < seen + burnt_ns, "%lu after %lu", after.cpu_ns, seen);
+    cr_assert_eq(look().cpu_ns, after.cpu_ns);
+}
+
+Test(process_tree, a_process_that_nobody_saw_is_counted_where_its_parent_waited)
+{
+    begin(fork_burner);
+    for (int i = 0; i < 2; i++) tree_go(), tree_await();
+    struct rue_tree_usage after = look();
+    cr_assert_eq(after.processes, 0);
+    cr_assert_geq(after.cpu_ns, burnt_ns);
+}
+
+Test(process_tree, a_process_that_nobody_waits_for_is_not_forgotten)
+{
+    begin(fork_ignorer);
+    tree_go();
+    tree_await();
+    uint64_t seen = look().cpu_ns;
+    tree_go(); /* it vanishes at once */
+    struct rue_tree_usage after = look_until(1);
+    cr_assert(after.cpu_ns >= seen && seen >= burnt_ns);
+}
+
+Test(process_tree, a_child_whose_parent_ended_is_still_watched_and_counts_once)
+{
+    begin(fork_leaver);
+    look_until(2);
+    temporary_text("leave", "");
+    tree_await();
+    look_until(1);
+    tree_go();
+    tree_await();
+    struct rue_tree_usage after = look();
+    cr_assert(after.cpu_ns >= burnt_ns && after.cpu_ns < 2 * burnt_ns, "%lu", after.cpu_ns);
+}
+
+Test(process_tree, counters_never_shrink_while_processes_come_and_go)
+{
+    begin(fork_restless);
+    struct rue_tree_usage last = {0};
+    for (int i = 0; i < 300; i++) {
+        struct rue_tree_usage now = look();
+        cr_assert(now.cpu_ns >= last.cpu_ns && now.read_bytes >= last.read_bytes &&
+                  now.write_bytes >= last.write_bytes);
+        last = now;
+    }
+    cr_assert_gt(last.cpu_ns, 0);
+    cr_assert_geq(last.processes, 1);
+}
+
+Test(process_tree, of_a_process_that_is_gone_is_empty)
+{
+    begin(fork_burner);
+    look_until(1);
+    kill(tree_root, SIGKILL);
+    cr_assert_eq(look().processes, 1, "what it leaves behind is still watched");
+    close(tree_steps[1]);
+    cr_assert_eq(look_until(0).rss_bytes, 0);
+}

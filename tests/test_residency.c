@@ -1,0 +1,159 @@
+#include "residency.h"
+
+#include <criterion/criterion.h>
+#include <sys/mman.h>
+
+#include "data_fixture.h"
+#include "page_cache.h"
+#include "usage.h"
+
+enum { PHOTOS = 12 };
+
+static struct rue_source *source;
+static struct rue_residency *residency;
+static struct rue_workload workload;
+
+static void setup(void)
+{
+    temporary_folder_make();
+    data_photos_make(PHOTOS);
+    source = data_open("photos");
+    workload = rue_workload_default();
+    cr_assert_eq(rue_residency_open(source, &workload, PHOTOS, &residency, NULL), RUE_OK);
+}
+
+static void teardown(void)
+{
+    rue_residency_close(residency);
+    rue_source_close(source);
+    temporary_folder_remove();
+}
+
+TestSuite(residency, .init = setup, .fini = teardown, .timeout = 60);
+
+static double ratio(void)
+{
+    double there;
+    if (!rue_residency_ratio(residency, &there)) cr_skip("this kernel does not tell");
+    return there;
+}
+
+static void evict(void)
+{
+    cr_assert(rue_residency_evict(residency));
+    if (ratio() > 0) cr_skip("the folder for temporary files lies in memory");
+}
+
+static void open_again(uint64_t images)
+{
+    rue_residency_close(residency);
+    cr_assert_eq(rue_residency_open(source, &workload, images, &residency, NULL), RUE_OK);
+}
+
+Test(residency, has_each_item_once_however_long_the_trial_is)
+{
+    uint64_t all = rue_source_total_bytes(source);
+    cr_assert_eq(rue_residency_bytes(residency), all);
+    open_again(10 * PHOTOS);
+    cr_assert_eq(rue_residency_bytes(residency), all);
+    open_again(0);
+    cr_assert_eq(rue_residency_bytes(residency), all, "0 is all of it");
+}
+
+Test(residency, of_a_short_trial_is_that_of_its_own_items)
+{
+    const struct rue_sampler sampler = {.items = PHOTOS, .seed = 1, .shuffle = true, .world_size = 1};
+    uint64_t bytes = 0;
+    for (uint64_t i = 0; i < 3; i++) bytes += rue_source_bytes(source, rue_sampler_item(&sampler, i));
+    open_again(3);
+    cr_assert_eq(rue_residency_bytes(residency), bytes);
+}
+
+Test(residency, warm_reads_what_has_left_memory)
+{
+    evict();
+    cr_assert_eq(rue_residency_warm(residency, NULL), RUE_OK);
+    cr_assert_float_eq(ratio(), 1, 1e-12);
+    uint64_t before = rue_usage_read().read_bytes;
+    cr_assert_eq(rue_residency_warm(residency, NULL), RUE_OK);
+    cr_assert_eq(rue_usage_read().read_bytes, before, "what is there is not read again");
+}
+
+Test(residency, a_damaged_or_missing_item_does_not_keep_the_others_from_getting_warm)
+{
+    char path[PATH_MAX];
+    evict();
+    rue_source_name(source, 0, path, sizeof path);
+    cr_assert_eq(unlink(path), 0);
+    cr_assert_eq(rue_residency_warm(residency, NULL), RUE_OK);
+}
+
+Test(residency, a_tensor_file_that_is_mapped_can_be_evicted)
+{
+    data_tensor_make("photos", "x.tensor", RUE_FLOAT32);
+    rue_source_close(source);
+    source = data_open("x.tensor");
+    open_again(PHOTOS);
+    cr_assert(rue_source_allows(source, RUE_ACCESS_VIEW), "it was just written");
+    evict();
+    cr_assert_not(rue_source_allows(source, RUE_ACCESS_VIEW));
+    cr_assert_eq(rue_residency_warm(residency, NULL), RUE_OK);
+    cr_assert(rue_source_allows(source, RUE_ACCESS_VIEW));
+}
+
+static bool judge(const char *cache, double share)
+{
+    char why[256] = "";
+    snprintf(workload.cache, sizeof workload.cache, "%s", cache);
+    uint64_t read_bytes = (uint64_t)(share * (double)rue_residency_bytes(residency));
+    bool is = rue_residency_judge(residency, &workload, read_bytes, why, sizeof why);
+    cr_assert_eq(is, !*why);
+    cr_assert(is || strstr(why, cache), "%s", why);
+    return is;
+}
+
+Test(residency, the_kernel_s_count_says_what_a_trial_was)
+{
+    cr_assert(judge(RUE_CACHE_COLD, 1) && judge(RUE_CACHE_COLD, 0.91) && judge(RUE_CACHE_COLD, 1.5));
+    cr_assert_not(judge(RUE_CACHE_COLD, 0.89) || judge(RUE_CACHE_COLD, 0));
+    cr_assert(judge(RUE_CACHE_WARM, 0) && judge(RUE_CACHE_AS_IS, 0) && judge(RUE_CACHE_AS_IS, 1));
+}
+
+Test(residency, a_trial_longer_than_an_epoch_is_cold_only_where_each_epoch_came_from_storage)
+{
+    open_again(10 * PHOTOS);
+    cr_assert_not(judge(RUE_CACHE_COLD, 1) || judge(RUE_CACHE_COLD, 8.9));
+    cr_assert(judge(RUE_CACHE_COLD, 9.1));
+}
+
+Test(residency, a_warm_trial_may_read_pages_of_the_program)
+{
+    char why[256];
+    cr_assert(rue_residency_judge(residency, &workload, 1 << 18, why, sizeof why));
+    cr_assert_eq(rue_residency_judge(residency, &workload, (1 << 18) + 1, why, sizeof why),
+                 (1 << 18) + 1 <= rue_residency_bytes(residency) / 20);
+}
+
+Test(residency, cold_is_proved_before_it_is_claimed)
+{
+    char why[256] = "";
+    evict();
+    bool told = access("/proc/self/io", R_OK) == 0;
+    cr_assert_eq(rue_residency_try_cold(residency, why, sizeof why), told, "%s", why);
+    cr_assert(told || strstr(why, "count"));
+}
+
+Test(residency, what_another_process_holds_in_memory_cannot_be_cold)
+{
+    char why[256] = "";
+    evict();
+    for (uint64_t i = 0; i < PHOTOS; i++) {
+        struct rue_location at;
+        cr_assert(rue_source_locate(source, i, &at));
+        int fd = open(at.path, O_RDONLY | O_CLOEXEC);
+        cr_assert(mmap(NULL, at.bytes, PROT_READ, MAP_SHARED | MAP_POPULATE, fd, 0) != MAP_FAILED);
+        close(fd);
+    }
+    cr_assert_not(rue_residency_try_cold(residency, why, sizeof why));
+    cr_assert(strstr(why, "100 % of its bytes stay in memory"), "%s", why);
+}

@@ -1,0 +1,132 @@
+#include "shard_set.h"
+
+#include <criterion/criterion.h>
+#include <sys/resource.h>
+
+#include "temporary_folder.h"
+
+TestSuite(shard_set, .init = temporary_folder_make, .fini = temporary_folder_remove, .timeout = 60);
+
+static bool takes(const char *name)
+{
+    size_t length = strlen(name);
+    return length > 4 && strcmp(name + length - 4, ".tar") == 0;
+}
+
+static struct rue_shard_set *open_set(const char *name)
+{
+    struct rue_shard_set *set = NULL;
+    rue_error error = {0};
+    cr_assert_eq(rue_shard_set_open(temporary_path(name), takes, &set, &error), RUE_OK, "%s", error.message);
+    return set;
+}
+
+static void expect_names(const char *name, size_t count, const char *const *names)
+{
+    struct rue_shard_set *set = open_set(name);
+    cr_assert_eq(rue_shard_set_count(set), count);
+    for (size_t i = 0; i < count; i++) cr_assert_str_eq(rue_shard_set_path(set, i), temporary_path(names[i]));
+    rue_shard_set_close(set);
+}
+
+static void make_shards(void)
+{
+    static const char *const names[] = {"d/b.tar",  "d/a.tar", "d/a-1.tar",
+                                        "d/.h.tar", "d/a.txt", "d/x.tar.part"};
+    for (size_t i = 0; i < 6; i++) temporary_text(names[i], names[i]);
+    mkdir(temporary_path("d/folder"), 0777);
+}
+
+Test(shard_set, a_folder_holds_its_shards_in_bytewise_order)
+{
+    make_shards();
+    expect_names("d", 3, (const char *const[]){"d/a-1.tar", "d/a.tar", "d/b.tar"});
+    expect_names("d/a.txt", 1, (const char *const[]){"d/a.txt"});
+}
+
+Test(shard_set, patterns_are_lists_and_ranges_padded_as_they_are_written)
+{
+    static const char *const all[] = {"p-08.tar", "p-09.tar", "p-10.tar", "q-8.tar",
+                                      "q-9.tar",  "q-10.tar", "x{1..2}"};
+    for (size_t i = 0; i < 7; i++) temporary_text(all[i], "x");
+    expect_names("p-{08..10}.tar", 3, all);
+    expect_names("q-{8..10}.tar", 3, all + 3);
+    expect_names("{q-9,p-08}.tar", 2, (const char *const[]){"q-9.tar", "p-08.tar"});
+    expect_names("p-{0,0}{8,9}.tar", 4,
+                 (const char *const[]){"p-08.tar", "p-09.tar", "p-08.tar", "p-09.tar"});
+    expect_names("x{1..2}", 1, all + 6);
+}
+
+static void refuse(const char *name, rue_status status, const char *word)
+{
+    struct rue_shard_set *set;
+    rue_error error = {0};
+    cr_assert_eq(rue_shard_set_open(temporary_path(name), takes, &set, &error), status, "%s: %s", name,
+                 error.message);
+    cr_assert(strstr(error.message, word), "%s: %s", name, error.message);
+}
+
+Test(shard_set, what_is_missing_or_no_pattern_is_refused)
+{
+    make_shards();
+    mkdir(temporary_path("empty"), 0777);
+    mkfifo(temporary_path("fifo.tar"), 0666);
+    refuse("d/{a,c,e}.tar", RUE_DATA, "d/c.tar");
+    refuse("nothing.tar", RUE_DATA, "nothing.tar");
+    refuse("empty", RUE_DATA, "no shard");
+    refuse("fifo.tar", RUE_DATA, "no regular file");
+    refuse("{d}", RUE_USAGE, "without a range");
+    refuse("{a,{b,c}}", RUE_USAGE, "brace");
+    refuse("{a,b", RUE_USAGE, "brace");
+    refuse("{3..1}", RUE_USAGE, "ends before");
+    refuse("{1..99999999}", RUE_USAGE, "too many");
+    refuse("{0..999}{0..999}{0..999}{x,", RUE_USAGE, "brace");
+}
+
+static rue_status read_some(struct rue_shard_set *set, rue_error *error)
+{
+    char data[4];
+    return rue_shard_set_read(set, 0, data, sizeof data, 2, error);
+}
+
+Test(shard_set, a_shard_that_is_deleted_replaced_or_changed_is_told_with_its_byte)
+{
+    static const char *const words[] = {"deleted or replaced", "deleted or replaced", "changed", "changed"};
+    for (int how = 0; how < 4; how++)
+        for (int before = 0; before < 2; before++) {
+            rue_error error = {0};
+            temporary_text("s.tar", "0123456789");
+            temporary_text("other", "9876543210");
+            struct rue_shard_set *set = open_set("s.tar");
+            if (before) cr_assert_eq(read_some(set, NULL), RUE_OK);
+            if (how == 0) unlink(temporary_path("s.tar"));
+            if (how == 1) rename(temporary_path("other"), temporary_path("s.tar"));
+            if (how == 2) cr_assert_eq(truncate(temporary_path("s.tar"), 5), 0);
+            if (how == 3)
+                utimensat(AT_FDCWD, temporary_path("s.tar"), (struct timespec[2]){{1, 2}, {3, 4}}, 0);
+            cr_assert_eq(read_some(set, &error), RUE_DATA);
+            cr_assert(strstr(error.message, "s.tar at byte 2"), "%s", error.message);
+            cr_assert(strstr(error.message, how == 0 && !before ? "was deleted" : words[how]), "%s",
+                      error.message);
+            rue_shard_set_close(set);
+        }
+}
+
+Test(shard_set, more_shards_than_descriptors_are_read)
+{
+    enum { SHARDS = 200 };
+    char name[32], data[8];
+    for (int i = 0; i < SHARDS; i++) {
+        snprintf(name, sizeof name, "m/%03d.tar", i);
+        temporary_text(name, name);
+    }
+    struct rlimit few = {64, 64};
+    cr_assert_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
+    struct rue_shard_set *set = open_set("m");
+    for (int round = 0; round < 2; round++)
+        for (size_t i = 0; i < SHARDS; i++) {
+            cr_assert_eq(rue_shard_set_read(set, i, data, 5, 2, NULL), RUE_OK);
+            cr_assert_eq((size_t)atoi(data), i);
+        }
+    rue_shard_set_close(set);
+}

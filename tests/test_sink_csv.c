@@ -1,0 +1,101 @@
+#include <criterion/criterion.h>
+#include <unistd.h>
+
+#include "data_fixture.h"
+
+TestSuite(sink_csv, .init = temporary_folder_make, .fini = temporary_folder_remove, .timeout = 60);
+
+static const char *const classes[] = {"ape, \"grey\"", " bee"};
+
+static struct rue_sink *begin(uint64_t count, size_t class_count, const struct rue_sink_mark *mark)
+{
+    static struct rue_sink_options options;
+    struct rue_sink *sink;
+    rue_error error = {0};
+    options = (struct rue_sink_options){
+        .count = count, .class_count = class_count, .classes = classes, .split = "train"};
+    cr_assert_eq(rue_sink_open(rue_sink_find("csv"), temporary_path("out"), &options, mark, &sink, &error),
+                 RUE_OK, "%s", error.message);
+    return sink;
+}
+
+static void add(struct rue_sink *sink, const char *key, int label, const char *text)
+{
+    const struct rue_item item = {key, label, text, strlen(text)};
+    rue_error error = {0};
+    cr_assert_eq(rue_sink_add(sink, &item, &error), RUE_OK, "%s", error.message);
+}
+
+static void expect_list(const char *text)
+{
+    size_t bytes;
+    char *found = (char *)temporary_read("out/train.csv", &bytes);
+    cr_assert(bytes == strlen(text) && memcmp(found, text, bytes) == 0, "'%.*s'", (int)bytes, found);
+    free(found);
+}
+
+Test(sink_csv, a_list_names_paths_labels_and_classes)
+{
+    struct rue_sink *sink = begin(3, 2, &(struct rue_sink_mark){0});
+    add(sink, "one.jpg", 0, "1");
+    add(sink, "deep/two.jpg", 1, "2");
+    add(sink, "three", -1, "3");
+    cr_assert_eq(rue_sink_finish(sink, NULL), RUE_OK);
+    rue_sink_close(sink);
+    expect_list("path,label,class\n"
+                "\"train/ape, \"\"grey\"\"/one.jpg\",0,\"ape, \"\"grey\"\"\"\n"
+                "train/ bee/two.jpg,1,\" bee\"\n"
+                "train/three.jpg,-1,\n");
+    struct rue_source *source = data_open("out");
+    int32_t label;
+    char byte;
+    cr_assert(rue_source_count(source) == 3 && rue_source_class_count(source) == 2);
+    cr_assert_str_eq(rue_source_class_name(source, 0), classes[0]);
+    cr_assert_str_eq(rue_source_class_name(source, 1), classes[1]);
+    for (uint64_t i = 0; i < 3; i++) {
+        cr_assert(rue_source_label(source, i, &label, NULL) == RUE_OK && label == (i == 2 ? -1 : (int)i));
+        cr_assert(rue_source_read(source, i, &byte, NULL) == RUE_OK && byte == (char)('1' + i));
+    }
+    rue_source_close(source);
+}
+
+Test(sink_csv, goes_on_behind_the_mark)
+{
+    struct rue_sink_mark mark = {0};
+    struct rue_sink *sink = begin(4, 0, &mark);
+    add(sink, "a.jpg", 5, "1");
+    add(sink, "b.jpg", 6, "2");
+    cr_assert_eq(rue_sink_flush(sink, &mark, NULL), RUE_OK);
+    cr_assert_eq(mark.items, 2);
+    struct rue_sink_mark later = mark;
+    add(sink, "c.jpg", 7, "3");
+    cr_assert_eq(rue_sink_flush(sink, &later, NULL), RUE_OK);
+    rue_sink_close(sink);
+    usleep(50000); /* the clock of file systems is coarse */
+    sink = begin(4, 0, &mark);
+    add(sink, "c.jpg", 7, "3");
+    add(sink, "d.jpg", 8, "4");
+    cr_assert_eq(rue_sink_finish(sink, NULL), RUE_OK);
+    rue_sink_close(sink);
+    expect_list("path,label\ntrain/a.jpg,5\ntrain/b.jpg,6\ntrain/c.jpg,7\ntrain/d.jpg,8\n");
+}
+
+/* Longer than what is kept back of the list. */
+Test(sink_csv, a_long_list_is_whole)
+{
+    enum { COUNT = 1200 };
+    struct rue_sink *sink = begin(COUNT, 0, &(struct rue_sink_mark){0});
+    char key[128];
+    for (int i = 0; i < COUNT; i++) {
+        snprintf(key, sizeof key, "%0100d.jpg", i);
+        add(sink, key, i, "x");
+    }
+    cr_assert_eq(rue_sink_finish(sink, NULL), RUE_OK);
+    rue_sink_close(sink);
+    struct rue_source *source = data_open("out");
+    int32_t label;
+    cr_assert_eq(rue_source_count(source), COUNT);
+    for (uint64_t i = 0; i < COUNT; i++)
+        cr_assert(rue_source_label(source, i, &label, NULL) == RUE_OK && label == (int)i);
+    rue_source_close(source);
+}

@@ -1,0 +1,148 @@
+#include <criterion/criterion.h>
+#include <sys/wait.h>
+
+#include "lmdb_fixture.h"
+
+TestSuite(sink_lmdb, .init = temporary_folder_make, .fini = temporary_folder_remove, .timeout = 60);
+
+static void expect_items(const char *name, unsigned count)
+{
+    struct rue_source *source = data_open(name);
+    cr_assert_eq(rue_source_count(source), count);
+    for (unsigned i = 0; i < count; i++) {
+        const struct rue_item item = lmdb_item(i);
+        cr_assert(lmdb_holds(source, i, &item, NULL), "item %u", i);
+    }
+    rue_source_close(source);
+}
+
+static void finish(struct rue_sink *sink)
+{
+    rue_error error = {0};
+    cr_assert_eq(rue_sink_finish(sink, &error), RUE_OK, "%s", error.message);
+    rue_sink_close(sink);
+}
+
+Test(sink_lmdb, goes_on_behind_the_mark_and_writes_over_what_lies_behind_it)
+{
+    enum { COUNT = 90, MARKED = 40, MORE = 25 };
+    struct rue_sink_mark mark = {0}, later;
+    struct rue_sink *sink = lmdb_begin("set", COUNT, &mark, NULL);
+    lmdb_add(sink, 0, MARKED);
+    cr_assert_eq(rue_sink_flush(sink, &mark, NULL), RUE_OK);
+    cr_assert_eq(mark.items, MARKED);
+    later = mark;
+    lmdb_add(sink, MARKED, MORE);
+    cr_assert_eq(rue_sink_flush(sink, &later, NULL), RUE_OK);
+    cr_assert_eq(later.items, MARKED + MORE);
+    rue_sink_close(sink);
+    sink = lmdb_begin("set", COUNT, &mark, NULL);
+    lmdb_add(sink, MARKED, COUNT - MARKED);
+    finish(sink);
+    expect_items("set", COUNT);
+}
+
+/* The process ends in the midst of it, with nothing closed. */
+Test(sink_lmdb, goes_on_after_a_kill)
+{
+    enum { COUNT = 60, MARKED = 20 };
+    pid_t child = fork();
+    if (child == 0) {
+        struct rue_sink_mark mark = {0};
+        struct rue_sink *sink = lmdb_begin("set", COUNT, &mark, NULL);
+        lmdb_add(sink, 0, MARKED);
+        bool good = rue_sink_flush(sink, &mark, NULL) == RUE_OK;
+        lmdb_add(sink, MARKED, 7);
+        _exit(good && mark.items == MARKED ? 0 : 1);
+    }
+    int ended;
+    cr_assert(waitpid(child, &ended, 0) == child && ended == 0);
+    struct rue_sink *sink = lmdb_begin("set", COUNT, &(struct rue_sink_mark){.items = MARKED}, NULL);
+    lmdb_add(sink, MARKED, COUNT - MARKED);
+    finish(sink);
+    expect_items("set", COUNT);
+}
+
+Test(sink_lmdb, what_was_damaged_meanwhile_is_not_gone_on_with)
+{
+    struct rue_sink_mark mark = {0};
+    rue_error error = {0};
+    struct rue_sink *sink = lmdb_begin("set", 90, &mark, NULL);
+    lmdb_add(sink, 0, 40);
+    cr_assert_eq(rue_sink_flush(sink, &mark, NULL), RUE_OK);
+    rue_sink_close(sink);
+    cr_assert_null(lmdb_begin("set", 90, &(struct rue_sink_mark){.items = 41}, &error),
+                   "more than there are");
+    cr_assert_eq(error.status, RUE_STORE);
+    cr_assert_eq(truncate(temporary_path("set/data.mdb"), 16384), 0);
+    error = (rue_error){0};
+    cr_assert_null(lmdb_begin("set", 90, &mark, &error));
+    cr_assert(strstr(error.message, "is cut"), "%s", error.message);
+}
+
+Test(sink_lmdb, what_an_earlier_sink_left_that_flushed_nothing_is_gone)
+{
+    temporary_text("set/data.mdb", "not even an LMDB");
+    lmdb_make("set", 10);
+    expect_items("set", 10);
+}
+
+Test(sink_lmdb, a_name_that_ends_in_mdb_is_that_of_a_single_file)
+{
+    struct rue_sink *sink;
+    struct stat about;
+    const struct rue_item item = lmdb_item(0);
+    const struct rue_sink_options options = {.count = 1, .name = "photos.mdb"};
+    cr_assert_eq(rue_sink_open(rue_sink_find("lmdb"), temporary_path("data"), &options,
+                               &(struct rue_sink_mark){0}, &sink, NULL),
+                 RUE_OK);
+    cr_assert_eq(rue_sink_add(sink, &item, NULL), RUE_OK);
+    finish(sink);
+    cr_assert(stat(temporary_path("data"), &about) == 0 && S_ISREG(about.st_mode));
+    cr_assert_eq(temporary_entries(), 1, "no lock file");
+    struct rue_source *source = data_open("data");
+    cr_assert(lmdb_holds(source, 0, &item, NULL));
+    rue_source_close(source);
+}
+
+/* The map takes addresses, not disk. */
+Test(sink_lmdb, the_file_is_no_larger_than_its_pages)
+{
+    struct stat about;
+    MDB_env *env;
+    MDB_envinfo info;
+    lmdb_make("set", 200);
+    cr_assert_eq(stat(temporary_path("set/data.mdb"), &about), 0);
+    lmdb_require(mdb_env_create(&env), "create");
+    lmdb_require(mdb_env_open(env, temporary_path("set"), MDB_RDONLY | MDB_NOLOCK, 0666), "open");
+    lmdb_require(mdb_env_info(env, &info), "info");
+    mdb_env_close(env);
+    cr_assert_eq((uint64_t)about.st_size, (info.me_last_pgno + 1) * 4096);
+    cr_assert_lt(about.st_size, 3 << 20);
+    cr_assert_leq((uint64_t)about.st_blocks * 512, (uint64_t)about.st_size + 8192);
+}
+
+Test(sink_lmdb, the_map_grows_with_the_data)
+{
+    enum { LARGE = 90 << 20 };
+    struct rue_item item = lmdb_item(1);
+    item.data = calloc(item.bytes = LARGE, 1);
+    struct rue_sink *sink = lmdb_begin("set", 3, &(struct rue_sink_mark){0}, NULL);
+    for (int i = 0; i < 2; i++) cr_assert_eq(rue_sink_add(sink, &item, NULL), RUE_OK);
+    lmdb_add(sink, 2, 1);
+    finish(sink);
+    struct rue_source *source = data_open("set");
+    cr_assert(lmdb_holds(source, 1, &item, NULL));
+    free((void *)item.data);
+    item = lmdb_item(2);
+    cr_assert(lmdb_holds(source, 2, &item, NULL));
+    rue_source_close(source);
+}
+
+Test(sink_lmdb, a_folder_that_cannot_be_made_is_told)
+{
+    rue_error error = {0};
+    temporary_text("set", "a file");
+    cr_assert_null(lmdb_begin("set", 1, &(struct rue_sink_mark){0}, &error));
+    cr_assert(error.status == RUE_STORE && strstr(error.message, "set/data.mdb"), "%s", error.message);
+}

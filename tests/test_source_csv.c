@@ -1,0 +1,227 @@
+#include <criterion/criterion.h>
+
+#include "data_fixture.h"
+
+TestSuite(source_csv, .init = temporary_folder_make, .fini = temporary_folder_remove, .timeout = 60);
+
+/* Files that lists name: a.jpg of 1 byte, b.jpg of 2, sub/c.jpg of 3. */
+static void make_files(void)
+{
+    temporary_text("a.jpg", "1");
+    temporary_text("b.jpg", "12");
+    temporary_text("sub/c.jpg", "123");
+}
+
+static struct rue_source *open_text(const char *text, struct rue_source_options options, rue_error *error)
+{
+    struct rue_source *source = NULL;
+    make_files();
+    temporary_text("list.csv", text);
+    options.format = "csv";
+    rue_status status = rue_source_open(temporary_path("list.csv"), &options, &source, error);
+    cr_assert(status == RUE_OK || (status == RUE_DATA && !source), "%d", (int)status);
+    return status == RUE_OK ? source : NULL;
+}
+
+/* All items as "bytes:label " and all classes. */
+static void expect_with(const char *text, struct rue_source_options options, const char *wanted)
+{
+    char got[512] = "";
+    size_t used = 0;
+    rue_error error = {0};
+    struct rue_source *source = open_text(text, options, &error);
+    cr_assert(source, "%s", error.message);
+    for (uint64_t i = 0; i < rue_source_count(source); i++) {
+        int32_t label = -7;
+        cr_assert_eq(rue_source_label(source, i, &label, NULL), RUE_OK);
+        used += (size_t)snprintf(got + used, sizeof got - used, "%d:%d ", (int)rue_source_bytes(source, i),
+                                 label);
+    }
+    for (size_t c = 0; c < rue_source_class_count(source); c++)
+        used += (size_t)snprintf(got + used, sizeof got - used, "%s ", rue_source_class_name(source, c));
+    cr_assert_str_eq(got, wanted, "'%s' gives '%s'", text, got);
+    rue_source_close(source);
+}
+
+static void expect(const char *text, const char *wanted)
+{
+    expect_with(text, (struct rue_source_options){0}, wanted);
+}
+
+static void refuse_with(const char *text, struct rue_source_options options, const char *words)
+{
+    rue_error error = {0};
+    cr_assert_null(open_text(text, options, &error), "'%.99s' opens", text);
+    cr_assert(strstr(error.message, words) && strstr(error.message, "list.csv"), "'%.99s': '%s' lacks '%s'",
+              text, error.message, words);
+}
+
+static void refuse(const char *text, const char *words)
+{
+    refuse_with(text, (struct rue_source_options){0}, words);
+}
+
+Test(source_csv, paths_and_labels_are_found_by_their_usual_names)
+{
+    expect("path,label\na.jpg,3\nsub/c.jpg,1\n", "1:3 3:1 ");
+    expect("id,Filename,x,TARGET\n7,b.jpg,y,-1\n", "2:-1 ");
+    expect("filepath\na.jpg\nb.jpg\na.jpg\n", "1:0 2:0 1:0 ");
+    expect("image_path,category\na.jpg,dog\nb.jpg,cat\nsub/c.jpg,dog\n", "1:1 2:0 3:1 cat dog ");
+}
+
+Test(source_csv, columns_can_be_named)
+{
+    expect_with("path,x,label,y\nb.jpg,a.jpg,0,5\n",
+                (struct rue_source_options){.image_key = "x", .label_key = "y"}, "1:5 ");
+    refuse_with("path,label\na.jpg,1\n", (struct rue_source_options){.image_key = "img"},
+                "it has no column 'img': name it with --image-key; there are path, label");
+    refuse_with("path,label\na.jpg,1\n", (struct rue_source_options){.label_key = "y"},
+                "it has no column 'y'");
+}
+
+Test(source_csv, what_is_not_clear_is_refused_with_the_columns)
+{
+    refuse("path,image\na.jpg,b.jpg\n", "more than one column may hold the paths");
+    refuse("path,target,category\na.jpg,1,2\n", "more than one column may hold the labels");
+    refuse("path,label,class,target\na.jpg,1,2,3\n", "there are path, label, class, target");
+    refuse("name,kind\na.jpg,1\n",
+           "no column holds paths by its name: name it with --image-key; there are name, kind");
+}
+
+Test(source_csv, a_column_of_classes_beside_numbers_names_them)
+{
+    expect("path,label,class\na.jpg,2,cow\nb.jpg,0,10\nsub/c.jpg,2,cow\n", "1:2 2:0 3:2 10  cow ");
+    refuse("path,label,class\na.jpg,2,cow\nb.jpg,2,dog\n", "line 3: class 2 is called 'cow' and 'dog'");
+    refuse("path,label,class\na.jpg,x,cow\n", "--label-key");
+}
+
+Test(source_csv, text_is_taken_as_programs_write_it)
+{
+    expect("\xEF\xBB\xBFpath,label\r\na.jpg,1\r\n\r\n\"sub/c.jpg\",2", "1:1 3:2 ");
+    expect("path,label,,\na.jpg,1,,\nb.jpg,1,,,,\n", "1:1 2:1 ");
+    temporary_text("a, \"b\"\n.jpg", "12345");
+    expect("path,label\n\"a, \"\"b\"\"\n.jpg\",4\n", "5:4 ");
+}
+
+Test(source_csv, errors_name_the_line)
+{
+    refuse("path,label\na.jpg,1\n\"b.jpg,2\n", "line 3: the quote that opens here is never closed");
+    refuse("path,label\na.jpg,1\n\"b.jpg\n\",1\nsub/c.jpg\n",
+           "line 5: 1 fields where the header has 2 columns");
+    refuse("path,label\na.jpg,1,2\n", "line 2: 3 fields");
+    refuse("path,label\n,1\n", "line 2: no path");
+    refuse("path,label\na.jpg,\n", "line 2: no label");
+    refuse("path,label\na.jpg,1\nsub,2\n", "line 3: a folder in place of a file: sub");
+    refuse("path\na.jpg\nx.jpg\nb.jpg\ny.jpg\n",
+           "line 3: x.jpg: No such file or directory; of 4 files 2 are missing");
+    refuse("path,label\n", "holds column names alone");
+    refuse("", "is empty");
+    cr_assert_eq(mkfifo(temporary_path("fifo.jpg"), 0666), 0);
+    refuse("path\nfifo.jpg\n", "line 2: no file: fifo.jpg");
+}
+
+Test(source_csv, a_byte_that_is_no_text_names_the_line)
+{
+    rue_error error = {0};
+    struct rue_source *source;
+    temporary_file("list.csv", "path\na\0.jpg\n", 12);
+    cr_assert_eq(rue_source_open(temporary_path("list.csv"), NULL, &source, &error), RUE_DATA);
+    cr_assert(strstr(error.message, "list.csv, line 2: a NUL byte"), "%s", error.message);
+}
+
+Test(source_csv, a_field_without_an_end_is_refused)
+{
+    enum { BYTES = 3 << 20 };
+    char *text = malloc(BYTES + 1);
+    for (int quoted = 0; quoted < 2; quoted++) {
+        size_t begun = (size_t)snprintf(text, BYTES, "path\na.jpg\n%s", quoted ? "\"" : "");
+        memset(text + begun, 'x', BYTES - begun);
+        text[BYTES] = 0;
+        refuse(text, "line 3: a field of more than 65536 bytes");
+        for (size_t at = begun; quoted && at < BYTES; at += 1000) text[at] = at % 2000 ? ',' : '\n';
+    }
+    refuse(text, "the quote that opens here is never closed");
+    text[BYTES - 1] = '"';
+    refuse(text, "a field of more than 65536 bytes");
+    free(text);
+}
+
+Test(source_csv, paths_are_below_the_folder_of_the_list_or_absolute)
+{
+    char text[1024], name[PATH_MAX], read[4];
+    make_files();
+    snprintf(text, sizeof text, "path\n%s\n./sub/../b.jpg\nsub//c.jpg\n", temporary_path("a.jpg"));
+    struct rue_source *source = open_text(text, (struct rue_source_options){0}, NULL);
+    static const char *const keys[] = {"a.jpg", "b.jpg", "sub/c.jpg"};
+    for (uint64_t i = 0; i < 3; i++) {
+        rue_source_key(source, i, name, sizeof name);
+        cr_assert(strlen(name) >= strlen(keys[i]) && !strstr(name, "..") && name[0] != '/' &&
+                      strcmp(name + strlen(name) - strlen(keys[i]), keys[i]) == 0,
+                  "%s", name);
+        cr_assert_eq(rue_source_read(source, i, read, NULL), RUE_OK);
+        cr_assert_eq(memcmp(read, "123", i + 1), 0);
+    }
+    rue_source_name(source, 0, name, sizeof name);
+    cr_assert_str_eq(name, temporary_path("a.jpg"));
+    temporary_text("a.jpg", "another size");
+    rue_error error = {0};
+    cr_assert_eq(rue_source_read(source, 0, read, &error), RUE_DATA);
+    cr_assert(strstr(error.message, "a.jpg changed since"), "%s", error.message);
+    rue_source_close(source);
+}
+
+static bool is_csv(const char *name)
+{
+    struct rue_variant variant = {0};
+    return rue_source_detect(temporary_path(name), NULL, &variant, NULL) == RUE_OK &&
+           strcmp(variant.format, "csv") == 0;
+}
+
+Test(source_csv, is_recognised_by_its_header_and_nothing_else_is)
+{
+    make_files();
+    temporary_text("list.csv", "path\na.jpg\n");
+    temporary_text("list.txt", "image,label\na.jpg,1\n");
+    cr_assert(is_csv("list.csv") && is_csv("list.txt"));
+    temporary_text("notes.txt", "path\nto enlightenment\n");
+    temporary_text("table.txt", "batch,workers\n1,2\n");
+    temporary_text("quote.txt", "\"path,label\n");
+    temporary_text("nothing.txt", "");
+    cr_assert_not(is_csv("notes.txt") || is_csv("table.txt") || is_csv("quote.txt") || is_csv("nothing.txt"));
+}
+
+Test(source_csv, a_folder_is_one_only_where_it_holds_a_list_and_its_images)
+{
+    temporary_text("set/train.csv", "path,label\ntrain/x.jpg,0\n");
+    temporary_text("set/train/x.jpg", "1");
+    cr_assert(is_csv("set"));
+    struct rue_source *source = data_open("set/");
+    char key[64];
+    rue_source_key(source, 0, key, sizeof key);
+    cr_assert_str_eq(key, "x.jpg");
+    rue_source_close(source);
+    temporary_text("set/val.csv", "path,label\ntrain/x.jpg,0\n");
+    cr_assert_not(is_csv("set"));
+    temporary_text("other/labels.csv", "path,label\ntrain/x.jpg,0\n");
+    temporary_text("other/train/x.jpg", "1");
+    cr_assert_not(is_csv("other"));
+    rue_error error = {0};
+    cr_assert_eq(rue_source_open(temporary_path("other"), &(struct rue_source_options){.format = "csv"},
+                                 &source, &error),
+                 RUE_DATA);
+    cr_assert(strstr(error.message, "give the CSV file"), "%s", error.message);
+}
+
+Test(source_csv, the_digest_is_that_of_paths_sizes_and_labels)
+{
+    static const char *const texts[] = {"path,label\na.jpg,1\n", "x,path,label\n,a.jpg,1\n",
+                                        "path,label\na.jpg,2\n", "path,label\nb.jpg,1\n"};
+    uint64_t digests[4];
+    for (int i = 0; i < 4; i++) {
+        struct rue_source *source = open_text(texts[i], (struct rue_source_options){0}, NULL);
+        digests[i] = rue_source_digest(source);
+        rue_source_close(source);
+    }
+    cr_assert_eq(digests[0], digests[1]);
+    cr_assert(digests[0] != digests[2] && digests[0] != digests[3]);
+}

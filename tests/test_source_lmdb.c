@@ -1,0 +1,355 @@
+#include <criterion/criterion.h>
+
+#include "lmdb_fixture.h"
+#include "lmdb_record.h"
+
+TestSuite(source_lmdb, .init = temporary_folder_make, .fini = temporary_folder_remove, .timeout = 60);
+
+static const char jpeg[] = "\xff\xd8 some bytes that are no image";
+
+#define JPEG jpeg, sizeof jpeg - 1
+#define END           \
+    {                 \
+        NULL, NULL, 0 \
+    }
+
+static const char *refuse(const char *name)
+{
+    static rue_error error;
+    struct rue_source *source;
+    const struct rue_source_options options = {.format = "lmdb"};
+    error = (rue_error){0};
+    cr_assert_eq(rue_source_open(temporary_path(name), &options, &source, &error), RUE_DATA, "%s opens",
+                 name);
+    cr_assert(strstr(error.message, temporary_path(name)), "%s", error.message);
+    return error.message;
+}
+
+static void expect(const char *name, const char *words)
+{
+    const char *message = refuse(name);
+    cr_assert(strstr(message, words), "'%s' lacks '%s'", message, words);
+}
+
+static void expect_labels(const char *name, const int32_t *labels, size_t count, const char *const *classes,
+                          size_t class_count)
+{
+    struct rue_source *source = data_open(name);
+    cr_assert_eq(rue_source_count(source), count);
+    cr_assert_eq(rue_source_class_count(source), class_count);
+    for (size_t c = 0; c < class_count; c++) cr_assert_str_eq(rue_source_class_name(source, c), classes[c]);
+    for (size_t i = 0; i < count; i++) {
+        int32_t label = -7;
+        cr_assert_eq(rue_source_label(source, i, &label, NULL), RUE_OK);
+        cr_assert_eq(label, labels[i], "item %zu has label %d", i, label);
+    }
+    rue_source_close(source);
+}
+
+Test(source_lmdb, what_is_written_is_read_with_names_labels_and_classes)
+{
+    enum { COUNT = 300 };
+    lmdb_make("set", COUNT);
+    struct rue_source *source = data_open("set");
+    cr_assert_str_eq(rue_source_variant(source).format, "lmdb");
+    cr_assert_eq(rue_source_variant(source).mode, RUE_RAW);
+    cr_assert_eq(rue_source_count(source), COUNT);
+    cr_assert_eq(rue_source_class_count(source), 3);
+    cr_assert_str_eq(rue_source_class_name(source, 2), "cow");
+    for (unsigned i = 0; i < COUNT; i++) {
+        const struct rue_item item = lmdb_item(i);
+        char key[64], name[PATH_MAX];
+        int32_t label;
+        cr_assert(lmdb_holds(source, i, &item, NULL), "item %u", i);
+        rue_source_key(source, i, key, sizeof key);
+        cr_assert_str_eq(key, item.key);
+        rue_source_name(source, i, name, sizeof name);
+        snprintf(key, sizeof key, "set/data.mdb key %08u", i);
+        cr_assert(strstr(name, key), "%s", name);
+        cr_assert_eq(rue_source_label(source, i, &label, NULL), RUE_OK);
+        cr_assert_eq(label, item.label);
+    }
+    rue_source_close(source);
+}
+
+Test(source_lmdb, tensors_are_read_and_viewed_where_they_lie)
+{
+    enum { COUNT = 5, SIDE = 40 };
+    static float values[3 * SIDE * SIDE];
+    const struct rue_sink_options options = {
+        .mode = RUE_PREPROCESSED, .dtype = RUE_FLOAT32, .shape = {3, SIDE, SIDE}, .count = COUNT};
+    struct rue_sink *sink;
+    cr_assert_eq(rue_sink_open(rue_sink_find("lmdb"), temporary_path("set"), &options,
+                               &(struct rue_sink_mark){0}, &sink, NULL),
+                 RUE_OK);
+    for (int i = 0; i < COUNT; i++) {
+        for (int v = 0; v < 3 * SIDE * SIDE; v++) values[v] = (float)(i * 10000 + v);
+        const struct rue_item item = {"x", i, values, sizeof values};
+        cr_assert_eq(rue_sink_add(sink, &item, NULL), RUE_OK);
+    }
+    cr_assert_eq(rue_sink_finish(sink, NULL), RUE_OK);
+    rue_sink_close(sink);
+    struct rue_source *source = data_open("set");
+    uint32_t shape[3];
+    cr_assert_str_eq(rue_source_variant(source).dtype, "float32");
+    cr_assert(rue_source_shape(source, shape) && shape[0] == 3 && shape[1] == SIDE && shape[2] == SIDE);
+    for (int i = 0; i < COUNT; i++) {
+        struct rue_place place;
+        const void *view;
+        cr_assert_eq(rue_source_read(source, (uint64_t)i, values, NULL), RUE_OK);
+        cr_assert_eq(rue_source_verify(source, (uint64_t)i, values, NULL), RUE_OK);
+        cr_assert(values[0] == (float)(i * 10000) && values[7] == (float)(i * 10000 + 7));
+        cr_assert(rue_source_place(source, RUE_ACCESS_READ, (uint64_t)i, &place));
+        cr_assert(place.bytes == sizeof values && pread(place.fd, values, 4, (off_t)place.offset) == 4);
+        cr_assert(values[0] == (float)(i * 10000));
+        if (!rue_source_allows(source, RUE_ACCESS_VIEW)) continue;
+        cr_assert_eq(rue_source_view(source, (uint64_t)i, &view, NULL), RUE_OK);
+        cr_assert(((const float *)view)[7] == (float)(i * 10000 + 7) &&
+                  (uintptr_t)view % RUE_LMDB_ALIGN == 0);
+    }
+    cr_assert_not(rue_source_allows(source, RUE_ACCESS_DIRECT));
+    rue_source_close(source);
+}
+
+Test(source_lmdb, numbered_jpeg_files_of_others_are_read)
+{
+    lmdb_put("bare", NULL, 0, (struct lmdb_entry[]){{"00000000", JPEG}, {"00000001", JPEG}, END});
+    expect_labels("bare", (const int32_t[]){0, 0}, 2, NULL, 0);
+    lmdb_put("numbers", NULL, 0,
+             (struct lmdb_entry[]){
+                 {"000", JPEG}, {"001", JPEG}, {"label-001", "7", 0}, {"label-000", "-1\n", 0}, END});
+    expect_labels("numbers", (const int32_t[]){-1, 7}, 2, NULL, 0);
+    lmdb_put("words", NULL, 0,
+             (struct lmdb_entry[]){{"5", JPEG},
+                                   {"6", JPEG},
+                                   {"7", JPEG},
+                                   {"5.cls", "dog", 0},
+                                   {"6.cls", "cat", 0},
+                                   {"7.cls", "dog", 0},
+                                   END});
+    expect_labels("words", (const int32_t[]){1, 0, 1}, 3, (const char *const[]){"cat", "dog"}, 2);
+    lmdb_put("pairs", NULL, 0,
+             (struct lmdb_entry[]){
+                 {"image-000000001", JPEG}, {"label-000000001", "3", 0}, {"num-samples", "1", 0}, END});
+    expect_labels("pairs", (const int32_t[]){3}, 1, NULL, 0);
+    struct rue_source *source = data_open("pairs");
+    char key[64], read[64];
+    rue_source_key(source, 0, key, sizeof key);
+    cr_assert_str_eq(key, "image-000000001");
+    cr_assert(rue_source_read(source, 0, read, NULL) == RUE_OK && memcmp(read, jpeg, sizeof jpeg - 1) == 0);
+    cr_assert_eq(rue_source_skipped(source, key, sizeof key), 0);
+    rue_source_close(source);
+}
+
+Test(source_lmdb, other_keys_are_left_out_and_told)
+{
+    lmdb_put("set", NULL, 0, (struct lmdb_entry[]){{"0", JPEG}, {"meta\x01", "x", 0}, {"zzz", "y", 0}, END});
+    struct rue_source *source = data_open("set");
+    char example[128];
+    cr_assert_eq(rue_source_skipped(source, example, sizeof example), 2);
+    cr_assert_str_eq(example, "the key 'meta?'");
+    rue_source_close(source);
+}
+
+Test(source_lmdb, what_holds_no_images_is_refused)
+{
+    temporary_text("text", "no LMDB at all, but long enough for a meta page of an LMDB, which has 152 bytes: "
+                           "........................................................................");
+    expect("text", "is no LMDB");
+    temporary_text("empty.mdb", "");
+    expect("empty.mdb", "is no LMDB");
+    lmdb_put("void", NULL, 0, (struct lmdb_entry[]){END});
+    expect("void", "is empty");
+    lmdb_put("named", "train", 0, (struct lmdb_entry[]){{"0", JPEG}, END});
+    expect("named", "the named database 'train'");
+    lmdb_put("words", NULL, 0, (struct lmdb_entry[]){{"one", JPEG}, END});
+    expect("words", "the key 'one'");
+    lmdb_put("many", NULL, MDB_DUPSORT, (struct lmdb_entry[]){{"0", "a", 0}, {"0", "b", 0}, END});
+    expect("many", "several values");
+    lmdb_put("integers", NULL, MDB_INTEGERKEY, (struct lmdb_entry[]){{"abcd", JPEG}, END});
+    expect("integers", "keys are not text");
+    lmdb_put("pictures", NULL, 0, (struct lmdb_entry[]){{"0", "\x89PNG and more", 0}, END});
+    expect("pictures", "value of key 0 is no JPEG");
+    lmdb_put("both", NULL, 0, (struct lmdb_entry[]){{"0", JPEG}, {"image-0", JPEG}, END});
+    expect("both", "keep one of them");
+    cr_assert_eq(mkdir(temporary_path("folder"), 0777), 0);
+    expect("folder", "No such file");
+    cr_assert_eq(mkfifo(temporary_path("fifo"), 0666), 0);
+    expect("fifo", "not a regular file");
+}
+
+Test(source_lmdb, labels_that_are_missing_or_no_text_are_refused)
+{
+    lmdb_put("missing", NULL, 0, (struct lmdb_entry[]){{"0", JPEG}, {"1", JPEG}, {"label-0", "1", 0}, END});
+    expect("missing", "key 1 has no label");
+    lmdb_put("binary", NULL, 0, (struct lmdb_entry[]){{"0", JPEG}, {"label-0", "\1\0\0\0", 4}, END});
+    expect("binary", "the label of key 0 is no text");
+    static char large[300];
+    memset(large, 'x', sizeof large);
+    lmdb_put("large", NULL, 0, (struct lmdb_entry[]){{"0", JPEG}, {"label-0", large, sizeof large}, END});
+    expect("large", "the label of key 0 is no text");
+}
+
+/* Opens the set and reads and checks all of it; the message of the first failure. */
+static bool reads_well(const char *name, unsigned count, rue_error *error)
+{
+    struct rue_source *source;
+    const struct rue_source_options options = {.format = "lmdb"};
+    if (rue_source_open(temporary_path(name), &options, &source, error) != RUE_OK) return false;
+    bool good = rue_source_count(source) == count;
+    for (unsigned i = 0; good && i < count; i++) {
+        const struct rue_item item = lmdb_item(i);
+        char key[64];
+        int32_t label = -7;
+        good = lmdb_holds(source, i, &item, error) && rue_source_label(source, i, &label, error) == RUE_OK &&
+               label == item.label;
+        rue_source_key(source, i, key, sizeof key);
+        good = good && strcmp(key, item.key) == 0;
+    }
+    rue_source_close(source);
+    return good;
+}
+
+/* Whatever one page holds, that of another time, zeros or noise: it is noticed, or nothing was lost. */
+Test(source_lmdb, a_torn_page_is_an_error_or_does_no_harm)
+{
+    enum { COUNT = 400, PAGE = 4096 };
+    size_t bytes;
+    unsigned noticed = 0;
+    lmdb_make("set", COUNT);
+    unsigned char *whole = temporary_read("set/data.mdb", &bytes), *torn = malloc(bytes);
+    cr_assert(reads_well("set", COUNT, NULL) && bytes % PAGE == 0);
+    for (size_t page = 0; page < bytes / PAGE; page += page < 40 ? 1 : 7)
+        for (int how = 0; how < 3; how++) {
+            rue_error error = {0};
+            memcpy(torn, whole, bytes);
+            for (size_t b = how == 2 ? PAGE / 2 : 0; b < PAGE; b++)
+                torn[page * PAGE + b] = how == 0   ? 0
+                                        : how == 1 ? (unsigned char)(b * 167 + page)
+                                                   : whole[(page + 3) * PAGE % bytes + b];
+            temporary_file("torn/data.mdb", torn, bytes);
+            if (reads_well("torn", COUNT, &error)) continue;
+            noticed++;
+            cr_assert(strstr(error.message, "torn/data.mdb"), "page %zu: '%s'", page, error.message);
+        }
+    cr_assert_gt(noticed, 100);
+    free(whole);
+    free(torn);
+}
+
+/* The last page is the list of the free ones, of which nobody who reads has a need. */
+Test(source_lmdb, a_file_that_was_cut_is_refused_wherever_it_was)
+{
+    enum { COUNT = 60, PAGE = 4096 };
+    size_t bytes;
+    lmdb_make("set", COUNT);
+    unsigned char *whole = temporary_read("set/data.mdb", &bytes);
+    for (size_t length = 0; length + PAGE < bytes; length += length < 2 * PAGE ? 512 : PAGE) {
+        rue_error error = {0};
+        temporary_file("cut.mdb", whole, length);
+        cr_assert_not(reads_well("cut.mdb", COUNT, &error), "%zu bytes", length);
+        cr_assert(strstr(error.message, length < 2 * PAGE ? "cut.mdb" : "is cut: it ends at byte"), "%s",
+                  error.message);
+    }
+    free(whole);
+}
+
+/* Where liblmdb's meta page has what, behind the header of the page. */
+enum {
+    PAGE_BYTES_AT = 16 + 24,
+    DEPTH_AT = 16 + 72 + 6,
+    ENTRIES_AT = 16 + 72 + 32,
+    ROOT_AT = 16 + 72 + 40,
+    LAST_AT = 16 + 120
+};
+
+Test(source_lmdb, a_meta_page_that_lies_is_refused)
+{
+    static const struct {
+        size_t at, bytes;
+        uint64_t value;
+    } lies[] = {{PAGE_BYTES_AT, 4, 0},
+                {PAGE_BYTES_AT, 4, 3000},
+                {PAGE_BYTES_AT, 4, 1 << 20},
+                {PAGE_BYTES_AT, 4, 1 << 31},
+                {DEPTH_AT, 2, 0},
+                {DEPTH_AT, 2, 1},
+                {DEPTH_AT, 2, 5},
+                {DEPTH_AT, 2, 60000},
+                {ENTRIES_AT, 8, 3},
+                {ENTRIES_AT, 8, UINT64_MAX},
+                {ROOT_AT, 8, 0},
+                {ROOT_AT, 8, 1},
+                {ROOT_AT, 8, 1 << 30},
+                {ROOT_AT, 8, UINT64_MAX - 1},
+                {LAST_AT, 8, 1},
+                {LAST_AT, 8, UINT64_MAX},
+                {LAST_AT, 8, UINT64_MAX / 4096},
+                {16 + 4, 4, 2}};
+    enum { COUNT = 400 };
+    size_t bytes;
+    lmdb_make("set", COUNT);
+    unsigned char *whole = temporary_read("set/data.mdb", &bytes);
+    for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
+        rue_error error = {0};
+        unsigned char *lying = malloc(bytes);
+        memcpy(lying, whole, bytes);
+        for (size_t meta = 0; meta <= 4096; meta += 4096)
+            memcpy(lying + meta + lies[i].at, &lies[i].value, lies[i].bytes);
+        temporary_file("lying.mdb", lying, bytes);
+        cr_assert_not(reads_well("lying.mdb", COUNT, &error), "lie %zu", i);
+        cr_assert(strstr(error.message, "lying.mdb"), "lie %zu: %s", i, error.message);
+        free(lying);
+    }
+    free(whole);
+}
+
+Test(source_lmdb, a_wrong_byte_of_a_record_names_its_key)
+{
+    lmdb_make("set", 20);
+    struct rue_source *source = data_open("set");
+    struct rue_place place;
+    char byte = 0x55;
+    unsigned char read[1 << 16];
+    rue_error error = {0};
+    cr_assert(rue_source_place(source, RUE_ACCESS_READ, 13, &place));
+    int fd = open(temporary_path("set/data.mdb"), O_WRONLY);
+    cr_assert_eq(pwrite(fd, &byte, 1, (off_t)(place.offset + place.bytes / 2)), 1);
+    close(fd);
+    cr_assert_eq(rue_source_read(source, 13, read, NULL), RUE_OK);
+    cr_assert_eq(rue_source_verify(source, 13, read, &error), RUE_DATA);
+    cr_assert(strstr(error.message, "key 00000013 of ") && strstr(error.message, "CRC-32C"), "%s",
+              error.message);
+    cr_assert_eq(rue_source_read(source, 12, read, NULL), RUE_OK);
+    cr_assert_eq(rue_source_verify(source, 12, read, NULL), RUE_OK);
+    rue_source_close(source);
+}
+
+Test(source_lmdb, one_that_was_not_finished_is_refused)
+{
+    struct rue_sink_mark mark = {0};
+    struct rue_sink *sink = lmdb_begin("set", 5, &mark, NULL);
+    lmdb_add(sink, 0, 3);
+    cr_assert_eq(rue_sink_flush(sink, &mark, NULL), RUE_OK);
+    rue_sink_close(sink);
+    expect("set", "was not finished");
+}
+
+Test(source_lmdb, the_digest_is_that_of_keys_sizes_and_labels)
+{
+    lmdb_make("one", 10);
+    lmdb_make("same", 10);
+    lmdb_make("more", 11);
+    lmdb_put("bare", NULL, 0, (struct lmdb_entry[]){{"0", JPEG}, END});
+    lmdb_put("other", NULL, 0, (struct lmdb_entry[]){{"1", JPEG}, END});
+    static const char *const names[] = {"one", "same", "more", "bare", "other"};
+    uint64_t digests[5];
+    for (int i = 0; i < 5; i++) {
+        struct rue_source *source = data_open(names[i]);
+        digests[i] = rue_source_digest(source);
+        rue_source_close(source);
+    }
+    cr_assert_eq(digests[0], digests[1]);
+    cr_assert_neq(digests[0], digests[2]);
+    cr_assert_neq(digests[3], digests[4]);
+}

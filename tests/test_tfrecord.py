@@ -1,0 +1,223 @@
+"""TFRecord as a format: framed and parsed by an implementation that is not rue's (protobuf, crc32c)."""
+import gzip
+import json
+import os
+import signal
+import struct
+
+import pytest
+
+from conftest import expect_failure, finish, wait_until
+from test_lmdb import files_of, made, many_photos, part_of, shared_photos  # noqa: F401 (fixtures)
+
+pytest.importorskip("google.protobuf", reason="skipped: no protobuf")
+crc32c = pytest.importorskip("crc32c", reason="skipped: no crc32c").crc32c
+
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory  # noqa: E402
+
+
+def example_class():
+    """tf.train.Example, from its published definition."""
+    file = descriptor_pb2.FileDescriptorProto(name="example.proto", package="tensorflow", syntax="proto3")
+    kind = descriptor_pb2.FieldDescriptorProto
+
+    def message(name, *fields, within=None):
+        made = (within.nested_type if within else file.message_type).add(name=name)
+        for number, (field, label, type_, of) in enumerate(fields, 1):
+            made.field.add(name=field, number=number, label=label, type=type_, type_name=of)
+        return made
+    one, many = kind.LABEL_OPTIONAL, kind.LABEL_REPEATED
+    message("BytesList", ("value", many, kind.TYPE_BYTES, None))
+    message("FloatList", ("value", many, kind.TYPE_FLOAT, None))
+    message("Int64List", ("value", many, kind.TYPE_INT64, None))
+    message("Feature", *((f"{name}_list", one, kind.TYPE_MESSAGE, f".tensorflow.{of}List")
+                         for name, of in (("bytes", "Bytes"), ("float", "Float"), ("int64", "Int64"))))
+    features = message("Features", ("feature", many, kind.TYPE_MESSAGE, ".tensorflow.Features.FeatureEntry"))
+    message("FeatureEntry", ("key", one, kind.TYPE_STRING, None), ("value", one, kind.TYPE_MESSAGE, ".tensorflow.Feature"),
+            within=features).options.map_entry = True
+    message("Example", ("features", one, kind.TYPE_MESSAGE, ".tensorflow.Features"))
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(file)
+    return message_factory.MessageFactory(pool).GetPrototype(pool.FindMessageTypeByName("tensorflow.Example"))
+
+
+Example = example_class()
+
+
+def masked(data):
+    crc = crc32c(data)
+    return ((crc >> 15 | crc << 17) + 0xa282ead8) & 0xffffffff
+
+
+def frame(data):
+    length = struct.pack("<Q", len(data))
+    return length + struct.pack("<I", masked(length)) + data + struct.pack("<I", masked(data))
+
+
+def example(**features):
+    """An Example's bytes: features of bytes, of numbers, of lists of numbers."""
+    made = Example()
+    for name, value in features.items():
+        feature = made.features.feature[name.replace("__", "/")]
+        if isinstance(value, bytes):
+            feature.bytes_list.value.append(value)
+        elif isinstance(value, float):
+            feature.float_list.value.append(value)
+        else:
+            feature.int64_list.value.extend(value if isinstance(value, list) else [value])
+    return made.SerializeToString()
+
+
+def records_of(path):
+    data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    at = 0
+    while at < len(data):
+        length, crc = struct.unpack_from("<QI", data, at)
+        assert crc == masked(data[at:at + 8])
+        body, (crc,) = data[at + 12:at + 12 + length], struct.unpack_from("<I", data, at + 12 + length)
+        assert crc == masked(body)
+        yield Example.FromString(body).features.feature
+        at += 16 + length
+
+
+def all_records(folder):
+    return [record for path in sorted(folder.glob("*.tfrecord*")) for record in records_of(path)]
+
+
+@pytest.mark.parametrize("more", [[], ["--compress", "gzip"], ["--shard-size", "1M", "--split", "val"]])
+def test_photos_go_there_and_back_unchanged(rue, photos, more):
+    made(rue, photos, "set", "--format", "tfrecord", *more, "--verify")
+    made(rue, "set", "back", "--format", "folder", "--verify")
+    assert files_of(rue.folder / "back") == files_of(photos)
+
+
+def test_photographs_go_there_and_back_unchanged(rue, shared_photos):  # noqa: F811
+    made(rue, shared_photos, "set", "--format", "tfrecord", "--shard-size", "2M", "--verify")
+    made(rue, "set", "back", "--format", "folder", "--verify")
+    assert files_of(rue.folder / "back") == files_of(shared_photos)
+
+
+@pytest.mark.parametrize("more, suffix", [([], ""), (["--compress", "gzip"], ".gz")])
+def test_others_read_what_is_written(rue, photos, more, suffix):
+    made(rue, photos, "set", "--format", "tfrecord", "--shard-size", "2M", *more)
+    names = sorted(path.name for path in (rue.folder / "set").glob("train-*"))
+    assert len(names) > 1 and names[1] == f"train-000001.tfrecord{suffix}"
+    records = all_records(rue.folder / "set")
+    told = {record["name"].bytes_list.value[0].decode(): record["image"].bytes_list.value[0] for record in records}
+    assert told == files_of(photos)
+    classes = (rue.folder / "set/classes.txt").read_text().split("\n")
+    assert all(record["name"].bytes_list.value[0].decode().startswith(classes[record["label"].int64_list.value[0]] + "/")
+               for record in records)
+
+
+@pytest.mark.parametrize("dtype, width", [("uint8", 1), ("float32", 4)])
+def test_tensors_are_those_of_the_tensor_format(rue, photos, dtype, width):
+    made(rue, photos, "set", "--format", "tfrecord", "--mode", "preprocessed", "--dtype", dtype, "--images", "7", "--verify")
+    made(rue, photos, "set.tensor", "--dtype", dtype, "--images", "7")
+    file, stride = (rue.folder / "set.tensor").read_bytes(), (3 * 224 * 224 * width + 4095) // 4096 * 4096
+    for i, record in enumerate(all_records(rue.folder / "set")):
+        assert list(record["shape"].int64_list.value) == [3, 224, 224]
+        assert record["dtype"].bytes_list.value[0].decode() == dtype
+        assert record["image"].bytes_list.value[0] == file[4096 + i * stride:][:3 * 224 * 224 * width]
+    made(rue, "set", "again.tensor", "--verify")
+    assert (rue.folder / "again.tensor").read_bytes() == file
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+def test_what_others_wrote_is_read(rue, photos, compressed):
+    """As the usual scripts for ImageNet name features; others are passed over."""
+    images = sorted(files_of(photos).items())
+    data = b"".join(frame(example(image__encoded=image, image__class__label=i % 7, image__filename=name.encode(),
+                                  image__height=512, image__object__bbox__xmin=0.5, image__format=b"JPEG"))
+                    for i, (name, image) in enumerate(images))
+    file = rue.folder / "train-00000-of-00001.tfrecord"
+    file.write_bytes(gzip.compress(data, 1) if compressed else data)
+    shown = json.loads(rue("inspect", file, "--json").stdout)
+    assert (shown["format"], shown["items"], shown["mode"]) == ("tfrecord", len(images), "raw")
+    made(rue, file, "back", "--format", "folder")
+    by_name = {name.split("/")[-1]: image for name, image in images}
+    assert {name.split("/")[-1]: image for name, image in files_of(rue.folder / "back").items()} == by_name
+    assert {name.split("/")[0] for name in files_of(rue.folder / "back")} == set("0123456"), "labels without names"
+    made(rue, file, "back.lmdb", "--verify")
+    done = rue("tune", file, "--mode", "raw", "--model", "none", "--batch-size", "8", "--num-workers", "0,1", "--quiet", "--out",
+               "out")
+    assert done.returncode == 0, done.stderr
+
+
+def test_features_can_be_named(rue, photos):
+    file = rue.folder / "x.tfrecord"
+    image = next(photos.rglob("*.jpg")).read_bytes()
+    file.write_bytes(frame(example(image=b"no", picture=image, label=3, fine=[5, 6])))
+    made(rue, file, "back", "--format", "folder", "--image-key", "picture", "--label-key", "fine")
+    assert files_of(rue.folder / "back") == {"5/00000000.jpg": image}
+    expect_failure(rue("inspect", file, "--label-key", "lable", "--image-key", "picture"), 3, file, "no label 'lable'")
+    expect_failure(rue("prepare", file, "no", "--image-key", "other"), 3, file, "record 0", "--image-key", "picture")
+
+
+def small(i):
+    return frame(example(image=b"\xff\xd8 %d" % i * 50, label=i))
+
+
+def cut_in(data, part):
+    return data[:len(data) * part // 10]
+
+
+WHOLE = b"".join(map(small, range(3)))
+SECOND = len(small(0))
+BAD = {
+    "length_crc": (WHOLE[:SECOND + 9] + b"\xee" + WHOLE[SECOND + 10:], f"record 1 at byte {SECOND}", "valid length"),
+    "data_crc": (WHOLE[:SECOND + 40] + b"\xee" + WHOLE[SECOND + 41:], f"record 1 at byte {SECOND}", "CRC-32C of its data"),
+    "huge": (small(0) + struct.pack("<QI", 1 << 63, masked(struct.pack("<Q", 1 << 63))) + b"x" * 90,
+             f"record 1 at byte {SECOND}", "longer than 2 GiB"),
+    "long": (small(0) + struct.pack("<QI", 1 << 30, masked(struct.pack("<Q", 1 << 30))) + b"x" * 90,
+             f"record 1 at byte {SECOND}", "longer than what is left"),
+    "cut": (WHOLE[:-9], "record 2 at byte", "is cut"),
+    "cut_head": (WHOLE + b"123456", "record 3 at byte", "is cut"),
+    "no_example": (small(0) + frame(b"\x0a\x05\x0a"), f"record 1 at byte {SECOND}", "no Example"),
+    "no_image": (small(0) + frame(example(label=1, other=b"x")), "record 1", "has no image", "label", "other"),
+    "no_label": (small(0) + frame(example(image=b"x")), "record 1 has no label"),
+    "bad_label": (frame(example(image=b"x", label=-5)), "record 0", "no whole number"),
+    "text_label": (frame(example(image=b"x", label=b"cat")), "record 0", "no whole number"),
+    "shapes": (frame(example(image=b"x" * 12, label=1, shape=[3, 2, 2], dtype=b"uint8")) + small(1), "record 1", "the first one"),
+    "shape": (frame(example(image=b"x" * 12, label=1, shape=[3, 2, 5], dtype=b"uint8")), "record 0", "as many bytes"),
+    "dtype": (frame(example(image=b"x" * 12, label=1, shape=[3, 2, 2], dtype=b"int7")), "record 0", "unknown dtype"),
+    "text": (b"this is no record at all, whatever its name says", "record 0 at byte 0", "no TFRecord file"),
+    "empty": (b"", "holds no record"),
+    "gzip_cut": (cut_in(gzip.compress(WHOLE * 50), 7), "x.tfrecord"),
+    "gzip_of_text": (gzip.compress(b"hello, this is some text" * 9), "record 0 at byte 0", "valid length"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_file_is_one_line(rue, name):
+    data, *words = BAD[name]
+    file = rue.folder / "x.tfrecord"
+    file.write_bytes(data)
+    for command in (["inspect", file], ["prepare", file, "out", "--format", "folder"], ["tune", file, "--out", "study"]):
+        expect_failure(rue(*command), 3, file, *words)
+    assert not (rue.folder / "out").exists()
+
+
+def test_what_is_damaged_behind_the_index_is_found_when_it_is_read(rue):
+    """The file looks the same from outside: it was the disk."""
+    file = rue.folder / "x.tfrecord"
+    file.write_bytes(WHOLE)
+    assert rue("inspect", file).returncode == 0
+    about = file.stat()
+    with open(file, "r+b") as stream:
+        stream.seek(SECOND + 60)
+        stream.write(b"\0")
+    os.utime(file, ns=(about.st_atime_ns, about.st_mtime_ns))
+    expect_failure(rue("prepare", file, "out", "--format", "folder"), 3, file, f"record 1 at byte {SECOND}", "CRC-32C")
+
+
+def test_a_killed_one_goes_on(rue, many_photos):  # noqa: F811
+    words = ["prepare", many_photos, "set", "--format", "tfrecord", "--mode", "preprocessed", "--dtype", "uint8", "--shard-size", "4M"]
+    process = rue.start(*words)
+    wait_until(lambda: part_of(rue.folder) and (part_of(rue.folder) / "journal").exists(), process)
+    process.kill()
+    assert finish(process)[0] == -signal.SIGKILL
+    done = rue(*words, "--verify")
+    assert done.returncode == 0 and "were there from a run that was stopped" in done.stderr, done.stderr
+    names = [record["name"].bytes_list.value[0].decode() for record in all_records(rue.folder / "set")]
+    assert names == sorted(files_of(many_photos))

@@ -1,0 +1,97 @@
+"""rue tune A B ...: several variants of the data in one study."""
+import json
+
+import pytest
+
+from conftest import expect_failure, read_json
+
+GRID = ["--model", "none", "--batch-size", "4,8", "--num-workers", "0,1", "--budget", "2m", "--strategy", "grid"]
+
+
+@pytest.fixture
+def variants(rue, own_photos):
+    """A folder, a tensor file of each type and a second folder."""
+    for dtype in ("uint8", "float32"):
+        assert rue("prepare", own_photos, f"{dtype}.tensor", "--dtype", dtype, "--quiet").returncode == 0
+    assert rue("prepare", own_photos, "copy", "--format", "folder", "--quiet").returncode == 0
+    return [own_photos, "copy", "uint8.tensor", "float32.tensor"]
+
+
+def test_every_variant_has_a_recommendation_and_so_have_modes_and_all(rue, variants):
+    done = rue("tune", *variants, *GRID, "--out", "out")
+    assert done.returncode == 0, done.stderr
+    report = read_json(rue.folder / "out/recommendation.json")
+    found = [(part["variant"]["mode"], part["variant"]["format"], part["variant"]["dtype"]) for part in report["recommendations"]]
+    assert found == [("raw", "folder", None), ("raw", "folder", None), ("preprocessed", "tensor", "uint8"),
+                     ("preprocessed", "tensor", "float32")]
+    assert not any(part["sample"] for part in report["recommendations"]), "nothing is converted when both are there"
+    assert [part["over"] for part in report["overall"]] == ["raw", "preprocessed", "all"]
+    assert [part["scenarios"] for part in report["overall"]] == [2, 2, 4]
+    everything = report["overall"][2]
+    assert len(everything["variants"]) == 4 and everything["config"]["batch_size"] in (4, 8)
+    assert everything["mean_regret_ratio"] == pytest.approx(sum(v["mean_regret_ratio"] for v in everything["variants"]) / 4)
+    text = " ".join(done.stdout.split())
+    assert text.count("Use batch_size") == 4 and "One configuration for all 4 variants: batch_size" in text
+    assert "One configuration for all 2 raw variants" in text
+    shown = rue("show", "out")
+    assert shown.returncode == 0 and "One configuration for all 4 variants" in " ".join(shown.stdout.split())
+
+
+def test_the_regret_of_the_common_answer_is_what_the_trials_say(rue, variants):
+    done = rue("tune", *variants[:3], *GRID, "--out", "out", "--json")
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    key = lambda config: (config["batch_size"], config["num_workers"])
+    times = [{key(row["config"]): row["end_to_end_ns"]["none"] for row in part["configs"]} for part in report["recommendations"]]
+    mean = {cell: sum(own[cell] / min(own.values()) - 1 for own in times) / 3 for cell in times[0]}
+    everything = report["overall"][-1]
+    assert mean[key(everything["config"])] == pytest.approx(min(mean.values()))
+    assert everything["mean_regret_ratio"] == pytest.approx(min(mean.values()))
+
+
+def test_a_variant_is_given_once_and_of_the_mode_that_is_wanted(rue, variants):
+    expect_failure(rue("tune", "copy", "./copy/", *GRID), 2, "./copy/ is given twice")
+    expect_failure(rue("tune", *variants, *GRID, "--mode", "raw"), 2, "uint8.tensor is preprocessed data", "--mode")
+    expect_failure(rue("tune", "copy", "nothing", *GRID), 3, "cannot open nothing")
+    expect_failure(rue("tune", *["copy"] * 9, *GRID), 2, "one argument too many")
+    assert not (rue.folder / "rue-out").exists()
+
+
+def test_a_variant_that_fails_leaves_the_others_theirs(rue, variants):
+    (rue.folder / "copy").mkdir(exist_ok=True)
+    for file in (rue.folder / "copy").rglob("*.jpg"):
+        file.write_bytes(b"not a JPEG")
+    done = rue("tune", "uint8.tensor", "copy", *GRID, "--out", "out")
+    assert done.returncode != 0 and "copy" in done.stderr
+
+
+def test_a_study_of_several_variants_goes_on(rue, variants):
+    assert rue("tune", *variants[:3], *GRID, "--out", "out").returncode == 0
+    done = rue("tune", *variants[:3], *GRID, "--out", "out")
+    assert done.returncode == 0 and "what fits is reused" in " ".join(done.stderr.split())
+    assert read_json(rue.folder / "out/recommendation.json")["provenance"]["reused_trials"] >= 12
+
+
+def test_what_the_data_call_images_and_labels_can_be_said(rue, own_photos):
+    """Members of a tar file by their extensions: two images and two labels a sample."""
+    import io
+    import tarfile
+    files = sorted(own_photos.rglob("*.jpg"))
+    with tarfile.open(rue.folder / "two.tar", "w") as tar:
+        for i, file in enumerate(files):
+            for name, body in (("jpg", file.read_bytes()), ("left.jpg", files[0].read_bytes()), ("cls", b"1"), ("size", b"%d" % (i % 3))):
+                member = tarfile.TarInfo(f"{i:04}.{name}")
+                member.size = len(body)
+                tar.addfile(member, io.BytesIO(body))
+    usual = json.loads(rue("inspect", "two.tar", "--json").stdout)
+    chosen = json.loads(rue("inspect", "two.tar", "--json", "--image-key", "left.jpg", "--label-key", "size").stdout)
+    assert usual["items"] == chosen["items"] == len(files) and usual["bytes"] != chosen["bytes"] == len(files) * files[0].stat().st_size
+    done = rue("tune", "two.tar", *GRID, "--out", "out", "--image-key", "left.jpg", "--mode", "raw")
+    assert done.returncode == 0, done.stderr
+    (part,) = read_json(rue.folder / "out/recommendation.json")["recommendations"]
+    assert part["variant"]["image_key"] == "left.jpg" and part["data_bytes"] == chosen["bytes"]
+    done = rue("check", "out", "--budget", "5s")
+    assert done.returncode in (0, 5) and "cannot" not in done.stderr, done.stderr
+    expect_failure(rue("inspect", "two.tar", "--image-key", ""), 2, "--image-key")
+    expect_failure(rue("inspect", "two.tar", "--image-key", "x" * 64), 2, "--image-key", "1 to 63 bytes")
+    expect_failure(rue("tune", "two.tar", *GRID, "--image-key", "nothing"), 3, "two.tar")

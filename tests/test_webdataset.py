@@ -1,0 +1,407 @@
+"""The webdataset format: tar shards that Python's tarfile, bsdtar and the webdataset library read and write, too."""
+import io
+import json
+import shutil
+import sqlite3
+import subprocess
+import tarfile
+
+import pytest
+from conftest import expect_failure, finish, wait_until
+
+COMPRESSIONS = ["none", "gzip", "zstd", "lz4"]
+SUFFIXES = {"none": "", "gzip": ".gz", "zstd": ".zst", "lz4": ".lz4"}
+
+
+def pictures(folder):
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*.jpg")}
+
+
+def add(archive, name, data, **more):
+    member = tarfile.TarInfo(name)
+    member.size = len(data)
+    for key, value in more.items():
+        setattr(member, key, value)
+    archive.addfile(member, io.BytesIO(data))
+
+
+def make_tar(path, members, mode="w", kind=tarfile.GNU_FORMAT):
+    with tarfile.open(path, mode, format=kind) as archive:
+        for name, data in members:
+            add(archive, name, data)
+    return path
+
+
+@pytest.fixture
+def jpeg(photos):
+    return sorted(photos.rglob("*.jpg"))[0].read_bytes()
+
+
+@pytest.fixture
+def prepare(rue):
+    def call(source, target, *more):
+        return rue("prepare", source, target, *more, "--quiet")
+    return call
+
+
+def inspect(rue, path, *more):
+    done = rue("inspect", path, "--json", *more)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("how", COMPRESSIONS)
+def test_photos_come_back_from_shards_as_they_were(prepare, rue, photos, tmp_path, how):
+    shards, back = tmp_path / "shards", tmp_path / "back"
+    done = prepare(photos, shards, "--format", "webdataset", "--shard-size", "1M", "--compress", how, "--split", "val",
+                   "--verify")
+    assert done.returncode == 0, done.stderr
+    names = sorted(path.name for path in shards.glob("val-*"))
+    assert len(names) > 3 and names == [f"val-{i:06d}.tar{SUFFIXES[how]}" for i in range(len(names))]
+    assert inspect(rue, shards)["classes"] == inspect(rue, photos)["classes"]
+    assert prepare(shards, back, "--format", "folder").returncode == 0
+    assert pictures(back) == pictures(photos)
+
+
+def test_the_peers_read_what_rue_writes(prepare, photos, tmp_path):
+    shards, out = tmp_path / "shards", tmp_path / "out"
+    assert prepare(photos, shards, "--format", "webdataset", "--shard-size", "2M").returncode == 0
+    expected, found = pictures(photos), {}
+    out.mkdir()
+    classes = (shards / "classes.txt").read_text().split("\n")
+    for shard in sorted(shards.glob("*.tar")):
+        with tarfile.open(shard) as archive:
+            for member in archive:
+                assert member.mtime == member.uid == member.gid == 0
+                if member.name.endswith(".jpg"):
+                    found[member.name] = archive.extractfile(member).read()
+                    label = archive.extractfile(member.name.replace(".jpg", ".cls")).read()
+                    assert classes[int(label)] == member.name.split("/")[0]
+        if shutil.which("bsdtar"):
+            subprocess.run(["bsdtar", "-xf", shard, "-C", out], check=True)
+    assert found == expected
+    if shutil.which("bsdtar"):
+        assert pictures(out) == expected
+    else:
+        pytest.skip("skipped: no bsdtar, and Python's tarfile agrees")
+
+
+@pytest.mark.parametrize("suffix, options", [("tar", []), ("tar.gz", ["-z"]), ("tar.zst", ["--zstd"]),
+                                             ("tar.lz4", ["--lz4"])])
+@pytest.mark.parametrize("kind", ["ustar", "gnutar", "pax"])
+def test_rue_reads_what_bsdtar_writes(prepare, photos, tmp_path, suffix, options, kind):
+    if not shutil.which("bsdtar"):
+        pytest.skip("skipped: no bsdtar")
+    names = sorted(path.relative_to(photos).as_posix() for path in photos.rglob("*.jpg"))
+    shard, back = tmp_path / f"all.{suffix}", tmp_path / "back"
+    subprocess.run(["bsdtar", "-cf", shard, f"--format={kind}", *options, "-C", photos, *names], check=True)
+    assert prepare(shard, back, "--format", "folder").returncode == 0
+    assert pictures(back) == pictures(photos)
+
+
+@pytest.mark.parametrize("kind", [tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
+def test_rue_reads_what_tarfile_writes(prepare, photos, tmp_path, kind):
+    expected = {"/".join(["d" * 60, name]): data for name, data in pictures(photos).items()}
+    if kind != tarfile.USTAR_FORMAT:
+        expected = {"/".join(["ä" * 50, "y" * 200, name]): data for name, data in expected.items()}
+    shard, back = make_tar(tmp_path / "x.tar", expected.items(), kind=kind), tmp_path / "back"
+    assert prepare(shard, back, "--format", "folder").returncode == 0
+    assert pictures(back) == expected
+
+
+def test_names_that_ustar_cannot_hold_are_written_for_tarfile(prepare, photos, tmp_path):
+    deep, shards = tmp_path / "deep", tmp_path / "shards"
+    target = deep / ("c" * 150) / ("d" * 150) / ("e" * 120 + ".jpg")
+    target.parent.mkdir(parents=True)
+    shutil.copy(next(photos.rglob("*.jpg")), target)
+    assert prepare(deep, shards, "--format", "webdataset").returncode == 0
+    with tarfile.open(shards / "train-000000.tar") as archive:
+        assert target.relative_to(deep).as_posix() in archive.getnames()
+
+
+def test_the_webdataset_library_agrees(prepare, rue, photos, tmp_path):
+    wds = pytest.importorskip("webdataset", reason="skipped: no webdataset library")
+    shards, written = tmp_path / "shards", tmp_path / "written.tar"
+    assert prepare(photos, shards, "--format", "webdataset", "--shard-size", "2M").returncode == 0
+    urls = [str(path) for path in sorted(shards.glob("*.tar"))]
+    samples = list(wds.WebDataset(urls, shardshuffle=False))
+    assert {sample["__key__"] + ".jpg": sample["jpg"] for sample in samples} == pictures(photos)
+    with wds.TarWriter(str(written)) as sink:
+        for sample in samples:
+            sink.write({"__key__": sample["__key__"], "jpg": sample["jpg"], "cls": int(sample["cls"])})
+    back = tmp_path / "back"
+    assert prepare(written, back, "--format", "folder").returncode == 0
+    assert pictures(back) == pictures(photos)
+
+
+def test_tensors_are_npy_files_that_numpy_opens(prepare, rue, photos, tmp_path):
+    numpy = pytest.importorskip("numpy", reason="skipped: no NumPy")
+    for dtype in ("uint8", "float32"):
+        shards, tensors = tmp_path / f"shards-{dtype}", tmp_path / f"{dtype}.tensor"
+        assert prepare(photos, tensors, "--dtype", dtype).returncode == 0
+        assert prepare(photos, shards, "--format", "webdataset", "--mode", "preprocessed", "--dtype", dtype,
+                       "--verify").returncode == 0
+        with tarfile.open(shards / "train-000000.tar") as archive:
+            files = [archive.extractfile(name).read() for name in archive.getnames() if name.endswith(".npy")]
+        arrays = [numpy.load(io.BytesIO(file)) for file in files]
+        assert len(arrays) == 48 and all(a.shape == (3, 224, 224) and a.dtype == dtype for a in arrays)
+        stride = (arrays[0].nbytes + 4095) // 4096 * 4096
+        records = numpy.memmap(tensors, "u1", "r", 4096, (48, stride))[:, :arrays[0].nbytes]
+        assert all(a.tobytes() == r.tobytes() for a, r in zip(arrays, records))
+        found, back = inspect(rue, shards), tmp_path / f"back-{dtype}.tensor"
+        assert (found["mode"], found["dtype"], found["items"]) == ("preprocessed", dtype, 48)
+        assert prepare(shards, back, "--verify").returncode == 0
+        assert back.read_bytes() == tensors.read_bytes()
+
+
+def test_patterns_name_shards_in_their_order(prepare, rue, photos, tmp_path):
+    shards = tmp_path / "shards"
+    assert prepare(photos, shards, "--format", "webdataset", "--shard-size", "1M").returncode == 0
+    count = len(list(shards.glob("*.tar")))
+    whole = inspect(rue, shards)
+    pattern = f"{shards}/train-{{000000..{count - 1:06d}}}.tar"
+    assert inspect(rue, pattern)["digest"] == whole["digest"]
+    assert inspect(rue, f"{shards}/train-00000{{0,1}}.tar")["items"] < whole["items"]
+    done = rue("inspect", f"{shards}/train-{{000000..{count:06d}}}.tar")
+    expect_failure(done, 3, f"train-{count:06d}.tar")
+    expect_failure(rue("inspect", f"{shards}/train-{{000000..}}.tar"), 2, "pattern")
+
+
+def test_a_pattern_can_be_tuned_for(rue, prepare, photos, tmp_path):
+    shards = tmp_path / "shards"
+    assert prepare(photos, shards, "--format", "webdataset", "--shard-size", "1M", "--compress", "zstd").returncode == 0
+    done = rue("tune", "shards/train-{000000..000002}.tar.zst", "--budget", "3s", "--batch-size", "4,8",
+               "--num-workers", "0,2", "--model", "none", "--mode", "raw", "--out", tmp_path / "study", cwd=tmp_path)
+    assert done.returncode in (0, 5), done.stderr
+
+
+def test_archives_beside_class_folders_or_photos_leave_a_folder_of_photos(rue, own_photos, jpeg):
+    make_tar(own_photos / "a.tar", [("a.jpg", jpeg)])
+    assert inspect(rue, own_photos)["format"] == "folder"
+    for path in own_photos.rglob("*.jpg"):
+        path.rename(own_photos / path.name)
+    for path in own_photos.glob("*/"):
+        path.rmdir()
+    assert inspect(rue, own_photos)["format"] == "folder"
+
+
+def test_an_archive_is_known_by_its_content(rue, tmp_path, jpeg):
+    for mode in ("w", "w:gz"):
+        path = make_tar(tmp_path / "data.bin", [("a.jpg", jpeg)], mode)
+        assert inspect(rue, path)["format"] == "webdataset"
+
+
+# ---- bad input ----
+
+def refused(rue, path, *words):
+    return expect_failure(rue("inspect", path), 3, path.name, *words)
+
+
+def raw_header(name=b"a.jpg", size=b"00000000003\0", kind=b"0", magic=b"ustar\x0000"):
+    block = bytearray(512)
+    block[:len(name)] = name
+    block[100:108], block[108:116], block[116:124] = b"0000644\0", b"0000000\0", b"0000000\0"
+    block[124:136], block[136:148], block[148:156] = size, b"00000000000\0", b" " * 8
+    block[156:157], block[257:265] = kind, magic
+    block[148:156] = b"%06o\0 " % sum(block)
+    return bytes(block)
+
+
+def pax(key, value, kind=b"x"):
+    length = next(n for n in range(99) if len(b"%d %s=%s\n" % (n, key, value)) == n)
+    return [raw_header(b"x", size=b"%011o\0" % length, kind=kind), b"%d %s=%s\n" % (length, key, value)]
+
+
+def damaged(path, *blocks, end=True):
+    path.write_bytes(b"".join(block + b"\0" * (-len(block) % 512) for block in blocks) + b"\0" * 1024 * end)
+    return path
+
+
+@pytest.mark.parametrize("blocks, words", [
+    ([raw_header(), b"abc", raw_header(b"b.jpg")[:-1] + b"x", b"abc"], ["checksum", "byte 1024"]),
+    ([raw_header(), b"abc", raw_header(b"b.jpg", size=b"\xff" * 12)], ["negative", "byte 1024"]),
+    ([raw_header(), b"abc", raw_header(b"b.jpg", size=b"-0000000001\0")], ["negative", "byte 1024"]),
+    ([raw_header(), b"abc", raw_header(b"b.jpg", size=b"77777777777\0")], ["cut", "byte 1024"]),
+    ([raw_header(), b"abc", raw_header(b"b.jpg", size=b"\x80" + b"\x7f" * 11)], ["size", "byte 1024"]),
+    ([raw_header(size=b"\x80" + b"\0" * 7 + b"\xff" * 4)], ["cut", "byte 0"]),
+    ([raw_header(), b"abc", raw_header(b"b.jpg", size=b"0000x000003\0")], ["no number", "byte 1024"]),
+    ([raw_header(b"../a.jpg"), b"abc"], ["..", "byte 0"]),
+    ([raw_header(), b"abc", raw_header(b"x/../../b.jpg"), b"abc"], ["..", "byte 1024"]),
+    ([raw_header(b"/etc/a.jpg"), b"abc"], ["absolute", "byte 0"]),
+    ([raw_header(kind=b"S"), b"abc"], ["sparse", "byte 0"]),
+    ([*pax(b"size", b"99999999999"), raw_header(), b"abc"], ["cut", "byte 1024"]),
+    ([*pax(b"size", b"99999999999999999999"), raw_header(), b"abc"], ["size", "byte 0"]),
+    ([*pax(b"size", b"-1"), raw_header(), b"abc"], ["negative", "byte 0"]),
+    ([*pax(b"path", b"/a.jpg"), raw_header(), b"abc"], ["absolute", "byte 1024"]),
+    ([*pax(b"GNU.sparse.major", b"1"), raw_header(), b"abc"], ["sparse", "byte 0"]),
+    ([*pax(b"path", b"a.jpg", kind=b"g"), raw_header(), b"abc"], ["all that follow", "byte 0"]),
+    ([raw_header(b"x", size=b"00000000011\0", kind=b"x"), b"9 size=-1\n", raw_header(), b"abc"], ["pax header", "byte 0"]),
+    ([raw_header(b"x", size=b"77777777\0   ", kind=b"x"), b"abc"], ["byte 0"]),
+    ([raw_header(b"L", size=b"00000000003\0", kind=b"L"), b"ab\0"], ["ends after its name"]),
+    ([raw_header(), b"abc", raw_header(b"a.JPG"), b"abc"], ["second of its extension", "byte 1024"]),
+    ([raw_header(), b"abc", raw_header(b"a.cls"), b"cat"], ["no label", "byte 1024"]),
+    ([raw_header(b"a.cls"), b"  7", raw_header(b"a.jpg"), b"abc", raw_header(b"b.jpg"), b"abc"], ["no label", "byte 2048"]),
+    ([raw_header(b"a.txt"), b"abc"], ["no sample with an image"]),
+    ([raw_header(b"a.npy"), b"abc"], ["no npy", "byte 0"]),
+])
+def test_bad_archives_are_refused_with_file_and_byte(rue, tmp_path, blocks, words):
+    refused(rue, damaged(tmp_path / "bad.tar", *blocks), *words)
+
+
+def test_cut_archives_are_refused(rue, tmp_path, jpeg):
+    whole = make_tar(tmp_path / "a.tar", [("a.jpg", jpeg), ("b.jpg", jpeg)]).read_bytes()
+    second = 512 + (len(jpeg) + 511) // 512 * 512
+    bad = tmp_path / "bad.tar"
+    for length, words in ((second - 5, ["cut", "byte 0"]), (second + 100, ["cut", f"byte {second}"]),
+                          (second + 600, ["cut", f"byte {second}"])):
+        bad.write_bytes(whole[:length])
+        refused(rue, bad, *words)
+    bad.write_bytes(b"")
+    refused(rue, bad, "empty")
+    bad.write_bytes(whole[:2 * second])  # tarfile and bsdtar take it; a third sample may be missing
+    refused(rue, bad, f"byte {2 * second}", "the block that ends the archive")
+
+
+@pytest.mark.parametrize("how", ["gzip", "zstd", "lz4"])
+def test_damaged_and_cut_compressed_shards_are_refused(rue, prepare, photos, tmp_path, how):
+    shards = tmp_path / "shards"
+    assert prepare(photos, shards, "--format", "webdataset", "--compress", how).returncode == 0
+    whole = next(shards.glob("train*")).read_bytes()
+    bad = tmp_path / f"bad.tar{SUFFIXES[how]}"
+    half = len(whole) // 2
+    for data in (whole[:-3], whole[:half], whole[:half] + b"\xaa\x55" * 40 + whole[half + 80:]):
+        bad.write_bytes(data)
+        refused(rue, bad, "byte")
+
+
+def test_a_bomb_is_refused_before_it_is_expanded(rue, tmp_path):
+    bomb, shard = tmp_path / "bomb.tar", tmp_path / "bomb.tar.zst"
+    if not shutil.which("zstd") and not shutil.which("bsdtar"):
+        pytest.skip("skipped: neither zstd nor bsdtar")
+    with open(bomb, "wb") as file:
+        file.write(raw_header(size=b"%011o\0" % (300 << 20)))
+        file.truncate(512 + (300 << 20) + 1024)
+    with open(shard, "wb") as file:
+        if shutil.which("zstd"):
+            subprocess.run(["zstd", "-qc", bomb], stdout=file, check=True)
+        else:
+            pytest.skip("skipped: no zstd")
+    refused(rue, shard, "16,000 times")
+
+
+def test_links_and_devices_are_left_out_and_counted(rue, tmp_path, jpeg):
+    path = tmp_path / "a.tar"
+    with tarfile.open(path, "w") as archive:
+        add(archive, "a.jpg", jpeg)
+        for name, kind in (("l.jpg", tarfile.SYMTYPE), ("h.jpg", tarfile.LNKTYPE), ("d.jpg", tarfile.CHRTYPE),
+                           ("f.jpg", tarfile.FIFOTYPE), ("folder.jpg", tarfile.DIRTYPE)):
+            add(archive, name, b"", type=kind, linkname="/etc/passwd")
+        add(archive, "only.cls", b"3")
+    found = inspect(rue, path)
+    assert (found["items"], found["skipped"]) == (1, 5)
+    assert "l.jpg" in rue("inspect", path).stdout
+
+
+def test_labels_come_from_cls_json_or_what_is_named(rue, prepare, tmp_path, jpeg):
+    path = make_tar(tmp_path / "a.tar", [
+        ("x/1.jpg", jpeg),
+        ("x/1.json", b'{"text": "a \\" {", "label": 2, "kind": {"label": [1, {}]}}'), ("x/1.kind", b"4\n"),
+        ("x/2.jpeg", jpeg), ("x/2.json", b'{"label": 1, "kind": 0}'), ("x/2.kind", b" 5 ")])
+    (tmp_path / "classes.txt").write_text("".join(f"name {i}\n" for i in range(6)))
+    expected = {None: {"name 2": 1, "name 1": 1}, "kind": {"name 4": 1, "name 5": 1}}
+    for key, classes in expected.items():
+        out = tmp_path / f"out-{key}"
+        assert prepare(path, out, "--format", "folder", *(["--label-key", key] if key else [])).returncode == 0
+        assert {c["name"]: c["items"] for c in inspect(rue, out)["classes"]} == classes
+        assert sorted(found.name for found in out.rglob("*.j*")) == ["1.jpg", "2.jpeg"]
+
+
+def test_keys_that_would_be_one_sample_stay_two(prepare, rue, photos, tmp_path):
+    folder, shards = tmp_path / "photos", tmp_path / "shards"
+    folder.mkdir()
+    names = ["a.1.jpg", "a_1.jpg", "b.jpeg", "b.jpg", "b.JPG", ".hidden.jpg"]
+    for name, photo in zip(names, sorted(photos.rglob("*.jpg"))):
+        shutil.copy(photo, folder / name)
+    assert prepare(folder, shards, "--format", "webdataset", "--verify").returncode == 0
+    assert inspect(rue, shards)["items"] == 5  # hidden ones are no part of the folder
+    with tarfile.open(shards / "train-000000.tar") as archive:
+        stems = [name.rsplit(".", 1)[0] for name in archive.getnames()]
+    assert all(a != b for a, b in zip(stems[::2], stems[2::2])) and not any("." in stem for stem in stems)
+
+
+# ---- the index ----
+
+def test_the_index_is_kept_and_made_again_when_it_is_stale_or_damaged(rue, tmp_path, jpeg):
+    folder = tmp_path / "shards"
+    folder.mkdir()
+    make_tar(folder / "a.tar", [("1.jpg", jpeg), ("2.jpg", jpeg)])
+    assert inspect(rue, folder)["items"] == 2
+    index, = folder.glob(".rue-index-*")
+    kept = index.read_bytes()
+    assert inspect(rue, folder)["items"] == 2 and index.read_bytes() == kept
+    for damage in (kept[:100], kept[:-1], kept[:700] + b"\xff" + kept[701:], b"", kept + b"x"):
+        index.write_bytes(damage)
+        assert inspect(rue, folder)["items"] == 2
+        assert index.read_bytes() == kept
+    make_tar(folder / "a.tar", [("1.jpg", jpeg), ("2.jpg", jpeg), ("3.jpg", jpeg)])
+    assert inspect(rue, folder)["items"] == 3
+    assert [path.name for path in folder.iterdir() if path.name.startswith(".")] == [index.name]
+
+
+def test_where_no_index_can_be_written_all_works_without_it(nobody_rue, jpeg):
+    folder = nobody_rue.folder / "shards"
+    folder.mkdir()
+    make_tar(folder / "a.tar", [("1.jpg", jpeg)])
+    folder.chmod(0o555)
+    (folder / "a.tar").chmod(0o444)
+    done = nobody_rue("inspect", folder, "--json")
+    assert done.returncode == 0 and json.loads(done.stdout)["items"] == 1, done.stderr
+    assert not list(folder.glob(".rue*"))
+
+
+def trials(store):
+    if not store.exists():
+        return 0
+    try:
+        with sqlite3.connect(f"file:{store}?mode=ro", uri=True) as connection:
+            return connection.execute("select count(*) from trial").fetchone()[0]
+    except sqlite3.OperationalError:
+        return 0
+
+
+@pytest.mark.parametrize("how", ["none", "gzip"])
+@pytest.mark.parametrize("what", ["deleted", "replaced", "changed"])
+def test_a_shard_that_is_lost_while_trials_run_is_told(rue, prepare, photos, tmp_path, how, what):
+    shards, out = tmp_path / "shards", tmp_path / "study"
+    assert prepare(photos, shards, "--format", "webdataset", "--shard-size", "1M", "--compress", how).returncode == 0
+    process = rue.start("tune", shards, "--budget", "60s", "--mode", "raw", "--batch-size", "4", "--num-workers", "1,2",
+                        "--images", "2000", "--model", "resnet18", "--strategy", "grid", "--out", out)
+    wait_until(lambda: trials(out / "study.db"), process)
+    shard = sorted(shards.glob("train*"))[1]
+    if what == "deleted":
+        shard.unlink()
+    elif what == "replaced":
+        other = tmp_path / "other"
+        shutil.copy(shard, other)
+        other.replace(shard)
+    else:
+        with open(shard, "r+b") as file:
+            file.truncate(shard.stat().st_size - 600)
+    code, told, why = finish(process)
+    assert code not in (0, 1) and f"{shard.name} at byte" in told + why
+
+
+def test_a_label_that_no_sample_has_is_not_zero(rue, tmp_path, jpeg):
+    path = make_tar(tmp_path / "a.tar", [("a.jpg", jpeg), ("a.cls", b"3"), ("b.jpg", jpeg), ("b.cls", b"4")])
+    done = rue("inspect", path, "--label-key", "clas")
+    assert done.returncode == 3 and "no label 'clas'" in done.stderr
+
+
+def test_what_compresses_well_can_be_read_back(rue, tmp_path, prepare):
+    from PIL import Image
+    (tmp_path / "black").mkdir()
+    for i in range(500):
+        Image.new("RGB", (256, 256)).save(tmp_path / f"black/{i}.jpg")
+    done = prepare(tmp_path / "black", tmp_path / "shards", "--format", "webdataset", "--mode", "preprocessed", "--dtype", "uint8",
+                   "--compress", "zstd", "--verify")
+    assert done.returncode == 0, done.stderr

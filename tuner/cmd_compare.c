@@ -1,0 +1,202 @@
+#include "commands.h"
+
+#include <stdlib.h>
+
+#include "compare.h"
+#include "data_keys.h"
+#include "suspension.h"
+#include "terminal.h"
+#include "units.h"
+
+enum {
+    MODEL,
+    BATCH_SIZE,
+    NUM_WORKERS,
+    IMAGES,
+    BUDGET,
+    STRATEGY,
+    SAMPLE,
+    RUNNER,
+    OUT,
+    FRESH,
+    TRIAL_TIMEOUT,
+    DECODE,
+    MAX_PIXELS,
+    SEED,
+    CACHE,
+    IMAGE_KEY,
+    LABEL_KEY,
+    BAD_IMAGES,
+    MAX_MEMORY,
+    JSON,
+    QUIET
+};
+
+#define BUDGET_NS (120 * RUE_NS_PER_S)
+
+static const char *const caches[] = {RUE_CACHE_WARM, RUE_CACHE_COLD, RUE_CACHE_AS_IS, NULL};
+static const char *const bad_images[] = {"fail", "replace", NULL};
+static const char *const decodes[] = {"exact", "fast", NULL};
+
+static const struct rue_option options_table[] = {
+    [MODEL] = {"model", RUE_OPTION_MODELS, "LIST", NULL,
+               "models, such as resnet50,sleep:2ms/image [four of different cost]", 0, 0, NULL},
+    [BATCH_SIZE] = {"batch-size", RUE_OPTION_LIST, "LIST", NULL, "batch sizes, such as 32,64,128 [16 to 256]",
+                    0, 0, NULL},
+    [NUM_WORKERS] = {"num-workers", RUE_OPTION_LIST, "LIST", NULL,
+                     "workers, such as 0..8 [0 to twice the CPUs]", 0, 0, NULL},
+    [IMAGES] = {"images", RUE_OPTION_COUNT, "N", NULL, "the job that is compared for [one epoch]", 1,
+                UINT64_C(1) << 40, NULL},
+    [BUDGET] = {"budget", RUE_OPTION_BUDGET, "LIMIT", NULL,
+                "to find each variant's best, such as 300s or 500trials [2m]", 0, 0, NULL},
+    [STRATEGY] = {"strategy", RUE_OPTION_WORD, "NAME", RUE_STRATEGY_AUTO, "how it is found, as for rue tune",
+                  0, 0, rue_strategy_names},
+    [SAMPLE] = {"sample", RUE_OPTION_COUNT, "N", "256",
+                "convert N images of the first variant to see what making another takes", 1, 1000000, NULL},
+    [RUNNER] = {"runner", RUE_OPTION_COMMAND, "CMD", NULL, "measure with another runner than rue's own", 0, 0,
+                NULL},
+    [OUT] = {"out", RUE_OPTION_PATH, "DIR", NULL, "where the study is kept [rue-out/<data>]", 0, 0, NULL},
+    [FRESH] = {"fresh", RUE_OPTION_FLAG, NULL, NULL, "start over; study.db and the reports are kept as *.old",
+               0, 0, NULL},
+    [TRIAL_TIMEOUT] = {"trial-timeout", RUE_OPTION_DURATION, "TIME", NULL,
+                       "stop a trial that hangs [ten times its expected time, 1m at least]", 0, 0, NULL},
+    [DECODE] = {"decode", RUE_OPTION_WORD, "HOW", "exact",
+                "exact, or fast: raw images of 512 pixels a side or more a little off", 0, 0, decodes},
+    [MAX_PIXELS] = {"max-pixels", RUE_OPTION_COUNT, "N", "268435456", "refuse images of more pixels", 1,
+                    UINT64_C(1) << 40, NULL},
+    [SEED] = {"seed", RUE_OPTION_COUNT, "K", "1", "of the data's order and of the trials'", 0, INT64_MAX,
+              NULL},
+    [CACHE] = {"cache", RUE_OPTION_WORD, "STATE", "warm",
+               "warm: in memory; cold: from storage, before each trial anew; or as-is", 0, 0, caches},
+    [IMAGE_KEY] = RUE_DATA_IMAGE_KEY,
+    [LABEL_KEY] = RUE_DATA_LABEL_KEY,
+    [BAD_IMAGES] = {"bad-images", RUE_OPTION_WORD, "WHAT", "fail", "fail, or replace by the next good image",
+                    0, 0, bad_images},
+    [MAX_MEMORY] = {"max-memory", RUE_OPTION_BYTES, "SIZE", NULL,
+                    "for batches in flight, such as 8G [4/5 of what is free]", 0, 0, NULL},
+    [JSON] = {"json", RUE_OPTION_FLAG, NULL, NULL, "the comparison as JSON on standard output", 0, 0, NULL},
+    [QUIET] = {"quiet", RUE_OPTION_FLAG, NULL, NULL, "no progress", 0, 0, NULL},
+};
+
+static struct rue_study_goal read_goal(const struct rue_options *options)
+{
+    struct rue_study_goal goal = {
+        .data_count = (size_t)rue_options_argument_count(options),
+        .data = rue_options_arguments(options),
+        .runner = rue_options_text(options, RUNNER),
+        .modes = {true, true},
+        .models = rue_options_text(options, MODEL),
+        .images = rue_options_number(options, IMAGES),
+        .strategy = rue_strategy_names[rue_options_word(options, STRATEGY)],
+        .budget = rue_options_budget(options, BUDGET),
+        .epsilon_ratio = 0.005,
+        .confidence = RUE_RANKING_CONFIDENCE,
+        .repeats = 1,
+        .rules = {.top_n = 3, .set_epsilon_ratio = 0.02, .confidence = RUE_RANKING_CONFIDENCE},
+        .memory_bytes = rue_options_number(options, MAX_MEMORY),
+        .workload = rue_workload_default(),
+        .trial_timeout_ns = rue_options_number(options, TRIAL_TIMEOUT),
+        .out = rue_options_text(options, OUT),
+        .fresh = rue_options_flag(options, FRESH),
+        .command_line = rue_options_command_line(options),
+    };
+    goal.knobs[RUE_BATCH_SIZE] = rue_options_text(options, BATCH_SIZE);
+    goal.knob_origins[RUE_BATCH_SIZE] = rue_options_origin(options, BATCH_SIZE);
+    goal.knobs[RUE_NUM_WORKERS] = rue_options_text(options, NUM_WORKERS);
+    goal.knob_origins[RUE_NUM_WORKERS] = rue_options_origin(options, NUM_WORKERS);
+    if (!rue_options_text(options, BUDGET)) goal.budget.time_ns = BUDGET_NS;
+    goal.workload.seed = rue_options_number(options, SEED);
+    goal.workload.decode = (enum rue_decode)rue_options_word(options, DECODE);
+    goal.workload.max_pixels = rue_options_number(options, MAX_PIXELS);
+    goal.workload.bad_images = (enum rue_bad_images)rue_options_word(options, BAD_IMAGES);
+    snprintf(goal.workload.cache, sizeof goal.workload.cache, "%s", rue_options_text(options, CACHE));
+    return goal;
+}
+
+static rue_status show(const struct rue_options *options, const struct rue_side_by_side *compared,
+                       rue_error *error)
+{
+    const struct rue_report_style style = rue_terminal_style(stdout, RUE_TABLE_COLUMNS);
+    return rue_options_flag(options, JSON) ? rue_side_by_side_json(compared, stdout, error)
+                                           : rue_side_by_side_show(compared, &style, stdout, error);
+}
+
+/* The first variant that nothing could be recommended for. */
+static rue_status judge(const struct rue_study *study, const struct rue_findings *findings, rue_error *error)
+{
+    for (size_t v = 0; v < findings->variant_count; v++)
+        if (findings->variants[v].selection->recommended == RUE_NONE)
+            return rue_fail(error, RUE_INCONCLUSIVE,
+                            "nothing could be recommended for %s: run it again to go on, or with a larger "
+                            "--budget; rue show %s says more",
+                            findings->variants[v].variant.path, study->folder);
+    return RUE_OK;
+}
+
+/* What the study has found, on the disk. */
+static rue_status keep(struct rue_study *study, const struct rue_findings *findings, rue_error *error)
+{
+    rue_status status = rue_study_keep_findings(study, findings, error);
+    for (size_t i = 0; status == RUE_OK && rue_reports[i]; i++)
+        if (rue_reports[i]->file) status = rue_report_write(rue_reports[i], findings, study->folder, error);
+    return status;
+}
+
+/* Whatever ended it, what was measured is kept. */
+static rue_status compare(struct rue_study *study, const struct rue_options *options, rue_error *error)
+{
+    struct rue_findings *findings;
+    struct rue_side_by_side compared = {0};
+    rue_error why = {0}, lost = {0};
+    rue_status status = rue_study_plan(study, error);
+    if (status != RUE_OK) return status;
+    rue_status ran = rue_study_run(study, &why);
+    rue_progress_close(study->progress);
+    status = rue_study_findings(study, &findings, error);
+    if (status != RUE_OK) return status;
+    if (ran == RUE_OK)
+        ran = rue_compare_measure(study, findings, rue_options_number(options, SAMPLE), &compared, &why);
+    status = ran == RUE_STORE ? RUE_OK : keep(study, findings, &lost);
+    if (ran != RUE_OK)
+        status = rue_fail(error, ran, "%s; what was measured is kept in %s: the same command goes on",
+                          why.message[0] ? why.message : rue_status_text(ran), study->folder);
+    else if (status != RUE_OK)
+        rue_fail(error, status, "%s", lost.message);
+    if (status == RUE_OK) status = show(options, &compared, error);
+    if (status == RUE_OK) status = judge(study, findings, error);
+    rue_compare_close(&compared);
+    rue_study_findings_close(findings);
+    return status;
+}
+
+static rue_status run(const struct rue_options *options, rue_error *error)
+{
+    struct rue_study_goal goal = read_goal(options);
+    rue_status status = rue_data_keys_read(options, IMAGE_KEY, LABEL_KEY, &goal.keys, error);
+    if (status != RUE_OK) return status;
+    struct rue_progress progress = rue_progress_open(rue_options_flag(options, QUIET));
+    struct rue_study *study;
+    rue_suspension_install();
+    status = rue_study_open(&goal, &progress, &study, error);
+    if (status == RUE_OK) {
+        status = compare(study, options, error);
+        rue_study_close(study);
+    }
+    rue_progress_close(&progress);
+    return status;
+}
+
+const struct rue_command rue_command_compare = {
+    .name = "compare",
+    .arguments = "A B...",
+    .summary = "Compare variants of the data, and say when making one pays.",
+    .details = "  rue compare photos/ photos.tensor\n"
+               "  rue compare photos/ photos.tensor --model resnet50,vit_b_16 --budget 5m\n\n"
+               "The first one is what the others would be made from. Each variant is tuned for as rue tune\n"
+               "does, in one study; then their loaders run side by side.",
+    .options = options_table,
+    .option_count = sizeof options_table / sizeof *options_table,
+    .min_arguments = 2,
+    .max_arguments = RUE_STUDY_VARIANTS_MAX,
+    .run = run,
+};

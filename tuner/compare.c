@@ -1,0 +1,227 @@
+#include "compare.h"
+
+#include <dirent.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "interrupt.h"
+#include "part.h"
+#include "prepare.h"
+#include "storage.h"
+
+enum { ROUNDS = 3, IMAGES_MAX = 4096 };
+
+/* What the rounds of one variant and configuration told; medians of them are shown. */
+struct rounds {
+    size_t count;
+    double images_per_s[ROUNDS], first_batch_s[ROUNDS], cpu_s_per_image[ROUNDS], memory_bytes[ROUNDS];
+};
+
+/* ---- loading ---- */
+
+static double known_or_nan(int64_t value)
+{
+    return value == RUE_ABSENT ? NAN : (double)value;
+}
+
+static void note(struct rounds *rounds, const struct rue_trial_result *result)
+{
+    if (result->outcome != RUE_TRIAL_OK || result->end_to_end_ns <= 0 || result->images <= 0) return;
+    double took_s = (double)result->end_to_end_ns / 1e9, images = (double)result->images;
+    size_t i = rounds->count++;
+    rounds->images_per_s[i] = images / took_s;
+    rounds->first_batch_s[i] = known_or_nan(result->first_batch_ns) / 1e9;
+    rounds->cpu_s_per_image[i] = result->cpu_ratio * took_s / images;
+    rounds->memory_bytes[i] = known_or_nan(result->anon_peak_bytes);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(double *values, size_t count)
+{
+    if (count == 0) return NAN;
+    for (size_t i = 0; i < count; i++)
+        if (isnan(values[i])) return NAN;
+    qsort(values, count, sizeof *values, by_value);
+    return values[count / 2];
+}
+
+static struct rue_side_loading medians(struct rounds *rounds)
+{
+    return (struct rue_side_loading){.images_per_s = median(rounds->images_per_s, rounds->count),
+                                     .first_batch_s = median(rounds->first_batch_s, rounds->count),
+                                     .cpu_s_per_image = median(rounds->cpu_s_per_image, rounds->count),
+                                     .memory_bytes = median(rounds->memory_bytes, rounds->count)};
+}
+
+static rue_status load_once(struct rue_study *study, size_t variant, const struct rue_config *config,
+                            size_t round, struct rounds *rounds, rue_error *error)
+{
+    uint64_t job = study->variants[variant].job_images;
+    struct rue_trial_request request = {
+        .measure = RUE_LOAD, .config = *config, .images = job < IMAGES_MAX ? job : IMAGES_MAX};
+    struct rue_trial_result result;
+    rue_status status = rue_study_measure(study, variant, RUE_NONE, &request, round, 0, &result, error);
+    if (status != RUE_OK) return status;
+    note(rounds, &result);
+    if (result.outcome != RUE_TRIAL_OK && round == 0)
+        rue_progress_note(study->progress, "%s: a trial of the loader alone was not ok: %s",
+                          study->variants[variant].variant.path, result.reason);
+    rue_trial_result_close(&result);
+    return rue_interrupt_status();
+}
+
+/* Round by round, so that what disturbs the machine disturbs all alike. */
+static rue_status load_all(struct rue_study *study, struct rue_side_by_side *out, rue_error *error)
+{
+    struct rounds(*rounds)[2] = calloc(out->side_count, sizeof *rounds);
+    if (!rounds) return rue_fail_memory(error, "loading", out->side_count * sizeof *rounds);
+    rue_status status = RUE_OK;
+    for (size_t r = 0; status == RUE_OK && r < ROUNDS; r++)
+        for (size_t s = 0; status == RUE_OK && s < out->side_count; s++) {
+            const struct rue_variant_findings *variant = out->sides[s].variant;
+            size_t best = variant->selection->recommended;
+            if (s == 0)
+                rue_progress_show(study->progress, "comparing loaders, round %zu of %d", r + 1, ROUNDS);
+            if (best != RUE_NONE)
+                status = load_once(study, s, rue_cost_matrix_config(variant->matrix, best), r, &rounds[s][0],
+                                   error);
+            if (status == RUE_OK && out->has_common)
+                status = load_once(study, s, &out->common, r, &rounds[s][1], error);
+        }
+    for (size_t s = 0; s < out->side_count; s++) {
+        out->sides[s].own = medians(&rounds[s][0]);
+        out->sides[s].common = medians(&rounds[s][1]);
+    }
+    free(rounds);
+    return status;
+}
+
+/* ---- making one from another ---- */
+
+static enum rue_compression compression_by_name(const char *name)
+{
+    static const char *const suffixes[RUE_COMPRESSION_COUNT] = {
+        [RUE_COMPRESS_GZIP] = ".gz", [RUE_COMPRESS_ZSTD] = ".zst", [RUE_COMPRESS_LZ4] = ".lz4"};
+    size_t length = strlen(name);
+    for (int c = 1; c < RUE_COMPRESSION_COUNT; c++) {
+        size_t own = strlen(suffixes[c]);
+        if (length > own && strcmp(name + length - own, suffixes[c]) == 0) return (enum rue_compression)c;
+    }
+    return RUE_COMPRESS_NONE;
+}
+
+/* Of shards, by the name of one of them. */
+static enum rue_compression compression_of(const char *path)
+{
+    enum rue_compression found = compression_by_name(path);
+    DIR *folder = opendir(path);
+    struct dirent *entry;
+    while (folder && found == RUE_COMPRESS_NONE && (entry = readdir(folder)))
+        if (entry->d_name[0] != '.') found = compression_by_name(entry->d_name);
+    if (folder) closedir(folder);
+    return found;
+}
+
+/* Whether the first variant can be made into this one. */
+static bool can_be_made(const struct rue_variant *from, const struct rue_variant *to)
+{
+    const struct rue_sink_ops *sink = rue_sink_find(to->format);
+    bool decoded = from->mode == RUE_PREPROCESSED;
+    if (!sink || !sink->holds[to->mode] || (decoded && to->mode == RUE_RAW)) return false;
+    return !decoded || strcmp(from->dtype, to->dtype) == 0 || strcmp(from->dtype, "uint8") == 0;
+}
+
+/* What making all of it takes, by a sample. */
+static rue_status build(struct rue_study *study, size_t index, uint64_t images, struct rue_side *side,
+                        rue_error *error)
+{
+    const struct rue_study_variant *from = &study->variants[0], *to = &study->variants[index];
+    char path[PATH_MAX + 32];
+    rue_error why = {0};
+    struct rue_prepared done = {0};
+    side->cannot_be_made = !can_be_made(&from->variant, &to->variant);
+    if (side->cannot_be_made) return RUE_OK;
+    int dtype = rue_word_find(rue_dtype_names, RUE_DTYPE_COUNT, to->variant.dtype);
+    const struct rue_prepare_options options = {
+        .source = {.format = from->variant.format,
+                   .image_key = study->goal->keys.image_key,
+                   .label_key = study->goal->keys.label_key},
+        .format = to->variant.format,
+        .mode = (int)to->variant.mode,
+        .dtype = dtype < 0 ? RUE_DTYPE_COUNT : dtype,
+        .compression = compression_of(to->variant.path),
+        .split = "sample",
+        .shard_bytes = UINT64_C(256) << 20,
+        .images = images,
+        .seed = study->goal->workload.seed,
+        .max_pixels = study->goal->workload.max_pixels,
+        .bad_images = study->goal->workload.bad_images,
+    };
+    snprintf(path, sizeof path, "%s/" RUE_STUDY_SAMPLE "-%zu", study->folder, index);
+    rue_part_remove(path);
+    rue_progress_show(study->progress, "converting a sample to what %s is", to->variant.path);
+    rue_status status = rue_prepare_convert(from->variant.path, path, &options, NULL, &done, &why);
+    rue_part_remove(path);
+    if (status == RUE_INTERRUPTED || status == RUE_TERMINATED)
+        return rue_fail(error, status, "%s", why.message);
+    if (status != RUE_OK)
+        rue_progress_note(study->progress, "what making %s takes is not known: %s", to->variant.path,
+                          why.message);
+    else
+        side->build_s = (double)done.elapsed_ns / 1e9 / (double)done.images * (double)from->opened.images;
+    return RUE_OK;
+}
+
+/* ---- all of it ---- */
+
+/* The answer over all variants, where there is one. */
+static void take_common(const struct rue_findings *findings, struct rue_side_by_side *out)
+{
+    for (size_t s = 0; s < out->side_count; s++) out->sides[s].common_regret_ratio = NAN;
+    if (findings->overall_count == 0) return;
+    const struct rue_overall *overall = &findings->overall[findings->overall_count - 1];
+    if (overall->part_count != out->side_count || overall->selection->recommended == RUE_NONE) return;
+    out->has_common = true;
+    out->common = *rue_cost_matrix_config(overall->matrix, overall->selection->recommended);
+    for (size_t s = 0; s < out->side_count; s++) {
+        snprintf(out->sides[s].name, sizeof out->sides[s].name, "%s", overall->parts[s].name);
+        out->sides[s].common_regret_ratio = overall->parts[s].mean_regret_ratio;
+    }
+}
+
+rue_status rue_compare_measure(struct rue_study *study, struct rue_findings *findings, uint64_t sample_images,
+                               struct rue_side_by_side *out, rue_error *error)
+{
+    *out = (struct rue_side_by_side){
+        .findings = findings, .sample_images = sample_images, .side_count = findings->variant_count};
+    out->sides = calloc(out->side_count + 1, sizeof *out->sides);
+    if (!out->sides) return rue_fail_memory(error, "a comparison", out->side_count * sizeof *out->sides);
+    for (size_t s = 0; s < out->side_count; s++) {
+        struct rue_side *side = &out->sides[s];
+        side->variant = &findings->variants[s];
+        side->build_s = s ? NAN : 0;
+        side->storage_bytes = rue_storage_of(&side->variant->variant, side->variant->data_bytes);
+        side->cache = study->variants[s].workload.cache;
+        rue_findings_name(side->variant, side->name, sizeof side->name);
+    }
+    take_common(findings, out);
+    rue_status status = load_all(study, out, error);
+    findings->rows = study->rows; /* which have moved as they became more */
+    findings->row_count = study->row_count;
+    for (size_t s = 1; status == RUE_OK && s < out->side_count; s++)
+        status = build(study, s, sample_images, &out->sides[s], error);
+    rue_progress_close(study->progress);
+    return status;
+}
+
+void rue_compare_close(struct rue_side_by_side *compared)
+{
+    free(compared->sides);
+    compared->sides = NULL;
+}

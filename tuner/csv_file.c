@@ -1,0 +1,108 @@
+#include "csv_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "hash.h"
+#include "interrupt.h"
+#include "utf8.h"
+
+struct text {
+    const char *name;
+    char *data; /* [capacity] */
+    size_t bytes, capacity;
+};
+
+/* ---- reading ---- */
+
+static rue_status make_room(struct text *text, rue_error *error)
+{
+    if (text->bytes + 1 < text->capacity) return RUE_OK;
+    if (text->bytes >= RUE_CSV_FILE_BYTES_MAX)
+        return rue_fail(error, RUE_DATA, "%s: larger than %zu bytes; leave out rows that are not needed",
+                        text->name, RUE_CSV_FILE_BYTES_MAX);
+    size_t capacity = text->capacity ? 2 * text->capacity : 1 << 16;
+    char *data = realloc(text->data, capacity);
+    if (!data) return rue_fail_memory(error, text->name, capacity);
+    text->data = data;
+    text->capacity = capacity;
+    return RUE_OK;
+}
+
+/* Interrupted calls go on by themselves, so a pipe that stays silent is waited for together with the signals.
+ */
+static rue_status wait_for_input(int fd)
+{
+    struct pollfd polled[] = {{.fd = fd, .events = POLLIN}, {.fd = rue_interrupt_fd(), .events = POLLIN}};
+    while (poll(polled, 2, -1) < 0 && errno == EINTR)
+        if (rue_interrupt_status() != RUE_OK) break;
+    return rue_interrupt_status();
+}
+
+static rue_status read_all(struct text *text, int fd, rue_error *error)
+{
+    for (;;) {
+        rue_status status = make_room(text, error);
+        if (status == RUE_OK) status = wait_for_input(fd);
+        if (status != RUE_OK) return status;
+        ssize_t got = read(fd, text->data + text->bytes, text->capacity - text->bytes - 1);
+        if (got == 0) return RUE_OK;
+        if (got > 0) text->bytes += (size_t)got;
+        if (got < 0 && errno != EINTR && errno != EAGAIN)
+            return rue_fail(error, RUE_DATA, "cannot read %s: %s", text->name, strerror(errno));
+    }
+}
+
+/* A FIFO is opened without waiting for its writer: read_all waits, and minds the signals. */
+static rue_status read_file(struct text *text, const char *path, rue_error *error)
+{
+    struct stat facts;
+    if (strcmp(path, "-") == 0) return read_all(text, STDIN_FILENO, error);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) return rue_fail(error, RUE_DATA, "cannot open %s: %s", path, strerror(errno));
+    rue_status status = RUE_OK;
+    if (fstat(fd, &facts) == 0 && S_ISDIR(facts.st_mode))
+        status = rue_fail(error, RUE_DATA,
+                          "%s is a folder: give a table, a CSV file (for a study's folder: rue show %s)",
+                          path, path);
+    if (status == RUE_OK) status = read_all(text, fd, error);
+    close(fd);
+    return status;
+}
+
+/* ---- what text may hold ---- */
+
+static rue_status check_utf8(const char *name, const char *text, rue_error *error)
+{
+    for (const char *at = text; *at;) {
+        const char *here = at;
+        if ((unsigned char)*at < 0x80)
+            at++;
+        else if (rue_utf8_next(&at) < 0)
+            return rue_fail(error, RUE_DATA,
+                            "%s, line %" PRIu64 ": the byte 0x%02X is no UTF-8: save the file as UTF-8 "
+                            "(iconv -f latin1 -t utf-8)",
+                            name, rue_csv_line(text, here), (unsigned char)*here);
+    }
+    return RUE_OK;
+}
+
+rue_status rue_csv_file_open(const char *path, struct rue_csv **out, uint64_t *digest, rue_error *error)
+{
+    struct text text = {.name = strcmp(path, "-") == 0 ? "standard input" : path};
+    rue_status status = read_file(&text, path, error);
+    if (status != RUE_OK) return free(text.data), status;
+    text.data[text.bytes] = 0;
+    *digest = rue_hash(RUE_HASH_START, text.data, text.bytes);
+    status = rue_csv_open(text.name, text.data, text.bytes, SIZE_MAX, out, error);
+    if (status != RUE_OK) return status;
+    status = check_utf8(text.name, text.data, error);
+    if (status != RUE_OK) rue_csv_close(*out), *out = NULL;
+    return status;
+}

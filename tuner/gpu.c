@@ -1,0 +1,103 @@
+#include "gpu.h"
+
+#include <dlfcn.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* As nvml.h has them, which is not needed to build this. */
+typedef void *device;
+struct utilization {
+    unsigned gpu, memory; /* percent */
+};
+struct memory {
+    unsigned long long total, free, used;
+};
+
+/* X(member, symbol, arguments): each returns 0 when it is well. */
+#define FUNCTIONS(X)                                                                \
+    X(init, "nvmlInit_v2", (void))                                                  \
+    X(shutdown, "nvmlShutdown", (void))                                             \
+    X(count, "nvmlDeviceGetCount_v2", (unsigned *))                                 \
+    X(handle, "nvmlDeviceGetHandleByIndex_v2", (unsigned, device *))                \
+    X(name, "nvmlDeviceGetName", (device, char *, unsigned))                        \
+    X(utilization, "nvmlDeviceGetUtilizationRates", (device, struct utilization *)) \
+    X(memory, "nvmlDeviceGetMemoryInfo", (device, struct memory *))
+
+struct rue_gpu {
+    void *library;
+#define X(member, symbol, arguments) int(*member) arguments;
+    FUNCTIONS(X)
+#undef X
+    size_t device_count;
+    device devices[RUE_GPU_MAX];
+    char names[RUE_GPU_MAX][RUE_GPU_NAME_BYTES];
+};
+
+static bool find_functions(struct rue_gpu *gpu)
+{
+    gpu->library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (!gpu->library) return false;
+    bool found = true;
+#define X(member, symbol, arguments) found &= (*(void **)&gpu->member = dlsym(gpu->library, symbol)) != NULL;
+    FUNCTIONS(X)
+#undef X
+    return found;
+}
+
+static void find_devices(struct rue_gpu *gpu)
+{
+    unsigned count = 0;
+    if (gpu->count(&count) != 0) return;
+    for (unsigned i = 0; i < count && i < RUE_GPU_MAX; i++) {
+        size_t at = gpu->device_count;
+        if (gpu->handle(i, &gpu->devices[at]) != 0) continue;
+        if (gpu->name(gpu->devices[at], gpu->names[at], RUE_GPU_NAME_BYTES) != 0)
+            snprintf(gpu->names[at], RUE_GPU_NAME_BYTES, "GPU %u", i);
+        gpu->device_count++;
+    }
+}
+
+struct rue_gpu *rue_gpu_open(void)
+{
+    struct rue_gpu *gpu = calloc(1, sizeof *gpu);
+    bool ready = gpu && find_functions(gpu) && gpu->init() == 0;
+    if (ready) find_devices(gpu);
+    if (ready && gpu->device_count) return gpu;
+    if (ready) gpu->shutdown();
+    if (gpu && gpu->library) dlclose(gpu->library);
+    free(gpu);
+    return NULL;
+}
+
+void rue_gpu_close(struct rue_gpu *gpu)
+{
+    if (!gpu) return;
+    gpu->shutdown();
+    dlclose(gpu->library);
+    free(gpu);
+}
+
+size_t rue_gpu_count(const struct rue_gpu *gpu)
+{
+    return gpu ? gpu->device_count : 0;
+}
+
+const char *rue_gpu_name(const struct rue_gpu *gpu, size_t index)
+{
+    return gpu->names[index];
+}
+
+void rue_gpu_read(const struct rue_gpu *gpu, struct rue_gpu_usage *out)
+{
+    *out = (struct rue_gpu_usage){.busy_percent = NAN, .memory_bytes = NAN};
+    for (size_t i = 0; i < rue_gpu_count(gpu); i++) {
+        struct utilization busy;
+        struct memory memory;
+        if (gpu->utilization(gpu->devices[i], &busy) == 0)
+            out->busy_percent = fmax(out->busy_percent, busy.gpu);
+        if (gpu->memory(gpu->devices[i], &memory) == 0)
+            out->memory_bytes = fmax(out->memory_bytes, 0) + (double)memory.used;
+    }
+}

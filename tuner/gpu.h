@@ -1,0 +1,26 @@
+/* What the GPUs of the machine do, by NVIDIA's management library, which is loaded where it is installed. One
+ * thread at a time. */
+#ifndef RUE_GPU_H
+#define RUE_GPU_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct rue_gpu;
+
+enum { RUE_GPU_MAX = 64, RUE_GPU_NAME_BYTES = 96 };
+
+/* NULL where there is no library, no driver or no GPU. Takes up to a second. */
+struct rue_gpu *rue_gpu_open(void);
+void rue_gpu_close(struct rue_gpu *gpu);
+
+size_t rue_gpu_count(const struct rue_gpu *gpu); /* 0 of NULL */
+const char *rue_gpu_name(const struct rue_gpu *gpu, size_t index);
+
+struct rue_gpu_usage {
+    double busy_percent; /* of the busiest one; NaN where none tells */
+    double memory_bytes; /* in use on all of them that tell, by whomever; NaN where none tells */
+};
+void rue_gpu_read(const struct rue_gpu *gpu, struct rue_gpu_usage *out);
+
+#endif

@@ -1,0 +1,55 @@
+/* Watches what a process tree, and the GPUs, do: a thread that looks every half second or so. */
+#ifndef RUE_MONITOR_H
+#define RUE_MONITOR_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#include "error.h"
+#include "gpu.h"
+#include "scaling.h"
+
+/* Counters are from the beginning of the watch. */
+struct rue_monitor_sample {
+    uint64_t at_ns; /* from the beginning */
+    uint64_t cpu_ns, read_bytes, write_bytes;
+    double cpu_percent; /* of one CPU, since the sample before; 0 of the first */
+    uint64_t rss_bytes;
+    double pss_bytes; /* NaN where it was not asked for: seldom, where asking takes long */
+    unsigned processes, threads;
+    double gpu_percent, gpu_memory_bytes; /* NaN without a GPU */
+};
+
+struct rue_monitor;
+
+/* Begins to watch the processes below `root` (process_tree.h), one sample at once, one every `period_ns`.
+ * `gpu` is nullable and borrowed. RUE_MEMORY; RUE_INTERNAL where there can be no thread. */
+rue_status rue_monitor_open(pid_t root, const struct rue_gpu *gpu, uint64_t period_ns,
+                            struct rue_monitor **out, rue_error *error) RUE_MUST_CHECK;
+void rue_monitor_close(struct rue_monitor *monitor);
+
+/* Takes the last sample and ends the watch; returns once the thread is gone. */
+void rue_monitor_stop(struct rue_monitor *monitor);
+
+/* After the stop: at least one. Where memory is out, those before that. */
+size_t rue_monitor_samples(const struct rue_monitor *monitor, const struct rue_monitor_sample **out);
+
+/* After the stop: keeps the samples of the last `last_ns`, and the one before them, as if the watch had begun
+ * with that. */
+void rue_monitor_cut(struct rue_monitor *monitor, uint64_t last_ns);
+
+/* Means over the time watched, and peaks. */
+void rue_monitor_sum_up(const struct rue_monitor_sample *samples, size_t count,
+                        struct rue_scaling_usage *out);
+
+/* The samples as CSV; `trial`, the number of the trial watched, is in each line. Failures show in
+ * ferror(stream). */
+void rue_monitor_write(const struct rue_monitor_sample *samples, size_t count, uint64_t trial, FILE *stream);
+
+/* Reads what was written and sums it up; false where there is no such file, it is about another trial, or is
+ * damaged. */
+bool rue_monitor_read(const char *path, uint64_t trial, struct rue_scaling_usage *out);
+
+#endif

@@ -1,0 +1,206 @@
+#include "overall.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The variants of a group. */
+struct group {
+    const char *over;
+    size_t count;
+    const struct rue_variant_findings **variants; /* [count] */
+};
+
+static size_t column_of(const struct rue_cost_matrix *matrix, const struct rue_config *config)
+{
+    for (size_t c = 0; c < rue_cost_matrix_configs(matrix); c++)
+        if (rue_config_equal(rue_cost_matrix_config(matrix, c), config)) return c;
+    return RUE_NONE;
+}
+
+/* Configurations that every variant has, in the order of the first, into `out`; answers how many. */
+static size_t common_configs(const struct group *group, struct rue_config *out)
+{
+    const struct rue_cost_matrix *first = group->variants[0]->matrix;
+    size_t count = 0;
+    for (size_t c = 0; c < rue_cost_matrix_configs(first); c++) {
+        const struct rue_config *config = rue_cost_matrix_config(first, c);
+        bool common = true;
+        for (size_t v = 1; common && v < group->count; v++)
+            common = column_of(group->variants[v]->matrix, config) != RUE_NONE;
+        if (common) out[count++] = *config;
+    }
+    return count;
+}
+
+static const char *last_part(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+/* What people call a variant among these: with the name of its data, or their path, where less would not
+ * tell.
+ */
+static void name_part(const struct group *group, size_t v, char *out, size_t bytes)
+{
+    char other[128];
+    const char *path = group->variants[v]->variant.path;
+    bool named = false, placed = false;
+    rue_findings_name(group->variants[v], out, bytes);
+    for (size_t w = 0; w < group->count; w++) {
+        if (w == v) continue;
+        rue_findings_name(group->variants[w], other, sizeof other);
+        if (strcmp(out, other) != 0) continue;
+        named = true;
+        placed |= strcmp(last_part(path), last_part(group->variants[w]->variant.path)) == 0;
+    }
+    size_t used = strlen(out);
+    if (named) snprintf(out + used, bytes - used, " %s", placed ? path : last_part(path));
+}
+
+static rue_status copy_cell(const struct rue_cell *cell, struct rue_cost_matrix *matrix, size_t scenario,
+                            size_t config, rue_error *error)
+{
+    static const enum rue_outcome outcomes[] = {
+        [RUE_CELL_INFEASIBLE] = RUE_TRIAL_INFEASIBLE, [RUE_CELL_FAILED] = RUE_TRIAL_FAILED};
+    if (cell->state == RUE_CELL_OK && cell->repeats > 0 && cell->times_ns)
+        return rue_cost_matrix_add_repeats(matrix, scenario, config, cell->times_ns, cell->repeats,
+                                           cell->predicted, error);
+    if (cell->state == RUE_CELL_OK)
+        return rue_cost_matrix_estimate(matrix, scenario, config, cell->median_ns, cell->repeats,
+                                        cell->predicted, error);
+    if (cell->state != RUE_CELL_MISSING)
+        rue_cost_matrix_miss(matrix, scenario, config, outcomes[cell->state], cell->reason);
+    return RUE_OK;
+}
+
+static rue_status fill_part(const struct rue_variant_findings *variant, struct rue_cost_matrix *matrix,
+                            size_t first, rue_error *error)
+{
+    rue_status status = RUE_OK;
+    for (size_t c = 0; c < rue_cost_matrix_configs(matrix); c++) {
+        size_t column = column_of(variant->matrix, rue_cost_matrix_config(matrix, c));
+        for (size_t m = 0; status == RUE_OK && m < rue_cost_matrix_models(variant->matrix); m++)
+            status = copy_cell(rue_cost_matrix_cell(variant->matrix, m, column), matrix, first + m, c, error);
+    }
+    return status;
+}
+
+static rue_status fill(const struct group *group, struct rue_cost_matrix *matrix, rue_error *error)
+{
+    rue_status status = RUE_OK;
+    size_t first = 0;
+    for (size_t v = 0; status == RUE_OK && v < group->count; v++) {
+        status = fill_part(group->variants[v], matrix, first, error);
+        first += rue_cost_matrix_models(group->variants[v]->matrix);
+    }
+    return status;
+}
+
+/* What the answer costs each variant: the mean and the worst regret over its models. */
+static void fill_parts(const struct group *group, const struct rue_ranking_rules *rules,
+                       struct rue_overall *out)
+{
+    const struct rue_selection *selection = out->selection;
+    size_t first = 0;
+    for (size_t v = 0; v < group->count; v++) {
+        struct rue_overall_part *part = &out->parts[v];
+        const struct rue_cost_matrix *own = group->variants[v]->matrix;
+        double sum = 0, weights = 0;
+        name_part(group, v, part->name, sizeof part->name);
+        for (size_t m = 0; m < rue_cost_matrix_models(own); m++) {
+            double weight = rue_ranking_rules_weight(rules, rue_cost_matrix_model(own, m));
+            double regret = rue_selection_regret(selection, out->matrix, first + m, selection->recommended);
+            sum += weight * regret;
+            weights += weight;
+            if (m == 0 || regret > part->max_regret_ratio) part->max_regret_ratio = regret;
+        }
+        part->mean_regret_ratio = sum / weights;
+        first += rue_cost_matrix_models(own);
+    }
+}
+
+/* Models keep their names, whose weights the rules know; which variant's they are the parts tell. */
+static rue_status select_one(const struct group *group, const struct rue_ranking_rules *rules,
+                             const struct rue_config *configs, size_t config_count, struct rue_overall *out,
+                             rue_error *error)
+{
+    size_t scenarios = 0;
+    for (size_t v = 0; v < group->count; v++) scenarios += rue_cost_matrix_models(group->variants[v]->matrix);
+    const char **models = calloc(scenarios + 1, sizeof *models);
+    struct rue_selection *selection = NULL;
+    if (!models) return rue_fail_memory(error, "scenarios", scenarios * sizeof *models);
+    size_t used = 0;
+    for (size_t v = 0; v < group->count; v++)
+        for (size_t m = 0; m < rue_cost_matrix_models(group->variants[v]->matrix); m++)
+            models[used++] = rue_cost_matrix_model(group->variants[v]->matrix, m);
+    rue_status status = rue_cost_matrix_open(configs, config_count, models, scenarios, &out->matrix, error);
+    free(models);
+    if (status == RUE_OK) status = fill(group, out->matrix, error);
+    if (status == RUE_OK) status = rue_ranking_rules_select(rules, out->matrix, &selection, error);
+    out->selection = selection;
+    out->over = group->over;
+    out->part_count = group->count;
+    out->parts = calloc(group->count, sizeof *out->parts);
+    if (status == RUE_OK && !out->parts) status = rue_fail_memory(error, "parts", sizeof *out->parts);
+    if (status == RUE_OK && selection->recommended != RUE_NONE) fill_parts(group, rules, out);
+    return status;
+}
+
+static rue_status find_one(struct rue_findings *findings, const struct group *group,
+                           const struct rue_ranking_rules *rules, rue_error *error)
+{
+    if (group->count < 2) return RUE_OK;
+    size_t most = rue_cost_matrix_configs(group->variants[0]->matrix);
+    struct rue_config *configs = calloc(most + 1, sizeof *configs);
+    if (!configs) return rue_fail_memory(error, "configurations", most * sizeof *configs);
+    size_t count = common_configs(group, configs);
+    rue_status status = RUE_OK;
+    if (count > 0)
+        status =
+            select_one(group, rules, configs, count, &findings->overall[findings->overall_count++], error);
+    free(configs);
+    return status;
+}
+
+/* Those of the mode (RUE_MODE_COUNT: all) whose times can be compared. */
+static void gather(const struct rue_findings *findings, int mode, struct group *out)
+{
+    out->over = mode == RUE_MODE_COUNT ? "all" : rue_mode_names[mode];
+    out->count = 0;
+    for (size_t v = 0; v < findings->variant_count; v++) {
+        const struct rue_variant_findings *variant = &findings->variants[v];
+        bool wanted = mode == RUE_MODE_COUNT || variant->variant.mode == (enum rue_mode)mode;
+        if (wanted && variant->goal == findings->variants[0].goal) out->variants[out->count++] = variant;
+    }
+}
+
+rue_status rue_overall_find(struct rue_findings *findings, const struct rue_ranking_rules *rules,
+                            rue_error *error)
+{
+    struct group group;
+    size_t of_mode = 0;
+    rue_status status = RUE_OK;
+    group.variants = calloc(findings->variant_count + 1, sizeof *group.variants);
+    if (!group.variants) return rue_fail_memory(error, "variants", sizeof *group.variants);
+    for (int mode = 0; status == RUE_OK && mode <= RUE_MODE_COUNT; mode++) {
+        gather(findings, mode, &group);
+        if (mode == RUE_MODE_COUNT && group.count == of_mode) break; /* all are of one mode */
+        if (group.count > of_mode) of_mode = group.count;
+        status = find_one(findings, &group, rules, error);
+    }
+    free(group.variants);
+    return status;
+}
+
+void rue_overall_close(struct rue_findings *findings)
+{
+    for (size_t i = 0; i < findings->overall_count; i++) {
+        struct rue_overall *overall = &findings->overall[i];
+        rue_selection_close((struct rue_selection *)overall->selection);
+        rue_cost_matrix_close(overall->matrix);
+        free(overall->parts);
+    }
+    findings->overall_count = 0;
+}

@@ -1,0 +1,91 @@
+#include "prepare_classes.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NUMBERS_MAX = 1000000, NUMBER_BYTES = 8 };
+
+static rue_status highest_label(const struct rue_source *source, int32_t *out, rue_error *error)
+{
+    rue_status status = RUE_OK;
+    uint64_t count = rue_source_count(source);
+    *out = 0;
+    for (uint64_t i = 0; status == RUE_OK && i < count; i++) {
+        int32_t label = 0;
+        char name[PATH_MAX];
+        status = rue_source_label(source, i, &label, error);
+        if (label > *out) *out = label;
+        if (status != RUE_OK || (label >= 0 && label < NUMBERS_MAX)) continue;
+        rue_source_name(source, i, name, sizeof name);
+        return rue_fail(error, RUE_DATA,
+                        "%s has the label %" PRId32 ", which is no folder's name: write another "
+                        "format, or give class names",
+                        name, label);
+    }
+    return status;
+}
+
+/* "003", as many digits as the highest has, so that names come in the order of the numbers. */
+static rue_status name_numbers(struct rue_prepare_classes *out, int32_t highest, rue_error *error)
+{
+    size_t count = (size_t)highest + 1;
+    int digits = snprintf(NULL, 0, "%" PRId32, highest);
+    out->names = calloc(count, sizeof *out->names);
+    out->text = calloc(count, NUMBER_BYTES);
+    if (!out->names || !out->text) return rue_fail_memory(error, "class names", count * NUMBER_BYTES);
+    for (size_t i = 0; i < count; i++) {
+        char *name = out->text + i * NUMBER_BYTES;
+        snprintf(name, NUMBER_BYTES, "%0*zu", digits, i);
+        out->names[i] = name;
+    }
+    out->count = count;
+    return RUE_OK;
+}
+
+/* Folders that are read as these very classes, and a class for every item. */
+static rue_status check_names(const struct rue_source *source, const struct rue_prepare_classes *classes,
+                              rue_error *error)
+{
+    rue_status status = RUE_OK;
+    uint64_t count = rue_source_count(source);
+    for (size_t i = 0; i < classes->count; i++)
+        if (!classes->names[i][0] || classes->names[i][0] == '.' || strchr(classes->names[i], '/'))
+            return rue_fail(error, RUE_DATA, "the class '%.200s' is no name for a folder: rename it",
+                            classes->names[i]);
+    for (uint64_t i = 0; status == RUE_OK && i < count; i++) {
+        int32_t label = 0;
+        char name[PATH_MAX];
+        status = rue_source_label(source, i, &label, error);
+        if (status != RUE_OK || (label >= 0 && (size_t)label < classes->count)) continue;
+        rue_source_name(source, i, name, sizeof name);
+        return rue_fail(error, RUE_DATA,
+                        "%s has the label %" PRId32 ", which has no class name: a folder could not hold it; "
+                        "write another format, or name all classes",
+                        name, label);
+    }
+    return status;
+}
+
+rue_status rue_prepare_classes_open(const struct rue_source *source, bool by_name,
+                                    struct rue_prepare_classes *out, rue_error *error)
+{
+    *out = (struct rue_prepare_classes){.count = rue_source_class_count(source)};
+    if (out->count == 0 && by_name) {
+        int32_t highest;
+        rue_status status = highest_label(source, &highest, error);
+        return status == RUE_OK && highest > 0 ? name_numbers(out, highest, error) : status;
+    }
+    out->names = calloc(out->count + 1, sizeof *out->names);
+    if (!out->names) return rue_fail_memory(error, "class names", out->count * sizeof *out->names);
+    for (size_t i = 0; i < out->count; i++) out->names[i] = rue_source_class_name(source, i);
+    return by_name ? check_names(source, out, error) : RUE_OK;
+}
+
+void rue_prepare_classes_close(struct rue_prepare_classes *classes)
+{
+    free(classes->names);
+    free(classes->text);
+    *classes = (struct rue_prepare_classes){0};
+}

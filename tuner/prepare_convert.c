@@ -1,0 +1,508 @@
+#include "prepare.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <libgen.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "advice.h"
+#include "clock.h"
+#include "hash.h"
+#include "interrupt.h"
+#include "loader.h"
+#include "machine.h"
+#include "part.h"
+#include "prepare_classes.h"
+#include "prepare_journal.h"
+#include "storage.h"
+#include "units.h"
+
+enum { PREPARE_BATCH = 16 };
+/* Between two times that what was written is made safe: at least so long, and so many times what that took.
+ */
+static const uint64_t flush_ns = 1000000000, flush_share = 10;
+
+/* What the journal says once all items up to this one are safe. */
+struct step {
+    uint64_t digest_sum, bad_images;
+};
+
+/* One conversion. What is written lies in a folder beside the destination until it is whole. */
+struct conversion {
+    const struct rue_prepare_options *options;
+    struct rue_progress *progress;
+    char path[PATH_MAX];                                   /* the destination, without a slash at its end */
+    char part[RUE_PART_BYTES];                             /* the folder; "" once there is none */
+    char data[PATH_MAX + 64], journal_path[PATH_MAX + 64]; /* in it */
+    int part_fd;
+    struct rue_source *source;
+    struct rue_sampler sampler; /* in which order */
+    struct rue_sink_options sink_options;
+    const struct rue_sink_ops *format; /* that is written */
+    struct rue_prepare_classes classes;
+    struct rue_sink *sink;
+    struct rue_prepare_journal journal;
+    struct rue_data_digest digest; /* of all items so far */
+    struct step *steps;            /* of the items behind the journal's mark */
+    size_t step_count, step_capacity;
+    uint64_t start_ns, flushed_ns, flush_took_ns;
+    uint64_t done;
+    struct rue_prepared *out;
+};
+
+/* ---- what is to be done ---- */
+
+/* The mode that is written. */
+static rue_status choose_mode(struct conversion *c, const struct rue_sink_ops *sink, rue_error *error)
+{
+    const struct rue_variant variant = rue_source_variant(c->source);
+    int mode = c->options->mode;
+    if (mode == RUE_MODE_COUNT) mode = variant.mode;
+    if (c->options->mode == RUE_MODE_COUNT && !sink->holds[mode])
+        mode = sink->holds[RUE_RAW] ? RUE_RAW : RUE_PREPROCESSED;
+    if (mode == RUE_RAW && variant.mode == RUE_PREPROCESSED)
+        return rue_fail(error, RUE_USAGE,
+                        "%s holds preprocessed tensors, which cannot be made JPEG files again; start from "
+                        "those",
+                        variant.path);
+    int dtype = rue_word_find(rue_dtype_names, RUE_DTYPE_COUNT, variant.dtype);
+    if (dtype < 0) dtype = RUE_FLOAT32;
+    c->sink_options.mode = (enum rue_mode)mode;
+    c->sink_options.dtype =
+        (enum rue_dtype)(c->options->dtype == RUE_DTYPE_COUNT ? dtype : c->options->dtype);
+    return RUE_OK;
+}
+
+static rue_status plan(struct conversion *c, const struct rue_sink_ops *sink, rue_error *error)
+{
+    const struct rue_prepare_options *options = c->options;
+    uint64_t held = rue_source_count(c->source);
+    bool sample = options->images > 0 && options->images < held;
+    c->sampler = (struct rue_sampler){.items = held,
+                                      .seed = options->seed,
+                                      .shuffle = sample,
+                                      .window = rue_source_window(c->source, 1),
+                                      .world_size = 1};
+    c->sink_options = (struct rue_sink_options){.count = sample ? options->images : held,
+                                                .shape = {RUE_CHANNELS, RUE_CROP, RUE_CROP},
+                                                .name = c->path,
+                                                .split = options->split,
+                                                .shard_bytes = options->shard_bytes,
+                                                .compression = options->compression};
+    rue_status status = choose_mode(c, sink, error);
+    if (status == RUE_OK) status = rue_prepare_classes_open(c->source, sink->by_name, &c->classes, error);
+    c->sink_options.class_count = c->classes.count;
+    c->sink_options.classes = c->classes.names;
+    struct rue_prepared *out = c->out;
+    out->images = c->sink_options.count;
+    out->held = held;
+    out->skipped = rue_source_skipped(c->source, out->skipped_example, sizeof out->skipped_example);
+    const struct rue_variant variant = rue_source_variant(c->source);
+    double before = rue_storage_of(&variant, rue_source_total_bytes(c->source));
+    out->bytes_before = (uint64_t)(before / (double)held * (double)out->images);
+    return status;
+}
+
+/* What is the same in two runs of which one may go on with what the other has left. */
+static uint64_t identity_of(const struct conversion *c)
+{
+    const struct rue_prepare_options *o = c->options;
+    const struct rue_sink_options *s = &c->sink_options;
+    char text[512];
+    int length =
+        snprintf(text, sizeof text,
+                 "%s %016" PRIx64 " %s %d %d %d %s %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %d",
+                 RUE_VERSION, rue_source_digest(c->source), o->format, s->mode, s->dtype, s->compression,
+                 s->split, s->shard_bytes, s->count, o->seed, o->max_pixels, o->bad_images);
+    return rue_hash(RUE_HASH_START, text, (size_t)length);
+}
+
+/* Says before the work, not after it, that the disk is too small. */
+static rue_status check_space(const struct conversion *c, rue_error *error)
+{
+    char folder[PATH_MAX], need[RUE_UNIT_TEXT_BYTES], have[RUE_UNIT_TEXT_BYTES];
+    struct statvfs disk;
+    uint64_t left = c->sink_options.count - c->journal.mark.items, bytes = left;
+    bytes *= c->sink_options.mode == RUE_PREPROCESSED
+                 ? (rue_sink_item_bytes(&c->sink_options) + 4095) / 4096 * 4096
+                 : rue_source_total_bytes(c->source) / rue_source_count(c->source);
+    if (c->sink_options.compression != RUE_COMPRESS_NONE) return RUE_OK;
+    snprintf(folder, sizeof folder, "%s", c->path);
+    if (statvfs(dirname(folder), &disk) != 0) return RUE_OK; /* opening the file will tell */
+    uint64_t free_bytes = (uint64_t)disk.f_bavail * disk.f_frsize;
+    if (bytes <= free_bytes) return RUE_OK;
+    return rue_fail(error, RUE_STORE,
+                    "%s would take %s, the disk has %s left: write elsewhere, or fewer images with --images",
+                    c->path, rue_format_bytes(bytes, need, sizeof need),
+                    rue_format_bytes(free_bytes, have, sizeof have));
+}
+
+/* ---- where it is written ---- */
+
+static rue_status check_free(const struct conversion *c, rue_error *error)
+{
+    struct stat about;
+    if (stat(c->path, &about) != 0) return RUE_OK;
+    if (!c->options->overwrite)
+        return rue_fail(error, RUE_USAGE, "%s is there already: give another name%s", c->path,
+                        S_ISREG(about.st_mode) ? ", or --force to replace it" : "");
+    if (!S_ISREG(about.st_mode))
+        return rue_fail(error, RUE_USAGE, "%s is no regular file, so it is not replaced; give another name",
+                        c->path);
+    return RUE_OK;
+}
+
+static rue_status open_part(struct conversion *c, rue_error *error)
+{
+    c->part_fd = rue_part_open(c->path, c->options->keeps, c->part);
+    if (c->part_fd < 0)
+        return rue_fail(error, RUE_STORE, "cannot create %s: %s%s", c->path, strerror(errno),
+                        rue_advice_or(errno, "; write to another folder"));
+    snprintf(c->data, sizeof c->data, "%s/data", c->part);
+    snprintf(c->journal_path, sizeof c->journal_path, "%s/journal", c->part);
+    uint64_t identity = identity_of(c);
+    if (!rue_prepare_journal_read(c->journal_path, &c->journal) || c->journal.identity != identity) {
+        if (c->journal.mark.items && c->progress)
+            rue_progress_note(c->progress,
+                              "what another conversion to %s had written (%" PRIu64 " images) is thrown away",
+                              c->path, c->journal.mark.items);
+        c->journal = (struct rue_prepare_journal){.identity = identity};
+        rue_part_remove(c->data);
+        rue_part_remove(c->journal_path);
+    }
+    c->done = c->out->resumed = c->journal.mark.items;
+    c->sampler.first = c->done;
+    c->digest = c->journal.digest;
+    return RUE_OK;
+}
+
+/* Of what is not whole so much is kept as a later run can go on with. */
+static void close_part(struct conversion *c)
+{
+    bool kept = c->options->keeps && c->journal.mark.items > 0;
+    if (!kept) rue_part_remove(c->part);
+    if (c->part_fd >= 0) close(c->part_fd);
+    if (kept || access(c->part, F_OK) != 0) return;
+    rue_part_remove(c->part); /* once more, with the descriptor that there may have been none of */
+    char notes[sizeof c->data + 8];
+    snprintf(notes, sizeof notes, "%s.notes", c->data);
+    unlink(c->data); /* a folder that cannot be looked into: what is known to be in it */
+    unlink(notes);
+    unlink(c->journal_path);
+    rmdir(c->part);
+}
+
+/* ---- items ---- */
+
+/* What a sink makes safe may end some items before those that it was given. */
+static rue_status take_step(struct conversion *c, rue_error *error)
+{
+    if (c->step_count == c->step_capacity) {
+        size_t more = c->step_capacity ? 2 * c->step_capacity : 1024;
+        struct step *grown = realloc(c->steps, more * sizeof *grown);
+        if (!grown) return rue_fail_memory(error, "a journal", more * sizeof *grown);
+        c->steps = grown;
+        c->step_capacity = more;
+    }
+    c->steps[c->step_count++] = (struct step){c->digest.sum, c->out->bad_images};
+    return RUE_OK;
+}
+
+/* Makes safe what was written so far. */
+static rue_status flush(struct conversion *c, rue_error *error)
+{
+    struct rue_prepare_journal *journal = &c->journal;
+    uint64_t before = journal->mark.items, begun_ns = rue_clock_now_ns();
+    rue_status status = rue_sink_flush(c->sink, &journal->mark, error);
+    c->flushed_ns = rue_clock_now_ns();
+    c->flush_took_ns = c->flushed_ns - begun_ns;
+    if (status != RUE_OK || journal->mark.items == before) return status;
+    size_t safe = journal->mark.items - before;
+    journal->digest = (struct rue_data_digest){journal->mark.items, c->steps[safe - 1].digest_sum};
+    journal->bad_images = c->steps[safe - 1].bad_images;
+    c->step_count -= safe;
+    memmove(c->steps, c->steps + safe, c->step_count * sizeof *c->steps);
+    journal->elapsed_ns = c->out->elapsed_ns + c->flushed_ns - c->start_ns;
+    return rue_prepare_journal_write(c->journal_path, journal, error);
+}
+
+static bool is_flush_due(const struct conversion *c)
+{
+    uint64_t pause_ns = flush_share * c->flush_took_ns;
+    return rue_clock_now_ns() - c->flushed_ns > (pause_ns > flush_ns ? pause_ns : flush_ns);
+}
+
+/* Where there are no classes, folders that names begin with are none either. */
+static void note_item(const struct conversion *c, struct rue_data_digest *digest, const void *data,
+                      uint64_t bytes, int32_t label, const char *class_name)
+{
+    bool labelled = c->classes.count > 0 || !c->format->by_name;
+    rue_data_digest_add(digest, data, bytes, labelled ? label : 0, labelled ? class_name : NULL);
+}
+
+static rue_status add(struct conversion *c, const void *data, uint64_t bytes, int32_t label, rue_error *error)
+{
+    char key[PATH_MAX];
+    uint64_t number = rue_sampler_item(&c->sampler, c->done - c->sampler.first);
+    rue_source_key(c->source, number, key, sizeof key);
+    bool named = label >= 0 && (size_t)label < c->classes.count;
+    note_item(c, &c->digest, data, bytes, label, named ? c->classes.names[label] : NULL);
+    c->done++;
+    const struct rue_item item = {key, label, data, bytes};
+    rue_status status = rue_sink_add(c->sink, &item, error);
+    if (status == RUE_OK && c->options->keeps) status = take_step(c, error);
+    if (status == RUE_OK && c->options->keeps && is_flush_due(c)) status = flush(c, error);
+    if (c->progress) rue_progress_count(c->progress, "preparing", c->done, c->sink_options.count);
+    if (status != RUE_OK || rue_interrupt_status() == RUE_OK) return status;
+    return rue_fail(error, rue_interrupt_status(), "interrupted");
+}
+
+/* An item as it is, but for levels that are to be normalised. `tensor`: room for that, or NULL. */
+static rue_status add_copy(struct conversion *c, const void *data, uint64_t bytes, int32_t label,
+                           void *tensor, rue_error *error)
+{
+    if (!tensor) return add(c, data, bytes, label, error);
+    rue_transform_normalize(data, tensor);
+    return add(c, tensor, rue_sink_item_bytes(&c->sink_options), label, error);
+}
+
+/* Items that need no decoding, each checked. */
+static rue_status copy_items(struct conversion *c, void *tensor, rue_error *error)
+{
+    rue_status status = RUE_OK;
+    size_t capacity = 0;
+    unsigned char *buffer = NULL;
+    while (status == RUE_OK && c->done < c->sink_options.count) {
+        uint64_t item = rue_sampler_item(&c->sampler, c->done - c->sampler.first);
+        uint64_t bytes = rue_source_bytes(c->source, item);
+        int32_t label = 0;
+        if (bytes > capacity) {
+            free(buffer);
+            capacity = bytes + bytes / 2;
+            buffer = malloc(capacity);
+            if (!buffer) return rue_fail_memory(error, "an item", capacity);
+        }
+        status = rue_source_read(c->source, item, buffer, error);
+        if (status == RUE_OK) status = rue_source_verify(c->source, item, buffer, error);
+        if (status == RUE_OK) status = rue_source_label(c->source, item, &label, error);
+        if (status == RUE_OK) status = add_copy(c, buffer, bytes, label, tensor, error);
+    }
+    free(buffer);
+    return status;
+}
+
+/* Tensors as they are, or normalised. */
+static rue_status copy_tensors(struct conversion *c, rue_error *error)
+{
+    const struct rue_variant variant = rue_source_variant(c->source);
+    uint32_t shape[3] = {0};
+    const uint32_t *wanted = c->sink_options.shape;
+    if (!rue_source_shape(c->source, shape) || memcmp(shape, wanted, sizeof shape) != 0)
+        return rue_fail(error, RUE_DATA, "%s holds images of %u x %u x %u, not of %u x %u x %u", variant.path,
+                        shape[0], shape[1], shape[2], wanted[0], wanted[1], wanted[2]);
+    if (strcmp(variant.dtype, rue_dtype_names[c->sink_options.dtype]) == 0) return copy_items(c, NULL, error);
+    if (c->sink_options.dtype == RUE_UINT8)
+        return rue_fail(
+            error, RUE_USAGE,
+            "%s holds normalised float32 values, which cannot be made uint8 again; start from the "
+            "JPEG files",
+            variant.path);
+    void *tensor = aligned_alloc(RUE_BLOCK_BYTES, rue_sink_item_bytes(&c->sink_options));
+    if (!tensor) return rue_fail_memory(error, "a tensor", rue_sink_item_bytes(&c->sink_options));
+    rue_status status = copy_items(c, tensor, error);
+    free(tensor);
+    return status;
+}
+
+static struct rue_loader_options loader_options(const struct conversion *c)
+{
+    const struct rue_prepare_options *options = c->options;
+    int workers = options->num_workers ? options->num_workers : rue_machine_read().usable_cpus;
+    struct rue_loader_options loader = {
+        .config = rue_config_default(),
+        .sampler = c->sampler,
+        .images = c->sink_options.count - c->done,
+        .fetcher = {.dtype = c->sink_options.dtype,
+                    .max_pixels = options->max_pixels,
+                    .bad_images = options->bad_images},
+        .held = 1,
+    };
+    loader.config.value[RUE_BATCH_SIZE] = PREPARE_BATCH;
+    loader.config.value[RUE_NUM_WORKERS] = workers < 256 ? workers : 256;
+    loader.config.value[RUE_PARALLELISM] = RUE_PARALLEL_SAMPLE;
+    return loader;
+}
+
+/* Fewer workers where the system has no threads or memory for so many; none at all, in the end. */
+static rue_status start_loader(const struct rue_source *source, struct rue_loader_options *options,
+                               struct rue_loader **out, rue_error *error)
+{
+    int *workers = &options->config.value[RUE_NUM_WORKERS];
+    for (;; *workers /= 2) {
+        rue_error why = {0};
+        rue_status status = rue_loader_open(source, options, out, &why);
+        if (status == RUE_OK) status = rue_loader_start(*out, &why);
+        if (status == RUE_OK) return RUE_OK;
+        rue_loader_close(*out);
+        *out = NULL;
+        bool refused = status == RUE_INFEASIBLE || status == RUE_MEMORY;
+        if (!refused) return rue_fail(error, status, "%s", why.message);
+        if (*workers == 0)
+            return rue_fail(error, status, "%s%s", why.message,
+                            rue_advice_given(why.message) ? "" : rue_advice(ENOMEM));
+    }
+}
+
+static rue_status add_batch(struct conversion *c, const struct rue_batch *batch, rue_error *error)
+{
+    size_t bytes = rue_fetcher_tensor_bytes(c->sink_options.dtype);
+    rue_status status = RUE_OK;
+    for (size_t i = 0; status == RUE_OK && i < batch->count; i++)
+        status = add(c, (char *)batch->images + i * bytes, bytes, batch->labels[i], error);
+    return status;
+}
+
+/* Photos become tensors, as the loader makes them. */
+static rue_status load_items(struct conversion *c, rue_error *error)
+{
+    struct rue_loader *loader = NULL;
+    struct rue_loader_options options = loader_options(c);
+    if (options.images == 0) return RUE_OK;
+    rue_status status = start_loader(c->source, &options, &loader, error);
+    rue_error why = {0};
+    for (struct rue_batch *batch; status == RUE_OK;) {
+        status = rue_loader_next(loader, &batch, &why);
+        if (status != RUE_OK || !batch) break;
+        c->out->bad_images = c->journal.bad_images + rue_loader_bad_images(loader, NULL);
+        status = add_batch(c, batch, &why);
+        rue_loader_release(loader, batch);
+    }
+    if (why.message[0])
+        rue_fail(error, status, "%s%s", why.message,
+                 status == RUE_DATA
+                     ? "; remove or replace the file, or go on without it: --bad-images replace"
+                     : "");
+    if (loader) c->out->bad_images = c->journal.bad_images + rue_loader_bad_images(loader, NULL);
+    rue_loader_close(loader);
+    return status;
+}
+
+/* ---- the end ---- */
+
+/* Reads everything back. */
+static rue_status verify(struct conversion *c, rue_error *error)
+{
+    struct rue_source *written;
+    struct rue_data_digest digest = {0};
+    size_t capacity = 1;
+    const struct rue_source_options options = {.format = c->options->format};
+    rue_status status = rue_source_open(c->path, &options, &written, error);
+    if (status != RUE_OK) return status;
+    uint64_t count = rue_source_count(written);
+    for (uint64_t i = 0; i < count; i++)
+        if (rue_source_bytes(written, i) > capacity) capacity = rue_source_bytes(written, i);
+    unsigned char *buffer = malloc(capacity);
+    if (!buffer) status = rue_fail_memory(error, "an item", capacity);
+    for (uint64_t i = 0; status == RUE_OK && i < count; i++) {
+        int32_t label = 0;
+        status = rue_source_read(written, i, buffer, error);
+        if (status == RUE_OK) status = rue_source_verify(written, i, buffer, error);
+        if (status == RUE_OK) status = rue_source_label(written, i, &label, error);
+        bool named = label >= 0 && (size_t)label < rue_source_class_count(written);
+        note_item(c, &digest, buffer, rue_source_bytes(written, i), label,
+                  named ? rue_source_class_name(written, (size_t)label) : NULL);
+        if (c->progress) rue_progress_count(c->progress, "verifying", i + 1, count);
+        if (status == RUE_OK && rue_interrupt_status() != RUE_OK)
+            status = rue_fail(error, rue_interrupt_status(), "interrupted while %s was verified", c->path);
+    }
+    free(buffer);
+    rue_source_close(written);
+    if (status != RUE_OK || (digest.items == c->digest.items && digest.sum == c->digest.sum)) return status;
+    return rue_fail(error, RUE_DATA,
+                    "%s: %" PRIu64 " items read back are not the %" PRIu64
+                    " that were written: make it again, on another disk",
+                    c->path, digest.items, c->digest.items);
+}
+
+/* Says what is left of a conversion that was stopped. */
+static rue_status explain(struct conversion *c, rue_status status, const rue_error *why, rue_error *error)
+{
+    char done[RUE_UNIT_TEXT_BYTES], all[RUE_UNIT_TEXT_BYTES];
+    bool kept = c->options->keeps && c->journal.mark.items > 0;
+    bool signalled = status == RUE_INTERRUPTED || status == RUE_TERMINATED;
+    if (!kept) return rue_fail(error, status, "%s%s", why->message, signalled ? "; nothing was written" : "");
+    return rue_fail(error, status, "%s; %s of %s images are kept in %s: the same command goes on with them",
+                    why->message, rue_format_count(c->journal.mark.items, done, sizeof done),
+                    rue_format_count(c->sink_options.count, all, sizeof all), c->part);
+}
+
+/* A folder never takes the place of a file. */
+static rue_status check_kind(const struct conversion *c, rue_error *error)
+{
+    struct stat written, there;
+    if (stat(c->path, &there) != 0 || stat(c->data, &written) != 0 || !S_ISDIR(written.st_mode))
+        return RUE_OK;
+    return rue_fail(error, RUE_USAGE, "%s is a file, and the format %s is a folder: give another name",
+                    c->path, c->format->format);
+}
+
+static rue_status write_all(struct conversion *c, const struct rue_sink_ops *sink, rue_error *error)
+{
+    rue_error why = {0};
+    c->start_ns = c->flushed_ns = rue_clock_now_ns();
+    c->out->bad_images = c->journal.bad_images;
+    rue_status status = rue_sink_open(sink, c->data, &c->sink_options, &c->journal.mark, &c->sink, &why);
+    if (status == RUE_OK) status = check_kind(c, &why);
+    if (status == RUE_OK)
+        status = c->sink_options.mode == RUE_RAW                 ? copy_items(c, NULL, &why)
+                 : rue_source_variant(c->source).mode == RUE_RAW ? load_items(c, &why)
+                                                                 : copy_tensors(c, &why);
+    if (status == RUE_OK) status = rue_sink_finish(c->sink, &why);
+    if (c->options->keeps && (status == RUE_INTERRUPTED || status == RUE_TERMINATED) &&
+        c->journal.mark.items > 0 && flush(c, NULL) != RUE_OK)
+        c->flushed_ns = 0; /* what was safe before still is */
+    rue_sink_close(c->sink);
+    c->sink = NULL;
+    if (status != RUE_OK) return explain(c, status, &why, error);
+    return rue_part_publish(c->data, c->path, c->options->overwrite, error);
+}
+
+rue_status rue_prepare_convert(const char *source_path, const char *path,
+                               const struct rue_prepare_options *options, struct rue_progress *progress,
+                               struct rue_prepared *out, rue_error *error)
+{
+    struct conversion c = {.options = options, .progress = progress, .out = out, .part_fd = -1};
+    const struct rue_sink_ops *sink = c.format = rue_sink_find(options->format);
+    size_t length = strlen(path);
+    while (length > 1 && path[length - 1] == '/') length--;
+    if (length + 32 >= sizeof c.path)
+        return rue_fail(error, RUE_USAGE, "the path %.64s... is too long", path);
+    snprintf(c.path, sizeof c.path, "%.*s", (int)length, path);
+    rue_status status = rue_source_open(source_path, &options->source, &c.source, error);
+    if (status != RUE_OK) return status;
+    uint64_t start = rue_clock_now_ns();
+    status = plan(&c, sink, error);
+    if (status == RUE_OK) status = check_free(&c, error);
+    if (status == RUE_OK) status = open_part(&c, error);
+    if (status == RUE_OK) status = check_space(&c, error);
+    if (status != RUE_OK) {
+        close_part(&c);
+    } else {
+        status = write_all(&c, sink, error);
+        if (status == RUE_OK) c.journal.mark.items = 0; /* nothing is left to go on with */
+        close_part(&c);
+        out->elapsed_ns = c.journal.elapsed_ns + rue_clock_now_ns() - start;
+        if (status == RUE_OK && options->verify) status = verify(&c, error);
+        if (status == RUE_OK) out->bytes_after = (uint64_t)fmax(0, rue_storage_bytes(c.path));
+    }
+    rue_prepare_classes_close(&c.classes);
+    free(c.steps);
+    rue_source_close(c.source);
+    return status;
+}

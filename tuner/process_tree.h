@@ -1,0 +1,32 @@
+/* What the processes below one process use together, by the kernel's accounting: also what those that ended
+ * have used, as far as their parents waited for them or they were seen before. One thread at a time. */
+#ifndef RUE_PROCESS_TREE_H
+#define RUE_PROCESS_TREE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "error.h"
+
+struct rue_process_tree;
+
+/* Counters begin at 0 and never shrink. Memory is that of now. */
+struct rue_tree_usage {
+    uint64_t cpu_ns;                  /* user and system time */
+    uint64_t read_bytes, write_bytes; /* from and to storage; 0 where the kernel does not tell */
+    uint64_t rss_bytes;               /* pages that processes share count once for each */
+    uint64_t pss_bytes;               /* and here once in all; 0 where it was not asked for, or is not told */
+    unsigned processes, threads;
+};
+
+/* The processes below `root`, which should do nothing itself but wait for them: it is not one of them, but
+ * what it has waited for is counted. RUE_MEMORY. */
+rue_status rue_process_tree_open(pid_t root, struct rue_process_tree **out, rue_error *error) RUE_MUST_CHECK;
+void rue_process_tree_close(struct rue_process_tree *tree);
+
+/* Looks at all of them. Those that end meanwhile are passed over; out of memory, some are not seen. `pss`
+ * asks for that, too, which takes the kernel about 1 ms for each 100 MB. */
+void rue_process_tree_read(struct rue_process_tree *tree, bool pss, struct rue_tree_usage *out);
+
+#endif

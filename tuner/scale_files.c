@@ -1,0 +1,200 @@
+/* What a scaling experiment leaves in its folder beside the store. */
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "file_system.h"
+#include "json_document.h"
+#include "machine.h"
+#include "scale_run.h"
+#include "units.h"
+
+#define MONITOR_FOLDER "monitor"
+
+enum { SYSINFO_MAX = 1 << 20 };
+
+/* ---- samples ---- */
+
+void rue_scale_make_plain(char *name)
+{
+    for (; *name; name++) {
+        bool plain = strchr("._-", *name) || (*name >= '0' && *name <= '9') ||
+                     ((*name | 32) >= 'a' && (*name | 32) <= 'z');
+        if (!plain) *name = '_';
+    }
+}
+
+static void name_file(const struct rue_scale *scale, const struct rue_scaling_row *row, char out[512])
+{
+    const struct rue_scaling_set *set = &scale->results.sets[row->set];
+    const struct rue_variant *variant = &set->variant;
+    snprintf(out, 512, "%s-%s%s%s-%s-%s-b%d-w%d.csv", variant->format, rue_mode_names[variant->mode],
+             variant->dtype[0] ? "-" : "", variant->dtype, set->dataset, row->model,
+             row->config.value[RUE_BATCH_SIZE], row->config.value[RUE_NUM_WORKERS]);
+    rue_scale_make_plain(out);
+}
+
+void rue_scale_monitor_path(const struct rue_scale *scale, const struct rue_scaling_row *row,
+                            char out[PATH_MAX])
+{
+    char name[512];
+    name_file(scale, row, name);
+    if (snprintf(out, PATH_MAX, "%s/" MONITOR_FOLDER "/%s", scale->results.folder, name) >= PATH_MAX)
+        out[0] = 0;
+}
+
+struct watched {
+    const struct rue_monitor *monitor;
+    uint64_t trial;
+};
+
+static rue_status render_samples(const void *context, FILE *stream, rue_error *error)
+{
+    const struct watched *watched = context;
+    const struct rue_monitor_sample *samples;
+    size_t count = rue_monitor_samples(watched->monitor, &samples);
+    rue_monitor_write(samples, count, watched->trial, stream);
+    return rue_report_finish(stream, error);
+}
+
+rue_status rue_scale_write_monitor(const struct rue_scale *scale, const struct rue_scaling_row *row,
+                                   const struct rue_monitor *monitor, uint64_t trial, rue_error *error)
+{
+    char folder[PATH_MAX], name[512];
+    const struct watched watched = {monitor, trial};
+    name_file(scale, row, name);
+    int length = snprintf(folder, sizeof folder, "%s/" MONITOR_FOLDER, scale->results.folder);
+    if (length >= (int)sizeof folder) return rue_fail(error, RUE_STORE, "%s: the path is too long", folder);
+    if (mkdir(folder, 0777) != 0 && errno != EEXIST)
+        return rue_fail(error, RUE_STORE, "cannot create %s: %s; choose another folder with --out", folder,
+                        strerror(errno));
+    return rue_report_write_file(folder, name, render_samples, &watched, error);
+}
+
+/* ---- sysinfo.json ---- */
+
+static json_t *machine_json(struct rue_json_document *document)
+{
+    struct rue_machine machine = rue_machine_read();
+    json_t *object = json_object();
+    rue_json_put(document, object, "cpu", rue_json_text(machine.cpu));
+    rue_json_put(document, object, "online_cpus", json_integer(machine.online_cpus));
+    rue_json_put(document, object, "affinity_cpus", json_integer(machine.affinity_cpus));
+    rue_json_put(document, object, "quota_cpus",
+                 machine.quota_cpus > 0 ? rue_json_real(machine.quota_cpus) : json_null());
+    rue_json_put(document, object, "usable_cpus", json_integer(machine.usable_cpus));
+    rue_json_put(document, object, "memory_bytes", rue_json_integer(machine.memory_bytes));
+    rue_json_put(document, object, "kernel", rue_json_text(machine.kernel));
+    return object;
+}
+
+static json_t *file_system_json(struct rue_json_document *document, const char *path)
+{
+    struct rue_file_system found;
+    if (!rue_file_system_of(path, &found)) return json_null();
+    json_t *object = json_object();
+    rue_json_put(document, object, "type", rue_json_text(found.type));
+    rue_json_put(document, object, "source", rue_json_text(found.source));
+    rue_json_put(document, object, "mount", rue_json_text(found.mount));
+    return object;
+}
+
+static json_t *data_json(struct rue_json_document *document, const struct rue_scaling_set *set)
+{
+    json_t *object = json_object();
+    rue_json_put(document, object, "path", rue_json_text(set->variant.path));
+    rue_json_put(document, object, "dataset", rue_json_text(set->dataset));
+    rue_json_put(document, object, "mode", json_string(rue_mode_names[set->variant.mode]));
+    rue_json_put(document, object, "format", rue_json_text_or_null(set->variant.format));
+    rue_json_put(document, object, "dtype", rue_json_text_or_null(set->variant.dtype));
+    rue_json_put(document, object, "images", rue_json_integer_or_null(set->images));
+    rue_json_put(document, object, "cache", rue_json_text_or_null(set->cache));
+    rue_json_put(document, object, "fault", rue_json_text_or_null(set->fault));
+    rue_json_put(document, object, "file_system", file_system_json(document, set->variant.path));
+    return object;
+}
+
+static const char *why_partial(const struct rue_scaling *results)
+{
+    if (results->partial_reason[0]) return results->partial_reason;
+    for (size_t s = 0; s < results->set_count; s++)
+        if (results->sets[s].fault[0]) return results->sets[s].fault;
+    return "";
+}
+
+static rue_status render_sysinfo(const void *context, FILE *stream, rue_error *error)
+{
+    const struct rue_scale *scale = context;
+    struct rue_json_document document = {0};
+    json_t *root = json_object(), *data = json_array(), *gpus = json_array();
+    for (size_t s = 0; s < scale->results.set_count; s++)
+        rue_json_push(&document, data, data_json(&document, &scale->results.sets[s]));
+    for (size_t g = 0; g < rue_gpu_count(scale->gpu); g++)
+        rue_json_push(&document, gpus, rue_json_text(rue_gpu_name(scale->gpu, g)));
+    rue_json_put(&document, root, "format", json_string("rue.sysinfo/1"));
+    rue_json_put(&document, root, "rue", json_string(RUE_VERSION));
+    rue_json_put(&document, root, "libraries", rue_json_text(scale->libraries));
+    rue_json_put(&document, root, "command_line", rue_json_text(scale->goal.command_line));
+    rue_json_put(&document, root, "started", rue_json_text(scale->started));
+    rue_json_put(&document, root, "machine", machine_json(&document));
+    rue_json_put(&document, root, "gpus", gpus);
+    rue_json_put(&document, root, "runner", rue_json_text(scale->runner));
+    rue_json_put(&document, root, "runner_machine", rue_json_words(scale->runner_machine));
+    rue_json_put(&document, root, "job_images", rue_json_integer(scale->results.job_images));
+    rue_json_put(&document, root, "trial_images", rue_json_integer(scale->results.trial_images));
+    rue_json_put(&document, root, "period_s", rue_json_real((double)scale->goal.period_ns / 1e9));
+    rue_json_put(&document, root, "store_trials", rue_json_integer(scale->store_trials));
+    rue_json_put(&document, root, "partial", rue_json_text_or_null(why_partial(&scale->results)));
+    rue_json_put(&document, root, "data", data);
+    rue_status status = rue_json_write(&document, root, stream, error);
+    json_decref(root);
+    return status;
+}
+
+/* Of an earlier run; a new reference, or NULL. */
+static json_t *load_sysinfo(const char *folder)
+{
+    char path[PATH_MAX];
+    struct stat facts;
+    if (snprintf(path, sizeof path, "%s/" RUE_STUDY_SYSINFO, folder) >= (int)sizeof path) return NULL;
+    if (stat(path, &facts) != 0 || !S_ISREG(facts.st_mode) || facts.st_size > SYSINFO_MAX) return NULL;
+    return json_load_file(path, 0, NULL);
+}
+
+bool rue_scale_ran_last(const char *folder, uint64_t trials, char *reason, size_t bytes)
+{
+    json_t *facts = load_sysinfo(folder);
+    const json_t *held = json_object_get(facts, "store_trials"), *partial = json_object_get(facts, "partial");
+    bool ran_last = partial && json_is_integer(held) && (uint64_t)json_integer_value(held) == trials;
+    const char *why = json_string_value(partial);
+    if (ran_last) snprintf(reason, bytes, "%s", why ? why : "");
+    json_decref(facts);
+    return ran_last;
+}
+
+uint64_t rue_scale_earlier_images(const char *folder, uint64_t job_images)
+{
+    json_t *facts = load_sysinfo(folder);
+    json_int_t job = json_integer_value(json_object_get(facts, "job_images")),
+               images = json_integer_value(json_object_get(facts, "trial_images"));
+    json_decref(facts);
+    return job > 0 && images > 0 && (uint64_t)job == job_images ? (uint64_t)images : 0;
+}
+
+/* ---- both ---- */
+
+static rue_status render_summary(const void *context, FILE *stream, rue_error *error)
+{
+    return rue_scaling_write_csv(context, stream, error);
+}
+
+rue_status rue_scale_write(const struct rue_scale *scale, rue_error *error)
+{
+    const char *folder = scale->results.folder;
+    rue_status status = rue_report_write_file(folder, "summary.csv", render_summary, &scale->results, error);
+    if (status == RUE_OK)
+        status = rue_report_write_file(folder, RUE_STUDY_SYSINFO, render_sysinfo, scale, error);
+    return status;
+}
