@@ -114,7 +114,9 @@ static int help(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    static char line[4096];
     fill_standard_descriptors();
+    setvbuf(stderr, line, _IOLBF, sizeof line); /* a line is one write, as several processes say something */
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error to be told, not a death */
     setlocale(LC_CTYPE, "");  /* which characters the terminal knows; numbers are written alike everywhere */
     if (argc < 2) return show_help(stderr), rue_status_exit_code(RUE_USAGE);

@@ -495,7 +495,8 @@ rue_status rue_prepare_convert(const char *source_path, const char *path,
         close_part(&c);
     } else {
         status = write_all(&c, sink, error);
-        if (status == RUE_OK) c.journal.mark.items = 0; /* nothing is left to go on with */
+        /* Nothing is left to go on with, also where another process was first to make it. */
+        if (status == RUE_OK || check_free(&c, NULL) != RUE_OK) c.journal.mark.items = 0;
         close_part(&c);
         out->elapsed_ns = c.journal.elapsed_ns + rue_clock_now_ns() - start;
         if (status == RUE_OK && options->verify) status = verify(&c, error);
