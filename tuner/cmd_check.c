@@ -6,6 +6,7 @@
 
 #include "check.h"
 #include "json_document.h"
+#include "study_options.h"
 #include "suspension.h"
 #include "terminal.h"
 
@@ -16,10 +17,8 @@ static const struct rue_option options_table[] = {
                 "the runner that made it, where that was not rue's own", 0, 0, NULL},
     [BUDGET] = {"budget", RUE_OPTION_DURATION, "TIME", "30s", "time for all of it, such as 30s", 0, 0, NULL,
                 .flag_only = true},
-    [TRIAL_TIMEOUT] = {"trial-timeout", RUE_OPTION_DURATION, "TIME", NULL,
-                       "stop a trial that hangs [ten times its expected time, 1m at least]", 0, 0, NULL},
-    [MAX_MEMORY] = {"max-memory", RUE_OPTION_BYTES, "SIZE", NULL,
-                    "for batches in flight, such as 8G [4/5 of what is free]", 0, 0, NULL},
+    [TRIAL_TIMEOUT] = RUE_STUDY_OPTION_TRIAL_TIMEOUT,
+    [MAX_MEMORY] = RUE_STUDY_OPTION_MAX_MEMORY,
     [JSON] = {"json", RUE_OPTION_FLAG, NULL, NULL, "what was found as JSON on standard output", 0, 0, NULL},
     [QUIET] = {"quiet", RUE_OPTION_FLAG, NULL, NULL, "no progress", 0, 0, NULL},
 };

@@ -3,7 +3,8 @@
 #include <stdlib.h>
 
 #include "compare.h"
-#include "data_keys.h"
+#include "data_options.h"
+#include "study_options.h"
 #include "suspension.h"
 #include "terminal.h"
 #include "units.h"
@@ -34,17 +35,10 @@ enum {
 
 #define BUDGET_NS (120 * RUE_NS_PER_S)
 
-static const char *const caches[] = {RUE_CACHE_WARM, RUE_CACHE_COLD, RUE_CACHE_AS_IS, NULL};
-static const char *const bad_images[] = {"fail", "replace", NULL};
-static const char *const decodes[] = {"exact", "fast", NULL};
-
 static const struct rue_option options_table[] = {
-    [MODEL] = {"model", RUE_OPTION_MODELS, "LIST", NULL,
-               "models, such as resnet50,sleep:2ms/image [four of different cost]", 0, 0, NULL},
-    [BATCH_SIZE] = {"batch-size", RUE_OPTION_LIST, "LIST", NULL, "batch sizes, such as 32,64,128 [16 to 256]",
-                    0, 0, NULL},
-    [NUM_WORKERS] = {"num-workers", RUE_OPTION_LIST, "LIST", NULL,
-                     "workers, such as 0..8 [0 to twice the CPUs]", 0, 0, NULL},
+    [MODEL] = RUE_STUDY_OPTION_MODEL,
+    [BATCH_SIZE] = RUE_STUDY_OPTION_BATCH_SIZE,
+    [NUM_WORKERS] = RUE_STUDY_OPTION_NUM_WORKERS,
     [IMAGES] = {"images", RUE_OPTION_COUNT, "N", NULL, "the job that is compared for [one epoch]", 1,
                 UINT64_C(1) << 40, NULL},
     [BUDGET] = {"budget", RUE_OPTION_BUDGET, "LIMIT", NULL,
@@ -53,30 +47,23 @@ static const struct rue_option options_table[] = {
                   0, 0, rue_strategy_names},
     [SAMPLE] = {"sample", RUE_OPTION_COUNT, "N", "256",
                 "convert N images of the first variant to see what making another takes", 1, 1000000, NULL},
-    [RUNNER] = {"runner", RUE_OPTION_COMMAND, "CMD", NULL, "measure with another runner than rue's own", 0, 0,
-                NULL},
+    [RUNNER] = RUE_STUDY_OPTION_RUNNER,
     [OUT] = {"out", RUE_OPTION_PATH, "DIR", NULL, "where the study is kept [rue-out/<data>]", 0, 0, NULL},
-    [FRESH] = {"fresh", RUE_OPTION_FLAG, NULL, NULL, "start over; study.db and the reports are kept as *.old",
-               0, 0, NULL},
-    [TRIAL_TIMEOUT] = {"trial-timeout", RUE_OPTION_DURATION, "TIME", NULL,
-                       "stop a trial that hangs [ten times its expected time, 1m at least]", 0, 0, NULL},
-    [DECODE] = {"decode", RUE_OPTION_WORD, "HOW", "exact",
-                "exact, or fast: raw images of 512 pixels a side or more a little off", 0, 0, decodes},
-    [MAX_PIXELS] = {"max-pixels", RUE_OPTION_COUNT, "N", "268435456", "refuse images of more pixels", 1,
-                    UINT64_C(1) << 40, NULL},
-    [SEED] = {"seed", RUE_OPTION_COUNT, "K", "1", "of the data's order and of the trials'", 0, INT64_MAX,
-              NULL},
-    [CACHE] = {"cache", RUE_OPTION_WORD, "STATE", "warm",
-               "warm: in memory; cold: from storage, before each trial anew; or as-is", 0, 0, caches},
+    [FRESH] = RUE_STUDY_OPTION_FRESH,
+    [TRIAL_TIMEOUT] = RUE_STUDY_OPTION_TRIAL_TIMEOUT,
+    [DECODE] = RUE_DATA_DECODE,
+    [MAX_PIXELS] = RUE_DATA_MAX_PIXELS,
+    [SEED] = RUE_DATA_SEED("of the data's order and of the trials'"),
+    [CACHE] = RUE_DATA_CACHE,
     [IMAGE_KEY] = RUE_DATA_IMAGE_KEY,
     [LABEL_KEY] = RUE_DATA_LABEL_KEY,
-    [BAD_IMAGES] = {"bad-images", RUE_OPTION_WORD, "WHAT", "fail", "fail, or replace by the next good image",
-                    0, 0, bad_images},
-    [MAX_MEMORY] = {"max-memory", RUE_OPTION_BYTES, "SIZE", NULL,
-                    "for batches in flight, such as 8G [4/5 of what is free]", 0, 0, NULL},
+    [BAD_IMAGES] = RUE_DATA_BAD_IMAGES,
+    [MAX_MEMORY] = RUE_STUDY_OPTION_MAX_MEMORY,
     [JSON] = {"json", RUE_OPTION_FLAG, NULL, NULL, "the comparison as JSON on standard output", 0, 0, NULL},
     [QUIET] = {"quiet", RUE_OPTION_FLAG, NULL, NULL, "no progress", 0, 0, NULL},
 };
+
+static const struct rue_data_options data_options = {SEED, DECODE, BAD_IMAGES, MAX_PIXELS, CACHE};
 
 static struct rue_study_goal read_goal(const struct rue_options *options)
 {
@@ -94,7 +81,7 @@ static struct rue_study_goal read_goal(const struct rue_options *options)
         .repeats = 1,
         .rules = {.top_n = 3, .set_epsilon_ratio = 0.02, .confidence = RUE_RANKING_CONFIDENCE},
         .memory_bytes = rue_options_number(options, MAX_MEMORY),
-        .workload = rue_workload_default(),
+        .workload = rue_data_options_workload(options, &data_options),
         .trial_timeout_ns = rue_options_number(options, TRIAL_TIMEOUT),
         .out = rue_options_text(options, OUT),
         .fresh = rue_options_flag(options, FRESH),
@@ -105,11 +92,6 @@ static struct rue_study_goal read_goal(const struct rue_options *options)
     goal.knobs[RUE_NUM_WORKERS] = rue_options_text(options, NUM_WORKERS);
     goal.knob_origins[RUE_NUM_WORKERS] = rue_options_origin(options, NUM_WORKERS);
     if (!rue_options_text(options, BUDGET)) goal.budget.time_ns = BUDGET_NS;
-    goal.workload.seed = rue_options_number(options, SEED);
-    goal.workload.decode = (enum rue_decode)rue_options_word(options, DECODE);
-    goal.workload.max_pixels = rue_options_number(options, MAX_PIXELS);
-    goal.workload.bad_images = (enum rue_bad_images)rue_options_word(options, BAD_IMAGES);
-    snprintf(goal.workload.cache, sizeof goal.workload.cache, "%s", rue_options_text(options, CACHE));
     return goal;
 }
 
@@ -172,7 +154,7 @@ static rue_status compare(struct rue_study *study, const struct rue_options *opt
 static rue_status run(const struct rue_options *options, rue_error *error)
 {
     struct rue_study_goal goal = read_goal(options);
-    rue_status status = rue_data_keys_read(options, IMAGE_KEY, LABEL_KEY, &goal.keys, error);
+    rue_status status = rue_data_options_keys(options, IMAGE_KEY, LABEL_KEY, &goal.keys, error);
     if (status != RUE_OK) return status;
     struct rue_progress progress = rue_progress_open(rue_options_flag(options, QUIET));
     struct rue_study *study;

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "data_keys.h"
+#include "data_options.h"
 #include "residency.h"
 #include "terminal.h"
 #include "units.h"
@@ -158,7 +158,7 @@ static rue_status run(const struct rue_options *options, rue_error *error)
     struct rue_source *source;
     struct survey survey;
     struct rue_source_options opening = {0};
-    rue_status status = rue_data_keys_read(options, IMAGE_KEY, LABEL_KEY, &opening, error);
+    rue_status status = rue_data_options_keys(options, IMAGE_KEY, LABEL_KEY, &opening, error);
     if (status == RUE_OK)
         status = rue_source_open(rue_options_argument(options, 0), &opening, &source, error);
     if (status != RUE_OK) return status;

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "data_keys.h"
+#include "data_options.h"
 #include "prepare.h"
 #include "units.h"
 
@@ -27,11 +27,7 @@ enum {
     QUIET
 };
 
-static const char *const modes[] = {"raw", "preprocessed", NULL};
 static const char *const formats[] = {"folder", "csv", "lmdb", "tensor", "tfrecord", "webdataset", NULL};
-static const char *const compressions[] = {"none", "gzip", "zstd", "lz4", NULL};
-static const char *const dtypes[] = {"float32", "uint8", NULL};
-static const char *const bad_images[] = {"fail", "replace", NULL};
 
 static const struct rue_option options_table[] = {
     [FORMAT] =
@@ -39,13 +35,13 @@ static const struct rue_option options_table[] = {
          "what to write: csv, folder, lmdb, tensor, tfrecord, webdataset [by the name of DST, else tensor]",
          0, 0, formats},
     [MODE] = {"mode", RUE_OPTION_WORD, "MODE", NULL,
-              "raw (JPEG as it is) or preprocessed [what SRC holds, where the format can]", 0, 0, modes,
-              true},
+              "raw (JPEG as it is) or preprocessed [what SRC holds, where the format can]", 0, 0,
+              rue_mode_names, true},
     [DTYPE] = {"dtype", RUE_OPTION_WORD, "DTYPE", NULL,
                "of preprocessed: float32 (normalised) or uint8 (levels) [that of SRC, or float32]", 0, 0,
-               dtypes},
+               rue_dtype_names},
     [COMPRESS] = {"compress", RUE_OPTION_WORD, "HOW", "none", "compress shards, where the format does so", 0,
-                  0, compressions},
+                  0, rue_compression_names},
     [SHARD_SIZE] = {"shard-size", RUE_OPTION_BYTES, "SIZE", "256M", "a shard that holds so much is full", 1,
                     0, NULL},
     [SPLIT] = {"split", RUE_OPTION_TEXT, "NAME", "train", "what shards and lists are called", 0, 0, NULL},
@@ -55,13 +51,11 @@ static const struct rue_option options_table[] = {
                    1, 100000000, NULL},
     [IMAGES] = {"images", RUE_OPTION_COUNT, "N", NULL, "convert N images, drawn at random", 1,
                 UINT64_C(1) << 40, NULL, true},
-    [SEED] = {"seed", RUE_OPTION_COUNT, "K", "1", "of what is random", 0, INT64_MAX, NULL},
+    [SEED] = RUE_DATA_SEED("of what is random"),
     [NUM_WORKERS] = {"num-workers", RUE_OPTION_COUNT, "W", NULL, "threads [every usable CPU]", 1, 256, NULL,
                      true},
-    [BAD_IMAGES] = {"bad-images", RUE_OPTION_WORD, "WHAT", "fail", "fail, or replace by the next good image",
-                    0, 0, bad_images},
-    [MAX_PIXELS] = {"max-pixels", RUE_OPTION_COUNT, "N", "268435456", "refuse images of more pixels", 1,
-                    UINT64_C(1) << 40, NULL},
+    [BAD_IMAGES] = RUE_DATA_BAD_IMAGES,
+    [MAX_PIXELS] = RUE_DATA_MAX_PIXELS,
     [VERIFY] = {"verify", RUE_OPTION_FLAG, NULL, NULL, "read everything back and compare", 0, 0, NULL},
     [FORCE] = {"force", RUE_OPTION_FLAG, NULL, NULL, "replace an existing file", 0, 0, NULL},
     [QUIET] = {"quiet", RUE_OPTION_FLAG, NULL, NULL, "no progress", 0, 0, NULL},
@@ -141,7 +135,7 @@ static rue_status prepare(const struct rue_options *options, struct rue_progress
         .verify = rue_options_flag(options, VERIFY),
     };
     rue_status status = check_split(what.split, error);
-    if (status == RUE_OK) status = rue_data_keys_read(options, IMAGE_KEY, LABEL_KEY, &what.source, error);
+    if (status == RUE_OK) status = rue_data_options_keys(options, IMAGE_KEY, LABEL_KEY, &what.source, error);
     if (status != RUE_OK) return status;
     return rue_prepare_convert(rue_options_argument(options, 0), destination, &what, progress, done, error);
 }

@@ -4,9 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data_keys.h"
+#include "data_options.h"
 #include "interrupt.h"
 #include "scale.h"
+#include "study_options.h"
 #include "suspension.h"
 #include "terminal.h"
 #include "units.h"
@@ -40,10 +41,6 @@ enum {
 
 enum { BATCH_MAX = 65536, WORKERS_MAX = 1024 };
 
-static const char *const bad_images[] = {"fail", "replace", NULL};
-static const char *const decodes[] = {"exact", "fast", NULL};
-static const char *const caches[] = {RUE_CACHE_WARM, RUE_CACHE_COLD, RUE_CACHE_AS_IS, NULL};
-
 static const struct rue_option options_table[] = {
     [BATCH_SIZE] = {"batch-size", RUE_OPTION_LIST, "LIST", NULL, "batch sizes of the first curve [16 to 256]",
                     0, 0, NULL},
@@ -61,34 +58,29 @@ static const struct rue_option options_table[] = {
                 UINT64_C(1) << 40, NULL},
     [BUDGET] = {"budget", RUE_OPTION_DURATION, "TIME", "5m", "for all of it; trials get shorter to fit", 0, 0,
                 NULL, .flag_only = true},
-    [TRIAL_TIMEOUT] = {"trial-timeout", RUE_OPTION_DURATION, "TIME", NULL,
-                       "stop a trial that hangs [ten times its expected time, 1m at least]", 0, 0, NULL},
+    [TRIAL_TIMEOUT] = RUE_STUDY_OPTION_TRIAL_TIMEOUT,
     [PERIOD] = {"period", RUE_OPTION_DURATION, "TIME", "500ms", "how often to look at what processes use", 0,
                 0, NULL},
     [IMAGE_KEY] = RUE_DATA_IMAGE_KEY,
     [LABEL_KEY] = RUE_DATA_LABEL_KEY,
-    [RUNNER] = {"runner", RUE_OPTION_COMMAND, "CMD", NULL, "measure with another runner than rue's own", 0, 0,
-                NULL},
+    [RUNNER] = RUE_STUDY_OPTION_RUNNER,
     [OUT] = {"out", RUE_OPTION_PATH, "DIR", NULL, "where everything is written [rue-out/<data>-scale]", 0, 0,
              NULL, .flag_only = true},
     [FRESH] = {"fresh", RUE_OPTION_FLAG, NULL, NULL, "start over; study.db is kept as *.old", 0, 0, NULL},
-    [SEED] = {"seed", RUE_OPTION_COUNT, "K", "1", "of the data's order", 0, INT64_MAX, NULL},
-    [NO_SHUFFLE] = {"no-shuffle", RUE_OPTION_FLAG, NULL, NULL, "load in the data's own order", 0, 0, NULL},
-    [DECODE] = {"decode", RUE_OPTION_WORD, "HOW", "exact",
-                "exact, or fast: raw images of 512 pixels a side or more a little off", 0, 0, decodes},
-    [BAD_IMAGES] = {"bad-images", RUE_OPTION_WORD, "WHAT", "fail", "fail, or replace by the next good image",
-                    0, 0, bad_images},
-    [CACHE] = {"cache", RUE_OPTION_WORD, "STATE", "warm",
-               "warm: in memory; cold: from storage, before each trial anew; or as-is", 0, 0, caches},
-    [MAX_MEMORY] = {"max-memory", RUE_OPTION_BYTES, "SIZE", NULL,
-                    "for batches in flight, such as 8G [4/5 of what is free]", 0, 0, NULL},
-    [MAX_PIXELS] = {"max-pixels", RUE_OPTION_COUNT, "N", "268435456", "refuse images of more pixels", 1,
-                    UINT64_C(1) << 40, NULL},
+    [SEED] = RUE_DATA_SEED("of the data's order"),
+    [NO_SHUFFLE] = RUE_DATA_NO_SHUFFLE,
+    [DECODE] = RUE_DATA_DECODE,
+    [BAD_IMAGES] = RUE_DATA_BAD_IMAGES,
+    [CACHE] = RUE_DATA_CACHE,
+    [MAX_MEMORY] = RUE_STUDY_OPTION_MAX_MEMORY,
+    [MAX_PIXELS] = RUE_DATA_MAX_PIXELS,
     [DRY_RUN] = {"dry-run", RUE_OPTION_FLAG, NULL, NULL, "probe, show the plan and its time, and stop", 0, 0,
                  NULL},
     [JSON] = {"json", RUE_OPTION_FLAG, NULL, NULL, "what was found as JSON on standard output", 0, 0, NULL},
     [QUIET] = {"quiet", RUE_OPTION_FLAG, NULL, NULL, "no progress", 0, 0, NULL},
 };
+
+static const struct rue_data_options data_options = {SEED, DECODE, BAD_IMAGES, MAX_PIXELS, CACHE};
 
 static struct rue_scale_goal read_goal(const struct rue_options *options, struct rue_progress *progress)
 {
@@ -105,7 +97,7 @@ static struct rue_scale_goal read_goal(const struct rue_options *options, struct
         .trial_timeout_ns = rue_options_number(options, TRIAL_TIMEOUT),
         .memory_bytes = rue_options_number(options, MAX_MEMORY),
         .period_ns = rue_options_number(options, PERIOD),
-        .workload = rue_workload_default(),
+        .workload = rue_data_options_workload(options, &data_options),
         .out = rue_options_text(options, OUT),
         .fresh = rue_options_flag(options, FRESH),
         .dry_run = rue_options_flag(options, DRY_RUN),
@@ -117,12 +109,7 @@ static struct rue_scale_goal read_goal(const struct rue_options *options, struct
     goal.knob_origins[RUE_BATCH_SIZE] = rue_options_origin(options, BATCH_SIZE);
     goal.knobs[RUE_NUM_WORKERS] = rue_options_text(options, NUM_WORKERS);
     goal.knob_origins[RUE_NUM_WORKERS] = rue_options_origin(options, NUM_WORKERS);
-    goal.workload.seed = rue_options_number(options, SEED);
     goal.workload.shuffle = !rue_options_flag(options, NO_SHUFFLE);
-    goal.workload.max_pixels = rue_options_number(options, MAX_PIXELS);
-    goal.workload.decode = (enum rue_decode)rue_options_word(options, DECODE);
-    goal.workload.bad_images = (enum rue_bad_images)rue_options_word(options, BAD_IMAGES);
-    snprintf(goal.workload.cache, sizeof goal.workload.cache, "%s", rue_options_text(options, CACHE));
     return goal;
 }
 
@@ -250,7 +237,7 @@ static rue_status run(const struct rue_options *options, rue_error *error)
     struct rue_scale *scale;
     rue_suspension_install();
     rue_status status = check_goal(options, &goal, error);
-    if (status == RUE_OK) status = rue_data_keys_read(options, IMAGE_KEY, LABEL_KEY, &goal.keys, error);
+    if (status == RUE_OK) status = rue_data_options_keys(options, IMAGE_KEY, LABEL_KEY, &goal.keys, error);
     if (status == RUE_OK) status = rue_scale_open(&goal, &scale, error);
     if (status == RUE_OK) {
         status = scale_all(scale, options, &progress, error);

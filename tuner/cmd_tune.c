@@ -5,10 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data_keys.h"
+#include "data_options.h"
 #include "interrupt.h"
 #include "report.h"
 #include "study.h"
+#include "study_options.h"
 #include "suspension.h"
 #include "terminal.h"
 #include "units.h"
@@ -66,22 +67,16 @@ enum { BATCHES_MAX = 1 << 24, WORKERS_MAX = 65536 };
 #define TABLE_SHARE 0.1
 
 static const char *const modes[] = {"all", "raw", "preprocessed", NULL};
-static const char *const bad_images[] = {"fail", "replace", NULL};
-static const char *const decodes[] = {"exact", "fast", NULL};
 static const char *const parallelisms[] = {"batch", "sample", NULL};
-static const char *const caches[] = {RUE_CACHE_WARM, RUE_CACHE_COLD, RUE_CACHE_AS_IS, NULL};
 
 static const struct rue_option options_table[] = {
-    [BATCH_SIZE] = {"batch-size", RUE_OPTION_LIST, "LIST", NULL, "batch sizes, such as 32,64,128 [16 to 256]",
-                    0, 0, NULL},
-    [NUM_WORKERS] = {"num-workers", RUE_OPTION_LIST, "LIST", NULL,
-                     "workers, such as 0..8 [0 to twice the CPUs]", 0, 0, NULL},
+    [BATCH_SIZE] = RUE_STUDY_OPTION_BATCH_SIZE,
+    [NUM_WORKERS] = RUE_STUDY_OPTION_NUM_WORKERS,
     [PREFETCH_FACTOR] = {"prefetch-factor", RUE_OPTION_LIST, "LIST", NULL, "batches in flight per worker [2]",
                          0, 0, NULL},
     [PARALLELISM] = {"parallelism", RUE_OPTION_LIST, "LIST", NULL,
                      "batch, sample, or batch,sample for both [batch]", 0, 0, parallelisms},
-    [MODEL] = {"model", RUE_OPTION_MODELS, "LIST", NULL,
-               "models, such as resnet50,sleep:2ms/image [four of different cost]", 0, 0, NULL},
+    [MODEL] = RUE_STUDY_OPTION_MODEL,
     [MODE] = {"mode", RUE_OPTION_WORD, "MODE", "all", "all, raw or preprocessed data", 0, 0, modes},
     [IMAGES] = {"images", RUE_OPTION_COUNT, "N", NULL, "the job that is tuned for [one epoch]", 1,
                 UINT64_C(1) << 40, NULL},
@@ -89,8 +84,7 @@ static const struct rue_option options_table[] = {
                  "the same job as N batches of the largest batch size looked at", 1, BATCHES_MAX, NULL},
     [BUDGET] = {"budget", RUE_OPTION_BUDGET, "LIMIT", NULL,
                 "for all of it, such as 300s or 500trials [2m]; 10% of a table's time [10%]", 0, 0, NULL},
-    [TRIAL_TIMEOUT] = {"trial-timeout", RUE_OPTION_DURATION, "TIME", NULL,
-                       "stop a trial that hangs [ten times its expected time, 1m at least]", 0, 0, NULL},
+    [TRIAL_TIMEOUT] = RUE_STUDY_OPTION_TRIAL_TIMEOUT,
     [GOAL] = {"goal", RUE_OPTION_WORD, "WHAT", "time",
               "least time of the job, best steady throughput, or earliest first-batch", 0, 0, rue_goal_names},
     [STRATEGY] = {"strategy", RUE_OPTION_WORD, "NAME", RUE_STRATEGY_AUTO,
@@ -110,38 +104,30 @@ static const struct rue_option options_table[] = {
     [OBJECTIVE] = RUE_RANKING_OBJECTIVE("mean", ""),
     [WEIGHTS] = RUE_RANKING_WEIGHTS(" [1 each]"),
     [SET_EPSILON] = RUE_RANKING_SET_EPSILON("2%", ""),
-    [RUNNER] = {"runner", RUE_OPTION_COMMAND, "CMD", NULL, "measure with another runner than rue's own", 0, 0,
-                NULL},
+    [RUNNER] = RUE_STUDY_OPTION_RUNNER,
     [TABLE] = {"table", RUE_OPTION_PATH, "FILE", NULL,
                "try the strategy on the times of a CSV table, in virtual time", 0, 0, NULL},
     [MAP] = {"map", RUE_OPTION_LIST, "LIST", NULL,
              "what its columns are called, such as mode=dataset_type,time_s=seconds", 0, 0, NULL},
     [OUT] = {"out", RUE_OPTION_PATH, "DIR", NULL, "where everything is written [rue-out/<data>]", 0, 0, NULL},
-    [FRESH] = {"fresh", RUE_OPTION_FLAG, NULL, NULL, "start over; study.db and the reports are kept as *.old",
-               0, 0, NULL},
-    [SEED] = {"seed", RUE_OPTION_COUNT, "K", "1", "of the data's order and of the trials'", 0, INT64_MAX,
-              NULL},
+    [FRESH] = RUE_STUDY_OPTION_FRESH,
+    [SEED] = RUE_DATA_SEED("of the data's order and of the trials'"),
     [SAMPLE] = {"sample", RUE_OPTION_COUNT, "N", "1024", "convert at most N raw images for the comparison", 1,
                 1000000, NULL},
-    [NO_SHUFFLE] = {"no-shuffle", RUE_OPTION_FLAG, NULL, NULL, "load in the data's own order", 0, 0, NULL},
+    [NO_SHUFFLE] = RUE_DATA_NO_SHUFFLE,
     [DROP_LAST] = {"drop-last", RUE_OPTION_FLAG, NULL, NULL, "leave out a last batch that is not full", 0, 0,
                    NULL},
-    [DECODE] = {"decode", RUE_OPTION_WORD, "HOW", "exact",
-                "exact, or fast: raw images of 512 pixels a side or more a little off", 0, 0, decodes},
-    [BAD_IMAGES] = {"bad-images", RUE_OPTION_WORD, "WHAT", "fail", "fail, or replace by the next good image",
-                    0, 0, bad_images},
-    [CACHE] = {"cache", RUE_OPTION_WORD, "STATE", "warm",
-               "warm: in memory; cold: from storage, before each trial anew; or as-is", 0, 0, caches},
+    [DECODE] = RUE_DATA_DECODE,
+    [BAD_IMAGES] = RUE_DATA_BAD_IMAGES,
+    [CACHE] = RUE_DATA_CACHE,
     [IMAGE_KEY] = RUE_DATA_IMAGE_KEY,
     [LABEL_KEY] = RUE_DATA_LABEL_KEY,
-    [MAX_MEMORY] = {"max-memory", RUE_OPTION_BYTES, "SIZE", NULL,
-                    "for batches in flight, such as 8G [4/5 of what is free]", 0, 0, NULL},
+    [MAX_MEMORY] = RUE_STUDY_OPTION_MAX_MEMORY,
     [MAX_WORKERS] = {"max-workers", RUE_OPTION_COUNT, "N", NULL, "look at no more workers than these", 0,
                      WORKERS_MAX, NULL},
     [MAX_FIRST_BATCH] = {"max-first-batch", RUE_OPTION_DURATION, "TIME", NULL,
                          "recommend nothing whose first batch comes later, such as 500ms", 0, 0, NULL},
-    [MAX_PIXELS] = {"max-pixels", RUE_OPTION_COUNT, "N", "268435456", "refuse images of more pixels", 1,
-                    UINT64_C(1) << 40, NULL},
+    [MAX_PIXELS] = RUE_DATA_MAX_PIXELS,
     [DRY_RUN] = {"dry-run", RUE_OPTION_FLAG, NULL, NULL, "probe, show the plan and its cost, and stop", 0, 0,
                  NULL},
     [DETAILS] = {"details", RUE_OPTION_FLAG, NULL, NULL,
@@ -153,6 +139,8 @@ static const struct rue_option options_table[] = {
 };
 
 static const struct rue_ranking_options ranking_options = {TOP_N, OBJECTIVE, WEIGHTS, SET_EPSILON};
+
+static const struct rue_data_options data_options = {SEED, DECODE, BAD_IMAGES, MAX_PIXELS, CACHE};
 
 /* The option that names the values of a knob. */
 static const size_t knobs[RUE_KNOB_COUNT] = {[RUE_BATCH_SIZE] = BATCH_SIZE,
@@ -186,7 +174,7 @@ static struct rue_study_goal read_goal(const struct rue_options *options)
         .limits_workers = rue_options_text(options, MAX_WORKERS),
         .max_workers = (int)rue_options_number(options, MAX_WORKERS),
         .max_workers_origin = rue_options_origin(options, MAX_WORKERS),
-        .workload = rue_workload_default(),
+        .workload = rue_data_options_workload(options, &data_options),
         .out = rue_options_text(options, OUT),
         .fresh = rue_options_flag(options, FRESH) && !rue_options_flag(options, DRY_RUN),
         .dry_run = rue_options_flag(options, DRY_RUN),
@@ -196,13 +184,8 @@ static struct rue_study_goal read_goal(const struct rue_options *options)
         goal.knobs[k] = rue_options_text(options, knobs[k]);
         goal.knob_origins[k] = rue_options_origin(options, knobs[k]);
     }
-    goal.workload.seed = rue_options_number(options, SEED);
     goal.workload.shuffle = !rue_options_flag(options, NO_SHUFFLE);
     goal.workload.drop_last = rue_options_flag(options, DROP_LAST);
-    goal.workload.max_pixels = rue_options_number(options, MAX_PIXELS);
-    goal.workload.decode = (enum rue_decode)rue_options_word(options, DECODE);
-    goal.workload.bad_images = (enum rue_bad_images)rue_options_word(options, BAD_IMAGES);
-    snprintf(goal.workload.cache, sizeof goal.workload.cache, "%s", rue_options_text(options, CACHE));
     return goal;
 }
 
@@ -513,7 +496,7 @@ static rue_status run(const struct rue_options *options, rue_error *error)
 {
     struct rue_study_goal goal = read_goal(options);
     rue_status status = choose_job(options, &goal, error);
-    if (status == RUE_OK) status = rue_data_keys_read(options, IMAGE_KEY, LABEL_KEY, &goal.keys, error);
+    if (status == RUE_OK) status = rue_data_options_keys(options, IMAGE_KEY, LABEL_KEY, &goal.keys, error);
     if (status == RUE_OK) status = rue_ranking_rules_read(options, &ranking_options, &goal.rules, error);
     goal.rules.confidence = goal.confidence;
     if (status == RUE_OK) status = check_goal(options, &goal, error);

@@ -5,9 +5,9 @@
 
 const char *const rue_measure_names[RUE_MEASURE_COUNT] = {"joint", "load", "compute"};
 const char *const rue_outcome_names[RUE_OUTCOME_COUNT] = {"ok", "infeasible", "failed", "timeout"};
-const char *const rue_bad_images_names[RUE_BAD_COUNT] = {"fail", "replace"};
+const char *const rue_bad_images_names[RUE_BAD_COUNT + 1] = {"fail", "replace", NULL};
 
-const char *const rue_decode_names[RUE_DECODE_COUNT] = {"exact", "fast"};
+const char *const rue_decode_names[RUE_DECODE_COUNT + 1] = {"exact", "fast", NULL};
 
 const struct rue_trial_field rue_trial_fields[] = {
 #define X(name, text) {#name, offsetof(struct rue_trial_result, name), false, text},

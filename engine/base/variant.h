@@ -7,10 +7,10 @@
 #include <stdint.h>
 
 enum rue_mode { RUE_RAW, RUE_PREPROCESSED, RUE_MODE_COUNT };
-extern const char *const rue_mode_names[RUE_MODE_COUNT]; /* "raw", "preprocessed" */
+extern const char *const rue_mode_names[RUE_MODE_COUNT + 1]; /* "raw", "preprocessed", NULL */
 
 enum rue_dtype { RUE_FLOAT32, RUE_UINT8, RUE_DTYPE_COUNT };
-extern const char *const rue_dtype_names[RUE_DTYPE_COUNT]; /* "float32", "uint8" */
+extern const char *const rue_dtype_names[RUE_DTYPE_COUNT + 1]; /* "float32", "uint8", NULL */
 extern const unsigned rue_dtype_bytes[RUE_DTYPE_COUNT];
 
 /* Unless something else is said, images of more pixels than this are refused from their header: 16k × 16k.

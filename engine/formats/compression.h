@@ -9,7 +9,8 @@ enum rue_compression {
     RUE_COMPRESS_LZ4,
     RUE_COMPRESSION_COUNT
 };
-extern const char *const rue_compression_names[RUE_COMPRESSION_COUNT];    /* "none", "gzip", "zstd", "lz4" */
+extern const char
+    *const rue_compression_names[RUE_COMPRESSION_COUNT + 1]; /* "none", "gzip", "zstd", "lz4", NULL */
 extern const char *const rue_compression_suffixes[RUE_COMPRESSION_COUNT]; /* "", ".gz", ".zst", ".lz4" */
 
 #endif

@@ -1,0 +1,93 @@
+#include "data_options.h"
+
+#include <criterion/criterion.h>
+#include <unistd.h>
+
+#include "temporary_folder.h"
+
+enum { CACHE, MAX_PIXELS, IMAGE_KEY, LABEL_KEY, SEED, BAD_IMAGES, DECODE, COUNT };
+
+static const struct rue_option table[COUNT] = {
+    [CACHE] = RUE_DATA_CACHE,         [MAX_PIXELS] = RUE_DATA_MAX_PIXELS, [IMAGE_KEY] = RUE_DATA_IMAGE_KEY,
+    [LABEL_KEY] = RUE_DATA_LABEL_KEY, [SEED] = RUE_DATA_SEED("of all"),   [BAD_IMAGES] = RUE_DATA_BAD_IMAGES,
+    [DECODE] = RUE_DATA_DECODE,
+};
+static const struct rue_command command = {
+    .name = "try", .arguments = "", .summary = "Tries options.", .options = table, .option_count = COUNT};
+static const struct rue_data_options where = {SEED, DECODE, BAD_IMAGES, MAX_PIXELS, CACHE};
+
+static struct rue_options *options;
+
+static void setup(void)
+{
+    temporary_folder_make();
+    cr_assert_eq(chdir(temporary_folder), 0);
+}
+
+static void teardown(void)
+{
+    rue_options_close(options);
+    cr_assert_eq(chdir("/"), 0);
+    temporary_folder_remove();
+}
+
+TestSuite(data_options, .init = setup, .fini = teardown);
+
+#define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+static void parse(const char *const *words)
+{
+    int count = 0;
+    bool help;
+    rue_error error = {0};
+    while (words[count]) count++;
+    rue_options_close(options);
+    options = NULL;
+    cr_assert_eq(rue_options_parse(&command, count, (char **)words, &options, &help, &error), RUE_OK, "%s",
+                 error.message);
+}
+
+Test(data_options, without_any_the_workload_is_the_default)
+{
+    struct rue_workload workload = rue_workload_default();
+    parse((const char *const[]){NULL});
+    struct rue_workload read = rue_data_options_workload(options, &where);
+    cr_assert_eq(read.seed, workload.seed);
+    cr_assert_eq(read.decode, workload.decode);
+    cr_assert_eq(read.bad_images, workload.bad_images);
+    cr_assert_eq(read.max_pixels, workload.max_pixels);
+    cr_assert_str_eq(read.cache, workload.cache);
+    cr_assert_eq(read.shuffle, workload.shuffle);
+    cr_assert_eq(read.world_size, workload.world_size);
+}
+
+Test(data_options, the_workload_is_what_they_say)
+{
+    parse(WORDS("--seed", "7", "--decode", "fast", "--bad-images", "replace", "--max-pixels", "99", "--cache",
+                "as-is"));
+    struct rue_workload read = rue_data_options_workload(options, &where);
+    cr_assert_eq(read.seed, 7);
+    cr_assert_eq(read.decode, RUE_DECODE_FAST);
+    cr_assert_eq(read.bad_images, RUE_BAD_REPLACE);
+    cr_assert_eq(read.max_pixels, 99);
+    cr_assert_str_eq(read.cache, RUE_CACHE_AS_IS);
+}
+
+Test(data_options, keys_are_names_that_a_variant_can_hold)
+{
+    struct rue_source_options keys = {0};
+    char longest[RUE_VARIANT_KEY_BYTES + 1];
+    memset(longest, 'k', sizeof longest);
+    longest[RUE_VARIANT_KEY_BYTES - 1] = 0;
+    parse(WORDS("--image-key", "picture", "--label-key", longest));
+    cr_assert_eq(rue_data_options_keys(options, IMAGE_KEY, LABEL_KEY, &keys, NULL), RUE_OK);
+    cr_assert_str_eq(keys.image_key, "picture");
+    cr_assert_str_eq(keys.label_key, longest);
+    longest[RUE_VARIANT_KEY_BYTES - 1] = 'k';
+    longest[RUE_VARIANT_KEY_BYTES] = 0;
+    rue_error error = {0};
+    parse(WORDS("--label-key", longest));
+    cr_assert_eq(rue_data_options_keys(options, IMAGE_KEY, LABEL_KEY, &keys, &error), RUE_USAGE);
+    cr_assert(strstr(error.message, "--label-key: 'kk") && strstr(error.message, "no name of 1 to 63 bytes"),
+              "%s", error.message);
+}
