@@ -2,16 +2,14 @@
 
 #include <stdlib.h>
 
+#include "array.h"
+
 rue_status rue_ask_queue_push(struct rue_ask_queue *queue, const struct rue_ask *ask, rue_error *error)
 {
     if (queue->next == queue->count) queue->next = queue->count = 0;
-    if (queue->count == queue->capacity) {
-        size_t capacity = queue->capacity ? 2 * queue->capacity : 64;
-        struct rue_ask *grown = reallocarray(queue->at, capacity, sizeof *grown);
-        if (!grown) return rue_fail_memory(error, "questions", capacity * sizeof *grown);
-        queue->at = grown;
-        queue->capacity = capacity;
-    }
+    rue_status status =
+        rue_array_grow(&queue->at, &queue->capacity, queue->count + 1, sizeof *queue->at, "questions", error);
+    if (status != RUE_OK) return status;
     queue->at[queue->count++] = *ask;
     return RUE_OK;
 }

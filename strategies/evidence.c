@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
+
 /* A trial. By each hypothesis it has its row of the lower triangle L of the trials' covariance, L L', and
  * what is left of it that those before it did not tell. */
 struct told {
@@ -68,13 +70,9 @@ static struct told *add(struct rue_evidence *evidence, rue_error *error)
 {
     size_t hypotheses = evidence->hypothesis_count;
     size_t doubles = evidence->parameters + hypotheses + hypotheses * (evidence->count + 1);
-    if (evidence->count == evidence->capacity) {
-        size_t capacity = evidence->capacity ? 2 * evidence->capacity : 64;
-        struct told *larger = realloc(evidence->at, capacity * sizeof *larger);
-        if (!larger) return rue_fail_memory(error, "evidence", capacity * sizeof *larger), NULL;
-        evidence->at = larger;
-        evidence->capacity = capacity;
-    }
+    rue_status status = rue_array_grow(&evidence->at, &evidence->capacity, evidence->count + 1,
+                                       sizeof *evidence->at, "evidence", error);
+    if (status != RUE_OK) return NULL;
     double *room = malloc(doubles * sizeof *room);
     if (!room) return rue_fail_memory(error, "evidence", doubles * sizeof *room), NULL;
     struct told *told = &evidence->at[evidence->count];

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "array.h"
+
 static double seconds_of(int64_t ns)
 {
     return ns == RUE_ABSENT ? NAN : (double)ns / 1e9;
@@ -29,13 +31,9 @@ struct rue_logged_trial rue_logged_trial_of(const struct rue_ask *ask, const str
 rue_status rue_trial_log_add(struct rue_trial_log *log, const struct rue_logged_trial *trial,
                              rue_error *error)
 {
-    if (log->count == log->capacity) {
-        size_t capacity = log->capacity ? 2 * log->capacity : 32;
-        struct rue_logged_trial *grown = reallocarray(log->at, capacity, sizeof *grown);
-        if (!grown) return rue_fail_memory(error, "trials", capacity * sizeof *grown);
-        log->at = grown;
-        log->capacity = capacity;
-    }
+    rue_status status =
+        rue_array_grow(&log->at, &log->capacity, log->count + 1, sizeof *log->at, "trials", error);
+    if (status != RUE_OK) return status;
     log->at[log->count++] = *trial;
     return RUE_OK;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "interference.h"
 #include "usage.h"
 
@@ -27,13 +28,9 @@ struct rue_causes {
 
 static rue_status add(struct rue_causes *causes, size_t trial, rue_error *error)
 {
-    if (causes->count == causes->capacity) {
-        size_t capacity = causes->capacity ? 2 * causes->capacity : 64;
-        struct moment *moments = reallocarray(causes->moments, capacity, sizeof *moments);
-        if (!moments) return rue_fail_memory(error, "readings", capacity * sizeof *moments);
-        causes->moments = moments;
-        causes->capacity = capacity;
-    }
+    rue_status status = rue_array_grow(&causes->moments, &causes->capacity, causes->count + 1,
+                                       sizeof *causes->moments, "readings", error);
+    if (status != RUE_OK) return status;
     double own_s = (double)rue_usage_cpu_ns() / 1e9 + causes->runner_s;
     causes->moments[causes->count++] =
         (struct moment){trial, rue_interference_read(causes->interference), own_s};

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "array.h"
 #include "clock.h"
 #include "process_tree.h"
 #include "units.h"
@@ -32,13 +33,9 @@ struct rue_monitor {
 
 static struct rue_monitor_sample *add_sample(struct rue_monitor *monitor)
 {
-    if (monitor->count == monitor->capacity) {
-        size_t capacity = monitor->capacity ? 2 * monitor->capacity : 64;
-        struct rue_monitor_sample *more = realloc(monitor->samples, capacity * sizeof *more);
-        if (!more) return NULL;
-        monitor->samples = more;
-        monitor->capacity = capacity;
-    }
+    rue_status status = rue_array_grow(&monitor->samples, &monitor->capacity, monitor->count + 1,
+                                       sizeof *monitor->samples, "samples", NULL);
+    if (status != RUE_OK) return NULL;
     return &monitor->samples[monitor->count++];
 }
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "advice.h"
+#include "array.h"
 #include "clock.h"
 #include "hash.h"
 #include "interrupt.h"
@@ -203,13 +204,9 @@ static void close_part(struct conversion *c)
 /* What a sink makes safe may end some items before those that it was given. */
 static rue_status take_step(struct conversion *c, rue_error *error)
 {
-    if (c->step_count == c->step_capacity) {
-        size_t more = c->step_capacity ? 2 * c->step_capacity : 1024;
-        struct step *grown = realloc(c->steps, more * sizeof *grown);
-        if (!grown) return rue_fail_memory(error, "a journal", more * sizeof *grown);
-        c->steps = grown;
-        c->step_capacity = more;
-    }
+    rue_status status =
+        rue_array_grow(&c->steps, &c->step_capacity, c->step_count + 1, sizeof *c->steps, "a journal", error);
+    if (status != RUE_OK) return status;
     c->steps[c->step_count++] = (struct step){c->digest.sum, c->out->bad_images};
     return RUE_OK;
 }

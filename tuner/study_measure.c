@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "hash.h"
 #include "study.h"
 #include "units.h"
@@ -31,13 +32,9 @@ static rue_status note_row(struct rue_study *study, uint64_t id, uint64_t starte
                            const struct rue_trial_request *request, const struct rue_trial_result *result,
                            rue_error *error)
 {
-    if (study->row_count == study->row_capacity) {
-        size_t capacity = study->row_capacity ? study->row_capacity * 2 : 64;
-        struct rue_trial_row *rows = realloc(study->rows, capacity * sizeof *rows);
-        if (!rows) return rue_fail_memory(error, "rows", capacity * sizeof *rows);
-        study->rows = rows;
-        study->row_capacity = capacity;
-    }
+    rue_status status = rue_array_grow(&study->rows, &study->row_capacity, study->row_count + 1,
+                                       sizeof *study->rows, "rows", error);
+    if (status != RUE_OK) return status;
     struct rue_trial_row *row = &study->rows[study->row_count++];
     *row = (struct rue_trial_row){.id = id, .started_ns = started_ns, .request = *request, .result = *result};
     row->result.batch_ready_ns = row->result.batch_load_ns = row->result.batch_compute_ns = NULL;

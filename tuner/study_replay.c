@@ -2,6 +2,7 @@
  */
 #include <stdlib.h>
 
+#include "array.h"
 #include "study.h"
 
 struct told {
@@ -17,13 +18,9 @@ struct telling {
 
 static rue_status add(struct telling *telling, const struct told *told, rue_error *error)
 {
-    if (telling->count == telling->capacity) {
-        size_t capacity = telling->capacity ? 2 * telling->capacity : 64;
-        struct told *grown = reallocarray(telling->at, capacity, sizeof *grown);
-        if (!grown) return rue_fail_memory(error, "stored trials", capacity * sizeof *grown);
-        telling->at = grown;
-        telling->capacity = capacity;
-    }
+    rue_status status = rue_array_grow(&telling->at, &telling->capacity, telling->count + 1,
+                                       sizeof *telling->at, "stored trials", error);
+    if (status != RUE_OK) return status;
     telling->at[telling->count++] = *told;
     return RUE_OK;
 }

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "array.h"
+
 enum { REPEATS_LEAST = 3 };
 
 static const double far = 5;         /* standard deviations */
@@ -35,13 +37,9 @@ static struct rue_trial_result without_arrays(const struct rue_trial_result *res
 rue_status rue_study_times_add(struct rue_study_times *times, struct rue_study *study,
                                const struct rue_study_time *time, rue_error *error)
 {
-    if (times->count == times->capacity) {
-        size_t capacity = times->capacity ? 2 * times->capacity : 64;
-        struct rue_study_time *at = reallocarray(times->at, capacity, sizeof *at);
-        if (!at) return rue_fail_memory(error, "times", capacity * sizeof *at);
-        times->at = at;
-        times->capacity = capacity;
-    }
+    rue_status status =
+        rue_array_grow(&times->at, &times->capacity, times->count + 1, sizeof *times->at, "times", error);
+    if (status != RUE_OK) return status;
     struct rue_study_time *kept = &times->at[times->count++];
     *kept = *time;
     kept->told_ns = time->cost_ns;

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
+
 rue_status rue_tally_group(struct rue_tally *tally, const char *key, size_t *out, bool *made,
                            rue_error *error)
 {
@@ -34,16 +36,12 @@ rue_status rue_tally_add(struct rue_tally *tally, const struct rue_tally_trial *
 {
     size_t reason;
     assert(trial->group < tally->group_count);
-    if (tally->trial_count == tally->trial_capacity) {
-        size_t capacity = tally->trial_capacity ? 2 * tally->trial_capacity : 256;
-        struct rue_tally_trial *trials = realloc(tally->trials, capacity * sizeof *trials);
-        if (!trials) return rue_fail_memory(error, "trials", capacity * sizeof *trials);
-        tally->trials = trials;
-        tally->trial_capacity = capacity;
-    }
+    rue_status status = rue_array_grow(&tally->trials, &tally->trial_capacity, tally->trial_count + 1,
+                                       sizeof *tally->trials, "trials", error);
+    if (status != RUE_OK) return status;
     struct rue_tally_trial *copy = &tally->trials[tally->trial_count];
     *copy = *trial;
-    rue_status status = rue_names_number(&tally->models, model, &copy->model, error);
+    status = rue_names_number(&tally->models, model, &copy->model, error);
     if (status == RUE_OK)
         status = rue_names_number(&tally->reasons, trial->reason ? trial->reason : "", &reason, error);
     if (status != RUE_OK) return status;

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
+
 struct rue_csv {
     char *name;
     char *text; /* [bytes], NUL behind it; records are taken apart in place */
@@ -114,13 +116,9 @@ static rue_status take_quoted(struct rue_csv *csv, char **out, rue_error *error)
 
 static rue_status add_field(struct rue_csv *csv, size_t index, char *field, rue_error *error)
 {
-    if (index == csv->field_capacity) {
-        size_t capacity = csv->field_capacity ? 2 * csv->field_capacity : 32;
-        char **fields = realloc(csv->fields, capacity * sizeof *fields);
-        if (!fields) return rue_fail_memory(error, "the fields of a line", capacity * sizeof *fields);
-        csv->fields = fields;
-        csv->field_capacity = capacity;
-    }
+    rue_status status = rue_array_grow(&csv->fields, &csv->field_capacity, index + 1, sizeof *csv->fields,
+                                       "the fields of a line", error);
+    if (status != RUE_OK) return status;
     csv->fields[index] = field;
     return RUE_OK;
 }

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "array.h"
 #include "crc32c.h"
 #include "hash.h"
 #include "read_at.h"
@@ -29,25 +30,16 @@ struct header {
     uint32_t header_crc; /* of all before */
 };
 
-static rue_status grow(void **array, uint64_t *capacity, uint64_t needed, size_t size, rue_error *error)
-{
-    if (needed <= *capacity) return RUE_OK;
-    uint64_t more = *capacity * 2 > needed ? *capacity * 2 : needed + 1024;
-    void *grown = realloc(*array, more * size);
-    if (!grown) return rue_fail_memory(error, "the index of the data", more * size);
-    *array = grown;
-    *capacity = more;
-    return RUE_OK;
-}
-
 rue_status rue_item_index_add(struct rue_item_index *index, const struct rue_index_entry *entry,
                               const char *name, rue_error *error)
 {
+    static const char what[] = "the index of the data";
     size_t length = strlen(name) + 1;
-    rue_status status =
-        grow((void **)&index->entries, &index->capacity, index->count + 1, sizeof *index->entries, error);
+    rue_status status = rue_array_grow(&index->entries, &index->capacity, index->count + 1,
+                                       sizeof *index->entries, what, error);
     if (status == RUE_OK)
-        status = grow((void **)&index->names, &index->names_capacity, index->names_used + length, 1, error);
+        status =
+            rue_array_grow(&index->names, &index->names_capacity, index->names_used + length, 1, what, error);
     if (status != RUE_OK) return status;
     memcpy(index->names + index->names_used, name, length);
     index->entries[index->count] = *entry;

@@ -22,9 +22,10 @@ struct rue_index_entry {
 /* All zeros is an empty one. Read it freely; it changes only through the functions below. */
 struct rue_item_index {
     struct rue_index_entry *entries; /* [count], in the order of shards and offsets */
-    uint64_t count, capacity;
+    uint64_t count;
     char *names; /* NUL-terminated, one after the other */
-    uint64_t names_used, names_capacity;
+    uint64_t names_used;
+    size_t capacity, names_capacity;
     uint64_t skipped; /* see rue_source_skipped */
     char skipped_example[RUE_INDEX_EXAMPLE_BYTES];
     uint64_t facts[RUE_INDEX_FACTS]; /* the format's own: mode, type */

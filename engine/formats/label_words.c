@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "hash.h"
 
 enum { CLASSES_MAX = 1 << 24 };
@@ -47,17 +48,6 @@ void rue_label_words_close(struct rue_label_words *words)
     free(words->slots);
     free(words->classes);
     free(words);
-}
-
-static rue_status grow(void **array, size_t *capacity, size_t count, size_t size, rue_error *error)
-{
-    if (count < *capacity) return RUE_OK;
-    size_t more = *capacity ? 2 * *capacity : 64;
-    void *grown = realloc(*array, more * size);
-    if (!grown) return rue_fail_memory(error, "labels", more * size);
-    *array = grown;
-    *capacity = more;
-    return RUE_OK;
 }
 
 /* The slot of the word, or the empty one where it belongs. */
@@ -103,11 +93,11 @@ rue_status rue_label_words_add(struct rue_label_words *words, const char *text, 
                                rue_error *error)
 {
     bytes = strnlen(text, bytes);
-    rue_status status =
-        grow((void **)&words->items, &words->capacity, words->count, sizeof *words->items, error);
+    rue_status status = rue_array_grow(&words->items, &words->capacity, words->count + 1,
+                                       sizeof *words->items, "labels", error);
     if (status == RUE_OK)
-        status = grow((void **)&words->words, &words->word_capacity, words->word_count, sizeof *words->words,
-                      error);
+        status = rue_array_grow(&words->words, &words->word_capacity, words->word_count + 1,
+                                sizeof *words->words, "labels", error);
     if (status == RUE_OK) status = widen(words, error);
     if (status != RUE_OK) return status;
     uint32_t *slot = slot_of(words, text, bytes);

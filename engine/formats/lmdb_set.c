@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "advice.h"
+#include "array.h"
 #include "crc32c.h"
 #include "lmdb_pages.h"
 #include "lmdb_record.h"
@@ -20,6 +21,7 @@
 
 enum { KEY_DIGITS_MAX = 16, LABEL_BYTES_MAX = 256, KEY_SHOWN = 64 };
 static const uint64_t index_bytes_max = UINT64_C(1) << 32;
+static const char index_text[] = "the index of an LMDB";
 
 /* Where the text of a label lies. */
 struct rue_lmdb_label {
@@ -34,17 +36,6 @@ bool rue_lmdb_find(const char *path, char out[PATH_MAX])
     if (stat(path, &about) != 0) return false;
     int length = snprintf(out, PATH_MAX, "%s%s", path, S_ISDIR(about.st_mode) ? "/data.mdb" : "");
     return length < PATH_MAX || (errno = ENAMETOOLONG, false);
-}
-
-static rue_status grow(void **array, size_t *capacity, size_t count, size_t size, rue_error *error)
-{
-    if (count < *capacity) return RUE_OK;
-    size_t more = *capacity ? 2 * *capacity : 1024;
-    void *grown = realloc(*array, more * size);
-    if (!grown) return rue_fail_memory(error, "the index of an LMDB", more * size);
-    *array = grown;
-    *capacity = more;
-    return RUE_OK;
 }
 
 /* The digits at `text`, at least one: how many there are, 0 for none or too many. */
@@ -93,7 +84,8 @@ static rue_status add_item(struct rue_lmdb_set *set, const struct rue_lmdb_entry
                         "%s holds items under keys of digits and under image-<digits>: "
                         "keep one of them",
                         set->path);
-    rue_status status = grow((void **)&set->items, &set->capacity, set->count, sizeof *set->items, error);
+    rue_status status =
+        rue_array_grow(&set->items, &set->capacity, set->count + 1, sizeof *set->items, index_text, error);
     if (status != RUE_OK) return status;
     set->items[set->count++] = (struct rue_lmdb_item){
         .offset = entry->offset, .bytes = entry->bytes, .number = number, .digits = digits & 0xff};
@@ -110,8 +102,8 @@ static rue_status visit(void *context, const struct rue_lmdb_entry *entry, rue_e
     if (is_key(entry, "image-", "", &number, &digits))
         return add_item(set, entry, "image-", number, digits, error);
     if (is_key(entry, "label-", "", &number, &digits) || is_key(entry, "", ".cls", &number, &digits)) {
-        rue_status status =
-            grow((void **)&set->labels, &set->label_capacity, set->label_count, sizeof *set->labels, error);
+        rue_status status = rue_array_grow(&set->labels, &set->label_capacity, set->label_count + 1,
+                                           sizeof *set->labels, index_text, error);
         if (status != RUE_OK) return status;
         set->labels[set->label_count++] = (struct rue_lmdb_label){number, entry->offset, entry->bytes};
         return RUE_OK;

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "advice.h"
+#include "array.h"
 #include "read_at.h"
 #include "shard_pattern.h"
 #include "source.h"
@@ -65,13 +66,9 @@ static rue_status add_shard(void *context, const char *path, rue_error *error)
     if (!S_ISREG(about.st_mode))
         return rue_fail(error, RUE_DATA, "%s is no regular file: give a file or a folder of shards", path);
     if (access(path, R_OK) != 0) return fail_open(path, error);
-    if (set->count == set->capacity) {
-        size_t more = set->capacity ? set->capacity * 2 : 16;
-        struct shard *grown = realloc(set->shards, more * sizeof *grown);
-        if (!grown) return rue_fail_memory(error, "the list of shards", more * sizeof *grown);
-        set->shards = grown;
-        set->capacity = more;
-    }
+    rue_status status = rue_array_grow(&set->shards, &set->capacity, set->count + 1, sizeof *set->shards,
+                                       "the list of shards", error);
+    if (status != RUE_OK) return status;
     struct shard *shard = &set->shards[set->count];
     *shard = (struct shard){.path = strdup(path), .identity = identity_of(&about)};
     atomic_init(&shard->fd, -1);

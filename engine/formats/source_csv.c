@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "advice.h"
+#include "array.h"
 #include "csv.h"
 #include "hash.h"
 #include "label_words.h"
@@ -199,13 +200,9 @@ static rue_status fail_line(const struct list *list, uint64_t line, const char *
 static rue_status add_file(struct list *list, const char *path, uint64_t line, rue_error *error)
 {
     struct stat about;
-    if (list->count == list->capacity) {
-        size_t more = list->capacity ? 2 * list->capacity : 1024;
-        struct file *grown = realloc(list->files, more * sizeof *grown);
-        if (!grown) return rue_fail_memory(error, "a list of images", more * sizeof *grown);
-        list->files = grown;
-        list->capacity = more;
-    }
+    rue_status status = rue_array_grow(&list->files, &list->capacity, list->count + 1, sizeof *list->files,
+                                       "a list of images", error);
+    if (status != RUE_OK) return status;
     if (fstatat(list->fd, path, &about, 0) != 0) {
         if (rue_source_failure(errno) != RUE_DATA)
             return rue_fail(error, rue_source_failure(errno), "%s, line %" PRIu64 ": %s: %s", list->path,

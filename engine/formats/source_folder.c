@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "advice.h"
+#include "array.h"
 #include "hash.h"
 #include "image_name.h"
 #include "source.h"
@@ -32,7 +33,7 @@ struct folder {
     char *names; /* NUL-terminated paths, one after the other */
     size_t names_used, names_capacity;
     const char **classes; /* [class_count], owned strings */
-    size_t class_count;
+    size_t class_count, class_capacity;
     uint64_t others; /* files that are no JPEG by name */
     uint64_t odd;    /* neither file nor folder */
     char odd_example[RUE_ERROR_MESSAGE_BYTES / 2];
@@ -47,25 +48,15 @@ static rue_status probe(const char *path, bool *is, rue_error *error)
     return RUE_OK;
 }
 
-static rue_status grow(void **array, size_t *capacity, size_t needed, size_t size, rue_error *error)
-{
-    if (needed <= *capacity) return RUE_OK;
-    size_t more = *capacity * 2 > needed ? *capacity * 2 : needed + 1024;
-    void *grown = realloc(*array, more * size);
-    if (!grown) return rue_fail_memory(error, "the index of the folder", more * size);
-    *array = grown;
-    *capacity = more;
-    return RUE_OK;
-}
-
 static rue_status add_file(struct folder *folder, const char *name, uint64_t bytes, rue_error *error)
 {
+    static const char what[] = "the index of the folder";
     size_t length = strlen(name) + 1;
-    rue_status status =
-        grow((void **)&folder->files, &folder->capacity, folder->count + 1, sizeof *folder->files, error);
+    rue_status status = rue_array_grow(&folder->files, &folder->capacity, folder->count + 1,
+                                       sizeof *folder->files, what, error);
     if (status == RUE_OK)
-        status =
-            grow((void **)&folder->names, &folder->names_capacity, folder->names_used + length, 1, error);
+        status = rue_array_grow(&folder->names, &folder->names_capacity, folder->names_used + length, 1, what,
+                                error);
     if (status != RUE_OK) return status;
     if (folder->names_used + length > UINT32_MAX)
         return rue_fail(error, RUE_DATA, "%s holds more than 4 GiB of file names", folder->path);
@@ -130,9 +121,10 @@ static rue_status label_files(struct folder *folder, rue_error *error)
         if (!length) continue;
         const char *last = folder->class_count ? folder->classes[folder->class_count - 1] : NULL;
         if (!last || strlen(last) != length || strncmp(last, name, length) != 0) {
-            const char **more = realloc(folder->classes, (folder->class_count + 1) * sizeof *more);
-            if (more) folder->classes = more;
-            char *copy = more ? strndup(name, length) : NULL;
+            rue_status status =
+                rue_array_grow(&folder->classes, &folder->class_capacity, folder->class_count + 1,
+                               sizeof *folder->classes, "class names", error);
+            char *copy = status == RUE_OK ? strndup(name, length) : NULL;
             if (!copy) return rue_fail_memory(error, "class names", length);
             folder->classes[folder->class_count++] = copy;
         }

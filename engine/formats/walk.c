@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "advice.h"
+#include "array.h"
 #include "source.h"
 
 /* A folder that was found. All of them are kept, as names alone, until the walk is over: the parents of one
@@ -50,13 +51,9 @@ static rue_status fail(const struct walk *walk, const char *name, int why, rue_e
 
 static rue_status add_folder(struct walk *walk, const char *name, const struct stat *about, rue_error *error)
 {
-    if (walk->count == walk->capacity) {
-        size_t capacity = walk->capacity ? 2 * walk->capacity : 64;
-        struct folder *more = realloc(walk->folders, capacity * sizeof *more);
-        if (!more) return rue_fail_memory(error, "the folders of the data", capacity * sizeof *more);
-        walk->folders = more;
-        walk->capacity = capacity;
-    }
+    rue_status status = rue_array_grow(&walk->folders, &walk->capacity, walk->count + 1,
+                                       sizeof *walk->folders, "the folders of the data", error);
+    if (status != RUE_OK) return status;
     struct folder *folder = &walk->folders[walk->count];
     *folder = (struct folder){.parent = walk->at, .device = about->st_dev, .inode = about->st_ino};
     if (name) {
