@@ -7,7 +7,9 @@
 
 enum { NUMBERS_MAX = 1000000, NUMBER_BYTES = 8 };
 
-static rue_status highest_label(const struct rue_source *source, int32_t *out, rue_error *error)
+/* The highest label, at least 0. One below 0 or from `end` on is an error: `why` says "which ..." of it. */
+static rue_status find_highest(const struct rue_source *source, size_t end, const char *why, int32_t *out,
+                               rue_error *error)
 {
     rue_status status = RUE_OK;
     uint64_t count = rue_source_count(source);
@@ -17,12 +19,9 @@ static rue_status highest_label(const struct rue_source *source, int32_t *out, r
         char name[PATH_MAX];
         status = rue_source_label(source, i, &label, error);
         if (label > *out) *out = label;
-        if (status != RUE_OK || (label >= 0 && label < NUMBERS_MAX)) continue;
+        if (status != RUE_OK || (label >= 0 && (size_t)label < end)) continue;
         rue_source_name(source, i, name, sizeof name);
-        return rue_fail(error, RUE_DATA,
-                        "%s has the label %" PRId32 ", which is no folder's name: write another "
-                        "format, or give class names",
-                        name, label);
+        return rue_fail(error, RUE_DATA, "%s has the label %" PRId32 ", which %s", name, label, why);
     }
     return status;
 }
@@ -48,24 +47,15 @@ static rue_status name_numbers(struct rue_prepare_classes *out, int32_t highest,
 static rue_status check_names(const struct rue_source *source, const struct rue_prepare_classes *classes,
                               rue_error *error)
 {
-    rue_status status = RUE_OK;
-    uint64_t count = rue_source_count(source);
+    int32_t highest;
     for (size_t i = 0; i < classes->count; i++)
         if (!classes->names[i][0] || classes->names[i][0] == '.' || strchr(classes->names[i], '/'))
             return rue_fail(error, RUE_DATA, "the class '%.200s' is no name for a folder: rename it",
                             classes->names[i]);
-    for (uint64_t i = 0; status == RUE_OK && i < count; i++) {
-        int32_t label = 0;
-        char name[PATH_MAX];
-        status = rue_source_label(source, i, &label, error);
-        if (status != RUE_OK || (label >= 0 && (size_t)label < classes->count)) continue;
-        rue_source_name(source, i, name, sizeof name);
-        return rue_fail(error, RUE_DATA,
-                        "%s has the label %" PRId32 ", which has no class name: a folder could not hold it; "
-                        "write another format, or name all classes",
-                        name, label);
-    }
-    return status;
+    return find_highest(source, classes->count,
+                        "has no class name: a folder could not hold it; write another format, or name all "
+                        "classes",
+                        &highest, error);
 }
 
 rue_status rue_prepare_classes_open(const struct rue_source *source, bool by_name,
@@ -74,7 +64,9 @@ rue_status rue_prepare_classes_open(const struct rue_source *source, bool by_nam
     *out = (struct rue_prepare_classes){.count = rue_source_class_count(source)};
     if (out->count == 0 && by_name) {
         int32_t highest;
-        rue_status status = highest_label(source, &highest, error);
+        rue_status status =
+            find_highest(source, NUMBERS_MAX,
+                         "is no folder's name: write another format, or give class names", &highest, error);
         return status == RUE_OK && highest > 0 ? name_numbers(out, highest, error) : status;
     }
     out->names = calloc(out->count + 1, sizeof *out->names);
