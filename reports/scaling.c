@@ -177,7 +177,7 @@ static json_t *row_json(struct rue_json_document *document, const struct rue_sca
     return object;
 }
 
-static json_t *set_json(struct rue_json_document *document, const struct rue_scaling_set *set)
+json_t *rue_scaling_set_json(struct rue_json_document *document, const struct rue_scaling_set *set)
 {
     json_t *object = json_object();
     rue_json_put(document, object, "path", rue_json_text(set->variant.path));
@@ -200,7 +200,7 @@ json_t *rue_scaling_json(const struct rue_scaling *scaling)
     rue_json_put(&document, root, "trial_images", rue_json_integer(scaling->trial_images));
     rue_json_put(&document, root, "partial", rue_json_text_or_null(scaling->partial_reason));
     for (size_t s = 0; s < scaling->set_count; s++)
-        rue_json_push(&document, sets, set_json(&document, &scaling->sets[s]));
+        rue_json_push(&document, sets, rue_scaling_set_json(&document, &scaling->sets[s]));
     for (size_t i = 0; i < scaling->row_count; i++) {
         const struct rue_scaling_row *row = &scaling->rows[i];
         rue_json_push(&document, rows, row_json(&document, scaling, row));

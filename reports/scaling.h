@@ -6,6 +6,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
+#include "json_document.h"
 #include "report.h"
 #include "trial.h"
 
@@ -81,5 +82,8 @@ rue_status rue_scaling_write_csv(const struct rue_scaling *scaling, FILE *stream
 
 /* A new reference; NULL without memory. */
 json_t *rue_scaling_json(const struct rue_scaling *scaling);
+
+/* What the set is, as part of a document. */
+json_t *rue_scaling_set_json(struct rue_json_document *document, const struct rue_scaling_set *set);
 
 #endif

@@ -103,15 +103,8 @@ static json_t *file_system_json(struct rue_json_document *document, const char *
 
 static json_t *data_json(struct rue_json_document *document, const struct rue_scaling_set *set)
 {
-    json_t *object = json_object();
-    rue_json_put(document, object, "path", rue_json_text(set->variant.path));
+    json_t *object = rue_scaling_set_json(document, set);
     rue_json_put(document, object, "dataset", rue_json_text(set->dataset));
-    rue_json_put(document, object, "mode", json_string(rue_mode_names[set->variant.mode]));
-    rue_json_put(document, object, "format", rue_json_text_or_null(set->variant.format));
-    rue_json_put(document, object, "dtype", rue_json_text_or_null(set->variant.dtype));
-    rue_json_put(document, object, "images", rue_json_integer_or_null(set->images));
-    rue_json_put(document, object, "cache", rue_json_text_or_null(set->cache));
-    rue_json_put(document, object, "fault", rue_json_text_or_null(set->fault));
     rue_json_put(document, object, "file_system", file_system_json(document, set->variant.path));
     return object;
 }
