@@ -129,6 +129,17 @@ def symbols(*paths):
     return defined, used
 
 
+def test_no_two_files_of_the_engine_need_each_other():
+    """What two of them share has a file that both may need."""
+    if not PROGRAM:
+        pytest.skip("skipped: rue is not built, set RUE_PROGRAM")
+    parts = [PROGRAM.parent / f"librue_{folder.rpartition('/')[2]}.a" for folder in ENGINE]
+    defined, used = symbols(*parts)
+    needs = {(by, of) for name, files in used.items() for by in files for of in defined.get(name, ())}
+    assert len(needs) > 50
+    assert sorted(pair for pair in needs if pair[::-1] in needs) == []
+
+
 def test_nothing_is_dead():
     """What the program's own files do not use is there for no one, but for what librue offers to others."""
     if not PROGRAM:

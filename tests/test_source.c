@@ -135,6 +135,15 @@ Test(source, only_an_item_s_own_faults_are_faults_of_the_data)
     cr_assert_eq(rue_source_failure(EIO), RUE_STORE);
 }
 
+Test(source, what_cannot_be_opened_is_told_with_a_way_out)
+{
+    rue_error error = {0};
+    errno = EMFILE;
+    cr_assert_eq(rue_fail_open(&error, "x.tensor"), RUE_INFEASIBLE);
+    cr_assert(strstr(error.message, "cannot open x.tensor: ") && strstr(error.message, "ulimit -n"), "%s",
+              error.message);
+}
+
 Test(source, close_takes_null)
 {
     rue_source_close(NULL);

@@ -14,7 +14,7 @@
 #include "advice.h"
 #include "byte_writer.h"
 #include "read_at.h"
-#include "source.h"
+#include "source_failure.h"
 
 enum { TEXT_BYTES_MAX = 64 << 20 };
 static const char file_name[] = "classes.txt";

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #include "read_at.h"
-#include "source.h"
+#include "source_failure.h"
 
 enum { IS_BRANCH = 1, IS_LEAF = 2, IS_META = 8 };         /* of a page; what was never written has more */
 enum { IS_FAR = 1, IS_DATABASE = 2, HAS_DUPLICATES = 4 }; /* of a node */

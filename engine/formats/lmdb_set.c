@@ -11,13 +11,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "advice.h"
 #include "array.h"
 #include "crc32c.h"
 #include "lmdb_pages.h"
 #include "lmdb_record.h"
 #include "read_at.h"
-#include "source.h"
+#include "source_failure.h"
 
 enum { KEY_DIGITS_MAX = 16, LABEL_BYTES_MAX = 256, KEY_SHOWN = 64 };
 static const uint64_t index_bytes_max = UINT64_C(1) << 32;
@@ -327,9 +326,7 @@ rue_status rue_lmdb_set_open(const char *path, struct rue_lmdb_set *set, rue_err
     bool found = rue_lmdb_find(path, set->path);
     set->fd = found ? open(set->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
     rue_status status = RUE_OK;
-    if (set->fd < 0)
-        status = rue_fail(error, rue_source_failure(errno), "cannot open %s: %s%s", found ? set->path : path,
-                          strerror(errno), rue_advice(errno));
+    if (set->fd < 0) status = rue_fail_open(error, found ? set->path : path);
     if (status == RUE_OK) status = read_index(set, error);
     if (status != RUE_OK) rue_lmdb_set_close(set);
     return status;

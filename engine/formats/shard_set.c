@@ -19,7 +19,7 @@
 #include "array.h"
 #include "read_at.h"
 #include "shard_pattern.h"
-#include "source.h"
+#include "source_failure.h"
 
 enum { KEPT_MAX = 1024 };
 

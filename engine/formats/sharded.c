@@ -49,8 +49,7 @@ rue_status rue_sharded_probe(const struct rue_sharded_format *format, const char
     *regular = false;
     *is = pattern && named;
     if (pattern) return RUE_OK;
-    if (stat(path, &about) != 0)
-        return rue_fail(error, rue_source_failure(errno), "cannot open %s: %s", path, strerror(errno));
+    if (stat(path, &about) != 0) return rue_fail_open(error, path);
     if (S_ISDIR(about.st_mode)) return probe_folder(format, path, is, error);
     *regular = S_ISREG(about.st_mode);
     *is = *regular && named;

@@ -56,12 +56,6 @@ const struct rue_sink_ops *rue_sink_for(const char *path)
     return NULL;
 }
 
-uint64_t rue_sink_item_bytes(const struct rue_sink_options *options)
-{
-    const uint32_t *shape = options->shape;
-    return (uint64_t)shape[0] * shape[1] * shape[2] * rue_dtype_bytes[options->dtype];
-}
-
 static rue_status check(const struct rue_sink_ops *ops, const struct rue_sink_options *options,
                         rue_error *error)
 {

@@ -71,7 +71,11 @@ const struct rue_sink_ops *rue_sink_find(const char *format);
 const struct rue_sink_ops *rue_sink_for(const char *path);
 
 /* Bytes of a preprocessed item. */
-uint64_t rue_sink_item_bytes(const struct rue_sink_options *options);
+static inline uint64_t rue_sink_item_bytes(const struct rue_sink_options *options)
+{
+    const uint32_t *shape = options->shape;
+    return (uint64_t)shape[0] * shape[1] * shape[2] * rue_dtype_bytes[options->dtype];
+}
 
 /* `path` is a file or a folder, as the format has it, which only this sink writes. RUE_USAGE where the format
  * holds no such data, or does not compress so; RUE_STORE with path and reason (disk full); RUE_MEMORY. */

@@ -31,20 +31,6 @@ const struct rue_source_ops *const rue_source_formats[] = {
 };
 /* clang-format on */
 
-rue_status rue_source_failure(int error_number)
-{
-    switch (error_number) {
-    case EMFILE:
-    case ENFILE:
-    case ENOMEM:
-        return RUE_INFEASIBLE;
-    case EIO:
-        return RUE_STORE;
-    default:
-        return RUE_DATA;
-    }
-}
-
 struct rue_source {
     const struct rue_source_ops *ops;
     void *state;

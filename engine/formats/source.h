@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "error.h"
+#include "source_failure.h"
 #include "variant.h"
 
 struct rue_source;
@@ -34,11 +35,6 @@ struct rue_location {
 
 /* What direct reads are aligned to. */
 enum { RUE_BLOCK_BYTES = 4096 };
-
-/* What an errno of reading data says: RUE_INFEASIBLE when the system is out of descriptors or memory,
- * RUE_STORE when the storage fails, else RUE_DATA: the item itself is at fault, and only then may another
- * take its place. */
-rue_status rue_source_failure(int error_number);
 
 /* How a source is opened; all members are optional, and so is the whole. */
 struct rue_source_options {

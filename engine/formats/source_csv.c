@@ -14,7 +14,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "advice.h"
 #include "array.h"
 #include "csv.h"
 #include "hash.h"
@@ -172,9 +171,7 @@ static rue_status open_text(struct list *list, rue_error *error)
     struct stat about;
     char *text = NULL;
     int fd = open(list->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0)
-        return rue_fail(error, rue_source_failure(errno), "cannot open %s: %s%s", list->path, strerror(errno),
-                        rue_advice(errno));
+    if (fd < 0) return rue_fail_open(error, list->path);
     rue_status status = RUE_OK;
     if (fstat(fd, &about) != 0 || !S_ISREG(about.st_mode))
         status = rue_fail(error, RUE_DATA, "%s is not a regular file", list->path);
@@ -335,9 +332,7 @@ static rue_status probe(const char *path, bool *is, rue_error *error)
     if (is_folder && !find_list(path, list)) return RUE_OK;
     const char *file = is_folder ? list : path;
     int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0)
-        return rue_fail(error, rue_source_failure(errno), "cannot open %s: %s%s", file, strerror(errno),
-                        rue_advice(errno));
+    if (fd < 0) return rue_fail_open(error, file);
     *is = (!is_folder && ends_in_csv(path)) || has_paths(file, fd);
     close(fd);
     return RUE_OK;
@@ -375,8 +370,7 @@ static rue_status find_place(struct list *list, const char *path, rue_error *err
         snprintf(list->folder, sizeof list->folder, ".");
     list->fd = open(list->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (list->fd >= 0) return RUE_OK;
-    return rue_fail(error, rue_source_failure(errno), "cannot open %s: %s%s", list->folder, strerror(errno),
-                    rue_advice(errno));
+    return rue_fail_open(error, list->folder);
 }
 
 static rue_status open_list(const char *path, const struct rue_source_options *options, void **state,

@@ -42,8 +42,7 @@ struct folder {
 static rue_status probe(const char *path, bool *is, rue_error *error)
 {
     struct stat about;
-    if (stat(path, &about) != 0)
-        return rue_fail(error, rue_source_failure(errno), "cannot open %s: %s", path, strerror(errno));
+    if (stat(path, &about) != 0) return rue_fail_open(error, path);
     *is = S_ISDIR(about.st_mode);
     return RUE_OK;
 }

@@ -10,7 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "advice.h"
 #include "crc32c.h"
 #include "hash.h"
 #include "lmdb_pages.h"
@@ -38,9 +37,7 @@ static rue_status probe(const char *path, bool *is, rue_error *error)
     if (!rue_lmdb_find(path, file) || stat(file, &about) != 0 || !S_ISREG(about.st_mode)) return RUE_OK;
     if (ends_with(file, ".mdb") || ends_with(file, ".lmdb")) return *is = true, RUE_OK;
     int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0)
-        return rue_fail(error, rue_source_failure(errno), "cannot open %s: %s%s", file, strerror(errno),
-                        rue_advice(errno));
+    if (fd < 0) return rue_fail_open(error, file);
     *is = rue_lmdb_is(fd);
     close(fd);
     return RUE_OK;

@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "advice.h"
 #include "crc32c.h"
 #include "hash.h"
 #include "mapping.h"
@@ -41,17 +40,11 @@ static rue_status fail_read(const struct tensor *tensor, const char *what, rue_e
                     read_error());
 }
 
-static rue_status fail_open(const char *path, rue_error *error)
-{
-    return rue_fail(error, rue_source_failure(errno), "cannot open %s: %s%s", path, strerror(errno),
-                    rue_advice(errno));
-}
-
 static rue_status probe(const char *path, bool *is, rue_error *error)
 {
     char magic[8];
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0) return fail_open(path, error);
+    if (fd < 0) return rue_fail_open(error, path);
     bool whole = rue_read_at(fd, magic, sizeof magic, 0);
     int why = whole ? 0 : errno;
     close(fd);
@@ -194,7 +187,7 @@ static rue_status open_tensor(const char *path, const struct rue_source_options 
     tensor->direct_fd = -1;
     tensor->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     rue_status status = RUE_OK;
-    if (tensor->fd < 0) status = fail_open(path, error);
+    if (tensor->fd < 0) status = rue_fail_open(error, path);
     if (status == RUE_OK) status = read_header(tensor, error);
     if (status == RUE_OK) status = check_index(tensor, error);
     if (status == RUE_OK) status = read_classes(tensor, error);

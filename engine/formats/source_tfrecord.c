@@ -1,6 +1,5 @@
 /* The tfrecord format: shards of Examples (tf_record.h), plain or through gzip. Plain shards are read at any
  * place, compressed ones in order. */
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -8,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "advice.h"
 #include "read_at.h"
 #include "sharded.h"
 #include "tf_index.h"
@@ -45,9 +43,7 @@ static rue_status begins_with_head(const char *path, bool *is, rue_error *error)
     unsigned char head[RUE_TF_RECORD_HEAD];
     uint64_t bytes;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0)
-        return rue_fail(error, rue_source_failure(errno), "cannot open %s: %s%s", path, strerror(errno),
-                        rue_advice(errno));
+    if (fd < 0) return rue_fail_open(error, path);
     *is = rue_read_at(fd, head, sizeof head, 0) && rue_tf_record_head_is(head, &bytes);
     close(fd);
     return RUE_OK;

@@ -12,7 +12,7 @@
 
 #include "advice.h"
 #include "array.h"
-#include "source.h"
+#include "source_failure.h"
 
 /* A folder that was found. All of them are kept, as names alone, until the walk is over: the parents of one
  * are what tells a loop. */

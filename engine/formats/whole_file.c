@@ -11,7 +11,7 @@
 
 #include "advice.h"
 #include "read_at.h"
-#include "source.h"
+#include "source_failure.h"
 
 static rue_status read_open(int fd, const char *path, uint64_t bytes, void *into, rue_error *error)
 {
