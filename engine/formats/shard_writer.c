@@ -71,18 +71,13 @@ rue_status rue_shard_writer_begin(struct rue_shard_writer *w, rue_error *error)
     return rue_byte_writer_open(path, w->options->compression, &w->shard, error);
 }
 
-bool rue_shard_writer_count(struct rue_shard_writer *w)
-{
-    w->added++;
-    return rue_byte_writer_position(w->shard) >= w->options->shard_bytes;
-}
-
-rue_status rue_shard_writer_end(struct rue_shard_writer *w, rue_error *error)
+static rue_status end(struct rue_shard_writer *w, rue_error *error)
 {
     char from[PATH_MAX], to[PATH_MAX];
     part_path(w, from);
     shard_path(w, w->shards, to);
-    rue_status status = rue_byte_writer_finish(w->shard, error);
+    rue_status status = w->complete ? w->complete(w, error) : RUE_OK;
+    if (status == RUE_OK) status = rue_byte_writer_finish(w->shard, error);
     rue_shard_writer_close(w);
     if (status != RUE_OK) return status;
     if (rename(from, to) != 0) return fail(to, error);
@@ -92,14 +87,26 @@ rue_status rue_shard_writer_end(struct rue_shard_writer *w, rue_error *error)
     return RUE_OK;
 }
 
-struct rue_sink_mark rue_shard_writer_mark(const struct rue_shard_writer *w)
+rue_status rue_shard_writer_count(struct rue_shard_writer *w, rue_error *error)
 {
-    return (struct rue_sink_mark){.items = w->whole, .place = w->shards};
+    w->added++;
+    return rue_byte_writer_position(w->shard) >= w->options->shard_bytes ? end(w, error) : RUE_OK;
 }
 
-rue_status rue_shard_writer_finish(struct rue_shard_writer *w, rue_error *error)
+rue_status rue_shard_writer_flush(void *state, struct rue_sink_mark *mark, rue_error *error)
 {
-    rue_status status = rue_class_list_write(w->path, w->options->classes, w->options->class_count, error);
+    (void)error;
+    const struct rue_shard_writer *w = state;
+    *mark = (struct rue_sink_mark){.items = w->whole, .place = w->shards};
+    return RUE_OK;
+}
+
+rue_status rue_shard_writer_finish(void *state, rue_error *error)
+{
+    struct rue_shard_writer *w = state;
+    rue_status status = w->shard ? end(w, error) : RUE_OK;
+    if (status != RUE_OK) return status;
+    status = rue_class_list_write(w->path, w->options->classes, w->options->class_count, error);
     rue_write_flush_folder(w->path);
     return status;
 }

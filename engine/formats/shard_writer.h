@@ -13,6 +13,8 @@ struct rue_shard_writer {
     struct rue_byte_writer *shard; /* NULL between two of them */
     uint64_t shards;               /* that are whole */
     uint64_t added, whole;         /* items; those in whole shards */
+    /* (optional) Writes what stands behind the last item of a shard; set it once the writer is open. */
+    rue_status (*complete)(struct rue_shard_writer *writer, rue_error *error);
 };
 
 /* Makes the folder, or goes on in it behind the mark. What it borrows, as the sink does. RUE_STORE. */
@@ -24,16 +26,13 @@ void rue_shard_writer_close(struct rue_shard_writer *writer);
 /* Sees to it that there is a shard to write the next item to. RUE_STORE, RUE_MEMORY. */
 rue_status rue_shard_writer_begin(struct rue_shard_writer *writer, rue_error *error) RUE_MUST_CHECK;
 
-/* Counts an item; whether the shard is full now, and to be ended. */
-bool rue_shard_writer_count(struct rue_shard_writer *writer);
+/* Counts an item that was written. A shard that is full then is completed, and on the disk when this returns.
+ * RUE_STORE. */
+rue_status rue_shard_writer_count(struct rue_shard_writer *writer, rue_error *error) RUE_MUST_CHECK;
 
-/* Completes the shard; on the disk when this returns. RUE_STORE. */
-rue_status rue_shard_writer_end(struct rue_shard_writer *writer, rue_error *error) RUE_MUST_CHECK;
-
-/* The items of whole shards. */
-struct rue_sink_mark rue_shard_writer_mark(const struct rue_shard_writer *writer);
-
-/* After the last shard: writes the names of the classes. */
-rue_status rue_shard_writer_finish(struct rue_shard_writer *writer, rue_error *error) RUE_MUST_CHECK;
+/* Operations of sinks whose state begins with their writer: the mark is behind the last whole shard; what is
+ * left to write in the end is the last one, and the names of the classes. */
+rue_status rue_shard_writer_flush(void *state, struct rue_sink_mark *mark, rue_error *error) RUE_MUST_CHECK;
+rue_status rue_shard_writer_finish(void *state, rue_error *error) RUE_MUST_CHECK;
 
 #endif

@@ -6,37 +6,27 @@
 #include "tf_example.h"
 #include "tf_record.h"
 
-struct tfrecord {
-    struct rue_shard_writer shards;
-};
-
 static void close_tfrecord(void *state)
 {
-    struct tfrecord *t = state;
-    rue_shard_writer_close(&t->shards);
-    free(t);
+    rue_shard_writer_close(state);
+    free(state);
 }
 
 static rue_status open_tfrecord(const char *path, const struct rue_sink_options *options,
                                 const struct rue_sink_mark *mark, void **state, rue_error *error)
 {
-    struct tfrecord *t = calloc(1, sizeof *t);
-    if (!t) return rue_fail_memory(error, "writing shards", sizeof *t);
-    rue_status status = rue_shard_writer_open(&t->shards, path, ".tfrecord", options, mark, error);
-    if (status != RUE_OK) return close_tfrecord(t), status;
-    *state = t;
+    struct rue_shard_writer *shards = calloc(1, sizeof *shards);
+    if (!shards) return rue_fail_memory(error, "writing shards", sizeof *shards);
+    rue_status status = rue_shard_writer_open(shards, path, ".tfrecord", options, mark, error);
+    if (status != RUE_OK) return close_tfrecord(shards), status;
+    *state = shards;
     return RUE_OK;
-}
-
-static rue_status end_shard(struct tfrecord *t, rue_error *error)
-{
-    return t->shards.shard ? rue_shard_writer_end(&t->shards, error) : RUE_OK;
 }
 
 static rue_status add(void *state, const struct rue_item *item, rue_error *error)
 {
-    struct tfrecord *t = state;
-    const struct rue_sink_options *options = t->shards.options;
+    struct rue_shard_writer *shards = state;
+    const struct rue_sink_options *options = shards->options;
     bool tensor = options->mode == RUE_PREPROCESSED;
     unsigned char head[RUE_TF_RECORD_HEAD + RUE_TF_HEAD_MAX], *message = head + RUE_TF_RECORD_HEAD;
     const struct rue_tf_item what = {.key = item->key,
@@ -50,28 +40,14 @@ static rue_status add(void *state, const struct rue_item *item, rue_error *error
     const uint32_t head_crc = rue_tf_mask(rue_crc32c(0, head, sizeof bytes));
     memcpy(head + sizeof bytes, &head_crc, sizeof head_crc);
     const uint32_t crc = rue_tf_mask(rue_crc32c(rue_crc32c(0, message, begun), item->data, item->bytes));
-    rue_status status = rue_shard_writer_begin(&t->shards, error);
+    rue_status status = rue_shard_writer_begin(shards, error);
     if (status != RUE_OK) return status;
-    struct rue_byte_writer *shard = t->shards.shard;
+    struct rue_byte_writer *shard = shards->shard;
     status = rue_byte_writer_write(shard, head, RUE_TF_RECORD_HEAD + begun, error);
     if (status == RUE_OK) status = rue_byte_writer_write(shard, item->data, item->bytes, error);
     if (status == RUE_OK) status = rue_byte_writer_write(shard, &crc, sizeof crc, error);
     if (status != RUE_OK) return status;
-    return rue_shard_writer_count(&t->shards) ? end_shard(t, error) : RUE_OK;
-}
-
-static rue_status flush(void *state, struct rue_sink_mark *mark, rue_error *error)
-{
-    (void)error;
-    *mark = rue_shard_writer_mark(&((struct tfrecord *)state)->shards);
-    return RUE_OK;
-}
-
-static rue_status finish(void *state, rue_error *error)
-{
-    struct tfrecord *t = state;
-    rue_status status = end_shard(t, error);
-    return status == RUE_OK ? rue_shard_writer_finish(&t->shards, error) : status;
+    return rue_shard_writer_count(shards, error);
 }
 
 const struct rue_sink_ops rue_sink_tfrecord = {
@@ -82,7 +58,7 @@ const struct rue_sink_ops rue_sink_tfrecord = {
     .shards = true,
     .open = open_tfrecord,
     .add = add,
-    .flush = flush,
-    .finish = finish,
+    .flush = rue_shard_writer_flush,
+    .finish = rue_shard_writer_finish,
     .close = close_tfrecord,
 };

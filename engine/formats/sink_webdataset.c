@@ -21,6 +21,13 @@ static void close_webdataset(void *state)
     free(w);
 }
 
+static rue_status complete(struct rue_shard_writer *writer, rue_error *error)
+{
+    struct webdataset *w = (struct webdataset *)writer;
+    w->before[0] = 0;
+    return rue_tar_end(writer->shard, error);
+}
+
 static rue_status open_webdataset(const char *path, const struct rue_sink_options *options,
                                   const struct rue_sink_mark *mark, void **state, rue_error *error)
 {
@@ -28,6 +35,7 @@ static rue_status open_webdataset(const char *path, const struct rue_sink_option
     if (!w) return rue_fail_memory(error, "writing shards", sizeof *w);
     rue_status status = rue_shard_writer_open(&w->shards, path, ".tar", options, mark, error);
     if (status != RUE_OK) return close_webdataset(w), status;
+    w->shards.complete = complete;
     *state = w;
     return RUE_OK;
 }
@@ -50,14 +58,6 @@ static void make_key(struct webdataset *w, const char *name, char stem[PATH_MAX]
     snprintf(w->before, sizeof w->before, "%s", stem);
 }
 
-static rue_status end_shard(struct webdataset *w, rue_error *error)
-{
-    if (!w->shards.shard) return RUE_OK;
-    rue_status status = rue_tar_end(w->shards.shard, error);
-    w->before[0] = 0;
-    return status == RUE_OK ? rue_shard_writer_end(&w->shards, error) : status;
-}
-
 static rue_status add(void *state, const struct rue_item *item, rue_error *error)
 {
     struct webdataset *w = state;
@@ -74,21 +74,7 @@ static rue_status add(void *state, const struct rue_item *item, rue_error *error
     int digits = snprintf(label, sizeof label, "%" PRId32, item->label);
     if (status == RUE_OK) status = rue_tar_put(w->shards.shard, name, label, (uint64_t)digits, "", 0, error);
     if (status != RUE_OK) return status;
-    return rue_shard_writer_count(&w->shards) ? end_shard(w, error) : RUE_OK;
-}
-
-static rue_status flush(void *state, struct rue_sink_mark *mark, rue_error *error)
-{
-    (void)error;
-    *mark = rue_shard_writer_mark(&((struct webdataset *)state)->shards);
-    return RUE_OK;
-}
-
-static rue_status finish(void *state, rue_error *error)
-{
-    struct webdataset *w = state;
-    rue_status status = end_shard(w, error);
-    return status == RUE_OK ? rue_shard_writer_finish(&w->shards, error) : status;
+    return rue_shard_writer_count(&w->shards, error);
 }
 
 const struct rue_sink_ops rue_sink_webdataset = {
@@ -102,7 +88,7 @@ const struct rue_sink_ops rue_sink_webdataset = {
     .shards = true,
     .open = open_webdataset,
     .add = add,
-    .flush = flush,
-    .finish = finish,
+    .flush = rue_shard_writer_flush,
+    .finish = rue_shard_writer_finish,
     .close = close_webdataset,
 };
