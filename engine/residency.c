@@ -62,13 +62,9 @@ static void sort_once(struct rue_residency *residency, uint64_t drawn)
 rue_status rue_residency_open(const struct rue_source *source, const struct rue_workload *workload,
                               uint64_t images, struct rue_residency **out, rue_error *error)
 {
-    const struct rue_sampler sampler = {.items = rue_source_count(source),
-                                        .seed = workload->seed,
-                                        .epoch = workload->epoch,
-                                        .shuffle = workload->shuffle,
-                                        .window = rue_source_window(source, 1),
-                                        .rank = workload->rank,
-                                        .world_size = workload->world_size};
+    struct rue_sampler sampler = rue_sampler_of(workload);
+    sampler.items = rue_source_count(source);
+    sampler.window = rue_source_window(source, 1);
     double times = images > sampler.items ? (double)images / (double)sampler.items : 1;
     if (images == 0 || images > sampler.items) images = sampler.items;
     struct rue_residency *residency = calloc(1, sizeof *residency);

@@ -36,12 +36,7 @@ struct rue_loader_options rue_trial_loader_options(const struct rue_trial_reques
     if (request->job_images && images > request->job_images) images = request->job_images;
     return (struct rue_loader_options){
         .config = request->config,
-        .sampler = {.items = 1,
-                    .seed = load->seed,
-                    .epoch = load->epoch,
-                    .shuffle = load->shuffle,
-                    .rank = load->rank,
-                    .world_size = load->world_size},
+        .sampler = rue_sampler_of(load),
         .images = images,
         .job_images = request->job_images,
         .drop_last = load->drop_last,

@@ -98,13 +98,9 @@ static rue_status warm_items(const struct rue_source *source, const struct rue_w
                              uint64_t images, struct rue_opened *opened, rue_error *error)
 {
     uint64_t count = rue_source_count(source), largest = 1;
-    const struct rue_sampler sampler = {.items = count,
-                                        .seed = load->seed,
-                                        .epoch = load->epoch,
-                                        .shuffle = load->shuffle,
-                                        .window = rue_source_window(source, 1),
-                                        .rank = load->rank,
-                                        .world_size = load->world_size};
+    struct rue_sampler sampler = rue_sampler_of(load);
+    sampler.items = count;
+    sampler.window = rue_source_window(source, 1);
     for (uint64_t i = 0; i < count; i++)
         if (rue_source_bytes(source, i) > largest) largest = rue_source_bytes(source, i);
     void *scratch = malloc(largest);
