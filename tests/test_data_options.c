@@ -1,9 +1,6 @@
 #include "data_options.h"
 
-#include <criterion/criterion.h>
-#include <unistd.h>
-
-#include "temporary_folder.h"
+#include "options_fixture.h"
 
 enum { CACHE, MAX_PIXELS, IMAGE_KEY, LABEL_KEY, SEED, BAD_IMAGES, DECODE, COUNT };
 
@@ -16,41 +13,12 @@ static const struct rue_command command = {
     .name = "try", .arguments = "", .summary = "Tries options.", .options = table, .option_count = COUNT};
 static const struct rue_data_options where = {SEED, DECODE, BAD_IMAGES, MAX_PIXELS, CACHE};
 
-static struct rue_options *options;
-
-static void setup(void)
-{
-    temporary_folder_make();
-    cr_assert_eq(chdir(temporary_folder), 0);
-}
-
-static void teardown(void)
-{
-    rue_options_close(options);
-    cr_assert_eq(chdir("/"), 0);
-    temporary_folder_remove();
-}
-
-TestSuite(data_options, .init = setup, .fini = teardown);
-
-#define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
-
-static void parse(const char *const *words)
-{
-    int count = 0;
-    bool help;
-    rue_error error = {0};
-    while (words[count]) count++;
-    rue_options_close(options);
-    options = NULL;
-    cr_assert_eq(rue_options_parse(&command, count, (char **)words, &options, &help, &error), RUE_OK, "%s",
-                 error.message);
-}
+TestSuite(data_options, .init = options_setup, .fini = options_teardown);
 
 Test(data_options, without_any_the_workload_is_the_default)
 {
     struct rue_workload workload = rue_workload_default();
-    parse((const char *const[]){NULL});
+    options_accept(&command, (const char *const[]){NULL});
     struct rue_workload read = rue_data_options_workload(options, &where);
     cr_assert_eq(read.seed, workload.seed);
     cr_assert_eq(read.decode, workload.decode);
@@ -63,8 +31,8 @@ Test(data_options, without_any_the_workload_is_the_default)
 
 Test(data_options, the_workload_is_what_they_say)
 {
-    parse(WORDS("--seed", "7", "--decode", "fast", "--bad-images", "replace", "--max-pixels", "99", "--cache",
-                "as-is"));
+    options_accept(&command, WORDS("--seed", "7", "--decode", "fast", "--bad-images", "replace",
+                                   "--max-pixels", "99", "--cache", "as-is"));
     struct rue_workload read = rue_data_options_workload(options, &where);
     cr_assert_eq(read.seed, 7);
     cr_assert_eq(read.decode, RUE_DECODE_FAST);
@@ -79,14 +47,14 @@ Test(data_options, keys_are_names_that_a_variant_can_hold)
     char longest[RUE_VARIANT_KEY_BYTES + 1];
     memset(longest, 'k', sizeof longest);
     longest[RUE_VARIANT_KEY_BYTES - 1] = 0;
-    parse(WORDS("--image-key", "picture", "--label-key", longest));
+    options_accept(&command, WORDS("--image-key", "picture", "--label-key", longest));
     cr_assert_eq(rue_data_options_keys(options, IMAGE_KEY, LABEL_KEY, &keys, NULL), RUE_OK);
     cr_assert_str_eq(keys.image_key, "picture");
     cr_assert_str_eq(keys.label_key, longest);
     longest[RUE_VARIANT_KEY_BYTES - 1] = 'k';
     longest[RUE_VARIANT_KEY_BYTES] = 0;
     rue_error error = {0};
-    parse(WORDS("--label-key", longest));
+    options_accept(&command, WORDS("--label-key", longest));
     cr_assert_eq(rue_data_options_keys(options, IMAGE_KEY, LABEL_KEY, &keys, &error), RUE_USAGE);
     cr_assert(strstr(error.message, "--label-key: 'kk") && strstr(error.message, "no name of 1 to 63 bytes"),
               "%s", error.message);

@@ -193,15 +193,20 @@ def part_of(folder):
     return next(iter(folder.glob("*.part-*")), None)
 
 
-def test_a_killed_one_goes_on(rue, many_photos):
-    """What was committed is journalled every few seconds; what was committed since is written again."""
-    words = ["prepare", many_photos, "set.lmdb", "--mode", "preprocessed", "--dtype", "uint8"]
+def prepare_killed_once(rue, *words):
+    """Prepares, is killed as soon as there is a journal, and goes on."""
+    words = ["prepare", *words, "--mode", "preprocessed", "--dtype", "uint8"]
     process = rue.start(*words)
     wait_until(lambda: part_of(rue.folder) and (part_of(rue.folder) / "journal").exists(), process)
     process.kill()
     assert finish(process)[0] == -signal.SIGKILL
     done = rue(*words, "--verify")
     assert done.returncode == 0 and "were there from a run that was stopped" in done.stderr, done.stderr
+
+
+def test_a_killed_one_goes_on(rue, many_photos):
+    """What was committed is journalled every few seconds; what was committed since is written again."""
+    prepare_killed_once(rue, many_photos, "set.lmdb")
     records, _, _ = records_of(rue.folder / "set.lmdb")
     assert [name for name, *_ in records] == sorted(files_of(many_photos))
 

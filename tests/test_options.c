@@ -4,7 +4,7 @@
 
 #include <criterion/criterion.h>
 
-#include "temporary_folder.h"
+#include "options_fixture.h"
 
 enum { BATCH_SIZE, FRESH, NAME, BUDGET, MEMORY, WAY, SEED, LIMITLESS, PART, SHARE, LIMIT };
 static const char *const ways[] = {"batch", "sample", NULL};
@@ -30,45 +30,17 @@ static const struct rue_command command = {.name = "try",
                                            .min_arguments = 0,
                                            .max_arguments = 2};
 
-static struct rue_options *options;
-static bool help;
-
-static void setup(void)
-{
-    temporary_folder_make();
-    cr_assert_eq(chdir(temporary_folder), 0);
-}
-
-static void teardown(void)
-{
-    rue_options_close(options);
-    cr_assert_eq(chdir("/"), 0);
-    temporary_folder_remove();
-}
-
-TestSuite(options, .init = setup, .fini = teardown);
-
-#define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
-
-static rue_status parse(const struct rue_command *with, const char *const *words, rue_error *error)
-{
-    int count = 0;
-    while (words[count]) count++;
-    rue_options_close(options);
-    options = NULL;
-    return rue_options_parse(with, count, (char **)words, &options, &help, error);
-}
+TestSuite(options, .init = options_setup, .fini = options_teardown);
 
 static void accept(const char *const *words)
 {
-    rue_error error = {0};
-    cr_assert_eq(parse(&command, words, &error), RUE_OK, "%s", error.message);
+    options_accept(&command, words);
 }
 
 static void refuse(const char *const *words, const char *says)
 {
     rue_error error = {0};
-    cr_assert_eq(parse(&command, words, &error), RUE_USAGE, "it was taken instead of '%s'", says);
+    cr_assert_eq(options_parse(&command, words, &error), RUE_USAGE, "it was taken instead of '%s'", says);
     cr_assert(strstr(error.message, says), "'%s' does not say '%s'", error.message, says);
 }
 
@@ -276,7 +248,7 @@ Test(options, an_argument_that_is_missing_is_said)
     struct rue_command strict = command;
     rue_error error = {0};
     strict.min_arguments = 1;
-    cr_assert_eq(parse(&strict, WORDS("--fresh"), &error), RUE_USAGE);
+    cr_assert_eq(options_parse(&strict, WORDS("--fresh"), &error), RUE_USAGE);
     cr_assert(strstr(error.message, "usage: rue try [DATA]"), "%s", error.message);
 }
 

@@ -2,15 +2,13 @@
 
 #include "findings_fixture.h"
 
-TestSuite(overall, .timeout = 60);
-
 enum { RAW, ALSO_RAW, PREPROCESSED };
 
 static const char *const models[] = {"ape", "bee"};
 static struct rue_config configs[3];
+static struct fixture fixture;
 
-static void add(struct fixture *fixture, enum rue_mode mode, const char *path, const double *times_s,
-                size_t config_count)
+static void add(enum rue_mode mode, const char *path, const double *times_s, size_t config_count)
 {
     const struct fixture_grid grid = {.mode = mode,
                                       .configs = configs,
@@ -18,22 +16,30 @@ static void add(struct fixture *fixture, enum rue_mode mode, const char *path, c
                                       .models = models,
                                       .model_count = 2,
                                       .times_s = times_s};
-    fixture_add(fixture, &grid);
-    struct rue_variant_findings *variant = &fixture->variants[fixture->findings.variant_count - 1];
+    fixture_add(&fixture, &grid);
+    struct rue_variant_findings *variant = &fixture.variants[fixture.findings.variant_count - 1];
     snprintf(variant->variant.path, sizeof variant->variant.path, "%s", path);
 }
 
-static void begin(struct fixture *fixture)
+static void begin(void)
 {
-    fixture_open(fixture);
+    fixture_open(&fixture);
     for (int c = 0; c < 3; c++) configs[c] = fixture_config(32, 1 << c);
 }
 
-static void find(struct fixture *fixture, const char *weights)
+static void end(void)
+{
+    rue_overall_close(&fixture.findings);
+    fixture_close(&fixture);
+}
+
+TestSuite(overall, .init = begin, .fini = end, .timeout = 60);
+
+static void find(const char *weights)
 {
     struct rue_ranking_rules rules = {.top_n = 3, .confidence = 0.95};
     cr_assert_eq(rue_ranking_rules_weigh(&rules, weights, "--weights", NULL), RUE_OK);
-    cr_assert_eq(rue_overall_find(&fixture->findings, &rules, NULL), RUE_OK);
+    cr_assert_eq(rue_overall_find(&fixture.findings, &rules, NULL), RUE_OK);
     rue_ranking_rules_close(&rules);
 }
 
@@ -42,11 +48,9 @@ static const double fast_few[] = {1.0, 1.1, 1.5, 2.0, 2.2, 3.0}, fast_many[] = {
 
 Test(overall, the_least_regret_over_the_models_of_all_variants_wins)
 {
-    struct fixture fixture;
-    begin(&fixture);
-    add(&fixture, RUE_RAW, "a", fast_few, 3);
-    add(&fixture, RUE_RAW, "b", fast_many, 3);
-    find(&fixture, NULL);
+    add(RUE_RAW, "a", fast_few, 3);
+    add(RUE_RAW, "b", fast_many, 3);
+    find(NULL);
     cr_assert_eq(fixture.findings.overall_count, 1, "all are of one mode: one answer");
     const struct rue_overall *overall = &fixture.findings.overall[0];
     const struct rue_ranking_row *row = &overall->selection->rows[overall->selection->recommended];
@@ -58,62 +62,46 @@ Test(overall, the_least_regret_over_the_models_of_all_variants_wins)
     cr_assert_str_eq(overall->parts[0].name, "raw folder a", "the name alone would not tell which");
     cr_assert_float_eq(overall->parts[1].mean_regret_ratio, 0.1, 1e-9);
     cr_assert_float_eq(overall->parts[1].max_regret_ratio, 0.1, 1e-9);
-    rue_overall_close(&fixture.findings);
-    fixture_close(&fixture);
 }
 
 Test(overall, each_mode_of_several_variants_has_its_answer_and_all_together)
 {
-    struct fixture fixture;
-    begin(&fixture);
-    add(&fixture, RUE_RAW, "a", fast_few, 3);
-    add(&fixture, RUE_RAW, "b", fast_few, 3);
-    add(&fixture, RUE_PREPROCESSED, "c", fast_many, 3);
-    find(&fixture, NULL);
+    add(RUE_RAW, "a", fast_few, 3);
+    add(RUE_RAW, "b", fast_few, 3);
+    add(RUE_PREPROCESSED, "c", fast_many, 3);
+    find(NULL);
     cr_assert_eq(fixture.findings.overall_count, 2);
     cr_assert_str_eq(fixture.findings.overall[0].over, "raw");
     cr_assert_eq(fixture.findings.overall[0].selection->recommended, 0);
     cr_assert_str_eq(fixture.findings.overall[1].over, "all");
     cr_assert_eq(fixture.findings.overall[1].part_count, 3);
-    rue_overall_close(&fixture.findings);
-    fixture_close(&fixture);
 }
 
 Test(overall, only_what_all_variants_have_and_can_run_is_an_answer)
 {
     static const double broken[] = {1.0, FAILED, 1.5, 2.0, 2.2, 3.0};
-    struct fixture fixture;
-    begin(&fixture);
-    add(&fixture, RUE_RAW, "a", broken, 3);
-    add(&fixture, RUE_RAW, "b", (const double[]){1.3, 1.0, 2.6, 2.0}, 2);
-    find(&fixture, NULL);
+    add(RUE_RAW, "a", broken, 3);
+    add(RUE_RAW, "b", (const double[]){1.3, 1.0, 2.6, 2.0}, 2);
+    find(NULL);
     const struct rue_overall *overall = &fixture.findings.overall[0];
     cr_assert_eq(rue_cost_matrix_configs(overall->matrix), 2, "two are common");
     cr_assert_eq(overall->selection->recommended, 0);
     cr_assert_eq(overall->selection->rows[1].failed, 1);
-    rue_overall_close(&fixture.findings);
-    fixture_close(&fixture);
 }
 
 Test(overall, a_model_weighs_the_same_in_every_variant)
 {
     static const double for_bee[] = {1.0, 1.2, 1.4, 1.4, 1.2, 1.0};
-    struct fixture fixture;
-    begin(&fixture);
-    add(&fixture, RUE_RAW, "a", for_bee, 3);
-    add(&fixture, RUE_PREPROCESSED, "b", for_bee, 3);
-    find(&fixture, "bee=10");
+    add(RUE_RAW, "a", for_bee, 3);
+    add(RUE_PREPROCESSED, "b", for_bee, 3);
+    find("bee=10");
     cr_assert_eq(fixture.findings.overall[0].selection->recommended, 2);
-    rue_overall_close(&fixture.findings);
-    fixture_close(&fixture);
 }
 
 Test(overall, one_variant_or_none_in_common_has_none)
 {
-    struct fixture fixture;
-    begin(&fixture);
-    add(&fixture, RUE_RAW, "a", alike, 3);
-    find(&fixture, NULL);
+    add(RUE_RAW, "a", alike, 3);
+    find(NULL);
     cr_assert_eq(fixture.findings.overall_count, 0);
     struct rue_config others[] = {fixture_config(64, 1)};
     const struct fixture_grid grid = {.mode = RUE_RAW,
@@ -123,8 +111,6 @@ Test(overall, one_variant_or_none_in_common_has_none)
                                       .model_count = 2,
                                       .times_s = alike};
     fixture_add(&fixture, &grid);
-    find(&fixture, NULL);
+    find(NULL);
     cr_assert_eq(fixture.findings.overall_count, 0);
-    rue_overall_close(&fixture.findings);
-    fixture_close(&fixture);
 }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "trial.h"
+
 static struct rue_sampler shuffled(uint64_t items, uint64_t seed, uint64_t epoch)
 {
     return (struct rue_sampler){
@@ -194,4 +196,14 @@ Test(sampler, within_a_window_no_item_lies_as_far_behind_and_epochs_differ)
         cr_assert_lt(blocks_alike, ITEMS / 5);
         cr_assert(!same_order(&sampler, &next, ITEMS));
     }
+}
+
+Test(sampler, the_order_of_a_workload_is_what_it_asks_for)
+{
+    struct rue_workload workload = rue_workload_default();
+    workload.seed = 5, workload.epoch = 6, workload.rank = 1, workload.world_size = 3;
+    struct rue_sampler sampler = rue_sampler_of(&workload);
+    cr_assert(sampler.items == 1 && sampler.window == 0 && sampler.first == 0);
+    cr_assert(sampler.seed == 5 && sampler.epoch == 6 && sampler.shuffle);
+    cr_assert(sampler.rank == 1 && sampler.world_size == 3);
 }

@@ -2,13 +2,12 @@
 import gzip
 import json
 import os
-import signal
 import struct
 
 import pytest
 
-from conftest import expect_failure, finish, wait_until
-from test_lmdb import files_of, made, many_photos, part_of, shared_photos  # noqa: F401 (fixtures)
+from conftest import expect_failure
+from test_lmdb import files_of, made, many_photos, prepare_killed_once, shared_photos  # noqa: F401 (fixtures)
 
 pytest.importorskip("google.protobuf", reason="skipped: no protobuf")
 crc32c = pytest.importorskip("crc32c", reason="skipped: no crc32c").crc32c
@@ -212,12 +211,6 @@ def test_what_is_damaged_behind_the_index_is_found_when_it_is_read(rue):
 
 
 def test_a_killed_one_goes_on(rue, many_photos):  # noqa: F811
-    words = ["prepare", many_photos, "set", "--format", "tfrecord", "--mode", "preprocessed", "--dtype", "uint8", "--shard-size", "4M"]
-    process = rue.start(*words)
-    wait_until(lambda: part_of(rue.folder) and (part_of(rue.folder) / "journal").exists(), process)
-    process.kill()
-    assert finish(process)[0] == -signal.SIGKILL
-    done = rue(*words, "--verify")
-    assert done.returncode == 0 and "were there from a run that was stopped" in done.stderr, done.stderr
+    prepare_killed_once(rue, many_photos, "set", "--format", "tfrecord", "--shard-size", "4M")
     names = [record["name"].bytes_list.value[0].decode() for record in all_records(rue.folder / "set")]
     assert names == sorted(files_of(many_photos))
