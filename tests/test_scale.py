@@ -171,6 +171,15 @@ def test_a_dry_run_tells_the_plan_and_leaves_nothing(rue, both, tmp_path):
     assert plan["expected_s"] > 0 and all(row["status"] is None for row in plan["rows"]) and not (tmp_path / "rue-out").exists()
 
 
+@pytest.mark.parametrize("name", ["recommendation.json", "sysinfo.json"])
+def test_nothing_is_waited_for_in_the_place_of_a_report(rue, own_photos, tmp_path, name):
+    folder = tmp_path / "rue-out/photos-scale"
+    folder.mkdir(parents=True)
+    os.mkfifo(folder / name)
+    done = rue("scale", own_photos, *QUICK, "--dry-run")
+    assert done.returncode == 0 and "written to rue-out/photos-scale" in " ".join(done.stdout.split()), done.stderr
+
+
 def test_the_usual_experiment_is_16_to_256_and_0_to_8(rue, own_photos):
     plan = json.loads(rue("scale", own_photos, "--images", "300", "--dry-run", "--json", "--budget", "1h").stdout)
     workers = {row["config"]["num_workers"] for row in plan["rows"] if row["of_workers"]}

@@ -7,13 +7,12 @@
 
 #include "file_system.h"
 #include "json_document.h"
+#include "json_file.h"
 #include "machine.h"
 #include "scale_run.h"
 #include "units.h"
 
 #define MONITOR_FOLDER "monitor"
-
-enum { SYSINFO_MAX = 1 << 20 };
 
 /* ---- samples ---- */
 
@@ -146,19 +145,9 @@ static rue_status render_sysinfo(const void *context, FILE *stream, rue_error *e
     return status;
 }
 
-/* Of an earlier run; a new reference, or NULL. */
-static json_t *load_sysinfo(const char *folder)
-{
-    char path[PATH_MAX];
-    struct stat facts;
-    if (snprintf(path, sizeof path, "%s/" RUE_STUDY_SYSINFO, folder) >= (int)sizeof path) return NULL;
-    if (stat(path, &facts) != 0 || !S_ISREG(facts.st_mode) || facts.st_size > SYSINFO_MAX) return NULL;
-    return json_load_file(path, 0, NULL);
-}
-
 bool rue_scale_ran_last(const char *folder, uint64_t trials, char *reason, size_t bytes)
 {
-    json_t *facts = load_sysinfo(folder);
+    json_t *facts = rue_json_file_load(folder, RUE_STUDY_SYSINFO);
     const json_t *held = json_object_get(facts, "store_trials"), *partial = json_object_get(facts, "partial");
     bool ran_last = partial && json_is_integer(held) && (uint64_t)json_integer_value(held) == trials;
     const char *why = json_string_value(partial);
@@ -169,7 +158,7 @@ bool rue_scale_ran_last(const char *folder, uint64_t trials, char *reason, size_
 
 uint64_t rue_scale_earlier_images(const char *folder, uint64_t job_images)
 {
-    json_t *facts = load_sysinfo(folder);
+    json_t *facts = rue_json_file_load(folder, RUE_STUDY_SYSINFO);
     json_int_t job = json_integer_value(json_object_get(facts, "job_images")),
                images = json_integer_value(json_object_get(facts, "trial_images"));
     json_decref(facts);

@@ -3,12 +3,12 @@
 #include <errno.h>
 #include <fnmatch.h>
 #include <inttypes.h>
-#include <jansson.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "folder_lock.h"
+#include "json_file.h"
 #include "part.h"
 #include "study.h"
 
@@ -63,12 +63,10 @@ static void remove_leftovers(const char *path)
 /* Whether the reports in the folder are about data at another path. */
 static bool is_about_other_data(const char *folder, const char *path)
 {
-    char file[PATH_MAX + 32];
-    snprintf(file, sizeof file, "%s/recommendation.json", folder);
-    json_t *report = json_load_file(file, 0, NULL),
+    json_t *report = rue_json_file_load(folder, "recommendation.json"),
            *first = json_array_get(json_object_get(report, "recommendations"), 0);
-    snprintf(file, sizeof file, "%s/" RUE_STUDY_SYSINFO, folder);
-    json_t *facts = json_load_file(file, 0, NULL), *data = json_array_get(json_object_get(facts, "data"), 0);
+    json_t *facts = rue_json_file_load(folder, RUE_STUDY_SYSINFO),
+           *data = json_array_get(json_object_get(facts, "data"), 0);
     const char *other = json_string_value(json_object_get(json_object_get(first, "variant"), "path"));
     if (!other) other = json_string_value(json_object_get(data, "path"));
     bool differs = other && strcmp(other, path) != 0;

@@ -5,7 +5,7 @@
 
 Has `rue prepare` make every variant of PHOTOS in a folder of its own below TMPDIR (some 4 MB a photograph, removed in the
 end), once, from memory. Then rue's loader loads from each of them in turn, shuffled and in the data's own order, R rounds of
-it: data in memory, nothing that consumes the batches, so that what is slow is the format (and, of raw data, decoding). A trial
+it after one that does not count: data in memory, nothing that consumes the batches, so that what is slow is the format (and, of raw data, decoding). A trial
 loads N images, of preprocessed data ten times as many. Rates are medians of the rounds. The ratio is that to `folder`, or to
 `tensor` of the same dtype, in the same round: median, least and greatest. "in order" is the rate without shuffling over the
 rate with it, likewise; compressed shards can only be streamed, so they are shuffled within a window (marked *).
@@ -125,11 +125,14 @@ def main():
             made.append(Variant(options.program, what, options.photos, folder))
             stack.callback(made[-1].close)
             made[-1].open()
-        for number in range(options.repeats):
-            print(f"round {number + 1} of {options.repeats}", file=sys.stderr)
+        for number in range(options.repeats + 1):
+            print(f"round {number} of {options.repeats}", file=sys.stderr)
             for variant in made:
                 for order in ORDERS:
                     variant.load(options, order)
+        for variant in made:
+            for rates in variant.rates.values():
+                del rates[0]
     print(f"{made[0].images} photographs, batch_size {options.batch_size}, num_workers {options.num_workers}, "
           f"{options.repeats} rounds, {len(os.sched_getaffinity(0))} CPUs\n")
     print("| " + " | ".join(HEADER) + " |\n|" + "---|" * len(HEADER))
