@@ -5,10 +5,11 @@
 
 Has `rue prepare` make every variant of PHOTOS in a folder of its own below TMPDIR (some 4 MB a photograph, removed in the
 end), once, from memory. Then rue's loader loads from each of them in turn, shuffled and in the data's own order, R rounds of
-it after one that does not count: data in memory, nothing that consumes the batches, so that what is slow is the format (and, of raw data, decoding). A trial
-loads N images, of preprocessed data ten times as many. Rates are medians of the rounds. The ratio is that to `folder`, or to
-`tensor` of the same dtype, in the same round: median, least and greatest. "in order" is the rate without shuffling over the
-rate with it, likewise; compressed shards can only be streamed, so they are shuffled within a window (marked *).
+it after one that does not count: data in memory, nothing that consumes the batches, so that what is slow is the format (and,
+of raw data, decoding). A trial loads N images, of preprocessed data ten times as many. Rates are medians of the rounds. The
+ratio is that to `folder`, or to `tensor` of the same dtype, in the same round: median, least and greatest. "in order" is the
+rate without shuffling over the rate with it, likewise; compressed shards can only be streamed, so they are shuffled within a
+window (marked *).
 """
 import argparse
 import collections
