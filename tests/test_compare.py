@@ -1,6 +1,7 @@
 """rue compare: variants side by side, and what making one of them takes and brings."""
 import json
 import os
+import re
 import signal
 import sqlite3
 
@@ -42,10 +43,14 @@ def test_the_page_says_when_making_another_pays(rue, variants):
     done = rue("compare", *variants[:2], *WORDS, "--out", "out")
     text = " ".join(done.stdout.split())
     assert done.returncode == 0, done.stderr
+    assert " cost " in done.stderr and " cost " not in done.stdout, "the plan was shown first"
     assert "Each variant at its own best" in text and "the one configuration that is best for all" in text
     assert "preprocessed tensor uint8: making it takes about" in text and "of none" in text
     shown = rue("show", "out")
     assert shown.returncode == 0 and "artial" not in shown.stdout, "it is a study like any other, and whole"
+    kept = sorted((path.name, path.stat().st_size) for path in (rue.folder / "out").iterdir())
+    assert rue("compare", *variants[:2], *WORDS, "--out", "out", "--dry-run", "--fresh").returncode == 0
+    assert sorted((path.name, path.stat().st_size) for path in (rue.folder / "out").iterdir()) == kept, "a study stays as it is"
 
 
 def test_a_copy_of_the_data_is_measured_by_itself(rue, variants):
@@ -65,6 +70,17 @@ def test_bad_data_are_told_before_anything_is_written(rue, variants):
     expect_failure(rue("compare", "copy", "nothing", *WORDS), 3, "cannot open nothing")
     expect_failure(rue("compare", "copy", "copy", *WORDS), 2, "copy is given twice")
     assert not (rue.folder / "rue-out").exists()
+
+
+def test_the_plan_and_its_cost_come_before_the_first_trial(rue, variants):
+    done = rue("compare", *variants[:2], *WORDS, "--out", "out", "--dry-run")
+    text = " ".join(done.stdout.split())
+    assert done.returncode == 0 and not (rue.folder / "out").exists(), done.stderr
+    assert re.search(r"trials 16: 4 configurations x 2 models x 2 variants x 1 repeat.* cost .* expected, budget 2 m 00 s", text)
+    assert "then 3 rounds of the loaders alone, 20 images each; samples of up to 8 images converted; both beside the budget" in text
+    plan = json.loads(rue("compare", *variants[:2], *WORDS, "--out", "out", "--dry-run", "--json").stdout)
+    assert plan["format"] == "rue.plan/1" and plan["plan"]["trials"] == 16 and plan["options"]["sample"]["value"] == "8"
+    assert plan["plan"]["expected_ns"] > 0 and [one["format"] for one in plan["plan"]["variants"]] == ["folder", "tensor"]
 
 
 def joint_trials(path):

@@ -304,7 +304,7 @@ static void print_help(FILE *out)
 
 static void print_values(FILE *out)
 {
-    const char *const unset[] = {[NAME] = "the data's", [MEMORY] = NULL, [SHARE] = NULL};
+    const struct rue_unset unset[] = {{"name", "the data's"}, {"no-such-option", "nothing"}, {0}};
     rue_options_show(options, unset, &(struct rue_report_style){.unicode = true, .columns = 100}, out);
 }
 

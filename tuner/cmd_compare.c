@@ -4,6 +4,7 @@
 
 #include "compare.h"
 #include "data_options.h"
+#include "dry_run.h"
 #include "study_options.h"
 #include "suspension.h"
 #include "terminal.h"
@@ -29,6 +30,7 @@ enum {
     LABEL_KEY,
     BAD_IMAGES,
     MAX_MEMORY,
+    DRY_RUN,
     JSON,
     QUIET
 };
@@ -59,6 +61,8 @@ static const struct rue_option options_table[] = {
     [LABEL_KEY] = RUE_DATA_LABEL_KEY,
     [BAD_IMAGES] = RUE_DATA_BAD_IMAGES,
     [MAX_MEMORY] = RUE_STUDY_OPTION_MAX_MEMORY,
+    [DRY_RUN] = {"dry-run", RUE_OPTION_FLAG, NULL, NULL, "probe, show the plan and its cost, and stop", 0, 0,
+                 NULL},
     [JSON] = {"json", RUE_OPTION_FLAG, NULL, NULL, "the comparison as JSON on standard output", 0, 0, NULL},
     [QUIET] = {"quiet", RUE_OPTION_FLAG, NULL, NULL, "no progress", 0, 0, NULL},
 };
@@ -84,7 +88,8 @@ static struct rue_study_goal read_goal(const struct rue_options *options)
         .workload = rue_data_options_workload(options, &data_options),
         .trial_timeout_ns = rue_options_number(options, TRIAL_TIMEOUT),
         .out = rue_options_text(options, OUT),
-        .fresh = rue_options_flag(options, FRESH),
+        .fresh = rue_options_flag(options, FRESH) && !rue_options_flag(options, DRY_RUN),
+        .dry_run = rue_options_flag(options, DRY_RUN),
         .command_line = rue_options_command_line(options),
     };
     goal.knobs[RUE_BATCH_SIZE] = rue_options_text(options, BATCH_SIZE);
@@ -101,6 +106,33 @@ static rue_status show(const struct rue_options *options, const struct rue_side_
     const struct rue_report_style style = rue_terminal_style(stdout, RUE_TABLE_COLUMNS);
     return rue_options_flag(options, JSON) ? rue_side_by_side_json(compared, stdout, error)
                                            : rue_side_by_side_show(compared, &style, stdout, error);
+}
+
+/* What follows the study is beside its budget. */
+static void show_rest(const struct rue_study *study, const struct rue_options *options,
+                      const struct rue_report_style *style, FILE *stream)
+{
+    char text[160];
+    rue_compare_describe(study, rue_options_number(options, SAMPLE), text, sizeof text);
+    rue_study_show_step("then", text, style, stream);
+}
+
+static void show_plan(const struct rue_study *study, const struct rue_options *options)
+{
+    const struct rue_report_style style = rue_terminal_style(stderr, RUE_TABLE_COLUMNS);
+    rue_study_show_plan(study, &style, stderr);
+    show_rest(study, options, &style, stderr);
+    fputc('\n', stderr);
+}
+
+static rue_status show_dry_run(const struct rue_study *study, const struct rue_options *options,
+                               rue_error *error)
+{
+    const struct rue_report_style style = rue_terminal_style(stdout, RUE_TABLE_COLUMNS);
+    bool as_json = rue_options_flag(options, JSON);
+    rue_status status = rue_dry_run_show(study, options, as_json, error);
+    if (status == RUE_OK && !as_json) show_rest(study, options, &style, stdout);
+    return status;
 }
 
 /* The first variant that nothing could be recommended for. */
@@ -132,6 +164,9 @@ static rue_status compare(struct rue_study *study, const struct rue_options *opt
     rue_error why = {0}, lost = {0};
     rue_status status = rue_study_plan(study, error);
     if (status != RUE_OK) return status;
+    rue_progress_close(study->progress);
+    if (rue_options_flag(options, DRY_RUN)) return show_dry_run(study, options, error);
+    if (!rue_options_flag(options, QUIET)) show_plan(study, options);
     rue_status ran = rue_study_run(study, &why);
     rue_progress_close(study->progress);
     status = rue_study_findings(study, &findings, error);

@@ -1,11 +1,11 @@
 #include "commands.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "data_options.h"
+#include "dry_run.h"
 #include "interrupt.h"
 #include "report.h"
 #include "study.h"
@@ -330,75 +330,14 @@ static rue_status conclude(struct rue_study *study, rue_status ran, const rue_er
                     status == RUE_OK ? "" : "; ", lost.message);
 }
 
-/* What options that nothing set have come to. */
-struct defaults {
-    char knobs[RUE_KNOB_COUNT][1024], models[RUE_STUDY_MODELS_MAX * RUE_MODEL_NAME_BYTES], images[32],
-        memory[32];
-    const char *text[sizeof options_table / sizeof *options_table];
-};
-
-static void find_defaults(const struct rue_study *study, struct defaults *out)
-{
-    *out = (struct defaults){.text = {[MODEL] = out->models,
-                                      [IMAGES] = out->images,
-                                      [BATCHES] = "as many as --images says",
-                                      [MAX_WORKERS] = "no limit",
-                                      [MAX_FIRST_BATCH] = "no limit",
-                                      [BUDGET] = study->recording ? "10%" : "2m",
-                                      [TRIAL_TIMEOUT] = "ten times its expected time, 1m at least",
-                                      [PRIOR] = "none",
-                                      [RUNNER] = "rue runner",
-                                      [TABLE] = "none",
-                                      [MAP] = "columns by their own names",
-                                      [OUT] = study->folder,
-                                      [IMAGE_KEY] = "the usual names",
-                                      [LABEL_KEY] = "the usual names",
-                                      [MAX_MEMORY] = out->memory,
-                                      [WEIGHTS] = "1 each"}};
-    for (int k = 0; k < RUE_KNOB_COUNT; k++) {
-        for (int i = 0; i < study->space.count[k]; i++) {
-            char value[32];
-            rue_knob_format(k, study->space.values[k][i], value, sizeof value);
-            join(out->knobs[k], sizeof out->knobs[k], ",", value);
-        }
-        out->text[knobs[k]] = out->knobs[k];
-    }
-    for (size_t m = 0; m < study->model_count; m++)
-        join(out->models, sizeof out->models, ",", study->models[m].name);
-    snprintf(out->images, sizeof out->images, "%" PRIu64, study->variants[0].job_images);
-    snprintf(out->memory, sizeof out->memory, "%" PRIu64 "M", study->memory_bytes >> 20);
-}
-
-static rue_status show_dry_run(const struct rue_study *study, const struct rue_options *options,
-                               rue_error *error)
-{
-    struct rue_report_style style = rue_terminal_style(stdout, RUE_TABLE_COLUMNS);
-    struct defaults defaults;
-    find_defaults(study, &defaults);
-    if (rue_options_flag(options, JSON)) {
-        json_t *document =
-            json_pack("{s:s, s:s, s:o, s:o}", "format", "rue.plan/1", "rue", RUE_VERSION, "options",
-                      rue_options_json(options, defaults.text), "plan", rue_study_plan_json(study));
-        if (!document) return rue_fail_memory(error, "the plan", sizeof *study);
-        json_dumpf(document, stdout, JSON_INDENT(2));
-        putchar('\n');
-        json_decref(document);
-        return RUE_OK;
-    }
-    printf("Options:\n");
-    rue_options_show(options, defaults.text, &style, stdout);
-    printf("Plan:\n");
-    rue_study_show_plan(study, &style, stdout);
-    return RUE_OK;
-}
-
 static rue_status tune(struct rue_study *study, const struct rue_options *options, rue_error *error)
 {
     rue_status status = rue_study_plan(study, error);
     if (status == RUE_OK) status = rue_study_take_prior(study, error);
     if (status != RUE_OK) return status;
     rue_progress_close(study->progress);
-    if (rue_options_flag(options, DRY_RUN)) return show_dry_run(study, options, error);
+    if (rue_options_flag(options, DRY_RUN))
+        return rue_dry_run_show(study, options, rue_options_flag(options, JSON), error);
     struct rue_report_style style = rue_terminal_style(stderr, RUE_TABLE_COLUMNS);
     if (!rue_options_flag(options, QUIET)) {
         rue_study_show_plan(study, &style, stderr);

@@ -9,6 +9,7 @@
 #include "part.h"
 #include "prepare.h"
 #include "storage.h"
+#include "units.h"
 
 enum { ROUNDS = 3, IMAGES_MAX = 4096 };
 
@@ -59,12 +60,17 @@ static struct rue_side_loading medians(struct rounds *rounds)
                                      .memory_bytes = median(rounds->memory_bytes, rounds->count)};
 }
 
+static uint64_t round_images(const struct rue_study *study, size_t variant)
+{
+    uint64_t job = study->variants[variant].job_images;
+    return job < IMAGES_MAX ? job : IMAGES_MAX;
+}
+
 static rue_status load_once(struct rue_study *study, size_t variant, const struct rue_config *config,
                             size_t round, struct rounds *rounds, rue_error *error)
 {
-    uint64_t job = study->variants[variant].job_images;
     struct rue_trial_request request = {
-        .measure = RUE_LOAD, .config = *config, .images = job < IMAGES_MAX ? job : IMAGES_MAX};
+        .measure = RUE_LOAD, .config = *config, .images = round_images(study, variant)};
     struct rue_trial_result result;
     rue_status status = rue_study_measure(study, variant, RUE_NONE, &request, round, 0, &result, error);
     if (status != RUE_OK) return status;
@@ -218,6 +224,16 @@ rue_status rue_compare_measure(struct rue_study *study, struct rue_findings *fin
         status = build(study, s, sample_images, &out->sides[s], error);
     rue_progress_close(study->progress);
     return status;
+}
+
+void rue_compare_describe(const struct rue_study *study, uint64_t sample_images, char *out, size_t bytes)
+{
+    char images[RUE_UNIT_TEXT_BYTES], sample[RUE_UNIT_TEXT_BYTES];
+    rue_format_count(round_images(study, 0), images, sizeof images);
+    snprintf(out, bytes,
+             "%d rounds of the loaders alone, %s images each; samples of up to %s images converted; both "
+             "beside the budget",
+             ROUNDS, images, rue_format_count(sample_images, sample, sizeof sample));
 }
 
 void rue_compare_close(struct rue_side_by_side *compared)

@@ -403,16 +403,19 @@ const char *rue_options_command_line(const struct rue_options *options)
 
 /* The value and its origin; a flag that nothing set is false, another option what `unset` says. NULL where
  * nothing is known. */
-static const char *find_value(const struct rue_options *options, const char *const *unset, size_t index,
+static const char *find_value(const struct rue_options *options, const struct rue_unset *unset, size_t index,
                               const char **origin)
 {
+    const struct rue_option *option = &options->command->options[index];
     const struct value *value = &options->values[index];
     *origin = value->text ? value->origin : default_origin;
     if (value->text) return value->text;
-    return options->command->options[index].kind == RUE_OPTION_FLAG ? "false" : unset[index];
+    if (option->kind == RUE_OPTION_FLAG) return "false";
+    while (unset->name && strcmp(unset->name, option->name) != 0) unset++;
+    return unset->text;
 }
 
-void rue_options_show(const struct rue_options *options, const char *const *unset,
+void rue_options_show(const struct rue_options *options, const struct rue_unset *unset,
                       const struct rue_report_style *style, FILE *out)
 {
     for (size_t i = 0; i < options->command->option_count; i++) {
@@ -427,7 +430,7 @@ void rue_options_show(const struct rue_options *options, const char *const *unse
     }
 }
 
-json_t *rue_options_json(const struct rue_options *options, const char *const *unset)
+json_t *rue_options_json(const struct rue_options *options, const struct rue_unset *unset)
 {
     json_t *object = json_object();
     for (size_t i = 0; object && i < options->command->option_count; i++) {

@@ -84,14 +84,19 @@ const char *const *rue_options_arguments(const struct rue_options *options);
  * behind a whole word. */
 const char *rue_options_command_line(const struct rue_options *options);
 
-/* Each value with its origin, one a line: what --dry-run shows. `unset` [option_count] says what options that
- * nothing set come to; those that it knows nothing of (NULL) are left out, flags are false. */
-void rue_options_show(const struct rue_options *options, const char *const *unset,
+/* What an option that nothing set comes to. */
+struct rue_unset {
+    const char *name, *text;
+};
+
+/* Each value with its origin, one a line: what --dry-run shows. `unset`, a NULL name at its end, may name
+ * options of other commands; those that it does not name are left out, flags are false. */
+void rue_options_show(const struct rue_options *options, const struct rue_unset *unset,
                       const struct rue_report_style *style, FILE *out);
 
 /* The same as an object, {"seed": {"value": "3", "origin": "--seed"}, ...}; returns owned, NULL without
  * memory. */
-struct json_t *rue_options_json(const struct rue_options *options, const char *const *unset);
+struct json_t *rue_options_json(const struct rue_options *options, const struct rue_unset *unset);
 
 /* What a value of the option may be: "a whole number from 1 to 1000", "one of all, raw, preprocessed". */
 void rue_option_describe(const struct rue_option *option, char *out, size_t bytes);

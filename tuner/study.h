@@ -327,10 +327,16 @@ struct rue_study_probes {
 };
 struct rue_study_probes rue_study_count_probes(const struct rue_study *study);
 
+/* A knob as it is typed: "batch-size". (study_show.c) */
+const char *rue_study_option_name(int knob, char out[32]);
+
 /* Shows the plan on `out`. (study_show.c) */
 void rue_study_show_plan(const struct rue_study *study, const struct rue_report_style *style, FILE *out);
 
-/* The same as an object; returns owned, NULL without memory. */
+/* A line of it that a command adds. */
+void rue_study_show_step(const char *name, const char *text, const struct rue_report_style *style, FILE *out);
+
+/* The plan as an object; returns owned, NULL without memory. */
 struct json_t *rue_study_plan_json(const struct rue_study *study);
 
 /* Makes the goal's prior that of each variant, after the plan, and says what is used of it. RUE_MEMORY.

@@ -40,6 +40,13 @@ static void put(struct line *line, const char *name, const struct rue_report_sty
     *line = (struct line){0};
 }
 
+void rue_study_show_step(const char *name, const char *text, const struct rue_report_style *style, FILE *out)
+{
+    struct line line = {0};
+    add(&line, "%s", text);
+    put(&line, name, style, out);
+}
+
 static void add_count(struct line *line, size_t count, const char *what, const char *then)
 {
     add(line, "%zu %s%s%s", count, what, count == 1 ? "" : "s", then);
@@ -62,8 +69,7 @@ static void add_values(struct line *line, const struct rue_study *study, int kno
         add(line, " (%d of %d, to fit the budget)", space->count[knob], study->space.count[knob]);
 }
 
-/* A knob as it is typed: "batch-size". */
-static const char *option_name(int knob, char out[32])
+const char *rue_study_option_name(int knob, char out[32])
 {
     snprintf(out, 32, "%s", rue_knobs[knob].name);
     for (char *at = out; *at; at++)
@@ -179,7 +185,7 @@ void rue_study_show_plan(const struct rue_study *study, const struct rue_report_
     put(&line, "models", style, out);
     for (int k = 0; k < RUE_KNOB_COUNT; k++) {
         add_values(&line, study, k);
-        put(&line, option_name(k, name), style, out);
+        put(&line, rue_study_option_name(k, name), style, out);
     }
     add(&line, "%s%s%s", study->strategy->name, study->strategy_why[0] ? ": " : "", study->strategy_why);
     put(&line, "strategy", style, out);

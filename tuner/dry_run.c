@@ -1,0 +1,91 @@
+#include "dry_run.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <string.h>
+
+#include "terminal.h"
+
+/* What options that nothing set have come to, and room for those texts that are made. */
+struct defaults {
+    char knobs[RUE_KNOB_COUNT][1024], names[RUE_KNOB_COUNT][32];
+    char models[RUE_STUDY_MODELS_MAX * RUE_MODEL_NAME_BYTES], images[32], memory[32];
+    struct rue_unset unset[32];
+    size_t count;
+};
+
+static void join(char *list, size_t bytes, const char *word)
+{
+    size_t used = strlen(list);
+    snprintf(list + used, bytes - used, "%s%s", used ? "," : "", word);
+}
+
+static void add(struct defaults *defaults, const char *name, const char *text)
+{
+    defaults->unset[defaults->count++] = (struct rue_unset){name, text};
+}
+
+static void add_space(struct defaults *defaults, const struct rue_study *study)
+{
+    char value[32];
+    for (int k = 0; k < RUE_KNOB_COUNT; k++) {
+        for (int i = 0; i < study->space.count[k]; i++) {
+            rue_knob_format(k, study->space.values[k][i], value, sizeof value);
+            join(defaults->knobs[k], sizeof defaults->knobs[k], value);
+        }
+        add(defaults, rue_study_option_name(k, defaults->names[k]), defaults->knobs[k]);
+    }
+}
+
+static void find_defaults(const struct rue_study *study, struct defaults *out)
+{
+    static const struct rue_unset usual[] = {
+        {"batches", "as many as --images says"},
+        {"max-workers", "no limit"},
+        {"max-first-batch", "no limit"},
+        {"trial-timeout", "ten times its expected time, 1m at least"},
+        {"prior", "none"},
+        {"runner", "rue runner"},
+        {"table", "none"},
+        {"map", "columns by their own names"},
+        {"image-key", "the usual names"},
+        {"label-key", "the usual names"},
+        {"weights", "1 each"},
+    };
+    *out = (struct defaults){0};
+    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++) add(out, usual[i].name, usual[i].text);
+    add_space(out, study);
+    for (size_t m = 0; m < study->model_count; m++)
+        join(out->models, sizeof out->models, study->models[m].name);
+    snprintf(out->images, sizeof out->images, "%" PRIu64, study->variants[0].job_images);
+    snprintf(out->memory, sizeof out->memory, "%" PRIu64 "M", study->memory_bytes >> 20);
+    add(out, "model", out->models);
+    add(out, "images", out->images);
+    add(out, "max-memory", out->memory);
+    add(out, "budget", study->recording ? "10%" : "2m");
+    add(out, "out", study->folder);
+    add(out, NULL, NULL);
+}
+
+rue_status rue_dry_run_show(const struct rue_study *study, const struct rue_options *options, bool as_json,
+                            rue_error *error)
+{
+    struct rue_report_style style = rue_terminal_style(stdout, RUE_TABLE_COLUMNS);
+    struct defaults defaults;
+    find_defaults(study, &defaults);
+    if (as_json) {
+        json_t *document =
+            json_pack("{s:s, s:s, s:o, s:o}", "format", "rue.plan/1", "rue", RUE_VERSION, "options",
+                      rue_options_json(options, defaults.unset), "plan", rue_study_plan_json(study));
+        if (!document) return rue_fail_memory(error, "the plan", sizeof *study);
+        json_dumpf(document, stdout, JSON_INDENT(2));
+        putchar('\n');
+        json_decref(document);
+        return RUE_OK;
+    }
+    printf("Options:\n");
+    rue_options_show(options, defaults.unset, &style, stdout);
+    printf("Plan:\n");
+    rue_study_show_plan(study, &style, stdout);
+    return RUE_OK;
+}
