@@ -161,39 +161,6 @@ def test_precedence_and_origins(rue, script):
     assert "4 repeats" in done.stdout
 
 
-def test_a_dry_run_tells_the_value_of_every_option(rue, own_photos):
-    """Those too that nothing set, whose value is worked out: each is what the plan goes by."""
-    done = rue("tune", own_photos, "--dry-run", "--mode", "raw", "--quiet")
-    names = re.findall(r"^  --([a-z-]+)", rue("tune", "--help").stdout, re.MULTILINE)
-    values = dict(re.findall(r"^  ([a-z-]+) +(\S.*)$", done.stdout.split("Plan:")[0], re.MULTILINE))
-    assert done.returncode == 0 and len(names) > 20 and set(values) == {*names} - {"help"}
-    given = {"dry-run", "mode", "quiet"}
-    assert all(values[name].endswith(f"({'--' + name if name in given else 'default'})") for name in values)
-    assert values["images"] == "20 (default)" and values["out"] == "rue-out/photos (default)"
-    assert values["model"] == "resnet18,resnet50,efficientnet_v2_s,vit_b_16 (default)"
-    assert re.fullmatch(r"\d+M \(default\)", values["max-memory"]) and values["runner"] == "rue runner (default)"
-    as_json = json.loads(rue("tune", own_photos, "--dry-run", "--mode", "raw", "--quiet", "--json").stdout)
-    assert set(as_json["options"]) == set(values) and as_json["options"]["images"] == dict(value="20", origin="default")
-
-
-def test_the_plan_as_json(rue, script):
-    (rue.folder / "rue.json").write_text(json.dumps({"top_n": 2}))
-    one = script(TABLE)
-    done = rue("tune", "--runner", one.command, "--seed=7", "--dry-run", "--json", "--quiet", env=dict(RUE_REPEATS=2))
-    plan = json.loads(done.stdout)
-    assert done.returncode == 0 and plan["format"] == "rue.plan/1" and not one.joint(), "nothing was tried"
-    assert plan["options"]["seed"] == dict(value="7", origin="--seed")
-    assert plan["options"]["top-n"] == dict(value="2", origin="rue.json")
-    assert plan["options"]["repeats"] == dict(value="2", origin="RUE_REPEATS")
-    assert plan["options"]["mode"] == dict(value="all", origin="default")
-    assert plan["options"]["batch-size"] == dict(value="16,32", origin="default"), "what an unset option comes to"
-    plan = plan["plan"]
-    assert [(c["batch_size"], c["num_workers"]) for c in plan["configs"]] == [(16, 0), (16, 2), (32, 0), (32, 2)]
-    assert plan["models"] == ["ape", "bee"] and plan["variants"][0]["format"] == "scripted" and len(plan["variants"]) == 1
-    assert (plan["configs_asked"], plan["repeats"], plan["trials"]) == (4, 2, 16)
-    assert plan["budget_ns"] == 120 * 10**9 and 0 < plan["expected_ns"] < plan["budget_ns"] and plan["stored_ns"] == 0
-
-
 def test_underscores_and_hyphens_are_the_same(rue, script):
     done = rue("tune", "--runner", script(TABLE).command, "--batch_size", "16", "--top-n=2", "--dry-run", "--quiet")
     assert done.returncode == 0 and "batch-size        16 (--batch-size)\n" in done.stdout

@@ -1,5 +1,6 @@
 #include "commands.h"
 
+#include <inttypes.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,7 +101,6 @@ static struct rue_scale_goal read_goal(const struct rue_options *options, struct
         .workload = rue_data_options_workload(options, &data_options),
         .out = rue_options_text(options, OUT),
         .fresh = rue_options_flag(options, FRESH),
-        .dry_run = rue_options_flag(options, DRY_RUN),
         .command_line = rue_options_command_line(options),
         .progress = progress,
     };
@@ -169,14 +169,8 @@ static void show_plan(const struct rue_scale *scale, FILE *stream)
         results->folder, left_out);
 }
 
-static rue_status show_json(const struct rue_scale *scale, bool planned, rue_error *error)
+static rue_status print_json(json_t *root, rue_error *error)
 {
-    json_t *root = rue_scaling_json(rue_scale_results(scale));
-    if (root && planned &&
-        json_object_set_new(root, "expected_s", json_real(rue_scale_expected_s(scale))) != 0) {
-        json_decref(root);
-        root = NULL;
-    }
     if (!root) return rue_fail_memory(error, "a report", 4096);
     json_dumpf(root, stdout, JSON_INDENT(2));
     putchar('\n');
@@ -184,9 +178,88 @@ static rue_status show_json(const struct rue_scale *scale, bool planned, rue_err
     return RUE_OK;
 }
 
+/* What options that nothing set have come to, and room for those texts that are made. */
+struct defaults {
+    char knobs[RUE_KNOB_COUNT][1024], models[1024], fixed[RUE_KNOB_COUNT][32], images[32];
+    struct rue_unset unset[13];
+};
+
+static void join(char *list, size_t bytes, const char *word)
+{
+    size_t used = strlen(list);
+    snprintf(list + used, bytes - used, "%s%s", used ? "," : "", word);
+}
+
+static void join_value(char *list, size_t bytes, int value)
+{
+    char text[16];
+    snprintf(text, sizeof text, "%d", value);
+    join(list, bytes, text);
+}
+
+/* The data are all tried alike: the first of them tell what with. */
+static void list_tried(const struct rue_scaling *results, struct defaults *out)
+{
+    const struct rue_scaling_row *first = results->rows;
+    for (size_t i = 0; i < results->row_count && results->rows[i].set == first->set; i++) {
+        const struct rue_scaling_row *row = &results->rows[i];
+        const int *values = row->config.value;
+        bool same_model = strcmp(row->model, first->model) == 0;
+        if (rue_config_equal(&row->config, &first->config)) join(out->models, sizeof out->models, row->model);
+        if (same_model && row->of_batches)
+            join_value(out->knobs[RUE_BATCH_SIZE], sizeof *out->knobs, values[RUE_BATCH_SIZE]);
+        if (same_model && row->of_workers)
+            join_value(out->knobs[RUE_NUM_WORKERS], sizeof *out->knobs, values[RUE_NUM_WORKERS]);
+    }
+}
+
+static void find_defaults(const struct rue_scale *scale, struct defaults *out)
+{
+    const struct rue_scaling *results = rue_scale_results(scale);
+    *out = (struct defaults){.unset = {{"batch-size", out->knobs[RUE_BATCH_SIZE]},
+                                       {"num-workers", out->knobs[RUE_NUM_WORKERS]},
+                                       {"fixed-batch", out->fixed[RUE_BATCH_SIZE]},
+                                       {"fixed-workers", out->fixed[RUE_NUM_WORKERS]},
+                                       {"model", out->models},
+                                       {"images", out->images},
+                                       {"trial-timeout", "ten times its expected time, 1m at least"},
+                                       {"image-key", "the usual names"},
+                                       {"label-key", "the usual names"},
+                                       {"runner", "rue runner"},
+                                       {"out", results->folder},
+                                       {"max-memory", "4/5 of what is free"}}};
+    list_tried(results, out);
+    for (int k = 0; k < RUE_KNOB_COUNT; k++)
+        snprintf(out->fixed[k], sizeof out->fixed[k], "%d", results->fixed.value[k]);
+    snprintf(out->images, sizeof out->images, "%" PRIu64, results->job_images);
+}
+
+static rue_status show_dry_run(const struct rue_scale *scale, const struct rue_options *options,
+                               rue_error *error)
+{
+    struct defaults defaults;
+    find_defaults(scale, &defaults);
+    if (rue_options_flag(options, JSON)) {
+        json_t *plan = json_pack("{s:f, s:o}", "expected_s", rue_scale_expected_s(scale), "options",
+                                 rue_options_json(options, defaults.unset)),
+               *root = rue_scaling_json(rue_scale_results(scale));
+        if (!plan || !root || json_object_update(root, plan) != 0) {
+            json_decref(root);
+            root = NULL;
+        }
+        json_decref(plan);
+        return print_json(root, error);
+    }
+    const struct rue_report_style style = rue_terminal_style(stdout, RUE_TABLE_COLUMNS);
+    printf("Options:\n");
+    rue_options_show(options, defaults.unset, &style, stdout);
+    show_plan(scale, stdout);
+    return RUE_OK;
+}
+
 static rue_status show(const struct rue_scale *scale, const struct rue_options *options, rue_error *error)
 {
-    if (rue_options_flag(options, JSON)) return show_json(scale, false, error);
+    if (rue_options_flag(options, JSON)) return print_json(rue_scaling_json(rue_scale_results(scale)), error);
     const struct rue_report_style style = rue_terminal_style(stdout, RUE_TABLE_COLUMNS);
     return rue_scaling_show(rue_scale_results(scale), &style, stdout, error);
 }
@@ -218,11 +291,7 @@ static rue_status scale_all(struct rue_scale *scale, const struct rue_options *o
                             struct rue_progress *progress, rue_error *error)
 {
     rue_progress_close(progress);
-    if (rue_options_flag(options, DRY_RUN)) {
-        if (rue_options_flag(options, JSON)) return show_json(scale, true, error);
-        show_plan(scale, stdout);
-        return RUE_OK;
-    }
+    if (rue_options_flag(options, DRY_RUN)) return show_dry_run(scale, options, error);
     if (!rue_options_flag(options, QUIET)) show_plan(scale, stderr);
     rue_error why = {0};
     rue_status ran = rue_scale_run(scale, &why);

@@ -24,7 +24,7 @@ struct rue_scale_goal {
     uint64_t trial_timeout_ns, memory_bytes, period_ns;
     struct rue_workload workload;
     const char *out; /* NULL: rue-out/<name of the first data>-scale */
-    bool fresh, dry_run;
+    bool fresh;
     const char *command_line;
     struct rue_progress *progress;
 };
