@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-static bool find(const char *text, int64_t *out)
+static enum rue_label_found find(const char *text, int64_t *out)
 {
     return rue_label_json(text, strlen(text), "label", out);
 }
@@ -20,32 +20,43 @@ Test(label_json, the_number_is_found_among_anything_else)
                 {"{\"label\": 1, \"label\": 2}", 2}};
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         int64_t label = 99;
-        cr_assert(find(good[i].text, &label), "%s", good[i].text);
+        cr_assert_eq(find(good[i].text, &label), RUE_LABEL_NUMBER, "%s", good[i].text);
         cr_assert_eq(label, good[i].label);
     }
 }
 
-Test(label_json, what_is_no_object_with_a_whole_number_is_refused)
+Test(label_json, another_label_is_told_from_none)
+{
+    static const char *const odd[] = {"{\"label\":1.5}",
+                                      "{\"label\":\"7\"}",
+                                      "{\"a\": 1, \"label\": [7]}",
+                                      "{\"label\":true}",
+                                      "{\"label\":99999999999999999999}",
+                                      "{\"label\":7"};
+    int64_t label;
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++)
+        cr_assert_eq(find(odd[i], &label), RUE_LABEL_ODD, "%s", odd[i]);
+}
+
+Test(label_json, what_is_no_object_with_a_label_has_none)
 {
     static const char *const bad[] = {"",
                                       "7",
                                       "[7]",
                                       "{}",
-                                      "{\"label\":7",
-                                      "{\"label\":}",
-                                      "{\"label\":1.5}",
-                                      "{\"label\":\"7\"}",
+                                      "{\"label\":nullx}",
                                       "{\"label\":7} x",
                                       "{\"label\":7,}",
+                                      "{\"label\": null}",
+                                      "{\"label\":null, \"x\": 1}",
                                       "{\"lab",
                                       "{\"a\":\"\\",
-                                      "{\"label\":-}",
-                                      "{\"label\":99999999999999999999}",
                                       "{\"other\":7}",
                                       "{\"a\" 1, \"label\":7}"};
     int64_t label;
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) cr_assert(!find(bad[i], &label), "%s", bad[i]);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        cr_assert_eq(find(bad[i], &label), RUE_LABEL_NONE, "%s", bad[i]);
     char deep[400] = "{\"a\":";
     memset(deep + 5, '[', 300);
-    cr_assert(!find(deep, &label));
+    cr_assert_eq(find(deep, &label), RUE_LABEL_NONE);
 }

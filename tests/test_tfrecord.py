@@ -177,6 +177,7 @@ BAD = {
     "no_label": (small(0) + frame(example(image=b"x")), "record 1 has no label"),
     "bad_label": (frame(example(image=b"x", label=-5)), "record 0", "no whole number"),
     "text_label": (frame(example(image=b"x", label=b"cat")), "record 0", "no whole number"),
+    "real_label": (small(0) + frame(example(image=b"x", label=4.0)), f"record 1 at byte {SECOND}", "no whole number"),
     "shapes": (frame(example(image=b"x" * 12, label=1, shape=[3, 2, 2], dtype=b"uint8")) + small(1), "record 1", "the first one"),
     "shape": (frame(example(image=b"x" * 12, label=1, shape=[3, 2, 5], dtype=b"uint8")), "record 0", "as many bytes"),
     "dtype": (frame(example(image=b"x" * 12, label=1, shape=[3, 2, 2], dtype=b"int7")), "record 0", "unknown dtype"),

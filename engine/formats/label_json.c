@@ -1,6 +1,7 @@
 #include "label_json.h"
 
 #include <ctype.h>
+#include <stdbool.h>
 #include <string.h>
 
 enum { DEPTH_MAX = 64, DIGITS_MAX = 18 };
@@ -73,17 +74,29 @@ static bool take_number(struct json *j, int64_t *out)
     return any && (next == ',' || next == '}');
 }
 
-bool rue_label_json(const char *text, size_t bytes, const char *key, int64_t *out)
+static bool take_null(struct json *j)
+{
+    static const char null[] = "null";
+    size_t bytes = sizeof null - 1;
+    peek(j);
+    if ((size_t)(j->end - j->at) < bytes || memcmp(j->at, null, bytes) != 0) return false;
+    j->at += bytes;
+    return true;
+}
+
+enum rue_label_found rue_label_json(const char *text, size_t bytes, const char *key, int64_t *out)
 {
     struct json j = {text, text + bytes};
     const char *from, *to;
-    bool found = false;
-    if (!take(&j, '{')) return false;
+    enum rue_label_found found = RUE_LABEL_NONE;
+    if (!take(&j, '{')) return RUE_LABEL_NONE;
     do {
-        if (!take_string(&j, &from, &to) || !take(&j, ':')) return false;
+        if (!take_string(&j, &from, &to) || !take(&j, ':')) return RUE_LABEL_NONE;
         bool wanted = (size_t)(to - from) == strlen(key) && memcmp(from, key, strlen(key)) == 0;
-        if (wanted ? !take_number(&j, out) : !pass_value(&j, 0)) return false;
-        found |= wanted;
+        if (!wanted && !pass_value(&j, 0)) return RUE_LABEL_NONE;
+        if (!wanted || take_null(&j)) continue;
+        if (!take_number(&j, out)) return RUE_LABEL_ODD;
+        found = RUE_LABEL_NUMBER;
     } while (take(&j, ','));
-    return take(&j, '}') && !peek(&j) && j.at == j.end && found;
+    return take(&j, '}') && !peek(&j) && j.at == j.end ? found : RUE_LABEL_NONE;
 }

@@ -27,6 +27,8 @@ struct sample {
     struct image images[RUE_MODE_COUNT];
     int label_rank; /* of the member that gave the label; 0: none */
     int32_t label;
+    char odd_label[PATH_MAX]; /* a member whose label is no number; "" */
+    uint64_t odd_header;
 };
 
 struct shard {
@@ -111,6 +113,19 @@ static bool read_number(char *text, int64_t *out)
     return !*end;
 }
 
+/* Under what a JSON member has the label. */
+static const char *json_key(const struct rue_sample_group *group, int rank)
+{
+    return rank == JSON_LABEL && group->label_key ? group->label_key : "label";
+}
+
+/* Another member may still give the label. */
+static void note_odd_label(struct sample *sample, const struct rue_tar_member *member)
+{
+    memcpy(sample->odd_label, member->name, sizeof sample->odd_label);
+    sample->odd_header = member->header;
+}
+
 static rue_status take_label(struct shard *shard, const struct rue_tar_member *member, int rank,
                              rue_error *error)
 {
@@ -125,12 +140,16 @@ static rue_status take_label(struct shard *shard, const struct rue_tar_member *m
     if (!text) return rue_fail_memory(error, "a label", member->bytes);
     text[member->bytes] = 0;
     rue_status status = rue_tar_reader_read(shard->reader, text, member->bytes, error);
-    const char *key = rank == JSON_LABEL && group->label_key ? group->label_key : "label";
-    bool found = status == RUE_OK &&
-                 (json ? rue_label_json(text, member->bytes, key, &label) : read_number(text, &label));
+    enum rue_label_found found = RUE_LABEL_NONE;
+    if (status == RUE_OK && json)
+        found = rue_label_json(text, member->bytes, json_key(group, rank), &label);
+    else if (status == RUE_OK && read_number(text, &label))
+        found = RUE_LABEL_NUMBER;
     free(text);
-    if (status != RUE_OK || (!found && rank == JSON_LABEL)) return status; /* it may hold other things */
-    if (!found || label < 0 || label > INT32_MAX)
+    if (status != RUE_OK) return status;
+    if (found == RUE_LABEL_ODD && rank == JSON_LABEL) note_odd_label(&shard->sample, member);
+    if (found != RUE_LABEL_NUMBER && rank == JSON_LABEL) return RUE_OK; /* it may hold other things */
+    if (found != RUE_LABEL_NUMBER || label < 0 || label > INT32_MAX)
         return refuse(shard, member->header, member->name, "is no label: give a whole number from 0 on",
                       error);
     shard->sample.label_rank = rank;
@@ -158,6 +177,17 @@ static rue_status check_npy(const struct shard *shard, const struct image *image
     return refuse(shard, image->header, image->name, "has not the type and shape of the first one", error);
 }
 
+static rue_status refuse_odd_label(const struct shard *shard, rue_error *error)
+{
+    const struct sample *sample = &shard->sample;
+    char why[256];
+    snprintf(why, sizeof why,
+             "has a '%.100s' that is no whole number from 0 on: number the classes, or name another label "
+             "with --label-key",
+             json_key(shard->group, JSON_LABEL));
+    return refuse(shard, sample->odd_header, sample->odd_label, why, error);
+}
+
 static rue_status end_sample(struct shard *shard, rue_error *error)
 {
     struct rue_sample_group *group = shard->group;
@@ -176,6 +206,7 @@ static rue_status end_sample(struct shard *shard, rue_error *error)
     }
     if (group->mode == RUE_PREPROCESSED) status = check_npy(shard, image, error);
     if (status != RUE_OK) return status;
+    if (!sample->label_rank && sample->odd_label[0]) return refuse_odd_label(shard, error);
     if (sample->label_rank) group->labelled++;
     if (!sample->label_rank && !group->unlabelled[0])
         snprintf(group->unlabelled, sizeof group->unlabelled, "%s: the sample at byte %" PRIu64, shard->file,
@@ -206,6 +237,7 @@ static rue_status begin_sample(struct shard *shard, const struct rue_tar_member 
     sample->header = member->header;
     sample->seen_used = 0;
     sample->label_rank = NO_LABEL;
+    sample->odd_label[0] = 0;
     for (int m = 0; m < RUE_MODE_COUNT; m++) sample->images[m].there = false;
     snprintf(sample->key, sizeof sample->key, "%.*s", (int)key_length, member->name);
     return status;

@@ -64,13 +64,14 @@ static void add_integer(struct rue_tf_feature *feature, uint64_t value)
     feature->count++;
 }
 
-/* The values of a BytesList or Int64List, packed or not. */
+/* The values of a BytesList or Int64List, packed or not; of a FloatList whether it has any. */
 static bool read_list(struct part *part, struct rue_tf_feature *feature)
 {
     struct field field;
     while (part->at < part->end) {
         if (!take_field(part, &field)) return false;
         if (field.number != 1) continue;
+        if (feature->kind == RUE_TF_FLOATS) feature->count = 1;
         if (feature->kind == RUE_TF_BYTES && field.wire == LENGTH) {
             if (feature->count++ > 0) continue;
             feature->bytes = field.part.at;

@@ -15,7 +15,7 @@ struct rue_tf_feature {
     const char *name; /* [name_bytes], no NUL behind it; in the message, as `bytes` */
     size_t name_bytes;
     enum rue_tf_kind kind;
-    size_t count;               /* values; of floats 0 */
+    size_t count;               /* values; of floats whether there are any */
     const unsigned char *bytes; /* the first value [byte_count] */
     uint64_t byte_count;
     int64_t integers[RUE_TF_INTEGERS_MAX]; /* the first ones */
