@@ -196,6 +196,14 @@ def test_a_label_below_zero_is_no_folder(rue, own_photos):
     assert not (rue.folder / "out").exists()
 
 
+@pytest.mark.parametrize("format", ["tensor", "webdataset"])
+def test_what_could_not_be_read_back_is_not_written(rue, own_photos, format):
+    (file,) = sorted(own_photos.rglob("*.jpg"))[:1]
+    (rue.folder / "list.csv").write_text(f"path,label\n{file},-1\n")
+    expect_failure(rue("prepare", "list.csv", "out", "--format", format), 3, file.name, "has the label -1", format)
+    assert [path.name for path in rue.folder.iterdir() if path.name.startswith("out")] == []
+
+
 def test_bytes_before_and_after_are_those_on_storage(rue, own_photos):
     done = rue("prepare", own_photos, "u8.tensor", "--dtype", "uint8", "--quiet")
     done = rue("prepare", "u8.tensor", "shards", "--format", "webdataset", "--compress", "zstd")

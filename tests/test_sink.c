@@ -39,3 +39,51 @@ Test(sink, the_name_of_a_destination_says_its_format)
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) cr_assert_null(rue_sink_for(others[i]));
     cr_assert_null(rue_sink_find("tensors"));
 }
+
+static rue_status put(const char *format, int32_t label, size_t class_count, rue_error *error)
+{
+    static const char *const classes[] = {"cat", "dog"};
+    static char place[] = "out 0";
+    const struct rue_sink_options options = {.mode = strcmp(format, "tensor") ? RUE_RAW : RUE_PREPROCESSED,
+                                             .dtype = RUE_UINT8,
+                                             .shape = {1, 1, 1},
+                                             .count = 1,
+                                             .class_count = class_count,
+                                             .classes = classes,
+                                             .split = "train",
+                                             .shard_bytes = 1000};
+    const struct rue_sink_mark beginning = {0};
+    const struct rue_item item = {"a.jpg", label, "x", 1};
+    struct rue_sink *sink;
+    place[4]++;
+    cr_assert_eq(
+        rue_sink_open(rue_sink_find(format), temporary_path(place), &options, &beginning, &sink, error),
+        RUE_OK, "%s", error->message);
+    rue_status status = rue_sink_add(sink, &item, error);
+    rue_sink_close(sink);
+    return status;
+}
+
+Test(sink, a_label_that_could_not_be_read_back_is_not_written)
+{
+    static const struct {
+        const char *format;
+        int32_t label;
+        size_t classes;
+        bool good;
+    } cases[] = {
+        {"tensor", -1, 0, false},   {"tensor", -1, 2, false},       {"tensor", 2, 2, false},
+        {"tensor", 1, 2, true},     {"tensor", INT32_MAX, 0, true}, {"webdataset", -1, 0, false},
+        {"webdataset", 7, 2, true}, {"tfrecord", -2, 0, false},     {"tfrecord", -1, 0, true},
+        {"lmdb", -2, 2, false},     {"lmdb", 2, 2, false},          {"lmdb", -1, 2, true},
+        {"lmdb", -2, 0, true},      {"csv", INT32_MIN, 0, true},    {"folder", -1, 0, true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        rue_error error = {0};
+        rue_status status = put(cases[i].format, cases[i].label, cases[i].classes, &error);
+        cr_assert_eq(status, cases[i].good ? RUE_OK : RUE_DATA, "%zu: %s", i, error.message);
+        if (cases[i].good) continue;
+        cr_assert(strstr(error.message, "'a.jpg' has the label") && strstr(error.message, cases[i].format),
+                  "%s", error.message);
+    }
+}

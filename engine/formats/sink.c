@@ -1,6 +1,7 @@
 #include "sink.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,6 +31,7 @@ struct rue_sink {
     void *state;
     uint64_t item_bytes; /* of each; 0: they differ */
     uint64_t left;
+    int64_t label_min, label_max; /* what can be read back */
 };
 
 const struct rue_sink_ops *rue_sink_find(const char *format)
@@ -79,6 +81,12 @@ rue_status rue_sink_open(const struct rue_sink_ops *ops, const char *path,
     if (!sink) return rue_fail_memory(error, "a sink", sizeof *sink);
     sink->ops = ops;
     sink->left = options->count - mark->items;
+    sink->label_min = ops->label_min;
+    sink->label_max = INT32_MAX;
+    if (ops->labels_classed && options->class_count) {
+        sink->label_min = ops->label_min < -1 ? -1 : ops->label_min;
+        sink->label_max = (int64_t)options->class_count - 1;
+    }
     if (options->mode == RUE_PREPROCESSED) sink->item_bytes = rue_sink_item_bytes(options);
     status = ops->open(path, options, mark, &sink->state, error);
     if (status != RUE_OK) return free(sink), status;
@@ -93,10 +101,21 @@ void rue_sink_close(struct rue_sink *sink)
     free(sink);
 }
 
+static rue_status check_label(const struct rue_sink *sink, const struct rue_item *item, rue_error *error)
+{
+    if (item->label >= sink->label_min && item->label <= sink->label_max) return RUE_OK;
+    return rue_fail(error, RUE_DATA,
+                    "'%.200s' has the label %" PRId32 ", which the format %s cannot hold (it has %" PRId64
+                    " to %" PRId64 "): number the classes from 0 on, or write another format",
+                    item->key, item->label, sink->ops->format, sink->label_min, sink->label_max);
+}
+
 rue_status rue_sink_add(struct rue_sink *sink, const struct rue_item *item, rue_error *error)
 {
     if (!rue_image_name_is_safe(item->key))
         return rue_fail(error, RUE_DATA, "'%.200s' is no name for a file: rename the item", item->key);
+    rue_status status = check_label(sink, item, error);
+    if (status != RUE_OK) return status;
     assert(sink->left > 0 && (sink->item_bytes == 0 || item->bytes == sink->item_bytes));
     sink->left--;
     return sink->ops->add(sink->state, item, error);

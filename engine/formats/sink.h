@@ -49,6 +49,8 @@ struct rue_sink_ops {
     bool compresses[RUE_COMPRESSION_COUNT]; /* RUE_COMPRESS_NONE is always there */
     bool shards;                            /* whether shard_bytes means anything to it */
     bool by_name;                           /* a label is told by its class's name alone */
+    int32_t label_min;                      /* what is below it, its source refuses */
+    bool labels_classed; /* where there are classes, its source refuses labels of none but -1 */
     /* Begins at `path`, where nothing is (mark->items == 0, but for what an earlier sink left there that had
      * flushed nothing), or goes on behind `mark`. What lies behind it is written over. */
     rue_status (*open)(const char *path, const struct rue_sink_options *options,
@@ -85,7 +87,7 @@ rue_status rue_sink_open(const struct rue_sink_ops *ops, const char *path,
 void rue_sink_close(struct rue_sink *sink);
 
 /* As the operations. RUE_STORE names the file and the reason; RUE_DATA for a key that would lead out of the
- * destination, or that two items have where they may not. */
+ * destination, or that two items have where they may not, and for a label that could not be read back. */
 rue_status rue_sink_add(struct rue_sink *sink, const struct rue_item *item, rue_error *error) RUE_MUST_CHECK;
 rue_status rue_sink_flush(struct rue_sink *sink, struct rue_sink_mark *mark, rue_error *error) RUE_MUST_CHECK;
 rue_status rue_sink_finish(struct rue_sink *sink, rue_error *error) RUE_MUST_CHECK;

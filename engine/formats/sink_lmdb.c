@@ -287,6 +287,8 @@ const struct rue_sink_ops rue_sink_lmdb = {
     .other_suffix = ".mdb",
     .help = "an LMDB, which python-lmdb reads",
     .holds = {[RUE_RAW] = true, [RUE_PREPROCESSED] = true},
+    .label_min = INT32_MIN,
+    .labels_classed = true,
     .open = open_lmdb,
     .add = add,
     .flush = flush,

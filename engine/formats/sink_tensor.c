@@ -180,6 +180,7 @@ const struct rue_sink_ops rue_sink_tensor = {
     .suffix = ".tensor",
     .help = "one packed file of fixed-size records, which NumPy can map",
     .holds = {[RUE_PREPROCESSED] = true},
+    .labels_classed = true,
     .open = open_tensor,
     .add = add,
     .flush = flush,

@@ -56,6 +56,7 @@ const struct rue_sink_ops rue_sink_tfrecord = {
     .holds = {[RUE_RAW] = true, [RUE_PREPROCESSED] = true},
     .compresses = {[RUE_COMPRESS_NONE] = true, [RUE_COMPRESS_GZIP] = true},
     .shards = true,
+    .label_min = -1,
     .open = open_tfrecord,
     .add = add,
     .flush = rue_shard_writer_flush,
