@@ -77,6 +77,7 @@ BAD = {
     "columns": ("a,b\nx,y\n", "--image-key", "there are a, b"),
     "utf16": ("\ufeffpath,label\nx,1\n".encode("utf-16-le"), "UTF-16"),
     "empty": ("", "is empty"),
+    "one_word": ("path,label\nPHOTO,0\nPHOTO,1\nPHOTO,1O\nPHOTO,2\n", "line 4", "'1O' is no whole number, though most are"),
     "header_alone": ("path,label\n", "column names alone"),
 }
 

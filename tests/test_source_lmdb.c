@@ -128,6 +128,15 @@ Test(source_lmdb, numbered_jpeg_files_of_others_are_read)
                                    {"7.cls", "dog", 0},
                                    END});
     expect_labels("words", (const int32_t[]){1, 0, 1}, 3, (const char *const[]){"cat", "dog"}, 2);
+    lmdb_put("odd", NULL, 0,
+             (struct lmdb_entry[]){{"000", JPEG},
+                                   {"001", JPEG},
+                                   {"002", JPEG},
+                                   {"label-000", "1", 0},
+                                   {"label-001", "cat", 0},
+                                   {"label-002", "3", 0},
+                                   END});
+    expect("odd", "key 001: the label 'cat' is no whole number, though most are");
     lmdb_put("pairs", NULL, 0,
              (struct lmdb_entry[]){
                  {"image-000000001", JPEG}, {"label-000000001", "3", 0}, {"num-samples", "1", 0}, END});

@@ -14,7 +14,8 @@ enum { CLASSES_MAX = 1 << 24 };
 /* A word that occurs. */
 struct word {
     char *text;
-    char *name; /* of the class whose number it is; NULL */
+    char *name;     /* of the class whose number it is; NULL */
+    uint64_t place; /* where it stands first */
     int32_t label;
     bool is_number;
 };
@@ -89,7 +90,7 @@ static struct word make_word(const char *text, size_t bytes)
     return word;
 }
 
-rue_status rue_label_words_add(struct rue_label_words *words, const char *text, size_t bytes,
+rue_status rue_label_words_add(struct rue_label_words *words, const char *text, size_t bytes, uint64_t place,
                                rue_error *error)
 {
     bytes = strnlen(text, bytes);
@@ -104,6 +105,7 @@ rue_status rue_label_words_add(struct rue_label_words *words, const char *text, 
     if (!*slot) {
         struct word word = make_word(text, bytes);
         if (!word.text) return rue_fail_memory(error, "labels", bytes);
+        word.place = place;
         words->words[words->word_count++] = word;
         *slot = (uint32_t)words->word_count;
     }
@@ -155,18 +157,24 @@ static rue_status sort_classes(struct rue_label_words *words, rue_error *error)
     return RUE_OK;
 }
 
-rue_status rue_label_words_finish(struct rue_label_words *words, rue_error *error)
+rue_status rue_label_words_finish(struct rue_label_words *words, uint64_t *place, rue_error *error)
 {
     const struct word *other = NULL;
+    size_t numbers = 0;
     bool named = false;
     for (size_t w = 0; w < words->word_count; w++) {
+        numbers += words->words[w].is_number;
         if (!words->words[w].is_number && !other) other = &words->words[w];
         named |= words->words[w].name != NULL;
     }
     if (!other) return name_classes(words, error);
+    *place = other->place;
     if (named)
         return rue_fail(error, RUE_DATA,
                         "the label '%.100s' is no number, so that it has no class's name beside it",
+                        other->text);
+    if (numbers > words->word_count - numbers)
+        return rue_fail(error, RUE_DATA, "the label '%.100s' is no whole number, though most are: correct it",
                         other->text);
     return sort_classes(words, error);
 }

@@ -272,7 +272,18 @@ static rue_status read_label(struct rue_lmdb_set *set, size_t item, rue_error *e
     if (!fits || bytes == 0)
         return rue_fail(error, RUE_DATA, "%s: the label of key %s is no text of 1 to %d bytes", set->path,
                         key, LABEL_BYTES_MAX);
-    return rue_label_words_add(set->words, text, bytes, error);
+    return rue_label_words_add(set->words, text, bytes, item, error);
+}
+
+static rue_status finish_labels(struct rue_lmdb_set *set, rue_error *error)
+{
+    char key[RUE_LMDB_KEY_TEXT_BYTES];
+    uint64_t item = 0;
+    rue_error why = {0};
+    rue_status status = rue_label_words_finish(set->words, &item, &why);
+    if (status == RUE_OK) return RUE_OK;
+    rue_lmdb_set_key(set, item, key);
+    return rue_fail(error, status, "%s: key %s: %s", set->path, key, why.message);
 }
 
 static rue_status open_common(struct rue_lmdb_set *set, rue_error *error)
@@ -282,7 +293,7 @@ static rue_status open_common(struct rue_lmdb_set *set, rue_error *error)
     qsort(set->labels, set->label_count, sizeof *set->labels, by_number);
     status = rue_label_words_open(&set->words, error);
     for (size_t i = 0; status == RUE_OK && i < set->count; i++) status = read_label(set, i, error);
-    if (status == RUE_OK) status = rue_label_words_finish(set->words, error);
+    if (status == RUE_OK) status = finish_labels(set, error);
     if (status != RUE_OK) return status;
     for (size_t i = 0; i < set->count; i++) set->items[i].label = rue_label_words_label(set->words, i);
     size_t count = rue_label_words_class_count(set->words);

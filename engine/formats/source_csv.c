@@ -224,7 +224,7 @@ static rue_status add_label(struct list *list, const struct rue_csv_record *reco
     const char *text = record->fields[list->label_at];
     const char *class = list->class_at == none ? "" : record->fields[list->class_at];
     if (!*text) return fail_line(list, record->line, "no label", "", error);
-    rue_status status = rue_label_words_add(list->labels, text, strlen(text), error);
+    rue_status status = rue_label_words_add(list->labels, text, strlen(text), record->line, error);
     if (status != RUE_OK || !*class) return status;
     status = rue_label_words_name(list->labels, class, &why);
     return status == RUE_DATA ? fail_line(list, record->line, why.message, "", error)
@@ -245,6 +245,16 @@ static rue_status add_line(struct list *list, const struct rue_csv_record *recor
     if (!*path) return fail_line(list, record->line, "no path", "", error);
     rue_status status = add_file(list, path, record->line, error);
     return status == RUE_OK && list->labels ? add_label(list, record, error) : status;
+}
+
+static rue_status finish_labels(struct list *list, rue_error *error)
+{
+    uint64_t line = 0;
+    rue_error why = {0};
+    rue_status status = rue_label_words_finish(list->labels, &line, &why);
+    if (status == RUE_DATA)
+        return fail_line(list, line, why.message, "; --label-key says which column holds the labels", error);
+    return status == RUE_OK ? RUE_OK : rue_fail(error, status, "%s: %s", list->path, why.message);
 }
 
 static rue_status read_lines(struct list *list, const struct rue_source_options *options, rue_error *error)
@@ -269,11 +279,7 @@ static rue_status read_lines(struct list *list, const struct rue_source_options 
                         list->path, list->missing_line, list->missing_example, list->count, list->missing);
     if (list->count == 0)
         return rue_fail(error, RUE_DATA, "%s holds column names alone: it needs a line an image", list->path);
-    rue_error why = {0};
-    status = list->labels ? rue_label_words_finish(list->labels, &why) : RUE_OK;
-    if (status == RUE_OK) return RUE_OK;
-    return rue_fail(error, status, "%s: %s%s", list->path, why.message,
-                    status == RUE_DATA ? "; say which column holds the labels with --label-key" : "");
+    return list->labels ? finish_labels(list, error) : RUE_OK;
 }
 
 /* ---- where it is ---- */
