@@ -17,7 +17,8 @@ struct rue_prepare_options {
     enum rue_compression compression;
     const char *split;
     uint64_t shard_bytes;
-    uint64_t images; /* convert this many, drawn at random with `seed`; 0, or all there are: all, in order */
+    uint64_t images; /* convert this many, drawn at random with `seed`, of data that can only be streamed out
+                      * of the first windows (rue_source_window); 0, or all there are: all, in order */
     uint64_t seed;
     int num_workers; /* 0: one for every usable CPU */
     uint64_t max_pixels;
