@@ -89,6 +89,31 @@ Test(byte_stream, what_was_written_is_read_in_pieces_and_with_gaps)
     }
 }
 
+Test(byte_stream, what_is_compressed_is_known_behind_frames_to_be_skipped)
+{
+    static const unsigned char frames[] = "\x50\x2a\x4d\x18\x04\0\0\0abcd\x5f\x2a\x4d\x18\0\0\0\0";
+    enum { SKIPPED = sizeof frames - 1 };
+    for (int how = RUE_COMPRESS_ZSTD; how < RUE_COMPRESSION_COUNT; how++) {
+        struct memory plain = make((enum rue_compression)how);
+        struct memory file = {malloc(SKIPPED + plain.bytes), SKIPPED + plain.bytes};
+        uint64_t got;
+        memcpy(file.data, frames, SKIPPED);
+        memcpy(file.data + SKIPPED, plain.data, plain.bytes);
+        struct rue_byte_stream *stream = open_memory(&file);
+        cr_assert_eq(rue_byte_stream_compression(stream), how);
+        cr_assert_eq(read_all(stream, &got, NULL), RUE_OK);
+        cr_assert_eq(got, BYTES);
+        rue_byte_stream_close(stream);
+        for (file.bytes = 0; file.bytes <= SKIPPED; file.bytes++) {
+            stream = open_memory(&file);
+            cr_assert_eq(rue_byte_stream_compression(stream), RUE_COMPRESS_NONE, "%zu bytes", file.bytes);
+            rue_byte_stream_close(stream);
+        }
+        free(plain.data);
+        free(file.data);
+    }
+}
+
 Test(byte_stream, one_stream_behind_another_is_one)
 {
     for (int how = RUE_COMPRESS_GZIP; how < RUE_COMPRESSION_COUNT; how++) {

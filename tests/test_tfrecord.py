@@ -143,6 +143,18 @@ def test_what_others_wrote_is_read(rue, photos, compressed):
     assert done.returncode == 0, done.stderr
 
 
+def test_shards_are_known_by_their_numbers(rue):
+    folder = rue.folder / "imagenet"
+    folder.mkdir()
+    for i in range(4):
+        (folder / f"train-{i:05d}-of-00004{'.gz' * (i % 2)}").write_bytes((gzip.compress if i % 2 else bytes)(WHOLE))
+    (folder / "train-00000-of-00004.json").write_text("{}")
+    for path, items in ((folder, 12), (folder / "train-00001-of-00004.gz", 3),
+                        (f"{folder}/train-{{00000,00002}}-of-00004", 6)):
+        done = rue("inspect", path, "--json")
+        assert (json.loads(done.stdout)["format"], json.loads(done.stdout)["items"]) == ("tfrecord", items), done.stderr
+
+
 def test_features_can_be_named(rue, photos):
     file = rue.folder / "x.tfrecord"
     image = next(photos.rglob("*.jpg")).read_bytes()

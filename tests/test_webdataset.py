@@ -191,6 +191,15 @@ def test_an_archive_is_known_by_its_content(rue, tmp_path, jpeg):
         assert inspect(rue, path)["format"] == "webdataset"
 
 
+def test_what_pzstd_wrote_is_read(rue, tmp_path, jpeg):
+    if not shutil.which("pzstd"):
+        pytest.skip("skipped: no pzstd")
+    path = make_tar(tmp_path / "a.tar", [("a.jpg", jpeg), ("b.jpg", jpeg)])
+    subprocess.run(["pzstd", "-q", "-k", "-p", "2", path], check=True)
+    assert (tmp_path / "a.tar.zst").read_bytes()[1:4] == b"\x2a\x4d\x18", "it begins with a skippable frame"
+    assert inspect(rue, tmp_path / "a.tar.zst")["items"] == 2
+
+
 # ---- bad input ----
 
 def refused(rue, path, *words):

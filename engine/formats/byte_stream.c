@@ -10,8 +10,9 @@ enum {
     IN_BYTES = 1 << 17,
     PLAIN_BYTES = 1 << 13, /* headers and small members; what is larger goes straight to its place */
     SKIP_BYTES = 1 << 16,
-    MAGIC_BYTES = 4,
-    BOMB_RATIO = 16000, /* black tensors have 6,000 with zstd, nothing but zeros twice as much as this */
+    SKIPPABLE_BYTES = 8, /* the head of a skippable frame */
+    SKIPPABLE_MAX = 64,  /* before the first one of data */
+    BOMB_RATIO = 16000,  /* black tensors have 6,000 with zstd, nothing but zeros twice as much as this */
 };
 static const uint64_t bomb_from = UINT64_C(64) << 20;
 
@@ -27,7 +28,7 @@ struct rue_byte_stream {
     unsigned char skipped[SKIP_BYTES]; /* where passed over bytes go */
 };
 
-static enum rue_compression tell(const unsigned char *magic, uint64_t bytes)
+static enum rue_compression compression_of(const unsigned char *magic, uint64_t bytes)
 {
     for (int c = RUE_COMPRESS_NONE + 1; c < RUE_COMPRESSION_COUNT; c++) {
         const struct rue_decompressor *way = &rue_decompressors[c];
@@ -37,17 +38,36 @@ static enum rue_compression tell(const unsigned char *magic, uint64_t bytes)
     return RUE_COMPRESS_NONE;
 }
 
+/* zstd and lz4 have the same frames for what is not data, which pzstd puts first: a magic with 16 values, and
+ * a length. What comes behind them tells which it is. */
+static rue_status tell(const struct rue_byte_input *input, enum rue_compression *out, rue_error *error)
+{
+    uint64_t at = 0;
+    *out = RUE_COMPRESS_NONE;
+    for (int frames = 0; frames <= SKIPPABLE_MAX && at < input->size; frames++) {
+        unsigned char head[SKIPPABLE_BYTES];
+        uint32_t length;
+        uint64_t bytes = input->size - at < sizeof head ? input->size - at : sizeof head;
+        rue_status status = input->read(input->context, head, bytes, at, error);
+        if (status != RUE_OK) return status;
+        *out = compression_of(head, bytes);
+        if (bytes < sizeof head || head[0] >> 4 != 5 || memcmp(head + 1, "\x2a\x4d\x18", 3) != 0) break;
+        memcpy(&length, head + 4, sizeof length);
+        at += sizeof head + length;
+    }
+    return RUE_OK;
+}
+
 rue_status rue_byte_stream_open(const struct rue_byte_input *input, struct rue_byte_stream **out,
                                 rue_error *error)
 {
-    unsigned char magic[MAGIC_BYTES];
-    uint64_t bytes = input->size < sizeof magic ? input->size : sizeof magic;
-    rue_status status = bytes ? input->read(input->context, magic, bytes, 0, error) : RUE_OK;
+    enum rue_compression compression;
+    rue_status status = tell(input, &compression, error);
     if (status != RUE_OK) return status;
     struct rue_byte_stream *stream = calloc(1, sizeof *stream);
     if (!stream) return rue_fail_memory(error, "a stream", sizeof *stream);
     stream->input = *input;
-    stream->compression = tell(magic, bytes);
+    stream->compression = compression;
     stream->capacity = stream->compression == RUE_COMPRESS_NONE ? PLAIN_BYTES : IN_BYTES;
     stream->buffer = malloc(stream->capacity);
     const struct rue_decompressor *way = &rue_decompressors[stream->compression];

@@ -1,5 +1,6 @@
 /* The tfrecord format: shards of Examples (tf_record.h), plain or through gzip. Plain shards are read at any
  * place, compressed ones in order. */
+#include <ctype.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,15 +15,30 @@
 
 enum { PIECE_BYTES = 4096 };
 
-/* "x.tfrecord", "x.tfrecords.gz", and "x.tfrecord-00001-of-00004". */
+static bool ends_a_name(const char *at)
+{
+    return !*at || strcmp(at, ".gz") == 0;
+}
+
+/* "train-00001-of-01024", as the scripts for ImageNet call shards; also a pattern of such. */
+static bool is_numbered(const char *base)
+{
+    const char *of = strstr(base, "-of-");
+    if (!of || of == base || (!isdigit((unsigned char)of[-1]) && of[-1] != '}')) return false;
+    const char *total = of + strlen("-of-"), *end = total;
+    while (isdigit((unsigned char)*end)) end++;
+    return end > total && ends_a_name(end);
+}
+
+/* "x.tfrecord", "x.tfrecords.gz", "x.tfrecord-00001-of-00004", and "x-00001-of-00004". */
 static bool takes(const char *name)
 {
     const char *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name;
     const char *at = strstr(base, ".tfrecord");
-    if (!at || at == base) return false;
+    if (!at || at == base) return is_numbered(base);
     at += strlen(".tfrecord");
     at += *at == 's';
-    return !*at || *at == '-' || strcmp(at, ".gz") == 0;
+    return *at == '-' || ends_a_name(at);
 }
 
 /* ---- looking ---- */
