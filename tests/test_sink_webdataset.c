@@ -74,3 +74,22 @@ Test(sink_webdataset, nothing_but_whole_shards_has_their_name)
     for (uint64_t i = 0; i < 10; i++) cr_assert(shard_holds(source, i, NULL));
     rue_source_close(source);
 }
+
+Test(sink_webdataset, a_name_too_long_for_a_member_is_refused)
+{
+    const struct rue_sink_options options = {.count = 2, .split = "train", .shard_bytes = 1000};
+    const struct rue_sink_mark mark = {0};
+    struct rue_sink *sink;
+    rue_error error = {0};
+    char key[2001];
+    memset(key, 'x', 2000);
+    key[2000] = 0;
+    cr_assert_eq(
+        rue_sink_open(rue_sink_find("webdataset"), temporary_path("shards"), &options, &mark, &sink, &error),
+        RUE_OK);
+    cr_assert_eq(rue_sink_add(sink, &(struct rue_item){key, 0, "x", 1}, &error), RUE_OK);
+    memset(key + 1, '.', 1999);
+    cr_assert_eq(rue_sink_add(sink, &(struct rue_item){key, 0, "x", 1}, &error), RUE_DATA);
+    cr_assert(strstr(error.message, "too long a name for a sample: rename"), "%s", error.message);
+    rue_sink_close(sink);
+}

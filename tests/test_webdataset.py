@@ -338,6 +338,17 @@ def test_keys_that_would_be_one_sample_stay_two(prepare, rue, photos, tmp_path):
     assert all(a != b for a, b in zip(stems[::2], stems[2::2])) and not any("." in stem for stem in stems)
 
 
+def test_names_that_differ_in_a_dot_stay_apart_in_any_format(prepare, tmp_path, jpeg):
+    folder = tmp_path / "photos"
+    folder.mkdir()
+    for name in ("a.1.jpg", "aB.jpg", "a_1.jpg", "a%2E1.jpg"):
+        (folder / name).write_bytes(jpeg)
+    assert prepare(folder, tmp_path / "shards", "--format", "webdataset", "--verify").returncode == 0
+    done = prepare(tmp_path / "shards", tmp_path / "back", "--format", "folder", "--verify")
+    assert done.returncode == 0, done.stderr
+    assert sorted(pictures(tmp_path / "back")) == ["a%252E1.jpg", "a%2E1.jpg", "aB.jpg", "a_1.jpg"]
+
+
 # ---- the index ----
 
 def test_the_index_is_kept_and_made_again_when_it_is_stale_or_damaged(rue, tmp_path, jpeg):

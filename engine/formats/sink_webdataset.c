@@ -9,9 +9,11 @@
 #include "shard_writer.h"
 #include "tar_writer.h"
 
+enum { NUMBER_BYTES = 24, STEM_BYTES = PATH_MAX - 16 /* with an extension it is a path */ };
+
 struct webdataset {
     struct rue_shard_writer shards;
-    char before[PATH_MAX]; /* the key of the last item in this shard */
+    char before[STEM_BYTES]; /* the key of the last item in this shard */
 };
 
 static void close_webdataset(void *state)
@@ -40,9 +42,25 @@ static rue_status open_webdataset(const char *path, const struct rue_sink_option
     return RUE_OK;
 }
 
-/* Members of one sample follow each other, and a key ends at its first dot: without dots, and not that of the
- * sample before. The extension of a JPEG file stays as it is. */
-static void make_key(struct webdataset *w, const char *name, char stem[PATH_MAX], char extension[8])
+/* A key ends at its first dot, so that dots become "%2E", and no two names the same key. Where the key ends;
+ * NULL where there is no room for it. */
+static char *escape(char *at, const char *end, const char *from, size_t bytes)
+{
+    for (const char *last = from + bytes; from < last; from++) {
+        if (end - at < 4) return NULL;
+        if (*from == '.' || *from == '%')
+            at += sprintf(at, "%%%02X", (unsigned char)*from);
+        else
+            *at++ = *from;
+    }
+    *at = 0;
+    return at;
+}
+
+/* Members of one sample follow each other: not the key of the sample before. The extension of a JPEG file
+ * stays as it is. */
+static rue_status make_key(struct webdataset *w, const char *name, char stem[STEM_BYTES], char extension[8],
+                           rue_error *error)
 {
     const char *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name, *dot = strrchr(base, '.');
     bool raw = w->shards.options->mode == RUE_RAW;
@@ -50,22 +68,25 @@ static void make_key(struct webdataset *w, const char *name, char stem[PATH_MAX]
     bool known = jpeg || (dot && (!strcasecmp(dot, ".jpe") || !strcasecmp(dot, ".npy")));
     if (!known || dot == base) dot = NULL;
     snprintf(extension, 8, "%s", !raw ? "npy" : dot && jpeg ? dot + 1 : "jpg");
-    int length = snprintf(stem, PATH_MAX, "%.*s", dot ? (int)(dot - name) : (int)strlen(name), name);
-    for (char *at = stem + (base - name); *at; at++)
-        if (*at == '.') *at = '_';
-    if (strcmp(stem, w->before) == 0)
-        snprintf(stem + length, (size_t)(PATH_MAX - length), "_%" PRIu64, w->shards.added);
+    memcpy(stem, name, (size_t)(base - name));
+    char *end = escape(stem + (base - name), stem + STEM_BYTES - NUMBER_BYTES, base,
+                       dot ? (size_t)(dot - base) : strlen(base));
+    if (!end)
+        return rue_fail(error, RUE_DATA, "'%.200s...' is too long a name for a sample: rename the item",
+                        name);
+    if (strcmp(stem, w->before) == 0) snprintf(end, NUMBER_BYTES, "_%" PRIu64, w->shards.added);
     snprintf(w->before, sizeof w->before, "%s", stem);
+    return RUE_OK;
 }
 
 static rue_status add(void *state, const struct rue_item *item, rue_error *error)
 {
     struct webdataset *w = state;
     const struct rue_sink_options *options = w->shards.options;
-    char stem[PATH_MAX], extension[8], name[PATH_MAX + 16], label[16], head[RUE_NPY_HEADER_BYTES];
+    char stem[STEM_BYTES], extension[8], name[PATH_MAX], label[16], head[RUE_NPY_HEADER_BYTES];
     rue_status status = rue_shard_writer_begin(&w->shards, error);
+    if (status == RUE_OK) status = make_key(w, item->key, stem, extension, error);
     if (status != RUE_OK) return status;
-    make_key(w, item->key, stem, extension);
     if (options->mode == RUE_PREPROCESSED) rue_npy_header(options->dtype, options->shape, head);
     snprintf(name, sizeof name, "%s.%s", stem, extension);
     status = rue_tar_put(w->shards.shard, name, head, options->mode == RUE_PREPROCESSED ? sizeof head : 0,
