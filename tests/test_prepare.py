@@ -128,6 +128,13 @@ WRONG = {
     "compress": (["--compress", "zstd"], ["tensor has no compression by zstd"]),
     "split": (["--split", "../train"], ["--split: '../train' is no name"]),
     "split_empty": (["--split", ""], ["--split"]),
+    "shard_size": (["--shard-size", "1M"], ["--shard-size means nothing to the format tensor: leave it out"]),
+    "shard_size_lmdb": (["--format", "lmdb", "--shard-size", "1M"], ["--shard-size means nothing to the format lmdb"]),
+    "shard_size_csv": (["--format", "csv", "--split", "a", "--shard-size", "1M"], ["--shard-size means nothing to the format csv"]),
+    "split_folder": (["--format", "folder", "--split", "val"], ["--split means nothing to the format folder"]),
+    "dtype": (["--format", "folder", "--dtype", "uint8"], ["--dtype means nothing to the format folder"]),
+    "dtype_raw": (["--format", "webdataset", "--dtype", "uint8"], ["--dtype is of preprocessed data: add --mode preprocessed"]),
+    "keys": (["--label-key", "x"], ["--label-key: ", "is of the format folder, which has no names for"]),
     "format": (["--format", "tensr"], ["--format: 'tensr'", "tensor"]),
 }
 
@@ -138,6 +145,18 @@ def test_what_cannot_be_written_is_refused_before_anything_is(rue, own_photos, n
     before = sorted(os.listdir(rue.folder))
     expect_failure(rue("prepare", own_photos, "x.tensor", *words), 2, *said)
     assert sorted(os.listdir(rue.folder)) == before
+
+
+def test_settings_that_a_format_has_no_use_for_do_no_harm(rue, own_photos):
+    more = dict(RUE_SHARD_SIZE="1M", RUE_SPLIT="val", RUE_DTYPE="uint8", RUE_LABEL_KEY="x")
+    assert rue("prepare", own_photos, "out", "--format", "folder", env=more).returncode == 0
+    assert rue("inspect", own_photos, env=more).returncode == 0
+
+
+def test_options_that_photos_or_an_inspection_have_no_use_for_are_refused(rue, own_photos):
+    expect_failure(rue("prepare", "--synthetic", "2", "x", "--format", "lmdb"), 2, "--format means nothing to --synthetic")
+    assert not (rue.folder / "x").exists()
+    expect_failure(rue("inspect", own_photos, "--image-key", "x"), 2, "--image-key", "is of the format folder")
 
 
 def test_a_folder_that_is_there_is_never_replaced(rue, own_photos):

@@ -162,7 +162,9 @@ static rue_status run(const struct rue_options *options, rue_error *error)
     if (status == RUE_OK)
         status = rue_source_open(rue_options_argument(options, 0), &opening, &source, error);
     if (status != RUE_OK) return status;
-    status = take_survey(source, &survey, error);
+    status =
+        rue_data_options_check_key(rue_data_options_given_key(options, IMAGE_KEY, LABEL_KEY), source, error);
+    if (status == RUE_OK) status = take_survey(source, &survey, error);
     if (status == RUE_OK) status = look_in_memory(source, &survey, error);
     if (status == RUE_OK && rue_options_flag(options, JSON))
         status = show_json(source, &survey, error);

@@ -1,6 +1,7 @@
 #include "commands.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "data_options.h"
@@ -97,6 +98,38 @@ static rue_status check_split(const char *split, rue_error *error)
     return rue_fail(error, RUE_USAGE, "--split: '%.64s' is no name for files; give one such as train", split);
 }
 
+static rue_status refuse_option(const struct rue_options *options, size_t option, const char *what,
+                                rue_error *error)
+{
+    if (!rue_options_given(options, option)) return RUE_OK;
+    return rue_fail(error, RUE_USAGE, "%s means nothing to %s: leave it out",
+                    rue_options_origin(options, option), what);
+}
+
+/* What a person asks for is not passed over in silence; settings are for other destinations, too. */
+static rue_status check_format(const struct rue_options *options, const struct rue_sink_ops *sink,
+                               rue_error *error)
+{
+    char what[64];
+    snprintf(what, sizeof what, "the format %s", sink->format);
+    rue_status status = RUE_OK;
+    if (!sink->shards) status = refuse_option(options, SHARD_SIZE, what, error);
+    if (status == RUE_OK && !sink->splits) status = refuse_option(options, SPLIT, what, error);
+    if (status == RUE_OK && !sink->holds[RUE_PREPROCESSED])
+        status = refuse_option(options, DTYPE, what, error);
+    return status;
+}
+
+static rue_status check_photos(const struct rue_options *options, rue_error *error)
+{
+    static const size_t others[] = {FORMAT, MODE,      DTYPE,     COMPRESS, SHARD_SIZE,
+                                    SPLIT,  IMAGE_KEY, LABEL_KEY, IMAGES};
+    rue_status status = RUE_OK;
+    for (size_t i = 0; status == RUE_OK && i < sizeof others / sizeof *others; i++)
+        status = refuse_option(options, others[i], "--synthetic, which makes JPEG files", error);
+    return status;
+}
+
 static int word_or(const struct rue_options *options, size_t option, int otherwise)
 {
     return rue_options_text(options, option) ? rue_options_word(options, option) : otherwise;
@@ -110,6 +143,8 @@ static rue_status prepare(const struct rue_options *options, struct rue_progress
     if (photos && arguments == 2)
         return rue_fail(error, RUE_USAGE,
                         "--synthetic makes photos from nothing: give the destination alone");
+    rue_status status = photos ? check_photos(options, error) : RUE_OK;
+    if (status != RUE_OK) return status;
     if (photos)
         return rue_prepare_synthetic(photos, seed, rue_options_argument(options, 0), progress, done, error);
     if (arguments == 1)
@@ -123,6 +158,7 @@ static rue_status prepare(const struct rue_options *options, struct rue_progress
                           : "tensor",
         .mode = word_or(options, MODE, RUE_MODE_COUNT),
         .dtype = word_or(options, DTYPE, RUE_DTYPE_COUNT),
+        .dtype_given = rue_options_given(options, DTYPE),
         .compression = (enum rue_compression)rue_options_word(options, COMPRESS),
         .split = rue_options_text(options, SPLIT),
         .shard_bytes = rue_options_number(options, SHARD_SIZE),
@@ -135,7 +171,9 @@ static rue_status prepare(const struct rue_options *options, struct rue_progress
         .keeps = true,
         .verify = rue_options_flag(options, VERIFY),
     };
-    rue_status status = check_split(what.split, error);
+    what.given_key = rue_data_options_given_key(options, IMAGE_KEY, LABEL_KEY);
+    status = check_split(what.split, error);
+    if (status == RUE_OK) status = check_format(options, rue_sink_find(what.format), error);
     if (status == RUE_OK) status = rue_data_options_keys(options, IMAGE_KEY, LABEL_KEY, &what.source, error);
     if (status != RUE_OK) return status;
     return rue_prepare_convert(rue_options_argument(options, 0), destination, &what, progress, done, error);

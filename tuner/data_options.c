@@ -33,3 +33,18 @@ rue_status rue_data_options_keys(const struct rue_options *options, size_t image
     rue_status status = read_key(options, image_key, &out->image_key, error);
     return status == RUE_OK ? read_key(options, label_key, &out->label_key, error) : status;
 }
+
+const char *rue_data_options_given_key(const struct rue_options *options, size_t image_key, size_t label_key)
+{
+    if (rue_options_given(options, image_key)) return rue_options_origin(options, image_key);
+    return rue_options_given(options, label_key) ? rue_options_origin(options, label_key) : NULL;
+}
+
+rue_status rue_data_options_check_key(const char *given, const struct rue_source *source, rue_error *error)
+{
+    if (!given || rue_source_has_keys(source)) return RUE_OK;
+    const struct rue_variant variant = rue_source_variant(source);
+    return rue_fail(error, RUE_USAGE,
+                    "%s: %s is of the format %s, which has no names for images and labels; leave it out",
+                    given, variant.path, variant.format);
+}

@@ -67,4 +67,11 @@ struct rue_workload rue_data_options_workload(const struct rue_options *options,
 rue_status rue_data_options_keys(const struct rue_options *options, size_t image_key, size_t label_key,
                                  struct rue_source_options *out, rue_error *error) RUE_MUST_CHECK;
 
+/* "--image-key" or "--label-key" where the command line has it; else NULL. */
+const char *rue_data_options_given_key(const struct rue_options *options, size_t image_key, size_t label_key);
+
+/* RUE_USAGE where `given` (nullable) means nothing to the format of the source. */
+rue_status rue_data_options_check_key(const char *given, const struct rue_source *source,
+                                      rue_error *error) RUE_MUST_CHECK;
+
 #endif

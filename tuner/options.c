@@ -376,6 +376,11 @@ int rue_options_word(const struct rue_options *options, size_t index)
     return options->values[index].word;
 }
 
+bool rue_options_given(const struct rue_options *options, size_t index)
+{
+    return strncmp(rue_options_origin(options, index), "--", 2) == 0;
+}
+
 const char *rue_options_origin(const struct rue_options *options, size_t index)
 {
     return options->values[index].text ? options->values[index].origin : "";

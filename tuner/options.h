@@ -76,6 +76,9 @@ int rue_options_word(const struct rue_options *options, size_t index);     /* in
 /* Where the value comes from: "--seed", "RUE_SEED", "rue.json", "default"; "" when unset. */
 const char *rue_options_origin(const struct rue_options *options, size_t index);
 
+/* Whether it is on the command line. */
+bool rue_options_given(const struct rue_options *options, size_t index);
+
 int rue_options_argument_count(const struct rue_options *options);
 const char *rue_options_argument(const struct rue_options *options, int index);
 const char *const *rue_options_arguments(const struct rue_options *options);

@@ -11,9 +11,11 @@
 
 struct rue_prepare_options {
     struct rue_source_options source;
-    const char *format; /* of what is written */
-    int mode;           /* enum rue_mode; RUE_MODE_COUNT: that of the source, where the format holds it */
-    int dtype;          /* enum rue_dtype; RUE_DTYPE_COUNT: that of the source, else float32 */
+    const char *given_key; /* see rue_data_options_given_key; NULL: none */
+    const char *format;    /* of what is written */
+    int mode;              /* enum rue_mode; RUE_MODE_COUNT: that of the source, where the format holds it */
+    int dtype;             /* enum rue_dtype; RUE_DTYPE_COUNT: that of the source, else float32 */
+    bool dtype_given;      /* by somebody who wants preprocessed data */
     enum rue_compression compression;
     const char *split;
     uint64_t shard_bytes;

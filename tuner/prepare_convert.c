@@ -14,6 +14,7 @@
 #include "advice.h"
 #include "array.h"
 #include "clock.h"
+#include "data_keys.h"
 #include "hash.h"
 #include "interrupt.h"
 #include "loader.h"
@@ -72,6 +73,8 @@ static rue_status choose_mode(struct conversion *c, const struct rue_sink_ops *s
                         "%s holds preprocessed tensors, which cannot be made JPEG files again; start from "
                         "those",
                         variant.path);
+    if (mode == RUE_RAW && c->options->dtype_given)
+        return rue_fail(error, RUE_USAGE, "--dtype is of preprocessed data: add --mode preprocessed");
     int dtype = rue_word_find(rue_dtype_names, RUE_DTYPE_COUNT, variant.dtype);
     if (dtype < 0) dtype = RUE_FLOAT32;
     c->sink_options.mode = (enum rue_mode)mode;
@@ -484,7 +487,8 @@ rue_status rue_prepare_convert(const char *source_path, const char *path,
     rue_status status = rue_source_open(source_path, &options->source, &c.source, error);
     if (status != RUE_OK) return status;
     uint64_t start = rue_clock_now_ns();
-    status = plan(&c, sink, error);
+    status = rue_data_options_check_key(options->given_key, c.source, error);
+    if (status == RUE_OK) status = plan(&c, sink, error);
     if (status == RUE_OK) status = check_free(&c, error);
     if (status == RUE_OK) status = open_part(&c, error);
     if (status == RUE_OK) status = check_space(&c, error);

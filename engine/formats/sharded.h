@@ -59,12 +59,12 @@ enum rue_dtype rue_sharded_dtype(const void *state);
 void rue_sharded_shape(const void *state, uint32_t out[3]);
 uint64_t rue_sharded_digest(const void *state);
 
-#define RUE_SHARDED_OPS                                                                                   \
-    .holds = {[RUE_RAW] = true, [RUE_PREPROCESSED] = true}, .patterns = true, .close = rue_sharded_close, \
-    .count = rue_sharded_count, .bytes = rue_sharded_bytes, .label = rue_sharded_label,                   \
-    .mode = rue_sharded_mode, .window = rue_sharded_window, .locate = rue_sharded_locate,                 \
-    .class_count = rue_sharded_class_count, .class_name = rue_sharded_class_name,                         \
-    .skipped = rue_sharded_skipped, .dtype = rue_sharded_dtype, .shape = rue_sharded_shape,               \
-    .digest = rue_sharded_digest
+#define RUE_SHARDED_OPS                                                                               \
+    .holds = {[RUE_RAW] = true, [RUE_PREPROCESSED] = true}, .keys = true, .patterns = true,           \
+    .close = rue_sharded_close, .count = rue_sharded_count, .bytes = rue_sharded_bytes,               \
+    .label = rue_sharded_label, .mode = rue_sharded_mode, .window = rue_sharded_window,               \
+    .locate = rue_sharded_locate, .class_count = rue_sharded_class_count,                             \
+    .class_name = rue_sharded_class_name, .skipped = rue_sharded_skipped, .dtype = rue_sharded_dtype, \
+    .shape = rue_sharded_shape, .digest = rue_sharded_digest
 
 #endif

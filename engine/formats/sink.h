@@ -48,6 +48,7 @@ struct rue_sink_ops {
     bool holds[RUE_MODE_COUNT];
     bool compresses[RUE_COMPRESSION_COUNT]; /* RUE_COMPRESS_NONE is always there */
     bool shards;                            /* whether shard_bytes means anything to it */
+    bool splits;                            /* the same of split */
     bool by_name;                           /* a label is told by its class's name alone */
     int32_t label_min;                      /* what is below it, its source refuses */
     bool labels_classed; /* where there are classes, its source refuses labels of none but -1 */

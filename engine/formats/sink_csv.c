@@ -136,6 +136,7 @@ const struct rue_sink_ops rue_sink_csv = {
     .format = "csv",
     .help = "a CSV file of paths and labels, and the JPEG files beside it",
     .holds = {[RUE_RAW] = true},
+    .splits = true,
     .label_min = INT32_MIN,
     .open = open_list,
     .add = add,

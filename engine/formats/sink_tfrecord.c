@@ -56,6 +56,7 @@ const struct rue_sink_ops rue_sink_tfrecord = {
     .holds = {[RUE_RAW] = true, [RUE_PREPROCESSED] = true},
     .compresses = {[RUE_COMPRESS_NONE] = true, [RUE_COMPRESS_GZIP] = true},
     .shards = true,
+    .splits = true,
     .label_min = -1,
     .open = open_tfrecord,
     .add = add,

@@ -107,6 +107,7 @@ const struct rue_sink_ops rue_sink_webdataset = {
                    [RUE_COMPRESS_ZSTD] = true,
                    [RUE_COMPRESS_LZ4] = true},
     .shards = true,
+    .splits = true,
     .open = open_webdataset,
     .add = add,
     .flush = rue_shard_writer_flush,

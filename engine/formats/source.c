@@ -250,6 +250,11 @@ uint64_t rue_source_digest(const struct rue_source *source)
     return source->ops->digest(source->state);
 }
 
+bool rue_source_has_keys(const struct rue_source *source)
+{
+    return source->ops->keys;
+}
+
 struct rue_variant rue_source_variant(const struct rue_source *source)
 {
     struct rue_variant variant = {.mode = source->ops->holds[RUE_RAW] ? RUE_RAW : RUE_PREPROCESSED};

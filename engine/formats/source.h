@@ -48,6 +48,7 @@ struct rue_source_ops {
     const char *format;
     const char *help;
     bool holds[RUE_MODE_COUNT];
+    bool keys;     /* whether it has names for images and labels: rue_source_options */
     bool patterns; /* whether `path` may be a pattern of shards that is no file: see shard_set.h */
     /* Whether `path`, which exists, looks like this format: cheap, opens at most the first bytes. Fails where
      * it cannot be looked at. `*is` is false before. */
@@ -176,6 +177,9 @@ uint64_t rue_source_digest(const struct rue_source *source);
 
 /* Channels, height and width of the items of a preprocessed source; false for a raw one. */
 bool rue_source_shape(const struct rue_source *source, uint32_t out[3]);
+
+/* Whether the format has names for images and labels that options could choose. */
+bool rue_source_has_keys(const struct rue_source *source);
 
 /* Mode, format, dtype and path. */
 struct rue_variant rue_source_variant(const struct rue_source *source);

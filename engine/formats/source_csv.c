@@ -479,6 +479,7 @@ static uint64_t digest(const void *state)
 const struct rue_source_ops rue_source_csv = {
     .format = "csv",
     .holds = {[RUE_RAW] = true},
+    .keys = true,
     .help = "a CSV file that names JPEG files and their labels",
     .probe = probe,
     .open = open_list,
