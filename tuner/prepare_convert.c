@@ -14,7 +14,7 @@
 #include "advice.h"
 #include "array.h"
 #include "clock.h"
-#include "data_keys.h"
+#include "data_options.h"
 #include "hash.h"
 #include "interrupt.h"
 #include "loader.h"

@@ -19,6 +19,7 @@
 #include "array.h"
 #include "read_at.h"
 #include "shard_pattern.h"
+#include "shard_split.h"
 #include "source_failure.h"
 
 enum { KEPT_MAX = 1024 };
@@ -82,6 +83,26 @@ static int by_path(const void *a, const void *b)
     return strcmp(((const struct shard *)a)->path, ((const struct shard *)b)->path);
 }
 
+/* Whoever names a folder of training and validation data means one of them. */
+static rue_status refuse_splits(const struct rue_shard_set *set, const char *folder, rue_error *error)
+{
+    const char *first = NULL, *other = NULL;
+    size_t begin = 0, end = 0, count = 0;
+    char pattern[2 * PATH_MAX];
+    for (size_t i = 0; i < set->count; i++) {
+        const char *split = rue_shard_split(set->shards[i].path);
+        if (!split) continue;
+        if (!first) begin = i, first = split;
+        if (split == first) end = i, count++;
+        if (split != first && !other) other = split;
+    }
+    if (!other) return RUE_OK;
+    rue_shard_split_pattern(set->shards[begin].path, set->shards[end].path, count, pattern);
+    return rue_fail(error, RUE_DATA,
+                    "%s holds shards of %s and of %s, by their names: name those of one split, such as '%s'",
+                    folder, first, other, pattern);
+}
+
 static rue_status add_folder(struct rue_shard_set *set, const char *path, bool (*takes)(const char *name),
                              rue_error *error)
 {
@@ -104,8 +125,9 @@ static rue_status add_folder(struct rue_shard_set *set, const char *path, bool (
     if (status == RUE_OK && set->count == 0)
         return rue_fail(error, RUE_DATA,
                         "%s holds no shard of this format among %zu: give a folder of shards", path, others);
-    if (status == RUE_OK) qsort(set->shards, set->count, sizeof *set->shards, by_path);
-    return status;
+    if (status != RUE_OK) return status;
+    qsort(set->shards, set->count, sizeof *set->shards, by_path);
+    return refuse_splits(set, path, error);
 }
 
 bool rue_shard_set_is_pattern(const char *path)

@@ -23,7 +23,8 @@ struct rue_shard_identity {
 bool rue_shard_set_is_pattern(const char *path);
 
 /* Opens what `path` names. Of a folder those files belong to the set whose names `takes` takes, in bytewise
- * order; hidden ones do not. RUE_DATA where there is none, or for the first file of a pattern that is missing
+ * order; hidden ones do not. RUE_DATA where there is none, where their names are those of several splits
+ * (shard_split.h), or for the first file of a pattern that is missing
  * or cannot be read; RUE_USAGE for braces that are no pattern; rue_source_failure, RUE_MEMORY. */
 rue_status rue_shard_set_open(const char *path, bool (*takes)(const char *name), struct rue_shard_set **out,
                               rue_error *error) RUE_MUST_CHECK;
