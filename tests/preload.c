@@ -4,6 +4,7 @@
  *   PRELOAD_ASLEEP      while the file of that name exists, the machine has been suspended for an hour
  *   PRELOAD_NO_LOCKS    flock fails with that error number
  *   PRELOAD_STUCK       the first read of a *.jpg when the file of that name exists removes it and never ends
+ *   PRELOAD_CTRL_C_READ the first read of the file of that name sends the process SIGINT
  *   PRELOAD_CTRL_C      behind so many calls of fsync and fdatasync the process is sent SIGINT
  */
 #define _GNU_SOURCE
@@ -62,14 +63,21 @@ int flock(int fd, int operation)
     return -1;
 }
 
-static void hang_where_told(int fd)
+/* Whether the path of `fd` ends so. */
+static int leads_to(int fd, const char *end)
 {
     char link[64], path[4096];
-    const char *stuck = getenv("PRELOAD_STUCK");
-    if (!stuck || access(stuck, F_OK) != 0) return;
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-    ssize_t length = readlink(link, path, sizeof path);
-    if (length > 4 && memcmp(path + length - 4, ".jpg", 4) == 0 && unlink(stuck) == 0)
+    ssize_t length = readlink(link, path, sizeof path), own = (ssize_t)strlen(end);
+    return length > own && memcmp(path + length - own, end, (size_t)own) == 0;
+}
+
+static void hang_where_told(int fd)
+{
+    const char *stuck = getenv("PRELOAD_STUCK"), *read = getenv("PRELOAD_CTRL_C_READ");
+    if (read && leads_to(fd, read) && unsetenv("PRELOAD_CTRL_C_READ") == 0) raise(SIGINT);
+    if (!stuck || access(stuck, F_OK) != 0) return;
+    if (leads_to(fd, ".jpg") && unlink(stuck) == 0)
         for (;;) pause();
 }
 

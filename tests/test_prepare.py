@@ -95,6 +95,15 @@ def test_an_interruption_keeps_what_was_written_and_says_so(rue, many):
     assert done.returncode == 0 and resumed(done) > 0
 
 
+@pytest.mark.parametrize("command", [["inspect", "list.csv"], ["prepare", "list.csv", "x.tensor"]])
+def test_ctrl_c_ends_looking_through_the_data(release_rue, preload, photos, command):
+    photo = next(photos.rglob("*.jpg"))
+    (release_rue.folder / "list.csv").write_text("path\n" + f"{photo}\n" * 3)
+    done = release_rue(*command, env=preload(PRELOAD_CTRL_C_READ="list.csv"))
+    assert done.returncode == 130 and "interrupted while the data were looked through" in done.stderr
+    assert [path.name for path in release_rue.folder.iterdir()] == ["list.csv"]
+
+
 def test_two_at_once_do_not_take_each_others_part(rue, many):
     process = begin(rue, many)
     done = rue("prepare", many, "x.tensor", *WORDS, "--images", "10")

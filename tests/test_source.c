@@ -167,3 +167,47 @@ Test(source, of_your_own_has_what_its_table_has)
     cr_assert(rue_source_skipped(source, example, sizeof example) == 0 && example[0] == 0);
     rue_source_close(source);
 }
+
+static int asked, stop_at;
+
+static rue_status stop(void)
+{
+    return ++asked > stop_at ? RUE_INTERRUPTED : RUE_OK;
+}
+
+static void write_as(const char *format)
+{
+    const struct rue_sink_options options = {.count = 3, .split = "train", .shard_bytes = 100000};
+    struct rue_sink *sink;
+    rue_error error = {0};
+    const char *path = temporary_path(format);
+    rue_status status =
+        rue_sink_open(rue_sink_find(format), path, &options, &(struct rue_sink_mark){0}, &sink, &error);
+    data_require(status == RUE_OK, "open a sink", &error);
+    for (int i = 0; i < 3; i++) {
+        const struct rue_item item = {(const char *[]){"a.jpg", "b.jpg", "c.jpg"}[i], i, "\xff\xd8\xff", 3};
+        data_require(rue_sink_add(sink, &item, &error) == RUE_OK, "add", &error);
+    }
+    data_require(rue_sink_finish(sink, &error) == RUE_OK, "finish", &error);
+    rue_sink_close(sink);
+}
+
+Test(source, opening_ends_where_it_is_told_to)
+{
+    static const char *const formats[] = {"folder", "csv", "lmdb", "tfrecord", "webdataset"};
+    const struct rue_source_options options = {.stop = stop};
+    for (size_t f = 0; f < sizeof formats / sizeof *formats; f++) {
+        struct rue_source *source;
+        write_as(formats[f]);
+        for (stop_at = 0; stop_at < 3; stop_at++) {
+            rue_error error = {0};
+            asked = 0;
+            cr_assert_eq(rue_source_open(temporary_path(formats[f]), &options, &source, &error),
+                         RUE_INTERRUPTED, "%s, %d", formats[f], stop_at);
+            cr_assert(strstr(error.message, "interrupted while the data"), "%s", error.message);
+        }
+        asked = -1000;
+        cr_assert_eq(rue_source_open(temporary_path(formats[f]), &options, &source, NULL), RUE_OK);
+        rue_source_close(source);
+    }
+}

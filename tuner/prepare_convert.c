@@ -401,7 +401,7 @@ static rue_status verify(struct conversion *c, rue_error *error)
     struct rue_source *written;
     struct rue_data_digest digest = {0};
     size_t capacity = 1;
-    const struct rue_source_options options = {.format = c->options->format};
+    const struct rue_source_options options = {.format = c->options->format, .stop = rue_interrupt_status};
     rue_status status = rue_source_open(c->path, &options, &written, error);
     if (status != RUE_OK) return status;
     uint64_t count = rue_source_count(written);

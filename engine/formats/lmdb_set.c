@@ -96,6 +96,8 @@ static rue_status visit(void *context, const struct rue_lmdb_entry *entry, rue_e
     struct rue_lmdb_set *set = context;
     uint64_t number;
     size_t digits;
+    rue_status stopped = rue_source_check_stop(set->options, error);
+    if (stopped != RUE_OK) return stopped;
     if (entry->is_database) return note_other(set, entry), RUE_OK;
     if (is_key(entry, "", "", &number, &digits)) return add_item(set, entry, "", number, digits, error);
     if (is_key(entry, "image-", "", &number, &digits))
@@ -292,7 +294,10 @@ static rue_status open_common(struct rue_lmdb_set *set, rue_error *error)
     if (status != RUE_OK || set->label_count == 0) return status;
     qsort(set->labels, set->label_count, sizeof *set->labels, by_number);
     status = rue_label_words_open(&set->words, error);
-    for (size_t i = 0; status == RUE_OK && i < set->count; i++) status = read_label(set, i, error);
+    for (size_t i = 0; status == RUE_OK && i < set->count; i++) {
+        status = rue_source_check_stop(set->options, error);
+        if (status == RUE_OK) status = read_label(set, i, error);
+    }
     if (status == RUE_OK) status = finish_labels(set, error);
     if (status != RUE_OK) return status;
     for (size_t i = 0; i < set->count; i++) set->items[i].label = rue_label_words_label(set->words, i);
@@ -331,9 +336,10 @@ void rue_lmdb_set_close(struct rue_lmdb_set *set)
     *set = (struct rue_lmdb_set){.fd = -1};
 }
 
-rue_status rue_lmdb_set_open(const char *path, struct rue_lmdb_set *set, rue_error *error)
+rue_status rue_lmdb_set_open(const char *path, const struct rue_source_options *options,
+                             struct rue_lmdb_set *set, rue_error *error)
 {
-    *set = (struct rue_lmdb_set){.fd = -1};
+    *set = (struct rue_lmdb_set){.fd = -1, .options = options};
     bool found = rue_lmdb_find(path, set->path);
     set->fd = found ? open(set->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
     rue_status status = RUE_OK;

@@ -11,6 +11,7 @@
 
 #include "error.h"
 #include "label_words.h"
+#include "source.h"
 #include "variant.h"
 
 enum { RUE_LMDB_KEY_TEXT_BYTES = 64 };
@@ -39,6 +40,7 @@ struct rue_lmdb_set {
     char other[96];       /* one of them: "the key 'x'" */
 
     /* For opening it alone. */
+    const struct rue_source_options *options;
     size_t capacity;
     char *index;                   /* class names point into it, */
     struct rue_label_words *words; /* or into these */
@@ -52,7 +54,8 @@ bool rue_lmdb_find(const char *path, char out[PATH_MAX]);
 
 /* Opens the file and reads all keys, labels and class names into `set`. RUE_DATA names the file and what is
  * wrong with it; otherwise rue_source_failure, RUE_MEMORY. Nothing is left to close then. */
-rue_status rue_lmdb_set_open(const char *path, struct rue_lmdb_set *set, rue_error *error) RUE_MUST_CHECK;
+rue_status rue_lmdb_set_open(const char *path, const struct rue_source_options *options,
+                             struct rue_lmdb_set *set, rue_error *error) RUE_MUST_CHECK;
 void rue_lmdb_set_close(struct rue_lmdb_set *set);
 
 /* The item's key. */

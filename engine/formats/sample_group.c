@@ -289,7 +289,8 @@ rue_status rue_sample_group_add(struct rue_sample_group *group, uint32_t number,
     const struct rue_tar_member *member;
     rue_status status = RUE_OK;
     for (bool more = true; status == RUE_OK && more;) {
-        status = rue_tar_reader_next(reader, &member, &more, error);
+        status = rue_source_check_stop(group->options, error);
+        if (status == RUE_OK) status = rue_tar_reader_next(reader, &member, &more, error);
         if (status == RUE_OK && more) status = add_member(shard, member, error);
     }
     if (status == RUE_OK) status = end_sample(shard, error);

@@ -6,14 +6,16 @@
 
 #include "item_index.h"
 #include "npy.h"
+#include "source.h"
 #include "tar_reader.h"
 #include "variant.h"
 
 /* What indexing samples needs to know, and what it finds out. `index` is filled. */
 struct rue_sample_group {
     struct rue_item_index *index;
-    const char *image_key, *label_key; /* extensions; NULL: the usual ones */
-    bool chosen;                       /* mode and npy are known: the first sample says them */
+    const struct rue_source_options *options; /* for rue_source_check_stop */
+    const char *image_key, *label_key;        /* extensions; NULL: the usual ones */
+    bool chosen;                              /* mode and npy are known: the first sample says them */
     enum rue_mode mode;
     struct rue_npy npy; /* of preprocessed samples */
     uint64_t labelled;

@@ -42,7 +42,12 @@ struct rue_source_options {
     const char
         *image_key; /* what the format calls images and labels, where it has names for them: a column, */
     const char *label_key; /* a feature, an extension; NULL: the usual ones */
+    /* Asked now and then while an index is read; what it returns other than RUE_OK ends that. */
+    rue_status (*stop)(void);
 };
+
+/* What the stop of the options (nullable) says, with an error; for the formats. */
+rue_status rue_source_check_stop(const struct rue_source_options *options, rue_error *error) RUE_MUST_CHECK;
 
 struct rue_source_ops {
     const char *format;

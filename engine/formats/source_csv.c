@@ -269,7 +269,8 @@ static rue_status read_lines(struct list *list, const struct rue_source_options 
     status = find_columns(list, &record, options, error);
     if (status == RUE_OK && list->label_at != none) status = rue_label_words_open(&list->labels, error);
     while (status == RUE_OK) {
-        status = rue_csv_next(list->csv, &found, &record, error);
+        status = rue_source_check_stop(options, error);
+        if (status == RUE_OK) status = rue_csv_next(list->csv, &found, &record, error);
         if (status != RUE_OK || !found) break;
         status = add_line(list, &record, error);
     }

@@ -37,6 +37,7 @@ struct folder {
     uint64_t others; /* files that are no JPEG by name */
     uint64_t odd;    /* neither file nor folder */
     char odd_example[RUE_ERROR_MESSAGE_BYTES / 2];
+    const struct rue_source_options *options; /* while it is opened */
 };
 
 static rue_status probe(const char *path, bool *is, rue_error *error)
@@ -80,6 +81,8 @@ static void note_odd(struct folder *folder, const struct rue_walk_entry *entry)
 static rue_status visit(void *context, const struct rue_walk_entry *entry, rue_error *error)
 {
     struct folder *folder = context;
+    rue_status status = rue_source_check_stop(folder->options, error);
+    if (status != RUE_OK) return status;
     if (entry->kind != RUE_WALK_FILE)
         note_odd(folder, entry);
     else if (rue_image_has_name(entry->name))
@@ -157,9 +160,9 @@ static rue_status fail_without_files(const struct folder *folder, rue_error *err
 static rue_status open_folder(const char *path, const struct rue_source_options *options, void **state,
                               rue_error *error)
 {
-    (void)options;
     struct folder *folder = calloc(1, sizeof *folder);
     if (!folder) return rue_fail_memory(error, "a folder source", sizeof *folder);
+    folder->options = options;
     snprintf(folder->path, sizeof folder->path, "%s", path);
     folder->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     rue_status status = RUE_OK;

@@ -59,11 +59,10 @@ static void close_lmdb(void *state)
 static rue_status open_lmdb(const char *path, const struct rue_source_options *options, void **state,
                             rue_error *error)
 {
-    (void)options;
     struct stat about;
     struct lmdb *lmdb = calloc(1, sizeof *lmdb);
     if (!lmdb) return rue_fail_memory(error, "an LMDB source", sizeof *lmdb);
-    rue_status status = rue_lmdb_set_open(path, &lmdb->set, error);
+    rue_status status = rue_lmdb_set_open(path, options, &lmdb->set, error);
     if (status != RUE_OK) return free(lmdb), status;
     if (lmdb->set.mode == RUE_PREPROCESSED && fstat(lmdb->set.fd, &about) == 0)
         rue_mapping_open(&lmdb->mapping, lmdb->set.fd, (uint64_t)about.st_size);

@@ -52,7 +52,7 @@ static rue_status build_index(const struct rue_shard_set *set, const char *path,
 }
 
 static const struct rue_sharded_format format = {
-    .version = "tfrecord 1", .takes = takes, .index = build_index};
+    .version = "tfrecord 2", .takes = takes, .index = build_index};
 
 static rue_status begins_with_head(const char *path, bool *is, rue_error *error)
 {

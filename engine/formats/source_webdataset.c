@@ -81,6 +81,7 @@ static rue_status build_index(const struct rue_shard_set *set, const char *path,
                               rue_error *error)
 {
     struct rue_sample_group group = {.index = out,
+                                     .options = options,
                                      .image_key = without_dot(options->image_key),
                                      .label_key = without_dot(options->label_key)};
     size_t count = rue_shard_set_count(set);
@@ -100,7 +101,7 @@ static rue_status build_index(const struct rue_shard_set *set, const char *path,
 }
 
 static const struct rue_sharded_format format = {
-    .version = "webdataset 1", .takes = takes, .avoids = avoids, .index = build_index};
+    .version = "webdataset 2", .takes = takes, .avoids = avoids, .index = build_index};
 
 static rue_status probe(const char *path, bool *is, rue_error *error)
 {

@@ -235,7 +235,8 @@ static rue_status index_shard(struct build *b, size_t shard, rue_error *error)
     struct rue_shard_place place;
     rue_status status = begin_shard(b, &place, shard, error);
     for (uint64_t bytes = UINT64_MAX; status == RUE_OK; b->record++) {
-        status = read_record(b, &bytes, error);
+        status = rue_source_check_stop(b->options, error);
+        if (status == RUE_OK) status = read_record(b, &bytes, error);
         if (status != RUE_OK || bytes == UINT64_MAX) break;
         status = add_record(b, bytes, error);
     }

@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t bytes)
     rue_error error = {0};
     char path[64], key[RUE_LMDB_KEY_TEXT_BYTES];
     int fd = fuzz_file(data, bytes, path);
-    rue_status status = rue_lmdb_set_open(path, &set, &error);
+    rue_status status = rue_lmdb_set_open(path, &(struct rue_source_options){0}, &set, &error);
     assert(status == RUE_OK || (status == RUE_DATA && error.message[0]));
     for (size_t i = 0; status == RUE_OK && i < set.count; i++) {
         const struct rue_lmdb_item *item = &set.items[i];
