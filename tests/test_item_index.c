@@ -93,3 +93,69 @@ Test(item_index, no_two_data_sets_have_one_digest)
     rue_item_index_free(&index);
     rue_item_index_free(&other);
 }
+
+static void keep(const char *name, const char *asked)
+{
+    struct rue_shard_set *set = NULL;
+    struct rue_item_index index = make_index(1);
+    cr_assert_eq(rue_shard_set_open(name, takes, &set, NULL), RUE_OK);
+    rue_item_index_keep(&index, set, asked);
+    rue_item_index_free(&index);
+    rue_shard_set_close(set);
+}
+
+static bool has(const char *name, const char *asked)
+{
+    struct rue_shard_set *set = NULL;
+    struct rue_item_index loaded = {0};
+    cr_assert_eq(rue_shard_set_open(name, takes, &set, NULL), RUE_OK);
+    bool found = rue_item_index_load(&loaded, set, asked);
+    rue_item_index_free(&loaded);
+    rue_shard_set_close(set);
+    return found;
+}
+
+Test(item_index, those_of_former_shards_are_removed_and_no_others)
+{
+    char pair[PATH_MAX], one[PATH_MAX];
+    snprintf(pair, sizeof pair, "%s/s{1..2}", temporary_folder);
+    snprintf(one, sizeof one, "%s/s1", temporary_folder);
+    temporary_text("s1", "one");
+    temporary_text("s2", "two");
+    temporary_text("other/s1", "one");
+    temporary_text(".rue-index-0123456789abcdef", "not ours");
+    temporary_text(".rue-index-x", "not ours");
+    cr_assert_eq(rename(temporary_path("other"), temporary_path(".other")), 0);
+    keep(pair, "a");
+    keep(one, "a");
+    keep(temporary_folder, "b");
+    cr_assert(has(pair, "a") && has(one, "a") && has(temporary_folder, "b"), "all may be used");
+    int before = temporary_entries();
+    temporary_text("s3", "three");
+    keep(temporary_folder, "b");
+    cr_assert_eq(temporary_entries(), before + 1, "the index of the folder took the place of the former one");
+    cr_assert(has(pair, "a") && has(one, "a") && has(temporary_folder, "b"));
+    temporary_text("s2", "changed");
+    keep(temporary_folder, "c");
+    cr_assert_eq(temporary_entries(), before, "two are stale, one is new");
+    cr_assert(has(one, "a") && has(temporary_folder, "c"));
+    unlink(temporary_path("s2"));
+    unlink(temporary_path("s1"));
+    keep(temporary_folder, "c");
+    cr_assert_eq(temporary_entries(), before - 3, "all former ones are stale");
+    cr_assert(has(temporary_folder, "c"));
+}
+
+Test(item_index, shards_of_several_folders_have_one)
+{
+    char both[PATH_MAX];
+    snprintf(both, sizeof both, "%s/{x,y}/s1", temporary_folder);
+    temporary_text("x/s1", "one");
+    temporary_text("y/s1", "one");
+    keep(both, "a");
+    cr_assert(has(both, "a"));
+    snprintf(both, sizeof both, "%s/x", temporary_folder);
+    keep(both, "b");
+    snprintf(both, sizeof both, "%s/{x,y}/s1", temporary_folder);
+    cr_assert(has(both, "a"), "it stays");
+}

@@ -1,5 +1,6 @@
 #include "item_index.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -17,16 +18,21 @@
 #include "read_at.h"
 #include "write_at.h"
 
-static const char magic[8] = "rueindx1";
+static const char magic[8] = "rueindx2";
+static const char prefix[] = ".rue-index-";
 
-/* The file: this, the entries, the names. */
+/* The file: this, the entries, the names, and what they are of: the text of what was asked and the names of
+ * the shards, each with a NUL. */
 struct header {
     char magic[8];
     uint64_t identity; /* of the shards as they were */
     uint64_t count, names_used, skipped;
+    uint64_t of_bytes; /* 0: the shards are in several folders */
     uint64_t facts[RUE_INDEX_FACTS];
     char skipped_example[RUE_INDEX_EXAMPLE_BYTES];
-    uint32_t crc;        /* of entries and names */
+    uint32_t crc; /* of entries and names */
+    uint32_t of_crc;
+    uint32_t of_folder;  /* the shards were all of their folder */
     uint32_t header_crc; /* of all before */
 };
 
@@ -98,7 +104,7 @@ static void path_of(const struct rue_shard_set *set, const char *asked, char *ou
         hash = rue_hash(hash, base, strlen(base) + 1);
     }
     rue_shard_set_folder(set, folder);
-    snprintf(out, bytes, "%s/.rue-index-%016" PRIx64, folder, hash);
+    snprintf(out, bytes, "%s/%s%016" PRIx64, folder, prefix, hash);
 }
 
 static uint64_t identity_of(const struct rue_shard_set *set, const char *asked)
@@ -128,7 +134,7 @@ static bool read_parts(struct rue_item_index *index, int fd, const struct header
 {
     uint64_t entry_bytes = header->count * sizeof *index->entries;
     if (header->count > file_bytes / sizeof *index->entries || header->names_used > file_bytes ||
-        file_bytes != sizeof *header + entry_bytes + header->names_used)
+        file_bytes != sizeof *header + entry_bytes + header->names_used + header->of_bytes)
         return false;
     index->entries = malloc(entry_bytes + 1);
     index->names = malloc(header->names_used + 1);
@@ -144,20 +150,30 @@ static bool read_parts(struct rue_item_index *index, int fd, const struct header
     return crc == header->crc;
 }
 
+/* Opens a file that begins with a header of ours; -1 for any other. */
+static int open_header(int folder_fd, const char *path, struct header *header, struct stat *about)
+{
+    int fd = openat(folder_fd, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0) return -1;
+    if (fstat(fd, about) == 0 && S_ISREG(about->st_mode) && rue_read_at(fd, header, sizeof *header, 0) &&
+        memcmp(header->magic, magic, sizeof magic) == 0 &&
+        header->header_crc == rue_crc32c(0, header, offsetof(struct header, header_crc)))
+        return fd;
+    close(fd);
+    return -1;
+}
+
 bool rue_item_index_load(struct rue_item_index *index, const struct rue_shard_set *set, const char *asked)
 {
     char path[2 * PATH_MAX];
     struct header header;
     struct stat about;
     path_of(set, asked, path, sizeof path);
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    int fd = open_header(AT_FDCWD, path, &header, &about);
     if (fd < 0) return false;
-    bool good =
-        fstat(fd, &about) == 0 && S_ISREG(about.st_mode) && rue_read_at(fd, &header, sizeof header, 0) &&
-        memcmp(header.magic, magic, sizeof magic) == 0 &&
-        header.header_crc == rue_crc32c(0, &header, offsetof(struct header, header_crc)) &&
-        header.identity == identity_of(set, asked) &&
-        read_parts(index, fd, &header, (uint64_t)about.st_size) && is_sound(index, rue_shard_set_count(set));
+    bool good = header.identity == identity_of(set, asked) &&
+                read_parts(index, fd, &header, (uint64_t)about.st_size) &&
+                is_sound(index, rue_shard_set_count(set));
     close(fd);
     if (!good) rue_item_index_free(index);
     return good;
@@ -177,12 +193,96 @@ static int open_part(const char *part)
     return -1;
 }
 
+/* ---- what an index is of ---- */
+
+struct text {
+    char *bytes; /* NUL-terminated texts, one after the other; NULL: none */
+    uint64_t used;
+};
+
+/* What was asked, and the names of the shards; none where these are in several folders. */
+static struct text text_of(const struct rue_shard_set *set, const char *asked)
+{
+    const char *first = rue_shard_set_path(set, 0);
+    size_t folder = (size_t)(base_of(first) - first);
+    struct text of = {.used = strlen(asked) + 1};
+    for (size_t i = 0; i < rue_shard_set_count(set); i++) {
+        const char *path = rue_shard_set_path(set, i), *base = base_of(path);
+        if ((size_t)(base - path) != folder || memcmp(path, first, folder) != 0) return (struct text){0};
+        of.used += strlen(base) + 1;
+    }
+    char *at = of.bytes = malloc(of.used);
+    if (!at) return (struct text){0};
+    at = stpcpy(at, asked) + 1;
+    for (size_t i = 0; i < rue_shard_set_count(set); i++)
+        at = stpcpy(at, base_of(rue_shard_set_path(set, i))) + 1;
+    return of;
+}
+
+static struct text read_text(int fd, const struct header *header, uint64_t file_bytes)
+{
+    struct text of = {.used = header->of_bytes};
+    if (of.used == 0 || of.used > file_bytes || !(of.bytes = malloc(of.used))) return (struct text){0};
+    if (rue_read_at(fd, of.bytes, of.used, file_bytes - of.used) && !of.bytes[of.used - 1] &&
+        rue_crc32c(0, of.bytes, of.used) == header->of_crc)
+        return of;
+    free(of.bytes);
+    return (struct text){0};
+}
+
+/* Whether a shard is gone or changed. What cannot be told is not. */
+static bool has_changed(int folder_fd, const struct text *of, uint64_t identity)
+{
+    const char *at = of->bytes, *end = of->bytes + of->used;
+    uint64_t hash = rue_hash(RUE_HASH_START, at, strlen(at) + 1);
+    for (at += strlen(at) + 1; at < end; at += strlen(at) + 1) {
+        struct stat about;
+        if (fstatat(folder_fd, at, &about, 0) != 0) return errno == ENOENT;
+        const struct rue_shard_identity shard = rue_shard_identity_of(&about);
+        hash = rue_hash(hash, &shard, sizeof shard);
+        hash = rue_hash(hash, at, strlen(at) + 1);
+    }
+    return hash != identity;
+}
+
+/* Whether nobody can use the index `name` any more, now that there is one of `kept`: its shards are gone or
+ * changed, or it was of all of a folder that holds others now. */
+static bool is_stale(int folder_fd, const char *name, const struct text *kept, bool of_folder)
+{
+    struct header header;
+    struct stat about;
+    int fd = open_header(folder_fd, name, &header, &about);
+    if (fd < 0) return false;
+    struct text of = read_text(fd, &header, (uint64_t)about.st_size);
+    close(fd);
+    if (!of.bytes) return false;
+    bool former = of_folder && header.of_folder && strcmp(of.bytes, kept->bytes) == 0;
+    bool stale = former || has_changed(folder_fd, &of, header.identity);
+    free(of.bytes);
+    return stale;
+}
+
+/* `own` is the name of the one that was kept. */
+static void remove_stale(const char *folder, const char *own, const struct text *kept, bool of_folder)
+{
+    DIR *open_folder = opendir(folder);
+    if (!open_folder) return;
+    for (struct dirent *entry; (entry = readdir(open_folder));) {
+        const char *name = entry->d_name;
+        if (strncmp(name, prefix, sizeof prefix - 1) == 0 && strlen(name) == sizeof prefix - 1 + 16 &&
+            strcmp(name, own) != 0 && is_stale(dirfd(open_folder), name, kept, of_folder))
+            unlinkat(dirfd(open_folder), name, 0);
+    }
+    closedir(open_folder);
+}
+
 void rue_item_index_keep(const struct rue_item_index *index, const struct rue_shard_set *set,
                          const char *asked)
 {
     char path[2 * PATH_MAX], part[2 * PATH_MAX + 8];
     uint64_t entry_bytes = index->count * sizeof *index->entries;
     struct header header;
+    struct text of = text_of(set, asked);
     memset(&header, 0, sizeof header);
     memcpy(header.magic, magic, sizeof magic);
     memcpy(header.facts, index->facts, sizeof header.facts);
@@ -191,16 +291,28 @@ void rue_item_index_keep(const struct rue_item_index *index, const struct rue_sh
     header.count = index->count;
     header.names_used = index->names_used;
     header.skipped = index->skipped;
+    header.of_bytes = of.used;
+    header.of_crc = rue_crc32c(0, of.bytes, of.used);
+    header.of_folder = rue_shard_set_is_folder(set);
     header.crc = rue_crc32c(rue_crc32c(0, index->entries, entry_bytes), index->names, index->names_used);
     header.header_crc = rue_crc32c(0, &header, offsetof(struct header, header_crc));
     path_of(set, asked, path, sizeof path);
     snprintf(part, sizeof part, "%s.part", path);
     int fd = open_part(part);
-    if (fd < 0) return;
-    bool written =
-        rue_write_at(fd, part, &header, sizeof header, 0, NULL) == RUE_OK &&
-        rue_write_at(fd, part, index->entries, entry_bytes, sizeof header, NULL) == RUE_OK &&
-        rue_write_at(fd, part, index->names, index->names_used, sizeof header + entry_bytes, NULL) == RUE_OK;
-    if (!written || rename(part, path) != 0) unlink(part);
+    if (fd < 0) return free(of.bytes);
+    bool written = rue_write_at(fd, part, &header, sizeof header, 0, NULL) == RUE_OK &&
+                   rue_write_at(fd, part, index->entries, entry_bytes, sizeof header, NULL) == RUE_OK &&
+                   rue_write_at(fd, part, index->names, index->names_used, sizeof header + entry_bytes,
+                                NULL) == RUE_OK &&
+                   rue_write_at(fd, part, of.bytes, of.used, sizeof header + entry_bytes + index->names_used,
+                                NULL) == RUE_OK;
+    bool kept = written && rename(part, path) == 0;
+    if (!kept) unlink(part);
     close(fd);
+    if (kept && of.bytes) {
+        char folder[PATH_MAX];
+        rue_shard_set_folder(set, folder);
+        remove_stale(folder, base_of(path), &of, rue_shard_set_is_folder(set));
+    }
+    free(of.bytes);
 }

@@ -50,7 +50,8 @@ uint64_t rue_item_index_digest(const struct rue_item_index *index);
 bool rue_item_index_load(struct rue_item_index *index, const struct rue_shard_set *set, const char *asked);
 
 /* Keeps it in the folder of the first shard, under a hidden name that depends on `asked` and the names of the
- * shards, whole or not at all. Where it cannot be written, nothing happens. */
+ * shards, whole or not at all; removes those of shards there that are no longer what they were. Where it
+ * cannot be written, nothing happens. */
 void rue_item_index_keep(const struct rue_item_index *index, const struct rue_shard_set *set,
                          const char *asked);
 

@@ -34,6 +34,7 @@ struct rue_shard_set {
     struct shard *shards;
     size_t count, capacity;
     atomic_int room; /* descriptors that may still be kept */
+    bool is_folder;
 };
 
 static rue_status fail_open(const char *path, rue_error *error)
@@ -43,7 +44,7 @@ static rue_status fail_open(const char *path, rue_error *error)
                     rue_advice_or(why, "; give a file, a folder of shards or a pattern of them"));
 }
 
-static struct rue_shard_identity identity_of(const struct stat *about)
+struct rue_shard_identity rue_shard_identity_of(const struct stat *about)
 {
     return (struct rue_shard_identity){
         .bytes = (uint64_t)about->st_size,
@@ -71,7 +72,7 @@ static rue_status add_shard(void *context, const char *path, rue_error *error)
                                        "the list of shards", error);
     if (status != RUE_OK) return status;
     struct shard *shard = &set->shards[set->count];
-    *shard = (struct shard){.path = strdup(path), .identity = identity_of(&about)};
+    *shard = (struct shard){.path = strdup(path), .identity = rue_shard_identity_of(&about)};
     atomic_init(&shard->fd, -1);
     if (!shard->path) return rue_fail_memory(error, "the list of shards", strlen(path));
     set->count++;
@@ -154,7 +155,7 @@ rue_status rue_shard_set_open(const char *path, bool (*takes)(const char *name),
     rue_status status;
     if (rue_shard_set_is_pattern(path))
         status = rue_shard_pattern_expand(path, add_shard, set, error);
-    else if (stat(path, &about) == 0 && S_ISDIR(about.st_mode))
+    else if (stat(path, &about) == 0 && (set->is_folder = S_ISDIR(about.st_mode)))
         status = add_folder(set, path, takes, error);
     else
         status = add_shard(set, path, error);
@@ -172,6 +173,11 @@ void rue_shard_set_close(struct rue_shard_set *set)
     }
     free(set->shards);
     free(set);
+}
+
+bool rue_shard_set_is_folder(const struct rue_shard_set *set)
+{
+    return set->is_folder;
 }
 
 size_t rue_shard_set_count(const struct rue_shard_set *set)
@@ -210,7 +216,7 @@ static rue_status check(const struct shard *shard, int fd, uint64_t offset, rue_
 {
     struct stat about;
     if (fstat(fd, &about) != 0) return fail_open(shard->path, error);
-    const struct rue_shard_identity was = shard->identity, is = identity_of(&about);
+    const struct rue_shard_identity was = shard->identity, is = rue_shard_identity_of(&about);
     const char *what = about.st_nlink == 0 || is.inode != was.inode               ? "was deleted or replaced"
                        : is.bytes != was.bytes || is.changed_ns != was.changed_ns ? "changed"
                                                                                   : NULL;

@@ -18,6 +18,9 @@ struct rue_shard_identity {
     int64_t changed_ns, touched_ns; /* its content, and all about it */
 };
 
+struct stat;
+struct rue_shard_identity rue_shard_identity_of(const struct stat *about);
+
 /* Whether `path` has braces of a pattern: lists {a,b} and ranges {000..012}, as bash has them. A file of that
  * very name is a file. */
 bool rue_shard_set_is_pattern(const char *path);
@@ -29,6 +32,9 @@ bool rue_shard_set_is_pattern(const char *path);
 rue_status rue_shard_set_open(const char *path, bool (*takes)(const char *name), struct rue_shard_set **out,
                               rue_error *error) RUE_MUST_CHECK;
 void rue_shard_set_close(struct rue_shard_set *set);
+
+/* Whether it is all shards of a folder. */
+bool rue_shard_set_is_folder(const struct rue_shard_set *set);
 
 /* At least 1. */
 size_t rue_shard_set_count(const struct rue_shard_set *set);
