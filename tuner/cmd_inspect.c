@@ -157,7 +157,7 @@ static rue_status show_json(const struct rue_source *source, const struct survey
 static rue_status run(const struct rue_options *options, rue_error *error)
 {
     struct rue_source *source;
-    struct survey survey;
+    struct survey survey = {0};
     struct rue_source_options opening = {.stop = rue_interrupt_status};
     rue_status status = rue_data_options_keys(options, IMAGE_KEY, LABEL_KEY, &opening, error);
     if (status == RUE_OK)

@@ -105,7 +105,7 @@ static rue_status check_label(const struct rue_sink *sink, const struct rue_item
 {
     if (item->label >= sink->label_min && item->label <= sink->label_max) return RUE_OK;
     return rue_fail(error, RUE_DATA,
-                    "'%.200s' has the label %" PRId32 ", which the format %s cannot hold (it has %" PRId64
+                    "'%.200s' has the label %" PRId32 ", which the format %s cannot hold (it holds %" PRId64
                     " to %" PRId64 "): number the classes from 0 on, or write another format",
                     item->key, item->label, sink->ops->format, sink->label_min, sink->label_max);
 }
