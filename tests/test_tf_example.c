@@ -46,7 +46,7 @@ Test(tf_example, lists_are_read_packed_or_not)
            "b:1:2:xy;");
     expect(MESSAGE("\x0a\x0f\x0a\x0d\x0a\x01"
                    "f\x12\x08\x12\x06\x0a\x04\0\0\x80?"),
-           "f:2:0:0;");
+           "f:2:1:0;");
 }
 
 Test(tf_example, what_is_not_known_is_passed_over)
