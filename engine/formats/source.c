@@ -37,13 +37,6 @@ struct rue_source {
     char path[PATH_MAX];
 };
 
-rue_status rue_source_check_stop(const struct rue_source_options *options, rue_error *error)
-{
-    rue_status status = options && options->stop ? options->stop() : RUE_OK;
-    return status == RUE_OK ? RUE_OK
-                            : rue_fail(error, status, "interrupted while the data were looked through");
-}
-
 static const struct rue_source_ops *find_format(const char *format)
 {
     for (size_t i = 0; rue_source_formats[i]; i++)

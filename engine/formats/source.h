@@ -47,7 +47,13 @@ struct rue_source_options {
 };
 
 /* What the stop of the options (nullable) says, with an error; for the formats. */
-rue_status rue_source_check_stop(const struct rue_source_options *options, rue_error *error) RUE_MUST_CHECK;
+static inline RUE_MUST_CHECK rue_status rue_source_check_stop(const struct rue_source_options *options,
+                                                              rue_error *error)
+{
+    rue_status status = options && options->stop ? options->stop() : RUE_OK;
+    if (status == RUE_OK) return RUE_OK;
+    return rue_fail(error, status, "interrupted while the data were looked through");
+}
 
 struct rue_source_ops {
     const char *format;
