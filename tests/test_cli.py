@@ -178,6 +178,11 @@ def test_a_wrong_rue_json_is_told(rue, text, words):
     assert rue("tune", "--help").returncode == 0, "help is there all the same"
 
 
+def test_settings_are_read_from_a_regular_file_alone(rue):
+    os.mkfifo(rue.folder / "rue.json")
+    expect_failure(rue("inspect", "photos"), 2, "rue.json is no regular file", "move it away")
+
+
 def test_a_setting_that_no_command_knows_is_noted_once(rue, own_photos):
     (rue.folder / "rue.json").write_text(json.dumps({"bugdet": "5m", "top_n": 2, "something-else": [1]}))
     done = rue("tune", own_photos, *QUICK, env=dict(RUE_BUGDET="5m", RUE_TOP_N="3", RUE_DTYPE="uint8", RUE_EMPTY=""))
