@@ -95,11 +95,17 @@ static void make_room(struct rue_item_stream *stream, uint64_t capacity)
     stream->kept_capacity = capacity;
 }
 
+/* What was passed of the end of an epoch, and of the beginning of the next. */
+static uint64_t kept_most(const struct rue_item_stream *stream, uint64_t in_flight)
+{
+    uint64_t most = 2 * stream->window + in_flight, all = 2 * stream->index->count;
+    return most < all ? most : all;
+}
+
 uint64_t rue_item_stream_window(struct rue_item_stream *stream, uint64_t in_flight)
 {
-    uint64_t most = stream->window + in_flight;
     pthread_mutex_lock(&stream->lock);
-    make_room(stream, most < stream->index->count ? most : stream->index->count);
+    make_room(stream, kept_most(stream, in_flight));
     pthread_mutex_unlock(&stream->lock);
     return stream->window;
 }
@@ -181,7 +187,9 @@ static struct cursor *choose(struct rue_item_stream *stream, uint64_t item)
         if (fits && (!best || c->next > best->next)) best = c;
         if (c->used < oldest->used) oldest = c;
     }
-    if (!best) best = oldest, best->next = item;
+    /* Whoever shuffles asks for all of a window: it is read from its beginning, or each item before the first
+     * that was asked for would be a way back. */
+    if (!best) best = oldest, best->next = item - item % stream->window;
     best->used = ++stream->uses;
     return best;
 }
@@ -211,7 +219,7 @@ rue_status rue_item_stream_read(struct rue_item_stream *stream, uint64_t item, v
 {
     rue_status status = RUE_OK;
     pthread_mutex_lock(&stream->lock);
-    make_room(stream, stream->window < stream->index->count ? stream->window : stream->index->count);
+    make_room(stream, kept_most(stream, 0));
     void *data = take_kept(stream, item);
     if (!data) {
         struct cursor *cursor = choose(stream, item);
