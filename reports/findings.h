@@ -83,8 +83,10 @@ struct rue_overall {
     const char *over;               /* "raw", "preprocessed" or "all" */
     struct rue_cost_matrix *matrix; /* of the scenarios of all of them */
     const struct rue_selection *selection;
+    size_t best; /* column: what is recommended; else, where nothing was measured everywhere, the best of what
+                  * is predicted; RUE_NONE */
     size_t part_count;
-    struct rue_overall_part *parts; /* [part_count] */
+    struct rue_overall_part *parts; /* [part_count]; NaN without a best */
 };
 enum { RUE_OVERALL_MAX = RUE_MODE_COUNT + 1 };
 

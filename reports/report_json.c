@@ -292,16 +292,24 @@ static rue_status comparisons_json(struct rue_json_document *document, const str
     }
 }
 
+/* Whether the answer was measured on every variant and model, or predicted for some; null without one. */
+static json_t *source_of(const struct rue_overall *overall)
+{
+    if (overall->best == RUE_NONE) return json_null();
+    return json_string(overall->best == overall->selection->recommended ? "measured" : "predicted");
+}
+
 static json_t *overall_json(struct rue_json_document *document, const struct rue_findings *findings)
 {
     json_t *array = json_array();
     for (size_t i = 0; i < findings->overall_count; i++) {
         const struct rue_overall *overall = &findings->overall[i];
         const struct rue_variant_findings all = {.matrix = overall->matrix, .selection = overall->selection};
-        size_t best = overall->selection->recommended;
+        size_t best = overall->best;
         json_t *object = json_object(), *parts = json_array();
         rue_json_put(document, object, "over", json_string(overall->over));
         rue_json_put(document, object, "config", rue_json_config_of(document, &all, best, true));
+        rue_json_put(document, object, "source", source_of(overall));
         rue_json_put_standing(document, object, &all, best);
         rue_json_put(document, object, "scenarios", rue_json_integer(overall->selection->model_count));
         for (size_t p = 0; p < overall->part_count && best != RUE_NONE; p++) {

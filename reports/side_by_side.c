@@ -140,8 +140,8 @@ static void put_common(const struct page *page)
     char label[RUE_CONFIG_TEXT_BYTES], heading[256];
     if (!page->all->has_common) {
         put_line(page,
-                 is_any_recommended(page->all) ? "No configuration was measured on every variant and model: "
-                                                 "there is none to compare them at."
+                 is_any_recommended(page->all) ? "There is no configuration of which the time on every "
+                                                 "variant and model is known, to compare them at."
                                                : "Nothing could be recommended yet.",
                  0);
         fputc('\n', page->stream);
@@ -154,14 +154,20 @@ static void put_common(const struct page *page)
         const struct rue_side *side = &page->all->sides[s];
         char regret[32];
         if (!rue_text_table_row(page->table, false)) break;
-        snprintf(regret, sizeof regret, "%.1f %%", 100 * side->common_regret_ratio);
+        snprintf(regret, sizeof regret, "%s%.1f %%", page->all->common_predicted ? "~" : "",
+                 100 * side->common_regret_ratio);
         name_row(page, s);
         int column = fill_loading(page, &side->common, 1);
         rue_text_table_cell(page->table, column, "%s", or_dash(side->common_regret_ratio, regret));
     }
     rue_config_label(&page->all->common, label);
-    snprintf(heading, sizeof heading,
-             "All of them at %s, the one configuration that is best for all, and what it costs each:", label);
+    snprintf(
+        heading, sizeof heading,
+        page->all->common_predicted
+            ? "All of them at %s, the one configuration that is predicted to be best for all (it was not "
+              "measured on every variant and model), and the regret that is predicted of each:"
+            : "All of them at %s, the one configuration that is best for all, and what it costs each:",
+        label);
     end_table(page, heading);
 }
 
@@ -357,6 +363,9 @@ rue_status rue_side_by_side_json(const struct rue_side_by_side *all, FILE *strea
     rue_json_put(&document, root, "sample_images", rue_json_integer(all->sample_images));
     rue_json_put(&document, root, "common_config",
                  all->has_common ? rue_json_config(&document, &all->common, true) : json_null());
+    rue_json_put(&document, root, "common_source",
+                 all->has_common ? json_string(all->common_predicted ? "predicted" : "measured")
+                                 : json_null());
     for (size_t s = 0; s < all->side_count; s++)
         rue_json_push(&document, sides, side_json(&document, all, s));
     rue_json_put(&document, root, "variants", sides);

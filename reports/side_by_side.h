@@ -28,6 +28,7 @@ struct rue_side_by_side {
     const struct rue_findings *findings;
     struct rue_config common; /* where there is one */
     bool has_common;
+    bool common_predicted;  /* it was not measured on every variant and model */
     uint64_t sample_images; /* that were converted to see what making takes */
     size_t side_count;
     struct rue_side *sides; /* [side_count]; the first is what the others are made from */

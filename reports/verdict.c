@@ -168,13 +168,15 @@ void rue_verdict_overall(const struct rue_overall *overall, bool unicode, char *
     const struct rue_selection *selection = overall->selection;
     char name[PATH_MAX];
     bool all = strcmp(overall->over, "all") == 0;
-    if (selection->recommended == RUE_NONE) return;
-    const struct rue_ranking_row *row = &selection->rows[selection->recommended];
-    rue_prose_say(&prose, "One configuration for all %zu %svariants: ", overall->part_count,
+    if (overall->best == RUE_NONE) return;
+    const struct rue_ranking_row *row = &selection->rows[overall->best];
+    rue_prose_say(&prose, "One configuration for all %zu %svariants%s: ", overall->part_count,
                   all                                 ? ""
                   : strcmp(overall->over, "raw") == 0 ? "raw "
-                                                      : "preprocessed ");
-    rue_prose_say_config(&prose, rue_cost_matrix_config(overall->matrix, selection->recommended));
+                                                      : "preprocessed ",
+                  overall->best == selection->recommended ? ""
+                                                          : ", predicted and not measured on every model");
+    rue_prose_say_config(&prose, rue_cost_matrix_config(overall->matrix, overall->best));
     rue_prose_say(&prose, ": " PERCENT " mean regret over %zu scenarios, worst " PERCENT " (",
                   100 * row->mean_regret_ratio, selection->model_count, 100 * row->max_regret_ratio);
     for (size_t p = 0; p < overall->part_count; p++) {

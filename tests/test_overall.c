@@ -56,6 +56,7 @@ Test(overall, the_least_regret_over_the_models_of_all_variants_wins)
     const struct rue_ranking_row *row = &overall->selection->rows[overall->selection->recommended];
     cr_assert_str_eq(overall->over, "raw");
     cr_assert_eq(overall->selection->recommended, 1, "best of neither, and good for both");
+    cr_assert_eq(overall->best, 1);
     cr_assert_eq(overall->selection->model_count, 4);
     cr_assert_float_eq(row->mean_regret_ratio, 0.1, 1e-9);
     cr_assert_eq(overall->part_count, 2);
@@ -87,6 +88,30 @@ Test(overall, only_what_all_variants_have_and_can_run_is_an_answer)
     cr_assert_eq(rue_cost_matrix_configs(overall->matrix), 2, "two are common");
     cr_assert_eq(overall->selection->recommended, 0);
     cr_assert_eq(overall->selection->rows[1].failed, 1);
+}
+
+/* As a study leaves it whose budget is short: each variant measured at its own best, the rest predicted. */
+Test(overall, where_nothing_was_measured_everywhere_the_best_is_a_prediction)
+{
+    static const double first[] = {1.0, MISSING, MISSING, 2.0, MISSING, MISSING},
+                        last[] = {MISSING, MISSING, 1.0, MISSING, MISSING, 2.0};
+    add(RUE_RAW, "a", first, 3);
+    add(RUE_RAW, "b", last, 3);
+    for (size_t v = 0; v < 2; v++)
+        for (size_t m = 0; m < 2; m++)
+            for (size_t c = 0; c < 3; c++) {
+                const double *times_s = v ? fast_many : fast_few;
+                if (c == 2 * v) continue;
+                cr_assert_eq(rue_cost_matrix_estimate(fixture.matrices[v], m, c, 1e9 * times_s[3 * m + c], 0,
+                                                      true, NULL),
+                             RUE_OK);
+            }
+    find(NULL);
+    const struct rue_overall *overall = &fixture.findings.overall[0];
+    cr_assert_eq(overall->selection->recommended, RUE_NONE);
+    cr_assert_eq(overall->best, 1);
+    cr_assert_float_eq(overall->parts[0].mean_regret_ratio, 0.1, 1e-9);
+    cr_assert_str_eq(overall->parts[1].name, "raw folder b");
 }
 
 Test(overall, a_model_weighs_the_same_in_every_variant)

@@ -104,7 +104,20 @@ Test(side_by_side, the_page_says_what_pays_and_what_does_not)
     cr_expect(strstr(text, "variant 1: what making it takes is not known."), "%s", text);
     cr_expect(strstr(text, "variant 2: making it takes about 2 m 40 s; it is not known whether it pays."),
               "%s", text);
-    cr_expect(strstr(text, "No configuration was measured on every variant"), "%s", text);
+    cr_expect(strstr(text, "There is no configuration of which the time on every variant"), "%s", text);
+    free(text);
+    fixture_close(&fixture);
+}
+
+Test(side_by_side, a_common_configuration_that_is_predicted_is_called_so)
+{
+    begin();
+    char *text = show();
+    cr_expect(!strstr(text, "predicted"), "%s", text);
+    free(text);
+    all.common_predicted = true;
+    text = show();
+    cr_expect(strstr(text, "is predicted to be best for all") && strstr(text, "~1.0 %"), "%s", text);
     free(text);
     fixture_close(&fixture);
 }

@@ -192,13 +192,15 @@ static void take_common(const struct rue_findings *findings, struct rue_side_by_
     for (size_t s = 0; s < out->side_count; s++) out->sides[s].common_regret_ratio = NAN;
     if (findings->overall_count == 0) return;
     const struct rue_overall *overall = &findings->overall[findings->overall_count - 1];
-    if (overall->part_count != out->side_count || overall->selection->recommended == RUE_NONE) return;
-    out->has_common = true;
-    out->common = *rue_cost_matrix_config(overall->matrix, overall->selection->recommended);
+    if (overall->part_count != out->side_count) return;
     for (size_t s = 0; s < out->side_count; s++) {
         snprintf(out->sides[s].name, sizeof out->sides[s].name, "%s", overall->parts[s].name);
         out->sides[s].common_regret_ratio = overall->parts[s].mean_regret_ratio;
     }
+    if (overall->best == RUE_NONE) return;
+    out->has_common = true;
+    out->common_predicted = overall->best != overall->selection->recommended;
+    out->common = *rue_cost_matrix_config(overall->matrix, overall->best);
 }
 
 rue_status rue_compare_measure(struct rue_study *study, struct rue_findings *findings, uint64_t sample_images,

@@ -1,5 +1,6 @@
 #include "overall.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,7 +99,7 @@ static rue_status fill(const struct group *group, struct rue_cost_matrix *matrix
     return status;
 }
 
-/* What the answer costs each variant: the mean and the worst regret over its models. */
+/* Their names, and what the best costs each: the mean and the worst regret over its models. */
 static void fill_parts(const struct group *group, const struct rue_ranking_rules *rules,
                        struct rue_overall *out)
 {
@@ -109,9 +110,11 @@ static void fill_parts(const struct group *group, const struct rue_ranking_rules
         const struct rue_cost_matrix *own = group->variants[v]->matrix;
         double sum = 0, weights = 0;
         name_part(group, v, part->name, sizeof part->name);
+        part->mean_regret_ratio = part->max_regret_ratio = NAN;
+        if (out->best == RUE_NONE) continue;
         for (size_t m = 0; m < rue_cost_matrix_models(own); m++) {
             double weight = rue_ranking_rules_weight(rules, rue_cost_matrix_model(own, m));
-            double regret = rue_selection_regret(selection, out->matrix, first + m, selection->recommended);
+            double regret = rue_selection_regret(selection, out->matrix, first + m, out->best);
             sum += weight * regret;
             weights += weight;
             if (m == 0 || regret > part->max_regret_ratio) part->max_regret_ratio = regret;
@@ -144,8 +147,11 @@ static rue_status select_one(const struct group *group, const struct rue_ranking
     out->part_count = group->count;
     out->parts = calloc(group->count, sizeof *out->parts);
     if (status == RUE_OK && !out->parts) status = rue_fail_memory(error, "parts", sizeof *out->parts);
-    if (status == RUE_OK && selection->recommended != RUE_NONE) fill_parts(group, rules, out);
-    return status;
+    if (status != RUE_OK) return status;
+    bool measured = selection->recommended != RUE_NONE;
+    out->best = measured ? selection->recommended : selection->ranked_count ? selection->ranked[0] : RUE_NONE;
+    fill_parts(group, rules, out);
+    return RUE_OK;
 }
 
 static rue_status find_one(struct rue_findings *findings, const struct group *group,
