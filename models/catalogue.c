@@ -3,6 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "architecture.h"
+#include "device.h"
+#include "roofline.h"
 #include "suggest.h"
 #include "units.h"
 
@@ -30,41 +33,90 @@ static const struct {
     {"vit_l_16", NULL, {10390.442, 10296.151, 10129.415, 10381.106, 10475.283}},
     {"vit_l_32", NULL, {2565.097, 2585.509, 2470.427, 2489.888, 2430.937}},
 };
-enum { MODELS = sizeof measured / sizeof *measured };
+enum { MEASURED_MODELS = sizeof measured / sizeof *measured };
 
-static const char device[] = "an NVIDIA RTX A5000";
+static const char usual_device[] = "rtx-a5000";
 
 size_t rue_catalogue_count(void)
 {
-    return MODELS;
+    size_t count = 0;
+    while (rue_architecture_at(count)) count++;
+    return count;
 }
 
 const char *rue_catalogue_name(size_t index)
 {
-    return measured[index].name;
+    return rue_architecture_at(index)->name;
 }
 
 /* Names are compared in small letters, '-' and '_' alike. */
-static bool same_name(const char *typed, const char *name)
+static bool same_name(const char *typed, size_t length, const char *name)
 {
-    for (; *typed && *name; typed++, name++) {
+    for (; length && *name; length--, typed++, name++) {
         char c = *typed == '-' ? '_' : *typed;
         if (c >= 'A' && c <= 'Z') c = (char)(c | 32);
         if (c != *name) return false;
     }
-    return *typed == *name;
+    return !length && !*name;
 }
 
-static struct rue_profile measured_profile(size_t index)
+static const struct rue_architecture *find_architecture(const char *typed, size_t length)
 {
-    struct rue_profile profile = {.points = MEASURED};
-    snprintf(profile.name, sizeof profile.name, "%s", measured[index].name);
-    snprintf(profile.device, sizeof profile.device, "%s", device);
+    const struct rue_architecture *at;
+    for (size_t i = 0; i < MEASURED_MODELS; i++)
+        if (measured[i].alias && same_name(typed, length, measured[i].alias))
+            return rue_architecture_find(measured[i].name);
+    for (size_t i = 0; (at = rue_architecture_at(i)); i++)
+        if (same_name(typed, length, at->name)) return at;
+    return NULL;
+}
+
+static bool measured_points(const char *name, struct rue_profile *out)
+{
+    size_t index = 0;
+    while (index < MEASURED_MODELS && strcmp(measured[index].name, name) != 0) index++;
+    if (index == MEASURED_MODELS) return false;
+    out->measured = true;
+    out->points = MEASURED;
     for (size_t i = 0; i < MEASURED; i++) {
-        profile.batch_size[i] = measured_batch_sizes[i];
-        profile.batch_ns[i] = measured[index].us_per_image[i] * 1e3 * measured_batch_sizes[i];
+        out->batch_size[i] = measured_batch_sizes[i];
+        out->batch_ns[i] = measured[index].us_per_image[i] * 1e3 * measured_batch_sizes[i];
     }
-    return profile;
+    return true;
+}
+
+/* Powers of two: between them the roofline is nearly straight. */
+static void estimated_points(const struct rue_architecture *model, const struct rue_device *device,
+                             enum rue_precision precision, struct rue_profile *out)
+{
+    out->points = 12;
+    for (size_t i = 0; i < out->points; i++) {
+        out->batch_size[i] = UINT32_C(1) << i;
+        out->batch_ns[i] = rue_roofline_batch_ns(model, device, precision, out->batch_size[i]);
+    }
+}
+
+static rue_status profile_on(const struct rue_architecture *model, const struct rue_device *device,
+                             enum rue_precision precision, struct rue_profile *out, rue_error *error)
+{
+    if (device->flops[precision] == 0)
+        return rue_fail(error, RUE_USAGE, "model '%s': the device %s has no %s; choose another precision",
+                        out->name, device->name, rue_precision_names[precision]);
+    bool usual = strcmp(device->name, usual_device) == 0 && precision == RUE_FP32;
+    snprintf(out->name, sizeof out->name,
+             usual                   ? "%s"
+             : precision == RUE_FP32 ? "%s@%s"
+                                     : "%s@%s:%s",
+             model->name, device->name, rue_precision_names[precision]);
+    out->largest_batch = rue_roofline_largest_batch(model, device, precision);
+    if (usual && measured_points(model->name, out))
+        snprintf(out->device, sizeof out->device, "%s", device->title);
+    else {
+        estimated_points(model, device, precision, out);
+        snprintf(out->device, sizeof out->device, "%s (%s, estimated)", device->title,
+                 rue_precision_names[precision]);
+    }
+    return RUE_OK;
 }
 
 /* "250ms/batch", "1.5ms/image+2ms": durations joined by '+', per batch unless they say per image. */
@@ -85,19 +137,57 @@ bad:
                     spec);
 }
 
-static rue_status fail_unknown(const char *spec, rue_error *error)
+enum { NAMES_MAX = 64 };
+
+/* `typed` is none of the names in the table that `name_at` reads, nor of `more`. */
+static rue_status fail_unknown(const char *what, const char *typed, const char *(*name_at)(size_t),
+                               const char *const more[2], rue_error *error)
 {
-    const char *names[MODELS + 2];
-    for (size_t i = 0; i < MODELS; i++) names[i] = measured[i].name;
-    names[MODELS] = "none";
-    names[MODELS + 1] = "sleep:";
-    char near[RUE_SUGGESTION_BYTES], list[512] = "";
-    if (*rue_did_you_mean(spec, names, MODELS + 2, "", near))
-        return rue_fail(error, RUE_USAGE, "unknown model '%s'%s", spec, near);
-    for (size_t i = 0, used = 0; i < MODELS; i++)
-        used += (size_t)snprintf(list + used, sizeof list - used, "%s, ", measured[i].name);
-    return rue_fail(error, RUE_USAGE, "unknown model '%s': known are %snone, and sleep:TIME/image+TIME/batch",
-                    spec, list);
+    const char *names[NAMES_MAX];
+    char near[RUE_SUGGESTION_BYTES], list[1024] = "";
+    size_t count = 0, used = 0;
+    while (count < NAMES_MAX - 2 && (names[count] = name_at(count))) count++;
+    for (size_t i = 0; i < 2 && more[i]; i++) names[count++] = more[i];
+    if (*rue_did_you_mean(typed, names, count, "", near))
+        return rue_fail(error, RUE_USAGE, "unknown %s '%s'%s", what, typed, near);
+    for (size_t i = 0; i < count && used < sizeof list; i++)
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", names[i]);
+    return rue_fail(error, RUE_USAGE, "unknown %s '%s': known are %s", what, typed, list);
+}
+
+static const char *model_name(size_t index)
+{
+    const struct rue_architecture *model = rue_architecture_at(index);
+    return model ? model->name : NULL;
+}
+
+static const char *device_name(size_t index)
+{
+    const struct rue_device *device = rue_device_at(index);
+    return device ? device->name : NULL;
+}
+
+static const char *precision_name(size_t index)
+{
+    return index < RUE_PRECISION_COUNT ? rue_precision_names[index] : NULL;
+}
+
+/* "h100", "h100:bf16", or nothing. */
+static rue_status parse_device(const char *typed, const struct rue_device **device,
+                               enum rue_precision *precision, rue_error *error)
+{
+    char name[RUE_MODEL_NAME_BYTES];
+    *precision = RUE_FP32;
+    *device = rue_device_find(usual_device);
+    if (!*typed) return RUE_OK;
+    const char *colon = strchrnul(typed, ':');
+    snprintf(name, sizeof name, "%.*s", (int)(colon - typed), typed);
+    *device = rue_device_find(name);
+    if (!*device) return fail_unknown("device", name, device_name, (const char *const[2]){NULL}, error);
+    if (!*colon) return RUE_OK;
+    for (size_t i = 0; i < RUE_PRECISION_COUNT; i++)
+        if (strcmp(rue_precision_names[i], colon + 1) == 0) return *precision = i, RUE_OK;
+    return fail_unknown("precision", colon + 1, precision_name, (const char *const[2]){NULL}, error);
 }
 
 rue_status rue_catalogue_find(const char *spec, struct rue_profile *out, rue_error *error)
@@ -108,11 +198,16 @@ rue_status rue_catalogue_find(const char *spec, struct rue_profile *out, rue_err
     snprintf(out->name, sizeof out->name, "%s", spec);
     if (strcmp(spec, "none") == 0) return RUE_OK;
     if (strncmp(spec, "sleep:", 6) == 0) return parse_sleep(spec, spec + 6, out, error);
-    for (size_t i = 0; i < MODELS; i++) {
-        if (!same_name(spec, measured[i].name) && !(measured[i].alias && same_name(spec, measured[i].alias)))
-            continue;
-        *out = measured_profile(i);
-        return RUE_OK;
-    }
-    return fail_unknown(spec, error);
+    const char *at = strchrnul(spec, '@');
+    const struct rue_architecture *model = find_architecture(spec, (size_t)(at - spec));
+    if (!model)
+        return fail_unknown("model", spec, model_name,
+                            (const char *const[2]){"none", "sleep:TIME/image+TIME/batch"}, error);
+    const struct rue_device *device;
+    enum rue_precision precision;
+    if (*at && !at[1])
+        return rue_fail(error, RUE_USAGE,
+                        "model '%s': no device after '@'; write resnet50@h100 or resnet50@h100:bf16", spec);
+    rue_status status = parse_device(*at ? at + 1 : "", &device, &precision, error);
+    return status == RUE_OK ? profile_on(model, device, precision, out, error) : status;
 }

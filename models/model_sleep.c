@@ -1,5 +1,6 @@
 #include "model_sleep.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "clock.h"
@@ -13,11 +14,16 @@ struct sleeper {
 /* The ticket of a batch is the time at which its work ends. */
 static rue_status submit(void *state, const struct rue_batch *batch, uint64_t *ticket, rue_error *error)
 {
-    (void)error;
     struct sleeper *sleeper = state;
+    const struct rue_profile *profile = &sleeper->profile;
+    if (profile->largest_batch && batch->count > profile->largest_batch)
+        return rue_fail(error, RUE_INFEASIBLE,
+                        "a batch of %zu images does not fit into the memory of %s: at most %" PRIu64
+                        " of %s do",
+                        batch->count, profile->device, profile->largest_batch, profile->name);
     uint64_t now = rue_clock_now_ns();
     uint64_t begin = sleeper->end_ns > now ? sleeper->end_ns : now;
-    *ticket = sleeper->end_ns = begin + rue_profile_batch_ns(&sleeper->profile, batch->count);
+    *ticket = sleeper->end_ns = begin + rue_profile_batch_ns(profile, batch->count);
     return RUE_OK;
 }
 

@@ -1,5 +1,6 @@
 #include "profile.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 uint64_t rue_profile_batch_ns(const struct rue_profile *profile, uint64_t images)
@@ -42,5 +43,8 @@ void rue_profile_json(const struct rue_profile *profile, char out[RUE_PROFILE_JS
     size_t used = (size_t)snprintf(out, RUE_PROFILE_JSON_BYTES, "{");
     used = append_list(out, used, "batch_size", profile, 0);
     used = append_list(out, used, "batch_ns", profile, 1);
+    if (profile->largest_batch)
+        used += (size_t)snprintf(out + used, RUE_PROFILE_JSON_BYTES - used, ",\"largest_batch\":%" PRIu64,
+                                 profile->largest_batch);
     snprintf(out + used, RUE_PROFILE_JSON_BYTES - used, "}");
 }
