@@ -12,6 +12,7 @@
 
 enum {
     MODEL,
+    DEVICE,
     BATCH_SIZE,
     NUM_WORKERS,
     IMAGES,
@@ -39,6 +40,7 @@ enum {
 
 static const struct rue_option options_table[] = {
     [MODEL] = RUE_STUDY_OPTION_MODEL,
+    [DEVICE] = RUE_STUDY_OPTION_DEVICE,
     [BATCH_SIZE] = RUE_STUDY_OPTION_BATCH_SIZE,
     [NUM_WORKERS] = RUE_STUDY_OPTION_NUM_WORKERS,
     [IMAGES] = {"images", RUE_OPTION_COUNT, "N", NULL, "the job that is compared for [one epoch]", 1,
@@ -76,6 +78,7 @@ static struct rue_study_goal read_goal(const struct rue_options *options)
         .data = rue_options_arguments(options),
         .runner = rue_options_text(options, RUNNER),
         .modes = {true, true},
+        .device = rue_options_text(options, DEVICE),
         .models = rue_options_text(options, MODEL),
         .images = rue_options_number(options, IMAGES),
         .strategy = rue_strategy_names[rue_options_word(options, STRATEGY)],

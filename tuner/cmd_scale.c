@@ -19,6 +19,7 @@ enum {
     FIXED_BATCH,
     FIXED_WORKERS,
     MODEL,
+    DEVICE,
     IMAGES,
     BUDGET,
     TRIAL_TIMEOUT,
@@ -55,6 +56,7 @@ static const struct rue_option options_table[] = {
     [MODEL] = {"model", RUE_OPTION_MODELS, "LIST", NULL,
                "what consumes the batches: none, or models such as resnet50,sleep:2ms/image [none]", 0, 0,
                NULL},
+    [DEVICE] = RUE_STUDY_OPTION_DEVICE,
     [IMAGES] = {"images", RUE_OPTION_COUNT, "N", NULL, "of each trial [one epoch of the first DATA]", 1,
                 UINT64_C(1) << 40, NULL},
     [BUDGET] = {"budget", RUE_OPTION_DURATION, "TIME", "5m", "for all of it; trials get shorter to fit", 0, 0,
@@ -90,6 +92,7 @@ static struct rue_scale_goal read_goal(const struct rue_options *options, struct
     struct rue_scale_goal goal = {
         .data_count = (size_t)rue_options_argument_count(options),
         .runner = runner,
+        .device = rue_options_text(options, DEVICE),
         .models = model || runner ? model : "none",
         .fixed_batch = (int)rue_options_number(options, FIXED_BATCH),
         .fixed_workers = workers ? (int)rue_options_number(options, FIXED_WORKERS) : -1,

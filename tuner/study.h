@@ -48,6 +48,7 @@ struct rue_study_goal {
     const char *runner;             /* a shell command; NULL: our own */
     bool modes[RUE_MODE_COUNT];
     const char *models;                       /* "resnet18,vit_b_16"; NULL: the runner's, or a default */
+    const char *device;                       /* of models that name none; NULL: the usual one */
     const char *knobs[RUE_KNOB_COUNT];        /* "32,64", "0..8"; NULL: a default */
     const char *knob_origins[RUE_KNOB_COUNT]; /* what gave each of them, "--batch-size": for messages */
     uint64_t images;                          /* J; 0: one epoch, or `batches` */

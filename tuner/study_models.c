@@ -8,16 +8,30 @@
 
 static const char default_models[] = "resnet18,resnet50,efficientnet_v2_s,vit_b_16";
 
-static rue_status add_model(struct rue_study *study, const char *spec, bool ours, rue_error *error)
+/* "resnet50" as "resnet50@h100", where a device is asked for; RUE_USAGE for one that is too long. */
+static rue_status add_device(const struct rue_study *study, const char *spec, char out[RUE_MODEL_NAME_BYTES],
+                             rue_error *error)
 {
+    const char *device = study->goal->device;
+    bool simulated = strcmp(spec, "none") != 0 && strncmp(spec, "sleep:", 6) != 0;
+    bool add = device && simulated && !strchr(spec, '@');
+    int length = snprintf(out, RUE_MODEL_NAME_BYTES, "%s%s%s", spec, add ? "@" : "", add ? device : "");
+    if (length < RUE_MODEL_NAME_BYTES) return RUE_OK;
+    return rue_fail(error, RUE_USAGE, "model name '%.40s...' is too long", spec);
+}
+
+static rue_status add_model(struct rue_study *study, const char *typed, bool ours, rue_error *error)
+{
+    char spec[RUE_MODEL_NAME_BYTES];
     if (study->model_count == RUE_STUDY_MODELS_MAX)
         return rue_fail(error, RUE_USAGE, "more than %d models; name the ones that matter",
                         RUE_STUDY_MODELS_MAX);
     struct rue_study_model *model = &study->models[study->model_count];
     *model = (struct rue_study_model){.known = ours};
-    snprintf(model->name, sizeof model->name, "%s", spec);
+    snprintf(model->name, sizeof model->name, "%s", typed);
     if (ours) {
-        rue_status status = rue_catalogue_find(spec, &model->profile, error);
+        rue_status status = add_device(study, typed, spec, error);
+        if (status == RUE_OK) status = rue_catalogue_find(spec, &model->profile, error);
         if (status != RUE_OK) return status;
         memcpy(model->name, model->profile.name, sizeof model->name);
         rue_profile_json(&model->profile, model->profile_json);
@@ -72,6 +86,9 @@ static rue_status choose(struct rue_study *study, rue_error *error)
     const struct rue_hello *hello = rue_runner_hello(study->runner);
     const char *list = study->goal->models;
     rue_status status = RUE_OK;
+    if (study->goal->device && hello->model_count)
+        return rue_fail(error, RUE_USAGE, "--device: the runner %s has models of its own; leave it out",
+                        hello->runner);
     if (!list && hello->model_count) {
         for (size_t i = 0; status == RUE_OK && i < hello->model_count; i++)
             status = add_model(study, hello->models[i], false, error);
