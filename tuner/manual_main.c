@@ -116,11 +116,13 @@ static void put_commands(void)
 static void put_models(void)
 {
     put_section("MODELS");
-    printf("What a model costs per batch is taken from measurements of these models:\n\n");
+    printf("These models are simulated by what a batch takes on a device (*rue models* tells it):\n\n");
     for (size_t i = 0; i < rue_catalogue_count(); i++) {
         put(rue_catalogue_name(i));
         printf(i + 1 < rue_catalogue_count() ? ", " : ".\n\n");
     }
+    printf("*resnet50@h100* and *resnet50@h100:bf16* name a device and a precision; without, it is an NVIDIA "
+           "RTX A5000 in fp32, unless *\\-\\-device* says otherwise.\n\n");
     printf(
         "A model that sleeps is written like *sleep:250ms/batch* or *sleep:1.5ms/image+2ms*; *none* takes no "
         "time.\n");
