@@ -16,6 +16,7 @@ struct rue_scale_goal {
     struct rue_source_options keys;    /* what the data call images and labels */
     const char *runner;                /* NULL: our own */
     const char *models;                /* "none,sleep:2ms/image" */
+    const char *device;                /* of models that name none; NULL: the usual one */
     const char *knobs[RUE_KNOB_COUNT]; /* lists of batch sizes and of workers; NULL: the usual ones */
     const char *knob_origins[RUE_KNOB_COUNT];
     int fixed_batch, fixed_workers; /* 0 and -1: the usual ones */
