@@ -28,7 +28,8 @@ Test(catalogue, every_model_is_found_by_its_name)
     for (size_t i = 0; i < rue_catalogue_count(); i++) {
         struct rue_profile profile = find(rue_catalogue_name(i));
         cr_assert_str_eq(profile.name, rue_catalogue_name(i));
-        cr_assert_str_eq(profile.device, "an NVIDIA RTX A5000");
+        cr_assert_str_eq(profile.device,
+                         profile.measured ? "an NVIDIA RTX A5000" : "an NVIDIA RTX A5000 (fp32, estimated)");
         for (size_t p = 1; p < profile.points; p++)
             cr_assert(profile.batch_size[p] > profile.batch_size[p - 1] &&
                           profile.batch_ns[p] > profile.batch_ns[p - 1],
@@ -118,4 +119,25 @@ Test(catalogue, a_name_that_is_too_long_is_refused)
     memset(spec, 'r', sizeof spec - 1);
     spec[sizeof spec - 1] = 0;
     cr_assert(strstr(refuse(spec), "too long"));
+}
+
+Test(catalogue, a_device_and_a_precision_stand_behind_the_name)
+{
+    struct rue_profile usual = find("resnet50"), same = find("ResNet50@rtx-a5000:fp32"),
+                       fast = find("resnet50@h100:bf16");
+    cr_assert_str_eq(same.name, "resnet50");
+    cr_assert(same.measured && same.batch_ns[1] == usual.batch_ns[1]);
+    cr_assert_str_eq(fast.name, "resnet50@h100:bf16");
+    cr_assert_str_eq(fast.device, "an NVIDIA H100 SXM (bf16, estimated)");
+    cr_assert_str_eq(find("vit_b_16@t4:fp32").name, "vit_b_16@t4");
+    cr_assert(!fast.measured && rue_profile_batch_ns(&fast, 256) < rue_profile_batch_ns(&usual, 256) / 4);
+    cr_assert_gt(fast.largest_batch, find("resnet50@t4").largest_batch);
+    const char *message = refuse("resnet50@h10O");
+    cr_assert(strstr(message, "unknown device 'h10O'") && strstr(message, "'h100'"), "%s", message);
+    message = refuse("resnet50@t4:bf16");
+    cr_assert(strstr(message, "t4 has no bf16"), "%s", message);
+    message = refuse("resnet50@");
+    cr_assert(strstr(message, "no device after '@'"), "%s", message);
+    message = refuse("resnet5O@h100");
+    cr_assert(strstr(message, "unknown model"), "%s", message);
 }

@@ -100,3 +100,20 @@ Test(model_sleep, the_profile_is_copied)
     cr_assert_eq(other.ops->wait(other.state, second, NULL), RUE_OK);
     rue_model_close(&other);
 }
+
+Test(model_sleep, a_batch_that_its_device_cannot_hold_is_infeasible)
+{
+    struct rue_profile profile = {
+        .name = "ape@bee", .device = "a bee", .largest_batch = 64, .per_image_ns = 1};
+    struct rue_model small;
+    struct rue_batch batch = {.count = 65};
+    rue_error error = {0};
+    uint64_t ticket;
+    cr_assert_eq(rue_model_sleep_open(&profile, &small, NULL), RUE_OK);
+    cr_expect_eq(small.ops->submit(small.state, &batch, &ticket, &error), RUE_INFEASIBLE);
+    cr_expect(strstr(error.message, "65") && strstr(error.message, "memory of a bee: at most 64"), "%s",
+              error.message);
+    batch.count = 64;
+    cr_expect_eq(small.ops->submit(small.state, &batch, &ticket, NULL), RUE_OK);
+    rue_model_close(&small);
+}

@@ -45,7 +45,7 @@ def test_devices_are_listed(rue):
     (["--device", "h1000"], ["unknown device 'h1000'", "h100"]),
     (["--device", "h100:fp8"], ["unknown precision 'fp8'"]),
     (["--device", "t4:bf16"], ["t4 has no bf16"]),
-    (["--device", ""], ["no device after '@'"]),
+    (["--device", ""], ["--device", "empty"]),
     (["--batch-size", "0"], ["--batch-size: '0'"]),
     (["--batch-size", "1,2,3,4,5,6,7,8,9,10,11,12"], ["--batch-size", "more than 11 values"])])
 def test_what_is_not_known_is_refused(rue, words, said):
@@ -57,15 +57,8 @@ def test_a_study_is_made_on_the_device_that_is_asked_for(rue, photos):
                "--batch-size", "8", "--num-workers", "1,2", "--strategy", "grid", "--images", "16", "--json", "--quiet", "--out", "out")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)["recommendations"][0]
-    assert [one["model"] for one in found["models"]] == ["resnet18@h100:bf16", "sleep:1ms", "resnet50@l4:fp16"]
+    assert found["models"] == ["resnet18@h100:bf16", "sleep:1ms", "resnet50@l4:fp16"]
     assert rue("show", "out").returncode == 0
-
-
-def test_a_batch_that_the_device_cannot_hold_is_infeasible(rue, photos):
-    done = rue("tune", photos, "--model", "vit_l_16@t4", "--mode", "raw", "--batch-size", "8,4096", "--num-workers", "1",
-               "--strategy", "grid", "--images", "4096", "--max-memory", "100G", "--budget", "2trials", "--quiet", "--out", "out")
-    trials = (rue.folder / "out/trials.csv").read_text()
-    assert "does not fit into the memory of an NVIDIA T4" in trials, done.stderr
 
 
 def test_layers_are_those_of_torchvision(rue):

@@ -233,6 +233,7 @@ static rue_status run(const struct rue_options *options, rue_error *error)
 
 const struct rue_command rue_command_models = {
     .name = "models",
+    .arguments = "",
     .summary = "List the models that are simulated, and what a batch takes on a device.",
     .details = "  rue models\n"
                "  rue models --device h100:bf16 --batch-size 32,256\n"
