@@ -10,6 +10,9 @@
 
 struct rue_model_ops {
     const char *name;
+    /* Makes ready for batches of up to `images`, outside of any trial's time, beside `batch_bytes` of batches
+     * that are still to be filled. RUE_INFEASIBLE when they do not fit into memory. (optional) */
+    rue_status (*prepare)(void *state, size_t images, uint64_t batch_bytes, rue_error *error);
     /* Begins the work on a batch of `count` images and returns at once; `*ticket` names it. */
     rue_status (*submit)(void *state, const struct rue_batch *batch, uint64_t *ticket, rue_error *error);
     /* Returns when that work is done. */

@@ -66,6 +66,13 @@ static rue_status consume(struct run *run, const struct rue_batch *batch, rue_er
     return status == RUE_OK ? run->model->ops->wait(run->model->state, ticket, error) : status;
 }
 
+static rue_status prepare_model(struct run *run, uint64_t batch_bytes, rue_error *error)
+{
+    size_t images = (size_t)run->request->config.value[RUE_BATCH_SIZE];
+    if (!run->model->ops->prepare) return RUE_OK;
+    return run->model->ops->prepare(run->model->state, images, batch_bytes, error);
+}
+
 static rue_status check_time(const struct run *run, uint64_t now_ns, rue_error *error)
 {
     uint64_t limit = run->request->limits.time_ns;
@@ -196,6 +203,7 @@ static rue_status run_joint(struct run *run, const struct rue_source *source, ru
     if (status == RUE_OK) status = prepare_data(run, error);
     if (status == RUE_OK) status = open_detail(run, &options, error);
     if (status == RUE_OK) status = rue_loader_open(source, &options, &run->loader, error);
+    if (status == RUE_OK) status = prepare_model(run, rue_loader_slab_bytes(&options), error);
     if (status == RUE_OK) status = run_loader(run, error);
     rue_loader_close(run->loader);
     if (status == RUE_OK) judge_data(run);
@@ -222,6 +230,7 @@ static rue_status run_compute(struct run *run, rue_error *error)
     result->batch_compute_ns = calloc(count, sizeof *result->batch_compute_ns);
     rue_status status =
         batch.images && result->batch_compute_ns ? RUE_OK : rue_fail_memory(error, "a resident batch", bytes);
+    if (status == RUE_OK) status = prepare_model(run, bytes, error);
     if (status == RUE_OK) status = warm_model(run, &batch, error);
     uint64_t cpu_ns = rue_usage_read().cpu_ns;
     run->start_ns = rue_clock_now_ns();

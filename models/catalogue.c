@@ -5,6 +5,7 @@
 
 #include "architecture.h"
 #include "device.h"
+#include "host_profile.h"
 #include "roofline.h"
 #include "suggest.h"
 #include "units.h"
@@ -85,17 +86,6 @@ static bool measured_points(const char *name, struct rue_profile *out)
     return true;
 }
 
-/* Powers of two: between them the roofline is nearly straight. */
-static void estimated_points(const struct rue_architecture *model, const struct rue_device *device,
-                             enum rue_precision precision, struct rue_profile *out)
-{
-    out->points = 12;
-    for (size_t i = 0; i < out->points; i++) {
-        out->batch_size[i] = UINT32_C(1) << i;
-        out->batch_ns[i] = rue_roofline_batch_ns(model, device, precision, out->batch_size[i]);
-    }
-}
-
 static rue_status profile_on(const struct rue_architecture *model, const struct rue_device *device,
                              enum rue_precision precision, struct rue_profile *out, rue_error *error)
 {
@@ -112,7 +102,7 @@ static rue_status profile_on(const struct rue_architecture *model, const struct 
     if (usual && measured_points(model->name, out))
         snprintf(out->device, sizeof out->device, "%s", device->title);
     else {
-        estimated_points(model, device, precision, out);
+        rue_roofline_fill(model, device, precision, out);
         snprintf(out->device, sizeof out->device, "%s (%s, estimated)", device->title,
                  rue_precision_names[precision]);
     }
@@ -183,7 +173,7 @@ static rue_status parse_device(const char *typed, const struct rue_device **devi
     const char *colon = strchrnul(typed, ':');
     snprintf(name, sizeof name, "%.*s", (int)(colon - typed), typed);
     *device = rue_device_find(name);
-    if (!*device) return fail_unknown("device", name, device_name, (const char *const[2]){NULL}, error);
+    if (!*device) return fail_unknown("device", name, device_name, (const char *const[2]){"host"}, error);
     if (!*colon) return RUE_OK;
     for (size_t i = 0; i < RUE_PRECISION_COUNT; i++)
         if (strcmp(rue_precision_names[i], colon + 1) == 0) return *precision = i, RUE_OK;
@@ -208,6 +198,7 @@ rue_status rue_catalogue_find(const char *spec, struct rue_profile *out, rue_err
     if (*at && !at[1])
         return rue_fail(error, RUE_USAGE,
                         "model '%s': no device after '@'; write resnet50@h100 or resnet50@h100:bf16", spec);
+    if (*at && rue_host_profile_is_meant(at + 1)) return rue_host_profile_make(model, at + 1, out, error);
     rue_status status = parse_device(*at ? at + 1 : "", &device, &precision, error);
     return status == RUE_OK ? profile_on(model, device, precision, out, error) : status;
 }

@@ -5,7 +5,9 @@
  *   sleep:1.5ms/image+2ms    sleeps 1.5 ms an image and 2 ms a batch
  *   resnet50                 torchvision's name: as on an NVIDIA RTX A5000, measured, or estimated where it
  * was not resnet50@h100            estimated by the roofline of a device (device.h), in fp32
- *   resnet50@h100:bf16       in another precision */
+ *   resnet50@h100:bf16       in another precision
+ *   resnet50@host:2          computed on two of this machine's CPUs (model_host.h); all that the process may
+ *                            use without a number */
 #ifndef RUE_CATALOGUE_H
 #define RUE_CATALOGUE_H
 

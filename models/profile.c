@@ -35,6 +35,11 @@ static size_t append_list(char *out, size_t used, const char *key, const struct 
 
 void rue_profile_json(const struct rue_profile *profile, char out[RUE_PROFILE_JSON_BYTES])
 {
+    if (profile->consumer == RUE_CONSUMER_HOST) {
+        snprintf(out, RUE_PROFILE_JSON_BYTES, "{\"consumer\":\"host\",\"cores\":%d,\"products\":\"%s\"}",
+                 profile->cores, profile->products);
+        return;
+    }
     if (profile->points == 0) {
         snprintf(out, RUE_PROFILE_JSON_BYTES, "{\"per_batch_ns\":%.0f,\"per_image_ns\":%.0f}",
                  profile->per_batch_ns, profile->per_image_ns);

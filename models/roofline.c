@@ -29,6 +29,16 @@ double rue_roofline_batch_ns(const struct rue_architecture *architecture, const 
     return ns;
 }
 
+void rue_roofline_fill(const struct rue_architecture *architecture, const struct rue_device *device,
+                       enum rue_precision precision, struct rue_profile *out)
+{
+    out->points = 12;
+    for (size_t i = 0; i < out->points; i++) {
+        out->batch_size[i] = UINT32_C(1) << i;
+        out->batch_ns[i] = rue_roofline_batch_ns(architecture, device, precision, out->batch_size[i]);
+    }
+}
+
 uint64_t rue_roofline_largest_batch(const struct rue_architecture *architecture,
                                     const struct rue_device *device, enum rue_precision precision)
 {

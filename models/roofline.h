@@ -12,10 +12,15 @@
 
 #include "architecture.h"
 #include "device.h"
+#include "profile.h"
 
 /* Of a batch of `images`, in ns; the device must have the precision. */
 double rue_roofline_batch_ns(const struct rue_architecture *architecture, const struct rue_device *device,
                              enum rue_precision precision, uint64_t images);
+
+/* The points of a profile: powers of two, between which the roofline is nearly straight. */
+void rue_roofline_fill(const struct rue_architecture *architecture, const struct rue_device *device,
+                       enum rue_precision precision, struct rue_profile *out);
 
 /* The largest batch whose weights and activations fit into the device's memory beside the driver's context;
  * 0 when none does. */

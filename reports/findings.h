@@ -94,7 +94,7 @@ struct rue_findings {
     char study[256];
     char measured_with[64]; /* "rue", "torch", ... : whose loader it was; "imported": a table's */
     char runner[128];       /* with version */
-    char consumer[128];     /* whose time the consumer simulates: "an NVIDIA RTX A5000", "" when not known */
+    char consumer[128];     /* whose times the consumer's are: "an NVIDIA RTX A5000", "" when not known */
     char rue_version[32];
     char cpu[128];
     int usable_cpus;

@@ -153,7 +153,7 @@ rue_status rue_verdict_use(const struct rue_findings *findings, const struct rue
     say_first_batch(&prose, variant);
     say_missed(&prose, variant, unicode);
     if (consumer[0])
-        rue_prose_say(&prose, "; the consumer simulates %s.", consumer);
+        rue_prose_say(&prose, "; inference as on %s.", consumer);
     else if (strcmp(findings->measured_with, "imported") == 0)
         rue_prose_say(&prose, ".");
     else

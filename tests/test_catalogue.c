@@ -1,7 +1,11 @@
 #include "catalogue.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
+
+#include "architecture.h"
+#include "machine.h"
 
 static struct rue_profile find(const char *spec)
 {
@@ -140,4 +144,41 @@ Test(catalogue, a_device_and_a_precision_stand_behind_the_name)
     cr_assert(strstr(message, "no device after '@'"), "%s", message);
     message = refuse("resnet5O@h100");
     cr_assert(strstr(message, "unknown model"), "%s", message);
+}
+
+Test(catalogue, models_of_the_host_are_computed_on_so_many_cores)
+{
+    struct rue_profile profile = find("ResNet18@host:1");
+    cr_assert_str_eq(profile.name, "resnet18@host:1");
+    cr_assert(profile.consumer == RUE_CONSUMER_HOST && profile.cores == 1 && !profile.measured);
+    cr_assert_str_eq(profile.architecture->name, "resnet18");
+    cr_assert(strstr(profile.device, "this machine's CPUs (1 core, ") &&
+                  strstr(profile.device, profile.products),
+              "%s", profile.device);
+    cr_assert_eq(profile.own_products, strstr(profile.device, "slower than OpenBLAS") != NULL);
+    cr_assert(rue_profile_batch_ns(&profile, 8) > rue_profile_batch_ns(&profile, 4), "times are estimated");
+    cr_assert_eq(find("resnet18").consumer, RUE_CONSUMER_SLEEP);
+}
+
+Test(catalogue, the_host_is_all_cpus_where_nothing_else_is_said)
+{
+    char name[RUE_MODEL_NAME_BYTES];
+    struct rue_profile profile = find("vit_b_16@host");
+    cr_assert_eq(profile.cores, rue_machine_read().usable_cpus);
+    snprintf(name, sizeof name, "vit_b_16@host:%d", profile.cores);
+    cr_assert_str_eq(profile.name, name);
+}
+
+Test(catalogue, cores_that_there_are_not_are_refused_with_those_that_there_are)
+{
+    static const char *const bad[] = {"resnet18@host:0",  "resnet18@host:9999", "resnet18@host:x",
+                                      "resnet18@host:",   "resnet18@host:-1",   "resnet18@host:1x",
+                                      "resnet18@host: 1", "resnet18@host:1:2",  "resnet18@host:4294967297"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        const char *message = refuse(bad[i]);
+        cr_assert(strstr(message, bad[i]) && strstr(message, "CPUs that this process may use") &&
+                      strstr(message, "resnet18@host takes all of them"),
+                  "%s", message);
+    }
+    cr_assert(strstr(refuse("resnet18@hots"), "did you mean 'host'"), "%s", refuse("resnet18@hots"));
 }

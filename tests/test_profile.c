@@ -73,3 +73,16 @@ Test(profile, the_largest_profile_fits_its_json)
     cr_assert_eq(json_array_size(json_object_get(object, "batch_ns")), RUE_PROFILE_POINTS_MAX);
     json_decref(object);
 }
+
+Test(profile, the_json_of_real_work_holds_what_decides_its_time_and_no_estimate)
+{
+    char text[RUE_PROFILE_JSON_BYTES];
+    struct rue_profile real = {.consumer = RUE_CONSUMER_HOST,
+                               .cores = 2,
+                               .products = "OpenBLAS 0.3.21",
+                               .points = 1,
+                               .batch_size = {1},
+                               .batch_ns = {5}};
+    rue_profile_json(&real, text);
+    cr_assert_str_eq(text, "{\"consumer\":\"host\",\"cores\":2,\"products\":\"OpenBLAS 0.3.21\"}");
+}

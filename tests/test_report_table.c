@@ -122,7 +122,7 @@ Test(report_table, closes_with_what_to_use_for_what_job_and_whose_consumer)
     expect_text(text, "raw folder: 3 models, job of 9,469 images, 4 configurations\n");
     expect_text(text,
                 "\nUse batch_size 128, num_workers 8 for raw folder data: 0.0 % mean regret over 3 models; "
-                "job of 9,469 images; the consumer simulates an NVIDIA RTX A5000.\n");
+                "job of 9,469 images; inference as on an NVIDIA RTX A5000.\n");
     expect_text(text, "workers are threads; PyTorch's are processes");
     expect_text(
         text,

@@ -19,7 +19,8 @@ enum { DEVICE, BATCH_SIZE, DEVICES, JSON };
 
 static const struct rue_option options_table[] = {
     [DEVICE] = {"device", RUE_OPTION_TEXT, "NAME", "rtx-a5000",
-                "on which device, such as h100, or h100:bf16 in another precision than fp32", 0, 0, NULL},
+                "on which device, such as h100, h100:bf16 (in another precision than fp32) or host:2", 0, 0,
+                NULL},
     [BATCH_SIZE] = {"batch-size", RUE_OPTION_LIST, "LIST", "1,32,128,512", "batch sizes to tell the time of",
                     0, 0, NULL, .flag_only = true},
     [DEVICES] = {"devices", RUE_OPTION_FLAG, NULL, NULL, "list the devices instead", 0, 0, NULL},
@@ -122,12 +123,13 @@ static void put_text(const struct page *page, const char *text)
 static rue_status list_models(struct page *page, rue_error *error)
 {
     struct rue_profile profile;
-    bool estimated = false;
+    bool estimated = false, works = false;
     start_model_table(page);
     for (size_t i = 0; i < rue_catalogue_count(); i++) {
         rue_status status = find(page, i, &profile, error);
         if (status != RUE_OK) return status;
         estimated |= !profile.measured;
+        works |= profile.consumer != RUE_CONSUMER_SLEEP;
         if (page->array)
             put_model_json(page, rue_architecture_at(i), &profile);
         else
@@ -141,6 +143,10 @@ static rue_status list_models(struct page *page, rue_error *error)
             page,
             "~: estimated by a roofline of the device's data sheet, which is 5.5 % off (root mean square) "
             "and 11.6 % at most where it was held against measured times.");
+    if (works)
+        put_text(page,
+                 "On the host models are computed, and rue tune measures them: these times are those of a "
+                 "usual processor.");
     put_text(
         page,
         "Images are of 224 x 224 pixels; bert_base_N counts sequences of N tokens as images. Activations "

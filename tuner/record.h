@@ -18,7 +18,7 @@ struct rue_record_set {
     uint64_t job_images;                     /* 0 when not known */
     size_t trials;                           /* joint ones */
     char recorded[32];                       /* when the last one was stored, UTC */
-    char consumer[128];                      /* whose time the consumer simulates, "" when not known */
+    char consumer[128];                      /* whose times the consumer's are, "" when not known */
     const char *data;                        /* where the data lay, or an imported table's name; borrowed */
 };
 

@@ -6,6 +6,7 @@
 
 #include "catalogue.h"
 #include "machine.h"
+#include "model_host.h"
 #include "model_sleep.h"
 #include "protocol.h"
 #include "residency.h"
@@ -188,6 +189,10 @@ static rue_status open_model(const char *name, struct rue_model *out, rue_error 
     *out = rue_model_none();
     if (!name[0]) return RUE_OK;
     rue_status status = rue_catalogue_find(name, &profile, error);
+    if (status == RUE_OK && profile.consumer == RUE_CONSUMER_HOST) {
+        struct rue_matrix_product product = rue_matrix_product_find(RUE_OPENBLAS);
+        return rue_model_host_open(&profile, &product, out, error);
+    }
     return status == RUE_OK ? rue_model_sleep_open(&profile, out, error) : status;
 }
 

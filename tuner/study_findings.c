@@ -105,7 +105,7 @@ static rue_status fill_variant(const struct rue_study *study, size_t index, stru
     return RUE_OK;
 }
 
-/* Whose time the consumer simulates: one device, several, or none that we know of. */
+/* Whose times the consumer's are: one device, several, or none that we know of. */
 static void describe_consumer(const struct rue_study *study, char *out, size_t bytes)
 {
     const char *device = NULL;

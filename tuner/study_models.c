@@ -20,6 +20,18 @@ static rue_status add_device(const struct rue_study *study, const char *spec, ch
     return rue_fail(error, RUE_USAGE, "model name '%.40s...' is too long", spec);
 }
 
+/* One that really works does so in rue's own runner alone. */
+static rue_status check_work(const struct rue_study *study, const struct rue_profile *profile,
+                             rue_error *error)
+{
+    const struct rue_hello *hello = rue_runner_hello(study->runner);
+    if (profile->consumer == RUE_CONSUMER_SLEEP || strcmp(hello->loader, "rue") == 0) return RUE_OK;
+    return rue_fail(error, RUE_USAGE,
+                    "the runner %s does not compute %s, which rue's own does; leave out --runner, or name a "
+                    "device that is simulated",
+                    hello->runner, profile->name);
+}
+
 static rue_status add_model(struct rue_study *study, const char *typed, bool ours, rue_error *error)
 {
     char spec[RUE_MODEL_NAME_BYTES];
@@ -32,6 +44,7 @@ static rue_status add_model(struct rue_study *study, const char *typed, bool our
     if (ours) {
         rue_status status = add_device(study, typed, spec, error);
         if (status == RUE_OK) status = rue_catalogue_find(spec, &model->profile, error);
+        if (status == RUE_OK) status = check_work(study, &model->profile, error);
         if (status != RUE_OK) return status;
         memcpy(model->name, model->profile.name, sizeof model->name);
         rue_profile_json(&model->profile, model->profile_json);
@@ -110,11 +123,25 @@ static rue_status choose(struct rue_study *study, rue_error *error)
     return status;
 }
 
+/* Once: it is the same for all of them. */
+static void note_slow_products(const struct rue_study *study)
+{
+    size_t m = 0;
+    while (m < study->model_count && !study->models[m].profile.own_products) m++;
+    if (m == study->model_count) return;
+    rue_progress_note(
+        study->progress,
+        "%s is computed by %s, which are slower than OpenBLAS; install libopenblas0 for what this "
+        "CPU can do",
+        study->models[m].name, study->models[m].profile.products);
+}
+
 rue_status rue_study_choose_models(struct rue_study *study, rue_error *error)
 {
     const char *names[RUE_STUDY_MODELS_MAX];
     rue_status status = study->goal->again ? choose_again(study, error) : choose(study, error);
     if (status != RUE_OK) return status;
+    note_slow_products(study);
     for (size_t m = 0; m < study->model_count; m++) names[m] = study->models[m].name;
     return rue_ranking_rules_check(&study->goal->rules, names, study->model_count, error);
 }

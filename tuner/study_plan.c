@@ -12,6 +12,7 @@
 #include "watch.h"
 
 enum { FEW_IMAGES = 128, MANY_IMAGES = 1024, ENLARGE_ROUNDS = 8 };
+enum { WORK_IMAGES = 8 }; /* that tell what really computing one takes */
 
 /* The reports take a moment as well, and estimates err. */
 static const double budget_share = 0.92;
@@ -131,19 +132,20 @@ static rue_status probe_loader(struct rue_study *study, size_t variant, struct p
     return RUE_OK;
 }
 
-/* Seconds of compute an image: known for our models; asked of the runner for its own. */
+/* Seconds of compute an image: known of models that sleep; asked of the runner for its own and for those that
+ * really work, whose times are estimates until then. */
 static rue_status probe_model(struct rue_study *study, size_t index, double *s_per_image, rue_error *error)
 {
     const struct rue_study_model *model = &study->models[index];
     struct rue_trial_request request = {
         .measure = RUE_COMPUTE, .config = rue_space_at(&study->space, 0), .batches = 1};
     int middle = study->space.values[RUE_BATCH_SIZE][study->space.count[RUE_BATCH_SIZE] / 2];
-    request.config.value[RUE_BATCH_SIZE] = middle;
-    *s_per_image = 0;
-    if (model->known) {
-        *s_per_image = (double)rue_profile_batch_ns(&model->profile, (uint64_t)middle) / 1e9 / middle;
-        return RUE_OK;
-    }
+    bool works = model->profile.consumer != RUE_CONSUMER_SLEEP;
+    int least = request.config.value[RUE_BATCH_SIZE];
+    request.config.value[RUE_BATCH_SIZE] = !works ? middle : least < WORK_IMAGES ? least : WORK_IMAGES;
+    *s_per_image =
+        model->known ? (double)rue_profile_batch_ns(&model->profile, (uint64_t)middle) / 1e9 / middle : 0;
+    if (model->known && !works) return RUE_OK;
     if (!rue_runner_hello(study->runner)->measures[RUE_COMPUTE]) return RUE_OK;
     struct rue_trial_result result;
     rue_progress_show(study->progress, "probing %s", model->name);
@@ -295,6 +297,16 @@ static rue_status enlarge_plan(struct rue_study *study, const struct rue_plan_go
     return status;
 }
 
+/* Seconds an image where loading and computing share the CPUs: no less than the work of both. */
+static double shared_s(const struct rue_study *study, size_t model, double compute_s,
+                       const struct rue_plan_loader *loader)
+{
+    int cpus = rue_study_usable_cpus(rue_runner_hello(study->runner));
+    int cores = study->models[model].profile.cores;
+    return cores ? fmax(compute_s, (1 / loader->one_worker_images_per_s + compute_s * cores) / cpus)
+                 : compute_s;
+}
+
 /* Once. */
 static rue_status probe_all(struct rue_study *study, rue_error *error)
 {
@@ -311,8 +323,8 @@ static rue_status probe_all(struct rue_study *study, rue_error *error)
         status = probe_loader(study, v, &probed, error);
         study->trial_overhead_s = fmax(study->trial_overhead_s, probed.overhead_s);
         for (size_t m = 0; m < study->model_count; m++)
-            scenarios[v * study->model_count + m] =
-                (struct rue_plan_scenario){probed.loader, compute[m], study->variants[v].job_images};
+            scenarios[v * study->model_count + m] = (struct rue_plan_scenario){
+                probed.loader, shared_s(study, m, compute[m], &probed.loader), study->variants[v].job_images};
     }
     study->probe_rows = study->row_count;
     study->scenarios = scenarios; /* freed with the study, also where probing failed */
