@@ -18,7 +18,7 @@ static struct rue_compute_point *point_of(struct rue_compute_curve *curve, int b
 
 void rue_compute_curve_add(struct rue_compute_curve *curve, int batch_size, double batch_s, double cpu_ratio)
 {
-    if (cpu_ratio >= 0) curve->cpu_ratio += (fmin(1, cpu_ratio) - curve->cpu_ratio) / ++curve->trials;
+    if (cpu_ratio >= 0) curve->cpu_ratio += (cpu_ratio - curve->cpu_ratio) / ++curve->trials;
     struct rue_compute_point *point = point_of(curve, batch_size);
     if (point) point->batch_s += (batch_s - point->batch_s) / ++point->trials;
 }

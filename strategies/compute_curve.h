@@ -11,7 +11,7 @@
 enum { RUE_COMPUTE_CURVE_MAX = 32 };
 
 struct rue_compute_curve {
-    double cpu_ratio, trials; /* of a CPU while it computes; mean of so many trials */
+    double cpu_ratio, trials; /* CPUs while it computes; mean of so many trials */
     size_t count;
     struct rue_compute_point {
         int batch_size;
@@ -19,8 +19,8 @@ struct rue_compute_curve {
     } points[RUE_COMPUTE_CURVE_MAX]; /* sizes increasing */
 };
 
-/* Adds a trial; when there are RUE_COMPUTE_CURVE_MAX other sizes its time is left out. `cpu_ratio`: of a CPU,
- * meanwhile; NaN: not known. */
+/* Adds a trial; when there are RUE_COMPUTE_CURVE_MAX other sizes its time is left out. `cpu_ratio`: CPUs
+ * that it takes meanwhile, 2 where two threads compute; NaN: not known. */
 void rue_compute_curve_add(struct rue_compute_curve *curve, int batch_size, double batch_s, double cpu_ratio);
 
 /* What is believed of a size that was not measured; a trial takes its place. */

@@ -60,7 +60,7 @@ struct rue_pipeline_loader {
 /* What the consumer's thread does with a batch of k images takes batch_s + k * image_s. */
 struct rue_pipeline_consumer {
     double batch_s, image_s;
-    double cpu_ratio; /* of a CPU, meanwhile: 0 sleeps, 1 computes */
+    double cpu_ratio; /* CPUs, meanwhile: 0 sleeps, 2 computes on two */
 };
 
 struct rue_pipeline_times {

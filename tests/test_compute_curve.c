@@ -53,3 +53,12 @@ Test(compute_curve, what_is_believed_gives_way_to_what_is_measured)
     for (int size = 100; size < 200; size++) rue_compute_curve_believe(&curve, size, 1);
     cr_assert_eq(curve.count, RUE_COMPUTE_CURVE_MAX);
 }
+
+Test(compute_curve, a_model_that_computes_on_several_cpus_takes_them_all)
+{
+    struct rue_compute_curve curve = {0};
+    rue_compute_curve_add(&curve, 8, 1, 1.5);
+    rue_compute_curve_add(&curve, 16, 2, 2.5);
+    rue_compute_curve_add(&curve, 32, 4, NAN);
+    cr_assert_float_eq(rue_compute_curve_at(&curve, 8).cpu_ratio, 2, 1e-12);
+}

@@ -123,7 +123,8 @@ static void read_models(struct rue_json_reader *reader, const json_t *forecast, 
             free(text);
             read_curve(reader, item, &knowledge->models[i].curve);
             double cpu_ratio = rue_json_number_of(reader, item, "cpu_ratio", false);
-            if (!(cpu_ratio >= 0 && cpu_ratio <= 1)) rue_json_refuse(reader, "cpu_ratio", "a share of a CPU");
+            if (!(cpu_ratio >= 0 && cpu_ratio <= CPUS_MAX))
+                rue_json_refuse(reader, "cpu_ratio", "a number of CPUs");
             knowledge->models[i].curve.cpu_ratio = cpu_ratio;
             knowledge->models[i].consumer = read_consumer(reader, item, "consumer");
         }
