@@ -269,6 +269,38 @@ Test(trial_loop, a_model_that_fails_ends_the_trial)
     }
 }
 
+static size_t prepared_images;
+static uint64_t prepared_beside;
+
+static rue_status prepare_nothing(void *state, size_t images, uint64_t batch_bytes, rue_error *error)
+{
+    (void)state;
+    prepared_images = images;
+    prepared_beside = batch_bytes;
+    return images < 8 ? RUE_OK : rue_fail(error, RUE_INFEASIBLE, "no memory for %zu", images);
+}
+
+Test(trial_loop, a_model_makes_ready_before_the_trial_beside_its_batches)
+{
+    struct rue_model_ops ops = *rue_model_none().ops;
+    struct rue_model careful = {.ops = &ops};
+    ops.prepare = prepare_nothing;
+    for (int measure = RUE_JOINT; measure < RUE_MEASURE_COUNT; measure += RUE_COMPUTE) {
+        struct rue_trial_request request = request_of((enum rue_measure)measure, 4, 0);
+        rue_trial_result_close(&result);
+        rue_trial_run(&request, source, &careful, &result);
+        cr_assert_eq(result.outcome, RUE_TRIAL_OK, "%s", result.reason);
+        cr_assert_eq(prepared_images, 4);
+        cr_assert_geq(prepared_beside, 4 * 602112);
+        request.config.value[RUE_BATCH_SIZE] = 8;
+        rue_trial_result_close(&result);
+        rue_trial_run(&request, source, &careful, &result);
+        cr_assert_eq(result.outcome, RUE_TRIAL_INFEASIBLE);
+        cr_assert_str_eq(result.reason, "no memory for 8");
+        cr_assert_eq(result.refused, 1, "it was not the limit");
+    }
+}
+
 Test(trial_loop, the_loader_is_the_one_that_was_asked_for)
 {
     struct rue_trial_request request = request_of(RUE_JOINT, 32, 3);
