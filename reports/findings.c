@@ -13,6 +13,32 @@ void rue_findings_name(const struct rue_variant_findings *variant, char *out, si
         rue_variant_describe(&variant->variant, out, bytes);
 }
 
+static const char *last_part(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+void rue_findings_name_among(const struct rue_findings *findings, const struct rue_variant_findings *variant,
+                             char *out, size_t bytes)
+{
+    char other[128];
+    const char *path = variant->variant.path;
+    bool named = false, placed = false;
+    rue_findings_name(variant, out, bytes);
+    for (size_t v = 0; v < findings->variant_count; v++) {
+        const struct rue_variant_findings *with = &findings->variants[v];
+        if (with == variant) continue;
+        rue_findings_name(with, other, sizeof other);
+        if (strcmp(out, other) != 0) continue;
+        named = true;
+        placed |= strcmp(last_part(path), last_part(with->variant.path)) == 0;
+    }
+    size_t used = strlen(out);
+    if (named && used < bytes && *path)
+        snprintf(out + used, bytes - used, " %s", placed ? path : last_part(path));
+}
+
 const char *rue_findings_mode(const struct rue_variant_findings *variant)
 {
     return variant->label ? variant->label : rue_mode_names[variant->variant.mode];

@@ -134,6 +134,11 @@ struct rue_findings {
 /* What people call the variant: "preprocessed tensor float32", its label in place of the mode. */
 void rue_findings_name(const struct rue_variant_findings *variant, char *out, size_t bytes);
 
+/* What tells it from the other variants of the findings: the same, with the name of its data, or their path,
+ * where others are called so too. */
+void rue_findings_name_among(const struct rue_findings *findings, const struct rue_variant_findings *variant,
+                             char *out, size_t bytes);
+
 /* What people call its mode: its label, or "raw". */
 const char *rue_findings_mode(const struct rue_variant_findings *variant);
 

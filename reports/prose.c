@@ -55,10 +55,11 @@ void rue_prose_say_config(struct rue_prose *prose, const struct rue_config *conf
     }
 }
 
-void rue_prose_say_variant(struct rue_prose *prose, const struct rue_variant_findings *variant, bool unicode)
+void rue_prose_say_variant(struct rue_prose *prose, const struct rue_findings *findings,
+                           const struct rue_variant_findings *variant, bool unicode)
 {
-    char text[128], clean[RUE_PROSE_NAME_BYTES];
-    rue_findings_name(variant, text, sizeof text);
+    char text[RUE_PROSE_NAME_BYTES], clean[RUE_PROSE_NAME_BYTES];
+    rue_findings_name_among(findings, variant, text, sizeof text);
     rue_utf8_clean(text, unicode, clean, sizeof clean);
     rue_prose_say(prose, "%s", clean);
 }

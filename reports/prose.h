@@ -26,8 +26,9 @@ void rue_prose_say_unbroken(struct rue_prose *prose, const char *text);
 /* "batch_size 128, num_workers 8" that breaks only behind a comma. */
 void rue_prose_say_config(struct rue_prose *prose, const struct rue_config *config);
 
-/* What people call the variant. */
-void rue_prose_say_variant(struct rue_prose *prose, const struct rue_variant_findings *variant, bool unicode);
+/* What people call the variant, and what tells it from the others of the findings. */
+void rue_prose_say_variant(struct rue_prose *prose, const struct rue_findings *findings,
+                           const struct rue_variant_findings *variant, bool unicode);
 
 /* The name of a model of the variant. */
 void rue_prose_say_model(struct rue_prose *prose, const struct rue_variant_findings *variant, size_t model,

@@ -6,6 +6,7 @@
 #include "answer_words.h"
 #include "batch_best.h"
 #include "comparison.h"
+#include "prose.h"
 #include "report.h"
 #include "text_table.h"
 #include "units.h"
@@ -136,12 +137,13 @@ static void add_config(const struct page *page, const struct rue_variant_finding
 
 static void put_heading(const struct page *page, const struct rue_variant_findings *variant)
 {
-    char name[128], clean[128], count[RUE_UNIT_TEXT_BYTES], job[64] = "", text[512];
+    char name[RUE_PROSE_NAME_BYTES], clean[RUE_PROSE_NAME_BYTES], count[RUE_UNIT_TEXT_BYTES], job[64] = "",
+                                                                                              text[512];
     size_t models = variant->selection->model_count, configs = variant->selection->config_count;
     size_t asked = page->findings->configs_asked > configs ? page->findings->configs_asked : configs;
     char of_all[32] = "";
     if (asked > configs) snprintf(of_all, sizeof of_all, " of %zu", asked);
-    rue_findings_name(variant, name, sizeof name);
+    rue_findings_name_among(page->findings, variant, name, sizeof name);
     rue_utf8_clean(name, page->style.unicode, clean, sizeof clean);
     if (variant->job_images)
         snprintf(job, sizeof job, ", job of %s image%s",
@@ -324,9 +326,10 @@ static void put_comparison_heading(const struct page *page, const struct rue_com
                                    bool same_job)
 {
     const struct rue_variant_findings *sides[] = {comparison->raw, comparison->preprocessed};
-    char name[64], names[2][64], labels[2][RUE_CONFIG_TEXT_BYTES], text[1024], job[RUE_UNIT_TEXT_BYTES];
+    char name[RUE_PROSE_NAME_BYTES], names[2][RUE_PROSE_NAME_BYTES], labels[2][RUE_CONFIG_TEXT_BYTES],
+        text[1024], job[RUE_UNIT_TEXT_BYTES];
     for (int i = 0; i < 2; i++) {
-        rue_findings_name(sides[i], name, sizeof name);
+        rue_findings_name_among(page->findings, sides[i], name, sizeof name);
         rue_utf8_clean(name, page->style.unicode, names[i], sizeof names[i]);
         rue_config_label(rue_cost_matrix_config(sides[i]->matrix, sides[i]->selection->recommended),
                          labels[i]);

@@ -11,7 +11,7 @@
 #include "units.h"
 #include "utf8.h"
 
-static const double least_gain = 0.03; /* of an epoch: less is no gain that a few trials could tell */
+static const double least_gain = 0.05; /* of an epoch: less is no gain that a few trials could tell */
 
 double rue_side_epoch_s(const struct rue_side *first, const struct rue_side *side, size_t model)
 {
@@ -261,7 +261,11 @@ static void put_payoffs(const struct page *page)
 {
     char heading[PATH_MAX + 256], name[PATH_MAX];
     rue_utf8_clean(page->all->sides[0].name, page->style->unicode, name, sizeof name);
-    snprintf(heading, sizeof heading, "When making another variant from %s pays:", name);
+    snprintf(heading, sizeof heading,
+             "When making another variant from %s pays (what saves less than a twentieth of an epoch may be "
+             "noise, and "
+             "does not count):",
+             name);
     put_line(page, heading, 0);
     for (size_t s = 1; s < page->all->side_count; s++) put_payoff(page, s);
 }

@@ -38,7 +38,7 @@ struct rue_side_by_side {
 double rue_side_epoch_s(const struct rue_side *first, const struct rue_side *side, size_t model);
 
 /* After how many epochs making `side` pays, compared with `first`: 0 for the first itself and for what takes
- * nothing to make, INFINITY where it saves no more than three hundredths of an epoch, NaN where it is not
+ * nothing to make, INFINITY where it saves no more than a twentieth of an epoch, NaN where it is not
  * known.
  */
 double rue_side_pays_after(const struct rue_side *first, const struct rue_side *side, size_t model);

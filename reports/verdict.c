@@ -22,8 +22,9 @@ static void say_job(struct rue_prose *prose, uint64_t images)
                   rue_prose_plural(images));
 }
 
-static rue_status say_nothing_ranked(struct rue_prose *prose, const struct rue_variant_findings *variant,
-                                     bool unicode, rue_error *error)
+static rue_status say_nothing_ranked(struct rue_prose *prose, const struct rue_findings *findings,
+                                     const struct rue_variant_findings *variant, bool unicode,
+                                     rue_error *error)
 {
     struct rue_misses misses;
     rue_status status = rue_misses_count(variant->matrix, &misses, error);
@@ -32,7 +33,7 @@ static rue_status say_nothing_ranked(struct rue_prose *prose, const struct rue_v
     rue_misses_explain(&misses, why, sizeof why);
     rue_utf8_clean(why, unicode, clean, sizeof clean);
     rue_prose_say(prose, "No configuration could be recommended for ");
-    rue_prose_say_variant(prose, variant, unicode);
+    rue_prose_say_variant(prose, findings, variant, unicode);
     rue_prose_say(prose, " data: %s.", clean);
     return RUE_OK;
 }
@@ -132,7 +133,8 @@ rue_status rue_verdict_use(const struct rue_findings *findings, const struct rue
 {
     struct rue_prose prose = rue_prose_start(out, bytes);
     const struct rue_selection *selection = variant->selection;
-    if (selection->recommended == RUE_NONE) return say_nothing_ranked(&prose, variant, unicode, error);
+    if (selection->recommended == RUE_NONE)
+        return say_nothing_ranked(&prose, findings, variant, unicode, error);
     const struct rue_ranking_row *row = &selection->rows[selection->recommended];
     char model[RUE_PROSE_NAME_BYTES], consumer[RUE_PROSE_NAME_BYTES];
     rue_utf8_clean(rue_cost_matrix_model(variant->matrix, row->worst_model), unicode, model, sizeof model);
@@ -140,7 +142,7 @@ rue_status rue_verdict_use(const struct rue_findings *findings, const struct rue
     rue_prose_say(&prose, findings->partial ? "So far: use " : "Use ");
     rue_prose_say_config(&prose, rue_cost_matrix_config(variant->matrix, selection->recommended));
     rue_prose_say(&prose, " for ");
-    rue_prose_say_variant(&prose, variant, unicode);
+    rue_prose_say_variant(&prose, findings, variant, unicode);
     rue_prose_say(&prose, " data: ");
     say_regrets(&prose, variant, row, model);
     if (variant->goal != RUE_GOAL_TIME) rue_prose_say(&prose, " in %s", rue_goal_words[variant->goal]);

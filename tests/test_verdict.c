@@ -1,3 +1,5 @@
+#include <limits.h>
+
 #include "findings_fixture.h"
 #include "verdict.h"
 
@@ -77,6 +79,34 @@ Test(verdict, a_bound_is_rounded_to_what_is_known)
         cr_assert_eq(rue_verdict_use(&fixture.findings, variant, true, text, sizeof text, NULL), RUE_OK);
         make_plain(text, plain);
         cr_assert(strstr(plain, cases[i].words), "%g: %s", cases[i].bound_ratio, plain);
+    }
+    fixture_close(&fixture);
+}
+
+Test(verdict, variants_that_are_called_alike_have_the_name_of_their_data)
+{
+    static const char *const models[] = {"ape"};
+    static const double times_s[] = {1.0};
+    struct rue_config config = fixture_config(32, 4);
+    const struct fixture_grid grid = {.mode = RUE_RAW,
+                                      .configs = &config,
+                                      .config_count = 1,
+                                      .models = models,
+                                      .model_count = 1,
+                                      .times_s = times_s};
+    static const char *const paths[] = {"/data/shards", "/data/packed", "/data/packed"};
+    static const char *const names[] = {"raw folder shards", "raw folder /data/packed",
+                                        "raw folder /data/packed"};
+    struct fixture fixture;
+    char text[RUE_VERDICT_BYTES], wanted[64];
+    fixture_open(&fixture);
+    for (int v = 0; v < 3; v++)
+        snprintf(fixture_add(&fixture, &grid)->variant.path, PATH_MAX, "%s", paths[v]);
+    for (int v = 0; v < 3; v++) {
+        cr_assert_eq(rue_verdict_use(&fixture.findings, &fixture.variants[v], false, text, sizeof text, NULL),
+                     RUE_OK);
+        snprintf(wanted, sizeof wanted, "for %s data", names[v]);
+        cr_expect(strstr(text, wanted), "%s", text);
     }
     fixture_close(&fixture);
 }

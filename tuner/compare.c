@@ -193,10 +193,8 @@ static void take_common(const struct rue_findings *findings, struct rue_side_by_
     if (findings->overall_count == 0) return;
     const struct rue_overall *overall = &findings->overall[findings->overall_count - 1];
     if (overall->part_count != out->side_count) return;
-    for (size_t s = 0; s < out->side_count; s++) {
-        snprintf(out->sides[s].name, sizeof out->sides[s].name, "%s", overall->parts[s].name);
+    for (size_t s = 0; s < out->side_count; s++)
         out->sides[s].common_regret_ratio = overall->parts[s].mean_regret_ratio;
-    }
     if (overall->best == RUE_NONE) return;
     out->has_common = true;
     out->common_predicted = overall->best != overall->selection->recommended;
@@ -216,7 +214,7 @@ rue_status rue_compare_measure(struct rue_study *study, struct rue_findings *fin
         side->build_s = s ? NAN : 0;
         side->storage_bytes = rue_storage_of(&side->variant->variant, side->variant->data_bytes);
         side->cache = study->variants[s].workload.cache;
-        rue_findings_name(side->variant, side->name, sizeof side->name);
+        rue_findings_name_among(findings, side->variant, side->name, sizeof side->name);
     }
     take_common(findings, out);
     rue_status status = load_all(study, out, error);

@@ -34,32 +34,6 @@ static size_t common_configs(const struct group *group, struct rue_config *out)
     return count;
 }
 
-static const char *last_part(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
-}
-
-/* What people call a variant among these: with the name of its data, or their path, where less would not
- * tell.
- */
-static void name_part(const struct group *group, size_t v, char *out, size_t bytes)
-{
-    char other[128];
-    const char *path = group->variants[v]->variant.path;
-    bool named = false, placed = false;
-    rue_findings_name(group->variants[v], out, bytes);
-    for (size_t w = 0; w < group->count; w++) {
-        if (w == v) continue;
-        rue_findings_name(group->variants[w], other, sizeof other);
-        if (strcmp(out, other) != 0) continue;
-        named = true;
-        placed |= strcmp(last_part(path), last_part(group->variants[w]->variant.path)) == 0;
-    }
-    size_t used = strlen(out);
-    if (named) snprintf(out + used, bytes - used, " %s", placed ? path : last_part(path));
-}
-
 static rue_status copy_cell(const struct rue_cell *cell, struct rue_cost_matrix *matrix, size_t scenario,
                             size_t config, rue_error *error)
 {
@@ -100,8 +74,8 @@ static rue_status fill(const struct group *group, struct rue_cost_matrix *matrix
 }
 
 /* Their names, and what the best costs each: the mean and the worst regret over its models. */
-static void fill_parts(const struct group *group, const struct rue_ranking_rules *rules,
-                       struct rue_overall *out)
+static void fill_parts(const struct rue_findings *findings, const struct group *group,
+                       const struct rue_ranking_rules *rules, struct rue_overall *out)
 {
     const struct rue_selection *selection = out->selection;
     size_t first = 0;
@@ -109,7 +83,7 @@ static void fill_parts(const struct group *group, const struct rue_ranking_rules
         struct rue_overall_part *part = &out->parts[v];
         const struct rue_cost_matrix *own = group->variants[v]->matrix;
         double sum = 0, weights = 0;
-        name_part(group, v, part->name, sizeof part->name);
+        rue_findings_name_among(findings, group->variants[v], part->name, sizeof part->name);
         part->mean_regret_ratio = part->max_regret_ratio = NAN;
         if (out->best == RUE_NONE) continue;
         for (size_t m = 0; m < rue_cost_matrix_models(own); m++) {
@@ -125,9 +99,9 @@ static void fill_parts(const struct group *group, const struct rue_ranking_rules
 }
 
 /* Models keep their names, whose weights the rules know; which variant's they are the parts tell. */
-static rue_status select_one(const struct group *group, const struct rue_ranking_rules *rules,
-                             const struct rue_config *configs, size_t config_count, struct rue_overall *out,
-                             rue_error *error)
+static rue_status select_one(const struct rue_findings *findings, const struct group *group,
+                             const struct rue_ranking_rules *rules, const struct rue_config *configs,
+                             size_t config_count, struct rue_overall *out, rue_error *error)
 {
     size_t scenarios = 0;
     for (size_t v = 0; v < group->count; v++) scenarios += rue_cost_matrix_models(group->variants[v]->matrix);
@@ -150,7 +124,7 @@ static rue_status select_one(const struct group *group, const struct rue_ranking
     if (status != RUE_OK) return status;
     bool measured = selection->recommended != RUE_NONE;
     out->best = measured ? selection->recommended : selection->ranked_count ? selection->ranked[0] : RUE_NONE;
-    fill_parts(group, rules, out);
+    fill_parts(findings, group, rules, out);
     return RUE_OK;
 }
 
@@ -164,8 +138,8 @@ static rue_status find_one(struct rue_findings *findings, const struct group *gr
     size_t count = common_configs(group, configs);
     rue_status status = RUE_OK;
     if (count > 0)
-        status =
-            select_one(group, rules, configs, count, &findings->overall[findings->overall_count++], error);
+        status = select_one(findings, group, rules, configs, count,
+                            &findings->overall[findings->overall_count++], error);
     free(configs);
     return status;
 }
