@@ -13,27 +13,36 @@ static inline void shard_fill(char *out, uint64_t bytes, uint64_t item)
     for (uint64_t i = 0; i < bytes; i++) out[i] = text[i % (uint64_t)length];
 }
 
-static inline void shard_make(const char *name, uint64_t count, uint64_t bytes, uint64_t shard_bytes,
-                              enum rue_compression compression)
+/* The items from `small` on are of `large_bytes`. */
+static inline void shard_make_uneven(const char *name, uint64_t count, uint64_t bytes, uint64_t small,
+                                     uint64_t large_bytes, uint64_t shard_bytes,
+                                     enum rue_compression compression)
 {
     const struct rue_sink_options options = {
         .count = count, .split = "train", .shard_bytes = shard_bytes, .compression = compression};
     const struct rue_sink_mark mark = {0};
     struct rue_sink *sink;
     rue_error error = {0};
-    char key[32], *data = malloc(bytes);
+    char key[32], *data = malloc(large_bytes > bytes ? large_bytes : bytes);
     rue_status status =
         rue_sink_open(rue_sink_find("webdataset"), temporary_path(name), &options, &mark, &sink, &error);
     data_require(status == RUE_OK, "open a sink", &error);
     for (uint64_t i = 0; i < count; i++) {
         snprintf(key, sizeof key, "%06d.jpg", (int)i);
-        shard_fill(data, bytes, i);
-        const struct rue_item item = {key, (int32_t)i, data, bytes};
+        uint64_t own = i < small ? bytes : large_bytes;
+        shard_fill(data, own, i);
+        const struct rue_item item = {key, (int32_t)i, data, own};
         data_require(rue_sink_add(sink, &item, &error) == RUE_OK, "add", &error);
     }
     data_require(rue_sink_finish(sink, &error) == RUE_OK, "finish", &error);
     rue_sink_close(sink);
     free(data);
+}
+
+static inline void shard_make(const char *name, uint64_t count, uint64_t bytes, uint64_t shard_bytes,
+                              enum rue_compression compression)
+{
+    shard_make_uneven(name, count, bytes, count, bytes, shard_bytes, compression);
 }
 
 /* The tensors of another source as shards. */

@@ -72,14 +72,15 @@ static uint64_t bytes_read(void)
 enum { MANY = 320, LARGE = 1 << 19, BATCH = 8 };
 
 /* Two epochs of batches that two workers ask for in turn, as a loader does. */
-static uint64_t read_epochs(bool shuffle)
+static uint64_t read_epochs(const char *name, bool shuffle)
 {
-    struct rue_source *source = data_open("large");
-    struct rue_sampler sampler = {.items = MANY, .seed = 3, .shuffle = shuffle, .world_size = 1};
+    struct rue_source *source = data_open(name);
+    uint64_t items = rue_source_count(source);
+    struct rue_sampler sampler = {.items = items, .seed = 3, .shuffle = shuffle, .world_size = 1};
     sampler.window = rue_source_window(source, 2 * BATCH);
-    cr_assert(sampler.window < MANY, "all of it is one window");
+    cr_assert(sampler.window < items, "all of it is one window");
     uint64_t before = bytes_read();
-    for (uint64_t begin = 0; begin < 2 * MANY; begin += 2 * BATCH)
+    for (uint64_t begin = 0; begin < 2 * items; begin += 2 * BATCH)
         for (uint64_t i = 0; i < BATCH; i++) {
             cr_assert(shard_holds(source, rue_sampler_item(&sampler, begin + BATCH + i), NULL));
             cr_assert(shard_holds(source, rue_sampler_item(&sampler, begin + i), NULL));
@@ -88,15 +89,21 @@ static uint64_t read_epochs(bool shuffle)
     return bytes_read() - before;
 }
 
+static double read_once(const char *name)
+{
+    struct rue_source *source = data_open(name);
+    uint64_t before = bytes_read();
+    for (uint64_t i = 0; i < rue_source_count(source); i++) cr_assert(shard_holds(source, i, NULL));
+    rue_source_close(source);
+    return (double)(bytes_read() - before);
+}
+
 Test(item_stream, an_epoch_reads_the_data_once)
 {
     shard_make("large", MANY, LARGE, 1 << 27, RUE_COMPRESS_LZ4);
-    struct rue_source *source = data_open("large");
-    uint64_t before = bytes_read();
-    for (uint64_t i = 0; i < MANY; i++) cr_assert(shard_holds(source, i, NULL));
-    double once = (double)(bytes_read() - before);
-    rue_source_close(source);
-    double in_order = (double)read_epochs(false) / once, shuffled = (double)read_epochs(true) / once;
+    double once = read_once("large");
+    double in_order = (double)read_epochs("large", false) / once;
+    double shuffled = (double)read_epochs("large", true) / once;
     cr_assert(in_order > 1.9 && in_order < 2.2, "%.2f", in_order);
     cr_assert(shuffled > 1.9 && shuffled < 2.2, "%.2f", shuffled);
 }
@@ -159,5 +166,18 @@ Test(item_stream, memory_stays_put_however_large_the_data_are)
     for (uint64_t i = 2 * COUNT; i < 5 * COUNT; i++)
         cr_assert(shard_holds(source, rue_sampler_item(&sampler, i), &error), "%s", error.message);
     cr_assert_lt(peak_kilobytes() - before, 48 * 1024, "from %ld KB to %ld KB", before, peak_kilobytes());
+    rue_source_close(source);
+}
+
+/* Few items hold nearly all bytes, and lie together: a window by their mean would hold all of them. */
+Test(item_stream, a_window_is_bounded_in_bytes_wherever_the_large_items_lie)
+{
+    enum { SMALL = 2416, LARGE_ONES = 80, MEGABYTE = 1 << 20, BOUND = 64 };
+    shard_make_uneven("uneven", SMALL + LARGE_ONES, 1000, SMALL, MEGABYTE, 1 << 27, RUE_COMPRESS_LZ4);
+    double once = read_once("uneven"), shuffled = (double)read_epochs("uneven", true) / once;
+    cr_assert(shuffled > 1.9 && shuffled < 2.2, "%.2f", shuffled);
+    struct rue_source *source = data_open("uneven");
+    uint64_t window = rue_source_window(source, 8);
+    cr_assert(window <= BOUND && window > BOUND / 2, "%d", (int)window);
     rue_source_close(source);
 }

@@ -7,11 +7,9 @@
 
 enum {
     CURSORS = 2,
-    WINDOW_MIN = 16,
     WINDOW_MAX = 4096,
-    KEPT_BYTES_MAX = 64 << 20, /* larger items are read again when they are asked for */
+    WINDOW_BYTES = 64 << 20, /* of items that follow each other; a larger one is never kept, but read again */
 };
-static const uint64_t window_bytes = UINT64_C(64) << 20; /* of items that lie within the window */
 
 /* A place in the data up to which they were read. */
 struct cursor {
@@ -56,6 +54,28 @@ rue_status rue_shard_stream_open(struct rue_shard_place *place, struct rue_byte_
     return rue_byte_stream_open(&input, out, error);
 }
 
+/* What keeping the item takes; 0: it is not kept. */
+static uint64_t kept_bytes(const struct rue_item_index *index, uint64_t item)
+{
+    uint64_t bytes = index->entries[item].bytes;
+    return bytes <= WINDOW_BYTES ? bytes : 0;
+}
+
+/* The most items such that so many that follow each other never exceed WINDOW_BYTES, wherever they begin: a
+ * mean would not do where the large ones lie together. At least 1, as those that are not kept do not count.
+ */
+static uint64_t window_of(const struct rue_item_index *index)
+{
+    uint64_t window = WINDOW_MAX, bytes = 0, first = 0;
+    for (uint64_t end = 0; end < index->count; end++) {
+        bytes += kept_bytes(index, end);
+        if (bytes <= WINDOW_BYTES) continue;
+        while (bytes > WINDOW_BYTES) bytes -= kept_bytes(index, first++);
+        if (end + 1 - first < window) window = end + 1 - first;
+    }
+    return window;
+}
+
 rue_status rue_item_stream_open(const struct rue_shard_set *set, const struct rue_item_index *index,
                                 struct rue_item_stream **out, rue_error *error)
 {
@@ -63,11 +83,7 @@ rue_status rue_item_stream_open(const struct rue_shard_set *set, const struct ru
     if (!stream) return rue_fail_memory(error, "a stream of items", sizeof *stream);
     stream->set = set;
     stream->index = index;
-    uint64_t total = 0;
-    for (uint64_t i = 0; i < index->count; i++) total += index->entries[i].bytes;
-    stream->window = window_bytes / (total / index->count + 1);
-    if (stream->window < WINDOW_MIN) stream->window = WINDOW_MIN;
-    if (stream->window > WINDOW_MAX) stream->window = WINDOW_MAX;
+    stream->window = window_of(index);
     pthread_mutex_init(&stream->lock, NULL);
     *out = stream;
     return RUE_OK;
@@ -201,7 +217,7 @@ static rue_status read_up_to(struct rue_item_stream *stream, struct cursor *curs
     rue_status status = RUE_OK;
     while (status == RUE_OK && cursor->next < item) {
         uint64_t bytes = stream->index->entries[cursor->next].bytes, passed = cursor->next;
-        void *data = bytes <= KEPT_BYTES_MAX ? malloc(bytes + 1) : NULL;
+        void *data = bytes <= WINDOW_BYTES ? malloc(bytes + 1) : NULL;
         if (!data) {
             cursor->next++;
             continue;
