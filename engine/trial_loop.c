@@ -206,6 +206,7 @@ static rue_status run_joint(struct run *run, const struct rue_source *source, ru
     if (status == RUE_OK) status = prepare_model(run, rue_loader_slab_bytes(&options), error);
     if (status == RUE_OK) status = run_loader(run, error);
     rue_loader_close(run->loader);
+    if (status == RUE_OK) status = rue_source_check(source, error);
     if (status == RUE_OK) judge_data(run);
     rue_residency_close(run->residency);
     if (options.batch_load_ns) run->result->load_count = run->result->ready_count;

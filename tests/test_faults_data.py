@@ -50,8 +50,8 @@ class Hand:
 
 
 def variant_of(path):
-    tensor = str(path).endswith(".tensor")
-    return dict(path=str(path), mode="preprocessed" if tensor else "raw", format="tensor" if tensor else "folder")
+    kind = path.suffix[1:] or "folder"
+    return dict(path=str(path), mode="preprocessed" if kind == "tensor" else "raw", format=kind)
 
 
 @pytest.fixture
@@ -186,13 +186,41 @@ def test_bytes_behind_the_end_are_refused(rue, tensor, whole_tensor):
 @pytest.mark.parametrize("workers", [0, 2])
 def test_a_tensor_file_that_shrinks_while_it_is_open_is_a_failed_trial(hand, tensor, whole_tensor, workers):
     """Records are read, not mapped: there is no SIGBUS."""
+    was = tensor.stat()
     assert hand.open(tensor)["status"] == "ok" and hand.trial(tensor, workers, RECORDS)["status"] == "ok"
     os.truncate(tensor, 4096 + STRIDE + 100)
     said = hand.trial(tensor, workers, RECORDS)
     assert said["status"] == "failed" and "the file ends" in said["reason"]
     assert any(f"record {item} of {tensor}" in said["reason"] for item in (0, 1)), said
     tensor.write_bytes(whole_tensor)
+    os.utime(tensor, ns=(was.st_atime_ns, was.st_mtime_ns))
     assert hand.trial(tensor, workers, RECORDS)["status"] == "ok", "the runner is as good as before"
+
+
+def replaced(path):
+    other = path.with_name("other")
+    shutil.copy2(path, other)
+    other.replace(path)
+
+
+LOST = {"deleted": (pathlib.Path.unlink, "was deleted"), "moved": (lambda path: path.rename(f"{path}.old"), "was deleted"),
+        "replaced": (replaced, "was deleted or replaced"), "changed": (lambda path: os.utime(path, (1, 1)), "changed")}
+
+
+@pytest.mark.parametrize("name", LOST)
+@pytest.mark.parametrize("kind", ["tensor", "lmdb", "csv"])
+def test_a_file_of_data_that_is_lost_between_trials_is_a_failed_trial(hand, rue, photos, tmp_path, kind, name):
+    """It stays open, or was read: without being looked for it would not be missed."""
+    change, words = LOST[name]
+    path = tmp_path / f"data.{kind}"
+    done = rue("prepare", photos, path, "--images", "3", "--format", kind, "--quiet",
+               *(["--mode", "raw"] if kind == "lmdb" else []))
+    assert done.returncode == 0, done.stderr
+    assert hand.open(path)["status"] == "ok" and hand.trial(path, images=3)["status"] == "ok"
+    file = {"lmdb": path / "data.mdb", "csv": path / "train.csv"}.get(kind, path)
+    change(file)
+    said = hand.trial(path, images=3)
+    assert said["status"] == "failed" and str(file) in said["reason"] and words in said["reason"], said
 
 
 # ---- a writer that is killed ----

@@ -111,7 +111,7 @@ static uint64_t identity_of(const struct rue_shard_set *set, const char *asked)
 {
     uint64_t hash = rue_hash(RUE_HASH_START, asked, strlen(asked) + 1);
     for (size_t i = 0; i < rue_shard_set_count(set); i++) {
-        const struct rue_shard_identity shard = rue_shard_set_identity(set, i);
+        const struct rue_file_identity shard = rue_shard_set_identity(set, i);
         const char *base = base_of(rue_shard_set_path(set, i));
         hash = rue_hash(hash, &shard, sizeof shard);
         hash = rue_hash(hash, base, strlen(base) + 1);
@@ -238,7 +238,7 @@ static bool has_changed(int folder_fd, const struct text *of, uint64_t identity)
     for (at += strlen(at) + 1; at < end; at += strlen(at) + 1) {
         struct stat about;
         if (fstatat(folder_fd, at, &about, 0) != 0) return errno == ENOENT;
-        const struct rue_shard_identity shard = rue_shard_identity_of(&about);
+        const struct rue_file_identity shard = rue_file_identity_of(&about);
         hash = rue_hash(hash, &shard, sizeof shard);
         hash = rue_hash(hash, at, strlen(at) + 1);
     }

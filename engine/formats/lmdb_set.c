@@ -339,11 +339,15 @@ void rue_lmdb_set_close(struct rue_lmdb_set *set)
 rue_status rue_lmdb_set_open(const char *path, const struct rue_source_options *options,
                              struct rue_lmdb_set *set, rue_error *error)
 {
+    struct stat about;
     *set = (struct rue_lmdb_set){.fd = -1, .options = options};
     bool found = rue_lmdb_find(path, set->path);
     set->fd = found ? open(set->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
     rue_status status = RUE_OK;
-    if (set->fd < 0) status = rue_fail_open(error, found ? set->path : path);
+    if (set->fd < 0 || fstat(set->fd, &about) != 0)
+        status = rue_fail_open(error, found ? set->path : path);
+    else
+        set->identity = rue_file_identity_of(&about);
     if (status == RUE_OK) status = read_index(set, error);
     if (status != RUE_OK) rue_lmdb_set_close(set);
     return status;

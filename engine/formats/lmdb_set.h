@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "error.h"
+#include "file_identity.h"
 #include "label_words.h"
 #include "source.h"
 #include "variant.h"
@@ -26,6 +27,7 @@ struct rue_lmdb_item {
 struct rue_lmdb_set {
     char path[PATH_MAX]; /* of the file */
     int fd;
+    struct rue_file_identity identity;
     struct rue_lmdb_item *items; /* [count] in the order of their keys */
     size_t count;
     const char *prefix; /* of the keys of items: "" or "image-" */

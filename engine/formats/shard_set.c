@@ -1,6 +1,5 @@
 #include "shard_set.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +25,7 @@ enum { KEPT_MAX = 1024 };
 
 struct shard {
     char *path;
-    struct rue_shard_identity identity;
+    struct rue_file_identity identity;
     atomic_int fd; /* kept open; -1 */
 };
 
@@ -42,16 +41,6 @@ static rue_status fail_open(const char *path, rue_error *error)
     int why = errno;
     return rue_fail(error, rue_source_failure(why), "cannot open %s: %s%s", path, strerror(why),
                     rue_advice_or(why, "; give a file, a folder of shards or a pattern of them"));
-}
-
-struct rue_shard_identity rue_shard_identity_of(const struct stat *about)
-{
-    return (struct rue_shard_identity){
-        .bytes = (uint64_t)about->st_size,
-        .inode = (uint64_t)about->st_ino,
-        .changed_ns = about->st_mtim.tv_sec * INT64_C(1000000000) + about->st_mtim.tv_nsec,
-        .touched_ns = about->st_ctim.tv_sec * INT64_C(1000000000) + about->st_ctim.tv_nsec,
-    };
 }
 
 /* O_NONBLOCK keeps a FIFO in a file's place from blocking. */
@@ -72,7 +61,7 @@ static rue_status add_shard(void *context, const char *path, rue_error *error)
                                        "the list of shards", error);
     if (status != RUE_OK) return status;
     struct shard *shard = &set->shards[set->count];
-    *shard = (struct shard){.path = strdup(path), .identity = rue_shard_identity_of(&about)};
+    *shard = (struct shard){.path = strdup(path), .identity = rue_file_identity_of(&about)};
     atomic_init(&shard->fd, -1);
     if (!shard->path) return rue_fail_memory(error, "the list of shards", strlen(path));
     set->count++;
@@ -190,7 +179,7 @@ const char *rue_shard_set_path(const struct rue_shard_set *set, size_t shard)
     return set->shards[shard].path;
 }
 
-struct rue_shard_identity rue_shard_set_identity(const struct rue_shard_set *set, size_t shard)
+struct rue_file_identity rue_shard_set_identity(const struct rue_shard_set *set, size_t shard)
 {
     return set->shards[shard].identity;
 }
@@ -216,10 +205,7 @@ static rue_status check(const struct shard *shard, int fd, uint64_t offset, rue_
 {
     struct stat about;
     if (fstat(fd, &about) != 0) return fail_open(shard->path, error);
-    const struct rue_shard_identity was = shard->identity, is = rue_shard_identity_of(&about);
-    const char *what = about.st_nlink == 0 || is.inode != was.inode               ? "was deleted or replaced"
-                       : is.bytes != was.bytes || is.changed_ns != was.changed_ns ? "changed"
-                                                                                  : NULL;
+    const char *what = rue_file_identity_change(&shard->identity, &about);
     if (!what) return RUE_OK;
     return rue_fail(error, RUE_DATA,
                     "cannot read %s at byte %" PRIu64

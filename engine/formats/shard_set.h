@@ -9,17 +9,9 @@
 #include <stdint.h>
 
 #include "error.h"
+#include "file_identity.h"
 
 struct rue_shard_set;
-
-/* What tells a file from another one, or from itself after a change. */
-struct rue_shard_identity {
-    uint64_t bytes, inode;
-    int64_t changed_ns, touched_ns; /* its content, and all about it */
-};
-
-struct stat;
-struct rue_shard_identity rue_shard_identity_of(const struct stat *about);
 
 /* Whether `path` has braces of a pattern: lists {a,b} and ranges {000..012}, as bash has them. A file of that
  * very name is a file. */
@@ -40,7 +32,7 @@ bool rue_shard_set_is_folder(const struct rue_shard_set *set);
 size_t rue_shard_set_count(const struct rue_shard_set *set);
 
 const char *rue_shard_set_path(const struct rue_shard_set *set, size_t shard);
-struct rue_shard_identity rue_shard_set_identity(const struct rue_shard_set *set, size_t shard);
+struct rue_file_identity rue_shard_set_identity(const struct rue_shard_set *set, size_t shard);
 
 /* The folder that holds the first shard, into `out` [PATH_MAX]. */
 void rue_shard_set_folder(const struct rue_shard_set *set, char *out);

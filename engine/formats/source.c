@@ -223,6 +223,11 @@ void rue_source_forget(const struct rue_source *source)
     if (source->ops->forget) source->ops->forget(source->state);
 }
 
+rue_status rue_source_check(const struct rue_source *source, rue_error *error)
+{
+    return source->ops->check ? source->ops->check(source->state, error) : RUE_OK;
+}
+
 rue_status rue_source_verify(const struct rue_source *source, uint64_t item, const void *data,
                              rue_error *error)
 {

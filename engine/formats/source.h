@@ -88,6 +88,8 @@ struct rue_source_ops {
     /* See rue_source_locate and rue_source_forget. (optional) */
     void (*locate)(const void *state, uint64_t item, struct rue_location *out);
     void (*forget)(void *state);
+    /* See rue_source_check. (optional) */
+    rue_status (*check)(const void *state, rue_error *error);
     size_t (*class_count)(const void *state);
     const char *(*class_name)(const void *state, size_t class_index);
     /* See rue_source_skipped. (optional) */
@@ -172,6 +174,11 @@ bool rue_source_locate(const struct rue_source *source, uint64_t item, struct ru
 /* Lets go of the pages that the source has mapped and touched, so that they can leave memory. While nothing
  * is read or viewed. */
 void rue_source_forget(const struct rue_source *source);
+
+/* Whether the file of the data, where it is one that stays open or that is read once, is still what it was
+ * when it was opened: reading alone would not notice that it was deleted or replaced. Microseconds.
+ * Thread-safe. RUE_DATA names the file; otherwise rue_source_failure. */
+rue_status rue_source_check(const struct rue_source *source, rue_error *error) RUE_MUST_CHECK;
 
 /* Checks the bytes of an item that was read against what the writer recorded; RUE_OK where the format records
  * nothing. */

@@ -16,6 +16,7 @@
 
 #include "array.h"
 #include "csv.h"
+#include "file_identity.h"
 #include "hash.h"
 #include "label_words.h"
 #include "read_at.h"
@@ -35,7 +36,8 @@ struct list {
     char path[PATH_MAX];      /* of the file */
     char folder[PATH_MAX];    /* of paths in it */
     char split[NAME_MAX + 2]; /* "train/" of train.csv: what rue puts before paths */
-    int fd;                   /* of the folder */
+    struct rue_file_identity identity;
+    int fd; /* of the folder */
     struct rue_csv *csv;
     struct rue_label_words *labels; /* NULL: there is no such column */
     struct file *files;
@@ -182,6 +184,7 @@ static rue_status open_text(struct list *list, rue_error *error)
         status = read_text(list, fd, (uint64_t)about.st_size, &text, error);
     close(fd);
     if (status != RUE_OK) return status;
+    list->identity = rue_file_identity_of(&about);
     return rue_csv_open(list->path, text, (size_t)about.st_size, FIELD_MAX, &list->csv, error);
 }
 
@@ -453,6 +456,12 @@ static rue_status read_file(const void *state, uint64_t item, void *into, rue_er
     return rue_whole_file_read(list->fd, list->folder, file->path, file->bytes, into, error);
 }
 
+static rue_status check(const void *state, rue_error *error)
+{
+    const struct list *list = state;
+    return rue_file_identity_check(&list->identity, list->path, error);
+}
+
 static size_t class_count(const void *state)
 {
     const struct list *list = state;
@@ -492,6 +501,7 @@ const struct rue_source_ops rue_source_csv = {
     .key = key,
     .read = read_file,
     .locate = locate,
+    .check = check,
     .class_count = class_count,
     .class_name = class_name,
     .digest = digest,

@@ -172,6 +172,11 @@ static void forget(void *state)
     rue_mapping_forget(&((struct lmdb *)state)->mapping);
 }
 
+static rue_status check(const void *state, rue_error *error)
+{
+    return rue_file_identity_check(&set_of(state)->identity, set_of(state)->path, error);
+}
+
 static rue_status verify(const void *state, uint64_t item, const void *data, rue_error *error)
 {
     const struct rue_lmdb_set *set = set_of(state);
@@ -249,6 +254,7 @@ const struct rue_source_ops rue_source_lmdb = {
     .view = view_item,
     .place = place,
     .forget = forget,
+    .check = check,
     .class_count = class_count,
     .class_name = class_name,
     .skipped = skipped,

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "crc32c.h"
+#include "file_identity.h"
 #include "hash.h"
 #include "mapping.h"
 #include "read_at.h"
@@ -21,6 +22,7 @@ enum { CLASSES_MAX = 1 << 24, CLASS_TEXT_MAX = 1 << 28 };
 struct tensor {
     char path[PATH_MAX];
     int fd;
+    struct rue_file_identity identity;
     int direct_fd; /* reads past the page cache; -1 where the file system has no such reads */
     struct rue_tensor_header header;
     uint64_t record_bytes; /* values only */
@@ -89,6 +91,7 @@ static rue_status read_header(struct tensor *tensor, rue_error *error)
     struct stat about;
     if (fstat(tensor->fd, &about) != 0 || !S_ISREG(about.st_mode))
         return rue_fail(error, RUE_DATA, "%s is not a regular file", tensor->path);
+    tensor->identity = rue_file_identity_of(&about);
     if (!rue_read_at(tensor->fd, &tensor->header, sizeof tensor->header, 0))
         return fail_read(tensor, "header", error);
     const char *fault = header_fault(&tensor->header);
@@ -277,6 +280,12 @@ static void forget(void *state)
     rue_mapping_forget(&((struct tensor *)state)->mapping);
 }
 
+static rue_status check(const void *state, rue_error *error)
+{
+    const struct tensor *tensor = state;
+    return rue_file_identity_check(&tensor->identity, tensor->path, error);
+}
+
 static rue_status verify(const void *state, uint64_t item, const void *data, rue_error *error)
 {
     const struct tensor *tensor = state;
@@ -334,6 +343,7 @@ const struct rue_source_ops rue_source_tensor = {
     .view = view_record,
     .place = place,
     .forget = forget,
+    .check = check,
     .class_count = class_count,
     .class_name = class_name,
     .dtype = dtype,
