@@ -103,8 +103,27 @@ Test(source_csv, text_is_taken_as_programs_write_it)
     expect("path,label\n\"a, \"\"b\"\"\n.jpg\",4\n", "5:4 ");
 }
 
+Test(source_csv, blanks_are_a_part_of_paths_and_words_but_not_of_column_names_and_numbers)
+{
+    temporary_text(" d .jpg ", "1234");
+    expect(" path , label\n d .jpg , 3 \na.jpg,\t10\n", "4:3 1:10 ");
+    expect("path,label\na.jpg, dog\nb.jpg,dog\n", "1:0 2:1  dog dog ");
+    expect("path,label\n \n \t, \na.jpg,1, ,\n", "1:1 ");
+    refuse("path,label\na.jpg, \n", "line 2: no label");
+    refuse("path,label\n a.jpg,1\n", "line 2:  a.jpg: No such file or directory (blanks around a path are");
+}
+
+Test(source_csv, a_column_that_is_read_is_there_once)
+{
+    refuse("path,label, PATH\na.jpg,1,b.jpg\n", "line 1: two columns are called 'path'");
+    refuse("\npath,label,label\na.jpg,1,2\n", "line 2: two columns are called 'label'");
+    refuse("path,label,class,class\na.jpg,1,x,y\n", "line 1: two columns are called 'class'");
+    expect("id,path,label,id,,\n0,a.jpg,1,2,,\n", "1:1 ");
+}
+
 Test(source_csv, errors_name_the_line)
 {
+    refuse("a,b\nx,y\n", "list.csv, line 1: no column holds paths");
     refuse("path,label\na.jpg,1\n\"b.jpg,2\n", "line 3: the quote that opens here is never closed");
     refuse("path,label\na.jpg,1\n\"b.jpg\n\",1\nsub/c.jpg\n",
            "line 5: 1 fields where the header has 2 columns");
@@ -140,9 +159,9 @@ Test(source_csv, a_field_without_an_end_is_refused)
         refuse(text, "line 3: a field of more than 65536 bytes");
         for (size_t at = begun; quoted && at < BYTES; at += 1000) text[at] = at % 2000 ? ',' : '\n';
     }
-    refuse(text, "the quote that opens here is never closed");
+    refuse(text, "line 3: a field of more than 65536 bytes");
     text[BYTES - 1] = '"';
-    refuse(text, "a field of more than 65536 bytes");
+    refuse(text, "line 3: a field of more than 65536 bytes");
     free(text);
 }
 

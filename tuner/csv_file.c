@@ -95,12 +95,13 @@ static rue_status check_utf8(const char *name, const char *text, rue_error *erro
 
 rue_status rue_csv_file_open(const char *path, struct rue_csv **out, uint64_t *digest, rue_error *error)
 {
+    static const struct rue_csv_rules rules = {.field_max = SIZE_MAX, .trims = true};
     struct text text = {.name = strcmp(path, "-") == 0 ? "standard input" : path};
     rue_status status = read_file(&text, path, error);
     if (status != RUE_OK) return free(text.data), status;
     text.data[text.bytes] = 0;
     *digest = rue_hash(RUE_HASH_START, text.data, text.bytes);
-    status = rue_csv_open(text.name, text.data, text.bytes, SIZE_MAX, out, error);
+    status = rue_csv_open(text.name, text.data, text.bytes, &rules, out, error);
     if (status != RUE_OK) return status;
     status = check_utf8(text.name, text.data, error);
     if (status != RUE_OK) rue_csv_close(*out), *out = NULL;

@@ -9,7 +9,8 @@
 struct rue_csv {
     char *name;
     char *text; /* [bytes], NUL behind it; records are taken apart in place */
-    size_t bytes, field_max;
+    size_t bytes;
+    struct rue_csv_rules rules;
     char *at;
     uint64_t line; /* of `at` */
     size_t field_capacity;
@@ -37,14 +38,14 @@ static rue_status check_text(const struct rue_csv *csv, rue_error *error)
                     csv->name, rue_csv_line(csv->text, nul));
 }
 
-rue_status rue_csv_open(const char *name, char *text, size_t bytes, size_t field_max, struct rue_csv **out,
-                        rue_error *error)
+rue_status rue_csv_open(const char *name, char *text, size_t bytes, const struct rue_csv_rules *rules,
+                        struct rue_csv **out, rue_error *error)
 {
     struct rue_csv *csv = *out = calloc(1, sizeof *csv);
     if (!csv) return free(text), rue_fail_memory(error, "a table", sizeof *csv);
     csv->text = text;
     csv->bytes = bytes;
-    csv->field_max = field_max;
+    csv->rules = *rules;
     csv->name = strdup(name);
     csv->at = text + (strncmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0);
     csv->line = 1;
@@ -76,9 +77,23 @@ rue_status rue_csv_fail_field(const char *name, uint64_t line, size_t field_max,
 
 /* ---- records ---- */
 
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+char *rue_csv_trim(char *field)
+{
+    while (is_blank(*field)) field++;
+    size_t bytes = strlen(field);
+    while (bytes > 0 && is_blank(field[bytes - 1])) bytes--;
+    field[bytes] = 0;
+    return field;
+}
+
 static void pass_blanks(struct rue_csv *csv)
 {
-    while (*csv->at == ' ' || *csv->at == '\t') csv->at++;
+    while (is_blank(*csv->at)) csv->at++;
 }
 
 /* Moves behind a line end, where there is one. */
@@ -126,7 +141,7 @@ static rue_status add_field(struct rue_csv *csv, size_t index, char *field, rue_
 /* Sets `*end` to where the field's NUL belongs once what ends it has been looked at. */
 static rue_status take_field(struct rue_csv *csv, char **out, char **end, rue_error *error)
 {
-    pass_blanks(csv);
+    if (csv->rules.trims) pass_blanks(csv);
     if (*csv->at == '"') {
         rue_status status = take_quoted(csv, out, error);
         *end = NULL;
@@ -135,25 +150,33 @@ static rue_status take_field(struct rue_csv *csv, char **out, char **end, rue_er
     *out = csv->at;
     csv->at += strcspn(csv->at, ",\r\n");
     *end = csv->at;
-    while (*end > *out && ((*end)[-1] == ' ' || (*end)[-1] == '\t')) --*end;
+    while (csv->rules.trims && *end > *out && is_blank((*end)[-1])) --*end;
     return RUE_OK;
 }
 
-/* One line; `*filled` tells whether any field holds anything. */
+static bool holds_anything(const char *field, const char *end)
+{
+    if (!end) return *field;
+    while (field < end && is_blank(*field)) field++;
+    return field < end;
+}
+
+/* One line; `*filled` tells whether any field holds anything but blanks, or these in quotes. */
 static rue_status take_record(struct rue_csv *csv, size_t *count, bool *filled, rue_error *error)
 {
     *filled = false;
     for (*count = 0;;) {
         char *field, *end;
         const char *begin = csv->at;
+        uint64_t line = csv->line;
         rue_status status = take_field(csv, &field, &end, error);
-        if (status == RUE_OK && (size_t)(csv->at - begin) > csv->field_max)
-            status = rue_csv_fail_field(csv->name, csv->line, csv->field_max, error);
+        if (status == RUE_OK && (size_t)(csv->at - begin) > csv->rules.field_max)
+            status = rue_csv_fail_field(csv->name, line, csv->rules.field_max, error);
         if (status == RUE_OK) status = add_field(csv, *count, field, error);
         if (status != RUE_OK) return status;
         ++*count;
         bool more = *csv->at == ',';
-        *filled |= end ? end > field : *field != 0;
+        *filled |= holds_anything(field, end);
         if (more) csv->at++;
         if (!more) pass_line_end(csv);
         if (end) *end = 0;

@@ -1,6 +1,7 @@
 /* The csv format: a text file whose header names a column of paths, below the file's folder or absolute, and
  * maybe one of labels: numbers, or words, which are the classes then. A column "class" beside a "label" of
- * numbers names the classes. Also a folder that holds one list "x.csv" and the folder "x" and nothing else,
+ * numbers names the classes. Blanks are a part of paths and of words, as RFC 4180 has it, but not of column
+ * names and of numbers. Also a folder that holds one list "x.csv" and the folder "x" and nothing else,
  * as rue writes it. Order: that of the lines. The file's text stays in memory, and twenty bytes an item
  * beside it. */
 #include <dirent.h>
@@ -26,6 +27,7 @@
 enum { FIELD_MAX = 64 << 10, PIECE_BYTES = 1 << 20, PROBE_BYTES = 64 << 10, NAMES_BYTES = 400 };
 static const uint64_t text_bytes_max = UINT64_C(1) << 30;
 static const size_t none = SIZE_MAX;
+static const struct rue_csv_rules rules = {.field_max = FIELD_MAX};
 
 struct file {
     const char *path; /* in the text */
@@ -52,11 +54,16 @@ static const char *const label_names[] = {"label", "class", "target", "category"
 
 /* ---- columns ---- */
 
+static size_t find_column_from(const struct rue_csv_record *header, size_t first, const char *name)
+{
+    for (size_t f = first; f < header->count; f++)
+        if (strcasecmp(rue_csv_trim(header->fields[f]), name) == 0) return f;
+    return none;
+}
+
 static size_t find_column(const struct rue_csv_record *header, const char *name)
 {
-    for (size_t f = 0; f < header->count; f++)
-        if (strcasecmp(header->fields[f], name) == 0) return f;
-    return none;
+    return find_column_from(header, 0, name);
 }
 
 /* The column of one of `names`: `none`, or `*other` is that of a further one. */
@@ -79,7 +86,8 @@ static void list_columns(const struct rue_csv_record *header, char out[NAMES_BYT
     size_t used = 0;
     out[0] = 0;
     for (size_t f = 0; f < header->count && used + 1 < NAMES_BYTES; f++)
-        used += (size_t)snprintf(out + used, NAMES_BYTES - used, "%s%.40s", f ? ", " : "", header->fields[f]);
+        used += (size_t)snprintf(out + used, NAMES_BYTES - used, "%s%.40s", f ? ", " : "",
+                                 rue_csv_trim(header->fields[f]));
 }
 
 static rue_status fail_column(const struct list *list, const struct rue_csv_record *header, const char *what,
@@ -87,8 +95,8 @@ static rue_status fail_column(const struct list *list, const struct rue_csv_reco
 {
     char names[NAMES_BYTES];
     list_columns(header, names);
-    return rue_fail(error, RUE_DATA, "%s: %s: name it with %s; there are %s", list->path, what, option,
-                    names);
+    return rue_fail(error, RUE_DATA, "%s, line %" PRIu64 ": %s: name it with %s; there are %s", list->path,
+                    header->line, what, option, names);
 }
 
 /* The column that the caller named, or one of the usual ones. */
@@ -102,6 +110,18 @@ static rue_status choose(const struct list *list, const struct rue_csv_record *h
     if (!key || *out != none) return RUE_OK;
     snprintf(what, sizeof what, "it has no column '%.60s'", key);
     return fail_column(list, header, what, option, error);
+}
+
+/* Of two columns of one name nobody knows which is meant; of those that are not read it does not matter. */
+static rue_status refuse_twice(const struct list *list, const struct rue_csv_record *header, size_t column,
+                               rue_error *error)
+{
+    if (column == none) return RUE_OK;
+    const char *name = rue_csv_trim(header->fields[column]);
+    if (find_column_from(header, column + 1, name) == none) return RUE_OK;
+    return rue_fail(error, RUE_DATA,
+                    "%s, line %" PRIu64 ": two columns are called '%.60s': rename the one that is not meant",
+                    list->path, header->line, name);
 }
 
 static rue_status find_columns(struct list *list, const struct rue_csv_record *header,
@@ -126,27 +146,39 @@ static rue_status find_columns(struct list *list, const struct rue_csv_record *h
     if (named) list->class_at = other;
     if (other != none && !named)
         return fail_column(list, header, "more than one column may hold the labels", "--label-key", error);
-    return RUE_OK;
+    const size_t used[] = {list->path_at, list->label_at, list->class_at};
+    for (size_t i = 0; status == RUE_OK && i < sizeof used / sizeof *used; i++)
+        status = refuse_twice(list, header, used[i], error);
+    return status;
 }
 
 /* ---- the text ---- */
 
-/* Adds to `*run` the bytes since the last comma or line end: where they are more than a field may have, or
- * `to`. */
-static size_t find_excess(const char *text, size_t from, size_t to, size_t *run)
+/* The field that is looked at: where it begins, and whether its quotes are open. */
+struct field {
+    size_t begin;
+    bool quoted;
+};
+
+/* Goes on to `to`; true where the field has become longer than it may be. */
+static bool find_excess(const char *text, size_t from, size_t to, struct field *field)
 {
-    for (; from < to; from++) {
-        bool ends = text[from] == ',' || text[from] == '\n' || text[from] == '\r';
-        *run = ends ? 0 : *run + 1;
-        if (*run > FIELD_MAX) break;
+    for (size_t i = from; i < to; i++) {
+        char c = text[i];
+        bool has_quotes = c == '"' && text[field->begin] == '"'; /* doubled ones close and open again */
+        if (has_quotes)
+            field->quoted = !field->quoted;
+        else if (!field->quoted && (c == ',' || c == '\n' || c == '\r'))
+            field->begin = i + 1;
+        if (i + 1 > field->begin + FIELD_MAX) return true;
     }
-    return from;
+    return false;
 }
 
 /* All of the file, NUL behind it. A field without an end is noticed before it fills the memory. */
 static rue_status read_text(const struct list *list, int fd, uint64_t bytes, char **out, rue_error *error)
 {
-    size_t run = 0;
+    struct field field = {0};
     char *text = malloc(bytes + 1);
     if (!text) return rue_fail_memory(error, list->path, bytes);
     for (uint64_t at = 0, some; at < bytes; at += some) {
@@ -157,9 +189,9 @@ static rue_status read_text(const struct list *list, int fd, uint64_t bytes, cha
             return rue_fail(error, rue_source_failure(why), "cannot read %s: %s", list->path,
                             why ? strerror(why) : "it became shorter");
         }
-        size_t excess = find_excess(text, at, at + some, &run);
-        if (excess == at + some) continue;
-        uint64_t line = rue_csv_line(text, text + excess);
+        if (at == 0 && some >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0) field.begin = 3;
+        if (!find_excess(text, at > field.begin ? at : field.begin, at + some, &field)) continue;
+        uint64_t line = rue_csv_line(text, text + field.begin);
         free(text);
         return rue_csv_fail_field(list->path, line, FIELD_MAX, error);
     }
@@ -185,7 +217,7 @@ static rue_status open_text(struct list *list, rue_error *error)
     close(fd);
     if (status != RUE_OK) return status;
     list->identity = rue_file_identity_of(&about);
-    return rue_csv_open(list->path, text, (size_t)about.st_size, FIELD_MAX, &list->csv, error);
+    return rue_csv_open(list->path, text, (size_t)about.st_size, &rules, &list->csv, error);
 }
 
 /* ---- lines ---- */
@@ -194,6 +226,16 @@ static rue_status fail_line(const struct list *list, uint64_t line, const char *
                             rue_error *error)
 {
     return rue_fail(error, RUE_DATA, "%s, line %" PRIu64 ": %s%.400s", list->path, line, why, what);
+}
+
+static bool has_blanks(const char *path)
+{
+    return strchr(" \t", path[0]) || strchr(" \t", path[strlen(path) - 1]);
+}
+
+static bool is_empty(const char *field)
+{
+    return !field[strspn(field, " \t")];
 }
 
 /* What is not there is counted, so that one message tells of all. */
@@ -209,8 +251,8 @@ static rue_status add_file(struct list *list, const char *path, uint64_t line, r
                             line, path, strerror(errno));
         if (list->missing++ == 0) {
             list->missing_line = line;
-            snprintf(list->missing_example, sizeof list->missing_example, "%.400s: %s", path,
-                     strerror(errno));
+            snprintf(list->missing_example, sizeof list->missing_example, "%.400s: %s%s", path,
+                     strerror(errno), has_blanks(path) ? " (blanks around a path are a part of it)" : "");
         }
         about.st_size = 0;
     } else if (!S_ISREG(about.st_mode)) {
@@ -226,9 +268,11 @@ static rue_status add_label(struct list *list, const struct rue_csv_record *reco
     rue_error why = {0};
     const char *text = record->fields[list->label_at];
     const char *class = list->class_at == none ? "" : record->fields[list->class_at];
-    if (!*text) return fail_line(list, record->line, "no label", "", error);
-    rue_status status = rue_label_words_add(list->labels, text, strlen(text), record->line, error);
-    if (status != RUE_OK || !*class) return status;
+    if (is_empty(text)) return fail_line(list, record->line, "no label", "", error);
+    size_t bytes = strlen(text), blanks = strspn(text, " \t"), digits = strspn(text + blanks, "-0123456789");
+    if (digits && is_empty(text + blanks + digits)) text += blanks, bytes = digits;
+    rue_status status = rue_label_words_add(list->labels, text, bytes, record->line, error);
+    if (status != RUE_OK || is_empty(class)) return status;
     status = rue_label_words_name(list->labels, class, &why);
     return status == RUE_DATA ? fail_line(list, record->line, why.message, "", error)
            : status == RUE_OK ? RUE_OK
@@ -238,14 +282,15 @@ static rue_status add_label(struct list *list, const struct rue_csv_record *reco
 static rue_status add_line(struct list *list, const struct rue_csv_record *record, rue_error *error)
 {
     size_t count = record->count;
-    while (count > list->columns && !*record->fields[count - 1]) count--; /* commas that a spreadsheet left */
+    while (count > list->columns && is_empty(record->fields[count - 1]))
+        count--; /* commas that a spreadsheet left */
     if (count != list->columns)
         return rue_fail(error, RUE_DATA,
                         "%s, line %" PRIu64 ": %zu fields where the header has %zu columns; a field that "
                         "holds a comma is quoted",
                         list->path, record->line, count, list->columns);
     const char *path = record->fields[list->path_at];
-    if (!*path) return fail_line(list, record->line, "no path", "", error);
+    if (is_empty(path)) return fail_line(list, record->line, "no path", "", error);
     rue_status status = add_file(list, path, record->line, error);
     return status == RUE_OK && list->labels ? add_label(list, record, error) : status;
 }
@@ -327,7 +372,7 @@ static bool has_paths(const char *path, int fd)
     if (!text || !rue_read_at(fd, text, bytes, 0)) return free(text), false;
     while (bytes == PROBE_BYTES && bytes > 0 && text[bytes - 1] != '\n') bytes--;
     text[bytes] = 0;
-    if (rue_csv_open(path, text, bytes, FIELD_MAX, &csv, NULL) != RUE_OK) return false;
+    if (rue_csv_open(path, text, bytes, &rules, &csv, NULL) != RUE_OK) return false;
     found = rue_csv_next(csv, &found, &header, NULL) == RUE_OK && found &&
             find_usual(&header, path_names, &other) != none && (header.count > 1 || ends_in_csv(path));
     rue_csv_close(csv);
