@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 #include <sys/resource.h>
 
+#include "shard_pattern.h"
 #include "shard_split.h"
 #include "temporary_folder.h"
 
@@ -67,6 +68,48 @@ static void refuse(const char *name, rue_status status, const char *word)
     cr_assert(strstr(error.message, word), "%s: %s", name, error.message);
 }
 
+/* Behind each other, with a blank behind each. */
+static rue_status join_names(void *context, const char *path, rue_error *error)
+{
+    char *out = context;
+    (void)error;
+    strcat(strcat(out, path), " ");
+    return RUE_OK;
+}
+
+Test(shard_set, patterns_expand_as_those_of_the_webdataset_library)
+{
+    static const struct {
+        const char *pattern, *names;
+    } cases[] = {
+        {"{0,{1..2}}", "0 1 2 "},
+        {"{a,{b,c}d}-{1..2}", "a-1 a-2 bd-1 bd-2 cd-1 cd-2 "},
+        {"{{1..2},{3..4}}x", "1x 2x 3x 4x "},
+        {"{2..0}", "2 1 0 "},
+        {"{0..4..2}", "0 2 4 "},
+        {"{0..4..-3}", "0 3 "},
+        {"{10..2..3}", "10 7 4 "},
+        {"{0..2..0}", "0 1 2 "},
+        {"{1..02}", "01 02 "},
+        {"{01..-1}", "01 00 -1 "},
+        {"{-01..1}", "-01 000 001 "},
+        {"{5..5}", "5 "},
+        {"{a..c}", "a b c "},
+        {"{c..a..2}", "c a "},
+        {"{Z..b}", "Z a b "},
+        {"x{,y}", "x xy "},
+        {"{1,2..3}", "1 2..3 "},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char names[256] = "";
+        cr_assert_eq(rue_shard_pattern_expand(cases[i].pattern, join_names, names, NULL), RUE_OK);
+        cr_assert_str_eq(names, cases[i].names, "%s gives %s", cases[i].pattern, names);
+    }
+    char deep[3 * RUE_SHARD_BRACES_MAX + 8] = "";
+    for (int i = 0; i <= RUE_SHARD_BRACES_MAX; i++) strcat(deep, "{a,");
+    cr_assert_eq(rue_shard_pattern_expand(deep, join_names, NULL, NULL), RUE_USAGE);
+}
+
 Test(shard_set, what_is_missing_or_no_pattern_is_refused)
 {
     make_shards();
@@ -77,10 +120,13 @@ Test(shard_set, what_is_missing_or_no_pattern_is_refused)
     refuse("empty", RUE_DATA, "no shard");
     refuse("fifo.tar", RUE_DATA, "no regular file");
     refuse("{d}", RUE_USAGE, "without a range");
-    refuse("{a,{b,c}}", RUE_USAGE, "brace");
+    refuse("{{a,b}}", RUE_USAGE, "without a range");
+    refuse("{1..2..}", RUE_USAGE, "without a range");
+    refuse("{a,{b,c}", RUE_USAGE, "brace");
+    refuse("{a,b}}", RUE_USAGE, "brace");
     refuse("{a,b", RUE_USAGE, "brace");
-    refuse("{3..1}", RUE_USAGE, "ends before");
     refuse("{1..99999999}", RUE_USAGE, "too many");
+    refuse("{999999999999999999..-999999999999999999..2}", RUE_USAGE, "too many");
     refuse("{0..999}{0..999}{0..999}{x,", RUE_USAGE, "brace");
 }
 

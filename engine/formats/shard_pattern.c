@@ -6,9 +6,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { DIGITS_MAX = 18 };
+static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 struct expansion {
     const char *pattern;
@@ -18,7 +20,19 @@ struct expansion {
     char path[PATH_MAX];
 };
 
-static rue_status expand(struct expansion *e, const char *rest, size_t length, rue_error *error);
+/* What is still to be expanded: a part of the pattern, and what follows it: a word of a list and what is
+ * behind the list. */
+struct rest {
+    const char *at, *end;
+    const struct rest *next;
+};
+
+struct range {
+    int64_t first, last, step;
+    int width; /* of numbers; 0: places in `letters` */
+};
+
+static rue_status expand(struct expansion *e, const struct rest *rest, size_t length, rue_error *error);
 
 static rue_status refuse(const struct expansion *e, const char *why, rue_error *error)
 {
@@ -27,81 +41,135 @@ static rue_status refuse(const struct expansion *e, const char *why, rue_error *
 }
 
 /* Puts `bytes` of `text` behind the path so far, and goes on with `rest`. */
-static rue_status append(struct expansion *e, size_t length, const char *text, size_t bytes, const char *rest,
-                         rue_error *error)
+static rue_status append(struct expansion *e, size_t length, const char *text, size_t bytes,
+                         const struct rest *rest, rue_error *error)
 {
     if (length + bytes >= sizeof e->path) return refuse(e, "makes too long a path", error);
     memcpy(e->path + length, text, bytes);
     return expand(e, rest, length + bytes, error);
 }
 
-static size_t digits(const char *text)
+/* ---- ranges ---- */
+
+/* Takes a number off the text; its bytes, 0 for none. */
+static size_t take_number(const char **at, const char *end, int64_t *out)
 {
+    const char *text = *at, *digits = text + (text < end && *text == '-');
     size_t count = 0;
-    while (isdigit((unsigned char)text[count])) count++;
-    return count <= DIGITS_MAX ? count : 0;
+    while (digits + count < end && isdigit((unsigned char)digits[count])) count++;
+    if (count == 0 || count > DIGITS_MAX) return 0;
+    *out = strtoll(text, NULL, 10);
+    *at = digits + count;
+    return (size_t)(*at - text);
 }
 
-/* "000..012" up to the closing brace at `end`; false where it is none. */
-static bool read_range(const char *text, const char *end, uint64_t *first, uint64_t *last, int *width)
+static bool take_dots(const char **at, const char *end)
 {
-    size_t from = digits(text);
-    if (!from || strncmp(text + from, "..", 2) != 0) return false;
-    const char *second = text + from + 2;
-    size_t to = digits(second);
-    if (!to || second + to != end) return false;
-    sscanf(text, "%" SCNu64, first);
-    sscanf(second, "%" SCNu64, last);
-    bool padded = (text[0] == '0' && from > 1) || (second[0] == '0' && to > 1);
-    *width = padded ? (int)(from > to ? from : to) : 1;
+    bool there = end - *at > 2 && strncmp(*at, "..", 2) == 0;
+    if (there) *at += 2;
+    return there;
+}
+
+static bool take_letter(const char **at, const char *end, int64_t *out)
+{
+    const char *place = *at < end ? memchr(letters, **at, sizeof letters - 1) : NULL;
+    if (!place) return false;
+    *out = place - letters;
+    ++*at;
     return true;
 }
 
-static rue_status expand_range(struct expansion *e, uint64_t first, uint64_t last, int width,
-                               const char *rest, size_t length, rue_error *error)
+static bool is_padded(const char *number, size_t bytes)
+{
+    size_t sign = *number == '-';
+    return number[sign] == '0' && bytes > sign + 1;
+}
+
+/* "000..012", "c..a" or "0..8..2", all of the text; false where it is none. */
+static bool read_range(const char *at, const char *end, struct range *out)
+{
+    const char *first = at;
+    *out = (struct range){.step = 1};
+    size_t from = take_number(&at, end, &out->first);
+    if (from) {
+        if (!take_dots(&at, end)) return false;
+        const char *last = at;
+        size_t to = take_number(&at, end, &out->last);
+        if (!to) return false;
+        out->width = is_padded(first, from) || is_padded(last, to) ? (int)(from > to ? from : to) : 1;
+    } else if (!take_letter(&at, end, &out->first) || !take_dots(&at, end) ||
+               !take_letter(&at, end, &out->last)) {
+        return false;
+    }
+    if (at < end && (!take_dots(&at, end) || !take_number(&at, end, &out->step))) return false;
+    out->step = out->step ? llabs(out->step) : 1;
+    return at == end;
+}
+
+static rue_status expand_range(struct expansion *e, const struct range *range, const struct rest *rest,
+                               size_t length, rue_error *error)
 {
     char number[32];
-    if (last < first) return refuse(e, "has a range that ends before it begins", error);
-    if (last - first >= RUE_SHARD_PATTERN_MAX) return refuse(e, "names too many files", error);
+    int64_t steps = llabs(range->last - range->first) / range->step;
+    int64_t step = range->last < range->first ? -range->step : range->step;
+    if (steps >= RUE_SHARD_PATTERN_MAX) return refuse(e, "names too many files", error);
     rue_status status = RUE_OK;
-    for (uint64_t i = first; status == RUE_OK && i <= last; i++) {
-        int bytes = snprintf(number, sizeof number, "%0*" PRIu64, width, i);
-        status = append(e, length, number, (size_t)bytes, rest, error);
+    for (int64_t i = 0; status == RUE_OK && i <= steps; i++) {
+        int64_t value = range->first + i * step;
+        int bytes = snprintf(number, sizeof number, "%0*" PRId64, range->width, value);
+        status = range->width ? append(e, length, number, (size_t)bytes, rest, error)
+                              : append(e, length, letters + value, 1, rest, error);
     }
     return status;
 }
 
-static rue_status expand_list(struct expansion *e, const char *words, const char *end, size_t length,
-                              rue_error *error)
+/* ---- lists ---- */
+
+/* Where `wanted` stands outside of inner braces; NULL: nowhere. */
+static const char *find_outside(const char *at, const char *end, char wanted)
+{
+    for (int depth = 0; at < end; at++) {
+        if (*at == wanted && depth == 0) return at;
+        depth += (*at == '{') - (*at == '}');
+    }
+    return NULL;
+}
+
+static rue_status expand_list(struct expansion *e, const char *at, const char *end, const struct rest *rest,
+                              size_t length, rue_error *error)
 {
     rue_status status = RUE_OK;
-    for (const char *word = words; status == RUE_OK;) {
-        size_t bytes = strcspn(word, ",}");
-        status = append(e, length, word, bytes, end + 1, error);
-        if (word + bytes == end) break;
-        word += bytes + 1;
+    while (status == RUE_OK) {
+        const char *comma = find_outside(at, end, ',');
+        const struct rest word = {at, comma ? comma : end, rest};
+        status = expand(e, &word, length, error);
+        if (!comma) break;
+        at = comma + 1;
     }
     return status;
 }
 
-static rue_status expand(struct expansion *e, const char *rest, size_t length, rue_error *error)
+/* ---- patterns ---- */
+
+static rue_status expand(struct expansion *e, const struct rest *rest, size_t length, rue_error *error)
 {
-    size_t plain = strcspn(rest, "{}");
-    if (plain) return append(e, length, rest, plain, rest + plain, error);
-    if (!*rest) {
+    while (rest && rest->at == rest->end) rest = rest->next;
+    if (!rest) {
         e->path[length] = 0;
         if (++e->visited > RUE_SHARD_PATTERN_MAX) return refuse(e, "names too many files", error);
         return e->visit(e->context, e->path, error);
     }
-    const char *end = rest + 1 + strcspn(rest + 1, "{}");
-    if (*rest != '{' || *end != '}') return refuse(e, "has a brace without its other one", error);
-    uint64_t first, last;
-    int width;
-    if (read_range(rest + 1, end, &first, &last, &width))
-        return expand_range(e, first, last, width, end + 1, length, error);
-    if (!memchr(rest + 1, ',', (size_t)(end - rest) - 1))
-        return refuse(e, "has braces without a range", error);
-    return expand_list(e, rest + 1, end, length, error);
+    struct rest behind = *rest;
+    while (behind.at < behind.end && !strchr("{}", *behind.at)) behind.at++;
+    if (behind.at > rest->at)
+        return append(e, length, rest->at, (size_t)(behind.at - rest->at), &behind, error);
+    const char *inside = rest->at + 1, *close = find_outside(inside, rest->end, '}');
+    if (*rest->at != '{' || !close) return refuse(e, "has a brace without its other one", error);
+    struct range range;
+    behind.at = close + 1;
+    if (read_range(inside, close, &range)) return expand_range(e, &range, &behind, length, error);
+    if (find_outside(inside, close, ',')) return expand_list(e, inside, close, &behind, length, error);
+    return refuse(e, "has braces without a range", error);
 }
 
 rue_status rue_shard_pattern_expand(const char *pattern,
@@ -109,5 +177,9 @@ rue_status rue_shard_pattern_expand(const char *pattern,
                                     void *context, rue_error *error)
 {
     struct expansion e = {.pattern = pattern, .visit = visit, .context = context};
-    return expand(&e, pattern, 0, error);
+    const struct rest all = {pattern, pattern + strlen(pattern), NULL};
+    unsigned braces = 0;
+    for (const char *at = pattern; *at; at++) braces += *at == '{';
+    if (braces > RUE_SHARD_BRACES_MAX) return refuse(&e, "has too many braces", error);
+    return expand(&e, &all, 0, error);
 }

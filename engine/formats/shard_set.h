@@ -13,7 +13,7 @@
 
 struct rue_shard_set;
 
-/* Whether `path` has braces of a pattern: lists {a,b} and ranges {000..012}, as bash has them. A file of that
+/* Whether `path` has braces of a pattern: see shard_pattern.h. A file of that
  * very name is a file. */
 bool rue_shard_set_is_pattern(const char *path);
 
