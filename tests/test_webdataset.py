@@ -250,6 +250,8 @@ def damaged(path, *blocks, end=True):
     ([raw_header(), b"abc", raw_header(b"a.JPG"), b"abc"], ["second of its extension", "byte 1024"]),
     ([raw_header(), b"abc", raw_header(b"a.cls"), b"cat"], ["no label", "byte 1024"]),
     ([raw_header(b"a.cls"), b"  7", raw_header(b"a.jpg"), b"abc", raw_header(b"b.jpg"), b"abc"], ["no label", "byte 2048"]),
+    ([raw_header(b"a.jpg"), b"abc", raw_header(b"b.cls"), b"  7"], ["sample b at byte 1024", "a label and no image"]),
+    ([raw_header(b"a.cls"), b"  7", raw_header(b"b.jpg"), b"abc"], ["sample a at byte 0", "a label and no image"]),
     ([raw_header(b"a.txt"), b"abc"], ["no sample with an image"]),
     ([raw_header(b"a.npy"), b"abc"], ["no npy", "byte 0"]),
 ])
@@ -305,10 +307,18 @@ def test_links_and_devices_are_left_out_and_counted(rue, tmp_path, jpeg):
         for name, kind in (("l.jpg", tarfile.SYMTYPE), ("h.jpg", tarfile.LNKTYPE), ("d.jpg", tarfile.CHRTYPE),
                            ("f.jpg", tarfile.FIFOTYPE), ("folder.jpg", tarfile.DIRTYPE)):
             add(archive, name, b"", type=kind, linkname="/etc/passwd")
-        add(archive, "only.cls", b"3")
+        add(archive, "s.jpg", b"", type=tarfile.SYMTYPE, linkname="a.jpg")
+        add(archive, "s.cls", b"3")
+        add(archive, "only.txt", b"3")
     found = inspect(rue, path)
-    assert (found["items"], found["skipped"]) == (1, 5)
+    assert (found["items"], found["skipped"]) == (1, 6)
     assert "l.jpg" in rue("inspect", path).stdout
+
+
+def test_samples_of_other_things_are_left_out_and_counted(rue, tmp_path, jpeg):
+    path = make_tar(tmp_path / "a.tar", [("a.jpg", jpeg), ("a.cls", b"1"), ("b.txt", b"x"), ("b.cls", b"2"), ("c.json", b"{}")])
+    found = inspect(rue, path)
+    assert (found["items"], found["skipped"]) == (1, 2)
 
 
 def test_labels_come_from_cls_json_or_what_is_named(rue, prepare, tmp_path, jpeg):

@@ -25,7 +25,8 @@ struct sample {
     char seen[SEEN_BYTES]; /* its extensions, each with a NUL */
     size_t seen_used;
     struct image images[RUE_MODE_COUNT];
-    int label_rank; /* of the member that gave the label; 0: none */
+    bool other, left_out; /* it has members that are no labels; links, which are counted themselves */
+    int label_rank;       /* of the member that gave the label; 0: none */
     int32_t label;
     char odd_label[PATH_MAX]; /* a member whose label is no number; "" */
     uint64_t odd_header;
@@ -188,6 +189,23 @@ static rue_status refuse_odd_label(const struct shard *shard, rue_error *error)
     return refuse(shard, sample->odd_header, sample->odd_label, why, error);
 }
 
+/* A label by itself has lost its image; what has other members, or a link, may be no sample of images. */
+static rue_status end_without_image(const struct shard *shard, rue_error *error)
+{
+    const struct sample *sample = &shard->sample;
+    char what[PATH_MAX + 64];
+    if (sample->left_out) return RUE_OK;
+    if (sample->label_rank && !sample->other)
+        return rue_fail(error, RUE_DATA,
+                        "%s: the sample %s at byte %" PRIu64 " has a label and no image: its members have to "
+                        "follow each other; add the image, or remove the label",
+                        shard->file, sample->key, sample->header);
+    snprintf(what, sizeof what, "the sample %s at byte %" PRIu64 " without an image", sample->key,
+             sample->header);
+    rue_item_index_skip(shard->group->index, shard->file, what);
+    return RUE_OK;
+}
+
 static rue_status end_sample(struct shard *shard, rue_error *error)
 {
     struct rue_sample_group *group = shard->group;
@@ -197,13 +215,7 @@ static rue_status end_sample(struct shard *shard, rue_error *error)
     choose(group, sample->images);
     rue_status status = RUE_OK;
     const struct image *image = &sample->images[group->mode];
-    if (!group->chosen || !image->there) {
-        char what[PATH_MAX + 64];
-        snprintf(what, sizeof what, "the sample %s at byte %" PRIu64 " without an image", sample->key,
-                 sample->header);
-        rue_item_index_skip(group->index, shard->file, what);
-        return RUE_OK;
-    }
+    if (!group->chosen || !image->there) return end_without_image(shard, error);
     if (group->mode == RUE_PREPROCESSED) status = check_npy(shard, image, error);
     if (status != RUE_OK) return status;
     if (!sample->label_rank && sample->odd_label[0]) return refuse_odd_label(shard, error);
@@ -238,6 +250,7 @@ static rue_status begin_sample(struct shard *shard, const struct rue_tar_member 
     sample->seen_used = 0;
     sample->label_rank = NO_LABEL;
     sample->odd_label[0] = 0;
+    sample->other = sample->left_out = false;
     for (int m = 0; m < RUE_MODE_COUNT; m++) sample->images[m].there = false;
     snprintf(sample->key, sizeof sample->key, "%.*s", (int)key_length, member->name);
     return status;
@@ -259,16 +272,24 @@ static rue_status note_extension(struct shard *shard, const struct rue_tar_membe
     return RUE_OK;
 }
 
+static rue_status leave_out(struct shard *shard, const struct rue_tar_member *member, size_t key_length,
+                            rue_error *error)
+{
+    char what[PATH_MAX + 64];
+    snprintf(what, sizeof what, "the member %s at byte %" PRIu64 ", a link or device", member->name,
+             member->header);
+    rue_item_index_skip(shard->group->index, shard->file, what);
+    rue_status status = key_length ? begin_sample(shard, member, key_length, error) : RUE_OK;
+    shard->sample.left_out |= key_length > 0;
+    return status;
+}
+
 static rue_status add_member(struct shard *shard, const struct rue_tar_member *member, rue_error *error)
 {
     char extension[PATH_MAX];
     const char *end = key_end(member->name);
-    if (!member->regular && !member->folder) {
-        char what[PATH_MAX + 64];
-        snprintf(what, sizeof what, "the member %s at byte %" PRIu64 ", a link or device", member->name,
-                 member->header);
-        rue_item_index_skip(shard->group->index, shard->file, what);
-    }
+    if (!member->regular && !member->folder)
+        return leave_out(shard, member, end ? (size_t)(end - member->name) : 0, error);
     if (!member->regular || !end) return RUE_OK;
     rue_status status = begin_sample(shard, member, (size_t)(end - member->name), error);
     snprintf(extension, sizeof extension, "%s", end + 1);
@@ -276,6 +297,7 @@ static rue_status add_member(struct shard *shard, const struct rue_tar_member *m
     if (status == RUE_OK) status = note_extension(shard, member, extension, error);
     if (status != RUE_OK) return status;
     int mode = mode_of(shard->group, extension), rank = rank_of(shard->group, extension);
+    shard->sample.other |= rank == NO_LABEL;
     if (mode >= 0) return take_image(shard, member, mode, error);
     return rank != NO_LABEL ? take_label(shard, member, rank, error) : RUE_OK;
 }

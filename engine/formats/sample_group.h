@@ -23,8 +23,8 @@ struct rue_sample_group {
 };
 
 /* Adds the samples of one shard, whose messages call it `file`. RUE_DATA names file and byte: of what the tar
- * reader refuses, an extension that comes twice in a sample, a label that is no number, an npy file that is
- * not as the first one; RUE_MEMORY. */
+ * reader refuses, a label without an image, an extension that comes twice in a sample, a label that is no
+ * number, an npy file that is not as the first one; RUE_MEMORY. */
 rue_status rue_sample_group_add(struct rue_sample_group *group, uint32_t shard, const char *file,
                                 struct rue_tar_reader *reader, rue_error *error) RUE_MUST_CHECK;
 

@@ -101,7 +101,7 @@ static rue_status build_index(const struct rue_shard_set *set, const char *path,
 }
 
 static const struct rue_sharded_format format = {
-    .version = "webdataset 2", .takes = takes, .avoids = avoids, .index = build_index};
+    .version = "webdataset 3", .takes = takes, .avoids = avoids, .index = build_index};
 
 static rue_status probe(const char *path, bool *is, rue_error *error)
 {
