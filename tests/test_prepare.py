@@ -1,6 +1,8 @@
 """rue prepare: conversions that are stopped and go on, verified, from every format that rue reads to those it writes."""
 import os
+import re
 import signal
+import time
 
 import pytest
 
@@ -57,8 +59,16 @@ def test_a_conversion_that_was_killed_goes_on(rue, many, killed):
     done = rue("prepare", many, "x.tensor", *WORDS, "--verify")
     assert done.returncode == 0, done.stderr
     assert resumed(done) > 0 and parts(rue) == []
-    assert rue("prepare", many, "whole.tensor", *WORDS).returncode == 0
+    begun = time.monotonic()
+    whole = rue("prepare", many, "whole.tensor", *WORDS)
+    assert whole.returncode == 0 and seconds(whole.stderr, "images in") < (time.monotonic() - begun) * 1.01
     assert (rue.folder / "x.tensor").read_bytes() == (rue.folder / "whole.tensor").read_bytes()
+
+
+def seconds(text, words):
+    """The time that stands behind these words."""
+    value, unit = re.search(rf"{words} ([0-9.e+]+) (us|ms|s)\b", " ".join(text.split())).groups()
+    return float(value) * dict(us=1e-6, ms=1e-3, s=1)[unit]
 
 
 @pytest.mark.parametrize("change", ["dtype", "images", "data"])
@@ -86,13 +96,19 @@ def test_a_journal_that_is_damaged_is_no_journal(rue, many, killed, damage):
 
 
 def test_an_interruption_keeps_what_was_written_and_says_so(rue, many):
+    """The time told is that of both runs, and none counts twice."""
+    begun = time.monotonic()
     process = begin(rue, many)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
-    text = " ".join(err.split())
+    text, stopped = " ".join(err.split()), time.monotonic()
     assert process.returncode == 130 and "images are kept in x.tensor.part-" in text and "the same command goes on" in text
     done = rue("prepare", many, "x.tensor", *WORDS)
+    ended = time.monotonic()
     assert done.returncode == 0 and resumed(done) > 0
+    told, own = seconds(done.stderr, "images in"), seconds(done.stderr, "the other [0-9,]+ took")
+    assert own < (ended - stopped) * 1.01 and told < (ended - begun) * 1.01, (done.stderr, begun, stopped, ended)
+    assert told > own + 0.99, "the first run took a second before anything was safe"
 
 
 @pytest.mark.parametrize("command", [["inspect", "list.csv"], ["prepare", "list.csv", "x.tensor"]])

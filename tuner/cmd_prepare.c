@@ -69,7 +69,7 @@ static void report(const struct rue_prepared *done, const struct rue_options *op
 {
     const char *path = rue_options_argument(options, rue_options_argument_count(options) - 1);
     char before[RUE_UNIT_TEXT_BYTES], after[RUE_UNIT_TEXT_BYTES], time[RUE_UNIT_TEXT_BYTES],
-        count[RUE_UNIT_TEXT_BYTES];
+        count[RUE_UNIT_TEXT_BYTES], others[RUE_UNIT_TEXT_BYTES];
     rue_format_bytes(done->bytes_before, before, sizeof before);
     rue_format_bytes(done->bytes_after, after, sizeof after);
     rue_format_duration(done->elapsed_ns, time, sizeof time);
@@ -79,8 +79,10 @@ static void report(const struct rue_prepared *done, const struct rue_options *op
     else
         rue_progress_note(progress, "%s: %s photos in %s, %s", path, count, time, after);
     if (done->resumed)
-        rue_progress_note(progress, "%s of them were there from a run that was stopped",
-                          rue_format_count(done->resumed, count, sizeof count));
+        rue_progress_note(progress, "%s of them were there from a run that was stopped; the other %s took %s",
+                          rue_format_count(done->resumed, count, sizeof count),
+                          rue_format_count(done->images - done->resumed, others, sizeof others),
+                          rue_format_duration(done->run_ns, time, sizeof time));
     if (done->held && rue_options_number(options, IMAGES) > done->held)
         rue_progress_note(progress, "%s holds only %s", rue_options_argument(options, 0),
                           rue_format_count(done->held, count, sizeof count));

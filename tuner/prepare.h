@@ -31,10 +31,12 @@ struct rue_prepare_options {
 };
 
 struct rue_prepared {
-    uint64_t images, bytes_before, bytes_after, bad_images, elapsed_ns;
-    uint64_t held;    /* images of the source; 0 where there is none */
-    uint64_t resumed; /* images that an earlier run had written */
-    uint64_t skipped; /* see rue_source_skipped */
+    uint64_t images, bytes_before, bytes_after, bad_images;
+    uint64_t elapsed_ns; /* for all images, by all runs */
+    uint64_t run_ns;     /* of it by this one, for those that no earlier run had written */
+    uint64_t held;       /* images of the source; 0 where there is none */
+    uint64_t resumed;    /* images that an earlier run had written */
+    uint64_t skipped;    /* see rue_source_skipped */
     char skipped_example[RUE_ERROR_MESSAGE_BYTES];
 };
 

@@ -53,6 +53,7 @@ struct conversion {
     struct rue_data_digest digest; /* of all items so far */
     struct step *steps;            /* of the items behind the journal's mark */
     size_t step_count, step_capacity;
+    uint64_t before_ns; /* what earlier runs took for the items that they left */
     uint64_t start_ns, flushed_ns, flush_took_ns;
     uint64_t done;
     struct rue_prepared *out;
@@ -183,6 +184,7 @@ static rue_status open_part(struct conversion *c, rue_error *error)
     c->done = c->out->resumed = c->journal.mark.items;
     c->sampler.first = c->done;
     c->digest = c->journal.digest;
+    c->before_ns = c->journal.elapsed_ns;
     return RUE_OK;
 }
 
@@ -228,7 +230,7 @@ static rue_status flush(struct conversion *c, rue_error *error)
     journal->bad_images = c->steps[safe - 1].bad_images;
     c->step_count -= safe;
     memmove(c->steps, c->steps + safe, c->step_count * sizeof *c->steps);
-    journal->elapsed_ns = c->out->elapsed_ns + c->flushed_ns - c->start_ns;
+    journal->elapsed_ns = c->before_ns + c->flushed_ns - c->start_ns;
     return rue_prepare_journal_write(c->journal_path, journal, error);
 }
 
@@ -455,7 +457,7 @@ static rue_status check_kind(const struct conversion *c, rue_error *error)
 static rue_status write_all(struct conversion *c, const struct rue_sink_ops *sink, rue_error *error)
 {
     rue_error why = {0};
-    c->start_ns = c->flushed_ns = rue_clock_now_ns();
+    c->flushed_ns = rue_clock_now_ns();
     c->out->bad_images = c->journal.bad_images;
     rue_status status = rue_sink_open(sink, c->data, &c->sink_options, &c->journal.mark, &c->sink, &why);
     if (status == RUE_OK) status = check_kind(c, &why);
@@ -486,7 +488,7 @@ rue_status rue_prepare_convert(const char *source_path, const char *path,
     snprintf(c.path, sizeof c.path, "%.*s", (int)length, path);
     rue_status status = rue_source_open(source_path, &options->source, &c.source, error);
     if (status != RUE_OK) return status;
-    uint64_t start = rue_clock_now_ns();
+    c.start_ns = rue_clock_now_ns();
     status = rue_data_options_check_key(options->given_key, c.source, error);
     if (status == RUE_OK) status = plan(&c, sink, error);
     if (status == RUE_OK) status = check_free(&c, error);
@@ -499,7 +501,8 @@ rue_status rue_prepare_convert(const char *source_path, const char *path,
         /* Nothing is left to go on with, also where another process was first to make it. */
         if (status == RUE_OK || check_free(&c, NULL) != RUE_OK) c.journal.mark.items = 0;
         close_part(&c);
-        out->elapsed_ns = c.journal.elapsed_ns + rue_clock_now_ns() - start;
+        out->run_ns = rue_clock_now_ns() - c.start_ns;
+        out->elapsed_ns = c.before_ns + out->run_ns;
         if (status == RUE_OK && options->verify) status = verify(&c, error);
         if (status == RUE_OK) out->bytes_after = (uint64_t)fmax(0, rue_storage_bytes(c.path));
     }
