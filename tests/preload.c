@@ -5,7 +5,8 @@
  *   PRELOAD_NO_LOCKS    flock fails with that error number
  *   PRELOAD_STUCK       the first read of a *.jpg when the file of that name exists removes it and never ends
  *   PRELOAD_CTRL_C_READ the first read of the file of that name sends the process SIGINT
- *   PRELOAD_CTRL_C      behind so many calls of fsync and fdatasync the process is sent SIGINT
+ *   PRELOAD_FLIP        of every large read of the file of that name in a part folder the last byte is
+ * another PRELOAD_CTRL_C      behind so many calls of fsync and fdatasync the process is sent SIGINT
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -63,21 +64,23 @@ int flock(int fd, int operation)
     return -1;
 }
 
-/* Whether the path of `fd` ends so. */
-static int leads_to(int fd, const char *end)
+/* Whether the path of `fd` ends so, and holds `part`. */
+static int leads_to(int fd, const char *end, const char *part)
 {
     char link[64], path[4096];
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-    ssize_t length = readlink(link, path, sizeof path), own = (ssize_t)strlen(end);
-    return length > own && memcmp(path + length - own, end, (size_t)own) == 0;
+    ssize_t length = readlink(link, path, sizeof path - 1), own = (ssize_t)strlen(end);
+    if (length <= own || memcmp(path + length - own, end, (size_t)own) != 0) return 0;
+    path[length] = 0;
+    return strstr(path, part) != NULL;
 }
 
 static void hang_where_told(int fd)
 {
     const char *stuck = getenv("PRELOAD_STUCK"), *read = getenv("PRELOAD_CTRL_C_READ");
-    if (read && leads_to(fd, read) && unsetenv("PRELOAD_CTRL_C_READ") == 0) raise(SIGINT);
+    if (read && leads_to(fd, read, "") && unsetenv("PRELOAD_CTRL_C_READ") == 0) raise(SIGINT);
     if (!stuck || access(stuck, F_OK) != 0) return;
-    if (leads_to(fd, ".jpg") && unlink(stuck) == 0)
+    if (leads_to(fd, ".jpg", "") && unlink(stuck) == 0)
         for (;;) pause();
 }
 
@@ -89,8 +92,11 @@ ssize_t read(int fd, void *into, size_t bytes)
 
 ssize_t pread(int fd, void *into, size_t bytes, off_t offset)
 {
+    const char *flipped = getenv("PRELOAD_FLIP");
     hang_where_told(fd);
-    return syscall(SYS_pread64, fd, into, bytes, offset);
+    ssize_t got = syscall(SYS_pread64, fd, into, bytes, offset);
+    if (flipped && got > 4096 && leads_to(fd, flipped, ".part-")) ((char *)into)[got - 1] ^= 1;
+    return got;
 }
 
 ssize_t pread64(int fd, void *into, size_t bytes, off_t offset)

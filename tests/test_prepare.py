@@ -111,6 +111,25 @@ def test_an_interruption_keeps_what_was_written_and_says_so(rue, many):
     assert told > own + 0.99, "the first run took a second before anything was safe"
 
 
+DAMAGED = {"folder": ("x", "photo_00007.jpg"), "csv": ("x", "photo_00007.jpg"), "lmdb": ("x.mdb", "/data"),
+           "tensor": ("x.tensor", "/data")}
+
+
+@pytest.mark.parametrize("format", DAMAGED)
+def test_what_is_read_back_damaged_never_gets_its_name(release_rue, preload, own_photos, format):
+    to, file = DAMAGED[format]
+    words = ["prepare", own_photos, to, "--format", format, "--verify"]
+    if file == "/data":
+        (release_rue.folder / to).write_text("precious")
+        words.append("--force")
+    line = expect_failure(release_rue(*words, env=preload(PRELOAD_FLIP=file)), 3, file, "what was written was removed",
+                          "and x", "was not replaced" if file == "/data" else "was not made")
+    assert "key " in line or "record 0" in line or "class_7/photo_00007.jpg is not what was written" in line
+    left = [path.name for path in release_rue.folder.iterdir() if path.name.startswith("x")]
+    assert left == ([to] if file == "/data" else [])
+    assert not left or (release_rue.folder / to).read_text() == "precious"
+
+
 @pytest.mark.parametrize("command", [["inspect", "list.csv"], ["prepare", "list.csv", "x.tensor"]])
 def test_ctrl_c_ends_looking_through_the_data(release_rue, preload, photos, command):
     photo = next(photos.rglob("*.jpg"))

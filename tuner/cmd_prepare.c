@@ -59,7 +59,8 @@ static const struct rue_option options_table[] = {
                      true},
     [BAD_IMAGES] = RUE_DATA_BAD_IMAGES,
     [MAX_PIXELS] = RUE_DATA_MAX_PIXELS,
-    [VERIFY] = {"verify", RUE_OPTION_FLAG, NULL, NULL, "read everything back and compare", 0, 0, NULL},
+    [VERIFY] = {"verify", RUE_OPTION_FLAG, NULL, NULL, "read everything back and compare, before DST is made",
+                0, 0, NULL},
     [FORCE] = {"force", RUE_OPTION_FLAG, NULL, NULL, "replace an existing file", 0, 0, NULL},
     [QUIET] = {"quiet", RUE_OPTION_FLAG, NULL, NULL, "no progress", 0, 0, NULL},
 };

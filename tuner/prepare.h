@@ -27,7 +27,7 @@ struct rue_prepare_options {
     enum rue_bad_images bad_images;
     bool overwrite; /* an existing file */
     bool keeps;     /* what was written before an interruption, to go on with it */
-    bool verify;    /* read everything back */
+    bool verify;    /* read everything back before it gets its name */
 };
 
 struct rue_prepared {

@@ -22,6 +22,7 @@
 #include "part.h"
 #include "prepare_classes.h"
 #include "prepare_journal.h"
+#include "prepare_proof.h"
 #include "storage.h"
 #include "units.h"
 
@@ -50,8 +51,8 @@ struct conversion {
     struct rue_prepare_classes classes;
     struct rue_sink *sink;
     struct rue_prepare_journal journal;
-    struct rue_data_digest digest; /* of all items so far */
-    struct step *steps;            /* of the items behind the journal's mark */
+    struct rue_prepare_proof proof;
+    struct step *steps; /* of the items behind the journal's mark */
     size_t step_count, step_capacity;
     uint64_t before_ns; /* what earlier runs took for the items that they left */
     uint64_t start_ns, flushed_ns, flush_took_ns;
@@ -183,7 +184,11 @@ static rue_status open_part(struct conversion *c, rue_error *error)
     }
     c->done = c->out->resumed = c->journal.mark.items;
     c->sampler.first = c->done;
-    c->digest = c->journal.digest;
+    c->proof = (struct rue_prepare_proof){.format = c->format,
+                                          .labelled = c->classes.count > 0 || !c->format->by_name,
+                                          .itemized = c->options->verify,
+                                          .earlier = c->journal.digest,
+                                          .digest = c->journal.digest};
     c->before_ns = c->journal.elapsed_ns;
     return RUE_OK;
 }
@@ -212,7 +217,7 @@ static rue_status take_step(struct conversion *c, rue_error *error)
     rue_status status =
         rue_array_grow(&c->steps, &c->step_capacity, c->step_count + 1, sizeof *c->steps, "a journal", error);
     if (status != RUE_OK) return status;
-    c->steps[c->step_count++] = (struct step){c->digest.sum, c->out->bad_images};
+    c->steps[c->step_count++] = (struct step){c->proof.digest.sum, c->out->bad_images};
     return RUE_OK;
 }
 
@@ -240,12 +245,14 @@ static bool is_flush_due(const struct conversion *c)
     return rue_clock_now_ns() - c->flushed_ns > (pause_ns > flush_ns ? pause_ns : flush_ns);
 }
 
-/* Where there are no classes, folders that names begin with are none either. */
-static void note_item(const struct conversion *c, struct rue_data_digest *digest, const void *data,
-                      uint64_t bytes, int32_t label, const char *class_name)
+static rue_status note_item(struct conversion *c, const struct rue_item *item, rue_error *error)
 {
-    bool labelled = c->classes.count > 0 || !c->format->by_name;
-    rue_data_digest_add(digest, data, bytes, labelled ? label : 0, labelled ? class_name : NULL);
+    char key[PATH_MAX];
+    bool named = item->label >= 0 && (size_t)item->label < c->classes.count;
+    bool keyed = rue_sink_key(c->sink, item, key, sizeof key);
+    c->done++;
+    return rue_prepare_proof_add(&c->proof, item, named ? c->classes.names[item->label] : NULL,
+                                 keyed ? key : NULL, error);
 }
 
 static rue_status add(struct conversion *c, const void *data, uint64_t bytes, int32_t label, rue_error *error)
@@ -253,11 +260,9 @@ static rue_status add(struct conversion *c, const void *data, uint64_t bytes, in
     char key[PATH_MAX];
     uint64_t number = rue_sampler_item(&c->sampler, c->done - c->sampler.first);
     rue_source_key(c->source, number, key, sizeof key);
-    bool named = label >= 0 && (size_t)label < c->classes.count;
-    note_item(c, &c->digest, data, bytes, label, named ? c->classes.names[label] : NULL);
-    c->done++;
     const struct rue_item item = {key, label, data, bytes};
     rue_status status = rue_sink_add(c->sink, &item, error);
+    if (status == RUE_OK) status = note_item(c, &item, error);
     if (status == RUE_OK && c->options->keeps) status = take_step(c, error);
     if (status == RUE_OK && c->options->keeps && is_flush_due(c)) status = flush(c, error);
     if (c->progress) rue_progress_count(c->progress, "preparing", c->done, c->sink_options.count);
@@ -397,39 +402,17 @@ static rue_status load_items(struct conversion *c, rue_error *error)
 
 /* ---- the end ---- */
 
-/* Reads everything back. */
+/* Before it gets its name. What is damaged is nothing to go on with. */
 static rue_status verify(struct conversion *c, rue_error *error)
 {
-    struct rue_source *written;
-    struct rue_data_digest digest = {0};
-    size_t capacity = 1;
-    const struct rue_source_options options = {.format = c->options->format, .stop = rue_interrupt_status};
-    rue_status status = rue_source_open(c->path, &options, &written, error);
-    if (status != RUE_OK) return status;
-    uint64_t count = rue_source_count(written);
-    for (uint64_t i = 0; i < count; i++)
-        if (rue_source_bytes(written, i) > capacity) capacity = rue_source_bytes(written, i);
-    unsigned char *buffer = malloc(capacity);
-    if (!buffer) status = rue_fail_memory(error, "an item", capacity);
-    for (uint64_t i = 0; status == RUE_OK && i < count; i++) {
-        int32_t label = 0;
-        status = rue_source_read(written, i, buffer, error);
-        if (status == RUE_OK) status = rue_source_verify(written, i, buffer, error);
-        if (status == RUE_OK) status = rue_source_label(written, i, &label, error);
-        bool named = label >= 0 && (size_t)label < rue_source_class_count(written);
-        note_item(c, &digest, buffer, rue_source_bytes(written, i), label,
-                  named ? rue_source_class_name(written, (size_t)label) : NULL);
-        if (c->progress) rue_progress_count(c->progress, "verifying", i + 1, count);
-        if (status == RUE_OK && rue_interrupt_status() != RUE_OK)
-            status = rue_fail(error, rue_interrupt_status(), "interrupted while %s was verified", c->path);
-    }
-    free(buffer);
-    rue_source_close(written);
-    if (status != RUE_OK || (digest.items == c->digest.items && digest.sum == c->digest.sum)) return status;
-    return rue_fail(error, RUE_DATA,
-                    "%s: %" PRIu64 " items read back are not the %" PRIu64
-                    " that were written: make it again, on another disk",
-                    c->path, digest.items, c->digest.items);
+    rue_error why = {0};
+    rue_status status = rue_prepare_proof_check(&c->proof, c->data, c->progress, &why);
+    if (status == RUE_OK) return RUE_OK;
+    if (status != RUE_DATA && status != RUE_STORE) return rue_fail(error, status, "%s", why.message);
+    c->journal.mark.items = 0;
+    return rue_fail(error, status,
+                    "%s; what was written was removed, and %s was not %s: make it again, on another disk",
+                    why.message, c->path, access(c->path, F_OK) == 0 ? "replaced" : "made");
 }
 
 /* Says what is left of a conversion that was stopped. */
@@ -471,6 +454,9 @@ static rue_status write_all(struct conversion *c, const struct rue_sink_ops *sin
         c->flushed_ns = 0; /* what was safe before still is */
     rue_sink_close(c->sink);
     c->sink = NULL;
+    c->out->run_ns = rue_clock_now_ns() - c->start_ns;
+    c->out->elapsed_ns = c->before_ns + c->out->run_ns;
+    if (status == RUE_OK && c->options->verify) status = verify(c, &why);
     if (status != RUE_OK) return explain(c, status, &why, error);
     return rue_part_publish(c->data, c->path, c->options->overwrite, error);
 }
@@ -501,11 +487,9 @@ rue_status rue_prepare_convert(const char *source_path, const char *path,
         /* Nothing is left to go on with, also where another process was first to make it. */
         if (status == RUE_OK || check_free(&c, NULL) != RUE_OK) c.journal.mark.items = 0;
         close_part(&c);
-        out->run_ns = rue_clock_now_ns() - c.start_ns;
-        out->elapsed_ns = c.before_ns + out->run_ns;
-        if (status == RUE_OK && options->verify) status = verify(&c, error);
         if (status == RUE_OK) out->bytes_after = (uint64_t)fmax(0, rue_storage_bytes(c.path));
     }
+    rue_prepare_proof_close(&c.proof);
     rue_prepare_classes_close(&c.classes);
     free(c.steps);
     rue_source_close(c.source);

@@ -18,7 +18,7 @@ struct page {
     uint64_t crc;
 };
 
-static const char magic[8] = "RUEJRNL1";
+static const char magic[8] = "RUEJRNL2";
 
 static uint64_t crc_of(const struct page *page)
 {

@@ -9,7 +9,7 @@
 struct rue_prepare_journal {
     uint64_t identity; /* of data and options: what was written by others is of no use */
     struct rue_sink_mark mark;
-    struct rue_data_digest digest; /* of the items before the mark */
+    struct rue_data_digest digest; /* of the items before the mark: prepare_proof.h */
     uint64_t bad_images;           /* replaced among them */
     uint64_t elapsed_ns;           /* spent on them */
 };

@@ -121,6 +121,13 @@ rue_status rue_sink_add(struct rue_sink *sink, const struct rue_item *item, rue_
     return sink->ops->add(sink->state, item, error);
 }
 
+bool rue_sink_key(const struct rue_sink *sink, const struct rue_item *item, char *out, size_t bytes)
+{
+    if (!sink->ops->key) return false;
+    sink->ops->key(sink->state, item, out, bytes);
+    return true;
+}
+
 rue_status rue_sink_flush(struct rue_sink *sink, struct rue_sink_mark *mark, rue_error *error)
 {
     return sink->ops->flush(sink->state, mark, error);

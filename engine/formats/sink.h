@@ -52,11 +52,14 @@ struct rue_sink_ops {
     bool by_name;                           /* a label is told by its class's name alone */
     int32_t label_min;                      /* what is below it, its source refuses */
     bool labels_classed; /* where there are classes, its source refuses labels of none but -1 */
+    bool sorts;          /* its source has the items in an order of its own */
     /* Begins at `path`, where nothing is (mark->items == 0, but for what an earlier sink left there that had
      * flushed nothing), or goes on behind `mark`. What lies behind it is written over. */
     rue_status (*open)(const char *path, const struct rue_sink_options *options,
                        const struct rue_sink_mark *mark, void **state, rue_error *error);
     rue_status (*add)(void *state, const struct rue_item *item, rue_error *error);
+    /* See rue_sink_key. (optional) */
+    void (*key)(const void *state, const struct rue_item *item, char *out, size_t bytes);
     /* Brings to the disk what can be, and says how much that is: never less than before. */
     rue_status (*flush)(void *state, struct rue_sink_mark *mark, rue_error *error);
     /* All items were added: completes the data, on the disk. */
@@ -90,6 +93,9 @@ void rue_sink_close(struct rue_sink *sink);
 /* As the operations. RUE_STORE names the file and the reason; RUE_DATA for a key that would lead out of the
  * destination, or that two items have where they may not, and for a label that could not be read back. */
 rue_status rue_sink_add(struct rue_sink *sink, const struct rue_item *item, rue_error *error) RUE_MUST_CHECK;
+/* What rue_source_key will say of `item`, which was added last; false: the format keeps no names. */
+bool rue_sink_key(const struct rue_sink *sink, const struct rue_item *item, char *out, size_t bytes);
+
 rue_status rue_sink_flush(struct rue_sink *sink, struct rue_sink_mark *mark, rue_error *error) RUE_MUST_CHECK;
 rue_status rue_sink_finish(struct rue_sink *sink, rue_error *error) RUE_MUST_CHECK;
 

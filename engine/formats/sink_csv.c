@@ -113,6 +113,11 @@ static rue_status add(void *state, const struct rue_item *item, rue_error *error
     return RUE_OK;
 }
 
+static void key(const void *state, const struct rue_item *item, char *out, size_t bytes)
+{
+    rue_image_name(((const struct list *)state)->options, item, out, bytes);
+}
+
 /* Images first, so that no line names one that is not there. */
 static rue_status flush(void *state, struct rue_sink_mark *mark, rue_error *error)
 {
@@ -140,6 +145,7 @@ const struct rue_sink_ops rue_sink_csv = {
     .label_min = INT32_MIN,
     .open = open_list,
     .add = add,
+    .key = key,
     .flush = flush,
     .finish = finish,
     .close = close_list,

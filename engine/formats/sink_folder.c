@@ -123,6 +123,11 @@ static rue_status add(void *state, const struct rue_item *item, rue_error *error
     return write_file(folder, name, item, error);
 }
 
+static void key(const void *state, const struct rue_item *item, char *out, size_t bytes)
+{
+    rue_image_name(((const struct folder *)state)->options, item, out, bytes);
+}
+
 /* One call for all files rather than one for each. */
 static rue_status flush(void *state, struct rue_sink_mark *mark, rue_error *error)
 {
@@ -159,9 +164,11 @@ const struct rue_sink_ops rue_sink_folder = {
     .help = "a folder of JPEG files, one folder a class",
     .holds = {[RUE_RAW] = true},
     .by_name = true,
+    .sorts = true,
     .label_min = INT32_MIN,
     .open = open_folder,
     .add = add,
+    .key = key,
     .flush = flush,
     .finish = finish,
     .close = close_folder,

@@ -223,6 +223,12 @@ static rue_status add(void *state, const struct rue_item *item, rue_error *error
     return RUE_OK;
 }
 
+static void key(const void *state, const struct rue_item *item, char *out, size_t bytes)
+{
+    (void)state;
+    snprintf(out, bytes, "%s", item->key);
+}
+
 static rue_status flush(void *state, struct rue_sink_mark *mark, rue_error *error)
 {
     struct lmdb *lmdb = state;
@@ -291,6 +297,7 @@ const struct rue_sink_ops rue_sink_lmdb = {
     .labels_classed = true,
     .open = open_lmdb,
     .add = add,
+    .key = key,
     .flush = flush,
     .finish = finish,
     .close = close_lmdb,

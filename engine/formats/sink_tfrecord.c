@@ -1,4 +1,5 @@
 /* The tfrecord format: a folder of shards of Examples (tf_record.h). */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,6 +51,12 @@ static rue_status add(void *state, const struct rue_item *item, rue_error *error
     return rue_shard_writer_count(shards, error);
 }
 
+static void key(const void *state, const struct rue_item *item, char *out, size_t bytes)
+{
+    (void)state;
+    snprintf(out, bytes, "%s", item->key);
+}
+
 const struct rue_sink_ops rue_sink_tfrecord = {
     .format = "tfrecord",
     .help = "a folder of TFRecord shards of Examples",
@@ -60,6 +67,7 @@ const struct rue_sink_ops rue_sink_tfrecord = {
     .label_min = -1,
     .open = open_tfrecord,
     .add = add,
+    .key = key,
     .flush = rue_shard_writer_flush,
     .finish = rue_shard_writer_finish,
     .close = close_tfrecord,

@@ -14,6 +14,7 @@ enum { NUMBER_BYTES = 24, STEM_BYTES = PATH_MAX - 16 /* with an extension it is 
 struct webdataset {
     struct rue_shard_writer shards;
     char before[STEM_BYTES]; /* the key of the last item in this shard */
+    char member[PATH_MAX];   /* of the last item */
 };
 
 static void close_webdataset(void *state)
@@ -83,19 +84,26 @@ static rue_status add(void *state, const struct rue_item *item, rue_error *error
 {
     struct webdataset *w = state;
     const struct rue_sink_options *options = w->shards.options;
-    char stem[STEM_BYTES], extension[8], name[PATH_MAX], label[16], head[RUE_NPY_HEADER_BYTES];
+    char stem[STEM_BYTES], extension[8], label_name[PATH_MAX], label[16], head[RUE_NPY_HEADER_BYTES];
     rue_status status = rue_shard_writer_begin(&w->shards, error);
     if (status == RUE_OK) status = make_key(w, item->key, stem, extension, error);
     if (status != RUE_OK) return status;
     if (options->mode == RUE_PREPROCESSED) rue_npy_header(options->dtype, options->shape, head);
-    snprintf(name, sizeof name, "%s.%s", stem, extension);
-    status = rue_tar_put(w->shards.shard, name, head, options->mode == RUE_PREPROCESSED ? sizeof head : 0,
-                         item->data, item->bytes, error);
-    snprintf(name, sizeof name, "%s.cls", stem);
+    snprintf(w->member, sizeof w->member, "%s.%s", stem, extension);
+    status = rue_tar_put(w->shards.shard, w->member, head,
+                         options->mode == RUE_PREPROCESSED ? sizeof head : 0, item->data, item->bytes, error);
+    snprintf(label_name, sizeof label_name, "%s.cls", stem);
     int digits = snprintf(label, sizeof label, "%" PRId32, item->label);
-    if (status == RUE_OK) status = rue_tar_put(w->shards.shard, name, label, (uint64_t)digits, "", 0, error);
+    if (status == RUE_OK)
+        status = rue_tar_put(w->shards.shard, label_name, label, (uint64_t)digits, "", 0, error);
     if (status != RUE_OK) return status;
     return rue_shard_writer_count(&w->shards, error);
+}
+
+static void key(const void *state, const struct rue_item *item, char *out, size_t bytes)
+{
+    (void)item;
+    snprintf(out, bytes, "%s", ((const struct webdataset *)state)->member);
 }
 
 const struct rue_sink_ops rue_sink_webdataset = {
@@ -110,6 +118,7 @@ const struct rue_sink_ops rue_sink_webdataset = {
     .splits = true,
     .open = open_webdataset,
     .add = add,
+    .key = key,
     .flush = rue_shard_writer_flush,
     .finish = rue_shard_writer_finish,
     .close = close_webdataset,
