@@ -134,6 +134,31 @@ def test_a_disk_that_fills_up_while_preparing(rue, photos, disk):
     assert (folder / "x.tensor").stat().st_size > 4 * 151552
 
 
+SINKS = ["csv", "folder", "lmdb", "tfrecord", "webdataset"]
+
+
+@pytest.mark.parametrize("format", SINKS)
+def test_a_disk_that_fills_up_names_itself_in_every_format(fast, photos, disk, format):
+    """There is room for the images, but not for what lies around them."""
+    few = fast.folder / "few"
+    for file in sorted(photos.rglob("*.jpg"))[:5]:
+        (few / file.parent.name).mkdir(parents=True, exist_ok=True)
+        (few / file.parent.name / file.name).symlink_to(file)
+    pages = -(-sum(file.stat().st_size for file in few.rglob("*.jpg")) // 4096)
+    folder, words = disk(size=f"{4 * pages}k"), ["--format", format, "--quiet"]
+    expect_failure(fast("prepare", few, folder / "x", *words), 6, folder / "x", "No space left on device", "free some space")
+    assert list(folder.iterdir()) == []
+    subprocess.run(["mount", "-o", "remount,size=8m", folder], check=True)
+    assert fast("prepare", few, folder / "x", *words, "--verify").returncode == 0
+
+
+@pytest.mark.parametrize("format", SINKS)
+def test_a_limit_on_the_size_of_files_is_named_in_every_format(fast, photos, format):
+    done = fast("prepare", photos, "x", "--format", format, "--quiet", preexec_fn=limited(resource.RLIMIT_FSIZE, 20000))
+    expect_failure(done, 6, "x.part-", "File too large", "ulimit -f")
+    assert list(fast.folder.iterdir()) == []
+
+
 def test_a_read_only_disk(rue, photos, disk):
     folder = disk(size="64m")
     subprocess.run(["mount", "-o", "remount,ro", folder], check=True)

@@ -18,7 +18,13 @@
 #include "lmdb_record.h"
 #include "sink.h"
 
-enum { TRANSACTION_BYTES = 32 << 20, TRANSACTION_ITEMS = 4096, SLACK_BYTES = 4 << 20, KEY_BYTES = 24 };
+enum {
+    TRANSACTION_BYTES = 32 << 20,
+    TRANSACTION_ITEMS = 4096,
+    SLACK_BYTES = 4 << 20,
+    KEY_BYTES = 24,
+    PROBE_BYTES = 1 << 16
+};
 
 struct lmdb {
     const struct rue_sink_options *options;
@@ -40,11 +46,31 @@ static void close_lmdb(void *state)
     free(lmdb);
 }
 
-/* liblmdb says EIO where a file system took a part of a page alone. */
+/* liblmdb says EIO, too, where a file system took a part of what was to be written. What it says of more, or
+ * EIO where it takes that. */
+static int why_not_all(const struct lmdb *lmdb)
+{
+    static const char more[PROBE_BYTES];
+    struct stat file;
+    int fd, why = EIO;
+    size_t done = 0;
+    if (!lmdb->env || mdb_env_get_fd(lmdb->env, &fd) != 0 || fstat(fd, &file) != 0) return EIO;
+    while (done < sizeof more) {
+        ssize_t took = pwrite(fd, more + done, sizeof more - done, file.st_size + (off_t)done);
+        if (took < 0 && errno == EINTR) continue;
+        if (took < 0) why = errno;
+        if (took <= 0) break;
+        done += (size_t)took;
+    }
+    (void)!ftruncate(fd, file.st_size); /* what lies behind the last page is not read */
+    return why;
+}
+
 static rue_status fail(const struct lmdb *lmdb, int code, rue_error *error)
 {
-    const char *advice = rue_advice_or(code == EIO ? ENOSPC : code, "; write to another folder");
-    return rue_fail(error, RUE_STORE, "cannot write %s: %s%s", lmdb->path, mdb_strerror(code), advice);
+    if (code == EIO) code = why_not_all(lmdb);
+    return rue_fail(error, RUE_STORE, "cannot write %s: %s%s", lmdb->path, mdb_strerror(code),
+                    rue_advice_or(code, "; write to another folder"));
 }
 
 /* Sets what the next transaction may need at most: pages for the values, twice, and one a key. */
