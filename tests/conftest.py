@@ -192,6 +192,14 @@ def make_table(models, batches, workers, time):
 
 
 @pytest.fixture(scope="session")
+def shared_photos():
+    path = pathlib.Path(os.environ.get("RUE_SHARED", "/nowhere")) / "photos"
+    if not path.exists():
+        pytest.skip("skipped: no photographs, set RUE_SHARED")
+    return path
+
+
+@pytest.fixture(scope="session")
 def simulator():
     """The program of simulated machines; their truth: true_regrets."""
     path = pathlib.Path(os.environ.get("RUE_SHARED", "/nowhere")) / "replay" / "sim_runner.py"

@@ -8,7 +8,7 @@ import pytest
 
 from conftest import expect_failure
 from test_faults_resources import limited
-from test_lmdb import files_of, made, shared_photos  # noqa: F401 (fixtures)
+from test_lmdb import files_of, made
 
 
 def write_list(path, rows, header=("path", "label"), **how):
@@ -27,7 +27,7 @@ def test_photos_go_there_and_back_unchanged(rue, photos):
     assert files_of(rue.folder / "back") == files_of(rue.folder / "again") == files_of(photos)
 
 
-def test_photographs_go_there_and_back_unchanged(rue, shared_photos):  # noqa: F811
+def test_photographs_go_there_and_back_unchanged(rue, shared_photos):
     made(rue, shared_photos, "set", "--format", "csv", "--verify")
     made(rue, "set", "back", "--format", "folder", "--verify")
     assert files_of(rue.folder / "back") == files_of(shared_photos)

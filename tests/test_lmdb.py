@@ -1,15 +1,12 @@
 """LMDB as a format: what rue writes is read by python-lmdb, what that writes is read by rue, and damage is told."""
 import json
 import os
-import pathlib
 import signal
 import struct
-import subprocess
 
 import pytest
 
 from conftest import expect_failure, finish, wait_until
-from test_faults_resources import disk  # noqa: F401 (a fixture)
 
 lmdb = pytest.importorskip("lmdb", reason="skipped: python-lmdb is not here")
 
@@ -48,14 +45,6 @@ def records_of(path):
         facts = env.stat(), env.info()
     env.close()
     return records, classes, facts
-
-
-@pytest.fixture(scope="module")
-def shared_photos():
-    path = pathlib.Path(os.environ.get("RUE_SHARED", "/nowhere")) / "photos"
-    if not path.exists():
-        pytest.skip("skipped: no photographs, set RUE_SHARED")
-    return path
 
 
 @pytest.mark.parametrize("name", ["set.lmdb", "set.mdb"])
@@ -209,13 +198,3 @@ def test_a_killed_one_goes_on(rue, many_photos):
     prepare_killed_once(rue, many_photos, "set.lmdb")
     records, _, _ = records_of(rue.folder / "set.lmdb")
     assert [name for name, *_ in records] == sorted(files_of(many_photos))
-
-
-def test_a_disk_that_fills_up(rue, photos, disk):  # noqa: F811 (a fixture)
-    """There is room for the items, but not for what lies around them; with more space it goes."""
-    total = sum(len(data) for data in files_of(photos).values())
-    folder = disk(size=total // 4096 * 4096 + 4096)
-    expect_failure(rue("prepare", photos, folder / "x.lmdb", "--quiet"), 6, folder / "x.lmdb.part-", "free some space")
-    assert not list(folder.iterdir())
-    subprocess.run(["mount", "-o", "remount,size=16m", folder], check=True)
-    made(rue, photos, folder / "x.lmdb", "--verify")

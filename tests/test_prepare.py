@@ -2,6 +2,7 @@
 import os
 import re
 import signal
+import tarfile
 import time
 
 import pytest
@@ -30,12 +31,12 @@ def many(photos, tmp_path_factory):
 
 
 def parts(rue):
-    return list(rue.folder.glob("x.tensor.part-*"))
+    return list(rue.folder.glob("x*.part-*"))
 
 
-def begin(rue, many, *words):
+def begin(rue, many, *words, to="x.tensor"):
     """A conversion of which some is safe on the disk, and goes on."""
-    process = rue.start("prepare", many, "x.tensor", *WORDS, *words, "--quiet")
+    process = rue.start("prepare", many, to, *WORDS, *words, "--quiet")
     wait_until(lambda: [part for part in parts(rue) if (part / "journal").exists()] or process.poll() is not None, process)
     assert process.poll() is None, "it was over before the test began"
     return process
@@ -69,6 +70,21 @@ def seconds(text, words):
     """The time that stands behind these words."""
     value, unit = re.search(rf"{words} ([0-9.e+]+) (us|ms|s)\b", " ".join(text.split())).groups()
     return float(value) * dict(us=1e-6, ms=1e-3, s=1)[unit]
+
+
+def test_a_conversion_to_shards_that_was_killed_goes_on(rue, many):
+    words = ["--format", "webdataset", "--mode", "preprocessed", "--shard-size", "4M", "--images", "600"]
+    process = begin(rue, many, *words, to="x")
+    process.kill()
+    process.wait()
+    assert len(parts(rue)) == 1 and not (rue.folder / "x").exists()
+    done = rue("prepare", many, "x", *WORDS, *words, "--verify")
+    assert done.returncode == 0 and resumed(done) > 0 and parts(rue) == [], done.stderr
+    names = []
+    for shard in sorted((rue.folder / "x").glob("train-*.tar")):
+        with tarfile.open(shard) as archive:
+            names += [name for name in archive.getnames() if name.endswith(".npy")]
+    assert len(names) == len(set(names)) == 600
 
 
 @pytest.mark.parametrize("change", ["dtype", "images", "data"])
@@ -225,7 +241,6 @@ def test_a_record_of_the_source_that_is_damaged_is_not_copied(rue, own_photos):
 
 def write_tar(path, samples):
     import io
-    import tarfile
     with tarfile.open(path, "w") as tar:
         for name, body in samples:
             member = tarfile.TarInfo(name)

@@ -7,7 +7,7 @@ import struct
 import pytest
 
 from conftest import expect_failure
-from test_lmdb import files_of, made, many_photos, prepare_killed_once, shared_photos  # noqa: F401 (fixtures)
+from test_lmdb import files_of, made, many_photos, prepare_killed_once  # noqa: F401 (fixtures)
 
 pytest.importorskip("google.protobuf", reason="skipped: no protobuf")
 crc32c = pytest.importorskip("crc32c", reason="skipped: no crc32c").crc32c
@@ -90,7 +90,7 @@ def test_photos_go_there_and_back_unchanged(rue, photos, more):
     assert files_of(rue.folder / "back") == files_of(photos)
 
 
-def test_photographs_go_there_and_back_unchanged(rue, shared_photos):  # noqa: F811
+def test_photographs_go_there_and_back_unchanged(rue, shared_photos):
     made(rue, shared_photos, "set", "--format", "tfrecord", "--shard-size", "2M", "--verify")
     made(rue, "set", "back", "--format", "folder", "--verify")
     assert files_of(rue.folder / "back") == files_of(shared_photos)

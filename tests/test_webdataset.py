@@ -63,6 +63,13 @@ def test_photos_come_back_from_shards_as_they_were(prepare, rue, photos, tmp_pat
     assert pictures(back) == pictures(photos)
 
 
+def test_photographs_go_there_and_back_byte_for_byte(prepare, shared_photos, tmp_path):
+    content = lambda folder: {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    assert prepare(shared_photos, tmp_path / "set", "--format", "webdataset", "--shard-size", "2M", "--verify").returncode == 0
+    assert prepare(tmp_path / "set", tmp_path / "back", "--format", "folder", "--verify").returncode == 0
+    assert content(tmp_path / "back") == content(shared_photos)
+
+
 def test_the_peers_read_what_rue_writes(prepare, photos, tmp_path):
     shards, out = tmp_path / "shards", tmp_path / "out"
     assert prepare(photos, shards, "--format", "webdataset", "--shard-size", "2M").returncode == 0
