@@ -5,6 +5,7 @@
  *   PRELOAD_NO_LOCKS    flock fails with that error number
  *   PRELOAD_STUCK       the first read of a *.jpg when the file of that name exists removes it and never ends
  *   PRELOAD_CTRL_C_READ the first read of the file of that name sends the process SIGINT
+ *   PRELOAD_CTRL_C_PART where that is set, only in a part folder
  *   PRELOAD_FLIP        of every large read of the file of that name in a part folder the last byte is
  * another PRELOAD_CTRL_C      behind so many calls of fsync and fdatasync the process is sent SIGINT
  */
@@ -78,7 +79,9 @@ static int leads_to(int fd, const char *end, const char *part)
 static void hang_where_told(int fd)
 {
     const char *stuck = getenv("PRELOAD_STUCK"), *read = getenv("PRELOAD_CTRL_C_READ");
-    if (read && leads_to(fd, read, "") && unsetenv("PRELOAD_CTRL_C_READ") == 0) raise(SIGINT);
+    if (read && leads_to(fd, read, getenv("PRELOAD_CTRL_C_PART") ? ".part-" : "") &&
+        unsetenv("PRELOAD_CTRL_C_READ") == 0)
+        raise(SIGINT);
     if (!stuck || access(stuck, F_OK) != 0) return;
     if (leads_to(fd, ".jpg", "") && unlink(stuck) == 0)
         for (;;) pause();

@@ -146,6 +146,13 @@ def test_what_is_read_back_damaged_never_gets_its_name(release_rue, preload, own
     assert not left or (release_rue.folder / to).read_text() == "precious"
 
 
+def test_an_interruption_while_it_is_read_back_leaves_nothing_half_made(release_rue, preload, own_photos):
+    env = preload(PRELOAD_CTRL_C_READ="class_7/photo_00007.jpg", PRELOAD_CTRL_C_PART="1")
+    done = release_rue("prepare", own_photos, "x", "--format", "folder", "--verify", env=env)
+    expect_failure(done, 130, "interrupted while it was read back; what was written was removed")
+    assert [path.name for path in release_rue.folder.iterdir()] == ["photos"]
+
+
 @pytest.mark.parametrize("command", [["inspect", "list.csv"], ["prepare", "list.csv", "x.tensor"]])
 def test_ctrl_c_ends_looking_through_the_data(release_rue, preload, photos, command):
     photo = next(photos.rglob("*.jpg"))

@@ -421,7 +421,9 @@ static rue_status explain(struct conversion *c, rue_status status, const rue_err
     char done[RUE_UNIT_TEXT_BYTES], all[RUE_UNIT_TEXT_BYTES];
     bool kept = c->options->keeps && c->journal.mark.items > 0;
     bool signalled = status == RUE_INTERRUPTED || status == RUE_TERMINATED;
-    if (!kept) return rue_fail(error, status, "%s%s", why->message, signalled ? "; nothing was written" : "");
+    const char *nothing =
+        c->done < c->sink_options.count ? "; nothing was written" : "; what was written was removed";
+    if (!kept) return rue_fail(error, status, "%s%s", why->message, signalled ? nothing : "");
     return rue_fail(error, status, "%s; %s of %s images are kept in %s: the same command goes on with them",
                     why->message, rue_format_count(c->journal.mark.items, done, sizeof done),
                     rue_format_count(c->sink_options.count, all, sizeof all), c->part);

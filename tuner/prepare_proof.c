@@ -97,8 +97,7 @@ static rue_status read_items(const struct rue_prepare_proof *proof, const struct
         if (status == RUE_OK) status = compare_item(proof, written, i, buffer, digest, error);
         if (progress) rue_progress_count(progress, "verifying", i + 1, count);
         if (status == RUE_OK && rue_interrupt_status() != RUE_OK)
-            status =
-                rue_fail(error, rue_interrupt_status(), "interrupted while what was written was verified");
+            status = rue_fail(error, rue_interrupt_status(), "interrupted while it was read back");
         if (status != RUE_OK) return status;
     }
     return RUE_OK;
