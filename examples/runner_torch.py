@@ -9,7 +9,7 @@ that returns is timed from just before its iterator is made until the iterator i
 It needs torch, NumPy and, for photos, Pillow; torchvision's transforms are used where they are installed.
 """
 import contextlib, copy, hashlib, json, math, multiprocessing, os
-import platform, resource, shutil, signal, struct, sys, time, traceback
+import platform, random, resource, shutil, signal, struct, sys, time, traceback
 import numpy as np, torch
 from torch.utils.data import DataLoader, Dataset
 try:
@@ -126,8 +126,10 @@ def make_loader(data, order, config):
 
 class Consumer:
     """Simulates a model by sleeping as long as its profile says that a batch takes; without a profile no time at all."""
-    def __init__(self, profile):
+    def __init__(self, profile, seed=0):
         profile, self.overshoot_ns = profile or {}, 0
+        self.variance, self.host = math.log1p(profile.get("jitter_ratio", 0) ** 2), profile.get("host_ratio", 0)
+        self.random = random.Random(seed)
         fixed, each = profile.get("per_batch_ns", 0), profile.get("per_image_ns", 0)
         self.points = sorted(zip(profile.get("batch_size", (0, 1)), profile.get("batch_ns", (fixed, fixed + each))))
         if len(self.points) == 1: self.points.insert(0, (0, 0))
@@ -137,7 +139,9 @@ class Consumer:
         (x0, y0), (x1, y1) = self.points[right - 1:right + 1]
         return max(0, int(y0 + (y1 - y0) * (images - x0) / (x1 - x0)))
     def consume(self, images):
-        start, cost = now(), self.cost_ns(images)
+        start, cpu_ns = now(), time.thread_time_ns()
+        cost = int(self.cost_ns(images) * self.random.lognormvariate(-self.variance / 2, math.sqrt(self.variance)))
+        while time.thread_time_ns() - cpu_ns < self.host * cost: pass
         while (left := start + cost - now()) > 0: time.sleep(left / 1e9)
         self.overshoot_ns -= left if cost else 0
         return cost - left  # what it took
@@ -223,7 +227,7 @@ def trial_loader(data, request, config):
     check_fits(data, config, job_images, limits)
     checked = Checked(copy.copy(data), workload.get("bad_images") == "replace")  # a copy: its map goes with the trial
     loader = make_loader(checked, indices(len(data), images, workload), config)
-    consumer = Consumer(request.get("profile") if request["measure"] == "joint" else None)
+    consumer = Consumer(request.get("profile") if request["measure"] == "joint" else None, workload.get("seed", 0))
     cpu_s, read_bytes = usage()
     reply = time_loader(loader, consumer, math.ceil(images / size), limits.get("time_ns") or math.inf)
     cpu_end_s, read_end_bytes = usage()
@@ -235,7 +239,8 @@ def trial_loader(data, request, config):
 
 def trial_compute(request, config):
     """The model alone. It sleeps, so that its batch need not exist."""
-    consumer, count = Consumer(request.get("profile")), max(1, request.get("batches", 3))
+    consumer = Consumer(request.get("profile"), request.get("workload", {}).get("seed", 0))
+    count = max(1, request.get("batches", 3))
     times = [consumer.consume(config["batch_size"]) for _ in range(count + 1)]
     return dict(status="ok", batches=count, images=count * config["batch_size"], warmup_ns=times[0],
                 batch_compute_ns=times[1:], compute_ns=sum(times[1:]), sleep_overshoot_ns=consumer.overshoot_ns)

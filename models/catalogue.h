@@ -4,10 +4,16 @@
  *   sleep:250ms/batch        sleeps 250 ms a batch
  *   sleep:1.5ms/image+2ms    sleeps 1.5 ms an image and 2 ms a batch
  *   resnet50                 torchvision's name: as on an NVIDIA RTX A5000, measured, or estimated where it
- * was not resnet50@h100            estimated by the roofline of a device (device.h), in fp32
+ *                            was not
+ *   resnet50@h100            estimated by the roofline of a device (device.h), in fp32
  *   resnet50@h100:bf16       in another precision
  *   resnet50@host:2          computed on two of this machine's CPUs (model_host.h); all that the process may
- *                            use without a number */
+ *                            use without a number
+ *
+ * and behind any of them but those that are computed (model_extras.h)
+ *
+ *   +jitter=5%               each batch takes a random time, 5 % its standard deviation, which the seed says
+ *   +host=20%                launching a batch takes 20 % of its time as CPU time of the consumer's thread */
 #ifndef RUE_CATALOGUE_H
 #define RUE_CATALOGUE_H
 

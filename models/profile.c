@@ -1,7 +1,12 @@
 #include "profile.h"
 
 #include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
+
+#include "random.h"
 
 uint64_t rue_profile_batch_ns(const struct rue_profile *profile, uint64_t images)
 {
@@ -22,15 +27,32 @@ uint64_t rue_profile_batch_ns(const struct rue_profile *profile, uint64_t images
     return ns > 0 ? (uint64_t)(ns + 0.5) : 0;
 }
 
-static size_t append_list(char *out, size_t used, const char *key, const struct rue_profile *profile,
-                          int times)
+double rue_profile_jitter(const struct rue_profile *profile, uint64_t seed, uint64_t batch)
 {
-    used +=
-        (size_t)snprintf(out + used, RUE_PROFILE_JSON_BYTES - used, "%s\"%s\":[", used > 1 ? "," : "", key);
+    if (profile->jitter_ratio <= 0) return 1;
+    uint64_t state = rue_mix64(rue_mix64(seed) ^ batch);
+    double variance = log1p(profile->jitter_ratio * profile->jitter_ratio);
+    return exp(sqrt(variance) * rue_random_normal(&state) - variance / 2);
+}
+
+static void append(char *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void append(char *out, const char *format, ...)
+{
+    size_t used = strlen(out);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(out + used, RUE_PROFILE_JSON_BYTES - used, format, arguments);
+    va_end(arguments);
+}
+
+static void append_points(char *out, const struct rue_profile *profile)
+{
+    append(out, "\"batch_size\":[");
     for (size_t i = 0; i < profile->points; i++)
-        used += (size_t)snprintf(out + used, RUE_PROFILE_JSON_BYTES - used, "%s%.0f", i ? "," : "",
-                                 times ? profile->batch_ns[i] : (double)profile->batch_size[i]);
-    return used + (size_t)snprintf(out + used, RUE_PROFILE_JSON_BYTES - used, "]");
+        append(out, "%s%" PRIu32, i ? "," : "", profile->batch_size[i]);
+    append(out, "],\"batch_ns\":[");
+    for (size_t i = 0; i < profile->points; i++) append(out, "%s%.0f", i ? "," : "", profile->batch_ns[i]);
+    append(out, "]");
 }
 
 void rue_profile_json(const struct rue_profile *profile, char out[RUE_PROFILE_JSON_BYTES])
@@ -40,16 +62,14 @@ void rue_profile_json(const struct rue_profile *profile, char out[RUE_PROFILE_JS
                  profile->cores, profile->products);
         return;
     }
-    if (profile->points == 0) {
-        snprintf(out, RUE_PROFILE_JSON_BYTES, "{\"per_batch_ns\":%.0f,\"per_image_ns\":%.0f}",
-                 profile->per_batch_ns, profile->per_image_ns);
-        return;
-    }
-    size_t used = (size_t)snprintf(out, RUE_PROFILE_JSON_BYTES, "{");
-    used = append_list(out, used, "batch_size", profile, 0);
-    used = append_list(out, used, "batch_ns", profile, 1);
-    if (profile->largest_batch)
-        used += (size_t)snprintf(out + used, RUE_PROFILE_JSON_BYTES - used, ",\"largest_batch\":%" PRIu64,
-                                 profile->largest_batch);
-    snprintf(out + used, RUE_PROFILE_JSON_BYTES - used, "}");
+    snprintf(out, RUE_PROFILE_JSON_BYTES, "{");
+    if (profile->points)
+        append_points(out, profile);
+    else
+        append(out, "\"per_batch_ns\":%.0f,\"per_image_ns\":%.0f", profile->per_batch_ns,
+               profile->per_image_ns);
+    if (profile->largest_batch) append(out, ",\"largest_batch\":%" PRIu64, profile->largest_batch);
+    if (profile->jitter_ratio > 0) append(out, ",\"jitter_ratio\":%.9g", profile->jitter_ratio);
+    if (profile->host_ratio > 0) append(out, ",\"host_ratio\":%.9g", profile->host_ratio);
+    append(out, "}");
 }

@@ -9,7 +9,7 @@
 #include "trial.h"
 
 /* The JSON of RUE_PROFILE_POINTS_MAX points of ten and twenty digits fits. */
-enum { RUE_PROFILE_POINTS_MAX = 16, RUE_PROFILE_JSON_BYTES = 640 };
+enum { RUE_PROFILE_POINTS_MAX = 16, RUE_PROFILE_JSON_BYTES = 704 };
 
 /* No batch is taken to last longer (146 years), so that sums of a few do not overflow. */
 #define RUE_PROFILE_NS_MAX (UINT64_C(1) << 62)
@@ -38,15 +38,22 @@ struct rue_profile {
     uint32_t batch_size[RUE_PROFILE_POINTS_MAX];
     double batch_ns[RUE_PROFILE_POINTS_MAX];
     double per_batch_ns, per_image_ns;
+    double jitter_ratio; /* standard deviation of a batch's time, over its mean; 0: none */
+    double host_ratio;   /* CPU time that launching a batch takes, over the batch's time; 0: none */
 };
 
 /* The time of a batch of `images` in ns: linear between the measured points, the line through the nearest two
  * points outside of them, through the origin where there is but one; between 0 and RUE_PROFILE_NS_MAX. */
 uint64_t rue_profile_batch_ns(const struct rue_profile *profile, uint64_t images);
 
+/* The factor by which batch number `batch` takes longer than the mean: log-normal, of mean 1 and standard
+ * deviation jitter_ratio, the same for the same seed; 1 without jitter. */
+double rue_profile_jitter(const struct rue_profile *profile, uint64_t seed, uint64_t batch);
+
 /* {"batch_size":[32,128],"batch_ns":[...],"largest_batch":1024} or {"per_batch_ns":...,"per_image_ns":...},
- * of one that computes on CPUs {"consumer":"host","cores":2,"products":"OpenBLAS 0.3.21"}, without estimates:
- * how the protocol tells a foreign runner what to simulate, and what the store compares. */
+ * and "jitter_ratio" and "host_ratio" where there are any; of one that computes on CPUs
+ * {"consumer":"host","cores":2,"products":"OpenBLAS 0.3.21"}, without estimates: how the protocol tells a
+ * runner what to simulate, and what the store compares. */
 void rue_profile_json(const struct rue_profile *profile, char out[RUE_PROFILE_JSON_BYTES]);
 
 #endif

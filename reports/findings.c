@@ -1,5 +1,6 @@
 #include "findings.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -60,6 +61,21 @@ int rue_findings_compare(const void *left, const void *right)
     if (order != 0) return order;
     if (a->job_images != b->job_images) return a->job_images < b->job_images ? -1 : 1;
     return strcmp(a->data_digest, b->data_digest);
+}
+
+void rue_findings_add_sleep(struct rue_variant_findings *variant, const struct rue_trial_result *result)
+{
+    if (result->outcome != RUE_TRIAL_OK || result->sleep_overshoot_ns == RUE_ABSENT ||
+        result->compute_ns == RUE_ABSENT)
+        return;
+    variant->slept_ns += (double)result->compute_ns;
+    variant->late_ns += (double)result->sleep_overshoot_ns;
+}
+
+double rue_findings_late_ratio(const struct rue_variant_findings *variant)
+{
+    double meant_ns = variant->slept_ns - variant->late_ns;
+    return meant_ns > 0 ? variant->late_ns / meant_ns : NAN;
 }
 
 /* As it is printed, in tenths of a percent. */

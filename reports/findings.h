@@ -53,6 +53,8 @@ struct rue_variant_findings {
     size_t trials_ok, trials_failed, trials_infeasible, trials_timeout; /* joint trials */
     size_t trials_disturbed;    /* of them, see struct rue_trial_row */
     size_t trials_cache_missed; /* of them, those that were not warm, or cold, as the workload says */
+    double slept_ns, late_ns;   /* of sleeping models in ok ones: the consumer's time, and its part that was
+                                   too long */
     /* With `confidence` no configuration of the space is better than the recommended one, by the objective,
      * by more than `bound_ratio`; confidence 0: nothing is claimed. */
     double bound_ratio, confidence;
@@ -144,6 +146,13 @@ const char *rue_findings_mode(const struct rue_variant_findings *variant);
 
 /* Whether the variant's mode is one of ours; false where its label is all that is known. */
 bool rue_findings_mode_is_known(const struct rue_variant_findings *variant);
+
+/* Adds what an ok joint trial tells of its sleeping model. */
+void rue_findings_add_sleep(struct rue_variant_findings *variant, const struct rue_trial_result *result);
+
+/* How much too long the sleeping models' batches took, over what they should have taken; NaN where nothing
+ * slept. */
+double rue_findings_late_ratio(const struct rue_variant_findings *variant);
 
 /* Order of two variants, as qsort has it: raw ones first, then by name, job and data. */
 int rue_findings_compare(const void *left, const void *right);

@@ -150,6 +150,7 @@ static json_t *evidence_json(struct rue_json_document *document, const struct ru
     rue_json_put(document, object, "trials_disturbed", rue_json_integer(variant->trials_disturbed));
     rue_json_put(document, object, "trials_cache_missed", rue_json_integer(variant->trials_cache_missed));
     rue_json_put(document, object, "bad_images", rue_json_integer(variant->bad_images));
+    rue_json_put(document, object, "sleep_late_ratio", rue_json_real(rue_findings_late_ratio(variant)));
     return object;
 }
 

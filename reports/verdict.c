@@ -257,6 +257,19 @@ void rue_verdict_cache(const struct rue_variant_findings *variant, char *out, si
                   count, variant->trials_ok, count == 1 ? "was" : "were", count == 1 ? "it" : "them");
 }
 
+void rue_verdict_late(const struct rue_variant_findings *variant, char *out, size_t bytes)
+{
+    const double that_matters = 0.01;
+    struct rue_prose prose = rue_prose_start(out, bytes);
+    double late = rue_findings_late_ratio(variant);
+    if (!(late > that_matters)) return;
+    rue_prose_say(&prose,
+                  "The simulated models were late: their batches took " PERCENT
+                  " longer than they should, as the machine was busy. Leave a core to the consumer, or take "
+                  "longer batches; 'rue models --null-test' tells what an idle machine can do.",
+                  100 * late);
+}
+
 void rue_verdict_votes(const struct rue_variant_findings *variant, bool unicode, char *out, size_t bytes)
 {
     struct rue_prose prose = rue_prose_start(out, bytes);

@@ -28,6 +28,9 @@ void rue_verdict_disturbed(const struct rue_variant_findings *variant, char *out
 /* That trials were not warm, or cold, as they claim. */
 void rue_verdict_cache(const struct rue_variant_findings *variant, char *out, size_t bytes);
 
+/* That sleeping models woke so late that it matters, or "". */
+void rue_verdict_late(const struct rue_variant_findings *variant, char *out, size_t bytes);
+
 /* For which lengths of the job the answer is another one. */
 void rue_verdict_lengths(const struct rue_variant_findings *variant, char *out, size_t bytes);
 

@@ -182,3 +182,47 @@ Test(catalogue, cores_that_there_are_not_are_refused_with_those_that_there_are)
     }
     cr_assert(strstr(refuse("resnet18@hots"), "did you mean 'host'"), "%s", refuse("resnet18@hots"));
 }
+
+Test(catalogue, extras_stand_behind_any_name_and_are_part_of_it)
+{
+    static const struct {
+        char spec[64], name[64];
+        double jitter, host;
+    } cases[] = {{"resnet50+jitter=5%", "resnet50+jitter=5%", 0.05, 0},
+                 {"ResNet50@h100:bf16+host=20%", "resnet50@h100:bf16+host=20%", 0, 0.2},
+                 {"resnet50+host=100%+jitter=0.50%", "resnet50+jitter=0.5%+host=100%", 0.005, 1},
+                 {"sleep:2ms+1ms/image+jitter=33.3%", "sleep:2ms+1ms/image+jitter=33.3%", 0.333, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct rue_profile profile = find(cases[i].spec), again = find(cases[i].name);
+        cr_assert_str_eq(profile.name, cases[i].name);
+        cr_assert_str_eq(again.name, cases[i].name);
+        cr_assert_float_eq(profile.jitter_ratio, cases[i].jitter, 1e-12);
+        cr_assert_float_eq(profile.host_ratio, cases[i].host, 1e-12);
+        cr_assert_eq(profile.jitter_ratio, again.jitter_ratio);
+    }
+    cr_assert_eq(find("sleep:2ms+1ms/image+jitter=33.3%").per_image_ns, 1e6);
+}
+
+Test(catalogue, extras_that_are_not_written_right_are_refused_with_an_example)
+{
+    static const char *const bad[] = {"resnet50+jitter=5",       "resnet50+jitter=0%",
+                                      "resnet50+host=101%",      "resnet50+host=-1%",
+                                      "resnet50+jitter=",        "resnet50+jitter=5%+jitter=5%",
+                                      "resnet50+jitter=5%@h100", "sleep:2ms+jitter=5%+1ms/image",
+                                      "resnet50+jitter=nan%",    "resnet50+host=00000000000000000001%"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        const char *message = refuse(bad[i]);
+        cr_assert(strstr(message, bad[i]) && strstr(message, "+jitter=5%"), "%s", message);
+    }
+}
+
+Test(catalogue, extras_behind_what_is_computed_are_refused)
+{
+    static const char *const bad[] = {"resnet18@host:1+jitter=5%", "resnet18@host:1+host=20%"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        const char *message = refuse(bad[i]);
+        cr_assert(strstr(message, bad[i]) && strstr(message, "is computed, not simulated") &&
+                      strstr(message, "leave out '+"),
+                  "%s", message);
+    }
+}

@@ -17,8 +17,8 @@ MODELS = {"resnet18", "resnet34", "resnet50", "resnet101", "resnet152"}
 
 CASES = {
     "a_command": ("rue tu", {"tune"}),
-    "every_command": ("rue ", {"tune", "compare", "scale", "prepare", "inspect", "analyze", "check", "show", "list", "models", "runner",
-                              "completion", "help", "--help", "--version"}),
+    "every_command": ("rue ", {"tune", "compare", "scale", "prepare", "inspect", "analyze", "check", "show", "list", "models", "calibrate", "runner", "completion", "help", "--help",
+                              "--version"}),
     "program_option": ("rue --v", {"--version"}),
     "help_of": ("rue help in", {"inspect"}),
     "an_option": ("rue tune --b", {"--batch-size", "--batches", "--budget", "--bad-images"}),

@@ -88,12 +88,12 @@ static struct rue_loader *to_be_stopped;
 static rue_status read_and_stop(const void *state, uint64_t item, void *into, rue_error *error)
 {
     if (item == 3) rue_loader_stop(to_be_stopped);
-    return no_work_read(state, item, into, error);
+    return rue_source_instant.read(state, item, into, error);
 }
 
 Test(loader_scale, a_stop_in_the_middle_of_a_batch_lends_nothing)
 {
-    struct rue_source_ops ops = no_work_ops;
+    struct rue_source_ops ops = rue_source_instant;
     struct rue_source *source;
     struct rue_batch *batch = NULL;
     rue_error error = {0};

@@ -110,3 +110,39 @@ Test(verdict, variants_that_are_called_alike_have_the_name_of_their_data)
     }
     fixture_close(&fixture);
 }
+
+/* What is said of sleeping models that took so long, `late_ns` of it too long. */
+static const char *said_of_sleep(double slept_ns, double late_ns)
+{
+    static char text[RUE_VERDICT_BYTES], plain[RUE_VERDICT_BYTES];
+    rue_verdict_late(&(struct rue_variant_findings){.slept_ns = slept_ns, .late_ns = late_ns}, text,
+                     sizeof text);
+    make_plain(text, plain);
+    return plain;
+}
+
+Test(verdict, sleep_that_is_late_by_more_than_a_percent_is_told)
+{
+    cr_assert_str_eq(said_of_sleep(0, 0), "", "nothing slept");
+    cr_assert_str_eq(said_of_sleep(1e9, 9e6), "");
+    const char *said = said_of_sleep(1.25e9, 0.25e9);
+    cr_assert(strstr(said, "took 25.0 % longer") && strstr(said, "rue models --null-test"), "%s", said);
+}
+
+Test(verdict, only_what_a_trial_tells_of_its_sleep_counts)
+{
+    struct rue_variant_findings variant = {0};
+    struct rue_trial_result result = rue_trial_result_empty();
+    result.compute_ns = 110;
+    result.outcome = RUE_TRIAL_OK;
+    rue_findings_add_sleep(&variant, &result);
+    cr_assert(isnan(rue_findings_late_ratio(&variant)), "it does not sleep");
+    result.sleep_overshoot_ns = 10;
+    rue_findings_add_sleep(&variant, &result);
+    rue_findings_add_sleep(&variant, &result);
+    cr_assert_eq(rue_findings_late_ratio(&variant), 0.1);
+    result.outcome = RUE_TRIAL_TIMEOUT;
+    result.sleep_overshoot_ns = 100;
+    rue_findings_add_sleep(&variant, &result);
+    cr_assert_eq(rue_findings_late_ratio(&variant), 0.1, "it was not ok");
+}

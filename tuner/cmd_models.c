@@ -8,28 +8,43 @@
 #include "catalogue.h"
 #include "commands.h"
 #include "device.h"
+#include "device_table.h"
+#include "interrupt.h"
 #include "json_document.h"
 #include "knob_list.h"
+#include "null_test.h"
 #include "terminal.h"
 #include "text_table.h"
 #include "units.h"
+#include "word_list.h"
 #include "wrap.h"
 
-enum { DEVICE, BATCH_SIZE, DEVICES, JSON };
+enum { DEVICE, BATCH_SIZE, DEVICES, NULL_TEST, SLEEP, JSON };
+
+/* Of the null test: how long batches of one length are slept. */
+static const uint64_t row_ns = 800 * RUE_NS_PER_MS;
+static const char usual_sleeps[] = "200us,500us,1ms,2ms,5ms,10ms,20ms,50ms,100ms,200ms,500ms,1s,2s";
 
 static const struct rue_option options_table[] = {
     [DEVICE] = {"device", RUE_OPTION_TEXT, "NAME", "rtx-a5000",
-                "on which device, such as h100, h100:bf16 (in another precision than fp32) or host:2", 0, 0,
-                NULL},
+                "on which device, such as h100, h100:bf16 in another precision, host:2, or FILE.json of rue "
+                "calibrate",
+                0, 0, NULL},
     [BATCH_SIZE] = {"batch-size", RUE_OPTION_LIST, "LIST", "1,32,128,512", "batch sizes to tell the time of",
                     0, 0, NULL, .flag_only = true},
     [DEVICES] = {"devices", RUE_OPTION_FLAG, NULL, NULL, "list the devices instead", 0, 0, NULL},
+    [NULL_TEST] = {"null-test", RUE_OPTION_FLAG, NULL, NULL,
+                   "test instead that nothing but the loader keeps a sleeping model waiting", 0, 0, NULL,
+                   .flag_only = true},
+    [SLEEP] = {"sleep", RUE_OPTION_LIST, "LIST", NULL,
+               "what a batch takes in the null test [13 from 200us to 2s]", 0, 0, NULL, .flag_only = true},
     [JSON] = {"json", RUE_OPTION_FLAG, NULL, NULL, "write JSON", 0, 0, NULL},
 };
 
 /* What is listed, and how. */
 struct page {
-    const char *device; /* as typed */
+    const char *device;                      /* as typed */
+    const struct rue_device_table *measured; /* that the device is; NULL: it is one of the catalogue */
     struct rue_space space;
     struct rue_report_style style;
     struct rue_text_table *table;
@@ -44,8 +59,19 @@ enum { NAME, PARAMETERS, MULTIPLY_ADDS, ACTIVATIONS, LARGEST, FIRST_TIME };
 static rue_status find(const struct page *page, size_t index, struct rue_profile *out, rue_error *error)
 {
     char spec[RUE_MODEL_NAME_BYTES];
-    snprintf(spec, sizeof spec, "%s@%s", rue_catalogue_name(index), page->device);
-    return rue_catalogue_find(spec, out, error);
+    if (snprintf(spec, sizeof spec, "%s@%s", rue_catalogue_name(index), page->device) < (int)sizeof spec)
+        return rue_device_table_model(spec, out, error);
+    return rue_fail(error, RUE_USAGE, "--device: '%.40s...' is too long", page->device);
+}
+
+static bool is_in_table(const struct page *page, size_t index)
+{
+    return !page->measured || rue_device_table_find(page->measured, rue_catalogue_name(index));
+}
+
+static bool fits(const struct rue_profile *profile, uint64_t images)
+{
+    return !profile->largest_batch || images <= profile->largest_batch;
 }
 
 static void put_model_row(struct page *page, const struct rue_architecture *model,
@@ -59,10 +85,12 @@ static void put_model_row(struct page *page, const struct rue_architecture *mode
     rue_text_table_cell(table, PARAMETERS, "%.1f M", (double)model->parameters / 1e6);
     rue_text_table_cell(table, MULTIPLY_ADDS, "%.2f G", (double)rue_architecture_multiply_adds(model) / 1e9);
     rue_text_table_cell(table, ACTIVATIONS, "%.1f M", (double)model->peak_elements / 1e6);
-    rue_text_table_cell(table, LARGEST, "%s", rue_format_count(profile->largest_batch, text, sizeof text));
+    rue_text_table_cell(table, LARGEST, "%s",
+                        profile->largest_batch ? rue_format_count(profile->largest_batch, text, sizeof text)
+                                               : "?");
     for (int i = 0; i < page->space.count[RUE_BATCH_SIZE]; i++) {
         uint64_t images = (uint64_t)sizes[i];
-        if (images > profile->largest_batch)
+        if (!fits(profile, images))
             rue_text_table_cell(table, FIRST_TIME + i, "-");
         else
             rue_text_table_cell(
@@ -82,15 +110,14 @@ static void put_model_json(struct page *page, const struct rue_architecture *mod
     rue_json_put(document, object, "parameters", rue_json_integer(model->parameters));
     rue_json_put(document, object, "multiply_adds", rue_json_integer(rue_architecture_multiply_adds(model)));
     rue_json_put(document, object, "peak_activation_elements", rue_json_integer(model->peak_elements));
-    rue_json_put(document, object, "largest_batch", rue_json_integer(profile->largest_batch));
+    rue_json_put(document, object, "largest_batch", rue_json_integer_or_null(profile->largest_batch));
     for (int i = 0; i < page->space.count[RUE_BATCH_SIZE]; i++) {
         uint64_t images = (uint64_t)page->space.values[RUE_BATCH_SIZE][i];
         json_t *time = json_object();
         rue_json_put(document, time, "batch_size", rue_json_integer(images));
         rue_json_put(document, time, "batch_ns",
-                     images > profile->largest_batch
-                         ? json_null()
-                         : rue_json_integer(rue_profile_batch_ns(profile, images)));
+                     fits(profile, images) ? rue_json_integer(rue_profile_batch_ns(profile, images))
+                                           : json_null());
         rue_json_push(document, times, time);
     }
     rue_json_put(document, object, "times", times);
@@ -126,6 +153,7 @@ static rue_status list_models(struct page *page, rue_error *error)
     bool estimated = false, works = false;
     start_model_table(page);
     for (size_t i = 0; i < rue_catalogue_count(); i++) {
+        if (!is_in_table(page, i)) continue;
         rue_status status = find(page, i, &profile, error);
         if (status != RUE_OK) return status;
         estimated |= !profile.measured;
@@ -210,6 +238,106 @@ static void list_devices(struct page *page)
     if (!page->array) rue_text_table_print(page->table, &page->style, stdout);
 }
 
+/* ---- the null test ---- */
+
+static const char *format_ratio(double ratio, char *out, size_t bytes)
+{
+    snprintf(out, bytes, "%.2f %%", 100 * ratio);
+    return out;
+}
+
+static void put_null_row(struct page *page, const struct rue_null_test *test)
+{
+    char text[RUE_UNIT_TEXT_BYTES];
+    struct rue_text_table *table = page->table;
+    if (!rue_text_table_row(table, false)) return;
+    rue_text_table_cell(table, 0, "%s", rue_format_duration(test->sleep_ns, text, sizeof text));
+    rue_text_table_cell(table, 1, "%zu", test->batches);
+    rue_text_table_cell(table, 2, "%s", format_ratio(test->utilisation_ratio, text, sizeof text));
+    rue_text_table_cell(table, 3, "%s", rue_format_duration(test->p99_lateness_ns, text, sizeof text));
+    rue_text_table_cell(table, 4, "%s", test->passed ? "passed" : "missed");
+}
+
+static void put_null_json(struct page *page, const struct rue_null_test *test)
+{
+    struct rue_json_document *document = &page->document;
+    json_t *object = json_object();
+    rue_json_put(document, object, "sleep_ns", rue_json_integer(test->sleep_ns));
+    rue_json_put(document, object, "batches", rue_json_integer(test->batches));
+    rue_json_put(document, object, "utilisation_ratio", rue_json_real(test->utilisation_ratio));
+    rue_json_put(document, object, "p99_lateness_ns", rue_json_integer(test->p99_lateness_ns));
+    rue_json_put(document, object, "passed", json_boolean(test->passed));
+    rue_json_push(document, page->array, object);
+}
+
+static void start_null_table(struct page *page)
+{
+    static const char *const headers[] = {"sleep", "batches", "utilisation", "p99 lateness", "verdict"};
+    rue_text_table_clear(page->table, page->style.unicode);
+    for (size_t c = 0; c < sizeof headers / sizeof *headers; c++) {
+        struct rue_text_column column = {.right = c < 4};
+        snprintf(column.header, sizeof column.header, "%s", headers[c]);
+        rue_text_table_column(page->table, column);
+    }
+}
+
+static rue_status parse_sleep(const char *word, uint64_t *out, rue_error *error)
+{
+    const char *end = "?";
+    if (rue_parse_duration_ns(word, out, &end) && !*end && *out >= RUE_NS_PER_US && *out <= 60 * RUE_NS_PER_S)
+        return RUE_OK;
+    return rue_fail(error, RUE_USAGE, "--sleep: '%s' is no time from 1us to 1m, such as 200us,2ms,2s", word);
+}
+
+/* Fills the page, and answers RUE_INCONCLUSIVE where a row missed. */
+static rue_status test_sleeps(struct page *page, const char *list, rue_error *verdict, rue_error *error)
+{
+    char copy[1024], *rest = copy;
+    size_t rows = 0, missed = 0;
+    if (strlen(list) >= sizeof copy || strlen(list) == 0)
+        return rue_fail(error, RUE_USAGE, "--sleep: the list is empty or too long");
+    snprintf(copy, sizeof copy, "%s", list);
+    start_null_table(page);
+    for (char *word; (word = rue_word_list_next(&rest)); rows++) {
+        uint64_t sleep_ns;
+        struct rue_null_test test;
+        rue_status status = rows < RUE_TEXT_TABLE_ROWS
+                                ? parse_sleep(word, &sleep_ns, error)
+                                : rue_fail(error, RUE_USAGE, "--sleep: more than %d", RUE_TEXT_TABLE_ROWS);
+        if (status == RUE_OK) status = rue_null_test_run(sleep_ns, row_ns, &test, error);
+        if (status == RUE_OK && rue_interrupt_status() != RUE_OK)
+            status = rue_fail(error, rue_interrupt_status(), "interrupted");
+        if (status != RUE_OK) return status;
+        missed += !test.passed;
+        (page->array ? put_null_json : put_null_row)(page, &test);
+    }
+    if (!page->array) rue_text_table_print(page->table, &page->style, stdout);
+    if (missed == 0) return RUE_OK;
+    return rue_fail(
+        verdict, RUE_INCONCLUSIVE,
+        "%zu of %zu rows are below %.0f %%: this machine keeps so short batches waiting, whatever the "
+        "loader does; let nothing else run on it, or simulate longer batches",
+        missed, rows, 100 * RUE_NULL_TEST_UTILISATION);
+}
+
+static rue_status open_device(struct page *page, struct rue_device_table *table, rue_error *error)
+{
+    if (!rue_device_is_table(page->device)) return RUE_OK;
+    page->measured = table;
+    return rue_device_table_read(page->device, table, error);
+}
+
+static rue_status fill(struct page *page, const struct rue_options *options, rue_error *verdict,
+                       rue_error *error)
+{
+    const char *sleeps = rue_options_text(options, SLEEP);
+    if (rue_options_flag(options, NULL_TEST))
+        return test_sleeps(page, sleeps ? sleeps : usual_sleeps, verdict, error);
+    if (!rue_options_flag(options, DEVICES)) return list_models(page, error);
+    list_devices(page);
+    return RUE_OK;
+}
+
 static rue_status run(const struct rue_options *options, rue_error *error)
 {
     bool json = rue_options_flag(options, JSON);
@@ -224,16 +352,20 @@ static rue_status run(const struct rue_options *options, rue_error *error)
     if (status == RUE_OK && page.space.count[RUE_BATCH_SIZE] > RUE_TEXT_TABLE_COLUMNS - FIRST_TIME)
         status = rue_fail(error, RUE_USAGE, "--batch-size: more than %d values",
                           RUE_TEXT_TABLE_COLUMNS - FIRST_TIME);
-    if (status == RUE_OK && (!page.table || (json && !page.array)))
+    struct rue_device_table *measured = malloc(sizeof *measured);
+    rue_error verdict = {0};
+    if (status == RUE_OK && (!page.table || !measured || (json && !page.array)))
         status = rue_fail_memory(error, "the list", sizeof *page.table);
-    if (status == RUE_OK && rue_options_flag(options, DEVICES))
-        list_devices(&page);
-    else if (status == RUE_OK)
-        status = list_models(&page, error);
+    if (status == RUE_OK) status = open_device(&page, measured, error);
+    if (status == RUE_OK) status = fill(&page, options, &verdict, error);
+    if (status == RUE_INCONCLUSIVE) status = RUE_OK;
     if (status == RUE_OK && json) status = rue_json_write(&page.document, page.array, stdout, error);
     if (status == RUE_OK) status = rue_report_finish(stdout, error);
+    if (status == RUE_OK && verdict.status != RUE_OK)
+        status = rue_fail(error, verdict.status, "%s", verdict.message);
     json_decref(page.array);
     free(page.table);
+    free(measured);
     return status;
 }
 
@@ -241,9 +373,13 @@ const struct rue_command rue_command_models = {
     .name = "models",
     .arguments = "",
     .summary = "List the models that are simulated, and what a batch takes on a device.",
-    .details = "  rue models\n"
-               "  rue models --device h100:bf16 --batch-size 32,256\n"
-               "  rue models --devices",
+    .details =
+        "  rue models\n"
+        "  rue models --device h100:bf16 --batch-size 32,256\n"
+        "  rue models --devices\n"
+        "  rue models --null-test\n\n"
+        "The null test loads what takes no time, and sleeps: its utilisation is the time that the batches\n"
+        "take over the time from the first batch to the end. Exit code 5: some of it is below 99 %.",
     .options = options_table,
     .option_count = sizeof options_table / sizeof *options_table,
     .min_arguments = 0,

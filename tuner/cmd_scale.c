@@ -184,7 +184,7 @@ static rue_status print_json(json_t *root, rue_error *error)
 /* What options that nothing set have come to, and room for those texts that are made. */
 struct defaults {
     char knobs[RUE_KNOB_COUNT][1024], models[1024], fixed[RUE_KNOB_COUNT][32], images[32];
-    struct rue_unset unset[13];
+    struct rue_unset unset[14];
 };
 
 static void join(char *list, size_t bytes, const char *word)
@@ -224,6 +224,7 @@ static void find_defaults(const struct rue_scale *scale, struct defaults *out)
                                        {"fixed-batch", out->fixed[RUE_BATCH_SIZE]},
                                        {"fixed-workers", out->fixed[RUE_NUM_WORKERS]},
                                        {"model", out->models},
+                                       {"device", "rtx-a5000"},
                                        {"images", out->images},
                                        {"trial-timeout", "ten times its expected time, 1m at least"},
                                        {"image-key", "the usual names"},

@@ -1,9 +1,12 @@
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "agreement.h"
 #include "commands.h"
 #include "further_answers.h"
+#include "json_document.h"
 #include "record.h"
 #include "store_reader.h"
 #include "terminal.h"
@@ -12,7 +15,7 @@
 #include "utf8.h"
 #include "wrap.h"
 
-enum { TOP_N, OBJECTIVE, WEIGHTS, SET_EPSILON, DETAILS, ALL, TRIALS, JSON };
+enum { TOP_N, OBJECTIVE, WEIGHTS, SET_EPSILON, DETAILS, ALL, TRIALS, AGAINST, JSON };
 enum { SENTENCE_BYTES = 4096, HEADING_INDENT = 5 };
 
 #define AS_STUDY " [as the study]"
@@ -28,6 +31,8 @@ static const struct rue_option options_table[] = {
              NULL},
     [TRIALS] = {"trials", RUE_OPTION_FLAG, NULL, NULL, "list every trial of the store, a line each", 0, 0,
                 NULL},
+    [AGAINST] = {"against", RUE_OPTION_PATH, "STUDY", NULL,
+                 "how far another study agrees about which configurations are faster", 0, 0, NULL},
     [JSON] = {"json", RUE_OPTION_FLAG, NULL, NULL, "every configuration as JSON on standard output", 0, 0,
               NULL},
 };
@@ -215,6 +220,84 @@ static rue_status show_sets(const struct rue_record *record, const struct rue_op
     return status;
 }
 
+/* ---- against another study ---- */
+
+static rue_status put_agreements_json(const struct rue_agreement *agreements, size_t count, rue_error *error)
+{
+    struct rue_json_document document = {0};
+    json_t *array = json_array();
+    for (size_t i = 0; i < count; i++) {
+        const struct rue_agreement *agreement = &agreements[i];
+        json_t *object = json_object();
+        rue_json_put(&document, object, "variant", rue_json_text(agreement->variant));
+        rue_json_put(&document, object, "model", rue_json_text(agreement->model));
+        rue_json_put(&document, object, "other", rue_json_text(agreement->other));
+        rue_json_put(&document, object, "configs", rue_json_integer(agreement->configs));
+        rue_json_put(&document, object, "rank_agreement", rue_json_real(agreement->rank_agreement));
+        rue_json_push(&document, array, object);
+    }
+    rue_status status = rue_json_write(&document, array, stdout, error);
+    json_decref(array);
+    return status;
+}
+
+static rue_status put_agreements(const struct rue_agreement *agreements, size_t count, rue_error *error)
+{
+    static const struct rue_text_column columns[] = {{"data", false, 12, 1},
+                                                     {"model", false, 12, 0},
+                                                     {"there", false, 12, 0},
+                                                     {"configurations", true, 0, 2},
+                                                     {"rank agreement", true, 0, 0}};
+    const struct rue_report_style style = rue_terminal_style(stdout, RUE_TABLE_COLUMNS);
+    struct rue_text_table *table = calloc(1, sizeof *table);
+    if (!table) return rue_fail_memory(error, "the table", sizeof *table);
+    rue_text_table_clear(table, style.unicode);
+    for (size_t c = 0; c < sizeof columns / sizeof *columns; c++) rue_text_table_column(table, columns[c]);
+    for (size_t i = 0; i < count && rue_text_table_row(table, false); i++) {
+        rue_text_table_cell(table, 0, "%s", agreements[i].variant);
+        rue_text_table_cell(table, 1, "%s", agreements[i].model);
+        rue_text_table_cell(table, 2, "%s", agreements[i].other);
+        rue_text_table_cell(table, 3, "%zu", agreements[i].configs);
+        rue_text_table_cell(table, 4, isnan(agreements[i].rank_agreement) ? "-" : "%.3f",
+                            agreements[i].rank_agreement);
+    }
+    rue_text_table_print(table, &style, stdout);
+    free(table);
+    putchar('\n');
+    put_wrapped(
+        "Rank agreement is Kendall's tau-b of the times of the configurations that both have measured: 1 "
+        "where their order is the same, -1 where it is reversed, about 0 where one tells nothing of the "
+        "other.",
+        &style, 0);
+    return RUE_OK;
+}
+
+static rue_status show_agreement(const struct rue_record *record, const struct rue_record *other, bool json,
+                                 rue_error *error)
+{
+    struct rue_agreement agreements[RUE_TEXT_TABLE_ROWS];
+    struct rue_findings *one = NULL, *two = NULL;
+    size_t count;
+    rue_status status = rue_record_findings(record, 0, rue_record_rules(record), &one, error);
+    if (status == RUE_OK) status = rue_record_findings(other, 0, rue_record_rules(other), &two, error);
+    if (status == RUE_OK)
+        status = rue_agreement_find(one, two, agreements, RUE_TEXT_TABLE_ROWS, &count, error);
+    if (status == RUE_OK) status = (json ? put_agreements_json : put_agreements)(agreements, count, error);
+    rue_tally_findings_close(one);
+    rue_tally_findings_close(two);
+    return status;
+}
+
+static rue_status show_against(const struct rue_record *record, const char *path, bool json, rue_error *error)
+{
+    struct rue_record other;
+    rue_status status = rue_record_read(path, &other, error);
+    if (status != RUE_OK) return status;
+    status = show_agreement(record, &other, json, error);
+    rue_record_close(&other);
+    return status;
+}
+
 static rue_status run(const struct rue_options *options, rue_error *error)
 {
     struct rue_record record;
@@ -230,6 +313,9 @@ static rue_status run(const struct rue_options *options, rue_error *error)
             rue_fail(error, RUE_INCONCLUSIVE,
                      "%s holds no trial that could be ranked yet: run the same 'rue tune' again to go on",
                      record.store);
+    else if (rue_options_text(options, AGAINST))
+        status =
+            show_against(&record, rue_options_text(options, AGAINST), rue_options_flag(options, JSON), error);
     else
         status = show_sets(&record, options, error);
     rue_record_close(&record);
@@ -242,7 +328,8 @@ const struct rue_command rue_command_show = {
     .summary = "Show what a study has measured so far.",
     .details = "  rue show rue-out/photos\n"
                "  rue show rue-out/photos --details\n"
-               "  rue show rue-out/photos --trials\n\n"
+               "  rue show rue-out/photos --trials\n"
+               "  rue show rue-out/photos --against rue-out/real\n\n"
                "STUDY is a study's folder or its study.db. It is only read, also while a tuner is at work.",
     .options = options_table,
     .option_count = sizeof options_table / sizeof *options_table,

@@ -40,6 +40,7 @@ static void add_space(struct defaults *defaults, const struct rue_study *study)
 static void find_defaults(const struct rue_study *study, struct defaults *out)
 {
     static const struct rue_unset usual[] = {
+        {"device", "rtx-a5000"},
         {"batches", "as many as --images says"},
         {"max-workers", "no limit"},
         {"max-first-batch", "no limit"},

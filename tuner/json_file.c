@@ -1,24 +1,44 @@
 #include "json_file.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 enum { FILE_BYTES_MAX = 64 << 20 };
 
 /* O_NONBLOCK keeps a FIFO in the file's place from blocking. */
+static rue_status open_file(const char *path, const char *advice, int *out, rue_error *error)
+{
+    struct stat about;
+    *out = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (*out < 0 || fstat(*out, &about) != 0)
+        return rue_fail(error, RUE_DATA, "cannot open %s: %s; %s", path, strerror(errno), advice);
+    if (!S_ISREG(about.st_mode) || about.st_size > FILE_BYTES_MAX)
+        return rue_fail(error, RUE_DATA, "%s is no file of a fit size; %s", path, advice);
+    return RUE_OK;
+}
+
+rue_status rue_json_file_read(const char *path, const char *advice, json_t **out, rue_error *error)
+{
+    int file;
+    json_error_t why;
+    *out = NULL;
+    rue_status status = open_file(path, advice, &file, error);
+    if (status == RUE_OK && !(*out = json_loadfd(file, JSON_REJECT_DUPLICATES, &why)))
+        status =
+            rue_fail(error, RUE_DATA, "%s is no JSON: line %d, %s; %s", path, why.line, why.text, advice);
+    if (file >= 0) close(file);
+    return status;
+}
+
 json_t *rue_json_file_load(const char *folder, const char *name)
 {
     char path[PATH_MAX];
-    struct stat about;
+    json_t *root;
     if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path) return NULL;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0) return NULL;
-    bool fit = fstat(fd, &about) == 0 && S_ISREG(about.st_mode) && about.st_size <= FILE_BYTES_MAX;
-    json_t *root = fit ? json_loadfd(fd, 0, NULL) : NULL;
-    close(fd);
-    return root;
+    return rue_json_file_read(path, "", &root, NULL) == RUE_OK ? root : NULL;
 }

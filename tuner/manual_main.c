@@ -125,7 +125,13 @@ static void put_models(void)
            "RTX A5000 in fp32, unless *\\-\\-device* says otherwise.\n\n");
     printf(
         "A model that sleeps is written like *sleep:250ms/batch* or *sleep:1.5ms/image+2ms*; *none* takes no "
-        "time.\n");
+        "time.\n\n");
+    printf(
+        "Behind any name but *none*, *+jitter=5%%* lets each batch take a random time, 5 %% its standard "
+        "deviation, and *+host=20%%* makes launching a batch cost 20 %% of its time as CPU time of the "
+        "consumer's "
+        "thread. Behind an *@*, also the path of a device table may stand, *resnet50@h100.json*, which *rue "
+        "calibrate* writes.\n");
 }
 
 static void put_formats(void)

@@ -46,7 +46,8 @@ struct rue_opened {
 };
 
 /* Encoders return a line owned by the caller (free), without the newline; NULL only when memory is out.
- * `profile` is JSON of the model's cost for runners that know no models, or NULL. */
+ * `profile` is JSON of what the model costs (rue_profile_json), or NULL: a runner that simulates models takes
+ * that rather than what it knows of the name. */
 char *rue_protocol_encode_hello(void);
 char *rue_protocol_encode_open(const struct rue_variant *variant, const struct rue_workload *workload,
                                uint64_t images);

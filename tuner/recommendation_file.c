@@ -1,14 +1,12 @@
 #include "recommendation_file.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
+#include "json_file.h"
 #include "json_reader.h"
 #include "knowledge_json.h"
 #include "pipeline_fit.h"
@@ -17,13 +15,7 @@
 
 /* TIME_MAX_NS: nine years. */
 #define TIME_MAX_NS (UINT64_C(1) << 58)
-enum {
-    FILE_BYTES_MAX = 64 << 20,
-    VARIANTS_MAX = 64,
-    CONFIGS_MAX = 1 << 16,
-    MODELS_MAX = 64,
-    CPUS_MAX = 1 << 20
-};
+enum { VARIANTS_MAX = 64, CONFIGS_MAX = 1 << 16, MODELS_MAX = 64, CPUS_MAX = 1 << 20 };
 
 void rue_json_canonical(const char *text, char *out, size_t bytes)
 {
@@ -272,34 +264,14 @@ static void read_root(struct rue_json_reader *reader, const json_t *root, struct
 }
 
 /* A regular file, or that of this name in a folder; anything else, a FIFO for one, would have us wait. */
-static rue_status open_file(const char *path, int *out, rue_error *error)
+static rue_status read_file(const char *path, struct rue_recommendation *out, rue_error *error)
 {
     char inside[PATH_MAX + 32];
     struct stat about;
-    const char *name = path;
-    if (stat(path, &about) == 0 && S_ISDIR(about.st_mode)) {
-        snprintf(inside, sizeof inside, "%s/recommendation.json", path);
-        name = inside;
-    }
-    *out = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (*out < 0 || fstat(*out, &about) != 0)
-        return rue_fail(error, RUE_DATA, "cannot open %s: %s; give a recommendation.json", name,
-                        strerror(errno));
-    if (!S_ISREG(about.st_mode) || about.st_size > FILE_BYTES_MAX)
-        return rue_fail(error, RUE_DATA, "%s is no file of a fit size; give a recommendation.json", name);
-    return RUE_OK;
-}
-
-static rue_status read_file(const char *path, struct rue_recommendation *out, rue_error *error)
-{
-    int file = -1;
-    json_error_t why;
-    json_t *root = NULL;
-    rue_status status = open_file(path, &file, error);
-    if (status == RUE_OK && !(root = json_loadfd(file, JSON_REJECT_DUPLICATES, &why)))
-        status = rue_fail(error, RUE_DATA, "%s is no JSON: line %d, %s; give a recommendation.json", path,
-                          why.line, why.text);
-    if (file >= 0) close(file);
+    json_t *root;
+    bool folder = stat(path, &about) == 0 && S_ISDIR(about.st_mode);
+    snprintf(inside, sizeof inside, "%s%s", path, folder ? "/recommendation.json" : "");
+    rue_status status = rue_json_file_read(inside, "give a recommendation.json", &root, error);
     if (status != RUE_OK) return status;
     struct rue_json_reader reader = {
         .path = path, .advice = "give a recommendation.json as 'rue tune' wrote it", .error = error};

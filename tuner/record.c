@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "catalogue.h"
+#include "device_table.h"
 #include "folder_lock.h"
 #include "job_time.h"
 #include "record_folder.h"
@@ -168,7 +168,7 @@ static rue_status note_model(struct reading *reading, const struct rue_store_tri
     snprintf(key, sizeof key, "%zu\n%s\n%s", number, trial->scenario.model, trial->scenario.model_profile);
     rue_status status = rue_names_number(&reading->seen_models, key, &seen, error);
     if (status != RUE_OK || reading->seen_models.count == before) return status;
-    bool known = rue_catalogue_find(trial->scenario.model, &profile, NULL) == RUE_OK;
+    bool known = rue_device_table_model(trial->scenario.model, &profile, NULL) == RUE_OK;
     if (known) rue_profile_json(&profile, json);
     const char *device = known && strcmp(json, trial->scenario.model_profile) == 0 ? profile.device : "";
     if (!group->any_model)
@@ -215,6 +215,7 @@ static rue_status add_joint(struct reading *reading, const struct rue_store_tria
     struct rue_variant_findings *facts = &tally->groups[told.group].facts;
     if (trial->result.bad_images > (int64_t)facts->bad_images)
         facts->bad_images = (uint64_t)trial->result.bad_images;
+    rue_findings_add_sleep(facts, &trial->result);
     facts->trials_cache_missed += told.outcome == RUE_TRIAL_OK && trial->result.cache_missed == 1;
     return RUE_OK;
 }

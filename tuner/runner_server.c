@@ -4,10 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "catalogue.h"
+#include "device_table.h"
 #include "machine.h"
 #include "model_host.h"
 #include "model_sleep.h"
+#include "profile_json.h"
 #include "protocol.h"
 #include "residency.h"
 #include "runner_lines.h"
@@ -183,17 +184,36 @@ static char *answer_open(void *state, const json_t *request)
     return status == RUE_OK ? rue_protocol_encode_opened(&opened) : rue_runner_lines_refuse(NULL, &error);
 }
 
-static rue_status open_model(const char *name, struct rue_model *out, rue_error *error)
+/* What the model costs: what the request says of it, else what the catalogue knows. */
+static rue_status find_profile(const char *name, const json_t *request, struct rue_profile *out,
+                               rue_error *error)
+{
+    struct rue_json_reader reader = {.path = "the request", .advice = "mend it", .error = error};
+    const json_t *told = rue_json_object(&reader, request, "profile", true);
+    if (reader.status != RUE_OK) return reader.status;
+    if (json_object_get(told, "consumer")) told = NULL; /* that works, and is known by the name alone */
+    rue_status known = rue_device_table_model(name, out, told ? NULL : error);
+    if (!told) return known;
+    if (known != RUE_OK) *out = (struct rue_profile){0};
+    out->consumer = RUE_CONSUMER_SLEEP;
+    snprintf(out->name, sizeof out->name, "%s", name);
+    rue_json_enter(&reader, "profile");
+    rue_profile_read(&reader, told, out);
+    return reader.status;
+}
+
+static rue_status open_model(const struct rue_trial_request *trial, const json_t *request,
+                             struct rue_model *out, rue_error *error)
 {
     struct rue_profile profile;
     *out = rue_model_none();
-    if (!name[0]) return RUE_OK;
-    rue_status status = rue_catalogue_find(name, &profile, error);
+    if (!trial->model[0]) return RUE_OK;
+    rue_status status = find_profile(trial->model, request, &profile, error);
     if (status == RUE_OK && profile.consumer == RUE_CONSUMER_HOST) {
         struct rue_matrix_product product = rue_matrix_product_find(RUE_OPENBLAS);
         return rue_model_host_open(&profile, &product, out, error);
     }
-    return status == RUE_OK ? rue_model_sleep_open(&profile, out, error) : status;
+    return status == RUE_OK ? rue_model_sleep_open(&profile, trial->workload.seed, out, error) : status;
 }
 
 static char *answer_trial(void *state, json_t *object)
@@ -207,7 +227,7 @@ static char *answer_trial(void *state, json_t *object)
     json_t *id = json_object_get(object, "id");
     rue_status status = rue_protocol_decode_trial(object, &request, &error);
     if (status == RUE_OK && request.measure == RUE_LOAD) request.model[0] = 0;
-    if (status == RUE_OK) status = open_model(request.model, &model, &error);
+    if (status == RUE_OK) status = open_model(&request, object, &model, &error);
     if (status == RUE_OK && request.measure != RUE_COMPUTE)
         status = find_source(server, &request.variant, &source, &error);
     if (status != RUE_OK) {

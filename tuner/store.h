@@ -7,6 +7,7 @@
 #include <limits.h>
 
 #include "error.h"
+#include "profile.h"
 #include "trial.h"
 
 /* The store's file in a study's folder. */
@@ -23,9 +24,9 @@ struct rue_store_scenario {
     struct rue_workload workload;
     uint64_t job_images;
     char model[RUE_MODEL_NAME_BYTES];
-    char model_profile[512]; /* canonical JSON of the model's cost profile */
-    char runner[128];        /* the runner's name and version, and its command when it is not our own */
-    char machine[32];        /* fingerprint of the runner's machine */
+    char model_profile[RUE_PROFILE_JSON_BYTES]; /* canonical JSON of the model's cost profile */
+    char runner[128]; /* the runner's name and version, and its command when it is not our own */
+    char machine[32]; /* fingerprint of the runner's machine */
 };
 
 /* All of it but the model as text: what trials of one variant under the same circumstances have in common.

@@ -31,6 +31,7 @@ static void count_outcomes(const struct rue_study *study, struct rue_variant_fin
         ++*counts[row->result.outcome];
         out->trials_disturbed += row->disturbed;
         out->trials_cache_missed += row->result.outcome == RUE_TRIAL_OK && row->result.cache_missed == 1;
+        rue_findings_add_sleep(out, &row->result);
         if (row->result.bad_images > (int64_t)out->bad_images)
             out->bad_images = (uint64_t)row->result.bad_images;
     }

@@ -1,23 +1,28 @@
 /* Which models a study is about. */
+#include <stdlib.h>
 #include <string.h>
 
-#include "catalogue.h"
+#include "device_table.h"
+#include "model_extras.h"
 #include "study.h"
 #include "suggest.h"
 #include "word_list.h"
 
 static const char default_models[] = "resnet18,resnet50,efficientnet_v2_s,vit_b_16";
 
-/* "resnet50" as "resnet50@h100", where a device is asked for; RUE_USAGE for one that is too long. */
+/* "resnet50+jitter=5%" as "resnet50@h100+jitter=5%", where a device is asked for; RUE_USAGE for one that is
+ * too long. */
 static rue_status add_device(const struct rue_study *study, const char *spec, char out[RUE_MODEL_NAME_BYTES],
                              rue_error *error)
 {
-    const char *device = study->goal->device;
-    bool simulated = strcmp(spec, "none") != 0 && strncmp(spec, "sleep:", 6) != 0;
-    bool add = device && simulated && !strchr(spec, '@');
-    int length = snprintf(out, RUE_MODEL_NAME_BYTES, "%s%s%s", spec, add ? "@" : "", add ? device : "");
+    const char *device = study->goal->device, *extras = rue_model_extras(spec);
+    bool none = extras - spec == 4 && strncmp(spec, "none", 4) == 0;
+    bool add = device && !none && strncmp(spec, "sleep:", 6) != 0 && !strchr(spec, '@');
+    int length = snprintf(out, RUE_MODEL_NAME_BYTES, "%.*s%s%s%s", (int)(extras - spec), spec, add ? "@" : "",
+                          add ? device : "", extras);
     if (length < RUE_MODEL_NAME_BYTES) return RUE_OK;
-    return rue_fail(error, RUE_USAGE, "model name '%.40s...' is too long", spec);
+    return rue_fail(error, RUE_USAGE, "model name '%.40s...' is too long: it has at most %d characters", out,
+                    RUE_MODEL_NAME_BYTES - 1);
 }
 
 /* One that really works does so in rue's own runner alone. */
@@ -43,7 +48,7 @@ static rue_status add_model(struct rue_study *study, const char *typed, bool our
     snprintf(model->name, sizeof model->name, "%s", typed);
     if (ours) {
         rue_status status = add_device(study, typed, spec, error);
-        if (status == RUE_OK) status = rue_catalogue_find(spec, &model->profile, error);
+        if (status == RUE_OK) status = rue_device_table_model(spec, &model->profile, error);
         if (status == RUE_OK) status = check_work(study, &model->profile, error);
         if (status != RUE_OK) return status;
         memcpy(model->name, model->profile.name, sizeof model->name);
@@ -82,8 +87,8 @@ static rue_status choose_again(struct rue_study *study, rue_error *error)
     for (size_t m = 0; status == RUE_OK && m < earlier->model_count; m++) {
         const char *name = earlier->models[m].name;
         struct rue_profile profile;
-        bool known =
-            hello->model_count ? runner_has(hello, name) : rue_catalogue_find(name, &profile, NULL) == RUE_OK;
+        bool known = hello->model_count ? runner_has(hello, name)
+                                        : rue_device_table_model(name, &profile, NULL) == RUE_OK;
         if (known)
             status = add_model(study, name, hello->model_count == 0, error);
         else
@@ -92,6 +97,20 @@ static rue_status choose_again(struct rue_study *study, rue_error *error)
     if (status != RUE_OK || study->model_count) return status;
     return rue_fail(error, RUE_USAGE, "the runner %s knows none of the models of the recommendation",
                     hello->runner);
+}
+
+/* All models of the table that is asked for as the device. */
+static rue_status add_table(struct rue_study *study, const char *path, rue_error *error)
+{
+    struct rue_device_table *table = malloc(sizeof *table);
+    if (!table) return rue_fail_memory(error, "a device table", sizeof *table);
+    rue_status status = rue_device_table_read(path, table, error);
+    for (size_t i = 0; status == RUE_OK && i < table->count; i++)
+        status = add_model(study, table->profiles[i].name, true, error);
+    if (status == RUE_OK && table->count == 0)
+        status = rue_fail(error, RUE_USAGE, "--device: %s has no models; calibrate some", path);
+    free(table);
+    return status;
 }
 
 static rue_status choose(struct rue_study *study, rue_error *error)
@@ -106,6 +125,12 @@ static rue_status choose(struct rue_study *study, rue_error *error)
         for (size_t i = 0; status == RUE_OK && i < hello->model_count; i++)
             status = add_model(study, hello->models[i], false, error);
         return status;
+    }
+    if (!list && study->goal->device) {
+        char device[PATH_MAX];
+        const char *extras = rue_model_extras(study->goal->device);
+        snprintf(device, sizeof device, "%.*s", (int)(extras - study->goal->device), study->goal->device);
+        if (rue_device_is_table(device)) return add_table(study, device, error);
     }
     char copy[4096], *rest = copy;
     if (!list) list = default_models;

@@ -30,18 +30,29 @@ void rue_clock_sleep_until(uint64_t deadline_ns)
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &deadline, NULL) == EINTR) continue;
 }
 
+static void pause_briefly(void)
+{
+#ifdef __x86_64__
+    __builtin_ia32_pause();
+#endif
+}
+
 void rue_clock_wait_until(uint64_t deadline_ns)
 {
-    const uint64_t longest_spin_ns = 200000;
+    const uint64_t longest_spin_ns = 200000, shortest_spin_ns = 80000;
     uint64_t now = rue_clock_now_ns();
     if (now >= deadline_ns) return;
-    uint64_t spin_ns = (deadline_ns - now) / 4;
-    rue_clock_sleep_until(deadline_ns - (spin_ns < longest_spin_ns ? spin_ns : longest_spin_ns));
-    while (rue_clock_now_ns() < deadline_ns) {
-#ifdef __x86_64__
-        __builtin_ia32_pause();
-#endif
-    }
+    uint64_t wait_ns = deadline_ns - now, spin_ns = wait_ns / 4;
+    if (spin_ns > longest_spin_ns) spin_ns = longest_spin_ns;
+    if (spin_ns < shortest_spin_ns) spin_ns = shortest_spin_ns;
+    if (spin_ns < wait_ns) rue_clock_sleep_until(deadline_ns - spin_ns);
+    while (rue_clock_now_ns() < deadline_ns) pause_briefly();
+}
+
+void rue_clock_burn(uint64_t cpu_ns)
+{
+    uint64_t start = read_clock(CLOCK_THREAD_CPUTIME_ID);
+    while (read_clock(CLOCK_THREAD_CPUTIME_ID) - start < cpu_ns) pause_briefly();
 }
 
 void rue_clock_sharpen(void)

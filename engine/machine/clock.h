@@ -15,10 +15,14 @@ uint64_t rue_clock_asleep_ns(void);
  * calling thread's timer slack is what bounds how late it wakes: see rue_clock_sharpen. */
 void rue_clock_sleep_until(uint64_t deadline_ns);
 
-/* The same, but sharper: sleeps until shortly before and watches the clock for the rest, 200 us at most and
- * never more than a quarter of the wait. A core that sleeps deeply wakes up to 200 us late; a consumer that
- * waits for a GPU spins as well. */
+/* The same, but sharper: sleeps until shortly before and watches the clock for the rest, a quarter of the
+ * wait between 80 and 200 us. A core that sleeps takes 20 us to wake, one that sleeps deeply up to 200 us; a
+ * consumer that waits for a GPU spins as well. */
 void rue_clock_wait_until(uint64_t deadline_ns);
+
+/* Keeps the CPU busy until the calling thread has had `cpu_ns` of CPU time: longer where others contend for
+ * the core. */
+void rue_clock_burn(uint64_t cpu_ns);
 
 /* Asks the kernel to wake the calling thread without the usual 50 us of timer slack. */
 void rue_clock_sharpen(void);

@@ -1,0 +1,220 @@
+"""rue calibrate and device tables, what a request says of a model's costs, and the null test."""
+import json
+import math
+import os
+import subprocess
+
+import pytest
+from conftest import HANG_S, clean_environment, expect_failure, make_table, read_json
+
+
+def table_of(models, **more):
+    return dict(dict(format="rue.device/1", title="a toaster", models=models), **more)
+
+
+def write_table(folder, name="toaster.json", **more):
+    models = [dict(model="resnet18", batch_size=[1, 4, 8], batch_ns=[200000, 300000, 500000], largest_batch=8),
+              dict(model="vit_b_16", batch_size=[4], batch_ns=[800000])]
+    (folder / name).write_text(json.dumps(table_of(models, **more)))
+    return name
+
+
+def calibrate(rue, *words):
+    done = rue("calibrate", *words, "--batches", "3", "--out", "out.json", "--json", "--quiet")
+    assert done.returncode == 0, done.stderr
+    table = json.loads(done.stdout)
+    assert table == json.loads((rue.folder / "out.json").read_text())
+    return {one["model"]: one for one in table["models"]}, table
+
+
+def test_a_device_table_holds_what_batches_took(rue):
+    models, table = calibrate(rue, "ResNet18,sleep:300us/image", "--device", "h100:bf16", "--batch-size", "1,2")
+    assert table["format"] == "rue.device/1" and table["precision"] == "bf16" and "NVIDIA H100" in table["title"]
+    assert table["machine"]["usable_cpus"] >= 1 and table["device"] == "h100:bf16"
+    assert list(models) == ["resnet18", "sleep:300us/image"]
+    told = {one["model"]: one for one in json.loads(rue("models", "--device", "h100:bf16", "--batch-size", "1,2", "--json").stdout)}
+    meant = {"resnet18": [time["batch_ns"] for time in told["resnet18"]["times"]], "sleep:300us/image": [300000, 600000]}
+    for name, model in models.items():
+        assert model["batch_size"] == [1, 2] and model["infeasible"] == [] and model["largest_batch"] is None
+        assert all(took >= ns for took, ns in zip(model["batch_ns"], meant[name])), (model, meant)
+
+
+def test_a_size_that_does_not_fit_ends_a_model_s_row(rue, tmp_path):
+    models, table = calibrate(rue, "resnet18,vit_b_16", "--device", write_table(tmp_path), "--batch-size", "4,8,16,32")
+    assert models["resnet18"]["batch_size"] == [4, 8] and models["resnet18"]["infeasible"] == [16, 32]
+    assert models["resnet18"]["largest_batch"] == 8 and "does not fit" in models["resnet18"]["reason"]
+    assert models["vit_b_16"]["batch_size"] == [4, 8, 16, 32] and models["vit_b_16"]["reason"] is None
+    assert table["title"] == "a toaster"
+    done = rue("calibrate", "resnet18", "--device", "toaster.json", "--batch-size", "8,16", "--batches", "1", "--out", "again.json")
+    assert "a toaster:" in done.stdout and "does not fit into the memory of a toaster" in " ".join(done.stdout.split())
+    expect_failure(rue("calibrate", "resnet18", "--device", "toaster.json", "--batch-size", "16"), 4, "at most 8 of resnet18")
+
+
+def test_models_are_simulated_as_a_table_says(rue, tmp_path):
+    done = rue("models", "--device", write_table(tmp_path), "--batch-size", "4,6,16", "--json")
+    models = {one["model"]: one for one in json.loads(done.stdout)}
+    assert list(models) == ["resnet18", "vit_b_16"]
+    assert [time["batch_ns"] for time in models["resnet18"]["times"]] == [300000, 400000, None]
+    assert models["resnet18"]["device"] == "a toaster" and models["resnet18"]["source"] == "measured"
+    assert models["vit_b_16"]["largest_batch"] is None and models["vit_b_16"]["times"][2]["batch_ns"] == 3200000
+    assert "~" not in rue("models", "--device", "toaster.json").stdout
+
+
+def test_a_study_takes_the_models_of_a_table(rue, photos, tmp_path):
+    done = rue("tune", photos, "--device", write_table(tmp_path) + "+host=50%", "--mode", "raw", "--batch-size", "4,16", "--images", "16",
+               "--num-workers", "1", "--strategy", "grid", "--json", "--quiet", "--out", "out")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    part = found["recommendations"][0]
+    assert part["models"] == ["resnet18@toaster.json+host=50%", "vit_b_16@toaster.json+host=50%"]
+    assert part["config"]["batch_size"] == 4 and part["evidence"]["trials_infeasible"] == 1
+    assert part["evidence"]["sleep_late_ratio"] >= 0
+    assert found["provenance"]["consumer"] == "a toaster"
+    assert json.loads(rue("show", "out", "--json").stdout)
+
+
+@pytest.mark.parametrize("text, said", [
+    ("", ["is no JSON"]),
+    ("[]", ["format is not a text"]),
+    (json.dumps(table_of([], format="rue.recommendation/1")), ["format is not rue.device/1"]),
+    (json.dumps(table_of([dict(model="a", batch_size=[2, 1], batch_ns=[1, 2])])), ["models[0].batch_size[1]", "rue calibrate"]),
+    (json.dumps(table_of([dict(model="a", per_batch_ns=1)] * 2)), ["models[1].model", "listed before"]),
+    (json.dumps(table_of([dict(batch_size=[1], batch_ns=[2])])), ["models[0].model is not a text"]),
+    (json.dumps(table_of([], title=None)), ["title"])])
+def test_what_is_no_device_table_is_refused_with_its_place(rue, tmp_path, text, said):
+    (tmp_path / "t.json").write_text(text)
+    expect_failure(rue("models", "--device", "t.json"), 3, "t.json", *said)
+
+
+def test_a_table_that_is_no_file_is_not_waited_for(rue, tmp_path):
+    os.mkfifo(tmp_path / "t.json")
+    expect_failure(rue("models", "--device", "t.json"), 3, "no file of a fit size")
+    expect_failure(rue("models", "--device", "none.json"), 3, "cannot open none.json")
+
+
+@pytest.mark.parametrize("words, said", [
+    (["resnet18"], ["--device is missing"]),
+    (["resnet18@l4", "--device", "h100"], ["a device table is of one device"]),
+    (["resnet18,ResNet18", "--device", "h100"], ["resnet18 is named twice"]),
+    (["resnet19", "--device", "h100"], ["unknown model", "resnet18"]),
+    (["--device", "h101"], ["unknown device 'h101'"]),
+    (["--device", "h100", "--out", "table.txt"], ["does not end in .json"]),
+    (["--device", "h100", "--batch-size", "1..20"], ["more than 15 values"])])
+def test_what_cannot_be_calibrated_is_refused(rue, words, said):
+    expect_failure(rue("calibrate", *words), 2, *said)
+
+
+def test_a_model_that_a_table_lacks_is_refused_with_those_that_it_has(rue, photos, tmp_path):
+    words = ["tune", photos, "--mode", "raw", "--device", write_table(tmp_path), "--out", "out", "--model"]
+    expect_failure(rue(*words, "resnet50"), 2, "toaster.json has no model 'resnet50'")
+    expect_failure(rue(*words, "bert_base_128"), 2, "resnet18, vit_b_16")
+    long = tmp_path / ("x" * 100)
+    long.mkdir()
+    write_table(long)
+    expect_failure(rue(*words, f"resnet18@{long}/toaster.json"), 2, "too long")
+
+
+# ---- what a request says of a model's costs ----
+
+def ask(rue, **request):
+    """The answer of rue's own runner."""
+    line = json.dumps(dict(op="trial", id=1, measure="compute", batches=2, config=dict(batch_size=2, num_workers=0), **request))
+    done = subprocess.run([str(rue.program), "runner"], input=line + "\n", text=True, capture_output=True, timeout=HANG_S,
+                          env=clean_environment())
+    return json.loads(done.stdout)
+
+
+def test_the_runner_simulates_what_the_request_says(rue):
+    told = dict(batch_size=[1, 3], batch_ns=[1000000, 3000000])
+    answer = ask(rue, model="a model of nobody", profile=told)
+    assert answer["status"] == "ok" and min(answer["batch_compute_ns"]) >= 2000000
+    # What the catalogue knows of the name counts less.
+    answer = ask(rue, model="sleep:9s", profile=dict(per_batch_ns=1000000, per_image_ns=0))
+    assert answer["status"] == "ok" and sum(answer["batch_compute_ns"]) < 9e9
+    assert ask(rue, model="sleep:1us", profile=None)["status"] == "ok"
+    # One that really works is known by its name.
+    assert ask(rue, model="sleep:1us", profile=dict(consumer="host", cores=2))["status"] == "ok"
+    # Where the profile tells times, they are slept, also those of one that works by its name.
+    answer = ask(rue, model="vit_b_16@host:1", profile=dict(per_batch_ns=1000000, per_image_ns=0))
+    assert answer["status"] == "ok" and min(answer["batch_compute_ns"]) < 1e8
+
+
+def test_a_batch_beyond_what_fits_is_infeasible_on_the_device_that_the_name_says(rue):
+    told = dict(batch_size=[1], batch_ns=[1000], largest_batch=1)
+    answer = ask(rue, model="resnet50@h100", profile=told)
+    assert answer["status"] == "infeasible" and "memory of an NVIDIA H100" in answer["reason"]
+    assert "memory of its device" in ask(rue, model="ape", profile=told)["reason"]
+
+
+@pytest.mark.parametrize("profile, said", [
+    (5, "profile is not an object"),
+    ({}, "profile.batch_size is not a list"),
+    (dict(batch_size=[2, 1], batch_ns=[1, 2]), "profile.batch_size[1]"),
+    (dict(batch_size=list(range(1, 18)), batch_ns=list(range(17))), "profile.batch_size is not a list of a fit length"),
+    (dict(batch_size=[1], batch_ns=[-1]), "profile.batch_ns[0]")])
+def test_a_request_with_a_profile_that_is_none_is_refused(rue, profile, said):
+    answer = ask(rue, model="resnet50", profile=profile)
+    assert answer["status"] == "failed" and said in answer["reason"], answer
+
+
+def jitter(seed, batch, ratio):
+    """rue_profile_jitter."""
+    def mix(x):
+        x = (x + 0x9E3779B97F4A7C15) % 2**64
+        x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+        x = (x ^ x >> 27) * 0x94D049BB133111EB % 2**64
+        return x ^ x >> 31
+    state = mix(mix(seed) ^ batch)
+    one, other = ((mix((state + i * 0x9E3779B97F4A7C15) % 2**64) >> 11) * 2.0**-53 for i in range(2))
+    variance = math.log1p(ratio * ratio)
+    return math.exp(math.sqrt(variance * -2 * math.log(1 - one)) * math.cos(2 * math.pi * other) - variance / 2)
+
+
+def test_jitter_is_that_of_the_workload_s_seed(rue):
+    for seed in 1, 2:
+        times = ask(rue, model="sleep:20ms+jitter=50%", workload=dict(seed=seed))["batch_compute_ns"]
+        meant = [20e6 * jitter(seed, batch, .5) for batch in (1, 2)]  # behind the one to warm up
+        assert all(took >= ns - 1 for took, ns in zip(times, meant)), (times, meant)
+    assert abs(jitter(1, 1, .5) - jitter(2, 1, .5)) > .1
+
+
+def test_host_load_is_cpu_time_of_the_consumer(rue):
+    idle, busy = ask(rue, model="sleep:20ms"), ask(rue, model="sleep:20ms+host=100%")
+    assert busy["cpu_ratio"] * busy["end_to_end_ns"] >= 40e6 > idle["cpu_ratio"] * idle["end_to_end_ns"]
+
+
+# ---- the null test ----
+
+def test_the_null_test_tells_how_much_the_simulated_accelerator_idles(rue):
+    done = rue("models", "--null-test", "--sleep", "100ms,400ms", "--json")
+    rows = json.loads(done.stdout)
+    assert [row["sleep_ns"] for row in rows] == [100000000, 400000000] and [row["batches"] for row in rows] == [8, 2]
+    for row in rows:
+        assert 0 < row["utilisation_ratio"] <= 1 and row["passed"] == (row["utilisation_ratio"] >= 0.99)
+    assert done.returncode == (0 if all(row["passed"] for row in rows) else 5)
+
+
+def test_a_null_test_that_misses_is_inconclusive(rue):
+    """No machine hands over a batch within 10 ns."""
+    done = rue("models", "--null-test", "--sleep", "1us")
+    assert done.returncode == 5 and "missed" in done.stdout
+    expect_failure(done, 5, "1 of 1 rows are below 99 %")
+
+
+@pytest.mark.parametrize("sleep", ["", "1ms,", "0s", "1h", "5"])
+def test_a_sleep_that_is_none_is_refused(rue, sleep):
+    expect_failure(rue("models", "--null-test", "--sleep", sleep), 2, "--sleep")
+
+
+# ---- sleep that is late ----
+
+def test_a_study_says_that_its_models_slept_too_long(rue, script):
+    times = make_table(["ape"], [16, 32], [0, 2], lambda m, b, w: 1000 + b + w)
+    late = dict(when=dict(measure="joint"), do="answer", answer=dict(compute_ns=900000, sleep_overshoot_ns=100000))
+    for name, fault, said in (("late", [late], True), ("sharp", [], False)):
+        done = rue("tune", "--runner", script(times, faults=fault).command, "--strategy", "grid", "--quiet", "--out", name)
+        assert done.returncode == 0, done.stderr
+        shown = " ".join(rue("show", name).stdout.split())
+        assert ("The simulated models were late" in " ".join(done.stdout.split())) == ("took 12.5 % longer" in shown) == said
+        evidence = read_json(rue.folder / name / "recommendation.json")["recommendations"][0]["evidence"]
+        assert evidence["sleep_late_ratio"] == (0.125 if said else None)

@@ -1,0 +1,201 @@
+#include "calibration.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device.h"
+#include "model_extras.h"
+#include "runner_client.h"
+#include "word_list.h"
+
+/* ---- models ---- */
+
+/* The model on the device, as the runner is to know it, and under its own name in the table. */
+static rue_status find_model(const struct rue_calibration_goal *goal, const char *typed,
+                             struct rue_profile *on_device, char name[RUE_MODEL_NAME_BYTES], rue_error *error)
+{
+    char spec[RUE_MODEL_NAME_BYTES];
+    bool sleeps = strncmp(typed, "sleep:", 6) == 0;
+    if (strchr(typed, '@') || *rue_model_extras(typed))
+        return rue_fail(error, RUE_USAGE,
+                        "model '%s': a device table is of one device; name it with --device", typed);
+    int length = snprintf(spec, sizeof spec, "%s%s%s", typed, sleeps ? "" : "@", sleeps ? "" : goal->device);
+    if (length >= (int)sizeof spec)
+        return rue_fail(error, RUE_USAGE, "model name '%.40s...' is too long", spec);
+    rue_status status = rue_device_table_model(spec, on_device, error);
+    if (status != RUE_OK) return status;
+    size_t plain = sleeps ? strlen(on_device->name) : strcspn(on_device->name, "@+");
+    snprintf(name, RUE_MODEL_NAME_BYTES, "%.*s", (int)plain, on_device->name);
+    return RUE_OK;
+}
+
+/* "h100:bf16+host=20%" says bf16; without a precision it is the usual one. */
+static const char *precision_of(const char *device)
+{
+    const char *colon = strchrnul(device, ':'), *end = rue_model_extras(device);
+    for (size_t i = 0; *colon && i < RUE_PRECISION_COUNT; i++) {
+        size_t length = strlen(rue_precision_names[i]);
+        if ((size_t)(end - colon - 1) == length && strncmp(rue_precision_names[i], colon + 1, length) == 0)
+            return rue_precision_names[i];
+    }
+    return rue_precision_names[RUE_FP32];
+}
+
+/* ---- times ---- */
+
+static int compare(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static double median_ns(uint64_t *times, size_t count)
+{
+    qsort(times, count, sizeof *times, compare);
+    return ((double)times[(count - 1) / 2] + (double)times[count / 2]) / 2;
+}
+
+/* One size: its time, or why it is infeasible. */
+static rue_status measure(const struct rue_calibration_goal *goal, struct rue_runner *runner,
+                          const struct rue_profile *model, int size, double *batch_ns,
+                          char reason[RUE_REASON_BYTES], rue_error *error)
+{
+    char profile[RUE_PROFILE_JSON_BYTES];
+    struct rue_trial_result result;
+    struct rue_trial_request request = {.measure = RUE_COMPUTE,
+                                        .config = rue_config_default(),
+                                        .workload = rue_workload_default(),
+                                        .batches = goal->batches,
+                                        .limits = {.time_ns = goal->timeout_ns}};
+    snprintf(request.model, sizeof request.model, "%s", model->name);
+    request.config.value[RUE_BATCH_SIZE] = size;
+    rue_profile_json(model, profile);
+    rue_status status = rue_runner_trial(runner, &request, profile, 2 * goal->timeout_ns, &result, error);
+    *batch_ns = result.compute_count ? median_ns(result.batch_compute_ns, result.compute_count) : 0;
+    snprintf(reason, RUE_REASON_BYTES, "%s", result.outcome == RUE_TRIAL_OK ? "" : result.reason);
+    bool refused = result.outcome == RUE_TRIAL_INFEASIBLE;
+    if (status == RUE_OK && !refused && (result.outcome != RUE_TRIAL_OK || !(*batch_ns > 0)))
+        status = rue_fail(error, RUE_RUNNER, "%s, batch size %d: %s: %s", model->name, size,
+                          rue_outcome_names[result.outcome],
+                          *reason ? reason : "the runner told no times of batches");
+    rue_trial_result_close(&result);
+    return status;
+}
+
+static rue_status measure_model(const struct rue_calibration_goal *goal, struct rue_runner *runner,
+                                const struct rue_profile *model, size_t index, struct rue_calibration *out,
+                                rue_error *error)
+{
+    struct rue_profile *table = &out->table.profiles[index];
+    char *reason = out->reasons[index];
+    for (size_t i = 0; i < goal->batch_size_count; i++) {
+        double batch_ns;
+        rue_progress_show(goal->progress, "%s, batch size %d", model->name, goal->batch_sizes[i]);
+        rue_status status = measure(goal, runner, model, goal->batch_sizes[i], &batch_ns, reason, error);
+        if (status != RUE_OK) return status;
+        if (*reason) break;
+        table->batch_size[table->points] = (uint32_t)goal->batch_sizes[i];
+        table->batch_ns[table->points++] = batch_ns;
+    }
+    if (*reason && table->points) table->largest_batch = table->batch_size[table->points - 1];
+    return RUE_OK;
+}
+
+static rue_status measure_all(const struct rue_calibration_goal *goal, struct rue_runner *runner,
+                              const struct rue_profile *models, struct rue_calibration *out, rue_error *error)
+{
+    size_t points = 0;
+    const struct rue_hello *hello = rue_runner_hello(runner);
+    snprintf(out->runner, sizeof out->runner, "%s", hello->runner);
+    snprintf(out->machine_json, sizeof out->machine_json, "%s", hello->machine_json);
+    for (size_t m = 0; m < out->table.count; m++) {
+        rue_status status = measure_model(goal, runner, &models[m], m, out, error);
+        if (status != RUE_OK) return status;
+        points += out->table.profiles[m].points;
+    }
+    if (points) return RUE_OK;
+    return rue_fail(error, RUE_INFEASIBLE,
+                    "no batch size is feasible for any of the models: %s; try smaller ones", out->reasons[0]);
+}
+
+static rue_status list_models(const struct rue_calibration_goal *goal, struct rue_profile *models,
+                              struct rue_calibration *out, rue_error *error)
+{
+    char copy[4096], *rest = copy;
+    if (strlen(goal->models) >= sizeof copy)
+        return rue_fail(error, RUE_USAGE, "the list of models is too long: %d at most",
+                        RUE_DEVICE_TABLE_MODELS_MAX);
+    snprintf(copy, sizeof copy, "%s", goal->models);
+    for (char *typed; (typed = rue_word_list_next(&rest));) {
+        size_t m = out->table.count;
+        if (m == RUE_DEVICE_TABLE_MODELS_MAX)
+            return rue_fail(error, RUE_USAGE, "more than %d models", RUE_DEVICE_TABLE_MODELS_MAX);
+        rue_status status = find_model(goal, typed, &models[m], out->table.profiles[m].name, error);
+        if (status != RUE_OK) return status;
+        if (rue_device_table_find(&out->table, out->table.profiles[m].name))
+            return rue_fail(error, RUE_USAGE, "%s is named twice; leave one out",
+                            out->table.profiles[m].name);
+        if (!out->title[0]) snprintf(out->title, sizeof out->title, "%s", models[m].device);
+        out->table.count++;
+    }
+    if (!out->title[0]) snprintf(out->title, sizeof out->title, "%s", goal->device);
+    out->precision = precision_of(goal->device);
+    return RUE_OK;
+}
+
+rue_status rue_calibration_run(const struct rue_calibration_goal *goal, struct rue_calibration *out,
+                               rue_error *error)
+{
+    struct rue_runner *runner = NULL;
+    struct rue_profile *models = calloc(RUE_DEVICE_TABLE_MODELS_MAX, sizeof *models);
+    if (!models) return rue_fail_memory(error, "models", RUE_DEVICE_TABLE_MODELS_MAX * sizeof *models);
+    *out = (struct rue_calibration){0};
+    rue_status status = list_models(goal, models, out, error);
+    if (status == RUE_OK) status = rue_runner_open(NULL, &runner, error);
+    if (status == RUE_OK) status = measure_all(goal, runner, models, out, error);
+    rue_runner_close(runner);
+    free(models);
+    return status;
+}
+
+/* ---- the table ---- */
+
+static json_t *model_json(struct rue_json_document *document, const struct rue_calibration_goal *goal,
+                          const struct rue_profile *profile, const char *reason)
+{
+    json_t *object = json_object(), *sizes = json_array(), *times = json_array(), *infeasible = json_array();
+    for (size_t i = 0; i < goal->batch_size_count; i++) {
+        bool measured = i < profile->points;
+        rue_json_push(document, measured ? sizes : infeasible, json_integer(goal->batch_sizes[i]));
+        if (measured) rue_json_push(document, times, rue_json_nanoseconds(profile->batch_ns[i]));
+    }
+    rue_json_put(document, object, "model", rue_json_text(profile->name));
+    rue_json_put(document, object, "batch_size", sizes);
+    rue_json_put(document, object, "batch_ns", times);
+    rue_json_put(document, object, "largest_batch", rue_json_integer_or_null(profile->largest_batch));
+    rue_json_put(document, object, "infeasible", infeasible);
+    rue_json_put(document, object, "reason", rue_json_text_or_null(reason));
+    return object;
+}
+
+json_t *rue_calibration_json(struct rue_json_document *document, const struct rue_calibration_goal *goal,
+                             const struct rue_calibration *calibration)
+{
+    json_t *root = json_object(), *models = json_array();
+    rue_json_put(document, root, "format", json_string(RUE_DEVICE_TABLE_FORMAT));
+    rue_json_put(document, root, "title", rue_json_text(calibration->title));
+    rue_json_put(document, root, "device", rue_json_text(goal->device));
+    rue_json_put(document, root, "precision", rue_json_text(calibration->precision));
+    rue_json_put(document, root, "batches", rue_json_integer(goal->batches));
+    rue_json_put(document, root, "runner", rue_json_text(calibration->runner));
+    rue_json_put(document, root, "machine", rue_json_words(calibration->machine_json));
+    for (size_t m = 0; m < calibration->table.count; m++)
+        if (calibration->table.profiles[m].points)
+            rue_json_push(
+                document, models,
+                model_json(document, goal, &calibration->table.profiles[m], calibration->reasons[m]));
+    rue_json_put(document, root, "models", models);
+    return root;
+}

@@ -1,0 +1,42 @@
+/* What batches of models take on a consumer, measured through the runner: what a device table is made of. */
+#ifndef RUE_CALIBRATION_H
+#define RUE_CALIBRATION_H
+
+#include "device_table.h"
+#include "json_document.h"
+#include "progress.h"
+#include "space.h"
+
+/* Strings are borrowed. */
+struct rue_calibration_goal {
+    const char *models;     /* "resnet50,vit_b_16", none of them with a device */
+    const char *device;     /* that they run on, as typed; models that just sleep have none */
+    const int *batch_sizes; /* [batch_size_count] ascending, at most RUE_PROFILE_POINTS_MAX */
+    size_t batch_size_count;
+    uint64_t batches;    /* measured of each model and size, after one to warm up */
+    uint64_t timeout_ns; /* of a model and size */
+    struct rue_progress *progress;
+};
+
+/* A model's measured points are its profile's: the median of each size's batches. Sizes from the first that
+ * is infeasible on are, and are not tried. */
+struct rue_calibration {
+    struct rue_device_table table;
+
+    char reasons[RUE_DEVICE_TABLE_MODELS_MAX][RUE_REASON_BYTES]; /* why the next one is not; "" */
+    char title[sizeof((struct rue_profile *)0)->device];
+    const char *precision;
+    char runner[128], machine_json[2048];
+};
+
+/* RUE_USAGE for a model or device that there is not, or one that names its device itself; RUE_INFEASIBLE when
+ * no size of any model can be had; RUE_RUNNER when a trial fails or hangs; RUE_INTERRUPTED, RUE_TERMINATED.
+ */
+rue_status rue_calibration_run(const struct rue_calibration_goal *goal, struct rue_calibration *out,
+                               rue_error *error) RUE_MUST_CHECK;
+
+/* The device table as JSON, as rue_device_table_read has it; models without any size are left out. */
+json_t *rue_calibration_json(struct rue_json_document *document, const struct rue_calibration_goal *goal,
+                             const struct rue_calibration *calibration);
+
+#endif

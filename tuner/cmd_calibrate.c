@@ -1,0 +1,155 @@
+#include <jansson.h>
+#include <libgen.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "calibration.h"
+#include "commands.h"
+#include "knob_list.h"
+#include "terminal.h"
+#include "text_table.h"
+#include "units.h"
+#include "wrap.h"
+
+enum { DEVICE, BATCH_SIZE, BATCHES, TRIAL_TIMEOUT, OUT, JSON, QUIET };
+
+static const char default_models[] = "resnet18,resnet50,efficientnet_v2_s,vit_b_16";
+
+static const struct rue_option options_table[] = {
+    [DEVICE] = {"device", RUE_OPTION_TEXT, "NAME", NULL,
+                "what to measure: a consumer's name, as behind resnet50@", 0, 0, NULL, .flag_only = true},
+    [BATCH_SIZE] = {"batch-size", RUE_OPTION_LIST, "LIST", "1,8,32,64,128,256,512", "batch sizes to measure",
+                    0, 0, NULL, .flag_only = true},
+    [BATCHES] = {"batches", RUE_OPTION_COUNT, "N", "10", "batches to take the median of", 1, 10000, NULL,
+                 .flag_only = true},
+    [TRIAL_TIMEOUT] = {"trial-timeout", RUE_OPTION_DURATION, "TIME", "2m",
+                       "give up where the batches of one size take longer", 0, 0, NULL, .flag_only = true},
+    [OUT] = {"out", RUE_OPTION_PATH, "FILE", "device.json", "the device table to write", 0, 0, NULL,
+             .flag_only = true},
+    [JSON] = {"json", RUE_OPTION_FLAG, NULL, NULL, "the device table on standard output, too", 0, 0, NULL},
+    [QUIET] = {"quiet", RUE_OPTION_FLAG, NULL, NULL, "no progress", 0, 0, NULL},
+};
+
+/* A calibration, and how it is shown. */
+struct page {
+    const struct rue_calibration_goal *goal;
+    const struct rue_calibration *calibration;
+    const char *path;
+};
+
+static rue_status write_json(const void *context, FILE *stream, rue_error *error)
+{
+    const struct page *page = context;
+    struct rue_json_document document = {0};
+    json_t *root = rue_calibration_json(&document, page->goal, page->calibration);
+    rue_status status = rue_json_write(&document, root, stream, error);
+    json_decref(root);
+    return status;
+}
+
+static rue_status write_file(const struct page *page, rue_error *error)
+{
+    char *folder = strdup(page->path), *file = strdup(page->path);
+    rue_status status = folder && file
+                            ? rue_report_write_file(dirname(folder), basename(file), write_json, page, error)
+                            : rue_fail_memory(error, "a path", strlen(page->path));
+    free(folder);
+    free(file);
+    return status;
+}
+
+static void put_row(struct rue_text_table *table, const struct page *page, const struct rue_profile *profile)
+{
+    char text[RUE_UNIT_TEXT_BYTES];
+    if (!rue_text_table_row(table, false)) return;
+    rue_text_table_cell(table, 0, "%s", profile->name);
+    for (size_t i = 0; i < page->goal->batch_size_count; i++)
+        rue_text_table_cell(table, (int)i + 1, "%s",
+                            i < profile->points ? rue_format_duration((uint64_t)(profile->batch_ns[i] + 0.5),
+                                                                      text, sizeof text)
+                                                : "-");
+}
+
+static rue_status show(const struct page *page, rue_error *error)
+{
+    const struct rue_report_style style = rue_terminal_style(stdout, 0);
+    const struct rue_calibration *calibration = page->calibration;
+    struct rue_text_table *table = calloc(1, sizeof *table);
+    if (!table) return rue_fail_memory(error, "a table", sizeof *table);
+    rue_text_table_clear(table, style.unicode);
+    rue_text_table_column(table, (struct rue_text_column){.header = "model"});
+    for (size_t i = 0; i < page->goal->batch_size_count; i++) {
+        struct rue_text_column column = {.right = true};
+        snprintf(column.header, sizeof column.header, "batch of %d", page->goal->batch_sizes[i]);
+        rue_text_table_column(table, column);
+    }
+    for (size_t m = 0; m < calibration->table.count; m++)
+        put_row(table, page, &calibration->table.profiles[m]);
+    rue_terminal_say(stdout, "%s:", calibration->title);
+    rue_text_table_print(table, &style, stdout);
+    free(table);
+    putchar('\n');
+    for (size_t m = 0; m < calibration->table.count; m++)
+        if (calibration->reasons[m][0])
+            rue_terminal_say(stdout, "%s: %s", calibration->table.profiles[m].name, calibration->reasons[m]);
+    rue_terminal_say(stdout, "Written to %s; --device %s simulates it elsewhere.", page->path, page->path);
+    return RUE_OK;
+}
+
+static rue_status calibrate(const struct rue_options *options, const struct rue_calibration_goal *goal,
+                            rue_error *error)
+{
+    struct rue_calibration *calibration = calloc(1, sizeof *calibration);
+    if (!calibration) return rue_fail_memory(error, "a calibration", sizeof *calibration);
+    const struct page page = {goal, calibration, rue_options_text(options, OUT)};
+    rue_status status = rue_calibration_run(goal, calibration, error);
+    rue_progress_close(goal->progress);
+    if (status == RUE_OK) status = write_file(&page, error);
+    if (status == RUE_OK)
+        status = rue_options_flag(options, JSON) ? write_json(&page, stdout, error) : show(&page, error);
+    if (status == RUE_OK) status = rue_report_finish(stdout, error);
+    free(calibration);
+    return status;
+}
+
+static rue_status run(const struct rue_options *options, rue_error *error)
+{
+    struct rue_space space = rue_space_default();
+    const char *device = rue_options_text(options, DEVICE), *path = rue_options_text(options, OUT);
+    if (!device) return rue_fail(error, RUE_USAGE, "--device is missing: which consumer is to be measured?");
+    if (!rue_device_is_table(path))
+        return rue_fail(error, RUE_USAGE,
+                        "--out: '%s' does not end in .json, by which a device table is known", path);
+    rue_status status = rue_knob_list_parse(&space, RUE_BATCH_SIZE, rue_options_text(options, BATCH_SIZE),
+                                            rue_options_origin(options, BATCH_SIZE), error);
+    if (status != RUE_OK) return status;
+    size_t sizes = (size_t)space.count[RUE_BATCH_SIZE];
+    if (sizes > RUE_TEXT_TABLE_COLUMNS - 1)
+        return rue_fail(error, RUE_USAGE, "--batch-size: more than %d values", RUE_TEXT_TABLE_COLUMNS - 1);
+    struct rue_progress progress = rue_progress_open(rue_options_flag(options, QUIET));
+    const struct rue_calibration_goal goal = {
+        .models = rue_options_argument_count(options) ? rue_options_argument(options, 0) : default_models,
+        .device = device,
+        .batch_sizes = space.values[RUE_BATCH_SIZE],
+        .batch_size_count = sizes,
+        .batches = rue_options_number(options, BATCHES),
+        .timeout_ns = rue_options_number(options, TRIAL_TIMEOUT),
+        .progress = &progress};
+    return calibrate(options, &goal, error);
+}
+
+const struct rue_command rue_command_calibrate = {
+    .name = "calibrate",
+    .arguments = "[MODELS]",
+    .summary = "Measure what batches of models take on a device, for simulating it elsewhere.",
+    .details =
+        "  rue calibrate resnet50,vit_b_16 --device h100 --batch-size 1,32,256 --out h100.json\n"
+        "  rue tune photos/ --device h100.json\n\n"
+        "The device table holds the median time of each model's batches, after one to warm up, and which\n"
+        "batch sizes do not fit. Between the sizes that were measured it is interpolated.",
+    .options = options_table,
+    .option_count = sizeof options_table / sizeof *options_table,
+    .min_arguments = 0,
+    .max_arguments = 1,
+    .run = run,
+};

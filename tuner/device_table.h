@@ -1,0 +1,33 @@
+/* Device tables: what batches of models take on a consumer that `rue calibrate` measured, as a JSON file, to
+ * be simulated elsewhere. */
+#ifndef RUE_DEVICE_TABLE_H
+#define RUE_DEVICE_TABLE_H
+
+#include "error.h"
+#include "profile.h"
+
+#define RUE_DEVICE_TABLE_FORMAT "rue.device/1"
+
+enum { RUE_DEVICE_TABLE_MODELS_MAX = 64 };
+
+/* Each profile has the model's name without a device, the table's title as its device, and no extras. */
+struct rue_device_table {
+    size_t count;
+    struct rue_profile profiles[RUE_DEVICE_TABLE_MODELS_MAX];
+};
+
+/* Whether what is typed as a device is the path of a table: it ends in ".json". */
+bool rue_device_is_table(const char *device);
+
+/* RUE_DATA, with the place in the file, for anything that is no table. */
+rue_status rue_device_table_read(const char *path, struct rue_device_table *out,
+                                 rue_error *error) RUE_MUST_CHECK;
+
+/* The profile of a model by its name without a device, aliases and all; NULL when the table lacks it. */
+const struct rue_profile *rue_device_table_find(const struct rue_device_table *table, const char *model);
+
+/* The profile of a model as it is written on the command line, "resnet50@FILE.json" of a table or anything of
+ * the catalogue (catalogue.h), whose errors it has; RUE_USAGE for a model that the table lacks. */
+rue_status rue_device_table_model(const char *spec, struct rue_profile *out, rue_error *error) RUE_MUST_CHECK;
+
+#endif
