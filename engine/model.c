@@ -26,6 +26,11 @@ struct rue_model rue_model_none(void)
     return (struct rue_model){.ops = &none};
 }
 
+size_t rue_model_in_flight(const struct rue_model *model)
+{
+    return model->ops->in_flight ? model->ops->in_flight : 1;
+}
+
 void rue_model_close(struct rue_model *model)
 {
     if (!model || !model->ops) return;

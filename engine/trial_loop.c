@@ -10,6 +10,12 @@
 #include "units.h"
 #include "usage.h"
 
+/* A batch that the model has. */
+struct flight {
+    struct rue_batch *batch;
+    uint64_t ticket;
+};
+
 /* The trial while it runs. */
 struct run {
     const struct rue_trial_request *request;
@@ -19,6 +25,8 @@ struct run {
     struct rue_residency *residency; /* of what it reads */
     uint64_t start_ns;
     uint64_t compute_ns; /* of the consumer's thread */
+    size_t flying;       /* submitted and not yet waited for, the oldest first */
+    struct flight flights[RUE_MODEL_IN_FLIGHT_MAX];
 };
 
 static enum rue_outcome outcome_of(rue_status status)
@@ -49,28 +57,64 @@ struct rue_loader_options rue_trial_loader_options(const struct rue_trial_reques
     };
 }
 
-bool rue_trial_fits_limit(const struct rue_trial_request *request)
+static bool fits_limit(const struct rue_trial_request *request, size_t held)
 {
     uint64_t limit = request->limits.memory_bytes;
     struct rue_loader_options options = rue_trial_loader_options(request);
+    options.held = (int)held;
     uint64_t batch_bytes =
         (uint64_t)request->config.value[RUE_BATCH_SIZE] * rue_fetcher_tensor_bytes(RUE_FLOAT32);
     uint64_t needed = request->measure == RUE_COMPUTE ? batch_bytes : rue_loader_slab_bytes(&options);
     return !limit || needed <= limit;
 }
 
-static rue_status consume(struct run *run, const struct rue_batch *batch, rue_error *error)
+bool rue_trial_fits_limit(const struct rue_trial_request *request)
 {
-    uint64_t ticket;
-    rue_status status = run->model->ops->submit(run->model->state, batch, &ticket, error);
-    return status == RUE_OK ? run->model->ops->wait(run->model->state, ticket, error) : status;
+    return fits_limit(request, 1);
 }
 
-static rue_status prepare_model(struct run *run, uint64_t batch_bytes, rue_error *error)
+static void hand_back(struct run *run, struct rue_batch *batch)
 {
-    size_t images = (size_t)run->request->config.value[RUE_BATCH_SIZE];
-    if (!run->model->ops->prepare) return RUE_OK;
-    return run->model->ops->prepare(run->model->state, images, batch_bytes, error);
+    if (run->loader) rue_loader_release(run->loader, batch);
+}
+
+static rue_status submit(struct run *run, struct rue_batch *batch, rue_error *error)
+{
+    struct flight *flight = &run->flights[run->flying];
+    flight->batch = batch;
+    rue_status status = run->model->ops->submit(run->model->state, batch, &flight->ticket, error);
+    if (status == RUE_OK)
+        run->flying++;
+    else
+        hand_back(run, batch);
+    return status;
+}
+
+/* Waits for the oldest batch that the model has, and hands it back. */
+static rue_status land(struct run *run, rue_error *error)
+{
+    struct flight oldest = run->flights[0];
+    rue_status status = run->model->ops->wait(run->model->state, oldest.ticket, error);
+    memmove(run->flights, run->flights + 1, --run->flying * sizeof *run->flights);
+    hand_back(run, oldest.batch);
+    return status;
+}
+
+/* The model must be done with all batches before they go away, also after a failure. */
+static rue_status land_all(struct run *run, rue_status status, rue_error *error)
+{
+    while (run->flying) {
+        rue_status landed = land(run, error);
+        if (status == RUE_OK) status = landed;
+    }
+    return status;
+}
+
+static rue_status consume(struct run *run, struct rue_batch *batch, rue_error *error)
+{
+    rue_status status = submit(run, batch, error);
+    bool full = run->flying == rue_model_in_flight(run->model);
+    return status == RUE_OK && full ? land(run, error) : status;
 }
 
 static rue_status check_time(const struct run *run, uint64_t now_ns, rue_error *error)
@@ -82,27 +126,45 @@ static rue_status check_time(const struct run *run, uint64_t now_ns, rue_error *
                     rue_format_duration(limit, text, sizeof text), run->result->images);
 }
 
+/* What the consumer's thread did from `begin` to `end` is computing, of the batch that it took last. */
+static void count_computing(struct run *run, uint64_t begin, uint64_t end)
+{
+    struct rue_trial_result *result = run->result;
+    run->compute_ns += end - begin;
+    if (result->batch_compute_ns && result->compute_count)
+        result->batch_compute_ns[result->compute_count - 1] += end - begin;
+}
+
+static rue_status consume_next(struct run *run, bool *more, rue_error *error)
+{
+    struct rue_trial_result *result = run->result;
+    struct rue_batch *batch;
+    rue_status status = rue_loader_next(run->loader, &batch, error);
+    uint64_t taken = rue_clock_now_ns();
+    *more = status == RUE_OK && batch;
+    if (!*more) return status;
+    if (result->batches == 0) result->first_batch_ns = (int64_t)(taken - run->start_ns);
+    if (result->batch_ready_ns) result->batch_ready_ns[result->ready_count++] = taken - run->start_ns;
+    if (result->batch_compute_ns) result->compute_count++;
+    result->images += (int64_t)batch->count;
+    result->batches++;
+    status = consume(run, batch, error);
+    uint64_t done = rue_clock_now_ns();
+    count_computing(run, taken, done);
+    return status == RUE_OK ? check_time(run, done, error) : status;
+}
+
 /* All batches of the trial. What of the consumer's thread is not computing is waiting. */
 static rue_status consume_all(struct run *run, rue_error *error)
 {
-    struct rue_trial_result *result = run->result;
-    for (;;) {
-        struct rue_batch *batch;
-        rue_status status = rue_loader_next(run->loader, &batch, error);
-        uint64_t taken = rue_clock_now_ns();
-        if (status != RUE_OK || !batch) return status;
-        if (result->batches == 0) result->first_batch_ns = (int64_t)(taken - run->start_ns);
-        if (result->batch_ready_ns) result->batch_ready_ns[result->ready_count++] = taken - run->start_ns;
-        status = consume(run, batch, error);
-        result->images += (int64_t)batch->count;
-        result->batches++;
-        rue_loader_release(run->loader, batch);
-        uint64_t done = rue_clock_now_ns();
-        run->compute_ns += done - taken;
-        if (result->batch_compute_ns) result->batch_compute_ns[result->compute_count++] = done - taken;
-        if (status == RUE_OK) status = check_time(run, done, error);
-        if (status != RUE_OK) return status;
-    }
+    bool more = true;
+    rue_status status = RUE_OK;
+    while (status == RUE_OK && more) status = consume_next(run, &more, error);
+    if (!run->flying) return status;
+    uint64_t start = rue_clock_now_ns();
+    status = land_all(run, status, error);
+    count_computing(run, start, rue_clock_now_ns());
+    return status;
 }
 
 static void record_usage(struct rue_trial_result *result, const struct rue_usage *before,
@@ -117,12 +179,28 @@ static void record_usage(struct rue_trial_result *result, const struct rue_usage
     result->file_peak_bytes = (int64_t)after->file_bytes;
 }
 
+static struct rue_model_times device_times(const struct run *run)
+{
+    return run->model->ops->times ? run->model->ops->times(run->model->state) : (struct rue_model_times){0};
+}
+
+/* What the device spent since `before`. */
+static void record_device(struct run *run, struct rue_model_times before)
+{
+    if (!run->model->ops->times) return;
+    struct rue_model_times now = device_times(run);
+    run->result->h2d_ns = (int64_t)(now.h2d_ns - before.h2d_ns);
+    run->result->device_ns = (int64_t)(now.device_ns - before.device_ns);
+}
+
 /* Starts the workers, consumes all, joins them: from the first to the last line is the trial's time. */
 static rue_status run_loader(struct run *run, rue_error *error)
 {
     struct rue_trial_result *result = run->result;
     result->images = result->batches = 0;
-    uint64_t overshoot = run->model->ops->overshoot_ns ? run->model->ops->overshoot_ns(run->model->state) : 0;
+    const struct rue_model_ops *ops = run->model->ops;
+    uint64_t overshoot = ops->overshoot_ns ? ops->overshoot_ns(run->model->state) : 0;
+    struct rue_model_times device = device_times(run);
     rue_usage_reset_peak();
     struct rue_usage before = rue_usage_read();
     run->start_ns = rue_clock_now_ns();
@@ -142,16 +220,17 @@ static rue_status run_loader(struct run *run, rue_error *error)
     if (result->bad_images && status == RUE_OK)
         snprintf(result->reason, sizeof result->reason,
                  "replaced %" PRId64 " damaged images, one of them: %s", result->bad_images, example.message);
-    if (run->model->ops->overshoot_ns)
-        result->sleep_overshoot_ns = (int64_t)(run->model->ops->overshoot_ns(run->model->state) - overshoot);
+    if (ops->overshoot_ns)
+        result->sleep_overshoot_ns = (int64_t)(ops->overshoot_ns(run->model->state) - overshoot);
+    record_device(run, device);
     return status;
 }
 
 /* One batch of the model alone: the first use of anything is never its steady cost. */
-static rue_status warm_model(struct run *run, const struct rue_batch *batch, rue_error *error)
+static rue_status warm_model(struct run *run, struct rue_batch *batch, rue_error *error)
 {
     uint64_t start = rue_clock_now_ns();
-    rue_status status = consume(run, batch, error);
+    rue_status status = land_all(run, consume(run, batch, error), error);
     run->result->warmup_ns = (int64_t)(rue_clock_now_ns() - start);
     return status;
 }
@@ -182,6 +261,13 @@ static rue_status prepare_data(struct run *run, rue_error *error)
     return strcmp(cache, RUE_CACHE_WARM) == 0 ? rue_residency_warm(run->residency, error) : RUE_OK;
 }
 
+/* Beside what else the reason says. */
+static void add_reason(struct rue_trial_result *result, const char *text)
+{
+    size_t used = strlen(result->reason);
+    if (*text) snprintf(result->reason + used, sizeof result->reason - used, "%s%s", used ? "; " : "", text);
+}
+
 /* Whether the trial was what it claims; where it was not, the reason says so beside what else it says. */
 static void judge_data(struct run *run)
 {
@@ -190,9 +276,23 @@ static void judge_data(struct run *run)
     result->data_bytes = (int64_t)rue_residency_bytes(run->residency);
     result->cache_missed = !rue_residency_judge(run->residency, &run->request->workload,
                                                 (uint64_t)result->read_bytes, why, sizeof why);
-    size_t used = strlen(result->reason);
-    if (result->cache_missed)
-        snprintf(result->reason + used, sizeof result->reason - used, "%s%s", used ? "; " : "", why);
+    if (result->cache_missed) add_reason(result, why);
+}
+
+/* Makes the model ready for the loader's batches; they come to lie where it wants them. */
+static rue_status prepare_model(struct run *run, struct rue_loader_options *options, rue_error *error)
+{
+    const struct rue_model_ops *ops = run->model->ops;
+    size_t batch = (size_t)options->config.value[RUE_BATCH_SIZE];
+    uint64_t images = rue_loader_images(options);
+    size_t largest = images < batch ? (size_t)images : batch;
+    options->held = (int)rue_model_in_flight(run->model);
+    rue_status status = RUE_OK;
+    if (ops->prepare && largest)
+        status = ops->prepare(run->model->state, largest, (size_t)(images % largest),
+                              rue_loader_slab_bytes(options), error);
+    if (status == RUE_OK && ops->slabs) options->allocator = ops->slabs(run->model->state);
+    return status;
 }
 
 static rue_status run_joint(struct run *run, const struct rue_source *source, rue_error *error)
@@ -201,9 +301,9 @@ static rue_status run_joint(struct run *run, const struct rue_source *source, ru
     rue_status status =
         rue_residency_open(source, &run->request->workload, options.images, &run->residency, error);
     if (status == RUE_OK) status = prepare_data(run, error);
+    if (status == RUE_OK) status = prepare_model(run, &options, error);
     if (status == RUE_OK) status = open_detail(run, &options, error);
     if (status == RUE_OK) status = rue_loader_open(source, &options, &run->loader, error);
-    if (status == RUE_OK) status = prepare_model(run, rue_loader_slab_bytes(&options), error);
     if (status == RUE_OK) status = run_loader(run, error);
     rue_loader_close(run->loader);
     if (status == RUE_OK) status = rue_source_check(source, error);
@@ -213,10 +313,45 @@ static rue_status run_joint(struct run *run, const struct rue_source *source, ru
     return status;
 }
 
+/* A batch of the resident kind, where the model wants it, and room for the times of `count` of them. */
+static rue_status open_resident(struct run *run, size_t count, const struct rue_slab_allocator *slabs,
+                                size_t bytes, struct rue_batch *out, rue_error *error)
+{
+    struct rue_trial_result *result = run->result;
+    out->labels = calloc(out->count, sizeof *out->labels);
+    out->images = out->labels ? slabs->allocate(slabs->context, bytes) : NULL;
+    result->batch_compute_ns = calloc(count, sizeof *result->batch_compute_ns);
+    return out->images && result->batch_compute_ns ? RUE_OK
+                                                   : rue_fail_memory(error, "a resident batch", bytes);
+}
+
+/* As many batches as the model takes are under way: a batch's time is from the end of the one before it. */
+static rue_status compute_all(struct run *run, struct rue_batch *batch, size_t count, uint64_t *mark,
+                              rue_error *error)
+{
+    struct rue_trial_result *result = run->result;
+    rue_status status = RUE_OK;
+    for (size_t submitted = 0; status == RUE_OK && result->compute_count < count;) {
+        for (; status == RUE_OK && submitted < count && run->flying < rue_model_in_flight(run->model);
+             submitted++)
+            status = submit(run, batch, error);
+        if (status == RUE_OK) status = land(run, error);
+        if (status != RUE_OK) break;
+        uint64_t done = rue_clock_now_ns();
+        result->batch_compute_ns[result->compute_count++] = done - *mark;
+        *mark = done;
+        result->batches++;
+        result->images += (int64_t)batch->count;
+        status = check_time(run, done, error);
+    }
+    return land_all(run, status, error);
+}
+
 /* The model on one resident batch, without any loader. */
 static rue_status run_compute(struct run *run, rue_error *error)
 {
     struct rue_trial_result *result = run->result;
+    const struct rue_model_ops *ops = run->model->ops;
     size_t size = (size_t)run->request->config.value[RUE_BATCH_SIZE];
     size_t count = run->request->batches < 1 ? 1 : run->request->batches;
     size_t bytes = size * rue_fetcher_tensor_bytes(RUE_FLOAT32);
@@ -225,28 +360,20 @@ static rue_status run_compute(struct run *run, rue_error *error)
     if (run->request->limits.memory_bytes && bytes > run->request->limits.memory_bytes)
         return rue_fail(error, RUE_INFEASIBLE, "a batch of %zu images needs %zu bytes, the limit is %" PRIu64,
                         size, bytes, run->request->limits.memory_bytes);
-    const struct rue_slab_allocator *slabs = &rue_slab_allocator_default;
-    struct rue_batch batch = {.count = size, .labels = calloc(size, sizeof *batch.labels)};
-    batch.images = batch.labels ? slabs->allocate(slabs->context, bytes) : NULL;
-    result->batch_compute_ns = calloc(count, sizeof *result->batch_compute_ns);
-    rue_status status =
-        batch.images && result->batch_compute_ns ? RUE_OK : rue_fail_memory(error, "a resident batch", bytes);
-    if (status == RUE_OK) status = prepare_model(run, bytes, error);
+    rue_status status = ops->prepare ? ops->prepare(run->model->state, size, 0, bytes, error) : RUE_OK;
+    if (status != RUE_OK) return status;
+    const struct rue_slab_allocator *slabs = ops->slabs ? ops->slabs(run->model->state) : NULL;
+    if (!slabs) slabs = &rue_slab_allocator_default;
+    struct rue_batch batch = {.count = size};
+    status = open_resident(run, count, slabs, bytes, &batch, error);
     if (status == RUE_OK) status = warm_model(run, &batch, error);
+    struct rue_model_times device = device_times(run);
     uint64_t cpu_ns = rue_usage_read().cpu_ns;
     run->start_ns = rue_clock_now_ns();
     uint64_t mark = run->start_ns;
     result->images = result->batches = 0;
-    while (status == RUE_OK && result->compute_count < count) {
-        status = consume(run, &batch, error);
-        if (status != RUE_OK) break;
-        uint64_t done = rue_clock_now_ns();
-        result->batch_compute_ns[result->compute_count++] = done - mark;
-        mark = done;
-        result->batches++;
-        result->images += (int64_t)size;
-        status = check_time(run, done, error);
-    }
+    if (status == RUE_OK) status = compute_all(run, &batch, count, &mark, error);
+    record_device(run, device);
     result->compute_ns = result->end_to_end_ns = (int64_t)(mark - run->start_ns);
     if (mark > run->start_ns)
         result->cpu_ratio = (double)(rue_usage_read().cpu_ns - cpu_ns) / (double)(mark - run->start_ns);
@@ -267,7 +394,9 @@ void rue_trial_run(const struct rue_trial_request *request, const struct rue_sou
         request->measure == RUE_COMPUTE ? run_compute(&run, &error) : run_joint(&run, source, &error);
     result->outcome = outcome_of(status);
     /* Then it was not the limit that it ran into. */
-    if (result->outcome == RUE_TRIAL_INFEASIBLE && rue_trial_fits_limit(request)) result->refused = 1;
+    bool fits = fits_limit(request, rue_model_in_flight(model));
+    if (result->outcome == RUE_TRIAL_INFEASIBLE && fits) result->refused = 1;
+    if (status == RUE_OK && model->ops->note) add_reason(result, model->ops->note(model->state));
     if (status != RUE_OK)
         rue_error_shorten(error.message[0] ? error.message : rue_status_text(status), result->reason,
                           sizeof result->reason);

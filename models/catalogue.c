@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "architecture.h"
+#include "cuda_profile.h"
 #include "device.h"
 #include "host_profile.h"
 #include "model_extras.h"
@@ -174,7 +175,8 @@ static rue_status parse_device(const char *typed, const struct rue_device **devi
     const char *colon = strchrnul(typed, ':');
     snprintf(name, sizeof name, "%.*s", (int)(colon - typed), typed);
     *device = rue_device_find(name);
-    if (!*device) return fail_unknown("device", name, device_name, (const char *const[2]){"host"}, error);
+    if (!*device)
+        return fail_unknown("device", name, device_name, (const char *const[2]){"host", "cuda"}, error);
     if (!*colon) return RUE_OK;
     for (size_t i = 0; i < RUE_PRECISION_COUNT; i++)
         if (strcmp(rue_precision_names[i], colon + 1) == 0) return *precision = i, RUE_OK;
@@ -197,6 +199,8 @@ static rue_status find_plain(const char *spec, struct rue_profile *out, rue_erro
         return rue_fail(error, RUE_USAGE,
                         "model '%s': no device after '@'; write resnet50@h100 or resnet50@h100:bf16", spec);
     if (*at && rue_host_profile_is_meant(at + 1)) return rue_host_profile_make(model, at + 1, out, error);
+    const char *options = *at ? rue_cuda_profile_options(at + 1) : NULL;
+    if (options) return rue_cuda_profile_make(model, options, out, error);
     rue_status status = parse_device(*at ? at + 1 : "", &device, &precision, error);
     return status == RUE_OK ? profile_on(model, device, precision, out, error) : status;
 }

@@ -9,6 +9,7 @@
  *   resnet50@h100:bf16       in another precision
  *   resnet50@host:2          computed on two of this machine's CPUs (model_host.h); all that the process may
  *                            use without a number
+ *   resnet50@cuda:bf16       computed on the GPU at hand (cuda_profile.h), in no time that is known before
  *
  * and behind any of them but those that are computed (model_extras.h)
  *

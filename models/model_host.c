@@ -245,9 +245,10 @@ static rue_status fail_room(const struct host *host, size_t images, size_t bytes
                     rue_format_bytes(available, left, sizeof left));
 }
 
-/* Pages that are filled are there. */
-static rue_status prepare(void *state, size_t images, uint64_t batch_bytes, rue_error *error)
+/* Pages that are filled are there. Fewer images at the end have room enough. */
+static rue_status prepare(void *state, size_t images, size_t last, uint64_t batch_bytes, rue_error *error)
 {
+    (void)last;
     struct host *host = state;
     if (images <= host->images_max) return RUE_OK;
     free_arrays(host);
@@ -276,7 +277,7 @@ static rue_status submit(void *state, const struct rue_batch *batch, uint64_t *t
 {
     struct host *host = state;
     const struct rue_architecture *model = host->architecture;
-    rue_status status = prepare(host, batch->count, 0, error);
+    rue_status status = prepare(host, batch->count, 0, 0, error);
     if (status != RUE_OK) return status;
     struct piece images = {.host = host,
                            .batch = batch,

@@ -62,6 +62,11 @@ void rue_profile_json(const struct rue_profile *profile, char out[RUE_PROFILE_JS
                  profile->cores, profile->products);
         return;
     }
+    if (profile->consumer == RUE_CONSUMER_CUDA) {
+        snprintf(out, RUE_PROFILE_JSON_BYTES, "{\"consumer\":\"cuda\",\"precision\":\"%s\",\"pinned\":%s}",
+                 rue_precision_names[profile->precision], profile->pageable ? "false" : "true");
+        return;
+    }
     snprintf(out, RUE_PROFILE_JSON_BYTES, "{");
     if (profile->points)
         append_points(out, profile);

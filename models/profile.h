@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "device.h"
 #include "trial.h"
 
 /* The JSON of RUE_PROFILE_POINTS_MAX points of ten and twenty digits fits. */
@@ -16,11 +17,12 @@ enum { RUE_PROFILE_POINTS_MAX = 16, RUE_PROFILE_JSON_BYTES = 704 };
 
 struct rue_architecture;
 
-/* What is done with a batch. Of those that really work the times here are estimates, to plan with. */
+/* What is done with a batch. Of those that really work the times here are estimates, to plan with, or there
+ * are none until it was measured. */
 enum rue_consumer {
     RUE_CONSUMER_SLEEP, /* waits for as long as the profile says */
     RUE_CONSUMER_HOST,  /* computes on this machine's CPUs (model_host.h) */
-    RUE_CONSUMER_CUDA,  /* computes on a GPU */
+    RUE_CONSUMER_CUDA,  /* computes on the GPU at hand (model_cuda.h) */
 };
 
 /* Measured points, ascending in batch_size, or, without points, a straight line. */
@@ -31,6 +33,8 @@ struct rue_profile {
     int cores;                                   /* of the host's CPUs that it works on */
     char products[32];                           /* what multiplies there: "OpenBLAS 0.3.21" */
     bool own_products;                           /* which is our own, and slower */
+    enum rue_precision precision;                /* that a GPU computes with, */
+    bool pageable;                               /* from batches in memory that is not pinned */
     char device[96];        /* whose times these are, "" when nobody's: "an NVIDIA RTX A5000" */
     bool measured;          /* there, and not estimated or said */
     uint64_t largest_batch; /* of what fits into its memory; 0: nobody knows */
@@ -51,9 +55,10 @@ uint64_t rue_profile_batch_ns(const struct rue_profile *profile, uint64_t images
 double rue_profile_jitter(const struct rue_profile *profile, uint64_t seed, uint64_t batch);
 
 /* {"batch_size":[32,128],"batch_ns":[...],"largest_batch":1024} or {"per_batch_ns":...,"per_image_ns":...},
- * and "jitter_ratio" and "host_ratio" where there are any; of one that computes on CPUs
- * {"consumer":"host","cores":2,"products":"OpenBLAS 0.3.21"}, without estimates: how the protocol tells a
- * runner what to simulate, and what the store compares. */
+ * and "jitter_ratio" and "host_ratio" where there are any; of one that really works
+ * {"consumer":"host","cores":2,"products":"OpenBLAS 0.3.21"} or
+ * {"consumer":"cuda","precision":"bf16","pinned":true}, whatever its times: how the protocol tells a runner
+ * what to simulate, and what the store compares. */
 void rue_profile_json(const struct rue_profile *profile, char out[RUE_PROFILE_JSON_BYTES]);
 
 #endif

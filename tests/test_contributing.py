@@ -56,6 +56,8 @@ def built(tmp_path_factory):
     changed = make_tree(folder)
     flags = {}
     for entry in json.loads((build / "compile_commands.json").read_text()):
+        if not entry["file"].endswith(".c"):
+            continue
         words = entry["command"].split(" -o ")[0].replace(str(ROOT) + "/", str(folder) + "/")
         flags[os.path.dirname(os.path.relpath(entry["file"], ROOT))] = words
     objects = []

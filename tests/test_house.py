@@ -69,7 +69,7 @@ def commands():
     for entry in json.loads(file.read_text()):
         words = shlex.split(entry["command"])
         folder = pathlib.Path(entry["file"]).parent.relative_to(ROOT).as_posix()
-        if pathlib.Path(entry["file"]).name != "main.c":
+        if pathlib.Path(entry["file"]).name != "main.c" and entry["file"].endswith(".c"):
             found[folder] = [words[0], *(word for word in words[1:] if word.startswith(("-I", "-D", "-std", "-isystem")))]
     return found
 

@@ -43,7 +43,7 @@ static void compute(struct rue_model *model, size_t images, float value)
     size_t elements = images * rue_fetcher_tensor_bytes(RUE_FLOAT32) / sizeof(float);
     struct rue_batch batch = {.count = images, .images = malloc(elements * sizeof(float))};
     for (size_t i = 0; i < elements; i++) ((float *)batch.images)[i] = value;
-    cr_assert_eq(model->ops->prepare(model->state, images, 0, &error), RUE_OK, "%s", error.message);
+    cr_assert_eq(model->ops->prepare(model->state, images, 0, 0, &error), RUE_OK, "%s", error.message);
     cr_assert_eq(model->ops->submit(model->state, &batch, &ticket, &error), RUE_OK, "%s", error.message);
     cr_assert_eq(model->ops->wait(model->state, ticket, &error), RUE_OK);
     free(batch.images);
@@ -117,10 +117,10 @@ Test(model_host, a_batch_that_memory_does_not_hold_is_infeasible)
     rue_error error = {0};
     struct rue_model model = open_model("resnet18", 1, true);
     size_t images = (size_t)1 << 30;
-    cr_assert_eq(model.ops->prepare(model.state, images, 0, &error), RUE_INFEASIBLE);
+    cr_assert_eq(model.ops->prepare(model.state, images, 0, 0, &error), RUE_INFEASIBLE);
     cr_assert(strstr(error.message, "1073741824 images of resnet18 needs"), "%s", error.message);
     error = (rue_error){0};
-    cr_assert_eq(model.ops->prepare(model.state, 1, UINT64_C(1) << 50, &error), RUE_INFEASIBLE,
+    cr_assert_eq(model.ops->prepare(model.state, 1, 0, UINT64_C(1) << 50, &error), RUE_INFEASIBLE,
                  "batches beside it take all there is");
     cr_assert(strstr(error.message, "0 B are free"), "%s", error.message);
     compute(&model, 1, 0);

@@ -207,8 +207,8 @@ Test(store_file, a_newer_version_is_refused_and_left_alone)
 Test(store_file, a_new_column_is_a_new_version)
 {
     store_fill();
-    cr_assert_eq(sql_run(path, "SELECT count(*) FROM pragma_table_info('trial')"), 46);
-    cr_assert_eq(RUE_STORE_VERSION, 2);
+    cr_assert_eq(sql_run(path, "SELECT count(*) FROM pragma_table_info('trial')"), 47);
+    cr_assert_eq(RUE_STORE_VERSION, 3);
 }
 
 Test(store_file, an_empty_file_becomes_a_store)

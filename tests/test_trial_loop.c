@@ -272,9 +272,10 @@ Test(trial_loop, a_model_that_fails_ends_the_trial)
 static size_t prepared_images;
 static uint64_t prepared_beside;
 
-static rue_status prepare_nothing(void *state, size_t images, uint64_t batch_bytes, rue_error *error)
+static rue_status prepare_nothing(void *state, size_t images, size_t last, uint64_t batch_bytes,
+                                  rue_error *error)
 {
-    (void)state;
+    (void)state, (void)last;
     prepared_images = images;
     prepared_beside = batch_bytes;
     return images < 8 ? RUE_OK : rue_fail(error, RUE_INFEASIBLE, "no memory for %zu", images);

@@ -31,15 +31,16 @@ static rue_status find_model(const struct rue_calibration_goal *goal, const char
     return RUE_OK;
 }
 
-/* "h100:bf16+host=20%" says bf16; without a precision it is the usual one. */
+/* "h100:bf16+host=20%" and "cuda:bf16:pageable" say bf16; without a precision it is the usual one. */
 static const char *precision_of(const char *device)
 {
+    char options[RUE_MODEL_NAME_BYTES], *rest = options;
     const char *colon = strchrnul(device, ':'), *end = rue_model_extras(device);
-    for (size_t i = 0; *colon && i < RUE_PRECISION_COUNT; i++) {
-        size_t length = strlen(rue_precision_names[i]);
-        if ((size_t)(end - colon - 1) == length && strncmp(rue_precision_names[i], colon + 1, length) == 0)
-            return rue_precision_names[i];
-    }
+    if (colon > end) colon = end;
+    snprintf(options, sizeof options, "%.*s", (int)(end - colon), colon);
+    for (char *option; (option = strsep(&rest, ":"));)
+        for (size_t i = 0; i < RUE_PRECISION_COUNT; i++)
+            if (strcmp(rue_precision_names[i], option) == 0) return rue_precision_names[i];
     return rue_precision_names[RUE_FP32];
 }
 

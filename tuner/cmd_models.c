@@ -147,6 +147,18 @@ static void put_text(const struct page *page, const char *text)
     putchar('\n');
 }
 
+/* What a GPU computes is measured, not known beforehand. */
+static rue_status check_device(const struct page *page, rue_error *error)
+{
+    struct rue_profile profile;
+    rue_status status = find(page, 0, &profile, error);
+    if (status != RUE_OK || profile.consumer != RUE_CONSUMER_CUDA) return status;
+    return rue_fail(error, RUE_USAGE,
+                    "--device %s: what a batch takes on the GPU at hand is not known before it is measured; "
+                    "'rue calibrate MODELS --device %s' does so, and writes a table that can be listed",
+                    page->device, page->device);
+}
+
 static rue_status list_models(struct page *page, rue_error *error)
 {
     struct rue_profile profile;
@@ -333,9 +345,9 @@ static rue_status fill(struct page *page, const struct rue_options *options, rue
     const char *sleeps = rue_options_text(options, SLEEP);
     if (rue_options_flag(options, NULL_TEST))
         return test_sleeps(page, sleeps ? sleeps : usual_sleeps, verdict, error);
-    if (!rue_options_flag(options, DEVICES)) return list_models(page, error);
-    list_devices(page);
-    return RUE_OK;
+    if (rue_options_flag(options, DEVICES)) return list_devices(page), RUE_OK;
+    rue_status status = check_device(page, error);
+    return status == RUE_OK ? list_models(page, error) : status;
 }
 
 static rue_status run(const struct rue_options *options, rue_error *error)

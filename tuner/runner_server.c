@@ -6,6 +6,7 @@
 
 #include "device_table.h"
 #include "machine.h"
+#include "model_cuda.h"
 #include "model_host.h"
 #include "model_sleep.h"
 #include "profile_json.h"
@@ -209,6 +210,8 @@ static rue_status open_model(const struct rue_trial_request *trial, const json_t
     *out = rue_model_none();
     if (!trial->model[0]) return RUE_OK;
     rue_status status = find_profile(trial->model, request, &profile, error);
+    if (status == RUE_OK && profile.consumer == RUE_CONSUMER_CUDA)
+        return rue_model_cuda_open(&profile, out, error);
     if (status == RUE_OK && profile.consumer == RUE_CONSUMER_HOST) {
         struct rue_matrix_product product = rue_matrix_product_find(RUE_OPENBLAS);
         return rue_model_host_open(&profile, &product, out, error);

@@ -12,6 +12,7 @@
 enum { NAME_BYTES = 64, NAMES_MAX = 512 };
 
 static const char prefix[] = "RUE_";
+static const char module_name[] = "CUDA_MODULE"; /* where the module of CUDA kernels is; no option */
 
 rue_status rue_settings_read(json_t **out, rue_error *error)
 {
@@ -81,7 +82,7 @@ void rue_settings_unknown(char *out, size_t bytes)
     json_t *settings, *value;
     out[0] = 0;
     for (char **entry = environ; *entry; entry++)
-        if (variable_name(*entry, name)) check_name(name, true, out, bytes);
+        if (variable_name(*entry, name) && strcmp(name, module_name) != 0) check_name(name, true, out, bytes);
     if (rue_settings_read(&settings, NULL) != RUE_OK) return;
     json_object_foreach(settings, key, value)
     {

@@ -23,7 +23,7 @@
 enum {
     RUE_STORE_APPLICATION_ID =
         0x72756573,        /* "rues": how file(1) and we tell a store from other SQLite files */
-    RUE_STORE_VERSION = 2, /* PRAGMA user_version; raised with every column that is added, which changes the
+    RUE_STORE_VERSION = 3, /* PRAGMA user_version; raised with every column that is added, which changes the
                             * checksums of new rows */
 };
 

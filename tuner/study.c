@@ -48,6 +48,7 @@ static rue_status open_all(struct rue_study *study, rue_error *error)
     status = rue_study_choose_models(study, error);
     const struct rue_hello *hello = rue_runner_hello(study->runner);
     if (status == RUE_OK) status = rue_study_choose_data(study, error);
+    if (status == RUE_OK) status = rue_study_try_models(study, error);
     /* Wrong values are told before anything is written or read, those that depend on J before the sample. */
     if (status == RUE_OK) status = rue_study_space(goal, hello, UINT64_MAX, &study->space, error);
     if (status == RUE_OK && !goal->keep_nothing) status = rue_study_open_folder(study, error);
@@ -60,7 +61,8 @@ static rue_status open_all(struct rue_study *study, rue_error *error)
     if (status == RUE_OK) status = rue_study_settle_budget(study, error);
     if (status == RUE_OK) status = rue_study_add_sample(study, error);
     if (status == RUE_OK && goal->fresh) status = rue_study_open_store(study, error);
-    return status == RUE_OK ? rue_study_take_changes(study, error) : status;
+    if (status == RUE_OK) status = rue_study_take_changes(study, error);
+    return status == RUE_OK ? rue_study_time_models(study, error) : status;
 }
 
 rue_status rue_study_open(const struct rue_study_goal *goal, struct rue_progress *progress,

@@ -93,7 +93,7 @@ struct rue_study_variant {
 
 struct rue_study_model {
     char name[RUE_MODEL_NAME_BYTES];
-    bool known; /* `profile` is ours; else the runner's own business */
+    bool known; /* `profile` has its times; else the runner's own business, or not timed yet */
     struct rue_profile profile;
     char profile_json[RUE_PROFILE_JSON_BYTES];
 };
@@ -222,6 +222,14 @@ rue_status rue_study_open_store(struct rue_study *study, rue_error *error) RUE_M
 /* Removes the store and the folders that the study made, those that hold nothing else; the store is closed.
  */
 void rue_study_discard(const struct rue_study *study);
+
+/* Whether there is what models that compute need, as the first of them tells: RUE_INFEASIBLE with the reason
+ * where there is not. (study_timing.c) */
+rue_status rue_study_try_models(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
+
+/* Times the models that compute, whose times are not known beforehand, with the first variant's batches of
+ * two sizes. RUE_INFEASIBLE with the reason where one of them cannot be had. (study_timing.c) */
+rue_status rue_study_time_models(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
 
 /* The space that the goal asks for, or a default from `hello` or the usable CPUs; batch sizes that exceed the
  * job, and workers above the limit, are left out of a default and refused where they were asked for. */

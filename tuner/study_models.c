@@ -51,6 +51,7 @@ static rue_status add_model(struct rue_study *study, const char *typed, bool our
         if (status == RUE_OK) status = rue_device_table_model(spec, &model->profile, error);
         if (status == RUE_OK) status = check_work(study, &model->profile, error);
         if (status != RUE_OK) return status;
+        model->known = model->profile.consumer != RUE_CONSUMER_CUDA;
         memcpy(model->name, model->profile.name, sizeof model->name);
         rue_profile_json(&model->profile, model->profile_json);
     }

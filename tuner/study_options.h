@@ -22,10 +22,12 @@
             "models, such as resnet50,sleep:2ms/image [four of different cost]", 0, 0, NULL \
     }
 
-#define RUE_STUDY_OPTION_DEVICE                                                                              \
-    {                                                                                                        \
-        "device", RUE_OPTION_TEXT, "NAME", NULL,                                                             \
-            "what models are simulated on (h100, h100.json) or computed on (host:2) [rtx-a5000]", 0, 0, NULL \
+#define RUE_STUDY_OPTION_DEVICE                                                                  \
+    {                                                                                            \
+        "device", RUE_OPTION_TEXT, "NAME", NULL,                                                 \
+            "what models are simulated on (h100, h100.json) or computed on (host:2, cuda:bf16) " \
+            "[rtx-a5000]",                                                                       \
+            0, 0, NULL                                                                           \
     }
 
 /* By whom, and within what. */

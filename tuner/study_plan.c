@@ -132,15 +132,15 @@ static rue_status probe_loader(struct rue_study *study, size_t variant, struct p
     return RUE_OK;
 }
 
-/* Seconds of compute an image: known of models that sleep; asked of the runner for its own and for those that
- * really work, whose times are estimates until then. */
+/* Seconds of compute an image: known of models that sleep and of those that were timed; asked of the runner
+ * for its own and for those that really work, whose times are estimates until then. */
 static rue_status probe_model(struct rue_study *study, size_t index, double *s_per_image, rue_error *error)
 {
     const struct rue_study_model *model = &study->models[index];
     struct rue_trial_request request = {
         .measure = RUE_COMPUTE, .config = rue_space_at(&study->space, 0), .batches = 1};
     int middle = study->space.values[RUE_BATCH_SIZE][study->space.count[RUE_BATCH_SIZE] / 2];
-    bool works = model->profile.consumer != RUE_CONSUMER_SLEEP;
+    bool works = model->profile.consumer != RUE_CONSUMER_SLEEP && !model->profile.measured;
     int least = request.config.value[RUE_BATCH_SIZE];
     request.config.value[RUE_BATCH_SIZE] = !works ? middle : least < WORK_IMAGES ? least : WORK_IMAGES;
     *s_per_image =

@@ -91,6 +91,7 @@ struct rue_trial_request {
     X(compute_ns, "time of the consumer's thread in the model and in handing batches back") \
     X(shutdown_ns, "from the last batch until the workers are joined")                      \
     X(h2d_ns, "device time of copies; may overlap")                                         \
+    X(device_ns, "device time of kernels; the rest of end_to_end_ns it idled")              \
     X(warmup_ns, "the model's warm-up, outside end_to_end_ns")                              \
     X(anon_peak_bytes, "largest resident anonymous memory of the process during the trial") \
     X(file_peak_bytes, "resident file-backed memory of the process at the trial's end")     \

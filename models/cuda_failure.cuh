@@ -1,0 +1,95 @@
+/* What CUDA says when it fails, as people read it. */
+#ifndef RUE_CUDA_FAILURE_CUH
+#define RUE_CUDA_FAILURE_CUH
+
+#include <cuda_runtime.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda_module.h"
+
+namespace
+{
+
+int tell(char *message, int status, const char *text)
+{
+    snprintf(message, RUE_CUDA_MESSAGE_BYTES, "%s", text);
+    return status;
+}
+
+/* No driver, or one that is older than this module's runtime. */
+int fail_driver(char *message)
+{
+    int driver = 0, runtime = 0;
+    cudaDriverGetVersion(&driver);
+    cudaRuntimeGetVersion(&runtime);
+    if (driver == 0)
+        return tell(message, RUE_CUDA_NO_DEVICE,
+                    "there is no NVIDIA driver here (libcuda.so.1): install one, or name a device that is "
+                    "simulated, such as h100");
+    snprintf(
+        message, RUE_CUDA_MESSAGE_BYTES,
+        "the NVIDIA driver is one for CUDA %d.%d, and rue_cuda.so needs %d.%d: install a newer driver, or "
+        "build rue with an older CUDA toolkit",
+        driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
+    return RUE_CUDA_NO_DEVICE;
+}
+
+int fail_no_device(char *message)
+{
+    const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+    snprintf(message, RUE_CUDA_MESSAGE_BYTES, "the NVIDIA driver finds no GPU%s%s%s",
+             visible ? " among those that CUDA_VISIBLE_DEVICES='" : "", visible ? visible : "",
+             visible ? "' leaves" : "");
+    return RUE_CUDA_NO_DEVICE;
+}
+
+int fail_kernel_image(char *message)
+{
+    cudaDeviceProp device = {};
+    cudaGetDeviceProperties(&device, 0);
+    snprintf(message, RUE_CUDA_MESSAGE_BYTES,
+             "rue_cuda.so was not built for %s: build rue with -DCMAKE_CUDA_ARCHITECTURES=%d%d", device.name,
+             device.major, device.minor);
+    return RUE_CUDA_NO_DEVICE;
+}
+
+int fail(char *message, cudaError_t error, const char *what)
+{
+    cudaGetLastError(); /* so that the next call does not tell of it again */
+    switch (error) {
+    case cudaErrorMemoryAllocation:
+        return tell(message, RUE_CUDA_NO_MEMORY, "out of the GPU's memory");
+    case cudaErrorInsufficientDriver:
+        return fail_driver(message);
+    case cudaErrorNoDevice:
+        return fail_no_device(message);
+    case cudaErrorStubLibrary:
+        return tell(message, RUE_CUDA_NO_DEVICE,
+                    "libcuda.so.1 is the CUDA toolkit's stub and no driver: take its folder out of "
+                    "LD_LIBRARY_PATH");
+    case cudaErrorNoKernelImageForDevice:
+        return fail_kernel_image(message);
+    default:
+        snprintf(message, RUE_CUDA_MESSAGE_BYTES, "%.*s: %s", (int)strcspn(what, "("), what,
+                 cudaGetErrorString(error));
+        return RUE_CUDA_FAILED;
+    }
+}
+
+#define TRY(call)                                                             \
+    do {                                                                      \
+        cudaError_t try_error = (call);                                       \
+        if (try_error != cudaSuccess) return fail(message, try_error, #call); \
+    } while (0)
+
+#define TRY_OURS(call)                                    \
+    do {                                                  \
+        int try_status = (call);                          \
+        if (try_status != RUE_CUDA_OK) return try_status; \
+    } while (0)
+
+} // namespace
+
+#endif

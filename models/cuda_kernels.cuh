@@ -1,0 +1,129 @@
+/* Our own kernels: values to begin with, what moves elements, and products where cuBLASLt makes none. */
+#ifndef RUE_CUDA_KERNELS_CUH
+#define RUE_CUDA_KERNELS_CUH
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+
+#include "cuda_module.h"
+
+namespace
+{
+
+enum { THREADS = 256, TILE = 64, TILE_INNER = 16 };
+
+/* Numbers from -scale to scale; zeros would cost less power than what a model computes with. */
+template <typename T> __global__ void fill(T *out, uint64_t count, uint32_t seed, float scale)
+{
+    for (uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x; i < count;
+         i += (uint64_t)gridDim.x * blockDim.x) {
+        uint32_t x = (uint32_t)i * 2654435761u ^ seed;
+        x ^= x >> 16, x *= 0x7feb352du, x ^= x >> 15;
+        out[i] = T(((float)(x & 0xffff) / 32767.5f - 1) * scale);
+    }
+}
+
+/* The images as they were loaded, as what the products take. */
+template <typename T> __global__ void convert(const float *in, T *out, uint64_t count)
+{
+    for (uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x; i < count;
+         i += (uint64_t)gridDim.x * blockDim.x)
+        out[i] = T(in[i]);
+}
+
+__global__ void convert_back(const __half *in, float *out, uint64_t count)
+{
+    uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x;
+    if (i < count) out[i] = (float)in[i];
+}
+
+__global__ void convert_back(const __nv_bfloat16 *in, float *out, uint64_t count)
+{
+    uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x;
+    if (i < count) out[i] = (float)in[i];
+}
+
+__global__ void convert_back(const float *in, float *out, uint64_t count)
+{
+    uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x;
+    if (i < count) out[i] = in[i];
+}
+
+/* What moves elements and computes little: an activation function keeps values in bounds. Sixteen bytes a
+ * thread; `count` is a multiple of 8. */
+template <typename T> __global__ void move(const T *in, T *out, uint64_t count)
+{
+    constexpr int wide = 16 / sizeof(T);
+    for (uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x; i < count / wide;
+         i += (uint64_t)gridDim.x * blockDim.x) {
+        union {
+            uint4 all;
+            T one[wide];
+        } values = {((const uint4 *)in)[i]};
+#pragma unroll
+        for (int v = 0; v < wide; v++) {
+            float x = (float)values.one[v];
+            values.one[v] = T(x / (1 + fabsf(x)));
+        }
+        ((uint4 *)out)[i] = values.all;
+    }
+}
+
+template <typename T> __global__ void depthwise(rue_cuda_step step, const T *a, const T *b, T *c)
+{
+    uint64_t all = step.count * step.rows;
+    for (uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x; i < all;
+         i += (uint64_t)gridDim.x * blockDim.x) {
+        uint64_t time = i / step.rows, row = i - time * step.rows;
+        const T *from = a + time * step.a_stride + row * step.a_stride / step.rows;
+        const T *weights = b + time % step.b_count * step.b_stride;
+        float sum = 0;
+        for (uint64_t j = 0; j < step.inner; j++) sum += (float)from[j] * (float)weights[j];
+        c[time * step.c_stride + row] = T(sum);
+    }
+}
+
+/* Our own product, where cuBLASLt is not to be had: a block makes a tile of C, a thread four by four of it.
+ */
+template <typename T> __global__ void multiply_tiles(rue_cuda_step step, const T *a, const T *b, T *c)
+{
+    __shared__ float a_tile[TILE_INNER][TILE + 1], b_tile[TILE_INNER][TILE + 1];
+    uint64_t row_tiles = (step.rows + TILE - 1) / TILE, column_tiles = (step.columns + TILE - 1) / TILE;
+    uint64_t tile = blockIdx.x, time = tile / (row_tiles * column_tiles);
+    uint64_t row = tile / column_tiles % row_tiles * TILE, column = tile % column_tiles * TILE;
+    a += time * step.a_stride, b += time % step.b_count * step.b_stride, c += time * step.c_stride;
+    int x = threadIdx.x % 16, y = threadIdx.x / 16;
+    float sum[4][4] = {};
+    for (uint64_t inner = 0; inner < step.inner; inner += TILE_INNER) {
+        for (int i = threadIdx.x; i < TILE * TILE_INNER; i += THREADS) {
+            int r = i / TILE_INNER, k = i % TILE_INNER;
+            bool within = inner + k < step.inner;
+            a_tile[k][r] = within && row + r < step.rows ? (float)a[(row + r) * step.inner + inner + k] : 0;
+            b_tile[k][r] =
+                within && column + r < step.columns ? (float)b[(column + r) * step.inner + inner + k] : 0;
+        }
+        __syncthreads();
+#pragma unroll
+        for (int k = 0; k < TILE_INNER; k++)
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+#pragma unroll
+                for (int j = 0; j < 4; j++) sum[i][j] += a_tile[k][y * 4 + i] * b_tile[k][x + 16 * j];
+        __syncthreads();
+    }
+    for (int i = 0; i < 4; i++)
+        for (int j = 0; j < 4; j++)
+            if (row + y * 4 + i < step.rows && column + x + 16 * j < step.columns)
+                c[(row + y * 4 + i) * step.columns + column + x + 16 * j] = T(sum[i][j]);
+}
+
+unsigned blocks_for(uint64_t count)
+{
+    uint64_t blocks = (count + THREADS - 1) / THREADS;
+    return (unsigned)(blocks < 1 ? 1 : blocks > 16384 ? 16384 : blocks);
+}
+
+} // namespace
+
+#endif

@@ -1,0 +1,156 @@
+/* Products by cuBLASLt, which is opened where it is installed. */
+#ifndef RUE_CUDA_LIBRARY_CUH
+#define RUE_CUDA_LIBRARY_CUH
+
+#include <dlfcn.h>
+
+#if __has_include(<cublasLt.h>)
+#    include <cublasLt.h>
+#    define HAVE_CUBLASLT 1
+#endif
+
+#include "cuda_failure.cuh"
+
+namespace
+{
+
+constexpr size_t workspace_bytes = 32u << 20;
+
+#ifdef HAVE_CUBLASLT
+#    define LT_FUNCTIONS(X)                     \
+        X(cublasLtCreate)                       \
+        X(cublasLtMatmul)                       \
+        X(cublasLtMatmulAlgoGetHeuristic)       \
+        X(cublasLtMatmulDescCreate)             \
+        X(cublasLtMatmulDescDestroy)            \
+        X(cublasLtMatmulDescSetAttribute)       \
+        X(cublasLtMatmulPreferenceCreate)       \
+        X(cublasLtMatmulPreferenceDestroy)      \
+        X(cublasLtMatmulPreferenceSetAttribute) \
+        X(cublasLtMatrixLayoutCreate)           \
+        X(cublasLtMatrixLayoutDestroy)          \
+        X(cublasLtMatrixLayoutSetAttribute)
+
+struct {
+#    define X(name) decltype(&::name) name;
+    LT_FUNCTIONS(X)
+#    undef X
+    cublasLtHandle_t handle;
+} lt;
+#endif
+
+/* Whether products are cuBLASLt's; else `slower` says why not. Asked once, as the library is large. */
+struct {
+    bool asked, found;
+    char slower[256];
+} library;
+
+bool open_library()
+{
+#ifdef HAVE_CUBLASLT
+    char name[32];
+    snprintf(name, sizeof name, "libcublasLt.so.%d", CUBLAS_VER_MAJOR);
+    void *opened = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    if (!opened) {
+        char path[96];
+        snprintf(path, sizeof path, "/usr/local/cuda/lib64/%s", name);
+        opened = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    }
+    bool found = opened != nullptr;
+#    define X(symbol) \
+        if (found) found = (*(void **)&lt.symbol = dlsym(opened, #symbol)) != nullptr;
+    LT_FUNCTIONS(X)
+#    undef X
+    if (found && lt.cublasLtCreate(&lt.handle) == CUBLAS_STATUS_SUCCESS) return true;
+    snprintf(library.slower, sizeof library.slower,
+             "products by rue's own kernels, which are slower than cuBLASLt's: %s %s", name,
+             !opened ? "was not found"
+             : found ? "did not start"
+                     : "lacks a function");
+#else
+    snprintf(
+        library.slower, sizeof library.slower,
+        "products by rue's own kernels, which are slower than cuBLASLt's: rue_cuda.so was built without it");
+#endif
+    return false;
+}
+
+bool has_library()
+{
+    if (!library.asked) library.found = open_library();
+    library.asked = true;
+    return library.found;
+}
+
+#ifdef HAVE_CUBLASLT
+#    define TRY_LT(call)                                                                                     \
+        do {                                                                                                 \
+            cublasStatus_t try_lt = (call);                                                                  \
+            if (try_lt == CUBLAS_STATUS_SUCCESS) break;                                                      \
+            snprintf(message, RUE_CUDA_MESSAGE_BYTES, "cuBLASLt: %.*s: status %d", (int)strcspn(#call, "("), \
+                     #call, (int)try_lt);                                                                    \
+            return try_lt == CUBLAS_STATUS_ALLOC_FAILED ? RUE_CUDA_NO_MEMORY : RUE_CUDA_FAILED;              \
+        } while (0)
+
+/* What describes a product; closed with its end. */
+struct Product {
+    cublasLtMatmulDesc_t matmul = nullptr;
+    cublasLtMatrixLayout_t a = nullptr, b = nullptr, c = nullptr;
+    cublasLtMatmulPreference_t preference = nullptr;
+
+    ~Product()
+    {
+        if (preference) lt.cublasLtMatmulPreferenceDestroy(preference);
+        if (c) lt.cublasLtMatrixLayoutDestroy(c);
+        if (b) lt.cublasLtMatrixLayoutDestroy(b);
+        if (a) lt.cublasLtMatrixLayoutDestroy(a);
+        if (matmul) lt.cublasLtMatmulDescDestroy(matmul);
+    }
+};
+
+int describe(cublasLtMatrixLayout_t *out, cudaDataType_t type, uint64_t rows, uint64_t columns,
+             uint64_t count, uint64_t stride, char *message)
+{
+    int32_t times = (int32_t)count;
+    int64_t offset = (int64_t)stride;
+    TRY_LT(lt.cublasLtMatrixLayoutCreate(out, type, rows, columns, (int64_t)rows));
+    TRY_LT(
+        lt.cublasLtMatrixLayoutSetAttribute(*out, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &times, sizeof times));
+    TRY_LT(lt.cublasLtMatrixLayoutSetAttribute(*out, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &offset,
+                                               sizeof offset));
+    return RUE_CUDA_OK;
+}
+
+/* Row by row for us is column by column for it, with both sides exchanged: C^T = B A^T. */
+int multiply_lt(const rue_cuda_step *step, cudaDataType_t type, const void *a, const void *b, void *c,
+                void *workspace, cudaStream_t stream, char *message)
+{
+    Product product;
+    bool tf32 = type == CUDA_R_32F && step->tf32;
+    cublasOperation_t transposed = CUBLAS_OP_T;
+    float one = 1, zero = 0;
+    size_t room = workspace_bytes;
+    cublasLtMatmulHeuristicResult_t choice = {};
+    int found = 0;
+    TRY_LT(lt.cublasLtMatmulDescCreate(&product.matmul,
+                                       tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F, CUDA_R_32F));
+    TRY_LT(lt.cublasLtMatmulDescSetAttribute(product.matmul, CUBLASLT_MATMUL_DESC_TRANSA, &transposed,
+                                             sizeof transposed));
+    TRY_OURS(describe(&product.b, type, step->inner, step->columns, step->count, step->b_stride, message));
+    TRY_OURS(describe(&product.a, type, step->inner, step->rows, step->count, step->a_stride, message));
+    TRY_OURS(describe(&product.c, type, step->columns, step->rows, step->count, step->c_stride, message));
+    TRY_LT(lt.cublasLtMatmulPreferenceCreate(&product.preference));
+    TRY_LT(lt.cublasLtMatmulPreferenceSetAttribute(
+        product.preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &room, sizeof room));
+    TRY_LT(lt.cublasLtMatmulAlgoGetHeuristic(lt.handle, product.matmul, product.b, product.a, product.c,
+                                             product.c, product.preference, 1, &choice, &found));
+    if (!found) return tell(message, RUE_CUDA_FAILED, "cuBLASLt knows no way to make one of the products");
+    TRY_LT(lt.cublasLtMatmul(lt.handle, product.matmul, &one, b, product.b, a, product.a, &zero, c, product.c,
+                             c, product.c, &choice.algo, workspace, workspace_bytes, stream));
+    return RUE_CUDA_OK;
+}
+#endif
+
+} // namespace
+
+#endif

@@ -1,0 +1,383 @@
+/* rue_cuda.so: a batch's work as real kernels (cuda_module.h). The CUDA runtime is linked in. */
+#include <string.h>
+
+#include "cuda_kernels.cuh"
+#include "cuda_library.cuh"
+
+namespace
+{
+
+enum { GRAPHS_MAX = 4, SLOTS = RUE_CUDA_IN_FLIGHT };
+
+/* Kernels that put `count` into one side of their grid take no more; larger ones are several calls. */
+constexpr uint64_t count_max = 32768;
+
+/* ---- steps ---- */
+
+#ifdef HAVE_CUBLASLT
+template <typename T> struct Type;
+template <> struct Type<float> {
+    static constexpr cudaDataType_t of = CUDA_R_32F;
+};
+template <> struct Type<__half> {
+    static constexpr cudaDataType_t of = CUDA_R_16F;
+};
+template <> struct Type<__nv_bfloat16> {
+    static constexpr cudaDataType_t of = CUDA_R_16BF;
+};
+#endif
+
+/* All of a step's products, or as many as one call takes. */
+template <typename T>
+int multiply_some(const rue_cuda_step *step, const T *a, const T *b, T *c, void *workspace, bool own,
+                  cudaStream_t stream, char *message)
+{
+#ifdef HAVE_CUBLASLT
+    if (!own && has_library()) return multiply_lt(step, Type<T>::of, a, b, c, workspace, stream, message);
+#endif
+    (void)own, (void)workspace;
+    uint64_t tiles = (step->rows + TILE - 1) / TILE * ((step->columns + TILE - 1) / TILE) * step->count;
+    if (tiles > INT32_MAX) return tell(message, RUE_CUDA_FAILED, "a product of more tiles than a grid holds");
+    multiply_tiles<T><<<(unsigned)tiles, THREADS, 0, stream>>>(*step, a, b, c);
+    TRY(cudaGetLastError());
+    return RUE_CUDA_OK;
+}
+
+/* Some of the products at a time: of those with weights for each, all have a B of their own, or share one. */
+template <typename T>
+int multiply(const rue_cuda_step *step, const T *a, const T *b, T *c, void *workspace, bool own,
+             cudaStream_t stream, char *message)
+{
+    for (uint64_t done = 0; done < step->count; done += count_max) {
+        rue_cuda_step some = *step;
+        uint64_t left = step->count - done;
+        some.count = left < count_max ? left : count_max;
+        TRY_OURS(multiply_some(&some, a + done * step->a_stride, b + done % step->b_count * step->b_stride,
+                               c + done * step->c_stride, workspace, own, stream, message));
+    }
+    return RUE_CUDA_OK;
+}
+
+template <typename T>
+int do_step(const rue_cuda_step *step, T *from, T *to, const T *weights, void *workspace, bool own,
+            cudaStream_t stream, char *message)
+{
+    uint64_t elements = step->rows * step->columns;
+    const T *b = (step->from_images ? (const T *)from : weights) + step->b_offset;
+    switch (step->kind) {
+    case RUE_CUDA_PRODUCT:
+        return multiply(step, (const T *)from, b, to, workspace, own, stream, message);
+    case RUE_CUDA_DEPTHWISE:
+        depthwise<T><<<blocks_for(elements * step->count), THREADS, 0, stream>>>(*step, from, b, to);
+        break;
+    default:
+        move<T><<<blocks_for(elements / 8), THREADS, 0, stream>>>(to, from, elements);
+    }
+    TRY(cudaGetLastError());
+    return RUE_CUDA_OK;
+}
+
+/* ---- a model with its buffers ---- */
+
+struct Graph {
+    uint32_t images;
+    uint64_t input_elements;
+    cudaGraphExec_t exec;
+};
+
+/* A batch that is under way. */
+struct Slot {
+    float *input;
+    cudaEvent_t copy_begin, copied, begin, done;
+};
+
+} // namespace
+
+struct rue_cuda_run {
+    uint32_t precision;
+    void *weights, *from, *to, *workspace;
+    cudaStream_t copy, compute;
+    Slot slots[SLOTS];
+    size_t graph_count;
+    Graph graphs[GRAPHS_MAX];
+    uint64_t submitted;
+    rue_cuda_times times;
+};
+
+namespace
+{
+
+size_t element_bytes(uint32_t precision)
+{
+    return precision == 0 ? 4 : 2;
+}
+
+/* Calls `function<T>(...)` for the run's precision. */
+#define OF_PRECISION(precision, function, ...)          \
+    ((precision) == 0   ? function<float>(__VA_ARGS__)  \
+     : (precision) == 1 ? function<__half>(__VA_ARGS__) \
+                        : function<__nv_bfloat16>(__VA_ARGS__))
+
+template <typename T> int fill_all(rue_cuda_run *run, const rue_cuda_plan *plan, char *message)
+{
+    fill<T><<<blocks_for(plan->weight_elements), THREADS, 0, run->compute>>>(
+        (T *)run->weights, plan->weight_elements, 1u, 0.05f);
+    fill<T><<<blocks_for(plan->from_elements), THREADS, 0, run->compute>>>((T *)run->from,
+                                                                           plan->from_elements, 2u, 1.0f);
+    fill<T><<<blocks_for(plan->to_elements), THREADS, 0, run->compute>>>((T *)run->to, plan->to_elements, 3u,
+                                                                         1.0f);
+    TRY(cudaGetLastError());
+    return RUE_CUDA_OK;
+}
+
+template <typename T> int do_all(rue_cuda_run *run, const rue_cuda_plan *plan, char *message)
+{
+    for (uint64_t i = 0; i < plan->step_count; i++)
+        TRY_OURS(do_step<T>(&plan->steps[i], (T *)run->from, (T *)run->to, (const T *)run->weights,
+                            run->workspace, false, run->compute, message));
+    return RUE_CUDA_OK;
+}
+
+template <typename T> int take_images(rue_cuda_run *run, const float *input, uint64_t count, char *message)
+{
+    convert<T><<<blocks_for(count), THREADS, 0, run->compute>>>(input, (T *)run->from, count);
+    TRY(cudaGetLastError());
+    return RUE_CUDA_OK;
+}
+
+int allocate(rue_cuda_run *run, const rue_cuda_plan *plan, char *message)
+{
+    size_t element = element_bytes(plan->precision);
+    TRY(cudaMalloc(&run->weights, plan->weight_elements * element + 16));
+    TRY(cudaMalloc(&run->from, plan->from_elements * element + 16));
+    TRY(cudaMalloc(&run->to, plan->to_elements * element + 16));
+    TRY(cudaMalloc(&run->workspace, workspace_bytes));
+    TRY(cudaStreamCreateWithFlags(&run->copy, cudaStreamNonBlocking));
+    TRY(cudaStreamCreateWithFlags(&run->compute, cudaStreamNonBlocking));
+    for (Slot &slot : run->slots) {
+        TRY(cudaMalloc((void **)&slot.input, plan->input_elements * sizeof(float)));
+        TRY(cudaMemsetAsync(slot.input, 0, plan->input_elements * sizeof(float), run->compute));
+        TRY(cudaEventCreate(&slot.copy_begin));
+        TRY(cudaEventCreate(&slot.copied));
+        TRY(cudaEventCreate(&slot.begin));
+        TRY(cudaEventCreate(&slot.done));
+    }
+    return RUE_CUDA_OK;
+}
+
+/* The first run of a kernel loads it, which a graph would not bear; the first of a graph takes it to the GPU.
+ */
+int warm_up(rue_cuda_run *run, const rue_cuda_plan *plan, char *message)
+{
+    TRY_OURS(
+        OF_PRECISION(run->precision, take_images, run, run->slots[0].input, plan->input_elements, message));
+    TRY_OURS(OF_PRECISION(run->precision, do_all, run, plan, message));
+    TRY(cudaStreamSynchronize(run->compute));
+    return RUE_CUDA_OK;
+}
+
+int capture(rue_cuda_run *run, const rue_cuda_plan *plan, char *message)
+{
+    cudaGraph_t graph = nullptr;
+    Graph *made = &run->graphs[run->graph_count];
+    TRY(cudaStreamBeginCapture(run->compute, cudaStreamCaptureModeThreadLocal));
+    int status = OF_PRECISION(run->precision, do_all, run, plan, message);
+    cudaError_t ended = cudaStreamEndCapture(run->compute, &graph);
+    if (status != RUE_CUDA_OK) {
+        if (graph) cudaGraphDestroy(graph);
+        return status;
+    }
+    TRY(ended);
+    cudaError_t instantiated = cudaGraphInstantiateWithFlags(&made->exec, graph, 0);
+    cudaGraphDestroy(graph);
+    TRY(instantiated);
+    made->images = plan->images;
+    made->input_elements = plan->input_elements;
+    run->graph_count++;
+    TRY(cudaGraphLaunch(made->exec, run->compute));
+    TRY(cudaStreamSynchronize(run->compute));
+    return RUE_CUDA_OK;
+}
+
+/* ---- what the module offers ---- */
+
+int select_device(cudaDeviceProp *out, char *message)
+{
+    cudaFuncAttributes attributes;
+    int count = 0;
+    TRY(cudaGetDeviceCount(&count));
+    if (count == 0) return fail_no_device(message);
+    TRY(cudaSetDevice(0));
+    TRY(cudaGetDeviceProperties(out, 0));
+    TRY(cudaFuncGetAttributes(&attributes, fill<float>));
+    return RUE_CUDA_OK;
+}
+
+int get_device(rue_cuda_device *out, char *message)
+{
+    cudaDeviceProp properties;
+    size_t free_bytes = 0, bytes = 0;
+    TRY_OURS(select_device(&properties, message));
+    TRY(cudaMemGetInfo(&free_bytes, &bytes));
+    has_library();
+    snprintf(out->name, sizeof out->name, "%.127s", properties.name);
+    snprintf(out->slower, sizeof out->slower, "%s", library.slower);
+    out->free_bytes = free_bytes;
+    out->bytes = bytes;
+    return RUE_CUDA_OK;
+}
+
+int add(rue_cuda_run *run, const rue_cuda_plan *plan, char *message)
+{
+    if (run->graph_count == GRAPHS_MAX) return tell(message, RUE_CUDA_FAILED, "too many sizes of batches");
+    TRY_OURS(warm_up(run, plan, message));
+    return capture(run, plan, message);
+}
+
+void close_run(rue_cuda_run *run)
+{
+    if (!run) return;
+    cudaDeviceSynchronize();
+    for (size_t i = 0; i < run->graph_count; i++) cudaGraphExecDestroy(run->graphs[i].exec);
+    for (Slot &slot : run->slots) {
+        for (cudaEvent_t event : {slot.copy_begin, slot.copied, slot.begin, slot.done})
+            if (event) cudaEventDestroy(event);
+        cudaFree(slot.input);
+    }
+    if (run->compute) cudaStreamDestroy(run->compute);
+    if (run->copy) cudaStreamDestroy(run->copy);
+    for (void *memory : {run->workspace, run->to, run->from, run->weights}) cudaFree(memory);
+    cudaGetLastError();
+    free(run);
+}
+
+int open_run(const rue_cuda_plan *plan, rue_cuda_run **out, char *message)
+{
+    rue_cuda_run *run = (rue_cuda_run *)calloc(1, sizeof *run);
+    if (!run) return tell(message, RUE_CUDA_FAILED, "out of memory");
+    run->precision = plan->precision;
+    int status = allocate(run, plan, message);
+    if (status == RUE_CUDA_OK) status = OF_PRECISION(run->precision, fill_all, run, plan, message);
+    if (status == RUE_CUDA_OK) status = add(run, plan, message);
+    if (status != RUE_CUDA_OK) return close_run(run), status;
+    *out = run;
+    return RUE_CUDA_OK;
+}
+
+int submit(rue_cuda_run *run, const void *images, uint32_t count, uint64_t *ticket, char *message)
+{
+    Slot *slot = &run->slots[run->submitted % SLOTS];
+    const Graph *graph = run->graphs;
+    while (graph < run->graphs + run->graph_count && graph->images != count) graph++;
+    if (graph == run->graphs + run->graph_count)
+        return tell(message, RUE_CUDA_FAILED, "a batch of a size that was not made ready for");
+    TRY(cudaStreamWaitEvent(run->copy, slot->done, 0));
+    TRY(cudaEventRecord(slot->copy_begin, run->copy));
+    TRY(cudaMemcpyAsync(slot->input, images, graph->input_elements * sizeof(float), cudaMemcpyHostToDevice,
+                        run->copy));
+    TRY(cudaEventRecord(slot->copied, run->copy));
+    TRY(cudaStreamWaitEvent(run->compute, slot->copied, 0));
+    TRY(cudaEventRecord(slot->begin, run->compute));
+    TRY_OURS(OF_PRECISION(run->precision, take_images, run, slot->input, graph->input_elements, message));
+    TRY(cudaGraphLaunch(graph->exec, run->compute));
+    TRY(cudaEventRecord(slot->done, run->compute));
+    *ticket = run->submitted++;
+    return RUE_CUDA_OK;
+}
+
+int wait(rue_cuda_run *run, uint64_t ticket, char *message)
+{
+    Slot *slot = &run->slots[ticket % SLOTS];
+    float copy_ms = 0, compute_ms = 0;
+    TRY(cudaEventSynchronize(slot->done));
+    TRY(cudaEventElapsedTime(&copy_ms, slot->copy_begin, slot->copied));
+    TRY(cudaEventElapsedTime(&compute_ms, slot->begin, slot->done));
+    run->times.batches++;
+    run->times.copy_ns += (uint64_t)(copy_ms * 1e6);
+    run->times.compute_ns += (uint64_t)(compute_ms * 1e6);
+    return RUE_CUDA_OK;
+}
+
+void get_times(const rue_cuda_run *run, rue_cuda_times *out)
+{
+    *out = run->times;
+}
+
+int pin(void *memory, size_t bytes, char *message)
+{
+    TRY(cudaHostRegister(memory, bytes, cudaHostRegisterDefault));
+    return RUE_CUDA_OK;
+}
+
+void unpin(void *memory)
+{
+    cudaHostUnregister(memory);
+    cudaGetLastError();
+}
+
+/* ---- for tests ---- */
+
+/* Memory of the GPU; freed with its end. */
+struct Memory {
+    void *at = nullptr;
+    ~Memory() { cudaFree(at); }
+};
+
+template <typename T> int take_values(const float *values, size_t count, Memory *out, char *message)
+{
+    Memory plain;
+    TRY(cudaMalloc(&plain.at, count * sizeof(float)));
+    TRY(cudaMalloc(&out->at, count * sizeof(T)));
+    TRY(cudaMemcpy(plain.at, values, count * sizeof(float), cudaMemcpyHostToDevice));
+    convert<T><<<blocks_for(count), THREADS>>>((const float *)plain.at, (T *)out->at, count);
+    TRY(cudaDeviceSynchronize());
+    return RUE_CUDA_OK;
+}
+
+template <typename T> int give_values(const Memory *from, float *values, size_t count, char *message)
+{
+    Memory plain;
+    TRY(cudaMalloc(&plain.at, count * sizeof(float)));
+    convert_back<<<(unsigned)((count + THREADS - 1) / THREADS), THREADS>>>((const T *)from->at,
+                                                                           (float *)plain.at, count);
+    TRY(cudaGetLastError());
+    TRY(cudaMemcpy(values, plain.at, count * sizeof(float), cudaMemcpyDeviceToHost));
+    return RUE_CUDA_OK;
+}
+
+template <typename T>
+int try_step(const rue_cuda_step *step, const float *a, size_t a_count, const float *b, size_t b_count,
+             float *c, size_t c_count, int own, char *message)
+{
+    Memory from, weights, to, workspace;
+    rue_cuda_step plain = *step;
+    plain.from_images = 0;
+    plain.b_offset = 0;
+    TRY(cudaMalloc(&workspace.at, workspace_bytes));
+    TRY_OURS(take_values<T>(a, a_count, &from, message));
+    TRY_OURS(take_values<T>(b, b_count, &weights, message));
+    TRY_OURS(take_values<T>(c, c_count, &to, message));
+    TRY_OURS(do_step<T>(&plain, (T *)from.at, (T *)to.at, (const T *)weights.at, workspace.at, own != 0, 0,
+                        message));
+    TRY(cudaDeviceSynchronize());
+    return step->kind == RUE_CUDA_MOVE ? give_values<T>(&from, c, c_count, message)
+                                       : give_values<T>(&to, c, c_count, message);
+}
+
+int multiply_values(uint32_t precision, const rue_cuda_step *step, const float *a, size_t a_count,
+                    const float *b, size_t b_count, float *c, size_t c_count, int own, char *message)
+{
+    cudaDeviceProp properties;
+    TRY_OURS(select_device(&properties, message));
+    return OF_PRECISION(precision, try_step, step, a, a_count, b, b_count, c, c_count, own, message);
+}
+
+} // namespace
+
+extern "C" __attribute__((visibility("default"))) const struct rue_cuda_module *rue_cuda_module(void)
+{
+    static const struct rue_cuda_module module = {
+        RUE_CUDA_MODULE_VERSION, get_device, open_run, add, submit, wait, get_times, close_run, pin, unpin,
+        multiply_values};
+    return &module;
+}

@@ -1,0 +1,276 @@
+/* What the module of CUDA kernels does on the GPU at hand: whether its products are right, and how fast it
+ * is.
+ *
+ *   cuda_figures MODULE products   against sums on the CPU
+ *   cuda_figures MODULE memory     a batch that cannot fit, and one that does after it
+ *   cuda_figures MODULE speed      flop/s beside the device's, and how far copies and computing overlap
+ *
+ * Ends with 1 where something is wrong. */
+#include <dlfcn.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cuda_plan.h"
+
+static const struct rue_cuda_module *module;
+static char message[RUE_CUDA_MESSAGE_BYTES];
+static int failures;
+
+static void check(int good, const char *what)
+{
+    if (good) return;
+    failures++;
+    printf("FAILED: %s\n", what);
+}
+
+static void require(int status, const char *what)
+{
+    if (status == RUE_CUDA_OK) return;
+    printf("FAILED: %s: %s\n", what, message);
+    exit(1);
+}
+
+static double now_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* ---- products ---- */
+
+/* What a factor's rounding and that of the result may add up to, as a share of the sum of absolute values. */
+static const double bounds[RUE_PRECISION_COUNT] = {2e-6, 2e-3, 1.6e-2}, tf32_bound = 2e-3;
+
+static float *values(size_t count, unsigned seed)
+{
+    float *out = malloc((count + 1) * sizeof *out);
+    if (!out) exit(1);
+    for (size_t i = 0; i < count; i++) {
+        seed = seed * 1664525u + 1013904223u;
+        out[i] = (float)(seed >> 8) / 8388608.0f - 1;
+    }
+    return out;
+}
+
+/* The sum for one element, and that of its absolute values. */
+static double sum_of(const struct rue_cuda_step *step, const float *a, const float *b, uint64_t time,
+                     uint64_t row, uint64_t column, double *absolute)
+{
+    bool depthwise = step->kind == RUE_CUDA_DEPTHWISE;
+    const float *x = a + time * step->a_stride +
+                     (depthwise ? row * step->a_stride / step->rows : row * step->inner),
+                *y = b + time % step->b_count * step->b_stride + column * step->inner;
+    double sum = *absolute = 0;
+    for (uint64_t j = 0; j < step->inner; j++) {
+        sum += (double)x[j] * (double)y[j];
+        *absolute += fabs((double)x[j] * (double)y[j]);
+    }
+    return sum;
+}
+
+static double worst_error(const struct rue_cuda_step *step, const float *a, const float *b, const float *c)
+{
+    double worst = 0, absolute;
+    for (uint64_t t = 0; t < step->count; t++)
+        for (uint64_t r = 0; r < step->rows; r++)
+            for (uint64_t q = 0; q < step->columns; q++) {
+                double sum = sum_of(step, a, b, t, r, q, &absolute);
+                double error = fabs(c[t * step->c_stride + r * step->columns + q] - sum) / absolute;
+                if (!(error <= worst)) worst = error; /* NaN is worst of all */
+            }
+    return worst;
+}
+
+static void try_product(struct rue_cuda_step step, const char *name, enum rue_precision precision, int own)
+{
+    step.c_stride = step.rows * step.columns;
+    size_t a_count = step.count * step.a_stride + step.rows * step.inner,
+           b_count = step.b_count * (step.b_stride ? step.b_stride : step.columns * step.inner),
+           c_count = step.count * step.c_stride;
+    float *a = values(a_count, 1), *b = values(b_count, 2), *c = values(c_count, 3);
+    require(module->multiply(precision, &step, a, a_count, b, b_count, c, c_count, own, message), name);
+    bool rounded = precision == RUE_FP32 && step.tf32 && !own;
+    double bound = rounded ? tf32_bound : bounds[precision], worst = worst_error(&step, a, b, c);
+    printf("%-24s %-5s %-9s worst error %.2e, bound %.1e\n", name, rue_precision_names[precision],
+           own ? "own" : "cuBLASLt", worst, bound);
+    check(worst <= bound, name);
+    free(a), free(b), free(c);
+}
+
+static void try_products(void)
+{
+    static const struct {
+        const char *name;
+        struct rue_cuda_step step;
+    } cases[] = {
+        {"one", {.rows = 200, .columns = 72, .inner = 152, .count = 1, .b_count = 1}},
+        {"one row", {.rows = 1, .columns = 1000, .inner = 2048, .count = 1, .b_count = 1}},
+        {"tf32", {.tf32 = 1, .rows = 256, .columns = 64, .inner = 576, .count = 1, .b_count = 1}},
+        {"that overlap",
+         {.tf32 = 1, .rows = 300, .columns = 64, .inner = 576, .count = 5, .b_count = 1, .a_stride = 19200}},
+        {"of a head each",
+         {.rows = 197,
+          .columns = 200,
+          .inner = 64,
+          .count = 12,
+          .b_count = 12,
+          .a_stride = 12608,
+          .b_stride = 12800}},
+        {"of more than one call",
+         {.rows = 8,
+          .columns = 8,
+          .inner = 8,
+          .count = 40000,
+          .b_count = 40000,
+          .a_stride = 64,
+          .b_stride = 64}},
+        {"depthwise",
+         {.kind = RUE_CUDA_DEPTHWISE,
+          .rows = 49,
+          .columns = 1,
+          .inner = 9,
+          .count = 96,
+          .b_count = 32,
+          .a_stride = 196,
+          .b_stride = 9}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int precision = 0; precision < RUE_PRECISION_COUNT; precision++)
+            for (int own = 0; own < 2; own++) try_product(cases[i].step, cases[i].name, precision, own);
+}
+
+/* ---- memory ---- */
+
+static void open_plan(const char *model, enum rue_precision precision, uint32_t images,
+                      struct rue_cuda_plan *out)
+{
+    if (rue_cuda_plan_open(rue_architecture_find(model), precision, images, false, out, NULL) != RUE_OK)
+        exit(1);
+}
+
+static void try_memory(void)
+{
+    struct rue_cuda_run *run;
+    struct rue_cuda_plan plan;
+    open_plan("vit_l_16", RUE_FP32, 65536, &plan);
+    int status = module->open(&plan, &run, message);
+    printf("a batch of 65,536 images: status %d, %s\n", status, message);
+    check(status == RUE_CUDA_NO_MEMORY, "it was not refused for want of memory");
+    rue_cuda_plan_close(&plan);
+    open_plan("vit_l_16", RUE_FP32, 2, &plan);
+    require(module->open(&plan, &run, message), "a small batch after one that was too large");
+    module->close(run);
+    rue_cuda_plan_close(&plan);
+}
+
+/* ---- speed ---- */
+
+/* "NVIDIA H100 80GB HBM3" is h100. */
+static const struct rue_device *known_device(const char *name)
+{
+    static const char *const words[][2] = {{"A5000", "rtx-a5000"}, {"A100", "a100"}, {"H100", "h100"},
+                                           {"H200", "h200"},       {"L4", "l4"},     {"T4", "t4"},
+                                           {"4090", "rtx4090"}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strstr(name, words[i][0])) return rue_device_find(words[i][1]);
+    return NULL;
+}
+
+/* Seconds of `batches` batches with one in flight before the other, from the end of the first. */
+static double run_batches(struct rue_cuda_run *run, const void *images, uint32_t count, int batches,
+                          struct rue_cuda_times *times)
+{
+    uint64_t tickets[RUE_CUDA_IN_FLIGHT];
+    struct rue_cuda_times before;
+    double start = 0;
+    int landed = 0;
+    for (int i = 0; i <= batches; i++) {
+        require(module->submit(run, images, count, &tickets[i % 2], message), "submit");
+        if (i == 0) continue;
+        require(module->wait(run, tickets[(i - 1) % 2], message), "wait");
+        if (landed++ == 0) start = now_s(), module->times(run, &before);
+    }
+    require(module->wait(run, tickets[batches % 2], message), "wait");
+    double took = now_s() - start;
+    module->times(run, times);
+    times->batches -= before.batches;
+    times->copy_ns -= before.copy_ns;
+    times->compute_ns -= before.compute_ns;
+    return took;
+}
+
+/* Of the shorter of the two, the share that took no time of its own. */
+static double overlap_of(const struct rue_cuda_times *times, double took)
+{
+    double copy = (double)times->copy_ns / 1e9, compute = (double)times->compute_ns / 1e9;
+    double overlap = (copy + compute - took) / fmin(copy, compute);
+    return overlap < 0 ? 0 : overlap > 1 ? 1 : overlap;
+}
+
+static void try_speed_of(const char *model, enum rue_precision precision, uint32_t images, bool pinned,
+                         const struct rue_device *device)
+{
+    struct rue_cuda_run *run;
+    struct rue_cuda_plan plan;
+    struct rue_cuda_times times;
+    open_plan(model, precision, images, &plan);
+    size_t bytes = (plan.input_elements * sizeof(float) + 4095) / 4096 * 4096;
+    void *batch = aligned_alloc(4096, bytes);
+    if (!batch) exit(1);
+    memset(batch, 0x3c, bytes);
+    if (pinned) require(module->pin(batch, bytes, message), "pin");
+    require(module->open(&plan, &run, message), model);
+    int batches = images >= 256 ? 30 : 100;
+    double took = run_batches(run, batch, images, batches, &times), overlap = overlap_of(&times, took);
+    double each_s = (double)times.compute_ns / 1e9 / (double)times.batches;
+    double flops =
+        2.0 * (double)rue_architecture_multiply_adds(rue_architecture_find(model)) * images / each_s;
+    printf(
+        "%-10s %-5s batch %-4u %s  compute %8.3f ms  copy %8.3f ms  batch %8.3f ms  overlap %5.1f %%  %7.1f "
+        "Tflop/s",
+        model, rue_precision_names[precision], images, pinned ? "pinned  " : "pageable", each_s * 1e3,
+        (double)times.copy_ns / 1e6 / (double)times.batches, took * 1e3 / batches, overlap * 100,
+        flops / 1e12);
+    if (device && device->flops[precision] > 0)
+        printf("  %4.1f %% of the data sheet's %.0f", flops / device->flops[precision] * 100,
+               device->flops[precision] / 1e12);
+    putchar('\n');
+    if (pinned && images >= 256) check(overlap >= 0.9, "copies and computing overlap by less than 90 %");
+    module->close(run);
+    if (pinned) module->unpin(batch);
+    free(batch);
+    rue_cuda_plan_close(&plan);
+}
+
+static void try_speed(const struct rue_device *device)
+{
+    static const char *const models[] = {"resnet50", "vit_b_16"};
+    static const uint32_t sizes[] = {32, 256};
+    for (int m = 0; m < 2; m++)
+        for (int precision = 0; precision < RUE_PRECISION_COUNT; precision++)
+            for (int s = 0; s < 2; s++) try_speed_of(models[m], precision, sizes[s], true, device);
+    try_speed_of("resnet50", RUE_BF16, 256, false, device);
+}
+
+int main(int count, char **words)
+{
+    if (count != 3) return fprintf(stderr, "usage: cuda_figures MODULE products|memory|speed\n"), 2;
+    void *library = dlopen(words[1], RTLD_NOW);
+    if (!library) return printf("FAILED: %s\n", dlerror()), 1;
+    const struct rue_cuda_module *(*table)(void);
+    *(void **)&table = dlsym(library, RUE_CUDA_MODULE_SYMBOL);
+    struct rue_cuda_device device;
+    module = table();
+    check(module->version == RUE_CUDA_MODULE_VERSION, "the module is of another version");
+    require(module->device(&device, message), "the GPU");
+    printf("%s, %.1f GB, %.1f GB of them free%s%s\n", device.name, (double)device.bytes / 1e9,
+           (double)device.free_bytes / 1e9, device.slower[0] ? "; " : "", device.slower);
+    if (strcmp(words[2], "products") == 0) try_products();
+    if (strcmp(words[2], "memory") == 0) try_memory();
+    if (strcmp(words[2], "speed") == 0) try_speed(known_device(device.name));
+    return failures ? 1 : 0;
+}

@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+# Checks on a machine with a GPU: builds for that GPU, compares products with sums on the CPU, has compute-sanitizer
+# look on, tells flop/s and overlap, makes a recommendation with real kernels, and says how alike the GPU and its
+# sleeping twin rank configurations. Where there is no GPU it says why it is skipped. Ends with 1 where a check failed.
+#
+# Needs the CUDA toolkit and gcc. rue itself is built where its libraries are; else RUE_PROGRAM names one that is built.
+# RUE_TUNE_BUDGET (1m) is for the recommendation.
+set -uo pipefail
+
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+
+skip() { echo "skipped: $1"; exit 0; }
+
+nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null) || skip "there is no nvcc here: the CUDA toolkit is not installed"
+gpus=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null) || skip "there is no NVIDIA GPU here that nvidia-smi tells of"
+architecture=$(head -n 1 <<<"$gpus" | tr -d '. ')
+[ -n "$architecture" ] || skip "there is no NVIDIA GPU here that nvidia-smi tells of"
+nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader
+
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+failed=0
+check() { # check NAME COMMAND...
+    local name=$1
+    shift
+    echo "== $name"
+    if "$@"; then echo "$name: ok"; else echo "$name: FAILED"; failed=$((failed + 1)); fi
+}
+
+module=$folder/rue_cuda.so figures=$folder/cuda_figures
+build_module() {
+    "$nvcc" -O3 -std=c++17 -arch="sm_$architecture" -shared -Xcompiler -fPIC,-fvisibility=hidden -cudart static \
+        -Imodels models/model_cuda.cu -o "$module" -ldl
+}
+build_figures() {
+    gcc -std=gnu17 -O2 -D_GNU_SOURCE -Imodels -Iengine -Iengine/base -Iengine/formats -Iengine/machine tests/gpu/cuda_figures.c \
+        models/cuda_plan.c models/architecture*.c models/device.c engine/base/{error,status,advice,units}.c -o "$figures" -lm -ldl
+}
+check "building for sm_$architecture" build_module
+check "building the checks" build_figures
+[ $failed -eq 0 ] || exit 1
+
+check "products against the CPU" "$figures" "$module" products
+check "memory that there is not" "$figures" "$module" memory
+check "speed and overlap" "$figures" "$module" speed
+
+sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null)
+if [ -n "$sanitizer" ]; then
+    for tool in memcheck racecheck; do
+        check "compute-sanitizer $tool: products" "$sanitizer" --tool "$tool" --error-exitcode 9 "$figures" "$module" products
+    done
+else
+    echo "compute-sanitizer: skipped: it is not installed"
+fi
+
+rue=${RUE_PROGRAM:-} budget=${RUE_TUNE_BUDGET:-1m}
+unset RUE_PROGRAM RUE_TUNE_BUDGET # which are no settings of rue's
+if [ -z "$rue" ] && cmake --preset release -Wno-dev >"$folder/log" 2>&1 && cmake --build --preset release >>"$folder/log" 2>&1; then
+    rue=build/release/rue
+fi
+if [ -z "$rue" ]; then
+    echo "a trial, a recommendation, rank agreement: skipped: rue cannot be built here ($(grep -m 1 -iE 'error|not found' "$folder/log")); name one with RUE_PROGRAM"
+    exit $((failed > 0))
+fi
+export RUE_CUDA_MODULE=$module
+"$rue" prepare --synthetic 1024 "$folder/photos" --quiet || exit 1
+
+short_trial() {
+    local ask
+    ask='{"op":"trial","id":1,"measure":"joint","model":"resnet18@cuda:bf16","images":40,"job_images":40,"config":{"batch_size":16,"num_workers":2},"variant":{"path":"'$folder'/photos","mode":"raw","format":"folder"}}'
+    echo "$ask" | "$@" "$rue" runner | tee "$folder/answer"
+    grep -q '"status": *"ok"' "$folder/answer"
+}
+check "a trial" short_trial
+[ -z "$sanitizer" ] || check "compute-sanitizer: a trial" short_trial "$sanitizer" --target-processes all --error-exitcode 9
+check "a recommendation with real kernels" "$rue" tune "$folder/photos" --model resnet18,resnet50,vit_b_16 --device cuda:bf16 \
+    --batch-size 32,128,256 --budget "$budget" --out "$folder/out" --quiet
+check "rank agreement with the sleeping twin" python3 tests/gpu/rank_agreement.py "$rue" "$folder/photos"
+echo "$failed failed"
+[ $failed -eq 0 ]

@@ -1,0 +1,147 @@
+"""Models that compute on a GPU, on machines that have none: with a module that computes by sleeping, and what is said
+where something is missing. tests/gpu/run.sh is for machines with a GPU."""
+import csv
+import itertools
+import json
+import os
+import pathlib
+import shlex
+import shutil
+import subprocess
+
+import pytest
+
+from conftest import HANG_S, PROGRAM, ROOT, clean_environment, expect_failure, read_json
+
+FAKE = PROGRAM and PROGRAM.parent / "tests" / "fake_cuda_module.so"
+SMALL = ["--batch-size", "4,8", "--num-workers", "0,1", "--budget", "5m", "--mode", "raw", "--out", "out"]
+
+
+@pytest.fixture
+def fake():
+    if not FAKE or not FAKE.exists():
+        pytest.skip("skipped: no tests were built beside the program")
+    return dict(RUE_CUDA_MODULE=FAKE)
+
+
+@pytest.fixture
+def module(release):
+    """The real one."""
+    path = release.parent / "rue_cuda.so"
+    if not path.exists():
+        pytest.skip("skipped: no rue_cuda.so beside the release build: there is no nvcc")
+    if pathlib.Path("/dev/nvidiactl").exists():
+        pytest.skip("skipped: there is a GPU here")
+    return path
+
+
+def compute(program, env, model="resnet18@cuda", batch_size=2):
+    """What the runner answers to a trial of the model alone."""
+    ask = dict(op="trial", id=1, measure="compute", model=model, batches=1, images=0, job_images=0,
+               variant=dict(path="/nowhere", mode="raw", format="folder"), config=dict(batch_size=batch_size, num_workers=0))
+    done = subprocess.run([program, "runner"], input=json.dumps(ask) + "\n", capture_output=True, text=True, timeout=HANG_S,
+                          env=clean_environment(**env))
+    assert "Sanitizer" not in done.stderr, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_a_study_of_models_that_compute(rue, fake, photos):
+    words = ["tune", photos, "--model", "resnet18,vit_b_16", "--device", "cuda:bf16", *SMALL]
+    done = rue(*words, env=fake)
+    assert done.returncode == 0, done.stderr
+    said = " ".join(done.stdout.split())
+    assert "inference as on this machine's GPU (bf16)" in said, said
+    assert "RUE_CUDA_MODULE" not in done.stderr, "that is no unknown setting"
+    found = read_json(rue.folder / "out/recommendation.json")["recommendations"][0]
+    assert found["models"] == ["resnet18@cuda:bf16", "vit_b_16@cuda:bf16"]
+    with open(rue.folder / "out/trials.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    joint = [row for row in rows if row["measure"] == "joint" and row["model"]]
+    assert {(row["model"], row["batch_size"], row["num_workers"]) for row in joint} == set(
+        itertools.product(found["models"], "48", "01"))
+    alone = [(row["model"], row["batch_size"]) for row in rows if row["measure"] == "compute"]
+    assert sorted(alone) == sorted(itertools.product(found["models"], "48")), "each was timed once, and is not probed again"
+    assert all(0 < int(row["h2d_ns"]) < int(row["device_ns"]) < int(row["end_to_end_ns"]) for row in joint)
+    assert rue(*words, env=fake).returncode == 0
+    assert len((rue.folder / "out/trials.csv").read_text().splitlines()) == len(rows) + 1, "nothing is measured again"
+
+
+def test_a_batch_that_does_not_fit_is_infeasible_and_the_study_goes_on(rue, fake, photos):
+    done = rue("tune", photos, "--model", "resnet18@cuda", "--batch-size", "2,32", "--num-workers", "0,1", "--budget", "5m",
+               "--mode", "raw", "--out", "out", env=dict(fake, FAKE_CUDA_BYTES=200000000))
+    assert done.returncode == 0, done.stderr
+    found = read_json(rue.folder / "out/recommendation.json")["recommendations"][0]
+    assert found["config"]["batch_size"] == 2
+    rows = (rue.folder / "out/trials.csv").read_text()
+    assert "a batch of 32 images needs" in rows and ",infeasible," in rows
+
+
+@pytest.mark.parametrize("env, words", [
+    (dict(FAKE_CUDA_DEVICE="none"), ["resnet18@cuda", "the NVIDIA driver finds no GPU"]),
+    (dict(FAKE_CUDA_VERSION="999"), ["is of version 999", "build both from the same sources"]),
+    (dict(RUE_CUDA_MODULE="/nowhere/rue_cuda.so"), ["cannot be opened", "/nowhere/rue_cuda.so"]),
+    (dict(RUE_CUDA_MODULE=""), ["built without CUDA", "name a device that is simulated"]),
+], ids=["no GPU", "version", "not there", "none"])
+def test_what_is_missing_is_one_sentence_before_anything_is_measured(rue, fake, photos, env, words):
+    done = rue("tune", photos, "--model", "resnet18@cuda", *SMALL, env={**fake, **env})
+    expect_failure(done, 4, *words)
+    assert not (rue.folder / "out").exists() and "opening" not in done.stderr, "nothing was begun"
+
+
+def test_an_option_that_the_gpu_does_not_have_is_named(rue, photos):
+    expect_failure(rue("tune", photos, "--model", "resnet18@cuda:fp8"), 2, "'fp8' is no option", "resnet18@cuda:bf16")
+    expect_failure(rue("tune", photos, "--model", "resnet18@cudo"), 2, "unknown device 'cudo'", "cuda")
+
+
+def test_other_runners_compute_nothing(rue, photos):
+    hello = dict(protocol="rue.runner/1", runner="other 1", loader="other", measures=["joint"])
+    runner = f"read line; echo {shlex.quote(json.dumps(hello))}; cat >/dev/null"
+    done = rue("tune", photos, "--runner", runner, "--model", "resnet18@cuda", "--out", "out")
+    expect_failure(done, 2, "resnet18@cuda", "the runner other 1 does not compute")
+
+
+def test_times_are_not_known_before_they_are_measured(rue):
+    expect_failure(rue("models", "--device", "cuda:fp16"), 2, "--device cuda:fp16", "not known before", "rue calibrate MODELS")
+
+
+def test_what_a_gpu_takes_becomes_a_device_table(rue, fake):
+    words = ["calibrate", "resnet18", "--device", "cuda:bf16:pageable", "--batch-size", "1,2", "--batches", "2", "--out", "gpu.json"]
+    assert rue(*words, env=fake).returncode == 0
+    table = read_json(rue.folder / "gpu.json")
+    assert table["title"] == "this machine's GPU (bf16)" and table["precision"] == "bf16"
+    assert len(table["models"][0]["batch_ns"]) == 2 and min(table["models"][0]["batch_ns"]) > 0
+
+
+def test_jitter_is_for_what_is_simulated(rue, photos):
+    done = rue("tune", photos, "--model", "resnet18", "--device", "cuda:bf16+jitter=5%", "--out", "out")
+    expect_failure(done, 2, "resnet18@cuda:bf16 is computed, not simulated", "leave out '+jitter=5%'")
+
+
+def test_the_real_module_without_a_driver(module, release):
+    answer = compute(release, {})
+    assert answer["status"] == "failed"
+    assert answer["reason"].startswith("model 'resnet18@cuda': there is no NVIDIA driver here (libcuda.so.1)"), answer
+
+
+def test_an_installed_program_finds_the_installed_module(module, release, tmp_path):
+    subprocess.run(["cmake", "--install", release.parent, "--prefix", tmp_path], check=True, stdout=subprocess.DEVNULL)
+    assert "no NVIDIA driver here" in compute(tmp_path / "bin/rue", {})["reason"]
+    next(tmp_path.rglob("rue_cuda.so")).unlink()
+    assert "built without CUDA" in compute(tmp_path / "bin/rue", {})["reason"]
+
+
+def test_the_real_module_with_the_stub_of_the_toolkit(module, release, tmp_path):
+    nvcc = shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
+    stubs = sorted(pathlib.Path(os.path.realpath(nvcc)).parent.parent.glob("**/stubs/libcuda.so"))
+    if not stubs:
+        pytest.skip("skipped: the toolkit has no stub")
+    (tmp_path / "libcuda.so.1").symlink_to(stubs[0])
+    answer = compute(release, dict(LD_LIBRARY_PATH=tmp_path))
+    assert answer["status"] == "failed" and "is the CUDA toolkit's stub and no driver" in answer["reason"], answer
+
+
+def test_the_checks_for_a_gpu_are_skipped_with_a_reason_where_there_is_none():
+    if pathlib.Path("/dev/nvidiactl").exists():
+        pytest.skip("skipped: there is a GPU here")
+    done = subprocess.run([ROOT / "tests/gpu/run.sh"], capture_output=True, text=True, timeout=HANG_S, env=clean_environment())
+    assert done.returncode == 0 and done.stdout.startswith("skipped: "), done.stdout + done.stderr

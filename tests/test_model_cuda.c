@@ -1,0 +1,193 @@
+/* The model on a GPU, with a module that computes by sleeping: no GPU is needed. */
+#include "model_cuda.h"
+
+#include <criterion/criterion.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "catalogue.h"
+#include "data_fixture.h"
+#include "trial_loop.h"
+
+enum { PHOTOS = 11, IMAGE_NS = 20000, BATCH_NS = 100000, COPY_NS = 1000 };
+
+static struct rue_model model;
+static struct rue_trial_result result;
+static rue_error error;
+
+/* Beside this program. */
+static void name_module(const char *name)
+{
+    char path[PATH_MAX + 64];
+    ssize_t length = readlink("/proc/self/exe", path, PATH_MAX);
+    cr_assert_gt(length, 0);
+    path[length] = 0;
+    snprintf(strrchr(path, '/') + 1, 64, "%s", name);
+    setenv("RUE_CUDA_MODULE", path, 1);
+}
+
+static void setup(void)
+{
+    name_module("fake_cuda_module.so");
+    result = rue_trial_result_empty();
+}
+
+static void teardown(void)
+{
+    rue_trial_result_close(&result);
+    rue_model_close(&model);
+}
+
+TestSuite(model_cuda, .init = setup, .fini = teardown, .timeout = 60);
+
+static rue_status open_model(const char *spec)
+{
+    struct rue_profile profile;
+    cr_assert_eq(rue_catalogue_find(spec, &profile, NULL), RUE_OK, "%s", spec);
+    cr_assert_eq(profile.consumer, RUE_CONSUMER_CUDA);
+    return rue_model_cuda_open(&profile, &model, &error);
+}
+
+static struct rue_trial_request request_of(enum rue_measure measure, int batch_size, int workers)
+{
+    struct rue_trial_request request = {.measure = measure,
+                                        .config = rue_config_default(),
+                                        .workload = rue_workload_default(),
+                                        .images = PHOTOS,
+                                        .job_images = PHOTOS,
+                                        .batches = 6};
+    request.config.value[RUE_BATCH_SIZE] = batch_size;
+    request.config.value[RUE_NUM_WORKERS] = workers;
+    return request;
+}
+
+static void run_photos(const char *spec, int batch_size, int workers)
+{
+    struct rue_trial_request request = request_of(RUE_JOINT, batch_size, workers);
+    cr_assert_eq(open_model(spec), RUE_OK, "%s", error.message);
+    temporary_folder_make();
+    data_photos_make(PHOTOS);
+    struct rue_source *source = data_open("photos");
+    rue_trial_run(&request, source, &model, &result);
+    rue_source_close(source);
+    temporary_folder_remove();
+}
+
+Test(model_cuda, batches_are_copied_and_computed)
+{
+    for (int workers = 0; workers < 3; workers += 2) {
+        run_photos("resnet18@cuda:bf16", 4, workers);
+        cr_assert_eq(result.outcome, RUE_TRIAL_OK, "%s", result.reason);
+        cr_assert_str_eq(result.reason, "");
+        cr_assert(result.images == PHOTOS && result.batches == 3);
+        cr_assert_eq(result.h2d_ns, 3 * COPY_NS, "from pinned memory");
+        cr_assert_eq(result.device_ns, 3 * BATCH_NS + PHOTOS * IMAGE_NS);
+        cr_assert_geq(result.end_to_end_ns, 3 * BATCH_NS + PHOTOS * IMAGE_NS);
+        cr_assert_eq(result.load_wait_ns + result.compute_ns + result.shutdown_ns, result.end_to_end_ns);
+        teardown();
+        setup();
+    }
+}
+
+Test(model_cuda, pageable_batches_are_not_pinned)
+{
+    run_photos("resnet18@cuda:pageable", 4, 2);
+    cr_assert_eq(result.outcome, RUE_TRIAL_OK, "%s", result.reason);
+    cr_assert_eq(result.h2d_ns, 3 * 10 * COPY_NS);
+}
+
+Test(model_cuda, computing_alone_keeps_the_device_busy)
+{
+    struct rue_trial_request request = request_of(RUE_COMPUTE, 8, 0);
+    cr_assert_eq(open_model("vit_b_16@cuda"), RUE_OK, "%s", error.message);
+    rue_trial_run(&request, NULL, &model, &result);
+    cr_assert_eq(result.outcome, RUE_TRIAL_OK, "%s", result.reason);
+    cr_assert(result.batches == 6 && result.compute_count == 6 && result.images == 48);
+    cr_assert_geq(result.compute_ns, 6 * (BATCH_NS + 8 * IMAGE_NS));
+    cr_assert_eq(result.h2d_ns, 6 * COPY_NS, "without the one that warmed up");
+    cr_assert_eq(result.device_ns, 6 * (BATCH_NS + 8 * IMAGE_NS));
+}
+
+Test(model_cuda, too_large_a_batch_is_infeasible_with_figures_and_a_smaller_one_goes_well)
+{
+    setenv("FAKE_CUDA_BYTES", "200000000", 1);
+    struct rue_trial_request request = request_of(RUE_COMPUTE, 512, 0);
+    cr_assert_eq(open_model("resnet18@cuda:fp16"), RUE_OK, "%s", error.message);
+    rue_trial_run(&request, NULL, &model, &result);
+    cr_assert_eq(result.outcome, RUE_TRIAL_INFEASIBLE);
+    cr_assert_eq(result.refused, 1, "the device, not a limit");
+    cr_assert(strstr(result.reason, "a batch of 512 images needs ") &&
+                  strstr(result.reason, "weights 11 MB") &&
+                  strstr(result.reason, "of a GPU of the tests, 200 MB are free"),
+              "%s", result.reason);
+    rue_trial_result_close(&result);
+    request.config.value[RUE_BATCH_SIZE] = 2;
+    rue_trial_run(&request, NULL, &model, &result);
+    cr_assert_eq(result.outcome, RUE_TRIAL_OK, "%s", result.reason);
+}
+
+/* 60,192,808 parameters in fp32 are 241 MB, those of layers of different shapes 81 MB. */
+Test(model_cuda, layers_share_weights_where_memory_is_short)
+{
+    setenv("FAKE_CUDA_BYTES", "160000000", 1);
+    struct rue_trial_request request = request_of(RUE_COMPUTE, 1, 0);
+    cr_assert_eq(open_model("resnet152@cuda"), RUE_OK, "%s", error.message);
+    rue_trial_run(&request, NULL, &model, &result);
+    cr_assert_eq(result.outcome, RUE_TRIAL_OK, "%s", result.reason);
+}
+
+Test(model_cuda, what_makes_it_slower_is_told)
+{
+    setenv("FAKE_CUDA_SLOWER", "by kernels of our own", 1);
+    run_photos("resnet18@cuda", 8, 1);
+    cr_assert_eq(result.outcome, RUE_TRIAL_OK);
+    cr_assert_str_eq(result.reason, "by kernels of our own");
+}
+
+Test(model_cuda, a_device_that_is_lost_fails_the_trial)
+{
+    setenv("FAKE_CUDA_LOST", "1", 1);
+    run_photos("resnet18@cuda", 4, 2);
+    cr_assert_eq(result.outcome, RUE_TRIAL_FAILED);
+    cr_assert_str_eq(result.reason, "resnet18@cuda: the GPU fell off the bus");
+}
+
+Test(model_cuda, no_device_is_one_sentence)
+{
+    setenv("FAKE_CUDA_DEVICE", "none", 1);
+    cr_assert_eq(open_model("resnet18@cuda"), RUE_USAGE);
+    cr_assert_str_eq(error.message, "model 'resnet18@cuda': the NVIDIA driver finds no GPU");
+}
+
+Test(model_cuda, no_module_says_how_to_get_one)
+{
+    unsetenv("RUE_CUDA_MODULE");
+    cr_assert_eq(open_model("resnet18@cuda"), RUE_USAGE);
+    cr_assert(strstr(error.message, "built without CUDA") && strstr(error.message, "rue_cuda.so and /"), "%s",
+              error.message);
+}
+
+Test(model_cuda, a_module_that_is_named_and_not_there_is_named_in_the_message)
+{
+    name_module("no_such_module.so");
+    cr_assert_eq(open_model("resnet18@cuda"), RUE_USAGE);
+    cr_assert(strstr(error.message, "cannot be opened: ") && strstr(error.message, "no_such_module.so"), "%s",
+              error.message);
+}
+
+Test(model_cuda, a_module_of_another_version_is_refused)
+{
+    setenv("FAKE_CUDA_VERSION", "999", 1);
+    cr_assert_eq(open_model("resnet18@cuda"), RUE_USAGE);
+    cr_assert(strstr(error.message, "is of version 999") && strstr(error.message, "build both"), "%s",
+              error.message);
+}
+
+Test(model_cuda, a_library_that_is_no_module_is_refused)
+{
+    setenv("RUE_CUDA_MODULE", "libm.so.6", 1);
+    cr_assert_eq(open_model("resnet18@cuda"), RUE_USAGE);
+    cr_assert(strstr(error.message, "libm.so.6 is no module of rue"), "%s", error.message);
+}
