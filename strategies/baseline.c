@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sort.h"
+
 /* Before anything is known, the scatter is as if that many values had shown this much. */
 static const double usual_sd = 0.04, usual_count = 4;
 static const double drift_sd = 0.02, far = 3;
@@ -13,12 +15,6 @@ static const double drift_sd = 0.02, far = 3;
 static const double huber = 2, huber_mean = 0.92; /* what is left so of a normal variance of 1 */
 static const double doubt = 1.5;        /* standard deviations of the mean that an error is granted */
 static const double median_loss = 1.57; /* of the variance of a median over that of a mean */
-
-static int compare_doubles(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
-}
 
 static double scatter(const struct rue_baseline *baseline)
 {
@@ -31,7 +27,7 @@ static double median(const struct rue_baseline *baseline)
     double sorted[RUE_BASELINE_KEPT];
     size_t count = baseline->count;
     memcpy(sorted, baseline->kept, count * sizeof *sorted);
-    qsort(sorted, count, sizeof *sorted, compare_doubles);
+    rue_sort_doubles(sorted, count);
     return count % 2 ? sorted[(count - 1) / 2] : (sorted[count / 2 - 1] + sorted[count / 2]) / 2;
 }
 

@@ -7,6 +7,7 @@
 #include "ask_queue.h"
 #include "job_time.h"
 #include "random.h"
+#include "sort.h"
 #include "standing.h"
 #include "trial_costs.h"
 #include "trial_length.h"
@@ -237,17 +238,11 @@ rue_status rue_recheck_tell(struct rue_recheck *recheck, const struct rue_ask *a
 
 /* ---- verdict ---- */
 
-static int compare_doubles(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
 static double median_ratio(struct rue_recheck *recheck)
 {
     size_t n = recheck->ratio_count;
     if (n == 0) return NAN;
-    qsort(recheck->ratios, n, sizeof *recheck->ratios, compare_doubles);
+    rue_sort_doubles(recheck->ratios, n);
     return (recheck->ratios[(n - 1) / 2] + recheck->ratios[n / 2]) / 2;
 }
 

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sort.h"
+
 static const double spread_factor = 1.1; /* beliefs are bolder than they should be */
 static const double cut_doubt = 2;       /* standard deviations of predictions */
 static const double few_joints = 12;     /* trials that double the variance of beliefs */
@@ -78,12 +80,6 @@ double rue_standing_mean(const struct rue_standing *standing, size_t position)
     return standing->means[position];
 }
 
-static int compare_doubles(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
 /* Few trials tell little of how far predictions are off. */
 static double spread(const struct rue_standing *standing)
 {
@@ -123,7 +119,7 @@ double rue_standing_bound(struct rue_standing *standing, size_t position)
         }
         standing->excess[d] = most;
     }
-    qsort(standing->excess, draws, sizeof *standing->excess, compare_doubles);
+    rue_sort_doubles(standing->excess, draws);
     return fmax(quantile(standing->excess, standing->setup->confidence), cut_bound(standing, position));
 }
 
@@ -133,7 +129,7 @@ static void find_limits(const struct rue_standing *standing, double expected, do
                         double *high)
 {
     double tail = (1 - standing->setup->confidence) / 2;
-    qsort(drawn, RUE_FORECAST_DRAWS, sizeof *drawn, compare_doubles);
+    rue_sort_doubles(drawn, RUE_FORECAST_DRAWS);
     double middle = quantile(drawn, 0.5);
     *low = fmax(0, fmin(middle, expected) - spread(standing) * (middle - quantile(drawn, tail)));
     *high = middle + spread(standing) * (quantile(drawn, 1 - tail) - middle);

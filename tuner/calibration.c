@@ -8,6 +8,7 @@
 #include "device.h"
 #include "model_extras.h"
 #include "runner_client.h"
+#include "sort.h"
 #include "word_list.h"
 
 /* ---- models ---- */
@@ -46,15 +47,9 @@ static const char *precision_of(const char *device)
 
 /* ---- times ---- */
 
-static int compare(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 static double median_ns(uint64_t *times, size_t count)
 {
-    qsort(times, count, sizeof *times, compare);
+    rue_sort_integers(times, count);
     return ((double)times[(count - 1) / 2] + (double)times[count / 2]) / 2;
 }
 

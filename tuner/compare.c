@@ -8,6 +8,7 @@
 #include "interrupt.h"
 #include "part.h"
 #include "prepare.h"
+#include "sort.h"
 #include "storage.h"
 #include "units.h"
 
@@ -37,18 +38,12 @@ static void note(struct rounds *rounds, const struct rue_trial_result *result)
     rounds->memory_bytes[i] = known_or_nan(result->anon_peak_bytes);
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static double median(double *values, size_t count)
 {
     if (count == 0) return NAN;
     for (size_t i = 0; i < count; i++)
         if (isnan(values[i])) return NAN;
-    qsort(values, count, sizeof *values, by_value);
+    rue_sort_doubles(values, count);
     return values[count / 2];
 }
 

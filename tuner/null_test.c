@@ -3,16 +3,11 @@
 #include <stdlib.h>
 
 #include "model_sleep.h"
+#include "sort.h"
 #include "source_instant.h"
 #include "trial_loop.h"
 
 enum { BATCHES_MAX = 5000 };
-
-static int compare(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return x < y ? -1 : x > y;
-}
 
 static void judge(const struct rue_trial_result *result, struct rue_null_test *out)
 {
@@ -20,7 +15,7 @@ static void judge(const struct rue_trial_result *result, struct rue_null_test *o
     double time_ns = (double)(result->end_to_end_ns - result->first_batch_ns);
     uint64_t *times = result->batch_compute_ns;
     size_t count = result->compute_count;
-    qsort(times, count, sizeof *times, compare);
+    rue_sort_integers(times, count);
     uint64_t late = times[(count * 99 + 99) / 100 - 1];
     out->batches = (size_t)result->batches;
     out->utilisation_ratio = time_ns > 0 ? busy_ns / time_ns : 0;

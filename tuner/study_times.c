@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "array.h"
+#include "sort.h"
 
 enum { REPEATS_LEAST = 3 };
 
@@ -74,12 +75,6 @@ rue_status rue_study_time_replace(struct rue_study *study, struct rue_study_time
     return correct(study, time, error);
 }
 
-static int compare_doubles(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
 /* How far a time lies from the median of its cell, as a logarithm; 0 where there are too few. */
 static double distance(const struct rue_study *study, const struct rue_study_time *time)
 {
@@ -98,7 +93,7 @@ void rue_study_times_mark(const struct rue_study_times *times, struct rue_study 
         if (off > 0) distances[count++] = off; /* the median itself is none */
     }
     if (count > 0) {
-        qsort(distances, count, sizeof *distances, compare_doubles);
+        rue_sort_doubles(distances, count);
         double sd = fmax(to_sd * distances[count / 2], least_sd);
         for (size_t i = 0; i < times->count; i++)
             if (distance(study, &times->at[i]) > far * sd) rue_study_mark(study, times->at[i].ask.trial);
