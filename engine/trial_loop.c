@@ -22,7 +22,8 @@ struct run {
     struct rue_model *model;
     struct rue_trial_result *result;
     struct rue_loader *loader;
-    struct rue_residency *residency; /* of what it reads */
+    struct rue_residency *residency;     /* of what it reads */
+    const struct rue_trial_start *start; /* NULL: as soon as all is ready */
     uint64_t start_ns;
     uint64_t compute_ns; /* of the consumer's thread */
     size_t flying;       /* submitted and not yet waited for, the oldest first */
@@ -193,10 +194,17 @@ static void record_device(struct run *run, struct rue_model_times before)
     run->result->device_ns = (int64_t)(now.device_ns - before.device_ns);
 }
 
+static rue_status wait_for_start(const struct run *run, rue_error *error)
+{
+    return run->start ? run->start->wait(run->start->context, error) : RUE_OK;
+}
+
 /* Starts the workers, consumes all, joins them: from the first to the last line is the trial's time. */
 static rue_status run_loader(struct run *run, rue_error *error)
 {
     struct rue_trial_result *result = run->result;
+    rue_status status = wait_for_start(run, error);
+    if (status != RUE_OK) return status;
     result->images = result->batches = 0;
     const struct rue_model_ops *ops = run->model->ops;
     uint64_t overshoot = ops->overshoot_ns ? ops->overshoot_ns(run->model->state) : 0;
@@ -204,7 +212,7 @@ static rue_status run_loader(struct run *run, rue_error *error)
     rue_usage_reset_peak();
     struct rue_usage before = rue_usage_read();
     run->start_ns = rue_clock_now_ns();
-    rue_status status = rue_loader_start(run->loader, error);
+    status = rue_loader_start(run->loader, error);
     if (status == RUE_OK) status = consume_all(run, error);
     uint64_t last = rue_clock_now_ns();
     rue_loader_stop(run->loader);
@@ -367,6 +375,7 @@ static rue_status run_compute(struct run *run, rue_error *error)
     struct rue_batch batch = {.count = size};
     status = open_resident(run, count, slabs, bytes, &batch, error);
     if (status == RUE_OK) status = warm_model(run, &batch, error);
+    if (status == RUE_OK) status = wait_for_start(run, error);
     struct rue_model_times device = device_times(run);
     uint64_t cpu_ns = rue_usage_read().cpu_ns;
     run->start_ns = rue_clock_now_ns();
@@ -385,11 +394,18 @@ static rue_status run_compute(struct run *run, rue_error *error)
 void rue_trial_run(const struct rue_trial_request *request, const struct rue_source *source,
                    struct rue_model *model, struct rue_trial_result *result)
 {
+    rue_trial_run_at(NULL, request, source, model, result);
+}
+
+void rue_trial_run_at(const struct rue_trial_start *start, const struct rue_trial_request *request,
+                      const struct rue_source *source, struct rue_model *model,
+                      struct rue_trial_result *result)
+{
     *result = rue_trial_result_empty();
     result->config = request->config;
     rue_clock_sharpen();
     rue_error error = {0};
-    struct run run = {.request = request, .model = model, .result = result};
+    struct run run = {.request = request, .model = model, .result = result, .start = start};
     rue_status status =
         request->measure == RUE_COMPUTE ? run_compute(&run, &error) : run_joint(&run, source, &error);
     result->outcome = outcome_of(status);

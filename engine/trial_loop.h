@@ -19,4 +19,15 @@ bool rue_trial_fits_limit(const struct rue_trial_request *request);
 void rue_trial_run(const struct rue_trial_request *request, const struct rue_source *source,
                    struct rue_model *model, struct rue_trial_result *result);
 
+/* Called when all is ready, just before the trial's time begins; what it fails with, the trial does. */
+struct rue_trial_start {
+    rue_status (*wait)(void *context, rue_error *error);
+    void *context;
+};
+
+/* The same at a start that several trials have in common. */
+void rue_trial_run_at(const struct rue_trial_start *start, const struct rue_trial_request *request,
+                      const struct rue_source *source, struct rue_model *model,
+                      struct rue_trial_result *result);
+
 #endif

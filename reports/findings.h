@@ -38,7 +38,8 @@ struct rue_variant_findings {
     const struct rue_cost_matrix *matrix;
     const struct rue_selection *selection;
     enum rue_goal goal;             /* what the times of the matrix are, and what is best in */
-    uint64_t job_images;            /* J; 0 when not known */
+    uint64_t job_images;            /* J, of each loader where there are several; 0 when not known */
+    uint64_t gpus;                  /* that load at once, each with a loader of its own; 0: one loader */
     struct rue_job_lengths lengths; /* for which the answer is which; not known of goals beside the time */
     uint64_t data_images;           /* items that the variant holds; 0 when not known */
     uint64_t data_bytes;            /* 0 when not known */

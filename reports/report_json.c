@@ -158,6 +158,7 @@ static void put_data(struct rue_json_document *document, json_t *object,
                      const struct rue_variant_findings *variant)
 {
     rue_json_put(document, object, "job_images", rue_json_integer_or_null(variant->job_images));
+    rue_json_put(document, object, "gpus", rue_json_integer_or_null(variant->gpus));
     rue_json_put(document, object, "drop_last", json_boolean(variant->drop_last));
     rue_json_put(document, object, "decode", json_string(rue_decode_names[variant->decode]));
     rue_json_put(document, object, "data_images", rue_json_integer(variant->data_images));

@@ -1,4 +1,5 @@
 /* The terminal's tables and the closing sentence. */
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -130,7 +131,8 @@ static void add_config(const struct page *page, const struct rue_variant_finding
     rue_text_table_cell(page->table, column++, "%zu", variant->selection->rows[config].top_n_count);
     if (!rate_shown(variant)) return;
     double ns = rue_cost_matrix_cell(variant->matrix, 0, config)->median_ns;
-    double images = fmin((double)variant->job_images / ns * (double)RUE_NS_PER_S, 1e18);
+    double job = (double)variant->job_images * (variant->gpus ? (double)variant->gpus : 1);
+    double images = fmin(job / ns * (double)RUE_NS_PER_S, 1e18);
     rue_text_table_cell(page->table, column, "%s",
                         rue_format_count((uint64_t)(images + 0.5), rate, sizeof rate));
 }
@@ -141,7 +143,7 @@ static void put_heading(const struct page *page, const struct rue_variant_findin
                                                                                               text[512];
     size_t models = variant->selection->model_count, configs = variant->selection->config_count;
     size_t asked = page->findings->configs_asked > configs ? page->findings->configs_asked : configs;
-    char of_all[32] = "";
+    char of_all[32] = "", loaders[48] = "";
     if (asked > configs) snprintf(of_all, sizeof of_all, " of %zu", asked);
     rue_findings_name_among(page->findings, variant, name, sizeof name);
     rue_utf8_clean(name, page->style.unicode, clean, sizeof clean);
@@ -149,8 +151,11 @@ static void put_heading(const struct page *page, const struct rue_variant_findin
         snprintf(job, sizeof job, ", job of %s image%s",
                  rue_format_count(variant->job_images, count, sizeof count),
                  variant->job_images == 1 ? "" : "s");
-    int used = snprintf(text, sizeof text, "%s: %zu model%s%s, %zu%s configuration%s%s%s", clean, models,
-                        models == 1 ? "" : "s", job, configs, of_all, asked == 1 ? "" : "s",
+    if (variant->gpus)
+        snprintf(loaders, sizeof loaders, " on each of %" PRIu64 " GPU%s", variant->gpus,
+                 variant->gpus == 1 ? "" : "s");
+    int used = snprintf(text, sizeof text, "%s: %zu model%s%s%s, %zu%s configuration%s%s%s", clean, models,
+                        models == 1 ? "" : "s", job, loaders, configs, of_all, asked == 1 ? "" : "s",
                         variant->goal == RUE_GOAL_TIME ? "" : ", by ",
                         variant->goal == RUE_GOAL_TIME ? "" : rue_goal_words[variant->goal]);
     size_t least, most;

@@ -141,6 +141,7 @@ rue_status rue_verdict_use(const struct rue_findings *findings, const struct rue
     rue_utf8_clean(findings->consumer, unicode, consumer, sizeof consumer);
     rue_prose_say(&prose, findings->partial ? "So far: use " : "Use ");
     rue_prose_say_config(&prose, rue_cost_matrix_config(variant->matrix, selection->recommended));
+    if (variant->gpus > 1) rue_prose_say(&prose, " on each of %" PRIu64 NB "GPUs", variant->gpus);
     rue_prose_say(&prose, " for ");
     rue_prose_say_variant(&prose, findings, variant, unicode);
     rue_prose_say(&prose, " data: ");

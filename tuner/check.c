@@ -31,22 +31,28 @@ static const char *key_or_null(const char *key)
     return key[0] ? key : NULL;
 }
 
-/* What a study for this would ask for. */
-static struct rue_study_goal study_goal(const struct rue_check_goal *goal, const char *const *data)
+enum { GPUS_BYTES = 16 };
+
+/* What a study for this would ask for; of several loaders each has its GPU again, `gpus` tells which. */
+static struct rue_study_goal study_goal(const struct rue_check_goal *goal, const char *const *data,
+                                        char gpus[GPUS_BYTES])
 {
     const struct rue_recommended *part = goal->part;
+    struct rue_workload workload = part->has_workload ? part->workload : rue_workload_default();
+    snprintf(gpus, GPUS_BYTES, "0..%d", workload.world_size - 1);
     struct rue_study_goal out = {.data_count = *data ? 1 : 0,
                                  .data = data,
                                  .keys = {.image_key = key_or_null(part->variant.image_key),
                                           .label_key = key_or_null(part->variant.label_key)},
                                  .runner = goal->runner,
                                  .again = part,
-                                 .images = part->job_images,
+                                 .gpus = workload.world_size > 1 ? gpus : NULL,
+                                 .images = part->job_images * (uint64_t)workload.world_size,
                                  .strategy = rue_strategies[0]->name,
                                  .trial_timeout_ns = goal->trial_timeout_ns,
                                  .repeats = 1,
                                  .memory_bytes = goal->memory_bytes,
-                                 .workload = part->has_workload ? part->workload : rue_workload_default(),
+                                 .workload = workload,
                                  .keep_nothing = true,
                                  .command_line = goal->command_line};
     out.modes[part->variant.mode] = true;
@@ -266,9 +272,8 @@ static rue_status check(struct rue_study *study, const struct rue_check_goal *go
                         "%s was measured with %s and not with %s: give the runner that made it with --runner",
                         goal->earlier->path, part->measured_with, hello->loader);
     compare_circumstances(goal, study, variant, out);
-    int cpus = goal->earlier->usable_cpus;
-    rue_status status =
-        rue_recommended_know(part, cpus > 0 ? cpus : 1, strcmp(hello->loader, "rue") != 0, error);
+    int cpus = rue_recommendation_cpus(goal->earlier);
+    rue_status status = rue_recommended_know(part, cpus, strcmp(hello->loader, "rue") != 0, error);
     if (status != RUE_OK) return status;
     status = list_configs(study, part, error);
     if (status != RUE_OK) return status;
@@ -287,7 +292,8 @@ rue_status rue_check_run(const struct rue_check_goal *goal, struct rue_check *ou
     if (out->skipped[0]) return RUE_OK;
     const char *data = goal->data;
     if (!data && goal->part->variant.path[0]) data = goal->part->variant.path;
-    struct rue_study_goal wanted = study_goal(goal, &data);
+    char gpus[GPUS_BYTES];
+    struct rue_study_goal wanted = study_goal(goal, &data, gpus);
     rue_status status = rue_study_open(&wanted, goal->progress, &study, error);
     if (status != RUE_OK) return status;
     status = check(study, goal, out, error);

@@ -1,8 +1,10 @@
 #include "commands.h"
+#include "gpu_list.h"
 #include "recording_runner.h"
+#include "runner_group.h"
 #include "runner_server.h"
 
-enum { TABLE, MAP, IMAGES };
+enum { TABLE, MAP, IMAGES, GPUS, RUNNER };
 
 static const struct rue_option options_table[] = {
     [TABLE] = {.name = "table",
@@ -22,11 +24,32 @@ static const struct rue_option options_table[] = {
                 .min = 1,
                 .max = UINT64_C(1) << 40,
                 .flag_only = true},
+    [GPUS] = {.name = "gpus",
+              .kind = RUE_OPTION_LIST,
+              .argument = "LIST",
+              .help = "a runner for each of these GPUs, such as 0,1; all of them load at once",
+              .flag_only = true},
+    [RUNNER] = {.name = "runner",
+                .kind = RUE_OPTION_COMMAND,
+                .argument = "CMD",
+                .help = "with --gpus: another runner than rue's own",
+                .flag_only = true},
 };
+
+static rue_status serve_group(const struct rue_options *options, rue_error *error)
+{
+    struct rue_gpu_list gpus;
+    rue_status status = rue_gpu_list_parse(rue_options_text(options, GPUS), "--gpus", &gpus, error);
+    if (status != RUE_OK) return status;
+    return rue_runner_group_serve(&gpus, rue_options_text(options, RUNNER), stdin, stdout, error);
+}
 
 static rue_status run(const struct rue_options *options, rue_error *error)
 {
     const char *table = rue_options_text(options, TABLE);
+    if (rue_options_text(options, GPUS)) return serve_group(options, error);
+    if (rue_options_text(options, RUNNER))
+        return rue_fail(error, RUE_USAGE, "--runner is for each of some GPUs: give --gpus as well");
     if (!table) return rue_runner_serve(stdin, stdout, error);
     struct rue_recording *recording;
     rue_status status = rue_recording_open(table, rue_options_text(options, MAP),

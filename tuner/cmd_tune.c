@@ -6,6 +6,7 @@
 
 #include "data_options.h"
 #include "dry_run.h"
+#include "gpu_list.h"
 #include "interrupt.h"
 #include "report.h"
 #include "study.h"
@@ -21,6 +22,7 @@ enum {
     PARALLELISM,
     MODEL,
     DEVICE,
+    GPUS,
     MODE,
     IMAGES,
     BATCHES,
@@ -79,6 +81,7 @@ static const struct rue_option options_table[] = {
                      "batch, sample, or batch,sample for both [batch]", 0, 0, parallelisms},
     [MODEL] = RUE_STUDY_OPTION_MODEL,
     [DEVICE] = RUE_STUDY_OPTION_DEVICE,
+    [GPUS] = RUE_STUDY_OPTION_GPUS,
     [MODE] = {"mode", RUE_OPTION_WORD, "MODE", "all", "all, raw or preprocessed data", 0, 0, modes},
     [IMAGES] = {"images", RUE_OPTION_COUNT, "N", NULL, "the job that is tuned for [one epoch]", 1,
                 UINT64_C(1) << 40, NULL},
@@ -159,6 +162,7 @@ static struct rue_study_goal read_goal(const struct rue_options *options)
         .data_count = (size_t)rue_options_argument_count(options),
         .data = rue_options_arguments(options),
         .runner = rue_options_text(options, RUNNER),
+        .gpus = rue_options_text(options, GPUS),
         .modes = {[RUE_RAW] = mode != 2, [RUE_PREPROCESSED] = mode != 1},
         .device = rue_options_text(options, DEVICE),
         .models = rue_options_text(options, MODEL),
@@ -434,10 +438,25 @@ static rue_status check_table(const struct rue_options *options, struct rue_stud
     return RUE_OK;
 }
 
+/* Each of them has a loader of its own. */
+static rue_status count_loaders(const struct rue_options *options, struct rue_study_goal *goal,
+                                rue_error *error)
+{
+    struct rue_gpu_list gpus;
+    if (!goal->gpus) return RUE_OK;
+    rue_status status = rue_gpu_list_parse(goal->gpus, rue_options_origin(options, GPUS), &gpus, error);
+    goal->workload.world_size = (int)gpus.count;
+    if (status != RUE_OK || !goal->table) return status;
+    return rue_fail(error, RUE_USAGE,
+                    "%s and --table %s: a table's times are what they are; leave one of them out",
+                    rue_options_origin(options, GPUS), goal->table);
+}
+
 static rue_status run(const struct rue_options *options, rue_error *error)
 {
     struct rue_study_goal goal = read_goal(options);
     rue_status status = choose_job(options, &goal, error);
+    if (status == RUE_OK) status = count_loaders(options, &goal, error);
     if (status == RUE_OK) status = rue_data_options_keys(options, IMAGE_KEY, LABEL_KEY, &goal.keys, error);
     if (status == RUE_OK) status = rue_ranking_rules_read(options, &ranking_options, &goal.rules, error);
     goal.rules.confidence = goal.confidence;

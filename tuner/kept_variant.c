@@ -129,6 +129,7 @@ json_t *rue_kept_variant_json(struct rue_json_document *document, const struct r
 #undef X
     rue_json_put(document, object, "bounds_measured", json_boolean(variant->bounds_measured));
     rue_json_put(document, object, "cold", json_boolean(variant->cold));
+    rue_json_put(document, object, "gpus", rue_json_integer(variant->gpus));
     rue_json_put(document, object, "trials_cache_missed", rue_json_integer(variant->trials_cache_missed));
     rue_json_put(document, object, "slept_ns", rue_json_real(variant->slept_ns));
     rue_json_put(document, object, "late_ns", rue_json_real(variant->late_ns));
@@ -292,6 +293,8 @@ static void read_facts(struct rue_json_reader *reader, const json_t *object, str
     out->cold = json_is_true(json_object_get(object, "cold"));
     json_int_t missed = json_integer_value(json_object_get(object, "trials_cache_missed"));
     out->trials_cache_missed = missed > 0 ? (size_t)missed : 0;
+    json_int_t gpus = json_integer_value(json_object_get(object, "gpus"));
+    out->gpus = gpus > 0 ? (uint64_t)gpus : 0;
     out->slept_ns = json_number_value(json_object_get(object, "slept_ns"));
     out->late_ns = json_number_value(json_object_get(object, "late_ns"));
     if (best && rue_protocol_decode_config(best, &out->replayed.best, NULL) != RUE_OK)

@@ -154,6 +154,7 @@ char *rue_protocol_encode_trial(const struct rue_trial_request *request, const c
         "memory_bytes", (json_int_t)request->limits.memory_bytes, "detail", request->detail);
     if (!object) return NULL;
     if (request->model[0]) json_object_set_new(object, "model", json_string(request->model));
+    if (request->waits) json_object_set_new(object, "wait", json_true());
     if (request->repeat) json_object_set_new(object, "repeat", json_integer((json_int_t)request->repeat));
     if (request->measure == RUE_COMPUTE)
         json_object_set_new(object, "batches", json_integer((json_int_t)request->batches));
@@ -205,6 +206,21 @@ char *rue_protocol_encode_opened(const struct rue_opened *opened)
     if (object && opened->cache_reason[0])
         json_object_set_new(object, "cache_reason", text_json(opened->cache_reason));
     return dump(object);
+}
+
+char *rue_protocol_encode_ready(json_t *id)
+{
+    return dump(json_pack("{s:O?, s:s}", "id", id, "status", RUE_PROTOCOL_READY));
+}
+
+bool rue_protocol_says_start(const char *line)
+{
+    json_t *object;
+    if (rue_protocol_parse(line, &object, NULL) != RUE_OK) return false;
+    const char *op = json_string_value(json_object_get(object, "op"));
+    bool starts = op && strcmp(op, "start") == 0;
+    json_decref(object);
+    return starts;
 }
 
 char *rue_protocol_encode_failure(json_t *id, enum rue_outcome outcome, const char *reason)
@@ -302,9 +318,10 @@ rue_status rue_protocol_decode_trial(const json_t *object, struct rue_trial_requ
         !(absent(limits) || json_is_object(limits)) ||
         !copy_count(limits, "time_ns", 0, &out->limits.time_ns) ||
         !copy_count(limits, "memory_bytes", 0, &out->limits.memory_bytes) ||
-        !copy_bool(object, "detail", &out->detail))
+        !copy_bool(object, "detail", &out->detail) || !copy_bool(object, "wait", &out->waits))
         return rue_fail(error, RUE_USAGE,
-                        "id, images, job_images, batches, repeat and limits are integers of at least 0");
+                        "id, images, job_images, batches, repeat and limits are integers of at least 0, "
+                        "detail and wait true or false");
     if (out->measure != RUE_COMPUTE && out->images == 0)
         return rue_fail(error, RUE_USAGE, "\"images\" must be at least 1");
     if (out->measure != RUE_LOAD && !out->model[0])

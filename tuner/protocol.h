@@ -11,6 +11,12 @@
 
 #define RUE_PROTOCOL_NAME "rue.runner/1"
 
+/* A runner that is asked for a trial with "wait":true answers {"id":17,"status":"ready"} when all is ready,
+ * and begins when it reads the first of these lines; after any other it answers that the trial failed. */
+#define RUE_PROTOCOL_READY "ready"
+#define RUE_PROTOCOL_START "{\"op\":\"start\"}"
+#define RUE_PROTOCOL_SKIP  "{\"op\":\"skip\"}"
+
 enum { RUE_PROTOCOL_LINE_MAX = 16 << 20, RUE_HELLO_LIST_MAX = 64 };
 
 /* What a runner says of itself. */
@@ -53,6 +59,7 @@ char *rue_protocol_encode_open(const struct rue_variant *variant, const struct r
                                uint64_t images);
 char *rue_protocol_encode_trial(const struct rue_trial_request *request, const char *profile);
 char *rue_protocol_encode_result(json_t *id, const struct rue_trial_result *result);
+char *rue_protocol_encode_ready(json_t *id);
 char *rue_protocol_encode_opened(const struct rue_opened *opened);
 /* What could not be done: infeasible when there is no memory or descriptor for it now, else failed. */
 char *rue_protocol_encode_failure(json_t *id, enum rue_outcome outcome, const char *reason);
@@ -75,6 +82,8 @@ rue_status rue_protocol_decode_workload(const json_t *object, struct rue_workloa
                                         rue_error *error) RUE_MUST_CHECK;
 rue_status rue_protocol_decode_trial(const json_t *object, struct rue_trial_request *out,
                                      rue_error *error) RUE_MUST_CHECK;
+
+bool rue_protocol_says_start(const char *line);
 
 /* The reply to `request`. A reply that lies (a configuration that differs from the request, times that are
  * not positive where the outcome is ok) becomes a failed result that says so. */

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "json_file.h"
+#include "json_number.h"
 #include "json_reader.h"
 #include "knowledge_json.h"
 #include "pipeline_fit.h"
@@ -304,6 +305,13 @@ rue_status rue_recommendation_read(const char *path, struct rue_recommendation *
     if (status != RUE_OK) return rue_recommendation_close(recommendation), status;
     *out = recommendation;
     return RUE_OK;
+}
+
+int rue_recommendation_cpus(const struct rue_recommendation *recommendation)
+{
+    int cpus = rue_json_number(recommendation->machine_json, "usable_cpus");
+    if (cpus <= 0) cpus = recommendation->usable_cpus;
+    return cpus > 0 ? cpus : 1;
 }
 
 rue_status rue_recommended_know(struct rue_recommended *recommended, int cpus, bool in_turn, rue_error *error)

@@ -29,9 +29,27 @@ struct open_data {
     char digest[32];
 };
 
+/* What tells, compared before and after, whether a trial was suspended. */
+struct mark {
+    unsigned runner, tuner;
+    uint64_t asleep_ns; /* the machine */
+};
+
+/* A trial between its beginning and its end. */
+struct flight {
+    const struct rue_trial_request *request;
+    uint64_t patience_ns, deadline_ns;
+    struct mark before;
+    rue_status status; /* of what was exchanged so far; `why` it is not RUE_OK */
+    rue_error why;
+    json_t *reply; /* NULL: not there yet */
+};
+
 struct rue_runner {
     char command[4096];          /* "" : our own */
     const char *const *words;    /* arguments of our own, NULL at the end */
+    const char *gpu;             /* the one that it sees; NULL: all that there are */
+    json_t *greeting;            /* its answer to the first hello */
     struct rue_process *process; /* NULL while there is none */
     struct rue_hello hello;
     uint64_t next_id;
@@ -39,6 +57,7 @@ struct rue_runner {
     size_t open_count;
     struct open_data opens[OPEN_LINES_MAX]; /* so far, for a new runner */
     uint64_t oom_kills;                     /* of the system, when the trial in flight began */
+    struct flight flight;
 };
 
 /* Whether the shell would find a program of that name; a name with a '/' is one. */
@@ -72,6 +91,7 @@ static rue_status start_process(struct rue_runner *runner, rue_error *error)
     for (size_t i = 0; runner->words && runner->words[i] && i < RUE_RUNNER_WORDS_MAX; i++)
         own[2 + i] = runner->words[i];
     const char *const foreign[] = {"/bin/sh", "-c", command, NULL};
+    if (runner->gpu) setenv("CUDA_VISIBLE_DEVICES", runner->gpu, 1);
     rue_status status = rue_process_open(runner->command[0] ? foreign : own, &runner->process, error);
     if (status == RUE_OK) rue_suspension_follow(rue_process_line(runner->process));
     return status;
@@ -107,6 +127,7 @@ static rue_status greet(struct rue_runner *runner, rue_error *error)
     if (status == RUE_OK)
         status = exchange(runner, line, rue_suspension_awake_ns() + hello_patience_ns, &reply, &why);
     if (status == RUE_OK) status = rue_protocol_decode_hello(reply, &runner->hello, &why);
+    if (status == RUE_OK && !runner->greeting) runner->greeting = json_incref(reply);
     json_decref(reply);
     free(line);
     if (status == RUE_OK) return RUE_OK;
@@ -121,8 +142,8 @@ static rue_status greet(struct rue_runner *runner, rue_error *error)
                     name, why.message, end);
 }
 
-static rue_status open_runner(const char *command, const char *const *words, struct rue_runner **out,
-                              rue_error *error)
+static rue_status open_runner(const char *command, const char *const *words, const char *gpu,
+                              struct rue_runner **out, rue_error *error)
 {
     struct rue_runner *runner = calloc(1, sizeof *runner);
     if (!runner) return rue_fail_memory(error, "a runner", sizeof *runner);
@@ -132,6 +153,7 @@ static rue_status open_runner(const char *command, const char *const *words, str
                                       sizeof runner->command);
     snprintf(runner->command, sizeof runner->command, "%s", command ? command : "");
     runner->words = words;
+    runner->gpu = gpu;
     runner->next_id = 1;
     rue_status status = greet(runner, error);
     if (status != RUE_OK) return rue_runner_close(runner), status;
@@ -141,12 +163,17 @@ static rue_status open_runner(const char *command, const char *const *words, str
 
 rue_status rue_runner_open(const char *command, struct rue_runner **out, rue_error *error)
 {
-    return open_runner(command, NULL, out, error);
+    return open_runner(command, NULL, NULL, out, error);
+}
+
+rue_status rue_runner_open_on(const char *gpu, const char *command, struct rue_runner **out, rue_error *error)
+{
+    return open_runner(command, NULL, gpu, out, error);
 }
 
 rue_status rue_runner_open_own(const char *const *words, struct rue_runner **out, rue_error *error)
 {
-    return open_runner(NULL, words, out, error);
+    return open_runner(NULL, words, NULL, out, error);
 }
 
 void rue_runner_close(struct rue_runner *runner)
@@ -154,12 +181,19 @@ void rue_runner_close(struct rue_runner *runner)
     if (!runner) return;
     if (runner->process) end_process(runner, grace_ns);
     for (size_t i = 0; i < runner->open_count; i++) free(runner->opens[i].line);
+    json_decref(runner->flight.reply);
+    json_decref(runner->greeting);
     free(runner);
 }
 
 const struct rue_hello *rue_runner_hello(const struct rue_runner *runner)
 {
     return &runner->hello;
+}
+
+const json_t *rue_runner_greeting(const struct rue_runner *runner)
+{
+    return runner->greeting;
 }
 
 static rue_status open_with(struct rue_runner *runner, const char *line, struct rue_opened *out,
@@ -298,12 +332,6 @@ static void blame(struct rue_runner *runner, rue_status status, const char *why,
                  died ? end : why, starved ? ": the system had no more memory for it" : "");
 }
 
-/* What tells, compared before and after, whether a trial was suspended. */
-struct mark {
-    unsigned runner, tuner;
-    uint64_t asleep_ns; /* the machine */
-};
-
 static struct mark mark_now(struct rue_runner *runner)
 {
     return (struct mark){rue_process_suspensions(runner->process), rue_suspension_count(),
@@ -319,17 +347,76 @@ static bool was_suspended(struct rue_runner *runner, const struct mark *before)
            after.asleep_ns > before->asleep_ns + RUE_NS_PER_MS;
 }
 
-/* Asks and waits for the answer; a new reference. */
-static rue_status ask(struct rue_runner *runner, uint64_t id, const char *line, uint64_t patience_ns,
-                      json_t **reply, rue_error *error)
+/* Writes a line about the trial in flight. */
+static void tell(struct rue_runner *runner, const char *line)
 {
-    rue_error why = {0};
-    uint64_t deadline = rue_suspension_awake_ns() + patience_ns;
-    rue_status status = rue_process_write_line(runner->process, line, deadline, &why);
-    if (status == RUE_RUNNER)
-        status = RUE_OK; /* it ended before it was asked: that is how it is found below */
-    if (status == RUE_OK) return await_reply(runner, id, deadline, reply, error);
-    return rue_fail(error, status, "%s", why.message);
+    struct flight *flight = &runner->flight;
+    flight->status = rue_process_write_line(runner->process, line, flight->deadline_ns, &flight->why);
+    if (flight->status != RUE_RUNNER) return;
+    flight->status = RUE_OK; /* it ended before it was told: that is how it is found when it is heard */
+    rue_error_clear(&flight->why);
+}
+
+static void hear(struct rue_runner *runner)
+{
+    struct flight *flight = &runner->flight;
+    flight->status =
+        await_reply(runner, flight->request->id, flight->deadline_ns, &flight->reply, &flight->why);
+}
+
+rue_status rue_runner_begin(struct rue_runner *runner, struct rue_trial_request *request, const char *profile,
+                            uint64_t patience_ns, rue_error *error)
+{
+    runner->suspended = false;
+    rue_status status = ensure_process(runner, error);
+    if (status != RUE_OK) return status;
+    request->id = runner->next_id++;
+    char *line = rue_protocol_encode_trial(request, profile);
+    if (!line) return rue_fail_memory(error, "a request", 4096);
+    runner->oom_kills = rue_machine_oom_kills();
+    runner->flight = (struct flight){.request = request,
+                                     .patience_ns = patience_ns,
+                                     .deadline_ns = rue_suspension_awake_ns() + patience_ns,
+                                     .before = mark_now(runner)};
+    tell(runner, line);
+    free(line);
+    return RUE_OK;
+}
+
+bool rue_runner_is_ready(struct rue_runner *runner)
+{
+    struct flight *flight = &runner->flight;
+    if (flight->status == RUE_OK) hear(runner);
+    const char *said = json_string_value(json_object_get(flight->reply, "status"));
+    if (!said || strcmp(said, RUE_PROTOCOL_READY) != 0) return false;
+    json_decref(flight->reply);
+    flight->reply = NULL;
+    return true;
+}
+
+void rue_runner_start(struct rue_runner *runner, bool start)
+{
+    tell(runner, start ? RUE_PROTOCOL_START : RUE_PROTOCOL_SKIP);
+}
+
+rue_status rue_runner_finish(struct rue_runner *runner, struct rue_trial_result *result, rue_error *error)
+{
+    struct flight *flight = &runner->flight;
+    *result = rue_trial_result_empty();
+    result->config = flight->request->config;
+    if (flight->status == RUE_OK && !flight->reply) hear(runner);
+    rue_status status = flight->status;
+    if (status == RUE_OK || status == RUE_TIMEOUT) runner->suspended = was_suspended(runner, &flight->before);
+    if (status == RUE_OK) rue_protocol_decode_result(flight->reply, flight->request, result);
+    json_decref(flight->reply);
+    flight->reply = NULL;
+    if (status == RUE_OK) return RUE_OK;
+    if (status == RUE_INTERRUPTED || status == RUE_TERMINATED) {
+        end_process(runner, grace_ns);
+        return rue_fail(error, status, "interrupted");
+    }
+    blame(runner, status, flight->why.message, flight->patience_ns, result);
+    return RUE_OK;
 }
 
 rue_status rue_runner_trial(struct rue_runner *runner, struct rue_trial_request *request, const char *profile,
@@ -337,28 +424,8 @@ rue_status rue_runner_trial(struct rue_runner *runner, struct rue_trial_request 
 {
     *result = rue_trial_result_empty();
     result->config = request->config;
-    runner->suspended = false;
-    rue_status status = ensure_process(runner, error);
-    if (status != RUE_OK) return status;
-    request->id = runner->next_id++;
-    char *line = rue_protocol_encode_trial(request, profile);
-    if (!line) return rue_fail_memory(error, "a request", 4096);
-    rue_error why = {0};
-    json_t *reply = NULL;
-    runner->oom_kills = rue_machine_oom_kills();
-    struct mark before = mark_now(runner);
-    status = ask(runner, request->id, line, patience_ns, &reply, &why);
-    free(line);
-    if (status == RUE_OK || status == RUE_TIMEOUT) runner->suspended = was_suspended(runner, &before);
-    if (status == RUE_OK) rue_protocol_decode_result(reply, request, result);
-    json_decref(reply);
-    if (status == RUE_OK) return RUE_OK;
-    if (status == RUE_INTERRUPTED || status == RUE_TERMINATED) {
-        end_process(runner, grace_ns);
-        return rue_fail(error, status, "interrupted");
-    }
-    blame(runner, status, why.message, patience_ns, result);
-    return RUE_OK;
+    rue_status status = rue_runner_begin(runner, request, profile, patience_ns, error);
+    return status == RUE_OK ? rue_runner_finish(runner, result, error) : status;
 }
 
 bool rue_runner_was_suspended(const struct rue_runner *runner)

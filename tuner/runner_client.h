@@ -18,10 +18,16 @@ enum { RUE_RUNNER_WORDS_MAX = 6 };
 rue_status rue_runner_open_own(const char *const *words, struct rue_runner **out,
                                rue_error *error) RUE_MUST_CHECK;
 
+/* As rue_runner_open, but of the GPUs it sees `gpu` alone, as CUDA_VISIBLE_DEVICES has it; borrowed for its
+ * life. */
+rue_status rue_runner_open_on(const char *gpu, const char *command, struct rue_runner **out,
+                              rue_error *error) RUE_MUST_CHECK;
+
 /* Ends it; whatever it left running is killed. */
 void rue_runner_close(struct rue_runner *runner);
 
 const struct rue_hello *rue_runner_hello(const struct rue_runner *runner);
+const json_t *rue_runner_greeting(const struct rue_runner *runner); /* the same in its own words; borrowed */
 
 /* Has it open a variant, and read the `images` of the workload once where the workload is warm. RUE_DATA with
  * its reason when it cannot, RUE_RUNNER when it ends. Repeated by itself whenever the runner is started
@@ -38,6 +44,16 @@ rue_status rue_runner_open_data(struct rue_runner *runner, const struct rue_vari
 rue_status rue_runner_trial(struct rue_runner *runner, struct rue_trial_request *request, const char *profile,
                             uint64_t patience_ns, struct rue_trial_result *result,
                             rue_error *error) RUE_MUST_CHECK;
+
+/* The same trial in steps, so that several runners can make one each at once: begin them all; where a request
+ * `waits`, ask each whether it is ready (false: it has answered already, or never will), then tell those that
+ * are to start, or not to; finish them all. `request` is borrowed until then. */
+rue_status rue_runner_begin(struct rue_runner *runner, struct rue_trial_request *request, const char *profile,
+                            uint64_t patience_ns, rue_error *error) RUE_MUST_CHECK;
+bool rue_runner_is_ready(struct rue_runner *runner);
+void rue_runner_start(struct rue_runner *runner, bool start);
+rue_status rue_runner_finish(struct rue_runner *runner, struct rue_trial_result *result,
+                             rue_error *error) RUE_MUST_CHECK;
 
 /* Sees to it that it runs, as a trial would; `*root` is the process that keeps it: what it and all that it
  * starts use is found below that (process_tree.h). As rue_runner_trial. */

@@ -20,6 +20,7 @@ enum { OPEN_SOURCES_MAX = 8 };
 
 /* Sources stay open between trials: opening the index is no part of any trial. */
 struct server {
+    FILE *in, *out;
     size_t source_count;
     struct rue_source *sources[OPEN_SOURCES_MAX];  /* the oldest first */
     struct rue_variant variants[OPEN_SOURCES_MAX]; /* as they were asked for */
@@ -219,6 +220,26 @@ static rue_status open_model(const struct rue_trial_request *trial, const json_t
     return status == RUE_OK ? rue_model_sleep_open(&profile, trial->workload.seed, out, error) : status;
 }
 
+/* A trial that is to start together with others. */
+struct starter {
+    const struct server *server;
+    json_t *id;
+};
+
+static rue_status wait_for_start(void *context, rue_error *error)
+{
+    const struct starter *starter = context;
+    char *ready = rue_protocol_encode_ready(starter->id), *line = NULL;
+    size_t capacity = 0;
+    if (!ready) return rue_fail_memory(error, "an answer", 64);
+    bool told = fprintf(starter->server->out, "%s\n", ready) > 0 && fflush(starter->server->out) == 0 &&
+                getline(&line, &capacity, starter->server->in) >= 0;
+    bool starts = told && rue_protocol_says_start(line);
+    free(line);
+    free(ready);
+    return starts ? RUE_OK : rue_fail(error, RUE_RUNNER, "it was ready, and not told to start");
+}
+
 static char *answer_trial(void *state, json_t *object)
 {
     struct server *server = state;
@@ -237,7 +258,9 @@ static char *answer_trial(void *state, json_t *object)
         rue_model_close(&model);
         return rue_runner_lines_refuse(id, &error);
     }
-    rue_trial_run(&request, source, &model, &result);
+    struct starter starter = {server, id};
+    const struct rue_trial_start start = {wait_for_start, &starter};
+    rue_trial_run_at(request.waits ? &start : NULL, &request, source, &model, &result);
     char *answer = rue_protocol_encode_result(id, &result);
     rue_trial_result_close(&result);
     rue_model_close(&model);
@@ -267,7 +290,7 @@ static char *answer_hello(void *state, const json_t *request)
 rue_status rue_runner_serve(FILE *in, FILE *out, rue_error *error)
 {
     static const struct rue_answerer answerer = {answer_hello, answer_open, answer_trial};
-    struct server server = {0};
+    struct server server = {.in = in, .out = out};
     rue_status status = rue_runner_lines_serve(&answerer, &server, in, out, error);
     while (server.source_count) forget_oldest(&server);
     return status;

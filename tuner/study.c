@@ -38,11 +38,36 @@ static void identify(struct rue_study *study)
              rue_hash(RUE_HASH_START, hello->machine_json, strlen(hello->machine_json)));
 }
 
+/* A runner for each GPU, which are one towards us. */
+static rue_status open_group(struct rue_study *study, rue_error *error)
+{
+    const struct rue_study_goal *goal = study->goal;
+    const char **word = study->runner_words;
+    *word++ = "--gpus";
+    *word++ = goal->gpus;
+    if (goal->runner) *word++ = "--runner";
+    if (goal->runner) *word++ = goal->runner;
+    return rue_runner_open_own(study->runner_words, &study->runner, error);
+}
+
+static rue_status open_runner(struct rue_study *study, rue_error *error)
+{
+    const struct rue_study_goal *goal = study->goal;
+    if (goal->table) return rue_study_open_recording(study, error);
+    return goal->gpus ? open_group(study, error) : rue_runner_open(goal->runner, &study->runner, error);
+}
+
+/* How many of so many images each loader has to load. */
+static uint64_t share_of(const struct rue_study_goal *goal, uint64_t images)
+{
+    uint64_t loaders = (uint64_t)goal->workload.world_size;
+    return images / loaders + (images % loaders != 0);
+}
+
 static rue_status open_all(struct rue_study *study, rue_error *error)
 {
     const struct rue_study_goal *goal = study->goal;
-    rue_status status = goal->table ? rue_study_open_recording(study, error)
-                                    : rue_runner_open(goal->runner, &study->runner, error);
+    rue_status status = open_runner(study, error);
     if (status != RUE_OK) return status;
     identify(study);
     status = rue_study_choose_models(study, error);
@@ -53,7 +78,8 @@ static rue_status open_all(struct rue_study *study, rue_error *error)
     if (status == RUE_OK) status = rue_study_space(goal, hello, UINT64_MAX, &study->space, error);
     if (status == RUE_OK && !goal->keep_nothing) status = rue_study_open_folder(study, error);
     const int *sizes = study->space.values[RUE_BATCH_SIZE], size_count = study->space.count[RUE_BATCH_SIZE];
-    study->wanted_images = goal->batches ? goal->batches * (uint64_t)sizes[size_count - 1] : goal->images;
+    study->wanted_images =
+        goal->batches ? goal->batches * (uint64_t)sizes[size_count - 1] : share_of(goal, goal->images);
     if (status == RUE_OK && !goal->fresh) status = rue_study_open_store(study, error);
     if (status == RUE_OK) status = rue_study_open_data(study, error);
     if (status == RUE_OK)

@@ -46,6 +46,8 @@ struct rue_study_goal {
     const char *const *data;        /* [data_count] paths, at most RUE_STUDY_VARIANTS_MAX */
     struct rue_source_options keys; /* what they call images and labels */
     const char *runner;             /* a shell command; NULL: our own */
+    const char *gpus;               /* a loader for each of these, at once, see gpu_list.h; NULL: one loader.
+                                       The workload's world_size is how many they are */
     bool modes[RUE_MODE_COUNT];
     const char *models;                       /* "resnet18,vit_b_16"; NULL: the runner's, or a default */
     const char *device;                       /* of models that name none; NULL: the usual one */

@@ -47,6 +47,13 @@ static rue_status check_epoch(const struct rue_study_variant *variant, rue_error
         rue_format_count(variant->job_images, job, sizeof job), variant->opened.images);
 }
 
+/* Of an epoch, what one loader loads where there are several. */
+static uint64_t epoch_share(const struct rue_study_variant *variant)
+{
+    uint64_t loaders = (uint64_t)variant->workload.world_size, images = variant->opened.images;
+    return images / loaders + (images % loaders != 0);
+}
+
 /* Has the runner open a variant and fixes what the trials on it will be. */
 static rue_status open_variant(struct rue_study *study, struct rue_study_variant *variant, rue_error *error)
 {
@@ -75,7 +82,7 @@ static rue_status open_variant(struct rue_study *study, struct rue_study_variant
         snprintf(variant->opened.digest, sizeof variant->opened.digest, "%" PRIu64, variant->opened.images);
     variant->job_images = study->wanted_images   ? study->wanted_images
                           : study->variant_count ? study->variants[0].job_images
-                                                 : variant->opened.images;
+                                                 : epoch_share(variant);
     study->variant_count++;
     return goal->data_count ? check_epoch(variant, error) : RUE_OK;
 }

@@ -75,18 +75,20 @@ static rue_status fill_variant(const struct rue_study *study, size_t index, stru
     rue_status status =
         rue_ranking_rules_select(&study->goal->rules, study->matrices[index], &selection, error);
     if (status != RUE_OK) return status;
-    *out = (struct rue_variant_findings){.variant = variant->variant,
-                                         .matrix = study->matrices[index],
-                                         .selection = selection,
-                                         .goal = study->goal->minimise,
-                                         .lengths = study->lengths[index],
-                                         .job_images = variant->job_images,
-                                         .data_images = variant->opened.images,
-                                         .data_bytes = variant->opened.bytes,
-                                         .sample = variant->sample,
-                                         .build_s_per_image = variant->build_s_per_image,
-                                         .drop_last = variant->workload.drop_last,
-                                         .cold = strcmp(variant->workload.cache, RUE_CACHE_COLD) == 0};
+    *out =
+        (struct rue_variant_findings){.variant = variant->variant,
+                                      .matrix = study->matrices[index],
+                                      .selection = selection,
+                                      .goal = study->goal->minimise,
+                                      .lengths = study->lengths[index],
+                                      .job_images = variant->job_images,
+                                      .gpus = study->goal->gpus ? (uint64_t)variant->workload.world_size : 0,
+                                      .data_images = variant->opened.images,
+                                      .data_bytes = variant->opened.bytes,
+                                      .sample = variant->sample,
+                                      .build_s_per_image = variant->build_s_per_image,
+                                      .drop_last = variant->workload.drop_last,
+                                      .cold = strcmp(variant->workload.cache, RUE_CACHE_COLD) == 0};
     if (variant->variant.mode == RUE_RAW) out->decode = variant->workload.decode;
     snprintf(out->data_digest, sizeof out->data_digest, "%s", variant->opened.digest);
     count_outcomes(study, out);

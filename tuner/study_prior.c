@@ -172,8 +172,8 @@ static struct rue_recommended *usable_part(const struct rue_study *study, const 
         snprintf(why, bytes, "nothing about %s data", rue_mode_names[variant->mode]);
     else if (strcmp(part->measured_with, hello->loader) != 0)
         snprintf(why, bytes, "measured with %s and not with %s", part->measured_with, hello->loader);
-    else if (rue_recommended_know(part, earlier->usable_cpus > 0 ? earlier->usable_cpus : 1,
-                                  strcmp(hello->loader, "rue") != 0, &unfit) != RUE_OK)
+    else if (rue_recommended_know(part, rue_recommendation_cpus(earlier), strcmp(hello->loader, "rue") != 0,
+                                  &unfit) != RUE_OK)
         snprintf(why, bytes, "%s", unfit.message);
     else
         return part;

@@ -79,6 +79,7 @@ struct rue_trial_request {
     uint64_t repeat;     /* 0, 1, ...: which repeat of this question it is */
     struct rue_limits limits;
     bool detail; /* also answer with the times of each batch */
+    bool waits;  /* says when it is ready, and starts when it is told */
 };
 
 /* X(name, what it says). Integers; RUE_ABSENT where the runner did not say. */

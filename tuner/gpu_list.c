@@ -1,0 +1,89 @@
+#include "gpu_list.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "word_list.h"
+
+enum { TEXT_BYTES = 4096 };
+
+/* A list as it was given, by what, and what is visible. */
+struct list {
+    const char *text, *origin, *visible; /* NULL: all are */
+    struct rue_gpu_list *out;
+};
+
+static rue_status fail_element(const struct list *list, const char *element, rue_error *error)
+{
+    return rue_fail(error, RUE_USAGE, "%s: '%.80s' is no GPU; name some such as 0,1 or 0..7", list->origin,
+                    element);
+}
+
+/* The `index`-th of the visible ones as `out`; false where there are fewer. */
+static bool find_visible(const char *visible, unsigned index, char out[RUE_GPU_NAME_BYTES])
+{
+    char copy[TEXT_BYTES], *rest = copy, *word;
+    snprintf(out, RUE_GPU_NAME_BYTES, "%u", index);
+    if (!visible) return true;
+    snprintf(copy, sizeof copy, "%s", visible);
+    while ((word = rue_word_list_next(&rest)))
+        if (index-- == 0) return snprintf(out, RUE_GPU_NAME_BYTES, "%s", word), true;
+    return false;
+}
+
+static rue_status add_name(const struct list *list, const char *name, rue_error *error)
+{
+    struct rue_gpu_list *out = list->out;
+    for (size_t i = 0; i < out->count; i++)
+        if (strcmp(out->names[i], name) == 0)
+            return rue_fail(error, RUE_USAGE, "%s: %s has a GPU twice; name each once", list->origin,
+                            list->text);
+    if (out->count == RUE_GPU_MAX)
+        return rue_fail(error, RUE_USAGE, "%s: %s has more than %d GPUs", list->origin, list->text,
+                        RUE_GPU_MAX);
+    snprintf(out->names[out->count++], RUE_GPU_NAME_BYTES, "%s", name);
+    return RUE_OK;
+}
+
+static rue_status add_number(const struct list *list, unsigned number, rue_error *error)
+{
+    char name[RUE_GPU_NAME_BYTES];
+    if (find_visible(list->visible, number, name)) return add_name(list, name, error);
+    return rue_fail(error, RUE_USAGE, "%s: there is no GPU %u, as CUDA_VISIBLE_DEVICES is %.200s",
+                    list->origin, number, list->visible);
+}
+
+/* One element: "0", "0..7", or a name. */
+static rue_status add_element(const struct list *list, const char *element, rue_error *error)
+{
+    unsigned first, last;
+    int end = 0;
+    bool named = strncmp(element, "GPU-", 4) == 0 || strncmp(element, "MIG-", 4) == 0;
+    if (named && strlen(element) < RUE_GPU_NAME_BYTES) return add_name(list, element, error);
+    if (element[0] < '0' || element[0] > '9' || strlen(element) > 9)
+        return fail_element(list, element, error);
+    if (sscanf(element, "%u%n", &first, &end) == 1 && !element[end]) return add_number(list, first, error);
+    if (sscanf(element, "%u..%u%n", &first, &last, &end) != 2 || element[end] || first > last)
+        return fail_element(list, element, error);
+    rue_status status = RUE_OK;
+    for (unsigned number = first; status == RUE_OK && number <= last; number++)
+        status = add_number(list, number, error);
+    return status;
+}
+
+rue_status rue_gpu_list_parse(const char *text, const char *origin, struct rue_gpu_list *out,
+                              rue_error *error)
+{
+    const struct list list = {text, origin, getenv("CUDA_VISIBLE_DEVICES"), out};
+    char copy[TEXT_BYTES], *rest = copy, *element;
+    *out = (struct rue_gpu_list){0};
+    if (snprintf(copy, sizeof copy, "%s", text) >= TEXT_BYTES)
+        return rue_fail(error, RUE_USAGE, "%s: the list is longer than %d letters", origin, TEXT_BYTES - 1);
+    rue_status status = RUE_OK;
+    while (status == RUE_OK && (element = rue_word_list_next(&rest)))
+        status = add_element(&list, element, error);
+    if (status == RUE_OK && out->count == 0) return fail_element(&list, "", error);
+    return status;
+}
