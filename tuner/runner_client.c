@@ -128,11 +128,15 @@ static rue_status greet(struct rue_runner *runner, rue_error *error)
         status = exchange(runner, line, rue_suspension_awake_ns() + hello_patience_ns, &reply, &why);
     if (status == RUE_OK) status = rue_protocol_decode_hello(reply, &runner->hello, &why);
     if (status == RUE_OK && !runner->greeting) runner->greeting = json_incref(reply);
+    char refusal[RUE_ERROR_MESSAGE_BYTES] = "";
+    const char *reason = json_string_value(json_object_get(reply, "reason"));
+    if (reason) rue_error_shorten(reason, refusal, sizeof refusal);
     json_decref(reply);
     free(line);
     if (status == RUE_OK) return RUE_OK;
     const char *end = runner->process ? end_process(runner, grace_ns) : "did not start";
     if (status == RUE_INTERRUPTED || status == RUE_TERMINATED) return rue_fail(error, status, "interrupted");
+    if (refusal[0]) return rue_fail(error, RUE_RUNNER, "%s", refusal);
     const char *name = runner->command[0] ? runner->command : "rue runner";
     if (rue_advice_given(why.message))
         return rue_fail(error, RUE_RUNNER, "the runner '%.200s' gave no greeting: %s", name, why.message);

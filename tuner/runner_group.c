@@ -21,8 +21,20 @@ struct member {
 
 struct group {
     const struct rue_gpu_list *gpus;
+    const char *command;                /* NULL: our own */
     struct member members[RUE_GPU_MAX]; /* [gpus->count] */
 };
+
+/* Starts all of them, where they are not yet. */
+static rue_status open_members(struct group *group, rue_error *error)
+{
+    rue_status status = RUE_OK;
+    for (size_t i = 0; status == RUE_OK && i < group->gpus->count; i++)
+        if (!group->members[i].runner)
+            status =
+                rue_runner_open_on(group->gpus->names[i], group->command, &group->members[i].runner, error);
+    return status;
+}
 
 /* ---- hello and open ---- */
 
@@ -30,13 +42,15 @@ struct group {
 static char *answer_hello(void *state, const json_t *request)
 {
     (void)request;
-    const struct group *group = state;
+    struct group *group = state;
+    rue_error error = {0};
+    if (open_members(group, &error) != RUE_OK) return rue_runner_lines_refuse(NULL, &error);
     json_t *greeting = json_deep_copy(rue_runner_greeting(group->members[0].runner));
     json_t *machine = json_object_get(greeting, "machine");
     json_int_t cpus = json_integer_value(json_object_get(machine, "usable_cpus"));
     json_int_t share = cpus / (json_int_t)group->gpus->count;
     if (cpus > 0) json_object_set_new(machine, "usable_cpus", json_integer(share > 0 ? share : 1));
-    if (machine) json_object_set_new(machine, "gpus", json_integer((json_int_t)group->gpus->count));
+    if (machine) json_object_set_new(machine, "loaders", json_integer((json_int_t)group->gpus->count));
     char *line = greeting ? json_dumps(greeting, JSON_COMPACT) : NULL;
     json_decref(greeting);
     return line;
@@ -89,6 +103,7 @@ static char *answer_open(void *state, const json_t *request)
     if (status == RUE_OK)
         status = rue_protocol_decode_workload(json_object_get(request, "workload"), &workload, &error);
     if (status == RUE_OK) status = check_world(group, &workload, &error);
+    if (status == RUE_OK) status = open_members(group, &error);
     if (status == RUE_OK)
         status = open_first(group, &variant, &workload, images > 0 ? (uint64_t)images : 0, &opened, &error);
     if (status == RUE_OK) status = open_rest(group, &variant, &workload, &error);
@@ -236,6 +251,7 @@ static char *answer_trial(void *state, json_t *object)
     json_t *id = json_object_get(object, "id");
     rue_status status = rue_protocol_decode_trial(object, &request, &error);
     if (status == RUE_OK) status = check_world(group, &request.workload, &error);
+    if (status == RUE_OK) status = open_members(group, &error);
     if (status == RUE_OK) status = run_trial(group, &request, object, &result, &error);
     if (status != RUE_OK) return rue_runner_lines_refuse(id, &error);
     char *answer = rue_protocol_encode_result(id, &result);
@@ -245,14 +261,6 @@ static char *answer_trial(void *state, json_t *object)
 
 /* ---- the group ---- */
 
-static rue_status open_members(struct group *group, const char *command, rue_error *error)
-{
-    rue_status status = RUE_OK;
-    for (size_t i = 0; status == RUE_OK && i < group->gpus->count; i++)
-        status = rue_runner_open_on(group->gpus->names[i], command, &group->members[i].runner, error);
-    return status;
-}
-
 rue_status rue_runner_group_serve(const struct rue_gpu_list *gpus, const char *command, FILE *in, FILE *out,
                                   rue_error *error)
 {
@@ -260,8 +268,8 @@ rue_status rue_runner_group_serve(const struct rue_gpu_list *gpus, const char *c
     struct group *group = calloc(1, sizeof *group);
     if (!group) return rue_fail_memory(error, "a group of runners", sizeof *group);
     group->gpus = gpus;
-    rue_status status = open_members(group, command, error);
-    if (status == RUE_OK) status = rue_runner_lines_serve(&answerer, group, in, out, error);
+    group->command = command;
+    rue_status status = rue_runner_lines_serve(&answerer, group, in, out, error);
     for (size_t i = 0; i < gpus->count; i++) rue_runner_close(group->members[i].runner);
     free(group);
     return status;

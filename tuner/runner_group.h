@@ -9,8 +9,9 @@
 #include "gpu_list.h"
 #include "trial.h"
 
-/* Starts a runner for each GPU, by `command` (a shell command; NULL: this program's own), and answers
- * requests until the input ends. As rue_runner_open and rue_runner_serve. */
+/* Starts a runner for each GPU when it is first asked for something, by `command` (a shell command; NULL:
+ * this program's own), and answers requests until the input ends; what goes wrong with one is in its answer.
+ * As rue_runner_serve. */
 rue_status rue_runner_group_serve(const struct rue_gpu_list *gpus, const char *command, FILE *in, FILE *out,
                                   rue_error *error) RUE_MUST_CHECK;
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "device_table.h"
+#include "gpu_driver.h"
 #include "machine.h"
 #include "model_cuda.h"
 #include "model_host.h"
@@ -16,7 +17,7 @@
 #include "sampler.h"
 #include "trial_loop.h"
 
-enum { OPEN_SOURCES_MAX = 8 };
+enum { OPEN_SOURCES_MAX = 8, GPUS_MAX = 16 };
 
 /* Sources stay open between trials: opening the index is no part of any trial. */
 struct server {
@@ -267,13 +268,31 @@ static char *answer_trial(void *state, json_t *object)
     return answer;
 }
 
+/* Where they are not all alike, it matters which of them are used. */
+static void add_gpus(json_t *machine)
+{
+    char models[GPUS_MAX][RUE_GPU_MODEL_BYTES];
+    size_t count = rue_gpu_driver_models(RUE_GPU_DRIVER_FOLDER, models, GPUS_MAX);
+    const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+    bool alike = true;
+    json_t *array = count ? json_array() : NULL;
+    for (size_t i = 0; i < count; i++) {
+        alike = alike && strcmp(models[i], models[0]) == 0;
+        json_array_append_new(array, json_string(models[i]));
+    }
+    if (array) json_object_set_new(machine, "gpus", array);
+    if (!alike && visible) json_object_set_new(machine, "visible_gpus", json_string(visible));
+}
+
 static json_t *machine_json(void)
 {
     struct rue_machine machine = rue_machine_read();
-    return json_pack("{s:s, s:i, s:i, s:i, s:f, s:I, s:s}", "cpu", machine.cpu, "usable_cpus",
-                     machine.usable_cpus, "online_cpus", machine.online_cpus, "affinity_cpus",
-                     machine.affinity_cpus, "quota_cpus", machine.quota_cpus, "memory_bytes",
-                     (json_int_t)machine.memory_bytes, "kernel", machine.kernel);
+    json_t *object = json_pack("{s:s, s:i, s:i, s:i, s:f, s:I, s:s}", "cpu", machine.cpu, "usable_cpus",
+                               machine.usable_cpus, "online_cpus", machine.online_cpus, "affinity_cpus",
+                               machine.affinity_cpus, "quota_cpus", machine.quota_cpus, "memory_bytes",
+                               (json_int_t)machine.memory_bytes, "kernel", machine.kernel);
+    add_gpus(object);
+    return object;
 }
 
 static char *answer_hello(void *state, const json_t *request)

@@ -1,0 +1,188 @@
+"""Several GPUs at once, each with a runner and a loader of its own (--gpus): simulated ones, which need no GPU."""
+import contextlib
+import csv
+import json
+import shlex
+import signal
+import subprocess
+
+import pytest
+
+from conftest import HANG_S, clean_environment, expect_failure, make_table, read_json, stop, wait_until, wait_until_gone
+
+SMALL = ["--model", "resnet18", "--device", "h100", "--batch-size", "4,8", "--num-workers", "0,1", "--mode", "raw",
+         "--strategy", "grid", "--budget", "5m", "--out", "out", "--quiet"]
+
+
+class Runner:
+    """`rue runner`, talked to by hand."""
+
+    def __init__(self, program, *words, **env):
+        self.process = subprocess.Popen([program, "runner", *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        text=True, env=clean_environment(**env))
+
+    def tell(self, **object):
+        self.process.stdin.write(json.dumps(object) + "\n")
+        self.process.stdin.flush()
+
+    def ask(self, **object):
+        self.tell(**object)
+        return json.loads(self.process.stdout.readline())
+
+
+@pytest.fixture
+def runner(program):
+    with contextlib.ExitStack() as stack:
+        def start(*words, **env):
+            made = Runner(program, *words, **env)
+            stack.callback(made.process.wait, HANG_S)
+            stack.callback(made.process.stdin.close)
+            return made
+        yield start
+
+
+def trial(folder, world_size=2, **more):
+    ask = dict(op="trial", id=7, measure="joint", model="resnet18@h100", images=24, job_images=24,
+               variant=dict(path=str(folder), mode="raw", format="folder"), config=dict(batch_size=4, num_workers=1),
+               workload=dict(world_size=world_size))
+    return {**ask, **more}
+
+
+def trials(rue):
+    with open(rue.folder / "out/trials.csv", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+# ---- the runner's side ----
+
+def test_a_trial_that_waits_begins_when_it_is_told(runner, photos):
+    one = runner()
+    for measure in ["joint", "load", "compute"]:
+        ask = trial(photos, 1, wait=True, measure=measure, batches=2)
+        assert one.ask(**ask) == dict(id=7, status="ready")
+        assert one.ask(op="start")["status"] == "ok"
+        assert one.ask(**ask) == dict(id=7, status="ready")
+        assert one.ask(op="skip")["reason"] == "it was ready, and not told to start"
+    assert one.ask(**trial(photos, 1, wait="yes"))["status"] == "failed"
+
+
+def test_a_group_loads_every_image_once(runner, photos):
+    group, alone = runner("--gpus", "0,1"), runner()
+    cpus = {who: each.ask(op="hello")["machine"] for who, each in dict(group=group, alone=alone).items()}
+    assert cpus["group"]["usable_cpus"] == max(1, cpus["alone"]["usable_cpus"] // 2)
+    assert cpus["group"]["loaders"] == 2 and "loaders" not in cpus["alone"]
+    both, all = group.ask(**trial(photos)), alone.ask(**trial(photos, 1, images=48, job_images=48))
+    assert both["status"] == all["status"] == "ok"
+    assert (both["images"], both["batches"]) == (24, 6), "what one of them loaded"
+    assert both["data_bytes"] == all["data_bytes"], "what both of them did: each its half"
+    parts = both["load_wait_ns"] + both["compute_ns"] + both["shutdown_ns"]
+    assert parts == both["end_to_end_ns"], "the times are one loader's"
+
+
+def test_a_group_of_three_has_what_is_left_over(runner, photos):
+    answer = runner("--gpus", "0..2").ask(**trial(photos, 3, images=16, job_images=16))
+    assert answer["status"] == "ok" and answer["images"] == 16
+
+
+def test_what_a_group_cannot_do_is_said(runner, photos):
+    group = runner("--gpus", "0,1")
+    assert "world_size is 2" in group.ask(**trial(photos, 1))["reason"]
+    assert "on GPU 0: unknown model" in group.ask(**trial(photos, model="nosuch"))["reason"]
+    little = group.ask(**trial(photos, limits=dict(memory_bytes=4 * 4 * 602112)))
+    assert little["status"] == "infeasible", "each has half of the memory"
+    assert group.ask(**trial(photos, limits=dict(memory_bytes=8 * 4 * 602112)))["status"] == "ok"
+    gone = group.ask(op="open", variant=dict(path="/nowhere", mode="raw", format="folder"), workload=dict(world_size=2))
+    assert gone["status"] == "failed" and "/nowhere" in gone["reason"]
+
+
+# ---- runners that are scripted: which GPU each sees, and what becomes of one that fails ----
+
+def by_gpu(script, tmp_path, **ends):
+    """A runner that plays one script, and notes its GPU; on the GPUs named in `ends`, another one."""
+    table = make_table(["ape"], [16, 32], [0, 2], lambda m, b, w: 1000 + b + w)
+    (tmp_path / "fine").mkdir()
+    command = script(table, clock="real", hello=dict(clock="real", images=1000), delay_s=0.01).command
+    lines = ["#!/bin/sh", f'echo "$CUDA_VISIBLE_DEVICES" >> {tmp_path}/gpus']
+    lines += [f'[ "$CUDA_VISIBLE_DEVICES" = {gpu} ] && {end}' for gpu, end in ends.items()]
+    path = tmp_path / "runner.sh"
+    path.write_text("\n".join([*lines, f"exec {command}"]) + "\n")
+    path.chmod(0o755)
+    return ["--runner", shlex.quote(str(path)), "--budget", "5m", "--strategy", "grid", "--out", "out", "--quiet"]
+
+
+def test_each_runner_sees_its_own_gpu(rue, script, tmp_path):
+    done = rue("tune", "--gpus", "1,GPU-5ab,3", *by_gpu(script, tmp_path), env=dict(CUDA_VISIBLE_DEVICES="a,b,c,d"))
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "gpus").read_text().split() == ["b", "GPU-5ab", "d"]
+    assert "on each of 3 GPUs" in " ".join(done.stdout.split())
+
+
+def test_one_that_dies_fails_the_trial_of_all_and_is_started_again(rue, script, tmp_path):
+    once = f'[ ! -e {tmp_path}/died ] && {{ read hello; echo \'{{"protocol":"rue.runner/1","runner":"scripted 1.0",' \
+           f'"machine":{{}},"models":["ape"],"images":1000,"measures":["joint"]}}\'; read open; ' \
+           f'echo \'{{"status":"ok","images":1000,"digest":"d1"}}\'; read trial; : > {tmp_path}/died; kill -SEGV $$; }}'
+    done = rue("tune", "--gpus", "0,1", *by_gpu(script, tmp_path, **{"1": once}))
+    assert done.returncode == 0, done.stderr
+    rows = trials(rue)
+    failed = [row for row in rows if row["status"] != "ok"]
+    assert len(failed) == 1 and "on GPU 1: the runner was killed by SIGSEGV" in failed[0]["reason"], failed
+    assert [row["status"] for row in rows].count("ok") > 3 and done.returncode == 0, done.stderr
+    assert sorted((tmp_path / "gpus").read_text().split()) == ["0", "1", "1"]
+
+
+def test_none_is_left_behind(rue, script, tmp_path):
+    words = by_gpu(script, tmp_path)
+    process = rue.start("tune", "--gpus", "0..3", *words)
+    log = tmp_path / "requests.log"
+    wait_until(lambda: log.exists() and log.read_text().count('"trial"') >= 4, process)
+    pids = {json.loads(line)["pid"] for line in log.read_text().split("\n")[:-1]}
+    assert len(pids) == 4
+    assert stop(process, signal.SIGTERM)[0] == 143
+    assert wait_until_gone(pids)
+
+
+# ---- the whole program ----
+
+def test_a_study_on_two_gpus(rue, photos):
+    words = ["tune", photos, "--gpus", "0,1", *SMALL]
+    done = rue(*words)
+    assert done.returncode == 0, done.stderr
+    said = " ".join(done.stdout.split())
+    assert "job of 24 images on each of 2 GPUs" in said and "on each of 2 GPUs for raw folder data" in said, said
+    part = read_json(rue.folder / "out/recommendation.json")["recommendations"][0]
+    assert (part["gpus"], part["job_images"], part["workload"]["world_size"]) == (2, 24, 2)
+    rows = len(trials(rue))
+    assert rue(*words).returncode == 0 and len(trials(rue)) == rows, "nothing is measured again"
+    shown = rue("show", "out")
+    assert "on each of 2 GPUs" in " ".join(shown.stdout.split()), shown.stdout
+    alone = rue("tune", photos, *SMALL)
+    assert alone.returncode == 0 and len(trials(rue)) > 0
+    part = read_json(rue.folder / "out/recommendation.json")["recommendations"][0]
+    assert part["gpus"] is None and part["job_images"] == 48, "another study of the same store"
+
+
+def test_a_check_loads_for_as_many(rue, photos):
+    assert rue("tune", photos, "--gpus", "0,1", *SMALL).returncode == 0
+    done = rue("check", "out", "--budget", "20s")
+    assert done.returncode in (0, 5), done.stderr
+    assert "the runner tells of another machine" not in done.stdout
+    assert "for 24 images" in done.stdout or "for 16 images" in done.stdout or "for 8 images" in done.stdout, done.stdout
+
+
+@pytest.mark.parametrize("words, env, said", [
+    (["--gpus", "0,0"], {}, ["--gpus", "twice"]),
+    (["--gpus", ","], {}, ["--gpus", "0,1 or 0..7"]),
+    (["--gpus", "1-2"], {}, ["'1-2' is no GPU"]),
+    (["--gpus", "3..1"], {}, ["'3..1' is no GPU"]),
+    (["--gpus", "0..64"], {}, ["more than 64"]),
+    (["--gpus", "0,2"], dict(CUDA_VISIBLE_DEVICES="4,5"), ["there is no GPU 2", "CUDA_VISIBLE_DEVICES is 4,5"]),
+    (["--gpus", "0,1", "--table", "times.csv"], {}, ["--table times.csv"]),
+])
+def test_wrong_lists(rue, photos, words, env, said):
+    data = [] if "--table" in words else [photos]
+    expect_failure(rue("tune", *data, "--quiet", *words, env=env), 2, *said)
+
+
+def test_a_runner_that_is_none(rue, photos):
+    expect_failure(rue("tune", photos, "--gpus", "0,1", "--runner", "false", "--out", "out", "--quiet"), 1, "gave no greeting")
+    expect_failure(rue("runner", "--runner", "false"), 2, "--gpus")

@@ -1,0 +1,54 @@
+#include "runner_group.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct rue_trial_result took(int64_t end_to_end_ns, int64_t bytes)
+{
+    struct rue_trial_result result = rue_trial_result_empty();
+    result.outcome = RUE_TRIAL_OK;
+    result.end_to_end_ns = end_to_end_ns;
+    result.first_batch_ns = end_to_end_ns / 10;
+    result.images = 100;
+    result.read_bytes = result.anon_peak_bytes = bytes;
+    result.file_peak_bytes = result.warmup_ns = bytes;
+    result.cpu_ratio = 0.5;
+    result.ready_count = 1;
+    result.batch_ready_ns = malloc(sizeof *result.batch_ready_ns);
+    result.batch_ready_ns[0] = (uint64_t)end_to_end_ns;
+    return result;
+}
+
+Test(runner_group, times_are_the_slowests_and_what_is_used_adds_up)
+{
+    struct rue_trial_result results[] = {took(100, 1), took(300, 20), took(200, 300)};
+    struct rue_trial_result merged = rue_runner_group_merge(results, 3);
+    cr_assert_eq(merged.outcome, RUE_TRIAL_OK);
+    cr_assert(merged.end_to_end_ns == 300 && merged.first_batch_ns == 30);
+    cr_assert_eq(merged.images, 100);
+    cr_assert(merged.read_bytes == 321 && merged.anon_peak_bytes == 321);
+    cr_assert(merged.file_peak_bytes == 300 && merged.warmup_ns == 300, "mapped files are shared");
+    cr_assert_float_eq(merged.cpu_ratio, 1.5, 1e-12);
+    cr_assert_eq(merged.batch_ready_ns[0], 300);
+    rue_trial_result_close(&merged);
+}
+
+Test(runner_group, what_one_does_not_say_nobody_knows)
+{
+    struct rue_trial_result results[] = {took(100, 1), took(300, 20)};
+    results[0].data_bytes = 5;
+    results[0].bad_images = results[1].bad_images = 2;
+    results[0].cache_missed = 1, results[1].cache_missed = 0;
+    results[0].cpu_ratio = NAN;
+    strcpy(results[0].reason, "replaced 2 damaged images");
+    struct rue_trial_result merged = rue_runner_group_merge(results, 2);
+    cr_assert_eq(merged.data_bytes, RUE_ABSENT);
+    cr_assert_eq(merged.bad_images, 4);
+    cr_assert_eq(merged.cache_missed, 1);
+    cr_assert_eq(merged.cost_ns, RUE_ABSENT);
+    cr_assert(isnan(merged.cpu_ratio));
+    cr_assert_str_eq(merged.reason, "replaced 2 damaged images");
+    rue_trial_result_close(&merged);
+}
