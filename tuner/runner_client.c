@@ -136,7 +136,7 @@ static rue_status greet(struct rue_runner *runner, rue_error *error)
     if (status == RUE_OK) return RUE_OK;
     const char *end = runner->process ? end_process(runner, grace_ns) : "did not start";
     if (status == RUE_INTERRUPTED || status == RUE_TERMINATED) return rue_fail(error, status, "interrupted");
-    if (refusal[0]) return rue_fail(error, RUE_RUNNER, "%s", refusal);
+    if (refusal[0] && !runner->command[0]) return rue_fail(error, RUE_RUNNER, "%s", refusal);
     const char *name = runner->command[0] ? runner->command : "rue runner";
     if (rue_advice_given(why.message))
         return rue_fail(error, RUE_RUNNER, "the runner '%.200s' gave no greeting: %s", name, why.message);

@@ -19,7 +19,7 @@ static rue_status try_model(struct rue_study *study, const struct rue_study_mode
     struct rue_trial_result result;
     struct rue_trial_request request = {.measure = RUE_COMPUTE,
                                         .config = rue_config_default(),
-                                        .workload = rue_workload_default(),
+                                        .workload = study->goal->workload,
                                         .batches = 1,
                                         .limits = {.time_ns = patience_ns}};
     snprintf(request.model, sizeof request.model, "%s", model->name);
