@@ -1,4 +1,5 @@
-/* The GPUs of this machine, as NVIDIA's driver tells of them: no library is needed, and nothing is started. */
+/* The GPUs of this machine, as NVIDIA's driver tells of them: no library is needed, and nothing is started.
+ */
 #ifndef RUE_GPU_DRIVER_H
 #define RUE_GPU_DRIVER_H
 
