@@ -13,8 +13,8 @@
 #include "commands.h"
 #include "help.h"
 #include "interrupt.h"
-#include "settings.h"
 #include "terminal.h"
+#include "unknown_settings.h"
 #include "utf8.h"
 
 static void show_help(FILE *out)
@@ -67,7 +67,7 @@ static int finish(const struct rue_command *command, rue_status status, rue_erro
 static void note_unknown_settings(void)
 {
     char names[RUE_ERROR_MESSAGE_BYTES - 64], line[RUE_ERROR_MESSAGE_BYTES];
-    rue_settings_unknown(names, sizeof names);
+    rue_unknown_settings_list(names, sizeof names);
     snprintf(line, sizeof line, "no command has a setting of this name: %s", names);
     if (names[0]) print_line("note", line);
 }

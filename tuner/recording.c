@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "hash.h"
-#include "table_import.h"
 
 enum { BATCHES_LEAST = 8, JOBS_TOLD = 8 };
 

@@ -1,18 +1,7 @@
 #include "settings.h"
 
-#include <stdbool.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
-
-#include "commands.h"
-#include "suggest.h"
-
-enum { NAME_BYTES = 64, NAMES_MAX = 512 };
-
-static const char prefix[] = "RUE_";
-static const char module_name[] = "CUDA_MODULE"; /* where the module of CUDA kernels is; no option */
 
 rue_status rue_settings_read(json_t **out, rue_error *error)
 {
@@ -29,64 +18,4 @@ rue_status rue_settings_read(json_t **out, rue_error *error)
     json_decref(settings);
     return rue_fail(error, RUE_USAGE, "%s, line %d: %s", RUE_SETTINGS_FILE, why.line,
                     settings ? "it is no JSON object; write {\"budget\": \"5m\"} or the like" : why.text);
-}
-
-/* Every option's name, written as in a variable or as in the file; returns how many. */
-static size_t list_known(bool variable, char known[NAMES_MAX][NAME_BYTES])
-{
-    size_t count = 0;
-    char text[NAME_BYTES];
-    for (size_t c = 0; rue_commands[c]; c++)
-        for (size_t i = 0; i < rue_commands[c]->option_count && count < NAMES_MAX; i++) {
-            const struct rue_option *option = &rue_commands[c]->options[i];
-            if (option->flag_only) continue;
-            rue_option_variable(option, text, sizeof text);
-            snprintf(known[count++], NAME_BYTES, "%s", variable ? text + sizeof prefix - 1 : option->name);
-        }
-    return count;
-}
-
-/* Adds the name to the line unless it is known. */
-static void check_name(const char *name, bool variable, char *out, size_t bytes)
-{
-    char known[NAMES_MAX][NAME_BYTES], typed[NAME_BYTES];
-    const char *names[NAMES_MAX];
-    size_t count = list_known(variable, known), used = strlen(out);
-    snprintf(typed, sizeof typed, "%s", name);
-    for (char *at = typed; !variable && *at; at++)
-        if (*at == '_') *at = '-';
-    for (size_t i = 0; i < count; i++) {
-        names[i] = known[i];
-        if (strcmp(typed, known[i]) == 0) return;
-    }
-    char near[RUE_SUGGESTION_BYTES];
-    const char *before = variable ? prefix : "";
-    snprintf(out + used, bytes - used, "%s%s%.60s%s%s", used ? "; " : "", before, name,
-             variable ? "" : " in " RUE_SETTINGS_FILE, rue_did_you_mean(typed, names, count, before, near));
-}
-
-/* "BUGDET" of "RUE_BUGDET=5m"; an empty variable counts as none. */
-static bool variable_name(const char *entry, char name[NAME_BYTES])
-{
-    const char *equals = strchr(entry, '=');
-    if (strncmp(entry, prefix, sizeof prefix - 1) != 0 || !equals || !equals[1]) return false;
-    entry += sizeof prefix - 1;
-    snprintf(name, NAME_BYTES, "%.*s", (int)(equals - entry), entry);
-    return true;
-}
-
-void rue_settings_unknown(char *out, size_t bytes)
-{
-    char name[NAME_BYTES];
-    const char *key;
-    json_t *settings, *value;
-    out[0] = 0;
-    for (char **entry = environ; *entry; entry++)
-        if (variable_name(*entry, name) && strcmp(name, module_name) != 0) check_name(name, true, out, bytes);
-    if (rue_settings_read(&settings, NULL) != RUE_OK) return;
-    json_object_foreach(settings, key, value)
-    {
-        check_name(key, false, out, bytes);
-    }
-    json_decref(settings);
 }

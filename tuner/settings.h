@@ -12,8 +12,4 @@
 /* The object in the file, an empty one where there is no file; returns owned. RUE_USAGE names the line. */
 rue_status rue_settings_read(json_t **out, rue_error *error) RUE_MUST_CHECK;
 
-/* Of the settings, those that no command knows, with what was perhaps meant, as one line; "" when there are
- * none. A file that cannot be read holds none. */
-void rue_settings_unknown(char *out, size_t bytes);
-
 #endif

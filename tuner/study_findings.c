@@ -13,7 +13,6 @@
 #include "further_answers.h"
 #include "machine.h"
 #include "study.h"
-#include "table_import.h"
 
 #define TEXT_OF(token) #token
 #define TEXT(macro)    TEXT_OF(macro)

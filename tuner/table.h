@@ -10,6 +10,11 @@
 /* The model of all rows where the table has no column of models. */
 #define RUE_TABLE_MODEL "all"
 
+/* The store's runner of trials that came from a table is this and the table's name and digest; their format,
+ * where the table has none, is "table", and their path the mode's name. */
+#define RUE_IMPORTED     "imported "
+#define RUE_TABLE_FORMAT "table"
+
 struct rue_table {
     struct rue_tally tally;
     struct rue_columns columns;

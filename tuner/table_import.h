@@ -4,11 +4,6 @@
 
 #include "table.h"
 
-/* The store's runner of trials that came from a table is this and the table's name and digest; their format,
- * where the table has none, is "table", and their path the mode's name. */
-#define RUE_IMPORTED     "imported "
-#define RUE_TABLE_FORMAT "table"
-
 /* Adds the table's trials to the store in `folder`, made where missing, all or none; nothing where the store
  * holds this table already. Then writes the reports of `findings`, whose command line stands for the run and
  * whose rows this makes, there. Says on stderr what was done unless `quiet`. RUE_STORE, also when a tuner is
