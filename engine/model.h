@@ -17,15 +17,22 @@ struct rue_model_times {
     uint64_t device_ns; /* on computing */
 };
 
+/* What a model will be given. */
+struct rue_model_input {
+    size_t images;        /* of a batch */
+    size_t last;          /* of the one at the end; 0: all are full */
+    enum rue_dtype dtype; /* RUE_FLOAT32 normalised; RUE_UINT8 levels, which the model normalises */
+    uint64_t batch_bytes; /* of batches that are still to be made */
+};
+
 struct rue_model_ops {
     const char *name;
     /* Batches that may be submitted before the first of them is waited for, up to RUE_MODEL_IN_FLIGHT_MAX; 0
      * is 1. */
     size_t in_flight;
-    /* Makes ready for batches of `images`, and of `last` images at the end (0: all are full), outside of any
-     * trial's time, beside `batch_bytes` of batches that are still to be made. RUE_INFEASIBLE where they do
-     * not fit into the memory of what computes. (optional) */
-    rue_status (*prepare)(void *state, size_t images, size_t last, uint64_t batch_bytes, rue_error *error);
+    /* Makes ready for such batches, outside of any trial's time, beside those that are still to be made.
+     * RUE_INFEASIBLE where they do not fit into the memory of what computes. (optional) */
+    rue_status (*prepare)(void *state, const struct rue_model_input *input, rue_error *error);
     /* Begins the work on a batch of `count` images and returns at once; `*ticket` names it. */
     rue_status (*submit)(void *state, const struct rue_batch *batch, uint64_t *ticket, rue_error *error);
     /* Returns when that work is done. */

@@ -49,7 +49,7 @@ struct rue_loader_options rue_trial_loader_options(const struct rue_trial_reques
         .images = images,
         .job_images = request->job_images,
         .drop_last = load->drop_last,
-        .fetcher = {.dtype = RUE_FLOAT32,
+        .fetcher = {.dtype = load->batch_dtype,
                     .max_pixels = load->max_pixels,
                     .decode = load->decode,
                     .bad_images = load->bad_images},
@@ -58,14 +58,19 @@ struct rue_loader_options rue_trial_loader_options(const struct rue_trial_reques
     };
 }
 
+static size_t batch_bytes_of(const struct rue_trial_request *request)
+{
+    return (size_t)request->config.value[RUE_BATCH_SIZE] *
+           rue_fetcher_tensor_bytes(request->workload.batch_dtype);
+}
+
 static bool fits_limit(const struct rue_trial_request *request, size_t held)
 {
     uint64_t limit = request->limits.memory_bytes;
     struct rue_loader_options options = rue_trial_loader_options(request);
     options.held = (int)held;
-    uint64_t batch_bytes =
-        (uint64_t)request->config.value[RUE_BATCH_SIZE] * rue_fetcher_tensor_bytes(RUE_FLOAT32);
-    uint64_t needed = request->measure == RUE_COMPUTE ? batch_bytes : rue_loader_slab_bytes(&options);
+    uint64_t needed =
+        request->measure == RUE_COMPUTE ? batch_bytes_of(request) : rue_loader_slab_bytes(&options);
     return !limit || needed <= limit;
 }
 
@@ -296,9 +301,11 @@ static rue_status prepare_model(struct run *run, struct rue_loader_options *opti
     size_t largest = images < batch ? (size_t)images : batch;
     options->held = (int)rue_model_in_flight(run->model);
     rue_status status = RUE_OK;
-    if (ops->prepare && largest)
-        status = ops->prepare(run->model->state, largest, (size_t)(images % largest),
-                              rue_loader_slab_bytes(options), error);
+    if (ops->prepare && largest) {
+        const struct rue_model_input input = {largest, (size_t)(images % largest), options->fetcher.dtype,
+                                              rue_loader_slab_bytes(options)};
+        status = ops->prepare(run->model->state, &input, error);
+    }
     if (status == RUE_OK && ops->slabs) options->allocator = ops->slabs(run->model->state);
     return status;
 }
@@ -362,13 +369,15 @@ static rue_status run_compute(struct run *run, rue_error *error)
     const struct rue_model_ops *ops = run->model->ops;
     size_t size = (size_t)run->request->config.value[RUE_BATCH_SIZE];
     size_t count = run->request->batches < 1 ? 1 : run->request->batches;
-    size_t bytes = size * rue_fetcher_tensor_bytes(RUE_FLOAT32);
+    size_t bytes = batch_bytes_of(run->request);
     if (count > RUE_BATCH_TIMES_MAX)
         return rue_fail(error, RUE_USAGE, "more than %d batches asked for", RUE_BATCH_TIMES_MAX);
     if (run->request->limits.memory_bytes && bytes > run->request->limits.memory_bytes)
         return rue_fail(error, RUE_INFEASIBLE, "a batch of %zu images needs %zu bytes, the limit is %" PRIu64,
                         size, bytes, run->request->limits.memory_bytes);
-    rue_status status = ops->prepare ? ops->prepare(run->model->state, size, 0, bytes, error) : RUE_OK;
+    const struct rue_model_input input = {
+        .images = size, .dtype = run->request->workload.batch_dtype, .batch_bytes = bytes};
+    rue_status status = ops->prepare ? ops->prepare(run->model->state, &input, error) : RUE_OK;
     if (status != RUE_OK) return status;
     const struct rue_slab_allocator *slabs = ops->slabs ? ops->slabs(run->model->state) : NULL;
     if (!slabs) slabs = &rue_slab_allocator_default;

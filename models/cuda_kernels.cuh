@@ -32,6 +32,42 @@ template <typename T> __global__ void convert(const float *in, T *out, uint64_t 
         out[i] = T(in[i]);
 }
 
+__device__ float normalized(uint8_t level, float mean, float std)
+{
+    return ((float)level / 255.0f - mean) / std;
+}
+
+/* Levels as what the products take: sixteen a thread, where channels are as many sixteens, and the rest one
+ * by one. Both sides are aligned to 16 bytes. */
+template <typename T>
+__global__ void normalize(const uint8_t *levels, T *out, uint64_t count, rue_cuda_input input)
+{
+    constexpr int wide = 16;
+    uint64_t thread = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x;
+    uint64_t threads = (uint64_t)gridDim.x * blockDim.x;
+    uint64_t sixteens = input.channel_elements % wide ? 0 : count / wide;
+    for (uint64_t i = thread; i < sixteens; i += threads) {
+        union {
+            uint4 all;
+            uint8_t one[wide];
+        } in = {((const uint4 *)levels)[i]};
+        union {
+            uint4 all[sizeof(T)];
+            T one[wide];
+        } values = {};
+        uint64_t channel = i * wide / input.channel_elements % 3;
+        float mean = input.mean[channel], std = input.std[channel];
+#pragma unroll
+        for (int v = 0; v < wide; v++) values.one[v] = T(normalized(in.one[v], mean, std));
+#pragma unroll
+        for (int v = 0; v < (int)sizeof(T); v++) ((uint4 *)out)[i * sizeof(T) + v] = values.all[v];
+    }
+    for (uint64_t i = sixteens * wide + thread; i < count; i += threads) {
+        uint64_t channel = i / input.channel_elements % 3;
+        out[i] = T(normalized(levels[i], input.mean[channel], input.std[channel]));
+    }
+}
+
 __global__ void convert_back(const __half *in, float *out, uint64_t count)
 {
     uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x;

@@ -11,7 +11,7 @@
 #define RUE_CUDA_MODULE_SYMBOL "rue_cuda_module" /* const struct rue_cuda_module *(void) */
 
 /* Grows with every change of what is below. */
-enum { RUE_CUDA_MODULE_VERSION = 1 };
+enum { RUE_CUDA_MODULE_VERSION = 2 };
 
 /* RUE_CUDA_IN_FLIGHT: batches that may be submitted before the first is waited for. */
 enum { RUE_CUDA_MESSAGE_BYTES = 512, RUE_CUDA_IN_FLIGHT = 2 };
@@ -42,11 +42,21 @@ struct rue_cuda_step {
     uint64_t b_offset;                     /* elements */
 };
 
+/* What a batch holds, and what becomes of it on the GPU: values of three channels, one channel behind the
+ * other, image by image. */
+struct rue_cuda_input {
+    uint32_t dtype;            /* rue_dtype: 0 float32, taken as it is; 1 uint8: (level / 255 - mean) / std,
+                                  each rounded to float32 */
+    uint32_t channel_elements; /* of an image */
+    float mean[3], std[3];
+};
+
 /* The work on a batch. */
 struct rue_cuda_plan {
     uint32_t precision; /* rue_precision: 0 fp32, 1 fp16, 2 bf16 */
     uint32_t images;
-    uint64_t input_elements; /* of the whole batch, float32, as it is loaded */
+    uint64_t input_elements;     /* of the whole batch */
+    struct rue_cuda_input input; /* the same in all plans of a run */
     uint64_t weight_elements;
     uint64_t from_elements, to_elements; /* of activations: A's side, C's side */
     uint64_t step_count;
@@ -94,6 +104,9 @@ struct rue_cuda_module {
      * module's own kernels. Sizes in elements. */
     int (*multiply)(uint32_t precision, const struct rue_cuda_step *step, const float *a, size_t a_count,
                     const float *b, size_t b_count, float *c, size_t c_count, int own, char *message);
+    /* For tests: what the products take of `count` values of a batch that lies at `images` on the host. */
+    int (*take)(uint32_t precision, const struct rue_cuda_input *input, const void *images, size_t count,
+                float *out, char *message);
 };
 
 #endif

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "transform.h"
+#include "variant.h"
 
 /* CHUNK_ROWS: of a convolution's products; enough to keep tiles of a matrix kernel full. */
 enum { CHUNK_ROWS = 2048, ROUND = 8, ALIGN = 128 };
@@ -140,6 +141,10 @@ rue_status rue_cuda_plan_open(const struct rue_architecture *architecture, enum 
         return rue_fail_memory(error, "a plan of kernels",
                                (products + architecture->moves) * sizeof *out->steps);
     out->input_elements = (uint64_t)images * RUE_TENSOR_ITEMS;
+    out->input = (struct rue_cuda_input){.dtype = RUE_FLOAT32,
+                                         .channel_elements = RUE_TENSOR_ITEMS / RUE_CHANNELS,
+                                         .mean = RUE_MEAN,
+                                         .std = RUE_STD};
     out->from_elements = out->input_elements;
     for (size_t i = 0; i < architecture->layer_count; i++)
         for (uint32_t r = 0; r < architecture->layers[i].repeats; r++, product++) {
@@ -171,5 +176,5 @@ uint64_t rue_cuda_plan_activation_bytes(const struct rue_cuda_plan *plan)
 
 uint64_t rue_cuda_plan_input_bytes(const struct rue_cuda_plan *plan)
 {
-    return RUE_CUDA_IN_FLIGHT * plan->input_elements * sizeof(float);
+    return RUE_CUDA_IN_FLIGHT * plan->input_elements * rue_dtype_bytes[plan->input.dtype];
 }

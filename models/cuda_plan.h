@@ -14,7 +14,8 @@
  * A overlap in memory, so that as many bytes come from memory as the convolution itself would read, and as
  * many sums are made. Sides of products are rounded up to multiples of 8, which tensor cores want.
  *
- * With `share_weights` layers of one shape have the same weights, which takes less memory. RUE_MEMORY. */
+ * With `share_weights` layers of one shape have the same weights, which takes less memory. Batches are of
+ * float32 unless `out->input.dtype` is set to something else. RUE_MEMORY. */
 rue_status rue_cuda_plan_open(const struct rue_architecture *architecture, enum rue_precision precision,
                               uint32_t images, bool share_weights, struct rue_cuda_plan *out,
                               rue_error *error) RUE_MUST_CHECK;

@@ -104,10 +104,11 @@ static rue_status fail(const struct cuda_model *model, int code, const char *mes
 static void *allocate_pinned(void *context, size_t bytes)
 {
     const struct rue_cuda_module *module = context;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), whole = (bytes + page - 1) / page * page;
     const struct rue_slab_allocator *pages = &rue_slab_allocator_default;
     char message[RUE_CUDA_MESSAGE_BYTES];
     void *slab = pages->allocate(pages->context, bytes);
-    if (!slab || module->pin(slab, bytes, message) == RUE_CUDA_OK) return slab;
+    if (!slab || module->pin(slab, whole, message) == RUE_CUDA_OK) return slab;
     pages->release(pages->context, slab, bytes);
     return NULL;
 }
@@ -156,36 +157,37 @@ static void make_room_for(struct rue_cuda_plan *plan, const struct rue_cuda_plan
 }
 
 /* Opens the run for full batches and one for the last, 0 images: none. */
-static int open_run(struct cuda_model *model, struct rue_cuda_plan *full, uint32_t images, uint32_t last,
+static int open_run(struct cuda_model *model, struct rue_cuda_plan *full, const struct rue_model_input *input,
                     bool share_weights, char *message, rue_error *error)
 {
     struct rue_cuda_plan rest = {0};
     enum rue_precision precision = model->profile.precision;
+    uint32_t images = (uint32_t)input->images, last = input->last == images ? 0 : (uint32_t)input->last;
     message[0] = 0;
     if (rue_cuda_plan_open(model->architecture, precision, images, share_weights, full, error) != RUE_OK ||
         (last &&
          rue_cuda_plan_open(model->architecture, precision, last, share_weights, &rest, error) != RUE_OK))
         return rue_cuda_plan_close(&rest), RUE_CUDA_FAILED;
     if (last) make_room_for(full, &rest);
+    full->input.dtype = rest.input.dtype = input->dtype;
     int code = model->module->open(full, &model->run, message);
     if (code == RUE_CUDA_OK && last) code = model->module->add(model->run, &rest, message);
     rue_cuda_plan_close(&rest);
     return code;
 }
 
-static rue_status prepare(void *state, size_t images, size_t last, uint64_t batch_bytes, rue_error *error)
+/* Batches that are still to be made are in another memory. */
+static rue_status prepare(void *state, const struct rue_model_input *input, rue_error *error)
 {
-    (void)batch_bytes; /* that are in another memory */
     struct cuda_model *model = state;
     struct rue_cuda_plan full = {0};
     char message[RUE_CUDA_MESSAGE_BYTES];
     int code = RUE_CUDA_NO_MEMORY;
-    if (last == images) last = 0;
     for (int share = 0; code == RUE_CUDA_NO_MEMORY && share < 2; share++) {
         rue_cuda_plan_close(&full);
         model->module->close(model->run);
         model->run = NULL;
-        code = open_run(model, &full, (uint32_t)images, (uint32_t)last, share, message, error);
+        code = open_run(model, &full, input, share, message, error);
     }
     rue_status status = code == RUE_CUDA_OK          ? RUE_OK
                         : code == RUE_CUDA_NO_MEMORY ? fail_memory(model, &full, error)

@@ -87,7 +87,7 @@ struct Graph {
 
 /* A batch that is under way. */
 struct Slot {
-    float *input;
+    void *input;
     cudaEvent_t copy_begin, copied, begin, done;
 };
 
@@ -95,6 +95,7 @@ struct Slot {
 
 struct rue_cuda_run {
     uint32_t precision;
+    rue_cuda_input input;
     void *weights, *from, *to, *workspace;
     cudaStream_t copy, compute;
     Slot slots[SLOTS];
@@ -110,6 +111,11 @@ namespace
 size_t element_bytes(uint32_t precision)
 {
     return precision == 0 ? 4 : 2;
+}
+
+size_t input_bytes(const rue_cuda_input *input)
+{
+    return input->dtype == 0 ? sizeof(float) : 1;
 }
 
 /* Calls `function<T>(...)` for the run's precision. */
@@ -138,16 +144,28 @@ template <typename T> int do_all(rue_cuda_run *run, const rue_cuda_plan *plan, c
     return RUE_CUDA_OK;
 }
 
-template <typename T> int take_images(rue_cuda_run *run, const float *input, uint64_t count, char *message)
+template <typename T>
+int take_images(const rue_cuda_input *input, const void *images, T *out, uint64_t count, cudaStream_t stream,
+                char *message)
 {
-    convert<T><<<blocks_for(count), THREADS, 0, run->compute>>>(input, (T *)run->from, count);
+    if (input->dtype == 0)
+        convert<T><<<blocks_for(count), THREADS, 0, stream>>>((const float *)images, out, count);
+    else
+        normalize<T>
+            <<<blocks_for(count / 16), THREADS, 0, stream>>>((const uint8_t *)images, out, count, *input);
     TRY(cudaGetLastError());
     return RUE_CUDA_OK;
+}
+
+template <typename T> int take_slot(rue_cuda_run *run, const Slot *slot, uint64_t count, char *message)
+{
+    return take_images<T>(&run->input, slot->input, (T *)run->from, count, run->compute, message);
 }
 
 int allocate(rue_cuda_run *run, const rue_cuda_plan *plan, char *message)
 {
     size_t element = element_bytes(plan->precision);
+    size_t batch_bytes = plan->input_elements * input_bytes(&plan->input);
     TRY(cudaMalloc(&run->weights, plan->weight_elements * element + 16));
     TRY(cudaMalloc(&run->from, plan->from_elements * element + 16));
     TRY(cudaMalloc(&run->to, plan->to_elements * element + 16));
@@ -155,8 +173,8 @@ int allocate(rue_cuda_run *run, const rue_cuda_plan *plan, char *message)
     TRY(cudaStreamCreateWithFlags(&run->copy, cudaStreamNonBlocking));
     TRY(cudaStreamCreateWithFlags(&run->compute, cudaStreamNonBlocking));
     for (Slot &slot : run->slots) {
-        TRY(cudaMalloc((void **)&slot.input, plan->input_elements * sizeof(float)));
-        TRY(cudaMemsetAsync(slot.input, 0, plan->input_elements * sizeof(float), run->compute));
+        TRY(cudaMalloc(&slot.input, batch_bytes));
+        TRY(cudaMemsetAsync(slot.input, 0, batch_bytes, run->compute));
         TRY(cudaEventCreate(&slot.copy_begin));
         TRY(cudaEventCreate(&slot.copied));
         TRY(cudaEventCreate(&slot.begin));
@@ -169,8 +187,7 @@ int allocate(rue_cuda_run *run, const rue_cuda_plan *plan, char *message)
  */
 int warm_up(rue_cuda_run *run, const rue_cuda_plan *plan, char *message)
 {
-    TRY_OURS(
-        OF_PRECISION(run->precision, take_images, run, run->slots[0].input, plan->input_elements, message));
+    TRY_OURS(OF_PRECISION(run->precision, take_slot, run, run->slots, plan->input_elements, message));
     TRY_OURS(OF_PRECISION(run->precision, do_all, run, plan, message));
     TRY(cudaStreamSynchronize(run->compute));
     return RUE_CUDA_OK;
@@ -256,6 +273,7 @@ int open_run(const rue_cuda_plan *plan, rue_cuda_run **out, char *message)
     rue_cuda_run *run = (rue_cuda_run *)calloc(1, sizeof *run);
     if (!run) return tell(message, RUE_CUDA_FAILED, "out of memory");
     run->precision = plan->precision;
+    run->input = plan->input;
     int status = allocate(run, plan, message);
     if (status == RUE_CUDA_OK) status = OF_PRECISION(run->precision, fill_all, run, plan, message);
     if (status == RUE_CUDA_OK) status = add(run, plan, message);
@@ -273,12 +291,12 @@ int submit(rue_cuda_run *run, const void *images, uint32_t count, uint64_t *tick
         return tell(message, RUE_CUDA_FAILED, "a batch of a size that was not made ready for");
     TRY(cudaStreamWaitEvent(run->copy, slot->done, 0));
     TRY(cudaEventRecord(slot->copy_begin, run->copy));
-    TRY(cudaMemcpyAsync(slot->input, images, graph->input_elements * sizeof(float), cudaMemcpyHostToDevice,
-                        run->copy));
+    TRY(cudaMemcpyAsync(slot->input, images, graph->input_elements * input_bytes(&run->input),
+                        cudaMemcpyHostToDevice, run->copy));
     TRY(cudaEventRecord(slot->copied, run->copy));
     TRY(cudaStreamWaitEvent(run->compute, slot->copied, 0));
     TRY(cudaEventRecord(slot->begin, run->compute));
-    TRY_OURS(OF_PRECISION(run->precision, take_images, run, slot->input, graph->input_elements, message));
+    TRY_OURS(OF_PRECISION(run->precision, take_slot, run, slot, graph->input_elements, message));
     TRY(cudaGraphLaunch(graph->exec, run->compute));
     TRY(cudaEventRecord(slot->done, run->compute));
     *ticket = run->submitted++;
@@ -372,12 +390,33 @@ int multiply_values(uint32_t precision, const rue_cuda_step *step, const float *
     return OF_PRECISION(precision, try_step, step, a, a_count, b, b_count, c, c_count, own, message);
 }
 
+template <typename T>
+int try_take(const rue_cuda_input *input, const void *images, size_t count, float *out, char *message)
+{
+    Memory loaded, taken;
+    size_t bytes = count * input_bytes(input);
+    TRY(cudaMalloc(&loaded.at, bytes));
+    TRY(cudaMalloc(&taken.at, count * sizeof(T)));
+    TRY(cudaMemcpy(loaded.at, images, bytes, cudaMemcpyHostToDevice));
+    TRY_OURS(take_images<T>(input, loaded.at, (T *)taken.at, count, 0, message));
+    TRY(cudaDeviceSynchronize());
+    return give_values<T>(&taken, out, count, message);
+}
+
+int take_from_host(uint32_t precision, const rue_cuda_input *input, const void *images, size_t count,
+                   float *out, char *message)
+{
+    cudaDeviceProp properties;
+    TRY_OURS(select_device(&properties, message));
+    return OF_PRECISION(precision, try_take, input, images, count, out, message);
+}
+
 } // namespace
 
 extern "C" __attribute__((visibility("default"))) const struct rue_cuda_module *rue_cuda_module(void)
 {
     static const struct rue_cuda_module module = {
-        RUE_CUDA_MODULE_VERSION, get_device, open_run, add, submit, wait, get_times, close_run, pin, unpin,
-        multiply_values};
+        RUE_CUDA_MODULE_VERSION, get_device,    open_run, add, submit, wait, get_times, close_run, pin, unpin,
+        multiply_values,         take_from_host};
     return &module;
 }

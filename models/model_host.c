@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "architecture.h"
-#include "fetcher.h"
 #include "machine.h"
 #include "thread_team.h"
+#include "transform.h"
 #include "units.h"
 
 /* Rows that are multiplied at once after their activations were copied: enough that what OpenBLAS does once a
@@ -19,6 +19,7 @@ struct host {
     struct rue_matrix_product product;
     struct rue_thread_team *team;
     size_t cores;
+    enum rue_dtype dtype;                        /* of the batches */
     size_t images_max;                           /* that the arrays have room for */
     size_t input_room, output_room;              /* of an image */
     size_t margin_room, weight_room, strip_room; /* behind the last image's input; in all; of a core */
@@ -67,7 +68,7 @@ static size_t product_inputs(const struct rue_layer *layer)
 
 static void measure_rooms(struct host *host)
 {
-    host->input_room = rue_fetcher_tensor_bytes(RUE_FLOAT32) / sizeof(float);
+    host->input_room = RUE_TENSOR_ITEMS;
     for (size_t i = 0; i < host->architecture->layer_count; i++) {
         const struct rue_layer *layer = &host->architecture->layers[i];
         size_t reads = layer->read_elements, groups = layer->groups;
@@ -99,11 +100,20 @@ static struct range share_of(size_t count, size_t member, size_t members)
                           count / members * (member + 1) + count % members * (member + 1) / members};
 }
 
+static void normalize_images(void *context, size_t member, size_t members)
+{
+    const struct piece *piece = context;
+    const uint8_t *images = piece->batch->images;
+    struct range range = share_of(piece->batch->count, member, members);
+    for (size_t i = range.begin; i < range.end; i++)
+        rue_transform_normalize(images + i * RUE_TENSOR_ITEMS, piece->host->inputs + i * RUE_TENSOR_ITEMS);
+}
+
 static void take_images(void *context, size_t member, size_t members)
 {
     const struct piece *piece = context;
     const float *images = piece->batch->images;
-    struct range range = share_of(piece->elements, member, members);
+    struct range range = share_of(piece->batch->count * RUE_TENSOR_ITEMS, member, members);
     memcpy(piece->host->inputs + range.begin, images + range.begin,
            (range.end - range.begin) * sizeof *images);
 }
@@ -246,10 +256,8 @@ static rue_status fail_room(const struct host *host, size_t images, size_t bytes
 }
 
 /* Pages that are filled are there. Fewer images at the end have room enough. */
-static rue_status prepare(void *state, size_t images, size_t last, uint64_t batch_bytes, rue_error *error)
+static rue_status reserve(struct host *host, size_t images, uint64_t batch_bytes, rue_error *error)
 {
-    (void)last;
-    struct host *host = state;
     if (images <= host->images_max) return RUE_OK;
     free_arrays(host);
     size_t inputs = images * host->input_room + host->margin_room, outputs = images * host->output_room,
@@ -273,16 +281,21 @@ static rue_status prepare(void *state, size_t images, size_t last, uint64_t batc
     return RUE_OK;
 }
 
+static rue_status prepare(void *state, const struct rue_model_input *input, rue_error *error)
+{
+    struct host *host = state;
+    host->dtype = input->dtype;
+    return reserve(host, input->images, input->batch_bytes, error);
+}
+
 static rue_status submit(void *state, const struct rue_batch *batch, uint64_t *ticket, rue_error *error)
 {
     struct host *host = state;
     const struct rue_architecture *model = host->architecture;
-    rue_status status = prepare(host, batch->count, 0, 0, error);
+    rue_status status = reserve(host, batch->count, 0, error);
     if (status != RUE_OK) return status;
-    struct piece images = {.host = host,
-                           .batch = batch,
-                           .elements = batch->count * rue_fetcher_tensor_bytes(RUE_FLOAT32) / sizeof(float)};
-    rue_thread_team_run(host->team, take_images, &images);
+    struct piece images = {.host = host, .batch = batch};
+    rue_thread_team_run(host->team, host->dtype == RUE_UINT8 ? normalize_images : take_images, &images);
     for (size_t i = 0; i < model->layer_count; i++) compute_layer(host, &model->layers[i], batch->count);
     move_activations(host, batch->count);
     *ticket = 0;

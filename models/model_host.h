@@ -6,7 +6,7 @@
  * as the model's own would, of all images, but what it reads is what was there: outputs do not become inputs.
  * A convolution's window is not laid out (im2col): rows of the right length are multiplied, into which the
  * activations of that part of the image are copied. One array of weights, the largest, serves all layers. The
- * images of the batch are the first layer's input.
+ * images of the batch are the first layer's input; 8-bit levels are normalised first, image by image.
  *
  * The consumer's thread computes, with cores - 1 threads beside it; rows are dealt out evenly, and each layer
  * ends when all are done. */

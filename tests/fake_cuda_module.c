@@ -14,6 +14,7 @@ struct rue_cuda_run {
     size_t size_count;
     uint32_t sizes[SIZES_MAX];
     uint64_t from_elements, to_elements;
+    size_t input_bytes; /* of an element */
     uint64_t submitted, landed;
     uint64_t end_ns; /* of all that was submitted */
     uint64_t ends_ns[RUE_CUDA_IN_FLIGHT];
@@ -52,10 +53,17 @@ static int get_device(struct rue_cuda_device *out, char *message)
     return RUE_CUDA_OK;
 }
 
+static size_t input_bytes(const struct rue_cuda_plan *plan)
+{
+    return plan->input.dtype ? 1 : 4;
+}
+
 static int add(struct rue_cuda_run *run, const struct rue_cuda_plan *plan, char *message)
 {
     if (plan->from_elements > run->from_elements || plan->to_elements > run->to_elements)
         return tell(message, RUE_CUDA_FAILED, "a smaller batch needs more room");
+    if (input_bytes(plan) != run->input_bytes)
+        return tell(message, RUE_CUDA_FAILED, "a smaller batch is of another type");
     run->sizes[run->size_count++] = plan->images;
     return RUE_CUDA_OK;
 }
@@ -64,11 +72,12 @@ static int open_run(const struct rue_cuda_plan *plan, struct rue_cuda_run **out,
 {
     size_t element = plan->precision ? 2 : 4;
     uint64_t needed = (plan->weight_elements + plan->from_elements + plan->to_elements) * element +
-                      2 * plan->input_elements * sizeof(float);
+                      2 * plan->input_elements * input_bytes(plan);
     if (needed > memory_bytes()) return tell(message, RUE_CUDA_NO_MEMORY, "out of the GPU's memory");
     *out = calloc(1, sizeof **out);
     (*out)->from_elements = plan->from_elements;
     (*out)->to_elements = plan->to_elements;
+    (*out)->input_bytes = input_bytes(plan);
     return add(*out, plan, message);
 }
 
@@ -79,7 +88,7 @@ static int is_pinned(const void *memory)
     return 0;
 }
 
-/* Copies take longer from memory that is not pinned. */
+/* Copies take longer from memory that is not pinned, and a fourth as long of levels. */
 static int submit(struct rue_cuda_run *run, const void *images, uint32_t count, uint64_t *ticket,
                   char *message)
 {
@@ -94,7 +103,7 @@ static int submit(struct rue_cuda_run *run, const void *images, uint32_t count, 
     uint64_t now = now_ns(), begin = run->end_ns > now ? run->end_ns : now;
     run->end_ns = begin + BATCH_NS + count * (uint64_t)IMAGE_NS;
     run->ends_ns[run->submitted % RUE_CUDA_IN_FLIGHT] = run->end_ns;
-    run->times.copy_ns += is_pinned(images) ? COPY_NS : 10 * COPY_NS;
+    run->times.copy_ns += (is_pinned(images) ? COPY_NS : 10 * COPY_NS) * run->input_bytes / 4;
     run->times.compute_ns += run->end_ns - begin;
     *ticket = run->submitted++;
     return RUE_CUDA_OK;
@@ -123,7 +132,7 @@ static void close_run(struct rue_cuda_run *run)
 
 static int pin(void *memory, size_t bytes, char *message)
 {
-    (void)bytes;
+    if (bytes % 4096) return tell(message, RUE_CUDA_FAILED, "no whole pages");
     for (size_t i = 0; i < PINNED_MAX; i++)
         if (!pinned[i]) return pinned[i] = memory, RUE_CUDA_OK;
     return tell(message, RUE_CUDA_NO_MEMORY, "no more memory can be pinned");

@@ -2,6 +2,8 @@
 
 #include <criterion/criterion.h>
 
+#include "variant.h"
+
 static struct rue_cuda_plan plan;
 
 static void teardown(void)
@@ -121,5 +123,7 @@ Test(cuda_plan, memory_is_for_what_is_alive_at_one_time)
                peak = 2.0 * 64 * (double)model->peak_elements;
         cr_assert(bytes >= peak && bytes <= 2.2 * peak, "%s: %g of %g", model->name, bytes, peak);
         cr_assert_eq(rue_cuda_plan_input_bytes(&plan), 2 * 64 * 602112, "two batches of float32");
+        plan.input.dtype = RUE_UINT8;
+        cr_assert_eq(rue_cuda_plan_input_bytes(&plan), 2 * 64 * 150528, "two batches of levels");
     }
 }

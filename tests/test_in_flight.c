@@ -44,11 +44,11 @@ static void note_event(char what, uint64_t ticket)
     snprintf(seen.text + used, sizeof seen.text - used, "%s%c%d", used ? " " : "", what, (int)ticket);
 }
 
-static rue_status prepare(void *state, size_t images, size_t last, uint64_t batch_bytes, rue_error *error)
+static rue_status prepare(void *state, const struct rue_model_input *input, rue_error *error)
 {
-    (void)state, (void)batch_bytes, (void)error;
-    seen.images = images;
-    seen.last = last;
+    (void)state, (void)error;
+    seen.images = input->images;
+    seen.last = input->last;
     return RUE_OK;
 }
 

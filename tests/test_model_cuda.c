@@ -16,6 +16,7 @@ enum { PHOTOS = 11, IMAGE_NS = 20000, BATCH_NS = 100000, COPY_NS = 1000 };
 static struct rue_model model;
 static struct rue_trial_result result;
 static rue_error error;
+static enum rue_dtype dtype; /* of the batches */
 
 /* Beside this program. */
 static void name_module(const char *name)
@@ -32,6 +33,7 @@ static void setup(void)
 {
     name_module("fake_cuda_module.so");
     result = rue_trial_result_empty();
+    dtype = RUE_FLOAT32;
 }
 
 static void teardown(void)
@@ -60,6 +62,7 @@ static struct rue_trial_request request_of(enum rue_measure measure, int batch_s
                                         .batches = 6};
     request.config.value[RUE_BATCH_SIZE] = batch_size;
     request.config.value[RUE_NUM_WORKERS] = workers;
+    request.workload.batch_dtype = dtype;
     return request;
 }
 
@@ -89,6 +92,19 @@ Test(model_cuda, batches_are_copied_and_computed)
         teardown();
         setup();
     }
+}
+
+Test(model_cuda, levels_are_copied_as_they_are)
+{
+    dtype = RUE_UINT8;
+    run_photos("resnet18@cuda:bf16", 4, 2); /* 4 and 3 images, that are no whole pages */
+    cr_assert_eq(result.outcome, RUE_TRIAL_OK, "%s", result.reason);
+    cr_assert_eq(result.h2d_ns, 3 * COPY_NS / 4);
+    struct rue_trial_request request = request_of(RUE_COMPUTE, 3, 0);
+    rue_trial_result_close(&result);
+    rue_trial_run(&request, NULL, &model, &result);
+    cr_assert_eq(result.outcome, RUE_TRIAL_OK, "%s", result.reason);
+    cr_assert_eq(result.h2d_ns, 6 * COPY_NS / 4);
 }
 
 Test(model_cuda, pageable_batches_are_not_pinned)
@@ -126,6 +142,21 @@ Test(model_cuda, too_large_a_batch_is_infeasible_with_figures_and_a_smaller_one_
     request.config.value[RUE_BATCH_SIZE] = 2;
     rue_trial_run(&request, NULL, &model, &result);
     cr_assert_eq(result.outcome, RUE_TRIAL_OK, "%s", result.reason);
+}
+
+Test(model_cuda, batches_of_levels_take_less_of_the_memory)
+{
+    static const char *const told[] = {"2 batches of images 617 MB", "2 batches of images 154 MB"};
+    setenv("FAKE_CUDA_BYTES", "200000000", 1);
+    for (dtype = RUE_FLOAT32; dtype < RUE_DTYPE_COUNT; dtype++) {
+        struct rue_trial_request request = request_of(RUE_COMPUTE, 512, 0);
+        cr_assert_eq(open_model("resnet18@cuda:fp16"), RUE_OK, "%s", error.message);
+        rue_trial_run(&request, NULL, &model, &result);
+        cr_assert_eq(result.outcome, RUE_TRIAL_INFEASIBLE);
+        cr_assert(strstr(result.reason, told[dtype]), "%s", result.reason);
+        rue_trial_result_close(&result);
+        rue_model_close(&model);
+    }
 }
 
 /* 60,192,808 parameters in fp32 are 241 MB, those of layers of different shapes 81 MB. */

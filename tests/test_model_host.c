@@ -6,13 +6,14 @@
 #include <string.h>
 
 #include "architecture.h"
-#include "fetcher.h"
+#include "transform.h"
 
 enum { IMAGES_MAX = 3 };
 
 /* What was multiplied, by a product that only touches the ends of its matrices. */
 static atomic_uint_fast64_t multiply_adds;
-static _Atomic float first_input;
+static atomic_size_t products;
+static _Atomic float first_inputs[4]; /* of the first products */
 
 static void count(const struct rue_matrix_product *product, const struct rue_matrices *of)
 {
@@ -20,7 +21,9 @@ static void count(const struct rue_matrix_product *product, const struct rue_mat
     volatile float last = of->a[of->m * of->k - 1] + of->b[0] + of->b[of->k * of->n - 1];
     (void)last;
     of->c[0] = of->c[of->m * of->n - 1] = 1;
-    if (atomic_fetch_add(&multiply_adds, of->m * of->n * of->k) == 0) first_input = of->a[0];
+    size_t index = atomic_fetch_add(&products, 1);
+    if (index < 4) first_inputs[index] = of->a[0];
+    multiply_adds += of->m * of->n * of->k;
 }
 
 static struct rue_model open_model(const char *name, int cores, bool counts)
@@ -32,21 +35,34 @@ static struct rue_model open_model(const char *name, int cores, bool counts)
     if (counts) product = (struct rue_matrix_product){.name = "counter", .multiply = count};
     strcpy(profile.name, name);
     cr_assert_eq(rue_model_host_open(&profile, &product, &model, &error), RUE_OK, "%s", error.message);
-    multiply_adds = 0;
+    multiply_adds = products = 0;
     return model;
+}
+
+static rue_status prepare(struct rue_model *model, size_t images, uint64_t batch_bytes, rue_error *error)
+{
+    const struct rue_model_input input = {.images = images, .batch_bytes = batch_bytes};
+    return model->ops->prepare(model->state, &input, error);
+}
+
+/* Takes what the batch holds. */
+static void submit(struct rue_model *model, size_t images, void *values)
+{
+    uint64_t ticket;
+    rue_error error = {0};
+    struct rue_batch batch = {.count = images, .images = values};
+    cr_assert_eq(model->ops->submit(model->state, &batch, &ticket, &error), RUE_OK, "%s", error.message);
+    cr_assert_eq(model->ops->wait(model->state, ticket, &error), RUE_OK);
+    free(values);
 }
 
 static void compute(struct rue_model *model, size_t images, float value)
 {
-    uint64_t ticket;
     rue_error error = {0};
-    size_t elements = images * rue_fetcher_tensor_bytes(RUE_FLOAT32) / sizeof(float);
-    struct rue_batch batch = {.count = images, .images = malloc(elements * sizeof(float))};
-    for (size_t i = 0; i < elements; i++) ((float *)batch.images)[i] = value;
-    cr_assert_eq(model->ops->prepare(model->state, images, 0, 0, &error), RUE_OK, "%s", error.message);
-    cr_assert_eq(model->ops->submit(model->state, &batch, &ticket, &error), RUE_OK, "%s", error.message);
-    cr_assert_eq(model->ops->wait(model->state, ticket, &error), RUE_OK);
-    free(batch.images);
+    float *values = malloc(images * RUE_TENSOR_ITEMS * sizeof *values);
+    for (size_t i = 0; i < images * RUE_TENSOR_ITEMS; i++) values[i] = value;
+    cr_assert_eq(prepare(model, images, 0, &error), RUE_OK, "%s", error.message);
+    submit(model, images, values);
 }
 
 /* Multiplications of depthwise convolutions, which are no matrix products here. */
@@ -88,7 +104,32 @@ Test(model_host, the_images_are_what_the_first_layer_reads)
 {
     struct rue_model model = open_model("resnet18", 1, true);
     compute(&model, 2, 7);
-    cr_assert_eq(first_input, 7);
+    cr_assert_eq(first_inputs[0], 7);
+    rue_model_close(&model);
+}
+
+/* The first layer's four products begin at values 0, 85,596, 171,192 and 256,788. */
+Test(model_host, levels_are_normalised_first)
+{
+    static const float mean[] = RUE_MEAN, std[] = RUE_STD;
+    static const struct {
+        int image, channel;
+    } first[] = {{0, 0}, {0, 1}, {1, 0}, {1, 2}};
+    struct rue_model model = open_model("resnet18", 1, true);
+    const struct rue_model_input input = {.images = 2, .dtype = RUE_UINT8};
+    uint8_t *levels = malloc(2 * RUE_TENSOR_ITEMS);
+    for (int i = 0; i < 2 * RUE_TENSOR_ITEMS; i++)
+        levels[i] = (uint8_t)(100 * (i / RUE_TENSOR_ITEMS) + 30 * (i / (RUE_CROP * RUE_CROP) % 3) + 5);
+    cr_assert_eq(model.ops->prepare(model.state, &input, NULL), RUE_OK);
+    submit(&model, 2, levels);
+    for (int i = 0; i < 4; i++) {
+        int level = 100 * first[i].image + 30 * first[i].channel + 5;
+        float value = ((float)level / 255 - mean[first[i].channel]) / std[first[i].channel];
+        cr_assert_eq(first_inputs[i], value, "product %d has %g", i, (double)first_inputs[i]);
+    }
+    products = 0;
+    compute(&model, 2, 7);
+    cr_assert(first_inputs[0] == 7 && first_inputs[3] == 7, "batches of float32 may follow");
     rue_model_close(&model);
 }
 
@@ -117,10 +158,10 @@ Test(model_host, a_batch_that_memory_does_not_hold_is_infeasible)
     rue_error error = {0};
     struct rue_model model = open_model("resnet18", 1, true);
     size_t images = (size_t)1 << 30;
-    cr_assert_eq(model.ops->prepare(model.state, images, 0, 0, &error), RUE_INFEASIBLE);
+    cr_assert_eq(prepare(&model, images, 0, &error), RUE_INFEASIBLE);
     cr_assert(strstr(error.message, "1073741824 images of resnet18 needs"), "%s", error.message);
     error = (rue_error){0};
-    cr_assert_eq(model.ops->prepare(model.state, 1, 0, UINT64_C(1) << 50, &error), RUE_INFEASIBLE,
+    cr_assert_eq(prepare(&model, 1, UINT64_C(1) << 50, &error), RUE_INFEASIBLE,
                  "batches beside it take all there is");
     cr_assert(strstr(error.message, "0 B are free"), "%s", error.message);
     compute(&model, 1, 0);

@@ -269,16 +269,13 @@ Test(trial_loop, a_model_that_fails_ends_the_trial)
     }
 }
 
-static size_t prepared_images;
-static uint64_t prepared_beside;
+static struct rue_model_input prepared;
 
-static rue_status prepare_nothing(void *state, size_t images, size_t last, uint64_t batch_bytes,
-                                  rue_error *error)
+static rue_status prepare_nothing(void *state, const struct rue_model_input *input, rue_error *error)
 {
-    (void)state, (void)last;
-    prepared_images = images;
-    prepared_beside = batch_bytes;
-    return images < 8 ? RUE_OK : rue_fail(error, RUE_INFEASIBLE, "no memory for %zu", images);
+    (void)state;
+    prepared = *input;
+    return input->images < 8 ? RUE_OK : rue_fail(error, RUE_INFEASIBLE, "no memory for %zu", input->images);
 }
 
 Test(trial_loop, a_model_makes_ready_before_the_trial_beside_its_batches)
@@ -291,8 +288,8 @@ Test(trial_loop, a_model_makes_ready_before_the_trial_beside_its_batches)
         rue_trial_result_close(&result);
         rue_trial_run(&request, source, &careful, &result);
         cr_assert_eq(result.outcome, RUE_TRIAL_OK, "%s", result.reason);
-        cr_assert_eq(prepared_images, 4);
-        cr_assert_geq(prepared_beside, 4 * 602112);
+        cr_assert(prepared.images == 4 && prepared.dtype == RUE_FLOAT32);
+        cr_assert_geq(prepared.batch_bytes, 4 * 602112);
         request.config.value[RUE_BATCH_SIZE] = 8;
         rue_trial_result_close(&result);
         rue_trial_run(&request, source, &careful, &result);
@@ -300,6 +297,62 @@ Test(trial_loop, a_model_makes_ready_before_the_trial_beside_its_batches)
         cr_assert_str_eq(result.reason, "no memory for 8");
         cr_assert_eq(result.refused, 1, "it was not the limit");
     }
+}
+
+Test(trial_loop, batches_of_levels_need_a_fourth_of_the_memory)
+{
+    struct rue_model_ops ops = *rue_model_none().ops;
+    struct rue_model careful = {.ops = &ops};
+    ops.prepare = prepare_nothing;
+    for (int measure = RUE_JOINT; measure < RUE_MEASURE_COUNT; measure++) {
+        struct rue_trial_request request = request_of((enum rue_measure)measure, 2, 2);
+        int batches = measure == RUE_COMPUTE ? 1 : 5; /* as many as the job has, and the one held */
+        request.config.value[RUE_PREFETCH_FACTOR] = 2;
+        request.workload.batch_dtype = RUE_UINT8;
+        request.limits.memory_bytes = (uint64_t)batches * 2 * 150528 - 1;
+        cr_assert(!rue_trial_fits_limit(&request));
+        run(&request);
+        cr_assert_eq(result.outcome, RUE_TRIAL_INFEASIBLE);
+        cr_assert_eq(result.refused, RUE_ABSENT, "the system was not asked");
+        request.limits.memory_bytes++;
+        cr_assert(rue_trial_fits_limit(&request));
+        rue_trial_result_close(&result);
+        rue_trial_run(&request, source, &careful, &result);
+        cr_assert_eq(result.outcome, RUE_TRIAL_OK, "%s", result.reason);
+        cr_assert(prepared.dtype == RUE_UINT8 && prepared.batch_bytes == (uint64_t)batches * 2 * 150528);
+    }
+}
+
+static uint8_t first_level;
+
+static rue_status look_at_levels(void *state, const struct rue_batch *batch, uint64_t *ticket,
+                                 rue_error *error)
+{
+    (void)state, (void)ticket, (void)error;
+    if (batch->index == 0) first_level = *(const uint8_t *)batch->images;
+    return RUE_OK;
+}
+
+Test(trial_loop, a_model_is_given_the_levels_of_the_images)
+{
+    static const struct rue_model_ops looking = {
+        .name = "looking", .submit = look_at_levels, .wait = wait_for_nothing};
+    struct rue_model model_that_looks = {.ops = &looking};
+    struct rue_trial_request request = request_of(RUE_JOINT, 4, 0);
+    const struct rue_fetcher_options options = {.dtype = RUE_UINT8, .max_pixels = RUE_MAX_PIXELS_DEFAULT};
+    static uint8_t levels[RUE_TENSOR_ITEMS];
+    struct rue_fetcher *fetcher;
+    int32_t label;
+    request.workload.shuffle = false;
+    request.workload.batch_dtype = RUE_UINT8;
+    cr_assert_eq(rue_fetcher_open(source, &options, &fetcher, NULL), RUE_OK);
+    cr_assert_eq(rue_fetcher_fetch(fetcher, 0, levels, &label, NULL, NULL), RUE_OK);
+    rue_fetcher_close(fetcher);
+    first_level = (uint8_t)(levels[0] + 1);
+    rue_trial_result_close(&result);
+    rue_trial_run(&request, source, &model_that_looks, &result);
+    cr_assert_eq(result.outcome, RUE_TRIAL_OK, "%s", result.reason);
+    cr_assert_eq(first_level, levels[0]);
 }
 
 Test(trial_loop, the_loader_is_the_one_that_was_asked_for)
@@ -312,12 +365,13 @@ Test(trial_loop, the_loader_is_the_one_that_was_asked_for)
     request.workload.shuffle = false;
     request.workload.bad_images = RUE_BAD_REPLACE;
     request.workload.max_pixels = 777;
+    request.workload.batch_dtype = RUE_UINT8;
     request.limits.memory_bytes = 12345;
     request.job_images = 1000;
     struct rue_loader_options options = rue_trial_loader_options(&request);
     cr_assert(options.sampler.seed == 99 && options.sampler.epoch == 4 && options.sampler.rank == 1 &&
               options.sampler.world_size == 2 && !options.sampler.shuffle);
-    cr_assert(options.fetcher.dtype == RUE_FLOAT32 && options.fetcher.max_pixels == 777 &&
+    cr_assert(options.fetcher.dtype == RUE_UINT8 && options.fetcher.max_pixels == 777 &&
               options.fetcher.bad_images == RUE_BAD_REPLACE);
     cr_assert(options.memory_bytes == 12345 && options.job_images == 1000 && options.images == 32);
     cr_assert(rue_config_equal(&options.config, &request.config));

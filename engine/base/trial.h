@@ -55,8 +55,9 @@ struct rue_workload {
     enum rue_bad_images bad_images;
     uint64_t max_pixels; /* images of more are refused from their header */
     enum rue_decode decode;
-    char transform[16]; /* "eval" */
-    char cache[16];     /* RUE_CACHE_WARM, ... */
+    enum rue_dtype batch_dtype; /* RUE_FLOAT32 normalised, RUE_UINT8 levels that the consumer normalises */
+    char transform[16];         /* "eval" */
+    char cache[16];             /* RUE_CACHE_WARM, ... */
 };
 
 struct rue_workload rue_workload_default(void);

@@ -30,7 +30,8 @@ static double run_model(void *context)
     rue_error error = {0};
     uint64_t ticket;
     double flops = 2.0 * (double)rue_architecture_multiply_adds(side->profile.architecture) * IMAGES;
-    bench_check(side->model.ops->prepare(side->model.state, IMAGES, 0, 0, &error), &error);
+    const struct rue_model_input input = {.images = IMAGES};
+    bench_check(side->model.ops->prepare(side->model.state, &input, &error), &error);
     double start = bench_now();
     bench_check(side->model.ops->submit(side->model.state, &side->batch, &ticket, &error), &error);
     return flops / 1e9 / (bench_now() - start);

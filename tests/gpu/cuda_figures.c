@@ -2,6 +2,7 @@
  * is.
  *
  *   cuda_figures MODULE products   against sums on the CPU
+ *   cuda_figures MODULE images     how levels are normalised, against the CPU
  *   cuda_figures MODULE memory     a batch that cannot fit, and one that does after it
  *   cuda_figures MODULE speed      flop/s beside the device's, and how far copies and computing overlap
  *
@@ -14,6 +15,8 @@
 #include <time.h>
 
 #include "cuda_plan.h"
+#include "transform.h"
+#include "variant.h"
 
 static const struct rue_cuda_module *module;
 static char message[RUE_CUDA_MESSAGE_BYTES];
@@ -143,6 +146,58 @@ static void try_products(void)
             for (int own = 0; own < 2; own++) try_product(cases[i].step, cases[i].name, precision, own);
 }
 
+/* ---- images ---- */
+
+/* A number is right where rounding alone, to the precision, lies between it and the CPU's. */
+static void try_levels(struct rue_cuda_input input, size_t count, enum rue_precision precision)
+{
+    static const float half_ulp[RUE_PRECISION_COUNT] = {0, 1.0F / 2048, 1.0F / 256}, least = 1.0F / (1 << 24);
+    uint8_t *levels = malloc(count);
+    float *out = malloc(count * sizeof *out);
+    size_t wrong = 0;
+    if (!levels || !out) exit(1);
+    for (size_t i = 0; i < count; i++) levels[i] = (uint8_t)(i * 7 + i / 256 * 3);
+    require(module->take(precision, &input, levels, count, out, message), "levels");
+    for (size_t i = 0; i < count; i++) {
+        size_t channel = i / input.channel_elements % 3;
+        float exact = ((float)levels[i] / 255.0F - input.mean[channel]) / input.std[channel];
+        float bound = half_ulp[precision] > 0 ? fmaxf(fabsf(exact) * half_ulp[precision], least) : 0;
+        wrong += !(fabsf(out[i] - exact) <= bound);
+    }
+    printf("%zu levels, %u a channel, %-5s %zu wrong\n", count, input.channel_elements,
+           rue_precision_names[precision], wrong);
+    check(wrong == 0, "levels are normalised");
+    free(levels), free(out);
+}
+
+static void try_values(struct rue_cuda_input input, enum rue_precision precision)
+{
+    enum { COUNT = 1000 };
+    float *in = values(COUNT, 5), out[COUNT];
+    int wrong = 0;
+    require(module->take(precision, &input, in, COUNT, out, message), "values");
+    for (int i = 0; i < COUNT; i++) wrong += !(fabsf(out[i] - in[i]) <= (precision ? fabsf(in[i]) / 256 : 0));
+    check(wrong == 0, "values of float32 are taken as they are");
+    free(in);
+}
+
+static void try_images(void)
+{
+    struct rue_cuda_input input = {
+        .dtype = RUE_UINT8, .channel_elements = RUE_CROP * RUE_CROP, .mean = RUE_MEAN, .std = RUE_STD};
+    for (int precision = 0; precision < RUE_PRECISION_COUNT; precision++) {
+        input.dtype = RUE_UINT8;
+        input.channel_elements = RUE_CROP * RUE_CROP;
+        try_levels(input, RUE_TENSOR_ITEMS * 5, precision);
+        try_levels(input, RUE_TENSOR_ITEMS + 13, precision); /* the rest is no sixteen */
+        try_levels(input, 3, precision);
+        input.channel_elements = 5 * 5; /* channels are no sixteens */
+        try_levels(input, 3 * 5 * 5 * 4, precision);
+        input.dtype = RUE_FLOAT32;
+        try_values(input, precision);
+    }
+}
+
 /* ---- memory ---- */
 
 static void open_plan(const char *model, enum rue_precision precision, uint32_t images,
@@ -211,14 +266,15 @@ static double overlap_of(const struct rue_cuda_times *times, double took)
     return overlap < 0 ? 0 : overlap > 1 ? 1 : overlap;
 }
 
-static void try_speed_of(const char *model, enum rue_precision precision, uint32_t images, bool pinned,
-                         const struct rue_device *device)
+static void try_speed_of(const char *model, enum rue_precision precision, uint32_t images,
+                         enum rue_dtype dtype, bool pinned, const struct rue_device *device)
 {
     struct rue_cuda_run *run;
     struct rue_cuda_plan plan;
     struct rue_cuda_times times;
     open_plan(model, precision, images, &plan);
-    size_t bytes = (plan.input_elements * sizeof(float) + 4095) / 4096 * 4096;
+    plan.input.dtype = dtype;
+    size_t bytes = (plan.input_elements * rue_dtype_bytes[dtype] + 4095) / 4096 * 4096;
     void *batch = aligned_alloc(4096, bytes);
     if (!batch) exit(1);
     memset(batch, 0x3c, bytes);
@@ -229,12 +285,13 @@ static void try_speed_of(const char *model, enum rue_precision precision, uint32
     double each_s = (double)times.compute_ns / 1e9 / (double)times.batches;
     double flops =
         2.0 * (double)rue_architecture_multiply_adds(rue_architecture_find(model)) * images / each_s;
-    printf(
-        "%-10s %-5s batch %-4u %s  compute %8.3f ms  copy %8.3f ms  batch %8.3f ms  overlap %5.1f %%  %7.1f "
-        "Tflop/s",
-        model, rue_precision_names[precision], images, pinned ? "pinned  " : "pageable", each_s * 1e3,
-        (double)times.copy_ns / 1e6 / (double)times.batches, took * 1e3 / batches, overlap * 100,
-        flops / 1e12);
+    printf("%-10s %-5s batch %-4u %-7s %s  compute %8.3f ms  copy %8.3f ms  batch %8.3f ms  overlap %5.1f %% "
+           " %7.1f "
+           "Tflop/s",
+           model, rue_precision_names[precision], images, rue_dtype_names[dtype],
+           pinned ? "pinned  " : "pageable", each_s * 1e3,
+           (double)times.copy_ns / 1e6 / (double)times.batches, took * 1e3 / batches, overlap * 100,
+           flops / 1e12);
     if (device && device->flops[precision] > 0)
         printf("  %4.1f %% of the data sheet's %.0f", flops / device->flops[precision] * 100,
                device->flops[precision] / 1e12);
@@ -252,13 +309,15 @@ static void try_speed(const struct rue_device *device)
     static const uint32_t sizes[] = {32, 256};
     for (int m = 0; m < 2; m++)
         for (int precision = 0; precision < RUE_PRECISION_COUNT; precision++)
-            for (int s = 0; s < 2; s++) try_speed_of(models[m], precision, sizes[s], true, device);
-    try_speed_of("resnet50", RUE_BF16, 256, false, device);
+            for (int s = 0; s < 2; s++)
+                try_speed_of(models[m], precision, sizes[s], RUE_FLOAT32, true, device);
+    try_speed_of("resnet50", RUE_BF16, 256, RUE_UINT8, true, device);
+    try_speed_of("resnet50", RUE_BF16, 256, RUE_FLOAT32, false, device);
 }
 
 int main(int count, char **words)
 {
-    if (count != 3) return fprintf(stderr, "usage: cuda_figures MODULE products|memory|speed\n"), 2;
+    if (count != 3) return fprintf(stderr, "usage: cuda_figures MODULE products|images|memory|speed\n"), 2;
     void *library = dlopen(words[1], RTLD_NOW);
     if (!library) return printf("FAILED: %s\n", dlerror()), 1;
     const struct rue_cuda_module *(*table)(void);
@@ -270,6 +329,7 @@ int main(int count, char **words)
     printf("%s, %.1f GB, %.1f GB of them free%s%s\n", device.name, (double)device.bytes / 1e9,
            (double)device.free_bytes / 1e9, device.slower[0] ? "; " : "", device.slower);
     if (strcmp(words[2], "products") == 0) try_products();
+    if (strcmp(words[2], "images") == 0) try_images();
     if (strcmp(words[2], "memory") == 0) try_memory();
     if (strcmp(words[2], "speed") == 0) try_speed(known_device(device.name));
     return failures ? 1 : 0;

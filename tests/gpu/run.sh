@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Checks on a machine with a GPU: builds for that GPU, compares products with sums on the CPU, has compute-sanitizer
-# look on, tells flop/s and overlap, makes a recommendation with real kernels, and says how alike the GPU and its
-# sleeping twin rank configurations. Where there is no GPU it says why it is skipped. Ends with 1 where a check failed.
+# Checks on a machine with a GPU: builds for that GPU, compares products and normalised levels with the CPU's, has
+# compute-sanitizer look on, tells flop/s and overlap, makes a recommendation with real kernels, and says how alike the GPU
+# and its sleeping twin rank configurations. Where there is no GPU it says why it is skipped. Ends with 1 where a check
+# failed.
 #
 # Needs the CUDA toolkit and gcc. rue itself is built where its libraries are; else RUE_PROGRAM names one that is built.
 # RUE_TUNE_BUDGET (1m) is for the recommendation.
@@ -34,13 +35,14 @@ build_module() {
 }
 build_figures() {
     gcc -std=gnu17 -O2 -D_GNU_SOURCE -Imodels -Iengine -Iengine/base -Iengine/formats -Iengine/machine tests/gpu/cuda_figures.c \
-        models/cuda_plan.c models/architecture*.c models/device.c engine/base/{error,status,advice,units}.c -o "$figures" -lm -ldl
+        models/cuda_plan.c models/architecture*.c models/device.c engine/base/{error,status,advice,units,variant}.c -o "$figures" -lm -ldl
 }
 check "building for sm_$architecture" build_module
 check "building the checks" build_figures
 [ $failed -eq 0 ] || exit 1
 
 check "products against the CPU" "$figures" "$module" products
+check "levels against the CPU" "$figures" "$module" images
 check "memory that there is not" "$figures" "$module" memory
 check "speed and overlap" "$figures" "$module" speed
 
@@ -49,6 +51,7 @@ if [ -n "$sanitizer" ]; then
     for tool in memcheck racecheck; do
         check "compute-sanitizer $tool: products" "$sanitizer" --tool "$tool" --error-exitcode 9 "$figures" "$module" products
     done
+    check "compute-sanitizer memcheck: levels" "$sanitizer" --tool memcheck --error-exitcode 9 "$figures" "$module" images
 else
     echo "compute-sanitizer: skipped: it is not installed"
 fi
