@@ -49,6 +49,7 @@ struct rue_variant_findings {
     bool drop_last;
     bool cold;              /* trials read the data from storage, see --cache */
     enum rue_decode decode; /* of raw data */
+    enum rue_dtype batch_dtype;
     uint64_t
         bad_images; /* images replaced in a trial because they could not be decoded, the most of any trial */
     size_t trials_ok, trials_failed, trials_infeasible, trials_timeout; /* joint trials */

@@ -161,6 +161,7 @@ static void put_data(struct rue_json_document *document, json_t *object,
     rue_json_put(document, object, "gpus", rue_json_integer_or_null(variant->gpus));
     rue_json_put(document, object, "drop_last", json_boolean(variant->drop_last));
     rue_json_put(document, object, "decode", json_string(rue_decode_names[variant->decode]));
+    rue_json_put(document, object, "batch_dtype", json_string(rue_dtype_names[variant->batch_dtype]));
     rue_json_put(document, object, "data_images", rue_json_integer(variant->data_images));
     rue_json_put(document, object, "data_bytes", rue_json_integer_or_null(variant->data_bytes));
     rue_json_put(document, object, "data_digest", rue_json_text_or_null(variant->data_digest));

@@ -178,6 +178,9 @@ static void put_data(const struct page *page, const struct rue_variant_findings 
     if (!variant->data_images) facts[used = 0] = 0;
     if (variant->decode == RUE_DECODE_FAST)
         used += snprintf(facts + used, sizeof facts - (size_t)used, "%sdecoded fast", used ? ", " : "");
+    if (variant->batch_dtype != RUE_FLOAT32)
+        used += snprintf(facts + used, sizeof facts - (size_t)used, "%sbatches of %s", used ? ", " : "",
+                         rue_dtype_names[variant->batch_dtype]);
     if (variant->cold) snprintf(facts + used, sizeof facts - (size_t)used, "%sread cold", used ? ", " : "");
     rue_utf8_clean(variant->sample ? "a sample converted for this comparison" : variant->variant.path,
                    page->style.unicode, path, sizeof path);

@@ -185,6 +185,7 @@ json_t *rue_scaling_set_json(struct rue_json_document *document, const struct ru
     rue_json_put(document, object, "format", rue_json_text_or_null(set->variant.format));
     rue_json_put(document, object, "dtype", rue_json_text_or_null(set->variant.dtype));
     rue_json_put(document, object, "cache", rue_json_text_or_null(set->cache));
+    rue_json_put(document, object, "batch_dtype", json_string(rue_dtype_names[set->batch_dtype]));
     rue_json_put(document, object, "images", rue_json_integer_or_null(set->images));
     rue_json_put(document, object, "fault", rue_json_text_or_null(set->fault));
     return object;

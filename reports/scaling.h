@@ -34,6 +34,7 @@ struct rue_scaling_set {
     char dataset[128];            /* the last part of its path */
     char digest[32];              /* of what it holds, as the runner says */
     char cache[16];               /* of its trials: "warm", ... */
+    enum rue_dtype batch_dtype;   /* of theirs */
     char fault[RUE_REASON_BYTES]; /* why it was given up; "" : it was not */
     uint64_t images;              /* that it holds; 0: not known */
 };

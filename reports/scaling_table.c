@@ -128,7 +128,9 @@ static void put_curves(const struct page *page, size_t row)
     const struct rue_scaling_set *set = &page->scaling->sets[at->set];
     char title[RUE_REASON_BYTES], variant[96];
     rue_variant_describe(&set->variant, variant, sizeof variant);
-    snprintf(title, sizeof title, "%s, %s, model %s, %s:", set->dataset, variant, at->model, set->cache);
+    bool levels = set->batch_dtype != RUE_FLOAT32;
+    snprintf(title, sizeof title, "%s, %s, model %s, %s%s%s:", set->dataset, variant, at->model, set->cache,
+             levels ? ", batches of " : "", levels ? rue_dtype_names[set->batch_dtype] : "");
     say(page, title, 0);
     put_curve(page, at->set, at->model, RUE_BATCH_SIZE);
     put_curve(page, at->set, at->model, RUE_NUM_WORKERS);

@@ -276,8 +276,10 @@ static void put_job(const struct page *page)
     const struct rue_side_by_side *all = page->all;
     const struct rue_variant_findings *first = all->sides[0].variant;
     char job[RUE_UNIT_TEXT_BYTES], count[RUE_UNIT_TEXT_BYTES], name[PATH_MAX], text[2 * PATH_MAX];
-    snprintf(text, sizeof text, "Job of %s image%s, read %s.",
+    snprintf(text, sizeof text, "Job of %s image%s%s%s, read %s.",
              rue_format_count(first->job_images, job, sizeof job), first->job_images == 1 ? "" : "s",
+             first->batch_dtype == RUE_FLOAT32 ? "" : " in batches of ",
+             first->batch_dtype == RUE_FLOAT32 ? "" : rue_dtype_names[first->batch_dtype],
              all->sides[0].cache);
     for (size_t s = 1; s < all->side_count; s++) {
         const struct rue_side *side = &all->sides[s];
@@ -345,6 +347,7 @@ static json_t *side_json(struct rue_json_document *document, const struct rue_si
     rue_json_put(document, object, "path", rue_json_text_or_null(variant->path));
     rue_json_put(document, object, "data_images", rue_json_integer(side->variant->data_images));
     rue_json_put(document, object, "cache", json_string(side->cache));
+    rue_json_put(document, object, "batch_dtype", json_string(rue_dtype_names[side->variant->batch_dtype]));
     rue_json_put(document, object, "storage_bytes", rue_json_nanoseconds(side->storage_bytes));
     rue_json_put(document, object, "config",
                  rue_json_config_of(document, side->variant, side->variant->selection->recommended, true));

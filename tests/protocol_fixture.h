@@ -47,6 +47,7 @@ static inline struct rue_trial_request protocol_request(void)
                      .bad_images = RUE_BAD_REPLACE,
                      .max_pixels = 60000,
                      .decode = RUE_DECODE_FAST,
+                     .batch_dtype = RUE_UINT8,
                      .transform = "eval",
                      .cache = "as-is"},
         .images = 2048,

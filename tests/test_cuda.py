@@ -76,6 +76,17 @@ def test_a_batch_that_does_not_fit_is_infeasible_and_the_study_goes_on(rue, fake
     assert "a batch of 32 images needs" in rows and ",infeasible," in rows
 
 
+def test_levels_are_copied_in_a_fourth_of_the_time(rue, fake, photos):
+    copied = {}
+    for dtype in "float32", "uint8":
+        done = rue("tune", photos, "--model", "resnet18@cuda", "--batch-size", "2", "--num-workers", "1", "--budget", "5m", "--mode",
+                   "raw", "--batch-dtype", dtype, "--out", dtype, env=fake)
+        assert done.returncode == 0, done.stderr
+        with open(rue.folder / dtype / "trials.csv", newline="") as file:
+            copied[dtype] = {row["measure"]: int(row["h2d_ns"]) for row in csv.DictReader(file) if row["h2d_ns"]}
+    assert all(copied["float32"][measure] == 4 * copied["uint8"][measure] > 0 for measure in ("joint", "compute")), copied
+
+
 @pytest.mark.parametrize("env, words", [
     (dict(FAKE_CUDA_DEVICE="none"), ["resnet18@cuda", "the NVIDIA driver finds no GPU"]),
     (dict(FAKE_CUDA_VERSION="999"), ["is of version 999", "build both from the same sources"]),

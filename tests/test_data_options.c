@@ -2,16 +2,17 @@
 
 #include "options_fixture.h"
 
-enum { CACHE, MAX_PIXELS, IMAGE_KEY, LABEL_KEY, SEED, BAD_IMAGES, DECODE, COUNT };
+enum { CACHE, MAX_PIXELS, IMAGE_KEY, LABEL_KEY, SEED, BAD_IMAGES, DECODE, BATCH_DTYPE, COUNT };
 
 static const struct rue_option table[COUNT] = {
-    [CACHE] = RUE_DATA_CACHE,         [MAX_PIXELS] = RUE_DATA_MAX_PIXELS, [IMAGE_KEY] = RUE_DATA_IMAGE_KEY,
-    [LABEL_KEY] = RUE_DATA_LABEL_KEY, [SEED] = RUE_DATA_SEED("of all"),   [BAD_IMAGES] = RUE_DATA_BAD_IMAGES,
-    [DECODE] = RUE_DATA_DECODE,
+    [CACHE] = RUE_DATA_CACHE,         [MAX_PIXELS] = RUE_DATA_MAX_PIXELS,
+    [IMAGE_KEY] = RUE_DATA_IMAGE_KEY, [LABEL_KEY] = RUE_DATA_LABEL_KEY,
+    [SEED] = RUE_DATA_SEED("of all"), [BAD_IMAGES] = RUE_DATA_BAD_IMAGES,
+    [DECODE] = RUE_DATA_DECODE,       [BATCH_DTYPE] = RUE_DATA_BATCH_DTYPE,
 };
 static const struct rue_command command = {
     .name = "try", .arguments = "", .summary = "Tries options.", .options = table, .option_count = COUNT};
-static const struct rue_data_options where = {SEED, DECODE, BAD_IMAGES, MAX_PIXELS, CACHE};
+static const struct rue_data_options where = {SEED, DECODE, BATCH_DTYPE, BAD_IMAGES, MAX_PIXELS, CACHE};
 
 TestSuite(data_options, .init = options_setup, .fini = options_teardown);
 
@@ -22,6 +23,7 @@ Test(data_options, without_any_the_workload_is_the_default)
     struct rue_workload read = rue_data_options_workload(options, &where);
     cr_assert_eq(read.seed, workload.seed);
     cr_assert_eq(read.decode, workload.decode);
+    cr_assert_eq(read.batch_dtype, RUE_FLOAT32);
     cr_assert_eq(read.bad_images, workload.bad_images);
     cr_assert_eq(read.max_pixels, workload.max_pixels);
     cr_assert_str_eq(read.cache, workload.cache);
@@ -31,11 +33,12 @@ Test(data_options, without_any_the_workload_is_the_default)
 
 Test(data_options, the_workload_is_what_they_say)
 {
-    options_accept(&command, WORDS("--seed", "7", "--decode", "fast", "--bad-images", "replace",
-                                   "--max-pixels", "99", "--cache", "as-is"));
+    options_accept(&command, WORDS("--seed", "7", "--decode", "fast", "--batch-dtype", "uint8",
+                                   "--bad-images", "replace", "--max-pixels", "99", "--cache", "as-is"));
     struct rue_workload read = rue_data_options_workload(options, &where);
     cr_assert_eq(read.seed, 7);
     cr_assert_eq(read.decode, RUE_DECODE_FAST);
+    cr_assert_eq(read.batch_dtype, RUE_UINT8);
     cr_assert_eq(read.bad_images, RUE_BAD_REPLACE);
     cr_assert_eq(read.max_pixels, 99);
     cr_assert_str_eq(read.cache, RUE_CACHE_AS_IS);

@@ -61,6 +61,13 @@ def test_a_study_of_this_machine_is_told_as_such_and_what_it_recommends_is_measu
     assert f"{config['batch_size']}/{config['num_workers']}" in joint, joint
 
 
+def test_batches_of_another_type_are_other_data(rue, runner):
+    duel(rue, runner, "out")
+    runner.write(opened=dict(batch_dtype="uint8"))
+    done = duel(rue, runner, "again", "--prior", "out", "--batch-dtype", "uint8")
+    assert "a study of this machine, but not of these data" in done.stderr.replace("\n", " "), done.stderr
+
+
 def test_on_a_simulated_machine_most_probes_are_spared(rue, simulator):
     def probes(out, noise, *words):
         done = rue("tune", "--runner", f"/usr/bin/python3 {simulator} --seed 3 --noise-seed {noise}", "--strategy", "duel",

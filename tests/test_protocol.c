@@ -14,7 +14,8 @@ static void expect_same_workload(const struct rue_workload *a, const struct rue_
 {
     cr_assert(a->shuffle == b->shuffle && a->drop_last == b->drop_last && a->seed == b->seed &&
               a->epoch == b->epoch && a->rank == b->rank && a->world_size == b->world_size &&
-              a->bad_images == b->bad_images && a->max_pixels == b->max_pixels && a->decode == b->decode);
+              a->bad_images == b->bad_images && a->max_pixels == b->max_pixels && a->decode == b->decode &&
+              a->batch_dtype == b->batch_dtype);
     cr_assert_str_eq(a->transform, b->transform);
     cr_assert_str_eq(a->cache, b->cache);
 }
@@ -156,6 +157,8 @@ Test(protocol, workloads_with_wrong_values_are_refused)
                                       "{\"transform\":\"train\"}",
                                       "{\"bad_images\":\"skip\"}",
                                       "{\"decode\":\"slow\"}",
+                                      "{\"batch_dtype\":\"float16\"}",
+                                      "{\"batch_dtype\":8}",
                                       "{\"max_pixels\":0}",
                                       "{\"max_pixels\":\"1\"}",
                                       "{\"rank\":1}",
@@ -262,18 +265,20 @@ Test(protocol, what_open_answers_comes_back)
                                       .digest = "00ff00ff00ff00ff",
                                       .cache = "warm",
                                       .dtype = "uint8",
+                                      .batch_dtype = RUE_UINT8,
                                       .note = "1 was left out: \xff"};
     struct rue_opened back;
     json_t *object = protocol_taken(rue_protocol_encode_opened(&opened));
     cr_assert_eq(rue_protocol_decode_opened(object, &back, NULL), RUE_OK);
     json_decref(object);
-    cr_assert(back.images == opened.images && back.bytes == opened.bytes);
+    cr_assert(back.images == opened.images && back.bytes == opened.bytes && back.batch_dtype == RUE_UINT8);
     cr_assert_str_eq(back.digest, opened.digest);
     cr_assert_str_eq(back.cache, "warm");
     cr_assert_str_eq(back.dtype, "uint8");
     cr_assert_str_eq(back.note, "1 was left out: ?", "what is no UTF-8 is marked");
     cr_assert_eq(decode_opened("{\"status\":\"ok\",\"images\":5}", &back, NULL), RUE_OK);
-    cr_assert(back.images == 5 && back.bytes == 0 && !back.digest[0] && !back.note[0]);
+    cr_assert(back.images == 5 && back.bytes == 0 && !back.digest[0] && !back.note[0] &&
+              back.batch_dtype == RUE_FLOAT32);
     cr_assert_str_eq(back.cache, "as-is", "nobody said warm");
 }
 
@@ -310,6 +315,7 @@ Test(protocol, an_open_reply_with_wrong_types_is_the_runner_s_fault)
                                       "{\"status\":\"ok\",\"images\":\"5\"}",
                                       "{\"status\":\"ok\",\"images\":5,\"digest\":7}",
                                       "{\"status\":\"ok\",\"images\":5,\"bytes\":-1}",
+                                      "{\"status\":\"ok\",\"images\":5,\"batch_dtype\":\"int4\"}",
                                       "{\"status\":1}"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct rue_opened opened;

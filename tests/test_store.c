@@ -135,6 +135,7 @@ static const struct part {
     PART(scenario.workload.bad_images),
     PART(scenario.workload.max_pixels),
     PART(scenario.workload.decode),
+    PART(scenario.workload.batch_dtype),
     PART(scenario.workload.transform),
     PART(scenario.workload.cache),
     PART(scenario.job_images),
@@ -444,6 +445,7 @@ Test(store, a_workload_is_canonical_json)
         (struct rue_workload){.seed = UINT64_MAX, .epoch = UINT64_MAX, .rank = -2147483647, .world_size = 1};
     workload.bad_images = RUE_BAD_REPLACE;
     workload.decode = RUE_DECODE_FAST;
+    workload.batch_dtype = RUE_UINT8;
     memset(workload.transform, '"', sizeof workload.transform - 1);
     memset(workload.cache, '\n', sizeof workload.cache - 1);
     rue_workload_canonical(&workload, text);
@@ -451,6 +453,7 @@ Test(store, a_workload_is_canonical_json)
     cr_assert(json != NULL, "no JSON: %s", text);
     cr_assert_str_eq(json_string_value(json_object_get(json, "transform")), workload.transform);
     cr_assert_str_eq(json_string_value(json_object_get(json, "decode")), "fast");
+    cr_assert_str_eq(json_string_value(json_object_get(json, "batch_dtype")), "uint8");
     cr_assert_str_eq(json_string_value(json_object_get(json, "cache")), workload.cache);
     json_decref(json);
 }

@@ -24,6 +24,7 @@ enum {
     FRESH,
     TRIAL_TIMEOUT,
     DECODE,
+    BATCH_DTYPE,
     MAX_PIXELS,
     SEED,
     CACHE,
@@ -56,6 +57,7 @@ static const struct rue_option options_table[] = {
     [FRESH] = RUE_STUDY_OPTION_FRESH,
     [TRIAL_TIMEOUT] = RUE_STUDY_OPTION_TRIAL_TIMEOUT,
     [DECODE] = RUE_DATA_DECODE,
+    [BATCH_DTYPE] = RUE_DATA_BATCH_DTYPE,
     [MAX_PIXELS] = RUE_DATA_MAX_PIXELS,
     [SEED] = RUE_DATA_SEED("of the data's order and of the trials'"),
     [CACHE] = RUE_DATA_CACHE,
@@ -69,7 +71,8 @@ static const struct rue_option options_table[] = {
     [QUIET] = {"quiet", RUE_OPTION_FLAG, NULL, NULL, "no progress", 0, 0, NULL},
 };
 
-static const struct rue_data_options data_options = {SEED, DECODE, BAD_IMAGES, MAX_PIXELS, CACHE};
+static const struct rue_data_options data_options = {SEED,       DECODE,     BATCH_DTYPE,
+                                                     BAD_IMAGES, MAX_PIXELS, CACHE};
 
 static struct rue_study_goal read_goal(const struct rue_options *options)
 {

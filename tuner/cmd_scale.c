@@ -32,6 +32,7 @@ enum {
     SEED,
     NO_SHUFFLE,
     DECODE,
+    BATCH_DTYPE,
     BAD_IMAGES,
     CACHE,
     MAX_MEMORY,
@@ -73,6 +74,7 @@ static const struct rue_option options_table[] = {
     [SEED] = RUE_DATA_SEED("of the data's order"),
     [NO_SHUFFLE] = RUE_DATA_NO_SHUFFLE,
     [DECODE] = RUE_DATA_DECODE,
+    [BATCH_DTYPE] = RUE_DATA_BATCH_DTYPE,
     [BAD_IMAGES] = RUE_DATA_BAD_IMAGES,
     [CACHE] = RUE_DATA_CACHE,
     [MAX_MEMORY] = RUE_STUDY_OPTION_MAX_MEMORY,
@@ -83,7 +85,8 @@ static const struct rue_option options_table[] = {
     [QUIET] = {"quiet", RUE_OPTION_FLAG, NULL, NULL, "no progress", 0, 0, NULL},
 };
 
-static const struct rue_data_options data_options = {SEED, DECODE, BAD_IMAGES, MAX_PIXELS, CACHE};
+static const struct rue_data_options data_options = {SEED,       DECODE,     BATCH_DTYPE,
+                                                     BAD_IMAGES, MAX_PIXELS, CACHE};
 
 static struct rue_scale_goal read_goal(const struct rue_options *options, struct rue_progress *progress)
 {

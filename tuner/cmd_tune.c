@@ -48,6 +48,7 @@ enum {
     NO_SHUFFLE,
     DROP_LAST,
     DECODE,
+    BATCH_DTYPE,
     BAD_IMAGES,
     CACHE,
     IMAGE_KEY,
@@ -123,6 +124,7 @@ static const struct rue_option options_table[] = {
     [DROP_LAST] = {"drop-last", RUE_OPTION_FLAG, NULL, NULL, "leave out a last batch that is not full", 0, 0,
                    NULL},
     [DECODE] = RUE_DATA_DECODE,
+    [BATCH_DTYPE] = RUE_DATA_BATCH_DTYPE,
     [BAD_IMAGES] = RUE_DATA_BAD_IMAGES,
     [CACHE] = RUE_DATA_CACHE,
     [IMAGE_KEY] = RUE_DATA_IMAGE_KEY,
@@ -145,7 +147,8 @@ static const struct rue_option options_table[] = {
 
 static const struct rue_ranking_options ranking_options = {TOP_N, OBJECTIVE, WEIGHTS, SET_EPSILON};
 
-static const struct rue_data_options data_options = {SEED, DECODE, BAD_IMAGES, MAX_PIXELS, CACHE};
+static const struct rue_data_options data_options = {SEED,       DECODE,     BATCH_DTYPE,
+                                                     BAD_IMAGES, MAX_PIXELS, CACHE};
 
 /* The option that names the values of a knob. */
 static const size_t knobs[RUE_KNOB_COUNT] = {[RUE_BATCH_SIZE] = BATCH_SIZE,
@@ -428,6 +431,12 @@ static rue_status check_table(const struct rue_options *options, struct rue_stud
         return rue_fail(error, RUE_USAGE,
                         "--runner and --table %s: a table stands in for the runner; leave one of them out",
                         goal->table);
+    if (goal->workload.batch_dtype != RUE_FLOAT32)
+        return rue_fail(
+            error, RUE_USAGE,
+            "--batch-dtype and --table %s: a table's times are of the batches that it was measured "
+            "with; leave one of them out",
+            goal->table);
     bool wants_time = goal->minimise == RUE_GOAL_TIME;
     if (!wants_time || goal->max_first_batch_ns)
         return rue_fail(

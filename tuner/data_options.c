@@ -11,6 +11,7 @@ struct rue_workload rue_data_options_workload(const struct rue_options *options,
     struct rue_workload workload = rue_workload_default();
     workload.seed = rue_options_number(options, at->seed);
     workload.decode = (enum rue_decode)rue_options_word(options, at->decode);
+    workload.batch_dtype = (enum rue_dtype)rue_options_word(options, at->batch_dtype);
     workload.bad_images = (enum rue_bad_images)rue_options_word(options, at->bad_images);
     workload.max_pixels = rue_options_number(options, at->max_pixels);
     snprintf(workload.cache, sizeof workload.cache, "%s", rue_options_text(options, at->cache));

@@ -34,6 +34,12 @@
         "decode", RUE_OPTION_WORD, "HOW", "exact",                                                         \
             "exact, or fast: raw images of 512 pixels a side or more a little off", 0, 0, rue_decode_names \
     }
+#define RUE_DATA_BATCH_DTYPE                                                                       \
+    {                                                                                              \
+        "batch-dtype", RUE_OPTION_WORD, "TYPE", "float32",                                         \
+            "float32, normalised by the loader; or uint8: levels, for the GPU to normalise", 0, 0, \
+            rue_dtype_names                                                                        \
+    }
 #define RUE_DATA_BAD_IMAGES                                                                             \
     {                                                                                                   \
         "bad-images", RUE_OPTION_WORD, "WHAT", "fail", "fail, or replace by the next good image", 0, 0, \
@@ -56,7 +62,7 @@ extern const char *const rue_data_caches[]; /* RUE_CACHE_WARM, ...; NULL at the 
 
 /* Where those that a workload is made of stand among a command's options. */
 struct rue_data_options {
-    size_t seed, decode, bad_images, max_pixels, cache;
+    size_t seed, decode, batch_dtype, bad_images, max_pixels, cache;
 };
 
 /* The default workload, but for what these options say. */

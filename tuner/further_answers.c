@@ -17,6 +17,7 @@ static double memory_bytes(const struct rue_variant_findings *variant, const str
                                         .images = variant->job_images,
                                         .job_images = variant->job_images};
     request.workload.drop_last = variant->drop_last;
+    request.workload.batch_dtype = variant->batch_dtype;
     struct rue_loader_options options = rue_trial_loader_options(&request);
     return (double)rue_loader_slab_bytes(&options);
 }

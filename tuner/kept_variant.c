@@ -118,6 +118,7 @@ json_t *rue_kept_variant_json(struct rue_json_document *document, const struct r
     rue_json_put(document, object, "data_digest", rue_json_text(variant->data_digest));
     rue_json_put(document, object, "goal", json_string(rue_goal_names[variant->goal]));
     rue_json_put(document, object, "decode", json_string(rue_decode_names[variant->decode]));
+    rue_json_put(document, object, "batch_dtype", json_string(rue_dtype_names[variant->batch_dtype]));
 #define X(member) rue_json_put(document, object, #member, rue_json_integer(variant->member));
     COUNTS(X)
 #undef X
@@ -291,6 +292,9 @@ static void read_facts(struct rue_json_reader *reader, const json_t *object, str
     /* Older ones lack these. */
     out->bounds_measured = json_is_true(json_object_get(object, "bounds_measured"));
     out->cold = json_is_true(json_object_get(object, "cold"));
+    if (json_object_get(object, "batch_dtype"))
+        out->batch_dtype =
+            (enum rue_dtype)rue_json_word(reader, object, "batch_dtype", rue_dtype_names, RUE_DTYPE_COUNT);
     json_int_t missed = json_integer_value(json_object_get(object, "trials_cache_missed"));
     out->trials_cache_missed = missed > 0 ? (size_t)missed : 0;
     json_int_t gpus = json_integer_value(json_object_get(object, "gpus"));

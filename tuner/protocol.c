@@ -43,6 +43,16 @@ static bool copy_string(const json_t *object, const char *key, char *out, size_t
     return true;
 }
 
+/* The type of batches, float32 when absent; false for a word that is none. */
+static bool copy_batch_dtype(const json_t *object, enum rue_dtype *out)
+{
+    char name[16] = "float32";
+    if (!copy_string(object, "batch_dtype", name, sizeof name)) return false;
+    int found = rue_word_find(rue_dtype_names, RUE_DTYPE_COUNT, name);
+    *out = found < 0 ? RUE_FLOAT32 : (enum rue_dtype)found;
+    return found >= 0;
+}
+
 /* A non-negative integer member, or `fallback` when absent. */
 static bool copy_count(const json_t *object, const char *key, uint64_t fallback, uint64_t *out)
 {
@@ -133,6 +143,8 @@ static json_t *workload_json(const struct rue_workload *load)
         "max_pixels", (json_int_t)load->max_pixels, "rank", load->rank, "world_size", load->world_size);
     if (object && load->decode != RUE_DECODE_EXACT)
         json_object_set_new(object, "decode", json_string(rue_decode_names[load->decode]));
+    if (object && load->batch_dtype != RUE_FLOAT32)
+        json_object_set_new(object, "batch_dtype", json_string(rue_dtype_names[load->batch_dtype]));
     return object;
 }
 
@@ -205,6 +217,8 @@ char *rue_protocol_encode_opened(const struct rue_opened *opened)
     if (object && opened->note[0]) json_object_set_new(object, "note", text_json(opened->note));
     if (object && opened->cache_reason[0])
         json_object_set_new(object, "cache_reason", text_json(opened->cache_reason));
+    if (object && opened->batch_dtype != RUE_FLOAT32)
+        json_object_set_new(object, "batch_dtype", json_string(rue_dtype_names[opened->batch_dtype]));
     return dump(object);
 }
 
@@ -283,6 +297,8 @@ rue_status rue_protocol_decode_workload(const json_t *object, struct rue_workloa
     if (found < 0) return rue_fail(error, RUE_USAGE, "workload: bad_images is \"fail\" or \"replace\"");
     int way = rue_word_find(rue_decode_names, RUE_DECODE_COUNT, decode);
     if (way < 0) return rue_fail(error, RUE_USAGE, "workload: decode is \"exact\" or \"fast\"");
+    if (!copy_batch_dtype(object, &out->batch_dtype))
+        return rue_fail(error, RUE_USAGE, "workload: batch_dtype is \"float32\" or \"uint8\"");
     if (strcmp(out->transform, "eval") != 0)
         return rue_fail(error, RUE_USAGE, "workload: unknown transform \"%s\"", out->transform);
     if (world_size < 1 || world_size > INT32_MAX || rank >= world_size)
@@ -465,6 +481,8 @@ rue_status rue_protocol_decode_opened(const json_t *reply, struct rue_opened *ou
         !copy_string(reply, "dtype", out->dtype, sizeof out->dtype) || out->images == 0)
         return rue_fail(error, RUE_RUNNER,
                         "open: images, bytes, digest or cache is of the wrong type, or images is 0");
+    if (!copy_batch_dtype(reply, &out->batch_dtype))
+        return rue_fail(error, RUE_RUNNER, "open: batch_dtype is neither \"float32\" nor \"uint8\"");
     const char *note = json_string_value(json_object_get(reply, "note"));
     if (note) rue_error_shorten(note, out->note, sizeof out->note);
     const char *why = json_string_value(json_object_get(reply, "cache_reason"));

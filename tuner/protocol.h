@@ -39,15 +39,17 @@ struct rue_hello {
     struct rue_space space; /* fallback values where a knob is not named */
 };
 
-/* What `open` answers when its "status" is "ok". "infeasible", with a "reason": there is too little memory,
- * or too few descriptors, to open the data; any other word: the data are at fault. */
+/* What `open` answers when its "status" is "ok": also, where the workload asks for batches of uint8, that
+ * they will be. "infeasible", with a "reason": there is too little memory, or too few descriptors, to open
+ * the data; any other word: the data are at fault. */
 struct rue_opened {
     uint64_t images;
     uint64_t bytes;                          /* 0: not said */
     char digest[32];                         /* "" : not said */
     char cache[16];                          /* what the trials will really be: RUE_CACHE_WARM, ... */
     char cache_reason[RUE_REASON_BYTES / 2]; /* why they will not be what was asked for, or "" */
-    char dtype[16];                          /* "" : not said */
+    char dtype[16];                          /* of the data; "" : not said */
+    enum rue_dtype batch_dtype;              /* of the batches that its trials will deliver */
     char note[RUE_ERROR_MESSAGE_BYTES];      /* what people should know of the data, or "" */
 };
 

@@ -103,6 +103,7 @@ static rue_status fill_facts(struct reading *reading, const struct rue_store_tri
     facts->variant = *variant;
     facts->job_images = trial->scenario.job_images;
     facts->drop_last = trial->scenario.workload.drop_last;
+    facts->batch_dtype = trial->scenario.workload.batch_dtype;
     facts->cold = strcmp(trial->scenario.workload.cache, RUE_CACHE_COLD) == 0;
     if (facts->variant.mode == RUE_RAW) facts->decode = trial->scenario.workload.decode;
     facts->sample = name && strcmp(name + 1, RUE_STUDY_SAMPLE) == 0;

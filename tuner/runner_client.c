@@ -220,6 +220,28 @@ static rue_status open_with(struct rue_runner *runner, const char *line, struct 
                     status == RUE_INFEASIBLE && !rue_advice_given(why.message) ? rue_advice(ENOMEM) : "");
 }
 
+/* What is asked for cannot be had of data that are normalised; and a runner that does not know the word
+ * passes over it, and would measure something else. */
+static rue_status check_batches(const struct rue_runner *runner, const struct rue_variant *variant,
+                                const struct rue_workload *workload, const struct rue_opened *opened,
+                                rue_error *error)
+{
+    if (opened->batch_dtype == workload->batch_dtype) return RUE_OK;
+    const char *asked = rue_dtype_names[workload->batch_dtype];
+    const char *stored = opened->dtype[0] ? opened->dtype : variant->dtype;
+    if (workload->batch_dtype == RUE_UINT8 && strcmp(stored, rue_dtype_names[RUE_FLOAT32]) == 0)
+        return rue_fail(
+            error, RUE_USAGE,
+            "--batch-dtype uint8: %s holds normalised float32 values, of which no 8-bit levels can be "
+            "made; prepare the images again with --dtype uint8, or leave out --batch-dtype uint8",
+            variant->path);
+    return rue_fail(
+        error, RUE_USAGE,
+        "--batch-dtype %s: the runner %s does not say that its batches are of %s; leave the option "
+        "out, or have it deliver them and say \"batch_dtype\":\"%s\" when it opens the data",
+        asked, runner->hello.runner, asked, asked);
+}
+
 static bool is_utf8(const char *text)
 {
     int32_t point;
@@ -240,6 +262,7 @@ rue_status rue_runner_open_data(struct rue_runner *runner, const struct rue_vari
                         "the path %s is no UTF-8: rename it, or link to it under another name",
                         variant->path);
     rue_status status = open_with(runner, line, out, error);
+    if (status == RUE_OK) status = check_batches(runner, variant, workload, out, error);
     if (status != RUE_OK) return free(line), status;
     struct open_data *open = &runner->opens[runner->open_count++];
     *open = (struct open_data){.line = line, .images = out->images};

@@ -179,6 +179,10 @@ static char *answer_open(void *state, const json_t *request)
     struct rue_variant actual = rue_source_variant(source);
     snprintf(opened.digest, sizeof opened.digest, "%016" PRIx64, rue_source_digest(source));
     snprintf(opened.dtype, sizeof opened.dtype, "%s", actual.dtype);
+    /* Of what is normalised no levels can be made: whoever asks finds that out before all of it is read. */
+    bool normalised = strcmp(actual.dtype, rue_dtype_names[RUE_FLOAT32]) == 0;
+    opened.batch_dtype = normalised ? RUE_FLOAT32 : load.batch_dtype;
+    if (opened.batch_dtype != load.batch_dtype) return rue_protocol_encode_opened(&opened);
     note_skipped(source, &opened);
     json_int_t images = json_integer_value(json_object_get(request, "images"));
     uint64_t wanted = images > 0 ? (uint64_t)images : 0;

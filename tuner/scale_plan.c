@@ -232,6 +232,7 @@ static rue_status probe_open(struct rue_scale *scale, struct rue_study *study, s
     mine->images = study->variants[0].opened.images;
     snprintf(mine->digest, sizeof mine->digest, "%s", study->variants[0].opened.digest);
     memcpy(mine->cache, study->variants[0].workload.cache, sizeof mine->cache);
+    mine->batch_dtype = study->variants[0].workload.batch_dtype;
     if (!results->job_images) {
         rue_study_choose_folder(study);
         snprintf(results->folder, sizeof results->folder, "%s", study->folder);

@@ -6,6 +6,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "fetcher.h"
 #include "interrupt.h"
 #include "machine.h"
 #include "prepare.h"
@@ -92,7 +93,7 @@ static rue_status open_variant(struct rue_study *study, struct rue_study_variant
  * most. */
 static uint64_t sample_size(const struct rue_study *study, uint64_t images)
 {
-    const uint64_t image_bytes = UINT64_C(4) * 3 * 224 * 224;
+    const uint64_t image_bytes = rue_fetcher_tensor_bytes(study->goal->workload.batch_dtype);
     uint64_t count = study->goal->sample_images, memory = rue_machine_available_bytes();
     uint64_t room = memory ? memory / 4 : UINT64_MAX;
     struct statvfs disk;
@@ -128,6 +129,7 @@ rue_status rue_study_add_sample(struct rue_study *study, rue_error *error)
     struct rue_study_variant *variant = &study->variants[study->variant_count];
     uint64_t count = sample_size(study, raw->opened.images);
     char images[RUE_UNIT_TEXT_BYTES], all[RUE_UNIT_TEXT_BYTES], size[RUE_UNIT_TEXT_BYTES];
+    enum rue_dtype dtype = study->goal->workload.batch_dtype;
     if (count == 0) {
         rue_progress_note(study->progress, "no room to convert a sample: preprocessed data are not compared");
         return RUE_OK;
@@ -147,11 +149,11 @@ rue_status rue_study_add_sample(struct rue_study *study, rue_error *error)
         study->progress,
         "to compare with preprocessed data, %s of %s images are converted (%s, removed at the end)",
         rue_format_count(count, images, sizeof images), rue_format_count(raw->opened.images, all, sizeof all),
-        rue_format_bytes(count * 602112, size, sizeof size));
+        rue_format_bytes(count * rue_fetcher_tensor_bytes(dtype), size, sizeof size));
     struct rue_prepare_options options = {.source = study->goal->keys,
                                           .format = "tensor",
                                           .mode = RUE_PREPROCESSED,
-                                          .dtype = RUE_FLOAT32,
+                                          .dtype = (int)dtype,
                                           .split = "",
                                           .images = count,
                                           .seed = study->goal->workload.seed,
@@ -171,7 +173,8 @@ rue_status rue_study_add_sample(struct rue_study *study, rue_error *error)
     if (status != RUE_OK) return rue_fail(error, status, "%s", why.message);
     *variant = (struct rue_study_variant){
         .sample = true, .build_s_per_image = (double)done.elapsed_ns / 1e9 / (double)done.images};
-    variant->variant = (struct rue_variant){.mode = RUE_PREPROCESSED, .format = "tensor", .dtype = "float32"};
+    variant->variant = (struct rue_variant){.mode = RUE_PREPROCESSED, .format = "tensor"};
+    snprintf(variant->variant.dtype, sizeof variant->variant.dtype, "%s", rue_dtype_names[dtype]);
     status = absolute_path(study->sample_path, variant->variant.path, &why);
     if (status == RUE_OK) status = open_variant(study, variant, &why);
     if (why.status == RUE_INFEASIBLE) {

@@ -87,6 +87,7 @@ static rue_status fill_variant(const struct rue_study *study, size_t index, stru
                                       .sample = variant->sample,
                                       .build_s_per_image = variant->build_s_per_image,
                                       .drop_last = variant->workload.drop_last,
+                                      .batch_dtype = variant->workload.batch_dtype,
                                       .cold = strcmp(variant->workload.cache, RUE_CACHE_COLD) == 0};
     if (variant->variant.mode == RUE_RAW) out->decode = variant->workload.decode;
     snprintf(out->data_digest, sizeof out->data_digest, "%s", variant->opened.digest);

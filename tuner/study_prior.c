@@ -31,9 +31,9 @@ bool rue_study_is_same_machine(const struct rue_study *study, const struct rue_r
 /* The order of the data, seed included, makes no difference to the times that is worth a word. */
 static bool is_same_workload(const struct rue_workload *a, const struct rue_workload *b)
 {
-    return a->shuffle == b->shuffle && a->decode == b->decode && a->bad_images == b->bad_images &&
-           a->world_size == b->world_size && strcmp(a->transform, b->transform) == 0 &&
-           strcmp(a->cache, b->cache) == 0;
+    return a->shuffle == b->shuffle && a->decode == b->decode && a->batch_dtype == b->batch_dtype &&
+           a->bad_images == b->bad_images && a->world_size == b->world_size &&
+           strcmp(a->transform, b->transform) == 0 && strcmp(a->cache, b->cache) == 0;
 }
 
 bool rue_study_is_same_data(const struct rue_study_variant *variant, const struct rue_recommended *earlier)

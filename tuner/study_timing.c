@@ -22,6 +22,7 @@ static rue_status try_model(struct rue_study *study, const struct rue_study_mode
                                         .workload = study->goal->workload,
                                         .batches = 1,
                                         .limits = {.time_ns = patience_ns}};
+    request.workload.batch_dtype = study->goal->workload.batch_dtype;
     snprintf(request.model, sizeof request.model, "%s", model->name);
     rue_progress_show(study->progress, "trying %s", model->name);
     rue_status status =
