@@ -37,13 +37,15 @@ int main(int argc, char **argv)
         if (json_is_string(value)) rue_knob_parse(k, json_string_value(value), &config.value[k]);
     }
     bool fast = strcmp(json_string_value(json_object_get(wanted, "decode")), "fast") == 0;
+    const char *type = json_string_value(json_object_get(wanted, "batch_dtype"));
+    bool levels = type && strcmp(type, "uint8") == 0; /* to be normalised here: see rue_transform_normalize */
     json_decref(report);
 
     const struct rue_loader_options options = {
         .config = config,
         .sampler = {.seed = 1, .shuffle = true, .world_size = 1},
         .images = rue_source_count(source), /* one epoch */
-        .fetcher = {.dtype = RUE_FLOAT32,
+        .fetcher = {.dtype = levels ? RUE_UINT8 : RUE_FLOAT32,
                     .max_pixels = RUE_MAX_PIXELS_DEFAULT,
                     .decode = fast ? RUE_DECODE_FAST : RUE_DECODE_EXACT},
         .held = 1,
@@ -54,8 +56,7 @@ int main(int argc, char **argv)
     for (;; rue_loader_release(loader, batch)) {
         if (rue_loader_next(loader, &batch, &error) != RUE_OK) return fail(error.message);
         if (!batch) break;
-        images +=
-            batch->count; /* batch->images: count x 3 x 224 x 224 float32, batch->labels: count x int32 */
+        images += batch->count; /* batch->images: count x 3 x 224 x 224, batch->labels: count x int32 */
     }
     rue_loader_close(loader);
     rue_source_close(source);

@@ -38,22 +38,29 @@ def normalize(levels):
     mean, std = (np.array(v, np.float32).reshape(3, 1, 1) for v in (MEAN, STD))
     return torch.from_numpy((levels.astype(np.float32) / 255 - mean) / std)
 
-def transform_plain(image):
-    """Resize(256) CenterCrop(224) ToTensor Normalize with Pillow and NumPy alone."""
+def as_tensor(levels, batch_dtype):
+    """8-bit levels as they are in a batch: normalised, or as they are where the GPU normalises them."""
+    return torch.from_numpy(np.array(levels, order="C")) if batch_dtype == "uint8" else normalize(levels)
+
+def transform_plain(image, batch_dtype="float32"):
+    """Resize(256) CenterCrop(224) and ToTensor Normalize, or PILToTensor, with Pillow and NumPy alone."""
     short = min(image.size)
     wide, high = (int(RESIZE * v / short) for v in image.size)
     left, top = round((wide - CROP) / 2), round((high - CROP) / 2)
     image = image.resize((wide, high), 2).crop((left, top, left + CROP, top + CROP))  # 2: bilinear
-    return normalize(np.asarray(image).transpose(2, 0, 1))
+    return as_tensor(np.asarray(image).transpose(2, 0, 1), batch_dtype)
 
-transform = transform_plain if not torchvision_version else T.Compose([
-    T.Resize(RESIZE), T.CenterCrop(CROP), T.ToTensor(), T.Normalize(MEAN, STD)])
+def transform_for(batch_dtype):
+    if not torchvision_version: return lambda image: transform_plain(image, batch_dtype)
+    last = [T.PILToTensor()] if batch_dtype == "uint8" else [T.ToTensor(), T.Normalize(MEAN, STD)]
+    return T.Compose([T.Resize(RESIZE), T.CenterCrop(CROP), *last])
 
 class PhotoFolder(Dataset):
     """One sub-folder a class, in the order of torchvision's ImageFolder."""
-    def __init__(self, variant):
+    def __init__(self, variant, batch_dtype="float32"):
         from PIL import Image
-        self.read, self.item_bytes, root, self.samples = Image.open, 3 * CROP * CROP * 4, variant["path"], []
+        self.read, self.transform, root, self.samples = Image.open, transform_for(batch_dtype), variant["path"], []
+        self.item_bytes = 3 * CROP * CROP * np.dtype(batch_dtype).itemsize
         for label, name in enumerate(sorted(entry.name for entry in os.scandir(root) if entry.is_dir())):
             for folder, _, names in sorted(os.walk(os.path.join(root, name), followlinks=True)):
                 self.samples += [(f"{folder}/{n}", label) for n in sorted(names) if n.lower().endswith(SUFFIXES)]
@@ -65,12 +72,12 @@ class PhotoFolder(Dataset):
     def name(self, index): return self.samples[index][0]
     def __getitem__(self, index):
         path, label = self.samples[index]
-        with open(path, "rb") as file: return transform(self.read(file).convert("RGB")), label
+        with open(path, "rb") as file: return self.transform(self.read(file).convert("RGB")), label
 
 class TensorFile(Dataset):
     """rue's packed tensor file: a header, fixed-size records from `data` on, then labels, checksums, classes."""
-    def __init__(self, variant):
-        self.path, self.map = variant["path"], None
+    def __init__(self, variant, batch_dtype="float32"):
+        self.path, self.map, self.batch_dtype = variant["path"], None, batch_dtype
         with open(self.path, "rb") as file:
             header, size = file.read(4096).ljust(4096, b"\0"), os.fstat(file.fileno()).st_size
             fields = struct.unpack_from("<8s2IQ4I6Q", header)
@@ -79,8 +86,10 @@ class TensorFile(Dataset):
             if size != file_bytes: raise Refused(f"{self.path}: has {size} bytes, its header says {file_bytes}")
             file.seek(labels)
             self.labels = np.frombuffer(file.read(4 * self.count), "<i4").tolist()
-        self.dtype, self.shape, self.item_bytes = np.dtype(("<f4", "u1")[dtype]), tuple(shape), math.prod(shape) * 4
-        self.bytes = math.prod(shape) * self.dtype.itemsize
+        self.dtype, self.shape = np.dtype(("<f4", "u1")[dtype]), tuple(shape)
+        self.bytes, self.item_bytes = (math.prod(shape) * np.dtype(d).itemsize for d in (self.dtype, batch_dtype))
+        if batch_dtype == "uint8" and self.dtype != np.uint8:
+            raise Refused(f"{self.path}: float32 cannot be made uint8: prepare it anew, or leave out --batch-dtype uint8")
         sound = 0 < self.bytes <= self.stride and 0 < self.count == len(self.labels) and shape[0] == 3
         if not sound or self.data + self.count * self.stride > size: raise Refused(f"{self.path}: damaged header")
         if variant.get("dtype") not in (None, "", self.dtype.name): raise Refused(f"{self.path}: is {self.dtype.name}")
@@ -91,7 +100,8 @@ class TensorFile(Dataset):
         if self.map is None: self.map = np.memmap(self.path, np.uint8, "r")  # in each worker by itself
         start = self.data + index * self.stride
         values = self.map[start:start + self.bytes].view(self.dtype).reshape(self.shape)
-        return normalize(values) if self.dtype == np.uint8 else torch.from_numpy(np.array(values)), self.labels[index]
+        image = torch.from_numpy(np.array(values)) if self.dtype != np.uint8 else as_tensor(values, self.batch_dtype)
+        return image, self.labels[index]
 
 class Checked(Dataset):
     """The items of `data`; a damaged one is named in the error, or else replaced by the next one and counted."""
@@ -248,11 +258,13 @@ def trial_compute(request, config):
 class Runner:
     """One method an operation of the protocol; each answers with a dict."""
     def __init__(self): self.opened = {}
-    def find(self, variant):
-        key, name = json.dumps(variant, sort_keys=True), f"{variant['mode']} {variant['format']}"
+    def find(self, request):
+        variant, dtype = request["variant"], request.get("workload", {}).get("batch_dtype", "float32")
+        if dtype not in ("float32", "uint8"): raise Refused(f"batches cannot be of {dtype!r}")
+        key, name = json.dumps([variant, dtype], sort_keys=True), f"{variant['mode']} {variant['format']}"
         kinds = {"raw folder": PhotoFolder, "preprocessed tensor": TensorFile}
         if name not in kinds: raise Refused(f"cannot read {name}: give {' or '.join(kinds)}")
-        if key not in self.opened: self.opened[key] = kinds[name](variant)
+        if key not in self.opened: self.opened[key] = kinds[name](variant, dtype)
         return self.opened[key]
     def hello(self, request):
         facts = machine()
@@ -262,7 +274,8 @@ class Runner:
                     space=dict(batch_size=[32, 64, 128, 256, 512], num_workers=workers, prefetch_factor=[2]))
     def open(self, request):
         self.opened.clear()  # the files may have changed
-        data, cache = self.find(request["variant"]), request.get("workload", {}).get("cache", "warm")
+        data, workload = self.find(request), request.get("workload", {})
+        cache = workload.get("cache", "warm")
         total = sum(size for _, size in data.files)
         if total > number("/proc/meminfo", "MemAvailable") * 512: cache = "as-is"
         for path, _ in data.files if cache == "warm" else []:
@@ -270,6 +283,7 @@ class Runner:
                 while file.read(1 << 20): pass
         with contextlib.suppress(Exception): copy.copy(data)[0]  # what is built on first use is built before any trial
         return dict(status="ok", images=len(data), bytes=total, digest=data.digest,
+                    batch_dtype=workload.get("batch_dtype", "float32"),  # else rue believes that we do not know the word
                     cache="as-is" if cache == "cold" else cache, cache_reason="PyTorch's runner puts nothing out of memory")
     def trial(self, request):
         defaults, asked = dict(batch_size=1, num_workers=0, prefetch_factor=2, parallelism="batch"), request["config"]
@@ -279,7 +293,7 @@ class Runner:
         if config["parallelism"] != "batch": raise Refused("PyTorch's workers load whole batches: no other parallelism")
         if request["measure"] == "compute": return dict(config=config, **trial_compute(request, config))
         if request["measure"] not in ("joint", "load"): raise Refused(f"unknown measure {request['measure']!r}")
-        return dict(config=config, **trial_loader(self.find(request["variant"]), request, config))
+        return dict(config=config, **trial_loader(self.find(request), request, config))
     def answer(self, line):
         request = None
         try:

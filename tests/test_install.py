@@ -48,6 +48,10 @@ def test_the_c_example_loads_as_recommended(prefix, tmp_path):
     done = subprocess.run([example, photos, report], text=True, capture_output=True)
     assert done.returncode == 0, done.stderr
     assert best['parallelism'] == 'sample' and done.stdout == f"20 images in batches of {best['batch_size']}\n"
+    levels = tmp_path / 'levels.json'
+    levels.write_text((out / 'recommendation.json').read_text().replace('"batch_dtype": "float32"', '"batch_dtype": "uint8"'))
+    assert '"uint8"' in levels.read_text() and subprocess.run([example, photos, str(levels)], capture_output=True, text=True,
+                                                              check=True).stdout == done.stdout
     assert subprocess.run([example, str(tmp_path / 'missing'), report], capture_output=True).returncode == 1
     assert subprocess.run([example, photos, str(tmp_path / 'missing')], capture_output=True).returncode == 1
 

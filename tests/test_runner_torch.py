@@ -272,6 +272,32 @@ def test_it_does_not_decode_fast(runner, photos):
     assert reply["status"] == "failed" and "--decode fast" in reply["reason"]
 
 
+@pytest.mark.parametrize("workers", [0, 2])
+def test_batches_of_levels_need_a_fourth_of_the_memory(runner, photos, workers):
+    slabs = 4 if workers else 1
+    levels = dict(shuffle=False, batch_dtype="uint8")
+    limits = dict(memory_bytes=slabs * BATCH_BYTES_8 // 4)
+    assert_sums(runner.trial(photos, config(8, workers, 8), workload=levels, limits=limits))
+    assert runner.trial(photos, config(8, workers, 8), limits=limits)["status"] == "infeasible"
+    reply = runner.ask(dict(op="open", variant=photos, workload=levels))
+    assert reply["status"] == "ok" and reply["batch_dtype"] == "uint8"
+    reply = runner.ask(dict(op="open", variant=photos, workload=dict(batch_dtype="float16")))
+    assert reply["status"] == "failed" and "'float16'" in reply["reason"]
+
+
+def test_batches_of_levels_are_those_that_are_normalised(runner, module, photos, tmp_path):
+    one, other = module.PhotoFolder(photos, "uint8")[3][0], module.PhotoFolder(photos)[3][0]
+    assert one.dtype == torch.uint8 and one.shape == (3, 224, 224) and torch.allclose(module.normalize(one.numpy()), other, atol=1e-6)
+    image = Image.open(module.PhotoFolder(photos).name(3)).convert("RGB")
+    assert torch.equal(module.transform_plain(image, "uint8"), one)
+    for dtype in "uint8", "float32":
+        values, variant = write_tensors(tmp_path / dtype, dtype), dict(path=str(tmp_path / dtype), mode="preprocessed", format="tensor")
+        reply = runner.trial(variant, config(4, 2), images=10, job_images=10, workload=dict(batch_dtype="uint8"))
+        assert reply["status"] == ("ok" if dtype == "uint8" else "failed"), reply
+        assert dtype == "uint8" or "leave out --batch-dtype uint8" in reply["reason"]
+        assert dtype != "uint8" or np.array_equal(module.TensorFile(variant, "uint8")[3][0].numpy(), values[3])
+
+
 def test_what_exceeds_the_memory_is_infeasible(runner, photos):
     limits = dict(memory_bytes=4 * BATCH_BYTES_8)  # the job has 3 batches: 3 in flight and one held
     assert runner.trial(photos, config(8, 2, 8), limits=limits)["status"] == "ok"
