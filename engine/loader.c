@@ -74,7 +74,7 @@ static void unmap_slab(void *context, void *slab, size_t bytes)
     munmap(slab, bytes);
 }
 
-const struct rue_slab_allocator rue_slab_allocator_default = {map_slab, unmap_slab, NULL};
+const struct rue_slab_allocator rue_slab_allocator_default = {.allocate = map_slab, .release = unmap_slab};
 
 static uint64_t batches_of(const struct rue_loader_options *options, uint64_t images)
 {
@@ -312,8 +312,9 @@ static rue_status allocate_slabs(struct rue_loader *loader, rue_error *error)
         slab->images = slab->labels ? allocator->allocate(allocator->context, loader->slab_bytes) : NULL;
         if (!slab->images) {
             free(slab->labels);
-            return rue_fail(error, RUE_INFEASIBLE, "the system gave %zu of %zu slabs of %zu bytes",
-                            loader->slab_count, count, loader->slab_bytes);
+            return rue_fail(error, RUE_INFEASIBLE, "the system gave %zu of %zu slabs of %zu bytes%s%s",
+                            loader->slab_count, count, loader->slab_bytes, allocator->what ? " of " : "",
+                            allocator->what ? allocator->what : "");
         }
         loader->free_slabs[loader->free_count++] = slab;
     }

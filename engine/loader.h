@@ -25,6 +25,7 @@ struct rue_slab_allocator {
     void *(*allocate)(void *context, size_t bytes);
     void (*release)(void *context, void *slab, size_t bytes);
     void *context;
+    const char *what; /* (optional) that memory, for messages: "page-locked memory" */
 };
 
 extern const struct rue_slab_allocator rue_slab_allocator_default;

@@ -37,7 +37,8 @@ struct rue_model_ops {
     rue_status (*submit)(void *state, const struct rue_batch *batch, uint64_t *ticket, rue_error *error);
     /* Returns when that work is done. */
     rue_status (*wait)(void *state, uint64_t ticket, rue_error *error);
-    /* Where batches should lie for this model; NULL: it does not matter. (optional) */
+    /* Where batches lie for this model where pin_memory is true: in page-locked memory. (optional: anywhere)
+     */
     const struct rue_slab_allocator *(*slabs)(void *state);
     /* How late `wait` has come back so far, summed over all waits, in ns. (optional) */
     uint64_t (*overshoot_ns)(const void *state);

@@ -292,7 +292,15 @@ static void judge_data(struct run *run)
     if (result->cache_missed) add_reason(result, why);
 }
 
-/* Makes the model ready for the loader's batches; they come to lie where it wants them. */
+/* Where the batches of this trial lie; NULL: anywhere. */
+static const struct rue_slab_allocator *slabs_of(const struct run *run)
+{
+    const struct rue_model_ops *ops = run->model->ops;
+    bool pinned = ops->slabs && run->request->config.value[RUE_PIN_MEMORY];
+    return pinned ? ops->slabs(run->model->state) : NULL;
+}
+
+/* Makes the model ready for the loader's batches; they come to lie where the configuration wants them. */
 static rue_status prepare_model(struct run *run, struct rue_loader_options *options, rue_error *error)
 {
     const struct rue_model_ops *ops = run->model->ops;
@@ -306,7 +314,7 @@ static rue_status prepare_model(struct run *run, struct rue_loader_options *opti
                                               rue_loader_slab_bytes(options)};
         status = ops->prepare(run->model->state, &input, error);
     }
-    if (status == RUE_OK && ops->slabs) options->allocator = ops->slabs(run->model->state);
+    options->allocator = slabs_of(run);
     return status;
 }
 
@@ -328,7 +336,8 @@ static rue_status run_joint(struct run *run, const struct rue_source *source, ru
     return status;
 }
 
-/* A batch of the resident kind, where the model wants it, and room for the times of `count` of them. */
+/* A batch of the resident kind, where the configuration wants it, and room for the times of `count` of them.
+ */
 static rue_status open_resident(struct run *run, size_t count, const struct rue_slab_allocator *slabs,
                                 size_t bytes, struct rue_batch *out, rue_error *error)
 {
@@ -336,6 +345,8 @@ static rue_status open_resident(struct run *run, size_t count, const struct rue_
     out->labels = calloc(out->count, sizeof *out->labels);
     out->images = out->labels ? slabs->allocate(slabs->context, bytes) : NULL;
     result->batch_compute_ns = calloc(count, sizeof *result->batch_compute_ns);
+    if (!out->images && slabs->what)
+        return rue_fail(error, RUE_INFEASIBLE, "the system gave no %zu bytes of %s", bytes, slabs->what);
     return out->images && result->batch_compute_ns ? RUE_OK
                                                    : rue_fail_memory(error, "a resident batch", bytes);
 }
@@ -379,7 +390,7 @@ static rue_status run_compute(struct run *run, rue_error *error)
         .images = size, .dtype = run->request->workload.batch_dtype, .batch_bytes = bytes};
     rue_status status = ops->prepare ? ops->prepare(run->model->state, &input, error) : RUE_OK;
     if (status != RUE_OK) return status;
-    const struct rue_slab_allocator *slabs = ops->slabs ? ops->slabs(run->model->state) : NULL;
+    const struct rue_slab_allocator *slabs = slabs_of(run);
     if (!slabs) slabs = &rue_slab_allocator_default;
     struct rue_batch batch = {.count = size};
     status = open_resident(run, count, slabs, bytes, &batch, error);

@@ -33,6 +33,7 @@ int main(int argc, char **argv)
     struct rue_config config = rue_config_default();
     for (int k = 0; k < RUE_KNOB_COUNT; k++) {
         const json_t *value = json_object_get(json_object_get(wanted, "config"), rue_knobs[k].name);
+        if (json_is_boolean(value)) config.value[k] = json_is_true(value);
         if (json_is_integer(value)) config.value[k] = (int)json_integer_value(value);
         if (json_is_string(value)) rue_knob_parse(k, json_string_value(value), &config.value[k]);
     }

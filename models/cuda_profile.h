@@ -1,6 +1,5 @@
 /* The profile of a model that computes on the GPU at hand, and how it is written: NAME@cuda, and behind that
- * ":fp32" (PyTorch's default, as device.h has it, where nothing is said), ":fp16" or ":bf16", and ":pageable"
- * for batches in memory that is not pinned. */
+ * ":fp32" (PyTorch's default, as device.h has it, where nothing is said), ":fp16" or ":bf16". */
 #ifndef RUE_CUDA_PROFILE_H
 #define RUE_CUDA_PROFILE_H
 

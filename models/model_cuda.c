@@ -123,8 +123,7 @@ static void release_pinned(void *context, void *slab, size_t bytes)
 
 static const struct rue_slab_allocator *slabs(void *state)
 {
-    struct cuda_model *model = state;
-    return model->profile.pageable ? NULL : &model->slabs;
+    return &((struct cuda_model *)state)->slabs;
 }
 
 /* ---- the model ---- */
@@ -251,10 +250,14 @@ rue_status rue_model_cuda_open(const struct rue_profile *profile, struct rue_mod
     if (status != RUE_OK) return rue_fail(error, status, "model '%s': %s", profile->name, why.message);
     struct cuda_model *model = calloc(1, sizeof *model);
     if (!model) return rue_fail_memory(error, "a model on the GPU", sizeof *model);
-    *model = (struct cuda_model){.module = module,
-                                 .profile = *profile,
-                                 .architecture = profile->architecture,
-                                 .slabs = {allocate_pinned, release_pinned, (void *)module}};
+    *model =
+        (struct cuda_model){.module = module,
+                            .profile = *profile,
+                            .architecture = profile->architecture,
+                            .slabs = {.allocate = allocate_pinned,
+                                      .release = release_pinned,
+                                      .context = (void *)module,
+                                      .what = "page-locked memory, which pin_memory false does without"}};
     int code = module->device(&model->device, message);
     if (code == RUE_CUDA_OK) return *out = (struct rue_model){.ops = &cuda_ops, .state = model}, RUE_OK;
     status = rue_fail(error, status_of(code), "model '%s': %s", profile->name, message);

@@ -63,8 +63,8 @@ void rue_profile_json(const struct rue_profile *profile, char out[RUE_PROFILE_JS
         return;
     }
     if (profile->consumer == RUE_CONSUMER_CUDA) {
-        snprintf(out, RUE_PROFILE_JSON_BYTES, "{\"consumer\":\"cuda\",\"precision\":\"%s\",\"pinned\":%s}",
-                 rue_precision_names[profile->precision], profile->pageable ? "false" : "true");
+        snprintf(out, RUE_PROFILE_JSON_BYTES, "{\"consumer\":\"cuda\",\"precision\":\"%s\"}",
+                 rue_precision_names[profile->precision]);
         return;
     }
     snprintf(out, RUE_PROFILE_JSON_BYTES, "{");

@@ -33,8 +33,7 @@ struct rue_profile {
     int cores;                                   /* of the host's CPUs that it works on */
     char products[32];                           /* what multiplies there: "OpenBLAS 0.3.21" */
     bool own_products;                           /* which is our own, and slower */
-    enum rue_precision precision;                /* that a GPU computes with, */
-    bool pageable;                               /* from batches in memory that is not pinned */
+    enum rue_precision precision;                /* that a GPU computes with */
     char device[96];        /* whose times these are, "" when nobody's: "an NVIDIA RTX A5000" */
     bool measured;          /* there, and not estimated or said */
     uint64_t largest_batch; /* of what fits into its memory; 0: nobody knows */
@@ -57,8 +56,8 @@ double rue_profile_jitter(const struct rue_profile *profile, uint64_t seed, uint
 /* {"batch_size":[32,128],"batch_ns":[...],"largest_batch":1024} or {"per_batch_ns":...,"per_image_ns":...},
  * and "jitter_ratio" and "host_ratio" where there are any; of one that really works
  * {"consumer":"host","cores":2,"products":"OpenBLAS 0.3.21"} or
- * {"consumer":"cuda","precision":"bf16","pinned":true}, whatever its times: how the protocol tells a runner
- * what to simulate, and what the store compares. */
+ * {"consumer":"cuda","precision":"bf16"}, whatever its times: how the protocol tells a runner what to
+ * simulate, and what the store compares. */
 void rue_profile_json(const struct rue_profile *profile, char out[RUE_PROFILE_JSON_BYTES]);
 
 #endif

@@ -74,6 +74,13 @@ json_t *rue_json_nanoseconds(double ns)
     return isfinite(ns) && ns < 9e18 ? json_integer((json_int_t)llround(ns)) : json_null();
 }
 
+json_t *rue_json_knob(enum rue_knob knob, int value)
+{
+    const struct rue_knob_info *info = &rue_knobs[knob];
+    if (info->boolean) return json_boolean(value);
+    return info->words ? json_string(info->words[value]) : json_integer(value);
+}
+
 json_t *rue_json_config(struct rue_json_document *document, const struct rue_config *config, bool all)
 {
     json_t *object = json_object();
@@ -83,8 +90,7 @@ json_t *rue_json_config(struct rue_json_document *document, const struct rue_con
         if (value == RUE_KNOB_UNKNOWN && !all) continue;
         if (value == RUE_KNOB_UNKNOWN) value = knob->fallback;
         if (all || knob->always_shown || value != knob->fallback)
-            rue_json_put(document, object, knob->name,
-                         knob->words ? json_string(knob->words[value]) : json_integer(value));
+            rue_json_put(document, object, knob->name, rue_json_knob(k, value));
     }
     return object;
 }

@@ -29,6 +29,8 @@ json_t *rue_json_integer(uint64_t number);         /* digits in a string beyond 
 json_t *rue_json_integer_or_null(uint64_t number); /* null for 0 */
 json_t *rue_json_nanoseconds(double ns);           /* a rounded integer; null unless finite */
 
+json_t *rue_json_knob(enum rue_knob knob, int value); /* a known value */
+
 /* A value for each knob, the fallback of one that is unknown; without `all`, knobs at their fallback are left
  * out unless they are always shown, and unknown ones in any case. */
 json_t *rue_json_config(struct rue_json_document *document, const struct rue_config *config, bool all);

@@ -1,6 +1,7 @@
 /* A module in place of rue_cuda.so: it computes by sleeping, and refuses what a GPU would not bear. The
  * environment says what it is like: FAKE_CUDA_BYTES of memory, FAKE_CUDA_DEVICE=none, FAKE_CUDA_SLOWER,
- * FAKE_CUDA_VERSION, FAKE_CUDA_LOST=N: batch N is lost. */
+ * FAKE_CUDA_VERSION, FAKE_CUDA_LOST=N: batch N is lost, FAKE_CUDA_PINS=N: so many slabs can be pinned,
+ * FAKE_CUDA_PAGEABLE_NS: the copy of an image that is not pinned holds the GPU up. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,10 +37,15 @@ static int tell(char *message, int status, const char *text)
     return status;
 }
 
+static uint64_t number_of(const char *name, uint64_t otherwise)
+{
+    const char *number = getenv(name);
+    return number ? strtoull(number, NULL, 10) : otherwise;
+}
+
 static uint64_t memory_bytes(void)
 {
-    const char *bytes = getenv("FAKE_CUDA_BYTES");
-    return bytes ? strtoull(bytes, NULL, 10) : UINT64_MAX;
+    return number_of("FAKE_CUDA_BYTES", UINT64_MAX);
 }
 
 static int get_device(struct rue_cuda_device *out, char *message)
@@ -100,8 +106,9 @@ static int submit(struct rue_cuda_run *run, const void *images, uint32_t count, 
         return tell(message, RUE_CUDA_FAILED, "too many batches in flight");
     if (lost && strtoull(lost, NULL, 10) == run->submitted)
         return tell(message, RUE_CUDA_FAILED, "the GPU fell off the bus");
+    uint64_t image_ns = IMAGE_NS + (is_pinned(images) ? 0 : number_of("FAKE_CUDA_PAGEABLE_NS", 0));
     uint64_t now = now_ns(), begin = run->end_ns > now ? run->end_ns : now;
-    run->end_ns = begin + BATCH_NS + count * (uint64_t)IMAGE_NS;
+    run->end_ns = begin + BATCH_NS + count * image_ns;
     run->ends_ns[run->submitted % RUE_CUDA_IN_FLIGHT] = run->end_ns;
     run->times.copy_ns += (is_pinned(images) ? COPY_NS : 10 * COPY_NS) * run->input_bytes / 4;
     run->times.compute_ns += run->end_ns - begin;
@@ -133,7 +140,7 @@ static void close_run(struct rue_cuda_run *run)
 static int pin(void *memory, size_t bytes, char *message)
 {
     if (bytes % 4096) return tell(message, RUE_CUDA_FAILED, "no whole pages");
-    for (size_t i = 0; i < PINNED_MAX; i++)
+    for (size_t i = 0, count = number_of("FAKE_CUDA_PINS", PINNED_MAX); i < count; i++)
         if (!pinned[i]) return pinned[i] = memory, RUE_CUDA_OK;
     return tell(message, RUE_CUDA_NO_MEMORY, "no more memory can be pinned");
 }

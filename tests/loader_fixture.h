@@ -155,7 +155,8 @@ static inline void loader_slab_release(void *context, void *slab, size_t bytes)
 
 static inline struct rue_slab_allocator loader_slab_allocator(struct loader_slabs *slabs)
 {
-    return (struct rue_slab_allocator){loader_slab_allocate, loader_slab_release, slabs};
+    return (struct rue_slab_allocator){
+        .allocate = loader_slab_allocate, .release = loader_slab_release, .context = slabs};
 }
 
 #endif

@@ -43,6 +43,26 @@ Test(config, canonical_leaves_out_what_is_at_its_fallback)
     cr_assert_str_eq(text, "{\"batch_size\":1,\"num_workers\":0}", "always shown, even at the fallback");
 }
 
+Test(config, a_boolean_is_a_word_for_people_and_no_string_in_json)
+{
+    char text[RUE_CONFIG_TEXT_BYTES];
+    int value;
+    struct rue_config config = config_of(128, 8, 2, RUE_PARALLEL_BATCH), pinned = config;
+    config.value[RUE_PIN_MEMORY] = false;
+    rue_config_canonical(&config, text);
+    cr_assert_str_eq(text, "{\"batch_size\":128,\"num_workers\":8,\"pin_memory\":false}");
+    rue_config_label(&config, text);
+    cr_assert_str_eq(text, "128/8 pin_memory=false");
+    rue_config_describe(&config, text);
+    cr_assert_str_eq(text, "batch_size 128, num_workers 8, pin_memory false");
+    rue_config_label(&pinned, text);
+    cr_assert_str_eq(text, "128/8", "true is what always was");
+    cr_assert(rue_knob_parse(RUE_PIN_MEMORY, "true", &value) && value == true);
+    cr_assert(rue_knob_parse(RUE_PIN_MEMORY, "False", &value) && value == false, "as Python writes it");
+    cr_assert_not(rue_knob_parse(RUE_PIN_MEMORY, "yes", &value));
+    cr_assert_not(rue_knob_parse(RUE_PARALLELISM, "Sample", &value), "no other word may be written so");
+}
+
 Test(config, an_unknown_knob_is_said_nowhere)
 {
     char text[RUE_CONFIG_TEXT_BYTES];
@@ -54,6 +74,7 @@ Test(config, an_unknown_knob_is_said_nowhere)
     rue_config_canonical(&config, text);
     cr_assert_str_eq(text, "{\"num_workers\":8,\"prefetch_factor\":4}");
     config = config_of(RUE_KNOB_UNKNOWN, RUE_KNOB_UNKNOWN, 2, RUE_KNOB_UNKNOWN);
+    config.value[RUE_PIN_MEMORY] = RUE_KNOB_UNKNOWN;
     rue_config_describe(&config, text);
     cr_assert_str_eq(text, "prefetch_factor 2", "at its fallback, but all that there is to say");
     rue_config_canonical(&config, text);

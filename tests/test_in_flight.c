@@ -84,7 +84,7 @@ static void release(void *context, void *slab, size_t bytes)
 static const struct rue_slab_allocator *slabs(void *state)
 {
     (void)state;
-    static const struct rue_slab_allocator own = {allocate, release, NULL};
+    static const struct rue_slab_allocator own = {.allocate = allocate, .release = release};
     return &own;
 }
 

@@ -66,16 +66,21 @@ static struct rue_trial_request request_of(enum rue_measure measure, int batch_s
     return request;
 }
 
-static void run_photos(const char *spec, int batch_size, int workers)
+static void run(const char *spec, const struct rue_trial_request *request)
 {
-    struct rue_trial_request request = request_of(RUE_JOINT, batch_size, workers);
     cr_assert_eq(open_model(spec), RUE_OK, "%s", error.message);
     temporary_folder_make();
     data_photos_make(PHOTOS);
     struct rue_source *source = data_open("photos");
-    rue_trial_run(&request, source, &model, &result);
+    rue_trial_run(request, source, &model, &result);
     rue_source_close(source);
     temporary_folder_remove();
+}
+
+static void run_photos(const char *spec, int batch_size, int workers)
+{
+    struct rue_trial_request request = request_of(RUE_JOINT, batch_size, workers);
+    run(spec, &request);
 }
 
 Test(model_cuda, batches_are_copied_and_computed)
@@ -107,11 +112,38 @@ Test(model_cuda, levels_are_copied_as_they_are)
     cr_assert_eq(result.h2d_ns, 6 * COPY_NS / 4);
 }
 
-Test(model_cuda, pageable_batches_are_not_pinned)
+Test(model_cuda, without_pin_memory_batches_are_not_pinned)
 {
-    run_photos("resnet18@cuda:pageable", 4, 2);
+    struct rue_trial_request request = request_of(RUE_JOINT, 4, 2);
+    request.config.value[RUE_PIN_MEMORY] = false;
+    run("resnet18@cuda", &request);
     cr_assert_eq(result.outcome, RUE_TRIAL_OK, "%s", result.reason);
     cr_assert_eq(result.h2d_ns, 3 * 10 * COPY_NS);
+    teardown();
+    request.measure = RUE_COMPUTE;
+    run("resnet18@cuda", &request);
+    cr_assert_eq(result.h2d_ns, 6 * 10 * COPY_NS, "nor is one that is resident");
+}
+
+Test(model_cuda, memory_that_cannot_be_pinned_is_infeasible_and_told)
+{
+    struct rue_trial_request request = request_of(RUE_JOINT, 4, 2);
+    setenv("FAKE_CUDA_PINS", "1", 1);
+    run("resnet18@cuda", &request);
+    cr_assert_eq(result.outcome, RUE_TRIAL_INFEASIBLE);
+    cr_assert(strstr(result.reason, "the system gave 1 of 5 slabs of ") &&
+                  strstr(result.reason, " bytes of page-locked memory, which pin_memory false does without"),
+              "%s", result.reason);
+    teardown();
+    setenv("FAKE_CUDA_PINS", "0", 1);
+    request.measure = RUE_COMPUTE;
+    run("resnet18@cuda", &request);
+    cr_assert_eq(result.outcome, RUE_TRIAL_INFEASIBLE);
+    cr_assert(strstr(result.reason, "page-locked memory, which pin_memory false"), "%s", result.reason);
+    teardown();
+    request.config.value[RUE_PIN_MEMORY] = false;
+    run("resnet18@cuda", &request);
+    cr_assert_eq(result.outcome, RUE_TRIAL_OK, "%s", result.reason);
 }
 
 Test(model_cuda, computing_alone_keeps_the_device_busy)

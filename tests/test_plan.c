@@ -235,7 +235,7 @@ Test(plan, the_grid_is_thinned_where_the_floor_does_not_fit)
     cr_assert(size > 1 && size < 45, "%zu configurations", size);
     for (int b = 1; b <= 5; b++)
         for (int w = 1; w <= 9; w++) {
-            struct rue_space thin = rue_space_thin(&space, (int[RUE_KNOB_COUNT]){b, w, 1, 1});
+            struct rue_space thin = rue_space_thin(&space, (int[RUE_KNOB_COUNT]){b, w, 1, 1, 1});
             bool fits = seconds(&goal, &thin, 1) <= goal.budget_s * (1 - 1e-12);
             cr_assert(!fits || isinf(plan.stretch) || 2 * (size_t)(b * w) <= 3 * size,
                       "%d batch sizes x %d workers fit", b, w);
@@ -394,7 +394,7 @@ static double random_between(uint64_t *random, double low, double high)
 
 Test(plan, random_goals_always_fit_their_budget)
 {
-    static const int highest[RUE_KNOB_COUNT] = {512, 64, 8, 1};
+    static const int highest[RUE_KNOB_COUNT] = {512, 64, 8, 1, 1};
     struct rue_plan_scenario some[6];
     uint64_t random = 20;
     int planned = 0, refused = 0, whole = 0, stretched = 0, thinned = 0;
@@ -420,7 +420,7 @@ Test(plan, random_goals_always_fit_their_budget)
         rue_error error = {0};
         rue_status status = rue_plan_make(&goal, &plan, &error);
         if (status != RUE_OK) {
-            struct rue_space one = rue_space_thin(&space, (int[RUE_KNOB_COUNT]){1, 1, 1, 1});
+            struct rue_space one = rue_space_thin(&space, (int[RUE_KNOB_COUNT]){1, 1, 1, 1, 1});
             cr_assert_eq(status, RUE_USAGE);
             cr_assert_gt(seconds(&goal, &one, 1), goal.budget_s * (1 - 1e-12),
                          "one configuration would have fitted");

@@ -176,7 +176,7 @@ Test(protocol_result, another_configuration_than_the_one_asked_for_fails)
 Test(protocol_result, the_configuration_s_unknown_knobs_are_ignored)
 {
     json_t *object = good();
-    json_object_set_new(json_object_get(object, "config"), "pin_memory", json_true());
+    json_object_set_new(json_object_get(object, "config"), "persistent_workers", json_true());
     json_object_set_new(object, "mood", json_string("good"));
     decode(object);
     cr_assert_eq(result.outcome, RUE_TRIAL_OK, "%s", result.reason);

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "json_document.h"
+
 #define COMPACT (JSON_COMPACT | JSON_REAL_PRECISION(9))
 
 static char *dump(json_t *object)
@@ -75,22 +77,21 @@ static bool copy_bool(const json_t *object, const char *key, bool *out)
 
 /* ---- configurations ---- */
 
-static json_t *knob_json(int knob, int value)
-{
-    return rue_knobs[knob].words ? json_string(rue_knobs[knob].words[value]) : json_integer(value);
-}
-
 json_t *rue_protocol_config_json(const struct rue_config *config)
 {
     json_t *object = json_object();
     for (int k = 0; k < RUE_KNOB_COUNT; k++)
-        json_object_set_new(object, rue_knobs[k].name, knob_json(k, config->value[k]));
+        json_object_set_new(object, rue_knobs[k].name, rue_json_knob(k, config->value[k]));
     return object;
 }
 
 static bool decode_knob(const json_t *value, int knob, int *out)
 {
     char text[32];
+    if (rue_knobs[knob].boolean) {
+        *out = json_is_true(value);
+        return json_is_boolean(value);
+    }
     if (json_is_integer(value))
         snprintf(text, sizeof text, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
     else if (json_is_string(value) && rue_knobs[knob].words)

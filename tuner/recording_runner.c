@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "json_document.h"
 #include "runner_lines.h"
 
 static json_t *models_json(const struct rue_recording *recording)
@@ -34,9 +35,7 @@ static json_t *space_json(const struct rue_recording *recording)
         if (!recording->knobs[k]) continue;
         json_t *values = json_array();
         for (int i = 0; i < recording->space.count[k]; i++) {
-            int value = recording->space.values[k][i];
-            json_array_append_new(values, rue_knobs[k].words ? json_string(rue_knobs[k].words[value])
-                                                             : json_integer(value));
+            json_array_append_new(values, rue_json_knob(k, recording->space.values[k][i]));
         }
         json_object_set_new(space, rue_knobs[k].name, values);
     }

@@ -122,9 +122,13 @@ static char *view_sql(void)
     if (!out) return NULL;
     fputs("CREATE VIEW ok_trial AS SELECT id, run_id, mode, format, dtype, model, measure", out);
     for (int k = 0; k < RUE_KNOB_COUNT; k++) {
-        const char *quote = rue_knobs[k].words ? "'" : "";
+        bool boolean = rue_knobs[k].boolean; /* which SQLite takes for 0 or 1 */
+        const char *quote = rue_knobs[k].words && !boolean ? "'" : "";
         char fallback[32];
-        rue_knob_format(k, rue_knobs[k].fallback, fallback, sizeof fallback);
+        if (boolean)
+            snprintf(fallback, sizeof fallback, "%d", rue_knobs[k].fallback);
+        else
+            rue_knob_format(k, rue_knobs[k].fallback, fallback, sizeof fallback);
         fprintf(out, ",\n    coalesce(json_extract(config, '$.%s'), %s%s%s) AS %s", rue_knobs[k].name, quote,
                 fallback, quote, rue_knobs[k].name);
     }

@@ -4,19 +4,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "hash.h"
 
 static const char *const parallelism_words[] = {"batch", "sample", NULL};
+static const char *const boolean_words[] = {"false", "true", NULL};
 
 const struct rue_knob_info rue_knobs[RUE_KNOB_COUNT] = {
-    [RUE_BATCH_SIZE] = {"batch_size", NULL, 1, 65536, 1, true, "images in a batch"},
-    [RUE_NUM_WORKERS] = {"num_workers", NULL, 0, 256, 0, true,
+    [RUE_BATCH_SIZE] = {"batch_size", NULL, 1, 65536, 1, true, false, "images in a batch"},
+    [RUE_NUM_WORKERS] = {"num_workers", NULL, 0, 256, 0, true, false,
                          "loader workers; 0 loads in the consumer's thread"},
-    [RUE_PREFETCH_FACTOR] = {"prefetch_factor", NULL, 1, 64, 2, false, "batches in flight per worker"},
+    [RUE_PREFETCH_FACTOR] = {"prefetch_factor", NULL, 1, 64, 2, false, false, "batches in flight per worker"},
     [RUE_PARALLELISM] = {"parallelism", parallelism_words, RUE_PARALLEL_BATCH, RUE_PARALLEL_SAMPLE,
-                         RUE_PARALLEL_BATCH, false,
+                         RUE_PARALLEL_BATCH, false, false,
                          "a worker loads whole batches, or single samples of a shared one"},
+    [RUE_PIN_MEMORY] = {"pin_memory", boolean_words, false, true, true, false, true,
+                        "batches lie in page-locked memory, from which copies to a GPU run beside all else"},
 };
 
 struct rue_config rue_config_default(void)
@@ -57,7 +61,7 @@ bool rue_knob_parse(enum rue_knob knob, const char *text, int *value)
     const struct rue_knob_info *info = &rue_knobs[knob];
     if (info->words) {
         for (int v = 0; info->words[v]; v++)
-            if (strcmp(info->words[v], text) == 0) return *value = v, true;
+            if ((info->boolean ? strcasecmp : strcmp)(info->words[v], text) == 0) return *value = v, true;
         return false;
     }
     /* strtol would also take leading blanks and a plus sign. */
@@ -88,7 +92,7 @@ void rue_config_canonical(const struct rue_config *config, char out[RUE_CONFIG_T
     out[0] = 0;
     for (int k = 0; k < RUE_KNOB_COUNT; k++) {
         if (!shown(config, k)) continue;
-        const char *quote = rue_knobs[k].words ? "\"" : "";
+        const char *quote = rue_knobs[k].words && !rue_knobs[k].boolean ? "\"" : "";
         char value[32], member[96];
         rue_knob_format(k, config->value[k], value, sizeof value);
         snprintf(member, sizeof member, "%c\"%s\":%s%s%s", out[0] ? ',' : '{', rue_knobs[k].name, quote,

@@ -7,7 +7,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum rue_knob { RUE_BATCH_SIZE, RUE_NUM_WORKERS, RUE_PREFETCH_FACTOR, RUE_PARALLELISM, RUE_KNOB_COUNT };
+enum rue_knob {
+    RUE_BATCH_SIZE,
+    RUE_NUM_WORKERS,
+    RUE_PREFETCH_FACTOR,
+    RUE_PARALLELISM,
+    RUE_PIN_MEMORY, /* 0 or 1 */
+    RUE_KNOB_COUNT
+};
 
 /* Values of RUE_PARALLELISM. */
 enum rue_parallelism {
@@ -21,6 +28,7 @@ struct rue_knob_info {
     int min, max;             /* inclusive */
     int fallback;             /* the value of an absent knob */
     bool always_shown;        /* written even where it has its fallback value */
+    bool boolean;             /* the words are false and true, in JSON without quotes */
     const char *help;
 };
 
@@ -45,11 +53,12 @@ bool rue_config_equal(const struct rue_config *a, const struct rue_config *b);
 /* The knob of that name, or -1. */
 int rue_knob_find(const char *name);
 
-/* Value `value`, a known one, of `knob` as people write it ("128", "sample"). `out` needs 32 bytes at most.
- */
+/* Value `value`, a known one, of `knob` as people write it ("128", "sample", "true"). `out` needs 32 bytes at
+ * most. */
 void rue_knob_format(enum rue_knob knob, int value, char *out, size_t bytes);
 
-/* Parses one value of `knob`; false when it is no word of the knob, no integer, or outside its bounds. */
+/* Parses one value of `knob`; false when it is no word of the knob, no integer, or outside its bounds. A
+ * boolean's words may be capitalised, as Python writes them. */
 bool rue_knob_parse(enum rue_knob knob, const char *text, int *value);
 
 /* Canonical JSON, keys in the table's order, knobs at their fallback left out unless `always_shown`, unknown
