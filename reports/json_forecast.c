@@ -43,17 +43,28 @@ static json_t *curve_json(struct rue_json_document *document, const struct rue_c
     return array;
 }
 
+static void put_known(struct rue_json_document *document, json_t *object,
+                      const struct rue_knowledge_model *known)
+{
+    rue_json_put(document, object, "compute", curve_json(document, &known->curve));
+    rue_json_put(document, object, "cpu_ratio", rue_json_real(known->curve.cpu_ratio));
+    rue_json_put(document, object, "consumer", consumer_json(document, &known->consumer));
+}
+
 static json_t *model_json(struct rue_json_document *document, const struct rue_findings *findings,
                           const struct rue_variant_findings *variant, size_t model)
 {
-    const struct rue_knowledge_model *known = &variant->knowledge->models[model];
+    const struct rue_knowledge_model *pageable = &variant->knowledge->pageable[model];
     const char *profile = findings->profiles ? findings->profiles[model] : "";
     json_t *object = json_object();
     rue_json_put(document, object, "model", rue_json_text(rue_cost_matrix_model(variant->matrix, model)));
     rue_json_put(document, object, "profile", rue_json_words(profile));
-    rue_json_put(document, object, "compute", curve_json(document, &known->curve));
-    rue_json_put(document, object, "cpu_ratio", rue_json_real(known->curve.cpu_ratio));
-    rue_json_put(document, object, "consumer", consumer_json(document, &known->consumer));
+    put_known(document, object, &variant->knowledge->models[model]);
+    if (pageable->curve.count || !isnan(pageable->consumer.batch_s)) {
+        json_t *other = json_object();
+        put_known(document, other, pageable);
+        rue_json_put(document, object, "pageable", other);
+    }
     return object;
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "consumers.h"
 #include "random.h"
 
 /* Standard deviations of what predictions are off by, in logarithms; the length is in doublings of a knob. */
@@ -15,9 +16,9 @@ static const double drift_sd = 0.02, drift_s = 1000, disturbed_sd = 0.3;
 
 struct rue_error_prior {
     size_t configs, cells, parameters;
-    int *batch_size;     /* [configs] */
-    size_t *alike;       /* [configs] the first one of the same batch size */
-    double *scale;       /* [cells] sd of what a cell has of its model and batch size */
+    int *batch_size; /* [configs] below 0 where batches are not pinned: models take another time for them */
+    size_t *alike;   /* [configs] the first one of the same */
+    double *scale;   /* [cells] sd of what a cell has of its model and batch size */
     double *covariance;  /* [parameters][parameters] */
     double *root;        /* [parameters][parameters] L of that */
     double *jacobian;    /* [cells][parameters] */
@@ -32,6 +33,7 @@ struct rue_error_prior {
 /* A configuration by what is smooth. */
 struct place {
     double batch, workers, prefetch; /* log2 */
+    double pinned;                   /* as far from not as a doubling */
     int parallelism;
 };
 
@@ -43,7 +45,8 @@ static double knob_log2(const struct rue_config *config, enum rue_knob knob)
 static struct place place_of(const struct rue_config *config)
 {
     return (struct place){knob_log2(config, RUE_BATCH_SIZE), knob_log2(config, RUE_NUM_WORKERS),
-                          knob_log2(config, RUE_PREFETCH_FACTOR), config->value[RUE_PARALLELISM]};
+                          knob_log2(config, RUE_PREFETCH_FACTOR), rue_consumers_pins(config),
+                          config->value[RUE_PARALLELISM]};
 }
 
 /* Configurations of different ways of loading have nothing smooth in common. */
@@ -51,8 +54,9 @@ static double smooth(const struct place *a, const struct place *b)
 {
     if (a->parallelism != b->parallelism) return 0;
     double batch = 0.5 * (a->batch - b->batch), workers = 0.5 * (a->workers - b->workers),
-           prefetch = a->prefetch - b->prefetch;
-    double distance = sqrt(3 * (batch * batch + workers * workers + prefetch * prefetch)) / smooth_length;
+           prefetch = a->prefetch - b->prefetch, pinned = a->pinned - b->pinned;
+    double squares = batch * batch + workers * workers + prefetch * prefetch + pinned * pinned;
+    double distance = sqrt(3 * squares) / smooth_length;
     return (1 + distance) * exp(-distance);
 }
 
@@ -82,7 +86,8 @@ static rue_status fill_smooth(struct rue_error_prior *prior, const struct rue_co
 static void fill_batches(struct rue_error_prior *prior, const struct rue_error_prior_setup *setup)
 {
     for (size_t c = 0; c < prior->configs; c++) {
-        prior->batch_size[c] = setup->configs[c].value[RUE_BATCH_SIZE];
+        int batch_size = setup->configs[c].value[RUE_BATCH_SIZE];
+        prior->batch_size[c] = rue_consumers_pins(&setup->configs[c]) ? batch_size : -batch_size;
         while (prior->batch_size[prior->alike[c]] != prior->batch_size[c]) prior->alike[c]++;
     }
     for (size_t i = 0; i < prior->cells; i++)

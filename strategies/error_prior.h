@@ -2,12 +2,12 @@
  * joint trial: normal, and made of independent parts.
  *
  * A cell's error, model × configuration, is J * theta, as the parameters of the prediction are known by their
- * covariance only, plus something smooth (Matern 3/2 over log2 of batch size, workers and prefetch factor)
- * that all models share, plus something of model and batch size in the consumer's share of the time (more
- * where its compute was not measured), plus something of the cell's own. All but the first are in proportion
- * to alpha: how far predictions are off, relative to what is usual. A trial that ran a part of the job
- * depends on the parameters in another way than the job does, and adds the machine's drift, which forgets
- * with time, and noise.
+ * covariance only, plus something smooth (Matern 3/2 over log2 of batch size, workers and prefetch factor,
+ * and over where batches lie) that all models share, plus something of model, batch size and where batches
+ * lie in the consumer's share of the time (more where its compute was not measured), plus something of the
+ * cell's own. All but the first are in proportion to alpha: how far predictions are off, relative to what is
+ * usual. A trial that ran a part of the job depends on the parameters in another way than the job does, and
+ * adds the machine's drift, which forgets with time, and noise.
  *
  * Jacobians are by theta, the logarithms of the parameters, and mostly 0: a time depends on the loader and on
  * its own model. Slopes are by z, independent and of variance 1, with theta = L * z. */

@@ -495,7 +495,7 @@ void rue_forecast_close(struct rue_forecast *forecast)
 
 static rue_status allocate(struct rue_forecast *forecast, rue_error *error)
 {
-    size_t parameters = rue_prediction_parameters_max(forecast->models);
+    size_t parameters = rue_prediction_parameters_max(forecast->prediction);
     forecast->excluded = calloc(forecast->configs, sizeof *forecast->excluded);
     forecast->late = calloc(forecast->configs, sizeof *forecast->late);
     forecast->out = calloc(forecast->configs, sizeof *forecast->out);
@@ -524,9 +524,9 @@ rue_status rue_forecast_open(const struct rue_strategy_setup *setup, struct rue_
     forecast->models = setup->scenario_count;
     forecast->configs = setup->config_count;
     forecast->cells = forecast->models * forecast->configs;
-    rue_status status = allocate(forecast, error);
+    rue_status status = rue_prediction_open(setup, &forecast->prediction, error);
+    if (status == RUE_OK) status = allocate(forecast, error);
     if (status == RUE_OK) status = rue_candidates_open(&forecast->candidates, setup, error);
-    if (status == RUE_OK) status = rue_prediction_open(setup, &forecast->prediction, error);
     if (status != RUE_OK) return rue_forecast_close(forecast), status;
     *out = forecast;
     return RUE_OK;

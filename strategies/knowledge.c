@@ -14,12 +14,14 @@ rue_status rue_knowledge_open(size_t model_count, struct rue_knowledge **out, ru
 {
     struct rue_knowledge *knowledge = calloc(1, sizeof *knowledge);
     if (knowledge) knowledge->models = calloc(model_count + 1, sizeof *knowledge->models);
-    if (!knowledge || !knowledge->models) {
+    if (knowledge) knowledge->pageable = calloc(model_count + 1, sizeof *knowledge->pageable);
+    if (!knowledge || !knowledge->models || !knowledge->pageable) {
         rue_knowledge_close(knowledge);
         return rue_fail_memory(error, "knowledge", model_count * sizeof *knowledge->models);
     }
     knowledge->model_count = model_count;
-    for (size_t m = 0; m < model_count; m++) knowledge->models[m].consumer = unknown;
+    for (size_t m = 0; m < model_count; m++)
+        knowledge->models[m].consumer = knowledge->pageable[m].consumer = unknown;
     *out = knowledge;
     return RUE_OK;
 }
@@ -28,13 +30,23 @@ void rue_knowledge_close(struct rue_knowledge *knowledge)
 {
     if (!knowledge) return;
     free(knowledge->models);
+    free(knowledge->pageable);
     free(knowledge);
+}
+
+struct rue_knowledge_model *rue_knowledge_of(const struct rue_knowledge *knowledge,
+                                             const struct rue_consumers *consumers, size_t consumer)
+{
+    size_t model = rue_consumers_model(consumers, consumer);
+    return rue_consumers_is_pinned(consumers, consumer) ? &knowledge->models[model]
+                                                        : &knowledge->pageable[model];
 }
 
 double rue_knowledge_job_s(const struct rue_knowledge *knowledge, size_t model,
                            const struct rue_config *config, uint64_t images)
 {
-    const struct rue_knowledge_model *known = &knowledge->models[model];
+    const struct rue_knowledge_model *known =
+        rue_consumers_pins(config) ? &knowledge->models[model] : &knowledge->pageable[model];
     struct rue_pipeline_consumer consumer = known->consumer;
     struct rue_pipeline_times times;
     if (known->curve.count) {
@@ -47,15 +59,16 @@ double rue_knowledge_job_s(const struct rue_knowledge *knowledge, size_t model,
     return status == RUE_OK ? times.end_to_end_s : NAN;
 }
 
-static bool is_sampled(const struct rue_pipeline_sample *samples, size_t count, size_t model)
+static bool is_sampled(const struct rue_pipeline_sample *samples, size_t count, size_t consumer)
 {
     for (size_t i = 0; i < count; i++)
-        if (samples[i].unknown == model) return true;
+        if (samples[i].unknown == consumer) return true;
     return false;
 }
 
 /* Cells all over the space, alike many of each model. */
-static size_t choose_samples(const struct rue_knowledge_times *times, struct rue_pipeline_sample *out)
+static size_t choose_samples(const struct rue_knowledge_times *times, const struct rue_consumers *consumers,
+                             struct rue_pipeline_sample *out)
 {
     static const double golden = 0.6180339887498949;
     size_t count = 0, each = SAMPLES / times->model_count;
@@ -67,18 +80,18 @@ static size_t choose_samples(const struct rue_knowledge_times *times, struct rue
         out[count++] = (struct rue_pipeline_sample){
             .config = times->configs[config],
             .images = times->job_images,
-            .unknown = model,
+            .unknown = rue_consumers_find(consumers, model, &times->configs[config]),
             .times = {.first_batch_s = NAN, .end_to_end_s = time_s, .shutdown_s = NAN}};
     }
     return count;
 }
 
 static void fill(const struct rue_pipeline_fit *fit, const struct rue_pipeline_sample *samples, size_t count,
-                 struct rue_knowledge *out)
+                 const struct rue_consumers *consumers, struct rue_knowledge *out)
 {
     out->loader = fit->loader;
-    for (size_t m = 0; m < out->model_count; m++)
-        if (is_sampled(samples, count, m)) out->models[m].consumer = fit->consumers[m];
+    for (size_t c = 0; c < consumers->count; c++)
+        if (is_sampled(samples, count, c)) rue_knowledge_of(out, consumers, c)->consumer = fit->consumers[c];
     for (size_t p = 0; p < RUE_PIPELINE_PARAMETER_COUNT; p++)
         memcpy(out->covariance[p], fit->covariance + p * fit->count, sizeof out->covariance[p]);
 }
@@ -88,17 +101,19 @@ rue_status rue_knowledge_fit(const struct rue_knowledge_times *times, struct rue
 {
     size_t most = SAMPLES + SAMPLES_OF_MODEL * times->model_count, count = 0;
     struct rue_pipeline_sample *samples = calloc(most, sizeof *samples);
+    struct rue_consumers consumers =
+        rue_consumers_of(times->model_count, times->configs, times->config_count);
     struct rue_pipeline_fit *fit = NULL;
     struct rue_knowledge *knowledge = NULL;
     rue_status status = samples ? rue_knowledge_open(times->model_count, &knowledge, error)
                                 : rue_fail_memory(error, "samples", most * sizeof *samples);
     if (status == RUE_OK) {
-        count = choose_samples(times, samples);
-        status = rue_pipeline_fit_open(samples, count, times->model_count, times->cpus, times->in_turn, NULL,
+        count = choose_samples(times, &consumers, samples);
+        status = rue_pipeline_fit_open(samples, count, consumers.count, times->cpus, times->in_turn, NULL,
                                        &fit, error);
     }
     if (status == RUE_OK) {
-        fill(fit, samples, count, knowledge);
+        fill(fit, samples, count, &consumers, knowledge);
         *out = knowledge;
     } else {
         rue_knowledge_close(knowledge);

@@ -4,6 +4,7 @@
 #define RUE_KNOWLEDGE_H
 
 #include "compute_curve.h"
+#include "consumers.h"
 #include "pipeline.h"
 
 struct rue_knowledge_model {
@@ -16,13 +17,18 @@ struct rue_knowledge {
     double covariance[RUE_PIPELINE_PARAMETER_COUNT][RUE_PIPELINE_PARAMETER_COUNT]; /* of the logarithms */
     struct rue_pipeline_consumer hand; /* what the consumer's thread takes without a model */
     size_t model_count;
-    struct rue_knowledge_model *models; /* [model_count] owned */
+    struct rue_knowledge_model *models;   /* [model_count] owned: with batches in page-locked memory, */
+    struct rue_knowledge_model *pageable; /* [model_count] owned: with others */
 };
 
 /* Of so many models, of which nothing is known; `out` is closed by the caller. RUE_MEMORY. */
 rue_status rue_knowledge_open(size_t model_count, struct rue_knowledge **out,
                               rue_error *error) RUE_MUST_CHECK;
 void rue_knowledge_close(struct rue_knowledge *knowledge);
+
+/* What is known of one of the consumers, as a strategy has them. */
+struct rue_knowledge_model *rue_knowledge_of(const struct rue_knowledge *knowledge,
+                                             const struct rue_consumers *consumers, size_t consumer);
 
 /* Times of jobs, of which knowledge is made where an earlier study kept nothing else. */
 struct rue_knowledge_times {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "compute_curve.h"
+#include "consumers.h"
 #include "pipeline_fit.h"
 #include "trial_cache.h"
 #include "trust.h"
@@ -20,10 +21,12 @@ static const double distrusted_sd = 1; /* of the logarithms of a loader's parame
 struct rue_prediction {
     const struct rue_strategy_setup *setup;
     size_t models, configs, cells;
+    struct rue_consumers consumers;
     struct rue_trial_log loads, computes, joints;
     struct rue_speed_history speeds;    /* of the machine */
-    struct rue_compute_curve *measured; /* [models] */
-    struct rue_compute_curve *curves;   /* [models] with what is believed of the other sizes */
+    struct rue_compute_curve *measured; /* [consumers] */
+    struct rue_compute_curve *curves;   /* [consumers] with what is believed of the other sizes */
+    bool *joined;                       /* [consumers] a joint trial tells of it */
     bool trusts_prior;
     struct rue_pipeline_fit *fit;
     struct rue_pipeline_consumer hand; /* what the consumer's thread takes without a model */
@@ -40,13 +43,23 @@ static bool is_by_joints(const struct rue_prediction *prediction)
     return prediction->loads.count == 0;
 }
 
+static size_t consumer_of(const struct rue_prediction *prediction, size_t model, size_t config)
+{
+    return rue_consumers_find(&prediction->consumers, model, &prediction->setup->configs[config]);
+}
+
+static void measure_compute(struct rue_prediction *prediction, const struct rue_logged_trial *trial)
+{
+    rue_compute_curve_add(&prediction->measured[consumer_of(prediction, trial->model, trial->config)],
+                          prediction->setup->configs[trial->config].value[RUE_BATCH_SIZE],
+                          trial->consumer_s / (double)trial->batches, trial->cpu_ratio);
+}
+
 static rue_status add_compute(struct rue_prediction *prediction, const struct rue_logged_trial *trial,
                               rue_error *error)
 {
     if (!trial->batches || !(trial->consumer_s > 0)) return RUE_OK;
-    rue_compute_curve_add(&prediction->measured[trial->model],
-                          prediction->setup->configs[trial->config].value[RUE_BATCH_SIZE],
-                          trial->consumer_s / (double)trial->batches, trial->cpu_ratio);
+    measure_compute(prediction, trial);
     prediction->cells_stale = true;
     prediction->fit_stale |= is_by_joints(prediction); /* they know the models now */
     return rue_trial_log_add(&prediction->computes, trial, error);
@@ -72,6 +85,7 @@ rue_status rue_prediction_add(struct rue_prediction *prediction, const struct ru
     prediction->fit_stale |=
         ask->measure == RUE_LOAD || (is_by_joints(prediction) && prediction->joints.count < JOINTS_FOR_FIT);
     if (ask->measure == RUE_LOAD) return rue_trial_log_add_faster(&prediction->loads, &trial, error);
+    prediction->joined[consumer_of(prediction, trial.model, trial.config)] = true;
     return rue_trial_log_add(&prediction->joints, &trial, error);
 }
 
@@ -110,20 +124,36 @@ static struct rue_pipeline_consumer fit_hand(const struct rue_trial_log *loads)
     return (struct rue_pipeline_consumer){bb > 0 ? fmax(0, by / bb) : 0, 0, 0};
 }
 
-static bool knows_consumer(const struct rue_prediction *prediction, size_t model)
+static bool knows_consumer(const struct rue_prediction *prediction, size_t consumer)
 {
-    return prediction->curves[model].count > 0;
+    return prediction->curves[consumer].count > 0;
+}
+
+static bool is_told(const struct rue_prediction *prediction, size_t consumer)
+{
+    bool fitted = prediction->fit && consumer < prediction->fit->consumer_count;
+    return knows_consumer(prediction, consumer) || (fitted && prediction->joined[consumer]);
+}
+
+/* The model's own consumer for that configuration; as long as no trial tells of it, the other one stands in.
+ */
+static size_t stand_in(const struct rue_prediction *prediction, size_t model, size_t config)
+{
+    size_t own = consumer_of(prediction, model, config);
+    size_t other = rue_consumers_other(&prediction->consumers, own);
+    return is_told(prediction, own) || !is_told(prediction, other) ? own : other;
 }
 
 static struct rue_pipeline_consumer consumer_at(const struct rue_prediction *prediction, size_t model,
                                                 size_t config)
 {
     if (model == RUE_PREDICTION_NO_MODEL) return prediction->hand;
-    bool fitted = prediction->fit && model < prediction->fit->consumer_count;
-    if (!knows_consumer(prediction, model))
-        return fitted ? prediction->fit->consumers[model] : prediction->hand;
+    size_t index = stand_in(prediction, model, config);
+    bool fitted = prediction->fit && index < prediction->fit->consumer_count;
+    if (!knows_consumer(prediction, index))
+        return fitted ? prediction->fit->consumers[index] : prediction->hand;
     struct rue_pipeline_consumer consumer = rue_compute_curve_at(
-        &prediction->curves[model], prediction->setup->configs[config].value[RUE_BATCH_SIZE]);
+        &prediction->curves[index], prediction->setup->configs[config].value[RUE_BATCH_SIZE]);
     consumer.batch_s += prediction->hand.batch_s;
     consumer.image_s += prediction->hand.image_s;
     return consumer;
@@ -150,8 +180,9 @@ static struct rue_pipeline_sample sample_of(const struct rue_prediction *predict
         take_back(&then, trial->speed);
         sample.times = then.times;
     }
-    if (joint && !knows_consumer(prediction, trial->model))
-        sample.unknown = trial->model;
+    size_t own = joint ? consumer_of(prediction, trial->model, trial->config) : 0;
+    if (joint && !knows_consumer(prediction, own))
+        sample.unknown = own;
     else
         sample.consumer =
             consumer_at(prediction, joint ? trial->model : RUE_PREDICTION_NO_MODEL, trial->config);
@@ -172,14 +203,15 @@ static void begin_version(struct rue_prediction *prediction)
 static void believe(struct rue_prediction *prediction)
 {
     const struct rue_prior *prior = prediction->setup->prior;
+    const struct rue_consumers *consumers = &prediction->consumers;
     prediction->trusts_prior = prior && rue_trust_prior(prediction->setup, prediction->measured,
                                                         &prediction->loads, &prediction->joints);
-    memcpy(prediction->curves, prediction->measured, prediction->models * sizeof *prediction->curves);
-    for (size_t m = 0; prediction->trusts_prior && m < prediction->models; m++) {
-        const struct rue_compute_curve *known = &prior->knowledge->models[m].curve;
-        if (prediction->curves[m].trials == 0) prediction->curves[m].cpu_ratio = known->cpu_ratio;
+    memcpy(prediction->curves, prediction->measured, consumers->count * sizeof *prediction->curves);
+    for (size_t c = 0; prediction->trusts_prior && c < consumers->count; c++) {
+        const struct rue_compute_curve *known = &rue_knowledge_of(prior->knowledge, consumers, c)->curve;
+        if (prediction->curves[c].trials == 0) prediction->curves[c].cpu_ratio = known->cpu_ratio;
         for (size_t i = 0; i < known->count; i++)
-            rue_compute_curve_believe(&prediction->curves[m], known->points[i].batch_size,
+            rue_compute_curve_believe(&prediction->curves[c], known->points[i].batch_size,
                                       known->points[i].batch_s);
     }
     prediction->hand =
@@ -193,31 +225,28 @@ void rue_prediction_shift(struct rue_prediction *prediction, size_t since, struc
     shift_log(&prediction->loads, since, change, true);
     shift_log(&prediction->computes, since, change, true);
     shift_log(&prediction->joints, since, change, false);
-    memset(prediction->measured, 0, prediction->models * sizeof *prediction->measured);
-    for (size_t i = 0; i < prediction->computes.count; i++) {
-        const struct rue_logged_trial *trial = &prediction->computes.at[i];
-        rue_compute_curve_add(&prediction->measured[trial->model],
-                              prediction->setup->configs[trial->config].value[RUE_BATCH_SIZE],
-                              trial->consumer_s / (double)trial->batches, trial->cpu_ratio);
-    }
+    memset(prediction->measured, 0, prediction->consumers.count * sizeof *prediction->measured);
+    for (size_t i = 0; i < prediction->computes.count; i++)
+        measure_compute(prediction, &prediction->computes.at[i]);
     believe(prediction);
     begin_version(prediction);
 }
 
-/* The prior of the fit; its consumers into `consumers` [models]. */
+/* The prior of the fit; its consumers into `out_consumers` [consumers]. */
 static struct rue_pipeline_prior prior_of(const struct rue_prediction *prediction,
-                                          struct rue_pipeline_consumer *consumers)
+                                          struct rue_pipeline_consumer *out_consumers)
 {
     const struct rue_prior *prior = prediction->setup->prior;
     const struct rue_knowledge *knowledge = prior->knowledge;
-    struct rue_pipeline_prior out = {.consumers = consumers};
+    struct rue_pipeline_prior out = {.consumers = out_consumers};
     double sd = prediction->trusts_prior ? prior->widen_sd : distrusted_sd;
     memcpy(out.value, knowledge->loader.value, sizeof out.value);
     memcpy(out.covariance, knowledge->covariance, sizeof out.covariance);
     for (int p = 0; p < RUE_PIPELINE_PARAMETER_COUNT; p++) out.covariance[p][p] += sd * sd;
-    for (size_t m = 0; m < prediction->models; m++)
-        consumers[m] = prediction->trusts_prior ? knowledge->models[m].consumer
-                                                : (struct rue_pipeline_consumer){NAN, NAN, 0};
+    for (size_t c = 0; c < prediction->consumers.count; c++)
+        out_consumers[c] = prediction->trusts_prior
+                               ? rue_knowledge_of(knowledge, &prediction->consumers, c)->consumer
+                               : (struct rue_pipeline_consumer){NAN, NAN, 0};
     return out;
 }
 
@@ -226,7 +255,8 @@ static rue_status fit(struct rue_prediction *prediction, rue_error *error)
     bool by_joints = is_by_joints(prediction);
     const struct rue_trial_log *from = by_joints ? &prediction->joints : &prediction->loads;
     struct rue_pipeline_sample *samples = calloc(from->count + 1, sizeof *samples);
-    struct rue_pipeline_consumer *consumers = calloc(prediction->models, sizeof *consumers);
+    size_t consumer_count = prediction->consumers.count;
+    struct rue_pipeline_consumer *consumers = calloc(consumer_count, sizeof *consumers);
     struct rue_pipeline_fit *found = NULL;
     rue_status status =
         samples && consumers ? RUE_OK : rue_fail_memory(error, "samples", from->count * sizeof *samples);
@@ -237,9 +267,9 @@ static rue_status fit(struct rue_prediction *prediction, rue_error *error)
         for (size_t i = 0; i < from->count; i++) samples[i] = sample_of(prediction, &from->at[i], by_joints);
         /* What few trials told is no place to begin. */
         bool again =
-            by_joints && prediction->fit && !has_prior && from->count > FEW_OF_MODEL * prediction->models;
+            by_joints && prediction->fit && !has_prior && from->count > FEW_OF_MODEL * consumer_count;
         status = again ? rue_pipeline_fit_again(prediction->fit, samples, from->count, &found, error)
-                       : rue_pipeline_fit_open(samples, from->count, by_joints ? prediction->models : 0,
+                       : rue_pipeline_fit_open(samples, from->count, by_joints ? consumer_count : 0,
                                                prediction->setup->cpus, prediction->setup->in_turn,
                                                has_prior ? &prior : NULL, &found, error);
     }
@@ -373,6 +403,7 @@ static void differentiate(const struct rue_prediction *prediction, size_t model,
                           uint64_t images, double *out)
 {
     struct rue_pipeline_times base, times;
+    size_t index = stand_in(prediction, model, config);
     const struct rue_pipeline_loader *found = &prediction->fit->loader;
     rue_status status =
         follow(prediction, found, consumer_at(prediction, model, config), config, images, &base);
@@ -380,8 +411,8 @@ static void differentiate(const struct rue_prediction *prediction, size_t model,
         struct rue_pipeline_loader loader = *found;
         struct rue_pipeline_consumer consumer = consumer_at(prediction, model, config);
         bool of_loader = p < RUE_PIPELINE_PARAMETER_COUNT;
-        bool own = !of_loader && (p - RUE_PIPELINE_PARAMETER_COUNT) / 2 == model &&
-                   !knows_consumer(prediction, model);
+        bool own = !of_loader && (p - RUE_PIPELINE_PARAMETER_COUNT) / 2 == index &&
+                   !knows_consumer(prediction, index);
         out[p] = 0;
         if (!of_loader && !own) continue;
         if (of_loader)
@@ -442,7 +473,7 @@ double rue_prediction_consumer_share(const struct rue_prediction *prediction, si
 
 bool rue_prediction_is_computed(const struct rue_prediction *prediction, size_t model, size_t config)
 {
-    return rue_compute_curve_has(&prediction->curves[model],
+    return rue_compute_curve_has(&prediction->curves[consumer_of(prediction, model, config)],
                                  prediction->setup->configs[config].value[RUE_BATCH_SIZE]);
 }
 
@@ -474,18 +505,20 @@ rue_status rue_prediction_learned(const struct rue_prediction *prediction, struc
     knowledge->hand = prediction->hand;
     for (size_t p = 0; p < RUE_PIPELINE_PARAMETER_COUNT; p++)
         memcpy(knowledge->covariance[p], fit->covariance + p * fit->count, sizeof knowledge->covariance[p]);
-    for (size_t m = 0; m < prediction->models; m++) {
-        knowledge->models[m].curve = prediction->curves[m];
-        if (!knows_consumer(prediction, m) && m < fit->consumer_count)
-            knowledge->models[m].consumer = fit->consumers[m];
+    for (size_t c = 0; c < prediction->consumers.count; c++) {
+        struct rue_knowledge_model *known = rue_knowledge_of(knowledge, &prediction->consumers, c);
+        bool sole = prediction->consumers.of_model == 1; /* of two, what was never tried tells nothing */
+        known->curve = prediction->curves[c];
+        if (!knows_consumer(prediction, c) && c < fit->consumer_count && (sole || prediction->joined[c]))
+            known->consumer = fit->consumers[c];
     }
     *out = knowledge;
     return RUE_OK;
 }
 
-size_t rue_prediction_parameters_max(size_t models)
+size_t rue_prediction_parameters_max(const struct rue_prediction *prediction)
 {
-    return RUE_PIPELINE_PARAMETER_COUNT + 2 * models;
+    return RUE_PIPELINE_PARAMETER_COUNT + 2 * prediction->consumers.count;
 }
 
 /* ---- life ---- */
@@ -499,6 +532,7 @@ void rue_prediction_close(struct rue_prediction *prediction)
     rue_trial_log_close(&prediction->joints);
     free(prediction->curves);
     free(prediction->measured);
+    free(prediction->joined);
     free(prediction->job_s);
     free(prediction->share);
     if (prediction->trials) rue_trial_cache_clear(prediction->trials);
@@ -515,13 +549,16 @@ rue_status rue_prediction_open(const struct rue_strategy_setup *setup, struct ru
     prediction->models = setup->scenario_count;
     prediction->configs = setup->config_count;
     prediction->cells = prediction->models * prediction->configs;
-    prediction->curves = calloc(prediction->models, sizeof *prediction->curves);
-    prediction->measured = calloc(prediction->models, sizeof *prediction->measured);
+    prediction->consumers = rue_consumers_of(prediction->models, setup->configs, setup->config_count);
+    size_t consumer_count = prediction->consumers.count;
+    prediction->curves = calloc(consumer_count, sizeof *prediction->curves);
+    prediction->measured = calloc(consumer_count, sizeof *prediction->measured);
+    prediction->joined = calloc(consumer_count, sizeof *prediction->joined);
     prediction->job_s = calloc(prediction->cells, sizeof *prediction->job_s);
     prediction->share = calloc(prediction->cells, sizeof *prediction->share);
     prediction->trials = calloc(1, sizeof *prediction->trials);
-    if (!prediction->curves || !prediction->measured || !prediction->job_s || !prediction->share ||
-        !prediction->trials) {
+    if (!prediction->curves || !prediction->measured || !prediction->joined || !prediction->job_s ||
+        !prediction->share || !prediction->trials) {
         rue_prediction_close(prediction);
         return rue_fail_memory(error, "a prediction", setup->scenario_count * setup->config_count);
     }

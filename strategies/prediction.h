@@ -56,7 +56,8 @@ double rue_prediction_at_beginning_s(const struct rue_prediction *prediction, si
 /* The same of a joint trial that was made, as the machine was then. */
 double rue_prediction_then_s(const struct rue_prediction *prediction, const struct rue_logged_trial *trial);
 
-/* Whether the model's compute was measured at the batch size of `config`. */
+/* Whether the model's compute was measured at the batch size of `config`, with batches that lie as it says.
+ */
 bool rue_prediction_is_computed(const struct rue_prediction *prediction, size_t model, size_t config);
 
 /* How much slower than predicted the first load trial of `config` was; NaN when not known. */
@@ -73,8 +74,8 @@ bool rue_prediction_trusts_prior(const struct rue_prediction *prediction);
 rue_status rue_prediction_learned(const struct rue_prediction *prediction, struct rue_knowledge **out,
                                   rue_error *error) RUE_MUST_CHECK;
 
-/* The most that there can be for so many models. */
-size_t rue_prediction_parameters_max(size_t models);
+/* The most that there can be. */
+size_t rue_prediction_parameters_max(const struct rue_prediction *prediction);
 
 /* The derivatives of the logarithm of a trial's predicted time by the parameters, into `out` [count]. */
 void rue_prediction_differentiate(const struct rue_prediction *prediction, size_t model, size_t config,

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "consumers.h"
+
 enum { COMPUTE_BATCHES = 1, MIDDLE_ROUNDS = 3, LEAST_BELIEVED = 2 };
 
 static double doublings(double value)
@@ -22,7 +24,8 @@ static size_t nearest_of(const struct rue_strategy_setup *setup, double batch_si
         if (without && without[c]) continue;
         double distance = fabs(doublings(value[RUE_BATCH_SIZE]) - doublings(batch_size)) +
                           1.01 * fabs(doublings(value[RUE_NUM_WORKERS]) - doublings(num_workers)) +
-                          0.1 * abs(value[RUE_PREFETCH_FACTOR] - 2);
+                          0.1 * abs(value[RUE_PREFETCH_FACTOR] - 2) +
+                          0.01 * !rue_consumers_pins(&setup->configs[c]);
         if (distance >= least) continue;
         least = distance;
         best = c;
@@ -101,13 +104,35 @@ struct rue_ask rue_probes_compute(size_t scenario, size_t config)
         .measure = RUE_COMPUTE, .scenario = scenario, .config = config, .batches = COMPUTE_BATCHES};
 }
 
+bool rue_probes_tell_alike(const struct rue_strategy_setup *setup, size_t config, size_t other)
+{
+    const struct rue_config *a = &setup->configs[config], *b = &setup->configs[other];
+    return a->value[RUE_BATCH_SIZE] == b->value[RUE_BATCH_SIZE] &&
+           rue_consumers_pins(a) == rue_consumers_pins(b);
+}
+
+/* The configuration that differs in nothing but where batches lie; SIZE_MAX where there is none. */
+static size_t find_twin(const struct rue_strategy_setup *setup, size_t config)
+{
+    struct rue_config wanted = setup->configs[config];
+    wanted.value[RUE_PIN_MEMORY] = !rue_consumers_pins(&wanted);
+    for (size_t c = 0; c < setup->config_count; c++)
+        if (rue_config_equal(&setup->configs[c], &wanted)) return c;
+    return SIZE_MAX;
+}
+
 size_t rue_probes_compute_sizes(const struct rue_strategy_setup *setup, size_t *out)
 {
     struct range batch = range_of(setup, RUE_BATCH_SIZE);
-    out[0] = nearest(setup, batch.least, 1);
-    out[1] = nearest(setup, batch.middle, 1);
-    return setup->configs[out[0]].value[RUE_BATCH_SIZE] == setup->configs[out[1]].value[RUE_BATCH_SIZE] ? 1
-                                                                                                        : 2;
+    const double sizes[] = {batch.least, batch.middle};
+    size_t count = 0;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        size_t config = nearest(setup, sizes[i], 1), twin = find_twin(setup, config);
+        if (i > 0 && rue_probes_tell_alike(setup, config, out[0])) break;
+        out[count++] = config;
+        if (twin != SIZE_MAX) out[count++] = twin;
+    }
+    return count;
 }
 
 static size_t at_most(size_t count, size_t limit)
@@ -120,7 +145,8 @@ static size_t least_compute(const struct rue_strategy_setup *setup)
 {
     if (!setup->measures[RUE_COMPUTE]) return 0;
     bool known = setup->prior && setup->prior->same;
-    return known ? at_most(LEAST_BELIEVED, setup->scenario_count) : setup->scenario_count;
+    size_t consumers = rue_consumers_of(setup->scenario_count, setup->configs, setup->config_count).count;
+    return known ? at_most(LEAST_BELIEVED, consumers) : consumers;
 }
 
 struct rue_probes_room rue_probes_room(const struct rue_strategy_setup *setup)
@@ -152,6 +178,13 @@ static bool joint(const struct rue_strategy_setup *setup, double batch_size, con
 bool rue_probes_middle(const struct rue_strategy_setup *setup, const bool *without, struct rue_ask *out)
 {
     return joint(setup, range_of(setup, RUE_BATCH_SIZE).middle, without, out);
+}
+
+bool rue_probes_twin(const struct rue_strategy_setup *setup, const struct rue_ask *ask, struct rue_ask *out)
+{
+    *out = *ask;
+    out->config = find_twin(setup, ask->config);
+    return out->config != SIZE_MAX;
 }
 
 bool rue_probes_small(const struct rue_strategy_setup *setup, const bool *without, struct rue_ask *out)

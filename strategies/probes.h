@@ -5,18 +5,25 @@
 
 #include "strategy.h"
 
-enum { RUE_PROBES_LOAD_MAX = 10, RUE_PROBES_LOAD_LEAST = 3 /* that tell anything */ };
+enum {
+    RUE_PROBES_LOAD_MAX = 10,
+    RUE_PROBES_LOAD_LEAST = 3, /* that tell anything */
+    RUE_PROBES_SIZES_MAX = 4
+};
 
 /* Load-only probes into `out` [RUE_PROBES_LOAD_MAX], those that tell most first: few workers and many, small
  * batches and large, and none where the space has that. Answers how many. */
 size_t rue_probes_load(const struct rue_strategy_setup *setup, struct rue_ask *out);
 
-/* A compute-only probe of `scenario` at the batch size of `config`. */
+/* A compute-only probe of `scenario` at the batch size of `config`, with batches that lie as it says. */
 struct rue_ask rue_probes_compute(size_t scenario, size_t config);
 
-/* The configurations whose batch sizes are computed on first: the smallest size and the middle one. Into
- * `out` [2]; answers how many. */
+/* The configurations whose batch sizes are computed on first: the smallest size and the middle one, pinned
+ * and not where pin_memory varies. Into `out` [RUE_PROBES_SIZES_MAX]; answers how many. */
 size_t rue_probes_compute_sizes(const struct rue_strategy_setup *setup, size_t *out);
+
+/* Whether a compute-only probe tells the same of both configurations. */
+bool rue_probes_tell_alike(const struct rue_strategy_setup *setup, size_t config, size_t other);
 
 /* How many probes a budget of trials has room for; SIZE_MAX where trials are not limited. */
 struct rue_probes_room {
@@ -32,5 +39,8 @@ struct rue_probes_room rue_probes_room(const struct rue_strategy_setup *setup);
  * configurations that are not in `without` [configs]. False where none is left. */
 bool rue_probes_middle(const struct rue_strategy_setup *setup, const bool *without, struct rue_ask *out);
 bool rue_probes_small(const struct rue_strategy_setup *setup, const bool *without, struct rue_ask *out);
+
+/* The same trial with batches that lie otherwise; false where pin_memory does not vary. */
+bool rue_probes_twin(const struct rue_strategy_setup *setup, const struct rue_ask *ask, struct rue_ask *out);
 
 #endif

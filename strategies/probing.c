@@ -5,7 +5,7 @@
 
 #include "probes.h"
 
-enum { COMPUTE_SIZES = 2, WITNESSES = 3 };
+enum { WITNESSES = 3 };
 
 static const double slow_ratio = 1.06;    /* a probe that something disturbed */
 static const double again_share = 0.06;   /* of the budget, for probes again */
@@ -15,7 +15,8 @@ struct rue_probing {
     const struct rue_strategy_setup *setup;
     struct rue_ask load[RUE_PROBES_LOAD_MAX]; /* [load_count] */
     size_t load_count;
-    bool *computed; /* [models][configs] the batch size of the config was computed on, or will be */
+    struct rue_consumers consumers;
+    bool *computed; /* [models][configs] what is computed on with the config was measured, or will be */
     size_t left;    /* probes that there is room for */
     bool trusting;  /* the prior stands in for most probes */
 };
@@ -27,6 +28,7 @@ rue_status rue_probing_open(const struct rue_strategy_setup *setup, struct rue_p
     if (!probing) return rue_fail_memory(error, "probes", sizeof *probing);
     size_t cells = setup->scenario_count * setup->config_count;
     probing->setup = setup;
+    probing->consumers = rue_consumers_of(setup->scenario_count, setup->configs, setup->config_count);
     struct rue_probes_room room = rue_probes_room(setup);
     probing->load_count = rue_probes_load(setup, probing->load);
     if (probing->load_count > room.load) probing->load_count = room.load;
@@ -77,7 +79,7 @@ rue_status rue_probing_push_again(struct rue_probing *probing, const struct rue_
 {
     const struct rue_strategy_setup *setup = probing->setup;
     double left_s = again_share * setup->budget_s, most_s = longer_share * setup->budget_s;
-    size_t models = setup->measures[RUE_COMPUTE] ? setup->scenario_count : 0;
+    size_t reserve = setup->measures[RUE_COMPUTE] ? probing->consumers.count : 0;
     rue_status status = RUE_OK;
     for (size_t i = 0; status == RUE_OK && i < load_count(probing); i++) {
         struct rue_ask again = probing->load[i];
@@ -90,16 +92,25 @@ rue_status rue_probing_push_again(struct rue_probing *probing, const struct rue_
             rue_prediction_trial_s(prediction, RUE_PREDICTION_NO_MODEL, again.config, again.images);
         if (again.expected_s > left_s || (!slow && again.expected_s > most_s)) continue;
         left_s -= again.expected_s;
-        status = push(probing, &again, models, queue, error);
+        status = push(probing, &again, reserve, queue, error);
     }
     return status;
+}
+
+/* What the prior knows of the model's compute with batches that lie as `config` says. */
+static const struct rue_compute_curve *believed_curve(const struct rue_probing *probing, size_t model,
+                                                      size_t config)
+{
+    const struct rue_strategy_setup *setup = probing->setup;
+    size_t consumer = rue_consumers_find(&probing->consumers, model, &setup->configs[config]);
+    return &rue_knowledge_of(setup->prior->knowledge, &probing->consumers, consumer)->curve;
 }
 
 /* Whether the prior knows the model's compute at the batch size of `config`. */
 static bool is_believed(const struct rue_probing *probing, size_t model, size_t config)
 {
     if (!probing->trusting) return false;
-    const struct rue_compute_curve *curve = &probing->setup->prior->knowledge->models[model].curve;
+    const struct rue_compute_curve *curve = believed_curve(probing, model, config);
     int batch_size = probing->setup->configs[config].value[RUE_BATCH_SIZE];
     for (size_t i = 0; i < curve->count; i++)
         if (curve->points[i].batch_size == batch_size) return true;
@@ -118,8 +129,7 @@ static rue_status push_size(struct rue_probing *probing, size_t model, size_t co
 {
     const struct rue_strategy_setup *setup = probing->setup;
     for (size_t c = 0; c < setup->config_count; c++)
-        probing->computed[model * setup->config_count + c] |=
-            setup->configs[c].value[RUE_BATCH_SIZE] == setup->configs[config].value[RUE_BATCH_SIZE];
+        probing->computed[model * setup->config_count + c] |= rue_probes_tell_alike(setup, c, config);
     struct rue_ask probe = rue_probes_compute(model, config);
     return push(probing, &probe, 0, queue, error);
 }
@@ -142,7 +152,7 @@ static rue_status push_witnesses(struct rue_probing *probing, size_t config, str
     for (size_t m = 0; m < probing->setup->scenario_count; m++) {
         if (!is_believed(probing, m, config)) continue;
         struct rue_pipeline_consumer consumer =
-            rue_compute_curve_at(&probing->setup->prior->knowledge->models[m].curve, batch_size);
+            rue_compute_curve_at(believed_curve(probing, m, config), batch_size);
         double batch_s = consumer.batch_s + consumer.image_s * batch_size;
         if (batch_s < least_s) least = m, least_s = batch_s;
         if (batch_s > most_s) most = m, most_s = batch_s;
@@ -156,7 +166,7 @@ static rue_status push_witnesses(struct rue_probing *probing, size_t config, str
 rue_status rue_probing_push_compute(struct rue_probing *probing, struct rue_ask_queue *queue,
                                     rue_error *error)
 {
-    size_t sizes[COMPUTE_SIZES], count = rue_probes_compute_sizes(probing->setup, sizes);
+    size_t sizes[RUE_PROBES_SIZES_MAX], count = rue_probes_compute_sizes(probing->setup, sizes);
     rue_status status = RUE_OK;
     bool pushed;
     if (!probing->setup->measures[RUE_COMPUTE]) return RUE_OK;

@@ -123,7 +123,7 @@ rue_status rue_survey_push_second(const struct rue_survey *survey, const struct 
                                   const struct rue_trial_costs *costs, double left_s,
                                   struct rue_ask_queue *queue, rue_error *error)
 {
-    struct rue_ask first, small, probes[RUE_PROBES_LOAD_MAX];
+    struct rue_ask first, small, twin, probes[RUE_PROBES_LOAD_MAX];
     struct purse purse = {survey->setup, prediction, costs, left_s, probes_left(survey->setup, costs)};
     const struct rue_strategy_setup *setup = survey->setup;
     if (!rue_probes_middle(setup, survey->failed, &first) || !rue_probes_small(setup, survey->failed, &small))
@@ -132,6 +132,11 @@ rue_status rue_survey_push_second(const struct rue_survey *survey, const struct 
         purse.left_s -= cost_s(&purse, &first);
     purse.left_s *= probes_share;
     rue_status status = RUE_OK;
+    /* What the first trials told, they told of batches that lie as theirs did. */
+    for (size_t m = 0; status == RUE_OK && !setup->measures[RUE_COMPUTE] && m < setup->scenario_count; m++) {
+        first.scenario = m;
+        if (rue_probes_twin(setup, &first, &twin)) status = push(survey, &purse, twin, queue, error);
+    }
     size_t light = lightest(survey, &purse, first), count = rue_probes_load(setup, probes);
     for (size_t i = 0; status == RUE_OK && i < count; i++) {
         probes[i].measure = RUE_JOINT;

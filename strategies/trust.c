@@ -11,10 +11,9 @@ static bool is_far(double measured_s, double believed_s, double far)
     return measured_s > 0 && believed_s > 0 && fabs(log(measured_s / believed_s)) > far;
 }
 
-static bool contradicts_compute(const struct rue_knowledge *knowledge,
-                                const struct rue_compute_curve *measured, size_t model)
+static bool contradicts_compute(const struct rue_compute_curve *known,
+                                const struct rue_compute_curve *measured)
 {
-    const struct rue_compute_curve *known = &knowledge->models[model].curve;
     for (size_t i = 0; known->count && i < measured->count; i++) {
         int batch_size = measured->points[i].batch_size;
         struct rue_pipeline_consumer consumer = rue_compute_curve_at(known, batch_size);
@@ -59,8 +58,12 @@ static size_t count_far_joints(const struct rue_strategy_setup *setup, const str
 bool rue_trust_prior(const struct rue_strategy_setup *setup, const struct rue_compute_curve *measured,
                      const struct rue_trial_log *loads, const struct rue_trial_log *joints)
 {
-    for (size_t m = 0; m < setup->scenario_count; m++)
-        if (contradicts_compute(setup->prior->knowledge, &measured[m], m)) return false;
+    struct rue_consumers consumers =
+        rue_consumers_of(setup->scenario_count, setup->configs, setup->config_count);
+    for (size_t c = 0; c < consumers.count; c++)
+        if (contradicts_compute(&rue_knowledge_of(setup->prior->knowledge, &consumers, c)->curve,
+                                &measured[c]))
+            return false;
     if (!setup->prior->same) return true; /* of the loader nothing was promised */
     /* Something may have disturbed a third of the trials; more, and it is another loader. */
     return 3 * count_far_loads(setup, loads) < loads->count + (loads->count == 0) &&

@@ -5,7 +5,7 @@
 #include "strategy.h"
 #include "trial_log.h"
 
-/* `setup` has a prior. `measured` [scenario_count]: the compute that was measured. */
+/* `setup` has a prior. `measured` [consumers]: the compute that was measured. */
 bool rue_trust_prior(const struct rue_strategy_setup *setup, const struct rue_compute_curve *measured,
                      const struct rue_trial_log *loads, const struct rue_trial_log *joints);
 

@@ -100,6 +100,16 @@ static bool read_loader(struct rue_json_reader *reader, const json_t *forecast, 
     return known;
 }
 
+/* Of one model, with batches that lie all alike. */
+static void read_known(struct rue_json_reader *reader, const json_t *item, struct rue_knowledge_model *out)
+{
+    read_curve(reader, item, &out->curve);
+    double cpu_ratio = rue_json_number_of(reader, item, "cpu_ratio", false);
+    if (!(cpu_ratio >= 0 && cpu_ratio <= CPUS_MAX)) rue_json_refuse(reader, "cpu_ratio", "a number of CPUs");
+    out->curve.cpu_ratio = cpu_ratio;
+    out->consumer = read_consumer(reader, item, "consumer");
+}
+
 static void read_models(struct rue_json_reader *reader, const json_t *forecast, struct rue_recommended *out,
                         struct rue_knowledge *knowledge)
 {
@@ -121,12 +131,11 @@ static void read_models(struct rue_json_reader *reader, const json_t *forecast, 
             char *text = profile ? json_dumps(profile, 0) : NULL;
             rue_json_canonical(text ? text : "", out->models[i].profile, sizeof out->models[i].profile);
             free(text);
-            read_curve(reader, item, &knowledge->models[i].curve);
-            double cpu_ratio = rue_json_number_of(reader, item, "cpu_ratio", false);
-            if (!(cpu_ratio >= 0 && cpu_ratio <= CPUS_MAX))
-                rue_json_refuse(reader, "cpu_ratio", "a number of CPUs");
-            knowledge->models[i].curve.cpu_ratio = cpu_ratio;
-            knowledge->models[i].consumer = read_consumer(reader, item, "consumer");
+            read_known(reader, item, &knowledge->models[i]);
+            const json_t *pageable = rue_json_object(reader, item, "pageable", true);
+            size_t inner = rue_json_enter(reader, "pageable");
+            if (pageable) read_known(reader, pageable, &knowledge->pageable[i]);
+            rue_json_leave(reader, inner);
         }
         rue_json_leave(reader, length);
         if (reader->status != RUE_OK) return;

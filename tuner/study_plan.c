@@ -225,12 +225,14 @@ static rue_status check_budget(const struct rue_study *study, const struct rue_p
                     two ? ", to compare two of them" : "");
 }
 
-/* Without workers nothing is prefetched or shared: those knobs at their first values stand for all. */
+/* Without workers nothing is prefetched or shared: those knobs at their first values stand for all. Where
+ * batches lie is about the consumer as well. */
 static bool repeats_another(const struct rue_space *space, const struct rue_config *config)
 {
     if (config->value[RUE_NUM_WORKERS] > 0) return false;
-    for (int k = RUE_NUM_WORKERS + 1; k < RUE_KNOB_COUNT; k++)
-        if (config->value[k] != space->values[k][0]) return true;
+    static const enum rue_knob of_workers[] = {RUE_PREFETCH_FACTOR, RUE_PARALLELISM};
+    for (size_t i = 0; i < sizeof of_workers / sizeof *of_workers; i++)
+        if (config->value[of_workers[i]] != space->values[of_workers[i]][0]) return true;
     return false;
 }
 

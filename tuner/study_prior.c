@@ -84,13 +84,20 @@ static bool is_same_model(const struct rue_study_model *model, const struct rue_
     return earlier->profile[0] ? strcmp(profile, earlier->profile) == 0 : same_machine;
 }
 
+static bool tells_anything(const struct rue_knowledge_model *known)
+{
+    return known->curve.count || !isnan(known->consumer.batch_s);
+}
+
 static void take_models(const struct rue_study *study, const struct rue_recommended *part, bool same_machine,
                         struct rue_study_prior *out)
 {
     for (size_t m = 0; m < study->model_count; m++) {
         size_t earlier = model_of(part, study->models[m].name);
-        if (earlier != RUE_NONE && is_same_model(&study->models[m], &part->models[earlier], same_machine))
-            out->knowledge->models[m] = part->knowledge->models[earlier];
+        if (earlier == RUE_NONE || !is_same_model(&study->models[m], &part->models[earlier], same_machine))
+            continue;
+        out->knowledge->models[m] = part->knowledge->models[earlier];
+        out->knowledge->pageable[m] = part->knowledge->pageable[earlier];
     }
 }
 
@@ -127,8 +134,8 @@ static void note_use(const struct rue_study *study, size_t variant, bool same_ma
                                     : "another machine";
     size_t models = 0;
     for (size_t m = 0; m < study->model_count; m++) {
-        const struct rue_knowledge_model *known = &prior->knowledge->models[m];
-        models += known->curve.count || !isnan(known->consumer.batch_s);
+        const struct rue_knowledge *knowledge = prior->knowledge;
+        models += tells_anything(&knowledge->models[m]) || tells_anything(&knowledge->pageable[m]);
     }
     rue_progress_note(study->progress,
                       "%s: %s: a study of %s; it tells of the loader, and of %zu of the %zu models",

@@ -39,7 +39,8 @@ struct rue_study_probes rue_study_count_probes(const struct rue_study *study)
     for (size_t v = 0; v < study->variant_count; v++) {
         struct rue_strategy_setup setup = setup_of(study, v);
         struct rue_ask loads[RUE_PROBES_LOAD_MAX];
-        size_t sizes[2], load_count = setup.measures[RUE_LOAD] ? rue_probes_load(&setup, loads) : 0;
+        size_t sizes[RUE_PROBES_SIZES_MAX],
+            load_count = setup.measures[RUE_LOAD] ? rue_probes_load(&setup, loads) : 0;
         size_t size_count = setup.measures[RUE_COMPUTE] ? rue_probes_compute_sizes(&setup, sizes) : 0;
         size_t compute_count = size_count * study->model_count;
         struct rue_probes_room room = rue_probes_room(&setup);
