@@ -6,6 +6,8 @@
 It reads one JSON object a line on stdin and answers each with one on stdout, until its input ends; stderr is for people.
 To measure your own loader, copy this file and change the data sets (`PhotoFolder`, `TensorFile`) and `make_loader`: what
 that returns is timed from just before its iterator is made until the iterator is gone, with its workers.
+Where CUDA is available, pin_memory is a knob, and the simulated model has each batch copied to the GPU, too: beside its
+sleep from page-locked memory, before it from other memory. Without CUDA PyTorch ignores pin_memory, so it is no knob.
 It needs torch, NumPy and, for photos, Pillow; torchvision's transforms are used where they are installed.
 """
 import contextlib, copy, hashlib, json, math, multiprocessing, os
@@ -128,11 +130,15 @@ def indices(count, images, workload):
         yield from share
         images, epoch = images - len(share), epoch + 1
 
+def pins(config):
+    """Whether batches are to lie in page-locked memory, which there is with CUDA alone."""
+    return torch.cuda.is_available() and config["pin_memory"]
+
 def make_loader(data, order, config):
     """The loader that is measured: batches of the items whose indices `order` yields."""
     workers = config["num_workers"]
     options = dict(prefetch_factor=config["prefetch_factor"], multiprocessing_context="fork") if workers else {}
-    return DataLoader(data, batch_size=config["batch_size"], sampler=order, num_workers=workers, **options)
+    return DataLoader(data, batch_size=config["batch_size"], sampler=order, num_workers=workers, pin_memory=pins(config), **options)
 
 class Consumer:
     """Simulates a model by sleeping as long as its profile says that a batch takes; without a profile no time at all."""
@@ -148,13 +154,18 @@ class Consumer:
         right = next((i for i, (x, _) in enumerate(self.points) if i and images <= x), len(self.points) - 1)
         (x0, y0), (x1, y1) = self.points[right - 1:right + 1]
         return max(0, int(y0 + (y1 - y0) * (images - x0) / (x1 - x0)))
-    def consume(self, images):
+    def consume(self, images, batch=None):
+        """Takes the batch, which is copied to a GPU where there is one."""
+        first, copies = now(), batch is not None and torch.cuda.is_available()
+        copy = batch.to("cuda", non_blocking=True) if copies else None  # of memory that is not pinned it is done then
         start, cpu_ns = now(), time.thread_time_ns()
         cost = int(self.cost_ns(images) * self.random.lognormvariate(-self.variance / 2, math.sqrt(self.variance)))
         while time.thread_time_ns() - cpu_ns < self.host * cost: pass
         while (left := start + cost - now()) > 0: time.sleep(left / 1e9)
         self.overshoot_ns -= left if cost else 0
-        return cost - left  # what it took
+        if copies: torch.cuda.synchronize()
+        del copy
+        return now() - first
 
 # -- What the kernel says about the machine, and about this process with its workers.
 def text(path):
@@ -204,7 +215,7 @@ def check_fits(data, config, job_images, limits):
     for name, room in rooms.items():
         if need > room: raise Refused(f"{slabs} batches of {batch}: {need} bytes, {name} has {room}", "infeasible")
 
-def time_loader(loader, consumer, batches, limit_ns):
+def time_loader(loader, consumer, copies, batches, limit_ns):
     """Runs both until the workers are joined; the three times of the consumer's thread sum to end_to_end_ns."""
     images, wait_ns, compute_ns, ready = 0, 0, 0, []
     start = done = now()
@@ -214,7 +225,7 @@ def time_loader(loader, consumer, batches, limit_ns):
         got = now()
         ready.append(got - start)
         images += len(batch[0])
-        consumer.consume(len(batch[0]))
+        consumer.consume(len(batch[0]), batch[0] if copies else None)
         done = now()
         wait_ns, compute_ns = wait_ns + got - waiting, compute_ns + done - got
     anon, file = memory_bytes("Anon"), memory_bytes("File")
@@ -237,9 +248,10 @@ def trial_loader(data, request, config):
     check_fits(data, config, job_images, limits)
     checked = Checked(copy.copy(data), workload.get("bad_images") == "replace")  # a copy: its map goes with the trial
     loader = make_loader(checked, indices(len(data), images, workload), config)
-    consumer = Consumer(request.get("profile") if request["measure"] == "joint" else None, workload.get("seed", 0))
+    joint = request["measure"] == "joint"
+    consumer = Consumer(request.get("profile") if joint else None, workload.get("seed", 0))
     cpu_s, read_bytes = usage()
-    reply = time_loader(loader, consumer, math.ceil(images / size), limits.get("time_ns") or math.inf)
+    reply = time_loader(loader, consumer, joint, math.ceil(images / size), limits.get("time_ns") or math.inf)
     cpu_end_s, read_end_bytes = usage()
     reply.update(read_bytes=read_end_bytes - read_bytes, cpu_ratio=(cpu_end_s - cpu_s) * 1e9 / reply["end_to_end_ns"],
                  bad_images=checked.bad.value, sleep_overshoot_ns=consumer.overshoot_ns)
@@ -248,11 +260,12 @@ def trial_loader(data, request, config):
     return reply
 
 def trial_compute(request, config):
-    """The model alone. It sleeps, so that its batch need not exist."""
+    """The model alone. It sleeps, so that its batch need not exist unless there is a GPU to copy it to."""
     consumer = Consumer(request.get("profile"), request.get("workload", {}).get("seed", 0))
-    count = max(1, request.get("batches", 3))
-    times = [consumer.consume(config["batch_size"]) for _ in range(count + 1)]
-    return dict(status="ok", batches=count, images=count * config["batch_size"], warmup_ns=times[0],
+    count, size = max(1, request.get("batches", 3)), config["batch_size"]
+    batch = torch.zeros(size, 3, CROP, CROP, pin_memory=pins(config)) if torch.cuda.is_available() else None
+    times = [consumer.consume(size, batch) for _ in range(count + 1)]
+    return dict(status="ok", batches=count, images=count * size, warmup_ns=times[0],
                 batch_compute_ns=times[1:], compute_ns=sum(times[1:]), sleep_overshoot_ns=consumer.overshoot_ns)
 
 class Runner:
@@ -268,10 +281,11 @@ class Runner:
         return self.opened[key]
     def hello(self, request):
         facts = machine()
+        pinning = dict(pin_memory=[True]) if torch.cuda.is_available() else {}
         workers = [w for w in (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128) if w <= 2 * facts["usable_cpus"]]
         return dict(protocol="rue.runner/1", runner=f"torch {torch.__version__}", loader="torch", clock="real",
                     measures=["joint", "load", "compute"], machine=facts,
-                    space=dict(batch_size=[32, 64, 128, 256, 512], num_workers=workers, prefetch_factor=[2]))
+                    space=dict(batch_size=[32, 64, 128, 256, 512], num_workers=workers, prefetch_factor=[2], **pinning))
     def open(self, request):
         self.opened.clear()  # the files may have changed
         data, workload = self.find(request), request.get("workload", {})
@@ -286,10 +300,11 @@ class Runner:
                     batch_dtype=workload.get("batch_dtype", "float32"),  # else rue believes that we do not know the word
                     cache="as-is" if cache == "cold" else cache, cache_reason="PyTorch's runner puts nothing out of memory")
     def trial(self, request):
-        defaults, asked = dict(batch_size=1, num_workers=0, prefetch_factor=2, parallelism="batch"), request["config"]
+        defaults, asked = dict(batch_size=1, num_workers=0, prefetch_factor=2, parallelism="batch", pin_memory=True), request["config"]
         config = {knob: asked.get(knob, default) for knob, default in defaults.items()}
         for knob, least in (("batch_size", 1), ("num_workers", 0), ("prefetch_factor", 1)):
             if type(config[knob]) is not int or config[knob] < least: raise Refused(f"{knob} cannot be {config[knob]!r}")
+        if type(config["pin_memory"]) is not bool: raise Refused(f"pin_memory cannot be {config['pin_memory']!r}")
         if config["parallelism"] != "batch": raise Refused("PyTorch's workers load whole batches: no other parallelism")
         if request["measure"] == "compute": return dict(config=config, **trial_compute(request, config))
         if request["measure"] not in ("joint", "load"): raise Refused(f"unknown measure {request['measure']!r}")

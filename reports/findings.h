@@ -98,6 +98,7 @@ struct rue_findings {
     char study[256];
     char measured_with[64]; /* "rue", "torch", ... : whose loader it was; "imported": a table's */
     char runner[128];       /* with version */
+    bool pins;              /* it obeys pin_memory */
     char consumer[128];     /* whose times the consumer's are: "an NVIDIA RTX A5000", "" when not known */
     char rue_version[32];
     char cpu[128];

@@ -29,14 +29,17 @@ static json_t *variant_json(struct rue_json_document *document, const struct rue
     return object;
 }
 
-/* Keyword arguments of torch.utils.data.DataLoader; without workers it refuses those that are about workers.
- */
-static json_t *torch_arguments(struct rue_json_document *document, const struct rue_config *config)
+/* Keyword arguments of torch.utils.data.DataLoader; without workers it refuses those that are about workers,
+ * and without a GPU it warns of pin_memory. */
+static json_t *torch_arguments(struct rue_json_document *document, const struct rue_config *config, bool pins)
 {
     int workers = config->value[RUE_NUM_WORKERS];
     json_t *object = json_object();
     rue_json_put(document, object, "batch_size", json_integer(config->value[RUE_BATCH_SIZE]));
     rue_json_put(document, object, "num_workers", json_integer(workers));
+    if (pins)
+        rue_json_put(document, object, "pin_memory",
+                     rue_json_knob(RUE_PIN_MEMORY, config->value[RUE_PIN_MEMORY]));
     if (workers == 0) return object;
     rue_json_put(document, object, "prefetch_factor", json_integer(config->value[RUE_PREFETCH_FACTOR]));
     rue_json_put(document, object, "persistent_workers", json_true());
@@ -237,8 +240,9 @@ static rue_status recommendation_json(struct rue_json_document *document, const 
     if (variant->replayed.table_s > 0)
         rue_json_put(document, object, "replay", replay_json(document, &variant->replayed));
     if (best != RUE_NONE && strcmp(findings->measured_with, "torch") == 0)
-        rue_json_put(document, object, "torch",
-                     torch_arguments(document, rue_cost_matrix_config(variant->matrix, best)));
+        rue_json_put(
+            document, object, "torch",
+            torch_arguments(document, rue_cost_matrix_config(variant->matrix, best), findings->pins));
     rue_json_put(document, object, "workload", rue_json_words(variant->workload_json));
     rue_json_put(document, object, "forecast", rue_json_forecast(document, findings, variant));
     rue_json_put(document, object, "models", models_json(document, variant));

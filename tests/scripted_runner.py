@@ -9,6 +9,7 @@ them. Its one argument is a JSON file:
   measures      ["joint", "load", "compute"] by default
   start_ns      ns that each worker adds before the first batch comes [0]
   load_ns       ns an image of the measure load, divided by the workers [1]
+  pageable_ns   ns an image more where pin_memory is false, except of the measure load [0]
   repeats       factors of the 1st, 2nd, ... time that a cell is asked for, round and round [1]
   slower_from   [trial, factor]: from that trial on (1, 2, ... of any measure) everything takes so many times longer
   delay_s       real seconds that each trial takes [0]
@@ -75,6 +76,7 @@ class Player:
         if measure == "load":
             return request["images"] * self.script.get("load_ns", 1) / max(config["num_workers"], 1)
         per_image = self.script["ns_per_image"][request["model"]][cell]
+        per_image += 0 if config["pin_memory"] else self.script.get("pageable_ns", 0)
         if measure == "compute":
             return request["batches"] * config["batch_size"] * per_image
         repeats, key = self.script.get("repeats", [1]), (request["model"], cell)
@@ -112,7 +114,7 @@ class Player:
     def trial(self, request):
         cell = f"{request['config']['batch_size']}/{request['config']['num_workers']}"
         self.log(op="trial", id=request["id"], measure=request["measure"], model=request.get("model"), cell=cell,
-                 images=request["images"], workload=request["workload"], limits=request["limits"],
+                 pin_memory=request["config"]["pin_memory"], images=request["images"], workload=request["workload"], limits=request["limits"],
                  variant=request.get("variant"))
         time.sleep(self.script.get("delay_s", 0))
         self.joints += request["measure"] == "joint"

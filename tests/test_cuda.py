@@ -7,6 +7,7 @@ import os
 import pathlib
 import shlex
 import shutil
+import sqlite3
 import subprocess
 
 import pytest
@@ -66,6 +67,33 @@ def test_a_study_of_models_that_compute(rue, fake, photos):
     assert len((rue.folder / "out/trials.csv").read_text().splitlines()) == len(rows) + 1, "nothing is measured again"
 
 
+def test_where_batches_lie_is_tuned(rue, fake, photos):
+    """On a GPU that copies from other memory than page-locked one hold up."""
+    done = rue("tune", photos, "--model", "resnet18@cuda", "--pin-memory", "true,false", "--images", "16", "--mode", "raw",
+               "--batch-size", "4,8", "--num-workers", "0,1", "--budget", "40trials", "--out", "out",
+               env=dict(fake, FAKE_CUDA_PAGEABLE_NS=20_000_000))
+    assert done.returncode == 0 and "8 configurations" in " ".join(done.stderr.split()), done.stderr
+    found = read_json(rue.folder / "out/recommendation.json")["recommendations"][0]
+    assert found["config"]["pin_memory"] is True and "torch" not in found
+    times = {tuple(row["config"].values()): row["end_to_end_ns"]["resnet18@cuda"] for row in found["configs"]}
+    assert len(times) == 8, "without workers, too, batches lie somewhere"
+    assert all(times[(*key[:-1], False)] > 16 * 20_000_000 for key in times if key[-1])
+    with sqlite3.connect(rue.folder / "out/study.db") as db:
+        rows = db.execute("SELECT pin_memory, count(*) FROM ok_trial WHERE measure = 'joint' GROUP BY 1").fetchall()
+    assert rows == [(0, 4), (1, 4)]
+    with open(rue.folder / "out/trials.csv", newline="") as file:
+        assert {row["pin_memory"] for row in csv.DictReader(file) if row["measure"] == "joint"} == {"true", "false"}
+
+
+def test_where_batches_lie_is_no_question_without_a_gpu(rue, fake, photos):
+    for values in ("true,false", "false"):
+        done = rue("tune", photos, "--model", "resnet18", "--pin-memory", values, "--out", "out")
+        expect_failure(done, 2, "--pin-memory: no model here computes on a GPU", "resnet50@cuda, or leave it out")
+    expect_failure(rue("tune", photos, "--model", "resnet18@cuda", "--pin-memory", "ture", env=fake), 2, "--pin-memory",
+                   "known are false and true")
+    assert not (rue.folder / "out").exists()
+
+
 def test_a_batch_that_does_not_fit_is_infeasible_and_the_study_goes_on(rue, fake, photos):
     done = rue("tune", photos, "--model", "resnet18@cuda", "--batch-size", "2,32", "--num-workers", "0,1", "--budget", "5m",
                "--mode", "raw", "--out", "out", env=dict(fake, FAKE_CUDA_BYTES=200000000))
@@ -100,7 +128,8 @@ def test_what_is_missing_is_one_sentence_before_anything_is_measured(rue, fake, 
 
 
 def test_an_option_that_the_gpu_does_not_have_is_named(rue, photos):
-    expect_failure(rue("tune", photos, "--model", "resnet18@cuda:fp8"), 2, "'fp8' is no option", "resnet18@cuda:bf16")
+    expect_failure(rue("tune", photos, "--model", "resnet18@cuda:fp8"), 2, "'fp8' is no precision", "resnet18@cuda:bf16")
+    expect_failure(rue("tune", photos, "--model", "resnet18@cuda:bf16:pageable"), 2, "'bf16:pageable' is no precision", "--pin-memory")
     expect_failure(rue("tune", photos, "--model", "resnet18@cudo"), 2, "unknown device 'cudo'", "cuda")
 
 
@@ -116,11 +145,13 @@ def test_times_are_not_known_before_they_are_measured(rue):
 
 
 def test_what_a_gpu_takes_becomes_a_device_table(rue, fake):
-    words = ["calibrate", "resnet18", "--device", "cuda:bf16:pageable", "--batch-size", "1,2", "--batches", "2", "--out", "gpu.json"]
-    assert rue(*words, env=fake).returncode == 0
-    table = read_json(rue.folder / "gpu.json")
-    assert table["title"] == "this machine's GPU (bf16)" and table["precision"] == "bf16"
-    assert len(table["models"][0]["batch_ns"]) == 2 and min(table["models"][0]["batch_ns"]) > 0
+    words = ["calibrate", "resnet18", "--device", "cuda:bf16", "--batch-size", "1,2", "--batches", "2", "--out", "gpu.json"]
+    for more, pinned, least_ns in (([], True, 0), (["--pin-memory", "false"], False, 5_000_000)):
+        assert rue(*words, *more, env=dict(fake, FAKE_CUDA_PAGEABLE_NS=5_000_000)).returncode == 0
+        table = read_json(rue.folder / "gpu.json")
+        assert table["title"] == "this machine's GPU (bf16)" and table["precision"] == "bf16" and table["pin_memory"] is pinned
+        assert len(table["models"][0]["batch_ns"]) == 2 and min(table["models"][0]["batch_ns"]) > least_ns
+    expect_failure(rue("calibrate", "resnet18", "--device", "h100", "--pin-memory", "true"), 2, "--pin-memory", "'h100' is not the GPU at hand")
 
 
 def test_jitter_is_for_what_is_simulated(rue, photos):

@@ -8,6 +8,7 @@ import struct
 import subprocess
 import sys
 import time
+import types
 
 import pytest
 
@@ -121,7 +122,8 @@ def module():
 
 
 def config(batch_size, num_workers, prefetch_factor=2):
-    return dict(batch_size=batch_size, num_workers=num_workers, prefetch_factor=prefetch_factor, parallelism="batch")
+    return dict(batch_size=batch_size, num_workers=num_workers, prefetch_factor=prefetch_factor, parallelism="batch",
+                pin_memory=True)
 
 
 def assert_sums(reply):
@@ -142,6 +144,38 @@ def test_hello_says_what_can_be_measured_and_varied(runner):
     assert 1 <= cpus <= len(os.sched_getaffinity(0))
     assert reply["space"]["num_workers"][0] == 0 and reply["space"]["num_workers"][-1] <= 2 * cpus
     assert set(reply["machine"]) == {"cpu", "usable_cpus", "memory_bytes", "kernel", "python", "torch", "torchvision"}
+
+
+class VirtualGpu:
+    """A clock, and copies of 30 ms, which are waited for at once from other memory than page-locked one."""
+    def __init__(self): self.now_ns = self.done_ns = 0
+    def sleep(self, seconds): self.now_ns += round(max(0, seconds) * 1e9)
+    def thread_time_ns(self): return 0
+    def synchronize(self): self.sleep((self.done_ns - self.now_ns) / 1e9)
+
+    def batch(self, pinned):
+        def to(device, non_blocking):
+            assert device == "cuda" and non_blocking
+            self.done_ns = self.now_ns + 30_000_000
+            if not pinned: self.synchronize()
+        return types.SimpleNamespace(to=to)
+
+
+def test_pin_memory_is_a_knob_where_there_is_cuda(monkeypatch):
+    module = load_module()
+    assert "pin_memory" not in module.Runner().hello({})["space"], "which PyTorch would ignore"
+    assert module.make_loader([0], None, config(1, 0)).pin_memory is False
+    monkeypatch.setattr(module.torch.cuda, "is_available", lambda: True)
+    assert module.Runner().hello({})["space"]["pin_memory"] == [True]
+    for pinned in (True, False):
+        assert module.make_loader([0], None, dict(config(1, 0), pin_memory=pinned)).pin_memory is pinned
+    gpu = VirtualGpu()
+    module.now, module.time = lambda: gpu.now_ns, gpu
+    monkeypatch.setattr(module.torch.cuda, "synchronize", gpu.synchronize)
+    for each_ms, pinned, took_ms in ((40, True, 40), (40, False, 70), (0, True, 30), (0, False, 30)):
+        consumer = module.Consumer(dict(per_batch_ns=each_ms * 1_000_000, per_image_ns=0))
+        assert consumer.consume(1, gpu.batch(pinned)) == took_ms * 1_000_000, "the copy runs beside the sleep, or before it"
+    assert consumer.consume(1) == 0, "without a batch nothing is copied"
 
 
 def test_open_counts_and_digests(runner, photos, tmp_path):

@@ -32,7 +32,7 @@ static rue_status find_model(const struct rue_calibration_goal *goal, const char
     return RUE_OK;
 }
 
-/* "h100:bf16+host=20%" and "cuda:bf16:pageable" say bf16; without a precision it is the usual one. */
+/* "h100:bf16+host=20%" and "cuda:bf16" say bf16; without a precision it is the usual one. */
 static const char *precision_of(const char *device)
 {
     char options[RUE_MODEL_NAME_BYTES], *rest = options;
@@ -67,6 +67,7 @@ static rue_status measure(const struct rue_calibration_goal *goal, struct rue_ru
                                         .limits = {.time_ns = goal->timeout_ns}};
     snprintf(request.model, sizeof request.model, "%s", model->name);
     request.config.value[RUE_BATCH_SIZE] = size;
+    request.config.value[RUE_PIN_MEMORY] = goal->pin_memory;
     rue_profile_json(model, profile);
     rue_status status = rue_runner_trial(runner, &request, profile, 2 * goal->timeout_ns, &result, error);
     *batch_ns = result.compute_count ? median_ns(result.batch_compute_ns, result.compute_count) : 0;
@@ -134,11 +135,16 @@ static rue_status list_models(const struct rue_calibration_goal *goal, struct ru
             return rue_fail(error, RUE_USAGE, "%s is named twice; leave one out",
                             out->table.profiles[m].name);
         if (!out->title[0]) snprintf(out->title, sizeof out->title, "%s", models[m].device);
+        out->on_gpu |= models[m].consumer == RUE_CONSUMER_CUDA;
         out->table.count++;
     }
     if (!out->title[0]) snprintf(out->title, sizeof out->title, "%s", goal->device);
     out->precision = precision_of(goal->device);
-    return RUE_OK;
+    if (!goal->pin_memory_asked || out->on_gpu) return RUE_OK;
+    return rue_fail(error, RUE_USAGE,
+                    "--pin-memory: '%s' is not the GPU at hand (cuda), so that it makes no difference where "
+                    "batches lie; leave it out",
+                    goal->device);
 }
 
 rue_status rue_calibration_run(const struct rue_calibration_goal *goal, struct rue_calibration *out,
@@ -184,6 +190,7 @@ json_t *rue_calibration_json(struct rue_json_document *document, const struct ru
     rue_json_put(document, root, "title", rue_json_text(calibration->title));
     rue_json_put(document, root, "device", rue_json_text(goal->device));
     rue_json_put(document, root, "precision", rue_json_text(calibration->precision));
+    if (calibration->on_gpu) rue_json_put(document, root, "pin_memory", json_boolean(goal->pin_memory));
     rue_json_put(document, root, "batches", rue_json_integer(goal->batches));
     rue_json_put(document, root, "runner", rue_json_text(calibration->runner));
     rue_json_put(document, root, "machine", rue_json_words(calibration->machine_json));

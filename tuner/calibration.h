@@ -15,6 +15,8 @@ struct rue_calibration_goal {
     size_t batch_size_count;
     uint64_t batches;    /* measured of each model and size, after one to warm up */
     uint64_t timeout_ns; /* of a model and size */
+    bool pin_memory;     /* batches for a GPU lie in page-locked memory */
+    bool pin_memory_asked;
     struct rue_progress *progress;
 };
 
@@ -26,6 +28,7 @@ struct rue_calibration {
     char reasons[RUE_DEVICE_TABLE_MODELS_MAX][RUE_REASON_BYTES]; /* why the next one is not; "" */
     char title[sizeof((struct rue_profile *)0)->device];
     const char *precision;
+    bool on_gpu; /* it was a GPU */
     char runner[128], machine_json[2048];
 };
 

@@ -11,9 +11,11 @@
 #include "units.h"
 #include "wrap.h"
 
-enum { DEVICE, BATCH_SIZE, BATCHES, TRIAL_TIMEOUT, OUT, JSON, QUIET };
+enum { DEVICE, BATCH_SIZE, BATCHES, PIN_MEMORY, TRIAL_TIMEOUT, OUT, JSON, QUIET };
 
 static const char default_models[] = "resnet18,resnet50,efficientnet_v2_s,vit_b_16";
+
+static const char *const booleans[] = {"false", "true", NULL};
 
 static const struct rue_option options_table[] = {
     [DEVICE] = {"device", RUE_OPTION_TEXT, "NAME", NULL,
@@ -22,6 +24,9 @@ static const struct rue_option options_table[] = {
                     0, 0, NULL, .flag_only = true},
     [BATCHES] = {"batches", RUE_OPTION_COUNT, "N", "10", "batches to take the median of", 1, 10000, NULL,
                  .flag_only = true},
+    [PIN_MEMORY] = {"pin-memory", RUE_OPTION_WORD, "WORD", "true",
+                    "on a GPU: true for batches in page-locked memory, or false", 0, 0, booleans,
+                    .flag_only = true},
     [TRIAL_TIMEOUT] = {"trial-timeout", RUE_OPTION_DURATION, "TIME", "2m",
                        "give up where the batches of one size take longer", 0, 0, NULL, .flag_only = true},
     [OUT] = {"out", RUE_OPTION_PATH, "FILE", "device.json", "the device table to write", 0, 0, NULL,
@@ -134,6 +139,8 @@ static rue_status run(const struct rue_options *options, rue_error *error)
         .batch_size_count = sizes,
         .batches = rue_options_number(options, BATCHES),
         .timeout_ns = rue_options_number(options, TRIAL_TIMEOUT),
+        .pin_memory = rue_options_word(options, PIN_MEMORY),
+        .pin_memory_asked = rue_options_origin(options, PIN_MEMORY)[0] == '-',
         .progress = &progress};
     return calibrate(options, &goal, error);
 }

@@ -20,6 +20,7 @@ enum {
     NUM_WORKERS,
     PREFETCH_FACTOR,
     PARALLELISM,
+    PIN_MEMORY,
     MODEL,
     DEVICE,
     GPUS,
@@ -72,6 +73,7 @@ enum { BATCHES_MAX = 1 << 24, WORKERS_MAX = 65536 };
 
 static const char *const modes[] = {"all", "raw", "preprocessed", NULL};
 static const char *const parallelisms[] = {"batch", "sample", NULL};
+static const char *const booleans[] = {"true", "false", NULL};
 
 static const struct rue_option options_table[] = {
     [BATCH_SIZE] = RUE_STUDY_OPTION_BATCH_SIZE,
@@ -80,6 +82,10 @@ static const struct rue_option options_table[] = {
                          0, 0, NULL},
     [PARALLELISM] = {"parallelism", RUE_OPTION_LIST, "LIST", NULL,
                      "batch, sample, or batch,sample for both [batch]", 0, 0, parallelisms},
+    [PIN_MEMORY] = {"pin-memory", RUE_OPTION_LIST, "LIST", NULL,
+                    "batches in page-locked memory, from which copies to a GPU run beside all else: true, "
+                    "false, or true,false [true]",
+                    0, 0, booleans},
     [MODEL] = RUE_STUDY_OPTION_MODEL,
     [DEVICE] = RUE_STUDY_OPTION_DEVICE,
     [GPUS] = RUE_STUDY_OPTION_GPUS,
@@ -154,7 +160,8 @@ static const struct rue_data_options data_options = {SEED,       DECODE,     BAT
 static const size_t knobs[RUE_KNOB_COUNT] = {[RUE_BATCH_SIZE] = BATCH_SIZE,
                                              [RUE_NUM_WORKERS] = NUM_WORKERS,
                                              [RUE_PREFETCH_FACTOR] = PREFETCH_FACTOR,
-                                             [RUE_PARALLELISM] = PARALLELISM};
+                                             [RUE_PARALLELISM] = PARALLELISM,
+                                             [RUE_PIN_MEMORY] = PIN_MEMORY};
 
 static struct rue_study_goal read_goal(const struct rue_options *options)
 {

@@ -72,6 +72,7 @@ static rue_status open_all(struct rue_study *study, rue_error *error)
     identify(study);
     status = rue_study_choose_models(study, error);
     const struct rue_hello *hello = rue_runner_hello(study->runner);
+    if (status == RUE_OK) status = rue_study_check_pinning(study, error);
     if (status == RUE_OK) status = rue_study_choose_data(study, error);
     if (status == RUE_OK) status = rue_study_try_models(study, error);
     /* Wrong values are told before anything is written or read, those that depend on J before the sample. */

@@ -233,6 +233,9 @@ rue_status rue_study_try_models(struct rue_study *study, rue_error *error) RUE_M
  * two sizes. RUE_INFEASIBLE with the reason where one of them cannot be had. (study_timing.c) */
 rue_status rue_study_time_models(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
 
+/* Refuses pin_memory where nothing depends on it. RUE_USAGE. */
+rue_status rue_study_check_pinning(const struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
+
 /* The space that the goal asks for, or a default from `hello` or the usable CPUs; batch sizes that exceed the
  * job, and workers above the limit, are left out of a default and refused where they were asked for. */
 rue_status rue_study_space(const struct rue_study_goal *goal, const struct rue_hello *hello,

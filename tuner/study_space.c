@@ -65,6 +65,20 @@ static rue_status bound_workers(struct rue_space *space, const struct rue_study_
                     goal->max_workers_origin, goal->max_workers, values[0]);
 }
 
+/* It matters to models on a GPU, and to runners that name it in their space: elsewhere both values would be
+ * measured as one, and noise would choose. */
+rue_status rue_study_check_pinning(const struct rue_study *study, rue_error *error)
+{
+    const struct rue_hello *hello = rue_runner_hello(study->runner);
+    if (!study->goal->knobs[RUE_PIN_MEMORY] || hello->has_space) return RUE_OK; /* a space says it itself */
+    for (size_t m = 0; m < study->model_count; m++)
+        if (study->models[m].profile.consumer == RUE_CONSUMER_CUDA) return RUE_OK;
+    return rue_fail(error, RUE_USAGE,
+                    "%s: no model here computes on a GPU, so that it makes no difference where batches lie; "
+                    "name one, such as resnet50@cuda, or leave it out",
+                    study->goal->knob_origins[RUE_PIN_MEMORY]);
+}
+
 rue_status rue_study_space(const struct rue_study_goal *goal, const struct rue_hello *hello,
                            uint64_t job_images, struct rue_space *out, rue_error *error)
 {
