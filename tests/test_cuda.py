@@ -85,6 +85,20 @@ def test_where_batches_lie_is_tuned(rue, fake, photos):
         assert {row["pin_memory"] for row in csv.DictReader(file) if row["measure"] == "joint"} == {"true", "false"}
 
 
+def test_memory_that_cannot_be_locked_is_done_without(rue, fake, photos):
+    words = ["tune", photos, "--model", "resnet18@cuda", "--images", "16", "--mode", "raw", "--batch-size", "4", "--num-workers", "0,1",
+             "--out", "out"]
+    none = dict(fake, FAKE_CUDA_PINS=0)
+    done = rue(*words, env=none)
+    assert done.returncode == 4 and "page-locked memory, which pin_memory false does without" in " ".join(done.stdout.split())
+    for values in ("false", "true,false"):
+        done = rue(*words, "--pin-memory", values, env=none)
+        assert done.returncode == 0, done.stderr
+        found = read_json(rue.folder / "out/recommendation.json")["recommendations"][0]
+        assert found["config"]["pin_memory"] is False
+    assert [row["coverage"]["infeasible"] for row in found["configs"] if row["config"]["pin_memory"]] == [1, 1]
+
+
 def test_where_batches_lie_is_no_question_without_a_gpu(rue, fake, photos):
     for values in ("true,false", "false"):
         done = rue("tune", photos, "--model", "resnet18", "--pin-memory", values, "--out", "out")

@@ -52,7 +52,8 @@ Test(protocol_hello, a_full_answer_is_understood)
            "\"machine\":{\"usable_cpus\":8,\"cpu\":\"x\"},"
            "\"models\":[\"resnet50\",\"b\"],"
            "\"variants\":[{\"path\":\"/d\",\"mode\":\"preprocessed\",\"format\":\"npy\"},{\"path\":\"/e\"}],"
-           "\"space\":{\"batch_size\":[64,32],\"num_workers\":[0],\"parallelism\":[\"sample\"]},"
+           "\"space\":{\"batch_size\":[64,32],\"num_workers\":[0],\"parallelism\":[\"sample\"],"
+           "\"pin_memory\":[true,false]},"
            "\"later\":true}");
     cr_assert_str_eq(hello.loader, "torch");
     cr_assert(hello.virtual_clock && hello.images == 9469);
@@ -68,6 +69,8 @@ Test(protocol_hello, a_full_answer_is_understood)
     cr_assert_eq(hello.space.count[RUE_BATCH_SIZE], 2);
     cr_assert_eq(hello.space.values[RUE_BATCH_SIZE][0], 32, "values are sorted");
     cr_assert_eq(hello.space.values[RUE_PARALLELISM][0], RUE_PARALLEL_SAMPLE);
+    cr_assert(hello.knobs[RUE_PIN_MEMORY] && hello.space.count[RUE_PIN_MEMORY] == 2);
+    cr_assert(!hello.space.values[RUE_PIN_MEMORY][0] && hello.space.values[RUE_PIN_MEMORY][1]);
     cr_assert_eq(hello.space.count[RUE_PREFETCH_FACTOR], 1);
     cr_assert_eq(hello.space.values[RUE_PREFETCH_FACTOR][0], rue_knobs[RUE_PREFETCH_FACTOR].fallback);
 }
@@ -124,6 +127,8 @@ Test(protocol_hello, wrong_types_are_refused)
     refuse("{\"protocol\":\"rue.runner/1\",\"runner\":\"x\",\"measures\":\"joint\"}", "joint");
     refuse("{\"protocol\":\"rue.runner/1\",\"runner\":\"x\"}", "joint");
     refuse(GREETING ",\"images\":-5}", "images");
+    refuse(GREETING ",\"space\":{\"pin_memory\":[1]}}", "pin_memory");
+    refuse(GREETING ",\"space\":{\"pin_memory\":[\"true\"]}}", "pin_memory");
     refuse(GREETING ",\"clock\":5}", "clock");
     refuse(GREETING ",\"models\":\"resnet50\"}", "models");
     refuse(GREETING ",\"models\":[5]}", "models");

@@ -13,7 +13,7 @@ static bool is_untimed(const struct rue_study_model *model)
     return model->profile.consumer == RUE_CONSUMER_CUDA;
 }
 
-/* A batch of one image, which no store is told of. */
+/* A batch of one image, which no store is told of. Whether memory can be locked is for trials to tell. */
 static rue_status try_model(struct rue_study *study, const struct rue_study_model *model, rue_error *error)
 {
     struct rue_trial_result result;
@@ -22,7 +22,7 @@ static rue_status try_model(struct rue_study *study, const struct rue_study_mode
                                         .workload = study->goal->workload,
                                         .batches = 1,
                                         .limits = {.time_ns = patience_ns}};
-    request.workload.batch_dtype = study->goal->workload.batch_dtype;
+    request.config.value[RUE_PIN_MEMORY] = false;
     snprintf(request.model, sizeof request.model, "%s", model->name);
     rue_progress_show(study->progress, "trying %s", model->name);
     rue_status status =

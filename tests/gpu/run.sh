@@ -78,6 +78,8 @@ check "a trial" short_trial
 [ -z "$sanitizer" ] || check "compute-sanitizer: a trial" short_trial "$sanitizer" --target-processes all --error-exitcode 9
 check "a recommendation with real kernels" "$rue" tune "$folder/photos" --model resnet18,resnet50,vit_b_16 --device cuda:bf16 \
     --batch-size 32,128,256 --budget "$budget" --out "$folder/out" --quiet
+check "where batches lie" "$rue" tune "$folder/photos" --model resnet18 --device cuda:bf16 --pin-memory true,false \
+    --batch-size 32,128 --num-workers 2,8 --budget "$budget" --out "$folder/pinned" --quiet
 check "rank agreement with the sleeping twin" python3 tests/gpu/rank_agreement.py "$rue" "$folder/photos"
 echo "$failed failed"
 [ $failed -eq 0 ]
