@@ -68,22 +68,10 @@ __global__ void normalize(const uint8_t *levels, T *out, uint64_t count, rue_cud
     }
 }
 
-__global__ void convert_back(const __half *in, float *out, uint64_t count)
+template <typename T> __global__ void convert_back(const T *in, float *out, uint64_t count)
 {
     uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x;
     if (i < count) out[i] = (float)in[i];
-}
-
-__global__ void convert_back(const __nv_bfloat16 *in, float *out, uint64_t count)
-{
-    uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x;
-    if (i < count) out[i] = (float)in[i];
-}
-
-__global__ void convert_back(const float *in, float *out, uint64_t count)
-{
-    uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x;
-    if (i < count) out[i] = in[i];
 }
 
 /* What moves elements and computes little: an activation function keeps values in bounds. Sixteen bytes a
@@ -158,6 +146,19 @@ unsigned blocks_for(uint64_t count)
 {
     uint64_t blocks = (count + THREADS - 1) / THREADS;
     return (unsigned)(blocks < 1 ? 1 : blocks > 16384 ? 16384 : blocks);
+}
+
+template <typename T> struct As {
+    using type = T;
+};
+
+/* Without <<<>>>, so that these files are C++, too: the tests compile them as that. */
+template <typename... Taken>
+cudaError_t launch(void (*kernel)(Taken...), uint64_t blocks, cudaStream_t stream,
+                   typename As<Taken>::type... given)
+{
+    void *arguments[] = {(void *)&given...};
+    return cudaLaunchKernel(kernel, dim3((unsigned)blocks), dim3(THREADS), arguments, 0, stream);
 }
 
 } // namespace

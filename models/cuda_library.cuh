@@ -83,13 +83,15 @@ bool has_library()
 }
 
 #ifdef HAVE_CUBLASLT
-#    define TRY_LT(call)                                                                                     \
-        do {                                                                                                 \
-            cublasStatus_t try_lt = (call);                                                                  \
-            if (try_lt == CUBLAS_STATUS_SUCCESS) break;                                                      \
-            snprintf(message, RUE_CUDA_MESSAGE_BYTES, "cuBLASLt: %.*s: status %d", (int)strcspn(#call, "("), \
-                     #call, (int)try_lt);                                                                    \
-            return try_lt == CUBLAS_STATUS_ALLOC_FAILED ? RUE_CUDA_NO_MEMORY : RUE_CUDA_FAILED;              \
+/* A function of the library's, and what it takes. */
+#    define TRY_LT(call)                                                                        \
+        do {                                                                                    \
+            const char *try_name = &#call[sizeof "lt." - 1];                                    \
+            cublasStatus_t try_lt = (call);                                                     \
+            if (try_lt == CUBLAS_STATUS_SUCCESS) break;                                         \
+            snprintf(message, RUE_CUDA_MESSAGE_BYTES, "cuBLASLt: %.*s: status %d",              \
+                     (int)strcspn(try_name, "("), try_name, (int)try_lt);                       \
+            return try_lt == CUBLAS_STATUS_ALLOC_FAILED ? RUE_CUDA_NO_MEMORY : RUE_CUDA_FAILED; \
         } while (0)
 
 /* What describes a product; closed with its end. */
@@ -121,6 +123,44 @@ int describe(cublasLtMatrixLayout_t *out, cudaDataType_t type, uint64_t rows, ui
     return RUE_CUDA_OK;
 }
 
+/* Ways to make products, in the order in which they were asked for: while a stream is captured cuBLASLt of
+ * CUDA 13.3 knows none, so a graph takes those of the run before it. */
+enum WaysMode { ASK_FOR_WAYS, KEEP_WAYS, REPEAT_WAYS };
+
+struct {
+    WaysMode mode;
+    cublasLtMatmulAlgo_t *kept;
+    size_t count, room, next;
+} ways;
+
+int keep_way(const cublasLtMatmulAlgo_t *way, char *message)
+{
+    if (ways.count == ways.room) {
+        size_t room = ways.room * 2 + 64;
+        void *kept = realloc(ways.kept, room * sizeof *ways.kept);
+        if (!kept) return tell(message, RUE_CUDA_FAILED, "out of memory");
+        ways.kept = (cublasLtMatmulAlgo_t *)kept;
+        ways.room = room;
+    }
+    ways.kept[ways.count++] = *way;
+    return RUE_CUDA_OK;
+}
+
+int find_way(const Product *product, cublasLtMatmulAlgo_t *out, char *message)
+{
+    size_t room = workspace_bytes;
+    cublasLtMatmulHeuristicResult_t choice = {};
+    int found = 0;
+    if (ways.mode == REPEAT_WAYS && ways.next < ways.count) return *out = ways.kept[ways.next++], RUE_CUDA_OK;
+    TRY_LT(lt.cublasLtMatmulPreferenceSetAttribute(
+        product->preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &room, sizeof room));
+    TRY_LT(lt.cublasLtMatmulAlgoGetHeuristic(lt.handle, product->matmul, product->b, product->a, product->c,
+                                             product->c, product->preference, 1, &choice, &found));
+    if (!found) return tell(message, RUE_CUDA_FAILED, "cuBLASLt knows no way to make one of the products");
+    *out = choice.algo;
+    return ways.mode == KEEP_WAYS ? keep_way(out, message) : RUE_CUDA_OK;
+}
+
 /* Row by row for us is column by column for it, with both sides exchanged: C^T = B A^T. */
 int multiply_lt(const rue_cuda_step *step, cudaDataType_t type, const void *a, const void *b, void *c,
                 void *workspace, cudaStream_t stream, char *message)
@@ -129,9 +169,7 @@ int multiply_lt(const rue_cuda_step *step, cudaDataType_t type, const void *a, c
     bool tf32 = type == CUDA_R_32F && step->tf32;
     cublasOperation_t transposed = CUBLAS_OP_T;
     float one = 1, zero = 0;
-    size_t room = workspace_bytes;
-    cublasLtMatmulHeuristicResult_t choice = {};
-    int found = 0;
+    cublasLtMatmulAlgo_t way;
     TRY_LT(lt.cublasLtMatmulDescCreate(&product.matmul,
                                        tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F, CUDA_R_32F));
     TRY_LT(lt.cublasLtMatmulDescSetAttribute(product.matmul, CUBLASLT_MATMUL_DESC_TRANSA, &transposed,
@@ -140,16 +178,36 @@ int multiply_lt(const rue_cuda_step *step, cudaDataType_t type, const void *a, c
     TRY_OURS(describe(&product.a, type, step->inner, step->rows, step->count, step->a_stride, message));
     TRY_OURS(describe(&product.c, type, step->columns, step->rows, step->count, step->c_stride, message));
     TRY_LT(lt.cublasLtMatmulPreferenceCreate(&product.preference));
-    TRY_LT(lt.cublasLtMatmulPreferenceSetAttribute(
-        product.preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &room, sizeof room));
-    TRY_LT(lt.cublasLtMatmulAlgoGetHeuristic(lt.handle, product.matmul, product.b, product.a, product.c,
-                                             product.c, product.preference, 1, &choice, &found));
-    if (!found) return tell(message, RUE_CUDA_FAILED, "cuBLASLt knows no way to make one of the products");
+    TRY_OURS(find_way(&product, &way, message));
     TRY_LT(lt.cublasLtMatmul(lt.handle, product.matmul, &one, b, product.b, a, product.a, &zero, c, product.c,
-                             c, product.c, &choice.algo, workspace, workspace_bytes, stream));
+                             c, product.c, &way, workspace, workspace_bytes, stream));
     return RUE_CUDA_OK;
 }
 #endif
+
+/* From here on ways are kept, instead of those of earlier products. */
+void keep_ways()
+{
+#ifdef HAVE_CUBLASLT
+    ways.mode = KEEP_WAYS;
+    ways.count = ways.next = 0;
+#endif
+}
+
+void repeat_ways()
+{
+#ifdef HAVE_CUBLASLT
+    ways.mode = REPEAT_WAYS;
+#endif
+}
+
+void forget_ways()
+{
+#ifdef HAVE_CUBLASLT
+    free(ways.kept);
+    ways = {};
+#endif
+}
 
 } // namespace
 

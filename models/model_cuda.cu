@@ -10,7 +10,12 @@ namespace
 enum { GRAPHS_MAX = 4, SLOTS = RUE_CUDA_IN_FLIGHT };
 
 /* Kernels that put `count` into one side of their grid take no more; larger ones are several calls. */
-constexpr uint64_t count_max = 32768;
+#ifndef COUNT_MAX /* less in tests */
+#    define COUNT_MAX 32768
+#endif
+constexpr uint64_t count_max = COUNT_MAX;
+/* cuBLASLt counts on addresses that are multiples of 256, and strides are multiples of 8 elements. */
+static_assert(count_max % 16 == 0, "what later calls begin with");
 
 /* ---- steps ---- */
 
@@ -38,8 +43,7 @@ int multiply_some(const rue_cuda_step *step, const T *a, const T *b, T *c, void 
     (void)own, (void)workspace;
     uint64_t tiles = (step->rows + TILE - 1) / TILE * ((step->columns + TILE - 1) / TILE) * step->count;
     if (tiles > INT32_MAX) return tell(message, RUE_CUDA_FAILED, "a product of more tiles than a grid holds");
-    multiply_tiles<T><<<(unsigned)tiles, THREADS, 0, stream>>>(*step, a, b, c);
-    TRY(cudaGetLastError());
+    TRY(launch(multiply_tiles<T>, tiles, stream, *step, a, b, c));
     return RUE_CUDA_OK;
 }
 
@@ -68,12 +72,11 @@ int do_step(const rue_cuda_step *step, T *from, T *to, const T *weights, void *w
     case RUE_CUDA_PRODUCT:
         return multiply(step, (const T *)from, b, to, workspace, own, stream, message);
     case RUE_CUDA_DEPTHWISE:
-        depthwise<T><<<blocks_for(elements * step->count), THREADS, 0, stream>>>(*step, from, b, to);
+        TRY(launch(depthwise<T>, blocks_for(elements * step->count), stream, *step, from, b, to));
         break;
     default:
-        move<T><<<blocks_for(elements / 8), THREADS, 0, stream>>>(to, from, elements);
+        TRY(launch(move<T>, blocks_for(elements / 8), stream, to, from, elements));
     }
-    TRY(cudaGetLastError());
     return RUE_CUDA_OK;
 }
 
@@ -126,13 +129,12 @@ size_t input_bytes(const rue_cuda_input *input)
 
 template <typename T> int fill_all(rue_cuda_run *run, const rue_cuda_plan *plan, char *message)
 {
-    fill<T><<<blocks_for(plan->weight_elements), THREADS, 0, run->compute>>>(
-        (T *)run->weights, plan->weight_elements, 1u, 0.05f);
-    fill<T><<<blocks_for(plan->from_elements), THREADS, 0, run->compute>>>((T *)run->from,
-                                                                           plan->from_elements, 2u, 1.0f);
-    fill<T><<<blocks_for(plan->to_elements), THREADS, 0, run->compute>>>((T *)run->to, plan->to_elements, 3u,
-                                                                         1.0f);
-    TRY(cudaGetLastError());
+    TRY(launch(fill<T>, blocks_for(plan->weight_elements), run->compute, (T *)run->weights,
+               plan->weight_elements, 1u, 0.05f));
+    TRY(launch(fill<T>, blocks_for(plan->from_elements), run->compute, (T *)run->from, plan->from_elements,
+               2u, 1.0f));
+    TRY(launch(fill<T>, blocks_for(plan->to_elements), run->compute, (T *)run->to, plan->to_elements, 3u,
+               1.0f));
     return RUE_CUDA_OK;
 }
 
@@ -149,11 +151,9 @@ int take_images(const rue_cuda_input *input, const void *images, T *out, uint64_
                 char *message)
 {
     if (input->dtype == 0)
-        convert<T><<<blocks_for(count), THREADS, 0, stream>>>((const float *)images, out, count);
+        TRY(launch(convert<T>, blocks_for(count), stream, (const float *)images, out, count));
     else
-        normalize<T>
-            <<<blocks_for(count / 16), THREADS, 0, stream>>>((const uint8_t *)images, out, count, *input);
-    TRY(cudaGetLastError());
+        TRY(launch(normalize<T>, blocks_for(count / 16), stream, (const uint8_t *)images, out, count, *input));
     return RUE_CUDA_OK;
 }
 
@@ -198,16 +198,17 @@ int capture(rue_cuda_run *run, const rue_cuda_plan *plan, char *message)
     cudaGraph_t graph = nullptr;
     Graph *made = &run->graphs[run->graph_count];
     TRY(cudaStreamBeginCapture(run->compute, cudaStreamCaptureModeThreadLocal));
+    repeat_ways();
     int status = OF_PRECISION(run->precision, do_all, run, plan, message);
     cudaError_t ended = cudaStreamEndCapture(run->compute, &graph);
     if (status != RUE_CUDA_OK) {
         if (graph) cudaGraphDestroy(graph);
         return status;
     }
-    TRY(ended);
+    if (ended != cudaSuccess) return fail(message, ended, "cudaStreamEndCapture");
     cudaError_t instantiated = cudaGraphInstantiateWithFlags(&made->exec, graph, 0);
     cudaGraphDestroy(graph);
-    TRY(instantiated);
+    if (instantiated != cudaSuccess) return fail(message, instantiated, "cudaGraphInstantiateWithFlags");
     made->images = plan->images;
     made->input_elements = plan->input_elements;
     run->graph_count++;
@@ -247,8 +248,11 @@ int get_device(rue_cuda_device *out, char *message)
 int add(rue_cuda_run *run, const rue_cuda_plan *plan, char *message)
 {
     if (run->graph_count == GRAPHS_MAX) return tell(message, RUE_CUDA_FAILED, "too many sizes of batches");
-    TRY_OURS(warm_up(run, plan, message));
-    return capture(run, plan, message);
+    keep_ways();
+    int status = warm_up(run, plan, message);
+    if (status == RUE_CUDA_OK) status = capture(run, plan, message);
+    forget_ways();
+    return status;
 }
 
 void close_run(rue_cuda_run *run)
@@ -282,13 +286,8 @@ int open_run(const rue_cuda_plan *plan, rue_cuda_run **out, char *message)
     return RUE_CUDA_OK;
 }
 
-int submit(rue_cuda_run *run, const void *images, uint32_t count, uint64_t *ticket, char *message)
+int submit_images(rue_cuda_run *run, const Graph *graph, Slot *slot, const void *images, char *message)
 {
-    Slot *slot = &run->slots[run->submitted % SLOTS];
-    const Graph *graph = run->graphs;
-    while (graph < run->graphs + run->graph_count && graph->images != count) graph++;
-    if (graph == run->graphs + run->graph_count)
-        return tell(message, RUE_CUDA_FAILED, "a batch of a size that was not made ready for");
     TRY(cudaStreamWaitEvent(run->copy, slot->done, 0));
     TRY(cudaEventRecord(slot->copy_begin, run->copy));
     TRY(cudaMemcpyAsync(slot->input, images, graph->input_elements * input_bytes(&run->input),
@@ -299,6 +298,19 @@ int submit(rue_cuda_run *run, const void *images, uint32_t count, uint64_t *tick
     TRY_OURS(OF_PRECISION(run->precision, take_slot, run, slot, graph->input_elements, message));
     TRY(cudaGraphLaunch(graph->exec, run->compute));
     TRY(cudaEventRecord(slot->done, run->compute));
+    return RUE_CUDA_OK;
+}
+
+int submit(rue_cuda_run *run, const void *images, uint32_t count, uint64_t *ticket, char *message)
+{
+    Slot *slot = &run->slots[run->submitted % SLOTS];
+    const Graph *graph = run->graphs;
+    while (graph < run->graphs + run->graph_count && graph->images != count) graph++;
+    if (graph == run->graphs + run->graph_count)
+        return tell(message, RUE_CUDA_FAILED, "a batch of a size that was not made ready for");
+    int status = submit_images(run, graph, slot, images, message);
+    /* Nobody waits for a batch that was not taken: its images must not be read any more. */
+    if (status != RUE_CUDA_OK) return cudaStreamSynchronize(run->copy), status;
     *ticket = run->submitted++;
     return RUE_CUDA_OK;
 }
@@ -347,7 +359,7 @@ template <typename T> int take_values(const float *values, size_t count, Memory 
     TRY(cudaMalloc(&plain.at, count * sizeof(float)));
     TRY(cudaMalloc(&out->at, count * sizeof(T)));
     TRY(cudaMemcpy(plain.at, values, count * sizeof(float), cudaMemcpyHostToDevice));
-    convert<T><<<blocks_for(count), THREADS>>>((const float *)plain.at, (T *)out->at, count);
+    TRY(launch(convert<T>, blocks_for(count), nullptr, (const float *)plain.at, (T *)out->at, count));
     TRY(cudaDeviceSynchronize());
     return RUE_CUDA_OK;
 }
@@ -356,9 +368,8 @@ template <typename T> int give_values(const Memory *from, float *values, size_t 
 {
     Memory plain;
     TRY(cudaMalloc(&plain.at, count * sizeof(float)));
-    convert_back<<<(unsigned)((count + THREADS - 1) / THREADS), THREADS>>>((const T *)from->at,
-                                                                           (float *)plain.at, count);
-    TRY(cudaGetLastError());
+    TRY(launch(convert_back<T>, (count + THREADS - 1) / THREADS, nullptr, (const T *)from->at,
+               (float *)plain.at, count));
     TRY(cudaMemcpy(values, plain.at, count * sizeof(float), cudaMemcpyDeviceToHost));
     return RUE_CUDA_OK;
 }

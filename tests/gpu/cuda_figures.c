@@ -15,6 +15,7 @@
 #include <time.h>
 
 #include "cuda_plan.h"
+#include "product_fixture.h"
 #include "transform.h"
 #include "variant.h"
 
@@ -45,59 +46,17 @@ static double now_s(void)
 
 /* ---- products ---- */
 
-/* What a factor's rounding and that of the result may add up to, as a share of the sum of absolute values. */
-static const double bounds[RUE_PRECISION_COUNT] = {2e-6, 2e-3, 1.6e-2}, tf32_bound = 2e-3;
-
-static float *values(size_t count, unsigned seed)
-{
-    float *out = malloc((count + 1) * sizeof *out);
-    if (!out) exit(1);
-    for (size_t i = 0; i < count; i++) {
-        seed = seed * 1664525u + 1013904223u;
-        out[i] = (float)(seed >> 8) / 8388608.0f - 1;
-    }
-    return out;
-}
-
-/* The sum for one element, and that of its absolute values. */
-static double sum_of(const struct rue_cuda_step *step, const float *a, const float *b, uint64_t time,
-                     uint64_t row, uint64_t column, double *absolute)
-{
-    bool depthwise = step->kind == RUE_CUDA_DEPTHWISE;
-    const float *x = a + time * step->a_stride +
-                     (depthwise ? row * step->a_stride / step->rows : row * step->inner),
-                *y = b + time % step->b_count * step->b_stride + column * step->inner;
-    double sum = *absolute = 0;
-    for (uint64_t j = 0; j < step->inner; j++) {
-        sum += (double)x[j] * (double)y[j];
-        *absolute += fabs((double)x[j] * (double)y[j]);
-    }
-    return sum;
-}
-
-static double worst_error(const struct rue_cuda_step *step, const float *a, const float *b, const float *c)
-{
-    double worst = 0, absolute;
-    for (uint64_t t = 0; t < step->count; t++)
-        for (uint64_t r = 0; r < step->rows; r++)
-            for (uint64_t q = 0; q < step->columns; q++) {
-                double sum = sum_of(step, a, b, t, r, q, &absolute);
-                double error = fabs(c[t * step->c_stride + r * step->columns + q] - sum) / absolute;
-                if (!(error <= worst)) worst = error; /* NaN is worst of all */
-            }
-    return worst;
-}
-
 static void try_product(struct rue_cuda_step step, const char *name, enum rue_precision precision, int own)
 {
     step.c_stride = step.rows * step.columns;
     size_t a_count = step.count * step.a_stride + step.rows * step.inner,
            b_count = step.b_count * (step.b_stride ? step.b_stride : step.columns * step.inner),
            c_count = step.count * step.c_stride;
-    float *a = values(a_count, 1), *b = values(b_count, 2), *c = values(c_count, 3);
+    float *a = product_values(a_count, 1), *b = product_values(b_count, 2), *c = product_values(c_count, 3);
     require(module->multiply(precision, &step, a, a_count, b, b_count, c, c_count, own, message), name);
     bool rounded = precision == RUE_FP32 && step.tf32 && !own;
-    double bound = rounded ? tf32_bound : bounds[precision], worst = worst_error(&step, a, b, c);
+    double bound = rounded ? product_tf32_bound : product_bounds[precision],
+           worst = product_worst_error(&step, a, b, c);
     printf("%-24s %-5s %-9s worst error %.2e, bound %.1e\n", name, rue_precision_names[precision],
            own ? "own" : "cuBLASLt", worst, bound);
     check(worst <= bound, name);

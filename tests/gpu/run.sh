@@ -34,7 +34,7 @@ build_module() {
         -Imodels models/model_cuda.cu -o "$module" -ldl
 }
 build_figures() {
-    gcc -std=gnu17 -O2 -D_GNU_SOURCE -Imodels -Iengine -Iengine/base -Iengine/formats -Iengine/machine tests/gpu/cuda_figures.c \
+    gcc -std=gnu17 -O2 -D_GNU_SOURCE -Itests -Imodels -Iengine -Iengine/base -Iengine/formats -Iengine/machine tests/gpu/cuda_figures.c \
         models/cuda_plan.c models/architecture*.c models/device.c engine/base/{error,status,advice,units,variant}.c -o "$figures" -lm -ldl
 }
 check "building for sm_$architecture" build_module
