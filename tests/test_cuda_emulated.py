@@ -1,0 +1,86 @@
+"""The whole program with the module of CUDA kernels as it is, above CUDA that is emulated on the CPU
+(tests/emulated_cuda/emulated_cuda.h). Kernels do nothing here, as models of this size would take minutes:
+tests/test_cuda_module.c is for what they compute. Work is put into streams, copied and waited for as on a GPU."""
+import csv
+import json
+import subprocess
+
+import pytest
+from conftest import HANG_S, PROGRAM, clean_environment, read_json
+
+TESTS = PROGRAM and PROGRAM.parent / "tests"
+SMALL = ["--num-workers", "0,2", "--budget", "5m", "--mode", "raw", "--out", "out"]
+
+
+@pytest.fixture
+def emulated():
+    module = TESTS and TESTS / "rue_cuda_emulated.so"
+    if not module or not module.exists():
+        pytest.skip("skipped: no tests were built beside the program")
+    return dict(RUE_CUDA_MODULE=module, EMULATED_CUDA_SKIP=1, EMULATED_CUDA_SEED=7)
+
+
+def with_library(environment):
+    """Products are cuBLASLt's, which is emulated as well."""
+    return dict(environment, LD_LIBRARY_PATH=TESTS)
+
+
+def rows_of(rue):
+    with open(rue.folder / "out/trials.csv", newline="") as file:
+        return [row for row in csv.DictReader(file) if row["model"]]
+
+
+@pytest.mark.parametrize("seed", [0, 2])
+def test_a_study_whatever_the_order_in_which_the_device_works(rue, emulated, photos, seed):
+    done = rue("tune", photos, "--model", "resnet18", "--device", "cuda:bf16", "--batch-size", "10", *SMALL,
+               env=dict(with_library(emulated), EMULATED_CUDA_SEED=seed))
+    assert done.returncode == 0, done.stderr
+    assert "emulated CUDA:" not in done.stderr and "Sanitizer" not in done.stderr, done.stderr
+    rows = rows_of(rue)
+    assert {row["status"] for row in rows} == {"ok"}, rows
+    joint = [row for row in rows if row["measure"] == "joint"]
+    assert len(joint) >= 2
+    for row in joint:  # a copy is at 16 bytes a ns, and there are kernels
+        images, copied = int(row["images"]), int(row["h2d_ns"])
+        assert abs(copied - images * 3 * 224 * 224 * 4 // 16) <= int(row["batches"]) and int(row["device_ns"]) > 0
+
+
+def test_products_are_rue_s_own_where_there_is_no_cublaslt(rue, emulated, photos):
+    done = rue("tune", photos, "--model", "mobilenet_v2@cuda:fp16", "--batch-size", "10", *SMALL, env=emulated)
+    assert done.returncode == 0, done.stderr
+    assert {row["status"] for row in rows_of(rue)} == {"ok"}
+    assert "by rue's own kernels, which are slower than cuBLASLt's: libcublasLt.so.0 was not found" in (rue.folder / "out/trials.csv").read_text()
+
+
+def test_a_batch_that_does_not_fit_is_infeasible_and_the_runner_goes_on(rue, emulated, photos):
+    done = rue("tune", photos, "--model", "resnet18@cuda", "--batch-size", "2,32", *SMALL,
+               env=dict(emulated, EMULATED_CUDA_BYTES=200000000))
+    assert done.returncode == 0, done.stderr
+    rows = rows_of(rue)
+    assert {(row["batch_size"], row["status"]) for row in rows} == {("2", "ok"), ("32", "infeasible")}
+    assert all("a batch of 32 images needs" in row["reason"] for row in rows if row["batch_size"] == "32")
+    assert read_json(rue.folder / "out/recommendation.json")["recommendations"][0]["config"]["batch_size"] == 2
+
+
+def test_what_it_takes_becomes_a_device_table(rue, emulated):
+    done = rue("calibrate", "resnet18", "--device", "cuda:fp16", "--batch-size", "1,2", "--batches", "3", "--out", "gpu.json",
+               env=with_library(emulated))
+    assert done.returncode == 0, done.stderr
+    assert min(read_json(rue.folder / "gpu.json")["models"][0]["batch_ns"]) > 0
+
+
+def test_a_call_that_fails_fails_its_trial_alone(program, emulated, photos):
+    """Wherever it is: while the model is opened, while batches are in flight, or while memory is given back."""
+    ask = dict(op="trial", measure="joint", model="resnet18@cuda:bf16", images=20, job_images=20, config=dict(batch_size=8, num_workers=2),
+               variant=dict(path=str(photos), mode="raw", format="folder"))
+    reasons = set()
+    for call in [1, 6, 30, 100, 200, *range(318, 350, 4)]:
+        lines = "".join(json.dumps(dict(ask, id=number)) + "\n" for number in (1, 2))
+        done = subprocess.run([program, "runner"], input=lines, capture_output=True, text=True, timeout=HANG_S,
+                              env=clean_environment(**emulated, EMULATED_CUDA_FAIL=call))
+        assert done.returncode == 0 and not done.stderr, done.stderr
+        first, second = map(json.loads, done.stdout.splitlines())
+        assert second["status"] == "ok", (call, second)
+        if first["status"] != "ok":
+            reasons.add(first["reason"])
+    assert len(reasons) >= 5, reasons
