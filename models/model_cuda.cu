@@ -335,8 +335,11 @@ void get_times(const rue_cuda_run *run, rue_cuda_times *out)
 
 int pin(void *memory, size_t bytes, char *message)
 {
-    TRY(cudaHostRegister(memory, bytes, cudaHostRegisterDefault));
-    return RUE_CUDA_OK;
+    cudaError_t pinned = cudaHostRegister(memory, bytes, cudaHostRegisterDefault);
+    if (pinned == cudaSuccess) return RUE_CUDA_OK;
+    int status = fail(message, pinned, "cudaHostRegister");
+    return status == RUE_CUDA_NO_MEMORY ? tell(message, status, "no more of the host's memory can be pinned")
+                                        : status;
 }
 
 void unpin(void *memory)

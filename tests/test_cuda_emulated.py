@@ -3,10 +3,14 @@
 tests/test_cuda_module.c is for what they compute. Work is put into streams, copied and waited for as on a GPU."""
 import csv
 import json
+import os
+import pathlib
+import re
+import shutil
 import subprocess
 
 import pytest
-from conftest import HANG_S, PROGRAM, clean_environment, read_json
+from conftest import HANG_S, PROGRAM, ROOT, clean_environment, read_json
 
 TESTS = PROGRAM and PROGRAM.parent / "tests"
 SMALL = ["--num-workers", "0,2", "--budget", "5m", "--mode", "raw", "--out", "out"]
@@ -22,12 +26,29 @@ def emulated():
 
 def with_library(environment):
     """Products are cuBLASLt's, which is emulated as well."""
-    return dict(environment, LD_LIBRARY_PATH=TESTS)
+    return dict(environment, LD_LIBRARY_PATH=TESTS / "cublaslt")
 
 
 def rows_of(rue):
     with open(rue.folder / "out/trials.csv", newline="") as file:
         return [row for row in csv.DictReader(file) if row["model"]]
+
+
+@pytest.mark.parametrize("header, real", [("cuda_runtime.h", "cuda_runtime_api.h"), ("cublasLt.h", "cublasLt.h")])
+def test_functions_and_numbers_are_those_of_the_toolkit(header, real, tmp_path):
+    nvcc = shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
+    folder = pathlib.Path(os.path.realpath(nvcc)).parent.parent / "include"
+    if not (folder / real).exists() or not shutil.which("g++"):
+        pytest.skip(f"skipped: there is no {real} of NVIDIA's here")
+    text = re.sub(r" = (nullptr|0)(?=[,)])", "", (ROOT / "tests/emulated_cuda" / header).read_text())  # default arguments
+    functions = re.findall(r"^(?:cudaError_t|cublasStatus_t|const char \*) ?cu\w+\([^;{]*\);", text, re.MULTILINE)
+    numbers = re.findall(r"\b(CU\w+|cuda\w+) = (\d+)\b", text)
+    assert len(functions) > 10 and len(numbers) > 5
+    lines = [f"#include <{real}>", "#include <library_types.h>", 'extern "C" {', *functions, "}"]
+    lines += [f'static_assert({name} == {number}, "");' for name, number in numbers]
+    (tmp_path / "try.cpp").write_text("\n".join(lines) + "\n")
+    done = subprocess.run(["g++", "-std=c++17", "-fsyntax-only", "-isystem", folder, tmp_path / "try.cpp"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("seed", [0, 2])
@@ -37,7 +58,7 @@ def test_a_study_whatever_the_order_in_which_the_device_works(rue, emulated, pho
     assert done.returncode == 0, done.stderr
     assert "emulated CUDA:" not in done.stderr and "Sanitizer" not in done.stderr, done.stderr
     rows = rows_of(rue)
-    assert {row["status"] for row in rows} == {"ok"}, rows
+    assert {(row["status"], row["reason"]) for row in rows} == {("ok", "")}, rows
     joint = [row for row in rows if row["measure"] == "joint"]
     assert len(joint) >= 2
     for row in joint:  # a copy is at 16 bytes a ns, and there are kernels

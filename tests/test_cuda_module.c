@@ -38,7 +38,7 @@ static void *open_beside(const char *name)
 static void open_module(const char *name, bool with_library)
 {
     const struct rue_cuda_module *(*table)(void);
-    if (with_library) open_beside("libcublasLt.so.0");
+    if (with_library) open_beside("cublaslt/libcublasLt.so.0");
     *(void **)&table = dlsym(open_beside(name), RUE_CUDA_MODULE_SYMBOL);
     module = table();
     cr_assert_eq(module->version, RUE_CUDA_MODULE_VERSION);
@@ -204,18 +204,21 @@ static struct {
 
 enum { WEIGHTS, FROM, TO }; /* the first of the run's allocations */
 
-static float *run_memory(size_t index)
+/* As floats; the caller frees them. */
+static float *copy_memory(size_t index, uint64_t count)
 {
     size_t bytes;
-    return emulated_cuda_memory(index, &bytes);
-}
-
-static float *copy_memory(size_t index)
-{
-    size_t bytes;
-    const float *memory = emulated_cuda_memory(index, &bytes);
-    float *copy = malloc(bytes);
-    return copy ? memcpy(copy, memory, bytes) : NULL;
+    const void *memory = emulated_cuda_memory(index, &bytes);
+    float *copy = malloc(count * sizeof *copy);
+    cr_assert(copy && bytes >= count * rue_precision_bytes(expected.full->precision));
+    for (uint64_t i = 0; i < count; i++) {
+        uint32_t bits =
+            expected.full->precision == RUE_BF16 ? (uint32_t)((const uint16_t *)memory)[i] << 16 : 0;
+        memcpy(&copy[i], &bits, sizeof bits);
+        if (expected.full->precision == RUE_FP32) copy[i] = ((const float *)memory)[i];
+        if (expected.full->precision == RUE_FP16) copy[i] = (float)((const _Float16 *)memory)[i];
+    }
+    return copy;
 }
 
 static void take_step(const struct rue_cuda_step *step)
@@ -236,12 +239,13 @@ static void take_step(const struct rue_cuda_step *step)
 
 static void compare(float *wanted, size_t index, uint64_t count)
 {
-    const float *memory = run_memory(index);
+    float *memory = copy_memory(index, count);
     for (uint64_t i = 0; i < count; i++) {
         double error = fabs((double)memory[i] - (double)wanted[i]);
         if (!(error <= expected.worst)) expected.worst = error;
         wanted[i] = memory[i];
     }
+    free(memory);
 }
 
 /* At the end of each batch on the device. */
@@ -292,7 +296,9 @@ static double run_batches(const struct rue_cuda_plan *full, const struct rue_cud
     check(module->open(full, &run, message), "open");
     if (last) check(module->add(run, last, message), "add");
     expected.full = full, expected.last = last, expected.done = 0, expected.worst = 0;
-    expected.weights = copy_memory(WEIGHTS), expected.from = copy_memory(FROM), expected.to = copy_memory(TO);
+    expected.weights = copy_memory(WEIGHTS, full->weight_elements);
+    expected.from = copy_memory(FROM, full->from_elements);
+    expected.to = copy_memory(TO, full->to_elements);
     emulated_cuda_watch(check_batch);
     for (int i = 0; i <= BATCHES; i++) {
         uint32_t images = i == BATCHES - 1 && last ? last->images : full->images;
@@ -320,8 +326,10 @@ static void check_batches(bool library)
     open_module("rue_cuda_emulated.so", library);
     for (uint64_t seed = 0; seed < (library ? 40 : 10); seed++) {
         emulated_cuda_set_seed(seed);
-        double worst = run_batches(&full, &last, seed % 3 > 0, &times);
-        cr_assert_leq(worst, 1e-5, "seed %d: %g", (int)seed, worst);
+        full.precision = last.precision = seed % RUE_PRECISION_COUNT;
+        double worst = run_batches(&full, &last, seed % 4 < 3, &times);
+        double bound = fmax(1e-5, 2 * product_bounds[full.precision]);
+        cr_assert_leq(worst, bound, "seed %d: %g", (int)seed, worst);
     }
 }
 
@@ -532,6 +540,15 @@ Test(cuda_module, what_does_not_fit_is_refused_and_leaves_nothing)
     check(module->device(&device, message), "device");
     cr_assert(device.bytes == device.free_bytes && device.bytes > 0);
     run_batches(&plan, NULL, true, &times);
+}
+
+Test(cuda_module, memory_of_the_host_is_not_that_of_the_gpu)
+{
+    float slab[8];
+    open_module("rue_cuda_emulated.so", false);
+    emulated_cuda_fail(0, 1, OUT_OF_MEMORY);
+    cr_assert_eq(module->pin(slab, sizeof slab, message), RUE_CUDA_NO_MEMORY);
+    cr_assert_str_eq(message, "no more of the host's memory can be pinned");
 }
 
 Test(cuda_module, a_batch_of_an_unknown_size_is_refused)

@@ -5,6 +5,11 @@
 #include <setjmp.h>
 #include <ucontext.h>
 
+#if defined(__has_feature)
+#    if __has_feature(address_sanitizer)
+#        define __SANITIZE_ADDRESS__
+#    endif
+#endif
 #if defined(__SANITIZE_ADDRESS__)
 #    include <sanitizer/common_interface_defs.h>
 #else
