@@ -11,7 +11,7 @@
 /* What a factor's rounding and that of the result may add up to, as a share of the sum of absolute values. */
 static const double product_bounds[RUE_PRECISION_COUNT] = {2e-6, 2e-3, 1.6e-2}, product_tf32_bound = 2e-3;
 
-static float *product_values(size_t count, unsigned seed)
+static inline float *product_values(size_t count, unsigned seed)
 {
     float *out = malloc((count + 1) * sizeof *out);
     if (!out) exit(1);
@@ -23,8 +23,8 @@ static float *product_values(size_t count, unsigned seed)
 }
 
 /* The sum for one element, and that of its absolute values. */
-static double product_sum(const struct rue_cuda_step *step, const float *a, const float *b, uint64_t time,
-                          uint64_t row, uint64_t column, double *absolute)
+static inline double product_sum(const struct rue_cuda_step *step, const float *a, const float *b,
+                                 uint64_t time, uint64_t row, uint64_t column, double *absolute)
 {
     bool depthwise = step->kind == RUE_CUDA_DEPTHWISE;
     const float *x = a + time * step->a_stride +
@@ -38,8 +38,8 @@ static double product_sum(const struct rue_cuda_step *step, const float *a, cons
     return sum;
 }
 
-static double product_worst_error(const struct rue_cuda_step *step, const float *a, const float *b,
-                                  const float *c)
+static inline double product_worst_error(const struct rue_cuda_step *step, const float *a, const float *b,
+                                         const float *c)
 {
     double worst = 0, absolute;
     for (uint64_t t = 0; t < step->count; t++)
