@@ -6,6 +6,7 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
+#include "cuda_failure.cuh"
 #include "cuda_module.h"
 
 namespace
@@ -160,6 +161,12 @@ cudaError_t launch(void (*kernel)(Taken...), uint64_t blocks, cudaStream_t strea
     void *arguments[] = {(void *)&given...};
     return cudaLaunchKernel(kernel, dim3((unsigned)blocks), dim3(THREADS), arguments, 0, stream);
 }
+
+#define TRY_LAUNCH(kernel, ...)                                                                 \
+    do {                                                                                        \
+        cudaError_t try_launch = launch(kernel, __VA_ARGS__);                                   \
+        if (try_launch != cudaSuccess) return fail(message, try_launch, "the kernel " #kernel); \
+    } while (0)
 
 } // namespace
 

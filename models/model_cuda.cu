@@ -43,7 +43,7 @@ int multiply_some(const rue_cuda_step *step, const T *a, const T *b, T *c, void 
     (void)own, (void)workspace;
     uint64_t tiles = (step->rows + TILE - 1) / TILE * ((step->columns + TILE - 1) / TILE) * step->count;
     if (tiles > INT32_MAX) return tell(message, RUE_CUDA_FAILED, "a product of more tiles than a grid holds");
-    TRY(launch(multiply_tiles<T>, tiles, stream, *step, a, b, c));
+    TRY_LAUNCH(multiply_tiles<T>, tiles, stream, *step, a, b, c);
     return RUE_CUDA_OK;
 }
 
@@ -72,10 +72,10 @@ int do_step(const rue_cuda_step *step, T *from, T *to, const T *weights, void *w
     case RUE_CUDA_PRODUCT:
         return multiply(step, (const T *)from, b, to, workspace, own, stream, message);
     case RUE_CUDA_DEPTHWISE:
-        TRY(launch(depthwise<T>, blocks_for(elements * step->count), stream, *step, from, b, to));
+        TRY_LAUNCH(depthwise<T>, blocks_for(elements * step->count), stream, *step, from, b, to);
         break;
     default:
-        TRY(launch(move<T>, blocks_for(elements / 8), stream, to, from, elements));
+        TRY_LAUNCH(move<T>, blocks_for(elements / 8), stream, to, from, elements);
     }
     return RUE_CUDA_OK;
 }
@@ -129,12 +129,12 @@ size_t input_bytes(const rue_cuda_input *input)
 
 template <typename T> int fill_all(rue_cuda_run *run, const rue_cuda_plan *plan, char *message)
 {
-    TRY(launch(fill<T>, blocks_for(plan->weight_elements), run->compute, (T *)run->weights,
-               plan->weight_elements, 1u, 0.05f));
-    TRY(launch(fill<T>, blocks_for(plan->from_elements), run->compute, (T *)run->from, plan->from_elements,
-               2u, 1.0f));
-    TRY(launch(fill<T>, blocks_for(plan->to_elements), run->compute, (T *)run->to, plan->to_elements, 3u,
-               1.0f));
+    TRY_LAUNCH(fill<T>, blocks_for(plan->weight_elements), run->compute, (T *)run->weights,
+               plan->weight_elements, 1u, 0.05f);
+    TRY_LAUNCH(fill<T>, blocks_for(plan->from_elements), run->compute, (T *)run->from, plan->from_elements,
+               2u, 1.0f);
+    TRY_LAUNCH(fill<T>, blocks_for(plan->to_elements), run->compute, (T *)run->to, plan->to_elements, 3u,
+               1.0f);
     return RUE_CUDA_OK;
 }
 
@@ -151,9 +151,9 @@ int take_images(const rue_cuda_input *input, const void *images, T *out, uint64_
                 char *message)
 {
     if (input->dtype == 0)
-        TRY(launch(convert<T>, blocks_for(count), stream, (const float *)images, out, count));
+        TRY_LAUNCH(convert<T>, blocks_for(count), stream, (const float *)images, out, count);
     else
-        TRY(launch(normalize<T>, blocks_for(count / 16), stream, (const uint8_t *)images, out, count, *input));
+        TRY_LAUNCH(normalize<T>, blocks_for(count / 16), stream, (const uint8_t *)images, out, count, *input);
     return RUE_CUDA_OK;
 }
 
@@ -362,7 +362,7 @@ template <typename T> int take_values(const float *values, size_t count, Memory 
     TRY(cudaMalloc(&plain.at, count * sizeof(float)));
     TRY(cudaMalloc(&out->at, count * sizeof(T)));
     TRY(cudaMemcpy(plain.at, values, count * sizeof(float), cudaMemcpyHostToDevice));
-    TRY(launch(convert<T>, blocks_for(count), nullptr, (const float *)plain.at, (T *)out->at, count));
+    TRY_LAUNCH(convert<T>, blocks_for(count), nullptr, (const float *)plain.at, (T *)out->at, count);
     TRY(cudaDeviceSynchronize());
     return RUE_CUDA_OK;
 }
@@ -371,8 +371,8 @@ template <typename T> int give_values(const Memory *from, float *values, size_t 
 {
     Memory plain;
     TRY(cudaMalloc(&plain.at, count * sizeof(float)));
-    TRY(launch(convert_back<T>, (count + THREADS - 1) / THREADS, nullptr, (const T *)from->at,
-               (float *)plain.at, count));
+    TRY_LAUNCH(convert_back<T>, (count + THREADS - 1) / THREADS, nullptr, (const T *)from->at,
+               (float *)plain.at, count);
     TRY(cudaMemcpy(values, plain.at, count * sizeof(float), cudaMemcpyDeviceToHost));
     return RUE_CUDA_OK;
 }

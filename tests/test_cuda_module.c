@@ -155,7 +155,7 @@ static void fail_each_call(uint64_t count, int error, int wanted)
         }
         if (count > 1 || gives_back(failed)) continue;
         cr_assert_eq(status, wanted, "call %d, %s: %d, %s", (int)call, failed, status, message);
-        const char *named = strcmp(failed, "cudaLaunchKernel") == 0 ? "launch" : failed;
+        const char *named = strcmp(failed, "cudaLaunchKernel") == 0 ? "the kernel " : failed;
         if (wanted == RUE_CUDA_FAILED) cr_assert_not_null(strstr(message, named), "%s: %s", failed, message);
     }
     emulated_cuda_fail(UINT64_MAX / 2, 0, 0);
