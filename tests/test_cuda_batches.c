@@ -154,7 +154,7 @@ static void check_batches(bool library)
     struct rue_cuda_plan full = plan_of(FULL, full_steps), last = plan_of(LAST, last_steps);
     struct rue_cuda_times times;
     open_module("rue_cuda_emulated.so", library);
-    for (uint64_t seed = 0; seed < (library ? 40 : 10); seed++) {
+    for (uint64_t seed = 0; seed < (library ? 40 : 12); seed++) {
         emulated_cuda_set_seed(seed);
         full.precision = last.precision = seed % RUE_PRECISION_COUNT;
         full.input = last.input = inputs[seed % 4];
