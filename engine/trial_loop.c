@@ -429,6 +429,7 @@ void rue_trial_run_at(const struct rue_trial_start *start, const struct rue_tria
     rue_status status =
         request->measure == RUE_COMPUTE ? run_compute(&run, &error) : run_joint(&run, source, &error);
     result->outcome = outcome_of(status);
+    result->spent = status == RUE_INTERNAL;
     /* Then it was not the limit that it ran into. */
     bool fits = fits_limit(request, rue_model_in_flight(model));
     if (result->outcome == RUE_TRIAL_INFEASIBLE && fits) result->refused = 1;

@@ -215,6 +215,7 @@ Test(model_cuda, a_device_that_is_lost_fails_the_trial)
     run_photos("resnet18@cuda", 4, 2);
     cr_assert_eq(result.outcome, RUE_TRIAL_FAILED);
     cr_assert_str_eq(result.reason, "resnet18@cuda: the GPU fell off the bus");
+    cr_assert(result.spent);
 }
 
 Test(model_cuda, no_device_is_one_sentence)

@@ -188,6 +188,7 @@ char *rue_protocol_encode_result(json_t *id, const struct rue_trial_result *resu
                                "config", rue_protocol_config_json(&result->config));
     if (!object) return NULL;
     if (result->reason[0]) json_object_set_new(object, "reason", text_json(result->reason));
+    if (result->spent) json_object_set_new(object, "spent", json_true());
     for (size_t i = 0; i < rue_trial_field_count; i++) {
         const struct rue_trial_field *field = &rue_trial_fields[i];
         const char *at = (const char *)result + field->offset;
@@ -576,6 +577,7 @@ void rue_protocol_decode_result(const json_t *reply, const struct rue_trial_requ
         snprintf(out->reason, sizeof out->reason, "the runner's reply: %.400s", error.message);
         return;
     }
+    out->spent = json_is_true(json_object_get(reply, "spent"));
     if (!decode_fields(reply, out)) return;
     if (outcome == RUE_TRIAL_OK && !plausible(request, config != NULL, out)) return;
     out->outcome = (enum rue_outcome)outcome;

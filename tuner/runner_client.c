@@ -437,6 +437,7 @@ rue_status rue_runner_finish(struct rue_runner *runner, struct rue_trial_result 
     if (status == RUE_OK) rue_protocol_decode_result(flight->reply, flight->request, result);
     json_decref(flight->reply);
     flight->reply = NULL;
+    if (result->spent) end_process(runner, grace_ns);
     if (status == RUE_OK) return RUE_OK;
     if (status == RUE_INTERRUPTED || status == RUE_TERMINATED) {
         end_process(runner, grace_ns);

@@ -38,7 +38,8 @@ rue_status rue_runner_open_data(struct rue_runner *runner, const struct rue_vari
 
 /* One trial; `profile` as in rue_protocol_encode_trial; `patience_ns` from now until it is taken for hung.
  * Sets request->id. A runner that crashes, hangs or talks garbage makes a failed (or timeout) result that
- * says so, and a new one is started for the next trial (three times where it dies in starting). RUE_OK with a
+ * says so, and a new one is started for the next trial (three times where it dies in starting), as after one
+ * that says that it is spent. RUE_OK with a
  * result; RUE_INTERRUPTED or RUE_TERMINATED when a signal ended the trial; RUE_RUNNER when no new runner
  * could be started. */
 rue_status rue_runner_trial(struct rue_runner *runner, struct rue_trial_request *request, const char *profile,

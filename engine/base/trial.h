@@ -117,6 +117,7 @@ struct rue_trial_result {
     enum rue_outcome outcome;
     char reason[RUE_REASON_BYTES]; /* when ok: "", or which images were replaced */
     struct rue_config config;      /* as run */
+    bool spent;                    /* whoever ran it can run no more, as with a GPU that failed */
 #define X(name, text) int64_t name;
     RUE_TRIAL_INTEGERS(X)
 #undef X
