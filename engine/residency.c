@@ -147,6 +147,7 @@ bool rue_residency_evict(const struct rue_residency *residency)
     struct file file = {.fd = -1};
     bool found = true;
     rue_source_forget(residency->source);
+    rue_source_rewind(residency->source);
     for (uint64_t i = 0; found && i < residency->count; i++) {
         found = look_at(&file, residency->source, residency->items[i]);
         if (found && !file.again) rue_page_cache_evict(file.fd);

@@ -3,12 +3,19 @@
 #define RUE_SHARD_FIXTURE_H
 
 #include "data_fixture.h"
+#include "random.h"
 #include "sink.h"
 
-/* Items hold "item <number>." again and again, and have their number as their label. */
+/* Items hold what no compression makes smaller, so that what was read of a shard tells where in it that was.
+ */
+static bool shard_noise;
+
+/* Items hold "item <number>." again and again, or noise, and have their number as their label. */
 static inline void shard_fill(char *out, uint64_t bytes, uint64_t item)
 {
     char text[32];
+    for (uint64_t i = 0, state = item; shard_noise && i < bytes; i++) out[i] = (char)rue_random_next(&state);
+    if (shard_noise) return;
     int length = snprintf(text, sizeof text, "item %06d.", (int)item);
     for (uint64_t i = 0; i < bytes; i++) out[i] = text[i % (uint64_t)length];
 }

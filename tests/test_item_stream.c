@@ -1,4 +1,5 @@
 #include <criterion/criterion.h>
+#include <math.h>
 #include <pthread.h>
 #include <sys/resource.h>
 
@@ -106,6 +107,64 @@ Test(item_stream, an_epoch_reads_the_data_once)
     double shuffled = (double)read_epochs("large", true) / once;
     cr_assert(in_order > 1.9 && in_order < 2.2, "%.2f", in_order);
     cr_assert(shuffled > 1.9 && shuffled < 2.2, "%.2f", shuffled);
+}
+
+enum { SCRAPS = 10000, SCRAP = 400, SCRAPS_BATCH = 100, SCRAPS_BATCHES = SCRAPS / SCRAPS_BATCH };
+
+static struct rue_source *open_scraps(void)
+{
+    shard_noise = true;
+    shard_make("scraps", SCRAPS, SCRAP, 1 << 27, RUE_COMPRESS_LZ4);
+    return data_open("scraps");
+}
+
+/* What each batch of a shuffled epoch reads of the data. */
+static void read_batches(struct rue_source *source, double share[SCRAPS_BATCHES])
+{
+    struct rue_sampler sampler = {.items = SCRAPS, .seed = 3, .shuffle = true, .world_size = 1};
+    sampler.window = rue_source_window(source, SCRAPS_BATCH);
+    for (size_t b = 0; b < SCRAPS_BATCHES; b++) {
+        uint64_t before = bytes_read();
+        for (uint64_t i = b * SCRAPS_BATCH; i < (b + 1) * SCRAPS_BATCH; i++)
+            cr_assert(shard_holds(source, rue_sampler_item(&sampler, i), NULL));
+        share[b] = (double)(bytes_read() - before) / (SCRAPS * (double)SCRAP);
+    }
+}
+
+/* A trial that is cut short has its part of what the epoch costs, wherever it ends. */
+Test(item_stream, a_window_is_read_while_the_one_before_it_is_handed_out)
+{
+    double share[SCRAPS_BATCHES], sum = 0, whole = 0;
+    struct rue_source *source = open_scraps();
+    double window = (double)rue_source_window(source, SCRAPS_BATCH) / SCRAPS;
+    cr_assert(window > 0.2 && window < 0.5, "%.2f of the data a window", window);
+    read_batches(source, share);
+    for (size_t b = 0; b < SCRAPS_BATCHES; b++) whole += share[b];
+    for (size_t b = 0; b < SCRAPS_BATCHES; b++) {
+        double ahead = fmin(1, window + (double)(b + 1) / SCRAPS_BATCHES);
+        sum += share[b] / whole;
+        cr_assert_float_eq(sum, ahead, 0.05, "%.2f of the data after %zu batches, not %.2f", sum, b + 1,
+                           ahead);
+    }
+    rue_source_close(source);
+}
+
+static uint64_t bytes_for(const struct rue_source *source, uint64_t item)
+{
+    uint64_t before = bytes_read();
+    cr_assert(shard_holds(source, item, NULL));
+    return bytes_read() - before;
+}
+
+Test(item_stream, a_rewound_stream_has_nothing_left_of_the_order_before)
+{
+    enum { FILE_OF_KERNEL = 1000 };
+    struct rue_source *source = open_scraps();
+    cr_assert_gt(bytes_for(source, 150), 150 * SCRAP);
+    cr_assert_lt(bytes_for(source, 50), FILE_OF_KERNEL, "it was kept");
+    rue_source_rewind(source);
+    cr_assert_gt(bytes_for(source, 60), 60 * SCRAP);
+    rue_source_close(source);
 }
 
 struct reader {

@@ -89,11 +89,28 @@ rue_status rue_item_stream_open(const struct rue_shard_set *set, const struct ru
     return RUE_OK;
 }
 
+/* Under the lock, or where nobody else has it. */
+static void let_go(struct rue_item_stream *stream)
+{
+    for (int c = 0; c < CURSORS; c++) rue_byte_stream_close(stream->cursors[c].stream);
+    memset(stream->cursors, 0, sizeof stream->cursors);
+    for (uint64_t i = 0; i < stream->kept_capacity; i++) {
+        free(stream->kept[i].data);
+        stream->kept[i].data = NULL;
+    }
+}
+
+void rue_item_stream_rewind(struct rue_item_stream *stream)
+{
+    pthread_mutex_lock(&stream->lock);
+    let_go(stream);
+    pthread_mutex_unlock(&stream->lock);
+}
+
 void rue_item_stream_close(struct rue_item_stream *stream)
 {
     if (!stream) return;
-    for (int c = 0; c < CURSORS; c++) rue_byte_stream_close(stream->cursors[c].stream);
-    for (uint64_t i = 0; i < stream->kept_capacity; i++) free(stream->kept[i].data);
+    let_go(stream);
     free(stream->kept);
     pthread_mutex_destroy(&stream->lock);
     free(stream);
@@ -111,7 +128,7 @@ static void make_room(struct rue_item_stream *stream, uint64_t capacity)
     stream->kept_capacity = capacity;
 }
 
-/* What was passed of the end of an epoch, and of the beginning of the next. */
+/* The window that is asked for and the next; or the end of an epoch, and the beginning of the next one. */
 static uint64_t kept_most(const struct rue_item_stream *stream, uint64_t in_flight)
 {
     uint64_t most = 2 * stream->window + in_flight, all = 2 * stream->index->count;
@@ -231,13 +248,34 @@ static rue_status read_up_to(struct rue_item_stream *stream, struct cursor *curs
     return status;
 }
 
+/* Whoever finds its item kept reads one of those ahead in its place, up to the end of the next window. All of
+ * that is read then by the time that it is asked for, one item for each: nobody waits for a whole window at
+ * once, and a part of an epoch costs its part of the decompression. What is wrong with an item, whoever asks
+ * for it will hear. */
+static void read_on(struct rue_item_stream *stream, uint64_t item)
+{
+    uint64_t end = (item / stream->window + 2) * stream->window;
+    struct cursor *foremost = NULL;
+    if (end > stream->index->count) end = stream->index->count;
+    for (struct cursor *c = stream->cursors; c < stream->cursors + CURSORS; c++) {
+        bool fits = c->stream && c->next > item && c->next < end;
+        if (fits && (!foremost || c->next > foremost->next)) foremost = c;
+    }
+    if (!foremost) return;
+    foremost->used = ++stream->uses;
+    rue_error unseen = {0};
+    (void)read_up_to(stream, foremost, foremost->next + 1, &unseen);
+}
+
 rue_status rue_item_stream_read(struct rue_item_stream *stream, uint64_t item, void *into, rue_error *error)
 {
     rue_status status = RUE_OK;
     pthread_mutex_lock(&stream->lock);
     make_room(stream, kept_most(stream, 0));
     void *data = take_kept(stream, item);
-    if (!data) {
+    if (data) {
+        read_on(stream, item);
+    } else {
         struct cursor *cursor = choose(stream, item);
         status = read_up_to(stream, cursor, item, error);
         if (status == RUE_OK) status = read_next(stream, cursor, item, into, error);

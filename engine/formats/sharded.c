@@ -140,6 +140,11 @@ uint64_t rue_sharded_window(const void *state, uint64_t in_flight)
     return sharded->stream ? rue_item_stream_window(sharded->stream, in_flight) : 0;
 }
 
+void rue_sharded_rewind(void *state)
+{
+    if (of(state)->stream) rue_item_stream_rewind(of(state)->stream);
+}
+
 /* Whoever reads an item of a compressed shard has read what lies before it, too. */
 void rue_sharded_locate(const void *state, uint64_t item, struct rue_location *out)
 {

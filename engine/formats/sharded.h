@@ -51,6 +51,7 @@ rue_status rue_sharded_label(const void *state, uint64_t item, int32_t *out, rue
 enum rue_mode rue_sharded_mode(const void *state);
 rue_status rue_sharded_read(const void *state, uint64_t item, void *into, rue_error *error);
 uint64_t rue_sharded_window(const void *state, uint64_t in_flight);
+void rue_sharded_rewind(void *state);
 void rue_sharded_locate(const void *state, uint64_t item, struct rue_location *out);
 size_t rue_sharded_class_count(const void *state);
 const char *rue_sharded_class_name(const void *state, size_t class_index);
@@ -59,12 +60,12 @@ enum rue_dtype rue_sharded_dtype(const void *state);
 void rue_sharded_shape(const void *state, uint32_t out[3]);
 uint64_t rue_sharded_digest(const void *state);
 
-#define RUE_SHARDED_OPS                                                                               \
-    .holds = {[RUE_RAW] = true, [RUE_PREPROCESSED] = true}, .keys = true, .patterns = true,           \
-    .close = rue_sharded_close, .count = rue_sharded_count, .bytes = rue_sharded_bytes,               \
-    .label = rue_sharded_label, .mode = rue_sharded_mode, .window = rue_sharded_window,               \
-    .locate = rue_sharded_locate, .class_count = rue_sharded_class_count,                             \
-    .class_name = rue_sharded_class_name, .skipped = rue_sharded_skipped, .dtype = rue_sharded_dtype, \
+#define RUE_SHARDED_OPS                                                                                 \
+    .holds = {[RUE_RAW] = true, [RUE_PREPROCESSED] = true}, .keys = true, .patterns = true,             \
+    .close = rue_sharded_close, .count = rue_sharded_count, .bytes = rue_sharded_bytes,                 \
+    .label = rue_sharded_label, .mode = rue_sharded_mode, .window = rue_sharded_window,                 \
+    .rewind = rue_sharded_rewind, .locate = rue_sharded_locate, .class_count = rue_sharded_class_count, \
+    .class_name = rue_sharded_class_name, .skipped = rue_sharded_skipped, .dtype = rue_sharded_dtype,   \
     .shape = rue_sharded_shape, .digest = rue_sharded_digest
 
 #endif

@@ -188,6 +188,11 @@ uint64_t rue_source_window(const struct rue_source *source, uint64_t in_flight)
     return source->ops->window ? source->ops->window(source->state, in_flight) : 0;
 }
 
+void rue_source_rewind(const struct rue_source *source)
+{
+    if (source->ops->rewind) source->ops->rewind(source->state);
+}
+
 rue_status rue_source_view(const struct rue_source *source, uint64_t item, const void **out, rue_error *error)
 {
     return source->ops->view(source->state, item, out, error);

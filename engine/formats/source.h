@@ -81,6 +81,8 @@ struct rue_source_ops {
     rue_status (*read)(const void *state, uint64_t item, void *into, rue_error *error);
     /* See rue_source_window. (optional) */
     uint64_t (*window)(const void *state, uint64_t in_flight);
+    /* See rue_source_rewind. (optional) */
+    void (*rewind)(void *state);
     /* See rue_source_allows, _view and _place. (optional, all or none) */
     bool (*allows)(void *state, enum rue_access access);
     rue_status (*view)(const void *state, uint64_t item, const void **out, rue_error *error);
@@ -148,6 +150,10 @@ rue_status rue_source_read(const struct rue_source *source, uint64_t item, void 
  * order in which none lies further behind the furthest than this (rue_sampler has such an order), out of
  * which up to `in_flight` items are asked for by several threads: so much is kept in memory. Thread-safe. */
 uint64_t rue_source_window(const struct rue_source *source, uint64_t in_flight);
+
+/* Lets go of what was read ahead of an order, so that the next order costs as much as if it were the first
+ * since the source was opened. While nothing is read. */
+void rue_source_rewind(const struct rue_source *source);
 
 /* Whether items can be had in this way at present: views where the data are in memory, direct reads where the
  * file system has them. Takes microseconds; the first time that data are in memory some 20 ms for each
