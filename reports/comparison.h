@@ -3,6 +3,7 @@
 #define RUE_COMPARISON_H
 
 #include "findings.h"
+#include "saving_interval.h"
 
 struct rue_comparison_row {
     const char *model;              /* borrowed from the raw variant's matrix */
@@ -18,6 +19,7 @@ struct rue_comparison {
     double mean_speedup_ratio;       /* the geometric mean, as ratios ask for */
     double saved_ns_per_image; /* the arithmetic mean over the models; negative when slower; NaN when the
                                   images of the jobs are not known */
+    struct rue_saving_interval saved; /* of that; confidence 0 where noise is not known */
 };
 
 /* Walks over the pairs of a raw and a preprocessed variant that can be compared: both have a recommendation

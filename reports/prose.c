@@ -71,3 +71,31 @@ void rue_prose_say_model(struct rue_prose *prose, const struct rue_variant_findi
     rue_utf8_clean(rue_cost_matrix_model(variant->matrix, model), unicode, clean, sizeof clean);
     rue_prose_say(prose, "%s", clean);
 }
+
+/* To a tenth as long as that is seen. */
+static const char *times_text(double times, char text[32])
+{
+    snprintf(text, 32, times < 9.95 ? "%.1f" : "%.0f", times);
+    return text;
+}
+
+void rue_prose_say_payback(struct rue_prose *prose, double times, bool exact, const char *what)
+{
+    char text[32];
+    if (exact)
+        rue_prose_say(prose, "%s" RUE_NO_BREAK "%ss", times_text(times, text), what);
+    else
+        rue_prose_say(prose, "%.0f" RUE_NO_BREAK "%s%s", ceil(times), what,
+                      rue_prose_plural((uint64_t)ceil(times)));
+}
+
+void rue_prose_say_payback_interval(struct rue_prose *prose, double confidence, double low, double high)
+{
+    char from[32], to[32];
+    rue_prose_say(prose, " (%.3g" RUE_NO_BREAK "%%" RUE_NO_BREAK "CI %s" RUE_NO_BREAK, 100 * confidence,
+                  times_text(low, from));
+    if (isfinite(high))
+        rue_prose_say(prose, "to" RUE_NO_BREAK "%s)", times_text(high, to));
+    else
+        rue_prose_say(prose, "or" RUE_NO_BREAK "more: it may never pay back)");
+}

@@ -265,6 +265,17 @@ static json_t *side_json(struct rue_json_document *document, const struct rue_va
     return object;
 }
 
+static json_t *saved_interval_json(struct rue_json_document *document,
+                                   const struct rue_saving_interval *interval)
+{
+    if (interval->confidence == 0) return json_null();
+    json_t *object = json_object();
+    rue_json_put(document, object, "confidence", rue_json_real(interval->confidence));
+    rue_json_put(document, object, "low_ns_per_image", rue_json_real(interval->low_ns));
+    rue_json_put(document, object, "high_ns_per_image", rue_json_real(interval->high_ns));
+    return object;
+}
+
 static json_t *comparison_json(struct rue_json_document *document, const struct rue_comparison *comparison)
 {
     json_t *object = json_object(), *models = json_array();
@@ -283,6 +294,7 @@ static json_t *comparison_json(struct rue_json_document *document, const struct 
     rue_json_put(document, object, "models", models);
     rue_json_put(document, object, "mean_speedup_ratio", rue_json_real(comparison->mean_speedup_ratio));
     rue_json_put(document, object, "saved_ns_per_image", rue_json_real(comparison->saved_ns_per_image));
+    rue_json_put(document, object, "saved_interval", saved_interval_json(document, &comparison->saved));
     return object;
 }
 

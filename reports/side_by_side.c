@@ -7,6 +7,7 @@
 #include "json_document.h"
 #include "json_findings.h"
 #include "prose.h"
+#include "saving_interval.h"
 #include "text_table.h"
 #include "units.h"
 #include "utf8.h"
@@ -22,13 +23,53 @@ double rue_side_epoch_s(const struct rue_side *first, const struct rue_side *sid
            (double)first->variant->data_images;
 }
 
-double rue_side_pays_after(const struct rue_side *first, const struct rue_side *side, size_t model)
+/* The side at its best: its times, for epochs in seconds. */
+static struct rue_saving_side at_best(const struct rue_side *first, const struct rue_side *side)
+{
+    const struct rue_variant_findings *variant = side->variant;
+    double epoch_jobs = (double)first->variant->data_images / (double)variant->job_images;
+    return (struct rue_saving_side){variant->matrix, variant->selection->recommended, epoch_jobs};
+}
+
+rue_status rue_side_payoff(const struct rue_side *first, const struct rue_side *side, size_t model,
+                           struct rue_payoff *out, rue_error *error)
 {
     double before = rue_side_epoch_s(first, first, model);
     double saved = before - rue_side_epoch_s(first, side, model);
-    if (side == first || side->build_s == 0) return 0;
-    if (isnan(saved) || isnan(side->build_s)) return NAN;
-    return saved > least_gain * before ? side->build_s / saved : INFINITY;
+    struct rue_saving_interval interval;
+    *out = (struct rue_payoff){.epochs = 0};
+    if (side == first || side->build_s == 0) return RUE_OK;
+    out->epochs = NAN;
+    if (isnan(saved) || isnan(side->build_s)) return RUE_OK;
+    const struct rue_saving_question question = {
+        .before = at_best(first, first),
+        .after = at_best(first, side),
+        .pairs = &(struct rue_saving_pair){model, model},
+        .pair_count = 1,
+        .confidence = fmin(first->variant->interval.confidence, side->variant->interval.confidence)};
+    rue_status status = rue_saving_interval_find(&question, &interval, error);
+    if (status != RUE_OK) return status;
+    double low = interval.low_ns / 1e9, high = interval.high_ns / 1e9;
+    bool saves = interval.confidence > 0 && low > 0;
+    out->epochs = saves || saved > least_gain * before ? side->build_s / saved : INFINITY;
+    out->confidence = interval.confidence;
+    out->low_epochs = high > 0 ? side->build_s / high : INFINITY;
+    out->high_epochs = low > 0 ? side->build_s / low : INFINITY;
+    return RUE_OK;
+}
+
+/* Of each side and model. Owned by the caller. */
+static rue_status find_payoffs(const struct rue_side_by_side *all, struct rue_payoff **out, rue_error *error)
+{
+    size_t models = rue_cost_matrix_models(all->sides[0].variant->matrix), count = all->side_count * models;
+    struct rue_payoff *payoffs = calloc(count + 1, sizeof *payoffs);
+    if (!payoffs) return rue_fail_memory(error, "what pays", count * sizeof *payoffs);
+    rue_status status = RUE_OK;
+    for (size_t i = 0; status == RUE_OK && i < count; i++)
+        status = rue_side_payoff(&all->sides[0], &all->sides[i / models], i % models, &payoffs[i], error);
+    if (status != RUE_OK) return free(payoffs), status;
+    *out = payoffs;
+    return RUE_OK;
 }
 
 /* ---- tables ---- */
@@ -38,6 +79,7 @@ struct page {
     const struct rue_report_style *style;
     FILE *stream;
     struct rue_text_table *table;
+    const struct rue_payoff *payoffs; /* [sides][models] */
 };
 
 static void add_column(const struct page *page, const char *header, bool right, int shrink_to, int drop)
@@ -205,12 +247,18 @@ static void put_epochs(const struct page *page)
 
 /* ---- sentences ---- */
 
-static void say_epochs(struct rue_prose *prose, double epochs)
+static void say_payoff(struct rue_prose *prose, const struct rue_payoff *payoff, const char *model)
 {
-    if (epochs <= 1)
+    bool sure = payoff->confidence > 0;
+    if (payoff->epochs <= 1) {
         rue_prose_say(prose, "within the first epoch");
-    else
-        rue_prose_say(prose, "after %.0f epochs", ceil(epochs));
+    } else {
+        rue_prose_say(prose, "after ");
+        rue_prose_say_payback(prose, payoff->epochs, sure, "epoch");
+    }
+    rue_prose_say(prose, " of %s", model);
+    if (sure)
+        rue_prose_say_payback_interval(prose, payoff->confidence, payoff->low_epochs, payoff->high_epochs);
 }
 
 /* When making one variant from the first pays, model by model. */
@@ -238,13 +286,12 @@ static void put_payoff(const struct page *page, size_t index)
     rue_prose_say(&prose, "making it takes about %s; it pays ", duration(side->build_s, built));
     size_t never = 0, models = rue_cost_matrix_models(matrix);
     for (size_t m = 0; m < models; m++) {
-        double epochs = rue_side_pays_after(first, side, m);
-        never += isinf(epochs);
-        if (!isfinite(epochs)) continue;
+        const struct rue_payoff *payoff = &page->payoffs[index * models + m];
+        never += isinf(payoff->epochs);
+        if (!isfinite(payoff->epochs)) continue;
         rue_utf8_clean(rue_cost_matrix_model(matrix, m), page->style->unicode, clean, sizeof clean);
         if (said) rue_prose_say(&prose, ", ");
-        say_epochs(&prose, epochs);
-        rue_prose_say(&prose, " of %s", clean);
+        say_payoff(&prose, payoff, clean);
         said = true;
     }
     if (!said)
@@ -257,15 +304,24 @@ static void put_payoff(const struct page *page, size_t index)
     put_line(page, text, 2);
 }
 
+static bool is_any_sure(const struct page *page)
+{
+    size_t models = rue_cost_matrix_models(page->all->sides[0].variant->matrix);
+    for (size_t i = 0; i < page->all->side_count * models; i++)
+        if (page->payoffs[i].confidence > 0) return true;
+    return false;
+}
+
 static void put_payoffs(const struct page *page)
 {
     char heading[PATH_MAX + 256], name[PATH_MAX];
     rue_utf8_clean(page->all->sides[0].name, page->style->unicode, name, sizeof name);
-    snprintf(heading, sizeof heading,
-             "When making another variant from %s pays (what saves less than a twentieth of an epoch may be "
-             "noise, and "
-             "does not count):",
-             name);
+    snprintf(heading, sizeof heading, "When making another variant from %s pays (%s):", name,
+             is_any_sure(page)
+                 ? "within what the noise of trials leaves open; what making takes was measured "
+                   "once"
+                 : "what saves less than a twentieth of an epoch may be noise, "
+                   "and does not count; --repeats 3 tells how much noise there is");
     put_line(page, heading, 0);
     for (size_t s = 1; s < page->all->side_count; s++) put_payoff(page, s);
 }
@@ -298,14 +354,18 @@ static void put_job(const struct page *page)
 rue_status rue_side_by_side_show(const struct rue_side_by_side *all, const struct rue_report_style *style,
                                  FILE *stream, rue_error *error)
 {
-    struct page page = {all, style, stream, calloc(1, sizeof *page.table)};
-    if (!page.table) return rue_fail_memory(error, "the table", sizeof *page.table);
+    struct rue_payoff *payoffs;
+    rue_status status = find_payoffs(all, &payoffs, error);
+    if (status != RUE_OK) return status;
+    struct page page = {all, style, stream, calloc(1, sizeof *page.table), payoffs};
+    if (!page.table) return free(payoffs), rue_fail_memory(error, "the table", sizeof *page.table);
     put_job(&page);
     put_own(&page);
     put_common(&page);
     put_epochs(&page);
     put_payoffs(&page);
     free(page.table);
+    free(payoffs);
     return rue_report_finish(stream, error);
 }
 
@@ -321,21 +381,33 @@ static json_t *loading_json(struct rue_json_document *document, const struct rue
     return object;
 }
 
-static json_t *payoff_json(struct rue_json_document *document, const struct rue_side *first,
-                           const struct rue_side *side, size_t model)
+static json_t *interval_json(struct rue_json_document *document, const struct rue_payoff *payoff)
 {
-    double epochs = side == first ? NAN : rue_side_pays_after(first, side, model);
+    if (payoff->confidence == 0) return json_null();
+    json_t *object = json_object();
+    rue_json_put(document, object, "confidence", rue_json_real(payoff->confidence));
+    rue_json_put(document, object, "low_epochs", rue_json_real(payoff->low_epochs));
+    rue_json_put(document, object, "high_epochs", rue_json_real(payoff->high_epochs));
+    return object;
+}
+
+static json_t *payoff_json(struct rue_json_document *document, const struct rue_side *first,
+                           const struct rue_side *side, size_t model, const struct rue_payoff *payoff)
+{
+    double epochs = side == first ? NAN : payoff->epochs;
     json_t *object = json_object();
     rue_json_put(document, object, "model",
                  rue_json_text(rue_cost_matrix_model(side->variant->matrix, model)));
     rue_json_put(document, object, "epoch_ns",
                  rue_json_nanoseconds(rue_side_epoch_s(first, side, model) * 1e9));
     rue_json_put(document, object, "break_even_epochs", rue_json_real(epochs));
+    rue_json_put(document, object, "break_even_interval", interval_json(document, payoff));
     rue_json_put(document, object, "pays", isnan(epochs) ? json_null() : json_boolean(isfinite(epochs)));
     return object;
 }
 
-static json_t *side_json(struct rue_json_document *document, const struct rue_side_by_side *all, size_t index)
+static json_t *side_json(struct rue_json_document *document, const struct rue_side_by_side *all, size_t index,
+                         const struct rue_payoff *payoffs)
 {
     const struct rue_side *side = &all->sides[index];
     const struct rue_variant *variant = &side->variant->variant;
@@ -356,13 +428,17 @@ static json_t *side_json(struct rue_json_document *document, const struct rue_si
     rue_json_put(document, object, "common_mean_regret_ratio", rue_json_real(side->common_regret_ratio));
     rue_json_put(document, object, "build_ns", rue_json_nanoseconds(side->build_s * 1e9));
     for (size_t m = 0; m < rue_cost_matrix_models(side->variant->matrix); m++)
-        rue_json_push(document, models, payoff_json(document, &all->sides[0], side, m));
+        rue_json_push(document, models, payoff_json(document, &all->sides[0], side, m, &payoffs[m]));
     rue_json_put(document, object, "models", models);
     return object;
 }
 
 rue_status rue_side_by_side_json(const struct rue_side_by_side *all, FILE *stream, rue_error *error)
 {
+    struct rue_payoff *payoffs;
+    size_t models = rue_cost_matrix_models(all->sides[0].variant->matrix);
+    rue_status status = find_payoffs(all, &payoffs, error);
+    if (status != RUE_OK) return status;
     struct rue_json_document document = {0};
     json_t *root = json_object(), *sides = json_array();
     rue_json_put(&document, root, "format", json_string("rue.compare/1"));
@@ -374,10 +450,11 @@ rue_status rue_side_by_side_json(const struct rue_side_by_side *all, FILE *strea
                  all->has_common ? json_string(all->common_predicted ? "predicted" : "measured")
                                  : json_null());
     for (size_t s = 0; s < all->side_count; s++)
-        rue_json_push(&document, sides, side_json(&document, all, s));
+        rue_json_push(&document, sides, side_json(&document, all, s, payoffs + s * models));
     rue_json_put(&document, root, "variants", sides);
     rue_json_put(&document, root, "partial", json_boolean(all->findings->partial));
-    rue_status status = rue_json_write(&document, root, stream, error);
+    status = rue_json_write(&document, root, stream, error);
     json_decref(root);
+    free(payoffs);
     return status;
 }

@@ -37,11 +37,19 @@ struct rue_side_by_side {
 /* Seconds of an epoch of the first variant's images, with the side at its best configuration; NaN. */
 double rue_side_epoch_s(const struct rue_side *first, const struct rue_side *side, size_t model);
 
-/* After how many epochs making `side` pays, compared with `first`: 0 for the first itself and for what takes
- * nothing to make, INFINITY where it saves no more than a twentieth of an epoch, NaN where it is not
- * known.
+/* After how many epochs making a variant pays. */
+struct rue_payoff {
+    double epochs;     /* INFINITY: it does not; NaN: not known */
+    double confidence; /* of the interval; 0: there is none, as when everything was measured once */
+    double low_epochs, high_epochs; /* of what an epoch saves, as far as noise goes; INFINITY: it may never
+                                       pay */
+};
+
+/* Compared with `first`: after 0 epochs for the first itself and for what takes nothing to make. What saves
+ * no more than a twentieth of an epoch does not pay, unless an interval says that it does save. RUE_MEMORY.
  */
-double rue_side_pays_after(const struct rue_side *first, const struct rue_side *side, size_t model);
+rue_status rue_side_payoff(const struct rue_side *first, const struct rue_side *side, size_t model,
+                           struct rue_payoff *out, rue_error *error) RUE_MUST_CHECK;
 
 /* Tables and sentences. RUE_MEMORY; RUE_STORE when the stream fails. */
 rue_status rue_side_by_side_show(const struct rue_side_by_side *all, const struct rue_report_style *style,

@@ -392,10 +392,16 @@ static void say_price(struct rue_prose *prose, const struct rue_comparison *comp
     rue_prose_say(prose, " Converting all %s images takes about ",
                   rue_format_count(raw->data_images, a, sizeof a));
     rue_prose_say_unbroken(prose, rue_format_duration((uint64_t)build_ns, b, sizeof b));
-    double jobs = ceil(build_ns / (comparison->saved_ns_per_image * (double)raw->job_images));
-    if (comparison->saved_ns_per_image > 0 && jobs < 1e9)
-        rue_prose_say(prose, ", which pays off after %.0f" NB "job%s", jobs,
-                      rue_prose_plural((uint64_t)jobs));
+    double image_jobs = build_ns / (double)raw->job_images; /* over what an image saves: the jobs */
+    double jobs = image_jobs / comparison->saved_ns_per_image;
+    if (comparison->saved_ns_per_image > 0 && jobs < 1e9) {
+        const struct rue_saving_interval *saved = &comparison->saved;
+        rue_prose_say(prose, ", which pays off after ");
+        rue_prose_say_payback(prose, jobs, saved->confidence > 0, "job");
+        if (saved->confidence > 0)
+            rue_prose_say_payback_interval(prose, saved->confidence, image_jobs / saved->high_ns,
+                                           saved->low_ns > 0 ? image_jobs / saved->low_ns : INFINITY);
+    }
     rue_prose_say(prose, ".");
 }
 

@@ -54,7 +54,8 @@ rue_status rue_cost_matrix_open(const struct rue_config *configs, size_t config_
     for (size_t m = 0; m < model_count; m++)
         if (!(matrix->models[m] = strdup(models[m]))) goto out_of_memory;
     for (size_t i = 0; i < cell_count; i++)
-        matrix->cells[i] = (struct rue_cell){.median_ns = NAN, .first_batch_ns = NAN, .reason = no_reason};
+        matrix->cells[i] = (struct rue_cell){
+            .median_ns = NAN, .estimate_sd = NAN, .first_batch_ns = NAN, .reason = no_reason};
     *out = matrix;
     return RUE_OK;
 
@@ -246,6 +247,12 @@ rue_status rue_cost_matrix_estimate(struct rue_cost_matrix *matrix, size_t model
     cell->predicted = predicted;
     settle(matrix, cell);
     return RUE_OK;
+}
+
+void rue_cost_matrix_estimate_sd(struct rue_cost_matrix *matrix, size_t model, size_t config, double sd)
+{
+    struct rue_cell *cell = cell_at(matrix, model, config);
+    if (cell->state == RUE_CELL_OK && !cell->times_ns) cell->estimate_sd = sd;
 }
 
 void rue_cost_matrix_miss(struct rue_cost_matrix *matrix, size_t model, size_t config,

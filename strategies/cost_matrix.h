@@ -24,6 +24,7 @@ struct rue_cell {
     size_t capacity;                    /* of times_ns */
     double *times_ns;                   /* [repeats], in the order told; not of an estimate */
     double median_ns;                   /* of times_ns, or the estimate; NaN where there is none */
+    double estimate_sd;                 /* of the logarithm of an estimate; NaN where that is not known */
     double first_batch_ns;              /* median of those told, or the estimate; NaN where there is none */
     size_t first_count, first_capacity; /* of first_batches_ns; 0 where there is but an estimate */
     double *first_batches_ns;           /* [first_count], in the order told */
@@ -90,6 +91,10 @@ rue_status rue_cost_matrix_correct(struct rue_cost_matrix *matrix, size_t model,
 rue_status rue_cost_matrix_estimate(struct rue_cost_matrix *matrix, size_t model, size_t config,
                                     double time_ns, size_t repeats, bool predicted,
                                     rue_error *error) RUE_MUST_CHECK;
+
+/* How sure the estimate is: the standard deviation of its logarithm, or NaN. Changes nothing in a cell of
+ * which something else was told. */
+void rue_cost_matrix_estimate_sd(struct rue_cost_matrix *matrix, size_t model, size_t config, double sd);
 
 /* Tells a trial that was not ok; `reason` may be NULL, and is lost where no memory is left for it. Changes
  * nothing but `missed` and `reason` in a cell that has ok repeats. */

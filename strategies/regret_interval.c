@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "random.h"
+#include "time_scatter.h"
 
 enum { DRAWS_MIN = 100, DRAWS_MAX = 800 };
 
@@ -18,9 +18,7 @@ struct bootstrap {
     const struct rue_cost_matrix *matrix;
     const struct rue_selection *selection;
     size_t models, configs;
-    double *residuals; /* [residual_count] of logarithms, of the size of one trial's scatter */
-    size_t residual_count, freedom;
-    double *drawn;               /* [longest] of one cell */
+    struct rue_time_scatter scatter;
     double *regret;              /* [configs] weighted sums in a draw */
     double *worst;               /* [configs] */
     double *times;               /* [configs] */
@@ -32,8 +30,7 @@ struct bootstrap {
 
 static void bootstrap_close(struct bootstrap *bootstrap)
 {
-    free(bootstrap->residuals);
-    free(bootstrap->drawn);
+    rue_time_scatter_close(&bootstrap->scatter);
     free(bootstrap->regret);
     free(bootstrap->worst);
     free(bootstrap->times);
@@ -46,56 +43,29 @@ static const struct rue_cell *cell_of(const struct bootstrap *bootstrap, size_t 
     return rue_cost_matrix_cell(bootstrap->matrix, model, config);
 }
 
-static bool has_times(const struct rue_cell *cell)
-{
-    return cell->state == RUE_CELL_OK && cell->times_ns;
-}
-
-static rue_status bootstrap_open(struct bootstrap *bootstrap, size_t draws, size_t times, size_t longest,
-                                 rue_error *error)
+static rue_status bootstrap_open(struct bootstrap *bootstrap, size_t draws, rue_error *error)
 {
     size_t configs = bootstrap->configs;
-    bootstrap->residuals = calloc(times + 1, sizeof(double));
-    bootstrap->drawn = calloc(longest + 1, sizeof(double));
     bootstrap->regret = calloc(configs + 1, sizeof(double));
     bootstrap->worst = calloc(configs + 1, sizeof(double));
     bootstrap->times = calloc(configs + 1, sizeof(double));
     bootstrap->excess = calloc(draws, sizeof(double));
-    bool missing = !bootstrap->residuals || !bootstrap->drawn || !bootstrap->regret || !bootstrap->worst ||
-                   !bootstrap->times || !bootstrap->excess;
+    bool missing = !bootstrap->regret || !bootstrap->worst || !bootstrap->times || !bootstrap->excess;
     for (int i = 0; i < 2; i++) {
         bootstrap->fixed[i] = calloc(draws, sizeof(double));
         bootstrap->lucky[i] = calloc(draws, sizeof(double));
         missing |= !bootstrap->fixed[i] || !bootstrap->lucky[i];
     }
     if (!missing) return RUE_OK;
-    bootstrap_close(bootstrap);
-    return rue_fail_memory(error, "an interval of the regret", (times + draws) * sizeof(double));
-}
-
-/* What repeats scatter about their cell. */
-static void collect_residuals(struct bootstrap *bootstrap)
-{
-    for (size_t i = 0; i < bootstrap->models * bootstrap->configs; i++) {
-        const struct rue_cell *cell = cell_of(bootstrap, i / bootstrap->configs, i % bootstrap->configs);
-        if (!has_times(cell) || cell->repeats < 2) continue;
-        double mean = 0, count = (double)cell->repeats, scale = sqrt(count / (count - 1));
-        for (size_t r = 0; r < cell->repeats; r++) mean += log(cell->times_ns[r]) / count;
-        for (size_t r = 0; r < cell->repeats; r++)
-            bootstrap->residuals[bootstrap->residual_count++] = scale * (log(cell->times_ns[r]) - mean);
-        bootstrap->freedom += cell->repeats - 1;
-    }
+    return rue_fail_memory(error, "an interval of the regret", (configs + draws) * sizeof(double));
 }
 
 /* A median as it might have been measured. */
 static double draw_time(struct bootstrap *bootstrap, const struct rue_cell *cell)
 {
     if (cell->state != RUE_CELL_OK) return NAN;
-    if (!has_times(cell)) return cell->median_ns;
-    for (size_t r = 0; r < cell->repeats; r++)
-        bootstrap->drawn[r] =
-            bootstrap->residuals[rue_random_below(&bootstrap->seed, bootstrap->residual_count)];
-    return cell->median_ns * exp(gsl_stats_median(bootstrap->drawn, 1, cell->repeats));
+    if (!cell->times_ns) return cell->median_ns;
+    return rue_time_scatter_draw_ns(&bootstrap->scatter, cell, &bootstrap->seed);
 }
 
 static bool is_better(const struct bootstrap *bootstrap, size_t a, size_t b)
@@ -157,20 +127,15 @@ rue_status rue_regret_interval_find(const struct rue_cost_matrix *matrix,
                                   .models = selection->model_count,
                                   .configs = selection->config_count,
                                   .seed = 1};
-    size_t times = 0, longest = 0, best = selection->recommended;
+    size_t best = selection->recommended;
     *out = (struct rue_regret_interval){.confidence = 0};
-    for (size_t i = 0; best != RUE_NONE && i < bootstrap.models * bootstrap.configs; i++) {
-        const struct rue_cell *cell = cell_of(&bootstrap, i / bootstrap.configs, i % bootstrap.configs);
-        if (!has_times(cell)) continue;
-        times += cell->repeats;
-        if (cell->repeats > longest) longest = cell->repeats;
-    }
-    if (longest < 2) return RUE_OK;
-    double wanted = draws_work / (double)times;
+    if (best == RUE_NONE) return RUE_OK;
+    rue_status status = rue_time_scatter_open(matrix, &bootstrap.scatter, error);
+    if (status != RUE_OK || bootstrap.scatter.freedom == 0) return bootstrap_close(&bootstrap), status;
+    double wanted = draws_work / (double)bootstrap.scatter.times;
     size_t draws = wanted > DRAWS_MAX ? DRAWS_MAX : wanted < DRAWS_MIN ? DRAWS_MIN : (size_t)wanted;
-    rue_status status = bootstrap_open(&bootstrap, draws, times, longest, error);
-    if (status != RUE_OK) return status;
-    collect_residuals(&bootstrap);
+    status = bootstrap_open(&bootstrap, draws, error);
+    if (status != RUE_OK) return bootstrap_close(&bootstrap), status;
     for (size_t d = 0; d < draws; d++) {
         size_t winner = draw_winner(&bootstrap);
         const struct rue_ranking_row *row = &selection->rows[winner];
@@ -183,7 +148,7 @@ rue_status rue_regret_interval_find(const struct rue_cost_matrix *matrix,
         bootstrap.lucky[1][d] = bootstrap.worst[winner] - row->max_regret_ratio;
     }
     const struct rue_ranking_row *row = &selection->rows[best];
-    double tail = (1 + confidence) / 2, freedom = (double)bootstrap.freedom;
+    double tail = (1 + confidence) / 2, freedom = (double)bootstrap.scatter.freedom;
     double widen = spread_factor * gsl_cdf_tdist_Pinv(tail, freedom) / gsl_cdf_ugaussian_Pinv(tail);
     out->confidence = confidence;
     find_limits(bootstrap.fixed[0], bootstrap.lucky[0], draws, row->mean_regret_ratio, widen, confidence,

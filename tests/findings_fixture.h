@@ -158,6 +158,22 @@ static inline void fixture_open_plain(struct fixture *fixture)
     fixture_add(fixture, &grid)->build_s_per_image = 0.0021;
 }
 
+/* As if all of it had been measured two times more, off by that; medians are what they were. */
+static inline void fixture_repeat(struct fixture *fixture, double off)
+{
+    for (size_t v = 0; v < fixture->findings.variant_count; v++) {
+        struct rue_cost_matrix *matrix = fixture->matrices[v];
+        size_t configs = rue_cost_matrix_configs(matrix);
+        for (size_t i = 0; i < rue_cost_matrix_models(matrix) * configs; i++) {
+            double ns = rue_cost_matrix_cell(matrix, i / configs, i % configs)->median_ns;
+            const double more[] = {(1 - off) * ns, (1 + off) * ns};
+            cr_assert_eq(rue_cost_matrix_add_repeats(matrix, i / configs, i % configs, more, 2, false, NULL),
+                         RUE_OK);
+        }
+        fixture->variants[v].interval.confidence = 0.95;
+    }
+}
+
 /* One raw variant; in every column but the first something is missing. */
 static inline void fixture_open_gaps(struct fixture *fixture)
 {

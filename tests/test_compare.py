@@ -34,9 +34,21 @@ def test_variants_stand_side_by_side(rue, variants, own_photos):
     assert raw["build_ns"] == 0 and packed["build_ns"] > 0 and copy["build_ns"] > 0
     assert not (set(os.listdir(rue.folder / "out")) - {"recommendation.json", "trials.csv", "study.db", "lock"}), "samples are removed"
     none = packed["models"][0]
+    assert none["break_even_interval"] is None, "everything was measured once"
     assert none["pays"] and none["break_even_epochs"] > 0, "it need not be decoded again"
     epochs = packed["build_ns"] / (raw["models"][0]["epoch_ns"] - none["epoch_ns"])
     assert none["break_even_epochs"] == pytest.approx(epochs, rel=1e-6)
+
+
+def test_repeats_say_within_what_limits_it_pays(rue, variants):
+    done = rue("compare", *variants[:2], *WORDS, "--model", "none", "--repeats", "3", "--out", "out", "--json")
+    assert done.returncode == 0, done.stderr
+    raw, packed = (side["models"][0] for side in json.loads(done.stdout)["variants"])
+    limits = packed["break_even_interval"]
+    assert raw["break_even_interval"] is None and limits["confidence"] == 0.95
+    assert 0 < limits["low_epochs"] < packed["break_even_epochs"] and (limits["high_epochs"] or 1e9) > packed["break_even_epochs"]
+    saved = read_json(rue.folder / "out/recommendation.json")["comparisons"][0]
+    assert saved["saved_interval"]["low_ns_per_image"] < saved["saved_ns_per_image"] < saved["saved_interval"]["high_ns_per_image"]
 
 
 def test_the_page_says_when_making_another_pays(rue, variants):

@@ -246,6 +246,20 @@ Test(cost_matrix, what_does_not_tell_its_first_batch_cannot_keep_a_limit)
     rue_cost_matrix_close(matrix);
 }
 
+Test(cost_matrix, an_estimate_is_as_sure_as_was_told)
+{
+    struct rue_cost_matrix *matrix = matrix_limited();
+    const struct rue_cell *cell = rue_cost_matrix_cell(matrix, 0, 0);
+    rue_cost_matrix_estimate_first_batch(matrix, 0, 0, 80);
+    rue_cost_matrix_estimate_sd(matrix, 0, 0, 0.1);
+    cr_assert(isnan(cell->estimate_sd), "there is no estimate yet");
+    cr_assert_eq(rue_cost_matrix_estimate(matrix, 0, 0, 500, 1, true, NULL), RUE_OK);
+    cr_assert(isnan(cell->estimate_sd));
+    rue_cost_matrix_estimate_sd(matrix, 0, 0, 0.1);
+    cr_assert_eq(cell->estimate_sd, 0.1);
+    rue_cost_matrix_close(matrix);
+}
+
 Test(cost_matrix, a_failure_leaves_a_late_cell_late)
 {
     struct rue_cost_matrix *matrix = matrix_limited();

@@ -135,6 +135,21 @@ Test(report_table, closes_with_what_to_use_for_what_job_and_whose_consumer)
     fixture_close(&fixture);
 }
 
+Test(report_table, says_within_what_limits_preprocessing_pays)
+{
+    struct fixture fixture;
+    fixture_open_plain(&fixture);
+    fixture_repeat(&fixture, 0.02);
+    char *text = fixture_render(&rue_report_table, &fixture, wide_plain);
+    expect_text(text, "takes about 19.9 s, which pays off after 6.0 jobs (95 % CI 5.3 to 6.7).");
+    free(text);
+    fixture_repeat(&fixture, 0.6);
+    text = fixture_render(&rue_report_table, &fixture, wide_plain);
+    expect_text(text, " or more: it may never pay back).");
+    free(text);
+    fixture_close(&fixture);
+}
+
 Test(report_table, says_that_repeats_of_the_winner_failed)
 {
     struct fixture fixture;

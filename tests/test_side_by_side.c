@@ -45,17 +45,29 @@ static void begin(void)
                                     .sides = sides};
 }
 
+static struct rue_payoff payoff(int side, size_t model)
+{
+    struct rue_payoff out;
+    cr_assert_eq(rue_side_payoff(&sides[RAW], &sides[side], model, &out, NULL), RUE_OK);
+    return out;
+}
+
+static double pays_after(int side, size_t model)
+{
+    return payoff(side, model).epochs;
+}
+
 Test(side_by_side, making_pays_after_what_it_takes_over_what_an_epoch_saves)
 {
     begin();
     cr_assert_float_eq(rue_side_epoch_s(&sides[RAW], &sides[RAW], 0), 100, 1e-9);
-    cr_assert_float_eq(rue_side_pays_after(&sides[RAW], &sides[PREPARED], 0), 2, 1e-9);
-    cr_assert(isinf(rue_side_pays_after(&sides[RAW], &sides[PREPARED], 1)), "it saves nothing");
-    cr_assert(isinf(rue_side_pays_after(&sides[RAW], &sides[COPY], 0)), "a hundredth is no gain");
-    cr_assert_float_eq(rue_side_pays_after(&sides[RAW], &sides[COPY], 1), 1.6, 1e-9);
-    cr_assert_eq(rue_side_pays_after(&sides[RAW], &sides[RAW], 0), 0);
+    cr_assert_float_eq(pays_after(PREPARED, 0), 2, 1e-9);
+    cr_assert(isinf(pays_after(PREPARED, 1)), "it saves nothing");
+    cr_assert(isinf(pays_after(COPY, 0)), "a hundredth is no gain");
+    cr_assert_float_eq(pays_after(COPY, 1), 1.6, 1e-9);
+    cr_assert_eq(pays_after(RAW, 0), 0);
     sides[PREPARED].build_s = NAN;
-    cr_assert(isnan(rue_side_pays_after(&sides[RAW], &sides[PREPARED], 0)));
+    cr_assert(isnan(pays_after(PREPARED, 0)));
     fixture.variants[RAW].job_images = 0;
     cr_assert(isnan(rue_side_epoch_s(&sides[RAW], &sides[RAW], 0)));
     fixture_close(&fixture);
@@ -122,12 +134,85 @@ Test(side_by_side, a_common_configuration_that_is_predicted_is_called_so)
     fixture_close(&fixture);
 }
 
+/* As if a side's trials of the model had been made two times more, off by that; the median is what it was. */
+static void repeat(int side, size_t model, double off)
+{
+    double ns = rue_cost_matrix_cell(fixture.matrices[side], model, 0)->median_ns;
+    const double more[] = {(1 - off) * ns, (1 + off) * ns};
+    cr_assert_eq(rue_cost_matrix_add_repeats(fixture.matrices[side], model, 0, more, 2, false, NULL), RUE_OK);
+    fixture.variants[side].interval.confidence = 0.95;
+}
+
+static void repeat_all(double off)
+{
+    for (int s = 0; s < SIDES; s++)
+        for (size_t m = 0; m < 2; m++) repeat(s, m, off);
+}
+
+Test(side_by_side, repeats_give_an_interval_in_epochs)
+{
+    begin();
+    cr_assert_eq(payoff(PREPARED, 0).confidence, 0, "one repeat tells nothing of noise");
+    repeat_all(0.02);
+    struct rue_payoff found = payoff(PREPARED, 0); /* saves 80 of 100 s */
+    cr_assert(found.confidence == 0.95 && found.epochs == 2);
+    cr_assert(found.low_epochs > 1.85 && found.low_epochs < 1.97, "%f", found.low_epochs);
+    cr_assert(found.high_epochs > 2.03 && found.high_epochs < 2.2, "%f", found.high_epochs);
+    found = payoff(PREPARED, 1); /* the same time */
+    cr_assert(isinf(found.epochs) && isinf(found.high_epochs) && isfinite(found.low_epochs));
+    cr_assert_eq(payoff(RAW, 0).confidence, 0, "it need not be made");
+    fixture_close(&fixture);
+}
+
+Test(side_by_side, what_is_no_noise_counts_however_little_it_is)
+{
+    begin();
+    repeat(RAW, 0, 0.0005);
+    repeat(COPY, 0, 0.0005);
+    struct rue_payoff found = payoff(COPY, 0); /* saves a hundredth */
+    cr_assert_float_eq(found.epochs, 160, 1e-6, "%f", found.epochs);
+    cr_assert(found.low_epochs < 160 && found.high_epochs > 160 && isfinite(found.high_epochs));
+    fixture_close(&fixture);
+}
+
+Test(side_by_side, the_page_and_the_document_have_the_interval)
+{
+    char *text;
+    size_t bytes;
+    begin();
+    text = show();
+    cr_expect(strstr(text, "--repeats 3 tells") && !strstr(text, "CI"), "%s", text);
+    free(text);
+    repeat_all(0.02);
+    fixture.variants[COPY].interval.confidence = 0;
+    text = show();
+    cr_expect(strstr(text, "it pays after 2.0 epochs of ape (95 % CI 1.9 to 2.1), and not at all"), "%s",
+              text);
+    cr_expect(strstr(text, "it pays after 2 epochs of bee, and not"), "%s", text);
+    cr_expect(strstr(text, "what the noise of trials leaves open") && !strstr(text, "--repeats"), "%s", text);
+    free(text);
+    repeat(COPY, 1, 0.9);
+    repeat(RAW, 1, 0.9);
+    text = show();
+    cr_expect(strstr(text, "epochs of bee (95 % CI ") && strstr(text, " or more: it may never pay back)"),
+              "%s", text);
+    free(text);
+    FILE *stream = open_memstream(&text, &bytes);
+    cr_assert_eq(rue_side_by_side_json(&all, stream, NULL), RUE_OK);
+    fclose(stream);
+    cr_expect(strstr(text, "\"break_even_interval\": null") && strstr(text, "\"confidence\": 0.95") &&
+                  strstr(text, "\"low_epochs\": 0.") && strstr(text, "\"high_epochs\": null"),
+              "%s", text);
+    free(text);
+    fixture_close(&fixture);
+}
+
 Test(side_by_side, an_epoch_is_of_the_images_of_the_first)
 {
     begin();
     fixture.variants[PREPARED].data_images = 10; /* a sample of them, say */
     cr_assert_float_eq(rue_side_epoch_s(&sides[RAW], &sides[PREPARED], 0), 20, 1e-9);
-    cr_assert_float_eq(rue_side_pays_after(&sides[RAW], &sides[PREPARED], 0), 2, 1e-9);
+    cr_assert_float_eq(pays_after(PREPARED, 0), 2, 1e-9);
     fixture_close(&fixture);
 }
 

@@ -111,7 +111,7 @@ static const struct rue_option options_table[] = {
                     5000, 9900, NULL},
     [PRIOR] = {"prior", RUE_OPTION_PATH, "FILE", NULL, "start from an earlier study's recommendation.json", 0,
                0, NULL},
-    [REPEATS] = {"repeats", RUE_OPTION_COUNT, "N", "1", "measure everything so often", 1, 1000, NULL},
+    [REPEATS] = RUE_STUDY_OPTION_REPEATS,
     [TOP_N] = RUE_RANKING_TOP_N("3", ""),
     [OBJECTIVE] = RUE_RANKING_OBJECTIVE("mean", ""),
     [WEIGHTS] = RUE_RANKING_WEIGHTS(" [1 each]"),

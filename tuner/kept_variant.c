@@ -27,6 +27,8 @@ static json_t *cell_json(struct rue_json_document *document, const struct rue_ce
     if (estimated) {
         rue_json_put(document, object, "estimate_ns", rue_json_real(cell->median_ns));
         rue_json_put(document, object, "trials", rue_json_integer(cell->repeats));
+        if (!isnan(cell->estimate_sd))
+            rue_json_put(document, object, "estimate_sd", rue_json_real(cell->estimate_sd));
     }
     if (cell->predicted) rue_json_put(document, object, "predicted", json_true());
     if (cell->first_count)
@@ -209,6 +211,9 @@ static void read_cell(struct rue_json_reader *reader, const json_t *cell, const 
     if (rue_cost_matrix_estimate(at->matrix, at->model, at->config, estimate_ns, trials, predicted, NULL) !=
         RUE_OK)
         rue_json_refuse(reader, "estimate_ns", "a time");
+    double sd = rue_json_number_of(reader, cell, "estimate_sd", true);
+    if (sd < 0) rue_json_refuse(reader, "estimate_sd", "a standard deviation");
+    rue_cost_matrix_estimate_sd(at->matrix, at->model, at->config, sd);
 }
 
 static void read_cells(struct rue_json_reader *reader, const json_t *object, struct rue_cost_matrix *matrix)

@@ -30,6 +30,11 @@
             0, 0, NULL                                                                           \
     }
 
+#define RUE_STUDY_OPTION_REPEATS                                                            \
+    {                                                                                       \
+        "repeats", RUE_OPTION_COUNT, "N", "1", "measure everything so often", 1, 1000, NULL \
+    }
+
 /* By whom, and within what. */
 #define RUE_STUDY_OPTION_RUNNER                                                                             \
     {                                                                                                       \

@@ -427,6 +427,7 @@ static rue_status take_estimates(struct rue_study *study, const struct track *tr
                                              estimate.first_batch_s * 1e9);
         status = rue_cost_matrix_estimate(study->matrices[variant], model, config, estimate.time_s * 1e9,
                                           estimate.trials, !estimate.full, error);
+        rue_cost_matrix_estimate_sd(study->matrices[variant], model, config, estimate.sd);
     }
     return status;
 }
