@@ -1,0 +1,46 @@
+#include "kept_variant.h"
+
+#include "findings_fixture.h"
+
+TestSuite(kept_variant, .timeout = 60);
+
+static const struct rue_cell *cell_of(const struct rue_variant_findings *variant, size_t config)
+{
+    return rue_cost_matrix_cell(variant->matrix, 0, config);
+}
+
+Test(kept_variant, cells_come_back_as_they_were)
+{
+    static const double times_s[] = {30, MISSING, MISSING};
+    static const char *const models[] = {"ape"};
+    const struct rue_config configs[] = {fixture_config(8, 1), fixture_config(16, 1), fixture_config(32, 1)};
+    const struct fixture_grid grid = {RUE_RAW, configs, 3, models, 1, times_s, false, ""};
+    struct fixture fixture;
+    fixture_open(&fixture);
+    const struct rue_variant_findings *variant = fixture_add(&fixture, &grid);
+    cr_assert_eq(rue_cost_matrix_estimate(fixture.matrices[0], 0, 1, 2e10, 2, true, NULL), RUE_OK);
+    cr_assert_eq(rue_cost_matrix_estimate(fixture.matrices[0], 0, 2, 3e10, 1, false, NULL), RUE_OK);
+    rue_cost_matrix_estimate_sd(fixture.matrices[0], 0, 1, 0.125);
+
+    rue_error error = {0};
+    struct rue_json_document document = {0};
+    struct rue_json_reader reader = {.path = "the store", .advice = "mend it", .error = &error};
+    const struct rue_ranking_rules rules = {.top_n = 3, .confidence = 0.95};
+    struct rue_variant_findings back = {.label = NULL};
+    json_t *kept = rue_kept_variant_json(&document, variant, "key");
+    rue_kept_variant_read(&reader, kept, &rules, true, &back);
+    cr_assert_eq(reader.status, RUE_OK, "%s", error.message);
+    for (size_t c = 0; c < 3; c++) {
+        const struct rue_cell *was = cell_of(variant, c), *is = cell_of(&back, c);
+        cr_expect_eq(is->state, was->state);
+        cr_expect_eq(is->median_ns, was->median_ns);
+        cr_expect_eq(is->repeats, was->repeats);
+        cr_expect_eq(is->predicted, was->predicted);
+        cr_expect(isnan(was->estimate_sd) ? isnan(is->estimate_sd) : is->estimate_sd == was->estimate_sd,
+                  "cell %zu: %f, was %f", c, is->estimate_sd, was->estimate_sd);
+    }
+    rue_selection_close((struct rue_selection *)back.selection);
+    rue_cost_matrix_close((struct rue_cost_matrix *)back.matrix);
+    json_decref(kept);
+    fixture_close(&fixture);
+}
