@@ -105,3 +105,11 @@ def test_a_call_that_fails_fails_its_trial_alone(program, emulated, photos):
         if first["status"] != "ok":
             reasons.add(first["reason"])
     assert len(reasons) >= 5, reasons
+
+
+@pytest.mark.parametrize("what, skips", [("images", 0), ("memory", 1)])
+def test_what_is_looked_at_on_a_gpu_is_found_on_an_emulated_one(emulated, what, skips):
+    """tests/gpu/run.sh, but for what takes minutes here or is about speed."""
+    done = subprocess.run([TESTS / "cuda_figures", emulated["RUE_CUDA_MODULE"], what], capture_output=True, text=True,
+                          timeout=HANG_S, env=clean_environment(**dict(emulated, EMULATED_CUDA_SKIP=skips)))
+    assert done.returncode == 0 and "FAILED" not in done.stdout, done.stdout + done.stderr

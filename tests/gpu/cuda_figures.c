@@ -111,7 +111,7 @@ static void try_products(void)
 static void try_levels(struct rue_cuda_input input, size_t count, enum rue_precision precision)
 {
     static const float half_ulp[RUE_PRECISION_COUNT] = {0, 1.0F / 2048, 1.0F / 256}, least = 1.0F / (1 << 24);
-    uint8_t *levels = malloc(count);
+    uint8_t *levels = calloc(count, 1);
     float *out = malloc(count * sizeof *out);
     size_t wrong = 0;
     if (!levels || !out) exit(1);
@@ -132,7 +132,7 @@ static void try_levels(struct rue_cuda_input input, size_t count, enum rue_preci
 static void try_values(struct rue_cuda_input input, enum rue_precision precision)
 {
     enum { COUNT = 1000 };
-    float *in = values(COUNT, 5), out[COUNT];
+    float *in = product_values(COUNT, 5), out[COUNT];
     int wrong = 0;
     require(module->take(precision, &input, in, COUNT, out, message), "values");
     for (int i = 0; i < COUNT; i++) wrong += !(fabsf(out[i] - in[i]) <= (precision ? fabsf(in[i]) / 256 : 0));
