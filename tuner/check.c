@@ -6,6 +6,7 @@
 
 #include "interrupt.h"
 #include "job_time.h"
+#include "json_canonical.h"
 #include "machine.h"
 #include "source.h"
 #include "units.h"

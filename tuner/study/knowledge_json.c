@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "json_canonical.h"
 #include "pipeline_fit.h"
 
 enum { CPUS_MAX = 1 << 20, N = RUE_PIPELINE_PARAMETER_COUNT };

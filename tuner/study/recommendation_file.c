@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "json_canonical.h"
 #include "json_file.h"
 #include "json_number.h"
 #include "json_reader.h"
@@ -17,17 +18,6 @@
 /* TIME_MAX_NS: nine years. */
 #define TIME_MAX_NS (UINT64_C(1) << 58)
 enum { VARIANTS_MAX = 64, CONFIGS_MAX = 1 << 16, MODELS_MAX = 64, CPUS_MAX = 1 << 20 };
-
-void rue_json_canonical(const char *text, char *out, size_t bytes)
-{
-    json_t *object = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
-    char *dumped = json_is_object(object)
-                       ? json_dumps(object, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(9))
-                       : NULL;
-    snprintf(out, bytes, "%s", dumped && strlen(dumped) < bytes ? dumped : "");
-    free(dumped);
-    json_decref(object);
-}
 
 /* ---- one variant's part ---- */
 

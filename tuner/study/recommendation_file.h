@@ -63,7 +63,4 @@ int rue_recommendation_cpus(const struct rue_recommendation *recommendation);
 rue_status rue_recommended_know(struct rue_recommended *recommended, int cpus, bool in_turn,
                                 rue_error *error) RUE_MUST_CHECK;
 
-/* JSON of the same value has the same canonical text; `out` is "" where `text` is no object or too long. */
-void rue_json_canonical(const char *text, char *out, size_t bytes);
-
 #endif

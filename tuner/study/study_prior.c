@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "json_canonical.h"
 #include "machine.h"
 #include "study.h"
 
