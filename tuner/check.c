@@ -9,6 +9,8 @@
 #include "json_canonical.h"
 #include "machine.h"
 #include "source.h"
+#include "study_clock.h"
+#include "study_faults.h"
 #include "units.h"
 
 static const double times_differ_ratio = 1.2;

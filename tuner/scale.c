@@ -10,6 +10,8 @@
 #include "interrupt.h"
 #include "scale_plan.h"
 #include "scale_run.h"
+#include "study_clock.h"
+#include "study_faults.h"
 #include "units.h"
 
 const struct rue_scaling *rue_scale_results(const struct rue_scale *scale)

@@ -7,6 +7,8 @@
 
 #include "interrupt.h"
 #include "source.h"
+#include "study_clock.h"
+#include "study_faults.h"
 #include "suspension.h"
 #include "units.h"
 

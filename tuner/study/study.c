@@ -135,9 +135,3 @@ void rue_study_close(struct rue_study *study)
     free(study->disturbed);
     free(study);
 }
-
-uint64_t rue_study_spent_ns(const struct rue_study *study)
-{
-    if (rue_runner_hello(study->runner)->virtual_clock) return study->virtual_ns;
-    return rue_suspension_awake_ns() - study->start_ns - study->suspended_ns;
-}

@@ -241,17 +241,8 @@ rue_status rue_study_check_pinning(const struct rue_study *study, rue_error *err
 rue_status rue_study_space(const struct rue_study_goal *goal, const struct rue_hello *hello,
                            uint64_t job_images, struct rue_space *out, rue_error *error) RUE_MUST_CHECK;
 
-/* Whether the strategy predicts cells, and claims something of them. */
-bool rue_study_predicts(const struct rue_study *study);
-
-/* Whether it decides itself what is tried. */
-bool rue_study_searches(const struct rue_study *study);
-
 /* The usable CPUs that the runner tells of, or this process's. */
 int rue_study_usable_cpus(const struct rue_hello *hello);
-
-/* Spent of the budget so far, on the clock that counts, in ns. */
-uint64_t rue_study_spent_ns(const struct rue_study *study);
 
 /* As `nth`: no row of the store will do. */
 #define RUE_STUDY_ANEW SIZE_MAX
@@ -280,9 +271,6 @@ void rue_study_take_marks(struct rue_study *study);
 /* Whether nobody knows if a trial was made before or after a change. */
 bool rue_study_is_unsure(const struct rue_study *study, size_t trial);
 
-/* Which rows a variant is about, in what the store keeps of a run. */
-void rue_study_key(const struct rue_study *study, size_t variant, char out[RUE_KEPT_KEY_BYTES]);
-
 /* The `nth` row of the store that answers `request` (as above), nothing noted. `result` is to be closed by
  * the caller where found. */
 rue_status rue_study_look_up(struct rue_study *study, size_t variant, size_t model,
@@ -300,9 +288,6 @@ rue_status rue_study_take_stored(struct rue_study *study, size_t variant, size_t
  * making: they cost nothing. */
 rue_status rue_study_tell_stored(struct rue_study *study, size_t variant, void *state,
                                  rue_error *error) RUE_MUST_CHECK;
-
-/* Whose trial one of a variant and a model (RUE_NONE: none) is. */
-struct rue_store_scenario rue_study_scenario(const struct rue_study *study, size_t variant, size_t model);
 
 /* Whether the store answers `request` (as above) for the `nth` time. */
 rue_status rue_study_is_stored(struct rue_study *study, size_t variant, size_t model,
@@ -323,14 +308,6 @@ rue_status rue_study_whole_s(struct rue_study *study, double *out, rue_error *er
 /* Probes the loader of each variant and fits grid and trials to what is left of the budget; allocates the
  * matrices. */
 rue_status rue_study_plan(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
-
-/* Whether a trial that ended so says that a file of the variant's data is at fault. */
-bool rue_study_is_data_fault(const struct rue_study *study, size_t variant, enum rue_outcome outcome,
-                             const char *reason);
-
-/* Fails for a first trial that ended so, without which nothing can be measured: what to do about it. */
-rue_status rue_study_fail_probe(const struct rue_study *study, size_t variant, enum rue_outcome outcome,
-                                const char *reason, rue_error *error);
 
 /* What a strategy that predicts tries first: how many trials of the loader alone and of the models alone, and
  * the seconds that they are expected to take; not finite where that is not known. Both 0 where the runner has

@@ -3,15 +3,7 @@
 #include <string.h>
 
 #include "study.h"
-
-void rue_study_key(const struct rue_study *study, size_t variant, char out[RUE_KEPT_KEY_BYTES])
-{
-    char workload[RUE_WORKLOAD_TEXT_BYTES], whole[RUE_STORE_KEY_BYTES];
-    struct rue_store_scenario scenario = rue_study_scenario(study, variant, RUE_NONE);
-    rue_workload_canonical(&scenario.workload, workload);
-    rue_store_scenario_key(&scenario, workload, whole);
-    rue_kept_key(whole, out);
-}
+#include "study_key.h"
 
 /* Whether they are about data that this study loads, too, with the same runner on the same machine. */
 static bool concern(const struct rue_kept_findings *kept, const struct rue_study *study)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "study.h"
+#include "study_clock.h"
 #include "units.h"
 #include "watch.h"
 

@@ -4,6 +4,7 @@
 
 #include "kept_findings.h"
 #include "study.h"
+#include "study_key.h"
 
 static bool is_noted(const struct rue_study *study, uint64_t trial)
 {

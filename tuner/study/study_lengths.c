@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "study.h"
+#include "study_strategy.h"
 
 /* Whose times are asked for. */
 struct source {

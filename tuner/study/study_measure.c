@@ -1,11 +1,11 @@
 /* One trial of a study: from the store, or from the runner and into the store. */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "array.h"
-#include "hash.h"
 #include "study.h"
+#include "study_clock.h"
+#include "study_key.h"
 #include "units.h"
 
 enum { MISSED_MAX = 3 }; /* attempts at a trial that is not warm, or cold, as it claims */
@@ -40,59 +40,6 @@ static rue_status note_row(struct rue_study *study, uint64_t id, uint64_t starte
     row->result.batch_ready_ns = row->result.batch_load_ns = row->result.batch_compute_ns = NULL;
     row->result.ready_count = row->result.load_count = row->result.compute_count = 0;
     return RUE_OK;
-}
-
-/* Whether another variant, of the study or beside it, has the same data in the same format: a copy, on
- * another disk perhaps.
- */
-static bool has_copy(const struct rue_study *study, size_t index)
-{
-    const struct rue_study_variant *own = &study->variants[index];
-    if (study->goal->has_copy) return true;
-    for (size_t v = 0; v < study->variant_count; v++) {
-        const struct rue_study_variant *other = &study->variants[v];
-        if (v != index && strcmp(other->opened.digest, own->opened.digest) == 0 &&
-            other->variant.mode == own->variant.mode &&
-            strcmp(other->variant.format, own->variant.format) == 0 &&
-            strcmp(other->variant.dtype, own->variant.dtype) == 0)
-            return true;
-    }
-    return false;
-}
-
-struct rue_store_scenario rue_study_scenario(const struct rue_study *study, size_t variant_index,
-                                             size_t model_index)
-{
-    const struct rue_study_variant *variant = &study->variants[variant_index];
-    struct rue_store_scenario scenario = {
-        .variant = variant->variant, .workload = variant->workload, .job_images = variant->job_images};
-    snprintf(scenario.data_digest, sizeof scenario.data_digest, "%s", variant->opened.digest);
-    if (has_copy(study,
-                 variant_index)) { /* elsewhere data are known by what they hold, not by where they lie */
-        const char *path = variant->variant.path;
-        snprintf(scenario.data_digest, sizeof scenario.data_digest, "%.20s-%08" PRIx32,
-                 variant->opened.digest, (uint32_t)rue_hash(RUE_HASH_START, path, strlen(path)));
-    }
-    snprintf(scenario.runner, sizeof scenario.runner, "%s", study->runner_identity);
-    snprintf(scenario.machine, sizeof scenario.machine, "%s", study->machine_identity);
-    if (model_index == RUE_NONE) return scenario;
-    const struct rue_study_model *model = &study->models[model_index];
-    snprintf(scenario.model, sizeof scenario.model, "%s", model->name);
-    snprintf(scenario.model_profile, sizeof scenario.model_profile, "%s", model->profile_json);
-    return scenario;
-}
-
-/* A virtual clock is advanced by what the trial says; on the real one, what it took says more than the runner
- * knows: a new runner, for one. */
-static void count_cost(struct rue_study *study, uint64_t started_ns, struct rue_trial_result *result)
-{
-    if (!rue_runner_hello(study->runner)->virtual_clock) {
-        if (result->cost_ns == RUE_ABSENT)
-            result->cost_ns = (int64_t)(rue_study_spent_ns(study) - started_ns);
-        return;
-    }
-    int64_t cost = result->cost_ns != RUE_ABSENT ? result->cost_ns : result->end_to_end_ns;
-    if (cost > 0) study->virtual_ns += (uint64_t)cost;
 }
 
 /* Fills what the study knows of the request; answers whose trial it is. */
@@ -188,7 +135,7 @@ static rue_status measure_anew(struct rue_study *study, const struct rue_store_s
     uint64_t id = 0, started_ns;
     rue_status status = measure_awake(study, request, profile, &started_ns, result, error);
     if (status != RUE_OK) return status;
-    count_cost(study, started_ns, result);
+    rue_study_count_cost(study, started_ns, result);
     study->made++;
     if (result->cache_missed == 1 && result->outcome == RUE_TRIAL_OK && attempt < MISSED_MAX)
         result->outcome = RUE_TRIAL_FAILED;
@@ -216,7 +163,7 @@ rue_status rue_study_measure(struct rue_study *study, size_t variant_index, size
     if (found) {
         study->reused++;
         if (study->recording) { /* as if it were made now */
-            count_cost(study, started_ns, result);
+            rue_study_count_cost(study, started_ns, result);
             study->was_stored = false;
         }
         return note_row(study, id, started_ns, request, result, error);

@@ -6,6 +6,7 @@
 #include "json_canonical.h"
 #include "machine.h"
 #include "study.h"
+#include "study_strategy.h"
 
 /* How far the parameters of a loader may lie apart, of their logarithms: on the same machine at another time,
  * on a similar one, and on one of which less is known. */

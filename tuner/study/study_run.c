@@ -12,6 +12,9 @@
 #include "selection.h"
 #include "strategy.h"
 #include "study.h"
+#include "study_clock.h"
+#include "study_faults.h"
+#include "study_strategy.h"
 #include "study_times.h"
 #include "units.h"
 #include "watch.h"
@@ -498,16 +501,6 @@ static rue_status open_tracks(struct rue_study *study, struct tracks *out, rue_e
             status = rue_study_tell_stored(study, v, track->state, error);
     }
     return status;
-}
-
-bool rue_study_predicts(const struct rue_study *study)
-{
-    return study->strategy->estimate;
-}
-
-bool rue_study_searches(const struct rue_study *study)
-{
-    return study->strategy->searches;
 }
 
 /* What a strategy has come to becomes the study's. */

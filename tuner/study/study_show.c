@@ -6,6 +6,7 @@
 
 #include "protocol.h"
 #include "study.h"
+#include "study_strategy.h"
 #include "units.h"
 #include "utf8.h"
 #include "watch.h"

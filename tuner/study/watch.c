@@ -9,6 +9,8 @@
 #include "earlier_references.h"
 #include "notice.h"
 #include "slowdown.h"
+#include "study_clock.h"
+#include "study_strategy.h"
 
 enum {
     LEAST_TRIALS = 10,

@@ -1,0 +1,11 @@
+#include "study_strategy.h"
+
+bool rue_study_predicts(const struct rue_study *study)
+{
+    return study->strategy->estimate;
+}
+
+bool rue_study_searches(const struct rue_study *study)
+{
+    return study->strategy->searches;
+}
