@@ -241,6 +241,13 @@ rue_status rue_study_check_pinning(const struct rue_study *study, rue_error *err
 rue_status rue_study_space(const struct rue_study_goal *goal, const struct rue_hello *hello,
                            uint64_t job_images, struct rue_space *out, rue_error *error) RUE_MUST_CHECK;
 
+/* Whether a configuration of the space repeats another one. Without workers nothing is prefetched or shared:
+ * those knobs at their first values stand for all. Where batches lie is about the consumer as well. */
+bool rue_study_repeats_another(const struct rue_space *space, const struct rue_config *config);
+
+/* Configurations of the space, those left out that repeat another one. */
+size_t rue_study_config_count(const struct rue_study *study);
+
 /* The usable CPUs that the runner tells of, or this process's. */
 int rue_study_usable_cpus(const struct rue_hello *hello);
 
@@ -296,14 +303,6 @@ rue_status rue_study_is_stored(struct rue_study *study, size_t variant, size_t m
 
 /* Chooses the strategy, and says why. */
 rue_status rue_study_choose_strategy(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
-
-/* Configurations of the space, those left out that repeat another one. */
-size_t rue_study_config_count(const struct rue_study *study);
-
-/* Seconds that measuring everything takes: at least, as one short trial of each variant's loader says, 0
- * where it says nothing; and about, as all probes say, stored or not. */
-rue_status rue_study_least_s(struct rue_study *study, double *out, rue_error *error) RUE_MUST_CHECK;
-rue_status rue_study_whole_s(struct rue_study *study, double *out, rue_error *error) RUE_MUST_CHECK;
 
 /* Probes the loader of each variant and fits grid and trials to what is left of the budget; allocates the
  * matrices. */

@@ -5,6 +5,7 @@
 
 #include "study.h"
 #include "study_clock.h"
+#include "study_costs.h"
 #include "units.h"
 #include "watch.h"
 

@@ -1,17 +1,13 @@
 /* One trial of a study: from the store, or from the runner and into the store. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "array.h"
 #include "study.h"
 #include "study_clock.h"
 #include "study_key.h"
 #include "units.h"
 
-enum { MISSED_MAX = 3 }; /* attempts at a trial that is not warm, or cold, as it claims */
-enum {
-    SUSPENDED_MAX = 5
-}; /* attempts at one trial: something may stop and continue the runner all the time */
+/* Attempts at a trial that is not warm, or cold, as it claims; and at one that something stops and continues.
+ */
+enum { MISSED_MAX = 3, SUSPENDED_MAX = 5 };
 
 /* What takes longer than this hangs. */
 static uint64_t time_limit_ns(const struct rue_study_goal *goal, uint64_t expected_ns)

@@ -102,3 +102,22 @@ rue_status rue_study_space(const struct rue_study_goal *goal, const struct rue_h
     const char *asked_by = goal->knobs[RUE_BATCH_SIZE] ? goal->knob_origins[RUE_BATCH_SIZE] : NULL;
     return bound_batch_size(out, asked_by, job_images, error);
 }
+
+bool rue_study_repeats_another(const struct rue_space *space, const struct rue_config *config)
+{
+    if (config->value[RUE_NUM_WORKERS] > 0) return false;
+    static const enum rue_knob of_workers[] = {RUE_PREFETCH_FACTOR, RUE_PARALLELISM};
+    for (size_t i = 0; i < sizeof of_workers / sizeof *of_workers; i++)
+        if (config->value[of_workers[i]] != space->values[of_workers[i]][0]) return true;
+    return false;
+}
+
+size_t rue_study_config_count(const struct rue_study *study)
+{
+    size_t count = 0;
+    for (size_t i = 0, size = rue_space_size(&study->space); i < size; i++) {
+        struct rue_config config = rue_space_at(&study->space, i);
+        count += !rue_study_repeats_another(&study->space, &config);
+    }
+    return count;
+}
