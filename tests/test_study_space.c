@@ -3,6 +3,7 @@
 
 #include "machine.h"
 #include "study.h"
+#include "study_space.h"
 
 static struct rue_study_goal goal;
 static struct rue_hello hello;

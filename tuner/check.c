@@ -11,6 +11,9 @@
 #include "source.h"
 #include "study_clock.h"
 #include "study_faults.h"
+#include "study_measure.h"
+#include "study_prior.h"
+#include "study_space.h"
 #include "units.h"
 
 static const double times_differ_ratio = 1.2;

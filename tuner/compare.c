@@ -10,6 +10,8 @@
 #include "prepare.h"
 #include "sort.h"
 #include "storage.h"
+#include "study_folder.h"
+#include "study_measure.h"
 #include "units.h"
 
 enum { ROUNDS = 3, IMAGES_MAX = 4096 };

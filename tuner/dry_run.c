@@ -4,6 +4,7 @@
 #include <jansson.h>
 #include <string.h>
 
+#include "study_show.h"
 #include "terminal.h"
 
 /* What options that nothing set have come to, and room for those texts that are made. */

@@ -12,6 +12,7 @@
 #include "record_folder.h"
 #include "store_reader.h"
 #include "study.h"
+#include "study_folder.h"
 #include "table.h"
 #include "table_import.h"
 

@@ -12,6 +12,7 @@
 #include "scale_run.h"
 #include "study_clock.h"
 #include "study_faults.h"
+#include "study_measure.h"
 #include "units.h"
 
 const struct rue_scaling *rue_scale_results(const struct rue_scale *scale)

@@ -10,6 +10,7 @@
 #include "json_file.h"
 #include "machine.h"
 #include "scale_run.h"
+#include "study_folder.h"
 #include "units.h"
 
 #define MONITOR_FOLDER "monitor"

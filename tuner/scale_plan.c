@@ -9,6 +9,9 @@
 #include "source.h"
 #include "study_clock.h"
 #include "study_faults.h"
+#include "study_folder.h"
+#include "study_measure.h"
+#include "study_space.h"
 #include "suspension.h"
 #include "units.h"
 

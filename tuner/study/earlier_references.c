@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "study_measure.h"
+
 enum { SEEN_MAX = 1024 };
 
 /* Rows of the store that may be references. */

@@ -9,6 +9,12 @@
 #include "hash.h"
 #include "interrupt.h"
 #include "machine.h"
+#include "study_changes.h"
+#include "study_folder.h"
+#include "study_opening.h"
+#include "study_prior.h"
+#include "study_recording.h"
+#include "study_space.h"
 #include "suspension.h"
 
 /* To the millisecond: it tells the runs of a store apart. */

@@ -1,10 +1,15 @@
 /* A tuning study: a runner, a store, and the scenarios that are measured. The flow of `rue tune`:
  *
  *   rue_study_open      starts the runner, opens the data, finds out what is to be measured
- *                       (study.c; study_models.c, study_data.c, study_space.c, study_folder.c)
- *   rue_study_plan      probes and fits the grid to the budget        (study_plan.c)
- *   rue_study_run       asks the strategy, measures, stores           (study_run.c)
- *   rue_study_findings  applies the selection rules                   (study_findings.c)  */
+ *                       (study.c; study_opening.h, study_folder.h, study_space.h)
+ *   rue_study_plan      probes and fits the grid to the budget
+ *                       (study_plan.c; study_costs.h, study_choice.h)
+ *   rue_study_run       asks the strategy, measures, stores
+ *                       (study_run.c; study_measure.h, study_times.h, study_lengths.h, watch.h)
+ *   rue_study_findings  applies the selection rules (study_findings.c)
+ *
+ * What several of these need has headers of its own: study_clock.h, study_strategy.h, study_faults.h,
+ * study_key.h, study_changes.h. */
 #ifndef RUE_STUDY_H
 #define RUE_STUDY_H
 
@@ -14,27 +19,16 @@
 #include "goal.h"
 #include "job_curve.h"
 #include "job_length.h"
-#include "kept_findings.h"
 #include "plan.h"
 #include "profile.h"
 #include "progress.h"
 #include "ranking_rules.h"
 #include "recommendation_file.h"
 #include "recording.h"
-#include "report.h"
 #include "runner_client.h"
 #include "source.h"
 #include "store.h"
 #include "strategy.h"
-
-/* The converted sample in the folder of a study; other files of the same beginning are left over from a kill.
- */
-#define RUE_STUDY_SAMPLE "sample.tensor"
-
-/* What a scaling experiment says of the machine and the data. */
-#define RUE_STUDY_SYSINFO "sysinfo.json"
-
-struct json_t;
 
 enum { RUE_STUDY_NOTICES_MAX = 32, RUE_STUDY_MODELS_MAX = 64, RUE_STUDY_VARIANTS_MAX = 8 };
 
@@ -186,166 +180,9 @@ rue_status rue_study_open(const struct rue_study_goal *goal, struct rue_progress
                           struct rue_study **out, rue_error *error) RUE_MUST_CHECK;
 void rue_study_close(struct rue_study *study);
 
-/* ---- where a table is replayed (study_recording.c) ---- */
-
-/* Reads the table and starts the runner that answers with its times. */
-rue_status rue_study_open_recording(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
-
-/* What one run of each cell that is looked at takes, of variant `index` (RUE_NONE: of all); makes a budget
- * that is a share of it one of time. */
-double rue_study_recording_s(const struct rue_study *study, size_t index);
-rue_status rue_study_settle_budget(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
-
-/* Whether J is a guess, as nobody says it. */
-bool rue_study_assumes_job(const struct rue_study *study);
-
-/* What the table says of the recommendation. */
-rue_status rue_study_judge_recording(const struct rue_study *study, size_t index,
-                                     const struct rue_variant_findings *variant, struct rue_replayed *out,
-                                     rue_error *error) RUE_MUST_CHECK;
-
-/* The steps of opening, in their order. Models and data are chosen before anything is written; a store that
- * is to be used is open before the data are read (a fresh one only once they have been, so that the old one
- * stays in its place until then); the data's first variants are open, and J known, before a sample of raw
- * data is converted for the comparison, where one is wanted. */
-rue_status rue_study_choose_models(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
-rue_status rue_study_choose_data(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
-/* Chooses study->folder; nothing is made. */
-void rue_study_choose_folder(struct rue_study *study);
-rue_status rue_study_open_folder(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
-/* As rue_folder_lock, which `option` is for: makes `folder` (changed and restored meanwhile) where it is
- * missing and locks it until `*lock` (a descriptor, set where it is open, also when the lock fails) is
- * closed. RUE_STORE when another process holds the lock. */
-rue_status rue_study_lock_folder(char *folder, const char *option, int *lock,
-                                 rue_error *error) RUE_MUST_CHECK;
-rue_status rue_study_open_data(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
-rue_status rue_study_add_sample(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
-rue_status rue_study_open_store(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
-/* Removes the store and the folders that the study made, those that hold nothing else; the store is closed.
- */
-void rue_study_discard(const struct rue_study *study);
-
-/* Whether there is what models that compute need, as the first of them tells: RUE_INFEASIBLE with the reason
- * where there is not. (study_timing.c) */
-rue_status rue_study_try_models(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
-
-/* Times the models that compute, whose times are not known beforehand, with the first variant's batches of
- * two sizes. RUE_INFEASIBLE with the reason where one of them cannot be had. (study_timing.c) */
-rue_status rue_study_time_models(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
-
-/* Refuses pin_memory where nothing depends on it. RUE_USAGE. */
-rue_status rue_study_check_pinning(const struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
-
-/* The space that the goal asks for, or a default from `hello` or the usable CPUs; batch sizes that exceed the
- * job, and workers above the limit, are left out of a default and refused where they were asked for. */
-rue_status rue_study_space(const struct rue_study_goal *goal, const struct rue_hello *hello,
-                           uint64_t job_images, struct rue_space *out, rue_error *error) RUE_MUST_CHECK;
-
-/* Whether a configuration of the space repeats another one. Without workers nothing is prefetched or shared:
- * those knobs at their first values stand for all. Where batches lie is about the consumer as well. */
-bool rue_study_repeats_another(const struct rue_space *space, const struct rue_config *config);
-
-/* Configurations of the space, those left out that repeat another one. */
-size_t rue_study_config_count(const struct rue_study *study);
-
-/* The usable CPUs that the runner tells of, or this process's. */
-int rue_study_usable_cpus(const struct rue_hello *hello);
-
-/* As `nth`: no row of the store will do. */
-#define RUE_STUDY_ANEW SIZE_MAX
-
-/* One trial of `request` (measure, config, images, batches, detail set by the caller) on a variant and a
- * model (RUE_NONE: none, of the measure load): the `nth` stored row that answers it, or a new measurement,
- * stored before this returns. A trial that was suspended (Ctrl-Z, a machine asleep) is thrown away and
- * measured again, five times at most. The row is noted; `result` is to be closed by the caller. */
-rue_status rue_study_measure(struct rue_study *study, size_t variant, size_t model,
-                             struct rue_trial_request *request, size_t nth, uint64_t expected_ns,
-                             struct rue_trial_result *result, rue_error *error) RUE_MUST_CHECK;
-
-/* Takes over what the last run that measured any of the same knew of changes of the machine and of disturbed
- * trials. RUE_STORE, RUE_MEMORY. (study_changes.c) */
-rue_status rue_study_take_changes(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
-
-/* Notes a change, also in the store: trials of which nobody knows whether they were made before or after it
- * answer nothing more. RUE_STORE, RUE_MEMORY. */
-rue_status rue_study_note_change(struct rue_study *study, const struct rue_notice *notice,
-                                 rue_error *error) RUE_MUST_CHECK;
-
-/* Marks the row of a disturbed trial, where there is one; those of the trials that were taken over. */
-void rue_study_mark(struct rue_study *study, uint64_t trial);
-void rue_study_take_marks(struct rue_study *study);
-
-/* Whether nobody knows if a trial was made before or after a change. */
-bool rue_study_is_unsure(const struct rue_study *study, size_t trial);
-
-/* The `nth` row of the store that answers `request` (as above), nothing noted. `result` is to be closed by
- * the caller where found. */
-rue_status rue_study_look_up(struct rue_study *study, size_t variant, size_t model,
-                             struct rue_trial_request *request, size_t nth, bool *found, uint64_t *id,
-                             uint64_t *started_ns, struct rue_trial_result *result,
-                             rue_error *error) RUE_MUST_CHECK;
-
-/* The same from the store alone, without a new measurement: `*found` says whether there was one. A row that
- * is already noted is not noted again. `result` is to be closed by the caller where found. */
-rue_status rue_study_take_stored(struct rue_study *study, size_t variant, size_t model,
-                                 struct rue_trial_request *request, size_t nth, bool *found, uint64_t *id,
-                                 struct rue_trial_result *result, rue_error *error) RUE_MUST_CHECK;
-
-/* Tells a strategy that predicts all ok trials that the store holds of the variant, in the order of their
- * making: they cost nothing. */
-rue_status rue_study_tell_stored(struct rue_study *study, size_t variant, void *state,
-                                 rue_error *error) RUE_MUST_CHECK;
-
-/* Whether the store answers `request` (as above) for the `nth` time. */
-rue_status rue_study_is_stored(struct rue_study *study, size_t variant, size_t model,
-                               struct rue_trial_request *request, size_t nth, bool *stored,
-                               rue_error *error) RUE_MUST_CHECK;
-
-/* Chooses the strategy, and says why. */
-rue_status rue_study_choose_strategy(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
-
 /* Probes the loader of each variant and fits grid and trials to what is left of the budget; allocates the
  * matrices. */
 rue_status rue_study_plan(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
-
-/* What a strategy that predicts tries first: how many trials of the loader alone and of the models alone, and
- * the seconds that they are expected to take; not finite where that is not known. Both 0 where the runner has
- * joint trials alone. */
-struct rue_study_probes {
-    size_t load, compute;
-    double expected_s;
-};
-struct rue_study_probes rue_study_count_probes(const struct rue_study *study);
-
-/* A knob as it is typed: "batch-size". (study_show.c) */
-const char *rue_study_option_name(int knob, char out[32]);
-
-/* Shows the plan on `out`. (study_show.c) */
-void rue_study_show_plan(const struct rue_study *study, const struct rue_report_style *style, FILE *out);
-
-/* A line of it that a command adds. */
-void rue_study_show_step(const char *name, const char *text, const struct rue_report_style *style, FILE *out);
-
-/* The plan as an object; returns owned, NULL without memory. */
-struct json_t *rue_study_plan_json(const struct rue_study *study);
-
-/* Makes the goal's prior that of each variant, after the plan, and says what is used of it. RUE_MEMORY.
- * (study_prior.c) */
-rue_status rue_study_take_prior(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
-/* The same of one part, whose knowledge is known, for study->configs. RUE_MEMORY; `out` is to be closed. */
-rue_status rue_study_make_prior(const struct rue_study *study, const struct rue_recommended *part,
-                                bool same_machine, bool same_data, struct rue_study_prior *out,
-                                rue_error *error) RUE_MUST_CHECK;
-void rue_study_prior_close(struct rue_study_prior *prior);
-
-/* Whether the machine and the runner are those of `earlier`. */
-bool rue_study_is_same_machine(const struct rue_study *study, const struct rue_recommendation *earlier);
-
-/* How alike two variants of one mode are: more with the same format, then dtype, then path. */
-int rue_study_likeness(const struct rue_variant *one, const struct rue_variant *other);
-
-/* Whether the data of a variant, and how they are loaded, are those of `earlier`. */
-bool rue_study_is_same_data(const struct rue_study_variant *variant, const struct rue_recommended *earlier);
 
 /* Runs the plan with the strategy. RUE_OK also when the budget ended it (study->partial); RUE_INTERRUPTED and
  * RUE_TERMINATED leave a study whose findings can still be reported; RUE_INFEASIBLE after the same failure
@@ -354,27 +191,12 @@ bool rue_study_is_same_data(const struct rue_study_variant *variant, const struc
  * neither count nor end the row: they say nothing about whether the runner works. */
 rue_status rue_study_run(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
 
-/* Notes what an ok joint trial says of jobs of other lengths. */
-void rue_study_note_curve(struct rue_study *study, size_t variant, size_t model, size_t config,
-                          const struct rue_trial_result *result);
-
-/* Finds for which lengths of the job the answer is another one, from what the strategy, whose state it is,
- * predicts, or from what was noted; where neither is known, or nothing is recommended, it does nothing.
- * RUE_MEMORY. (study_lengths.c) */
-rue_status rue_study_find_lengths(struct rue_study *study, size_t variant, void *state,
-                                  rue_error *error) RUE_MUST_CHECK;
-
 /* Applies the rules. `*out` borrows from the study; rue_study_findings_close frees the rest. */
 rue_status rue_study_findings(struct rue_study *study, struct rue_findings **out,
                               rue_error *error) RUE_MUST_CHECK;
-/* "libjpeg-turbo 2.1.5, SQLite 3.40.1, ...". */
-void rue_study_libraries(char *out, size_t bytes);
 void rue_study_findings_close(struct rue_findings *findings);
 
-/* Keeps them in the store; of a study that is under way the changes alone, in case it is killed. RUE_STORE,
- * RUE_MEMORY. (study_keep.c) */
-rue_status rue_study_keep_findings(struct rue_study *study, const struct rue_findings *findings,
-                                   rue_error *error) RUE_MUST_CHECK;
-rue_status rue_study_keep_changes(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
+/* "libjpeg-turbo 2.1.5, SQLite 3.40.1, ...". */
+void rue_study_libraries(char *out, size_t bytes);
 
 #endif

@@ -1,8 +1,10 @@
-/* Changes of the machine, those that earlier runs of a study noticed among them, and disturbed trials. */
+#include "study_changes.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "study.h"
+#include "kept_findings.h"
+#include "study_keep.h"
 #include "study_key.h"
 
 /* Whether they are about data that this study loads, too, with the same runner on the same machine. */

@@ -1,11 +1,11 @@
-/* Which strategy suits a study: where everything can be measured with time to spare, nothing has to be
- * predicted. */
+#include "study_choice.h"
+
 #include <math.h>
 #include <string.h>
 
-#include "study.h"
 #include "study_clock.h"
 #include "study_costs.h"
+#include "study_space.h"
 #include "units.h"
 #include "watch.h"
 

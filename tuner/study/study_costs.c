@@ -4,6 +4,8 @@
 #include <stdlib.h>
 
 #include "study_faults.h"
+#include "study_measure.h"
+#include "study_space.h"
 
 enum { FEW_IMAGES = 128, MANY_IMAGES = 1024 };
 enum { WORK_IMAGES = 8 }; /* that tell what really computing one takes */

@@ -12,7 +12,8 @@
 #include "prepare.h"
 #include "shard_set.h"
 #include "source.h"
-#include "study.h"
+#include "study_folder.h"
+#include "study_opening.h"
 #include "units.h"
 
 enum { SAMPLE_FLOOR = 128 };

@@ -13,6 +13,7 @@
 #include "further_answers.h"
 #include "machine.h"
 #include "study.h"
+#include "study_recording.h"
 
 #define TEXT_OF(token) #token
 #define TEXT(macro)    TEXT_OF(macro)

@@ -1,4 +1,5 @@
-/* The folder of a study and the store in it. */
+#include "study_folder.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fnmatch.h>
@@ -10,7 +11,6 @@
 #include "folder_lock.h"
 #include "json_file.h"
 #include "part.h"
-#include "study.h"
 
 /* "photos" of "/data/photos/": letters, digits, '.', '_' and '-' alone. */
 static void study_name(const char *data, char *out, size_t bytes)

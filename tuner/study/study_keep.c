@@ -1,9 +1,9 @@
-/* What a study found out goes into its store. */
+#include "study_keep.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "kept_findings.h"
-#include "study.h"
 #include "study_key.h"
 
 static bool is_noted(const struct rue_study *study, uint64_t trial)

@@ -1,8 +1,8 @@
-/* For which lengths of the job the answer is another one. */
+#include "study_lengths.h"
+
 #include <math.h>
 #include <stdlib.h>
 
-#include "study.h"
 #include "study_strategy.h"
 
 /* Whose times are asked for. */

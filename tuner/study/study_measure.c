@@ -1,12 +1,11 @@
-/* One trial of a study: from the store, or from the runner and into the store. */
+#include "study_measure.h"
+
 #include "array.h"
-#include "study.h"
 #include "study_clock.h"
 #include "study_key.h"
 #include "units.h"
 
-/* Attempts at a trial that is not warm, or cold, as it claims; and at one that something stops and continues.
- */
+/* Attempts at a trial that is not warm, or cold, as it claims; and at one that is stopped and continued. */
 enum { MISSED_MAX = 3, SUSPENDED_MAX = 5 };
 
 /* What takes longer than this hangs. */

@@ -4,7 +4,7 @@
 
 #include "device_table.h"
 #include "model_extras.h"
-#include "study.h"
+#include "study_opening.h"
 #include "suggest.h"
 #include "word_list.h"
 

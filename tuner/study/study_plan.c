@@ -3,8 +3,11 @@
 #include <stdlib.h>
 
 #include "study.h"
+#include "study_choice.h"
 #include "study_clock.h"
 #include "study_costs.h"
+#include "study_measure.h"
+#include "study_space.h"
 #include "study_strategy.h"
 #include "units.h"
 #include "watch.h"

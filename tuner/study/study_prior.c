@@ -1,11 +1,11 @@
-/* What an earlier study found out, where it is of use to this one. */
+#include "study_prior.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "json_canonical.h"
 #include "machine.h"
-#include "study.h"
 #include "study_strategy.h"
 
 /* How far the parameters of a loader may lie apart, of their logarithms: on the same machine at another time,
@@ -19,7 +19,8 @@ void rue_study_prior_close(struct rue_study_prior *prior)
     *prior = (struct rue_study_prior){0};
 }
 
-bool rue_study_is_same_machine(const struct rue_study *study, const struct rue_recommendation *earlier)
+/* Whether the machine and the runner are those of `earlier`. */
+static bool is_same_machine(const struct rue_study *study, const struct rue_recommendation *earlier)
 {
     const struct rue_hello *hello = rue_runner_hello(study->runner);
     struct rue_machine machine = rue_machine_read();
@@ -38,7 +39,8 @@ static bool is_same_workload(const struct rue_workload *a, const struct rue_work
            strcmp(a->transform, b->transform) == 0 && strcmp(a->cache, b->cache) == 0;
 }
 
-bool rue_study_is_same_data(const struct rue_study_variant *variant, const struct rue_recommended *earlier)
+/* Whether the data of a variant, and how they are loaded, are those of `earlier`. */
+static bool is_same_data(const struct rue_study_variant *variant, const struct rue_recommended *earlier)
 {
     return variant->variant.mode == earlier->variant.mode && earlier->mode_known &&
            strcmp(variant->variant.format, earlier->variant.format) == 0 &&
@@ -198,9 +200,9 @@ static rue_status take_variant(struct rue_study *study, size_t variant, rue_erro
         rue_progress_note(study->progress, "%s: %s, so it is not used", study->goal->prior->path, why);
         return RUE_OK;
     }
-    bool machine = rue_study_is_same_machine(study, study->goal->prior);
-    rue_status status = rue_study_make_prior(study, part, machine, rue_study_is_same_data(data, part),
-                                             &study->priors[variant], error);
+    bool machine = is_same_machine(study, study->goal->prior);
+    rue_status status =
+        rue_study_make_prior(study, part, machine, is_same_data(data, part), &study->priors[variant], error);
     if (status == RUE_OK) note_use(study, variant, machine);
     return status;
 }

@@ -1,9 +1,10 @@
-/* What a strategy that predicts will try first, as far as it is known before. */
+#include "study_probes.h"
+
 #include <math.h>
 #include <string.h>
 
 #include "probes.h"
-#include "study.h"
+#include "study_space.h"
 
 static struct rue_strategy_setup setup_of(const struct rue_study *study, size_t variant)
 {

@@ -1,10 +1,10 @@
-/* A study of recorded times: what a strategy would have cost, and how good its answer would have been. */
+#include "study_recording.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "study.h"
 #include "units.h"
 
 rue_status rue_study_open_recording(struct rue_study *study, rue_error *error)

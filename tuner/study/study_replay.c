@@ -1,9 +1,9 @@
-/* What an earlier run of the same study measured, told to a strategy that predicts before it asks anything.
- */
+#include "study_replay.h"
+
 #include <stdlib.h>
 
 #include "array.h"
-#include "study.h"
+#include "study_measure.h"
 
 struct told {
     uint64_t id;

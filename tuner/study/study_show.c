@@ -1,11 +1,13 @@
-/* The plan of a study, for people and for programs. */
+#include "study_show.h"
+
 #include <jansson.h>
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
 
 #include "protocol.h"
-#include "study.h"
+#include "study_probes.h"
+#include "study_recording.h"
 #include "study_strategy.h"
 #include "units.h"
 #include "utf8.h"

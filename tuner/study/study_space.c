@@ -1,8 +1,8 @@
-/* Which configurations are looked at. */
+#include "study_space.h"
+
 #include "json_number.h"
 #include "knob_list.h"
 #include "machine.h"
-#include "study.h"
 
 int rue_study_usable_cpus(const struct rue_hello *hello)
 {

@@ -5,6 +5,7 @@
 
 #include "array.h"
 #include "sort.h"
+#include "study_changes.h"
 
 enum { REPEATS_LEAST = 3 };
 

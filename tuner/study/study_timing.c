@@ -1,7 +1,8 @@
 /* Models that compute on a GPU: whether they can be had at all is tried before anything else is done, and the
  * times that nobody knows beforehand are taken before anything is planned. Of those of the host's CPUs there
- * are estimates (study_plan.c). */
-#include "study.h"
+ * are estimates (study_costs.c). */
+#include "study_measure.h"
+#include "study_opening.h"
 #include "units.h"
 
 enum { TIMED_BATCHES = 3, SIZES = 2 };

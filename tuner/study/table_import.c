@@ -9,6 +9,7 @@
 #include "hash.h"
 #include "report.h"
 #include "study.h"
+#include "study_folder.h"
 #include "terminal.h"
 
 /* What stands for trial `index` of the table in the store and in trials.csv. */

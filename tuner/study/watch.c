@@ -9,7 +9,9 @@
 #include "earlier_references.h"
 #include "notice.h"
 #include "slowdown.h"
+#include "study_changes.h"
 #include "study_clock.h"
+#include "study_measure.h"
 #include "study_strategy.h"
 
 enum {

@@ -1,0 +1,31 @@
+/* The folder of a study and the store in it. */
+#ifndef RUE_STUDY_FOLDER_H
+#define RUE_STUDY_FOLDER_H
+
+#include "study.h"
+
+/* The converted sample in it; other files of the same beginning are left over from a kill. */
+#define RUE_STUDY_SAMPLE "sample.tensor"
+
+/* What a scaling experiment says of the machine and the data. */
+#define RUE_STUDY_SYSINFO "sysinfo.json"
+
+/* Chooses study->folder; nothing is made. */
+void rue_study_choose_folder(struct rue_study *study);
+
+/* Makes the chosen folder, locks it and removes what a kill left in it. */
+rue_status rue_study_open_folder(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
+
+/* As rue_folder_lock, which `option` is for: makes `folder` (changed and restored meanwhile) where it is
+ * missing and locks it until `*lock` (a descriptor, set where it is open, also when the lock fails) is
+ * closed. RUE_STORE when another process holds the lock. */
+rue_status rue_study_lock_folder(char *folder, const char *option, int *lock,
+                                 rue_error *error) RUE_MUST_CHECK;
+
+/* Opens the store and begins a run in it; says how many trials it holds. */
+rue_status rue_study_open_store(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
+
+/* Removes the store, which is closed, and the folders that the study made, those that hold nothing else. */
+void rue_study_discard(const struct rue_study *study);
+
+#endif

@@ -1,0 +1,36 @@
+/* One trial of a study: from the store, or from the runner and into the store. */
+#ifndef RUE_STUDY_MEASURE_H
+#define RUE_STUDY_MEASURE_H
+
+#include "study.h"
+
+/* As `nth`: no row of the store will do. */
+#define RUE_STUDY_ANEW SIZE_MAX
+
+/* One trial of `request` (measure, config, images, batches, detail set by the caller) on a variant and a
+ * model (RUE_NONE: none, of the measure load): the `nth` stored row that answers it, or a new measurement,
+ * stored before this returns. A trial that was suspended (Ctrl-Z, a machine asleep) is thrown away and
+ * measured again, five times at most. The row is noted; `result` is to be closed by the caller. */
+rue_status rue_study_measure(struct rue_study *study, size_t variant, size_t model,
+                             struct rue_trial_request *request, size_t nth, uint64_t expected_ns,
+                             struct rue_trial_result *result, rue_error *error) RUE_MUST_CHECK;
+
+/* The `nth` row of the store that answers `request` (as above), nothing noted. `result` is to be closed by
+ * the caller where found. */
+rue_status rue_study_look_up(struct rue_study *study, size_t variant, size_t model,
+                             struct rue_trial_request *request, size_t nth, bool *found, uint64_t *id,
+                             uint64_t *started_ns, struct rue_trial_result *result,
+                             rue_error *error) RUE_MUST_CHECK;
+
+/* The same from the store alone, without a new measurement: `*found` says whether there was one. A row that
+ * is already noted is not noted again. `result` is to be closed by the caller where found. */
+rue_status rue_study_take_stored(struct rue_study *study, size_t variant, size_t model,
+                                 struct rue_trial_request *request, size_t nth, bool *found, uint64_t *id,
+                                 struct rue_trial_result *result, rue_error *error) RUE_MUST_CHECK;
+
+/* Whether the store answers `request` (as above) for the `nth` time. */
+rue_status rue_study_is_stored(struct rue_study *study, size_t variant, size_t model,
+                               struct rue_trial_request *request, size_t nth, bool *stored,
+                               rue_error *error) RUE_MUST_CHECK;
+
+#endif

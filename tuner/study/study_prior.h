@@ -1,0 +1,19 @@
+/* What an earlier study found out, where it is of use to this one. */
+#ifndef RUE_STUDY_PRIOR_H
+#define RUE_STUDY_PRIOR_H
+
+#include "study.h"
+
+/* Makes the goal's prior that of each variant, after the plan, and says what is used of it. RUE_MEMORY. */
+rue_status rue_study_take_prior(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
+
+/* The same of one part, whose knowledge is known, for study->configs. RUE_MEMORY; `out` is to be closed. */
+rue_status rue_study_make_prior(const struct rue_study *study, const struct rue_recommended *part,
+                                bool same_machine, bool same_data, struct rue_study_prior *out,
+                                rue_error *error) RUE_MUST_CHECK;
+void rue_study_prior_close(struct rue_study_prior *prior);
+
+/* How alike two variants of one mode are: more with the same format, then dtype, then path. */
+int rue_study_likeness(const struct rue_variant *one, const struct rue_variant *other);
+
+#endif

@@ -1,0 +1,23 @@
+/* A study of recorded times: what a strategy would have cost, and how good its answer would have been. */
+#ifndef RUE_STUDY_RECORDING_H
+#define RUE_STUDY_RECORDING_H
+
+#include "study.h"
+
+/* Reads the table and starts the runner that answers with its times. */
+rue_status rue_study_open_recording(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
+
+/* What one run of each cell that is looked at takes, of variant `index` (RUE_NONE: of all); makes a budget
+ * that is a share of it one of time. */
+double rue_study_recording_s(const struct rue_study *study, size_t index);
+rue_status rue_study_settle_budget(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
+
+/* Whether J is a guess, as nobody says it. */
+bool rue_study_assumes_job(const struct rue_study *study);
+
+/* What the table says of the recommendation. */
+rue_status rue_study_judge_recording(const struct rue_study *study, size_t index,
+                                     const struct rue_variant_findings *variant, struct rue_replayed *out,
+                                     rue_error *error) RUE_MUST_CHECK;
+
+#endif

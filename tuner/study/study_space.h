@@ -1,0 +1,25 @@
+/* Which configurations are looked at. */
+#ifndef RUE_STUDY_SPACE_H
+#define RUE_STUDY_SPACE_H
+
+#include "study.h"
+
+/* Refuses pin_memory where nothing depends on it. RUE_USAGE. */
+rue_status rue_study_check_pinning(const struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
+
+/* The space that the goal asks for, or a default from `hello` or the usable CPUs; batch sizes that exceed the
+ * job, and workers above the limit, are left out of a default and refused where they were asked for. */
+rue_status rue_study_space(const struct rue_study_goal *goal, const struct rue_hello *hello,
+                           uint64_t job_images, struct rue_space *out, rue_error *error) RUE_MUST_CHECK;
+
+/* Whether a configuration of the space repeats another one. Without workers nothing is prefetched or shared:
+ * those knobs at their first values stand for all. Where batches lie is about the consumer as well. */
+bool rue_study_repeats_another(const struct rue_space *space, const struct rue_config *config);
+
+/* Configurations of the space, those left out that repeat another one. */
+size_t rue_study_config_count(const struct rue_study *study);
+
+/* The usable CPUs that the runner tells of, or this process's. */
+int rue_study_usable_cpus(const struct rue_hello *hello);
+
+#endif
