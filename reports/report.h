@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "findings.h"
+#include "report_file.h"
 
 /* How a report for people may look. */
 struct rue_report_style {
@@ -31,18 +32,8 @@ extern const struct rue_report
 /* Those of a tuning run, NULL at the end. */
 extern const struct rue_report *const rue_reports[];
 
-/* Renders into `folder`/`report->file` under a temporary name, flushes it to the disk, then renames it: the
- * file is the old one or the new one, whole, whatever happens. RUE_STORE, with the path and what to do, when
- * the disk or the folder refuses; RUE_MEMORY. */
+/* Renders into `folder`/`report->file`, as rue_report_write_file. */
 rue_status rue_report_write(const struct rue_report *report, const struct rue_findings *findings,
                             const char *folder, rue_error *error) RUE_MUST_CHECK;
-
-/* The same for whatever `render` writes, `file` in the folder. */
-rue_status rue_report_write_file(const char *folder, const char *file,
-                                 rue_status (*render)(const void *context, FILE *stream, rue_error *error),
-                                 const void *context, rue_error *error) RUE_MUST_CHECK;
-
-/* For renderers: flushes the stream; RUE_STORE when that or any write before it failed. */
-rue_status rue_report_finish(FILE *stream, rue_error *error) RUE_MUST_CHECK;
 
 #endif
