@@ -23,11 +23,6 @@ const char *const rue_strategy_names[] = {
 };
 /* clang-format on */
 
-uint64_t rue_setup_images(const struct rue_strategy_setup *setup, size_t config, uint64_t images)
-{
-    return rue_config_images(&setup->configs[config], setup->drop_last, images);
-}
-
 const struct rue_strategy_ops *rue_strategy_find(const char *name)
 {
     for (size_t i = 0; rue_strategies[i]; i++)

@@ -37,7 +37,11 @@ struct rue_strategy_setup {
 };
 
 /* That a trial, or a job, of `images` consumes; all of them where not one batch is full. */
-uint64_t rue_setup_images(const struct rue_strategy_setup *setup, size_t config, uint64_t images);
+static inline uint64_t rue_setup_images(const struct rue_strategy_setup *setup, size_t config,
+                                        uint64_t images)
+{
+    return rue_config_images(&setup->configs[config], setup->drop_last, images);
+}
 
 struct rue_ask {
     enum rue_measure measure;
