@@ -2,6 +2,7 @@
 import contextlib
 import csv
 import json
+import re
 import shlex
 import signal
 import subprocess
@@ -159,6 +160,13 @@ def test_a_study_on_two_gpus(rue, photos):
     assert alone.returncode == 0 and len(trials(rue)) > 0
     part = read_json(rue.folder / "out/recommendation.json")["recommendations"][0]
     assert part["gpus"] is None and part["job_images"] == 48, "another study of the same store"
+
+
+def test_a_dry_run_tells_the_job_of_all(rue, photos):
+    done = rue("tune", photos, "--gpus", "0..4", "--dry-run", *SMALL)
+    assert done.returncode == 0, done.stderr
+    values = dict(re.findall(r"^  ([a-z-]+) +(\S+) ", done.stdout.split("Plan:")[0], re.MULTILINE))
+    assert (values["gpus"], values["images"]) == ("0..4", "48"), values
 
 
 def test_a_check_loads_for_as_many(rue, photos):

@@ -42,6 +42,7 @@ static void find_defaults(const struct rue_study *study, struct defaults *out)
 {
     static const struct rue_unset usual[] = {
         {"device", "rtx-a5000"},
+        {"gpus", "one loader"},
         {"batches", "as many as --images says"},
         {"max-workers", "no limit"},
         {"max-first-batch", "no limit"},
@@ -59,7 +60,9 @@ static void find_defaults(const struct rue_study *study, struct defaults *out)
     add_space(out, study);
     for (size_t m = 0; m < study->model_count; m++)
         join(out->models, sizeof out->models, study->models[m].name);
-    snprintf(out->images, sizeof out->images, "%" PRIu64, study->variants[0].job_images);
+    const struct rue_study_variant *first = &study->variants[0];
+    bool shared = study->goal->gpus && !study->goal->batches; /* an epoch is that of all loaders */
+    snprintf(out->images, sizeof out->images, "%" PRIu64, shared ? first->opened.images : first->job_images);
     snprintf(out->memory, sizeof out->memory, "%" PRIu64 "M", study->memory_bytes >> 20);
     add(out, "model", out->models);
     add(out, "images", out->images);
