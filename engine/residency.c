@@ -231,11 +231,11 @@ bool rue_residency_try_cold(const struct rue_residency *residency, char *why, si
     return false;
 }
 
-bool rue_residency_judge(const struct rue_residency *residency, const struct rue_workload *workload,
-                         uint64_t read_bytes, char *why, size_t bytes)
+bool rue_residency_judge_bytes(const struct rue_workload *workload, uint64_t read_bytes, uint64_t data_bytes,
+                               double times, char *why, size_t bytes)
 {
     char read[RUE_UNIT_TEXT_BYTES], all[RUE_UNIT_TEXT_BYTES];
-    double once = (double)residency->bytes, loaded = once * residency->times;
+    double once = (double)data_bytes, loaded = once * times;
     bool is = true;
     if (strcmp(workload->cache, RUE_CACHE_COLD) == 0) is = (double)read_bytes >= cold_ratio * loaded;
     if (strcmp(workload->cache, RUE_CACHE_WARM) == 0)
@@ -245,4 +245,10 @@ bool rue_residency_judge(const struct rue_residency *residency, const struct rue
              rue_format_bytes(read_bytes, read, sizeof read),
              rue_format_bytes((uint64_t)loaded, all, sizeof all));
     return false;
+}
+
+bool rue_residency_judge(const struct rue_residency *residency, const struct rue_workload *workload,
+                         uint64_t read_bytes, char *why, size_t bytes)
+{
+    return rue_residency_judge_bytes(workload, read_bytes, residency->bytes, residency->times, why, bytes);
 }

@@ -36,4 +36,8 @@ bool rue_residency_try_cold(const struct rue_residency *residency, char *why, si
 bool rue_residency_judge(const struct rue_residency *residency, const struct rue_workload *workload,
                          uint64_t read_bytes, char *why, size_t bytes);
 
+/* The same of items that have `data_bytes` on storage and are loaded so many times, by whomever. */
+bool rue_residency_judge_bytes(const struct rue_workload *workload, uint64_t read_bytes, uint64_t data_bytes,
+                               double times, char *why, size_t bytes);
+
 #endif

@@ -64,19 +64,24 @@ static size_t batch_bytes_of(const struct rue_trial_request *request)
            rue_fetcher_tensor_bytes(request->workload.batch_dtype);
 }
 
+/* The memory of one loader's batches. */
+static uint64_t needed_bytes(const struct rue_trial_request *request, size_t held)
+{
+    struct rue_loader_options options = rue_trial_loader_options(request);
+    options.held = (int)held;
+    return request->measure == RUE_COMPUTE ? batch_bytes_of(request) : rue_loader_slab_bytes(&options);
+}
+
 static bool fits_limit(const struct rue_trial_request *request, size_t held)
 {
     uint64_t limit = request->limits.memory_bytes;
-    struct rue_loader_options options = rue_trial_loader_options(request);
-    options.held = (int)held;
-    uint64_t needed =
-        request->measure == RUE_COMPUTE ? batch_bytes_of(request) : rue_loader_slab_bytes(&options);
-    return !limit || needed <= limit;
+    return !limit || needed_bytes(request, held) <= limit;
 }
 
 bool rue_trial_fits_limit(const struct rue_trial_request *request)
 {
-    return fits_limit(request, 1);
+    uint64_t limit = request->limits.memory_bytes, loaders = (uint64_t)request->workload.world_size;
+    return !limit || needed_bytes(request, 1) <= limit / loaders;
 }
 
 static void hand_back(struct run *run, struct rue_batch *batch)
@@ -274,22 +279,17 @@ static rue_status prepare_data(struct run *run, rue_error *error)
     return strcmp(cache, RUE_CACHE_WARM) == 0 ? rue_residency_warm(run->residency, error) : RUE_OK;
 }
 
-/* Beside what else the reason says. */
-static void add_reason(struct rue_trial_result *result, const char *text)
-{
-    size_t used = strlen(result->reason);
-    if (*text) snprintf(result->reason + used, sizeof result->reason - used, "%s%s", used ? "; " : "", text);
-}
-
 /* Whether the trial was what it claims; where it was not, the reason says so beside what else it says. */
 static void judge_data(struct run *run)
 {
     struct rue_trial_result *result = run->result;
     char why[RUE_REASON_BYTES / 2];
     result->data_bytes = (int64_t)rue_residency_bytes(run->residency);
+    /* What one of several loaders finds in memory another has read: all of them together tell. */
+    if (run->request->workload.world_size > 1) return;
     result->cache_missed = !rue_residency_judge(run->residency, &run->request->workload,
                                                 (uint64_t)result->read_bytes, why, sizeof why);
-    if (result->cache_missed) add_reason(result, why);
+    if (result->cache_missed) rue_trial_result_add_reason(result, why);
 }
 
 /* Where the batches of this trial lie; NULL: anywhere. */
@@ -434,7 +434,8 @@ void rue_trial_run_at(const struct rue_trial_start *start, const struct rue_tria
     /* Then it was not the limit that it ran into. */
     bool fits = fits_limit(request, rue_model_in_flight(model));
     if (result->outcome == RUE_TRIAL_INFEASIBLE && fits) result->refused = 1;
-    if (status == RUE_OK && model->ops->note) add_reason(result, model->ops->note(model->state));
+    if (status == RUE_OK && model->ops->note)
+        rue_trial_result_add_reason(result, model->ops->note(model->state));
     if (status != RUE_OK)
         rue_error_shorten(error.message[0] ? error.message : rue_status_text(status), result->reason,
                           sizeof result->reason);

@@ -10,12 +10,13 @@
  * cut to whole batches, at least one. */
 struct rue_loader_options rue_trial_loader_options(const struct rue_trial_request *request);
 
-/* Whether the request's limit of memory leaves room for the batches that its job needs. */
+/* Whether the request's limit of memory leaves room for the batches that its job needs, in all of its
+ * loaders. */
 bool rue_trial_fits_limit(const struct rue_trial_request *request);
 
-/* Runs `request` on an open source and model; the measure compute warms the model up outside its time. Never
- * fails by itself: what goes wrong is the result's outcome and reason. `source` may be NULL for the measure
- * compute. The result's arrays are owned by the caller. */
+/* Runs `request` on an open source and model, as one loader, whose own the limits are; the measure compute
+ * warms the model up outside its time. Never fails by itself: what goes wrong is the result's outcome and
+ * reason. `source` may be NULL for the measure compute. The result's arrays are owned by the caller. */
 void rue_trial_run(const struct rue_trial_request *request, const struct rue_source *source,
                    struct rue_model *model, struct rue_trial_result *result);
 

@@ -223,6 +223,18 @@ def test_attempts_are_bounded(rue, script, tmp_path):
     assert len(one.requests()) == asked, "what is stored is not asked for again"
 
 
+# ---- several loaders ----
+
+def test_of_several_loaders_all_together_tell_whether_it_was_cold(program, rue, own_photos, accounted, tmp_path):
+    """Of a compressed shard the first one reads all from storage, and the others find it in memory."""
+    assert rue("prepare", own_photos, "shards", "--format", "webdataset", "--compress", "gzip", "--quiet").returncode == 0
+    words = ["tune", "shards", "--gpus", "0,1", *GRID, "--mode", "raw", "--cache", "cold"]
+    assert rue(*words).returncode == 0
+    rows = trials(tmp_path / "out")
+    assert rows and {(row["status"], row["cache_missed"], row["reason"]) for row in rows} == {("ok", "0", "")}, rows
+    expect_failure(rue(*words, "--images", "22"), 2, "has 20 images, too few for a job of 22 read cold")
+
+
 # ---- where it cannot be ----
 
 @pytest.mark.parametrize("words", [[], ["--dry-run"]])

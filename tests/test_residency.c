@@ -134,6 +134,15 @@ Test(residency, a_warm_trial_may_read_pages_of_the_program)
                  (1 << 18) + 1 <= rue_residency_bytes(residency) / 20);
 }
 
+Test(residency, bytes_alone_can_be_judged)
+{
+    char why[256];
+    const struct rue_workload cold = {.cache = RUE_CACHE_COLD};
+    cr_assert(rue_residency_judge_bytes(&cold, 950, 1000, 1, why, sizeof why));
+    cr_assert_not(rue_residency_judge_bytes(&cold, 850, 1000, 1, why, sizeof why));
+    cr_assert_str_eq(why, "it was not cold: 850 B of the 1.0 KB that it loaded came from storage");
+}
+
 Test(residency, cold_is_proved_before_it_is_claimed)
 {
     char why[256] = "";

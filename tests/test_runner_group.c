@@ -52,3 +52,14 @@ Test(runner_group, what_one_does_not_say_nobody_knows)
     cr_assert_str_eq(merged.reason, "replaced 2 damaged images");
     rue_trial_result_close(&merged);
 }
+
+Test(runner_group, what_several_have_to_say_is_said_once_each)
+{
+    struct rue_trial_result results[] = {took(100, 1), took(300, 20), took(200, 300)};
+    strcpy(results[0].reason, "a.jpg was replaced");
+    strcpy(results[1].reason, "b.jpg was replaced");
+    strcpy(results[2].reason, "a.jpg was replaced");
+    struct rue_trial_result merged = rue_runner_group_merge(results, 3);
+    cr_assert_str_eq(merged.reason, "b.jpg was replaced; a.jpg was replaced");
+    rue_trial_result_close(&merged);
+}

@@ -363,6 +363,19 @@ Test(trial_loop, batches_of_levels_need_a_fourth_of_the_memory)
     }
 }
 
+/* What was measured with more memory must not stand for trials in which each loader has too little. */
+Test(trial_loop, loaders_share_the_memory_of_a_limit)
+{
+    struct rue_trial_request request = request_of(RUE_COMPUTE, 2, 2);
+    request.workload.world_size = 3;
+    request.limits.memory_bytes = 3 * 2 * 602112 - 1;
+    cr_assert(!rue_trial_fits_limit(&request));
+    request.limits.memory_bytes++;
+    cr_assert(rue_trial_fits_limit(&request));
+    request.limits.memory_bytes = 0;
+    cr_assert(rue_trial_fits_limit(&request), "there is no limit");
+}
+
 static uint8_t first_level;
 
 static rue_status look_at_levels(void *state, const struct rue_batch *batch, uint64_t *ticket,

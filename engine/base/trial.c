@@ -1,7 +1,9 @@
 #include "trial.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 const char *const rue_measure_names[RUE_MEASURE_COUNT] = {"joint", "load", "compute"};
 const char *const rue_outcome_names[RUE_OUTCOME_COUNT] = {"ok", "infeasible", "failed", "timeout"};
@@ -49,4 +51,10 @@ void rue_trial_result_close(struct rue_trial_result *result)
     free(result->batch_compute_ns);
     result->batch_ready_ns = result->batch_load_ns = result->batch_compute_ns = NULL;
     result->ready_count = result->load_count = result->compute_count = 0;
+}
+
+void rue_trial_result_add_reason(struct rue_trial_result *result, const char *text)
+{
+    size_t used = strlen(result->reason);
+    if (*text) snprintf(result->reason + used, sizeof result->reason - used, "%s%s", used ? "; " : "", text);
 }

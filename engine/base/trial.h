@@ -156,4 +156,7 @@ struct rue_trial_result rue_trial_result_empty(void);
 /* Frees the owned arrays; the result may be used again after rue_trial_result_empty. */
 void rue_trial_result_close(struct rue_trial_result *result);
 
+/* Beside what else its reason says. */
+void rue_trial_result_add_reason(struct rue_trial_result *result, const char *text);
+
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "protocol.h"
+#include "residency.h"
 #include "runner_client.h"
 #include "runner_lines.h"
 #include "units.h"
@@ -38,6 +39,16 @@ static rue_status open_members(struct group *group, rue_error *error)
 
 /* ---- hello and open ---- */
 
+/* What one of them sees is one GPU: all of them see these. */
+static json_t *visible_gpus(const struct rue_gpu_list *gpus)
+{
+    char text[RUE_GPU_MAX * (RUE_GPU_NAME_BYTES + 1)] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < gpus->count; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", i ? "," : "", gpus->names[i]);
+    return json_string(text);
+}
+
 /* As one of them says it; of the processors each has its share. */
 static char *answer_hello(void *state, const json_t *request)
 {
@@ -51,6 +62,8 @@ static char *answer_hello(void *state, const json_t *request)
     json_int_t share = cpus / (json_int_t)group->gpus->count;
     if (cpus > 0) json_object_set_new(machine, "usable_cpus", json_integer(share > 0 ? share : 1));
     if (machine) json_object_set_new(machine, "loaders", json_integer((json_int_t)group->gpus->count));
+    if (json_object_get(machine, "visible_gpus"))
+        json_object_set_new(machine, "visible_gpus", visible_gpus(group->gpus));
     char *line = greeting ? json_dumps(greeting, JSON_COMPACT) : NULL;
     json_decref(greeting);
     return line;
@@ -144,10 +157,16 @@ struct rue_trial_result rue_runner_group_merge(struct rue_trial_result *results,
         PEAKS(X)
 #undef X
         merged.cpu_ratio += other->cpu_ratio;
-        if (!merged.reason[0]) memcpy(merged.reason, other->reason, sizeof merged.reason);
+        if (!strstr(merged.reason, other->reason)) rue_trial_result_add_reason(&merged, other->reason);
         rue_trial_result_close(&results[i]);
     }
     return merged;
+}
+
+/* 0 would be no limit. */
+static uint64_t share_of_memory(uint64_t bytes, size_t count)
+{
+    return bytes && bytes < count ? 1 : bytes / count;
 }
 
 /* Asks each for its share; they get ready side by side. */
@@ -161,7 +180,7 @@ static rue_status begin_all(struct group *group, const struct rue_trial_request 
         struct member *member = &group->members[i];
         member->request = *request;
         member->request.workload.rank = (int)i;
-        member->request.limits.memory_bytes /= count;
+        member->request.limits.memory_bytes = share_of_memory(request->limits.memory_bytes, count);
         member->request.waits = true;
         status = rue_runner_begin(member->runner, &member->request, profile, patience_ns, error);
         member->begun = status == RUE_OK;
@@ -228,6 +247,17 @@ static struct rue_trial_result conclude(struct group *group)
     return rue_runner_group_merge(results, group->gpus->count);
 }
 
+/* Where one has read what another found in memory, none of them can tell whether it was cold. */
+static void judge_data(const struct rue_trial_request *request, struct rue_trial_result *result)
+{
+    char why[RUE_REASON_BYTES / 2];
+    bool told = result->read_bytes != RUE_ABSENT && result->data_bytes != RUE_ABSENT;
+    if (result->outcome != RUE_TRIAL_OK || result->cache_missed != RUE_ABSENT || !told) return;
+    result->cache_missed = !rue_residency_judge_bytes(&request->workload, (uint64_t)result->read_bytes,
+                                                      (uint64_t)result->data_bytes, 1, why, sizeof why);
+    if (result->cache_missed) rue_trial_result_add_reason(result, why);
+}
+
 static rue_status run_trial(struct group *group, const struct rue_trial_request *request,
                             const json_t *object, struct rue_trial_result *out, rue_error *error)
 {
@@ -238,8 +268,10 @@ static rue_status run_trial(struct group *group, const struct rue_trial_request 
     start_all(group);
     rue_status finished = finish_all(group, error);
     if (status == RUE_OK) status = finished;
-    if (status == RUE_OK) *out = conclude(group);
-    return status;
+    if (status != RUE_OK) return status;
+    *out = conclude(group);
+    judge_data(request, out);
+    return RUE_OK;
 }
 
 static char *answer_trial(void *state, json_t *object)

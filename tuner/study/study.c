@@ -63,13 +63,6 @@ static rue_status open_runner(struct rue_study *study, rue_error *error)
     return goal->gpus ? open_group(study, error) : rue_runner_open(goal->runner, &study->runner, error);
 }
 
-/* How many of so many images each loader has to load. */
-static uint64_t share_of(const struct rue_study_goal *goal, uint64_t images)
-{
-    uint64_t loaders = (uint64_t)goal->workload.world_size;
-    return images / loaders + (images % loaders != 0);
-}
-
 static rue_status open_all(struct rue_study *study, rue_error *error)
 {
     const struct rue_study_goal *goal = study->goal;
@@ -85,8 +78,8 @@ static rue_status open_all(struct rue_study *study, rue_error *error)
     if (status == RUE_OK) status = rue_study_space(goal, hello, UINT64_MAX, &study->space, error);
     if (status == RUE_OK && !goal->keep_nothing) status = rue_study_open_folder(study, error);
     const int *sizes = study->space.values[RUE_BATCH_SIZE], size_count = study->space.count[RUE_BATCH_SIZE];
-    study->wanted_images =
-        goal->batches ? goal->batches * (uint64_t)sizes[size_count - 1] : share_of(goal, goal->images);
+    study->wanted_images = goal->batches ? goal->batches * (uint64_t)sizes[size_count - 1]
+                                         : rue_study_share(study, goal->images);
     if (status == RUE_OK && !goal->fresh) status = rue_study_open_store(study, error);
     if (status == RUE_OK) status = rue_study_open_data(study, error);
     if (status == RUE_OK)

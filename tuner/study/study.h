@@ -180,6 +180,13 @@ rue_status rue_study_open(const struct rue_study_goal *goal, struct rue_progress
                           struct rue_study **out, rue_error *error) RUE_MUST_CHECK;
 void rue_study_close(struct rue_study *study);
 
+/* How many of so many images each loader loads. */
+static inline uint64_t rue_study_share(const struct rue_study *study, uint64_t images)
+{
+    uint64_t loaders = (uint64_t)study->goal->workload.world_size;
+    return images / loaders + (images % loaders != 0);
+}
+
 /* Probes the loader of each variant and fits grid and trials to what is left of the budget; allocates the
  * matrices. */
 rue_status rue_study_plan(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;

@@ -36,24 +36,19 @@ static rue_status take_cache(const struct rue_study *study, const struct rue_stu
 }
 
 /* What a trial reads for the second time it finds in memory: a cold one is of one epoch at most. */
-static rue_status check_epoch(const struct rue_study_variant *variant, rue_error *error)
+static rue_status check_epoch(const struct rue_study *study, const struct rue_study_variant *variant,
+                              rue_error *error)
 {
     char has[RUE_UNIT_TEXT_BYTES], job[RUE_UNIT_TEXT_BYTES];
-    if (strcmp(variant->workload.cache, RUE_CACHE_COLD) != 0 || variant->job_images <= variant->opened.images)
-        return RUE_OK;
+    uint64_t epoch = rue_study_share(study, variant->opened.images);
+    if (strcmp(variant->workload.cache, RUE_CACHE_COLD) != 0 || variant->job_images <= epoch) return RUE_OK;
+    uint64_t loaders = (uint64_t)variant->workload.world_size;
     return rue_fail(
         error, RUE_USAGE,
         "%s has %s images, too few for a job of %s read cold: what comes again is in memory; give "
         "--images %" PRIu64 " or less, or --cache warm or as-is",
         variant->variant.path, rue_format_count(variant->opened.images, has, sizeof has),
-        rue_format_count(variant->job_images, job, sizeof job), variant->opened.images);
-}
-
-/* Of an epoch, what one loader loads where there are several. */
-static uint64_t epoch_share(const struct rue_study_variant *variant)
-{
-    uint64_t loaders = (uint64_t)variant->workload.world_size, images = variant->opened.images;
-    return images / loaders + (images % loaders != 0);
+        rue_format_count(variant->job_images * loaders, job, sizeof job), variant->opened.images);
 }
 
 /* Has the runner open a variant and fixes what the trials on it will be. */
@@ -84,9 +79,9 @@ static rue_status open_variant(struct rue_study *study, struct rue_study_variant
         snprintf(variant->opened.digest, sizeof variant->opened.digest, "%" PRIu64, variant->opened.images);
     variant->job_images = study->wanted_images   ? study->wanted_images
                           : study->variant_count ? study->variants[0].job_images
-                                                 : epoch_share(variant);
+                                                 : rue_study_share(study, variant->opened.images);
     study->variant_count++;
-    return goal->data_count ? check_epoch(variant, error) : RUE_OK;
+    return goal->data_count ? check_epoch(study, variant, error) : RUE_OK;
 }
 
 /* How many images to convert for the comparison: a sample, never more than half of a data set that is not
@@ -135,13 +130,14 @@ rue_status rue_study_add_sample(struct rue_study *study, rue_error *error)
         rue_progress_note(study->progress, "no room to convert a sample: preprocessed data are not compared");
         return RUE_OK;
     }
-    if (strcmp(raw->workload.cache, RUE_CACHE_COLD) == 0 && count < raw->job_images) {
+    bool cold = strcmp(raw->workload.cache, RUE_CACHE_COLD) == 0;
+    if (cold && rue_study_share(study, count) < raw->job_images) {
         rue_progress_note(study->progress,
                           "preprocessed data are not compared: a sample of %" PRIu64
                           " images is too few for a job of %" PRIu64
                           " read cold, as what comes again is in memory; give --images %" PRIu64
                           " or less, or data of both kinds",
-                          count, raw->job_images, count);
+                          count, raw->job_images * (uint64_t)raw->workload.world_size, count);
         return RUE_OK;
     }
     snprintf(study->sample_path, sizeof study->sample_path, "%s/%s", study->folder, RUE_STUDY_SAMPLE);
