@@ -172,9 +172,14 @@ def wait_until(condition, process):
         time.sleep(0.005)
 
 
+def state(pid):
+    """A letter: "T" where it is stopped."""
+    return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+
+
 def is_running(pid):
     try:
-        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX"
+        return state(pid) not in "ZX"
     except OSError:
         return False
 

@@ -1,21 +1,16 @@
 """Clocks that jump, and trials that are suspended on their way: what is stored was measured without a break."""
 import os
-import pathlib
 import pty
 import signal
 import time
 
 import pytest
 
-from conftest import HANG_S, clean_environment, expect_failure, finish, read_json, wait_until, wait_until_gone
+from conftest import HANG_S, clean_environment, expect_failure, finish, read_json, state, wait_until, wait_until_gone
 from test_faults_process import CELLS, OWN, TABLE, bad, descendants, rows, runner_of, start, tune
 
 THROWN_AWAY = "a trial was suspended on its way"
 BREAK_S = 0.3  # anything would do
-
-
-def state(pid):
-    return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
 
 
 def asked_twice(one):

@@ -2,6 +2,7 @@
 import contextlib
 import csv
 import json
+import os
 import re
 import shlex
 import signal
@@ -9,7 +10,8 @@ import subprocess
 
 import pytest
 
-from conftest import HANG_S, clean_environment, expect_failure, make_table, read_json, stop, wait_until, wait_until_gone
+from conftest import (HANG_S, clean_environment, expect_failure, make_table, read_json, state, stop, wait_until,
+                      wait_until_gone)
 
 SMALL = ["--model", "resnet18", "--device", "h100", "--batch-size", "4,8", "--num-workers", "0,1", "--mode", "raw",
          "--strategy", "grid", "--budget", "5m", "--out", "out", "--quiet"]
@@ -65,6 +67,16 @@ def test_a_trial_that_waits_begins_when_it_is_told(runner, photos):
         assert one.ask(**ask) == dict(id=7, status="ready")
         assert one.ask(op="skip")["reason"] == "it was ready, and not told to start"
     assert one.ask(**trial(photos, 1, wait="yes"))["status"] == "failed"
+
+
+def test_a_group_is_told_by_all_of_its_gpus(runner, tmp_path):
+    """Where they are not alike, which they are is part of the machine; each runner sees one."""
+    one = tmp_path / "runner.sh"
+    one.write_text('#!/bin/sh\nread hello; echo "{\\"protocol\\":\\"rue.runner/1\\",\\"runner\\":\\"r 1\\",'
+                   '\\"measures\\":[\\"joint\\"],\\"machine\\":{\\"visible_gpus\\":\\"$CUDA_VISIBLE_DEVICES\\"}}"; read end\n')
+    one.chmod(0o755)
+    hello = runner("--gpus", "2,GPU-5ab", "--runner", shlex.quote(str(one))).ask(op="hello")
+    assert hello["machine"] == dict(visible_gpus="2,GPU-5ab", loaders=2)
 
 
 def test_a_group_loads_every_image_once(runner, photos):
@@ -169,6 +181,38 @@ def test_a_dry_run_tells_the_job_of_all(rue, photos):
     assert (values["gpus"], values["images"]) == ("0..4", "48"), values
 
 
+def test_a_study_that_was_killed_shows_how_many_there_are(rue, script, tmp_path):
+    words = by_gpu(script, tmp_path)
+    process = rue.start("tune", "--gpus", "0,1", *words, "--repeats", "20")
+    log = tmp_path / "requests.log"
+    wait_until(lambda: log.exists() and log.read_text().count('"trial"') >= 16, process)
+    process.kill()
+    process.communicate()
+    assert "on each of 2 GPUs" in " ".join(rue("show", "out").stdout.split())
+
+
+def test_control_z_stops_all_of_them(rue, script, tmp_path):
+    process = rue.start("tune", "--gpus", "0,1", *by_gpu(script, tmp_path), process_group=0)
+    log = tmp_path / "requests.log"
+    wait_until(lambda: log.exists() and log.read_text().count('"trial"') >= 4, process)
+    pids = {json.loads(line)["pid"] for line in log.read_text().split("\n")[:-1]}
+    os.killpg(process.pid, signal.SIGTSTP)
+    wait_until(lambda: all(state(pid) == "T" for pid in pids), process)
+    asked = log.read_text().count('"trial"')
+    os.killpg(process.pid, signal.SIGCONT)
+    assert process.communicate(timeout=HANG_S) and process.returncode == 0
+    assert log.read_text().count('"trial"') > asked and wait_until_gone(pids)
+
+
+def test_memory_is_shared_by_all_that_load(rue, photos):
+    """What fitted into more memory is not taken for what fits now."""
+    words = ["tune", photos, "--gpus", "0,1", *SMALL, "--max-memory"]
+    assert rue(*words, "1G").returncode == 0
+    assert {row["status"] for row in trials(rue)} == {"ok"}
+    rue(*words, "20M")
+    assert "infeasible" in {row["status"] for row in trials(rue)}
+
+
 def test_a_check_loads_for_as_many(rue, photos):
     assert rue("tune", photos, "--gpus", "0,1", *SMALL).returncode == 0
     done = rue("check", "out", "--budget", "20s")
@@ -194,3 +238,4 @@ def test_wrong_lists(rue, photos, words, env, said):
 def test_a_runner_that_is_none(rue, photos):
     expect_failure(rue("tune", photos, "--gpus", "0,1", "--runner", "false", "--out", "out", "--quiet"), 1, "gave no greeting")
     expect_failure(rue("runner", "--runner", "false"), 2, "--gpus")
+    expect_failure(rue("runner", "--gpus", "0,1", "--table", "times.csv"), 2, "--gpus and --table")

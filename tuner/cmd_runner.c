@@ -47,7 +47,11 @@ static rue_status serve_group(const struct rue_options *options, rue_error *erro
 static rue_status run(const struct rue_options *options, rue_error *error)
 {
     const char *table = rue_options_text(options, TABLE);
-    if (rue_options_text(options, GPUS)) return serve_group(options, error);
+    bool group = rue_options_text(options, GPUS);
+    if (group && table)
+        return rue_fail(error, RUE_USAGE,
+                        "--gpus and --table: a table's times are what they are; leave one of them out");
+    if (group) return serve_group(options, error);
     if (rue_options_text(options, RUNNER))
         return rue_fail(error, RUE_USAGE, "--runner is for each of some GPUs: give --gpus as well");
     if (!table) return rue_runner_serve(stdin, stdout, error);

@@ -103,6 +103,8 @@ static rue_status fill_facts(struct reading *reading, const struct rue_store_tri
                **data = &reading->groups[number].data;
     facts->variant = *variant;
     facts->job_images = trial->scenario.job_images;
+    int loaders = trial->scenario.workload.world_size;
+    facts->gpus = loaders > 1 ? (uint64_t)loaders : 0;
     facts->drop_last = trial->scenario.workload.drop_last;
     facts->batch_dtype = trial->scenario.workload.batch_dtype;
     facts->cold = strcmp(trial->scenario.workload.cache, RUE_CACHE_COLD) == 0;

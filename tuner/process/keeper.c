@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "advice.h"
+#include "array.h"
 #include "clock.h"
 #include "units.h"
 
@@ -118,6 +119,53 @@ static void sweep(struct ward *ward)
     }
 }
 
+/* A process, and whether it was told. */
+struct kin {
+    pid_t pid, parent;
+    bool told;
+};
+
+/* Without memory for all of them, the first ones. */
+static size_t list_processes(struct kin **out)
+{
+    size_t count = 0, capacity = 0;
+    DIR *folder = opendir("/proc");
+    struct dirent *entry;
+    *out = NULL;
+    while (folder && (entry = readdir(folder))) {
+        if (!isdigit((unsigned char)entry->d_name[0])) continue;
+        if (rue_array_grow(out, &capacity, count + 1, sizeof **out, "processes", NULL) != RUE_OK) break;
+        (*out)[count++] = (struct kin){.pid = (pid_t)atoi(entry->d_name), .parent = parent_of(entry->d_name)};
+    }
+    if (folder) closedir(folder);
+    return count;
+}
+
+/* What the child started in groups of their own stands still with it, and goes on with it. */
+static void signal_descendants(pid_t ancestor, int number)
+{
+    struct kin *all;
+    size_t count = list_processes(&all), line_count = 0;
+    pid_t *line = calloc(count + 1, sizeof *line); /* the ancestor, and whoever was told */
+    if (line) line[line_count++] = ancestor;
+    for (size_t next = 0; next < line_count; next++)
+        for (size_t i = 0; i < count; i++) {
+            if (all[i].told || all[i].parent != line[next]) continue;
+            all[i].told = true;
+            line[line_count++] = all[i].pid;
+            if (getpgid(all[i].pid) != ancestor) kill(all[i].pid, number);
+        }
+    free(line);
+    free(all);
+}
+
+static void pass_on(const struct ward *ward, int number)
+{
+    if (!ward->child) return;
+    kill(-ward->child, number);
+    if (number == SIGSTOP || number == SIGCONT) signal_descendants(ward->child, number);
+}
+
 static void on_child(int number)
 {
     (void)number; /* it ends the wait */
@@ -149,8 +197,8 @@ static void keep(const char *const argv[], int in, int out, int line, const sigs
         reap(&ward);
         if (number == QUESTION)
             tell(&ward, RUE_KEEPER_UP_TO_DATE);
-        else if (ward.child)
-            kill(-ward.child, number);
+        else
+            pass_on(&ward, number);
     }
     sweep(&ward);
     _exit(0);

@@ -37,8 +37,8 @@ bool rue_keeper_hear(const struct rue_keeper *keeper, int *how);
  * cannot be asked. */
 bool rue_keeper_ask(const struct rue_keeper *keeper);
 
-/* Sends a signal to the child's group, if the child runs. Safe in a signal handler: `line` is that of the
- * keeper. */
+/* Sends a signal to the child's group, if the child runs; SIGSTOP and SIGCONT go to all of its descendants,
+ * in whatever group they are. Safe in a signal handler: `line` is that of the keeper. */
 void rue_keeper_signal(int line, int number);
 
 /* Tells the keeper to kill all that is left. It closes the line when that is done, in 5 s at most. */
