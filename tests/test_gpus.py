@@ -213,6 +213,13 @@ def test_memory_is_shared_by_all_that_load(rue, photos):
     assert "infeasible" in {row["status"] for row in trials(rue)}
 
 
+def test_a_plan_says_for_how_many_it_is(rue, photos):
+    """--images is for all of them, the job is that of each."""
+    said = rue("tune", photos, "--gpus", "0,1", *SMALL, "--dry-run").stdout
+    assert "24 images on each of 2 GPUs" in said
+    assert re.search(r"^  images +48 ", said, re.M), said
+
+
 def test_a_check_loads_for_as_many(rue, photos):
     assert rue("tune", photos, "--gpus", "0,1", *SMALL).returncode == 0
     done = rue("check", "out", "--budget", "20s")

@@ -149,6 +149,25 @@ Test(item_stream, a_window_is_read_while_the_one_before_it_is_handed_out)
     rue_source_close(source);
 }
 
+/* Of several loaders each reads all of it, once, for the items that are its own. */
+Test(item_stream, whoever_has_a_share_of_the_items_reads_the_data_once)
+{
+    struct rue_source *source = open_scraps();
+    double once = read_once("scraps");
+    for (int loaders = 2; loaders <= 8; loaders *= 2) {
+        struct rue_sampler sampler = {
+            .items = SCRAPS, .seed = 3, .shuffle = true, .rank = 1, .world_size = loaders};
+        sampler.window = rue_source_window(source, SCRAPS_BATCH);
+        rue_source_rewind(source);
+        uint64_t before = bytes_read();
+        for (uint64_t i = 0; i < SCRAPS / (uint64_t)loaders; i++)
+            cr_assert(shard_holds(source, rue_sampler_item(&sampler, i), NULL));
+        double times = (double)(bytes_read() - before) / once;
+        cr_assert(times > 0.9 && times < 1.1, "%.2f of the data for one of %d", times, loaders);
+    }
+    rue_source_close(source);
+}
+
 static uint64_t bytes_for(const struct rue_source *source, uint64_t item)
 {
     uint64_t before = bytes_read();

@@ -181,7 +181,11 @@ void rue_study_show_plan(const struct rue_study *study, const struct rue_report_
             add_data(&line, &study->variants[v]);
         put(&line, "data", style, out);
     }
-    add(&line, "%s images%s", rue_format_count(study->variants[0].job_images, count, sizeof count),
+    char loaders[48] = "";
+    if (study->goal->gpus)
+        snprintf(loaders, sizeof loaders, " on each of %d GPU%s", study->goal->workload.world_size,
+                 study->goal->workload.world_size == 1 ? "" : "s");
+    add(&line, "%s images%s%s", rue_format_count(study->variants[0].job_images, count, sizeof count), loaders,
         rue_study_assumes_job(study) ? ", assumed, as the table does not say (--images does)" : "");
     put(&line, "job", style, out);
     for (size_t m = 0; m < study->model_count; m++) add(&line, "%s%s", m ? ", " : "", study->models[m].name);
