@@ -48,6 +48,7 @@ static void find_defaults(const struct rue_study *study, struct defaults *out)
         {"max-first-batch", "no limit"},
         {"trial-timeout", "ten times its expected time, 1m at least"},
         {"prior", "none"},
+        {"gpus", "one loader, for whatever GPU there is"},
         {"runner", "rue runner"},
         {"table", "none"},
         {"map", "columns by their own names"},
