@@ -42,7 +42,6 @@ static void find_defaults(const struct rue_study *study, struct defaults *out)
 {
     static const struct rue_unset usual[] = {
         {"device", "rtx-a5000"},
-        {"gpus", "one loader"},
         {"batches", "as many as --images says"},
         {"max-workers", "no limit"},
         {"max-first-batch", "no limit"},
