@@ -82,10 +82,12 @@ static const char *times_text(double times, char text[32])
 void rue_prose_say_payback(struct rue_prose *prose, double times, bool exact, const char *what)
 {
     char text[32];
-    if (exact)
-        rue_prose_say(prose, "%s" RUE_NO_BREAK "%ss", times_text(times, text), what);
+    if (times <= 1)
+        rue_prose_say(prose, "within the first %s", what);
+    else if (exact)
+        rue_prose_say(prose, "after %s" RUE_NO_BREAK "%ss", times_text(times, text), what);
     else
-        rue_prose_say(prose, "%.0f" RUE_NO_BREAK "%s%s", ceil(times), what,
+        rue_prose_say(prose, "after %.0f" RUE_NO_BREAK "%s%s", ceil(times), what,
                       rue_prose_plural((uint64_t)ceil(times)));
 }
 

@@ -37,8 +37,8 @@ void rue_prose_say_model(struct rue_prose *prose, const struct rue_variant_findi
 /* Percents, to a tenth, of a ratio that something is at most: rounded up, as more is not known. */
 double rue_prose_bound_percent(double ratio);
 
-/* After how many times something pays: "6 jobs", rounded up as it pays at their ends; "5.3 jobs" where
- * `exact`, beside an interval. */
+/* When something pays: "within the first job", or "after 6 jobs", rounded up as it pays at their ends; "after
+ * 5.3 jobs" where `exact`, beside an interval. */
 void rue_prose_say_payback(struct rue_prose *prose, double times, bool exact, const char *what);
 
 /* " (95 % CI 2.6 to 3.9)", or, where `high` is infinite, that it may never pay. */

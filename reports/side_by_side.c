@@ -250,12 +250,7 @@ static void put_epochs(const struct page *page)
 static void say_payoff(struct rue_prose *prose, const struct rue_payoff *payoff, const char *model)
 {
     bool sure = payoff->confidence > 0;
-    if (payoff->epochs <= 1) {
-        rue_prose_say(prose, "within the first epoch");
-    } else {
-        rue_prose_say(prose, "after ");
-        rue_prose_say_payback(prose, payoff->epochs, sure, "epoch");
-    }
+    rue_prose_say_payback(prose, payoff->epochs, sure, "epoch");
     rue_prose_say(prose, " of %s", model);
     if (sure)
         rue_prose_say_payback_interval(prose, payoff->confidence, payoff->low_epochs, payoff->high_epochs);

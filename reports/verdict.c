@@ -396,7 +396,7 @@ static void say_price(struct rue_prose *prose, const struct rue_comparison *comp
     double jobs = image_jobs / comparison->saved_ns_per_image;
     if (comparison->saved_ns_per_image > 0 && jobs < 1e9) {
         const struct rue_saving_interval *saved = &comparison->saved;
-        rue_prose_say(prose, ", which pays off after ");
+        rue_prose_say(prose, ", which pays off ");
         rue_prose_say_payback(prose, jobs, saved->confidence > 0, "job");
         if (saved->confidence > 0)
             rue_prose_say_payback_interval(prose, saved->confidence, image_jobs / saved->high_ns,

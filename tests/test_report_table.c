@@ -135,6 +135,17 @@ Test(report_table, closes_with_what_to_use_for_what_job_and_whose_consumer)
     fixture_close(&fixture);
 }
 
+Test(report_table, what_costs_less_than_a_job_saves_pays_within_the_first)
+{
+    struct fixture fixture;
+    fixture_open_plain(&fixture);
+    for (int v = 0; v < 2; v++) fixture.variants[v].build_s_per_image /= 100;
+    char *text = fixture_render(&rue_report_table, &fixture, wide_plain);
+    expect_text(text, "takes about 199 ms, which pays off within the first job.");
+    free(text);
+    fixture_close(&fixture);
+}
+
 Test(report_table, says_within_what_limits_preprocessing_pays)
 {
     struct fixture fixture;
