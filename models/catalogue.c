@@ -52,14 +52,17 @@ const char *rue_catalogue_name(size_t index)
     return rue_architecture_at(index)->name;
 }
 
+static char plain_letter(char c)
+{
+    if (c >= 'A' && c <= 'Z') return (char)(c | 32);
+    return c == '-' ? '_' : c;
+}
+
 /* Names are compared in small letters, '-' and '_' alike. */
 static bool same_name(const char *typed, size_t length, const char *name)
 {
-    for (; length && *name; length--, typed++, name++) {
-        char c = *typed == '-' ? '_' : *typed;
-        if (c >= 'A' && c <= 'Z') c = (char)(c | 32);
-        if (c != *name) return false;
-    }
+    for (; length && *name; length--, typed++, name++)
+        if (plain_letter(*typed) != plain_letter(*name)) return false;
     return !length && !*name;
 }
 
@@ -100,6 +103,7 @@ static rue_status profile_on(const struct rue_architecture *model, const struct 
              : precision == RUE_FP32 ? "%s@%s"
                                      : "%s@%s:%s",
              model->name, device->name, rue_precision_names[precision]);
+    out->precision = precision;
     out->largest_batch = rue_roofline_largest_batch(model, device, precision);
     if (usual && measured_points(model->name, out))
         snprintf(out->device, sizeof out->device, "%s", device->title);
@@ -153,6 +157,15 @@ static const char *model_name(size_t index)
     return model ? model->name : NULL;
 }
 
+/* Only what stands in front of the device is no name. */
+static rue_status fail_unknown_model(const char *spec, int length, rue_error *error)
+{
+    char name[RUE_MODEL_NAME_BYTES];
+    snprintf(name, sizeof name, "%.*s", length, spec);
+    return fail_unknown("model", name, model_name,
+                        (const char *const[2]){"none", "sleep:TIME/image+TIME/batch"}, error);
+}
+
 static const char *device_name(size_t index)
 {
     const struct rue_device *device = rue_device_at(index);
@@ -162,6 +175,14 @@ static const char *device_name(size_t index)
 static const char *precision_name(size_t index)
 {
     return index < RUE_PRECISION_COUNT ? rue_precision_names[index] : NULL;
+}
+
+static const struct rue_device *find_device(const char *typed)
+{
+    const struct rue_device *device;
+    for (size_t i = 0; (device = rue_device_at(i)); i++)
+        if (same_name(typed, strlen(typed), device->name)) return device;
+    return NULL;
 }
 
 /* "h100", "h100:bf16", or nothing. */
@@ -174,7 +195,7 @@ static rue_status parse_device(const char *typed, const struct rue_device **devi
     if (!*typed) return RUE_OK;
     const char *colon = strchrnul(typed, ':');
     snprintf(name, sizeof name, "%.*s", (int)(colon - typed), typed);
-    *device = rue_device_find(name);
+    *device = find_device(name);
     if (!*device)
         return fail_unknown("device", name, device_name, (const char *const[2]){"host", "cuda"}, error);
     if (!*colon) return RUE_OK;
@@ -190,9 +211,7 @@ static rue_status find_plain(const char *spec, struct rue_profile *out, rue_erro
     if (strncmp(spec, "sleep:", 6) == 0) return parse_sleep(spec, spec + 6, out, error);
     const char *at = strchrnul(spec, '@');
     const struct rue_architecture *model = find_architecture(spec, (size_t)(at - spec));
-    if (!model)
-        return fail_unknown("model", spec, model_name,
-                            (const char *const[2]){"none", "sleep:TIME/image+TIME/batch"}, error);
+    if (!model) return fail_unknown_model(spec, (int)(at - spec), error);
     const struct rue_device *device;
     enum rue_precision precision;
     if (*at && !at[1])

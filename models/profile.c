@@ -27,6 +27,13 @@ uint64_t rue_profile_batch_ns(const struct rue_profile *profile, uint64_t images
     return ns > 0 ? (uint64_t)(ns + 0.5) : 0;
 }
 
+bool rue_profile_is_measured_at(const struct rue_profile *profile, uint64_t images)
+{
+    if (!profile->measured) return false;
+    if (profile->points == 0) return true;
+    return images >= profile->batch_size[0] && images <= profile->batch_size[profile->points - 1];
+}
+
 double rue_profile_jitter(const struct rue_profile *profile, uint64_t seed, uint64_t batch)
 {
     if (profile->jitter_ratio <= 0) return 1;

@@ -33,7 +33,7 @@ struct rue_profile {
     int cores;                                   /* of the host's CPUs that it works on */
     char products[32];                           /* what multiplies there: "OpenBLAS 0.3.21" */
     bool own_products;                           /* which is our own, and slower */
-    enum rue_precision precision;                /* that a GPU computes with */
+    enum rue_precision precision;                /* that the device computes with */
     char device[96];        /* whose times these are, "" when nobody's: "an NVIDIA RTX A5000" */
     bool measured;          /* there, and not estimated or said */
     uint64_t largest_batch; /* of what fits into its memory; 0: nobody knows */
@@ -48,6 +48,9 @@ struct rue_profile {
 /* The time of a batch of `images` in ns: linear between the measured points, the line through the nearest two
  * points outside of them, through the origin where there is but one; between 0 and RUE_PROFILE_NS_MAX. */
 uint64_t rue_profile_batch_ns(const struct rue_profile *profile, uint64_t images);
+
+/* Whether that is a measured time, or lies between two of them. */
+bool rue_profile_is_measured_at(const struct rue_profile *profile, uint64_t images);
 
 /* The factor by which batch number `batch` takes longer than the mean: log-normal, of mean 1 and standard
  * deviation jitter_ratio, the same for the same seed; 1 without jitter. */

@@ -57,7 +57,28 @@ def test_models_are_simulated_as_a_table_says(rue, tmp_path):
     assert [time["batch_ns"] for time in models["resnet18"]["times"]] == [300000, 400000, None]
     assert models["resnet18"]["device"] == "a toaster" and models["resnet18"]["source"] == "measured"
     assert models["vit_b_16"]["largest_batch"] is None and models["vit_b_16"]["times"][2]["batch_ns"] == 3200000
-    assert "~" not in rue("models", "--device", "toaster.json").stdout
+    assert "~" not in rue("models", "--device", "toaster.json", "--batch-size", "4").stdout
+    assert rue("models", "--device", "toaster.json+host=20%", "--batch-size", "4").returncode == 0
+
+
+def test_all_models_of_a_table_are_listed_also_those_that_rue_does_not_know(rue, tmp_path):
+    models = [dict(model="my_ape", batch_size=[4, 8], batch_ns=[1000, 2000]), dict(model="eff_net_v2_s", batch_size=[4], batch_ns=[9000])]
+    (tmp_path / "t.json").write_text(json.dumps(table_of(models)))
+    ape, known = json.loads(rue("models", "--device", "t.json", "--batch-size", "4", "--json").stdout)
+    assert ape["model"] == "my_ape" and ape["parameters"] is None and ape["times"] == [dict(batch_size=4, batch_ns=1000)]
+    assert known["model"] == "efficientnet_v2_s" and known["parameters"] == 21458488 and known["weight_bytes"] is None
+    row = next(line for line in rue("models", "--device", "t.json", "--batch-size", "4,16").stdout.splitlines() if "my_ape" in line)
+    assert row.split()[1] == "?" and row.split()[-4:] == ["1", "us", "~4", "us"], row
+    (tmp_path / "t.json").write_text(json.dumps(table_of([])))
+    expect_failure(rue("models", "--device", "t.json"), 2, "t.json has no models")
+
+
+def test_a_table_that_cannot_be_written_is_told_before_it_is_measured(rue, tmp_path):
+    (tmp_path / "folder.json").mkdir()
+    for path in "nowhere/x.json", "folder.json":
+        done = rue("calibrate", "resnet18", "--device", "h100", "--batch-size", "1", "--batches", "1", "--out", path)
+        expect_failure(done, 6, "--out: cannot write " + path)
+        assert "batch size 1" not in done.stderr
 
 
 def test_a_study_takes_the_models_of_a_table(rue, photos, tmp_path):
@@ -80,6 +101,10 @@ def test_a_study_takes_the_models_of_a_table(rue, photos, tmp_path):
     (json.dumps(table_of([dict(model="a", batch_size=[2, 1], batch_ns=[1, 2])])), ["models[0].batch_size[1]", "rue calibrate"]),
     (json.dumps(table_of([dict(model="a", per_batch_ns=1)] * 2)), ["models[1].model", "listed before"]),
     (json.dumps(table_of([dict(batch_size=[1], batch_ns=[2])])), ["models[0].model is not a text"]),
+    *((json.dumps(table_of([dict(model=name, per_batch_ns=1)])), ["models[0].model is not the name of a model alone"])
+      for name in ("", "resnet18@h100", "resnet18+host=5%", "a,b")),
+    (json.dumps(table_of([dict(model=name, per_batch_ns=1) for name in ("ResNet18", "resnet18")])), ["models[1].model", "listed before"]),
+    (json.dumps(table_of([], title="")), ["title is not a text that says"]),
     (json.dumps(table_of([], title=None)), ["title"])])
 def test_what_is_no_device_table_is_refused_with_its_place(rue, tmp_path, text, said):
     (tmp_path / "t.json").write_text(text)
@@ -93,7 +118,7 @@ def test_a_table_that_is_no_file_is_not_waited_for(rue, tmp_path):
 
 
 @pytest.mark.parametrize("words, said", [
-    (["resnet18"], ["--device is missing"]),
+    (["resnet18"], ["--device is missing", "host:1"]),
     (["resnet18@l4", "--device", "h100"], ["a device table is of one device"]),
     (["resnet18,ResNet18", "--device", "h100"], ["resnet18 is named twice"]),
     (["resnet19", "--device", "h100"], ["unknown model", "resnet18"]),

@@ -22,7 +22,24 @@ def test_measured_times_are_told_as_they_are_and_others_as_estimates(rue):
     assert models["convnext_tiny"]["source"] == "estimated"
     text = rue("models", "--batch-size", "32").stdout
     line = {text.split()[0]: text for text in text.splitlines() if text.startswith("  ")}
-    assert "22.9 ms" in line["resnet50"] and "~" in line["convnext_tiny"] and "11.6 %" in " ".join(text.split())
+    assert "  22.9 ms" in line["resnet50"] and "~" in line["convnext_tiny"] and "11.6 %" in " ".join(text.split())
+    assert "nearest two" not in text
+
+
+def test_times_outside_of_the_measured_batch_sizes_are_marked(rue):
+    """The A5000's times begin with batches of 32 and end with those of 1,024."""
+    text = rue("models", "--batch-size", "1,32,100,2048").stdout
+    row = next(line for line in text.splitlines() if "resnet18" in line)
+    assert [time.startswith("~") for time in row.split()[-8::2]] == [True, False, False, True], row
+    assert "nearest two" in text
+    assert listed(rue)["resnet18"]["measured_batch_sizes"] == [32, 128, 256, 512, 1024]
+    assert listed(rue)["swin_t"]["measured_batch_sizes"] == []
+
+
+def test_weights_and_activations_are_told_in_bytes_of_the_precision(rue):
+    for device, element in (("rtx-a5000", 4), ("h100:bf16", 2), ("host:1", 4)):
+        resnet = listed(rue, "--device", device)["resnet18"]
+        assert resnet["weight_bytes"] == 11689512 * element and resnet["peak_activation_bytes"] == 1605632 * element
 
 
 def test_another_device_is_faster_and_takes_what_its_memory_holds(rue):
@@ -38,7 +55,14 @@ def test_another_device_is_faster_and_takes_what_its_memory_holds(rue):
 def test_devices_are_listed(rue):
     done = rue("models", "--devices", "--json")
     assert {one["device"]: one["flops_per_s"]["bf16"] for one in json.loads(done.stdout)}["t4"] is None
-    assert "NVIDIA H100" in rue("models", "--devices").stdout
+    h100 = {one["device"]: one for one in json.loads(done.stdout)}["h100"]
+    assert h100["launch_ns"] == 4000 and h100["fp32_convolution_flops_per_s"] == 494.7e12
+    text = rue("models", "--devices").stdout
+    assert "NVIDIA H100" in text and "host:2" in text and "4 us" in rue("models", "--devices", env=dict(COLUMNS=120)).stdout
+
+
+def test_names_of_devices_are_those_of_models_in_any_letters(rue):
+    assert listed(rue, "--device", "RTX_A5000:fp16") == listed(rue, "--device", "rtx-a5000:fp16")
 
 
 @pytest.mark.parametrize("words, said", [
@@ -46,6 +70,7 @@ def test_devices_are_listed(rue):
     (["--device", "h100:fp8"], ["unknown precision 'fp8'"]),
     (["--device", "t4:bf16"], ["t4 has no bf16"]),
     (["--device", ""], ["--device", "empty"]),
+    (["--sleep", "1ms"], ["--sleep", "--null-test"]),
     (["--batch-size", "0"], ["--batch-size: '0'"]),
     (["--batch-size", "1,2,3,4,5,6,7,8,9,10,11,12"], ["--batch-size", "more than 11 values"])])
 def test_what_is_not_known_is_refused(rue, words, said):

@@ -1,7 +1,10 @@
+#include <errno.h>
 #include <jansson.h>
 #include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "calibration.h"
 #include "commands.h"
@@ -63,6 +66,21 @@ static rue_status write_file(const struct page *page, rue_error *error)
     return status;
 }
 
+/* Before minutes of measuring, which would be in vain. */
+static rue_status check_folder(const char *path, rue_error *error)
+{
+    struct stat about;
+    char *copy = strdup(path);
+    if (!copy) return rue_fail_memory(error, "a path", strlen(path));
+    bool can = access(dirname(copy), W_OK | X_OK) == 0;
+    int why = can ? 0 : errno;
+    free(copy);
+    if (can && stat(path, &about) == 0 && S_ISDIR(about.st_mode)) why = EISDIR;
+    if (!why) return RUE_OK;
+    return rue_fail(error, RUE_STORE, "--out: cannot write %s: %s; name a file in a folder that is there",
+                    path, strerror(why));
+}
+
 static void put_row(struct rue_text_table *table, const struct page *page, const struct rue_profile *profile)
 {
     char text[RUE_UNIT_TEXT_BYTES];
@@ -121,12 +139,15 @@ static rue_status run(const struct rue_options *options, rue_error *error)
 {
     struct rue_space space = rue_space_default();
     const char *device = rue_options_text(options, DEVICE), *path = rue_options_text(options, OUT);
-    if (!device) return rue_fail(error, RUE_USAGE, "--device is missing: which consumer is to be measured?");
+    if (!device)
+        return rue_fail(error, RUE_USAGE,
+                        "--device is missing: which consumer is to be measured? Such as host:1 or cuda:bf16");
     if (!rue_device_is_table(path))
         return rue_fail(error, RUE_USAGE,
                         "--out: '%s' does not end in .json, by which a device table is known", path);
     rue_status status = rue_knob_list_parse(&space, RUE_BATCH_SIZE, rue_options_text(options, BATCH_SIZE),
                                             rue_options_origin(options, BATCH_SIZE), error);
+    if (status == RUE_OK) status = check_folder(path, error);
     if (status != RUE_OK) return status;
     size_t sizes = (size_t)space.count[RUE_BATCH_SIZE];
     if (sizes > RUE_TEXT_TABLE_COLUMNS - 1)

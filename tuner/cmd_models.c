@@ -1,5 +1,6 @@
 #include <inttypes.h>
 #include <jansson.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include "interrupt.h"
 #include "json_document.h"
 #include "knob_list.h"
+#include "model_extras.h"
 #include "null_test.h"
 #include "terminal.h"
 #include "text_table.h"
@@ -56,17 +58,22 @@ enum { NAME, PARAMETERS, MULTIPLY_ADDS, ACTIVATIONS, LARGEST, FIRST_TIME };
 
 /* ---- models ---- */
 
+static size_t count_models(const struct page *page)
+{
+    return page->measured ? page->measured->count : rue_catalogue_count();
+}
+
+static const char *model_name(const struct page *page, size_t index)
+{
+    return page->measured ? page->measured->profiles[index].name : rue_catalogue_name(index);
+}
+
 static rue_status find(const struct page *page, size_t index, struct rue_profile *out, rue_error *error)
 {
     char spec[RUE_MODEL_NAME_BYTES];
-    if (snprintf(spec, sizeof spec, "%s@%s", rue_catalogue_name(index), page->device) < (int)sizeof spec)
+    if (snprintf(spec, sizeof spec, "%s@%s", model_name(page, index), page->device) < (int)sizeof spec)
         return rue_device_table_model(spec, out, error);
     return rue_fail(error, RUE_USAGE, "--device: '%.40s...' is too long", page->device);
-}
-
-static bool is_in_table(const struct page *page, size_t index)
-{
-    return !page->measured || rue_device_table_find(page->measured, rue_catalogue_name(index));
 }
 
 static bool fits(const struct rue_profile *profile, uint64_t images)
@@ -74,17 +81,27 @@ static bool fits(const struct rue_profile *profile, uint64_t images)
     return !profile->largest_batch || images <= profile->largest_batch;
 }
 
-static void put_model_row(struct page *page, const struct rue_architecture *model,
-                          const struct rue_profile *profile)
+/* What is known of a model whose layers are: of others a table tells no more than times. */
+static void put_architecture(struct rue_text_table *table, const struct rue_architecture *model)
+{
+    if (!model) {
+        for (int column = PARAMETERS; column <= ACTIVATIONS; column++)
+            rue_text_table_cell(table, column, "?");
+        return;
+    }
+    rue_text_table_cell(table, PARAMETERS, "%.1f M", (double)model->parameters / 1e6);
+    rue_text_table_cell(table, MULTIPLY_ADDS, "%.2f G", (double)rue_architecture_multiply_adds(model) / 1e9);
+    rue_text_table_cell(table, ACTIVATIONS, "%.1f M", (double)model->peak_elements / 1e6);
+}
+
+static void put_model_row(struct page *page, const char *name, const struct rue_profile *profile)
 {
     const int *sizes = page->space.values[RUE_BATCH_SIZE];
     char text[RUE_UNIT_TEXT_BYTES];
     struct rue_text_table *table = page->table;
     if (!rue_text_table_row(table, false)) return;
-    rue_text_table_cell(table, NAME, "%s", model->name);
-    rue_text_table_cell(table, PARAMETERS, "%.1f M", (double)model->parameters / 1e6);
-    rue_text_table_cell(table, MULTIPLY_ADDS, "%.2f G", (double)rue_architecture_multiply_adds(model) / 1e9);
-    rue_text_table_cell(table, ACTIVATIONS, "%.1f M", (double)model->peak_elements / 1e6);
+    rue_text_table_cell(table, NAME, "%s", name);
+    put_architecture(table, rue_architecture_find(name));
     rue_text_table_cell(table, LARGEST, "%s",
                         profile->largest_batch ? rue_format_count(profile->largest_batch, text, sizeof text)
                                                : "?");
@@ -94,23 +111,15 @@ static void put_model_row(struct page *page, const struct rue_architecture *mode
             rue_text_table_cell(table, FIRST_TIME + i, "-");
         else
             rue_text_table_cell(
-                table, FIRST_TIME + i, "%s%s", profile->measured ? "" : "~",
+                table, FIRST_TIME + i, "%s%s", rue_profile_is_measured_at(profile, images) ? "" : "~",
                 rue_format_duration(rue_profile_batch_ns(profile, images), text, sizeof text));
     }
 }
 
-static void put_model_json(struct page *page, const struct rue_architecture *model,
-                           const struct rue_profile *profile)
+static json_t *times_json(struct page *page, const struct rue_profile *profile)
 {
     struct rue_json_document *document = &page->document;
-    json_t *object = json_object(), *times = json_array();
-    rue_json_put(document, object, "model", rue_json_text(model->name));
-    rue_json_put(document, object, "device", rue_json_text(profile->device));
-    rue_json_put(document, object, "source", rue_json_text(profile->measured ? "measured" : "estimated"));
-    rue_json_put(document, object, "parameters", rue_json_integer(model->parameters));
-    rue_json_put(document, object, "multiply_adds", rue_json_integer(rue_architecture_multiply_adds(model)));
-    rue_json_put(document, object, "peak_activation_elements", rue_json_integer(model->peak_elements));
-    rue_json_put(document, object, "largest_batch", rue_json_integer_or_null(profile->largest_batch));
+    json_t *times = json_array();
     for (int i = 0; i < page->space.count[RUE_BATCH_SIZE]; i++) {
         uint64_t images = (uint64_t)page->space.values[RUE_BATCH_SIZE][i];
         json_t *time = json_object();
@@ -120,7 +129,44 @@ static void put_model_json(struct page *page, const struct rue_architecture *mod
                                            : json_null());
         rue_json_push(document, times, time);
     }
-    rue_json_put(document, object, "times", times);
+    return times;
+}
+
+static json_t *measured_sizes_json(struct page *page, const struct rue_profile *profile)
+{
+    json_t *sizes = json_array();
+    for (size_t i = 0; profile->measured && i < profile->points; i++)
+        rue_json_push(&page->document, sizes, rue_json_integer(profile->batch_size[i]));
+    return sizes;
+}
+
+/* Bytes are those of the device's precision, which a table does not tell. */
+static void put_architecture_json(struct page *page, json_t *object, const char *name,
+                                  const struct rue_profile *profile)
+{
+    struct rue_json_document *document = &page->document;
+    const struct rue_architecture *model = rue_architecture_find(name);
+    uint64_t element = page->measured ? 0 : rue_precision_bytes(profile->precision);
+    uint64_t parameters = model ? model->parameters : 0, peak = model ? model->peak_elements : 0;
+    rue_json_put(document, object, "parameters", rue_json_integer_or_null(parameters));
+    rue_json_put(document, object, "multiply_adds",
+                 rue_json_integer_or_null(model ? rue_architecture_multiply_adds(model) : 0));
+    rue_json_put(document, object, "weight_bytes", rue_json_integer_or_null(parameters * element));
+    rue_json_put(document, object, "peak_activation_elements", rue_json_integer_or_null(peak));
+    rue_json_put(document, object, "peak_activation_bytes", rue_json_integer_or_null(peak * element));
+}
+
+static void put_model_json(struct page *page, const char *name, const struct rue_profile *profile)
+{
+    struct rue_json_document *document = &page->document;
+    json_t *object = json_object();
+    rue_json_put(document, object, "model", rue_json_text(name));
+    rue_json_put(document, object, "device", rue_json_text(profile->device));
+    rue_json_put(document, object, "source", rue_json_text(profile->measured ? "measured" : "estimated"));
+    rue_json_put(document, object, "measured_batch_sizes", measured_sizes_json(page, profile));
+    put_architecture_json(page, object, name, profile);
+    rue_json_put(document, object, "largest_batch", rue_json_integer_or_null(profile->largest_batch));
+    rue_json_put(document, object, "times", times_json(page, profile));
     rue_json_push(document, page->array, object);
 }
 
@@ -159,30 +205,44 @@ static rue_status check_device(const struct page *page, rue_error *error)
                     page->device, page->device);
 }
 
+/* Where times that stand behind a '~' come from. */
+static void explain_estimates(const struct page *page, bool by_line, bool by_roofline)
+{
+    if (by_line)
+        put_text(page,
+                 "~: of a measured model, for a batch size outside of those that were measured: on the line "
+                 "through the nearest two.");
+    if (by_roofline)
+        put_text(page, "~: estimated by a roofline of the device's data sheet, which is 5.5 % off (root mean "
+                       "square) and 11.6 % at most where it was held against measured times.");
+}
+
+static bool goes_beyond_measured(const struct page *page, const struct rue_profile *profile)
+{
+    for (int i = 0; profile->measured && i < page->space.count[RUE_BATCH_SIZE]; i++) {
+        uint64_t images = (uint64_t)page->space.values[RUE_BATCH_SIZE][i];
+        if (fits(profile, images) && !rue_profile_is_measured_at(profile, images)) return true;
+    }
+    return false;
+}
+
 static rue_status list_models(struct page *page, rue_error *error)
 {
     struct rue_profile profile;
-    bool estimated = false, works = false;
+    bool by_line = false, by_roofline = false, works = false;
     start_model_table(page);
-    for (size_t i = 0; i < rue_catalogue_count(); i++) {
-        if (!is_in_table(page, i)) continue;
+    for (size_t i = 0; i < count_models(page); i++) {
         rue_status status = find(page, i, &profile, error);
         if (status != RUE_OK) return status;
-        estimated |= !profile.measured;
+        by_line |= goes_beyond_measured(page, &profile);
+        by_roofline |= !profile.measured;
         works |= profile.consumer != RUE_CONSUMER_SLEEP;
-        if (page->array)
-            put_model_json(page, rue_architecture_at(i), &profile);
-        else
-            put_model_row(page, rue_architecture_at(i), &profile);
+        (page->array ? put_model_json : put_model_row)(page, model_name(page, i), &profile);
     }
     if (page->array) return RUE_OK;
     rue_text_table_print(page->table, &page->style, stdout);
     putchar('\n');
-    if (estimated)
-        put_text(
-            page,
-            "~: estimated by a roofline of the device's data sheet, which is 5.5 % off (root mean square) "
-            "and 11.6 % at most where it was held against measured times.");
+    explain_estimates(page, by_line, by_roofline);
     if (works)
         put_text(page,
                  "On the host models are computed, and rue tune measures them: these times are those of a "
@@ -211,8 +271,11 @@ static void put_device_row(struct page *page, const struct rue_device *device)
     rue_text_table_cell(page->table, 0, "%s", device->name);
     rue_text_table_cell(page->table, 1, "%s", device->title);
     for (int p = 0; p < RUE_PRECISION_COUNT; p++) put_rate(page->table, 2 + p, device->flops[p]);
-    rue_text_table_cell(page->table, 5, "%.0f GB/s", device->memory_bytes_per_s / 1e9);
-    rue_text_table_cell(page->table, 6, "%s", rue_format_bytes(device->memory_bytes, text, sizeof text));
+    put_rate(page->table, 5, device->convolution_flops);
+    rue_text_table_cell(page->table, 6, "%.0f GB/s", device->memory_bytes_per_s / 1e9);
+    rue_text_table_cell(page->table, 7, "%s", rue_format_bytes(device->memory_bytes, text, sizeof text));
+    rue_text_table_cell(page->table, 8, "%s",
+                        rue_format_duration((uint64_t)device->launch_ns, text, sizeof text));
 }
 
 static void put_device_json(struct page *page, const struct rue_device *device)
@@ -225,29 +288,37 @@ static void put_device_json(struct page *page, const struct rue_device *device)
         rue_json_put(document, rates, rue_precision_names[p],
                      device->flops[p] > 0 ? rue_json_real(device->flops[p]) : json_null());
     rue_json_put(document, object, "flops_per_s", rates);
+    rue_json_put(document, object, "fp32_convolution_flops_per_s", rue_json_real(device->convolution_flops));
     rue_json_put(document, object, "memory_bytes_per_s", rue_json_real(device->memory_bytes_per_s));
     rue_json_put(document, object, "memory_bytes", rue_json_integer(device->memory_bytes));
+    rue_json_put(document, object, "launch_ns", rue_json_real(device->launch_ns));
     rue_json_push(document, page->array, object);
 }
 
 static void list_devices(struct page *page)
 {
-    static const char *const headers[] = {"device", "what it is", "fp32",  "fp16",
-                                          "bf16",   "bandwidth",  "memory"};
+    static const struct rue_text_column columns[] = {
+        {"device", false, 0, 0},   {"what it is", false, 0, 2}, {"fp32", true, 0, 0},
+        {"fp16", true, 0, 0},      {"bf16", true, 0, 0},        {"fp32 convolutions", true, 0, 1},
+        {"bandwidth", true, 0, 0}, {"memory", true, 0, 0},      {"launch", true, 0, 1}};
     const struct rue_device *device;
     rue_text_table_clear(page->table, page->style.unicode);
-    for (int c = 0; c < 7; c++) {
-        struct rue_text_column column = {.right = c > 1, .drop = c == 1};
-        snprintf(column.header, sizeof column.header, "%s", headers[c]);
-        rue_text_table_column(page->table, column);
-    }
+    for (size_t c = 0; c < sizeof columns / sizeof *columns; c++)
+        rue_text_table_column(page->table, columns[c]);
     for (size_t i = 0; (device = rue_device_at(i)); i++) {
         if (page->array)
             put_device_json(page, device);
         else
             put_device_row(page, device);
     }
-    if (!page->array) rue_text_table_print(page->table, &page->style, stdout);
+    if (page->array) return;
+    rue_text_table_print(page->table, &page->style, stdout);
+    putchar('\n');
+    put_text(
+        page,
+        "Rates are operations a second, of which a multiplication with addition is two; a launch is what "
+        "each layer takes however small it is. host:2 computes on two of this machine's CPUs, cuda:bf16 "
+        "on its GPU, and FILE.json is what rue calibrate measured.");
 }
 
 /* ---- the null test ---- */
@@ -334,9 +405,14 @@ static rue_status test_sleeps(struct page *page, const char *list, rue_error *ve
 
 static rue_status open_device(struct page *page, struct rue_device_table *table, rue_error *error)
 {
-    if (!rue_device_is_table(page->device)) return RUE_OK;
+    char device[PATH_MAX];
+    const char *extras = rue_model_extras(page->device);
+    snprintf(device, sizeof device, "%.*s", (int)(extras - page->device), page->device);
+    if (!rue_device_is_table(device)) return RUE_OK;
     page->measured = table;
-    return rue_device_table_read(page->device, table, error);
+    rue_status status = rue_device_table_read(device, table, error);
+    if (status != RUE_OK || table->count) return status;
+    return rue_fail(error, RUE_USAGE, "--device: %s has no models; calibrate some", device);
 }
 
 static rue_status fill(struct page *page, const struct rue_options *options, rue_error *verdict,
@@ -345,6 +421,9 @@ static rue_status fill(struct page *page, const struct rue_options *options, rue
     const char *sleeps = rue_options_text(options, SLEEP);
     if (rue_options_flag(options, NULL_TEST))
         return test_sleeps(page, sleeps ? sleeps : usual_sleeps, verdict, error);
+    if (sleeps)
+        return rue_fail(error, RUE_USAGE,
+                        "--sleep: is of the null test; give --null-test, too, or leave it out");
     if (rue_options_flag(options, DEVICES)) return list_devices(page), RUE_OK;
     rue_status status = check_device(page, error);
     return status == RUE_OK ? list_models(page, error) : status;

@@ -18,11 +18,23 @@ bool rue_device_is_table(const char *device)
     return length >= sizeof end && strcmp(device + length - (sizeof end - 1), end) == 0;
 }
 
+/* As it can be named on the command line, and as it is called here: an alias becomes what it stands for. */
+static void read_name(struct rue_json_reader *reader, const json_t *object, char out[RUE_MODEL_NAME_BYTES])
+{
+    struct rue_profile known;
+    rue_json_copy_text(reader, object, "model", false, out, RUE_MODEL_NAME_BYTES);
+    if (reader->status != RUE_OK) return;
+    if (!*out || strpbrk(out, "@,") || *rue_model_extras(out))
+        rue_json_refuse(reader, "model", "the name of a model alone, such as resnet50");
+    else if (rue_catalogue_find(out, &known, NULL) == RUE_OK)
+        memcpy(out, known.name, RUE_MODEL_NAME_BYTES);
+}
+
 static void read_model(struct rue_json_reader *reader, const json_t *object, const char *title,
                        struct rue_profile *out)
 {
     *out = (struct rue_profile){.measured = true};
-    rue_json_copy_text(reader, object, "model", false, out->name, sizeof out->name);
+    read_name(reader, object, out->name);
     snprintf(out->device, sizeof out->device, "%s", title);
     rue_profile_read(reader, object, out);
     out->jitter_ratio = out->host_ratio = 0;
@@ -36,6 +48,7 @@ static void read_root(struct rue_json_reader *reader, const json_t *root, struct
     if (strcmp(format, RUE_DEVICE_TABLE_FORMAT) != 0)
         rue_json_refuse(reader, "format", RUE_DEVICE_TABLE_FORMAT);
     rue_json_copy_text(reader, root, "title", false, title, sizeof title);
+    if (!*title) rue_json_refuse(reader, "title", "a text that says which device it is");
     size_t count = rue_json_list(reader, root, "models", RUE_DEVICE_TABLE_MODELS_MAX, &models);
     size_t length = rue_json_enter(reader, "models");
     for (size_t i = 0; i < count && reader->status == RUE_OK; i++) {
