@@ -163,9 +163,18 @@ def test_what_a_gpu_takes_becomes_a_device_table(rue, fake):
     for more, pinned, least_ns in (([], True, 0), (["--pin-memory", "false"], False, 5_000_000)):
         assert rue(*words, *more, env=dict(fake, FAKE_CUDA_PAGEABLE_NS=5_000_000)).returncode == 0
         table = read_json(rue.folder / "gpu.json")
-        assert table["title"] == "this machine's GPU (bf16)" and table["precision"] == "bf16" and table["pin_memory"] is pinned
+        assert table["title"].endswith(" (bf16)") and "this machine" not in table["title"] and table["note"] is None
+        assert table["precision"] == "bf16" and table["pin_memory"] is pinned
         assert len(table["models"][0]["batch_ns"]) == 2 and min(table["models"][0]["batch_ns"]) > least_ns
     expect_failure(rue("calibrate", "resnet18", "--device", "h100", "--pin-memory", "true"), 2, "--pin-memory", "'h100' is not the GPU at hand")
+
+
+def test_that_kernels_are_slower_is_told_where_times_are(rue, fake, photos):
+    slower = dict(fake, FAKE_CUDA_SLOWER="by kernels that are slower")
+    done = rue("calibrate", "resnet18", "--device", "cuda", "--batch-size", "1", "--batches", "1", "--out", "gpu.json", env=slower)
+    assert "by kernels that are slower" in done.stdout and read_json(rue.folder / "gpu.json")["note"] == "by kernels that are slower"
+    done = rue("tune", photos, "--model", "resnet18@cuda", "--dry-run", env=slower)
+    assert done.stderr.count("resnet18@cuda: by kernels that are slower") == 1, done.stderr
 
 
 def test_jitter_is_for_what_is_simulated(rue, photos):

@@ -53,10 +53,10 @@ static double median_ns(uint64_t *times, size_t count)
     return ((double)times[(count - 1) / 2] + (double)times[count / 2]) / 2;
 }
 
-/* One size: its time, or why it is infeasible. */
+/* One size: its time, or why it is infeasible; `note` is the first that the runner made. */
 static rue_status measure(const struct rue_calibration_goal *goal, struct rue_runner *runner,
                           const struct rue_profile *model, int size, double *batch_ns,
-                          char reason[RUE_REASON_BYTES], rue_error *error)
+                          char reason[RUE_REASON_BYTES], char note[RUE_REASON_BYTES], rue_error *error)
 {
     char profile[RUE_PROFILE_JSON_BYTES];
     struct rue_trial_result result;
@@ -71,7 +71,9 @@ static rue_status measure(const struct rue_calibration_goal *goal, struct rue_ru
     rue_profile_json(model, profile);
     rue_status status = rue_runner_trial(runner, &request, profile, 2 * goal->timeout_ns, &result, error);
     *batch_ns = result.compute_count ? median_ns(result.batch_compute_ns, result.compute_count) : 0;
-    snprintf(reason, RUE_REASON_BYTES, "%s", result.outcome == RUE_TRIAL_OK ? "" : result.reason);
+    bool well = status == RUE_OK && result.outcome == RUE_TRIAL_OK;
+    snprintf(reason, RUE_REASON_BYTES, "%s", well ? "" : result.reason);
+    if (well && !*note) snprintf(note, RUE_REASON_BYTES, "%s", result.reason);
     bool refused = result.outcome == RUE_TRIAL_INFEASIBLE;
     if (status == RUE_OK && !refused && (result.outcome != RUE_TRIAL_OK || !(*batch_ns > 0)))
         status = rue_fail(error, RUE_RUNNER, "%s, batch size %d: %s: %s", model->name, size,
@@ -90,7 +92,8 @@ static rue_status measure_model(const struct rue_calibration_goal *goal, struct 
     for (size_t i = 0; i < goal->batch_size_count; i++) {
         double batch_ns;
         rue_progress_show(goal->progress, "%s, batch size %d", model->name, goal->batch_sizes[i]);
-        rue_status status = measure(goal, runner, model, goal->batch_sizes[i], &batch_ns, reason, error);
+        rue_status status =
+            measure(goal, runner, model, goal->batch_sizes[i], &batch_ns, reason, out->note, error);
         if (status != RUE_OK) return status;
         if (*reason) break;
         table->batch_size[table->points] = (uint32_t)goal->batch_sizes[i];
@@ -107,6 +110,9 @@ static rue_status measure_all(const struct rue_calibration_goal *goal, struct ru
     const struct rue_hello *hello = rue_runner_hello(runner);
     snprintf(out->runner, sizeof out->runner, "%s", hello->runner);
     snprintf(out->machine_json, sizeof out->machine_json, "%s", hello->machine_json);
+    char device[sizeof out->title];
+    memcpy(device, out->title, sizeof device);
+    rue_calibration_title(device, out->on_gpu, out->machine_json, out->title, sizeof out->title);
     for (size_t m = 0; m < out->table.count; m++) {
         rue_status status = measure_model(goal, runner, &models[m], m, out, error);
         if (status != RUE_OK) return status;
@@ -164,6 +170,28 @@ rue_status rue_calibration_run(const struct rue_calibration_goal *goal, struct r
 
 /* ---- the table ---- */
 
+/* Where GPUs differ, nobody knows which it was. */
+static const char *processor(const json_t *machine, bool on_gpu)
+{
+    const json_t *gpus = json_object_get(machine, "gpus");
+    if (!on_gpu) return json_string_value(json_object_get(machine, "cpu"));
+    return json_object_get(machine, "visible_gpus") ? NULL : json_string_value(json_array_get(gpus, 0));
+}
+
+void rue_calibration_title(const char *device, bool on_gpu, const char *machine_json, char *out, size_t bytes)
+{
+    static const char here[] = "this machine's ";
+    snprintf(out, bytes, "%s", device);
+    if (strncmp(device, here, sizeof here - 1) != 0) return;
+    json_t *machine = json_loads(machine_json, 0, NULL);
+    const char *name = processor(machine, on_gpu), *options = strchrnul(device, '(');
+    if (name && *name)
+        snprintf(out, bytes, "%s %s", name, options);
+    else
+        snprintf(out, bytes, "another machine's %s", device + sizeof here - 1);
+    json_decref(machine);
+}
+
 static json_t *model_json(struct rue_json_document *document, const struct rue_calibration_goal *goal,
                           const struct rue_profile *profile, const char *reason)
 {
@@ -192,6 +220,7 @@ json_t *rue_calibration_json(struct rue_json_document *document, const struct ru
     rue_json_put(document, root, "precision", rue_json_text(calibration->precision));
     if (calibration->on_gpu) rue_json_put(document, root, "pin_memory", json_boolean(goal->pin_memory));
     rue_json_put(document, root, "batches", rue_json_integer(goal->batches));
+    rue_json_put(document, root, "note", rue_json_text_or_null(calibration->note));
     rue_json_put(document, root, "runner", rue_json_text(calibration->runner));
     rue_json_put(document, root, "machine", rue_json_words(calibration->machine_json));
     for (size_t m = 0; m < calibration->table.count; m++)

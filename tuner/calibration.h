@@ -26,6 +26,7 @@ struct rue_calibration {
     struct rue_device_table table;
 
     char reasons[RUE_DEVICE_TABLE_MODELS_MAX][RUE_REASON_BYTES]; /* why the next one is not; "" */
+    char note[RUE_REASON_BYTES];                                 /* what has to be said of the times; "" */
     char title[sizeof((struct rue_profile *)0)->device];
     const char *precision;
     bool on_gpu; /* it was a GPU */
@@ -37,6 +38,11 @@ struct rue_calibration {
  */
 rue_status rue_calibration_run(const struct rue_calibration_goal *goal, struct rue_calibration *out,
                                rue_error *error) RUE_MUST_CHECK;
+
+/* The title of a table whose models ran on "this machine's GPU (bf16)", for those who read it elsewhere:
+ * "NVIDIA H100 80GB HBM3 (bf16)", as the machine's facts have it. Others stay as they are. */
+void rue_calibration_title(const char *device, bool on_gpu, const char *machine_json, char *out,
+                           size_t bytes);
 
 /* The device table as JSON, as rue_device_table_read has it; models without any size are left out. */
 json_t *rue_calibration_json(struct rue_json_document *document, const struct rue_calibration_goal *goal,

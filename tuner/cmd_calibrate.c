@@ -112,6 +112,7 @@ static rue_status show(const struct page *page, rue_error *error)
     rue_text_table_print(table, &style, stdout);
     free(table);
     putchar('\n');
+    if (calibration->note[0]) rue_terminal_say(stdout, "%s", calibration->note);
     for (size_t m = 0; m < calibration->table.count; m++)
         if (calibration->reasons[m][0])
             rue_terminal_say(stdout, "%s: %s", calibration->table.profiles[m].name, calibration->reasons[m]);

@@ -29,7 +29,10 @@ static rue_status try_model(struct rue_study *study, const struct rue_study_mode
     rue_status status =
         rue_runner_trial(study->runner, &request, model->profile_json, patience_ns, &result, error);
     if (status != RUE_OK) return status;
-    if (result.outcome != RUE_TRIAL_OK) status = rue_fail(error, RUE_INFEASIBLE, "%s", result.reason);
+    if (result.outcome != RUE_TRIAL_OK)
+        status = rue_fail(error, RUE_INFEASIBLE, "%s", result.reason);
+    else if (result.reason[0])
+        rue_progress_note(study->progress, "%s: %s", model->name, result.reason);
     rue_trial_result_close(&result);
     return status;
 }
