@@ -235,6 +235,9 @@ def test_a_check_loads_for_as_many(rue, photos):
     (["--gpus", "3..1"], {}, ["'3..1' is no GPU"]),
     (["--gpus", "0..64"], {}, ["more than 64"]),
     (["--gpus", "0,2"], dict(CUDA_VISIBLE_DEVICES="4,5"), ["there is no GPU 2", "CUDA_VISIBLE_DEVICES is 4,5"]),
+    (["--gpus", "0"], dict(CUDA_VISIBLE_DEVICES=""), ["there is no GPU 0", "CUDA_VISIBLE_DEVICES is empty; ", "unset it"]),
+    (["--gpus", "0"], dict(CUDA_VISIBLE_DEVICES="-1"), ["there is no GPU 0", "is -1"]),
+    (["--gpus", "0,1"], dict(CUDA_VISIBLE_DEVICES="3,-1,5"), ["there is no GPU 1"]),
     (["--gpus", "0,1", "--table", "times.csv"], {}, ["--table times.csv"]),
 ])
 def test_wrong_lists(rue, photos, words, env, said):

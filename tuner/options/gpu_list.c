@@ -21,14 +21,15 @@ static rue_status fail_element(const struct list *list, const char *element, rue
                     element);
 }
 
-/* The `index`-th of the visible ones as `out`; false where there are fewer. */
+/* The `index`-th of the visible ones as `out`; false where there are fewer: for CUDA they end at what is no
+ * GPU, such as -1. */
 static bool find_visible(const char *visible, unsigned index, char out[RUE_GPU_NAME_BYTES])
 {
     char copy[TEXT_BYTES], *rest = copy, *word;
     snprintf(out, RUE_GPU_NAME_BYTES, "%u", index);
     if (!visible) return true;
     snprintf(copy, sizeof copy, "%s", visible);
-    while ((word = rue_word_list_next(&rest)))
+    while ((word = rue_word_list_next(&rest)) && *word && *word != '-')
         if (index-- == 0) return snprintf(out, RUE_GPU_NAME_BYTES, "%s", word), true;
     return false;
 }
@@ -51,8 +52,11 @@ static rue_status add_number(const struct list *list, unsigned number, rue_error
 {
     char name[RUE_GPU_NAME_BYTES];
     if (find_visible(list->visible, number, name)) return add_name(list, name, error);
-    return rue_fail(error, RUE_USAGE, "%s: there is no GPU %u, as CUDA_VISIBLE_DEVICES is %.200s",
-                    list->origin, number, list->visible);
+    return rue_fail(
+        error, RUE_USAGE,
+        "%s: there is no GPU %u, as CUDA_VISIBLE_DEVICES is %.200s; name those that it leaves, or "
+        "unset it",
+        list->origin, number, *list->visible ? list->visible : "empty");
 }
 
 /* One element: "0", "0..7", or a name. */
