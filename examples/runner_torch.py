@@ -150,10 +150,11 @@ class Consumer:
         self.points = sorted(zip(profile.get("batch_size", (0, 1)), profile.get("batch_ns", (fixed, fixed + each))))
         if len(self.points) == 1: self.points.insert(0, (0, 0))
     def cost_ns(self, images):
-        """Linear between the two points around `images`; beyond the ends, along the line through the nearest two."""
+        """Linear between the two points around `images`; beyond the ends, along the line through the nearest two,
+        and no less than at the last."""
         right = next((i for i, (x, _) in enumerate(self.points) if i and images <= x), len(self.points) - 1)
         (x0, y0), (x1, y1) = self.points[right - 1:right + 1]
-        return max(0, int(y0 + (y1 - y0) * (images - x0) / (x1 - x0)))
+        return max(y1 if images > x1 else 0, int(y0 + (y1 - y0) * (images - x0) / (x1 - x0)))
     def consume(self, images, batch=None):
         """Takes the batch, which is copied to a GPU where there is one."""
         first, copies = now(), batch is not None and torch.cuda.is_available()

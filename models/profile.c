@@ -22,6 +22,7 @@ uint64_t rue_profile_batch_ns(const struct rue_profile *profile, uint64_t images
         while (right + 1 < profile->points && x > size[right]) right++;
         size_t left = right - 1;
         ns = time[left] + (time[right] - time[left]) * (x - size[left]) / ((double)size[right] - size[left]);
+        if (x > size[right] && ns < time[right]) ns = time[right];
     }
     if (ns >= (double)RUE_PROFILE_NS_MAX) return RUE_PROFILE_NS_MAX;
     return ns > 0 ? (uint64_t)(ns + 0.5) : 0;

@@ -46,7 +46,8 @@ struct rue_profile {
 };
 
 /* The time of a batch of `images` in ns: linear between the measured points, the line through the nearest two
- * points outside of them, through the origin where there is but one; between 0 and RUE_PROFILE_NS_MAX. */
+ * points outside of them, through the origin where there is but one; between 0 and RUE_PROFILE_NS_MAX, and no
+ * batch beyond the points takes less than the last, however their noise would have it. */
 uint64_t rue_profile_batch_ns(const struct rue_profile *profile, uint64_t images);
 
 /* Whether that is a measured time, or lies between two of them. */

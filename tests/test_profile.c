@@ -31,6 +31,13 @@ Test(profile, no_time_is_negative)
     cr_assert_eq(rue_profile_batch_ns(&steep, 1), 0);
 }
 
+Test(profile, a_larger_batch_takes_no_less_than_the_largest_that_was_measured)
+{
+    struct rue_profile noisy = {.points = 2, .batch_size = {1, 8}, .batch_ns = {1010, 1000}};
+    cr_assert_eq(rue_profile_batch_ns(&noisy, 65536), 1000);
+    cr_assert_eq(rue_profile_batch_ns(&noisy, 8), 1000);
+}
+
 Test(profile, one_point_is_a_line_through_the_origin)
 {
     struct rue_profile one = {.points = 1, .batch_size = {64}, .batch_ns = {6400}};

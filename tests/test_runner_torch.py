@@ -268,6 +268,7 @@ def test_a_profile_is_interpolated_and_extended(module):
     cost = module.Consumer(dict(batch_size=[32, 8, 16], batch_ns=[9000, 1000, 5000])).cost_ns
     assert [cost(n) for n in (8, 12, 16, 24, 32, 48)] == [1000, 3000, 5000, 7000, 9000, 13000]
     assert cost(4) == 0, "never below 0"
+    assert module.Consumer(dict(batch_size=[1, 8], batch_ns=[1010, 1000])).cost_ns(9999) == 1000
     assert module.Consumer(dict(batch_size=[10], batch_ns=[500])).cost_ns(4) == 200
     assert module.Consumer(dict(per_batch_ns=100, per_image_ns=7)).cost_ns(3) == 121
     assert module.Consumer(None).cost_ns(64) == 0
