@@ -36,6 +36,16 @@ def test_times_outside_of_the_measured_batch_sizes_are_marked(rue):
     assert listed(rue)["swin_t"]["measured_batch_sizes"] == []
 
 
+@pytest.mark.parametrize("columns", [40, 50, 80])
+def test_all_times_are_told_in_a_narrow_window(rue, columns):
+    """Those of all eleven sizes that there may be: in several tables, none of them cut."""
+    text = rue("models", "--device", "l4", "--batch-size", "1,2,4,8,16,32,64,128,256,512,1024", env=dict(COLUMNS=columns)).stdout
+    rows = [line for line in text.splitlines() if line.startswith("  resnet50 ")]
+    times = [word for row in rows for word in row.split() if "~" in word]
+    assert len(rows) > 1 and len(times) == 11 and "…" not in text, text
+    assert max(map(len, text.splitlines())) <= columns
+
+
 def test_weights_and_activations_are_told_in_bytes_of_the_precision(rue):
     for device, element in (("rtx-a5000", 4), ("h100:bf16", 2), ("host:1", 4)):
         resnet = listed(rue, "--device", device)["resnet18"]

@@ -48,6 +48,7 @@ struct page {
     const char *device;                      /* as typed */
     const struct rue_device_table *measured; /* that the device is; NULL: it is one of the catalogue */
     struct rue_space space;
+    int first_size, size_count; /* of the space's batch sizes, those that the table shows */
     struct rue_report_style style;
     struct rue_text_table *table;
     struct rue_json_document document;
@@ -96,7 +97,7 @@ static void put_architecture(struct rue_text_table *table, const struct rue_arch
 
 static void put_model_row(struct page *page, const char *name, const struct rue_profile *profile)
 {
-    const int *sizes = page->space.values[RUE_BATCH_SIZE];
+    const int *sizes = page->space.values[RUE_BATCH_SIZE] + page->first_size;
     char text[RUE_UNIT_TEXT_BYTES];
     struct rue_text_table *table = page->table;
     if (!rue_text_table_row(table, false)) return;
@@ -105,7 +106,7 @@ static void put_model_row(struct page *page, const char *name, const struct rue_
     rue_text_table_cell(table, LARGEST, "%s",
                         profile->largest_batch ? rue_format_count(profile->largest_batch, text, sizeof text)
                                                : "?");
-    for (int i = 0; i < page->space.count[RUE_BATCH_SIZE]; i++) {
+    for (int i = 0; i < page->size_count; i++) {
         uint64_t images = (uint64_t)sizes[i];
         if (!fits(profile, images))
             rue_text_table_cell(table, FIRST_TIME + i, "-");
@@ -180,11 +181,21 @@ static void start_model_table(struct page *page)
     rue_text_table_clear(page->table, page->style.unicode);
     for (size_t c = 0; c < sizeof columns / sizeof *columns; c++)
         rue_text_table_column(page->table, columns[c]);
-    for (int i = 0; i < page->space.count[RUE_BATCH_SIZE]; i++) {
+    for (int i = 0; i < page->size_count; i++) {
         struct rue_text_column column = {.right = true};
-        snprintf(column.header, sizeof column.header, "batch of %d", page->space.values[RUE_BATCH_SIZE][i]);
+        snprintf(column.header, sizeof column.header, "batch of %d",
+                 page->space.values[RUE_BATCH_SIZE][page->first_size + i]);
         rue_text_table_column(page->table, column);
     }
+}
+
+/* How many batch sizes stand beside the longest name where all else is dropped. */
+static int sizes_in_a_row(const struct page *page)
+{
+    enum { NAME_COLUMNS = 2 + 17, TIME_COLUMNS = 2 + 8 };
+    int all = page->space.count[RUE_BATCH_SIZE], room = (page->style.columns - NAME_COLUMNS) / TIME_COLUMNS;
+    if (page->array || page->style.columns <= 0 || room >= all) return all;
+    return room > 1 ? room : 1;
 }
 
 static void put_text(const struct page *page, const char *text)
@@ -205,14 +216,18 @@ static rue_status check_device(const struct page *page, rue_error *error)
                     page->device, page->device);
 }
 
-/* Where times that stand behind a '~' come from. */
-static void explain_estimates(const struct page *page, bool by_line, bool by_roofline)
+/* Where the times that are listed come from. */
+struct origins {
+    bool by_line, by_roofline, works;
+};
+
+static void explain_estimates(const struct page *page, const struct origins *origins)
 {
-    if (by_line)
+    if (origins->by_line)
         put_text(page,
                  "~: of a measured model, for a batch size outside of those that were measured: on the line "
                  "through the nearest two.");
-    if (by_roofline)
+    if (origins->by_roofline)
         put_text(page, "~: estimated by a roofline of the device's data sheet, which is 5.5 % off (root mean "
                        "square) and 11.6 % at most where it was held against measured times.");
 }
@@ -226,24 +241,37 @@ static bool goes_beyond_measured(const struct page *page, const struct rue_profi
     return false;
 }
 
-static rue_status list_models(struct page *page, rue_error *error)
+/* All models with the batch sizes that the table shows. */
+static rue_status list_sizes(struct page *page, struct origins *origins, rue_error *error)
 {
     struct rue_profile profile;
-    bool by_line = false, by_roofline = false, works = false;
     start_model_table(page);
     for (size_t i = 0; i < count_models(page); i++) {
         rue_status status = find(page, i, &profile, error);
         if (status != RUE_OK) return status;
-        by_line |= goes_beyond_measured(page, &profile);
-        by_roofline |= !profile.measured;
-        works |= profile.consumer != RUE_CONSUMER_SLEEP;
+        origins->by_line |= goes_beyond_measured(page, &profile);
+        origins->by_roofline |= !profile.measured;
+        origins->works |= profile.consumer != RUE_CONSUMER_SLEEP;
         (page->array ? put_model_json : put_model_row)(page, model_name(page, i), &profile);
     }
     if (page->array) return RUE_OK;
     rue_text_table_print(page->table, &page->style, stdout);
     putchar('\n');
-    explain_estimates(page, by_line, by_roofline);
-    if (works)
+    return RUE_OK;
+}
+
+static rue_status list_models(struct page *page, rue_error *error)
+{
+    struct origins origins = {0};
+    int all = page->space.count[RUE_BATCH_SIZE], row = sizes_in_a_row(page);
+    for (page->first_size = 0; page->first_size < all; page->first_size += row) {
+        page->size_count = all - page->first_size < row ? all - page->first_size : row;
+        rue_status status = list_sizes(page, &origins, error);
+        if (status != RUE_OK) return status;
+    }
+    if (page->array) return RUE_OK;
+    explain_estimates(page, &origins);
+    if (origins.works)
         put_text(page,
                  "On the host models are computed, and rue tune measures them: these times are those of a "
                  "usual processor.");
