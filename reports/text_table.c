@@ -34,6 +34,13 @@ void rue_text_table_column(struct rue_text_table *table, struct rue_text_column 
     table->columns[table->column_count++] = column;
 }
 
+int rue_text_table_fitting(const struct rue_report_style *style, int beside, int width, int count)
+{
+    int room = (style->columns - INDENT - beside) / (GAP + width);
+    if (style->columns <= 0 || room >= count) return count;
+    return room > 1 ? room : 1;
+}
+
 bool rue_text_table_row(struct rue_text_table *table, bool chosen)
 {
     if (table->row_count == RUE_TEXT_TABLE_ROWS) return false;

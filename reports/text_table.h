@@ -38,6 +38,10 @@ void rue_text_table_column(struct rue_text_table *table, struct rue_text_column 
 /* Adds a row of empty cells; false when the table is full. */
 bool rue_text_table_row(struct rue_text_table *table, bool chosen);
 
+/* How many of `count` columns of such a width stand beside others of `beside` columns, gaps and margin aside,
+ * in the width of the style; 1 at least. */
+int rue_text_table_fitting(const struct rue_report_style *style, int beside, int width, int count);
+
 /* The text of a cell of the last row, made fit for a terminal. */
 void rue_text_table_cell(struct rue_text_table *table, int column, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

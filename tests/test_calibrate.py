@@ -73,6 +73,12 @@ def test_all_models_of_a_table_are_listed_also_those_that_rue_does_not_know(rue,
     expect_failure(rue("models", "--device", "t.json"), 2, "t.json has no models")
 
 
+def test_what_was_measured_is_shown_in_a_narrow_window(rue):
+    done = rue("calibrate", "efficientnet_v2_s,sleep:1ms", "--device", "h100", "--batches", "1", "--quiet", env=dict(COLUMNS=60))
+    rows = [line for line in done.stdout.splitlines() if line.startswith("  efficientnet_v2_s ")]
+    assert sum(len(row.split()) - 1 for row in rows) == 2 * 7 and len(rows) == 2 and "…" not in done.stdout, done.stdout
+
+
 def test_a_table_that_cannot_be_written_is_told_before_it_is_measured(rue, tmp_path):
     (tmp_path / "folder.json").mkdir()
     for path in "nowhere/x.json", "folder.json":

@@ -81,37 +81,59 @@ static rue_status check_folder(const char *path, rue_error *error)
                     path, strerror(why));
 }
 
-static void put_row(struct rue_text_table *table, const struct page *page, const struct rue_profile *profile)
+/* Sizes from `first` up to `end`. */
+static void put_row(struct rue_text_table *table, const struct rue_profile *profile, size_t first, size_t end)
 {
     char text[RUE_UNIT_TEXT_BYTES];
     if (!rue_text_table_row(table, false)) return;
     rue_text_table_cell(table, 0, "%s", profile->name);
-    for (size_t i = 0; i < page->goal->batch_size_count; i++)
-        rue_text_table_cell(table, (int)i + 1, "%s",
+    for (size_t i = first; i < end; i++)
+        rue_text_table_cell(table, (int)(i - first) + 1, "%s",
                             i < profile->points ? rue_format_duration((uint64_t)(profile->batch_ns[i] + 0.5),
                                                                       text, sizeof text)
                                                 : "-");
 }
 
-static rue_status show(const struct page *page, rue_error *error)
+static void put_times(struct rue_text_table *table, const struct page *page,
+                      const struct rue_report_style *style, size_t first, size_t end)
 {
-    const struct rue_report_style style = rue_terminal_style(stdout, 0);
-    const struct rue_calibration *calibration = page->calibration;
-    struct rue_text_table *table = calloc(1, sizeof *table);
-    if (!table) return rue_fail_memory(error, "a table", sizeof *table);
-    rue_text_table_clear(table, style.unicode);
+    const struct rue_device_table *measured = &page->calibration->table;
+    rue_text_table_clear(table, style->unicode);
     rue_text_table_column(table, (struct rue_text_column){.header = "model"});
-    for (size_t i = 0; i < page->goal->batch_size_count; i++) {
+    for (size_t i = first; i < end; i++) {
         struct rue_text_column column = {.right = true};
         snprintf(column.header, sizeof column.header, "batch of %d", page->goal->batch_sizes[i]);
         rue_text_table_column(table, column);
     }
-    for (size_t m = 0; m < calibration->table.count; m++)
-        put_row(table, page, &calibration->table.profiles[m]);
-    rue_terminal_say(stdout, "%s:", calibration->title);
-    rue_text_table_print(table, &style, stdout);
-    free(table);
+    for (size_t m = 0; m < measured->count; m++) put_row(table, &measured->profiles[m], first, end);
+    rue_text_table_print(table, style, stdout);
     putchar('\n');
+}
+
+static int longest_name(const struct rue_device_table *measured)
+{
+    size_t longest = 0;
+    for (size_t m = 0; m < measured->count; m++) {
+        size_t length = strlen(measured->profiles[m].name);
+        if (length > longest) longest = length;
+    }
+    return (int)longest;
+}
+
+static rue_status show(const struct page *page, rue_error *error)
+{
+    enum { TIME_COLUMNS = 7 };
+    const struct rue_report_style style = rue_terminal_style(stdout, 0);
+    const struct rue_calibration *calibration = page->calibration;
+    struct rue_text_table *table = calloc(1, sizeof *table);
+    if (!table) return rue_fail_memory(error, "a table", sizeof *table);
+    size_t sizes = page->goal->batch_size_count;
+    size_t row =
+        (size_t)rue_text_table_fitting(&style, longest_name(&calibration->table), TIME_COLUMNS, (int)sizes);
+    rue_terminal_say(stdout, "%s:", calibration->title);
+    for (size_t first = 0; first < sizes; first += row)
+        put_times(table, page, &style, first, first + row < sizes ? first + row : sizes);
+    free(table);
     if (calibration->note[0]) rue_terminal_say(stdout, "%s", calibration->note);
     for (size_t m = 0; m < calibration->table.count; m++)
         if (calibration->reasons[m][0])

@@ -55,6 +55,9 @@ struct page {
     json_t *array; /* NULL: a table is made */
 };
 
+/* The longest name of the catalogue, and the longest time. */
+enum { NAME_COLUMNS = 17, TIME_COLUMNS = 8 };
+
 enum { NAME, PARAMETERS, MULTIPLY_ADDS, ACTIVATIONS, LARGEST, FIRST_TIME };
 
 /* ---- models ---- */
@@ -189,15 +192,6 @@ static void start_model_table(struct page *page)
     }
 }
 
-/* How many batch sizes stand beside the longest name where all else is dropped. */
-static int sizes_in_a_row(const struct page *page)
-{
-    enum { NAME_COLUMNS = 2 + 17, TIME_COLUMNS = 2 + 8 };
-    int all = page->space.count[RUE_BATCH_SIZE], room = (page->style.columns - NAME_COLUMNS) / TIME_COLUMNS;
-    if (page->array || page->style.columns <= 0 || room >= all) return all;
-    return room > 1 ? room : 1;
-}
-
 static void put_text(const struct page *page, const char *text)
 {
     rue_wrap(stdout, text, page->style.columns, 2);
@@ -263,7 +257,8 @@ static rue_status list_sizes(struct page *page, struct origins *origins, rue_err
 static rue_status list_models(struct page *page, rue_error *error)
 {
     struct origins origins = {0};
-    int all = page->space.count[RUE_BATCH_SIZE], row = sizes_in_a_row(page);
+    int all = page->space.count[RUE_BATCH_SIZE];
+    int row = page->array ? all : rue_text_table_fitting(&page->style, NAME_COLUMNS, TIME_COLUMNS, all);
     for (page->first_size = 0; page->first_size < all; page->first_size += row) {
         page->size_count = all - page->first_size < row ? all - page->first_size : row;
         rue_status status = list_sizes(page, &origins, error);
