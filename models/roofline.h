@@ -4,9 +4,10 @@
  *   time = sum over products of max(flops / (rate * efficiency), bytes / (bandwidth * efficiency)) + launch
  *        + sum over all other operations of bytes / (bandwidth * efficiency) + launch
  *
- * (Williams, Waterman, Patterson: Roofline, CACM 52(4), 2009.) The efficiencies and the launch are those that
- * fit the 60 measured times of the RTX A5000 best: 5.5 % off in the root mean square, 11.6 % at most. Of
- * other devices nobody said how far off they are. */
+ * (Williams, Waterman, Patterson: Roofline, CACM 52(4), 2009.) The efficiencies and the launch are round
+ * ones that fit the 60 measured times of the RTX A5000: 5.4 % off in the root mean square, 11.6 % at most.
+ * When they are fitted to the others alone, a model is 5.8 % off, 13.3 % at most, and a family of models 19 %
+ * and 27 % (tests/bench/roofline_error.py). Of other devices nobody said how far off they are. */
 #ifndef RUE_ROOFLINE_H
 #define RUE_ROOFLINE_H
 

@@ -1,5 +1,6 @@
 """rue models: what is simulated, on which device, and what a batch takes there; --device of the commands that tune."""
 import json
+import re
 import subprocess
 import sys
 
@@ -94,6 +95,19 @@ def test_a_study_is_made_on_the_device_that_is_asked_for(rue, photos):
     found = json.loads(done.stdout)["recommendations"][0]
     assert found["models"] == ["resnet18@h100:bf16", "sleep:1ms", "resnet50@l4:fp16"]
     assert rue("show", "out").returncode == 0
+
+
+def test_the_error_of_the_roofline_is_what_is_told_of_it(rue):
+    done = subprocess.run([sys.executable, ROOT / "tests/bench/roofline_error.py"], capture_output=True, text=True, check=True)
+    errors = dict(re.findall(r"^(as it is|\w+ left out): (.* %) at most$", done.stdout, re.MULTILINE))
+    assert {kind: re.findall(r"[\d.]+ %", text) for kind, text in errors.items()} == {
+        "as it is": ["5.4 %", "11.6 %"], "model left out": ["5.8 %", "13.3 %"], "family left out": ["19.0 %", "26.7 %"]}
+    told = rue("models", "--device", "h100").stdout + (ROOT / "README.md").read_text()
+    for text in ("5.4 %", "11.6 %", "5.8 %", "13.3 %"):
+        assert told.count(text) == 2, text
+    ratio = dict(re.findall(r"(\w+_efficiency) = (0\.\d+)", (ROOT / "models/roofline.c").read_text()))
+    as_it_is = re.search(r"AS_IT_IS = \((.*)\)", (ROOT / "tests/bench/roofline_error.py").read_text()).group(1)
+    assert as_it_is == ", ".join([*ratio.values(), "4000"])
 
 
 def test_layers_are_those_of_torchvision(rue):
