@@ -7,6 +7,7 @@
  *   cuda_figures MODULE speed      flop/s beside the device's, and how far copies and computing overlap
  *
  * Ends with 1 where something is wrong. */
+#include <ctype.h>
 #include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
@@ -183,14 +184,17 @@ static void try_memory(void)
 
 /* ---- speed ---- */
 
-/* "NVIDIA H100 80GB HBM3" is h100. */
+/* "NVIDIA H100 80GB HBM3" is h100, "NVIDIA L40S" none of them. */
 static const struct rue_device *known_device(const char *name)
 {
     static const char *const words[][2] = {{"A5000", "rtx-a5000"}, {"A100", "a100"}, {"H100", "h100"},
                                            {"H200", "h200"},       {"L4", "l4"},     {"T4", "t4"},
                                            {"4090", "rtx4090"}};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strstr(name, words[i][0])) return rue_device_find(words[i][1]);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        const char *at = strstr(name, words[i][0]);
+        bool whole = at && !isalnum(at[strlen(words[i][0])]) && (at == name || !isalnum(at[-1]));
+        if (whole) return rue_device_find(words[i][1]);
+    }
     return NULL;
 }
 
