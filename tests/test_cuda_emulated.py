@@ -107,9 +107,15 @@ def test_a_call_that_fails_fails_its_trial_alone(program, emulated, photos):
     assert len(reasons) >= 5, reasons
 
 
-@pytest.mark.parametrize("what, skips", [("images", 0), ("memory", 1)])
-def test_what_is_looked_at_on_a_gpu_is_found_on_an_emulated_one(emulated, what, skips):
-    """tests/gpu/run.sh, but for what takes minutes here or is about speed."""
-    done = subprocess.run([TESTS / "cuda_figures", emulated["RUE_CUDA_MODULE"], what], capture_output=True, text=True,
-                          timeout=HANG_S, env=clean_environment(**dict(emulated, EMULATED_CUDA_SKIP=skips)))
-    assert done.returncode == 0 and "FAILED" not in done.stdout, done.stdout + done.stderr
+def test_the_checks_for_a_gpu_are_built_and_find_an_emulated_one_right(emulated, tmp_path):
+    """With the command of tests/gpu/run.sh itself; not what takes minutes here, or is about speed."""
+    script = (ROOT / "tests/gpu/run.sh").read_text()
+    build = re.search(r"^build_figures\(\) \{.*?^\}$", script, re.MULTILINE | re.DOTALL).group()
+    strict = 'gcc() { command gcc -fsanitize=address,undefined -Wall -Wextra -Werror "$@"; }'
+    command = f"{strict}\n{build}\nfigures={tmp_path}/figures\nbuild_figures"
+    done = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, text=True, timeout=HANG_S)
+    assert done.returncode == 0, done.stderr
+    for what, skips, found in [("images", 0, " 0 wrong"), ("memory", 1, "does not fit")]:
+        done = subprocess.run([tmp_path / "figures", emulated["RUE_CUDA_MODULE"], what], capture_output=True, text=True,
+                              timeout=HANG_S, env=clean_environment(**dict(emulated, EMULATED_CUDA_SKIP=skips)))
+        assert done.returncode == 0 and "FAILED" not in done.stdout and found in done.stdout, done.stdout + done.stderr
