@@ -115,7 +115,7 @@ def test_the_checks_for_a_gpu_are_built_and_find_an_emulated_one_right(emulated,
     command = f"{strict}\n{build}\nfigures={tmp_path}/figures\nbuild_figures"
     done = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, text=True, timeout=HANG_S)
     assert done.returncode == 0, done.stderr
-    for what, skips, found in [("images", 0, " 0 wrong"), ("memory", 1, "does not fit")]:
+    for what, skips, found in [("images", 0, " 0 wrong"), ("memory", 1, "out of the GPU's memory")]:
         done = subprocess.run([tmp_path / "figures", emulated["RUE_CUDA_MODULE"], what], capture_output=True, text=True,
                               timeout=HANG_S, env=clean_environment(**dict(emulated, EMULATED_CUDA_SKIP=skips)))
         assert done.returncode == 0 and "FAILED" not in done.stdout and found in done.stdout, done.stdout + done.stderr
