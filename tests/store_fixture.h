@@ -39,7 +39,10 @@ struct cell {
 static inline struct cell cell_sample(void)
 {
     struct cell cell = {.scenario = {.workload = rue_workload_default(), .job_images = 9469},
-                        .request = {.measure = RUE_JOINT, .config = rue_config_default(), .images = 2048}};
+                        .request = {.measure = RUE_JOINT,
+                                    .config = rue_config_default(),
+                                    .workload = rue_workload_default(),
+                                    .images = 2048}};
     struct rue_store_scenario *s = &cell.scenario;
     strcpy(s->data_digest, "8d2f00c1");
     s->variant.mode = RUE_PREPROCESSED;
