@@ -321,7 +321,8 @@ def test_whatever_the_address_space(fast, photos, mebibytes):
     if mebibytes >= 96:
         assert done.returncode == 0, done.stderr
         assert recommended(fast.folder / "out")
-        rows = [row for row in csv_rows(fast.folder / "out") if row["measure"] == "joint"]
+        # One that the kernel has taken out of the page cache is measured again.
+        rows = [row for row in csv_rows(fast.folder / "out") if row["measure"] == "joint" and row["cache_missed"] != "1"]
         assert {row["status"] for row in rows} <= {"ok", "infeasible"}
         large = [row for row in rows if row["batch_size"] == "128" and row["num_workers"] == "2"]
         assert mebibytes > 96 or all(row["status"] == "infeasible" and "slabs" in row["reason"] for row in large)
