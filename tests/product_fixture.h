@@ -11,6 +11,13 @@
 /* What a factor's rounding and that of the result may add up to, as a share of the sum of absolute values. */
 static const double product_bounds[RUE_PRECISION_COUNT] = {2e-6, 2e-3, 1.6e-2}, product_tf32_bound = 2e-3;
 
+/* The work of a depthwise layer. */
+#define PRODUCT_DEPTHWISE                                                                             \
+    {                                                                                                 \
+        .kind = RUE_CUDA_DEPTHWISE, .rows = 49, .columns = 1, .inner = 9, .count = 96, .b_count = 32, \
+        .a_stride = 196, .b_stride = 9                                                                \
+    }
+
 static inline float *product_values(size_t count, unsigned seed)
 {
     float *out = malloc((count + 1) * sizeof *out);

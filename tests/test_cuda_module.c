@@ -21,15 +21,7 @@ static const struct {
     {"with one for all", {.rows = 6, .columns = 8, .inner = 8, .count = 19, .b_count = 1, .a_stride = 48}},
     {"of a head each",
      {.rows = 9, .columns = 16, .inner = 8, .count = 20, .b_count = 20, .a_stride = 80, .b_stride = 128}},
-    {"depthwise",
-     {.kind = RUE_CUDA_DEPTHWISE,
-      .rows = 49,
-      .columns = 1,
-      .inner = 9,
-      .count = 96,
-      .b_count = 32,
-      .a_stride = 196,
-      .b_stride = 9}},
+    {"depthwise", PRODUCT_DEPTHWISE},
 };
 
 static double error_of(struct rue_cuda_step step, enum rue_precision precision, int own)

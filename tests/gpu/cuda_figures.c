@@ -91,15 +91,7 @@ static void try_products(void)
           .b_count = 40000,
           .a_stride = 64,
           .b_stride = 64}},
-        {"depthwise",
-         {.kind = RUE_CUDA_DEPTHWISE,
-          .rows = 49,
-          .columns = 1,
-          .inner = 9,
-          .count = 96,
-          .b_count = 32,
-          .a_stride = 196,
-          .b_stride = 9}},
+        {"depthwise", PRODUCT_DEPTHWISE},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (int precision = 0; precision < RUE_PRECISION_COUNT; precision++)

@@ -40,12 +40,6 @@
     {                                                                                                       \
         "runner", RUE_OPTION_COMMAND, "CMD", NULL, "measure with another runner than rue's own", 0, 0, NULL \
     }
-#define RUE_STUDY_OPTION_GPUS                                                                               \
-    {                                                                                                       \
-        "gpus", RUE_OPTION_LIST, "LIST", NULL,                                                              \
-            "GPUs that load and compute at once, such as 0,1 or 0..7, each with a loader of its own", 0, 0, \
-            NULL                                                                                            \
-    }
 #define RUE_STUDY_OPTION_TRIAL_TIMEOUT                                                       \
     {                                                                                        \
         "trial-timeout", RUE_OPTION_DURATION, "TIME", NULL,                                  \
