@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report_file.h"
+#include "report_stream.h"
 #include "utf8.h"
 
 /* Nine digits tell nanosecond clocks apart over a second, and hide the last bits of a division. */

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "findings.h"
-#include "report_file.h"
+#include "report_stream.h"
 
 /* How a report for people may look. */
 struct rue_report_style {
@@ -18,6 +18,7 @@ struct rue_report_style {
 struct rue_report {
     const char *name;
     const char *file; /* the file in the study's folder; NULL for one that is only shown */
+    const char *mark; /* what the file begins with, in every version of rue: at most 64 bytes */
     /* RUE_MEMORY, or RUE_STORE when the stream fails. Does not close the stream. */
     rue_status (*render)(const struct rue_findings *findings, const struct rue_report_style *style,
                          FILE *stream, rue_error *error);
@@ -31,9 +32,5 @@ extern const struct rue_report
 
 /* Those of a tuning run, NULL at the end. */
 extern const struct rue_report *const rue_reports[];
-
-/* Renders into `folder`/`report->file`, as rue_report_write_file. */
-rue_status rue_report_write(const struct rue_report *report, const struct rue_findings *findings,
-                            const char *folder, rue_error *error) RUE_MUST_CHECK;
 
 #endif

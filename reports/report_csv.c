@@ -75,4 +75,5 @@ static rue_status render(const struct rue_findings *findings, const struct rue_r
     return rue_report_finish(stream, error);
 }
 
-const struct rue_report rue_report_csv = {.name = "csv", .file = "trials.csv", .render = render};
+const struct rue_report rue_report_csv = {
+    .name = "csv", .file = "trials.csv", .mark = "id,started_ns,mode,", .render = render};

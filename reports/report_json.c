@@ -420,4 +420,7 @@ static rue_status render(const struct rue_findings *findings, const struct rue_r
     return status;
 }
 
-const struct rue_report rue_report_json = {.name = "json", .file = "recommendation.json", .render = render};
+const struct rue_report rue_report_json = {.name = "json",
+                                           .file = "recommendation.json",
+                                           .mark = "{\n  \"format\": \"rue.recommendation/",
+                                           .render = render};

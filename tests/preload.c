@@ -79,7 +79,7 @@ static int leads_to(int fd, const char *end, const char *part)
 static void hang_where_told(int fd)
 {
     const char *stuck = getenv("PRELOAD_STUCK"), *read = getenv("PRELOAD_CTRL_C_READ");
-    if (read && leads_to(fd, read, getenv("PRELOAD_CTRL_C_PART") ? ".part-" : "") &&
+    if (read && leads_to(fd, read, getenv("PRELOAD_CTRL_C_PART") ? "/.rue-" : "") &&
         unsetenv("PRELOAD_CTRL_C_READ") == 0)
         raise(SIGINT);
     if (!stuck || access(stuck, F_OK) != 0) return;
@@ -98,7 +98,7 @@ ssize_t pread(int fd, void *into, size_t bytes, off_t offset)
     const char *flipped = getenv("PRELOAD_FLIP");
     hang_where_told(fd);
     ssize_t got = syscall(SYS_pread64, fd, into, bytes, offset);
-    if (flipped && got > 4096 && leads_to(fd, flipped, ".part-")) ((char *)into)[got - 1] ^= 1;
+    if (flipped && got > 4096 && leads_to(fd, flipped, "/.rue-")) ((char *)into)[got - 1] ^= 1;
     return got;
 }
 

@@ -7,7 +7,7 @@ set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . .ci/packages.sh
 need_packages "to build rue and its tests" "${build_packages[@]}" libcriterion-dev g++ python3 python3-pytest python3-numpy \
-    python3-pil python3-lmdb python3-protobuf python3-crc32c python3-jsonschema libarchive-tools "${test_packages[@]}" || exit 1
+    python3-pil python3-lmdb python3-protobuf python3-crc32c python3-jsonschema libarchive-tools strace "${test_packages[@]}" || exit 1
 
 passed=0 failed=0 skipped=0
 

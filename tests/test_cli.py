@@ -531,7 +531,7 @@ def test_prepare_synthetic_photos(rue):
     expect_failure(rue("prepare", "--synthetic", "12", "a"), 2, "a is there already: remove it, or give another name")
     expect_failure(rue("prepare", "--synthetic", "12", "a", "--force"), 2, "a is there already")
     (rue.folder / "empty").mkdir()
-    assert rue("prepare", "--synthetic", "2", "empty").returncode == 0, "an empty folder holds nothing to lose"
+    expect_failure(rue("prepare", "--synthetic", "2", "empty"), 2, "empty is there already")
 
 
 @pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

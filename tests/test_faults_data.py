@@ -1,7 +1,6 @@
 """Faults of data, through the whole program. The tables say what is done to the data and what must come of it."""
 import contextlib
 import csv
-import fcntl
 import json
 import os
 import pathlib
@@ -240,33 +239,21 @@ def test_what_a_killed_writer_left_is_removed_by_the_next_one(rue, photos, many_
     long = [many_photos, "x"] if what == "tensor" else ["--synthetic", "100000", "x"]
     short = [photos, "x", "--images", "3"] if what == "tensor" else ["--synthetic", "3", "x"]
     process = rue.start("prepare", *long, "--quiet")
-    wait_until(lambda: list(rue.folder.glob("x.part-*")), process)
+    wait_until(lambda: list(rue.folder.glob(".rue-??????/data")), process)
     process.kill()
     assert finish(process)[0] == -signal.SIGKILL
-    assert [path.name[:7] for path in rue.folder.iterdir()] == ["x.part-"], "nothing has the final name"
+    assert [path.name[:5] for path in rue.folder.iterdir()] == [".rue-"], "nothing has the final name"
     done = rue("prepare", *short, "--quiet")
     assert (done.returncode, done.stderr) == (0, "")
     assert [path.name for path in rue.folder.iterdir()] == ["x"]
 
 
-def test_what_another_writer_is_making_is_left_alone(rue, photos):
-    """So are files that are only named alike."""
-    names = ["x.part-abcdef", "x.part-abc", "x.part", "y.part-abcdef", "x.part-abcdefg"]
-    for name in names:
-        (rue.folder / name).write_text("precious")
-    with open(rue.folder / names[0]) as held:
-        fcntl.flock(held, fcntl.LOCK_EX)
-        assert rue("prepare", photos, "x", "--images", "3", "--quiet").returncode == 0
-    assert sorted(path.name for path in rue.folder.iterdir()) == sorted(["x", *names])
-
-
 def test_what_a_killed_tuner_left_is_removed_by_the_next_one(rue, photos, many_photos):
     words = ["tune", many_photos, "--model", "none", "--quiet", "--out", "out"]
     process = rue.start(*words)
-    wait_until(lambda: list(rue.folder.glob("out/sample.tensor.part-*")), process)
+    wait_until(lambda: list(rue.folder.glob("out/.rue-??????/sample.tensor")), process)
     process.kill()
     finish(process)
-    (rue.folder / "out/.recommendation.json.4711.part").write_text("{")
     done = rue("tune", photos, *QUICK)
     assert done.returncode == 0, done.stderr
     assert sorted(path.name for path in (rue.folder / "out").iterdir()) == ["recommendation.json", "study.db", "trials.csv"]

@@ -179,7 +179,7 @@ def many_photos(photos, tmp_path_factory):
 
 
 def part_of(folder):
-    return next(iter(folder.glob("*.part-*")), None)
+    return next(iter(folder.glob(".rue-??????")), None)
 
 
 def prepare_killed_once(rue, *words):

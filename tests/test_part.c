@@ -7,11 +7,11 @@
 
 TestSuite(part, .init = temporary_folder_make, .fini = temporary_folder_remove);
 
-static void expect_named(const char *name, const char *path)
+static void expect_named(const char *name)
 {
-    size_t length = strlen(path);
-    cr_assert(strncmp(name, path, length) == 0 && strncmp(name + length, ".part-", 6) == 0);
-    cr_assert_eq(strlen(name), length + 12);
+    const char *prefix = temporary_path(".rue-");
+    cr_assert(strncmp(name, prefix, strlen(prefix)) == 0, "%s", name);
+    cr_assert_eq(strlen(name), strlen(prefix) + 6);
 }
 
 static int make(const char *path, char name[RUE_PART_BYTES])
@@ -19,17 +19,27 @@ static int make(const char *path, char name[RUE_PART_BYTES])
     return rue_part_open(temporary_path(path), false, name);
 }
 
-Test(part, has_the_rights_of_what_it_becomes)
+/* Puts a text into a part; returns its path, valid until the next call. */
+static const char *put(const char *part, const char *name)
+{
+    static char path[RUE_PART_BYTES + 64];
+    snprintf(path, sizeof path, "%s/%s", part, name);
+    FILE *file = fopen(path, "w");
+    cr_assert(file && fputs("text", file) >= 0 && fclose(file) == 0);
+    return path;
+}
+
+Test(part, lies_beside_its_destination_and_is_its_owners_alone)
 {
     char folder[RUE_PART_BYTES];
     struct stat about;
-    mode_t before = umask(027);
     int fd = make("x", folder);
-    umask(before);
     cr_assert(fd >= 0);
-    expect_named(folder, temporary_path("x"));
-    cr_assert(stat(folder, &about) == 0 && S_ISDIR(about.st_mode) && (about.st_mode & 0777) == 0750);
+    expect_named(folder);
+    cr_assert(stat(folder, &about) == 0 && S_ISDIR(about.st_mode) && (about.st_mode & 0777) == 0700);
+    rue_part_remove(folder);
     close(fd);
+    cr_assert_eq(temporary_entries(), 0);
 }
 
 Test(part, of_a_process_at_work_is_left_alone)
@@ -47,24 +57,27 @@ Test(part, of_a_process_at_work_is_left_alone)
 
 Test(part, of_a_process_that_is_gone_is_removed)
 {
-    char left[RUE_PART_BYTES], below[RUE_PART_BYTES + 8], mine[RUE_PART_BYTES];
-    int held = make("x", left);
+    char left[RUE_PART_BYTES], other[RUE_PART_BYTES], below[RUE_PART_BYTES + 8], mine[RUE_PART_BYTES];
+    int held = make("x", left), of_other = make("y", other);
     snprintf(below, sizeof below, "%s/class", left);
     cr_assert_eq(mkdir(below, 0777), 0);
+    put(below, "file");
     close(held);
-    temporary_text("x.part-abcdef", "a file too");
+    close(of_other);
     int fd = make("x", mine);
     cr_assert(fd >= 0 && access(left, F_OK) != 0, "with all that is in it");
-    cr_assert(access(temporary_path("x.part-abcdef"), F_OK) != 0);
+    cr_assert_eq(access(other, F_OK), 0, "it is for something else");
+    rue_part_sweep(temporary_path("y"));
+    cr_assert_eq(access(other, F_OK), -1);
     close(fd);
 }
 
 Test(part, of_a_process_that_is_gone_is_taken_over)
 {
-    char left[RUE_PART_BYTES], other[RUE_PART_BYTES], below[RUE_PART_BYTES + 8], mine[RUE_PART_BYTES];
+    char left[RUE_PART_BYTES], other[RUE_PART_BYTES], mine[RUE_PART_BYTES];
     int held = make("x", left), held_too = make("x", other);
-    snprintf(below, sizeof below, "%s/class", left);
-    cr_assert_eq(mkdir(below, 0777), 0);
+    char below[RUE_PART_BYTES + 64];
+    snprintf(below, sizeof below, "%s", put(left, "data"));
     close(held);
     close(held_too);
     int fd = rue_part_open(temporary_path("x"), true, mine);
@@ -76,6 +89,58 @@ Test(part, of_a_process_that_is_gone_is_taken_over)
     cr_assert(two >= 0 && strcmp(mine, second) != 0, "it is locked");
     close(fd);
     close(two);
+}
+
+/* Removed or taken over is only what has the mark of that very folder: nothing by its name alone. */
+Test(part, of_somebody_else_is_never_touched)
+{
+    char left[RUE_PART_BYTES], copy[RUE_PART_BYTES], text[1024], mine[RUE_PART_BYTES];
+    int held = make("x", left);
+    close(held);
+    snprintf(text, sizeof text, "%s/" RUE_PART_MARK, left);
+    FILE *file = fopen(text, "r");
+    cr_assert(file && fgets(text, sizeof text, file));
+    size_t length = strlen(text);
+    cr_assert(fgets(text + length, (int)(sizeof text - length), file));
+    fclose(file);
+    temporary_text(".rue-abcdef/" RUE_PART_MARK, text); /* a copy of a leftover */
+    temporary_text(".rue-backup/x", "no mark");
+    temporary_text(".rue-inlink/x", "a folder that a link leads to");
+    snprintf(copy, sizeof copy, "%s", temporary_path(".rue-linked"));
+    cr_assert_eq(symlink(left, copy), 0);
+    temporary_text(".rue-abcdee", "a file");
+    temporary_text("x.part-abcdef/data", "the name that an older rue gave it");
+    cr_assert_eq(rename(left, temporary_path("moved")), 0);
+    cr_assert_eq(unlink(copy), 0);
+    cr_assert_eq(symlink(temporary_path("moved"), copy), 0);
+    int before = temporary_entries();
+    int fd = rue_part_open(temporary_path("x"), true, mine);
+    cr_assert(fd >= 0);
+    expect_named(mine);
+    rue_part_remove(mine);
+    close(fd);
+    rue_part_sweep(temporary_path("x"));
+    cr_assert_eq(temporary_entries(), before);
+    static const char *const kept[] = {".rue-abcdef/" RUE_PART_MARK, ".rue-backup/x", ".rue-inlink/x",
+                                       ".rue-linked/" RUE_PART_MARK, ".rue-abcdee",   "x.part-abcdef/data",
+                                       "moved/" RUE_PART_MARK};
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        cr_assert_eq(access(temporary_path(kept[i]), F_OK), 0, "%s", kept[i]);
+}
+
+/* A kill while a leftover is removed leaves one that is known. */
+Test(part, loses_its_mark_last)
+{
+    char part[RUE_PART_BYTES], path[RUE_PART_BYTES + 64];
+    int fd = make("x", part);
+    put(part, "a");
+    put(part, "z");
+    cr_assert(rue_part_clear(part));
+    snprintf(path, sizeof path, "%s/" RUE_PART_MARK, part);
+    cr_assert_eq(access(path, F_OK), 0);
+    close(fd);
+    rue_part_sweep(temporary_path("x"));
+    cr_assert_eq(temporary_entries(), 0);
 }
 
 Test(part, a_folder_that_is_not_there_is_an_error_without_a_name)

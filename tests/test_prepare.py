@@ -31,7 +31,7 @@ def many(photos, tmp_path_factory):
 
 
 def parts(rue):
-    return list(rue.folder.glob("x*.part-*"))
+    return list(rue.folder.glob(".rue-??????"))
 
 
 def begin(rue, many, *words, to="x.tensor"):
@@ -118,7 +118,7 @@ def test_an_interruption_keeps_what_was_written_and_says_so(rue, many):
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     text, stopped = " ".join(err.split()), time.monotonic()
-    assert process.returncode == 130 and "images are kept in x.tensor.part-" in text and "the same command goes on" in text
+    assert process.returncode == 130 and "images are kept in ./.rue-" in text and "the same command goes on" in text
     done = rue("prepare", many, "x.tensor", *WORDS)
     ended = time.monotonic()
     assert done.returncode == 0 and resumed(done) > 0
@@ -306,10 +306,10 @@ def test_what_a_folder_cannot_hold_is_refused(rue, own_photos):
         expect_failure(rue("prepare", "list.csv", "out", "--format", "folder"), 3, said)
     (rue.folder / "list.csv").write_text(f"path\n{first}\n{first}\n")
     expect_failure(rue("prepare", "list.csv", "out", "--format", "folder"), 3, "two images would be called")
-    assert not (rue.folder / "out").exists() and not list(rue.folder.glob("out.part-*"))
+    assert not (rue.folder / "out").exists() and not list(rue.folder.glob(".rue-*"))
 
 
 def test_a_folder_does_not_take_the_place_of_a_file(rue, own_photos):
     (rue.folder / "out").write_text("precious")
     expect_failure(rue("prepare", own_photos, "out", "--format", "webdataset", "--force"), 2, "out is a file")
-    assert (rue.folder / "out").read_text() == "precious" and not list(rue.folder.glob("out.part-*"))
+    assert (rue.folder / "out").read_text() == "precious" and not list(rue.folder.glob(".rue-*"))

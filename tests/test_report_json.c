@@ -1,11 +1,6 @@
-#include <errno.h>
 #include <jansson.h>
-#include <signal.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "advice.h"
 #include "findings_fixture.h"
 
 /* The rendered document, parsed; also put into the folder RUE_TEST_OUT, where the schema's test looks for it.
@@ -208,77 +203,7 @@ Test(report_json, a_full_disk_is_told)
     fixture_close(&fixture);
 }
 
-Test(report, write_replaces_the_file_whole_and_leaves_nothing_else)
-{
-    struct fixture fixture;
-    fixture_open_plain(&fixture);
-    char folder[] = "/tmp/rue-report-XXXXXX", path[64], old[8] = "";
-    cr_assert_not_null(mkdtemp(folder));
-    snprintf(path, sizeof path, "%s/recommendation.json", folder);
-    FILE *file = fopen(path, "w");
-    fputs("old", file);
-    fclose(file);
-    rue_error error = {0};
-    cr_assert_eq(rue_report_write(&rue_report_json, &fixture.findings, folder, &error), RUE_OK, "%s",
-                 error.message);
-    file = fopen(path, "r");
-    cr_assert_eq(fread(old, 1, 2, file), 2u);
-    fclose(file);
-    cr_assert_str_eq(old, "{\n");
-    cr_assert_eq(unlink(path), 0);
-    cr_assert_eq(rmdir(folder), 0, "a temporary file is left behind");
-    fixture_close(&fixture);
-}
-
-Test(report, write_names_the_path_and_what_to_do)
-{
-    struct fixture fixture;
-    fixture_open_plain(&fixture);
-    rue_error error = {0};
-    rue_status status = rue_report_write(&rue_report_csv, &fixture.findings, "/nonexistent/folder", &error);
-    cr_assert_eq(status, RUE_STORE);
-    cr_assert(strstr(error.message, "/nonexistent/folder/trials.csv"), "%s", error.message);
-    cr_assert(strstr(error.message, "create the folder first"), "%s", error.message);
-    fixture_close(&fixture);
-}
-
 /* In the words of the rest of the program. */
-Test(report, what_the_system_refuses_is_advised_as_everywhere)
-{
-    struct fixture fixture;
-    fixture_open_plain(&fixture);
-    char folder[] = "/tmp/rue-report-XXXXXX";
-    cr_assert_not_null(mkdtemp(folder));
-    rue_error error = {0};
-    struct rlimit size;
-    signal(SIGXFSZ, SIG_IGN);
-    cr_assert_eq(getrlimit(RLIMIT_FSIZE, &size), 0);
-    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &(struct rlimit){1, size.rlim_max}), 0);
-    rue_status status = rue_report_write(&rue_report_csv, &fixture.findings, folder, &error);
-    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &size), 0);
-    cr_assert_eq(status, RUE_STORE);
-    cr_assert(strstr(error.message, "/trials.csv: ") && strstr(error.message, rue_advice(EFBIG)), "%s",
-              error.message);
-    cr_assert_eq(rmdir(folder), 0, "a temporary file is left behind");
-    fixture_close(&fixture);
-}
-
-Test(report, a_file_that_cannot_be_replaced_leaves_no_temporary)
-{
-    struct fixture fixture;
-    fixture_open_plain(&fixture);
-    char folder[] = "/tmp/rue-report-XXXXXX", path[64];
-    cr_assert_not_null(mkdtemp(folder));
-    snprintf(path, sizeof path, "%s/trials.csv", folder);
-    cr_assert_eq(mkdir(path, 0777), 0);
-    rue_error error = {0};
-    cr_assert_eq(rue_report_write(&rue_report_csv, &fixture.findings, folder, &error), RUE_STORE);
-    cr_assert(strstr(error.message, "a folder is in the way"), "%s", error.message);
-    cr_assert_eq(rmdir(path), 0);
-    cr_assert_eq(rmdir(folder), 0, "a temporary file is left behind");
-    fixture_close(&fixture);
-}
-
 Test(report_json, gives_the_answers_beside_the_winner)
 {
     struct fixture fixture;

@@ -357,14 +357,6 @@ def test_images_that_are_too_large_now_are_refused_now(rue, own_photos):
     expect_failure(rue(*words, "--max-pixels", "1000"), 3, "pixels", "1,000")
 
 
-def test_what_a_killed_conversion_left_is_removed(rue, own_photos):
-    (rue.folder / "out").mkdir()
-    for name in ("sample.tensor", "sample.tensor.part-4711"):
-        (rue.folder / "out" / name).write_bytes(bytes(1000))
-    assert rue("tune", own_photos, *REAL, "--mode", "raw", "--model", "none").returncode == 0
-    assert sorted(p.name for p in (rue.folder / "out").iterdir()) == ["recommendation.json", "study.db", "trials.csv"]
-
-
 # ---- stores that are none ----
 
 def make_garbage(path):

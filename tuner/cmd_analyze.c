@@ -66,7 +66,8 @@ static rue_status analyze(const struct rue_table *table, const struct rue_option
     findings->alone = !folder;
     status = rue_further_answers_find(findings, &rules, error);
     rue_ranking_rules_close(&rules);
-    if (status == RUE_OK && folder) status = rue_table_import(table, folder, findings, quiet, error);
+    if (status == RUE_OK && folder)
+        status = rue_table_import(table, rue_options_argument(options, 0), folder, findings, quiet, error);
     const struct rue_report *shown =
         rue_options_flag(options, JSON) ? &rue_report_ranking : &rue_report_table;
     if (status == RUE_OK) status = shown->render(findings, &style, stdout, error);

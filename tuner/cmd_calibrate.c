@@ -3,12 +3,12 @@
 #include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "calibration.h"
 #include "commands.h"
 #include "knob_list.h"
+#include "output.h"
 #include "terminal.h"
 #include "text_table.h"
 #include "units.h"
@@ -55,30 +55,31 @@ static rue_status write_json(const void *context, FILE *stream, rue_error *error
     return status;
 }
 
+/* `path`, shorter than PATH_MAX, as folder and name, for which there is room in the arrays. */
+static struct rue_output output_of(const char *path, char folder[PATH_MAX], char name[PATH_MAX])
+{
+    snprintf(folder, PATH_MAX, "%s", path);
+    snprintf(name, PATH_MAX, "%s", path);
+    return (struct rue_output){
+        .folder = dirname(folder), .name = basename(name), .mark = "{\n  \"format\": \"rue.device/"};
+}
+
 static rue_status write_file(const struct page *page, rue_error *error)
 {
-    char *folder = strdup(page->path), *file = strdup(page->path);
-    rue_status status = folder && file
-                            ? rue_report_write_file(dirname(folder), basename(file), write_json, page, error)
-                            : rue_fail_memory(error, "a path", strlen(page->path));
-    free(folder);
-    free(file);
-    return status;
+    char folder[PATH_MAX], name[PATH_MAX];
+    const struct rue_output output = output_of(page->path, folder, name);
+    return rue_output_write(&output, write_json, page, error);
 }
 
 /* Before minutes of measuring, which would be in vain. */
-static rue_status check_folder(const char *path, rue_error *error)
+static rue_status check_file(const char *path, rue_error *error)
 {
-    struct stat about;
-    char *copy = strdup(path);
-    if (!copy) return rue_fail_memory(error, "a path", strlen(path));
-    bool can = access(dirname(copy), W_OK | X_OK) == 0;
-    int why = can ? 0 : errno;
-    free(copy);
-    if (can && stat(path, &about) == 0 && S_ISDIR(about.st_mode)) why = EISDIR;
-    if (!why) return RUE_OK;
+    char folder[PATH_MAX], name[PATH_MAX];
+    if (strlen(path) >= PATH_MAX) return rue_fail(error, RUE_USAGE, "--out: the path is too long");
+    const struct rue_output output = output_of(path, folder, name);
+    if (access(output.folder, W_OK | X_OK) == 0) return rue_output_check(&output, error);
     return rue_fail(error, RUE_STORE, "--out: cannot write %s: %s; name a file in a folder that is there",
-                    path, strerror(why));
+                    path, strerror(errno));
 }
 
 /* Sizes from `first` up to `end`. */
@@ -170,7 +171,7 @@ static rue_status run(const struct rue_options *options, rue_error *error)
                         "--out: '%s' does not end in .json, by which a device table is known", path);
     rue_status status = rue_knob_list_parse(&space, RUE_BATCH_SIZE, rue_options_text(options, BATCH_SIZE),
                                             rue_options_origin(options, BATCH_SIZE), error);
-    if (status == RUE_OK) status = check_folder(path, error);
+    if (status == RUE_OK) status = check_file(path, error);
     if (status != RUE_OK) return status;
     size_t sizes = (size_t)space.count[RUE_BATCH_SIZE];
     if (sizes > RUE_TEXT_TABLE_COLUMNS - 1)

@@ -5,6 +5,7 @@
 #include "compare.h"
 #include "data_options.h"
 #include "dry_run.h"
+#include "output.h"
 #include "study_keep.h"
 #include "study_options.h"
 #include "study_show.h"
@@ -98,6 +99,7 @@ static struct rue_study_goal read_goal(const struct rue_options *options)
         .workload = rue_data_options_workload(options, &data_options),
         .trial_timeout_ns = rue_options_number(options, TRIAL_TIMEOUT),
         .out = rue_options_text(options, OUT),
+        .reports = rue_reports,
         .fresh = rue_options_flag(options, FRESH) && !rue_options_flag(options, DRY_RUN),
         .dry_run = rue_options_flag(options, DRY_RUN),
         .command_line = rue_options_command_line(options),
@@ -162,7 +164,8 @@ static rue_status keep(struct rue_study *study, const struct rue_findings *findi
 {
     rue_status status = rue_study_keep_findings(study, findings, error);
     for (size_t i = 0; status == RUE_OK && rue_reports[i]; i++)
-        if (rue_reports[i]->file) status = rue_report_write(rue_reports[i], findings, study->folder, error);
+        if (rue_reports[i]->file)
+            status = rue_output_write_report(rue_reports[i], findings, study->folder, error);
     return status;
 }
 

@@ -4,7 +4,7 @@
 #include "runner_group.h"
 #include "runner_server.h"
 
-enum { TABLE, MAP, IMAGES, GPUS, RUNNER };
+enum { TABLE, MAP, IMAGES, GPUS, RUNNER, DRY_RUN };
 
 static const struct rue_option options_table[] = {
     [TABLE] = {.name = "table",
@@ -34,6 +34,7 @@ static const struct rue_option options_table[] = {
                 .argument = "CMD",
                 .help = "with --gpus: another runner than rue's own",
                 .flag_only = true},
+    [DRY_RUN] = {.name = "dry-run", .kind = RUE_OPTION_FLAG, .help = "keep no index beside shards"},
 };
 
 static rue_status serve_group(const struct rue_options *options, rue_error *error)
@@ -54,7 +55,7 @@ static rue_status run(const struct rue_options *options, rue_error *error)
     if (group) return serve_group(options, error);
     if (rue_options_text(options, RUNNER))
         return rue_fail(error, RUE_USAGE, "--runner is for each of some GPUs: give --gpus as well");
-    if (!table) return rue_runner_serve(stdin, stdout, error);
+    if (!table) return rue_runner_serve(stdin, stdout, rue_options_flag(options, DRY_RUN), error);
     struct rue_recording *recording;
     rue_status status = rue_recording_open(table, rue_options_text(options, MAP),
                                            rue_options_number(options, IMAGES), &recording, error);

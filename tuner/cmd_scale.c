@@ -107,6 +107,7 @@ static struct rue_scale_goal read_goal(const struct rue_options *options, struct
         .workload = rue_data_options_workload(options, &data_options),
         .out = rue_options_text(options, OUT),
         .fresh = rue_options_flag(options, FRESH),
+        .dry_run = rue_options_flag(options, DRY_RUN),
         .command_line = rue_options_command_line(options),
         .progress = progress,
     };

@@ -8,7 +8,7 @@
 #include "dry_run.h"
 #include "gpu_list.h"
 #include "interrupt.h"
-#include "report.h"
+#include "output.h"
 #include "study.h"
 #include "study_keep.h"
 #include "study_options.h"
@@ -198,6 +198,7 @@ static struct rue_study_goal read_goal(const struct rue_options *options)
         .max_workers_origin = rue_options_origin(options, MAX_WORKERS),
         .workload = rue_data_options_workload(options, &data_options),
         .out = rue_options_text(options, OUT),
+        .reports = rue_reports,
         .fresh = rue_options_flag(options, FRESH) && !rue_options_flag(options, DRY_RUN),
         .dry_run = rue_options_flag(options, DRY_RUN),
         .command_line = rue_options_command_line(options),
@@ -228,7 +229,7 @@ static void write_files(const struct rue_study *study, const struct rue_findings
     for (size_t i = 0; rue_reports[i]; i++) {
         if (!rue_reports[i]->file) continue;
         rue_error why = {0};
-        rue_status status = rue_report_write(rue_reports[i], findings, study->folder, &why);
+        rue_status status = rue_output_write_report(rue_reports[i], findings, study->folder, &why);
         if (status == RUE_OK)
             join(written, bytes, ", ", rue_reports[i]->file);
         else if (first.status == RUE_OK)

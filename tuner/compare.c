@@ -1,9 +1,11 @@
 #include "compare.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "interrupt.h"
 #include "part.h"
@@ -145,7 +147,7 @@ static rue_status build(struct rue_study *study, size_t index, uint64_t images, 
                         rue_error *error)
 {
     const struct rue_study_variant *from = &study->variants[0], *to = &study->variants[index];
-    char path[PATH_MAX + 32];
+    char sample[PATH_MAX], part[RUE_PART_BYTES], path[RUE_PART_BYTES + 8];
     rue_error why = {0};
     struct rue_prepared done = {0};
     side->cannot_be_made = !can_be_made(&from->variant, &to->variant);
@@ -166,11 +168,15 @@ static rue_status build(struct rue_study *study, size_t index, uint64_t images, 
         .max_pixels = study->goal->workload.max_pixels,
         .bad_images = study->goal->workload.bad_images,
     };
-    snprintf(path, sizeof path, "%s/" RUE_STUDY_SAMPLE "-%zu", study->folder, index);
-    rue_part_remove(path);
+    rue_study_sample_name(study, sample);
     rue_progress_show(study->progress, "converting a sample to what %s is", to->variant.path);
-    rue_status status = rue_prepare_convert(from->variant.path, path, &options, NULL, &done, &why);
-    rue_part_remove(path);
+    int lock = rue_part_open(sample, false, part);
+    snprintf(path, sizeof path, "%s/data", part);
+    rue_status status =
+        lock >= 0 ? rue_prepare_convert(from->variant.path, path, &options, NULL, &done, &why)
+                  : rue_fail(&why, RUE_STORE, "cannot write to %s: %s", study->folder, strerror(errno));
+    if (lock >= 0) close(lock);
+    rue_part_remove(part);
     if (status == RUE_INTERRUPTED || status == RUE_TERMINATED)
         return rue_fail(error, status, "%s", why.message);
     if (status != RUE_OK)

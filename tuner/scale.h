@@ -26,6 +26,7 @@ struct rue_scale_goal {
     struct rue_workload workload;
     const char *out; /* NULL: rue-out/<name of the first data>-scale */
     bool fresh;
+    bool dry_run; /* nothing is written */
     const char *command_line;
     struct rue_progress *progress;
 };

@@ -9,6 +9,7 @@
 #include "json_document.h"
 #include "json_file.h"
 #include "machine.h"
+#include "output.h"
 #include "scale_run.h"
 #include "study_folder.h"
 #include "units.h"
@@ -67,10 +68,14 @@ rue_status rue_scale_write_monitor(const struct rue_scale *scale, const struct r
     name_file(scale, row, name);
     int length = snprintf(folder, sizeof folder, "%s/" MONITOR_FOLDER, scale->results.folder);
     if (length >= (int)sizeof folder) return rue_fail(error, RUE_STORE, "%s: the path is too long", folder);
-    if (mkdir(folder, 0777) != 0 && errno != EEXIST)
+    struct stat about;
+    int why = mkdir(folder, 0777) == 0 ? 0 : errno;
+    if (why == EEXIST && lstat(folder, &about) == 0 && S_ISDIR(about.st_mode)) why = 0; /* and not a link */
+    if (why)
         return rue_fail(error, RUE_STORE, "cannot create %s: %s; choose another folder with --out", folder,
-                        strerror(errno));
-    return rue_report_write_file(folder, name, render_samples, &watched, error);
+                        strerror(why));
+    const struct rue_output output = {.folder = folder, .name = name, .mark = RUE_MONITOR_MARK};
+    return rue_output_write(&output, render_samples, &watched, error);
 }
 
 /* ---- sysinfo.json ---- */
@@ -173,11 +178,21 @@ static rue_status render_summary(const void *context, FILE *stream, rue_error *e
     return rue_scaling_write_csv(context, stream, error);
 }
 
+static const struct rue_report summary = {.name = "summary",
+                                          .file = "summary.csv",
+                                          .mark = "format,variant,dataset,batch_size,"},
+                               sysinfo = {.name = "sysinfo",
+                                          .file = RUE_STUDY_SYSINFO,
+                                          .mark = "{\n  \"format\": \"rue.sysinfo/"};
+const struct rue_report *const rue_scale_reports[] = {&summary, &sysinfo, NULL};
+
 rue_status rue_scale_write(const struct rue_scale *scale, rue_error *error)
 {
     const char *folder = scale->results.folder;
-    rue_status status = rue_report_write_file(folder, "summary.csv", render_summary, &scale->results, error);
-    if (status == RUE_OK)
-        status = rue_report_write_file(folder, RUE_STUDY_SYSINFO, render_sysinfo, scale, error);
-    return status;
+    const struct rue_output csv = rue_output_of(&summary, folder), json = rue_output_of(&sysinfo, folder);
+    char monitor[PATH_MAX + 16];
+    snprintf(monitor, sizeof monitor, "%s/" MONITOR_FOLDER, folder);
+    rue_output_sweep(monitor); /* no sample is written where all are there */
+    rue_status status = rue_output_write(&csv, render_summary, &scale->results, error);
+    return status == RUE_OK ? rue_output_write(&json, render_sysinfo, scale, error) : status;
 }

@@ -28,6 +28,9 @@ void rue_scale_make_plain(char *name);
 void rue_scale_monitor_path(const struct rue_scale *scale, const struct rue_scaling_row *row,
                             char out[PATH_MAX]);
 
+/* What an experiment writes beside the store and the samples. */
+extern const struct rue_report *const rue_scale_reports[];
+
 /* RUE_STORE. */
 rue_status rue_scale_write_monitor(const struct rue_scale *scale, const struct rue_scaling_row *row,
                                    const struct rue_monitor *monitor, uint64_t trial,

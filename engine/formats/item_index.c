@@ -8,13 +8,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "array.h"
 #include "crc32c.h"
 #include "hash.h"
+#include "part.h"
 #include "read_at.h"
 #include "write_at.h"
 
@@ -179,20 +179,6 @@ bool rue_item_index_load(struct rue_item_index *index, const struct rue_shard_se
     return good;
 }
 
-/* Opens the file that becomes the index and locks it: what another process is writing is left alone, what one
- * left behind is written over. */
-static int open_part(const char *part)
-{
-    struct stat mine, there;
-    int fd = open(part, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
-    if (fd < 0) return -1;
-    if (flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &mine) == 0 && stat(part, &there) == 0 &&
-        S_ISREG(mine.st_mode) && mine.st_ino == there.st_ino && ftruncate(fd, 0) == 0)
-        return fd;
-    close(fd);
-    return -1;
-}
-
 /* ---- what an index is of ---- */
 
 struct text {
@@ -276,12 +262,42 @@ static void remove_stale(const char *folder, const char *own, const struct text 
     closedir(open_folder);
 }
 
+static bool write_parts(const char *file, const struct rue_item_index *index, const struct header *header,
+                        const struct text *of)
+{
+    uint64_t entry_bytes = index->count * sizeof *index->entries, names_at = sizeof *header + entry_bytes;
+    int fd = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0) return false;
+    bool written = rue_write_at(fd, file, header, sizeof *header, 0, NULL) == RUE_OK &&
+                   rue_write_at(fd, file, index->entries, entry_bytes, sizeof *header, NULL) == RUE_OK &&
+                   rue_write_at(fd, file, index->names, index->names_used, names_at, NULL) == RUE_OK &&
+                   rue_write_at(fd, file, of->bytes, of->used, names_at + index->names_used, NULL) == RUE_OK;
+    close(fd);
+    return written;
+}
+
+/* An index of any version of rue, or nothing. */
+static bool may_replace(const char *path)
+{
+    char found[sizeof magic] = {0};
+    struct stat about;
+    if (lstat(path, &about) != 0) return errno == ENOENT;
+    int fd = S_ISREG(about.st_mode) ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    if (fd < 0) return false;
+    bool read = rue_read_at(fd, found, sizeof found, 0);
+    close(fd);
+    return read && memcmp(found, magic, sizeof magic - 1) == 0;
+}
+
 void rue_item_index_keep(const struct rue_item_index *index, const struct rue_shard_set *set,
                          const char *asked)
 {
-    char path[2 * PATH_MAX], part[2 * PATH_MAX + 8];
-    uint64_t entry_bytes = index->count * sizeof *index->entries;
+    char path[2 * PATH_MAX], part[RUE_PART_BYTES], fresh[RUE_PART_BYTES + 8], folder[PATH_MAX];
     struct header header;
+    path_of(set, asked, path, sizeof path);
+    if (strlen(path) >= PATH_MAX || !may_replace(path)) return;
+    int fd = rue_part_open(path, false, part);
+    if (fd < 0) return;
     struct text of = text_of(set, asked);
     memset(&header, 0, sizeof header);
     memcpy(header.magic, magic, sizeof magic);
@@ -294,23 +310,14 @@ void rue_item_index_keep(const struct rue_item_index *index, const struct rue_sh
     header.of_bytes = of.used;
     header.of_crc = rue_crc32c(0, of.bytes, of.used);
     header.of_folder = rue_shard_set_is_folder(set);
-    header.crc = rue_crc32c(rue_crc32c(0, index->entries, entry_bytes), index->names, index->names_used);
+    header.crc = rue_crc32c(rue_crc32c(0, index->entries, index->count * sizeof *index->entries),
+                            index->names, index->names_used);
     header.header_crc = rue_crc32c(0, &header, offsetof(struct header, header_crc));
-    path_of(set, asked, path, sizeof path);
-    snprintf(part, sizeof part, "%s.part", path);
-    int fd = open_part(part);
-    if (fd < 0) return free(of.bytes);
-    bool written = rue_write_at(fd, part, &header, sizeof header, 0, NULL) == RUE_OK &&
-                   rue_write_at(fd, part, index->entries, entry_bytes, sizeof header, NULL) == RUE_OK &&
-                   rue_write_at(fd, part, index->names, index->names_used, sizeof header + entry_bytes,
-                                NULL) == RUE_OK &&
-                   rue_write_at(fd, part, of.bytes, of.used, sizeof header + entry_bytes + index->names_used,
-                                NULL) == RUE_OK;
-    bool kept = written && rename(part, path) == 0;
-    if (!kept) unlink(part);
+    snprintf(fresh, sizeof fresh, "%s/index", part);
+    bool kept = write_parts(fresh, index, &header, &of) && rename(fresh, path) == 0;
     close(fd);
+    rue_part_remove(part);
     if (kept && of.bytes) {
-        char folder[PATH_MAX];
         rue_shard_set_folder(set, folder);
         remove_stale(folder, base_of(path), &of, rue_shard_set_is_folder(set));
     }

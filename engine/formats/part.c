@@ -15,12 +15,20 @@
 
 #include "write_at.h"
 
-enum { TRIES_MAX = 100 };
-static const char mark[] = ".part-", unique[] = "XXXXXX";
+static const char prefix[] = ".rue-", unique[] = "XXXXXX", mark_name[] = "/" RUE_PART_MARK;
+enum { MARK_BYTES = NAME_MAX + 256 };
 
-/* Removes the files of the folder at `path`; where it meets a folder, it puts its name behind the path and
- * stops. Returns how many it removed, -1 where it cannot go on. */
-static int clear_folder(char path[RUE_PART_BYTES])
+/* ---- removing ---- */
+
+static bool is_kept(const struct dirent64 *entry, bool root)
+{
+    return strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
+           (root && strcmp(entry->d_name, RUE_PART_MARK) == 0);
+}
+
+/* Removes the files of the folder at `path`, but not the mark of the `root`; where it meets a folder, it puts
+ * its name behind the path and stops. Returns how many it removed, -1 where it cannot go on. */
+static int clear_folder(char path[RUE_PART_BYTES], bool root)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), removed = 0;
     _Alignas(struct dirent64) char entries[4096];
@@ -30,7 +38,7 @@ static int clear_folder(char path[RUE_PART_BYTES])
         for (ssize_t at = 0; at < got;) {
             const struct dirent64 *entry = (const struct dirent64 *)(entries + at);
             at += entry->d_reclen;
-            if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
+            if (is_kept(entry, root)) continue;
             if (unlinkat(fd, entry->d_name, 0) == 0) {
                 removed++;
                 continue;
@@ -44,76 +52,103 @@ static int clear_folder(char path[RUE_PART_BYTES])
     return got < 0 ? -1 : removed;
 }
 
-void rue_part_remove(const char *name)
+bool rue_part_clear(const char *name)
 {
     /* One descriptor at a time and no allocation, as either may be what ran out. */
     char path[RUE_PART_BYTES];
     size_t root = (size_t)snprintf(path, sizeof path, "%s", name);
-    if (!name[0] || unlink(name) == 0 || errno != EISDIR) return;
     for (;;) {
         size_t length = strlen(path);
-        int removed = clear_folder(path);
-        if (removed < 0) return;
+        int removed = clear_folder(path, length == root);
+        if (removed < 0) return false;
         if (path[length]) continue;
-        if (rmdir(path) == 0) {
-            if (length == root) return;
+        if (length == root && !removed) return true;
+        if (length > root && rmdir(path) == 0)
             *strrchr(path, '/') = 0;
-        } else if (errno != ENOTEMPTY || !removed) {
-            return;
-        }
+        else if (length > root && (errno != ENOTEMPTY || !removed))
+            return false;
     }
 }
 
-/* How much of the path stands in the temporary name: the last part of a name has a limit. */
-static int kept_length(const char *path)
+void rue_part_remove(const char *name)
 {
-    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
-    size_t most = NAME_MAX - strlen(mark) - strlen(unique), length = strlen(base);
-    return (int)((size_t)(base - path) + (length < most ? length : most));
+    char path[RUE_PART_BYTES + sizeof mark_name];
+    if (!name[0] || !rue_part_clear(name)) return;
+    snprintf(path, sizeof path, "%s%s", name, mark_name); /* last: without it nobody would know the rest */
+    unlink(path);
+    rmdir(name);
 }
 
-/* Whether `name` is "<base>.part-XXXXXX". */
-static bool is_part_of(const char *name, const char *base)
+/* ---- the mark ---- */
+
+/* What the mark of the folder `about` says, which is for `base`. */
+static int describe(const struct stat *about, const char *base, char out[MARK_BYTES])
 {
-    size_t length = (size_t)kept_length(base);
-    return strncmp(name, base, length) == 0 && strncmp(name + length, mark, strlen(mark)) == 0 &&
-           strlen(name) == length + strlen(mark) + strlen(unique);
+    return snprintf(out, MARK_BYTES,
+                    "rue keeps here what is not whole yet, and removes this folder with all that is in it.\n"
+                    "folder %llu for %.*s\n",
+                    (unsigned long long)about->st_ino, NAME_MAX, base);
 }
 
-/* Of this user, and locked by nobody: its maker is gone. Where locks are not to be had nothing is taken.
- * Answers its descriptor, locked, with its path; -1. */
-static int take_over(int folder, const char *folder_name, const char *name, char path[RUE_PART_BYTES])
+static bool put_mark(int folder, const char *base)
 {
+    char text[MARK_BYTES];
     struct stat about;
-    int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (fd < 0) return -1;
-    bool ours = fstat(fd, &about) == 0 && about.st_uid == geteuid() &&
-                (S_ISREG(about.st_mode) || S_ISDIR(about.st_mode));
-    int length = snprintf(path, RUE_PART_BYTES, "%s/%s", folder_name, name);
-    if (ours && length < RUE_PART_BYTES && flock(fd, LOCK_EX | LOCK_NB) == 0) return fd;
+    int fd = openat(folder, RUE_PART_MARK, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0) return false;
+    bool written =
+        fstat(folder, &about) == 0 &&
+        rue_write_at(fd, RUE_PART_MARK, text, (size_t)describe(&about, base, text), 0, NULL) == RUE_OK &&
+        fsync(fd) == 0;
+    int why = errno;
+    close(fd);
+    if (!written) unlinkat(folder, RUE_PART_MARK, 0);
+    return errno = why, written;
+}
+
+static bool has_mark(int folder, const char *base)
+{
+    char wanted[MARK_BYTES], found[MARK_BYTES];
+    struct stat about;
+    if (fstat(folder, &about) != 0 || about.st_uid != geteuid()) return false;
+    int fd = openat(folder, RUE_PART_MARK, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0) return false;
+    ssize_t bytes = pread(fd, found, sizeof found, 0);
+    close(fd);
+    return bytes == describe(&about, base, wanted) && memcmp(found, wanted, (size_t)bytes) == 0;
+}
+
+/* ---- making ---- */
+
+static bool may_be_part(const char *name)
+{
+    return strncmp(name, prefix, strlen(prefix)) == 0 && strlen(name) == strlen(prefix) + strlen(unique);
+}
+
+/* The descriptor, locked, of a folder that has the mark and that nobody has locked: its maker is gone; -1. */
+static int take_over(int beside, const char *name, const char *base)
+{
+    int fd = openat(beside, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 || (has_mark(fd, base) && flock(fd, LOCK_EX | LOCK_NB) == 0 && has_mark(fd, base))) return fd;
     close(fd);
     return -1;
 }
 
-/* Removes what others left behind of `path`; but where `kept` is given, a folder is taken over with its name,
- * and its descriptor answered; else -1. */
-static int clear_leftovers(const char *path, char *kept)
+/* Removes what killed processes left behind; but where `kept` is given, one is taken over with its name, and
+ * its descriptor returned; else -1. */
+static int clear_leftovers(const char *folder_name, const char *base, char *kept)
 {
-    char before[PATH_MAX], after[PATH_MAX], left[RUE_PART_BYTES];
-    struct stat about;
+    char left[RUE_PART_BYTES];
     int taken = -1;
-    snprintf(before, sizeof before, "%s", path);
-    snprintf(after, sizeof after, "%s", path);
-    const char *folder_name = dirname(before), *base = basename(after);
     DIR *folder = opendir(folder_name);
     struct dirent *entry;
     while (folder && (entry = readdir(folder))) {
-        if (!is_part_of(entry->d_name, base)) continue;
-        int fd = take_over(dirfd(folder), folder_name, entry->d_name, left);
+        int fd = may_be_part(entry->d_name) ? take_over(dirfd(folder), entry->d_name, base) : -1;
         if (fd < 0) continue;
-        if (kept && taken < 0 && fstat(fd, &about) == 0 && S_ISDIR(about.st_mode)) {
+        snprintf(left, sizeof left, "%s/%s", folder_name, entry->d_name);
+        if (kept && taken < 0) {
             taken = fd;
-            snprintf(kept, RUE_PART_BYTES, "%s", left);
+            strcpy(kept, left);
             continue;
         }
         rue_part_remove(left);
@@ -123,44 +158,39 @@ static int clear_leftovers(const char *path, char *kept)
     return taken;
 }
 
-/* Locks what was made. Until here another process may have taken it for a leftover: false, it is gone. */
-static bool lock(int fd, const char *name)
-{
-    while (flock(fd, LOCK_EX) != 0 && errno == EINTR) continue;
-    return access(name, F_OK) == 0 || errno != ENOENT;
-}
-
-/* A temporary folder is its owner's alone; the finished one is what mkdir(2) would have made. */
-static void allow_as_umask(int fd)
-{
-    mode_t mask = umask(0);
-    umask(mask);
-    (void)fchmod(fd, 0777 & ~mask);
-}
-
-static int make_folder(char *name)
+/* Marked last, when it is locked: until then nobody takes it for a leftover. */
+static int make_folder(const char *base, char *name)
 {
     if (!mkdtemp(name)) return -1;
     int fd = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd >= 0) return fd;
+    if (fd >= 0) (void)flock(fd, LOCK_EX | LOCK_NB); /* without locks it is never taken over */
+    if (fd >= 0 && put_mark(fd, base)) return fd;
     int why = errno;
     rmdir(name);
+    if (fd >= 0) close(fd);
     return errno = why, -1;
+}
+
+void rue_part_sweep(const char *path)
+{
+    char before[PATH_MAX], after[PATH_MAX];
+    snprintf(before, sizeof before, "%s", path);
+    snprintf(after, sizeof after, "%s", path);
+    (void)clear_leftovers(dirname(before), basename(after), NULL);
 }
 
 int rue_part_open(const char *path, bool again, char name[RUE_PART_BYTES])
 {
-    int kept = kept_length(path), taken = clear_leftovers(path, again ? name : NULL);
-    if (taken >= 0) return taken;
-    for (int tries = 0;;) {
-        snprintf(name, RUE_PART_BYTES, "%.*s%s%s", kept, path, mark, unique);
-        int fd = make_folder(name);
-        if (fd < 0 && errno == ENOENT && ++tries < TRIES_MAX) continue; /* taken for a leftover, perhaps */
-        if (fd < 0) return name[0] = 0, -1;
-        allow_as_umask(fd);
-        if (lock(fd, name)) return fd;
-        close(fd);
-    }
+    char before[PATH_MAX], after[PATH_MAX];
+    snprintf(before, sizeof before, "%s", path);
+    snprintf(after, sizeof after, "%s", path);
+    const char *folder = dirname(before), *base = basename(after);
+    int fd = clear_leftovers(folder, base, again ? name : NULL);
+    if (fd >= 0) return fd;
+    snprintf(name, RUE_PART_BYTES, "%s/%s%s", folder, prefix, unique);
+    fd = make_folder(base, name);
+    if (fd < 0) name[0] = 0;
+    return fd;
 }
 
 rue_status rue_part_publish(const char *from, const char *path, bool overwrite, rue_error *error)

@@ -1,6 +1,8 @@
-/* What is written in a temporary folder beside its destination, "<path>.part-XXXXXX", and renamed once it is
- * whole. Its maker holds a lock on it (flock), so that what a process left behind that was killed can be told
- * from what another process is making. */
+/* Temporary files. What is not whole yet lies in a folder of its own, ".rue-XXXXXX", beside its destination,
+ * and is renamed once it is whole. A file in there, the mark, names the destination and holds the number
+ * (inode) of that very folder, and its maker holds a lock on it (flock). These tell what a killed process
+ * left behind from everything else: from the work of another process, from what somebody else gave such a
+ * name, from a copy. */
 #ifndef RUE_PART_H
 #define RUE_PART_H
 
@@ -12,19 +14,28 @@
 
 enum { RUE_PART_BYTES = PATH_MAX + 32 };
 
-/* Takes over a folder that a process left behind that is gone, where `again`, and removes what else others
- * left behind of `path`; without one it makes one, with the rights that mkdir(2) gives. Locks it. Returns its
- * descriptor, to be closed after the renaming or rue_part_remove, with its name in `name`; -1 with errno and
- * an empty name. `path` has less than PATH_MAX bytes and no slash at its end. */
+/* The mark's name in the folder, for who can only remove what is known to be there. */
+#define RUE_PART_MARK "mark"
+
+/* Makes a folder for what becomes `path`, which has less than PATH_MAX bytes and no slash at its end; or,
+ * with `again`, takes over one that a killed process left behind. Other folders that such processes left for
+ * `path` are removed. Returns its descriptor, which holds the lock, with its name in `name`; -1 with errno
+ * and an empty name. */
 int rue_part_open(const char *path, bool again, char name[RUE_PART_BYTES]);
+
+/* Removes the folders that killed processes left for `path`. */
+void rue_part_sweep(const char *path);
 
 /* Renames what is whole, `from`, to `path`: on the disk when this returns. A file takes the place of another
  * where `overwrite` allows it, never that of a folder. RUE_STORE. */
 rue_status rue_part_publish(const char *from, const char *path, bool overwrite,
                             rue_error *error) RUE_MUST_CHECK;
 
-/* Removes a file, or a folder and all in it; an empty name is nothing. Needs one descriptor, which closing
- * that of the part gives. */
+/* Removes what lies in the folder `name` of rue_part_open, the mark aside. Allocates nothing and needs one
+ * descriptor. False where something is left. */
+bool rue_part_clear(const char *name);
+
+/* The same, and the folder; an empty name is nothing. */
 void rue_part_remove(const char *name);
 
 #endif

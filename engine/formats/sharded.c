@@ -84,7 +84,8 @@ rue_status rue_sharded_open(const struct rue_sharded_format *format, const char 
     rue_status status = rue_shard_set_open(path, format->takes, &sharded->set, error);
     if (status == RUE_OK && !rue_item_index_load(&sharded->index, sharded->set, asked)) {
         status = format->index(sharded->set, path, options, &sharded->index, error);
-        if (status == RUE_OK) rue_item_index_keep(&sharded->index, sharded->set, asked);
+        if (status == RUE_OK && !options->writes_nothing)
+            rue_item_index_keep(&sharded->index, sharded->set, asked);
     }
     if (status == RUE_OK) {
         rue_shard_set_folder(sharded->set, folder);

@@ -42,6 +42,7 @@ struct rue_source_options {
     const char
         *image_key; /* what the format calls images and labels, where it has names for them: a column, */
     const char *label_key; /* a feature, an extension; NULL: the usual ones */
+    bool writes_nothing;   /* no index is kept beside shards */
     /* Asked now and then while an index is read; what it returns other than RUE_OK ends that. */
     rue_status (*stop)(void);
 };

@@ -154,7 +154,7 @@ static rue_status check_space(const struct conversion *c, rue_error *error)
 static rue_status check_free(const struct conversion *c, rue_error *error)
 {
     struct stat about;
-    if (stat(c->path, &about) != 0) return RUE_OK;
+    if (lstat(c->path, &about) != 0) return RUE_OK;
     if (!c->options->overwrite)
         return rue_fail(error, RUE_USAGE, "%s is there already: give another name%s", c->path,
                         S_ISREG(about.st_mode) ? ", or --force to replace it" : "");
@@ -179,8 +179,7 @@ static rue_status open_part(struct conversion *c, rue_error *error)
                               "what another conversion to %s had written (%" PRIu64 " images) is thrown away",
                               c->path, c->journal.mark.items);
         c->journal = (struct rue_prepare_journal){.identity = identity};
-        rue_part_remove(c->data);
-        rue_part_remove(c->journal_path);
+        rue_part_clear(c->part);
     }
     c->done = c->out->resumed = c->journal.mark.items;
     c->sampler.first = c->done;
@@ -201,11 +200,12 @@ static void close_part(struct conversion *c)
     if (c->part_fd >= 0) close(c->part_fd);
     if (kept || access(c->part, F_OK) != 0) return;
     rue_part_remove(c->part); /* once more, with the descriptor that there may have been none of */
-    char notes[sizeof c->data + 8];
-    snprintf(notes, sizeof notes, "%s.notes", c->data);
-    unlink(c->data); /* a folder that cannot be looked into: what is known to be in it */
-    unlink(notes);
-    unlink(c->journal_path);
+    static const char *const known[] = {"data", "data.notes", "journal", RUE_PART_MARK};
+    char path[sizeof c->part + 16];
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) { /* a folder that cannot be looked into */
+        snprintf(path, sizeof path, "%s/%s", c->part, known[i]);
+        unlink(path);
+    }
     rmdir(c->part);
 }
 

@@ -1,6 +1,5 @@
 #include "prepare.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -31,7 +30,7 @@ struct job {
 
 static rue_status write_photo(const struct job *job, uint64_t index, size_t *bytes, rue_error *error)
 {
-    char name[64], path[PATH_MAX + 64];
+    char name[64], path[RUE_PART_BYTES + 80];
     unsigned char *jpeg = NULL;
     rue_status status = rue_synthetic_photo(job->seed, index, &jpeg, bytes, error);
     if (status != RUE_OK) return status;
@@ -86,88 +85,45 @@ static rue_status run_workers(struct job *job, struct rue_progress *progress, ru
                                        : rue_fail(error, job->error.status, "%s", job->error.message);
 }
 
-/* Removes by name what was begun: looking into the folders would need descriptors, which may have run out. */
-static void remove_photos(const struct job *job)
-{
-    char name[64], path[PATH_MAX + 64];
-    for (uint64_t i = 0; i < atomic_load(&job->next) && i < job->count; i++) {
-        rue_synthetic_name(i, name, sizeof name);
-        snprintf(path, sizeof path, "%s/%s", job->folder, name);
-        unlink(path);
-    }
-    for (uint64_t i = 0; i < RUE_SYNTHETIC_CLASSES; i++) {
-        rue_synthetic_name(i, name, sizeof name);
-        *strchr(name, '/') = 0;
-        snprintf(path, sizeof path, "%s/%s", job->folder, name);
-        rmdir(path);
-    }
-    rmdir(job->folder);
-}
-
-static rue_status fail_taken(const char *path, rue_error *error)
-{
-    return rue_fail(error, RUE_USAGE, "%s is there already: remove it, or give another name", path);
-}
-
-/* Nothing is at `path`, or a folder without anything in it. */
-static rue_status check_free(const char *path, rue_error *error)
-{
-    struct stat about;
-    if (lstat(path, &about) == 0 && !S_ISDIR(about.st_mode)) return fail_taken(path, error);
-    DIR *folder = opendir(path);
-    struct dirent *entry;
-    bool found = false;
-    if (!folder && errno == ENOENT) return RUE_OK;
-    if (!folder)
-        return rue_fail(error, RUE_STORE, "cannot look into %s: %s%s", path, strerror(errno),
-                        rue_advice(errno));
-    while (!found && (entry = readdir(folder)))
-        found = strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
-    closedir(folder);
-    return found ? fail_taken(path, error) : RUE_OK;
-}
-
 /* A folder for each class. */
 static rue_status make_folders(const char *folder, rue_error *error)
 {
-    char path[PATH_MAX + 64];
-    for (uint64_t i = 0; i < RUE_SYNTHETIC_CLASSES; i++) {
-        char name[64];
+    char path[RUE_PART_BYTES + 80], name[64];
+    int failed = mkdir(folder, 0777);
+    snprintf(path, sizeof path, "%s", folder);
+    for (uint64_t i = 0; !failed && i < RUE_SYNTHETIC_CLASSES; i++) {
         rue_synthetic_name(i, name, sizeof name);
         *strchr(name, '/') = 0;
         snprintf(path, sizeof path, "%s/%s", folder, name);
-        if (mkdir(path, 0777) != 0)
-            return rue_fail(error, RUE_STORE, "cannot create %s: %s%s", path, strerror(errno),
-                            rue_advice(errno));
+        failed = mkdir(path, 0777);
     }
-    return RUE_OK;
+    if (!failed) return RUE_OK;
+    return rue_fail(error, RUE_STORE, "cannot create %s: %s%s", path, strerror(errno), rue_advice(errno));
 }
 
 rue_status rue_prepare_synthetic(uint64_t count, uint64_t seed, const char *path,
                                  struct rue_progress *progress, struct rue_prepared *out, rue_error *error)
 {
-    char whole[PATH_MAX], temporary[RUE_PART_BYTES];
+    char whole[PATH_MAX], part[RUE_PART_BYTES], folder[RUE_PART_BYTES + 8];
+    struct stat about;
     size_t length = strlen(path);
     while (length > 1 && path[length - 1] == '/') length--;
     if (length + 32 >= sizeof whole) return rue_fail(error, RUE_USAGE, "the path %.64s... is too long", path);
     snprintf(whole, sizeof whole, "%.*s", (int)length, path);
-    rue_status status = check_free(whole, error);
-    if (status != RUE_OK) return status;
-    struct job job = {.folder = temporary, .count = count, .seed = seed, .lock = PTHREAD_MUTEX_INITIALIZER};
+    if (lstat(whole, &about) == 0)
+        return rue_fail(error, RUE_USAGE, "%s is there already: remove it, or give another name", whole);
+    struct job job = {.folder = folder, .count = count, .seed = seed, .lock = PTHREAD_MUTEX_INITIALIZER};
     uint64_t start = rue_clock_now_ns();
-    int fd = rue_part_open(whole, false, temporary);
+    int fd = rue_part_open(whole, false, part);
     if (fd < 0)
         return rue_fail(error, RUE_STORE, "cannot create %s: %s%s", whole, strerror(errno),
                         rue_advice_or(errno, "; write to another folder"));
-    status = make_folders(temporary, error);
+    snprintf(folder, sizeof folder, "%s/data", part);
+    rue_status status = make_folders(folder, error);
     if (status == RUE_OK) status = run_workers(&job, progress, error);
-    if (status == RUE_OK && rename(temporary, whole) != 0)
-        status =
-            errno == EEXIST || errno == ENOTEMPTY || errno == ENOTDIR
-                ? fail_taken(whole, error)
-                : rue_fail(error, RUE_STORE, "cannot rename %s to %s: %s", temporary, whole, strerror(errno));
+    if (status == RUE_OK) status = rue_part_publish(folder, whole, false, error);
     close(fd);
-    if (status != RUE_OK) remove_photos(&job);
+    rue_part_remove(part);
     *out = (struct rue_prepared){
         .images = count, .bytes_after = atomic_load(&job.bytes), .elapsed_ns = rue_clock_now_ns() - start};
     return status;

@@ -231,8 +231,8 @@ void rue_monitor_sum_up(const struct rue_monitor_sample *samples, size_t count, 
 
 /* ---- the file ---- */
 
-static const char header[] = "time_s,processes,threads,cpu_s,cpu_percent,rss_mb,pss_mb,read_mb,write_mb,"
-                             "gpu_percent,gpu_memory_mb,trial";
+static const char header[] = RUE_MONITOR_MARK "cpu_s,cpu_percent,rss_mb,pss_mb,read_mb,write_mb,"
+                                              "gpu_percent,gpu_memory_mb,trial";
 enum { TIME, PROCESSES, THREADS, CPU, CPU_PERCENT, RSS, PSS, READ, WRITE, GPU, GPU_MEMORY, TRIAL, COLUMNS };
 
 static void put(FILE *stream, const char *format, double value)

@@ -46,6 +46,7 @@ void rue_monitor_sum_up(const struct rue_monitor_sample *samples, size_t count,
 
 /* The samples as CSV; `trial`, the number of the trial watched, is in each line. Failures show in
  * ferror(stream). */
+#define RUE_MONITOR_MARK "time_s,processes,threads," /* what they begin with */
 void rue_monitor_write(const struct rue_monitor_sample *samples, size_t count, uint64_t trial, FILE *stream);
 
 /* Reads what was written and sums it up; false where there is no such file, it is about another trial, or is

@@ -22,6 +22,7 @@ enum { OPEN_SOURCES_MAX = 8, GPUS_MAX = 16 };
 /* Sources stay open between trials: opening the index is no part of any trial. */
 struct server {
     FILE *in, *out;
+    bool writes_nothing; /* no index beside shards */
     size_t source_count;
     struct rue_source *sources[OPEN_SOURCES_MAX];  /* the oldest first */
     struct rue_variant variants[OPEN_SOURCES_MAX]; /* as they were asked for */
@@ -55,7 +56,8 @@ static rue_status find_source(struct server *server, const struct rue_variant *v
     if (server->source_count == OPEN_SOURCES_MAX) forget_oldest(server);
     const struct rue_source_options options = {.format = or_null(variant->format),
                                                .image_key = or_null(variant->image_key),
-                                               .label_key = or_null(variant->label_key)};
+                                               .label_key = or_null(variant->label_key),
+                                               .writes_nothing = server->writes_nothing};
     rue_status status = rue_source_open(variant->path, &options, out, error);
     if (status != RUE_OK) return status;
     server->variants[server->source_count] = *variant;
@@ -310,10 +312,10 @@ static char *answer_hello(void *state, const json_t *request)
     return line;
 }
 
-rue_status rue_runner_serve(FILE *in, FILE *out, rue_error *error)
+rue_status rue_runner_serve(FILE *in, FILE *out, bool writes_nothing, rue_error *error)
 {
     static const struct rue_answerer answerer = {answer_hello, answer_open, answer_trial};
-    struct server server = {.in = in, .out = out};
+    struct server server = {.in = in, .out = out, .writes_nothing = writes_nothing};
     rue_status status = rue_runner_lines_serve(&answerer, &server, in, out, error);
     while (server.source_count) forget_oldest(&server);
     return status;

@@ -101,11 +101,12 @@ rue_status rue_study_open(const struct rue_study_goal *goal, struct rue_progress
     study->strategy = rue_strategy_find(goal->strategy);
     study->progress = progress;
     study->start_ns = rue_suspension_awake_ns();
-    study->folder_lock = -1;
+    study->folder_lock = study->part_lock = -1;
     study->memory_bytes = goal->memory_bytes ? goal->memory_bytes : rue_machine_available_bytes() / 5 * 4;
     now_text(study->started, sizeof study->started);
+    if (goal->dry_run) setenv("RUE_DRY_RUN", "true", 1); /* for the runners, however deep */
     rue_status status = open_all(study, error);
-    study->discard = goal->dry_run || status != RUE_OK;
+    study->discard = status != RUE_OK;
     if (status != RUE_OK) return rue_study_close(study), status;
     *out = study;
     return RUE_OK;
@@ -117,7 +118,8 @@ void rue_study_close(struct rue_study *study)
     rue_runner_close(study->runner);
     rue_recording_close(study->recording);
     rue_store_close(study->store);
-    if (study->sample_path[0]) unlink(study->sample_path);
+    if (study->part_lock >= 0) close(study->part_lock);
+    rue_part_remove(study->part);
     rue_interrupt_guard_file(NULL);
     if (study->discard && study->folder_lock >= 0) rue_study_discard(study);
     if (study->folder_lock >= 0) close(study->folder_lock);

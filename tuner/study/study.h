@@ -19,6 +19,7 @@
 #include "goal.h"
 #include "job_curve.h"
 #include "job_length.h"
+#include "part.h"
 #include "plan.h"
 #include "profile.h"
 #include "progress.h"
@@ -74,7 +75,8 @@ struct rue_study_goal {
     bool has_copy;     /* the data lie elsewhere, too, in the same store: they are known by their place */
     bool keep_nothing; /* no folder, and a store in memory */
     bool fresh;
-    bool dry_run; /* nothing that is new is left behind */
+    bool dry_run;                            /* nothing is written or removed */
+    const struct rue_report *const *reports; /* that are written to the folder, NULL at the end */
     const char *command_line;
 };
 
@@ -110,8 +112,10 @@ struct rue_study {
     const char *runner_words[RUE_RUNNER_WORDS_MAX + 1];
     struct rue_progress *progress;
     char folder[PATH_MAX];
-    char sample_path[PATH_MAX + 32]; /* of the converted sample, removed at the end; "" : none */
-    size_t folder_kept;              /* so much of `folder` was there before */
+    char part[RUE_PART_BYTES];             /* the folder of the converted sample; "" : none */
+    char sample_path[RUE_PART_BYTES + 32]; /* of the sample in it */
+    int part_lock;                         /* descriptor */
+    size_t folder_kept;                    /* so much of `folder` was there before */
     bool store_is_new;
     bool discard;    /* at the end, what is new: the folder and the store in it */
     int folder_lock; /* descriptor */

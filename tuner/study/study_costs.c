@@ -57,7 +57,10 @@ static rue_status probe_rate(struct rue_study *study, size_t variant, int worker
     request.config.value[RUE_NUM_WORKERS] = workers;
     uint64_t job = study->variants[variant].job_images,
              batch = (uint64_t)request.config.value[RUE_BATCH_SIZE];
+    if (!study->variants[variant].opened.digest[0])
+        variant = 0; /* a sample that a dry run does not convert */
     request.images = images < 2 * batch ? 2 * batch : images;
+
     if (request.images > job || hello->whole_jobs) request.images = job;
     rue_status status =
         rue_study_measure(study, variant, load ? RUE_NONE : 0, &request, 0, 0, &result, error);

@@ -6,6 +6,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "advice.h"
 #include "fetcher.h"
 #include "interrupt.h"
 #include "machine.h"
@@ -115,6 +116,33 @@ static rue_status absolute_path(const char *path, char *out, rue_error *error)
     return rue_fail(error, RUE_DATA, "cannot open %s: %s", path, strerror(errno));
 }
 
+/* A dry run converts nothing: it takes the sample to load like the raw data, as the probes see
+ * (study_costs.c). */
+static void plan_sample(struct rue_study *study, struct rue_study_variant *variant, uint64_t images)
+{
+    *variant = study->variants[0];
+    variant->sample = true;
+    variant->variant = (struct rue_variant){.mode = RUE_PREPROCESSED, .format = "tensor"};
+    snprintf(variant->variant.dtype, sizeof variant->variant.dtype, "%s",
+             rue_dtype_names[study->goal->workload.batch_dtype]);
+    variant->opened.images = images;
+    variant->opened.digest[0] = 0;
+    study->variant_count++;
+    rue_progress_note(study->progress,
+                      "a dry run converts no sample: the plan assumes that preprocessed data load "
+                      "as slowly as raw data");
+}
+
+static rue_status open_part(struct rue_study *study, rue_error *error)
+{
+    char path[PATH_MAX];
+    rue_study_sample_name(study, path);
+    study->part_lock = rue_part_open(path, false, study->part);
+    if (study->part_lock >= 0) return RUE_OK;
+    return rue_fail(error, RUE_STORE, "cannot convert a sample in %s: %s%s", study->folder, strerror(errno),
+                    rue_advice_or(errno, "; choose another folder with --out"));
+}
+
 /* Converts a sample of the raw data, so that raw can be compared with preprocessed. */
 rue_status rue_study_add_sample(struct rue_study *study, rue_error *error)
 {
@@ -140,7 +168,11 @@ rue_status rue_study_add_sample(struct rue_study *study, rue_error *error)
                           count, raw->job_images * (uint64_t)raw->workload.world_size, count);
         return RUE_OK;
     }
-    snprintf(study->sample_path, sizeof study->sample_path, "%s/%s", study->folder, RUE_STUDY_SAMPLE);
+    if (study->goal->dry_run) return plan_sample(study, variant, count), RUE_OK;
+    rue_status status = open_part(study, error);
+    if (status != RUE_OK) return status;
+
+    snprintf(study->sample_path, sizeof study->sample_path, "%s/%s", study->part, RUE_STUDY_SAMPLE);
     rue_interrupt_guard_file(study->sample_path);
     rue_progress_note(
         study->progress,
@@ -155,13 +187,11 @@ rue_status rue_study_add_sample(struct rue_study *study, rue_error *error)
                                           .images = count,
                                           .seed = study->goal->workload.seed,
                                           .max_pixels = study->goal->workload.max_pixels,
-                                          .bad_images = study->goal->workload.bad_images,
-                                          .overwrite = true};
+                                          .bad_images = study->goal->workload.bad_images};
     struct rue_prepared done = {0};
     rue_error why = {0};
     struct rue_progress progress = rue_progress_open(study->progress->quiet);
-    rue_status status =
-        rue_prepare_convert(raw->variant.path, study->sample_path, &options, &progress, &done, &why);
+    status = rue_prepare_convert(raw->variant.path, study->sample_path, &options, &progress, &done, &why);
     rue_progress_close(&progress);
     if (why.status == RUE_INFEASIBLE || why.status == RUE_MEMORY) {
         rue_progress_note(study->progress, "preprocessed data are not compared: %s", why.message);

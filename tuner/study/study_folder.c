@@ -1,8 +1,6 @@
 #include "study_folder.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fnmatch.h>
 #include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -10,6 +8,7 @@
 
 #include "folder_lock.h"
 #include "json_file.h"
+#include "output.h"
 #include "part.h"
 
 /* "photos" of "/data/photos/": letters, digits, '.', '_' and '-' alone. */
@@ -42,22 +41,6 @@ static rue_status make_folders(char *path, const char *option, rue_error *error)
                             strerror(why), option);
         if (!kept) return RUE_OK;
     }
-}
-
-/* A tuner that was killed leaves its converted sample behind, whole or in part, and half a report. The folder
- * is locked. */
-static void remove_leftovers(const char *path)
-{
-    DIR *folder = opendir(path);
-    struct dirent *entry;
-    char left[RUE_PART_BYTES];
-    while (folder && (entry = readdir(folder)))
-        if (strncmp(entry->d_name, RUE_STUDY_SAMPLE, sizeof RUE_STUDY_SAMPLE - 1) == 0 ||
-            fnmatch(".*.[0-9]*.part", entry->d_name, 0) == 0) {
-            snprintf(left, sizeof left, "%s/%s", path, entry->d_name);
-            rue_part_remove(left);
-        }
-    if (folder) closedir(folder);
 }
 
 /* Whether the reports in the folder are about data at another path. */
@@ -100,6 +83,38 @@ rue_status rue_study_lock_folder(char *folder, const char *option, int *lock, ru
     return status == RUE_OK ? rue_folder_lock(folder, option, lock, error) : status;
 }
 
+static bool is_same_file(const char *a, const char *b)
+{
+    struct stat one, other;
+    return stat(a, &one) == 0 && stat(b, &other) == 0 && one.st_dev == other.st_dev &&
+           one.st_ino == other.st_ino;
+}
+
+rue_status rue_study_check_reports(const struct rue_report *const *reports, const char *folder,
+                                   const char *input, rue_error *error)
+{
+    rue_status status = RUE_OK;
+    for (; status == RUE_OK && reports && *reports; reports++) {
+        char path[PATH_MAX];
+        const struct rue_output output = rue_output_of(*reports, folder);
+        if (!output.name) continue;
+        status = rue_output_check(&output, error);
+        if (status != RUE_OK || !input) continue;
+        snprintf(path, sizeof path, "%s/%s", folder, output.name);
+        if (is_same_file(path, input))
+            status = rue_fail(error, RUE_STORE,
+                              "%s is the table that is read, and a report would replace it: choose another "
+                              "folder",
+                              path);
+    }
+    return status;
+}
+
+void rue_study_sample_name(const struct rue_study *study, char out[PATH_MAX])
+{
+    snprintf(out, PATH_MAX, "%s/" RUE_STUDY_SAMPLE, study->folder);
+}
+
 /* How much of the path is there. */
 static size_t length_there(const char *path)
 {
@@ -118,9 +133,16 @@ rue_status rue_study_open_folder(struct rue_study *study, rue_error *error)
 {
     rue_study_choose_folder(study);
     study->folder_kept = length_there(study->folder);
+    bool made = !study->folder[study->folder_kept];
+    if (study->goal->dry_run && !made) return RUE_OK;
     rue_status status = rue_study_lock_folder(study->folder, "--out", &study->folder_lock, error);
+    if (status == RUE_OK)
+        status = rue_study_check_reports(study->goal->reports, study->folder, study->goal->table, error);
     if (status != RUE_OK) return status;
-    remove_leftovers(study->folder);
+    if (study->goal->dry_run) return RUE_OK;
+    char sample[PATH_MAX];
+    rue_study_sample_name(study, sample);
+    rue_part_sweep(sample);
     return RUE_OK;
 }
 
@@ -131,6 +153,8 @@ rue_status rue_study_open_store(struct rue_study *study, rue_error *error)
     bool kept = !study->goal->keep_nothing;
     snprintf(path, sizeof path, "%s/" RUE_STORE_FILE, study->folder);
     study->store_is_new = kept && lstat(path, &about) != 0 && errno == ENOENT;
+    if (study->goal->dry_run && study->store_is_new) kept = study->store_is_new = false;
+
     rue_status status = rue_store_open(kept ? path : NULL, study->goal->fresh, &study->store, error);
     if (status == RUE_OK) status = rue_store_count(study->store, &study->found_trials, error);
     if (status == RUE_OK && study->found_trials && !study->goal->goes_on)

@@ -4,7 +4,7 @@
 
 #include "study.h"
 
-/* The converted sample in it; other files of the same beginning are left over from a kill. */
+/* The converted sample, in a folder of its own in it (part.h). */
 #define RUE_STUDY_SAMPLE "sample.tensor"
 
 /* What a scaling experiment says of the machine and the data. */
@@ -13,8 +13,17 @@
 /* Chooses study->folder; nothing is made. */
 void rue_study_choose_folder(struct rue_study *study);
 
-/* Makes the chosen folder, locks it and removes what a kill left in it. */
+/* Makes the chosen folder, locks it, checks the places of the reports and removes a sample that a killed
+ * study left. */
 rue_status rue_study_open_folder(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
+
+/* Whether each of the reports (nullable, NULL at the end) may be written to the folder: see
+ * rue_output_check. Also RUE_STORE where `input` (nullable), a table that is read, is one of them. */
+rue_status rue_study_check_reports(const struct rue_report *const *reports, const char *folder,
+                                   const char *input, rue_error *error) RUE_MUST_CHECK;
+
+/* What the folder of a sample is made for (part.h). */
+void rue_study_sample_name(const struct rue_study *study, char out[PATH_MAX]);
 
 /* As rue_folder_lock, which `option` is for: makes `folder` (changed and restored meanwhile) where it is
  * missing and locks it until `*lock` (a descriptor, set where it is open, also when the lock fails) is

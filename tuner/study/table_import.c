@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "hash.h"
-#include "report.h"
+#include "output.h"
 #include "study.h"
 #include "study_folder.h"
 #include "terminal.h"
@@ -132,8 +132,8 @@ static void make_row(const void *context, size_t index, struct rue_trial_row *ou
     out->request.variant = facts->variant; /* with no format where the table has none */
 }
 
-rue_status rue_table_import(const struct rue_table *table, const char *folder, struct rue_findings *findings,
-                            bool quiet, rue_error *error)
+rue_status rue_table_import(const struct rue_table *table, const char *input, const char *folder,
+                            struct rue_findings *findings, bool quiet, rue_error *error)
 {
     char path[PATH_MAX];
     int lock = -1;
@@ -141,12 +141,13 @@ rue_status rue_table_import(const struct rue_table *table, const char *folder, s
     snprintf(path, sizeof path, "%s", folder);
     rue_status status = check_table(table, error);
     if (status == RUE_OK) status = rue_study_lock_folder(path, "--study", &lock, error);
+    if (status == RUE_OK) status = rue_study_check_reports(rue_reports, path, input, error);
     if (status == RUE_OK) status = fill_store(table, findings->command_line, path, quiet, error);
     findings->row_at = make_row;
     findings->row_context = table;
     findings->row_count = table->tally.trial_count;
     for (size_t i = 0; status == RUE_OK && rue_reports[i]; i++)
-        if (rue_reports[i]->file) status = rue_report_write(rue_reports[i], findings, path, error);
+        if (rue_reports[i]->file) status = rue_output_write_report(rue_reports[i], findings, path, error);
     if (lock >= 0) close(lock);
     return status;
 }

@@ -1,0 +1,159 @@
+#include "output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "advice.h"
+#include "part.h"
+
+/* What to do where a report cannot be written, beside what is true everywhere (advice.h). */
+static const struct {
+    int number;
+    const char *advice;
+} advices[] = {
+    {EACCES, "; make the folder writable, or choose another one"},
+    {EPERM, "; make the folder writable, or choose another one"},
+    {EROFS, "; the file system is read-only: choose another folder"},
+    {ENOENT, "; create the folder first"},
+    {ENOTDIR, "; choose a folder, not a file"},
+    {EISDIR, "; a folder is in the way: remove it, or choose another folder"},
+    {ENAMETOOLONG, "; choose a folder with a shorter path"},
+};
+
+static rue_status fail_store(rue_error *error, const char *path, int number)
+{
+    const char *advice = "; check the disk, or choose another folder";
+    for (size_t i = 0; i < sizeof advices / sizeof *advices; i++)
+        if (advices[i].number == number) advice = advices[i].advice;
+    return rue_fail(error, RUE_STORE, "cannot write %s: %s%s", path, strerror(number),
+                    rue_advice_or(number, advice));
+}
+
+/* Puts the name of the new file into its folder on the disk. Some file systems refuse to: then it is as safe
+ * as they make it. */
+static rue_status sync_folder(const char *folder, rue_error *error)
+{
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) return errno == EACCES ? RUE_OK : fail_store(error, folder, errno);
+    int number = fsync(fd) == 0 || errno == EINVAL || errno == ENOTSUP || errno == EROFS ? 0 : errno;
+    close(fd);
+    return number ? fail_store(error, folder, number) : RUE_OK;
+}
+
+static rue_status find_path(const struct rue_output *output, char path[PATH_MAX], rue_error *error)
+{
+    int length = snprintf(path, PATH_MAX, "%s/%s", output->folder, output->name);
+    return length < PATH_MAX - 32 ? RUE_OK : fail_store(error, output->folder, ENAMETOOLONG);
+}
+
+static bool begins_with(const char *path, const char *mark)
+{
+    char found[64];
+    size_t wanted = strlen(mark);
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0) return false;
+    bool same = wanted <= sizeof found && pread(fd, found, wanted, 0) == (ssize_t)wanted &&
+                memcmp(found, mark, wanted) == 0;
+    close(fd);
+    return same;
+}
+
+rue_status rue_output_check(const struct rue_output *output, rue_error *error)
+{
+    char path[PATH_MAX];
+    struct stat about;
+    rue_status status = find_path(output, path, error);
+    if (status != RUE_OK || lstat(path, &about) != 0)
+        return status; /* what is wrong shows when it is written */
+    if (S_ISDIR(about.st_mode)) return fail_store(error, path, EISDIR);
+    if (S_ISREG(about.st_mode) && begins_with(path, output->mark)) return RUE_OK;
+    return rue_fail(error, RUE_STORE,
+                    "%s is there already, and rue did not write it: move it away, or choose "
+                    "another place with --out",
+                    path);
+}
+
+typedef rue_status (*renderer)(const void *context, FILE *stream, rue_error *error);
+
+static rue_status render_to(renderer render, const void *context, const char *fresh, const char *path,
+                            rue_error *error)
+{
+    int fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    FILE *stream = fd < 0 ? NULL : fdopen(fd, "w");
+    if (!stream) {
+        int number = errno;
+        if (fd >= 0) close(fd);
+        return fail_store(error, path, number);
+    }
+    rue_error why = {0};
+    errno = 0;
+    rue_status status = render(context, stream, &why);
+    int number = errno;
+    if (status == RUE_OK && fsync(fd) != 0) status = RUE_STORE, number = errno;
+    if (fclose(stream) != 0 && status == RUE_OK) status = RUE_STORE, number = errno;
+    if (status == RUE_STORE) return fail_store(error, path, number ? number : EIO);
+    return status == RUE_OK ? RUE_OK : rue_fail(error, status, "%s: %s", path, why.message);
+}
+
+/* What temporary folders are made for, whichever the file: each write removes what a killed one left. */
+static void name_any(const char *folder, char out[PATH_MAX])
+{
+    snprintf(out, PATH_MAX, "%s/output", folder);
+}
+
+void rue_output_sweep(const char *folder)
+{
+    char any[PATH_MAX];
+    name_any(folder, any);
+    rue_part_sweep(any);
+}
+
+rue_status rue_output_write(const struct rue_output *output, renderer render, const void *context,
+                            rue_error *error)
+{
+    char path[PATH_MAX], any[PATH_MAX], part[RUE_PART_BYTES], fresh[RUE_PART_BYTES + 8];
+    rue_status status = find_path(output, path, error);
+    if (status == RUE_OK) status = rue_output_check(output, error);
+    if (status != RUE_OK) return status;
+    name_any(output->folder, any);
+    int fd = rue_part_open(any, false, part);
+    if (fd < 0) return fail_store(error, path, errno);
+    snprintf(fresh, sizeof fresh, "%s/data", part);
+    status = render_to(render, context, fresh, path, error);
+    if (status == RUE_OK && rename(fresh, path) != 0) status = fail_store(error, path, errno);
+    close(fd);
+    rue_part_remove(part);
+    return status == RUE_OK ? sync_folder(output->folder, error) : status;
+}
+
+/* ---- reports ---- */
+
+/* A report and what it is about. */
+struct rendering {
+    const struct rue_report *report;
+    const struct rue_findings *findings;
+};
+
+static rue_status render_report(const void *context, FILE *stream, rue_error *error)
+{
+    static const struct rue_report_style plain = {0};
+    const struct rendering *rendering = context;
+    return rendering->report->render(rendering->findings, &plain, stream, error);
+}
+
+struct rue_output rue_output_of(const struct rue_report *report, const char *folder)
+{
+    return (struct rue_output){.folder = folder, .name = report->file, .mark = report->mark};
+}
+
+rue_status rue_output_write_report(const struct rue_report *report, const struct rue_findings *findings,
+                                   const char *folder, rue_error *error)
+{
+    const struct rue_output output = rue_output_of(report, folder);
+    const struct rendering rendering = {report, findings};
+    return rue_output_write(&output, render_report, &rendering, error);
+}

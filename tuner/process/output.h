@@ -1,0 +1,30 @@
+/* A file that rue writes: whole or not at all, and never in place of one that rue did not write. */
+#ifndef RUE_OUTPUT_H
+#define RUE_OUTPUT_H
+
+#include "report.h"
+
+struct rue_output {
+    const char *folder, *name; /* the file is `folder`/`name` */
+    const char *mark;          /* what every file that rue writes there begins with */
+};
+
+/* RUE_STORE where something lies there that does not begin with the mark, or that is not a regular file. */
+rue_status rue_output_check(const struct rue_output *output, rue_error *error) RUE_MUST_CHECK;
+
+/* Writes what `render` does under a temporary name (part.h), flushes it to the disk, then renames it: the
+ * file is the old one or the new one, whole, whatever happens. Checks first. RUE_STORE, with the path and
+ * what to do, when the disk or the folder refuses; RUE_MEMORY. */
+rue_status rue_output_write(const struct rue_output *output,
+                            rue_status (*render)(const void *context, FILE *stream, rue_error *error),
+                            const void *context, rue_error *error) RUE_MUST_CHECK;
+
+/* Removes what killed writes left in the folder; every write does that, too. */
+void rue_output_sweep(const char *folder);
+
+/* rue_output_write for a report's file in `folder`. */
+struct rue_output rue_output_of(const struct rue_report *report, const char *folder);
+rue_status rue_output_write_report(const struct rue_report *report, const struct rue_findings *findings,
+                                   const char *folder, rue_error *error) RUE_MUST_CHECK;
+
+#endif
