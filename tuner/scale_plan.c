@@ -54,7 +54,7 @@ void rue_scale_study_goal(const struct rue_scale *scale, size_t set, bool probe,
                                    .goes_on = scale->done > 0,
                                    .has_copy = !probe && has_copy(&scale->results, set),
                                    .keep_nothing = probe,
-.dry_run = goal->dry_run,
+                                   .dry_run = goal->dry_run,
                                    .fresh = !probe && scale->fresh,
                                    .reports = rue_scale_reports,
                                    .command_line = goal->command_line};
