@@ -111,12 +111,13 @@ def test_what_a_group_cannot_do_is_said(runner, photos):
 # ---- runners that are scripted: which GPU each sees, and what becomes of one that fails ----
 
 def by_gpu(script, tmp_path, **ends):
-    """A runner that plays one script, and notes its GPU; on the GPUs named in `ends`, another one."""
+    """A runner that plays one script, and notes its GPU; on the GPUs named in `ends`, what is said there,
+    where RUNNER is the command that plays."""
     table = make_table(["ape"], [16, 32], [0, 2], lambda m, b, w: 1000 + b + w)
     (tmp_path / "fine").mkdir()
     command = script(table, clock="real", hello=dict(clock="real", images=1000), delay_s=0.01).command
     lines = ["#!/bin/sh", f'echo "$CUDA_VISIBLE_DEVICES" >> {tmp_path}/gpus']
-    lines += [f'[ "$CUDA_VISIBLE_DEVICES" = {gpu} ] && {end}' for gpu, end in ends.items()]
+    lines += [f'[ "$CUDA_VISIBLE_DEVICES" = {gpu} ] && {end.replace("RUNNER", command)}' for gpu, end in ends.items()]
     path = tmp_path / "runner.sh"
     path.write_text("\n".join([*lines, f"exec {command}"]) + "\n")
     path.chmod(0o755)
@@ -131,9 +132,8 @@ def test_each_runner_sees_its_own_gpu(rue, script, tmp_path):
 
 
 def test_one_that_dies_fails_the_trial_of_all_and_is_started_again(rue, script, tmp_path):
-    once = f'[ ! -e {tmp_path}/died ] && {{ read hello; echo \'{{"protocol":"rue.runner/1","runner":"scripted 1.0",' \
-           f'"machine":{{}},"models":["ape"],"images":1000,"measures":["joint"]}}\'; read open; ' \
-           f'echo \'{{"status":"ok","images":1000,"digest":"d1"}}\'; read trial; : > {tmp_path}/died; kill -SEGV $$; }}'
+    answer_one = 'read line; echo "$line" | RUNNER; '
+    once = f'[ ! -e {tmp_path}/died ] && {{ {answer_one * 2} read trial; : > {tmp_path}/died; kill -SEGV $$; }}'
     done = rue("tune", "--gpus", "0,1", *by_gpu(script, tmp_path, **{"1": once}))
     assert done.returncode == 0, done.stderr
     rows = trials(rue)
