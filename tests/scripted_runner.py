@@ -14,7 +14,7 @@ them. Its one argument is a JSON file:
   slower_from   [trial, factor]: from that trial on (1, 2, ... of any measure) everything takes so many times longer
   delay_s       real seconds that each trial takes [0]
   infeasible_above  batch size above which a trial is infeasible
-  faults        [{"when": {"id": 5}, "do": "exit"}]; `when` names values that a request must have, of id, measure, model,
+  faults        [{"when": {"id": 5}, "do": "exit"}]; `when` names values that a request must have, of id, measure, model, detail,
                 cell ("batch/workers"), joint (the how-many-th joint trial it is, from 1), odd (whether the id is) and start (how often the runner has been started, from
                 1): the first fault that fits happens
   hello, opened objects whose members replace those of the answers; a string is sent as it is
@@ -105,7 +105,7 @@ class Player:
 
     def fault(self, request, cell):
         facts = dict(id=request["id"], odd=request["id"] % 2 == 1, measure=request["measure"], model=request.get("model"),
-                     cell=cell, start=self.start, joint=self.joints if request["measure"] == "joint" else None)
+                     detail=request["detail"], cell=cell, start=self.start, joint=self.joints if request["measure"] == "joint" else None)
         for fault in self.script.get("faults", []):
             if all(facts[key] == value for key, value in fault["when"].items()):
                 return fault

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "json_document.h"
+#include "utf8.h"
 
 #define COMPACT (JSON_COMPACT | JSON_REAL_PRECISION(9))
 
@@ -252,11 +253,14 @@ rue_status rue_protocol_parse(const char *line, json_t **out, rue_error *error)
     json_error_t why;
     *out = json_loads(line, JSON_REJECT_DUPLICATES, &why);
     if (*out && json_is_object(*out)) return RUE_OK;
-    const char *reason = *out ? "it is no object" : why.text;
+    const char *reason = *out ? "it is an array" : why.text;
+    char text[RUE_ERROR_MESSAGE_BYTES], clean[sizeof text];
+    snprintf(text, sizeof text, "sent a line that is no JSON object (%s): '%.80s%s'", reason, line,
+             strlen(line) > 80 ? "..." : "");
+    rue_utf8_clean(text, true, clean, sizeof clean); /* it may be stored, and shown in a terminal */
     json_decref(*out);
     *out = NULL;
-    return rue_fail(error, RUE_RUNNER, "sent a line that is no JSON object (%s): '%.80s%s'", reason, line,
-                    strlen(line) > 80 ? "..." : "");
+    return rue_fail(error, RUE_RUNNER, "%s", clean);
 }
 
 rue_status rue_protocol_decode_variant(const json_t *object, struct rue_variant *out, rue_error *error)
