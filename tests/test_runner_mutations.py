@@ -99,7 +99,6 @@ LIES = {
     "late_batch": (dict(first_batch_ns=10**12), "first_batch_ns is more than end_to_end_ns"),
     "long_wait": (dict(load_wait_ns=10**13), "load_wait_ns, compute_ns and shutdown_ns sum to more than end_to_end_ns"),
     "images": (dict(images=2**58), "images is more than was asked for"),
-    "no_cost": (dict(cost_ns=0), "cost_ns is less than the trial's own time"),
     "batches": (dict(batches=0), "images is more than its batches can hold"),
 }
 

@@ -67,6 +67,13 @@ static bool copy_count(const json_t *object, const char *key, uint64_t fallback,
     return true;
 }
 
+/* A count in a runner's reply: within the bounds of a trial's fields, as sums and products of them must fit.
+ */
+static bool copy_reply_count(const json_t *reply, const char *key, uint64_t *out)
+{
+    return copy_count(reply, key, 0, out) && *out <= RUE_TRIAL_FIELD_MAX;
+}
+
 static bool copy_bool(const json_t *object, const char *key, bool *out)
 {
     const json_t *member = json_object_get(object, key);
@@ -443,11 +450,13 @@ rue_status rue_protocol_decode_hello(const json_t *reply, struct rue_hello *out,
                         protocol);
     if (!copy_string(reply, "runner", out->runner, sizeof out->runner) || !out->runner[0] ||
         !copy_string(reply, "loader", out->loader, sizeof out->loader) ||
-        !copy_string(reply, "clock", clock, sizeof clock) || !copy_count(reply, "images", 0, &out->images) ||
-        !copy_bool(reply, "whole_jobs", &out->whole_jobs) || !copy_count(reply, "answers", 0, &out->answers))
-        return rue_fail(
-            error, RUE_RUNNER,
-            "hello: runner, loader, clock, images, whole_jobs or answers is missing or of the wrong type");
+        !copy_string(reply, "clock", clock, sizeof clock) ||
+        !copy_reply_count(reply, "images", &out->images) ||
+        !copy_bool(reply, "whole_jobs", &out->whole_jobs) ||
+        !copy_reply_count(reply, "answers", &out->answers))
+        return rue_fail(error, RUE_RUNNER,
+                        "hello: runner, loader, clock, images, whole_jobs or answers is missing or of the "
+                        "wrong type, or too large");
     if (!out->loader[0]) name_without_version(out->runner, out->loader, sizeof out->loader);
     out->virtual_clock = strcmp(clock, "virtual") == 0;
     size_t i;
@@ -473,20 +482,21 @@ rue_status rue_protocol_decode_opened(const json_t *reply, struct rue_opened *ou
 {
     *out = (struct rue_opened){.cache = RUE_CACHE_AS_IS};
     char status[16] = "";
-    if (!copy_string(reply, "status", status, sizeof status))
-        return rue_fail(error, RUE_RUNNER, "open: \"status\" is no word");
+    if (!copy_string(reply, "status", status, sizeof status) || !status[0])
+        return rue_fail(error, RUE_RUNNER, "open: \"status\" is missing or not a word");
     if (strcmp(status, "ok") != 0) {
         const char *reason = json_string_value(json_object_get(reply, "reason"));
         bool infeasible = strcmp(status, rue_outcome_names[RUE_TRIAL_INFEASIBLE]) == 0;
         return rue_fail(error, infeasible ? RUE_INFEASIBLE : RUE_DATA, "%s",
                         reason ? reason : "no reason given");
     }
-    if (!copy_count(reply, "images", 0, &out->images) || !copy_count(reply, "bytes", 0, &out->bytes) ||
+    if (!copy_reply_count(reply, "images", &out->images) || !copy_reply_count(reply, "bytes", &out->bytes) ||
         !copy_string(reply, "digest", out->digest, sizeof out->digest) ||
         !copy_string(reply, "cache", out->cache, sizeof out->cache) ||
         !copy_string(reply, "dtype", out->dtype, sizeof out->dtype) || out->images == 0)
-        return rue_fail(error, RUE_RUNNER,
-                        "open: images, bytes, digest or cache is of the wrong type, or images is 0");
+        return rue_fail(
+            error, RUE_RUNNER,
+            "open: images, bytes, digest or cache is of the wrong type or too large, or images is 0");
     if (!copy_batch_dtype(reply, &out->batch_dtype))
         return rue_fail(error, RUE_RUNNER, "open: batch_dtype is neither \"float32\" nor \"uint8\"");
     const char *note = json_string_value(json_object_get(reply, "note"));

@@ -114,7 +114,6 @@ static bool is_flag(int64_t value)
     X(device, fits_field(r->device_ns, r->end_to_end_ns), "device_ns is more than end_to_end_ns")            \
     X(overshoot, is_compute(q) || fits_field(r->sleep_overshoot_ns, r->end_to_end_ns),                       \
       "sleep_overshoot_ns is more than end_to_end_ns")                                                       \
-    X(cost, fits_field(own_time_ns(q, r), r->cost_ns), "cost_ns is less than the trial's own time")          \
     X(cpu_ratio, !(r->cpu_ratio > CPU_RATIO_MAX), "cpu_ratio is more than 65,536 CPUs")                      \
     X(bad_images, holds_bad_images(q, r), "bad_images is more than images")                                  \
     X(flags, is_flag(r->cache_missed) && is_flag(r->refused), "cache_missed or refused is neither 0 nor 1")  \

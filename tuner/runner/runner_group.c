@@ -238,8 +238,9 @@ static struct rue_trial_result conclude(struct group *group)
         merged.outcome = failed->result.outcome;
         merged.config = failed->result.config;
         merged.refused = failed->result.refused;
-        snprintf(merged.reason, sizeof merged.reason, "on GPU %s: %.400s", group->gpus->names[at],
-                 failed->result.reason);
+        char reason[RUE_GPU_NAME_BYTES + RUE_REASON_BYTES];
+        snprintf(reason, sizeof reason, "on GPU %s: %s", group->gpus->names[at], failed->result.reason);
+        rue_error_shorten(reason, merged.reason, sizeof merged.reason);
         for (size_t i = 0; i < group->gpus->count; i++) rue_trial_result_close(&group->members[i].result);
         return merged;
     }
@@ -258,20 +259,31 @@ static void judge_data(const struct rue_trial_request *request, struct rue_trial
     if (result->cache_missed) rue_trial_result_add_reason(result, why);
 }
 
-static rue_status run_trial(struct group *group, const struct rue_trial_request *request,
-                            const json_t *object, struct rue_trial_result *out, rue_error *error)
+/* One that cannot be started again, or came back as another one, or with other data, cannot be asked again:
+ * whoever asked starts a new group, and sees what that says of itself. */
+static struct rue_trial_result give_up(const struct rue_trial_request *request, const rue_error *why)
 {
+    struct rue_trial_result result = rue_trial_result_empty();
+    result.config = request->config;
+    result.spent = true;
+    rue_error_shorten(why->message, result.reason, sizeof result.reason);
+    return result;
+}
+
+static struct rue_trial_result run_trial(struct group *group, const struct rue_trial_request *request,
+                                         const json_t *object)
+{
+    rue_error why = {0};
     const json_t *told = json_object_get(object, "profile");
     char *profile = told ? json_dumps(told, JSON_COMPACT) : NULL;
-    rue_status status = begin_all(group, request, profile, error);
+    rue_status status = begin_all(group, request, profile, &why);
     free(profile);
     start_all(group);
-    rue_status finished = finish_all(group, error);
-    if (status == RUE_OK) status = finished;
-    if (status != RUE_OK) return status;
-    *out = conclude(group);
-    judge_data(request, out);
-    return RUE_OK;
+    rue_status finished = finish_all(group, &why);
+    if (status != RUE_OK || finished != RUE_OK) return give_up(request, &why);
+    struct rue_trial_result result = conclude(group);
+    judge_data(request, &result);
+    return result;
 }
 
 static char *answer_trial(void *state, json_t *object)
@@ -279,13 +291,12 @@ static char *answer_trial(void *state, json_t *object)
     struct group *group = state;
     rue_error error = {0};
     struct rue_trial_request request;
-    struct rue_trial_result result;
     json_t *id = json_object_get(object, "id");
     rue_status status = rue_protocol_decode_trial(object, &request, &error);
     if (status == RUE_OK) status = check_world(group, &request.workload, &error);
     if (status == RUE_OK) status = open_members(group, &error);
-    if (status == RUE_OK) status = run_trial(group, &request, object, &result, &error);
     if (status != RUE_OK) return rue_runner_lines_refuse(id, &error);
+    struct rue_trial_result result = run_trial(group, &request, object);
     char *answer = rue_protocol_encode_result(id, &result);
     rue_trial_result_close(&result);
     return answer;
