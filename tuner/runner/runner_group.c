@@ -6,6 +6,7 @@
 #include "protocol.h"
 #include "residency.h"
 #include "runner_client.h"
+#include "runner_identity.h"
 #include "runner_lines.h"
 #include "units.h"
 
@@ -49,13 +50,32 @@ static json_t *visible_gpus(const struct rue_gpu_list *gpus)
     return json_string(text);
 }
 
+/* Their trials count as those of one runner. */
+static rue_status check_alike(const struct group *group, rue_error *error)
+{
+    static const char *const alike[] = {"runner", "loader", "clock", "measures", "models", NULL};
+    char difference[RUE_IDENTITY_TEXT_BYTES];
+    const json_t *first = rue_runner_greeting(group->members[0].runner);
+    for (size_t i = 1; i < group->gpus->count; i++)
+        if (rue_runner_identity_differs(first, rue_runner_greeting(group->members[i].runner), alike,
+                                        difference))
+            return rue_fail(
+                error, RUE_RUNNER,
+                "the runner on GPU %s is another one than that on GPU %s: %s; give a command that "
+                "starts the same runner on each GPU",
+                group->gpus->names[i], group->gpus->names[0], difference);
+    return RUE_OK;
+}
+
 /* As one of them says it; of the processors each has its share. */
 static char *answer_hello(void *state, const json_t *request)
 {
     (void)request;
     struct group *group = state;
     rue_error error = {0};
-    if (open_members(group, &error) != RUE_OK) return rue_runner_lines_refuse(NULL, &error);
+    rue_status status = open_members(group, &error);
+    if (status == RUE_OK) status = check_alike(group, &error);
+    if (status != RUE_OK) return rue_runner_lines_refuse(NULL, &error);
     json_t *greeting = json_deep_copy(rue_runner_greeting(group->members[0].runner));
     json_t *machine = json_object_get(greeting, "machine");
     json_int_t cpus = json_integer_value(json_object_get(machine, "usable_cpus"));
