@@ -115,7 +115,7 @@ class Checked(Dataset):
             try: return self.data[i]
             except Exception as error:
                 if not self.replace: raise Refused(f"{self.data.name(i)}: {failure(error)}")
-                with self.bad.get_lock(): self.bad.value += 1
+                with self.bad.get_lock(): self.bad.value += i == index  # the next one may be damaged, too
         raise Refused("not one item can be read")
 
 def indices(count, images, workload):

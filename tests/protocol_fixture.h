@@ -59,4 +59,38 @@ static inline struct rue_trial_request protocol_request(void)
     return request;
 }
 
+/* A result of protocol_request() that can be true, in which every field has a value of its own, and the times
+ * of each batch; its lists are owned. */
+static inline struct rue_trial_result protocol_result(void)
+{
+    struct rue_trial_result result = rue_trial_result_empty();
+    result.outcome = RUE_TRIAL_OK;
+    result.config = protocol_request().config;
+    for (size_t i = 0; i < rue_trial_field_count; i++) {
+        char *at = (char *)&result + rue_trial_fields[i].offset;
+        if (rue_trial_fields[i].real)
+            *(double *)at = 0.25 + (double)i;
+        else
+            *(int64_t *)at = INT64_C(1000000007) * (int64_t)(i + 1);
+    }
+    result.images = 2048;
+    result.batches = 32;
+    result.end_to_end_ns = INT64_C(1000000000007);
+    result.cost_ns = INT64_C(1000000000009);
+    result.bad_images = 17;
+    result.cache_missed = 1;
+    result.refused = 0;
+    size_t count = (size_t)result.batches;
+    result.ready_count = result.load_count = result.compute_count = count;
+    result.batch_ready_ns = calloc(count, sizeof(uint64_t));
+    result.batch_load_ns = calloc(count, sizeof(uint64_t));
+    result.batch_compute_ns = calloc(count, sizeof(uint64_t));
+    for (size_t i = 0; i < count; i++) {
+        result.batch_ready_ns[i] = 1000 * i + 1;
+        result.batch_load_ns[i] = 10 * i + 2;
+        result.batch_compute_ns[i] = 10 * i + 3;
+    }
+    return result;
+}
+
 #endif

@@ -14,13 +14,13 @@ them. Its one argument is a JSON file:
   slower_from   [trial, factor]: from that trial on (1, 2, ... of any measure) everything takes so many times longer
   delay_s       real seconds that each trial takes [0]
   infeasible_above  batch size above which a trial is infeasible
-  faults        [{"when": {"id": 5}, "do": "exit"}]; `when` names values that a request must have, of id, measure, model,
+  faults        [{"when": {"id": 5}, "do": "exit"}]; `when` names values that a request must have, of id, measure, model, detail,
                 cell ("batch/workers"), joint (the how-many-th joint trial it is, from 1), odd (whether the id is) and start (how often the runner has been started, from
                 1): the first fault that fits happens
   hello, opened objects whose members replace those of the answers; a string is sent as it is
 
 Faults: signal (its `signal`), exit (its `code`), hang, garbage (its `line`), half_line, huge_line, wrong_config, no_config,
-twice, other_id, null_id, no_id, slow (its `seconds`), no_fields, zero, negative, answer (its `answer` replaces members),
+twice, other_id, null_id, no_id, slow (its `seconds`), late (the first batch comes at its `first_batch_ns`), no_fields, zero, negative, answer (its `answer` replaces members),
 grandchild (leaves a child behind that holds the pipes, with `session` an orphan in a session of its own; `then` is the
 fault that follows, or it answers), deaf (closes its output and lives), flood (answers another question without end),
 endless (a line without end), drip (the answer, a byte a second), noisy (writes to stderr without end), nap (is stopped
@@ -105,7 +105,7 @@ class Player:
 
     def fault(self, request, cell):
         facts = dict(id=request["id"], odd=request["id"] % 2 == 1, measure=request["measure"], model=request.get("model"),
-                     cell=cell, start=self.start, joint=self.joints if request["measure"] == "joint" else None)
+                     detail=request["detail"], cell=cell, start=self.start, joint=self.joints if request["measure"] == "joint" else None)
         for fault in self.script.get("faults", []):
             if all(facts[key] == value for key, value in fault["when"].items()):
                 return fault
@@ -217,6 +217,11 @@ def slow(fault, answer):
     return answer
 
 
+def late(fault, answer):
+    more = fault["first_batch_ns"] - answer.get("first_batch_ns", fault["first_batch_ns"])
+    return {**answer, **{key: answer[key] + more for key in ("first_batch_ns", "load_wait_ns", "end_to_end_ns", "cost_ns") if key in answer}}
+
+
 def wrong_config(fault, answer):
     return dict(answer, config=dict(answer["config"], num_workers=answer["config"]["num_workers"] + 1))
 
@@ -235,6 +240,7 @@ FAULTS = dict(
     null_id=lambda fault, answer: dict(answer, id=None),
     no_id=lambda fault, answer: {key: answer[key] for key in answer if key != "id"},
     slow=slow,
+    late=late,
     deaf=deaf,
     flood=flood,
     endless=endless,

@@ -5,13 +5,16 @@ import json
 import os
 import re
 import shlex
+import shutil
 import signal
+import sqlite3
 import subprocess
+import sys
 
 import pytest
 
-from conftest import (HANG_S, clean_environment, expect_failure, make_table, read_json, state, stop, wait_until,
-                      wait_until_gone)
+from conftest import (HANG_S, SCRIPTED_RUNNER, clean_environment, expect_failure, make_table, read_json, state, stop,
+                      wait_until, wait_until_gone)
 
 SMALL = ["--model", "resnet18", "--device", "h100", "--batch-size", "4,8", "--num-workers", "0,1", "--mode", "raw",
          "--strategy", "grid", "--budget", "5m", "--out", "out", "--quiet"]
@@ -111,12 +114,13 @@ def test_what_a_group_cannot_do_is_said(runner, photos):
 # ---- runners that are scripted: which GPU each sees, and what becomes of one that fails ----
 
 def by_gpu(script, tmp_path, **ends):
-    """A runner that plays one script, and notes its GPU; on the GPUs named in `ends`, another one."""
+    """A runner that plays one script, and notes its GPU; on the GPUs named in `ends`, what is said there,
+    where RUNNER is the command that plays."""
     table = make_table(["ape"], [16, 32], [0, 2], lambda m, b, w: 1000 + b + w)
     (tmp_path / "fine").mkdir()
     command = script(table, clock="real", hello=dict(clock="real", images=1000), delay_s=0.01).command
     lines = ["#!/bin/sh", f'echo "$CUDA_VISIBLE_DEVICES" >> {tmp_path}/gpus']
-    lines += [f'[ "$CUDA_VISIBLE_DEVICES" = {gpu} ] && {end}' for gpu, end in ends.items()]
+    lines += [f'[ "$CUDA_VISIBLE_DEVICES" = {gpu} ] && {end.replace("RUNNER", command)}' for gpu, end in ends.items()]
     path = tmp_path / "runner.sh"
     path.write_text("\n".join([*lines, f"exec {command}"]) + "\n")
     path.chmod(0o755)
@@ -131,9 +135,8 @@ def test_each_runner_sees_its_own_gpu(rue, script, tmp_path):
 
 
 def test_one_that_dies_fails_the_trial_of_all_and_is_started_again(rue, script, tmp_path):
-    once = f'[ ! -e {tmp_path}/died ] && {{ read hello; echo \'{{"protocol":"rue.runner/1","runner":"scripted 1.0",' \
-           f'"machine":{{}},"models":["ape"],"images":1000,"measures":["joint"]}}\'; read open; ' \
-           f'echo \'{{"status":"ok","images":1000,"digest":"d1"}}\'; read trial; : > {tmp_path}/died; kill -SEGV $$; }}'
+    answer_one = 'read line; echo "$line" | RUNNER; '
+    once = f'[ ! -e {tmp_path}/died ] && {{ {answer_one * 2} read trial; : > {tmp_path}/died; kill -SEGV $$; }}'
     done = rue("tune", "--gpus", "0,1", *by_gpu(script, tmp_path, **{"1": once}))
     assert done.returncode == 0, done.stderr
     rows = trials(rue)
@@ -141,6 +144,19 @@ def test_one_that_dies_fails_the_trial_of_all_and_is_started_again(rue, script, 
     assert len(failed) == 1 and "on GPU 1: the runner was killed by SIGSEGV" in failed[0]["reason"], failed
     assert [row["status"] for row in rows].count("ok") > 3 and done.returncode == 0, done.stderr
     assert sorted((tmp_path / "gpus").read_text().split()) == ["0", "1", "1"]
+
+
+def test_one_that_comes_back_as_another_one_ends_the_study(rue, script, tmp_path):
+    answer_one, another = 'read line; echo "$line" | RUNNER; ', f"sed -i 's/scripted 1.0/other 2.0/' {tmp_path}/copy.py"
+    shutil.copy(SCRIPTED_RUNNER, tmp_path / "copy.py")
+    once = f'if [ -e {tmp_path}/died ]; then {another}; exec {sys.executable} -S {tmp_path}/copy.py {tmp_path}/script.json; ' \
+           f'else {answer_one * 2} read trial; : > {tmp_path}/died; kill -SEGV $$; fi'
+    done = rue("tune", "--gpus", "0,1", *by_gpu(script, tmp_path, **{"1": once}))
+    expect_failure(done, 1, "the runner on GPU 1 is another one than that on GPU 0", '"runner" was "scripted 1.0" and is "other 2.0"')
+    with contextlib.closing(sqlite3.connect(rue.folder / "out/study.db")) as db:
+        rows = db.execute("SELECT status, reason FROM trial ORDER BY id").fetchall()
+    assert [status for status, _ in rows] == ["failed"] * 2, rows
+    assert "was killed by SIGSEGV" in rows[0][1] and "came back as another one" in rows[1][1], rows
 
 
 def test_none_is_left_behind(rue, script, tmp_path):

@@ -55,7 +55,7 @@ def test_contradictory_limits_of_workers_are_named(tune):
 
 def late(cell, first_ns):
     """A fault by which the cell's first batch comes then."""
-    return dict(when=dict(cell=cell), do="answer", answer=dict(first_batch_ns=first_ns))
+    return dict(when=dict(cell=cell), do="late", first_batch_ns=first_ns)
 
 
 def row_of(found, batch, workers):
@@ -67,9 +67,9 @@ def faster_with_workers(model, batch, workers):
 
 
 def test_a_late_first_batch_is_ruled_out_with_its_reason(rue, tune):
-    words = ("--budget", "1h", "--images", "320")
-    faults = [late("8/4", 900_000_000), late("32/4", 700_000_000), dict(when=dict(cell="8/2", model="bee"), do="answer",
-                                                                       answer=dict(first_batch_ns=800_000_000))]
+    words = ("--budget", "1h", "--images", "3200")
+    faults = [late("8/4", 900_000_000), late("32/4", 700_000_000), dict(when=dict(cell="8/2", model="bee"), do="late",
+                                                                       first_batch_ns=800_000_000)]
     table = make_table(["ape", "bee"], [8, 32], [0, 2, 4], faster_with_workers)
     assert tune(*words, table=table, faults=faults).returncode == 0
     assert recommendation(rue)["config"]["num_workers"] == 4 and recommendation(rue)["max_first_batch_ns"] is None

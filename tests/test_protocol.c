@@ -189,16 +189,8 @@ Test(protocol, variants_with_wrong_values_are_refused)
 
 Test(protocol, lines_that_are_no_object_are_refused_and_quoted)
 {
-    static const char *const bad[] = {"",
-                                      "hello",
-                                      "[1]",
-                                      "\"x\"",
-                                      "{\"a\":1",
-                                      "{\"a\":1}{}",
-                                      "{a:1}",
-                                      "42",
-                                      "{\"a\":\"\xff\"}",
-                                      "{\"a\":\"\\u0000\"}"};
+    static const char *const bad[] = {
+        "", "hello", "[1]", "\"x\"", "{\"a\":1", "{\"a\":1}{}", "{a:1}", "42", "{\"a\":\"\\u0000\"}"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         json_t *object;
         rue_error error = {0};
@@ -206,6 +198,15 @@ Test(protocol, lines_that_are_no_object_are_refused_and_quoted)
         cr_assert_null(object);
         cr_assert(strstr(error.message, bad[i]), "%s", error.message);
     }
+}
+
+Test(protocol, what_a_bad_line_is_quoted_as_is_clean_utf8)
+{
+    json_t *object;
+    rue_error error = {0};
+    cr_assert_eq(rue_protocol_parse("{\"a\":\"\xff\x1b\"}", &object, &error), RUE_RUNNER);
+    cr_assert(strstr(error.message, "'{\"a\":\"??\"}'"), "%s", error.message);
+    cr_assert_null(strchr(error.message, '\xff'));
 }
 
 Test(protocol, duplicate_keys_are_refused)
@@ -316,7 +317,10 @@ Test(protocol, an_open_reply_with_wrong_types_is_the_runner_s_fault)
                                       "{\"status\":\"ok\",\"images\":5,\"digest\":7}",
                                       "{\"status\":\"ok\",\"images\":5,\"bytes\":-1}",
                                       "{\"status\":\"ok\",\"images\":5,\"batch_dtype\":\"int4\"}",
-                                      "{\"status\":1}"};
+                                      "{\"status\":\"ok\",\"images\":288230376151711745}",
+                                      "{\"status\":\"ok\",\"images\":5,\"bytes\":9223372036854775807}",
+                                      "{\"status\":1}",
+                                      "{\"protocol\":\"rue.runner/1\"}"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct rue_opened opened;
         cr_assert_eq(decode_opened(bad[i], &opened, NULL), RUE_RUNNER, "%s", bad[i]);

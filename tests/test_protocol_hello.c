@@ -127,6 +127,8 @@ Test(protocol_hello, wrong_types_are_refused)
     refuse("{\"protocol\":\"rue.runner/1\",\"runner\":\"x\",\"measures\":\"joint\"}", "joint");
     refuse("{\"protocol\":\"rue.runner/1\",\"runner\":\"x\"}", "joint");
     refuse(GREETING ",\"images\":-5}", "images");
+    refuse(GREETING ",\"images\":288230376151711745}", "images");
+    refuse(GREETING ",\"answers\":9223372036854775807}", "answers");
     refuse(GREETING ",\"space\":{\"pin_memory\":[1]}}", "pin_memory");
     refuse(GREETING ",\"space\":{\"pin_memory\":[\"true\"]}}", "pin_memory");
     refuse(GREETING ",\"clock\":5}", "clock");

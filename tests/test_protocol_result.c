@@ -2,31 +2,16 @@
 #include <math.h>
 
 #include "protocol_fixture.h"
+#include "trial_reply.h"
 
 static struct rue_trial_result result;
 
 TestSuite(protocol_result, .timeout = 60);
 
-/* A reply to protocol_request() in which every field has a value of its own. */
-static struct rue_trial_result full_result(void)
-{
-    struct rue_trial_result full = rue_trial_result_empty();
-    full.outcome = RUE_TRIAL_OK;
-    full.config = protocol_request().config;
-    for (size_t i = 0; i < rue_trial_field_count; i++) {
-        char *at = (char *)&full + rue_trial_fields[i].offset;
-        if (rue_trial_fields[i].real)
-            *(double *)at = 0.25 + (double)i;
-        else
-            *(int64_t *)at = INT64_C(1000000000007) * (int64_t)(i + 1);
-    }
-    return full;
-}
-
 static void decode(json_t *object)
 {
     struct rue_trial_request request = protocol_request();
-    rue_protocol_decode_result(object, &request, &result);
+    rue_trial_reply_decode(object, &request, &result);
     json_decref(object);
 }
 
@@ -41,8 +26,10 @@ static void expect_failed(json_t *object, const char *says)
 /* A good reply as an object, to be damaged. */
 static json_t *good(void)
 {
-    struct rue_trial_result full = full_result();
-    return protocol_taken(rue_protocol_encode_result(NULL, &full));
+    struct rue_trial_result full = protocol_result();
+    json_t *object = protocol_taken(rue_protocol_encode_result(NULL, &full));
+    rue_trial_result_close(&full);
+    return object;
 }
 
 static json_t *with(const char *key, json_t *value)
@@ -61,14 +48,7 @@ static json_t *without(const char *key)
 
 Test(protocol_result, every_field_comes_back)
 {
-    struct rue_trial_result full = full_result();
-    uint64_t ready[] = {1, 22, 333}, load[] = {4, 5, 6, 7}, compute[] = {9, 8};
-    full.batch_ready_ns = ready;
-    full.ready_count = 3;
-    full.batch_load_ns = load;
-    full.load_count = 4;
-    full.batch_compute_ns = compute;
-    full.compute_count = 2;
+    struct rue_trial_result full = protocol_result();
     decode(protocol_taken(rue_protocol_encode_result(NULL, &full)));
     cr_assert_eq(result.outcome, RUE_TRIAL_OK, "%s", result.reason);
     cr_assert(rue_config_equal(&result.config, &full.config));
@@ -77,10 +57,13 @@ Test(protocol_result, every_field_comes_back)
         const char *a = (char *)&full + field->offset, *b = (char *)&result + field->offset;
         cr_assert_eq(memcmp(a, b, 8), 0, "%s", field->name);
     }
-    cr_assert(result.ready_count == 3 && memcmp(result.batch_ready_ns, ready, sizeof ready) == 0);
-    cr_assert(result.load_count == 4 && memcmp(result.batch_load_ns, load, sizeof load) == 0);
-    cr_assert(result.compute_count == 2 && memcmp(result.batch_compute_ns, compute, sizeof compute) == 0);
+    size_t bytes = 32 * sizeof(uint64_t);
+    cr_assert(result.ready_count == 32 && memcmp(result.batch_ready_ns, full.batch_ready_ns, bytes) == 0);
+    cr_assert(result.load_count == 32 && memcmp(result.batch_load_ns, full.batch_load_ns, bytes) == 0);
+    cr_assert(result.compute_count == 32 &&
+              memcmp(result.batch_compute_ns, full.batch_compute_ns, bytes) == 0);
     rue_trial_result_close(&result);
+    rue_trial_result_close(&full);
 }
 
 Test(protocol_result, what_was_not_measured_stays_absent)
@@ -102,7 +85,7 @@ Test(protocol_result, what_was_not_measured_stays_absent)
 
 Test(protocol_result, the_id_is_echoed_and_may_be_null)
 {
-    struct rue_trial_result full = full_result();
+    struct rue_trial_result full = rue_trial_result_empty();
     json_t *id = json_integer(17);
     json_t *named = protocol_taken(rue_protocol_encode_result(id, &full));
     cr_assert_eq(json_integer_value(json_object_get(named, "id")), 17);
@@ -167,7 +150,7 @@ Test(protocol_result, another_configuration_than_the_one_asked_for_fails)
     json_t *object = good();
     json_object_set_new(json_object_get(object, "config"), "num_workers", json_integer(11));
     expect_failed(object, "\"num_workers\":11");
-    expect_failed(without("config"), "did not say which configuration");
+    expect_failed(without("config"), "does not say which configuration");
     expect_failed(with("config", json_pack("{s:i}", "batch_size", 64)), "instead of");
     expect_failed(with("config", json_string("64/12")), "config");
     expect_failed(with("config", json_pack("{s:i}", "batch_size", -1)), "batch_size");
@@ -182,12 +165,8 @@ Test(protocol_result, the_configuration_s_unknown_knobs_are_ignored)
     cr_assert_eq(result.outcome, RUE_TRIAL_OK, "%s", result.reason);
 }
 
-Test(protocol_result, times_and_images_that_cannot_be_fail)
+Test(protocol_result, values_of_the_wrong_type_or_size_fail)
 {
-    expect_failed(with("end_to_end_ns", json_integer(0)), "zero");
-    expect_failed(without("end_to_end_ns"), "missing");
-    expect_failed(with("images", json_integer(0)), "zero");
-    expect_failed(without("images"), "missing");
     expect_failed(with("end_to_end_ns", json_integer(-1)), "end_to_end_ns");
     expect_failed(with("end_to_end_ns", json_integer(INT64_MAX)), "end_to_end_ns");
     expect_failed(with("end_to_end_ns", json_real(1.5)), "end_to_end_ns");
@@ -195,6 +174,61 @@ Test(protocol_result, times_and_images_that_cannot_be_fail)
     expect_failed(with("images", json_integer(INT64_MIN)), "images");
     expect_failed(with("cost_ns", json_integer(INT64_MAX)), "cost_ns");
     expect_failed(with("cpu_ratio", json_string("high")), "cpu_ratio");
+    expect_failed(with("batch_ready_ns", json_pack("[i,s]", 1, "2")), "batch_ready_ns");
+    expect_failed(with("batch_load_ns", json_pack("[i,i]", 1, -2)), "batch_load_ns");
+    expect_failed(with("batch_compute_ns", json_string("none")), "batch_compute_ns");
+}
+
+Test(protocol_result, nothing_is_kept_of_a_reply_that_breaks_a_rule)
+{
+    json_t *object = with("first_batch_ns", json_integer(INT64_C(1) << 58));
+    json_object_set_new(object, "spent", json_true());
+    decode(object);
+    cr_assert_str_eq(result.reason, "the runner's reply is wrong: first_batch_ns is more than end_to_end_ns");
+    cr_assert_eq(result.outcome, RUE_TRIAL_FAILED);
+    cr_assert(result.images == RUE_ABSENT && result.end_to_end_ns == RUE_ABSENT && isnan(result.cpu_ratio));
+    cr_assert(!result.batch_ready_ns && !result.batch_load_ns && !result.batch_compute_ns);
+    cr_assert(result.spent, "it is started again all the same");
+}
+
+Test(protocol_result, a_failure_obeys_the_rules_too)
+{
+    json_t *object = with("status", json_string("timeout"));
+    json_object_set_new(object, "images", json_integer(INT64_C(1) << 58));
+    expect_failed(object, "images is more than was asked for");
+}
+
+Test(protocol_result, times_of_batches_that_were_not_asked_for_are_ignored)
+{
+    struct rue_trial_request request = protocol_request();
+    request.detail = false;
+    json_t *object = with("batch_ready_ns", json_pack("[i,s]", 1, "2"));
+    rue_trial_reply_decode(object, &request, &result);
+    json_decref(object);
+    cr_assert_eq(result.outcome, RUE_TRIAL_OK, "%s", result.reason);
+    cr_assert(!result.batch_ready_ns && !result.batch_load_ns && !result.batch_compute_ns);
+    cr_assert(result.ready_count == 0 && result.load_count == 0 && result.compute_count == 0);
+}
+
+Test(protocol_result, more_times_of_batches_than_rue_keeps_are_left_out)
+{
+    struct rue_trial_request request = protocol_request();
+    size_t count = RUE_BATCH_TIMES_MAX + 1;
+    request.images = count;
+    request.config.value[RUE_BATCH_SIZE] = 1;
+    json_t *object = good(), *times = json_array(), *zero = json_integer(0);
+    for (size_t i = 0; i < count; i++) json_array_append(times, zero);
+    json_decref(zero);
+    json_object_set_new(object, "config", rue_protocol_config_json(&request.config));
+    json_object_set_new(object, "images", json_integer((json_int_t)count));
+    json_object_set_new(object, "batches", json_integer((json_int_t)count));
+    json_object_set_new(object, "batch_ready_ns", times);
+    json_object_del(object, "batch_load_ns");
+    json_object_del(object, "batch_compute_ns");
+    rue_trial_reply_decode(object, &request, &result);
+    json_decref(object);
+    cr_assert_eq(result.outcome, RUE_TRIAL_OK, "%s", result.reason);
+    cr_assert(!result.batch_ready_ns && result.ready_count == 0);
 }
 
 Test(protocol_result, nulls_are_as_good_as_absent)
@@ -210,24 +244,18 @@ Test(protocol_result, a_compute_reply_needs_its_own_time_only)
     request.measure = RUE_COMPUTE;
     json_t *object = without("end_to_end_ns");
     json_object_del(object, "config");
+    json_object_set_new(object, "images", json_integer(2 * 64));
+    json_object_set_new(object, "batches", json_integer(2));
     json_object_set_new(object, "compute_ns", json_integer(0)); /* the model none */
-    rue_protocol_decode_result(object, &request, &result);
+    json_object_set_new(object, "batch_compute_ns", json_pack("[i,i]", 0, 0));
+    json_object_del(object, "batch_ready_ns");
+    json_object_del(object, "batch_load_ns");
+    rue_trial_reply_decode(object, &request, &result);
     cr_assert_eq(result.outcome, RUE_TRIAL_OK, "%s", result.reason);
+    cr_assert_eq(result.compute_count, 2);
+    rue_trial_result_close(&result);
     json_object_del(object, "compute_ns");
-    rue_protocol_decode_result(object, &request, &result);
+    rue_trial_reply_decode(object, &request, &result);
     cr_assert_eq(result.outcome, RUE_TRIAL_FAILED);
     json_decref(object);
-}
-
-Test(protocol_result, lists_of_times_with_a_wrong_one_are_dropped)
-{
-    decode(with("batch_ready_ns", json_pack("[i,i,i]", 1, 2, 3)));
-    cr_assert_eq(result.ready_count, 3);
-    rue_trial_result_close(&result);
-    decode(with("batch_ready_ns", json_pack("[i,s]", 1, "2")));
-    cr_assert(result.outcome == RUE_TRIAL_OK && result.ready_count == 0 && !result.batch_ready_ns);
-    decode(with("batch_ready_ns", json_pack("[i,i]", 1, -2)));
-    cr_assert(result.outcome == RUE_TRIAL_OK && result.ready_count == 0);
-    decode(with("batch_ready_ns", json_string("none")));
-    cr_assert(result.outcome == RUE_TRIAL_OK && result.ready_count == 0);
 }

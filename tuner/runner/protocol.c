@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "json_document.h"
+#include "utf8.h"
 
 #define COMPACT (JSON_COMPACT | JSON_REAL_PRECISION(9))
 
@@ -64,6 +65,13 @@ static bool copy_count(const json_t *object, const char *key, uint64_t fallback,
     if (!json_is_integer(member) || json_integer_value(member) < 0) return false;
     *out = (uint64_t)json_integer_value(member);
     return true;
+}
+
+/* A count in a runner's reply: within the bounds of a trial's fields, as sums and products of them must fit.
+ */
+static bool copy_reply_count(const json_t *reply, const char *key, uint64_t *out)
+{
+    return copy_count(reply, key, 0, out) && *out <= RUE_TRIAL_FIELD_MAX;
 }
 
 static bool copy_bool(const json_t *object, const char *key, bool *out)
@@ -252,11 +260,14 @@ rue_status rue_protocol_parse(const char *line, json_t **out, rue_error *error)
     json_error_t why;
     *out = json_loads(line, JSON_REJECT_DUPLICATES, &why);
     if (*out && json_is_object(*out)) return RUE_OK;
-    const char *reason = *out ? "it is no object" : why.text;
+    const char *reason = *out ? "it is an array" : why.text;
+    char text[RUE_ERROR_MESSAGE_BYTES], clean[sizeof text];
+    snprintf(text, sizeof text, "sent a line that is no JSON object (%s): '%.80s%s'", reason, line,
+             strlen(line) > 80 ? "..." : "");
+    rue_utf8_clean(text, true, clean, sizeof clean); /* it may be stored, and shown in a terminal */
     json_decref(*out);
     *out = NULL;
-    return rue_fail(error, RUE_RUNNER, "sent a line that is no JSON object (%s): '%.80s%s'", reason, line,
-                    strlen(line) > 80 ? "..." : "");
+    return rue_fail(error, RUE_RUNNER, "%s", clean);
 }
 
 rue_status rue_protocol_decode_variant(const json_t *object, struct rue_variant *out, rue_error *error)
@@ -439,11 +450,13 @@ rue_status rue_protocol_decode_hello(const json_t *reply, struct rue_hello *out,
                         protocol);
     if (!copy_string(reply, "runner", out->runner, sizeof out->runner) || !out->runner[0] ||
         !copy_string(reply, "loader", out->loader, sizeof out->loader) ||
-        !copy_string(reply, "clock", clock, sizeof clock) || !copy_count(reply, "images", 0, &out->images) ||
-        !copy_bool(reply, "whole_jobs", &out->whole_jobs) || !copy_count(reply, "answers", 0, &out->answers))
-        return rue_fail(
-            error, RUE_RUNNER,
-            "hello: runner, loader, clock, images, whole_jobs or answers is missing or of the wrong type");
+        !copy_string(reply, "clock", clock, sizeof clock) ||
+        !copy_reply_count(reply, "images", &out->images) ||
+        !copy_bool(reply, "whole_jobs", &out->whole_jobs) ||
+        !copy_reply_count(reply, "answers", &out->answers))
+        return rue_fail(error, RUE_RUNNER,
+                        "hello: runner, loader, clock, images, whole_jobs or answers is missing or of the "
+                        "wrong type, or too large");
     if (!out->loader[0]) name_without_version(out->runner, out->loader, sizeof out->loader);
     out->virtual_clock = strcmp(clock, "virtual") == 0;
     size_t i;
@@ -469,20 +482,21 @@ rue_status rue_protocol_decode_opened(const json_t *reply, struct rue_opened *ou
 {
     *out = (struct rue_opened){.cache = RUE_CACHE_AS_IS};
     char status[16] = "";
-    if (!copy_string(reply, "status", status, sizeof status))
-        return rue_fail(error, RUE_RUNNER, "open: \"status\" is no word");
+    if (!copy_string(reply, "status", status, sizeof status) || !status[0])
+        return rue_fail(error, RUE_RUNNER, "open: \"status\" is missing or not a word");
     if (strcmp(status, "ok") != 0) {
         const char *reason = json_string_value(json_object_get(reply, "reason"));
         bool infeasible = strcmp(status, rue_outcome_names[RUE_TRIAL_INFEASIBLE]) == 0;
         return rue_fail(error, infeasible ? RUE_INFEASIBLE : RUE_DATA, "%s",
                         reason ? reason : "no reason given");
     }
-    if (!copy_count(reply, "images", 0, &out->images) || !copy_count(reply, "bytes", 0, &out->bytes) ||
+    if (!copy_reply_count(reply, "images", &out->images) || !copy_reply_count(reply, "bytes", &out->bytes) ||
         !copy_string(reply, "digest", out->digest, sizeof out->digest) ||
         !copy_string(reply, "cache", out->cache, sizeof out->cache) ||
         !copy_string(reply, "dtype", out->dtype, sizeof out->dtype) || out->images == 0)
-        return rue_fail(error, RUE_RUNNER,
-                        "open: images, bytes, digest or cache is of the wrong type, or images is 0");
+        return rue_fail(
+            error, RUE_RUNNER,
+            "open: images, bytes, digest or cache is of the wrong type or too large, or images is 0");
     if (!copy_batch_dtype(reply, &out->batch_dtype))
         return rue_fail(error, RUE_RUNNER, "open: batch_dtype is neither \"float32\" nor \"uint8\"");
     const char *note = json_string_value(json_object_get(reply, "note"));
@@ -490,98 +504,4 @@ rue_status rue_protocol_decode_opened(const json_t *reply, struct rue_opened *ou
     const char *why = json_string_value(json_object_get(reply, "cache_reason"));
     if (why) rue_error_shorten(why, out->cache_reason, sizeof out->cache_reason);
     return RUE_OK;
-}
-
-static bool is_reply_integer(const json_t *value)
-{
-    return json_is_integer(value) && json_integer_value(value) >= 0 &&
-           json_integer_value(value) <= RUE_TRIAL_FIELD_MAX;
-}
-
-static bool decode_fields(const json_t *reply, struct rue_trial_result *out)
-{
-    for (size_t i = 0; i < rue_trial_field_count; i++) {
-        const struct rue_trial_field *field = &rue_trial_fields[i];
-        const json_t *value = json_object_get(reply, field->name);
-        char *at = (char *)out + field->offset;
-        if (absent(value)) continue;
-        if (field->real && json_is_number(value) && rue_trial_field_holds(json_number_value(value))) {
-            *(double *)at = json_number_value(value);
-        } else if (!field->real && is_reply_integer(value)) {
-            *(int64_t *)at = json_integer_value(value);
-        } else {
-            snprintf(out->reason, sizeof out->reason, "the runner's \"%s\" is no %s", field->name,
-                     field->real ? "number from 0 to 2^58" : "integer from 0 to 2^58");
-            return false;
-        }
-    }
-    return true;
-}
-
-static uint64_t *decode_times(const json_t *list, size_t *count)
-{
-    size_t n = json_array_size(list);
-    uint64_t *times = n ? calloc(n, sizeof *times) : NULL;
-    for (size_t i = 0; times && i < n; i++) {
-        const json_t *item = json_array_get(list, i);
-        if (!is_reply_integer(item)) return free(times), *count = 0, NULL;
-        times[i] = (uint64_t)json_integer_value(item);
-    }
-    *count = times ? n : 0;
-    return times;
-}
-
-/* Whether an ok reply can be true; if not, `reason` says what cannot. */
-static bool plausible(const struct rue_trial_request *request, bool echoed, struct rue_trial_result *out)
-{
-    char asked[RUE_CONFIG_TEXT_BYTES], ran[RUE_CONFIG_TEXT_BYTES];
-    if (request->measure != RUE_COMPUTE && !echoed) {
-        snprintf(out->reason, sizeof out->reason, "the runner did not say which configuration it ran");
-        return false;
-    }
-    if (request->measure != RUE_COMPUTE && !rue_config_equal(&request->config, &out->config)) {
-        rue_config_canonical(&request->config, asked);
-        rue_config_canonical(&out->config, ran);
-        snprintf(out->reason, sizeof out->reason, "the runner ran %s instead of %s", ran, asked);
-        return false;
-    }
-    int64_t time_ns = request->measure == RUE_COMPUTE ? out->compute_ns : out->end_to_end_ns;
-    if (out->images == RUE_ABSENT || out->images == 0 || time_ns == RUE_ABSENT ||
-        (time_ns == 0 && request->measure != RUE_COMPUTE)) {
-        snprintf(out->reason, sizeof out->reason, "the runner's times or images are missing or zero");
-        return false;
-    }
-    return true;
-}
-
-void rue_protocol_decode_result(const json_t *reply, const struct rue_trial_request *request,
-                                struct rue_trial_result *out)
-{
-    *out = rue_trial_result_empty();
-    out->config = request->config;
-    char status[16] = "";
-    int outcome = copy_string(reply, "status", status, sizeof status)
-                      ? rue_word_find(rue_outcome_names, RUE_OUTCOME_COUNT, status)
-                      : -1;
-    if (outcome < 0) {
-        snprintf(out->reason, sizeof out->reason, "the runner's reply has no known status");
-        return;
-    }
-    /* An ok trial may have something to say as well: which damaged image was replaced, for one. */
-    const char *reason = json_string_value(json_object_get(reply, "reason"));
-    if (!reason) reason = outcome == RUE_TRIAL_OK ? "" : "no reason given";
-    rue_error_shorten(reason, out->reason, sizeof out->reason);
-    rue_error error = {0};
-    const json_t *config = json_object_get(reply, "config");
-    if (config && rue_protocol_decode_config(config, &out->config, &error) != RUE_OK) {
-        snprintf(out->reason, sizeof out->reason, "the runner's reply: %.400s", error.message);
-        return;
-    }
-    out->spent = json_is_true(json_object_get(reply, "spent"));
-    if (!decode_fields(reply, out)) return;
-    if (outcome == RUE_TRIAL_OK && !plausible(request, config != NULL, out)) return;
-    out->outcome = (enum rue_outcome)outcome;
-    out->batch_ready_ns = decode_times(json_object_get(reply, "batch_ready_ns"), &out->ready_count);
-    out->batch_load_ns = decode_times(json_object_get(reply, "batch_load_ns"), &out->load_count);
-    out->batch_compute_ns = decode_times(json_object_get(reply, "batch_compute_ns"), &out->compute_count);
 }

@@ -87,9 +87,4 @@ rue_status rue_protocol_decode_trial(const json_t *object, struct rue_trial_requ
 
 bool rue_protocol_says_start(const char *line);
 
-/* The reply to `request`. A reply that lies (a configuration that differs from the request, times that are
- * not positive where the outcome is ok) becomes a failed result that says so. */
-void rue_protocol_decode_result(const json_t *reply, const struct rue_trial_request *request,
-                                struct rue_trial_result *out);
-
 #endif

@@ -12,7 +12,9 @@
 #include "clock.h"
 #include "machine.h"
 #include "process.h"
+#include "runner_identity.h"
 #include "suspension.h"
+#include "trial_reply.h"
 #include "units.h"
 #include "utf8.h"
 
@@ -25,8 +27,7 @@ static const uint64_t grace_ns = 500 * RUE_NS_PER_MS;
 
 struct open_data {
     char *line; /* the request */
-    uint64_t images;
-    char digest[32];
+    json_t *reply;
 };
 
 /* What tells, compared before and after, whether a trial was suspended. */
@@ -49,9 +50,9 @@ struct rue_runner {
     char command[4096];          /* "" : our own */
     const char *const *words;    /* arguments of our own, NULL at the end */
     const char *gpu;             /* the one that it sees; NULL: all that there are */
-    json_t *greeting;            /* its answer to the first hello */
     struct rue_process *process; /* NULL while there is none */
-    struct rue_hello hello;
+    json_t *greeting;            /* its answer to the first hello; later ones must say the same */
+    struct rue_hello hello;      /* the same, decoded */
     uint64_t next_id;
     bool suspended; /* in the last trial */
     size_t open_count;
@@ -117,7 +118,48 @@ static rue_status exchange(struct rue_runner *runner, const char *line, uint64_t
     return status == RUE_OK ? rue_protocol_parse(answer, reply, error) : status;
 }
 
-static rue_status greet(struct rue_runner *runner, rue_error *error)
+/* Keeps the first greeting; any other must be of the same runner, as what it measures is stored beside the
+ * rest. */
+static rue_status check_greeting(struct rue_runner *runner, json_t *reply, bool *another, rue_error *error)
+{
+    char difference[RUE_IDENTITY_TEXT_BYTES];
+    struct rue_hello *hello = calloc(1, sizeof *hello);
+    if (!hello) return rue_fail_memory(error, "a greeting", sizeof *hello);
+    rue_status status = rue_protocol_decode_hello(reply, hello, error);
+    if (status == RUE_OK && !runner->greeting) {
+        runner->hello = *hello;
+        runner->greeting = json_incref(reply);
+    } else if (status == RUE_OK) {
+        *another = rue_runner_identity_differs(runner->greeting, reply, rue_hello_keys, difference);
+    }
+    free(hello);
+    if (!*another) return status;
+    return rue_fail(error, RUE_RUNNER,
+                    "the runner came back as another one: %s; trials of two runners are not mixed: run the "
+                    "same command again",
+                    difference);
+}
+
+static rue_status greeting_failed(struct rue_runner *runner, rue_status status, const json_t *reply,
+                                  const char *why, rue_error *error)
+{
+    char refusal[RUE_ERROR_MESSAGE_BYTES] = "";
+    const char *reason = json_string_value(json_object_get(reply, "reason"));
+    if (reason) rue_error_shorten(reason, refusal, sizeof refusal);
+    const char *end = runner->process ? end_process(runner, grace_ns) : "did not start";
+    if (status == RUE_INTERRUPTED || status == RUE_TERMINATED) return rue_fail(error, status, "interrupted");
+    if (refusal[0] && !runner->command[0]) return rue_fail(error, RUE_RUNNER, "%s", refusal);
+    const char *name = runner->command[0] ? runner->command : "rue runner";
+    if (rue_advice_given(why))
+        return rue_fail(error, RUE_RUNNER, "the runner '%.200s' gave no greeting: %s", name, why);
+    return rue_fail(error, RUE_RUNNER,
+                    "the runner '%.200s' gave no greeting: %s; it %s. Run it by hand, type "
+                    "{\"op\":\"hello\"} and see what it says",
+                    name, why, end);
+}
+
+/* Starts it; `*another`: what came back is another runner than the first one. */
+static rue_status greet(struct rue_runner *runner, bool *another, rue_error *error)
 {
     rue_error why = {0};
     json_t *reply = NULL;
@@ -126,24 +168,14 @@ static rue_status greet(struct rue_runner *runner, rue_error *error)
     rue_status status = start_process(runner, &why);
     if (status == RUE_OK)
         status = exchange(runner, line, rue_suspension_awake_ns() + hello_patience_ns, &reply, &why);
-    if (status == RUE_OK) status = rue_protocol_decode_hello(reply, &runner->hello, &why);
-    if (status == RUE_OK && !runner->greeting) runner->greeting = json_incref(reply);
-    char refusal[RUE_ERROR_MESSAGE_BYTES] = "";
-    const char *reason = json_string_value(json_object_get(reply, "reason"));
-    if (reason) rue_error_shorten(reason, refusal, sizeof refusal);
+    if (status == RUE_OK) status = check_greeting(runner, reply, another, &why);
+    if (*another)
+        rue_fail(error, status, "%s", why.message);
+    else if (status != RUE_OK)
+        status = greeting_failed(runner, status, reply, why.message, error);
     json_decref(reply);
     free(line);
-    if (status == RUE_OK) return RUE_OK;
-    const char *end = runner->process ? end_process(runner, grace_ns) : "did not start";
-    if (status == RUE_INTERRUPTED || status == RUE_TERMINATED) return rue_fail(error, status, "interrupted");
-    if (refusal[0] && !runner->command[0]) return rue_fail(error, RUE_RUNNER, "%s", refusal);
-    const char *name = runner->command[0] ? runner->command : "rue runner";
-    if (rue_advice_given(why.message))
-        return rue_fail(error, RUE_RUNNER, "the runner '%.200s' gave no greeting: %s", name, why.message);
-    return rue_fail(error, RUE_RUNNER,
-                    "the runner '%.200s' gave no greeting: %s; it %s. Run it by hand, type "
-                    "{\"op\":\"hello\"} and see what it says",
-                    name, why.message, end);
+    return status;
 }
 
 static rue_status open_runner(const char *command, const char *const *words, const char *gpu,
@@ -159,7 +191,8 @@ static rue_status open_runner(const char *command, const char *const *words, con
     runner->words = words;
     runner->gpu = gpu;
     runner->next_id = 1;
-    rue_status status = greet(runner, error);
+    bool another = false;
+    rue_status status = greet(runner, &another, error);
     if (status != RUE_OK) return rue_runner_close(runner), status;
     *out = runner;
     return RUE_OK;
@@ -184,7 +217,10 @@ void rue_runner_close(struct rue_runner *runner)
 {
     if (!runner) return;
     if (runner->process) end_process(runner, grace_ns);
-    for (size_t i = 0; i < runner->open_count; i++) free(runner->opens[i].line);
+    for (size_t i = 0; i < runner->open_count; i++) {
+        free(runner->opens[i].line);
+        json_decref(runner->opens[i].reply);
+    }
     json_decref(runner->flight.reply);
     json_decref(runner->greeting);
     free(runner);
@@ -200,15 +236,17 @@ const json_t *rue_runner_greeting(const struct rue_runner *runner)
     return runner->greeting;
 }
 
-static rue_status open_with(struct rue_runner *runner, const char *line, struct rue_opened *out,
-                            rue_error *error)
+/* `*reply` is a new reference, or NULL where it fails. */
+static rue_status open_with(struct rue_runner *runner, const char *line, json_t **reply,
+                            struct rue_opened *out, rue_error *error)
 {
-    json_t *reply = NULL;
     rue_error why = {0};
-    rue_status status = exchange(runner, line, rue_suspension_awake_ns() + open_patience_ns, &reply, &why);
-    if (status == RUE_OK) status = rue_protocol_decode_opened(reply, out, &why);
-    json_decref(reply);
+    *reply = NULL;
+    rue_status status = exchange(runner, line, rue_suspension_awake_ns() + open_patience_ns, reply, &why);
+    if (status == RUE_OK) status = rue_protocol_decode_opened(*reply, out, &why);
     if (status == RUE_OK) return RUE_OK;
+    json_decref(*reply);
+    *reply = NULL;
     if (status == RUE_RUNNER) {
         bool gone = rue_process_is_gone(runner->process);
         const char *end = end_process(runner, grace_ns);
@@ -261,31 +299,34 @@ rue_status rue_runner_open_data(struct rue_runner *runner, const struct rue_vari
         return rue_fail(error, RUE_USAGE,
                         "the path %s is no UTF-8: rename it, or link to it under another name",
                         variant->path);
-    rue_status status = open_with(runner, line, out, error);
+    json_t *reply;
+    rue_status status = open_with(runner, line, &reply, out, error);
     if (status == RUE_OK) status = check_batches(runner, variant, workload, out, error);
-    if (status != RUE_OK) return free(line), status;
-    struct open_data *open = &runner->opens[runner->open_count++];
-    *open = (struct open_data){.line = line, .images = out->images};
-    snprintf(open->digest, sizeof open->digest, "%s", out->digest);
+    if (status != RUE_OK) return json_decref(reply), free(line), status;
+    runner->opens[runner->open_count++] = (struct open_data){line, reply};
     return RUE_OK;
 }
 
 /* What was measured on other data must not be mixed with what comes. */
 static rue_status open_again(struct rue_runner *runner, const struct open_data *before, rue_error *error)
 {
+    char difference[RUE_IDENTITY_TEXT_BYTES];
     struct rue_opened now;
-    rue_status status = open_with(runner, before->line, &now, error);
+    json_t *reply;
+    rue_status status = open_with(runner, before->line, &reply, &now, error);
     if (status != RUE_OK) return status;
-    if (now.images == before->images && strcmp(now.digest, before->digest) == 0) return RUE_OK;
+    bool changed = rue_runner_identity_differs(before->reply, reply, rue_opened_keys, difference);
+    json_decref(reply);
+    if (!changed) return RUE_OK;
     return rue_fail(error, RUE_DATA,
-                    "the data changed while they were measured: %" PRIu64 " images became %" PRIu64
-                    ", or files were replaced; leave the data alone and run the same command again",
-                    before->images, now.images);
+                    "the data changed while they were measured: %s; leave the data alone and run the same "
+                    "command again",
+                    difference);
 }
 
-static rue_status start_again(struct rue_runner *runner, rue_error *error)
+static rue_status start_again(struct rue_runner *runner, bool *another, rue_error *error)
 {
-    rue_status status = greet(runner, error);
+    rue_status status = greet(runner, another, error);
     for (size_t i = 0; status == RUE_OK && i < runner->open_count; i++)
         status = open_again(runner, &runner->opens[i], error);
     if (status != RUE_OK && runner->process) end_process(runner, grace_ns);
@@ -299,9 +340,10 @@ static rue_status ensure_process(struct rue_runner *runner, rue_error *error)
     if (runner->process) return RUE_OK;
     rue_error why = {0};
     rue_status status = RUE_RUNNER;
-    for (int i = 0; status == RUE_RUNNER && i < STARTS_MAX; i++) {
+    bool another = false;
+    for (int i = 0; status == RUE_RUNNER && !another && i < STARTS_MAX; i++) {
         rue_error_clear(&why);
-        status = start_again(runner, &why);
+        status = start_again(runner, &another, &why);
     }
     return status == RUE_OK ? RUE_OK : rue_fail(error, status, "%s", why.message);
 }
@@ -434,7 +476,7 @@ rue_status rue_runner_finish(struct rue_runner *runner, struct rue_trial_result 
     if (flight->status == RUE_OK && !flight->reply) hear(runner);
     rue_status status = flight->status;
     if (status == RUE_OK || status == RUE_TIMEOUT) runner->suspended = was_suspended(runner, &flight->before);
-    if (status == RUE_OK) rue_protocol_decode_result(flight->reply, flight->request, result);
+    if (status == RUE_OK) rue_trial_reply_decode(flight->reply, flight->request, result);
     json_decref(flight->reply);
     flight->reply = NULL;
     if (result->spent) end_process(runner, grace_ns);

@@ -6,6 +6,7 @@
 #include "protocol.h"
 #include "residency.h"
 #include "runner_client.h"
+#include "runner_identity.h"
 #include "runner_lines.h"
 #include "units.h"
 
@@ -49,13 +50,32 @@ static json_t *visible_gpus(const struct rue_gpu_list *gpus)
     return json_string(text);
 }
 
+/* Their trials count as those of one runner. */
+static rue_status check_alike(const struct group *group, rue_error *error)
+{
+    static const char *const alike[] = {"runner", "loader", "clock", "measures", "models", NULL};
+    char difference[RUE_IDENTITY_TEXT_BYTES];
+    const json_t *first = rue_runner_greeting(group->members[0].runner);
+    for (size_t i = 1; i < group->gpus->count; i++)
+        if (rue_runner_identity_differs(first, rue_runner_greeting(group->members[i].runner), alike,
+                                        difference))
+            return rue_fail(
+                error, RUE_RUNNER,
+                "the runner on GPU %s is another one than that on GPU %s: %s; give a command that "
+                "starts the same runner on each GPU",
+                group->gpus->names[i], group->gpus->names[0], difference);
+    return RUE_OK;
+}
+
 /* As one of them says it; of the processors each has its share. */
 static char *answer_hello(void *state, const json_t *request)
 {
     (void)request;
     struct group *group = state;
     rue_error error = {0};
-    if (open_members(group, &error) != RUE_OK) return rue_runner_lines_refuse(NULL, &error);
+    rue_status status = open_members(group, &error);
+    if (status == RUE_OK) status = check_alike(group, &error);
+    if (status != RUE_OK) return rue_runner_lines_refuse(NULL, &error);
     json_t *greeting = json_deep_copy(rue_runner_greeting(group->members[0].runner));
     json_t *machine = json_object_get(greeting, "machine");
     json_int_t cpus = json_integer_value(json_object_get(machine, "usable_cpus"));
@@ -238,8 +258,9 @@ static struct rue_trial_result conclude(struct group *group)
         merged.outcome = failed->result.outcome;
         merged.config = failed->result.config;
         merged.refused = failed->result.refused;
-        snprintf(merged.reason, sizeof merged.reason, "on GPU %s: %.400s", group->gpus->names[at],
-                 failed->result.reason);
+        char reason[RUE_GPU_NAME_BYTES + RUE_REASON_BYTES];
+        snprintf(reason, sizeof reason, "on GPU %s: %s", group->gpus->names[at], failed->result.reason);
+        rue_error_shorten(reason, merged.reason, sizeof merged.reason);
         for (size_t i = 0; i < group->gpus->count; i++) rue_trial_result_close(&group->members[i].result);
         return merged;
     }
@@ -258,20 +279,31 @@ static void judge_data(const struct rue_trial_request *request, struct rue_trial
     if (result->cache_missed) rue_trial_result_add_reason(result, why);
 }
 
-static rue_status run_trial(struct group *group, const struct rue_trial_request *request,
-                            const json_t *object, struct rue_trial_result *out, rue_error *error)
+/* One that cannot be started again, or came back as another one, or with other data, cannot be asked again:
+ * whoever asked starts a new group, and sees what that says of itself. */
+static struct rue_trial_result give_up(const struct rue_trial_request *request, const rue_error *why)
 {
+    struct rue_trial_result result = rue_trial_result_empty();
+    result.config = request->config;
+    result.spent = true;
+    rue_error_shorten(why->message, result.reason, sizeof result.reason);
+    return result;
+}
+
+static struct rue_trial_result run_trial(struct group *group, const struct rue_trial_request *request,
+                                         const json_t *object)
+{
+    rue_error why = {0};
     const json_t *told = json_object_get(object, "profile");
     char *profile = told ? json_dumps(told, JSON_COMPACT) : NULL;
-    rue_status status = begin_all(group, request, profile, error);
+    rue_status status = begin_all(group, request, profile, &why);
     free(profile);
     start_all(group);
-    rue_status finished = finish_all(group, error);
-    if (status == RUE_OK) status = finished;
-    if (status != RUE_OK) return status;
-    *out = conclude(group);
-    judge_data(request, out);
-    return RUE_OK;
+    rue_status finished = finish_all(group, &why);
+    if (status != RUE_OK || finished != RUE_OK) return give_up(request, &why);
+    struct rue_trial_result result = conclude(group);
+    judge_data(request, &result);
+    return result;
 }
 
 static char *answer_trial(void *state, json_t *object)
@@ -279,13 +311,12 @@ static char *answer_trial(void *state, json_t *object)
     struct group *group = state;
     rue_error error = {0};
     struct rue_trial_request request;
-    struct rue_trial_result result;
     json_t *id = json_object_get(object, "id");
     rue_status status = rue_protocol_decode_trial(object, &request, &error);
     if (status == RUE_OK) status = check_world(group, &request.workload, &error);
     if (status == RUE_OK) status = open_members(group, &error);
-    if (status == RUE_OK) status = run_trial(group, &request, object, &result, &error);
     if (status != RUE_OK) return rue_runner_lines_refuse(id, &error);
+    struct rue_trial_result result = run_trial(group, &request, object);
     char *answer = rue_protocol_encode_result(id, &result);
     rue_trial_result_close(&result);
     return answer;
