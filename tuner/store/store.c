@@ -6,6 +6,7 @@
 
 #include "store_error.h"
 #include "store_file.h"
+#include "store_guard.h"
 #include "store_row.h"
 #include "store_schema.h"
 #include "trial_loop.h"
@@ -58,8 +59,8 @@ static rue_status prepare_all(struct rue_store *store, rue_error *error)
 static rue_status connect(struct rue_store *store, const char *file, rue_error *error)
 {
     int code = sqlite3_open_v2(file, &store->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
+    if (code == SQLITE_OK) code = rue_store_guard_open(store->db);
     if (code != SQLITE_OK) return fail(store, code, "opening the store", error);
-    sqlite3_extended_result_codes(store->db, 1);
     sqlite3_busy_timeout(store->db, RUE_STORE_BUSY_MS);
     if (sqlite3_db_readonly(store->db, "main") == 1)
         return rue_fail(error, RUE_STORE,
@@ -70,6 +71,7 @@ static rue_status connect(struct rue_store *store, const char *file, rue_error *
     if (rue_store_file_has_wal(file)) sqlite3_db_config(store->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     rue_status status = rue_store_schema_update(store->db, store->path, error);
     if (status != RUE_OK) return status;
+    rue_store_guard_let_finish(store->db);
     sqlite3_db_config(store->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
     code = sqlite3_exec(store->db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL", NULL, NULL, NULL);
     if (code != SQLITE_OK) return fail(store, code, "switching the store to WAL", error);

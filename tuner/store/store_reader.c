@@ -12,6 +12,7 @@
 #include "protocol.h"
 #include "store_error.h"
 #include "store_file.h"
+#include "store_guard.h"
 #include "store_row.h"
 #include "store_schema.h"
 
@@ -80,8 +81,8 @@ static rue_status connect(struct rue_store_reader *reader, rue_error *error)
     int code = sqlite3_open_v2(name, &reader->db,
                                SQLITE_OPEN_READONLY | (reader->alone ? SQLITE_OPEN_URI : 0), NULL);
     free(name);
+    if (code == SQLITE_OK) code = rue_store_guard_open(reader->db);
     if (code != SQLITE_OK) return fail(reader, code, "opening the store", error);
-    sqlite3_extended_result_codes(reader->db, 1);
     sqlite3_busy_timeout(reader->db, RUE_STORE_BUSY_MS);
     /* One transaction, so that what a tuner adds meanwhile is seen at once or not at all. */
     code = sqlite3_exec(reader->db, "BEGIN", NULL, NULL, NULL);
@@ -138,6 +139,7 @@ rue_status rue_store_reader_open(const char *path, struct rue_store_reader **out
     if (reader) reader->file = realpath(path, NULL);
     rue_status status = RUE_OK;
     if (!reader || !reader->path || !reader->file) status = rue_fail_memory(error, "the store", strlen(path));
+    if (status == RUE_OK) status = rue_store_file_check_companions(reader->file, path, error);
     if (status == RUE_OK) status = connect(reader, error);
     if (status == RUE_OK) status = rue_store_schema_check(reader->db, path, error);
     if (status == RUE_OK) status = prepare(reader, error);
