@@ -194,7 +194,7 @@ rue_status rue_store_add(struct rue_store *store, const struct rue_store_scenari
 }
 
 rue_status rue_store_find(struct rue_store *store, const struct rue_store_scenario *scenario,
-                          const struct rue_trial_request *request, size_t nth, bool *found,
+                          const struct rue_trial_request *request, struct rue_store_pick pick, bool *found,
                           struct rue_trial_result *result, uint64_t *out_id, uint64_t *out_started_ns,
                           rue_error *error)
 {
@@ -204,7 +204,8 @@ rue_status rue_store_find(struct rue_store *store, const struct rue_store_scenar
     *result = rue_trial_result_empty();
     rue_store_row_request(&row, scenario, request);
     rue_store_row_integer(&row, "fits", rue_trial_fits_limit(request));
-    rue_store_row_count(&row, "nth", nth);
+    rue_store_row_count(&row, "after", pick.after);
+    rue_store_row_count(&row, "nth", pick.nth);
     if (row.code == SQLITE_OK) row.code = sqlite3_step(store->find);
     if (row.code == SQLITE_ROW) {
         status = rue_store_row_read(store->find, store->path, result, error);

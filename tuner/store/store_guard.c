@@ -151,9 +151,10 @@ static rue_status check_object(const char *type, const char *name, const char *s
     for (int t = 0; strcmp(type, "table") == 0 && t < RUE_STORE_TABLE_COUNT; t++) {
         if (strcmp(name, rue_store_table_names[t]) != 0) continue;
         if (is_table_plain(sql, (enum rue_store_table)t, column)) return RUE_OK;
-        return rue_fail(error, RUE_STORE,
-                        "%s: its table %s declares \"%s\" otherwise than rue does; " RUE_STORE_PUT_ASIDE,
-                        path, name, column, path);
+        return rue_fail(
+            error, RUE_STORE,
+            "%s: the column \"%s\" of its table %s is not declared as rue does it; " RUE_STORE_PUT_ASIDE,
+            path, name, column, path);
     }
     if (is_own(type, name, sql)) return RUE_OK;
     return rue_fail(error, RUE_STORE,

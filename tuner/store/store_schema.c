@@ -148,7 +148,7 @@ char *rue_store_find_sql(void)
     fprintf(out, " AND (status = 'ok' AND (:fits OR %s <= %s)", its, ours);
     fprintf(out, " OR status = 'infeasible' AND refused IS NOT 1 AND %s >= %s)", its, ours);
     fputs(" AND NOT EXISTS (SELECT 1 FROM doubtful WHERE trial.id >= first AND trial.id < past)", out);
-    fputs(" ORDER BY id LIMIT 1 OFFSET :nth", out);
+    fputs(" AND id > :after ORDER BY id LIMIT 1 OFFSET :nth", out);
     return text_close(out, &text);
 }
 
