@@ -16,7 +16,8 @@ static uint64_t find_id(struct rue_store *store, const struct cell *cell, size_t
     bool found = false;
     uint64_t id = 0;
     rue_status status =
-        rue_store_find(store, &cell->scenario, &cell->request, nth, &found, &result, &id, NULL, &error);
+        rue_store_find(store, &cell->scenario, &cell->request, (struct rue_store_pick){.nth = nth}, &found,
+                       &result, &id, NULL, &error);
     cr_assert(status == RUE_OK, "find: %s", error.message);
     rue_trial_result_close(&result);
     return found ? id : 0;
@@ -67,8 +68,8 @@ Test(store, every_field_comes_back_after_reopening)
     bool found = false;
     uint64_t back_id = 0, started_ns = 0;
     rue_error error = {0};
-    rue_status status =
-        rue_store_find(store, &cell.scenario, &cell.request, 0, &found, &back, &back_id, &started_ns, &error);
+    rue_status status = rue_store_find(store, &cell.scenario, &cell.request, (struct rue_store_pick){0},
+                                       &found, &back, &back_id, &started_ns, &error);
     cr_assert(status == RUE_OK && found, "not found: %s", error.message);
     cr_assert(back_id == id && started_ns == 77, "id or start differ");
     cr_assert(back.outcome == RUE_TRIAL_OK && back.reason[0] == 0, "outcome or reason differ");
@@ -95,8 +96,8 @@ Test(store, absent_fields_are_null_and_come_back_absent)
     add_or_die(store, &cell, &result);
     struct rue_trial_result back;
     bool found = false;
-    rue_status status =
-        rue_store_find(store, &cell.scenario, &cell.request, 0, &found, &back, NULL, NULL, NULL);
+    rue_status status = rue_store_find(store, &cell.scenario, &cell.request, (struct rue_store_pick){0},
+                                       &found, &back, NULL, NULL, NULL);
     cr_assert(status == RUE_OK && found, "not found");
     cr_assert(back.outcome == RUE_TRIAL_INFEASIBLE, "the outcome differs");
     cr_assert_str_eq(back.reason, result.reason, "the reason differs");
@@ -421,7 +422,8 @@ Test(store, a_missing_column_is_added_to_an_older_file)
         struct rue_trial_result back;
         bool found = false;
         rue_status status =
-            rue_store_find(store, &cell.scenario, &cell.request, nth, &found, &back, NULL, NULL, NULL);
+            rue_store_find(store, &cell.scenario, &cell.request, (struct rue_store_pick){.nth = nth}, &found,
+                           &back, NULL, NULL, NULL);
         cr_assert(status == RUE_OK && found, "row %zu is gone", nth);
         cr_assert(back.end_to_end_ns == result.end_to_end_ns, "row %zu differs", nth);
         cr_assert(back.h2d_ns == (nth ? result.h2d_ns : RUE_ABSENT), "row %zu: h2d_ns", nth);
@@ -483,8 +485,8 @@ Test(store, a_row_edited_into_nonsense_is_named)
         rue_error error = {0};
         struct rue_trial_result back;
         bool found = true;
-        rue_status status =
-            rue_store_find(store, &cell.scenario, &cell.request, 0, &found, &back, NULL, NULL, &error);
+        rue_status status = rue_store_find(store, &cell.scenario, &cell.request, (struct rue_store_pick){0},
+                                           &found, &back, NULL, NULL, &error);
         cr_assert(status == RUE_STORE && !found, "%s: accepted", edits[i]);
         cr_assert(strstr(error.message, path) && strstr(error.message, "trial 1"), "%s", error.message);
         rue_trial_result_close(&back);

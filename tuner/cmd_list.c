@@ -163,8 +163,9 @@ static rue_status add_study(struct list *list, const char *path, rue_error *erro
     rue_tally_findings_close(findings);
     if (read) rue_record_close(&record);
     if (status == RUE_OK) return RUE_OK;
-    return status == RUE_MEMORY ? rue_fail(error, status, "%s", why.message)
-                                : add_unreadable(list, path, why.message, error);
+    bool own = status == RUE_MEMORY || status == RUE_INTERRUPTED || status == RUE_TERMINATED;
+    return own ? rue_fail(error, status, "%s", why.message)
+               : add_unreadable(list, path, why.message, error);
 }
 
 /* ---- folders ---- */

@@ -414,7 +414,8 @@ rue_status rue_record_read(const char *path, struct rue_record *out, rue_error *
         forget_trials(out);
         rue_error_clear(&why);
         rue_status read = read_store(out, &torn, &why);
-        if (read != RUE_OK && !torn) status = rue_fail(error, read, "%s", why.message);
+        bool interrupted = read == RUE_INTERRUPTED || read == RUE_TERMINATED;
+        if (read != RUE_OK && (!torn || interrupted)) status = rue_fail(error, read, "%s", why.message);
     }
     if (status == RUE_OK && torn)
         status = rue_fail(error, RUE_STORE, "%s changes while it is read: wait a moment and try again",

@@ -86,11 +86,11 @@ static rue_status look_up(struct rue_scale *scale, struct rue_study *study, size
     *found = false;
     if (stat(path, &about) != 0) return RUE_OK;
     bool stored = true;
-    for (size_t nth = 0; stored && !*found; nth++) {
+    uint64_t id = 0, started_ns;
+    while (stored && !*found) {
         struct rue_trial_result result;
-        uint64_t id, started_ns;
-        rue_status status =
-            rue_study_look_up(study, 0, model, request, nth, &stored, &id, &started_ns, &result, error);
+        rue_status status = rue_study_look_up(study, 0, model, request, (struct rue_store_pick){.after = id},
+                                              &stored, &id, &started_ns, &result, error);
         if (status != RUE_OK) return status;
         if (!stored) break;
         *found = rue_monitor_read(path, id, &row->usage);

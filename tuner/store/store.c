@@ -6,6 +6,7 @@
 
 #include "store_error.h"
 #include "store_file.h"
+#include "store_guard.h"
 #include "store_row.h"
 #include "store_schema.h"
 #include "trial_loop.h"
@@ -58,8 +59,8 @@ static rue_status prepare_all(struct rue_store *store, rue_error *error)
 static rue_status connect(struct rue_store *store, const char *file, rue_error *error)
 {
     int code = sqlite3_open_v2(file, &store->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
+    if (code == SQLITE_OK) code = rue_store_guard_open(store->db);
     if (code != SQLITE_OK) return fail(store, code, "opening the store", error);
-    sqlite3_extended_result_codes(store->db, 1);
     sqlite3_busy_timeout(store->db, RUE_STORE_BUSY_MS);
     if (sqlite3_db_readonly(store->db, "main") == 1)
         return rue_fail(error, RUE_STORE,
@@ -70,6 +71,7 @@ static rue_status connect(struct rue_store *store, const char *file, rue_error *
     if (rue_store_file_has_wal(file)) sqlite3_db_config(store->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     rue_status status = rue_store_schema_update(store->db, store->path, error);
     if (status != RUE_OK) return status;
+    rue_store_guard_let_finish(store->db);
     sqlite3_db_config(store->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
     code = sqlite3_exec(store->db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL", NULL, NULL, NULL);
     if (code != SQLITE_OK) return fail(store, code, "switching the store to WAL", error);
@@ -192,7 +194,7 @@ rue_status rue_store_add(struct rue_store *store, const struct rue_store_scenari
 }
 
 rue_status rue_store_find(struct rue_store *store, const struct rue_store_scenario *scenario,
-                          const struct rue_trial_request *request, size_t nth, bool *found,
+                          const struct rue_trial_request *request, struct rue_store_pick pick, bool *found,
                           struct rue_trial_result *result, uint64_t *out_id, uint64_t *out_started_ns,
                           rue_error *error)
 {
@@ -202,7 +204,8 @@ rue_status rue_store_find(struct rue_store *store, const struct rue_store_scenar
     *result = rue_trial_result_empty();
     rue_store_row_request(&row, scenario, request);
     rue_store_row_integer(&row, "fits", rue_trial_fits_limit(request));
-    rue_store_row_count(&row, "nth", nth);
+    rue_store_row_count(&row, "after", pick.after);
+    rue_store_row_count(&row, "nth", pick.nth);
     if (row.code == SQLITE_OK) row.code = sqlite3_step(store->find);
     if (row.code == SQLITE_ROW) {
         status = rue_store_row_read(store->find, store->path, result, error);

@@ -75,7 +75,14 @@ rue_status rue_store_end(struct rue_store *store, rue_error *error) RUE_MUST_CHE
 rue_status rue_store_count_of(struct rue_store *store, const char *runner, uint64_t *out_count,
                               rue_error *error) RUE_MUST_CHECK;
 
-/* The `nth` (0, 1, ...) reusable row of the cell, oldest first: same scenario (of the measure load, whatever
+/* Which of several rows, oldest first: the `nth` (0, 1, ...) of those with a row id above `after`. Walking
+ * over all of them takes time in proportion to their number by `after` alone. */
+struct rue_store_pick {
+    uint64_t after;
+    size_t nth;
+};
+
+/* A reusable row of the cell: same scenario (of the measure load, whatever
  * model), measure and configuration; images asked >= request->images, or for the measure compute batches
  * asked >= request->batches; outcome ok where the batches fit the request's limit of memory or the row's was
  * no wider, or infeasible under a limit of memory no tighter than the request's and not because the system
@@ -83,7 +90,7 @@ rue_status rue_store_count_of(struct rue_store *store, const char *runner, uint6
  * by the caller: the row where found, with the request's config, else empty.
  * `*out_id` and `*out_started_ns` (nullable) are set when found. */
 rue_status rue_store_find(struct rue_store *store, const struct rue_store_scenario *scenario,
-                          const struct rue_trial_request *request, size_t nth, bool *found,
+                          const struct rue_trial_request *request, struct rue_store_pick pick, bool *found,
                           struct rue_trial_result *result, uint64_t *out_id, uint64_t *out_started_ns,
                           rue_error *error) RUE_MUST_CHECK;
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "advice.h"
+#include "interrupt.h"
 
 static const struct advice {
     int code;
@@ -20,6 +21,7 @@ static const struct advice {
     {SQLITE_READONLY, "make the file and its folder writable, or choose another folder"},
     {SQLITE_CANTOPEN, "make the file and its folder readable and writable, or choose another folder"},
     {SQLITE_PROTOCOL, "locking does not work there: choose another folder, on a local disk"},
+    {SQLITE_INTERRUPT, "it holds more than a store of rue does: " RUE_STORE_PUT_ASIDE},
     {SQLITE_PERM, "make the file and its folder readable and writable, or choose another folder"},
 };
 
@@ -34,6 +36,8 @@ rue_status rue_store_fail(sqlite3 *db, int code, const char *path, const char *d
 {
     if ((code & 0xff) == SQLITE_NOMEM)
         return rue_fail(error, RUE_MEMORY, "%s: %s: out of memory", path, doing);
+    if ((code & 0xff) == SQLITE_INTERRUPT && rue_interrupt_status() != RUE_OK)
+        return rue_fail(error, rue_interrupt_status(), "interrupted");
 
     /* A code that is not the connection's last was found by ourselves. */
     bool own = !db || (sqlite3_errcode(db) & 0xff) != (code & 0xff);

@@ -11,7 +11,7 @@
 
 /* Records the failure of `doing` ("adding a trial") on the store at `path`: SQLite's `code`, its extended
  * code and message from `db` (nullable), and what to do. Call before the statement is reset. Returns
- * RUE_STORE, or RUE_MEMORY when SQLite ran out of memory. */
+ * RUE_STORE, RUE_MEMORY when SQLite ran out of memory, or, where a signal ended the statement, its status. */
 rue_status rue_store_fail(sqlite3 *db, int code, const char *path, const char *doing, rue_error *error);
 
 #endif

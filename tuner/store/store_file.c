@@ -11,6 +11,8 @@
 
 #include "report.h"
 #include "store_error.h"
+#include "store_guard.h"
+#include "store_schema.h"
 
 /* The main file last: after a crash in between it is still found, and put aside again. */
 static const char *const companions[] = {"-wal", "-shm", "-journal", ""};
@@ -91,8 +93,44 @@ static long long page_bytes(const char *file)
     return value == 1 ? 65536 : value;
 }
 
+/* Whether the journal names another file, as those of transactions over several databases do: SQLite would
+ * delete that one. */
+static bool names_another_file(const char *journal)
+{
+    static const unsigned char magic[8] = {0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7};
+    unsigned char last[sizeof magic];
+    FILE *in = fopen(journal, "rb");
+    bool names = in && fseeko(in, -(off_t)sizeof last, SEEK_END) == 0 &&
+                 fread(last, sizeof last, 1, in) == 1 && memcmp(last, magic, sizeof magic) == 0;
+    if (in) fclose(in);
+    return names;
+}
+
+rue_status rue_store_file_check_companions(const char *file, const char *path, rue_error *error)
+{
+    for (int i = 0; companions[i][0]; i++) {
+        char name[NAME_BYTES];
+        struct stat about;
+        name_join(name, file, companions[i]);
+        if (lstat(name, &about) != 0) continue;
+        if (!S_ISREG(about.st_mode) || about.st_nlink > 1)
+            return rue_fail(error, RUE_STORE,
+                            "%s: %s%s beside it is a link or not a file: SQLite would write through it; "
+                            "remove it, or " RUE_STORE_PUT_ASIDE,
+                            path, path, companions[i], path);
+        if (strcmp(companions[i], "-journal") == 0 && names_another_file(name))
+            return rue_fail(error, RUE_STORE,
+                            "%s: %s%s beside it names a file that SQLite would delete; remove it, "
+                            "or " RUE_STORE_PUT_ASIDE,
+                            path, path, companions[i], path);
+    }
+    return RUE_OK;
+}
+
 rue_status rue_store_file_check(const char *file, const char *path, rue_error *error)
 {
+    rue_status status = rue_store_file_check_companions(file, path, error);
+    if (status != RUE_OK) return status;
     long long bytes = file_bytes(file, "");
     if (bytes > 0 && bytes < SQLITE_FILE_BYTES)
         return rue_fail(error, RUE_STORE,
@@ -116,22 +154,18 @@ rue_status rue_store_file_check(const char *file, const char *path, rue_error *e
 static rue_status settle(const char *file, const char *path, rue_error *error)
 {
     sqlite3 *db = NULL;
-    sqlite3_stmt *check = NULL;
     rue_status status = RUE_OK;
     if (sqlite3_open_v2(file, &db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK) goto out;
     sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
-    int code = sqlite3_exec(db, "PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT", NULL, NULL, NULL);
-    if ((code & 0xff) == SQLITE_BUSY) {
+    int code = rue_store_guard_open(db);
+    if (code == SQLITE_OK)
+        code = sqlite3_exec(db, "PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT", NULL, NULL, NULL);
+    if ((code & 0xff) == SQLITE_BUSY || (code & 0xff) == SQLITE_INTERRUPT)
         status = rue_store_fail(db, code, path, "putting the store aside", error);
-        goto out;
-    }
-    if (code != SQLITE_OK || sqlite3_prepare_v2(db, "PRAGMA quick_check(1)", -1, &check, NULL) != SQLITE_OK)
-        goto out;
-    if (sqlite3_step(check) == SQLITE_ROW && strcmp((const char *)sqlite3_column_text(check, 0), "ok") == 0)
+    if (code == SQLITE_OK && rue_store_schema_check(db, path, NULL) == RUE_OK)
         sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
 
 out:
-    sqlite3_finalize(check);
     sqlite3_close(db);
     return status;
 }
@@ -167,7 +201,9 @@ static bool free_suffix_find(const char *file, char out[32])
 
 rue_status rue_store_file_put_aside(const char *file, const char *path, rue_error *error)
 {
-    rue_status status = file_bytes(file, "") >= SQLITE_FILE_BYTES ? settle(file, path, error) : RUE_OK;
+    bool usable = file_bytes(file, "") >= SQLITE_FILE_BYTES &&
+                  rue_store_file_check_companions(file, path, NULL) == RUE_OK;
+    rue_status status = usable ? settle(file, path, error) : RUE_OK;
     if (status != RUE_OK) return status;
 
     char kept[32], from[NAME_BYTES + 64], to[NAME_BYTES + 64];

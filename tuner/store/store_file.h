@@ -11,8 +11,13 @@
  * `path` is no regular file. */
 rue_status rue_store_file_resolve(const char *path, char **out_file, rue_error *error) RUE_MUST_CHECK;
 
-/* Refuses what SQLite would take for an empty file and overwrite, though it is none: RUE_STORE. */
+/* Refuses what SQLite would take for an empty file and overwrite, though it is none, and companions as below:
+ * RUE_STORE. */
 rue_status rue_store_file_check(const char *file, const char *path, rue_error *error) RUE_MUST_CHECK;
+
+/* Refuses companions through which SQLite would write to, or delete, files elsewhere: RUE_STORE. */
+rue_status rue_store_file_check_companions(const char *file, const char *path,
+                                           rue_error *error) RUE_MUST_CHECK;
 
 /* True when the write-ahead log beside `file` holds something. */
 bool rue_store_file_has_wal(const char *file);

@@ -9,9 +9,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "hash.h"
 #include "protocol.h"
 #include "store_error.h"
 #include "store_file.h"
+#include "store_guard.h"
 #include "store_row.h"
 #include "store_schema.h"
 
@@ -38,12 +40,26 @@ enum {
 static const char *const integers[] = {"run_id", "job_images", "images_requested"};
 enum { RUN_ID, JOB_IMAGES, IMAGES_REQUESTED, INTEGERS };
 
+/* What a JSON text of a row says: few texts make up many rows, and reading one takes as long as the rest of
+ * its row. */
+struct parsed {
+    char *text; /* NULL: none yet */
+    bool known;
+    union {
+        struct rue_config config;
+        struct rue_workload workload;
+    };
+};
+enum { CONFIGS_KEPT = 512 };
+
 struct rue_store_reader {
     sqlite3 *db;
     sqlite3_stmt *walk;
-    char *path, *file; /* as given, and resolved */
-    bool alone;        /* opened as a file that nobody writes */
-    struct stat facts; /* of the file, when it was opened */
+    struct parsed workload;              /* of the last row */
+    struct parsed configs[CONFIGS_KEPT]; /* the last one of each hash */
+    char *path, *file;                   /* as given, and resolved */
+    bool alone;                          /* opened as a file that nobody writes */
+    struct stat facts;                   /* of the file, when it was opened */
 };
 
 /* ---- opening ---- */
@@ -80,8 +96,8 @@ static rue_status connect(struct rue_store_reader *reader, rue_error *error)
     int code = sqlite3_open_v2(name, &reader->db,
                                SQLITE_OPEN_READONLY | (reader->alone ? SQLITE_OPEN_URI : 0), NULL);
     free(name);
+    if (code == SQLITE_OK) code = rue_store_guard_open(reader->db);
     if (code != SQLITE_OK) return fail(reader, code, "opening the store", error);
-    sqlite3_extended_result_codes(reader->db, 1);
     sqlite3_busy_timeout(reader->db, RUE_STORE_BUSY_MS);
     /* One transaction, so that what a tuner adds meanwhile is seen at once or not at all. */
     code = sqlite3_exec(reader->db, "BEGIN", NULL, NULL, NULL);
@@ -138,6 +154,7 @@ rue_status rue_store_reader_open(const char *path, struct rue_store_reader **out
     if (reader) reader->file = realpath(path, NULL);
     rue_status status = RUE_OK;
     if (!reader || !reader->path || !reader->file) status = rue_fail_memory(error, "the store", strlen(path));
+    if (status == RUE_OK) status = rue_store_file_check_companions(reader->file, path, error);
     if (status == RUE_OK) status = connect(reader, error);
     if (status == RUE_OK) status = rue_store_schema_check(reader->db, path, error);
     if (status == RUE_OK) status = prepare(reader, error);
@@ -152,6 +169,8 @@ rue_status rue_store_reader_open(const char *path, struct rue_store_reader **out
 void rue_store_reader_close(struct rue_store_reader *reader)
 {
     if (!reader) return;
+    free(reader->workload.text);
+    for (int i = 0; i < CONFIGS_KEPT; i++) free(reader->configs[i].text);
     sqlite3_finalize(reader->walk);
     sqlite3_close(reader->db);
     free(reader->file);
@@ -184,9 +203,18 @@ static int64_t integer_of(const struct rue_store_reader *reader, int index)
                                 RUE_STORE_ROW_COLUMN_COUNT + (int)rue_trial_field_count + TEXTS + index);
 }
 
+/* Whether it holds what the text says; else that is to be read into it. */
+static bool is_parsed(struct parsed *parsed, const char *text)
+{
+    if (parsed->text && strcmp(parsed->text, text) == 0) return true;
+    free(parsed->text);
+    parsed->text = strdup(text); /* without memory it is read again */
+    return false;
+}
+
 /* Canonical JSON to a configuration: false where a newer rue knows a knob or a value that this one does not.
  */
-static bool read_config(const char *text, struct rue_config *out)
+static bool parse_config(const char *text, struct rue_config *out)
 {
     json_t *object = json_loads(text, JSON_REJECT_DUPLICATES, NULL), *value;
     bool known = json_is_object(object);
@@ -205,23 +233,53 @@ static bool read_config(const char *text, struct rue_config *out)
     return known;
 }
 
-static bool read_scenario(const struct rue_store_reader *reader, struct rue_store_scenario *out)
+static bool parse_workload(const char *text, struct rue_workload *out)
+{
+    json_t *workload = json_loads(text, 0, NULL);
+    *out = (struct rue_workload){0};
+    bool known = workload && rue_protocol_decode_workload(workload, out, NULL) == RUE_OK;
+    json_decref(workload);
+    return known;
+}
+
+static bool read_config(struct rue_store_reader *reader, const char *text, struct rue_config *out)
+{
+    struct parsed *parsed = &reader->configs[rue_hash(RUE_HASH_START, text, strlen(text)) % CONFIGS_KEPT];
+    if (!is_parsed(parsed, text)) parsed->known = parse_config(text, &parsed->config);
+    *out = parsed->config;
+    return parsed->known;
+}
+
+static bool read_workload(struct rue_store_reader *reader, const char *text, struct rue_workload *out)
+{
+    struct parsed *parsed = &reader->workload;
+    if (!is_parsed(parsed, text)) parsed->known = parse_workload(text, &parsed->workload);
+    *out = parsed->workload;
+    return parsed->known;
+}
+
+/* Cuts what is too long. */
+static void copy_text(char *out, size_t bytes, const char *text)
+{
+    size_t length = strnlen(text, bytes - 1);
+    memcpy(out, text, length);
+    out[length] = 0;
+}
+
+static bool read_scenario(struct rue_store_reader *reader, struct rue_store_scenario *out)
 {
     int mode = rue_word_find(rue_mode_names, RUE_MODE_COUNT, text_of(reader, MODE));
     *out = (struct rue_store_scenario){.job_images = (uint64_t)integer_of(reader, JOB_IMAGES)};
     out->variant.mode = mode < 0 ? RUE_RAW : (enum rue_mode)mode;
-    snprintf(out->variant.format, sizeof out->variant.format, "%s", text_of(reader, FORMAT));
-    snprintf(out->variant.dtype, sizeof out->variant.dtype, "%s", text_of(reader, DTYPE));
-    snprintf(out->variant.path, sizeof out->variant.path, "%s", text_of(reader, PATH));
-    snprintf(out->data_digest, sizeof out->data_digest, "%s", text_of(reader, DIGEST));
-    snprintf(out->model, sizeof out->model, "%s", text_of(reader, MODEL));
-    snprintf(out->model_profile, sizeof out->model_profile, "%s", text_of(reader, PROFILE));
-    snprintf(out->runner, sizeof out->runner, "%s", text_of(reader, RUNNER));
-    snprintf(out->machine, sizeof out->machine, "%s", text_of(reader, MACHINE));
-    json_t *workload = json_loads(text_of(reader, WORKLOAD), 0, NULL);
-    bool known = workload && rue_protocol_decode_workload(workload, &out->workload, NULL) == RUE_OK;
-    json_decref(workload);
-    return known && mode >= 0;
+    copy_text(out->variant.format, sizeof out->variant.format, text_of(reader, FORMAT));
+    copy_text(out->variant.dtype, sizeof out->variant.dtype, text_of(reader, DTYPE));
+    copy_text(out->variant.path, sizeof out->variant.path, text_of(reader, PATH));
+    copy_text(out->data_digest, sizeof out->data_digest, text_of(reader, DIGEST));
+    copy_text(out->model, sizeof out->model, text_of(reader, MODEL));
+    copy_text(out->model_profile, sizeof out->model_profile, text_of(reader, PROFILE));
+    copy_text(out->runner, sizeof out->runner, text_of(reader, RUNNER));
+    copy_text(out->machine, sizeof out->machine, text_of(reader, MACHINE));
+    return read_workload(reader, text_of(reader, WORKLOAD), &out->workload) && mode >= 0;
 }
 
 static rue_status read_row(struct rue_store_reader *reader, struct rue_store_trial *out, rue_error *error)
@@ -231,9 +289,9 @@ static rue_status read_row(struct rue_store_reader *reader, struct rue_store_tri
     out->run_id = integer_of(reader, RUN_ID);
     out->images_requested = (uint64_t)integer_of(reader, IMAGES_REQUESTED);
     out->workload = text_of(reader, WORKLOAD);
-    snprintf(out->recorded, sizeof out->recorded, "%s", text_of(reader, RECORDED));
+    copy_text(out->recorded, sizeof out->recorded, text_of(reader, RECORDED));
     bool known = measure >= 0 && read_scenario(reader, &out->scenario);
-    if (!known || !read_config(text_of(reader, CONFIG), &out->config))
+    if (!known || !read_config(reader, text_of(reader, CONFIG), &out->config))
         return rue_fail(error, RUE_STORE,
                         "%s: trial %" PRIu64
                         " makes no sense to this rue: a newer one wrote it, or it is damaged; "

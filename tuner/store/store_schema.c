@@ -6,85 +6,15 @@
 #include <string.h>
 
 #include "store_checksum.h"
+#include "store_columns.h"
 #include "store_error.h"
+#include "store_guard.h"
 #include "store_row.h"
 #include "trial.h"
-
-struct column {
-    const char *name;
-    const char *type;
-    bool identity; /* equal in rows that are found again */
-    const char *help;
-};
-
-static const struct column head[] = {
-    {"id", "INTEGER PRIMARY KEY", false, "in the order of storing"},
-    {"run_id", "INTEGER REFERENCES run(id)", false, "the run that measured it"},
-    {"recorded", "TEXT DEFAULT (strftime('%Y-%m-%dT%H:%M:%SZ', 'now'))", false,
-     "wall clock, when it was stored"},
-    {"started_ns", "INTEGER NOT NULL", false, "on the clock of the study"},
-    {"data_digest", "TEXT NOT NULL", true, "which data: names and sizes, not the path"},
-    {"mode", "TEXT NOT NULL", true, "raw or preprocessed"},
-    {"format", "TEXT NOT NULL", true, "how items lie on storage"},
-    {"dtype", "TEXT NOT NULL", true, "of preprocessed items, '' for raw"},
-    {"path", "TEXT NOT NULL", false, "where the data lay"},
-    {"workload", "TEXT NOT NULL", true, "what was loaded in which order, JSON"},
-    {"job_images", "INTEGER NOT NULL", true, "the job that the trial is about"},
-    {"model", "TEXT NOT NULL", true, "'' for the measure load"},
-    {"model_profile", "TEXT NOT NULL", true, "its costs, JSON, '' for the measure load"},
-    {"runner", "TEXT NOT NULL", true, "what performed the trial"},
-    {"machine", "TEXT NOT NULL", true, "fingerprint of the machine of the runner"},
-    {"measure", "TEXT NOT NULL", true, "joint, load or compute"},
-    {"config", "TEXT NOT NULL", true, "canonical JSON, knobs at their default left out"},
-    {"config_hash", "TEXT NOT NULL", true, "FNV-1a of config, 16 hexadecimal digits"},
-    {"images_requested", "INTEGER NOT NULL", false, "fewer than job_images in a truncated trial"},
-    {"batches_requested", "INTEGER NOT NULL", false, "of the measure compute"},
-    {"limit_time_ns", "INTEGER", false, "NULL: none"},
-    {"limit_memory_bytes", "INTEGER", false, "NULL: none"},
-    {"status", "TEXT NOT NULL", false, "ok, infeasible, failed or timeout"},
-    {"reason", "TEXT NOT NULL", false, "'' when ok"},
-};
-
-#define CHECKSUM "checksum"
-
-/* Long, so behind everything else. */
-static const struct column tail[] = {
-    {"batch_ready_ns", "TEXT", false, "JSON array: when each batch was delivered, from the start"},
-    {"batch_compute_ns", "TEXT", false, "JSON array: what the model took for each batch"},
-    {CHECKSUM, "INTEGER", false, "of the row as it was stored; NULL in rows of an older rue"},
-};
-
-enum { HEAD = sizeof head / sizeof *head, TAIL = sizeof tail / sizeof *tail };
-
-static const char run_sql[] = "CREATE TABLE IF NOT EXISTS run (\n"
-                              "    id INTEGER PRIMARY KEY,\n"
-                              "    command_line TEXT NOT NULL,\n"
-                              "    rue_version TEXT NOT NULL,\n"
-                              "    started TEXT NOT NULL /* wall clock, UTC */,\n"
-                              "    findings TEXT /* that it ended with, or had so far, JSON; NULL: none */,\n"
-                              "    checksum INTEGER /* of the findings */\n"
-                              ")";
-static const char index_sql[] =
-    "CREATE INDEX IF NOT EXISTS trial_identity ON trial (config_hash, data_digest, model, measure)";
 
 bool rue_store_has_column(sqlite3 *db, const char *table, const char *name)
 {
     return sqlite3_table_column_metadata(db, NULL, table, name, NULL, NULL, NULL, NULL, NULL) == SQLITE_OK;
-}
-
-/* Column `index` of the table trial, in order; false past the last one. */
-static bool column_at(size_t index, struct column *out)
-{
-    if (index < HEAD) return *out = head[index], true;
-    index -= HEAD;
-    if (index < rue_trial_field_count) {
-        const struct rue_trial_field *field = &rue_trial_fields[index];
-        *out = (struct column){field->name, field->real ? "REAL" : "INTEGER", false, field->help};
-        return true;
-    }
-    index -= rue_trial_field_count;
-    if (index < TAIL) return *out = tail[index], true;
-    return false;
 }
 
 /* Statements are written as text streams; a failed allocation shows when the stream is closed. */
@@ -98,17 +28,17 @@ static char *text_close(FILE *stream, char **text)
 }
 
 /* Comments stand before the comma: ALTER TABLE ... DROP COLUMN looks for the last comma before the column. */
-static char *table_sql(void)
+static char *table_sql(enum rue_store_table table)
 {
     char *text = NULL;
     size_t bytes;
     FILE *out = open_memstream(&text, &bytes);
     if (!out) return NULL;
-    struct column column, next;
-    fputs("CREATE TABLE IF NOT EXISTS trial (\n", out);
-    for (size_t i = 0; column_at(i, &column); i++)
+    struct rue_store_column column, next;
+    fprintf(out, "CREATE TABLE IF NOT EXISTS %s (\n", rue_store_table_names[table]);
+    for (size_t i = 0; rue_store_column_at(table, i, &column); i++)
         fprintf(out, "    %s %s /* %s */%s\n", column.name, column.type, column.help,
-                column_at(i + 1, &next) ? "," : "");
+                rue_store_column_at(table, i + 1, &next) ? "," : "");
     fputs(")", out);
     return text_close(out, &text);
 }
@@ -139,7 +69,7 @@ static char *view_sql(void)
     return text_close(out, &text);
 }
 
-static bool inserted(const struct column *column)
+static bool inserted(const struct rue_store_column *column)
 {
     return strcmp(column->name, "id") != 0 && strcmp(column->name, "recorded") != 0;
 }
@@ -148,10 +78,10 @@ static bool inserted(const struct column *column)
  * `db`, of what is about to become them. */
 static void put_checksum(FILE *out, const char *prefix, sqlite3 *db)
 {
-    struct column column;
+    struct rue_store_column column;
     const char *separator = "rue_checksum(";
-    for (size_t i = 0; column_at(i, &column); i++) {
-        if (!inserted(&column) || strcmp(column.name, CHECKSUM) == 0) continue;
+    for (size_t i = 0; rue_store_column_at(RUE_STORE_TRIAL, i, &column); i++) {
+        if (!inserted(&column) || strcmp(column.name, RUE_STORE_CHECKSUM) == 0) continue;
         if (db && !rue_store_has_column(db, "trial", column.name)) continue;
         fprintf(out, "%s%s%s", separator, prefix, column.name);
         separator = ", ";
@@ -165,13 +95,13 @@ char *rue_store_insert_sql(void)
     size_t bytes;
     FILE *out = open_memstream(&text, &bytes);
     if (!out) return NULL;
-    struct column column;
+    struct rue_store_column column;
     for (int values = 0; values < 2; values++) {
         const char *separator = values ? ") VALUES (" : "INSERT INTO trial (";
-        for (size_t i = 0; column_at(i, &column); i++) {
+        for (size_t i = 0; rue_store_column_at(RUE_STORE_TRIAL, i, &column); i++) {
             if (!inserted(&column)) continue;
             fputs(separator, out);
-            if (values && strcmp(column.name, CHECKSUM) == 0)
+            if (values && strcmp(column.name, RUE_STORE_CHECKSUM) == 0)
                 put_checksum(out, ":", NULL);
             else
                 fprintf(out, "%s%s", values ? ":" : "", column.name);
@@ -189,7 +119,8 @@ static char *changed_sql(sqlite3 *db)
     size_t bytes;
     FILE *out = open_memstream(&text, &bytes);
     if (!out) return NULL;
-    fputs("SELECT id FROM trial WHERE " CHECKSUM " IS NOT NULL AND " CHECKSUM " IS NOT ", out);
+    fputs("SELECT id FROM trial WHERE " RUE_STORE_CHECKSUM " IS NOT NULL AND " RUE_STORE_CHECKSUM " IS NOT ",
+          out);
     put_checksum(out, "", db);
     fputs(" ORDER BY id LIMIT 1", out);
     return text_close(out, &text);
@@ -201,11 +132,11 @@ char *rue_store_find_sql(void)
     size_t bytes;
     FILE *out = open_memstream(&text, &bytes);
     if (!out) return NULL;
-    struct column column;
+    struct rue_store_column column;
     fputs("SELECT " RUE_STORE_ROW_COLUMNS, out);
     for (size_t i = 0; i < rue_trial_field_count; i++) fprintf(out, ", %s", rue_trial_fields[i].name);
     fputs(" FROM trial WHERE ", out);
-    for (size_t i = 0; column_at(i, &column); i++)
+    for (size_t i = 0; rue_store_column_at(RUE_STORE_TRIAL, i, &column); i++)
         if (column.identity) fprintf(out, "%s = :%s AND ", column.name, column.name);
     fputs("CASE measure WHEN 'compute' THEN batches_requested >= :batches_requested"
           " ELSE images_requested >= :images_requested END",
@@ -217,7 +148,7 @@ char *rue_store_find_sql(void)
     fprintf(out, " AND (status = 'ok' AND (:fits OR %s <= %s)", its, ours);
     fprintf(out, " OR status = 'infeasible' AND refused IS NOT 1 AND %s >= %s)", its, ours);
     fputs(" AND NOT EXISTS (SELECT 1 FROM doubtful WHERE trial.id >= first AND trial.id < past)", out);
-    fputs(" ORDER BY id LIMIT 1 OFFSET :nth", out);
+    fputs(" AND id > :after ORDER BY id LIMIT 1 OFFSET :nth", out);
     return text_close(out, &text);
 }
 
@@ -232,27 +163,29 @@ static int integer_read(sqlite3 *db, const char *sql, int64_t *out)
     return code;
 }
 
-/* Whose file it is; *out_empty when it is nobody's yet. */
+/* Whose file it is, and whether all that it holds is rue's; *out_empty when it is nobody's yet. */
 static rue_status owner_check(sqlite3 *db, const char *path, bool *out_empty, rue_error *error)
 {
-    int64_t application = 0, version = 0, objects = 0;
+    int64_t application = 0, version = 0;
     int code = integer_read(db, "PRAGMA application_id", &application);
     if (code == SQLITE_OK) code = integer_read(db, "PRAGMA user_version", &version);
-    if (code == SQLITE_OK) code = integer_read(db, "SELECT count(*) FROM sqlite_master", &objects);
     if (code != SQLITE_OK) return rue_store_fail(db, code, path, "opening the store", error);
 
-    *out_empty = application == 0 && version == 0 && objects == 0;
-    if (*out_empty) return RUE_OK;
-    if (application != RUE_STORE_APPLICATION_ID)
-        return rue_fail(error, RUE_STORE,
-                        "%s: no store of rue: an SQLite file of another program; " RUE_STORE_PUT_ASIDE, path,
-                        path);
-    if (version > RUE_STORE_VERSION)
+    bool ours = application == RUE_STORE_APPLICATION_ID;
+    if (ours && version > RUE_STORE_VERSION)
         return rue_fail(error, RUE_STORE,
                         "%s: written by a newer rue: schema version %" PRId64
                         ", this one reads up to %d; use the newer rue, or " RUE_STORE_PUT_ASIDE,
                         path, version, RUE_STORE_VERSION, path);
-    return RUE_OK;
+    rue_error foreign = {0};
+    rue_status status = rue_store_guard_check(db, path, out_empty, &foreign);
+    *out_empty &= application == 0 && version == 0;
+    if (*out_empty && status == RUE_OK) return RUE_OK;
+    if (ours || (status != RUE_OK && status != RUE_STORE))
+        return status == RUE_OK ? RUE_OK : rue_fail(error, status, "%s", foreign.message);
+    return rue_fail(error, RUE_STORE,
+                    "%s: not a store of rue: an SQLite file of another program; " RUE_STORE_PUT_ASIDE, path,
+                    path);
 }
 
 static rue_status check_with(sqlite3 *db, const char *sql, const char *path, rue_error *error)
@@ -287,23 +220,27 @@ static rue_status damage_check(sqlite3 *db, const char *path, rue_error *error)
 
 /* SQLite's code, as in the functions below. Rows have no value for a column that they were stored without:
  * those that do had another name for it, which the file has lost. */
-static int column_add(sqlite3 *db, const struct column *column)
+static int column_add(sqlite3 *db, const char *table, const struct rue_store_column *column)
 {
     char sql[256];
     int64_t values = 0;
-    snprintf(sql, sizeof sql, "ALTER TABLE trial ADD COLUMN %s %s", column->name, column->type);
+    snprintf(sql, sizeof sql, "ALTER TABLE %s ADD COLUMN %s %s", table, column->name, column->type);
     int code = sqlite3_exec(db, sql, NULL, NULL, NULL);
-    snprintf(sql, sizeof sql, "SELECT count(%s) FROM trial", column->name);
+    snprintf(sql, sizeof sql, "SELECT count(%s) FROM %s", column->name, table);
     if (code == SQLITE_OK) code = integer_read(db, sql, &values);
     return values > 0 ? SQLITE_CORRUPT : code;
 }
 
-static int columns_add(sqlite3 *db)
+/* Creates the table, or adds what an older one lacks. */
+static int table_write(sqlite3 *db, enum rue_store_table table)
 {
-    struct column column;
-    int code = SQLITE_OK;
-    for (size_t i = 0; code == SQLITE_OK && column_at(i, &column); i++)
-        if (!rue_store_has_column(db, "trial", column.name)) code = column_add(db, &column);
+    struct rue_store_column column;
+    const char *name = rue_store_table_names[table];
+    char *sql = table_sql(table);
+    int code = sql ? sqlite3_exec(db, sql, NULL, NULL, NULL) : SQLITE_NOMEM;
+    for (size_t i = 0; code == SQLITE_OK && rue_store_column_at(table, i, &column); i++)
+        if (!rue_store_has_column(db, name, column.name)) code = column_add(db, name, &column);
+    free(sql);
     return code;
 }
 
@@ -343,24 +280,14 @@ static rue_status rows_check(sqlite3 *db, const char *path, rue_error *error)
     char *sql = changed_sql(db);
     rue_status status = sums_check(db, sql, "trial", "delete that row, or ", path, error);
     free(sql);
-    if (status != RUE_OK || !rue_store_has_column(db, "run", CHECKSUM)) return status;
+    if (status != RUE_OK || !rue_store_has_column(db, "run", RUE_STORE_CHECKSUM)) return status;
     return sums_check(db,
-                      "SELECT id FROM run WHERE " CHECKSUM " IS NOT NULL AND " CHECKSUM
+                      "SELECT id FROM run WHERE " RUE_STORE_CHECKSUM " IS NOT NULL AND " RUE_STORE_CHECKSUM
                       " IS NOT rue_checksum(findings) ORDER BY id LIMIT 1",
                       "what was found out by run", "", path, error);
 }
 
-static int run_columns_add(sqlite3 *db)
-{
-    int code = SQLITE_OK;
-    if (!rue_store_has_column(db, "run", "findings"))
-        code = sqlite3_exec(db, "ALTER TABLE run ADD COLUMN findings TEXT", NULL, NULL, NULL);
-    if (code == SQLITE_OK && !rue_store_has_column(db, "run", CHECKSUM))
-        code = sqlite3_exec(db, "ALTER TABLE run ADD COLUMN " CHECKSUM " INTEGER", NULL, NULL, NULL);
-    return code;
-}
-
-static int schema_write(sqlite3 *db, bool create, const char *table, const char *view)
+static int schema_write(sqlite3 *db, bool create, const char *view)
 {
     char stamp[96];
     snprintf(stamp, sizeof stamp, "PRAGMA application_id = %d; PRAGMA user_version = %d",
@@ -369,20 +296,19 @@ static int schema_write(sqlite3 *db, bool create, const char *table, const char 
     int code = integer_read(db, "PRAGMA user_version", &version);
     if (code == SQLITE_OK && (create || version != RUE_STORE_VERSION))
         code = sqlite3_exec(db, stamp, NULL, NULL, NULL);
-    if (code == SQLITE_OK) code = sqlite3_exec(db, run_sql, NULL, NULL, NULL);
-    if (code == SQLITE_OK) code = run_columns_add(db);
-    if (code == SQLITE_OK) code = sqlite3_exec(db, table, NULL, NULL, NULL);
-    if (code == SQLITE_OK) code = columns_add(db);
-    if (code == SQLITE_OK) code = sqlite3_exec(db, index_sql, NULL, NULL, NULL);
+    for (int table = 0; code == SQLITE_OK && table < RUE_STORE_TABLE_COUNT; table++)
+        code = table_write(db, (enum rue_store_table)table);
+    if (code == SQLITE_OK)
+        code = sqlite3_exec(db, "CREATE INDEX IF NOT EXISTS " RUE_STORE_INDEX, NULL, NULL, NULL);
     return code == SQLITE_OK ? view_refresh(db, view) : code;
 }
 
 /* One transaction: what turns out to be damaged is left as it was. */
-static rue_status schema_commit(sqlite3 *db, const char *path, bool create, const char *table,
-                                const char *view, rue_error *error)
+static rue_status schema_commit(sqlite3 *db, const char *path, bool create, const char *view,
+                                rue_error *error)
 {
     int code = sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
-    if (code == SQLITE_OK) code = schema_write(db, create, table, view);
+    if (code == SQLITE_OK) code = schema_write(db, create, view);
     rue_status status = code == SQLITE_OK ? rows_check(db, path, error) : RUE_OK;
     if (status != RUE_OK) return status;
     if (code == SQLITE_OK) code = sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
@@ -396,8 +322,9 @@ rue_status rue_store_schema_check(sqlite3 *db, const char *path, rue_error *erro
     if (status == RUE_OK && empty)
         return rue_fail(error, RUE_STORE, "%s: no store of rue: an SQLite file without anything in it", path);
     if (status == RUE_OK) status = damage_check(db, path, error);
-    return status == RUE_OK && rue_store_has_column(db, "trial", CHECKSUM) ? rows_check(db, path, error)
-                                                                           : status;
+    return status == RUE_OK && rue_store_has_column(db, "trial", RUE_STORE_CHECKSUM)
+               ? rows_check(db, path, error)
+               : status;
 }
 
 rue_status rue_store_schema_update(sqlite3 *db, const char *path, rue_error *error)
@@ -407,11 +334,10 @@ rue_status rue_store_schema_update(sqlite3 *db, const char *path, rue_error *err
     if (status == RUE_OK && !empty) status = damage_check(db, path, error);
     if (status != RUE_OK) return status;
 
-    char *table = table_sql(), *view = view_sql();
-    status = table && view ? schema_commit(db, path, empty, table, view, error)
-                           : rue_store_fail(db, SQLITE_NOMEM, path, "preparing the store", error);
+    char *view = view_sql();
+    status = view ? schema_commit(db, path, empty, view, error)
+                  : rue_store_fail(db, SQLITE_NOMEM, path, "preparing the store", error);
     if (!sqlite3_get_autocommit(db)) sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
-    free(table);
     free(view);
     return status;
 }

@@ -20,15 +20,18 @@ struct seen {
 static rue_status look(struct rue_study *study, size_t variant, size_t model,
                        const struct rue_trial_request *like, struct seen *seen, rue_error *error)
 {
-    for (size_t nth = 0; seen->count < SEEN_MAX; nth++) {
+    uint64_t after = 0;
+    while (seen->count < SEEN_MAX) {
         struct rue_trial_request request = *like;
         struct rue_trial_result result;
         struct row row;
         uint64_t started_ns;
         bool found;
-        rue_status status = rue_study_look_up(study, variant, model, &request, nth, &found, &row.id,
-                                              &started_ns, &result, error);
+        rue_status status =
+            rue_study_look_up(study, variant, model, &request, (struct rue_store_pick){.after = after},
+                              &found, &row.id, &started_ns, &result, error);
         if (status != RUE_OK || !found) return status;
+        after = row.id;
         row.images = result.images > 0 ? (uint64_t)result.images : 0;
         row.log_s = log((double)result.end_to_end_ns / 1e9);
         bool good = result.outcome == RUE_TRIAL_OK && result.end_to_end_ns > 0;

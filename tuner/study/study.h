@@ -145,9 +145,10 @@ struct rue_study {
 
     uint64_t found_trials; /* that the store held when it was opened */
     struct rue_plan plan;
-    double stored_s;            /* of plan.expected_s, for trials that the store holds already */
-    size_t probe_rows;          /* the first of `rows`: measured to make the plan */
-    size_t configs_asked;       /* of `space` */
+    double stored_s;      /* of plan.expected_s, for trials that the store holds already */
+    size_t probe_rows;    /* the first of `rows`: measured to make the plan */
+    bool stored_untold;   /* the store holds more than strategies are told: they are not told more of it */
+    size_t configs_asked; /* of `space` */
     size_t trials, full_trials; /* planned, all repeats; of them, those that run the whole job; 0 where the
                                    strategy decides on the way */
     size_t config_count;

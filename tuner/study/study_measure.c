@@ -53,12 +53,13 @@ static struct rue_store_scenario complete(const struct rue_study *study, size_t 
 }
 
 rue_status rue_study_look_up(struct rue_study *study, size_t variant, size_t model,
-                             struct rue_trial_request *request, size_t nth, bool *found, uint64_t *id,
-                             uint64_t *started_ns, struct rue_trial_result *result, rue_error *error)
+                             struct rue_trial_request *request, struct rue_store_pick pick, bool *found,
+                             uint64_t *id, uint64_t *started_ns, struct rue_trial_result *result,
+                             rue_error *error)
 {
     struct rue_store_scenario scenario = complete(study, variant, model, 0, request);
     rue_status status =
-        rue_store_find(study->store, &scenario, request, nth, found, result, id, started_ns, error);
+        rue_store_find(study->store, &scenario, request, pick, found, result, id, started_ns, error);
     if (status != RUE_OK || !*found) rue_trial_result_close(result);
     return status;
 }
@@ -68,8 +69,8 @@ rue_status rue_study_is_stored(struct rue_study *study, size_t variant, size_t m
 {
     struct rue_trial_result result;
     uint64_t id, started_ns;
-    rue_status status =
-        rue_study_look_up(study, variant, model, request, nth, stored, &id, &started_ns, &result, error);
+    rue_status status = rue_study_look_up(study, variant, model, request, (struct rue_store_pick){.nth = nth},
+                                          stored, &id, &started_ns, &result, error);
     if (status == RUE_OK && *stored) rue_trial_result_close(&result);
     return status;
 }
@@ -107,15 +108,20 @@ static rue_status measure_awake(struct rue_study *study, struct rue_trial_reques
 }
 
 rue_status rue_study_take_stored(struct rue_study *study, size_t variant, size_t model,
-                                 struct rue_trial_request *request, size_t nth, bool *found, uint64_t *id,
+                                 struct rue_trial_request *request, uint64_t id, bool *found,
                                  struct rue_trial_result *result, rue_error *error)
 {
-    uint64_t started_ns = 0;
+    uint64_t started_ns = 0, found_id = 0;
     rue_status status =
-        rue_study_look_up(study, variant, model, request, nth, found, id, &started_ns, result, error);
-    if (status == RUE_OK && *found && !is_noted(study, *id)) {
+        rue_study_look_up(study, variant, model, request, (struct rue_store_pick){.after = id - 1}, found,
+                          &found_id, &started_ns, result, error);
+    if (status == RUE_OK && *found && found_id != id) {
+        *found = false;
+        rue_trial_result_close(result);
+    }
+    if (status == RUE_OK && *found && !is_noted(study, id)) {
         study->reused++;
-        status = note_row(study, *id, started_ns, request, result, error);
+        status = note_row(study, id, started_ns, request, result, error);
         if (status != RUE_OK) rue_trial_result_close(result);
     }
     return status;
@@ -150,8 +156,8 @@ rue_status rue_study_measure(struct rue_study *study, size_t variant_index, size
     request->repeat = nth == RUE_STUDY_ANEW ? 0 : nth;
     bool found;
     uint64_t id = 0, started_ns = 0;
-    rue_status status =
-        rue_store_find(study->store, &scenario, request, nth, &found, result, &id, &started_ns, error);
+    rue_status status = rue_store_find(study->store, &scenario, request, (struct rue_store_pick){.nth = nth},
+                                       &found, result, &id, &started_ns, error);
     study->was_stored = status == RUE_OK && found;
     if (study->was_stored) study->last_trial = id;
     if (status != RUE_OK || (found && is_noted(study, id))) return status;

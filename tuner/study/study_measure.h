@@ -15,17 +15,17 @@ rue_status rue_study_measure(struct rue_study *study, size_t variant, size_t mod
                              struct rue_trial_request *request, size_t nth, uint64_t expected_ns,
                              struct rue_trial_result *result, rue_error *error) RUE_MUST_CHECK;
 
-/* The `nth` row of the store that answers `request` (as above), nothing noted. `result` is to be closed by
- * the caller where found. */
+/* The row of the store that answers `request` (as above), nothing noted. `result` is to be closed by the
+ * caller where found. */
 rue_status rue_study_look_up(struct rue_study *study, size_t variant, size_t model,
-                             struct rue_trial_request *request, size_t nth, bool *found, uint64_t *id,
-                             uint64_t *started_ns, struct rue_trial_result *result,
+                             struct rue_trial_request *request, struct rue_store_pick pick, bool *found,
+                             uint64_t *id, uint64_t *started_ns, struct rue_trial_result *result,
                              rue_error *error) RUE_MUST_CHECK;
 
-/* The same from the store alone, without a new measurement: `*found` says whether there was one. A row that
- * is already noted is not noted again. `result` is to be closed by the caller where found. */
+/* Row `id`, which answers `request` (as above): `*found` says whether it is still there. It is noted, but not
+ * twice. `result` is to be closed by the caller where found. */
 rue_status rue_study_take_stored(struct rue_study *study, size_t variant, size_t model,
-                                 struct rue_trial_request *request, size_t nth, bool *found, uint64_t *id,
+                                 struct rue_trial_request *request, uint64_t id, bool *found,
                                  struct rue_trial_result *result, rue_error *error) RUE_MUST_CHECK;
 
 /* Whether the store answers `request` (as above) for the `nth` time. */

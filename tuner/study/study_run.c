@@ -375,7 +375,8 @@ static rue_status step(struct rue_study *study, struct tracks *tracks, struct tr
     if (study->strategy->expect &&
         !study->strategy->expect(track->state, ask, &watched.expected_s, &watched.expected_sd))
         watched.expected_s = 0;
-    rue_status status = answer(study, cell, ask, (size_t)ask->repeat, &result, error);
+    size_t nth = study->stored_untold && ask->repeat > 0 ? RUE_STUDY_ANEW : (size_t)ask->repeat;
+    rue_status status = answer(study, cell, ask, nth, &result, error);
     if (status != RUE_OK) return status;
     ask->stored = study->was_stored;
     ask->trial = watched.trial = study->last_trial;
