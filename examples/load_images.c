@@ -4,11 +4,42 @@
  *   ./load_images photos/ rue-out/photos/recommendation.json */
 #include <jansson.h>
 #include <rue/rue.h>
+#include <stdlib.h>
 #include <string.h>
 
-static int fail(const char *why)
+static _Noreturn void fail(const char *why)
 {
-    return fprintf(stderr, "%s\n", why), 1;
+    fprintf(stderr, "%s\n", why);
+    exit(1);
+}
+
+/* The index of the word that stands there; 0, the usual one, where nothing does. */
+static int read_word(const json_t *object, const char *key, const char *const *words)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    if (!json_object_get(object, key)) return 0;
+    for (int i = 0; text && words[i]; i++)
+        if (strcmp(words[i], text) == 0) return i;
+    fail("the recommendation holds a word that is not known here");
+}
+
+/* Knobs that are not named keep their usual values. */
+static struct rue_config read_config(const json_t *object)
+{
+    struct rue_config config = rue_config_default();
+    for (int k = 0; k < RUE_KNOB_COUNT; k++) {
+        char number[32];
+        const json_t *value = json_object_get(object, rue_knobs[k].name);
+        const char *text =
+            json_is_boolean(value) ? (json_is_true(value) ? "true" : "false") : json_string_value(value);
+        if (json_is_integer(value)) {
+            snprintf(number, sizeof number, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+            text = number;
+        }
+        if (value && (!text || !rue_knob_parse(k, text, &config.value[k])))
+            fail("the recommendation holds a value that its knob cannot have");
+    }
+    return config;
 }
 
 int main(int argc, char **argv)
@@ -17,8 +48,8 @@ int main(int argc, char **argv)
     struct rue_source *source;
     struct rue_loader *loader;
     struct rue_batch *batch;
-    if (argc != 3) return fail("usage: load_images DATA RECOMMENDATION");
-    if (rue_source_open(argv[1], NULL, &source, &error) != RUE_OK) return fail(error.message);
+    if (argc != 3) fail("usage: load_images DATA RECOMMENDATION");
+    if (rue_source_open(argv[1], NULL, &source, &error) != RUE_OK) fail(error.message);
 
     json_t *report = json_load_file(argv[2], 0, NULL), *best, *wanted = NULL;
     const char *mode = rue_mode_names[rue_source_variant(source).mode];
@@ -28,34 +59,26 @@ int main(int argc, char **argv)
         const char *its = json_string_value(json_object_get(json_object_get(best, "variant"), "mode"));
         if (its && strcmp(its, mode) == 0) wanted = best;
     }
-    if (!wanted || !json_is_object(json_object_get(wanted, "config")))
-        return fail("no recommendation for such data in that file");
-    struct rue_config config = rue_config_default();
-    for (int k = 0; k < RUE_KNOB_COUNT; k++) {
-        const json_t *value = json_object_get(json_object_get(wanted, "config"), rue_knobs[k].name);
-        if (json_is_boolean(value)) config.value[k] = json_is_true(value);
-        if (json_is_integer(value)) config.value[k] = (int)json_integer_value(value);
-        if (json_is_string(value)) rue_knob_parse(k, json_string_value(value), &config.value[k]);
-    }
-    bool fast = strcmp(json_string_value(json_object_get(wanted, "decode")), "fast") == 0;
-    const char *type = json_string_value(json_object_get(wanted, "batch_dtype"));
-    bool levels = type && strcmp(type, "uint8") == 0; /* to be normalised here: see rue_transform_normalize */
+    if (!json_is_object(json_object_get(wanted, "config")))
+        fail("no recommendation for such data in that file");
+    struct rue_config config = read_config(json_object_get(wanted, "config"));
+    int decode = read_word(wanted, "decode", rue_decode_names);
+    /* Levels (uint8) are to be normalised here: see rue_transform_normalize. */
+    int dtype = read_word(wanted, "batch_dtype", rue_dtype_names);
     json_decref(report);
 
     const struct rue_loader_options options = {
         .config = config,
         .sampler = {.seed = 1, .shuffle = true, .world_size = 1},
         .images = rue_source_count(source), /* one epoch */
-        .fetcher = {.dtype = levels ? RUE_UINT8 : RUE_FLOAT32,
-                    .max_pixels = RUE_MAX_PIXELS_DEFAULT,
-                    .decode = fast ? RUE_DECODE_FAST : RUE_DECODE_EXACT},
+        .fetcher = {.dtype = dtype, .max_pixels = RUE_MAX_PIXELS_DEFAULT, .decode = decode},
         .held = 1,
     };
-    if (rue_loader_open(source, &options, &loader, &error) != RUE_OK) return fail(error.message);
-    if (rue_loader_start(loader, &error) != RUE_OK) return fail(error.message);
+    if (rue_loader_open(source, &options, &loader, &error) != RUE_OK) fail(error.message);
+    if (rue_loader_start(loader, &error) != RUE_OK) fail(error.message);
     size_t images = 0;
     for (;; rue_loader_release(loader, batch)) {
-        if (rue_loader_next(loader, &batch, &error) != RUE_OK) return fail(error.message);
+        if (rue_loader_next(loader, &batch, &error) != RUE_OK) fail(error.message);
         if (!batch) break;
         images += batch->count; /* batch->images: count x 3 x 224 x 224, batch->labels: count x int32 */
     }

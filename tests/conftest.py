@@ -2,6 +2,7 @@
 import json
 import os
 import pathlib
+import re
 import shlex
 import shutil
 import signal
@@ -82,6 +83,33 @@ def rue(program, tmp_path):
 @pytest.fixture
 def release_rue(release, tmp_path):
     return Rue(release, tmp_path)
+
+
+@pytest.fixture(scope="session")
+def prefix(program, tmp_path_factory):
+    """An installation, moved to its place by pkg-config's own prefix variable."""
+    build = program.parent
+    if not (build / "cmake_install.cmake").exists():
+        pytest.skip(f"skipped: {build} is not a build folder")
+    path = tmp_path_factory.mktemp("prefix")
+    subprocess.run(["cmake", "--install", build, "--prefix", path], check=True, stdout=subprocess.DEVNULL)
+    return path
+
+
+@pytest.fixture(scope="session")
+def load_images(program, prefix, tmp_path_factory):
+    """The C example, built from the installation alone, with the sanitizers of the build."""
+    config = next(prefix.rglob("rue.pc"))
+    old = re.search(r"^prefix=(.*)$", config.read_text(), re.M).group(1)
+    config.write_text(config.read_text().replace(old, str(prefix)))  # as a packager would
+    flags = subprocess.run(["pkg-config", "--cflags", "--libs", "rue", "jansson"], check=True, text=True, stdout=subprocess.PIPE,
+                           env=dict(os.environ, PKG_CONFIG_PATH=str(config.parent))).stdout.split()
+    found = re.search(r"^RUE_SANITIZE:[A-Z]+=(.+)$", (program.parent / "CMakeCache.txt").read_text(), re.M)
+    sanitizers = ["-fsanitize=" + found.group(1)] if found else []
+    example = tmp_path_factory.mktemp("example") / "load_images"
+    subprocess.run(["cc", "-std=gnu17", "-Wall", "-Wextra", "-Werror", *sanitizers, ROOT / "examples/load_images.c", *flags,
+                    "-o", example], check=True)
+    return example
 
 
 @pytest.fixture(scope="session")

@@ -101,7 +101,7 @@ def test_a_study_takes_the_models_of_a_table(rue, photos, tmp_path):
 
 
 @pytest.mark.parametrize("text, said", [
-    ("", ["is no JSON"]),
+    ("", ["is not JSON"]),
     ("[]", ["format is not a text"]),
     (json.dumps(table_of([], format="rue.recommendation/1")), ["format is not rue.device/1"]),
     (json.dumps(table_of([dict(model="a", batch_size=[2, 1], batch_ns=[1, 2])])), ["models[0].batch_size[1]", "rue calibrate"]),
@@ -119,7 +119,7 @@ def test_what_is_no_device_table_is_refused_with_its_place(rue, tmp_path, text, 
 
 def test_a_table_that_is_no_file_is_not_waited_for(rue, tmp_path):
     os.mkfifo(tmp_path / "t.json")
-    expect_failure(rue("models", "--device", "t.json"), 3, "no file of a fit size")
+    expect_failure(rue("models", "--device", "t.json"), 3, "not a regular file of at most 64 MiB")
     expect_failure(rue("models", "--device", "none.json"), 3, "cannot open none.json")
 
 

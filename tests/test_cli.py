@@ -170,7 +170,7 @@ def test_underscores_and_hyphens_are_the_same(rue, script):
 
 @pytest.mark.parametrize("text, words", [
     ('{"budget": ', ["rue.json, line 1"]), ('{\n"seed": 1,\n"seed": 2}', ["rue.json, line", "duplicate"]),
-    ("[1]", ["rue.json", "no JSON object"]), ('{"seed": "many"}', ["rue.json: 'many' is not a whole number"]),
+    ("[1]", ["rue.json", "not a JSON object"]), ('{"seed": "many"}', ["rue.json: 'many' is not a whole number"]),
     ('{"seed": [1]}', ['rue.json: "seed" must be']), ('{"repeats": 0}', ["rue.json: '0' is not a whole number from 1"]),
 ])
 def test_a_wrong_rue_json_is_told(rue, text, words):
@@ -181,7 +181,7 @@ def test_a_wrong_rue_json_is_told(rue, text, words):
 
 def test_settings_are_read_from_a_regular_file_alone(rue):
     os.mkfifo(rue.folder / "rue.json")
-    expect_failure(rue("inspect", "photos"), 2, "rue.json is no regular file", "move it away")
+    expect_failure(rue("inspect", "photos"), 2, "rue.json is not a regular file", "move the file away")
 
 
 def test_a_setting_that_no_command_knows_is_noted_once(rue, own_photos):

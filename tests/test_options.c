@@ -10,7 +10,7 @@ enum { BATCH_SIZE, FRESH, NAME, BUDGET, MEMORY, WAY, SEED, LIMITLESS, PART, SHAR
 static const char *const ways[] = {"batch", "sample", NULL};
 static const struct rue_option table[] = {
     [BATCH_SIZE] = {"batch-size", RUE_OPTION_COUNT, "N", "32", "images in a batch", 1, 1024, NULL},
-    [FRESH] = {"fresh", RUE_OPTION_FLAG, NULL, NULL, "begin anew", 0, 0, NULL},
+    [FRESH] = {"fresh", RUE_OPTION_FLAG, NULL, NULL, "start over", 0, 0, NULL, .set_by = RUE_SET_BY_USER},
     [NAME] = {"name", RUE_OPTION_TEXT, "TEXT", NULL, "of the run", 0, 0, NULL},
     [BUDGET] = {"budget", RUE_OPTION_DURATION, "TIME", "2m", "time to spend", 0, 0, NULL},
     [MEMORY] = {"memory", RUE_OPTION_BYTES, "SIZE", NULL, "for batches", 0, 0, NULL},
@@ -19,7 +19,7 @@ static const struct rue_option table[] = {
     [LIMITLESS] = {"limitless", RUE_OPTION_COUNT, "N", NULL, "any number", 0, 0, NULL},
     [SHARE] = {"share", RUE_OPTION_PERCENTAGE, "PERCENT", NULL, "of all", 10, 5000, NULL},
     [LIMIT] = {"limit", RUE_OPTION_BUDGET, "LIMIT", "2m", "for all", 0, 0, NULL},
-    [PART] = {"part", RUE_OPTION_COUNT, "N", "1", "of the whole", 1, 9, NULL, true},
+    [PART] = {"part", RUE_OPTION_COUNT, "N", "1", "of the whole", 1, 9, NULL, .set_by = RUE_SET_BY_FLAG},
 };
 static const struct rue_command command = {.name = "try",
                                            .arguments = "[DATA]",
@@ -117,6 +117,42 @@ Test(options, what_only_a_flag_sets_no_setting_sets)
     cr_assert_eq(rue_options_number(options, PART), 4);
 }
 
+Test(options, what_acts_for_the_user_no_file_sets)
+{
+    static const char *const files[] = {"{\"fresh\": true}", "{\"fresh\": false}", "{\"fresh\": [1]}"};
+    for (size_t i = 0; i < 3; i++) {
+        temporary_text("rue.json", files[i]);
+        refuse(WORDS(NULL), "rue.json: \"fresh\" cannot be set by a file");
+        refuse(WORDS("--fresh"), "remove it there and give --fresh or RUE_FRESH");
+    }
+    temporary_text("rue.json", "{}");
+    setenv("RUE_FRESH", "1", 1);
+    accept(WORDS(NULL));
+    cr_assert(rue_options_flag(options, FRESH));
+    cr_assert_str_eq(rue_options_origin(options, FRESH), "RUE_FRESH");
+}
+
+static bool acts_for_the_user(const struct rue_option *option)
+{
+    static const char *const names[] = {"runner", "out", "study", "fresh", "force"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(option->name, names[i]) == 0) return true;
+    return option->kind == RUE_OPTION_COMMAND;
+}
+
+Test(options, no_command_starts_writes_or_discards_because_of_a_file)
+{
+    size_t acting = 0;
+    for (size_t c = 0; rue_commands[c]; c++)
+        for (size_t i = 0; i < rue_commands[c]->option_count; i++) {
+            const struct rue_option *option = &rue_commands[c]->options[i];
+            acting += acts_for_the_user(option);
+            cr_assert(!acts_for_the_user(option) || option->set_by != RUE_SET_BY_ALL, "rue %s --%s",
+                      rue_commands[c]->name, option->name);
+        }
+    cr_assert_eq(acting, 14);
+}
+
 /* Settings have no command: what sets an option of one command sets that of the same name in all others. */
 Test(options, of_one_name_are_of_one_kind)
 {
@@ -127,7 +163,9 @@ Test(options, of_one_name_are_of_one_kind)
                 for (size_t b = 0; b < rue_commands[j]->option_count; b++) {
                     const struct rue_option *one = &rue_commands[i]->options[a],
                                             *other = &rue_commands[j]->options[b];
-                    if (strcmp(one->name, other->name) != 0 || one->flag_only || other->flag_only) continue;
+                    if (strcmp(one->name, other->name) != 0 || one->set_by == RUE_SET_BY_FLAG ||
+                        other->set_by == RUE_SET_BY_FLAG)
+                        continue;
                     char what[256], else_what[256];
                     rue_option_describe(one, what, sizeof what);
                     rue_option_describe(other, else_what, sizeof else_what);
@@ -279,10 +317,8 @@ Test(options, a_settings_file_that_is_wrong_is_said_with_its_line)
 
 Test(options, a_settings_file_may_hold_what_others_need)
 {
-    temporary_text("rue.json",
-                   "{\"port\": [1, 2], \"fresh\": true, \"budget\": \"5s\", \"way\": \"sample\"}");
+    temporary_text("rue.json", "{\"port\": [1, 2], \"budget\": \"5s\", \"way\": \"sample\"}");
     accept(WORDS(NULL));
-    cr_assert(rue_options_flag(options, FRESH));
     cr_assert_eq(rue_options_number(options, BUDGET), UINT64_C(5000000000));
     cr_assert_eq(rue_options_word(options, WAY), 1);
 }
@@ -320,6 +356,7 @@ Test(options, help_shows_the_whole_table)
     }
     cr_assert(strstr(text, "time to spend [2m]"), "%s", text);
     cr_assert(strstr(text, "of the whole [1] (flag only)"), "%s", text);
+    cr_assert(strstr(text, "start over (not in rue.json)"), "%s", text);
 }
 
 Test(options, values_are_shown_with_their_origin)

@@ -143,7 +143,7 @@ def test_a_strategy_that_does_not_predict_says_that_it_takes_nothing(rue, runner
 
 
 @pytest.mark.parametrize("text, words", [
-    (None, "cannot open"), ("", "is no JSON"), ("{", "is no JSON"), ("[]", "not a recommendation"),
+    (None, "cannot open"), ("", "is not JSON"), ("{", "is not JSON"), ("[]", "not a recommendation"),
     ('{"format": "rue.plan/1"}', "format is not rue.recommendation/1"),
     ('{"format": "rue.recommendation/1", "provenance": {}, "recommendations": {}}', "is not"),
     ('{"a": 1, "a": 2}', "duplicate")])
@@ -158,4 +158,4 @@ def test_a_file_that_is_no_recommendation_ends_the_run_before_anything_is_writte
 def test_a_fifo_in_place_of_a_prior_is_not_waited_for(rue, runner):
     os.mkfifo(rue.folder / "prior.json")
     done = rue("tune", "--runner", runner.command, "--strategy", "duel", "--out", "out", "--prior", "prior.json")
-    expect_failure(done, 3, "no file")
+    expect_failure(done, 3, "not a regular file")

@@ -172,7 +172,7 @@ Test(recommendation_file, a_file_that_ends_anywhere_is_no_json)
         struct rue_recommendation *found;
         rue_error error = {0};
         cr_assert_eq(read_text(text, bytes, &found, &error), RUE_DATA, "%zu bytes", bytes);
-        cr_assert(strstr(error.message, "is no JSON"), "%zu bytes: %s", bytes, error.message);
+        cr_assert(strstr(error.message, "is not JSON"), "%zu bytes: %s", bytes, error.message);
     }
     free(text);
     json_decref(root);

@@ -77,17 +77,22 @@ static inline void tree_fork(void (*work)(void))
     _exit(0);
 }
 
-/* Until the process has used so much CPU. */
+static inline long tree_used_ms(void)
+{
+    struct rusage used;
+    getrusage(RUSAGE_SELF, &used);
+    return (used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000 +
+           (used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1000;
+}
+
+/* Uses `ms` of CPU time. */
 static inline void tree_burn(int ms)
 {
     volatile unsigned long sum = 0;
-    struct rusage used;
-    do {
+    long until = tree_used_ms() + ms + 1;
+    do
         for (int i = 0; i < 100000; i++) sum += (unsigned long)i;
-        getrusage(RUSAGE_SELF, &used);
-    } while ((used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000 +
-                 (used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1000 <
-             ms);
+    while (tree_used_ms() < until);
 }
 
 #endif

@@ -14,9 +14,10 @@ enum { RUNNER, BUDGET, TRIAL_TIMEOUT, MAX_MEMORY, JSON, QUIET };
 
 static const struct rue_option options_table[] = {
     [RUNNER] = {"runner", RUE_OPTION_COMMAND, "CMD", NULL,
-                "the runner that made it, where that was not rue's own", 0, 0, NULL},
+                "the runner that made it, where that was not rue's own", 0, 0, NULL,
+                .set_by = RUE_SET_BY_USER},
     [BUDGET] = {"budget", RUE_OPTION_DURATION, "TIME", "30s", "time for all of it, such as 30s", 0, 0, NULL,
-                .flag_only = true},
+                .set_by = RUE_SET_BY_FLAG},
     [TRIAL_TIMEOUT] = RUE_STUDY_OPTION_TRIAL_TIMEOUT,
     [MAX_MEMORY] = RUE_STUDY_OPTION_MAX_MEMORY,
     [JSON] = {"json", RUE_OPTION_FLAG, NULL, NULL, "what was found as JSON on standard output", 0, 0, NULL},

@@ -33,13 +33,14 @@ static const struct rue_option options_table[] = {
                 "calibrate",
                 0, 0, NULL},
     [BATCH_SIZE] = {"batch-size", RUE_OPTION_LIST, "LIST", "1,32,128,512", "batch sizes to tell the time of",
-                    0, 0, NULL, .flag_only = true},
+                    0, 0, NULL, .set_by = RUE_SET_BY_FLAG},
     [DEVICES] = {"devices", RUE_OPTION_FLAG, NULL, NULL, "list the devices instead", 0, 0, NULL},
     [NULL_TEST] = {"null-test", RUE_OPTION_FLAG, NULL, NULL,
                    "test instead that nothing but the loader keeps a sleeping model waiting", 0, 0, NULL,
-                   .flag_only = true},
+                   .set_by = RUE_SET_BY_FLAG},
     [SLEEP] = {"sleep", RUE_OPTION_LIST, "LIST", NULL,
-               "what a batch takes in the null test [13 from 200us to 2s]", 0, 0, NULL, .flag_only = true},
+               "what a batch takes in the null test [13 from 200us to 2s]", 0, 0, NULL,
+               .set_by = RUE_SET_BY_FLAG},
     [JSON] = {"json", RUE_OPTION_FLAG, NULL, NULL, "write JSON", 0, 0, NULL},
 };
 

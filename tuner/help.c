@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "commands.h"
+#include "settings.h"
 #include "wrap.h"
 
 enum { COMMANDS_AT = 14, OPTIONS_AT = 33, EXAMPLE_INDENT = 2, MORE_INDENT = 6, DETAILS_BYTES = 2048 };
@@ -66,12 +67,15 @@ static void show_details(const char *details, int columns, FILE *out)
     }
 }
 
-static void show_option(const char *label, const char *help, const char *fallback, bool flag_only,
-                        int columns, FILE *out)
+static void show_option(const char *label, const char *help, const char *fallback,
+                        enum rue_option_setter set_by, int columns, FILE *out)
 {
+    static const char *const notes[] = {[RUE_SET_BY_ALL] = "",
+                                        [RUE_SET_BY_USER] = " (not in " RUE_SETTINGS_FILE ")",
+                                        [RUE_SET_BY_FLAG] = " (flag only)"};
     char text[512];
     snprintf(text, sizeof text, "%s%s%s%s%s", help, fallback ? " [" : "", fallback ? fallback : "",
-             fallback ? "]" : "", flag_only ? " (flag only)" : "");
+             fallback ? "]" : "", notes[set_by]);
     rue_wrap_item(out, label, text, columns, OPTIONS_AT);
     fputc('\n', out);
 }
@@ -91,9 +95,9 @@ void rue_help_show_command(const struct rue_command *command, int columns, FILE 
         char label[80];
         snprintf(label, sizeof label, "  --%s%s%s", option->name, option->argument ? " " : "",
                  option->argument ? option->argument : "");
-        show_option(label, option->help, option->fallback, option->flag_only, columns, out);
+        show_option(label, option->help, option->fallback, option->set_by, columns, out);
     }
-    show_option("  --help", RUE_HELP_TEXT, NULL, false, columns, out);
+    show_option("  --help", RUE_HELP_TEXT, NULL, RUE_SET_BY_ALL, columns, out);
 }
 
 void rue_help_show(int columns, FILE *out)

@@ -65,7 +65,10 @@ static void put_option(const struct rue_option *option)
         put(option->fallback);
         printf(".\n");
     }
-    if (option->flag_only) printf("\tNo setting sets it: that name is another command's.\n");
+    if (option->set_by == RUE_SET_BY_FLAG)
+        printf("\tOnly the flag sets it: other commands give that name another meaning.\n");
+    if (option->set_by == RUE_SET_BY_USER)
+        printf("\tThe flag and the environment set it, *" RUE_SETTINGS_FILE "* does not.\n");
     putchar('\n');
 }
 

@@ -22,7 +22,7 @@ static size_t list_known(bool variable, char known[NAMES_MAX][NAME_BYTES])
     for (size_t c = 0; rue_commands[c]; c++)
         for (size_t i = 0; i < rue_commands[c]->option_count && count < NAMES_MAX; i++) {
             const struct rue_option *option = &rue_commands[c]->options[i];
-            if (option->flag_only) continue;
+            if (option->set_by == RUE_SET_BY_FLAG) continue;
             rue_option_variable(option, text, sizeof text);
             snprintf(known[count++], NAME_BYTES, "%s", variable ? text + sizeof prefix - 1 : option->name);
         }

@@ -18,7 +18,8 @@ static rue_status open_file(const char *path, const char *advice, int *out, rue_
     if (*out < 0 || fstat(*out, &about) != 0)
         return rue_fail(error, RUE_DATA, "cannot open %s: %s; %s", path, strerror(errno), advice);
     if (!S_ISREG(about.st_mode) || about.st_size > FILE_BYTES_MAX)
-        return rue_fail(error, RUE_DATA, "%s is no file of a fit size; %s", path, advice);
+        return rue_fail(error, RUE_DATA, "%s is not a regular file of at most %d MiB; %s", path,
+                        FILE_BYTES_MAX >> 20, advice);
     return RUE_OK;
 }
 
@@ -30,7 +31,7 @@ rue_status rue_json_file_read(const char *path, const char *advice, json_t **out
     rue_status status = open_file(path, advice, &file, error);
     if (status == RUE_OK && !(*out = json_loadfd(file, JSON_REJECT_DUPLICATES, &why)))
         status =
-            rue_fail(error, RUE_DATA, "%s is no JSON: line %d, %s; %s", path, why.line, why.text, advice);
+            rue_fail(error, RUE_DATA, "%s, line %d is not JSON: %s; %s", path, why.line, why.text, advice);
     if (file >= 0) close(file);
     return status;
 }

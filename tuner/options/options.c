@@ -192,8 +192,13 @@ static rue_status read_settings(struct rue_options *options, rue_error *error)
         json_object_foreach(settings, key, value)
         {
             const struct rue_option *option = &options->command->options[i];
-            if (status != RUE_OK || option->flag_only || !option_is(option, key)) continue;
-            status = set_from_json(options, i, value, error);
+            if (status != RUE_OK || option->set_by == RUE_SET_BY_FLAG || !option_is(option, key)) continue;
+            status = option->set_by == RUE_SET_BY_ALL
+                         ? set_from_json(options, i, value, error)
+                         : rue_fail(error, RUE_USAGE,
+                                    "%s: \"%.60s\" cannot be set by a file, as that may be somebody else's; "
+                                    "remove it there and give %s or %s",
+                                    RUE_SETTINGS_FILE, key, options->flags[i], options->variables[i]);
         }
     }
     json_decref(settings);
@@ -204,7 +209,8 @@ static rue_status read_environment(struct rue_options *options, rue_error *error
 {
     rue_status status = RUE_OK;
     for (size_t i = 0; status == RUE_OK && i < options->command->option_count; i++) {
-        const char *text = options->command->options[i].flag_only ? NULL : getenv(options->variables[i]);
+        bool flag = options->command->options[i].set_by == RUE_SET_BY_FLAG;
+        const char *text = flag ? NULL : getenv(options->variables[i]);
         if (text && *text) status = set_value(options, i, text, options->variables[i], error);
     }
     return status;
@@ -330,10 +336,12 @@ rue_status rue_options_parse(const struct rue_command *command, int argc, char *
     if (status == RUE_OK) status = read_environment(options, error);
     rue_error later = {0};
     rue_status line = read_command_line(options, argc, argv, help, &later);
-    if (*help)
+    if (*help) {
         status = RUE_OK;
-    else if (status == RUE_OK && line != RUE_OK)
+        rue_error_clear(error);
+    } else if (status == RUE_OK && line != RUE_OK) {
         status = rue_fail(error, line, "%s", later.message);
+    }
     if (status != RUE_OK) return rue_options_close(options), status;
     *out = options;
     return RUE_OK;

@@ -30,6 +30,14 @@ enum rue_option_kind {
     RUE_OPTION_WORD,       /* one of `words` */
 };
 
+/* Who may set an option. A rue.json may be somebody else's, as it comes with a folder: it starts no program,
+ * chooses no place to write to, and replaces and discards nothing. */
+enum rue_option_setter {
+    RUE_SET_BY_ALL,  /* a flag, the environment and rue.json */
+    RUE_SET_BY_USER, /* a flag and the environment; in rue.json it is an error */
+    RUE_SET_BY_FLAG, /* other commands give its name another meaning */
+};
+
 struct rue_option {
     const char *name; /* long name, with '-' */
     enum rue_option_kind kind;
@@ -38,7 +46,7 @@ struct rue_option {
     const char *help;
     uint64_t min, max; /* of a count, or of a percentage in hundredths of a percent; both 0: no bounds */
     const char *const *words; /* of a word or a list, NULL at the end */
-    bool flag_only;           /* no setting sets it: the setting of this name means something else */
+    enum rue_option_setter set_by;
 };
 
 enum { RUE_OPTIONS_MAX = 64, RUE_ARGUMENTS_MAX = 64, RUE_COMMAND_LINE_BYTES = 4096 };

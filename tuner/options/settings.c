@@ -1,21 +1,30 @@
 #include "settings.h"
 
-#include <stdio.h>
+#include <errno.h>
+#include <stdbool.h>
 #include <sys/stat.h>
+
+#include "json_file.h"
+
+enum { SETTINGS_BYTES_MAX = 1 << 20 };
+
+static const char advice[] = "write settings such as {\"budget\": \"5m\"}, or move the file away";
 
 rue_status rue_settings_read(json_t **out, rue_error *error)
 {
-    *out = NULL;
     struct stat about;
-    if (stat(RUE_SETTINGS_FILE, &about) != 0)
+    rue_error why = {0};
+    json_t *settings = NULL;
+    *out = NULL;
+    bool there = stat(RUE_SETTINGS_FILE, &about) == 0;
+    if (!there && errno == ENOENT)
         return (*out = json_object()) ? RUE_OK : rue_fail_memory(error, "settings", sizeof **out);
-    if (!S_ISREG(about.st_mode)) /* reading a FIFO would wait for somebody to write into it */
-        return rue_fail(error, RUE_USAGE, "%s is no regular file: settings are read from it; move it away",
-                        RUE_SETTINGS_FILE);
-    json_error_t why;
-    json_t *settings = json_load_file(RUE_SETTINGS_FILE, JSON_REJECT_DUPLICATES, &why);
+    if (there && about.st_size > SETTINGS_BYTES_MAX)
+        return rue_fail(error, RUE_USAGE, "%s is larger than %d bytes; %s", RUE_SETTINGS_FILE,
+                        SETTINGS_BYTES_MAX, advice);
+    if (rue_json_file_read(RUE_SETTINGS_FILE, advice, &settings, &why) != RUE_OK)
+        return rue_fail(error, RUE_USAGE, "%s", why.message);
     if (json_is_object(settings)) return *out = settings, RUE_OK;
     json_decref(settings);
-    return rue_fail(error, RUE_USAGE, "%s, line %d: %s", RUE_SETTINGS_FILE, why.line,
-                    settings ? "it is no JSON object; write {\"budget\": \"5m\"} or the like" : why.text);
+    return rue_fail(error, RUE_USAGE, "%s is not a JSON object; %s", RUE_SETTINGS_FILE, advice);
 }

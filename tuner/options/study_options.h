@@ -36,9 +36,10 @@
     }
 
 /* By whom, and within what. */
-#define RUE_STUDY_OPTION_RUNNER                                                                             \
-    {                                                                                                       \
-        "runner", RUE_OPTION_COMMAND, "CMD", NULL, "measure with another runner than rue's own", 0, 0, NULL \
+#define RUE_STUDY_OPTION_RUNNER                                                                              \
+    {                                                                                                        \
+        "runner", RUE_OPTION_COMMAND, "CMD", NULL, "measure with another runner than rue's own", 0, 0, NULL, \
+            .set_by = RUE_SET_BY_USER                                                                        \
     }
 #define RUE_STUDY_OPTION_TRIAL_TIMEOUT                                                       \
     {                                                                                        \
@@ -55,7 +56,7 @@
 #define RUE_STUDY_OPTION_FRESH                                                                             \
     {                                                                                                      \
         "fresh", RUE_OPTION_FLAG, NULL, NULL, "start over; study.db and the reports are kept as *.old", 0, \
-            0, NULL                                                                                        \
+            0, NULL, .set_by = RUE_SET_BY_USER                                                             \
     }
 
 #endif
