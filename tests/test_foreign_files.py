@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from conftest import HANG_S, PROGRAM, clean_environment, expect_failure
+from conftest import HANG_S, PROGRAM, clean_environment, expect_failure, wait_until
 
 LONG = os.environ.get("RUE_LONG_TESTS") == "1"
 SEED = int(os.environ.get("RUE_SEED", "16"))
@@ -167,9 +167,16 @@ def test_what_lies_in_the_place_of_a_file_of_rue_is_refused(program, here, name)
 @pytest.mark.parametrize("name", DRY)
 def test_a_dry_run_changes_nothing(program, here, name):
     words, _ = CASES[name]
-    for prepared in (False, True):
-        if prepared:
+    for state in ("new", "finished", "killed"):
+        if state == "finished":
             assert run(program, here, *words).returncode == 0
+        if state == "killed":
+            process = subprocess.Popen([program, *words, "--seed", "2"], cwd=here, env=clean_environment(),
+                                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            log = here / "out/study.db-wal"
+            wait_until(lambda: log.exists() and log.stat().st_size > 0, process)
+            process.kill()
+            process.wait()
         before = look(here)
         times = {path: path.stat().st_mtime_ns for path in here.rglob("*") if path.is_dir()}
         done = run(program, here, *words, "--dry-run")

@@ -56,9 +56,41 @@ static rue_status prepare_all(struct rue_store *store, rue_error *error)
     return status;
 }
 
-static rue_status connect(struct rue_store *store, const char *file, rue_error *error)
+/* Reads the file without changing it or its folder: in exclusive mode without locks, SQLite keeps the index
+ * of a log in memory, and the log is not brought into the file when it is closed. */
+static rue_status open_unchanged(const char *file, const char *path, sqlite3 **out, rue_error *error)
+{
+    bool logged = rue_store_file_has_wal(file);
+    char *name = logged ? strdup(file) : rue_store_file_immutable_uri(file);
+    if (!name) return rue_fail_memory(error, "the store's name", strlen(file));
+    int code = sqlite3_open_v2(name, out, SQLITE_OPEN_READONLY | (logged ? 0 : SQLITE_OPEN_URI),
+                               logged ? "unix-none" : NULL);
+    free(name);
+    if (code == SQLITE_OK) code = rue_store_guard_open(*out);
+    if (code == SQLITE_OK) code = sqlite3_db_config(*out, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    if (code == SQLITE_OK) code = sqlite3_exec(*out, "PRAGMA locking_mode = EXCLUSIVE", NULL, NULL, NULL);
+    return code == SQLITE_OK ? rue_store_schema_check(*out, path, error)
+                             : rue_store_fail(*out, code, path, "opening the store", error);
+}
+
+static rue_status copy(const char *file, const char *path, sqlite3 *into, rue_error *error)
+{
+    sqlite3 *from = NULL;
+    rue_status status = open_unchanged(file, path, &from, error);
+    sqlite3_backup *backup = status == RUE_OK ? sqlite3_backup_init(into, "main", from, "main") : NULL;
+    if (backup) sqlite3_backup_step(backup, -1);
+    if (status == RUE_OK && (!backup || sqlite3_backup_finish(backup) != SQLITE_OK))
+        status = rue_store_fail(into, sqlite3_errcode(into), path, "reading the store", error);
+    sqlite3_close(from);
+    return status;
+}
+
+/* `source`, nullable: a file whose content comes first into `file`, which is new. */
+static rue_status connect(struct rue_store *store, const char *file, const char *source, rue_error *error)
 {
     int code = sqlite3_open_v2(file, &store->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
+    rue_status status = code == SQLITE_OK && source ? copy(source, store->path, store->db, error) : RUE_OK;
+    if (status != RUE_OK) return status;
     if (code == SQLITE_OK) code = rue_store_guard_open(store->db);
     if (code != SQLITE_OK) return fail(store, code, "opening the store", error);
     sqlite3_busy_timeout(store->db, RUE_STORE_BUSY_MS);
@@ -69,7 +101,7 @@ static rue_status connect(struct rue_store *store, const char *file, rue_error *
 
     /* Until the file is known to be a healthy store, closing must not copy its log into it. */
     if (rue_store_file_has_wal(file)) sqlite3_db_config(store->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
-    rue_status status = rue_store_schema_update(store->db, store->path, error);
+    status = rue_store_schema_update(store->db, store->path, error);
     if (status != RUE_OK) return status;
     rue_store_guard_let_finish(store->db);
     sqlite3_db_config(store->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
@@ -83,34 +115,44 @@ static rue_status connect(struct rue_store *store, const char *file, rue_error *
 
 static const char memory[] = ":memory:"; /* SQLite's word */
 
-rue_status rue_store_open(const char *path, bool fresh, struct rue_store **out, rue_error *error)
+/* How a store is opened; `path` is NULL in memory alone. */
+enum opening { IN_MEMORY, COPIED, ON_DISK, FRESH };
+
+static rue_status open_file(struct rue_store *store, const char *path, enum opening how, rue_error *error)
+{
+    char *file = NULL;
+    rue_status status = rue_store_file_resolve(path, &file, error);
+    if (status == RUE_OK && how == FRESH) status = rue_store_file_put_aside(file, path, error);
+    if (status == RUE_OK) status = rue_store_file_check(file, path, error);
+    if (status == RUE_OK && how == COPIED) status = connect(store, memory, file, error);
+    if (status == RUE_OK && how != COPIED) status = connect(store, file, NULL, error);
+    free(file);
+    return status;
+}
+
+static rue_status open_store(const char *path, enum opening how, struct rue_store **out, rue_error *error)
 {
     *out = NULL;
-    char *file = NULL;
     struct rue_store *store = calloc(1, sizeof *store);
     if (!store || !(store->path = strdup(path ? path : memory))) {
         free(store);
         return rue_fail_memory(error, "the store", sizeof *store);
     }
     store->run_id = RUE_ABSENT;
+    rue_status status =
+        how == IN_MEMORY ? connect(store, memory, NULL, error) : open_file(store, path, how, error);
+    if (status == RUE_OK) return *out = store, RUE_OK;
+    return rue_store_close(store), status;
+}
 
-    rue_status status = RUE_OK;
-    if (!path) {
-        status = connect(store, memory, error);
-        if (status == RUE_OK) return *out = store, RUE_OK;
-        return rue_store_close(store), status;
-    }
-    status = rue_store_file_resolve(path, &file, error);
-    if (status == RUE_OK && fresh) status = rue_store_file_put_aside(file, path, error);
-    if (status == RUE_OK) status = rue_store_file_check(file, path, error);
-    if (status == RUE_OK) status = connect(store, file, error);
-    free(file);
-    if (status != RUE_OK) {
-        rue_store_close(store);
-        return status;
-    }
-    *out = store;
-    return RUE_OK;
+rue_status rue_store_open(const char *path, bool fresh, struct rue_store **out, rue_error *error)
+{
+    return open_store(path, !path ? IN_MEMORY : fresh ? FRESH : ON_DISK, out, error);
+}
+
+rue_status rue_store_open_copy(const char *path, struct rue_store **out, rue_error *error)
+{
+    return open_store(path, COPIED, out, error);
 }
 
 void rue_store_close(struct rue_store *store)

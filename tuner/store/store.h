@@ -42,6 +42,10 @@ void rue_store_scenario_key(const struct rue_store_scenario *scenario, const cha
  * checksums), read-only, in use, or the disk is full; the file is then left as it was. */
 rue_status rue_store_open(const char *path, bool fresh, struct rue_store **out,
                           rue_error *error) RUE_MUST_CHECK;
+
+/* The trials of the store at `path` in a store in memory: neither the file nor its folder is changed. Nobody
+ * may write the file meanwhile. Errors as above. */
+rue_status rue_store_open_copy(const char *path, struct rue_store **out, rue_error *error) RUE_MUST_CHECK;
 void rue_store_close(struct rue_store *store);
 
 /* Notes that a run begins: its command line, rue's version, wall-clock time (ISO 8601, UTC). The run's id

@@ -1,6 +1,7 @@
 #include "store_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <sqlite3.h>
 #include <stdio.h>
@@ -38,6 +39,20 @@ static long long file_bytes(const char *file, const char *suffix)
 bool rue_store_file_has_wal(const char *file)
 {
     return file_bytes(file, "-wal") > 0;
+}
+
+char *rue_store_file_immutable_uri(const char *file)
+{
+    char *uri = malloc(3 * strlen(file) + 64), *at = uri;
+    if (!uri) return NULL;
+    at += sprintf(at, "file:");
+    for (; *file; file++) {
+        bool plain = (*file >= '0' && *file <= '9') || ((*file | 32) >= 'a' && (*file | 32) <= 'z') ||
+                     strchr("/._-", *file);
+        at += plain ? sprintf(at, "%c", *file) : sprintf(at, "%%%02X", (unsigned char)*file);
+    }
+    sprintf(at, "?immutable=1");
+    return uri;
 }
 
 static rue_status folder_check(const char *file, const char *path, rue_error *error)
@@ -193,7 +208,7 @@ static bool free_suffix_find(const char *file, char out[32])
         char name[NAME_BYTES + 64];
         snprintf(out, 32, ".old.%d", n);
         if (n == 1) out[strlen(".old")] = 0;
-        for (int i = 0; !taken && name_kept(file, i, out, name); i++) taken = access(name, F_OK) == 0;
+        for (int i = 0; !taken && name_kept(file, i, out, name); i++) taken = file_bytes(name, "") >= 0;
         if (!taken) return true;
     }
     return false;
@@ -211,7 +226,8 @@ rue_status rue_store_file_put_aside(const char *file, const char *path, rue_erro
         return rue_fail(error, RUE_STORE, "%s: %d old stores lie beside it; delete some of %s.old*", path,
                         KEPT_MAX, path);
     for (int i = 0; name_kept(file, i, "", from) && name_kept(file, i, kept, to); i++) {
-        if (rename(from, to) != 0 && errno != ENOENT)
+        if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) != 0 && errno != ENOENT &&
+            (errno != EINVAL || rename(from, to) != 0)) /* a file system without RENAME_NOREPLACE */
             return rue_fail(error, RUE_STORE, "%s: cannot rename %s to %s: %s; move it away yourself", path,
                             from, to, strerror(errno));
     }

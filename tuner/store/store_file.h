@@ -22,6 +22,10 @@ rue_status rue_store_file_check_companions(const char *file, const char *path,
 /* True when the write-ahead log beside `file` holds something. */
 bool rue_store_file_has_wal(const char *file);
 
+/* An SQLite URI of a file that nobody writes, which SQLite then makes nothing beside; what it might take for
+ * more than a name is written as %XX. Returned owned; NULL without memory. */
+char *rue_store_file_immutable_uri(const char *file);
+
 /* Renames the file, healthy or not, its companions, and the reports beside it to "<file>.old", or
  * "<file>.old.2", ... where earlier ones are kept already; a healthy one is checkpointed first. RUE_STORE
  * when another process has it open, or the renaming fails. */

@@ -69,21 +69,6 @@ static rue_status fail(const struct rue_store_reader *reader, int code, const ch
     return rue_store_fail(reader->db, code, reader->path, doing, error);
 }
 
-/* A URI of the file: what SQLite might take for more than a name is written as %XX. */
-static char *immutable_uri(const char *file)
-{
-    char *uri = malloc(3 * strlen(file) + 64), *at = uri;
-    if (!uri) return NULL;
-    at += sprintf(at, "file:");
-    for (; *file; file++) {
-        bool plain = (*file >= '0' && *file <= '9') || ((*file | 32) >= 'a' && (*file | 32) <= 'z') ||
-                     strchr("/._-", *file);
-        at += plain ? sprintf(at, "%c", *file) : sprintf(at, "%%%02X", (unsigned char)*file);
-    }
-    sprintf(at, "?immutable=1");
-    return uri;
-}
-
 /* SQLite makes companions beside a file in WAL mode even for reading, unless it is told that nobody writes
  * it. */
 static rue_status connect(struct rue_store_reader *reader, rue_error *error)
@@ -91,7 +76,7 @@ static rue_status connect(struct rue_store_reader *reader, rue_error *error)
     reader->alone = !rue_store_file_has_wal(reader->file);
     if (stat(reader->file, &reader->facts) != 0)
         return rue_fail(error, RUE_DATA, "cannot open %s: %s", reader->path, strerror(errno));
-    char *name = reader->alone ? immutable_uri(reader->file) : strdup(reader->file);
+    char *name = reader->alone ? rue_store_file_immutable_uri(reader->file) : strdup(reader->file);
     if (!name) return rue_fail_memory(error, "the store's name", strlen(reader->file));
     int code = sqlite3_open_v2(name, &reader->db,
                                SQLITE_OPEN_READONLY | (reader->alone ? SQLITE_OPEN_URI : 0), NULL);

@@ -153,17 +153,17 @@ rue_status rue_study_open_store(struct rue_study *study, rue_error *error)
     bool kept = !study->goal->keep_nothing;
     snprintf(path, sizeof path, "%s/" RUE_STORE_FILE, study->folder);
     study->store_is_new = kept && lstat(path, &about) != 0 && errno == ENOENT;
-    if (study->goal->dry_run && study->store_is_new) kept = study->store_is_new = false;
-
-    rue_status status = rue_store_open(kept ? path : NULL, study->goal->fresh, &study->store, error);
+    bool copied = kept && study->goal->dry_run && !study->store_is_new;
+    if (study->goal->dry_run) kept = study->store_is_new = false;
+    rue_status status = copied ? rue_store_open_copy(path, &study->store, error)
+                               : rue_store_open(kept ? path : NULL, study->goal->fresh, &study->store, error);
     if (status == RUE_OK) status = rue_store_count(study->store, &study->found_trials, error);
     if (status == RUE_OK && study->found_trials && !study->goal->goes_on)
         rue_progress_note(study->progress,
                           "%s holds %" PRIu64 " trials: what fits is reused (--fresh starts over)", path,
                           study->found_trials);
     if (study->recording) study->found_trials = 0; /* what is stored costs as much as what is not */
-    /* Closed without an end, it keeps nothing of it. */
-    if (status == RUE_OK && study->goal->dry_run) status = rue_store_begin(study->store, error);
+
     if (status == RUE_OK)
         status =
             rue_store_begin_run(study->store, study->goal->command_line, RUE_VERSION, study->started, error);
