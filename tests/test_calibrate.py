@@ -241,7 +241,7 @@ def test_a_sleep_that_is_none_is_refused(rue, sleep):
 
 def test_a_study_says_that_its_models_slept_too_long(rue, script):
     times = make_table(["ape"], [16, 32], [0, 2], lambda m, b, w: 1000 + b + w)
-    late = dict(when=dict(measure="joint"), do="answer", answer=dict(compute_ns=900000, sleep_overshoot_ns=100000))
+    late = dict(when=dict(measure="joint"), do="answer", answer=dict(load_wait_ns=0, compute_ns=900000, sleep_overshoot_ns=100000))
     for name, fault, said in (("late", [late], True), ("sharp", [], False)):
         done = rue("tune", "--runner", script(times, faults=fault).command, "--strategy", "grid", "--quiet", "--out", name)
         assert done.returncode == 0, done.stderr

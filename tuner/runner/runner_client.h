@@ -26,6 +26,7 @@ rue_status rue_runner_open_on(const char *gpu, const char *command, struct rue_r
 /* Ends it; whatever it left running is killed. */
 void rue_runner_close(struct rue_runner *runner);
 
+/* What it said when it was first started; never changes. */
 const struct rue_hello *rue_runner_hello(const struct rue_runner *runner);
 const json_t *rue_runner_greeting(const struct rue_runner *runner); /* the same in its own words; borrowed */
 
@@ -41,7 +42,8 @@ rue_status rue_runner_open_data(struct rue_runner *runner, const struct rue_vari
  * says so, and a new one is started for the next trial (three times where it dies in starting), as after one
  * that says that it is spent. RUE_OK with a
  * result; RUE_INTERRUPTED or RUE_TERMINATED when a signal ended the trial; RUE_RUNNER when no new runner
- * could be started. */
+ * could be started, or when it came back as another one (runner_identity.h); RUE_DATA when it opened other
+ * data. */
 rue_status rue_runner_trial(struct rue_runner *runner, struct rue_trial_request *request, const char *profile,
                             uint64_t patience_ns, struct rue_trial_result *result,
                             rue_error *error) RUE_MUST_CHECK;
