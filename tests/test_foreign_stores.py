@@ -110,9 +110,6 @@ FOREIGN = {
     "a check of rue's column": (schema("started_ns INTEGER NOT NULL", "started_ns INTEGER NOT NULL CHECK(started_ns)"),
                                 ['"started_ns"', "table trial"]),
     "a check of the table": (schema("INTEGER /* of the findings */", "INTEGER, CHECK (id > 0)", "run"), ['"CHECK"', "table run"]),
-    "a virtual table that says it is the view": (
-        "PRAGMA writable_schema = 1; UPDATE sqlite_master SET sql = 'CREATE VIRTUAL TABLE v USING fts5(a)'"
-        " WHERE name = 'ok_trial'", ['the view "ok_trial"']),
     "a line comment": (schema("/* clock */", "-- x", "trial") + "; " + schema("trial (", "trial ( --", "trial"), ["study.db"]),
     "another type": (schema("end_to_end_ns INTEGER", "end_to_end_ns TEXT"), ['"end_to_end_ns"']),
     "another key": (schema("id INTEGER PRIMARY KEY", "id INTEGER", "run"), ['"id"', "table run"]),
