@@ -1,17 +1,23 @@
-"""What was measured is never measured again: interrupted, killed and repeated studies."""
+"""What was measured is never measured again: interrupted, killed and repeated studies.
+
+RUE_LONG_TESTS=1 kills more often, and resumes larger stores."""
 import contextlib
 import itertools
 import json
+import os
 import random
 import shutil
 import signal
 import sqlite3
+import subprocess
 import time
 
 import pytest
 
 from conftest import expect_failure, finish, make_table, read_json, stop, wait_until, wait_until_gone
 
+LONG = bool(os.environ.get("RUE_LONG_TESTS"))
+SEED = int(os.environ.get("RUE_SEED", random.randrange(1 << 30)))
 MODELS, BATCHES, WORKERS = ["ape", "bee", "cow"], [16, 32, 64], [0, 2, 4]
 TABLE = make_table(MODELS, BATCHES, WORKERS, lambda m, b, w: 1000 + 7 * abs(b - 40) + 90 * abs(w - MODELS.index(m)))
 CELLS = sorted(itertools.product(MODELS, TABLE["ape"]))
@@ -30,6 +36,14 @@ def stored(rue, file="out/study.db"):
     with contextlib.closing(sqlite3.connect(rue.folder / file, timeout=30)) as db:
         db.row_factory = sqlite3.Row
         return {row["id"]: dict(row) for row in db.execute("SELECT * FROM trial")}
+
+
+def count_stored(rue):
+    try:
+        with contextlib.closing(sqlite3.connect(f"file:{rue.folder}/out/study.db?mode=ro", uri=True)) as db:
+            return db.execute("SELECT count(*) FROM trial").fetchone()[0]
+    except sqlite3.Error:  # it is being created
+        return 0
 
 
 def runs(rue):
@@ -86,6 +100,61 @@ def test_kill_9_loses_nothing_that_was_stored(rue, script, uninterrupted, seed):
         assert not set(asked[asked_before:]) & set(cells), "what was stored is not asked for again"
     assert found(rue)["recommendations"] == uninterrupted
     assert not found(rue)["partial"] and wait_until_gone(one.pids())
+
+
+@pytest.mark.parametrize("strategy", ["grid", "halving", "race", "duel"])
+def test_kill_9_at_any_time_again_and_again_keeps_every_row(rue, script, strategy):
+    """Also while it opens the store, or makes it; one trial at most is lost with each kill."""
+    dice = random.Random(f"{SEED} {strategy}")
+    one = script(TABLE, delay_s=0.004, load_ns=100000)
+    words, known, kills, ended = ["--strategy", strategy, "--budget", "2h"], {}, 0, False
+    assert tune(rue, one, *words, out="reference").returncode == 0
+    one.log_path.unlink()
+    while kills < (60 if LONG else 6) and not ended:
+        process = start(rue, one, *words)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            ended = process.wait(dice.choice([dice.uniform(0, 0.1), dice.uniform(0.1, 0.6)])) is not None
+        process.kill()
+        finish(process)
+        kills += not ended
+        rows = stored(rue) if count_stored(rue) else {}
+        assert known.items() <= rows.items(), f"seed {SEED}: a row is gone or another"
+        assert len({(row["run_id"], row["started_ns"], row["measure"]) for row in rows.values()}) == len(rows), "a row twice"
+        assert 0 <= len(one.requests()) - len(rows) <= kills, f"seed {SEED}: more is lost than what was under way"
+        known = rows
+    assert tune(rue, one, *words).returncode == 0
+    rows = stored(rue)
+    assert known.items() <= rows.items() and len(one.requests()) - len(rows) <= kills
+    assert wait_until_gone(one.pids()) and not found(rue)["partial"]
+    if strategy == "grid":
+        assert joint(rows) == CELLS and found(rue)["recommendations"] == found(rue, "reference")["recommendations"]
+
+
+def multiply_rows(file, count):
+    """Until there are so many; the checksum of a row is not about its id."""
+    with contextlib.closing(sqlite3.connect(file)) as db:
+        names = ", ".join(row[1] for row in db.execute("PRAGMA table_info(trial)") if row[1] != "id")
+        (rows,) = db.execute("SELECT count(*) FROM trial").fetchone()
+        for _ in range(-(-count // rows) - 1):
+            db.execute(f"INSERT INTO trial ({names}) SELECT {names} FROM trial WHERE id <= {rows} ORDER BY id")
+        db.commit()
+
+
+@pytest.mark.parametrize("strategy", ["grid", "random", "halving", "race", "duel", "auto"] if LONG else ["duel"])
+def test_a_store_of_very_many_rows_hangs_nothing(release_rue, script, strategy):
+    """Time in proportion to the rows; more than that took many minutes (HANG_S)."""
+    one = script(TABLE, load_ns=100000)
+    words = ["--strategy", strategy, *([] if strategy == "auto" else ["--budget", "60trials"])]
+    assert tune(release_rue, one, *words).returncode == 0
+    before = found(release_rue)["recommendations"][0]["config"]
+    multiply_rows(release_rue.folder / "out/study.db", 200_000 if LONG else 60_000)
+    count, asked = count_stored(release_rue), len(one.requests())
+    assert tune(release_rue, one, *words).returncode == 0
+    assert found(release_rue)["recommendations"][0]["config"] == before
+    assert count_stored(release_rue) - count == len(one.requests()) - asked <= 60
+    for command in ("list", "show"):
+        done = release_rue(command, "out")
+        assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -292,13 +361,6 @@ REAL = ["--batch-size", "4,8", "--num-workers", "0,1", "--model", "none,sleep:1m
 
 def rows_per_cell(rows):
     return sorted((row["measure"], row["mode"], *cell_of(row)) for row in rows.values())
-
-
-def count_stored(rue):
-    try:
-        return len(stored(rue)) if (rue.folder / "out/study.db").exists() else 0
-    except sqlite3.Error:  # it is being created
-        return 0
 
 
 def test_a_killed_study_of_photos_goes_on(rue, own_photos):

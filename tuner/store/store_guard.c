@@ -154,7 +154,7 @@ static rue_status check_object(const char *type, const char *name, const char *s
         return rue_fail(
             error, RUE_STORE,
             "%s: the column \"%s\" of its table %s is not declared as rue does it; " RUE_STORE_PUT_ASIDE,
-            path, name, column, path);
+            path, column, name, path);
     }
     if (is_own(type, name, sql)) return RUE_OK;
     return rue_fail(error, RUE_STORE,
