@@ -95,7 +95,7 @@ json_t *rue_json_config(struct rue_json_document *document, const struct rue_con
     return object;
 }
 
-/* What is to be written in one piece: a dump hands over every comma by itself. */
+/* What is to be written in one piece: a dump hands over every comma by itself. A dump holds no NUL. */
 struct sink {
     FILE *stream;
     size_t used;
@@ -109,16 +109,28 @@ static int empty(struct sink *sink)
     return whole ? 0 : -1;
 }
 
+static int put(struct sink *sink, const char *text, size_t bytes)
+{
+    if (sink->used + bytes > sizeof sink->bytes && empty(sink) != 0) return -1;
+    memcpy(sink->bytes + sink->used, text, bytes);
+    sink->used += bytes;
+    return 0;
+}
+
+/* The library escapes what JSON forbids, control characters of ASCII; terminals obey others, too. A part that
+ * is handed over holds whole characters. */
 static int take(const char *text, size_t bytes, void *context)
 {
-    struct sink *sink = context;
-    while (bytes > 0) {
-        if (sink->used == sizeof sink->bytes && empty(sink) != 0) return -1;
-        size_t room = sizeof sink->bytes - sink->used, part = bytes < room ? bytes : room;
-        memcpy(sink->bytes + sink->used, text, part);
-        sink->used += part;
-        text += part;
-        bytes -= part;
+    for (const char *end = text + bytes; text < end;) {
+        char escaped[16];
+        const char *from = text;
+        int32_t point = rue_utf8_next(&text);
+        size_t length = (size_t)(text - from);
+        if (point >= 0x7F && rue_utf8_is_unsafe(point)) {
+            length = (size_t)snprintf(escaped, sizeof escaped, "\\u%04x", (unsigned)point);
+            from = escaped;
+        }
+        if (put(context, from, length) != 0) return -1;
     }
     return 0;
 }

@@ -35,8 +35,8 @@ json_t *rue_json_knob(enum rue_knob knob, int value); /* a known value */
  * out unless they are always shown, and unknown ones in any case. */
 json_t *rue_json_config(struct rue_json_document *document, const struct rue_config *config, bool all);
 
-/* Writes `root`, indented, and a line feed. RUE_MEMORY when the document failed, RUE_STORE when the stream
- * did. */
+/* Writes `root`, indented, and a line feed; a terminal only shows it (utf8.h). RUE_MEMORY when the document
+ * failed, RUE_STORE when the stream did. */
 rue_status rue_json_write(const struct rue_json_document *document, const json_t *root, FILE *stream,
                           rue_error *error) RUE_MUST_CHECK;
 

@@ -117,7 +117,9 @@ static void put_row(const struct rue_scaling *scaling, const struct rue_scaling_
     name_mode(&set->variant, mode, sizeof mode);
     list_figures(row, figures);
     rue_csv_put_text(stream, set->variant.format);
-    fprintf(stream, ",%s,", mode);
+    fputc(',', stream);
+    rue_csv_put_text(stream, mode);
+    fputc(',', stream);
     rue_csv_put_text(stream, set->dataset);
     fprintf(stream, ",%d,%d", row->config.value[RUE_BATCH_SIZE], row->config.value[RUE_NUM_WORKERS]);
     for (int f = 0; f < FIGURES; f++)

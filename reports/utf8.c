@@ -34,6 +34,11 @@ static bool among(int32_t point, const struct range *ranges, size_t count)
     return false;
 }
 
+bool rue_utf8_is_unsafe(int32_t point)
+{
+    return IS(point, unsafe);
+}
+
 int32_t rue_utf8_next(const char **at)
 {
     static const struct {
@@ -82,7 +87,7 @@ void rue_utf8_clean(const char *text, bool unicode, char *out, size_t bytes)
         size_t length = (size_t)(text - start);
         if (point == NO_BREAK_SPACE)
             start = " ", length = 1;
-        else if (point < 0 || IS(point, unsafe) || (point > 0x7E && !unicode))
+        else if (point < 0 || rue_utf8_is_unsafe(point) || (point > 0x7E && !unicode))
             start = "?", length = 1;
         if (point == 0 || used + length + 1 > bytes) break;
         memcpy(out + used, start, length);

@@ -14,6 +14,10 @@ int32_t rue_utf8_next(const char **at);
 /* Columns that a terminal needs for `text`. Bytes that are no UTF-8 count as one. */
 int rue_utf8_width(const char *text);
 
+/* Whether a terminal obeys the code point rather than shows it: control characters, and marks that turn the
+ * writing direction. */
+bool rue_utf8_is_unsafe(int32_t point);
+
 /* `text` for a terminal: control characters, bytes that are no UTF-8 and marks that turn the writing
  * direction become '?'; a no-break space becomes a space. Without `unicode` everything beyond ASCII becomes
  * '?', too. Cut at a whole character where `out` is too small. */

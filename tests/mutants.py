@@ -27,18 +27,18 @@ def damage(random, document):
     if kind == 0:
         del container[key]
     elif kind == 1:
-        container[key] = random.choice(OTHERS)
+        container[key] = copy.deepcopy(random.choice(OTHERS))
     elif kind == 2 and isinstance(container, list):
         container.extend([value] * random.choice([1, 70, 3000]))
     elif kind == 3:
         other, name = random.choice(list(members(document)))
         container[key] = copy.deepcopy(other[name])
     elif isinstance(value, bool) or value is None or kind == 4:
-        container[key] = random.choice(NUMBERS + TEXTS + OTHERS)
+        container[key] = copy.deepcopy(random.choice(NUMBERS + TEXTS + OTHERS))
     elif isinstance(value, (int, float)):
         container[key] = random.choice([*NUMBERS, -value, value * 1000, value + 1])
     else:
-        container[key] = random.choice(TEXTS) if isinstance(value, str) else random.choice(OTHERS)
+        container[key] = random.choice(TEXTS) if isinstance(value, str) else copy.deepcopy(random.choice(OTHERS))
 
 
 def mutant(random, document):

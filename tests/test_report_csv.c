@@ -1,3 +1,4 @@
+#include "csv_field.h"
 #include "findings_fixture.h"
 
 enum { FIELDS_MAX = 64, FIELD_BYTES = 1024 };
@@ -86,10 +87,54 @@ Test(report_csv, every_row_has_the_columns_of_the_header)
     cr_assert_str_eq(field(&header, &record, "status"), "failed");
     cr_assert_str_eq(field(&header, &record, "images"), "", "an absent integer is empty");
     cr_assert_str_eq(field(&header, &record, "cpu_ratio"), "", "an absent real is empty");
-    cr_assert_str_eq(field(&header, &record, "reason"), "said \"no\",\nthen, died");
+    cr_assert_str_eq(field(&header, &record, "reason"), "said \"no\",?then, died", "one line a trial");
     cr_assert_eq(*at, 0);
     free(text);
     fixture_close(&fixture);
+}
+
+/* What a spreadsheet gets of `text`, the field that another reader of CSV finds. */
+static const char *written(const char *text)
+{
+    static struct record record;
+    static char buffer[4 * FIELD_BYTES];
+    FILE *stream = fmemopen(buffer, sizeof buffer, "w");
+    rue_csv_put_text(stream, text);
+    fputc('\n', stream);
+    cr_assert_eq(fclose(stream), 0);
+    cr_assert_eq(*read_record(buffer, &record), 0);
+    cr_assert_eq(record.count, 1);
+    return record.fields[0];
+}
+
+Test(report_csv, no_text_is_a_formula_and_all_of_it_is_read_back)
+{
+    static const char *const formulas[] = {"=1+1",      "=HYPERLINK(\"http://x\",\"a\")",
+                                           "+1+1",      "-2+3",
+                                           "@SUM(A1)",  "-",
+                                           "=",         "-cmd|' /C calc'!A0",
+                                           "'=1",       "''@a",
+                                           "+0x10",     "-inf",
+                                           "\uFF1D1+1", "+nan",
+                                           "-1,5"};
+    for (size_t i = 0; i < sizeof formulas / sizeof *formulas; i++) {
+        const char *field = written(formulas[i]);
+        cr_assert(field[0] == '\'' && strcmp(field + 1, formulas[i]) == 0, "%s", field);
+        cr_assert_str_eq(rue_csv_get_text(field), formulas[i]);
+    }
+    static const char *const plain[] = {"",    "-5", "+1.5e3",   "-1e-9", "a=b",
+                                        "'a'", "'",  "resnet18", " =1",   "größe, \"µ\""};
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
+        cr_assert_str_eq(written(plain[i]), plain[i]);
+        cr_assert_str_eq(rue_csv_get_text(plain[i]), plain[i]);
+    }
+}
+
+Test(report_csv, no_text_holds_what_a_terminal_obeys)
+{
+    cr_assert_str_eq(written("\033[2J\ra\tb\nc\x7F"), "?[2J?a?b?c?");
+    cr_assert_str_eq(written("\t=1"), "?=1");
+    cr_assert_str_eq(written("\u202Egpj\xFF\xC2\x9B"), "?gpj??");
 }
 
 Test(report_csv, no_trials_make_a_header_alone)

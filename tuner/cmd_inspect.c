@@ -7,6 +7,7 @@
 
 #include "data_options.h"
 #include "interrupt.h"
+#include "json_document.h"
 #include "residency.h"
 #include "terminal.h"
 #include "units.h"
@@ -148,10 +149,9 @@ static rue_status show_json(const struct rue_source *source, const struct survey
             variant.path);
     json_object_set_new(object, "in_memory_ratio",
                         isnan(survey->in_memory_ratio) ? json_null() : json_real(survey->in_memory_ratio));
-    json_dumpf(object, stdout, JSON_INDENT(2));
-    putchar('\n');
+    rue_status status = rue_json_write(&(struct rue_json_document){0}, object, stdout, error);
     json_decref(object);
-    return RUE_OK;
+    return status;
 }
 
 static rue_status run(const struct rue_options *options, rue_error *error)

@@ -241,8 +241,9 @@ static rue_status finish(struct list *list, const char *path, rue_error *error)
 {
     if (list->json) return rue_json_write(&list->document, list->array, stdout, error);
     if (list->studies == 0)
-        printf("There is no study in %s nor up to %d folders below it: 'rue tune FOLDER' makes one.\n", path,
-               DEPTH_MAX);
+        rue_terminal_say(
+            stdout, "There is no study in %s nor up to %d folders below it: 'rue tune FOLDER' makes one.",
+            path, DEPTH_MAX);
     else
         rue_text_table_print(list->table, &list->style, stdout);
     put_reasons(list);

@@ -7,6 +7,7 @@
 
 #include "data_options.h"
 #include "interrupt.h"
+#include "json_document.h"
 #include "scale.h"
 #include "study_options.h"
 #include "suspension.h"
@@ -179,11 +180,9 @@ static void show_plan(const struct rue_scale *scale, FILE *stream)
 
 static rue_status print_json(json_t *root, rue_error *error)
 {
-    if (!root) return rue_fail_memory(error, "a report", 4096);
-    json_dumpf(root, stdout, JSON_INDENT(2));
-    putchar('\n');
+    rue_status status = rue_json_write(&(struct rue_json_document){0}, root, stdout, error);
     json_decref(root);
-    return RUE_OK;
+    return status;
 }
 
 /* What options that nothing set have come to, and room for those texts that are made. */

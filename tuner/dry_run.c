@@ -4,6 +4,7 @@
 #include <jansson.h>
 #include <string.h>
 
+#include "json_document.h"
 #include "study_show.h"
 #include "terminal.h"
 
@@ -82,11 +83,9 @@ rue_status rue_dry_run_show(const struct rue_study *study, const struct rue_opti
         json_t *document =
             json_pack("{s:s, s:s, s:o, s:o}", "format", "rue.plan/1", "rue", RUE_VERSION, "options",
                       rue_options_json(options, defaults.unset), "plan", rue_study_plan_json(study));
-        if (!document) return rue_fail_memory(error, "the plan", sizeof *study);
-        json_dumpf(document, stdout, JSON_INDENT(2));
-        putchar('\n');
+        rue_status status = rue_json_write(&(struct rue_json_document){0}, document, stdout, error);
         json_decref(document);
-        return RUE_OK;
+        return status;
     }
     printf("Options:\n");
     rue_options_show(options, defaults.unset, &style, stdout);

@@ -167,7 +167,9 @@ static void put_files(void)
 {
     put_section("FILES");
     printf("*" RUE_SETTINGS_FILE
-           "*\n\tin the current folder: one JSON object whose keys are names of options.\n\n");
+           "*\n\tin the current folder: one JSON object whose keys are names of options, of at most 1 MiB. "
+           "As a folder may come from somebody else, it starts no program, chooses no place to write to, and "
+           "replaces and discards nothing: options that do are an error in it.\n\n");
     printf("*rue-out/*_DATA_*/*\n\twhat a tuning run writes, unless *\\-\\-out* names another folder, and "
            "*rue analyze "
            "\\-\\-study* into the folder that it names:\n\n");

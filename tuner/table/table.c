@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "csv_field.h"
 #include "csv_file.h"
 #include "interrupt.h"
 #include "mixture.h"
@@ -30,22 +31,13 @@ struct row {
 static const char *cell(const struct row *row, enum rue_column column)
 {
     size_t field = row->table->columns.field[column];
-    return field == SIZE_MAX ? NULL : row->record.fields[field];
+    return field == SIZE_MAX ? NULL : rue_csv_get_text(row->record.fields[field]);
 }
 
 static rue_status fail_cell(const struct row *row, enum rue_column column, const char *why, rue_error *error)
 {
     return rue_fail(error, RUE_DATA, "%s, line %" PRIu64 ": %s '%.80s' %s", row->file, row->record.line,
                     rue_column_name(column), cell(row, column), why);
-}
-
-/* A plain decimal number; none of strtod's hexadecimal, infinity and words. */
-static bool parse_number(const char *text, double *out)
-{
-    char *end;
-    if (!*text || text[strspn(text, "+-.0123456789eE")]) return false;
-    *out = strtod(text, &end);
-    return *end == 0 && isfinite(*out);
 }
 
 static rue_status read_knob(const struct row *row, int knob, int *value, rue_error *error)
@@ -57,7 +49,7 @@ static rue_status read_knob(const struct row *row, int knob, int *value, rue_err
     *value = text ? info->fallback : RUE_KNOB_UNKNOWN;
     if (!text || (!*text && !info->always_shown)) return RUE_OK;
     if (rue_knob_parse(knob, text, value)) return RUE_OK;
-    bool whole = !info->words && parse_number(text, &number) && number == floor(number);
+    bool whole = !info->words && rue_csv_get_number(text, &number) && number == floor(number);
     if (whole && number >= info->min && number <= info->max) return *value = (int)number, RUE_OK;
     char why[96];
     if (info->words)
@@ -73,7 +65,7 @@ static rue_status read_count(const struct row *row, enum rue_column column, uint
     double number;
     *out = 0;
     if (!text || !*text) return RUE_OK;
-    if (!parse_number(text, &number) || number != floor(number) || number < 0 || number > 1e15)
+    if (!rue_csv_get_number(text, &number) || number != floor(number) || number < 0 || number > 1e15)
         return fail_cell(row, column, "is not a whole number of images", error);
     *out = (uint64_t)number;
     return RUE_OK;
@@ -128,7 +120,7 @@ static rue_status read_time(struct row *row, bool said_ok, struct rue_tally_tria
     enum rue_column column = row->table->columns.time;
     const char *text = cell(row, column);
     double number;
-    if (parse_number(text, &number)) {
+    if (rue_csv_get_number(text, &number)) {
         double ns = number * row->table->columns.ns_per_unit;
         if (!(ns > 0)) return fail_cell(row, column, "is not a positive time", error);
         if (ns < 1 || ns > TIME_NS_MAX)
