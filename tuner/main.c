@@ -129,6 +129,6 @@ int main(int argc, char **argv)
     rue_status status = rue_commands_find(name, &command, &error);
     if (status != RUE_OK) return finish(NULL, status, &error);
     if (command != &rue_command_runner)
-        rue_interrupt_install(); /* a runner dies of a signal, as its tuner expects */
+        rue_interrupt_install(name); /* a runner dies of a signal, as its tuner expects */
     return run_command(command, argc - 2, argv + 2);
 }

@@ -155,7 +155,9 @@ rue_status rue_prepare_synthetic(uint64_t count, uint64_t seed, const char *path
     if (status != RUE_OK) return status;
     struct job job = {.folder = temporary, .count = count, .seed = seed, .lock = PTHREAD_MUTEX_INITIALIZER};
     uint64_t start = rue_clock_now_ns();
+    rue_interrupt_defer(true);
     int fd = rue_part_open(whole, false, temporary);
+    if (fd < 0) rue_interrupt_defer(false);
     if (fd < 0)
         return rue_fail(error, RUE_STORE, "cannot create %s: %s%s", whole, strerror(errno),
                         rue_advice_or(errno, "; write to another folder"));
@@ -168,6 +170,7 @@ rue_status rue_prepare_synthetic(uint64_t count, uint64_t seed, const char *path
                 : rue_fail(error, RUE_STORE, "cannot rename %s to %s: %s", temporary, whole, strerror(errno));
     close(fd);
     if (status != RUE_OK) remove_photos(&job);
+    rue_interrupt_defer(false);
     *out = (struct rue_prepared){
         .images = count, .bytes_after = atomic_load(&job.bytes), .elapsed_ns = rue_clock_now_ns() - start};
     return status;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "array.h"
+#include "interrupt.h"
 #include "study_measure.h"
 
 struct told {
@@ -51,6 +52,7 @@ static rue_status collect(struct rue_study *study, size_t variant, struct tellin
 {
     rue_status status = RUE_OK;
     for (size_t c = 0; status == RUE_OK && c < study->config_count; c++) {
+        status = rue_interrupt_status();
         struct rue_ask ask = {.measure = RUE_LOAD, .config = c, .stored = true};
         status = collect_cell(study, variant, RUE_NONE, ask, telling, error);
         for (size_t i = 0; status == RUE_OK && i < 2 * study->model_count; i++) {
@@ -77,6 +79,7 @@ rue_status rue_study_tell_stored(struct rue_study *study, size_t variant, void *
     for (size_t i = 0; i < telling.count; i++) {
         struct told *told = &telling.at[i];
         told->ask.trial = told->id;
+        if (status == RUE_OK) status = rue_interrupt_status();
         if (status == RUE_OK) study->strategy->tell(state, &told->ask, &told->result);
         rue_trial_result_close(&told->result);
     }
@@ -84,5 +87,5 @@ rue_status rue_study_tell_stored(struct rue_study *study, size_t variant, void *
         study->strategy->shift(state, study->speeds.at[i].since, study->speeds.at[i].by);
     study->probe_rows = study->row_count;
     free(telling.at);
-    return status;
+    return status == RUE_OK ? RUE_OK : rue_fail(error, status, "%s", rue_status_text(status));
 }

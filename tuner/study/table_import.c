@@ -147,6 +147,6 @@ rue_status rue_table_import(const struct rue_table *table, const char *folder, s
     findings->row_count = table->tally.trial_count;
     for (size_t i = 0; status == RUE_OK && rue_reports[i]; i++)
         if (rue_reports[i]->file) status = rue_report_write(rue_reports[i], findings, path, error);
-    if (lock >= 0) close(lock);
+    rue_study_unlock_folder(lock);
     return status;
 }
