@@ -97,7 +97,9 @@ static rue_status judge(const struct search *search, uint64_t images, struct sco
     const struct rue_selection *asked = search->question->selection;
     struct rue_selection_rules rules = {asked->top_n, asked->objective, asked->weights};
     struct rue_selection *selection = NULL;
-    rue_status status =
+    rue_status status = search->question->stop ? search->question->stop() : RUE_OK;
+    if (status != RUE_OK) return rue_fail(error, status, "interrupted");
+    status =
         rue_cost_matrix_open(search->config, search->configs, search->names, search->models, &matrix, error);
     if (status != RUE_OK) return status;
     status = fill(search, matrix, images, error);

@@ -58,6 +58,7 @@ static int finish(const struct rue_command *command, rue_status status, rue_erro
     if (lost && status == RUE_OK)
         status = rue_fail(error, RUE_STORE, "cannot write the output: %s",
                           errno ? strerror(errno) : "an earlier write failed");
+    if (status == RUE_OK) status = rue_interrupt_status(); /* what was printed may have been thrown away */
     if (status != RUE_OK) rue_fail(error, status, "%s", rue_status_text(status));
     print_error(command, error);
     return rue_status_exit_code(status);
