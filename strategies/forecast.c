@@ -185,8 +185,10 @@ static rue_status observe_all(struct rue_forecast *forecast, bool weigh, rue_err
     rue_status status = RUE_OK;
     forecast->told_s = 0;
     forecast->told_speed = (struct rue_speed){0, 0};
-    for (size_t i = 0; status == RUE_OK && i < joints->count; i++)
-        status = observe(forecast, &joints->at[i], weigh, error);
+    for (size_t i = 0; status == RUE_OK && i < joints->count; i++) {
+        status = rue_setup_check_stop(forecast->setup, error);
+        if (status == RUE_OK) status = observe(forecast, &joints->at[i], weigh, error);
+    }
     return status;
 }
 
@@ -250,15 +252,18 @@ static rue_status prior_arrays_open(const struct rue_forecast *forecast, struct 
         prior_arrays_close(out);
         return rue_fail_memory(error, "a prior", cells * n * sizeof(double));
     }
-    for (size_t i = 0; i < cells; i++) {
+    rue_status status = RUE_OK;
+    for (size_t i = 0; status == RUE_OK && i < cells; i++) {
         size_t model = i / count, config = forecast->candidates.configs[i % count];
         out->configs[i % count] = forecast->setup->configs[config];
         out->share[i] = rue_prediction_consumer_share(forecast->prediction, model, config);
         out->measured[i] = rue_prediction_is_computed(forecast->prediction, model, config);
         rue_prediction_differentiate(forecast->prediction, model, config, forecast->setup->job_images,
                                      out->jacobian + i * n);
+        status = rue_setup_check_stop(forecast->setup, error);
     }
-    return RUE_OK;
+    if (status != RUE_OK) prior_arrays_close(out);
+    return status;
 }
 
 static void forget(struct rue_forecast *forecast)

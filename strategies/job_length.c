@@ -90,6 +90,12 @@ static rue_status fill(const struct search *search, struct rue_cost_matrix *matr
     return status;
 }
 
+static rue_status check_stop(const struct rue_job_question *question, rue_error *error)
+{
+    rue_status status = question->stop ? question->stop() : RUE_OK;
+    return status == RUE_OK ? RUE_OK : rue_fail(error, status, "interrupted");
+}
+
 /* The rules, applied to jobs of `images`. */
 static rue_status judge(const struct search *search, uint64_t images, struct scores *out, rue_error *error)
 {
@@ -97,7 +103,9 @@ static rue_status judge(const struct search *search, uint64_t images, struct sco
     const struct rue_selection *asked = search->question->selection;
     struct rue_selection_rules rules = {asked->top_n, asked->objective, asked->weights};
     struct rue_selection *selection = NULL;
-    rue_status status =
+    rue_status status = check_stop(search->question, error);
+    if (status != RUE_OK) return status;
+    status =
         rue_cost_matrix_open(search->config, search->configs, search->names, search->models, &matrix, error);
     if (status != RUE_OK) return status;
     status = fill(search, matrix, images, error);
@@ -257,8 +265,10 @@ static rue_status search_open(const struct rue_job_question *question, struct se
         return rue_fail_memory(error, "jobs of other lengths", models * configs * sizeof(double));
     }
     for (size_t m = 0; m < models; m++) out->names[m] = rue_cost_matrix_model(question->matrix, m);
-    for (size_t c = 0; c < configs; c++) {
-        bool looked_at = is_looked_at(question, c);
+    rue_status status = RUE_OK;
+    for (size_t c = 0; status == RUE_OK && c < configs; c++) {
+        status = check_stop(question, error);
+        bool looked_at = status == RUE_OK && is_looked_at(question, c);
         uint64_t batch = batch_of(question, c);
         out->config[c] = *rue_cost_matrix_config(question->matrix, c);
         if (looked_at && batch < out->least) out->least = batch;
@@ -270,7 +280,8 @@ static rue_status search_open(const struct rue_job_question *question, struct se
     if (out->least > question->job_images) out->least = question->job_images;
     bool huge = question->job_images > UINT64_MAX / RUE_JOB_LONGEST;
     out->most = huge ? question->job_images : question->job_images * RUE_JOB_LONGEST;
-    return RUE_OK;
+    if (status != RUE_OK) search_close(out);
+    return status;
 }
 
 rue_status rue_job_lengths_find(const struct rue_job_question *question, struct rue_job_lengths *out,

@@ -27,6 +27,7 @@ struct rue_job_question {
     /* Seconds of a job of `images`, at most what rue_job_reach_images says; NaN where not known. */
     double (*time_s)(const void *context, size_t model, size_t config, uint64_t images);
     const void *context;
+    rue_status (*stop)(void); /* (optional) asked often; what it returns other than RUE_OK ends the search */
 };
 
 /* From one batch of the smallest size to RUE_JOB_LONGEST times the job. Another configuration is the answer

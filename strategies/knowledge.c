@@ -109,8 +109,13 @@ rue_status rue_knowledge_fit(const struct rue_knowledge_times *times, struct rue
                                 : rue_fail_memory(error, "samples", most * sizeof *samples);
     if (status == RUE_OK) {
         count = choose_samples(times, &consumers, samples);
-        status = rue_pipeline_fit_open(samples, count, consumers.count, times->cpus, times->in_turn, NULL,
-                                       &fit, error);
+        const struct rue_pipeline_fit_setup setup = {.samples = samples,
+                                                     .sample_count = count,
+                                                     .consumer_count = consumers.count,
+                                                     .cpus = times->cpus,
+                                                     .in_turn = times->in_turn,
+                                                     .stop = times->stop};
+        status = rue_pipeline_fit_open(&setup, &fit, error);
     }
     if (status == RUE_OK) {
         fill(fit, samples, count, &consumers, knowledge);

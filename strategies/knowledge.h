@@ -38,6 +38,7 @@ struct rue_knowledge_times {
     uint64_t job_images;
     int cpus;
     bool in_turn;
+    rue_status (*stop)(void); /* (optional) as of rue_pipeline_fit_setup */
 };
 
 /* Fits the pipeline to some of the times, spread over the space. RUE_USAGE without any; RUE_MEMORY;

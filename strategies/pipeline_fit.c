@@ -41,14 +41,11 @@ static const double storage_share = 1.0 / 32; /* of the time of an image, where 
 static const double consumer_sd = 3, consumer_sd_of_prior = 0.5;
 
 struct problem {
-    const struct rue_pipeline_sample *samples;
+    const struct rue_pipeline_fit_setup *setup;
+    const struct rue_pipeline_sample *samples; /* of the setup */
     size_t sample_count, count, rows;
-    int cpus;
-    bool in_turn;
-    const struct rue_pipeline_fit *former;  /* where the search begins; NULL: where beliefs do */
-    const struct rue_pipeline_prior *prior; /* (optional) */
-    double image_s;                         /* guessed */
-    double *centre, *sd;                    /* [count] */
+    double image_s;      /* guessed */
+    double *centre, *sd; /* [count] */
     /* Of the distances of the loader's parameters from their centres: their covariance becomes that of
      * independent ones, of variance 1. */
     double whiten[N][N];
@@ -60,7 +57,7 @@ struct problem {
 
 static struct rue_pipeline_loader loader_of(const struct problem *problem, const double *x)
 {
-    struct rue_pipeline_loader loader = {.cpus = problem->cpus, .in_turn = problem->in_turn};
+    struct rue_pipeline_loader loader = {.cpus = problem->setup->cpus, .in_turn = problem->setup->in_turn};
     for (int p = 0; p < RUE_PIPELINE_PARAMETER_COUNT; p++) loader.value[p] = exp(x[p]);
     return loader;
 }
@@ -105,12 +102,18 @@ static void fill_rows(const struct problem *problem, size_t index, const struct 
     own[2] = distance(measured->shutdown_s, times->shutdown_s, spread[2]);
 }
 
+static rue_status check_stop(const struct problem *problem)
+{
+    return problem->setup->stop ? problem->setup->stop() : RUE_OK;
+}
+
 /* All rows, unweighted: those of the samples, then one for each belief; into `base`. */
 static rue_status all_rows(struct problem *problem, const double *x)
 {
     double *rows = problem->base;
     for (size_t s = 0; s < problem->sample_count; s++) {
-        rue_status status = predict(problem, x, s, &problem->times[s]);
+        rue_status status = check_stop(problem);
+        if (status == RUE_OK) status = predict(problem, x, s, &problem->times[s]);
         if (status != RUE_OK) return status;
         fill_rows(problem, s, &problem->times[s], rows);
     }
@@ -173,7 +176,8 @@ static int derivatives(const gsl_vector *at, void *context, gsl_matrix *out)
         problem->x[p] += step;
         for (size_t s = 0; s < problem->sample_count; s++) {
             if (!depends(problem, s, p)) continue;
-            if (shift_rows(problem, problem->x, s, p, &base) != RUE_OK) return GSL_ENOMEM;
+            if (check_stop(problem) != RUE_OK || shift_rows(problem, problem->x, s, p, &base) != RUE_OK)
+                return GSL_ENOMEM;
             for (size_t r = TIMES * s; r < TIMES * (s + 1); r++)
                 gsl_matrix_set(out, r, p,
                                (problem->shifted[r] - problem->base[r]) / step * problem->weight[r]);
@@ -242,7 +246,8 @@ static double guess_image_s(const struct problem *problem)
         int workers = sample->config.value[RUE_NUM_WORKERS] > 0 ? sample->config.value[RUE_NUM_WORKERS] : 1;
         double took_s = sample->times.end_to_end_s;
         if (!(took_s > 0) || (!isnan(guess) && workers >= fewest)) continue;
-        guess = took_s / (double)sample->images * (workers < problem->cpus ? workers : problem->cpus);
+        guess = took_s / (double)sample->images *
+                (workers < problem->setup->cpus ? workers : problem->setup->cpus);
         fewest = workers;
     }
     return guess;
@@ -285,8 +290,8 @@ bool rue_pipeline_prior_is_sound(const struct rue_pipeline_prior *prior)
 
 static bool believe_loader(struct problem *problem)
 {
-    const struct belief *beliefs = problem->in_turn ? beliefs_processes : beliefs_threads;
-    const struct rue_pipeline_prior *prior = problem->prior;
+    const struct belief *beliefs = problem->setup->in_turn ? beliefs_processes : beliefs_threads;
+    const struct rue_pipeline_prior *prior = problem->setup->prior;
     for (int p = 0; p < RUE_PIPELINE_PARAMETER_COUNT; p++) {
         double centre = prior ? prior->value[p] : beliefs[p].centre;
         if (isnan(centre)) centre = problem->image_s * (p == RUE_PIPELINE_storage_s ? storage_share : 1);
@@ -299,7 +304,8 @@ static bool believe_loader(struct problem *problem)
 
 static void believe_consumers(struct problem *problem)
 {
-    const struct rue_pipeline_consumer *prior = problem->prior ? problem->prior->consumers : NULL;
+    const struct rue_pipeline_consumer *prior =
+        problem->setup->prior ? problem->setup->prior->consumers : NULL;
     for (size_t p = RUE_PIPELINE_PARAMETER_COUNT; p < problem->count; p++) {
         size_t own = p - RUE_PIPELINE_PARAMETER_COUNT;
         double believed = prior ? own % 2 ? prior[own / 2].image_s : prior[own / 2].batch_s : NAN;
@@ -326,10 +332,10 @@ static rue_status find(struct problem *problem, double *best, gsl_matrix *covari
     static const double factors[STARTS] = {1, 0.5, 2, 0.2};
     double least = INFINITY, *x = malloc(problem->count * sizeof *x);
     if (!x) return rue_fail_memory(error, "a fit", problem->count * sizeof *x);
-    for (int s = 0; s < (problem->former ? 1 : STARTS); s++) {
+    for (int s = 0; s < (problem->setup->former ? 1 : STARTS); s++) {
         memcpy(x, problem->centre, problem->count * sizeof *x);
         x[RUE_PIPELINE_item_s] += log(factors[s]);
-        if (problem->former) begin_with(problem->former, x);
+        if (problem->setup->former) begin_with(problem->setup->former, x);
         double sum = search(problem, x, tried);
         if (!(sum < least)) continue;
         least = sum;
@@ -337,6 +343,8 @@ static rue_status find(struct problem *problem, double *best, gsl_matrix *covari
         gsl_matrix_memcpy(covariance, tried);
     }
     free(x);
+    rue_status stopped = check_stop(problem);
+    if (stopped != RUE_OK) return rue_fail(error, stopped, "interrupted");
     return isfinite(least)
                ? RUE_OK
                : rue_fail(error, RUE_INTERNAL, "no parameters fit the %zu trials", problem->sample_count);
@@ -387,12 +395,12 @@ static struct rue_pipeline_fit *allocate(size_t samples, size_t consumers, size_
     return NULL;
 }
 
-/* Solves the problem, of which samples, CPUs, turn, former and prior are set. */
-static rue_status open_fit(struct problem problem, size_t consumer_count, struct rue_pipeline_fit **out,
-                           rue_error *error)
+rue_status rue_pipeline_fit_open(const struct rue_pipeline_fit_setup *setup, struct rue_pipeline_fit **out,
+                                 rue_error *error)
 {
-    const struct rue_pipeline_prior *prior = problem.prior;
-    size_t sample_count = problem.sample_count;
+    const struct rue_pipeline_prior *prior = setup->prior;
+    size_t sample_count = setup->sample_count, consumer_count = setup->consumer_count;
+    struct problem problem = {.setup = setup, .samples = setup->samples, .sample_count = sample_count};
     problem.count = RUE_PIPELINE_PARAMETER_COUNT + 2 * consumer_count;
     problem.rows = TIMES * sample_count + problem.count;
     problem.image_s = guess_image_s(&problem);
@@ -429,26 +437,4 @@ static rue_status open_fit(struct problem problem, size_t consumer_count, struct
     if (status != RUE_OK) return rue_pipeline_fit_close(fit), status;
     *out = fit;
     return RUE_OK;
-}
-
-rue_status rue_pipeline_fit_open(const struct rue_pipeline_sample *samples, size_t sample_count,
-                                 size_t consumer_count, int cpus, bool in_turn,
-                                 const struct rue_pipeline_prior *prior, struct rue_pipeline_fit **out,
-                                 rue_error *error)
-{
-    struct problem problem = {
-        .samples = samples, .sample_count = sample_count, .cpus = cpus, .in_turn = in_turn, .prior = prior};
-    return open_fit(problem, consumer_count, out, error);
-}
-
-rue_status rue_pipeline_fit_again(const struct rue_pipeline_fit *former,
-                                  const struct rue_pipeline_sample *samples, size_t sample_count,
-                                  struct rue_pipeline_fit **out, rue_error *error)
-{
-    struct problem problem = {.samples = samples,
-                              .sample_count = sample_count,
-                              .cpus = former->loader.cpus,
-                              .in_turn = former->loader.in_turn,
-                              .former = former};
-    return open_fit(problem, former->consumer_count, out, error);
 }

@@ -37,19 +37,22 @@ struct rue_pipeline_prior {
 /* Whether the values are positive and the covariance is one. */
 bool rue_pipeline_prior_is_sound(const struct rue_pipeline_prior *prior);
 
-/* `cpus` and `in_turn` are those of the loader to be found; `prior` may be NULL. `out` is closed by the
- * caller. RUE_USAGE without samples and prior; RUE_MEMORY; RUE_INTERNAL where no parameters can be found, or
- * the covariance of the prior is none. */
-rue_status rue_pipeline_fit_open(const struct rue_pipeline_sample *samples, size_t sample_count,
-                                 size_t consumer_count, int cpus, bool in_turn,
-                                 const struct rue_pipeline_prior *prior, struct rue_pipeline_fit **out,
-                                 rue_error *error) RUE_MUST_CHECK;
+struct rue_pipeline_fit_setup {
+    const struct rue_pipeline_sample *samples; /* [sample_count] */
+    size_t sample_count, consumer_count;       /* consumer_count: those to be found */
+    int cpus;                                  /* of the loader to be found, as in_turn */
+    bool in_turn;
+    const struct rue_pipeline_prior *prior; /* (optional) */
+    /* (optional) of fewer trials of the same loader and consumers: the search begins there, which is much
+     * quicker */
+    const struct rue_pipeline_fit *former;
+    rue_status (*stop)(void); /* (optional) asked often; what it returns other than RUE_OK ends the search */
+};
 
-/* The same from more trials of the same loader and consumers, much quicker: it begins where `former` ended.
- */
-rue_status rue_pipeline_fit_again(const struct rue_pipeline_fit *former,
-                                  const struct rue_pipeline_sample *samples, size_t sample_count,
-                                  struct rue_pipeline_fit **out, rue_error *error) RUE_MUST_CHECK;
+/* `out` is closed by the caller. RUE_USAGE without samples and prior; RUE_MEMORY; RUE_INTERNAL where no
+ * parameters can be found, or the covariance of the prior is none; what the stop returns. */
+rue_status rue_pipeline_fit_open(const struct rue_pipeline_fit_setup *setup, struct rue_pipeline_fit **out,
+                                 rue_error *error) RUE_MUST_CHECK;
 void rue_pipeline_fit_close(struct rue_pipeline_fit *fit);
 
 #endif

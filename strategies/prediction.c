@@ -32,6 +32,7 @@ struct rue_prediction {
     struct rue_pipeline_consumer hand; /* what the consumer's thread takes without a model */
     double *job_s;                     /* [cells] predicted */
     double *share;                     /* [cells] of it, the consumer's */
+    double *next_s, *next_share;       /* the same while they are worked out */
     bool fit_stale, cells_stale;       /* there is news for them */
     uint64_t version;
     struct rue_trial_cache *trials; /* of this version */
@@ -268,10 +269,15 @@ static rue_status fit(struct rue_prediction *prediction, rue_error *error)
         /* What few trials told is no place to begin. */
         bool again =
             by_joints && prediction->fit && !has_prior && from->count > FEW_OF_MODEL * consumer_count;
-        status = again ? rue_pipeline_fit_again(prediction->fit, samples, from->count, &found, error)
-                       : rue_pipeline_fit_open(samples, from->count, by_joints ? consumer_count : 0,
-                                               prediction->setup->cpus, prediction->setup->in_turn,
-                                               has_prior ? &prior : NULL, &found, error);
+        const struct rue_pipeline_fit_setup setup = {.samples = samples,
+                                                     .sample_count = from->count,
+                                                     .consumer_count = by_joints ? consumer_count : 0,
+                                                     .cpus = prediction->setup->cpus,
+                                                     .in_turn = prediction->setup->in_turn,
+                                                     .prior = has_prior ? &prior : NULL,
+                                                     .former = again ? prediction->fit : NULL,
+                                                     .stop = prediction->setup->stop};
+        status = rue_pipeline_fit_open(&setup, &found, error);
     }
     free(consumers);
     free(samples);
@@ -348,21 +354,31 @@ double rue_prediction_then_s(const struct rue_prediction *prediction, const stru
     return slowed_s(prediction, trial->model, trial->config, trial->images, trial->speed);
 }
 
+static void swap(double **a, double **b)
+{
+    double *kept = *a;
+    *a = *b;
+    *b = kept;
+}
+
 static rue_status predict_all(struct rue_prediction *prediction, rue_error *error)
 {
     for (size_t i = 0; i < prediction->cells; i++) {
+        rue_status status = rue_setup_check_stop(prediction->setup, error);
+        if (status != RUE_OK) return status;
         size_t model = i / prediction->configs, config = i % prediction->configs;
         double images = (double)rue_setup_images(prediction->setup, config, prediction->setup->job_images);
         struct rue_pipeline_consumer consumer = consumer_at(prediction, model, config);
         double batches = ceil(images / prediction->setup->configs[config].value[RUE_BATCH_SIZE]);
-        prediction->job_s[i] =
+        double job_s = prediction->next_s[i] =
             predict_slowed_s(prediction, model, config, prediction->setup->job_images, at_beginning);
-        if (isnan(prediction->job_s[i])) return rue_fail_memory(error, "predictions", prediction->cells);
-        if (!(prediction->job_s[i] > 0))
+        if (isnan(job_s)) return rue_fail_memory(error, "predictions", prediction->cells);
+        if (!(job_s > 0))
             return rue_fail(error, RUE_INTERNAL, "a job of model %zu is predicted to take no time", model);
-        prediction->share[i] =
-            fmin(1, (batches * consumer.batch_s + images * consumer.image_s) / prediction->job_s[i]);
+        prediction->next_share[i] = fmin(1, (batches * consumer.batch_s + images * consumer.image_s) / job_s);
     }
+    swap(&prediction->job_s, &prediction->next_s);
+    swap(&prediction->share, &prediction->next_share);
     return RUE_OK;
 }
 
@@ -535,6 +551,8 @@ void rue_prediction_close(struct rue_prediction *prediction)
     free(prediction->joined);
     free(prediction->job_s);
     free(prediction->share);
+    free(prediction->next_s);
+    free(prediction->next_share);
     if (prediction->trials) rue_trial_cache_clear(prediction->trials);
     free(prediction->trials);
     free(prediction);
@@ -556,9 +574,11 @@ rue_status rue_prediction_open(const struct rue_strategy_setup *setup, struct ru
     prediction->joined = calloc(consumer_count, sizeof *prediction->joined);
     prediction->job_s = calloc(prediction->cells, sizeof *prediction->job_s);
     prediction->share = calloc(prediction->cells, sizeof *prediction->share);
+    prediction->next_s = calloc(prediction->cells, sizeof *prediction->next_s);
+    prediction->next_share = calloc(prediction->cells, sizeof *prediction->next_share);
     prediction->trials = calloc(1, sizeof *prediction->trials);
     if (!prediction->curves || !prediction->measured || !prediction->joined || !prediction->job_s ||
-        !prediction->share || !prediction->trials) {
+        !prediction->share || !prediction->next_s || !prediction->next_share || !prediction->trials) {
         rue_prediction_close(prediction);
         return rue_fail_memory(error, "a prediction", setup->scenario_count * setup->config_count);
     }

@@ -246,7 +246,9 @@ void rue_searcher_tell(void *state, const struct rue_ask *ask, const struct rue_
 bool rue_searcher_estimate(void *state, size_t scenario, size_t config, struct rue_estimate *out)
 {
     const struct rue_searcher *search = state;
-    if (search->status == RUE_OK ? !is_probed(search) : search->status != RUE_INFEASIBLE) return false;
+    bool stopped = search->status == RUE_INTERRUPTED || search->status == RUE_TERMINATED;
+    if (search->status == RUE_OK || stopped ? !is_probed(search) : search->status != RUE_INFEASIBLE)
+        return false;
     struct rue_forecast_cell cell = rue_forecast_cell(search->forecast, scenario, config);
     const struct rue_prediction *prediction = rue_forecast_prediction(search->forecast);
     *out = (struct rue_estimate){cell.time_s, cell.sd, cell.joint_trials, cell.full,

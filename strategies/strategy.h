@@ -34,7 +34,17 @@ struct rue_strategy_setup {
     double epsilon_ratio;       /* good enough: so much mean regret more than the best */
     double confidence;          /* of that, 0.95 */
     const struct rue_prior *prior; /* (optional) what is known before the first trial */
+    /* (optional) Asked often while it thinks for long. What it returns other than RUE_OK ends that: it asks
+     * nothing more, and estimates by what it knew. */
+    rue_status (*stop)(void);
 };
+
+static inline RUE_MUST_CHECK rue_status rue_setup_check_stop(const struct rue_strategy_setup *setup,
+                                                             rue_error *error)
+{
+    rue_status status = setup->stop ? setup->stop() : RUE_OK;
+    return status == RUE_OK ? RUE_OK : rue_fail(error, status, "interrupted");
+}
 
 /* That a trial, or a job, of `images` consumes; all of them where not one batch is full. */
 static inline uint64_t rue_setup_images(const struct rue_strategy_setup *setup, size_t config,

@@ -57,7 +57,8 @@ static struct option best_option(struct rue_searcher *search, const size_t *cand
 {
     struct option best = {.count = 0, .rate = -INFINITY};
     rue_forecast_compare(search->forecast, one, other);
-    for (size_t m = 0; m < search->setup.scenario_count; m++)
+    for (size_t m = 0; m < search->setup.scenario_count && search->status == RUE_OK; m++) {
+        search->status = rue_setup_check_stop(&search->setup, &search->error);
         for (size_t s = search->setup.whole_jobs ? LENGTHS - 1 : 0; s < LENGTHS; s++)
             for (int who = 1; who <= 3; who++) {
                 struct option option = {.count = 0};
@@ -70,6 +71,7 @@ static struct option best_option(struct rue_searcher *search, const size_t *cand
                 rate_option(search, &option, most_s);
                 if (option.rate > best.rate) best = option;
             }
+    }
     return best;
 }
 
@@ -78,7 +80,7 @@ static struct option other_option(struct rue_searcher *search, const size_t *can
                                   size_t leader, double most_s)
 {
     struct option best = {.rate = -INFINITY};
-    for (size_t c = 0; c < count; c++) {
+    for (size_t c = 0; c < count && search->status == RUE_OK; c++) {
         struct option option = {.rate = -INFINITY};
         if (c != leader) option = best_option(search, candidates, leader, c, most_s);
         if (option.rate > best.rate) best = option;

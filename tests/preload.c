@@ -6,8 +6,10 @@
  *   PRELOAD_STUCK       the first read of a *.jpg when the file of that name exists removes it and never ends
  *   PRELOAD_CTRL_C_READ the first read of the file of that name sends the process SIGINT
  *   PRELOAD_CTRL_C_PART where that is set, only in a part folder
- *   PRELOAD_FLIP        of every large read of the file of that name in a part folder the last byte is
- * another PRELOAD_CTRL_C      behind so many calls of fsync and fdatasync the process is sent SIGINT
+ *   PRELOAD_FLIP        the last byte differs in every large read of the file of that name in a part folder
+ *   PRELOAD_CTRL_C      behind so many calls of fsync and fdatasync the process is sent SIGINT
+ *   PRELOAD_SLOW_READ   every read of a file of that name takes 50 ms
+ *   PRELOAD_SLOW_STAT   where that is set, every look at an entry of a folder takes 50 ms
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -76,8 +78,15 @@ static int leads_to(int fd, const char *end, const char *part)
     return strstr(path, part) != NULL;
 }
 
+static void wait_long(void)
+{
+    nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+}
+
 static void hang_where_told(int fd)
 {
+    const char *slow = getenv("PRELOAD_SLOW_READ");
+    if (slow && leads_to(fd, slow, "")) wait_long();
     const char *stuck = getenv("PRELOAD_STUCK"), *read = getenv("PRELOAD_CTRL_C_READ");
     if (read && leads_to(fd, read, getenv("PRELOAD_CTRL_C_PART") ? "/.rue-" : "") &&
         unsetenv("PRELOAD_CTRL_C_READ") == 0)
@@ -85,6 +94,12 @@ static void hang_where_told(int fd)
     if (!stuck || access(stuck, F_OK) != 0) return;
     if (leads_to(fd, ".jpg", "") && unlink(stuck) == 0)
         for (;;) pause();
+}
+
+int fstatat64(int folder, const char *restrict name, struct stat64 *restrict out, int flags)
+{
+    if (getenv("PRELOAD_SLOW_STAT")) wait_long();
+    return (int)syscall(SYS_newfstatat, folder, name, out, flags);
 }
 
 ssize_t read(int fd, void *into, size_t bytes)

@@ -129,7 +129,8 @@ static void synthetic_photos_are_the_same_again(void)
 /* The signal stays seen for the rest of the process, so this comes last. */
 static void a_signal_leaves_nothing_behind(void)
 {
-    rue_interrupt_install();
+    rue_interrupt_install("prepare");
+    rue_interrupt_defer(true);
     raise(SIGTERM);
     int entries = temporary_entries();
     struct rue_prepared prepared;

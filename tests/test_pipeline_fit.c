@@ -77,13 +77,25 @@ static double worst_error(const struct rue_pipeline_loader *truth, const struct 
     return worst;
 }
 
+static rue_status open_fit(const struct rue_pipeline_sample *samples, size_t count, size_t consumers,
+                           const struct rue_pipeline_loader *truth, const struct rue_pipeline_prior *prior,
+                           struct rue_pipeline_fit **out, rue_error *error)
+{
+    const struct rue_pipeline_fit_setup setup = {.samples = samples,
+                                                 .sample_count = count,
+                                                 .consumer_count = consumers,
+                                                 .cpus = truth->cpus,
+                                                 .in_turn = truth->in_turn,
+                                                 .prior = prior};
+    return rue_pipeline_fit_open(&setup, out, error);
+}
+
 static struct rue_pipeline_fit *fit_of(const struct rue_pipeline_sample *samples, size_t count,
                                        size_t consumers, const struct rue_pipeline_loader *truth)
 {
     struct rue_pipeline_fit *fit;
     rue_error error = {0};
-    rue_status status =
-        rue_pipeline_fit_open(samples, count, consumers, truth->cpus, truth->in_turn, NULL, &fit, &error);
+    rue_status status = open_fit(samples, count, consumers, truth, NULL, &fit, &error);
     cr_assert_eq(status, RUE_OK, "%s", error.message);
     return fit;
 }
@@ -177,8 +189,8 @@ Test(pipeline_fit, without_trials_there_is_nothing_to_find)
     struct rue_pipeline_fit *fit;
     struct rue_pipeline_sample nothing_known = {
         .config = config_of(32, 2), .images = 64, .unknown = RUE_PIPELINE_KNOWN, .times = {NAN, NAN, NAN}};
-    cr_assert_eq(rue_pipeline_fit_open(NULL, 0, 0, 4, false, NULL, &fit, NULL), RUE_USAGE);
-    cr_assert_eq(rue_pipeline_fit_open(&nothing_known, 1, 0, 4, false, NULL, &fit, NULL), RUE_USAGE);
+    cr_assert_eq(open_fit(NULL, 0, 0, &pipeline_large, NULL, &fit, NULL), RUE_USAGE);
+    cr_assert_eq(open_fit(&nothing_known, 1, 0, &pipeline_large, NULL, &fit, NULL), RUE_USAGE);
 }
 
 static struct rue_pipeline_prior prior_of(const struct rue_pipeline_loader *loader, double sd)
@@ -191,13 +203,38 @@ static struct rue_pipeline_prior prior_of(const struct rue_pipeline_loader *load
     return prior;
 }
 
+static int asked;
+
+static rue_status stop_in_the_midst(void)
+{
+    return ++asked > 1000 ? RUE_TERMINATED : RUE_OK;
+}
+
+Test(pipeline_fit, a_search_that_is_stopped_ends_at_once)
+{
+    struct rue_pipeline_sample samples[PROBES];
+    for (int p = 0; p < PROBES; p++)
+        samples[p] = sample_of(&pipeline_large, nothing, probes[p][0], probes[p][1], probes[p][2], 1);
+    struct rue_pipeline_fit_setup setup = {.samples = samples,
+                                           .sample_count = PROBES,
+                                           .cpus = pipeline_large.cpus,
+                                           .in_turn = pipeline_large.in_turn,
+                                           .stop = stop_in_the_midst};
+    struct rue_pipeline_fit *fit = NULL;
+    rue_error error = {0};
+    cr_assert_eq(rue_pipeline_fit_open(&setup, &fit, &error), RUE_TERMINATED);
+    cr_assert_null(fit);
+    cr_assert_lt(asked, 1100, "it was asked %d times", asked);
+    cr_assert_str_eq(error.message, "interrupted");
+}
+
 Test(pipeline_fit, without_trials_the_prior_is_what_is_found)
 {
     struct rue_pipeline_prior prior = prior_of(&pipeline_large, 0.3);
     prior.covariance[RUE_PIPELINE_item_s][RUE_PIPELINE_batch_s] = 0.05;
     prior.covariance[RUE_PIPELINE_batch_s][RUE_PIPELINE_item_s] = 0.05;
     struct rue_pipeline_fit *fit;
-    cr_assert_eq(rue_pipeline_fit_open(NULL, 0, 0, 64, true, &prior, &fit, NULL), RUE_OK);
+    cr_assert_eq(open_fit(NULL, 0, 0, &pipeline_large, &prior, &fit, NULL), RUE_OK);
     for (int p = 0; p < RUE_PIPELINE_PARAMETER_COUNT; p++) {
         cr_assert_float_eq(fit->loader.value[p] / pipeline_large.value[p], 1, 1e-6);
         for (int q = 0; q < RUE_PIPELINE_PARAMETER_COUNT; q++)
@@ -214,7 +251,7 @@ Test(pipeline_fit, one_probe_and_a_prior_tell_a_loader_that_has_become_slower)
     struct rue_pipeline_prior prior = prior_of(&pipeline_large, 0.25);
     struct rue_pipeline_sample sample = sample_of(&slower, nothing, 64, 4, 6, 1);
     struct rue_pipeline_fit *fit;
-    cr_assert_eq(rue_pipeline_fit_open(&sample, 1, 0, 64, true, &prior, &fit, NULL), RUE_OK);
+    cr_assert_eq(open_fit(&sample, 1, 0, &pipeline_large, &prior, &fit, NULL), RUE_OK);
     double before = worst_error(&slower, &pipeline_large, nothing),
            after = worst_error(&slower, &fit->loader, nothing);
     cr_assert_lt(after, 0.5 * before, "%.3f, %.3f without the probe", after, before);
@@ -228,7 +265,7 @@ Test(pipeline_fit, a_prior_that_is_none_is_refused)
     cr_assert(rue_pipeline_prior_is_sound(&sound));
     prior.covariance[2][1] = prior.covariance[1][2] = 1;
     cr_assert_not(rue_pipeline_prior_is_sound(&prior));
-    cr_assert_eq(rue_pipeline_fit_open(NULL, 0, 0, 64, true, &prior, &fit, NULL), RUE_INTERNAL);
+    cr_assert_eq(open_fit(NULL, 0, 0, &pipeline_large, &prior, &fit, NULL), RUE_INTERNAL);
     static const double wrong[] = {0, -1, NAN, INFINITY};
     for (int i = 0; i < 4; i++) {
         prior = sound;

@@ -335,7 +335,8 @@ Test(process, it_inherits_no_pipe_of_another)
 
 Test(process, a_signal_ends_the_waiting)
 {
-    rue_interrupt_install();
+    rue_interrupt_install("tune");
+    rue_interrupt_defer(true);
     start((const char *const[]){"cat", NULL});
     raise(SIGTERM);
     expect_failure(patience_ns, RUE_TERMINATED);
@@ -344,7 +345,8 @@ Test(process, a_signal_ends_the_waiting)
 
 Test(process, control_c_ends_the_waiting)
 {
-    rue_interrupt_install();
+    rue_interrupt_install("tune");
+    rue_interrupt_defer(true);
     start((const char *const[]){"cat", NULL});
     raise(SIGINT);
     expect_failure(patience_ns, RUE_INTERRUPTED);

@@ -158,12 +158,18 @@ Test(source_folder, symbolic_links_are_followed)
     rue_source_close(source);
 }
 
-Test(source_folder, a_loop_of_links_is_an_error_that_names_it)
+Test(source_folder, links_to_folders_that_were_read_are_skipped_and_named)
 {
+    char example[256];
     temporary_text("data/a/1.jpg", "");
     link_to("..", "data/a/up");
-    const char *message = refuse("data");
-    cr_assert(strstr(message, "data/a/up") && strstr(message, "loop"), "%s", message);
+    link_to("a", "data/b");
+    struct rue_source *source = data_open("data");
+    cr_assert_eq(rue_source_count(source), 1);
+    cr_assert_eq(rue_source_class_count(source), 1, "b is no class of its own");
+    cr_assert_eq(rue_source_skipped(source, example, sizeof example), 2);
+    cr_assert(strstr(example, "/data/a/up, a link to a folder that was read already"), "%s", example);
+    rue_source_close(source);
 }
 
 Test(source_folder, a_slash_at_the_end_changes_nothing)

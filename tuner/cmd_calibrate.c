@@ -7,6 +7,7 @@
 
 #include "calibration.h"
 #include "commands.h"
+#include "interrupt.h"
 #include "knob_list.h"
 #include "output.h"
 #include "terminal.h"
@@ -153,7 +154,9 @@ static rue_status calibrate(const struct rue_options *options, const struct rue_
     const struct page page = {goal, calibration, rue_options_text(options, OUT)};
     rue_status status = rue_calibration_run(goal, calibration, error);
     rue_progress_close(goal->progress);
+    rue_interrupt_defer(true);
     if (status == RUE_OK) status = write_file(&page, error);
+    rue_interrupt_defer(false);
     if (status == RUE_OK)
         status = rue_options_flag(options, JSON) ? write_json(&page, stdout, error) : show(&page, error);
     if (status == RUE_OK) status = rue_report_finish(stdout, error);

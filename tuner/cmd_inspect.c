@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "data_options.h"
-#include "interrupt.h"
 #include "json_document.h"
 #include "residency.h"
 #include "terminal.h"
@@ -158,7 +157,7 @@ static rue_status run(const struct rue_options *options, rue_error *error)
 {
     struct rue_source *source;
     struct survey survey = {0};
-    struct rue_source_options opening = {.stop = rue_interrupt_status};
+    struct rue_source_options opening = {0};
     rue_status status = rue_data_options_keys(options, IMAGE_KEY, LABEL_KEY, &opening, error);
     if (status == RUE_OK)
         status = rue_source_open(rue_options_argument(options, 0), &opening, &source, error);

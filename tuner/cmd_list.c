@@ -164,8 +164,7 @@ static rue_status add_study(struct list *list, const char *path, rue_error *erro
     if (read) rue_record_close(&record);
     if (status == RUE_OK) return RUE_OK;
     bool own = status == RUE_MEMORY || status == RUE_INTERRUPTED || status == RUE_TERMINATED;
-    return own ? rue_fail(error, status, "%s", why.message)
-               : add_unreadable(list, path, why.message, error);
+    return own ? rue_fail(error, status, "%s", why.message) : add_unreadable(list, path, why.message, error);
 }
 
 /* ---- folders ---- */

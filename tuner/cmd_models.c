@@ -10,7 +10,6 @@
 #include "commands.h"
 #include "device.h"
 #include "device_table.h"
-#include "interrupt.h"
 #include "json_document.h"
 #include "knob_list.h"
 #include "model_extras.h"
@@ -415,8 +414,6 @@ static rue_status test_sleeps(struct page *page, const char *list, rue_error *ve
                                 ? parse_sleep(word, &sleep_ns, error)
                                 : rue_fail(error, RUE_USAGE, "--sleep: more than %d", RUE_TEXT_TABLE_ROWS);
         if (status == RUE_OK) status = rue_null_test_run(sleep_ns, row_ns, &test, error);
-        if (status == RUE_OK && rue_interrupt_status() != RUE_OK)
-            status = rue_fail(error, rue_interrupt_status(), "interrupted");
         if (status != RUE_OK) return status;
         missed += !test.passed;
         (page->array ? put_null_json : put_null_row)(page, &test);

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "data_options.h"
-#include "interrupt.h"
 #include "prepare.h"
 #include "units.h"
 
@@ -161,7 +160,6 @@ static rue_status prepare(const struct rue_options *options, struct rue_progress
         .format = format  ? format
                   : named ? named->format
                           : "tensor",
-        .source.stop = rue_interrupt_status,
         .mode = word_or(options, MODE, RUE_MODE_COUNT),
         .dtype = word_or(options, DTYPE, RUE_DTYPE_COUNT),
         .dtype_given = rue_options_given(options, DTYPE),

@@ -302,9 +302,13 @@ static rue_status scale_all(struct rue_scale *scale, const struct rue_options *o
     if (rue_options_flag(options, DRY_RUN)) return show_dry_run(scale, options, error);
     if (!rue_options_flag(options, QUIET)) show_plan(scale, stderr);
     rue_error why = {0};
+    rue_interrupt_defer(
+        true); /* studies end, and the files that tell of all of them are still to be written */
     rue_status ran = rue_scale_run(scale, &why);
     rue_progress_close(progress);
-    return conclude(scale, ran, &why, options, error);
+    rue_status status = conclude(scale, ran, &why, options, error);
+    rue_interrupt_defer(false);
+    return status;
 }
 
 static rue_status run(const struct rue_options *options, rue_error *error)

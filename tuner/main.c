@@ -58,6 +58,7 @@ static int finish(const struct rue_command *command, rue_status status, rue_erro
     if (lost && status == RUE_OK)
         status = rue_fail(error, RUE_STORE, "cannot write the output: %s",
                           errno ? strerror(errno) : "an earlier write failed");
+    if (status == RUE_OK) status = rue_interrupt_status(); /* what was printed may have been thrown away */
     if (status != RUE_OK) rue_fail(error, status, "%s", rue_status_text(status));
     print_error(command, error);
     return rue_status_exit_code(status);
@@ -129,6 +130,6 @@ int main(int argc, char **argv)
     rue_status status = rue_commands_find(name, &command, &error);
     if (status != RUE_OK) return finish(NULL, status, &error);
     if (command != &rue_command_runner)
-        rue_interrupt_install(); /* a runner dies of a signal, as its tuner expects */
+        rue_interrupt_install(name); /* a runner dies of a signal, as its tuner expects */
     return run_command(command, argc - 2, argv + 2);
 }

@@ -139,8 +139,8 @@ static rue_status flush(void *state, struct rue_sink_mark *mark, rue_error *erro
 
 static rue_status count_file(void *context, const struct rue_walk_entry *entry, rue_error *error)
 {
-    (void)entry, (void)error;
-    ++*(uint64_t *)context;
+    (void)error;
+    *(uint64_t *)context += entry->kind != RUE_WALK_FOLDER;
     return RUE_OK;
 }
 

@@ -1,7 +1,7 @@
 /* The folder format: JPEG files below a folder, as torchvision's ImageFolder sees them. The class of a file
  * is the first folder on its way; files that lie in the folder itself have class 0 of a set without classes,
  * or, beside class folders, are left out as ImageFolder leaves them out. Order: by path, bytewise. Hidden
- * files (".x") are left out; symbolic links are followed. */
+ * files (".x") are left out; symbolic links are followed, but for those to folders that were read. */
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -35,7 +35,7 @@ struct folder {
     const char **classes; /* [class_count], owned strings */
     size_t class_count, class_capacity;
     uint64_t others; /* files that are no JPEG by name */
-    uint64_t odd;    /* neither file nor folder */
+    uint64_t odd;    /* neither file nor folder, or a folder once more */
     char odd_example[RUE_ERROR_MESSAGE_BYTES / 2];
     const struct rue_source_options *options; /* while it is opened */
 };
@@ -69,10 +69,12 @@ static rue_status add_file(struct folder *folder, const char *name, uint64_t byt
 
 static void note_odd(struct folder *folder, const struct rue_walk_entry *entry)
 {
+    static const char *const words[] = {[RUE_WALK_AGAIN] = "a link to a folder that was read already",
+                                        [RUE_WALK_DANGLING] = "a link that leads nowhere",
+                                        [RUE_WALK_OTHER] = "neither a file nor a folder"};
     char text[2 * PATH_MAX + 64];
     if (folder->odd++) return;
-    snprintf(text, sizeof text, "%s/%s, %s", folder->path, entry->path,
-             entry->kind == RUE_WALK_DANGLING ? "a link that leads nowhere" : "neither a file nor a folder");
+    snprintf(text, sizeof text, "%s/%s, %s", folder->path, entry->path, words[entry->kind]);
     for (char *at = text; *at; at++)
         if (iscntrl((unsigned char)*at)) *at = '?';
     rue_error_shorten(text, folder->odd_example, sizeof folder->odd_example);
@@ -82,7 +84,7 @@ static rue_status visit(void *context, const struct rue_walk_entry *entry, rue_e
 {
     struct folder *folder = context;
     rue_status status = rue_source_check_stop(folder->options, error);
-    if (status != RUE_OK) return status;
+    if (status != RUE_OK || entry->kind == RUE_WALK_FOLDER) return status;
     if (entry->kind != RUE_WALK_FILE)
         note_odd(folder, entry);
     else if (rue_image_has_name(entry->name))

@@ -474,12 +474,15 @@ rue_status rue_prepare_convert(const char *source_path, const char *path,
     if (length + 32 >= sizeof c.path)
         return rue_fail(error, RUE_USAGE, "the path %.64s... is too long", path);
     snprintf(c.path, sizeof c.path, "%.*s", (int)length, path);
-    rue_status status = rue_source_open(source_path, &options->source, &c.source, error);
+    struct rue_source_options opening = options->source;
+    opening.stop = rue_interrupt_status;
+    rue_status status = rue_source_open(source_path, &opening, &c.source, error);
     if (status != RUE_OK) return status;
     c.start_ns = rue_clock_now_ns();
     status = rue_data_options_check_key(options->given_key, c.source, error);
     if (status == RUE_OK) status = plan(&c, sink, error);
     if (status == RUE_OK) status = check_free(&c, error);
+    rue_interrupt_defer(true);
     if (status == RUE_OK) status = open_part(&c, error);
     if (status == RUE_OK) status = check_space(&c, error);
     if (status != RUE_OK) {
@@ -489,8 +492,9 @@ rue_status rue_prepare_convert(const char *source_path, const char *path,
         /* Nothing is left to go on with, also where another process was first to make it. */
         if (status == RUE_OK || check_free(&c, NULL) != RUE_OK) c.journal.mark.items = 0;
         close_part(&c);
-        if (status == RUE_OK) out->bytes_after = (uint64_t)fmax(0, rue_storage_bytes(c.path));
     }
+    rue_interrupt_defer(false);
+    if (status == RUE_OK) out->bytes_after = (uint64_t)fmax(0, rue_storage_bytes(c.path));
     rue_prepare_proof_close(&c.proof);
     rue_prepare_classes_close(&c.classes);
     free(c.steps);

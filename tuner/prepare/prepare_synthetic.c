@@ -114,7 +114,9 @@ rue_status rue_prepare_synthetic(uint64_t count, uint64_t seed, const char *path
         return rue_fail(error, RUE_USAGE, "%s is there already: remove it, or give another name", whole);
     struct job job = {.folder = folder, .count = count, .seed = seed, .lock = PTHREAD_MUTEX_INITIALIZER};
     uint64_t start = rue_clock_now_ns();
+    rue_interrupt_defer(true);
     int fd = rue_part_open(whole, false, part);
+    if (fd < 0) rue_interrupt_defer(false);
     if (fd < 0)
         return rue_fail(error, RUE_STORE, "cannot create %s: %s%s", whole, strerror(errno),
                         rue_advice_or(errno, "; write to another folder"));
@@ -124,6 +126,7 @@ rue_status rue_prepare_synthetic(uint64_t count, uint64_t seed, const char *path
     if (status == RUE_OK) status = rue_part_publish(folder, whole, false, error);
     close(fd);
     rue_part_remove(part);
+    rue_interrupt_defer(false);
     *out = (struct rue_prepared){
         .images = count, .bytes_after = atomic_load(&job.bytes), .elapsed_ns = rue_clock_now_ns() - start};
     return status;

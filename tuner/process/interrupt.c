@@ -2,41 +2,94 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { SAME_PRESS_MS = 100 };
+enum { SAME_PRESS_MS = 100, TICK_MS = 100, TICKS_UNREAD = 3 };
 
-static volatile sig_atomic_t signal_seen;
-static _Atomic(const char *) guarded_file; /* lock-free, so a handler may read it */
+static const char wiping[] = "\r\033[K";
+
+/* What the handlers read and write is lock-free, or does not change once they are installed. */
+static volatile sig_atomic_t signal_seen, line_stands;
+static atomic_int deferred; /* how many things have to be finished */
+static _Atomic(const char *) guarded_file;
 static _Atomic int64_t seen_ms;
-static int wake[2] = {-1, -1};
+static int wake[2] = {-1, -1}, nowhere = -1;
+static char lines[2][64]; /* that it was interrupted, that it was terminated */
+
+static rue_status status_of(int number)
+{
+    return number == SIGINT ? RUE_INTERRUPTED : RUE_TERMINATED;
+}
+
+static bool can_write(int fd)
+{
+    struct pollfd output = {.fd = fd, .events = POLLOUT};
+    return poll(&output, 1, 0) == 1;
+}
+
+static void quit(int number)
+{
+    const char *file = atomic_load(&guarded_file), *line = lines[number != SIGINT];
+    if (file) unlink(file);
+    ssize_t ignored =
+        line_stands && can_write(STDERR_FILENO) ? write(STDERR_FILENO, wiping, sizeof wiping - 1) : 0;
+    if (can_write(STDERR_FILENO)) ignored = write(STDERR_FILENO, line, strlen(line));
+    (void)ignored;
+    _exit(rue_status_exit_code(status_of(number)));
+}
+
+static int64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
 
 static void on_signal(int number)
 {
-    struct timespec now;
+    static const struct itimerval ticks = {{0, TICK_MS * 1000}, {0, TICK_MS * 1000}};
     int kept = errno; /* of what is interrupted */
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    int64_t now_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-    if (signal_seen && number == SIGINT && now_ms - seen_ms < SAME_PRESS_MS) return;
-    if (signal_seen && number == SIGINT) {
-        const char *file = atomic_load(&guarded_file);
-        if (file) unlink(file);
-        _exit(rue_status_exit_code(RUE_INTERRUPTED));
+    int64_t now = now_ms();
+    if (signal_seen && now - seen_ms < SAME_PRESS_MS) return;
+    if (deferred == 0 || (signal_seen && number == SIGINT)) quit(number);
+    if (!signal_seen) {
+        seen_ms = now;
+        signal_seen = number;
+        setitimer(ITIMER_REAL, &ticks, NULL);
     }
-    if (!signal_seen) seen_ms = now_ms;
-    if (!signal_seen) signal_seen = number;
     ssize_t ignored = write(wake[1], "", 1);
     (void)ignored;
     errno = kept;
 }
 
-void rue_interrupt_install(void)
+/* A write that waits is begun again when this returns, and finds another file. */
+static void on_tick(int number)
 {
+    static int unread[2];
+    int kept = errno;
+    (void)number;
+    for (int i = 0; i < 2; i++) {
+        int fd = i ? STDERR_FILENO : STDOUT_FILENO;
+        unread[i] = can_write(fd) ? 0 : unread[i] + 1;
+        if (unread[i] >= TICKS_UNREAD && nowhere >= 0) dup2(nowhere, fd);
+    }
+    errno = kept;
+}
+
+void rue_interrupt_install(const char *command)
+{
+    snprintf(lines[0], sizeof lines[0], "rue %s: %s\n", command, rue_status_text(RUE_INTERRUPTED));
+    snprintf(lines[1], sizeof lines[1], "rue %s: %s\n", command, rue_status_text(RUE_TERMINATED));
     if (pipe2(wake, O_CLOEXEC | O_NONBLOCK) != 0) wake[0] = wake[1] = -1;
+    nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
@@ -44,13 +97,19 @@ void rue_interrupt_install(void)
     struct sigaction before; /* nohup: it goes on when the terminal goes away */
     if (sigaction(SIGHUP, NULL, &before) != 0 || before.sa_handler != SIG_IGN)
         sigaction(SIGHUP, &action, NULL);
+    action.sa_handler = on_tick;
+    sigaction(SIGALRM, &action, NULL);
     signal(SIGPIPE, SIG_IGN);
+}
+
+void rue_interrupt_defer(bool begins)
+{
+    deferred += begins ? 1 : -1;
 }
 
 rue_status rue_interrupt_status(void)
 {
-    if (!signal_seen) return RUE_OK;
-    return signal_seen == SIGINT ? RUE_INTERRUPTED : RUE_TERMINATED;
+    return signal_seen ? status_of(signal_seen) : RUE_OK;
 }
 
 int rue_interrupt_fd(void)
@@ -61,4 +120,9 @@ int rue_interrupt_fd(void)
 void rue_interrupt_guard_file(const char *path)
 {
     atomic_store(&guarded_file, path);
+}
+
+void rue_interrupt_note_line(bool stands)
+{
+    line_stands = stands;
 }

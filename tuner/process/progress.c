@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "clock.h"
+#include "interrupt.h"
 #include "terminal.h"
 #include "units.h"
 #include "utf8.h"
@@ -47,6 +48,7 @@ static void wipe(struct rue_progress *progress)
     else
         fputs("\r\033[K", stderr);
     progress->line_columns = 0;
+    rue_interrupt_note_line(false);
 }
 
 static void format_clean(const struct rue_progress *progress, char out[TEXT_BYTES], const char *format,
@@ -75,6 +77,7 @@ void rue_progress_show(struct rue_progress *progress, const char *format, ...)
     fputs(cut, stderr);
     fflush(stderr);
     progress->line_columns = rue_utf8_width(cut);
+    rue_interrupt_note_line(true);
 }
 
 static void join(const struct rue_progress_part *parts, size_t count, int rank, char out[TEXT_BYTES])

@@ -6,13 +6,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "interrupt.h"
 #include "walk.h"
 
 static rue_status add_bytes(void *context, const struct rue_walk_entry *entry, rue_error *error)
 {
     (void)error;
     if (entry->kind == RUE_WALK_FILE) *(double *)context += (double)entry->bytes;
-    return RUE_OK;
+    return rue_interrupt_status();
 }
 
 double rue_storage_bytes(const char *path)

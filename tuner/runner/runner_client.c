@@ -10,6 +10,7 @@
 
 #include "advice.h"
 #include "clock.h"
+#include "interrupt.h"
 #include "machine.h"
 #include "process.h"
 #include "runner_identity.h"
@@ -24,6 +25,7 @@ static const uint64_t open_patience_ns =
     1800 * RUE_NS_PER_S; /* it may read hundreds of gigabytes to warm them */
 static const uint64_t hello_patience_ns = 120 * RUE_NS_PER_S; /* importing a framework takes its time */
 static const uint64_t grace_ns = 500 * RUE_NS_PER_MS;
+static const uint64_t signalled_grace_ns = 200 * RUE_NS_PER_MS; /* whoever sent it waits for all of us */
 
 struct open_data {
     char *line; /* the request */
@@ -102,6 +104,7 @@ static rue_status start_process(struct rue_runner *runner, rue_error *error)
 static const char *end_process(struct rue_runner *runner, uint64_t grace)
 {
     rue_suspension_follow(-1);
+    if (rue_interrupt_status() != RUE_OK && grace > signalled_grace_ns) grace = signalled_grace_ns;
     const char *end = rue_process_close(runner->process, grace);
     runner->process = NULL;
     return end;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "interrupt.h"
 #include "json_canonical.h"
 #include "json_file.h"
 #include "json_number.h"
@@ -312,7 +313,8 @@ rue_status rue_recommended_know(struct rue_recommended *recommended, int cpus, b
                                         .time_s = recommended->time_s,
                                         .job_images = recommended->job_images,
                                         .cpus = cpus,
-                                        .in_turn = in_turn};
+                                        .in_turn = in_turn,
+                                        .stop = rue_interrupt_status};
     if (recommended->knowledge) return RUE_OK;
     if (!times.model_count || !times.config_count || !times.job_images)
         return rue_fail(error, RUE_DATA, "no times of a job of known length");

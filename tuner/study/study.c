@@ -122,7 +122,7 @@ void rue_study_close(struct rue_study *study)
     rue_part_remove(study->part);
     rue_interrupt_guard_file(NULL);
     if (study->discard && study->folder_lock >= 0) rue_study_discard(study);
-    if (study->folder_lock >= 0) close(study->folder_lock);
+    rue_study_unlock_folder(study->folder_lock);
     for (size_t v = 0; v < study->variant_count; v++) {
         rue_cost_matrix_close(study->matrices[v]);
         free(study->curves[v]);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "folder_lock.h"
+#include "interrupt.h"
 #include "json_file.h"
 #include "output.h"
 #include "part.h"
@@ -79,8 +80,18 @@ void rue_study_choose_folder(struct rue_study *study)
 
 rue_status rue_study_lock_folder(char *folder, const char *option, int *lock, rue_error *error)
 {
+    rue_interrupt_defer(true);
     rue_status status = make_folders(folder, option, error);
-    return status == RUE_OK ? rue_folder_lock(folder, option, lock, error) : status;
+    if (status == RUE_OK) status = rue_folder_lock(folder, option, lock, error);
+    if (status != RUE_OK) rue_interrupt_defer(false);
+    return status;
+}
+
+void rue_study_unlock_folder(int lock)
+{
+    if (lock < 0) return;
+    close(lock);
+    rue_interrupt_defer(false);
 }
 
 static bool is_same_file(const char *a, const char *b)

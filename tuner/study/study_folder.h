@@ -26,10 +26,13 @@ rue_status rue_study_check_reports(const struct rue_report *const *reports, cons
 void rue_study_sample_name(const struct rue_study *study, char out[PATH_MAX]);
 
 /* As rue_folder_lock, which `option` is for: makes `folder` (changed and restored meanwhile) where it is
- * missing and locks it until `*lock` (a descriptor, set where it is open, also when the lock fails) is
- * closed. RUE_STORE when another process holds the lock. */
+ * missing and locks it. Signals are deferred until rue_study_unlock_folder. RUE_STORE when another process
+ * holds the lock. */
 rue_status rue_study_lock_folder(char *folder, const char *option, int *lock,
                                  rue_error *error) RUE_MUST_CHECK;
+
+/* Of -1: nothing. */
+void rue_study_unlock_folder(int lock);
 
 /* Opens the store and begins a run in it; says how many trials it holds. */
 rue_status rue_study_open_store(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;

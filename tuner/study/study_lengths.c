@@ -3,7 +3,10 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "interrupt.h"
 #include "study_strategy.h"
+
+enum { CELLS_QUICK = 600 };
 
 /* Whose times are asked for. */
 struct source {
@@ -42,6 +45,12 @@ static double time_s(const void *context, size_t model, size_t config, uint64_t 
     return rue_job_curve_ns(curve, length) * cell_ns / rue_job_curve_ns(curve, job) / 1e9;
 }
 
+/* Whether it takes so little that also a run that a signal ends has the answers for other lengths. */
+static bool is_quick(const struct rue_study *study)
+{
+    return study->model_count * study->config_count <= CELLS_QUICK;
+}
+
 rue_status rue_study_find_lengths(struct rue_study *study, size_t variant, void *state, rue_error *error)
 {
     struct source source = {study, variant, state};
@@ -56,9 +65,11 @@ rue_status rue_study_find_lengths(struct rue_study *study, size_t variant, void 
                                         .job_images = study->variants[variant].job_images,
                                         .epsilon_ratio = study->goal->epsilon_ratio,
                                         .time_s = time_s,
-                                        .context = &source};
+                                        .context = &source,
+                                        .stop = is_quick(study) ? NULL : rue_interrupt_status};
     if (selection->recommended != RUE_NONE)
         status = rue_job_lengths_find(&question, &study->lengths[variant], error);
     rue_selection_close(selection);
-    return status;
+    bool stopped = status == RUE_INTERRUPTED || status == RUE_TERMINATED;
+    return stopped ? RUE_OK : status; /* the answer for this job is worth a report */
 }

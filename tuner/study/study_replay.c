@@ -69,6 +69,7 @@ static rue_status collect(struct rue_study *study, size_t variant, struct tellin
 {
     rue_status status = RUE_OK;
     for (size_t c = 0; status == RUE_OK && c < study->config_count; c++) {
+        status = rue_interrupt_status();
         struct rue_ask ask = {.measure = RUE_LOAD, .config = c, .stored = true};
         status = collect_cell(study, variant, RUE_NONE, ask, telling, error);
         for (size_t i = 0; status == RUE_OK && i < 2 * study->model_count; i++) {
@@ -150,11 +151,13 @@ rue_status rue_study_tell_stored(struct rue_study *study, size_t variant, void *
     rue_status status = collect(study, variant, &telling, error);
     study->stored_untold |= telling.count > TOLD_MAX;
     choose(&telling);
-    for (size_t i = 0; status == RUE_OK && i < telling.count; i++)
-        status = tell(study, variant, state, &telling.at[i], error);
+    for (size_t i = 0; status == RUE_OK && i < telling.count; i++) {
+        status = rue_interrupt_status();
+        if (status == RUE_OK) status = tell(study, variant, state, &telling.at[i], error);
+    }
     for (size_t i = 0; study->strategy->shift && i < study->speeds.count; i++)
         study->strategy->shift(state, study->speeds.at[i].since, study->speeds.at[i].by);
     study->probe_rows = study->row_count;
     free(telling.at);
-    return status;
+    return status == RUE_OK ? RUE_OK : rue_fail(error, status, "%s", rue_status_text(status));
 }

@@ -390,6 +390,17 @@ static rue_status step(struct rue_study *study, struct tracks *tracks, struct tr
     return status;
 }
 
+/* Whether a signal ended what a strategy was thinking. */
+static rue_status check_thinking(struct rue_study *study, const struct tracks *tracks, rue_error *error)
+{
+    rue_status status = RUE_OK;
+    for (size_t i = 0; status == RUE_OK && study->strategy->status && i < tracks->count; i++)
+        status = study->strategy->status(tracks->at[i].state, NULL);
+    if (status != RUE_INTERRUPTED && status != RUE_TERMINATED) return RUE_OK; /* see check_end */
+    mark_partial(study, "interrupted", tracks->done);
+    return rue_fail(error, status, "interrupted");
+}
+
 static rue_status loop(struct rue_study *study, struct tracks *tracks, rue_error *error)
 {
     struct failures failures = {0};
@@ -412,7 +423,7 @@ static rue_status loop(struct rue_study *study, struct tracks *tracks, rue_error
         }
         show_progress(study, track, tracks->done, study->made, &ask, run_start_ns);
     }
-    return RUE_OK;
+    return check_thinking(study, tracks, error);
 }
 
 /* What the strategy believes of the cells of its variant, and claims of them, becomes the study's. */
@@ -424,7 +435,8 @@ static rue_status take_estimates(struct rue_study *study, const struct track *tr
     if (!study->claimed[variant] && track->probe_outcome != RUE_TRIAL_OK)
         return rue_study_fail_probe(study, variant, track->probe_outcome, track->probe_reason, error);
     /* Where a limit leaves nothing to claim, what was expected says why. */
-    if (!study->claimed[variant] && !study->goal->max_first_batch_ns) return RUE_OK;
+    bool stopped = rue_interrupt_status() != RUE_OK; /* which leaves estimates without a claim */
+    if (!study->claimed[variant] && !study->goal->max_first_batch_ns && !stopped) return RUE_OK;
     if (study->strategy->learned)
         status = study->strategy->learned(track->state, &study->knowledge[variant], error);
     if (study->claimed[variant] && !study->claims[variant].verified && !study->partial)
@@ -485,7 +497,8 @@ static rue_status open_tracks(struct rue_study *study, struct tracks *out, rue_e
                                        .in_turn = strcmp(hello->loader, "rue") != 0,
                                        .first_batch_limit_s = (double)study->goal->max_first_batch_ns / 1e9,
                                        .epsilon_ratio = study->goal->epsilon_ratio,
-                                       .confidence = study->goal->confidence};
+                                       .confidence = study->goal->confidence,
+                                       .stop = rue_interrupt_status};
     memcpy(setup.measures, hello->measures, sizeof setup.measures);
     setup.whole_jobs = hello->whole_jobs;
     setup.answers = hello->answers;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "hash.h"
+#include "interrupt.h"
 #include "output.h"
 #include "study.h"
 #include "study_folder.h"
@@ -79,6 +80,9 @@ static rue_status add_trials(const struct rue_table *table, const char *command_
         struct rue_store_scenario scenario;
         struct rue_trial_request request;
         struct rue_trial_result result;
+        rue_status stopped =
+            rue_interrupt_status(); /* closed without an end, the store keeps nothing of it */
+        if (stopped != RUE_OK) return rue_fail(error, stopped, "interrupted; nothing was added to the study");
         describe(table, i, &scenario, &request, &result);
         status = rue_store_add(store, &scenario, &request, &result, 0, NULL, error);
     }
@@ -146,8 +150,15 @@ rue_status rue_table_import(const struct rue_table *table, const char *input, co
     findings->row_at = make_row;
     findings->row_context = table;
     findings->row_count = table->tally.trial_count;
-    for (size_t i = 0; status == RUE_OK && rue_reports[i]; i++)
-        if (rue_reports[i]->file) status = rue_output_write_report(rue_reports[i], findings, path, error);
-    if (lock >= 0) close(lock);
+    for (size_t i = 0; status == RUE_OK && rue_reports[i]; i++) {
+        rue_status stopped = rue_interrupt_status();
+        if (stopped != RUE_OK)
+            status = rue_fail(
+                error, stopped,
+                "interrupted; the table is in %s, its reports are not: run the same command again", path);
+        else if (rue_reports[i]->file)
+            status = rue_output_write_report(rue_reports[i], findings, path, error);
+    }
+    rue_study_unlock_folder(lock);
     return status;
 }

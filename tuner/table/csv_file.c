@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "hash.h"
-#include "interrupt.h"
 #include "utf8.h"
 
 struct text {
@@ -35,22 +34,12 @@ static rue_status make_room(struct text *text, rue_error *error)
     return RUE_OK;
 }
 
-/* Interrupted calls go on by themselves, so a pipe that stays silent is waited for together with the signals.
- */
-static rue_status wait_for_input(int fd)
-{
-    struct pollfd polled[] = {{.fd = fd, .events = POLLIN}, {.fd = rue_interrupt_fd(), .events = POLLIN}};
-    while (poll(polled, 2, -1) < 0 && errno == EINTR)
-        if (rue_interrupt_status() != RUE_OK) break;
-    return rue_interrupt_status();
-}
-
 static rue_status read_all(struct text *text, int fd, rue_error *error)
 {
     for (;;) {
         rue_status status = make_room(text, error);
-        if (status == RUE_OK) status = wait_for_input(fd);
         if (status != RUE_OK) return status;
+        poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, -1);
         ssize_t got = read(fd, text->data + text->bytes, text->capacity - text->bytes - 1);
         if (got == 0) return RUE_OK;
         if (got > 0) text->bytes += (size_t)got;
@@ -59,7 +48,7 @@ static rue_status read_all(struct text *text, int fd, rue_error *error)
     }
 }
 
-/* A FIFO is opened without waiting for its writer: read_all waits, and minds the signals. */
+/* A FIFO is opened without waiting for its writer, for whom read_all waits. */
 static rue_status read_file(struct text *text, const char *path, rue_error *error)
 {
     struct stat facts;

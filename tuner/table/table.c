@@ -8,7 +8,6 @@
 
 #include "csv_field.h"
 #include "csv_file.h"
-#include "interrupt.h"
 #include "mixture.h"
 #include "suggest.h"
 
@@ -272,7 +271,6 @@ static rue_status read_rows(struct rue_csv *csv, struct row *row, rue_error *err
         row->table->rows++;
         status = check_width(row, error);
         if (status == RUE_OK) status = read_row(row, error);
-        if (status == RUE_OK) status = rue_interrupt_status();
     }
     if (status == RUE_OK && row->table->rows == 0)
         return rue_fail(error, RUE_DATA, "%s holds column names alone: no row was measured", row->file);
