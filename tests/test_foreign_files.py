@@ -209,6 +209,35 @@ def test_a_killed_command_leaves_what_is_not_its_own(release, here, name):
     expect_untouched(before, here, [*makes, *[str(path.relative_to(here)) + "*" for path in left]])
 
 
+@pytest.mark.parametrize("name", ["study.db-journal", "study.db-wal", "study.db-shm"])
+@pytest.mark.parametrize("first", [True, False])
+def test_what_sqlite_would_replace_is_refused(program, here, name, first):
+    words, makes = CASES["tune"]
+    if not first:
+        assert run(program, here, *words).returncode == 0
+    (here / "out" / name).write_text("precious")
+    before = look(here)
+    expect_failure(run(program, here, *words), 6, name)
+    expect_untouched(before, here)
+
+
+def test_a_store_with_another_name_is_not_written(program, here):
+    words, makes = CASES["tune"]
+    assert run(program, here, *words).returncode == 0
+    os.link(here / "out/study.db", here / "kept.db")
+    before = look(here)
+    expect_failure(run(program, here, *words, "--seed", "2"), 6, "study.db is a hard link")
+    expect_untouched(before, here)
+
+
+def test_a_table_is_not_replaced_by_the_report_of_it(program, here):
+    (here / "own").mkdir()
+    shutil.copy(here / "study/trials.csv", here / "own/trials.csv")
+    before = look(here)
+    expect_failure(run(program, here, "analyze", "own/trials.csv", "--study", "own"), 6, "own/trials.csv is the table that is read")
+    expect_untouched(before, here)
+
+
 # ---- system calls ----
 
 CALLS = "open,openat,openat2,creat,unlink,unlinkat,rename,renameat,renameat2,mkdir,mkdirat,rmdir,link,linkat,symlink,symlinkat," \

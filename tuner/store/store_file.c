@@ -121,6 +121,23 @@ static bool names_another_file(const char *journal)
     return names;
 }
 
+/* Whether the file begins as the log, the shared memory and the journal of SQLite do, or with nothing yet. */
+static bool is_sqlites(const char *name)
+{
+    static const unsigned char begins[][4] = {{0},
+                                              {0x37, 0x7f, 0x06, 0x82},
+                                              {0x37, 0x7f, 0x06, 0x83},
+                                              {0x18, 0xe2, 0x2d, 0},
+                                              {0xd9, 0xd5, 0x05, 0xf9}};
+    unsigned char found[4] = {0};
+    FILE *in = fopen(name, "rb");
+    bool sqlites = !in || fread(found, 1, sizeof found, in) == 0;
+    if (in) fclose(in);
+    for (size_t i = 0; !sqlites && i < sizeof begins / sizeof *begins; i++)
+        sqlites = memcmp(found, begins[i], sizeof found) == 0;
+    return sqlites;
+}
+
 rue_status rue_store_file_check_companions(const char *file, const char *path, rue_error *error)
 {
     for (int i = 0; companions[i][0]; i++) {
@@ -133,6 +150,12 @@ rue_status rue_store_file_check_companions(const char *file, const char *path, r
                             "%s: %s%s beside it is a link or not a file: SQLite would write through it; "
                             "remove it, or " RUE_STORE_PUT_ASIDE,
                             path, path, companions[i], path);
+        bool of_log = strcmp(companions[i], "-shm") == 0 && rue_store_file_has_wal(file);
+        if (!is_sqlites(name) && !of_log)
+            return rue_fail(
+                error, RUE_STORE,
+                "%s: SQLite did not write %s%s and would replace it; move it away, or choose another folder",
+                path, path, companions[i]);
         if (strcmp(companions[i], "-journal") == 0 && names_another_file(name))
             return rue_fail(error, RUE_STORE,
                             "%s: %s%s beside it names a file that SQLite would delete; remove it, "
@@ -144,8 +167,13 @@ rue_status rue_store_file_check_companions(const char *file, const char *path, r
 
 rue_status rue_store_file_check(const char *file, const char *path, rue_error *error)
 {
+    struct stat about;
     rue_status status = rue_store_file_check_companions(file, path, error);
     if (status != RUE_OK) return status;
+    if (lstat(file, &about) == 0 && about.st_nlink > 1)
+        return rue_fail(error, RUE_STORE,
+                        "%s is a hard link, and its other names would change with it; replace it by a copy",
+                        path);
     long long bytes = file_bytes(file, "");
     if (bytes > 0 && bytes < SQLITE_FILE_BYTES)
         return rue_fail(error, RUE_STORE,
