@@ -157,13 +157,33 @@ rue_status rue_study_open_folder(struct rue_study *study, rue_error *error)
     return RUE_OK;
 }
 
+/* The files that SQLite makes for a store. */
+static const char *const endings[] = {"", "-wal", "-shm", "-journal"};
+
+static void name_store(const struct rue_study *study, size_t index, char out[PATH_MAX + 32])
+{
+    snprintf(out, PATH_MAX + 32, "%s/" RUE_STORE_FILE "%s", study->folder, endings[index]);
+}
+
+/* Whether none of them is there. */
+static bool is_store_new(const struct rue_study *study)
+{
+    char path[PATH_MAX + 32];
+    struct stat about;
+    bool found = false;
+    for (size_t i = 0; !found && i < sizeof endings / sizeof *endings; i++) {
+        name_store(study, i, path);
+        found = lstat(path, &about) == 0 || errno != ENOENT;
+    }
+    return !found;
+}
+
 rue_status rue_study_open_store(struct rue_study *study, rue_error *error)
 {
-    char path[PATH_MAX + 16];
-    struct stat about;
+    char path[PATH_MAX + 32];
     bool kept = !study->goal->keep_nothing;
-    snprintf(path, sizeof path, "%s/" RUE_STORE_FILE, study->folder);
-    study->store_is_new = kept && lstat(path, &about) != 0 && errno == ENOENT;
+    name_store(study, 0, path);
+    study->store_is_new = kept && is_store_new(study);
     bool copied = kept && study->goal->dry_run && !study->store_is_new;
     if (study->goal->dry_run) kept = study->store_is_new = false;
     rue_status status = copied ? rue_store_open_copy(path, &study->store, error)
@@ -183,10 +203,9 @@ rue_status rue_study_open_store(struct rue_study *study, rue_error *error)
 
 void rue_study_discard(const struct rue_study *study)
 {
-    static const char *const endings[] = {"", "-wal", "-shm", "-journal"};
     char path[PATH_MAX + 32];
     for (size_t i = 0; study->store_is_new && i < sizeof endings / sizeof *endings; i++) {
-        snprintf(path, sizeof path, "%s/study.db%s", study->folder, endings[i]);
+        name_store(study, i, path);
         unlink(path);
     }
     snprintf(path, sizeof path, "%s", study->folder);
