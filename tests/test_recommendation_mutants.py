@@ -46,14 +46,14 @@ def write_mutants(path, document):
 
 def test_a_damaged_prior_is_refused_or_used(rue, runner, study):
     for why in write_mutants(rue.folder / "prior.json", study):
-        done = rue("tune", "--runner", runner.command, "--strategy", "duel", "--prior", "prior.json", "--budget", "12trials",
+        done = rue("tune", "--runner", runner.command, "--strategy", "duel", "--prior", "prior.json", "--budget", "12trials", "--trial-timeout", "5s",
                    "--out", "out", "--fresh")
         expect_documented(done, (0, 3, 5), why)
 
 
 def test_a_damaged_recommendation_is_refused_or_checked(rue, runner, study):
     for why in write_mutants(rue.folder / "damaged.json", study):
-        done = rue("check", "damaged.json", "--runner", runner.command, "--budget", "2s", "--quiet")
+        done = rue("check", "damaged.json", "--runner", runner.command, "--budget", "2s", "--trial-timeout", "5s", "--quiet")
         expect_documented(done, (0, 2, 3, 4, 5), why)
 
 
