@@ -80,8 +80,7 @@ static rue_status add_trials(const struct rue_table *table, const char *command_
         struct rue_store_scenario scenario;
         struct rue_trial_request request;
         struct rue_trial_result result;
-        rue_status stopped =
-            rue_interrupt_status(); /* closed without an end, the store keeps nothing of it */
+        rue_status stopped = rue_interrupt_status(); /* without an end, the store keeps nothing of it */
         if (stopped != RUE_OK) return rue_fail(error, stopped, "interrupted; nothing was added to the study");
         describe(table, i, &scenario, &request, &result);
         status = rue_store_add(store, &scenario, &request, &result, 0, NULL, error);
