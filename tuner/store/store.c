@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "interrupt.h"
 #include "store_error.h"
 #include "store_file.h"
 #include "store_guard.h"
@@ -235,28 +236,70 @@ rue_status rue_store_add(struct rue_store *store, const struct rue_store_scenari
     return status;
 }
 
+/* Binds what rows are to be found, at most so many; -1: all. */
+static struct rue_store_row search(struct rue_store *store, const struct rue_store_scenario *scenario,
+                                   const struct rue_trial_request *request, struct rue_store_pick pick,
+                                   int most)
+{
+    struct rue_store_row row = {store->find, SQLITE_OK};
+    rue_store_row_request(&row, scenario, request);
+    rue_store_row_integer(&row, "fits", rue_trial_fits_limit(request));
+    rue_store_row_count(&row, "after", pick.after);
+    rue_store_row_count(&row, "nth", pick.nth);
+    rue_store_row_integer(&row, "most", most);
+    return row;
+}
+
+/* The row that the search is at; `result` is always set. */
+static rue_status read_found(struct rue_store *store, const struct rue_trial_request *request,
+                             struct rue_trial_result *result, rue_error *error)
+{
+    *result = rue_trial_result_empty();
+    rue_status status = rue_store_row_read(store->find, store->path, result, error);
+    result->config = request->config;
+    return status;
+}
+
 rue_status rue_store_find(struct rue_store *store, const struct rue_store_scenario *scenario,
                           const struct rue_trial_request *request, struct rue_store_pick pick, bool *found,
                           struct rue_trial_result *result, uint64_t *out_id, uint64_t *out_started_ns,
                           rue_error *error)
 {
-    struct rue_store_row row = {store->find, SQLITE_OK};
+    struct rue_store_row row = search(store, scenario, request, pick, 1);
     rue_status status = RUE_OK;
     *found = false;
     *result = rue_trial_result_empty();
-    rue_store_row_request(&row, scenario, request);
-    rue_store_row_integer(&row, "fits", rue_trial_fits_limit(request));
-    rue_store_row_count(&row, "after", pick.after);
-    rue_store_row_count(&row, "nth", pick.nth);
     if (row.code == SQLITE_OK) row.code = sqlite3_step(store->find);
     if (row.code == SQLITE_ROW) {
-        status = rue_store_row_read(store->find, store->path, result, error);
-        result->config = request->config;
+        status = read_found(store, request, result, error);
         if (out_id) *out_id = (uint64_t)sqlite3_column_int64(store->find, 0);
         if (out_started_ns) *out_started_ns = (uint64_t)sqlite3_column_int64(store->find, 1);
         *found = status == RUE_OK;
     } else if (row.code != SQLITE_DONE)
         status = fail(store, row.code, "looking for a trial", error);
+    rewind_statement(store->find);
+    return status;
+}
+
+rue_status rue_store_walk(struct rue_store *store, const struct rue_store_scenario *scenario,
+                          const struct rue_trial_request *request, rue_store_visit *visit, void *context,
+                          rue_error *error)
+{
+    struct rue_store_row row = search(store, scenario, request, (struct rue_store_pick){0}, -1);
+    rue_status status = RUE_OK;
+    while (row.code == SQLITE_OK && status == RUE_OK &&
+           (row.code = sqlite3_step(store->find)) == SQLITE_ROW) {
+        struct rue_trial_result result;
+        status = read_found(store, request, &result, error);
+        if (status == RUE_OK)
+            status = visit(context, (uint64_t)sqlite3_column_int64(store->find, 0), &result, error);
+        rue_trial_result_close(&result);
+        if (status == RUE_OK && rue_interrupt_status() != RUE_OK)
+            status = rue_fail(error, rue_interrupt_status(), "interrupted");
+        row.code = SQLITE_OK;
+    }
+    if (row.code != SQLITE_OK && row.code != SQLITE_DONE)
+        status = fail(store, row.code, "looking for trials", error);
     rewind_statement(store->find);
     return status;
 }

@@ -98,6 +98,16 @@ rue_status rue_store_find(struct rue_store *store, const struct rue_store_scenar
                           struct rue_trial_result *result, uint64_t *out_id, uint64_t *out_started_ns,
                           rue_error *error) RUE_MUST_CHECK;
 
+/* What rue_store_walk calls; `result` is the walk's. Anything but RUE_OK ends the walk. */
+typedef rue_status rue_store_visit(void *context, uint64_t id, const struct rue_trial_result *result,
+                                   rue_error *error);
+
+/* Visits every reusable row of the cell (as above), oldest first; a signal ends it. The store is not to be
+ * used meanwhile. */
+rue_status rue_store_walk(struct rue_store *store, const struct rue_store_scenario *scenario,
+                          const struct rue_trial_request *request, rue_store_visit *visit, void *context,
+                          rue_error *error) RUE_MUST_CHECK;
+
 /* From now on, until the store is closed, rue_store_find passes over the rows from `first` up to `end`. */
 rue_status rue_store_doubt(struct rue_store *store, uint64_t first, uint64_t end,
                            rue_error *error) RUE_MUST_CHECK;

@@ -148,7 +148,7 @@ char *rue_store_find_sql(void)
     fprintf(out, " AND (status = 'ok' AND (:fits OR %s <= %s)", its, ours);
     fprintf(out, " OR status = 'infeasible' AND refused IS NOT 1 AND %s >= %s)", its, ours);
     fputs(" AND NOT EXISTS (SELECT 1 FROM doubtful WHERE trial.id >= first AND trial.id < past)", out);
-    fputs(" AND id > :after ORDER BY id LIMIT 1 OFFSET :nth", out);
+    fputs(" AND id > :after ORDER BY id LIMIT :most OFFSET :nth", out);
     return text_close(out, &text);
 }
 
@@ -212,9 +212,9 @@ out:
 /* Where a file has a view, SQLite 3.40 may pass over the list of free pages, unless it is asked for by
  * itself.
  */
-static rue_status damage_check(sqlite3 *db, const char *path, rue_error *error)
+static rue_status damage_check(sqlite3 *db, const char *pages, const char *path, rue_error *error)
 {
-    rue_status status = check_with(db, "PRAGMA integrity_check(1)", path, error);
+    rue_status status = check_with(db, pages, path, error);
     return status == RUE_OK ? check_with(db, "PRAGMA integrity_check(sqlite_master)", path, error) : status;
 }
 
@@ -321,7 +321,8 @@ rue_status rue_store_schema_check(sqlite3 *db, const char *path, rue_error *erro
     rue_status status = owner_check(db, path, &empty, error);
     if (status == RUE_OK && empty)
         return rue_fail(error, RUE_STORE, "%s: no store of rue: an SQLite file without anything in it", path);
-    if (status == RUE_OK) status = damage_check(db, path, error);
+    if (status == RUE_OK)
+        status = damage_check(db, "PRAGMA quick_check(1)", path, error); /* no index is used */
     return status == RUE_OK && rue_store_has_column(db, "trial", RUE_STORE_CHECKSUM)
                ? rows_check(db, path, error)
                : status;
@@ -331,7 +332,7 @@ rue_status rue_store_schema_update(sqlite3 *db, const char *path, rue_error *err
 {
     bool empty = false;
     rue_status status = owner_check(db, path, &empty, error);
-    if (status == RUE_OK && !empty) status = damage_check(db, path, error);
+    if (status == RUE_OK && !empty) status = damage_check(db, "PRAGMA integrity_check(1)", path, error);
     if (status != RUE_OK) return status;
 
     char *view = view_sql();

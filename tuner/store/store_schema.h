@@ -34,9 +34,9 @@ bool rue_store_has_column(sqlite3 *db, const char *table, const char *name);
 
 /* The statements, with one named parameter for each column (":mode"), returned owned; NULL without memory.
  * Insert: every column but id and recorded; the checksum is computed from the others. Find: also :after,
- * :nth, and :fits, whether the batches fit the limit of memory; answers id, started_ns, status, reason,
- * batch_ready_ns, batch_compute_ns, then rue_trial_fields in order, for the nth row that can stand for the
- * request (store.h).
+ * :nth, :most, and :fits, whether the batches fit the limit of memory; answers id, started_ns, status,
+ * reason, batch_ready_ns, batch_compute_ns, then rue_trial_fields in order, for the nth row that can stand
+ * for the request (store.h).
  */
 char *rue_store_insert_sql(void);
 char *rue_store_find_sql(void);

@@ -64,6 +64,14 @@ rue_status rue_study_look_up(struct rue_study *study, size_t variant, size_t mod
     return status;
 }
 
+rue_status rue_study_walk_stored(struct rue_study *study, size_t variant, size_t model,
+                                 struct rue_trial_request *request, rue_store_visit *visit, void *context,
+                                 rue_error *error)
+{
+    struct rue_store_scenario scenario = complete(study, variant, model, 0, request);
+    return rue_store_walk(study->store, &scenario, request, visit, context, error);
+}
+
 rue_status rue_study_is_stored(struct rue_study *study, size_t variant, size_t model,
                                struct rue_trial_request *request, size_t nth, bool *stored, rue_error *error)
 {

@@ -22,6 +22,11 @@ rue_status rue_study_look_up(struct rue_study *study, size_t variant, size_t mod
                              uint64_t *id, uint64_t *started_ns, struct rue_trial_result *result,
                              rue_error *error) RUE_MUST_CHECK;
 
+/* Visits every row of the store that answers `request` (as above), nothing noted; as rue_store_walk. */
+rue_status rue_study_walk_stored(struct rue_study *study, size_t variant, size_t model,
+                                 struct rue_trial_request *request, rue_store_visit *visit, void *context,
+                                 rue_error *error) RUE_MUST_CHECK;
+
 /* Row `id`, which answers `request` (as above): `*found` says whether it is still there. It is noted, but not
  * twice. `result` is to be closed by the caller where found. */
 rue_status rue_study_take_stored(struct rue_study *study, size_t variant, size_t model,

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "array.h"
-#include "interrupt.h"
 #include "study_measure.h"
 
 /* Trials that a strategy is told: its beliefs take time with the cube of their number, and more of them
@@ -20,14 +19,22 @@ struct stored {
 struct telling {
     struct stored *at; /* [count] */
     size_t count, capacity;
+    struct rue_ask ask; /* of the cell whose rows are visited */
 };
 
-static rue_status add(struct telling *telling, const struct stored *stored, rue_error *error)
+static rue_status add(void *context, uint64_t id, const struct rue_trial_result *result, rue_error *error)
 {
+    struct telling *telling = context;
+    if (result->outcome != RUE_TRIAL_OK || result->images <= 0) return RUE_OK;
     rue_status status = rue_array_grow(&telling->at, &telling->capacity, telling->count + 1,
                                        sizeof *telling->at, "stored trials", error);
     if (status != RUE_OK) return status;
-    telling->at[telling->count++] = *stored;
+    struct stored *stored = &telling->at[telling->count++];
+    *stored = (struct stored){.id = id, .ask = telling->ask};
+    if (stored->ask.measure == RUE_COMPUTE)
+        stored->ask.batches = (uint64_t)result->batches;
+    else
+        stored->ask.images = (uint64_t)result->images;
     return RUE_OK;
 }
 
@@ -41,28 +48,9 @@ static struct rue_trial_request request_of(const struct rue_study *study, const 
 static rue_status collect_cell(struct rue_study *study, size_t variant, size_t model, struct rue_ask ask,
                                struct telling *telling, rue_error *error)
 {
-    struct stored stored = {.id = 0};
-    for (;;) {
-        struct rue_trial_request request = request_of(study, &ask);
-        struct rue_trial_result result;
-        uint64_t started_ns;
-        bool found;
-        rue_status status = rue_interrupt_status();
-        if (status != RUE_OK) return rue_fail(error, status, "interrupted");
-        status =
-            rue_study_look_up(study, variant, model, &request, (struct rue_store_pick){.after = stored.id},
-                              &found, &stored.id, &started_ns, &result, error);
-        if (status != RUE_OK || !found) return status;
-        bool ok = result.outcome == RUE_TRIAL_OK && result.images > 0;
-        stored.ask = ask;
-        if (ask.measure == RUE_COMPUTE)
-            stored.ask.batches = (uint64_t)result.batches;
-        else
-            stored.ask.images = (uint64_t)result.images;
-        rue_trial_result_close(&result);
-        if (ok) status = add(telling, &stored, error);
-        if (status != RUE_OK) return status;
-    }
+    struct rue_trial_request request = request_of(study, &ask);
+    telling->ask = ask;
+    return rue_study_walk_stored(study, variant, model, &request, add, telling, error);
 }
 
 static rue_status collect(struct rue_study *study, size_t variant, struct telling *telling, rue_error *error)
