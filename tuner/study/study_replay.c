@@ -59,7 +59,7 @@ static rue_status collect(struct rue_study *study, size_t variant, struct tellin
     for (size_t c = 0; status == RUE_OK && c < study->config_count; c++) {
         status = rue_interrupt_status();
         struct rue_ask ask = {.measure = RUE_LOAD, .config = c, .stored = true};
-        status = collect_cell(study, variant, RUE_NONE, ask, telling, error);
+        if (status == RUE_OK) status = collect_cell(study, variant, RUE_NONE, ask, telling, error);
         for (size_t i = 0; status == RUE_OK && i < 2 * study->model_count; i++) {
             ask.measure = i % 2 ? RUE_JOINT : RUE_COMPUTE;
             ask.scenario = i / 2;
