@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "array.h"
+#include "interrupt.h"
 #include "study_measure.h"
 
 /* Trials that a strategy is told: its beliefs take time with the cube of their number, and more of them
