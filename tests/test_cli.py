@@ -543,7 +543,7 @@ def test_prepare_that_is_interrupted_leaves_nothing(rue, photos, tmp_path_factor
             (many / f"{file.parent.name}-{i}-{file.name}").symlink_to(file)
     words = [many, "x"] if what == "tensor" else ["--synthetic", "100000", "x"]
     process = rue.start("prepare", *words, "--quiet")
-    wait_until(lambda: list(rue.folder.glob("x*")), process)
+    wait_until(lambda: list(rue.folder.glob(".rue-??????/data")), process)
     found, out, err = stop(process, number)
     assert found == code, err
     assert err == "rue prepare: interrupted; nothing was written\n" and out == ""

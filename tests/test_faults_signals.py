@@ -25,7 +25,7 @@ LONG = bool(os.environ.get("RUE_LONG_TESTS"))
 SIGNALS = [(signal.SIGINT, 130), (signal.SIGTERM, 143)]
 MODELS, BATCHES, WORKERS = ["ape", "bee", "cow"], [16, 32, 64], [0, 2, 4]
 TABLE = make_table(MODELS, BATCHES, WORKERS, lambda m, b, w: 1000 + 7 * abs(b - 40) + 90 * abs(w - MODELS.index(m)))
-TEMPORARY = re.compile(r"\.part\b|\.part-|-wal$|-shm$|-journal$|^out/sample\.tensor")
+TEMPORARY = re.compile(r"^(.*/)?\.rue-[A-Za-z0-9]{6}\b|-wal$|-shm$|-journal$|^out/sample\.tensor")
 STUDY = ["--images", "8", "--model", "none", "--batch-size", "1,2", "--num-workers", "0,1", "--budget", "1h", "--out", "out"]
 ENDLESS = ["--model", "sleep:30s/batch"]
 
@@ -162,10 +162,10 @@ CASES = {
     },
     "prepare": {
         "walk": lambda w: Case(["prepare", w.photos, "x"], w.slow_walk()),
-        "read": lambda w: Case(["prepare", w.photos, "x"], w.slow_read(".jpg"), ready=w.appears("x.part-*")),
+        "read": lambda w: Case(["prepare", w.photos, "x"], w.slow_read(".jpg"), ready=w.appears(".rue-??????/data")),
         "copy": lambda w: Case(["prepare", w.photos, "x", "--format", "folder", "--verify"], w.slow_read(".jpg"),
-                               ready=w.appears("x.part-*/data/*/*.jpg")),
-        "synthetic": lambda w: Case(["prepare", "--synthetic", "100000", "x"], ready=w.appears("x.part-*/*/*.jpg")),
+                               ready=w.appears(".rue-??????/data/*/*.jpg")),
+        "synthetic": lambda w: Case(["prepare", "--synthetic", "100000", "x"], ready=w.appears(".rue-??????/data/*/*.jpg")),
     },
     "inspect": {
         "walk": lambda w: Case(["inspect", w.photos], w.slow_walk()),
@@ -283,6 +283,6 @@ def test_a_signal_ends_it(world, command, name, number, code):
     assert "Sanitizer" not in err and took < BOUND_S, (took, err)
     assert case.dies or re.match(rf"rue {command}: (interrupted|terminated)", last), err
     assert not left, "processes are left"
-    kept = "are kept in x.part-" in err
+    kept = "are kept in ./.rue-" in err
     files = [str(path.relative_to(world.folder)) for path in world.folder.rglob("*")]
-    assert not [path for path in files if TEMPORARY.search(path) and not (kept and path.startswith("x.part-"))], err
+    assert not [path for path in files if TEMPORARY.search(path) and not (kept and path.startswith(".rue-"))], err
