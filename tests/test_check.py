@@ -231,7 +231,7 @@ def test_a_part_that_cannot_be_checked_takes_no_time_from_the_others(rue, runner
 def test_what_is_no_recommendation_is_named(rue, photos):
     expect_failure(rue("check", "nowhere.json"), 3, "nowhere.json")
     (rue.folder / "half.json").write_text('{"format": "rue.recommendation/1"')
-    expect_failure(rue("check", "half.json"), 3, "half.json", "no JSON")
+    expect_failure(rue("check", "half.json"), 3, "half.json", "is not JSON")
 
 
 def test_a_check_that_is_interrupted_ends_at_once(rue, runner):

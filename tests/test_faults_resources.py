@@ -116,15 +116,15 @@ def test_a_disk_without_room_for_names(fast, photos, disk, inodes):
 def test_a_disk_that_is_full_while_preparing(rue, photos, disk):
     folder = disk(size="64k")
     done = rue("prepare", photos, folder / "x.tensor", "--quiet")
-    expect_failure(done, 6, folder / "x.tensor", "would take", "66 KB left")
+    expect_failure(done, 6, folder / "x.tensor", "would take", "KB left")
     done = rue("prepare", "--synthetic", "48", folder / "x", "--quiet")
-    expect_failure(done, 6, folder / ".rue-", "No space left", "free some space")
+    expect_failure(done, 6, folder / "x", "No space left", "free some space")
     assert list(folder.iterdir()) == []
 
 
 def test_a_disk_that_fills_up_while_preparing(rue, photos, disk):
     """There is room for the records, but not for what lies around them. What was there stays; with space it goes."""
-    folder, words = disk(size=f"{4 * 148 + 4}k"), ["--images", "4", "--dtype", "uint8", "--force", "--quiet"]
+    folder, words = disk(size=f"{4 * 148 + 8}k"), ["--images", "4", "--dtype", "uint8", "--force", "--quiet"]
     (folder / "x.tensor").write_text("precious")
     done = rue("prepare", photos, folder / "x.tensor", *words)
     expect_failure(done, 6, folder / "x.tensor", "No space left on device", "free some space")
@@ -145,7 +145,7 @@ def test_a_disk_that_fills_up_names_itself_in_every_format(fast, photos, disk, f
         (few / file.parent.name).mkdir(parents=True, exist_ok=True)
         (few / file.parent.name / file.name).symlink_to(file)
     pages = -(-sum(file.stat().st_size for file in few.rglob("*.jpg")) // 4096)
-    folder, words = disk(size=f"{4 * pages}k"), ["--format", format, "--quiet"]
+    folder, words = disk(size=f"{4 * pages + 4}k"), ["--format", format, "--quiet"]
     expect_failure(fast("prepare", few, folder / "x", *words), 6, folder / "x", "No space left on device", "free some space")
     assert list(folder.iterdir()) == []
     subprocess.run(["mount", "-o", "remount,size=8m", folder], check=True)
@@ -190,7 +190,7 @@ def test_a_limit_on_the_size_of_files_leaves_no_half_of_what_is_prepared(rue, ph
     expect_failure(done, 6, "x.tensor", "File too large", "ulimit -f")
     if bytes_max < 50000:  # less than a photo has
         done = rue("prepare", "--synthetic", "30", "x", "--quiet", preexec_fn=limit)
-        expect_failure(done, 6, ".rue-", "File too large", "ulimit -f")
+        expect_failure(done, 6, "x: ", "File too large", "ulimit -f")
     assert list(rue.folder.iterdir()) == []
 
 

@@ -423,8 +423,13 @@ static rue_status explain(struct conversion *c, rue_status status, const rue_err
     bool signalled = status == RUE_INTERRUPTED || status == RUE_TERMINATED;
     const char *nothing =
         c->done < c->sink_options.count ? "; nothing was written" : "; what was written was removed";
-    if (!kept) return rue_fail(error, status, "%s%s", why->message, signalled ? nothing : "");
-    return rue_fail(error, status, "%s; %s of %s images are kept in %s: the same command goes on with them",
+    /* What cannot be written is known by its destination. */
+    bool inside = c->part[0] && strstr(why->message, c->part);
+    const char *path = inside ? c->path : "", *colon = inside ? ": " : "";
+    if (!kept)
+        return rue_fail(error, status, "%s%s%s%s", path, colon, why->message, signalled ? nothing : "");
+    return rue_fail(error, status,
+                    "%s%s%s; %s of %s images are kept in %s: the same command goes on with them", path, colon,
                     why->message, rue_format_count(c->journal.mark.items, done, sizeof done),
                     rue_format_count(c->sink_options.count, all, sizeof all), c->part);
 }

@@ -20,7 +20,7 @@ enum { WORKERS_MAX = 256 };
 
 /* The set while it is made. */
 struct job {
-    const char *folder;
+    const char *whole, *folder; /* the destination, and where it is made */
     uint64_t count, seed;
     atomic_uint_fast64_t next, done, bytes;
     atomic_bool failed;
@@ -81,12 +81,14 @@ static rue_status run_workers(struct job *job, struct rue_progress *progress, ru
         rue_clock_sleep_until(rue_clock_now_ns() + 20000000);
     }
     for (int i = 0; i < started; i++) pthread_join(threads[i], NULL);
-    return job->error.status == RUE_OK ? RUE_OK
-                                       : rue_fail(error, job->error.status, "%s", job->error.message);
+    if (job->error.status == RUE_OK) return RUE_OK;
+    bool inside = strstr(job->error.message, job->folder);
+    return rue_fail(error, job->error.status, "%s%s%s", inside ? job->whole : "", inside ? ": " : "",
+                    job->error.message);
 }
 
 /* A folder for each class. */
-static rue_status make_folders(const char *folder, rue_error *error)
+static rue_status make_folders(const char *whole, const char *folder, rue_error *error)
 {
     char path[RUE_PART_BYTES + 80], name[64];
     int failed = mkdir(folder, 0777);
@@ -98,7 +100,8 @@ static rue_status make_folders(const char *folder, rue_error *error)
         failed = mkdir(path, 0777);
     }
     if (!failed) return RUE_OK;
-    return rue_fail(error, RUE_STORE, "cannot create %s: %s%s", path, strerror(errno), rue_advice(errno));
+    return rue_fail(error, RUE_STORE, "%s: cannot create %s: %s%s", whole, path, strerror(errno),
+                    rue_advice(errno));
 }
 
 rue_status rue_prepare_synthetic(uint64_t count, uint64_t seed, const char *path,
@@ -112,7 +115,8 @@ rue_status rue_prepare_synthetic(uint64_t count, uint64_t seed, const char *path
     snprintf(whole, sizeof whole, "%.*s", (int)length, path);
     if (lstat(whole, &about) == 0)
         return rue_fail(error, RUE_USAGE, "%s is there already: remove it, or give another name", whole);
-    struct job job = {.folder = folder, .count = count, .seed = seed, .lock = PTHREAD_MUTEX_INITIALIZER};
+    struct job job = {
+        .whole = whole, .folder = folder, .count = count, .seed = seed, .lock = PTHREAD_MUTEX_INITIALIZER};
     uint64_t start = rue_clock_now_ns();
     rue_interrupt_defer(true);
     int fd = rue_part_open(whole, false, part);
@@ -121,7 +125,7 @@ rue_status rue_prepare_synthetic(uint64_t count, uint64_t seed, const char *path
         return rue_fail(error, RUE_STORE, "cannot create %s: %s%s", whole, strerror(errno),
                         rue_advice_or(errno, "; write to another folder"));
     snprintf(folder, sizeof folder, "%s/data", part);
-    rue_status status = make_folders(folder, error);
+    rue_status status = make_folders(whole, folder, error);
     if (status == RUE_OK) status = run_workers(&job, progress, error);
     if (status == RUE_OK) status = rue_part_publish(folder, whole, false, error);
     close(fd);
