@@ -377,10 +377,15 @@ def test_the_index_is_kept_and_made_again_when_it_is_stale_or_damaged(rue, tmp_p
     index, = folder.glob(".rue-index-*")
     kept = index.read_bytes()
     assert inspect(rue, folder)["items"] == 2 and index.read_bytes() == kept
-    for damage in (kept[:100], kept[:-1], kept[:650] + b"\xff" + kept[651:], b"", kept + b"x"):
+    for damage in (kept[:100], kept[:-1], kept[:650] + b"\xff" + kept[651:], kept + b"x"):
         index.write_bytes(damage)
         assert inspect(rue, folder)["items"] == 2
         assert index.read_bytes() == kept
+    for foreign in (b"", b"what somebody else keeps under this name"):
+        index.write_bytes(foreign)
+        assert inspect(rue, folder)["items"] == 2
+        assert index.read_bytes() == foreign
+    index.unlink()
     make_tar(folder / "a.tar", [("1.jpg", jpeg), ("2.jpg", jpeg), ("3.jpg", jpeg)])
     assert inspect(rue, folder)["items"] == 3
     assert [path.name for path in folder.iterdir() if path.name.startswith(".")] == [index.name]

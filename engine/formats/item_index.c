@@ -313,7 +313,7 @@ void rue_item_index_keep(const struct rue_item_index *index, const struct rue_sh
     header.crc = rue_crc32c(rue_crc32c(0, index->entries, index->count * sizeof *index->entries),
                             index->names, index->names_used);
     header.header_crc = rue_crc32c(0, &header, offsetof(struct header, header_crc));
-    snprintf(fresh, sizeof fresh, "%s/index", part);
+    snprintf(fresh, sizeof fresh, "%s/data", part);
     bool kept = write_parts(fresh, index, &header, &of) && rename(fresh, path) == 0;
     close(fd);
     rue_part_remove(part);

@@ -73,10 +73,18 @@ bool rue_part_clear(const char *name)
 void rue_part_remove(const char *name)
 {
     char path[RUE_PART_BYTES + sizeof mark_name];
-    if (!name[0] || !rue_part_clear(name)) return;
+    if (!name[0]) return;
+    /* Twice, as what ran out may be there again. Where the folder cannot be looked into, "data" is what may
+     * be in it. */
+    if (!rue_part_clear(name) && !rue_part_clear(name)) {
+        snprintf(path, sizeof path, "%s/data", name);
+        if (unlink(path) != 0 && errno != ENOENT) return;
+    }
     snprintf(path, sizeof path, "%s%s", name, mark_name); /* last: without it nobody would know the rest */
-    unlink(path);
-    rmdir(name);
+    for (int i = 0; i < 2; i++) {
+        unlink(path);
+        if (rmdir(name) == 0) return;
+    }
 }
 
 /* ---- the mark ---- */

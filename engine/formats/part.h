@@ -14,7 +14,7 @@
 
 enum { RUE_PART_BYTES = PATH_MAX + 32 };
 
-/* The mark's name in the folder, for who can only remove what is known to be there. */
+/* The mark's name in the folder. */
 #define RUE_PART_MARK "mark"
 
 /* Makes a folder for what becomes `path`, which has less than PATH_MAX bytes and no slash at its end; or,
@@ -35,7 +35,8 @@ rue_status rue_part_publish(const char *from, const char *path, bool overwrite,
  * descriptor. False where something is left. */
 bool rue_part_clear(const char *name);
 
-/* The same, and the folder; an empty name is nothing. */
+/* The same, and the folder; an empty name is nothing. Where no descriptor is to be had, only a file "data" is
+ * removed: what else may be in it, the caller removes by name before. */
 void rue_part_remove(const char *name);
 
 #endif

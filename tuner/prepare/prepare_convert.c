@@ -196,17 +196,14 @@ static rue_status open_part(struct conversion *c, rue_error *error)
 static void close_part(struct conversion *c)
 {
     bool kept = c->options->keeps && c->journal.mark.items > 0;
-    if (!kept) rue_part_remove(c->part);
-    if (c->part_fd >= 0) close(c->part_fd);
-    if (kept || access(c->part, F_OK) != 0) return;
-    rue_part_remove(c->part); /* once more, with the descriptor that there may have been none of */
-    static const char *const known[] = {"data", "data.notes", "journal", RUE_PART_MARK};
+    static const char *const known[] = {"data", "data.notes", "journal"};
     char path[sizeof c->part + 16];
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) { /* a folder that cannot be looked into */
+    for (size_t i = 0; !kept && c->part[0] && i < sizeof known / sizeof *known; i++) {
         snprintf(path, sizeof path, "%s/%s", c->part, known[i]);
-        unlink(path);
+        unlink(path); /* also where no descriptor is left to look into the folder */
     }
-    rmdir(c->part);
+    if (c->part_fd >= 0) close(c->part_fd);
+    if (!kept) rue_part_remove(c->part);
 }
 
 /* ---- items ---- */

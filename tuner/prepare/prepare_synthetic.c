@@ -87,6 +87,24 @@ static rue_status run_workers(struct job *job, struct rue_progress *progress, ru
                     job->error.message);
 }
 
+/* Removes by name what was begun: looking into the folders would need descriptors, which may have run out. */
+static void remove_photos(const struct job *job)
+{
+    char name[64], path[RUE_PART_BYTES + 80];
+    for (uint64_t i = 0; i < atomic_load(&job->next) && i < job->count; i++) {
+        rue_synthetic_name(i, name, sizeof name);
+        snprintf(path, sizeof path, "%s/%s", job->folder, name);
+        unlink(path);
+    }
+    for (uint64_t i = 0; i < RUE_SYNTHETIC_CLASSES; i++) {
+        rue_synthetic_name(i, name, sizeof name);
+        *strchr(name, '/') = 0;
+        snprintf(path, sizeof path, "%s/%s", job->folder, name);
+        rmdir(path);
+    }
+    rmdir(job->folder);
+}
+
 /* A folder for each class. */
 static rue_status make_folders(const char *whole, const char *folder, rue_error *error)
 {
@@ -129,6 +147,7 @@ rue_status rue_prepare_synthetic(uint64_t count, uint64_t seed, const char *path
     if (status == RUE_OK) status = run_workers(&job, progress, error);
     if (status == RUE_OK) status = rue_part_publish(folder, whole, false, error);
     close(fd);
+    if (status != RUE_OK) remove_photos(&job);
     rue_part_remove(part);
     rue_interrupt_defer(false);
     *out = (struct rue_prepared){
