@@ -2,6 +2,8 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <string.h>
+
 #include <sys/stat.h>
 
 #include "json_file.h"
@@ -19,7 +21,10 @@ rue_status rue_settings_read(json_t **out, rue_error *error)
     bool there = stat(RUE_SETTINGS_FILE, &about) == 0;
     if (!there && errno == ENOENT)
         return (*out = json_object()) ? RUE_OK : rue_fail_memory(error, "settings", sizeof **out);
-    if (there && about.st_size > SETTINGS_BYTES_MAX)
+    if (!there)
+        return rue_fail(error, RUE_DATA, "cannot open %s: %s; %s", RUE_SETTINGS_FILE, strerror(errno),
+                        advice);
+    if (about.st_size > SETTINGS_BYTES_MAX)
         return rue_fail(error, RUE_USAGE, "%s is larger than %d bytes; %s", RUE_SETTINGS_FILE,
                         SETTINGS_BYTES_MAX, advice);
     if (rue_json_file_read(RUE_SETTINGS_FILE, advice, &settings, &why) != RUE_OK)
