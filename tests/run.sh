@@ -55,14 +55,26 @@ run_plain() {
     echo "$1: $passes passed, $fails failed"
 }
 
+# One process a core, each with its share of the files.
 run_pytest() {
-    local output line
-    output=$(RUE_PROGRAM=$PWD/build/asan/rue RUE_RELEASE=$PWD/build/release/rue timeout 1500 /usr/bin/python3 -m pytest -q -rs -p no:cacheprovider tests 2>&1)
-    echo "$output"
-    line=$(tail -n 1 <<<"$output")
-    local fails=$(($(number_of failed "$line") + $(number_of errors? "$line")))
-    grep -qE 'passed|skipped' <<<"$line" || fails=$((fails + 1))
-    count "$(number_of passed "$line")" "$fails" "$(number_of skipped "$line")"
+    local files=(tests/test_*.py) shards part i
+    shards=$(nproc)
+    [ "$shards" -le 4 ] || shards=4
+    for ((part = 0; part < shards; part++)); do
+        local own=()
+        for ((i = part; i < ${#files[@]}; i += shards)); do own+=("${files[$i]}"); done
+        RUE_PROGRAM=$PWD/build/asan/rue RUE_RELEASE=$PWD/build/release/rue timeout 2400 /usr/bin/python3 -m pytest -q -rs \
+            -p no:cacheprovider "${own[@]}" >"build/pytest.$part.log" 2>&1 &
+    done
+    wait
+    for ((part = 0; part < shards; part++)); do
+        local line fails
+        cat "build/pytest.$part.log"
+        line=$(tail -n 1 "build/pytest.$part.log")
+        fails=$(($(number_of failed "$line") + $(number_of errors? "$line")))
+        grep -qE 'passed|skipped' <<<"$line" || fails=$((fails + 1))
+        count "$(number_of passed "$line")" "$fails" "$(number_of skipped "$line")"
+    done
 }
 
 mkdir -p build
