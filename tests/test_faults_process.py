@@ -136,7 +136,8 @@ def test_two_that_prepare_the_same_file_leave_one_whole_file(rue, photos):
 # ---- runners that die ----
 
 OWN = ["--batch-size", "1,2,4,8", "--num-workers", "0..2", "--model", "none", "--images", "8", "--mode", "raw",
-       "--repeats", "4", "--budget", "10m", "--quiet", "--out", "out"]
+       "--repeats", "4", "--budget", "10m", "--quiet", "--out", "out",
+       "--cache", "as-is"]  # a runner that begins anew reads its own program, which may have left memory
 PLAIN_SIGNALS = dict(ASAN_OPTIONS="handle_segv=0:handle_sigbus=0:handle_abort=0")
 
 
@@ -169,7 +170,9 @@ def expect_survived(rue, process, done):
     failed = [row for row in run if row["status"] != "ok"]
     for name in SIGNALS:
         assert sum(f"SIG{name}" in row["reason"] for row in failed) <= done[name]
-    assert all("was killed by SIG" in row["reason"] and row["status"] == "failed" for row in failed), failed
+    odd = [(row["status"], row["reason"]) for row in failed
+           if row["status"] != "failed" or "was killed by SIG" not in row["reason"]]
+    assert not odd, odd
     assert all(row["end_to_end_ns"] or row["compute_ns"] for row in run if row["status"] == "ok")
     assert read_json(rue.folder / "out/recommendation.json")["recommendations"][0]["config"]
     return run, failed
