@@ -41,7 +41,8 @@ struct rue_pipeline_consumer rue_compute_curve_at(const struct rue_compute_curve
     const struct rue_compute_point *points = curve->points;
     if (curve->count == 0) return (struct rue_pipeline_consumer){0};
     if (curve->count == 1)
-        return (struct rue_pipeline_consumer){0, points[0].batch_s / points[0].batch_size, curve->cpu_ratio};
+        return (struct rue_pipeline_consumer){0, points[0].batch_s / points[0].batch_size, curve->cpu_ratio,
+                                              true};
     size_t right = 1;
     while (right + 1 < curve->count && points[right].batch_size < batch_size) right++;
     const struct rue_compute_point *a = &points[right - 1], *b = &points[right];
@@ -49,5 +50,6 @@ struct rue_pipeline_consumer rue_compute_curve_at(const struct rue_compute_curve
     double whole_s = fmax(0, a->batch_s + image_s * (batch_size - a->batch_size));
     /* A line that falls below nothing for short batches is one through nothing. */
     if (whole_s < image_s * batch_size) image_s = whole_s / batch_size;
-    return (struct rue_pipeline_consumer){fmax(0, whole_s - image_s * batch_size), image_s, curve->cpu_ratio};
+    return (struct rue_pipeline_consumer){fmax(0, whole_s - image_s * batch_size), image_s, curve->cpu_ratio,
+                                          true};
 }

@@ -8,7 +8,7 @@
 
 enum { SAMPLES = 40, SAMPLES_OF_MODEL = 4 };
 
-static const struct rue_pipeline_consumer unknown = {NAN, NAN, 0};
+static const struct rue_pipeline_consumer unknown = {NAN, NAN, 0, false};
 
 rue_status rue_knowledge_open(size_t model_count, struct rue_knowledge **out, rue_error *error)
 {

@@ -53,11 +53,10 @@ static double images_of(const struct pipeline *pipeline, uint64_t batch)
 }
 
 /* Seconds an image takes one of `busy` workers while others need `others` CPUs. */
-static double image_s(const struct rue_pipeline_loader *loader, double busy, double others)
+static double image_s(const struct rue_pipeline_loader *loader, double item_s, double busy, double others)
 {
     double rivals = loader->in_turn ? busy : fmin(busy, loader->cpus);
-    double alone = at(loader, RUE_PIPELINE_item_s) *
-                   (1 + at(loader, RUE_PIPELINE_contention_ratio) * fmax(0, rivals - 1));
+    double alone = item_s * (1 + at(loader, RUE_PIPELINE_contention_ratio) * fmax(0, rivals - 1));
     return fmax(alone * fmax(1, (busy + others) / loader->cpus), busy * at(loader, RUE_PIPELINE_storage_s));
 }
 
@@ -67,7 +66,9 @@ static double service_s(const struct pipeline *pipeline, double images)
     const struct rue_pipeline_loader *loader = pipeline->loader;
     double busy = (double)(pipeline->shared ? pipeline->threads : pipeline->busy);
     double others = pipeline->computing ? pipeline->consumer->cpu_ratio : 0;
-    double whole_s = at(loader, RUE_PIPELINE_batch_s) + images * image_s(loader, busy, others);
+    double item_s = at(loader, RUE_PIPELINE_item_s);
+    if (pipeline->consumer->is_model) item_s *= at(loader, RUE_PIPELINE_beside_ratio);
+    double whole_s = at(loader, RUE_PIPELINE_batch_s) + images * image_s(loader, item_s, busy, others);
     return pipeline->shared ? whole_s / (double)pipeline->threads : whole_s;
 }
 
@@ -240,16 +241,21 @@ static void run_inline(struct pipeline *pipeline, struct rue_pipeline_times *out
     const struct rue_pipeline_consumer *consumer = pipeline->consumer;
     double batches = (double)pipeline->batches, images = (double)pipeline->images;
     double ratio = at(loader, RUE_PIPELINE_inline_ratio);
-    double batch_s = ratio * at(loader, RUE_PIPELINE_batch_s), each_s = ratio * image_s(loader, 1, 0);
-    out->first_batch_s = batch_s + images_of(pipeline, 0) * each_s;
-    out->end_to_end_s = batches * (batch_s + consumer->batch_s) + images * (each_s + consumer->image_s);
+    double batch_s = ratio * at(loader, RUE_PIPELINE_batch_s),
+           each_s = ratio * image_s(loader, at(loader, RUE_PIPELINE_item_s), 1, 0);
+    out->first_batch_s = pipeline->now_s + batch_s + images_of(pipeline, 0) * each_s;
+    out->end_to_end_s =
+        pipeline->now_s + batches * (batch_s + consumer->batch_s) + images * (each_s + consumer->image_s);
     out->shutdown_s = 0;
 }
 
 static double start_s(const struct rue_pipeline_loader *loader, const struct rue_config *config)
 {
+    double warm_up_s = at(loader, RUE_PIPELINE_warm_up_ratio) * config->value[RUE_BATCH_SIZE] *
+                       at(loader, RUE_PIPELINE_item_s);
+    if (config->value[RUE_NUM_WORKERS] == 0) return warm_up_s;
     return at(loader, RUE_PIPELINE_start_s) +
-           at(loader, RUE_PIPELINE_start_worker_s) * config->value[RUE_NUM_WORKERS];
+           at(loader, RUE_PIPELINE_start_worker_s) * config->value[RUE_NUM_WORKERS] + warm_up_s;
 }
 
 static double stop_s(const struct rue_pipeline_loader *loader, const struct rue_config *config)
@@ -281,13 +287,13 @@ rue_status rue_pipeline_follow(const struct rue_pipeline_loader *loader,
     pipeline.batch_size = (uint64_t)config->value[RUE_BATCH_SIZE];
     pipeline.batches = (images + pipeline.batch_size - 1) / pipeline.batch_size;
     pipeline.threads = (uint64_t)config->value[RUE_NUM_WORKERS];
+    pipeline.now_s = start_s(loader, config);
     if (pipeline.threads == 0) return run_inline(&pipeline, out), RUE_OK;
     pipeline.follow = least(pipeline.batches, batches_max);
     pipeline.window = rue_config_window(config, pipeline.batches);
     pipeline.shared = config->value[RUE_PARALLELISM] == RUE_PARALLEL_SAMPLE;
     pipeline.workers = pipeline.shared ? 1 : pipeline.threads;
     if (!make_room(&pipeline)) return rue_fail_memory(error, "a prediction", pipeline.window);
-    pipeline.now_s = start_s(loader, config);
     run(&pipeline, out);
     out->shutdown_s = stop_s(loader, config);
     out->end_to_end_s = pipeline.done_s + out->shutdown_s;
@@ -305,13 +311,14 @@ rue_status rue_pipeline_predict(const struct rue_pipeline_loader *loader,
 bool rue_pipeline_is_ratio(enum rue_pipeline_parameter parameter)
 {
     return parameter == RUE_PIPELINE_contention_ratio || parameter == RUE_PIPELINE_jitter_ratio ||
-           parameter == RUE_PIPELINE_inline_ratio;
+           parameter == RUE_PIPELINE_inline_ratio || parameter == RUE_PIPELINE_warm_up_ratio ||
+           parameter == RUE_PIPELINE_beside_ratio;
 }
 
 bool rue_pipeline_is_outside(enum rue_pipeline_parameter parameter)
 {
     return parameter == RUE_PIPELINE_start_s || parameter == RUE_PIPELINE_start_worker_s ||
-           parameter == RUE_PIPELINE_stop_worker_s;
+           parameter == RUE_PIPELINE_stop_worker_s || parameter == RUE_PIPELINE_warm_up_ratio;
 }
 
 struct rue_pipeline_times rue_pipeline_restart(const struct rue_pipeline_times *times,
@@ -320,7 +327,6 @@ struct rue_pipeline_times rue_pipeline_restart(const struct rue_pipeline_times *
                                                const struct rue_pipeline_loader *to)
 {
     struct rue_pipeline_times out = *times;
-    if (config->value[RUE_NUM_WORKERS] == 0) return out;
     double start = start_s(to, config) - start_s(from, config),
            stop = stop_s(to, config) - stop_s(from, config);
     out.first_batch_s += start;

@@ -5,18 +5,19 @@
  * Workers load whole batches (parallelism = batch). While n of them are busy, a batch of k images comes
  * nearer to being loaded at a rate of one in
  *
- *   S(n) = batch + k * max(item * (1 + contention * (m - 1)) * max(1, (n + c) / CPUs), n * storage)
+ *   S(n) = batch + k * max(item * beside * (1 + contention * (m - 1)) * max(1, (n + c) / CPUs), n * storage)
  *
  * seconds; it is loaded after vary(i) of that. m is n for processes; for threads, which cost one another
  * nothing while they have no CPU, at most the CPUs. c is the consumer's share of a CPU while it computes:
- * none when it sleeps or waits for a device.
+ * none when it sleeps or waits for a device. beside is 1 where no model is run.
  *
  *   batch i may be begun     at the start; from the window on, when batch i - window is taken
  *   it is taken, in order    when it is loaded and the consumer is done with the one before
  *   its compute ends         after the consumer's time for k images
  *
  *   vary(i) spreads by jitter, evenly over any number of batches: whoever waits for the slowest waits longer
- *   window = num_workers * prefetch_factor;  start = start + start_worker * num_workers
+ *   window = num_workers * prefetch_factor
+ *   start = start + start_worker * num_workers + warm_up * batch_size * item
  *   the job ends at the end of the last compute + stop_worker * num_workers
  *
  * The worker is the next in turn (processes, as PyTorch has them) or the first that is free (threads). Where
@@ -33,16 +34,18 @@
 #include "error.h"
 
 /* X(name, what it is). Positive; what the loader is like. */
-#define RUE_PIPELINE_PARAMETERS(X)                                                  \
-    X(start_s, "before any worker loads")                                           \
-    X(start_worker_s, "to start each worker")                                       \
-    X(batch_s, "of a worker, for each batch")                                       \
-    X(item_s, "of a worker that has a CPU to itself, for each image")               \
-    X(contention_ratio, "how much each other busy worker adds to that, as a share") \
-    X(storage_s, "for each image, however many workers ask for one")                \
-    X(jitter_ratio, "by how much the times of batches vary, as a share")            \
-    X(stop_worker_s, "to stop each worker")                                         \
-    X(inline_ratio, "of the time of a batch that is loaded without workers to that of one worker")
+#define RUE_PIPELINE_PARAMETERS(X)                                                                 \
+    X(start_s, "before any worker loads")                                                          \
+    X(start_worker_s, "to start each worker")                                                      \
+    X(batch_s, "of a worker, for each batch")                                                      \
+    X(item_s, "of a worker that has a CPU to itself, for each image")                              \
+    X(contention_ratio, "how much each other busy worker adds to that, as a share")                \
+    X(storage_s, "for each image, however many workers ask for one")                               \
+    X(jitter_ratio, "by how much the times of batches vary, as a share")                           \
+    X(stop_worker_s, "to stop each worker")                                                        \
+    X(inline_ratio, "of the time of a batch that is loaded without workers to that of one worker") \
+    X(warm_up_ratio, "of the time of its images, by which a worker's first batch is late")         \
+    X(beside_ratio, "of the time of an image while a model is run beside the workers to that without")
 
 enum rue_pipeline_parameter {
 #define X(name, text) RUE_PIPELINE_##name,
@@ -61,6 +64,7 @@ struct rue_pipeline_loader {
 struct rue_pipeline_consumer {
     double batch_s, image_s;
     double cpu_ratio; /* CPUs, meanwhile: 0 sleeps, 2 computes on two */
+    bool is_model;    /* its trials are told apart from those of the loader alone */
 };
 
 struct rue_pipeline_times {

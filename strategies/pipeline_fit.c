@@ -29,13 +29,16 @@ static const struct belief beliefs_threads[RUE_PIPELINE_PARAMETER_COUNT] = {
     [RUE_PIPELINE_stop_worker_s] = {3e-5, 1.5},
     [RUE_PIPELINE_jitter_ratio] = {0.05, 1},
     [RUE_PIPELINE_inline_ratio] = {1, 0.1},
+    [RUE_PIPELINE_warm_up_ratio] = {0.1, 2},
+    [RUE_PIPELINE_beside_ratio] = {1, 0.3},
 };
 static const struct belief beliefs_processes[RUE_PIPELINE_PARAMETER_COUNT] = {
     [RUE_PIPELINE_start_s] = {0.1, 1.5},           [RUE_PIPELINE_start_worker_s] = {0.03, 1.5},
     [RUE_PIPELINE_batch_s] = {3e-3, 1.5},          [RUE_PIPELINE_item_s] = {OF_AN_IMAGE, 2},
     [RUE_PIPELINE_contention_ratio] = {0.01, 1.5}, [RUE_PIPELINE_storage_s] = {OF_AN_IMAGE, 2},
     [RUE_PIPELINE_stop_worker_s] = {0.01, 1.5},    [RUE_PIPELINE_jitter_ratio] = {0.05, 1},
-    [RUE_PIPELINE_inline_ratio] = {1, 0.5},
+    [RUE_PIPELINE_inline_ratio] = {1, 0.5},        [RUE_PIPELINE_warm_up_ratio] = {0.3, 2},
+    [RUE_PIPELINE_beside_ratio] = {1, 0.3},
 };
 static const double storage_share = 1.0 / 32; /* of the time of an image, where nothing is known */
 static const double consumer_sd = 3, consumer_sd_of_prior = 0.5;
@@ -66,7 +69,7 @@ static struct rue_pipeline_consumer consumer_of(const struct rue_pipeline_sample
 {
     if (sample->unknown == RUE_PIPELINE_KNOWN) return sample->consumer;
     const double *own = x + RUE_PIPELINE_PARAMETER_COUNT + 2 * sample->unknown;
-    return (struct rue_pipeline_consumer){exp(own[0]), exp(own[1]), 0};
+    return (struct rue_pipeline_consumer){exp(own[0]), exp(own[1]), 0, false};
 }
 
 static double between_s(const struct rue_pipeline_times *times)
@@ -356,7 +359,7 @@ static rue_status fill(const struct problem *problem, const double *best, const 
     fit->loader = loader_of(problem, best);
     for (size_t c = 0; c < fit->consumer_count; c++) {
         const double *own = best + RUE_PIPELINE_PARAMETER_COUNT + 2 * c;
-        fit->consumers[c] = (struct rue_pipeline_consumer){exp(own[0]), exp(own[1]), 0};
+        fit->consumers[c] = (struct rue_pipeline_consumer){exp(own[0]), exp(own[1]), 0, false};
     }
     for (size_t i = 0; i < fit->count * fit->count; i++)
         fit->covariance[i] = gsl_matrix_get(covariance, i / fit->count, i % fit->count);

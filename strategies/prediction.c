@@ -119,10 +119,10 @@ static struct rue_pipeline_consumer fit_hand(const struct rue_trial_log *loads)
     double determinant = bb * ii - bi * bi;
     if (determinant > 1e-9 * bb * ii) {
         double batch_s = (by * ii - iy * bi) / determinant, image_s = (iy * bb - by * bi) / determinant;
-        if (batch_s >= 0 && image_s >= 0) return (struct rue_pipeline_consumer){batch_s, image_s, 0};
-        if (batch_s < 0) return (struct rue_pipeline_consumer){0, fmax(0, iy / ii), 0};
+        if (batch_s >= 0 && image_s >= 0) return (struct rue_pipeline_consumer){batch_s, image_s, 0, false};
+        if (batch_s < 0) return (struct rue_pipeline_consumer){0, fmax(0, iy / ii), 0, false};
     }
-    return (struct rue_pipeline_consumer){bb > 0 ? fmax(0, by / bb) : 0, 0, 0};
+    return (struct rue_pipeline_consumer){bb > 0 ? fmax(0, by / bb) : 0, 0, 0, false};
 }
 
 static bool knows_consumer(const struct rue_prediction *prediction, size_t consumer)
@@ -157,6 +157,7 @@ static struct rue_pipeline_consumer consumer_at(const struct rue_prediction *pre
         &prediction->curves[index], prediction->setup->configs[config].value[RUE_BATCH_SIZE]);
     consumer.batch_s += prediction->hand.batch_s;
     consumer.image_s += prediction->hand.image_s;
+    consumer.is_model &= !is_by_joints(prediction); /* else no trial is of the loader alone */
     return consumer;
 }
 
@@ -247,7 +248,7 @@ static struct rue_pipeline_prior prior_of(const struct rue_prediction *predictio
     for (size_t c = 0; c < prediction->consumers.count; c++)
         out_consumers[c] = prediction->trusts_prior
                                ? rue_knowledge_of(knowledge, &prediction->consumers, c)->consumer
-                               : (struct rue_pipeline_consumer){NAN, NAN, 0};
+                               : (struct rue_pipeline_consumer){NAN, NAN, 0, false};
     return out;
 }
 

@@ -9,7 +9,7 @@ TestSuite(knowledge, .timeout = 60);
 enum { MODELS = 3, SIZES = 4, WORKERS = 5, CONFIGS = SIZES * WORKERS, JOB = 9000 };
 
 static const struct rue_pipeline_consumer consumers[MODELS] = {
-    {2e-3, 1e-4, 0}, {5e-3, 2e-3, 0}, {5e-3, 1e-2, 0}};
+    {2e-3, 1e-4, 0, false}, {5e-3, 2e-3, 0, false}, {5e-3, 1e-2, 0, false}};
 
 static struct rue_knowledge_times make_times(struct rue_config *configs, double *times)
 {
@@ -69,9 +69,9 @@ Test(knowledge, a_curve_counts_more_than_a_consumer)
     config.value[RUE_NUM_WORKERS] = 0;
     cr_assert_eq(rue_knowledge_open(1, &knowledge, NULL), RUE_OK);
     knowledge->loader = pipeline_large;
-    double load_s = JOB / 100 * 0.005 + JOB * 0.01;
+    double load_s = 0.05 * 100 * 0.01 + JOB / 100 * 0.005 + JOB * 0.01;
     cr_assert(isnan(rue_knowledge_job_s(knowledge, 0, &config, JOB)));
-    knowledge->models[0].consumer = (struct rue_pipeline_consumer){0, 1, 0};
+    knowledge->models[0].consumer = (struct rue_pipeline_consumer){0, 1, 0, false};
     cr_assert_float_eq(rue_knowledge_job_s(knowledge, 0, &config, JOB), load_s + JOB, 1e-6);
     rue_compute_curve_add(&knowledge->models[0].curve, 100, 0.2, NAN);
     knowledge->hand.batch_s = 0.1;

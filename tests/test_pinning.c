@@ -32,7 +32,7 @@ static void setup(void)
 static struct rue_pipeline_consumer model_of(size_t model, size_t config)
 {
     double factor = rue_consumers_pins(&configs[config]) ? 1 : pageable_factor;
-    return (struct rue_pipeline_consumer){1e-3, factor * 1.2e-3 * (double)(1 + model), 0};
+    return (struct rue_pipeline_consumer){1e-3, factor * 1.2e-3 * (double)(1 + model), 0, false};
 }
 
 static struct rue_pipeline_times times_of(struct rue_pipeline_consumer consumer, size_t config,
@@ -57,7 +57,7 @@ static int64_t ns(double seconds)
 static struct rue_trial_result perform(const struct rue_ask *ask)
 {
     struct rue_trial_result result = rue_trial_result_empty();
-    struct rue_pipeline_consumer none = {1e-5, 0, 0};
+    struct rue_pipeline_consumer none = {1e-5, 0, 0, false};
     double batch = configs[ask->config].value[RUE_BATCH_SIZE];
     bool joint = ask->measure == RUE_JOINT, pinned = rue_consumers_pins(&configs[ask->config]);
     struct rue_pipeline_consumer model = model_of(ask->scenario, ask->config);

@@ -8,6 +8,8 @@ static const struct rue_pipeline_loader quick = {
               [RUE_PIPELINE_start_worker_s] = 0.25,
               [RUE_PIPELINE_batch_s] = 0.125,
               [RUE_PIPELINE_inline_ratio] = 1,
+              [RUE_PIPELINE_beside_ratio] = 1,
+              [RUE_PIPELINE_warm_up_ratio] = 0,
               [RUE_PIPELINE_item_s] = 0.0625,
               [RUE_PIPELINE_stop_worker_s] = 2},
     .cpus = 64,
@@ -27,7 +29,7 @@ static struct rue_config config_of(int batch_size, int num_workers, int prefetch
 static struct rue_pipeline_times predict(const struct rue_pipeline_loader *loader, double batch_s,
                                          double image_s, struct rue_config config, uint64_t images)
 {
-    const struct rue_pipeline_consumer consumer = {batch_s, image_s, 0};
+    const struct rue_pipeline_consumer consumer = {batch_s, image_s, 0, false};
     struct rue_pipeline_times times;
     cr_assert_eq(rue_pipeline_predict(loader, &consumer, &config, images, &times, NULL), RUE_OK);
     return times;
@@ -151,6 +153,8 @@ static struct rue_pipeline_loader uneven(bool in_turn)
                                                   [RUE_PIPELINE_start_worker_s] = 0.25,
                                                   [RUE_PIPELINE_batch_s] = 0.125,
                                                   [RUE_PIPELINE_inline_ratio] = 1,
+                                                  [RUE_PIPELINE_beside_ratio] = 1,
+                                                  [RUE_PIPELINE_warm_up_ratio] = 0,
                                                   [RUE_PIPELINE_item_s] = 0.0625,
                                                   [RUE_PIPELINE_contention_ratio] = 0.02,
                                                   [RUE_PIPELINE_storage_s] = 0.001,
@@ -166,7 +170,7 @@ Test(pipeline, a_job_is_extended_at_the_pace_that_it_would_keep)
     for (int c = 0; c < 3; c++)
         for (int workers = 1; workers <= 16; workers++) {
             const struct rue_pipeline_loader loader = uneven(workers % 2);
-            const struct rue_pipeline_consumer consumer = {consumers[c], 0, c == 1};
+            const struct rue_pipeline_consumer consumer = {consumers[c], 0, c == 1, false};
             struct rue_config config = config_of(4, workers, 1 + workers % 3, RUE_PARALLEL_BATCH);
             uint64_t batches = 3 * RUE_PIPELINE_BATCHES_MAX, images = 4 * batches - 1;
             struct rue_pipeline_times all;
@@ -202,6 +206,26 @@ Test(pipeline, what_is_outside_of_the_loading_only_shifts_it)
     cr_expect_not(rue_pipeline_is_outside(RUE_PIPELINE_batch_s));
 }
 
+Test(pipeline, a_model_beside_the_workers_slows_images_and_first_batches_are_late)
+{
+    struct rue_pipeline_loader loader = quick;
+    struct rue_config one = config_of(4, 1, 2, RUE_PARALLEL_BATCH),
+                      none = config_of(4, 0, 2, RUE_PARALLEL_BATCH);
+    struct rue_pipeline_consumer alone = {0, 0, 0, false}, model = {0, 0, 0, true};
+    struct rue_pipeline_times times;
+    loader.value[RUE_PIPELINE_beside_ratio] = 1.5;
+    loader.value[RUE_PIPELINE_warm_up_ratio] = 3;
+    cr_assert_eq(rue_pipeline_predict(&loader, &alone, &one, 8, &times, NULL), RUE_OK);
+    expect(times.first_batch_s, 0.75 + 3 * 0.25 + 0.375);
+    expect(times.end_to_end_s - 2, 0.75 + 3 * 0.25 + 2 * 0.375);
+    cr_assert_eq(rue_pipeline_predict(&loader, &model, &one, 8, &times, NULL), RUE_OK);
+    expect(times.first_batch_s, 0.75 + 3 * 0.25 + 0.5);
+    expect(times.end_to_end_s - 2, 0.75 + 3 * 0.25 + 2 * 0.5);
+    cr_assert_eq(rue_pipeline_predict(&loader, &model, &none, 8, &times, NULL), RUE_OK);
+    expect(times.first_batch_s, 3 * 0.25 + 0.375);
+    expect(times.end_to_end_s, 3 * 0.25 + 2 * 0.375);
+}
+
 Test(pipeline, workers_share_the_cpus_at_every_moment)
 {
     /* 3 batches on 2 CPUs: all three come 1.5 times as late; a fourth then has a CPU to itself. */
@@ -235,7 +259,7 @@ Test(pipeline, a_consumer_that_computes_takes_a_cpu_from_the_workers)
     loader.value[RUE_PIPELINE_batch_s] = loader.value[RUE_PIPELINE_stop_worker_s] = 0;
     loader.cpus = 2;
     struct rue_config config = config_of(4, 2, 2, RUE_PARALLEL_BATCH);
-    struct rue_pipeline_consumer sleeps = {0.2, 0, 0}, computes = {0.2, 0, 1};
+    struct rue_pipeline_consumer sleeps = {0.2, 0, 0, false}, computes = {0.2, 0, 1, false};
     struct rue_pipeline_times asleep, busy;
     cr_assert_eq(rue_pipeline_predict(&loader, &sleeps, &config, 4000, &asleep, NULL), RUE_OK);
     cr_assert_eq(rue_pipeline_predict(&loader, &computes, &config, 4000, &busy, NULL), RUE_OK);

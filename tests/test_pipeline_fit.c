@@ -12,6 +12,8 @@ static const struct rue_pipeline_loader threads = {
               [RUE_PIPELINE_start_worker_s] = 4e-5,
               [RUE_PIPELINE_batch_s] = 1e-5,
               [RUE_PIPELINE_inline_ratio] = 1,
+              [RUE_PIPELINE_beside_ratio] = 1,
+              [RUE_PIPELINE_warm_up_ratio] = 0.05,
               [RUE_PIPELINE_item_s] = 1.2e-3,
               [RUE_PIPELINE_contention_ratio] = 0.02,
               [RUE_PIPELINE_storage_s] = 1e-5,
@@ -20,7 +22,7 @@ static const struct rue_pipeline_loader threads = {
     .cpus = 2,
 };
 
-static const struct rue_pipeline_consumer nothing = {1e-6, 1e-8, 0};
+static const struct rue_pipeline_consumer nothing = {1e-6, 1e-8, 0, false};
 
 static struct rue_config config_of(int batch_size, int num_workers)
 {
@@ -111,7 +113,7 @@ static void expect_found(const struct rue_pipeline_loader *truth, double noise, 
     }
     struct rue_pipeline_fit *fit = fit_of(samples, PROBES, 0, truth);
     static const struct rue_pipeline_consumer models[] = {
-        {1e-6, 1e-8, 0}, {2e-3, 1e-4, 0}, {5e-3, 2e-3, 0}, {5e-3, 1e-2, 0}};
+        {1e-6, 1e-8, 0, false}, {2e-3, 1e-4, 0, false}, {5e-3, 2e-3, 0, false}, {5e-3, 1e-2, 0, false}};
     for (int m = 0; m < 4; m++) {
         double error = worst_error(truth, &fit->loader, models[m]);
         cr_assert_lt(error, limit, "model %d: off by %.1f %%", m, 100 * error);
@@ -124,6 +126,16 @@ Test(pipeline_fit, a_few_probes_tell_a_loader_of_processes)
 {
     expect_found(&pipeline_large, 0, 1, 0.03);
     expect_found(&pipeline_large, 0.03, 1, 0.1);
+}
+
+Test(pipeline_fit, a_few_probes_tell_that_first_batches_are_late)
+{
+    struct rue_pipeline_loader truth = pipeline_large;
+    for (double late = 1; late < 10; late *= 3) {
+        truth.value[RUE_PIPELINE_warm_up_ratio] = late;
+        expect_found(&truth, 0, 1, 0.03);
+        expect_found(&truth, 0.03, 1, 0.1);
+    }
 }
 
 Test(pipeline_fit, a_few_probes_tell_a_loader_of_threads)
@@ -160,7 +172,8 @@ Test(pipeline_fit, a_trial_that_was_disturbed_is_seen_and_pulls_little)
 
 Test(pipeline_fit, joint_trials_alone_tell_loader_and_models)
 {
-    static const struct rue_pipeline_consumer models[] = {{2e-3, 1e-4, 0}, {5e-3, 2e-3, 0}, {5e-3, 1e-2, 0}};
+    static const struct rue_pipeline_consumer models[] = {
+        {2e-3, 1e-4, 0, false}, {5e-3, 2e-3, 0, false}, {5e-3, 1e-2, 0, false}};
     enum { MODELS = 3, PER_MODEL = 6 };
     struct rue_pipeline_sample samples[MODELS * PER_MODEL];
     size_t count = 0;

@@ -68,7 +68,7 @@ static void answer(struct machine *machine)
     struct rue_ask ask;
     while (rue_ask_queue_pop(&machine->queue, &ask)) {
         struct rue_trial_result result = rue_trial_result_empty();
-        struct rue_pipeline_consumer none = {1e-6, 0, 0};
+        struct rue_pipeline_consumer none = {1e-6, 0, 0, false};
         struct rue_pipeline_times times;
         const struct rue_config *config = &machine->configs[ask.config];
         double batch = config->value[RUE_BATCH_SIZE];
@@ -122,8 +122,8 @@ static void expect_right(const struct machine *machine, double limit)
 {
     for (size_t m = 0; m < MODELS; m++)
         for (size_t c = 0; c < CONFIGS; c++) {
-            struct rue_pipeline_consumer consumer = {2e-3 * machine->slower_compute,
-                                                     5e-4 * (double)(m + 1) * machine->slower_compute, 0};
+            struct rue_pipeline_consumer consumer = {
+                2e-3 * machine->slower_compute, 5e-4 * (double)(m + 1) * machine->slower_compute, 0, false};
             struct rue_pipeline_loader now = pipeline_small;
             struct rue_pipeline_times times;
             for (int p = 0; p < RUE_PIPELINE_PARAMETER_COUNT; p++)

@@ -22,7 +22,7 @@ struct machine {
 };
 
 static const struct rue_pipeline_consumer consumers[MODELS] = {
-    {2e-3, 3e-4, 0}, {5e-3, 1e-3, 0}, {5e-3, 3e-3, 0}};
+    {2e-3, 3e-4, 0, false}, {5e-3, 1e-3, 0, false}, {5e-3, 3e-3, 0, false}};
 
 static struct machine machine_of(uint64_t seed)
 {
@@ -32,6 +32,8 @@ static struct machine machine_of(uint64_t seed)
                                                             [RUE_PIPELINE_start_worker_s] = 0.05,
                                                             [RUE_PIPELINE_batch_s] = 4e-3,
                                                             [RUE_PIPELINE_inline_ratio] = 1,
+                                                            [RUE_PIPELINE_beside_ratio] = 1,
+                                                            [RUE_PIPELINE_warm_up_ratio] = 0.05,
                                                             [RUE_PIPELINE_item_s] = 8e-3,
                                                             [RUE_PIPELINE_contention_ratio] = 0.005,
                                                             [RUE_PIPELINE_storage_s] = 2e-4,

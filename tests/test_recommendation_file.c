@@ -11,7 +11,7 @@
 TestSuite(recommendation_file, .init = temporary_folder_make, .fini = temporary_folder_remove,
           .timeout = 120);
 
-static const char covariance[] = "[0.04, 0, 0, 0, 0, 0, 0, 0, 0]";
+static const char covariance[] = "[0.04, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]";
 
 /* A document with everything that is read. */
 static json_t *document(void)

@@ -129,13 +129,15 @@ Test(replay, agrees_with_the_pipeline_where_all_batches_are_equal)
     static const struct rue_pipeline_loader loader = {.value = {[RUE_PIPELINE_start_s] = 0.5,
                                                                 [RUE_PIPELINE_batch_s] = 1,
                                                                 [RUE_PIPELINE_item_s] = 0.25,
-                                                                [RUE_PIPELINE_inline_ratio] = 1},
+                                                                [RUE_PIPELINE_inline_ratio] = 1,
+                                                                [RUE_PIPELINE_beside_ratio] = 1,
+                                                                [RUE_PIPELINE_warm_up_ratio] = 0},
                                                       .cpus = 64};
     static const double consumer_s[] = {0, 0.375, 0.5, 3};
     for (int workers = 0; workers <= 5; workers++)
         for (int prefetch = 1; prefetch <= 3; prefetch++)
             for (int c = 0; c < 4; c++) {
-                struct rue_pipeline_consumer consumer = {consumer_s[c], 0, 0};
+                struct rue_pipeline_consumer consumer = {consumer_s[c], 0, 0, false};
                 struct rue_pipeline_times times;
                 fill(2, consumer_s[c]);
                 struct rue_replay replay = replay_of(4, workers, prefetch, RUE_PARALLEL_BATCH, 12);

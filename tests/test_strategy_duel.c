@@ -40,7 +40,7 @@ static struct machine machine_of(uint64_t seed)
     machine.loader = pipeline_small;
     machine.loader.value[RUE_PIPELINE_item_s] *= scale;
     for (int m = 0; m < MODELS; m++)
-        machine.models[m] = (struct rue_pipeline_consumer){2e-3, 5e-4 * exp(0.8 * m), 0};
+        machine.models[m] = (struct rue_pipeline_consumer){2e-3, 5e-4 * exp(0.8 * m), 0, false};
     pipeline_grid(sizes, SIZES, workers, WORKERS, machine.configs);
     for (int c = 0; c < CONFIGS; c++)
         for (int m = 0; m < MODELS; m++) machine.error[m][c] = 0.012 * normal(&machine.seed);
@@ -115,7 +115,7 @@ static struct rue_trial_result perform(struct machine *machine, const struct rue
     cr_assert(ask->images > 0 && ask->images <= JOB);
     cr_assert(!machine->whole_jobs || ask->images == JOB, "a part of the job cannot be had");
     bool joint = ask->measure == RUE_JOINT;
-    struct rue_pipeline_consumer none = {1e-5, 0, 0};
+    struct rue_pipeline_consumer none = {1e-5, 0, 0, false};
     struct rue_pipeline_times times =
         times_of(machine, joint ? machine->models[ask->scenario] : none, ask->config, ask->images);
     if (joint) factor *= exp(machine->error[ask->scenario][ask->config]);

@@ -27,6 +27,8 @@ static const struct rue_pipeline_loader loader = {
               [RUE_PIPELINE_start_worker_s] = 0.05,
               [RUE_PIPELINE_batch_s] = 5e-3,
               [RUE_PIPELINE_inline_ratio] = 1,
+              [RUE_PIPELINE_beside_ratio] = 1,
+              [RUE_PIPELINE_warm_up_ratio] = 0.05,
               [RUE_PIPELINE_item_s] = 8e-3,
               [RUE_PIPELINE_contention_ratio] = 0.005,
               [RUE_PIPELINE_storage_s] = 3e-4,
@@ -57,7 +59,7 @@ static int64_t ns(double seconds)
 static struct rue_trial_result answer(const struct rue_ask *ask)
 {
     struct rue_trial_result result = rue_trial_result_empty();
-    struct rue_pipeline_consumer none = {2e-3, 0, 0},
+    struct rue_pipeline_consumer none = {2e-3, 0, 0, false},
                                  consumer = ask->measure == RUE_LOAD ? none : models[ask->scenario];
     double noise = exp(0.03 * (2 * rue_random_unit(&seed) - 1));
     int batch = configs[ask->config].value[RUE_BATCH_SIZE];
@@ -94,7 +96,7 @@ static size_t open_configs(const struct size *size)
     configs = calloc(count, sizeof *configs);
     for (size_t c = 0; c < count; c++) configs[c] = rue_space_at(&space, c);
     for (int m = 0; m < size->models; m++)
-        models[m] = (struct rue_pipeline_consumer){5e-3, 3e-4 * exp2(5.0 * m / (size->models - 1)), 0};
+        models[m] = (struct rue_pipeline_consumer){5e-3, 3e-4 * exp2(5.0 * m / (size->models - 1)), 0, false};
     return count;
 }
 

@@ -22,7 +22,7 @@ static double seconds_of(struct rue_json_reader *reader, const json_t *parent, c
 static struct rue_pipeline_consumer read_consumer(struct rue_json_reader *reader, const json_t *parent,
                                                   const char *key)
 {
-    struct rue_pipeline_consumer consumer = {NAN, NAN, 0};
+    struct rue_pipeline_consumer consumer = {NAN, NAN, 0, false};
     const json_t *object = rue_json_object(reader, parent, key, true);
     if (!object) return consumer;
     size_t length = rue_json_enter(reader, key);
