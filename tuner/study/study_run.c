@@ -1,6 +1,5 @@
 /* The study driver: ask the strategy, measure, tell, until it has nothing more to ask or the budget is spent.
  */
-#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -8,8 +7,8 @@
 
 #include "interrupt.h"
 #include "job_time.h"
-#include "prose.h"
-#include "selection.h"
+#include "progress_words.h"
+#include "same_failures.h"
 #include "strategy.h"
 #include "study.h"
 #include "study_changes.h"
@@ -24,55 +23,6 @@
 #include "study_times.h"
 #include "units.h"
 #include "watch.h"
-
-enum { SAME_FAILURES_MAX = 5 };
-
-/* The same failure again and again is no accident. */
-struct failures {
-    char reason[RUE_REASON_BYTES];
-    int in_a_row;
-};
-
-/* The next character of a reason that counts: numbers say which process, file or address it was this time,
- * not what went wrong. An exit code does say that. */
-static char next_telling(const char *reason, const char **at)
-{
-    static const char code[] = "exit code ";
-    const size_t code_bytes = sizeof code - 1;
-    while (isdigit((unsigned char)**at)) {
-        size_t before = (size_t)(*at - reason);
-        if (before >= code_bytes && memcmp(*at - code_bytes, code, code_bytes) == 0) return *(*at)++;
-        bool hexadecimal = (*at)[0] == '0' && (*at)[1] == 'x';
-        *at += hexadecimal ? 2 + strspn(*at + 2, "0123456789abcdefABCDEF") : strspn(*at, "0123456789");
-    }
-    return **at ? *(*at)++ : 0;
-}
-
-static bool are_alike(const char *a, const char *b)
-{
-    const char *in_a = a, *in_b = b;
-    for (;;) {
-        char one = next_telling(a, &in_a), other = next_telling(b, &in_b);
-        if (one != other) return false;
-        if (!one) return true;
-    }
-}
-
-static rue_status count_failure(struct failures *failures, const struct rue_trial_result *result,
-                                rue_error *error)
-{
-    if (result->outcome == RUE_TRIAL_INFEASIBLE) return RUE_OK;
-    bool bad = result->outcome == RUE_TRIAL_FAILED || result->outcome == RUE_TRIAL_TIMEOUT;
-    bool same = bad && are_alike(failures->reason, result->reason);
-    failures->in_a_row = bad ? (same ? failures->in_a_row + 1 : 1) : 0;
-    snprintf(failures->reason, sizeof failures->reason, "%s", bad ? result->reason : "");
-    if (failures->in_a_row < SAME_FAILURES_MAX) return RUE_OK;
-    return rue_fail(
-        error, RUE_INFEASIBLE,
-        "%d trials in a row failed alike, so the rest was not tried: %s; once that is mended, run "
-        "the same command to go on",
-        failures->in_a_row, result->reason);
-}
 
 /* A strategy at work: on all scenarios, or, where it predicts, on those of one variant. */
 struct track {
@@ -151,57 +101,6 @@ static rue_status record(struct rue_study *study, struct rue_study_times *times,
     return status == RUE_OK ? rue_study_times_add(times, study, &time, error) : status;
 }
 
-/* "best so far 128/2 (1.8 %)", "" before anything is ranked. */
-static void describe_best(const struct rue_study *study, size_t variant, char *out, size_t bytes)
-{
-    struct rue_selection *selection;
-    out[0] = 0;
-    if (rue_ranking_rules_select(&study->goal->rules, study->matrices[variant], &selection, NULL) != RUE_OK)
-        return;
-    if (selection->recommended != RUE_NONE) {
-        char label[RUE_CONFIG_TEXT_BYTES];
-        rue_config_label(&study->configs[selection->recommended], label);
-        snprintf(out, bytes, ", best so far %s (%.1f %%)", label,
-                 100 * selection->rows[selection->recommended].mean_regret_ratio);
-    }
-    rue_selection_close(selection);
-}
-
-/* "best so far 128/2, nothing better by more than 1.8 %", "" before anything is predicted. */
-static void describe_claim(const struct rue_study *study, const struct track *track, char *out, size_t bytes)
-{
-    struct rue_claim claim;
-    char label[RUE_CONFIG_TEXT_BYTES];
-    out[0] = 0;
-    if (!study->strategy->claim(track->state, &claim)) return;
-    rue_config_label(&study->configs[claim.config], label);
-    snprintf(out, bytes, ", best so far %s, none better by more than %.1f %%", label,
-             rue_prose_bound_percent(claim.bound_ratio));
-}
-
-/* "trial 57 of 60: ", "trial 57 of at most 500: " */
-static void describe_count(const struct rue_study *study, size_t done, size_t made, char *out, size_t bytes)
-{
-    size_t most = study->goal->budget.trials;
-    if (!rue_study_searches(study))
-        snprintf(out, bytes, "trial %zu of %zu: ", done, study->trials);
-    else if (most)
-        snprintf(out, bytes, "trial %zu of at most %zu: ", done, most + done - made);
-    else
-        snprintf(out, bytes, "trial %zu: ", done);
-}
-
-static double rest_s(const struct rue_study *study, size_t done, size_t made, uint64_t spent_ns)
-{
-    double spent_s = (double)spent_ns / 1e9;
-    if (study->goal->budget.trials && rue_study_searches(study))
-        return spent_s / fmax(1, (double)made) * (double)(study->goal->budget.trials - made);
-    if (rue_study_searches(study)) return fmax(0, study->plan.expected_s - spent_s);
-    double rest = (double)(study->trials - done);
-    return done > study->trials / 10 ? spent_s / (double)done * rest
-                                     : study->plan.expected_s * rest / (double)study->trials;
-}
-
 static void show_progress(struct rue_study *study, const struct track *track, size_t done, size_t made,
                           const struct rue_ask *ask, uint64_t run_start_ns)
 {
@@ -211,11 +110,11 @@ static void show_progress(struct rue_study *study, const struct track *track, si
     struct cell cell = cell_of(study, track, ask);
     rue_config_label(&study->configs[cell.config], label);
     if (rue_study_predicts(study))
-        describe_claim(study, track, best, sizeof best);
+        rue_progress_describe_claim(study, track->state, best, sizeof best);
     else
-        describe_best(study, cell.variant, best, sizeof best);
-    describe_count(study, done, made, count, sizeof count);
-    double rest = rest_s(study, done, made, rue_study_spent_ns(study) - run_start_ns);
+        rue_progress_describe_best(study, cell.variant, best, sizeof best);
+    rue_progress_describe_count(study, done, made, count, sizeof count);
+    double rest = rue_progress_rest_s(study, done, made, rue_study_spent_ns(study) - run_start_ns);
     const struct rue_variant *variant = &study->variants[cell.variant].variant;
     snprintf(mode, sizeof mode, "%.60s ", study->recording ? variant->path : rue_mode_names[variant->mode]);
     snprintf(model_name, sizeof model_name, "%s ", study->models[cell.model].name);
@@ -363,7 +262,7 @@ static rue_status look_after(struct rue_study *study, struct tracks *tracks, str
 
 /* Measures, and tells everybody. */
 static rue_status step(struct rue_study *study, struct tracks *tracks, struct track *track,
-                       struct rue_ask *ask, struct failures *failures, rue_error *error)
+                       struct rue_ask *ask, struct rue_same_failures *failures, rue_error *error)
 {
     struct cell cell = cell_of(study, track, ask);
     struct rue_watched watched = {.done = tracks->done,
@@ -384,7 +283,7 @@ static rue_status step(struct rue_study *study, struct tracks *tracks, struct tr
     tell(study, track, ask, &result);
     tracks->done++;
     if (status == RUE_OK) status = check_probe(study, track, ask, &result, error);
-    if (status == RUE_OK && !ask->stored) status = count_failure(failures, &result, error);
+    if (status == RUE_OK && !ask->stored) status = rue_same_failures_count(failures, &result, error);
     if (status == RUE_OK && !ask->stored) status = look_after(study, tracks, track, &watched, &result, error);
     rue_trial_result_close(&result);
     return status;
@@ -403,7 +302,7 @@ static rue_status check_thinking(struct rue_study *study, const struct tracks *t
 
 static rue_status loop(struct rue_study *study, struct tracks *tracks, rue_error *error)
 {
-    struct failures failures = {0};
+    struct rue_same_failures failures = {0};
     struct rue_ask ask;
     struct track *track;
     uint64_t run_start_ns = rue_study_spent_ns(study);

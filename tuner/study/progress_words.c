@@ -1,0 +1,56 @@
+#include "progress_words.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "prose.h"
+#include "study_strategy.h"
+
+void rue_progress_describe_best(const struct rue_study *study, size_t variant, char *out, size_t bytes)
+{
+    struct rue_selection *selection;
+    out[0] = 0;
+    if (rue_ranking_rules_select(&study->goal->rules, study->matrices[variant], &selection, NULL) != RUE_OK)
+        return;
+    if (selection->recommended != RUE_NONE) {
+        char label[RUE_CONFIG_TEXT_BYTES];
+        rue_config_label(&study->configs[selection->recommended], label);
+        snprintf(out, bytes, ", best so far %s (%.1f %%)", label,
+                 100 * selection->rows[selection->recommended].mean_regret_ratio);
+    }
+    rue_selection_close(selection);
+}
+
+void rue_progress_describe_claim(const struct rue_study *study, void *state, char *out, size_t bytes)
+{
+    struct rue_claim claim;
+    char label[RUE_CONFIG_TEXT_BYTES];
+    out[0] = 0;
+    if (!study->strategy->claim(state, &claim)) return;
+    rue_config_label(&study->configs[claim.config], label);
+    snprintf(out, bytes, ", best so far %s, none better by more than %.1f %%", label,
+             rue_prose_bound_percent(claim.bound_ratio));
+}
+
+void rue_progress_describe_count(const struct rue_study *study, size_t done, size_t made, char *out,
+                                 size_t bytes)
+{
+    size_t most = study->goal->budget.trials;
+    if (!rue_study_searches(study))
+        snprintf(out, bytes, "trial %zu of %zu: ", done, study->trials);
+    else if (most)
+        snprintf(out, bytes, "trial %zu of at most %zu: ", done, most + done - made);
+    else
+        snprintf(out, bytes, "trial %zu: ", done);
+}
+
+double rue_progress_rest_s(const struct rue_study *study, size_t done, size_t made, uint64_t spent_ns)
+{
+    double spent_s = (double)spent_ns / 1e9;
+    if (study->goal->budget.trials && rue_study_searches(study))
+        return spent_s / fmax(1, (double)made) * (double)(study->goal->budget.trials - made);
+    if (rue_study_searches(study)) return fmax(0, study->plan.expected_s - spent_s);
+    double rest = (double)(study->trials - done);
+    return done > study->trials / 10 ? spent_s / (double)done * rest
+                                     : study->plan.expected_s * rest / (double)study->trials;
+}

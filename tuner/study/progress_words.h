@@ -1,0 +1,20 @@
+/* What the progress line says of a study that runs. Texts are cut at `bytes`. */
+#ifndef RUE_PROGRESS_WORDS_H
+#define RUE_PROGRESS_WORDS_H
+
+#include "study.h"
+
+/* ", best so far 128/2 (1.8 %)", "" before anything is ranked. */
+void rue_progress_describe_best(const struct rue_study *study, size_t variant, char *out, size_t bytes);
+
+/* ", best so far 128/2, none better by more than 1.8 %", "" before the strategy predicts anything. */
+void rue_progress_describe_claim(const struct rue_study *study, void *state, char *out, size_t bytes);
+
+/* "trial 57 of 60: ", "trial 57 of at most 500: " */
+void rue_progress_describe_count(const struct rue_study *study, size_t done, size_t made, char *out,
+                                 size_t bytes);
+
+/* Seconds that the trials which are left are expected to take. */
+double rue_progress_rest_s(const struct rue_study *study, size_t done, size_t made, uint64_t spent_ns);
+
+#endif
