@@ -4,6 +4,7 @@
 
 #include "answers.h"
 #include "cost_matrix.h"
+#include "gain.h"
 #include "goal.h"
 #include "job_length.h"
 #include "knowledge.h"
@@ -27,6 +28,23 @@ struct rue_replayed {
     struct rue_config best; /* by the whole table, where `knows_best` */
     bool knows_best;
     double best_mean_regret_ratio, best_max_regret_ratio;
+};
+
+/* What people use anyway, measured beside what the search found: whole jobs of both, one after the other. */
+enum { RUE_BASELINES_MAX = 2 };
+struct rue_baseline_row {
+    size_t config;        /* column */
+    char name[48];        /* "PyTorch's default" */
+    struct rue_gain gain; /* of the recommended configuration over this one; no pairs where they are the same
+                             or it is not known */
+};
+struct rue_baseline_findings {
+    size_t count; /* 0: there are none */
+    struct rue_baseline_row rows[RUE_BASELINES_MAX];
+    bool kept; /* what the search found is not proven to be faster than a baseline, which is recommended */
+    size_t found, recommended;  /* columns of the two, where `kept` */
+    struct rue_gain found_gain; /* of it over the recommended baseline */
+    char unknown[160];          /* why some are not known; "" : all are, or their trials were not ok */
 };
 
 /* One variant's part: its matrix and what the rules say of it. */
@@ -63,6 +81,7 @@ struct rue_variant_findings {
     bool bounds_measured;                /* none of those that were measured: nothing is said of others */
     struct rue_regret_interval interval; /* of the recommended one's regrets */
     const struct rue_answers *answers;   /* (optional) */
+    struct rue_baseline_findings baselines;
     struct rue_replayed replayed;
     char workload_json[512];               /* of the trials, as the store has it; "" when not known */
     const struct rue_knowledge *knowledge; /* (optional) where the strategy predicts; borrowed */

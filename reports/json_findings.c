@@ -160,6 +160,47 @@ json_t *rue_json_certificate(struct rue_json_document *document, const struct ru
     return object;
 }
 
+static json_t *gain_json(struct rue_json_document *document, const struct rue_gain *gain)
+{
+    if (gain->pairs == 0) return json_null();
+    json_t *object = json_object();
+    rue_json_put(document, object, "pairs", rue_json_integer(gain->pairs));
+    rue_json_put(document, object, "confidence", rue_json_real(gain->confidence));
+    rue_json_put(document, object, "speedup_ratio", rue_json_real(gain->ratio));
+    rue_json_put(document, object, "low_ratio", rue_json_real(gain->low));
+    rue_json_put(document, object, "high_ratio", rue_json_real(gain->high));
+    rue_json_put(document, object, "proven", json_boolean(rue_gain_is_proven(gain)));
+    return object;
+}
+
+json_t *rue_json_baselines(struct rue_json_document *document, const struct rue_variant_findings *variant,
+                           bool all)
+{
+    const struct rue_baseline_findings *baselines = &variant->baselines;
+    if (baselines->count == 0) return json_null();
+    json_t *object = json_object(), *rows = json_array(), *replaced = json_null();
+    for (size_t i = 0; i < baselines->count; i++) {
+        const struct rue_baseline_row *row = &baselines->rows[i];
+        json_t *item = json_object();
+        rue_json_put(document, item, "name", rue_json_text(row->name));
+        rue_json_put(document, item, "config", rue_json_config_of(document, variant, row->config, all));
+        rue_json_put(document, item, "recommended",
+                     json_boolean(row->config == variant->selection->recommended));
+        rue_json_put(document, item, "gain", gain_json(document, &row->gain));
+        rue_json_push(document, rows, item);
+    }
+    if (baselines->kept) {
+        replaced = json_object();
+        rue_json_put(document, replaced, "config",
+                     rue_json_config_of(document, variant, baselines->found, all));
+        rue_json_put(document, replaced, "gain", gain_json(document, &baselines->found_gain));
+    }
+    rue_json_put(document, object, "rows", rows);
+    rue_json_put(document, object, "replaced", replaced);
+    rue_json_put(document, object, "reason", rue_json_text_or_null(baselines->unknown));
+    return object;
+}
+
 json_t *rue_json_notices(struct rue_json_document *document, const struct rue_findings *findings)
 {
     json_t *array = json_array();

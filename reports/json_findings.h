@@ -35,6 +35,10 @@ void rue_json_put_goal(struct rue_json_document *document, json_t *object,
 /* What is claimed of the recommendation; null where nothing is. */
 json_t *rue_json_certificate(struct rue_json_document *document, const struct rue_variant_findings *variant);
 
+/* What is gained over what people use anyway; null where nothing is known of that. */
+json_t *rue_json_baselines(struct rue_json_document *document, const struct rue_variant_findings *variant,
+                           bool all);
+
 /* What happened to the machine on the way. */
 json_t *rue_json_notices(struct rue_json_document *document, const struct rue_findings *findings);
 

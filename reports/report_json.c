@@ -237,6 +237,7 @@ static rue_status recommendation_json(struct rue_json_document *document, const 
     const char *verified = best != RUE_NONE && selection->rows[best].predicted ? "truncated" : "full";
     rue_json_put(document, object, "verified", best == RUE_NONE ? json_null() : json_string(verified));
     rue_json_put(document, object, "certificate", rue_json_certificate(document, variant));
+    rue_json_put(document, object, "baselines", rue_json_baselines(document, variant, true));
     if (variant->replayed.table_s > 0)
         rue_json_put(document, object, "replay", replay_json(document, &variant->replayed));
     if (best != RUE_NONE && strcmp(findings->measured_with, "torch") == 0)

@@ -157,6 +157,7 @@ static json_t *mode_json(struct rue_json_document *document, const struct rue_va
     rue_json_put(document, object, "disagreement", disagreement_json(variant));
     rue_json_put(document, object, "coverage", coverage_json(document, variant));
     rue_json_put(document, object, "certificate", rue_json_certificate(document, variant));
+    rue_json_put(document, object, "baselines", rue_json_baselines(document, variant, false));
     rue_json_put_answers(document, object, variant, false);
     rue_json_put(document, object, "best_by_model", rue_json_best_by_model(document, variant, false));
     rue_json_put(document, object, "best_by_batch_size", best_by_batch_size(document, variant));

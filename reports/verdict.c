@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "baseline_words.h"
 #include "misses.h"
 #include "prose.h"
 #include "units.h"
@@ -162,6 +163,7 @@ rue_status rue_verdict_use(const struct rue_findings *findings, const struct rue
     else
         rue_prose_say(&prose, "; it is not known which device the consumer stands for.");
     say_claim(&prose, variant);
+    rue_baseline_words(variant, unicode, prose.out + prose.used, prose.bytes - prose.used);
     return RUE_OK;
 }
 

@@ -235,11 +235,17 @@ rue_status rue_cost_matrix_add(struct rue_cost_matrix *matrix, size_t model, siz
     return rue_cost_matrix_add_repeats(matrix, model, config, &time_ns, 1, predicted, error);
 }
 
+/* Whether nothing is known but what a strategy believes. */
+static bool is_estimated(const struct rue_cell *cell)
+{
+    return cell->state == RUE_CELL_OK && !cell->times_ns;
+}
+
 rue_status rue_cost_matrix_estimate(struct rue_cost_matrix *matrix, size_t model, size_t config,
                                     double time_ns, size_t repeats, bool predicted, rue_error *error)
 {
     struct rue_cell *cell = cell_at(matrix, model, config);
-    if (cell->state != RUE_CELL_MISSING) return RUE_OK;
+    if (cell->state != RUE_CELL_MISSING && !is_estimated(cell)) return RUE_OK;
     rue_status status = check_time(matrix, model, time_ns, error);
     if (status != RUE_OK) return status;
     cell->median_ns = time_ns;
@@ -252,7 +258,7 @@ rue_status rue_cost_matrix_estimate(struct rue_cost_matrix *matrix, size_t model
 void rue_cost_matrix_estimate_sd(struct rue_cost_matrix *matrix, size_t model, size_t config, double sd)
 {
     struct rue_cell *cell = cell_at(matrix, model, config);
-    if (cell->state == RUE_CELL_OK && !cell->times_ns) cell->estimate_sd = sd;
+    if (is_estimated(cell)) cell->estimate_sd = sd;
 }
 
 void rue_cost_matrix_miss(struct rue_cost_matrix *matrix, size_t model, size_t config,
@@ -264,6 +270,12 @@ void rue_cost_matrix_miss(struct rue_cost_matrix *matrix, size_t model, size_t c
     cell->infeasible += outcome == RUE_TRIAL_INFEASIBLE;
     if (cell->late) return;
     give_reason(cell, reason);
+    if (is_estimated(cell)) { /* which has turned out to be wrong */
+        cell->state = RUE_CELL_MISSING;
+        cell->median_ns = cell->estimate_sd = NAN;
+        cell->repeats = 0;
+        cell->predicted = false;
+    }
     if (weight_of[state_of[outcome]] > weight_of[cell->state]) cell->state = state_of[outcome];
 }
 

@@ -87,7 +87,7 @@ rue_status rue_cost_matrix_correct(struct rue_cost_matrix *matrix, size_t model,
 
 /* Tells what a strategy believes of the job's time in a cell that has no time yet and no trial that was not
  * ok, after `repeats` trials of its own, none of which was told; `predicted` unless one of them ran the whole
- * job. RUE_USAGE for a time that is not positive and finite. */
+ * job. Replaces what it believed before. RUE_USAGE for a time that is not positive and finite. */
 rue_status rue_cost_matrix_estimate(struct rue_cost_matrix *matrix, size_t model, size_t config,
                                     double time_ns, size_t repeats, bool predicted,
                                     rue_error *error) RUE_MUST_CHECK;

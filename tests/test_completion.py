@@ -21,7 +21,7 @@ CASES = {
                               "--version"}),
     "program_option": ("rue --v", {"--version"}),
     "help_of": ("rue help in", {"inspect"}),
-    "an_option": ("rue tune --b", {"--batch-size", "--batch-dtype", "--batches", "--budget", "--bad-images"}),
+    "an_option": ("rue tune --b", {"--batch-size", "--batch-dtype", "--batches", "--budget", "--bad-images", "--baseline"}),
     "an_option_behind_data": ("rue tune photos --top", {"--top-n"}),
     "of_another_command": ("rue inspect --b", set()),
     "a_word": ("rue tune --mode ", {"all", "raw", "preprocessed"}),

@@ -260,6 +260,24 @@ Test(cost_matrix, an_estimate_is_as_sure_as_was_told)
     rue_cost_matrix_close(matrix);
 }
 
+Test(cost_matrix, a_new_estimate_replaces_the_one_before_and_a_failure_both)
+{
+    struct rue_cost_matrix *matrix = matrix_limited();
+    const struct rue_cell *cell = rue_cost_matrix_cell(matrix, 0, 0);
+    rue_cost_matrix_estimate_first_batch(matrix, 0, 0, 80);
+    cr_assert_eq(rue_cost_matrix_estimate(matrix, 0, 0, 500, 1, true, NULL), RUE_OK);
+    cr_assert_eq(rue_cost_matrix_estimate(matrix, 0, 0, 600, 2, false, NULL), RUE_OK);
+    cr_assert_eq(cell->median_ns, 600);
+    cr_assert_eq(cell->repeats, 2u);
+    cr_assert_not(cell->predicted);
+    rue_cost_matrix_miss(matrix, 0, 0, RUE_TRIAL_INFEASIBLE, "no room");
+    cr_assert_eq(cell->state, RUE_CELL_INFEASIBLE);
+    cr_assert(isnan(cell->median_ns));
+    cr_assert_eq(rue_cost_matrix_estimate(matrix, 0, 0, 700, 3, true, NULL), RUE_OK);
+    cr_assert_eq(cell->state, RUE_CELL_INFEASIBLE, "it does not run, whatever is believed");
+    rue_cost_matrix_close(matrix);
+}
+
 Test(cost_matrix, a_failure_leaves_a_late_cell_late)
 {
     struct rue_cost_matrix *matrix = matrix_limited();

@@ -44,3 +44,63 @@ Test(kept_variant, cells_come_back_as_they_were)
     json_decref(kept);
     fixture_close(&fixture);
 }
+
+/* Reads back what is kept of the plain fixture's raw variant with these baselines. */
+static rue_status read_back(const struct rue_baseline_findings *baselines, bool claims, json_t *put,
+                            struct rue_variant_findings *out, size_t *recommended)
+{
+    struct fixture fixture;
+    struct rue_json_document document = {0};
+    rue_error error = {0};
+    struct rue_json_reader reader = {.path = "the store", .advice = "mend it", .error = &error};
+    const struct rue_ranking_rules rules = {.top_n = 3, .confidence = 0.95};
+    fixture_open_plain(&fixture);
+    fixture.variants[0].baselines = *baselines;
+    json_t *kept = rue_kept_variant_json(&document, &fixture.variants[0], "key");
+    if (put) json_object_update(json_object_get(kept, "baselines"), put);
+    *out = (struct rue_variant_findings){.label = NULL};
+    rue_kept_variant_read(&reader, kept, &rules, claims, out);
+    *recommended = out->selection ? out->selection->recommended : RUE_NONE;
+    rue_selection_close((struct rue_selection *)out->selection);
+    rue_cost_matrix_close((struct rue_cost_matrix *)out->matrix);
+    json_decref(kept);
+    fixture_close(&fixture);
+    return reader.status;
+}
+
+static const struct rue_baseline_findings two = {
+    .count = 2,
+    .rows = {{0, "no workers", {6, 0.9, 1.5, 1.4, 1.6}}, {1, "workers = CPUs", {.pairs = 0}}},
+    .kept = true,
+    .found = 3,
+    .recommended = 1,
+    .found_gain = {6, 0.9, 1.01, 0.98, 1.04},
+    .unknown = "no room"};
+
+Test(kept_variant, baselines_come_back_and_what_they_replace)
+{
+    struct rue_variant_findings back;
+    size_t recommended;
+    cr_assert_eq(read_back(&two, true, NULL, &back, &recommended), RUE_OK);
+    cr_expect_eq(recommended, 1);
+    cr_expect_eq(back.baselines.count, 2);
+    cr_expect_eq(back.baselines.found, 3);
+    cr_expect_eq(back.baselines.recommended, 1);
+    cr_expect_str_eq(back.baselines.rows[0].name, "no workers");
+    cr_expect_eq(memcmp(&back.baselines.rows[0].gain, &two.rows[0].gain, sizeof two.rows[0].gain), 0);
+    cr_expect_eq(memcmp(&back.baselines.found_gain, &two.found_gain, sizeof two.found_gain), 0);
+    cr_expect_eq(back.baselines.rows[1].gain.pairs, 0);
+    cr_expect_str_eq(back.baselines.unknown, "no room");
+    cr_assert_eq(read_back(&two, false, NULL, &back, &recommended), RUE_OK);
+    cr_expect_eq(back.baselines.count, 0, "of other rules nothing is claimed");
+    cr_expect_eq(recommended, 3);
+}
+
+Test(kept_variant, a_baseline_that_is_no_column_is_refused)
+{
+    struct rue_variant_findings back;
+    size_t recommended;
+    json_t *put = json_pack("{s:i}", "recommended", 4);
+    cr_assert_neq(read_back(&two, true, put, &back, &recommended), RUE_OK);
+    json_decref(put);
+}

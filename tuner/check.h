@@ -2,6 +2,7 @@
 #ifndef RUE_CHECK_H
 #define RUE_CHECK_H
 
+#include "gain.h"
 #include "recheck.h"
 #include "study.h"
 
@@ -23,6 +24,9 @@ struct rue_check {
     size_t trial_count;
     struct rue_check_trial trials[RUE_CHECK_TRIALS_MAX];
     struct rue_recheck_findings findings;
+    struct rue_gain gain;           /* of what is checked over a baseline; no pairs: not tried again */
+    struct rue_config baseline;     /* that one */
+    char baseline_name[48];         /* "workers = CPUs" */
     bool worst;                     /* what was recommended has the least worst regret, not mean regret */
     struct rue_config config, best; /* that is checked, and that seems best here */
 };

@@ -10,6 +10,7 @@
 #include "interrupt.h"
 #include "output.h"
 #include "study.h"
+#include "study_baselines.h"
 #include "study_keep.h"
 #include "study_options.h"
 #include "study_prior.h"
@@ -24,6 +25,7 @@ enum {
     PREFETCH_FACTOR,
     PARALLELISM,
     PIN_MEMORY,
+    BASELINE,
     MODEL,
     DEVICE,
     GPUS,
@@ -89,6 +91,10 @@ static const struct rue_option options_table[] = {
                     "batches in page-locked memory, from which copies to a GPU run beside all else: true, "
                     "false, or true,false [true]",
                     0, 0, booleans},
+    [BASELINE] = {"baseline", RUE_OPTION_LIST, "LIST", RUE_BASELINE_USUAL,
+                  "what you use today, such as batch_size=32,num_workers=2, to say what is gained over it; "
+                  "usual: no workers, and workers = CPUs; none: nothing",
+                  0, 0, NULL},
     [MODEL] = RUE_STUDY_OPTION_MODEL,
     [DEVICE] = RUE_STUDY_OPTION_DEVICE,
     [GPUS] = {"gpus", RUE_OPTION_LIST, "LIST", NULL,
@@ -197,6 +203,8 @@ static struct rue_study_goal read_goal(const struct rue_options *options)
         .limits_workers = rue_options_text(options, MAX_WORKERS),
         .max_workers = (int)rue_options_number(options, MAX_WORKERS),
         .max_workers_origin = rue_options_origin(options, MAX_WORKERS),
+        .baseline = rue_options_text(options, BASELINE),
+        .baseline_origin = rue_options_origin(options, BASELINE),
         .workload = rue_data_options_workload(options, &data_options),
         .out = rue_options_text(options, OUT),
         .reports = rue_reports,

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kept_baselines.h"
 #include "protocol.h"
 
 enum { MODELS_MAX = 4096, CONFIGS_MAX = 1 << 20, CELLS_MAX = 8000000, REPEATS_MAX = 1 << 20 };
@@ -140,6 +141,7 @@ json_t *rue_kept_variant_json(struct rue_json_document *document, const struct r
         rue_json_put(document, object, "replayed.best",
                      rue_json_config(document, &variant->replayed.best, true));
     rue_json_put(document, object, "lengths", lengths_json(document, &variant->lengths));
+    rue_json_put(document, object, "baselines", rue_kept_baselines_json(document, &variant->baselines));
     put_matrix(document, object, variant->matrix);
     return object;
 }
@@ -317,13 +319,16 @@ void rue_kept_variant_read(struct rue_json_reader *reader, const json_t *object,
     struct rue_selection *selection = NULL;
     read_facts(reader, object, out);
     struct rue_cost_matrix *matrix = read_matrix(reader, object);
-    if (matrix) read_lengths(reader, object, rue_cost_matrix_configs(matrix), &out->lengths);
+    size_t configs = matrix ? rue_cost_matrix_configs(matrix) : 0;
+    if (matrix) read_lengths(reader, object, configs, &out->lengths);
+    if (matrix && claims) rue_kept_baselines_read(reader, object, configs, &out->baselines);
     if (reader->status == RUE_OK)
         reader->status = rue_ranking_rules_select(rules, matrix, &selection, reader->error);
     if (reader->status != RUE_OK) {
         rue_cost_matrix_close(matrix);
         return;
     }
+    if (out->baselines.kept) selection->recommended = out->baselines.recommended;
     out->matrix = matrix;
     out->selection = selection;
     if (claims) return;

@@ -18,7 +18,7 @@
 
 /* TIME_MAX_NS: nine years. */
 #define TIME_MAX_NS (UINT64_C(1) << 58)
-enum { VARIANTS_MAX = 64, CONFIGS_MAX = 1 << 16, MODELS_MAX = 64, CPUS_MAX = 1 << 20 };
+enum { VARIANTS_MAX = 64, CONFIGS_MAX = 1 << 16, MODELS_MAX = 64, CPUS_MAX = 1 << 20, BASELINES_MAX = 16 };
 
 /* ---- one variant's part ---- */
 
@@ -170,13 +170,17 @@ static void read_rows(struct rue_json_reader *reader, const json_t *object, stru
     rue_json_leave(reader, outer);
 }
 
+static size_t config_number(const struct rue_recommended *recommended, const struct rue_config *config)
+{
+    for (size_t c = 0; c < recommended->config_count; c++)
+        if (rue_config_equal(config, &recommended->configs[c])) return c;
+    return RUE_NONE;
+}
+
 static void read_best(struct rue_json_reader *reader, const json_t *object, struct rue_recommended *out)
 {
     struct rue_config best;
-    out->best = RUE_NONE;
-    if (read_config(reader, object, &best))
-        for (size_t c = 0; c < out->config_count && out->best == RUE_NONE; c++)
-            if (rue_config_equal(&best, &out->configs[c])) out->best = c;
+    out->best = read_config(reader, object, &best) ? config_number(out, &best) : RUE_NONE;
     const json_t *config = json_object_get(object, "config");
     if (!config || (!json_is_null(config) && out->best == RUE_NONE))
         rue_json_refuse(reader, "config", "one of the configs");
@@ -185,6 +189,30 @@ static void read_best(struct rue_json_reader *reader, const json_t *object, stru
     if (!claim) return;
     out->bound_ratio = rue_json_number_of(reader, claim, "bound_ratio", false);
     if (!(out->bound_ratio >= 0)) rue_json_refuse(reader, "certificate", "a bound");
+}
+
+/* Of the baselines the one that came nearest. Older files have none. */
+static void read_baselines(struct rue_json_reader *reader, const json_t *object, struct rue_recommended *out)
+{
+    const json_t *own = rue_json_object(reader, object, "baselines", true), *rows;
+    double least = INFINITY;
+    out->baseline = RUE_NONE;
+    if (!own) return;
+    size_t count = rue_json_list(reader, own, "rows", BASELINES_MAX, &rows);
+    for (size_t i = 0; i < count; i++) {
+        const json_t *row = json_array_get(rows, i), *gain = rue_json_object(reader, row, "gain", true);
+        struct rue_config config;
+        double ratio = gain ? rue_json_number_of(reader, gain, "speedup_ratio", false) : NAN;
+        if (!(ratio < least) || !read_config(reader, row, &config)) continue;
+        size_t column = config_number(out, &config);
+        if (column == RUE_NONE) rue_json_refuse(reader, "baselines", "some of the configs");
+        least = ratio;
+        out->baseline = column;
+        rue_json_copy_text(reader, row, "name", false, out->baseline_name, sizeof out->baseline_name);
+    }
+    const json_t *replaced = rue_json_object(reader, own, "replaced", true);
+    const json_t *gain = replaced ? rue_json_object(reader, replaced, "gain", true) : NULL;
+    if (gain) out->unproven_ratio = fmax(0, rue_json_number_of(reader, gain, "high_ratio", false) - 1);
 }
 
 static void read_recommended(struct rue_json_reader *reader, const json_t *object,
@@ -202,6 +230,7 @@ static void read_recommended(struct rue_json_reader *reader, const json_t *objec
     read_rules(reader, object, out);
     read_rows(reader, object, out);
     read_best(reader, object, out);
+    read_baselines(reader, object, out);
     const json_t *forecast = rue_json_object(reader, object, "forecast", true);
     if (forecast && reader->status == RUE_OK) rue_knowledge_read(reader, forecast, out);
 }

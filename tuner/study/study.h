@@ -65,6 +65,8 @@ struct rue_study_goal {
     bool limits_workers;   /* to `max_workers`, which `max_workers_origin` said */
     int max_workers;
     const char *max_workers_origin;
+    const char *baseline;        /* what people use anyway, see study_baselines.h; NULL: nothing */
+    const char *baseline_origin; /* what gave it, "--baseline": for messages */
     struct rue_workload workload;
     const char *out;                  /* folder; NULL: rue-out/<name of the data> */
     struct rue_recommendation *prior; /* (optional) an earlier study, to start from */
@@ -94,6 +96,13 @@ struct rue_study_model {
     bool known; /* `profile` has its times; else the runner's own business, or not timed yet */
     struct rue_profile profile;
     char profile_json[RUE_PROFILE_JSON_BYTES];
+};
+
+/* What people use anyway, beside which the best configuration is measured. */
+struct rue_study_baseline {
+    struct rue_config config;
+    char name[48];
+    size_t column; /* of configs; RUE_NONE: not looked at */
 };
 
 /* What a variant's strategy starts from. */
@@ -158,6 +167,7 @@ struct rue_study {
     struct rue_job_lengths lengths[RUE_STUDY_VARIANTS_MAX];   /* for which the answer is which */
     size_t row_count, row_capacity;
     struct rue_trial_row *rows; /* every trial used, in order */
+    size_t searched_rows;       /* the first of `rows`: those before the baselines' */
     size_t reused;              /* of them, from the store */
     bool was_stored;            /* the last one asked for: from the store, or measured to make the plan */
     size_t made;                /* trials of this run since its plan, references and all */
@@ -170,6 +180,12 @@ struct rue_study {
     uint64_t *disturbed; /* [disturbed_count] trials of earlier runs that count little; owned */
     bool partial;
     char partial_reason[160];
+    size_t baseline_count;
+    struct rue_study_baseline baselines[RUE_BASELINES_MAX]; /* [baseline_count] */
+    struct rue_baseline_findings compared[RUE_STUDY_VARIANTS_MAX];
+    bool is_reserved; /* the room for them is known: of the budget, the search leaves it */
+    double reserve_s;
+    size_t reserve_trials;
     const struct rue_strategy_ops *strategy;
     double *expected_s; /* [variants][models][configs] of whole jobs, for a strategy that searches; NULL: not
                            known */

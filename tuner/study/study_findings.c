@@ -75,11 +75,13 @@ static rue_status fill_variant(const struct rue_study *study, size_t index, stru
     rue_status status =
         rue_ranking_rules_select(&study->goal->rules, study->matrices[index], &selection, error);
     if (status != RUE_OK) return status;
+    if (study->compared[index].kept) selection->recommended = study->compared[index].recommended;
     *out =
         (struct rue_variant_findings){.variant = variant->variant,
                                       .matrix = study->matrices[index],
                                       .selection = selection,
                                       .goal = study->goal->minimise,
+                                      .baselines = study->compared[index],
                                       .lengths = study->lengths[index],
                                       .job_images = variant->job_images,
                                       .gpus = study->goal->gpus ? (uint64_t)variant->workload.world_size : 0,

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "study.h"
+#include "study_baselines.h"
 #include "study_choice.h"
 #include "study_clock.h"
 #include "study_costs.h"
@@ -182,20 +183,31 @@ static void leave_open(struct rue_study *study)
     double spent_s = (double)rue_study_spent_ns(study) / 1e9,
            budget_s = (double)study->goal->budget.time_ns / 1e9;
     study->plan = (struct rue_plan){.space = study->space, .stretch = INFINITY};
-    if (study->goal->budget.time_ns) study->plan.expected_s = fmax(0, budget_s * budget_share - spent_s);
+    if (study->goal->budget.time_ns)
+        study->plan.expected_s = fmax(0, budget_s * budget_share - spent_s - study->reserve_s);
 }
 
 /* Trials of a budget that counts them: what references leave, but one configuration in any case. */
 static size_t budget_trials(const struct rue_study *study)
 {
-    size_t all = study->goal->budget.trials, spare = rue_watch_spares(study, all);
+    size_t all = study->goal->budget.trials, spare = rue_watch_spares(study, all - study->reserve_trials);
     size_t least = study->variant_count * study->model_count * (size_t)study->goal->repeats;
     return spare < least && all >= least ? least : spare;
 }
 
+/* The loader, for what trials cost; whole jobs beside the baselines get their room first. */
+static rue_status probe(struct rue_study *study, rue_error *error)
+{
+    double cost_s[1 + RUE_BASELINES_MAX];
+    rue_status status = rue_study_probe(study, error);
+    if (status == RUE_OK && rue_study_baseline_costs(study, cost_s))
+        rue_study_reserve_baselines(study, cost_s);
+    return status;
+}
+
 static rue_status make_plan(struct rue_study *study, rue_error *error)
 {
-    rue_status status = rue_study_probe(study, error);
+    rue_status status = probe(study, error);
     struct rue_plan_goal goal = {.space = &study->space,
                                  .scenarios = study->scenarios,
                                  .scenario_count = study->variant_count * study->model_count,
@@ -205,7 +217,8 @@ static rue_status make_plan(struct rue_study *study, rue_error *error)
                                  .budget_trials = budget_trials(study)};
     double spent_s = (double)rue_study_spent_ns(study) / 1e9;
     if (study->goal->budget.time_ns)
-        goal.budget_s = fmax((double)study->goal->budget.time_ns / 1e9 * budget_share - spent_s, 1e-9);
+        goal.budget_s =
+            fmax((double)study->goal->budget.time_ns / 1e9 * budget_share - spent_s - study->reserve_s, 1e-9);
     rue_error small = {0};
     if (status == RUE_OK) status = check_budget(study, &goal, spent_s, &small);
     if (status == RUE_USAGE && small.message[0]) {
@@ -220,7 +233,7 @@ static rue_status make_plan(struct rue_study *study, rue_error *error)
 static rue_status list_configs(struct rue_study *study, rue_error *error)
 {
     size_t size = rue_space_size(&study->space), scenarios = study->variant_count * study->model_count;
-    study->configs = calloc(size, sizeof *study->configs);
+    study->configs = calloc(size + RUE_BASELINES_MAX, sizeof *study->configs);
     if (!study->configs) return rue_fail_memory(error, "configurations", size * sizeof *study->configs);
     for (size_t i = 0; i < size; i++) {
         struct rue_config config = rue_space_at(&study->space, i);
@@ -233,6 +246,7 @@ static rue_status list_configs(struct rue_study *study, rue_error *error)
         if (status != RUE_OK) return status;
         if (planned || stored) study->configs[study->config_count++] = config;
     }
+    rue_study_list_baselines(study);
     if (rue_study_searches(study)) return RUE_OK;
     study->trials = study->config_count * scenarios * (size_t)study->goal->repeats;
     for (size_t c = 0; c < study->config_count; c++)
@@ -280,12 +294,14 @@ rue_status rue_study_plan(struct rue_study *study, rue_error *error)
     /* Before anything is measured; what is stored may be enough all the same. */
     double unused_s;
     rue_status status = study->found_trials ? RUE_OK : check_trials(study, error);
+    if (status == RUE_OK) status = rue_study_choose_baselines(study, error);
+    if (status == RUE_OK) rue_study_reserve_baselines(study, NULL);
     if (status == RUE_OK && !study->strategy) status = rue_study_choose_strategy(study, error);
     if (status != RUE_OK) return status;
     if (!rue_study_searches(study))
         status = make_plan(study, error);
     else if (!rue_study_predicts(study))
-        status = rue_study_probe(study, error);
+        status = probe(study, error);
     else if (study->goal->dry_run) /* for what the probes will take, which is worth a trial here alone */
         status = rue_study_least_s(study, &unused_s, error);
     if (rue_study_searches(study)) leave_open(study);

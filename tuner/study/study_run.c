@@ -5,12 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "baseline_trials.h"
 #include "interrupt.h"
 #include "job_time.h"
 #include "progress_words.h"
 #include "same_failures.h"
 #include "strategy.h"
 #include "study.h"
+#include "study_baselines.h"
 #include "study_changes.h"
 #include "study_clock.h"
 #include "study_faults.h"
@@ -199,12 +201,14 @@ static rue_status check_probe(const struct rue_study *study, struct track *track
     return RUE_OK;
 }
 
-/* Whether the budget is. A plan that fits a number of trials is made to its end. */
+/* Whether the budget is, but for what is kept for the baselines. A plan that fits a number of trials is made
+ * to its end. */
 static bool is_spent(const struct rue_study *study)
 {
     const struct rue_budget *budget = &study->goal->budget;
-    return (budget->time_ns && rue_study_spent_ns(study) >= budget->time_ns) ||
-           (budget->trials && study->made >= budget->trials);
+    uint64_t reserve_ns = (uint64_t)(study->reserve_s * 1e9);
+    return (budget->time_ns && rue_study_spent_ns(study) + reserve_ns >= budget->time_ns) ||
+           (budget->trials && study->made + study->reserve_trials >= budget->trials);
 }
 
 /* Trials of which it is not sure whether they were made before or after a change of the machine. */
@@ -260,9 +264,9 @@ static rue_status look_after(struct rue_study *study, struct tracks *tracks, str
     return status;
 }
 
-/* Measures, and tells everybody. */
+/* Measures, and tells everybody. `nth`: which stored trial will do. */
 static rue_status step(struct rue_study *study, struct tracks *tracks, struct track *track,
-                       struct rue_ask *ask, struct rue_same_failures *failures, rue_error *error)
+                       struct rue_ask *ask, size_t nth, struct rue_same_failures *failures, rue_error *error)
 {
     struct cell cell = cell_of(study, track, ask);
     struct rue_watched watched = {.done = tracks->done,
@@ -274,7 +278,6 @@ static rue_status step(struct rue_study *study, struct tracks *tracks, struct tr
     if (study->strategy->expect &&
         !study->strategy->expect(track->state, ask, &watched.expected_s, &watched.expected_sd))
         watched.expected_s = 0;
-    size_t nth = study->stored_untold && ask->repeat > 0 ? RUE_STUDY_ANEW : (size_t)ask->repeat;
     rue_status status = answer(study, cell, ask, nth, &result, error);
     if (status != RUE_OK) return status;
     ask->stored = study->was_stored;
@@ -286,6 +289,116 @@ static rue_status step(struct rue_study *study, struct tracks *tracks, struct tr
     if (status == RUE_OK && !ask->stored) status = rue_same_failures_count(failures, &result, error);
     if (status == RUE_OK && !ask->stored) status = look_after(study, tracks, track, &watched, &result, error);
     rue_trial_result_close(&result);
+    return status;
+}
+
+/* What the strategy believes of the cells of its variant becomes the matrix's. */
+static rue_status put_estimates(struct rue_study *study, const struct track *track, rue_error *error)
+{
+    size_t variant = track->first_variant;
+    rue_status status = RUE_OK;
+    for (size_t i = 0; status == RUE_OK && i < study->model_count * study->config_count; i++) {
+        struct rue_estimate estimate;
+        size_t model = i / study->config_count, config = i % study->config_count;
+        if (!study->strategy->estimate(track->state, model, config, &estimate)) continue;
+        rue_cost_matrix_estimate_first_batch(study->matrices[variant], model, config,
+                                             estimate.first_batch_s * 1e9);
+        status = rue_cost_matrix_estimate(study->matrices[variant], model, config, estimate.time_s * 1e9,
+                                          estimate.trials, !estimate.full, error);
+        rue_cost_matrix_estimate_sd(study->matrices[variant], model, config, estimate.sd);
+    }
+    return status;
+}
+
+/* ---- baselines ---- */
+
+/* Who measures whole jobs for them. */
+struct jobs {
+    struct rue_study *study;
+    struct tracks *tracks;
+    struct rue_same_failures failures;
+};
+
+static struct track *track_of(const struct rue_study *study, struct tracks *tracks, size_t variant)
+{
+    return &tracks->at[rue_study_searches(study) ? variant : 0];
+}
+
+/* As the strategy predicts, or as the plan's probes tell. */
+static double job_s(const void *context, size_t variant, size_t model, size_t config)
+{
+    const struct jobs *jobs = context;
+    const struct rue_study *study = jobs->study;
+    struct rue_estimate estimate;
+    const struct track *track = track_of(study, jobs->tracks, variant);
+    if (rue_study_predicts(study))
+        return study->strategy->estimate(track->state, model, config, &estimate) ? estimate.time_s : NAN;
+    const struct rue_plan_scenario *scenario = &study->scenarios[variant * study->model_count + model];
+    return rue_plan_trial_s(scenario, &study->configs[config], scenario->job_images) +
+           study->trial_overhead_s;
+}
+
+/* Once a strategy that predicts can tell what whole jobs cost, room for them is kept. */
+static void reserve(struct rue_study *study, struct tracks *tracks)
+{
+    const struct jobs jobs = {.study = study, .tracks = tracks};
+    double cost_s[1 + RUE_BASELINES_MAX] = {0};
+    if (study->is_reserved || study->baseline_count == 0 || !rue_study_predicts(study)) return;
+    for (size_t v = 0; v < study->variant_count; v++) {
+        struct rue_claim claim;
+        if (!study->strategy->claim(track_of(study, tracks, v)->state, &claim)) return;
+        for (size_t m = 0; m < study->model_count; m++) {
+            cost_s[0] += job_s(&jobs, v, m, claim.config);
+            for (size_t b = 0; b < study->baseline_count; b++)
+                if (study->baselines[b].column != RUE_NONE)
+                    cost_s[1 + b] += job_s(&jobs, v, m, study->baselines[b].column);
+        }
+    }
+    rue_study_reserve_baselines(study, cost_s);
+    for (size_t i = 0; i < tracks->count; i++)
+        study->strategy->spend(tracks->at[i].state, study->reserve_s * tracks->at[i].share, 0);
+}
+
+static rue_status measure_job(void *context, size_t variant, size_t model, size_t config, rue_error *error)
+{
+    struct jobs *jobs = context;
+    struct rue_study *study = jobs->study;
+    struct track *track = track_of(study, jobs->tracks, variant);
+    char label[RUE_CONFIG_TEXT_BYTES];
+    struct rue_ask ask = {.measure = RUE_JOINT,
+                          .scenario = (variant - track->first_variant) * study->model_count + model,
+                          .config = config,
+                          .images = study->variants[variant].job_images,
+                          .expected_s = fmax(0, job_s(jobs, variant, model, config))};
+    rue_config_label(&study->configs[config], label);
+    rue_progress_show(study->progress, "whole jobs beside the baselines: %s %s", study->models[model].name,
+                      label);
+    return step(study, jobs->tracks, track, &ask, RUE_STUDY_ANEW, &jobs->failures, error);
+}
+
+static rue_status update_estimates(void *context, size_t variant, rue_error *error)
+{
+    struct jobs *jobs = context;
+    if (!rue_study_predicts(jobs->study)) return RUE_OK;
+    return put_estimates(jobs->study, track_of(jobs->study, jobs->tracks, variant), error);
+}
+
+static rue_status compare_baselines(struct rue_study *study, struct tracks *tracks, rue_error *error)
+{
+    struct jobs jobs = {.study = study, .tracks = tracks};
+    const struct rue_baseline_trials trials = {
+        .context = &jobs, .job_s = job_s, .measure = measure_job, .update = update_estimates};
+    rue_status status = RUE_OK;
+    study->reserve_s = 0;
+    study->reserve_trials = 0;
+    study->searched_rows = study->row_count;
+    for (size_t v = 0; status == RUE_OK && v < study->variant_count; v++)
+        status = rue_baseline_trials_run(study, v, &trials, error);
+    if (status == RUE_OK) return RUE_OK;
+    bool interrupted = status == RUE_INTERRUPTED || status == RUE_TERMINATED;
+    study->partial = true;
+    snprintf(study->partial_reason, sizeof study->partial_reason, "%s before all baselines were compared",
+             interrupted ? "interrupted" : "stopped");
     return status;
 }
 
@@ -313,19 +426,21 @@ static rue_status loop(struct rue_study *study, struct tracks *tracks, rue_error
             mark_partial(study, "the budget was spent", tracks->done);
             return RUE_OK;
         }
-        if (status == RUE_OK) status = step(study, tracks, track, &ask, &failures, error);
+        size_t nth = study->stored_untold && ask.repeat > 0 ? RUE_STUDY_ANEW : (size_t)ask.repeat;
+        if (status == RUE_OK) status = step(study, tracks, track, &ask, nth, &failures, error);
         if (status != RUE_OK) {
             mark_partial(study,
                          status == RUE_INTERRUPTED || status == RUE_TERMINATED ? "interrupted" : "stopped",
                          tracks->done);
             return status;
         }
+        reserve(study, tracks);
         show_progress(study, track, tracks->done, study->made, &ask, run_start_ns);
     }
     return check_thinking(study, tracks, error);
 }
 
-/* What the strategy believes of the cells of its variant, and claims of them, becomes the study's. */
+/* What the strategy believes and claims becomes the study's. */
 static rue_status take_estimates(struct rue_study *study, const struct track *track, rue_error *error)
 {
     size_t variant = track->first_variant;
@@ -340,16 +455,7 @@ static rue_status take_estimates(struct rue_study *study, const struct track *tr
         status = study->strategy->learned(track->state, &study->knowledge[variant], error);
     if (study->claimed[variant] && !study->claims[variant].verified && !study->partial)
         mark_partial(study, "the budget was spent", study->row_count);
-    for (size_t i = 0; status == RUE_OK && i < study->model_count * study->config_count; i++) {
-        struct rue_estimate estimate;
-        size_t model = i / study->config_count, config = i % study->config_count;
-        if (!study->strategy->estimate(track->state, model, config, &estimate)) continue;
-        rue_cost_matrix_estimate_first_batch(study->matrices[variant], model, config,
-                                             estimate.first_batch_s * 1e9);
-        status = rue_cost_matrix_estimate(study->matrices[variant], model, config, estimate.time_s * 1e9,
-                                          estimate.trials, !estimate.full, error);
-        rue_cost_matrix_estimate_sd(study->matrices[variant], model, config, estimate.sd);
-    }
+    if (status == RUE_OK) status = put_estimates(study, track, error);
     return status;
 }
 
@@ -403,7 +509,7 @@ static rue_status open_tracks(struct rue_study *study, struct tracks *out, rue_e
     setup.answers = hello->answers;
     size_t count = searches ? study->variant_count : 1;
     setup.scenario_count = searches ? study->model_count : study->variant_count * study->model_count;
-    setup.budget_trials = study->goal->budget.trials / count;
+    setup.budget_trials = (study->goal->budget.trials - study->reserve_trials) / count;
     rue_status status = RUE_OK;
     for (size_t v = 0; status == RUE_OK && v < count; v++) {
         struct track *track = &out->at[out->count++]; /* to be closed also where what follows fails */
@@ -440,6 +546,7 @@ rue_status rue_study_run(struct rue_study *study, rue_error *error)
     study->made = 0;
     if (status == RUE_OK) status = rue_watch_open(study, &tracks.watch, error);
     if (status == RUE_OK) status = loop(study, &tracks, error);
+    if (status == RUE_OK) status = compare_baselines(study, &tracks, error);
     bool usable = status == RUE_OK || study->partial;
     for (size_t i = 0; i < tracks.count; i++) {
         rue_error lost = {0};

@@ -170,6 +170,29 @@ static bool add_references(struct line *line, const struct rue_study *study)
     return true;
 }
 
+/* "32/0 (no workers), 32/4 (workers = CPUs), whole jobs beside the best configuration, about 12 s" */
+static void add_baselines(struct line *line, const struct rue_study *study)
+{
+    char label[RUE_CONFIG_TEXT_BYTES], time[RUE_UNIT_TEXT_BYTES];
+    for (size_t b = 0; b < study->baseline_count; b++) {
+        if (study->baselines[b].column == RUE_NONE) continue;
+        rue_config_label(&study->baselines[b].config, label);
+        add(line, "%s%s (%s)", line->used ? ", " : "", label, study->baselines[b].name);
+    }
+    if (!line->used) return;
+    if (!study->is_reserved)
+        add(line, "; whole jobs of them and of the best take a quarter of the budget at most");
+    else if (study->reserve_trials > 0)
+        add(line, "; %zu trials of the budget are for whole jobs of them and of the best",
+            study->reserve_trials);
+    else if (study->reserve_s > 0)
+        add(line, "; %s of the budget are for whole jobs of them and of the best",
+            rue_format_duration((uint64_t)(study->reserve_s * 1e9), time, sizeof time));
+    else if (study->goal->budget.time_ns || study->goal->budget.trials)
+        add(line, "; measured only if the search leaves room, as whole jobs take more than a quarter of the "
+                  "budget");
+}
+
 void rue_study_show_plan(const struct rue_study *study, const struct rue_report_style *style, FILE *out)
 {
     char count[RUE_UNIT_TEXT_BYTES], name[32];
@@ -200,6 +223,8 @@ void rue_study_show_plan(const struct rue_study *study, const struct rue_report_
     put(&line, "trials", style, out);
     if (rue_study_predicts(study)) show_search(study, style, out);
     if (add_references(&line, study)) put(&line, "references", style, out);
+    add_baselines(&line, study);
+    if (line.used) put(&line, "baselines", style, out);
     add_cost(&line, study);
     put(&line, "cost", style, out);
 }
@@ -220,6 +245,19 @@ static json_t *variants_json(const struct rue_study *study)
     return list;
 }
 
+static json_t *baselines_json(const struct rue_study *study)
+{
+    json_t *rows = json_array();
+    for (size_t b = 0; b < study->baseline_count; b++)
+        if (study->baselines[b].column != RUE_NONE)
+            json_array_append_new(rows, json_pack("{s:s, s:o}", "name", study->baselines[b].name, "config",
+                                                  rue_protocol_config_json(&study->baselines[b].config)));
+    return json_pack("{s:o, s:o, s:o}", "rows", rows, "reserved_ns",
+                     study->is_reserved ? json_integer((json_int_t)(study->reserve_s * 1e9)) : json_null(),
+                     "reserved_trials",
+                     study->is_reserved ? json_integer((json_int_t)study->reserve_trials) : json_null());
+}
+
 json_t *rue_study_plan_json(const struct rue_study *study)
 {
     json_t *models = json_array(), *configs = json_array();
@@ -229,14 +267,14 @@ json_t *rue_study_plan_json(const struct rue_study *study)
         json_array_append_new(configs, rue_protocol_config_json(&study->configs[c]));
     struct rue_watch_plan watch;
     size_t references = rue_watch_plan(study, &watch) ? watch.references : 0;
-    return json_pack("{s:o, s:o, s:o, s:I, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:{s:s, s:s, s:s?}, s:o}",
-                     "variants", variants_json(study), "models", models, "configs", configs, "configs_asked",
-                     (json_int_t)study->configs_asked, "repeats", study->goal->repeats, "trials",
-                     (json_int_t)study->trials, "full_trials", (json_int_t)study->full_trials, "expected_ns",
-                     (json_int_t)(rest_s(study) * 1e9), "stored_ns", (json_int_t)(study->stored_s * 1e9),
-                     "budget_ns", (json_int_t)study->goal->budget.time_ns, "budget_trials",
-                     (json_int_t)study->goal->budget.trials, "references", (json_int_t)references, "strategy",
-                     "name", study->strategy->name, "chosen_by", study->strategy_why[0] ? "auto" : "user",
-                     "why", study->strategy_why[0] ? study->strategy_why : NULL, "search",
-                     search_json(study));
+    return json_pack(
+        "{s:o, s:o, s:o, s:I, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:{s:s, s:s, s:s?}, s:o, s:o}",
+        "variants", variants_json(study), "models", models, "configs", configs, "configs_asked",
+        (json_int_t)study->configs_asked, "repeats", study->goal->repeats, "trials",
+        (json_int_t)study->trials, "full_trials", (json_int_t)study->full_trials, "expected_ns",
+        (json_int_t)(rest_s(study) * 1e9), "stored_ns", (json_int_t)(study->stored_s * 1e9), "budget_ns",
+        (json_int_t)study->goal->budget.time_ns, "budget_trials", (json_int_t)study->goal->budget.trials,
+        "references", (json_int_t)references, "strategy", "name", study->strategy->name, "chosen_by",
+        study->strategy_why[0] ? "auto" : "user", "why", study->strategy_why[0] ? study->strategy_why : NULL,
+        "search", search_json(study), "baselines", baselines_json(study));
 }
