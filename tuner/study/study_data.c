@@ -13,6 +13,7 @@
 #include "prepare.h"
 #include "shard_set.h"
 #include "source.h"
+#include "study_budget.h"
 #include "study_folder.h"
 #include "study_opening.h"
 #include "units.h"
@@ -146,9 +147,10 @@ static rue_status open_part(struct rue_study *study, rue_error *error)
 /* Converts a sample of the raw data, so that raw can be compared with preprocessed. */
 rue_status rue_study_add_sample(struct rue_study *study, rue_error *error)
 {
-    if (study->goal->data_count != 1 || study->variants[0].variant.mode != RUE_RAW ||
-        !study->goal->modes[RUE_PREPROCESSED])
-        return RUE_OK;
+    bool wanted = study->goal->data_count == 1 && study->variants[0].variant.mode == RUE_RAW &&
+                  study->goal->modes[RUE_PREPROCESSED];
+    rue_status fits = rue_study_check_smallest(study, study->variant_count + wanted, error);
+    if (fits != RUE_OK || !wanted) return fits;
     const struct rue_study_variant *raw = &study->variants[0];
     struct rue_study_variant *variant = &study->variants[study->variant_count];
     uint64_t count = sample_size(study, raw->opened.images);

@@ -12,8 +12,10 @@
 #include "selection.h"
 #include "strategy.h"
 #include "study.h"
+#include "study_budget.h"
 #include "study_changes.h"
 #include "study_clock.h"
+#include "study_costs.h"
 #include "study_faults.h"
 #include "study_lengths.h"
 #include "study_measure.h"
@@ -286,12 +288,17 @@ static void tell(const struct rue_study *study, struct track *track, const struc
     if (study->strategy->tell) study->strategy->tell(track->state, ask, result);
 }
 
-/* A probe that was not ok: damaged data end the run at once, others are remembered, as there are more probes.
- */
-static rue_status check_probe(const struct rue_study *study, struct track *track, const struct rue_ask *ask,
+/* A variant's first load trial says whether the budget can hold a study. Of a probe that was not ok: damaged
+ * data end the run at once, others are remembered, as there are more probes. */
+static rue_status check_probe(struct rue_study *study, struct track *track, const struct rue_ask *ask,
                               const struct rue_trial_result *result, rue_error *error)
 {
-    if (ask->measure == RUE_JOINT || result->outcome == RUE_TRIAL_OK) return RUE_OK;
+    bool ok = result->outcome == RUE_TRIAL_OK;
+    if (ask->measure == RUE_LOAD && ok && !(study->one_worker_images_per_s[track->first_variant] > 0)) {
+        rue_study_note_loader(study, track->first_variant, result);
+        return rue_study_check_smallest(study, study->variant_count, error);
+    }
+    if (ask->measure == RUE_JOINT || ok) return RUE_OK;
     if (rue_study_is_data_fault(study, track->first_variant, result->outcome, result->reason))
         return rue_study_fail_probe(study, track->first_variant, result->outcome, result->reason, error);
     if (track->probe_outcome != RUE_TRIAL_OK) return RUE_OK;
