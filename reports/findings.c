@@ -72,6 +72,11 @@ void rue_findings_add_sleep(struct rue_variant_findings *variant, const struct r
     variant->late_ns += (double)result->sleep_overshoot_ns;
 }
 
+bool rue_findings_is_doubtful(const struct rue_findings *findings)
+{
+    return findings->disturbance[0] || findings->busy_before[0] || findings->busy_after[0];
+}
+
 double rue_findings_late_ratio(const struct rue_variant_findings *variant)
 {
     double meant_ns = variant->slept_ns - variant->late_ns;

@@ -373,6 +373,8 @@ static json_t *provenance_json(struct rue_json_document *document, const struct 
     rue_json_put(document, object, "memory_bytes", rue_json_integer_or_null(findings->memory_bytes));
     rue_json_put(document, object, "kernel", rue_json_text_or_null(findings->kernel));
     rue_json_put(document, object, "libraries", rue_json_text_or_null(findings->libraries));
+    rue_json_put(document, object, "busy_before", rue_json_text_or_null(findings->busy_before));
+    rue_json_put(document, object, "busy_after", rue_json_text_or_null(findings->busy_after));
     rue_json_put(document, object, "machine", rue_json_words(findings->machine_json));
     rue_json_put(document, object, "seed", rue_json_integer(findings->seed));
     rue_json_put(document, object, "strategy", strategy_json(document, findings));
@@ -404,6 +406,7 @@ static rue_status build(struct rue_json_document *document, const struct rue_fin
                  findings->partial ? rue_json_text_or_null(findings->partial_reason) : json_null());
     rue_json_put(document, root, "notices", rue_json_notices(document, findings));
     rue_json_put(document, root, "disturbance", rue_json_text_or_null(findings->disturbance));
+    rue_json_put(document, root, "low_confidence", json_boolean(rue_findings_is_doubtful(findings)));
     rue_json_put(document, root, "provenance", provenance_json(document, findings));
     return status;
 }

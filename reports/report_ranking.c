@@ -181,6 +181,9 @@ static rue_status render(const struct rue_findings *findings, const struct rue_r
                  findings->partial ? rue_json_text_or_null(findings->partial_reason) : json_null());
     rue_json_put(&document, root, "notices", rue_json_notices(&document, findings));
     rue_json_put(&document, root, "disturbance", rue_json_text_or_null(findings->disturbance));
+    rue_json_put(&document, root, "busy_before", rue_json_text_or_null(findings->busy_before));
+    rue_json_put(&document, root, "busy_after", rue_json_text_or_null(findings->busy_after));
+    rue_json_put(&document, root, "low_confidence", json_boolean(rue_findings_is_doubtful(findings)));
     rue_status status = rue_json_write(&document, root, stream, error);
     json_decref(root);
     return status;

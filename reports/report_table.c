@@ -461,17 +461,21 @@ static rue_status put_closing(const struct page *page, rue_error *error)
 static void put_notices(const struct page *page)
 {
     const struct rue_findings *findings = page->findings;
-    char text[RUE_NOTICE_TEXT_BYTES], sentence[RUE_NOTICE_TEXT_BYTES + 32];
+    const char *const facts[][2] = {{"before the first trial", findings->busy_before},
+                                    {"after the last trial", findings->busy_after},
+                                    {"over all trials", findings->disturbance}};
+    char text[RUE_NOTICE_TEXT_BYTES], sentence[RUE_NOTICE_TEXT_BYTES + 64];
     for (size_t i = 0; i < findings->notice_count; i++) {
         rue_notice_text(&findings->notices[i], text, sizeof text);
         snprintf(sentence, sizeof sentence, "Note: %s.", text);
         put_sentence(page, sentence, BOLD, 0);
     }
-    if (findings->disturbance[0]) {
-        snprintf(sentence, sizeof sentence, "Note: over all trials, %s.", findings->disturbance);
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
+        if (!facts[i][1][0]) continue;
+        snprintf(sentence, sizeof sentence, "Note: %s, %s.", facts[i][0], facts[i][1]);
         put_sentence(page, sentence, BOLD, 0);
     }
-    if (findings->notice_count || findings->disturbance[0]) put_gap(page);
+    if (findings->notice_count || rue_findings_is_doubtful(findings)) put_gap(page);
 }
 
 static rue_status put_all(const struct page *page, rue_error *error)

@@ -162,6 +162,8 @@ rue_status rue_verdict_use(const struct rue_findings *findings, const struct rue
     else
         rue_prose_say(&prose, "; it is not known which device the consumer stands for.");
     say_claim(&prose, variant);
+    if (rue_findings_is_doubtful(findings))
+        rue_prose_say(&prose, " Low" NB "confidence: the machine was busy with something else.");
     return RUE_OK;
 }
 

@@ -64,6 +64,19 @@ Test(report_json, gives_the_winner_with_its_regrets)
     fixture_close(&fixture);
 }
 
+Test(report_json, says_what_kept_the_machine_busy)
+{
+    struct fixture fixture;
+    fixture_open_plain(&fixture);
+    strcpy(fixture.findings.busy_before, "other processes used 1.3 CPUs");
+    json_t *root = parse(&fixture, "busy"), *provenance = json_object_get(root, "provenance");
+    cr_assert(json_is_true(json_object_get(root, "low_confidence")));
+    cr_assert(is_text(provenance, "busy_before", "other processes used 1.3 CPUs"));
+    cr_assert(json_is_null(json_object_get(provenance, "busy_after")));
+    json_decref(root);
+    fixture_close(&fixture);
+}
+
 Test(report_json, compares_raw_with_preprocessed_at_their_winners)
 {
     struct fixture fixture;

@@ -375,6 +375,19 @@ Test(report_table, what_is_brief_is_read_at_a_glance)
     fixture_close(&fixture);
 }
 
+Test(report_table, says_what_kept_the_machine_busy)
+{
+    struct fixture fixture;
+    fixture_open_plain(&fixture);
+    strcpy(fixture.findings.busy_before, "other processes used 1.3 CPUs");
+    strcpy(fixture.findings.busy_after, "other processes used 0.9 CPUs");
+    char *text = fixture_render(&rue_report_table, &fixture, (struct rue_report_style){.columns = 100});
+    expect_text(text, "Note: before the first trial, other processes used 1.3 CPUs.\n"
+                      "Note: after the last trial, other processes used 0.9 CPUs.\n\n");
+    free(text);
+    fixture_close(&fixture);
+}
+
 static size_t count_of(const char *text, const char *part)
 {
     size_t count = 0;

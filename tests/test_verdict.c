@@ -83,6 +83,23 @@ Test(verdict, a_bound_is_rounded_to_what_is_known)
     fixture_close(&fixture);
 }
 
+Test(verdict, an_answer_found_on_a_busy_machine_is_of_low_confidence)
+{
+    struct fixture fixture;
+    char text[RUE_VERDICT_BYTES];
+    fixture_open_plain(&fixture);
+    char *const facts[] = {fixture.findings.busy_before, fixture.findings.busy_after,
+                           fixture.findings.disturbance};
+    for (int i = -1; i < 3; i++) {
+        if (i >= 0) strcpy(facts[i], "other processes used 1.3 CPUs");
+        cr_assert_eq(rue_verdict_use(&fixture.findings, &fixture.variants[0], true, text, sizeof text, NULL),
+                     RUE_OK);
+        cr_expect_eq(strstr(text, "confidence: the machine was busy") != NULL, i >= 0, "%d: %s", i, text);
+        if (i >= 0) facts[i][0] = 0;
+    }
+    fixture_close(&fixture);
+}
+
 Test(verdict, variants_that_are_called_alike_have_the_name_of_their_data)
 {
     static const char *const models[] = {"ape"};

@@ -166,6 +166,7 @@ struct rue_study {
     size_t notice_count;
     struct rue_notice notices[RUE_STUDY_NOTICES_MAX]; /* [notice_count] of changes of the machine */
     char disturbance[256];                            /* what slowed all of it; "" : nothing did */
+    char busy_before[256], busy_after[256]; /* what kept the machine busy without trials; "" : nothing did */
     size_t disturbed_count;
     uint64_t *disturbed; /* [disturbed_count] trials of earlier runs that count little; owned */
     bool partial;

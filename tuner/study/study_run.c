@@ -18,6 +18,7 @@
 #include "study_costs.h"
 #include "study_faults.h"
 #include "study_lengths.h"
+#include "study_look.h"
 #include "study_measure.h"
 #include "study_recording.h"
 #include "study_replay.h"
@@ -559,6 +560,7 @@ rue_status rue_study_run(struct rue_study *study, rue_error *error)
     rue_study_times_mark(&tracks.times, study);
     if (rue_study_predicts(study)) rue_study_take_marks(study);
     rue_watch_conclude(tracks.watch);
+    if (status == RUE_OK) status = rue_study_look_after(study, error);
     rue_watch_close(tracks.watch);
     rue_study_times_close(&tracks.times);
     return status;
