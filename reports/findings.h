@@ -165,6 +165,14 @@ double rue_findings_late_ratio(const struct rue_variant_findings *variant);
 /* Order of two variants, as qsort has it: raw ones first, then by name, job and data. */
 int rue_findings_compare(const void *left, const void *right);
 
+/* What the times of a row rest on, that of the model with the least. */
+enum rue_basis {
+    RUE_BASIS_FULL,      /* trials of the whole job */
+    RUE_BASIS_TRUNCATED, /* trials of both together, some of them cut short */
+    RUE_BASIS_PREDICTED, /* there is a model that it was not tried on */
+};
+enum rue_basis rue_findings_basis(const struct rue_ranking_row *row);
+
 /* Whether the worst regret of a row is more than nothing, so that whose it is means something. */
 bool rue_findings_has_worst(const struct rue_ranking_row *row);
 

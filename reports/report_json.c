@@ -110,6 +110,7 @@ static json_t *config_row(struct rue_json_document *document, const struct rue_v
     rue_json_put_standing(document, object, variant, config);
     rue_json_put(document, object, "source",
                  row->covered ? json_string(row->predicted ? "predicted" : "measured") : json_null());
+    rue_json_put(document, object, "verified", rue_json_verified(variant, config));
     rue_json_put(document, object, "repeats", rue_json_integer(row->repeats));
     rue_json_put(document, object, "missed_repeats", rue_json_integer(row->missed));
     rue_json_put(document, object, "coverage", coverage_json(document, variant, config));
@@ -234,8 +235,7 @@ static rue_status recommendation_json(struct rue_json_document *document, const 
     rue_json_put_goal(document, object, variant);
     put_data(document, object, variant);
     rue_json_put(document, object, "measured_with", rue_json_text(findings->measured_with));
-    const char *verified = best != RUE_NONE && selection->rows[best].predicted ? "truncated" : "full";
-    rue_json_put(document, object, "verified", best == RUE_NONE ? json_null() : json_string(verified));
+    rue_json_put(document, object, "verified", rue_json_verified(variant, best));
     rue_json_put(document, object, "certificate", rue_json_certificate(document, variant));
     if (variant->replayed.table_s > 0)
         rue_json_put(document, object, "replay", replay_json(document, &variant->replayed));

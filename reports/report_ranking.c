@@ -50,6 +50,7 @@ static json_t *row_json(struct rue_json_document *document, const struct rue_var
     rue_json_put(document, object, "reason", reason_json(variant, config));
     rue_json_put(document, object, "source",
                  row->covered ? json_string(row->predicted ? "predicted" : "measured") : json_null());
+    rue_json_put(document, object, "verified", rue_json_verified(variant, config));
     rue_json_put(document, object, "repeats", rue_json_integer(row->repeats));
     rue_json_put(document, object, "missed_repeats", rue_json_integer(row->missed));
     for (size_t m = 0; m < variant->selection->model_count; m++) {

@@ -206,8 +206,35 @@ Test(report_table, names_what_was_left_out_and_labels_predictions)
         text, "Left out, as not every model has run with them: 3 of 4 configurations; 32/4 is infeasible for "
               "resnet152 (slabs of 9.2 GB, 8 GB allowed); 128/8 failed for resnet18 (slabs of 9.2 GB, 8 GB "
               "allowed); 1 not measured on every model.");
-    expect_text(text, "~ predicted: trials were cut short");
+    expect_text(text, "^: from trials that were cut short");
     expect_text(text, ", predicted from trials that were cut short; job of");
+    free(text);
+    fixture_close(&fixture);
+}
+
+Test(report_table, marks_what_rests_on_short_trials_and_what_is_predicted)
+{
+    struct fixture fixture;
+    fixture_open_plain(&fixture);
+    struct rue_selection *selection = fixture.selections[0];
+    struct rue_ranking_row *best = &selection->rows[selection->ranked[0]],
+                           *last = &selection->rows[selection->ranked[1]];
+    best->predicted = last->predicted = true;
+    last->repeats = 0;
+    for (int brief = 0; brief < 2; brief++) {
+        char *text = fixture_render(&rue_report_table, &fixture, (struct rue_report_style){.brief = brief});
+        char marked[2][32];
+        snprintf(marked[0], sizeof marked[0], "^%.1f %%", 100 * best->mean_regret_ratio);
+        snprintf(marked[1], sizeof marked[1], "~%.1f %%", 100 * last->mean_regret_ratio);
+        expect_text(text, marked[0]);
+        expect_text(text, marked[1]);
+        expect_text(text, "^: from trials that were cut short; ~: predicted\n");
+        free(text);
+    }
+    last->predicted = false;
+    char *text = fixture_render(&rue_report_table, &fixture, (struct rue_report_style){0});
+    expect_text(text, "^: from trials that were cut short\n");
+    cr_assert_null(strchr(text, '~'), "%s", text);
     free(text);
     fixture_close(&fixture);
 }
