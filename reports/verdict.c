@@ -83,9 +83,13 @@ static void say_claim(struct rue_prose *prose, const struct rue_variant_findings
 /* " (95 % CI 1.4 to 2.7 %)" */
 static void say_interval(struct rue_prose *prose, double confidence, double low, double high)
 {
+    char from[RUE_PROSE_END_BYTES], to[RUE_PROSE_END_BYTES];
     if (confidence == 0) return;
-    rue_prose_say(prose, " (%.3g" NB "%%" NB "CI %.1f" NB "to" NB PERCENT ")", 100 * confidence, 100 * low,
-                  100 * high);
+    rue_prose_end(100 * low, from);
+    rue_prose_end(100 * high, to);
+    rue_prose_say(prose, " (%.3g" NB "%%" NB "CI ", 100 * confidence);
+    if (strcmp(from, to) != 0) rue_prose_say(prose, "%s" NB "to" NB, from);
+    rue_prose_say(prose, "%s" NB "%%)", to);
 }
 
 /* What the objective is about comes first, and its interval with it. */

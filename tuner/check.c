@@ -8,6 +8,7 @@
 #include "job_time.h"
 #include "json_canonical.h"
 #include "machine.h"
+#include "prose.h"
 #include "source.h"
 #include "study_clock.h"
 #include "study_faults.h"
@@ -365,7 +366,7 @@ void rue_check_describe(const struct rue_check *check, char *out, size_t bytes)
             snprintf(
                 out, bytes,
                 "still holds here: %s is within %.1f %% of the best of the %zu configurations tried again%s",
-                config, 100 * fmax(0, found->tried_ratio), found->tried, times);
+                config, rue_prose_bound_percent(found->tried_ratio), found->tried, times);
         break;
     case RUE_RECHECK_BEATEN:
         if (isnan(found->excess_ratio))
