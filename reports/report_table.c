@@ -299,6 +299,8 @@ static void put_notes(const struct page *page, const struct rue_variant_findings
     noted |= put_noted(page, text);
     rue_verdict_late(variant, text, sizeof text);
     noted |= put_noted(page, text);
+    rue_verdict_above(variant, text, sizeof text);
+    noted |= put_noted(page, text);
     rue_verdict_votes(variant, page->style.unicode, text, sizeof text);
     noted |= put_noted(page, text);
     if (!page->style.brief) {

@@ -277,6 +277,25 @@ void rue_verdict_late(const struct rue_variant_findings *variant, char *out, siz
                   100 * late);
 }
 
+/* The selection rules recommend nothing else that is not the first: see selection.h. */
+void rue_verdict_above(const struct rue_variant_findings *variant, char *out, size_t bytes)
+{
+    struct rue_prose prose = rue_prose_start(out, bytes);
+    const struct rue_selection *selection = variant->selection;
+    size_t above = 0;
+    char best[RUE_CONFIG_TEXT_BYTES], own[RUE_CONFIG_TEXT_BYTES], more[32] = "";
+    if (selection->recommended == RUE_NONE) return;
+    while (selection->ranked[above] != selection->recommended) above++;
+    if (above == 0) return;
+    rue_config_label(rue_cost_matrix_config(variant->matrix, selection->ranked[0]), best);
+    rue_config_label(rue_cost_matrix_config(variant->matrix, selection->recommended), own);
+    if (above > 1) snprintf(more, sizeof more, " and %zu more", above - 1);
+    rue_prose_say(&prose,
+                  "%s%s %s better than %s as predicted, but %s not measured on every model: only a "
+                  "configuration that was can be recommended.",
+                  best, more, above == 1 ? "is" : "are", own, above == 1 ? "was" : "were");
+}
+
 void rue_verdict_votes(const struct rue_variant_findings *variant, bool unicode, char *out, size_t bytes)
 {
     struct rue_prose prose = rue_prose_start(out, bytes);

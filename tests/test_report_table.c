@@ -431,11 +431,16 @@ Test(report_table, shows_what_is_recommended_wherever_it_ranks)
         selection->recommended = selection->ranked[9];
         selection->top_n_winner = selection->ranked[v ? 10 : 9];
     }
+    static const char *const above[2] = {
+        " and 8 more are better than ",
+        " as predicted, but were not measured on every model: only a configuration that was can be "
+        "recommended."};
     static const char *const rest[2][2] = {{"and 3 more", "and 2 more"}, {"and 8 more", "and 7 more"}};
     for (int brief = 0; brief < 2; brief++) {
         char *text = fixture_render(&rue_report_table, &fixture, (struct rue_report_style){.brief = brief});
         cr_assert_geq(count_of(text, "\n> "), 2, "%s", text);
         for (size_t v = 0; v < 2; v++) expect_text(text, rest[brief][v]);
+        for (size_t i = 0; i < 2; i++) cr_assert_eq(count_of(text, above[i]), 2, "%s", text);
         free(text);
     }
     fixture_close(&fixture);

@@ -83,6 +83,25 @@ Test(verdict, a_bound_is_rounded_to_what_is_known)
     fixture_close(&fixture);
 }
 
+Test(verdict, what_ranks_above_the_recommended_one_is_explained)
+{
+    struct fixture fixture;
+    char text[RUE_VERDICT_BYTES];
+    fixture_open_plain(&fixture);
+    struct rue_selection *selection = fixture.selections[0];
+    rue_verdict_above(&fixture.variants[0], text, sizeof text);
+    cr_expect_str_eq(text, "");
+    selection->recommended = selection->ranked[1];
+    rue_verdict_above(&fixture.variants[0], text, sizeof text);
+    cr_expect_str_eq(text,
+                     "128/8 is better than 32/4 as predicted, but was not measured on every model: only a "
+                     "configuration that was can be recommended.");
+    selection->recommended = RUE_NONE;
+    rue_verdict_above(&fixture.variants[0], text, sizeof text);
+    cr_expect_str_eq(text, "");
+    fixture_close(&fixture);
+}
+
 Test(verdict, an_interval_does_not_end_at_nothing)
 {
     static const struct {
