@@ -149,9 +149,8 @@ rue_status rue_study_check_smallest(const struct rue_study *study, size_t varian
     char budget[64], enough[64], spent[RUE_UNIT_TEXT_BYTES], needed[RUE_UNIT_TEXT_BYTES];
     return rue_fail(
         error, RUE_USAGE,
-        "the budget of %s is too small: %s took %s, and the smallest study, with one configuration "
-        "on every model and variant, takes at least %s, as %s; give --budget %s at least, or lower "
-        "--images",
+        "the budget of %s is too small: %s took %s, and one configuration on every model and variant "
+        "takes at least %s, as %s; give --budget %s at least, or lower --images",
         rue_budget_format(&study->goal->budget, budget, sizeof budget),
         loaders ? "opening and probing" : "opening",
         rue_format_duration(rue_study_spent_ns(study), spent, sizeof spent),
