@@ -15,6 +15,12 @@ def tune(rue, photos, *words):
     return rue("tune", photos, "--strategy", "duel", "--mode", "raw", "--images", "200", *SPACE, "--out", "out", *words)
 
 
+def enough(done, *words):
+    """The budget that a refusal names."""
+    line = expect_failure(done, 2, "is too small", *words)
+    return re.search(r"give --budget (\d+m?s) at least", line).group(1)
+
+
 def recommendation(rue):
     document = read_json(rue.folder / "out/recommendation.json")
     jsonschema.validate(document, json.loads((ROOT / "reports/recommendation.schema.json").read_text()))
@@ -133,15 +139,14 @@ def test_a_runner_of_joint_trials_alone_will_do(rue, script):
     assert recommendation(rue)["config"]["num_workers"] == 4
 
 
-def test_a_budget_for_the_probes_alone_is_inconclusive(rue, script):
-    one = script(make_table(["ape", "bee"], [16, 32], [1, 2], lambda m, b, w: 10**9))
-    expect_failure(rue("tune", "--runner", one.command, "--strategy", "duel", "--out", "out", "--budget", "1ms"), 5, "larger --budget")
-
-
-def enough(done, *words):
-    """The budget that a refusal names."""
-    line = expect_failure(done, 2, "is too small", *words)
-    return re.search(r"give --budget (\d+m?s) at least", line).group(1)
+@pytest.mark.parametrize("strategy", ["duel", "auto"])
+def test_a_budget_that_the_runners_own_models_exceed_is_refused_when_they_are_probed(rue, script, strategy):
+    one = script(make_table(["ape", "bee"], [16, 32, 64], [1, 2], lambda m, b, w: 10**7))
+    run = ["tune", "--runner", one.command, "--strategy", strategy, "--out", "out", "--fresh", "--budget"]
+    budget = enough(rue(*run, "1s"), "as the first probes show")
+    assert one.joint() == []
+    done = rue(*run, budget)
+    assert "is too small" not in done.stderr and one.joint(), done.stderr
 
 
 @pytest.mark.parametrize("strategy", ["auto", "duel", "race", "random"])
@@ -166,9 +171,10 @@ def test_a_budget_that_is_too_small_is_refused_before_a_sample_is_converted(rue,
 def test_a_budget_that_the_loader_exceeds_is_refused_after_its_first_trial(rue, script, strategy):
     one = three_models(script, load_ns=4 * 10**6)
     run = ["tune", "--runner", one.command, "--strategy", strategy, "--out", "out", "--fresh", "--budget"]
-    budget = enough(rue(*run, "800ms"), "as a probe of the loader shows")
+    budget = enough(rue(*run, "800ms"), "as the first probes show")
     assert len(one.requests()) == 1
-    assert "is too small" not in rue(*run, budget).stderr
+    rue(*run, budget)
+    assert len(one.requests()) > 2, "what it names is no longer refused at once"
 
 
 def test_a_small_budget_goes_on_with_what_is_stored(rue, script):

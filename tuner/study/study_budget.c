@@ -101,17 +101,28 @@ static struct rue_plan_scenario scenario_of(const struct rue_study *study, size_
     struct rue_plan_scenario scenario = {.loader = {rate, rate * rue_study_usable_cpus(hello)},
                                          .job_images = study->variants[open ? variant : 0].job_images};
     uint64_t batch = (uint64_t)config->value[RUE_BATCH_SIZE];
-    if (model != RUE_NONE && study->models[model].known)
+    if (model == RUE_NONE) return scenario;
+    scenario.compute_s_per_image = study->compute_s_per_image[model];
+    if (study->models[model].known)
         scenario.compute_s_per_image =
             (double)rue_profile_batch_ns(&study->models[model].profile, batch) / 1e9 / (double)batch;
     return scenario;
+}
+
+/* Compute probes come behind those of the loader. */
+static bool is_probed(const struct rue_study *study)
+{
+    for (size_t m = 0; m < study->model_count; m++)
+        if (study->compute_s_per_image[m] > 0) return true;
+    return false;
 }
 
 /* One configuration on every model of the variant, and the probes before it, as short as can be. */
 static double config_s(const struct rue_study *study, size_t variant, const struct rue_config *config)
 {
     const struct rue_hello *hello = rue_runner_hello(study->runner);
-    bool probes = study->strategy && rue_study_predicts(study) && hello->measures[RUE_LOAD];
+    bool probes =
+        study->strategy && rue_study_predicts(study) && hello->measures[RUE_LOAD] && !is_probed(study);
     struct rue_plan_scenario loader = scenario_of(study, variant, RUE_NONE, config);
     uint64_t images = rue_plan_images(stretch_of(hello->whole_jobs), config, loader.job_images);
     double probe_s = rue_plan_trial_s(&loader, config, images) + study->trial_overhead_s;
@@ -155,6 +166,6 @@ rue_status rue_study_check_smallest(const struct rue_study *study, size_t varian
         loaders ? "opening and probing" : "opening",
         rue_format_duration(rue_study_spent_ns(study), spent, sizeof spent),
         rue_format_duration((uint64_t)(least_s * 1e9), needed, sizeof needed),
-        loaders ? "a probe of the loader shows" : "the models alone need",
+        loaders ? "the first probes show" : "the models alone need",
         enough_text(study, least_s, enough, sizeof enough));
 }

@@ -54,6 +54,12 @@ void rue_study_note_loader(struct rue_study *study, size_t variant, const struct
         study->trial_overhead_s = fmax(study->trial_overhead_s, (double)result->cost_ns / 1e9 - took_s);
 }
 
+void rue_study_note_compute(struct rue_study *study, size_t model, const struct rue_trial_result *result)
+{
+    if (result->images > 0 && result->compute_ns > 0)
+        study->compute_s_per_image[model] = (double)result->compute_ns / 1e9 / (double)result->images;
+}
+
 /* Images a second of the loader with `workers`, from one short trial; load-only where the runner can, else
  * jointly with the first model. */
 static rue_status probe_rate(struct rue_study *study, size_t variant, int workers, uint64_t images,

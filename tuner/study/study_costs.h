@@ -12,6 +12,9 @@ rue_status rue_study_probe(struct rue_study *study, rue_error *error) RUE_MUST_C
  * its own time. */
 void rue_study_note_loader(struct rue_study *study, size_t variant, const struct rue_trial_result *result);
 
+/* The same of the first ok compute trial of a model that is not known. */
+void rue_study_note_compute(struct rue_study *study, size_t model, const struct rue_trial_result *result);
+
 /* Seconds that measuring everything takes: at least, as one short trial of each variant's loader says, 0
  * where it says nothing; and about, as all probes say, stored or not. */
 rue_status rue_study_least_s(struct rue_study *study, double *out, rue_error *error) RUE_MUST_CHECK;
