@@ -34,6 +34,7 @@ struct rue_recheck {
     double ratios[TRIALS_MAX]; /* [ratio_count] measured over expected, where something was */
     uint64_t seed;
     bool ended, broken; /* nothing more is asked; as the checked configuration does not run */
+    bool begun, whole;  /* trials were asked for; they run whole jobs, on every model at first */
 };
 
 void rue_recheck_close(struct rue_recheck *recheck)
@@ -92,6 +93,7 @@ static uint64_t job_trial_images(const struct rue_recheck *recheck, size_t confi
 
 static uint64_t trial_images(const struct rue_recheck *recheck, size_t config)
 {
+    if (recheck->whole) return recheck->setup->job_images;
     if (recheck->by_job) return job_trial_images(recheck, config);
     return rue_trial_length_images(&trial_length, recheck->setup, config);
 }
@@ -175,7 +177,24 @@ static rue_status best_pair(struct rue_recheck *recheck, size_t checked, size_t 
     return status;
 }
 
-static rue_status push_pair(struct rue_recheck *recheck, rue_error *error)
+static rue_status push_pair(struct rue_recheck *recheck, const struct pair *pair, rue_error *error)
+{
+    bool turned = recheck->joints > 0 && rue_random_below(&recheck->seed, 2);
+    rue_status status = RUE_OK;
+    for (size_t i = 0; status == RUE_OK && i < pair->count; i++) {
+        size_t config = pair->configs[turned ? pair->count - 1 - i : i];
+        struct rue_ask ask = {.measure = RUE_JOINT,
+                              .scenario = pair->model,
+                              .config = config,
+                              .images = trial_images(recheck, config),
+                              .repeat = (int)recheck->joints,
+                              .expected_s = trial_s(recheck, pair->model, config)};
+        status = rue_ask_queue_push(&recheck->queue, &ask, error);
+    }
+    return status;
+}
+
+static rue_status push_next(struct rue_recheck *recheck, rue_error *error)
 {
     size_t checked = checked_config(recheck);
     struct pair pair;
@@ -184,26 +203,49 @@ static rue_status push_pair(struct rue_recheck *recheck, rue_error *error)
     double left_s = recheck->setup->budget_s - recheck->costs.spent_s;
     if (recheck->joints > 0 && cost_margin * pair.cost_s > left_s) pair.count = 0;
     if (recheck->joints + recheck->failed + pair.count > TRIALS_MAX) pair.count = 0;
-    bool turned = recheck->joints > 0 && rue_random_below(&recheck->seed, 2);
-    for (size_t i = 0; status == RUE_OK && i < pair.count; i++) {
-        size_t config = pair.configs[turned ? pair.count - 1 - i : i];
-        struct rue_ask ask = {.measure = RUE_JOINT,
-                              .scenario = pair.model,
-                              .config = config,
-                              .images = trial_images(recheck, config),
-                              .repeat = (int)recheck->joints,
-                              .expected_s = trial_s(recheck, pair.model, config)};
-        status = rue_ask_queue_push(&recheck->queue, &ask, error);
-    }
     recheck->ended = pair.count == 0;
+    return push_pair(recheck, &pair, error);
+}
+
+/* The checked configuration, and the best of the others, as is believed. */
+static struct pair best_two(const struct rue_recheck *recheck)
+{
+    size_t rival = SIZE_MAX;
+    struct pair pair = {.configs = {recheck->setup->prior->config}, .count = 1};
+    for (size_t c = 0; c < recheck->setup->config_count; c++) {
+        if (c == pair.configs[0] || rue_forecast_is_out(recheck->forecast, c)) continue;
+        if (rival == SIZE_MAX ||
+            rue_standing_regret(recheck->standing, c) < rue_standing_regret(recheck->standing, rival))
+            rival = c;
+    }
+    if (rival != SIZE_MAX) pair.configs[pair.count++] = rival;
+    return pair;
+}
+
+/* Whole jobs of both on every model, where the budget holds them. */
+static rue_status push_whole_jobs(struct rue_recheck *recheck, rue_error *error)
+{
+    struct pair pair = best_two(recheck);
+    size_t models = recheck->setup->scenario_count;
+    double cost_s = 0;
+    recheck->begun = recheck->whole = true;
+    for (size_t m = 0; m < models; m++) {
+        cost_s += rue_trial_costs_switch_s(&recheck->costs, m);
+        for (size_t i = 0; i < pair.count; i++) cost_s += trial_cost_s(recheck, m, pair.configs[i]);
+    }
+    recheck->whole = cost_margin * cost_s <= recheck->setup->budget_s && models * pair.count <= TRIALS_MAX;
+    rue_status status = RUE_OK;
+    for (; status == RUE_OK && recheck->whole && pair.model < models; pair.model++)
+        status = push_pair(recheck, &pair, error);
     return status;
 }
 
 bool rue_recheck_ask(struct rue_recheck *recheck, struct rue_ask *out)
 {
     if (recheck->ended) return false;
+    if (!recheck->begun && push_whole_jobs(recheck, NULL) != RUE_OK) return false;
     if (rue_ask_queue_pop(&recheck->queue, out)) return true;
-    if (push_pair(recheck, NULL) != RUE_OK) return false;
+    if (push_next(recheck, NULL) != RUE_OK) return false;
     return rue_ask_queue_pop(&recheck->queue, out);
 }
 
@@ -298,6 +340,7 @@ rue_status rue_recheck_conclude(struct rue_recheck *recheck, double margin_ratio
                                          .excess_ratio = NAN,
                                          .tried_ratio = NAN};
     for (size_t c = 0; c < recheck->setup->config_count; c++) out->tried += recheck->tried[c];
+    out->whole_jobs = recheck->whole && rue_ask_queue_is_empty(&recheck->queue);
     if (recheck->broken) out->verdict = RUE_RECHECK_FAILED;
     if (recheck->joints == 0 || out->verdict == RUE_RECHECK_FAILED) return RUE_OK;
     rue_status status = update(recheck, error);

@@ -112,6 +112,7 @@ static json_t *check_json(struct rue_json_document *document, const struct rue_r
                  told ? rue_json_real(check->findings.excess_ratio) : json_null());
     rue_json_put(document, object, "time_ratio",
                  told ? rue_json_real(check->findings.time_ratio) : json_null());
+    rue_json_put(document, object, "whole_jobs", json_boolean(check->findings.whole_jobs));
     rue_json_put(document, object, "differences", differences);
     rue_json_put(document, object, "trials", trials);
     return object;

@@ -370,6 +370,7 @@ static rue_status tune(struct rue_study *study, const struct rue_options *option
     rue_error why = {0};
     rue_status ran = rue_study_run(study, &why);
     rue_progress_close(study->progress);
+    if (ran == RUE_USAGE) return rue_fail(error, ran, "%s", why.message); /* refused: there is nothing yet */
     return conclude(study, ran, &why, options, error);
 }
 
