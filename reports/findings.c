@@ -72,6 +72,11 @@ void rue_findings_add_sleep(struct rue_variant_findings *variant, const struct r
     variant->late_ns += (double)result->sleep_overshoot_ns;
 }
 
+bool rue_findings_is_doubtful(const struct rue_findings *findings)
+{
+    return findings->disturbance[0] || findings->busy_before[0] || findings->busy_after[0];
+}
+
 double rue_findings_late_ratio(const struct rue_variant_findings *variant)
 {
     double meant_ns = variant->slept_ns - variant->late_ns;
@@ -79,6 +84,12 @@ double rue_findings_late_ratio(const struct rue_variant_findings *variant)
 }
 
 /* As it is printed, in tenths of a percent. */
+enum rue_basis rue_findings_basis(const struct rue_ranking_row *row)
+{
+    if (!row->predicted) return RUE_BASIS_FULL;
+    return row->repeats ? RUE_BASIS_TRUNCATED : RUE_BASIS_PREDICTED;
+}
+
 bool rue_findings_has_worst(const struct rue_ranking_row *row)
 {
     return row->max_regret_ratio >= 0.0005;

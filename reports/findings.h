@@ -140,8 +140,10 @@ struct rue_findings {
     bool alone;           /* no report files are written: what has no room on the screen is had with --json */
     size_t reused_trials; /* taken from an earlier run of the same study */
     size_t notice_count;
-    const struct rue_notice *notices; /* [notice_count] changes of the machine on the way; borrowed */
-    char disturbance[256];            /* what slowed all of it; "" : nothing did, or it is not known */
+    const struct rue_notice *notices;       /* [notice_count] changes of the machine on the way; borrowed */
+    char disturbance[256];                  /* what slowed all of it; "" : nothing did, or it is not known */
+    char busy_before[256], busy_after[256]; /* what kept the machine busy before the first trial and after
+                                               the last one; "" : nothing did, or it is not known */
     size_t variant_count;
     struct rue_variant_findings *variants; /* [variant_count] */
     size_t overall_count;
@@ -172,12 +174,23 @@ bool rue_findings_mode_is_known(const struct rue_variant_findings *variant);
 /* Adds what an ok joint trial tells of its sleeping model. */
 void rue_findings_add_sleep(struct rue_variant_findings *variant, const struct rue_trial_result *result);
 
+/* Whether the machine was busy with something else, so that the answer may be another one when it is idle. */
+bool rue_findings_is_doubtful(const struct rue_findings *findings);
+
 /* How much too long the sleeping models' batches took, over what they should have taken; NaN where nothing
  * slept. */
 double rue_findings_late_ratio(const struct rue_variant_findings *variant);
 
 /* Order of two variants, as qsort has it: raw ones first, then by name, job and data. */
 int rue_findings_compare(const void *left, const void *right);
+
+/* What the times of a row rest on, that of the model with the least. */
+enum rue_basis {
+    RUE_BASIS_FULL,      /* trials of the whole job */
+    RUE_BASIS_TRUNCATED, /* trials of both together, some of them cut short */
+    RUE_BASIS_PREDICTED, /* there is a model that it was not tried on */
+};
+enum rue_basis rue_findings_basis(const struct rue_ranking_row *row);
 
 /* Whether the worst regret of a row is more than nothing, so that whose it is means something. */
 bool rue_findings_has_worst(const struct rue_ranking_row *row);

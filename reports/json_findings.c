@@ -14,6 +14,14 @@ json_t *rue_json_model_of(const struct rue_variant_findings *variant, size_t mod
     return model == RUE_NONE ? json_null() : rue_json_text(rue_cost_matrix_model(variant->matrix, model));
 }
 
+json_t *rue_json_verified(const struct rue_variant_findings *variant, size_t config)
+{
+    static const char *const names[] = {[RUE_BASIS_FULL] = "full", [RUE_BASIS_TRUNCATED] = "truncated"};
+    const struct rue_ranking_row *row = config == RUE_NONE ? NULL : &variant->selection->rows[config];
+    if (!row || !row->ranked || rue_findings_basis(row) == RUE_BASIS_PREDICTED) return json_null();
+    return json_string(names[rue_findings_basis(row)]);
+}
+
 void rue_json_put_standing(struct rue_json_document *document, json_t *object,
                            const struct rue_variant_findings *variant, size_t config)
 {

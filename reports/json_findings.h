@@ -10,6 +10,10 @@
 json_t *rue_json_config_of(struct rue_json_document *document, const struct rue_variant_findings *variant,
                            size_t config, bool all);
 
+/* "full" or "truncated": the trials that the times of a configuration rest on; null where it is not ranked,
+ * or was not tried on every model. */
+json_t *rue_json_verified(const struct rue_variant_findings *variant, size_t config);
+
 json_t *rue_json_model_of(const struct rue_variant_findings *variant, size_t model);
 
 /* The regrets and votes of a configuration, as members of `object`. */

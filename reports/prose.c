@@ -25,7 +25,16 @@ void rue_prose_say(struct rue_prose *prose, const char *format, ...)
 /* What floating point adds to a tenth is nothing to round up for. */
 double rue_prose_bound_percent(double ratio)
 {
-    return ceil(1000 * ratio * (1 - 1e-12)) / 10;
+    return fmax(1, ceil(1000 * ratio * (1 - 1e-12))) / 10;
+}
+
+const char *rue_prose_end(double value, char out[RUE_PROSE_END_BYTES])
+{
+    if (value < 0.05)
+        snprintf(out, RUE_PROSE_END_BYTES, "<" RUE_NO_BREAK "0.1");
+    else
+        snprintf(out, RUE_PROSE_END_BYTES, "%.1f", value);
+    return out;
 }
 
 const char *rue_prose_plural(uint64_t count)
@@ -73,15 +82,16 @@ void rue_prose_say_model(struct rue_prose *prose, const struct rue_variant_findi
 }
 
 /* To a tenth as long as that is seen. */
-static const char *times_text(double times, char text[32])
+static const char *times_text(double times, char text[RUE_PROSE_END_BYTES])
 {
-    snprintf(text, 32, times < 9.95 ? "%.1f" : "%.0f", times);
+    if (times < 9.95) return rue_prose_end(times, text);
+    snprintf(text, RUE_PROSE_END_BYTES, "%.0f", times);
     return text;
 }
 
 void rue_prose_say_payback(struct rue_prose *prose, double times, bool exact, const char *what)
 {
-    char text[32];
+    char text[RUE_PROSE_END_BYTES];
     if (times <= 1)
         rue_prose_say(prose, "within the first %s", what);
     else if (exact)
@@ -93,7 +103,7 @@ void rue_prose_say_payback(struct rue_prose *prose, double times, bool exact, co
 
 void rue_prose_say_payback_interval(struct rue_prose *prose, double confidence, double low, double high)
 {
-    char from[32], to[32];
+    char from[RUE_PROSE_END_BYTES], to[RUE_PROSE_END_BYTES];
     rue_prose_say(prose, " (%.3g" RUE_NO_BREAK "%%" RUE_NO_BREAK "CI %s" RUE_NO_BREAK, 100 * confidence,
                   times_text(low, from));
     if (isfinite(high))

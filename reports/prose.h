@@ -34,7 +34,12 @@ void rue_prose_say_variant(struct rue_prose *prose, const struct rue_findings *f
 void rue_prose_say_model(struct rue_prose *prose, const struct rue_variant_findings *variant, size_t model,
                          bool unicode);
 
-/* Percents, to a tenth, of a ratio that something is at most: rounded up, as more is not known. */
+/* An end of an interval: "1.4", or "< 0.1" where a tenth would be nothing. Blanks do not break. */
+enum { RUE_PROSE_END_BYTES = 32 };
+const char *rue_prose_end(double value, char out[RUE_PROSE_END_BYTES]);
+
+/* Percents, to a tenth, of a ratio that something is at most: rounded up, as more is not known, and a tenth
+ * at least. */
 double rue_prose_bound_percent(double ratio);
 
 /* When something pays: "within the first job", or "after 6 jobs", rounded up as it pays at their ends; "after

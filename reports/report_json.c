@@ -110,6 +110,7 @@ static json_t *config_row(struct rue_json_document *document, const struct rue_v
     rue_json_put_standing(document, object, variant, config);
     rue_json_put(document, object, "source",
                  row->covered ? json_string(row->predicted ? "predicted" : "measured") : json_null());
+    rue_json_put(document, object, "verified", rue_json_verified(variant, config));
     rue_json_put(document, object, "repeats", rue_json_integer(row->repeats));
     rue_json_put(document, object, "missed_repeats", rue_json_integer(row->missed));
     rue_json_put(document, object, "coverage", coverage_json(document, variant, config));
@@ -234,8 +235,7 @@ static rue_status recommendation_json(struct rue_json_document *document, const 
     rue_json_put_goal(document, object, variant);
     put_data(document, object, variant);
     rue_json_put(document, object, "measured_with", rue_json_text(findings->measured_with));
-    const char *verified = best != RUE_NONE && selection->rows[best].predicted ? "truncated" : "full";
-    rue_json_put(document, object, "verified", best == RUE_NONE ? json_null() : json_string(verified));
+    rue_json_put(document, object, "verified", rue_json_verified(variant, best));
     rue_json_put(document, object, "certificate", rue_json_certificate(document, variant));
     rue_json_put(document, object, "baselines", rue_json_baselines(document, variant, true));
     if (variant->replayed.table_s > 0)
@@ -374,6 +374,8 @@ static json_t *provenance_json(struct rue_json_document *document, const struct 
     rue_json_put(document, object, "memory_bytes", rue_json_integer_or_null(findings->memory_bytes));
     rue_json_put(document, object, "kernel", rue_json_text_or_null(findings->kernel));
     rue_json_put(document, object, "libraries", rue_json_text_or_null(findings->libraries));
+    rue_json_put(document, object, "busy_before", rue_json_text_or_null(findings->busy_before));
+    rue_json_put(document, object, "busy_after", rue_json_text_or_null(findings->busy_after));
     rue_json_put(document, object, "machine", rue_json_words(findings->machine_json));
     rue_json_put(document, object, "seed", rue_json_integer(findings->seed));
     rue_json_put(document, object, "strategy", strategy_json(document, findings));
@@ -405,6 +407,7 @@ static rue_status build(struct rue_json_document *document, const struct rue_fin
                  findings->partial ? rue_json_text_or_null(findings->partial_reason) : json_null());
     rue_json_put(document, root, "notices", rue_json_notices(document, findings));
     rue_json_put(document, root, "disturbance", rue_json_text_or_null(findings->disturbance));
+    rue_json_put(document, root, "low_confidence", json_boolean(rue_findings_is_doubtful(findings)));
     rue_json_put(document, root, "provenance", provenance_json(document, findings));
     return status;
 }

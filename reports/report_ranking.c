@@ -50,6 +50,7 @@ static json_t *row_json(struct rue_json_document *document, const struct rue_var
     rue_json_put(document, object, "reason", reason_json(variant, config));
     rue_json_put(document, object, "source",
                  row->covered ? json_string(row->predicted ? "predicted" : "measured") : json_null());
+    rue_json_put(document, object, "verified", rue_json_verified(variant, config));
     rue_json_put(document, object, "repeats", rue_json_integer(row->repeats));
     rue_json_put(document, object, "missed_repeats", rue_json_integer(row->missed));
     for (size_t m = 0; m < variant->selection->model_count; m++) {
@@ -182,6 +183,9 @@ static rue_status render(const struct rue_findings *findings, const struct rue_r
                  findings->partial ? rue_json_text_or_null(findings->partial_reason) : json_null());
     rue_json_put(&document, root, "notices", rue_json_notices(&document, findings));
     rue_json_put(&document, root, "disturbance", rue_json_text_or_null(findings->disturbance));
+    rue_json_put(&document, root, "busy_before", rue_json_text_or_null(findings->busy_before));
+    rue_json_put(&document, root, "busy_after", rue_json_text_or_null(findings->busy_after));
+    rue_json_put(&document, root, "low_confidence", json_boolean(rue_findings_is_doubtful(findings)));
     rue_status status = rue_json_write(&document, root, stream, error);
     json_decref(root);
     return status;

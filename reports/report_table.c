@@ -100,12 +100,15 @@ static void add_regret_columns(const struct page *page, const struct rue_variant
     add_column(page, "worst model", false, NAME_SHRINKS_TO, 2);
 }
 
-/* Fills mean regret, worst regret and whose it is; returns the next column. A "~" marks what is predicted. */
+static const char *const marks[] = {
+    [RUE_BASIS_FULL] = "", [RUE_BASIS_TRUNCATED] = "^", [RUE_BASIS_PREDICTED] = "~"};
+
+/* Fills mean regret, worst regret and whose it is; returns the next column. */
 static int fill_regrets(const struct page *page, const struct rue_variant_findings *variant, size_t config,
                         int column)
 {
     const struct rue_ranking_row *row = &variant->selection->rows[config];
-    const char *mark = row->predicted ? "~" : "";
+    const char *mark = marks[rue_findings_basis(row)];
     rue_text_table_cell(page->table, column++, "%s%.1f %%", mark, 100 * row->mean_regret_ratio);
     if (variant->selection->model_count == 1) return column;
     rue_text_table_cell(page->table, column++, "%s%.1f %%", mark, 100 * row->max_regret_ratio);
@@ -196,30 +199,25 @@ static void put_data(const struct page *page, const struct rue_variant_findings 
     fputs(page->style.color ? "\033[0m\n" : "\n", page->stream);
 }
 
-/* Below the table: how many more there are, and what "~" stands for. */
-static void put_rest(const struct page *page, size_t rest, bool predicted, bool estimated)
-{
-    char more[96], text[160];
-    say_more(page, rest, more, sizeof more);
-    if (page->style.brief) {
-        snprintf(text, sizeof text, "%s%s%s", rest ? more : "", rest && predicted ? "; " : "",
-                 predicted ? "~: predicted" : "");
-        put_sentence(page, text, DIM, 2);
-        return;
-    }
-    if (rest > 0) put_sentence(page, more, DIM, 2);
-    if (estimated)
-        put_sentence(page, "~ predicted: from loader and models apart, and what was tried of both together.",
-                     DIM, 2);
-    else if (predicted)
-        put_sentence(page, "~ predicted: trials were cut short and extended to the whole job.", DIM, 2);
-}
-
 /* What is in the table so far. */
 struct listed {
     size_t count;
-    bool predicted, estimated;
+    bool has[RUE_BASIS_PREDICTED + 1];
 };
+
+/* Below the table: how many more there are, and what the marks stand for. */
+static void put_rest(const struct page *page, const struct listed *listed, size_t rest)
+{
+    static const char *const words[] = {
+        [RUE_BASIS_TRUNCATED] = "^: from trials that were cut short", [RUE_BASIS_PREDICTED] = "~: predicted"};
+    char more[96], text[256];
+    struct rue_prose prose = rue_prose_start(text, sizeof text);
+    say_more(page, rest, more, sizeof more);
+    rue_prose_say(&prose, "%s", rest ? more : "");
+    for (int b = RUE_BASIS_TRUNCATED; b <= RUE_BASIS_PREDICTED; b++)
+        if (listed->has[b]) rue_prose_say(&prose, "%s%s", prose.used ? "; " : "", words[b]);
+    put_sentence(page, text, DIM, 2);
+}
 
 static void list_config(const struct page *page, const struct rue_variant_findings *variant, size_t config,
                         struct listed *listed)
@@ -227,8 +225,7 @@ static void list_config(const struct page *page, const struct rue_variant_findin
     const struct rue_ranking_row *row = &variant->selection->rows[config];
     add_config(page, variant, config);
     listed->count++;
-    listed->predicted |= row->predicted;
-    listed->estimated |= row->repeats == 0;
+    listed->has[rue_findings_basis(row)] = true;
 }
 
 static bool is_among_first(const struct rue_selection *selection, size_t count, size_t config)
@@ -259,7 +256,7 @@ static void put_configs(const struct page *page, const struct rue_variant_findin
         !is_among_first(selection, shown, selection->top_n_winner))
         list_config(page, variant, selection->top_n_winner, &listed);
     rue_text_table_print(page->table, &page->style, page->stream);
-    put_rest(page, selection->ranked_count - listed.count, listed.predicted, listed.estimated);
+    put_rest(page, &listed, selection->ranked_count - listed.count);
 }
 
 static void put_batch_sizes(const struct page *page, const struct rue_variant_findings *variant)
@@ -301,6 +298,8 @@ static void put_notes(const struct page *page, const struct rue_variant_findings
     rue_verdict_cache(variant, text, sizeof text);
     noted |= put_noted(page, text);
     rue_verdict_late(variant, text, sizeof text);
+    noted |= put_noted(page, text);
+    rue_verdict_above(variant, text, sizeof text);
     noted |= put_noted(page, text);
     rue_verdict_votes(variant, page->style.unicode, text, sizeof text);
     noted |= put_noted(page, text);
@@ -461,17 +460,21 @@ static rue_status put_closing(const struct page *page, rue_error *error)
 static void put_notices(const struct page *page)
 {
     const struct rue_findings *findings = page->findings;
-    char text[RUE_NOTICE_TEXT_BYTES], sentence[RUE_NOTICE_TEXT_BYTES + 32];
+    const char *const facts[][2] = {{"before the first trial", findings->busy_before},
+                                    {"after the last trial", findings->busy_after},
+                                    {"over all trials", findings->disturbance}};
+    char text[RUE_NOTICE_TEXT_BYTES], sentence[RUE_NOTICE_TEXT_BYTES + 64];
     for (size_t i = 0; i < findings->notice_count; i++) {
         rue_notice_text(&findings->notices[i], text, sizeof text);
         snprintf(sentence, sizeof sentence, "Note: %s.", text);
         put_sentence(page, sentence, BOLD, 0);
     }
-    if (findings->disturbance[0]) {
-        snprintf(sentence, sizeof sentence, "Note: over all trials, %s.", findings->disturbance);
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
+        if (!facts[i][1][0]) continue;
+        snprintf(sentence, sizeof sentence, "Note: %s, %s.", facts[i][0], facts[i][1]);
         put_sentence(page, sentence, BOLD, 0);
     }
-    if (findings->notice_count || findings->disturbance[0]) put_gap(page);
+    if (findings->notice_count || rue_findings_is_doubtful(findings)) put_gap(page);
 }
 
 static rue_status put_all(const struct page *page, rue_error *error)

@@ -84,9 +84,13 @@ static void say_claim(struct rue_prose *prose, const struct rue_variant_findings
 /* " (95 % CI 1.4 to 2.7 %)" */
 static void say_interval(struct rue_prose *prose, double confidence, double low, double high)
 {
+    char from[RUE_PROSE_END_BYTES], to[RUE_PROSE_END_BYTES];
     if (confidence == 0) return;
-    rue_prose_say(prose, " (%.3g" NB "%%" NB "CI %.1f" NB "to" NB PERCENT ")", 100 * confidence, 100 * low,
-                  100 * high);
+    rue_prose_end(100 * low, from);
+    rue_prose_end(100 * high, to);
+    rue_prose_say(prose, " (%.3g" NB "%%" NB "CI ", 100 * confidence);
+    if (strcmp(from, to) != 0) rue_prose_say(prose, "%s" NB "to" NB, from);
+    rue_prose_say(prose, "%s" NB "%%)", to);
 }
 
 /* What the objective is about comes first, and its interval with it. */
@@ -163,6 +167,8 @@ rue_status rue_verdict_use(const struct rue_findings *findings, const struct rue
     else
         rue_prose_say(&prose, "; it is not known which device the consumer stands for.");
     say_claim(&prose, variant);
+    if (rue_findings_is_doubtful(findings))
+        rue_prose_say(&prose, " Low" NB "confidence: the machine was busy with something else.");
     rue_baseline_words(variant, unicode, prose.out + prose.used, prose.bytes - prose.used);
     return RUE_OK;
 }
@@ -271,6 +277,25 @@ void rue_verdict_late(const struct rue_variant_findings *variant, char *out, siz
                   " longer than they should, as the machine was busy. Leave a core to the consumer, or take "
                   "longer batches; 'rue models --null-test' tells what an idle machine can do.",
                   100 * late);
+}
+
+/* The selection rules recommend nothing else that is not the first: see selection.h. */
+void rue_verdict_above(const struct rue_variant_findings *variant, char *out, size_t bytes)
+{
+    struct rue_prose prose = rue_prose_start(out, bytes);
+    const struct rue_selection *selection = variant->selection;
+    size_t above = 0;
+    char best[RUE_CONFIG_TEXT_BYTES], own[RUE_CONFIG_TEXT_BYTES], more[32] = "";
+    if (selection->recommended == RUE_NONE) return;
+    while (selection->ranked[above] != selection->recommended) above++;
+    if (above == 0) return;
+    rue_config_label(rue_cost_matrix_config(variant->matrix, selection->ranked[0]), best);
+    rue_config_label(rue_cost_matrix_config(variant->matrix, selection->recommended), own);
+    if (above > 1) snprintf(more, sizeof more, " and %zu more", above - 1);
+    rue_prose_say(&prose,
+                  "%s%s %s better than %s as predicted, but %s not measured on every model: only a "
+                  "configuration that was can be recommended.",
+                  best, more, above == 1 ? "is" : "are", own, above == 1 ? "was" : "were");
 }
 
 void rue_verdict_votes(const struct rue_variant_findings *variant, bool unicode, char *out, size_t bytes)

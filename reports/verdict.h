@@ -34,6 +34,9 @@ void rue_verdict_late(const struct rue_variant_findings *variant, char *out, siz
 /* For which lengths of the job the answer is another one. */
 void rue_verdict_lengths(const struct rue_variant_findings *variant, char *out, size_t bytes);
 
+/* Why configurations rank above the one that is recommended. */
+void rue_verdict_above(const struct rue_variant_findings *variant, char *out, size_t bytes);
+
 /* Why the configuration with the most votes is not the one recommended. */
 void rue_verdict_votes(const struct rue_variant_findings *variant, bool unicode, char *out, size_t bytes);
 

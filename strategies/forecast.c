@@ -4,21 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "evidence.h"
 #include "first_batches.h"
 
-enum { JOINTS_FOR_SCALES = 12 };
-
-static const double trial_sd = 0.02; /* of the logarithm of a trial's time */
+static const double trial_sd = 0.012; /* of the logarithm of a trial's time */
+static const double batch_sd = 0.1;   /* of that of a batch's loading: few batches scatter more than many */
 /* What disturbs a trial, however short it is, where workers are threads, and where they are processes. */
 static const double thread_hiccup_s = 0.005, process_hiccup_s = 0.02;
-static const double truncated_sd = 0.02; /* more, for what the rest of the job may bring */
-
-/* How far predictions are off, and how noisy trials are, relative to what is usual. */
-enum { ALPHAS = 8, NOISES = 4 };
-static const double alphas[ALPHAS] = {0.7, 1, 1.4, 2, 2.8, 4, 5.6, 8}, noises[NOISES] = {0.7, 1, 2, 4};
-static const double noise_spread = 0.5; /* of the logarithm of the latter, before any trial */
-static const struct rue_error_scales usual = {1, 1};
+static const double longest_step = 0.6;   /* of the logarithm of a parameter */
+static const double least_change = 0.05;  /* of that of a time: what changes less is a line */
+static const double truncated_sd = 0.005; /* of what a part of the job does not tell of the rest */
 
 struct rue_forecast {
     const struct rue_strategy_setup *setup;
@@ -29,83 +23,24 @@ struct rue_forecast {
     bool *out;            /* [configs] one or the other */
     size_t *joint_trials; /* [cells] of them */
     bool *full;           /* [cells] one of them ran the whole job */
-    struct rue_candidates candidates;
-    uint64_t version;               /* of the prediction that the prior is of */
-    struct rue_error_prior *prior;  /* of the candidates' cells */
-    struct rue_evidence *evidence;  /* of joint trials, as the posterior */
-    struct rue_error_scales scales; /* of the posterior */
-    struct rue_posterior *posterior;
-    double told_s;                     /* when the last trial was that both were told */
-    struct rue_speed told_speed;       /* by how much the machine was slower, which is known roughly */
-    double *job_s;                     /* [models][candidates] predicted */
-    double *times;                     /* [configs] of a draw */
-    struct rue_joined_regrets *joined; /* [configs] likewise */
-    double *jacobian[2];               /* [parameters] of trials */
-    double *weights;                   /* [cells] of what is to be decided */
-    double *direction;                 /* [cells + parameters + 1] */
+    uint64_t version;     /* of the prediction that the beliefs are of */
+    struct rue_belief *belief;
+    struct rue_belief_point *points;           /* [cells] their jobs */
+    double *state;                             /* of the belief: what is expected, or covariances */
+    double *direction;                         /* likewise, of what is to be decided */
+    double *mean;                              /* [cells] logarithm of believed over predicted times */
+    double *log_off, *times;                   /* [cells] of a draw; [configs] */
+    struct rue_joined_regrets *joined, *drawn; /* [configs] as it is believed; of a draw */
 };
 
 /* ---- trials ---- */
 
-/* That the job consumes. */
-static uint64_t job_images(const struct rue_forecast *forecast, size_t config)
-{
-    return rue_setup_images(forecast->setup, config, forecast->setup->job_images);
-}
-
 static bool is_whole(const struct rue_forecast *forecast, size_t config, uint64_t images)
 {
-    return images >= job_images(forecast, config);
+    return images >= rue_setup_images(forecast->setup, config, forecast->setup->job_images);
 }
 
-static rue_status observe(struct rue_forecast *forecast, const struct rue_logged_trial *trial, bool weigh,
-                          rue_error *error);
-
-rue_status rue_forecast_add(struct rue_forecast *forecast, const struct rue_ask *ask,
-                            const struct rue_trial_result *result, double seconds, rue_error *error)
-{
-    const struct rue_trial_log *joints = rue_prediction_joints(forecast->prediction);
-    size_t before = joints->count;
-    rue_status status = rue_prediction_add(forecast->prediction, ask, result, seconds, error);
-    if (joints->count == before) return status;
-    const struct rue_logged_trial *trial = &joints->at[before];
-    size_t cell = trial->model * forecast->configs + trial->config;
-    forecast->joint_trials[cell]++;
-    forecast->full[cell] |= is_whole(forecast, trial->config, trial->images);
-    return forecast->posterior ? observe(forecast, trial, true, error) : RUE_OK;
-}
-
-void rue_forecast_exclude(struct rue_forecast *forecast, size_t config)
-{
-    forecast->excluded[config] = true;
-}
-
-bool rue_forecast_is_excluded(const struct rue_forecast *forecast, size_t config)
-{
-    return forecast->excluded[config];
-}
-
-static double job_s(const struct rue_forecast *forecast, size_t model, size_t config)
-{
-    return rue_prediction_job_s(forecast->prediction, model, config);
-}
-
-static double weight_of(const struct rue_forecast *forecast, size_t model)
-{
-    return forecast->setup->weights ? forecast->setup->weights[model] : 1;
-}
-
-/* ---- beliefs ---- */
-
-/* Of the errors; false where the configuration is no candidate, or nothing is believed yet. */
-static bool find_cell(const struct rue_forecast *forecast, size_t model, size_t config, size_t *out)
-{
-    size_t position = forecast->posterior ? forecast->candidates.positions[config] : RUE_NO_CANDIDATE;
-    *out = model * forecast->candidates.count + position;
-    return position != RUE_NO_CANDIDATE;
-}
-
-/* Trials of the cell that ran as many images, those before `end` (NULL: all). */
+/* Of the trials before `end` (NULL: all), those of the cell that ran as many images. */
 static size_t count_alike(const struct rue_forecast *forecast, size_t model, size_t config, uint64_t images,
                           const struct rue_logged_trial *end)
 {
@@ -118,104 +53,136 @@ static size_t count_alike(const struct rue_forecast *forecast, size_t model, siz
     return count;
 }
 
-static const double nothing_new = 1e6; /* variance of a trial that answers as one before it did */
-
-/* Of a trial of so many seconds after `before` others alike. All n of them together tell with the variance
- * bias + noise / n: what a part of the job does not say of the rest stays unsaid, however often it is tried.
- */
-static double noise_variance(const struct rue_forecast *forecast, size_t config, uint64_t images,
-                             double predicted_s, size_t before)
+/* Whether such a trial would only answer as one before it did. */
+static bool tells_nothing(const struct rue_forecast *forecast, size_t model, size_t config, uint64_t images,
+                          const struct rue_logged_trial *end)
 {
-    if (forecast->setup->answers && before >= forecast->setup->answers) return nothing_new;
-    const int *value = forecast->setup->configs[config].value;
-    double round = (double)(value[RUE_NUM_WORKERS] > 0 ? value[RUE_NUM_WORKERS] : 1) * value[RUE_BATCH_SIZE];
-    double left = 1 - fmin(1, (double)images / (double)job_images(forecast, config));
-    double sd = truncated_sd * left * (1 + round / (double)images);
+    size_t answers = forecast->setup->answers;
+    return answers > 0 && count_alike(forecast, model, config, images, end) >= answers;
+}
+
+static double noise_variance(const struct rue_forecast *forecast, const struct rue_belief_point *point,
+                             uint64_t images, double predicted_s)
+{
+    double batches =
+        ceil((double)images / forecast->setup->configs[point->place.config].value[RUE_BATCH_SIZE]);
+    double loading = batch_sd * point->place.amplitude[RUE_AMPLITUDE_LOAD];
     double hiccup = (forecast->setup->in_turn ? process_hiccup_s : thread_hiccup_s) / predicted_s;
-    double bias = sd * sd, noise = trial_sd * trial_sd + hiccup * hiccup;
-    double precision = 1 / (bias + noise / (double)(before + 1)),
-           precision_before = before ? 1 / (bias + noise / (double)before) : 0;
-    return 1 / (precision - precision_before);
+    return trial_sd * trial_sd + loading * loading / batches + hiccup * hiccup;
 }
 
-/* The seconds since the last trial that was told; the drift is another one where the speed has changed. */
-static double wait_for(struct rue_forecast *forecast, const struct rue_logged_trial *trial)
+static double unsaid_variance(const struct rue_forecast *forecast, size_t config, uint64_t images)
 {
-    bool changed = rue_speed_differs(trial->speed, forecast->told_speed);
-    double seconds = changed ? INFINITY : fmax(0, trial->seconds - forecast->told_s);
-    forecast->told_speed = trial->speed;
-    forecast->told_s = fmax(forecast->told_s, trial->seconds);
-    return seconds;
+    double job = (double)rue_setup_images(forecast->setup, config, forecast->setup->job_images);
+    double sd = truncated_sd * (1 - fmin(1, (double)images / job));
+    return sd * sd;
 }
 
-/* Tells the posterior, or the evidence (`weigh`), or both where there are both, how far off the prediction of
- * just this trial was. */
-static rue_status observe(struct rue_forecast *forecast, const struct rue_logged_trial *trial, bool weigh,
+/* How a trial of that kind is told, but for what it measured. */
+static struct rue_belief_trial trial_of(const struct rue_forecast *forecast, size_t model, size_t config,
+                                        uint64_t images, double predicted_s)
+{
+    struct rue_belief_trial trial = {.point =
+                                         rue_prediction_point(forecast->prediction, model, config, images),
+                                     .unsaid = unsaid_variance(forecast, config, images),
+                                     .images = images};
+    trial.noise = noise_variance(forecast, &trial.point, images, predicted_s);
+    return trial;
+}
+
+static rue_status observe(struct rue_forecast *forecast, const struct rue_logged_trial *trial,
                           rue_error *error)
 {
-    size_t alike = count_alike(forecast, trial->model, trial->config, trial->images, trial);
-    size_t position = forecast->candidates.positions[trial->config];
     double predicted_s = rue_prediction_then_s(forecast->prediction, trial);
-    if (position == RUE_NO_CANDIDATE || !(predicted_s > 0)) return RUE_OK;
-    double seconds = wait_for(forecast, trial), log_ratio = log(trial->times.end_to_end_s / predicted_s);
-    struct rue_posterior_trial told = {
-        .cell = trial->model * forecast->candidates.count + position,
-        .sd = sqrt(noise_variance(forecast, trial->config, trial->images, predicted_s, alike))};
-    if (!is_whole(forecast, trial->config, trial->images)) {
-        rue_prediction_differentiate(forecast->prediction, trial->model, trial->config, trial->images,
-                                     forecast->jacobian[0]);
-        told.jacobian = forecast->jacobian[0];
+    if (!(predicted_s > 0) || tells_nothing(forecast, trial->model, trial->config, trial->images, trial))
+        return RUE_OK;
+    struct rue_belief_trial told =
+        trial_of(forecast, trial->model, trial->config, trial->images, predicted_s);
+    told.log_ratio = log(trial->times.end_to_end_s / predicted_s);
+    told.seconds = trial->seconds;
+    told.speed = trial->speed;
+    return rue_belief_add(forecast->belief, &told, error);
+}
+
+static double weight_of(const struct rue_forecast *forecast, size_t model)
+{
+    return forecast->setup->weights ? forecast->setup->weights[model] : 1;
+}
+
+static double predicted_job_s(const struct rue_forecast *forecast, size_t cell)
+{
+    return rue_prediction_job_s(forecast->prediction, cell / forecast->configs, cell % forecast->configs);
+}
+
+/* The regrets where times are off the believed ones by the logarithms `log_off` [cells]; NULL: not at all. */
+static void join_regrets(struct rue_forecast *forecast, const double *log_off, struct rue_joined_regrets *out)
+{
+    memset(out, 0, forecast->configs * sizeof *out);
+    for (size_t m = 0; m < forecast->models; m++) {
+        double best = INFINITY, weight = weight_of(forecast, m), *times = forecast->times;
+        for (size_t c = 0; c < forecast->configs; c++) {
+            size_t cell = m * forecast->configs + c;
+            if (forecast->out[c]) continue;
+            times[c] =
+                predicted_job_s(forecast, cell) * exp(forecast->mean[cell] + (log_off ? log_off[cell] : 0));
+            best = times[c] < best ? times[c] : best;
+        }
+        for (size_t c = 0; c < forecast->configs; c++)
+            if (!forecast->out[c]) rue_joined_regrets_add(&out[c], m, weight, times[c] / best - 1);
     }
-    rue_status status = RUE_OK;
-    if (weigh) {
-        rue_evidence_wait(forecast->evidence, seconds);
-        status = rue_evidence_add(forecast->evidence, told.cell, told.jacobian, log_ratio, told.sd, error);
-    }
-    if (!forecast->posterior || status != RUE_OK) return status;
-    told.sd *= forecast->scales.noise;
-    rue_posterior_wait(forecast->posterior, seconds);
-    rue_posterior_observe(forecast->posterior, &told, log_ratio);
+}
+
+/* What is expected follows what the belief was told. */
+static rue_status expect_all(struct rue_forecast *forecast, rue_error *error)
+{
+    rue_status status = rue_belief_mean(forecast->belief, forecast->state, error);
+    if (status != RUE_OK) return status;
+    for (size_t i = 0; i < forecast->cells; i++)
+        forecast->mean[i] = rue_belief_at(forecast->belief, forecast->state, &forecast->points[i]);
+    join_regrets(forecast, NULL, forecast->joined);
     return RUE_OK;
 }
 
-/* Tells of all joint trials from the first one on. */
-static rue_status observe_all(struct rue_forecast *forecast, bool weigh, rue_error *error)
+rue_status rue_forecast_add(struct rue_forecast *forecast, const struct rue_ask *ask,
+                            const struct rue_trial_result *result, double seconds, rue_error *error)
 {
     const struct rue_trial_log *joints = rue_prediction_joints(forecast->prediction);
-    rue_status status = RUE_OK;
-    forecast->told_s = 0;
-    forecast->told_speed = (struct rue_speed){0, 0};
-    for (size_t i = 0; status == RUE_OK && i < joints->count; i++) {
-        status = rue_setup_check_stop(forecast->setup, error);
-        if (status == RUE_OK) status = observe(forecast, &joints->at[i], weigh, error);
-    }
+    size_t before = joints->count;
+    rue_status status = rue_prediction_add(forecast->prediction, ask, result, seconds, error);
+    if (joints->count == before) return status;
+    const struct rue_logged_trial *trial = &joints->at[before];
+    size_t cell = trial->model * forecast->configs + trial->config;
+    forecast->joint_trials[cell]++;
+    forecast->full[cell] |= is_whole(forecast, trial->config, trial->images);
+    if (status == RUE_OK && forecast->belief) status = observe(forecast, trial, error);
+    if (status == RUE_OK && forecast->belief) status = expect_all(forecast, error);
     return status;
 }
 
-/* A trial that may be made, as the posterior has it; its jacobian into `room`. */
-static struct rue_posterior_trial trial_of(const struct rue_forecast *forecast, size_t cell, size_t config,
-                                           uint64_t images, double *room)
+void rue_forecast_exclude(struct rue_forecast *forecast, size_t config)
 {
-    size_t model = cell / forecast->candidates.count;
-    size_t alike = count_alike(forecast, model, config, images, NULL);
-    bool part = !is_whole(forecast, config, images);
-    double predicted_s = rue_prediction_trial_s(forecast->prediction, model, config, images);
-    if (part) rue_prediction_differentiate(forecast->prediction, model, config, images, room);
-    return (struct rue_posterior_trial){
-        .cell = cell,
-        .jacobian = part ? room : NULL,
-        .sd = forecast->scales.noise * sqrt(noise_variance(forecast, config, images, predicted_s, alike))};
+    forecast->excluded[config] = true;
+}
+
+bool rue_forecast_is_excluded(const struct rue_forecast *forecast, size_t config)
+{
+    return forecast->excluded[config];
+}
+
+bool rue_forecast_is_out(const struct rue_forecast *forecast, size_t config)
+{
+    return forecast->out[config];
 }
 
 bool rue_forecast_expect(struct rue_forecast *forecast, size_t model, size_t config, uint64_t images,
                          double *time_s, double *sd)
 {
-    double predicted_s = rue_prediction_trial_s(forecast->prediction, model, config, images), mean;
-    size_t cell;
-    if (!find_cell(forecast, model, config, &cell) || !(predicted_s > 0)) return false;
-    struct rue_posterior_trial trial = trial_of(forecast, cell, config, images, forecast->jacobian[0]);
-    rue_posterior_expect(forecast->posterior, &trial, &mean, sd);
+    double predicted_s = rue_prediction_trial_s(forecast->prediction, model, config, images), mean, variance;
+    if (!forecast->belief || !(predicted_s > 0)) return false;
+    struct rue_belief_point point = rue_prediction_point(forecast->prediction, model, config, images);
+    rue_belief_expect(forecast->belief, &point, &mean, &variance);
     *time_s = predicted_s * exp(mean);
+    *sd = sqrt(variance + noise_variance(forecast, &point, images, predicted_s) + rue_belief_drift());
     return true;
 }
 
@@ -224,250 +191,205 @@ void rue_forecast_shift(struct rue_forecast *forecast, size_t since, struct rue_
     rue_prediction_shift(forecast->prediction, since, change);
 }
 
-/* What the prior is told of the candidates' cells. */
-struct prior_arrays {
-    struct rue_config *configs;
-    double *jacobian, *share;
-    bool *measured;
-};
+/* ---- beliefs ---- */
 
-static void prior_arrays_close(struct prior_arrays *arrays)
-{
-    free(arrays->configs);
-    free(arrays->jacobian);
-    free(arrays->share);
-    free(arrays->measured);
-}
-
-static rue_status prior_arrays_open(const struct rue_forecast *forecast, struct prior_arrays *out,
-                                    rue_error *error)
-{
-    size_t count = forecast->candidates.count, cells = forecast->models * count;
-    size_t n = rue_prediction_parameter_count(forecast->prediction);
-    *out = (struct prior_arrays){.configs = calloc(count, sizeof *out->configs),
-                                 .jacobian = calloc(cells * n, sizeof *out->jacobian),
-                                 .share = calloc(cells, sizeof *out->share),
-                                 .measured = calloc(cells, sizeof *out->measured)};
-    if (!out->configs || !out->jacobian || !out->share || !out->measured) {
-        prior_arrays_close(out);
-        return rue_fail_memory(error, "a prior", cells * n * sizeof(double));
-    }
-    rue_status status = RUE_OK;
-    for (size_t i = 0; status == RUE_OK && i < cells; i++) {
-        size_t model = i / count, config = forecast->candidates.configs[i % count];
-        out->configs[i % count] = forecast->setup->configs[config];
-        out->share[i] = rue_prediction_consumer_share(forecast->prediction, model, config);
-        out->measured[i] = rue_prediction_is_computed(forecast->prediction, model, config);
-        rue_prediction_differentiate(forecast->prediction, model, config, forecast->setup->job_images,
-                                     out->jacobian + i * n);
-        status = rue_setup_check_stop(forecast->setup, error);
-    }
-    if (status != RUE_OK) prior_arrays_close(out);
-    return status;
-}
-
-static void forget(struct rue_forecast *forecast)
-{
-    rue_posterior_close(forecast->posterior);
-    rue_evidence_close(forecast->evidence);
-    rue_error_prior_close(forecast->prior);
-    forecast->posterior = NULL;
-    forecast->evidence = NULL;
-    forecast->prior = NULL;
-}
-
-static rue_status open_evidence(struct rue_forecast *forecast, rue_error *error)
-{
-    struct rue_error_hypothesis hypotheses[ALPHAS * NOISES];
-    for (size_t h = 0; h < ALPHAS * NOISES; h++) {
-        double alpha = alphas[h / NOISES], noise = noises[h % NOISES], off = log(noise) / noise_spread;
-        hypotheses[h] = (struct rue_error_hypothesis){{alpha, noise}, -0.5 * off * off};
-    }
-    return rue_evidence_open(forecast->prior, hypotheses, ALPHAS * NOISES, &forecast->evidence, error);
-}
-
-/* Beliefs about the candidates' cells begin anew: the prior, and what joint trials are evidence of. */
+/* Beliefs begin anew where the prediction is another one. */
 static rue_status begin_anew(struct rue_forecast *forecast, rue_error *error)
 {
-    struct prior_arrays arrays;
-    rue_status status = prior_arrays_open(forecast, &arrays, error);
-    if (status != RUE_OK) return status;
-    forget(forecast);
-    const struct rue_error_prior_setup setup = {.model_count = forecast->models,
-                                                .config_count = forecast->candidates.count,
-                                                .configs = arrays.configs,
-                                                .parameter_count =
-                                                    rue_prediction_parameter_count(forecast->prediction),
-                                                .jacobian = arrays.jacobian,
-                                                .covariance = rue_prediction_covariance(forecast->prediction),
-                                                .consumer_share = arrays.share,
-                                                .compute_measured = arrays.measured};
-    status = rue_error_prior_open(&setup, &forecast->prior, error);
-    prior_arrays_close(&arrays);
-    if (status == RUE_OK) status = open_evidence(forecast, error);
-    if (status == RUE_OK) status = observe_all(forecast, true, error);
-    if (status != RUE_OK) forget(forecast);
-    for (size_t i = 0; i < forecast->models * forecast->candidates.count; i++)
-        forecast->job_s[i] = job_s(forecast, i / forecast->candidates.count,
-                                   forecast->candidates.configs[i % forecast->candidates.count]);
+    const struct rue_prediction *prediction = forecast->prediction;
+    const struct rue_trial_log *joints = rue_prediction_joints(prediction);
+    const struct rue_belief_setup setup = {.model_count = forecast->models,
+                                           .config_count = forecast->configs,
+                                           .configs = forecast->setup->configs,
+                                           .parameter_count = rue_prediction_parameter_count(prediction),
+                                           .covariance = rue_prediction_covariance(prediction),
+                                           .offset = rue_prediction_offset(prediction),
+                                           .stop = forecast->setup->stop};
+    rue_belief_close(forecast->belief);
+    forecast->belief = NULL;
+    rue_status status = rue_belief_open(&setup, &forecast->belief, error);
+    forecast->version = rue_prediction_version(prediction);
+    for (size_t i = 0; status == RUE_OK && i < forecast->cells; i++) {
+        forecast->points[i] = rue_prediction_point(prediction, i / forecast->configs, i % forecast->configs,
+                                                   forecast->setup->job_images);
+        status = rue_setup_check_stop(forecast->setup, error);
+    }
+    size_t size = status == RUE_OK ? rue_belief_state_size(forecast->belief) : 0;
+    double *state = calloc(2 * size + 1, sizeof *state);
+    if (!state) return rue_fail_memory(error, "a forecast", 2 * size * sizeof *state);
+    free(forecast->state);
+    forecast->state = state;
+    forecast->direction = state + size;
+    for (size_t i = 0; status == RUE_OK && i < joints->count; i++)
+        status = observe(forecast, &joints->at[i], error);
     return status;
 }
 
-/* One of few, so that beliefs seldom begin anew. */
-static double nearest(const double *of, size_t count, double wanted)
+/* What depends on the parameters is a line near those that predictions are made with: these follow what is
+ * believed. */
+static rue_status follow_parameters(struct rue_forecast *forecast, rue_error *error)
 {
-    size_t best = 0;
-    for (size_t i = 1; i < count; i++)
-        if (fabs(log(of[i] / wanted)) < fabs(log(of[best] / wanted))) best = i;
-    return of[best];
-}
-
-/* How far predictions are off, and how noisy trials are, is itself told by the joint trials, once there are
- * some. */
-static rue_status believe(struct rue_forecast *forecast, rue_error *error)
-{
-    struct rue_error_scales scales = usual;
-    if (rue_prediction_joints(forecast->prediction)->count >= JOINTS_FOR_SCALES) {
-        scales = rue_evidence_scales(forecast->evidence);
-        scales.alpha = nearest(alphas, ALPHAS, scales.alpha);
-        scales.noise = nearest(noises, NOISES, scales.noise);
+    double most = 0, step[RUE_PIPELINE_PARAMETER_COUNT];
+    rue_status status = rue_belief_mean(forecast->belief, forecast->state, error);
+    for (size_t p = 0; p < RUE_PIPELINE_PARAMETER_COUNT; p++) {
+        step[p] = fmax(-longest_step, fmin(longest_step, forecast->state[p]));
+        for (size_t i = 0; i < forecast->cells; i++)
+            most = fmax(most, fabs(step[p] * forecast->points[i].slopes[p]));
     }
-    if (forecast->posterior && scales.alpha == forecast->scales.alpha &&
-        scales.noise == forecast->scales.noise)
-        return RUE_OK;
-    rue_posterior_close(forecast->posterior);
-    forecast->posterior = NULL;
-    forecast->scales = scales;
-    rue_status status = rue_posterior_open(forecast->prior, scales.alpha, RUE_FORECAST_DRAWS,
-                                           forecast->setup->seed, &forecast->posterior, error);
-    return status == RUE_OK ? observe_all(forecast, false, error) : status;
+    if (status != RUE_OK || most < least_change) return status;
+    status = rue_prediction_move(forecast->prediction, step, error);
+    if (status == RUE_OK && rue_prediction_version(forecast->prediction) != forecast->version)
+        status = begin_anew(forecast, error);
+    return status == RUE_OK ? rue_belief_learn(forecast->belief, error) : status;
 }
 
 rue_status rue_forecast_update(struct rue_forecast *forecast, rue_error *error)
 {
-    bool changed = false;
     rue_status status = rue_prediction_update(forecast->prediction, error);
     if (status != RUE_OK) return status;
     rue_first_batches_mark(forecast->prediction, forecast->setup, forecast->excluded, forecast->late);
-    for (size_t c = 0; c < forecast->configs; c++)
+    bool any = false;
+    for (size_t c = 0; c < forecast->configs; c++) {
         forecast->out[c] = forecast->excluded[c] || forecast->late[c];
-    status = rue_candidates_choose(&forecast->candidates, forecast->setup, forecast->prediction,
-                                   forecast->out, &changed, error);
-    uint64_t version = rue_prediction_version(forecast->prediction);
-    if (status == RUE_OK && (changed || !forecast->prior || version != forecast->version)) {
-        forecast->version = version;
-        status = begin_anew(forecast, error);
+        any |= !forecast->out[c];
     }
-    return status == RUE_OK ? believe(forecast, error) : status;
+    if (!any) return rue_fail(error, RUE_INFEASIBLE, "no configuration runs on every model");
+    if (!forecast->belief || rue_prediction_version(forecast->prediction) != forecast->version)
+        status = begin_anew(forecast, error);
+    if (status == RUE_OK) status = rue_belief_learn(forecast->belief, error);
+    if (status == RUE_OK) status = follow_parameters(forecast, error);
+    return status == RUE_OK ? expect_all(forecast, error) : status;
 }
 
 struct rue_forecast_cell rue_forecast_cell(const struct rue_forecast *forecast, size_t model, size_t config)
 {
-    size_t cell, at = model * forecast->configs + config;
-    struct rue_forecast_cell out = {.time_s = job_s(forecast, model, config),
-                                    .sd = NAN,
-                                    .joint_trials = forecast->joint_trials[at],
-                                    .full = forecast->full[at]};
-    if (!find_cell(forecast, model, config, &cell)) return out;
-    out.time_s *= exp(rue_posterior_mean(forecast->posterior)[cell]);
-    out.sd = sqrt(fmax(0, rue_posterior_covariance(forecast->posterior, cell, cell)));
-    return out;
+    size_t cell = model * forecast->configs + config;
+    return (struct rue_forecast_cell){predicted_job_s(forecast, cell) * exp(forecast->mean[cell]),
+                                      forecast->joint_trials[cell], forecast->full[cell]};
 }
 
 double rue_forecast_job_s(const struct rue_forecast *forecast, size_t model, size_t config, uint64_t images)
 {
-    double off = rue_forecast_cell(forecast, model, config).time_s / job_s(forecast, model, config);
-    return off * rue_prediction_at_beginning_s(forecast->prediction, model, config, images);
+    return exp(forecast->mean[model * forecast->configs + config]) *
+           rue_prediction_at_beginning_s(forecast->prediction, model, config, images);
 }
 
-size_t rue_forecast_candidates(const struct rue_forecast *forecast, const size_t **out)
+double rue_forecast_trial_s(const struct rue_forecast *forecast, size_t model, size_t config, uint64_t images)
 {
-    *out = forecast->candidates.configs;
-    return forecast->candidates.count;
+    return exp(forecast->mean[model * forecast->configs + config]) *
+           rue_prediction_trial_s(forecast->prediction, model, config, images);
 }
 
-const struct rue_candidates *rue_forecast_choice(const struct rue_forecast *forecast)
+bool rue_forecast_is_full(const struct rue_forecast *forecast)
 {
-    return &forecast->candidates;
+    return rue_belief_trials(forecast->belief) >= RUE_BELIEF_TRIALS;
 }
 
-size_t rue_forecast_position(const struct rue_forecast *forecast, size_t config)
+struct rue_belief_audit rue_forecast_audit(const struct rue_forecast *forecast)
 {
-    return forecast->candidates.positions[config];
+    return rue_belief_audit(forecast->belief);
 }
 
-/* The regrets of every candidate, where predictions are off by the logarithms `errors` [cells]. */
-static void join_regrets(struct rue_forecast *forecast, const double *errors)
+static bool are_of_a_sort(const struct rue_forecast *forecast, size_t one, size_t other)
 {
-    size_t count = forecast->candidates.count;
-    memset(forecast->joined, 0, count * sizeof *forecast->joined);
-    for (size_t m = 0; m < forecast->models; m++) {
-        const double *predicted_s = forecast->job_s + m * count, *off = errors + m * count;
-        double best = INFINITY, weight = weight_of(forecast, m), *times = forecast->times;
-        for (size_t c = 0; c < count; c++) {
-            times[c] = predicted_s[c] * exp(off[c]);
-            best = times[c] < best ? times[c] : best;
-        }
-        for (size_t c = 0; c < count; c++)
-            rue_joined_regrets_add(&forecast->joined[c], m, weight, times[c] / best - 1);
+    const int *a = forecast->setup->configs[one].value, *b = forecast->setup->configs[other].value;
+    int cpus = forecast->setup->cpus;
+    for (int k = 0; k < RUE_KNOB_COUNT; k++)
+        if (rue_knobs[k].words && a[k] != b[k]) return false;
+    return (a[RUE_NUM_WORKERS] == 0) == (b[RUE_NUM_WORKERS] == 0) &&
+           (a[RUE_NUM_WORKERS] > cpus) == (b[RUE_NUM_WORKERS] > cpus);
+}
+
+bool rue_forecast_is_untried_sort(const struct rue_forecast *forecast, size_t config)
+{
+    const struct rue_trial_log *joints = rue_prediction_joints(forecast->prediction);
+    for (size_t i = 0; i < joints->count; i++)
+        if (are_of_a_sort(forecast, config, joints->at[i].config)) return false;
+    return true;
+}
+
+/* ---- draws ---- */
+
+struct drawing {
+    struct rue_forecast *forecast;
+    void (*take)(void *context, const struct rue_forecast_draw *draw);
+    void *context;
+};
+
+static void take_state(void *context, size_t index, const double *state)
+{
+    struct drawing *drawing = context;
+    struct rue_forecast *forecast = drawing->forecast;
+    for (size_t i = 0; i < forecast->cells; i++)
+        forecast->log_off[i] =
+            rue_belief_at(forecast->belief, state, &forecast->points[i]) - forecast->mean[i];
+    join_regrets(forecast, forecast->log_off, forecast->drawn);
+    const struct rue_forecast_draw draw = {index, forecast->log_off, forecast->drawn};
+    drawing->take(drawing->context, &draw);
+}
+
+rue_status rue_forecast_draw(struct rue_forecast *forecast, size_t count, bool usual, uint64_t seed,
+                             void (*take)(void *context, const struct rue_forecast_draw *draw), void *context,
+                             rue_error *error)
+{
+    struct drawing drawing = {forecast, take, context};
+    return rue_belief_draw(forecast->belief, count, usual, seed, take_state, &drawing, error);
+}
+
+const struct rue_joined_regrets *rue_forecast_regrets(const struct rue_forecast *forecast)
+{
+    return forecast->joined;
+}
+
+/* ---- what to try ---- */
+
+/* A regret grows as its time does, relative to the best one of the model. */
+static double relative_time(const struct rue_forecast *forecast, size_t model, size_t config)
+{
+    double best = INFINITY;
+    for (size_t c = 0; c < forecast->configs; c++)
+        if (!forecast->out[c]) best = fmin(best, rue_forecast_cell(forecast, model, c).time_s);
+    return rue_forecast_cell(forecast, model, config).time_s / best;
+}
+
+rue_status rue_forecast_compare(struct rue_forecast *forecast, size_t one, size_t other,
+                                const double *weights, rue_error *error)
+{
+    size_t models = forecast->models, configs = forecast->configs;
+    const struct rue_belief_point **points = malloc(2 * models * sizeof *points);
+    double *signs = malloc(2 * models * sizeof *signs);
+    rue_status status =
+        points && signs ? RUE_OK : rue_fail_memory(error, "a comparison", 2 * models * sizeof *points);
+    for (size_t m = 0; status == RUE_OK && m < models; m++) {
+        points[m] = &forecast->points[m * configs + one];
+        points[models + m] = &forecast->points[m * configs + other];
+        signs[m] = weights[m] * relative_time(forecast, m, one);
+        signs[models + m] = -weights[models + m] * relative_time(forecast, m, other);
     }
+    if (status == RUE_OK)
+        status = rue_belief_direct(forecast->belief, points, signs, 2 * models, forecast->direction, error);
+    free(points);
+    free(signs);
+    return status;
 }
 
-void rue_forecast_regrets(struct rue_forecast *forecast, size_t index, double *out)
+double rue_forecast_covariance(const struct rue_forecast *forecast, size_t model, size_t config)
 {
-    join_regrets(forecast, rue_posterior_draw(forecast->posterior, index));
-    for (size_t c = 0; c < forecast->candidates.count; c++)
-        out[c] = rue_joined_regrets_value(&forecast->joined[c], forecast->setup->objective);
+    return rue_belief_at(forecast->belief, forecast->direction,
+                         &forecast->points[model * forecast->configs + config]);
 }
 
-struct rue_joined_regrets rue_forecast_joined(struct rue_forecast *forecast, size_t index, size_t position)
+double rue_forecast_gain(const struct rue_forecast *forecast, size_t model, size_t config, uint64_t images)
 {
-    join_regrets(forecast, rue_posterior_draw(forecast->posterior, index));
-    return forecast->joined[position];
-}
-
-/* How much each cell of a candidate counts in what it is judged by: as the weights say. */
-static void weigh(struct rue_forecast *forecast, size_t position, double sign)
-{
-    size_t count = forecast->candidates.count;
-    double all = 0;
-    for (size_t m = 0; m < forecast->models; m++) all += weight_of(forecast, m);
-    for (size_t m = 0; m < forecast->models; m++)
-        forecast->weights[m * count + position] = sign * weight_of(forecast, m) / all;
-}
-
-/* The same for the worst regrets: as often as its model has it. */
-static void weigh_worst(struct rue_forecast *forecast, size_t one, size_t other)
-{
-    size_t count = forecast->candidates.count;
-    for (size_t d = 0; d < RUE_FORECAST_DRAWS; d++) {
-        join_regrets(forecast, rue_posterior_draw(forecast->posterior, d));
-        forecast->weights[forecast->joined[one].worst_model * count + one] += 1.0 / RUE_FORECAST_DRAWS;
-        forecast->weights[forecast->joined[other].worst_model * count + other] -= 1.0 / RUE_FORECAST_DRAWS;
+    const struct rue_trial_log *joints = rue_prediction_joints(forecast->prediction);
+    double predicted_s = rue_prediction_trial_s(forecast->prediction, model, config, images);
+    if (!(predicted_s > 0) || tells_nothing(forecast, model, config, images, NULL)) return 0;
+    struct rue_belief_trial trial = trial_of(forecast, model, config, images, predicted_s);
+    if (joints->count > 0) { /* soon after the last one */
+        trial.seconds = joints->at[joints->count - 1].seconds;
+        trial.speed = joints->at[joints->count - 1].speed;
     }
-}
-
-void rue_forecast_compare(struct rue_forecast *forecast, size_t one, size_t other)
-{
-    memset(forecast->weights, 0, forecast->models * forecast->candidates.count * sizeof *forecast->weights);
-    if (forecast->setup->objective == RUE_OBJECTIVE_WORST) {
-        weigh_worst(forecast, one, other);
-    } else {
-        weigh(forecast, one, 1);
-        weigh(forecast, other, -1);
-    }
-    rue_posterior_direct(forecast->posterior, forecast->weights, forecast->direction);
-}
-
-double rue_forecast_gain(struct rue_forecast *forecast, const struct rue_forecast_trial *trials, size_t count)
-{
-    struct rue_posterior_trial told[2];
-    for (size_t i = 0; i < count; i++) {
-        size_t cell = trials[i].model * forecast->candidates.count + trials[i].position;
-        size_t config = forecast->candidates.configs[trials[i].position];
-        told[i] = trial_of(forecast, cell, config, trials[i].images, forecast->jacobian[i]);
-    }
-    return rue_posterior_gain(forecast->posterior, forecast->direction, told, count);
+    return rue_belief_gain(forecast->belief, forecast->direction, &trial);
 }
 
 const struct rue_prediction *rue_forecast_prediction(const struct rue_forecast *forecast)
@@ -480,44 +402,21 @@ const struct rue_prediction *rue_forecast_prediction(const struct rue_forecast *
 void rue_forecast_close(struct rue_forecast *forecast)
 {
     if (!forecast) return;
-    forget(forecast);
+    rue_belief_close(forecast->belief);
     rue_prediction_close(forecast->prediction);
-    rue_candidates_close(&forecast->candidates);
     free(forecast->excluded);
     free(forecast->late);
     free(forecast->out);
     free(forecast->joint_trials);
     free(forecast->full);
-    free(forecast->job_s);
+    free(forecast->points);
+    free(forecast->state);
+    free(forecast->mean);
+    free(forecast->log_off);
     free(forecast->times);
     free(forecast->joined);
-    free(forecast->jacobian[0]);
-    free(forecast->jacobian[1]);
-    free(forecast->weights);
-    free(forecast->direction);
+    free(forecast->drawn);
     free(forecast);
-}
-
-static rue_status allocate(struct rue_forecast *forecast, rue_error *error)
-{
-    size_t parameters = rue_prediction_parameters_max(forecast->prediction);
-    forecast->excluded = calloc(forecast->configs, sizeof *forecast->excluded);
-    forecast->late = calloc(forecast->configs, sizeof *forecast->late);
-    forecast->out = calloc(forecast->configs, sizeof *forecast->out);
-    forecast->joint_trials = calloc(forecast->cells, sizeof *forecast->joint_trials);
-    forecast->full = calloc(forecast->cells, sizeof *forecast->full);
-    forecast->job_s = calloc(forecast->cells, sizeof *forecast->job_s);
-    forecast->times = calloc(forecast->configs, sizeof *forecast->times);
-    forecast->joined = calloc(forecast->configs, sizeof *forecast->joined);
-    forecast->jacobian[0] = calloc(parameters, sizeof **forecast->jacobian);
-    forecast->jacobian[1] = calloc(parameters, sizeof **forecast->jacobian);
-    forecast->weights = calloc(forecast->cells, sizeof *forecast->weights);
-    forecast->direction = calloc(forecast->cells + parameters + 1, sizeof *forecast->direction);
-    if (forecast->excluded && forecast->late && forecast->out && forecast->joint_trials && forecast->full &&
-        forecast->job_s && forecast->times && forecast->joined && forecast->jacobian[0] &&
-        forecast->jacobian[1] && forecast->weights && forecast->direction)
-        return RUE_OK;
-    return rue_fail_memory(error, "a forecast", forecast->cells * sizeof(double));
 }
 
 rue_status rue_forecast_open(const struct rue_strategy_setup *setup, struct rue_forecast **out,
@@ -525,13 +424,28 @@ rue_status rue_forecast_open(const struct rue_strategy_setup *setup, struct rue_
 {
     struct rue_forecast *forecast = calloc(1, sizeof *forecast);
     if (!forecast) return rue_fail_memory(error, "a forecast", sizeof *forecast);
-    forecast->setup = setup;
-    forecast->models = setup->scenario_count;
-    forecast->configs = setup->config_count;
-    forecast->cells = forecast->models * forecast->configs;
+    size_t models = setup->scenario_count, configs = setup->config_count, cells = models * configs;
+    *forecast = (struct rue_forecast){.setup = setup,
+                                      .models = models,
+                                      .configs = configs,
+                                      .cells = cells,
+                                      .excluded = calloc(configs, sizeof *forecast->excluded),
+                                      .late = calloc(configs, sizeof *forecast->late),
+                                      .out = calloc(configs, sizeof *forecast->out),
+                                      .joint_trials = calloc(cells, sizeof *forecast->joint_trials),
+                                      .full = calloc(cells, sizeof *forecast->full),
+                                      .points = calloc(cells, sizeof *forecast->points),
+                                      .mean = calloc(cells, sizeof *forecast->mean),
+                                      .log_off = calloc(cells, sizeof *forecast->log_off),
+                                      .times = calloc(configs, sizeof *forecast->times),
+                                      .joined = calloc(configs, sizeof *forecast->joined),
+                                      .drawn = calloc(configs, sizeof *forecast->drawn)};
     rue_status status = rue_prediction_open(setup, &forecast->prediction, error);
-    if (status == RUE_OK) status = allocate(forecast, error);
-    if (status == RUE_OK) status = rue_candidates_open(&forecast->candidates, setup, error);
+    if (status == RUE_OK &&
+        (!forecast->excluded || !forecast->late || !forecast->out || !forecast->joint_trials ||
+         !forecast->full || !forecast->points || !forecast->mean || !forecast->log_off || !forecast->times ||
+         !forecast->joined || !forecast->drawn))
+        status = rue_fail_memory(error, "a forecast", cells * sizeof *forecast->points);
     if (status != RUE_OK) return rue_forecast_close(forecast), status;
     *out = forecast;
     return RUE_OK;

@@ -3,8 +3,6 @@
 #ifndef RUE_FORECAST_H
 #define RUE_FORECAST_H
 
-#include "candidates.h"
-#include "posterior.h"
 #include "prediction.h"
 
 struct rue_forecast;
@@ -20,18 +18,18 @@ rue_status rue_forecast_add(struct rue_forecast *forecast, const struct rue_ask 
                             rue_error *error) RUE_MUST_CHECK;
 
 /* What a joint trial is expected to take now, and the standard deviation of its logarithm; false where
- * nothing is known, or the configuration is no candidate. */
+ * nothing is known. */
 bool rue_forecast_expect(struct rue_forecast *forecast, size_t model, size_t config, uint64_t images,
                          double *time_s, double *sd);
 
 /* The machine was slower by `change` from the trial `since` on; to be followed by an update. */
 void rue_forecast_shift(struct rue_forecast *forecast, size_t since, struct rue_speed change);
 
-/* A configuration that does not run, or not on every model: it is no candidate. */
+/* A configuration that does not run, or not on every model. */
 void rue_forecast_exclude(struct rue_forecast *forecast, size_t config);
 bool rue_forecast_is_excluded(const struct rue_forecast *forecast, size_t config);
 
-/* Updates the prediction, and believes of the errors what the joint trials say. RUE_USAGE before any load or
+/* Updates the prediction, and believes of the errors what all joint trials say. RUE_USAGE before any load or
  * joint trial; RUE_INFEASIBLE where every configuration is excluded, or has its first batch later than the
  * limit; RUE_INTERNAL where nothing fits; RUE_MEMORY. */
 rue_status rue_forecast_update(struct rue_forecast *forecast, rue_error *error) RUE_MUST_CHECK;
@@ -39,10 +37,14 @@ rue_status rue_forecast_update(struct rue_forecast *forecast, rue_error *error) 
 /* What the beliefs are about; borrowed. */
 const struct rue_prediction *rue_forecast_prediction(const struct rue_forecast *forecast);
 
-/* The job in a cell as it is believed now: the mean, in seconds, and the standard deviation of its logarithm.
- */
+/* ---- after an update ---- */
+
+/* Excluded, or its first batch comes too late: it cannot be recommended. */
+bool rue_forecast_is_out(const struct rue_forecast *forecast, size_t config);
+
+/* The job in a cell as it is believed now: the mean, in seconds. */
 struct rue_forecast_cell {
-    double time_s, sd;
+    double time_s;
     size_t joint_trials;
     bool full; /* one of them ran the whole job */
 };
@@ -52,33 +54,47 @@ struct rue_forecast_cell rue_forecast_cell(const struct rue_forecast *forecast, 
  * believed for other lengths, too. NaN without memory. */
 double rue_forecast_job_s(const struct rue_forecast *forecast, size_t model, size_t config, uint64_t images);
 
-/* Configurations that may be the best, and what is drawn of them. */
-size_t rue_forecast_candidates(const struct rue_forecast *forecast, const size_t **out);
-const struct rue_candidates *rue_forecast_choice(const struct rue_forecast *forecast);
+/* Seconds that a joint trial of `images` is believed to take, as the machine is now; what the prediction has
+ * before the first update. */
+double rue_forecast_trial_s(const struct rue_forecast *forecast, size_t model, size_t config,
+                            uint64_t images);
 
-/* Of a configuration in their list; RUE_NO_CANDIDATE: it is none. */
-size_t rue_forecast_position(const struct rue_forecast *forecast, size_t config);
-enum { RUE_FORECAST_DRAWS = 256 };
+/* Whether further joint trials tell no more. */
+bool rue_forecast_is_full(const struct rue_forecast *forecast);
 
-/* What every candidate is judged by, [candidates], in draw `index`: its regrets, joined as the setup's
- * objective and weights say. */
-void rue_forecast_regrets(struct rue_forecast *forecast, size_t index, double *out);
+/* By how much beliefs are too narrow, as the trials have it that were left out, and how many configurations
+ * tell that. */
+struct rue_belief_audit rue_forecast_audit(const struct rue_forecast *forecast);
 
-/* The mean and the worst regret of the candidate at `position`, in draw `index`. */
-struct rue_joined_regrets rue_forecast_joined(struct rue_forecast *forecast, size_t index, size_t position);
+/* Whether no joint trial tells of configurations of that sort: without workers, with more than there are
+ * CPUs, or with that value of a knob whose values are words. */
+bool rue_forecast_is_untried_sort(const struct rue_forecast *forecast, size_t config);
 
-/* Decides between two candidates (positions in their list): from then on rue_forecast_gain is about the
- * difference of their regrets. */
-void rue_forecast_compare(struct rue_forecast *forecast, size_t one, size_t other);
-
-/* A trial that might be made. */
-struct rue_forecast_trial {
-    size_t model, position; /* of the candidate */
-    uint64_t images;
+/* One possible truth. */
+struct rue_forecast_draw {
+    size_t index;
+    const double *log_off;                   /* [models][configs] logarithms of true over believed times */
+    const struct rue_joined_regrets *joined; /* [configs] zeros for those that are out */
 };
 
-/* By how much the trials, `count` of them, 1 or 2, would lessen the variance of that difference. */
-double rue_forecast_gain(struct rue_forecast *forecast, const struct rue_forecast_trial *trials,
-                         size_t count);
+/* Calls `take` with `count` of them; see rue_belief_draw. RUE_MEMORY, RUE_INTERNAL. */
+rue_status rue_forecast_draw(struct rue_forecast *forecast, size_t count, bool usual, uint64_t seed,
+                             void (*take)(void *context, const struct rue_forecast_draw *draw), void *context,
+                             rue_error *error) RUE_MUST_CHECK;
+
+/* The regrets of the times as they are believed, [configs]; zeros for those that are out. */
+const struct rue_joined_regrets *rue_forecast_regrets(const struct rue_forecast *forecast);
+
+/* Decides between two configurations: from then on rue_forecast_gain is about the difference of their
+ * regrets. `weights` [2][models]: how much each model's regret counts for one, and for the other. RUE_MEMORY.
+ */
+rue_status rue_forecast_compare(struct rue_forecast *forecast, size_t one, size_t other,
+                                const double *weights, rue_error *error) RUE_MUST_CHECK;
+
+/* How closely the job of a cell goes with that difference: its covariance. */
+double rue_forecast_covariance(const struct rue_forecast *forecast, size_t model, size_t config);
+
+/* By how much a trial would lessen the variance of that difference. */
+double rue_forecast_gain(const struct rue_forecast *forecast, size_t model, size_t config, uint64_t images);
 
 #endif

@@ -353,9 +353,21 @@ static rue_status find(struct problem *problem, double *best, gsl_matrix *covari
                : rue_fail(error, RUE_INTERNAL, "no parameters fit the %zu trials", problem->sample_count);
 }
 
+static void fill_prior(const struct problem *problem, const double *best, struct rue_pipeline_fit *fit)
+{
+    const struct rue_pipeline_prior *prior = problem->setup->prior;
+    for (size_t p = 0; p < fit->count; p++) {
+        fit->prior_offset[p] = problem->centre[p] - best[p];
+        fit->prior_covariance[p * fit->count + p] = problem->sd[p] * problem->sd[p];
+    }
+    for (size_t p = 0; prior && p < N; p++)
+        memcpy(fit->prior_covariance + p * fit->count, prior->covariance[p], sizeof prior->covariance[p]);
+}
+
 static rue_status fill(const struct problem *problem, const double *best, const gsl_matrix *covariance,
                        struct rue_pipeline_fit *fit)
 {
+    fill_prior(problem, best, fit);
     fit->loader = loader_of(problem, best);
     for (size_t c = 0; c < fit->consumer_count; c++) {
         const double *own = best + RUE_PIPELINE_PARAMETER_COUNT + 2 * c;
@@ -380,6 +392,8 @@ void rue_pipeline_fit_close(struct rue_pipeline_fit *fit)
     if (!fit) return;
     free(fit->consumers);
     free(fit->covariance);
+    free(fit->prior_covariance);
+    free(fit->prior_offset);
     free(fit->slow_ratio);
     free(fit);
 }
@@ -392,8 +406,11 @@ static struct rue_pipeline_fit *allocate(size_t samples, size_t consumers, size_
     fit->count = count;
     fit->consumers = calloc(consumers ? consumers : 1, sizeof *fit->consumers);
     fit->covariance = calloc(count * count, sizeof *fit->covariance);
+    fit->prior_covariance = calloc(count * count, sizeof *fit->prior_covariance);
+    fit->prior_offset = calloc(count, sizeof *fit->prior_offset);
     fit->slow_ratio = calloc(samples + 1, sizeof *fit->slow_ratio);
-    if (fit->consumers && fit->covariance && fit->slow_ratio) return fit;
+    if (fit->consumers && fit->covariance && fit->prior_covariance && fit->prior_offset && fit->slow_ratio)
+        return fit;
     rue_pipeline_fit_close(fit);
     return NULL;
 }

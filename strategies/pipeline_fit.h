@@ -23,6 +23,8 @@ struct rue_pipeline_fit {
     struct rue_pipeline_consumer *consumers; /* [consumer_count] */
     size_t count;                            /* of parameters */
     double *covariance;                      /* [count][count] of their logarithms, after the trials */
+    double *prior_covariance;                /* the same before them */
+    double *prior_offset;                    /* [count] what was believed before them less what was found */
     double
         *slow_ratio; /* [samples] time measured over predicted, without start and stop; NaN where not known */
 };

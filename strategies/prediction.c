@@ -15,7 +15,8 @@
 enum { FEW_OF_MODEL = 3, JOINTS_FOR_FIT = 500, BATCHES_FOR_DERIVATIVES = 1024 };
 
 static const struct rue_speed at_beginning = {0, 0};
-static const double step = 1e-3;       /* of a logarithm, for derivatives */
+static const double step = 0.1; /* of a logarithm, for derivatives: what is a little further counts, too */
+static const double not_measured_factor = 3; /* for what is not known of computing batches of other sizes */
 static const double distrusted_sd = 1; /* of the logarithms of a loader's parameters that trials contradict */
 
 struct rue_prediction {
@@ -29,11 +30,12 @@ struct rue_prediction {
     bool *joined;                       /* [consumers] a joint trial tells of it */
     bool trusts_prior;
     struct rue_pipeline_fit *fit;
-    struct rue_pipeline_consumer hand; /* what the consumer's thread takes without a model */
-    double *job_s;                     /* [cells] predicted */
-    double *share;                     /* [cells] of it, the consumer's */
-    double *next_s, *next_share;       /* the same while they are worked out */
-    bool fit_stale, cells_stale;       /* there is news for them */
+    double moved[RUE_PIPELINE_PARAMETER_COUNT]; /* logarithms of the parameters that were found less those of
+                                                   it */
+    struct rue_pipeline_consumer hand;          /* what the consumer's thread takes without a model */
+    double *job_s;                              /* [cells] predicted */
+    double *next_s;                             /* the same while it is worked out */
+    bool fit_stale, cells_stale;                /* there is news for them */
     uint64_t version;
     struct rue_trial_cache *trials; /* of this version */
 };
@@ -98,31 +100,6 @@ static void shift_log(struct rue_trial_log *log, size_t since, struct rue_speed 
         trial->speed = rue_speed_sum(trial->speed, change);
         if (probes) take_back(trial, change);
     }
-}
-
-/* Least squares of consumer_s = batches * batch_s + images * image_s over the load trials; neither below 0.
- */
-static struct rue_pipeline_consumer fit_hand(const struct rue_trial_log *loads)
-{
-    double bb = 0, bi = 0, ii = 0, by = 0, iy = 0;
-    for (size_t i = 0; i < loads->count; i++) {
-        const struct rue_logged_trial *trial = &loads->at[i];
-        double batches = (double)trial->batches, images = (double)trial->images;
-        if (isnan(trial->consumer_s)) continue;
-        double weight = 1 / (images * images);
-        bb += weight * batches * batches;
-        bi += weight * batches * images;
-        ii += weight * images * images;
-        by += weight * batches * trial->consumer_s;
-        iy += weight * images * trial->consumer_s;
-    }
-    double determinant = bb * ii - bi * bi;
-    if (determinant > 1e-9 * bb * ii) {
-        double batch_s = (by * ii - iy * bi) / determinant, image_s = (iy * bb - by * bi) / determinant;
-        if (batch_s >= 0 && image_s >= 0) return (struct rue_pipeline_consumer){batch_s, image_s, 0, false};
-        if (batch_s < 0) return (struct rue_pipeline_consumer){0, fmax(0, iy / ii), 0, false};
-    }
-    return (struct rue_pipeline_consumer){bb > 0 ? fmax(0, by / bb) : 0, 0, 0, false};
 }
 
 static bool knows_consumer(const struct rue_prediction *prediction, size_t consumer)
@@ -217,7 +194,7 @@ static void believe(struct rue_prediction *prediction)
                                       known->points[i].batch_s);
     }
     prediction->hand =
-        prediction->loads.count || !prior ? fit_hand(&prediction->loads) : prior->knowledge->hand;
+        prediction->loads.count || !prior ? rue_trial_log_hand(&prediction->loads) : prior->knowledge->hand;
 }
 
 void rue_prediction_shift(struct rue_prediction *prediction, size_t since, struct rue_speed change)
@@ -285,6 +262,7 @@ static rue_status fit(struct rue_prediction *prediction, rue_error *error)
     if (status != RUE_OK) return status;
     rue_pipeline_fit_close(prediction->fit);
     prediction->fit = found;
+    memset(prediction->moved, 0, sizeof prediction->moved);
     return RUE_OK;
 }
 
@@ -355,31 +333,21 @@ double rue_prediction_then_s(const struct rue_prediction *prediction, const stru
     return slowed_s(prediction, trial->model, trial->config, trial->images, trial->speed);
 }
 
-static void swap(double **a, double **b)
-{
-    double *kept = *a;
-    *a = *b;
-    *b = kept;
-}
-
 static rue_status predict_all(struct rue_prediction *prediction, rue_error *error)
 {
     for (size_t i = 0; i < prediction->cells; i++) {
         rue_status status = rue_setup_check_stop(prediction->setup, error);
         if (status != RUE_OK) return status;
         size_t model = i / prediction->configs, config = i % prediction->configs;
-        double images = (double)rue_setup_images(prediction->setup, config, prediction->setup->job_images);
-        struct rue_pipeline_consumer consumer = consumer_at(prediction, model, config);
-        double batches = ceil(images / prediction->setup->configs[config].value[RUE_BATCH_SIZE]);
         double job_s = prediction->next_s[i] =
             predict_slowed_s(prediction, model, config, prediction->setup->job_images, at_beginning);
         if (isnan(job_s)) return rue_fail_memory(error, "predictions", prediction->cells);
         if (!(job_s > 0))
             return rue_fail(error, RUE_INTERNAL, "a job of model %zu is predicted to take no time", model);
-        prediction->next_share[i] = fmin(1, (batches * consumer.batch_s + images * consumer.image_s) / job_s);
     }
-    swap(&prediction->job_s, &prediction->next_s);
-    swap(&prediction->share, &prediction->next_share);
+    double *kept = prediction->job_s;
+    prediction->job_s = prediction->next_s;
+    prediction->next_s = kept;
     return RUE_OK;
 }
 
@@ -415,47 +383,67 @@ static rue_status follow(const struct rue_prediction *prediction, const struct r
                                out, NULL);
 }
 
-/* NaN without memory. */
-static void differentiate(const struct rue_prediction *prediction, size_t model, size_t config,
-                          uint64_t images, double *out)
+/* How the logarithm of a time depends on the parameter that the slope is of. */
+static double slope(const struct rue_prediction *prediction, const struct rue_pipeline_times *base,
+                    size_t model, size_t config, uint64_t images, size_t index)
 {
-    struct rue_pipeline_times base, times;
-    size_t index = stand_in(prediction, model, config);
-    const struct rue_pipeline_loader *found = &prediction->fit->loader;
-    rue_status status =
-        follow(prediction, found, consumer_at(prediction, model, config), config, images, &base);
-    for (size_t p = 0; p < prediction->fit->count; p++) {
-        struct rue_pipeline_loader loader = *found;
-        struct rue_pipeline_consumer consumer = consumer_at(prediction, model, config);
-        bool of_loader = p < RUE_PIPELINE_PARAMETER_COUNT;
-        bool own = !of_loader && (p - RUE_PIPELINE_PARAMETER_COUNT) / 2 == index &&
-                   !knows_consumer(prediction, index);
-        out[p] = 0;
-        if (!of_loader && !own) continue;
-        if (of_loader)
-            loader.value[p] *= exp(step);
-        else
-            *((p - RUE_PIPELINE_PARAMETER_COUNT) % 2 ? &consumer.image_s : &consumer.batch_s) *= exp(step);
-        if (of_loader && rue_pipeline_is_outside((enum rue_pipeline_parameter)p))
-            times = rue_pipeline_restart(&base, &prediction->setup->configs[config], found, &loader);
-        else if (status == RUE_OK)
-            status = follow(prediction, &loader, consumer, config, images, &times);
-        out[p] = status == RUE_OK ? log(times.end_to_end_s / base.end_to_end_s) / step : NAN;
-    }
+    struct rue_pipeline_loader loader = prediction->fit->loader;
+    struct rue_pipeline_consumer consumer = consumer_at(prediction, model, config);
+    struct rue_pipeline_times times = *base;
+    rue_status status = RUE_OK;
+    if (index < RUE_BELIEF_OF_LOADER)
+        loader.value[index] *= exp(step);
+    else
+        *(index == RUE_BELIEF_OF_LOADER ? &consumer.batch_s : &consumer.image_s) *= exp(step);
+    if (index < RUE_BELIEF_OF_LOADER && rue_pipeline_is_outside((enum rue_pipeline_parameter)index))
+        times = rue_pipeline_restart(base, &prediction->setup->configs[config], &prediction->fit->loader,
+                                     &loader);
+    else
+        status = follow(prediction, &loader, consumer, config, images, &times);
+    return status == RUE_OK ? log(times.end_to_end_s / base->end_to_end_s) / step : NAN;
 }
 
-void rue_prediction_differentiate(const struct rue_prediction *prediction, size_t model, size_t config,
-                                  uint64_t images, double *out)
+static double clip_share(double share)
 {
-    size_t bytes = prediction->fit->count * sizeof *out;
+    return fmax(0, fmin(1, share));
+}
+
+/* Slopes are NaN without memory. */
+static struct rue_belief_point make_point(const struct rue_prediction *prediction, size_t model,
+                                          size_t config, uint64_t images)
+{
+    size_t index = stand_in(prediction, model, config);
+    struct rue_pipeline_times base = {NAN, NAN, NAN};
+    struct rue_pipeline_consumer consumer = consumer_at(prediction, model, config);
+    struct rue_belief_point point = {.place = {.model = model, .config = config}, .consumer = index};
+    bool unknown = index < prediction->fit->consumer_count && !knows_consumer(prediction, index);
+    images = rue_setup_images(prediction->setup, config, images);
+    if (follow(prediction, &prediction->fit->loader, consumer, config, images, &base) != RUE_OK)
+        base.end_to_end_s = NAN;
+    for (size_t s = 0; s < (unknown ? RUE_BELIEF_SLOPES : RUE_BELIEF_OF_LOADER); s++)
+        point.slopes[s] = slope(prediction, &base, model, config, images, s);
+    double batches = ceil((double)images / prediction->setup->configs[config].value[RUE_BATCH_SIZE]),
+           compute_s = batches * consumer.batch_s + (double)images * consumer.image_s;
+    bool measured = rue_prediction_is_computed(prediction, model, config);
+    double *amplitude = point.place.amplitude;
+    amplitude[RUE_AMPLITUDE_ONE] = 1;
+    amplitude[RUE_AMPLITUDE_LOAD] =
+        clip_share(point.slopes[RUE_PIPELINE_batch_s] + point.slopes[RUE_PIPELINE_item_s]);
+    amplitude[RUE_AMPLITUDE_FIRST] = clip_share(base.first_batch_s / base.end_to_end_s);
+    amplitude[RUE_AMPLITUDE_COMPUTE] =
+        clip_share(compute_s / base.end_to_end_s) * (measured ? 1 : not_measured_factor);
+    return point;
+}
+
+struct rue_belief_point rue_prediction_point(const struct rue_prediction *prediction, size_t model,
+                                             size_t config, uint64_t images)
+{
     struct rue_cached_trial *trial = cached(prediction, model, config, images, at_beginning);
-    if (trial && trial->jacobian) {
-        memcpy(out, trial->jacobian, bytes);
-        return;
-    }
-    differentiate(prediction, model, config, images, out);
-    if (trial) trial->jacobian = malloc(bytes);
-    if (trial && trial->jacobian) memcpy(trial->jacobian, out, bytes);
+    if (trial && trial->point) return *trial->point;
+    struct rue_belief_point point = make_point(prediction, model, config, images);
+    if (trial) trial->point = malloc(sizeof *trial->point);
+    if (trial && trial->point) *trial->point = point;
+    return point;
 }
 
 /* ---- what is known ---- */
@@ -483,11 +471,6 @@ double rue_prediction_first_batch_s(const struct rue_prediction *prediction, siz
     return status == RUE_OK ? times.first_batch_s : NAN;
 }
 
-double rue_prediction_consumer_share(const struct rue_prediction *prediction, size_t model, size_t config)
-{
-    return prediction->share[model * prediction->configs + config];
-}
-
 bool rue_prediction_is_computed(const struct rue_prediction *prediction, size_t model, size_t config)
 {
     return rue_compute_curve_has(&prediction->curves[consumer_of(prediction, model, config)],
@@ -501,7 +484,23 @@ size_t rue_prediction_parameter_count(const struct rue_prediction *prediction)
 
 const double *rue_prediction_covariance(const struct rue_prediction *prediction)
 {
-    return prediction->fit->covariance;
+    return is_by_joints(prediction) ? prediction->fit->prior_covariance : prediction->fit->covariance;
+}
+
+const double *rue_prediction_offset(const struct rue_prediction *prediction)
+{
+    return is_by_joints(prediction) ? prediction->fit->prior_offset : prediction->moved;
+}
+
+rue_status rue_prediction_move(struct rue_prediction *prediction, const double *log_step, rue_error *error)
+{
+    if (is_by_joints(prediction)) return RUE_OK;
+    for (size_t p = 0; p < RUE_PIPELINE_PARAMETER_COUNT; p++) {
+        prediction->fit->loader.value[p] *= exp(log_step[p]);
+        prediction->moved[p] -= log_step[p];
+    }
+    begin_version(prediction);
+    return predict_all(prediction, error);
 }
 
 bool rue_prediction_trusts_prior(const struct rue_prediction *prediction)
@@ -533,11 +532,6 @@ rue_status rue_prediction_learned(const struct rue_prediction *prediction, struc
     return RUE_OK;
 }
 
-size_t rue_prediction_parameters_max(const struct rue_prediction *prediction)
-{
-    return RUE_PIPELINE_PARAMETER_COUNT + 2 * prediction->consumers.count;
-}
-
 /* ---- life ---- */
 
 void rue_prediction_close(struct rue_prediction *prediction)
@@ -551,9 +545,7 @@ void rue_prediction_close(struct rue_prediction *prediction)
     free(prediction->measured);
     free(prediction->joined);
     free(prediction->job_s);
-    free(prediction->share);
     free(prediction->next_s);
-    free(prediction->next_share);
     if (prediction->trials) rue_trial_cache_clear(prediction->trials);
     free(prediction->trials);
     free(prediction);
@@ -574,12 +566,10 @@ rue_status rue_prediction_open(const struct rue_strategy_setup *setup, struct ru
     prediction->measured = calloc(consumer_count, sizeof *prediction->measured);
     prediction->joined = calloc(consumer_count, sizeof *prediction->joined);
     prediction->job_s = calloc(prediction->cells, sizeof *prediction->job_s);
-    prediction->share = calloc(prediction->cells, sizeof *prediction->share);
     prediction->next_s = calloc(prediction->cells, sizeof *prediction->next_s);
-    prediction->next_share = calloc(prediction->cells, sizeof *prediction->next_share);
     prediction->trials = calloc(1, sizeof *prediction->trials);
     if (!prediction->curves || !prediction->measured || !prediction->joined || !prediction->job_s ||
-        !prediction->share || !prediction->next_s || !prediction->next_share || !prediction->trials) {
+        !prediction->next_s || !prediction->trials) {
         rue_prediction_close(prediction);
         return rue_fail_memory(error, "a prediction", setup->scenario_count * setup->config_count);
     }

@@ -5,6 +5,7 @@
 #ifndef RUE_PREDICTION_H
 #define RUE_PREDICTION_H
 
+#include "belief.h"
 #include "strategy.h"
 #include "trial_log.h"
 
@@ -37,11 +38,9 @@ rue_status rue_prediction_update(struct rue_prediction *prediction, rue_error *e
 /* What is predicted is the same as long as this is. */
 uint64_t rue_prediction_version(const struct rue_prediction *prediction);
 
-/* Of the job in a cell: seconds, those of them until its first batch, and the consumer's share of them, 0
- * to 1. */
+/* Of the job in a cell: seconds, and those of them until its first batch. */
 double rue_prediction_job_s(const struct rue_prediction *prediction, size_t model, size_t config);
 double rue_prediction_first_batch_s(const struct rue_prediction *prediction, size_t model, size_t config);
-double rue_prediction_consumer_share(const struct rue_prediction *prediction, size_t model, size_t config);
 
 /* Seconds of a trial of `images`, as the machine is now; of the measure load with `model`
  * RUE_PREDICTION_NO_MODEL. NaN before the first update. */
@@ -63,9 +62,18 @@ bool rue_prediction_is_computed(const struct rue_prediction *prediction, size_t 
 /* How much slower than predicted the first load trial of `config` was; NaN when not known. */
 double rue_prediction_slow_ratio(const struct rue_prediction *prediction, size_t config);
 
-/* The logarithms of the parameters: how many, and their covariance [count][count]. */
+/* What is believed of the logarithms of the parameters before any joint trial: how many there are, their
+ * covariance [count][count], and their mean less those that predictions are made with, [count]; NULL:
+ * nothing. */
 size_t rue_prediction_parameter_count(const struct rue_prediction *prediction);
 const double *rue_prediction_covariance(const struct rue_prediction *prediction);
+const double *rue_prediction_offset(const struct rue_prediction *prediction);
+
+/* Predicts with other parameters of the loader, by so much in their logarithms,
+ * [RUE_PIPELINE_PARAMETER_COUNT], where load trials told what they are: the mean stays, and the offset tells
+ * it. RUE_MEMORY; what the stop returns. */
+rue_status rue_prediction_move(struct rue_prediction *prediction, const double *log_step,
+                               rue_error *error) RUE_MUST_CHECK;
 
 /* Whether the trials so far bear out what the prior says of loader and models; false without a prior. */
 bool rue_prediction_trusts_prior(const struct rue_prediction *prediction);
@@ -74,11 +82,8 @@ bool rue_prediction_trusts_prior(const struct rue_prediction *prediction);
 rue_status rue_prediction_learned(const struct rue_prediction *prediction, struct rue_knowledge **out,
                                   rue_error *error) RUE_MUST_CHECK;
 
-/* The most that there can be. */
-size_t rue_prediction_parameters_max(const struct rue_prediction *prediction);
-
-/* The derivatives of the logarithm of a trial's predicted time by the parameters, into `out` [count]. */
-void rue_prediction_differentiate(const struct rue_prediction *prediction, size_t model, size_t config,
-                                  uint64_t images, double *out);
+/* How the time of a trial of `images` depends on what is believed. */
+struct rue_belief_point rue_prediction_point(const struct rue_prediction *prediction, size_t model,
+                                             size_t config, uint64_t images);
 
 #endif

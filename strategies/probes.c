@@ -5,7 +5,7 @@
 
 #include "consumers.h"
 
-enum { COMPUTE_BATCHES = 1, MIDDLE_ROUNDS = 3, LEAST_BELIEVED = 2 };
+enum { COMPUTE_BATCHES = 3, MIDDLE_ROUNDS = 3, LEAST_BELIEVED = 2 };
 
 static double doublings(double value)
 {

@@ -1,6 +1,7 @@
 /* Whether an earlier recommendation still holds, told from a handful of joint trials: the configuration that
  * was recommended against the one that is most likely to beat it now, back to back, on the model that tells
- * most of their difference for its cost. Ask and tell, as a strategy; no I/O, no clock. */
+ * most of their difference for its cost. Where the budget holds whole jobs of it and of its best rival on
+ * every model, those come first, and no trial is shorter. Ask and tell, as a strategy; no I/O, no clock. */
 #ifndef RUE_RECHECK_H
 #define RUE_RECHECK_H
 
@@ -36,6 +37,7 @@ struct rue_recheck_findings {
     size_t best;         /* the configuration that is expected to be the best here */
     double excess_ratio; /* by how much the checked one is expected to be worse than it, in mean regret */
     size_t tried;        /* configurations */
+    bool whole_jobs;     /* it and its best rival ran whole jobs on every model */
     double tried_ratio;  /* by how much it is expected to be worse than the best of those */
 };
 

@@ -43,8 +43,17 @@ void rue_searcher_close(struct rue_searcher *search)
 void rue_searcher_update(struct rue_searcher *search)
 {
     search->stale = false;
+    search->learned = search->joints;
     search->status = rue_forecast_update(search->forecast, &search->error);
-    if (search->status == RUE_OK) rue_standing_update(search->standing, search->joints);
+    if (search->status == RUE_OK) search->status = rue_standing_update(search->standing, &search->error);
+}
+
+void rue_searcher_claim_anew(struct rue_searcher *search, size_t draws)
+{
+    search->status =
+        rue_standing_claim(search->standing, search->joints, draws, &search->claim, &search->error);
+    search->claimed = search->joints + 1;
+    search->final = draws == RUE_STANDING_CLAIM;
 }
 
 /* ---- budget ---- */
@@ -70,6 +79,8 @@ uint64_t rue_searcher_images(const struct rue_searcher *search, size_t config,
 
 double rue_searcher_trial_s(const struct rue_searcher *search, size_t model, size_t config, uint64_t images)
 {
+    if (model != RUE_PREDICTION_NO_MODEL)
+        return rue_forecast_trial_s(search->forecast, model, config, images);
     return rue_prediction_trial_s(rue_forecast_prediction(search->forecast), model, config, images);
 }
 
@@ -236,7 +247,8 @@ void rue_searcher_tell(void *state, const struct rue_ask *ask, const struct rue_
     if (joint && search->survey) rue_survey_tell(search->survey, ask, ok);
     if (!ok || search->status != RUE_OK) return;
     search->joints += joint;
-    search->stale |= joint && is_surprise(ask, result);
+    bool news = 8 * search->joints >= 9 * search->learned; /* what surprises again and again is none */
+    search->stale |= joint && news && is_surprise(ask, result);
     if (joint && search->phase == RUE_SEARCHER_DECIDE && search->plan->note)
         search->plan->note(search, ask, result);
     search->status = rue_forecast_add(search->forecast, ask, result, rue_trial_costs_clock_s(&search->costs),
@@ -251,18 +263,31 @@ bool rue_searcher_estimate(void *state, size_t scenario, size_t config, struct r
         return false;
     struct rue_forecast_cell cell = rue_forecast_cell(search->forecast, scenario, config);
     const struct rue_prediction *prediction = rue_forecast_prediction(search->forecast);
-    *out = (struct rue_estimate){cell.time_s, cell.sd, cell.joint_trials, cell.full,
+    *out = (struct rue_estimate){cell.time_s, rue_standing_sd(search->standing, scenario, config),
+                                 cell.joint_trials, cell.full,
                                  rue_prediction_first_batch_s(prediction, scenario, config)};
     return true;
+}
+
+/* While the search goes on, what was claimed a few trials ago will do. */
+static bool is_claim_recent(const struct rue_searcher *search)
+{
+    bool goes_on =
+        search->phase == RUE_SEARCHER_DECIDE && rue_setup_check_stop(&search->setup, NULL) == RUE_OK;
+    return (search->final && search->claimed > search->joints) ||
+           (goes_on && search->claimed > 0 && !rue_forecast_is_out(search->forecast, search->claim.config));
 }
 
 bool rue_searcher_claim(void *state, struct rue_claim *out)
 {
     struct rue_searcher *search = state;
     if (!is_probed(search) || search->status != RUE_OK) return false;
-    rue_standing_update(search->standing, search->joints);
-    *out = rue_standing_claim(search->standing);
-    return true;
+    if (!is_claim_recent(search)) {
+        search->status = rue_standing_update(search->standing, &search->error);
+        if (search->status == RUE_OK) rue_searcher_claim_anew(search, RUE_STANDING_CLAIM);
+    }
+    *out = search->claim;
+    return search->status == RUE_OK;
 }
 
 rue_status rue_searcher_learned(const void *state, struct rue_knowledge **out, rue_error *error)

@@ -38,9 +38,13 @@ struct rue_searcher {
     struct rue_ask_queue joint_history; /* joint questions that were answered */
     struct rue_trial_costs costs;
     enum rue_searcher_phase phase;
-    size_t joints;     /* joint trials that were ok */
-    bool stale;        /* the prediction is to be made anew */
-    rue_status status; /* why nothing more is asked: RUE_OK while it goes on */
+    size_t joints;          /* joint trials that were ok */
+    struct rue_claim claim; /* as it was after so many of them */
+    size_t claimed;         /* 0: there is none yet */
+    bool final;             /* by as many draws as there may be */
+    size_t learned;         /* joint trials that the prediction and the scales of beliefs are of */
+    bool stale;             /* the prediction is to be made anew */
+    rue_status status;      /* why nothing more is asked: RUE_OK while it goes on */
     rue_error error;
 };
 
@@ -50,8 +54,11 @@ rue_status rue_searcher_open(struct rue_searcher *search, const struct rue_strat
                              const struct rue_searcher_plan *plan, rue_error *error) RUE_MUST_CHECK;
 void rue_searcher_close(struct rue_searcher *search);
 
-/* Makes the prediction anew; says in `status` when that fails. */
+/* Makes the prediction anew, and learns from all trials; says in `status` when that fails. */
 void rue_searcher_update(struct rue_searcher *search);
+
+/* Claims anew what can be claimed; says in `status` when that fails. */
+void rue_searcher_claim_anew(struct rue_searcher *search, size_t draws);
 
 /* What is left of the budget: seconds; whether it has no room for so many trials. */
 double rue_searcher_left_s(const struct rue_searcher *search);

@@ -1,40 +1,77 @@
 #include "standing.h"
 
+#include <gsl/gsl_cdf.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "random.h"
 #include "sort.h"
 
-static const double spread_factor = 1.1; /* beliefs are bolder than they should be */
-static const double cut_doubt = 2;       /* standard deviations of predictions */
-static const double few_joints = 12;     /* trials that double the variance of beliefs */
+/* Draws to search by, and to claim by: of large grids fewer. */
+enum { SEARCH_DRAWS = 48, LEAST_DRAWS = 12, SEARCH_CELLS = 50000, CLAIM_CELLS = 5000000 };
+
+static const double spread_factor = 1.25; /* beliefs are bolder than they should be */
+static const double untried_factor = 2;   /* of sorts of configurations that no trial tells of */
+static const double sure = 0.95;          /* that a quantile of draws is no less than the true one */
+
+struct standing_draws {
+    size_t count, room;
+    double *regrets; /* [count][configs] what they are judged by */
+};
 
 struct rue_standing {
     const struct rue_strategy_setup *setup;
     struct rue_forecast *forecast;
-    size_t joints;
-    double *drawn; /* [draws][candidates] what they are judged by: mean regrets, or the worst */
-    double *means; /* [candidates] of them */
-    struct rue_joined_regrets *joined; /* [candidates] of the cells as they are expected */
-    double excess[RUE_FORECAST_DRAWS];
-    double regrets[2][RUE_FORECAST_DRAWS]; /* the mean ones and the worst ones of one candidate */
-    size_t leader;
+    struct standing_draws search, claim;
+    size_t *worst;   /* [search draws][configs] models of the worst regrets */
+    double *means;   /* [configs] of the claim's draws */
+    double *excess;  /* [claim draws] */
+    double *own[2];  /* [claim draws] the mean and the worst regrets of what is claimed of */
+    double *squares; /* [cells] sums of squared logarithms */
+    double *weights; /* [2][models] */
+    bool drawn;
+    double factor; /* by which draws were spread */
+    size_t leader, claimed;
+    uint64_t seed;
 };
+
+static size_t cells_of(const struct rue_standing *standing)
+{
+    return standing->setup->scenario_count * standing->setup->config_count;
+}
+
+static size_t clamp_draws(size_t most, size_t room, size_t cells)
+{
+    size_t count = room / cells;
+    return count > most ? most : count < LEAST_DRAWS ? LEAST_DRAWS : count;
+}
 
 rue_status rue_standing_open(const struct rue_strategy_setup *setup, struct rue_forecast *forecast,
                              struct rue_standing **out, rue_error *error)
 {
     struct rue_standing *standing = calloc(1, sizeof *standing);
     if (!standing) return rue_fail_memory(error, "a standing", sizeof *standing);
+    size_t configs = setup->config_count, cells = setup->scenario_count * configs;
     standing->setup = setup;
     standing->forecast = forecast;
-    standing->drawn = calloc(RUE_FORECAST_DRAWS * setup->config_count, sizeof *standing->drawn);
-    standing->means = calloc(setup->config_count, sizeof *standing->means);
-    standing->joined = calloc(setup->config_count, sizeof *standing->joined);
-    if (!standing->drawn || !standing->means || !standing->joined) {
+    standing->seed = rue_mix64(setup->seed ^ UINT64_C(0x5354414E44494E47));
+    standing->search.count = clamp_draws(SEARCH_DRAWS, SEARCH_CELLS, cells);
+    standing->claim.room = clamp_draws(RUE_STANDING_CLAIM, CLAIM_CELLS, cells);
+    standing->search.regrets = calloc(standing->search.count * configs, sizeof *standing->search.regrets);
+    standing->claim.regrets = calloc(standing->claim.room * configs, sizeof *standing->claim.regrets);
+    standing->worst = calloc(standing->search.count * configs, sizeof *standing->worst);
+    standing->means = calloc(configs, sizeof *standing->means);
+    standing->excess = calloc(standing->claim.room, sizeof *standing->excess);
+    for (int i = 0; i < 2; i++) standing->own[i] = calloc(standing->claim.room, sizeof *standing->own[i]);
+    standing->squares = calloc(cells, sizeof *standing->squares);
+    standing->weights = calloc(2 * setup->scenario_count, sizeof *standing->weights);
+    if (!standing->search.regrets || !standing->claim.regrets || !standing->worst || !standing->means ||
+        !standing->excess || !standing->own[0] || !standing->own[1] || !standing->squares ||
+        !standing->weights) {
+        size_t doubles = standing->claim.room * configs;
         rue_standing_close(standing);
-        return rue_fail_memory(error, "a standing", RUE_FORECAST_DRAWS * setup->config_count);
+        return rue_fail_memory(error, "a standing", doubles * sizeof(double));
     }
     *out = standing;
     return RUE_OK;
@@ -43,31 +80,52 @@ rue_status rue_standing_open(const struct rue_strategy_setup *setup, struct rue_
 void rue_standing_close(struct rue_standing *standing)
 {
     if (!standing) return;
-    free(standing->drawn);
+    free(standing->search.regrets);
+    free(standing->claim.regrets);
+    free(standing->worst);
     free(standing->means);
-    free(standing->joined);
+    free(standing->excess);
+    free(standing->own[0]);
+    free(standing->own[1]);
+    free(standing->squares);
+    free(standing->weights);
     free(standing);
 }
 
-static size_t candidate_count(const struct rue_standing *standing)
+static bool is_out(const struct rue_standing *standing, size_t config)
 {
-    const size_t *candidates;
-    return rue_forecast_candidates(standing->forecast, &candidates);
+    return rue_forecast_is_out(standing->forecast, config);
 }
 
-void rue_standing_update(struct rue_standing *standing, size_t joints)
+/* ---- who leads ---- */
+
+double rue_standing_regret(const struct rue_standing *standing, size_t config)
 {
-    size_t count = candidate_count(standing), draws = RUE_FORECAST_DRAWS;
-    standing->joints = joints;
-    memset(standing->means, 0, count * sizeof *standing->means);
-    for (size_t d = 0; d < draws; d++) {
-        double *regrets = standing->drawn + d * count;
-        rue_forecast_regrets(standing->forecast, d, regrets);
-        for (size_t c = 0; c < count; c++) standing->means[c] += regrets[c] / (double)draws;
+    if (is_out(standing, config)) return INFINITY;
+    return rue_joined_regrets_value(&rue_forecast_regrets(standing->forecast)[config],
+                                    standing->setup->objective);
+}
+
+static void take_search(void *context, const struct rue_forecast_draw *draw)
+{
+    struct rue_standing *standing = context;
+    size_t configs = standing->setup->config_count, at = draw->index * configs;
+    for (size_t c = 0; c < configs; c++) {
+        standing->search.regrets[at + c] =
+            is_out(standing, c) ? INFINITY
+                                : rue_joined_regrets_value(&draw->joined[c], standing->setup->objective);
+        standing->worst[at + c] = draw->joined[c].worst_model;
     }
+}
+
+rue_status rue_standing_update(struct rue_standing *standing, rue_error *error)
+{
     standing->leader = 0;
-    for (size_t c = 1; c < count; c++)
-        if (standing->means[c] < standing->means[standing->leader]) standing->leader = c;
+    for (size_t c = 1; c < standing->setup->config_count; c++)
+        if (rue_standing_regret(standing, c) < rue_standing_regret(standing, standing->leader))
+            standing->leader = c;
+    return rue_forecast_draw(standing->forecast, standing->search.count, true,
+                             rue_random_next(&standing->seed), take_search, standing, error);
 }
 
 size_t rue_standing_leader(const struct rue_standing *standing)
@@ -75,89 +133,37 @@ size_t rue_standing_leader(const struct rue_standing *standing)
     return standing->leader;
 }
 
-double rue_standing_mean(const struct rue_standing *standing, size_t position)
+size_t rue_standing_challenger(const struct rue_standing *standing, uint64_t draw)
 {
-    return standing->means[position];
-}
-
-/* Few trials tell little of how far predictions are off. */
-static double spread(const struct rue_standing *standing)
-{
-    return spread_factor * sqrt(1 + few_joints / fmax(1, (double)standing->joints));
-}
-
-static double quantile(const double *sorted, double share)
-{
-    size_t at = (size_t)(share * RUE_FORECAST_DRAWS);
-    return sorted[at < RUE_FORECAST_DRAWS ? at : RUE_FORECAST_DRAWS - 1];
-}
-
-/* By how much the best of those that beliefs had no room for may be better: they are believed to be off their
- * predictions as the candidates are. */
-static double cut_bound(const struct rue_standing *standing, size_t position)
-{
-    const struct rue_candidates *choice = rue_forecast_choice(standing->forecast);
-    double off = 0;
-    if (isinf(choice->cut_regret)) return 0;
-    for (size_t c = 0; c < choice->count; c++)
-        off += pow(standing->means[c] - choice->regrets[c], 2) / (double)choice->count;
-    return fmax(0, standing->means[position] - choice->cut_regret + cut_doubt * sqrt(off));
-}
-
-/* What draws say of the differences is spread about their means: the least regret of a draw is of what is
- * spread. */
-double rue_standing_bound(struct rue_standing *standing, size_t position)
-{
-    size_t count = candidate_count(standing), draws = RUE_FORECAST_DRAWS;
-    double factor = spread(standing);
-    for (size_t d = 0; d < draws; d++) {
-        const double *regrets = standing->drawn + d * count;
-        double most = 0;
-        for (size_t c = 0; c < count; c++) {
-            double mean = standing->means[position] - standing->means[c];
-            most = fmax(most, mean + factor * (regrets[position] - regrets[c] - mean));
-        }
-        standing->excess[d] = most;
+    size_t configs = standing->setup->config_count, challenger = standing->leader;
+    const double *regrets = standing->search.regrets + draw % standing->search.count * configs;
+    for (size_t c = 0; c < configs; c++) {
+        if (c == standing->leader || is_out(standing, c)) continue;
+        if (challenger == standing->leader || regrets[c] < regrets[challenger]) challenger = c;
     }
-    rue_sort_doubles(standing->excess, draws);
-    return fmax(quantile(standing->excess, standing->setup->confidence), cut_bound(standing, position));
-}
-
-/* Where the regrets lie that were drawn, with the confidence of the setup. Draws scatter the cells about what
- * is `expected`, so the least of them are less and regrets are more: the low end starts from the expected. */
-static void find_limits(const struct rue_standing *standing, double expected, double *drawn, double *low,
-                        double *high)
-{
-    double tail = (1 - standing->setup->confidence) / 2;
-    rue_sort_doubles(drawn, RUE_FORECAST_DRAWS);
-    double middle = quantile(drawn, 0.5);
-    *low = fmax(0, fmin(middle, expected) - spread(standing) * (middle - quantile(drawn, tail)));
-    *high = middle + spread(standing) * (quantile(drawn, 1 - tail) - middle);
-}
-
-static void find_interval(struct rue_standing *standing, size_t position, struct rue_claim *claim)
-{
-    for (size_t d = 0; d < RUE_FORECAST_DRAWS; d++) {
-        struct rue_joined_regrets drawn = rue_forecast_joined(standing->forecast, d, position);
-        standing->regrets[0][d] = rue_joined_regrets_value(&drawn, RUE_OBJECTIVE_MEAN);
-        standing->regrets[1][d] = rue_joined_regrets_value(&drawn, RUE_OBJECTIVE_WORST);
-    }
-    const struct rue_joined_regrets *joined = &standing->joined[position];
-    find_limits(standing, rue_joined_regrets_value(joined, RUE_OBJECTIVE_MEAN), standing->regrets[0],
-                &claim->mean_low, &claim->mean_high);
-    find_limits(standing, rue_joined_regrets_value(joined, RUE_OBJECTIVE_WORST), standing->regrets[1],
-                &claim->worst_low, &claim->worst_high);
-}
-
-size_t rue_standing_challenger(const struct rue_standing *standing, size_t index)
-{
-    size_t count = candidate_count(standing), challenger = standing->leader;
-    const double *regrets = standing->drawn + index * count;
-    for (size_t c = 0; c < count; c++)
-        if (c != standing->leader && (challenger == standing->leader || regrets[c] < regrets[challenger]))
-            challenger = c;
     return challenger;
 }
+
+const double *rue_standing_weights(struct rue_standing *standing, size_t challenger)
+{
+    const struct rue_strategy_setup *setup = standing->setup;
+    size_t models = setup->scenario_count, draws = standing->search.count;
+    double all = 0;
+    for (size_t m = 0; m < models; m++) all += setup->weights ? setup->weights[m] : 1;
+    for (size_t m = 0; m < models; m++)
+        standing->weights[m] = standing->weights[models + m] = (setup->weights ? setup->weights[m] : 1) / all;
+    if (setup->objective != RUE_OBJECTIVE_WORST) return standing->weights;
+    /* As often as the model has the worst one. */
+    memset(standing->weights, 0, 2 * models * sizeof *standing->weights);
+    for (size_t d = 0; d < draws; d++) {
+        const size_t *worst = standing->worst + d * setup->config_count;
+        standing->weights[worst[standing->leader]] += 1 / (double)draws;
+        standing->weights[models + worst[challenger]] += 1 / (double)draws;
+    }
+    return standing->weights;
+}
+
+/* ---- what can be claimed ---- */
 
 bool rue_standing_is_verified_on(const struct rue_standing *standing, size_t model, size_t config)
 {
@@ -171,43 +177,126 @@ static bool is_verified(const struct rue_standing *standing, size_t config)
     return true;
 }
 
-/* As the selection rules have it, of the cells as they are expected. */
-static void expect_regrets(struct rue_standing *standing, const size_t *candidates, size_t count)
+static size_t recommended(const struct rue_standing *standing, bool *verified)
 {
-    const struct rue_strategy_setup *setup = standing->setup;
-    memset(standing->joined, 0, count * sizeof *standing->joined);
-    for (size_t m = 0; m < setup->scenario_count; m++) {
-        double least = INFINITY, weight = setup->weights ? setup->weights[m] : 1;
-        for (size_t c = 0; c < setup->config_count; c++)
-            least = fmin(least, rue_forecast_cell(standing->forecast, m, c).time_s);
-        for (size_t c = 0; c < count; c++)
-            rue_joined_regrets_add(&standing->joined[c], m, weight,
-                                   rue_forecast_cell(standing->forecast, m, candidates[c]).time_s / least -
-                                       1);
-    }
+    size_t best = SIZE_MAX;
+    for (size_t c = 0; c < standing->setup->config_count; c++)
+        if (!is_out(standing, c) && is_verified(standing, c) &&
+            (best == SIZE_MAX || rue_standing_regret(standing, c) < rue_standing_regret(standing, best)))
+            best = c;
+    *verified = best != SIZE_MAX;
+    return *verified ? best : standing->leader;
 }
 
-static bool is_better(const struct rue_standing *standing, size_t one, size_t other)
+bool rue_standing_is_any_verified(const struct rue_standing *standing)
 {
-    enum rue_objective objective = standing->setup->objective;
-    return rue_joined_regrets_value(&standing->joined[one], objective) <
-           rue_joined_regrets_value(&standing->joined[other], objective);
+    bool verified;
+    recommended(standing, &verified);
+    return verified;
 }
 
-struct rue_claim rue_standing_claim(struct rue_standing *standing)
+static void take_claim(void *context, const struct rue_forecast_draw *draw)
 {
-    const size_t *candidates;
-    size_t count = rue_forecast_candidates(standing->forecast, &candidates), best = standing->leader;
-    struct rue_claim claim = {.verified = false};
-    expect_regrets(standing, candidates, count);
-    for (size_t c = 0; c < count; c++) {
-        if (!is_verified(standing, candidates[c])) continue;
-        if (claim.verified && !is_better(standing, c, best)) continue;
-        best = c;
-        claim.verified = true;
+    struct rue_standing *standing = context;
+    size_t configs = standing->setup->config_count, cells = cells_of(standing);
+    double *regrets = standing->claim.regrets + draw->index * configs;
+    for (size_t c = 0; c < configs; c++) {
+        if (is_out(standing, c)) continue;
+        regrets[c] = rue_joined_regrets_value(&draw->joined[c], standing->setup->objective);
+        standing->means[c] += regrets[c] / (double)standing->claim.count;
     }
-    claim.config = candidates[best];
-    claim.bound_ratio = rue_standing_bound(standing, best);
-    find_interval(standing, best, &claim);
-    return claim;
+    for (size_t i = 0; i < cells; i++) standing->squares[i] += draw->log_off[i] * draw->log_off[i];
+    const struct rue_joined_regrets *own = &draw->joined[standing->claimed];
+    standing->own[0][draw->index] = rue_joined_regrets_value(own, RUE_OBJECTIVE_MEAN);
+    standing->own[1][draw->index] = rue_joined_regrets_value(own, RUE_OBJECTIVE_WORST);
+}
+
+double rue_standing_spread(const struct rue_standing *standing)
+{
+    struct rue_belief_audit audit = rue_forecast_audit(standing->forecast);
+    double confidence = standing->setup->confidence,
+           freedom = audit.configs > 1 ? (double)audit.configs - 1 : 1;
+    double few = gsl_cdf_tdist_Pinv(confidence, freedom) / gsl_cdf_ugaussian_Pinv(confidence);
+    return spread_factor * fmax(1, audit.ratio) * few;
+}
+
+static double quantile(const double *sorted, size_t count, double share)
+{
+    size_t at = (size_t)(share * (double)count);
+    return sorted[at < count ? at : count - 1];
+}
+
+/* What the quantile of all draws that there might be is not above. */
+static double quantile_limit(const double *sorted, size_t count, double share)
+{
+    double draws = (double)count;
+    double more = gsl_cdf_ugaussian_Pinv(sure) * sqrt(share * (1 - share) / draws);
+    return quantile(sorted, count, fmin(1, share + more));
+}
+
+/* How much better another one may be. What draws say of differences is spread about their means; and what the
+ * table shows to be better, is. */
+static double bound(struct rue_standing *standing)
+{
+    size_t configs = standing->setup->config_count, count = standing->claim.count, own = standing->claimed;
+    double shown = rue_standing_regret(standing, own) - rue_standing_regret(standing, standing->leader);
+    memset(standing->excess, 0, count * sizeof *standing->excess);
+    for (size_t c = 0; c < configs; c++) {
+        if (is_out(standing, c) || c == own) continue;
+        double mean = standing->means[own] - standing->means[c];
+        double factor =
+            standing->factor * (rue_forecast_is_untried_sort(standing->forecast, c) ? untried_factor : 1);
+        for (size_t d = 0; d < count; d++) {
+            const double *regrets = standing->claim.regrets + d * configs;
+            standing->excess[d] =
+                fmax(standing->excess[d], mean + factor * (regrets[own] - regrets[c] - mean));
+        }
+    }
+    rue_sort_doubles(standing->excess, count);
+    return fmax(shown, quantile_limit(standing->excess, count, standing->setup->confidence));
+}
+
+/* Where the regrets lie that were drawn, with the confidence of the setup. Draws scatter the cells about what
+ * is `expected`, so the least of them are less and regrets are more: the low end starts from the expected. */
+static void find_limits(const struct rue_standing *standing, double expected, double *drawn, double *low,
+                        double *high)
+{
+    size_t count = standing->claim.count;
+    double tail = (1 - standing->setup->confidence) / 2;
+    rue_sort_doubles(drawn, count);
+    double middle = quantile(drawn, count, 0.5);
+    *low = fmax(0, fmin(middle, expected) - standing->factor * (middle - quantile(drawn, count, tail)));
+    *high = middle + standing->factor * (quantile(drawn, count, 1 - tail) - middle);
+}
+
+rue_status rue_standing_claim(struct rue_standing *standing, size_t trials, size_t draws,
+                              struct rue_claim *out, rue_error *error)
+{
+    bool verified;
+    uint64_t seed = rue_mix64(standing->setup->seed ^ rue_mix64(trials));
+    standing->claimed = recommended(standing, &verified);
+    standing->claim.count = draws < standing->claim.room ? draws : standing->claim.room;
+    standing->factor = rue_standing_spread(standing);
+    memset(standing->means, 0, standing->setup->config_count * sizeof *standing->means);
+    memset(standing->squares, 0, cells_of(standing) * sizeof *standing->squares);
+    rue_status status = rue_forecast_draw(standing->forecast, standing->claim.count, false, seed, take_claim,
+                                          standing, error);
+    if (status != RUE_OK) return status;
+    standing->drawn = true;
+    *out =
+        (struct rue_claim){.config = standing->claimed, .bound_ratio = bound(standing), .verified = verified};
+    const struct rue_joined_regrets *expected = &rue_forecast_regrets(standing->forecast)[standing->claimed];
+    find_limits(standing, rue_joined_regrets_value(expected, RUE_OBJECTIVE_MEAN), standing->own[0],
+                &out->mean_low, &out->mean_high);
+    find_limits(standing, rue_joined_regrets_value(expected, RUE_OBJECTIVE_WORST), standing->own[1],
+                &out->worst_low, &out->worst_high);
+    return RUE_OK;
+}
+
+double rue_standing_sd(const struct rue_standing *standing, size_t model, size_t config)
+{
+    if (!standing->drawn) return NAN;
+    double mean_square =
+        standing->squares[model * standing->setup->config_count + config] / (double)standing->claim.count;
+    return standing->factor * sqrt(mean_square);
 }

@@ -1,5 +1,6 @@
-/* How the candidates of a forecast stand: who leads, and by how much another may be better, told from all
- * draws of what is believed. */
+/* How configurations stand by what is believed: who leads, who may be better, and what can be claimed of what
+ * would be recommended. There is one measure of good: the regrets of a truth that may be, joined over models,
+ * over all configurations that are not out. */
 #ifndef RUE_STANDING_H
 #define RUE_STANDING_H
 
@@ -12,25 +13,44 @@ rue_status rue_standing_open(const struct rue_strategy_setup *setup, struct rue_
                              struct rue_standing **out, rue_error *error) RUE_MUST_CHECK;
 void rue_standing_close(struct rue_standing *standing);
 
-/* Looks at what is believed now, after `joints` joint trials. Positions below are those of
- * rue_forecast_candidates, valid until the forecast's next update. */
-void rue_standing_update(struct rue_standing *standing, size_t joints);
+/* Looks at what is believed now; to be called before those below where a trial was told. RUE_MEMORY,
+ * RUE_INTERNAL. */
+rue_status rue_standing_update(struct rue_standing *standing, rue_error *error) RUE_MUST_CHECK;
 
-/* The position with the least expected mean regret. */
+/* The regret that a configuration is believed to have; INFINITY where it is out. */
+double rue_standing_regret(const struct rue_standing *standing, size_t config);
+
+/* The configuration of the least. */
 size_t rue_standing_leader(const struct rue_standing *standing);
 
-/* Its expected mean regret. */
-double rue_standing_mean(const struct rue_standing *standing, size_t position);
+/* The best of the others in a possible truth, one of those that `draw` chooses from; the leader itself where
+ * it is alone. */
+size_t rue_standing_challenger(const struct rue_standing *standing, uint64_t draw);
 
-/* By how much, with the confidence of the setup, another one may be better. */
-double rue_standing_bound(struct rue_standing *standing, size_t position);
+/* How much each model's regret counts for the leader, and for the challenger, as the objective has it:
+ * [2][models]. */
+const double *rue_standing_weights(struct rue_standing *standing, size_t challenger);
 
-/* The best of the others in draw `index`; the leader itself where it is alone. */
-size_t rue_standing_challenger(const struct rue_standing *standing, size_t index);
+/* So many draws tell whether to go on, and so many what is claimed in the end; of large grids there are
+ * fewer. */
+enum { RUE_STANDING_LOOK = 256, RUE_STANDING_CLAIM = 2048 };
 
-/* What would be recommended: the least mean regret, as it is believed, of those that were measured on every
- * model; of all of them where none was. */
-struct rue_claim rue_standing_claim(struct rue_standing *standing);
+/* What would be recommended: the least regret, as it is believed, of those that were measured on every model;
+ * of all of them where none was. By draws of their own, for each `trials`, how many were told, others.
+ * RUE_MEMORY, RUE_INTERNAL. */
+rue_status rue_standing_claim(struct rue_standing *standing, size_t trials, size_t draws,
+                              struct rue_claim *out, rue_error *error) RUE_MUST_CHECK;
+
+/* The standard deviation of the logarithm of the job's time in a cell, as the last claim had it; NaN before.
+ */
+double rue_standing_sd(const struct rue_standing *standing, size_t model, size_t config);
+
+/* By how much draws are spread about their means, as beliefs are bolder than they should be: by what the
+ * audit has, and as few configurations leave that unsure. */
+double rue_standing_spread(const struct rue_standing *standing);
+
+/* Whether one that is not out was measured on every model. */
+bool rue_standing_is_any_verified(const struct rue_standing *standing);
 
 /* Whether it was measured jointly on the model. */
 bool rue_standing_is_verified_on(const struct rue_standing *standing, size_t model, size_t config);

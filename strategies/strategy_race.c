@@ -14,6 +14,8 @@ enum { RACERS = 5, BLOCKS_MAX = 256, LEAST_BLOCKS = 3, LENGTHS = 4 };
 
 static const struct rue_trial_length lengths[LENGTHS] = {{1, 2, 4}, {0.4, 2, 4}, {0.15, 2, 4}, {0.05, 2, 4}};
 static const struct rue_trial_length *const shortest = &lengths[LENGTHS - 1];
+static const double learn_growth =
+    1.4;                             /* of the joint trials, from one time that all is learned to the next */
 static const double least_sd = 1e-9; /* of a logarithm: measurements that agree exactly are not that sure */
 
 struct racer {
@@ -108,21 +110,20 @@ static void drop_slower(struct race *race)
 
 static void pick_racers(struct race *race)
 {
-    const size_t *candidates;
-    size_t count = rue_forecast_candidates(race->search.forecast, &candidates);
+    const struct rue_searcher *search = &race->search;
     race->blocks = 0;
-    for (race->racer_count = 0; race->racer_count < RACERS && race->racer_count < count;
-         race->racer_count++) {
+    for (race->racer_count = 0; race->racer_count < RACERS; race->racer_count++) {
         size_t best = SIZE_MAX;
-        for (size_t c = 0; c < count; c++) {
-            bool picked = false;
-            for (size_t r = 0; r < race->racer_count; r++) picked |= race->racers[r].config == candidates[c];
-            double mean = rue_standing_mean(race->search.standing, c);
-            if (!picked && (best == SIZE_MAX || mean < rue_standing_mean(race->search.standing, best)))
+        for (size_t c = 0; c < search->setup.config_count; c++) {
+            bool picked = rue_forecast_is_out(search->forecast, c);
+            for (size_t r = 0; r < race->racer_count; r++) picked |= race->racers[r].config == c;
+            double regret = rue_standing_regret(search->standing, c);
+            if (!picked && (best == SIZE_MAX || regret < rue_standing_regret(search->standing, best)))
                 best = c;
         }
+        if (best == SIZE_MAX) break;
         struct racer *racer = &race->racers[race->racer_count];
-        *racer = (struct racer){.config = candidates[best]};
+        *racer = (struct racer){.config = best};
         for (size_t b = 0; b < BLOCKS_MAX; b++) racer->log_s[b] = NAN;
     }
     race->started = race->racer_count;
@@ -176,8 +177,7 @@ static bool push_block(struct race *race, const struct racer *leader)
 static void drop_excluded(struct race *race)
 {
     for (size_t r = 0; r < race->racer_count; r++)
-        race->racers[r].out |=
-            rue_forecast_position(race->search.forecast, race->racers[r].config) == RUE_NO_CANDIDATE;
+        race->racers[r].out |= rue_forecast_is_out(race->search.forecast, race->racers[r].config);
 }
 
 /* ---- the plan ---- */
@@ -200,16 +200,20 @@ static void race_decide(struct rue_searcher *search)
 {
     struct race *race = (struct race *)search;
     drop_slower(race);
-    rue_searcher_update(search);
+    if (search->stale || (double)search->joints >= learn_growth * (double)search->learned)
+        rue_searcher_update(search);
     if (search->status != RUE_OK) return;
     drop_excluded(race);
     if (count_left(race) == 0) pick_racers(race);
     struct racer *leader = leader_of(race);
-    size_t position = rue_forecast_position(search->forecast, leader->config);
-    bool sure = search->joints >= 2 * search->setup.scenario_count && position != RUE_NO_CANDIDATE &&
-                rue_standing_bound(search->standing, position) <= search->setup.epsilon_ratio;
+    rue_searcher_claim_anew(search, RUE_STANDING_LOOK);
+    if (search->status != RUE_OK) return;
+    bool sure = search->joints >= 2 * search->setup.scenario_count &&
+                search->claim.config == leader->config &&
+                search->claim.bound_ratio <= search->setup.epsilon_ratio;
     bool whole_round = race->blocks >= search->setup.scenario_count;
-    if (!sure && (count_left(race) > 1 || !whole_round) && push_block(race, leader)) return;
+    bool last = sure || rue_forecast_is_full(search->forecast);
+    if (!last && (count_left(race) > 1 || !whole_round) && push_block(race, leader)) return;
     race->in_block = false;
     for (size_t m = 0; m < search->setup.scenario_count; m++)
         rue_searcher_push_verification(search, m, leader->config);
@@ -222,8 +226,7 @@ static void race_note(struct rue_searcher *search, const struct rue_ask *ask,
     struct race *race = (struct race *)search;
     double took_s = (double)result->end_to_end_ns / 1e9;
     double expected_s = rue_searcher_trial_s(search, ask->scenario, ask->config, ask->images);
-    double job_s =
-        rue_prediction_job_s(rue_forecast_prediction(search->forecast), ask->scenario, ask->config);
+    double job_s = rue_forecast_cell(search->forecast, ask->scenario, ask->config).time_s;
     if (!race->in_block || !(took_s > 0 && expected_s > 0 && job_s > 0)) return;
     for (size_t r = 0; r < race->racer_count; r++)
         if (race->racers[r].config == ask->config)

@@ -49,7 +49,7 @@ struct rue_cached_trial *rue_trial_cache_find(struct rue_trial_cache *cache, con
 
 void rue_trial_cache_clear(struct rue_trial_cache *cache)
 {
-    for (size_t i = 0; i < cache->capacity; i++) free(cache->at[i].jacobian);
+    for (size_t i = 0; i < cache->capacity; i++) free(cache->at[i].point);
     free(cache->at);
     *cache = (struct rue_trial_cache){.count = 0};
 }

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "speed.h"
+#include "belief.h"
 
 struct rue_trial_key {
     size_t model, config;
@@ -15,8 +15,8 @@ struct rue_trial_key {
 
 struct rue_cached_trial {
     struct rue_trial_key key;
-    double time_s;    /* NaN: not known yet */
-    double *jacobian; /* owned by the cache; NULL: not known yet */
+    double time_s;                  /* NaN: not known yet */
+    struct rue_belief_point *point; /* owned by the cache; NULL: not known yet */
 };
 
 struct rue_trial_cache {

@@ -33,6 +33,9 @@ rue_status rue_trial_log_add(struct rue_trial_log *log, const struct rue_logged_
 rue_status rue_trial_log_add_faster(struct rue_trial_log *log, const struct rue_logged_trial *trial,
                                     rue_error *error) RUE_MUST_CHECK;
 
+/* What the consumer's thread takes without a model, of load trials. */
+struct rue_pipeline_consumer rue_trial_log_hand(const struct rue_trial_log *loads);
+
 void rue_trial_log_close(struct rue_trial_log *log);
 
 #endif

@@ -54,10 +54,9 @@ def release():
 
 
 def clean_environment(**more):
-    """Without this shell's RUE_* and terminal variables, so that results do not depend on who runs the tests; and without
-    trials of baselines, which have tests of their own, as most tests count what a search asks for."""
+    """Without this shell's RUE_* and terminal variables, so that results do not depend on who runs the tests."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith("RUE_") and k not in ("NO_COLOR", "COLUMNS", "TERM")}
-    return {**kept, "LC_ALL": "C.UTF-8", "COLUMNS": "100", "RUE_BASELINE": "none", **{k: str(v) for k, v in more.items()}}
+    return {**kept, "LC_ALL": "C.UTF-8", "COLUMNS": "100", **{k: str(v) for k, v in more.items()}}
 
 
 class Rue:

@@ -49,6 +49,47 @@ Test(causes, what_was_as_bad_before_explains_nothing)
     rue_causes_close(causes);
 }
 
+static struct rue_causes *judge(int busy, int stolen, int online, int usable, char text[RUE_CAUSES_BYTES])
+{
+    struct rue_causes *causes = open_fake();
+    put_stat(100 + busy, 300, stolen);
+    cr_assert_eq(rue_causes_note(causes, 1, 0, NULL), RUE_OK);
+    rue_causes_judge(causes, online, usable, text);
+    return causes;
+}
+
+Test(causes, a_machine_that_others_use_or_steal_from_is_busy)
+{
+    char text[RUE_CAUSES_BYTES];
+    rue_causes_close(judge(0, 0, 2, 2, text));
+    cr_expect_str_eq(text, "");
+    rue_causes_close(judge(100000, 0, 2, 2, text));
+    cr_expect_neq(strstr(text, "other processes used "), NULL, "%s", text);
+    rue_causes_close(judge(0, 100, 2, 2, text));
+    cr_expect_str_eq(text, "33 % of the CPU time was stolen by the hypervisor");
+}
+
+Test(causes, a_machine_that_somebody_waits_for_is_busy)
+{
+    char text[RUE_CAUSES_BYTES];
+    static const char before[] = "some avg10=0.00 avg60=0.00 avg300=0.00 total=0\n",
+                      after[] = "some avg10=0.00 avg60=0.00 avg300=0.00 total=900000000000\n";
+    temporary_file("proc/pressure/io", before, sizeof before - 1);
+    struct rue_causes *causes = open_fake();
+    temporary_file("proc/pressure/io", after, sizeof after - 1);
+    cr_assert_eq(rue_causes_note(causes, 1, 0, NULL), RUE_OK);
+    rue_causes_judge(causes, 2, 2, text);
+    cr_expect_neq(strstr(text, "something waited for storage "), NULL, "%s", text);
+    rue_causes_close(causes);
+}
+
+Test(causes, others_that_leave_the_usable_cpus_alone_do_not_count)
+{
+    char text[RUE_CAUSES_BYTES];
+    rue_causes_close(judge(1, 0, 1000000000, 2, text));
+    cr_expect_str_eq(text, "");
+}
+
 Test(causes, nothing_is_said_where_nothing_is_known)
 {
     char text[RUE_CAUSES_BYTES];

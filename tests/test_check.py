@@ -45,6 +45,19 @@ def test_on_the_same_machine_it_holds_and_nothing_is_written(rue, runner, strate
     assert {request["measure"] for request in asked} == {"joint"} and 2 <= len(asked) <= 64
 
 
+@pytest.mark.parametrize("strategy", ["grid", "duel"])
+def test_whole_jobs_run_on_every_model_where_the_budget_holds_them(rue, runner, strategy):
+    tune(rue, runner, "--strategy", strategy)
+    for budget, words in (("60s", "tried again, with whole jobs on every model"), ("5s", "tried again, with a few trials, not with whole")):
+        since = len(runner.requests())
+        assert words in " ".join(check(rue, runner, "--budget", budget).stdout.split())
+        asked = [(request["model"], request["images"]) for request in runner.requests()[since:]]
+        whole = {model for model, images in asked if images == 1000 and asked.count((model, images)) >= 2}
+        assert (whole == set(MODELS)) == (budget == "60s"), asked
+        found = json.loads(check(rue, runner, "--budget", budget, "--json").stdout)["checks"][0]
+        assert found["whole_jobs"] == (budget == "60s")
+
+
 def test_where_there_is_one_configuration_it_is_not_told_as_several(rue, runner):
     tune(rue, runner, "--batch-size", "32", "--num-workers", "4")
     done = check(rue, runner)

@@ -1,6 +1,7 @@
 """rue tune --strategy duel: the whole space from a few probes, and what decides is measured."""
 import csv
 import json
+import re
 
 import jsonschema
 import pytest
@@ -12,6 +13,12 @@ SPACE = ["--batch-size", "4,8,16", "--num-workers", "0,1,2", "--model", "sleep:1
 
 def tune(rue, photos, *words):
     return rue("tune", photos, "--strategy", "duel", "--mode", "raw", "--images", "200", *SPACE, "--out", "out", *words)
+
+
+def enough(done, *words):
+    """The budget that a refusal names."""
+    line = expect_failure(done, 2, "is too small", *words)
+    return re.search(r"give --budget (\d+m?s) at least", line).group(1)
 
 
 def recommendation(rue):
@@ -132,9 +139,49 @@ def test_a_runner_of_joint_trials_alone_will_do(rue, script):
     assert recommendation(rue)["config"]["num_workers"] == 4
 
 
-def test_a_budget_for_the_probes_alone_is_inconclusive(rue, script):
-    one = script(make_table(["ape", "bee"], [16, 32], [1, 2], lambda m, b, w: 10**9))
-    expect_failure(rue("tune", "--runner", one.command, "--strategy", "duel", "--out", "out", "--budget", "1ms"), 5, "larger --budget")
+@pytest.mark.parametrize("strategy", ["duel", "auto"])
+def test_a_budget_that_the_runners_own_models_exceed_is_refused_when_they_are_probed(rue, script, strategy):
+    one = script(make_table(["ape", "bee"], [16, 32, 64], [1, 2], lambda m, b, w: 10**7))
+    run = ["tune", "--runner", one.command, "--strategy", strategy, "--out", "out", "--fresh", "--budget"]
+    budget = enough(rue(*run, "1s"), "as the first probes show")
+    assert one.joint() == []
+    done = rue(*run, budget)
+    assert "is too small" not in done.stderr and one.joint(), done.stderr
+
+
+@pytest.mark.parametrize("strategy", ["auto", "duel", "race", "random"])
+def test_a_budget_that_the_models_alone_exceed_is_refused_before_any_trial(rue, script, strategy):
+    models = ["sleep:1ms/image", "sleep:3ms/image"]
+    one = script(make_table(models, [16, 32, 64], [1, 2, 4], lambda m, b, w: 4 * 10**6), hello=dict(models=[]))
+    run = ["tune", "--runner", one.command, "--strategy", strategy, "--model", ",".join(models), "--out", "out", "--budget"]
+    budget = enough(rue(*run, "300ms"), "as the models alone need", "--images")
+    assert one.requests() == [] and not (rue.folder / "out").exists()
+    assert enough(rue(*run, "300ms", "--dry-run"), "as the models alone need") == budget
+    rue(*run, budget)
+    assert one.requests(), "what it names is no longer refused"
+
+
+def test_a_budget_that_is_too_small_is_refused_before_a_sample_is_converted(rue, photos):
+    done = rue("tune", photos, *SPACE, "--out", "out", "--budget", "100ms")
+    enough(done, "as the models alone need")
+    assert "converted" not in done.stderr and not (rue.folder / "out").exists()
+
+
+@pytest.mark.parametrize("strategy", ["auto", "duel"])
+def test_a_budget_that_the_loader_exceeds_is_refused_after_its_first_trial(rue, script, strategy):
+    one = three_models(script, load_ns=4 * 10**6)
+    run = ["tune", "--runner", one.command, "--strategy", strategy, "--out", "out", "--fresh", "--budget"]
+    budget = enough(rue(*run, "800ms"), "as the first probes show")
+    assert len(one.requests()) == 1
+    rue(*run, budget)
+    assert len(one.requests()) > 2, "what it names is no longer refused at once"
+
+
+def test_a_small_budget_goes_on_with_what_is_stored(rue, script):
+    one = three_models(script, load_ns=4 * 10**6)
+    run = ["tune", "--runner", one.command, "--strategy", "duel", "--out", "out", "--budget"]
+    assert rue(*run, "60s").returncode == 0
+    assert rue(*run, "800ms").returncode == 0
 
 
 def test_a_damaged_photo_is_named(rue, own_photos):

@@ -19,6 +19,7 @@ struct machine {
     double slower;     /* all times, by this factor */
     bool unknown;      /* its models */
     uint64_t shortest; /* of the trials */
+    size_t asked[MODELS];
 };
 
 static const struct rue_pipeline_consumer consumers[MODELS] = {
@@ -74,6 +75,7 @@ static struct rue_trial_result perform(struct machine *machine, const struct rue
     struct rue_trial_result result = rue_trial_result_empty();
     double noise = 1 + 0.03 * (rue_random_unit(&machine->seed) - 0.5);
     machine->trials++;
+    machine->asked[ask->scenario]++;
     if (ask->images < machine->shortest) machine->shortest = ask->images;
     result.config = machine->configs[ask->config];
     result.outcome = ask->config == machine->broken ? RUE_TRIAL_FAILED : RUE_TRIAL_OK;
@@ -145,6 +147,24 @@ Test(recheck, where_only_times_of_jobs_are_known_trials_are_as_long_as_the_time_
     cr_assert_eq(machine.shortest, JOB);
     check_by(&machine, &machine, 30, true);
     cr_assert(machine.shortest >= 8 * 32 && machine.shortest < JOB);
+}
+
+Test(recheck, whole_jobs_run_on_every_model_where_the_budget_holds_them)
+{
+    double regrets[CONFIGS];
+    struct machine machine = machine_of(1);
+    size_t best = rank(&machine, regrets);
+    double jobs_s = 0;
+    for (size_t m = 0; m < MODELS; m++) jobs_s += 2 * time_s(&machine, m, best, JOB);
+    for (int by_job = 0; by_job < 2; by_job++) {
+        machine = machine_of(1);
+        struct rue_recheck_findings found = check_by(&machine, &machine, 2 * jobs_s, by_job);
+        cr_assert(found.whole_jobs && found.verdict == RUE_RECHECK_HOLDS);
+        cr_assert_eq(machine.shortest, JOB);
+        for (size_t m = 0; m < MODELS; m++) cr_assert(machine.asked[m] >= 2, "%zu", m);
+        found = check_by(&machine, &machine, jobs_s, by_job);
+        cr_assert(!found.whole_jobs && machine.shortest < JOB, "a margin is left");
+    }
 }
 
 Test(recheck, on_the_same_machine_it_holds)

@@ -14,7 +14,7 @@ from conftest import make_table, stop
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PROGRAM = pathlib.Path(os.environ.get("RUE_PROGRAM", ROOT / "build/asan/rue"))
 WRITER = PROGRAM.resolve().parent / "tests/test_report_json"
-NAMES = {"answers", "interval", "plain", "comparison", "sample", "gaps", "nothing", "odd", "torch", "numbers", "empty", "baselines"}
+NAMES = {"answers", "interval", "plain", "comparison", "sample", "gaps", "nothing", "odd", "torch", "numbers", "empty", "busy", "basis", "baselines"}
 
 
 def refuse_constant(word):

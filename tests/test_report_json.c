@@ -64,6 +64,38 @@ Test(report_json, gives_the_winner_with_its_regrets)
     fixture_close(&fixture);
 }
 
+Test(report_json, says_of_each_row_whether_its_trials_were_cut_short)
+{
+    static const char *const wanted[] = {"full", "truncated", NULL, "full"};
+    struct fixture fixture;
+    fixture_open_plain(&fixture);
+    struct rue_ranking_row *rows = fixture.selections[0]->rows;
+    rows[1].predicted = rows[2].predicted = true;
+    rows[2].repeats = 0;
+    json_t *rendered = parse(&fixture, "basis"), *configs = json_object_get(first(rendered), "configs");
+    for (size_t c = 0; c < 4; c++) {
+        const json_t *row = json_array_get(configs, c);
+        cr_expect(wanted[c] ? is_text(row, "verified", wanted[c])
+                            : json_is_null(json_object_get(row, "verified")),
+                  "%zu", c);
+    }
+    json_decref(rendered);
+    fixture_close(&fixture);
+}
+
+Test(report_json, says_what_kept_the_machine_busy)
+{
+    struct fixture fixture;
+    fixture_open_plain(&fixture);
+    strcpy(fixture.findings.busy_before, "other processes used 1.3 CPUs");
+    json_t *root = parse(&fixture, "busy"), *provenance = json_object_get(root, "provenance");
+    cr_assert(json_is_true(json_object_get(root, "low_confidence")));
+    cr_assert(is_text(provenance, "busy_before", "other processes used 1.3 CPUs"));
+    cr_assert(json_is_null(json_object_get(provenance, "busy_after")));
+    json_decref(root);
+    fixture_close(&fixture);
+}
+
 Test(report_json, compares_raw_with_preprocessed_at_their_winners)
 {
     struct fixture fixture;

@@ -206,8 +206,35 @@ Test(report_table, names_what_was_left_out_and_labels_predictions)
         text, "Left out, as not every model has run with them: 3 of 4 configurations; 32/4 is infeasible for "
               "resnet152 (slabs of 9.2 GB, 8 GB allowed); 128/8 failed for resnet18 (slabs of 9.2 GB, 8 GB "
               "allowed); 1 not measured on every model.");
-    expect_text(text, "~ predicted: trials were cut short");
+    expect_text(text, "^: from trials that were cut short");
     expect_text(text, ", predicted from trials that were cut short; job of");
+    free(text);
+    fixture_close(&fixture);
+}
+
+Test(report_table, marks_what_rests_on_short_trials_and_what_is_predicted)
+{
+    struct fixture fixture;
+    fixture_open_plain(&fixture);
+    struct rue_selection *selection = fixture.selections[0];
+    struct rue_ranking_row *best = &selection->rows[selection->ranked[0]],
+                           *last = &selection->rows[selection->ranked[1]];
+    best->predicted = last->predicted = true;
+    last->repeats = 0;
+    for (int brief = 0; brief < 2; brief++) {
+        char *text = fixture_render(&rue_report_table, &fixture, (struct rue_report_style){.brief = brief});
+        char marked[2][32];
+        snprintf(marked[0], sizeof marked[0], "^%.1f %%", 100 * best->mean_regret_ratio);
+        snprintf(marked[1], sizeof marked[1], "~%.1f %%", 100 * last->mean_regret_ratio);
+        expect_text(text, marked[0]);
+        expect_text(text, marked[1]);
+        expect_text(text, "^: from trials that were cut short; ~: predicted\n");
+        free(text);
+    }
+    last->predicted = false;
+    char *text = fixture_render(&rue_report_table, &fixture, (struct rue_report_style){0});
+    expect_text(text, "^: from trials that were cut short\n");
+    cr_assert_null(strchr(text, '~'), "%s", text);
     free(text);
     fixture_close(&fixture);
 }
@@ -375,6 +402,19 @@ Test(report_table, what_is_brief_is_read_at_a_glance)
     fixture_close(&fixture);
 }
 
+Test(report_table, says_what_kept_the_machine_busy)
+{
+    struct fixture fixture;
+    fixture_open_plain(&fixture);
+    strcpy(fixture.findings.busy_before, "other processes used 1.3 CPUs");
+    strcpy(fixture.findings.busy_after, "other processes used 0.9 CPUs");
+    char *text = fixture_render(&rue_report_table, &fixture, (struct rue_report_style){.columns = 100});
+    expect_text(text, "Note: before the first trial, other processes used 1.3 CPUs.\n"
+                      "Note: after the last trial, other processes used 0.9 CPUs.\n\n");
+    free(text);
+    fixture_close(&fixture);
+}
+
 static size_t count_of(const char *text, const char *part)
 {
     size_t count = 0;
@@ -391,11 +431,16 @@ Test(report_table, shows_what_is_recommended_wherever_it_ranks)
         selection->recommended = selection->ranked[9];
         selection->top_n_winner = selection->ranked[v ? 10 : 9];
     }
+    static const char *const above[2] = {
+        " and 8 more are better than ",
+        " as predicted, but were not measured on every model: only a configuration that was can be "
+        "recommended."};
     static const char *const rest[2][2] = {{"and 3 more", "and 2 more"}, {"and 8 more", "and 7 more"}};
     for (int brief = 0; brief < 2; brief++) {
         char *text = fixture_render(&rue_report_table, &fixture, (struct rue_report_style){.brief = brief});
         cr_assert_geq(count_of(text, "\n> "), 2, "%s", text);
         for (size_t v = 0; v < 2; v++) expect_text(text, rest[brief][v]);
+        for (size_t i = 0; i < 2; i++) cr_assert_eq(count_of(text, above[i]), 2, "%s", text);
         free(text);
     }
     fixture_close(&fixture);

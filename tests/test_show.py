@@ -179,6 +179,19 @@ def test_other_rules_than_the_run_s_claim_nothing(rue, script):
     expect_failure(rue("show", "out", "--weights", "dog=2"), 2, "dog")
 
 
+def test_what_kept_the_machine_busy_is_shown(rue, script):
+    """The machine that this runs on may be busy or not: a study is edited to say so."""
+    assert tune(rue, script(TABLE)).returncode == 0
+    document = json.loads(rue("show", "out", "--json").stdout)
+    assert (document["busy_before"], document["busy_after"], document["low_confidence"]) == (None, None, False)
+    with sqlite3.connect(rue.folder / "out/study.db") as db:
+        db.execute("UPDATE run SET findings = json_set(findings, '$.busy_after', 'other processes used 1.3 CPUs'), checksum = NULL")
+    db.close()
+    text = rue("show", "out").stdout
+    assert "Note: after the last trial, other processes used 1.3 CPUs." in text and "Low confidence" in text
+    assert json.loads(rue("show", "out", "--json").stdout)["low_confidence"]
+
+
 @pytest.mark.parametrize("of_run, changes", [
     (False, ["json_set(findings, '$.variants[0].cells[3].times_ns[0]', -1)",
              "json_remove(findings, '$.variants[0].cells[3]')",

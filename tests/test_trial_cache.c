@@ -19,7 +19,7 @@ Test(trial_cache, finds_what_was_noted_however_much_there_is)
             struct rue_cached_trial *trial = rue_trial_cache_find(&cache, &key);
             cr_assert_not_null(trial);
             if (round == 0)
-                cr_assert(isnan(trial->time_s) && !trial->jacobian);
+                cr_assert(isnan(trial->time_s) && !trial->point);
             else
                 cr_assert_eq(trial->time_s, (double)i);
             trial->time_s = (double)i;
@@ -44,9 +44,9 @@ Test(trial_cache, knows_nothing_after_it_was_cleared)
     struct rue_trial_key key = {1, 2, 3, first};
     struct rue_cached_trial *trial = rue_trial_cache_find(&cache, &key);
     trial->time_s = 5;
-    trial->jacobian = calloc(3, sizeof *trial->jacobian);
+    trial->point = calloc(1, sizeof *trial->point);
     rue_trial_cache_clear(&cache);
     trial = rue_trial_cache_find(&cache, &key);
-    cr_assert(isnan(trial->time_s) && !trial->jacobian);
+    cr_assert(isnan(trial->time_s) && !trial->point);
     rue_trial_cache_clear(&cache);
 }

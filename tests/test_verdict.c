@@ -68,7 +68,7 @@ Test(verdict, a_bound_is_rounded_to_what_is_known)
                  {0.0004, "more than 0.1 % (95 %)"},
                  {0.018, "more than 1.8 % (95 %)"},
                  {0.007, "more than 0.7 % (95 %)"},
-                 {0, "more than 0.0 % (95 %)"}};
+                 {0, "more than 0.1 % (95 %)"}};
     struct fixture fixture;
     fixture_open_plain(&fixture);
     struct rue_variant_findings *variant = &fixture.variants[0];
@@ -79,6 +79,65 @@ Test(verdict, a_bound_is_rounded_to_what_is_known)
         cr_assert_eq(rue_verdict_use(&fixture.findings, variant, true, text, sizeof text, NULL), RUE_OK);
         make_plain(text, plain);
         cr_assert(strstr(plain, cases[i].words), "%g: %s", cases[i].bound_ratio, plain);
+    }
+    fixture_close(&fixture);
+}
+
+Test(verdict, what_ranks_above_the_recommended_one_is_explained)
+{
+    struct fixture fixture;
+    char text[RUE_VERDICT_BYTES];
+    fixture_open_plain(&fixture);
+    struct rue_selection *selection = fixture.selections[0];
+    rue_verdict_above(&fixture.variants[0], text, sizeof text);
+    cr_expect_str_eq(text, "");
+    selection->recommended = selection->ranked[1];
+    rue_verdict_above(&fixture.variants[0], text, sizeof text);
+    cr_expect_str_eq(text,
+                     "128/8 is better than 32/4 as predicted, but was not measured on every model: only a "
+                     "configuration that was can be recommended.");
+    selection->recommended = RUE_NONE;
+    rue_verdict_above(&fixture.variants[0], text, sizeof text);
+    cr_expect_str_eq(text, "");
+    fixture_close(&fixture);
+}
+
+Test(verdict, an_interval_does_not_end_at_nothing)
+{
+    static const struct {
+        double low, high;
+        const char *words;
+    } cases[] = {{0, 0.018, "(95 % CI < 0.1 to 1.8 %)"},
+                 {0, 0, "(95 % CI < 0.1 %)"},
+                 {0.0004, 0.0006, "(95 % CI < 0.1 to 0.1 %)"},
+                 {0.01, 0.02, "(95 % CI 1.0 to 2.0 %)"}};
+    struct fixture fixture;
+    fixture_open_plain(&fixture);
+    struct rue_variant_findings *variant = &fixture.variants[0];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[RUE_VERDICT_BYTES], plain[RUE_VERDICT_BYTES];
+        variant->interval = (struct rue_regret_interval){
+            .confidence = 0.95, .mean_low = cases[i].low, .mean_high = cases[i].high};
+        cr_assert_eq(rue_verdict_use(&fixture.findings, variant, true, text, sizeof text, NULL), RUE_OK);
+        make_plain(text, plain);
+        cr_assert(strstr(plain, cases[i].words), "%s: %s", cases[i].words, plain);
+    }
+    fixture_close(&fixture);
+}
+
+Test(verdict, an_answer_found_on_a_busy_machine_is_of_low_confidence)
+{
+    struct fixture fixture;
+    char text[RUE_VERDICT_BYTES];
+    fixture_open_plain(&fixture);
+    char *const facts[] = {fixture.findings.busy_before, fixture.findings.busy_after,
+                           fixture.findings.disturbance};
+    for (int i = -1; i < 3; i++) {
+        if (i >= 0) strcpy(facts[i], "other processes used 1.3 CPUs");
+        cr_assert_eq(rue_verdict_use(&fixture.findings, &fixture.variants[0], true, text, sizeof text, NULL),
+                     RUE_OK);
+        cr_expect_eq(strstr(text, "confidence: the machine was busy") != NULL, i >= 0, "%d: %s", i, text);
+        if (i >= 0) facts[i][0] = 0;
     }
     fixture_close(&fixture);
 }

@@ -9,6 +9,7 @@
 #include "job_time.h"
 #include "json_canonical.h"
 #include "machine.h"
+#include "prose.h"
 #include "source.h"
 #include "study_clock.h"
 #include "study_faults.h"
@@ -375,14 +376,19 @@ bool rue_check_holds(const struct rue_check *check)
     return !check->skipped[0] && check->findings.verdict == RUE_RECHECK_HOLDS;
 }
 
-static void describe_times(const struct rue_check *check, char *out, size_t bytes)
+/* Which trials there were, and whether they took as long as they did. */
+static void describe_trials(const struct rue_check *check, char *out, size_t bytes)
 {
     double ratio = check->findings.time_ratio;
-    out[0] = 0;
+    int used = snprintf(out, bytes, ", with %s",
+                        check->findings.whole_jobs ? "whole jobs on every model"
+                                                   : "a few trials, not with whole jobs on every model");
     if (ratio >= times_differ_ratio)
-        snprintf(out, bytes, "; trials take %.0f %% longer here than they did", 100 * (ratio - 1));
+        snprintf(out + used, bytes - (size_t)used, "; trials take %.0f %% longer here than they did",
+                 100 * (ratio - 1));
     else if (ratio <= 1 / times_differ_ratio)
-        snprintf(out, bytes, "; trials take %.0f %% less time here than they did", 100 * (1 - ratio));
+        snprintf(out + used, bytes - (size_t)used, "; trials take %.0f %% less time here than they did",
+                 100 * (1 - ratio));
 }
 
 static void describe_unsure(const struct rue_check *check, const char *config, const char *best,
@@ -424,35 +430,35 @@ static void describe_failed(const struct rue_check *check, const char *config, c
 
 void rue_check_describe(const struct rue_check *check, char *out, size_t bytes)
 {
-    char config[RUE_CONFIG_TEXT_BYTES], best[RUE_CONFIG_TEXT_BYTES], times[96],
+    char config[RUE_CONFIG_TEXT_BYTES], best[RUE_CONFIG_TEXT_BYTES], trials[160],
         gain[RUE_CONFIG_TEXT_BYTES + 160];
     const struct rue_recheck_findings *found = &check->findings;
     rue_config_label(&check->config, config);
     rue_config_label(&check->best, best);
-    describe_times(check, times, sizeof times);
+    describe_trials(check, trials, sizeof trials);
     switch (found->verdict) {
     case RUE_RECHECK_HOLDS:
         describe_gain(check, gain, sizeof gain);
         if (found->tried == 1)
             snprintf(out, bytes, "still holds here: of the configurations %s alone was tried again%s%s",
-                     config, gain, times);
+                     config, gain, trials);
         else
             snprintf(out, bytes,
                      "still holds here: %s is within %.1f %% of the best of the %zu configurations tried "
                      "again%s%s",
-                     config, 100 * fmax(0, found->tried_ratio), found->tried, gain, times);
+                     config, rue_prose_bound_percent(found->tried_ratio), found->tried, gain, trials);
         break;
     case RUE_RECHECK_BEATEN:
         if (isnan(found->excess_ratio))
             snprintf(out, bytes, "does not hold here: %s is expected to be better than %s by far%s", best,
-                     config, times);
+                     config, trials);
         else
             snprintf(out, bytes,
                      "does not hold here: %s is expected to be better than %s by %.1f %% of %s regret%s",
-                     best, config, 100 * found->excess_ratio, check->worst ? "worst" : "mean", times);
+                     best, config, 100 * found->excess_ratio, check->worst ? "worst" : "mean", trials);
         break;
     case RUE_RECHECK_UNSURE:
-        describe_unsure(check, config, best, times, out, bytes);
+        describe_unsure(check, config, best, trials, out, bytes);
         break;
     case RUE_RECHECK_FAILED:
         describe_failed(check, config, out, bytes);

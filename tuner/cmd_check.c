@@ -117,6 +117,7 @@ static json_t *check_json(struct rue_json_document *document, const struct rue_r
                  compared ? rue_json_config(document, &check->baseline, true) : json_null());
     rue_json_put(document, object, "baseline_speedup_ratio",
                  compared ? rue_json_real(check->gain.ratio) : json_null());
+    rue_json_put(document, object, "whole_jobs", json_boolean(check->findings.whole_jobs));
     rue_json_put(document, object, "differences", differences);
     rue_json_put(document, object, "trials", trials);
     return object;

@@ -91,7 +91,7 @@ static const struct rue_option options_table[] = {
                     "batches in page-locked memory, from which copies to a GPU run beside all else: true, "
                     "false, or true,false [true]",
                     0, 0, booleans},
-    [BASELINE] = {"baseline", RUE_OPTION_LIST, "LIST", RUE_BASELINE_USUAL,
+    [BASELINE] = {"baseline", RUE_OPTION_LIST, "LIST", RUE_BASELINE_NONE,
                   "what you use today, such as batch_size=32,num_workers=2, to say what is gained over it; "
                   "usual: no workers, and workers = CPUs; none: nothing",
                   0, 0, NULL},
@@ -378,6 +378,7 @@ static rue_status tune(struct rue_study *study, const struct rue_options *option
     rue_error why = {0};
     rue_status ran = rue_study_run(study, &why);
     rue_progress_close(study->progress);
+    if (ran == RUE_USAGE) return rue_fail(error, ran, "%s", why.message); /* refused: there is nothing yet */
     return conclude(study, ran, &why, options, error);
 }
 

@@ -11,7 +11,8 @@
 #include "usage.h"
 
 static const double worth = 0.02;
-static const double worse = 1.5; /* times more than before, and that much */
+static const double worse = 1.5;       /* times more than before, and that much */
+static const double spare_ratio = 0.1; /* of the CPUs that rue may use, that others may have */
 
 struct moment {
     size_t trial;
@@ -123,4 +124,15 @@ void rue_causes_summarise(const struct rue_causes *causes, char out[RUE_CAUSES_B
     measure(causes->moments, &causes->moments[causes->count - 1], shares);
     for (int c = 0; c < CAUSES; c++)
         if (words[c].alone && shares[c] >= words[c].least) say(out, c, shares[c]);
+}
+
+void rue_causes_judge(const struct rue_causes *causes, int online_cpus, int usable_cpus,
+                      char out[RUE_CAUSES_BYTES])
+{
+    double shares[CAUSES];
+    out[0] = 0;
+    measure(causes->moments, &causes->moments[causes->count - 1], shares);
+    bool room = online_cpus - shares[OTHERS] >= (1 - spare_ratio) * usable_cpus;
+    for (int c = 0; c < CAUSES; c++)
+        if (shares[c] >= words[c].least && !(c == OTHERS && room)) say(out, c, shares[c]);
 }

@@ -27,4 +27,10 @@ void rue_causes_explain(const struct rue_causes *causes, size_t since, char out[
 /* The same of all the time, for what is worth a word by itself: stolen, throttled, hot. */
 void rue_causes_summarise(const struct rue_causes *causes, char out[RUE_CAUSES_BYTES]);
 
+/* What keeps the machine from trials, of all the time, in which nothing of ours ran: "other processes
+ * used 1.3 CPUs, ...". They count where they leave less than `usable_cpus` of `online_cpus`. "" : it is idle,
+ * or the kernel does not say. */
+void rue_causes_judge(const struct rue_causes *causes, int online_cpus, int usable_cpus,
+                      char out[RUE_CAUSES_BYTES]);
+
 #endif

@@ -98,6 +98,8 @@ rue_status rue_kept_findings_write(const struct rue_findings *findings, const st
     rue_json_put(&document, root, "partial", json_boolean(findings->partial));
     rue_json_put(&document, root, "partial_reason", rue_json_text(findings->partial_reason));
     rue_json_put(&document, root, "disturbance", rue_json_text(findings->disturbance));
+    rue_json_put(&document, root, "busy_before", rue_json_text(findings->busy_before));
+    rue_json_put(&document, root, "busy_after", rue_json_text(findings->busy_after));
     rue_json_put(&document, root, "notices", notices_json(&document, findings));
     rue_json_put(&document, root, "disturbed", disturbed_json(&document, beside));
     rue_json_put(&document, root, "rules", rules_json(&document, rules));
@@ -247,6 +249,8 @@ static void read_facts(struct rue_json_reader *reader, const struct rue_kept_fin
     rue_json_copy_text(reader, root, "runner", false, out->runner, sizeof out->runner);
     rue_json_copy_text(reader, root, "consumer", false, out->consumer, sizeof out->consumer);
     rue_json_copy_text(reader, root, "disturbance", false, out->disturbance, sizeof out->disturbance);
+    rue_json_copy_text(reader, root, "busy_before", true, out->busy_before, sizeof out->busy_before);
+    rue_json_copy_text(reader, root, "busy_after", true, out->busy_after, sizeof out->busy_after);
     out->virtual_clock = rue_json_bool(reader, root, "virtual_clock");
     out->configs_asked = (size_t)rue_json_count(reader, root, "configs_asked", false, INT64_MAX);
     memcpy(out->measured_with, kept->measured_with, sizeof out->measured_with);

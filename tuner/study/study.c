@@ -11,6 +11,7 @@
 #include "machine.h"
 #include "study_changes.h"
 #include "study_folder.h"
+#include "study_look.h"
 #include "study_opening.h"
 #include "study_prior.h"
 #include "study_recording.h"
@@ -81,6 +82,7 @@ static rue_status open_all(struct rue_study *study, rue_error *error)
     study->wanted_images = goal->batches ? goal->batches * (uint64_t)sizes[size_count - 1]
                                          : rue_study_share(study, goal->images);
     if (status == RUE_OK && !goal->fresh) status = rue_study_open_store(study, error);
+    if (status == RUE_OK) status = rue_study_look_before(study, error);
     if (status == RUE_OK) status = rue_study_open_data(study, error);
     if (status == RUE_OK)
         status = rue_study_space(goal, hello, study->variants[0].job_images, &study->space, error);

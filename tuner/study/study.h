@@ -149,7 +149,8 @@ struct rue_study {
 
     struct rue_plan_scenario *scenarios;                    /* [variants][models] as probed; NULL before */
     double one_worker_images_per_s[RUE_STUDY_VARIANTS_MAX]; /* as probed; 0 before */
-    double trial_overhead_s;                                /* of a trial, beside its own time, as probed */
+    double compute_s_per_image[RUE_STUDY_MODELS_MAX]; /* as probed, of models that are not known; 0 before */
+    double trial_overhead_s;                          /* of a trial, beside its own time, as probed */
     char strategy_why[160]; /* where the program chose the strategy; "" where it was asked for */
 
     uint64_t found_trials; /* that the store held when it was opened */
@@ -176,6 +177,7 @@ struct rue_study {
     size_t notice_count;
     struct rue_notice notices[RUE_STUDY_NOTICES_MAX]; /* [notice_count] of changes of the machine */
     char disturbance[256];                            /* what slowed all of it; "" : nothing did */
+    char busy_before[256], busy_after[256]; /* what kept the machine busy without trials; "" : nothing did */
     size_t disturbed_count;
     uint64_t *disturbed; /* [disturbed_count] trials of earlier runs that count little; owned */
     bool partial;

@@ -44,6 +44,22 @@ static rue_status fail_probe(const struct rue_study *study, size_t variant, cons
     return rue_study_fail_probe(study, variant, rate->outcome, rate->reason, error);
 }
 
+void rue_study_note_loader(struct rue_study *study, size_t variant, const struct rue_trial_result *result)
+{
+    double took_s = (double)result->end_to_end_ns / 1e9, *rate = &study->one_worker_images_per_s[variant];
+    if (*rate > 0 || !(took_s > 0)) return;
+    *rate = (double)result->images / took_s / fmax(1, result->config.value[RUE_NUM_WORKERS]);
+    /* On a real clock the first trial reads the data into memory as well. */
+    if (rue_runner_hello(study->runner)->virtual_clock && result->cost_ns != RUE_ABSENT)
+        study->trial_overhead_s = fmax(study->trial_overhead_s, (double)result->cost_ns / 1e9 - took_s);
+}
+
+void rue_study_note_compute(struct rue_study *study, size_t model, const struct rue_trial_result *result)
+{
+    if (result->images > 0 && result->compute_ns > 0)
+        study->compute_s_per_image[model] = (double)result->compute_ns / 1e9 / (double)result->images;
+}
+
 /* Images a second of the loader with `workers`, from one short trial; load-only where the runner can, else
  * jointly with the first model. */
 static rue_status probe_rate(struct rue_study *study, size_t variant, int workers, uint64_t images,
@@ -57,6 +73,7 @@ static rue_status probe_rate(struct rue_study *study, size_t variant, int worker
     request.config.value[RUE_NUM_WORKERS] = workers;
     uint64_t job = study->variants[variant].job_images,
              batch = (uint64_t)request.config.value[RUE_BATCH_SIZE];
+    size_t asked = variant;
     if (!study->variants[variant].opened.digest[0])
         variant = 0; /* a sample that a dry run does not convert */
     request.images = images < 2 * batch ? 2 * batch : images;
@@ -71,6 +88,7 @@ static rue_status probe_rate(struct rue_study *study, size_t variant, int worker
         double took_s = (double)result.end_to_end_ns / 1e9;
         out->images_per_s = (double)result.images / took_s;
         if (result.cost_ns != RUE_ABSENT) out->overhead_s = fmax(0, (double)result.cost_ns / 1e9 - took_s);
+        rue_study_note_loader(study, asked, &result);
     }
     rue_trial_result_close(&result);
     return RUE_OK;
@@ -190,7 +208,6 @@ rue_status rue_study_least_s(struct rue_study *study, double *out, rue_error *er
         struct rate few;
         status = probe_rate(study, v, one, FEW_IMAGES, &few, error);
         if (status != RUE_OK || !(few.images_per_s > 0)) continue;
-        study->one_worker_images_per_s[v] = few.images_per_s / fmax(1, one);
         *out += least_of_variant_s(study, v, study->one_worker_images_per_s[v]);
     }
     study->probe_rows = study->row_count;

@@ -13,6 +13,7 @@
 #include "prepare.h"
 #include "shard_set.h"
 #include "source.h"
+#include "study_budget.h"
 #include "study_folder.h"
 #include "study_opening.h"
 #include "units.h"
@@ -143,31 +144,39 @@ static rue_status open_part(struct rue_study *study, rue_error *error)
                     rue_advice_or(errno, "; choose another folder with --out"));
 }
 
-/* Converts a sample of the raw data, so that raw can be compared with preprocessed. */
-rue_status rue_study_add_sample(struct rue_study *study, rue_error *error)
+/* The images of the sample that raw data are to be compared with; 0: there is none, which is said where one
+ * was wanted. */
+static uint64_t wanted_sample(const struct rue_study *study)
 {
-    if (study->goal->data_count != 1 || study->variants[0].variant.mode != RUE_RAW ||
-        !study->goal->modes[RUE_PREPROCESSED])
-        return RUE_OK;
     const struct rue_study_variant *raw = &study->variants[0];
-    struct rue_study_variant *variant = &study->variants[study->variant_count];
+    if (study->goal->data_count != 1 || raw->variant.mode != RUE_RAW || !study->goal->modes[RUE_PREPROCESSED])
+        return 0;
     uint64_t count = sample_size(study, raw->opened.images);
-    char images[RUE_UNIT_TEXT_BYTES], all[RUE_UNIT_TEXT_BYTES], size[RUE_UNIT_TEXT_BYTES];
-    enum rue_dtype dtype = study->goal->workload.batch_dtype;
-    if (count == 0) {
-        rue_progress_note(study->progress, "no room to convert a sample: preprocessed data are not compared");
-        return RUE_OK;
-    }
     bool cold = strcmp(raw->workload.cache, RUE_CACHE_COLD) == 0;
-    if (cold && rue_study_share(study, count) < raw->job_images) {
+    if (count == 0)
+        rue_progress_note(study->progress, "no room to convert a sample: preprocessed data are not compared");
+    if (!cold || rue_study_share(study, count) >= raw->job_images) return count;
+    if (count > 0)
         rue_progress_note(study->progress,
                           "preprocessed data are not compared: a sample of %" PRIu64
                           " images is too few for a job of %" PRIu64
                           " read cold, as what comes again is in memory; give --images %" PRIu64
                           " or less, or data of both kinds",
                           count, raw->job_images * (uint64_t)raw->workload.world_size, count);
-        return RUE_OK;
-    }
+    return 0;
+}
+
+/* Converts a sample of the raw data, so that raw can be compared with preprocessed, unless the budget is too
+ * small for any study. */
+rue_status rue_study_add_sample(struct rue_study *study, rue_error *error)
+{
+    const struct rue_study_variant *raw = &study->variants[0];
+    struct rue_study_variant *variant = &study->variants[study->variant_count];
+    char images[RUE_UNIT_TEXT_BYTES], all[RUE_UNIT_TEXT_BYTES], size[RUE_UNIT_TEXT_BYTES];
+    enum rue_dtype dtype = study->goal->workload.batch_dtype;
+    uint64_t count = wanted_sample(study);
+    rue_status fits = rue_study_check_smallest(study, study->variant_count + (count > 0), error);
+    if (fits != RUE_OK || count == 0) return fits;
     if (study->goal->dry_run) return plan_sample(study, variant, count), RUE_OK;
     rue_status status = open_part(study, error);
     if (status != RUE_OK) return status;

@@ -169,6 +169,8 @@ static void fill_provenance(const struct rue_study *study, struct rue_findings *
     out->notice_count = study->notice_count;
     out->notices = study->notices;
     copy_text(out->disturbance, sizeof out->disturbance, study->disturbance);
+    copy_text(out->busy_before, sizeof out->busy_before, study->busy_before);
+    copy_text(out->busy_after, sizeof out->busy_after, study->busy_after);
     out->row_count = study->row_count;
     out->rows = study->rows;
 }

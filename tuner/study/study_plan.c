@@ -4,6 +4,7 @@
 
 #include "study.h"
 #include "study_baselines.h"
+#include "study_budget.h"
 #include "study_choice.h"
 #include "study_clock.h"
 #include "study_costs.h"
@@ -14,77 +15,6 @@
 #include "watch.h"
 
 enum { ENLARGE_ROUNDS = 8 };
-
-/* The reports take a moment as well, and estimates err. */
-static const double budget_share = 0.92;
-
-/* A time that --budget takes and that is no less than `s`: "12ms", "3s". */
-static const char *budget_text(double s, char *out, size_t bytes)
-{
-    if (s < 1)
-        snprintf(out, bytes, "%.0fms", ceil(s * 1e3));
-    else
-        snprintf(out, bytes, "%.0fs", ceil(s));
-    return out;
-}
-
-/* What the grid that keeps so many values of each knob takes with trials as short as can be. */
-static double shortest_s(const struct rue_plan_goal *goal, const int keep[RUE_KNOB_COUNT])
-{
-    struct rue_space space = rue_space_thin(goal->space, keep);
-    double sum_s = 0;
-    for (size_t i = 0; i < rue_space_size(&space); i++) {
-        struct rue_config config = rue_space_at(&space, i);
-        for (size_t s = 0; s < goal->scenario_count; s++) {
-            uint64_t images =
-                rue_plan_images(goal->whole_jobs ? INFINITY : 1, &config, goal->scenarios[s].job_images);
-            sum_s += rue_plan_trial_s(&goal->scenarios[s], &config, images) + goal->trial_overhead_s;
-        }
-    }
-    return sum_s * goal->repeats;
-}
-
-/* A number of trials has to be enough for one configuration on every scenario. */
-static rue_status check_trials(const struct rue_study *study, rue_error *error)
-{
-    size_t least = study->model_count * study->variant_count, budget = study->goal->budget.trials;
-    if (study->strategy && !rue_study_searches(study)) least *= (size_t)study->goal->repeats;
-    if (budget == 0 || budget >= least) return RUE_OK;
-    char text[64];
-    return rue_fail(
-        error, RUE_USAGE,
-        "the budget of %s is too small: one configuration on every model and variant takes %zu; give "
-        "--budget %zutrials at least, to compare two of them",
-        rue_budget_format(&study->goal->budget, text, sizeof text), least, 2 * least);
-}
-
-/* One configuration on every scenario has to fit. A figure that is enough is for two where there are two: one
- * alone compares with nothing. */
-static rue_status check_budget(const struct rue_study *study, const struct rue_plan_goal *goal,
-                               double spent_s, rue_error *error)
-{
-    int keep[RUE_KNOB_COUNT] = {[0 ... RUE_KNOB_COUNT - 1] = 1};
-    if (study->goal->budget.trials) return check_trials(study, error);
-    double least_s = shortest_s(goal, keep), enough_s = INFINITY;
-    if (least_s <= goal->budget_s) return RUE_OK;
-    for (int k = 0; k < RUE_KNOB_COUNT; k++) {
-        if (goal->space->count[k] < 2) continue;
-        keep[k] = 2;
-        enough_s = fmin(enough_s, shortest_s(goal, keep));
-        keep[k] = 1;
-    }
-    bool two = isfinite(enough_s);
-    if (!two) enough_s = least_s;
-    char budget[64], enough[64], spent[RUE_UNIT_TEXT_BYTES], trials[RUE_UNIT_TEXT_BYTES];
-    return rue_fail(error, RUE_USAGE,
-                    "the budget of %s is too small: opening and probing took %s, and one configuration on "
-                    "every model and variant takes about %s; give --budget %s at least%s, or lower --images",
-                    rue_budget_format(&study->goal->budget, budget, sizeof budget),
-                    rue_format_duration((uint64_t)(spent_s * 1e9), spent, sizeof spent),
-                    rue_format_duration((uint64_t)(least_s * 1e9), trials, sizeof trials),
-                    budget_text((spent_s + enough_s) * 1.001 / budget_share, enough, sizeof enough),
-                    two ? ", to compare two of them" : "");
-}
 
 /* Of a plan, what the store's trials spare. */
 struct spared {
@@ -180,11 +110,9 @@ static bool any_complete(struct rue_study *study)
 /* The whole space; what is tried of it, the strategy decides. */
 static void leave_open(struct rue_study *study)
 {
-    double spent_s = (double)rue_study_spent_ns(study) / 1e9,
-           budget_s = (double)study->goal->budget.time_ns / 1e9;
-    study->plan = (struct rue_plan){.space = study->space, .stretch = INFINITY};
-    if (study->goal->budget.time_ns)
-        study->plan.expected_s = fmax(0, budget_s * budget_share - spent_s - study->reserve_s);
+    study->plan = (struct rue_plan){.space = study->space,
+                                    .stretch = INFINITY,
+                                    .expected_s = fmax(0, rue_study_budget_left_s(study) - study->reserve_s)};
 }
 
 /* Trials of a budget that counts them: what references leave, but one configuration in any case. */
@@ -215,12 +143,10 @@ static rue_status make_plan(struct rue_study *study, rue_error *error)
                                  .trial_overhead_s = study->trial_overhead_s,
                                  .whole_jobs = rue_runner_hello(study->runner)->whole_jobs,
                                  .budget_trials = budget_trials(study)};
-    double spent_s = (double)rue_study_spent_ns(study) / 1e9;
     if (study->goal->budget.time_ns)
-        goal.budget_s =
-            fmax((double)study->goal->budget.time_ns / 1e9 * budget_share - spent_s - study->reserve_s, 1e-9);
+        goal.budget_s = fmax(rue_study_budget_left_s(study) - study->reserve_s, 1e-9);
     rue_error small = {0};
-    if (status == RUE_OK) status = check_budget(study, &goal, spent_s, &small);
+    if (status == RUE_OK) status = rue_study_check_grid(study, &goal, &small);
     if (status == RUE_USAGE && small.message[0]) {
         if (any_complete(study)) return RUE_OK; /* nothing new fits, but what is stored can be ranked */
         return rue_fail(error, status, "%s", small.message);
@@ -293,7 +219,7 @@ rue_status rue_study_plan(struct rue_study *study, rue_error *error)
 {
     /* Before anything is measured; what is stored may be enough all the same. */
     double unused_s;
-    rue_status status = study->found_trials ? RUE_OK : check_trials(study, error);
+    rue_status status = study->found_trials ? RUE_OK : rue_study_check_trials(study, error);
     if (status == RUE_OK) status = rue_study_choose_baselines(study, error);
     if (status == RUE_OK) rue_study_reserve_baselines(study, NULL);
     if (status == RUE_OK && !study->strategy) status = rue_study_choose_strategy(study, error);
@@ -304,6 +230,8 @@ rue_status rue_study_plan(struct rue_study *study, rue_error *error)
         status = probe(study, error);
     else if (study->goal->dry_run) /* for what the probes will take, which is worth a trial here alone */
         status = rue_study_least_s(study, &unused_s, error);
+    if (status == RUE_OK && rue_study_searches(study))
+        status = rue_study_check_smallest(study, study->variant_count, error);
     if (rue_study_searches(study)) leave_open(study);
     return status == RUE_OK ? open_matrices(study, error) : status;
 }

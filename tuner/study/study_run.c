@@ -13,10 +13,13 @@
 #include "strategy.h"
 #include "study.h"
 #include "study_baselines.h"
+#include "study_budget.h"
 #include "study_changes.h"
 #include "study_clock.h"
+#include "study_costs.h"
 #include "study_faults.h"
 #include "study_lengths.h"
+#include "study_look.h"
 #include "study_measure.h"
 #include "study_recording.h"
 #include "study_replay.h"
@@ -187,12 +190,30 @@ static void tell(const struct rue_study *study, struct track *track, const struc
     if (study->strategy->tell) study->strategy->tell(track->state, ask, result);
 }
 
-/* A probe that was not ok: damaged data end the run at once, others are remembered, as there are more probes.
- */
-static rue_status check_probe(const struct rue_study *study, struct track *track, const struct rue_ask *ask,
+/* Whether a probe says something new of the costs: of the models only the last one of them does. */
+static bool note_costs(struct rue_study *study, size_t variant, const struct rue_ask *ask,
+                       const struct rue_trial_result *result)
+{
+    size_t model = ask->scenario % study->model_count;
+    bool load = ask->measure == RUE_LOAD && !(study->one_worker_images_per_s[variant] > 0);
+    bool compute = ask->measure == RUE_COMPUTE && !study->models[model].known &&
+                   !(study->compute_s_per_image[model] > 0);
+    if (load) rue_study_note_loader(study, variant, result);
+    if (compute) rue_study_note_compute(study, model, result);
+    for (size_t m = 0; m < study->model_count; m++)
+        compute &= study->models[m].known || study->compute_s_per_image[m] > 0;
+    return load || compute;
+}
+
+/* The first probes say whether the budget can hold a study. Of a probe that was not ok: damaged
+ * data end the run at once, others are remembered, as there are more probes. */
+static rue_status check_probe(struct rue_study *study, struct track *track, const struct rue_ask *ask,
                               const struct rue_trial_result *result, rue_error *error)
 {
-    if (ask->measure == RUE_JOINT || result->outcome == RUE_TRIAL_OK) return RUE_OK;
+    bool ok = result->outcome == RUE_TRIAL_OK;
+    if (ok && note_costs(study, track->first_variant, ask, result))
+        return rue_study_check_smallest(study, study->variant_count, error);
+    if (ask->measure == RUE_JOINT || ok) return RUE_OK;
     if (rue_study_is_data_fault(study, track->first_variant, result->outcome, result->reason))
         return rue_study_fail_probe(study, track->first_variant, result->outcome, result->reason, error);
     if (track->probe_outcome != RUE_TRIAL_OK) return RUE_OK;
@@ -558,6 +579,7 @@ rue_status rue_study_run(struct rue_study *study, rue_error *error)
     rue_study_times_mark(&tracks.times, study);
     if (rue_study_predicts(study)) rue_study_take_marks(study);
     rue_watch_conclude(tracks.watch);
+    if (status == RUE_OK) status = rue_study_look_after(study, error);
     rue_watch_close(tracks.watch);
     rue_study_times_close(&tracks.times);
     return status;

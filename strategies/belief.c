@@ -1,0 +1,595 @@
+#include "belief.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "array.h"
+#include "belief_scales.h"
+#include "random.h"
+#include "triangle.h"
+
+static const double parameter_sd = 0.02; /* more than trials leave of the parameters: no loader is just so */
+static const double drift_sd = 0.02, drift_s = 1000;
+static const double disturbed_share = 0.04, disturbed_sd = 0.4;
+
+enum { FEW_TRIALS = 30, LOOKS = 3, ROUNDS = 3, AUDITED_LEAST = 3, FEW_TO_BLAME = 6 };
+static const double improbable = 1e-3;
+
+struct rue_belief {
+    struct rue_belief_fields *fields;
+    size_t parameters;
+    double *covariance, *root, *offset; /* of the parameters; root: L with L L' = covariance */
+    rue_status (*stop)(void);
+    size_t count, capacity;
+    struct rue_belief_trial *trials; /* [count] */
+    size_t pair_capacity;
+    double (*pairs)[RUE_SCALE_COUNT]; /* [count * (count + 1) / 2] covariances for scales of 1 */
+    size_t room;
+    size_t *own;       /* [count] trials of one configuration */
+    double *disturbed; /* [count] probability */
+    double *residual;  /* [count] measured less what was expected before any trial */
+    double *solved;    /* [count] K^-1 residual */
+    double *decided;   /* [count] K^-1 times the covariances of the trials with what is to be decided */
+    double *factor;    /* [count][room] L of K, for usual scales; room for a row more */
+    double *spare;     /* [count][room] */
+    double log_weight[RUE_BELIEF_HYPOTHESES], weight[RUE_BELIEF_HYPOTHESES];
+    struct rue_belief_scales usual;
+    struct rue_belief_audit audit;
+    size_t looks;
+};
+
+/* ---- the process ---- */
+
+static size_t parameter_of(const struct rue_belief_point *point, size_t slope)
+{
+    return slope < RUE_BELIEF_OF_LOADER ? slope : slope + 2 * point->consumer;
+}
+
+/* The slopes that there are parameters for. */
+static size_t slopes_of(const struct rue_belief *belief, const struct rue_belief_point *point)
+{
+    bool unknown = parameter_of(point, RUE_BELIEF_OF_LOADER) < belief->parameters;
+    return unknown ? RUE_BELIEF_SLOPES : RUE_BELIEF_OF_LOADER;
+}
+
+static double slope_sum(const struct rue_belief *belief, const double *parameters,
+                        const struct rue_belief_point *point)
+{
+    double sum = 0;
+    for (size_t s = 0; s < slopes_of(belief, point); s++)
+        sum += point->slopes[s] * parameters[parameter_of(point, s)];
+    return sum;
+}
+
+/* Of what two times are off by, but for drift and noise; for scales of 1. */
+static void covariance(const struct rue_belief *belief, const struct rue_belief_point *one,
+                       const struct rue_belief_point *other, double out[RUE_SCALE_COUNT])
+{
+    memset(out, 0, RUE_SCALE_COUNT * sizeof *out);
+    rue_belief_fields_covariance(belief->fields, &one->place, &other->place, out);
+    for (size_t s = 0; s < slopes_of(belief, one); s++) {
+        const double *row = belief->covariance + parameter_of(one, s) * belief->parameters;
+        if (one->slopes[s] != 0) out[RUE_SCALE_FIXED] += one->slopes[s] * slope_sum(belief, row, other);
+    }
+}
+
+static double scaled(const double covariances[RUE_SCALE_COUNT], const struct rue_belief_scales *scales)
+{
+    double sum = 0;
+    for (int s = 0; s < RUE_SCALE_COUNT; s++)
+        sum += scales->of_fields[s] * scales->of_fields[s] * covariances[s];
+    return sum;
+}
+
+static bool are_alike(const struct rue_belief_trial *a, const struct rue_belief_trial *b)
+{
+    return a->point.place.model == b->point.place.model && a->point.place.config == b->point.place.config &&
+           a->images == b->images;
+}
+
+/* Of what two trials have beside what their times are off by, but for noise. */
+static double shared(const struct rue_belief_trial *a, const struct rue_belief_trial *b)
+{
+    double sum = are_alike(a, b) ? a->unsaid : 0;
+    if (rue_speed_differs(a->speed, b->speed)) return sum;
+    return sum + drift_sd * drift_sd * exp(-fabs(a->seconds - b->seconds) / drift_s);
+}
+
+double rue_belief_drift(void)
+{
+    return drift_sd * drift_sd;
+}
+
+static double noise_of(const struct rue_belief *belief, size_t trial, const struct rue_belief_scales *scales)
+{
+    double noise = scales->noise * scales->noise * belief->trials[trial].noise, p = belief->disturbed[trial];
+    return 1 / ((1 - p) / noise + p / (noise + disturbed_sd * disturbed_sd));
+}
+
+static const double *pair_of(const struct rue_belief *belief, size_t i, size_t j)
+{
+    return belief->pairs[i * (i + 1) / 2 + j];
+}
+
+/* L of K for those scales into `out`; false where there is none. */
+static bool factorise_for(const struct rue_belief *belief, const struct rue_belief_scales *scales,
+                          double *out)
+{
+    size_t count = belief->count, stride = belief->room;
+    for (size_t i = 0; i < count; i++) {
+        for (size_t j = 0; j <= i; j++) out[i * stride + j] = scaled(pair_of(belief, i, j), scales);
+        out[i * stride + i] += noise_of(belief, i, scales);
+    }
+    return rue_triangle_factorise(out, stride, count);
+}
+
+static rue_status fail_factor(const struct rue_belief *belief, rue_error *error)
+{
+    return rue_fail(error, RUE_INTERNAL, "the covariance of %zu trials is none", belief->count);
+}
+
+static rue_status check_stop(const struct rue_belief *belief, rue_error *error)
+{
+    rue_status status = belief->stop ? belief->stop() : RUE_OK;
+    return status == RUE_OK ? RUE_OK : rue_fail(error, status, "interrupted");
+}
+
+/* K for the usual scales, factorised, and what follows from it. */
+static rue_status settle(struct rue_belief *belief, rue_error *error)
+{
+    if (!factorise_for(belief, &belief->usual, belief->factor)) return fail_factor(belief, error);
+    memcpy(belief->solved, belief->residual, belief->count * sizeof *belief->solved);
+    rue_triangle_solve(belief->factor, belief->room, belief->count, belief->solved);
+    return RUE_OK;
+}
+
+/* ---- what trials tell of the scales, and of each other ---- */
+
+static rue_status weigh_hypotheses(struct rue_belief *belief, rue_error *error)
+{
+    size_t count = belief->count;
+    bool all = count < FEW_TRIALS || belief->looks % LOOKS == 0;
+    double most = -INFINITY, sum = 0, *rest = belief->solved;
+    for (size_t h = 0; h < RUE_BELIEF_HYPOTHESES; h++) {
+        struct rue_belief_scales scales = rue_belief_scales_of(h);
+        rue_status status = check_stop(belief, error);
+        if (status != RUE_OK) return status;
+        if (!all && belief->weight[h] < improbable) {
+            belief->log_weight[h] = -INFINITY;
+            continue;
+        }
+        double log_likelihood = -INFINITY;
+        if (count == 0) {
+            log_likelihood = 0;
+        } else if (factorise_for(belief, &scales, belief->spare)) {
+            memcpy(rest, belief->residual, count * sizeof *rest);
+            rue_triangle_solve_lower(belief->spare, belief->room, count, rest);
+            log_likelihood = -0.5 * rue_dot(rest, rest, count);
+            for (size_t i = 0; i < count; i++) log_likelihood -= log(belief->spare[i * belief->room + i]);
+        }
+        belief->log_weight[h] = log_likelihood + rue_belief_scales_log_prior(&scales);
+        most = fmax(most, belief->log_weight[h]);
+    }
+    if (!isfinite(most)) return fail_factor(belief, error);
+    for (size_t h = 0; h < RUE_BELIEF_HYPOTHESES; h++)
+        sum += belief->weight[h] = exp(belief->log_weight[h] - most);
+    for (size_t h = 0; h < RUE_BELIEF_HYPOTHESES; h++) belief->weight[h] /= sum;
+    belief->usual = rue_belief_scales_mean(belief->weight);
+    return RUE_OK;
+}
+
+/* K^-1 into `spare`: (L^-1)' L^-1. */
+static void invert(struct rue_belief *belief)
+{
+    size_t n = belief->count, stride = belief->room;
+    double *inverse = belief->spare, *lower = belief->factor;
+    for (size_t j = 0; j < n; j++) { /* row j of (L^-1)', that is column j of L^-1 */
+        double *column = inverse + j * stride;
+        column[j] = 1 / lower[j * stride + j];
+        for (size_t i = j + 1; i < n; i++)
+            column[i] = -rue_dot(lower + i * stride + j, column + j, i - j) / lower[i * stride + i];
+    }
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = i; j < n; j++)
+            inverse[i * stride + j] = rue_dot(inverse + i * stride + j, inverse + j * stride + j, n - j);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < i; j++) inverse[i * stride + j] = inverse[j * stride + i];
+}
+
+/* How probable it is that a trial was disturbed that lies so far `off` where nothing is expected but
+ * `variance` without its noise. */
+static double disturbance(const struct rue_belief *belief, const struct rue_belief_trial *trial, double off,
+                          double variance)
+{
+    double calm = variance + belief->usual.noise * belief->usual.noise * trial->noise,
+           wild = calm + disturbed_sd * disturbed_sd;
+    double log_odds = log(disturbed_share / (1 - disturbed_share)) - 0.5 * log(wild / calm) -
+                      0.5 * off * off * (1 / wild - 1 / calm);
+    return 1 / (1 + exp(-fmax(-30, fmin(30, log_odds))));
+}
+
+/* Of each trial, by how far off it is where it is left out. */
+static void blame(struct rue_belief *belief)
+{
+    for (size_t i = 0, n = belief->count; i < n; i++) {
+        double variance = 1 / belief->spare[i * belief->room + i], off = belief->solved[i] * variance;
+        belief->disturbed[i] = disturbance(belief, &belief->trials[i], off,
+                                           fmax(variance - noise_of(belief, i, &belief->usual), 0));
+    }
+}
+
+/* The trials of each configuration are told by all others: how far off, in squared standard deviations. */
+static void audit(struct rue_belief *belief)
+{
+    size_t n = belief->count, *own = belief->own;
+    double sum = 0;
+    belief->audit = (struct rue_belief_audit){.ratio = 1};
+    for (size_t i = 0; i < n; i++) {
+        size_t config = belief->trials[i].point.place.config, count = 0;
+        bool first = true;
+        for (size_t j = 0; j < n; j++) {
+            if (belief->trials[j].point.place.config != config) continue;
+            first &= j >= i;
+            own[count++] = j;
+        }
+        if (!first) continue;
+        double *block = belief->factor, *rest = block + count * count;
+        for (size_t a = 0; a < count * count; a++)
+            block[a] = belief->spare[own[a / count] * belief->room + own[a % count]];
+        for (size_t a = 0; a < count; a++) rest[a] = belief->solved[own[a]];
+        if (!rue_triangle_factorise(block, count, count)) continue;
+        rue_triangle_solve_lower(block, count, count, rest);
+        sum += rue_dot(rest, rest, count);
+        belief->audit.configs++;
+    }
+    if (n >= AUDITED_LEAST) belief->audit.ratio = sqrt(sum / (double)n);
+}
+
+rue_status rue_belief_learn(struct rue_belief *belief, rue_error *error)
+{
+    if (belief->count == 0) return RUE_OK;
+    rue_status status = weigh_hypotheses(belief, error);
+    belief->looks++;
+    for (int round = 0; status == RUE_OK && round < ROUNDS; round++) {
+        status = settle(belief, error);
+        if (status != RUE_OK) break;
+        invert(belief);
+        if (round + 1 < ROUNDS) blame(belief);
+    }
+    if (status != RUE_OK) return status;
+    audit(belief);
+    return settle(belief, error);
+}
+
+struct rue_belief_audit rue_belief_audit(const struct rue_belief *belief)
+{
+    return belief->audit;
+}
+
+/* ---- trials ---- */
+
+/* Gives `*array` room for so many, and keeps the first ones. */
+static bool grow(double **array, size_t kept, size_t room)
+{
+    double *grown = calloc(room, sizeof *grown);
+    if (!grown) return false;
+    if (kept) memcpy(grown, *array, kept * sizeof *grown);
+    free(*array);
+    *array = grown;
+    return true;
+}
+
+/* Room for one trial more. */
+static rue_status reserve(struct rue_belief *belief, rue_error *error)
+{
+    if (belief->count < belief->room) return RUE_OK;
+    size_t room = belief->room ? 2 * belief->room : 32;
+    bool grown = grow(&belief->disturbed, belief->count, room) &&
+                 grow(&belief->residual, belief->count, room) && grow(&belief->solved, 0, room) &&
+                 grow(&belief->decided, 0, room) && grow(&belief->factor, 0, room * (room + 1)) &&
+                 grow(&belief->spare, 0, room * room);
+    size_t *own = grown ? calloc(room, sizeof *own) : NULL;
+    if (!own) return rue_fail_memory(error, "beliefs", room * room * sizeof(double));
+    free(belief->own);
+    belief->own = own;
+    belief->room = room;
+    return belief->count > 0 ? settle(belief, error) : RUE_OK; /* its rows lie elsewhere now */
+}
+
+size_t rue_belief_trials(const struct rue_belief *belief)
+{
+    return belief->count;
+}
+
+/* The factor, of rows of `room`, gets a row more; what follows from it is worked out anew. */
+static rue_status append(struct rue_belief *belief, rue_error *error)
+{
+    size_t count = belief->count++, stride = belief->room;
+    double *row = belief->factor + count * stride;
+    for (size_t j = 0; j <= count; j++) row[j] = scaled(pair_of(belief, count, j), &belief->usual);
+    for (size_t j = 0; j < count; j++) {
+        const double *other = belief->factor + j * stride;
+        row[j] = (row[j] - rue_dot(row, other, j)) / other[j];
+    }
+    double left = row[count] + noise_of(belief, count, &belief->usual) - rue_dot(row, row, count);
+    if (!(left > 0)) return fail_factor(belief, error);
+    row[count] = sqrt(left);
+    memcpy(belief->solved, belief->residual, belief->count * sizeof *belief->solved);
+    rue_triangle_solve(belief->factor, stride, belief->count, belief->solved);
+    return RUE_OK;
+}
+
+rue_status rue_belief_add(struct rue_belief *belief, const struct rue_belief_trial *trial, rue_error *error)
+{
+    size_t count = belief->count;
+    if (count >= RUE_BELIEF_TRIALS) return RUE_OK;
+    rue_status status = rue_array_grow(&belief->trials, &belief->capacity, count + 1, sizeof *belief->trials,
+                                       "beliefs", error);
+    if (status == RUE_OK)
+        status = rue_array_grow(&belief->pairs, &belief->pair_capacity, (count + 1) * (count + 2) / 2,
+                                sizeof *belief->pairs, "beliefs", error);
+    if (status == RUE_OK) status = reserve(belief, error);
+    if (status != RUE_OK) return status;
+    double mean, variance;
+    rue_belief_expect(belief, &trial->point, &mean, &variance);
+    belief->disturbed[count] = count < FEW_TO_BLAME ? 0
+                                                    : disturbance(belief, trial, trial->log_ratio - mean,
+                                                                  variance + shared(trial, trial));
+    belief->trials[count] = *trial;
+    for (size_t j = 0; j <= count; j++) {
+        double *pair = belief->pairs[count * (count + 1) / 2 + j];
+        covariance(belief, &trial->point, &belief->trials[j].point, pair);
+        pair[RUE_SCALE_FIXED] += shared(trial, &belief->trials[j]);
+    }
+    belief->residual[count] = trial->log_ratio - slope_sum(belief, belief->offset, &trial->point);
+    return append(belief, error);
+}
+
+/* ---- what is believed ---- */
+
+/* The covariances of a point with all trials, for those scales, into `out` [count]. */
+static void covariances(const struct rue_belief *belief, const struct rue_belief_point *point,
+                        const struct rue_belief_scales *scales, double *out)
+{
+    double parts[RUE_SCALE_COUNT];
+    for (size_t i = 0; i < belief->count; i++) {
+        covariance(belief, point, &belief->trials[i].point, parts);
+        out[i] = scaled(parts, scales);
+    }
+}
+
+void rue_belief_expect(const struct rue_belief *belief, const struct rue_belief_point *point, double *mean,
+                       double *variance)
+{
+    double parts[RUE_SCALE_COUNT], *with = belief->spare;
+    covariance(belief, point, point, parts);
+    *mean = slope_sum(belief, belief->offset, point);
+    *variance = scaled(parts, &belief->usual);
+    if (belief->count == 0) return;
+    covariances(belief, point, &belief->usual, with);
+    *mean += rue_dot(with, belief->solved, belief->count);
+    rue_triangle_solve_lower(belief->factor, belief->room, belief->count, with);
+    *variance = fmax(0, *variance - rue_dot(with, with, belief->count));
+}
+
+/* ---- states: the parameters less what predictions are made with, then the values of the fields ---- */
+
+size_t rue_belief_state_size(const struct rue_belief *belief)
+{
+    return belief->parameters + rue_belief_fields_size(belief->fields);
+}
+
+double rue_belief_at(const struct rue_belief *belief, const double *state,
+                     const struct rue_belief_point *point)
+{
+    return slope_sum(belief, state, point) +
+           rue_belief_fields_at(belief->fields, state + belief->parameters, &point->place);
+}
+
+/* Adds the covariances of everything with the sum of weights[i] * points[i], before any trial. */
+static rue_status spread(const struct rue_belief *belief, const struct rue_belief_scales *scales,
+                         const struct rue_belief_point *const *points, const double *weights, size_t count,
+                         double *state, rue_error *error)
+{
+    const struct rue_belief_place **places = malloc((count + 1) * sizeof *places);
+    double *sums = calloc(belief->parameters + 1, sizeof *sums);
+    if (!places || !sums) {
+        free(places);
+        free(sums);
+        return rue_fail_memory(error, "beliefs", count * sizeof *places);
+    }
+    for (size_t i = 0; i < count; i++) {
+        places[i] = &points[i]->place;
+        for (size_t s = 0; s < slopes_of(belief, points[i]); s++)
+            sums[parameter_of(points[i], s)] += weights[i] * points[i]->slopes[s];
+    }
+    for (size_t p = 0; p < belief->parameters; p++)
+        state[p] += rue_dot(belief->covariance + p * belief->parameters, sums, belief->parameters);
+    rue_belief_fields_spread(belief->fields, scales->of_fields, places, weights, count,
+                             state + belief->parameters);
+    free(places);
+    free(sums);
+    return RUE_OK;
+}
+
+/* The same with the trials. */
+static rue_status spread_trials(const struct rue_belief *belief, const struct rue_belief_scales *scales,
+                                const double *weights, double *state, rue_error *error)
+{
+    const struct rue_belief_point *points[RUE_BELIEF_TRIALS];
+    for (size_t i = 0; i < belief->count; i++) points[i] = &belief->trials[i].point;
+    return spread(belief, scales, points, weights, belief->count, state, error);
+}
+
+rue_status rue_belief_mean(const struct rue_belief *belief, double *state, rue_error *error)
+{
+    memset(state, 0, rue_belief_state_size(belief) * sizeof *state);
+    memcpy(state, belief->offset, belief->parameters * sizeof *state);
+    return spread_trials(belief, &belief->usual, belief->solved, state, error);
+}
+
+rue_status rue_belief_direct(struct rue_belief *belief, const struct rue_belief_point *const *points,
+                             const double *weights, size_t count, double *state, rue_error *error)
+{
+    memset(state, 0, rue_belief_state_size(belief) * sizeof *state);
+    rue_status status = spread(belief, &belief->usual, points, weights, count, state, error);
+    if (status != RUE_OK || belief->count == 0) return status;
+    for (size_t i = 0; i < belief->count; i++)
+        belief->decided[i] = -rue_belief_at(belief, state, &belief->trials[i].point);
+    rue_triangle_solve(belief->factor, belief->room, belief->count, belief->decided);
+    return spread_trials(belief, &belief->usual, belief->decided, state, error);
+}
+
+/* What trials share beside what their times are off by is told, too: a trial like one that was made tells
+ * less.
+ */
+double rue_belief_gain(const struct rue_belief *belief, const double *state,
+                       const struct rue_belief_trial *trial)
+{
+    double parts[RUE_SCALE_COUNT], *with = belief->spare,
+                                   decided = rue_belief_at(belief, state, &trial->point);
+    covariance(belief, &trial->point, &trial->point, parts);
+    double variance = scaled(parts, &belief->usual) + shared(trial, trial) +
+                      belief->usual.noise * belief->usual.noise * trial->noise;
+    if (belief->count > 0) covariances(belief, &trial->point, &belief->usual, with);
+    for (size_t i = 0; i < belief->count; i++) {
+        double more = shared(trial, &belief->trials[i]);
+        with[i] += more;
+        decided += more * belief->decided[i];
+    }
+    if (belief->count > 0) rue_triangle_solve_lower(belief->factor, belief->room, belief->count, with);
+    variance -= belief->count > 0 ? rue_dot(with, with, belief->count) : 0;
+    return decided * decided / fmax(variance, 1e-12);
+}
+
+/* ---- draws ---- */
+
+/* What draws of one call share. */
+struct draws {
+    uint64_t seed;
+    double *state;    /* [state size] */
+    double *normal;   /* [parameters], and [count] after them */
+    double *weights;  /* [count] */
+    double *together; /* [count][count] L of what trials share beside what their times are off by */
+};
+
+/* One possible truth before any trial, and what trials would tell of it, less what they told: into
+ * `weights`. */
+static void draw_before(struct rue_belief *belief, const struct rue_belief_scales *scales,
+                        struct draws *draws)
+{
+    size_t n = belief->parameters, count = belief->count;
+    for (size_t p = 0; p < n; p++) draws->normal[p] = rue_random_normal(&draws->seed);
+    for (size_t p = 0; p < n; p++)
+        draws->state[p] = belief->offset[p] + rue_dot(belief->root + p * n, draws->normal, p + 1);
+    rue_belief_fields_draw(belief->fields, scales->of_fields, &draws->seed, draws->state + n);
+    for (size_t i = 0; i < count; i++) draws->normal[i] = rue_random_normal(&draws->seed);
+    for (size_t i = 0; i < count; i++) {
+        const struct rue_belief_trial *trial = &belief->trials[i];
+        double noise = sqrt(noise_of(belief, i, scales)) * rue_random_normal(&draws->seed);
+        draws->weights[i] = trial->log_ratio - rue_belief_at(belief, draws->state, &trial->point) -
+                            rue_dot(draws->together + i * count, draws->normal, i + 1) - noise;
+    }
+}
+
+static rue_status draw_all(struct rue_belief *belief, size_t count, bool usual, struct draws *draws,
+                           void (*take)(void *context, size_t index, const double *state), void *context,
+                           rue_error *error)
+{
+    size_t hypothesis = 0, last = SIZE_MAX;
+    double cumulative = belief->weight[0];
+    rue_status status = RUE_OK;
+    for (size_t d = 0; status == RUE_OK && d < count; d++) {
+        while (hypothesis + 1 < RUE_BELIEF_HYPOTHESES && cumulative * (double)count < (double)d + 0.5)
+            cumulative += belief->weight[++hypothesis];
+        struct rue_belief_scales scales = usual ? belief->usual : rue_belief_scales_of(hypothesis);
+        if (!usual && hypothesis != last && !factorise_for(belief, &scales, belief->spare))
+            return fail_factor(belief, error);
+        last = hypothesis;
+        draw_before(belief, &scales, draws);
+        rue_triangle_solve(usual ? belief->factor : belief->spare, belief->room, belief->count,
+                           draws->weights);
+        if (status == RUE_OK) status = spread_trials(belief, &scales, draws->weights, draws->state, error);
+        if (status == RUE_OK) take(context, d, draws->state);
+    }
+    return status;
+}
+
+rue_status rue_belief_draw(struct rue_belief *belief, size_t count, bool usual, uint64_t seed,
+                           void (*take)(void *context, size_t index, const double *state), void *context,
+                           rue_error *error)
+{
+    size_t trials = belief->count, longest = belief->parameters > trials ? belief->parameters : trials;
+    struct draws draws = {.seed = seed,
+                          .state = malloc(rue_belief_state_size(belief) * sizeof(double)),
+                          .normal = malloc((longest + 1) * sizeof(double)),
+                          .weights = malloc((trials + 1) * sizeof(double)),
+                          .together = calloc(trials * trials + 1, sizeof(double))};
+    rue_status status = RUE_OK;
+    if (!draws.state || !draws.normal || !draws.weights || !draws.together)
+        status = rue_fail_memory(error, "draws", trials * trials * sizeof(double));
+    for (size_t i = 0; status == RUE_OK && i < trials * trials; i++)
+        draws.together[i] = shared(&belief->trials[i / trials], &belief->trials[i % trials]) +
+                            (i % (trials + 1) == 0 ? 1e-12 : 0);
+    if (status == RUE_OK && !rue_triangle_factorise(draws.together, trials, trials))
+        status = fail_factor(belief, error);
+    if (status == RUE_OK) status = draw_all(belief, count, usual, &draws, take, context, error);
+    free(draws.state);
+    free(draws.normal);
+    free(draws.weights);
+    free(draws.together);
+    return status;
+}
+
+/* ---- life ---- */
+
+rue_status rue_belief_open(const struct rue_belief_setup *setup, struct rue_belief **out, rue_error *error)
+{
+    size_t n = setup->parameter_count;
+    struct rue_belief *belief = calloc(1, sizeof *belief);
+    if (!belief) return rue_fail_memory(error, "beliefs", sizeof *belief);
+    belief->parameters = n;
+    belief->stop = setup->stop;
+    belief->covariance = calloc(n * n, sizeof *belief->covariance);
+    belief->root = calloc(n * n, sizeof *belief->root);
+    belief->offset = calloc(n, sizeof *belief->offset);
+    rue_status status = belief->covariance && belief->root && belief->offset
+                            ? RUE_OK
+                            : rue_fail_memory(error, "beliefs", n * n * sizeof(double));
+    if (status == RUE_OK)
+        status = rue_belief_fields_open(setup->model_count, setup->configs, setup->config_count,
+                                        &belief->fields, error);
+    if (status == RUE_OK) {
+        if (setup->offset) memcpy(belief->offset, setup->offset, n * sizeof *belief->offset);
+        for (size_t i = 0; i < n * n; i++)
+            belief->root[i] = belief->covariance[i] =
+                setup->covariance[i] + (i % (n + 1) == 0 ? parameter_sd * parameter_sd : 0);
+        if (!rue_triangle_factorise(belief->root, n, n))
+            status = rue_fail(error, RUE_INTERNAL, "the covariance of the parameters is none");
+    }
+    if (status == RUE_OK) status = weigh_hypotheses(belief, error);
+    if (status != RUE_OK) return rue_belief_close(belief), status;
+    belief->audit.ratio = 1;
+    *out = belief;
+    return RUE_OK;
+}
+
+void rue_belief_close(struct rue_belief *belief)
+{
+    if (!belief) return;
+    rue_belief_fields_close(belief->fields);
+    free(belief->covariance);
+    free(belief->root);
+    free(belief->offset);
+    free(belief->trials);
+    free(belief->pairs);
+    free(belief->own);
+    free(belief->disturbed);
+    free(belief->residual);
+    free(belief->solved);
+    free(belief->decided);
+    free(belief->factor);
+    free(belief->spare);
+    free(belief);
+}

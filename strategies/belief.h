@@ -1,0 +1,108 @@
+/* What is believed of every time, model × configuration: a Gaussian process over all cells at once.
+ *
+ * The logarithm of measured over predicted time of a trial is J (theta - theta0), as the pipeline's
+ * parameters theta are known by their mean and covariance only, plus what the fields say (belief_fields.h),
+ * plus the machine's drift, which forgets with time, plus what a part of a job does not tell of the rest,
+ * plus noise. One trial in RUE_BELIEF_DISTURBED or so was disturbed, either way, and tells little; which one,
+ * the others tell. The scales of the fields and of the noise are unknown: each of several has the probability
+ * that the trials give it.
+ *
+ * With the trials left out of one configuration after the other, exactly, the process says how far off its
+ * own beliefs are: the audit. */
+#ifndef RUE_BELIEF_H
+#define RUE_BELIEF_H
+
+#include "belief_fields.h"
+#include "pipeline.h"
+#include "speed.h"
+
+struct rue_belief;
+
+enum { RUE_BELIEF_OF_LOADER = RUE_PIPELINE_PARAMETER_COUNT, RUE_BELIEF_SLOPES = RUE_BELIEF_OF_LOADER + 2 };
+
+/* A time, of a job or of a part of it. Slopes are those of its logarithm by the logarithms of the loader's
+ * parameters, then by those of batch_s and image_s of its consumer, the last two parameters but `consumer`
+ * times two. */
+struct rue_belief_point {
+    struct rue_belief_place place;
+    double slopes[RUE_BELIEF_SLOPES];
+    size_t consumer;
+};
+
+struct rue_belief_trial {
+    struct rue_belief_point point;
+    double log_ratio; /* of measured over predicted time */
+    double noise;     /* variance, for a scale of 1 */
+    double unsaid;    /* variance of what such a part does not tell of the job, however often it is tried */
+    uint64_t images;
+    double seconds;         /* when */
+    struct rue_speed speed; /* of the machine then; where it differs the drift is another one */
+};
+
+struct rue_belief_setup {
+    size_t model_count, config_count;
+    const struct rue_config *configs; /* [config_count]; borrowed for the call of open */
+    size_t parameter_count;           /* of the loader, then two for each unknown consumer */
+    const double *covariance;         /* [parameter_count][parameter_count] */
+    const double *offset;     /* (optional) [parameter_count] the mean less what predictions are made with */
+    rue_status (*stop)(void); /* (optional) asked often; what it returns other than RUE_OK ends a call */
+};
+
+/* RUE_MEMORY; RUE_INTERNAL for a covariance that is none. */
+rue_status rue_belief_open(const struct rue_belief_setup *setup, struct rue_belief **out,
+                           rue_error *error) RUE_MUST_CHECK;
+void rue_belief_close(struct rue_belief *belief);
+
+/* A trial more. Beyond so many of them they tell no more. RUE_MEMORY, RUE_INTERNAL. */
+enum { RUE_BELIEF_TRIALS = 500 };
+rue_status rue_belief_add(struct rue_belief *belief, const struct rue_belief_trial *trial,
+                          rue_error *error) RUE_MUST_CHECK;
+size_t rue_belief_trials(const struct rue_belief *belief);
+
+/* Looks at all trials anew: the scales, which trials were disturbed, and the audit. RUE_INTERNAL; what the
+ * stop returns. */
+rue_status rue_belief_learn(struct rue_belief *belief, rue_error *error) RUE_MUST_CHECK;
+
+/* What the last call of learn found: by how much beliefs are too narrow (1: not at all) as the trials that
+ * were left out have it, and how many configurations told that. */
+struct rue_belief_audit {
+    double ratio;
+    size_t configs;
+};
+struct rue_belief_audit rue_belief_audit(const struct rue_belief *belief);
+
+/* The logarithm of measured over predicted that the point is believed to have, without noise. */
+void rue_belief_expect(const struct rue_belief *belief, const struct rue_belief_point *point, double *mean,
+                       double *variance);
+
+/* ---- states: one possible truth, or what is expected, or covariances, of everything ---- */
+
+size_t rue_belief_state_size(const struct rue_belief *belief);
+
+/* What a state says of a point. */
+double rue_belief_at(const struct rue_belief *belief, const double *state,
+                     const struct rue_belief_point *point);
+
+/* What is expected, into `state`. RUE_MEMORY. */
+rue_status rue_belief_mean(const struct rue_belief *belief, double *state, rue_error *error) RUE_MUST_CHECK;
+
+/* The covariances of everything with the sum of weights[i] * points[i], into `state`; rue_belief_gain is
+ * about that sum, until a trial is added. RUE_MEMORY. */
+rue_status rue_belief_direct(struct rue_belief *belief, const struct rue_belief_point *const *points,
+                             const double *weights, size_t count, double *state,
+                             rue_error *error) RUE_MUST_CHECK;
+
+/* By how much such a trial would lessen the variance of that sum. `state`: as direct has it. */
+double rue_belief_gain(const struct rue_belief *belief, const double *state,
+                       const struct rue_belief_trial *trial);
+
+/* Calls `take` with `count` possible truths, one after the other; with scales as they may be, or (`usual`) as
+ * they are in the mean, which is quicker. RUE_MEMORY, RUE_INTERNAL. */
+rue_status rue_belief_draw(struct rue_belief *belief, size_t count, bool usual, uint64_t seed,
+                           void (*take)(void *context, size_t index, const double *state), void *context,
+                           rue_error *error) RUE_MUST_CHECK;
+
+/* The variance of a trial's drift. */
+double rue_belief_drift(void);
+
+#endif

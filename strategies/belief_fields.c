@@ -1,0 +1,271 @@
+#include "belief_fields.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "random.h"
+#include "triangle.h"
+
+enum { AXIS_MODEL, AXIS_CONFIG, AXIS_KNOBS, AXES = AXIS_KNOBS + RUE_KNOB_COUNT };
+
+/* Lengths of an axis that are none. */
+#define ANY  INFINITY
+#define SAME 0.0
+
+static const struct {
+    enum rue_belief_scale scale;
+    double sd;
+    enum rue_belief_amplitude amplitude;
+    double length[AXES];
+} table[RUE_FIELD_COUNT] = {
+#define X(name, scale, sd, amplitude, ...) {RUE_SCALE_##scale, sd, RUE_AMPLITUDE_##amplitude, {__VA_ARGS__}},
+    RUE_BELIEF_FIELDS(X)
+#undef X
+};
+
+/* One axis of one field. */
+struct axis {
+    size_t count;      /* of its values that are told apart; 1: it does not matter */
+    size_t *of_config; /* [configs] which of them each has; of a knob that matters */
+    double *kernel;    /* [count][count], and L with L L' = kernel; NULL: values have nothing in common */
+    double *root;
+};
+
+struct field {
+    struct axis axes[AXES];
+    size_t size, start;  /* of its values among those of all fields */
+    size_t *of_config;   /* [configs] the group, but for the model */
+    size_t model_stride; /* 0: models are not told apart */
+};
+
+struct rue_belief_fields {
+    size_t configs, size, longest;
+    struct field fields[RUE_FIELD_COUNT];
+    double *room; /* [longest] of an axis; [largest field] */
+};
+
+/* ---- axes ---- */
+
+/* Where a knob's value lies, in doublings. */
+static double position(enum rue_knob knob, int value)
+{
+    if (knob == RUE_PIN_MEMORY || knob == RUE_PARALLELISM) return value;
+    return log2(fmax(1, value + (knob == RUE_NUM_WORKERS))); /* nobody may have told the value */
+}
+
+static double matern(double distance)
+{
+    double d = sqrt(3) * fabs(distance);
+    return (1 + d) * exp(-d);
+}
+
+static bool make_smooth(struct axis *axis, enum rue_knob knob, const int *values, double length)
+{
+    size_t count = axis->count;
+    axis->kernel = calloc(2 * count * count, sizeof *axis->kernel);
+    if (!axis->kernel) return false;
+    axis->root = axis->kernel + count * count;
+    for (size_t i = 0; i < count * count; i++)
+        axis->kernel[i] =
+            matern((position(knob, values[i / count]) - position(knob, values[i % count])) / length);
+    for (size_t i = 0; i < count * count; i++) /* a little more, so that it has a root */
+        axis->root[i] = axis->kernel[i] + (i % (count + 1) == 0 ? 1e-6 : 0);
+    return rue_triangle_factorise(axis->root, count, count);
+}
+
+/* The different values of a knob in the order of their appearance; how many. `index` [configs] which of them
+ * each configuration has. */
+static size_t list_values(const struct rue_config *configs, size_t count, enum rue_knob knob, int *values,
+                          size_t *index)
+{
+    size_t found = 0;
+    for (size_t c = 0; c < count; c++) {
+        size_t v = 0;
+        while (v < found && values[v] != configs[c].value[knob]) v++;
+        if (v == found) values[found++] = configs[c].value[knob];
+        index[c] = v;
+    }
+    return found;
+}
+
+/* ---- fields ---- */
+
+/* The axes of the knobs, and where the configurations lie on them. */
+static bool make_field(struct field *field, const double *length, size_t models,
+                       const struct rue_config *configs, size_t config_count, int *values)
+{
+    field->of_config = calloc(config_count, sizeof *field->of_config);
+    if (!field->of_config) return false;
+    field->size = 1;
+    for (int a = AXES - 1; a >= 0; a--) {
+        struct axis *axis = &field->axes[a];
+        enum rue_knob knob = (enum rue_knob)(a - AXIS_KNOBS);
+        axis->count = 1;
+        if (isinf(length[a])) continue;
+        if (a == AXIS_MODEL) {
+            field->model_stride = field->size;
+            axis->count = models;
+        } else if (a == AXIS_CONFIG) {
+            for (size_t c = 0; c < config_count; c++) field->of_config[c] += field->size * c;
+            axis->count = config_count;
+        } else {
+            axis->of_config = calloc(config_count, sizeof *axis->of_config);
+            if (!axis->of_config) return false;
+            axis->count = list_values(configs, config_count, knob, values, axis->of_config);
+            for (size_t c = 0; c < config_count; c++) field->of_config[c] += field->size * axis->of_config[c];
+            if (length[a] > 0 && !make_smooth(axis, knob, values, length[a])) return false;
+        }
+        field->size *= axis->count;
+    }
+    return true;
+}
+
+rue_status rue_belief_fields_open(size_t model_count, const struct rue_config *configs, size_t config_count,
+                                  struct rue_belief_fields **out, rue_error *error)
+{
+    struct rue_belief_fields *fields = calloc(1, sizeof *fields);
+    int *values = calloc(config_count, sizeof *values);
+    size_t largest = 0;
+    bool made = fields && values;
+    for (int f = 0; made && f < RUE_FIELD_COUNT; f++) {
+        struct field *field = &fields->fields[f];
+        made = make_field(field, table[f].length, model_count, configs, config_count, values);
+        field->start = fields->size;
+        fields->size += field->size;
+        if (field->size > largest) largest = field->size;
+        for (int a = 0; a < AXES; a++)
+            if (field->axes[a].count > fields->longest) fields->longest = field->axes[a].count;
+    }
+    free(values);
+    if (made) fields->room = calloc(fields->longest + largest, sizeof *fields->room);
+    if (!made || !fields->room) {
+        rue_belief_fields_close(fields);
+        return rue_fail_memory(error, "beliefs", model_count * config_count * sizeof(double));
+    }
+    *out = fields;
+    return RUE_OK;
+}
+
+void rue_belief_fields_close(struct rue_belief_fields *fields)
+{
+    if (!fields) return;
+    for (int f = 0; f < RUE_FIELD_COUNT; f++) {
+        free(fields->fields[f].of_config);
+        for (int a = 0; a < AXES; a++) {
+            free(fields->fields[f].axes[a].of_config);
+            free(fields->fields[f].axes[a].kernel);
+        }
+    }
+    free(fields->room);
+    free(fields);
+}
+
+size_t rue_belief_fields_size(const struct rue_belief_fields *fields)
+{
+    return fields->size;
+}
+
+static size_t group_of(const struct field *field, const struct rue_belief_place *place)
+{
+    return field->model_stride * place->model + field->of_config[place->config];
+}
+
+/* Of the groups of two cells. */
+static double correlation(const struct field *field, const struct rue_belief_place *one,
+                          const struct rue_belief_place *other)
+{
+    double product = 1;
+    if (field->model_stride && one->model != other->model) return 0;
+    if (field->axes[AXIS_CONFIG].count > 1 && one->config != other->config) return 0;
+    for (int a = AXIS_KNOBS; a < AXES; a++) {
+        const struct axis *axis = &field->axes[a];
+        if (axis->count == 1) continue;
+        size_t i = axis->of_config[one->config], j = axis->of_config[other->config];
+        if (axis->kernel)
+            product *= axis->kernel[i * axis->count + j];
+        else if (i != j)
+            return 0;
+    }
+    return product;
+}
+
+void rue_belief_fields_covariance(const struct rue_belief_fields *fields, const struct rue_belief_place *one,
+                                  const struct rue_belief_place *other, double out[RUE_SCALE_COUNT])
+{
+    for (int f = 0; f < RUE_FIELD_COUNT; f++) {
+        const struct field *field = &fields->fields[f];
+        double amplitudes = one->amplitude[table[f].amplitude] * other->amplitude[table[f].amplitude];
+        if (amplitudes != 0)
+            out[table[f].scale] += table[f].sd * table[f].sd * amplitudes * correlation(field, one, other);
+    }
+}
+
+/* ---- values ---- */
+
+/* Multiplies `values` along an axis by its kernel, or its root. */
+static void multiply(const struct axis *axis, bool root, size_t stride, size_t size, double *line,
+                     double *values)
+{
+    size_t count = axis->count;
+    const double *matrix = root ? axis->root : axis->kernel;
+    for (size_t at = 0; at < size; at++) {
+        if (at / stride % count != 0) continue;
+        for (size_t i = 0; i < count; i++) {
+            line[i] = 0;
+            for (size_t j = 0; j < (root ? i + 1 : count); j++)
+                line[i] += matrix[i * count + j] * values[at + j * stride];
+        }
+        for (size_t i = 0; i < count; i++) values[at + i * stride] = line[i];
+    }
+}
+
+static void multiply_all(const struct rue_belief_fields *fields, const struct field *field, bool root,
+                         double *values)
+{
+    size_t stride = 1;
+    for (int a = AXES - 1; a >= 0; a--) {
+        const struct axis *axis = &field->axes[a];
+        if (axis->kernel) multiply(axis, root, stride, field->size, fields->room, values);
+        stride *= axis->count;
+    }
+}
+
+void rue_belief_fields_draw(const struct rue_belief_fields *fields, const double scales[RUE_SCALE_COUNT],
+                            uint64_t *seed, double *out)
+{
+    for (int f = 0; f < RUE_FIELD_COUNT; f++) {
+        const struct field *field = &fields->fields[f];
+        double *values = out + field->start, sd = scales[table[f].scale] * table[f].sd;
+        for (size_t i = 0; i < field->size; i++) values[i] = sd * rue_random_normal(seed);
+        multiply_all(fields, field, true, values);
+    }
+}
+
+void rue_belief_fields_spread(const struct rue_belief_fields *fields, const double scales[RUE_SCALE_COUNT],
+                              const struct rue_belief_place *const *places, const double *weights,
+                              size_t count, double *out)
+{
+    double *values = fields->room + fields->longest;
+    for (int f = 0; f < RUE_FIELD_COUNT; f++) {
+        const struct field *field = &fields->fields[f];
+        double sd = scales[table[f].scale] * table[f].sd;
+        memset(values, 0, field->size * sizeof *values);
+        for (size_t i = 0; i < count; i++)
+            values[group_of(field, places[i])] +=
+                sd * sd * weights[i] * places[i]->amplitude[table[f].amplitude];
+        multiply_all(fields, field, false, values);
+        for (size_t i = 0; i < field->size; i++) out[field->start + i] += values[i];
+    }
+}
+
+double rue_belief_fields_at(const struct rue_belief_fields *fields, const double *values,
+                            const struct rue_belief_place *place)
+{
+    double sum = 0;
+    for (int f = 0; f < RUE_FIELD_COUNT; f++) {
+        const struct field *field = &fields->fields[f];
+        sum += place->amplitude[table[f].amplitude] * values[field->start + group_of(field, place)];
+    }
+    return sum;
+}

@@ -1,0 +1,258 @@
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "belief.h"
+
+TestSuite(belief, .timeout = 60);
+
+/* A grid of 2 x 2 for two models, and one parameter that matters: every time is in proportion to it. */
+enum { MODELS = 2, CONFIGS = 4, CELLS = MODELS * CONFIGS, DRAWS = 4000 };
+
+static const double parameter_variance = 0.09, floor_variance = 0.0004;
+static const double everything = 0.2 * 0.2;
+
+static struct rue_config configs[CONFIGS];
+static struct rue_belief_point points[CELLS];
+
+static struct rue_belief *open_belief(double offset)
+{
+    double covariance[RUE_BELIEF_OF_LOADER * RUE_BELIEF_OF_LOADER] = {0}, offsets[RUE_BELIEF_OF_LOADER] = {0};
+    for (size_t p = 0; p < RUE_BELIEF_OF_LOADER; p++)
+        covariance[p * (RUE_BELIEF_OF_LOADER + 1)] = parameter_variance;
+    offsets[RUE_PIPELINE_item_s] = offset;
+    for (size_t c = 0; c < CONFIGS; c++) {
+        configs[c] = rue_config_default();
+        configs[c].value[RUE_BATCH_SIZE] = c / 2 ? 64 : 16;
+        configs[c].value[RUE_NUM_WORKERS] = c % 2 ? 7 : 1;
+    }
+    for (size_t i = 0; i < CELLS; i++) {
+        points[i] = (struct rue_belief_point){.place = {.model = i / CONFIGS, .config = i % CONFIGS}};
+        points[i].place.amplitude[RUE_AMPLITUDE_ONE] = 1;
+        points[i].slopes[RUE_PIPELINE_item_s] = 1;
+    }
+    const struct rue_belief_setup setup = {.model_count = MODELS,
+                                           .config_count = CONFIGS,
+                                           .configs = configs,
+                                           .parameter_count = RUE_BELIEF_OF_LOADER,
+                                           .covariance = covariance,
+                                           .offset = offsets};
+    struct rue_belief *belief;
+    rue_error error = {0};
+    cr_assert_eq(rue_belief_open(&setup, &belief, &error), RUE_OK, "%s", error.message);
+    return belief;
+}
+
+static void tell(struct rue_belief *belief, size_t cell, double log_ratio, double noise, double unsaid)
+{
+    const struct rue_belief_trial trial = {
+        .point = points[cell], .log_ratio = log_ratio, .noise = noise, .unsaid = unsaid, .images = 100};
+    rue_error error = {0};
+    cr_assert_eq(rue_belief_add(belief, &trial, &error), RUE_OK, "%s", error.message);
+}
+
+/* Before any trial scales are the means of their logarithms. */
+static double cell_scale(void)
+{
+    double weights = 0, sum = 0;
+    for (int i = 0; i < 4; i++) {
+        double weight = exp(-0.5 * pow(log(pow(2, i)) / 1.2, 2));
+        weights += weight;
+        sum += weight * log(pow(2, i));
+    }
+    return exp(sum / weights);
+}
+
+static double two(double a, double b, double one)
+{
+    double weights = exp(-0.5 * pow(log(a) / one, 2)) + exp(-0.5 * pow(log(b) / one, 2));
+    return exp((exp(-0.5 * pow(log(a) / one, 2)) * log(a) + exp(-0.5 * pow(log(b) / one, 2)) * log(b)) /
+               weights);
+}
+
+static double matern(double distance)
+{
+    return (1 + sqrt(3) * distance) * exp(-sqrt(3) * distance);
+}
+
+/* The covariance of two cells, worked out from the table of the fields by hand. */
+static double covariance_by_hand(size_t a, size_t b)
+{
+    double model = two(0.7, 3, 1.2), cell = cell_scale(), smooths[] = {0.5, 2, 6}, weights = 0, smooth = 0;
+    for (int i = 0; i < 3; i++) {
+        double weight = exp(-0.5 * pow(log(smooths[i]) / 1.2, 2));
+        weights += weight;
+        smooth += weight * log(smooths[i]);
+    }
+    smooth = exp(smooth / weights);
+    bool same_model = a / CONFIGS == b / CONFIGS, same_config = a % CONFIGS == b % CONFIGS,
+         same_batch = a % CONFIGS / 2 == b % CONFIGS / 2, same_workers = a % 2 == b % 2;
+    double batch = same_batch ? 1 : matern(2 / 2.4), workers = same_workers ? 1 : matern(2 / 2.4);
+    return parameter_variance + floor_variance + everything +
+           same_model * pow(0.007 * model, 2) * (1 + batch) + pow(0.01 * smooth, 2) * batch * workers +
+           pow(cell, 2) * (same_config * pow(0.005, 2) + (a == b) * pow(0.01, 2));
+}
+
+Test(belief, before_any_trial_is_what_the_table_of_fields_says)
+{
+    struct rue_belief *belief = open_belief(0.1);
+    for (size_t i = 0; i < CELLS; i++) {
+        double mean, variance;
+        rue_belief_expect(belief, &points[i], &mean, &variance);
+        cr_assert_float_eq(mean, 0.1, 1e-12);
+        cr_assert_float_eq(variance, covariance_by_hand(i, i), 1e-9);
+    }
+    rue_belief_close(belief);
+}
+
+Test(belief, one_trial_moves_every_cell_as_its_covariance_says)
+{
+    struct rue_belief *belief = open_belief(0.1);
+    double drift = 0.02 * 0.02, noise_scale = 0, weights = 0, noises[] = {0.5, 1, 2, 3.5};
+    for (int i = 0; i < 4; i++) {
+        double weight = exp(-0.5 * pow(log(noises[i]) / 1.2, 2));
+        weights += weight;
+        noise_scale += weight * log(noises[i]);
+    }
+    noise_scale = exp(noise_scale / weights);
+    tell(belief, 5, 0.4, 0.0004, 0.0001);
+    double told = covariance_by_hand(5, 5) + drift + 0.0001 + noise_scale * noise_scale * 0.0004;
+    for (size_t i = 0; i < CELLS; i++) {
+        double mean, variance, with = covariance_by_hand(i, 5);
+        rue_belief_expect(belief, &points[i], &mean, &variance);
+        cr_assert_float_eq(mean, 0.1 + with / told * (0.4 - 0.1), 1e-9, "cell %zu: %g", i, mean);
+        cr_assert_float_eq(variance, covariance_by_hand(i, i) - with * with / told, 1e-9);
+    }
+    rue_belief_close(belief);
+}
+
+/* What draws add up to. */
+struct sums {
+    const struct rue_belief *belief;
+    double sum[CELLS], product[CELLS][CELLS];
+};
+
+static void add_draw(void *context, size_t index, const double *state)
+{
+    struct sums *sums = context;
+    double off[CELLS];
+    (void)index;
+    for (size_t i = 0; i < CELLS; i++)
+        sums->sum[i] += off[i] = rue_belief_at(sums->belief, state, &points[i]);
+    for (size_t i = 0; i < CELLS; i++)
+        for (size_t j = 0; j < CELLS; j++) sums->product[i][j] += off[i] * off[j];
+}
+
+static void tell_some(struct rue_belief *belief)
+{
+    static const struct {
+        size_t cell;
+        double off;
+    } trials[] = {{0, 0.31}, {5, 0.28}, {2, 0.33}, {0, 0.30}, {7, 0.26}, {3, 0.35}, {6, 0.27}};
+    for (size_t t = 0; t < sizeof trials / sizeof *trials; t++)
+        tell(belief, trials[t].cell, trials[t].off, 0.0004, 0.0001);
+}
+
+Test(belief, draws_and_the_mean_agree_with_what_is_expected)
+{
+    struct rue_belief *belief = open_belief(0);
+    tell_some(belief);
+    static struct sums sums;
+    double *state = calloc(rue_belief_state_size(belief), sizeof *state);
+    sums.belief = belief;
+    cr_assert_eq(rue_belief_draw(belief, DRAWS, true, 7, add_draw, &sums, NULL), RUE_OK);
+    cr_assert_eq(rue_belief_mean(belief, state, NULL), RUE_OK);
+    for (size_t i = 0; i < CELLS; i++) {
+        double mean, variance, drawn = sums.sum[i] / DRAWS;
+        rue_belief_expect(belief, &points[i], &mean, &variance);
+        cr_assert_float_eq(rue_belief_at(belief, state, &points[i]), mean, 1e-6);
+        cr_assert_float_eq(drawn, mean, 4 * sqrt(variance / DRAWS), "cell %zu", i);
+        cr_assert_float_eq(sums.product[i][i] / DRAWS - drawn * drawn, variance, 0.15 * variance, "cell %zu",
+                           i);
+    }
+    free(state);
+    rue_belief_close(belief);
+}
+
+/* What a trial would bring is what it brings. */
+Test(belief, a_gain_is_the_variance_that_a_trial_takes_away)
+{
+    struct rue_belief *belief = open_belief(0);
+    double *state = calloc(rue_belief_state_size(belief), sizeof *state), mean, before, after, one = 1;
+    const struct rue_belief_point *decided[] = {&points[4]};
+    tell_some(belief);
+    const struct rue_belief_trial trial = {
+        .point = points[5], .noise = 0.0004, .unsaid = 0.0001, .images = 100};
+    cr_assert_eq(rue_belief_direct(belief, decided, &one, 1, state, NULL), RUE_OK);
+    double gain = rue_belief_gain(belief, state, &trial);
+    rue_belief_expect(belief, &points[4], &mean, &before);
+    cr_assert_float_eq(rue_belief_at(belief, state, &points[4]), before, 1e-6);
+    rue_belief_expect(belief, &points[5], &mean, &after);
+    tell(belief, 5, mean, 0.0004, 0.0001);
+    rue_belief_expect(belief, &points[4], &mean, &after);
+    cr_assert_float_eq(before - after, gain, 1e-6 + 0.02 * gain);
+    free(state);
+    rue_belief_close(belief);
+}
+
+Test(belief, a_disturbed_trial_changes_little)
+{
+    struct rue_belief *calm = open_belief(0), *disturbed = open_belief(0);
+    double mean, other, variance;
+    tell_some(calm);
+    tell_some(disturbed);
+    tell(disturbed, 1, 1.6, 0.0004, 0);
+    cr_assert_eq(rue_belief_learn(calm, NULL), RUE_OK);
+    cr_assert_eq(rue_belief_learn(disturbed, NULL), RUE_OK);
+    rue_belief_expect(calm, &points[0], &mean, &variance);
+    rue_belief_expect(disturbed, &points[0], &other, &variance);
+    cr_assert_float_eq(other, mean, 0.02);
+    rue_belief_expect(disturbed, &points[1], &other, &variance);
+    cr_assert_lt(other, 0.6, "%g", other);
+    rue_belief_close(calm);
+    rue_belief_close(disturbed);
+}
+
+/* Trials of other configurations that lie where nobody expects them make the audit say so. */
+Test(belief, the_audit_sees_what_beliefs_do_not)
+{
+    struct rue_belief *fits = open_belief(0), *does_not = open_belief(0);
+    for (size_t i = 0; i < CELLS; i++) {
+        tell(fits, i, 0.3 + (i % 2 ? 0.002 : -0.002), 0.0004, 0);
+        tell(does_not, i, i % CONFIGS == 3 ? 0.9 : 0.3, 0.0004, 0);
+    }
+    cr_assert_eq(rue_belief_learn(fits, NULL), RUE_OK);
+    cr_assert_eq(rue_belief_learn(does_not, NULL), RUE_OK);
+    struct rue_belief_audit good = rue_belief_audit(fits), bad = rue_belief_audit(does_not);
+    cr_assert_eq(good.configs, CONFIGS);
+    cr_assert_lt(good.ratio, 1, "%g", good.ratio);
+    cr_assert_gt(bad.ratio, 2 * good.ratio, "%g and %g", bad.ratio, good.ratio);
+    rue_belief_close(fits);
+    rue_belief_close(does_not);
+}
+
+Test(belief, takes_no_more_trials_than_it_can_and_grows_until_then)
+{
+    struct rue_belief *belief = open_belief(0);
+    for (size_t i = 0; i < 80; i++) tell(belief, i % CELLS, 0.1, 0.0004, 0.0001);
+    double mean, variance;
+    rue_belief_expect(belief, &points[0], &mean, &variance);
+    cr_assert_eq(rue_belief_trials(belief), 80);
+    cr_assert_float_eq(mean, 0.1, 0.01);
+    cr_assert_lt(variance, 0.001, "little but the drift is left");
+    rue_belief_close(belief);
+}
+
+Test(belief, a_covariance_that_is_none_is_told)
+{
+    double covariance[4] = {1, 2, 2, 1}, offset[2] = {0, 0};
+    struct rue_belief *belief = open_belief(0);
+    rue_belief_close(belief);
+    const struct rue_belief_setup setup = {.model_count = MODELS,
+                                           .config_count = CONFIGS,
+                                           .configs = configs,
+                                           .parameter_count = 2,
+                                           .covariance = covariance,
+                                           .offset = offset};
+    cr_assert_eq(rue_belief_open(&setup, &belief, NULL), RUE_INTERNAL);
+}
