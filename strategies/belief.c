@@ -10,7 +10,6 @@
 #include "triangle.h"
 
 static const double parameter_sd = 0.02; /* more than trials leave of the parameters: no loader is just so */
-static const double drift_sd = 0.02, drift_s = 1000;
 static const double disturbed_share = 0.04, disturbed_sd = 0.4;
 
 enum { FEW_TRIALS = 30, LOOKS = 3, ROUNDS = 3, AUDITED_LEAST = 3, FEW_TO_BLAME = 6 };
@@ -26,12 +25,12 @@ struct rue_belief {
     size_t pair_capacity;
     double (*pairs)[RUE_SCALE_COUNT]; /* [count * (count + 1) / 2] covariances for scales of 1 */
     size_t room;
-    size_t *own;       /* [count] trials of one configuration */
+    size_t *own;       /* [count] of one configuration; or which are acquitted */
     double *disturbed; /* [count] probability */
     double *residual;  /* [count] measured less what was expected before any trial */
     double *solved;    /* [count] K^-1 residual */
     double *decided;   /* [count] K^-1 times the covariances of the trials with what is to be decided */
-    double *factor;    /* [count][room] L of K, for usual scales; room for a row more */
+    double *factor;    /* [count][room] L of K, for usual scales; room for two rows more */
     double *spare;     /* [count][room] */
     double log_weight[RUE_BELIEF_HYPOTHESES], weight[RUE_BELIEF_HYPOTHESES];
     struct rue_belief_scales usual;
@@ -80,25 +79,6 @@ static double scaled(const double covariances[RUE_SCALE_COUNT], const struct rue
     for (int s = 0; s < RUE_SCALE_COUNT; s++)
         sum += scales->of_fields[s] * scales->of_fields[s] * covariances[s];
     return sum;
-}
-
-static bool are_alike(const struct rue_belief_trial *a, const struct rue_belief_trial *b)
-{
-    return a->point.place.model == b->point.place.model && a->point.place.config == b->point.place.config &&
-           a->images == b->images;
-}
-
-/* Of what two trials have beside what their times are off by, but for noise. */
-static double shared(const struct rue_belief_trial *a, const struct rue_belief_trial *b)
-{
-    double sum = are_alike(a, b) ? a->unsaid : 0;
-    if (rue_speed_differs(a->speed, b->speed)) return sum;
-    return sum + drift_sd * drift_sd * exp(-fabs(a->seconds - b->seconds) / drift_s);
-}
-
-double rue_belief_drift(void)
-{
-    return drift_sd * drift_sd;
 }
 
 static double noise_of(const struct rue_belief *belief, size_t trial, const struct rue_belief_scales *scales)
@@ -179,24 +159,6 @@ static rue_status weigh_hypotheses(struct rue_belief *belief, rue_error *error)
     return RUE_OK;
 }
 
-/* K^-1 into `spare`: (L^-1)' L^-1. */
-static void invert(struct rue_belief *belief)
-{
-    size_t n = belief->count, stride = belief->room;
-    double *inverse = belief->spare, *lower = belief->factor;
-    for (size_t j = 0; j < n; j++) { /* row j of (L^-1)', that is column j of L^-1 */
-        double *column = inverse + j * stride;
-        column[j] = 1 / lower[j * stride + j];
-        for (size_t i = j + 1; i < n; i++)
-            column[i] = -rue_dot(lower + i * stride + j, column + j, i - j) / lower[i * stride + i];
-    }
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = i; j < n; j++)
-            inverse[i * stride + j] = rue_dot(inverse + i * stride + j, inverse + j * stride + j, n - j);
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < i; j++) inverse[i * stride + j] = inverse[j * stride + i];
-}
-
 /* How probable it is that a trial was disturbed that lies so far `off` where nothing is expected but
  * `variance` without its noise. */
 static double disturbance(const struct rue_belief *belief, const struct rue_belief_trial *trial, double off,
@@ -219,31 +181,65 @@ static void blame(struct rue_belief *belief)
     }
 }
 
-/* The trials of each configuration are told by all others: how far off, in squared standard deviations. */
+/* Where most trials of a configuration seem to be disturbed, two of them at least, it is the belief that is
+ * off.
+ */
+static void acquit(struct rue_belief *belief)
+{
+    size_t n = belief->count;
+    for (size_t i = 0; i < n; i++) {
+        size_t all = 0, disturbed = 0;
+        for (size_t j = 0; j < n; j++) {
+            if (belief->trials[j].point.place.config != belief->trials[i].point.place.config) continue;
+            all++;
+            disturbed += belief->disturbed[j] > 0.5;
+        }
+        belief->own[i] = disturbed >= 2 && 2 * disturbed > all;
+    }
+    for (size_t i = 0; i < n; i++)
+        if (belief->own[i]) belief->disturbed[i] = 0;
+}
+
+bool rue_belief_is_last_disturbed(const struct rue_belief *belief)
+{
+    return belief->count > 0 && belief->disturbed[belief->count - 1] > 0.5;
+}
+
+/* The trials of a configuration, `own`, are told by all others: how far off their mean is, in standard
+ * deviations. */
+static double left_out(struct rue_belief *belief, const size_t *own, size_t count)
+{
+    double *block = belief->factor, *rest = block + count * count, *ones = rest + count, sum = 0,
+           variance = 0;
+    for (size_t a = 0; a < count; a++) {
+        for (size_t b = 0; b <= a; b++) block[a * count + b] = belief->spare[own[a] * belief->room + own[b]];
+        rest[a] = belief->solved[own[a]];
+        ones[a] = 1;
+    }
+    if (!rue_triangle_factorise(block, count, count)) return 0;
+    rue_triangle_solve(block, count, count, rest);
+    rue_triangle_solve(block, count, count, ones);
+    for (size_t a = 0; a < count; a++) sum += rest[a], variance += ones[a];
+    return sum / sqrt(variance);
+}
+
+/* Each configuration counts once: many trials of one tell no more of how far predictions are off. */
 static void audit(struct rue_belief *belief)
 {
-    size_t n = belief->count, *own = belief->own;
     double sum = 0;
     belief->audit = (struct rue_belief_audit){.ratio = 1};
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < belief->count; i++) {
         size_t config = belief->trials[i].point.place.config, count = 0;
-        bool first = true;
-        for (size_t j = 0; j < n; j++) {
-            if (belief->trials[j].point.place.config != config) continue;
-            first &= j >= i;
-            own[count++] = j;
+        for (size_t j = 0; j < belief->count; j++)
+            if (belief->trials[j].point.place.config == config) belief->own[count++] = j;
+        if (belief->own[0] == i) {
+            double off = left_out(belief, belief->own, count);
+            sum += off * off;
+            belief->audit.configs++;
         }
-        if (!first) continue;
-        double *block = belief->factor, *rest = block + count * count;
-        for (size_t a = 0; a < count * count; a++)
-            block[a] = belief->spare[own[a / count] * belief->room + own[a % count]];
-        for (size_t a = 0; a < count; a++) rest[a] = belief->solved[own[a]];
-        if (!rue_triangle_factorise(block, count, count)) continue;
-        rue_triangle_solve_lower(block, count, count, rest);
-        sum += rue_dot(rest, rest, count);
-        belief->audit.configs++;
     }
-    if (n >= AUDITED_LEAST) belief->audit.ratio = sqrt(sum / (double)n);
+    if (belief->audit.configs >= AUDITED_LEAST)
+        belief->audit.ratio = sqrt(sum / (double)belief->audit.configs);
 }
 
 rue_status rue_belief_learn(struct rue_belief *belief, rue_error *error)
@@ -254,8 +250,10 @@ rue_status rue_belief_learn(struct rue_belief *belief, rue_error *error)
     for (int round = 0; status == RUE_OK && round < ROUNDS; round++) {
         status = settle(belief, error);
         if (status != RUE_OK) break;
-        invert(belief);
-        if (round + 1 < ROUNDS) blame(belief);
+        rue_triangle_invert(belief->factor, belief->room, belief->count, belief->spare);
+        if (round + 1 == ROUNDS) break;
+        blame(belief);
+        acquit(belief);
     }
     if (status != RUE_OK) return status;
     audit(belief);
@@ -287,7 +285,7 @@ static rue_status reserve(struct rue_belief *belief, rue_error *error)
     size_t room = belief->room ? 2 * belief->room : 32;
     bool grown = grow(&belief->disturbed, belief->count, room) &&
                  grow(&belief->residual, belief->count, room) && grow(&belief->solved, 0, room) &&
-                 grow(&belief->decided, 0, room) && grow(&belief->factor, 0, room * (room + 1)) &&
+                 grow(&belief->decided, 0, room) && grow(&belief->factor, 0, room * (room + 2)) &&
                  grow(&belief->spare, 0, room * room);
     size_t *own = grown ? calloc(room, sizeof *own) : NULL;
     if (!own) return rue_fail_memory(error, "beliefs", room * room * sizeof(double));
@@ -335,12 +333,12 @@ rue_status rue_belief_add(struct rue_belief *belief, const struct rue_belief_tri
     rue_belief_expect(belief, &trial->point, &mean, &variance);
     belief->disturbed[count] = count < FEW_TO_BLAME ? 0
                                                     : disturbance(belief, trial, trial->log_ratio - mean,
-                                                                  variance + shared(trial, trial));
+                                                                  variance + rue_belief_shared(trial, trial));
     belief->trials[count] = *trial;
     for (size_t j = 0; j <= count; j++) {
         double *pair = belief->pairs[count * (count + 1) / 2 + j];
         covariance(belief, &trial->point, &belief->trials[j].point, pair);
-        pair[RUE_SCALE_FIXED] += shared(trial, &belief->trials[j]);
+        pair[RUE_SCALE_FIXED] += rue_belief_shared(trial, &belief->trials[j]);
     }
     belief->residual[count] = trial->log_ratio - slope_sum(belief, belief->offset, &trial->point);
     return append(belief, error);
@@ -450,11 +448,11 @@ double rue_belief_gain(const struct rue_belief *belief, const double *state,
     double parts[RUE_SCALE_COUNT], *with = belief->spare,
                                    decided = rue_belief_at(belief, state, &trial->point);
     covariance(belief, &trial->point, &trial->point, parts);
-    double variance = scaled(parts, &belief->usual) + shared(trial, trial) +
+    double variance = scaled(parts, &belief->usual) + rue_belief_shared(trial, trial) +
                       belief->usual.noise * belief->usual.noise * trial->noise;
     if (belief->count > 0) covariances(belief, &trial->point, &belief->usual, with);
     for (size_t i = 0; i < belief->count; i++) {
-        double more = shared(trial, &belief->trials[i]);
+        double more = rue_belief_shared(trial, &belief->trials[i]);
         with[i] += more;
         decided += more * belief->decided[i];
     }
@@ -530,7 +528,7 @@ rue_status rue_belief_draw(struct rue_belief *belief, size_t count, bool usual, 
     if (!draws.state || !draws.normal || !draws.weights || !draws.together)
         status = rue_fail_memory(error, "draws", trials * trials * sizeof(double));
     for (size_t i = 0; status == RUE_OK && i < trials * trials; i++)
-        draws.together[i] = shared(&belief->trials[i / trials], &belief->trials[i % trials]) +
+        draws.together[i] = rue_belief_shared(&belief->trials[i / trials], &belief->trials[i % trials]) +
                             (i % (trials + 1) == 0 ? 1e-12 : 0);
     if (status == RUE_OK && !rue_triangle_factorise(draws.together, trials, trials))
         status = fail_factor(belief, error);

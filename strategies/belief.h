@@ -12,32 +12,9 @@
 #ifndef RUE_BELIEF_H
 #define RUE_BELIEF_H
 
-#include "belief_fields.h"
-#include "pipeline.h"
-#include "speed.h"
+#include "belief_trial.h"
 
 struct rue_belief;
-
-enum { RUE_BELIEF_OF_LOADER = RUE_PIPELINE_PARAMETER_COUNT, RUE_BELIEF_SLOPES = RUE_BELIEF_OF_LOADER + 2 };
-
-/* A time, of a job or of a part of it. Slopes are those of its logarithm by the logarithms of the loader's
- * parameters, then by those of batch_s and image_s of its consumer, the last two parameters but `consumer`
- * times two. */
-struct rue_belief_point {
-    struct rue_belief_place place;
-    double slopes[RUE_BELIEF_SLOPES];
-    size_t consumer;
-};
-
-struct rue_belief_trial {
-    struct rue_belief_point point;
-    double log_ratio; /* of measured over predicted time */
-    double noise;     /* variance, for a scale of 1 */
-    double unsaid;    /* variance of what such a part does not tell of the job, however often it is tried */
-    uint64_t images;
-    double seconds;         /* when */
-    struct rue_speed speed; /* of the machine then; where it differs the drift is another one */
-};
 
 struct rue_belief_setup {
     size_t model_count, config_count;
@@ -62,6 +39,9 @@ size_t rue_belief_trials(const struct rue_belief *belief);
 /* Looks at all trials anew: the scales, which trials were disturbed, and the audit. RUE_INTERNAL; what the
  * stop returns. */
 rue_status rue_belief_learn(struct rue_belief *belief, rue_error *error) RUE_MUST_CHECK;
+
+/* Whether the last trial is held for a disturbed one. */
+bool rue_belief_is_last_disturbed(const struct rue_belief *belief);
 
 /* What the last call of learn found: by how much beliefs are too narrow (1: not at all) as the trials that
  * were left out have it, and how many configurations told that. */
@@ -101,8 +81,5 @@ double rue_belief_gain(const struct rue_belief *belief, const double *state,
 rue_status rue_belief_draw(struct rue_belief *belief, size_t count, bool usual, uint64_t seed,
                            void (*take)(void *context, size_t index, const double *state), void *context,
                            rue_error *error) RUE_MUST_CHECK;
-
-/* The variance of a trial's drift. */
-double rue_belief_drift(void);
 
 #endif

@@ -280,6 +280,11 @@ double rue_forecast_trial_s(const struct rue_forecast *forecast, size_t model, s
            rue_prediction_trial_s(forecast->prediction, model, config, images);
 }
 
+bool rue_forecast_is_last_disturbed(const struct rue_forecast *forecast)
+{
+    return rue_belief_is_last_disturbed(forecast->belief);
+}
+
 bool rue_forecast_is_full(const struct rue_forecast *forecast)
 {
     return rue_belief_trials(forecast->belief) >= RUE_BELIEF_TRIALS;

@@ -59,6 +59,9 @@ double rue_forecast_job_s(const struct rue_forecast *forecast, size_t model, siz
 double rue_forecast_trial_s(const struct rue_forecast *forecast, size_t model, size_t config,
                             uint64_t images);
 
+/* Whether the last joint trial is held for one that something disturbed. */
+bool rue_forecast_is_last_disturbed(const struct rue_forecast *forecast);
+
 /* Whether further joint trials tell no more. */
 bool rue_forecast_is_full(const struct rue_forecast *forecast);
 

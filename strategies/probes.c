@@ -5,7 +5,7 @@
 
 #include "consumers.h"
 
-enum { COMPUTE_BATCHES = 3, MIDDLE_ROUNDS = 3, LEAST_BELIEVED = 2 };
+enum { MIDDLE_ROUNDS = 3, LEAST_BELIEVED = 2 };
 
 static double doublings(double value)
 {
@@ -100,8 +100,10 @@ size_t rue_probes_load(const struct rue_strategy_setup *setup, struct rue_ask *o
 
 struct rue_ask rue_probes_compute(size_t scenario, size_t config)
 {
-    return (struct rue_ask){
-        .measure = RUE_COMPUTE, .scenario = scenario, .config = config, .batches = COMPUTE_BATCHES};
+    return (struct rue_ask){.measure = RUE_COMPUTE,
+                            .scenario = scenario,
+                            .config = config,
+                            .batches = RUE_PROBES_COMPUTE_BATCHES};
 }
 
 bool rue_probes_tell_alike(const struct rue_strategy_setup *setup, size_t config, size_t other)

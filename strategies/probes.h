@@ -8,7 +8,8 @@
 enum {
     RUE_PROBES_LOAD_MAX = 10,
     RUE_PROBES_LOAD_LEAST = 3, /* that tell anything */
-    RUE_PROBES_SIZES_MAX = 4
+    RUE_PROBES_SIZES_MAX = 4,
+    RUE_PROBES_COMPUTE_BATCHES = 3
 };
 
 /* Load-only probes into `out` [RUE_PROBES_LOAD_MAX], those that tell most first: few workers and many, small

@@ -17,7 +17,7 @@ enum {
     FIRST_LOOK = 5,
     SURE_LOOKS = 2,
     AUDITS_LEAST = 3,
-    AUDIT_TRIES = 6
+    AUDIT_TRIES = 24
 };
 
 static const struct rue_trial_length lengths[LENGTHS] = {{0.1, 2, 4}, {0.3, 2, 4}, {1, 1, 1}};
@@ -111,8 +111,27 @@ static bool push_trial(struct duel *duel, double most_s)
     return true;
 }
 
+/* What seems to be disturbed is tried again, once: where that says the same, the belief was off. */
+static bool push_again(struct rue_searcher *search, double most_s)
+{
+    const struct rue_ask_queue *history = &search->joint_history;
+    if (history->count == 0 || !rue_forecast_is_last_disturbed(search->forecast)) return false;
+    struct rue_ask last = history->at[history->count - 1];
+    if (rue_ask_queue_count_alike(history, &last) > 1 ||
+        rue_forecast_is_excluded(search->forecast, last.config) ||
+        cost_s(search, last.scenario, last.config, last.images) > most_s)
+        return false;
+    rue_searcher_push_joint(search, last.scenario, last.config, last.images);
+    return true;
+}
+
+static bool is_tried(const struct rue_searcher *search, size_t config)
+{
+    return rue_searcher_unseen_count(search, config) < search->setup.scenario_count;
+}
+
 /* Now and then a trial of any cell, the whole job where that is cheap: predictions are tested where nobody
- * would look. */
+ * would look, and best where nothing was tried yet. */
 static bool push_audit(struct duel *duel, double most_s)
 {
     struct rue_searcher *search = &duel->search;
@@ -124,7 +143,8 @@ static bool push_audit(struct duel *duel, double most_s)
         size_t model = (size_t)rue_random_below(&duel->seed, search->setup.scenario_count),
                config = (size_t)rue_random_below(&duel->seed, search->setup.config_count);
         uint64_t images = search->setup.job_images;
-        if (rue_forecast_is_excluded(search->forecast, config)) continue;
+        bool known = try < AUDIT_TRIES / 2 && is_tried(search, config);
+        if (known || rue_forecast_is_excluded(search->forecast, config)) continue;
         if (cost_s(search, model, config, images) > most_s)
             images = rue_searcher_images(search, config, &lengths[0]);
         if (cost_s(search, model, config, images) > most_s) continue;
@@ -287,7 +307,7 @@ static void duel_decide(struct rue_searcher *search)
         push_verification(duel);
         return;
     }
-    if (!last && (push_audit(duel, rest_s) || push_trial(duel, rest_s))) return;
+    if (!last && (push_again(search, rest_s) || push_audit(duel, rest_s) || push_trial(duel, rest_s))) return;
     if (search->status == RUE_OK && (room || !rue_standing_is_any_verified(search->standing)))
         push_verification(duel);
 }

@@ -37,3 +37,18 @@ void rue_triangle_solve(const double *lower, size_t stride, size_t count, double
         for (size_t j = 0; j < i; j++) values[j] -= lower[i * stride + j] * values[i];
     }
 }
+
+void rue_triangle_invert(const double *lower, size_t stride, size_t count, double *out)
+{
+    for (size_t j = 0; j < count; j++) { /* row j of (L^-1)', that is column j of L^-1 */
+        double *column = out + j * stride;
+        column[j] = 1 / lower[j * stride + j];
+        for (size_t i = j + 1; i < count; i++)
+            column[i] = -rue_dot(lower + i * stride + j, column + j, i - j) / lower[i * stride + i];
+    }
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = i; j < count; j++)
+            out[i * stride + j] = rue_dot(out + i * stride + j, out + j * stride + j, count - j);
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < i; j++) out[i * stride + j] = out[j * stride + i];
+}

@@ -17,4 +17,7 @@ void rue_triangle_solve_lower(const double *lower, size_t stride, size_t count, 
 /* (L L')^-1 `values` [count], in their place. */
 void rue_triangle_solve(const double *lower, size_t stride, size_t count, double *values);
 
+/* (L L')^-1 into `out` [count][stride]. */
+void rue_triangle_invert(const double *lower, size_t stride, size_t count, double *out);
+
 #endif

@@ -129,9 +129,10 @@ static double config_s(const struct rue_study *study, size_t variant, const stru
     double sum_s = probes ? RUE_PROBES_LOAD_LEAST * probe_s : 0;
     for (size_t m = 0; m < study->model_count; m++) {
         struct rue_plan_scenario joint = scenario_of(study, variant, m, config);
-        double batch_s = joint.compute_s_per_image * config->value[RUE_BATCH_SIZE];
+        double compute_s =
+            RUE_PROBES_COMPUTE_BATCHES * joint.compute_s_per_image * config->value[RUE_BATCH_SIZE];
         sum_s += rue_plan_trial_s(&joint, config, images) + study->trial_overhead_s;
-        if (probes && hello->measures[RUE_COMPUTE]) sum_s += batch_s + study->trial_overhead_s;
+        if (probes && hello->measures[RUE_COMPUTE]) sum_s += compute_s + study->trial_overhead_s;
     }
     return sum_s;
 }

@@ -1,4 +1,5 @@
 #include "study_costs.h"
+#include "probes.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -128,8 +129,9 @@ static rue_status probe_loader(struct rue_study *study, size_t variant, struct p
 static rue_status probe_model(struct rue_study *study, size_t index, double *s_per_image, rue_error *error)
 {
     const struct rue_study_model *model = &study->models[index];
-    struct rue_trial_request request = {
-        .measure = RUE_COMPUTE, .config = rue_space_at(&study->space, 0), .batches = 1};
+    struct rue_trial_request request = {.measure = RUE_COMPUTE,
+                                        .config = rue_space_at(&study->space, 0),
+                                        .batches = RUE_PROBES_COMPUTE_BATCHES};
     int middle = study->space.values[RUE_BATCH_SIZE][study->space.count[RUE_BATCH_SIZE] / 2];
     bool works = model->profile.consumer != RUE_CONSUMER_SLEEP && !model->profile.measured;
     int least = request.config.value[RUE_BATCH_SIZE];
