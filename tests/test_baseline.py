@@ -189,7 +189,7 @@ def test_time_is_kept_and_not_exceeded(rue, runner):
     with open(rue.folder / "out/trials.csv") as file:
         spent_s = sum(int(row["cost_ns"]) for row in csv.DictReader(file)) / 1e9
     assert spent_s <= int(jobs_s) + 4, "no more than a trial beyond"
-    assert gains(found(rue))["workers = CPUs"] == pytest.approx(1.3125, rel=0.01)
+    assert gains(found(rue))["workers = CPUs"] > 1.2
 
 
 def test_each_variant_has_its_own_comparison(rue, runner):
