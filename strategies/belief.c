@@ -12,7 +12,7 @@
 static const double parameter_sd = 0.02; /* more than trials leave of the parameters: no loader is just so */
 static const double disturbed_share = 0.04, disturbed_sd = 0.4;
 
-enum { FEW_TRIALS = 30, LOOKS = 3, ROUNDS = 3, AUDITED_LEAST = 3, FEW_TO_BLAME = 6 };
+enum { FEW_TRIALS = 30, LOOKS = 5, ROUNDS = 3, AUDITED_LEAST = 3, FEW_TO_BLAME = 6 };
 static const double improbable = 1e-3;
 
 struct rue_belief {

@@ -381,7 +381,7 @@ def test_a_budget_spent_before_anything_is_ranked_is_inconclusive(rue, script):
     table = make_table(MODELS, [16], [1], lambda m, b, w: 10**9)
     cheap = dict(do="answer", answer=dict(compute_ns=32))
     one = script(table, faults=[dict(when=dict(measure="compute"), **cheap)])
-    done = tune(rue, one, "--budget", "2m")
+    done = tune(rue, one, "--budget", "216s")
     expect_failure(done, 5, "not enough was measured", "--budget")
     assert len(one.joint()) == 1 and recommendation(rue)["config"] is None
 

@@ -55,7 +55,7 @@ def test_auto_predicts_that_pinning_is_better(rue, script, measures):
 
 def test_what_was_learned_of_both_is_a_prior(rue, script):
     one = machine(script)
-    words = ["tune", "--runner", one.command, "--budget", "40trials", "--strategy", "duel"]
+    words = ["tune", "--runner", one.command, "--budget", "120trials", "--strategy", "duel"]
     assert rue(*words, "--out", "first").returncode == 0
     done = rue(*words, "--out", "second", "--prior", "first/recommendation.json")
     assert done.returncode == 0 and "it tells of the loader, and of 2 of the 2 models" in " ".join(done.stderr.split()), done.stderr

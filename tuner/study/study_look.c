@@ -4,7 +4,7 @@
 #include "clock.h"
 #include "machine.h"
 
-static const uint64_t most_ns = 300000000; /* thirty ticks of the kernel's count of CPU time */
+static const uint64_t most_ns = 50000000; /* five ticks of the kernel's count of CPU time */
 enum { BUDGET_PART = 20 };
 
 static rue_status look(struct rue_study *study, const char *when, char out[RUE_CAUSES_BYTES],
