@@ -3,7 +3,7 @@
  * The logarithm of measured over predicted time of a trial is J (theta - theta0), as the pipeline's
  * parameters theta are known by their mean and covariance only, plus what the fields say (belief_fields.h),
  * plus the machine's drift, which forgets with time, plus what a part of a job does not tell of the rest,
- * plus noise. One trial in RUE_BELIEF_DISTURBED or so was disturbed, either way, and tells little; which one,
+ * plus noise. About one trial in 25 was disturbed, either way, and tells little; which one,
  * the others tell. The scales of the fields and of the noise are unknown: each of several has the probability
  * that the trials give it.
  *
