@@ -23,10 +23,13 @@ static void say_ratio(struct rue_prose *prose, const struct rue_variant_findings
 }
 
 /* " (95 % CI 1.24 to 1.39)" */
-static void say_interval(struct rue_prose *prose, const struct rue_gain *gain)
+static void say_interval(struct rue_prose *prose, const struct rue_variant_findings *variant, size_t other,
+                         const struct rue_gain *gain)
 {
-    rue_prose_say(prose, " (%.3g" NB "%%" NB "CI %.2f" NB "to" NB "%.2f)", 100 * gain->confidence, gain->low,
-                  gain->high);
+    const struct rue_ranking_row *rows = variant->selection->rows;
+    bool shortened = rows[other].predicted || rows[variant->selection->recommended].predicted;
+    rue_prose_say(prose, " (%.3g" NB "%%" NB "CI %.2f" NB "to" NB "%.2f%s)", 100 * gain->confidence,
+                  gain->low, gain->high, shortened ? ", from trials cut short" : "");
 }
 
 static void say_gain(struct rue_prose *prose, const struct rue_variant_findings *variant,
@@ -43,66 +46,67 @@ static void say_gain(struct rue_prose *prose, const struct rue_variant_findings 
         rue_prose_say(prose, ": it is ");
         say_ratio(prose, variant, &row->gain);
     }
-    say_interval(prose, &row->gain);
+    say_interval(prose, variant, row->config, &row->gain);
     rue_prose_say(prose, ".");
 }
 
-static void say_unknown(struct rue_prose *prose, const struct rue_variant_findings *variant,
-                        const struct rue_baseline_row *row, bool unicode)
+/* Why a baseline is recommended in place of the best configuration. */
+static void say_kept(struct rue_prose *prose, const struct rue_variant_findings *variant,
+                     const struct rue_baseline_row *row)
+{
+    char found[RUE_CONFIG_TEXT_BYTES];
+    const struct rue_gain *gain = &variant->baselines.found_gain;
+    rue_config_label(rue_cost_matrix_config(variant->matrix, variant->baselines.found), found);
+    rue_prose_say(prose, " The recommendation stays ");
+    say_name(prose, variant, row);
+    rue_prose_say(prose, ": the best is %s, which is not proven to be faster; it is ", found);
+    say_ratio(prose, variant, gain);
+    say_interval(prose, variant, variant->baselines.found, gain);
+    rue_prose_say(prose, ".");
+}
+
+/* Why a baseline cannot be compared: it does not run on a model. False where it was not measured alone. */
+static bool say_missed(struct rue_prose *prose, const struct rue_variant_findings *variant,
+                       const struct rue_baseline_row *row, bool unicode)
 {
     char clean[RUE_REASON_BYTES];
     size_t model = rue_findings_first_miss(variant, row->config);
-    const struct rue_cell *cell =
-        model == RUE_NONE ? NULL : rue_cost_matrix_cell(variant->matrix, model, row->config);
-    bool missed = cell && cell->state != RUE_CELL_MISSING;
+    if (model == RUE_NONE) return false;
+    const struct rue_cell *cell = rue_cost_matrix_cell(variant->matrix, model, row->config);
+    if (cell->state == RUE_CELL_MISSING) return false;
     rue_prose_say(prose, " It was not compared with ");
     say_name(prose, variant, row);
-    if (!missed && variant->baselines.unknown[0])
-        rue_prose_say(prose, ": %s; give a larger --budget.", variant->baselines.unknown);
-    else if (!missed)
-        rue_prose_say(prose, ": not all trials of both were ok.");
-    if (!missed) return;
     rue_prose_say(prose, ", which %s for ", cell->state == RUE_CELL_INFEASIBLE ? "is infeasible" : "failed");
     rue_prose_say_model(prose, variant, model, unicode);
     rue_utf8_clean(cell->reason, unicode, clean, sizeof clean);
     rue_prose_say(prose, "%s%s.", clean[0] ? ": " : "", clean);
-}
-
-/* Why a baseline is recommended in place of what the search found. */
-static void say_kept(struct rue_prose *prose, const struct rue_variant_findings *variant)
-{
-    const struct rue_baseline_findings *baselines = &variant->baselines;
-    char found[RUE_CONFIG_TEXT_BYTES];
-    rue_config_label(rue_cost_matrix_config(variant->matrix, baselines->found), found);
-    for (size_t i = 0; i < baselines->count; i++) {
-        if (baselines->rows[i].config != baselines->recommended) continue;
-        rue_prose_say(prose, " The recommendation stays ");
-        say_name(prose, variant, &baselines->rows[i]);
-        rue_prose_say(prose, ": the search found %s, which is not proven to be faster; it is ", found);
-        say_ratio(prose, variant, &baselines->found_gain);
-        say_interval(prose, &baselines->found_gain);
-        rue_prose_say(prose, ".");
-    }
+    return true;
 }
 
 void rue_baseline_words(const struct rue_variant_findings *variant, bool unicode, char *out, size_t bytes)
 {
     struct rue_prose prose = rue_prose_start(out, bytes);
     const struct rue_baseline_findings *baselines = &variant->baselines;
-    if (variant->selection->recommended == RUE_NONE) return;
-    if (baselines->kept) say_kept(&prose, variant);
-    for (size_t i = 0; i < baselines->count; i++) {
+    const struct rue_baseline_row *unmeasured[RUE_BASELINES_MAX];
+    size_t unmeasured_count = 0, recommended = variant->selection->recommended;
+    for (size_t i = 0; recommended != RUE_NONE && i < baselines->count; i++) {
         const struct rue_baseline_row *row = &baselines->rows[i];
-        bool same = row->config == variant->selection->recommended;
-        if (same && baselines->kept) continue;
-        if (same) {
+        if (row->config == recommended && baselines->found != recommended) {
+            say_kept(&prose, variant, row);
+        } else if (row->config == recommended) {
             rue_prose_say(&prose, " It is the same as ");
             say_name(&prose, variant, row);
             rue_prose_say(&prose, ".");
-        } else if (row->gain.pairs > 0) {
+        } else if (row->gain.confidence > 0) {
             say_gain(&prose, variant, row);
-        } else {
-            say_unknown(&prose, variant, row, unicode);
+        } else if (!say_missed(&prose, variant, row, unicode)) {
+            unmeasured[unmeasured_count++] = row;
         }
     }
+    for (size_t i = 0; i < unmeasured_count; i++) {
+        rue_prose_say(&prose, i ? " and " : " The budget has no room for whole jobs of ");
+        say_name(&prose, variant, unmeasured[i]);
+    }
+    if (unmeasured_count)
+        rue_prose_say(&prose, ": what is gained over %s is not known.", unmeasured_count > 1 ? "them" : "it");
 }

@@ -61,25 +61,19 @@ static void fill(struct rue_comparison *comparison)
 }
 
 /* As sure as the regrets of both are told. */
-static rue_status find_interval(struct rue_comparison *comparison, rue_error *error)
+static struct rue_saving_interval find_interval(const struct rue_variant_findings *raw,
+                                                const struct rue_variant_findings *preprocessed)
 {
-    const struct rue_variant_findings *raw = comparison->raw, *preprocessed = comparison->preprocessed;
-    struct rue_saving_pair *pairs = calloc(comparison->row_count, sizeof *pairs);
-    struct rue_saving_question question = {
-        .before = {raw->matrix, raw->selection->recommended, 1 / (double)raw->job_images},
-        .after = {preprocessed->matrix, preprocessed->selection->recommended,
-                  1 / (double)preprocessed->job_images},
-        .pairs = pairs,
-        .confidence = fmin(raw->interval.confidence, preprocessed->interval.confidence)};
-    if (!pairs)
-        return rue_fail_memory(error, "what preprocessing saves", comparison->row_count * sizeof *pairs);
+    struct rue_saving saving = rue_saving_between(
+        (struct rue_saving_side){raw->matrix, raw->selection->recommended, 1 / (double)raw->job_images},
+        (struct rue_saving_side){preprocessed->matrix, preprocessed->selection->recommended,
+                                 1 / (double)preprocessed->job_images});
     for (size_t m = 0; m < rue_cost_matrix_models(raw->matrix); m++) {
         size_t other = find_model(preprocessed->matrix, rue_cost_matrix_model(raw->matrix, m));
-        if (other != RUE_NONE) pairs[question.pair_count++] = (struct rue_saving_pair){m, other};
+        if (other != RUE_NONE) rue_saving_add(&saving, m, other);
     }
-    rue_status status = rue_saving_interval_find(&question, &comparison->saved, error);
-    free(pairs);
-    return status;
+    return rue_saving_interval_find(&saving,
+                                    fmin(raw->interval.confidence, preprocessed->interval.confidence));
 }
 
 static rue_status open_pair(const struct rue_variant_findings *raw,
@@ -96,8 +90,7 @@ static rue_status open_pair(const struct rue_variant_findings *raw,
     }
     *comparison = (struct rue_comparison){.raw = raw, .preprocessed = preprocessed, .rows = rows};
     fill(comparison);
-    rue_status status = raw->job_images ? find_interval(comparison, error) : RUE_OK;
-    if (status != RUE_OK) return rue_comparison_close(comparison), status;
+    if (raw->job_images) comparison->saved = find_interval(raw, preprocessed);
     *out = comparison;
     return RUE_OK;
 }

@@ -30,21 +30,19 @@ struct rue_replayed {
     double best_mean_regret_ratio, best_max_regret_ratio;
 };
 
-/* What people use anyway, measured beside what the search found: whole jobs of both, one after the other. */
+/* What people use anyway. */
 enum { RUE_BASELINES_MAX = 2 };
 struct rue_baseline_row {
     size_t config;        /* column */
     char name[48];        /* "PyTorch's default" */
-    struct rue_gain gain; /* of the recommended configuration over this one; no pairs where they are the same
-                             or it is not known */
+    struct rue_gain gain; /* of the recommended configuration over this one; not known where they are the
+                             same, or this one was not measured on every model */
 };
 struct rue_baseline_findings {
     size_t count; /* 0: there are none */
     struct rue_baseline_row rows[RUE_BASELINES_MAX];
-    bool kept; /* what the search found is not proven to be faster than a baseline, which is recommended */
-    size_t found, recommended;  /* columns of the two, where `kept` */
-    struct rue_gain found_gain; /* of it over the recommended baseline */
-    char unknown[160];          /* why some are not known; "" : all are, or their trials were not ok */
+    size_t found; /* column: what is best; where a baseline is recommended all the same, the gain */
+    struct rue_gain found_gain; /* over that one, else not known */
 };
 
 /* One variant's part: its matrix and what the rules say of it. */
@@ -78,7 +76,8 @@ struct rue_variant_findings {
     /* With `confidence` no configuration of the space is better than the recommended one, by the objective,
      * by more than `bound_ratio`; confidence 0: nothing is claimed. */
     double bound_ratio, confidence;
-    bool bounds_measured;                /* none of those that were measured: nothing is said of others */
+    double far_off_ratio; /* not 0: predictions were off by so many times their own uncertainty */
+    bool bounds_measured; /* none of those that were measured: nothing is said of others */
     struct rue_regret_interval interval; /* of the recommended one's regrets */
     const struct rue_answers *answers;   /* (optional) */
     struct rue_baseline_findings baselines;
@@ -106,6 +105,8 @@ struct rue_overall {
     const char *over;               /* "raw", "preprocessed" or "all" */
     struct rue_cost_matrix *matrix; /* of the scenarios of all of them */
     const struct rue_selection *selection;
+    enum rue_goal goal;
+    struct rue_baseline_findings baselines;
     size_t best; /* column: what is recommended; else, where nothing was measured everywhere, the best of what
                   * is predicted; RUE_NONE */
     size_t part_count;

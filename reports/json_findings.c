@@ -165,14 +165,15 @@ json_t *rue_json_certificate(struct rue_json_document *document, const struct ru
     json_t *object = json_object();
     rue_json_put(document, object, "bound_ratio", rue_json_real(variant->bound_ratio));
     rue_json_put(document, object, "confidence", rue_json_real(variant->confidence));
+    rue_json_put(document, object, "far_off_ratio",
+                 variant->far_off_ratio > 0 ? rue_json_real(variant->far_off_ratio) : json_null());
     return object;
 }
 
 static json_t *gain_json(struct rue_json_document *document, const struct rue_gain *gain)
 {
-    if (gain->pairs == 0) return json_null();
+    if (gain->confidence == 0) return json_null();
     json_t *object = json_object();
-    rue_json_put(document, object, "pairs", rue_json_integer(gain->pairs));
     rue_json_put(document, object, "confidence", rue_json_real(gain->confidence));
     rue_json_put(document, object, "speedup_ratio", rue_json_real(gain->ratio));
     rue_json_put(document, object, "low_ratio", rue_json_real(gain->low));
@@ -197,7 +198,7 @@ json_t *rue_json_baselines(struct rue_json_document *document, const struct rue_
         rue_json_put(document, item, "gain", gain_json(document, &row->gain));
         rue_json_push(document, rows, item);
     }
-    if (baselines->kept) {
+    if (baselines->found != variant->selection->recommended) {
         replaced = json_object();
         rue_json_put(document, replaced, "config",
                      rue_json_config_of(document, variant, baselines->found, all));
@@ -205,7 +206,6 @@ json_t *rue_json_baselines(struct rue_json_document *document, const struct rue_
     }
     rue_json_put(document, object, "rows", rows);
     rue_json_put(document, object, "replaced", replaced);
-    rue_json_put(document, object, "reason", rue_json_text_or_null(baselines->unknown));
     return object;
 }
 

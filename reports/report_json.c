@@ -324,7 +324,8 @@ static json_t *overall_json(struct rue_json_document *document, const struct rue
     json_t *array = json_array();
     for (size_t i = 0; i < findings->overall_count; i++) {
         const struct rue_overall *overall = &findings->overall[i];
-        const struct rue_variant_findings all = {.matrix = overall->matrix, .selection = overall->selection};
+        const struct rue_variant_findings all = {
+            .matrix = overall->matrix, .selection = overall->selection, .baselines = overall->baselines};
         size_t best = overall->best;
         json_t *object = json_object(), *parts = json_array();
         rue_json_put(document, object, "over", json_string(overall->over));
@@ -342,6 +343,7 @@ static json_t *overall_json(struct rue_json_document *document, const struct rue
             rue_json_push(document, parts, part);
         }
         rue_json_put(document, object, "variants", parts);
+        rue_json_put(document, object, "baselines", rue_json_baselines(document, &all, true));
         rue_json_push(document, array, object);
     }
     return array;

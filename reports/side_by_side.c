@@ -31,31 +31,23 @@ static struct rue_saving_side at_best(const struct rue_side *first, const struct
     return (struct rue_saving_side){variant->matrix, variant->selection->recommended, epoch_jobs};
 }
 
-rue_status rue_side_payoff(const struct rue_side *first, const struct rue_side *side, size_t model,
-                           struct rue_payoff *out, rue_error *error)
+struct rue_payoff rue_side_payoff(const struct rue_side *first, const struct rue_side *side, size_t model)
 {
     double before = rue_side_epoch_s(first, first, model);
     double saved = before - rue_side_epoch_s(first, side, model);
-    struct rue_saving_interval interval;
-    *out = (struct rue_payoff){.epochs = 0};
-    if (side == first || side->build_s == 0) return RUE_OK;
-    out->epochs = NAN;
-    if (isnan(saved) || isnan(side->build_s)) return RUE_OK;
-    const struct rue_saving_question question = {
-        .before = at_best(first, first),
-        .after = at_best(first, side),
-        .pairs = &(struct rue_saving_pair){model, model},
-        .pair_count = 1,
-        .confidence = fmin(first->variant->interval.confidence, side->variant->interval.confidence)};
-    rue_status status = rue_saving_interval_find(&question, &interval, error);
-    if (status != RUE_OK) return status;
+    if (side == first || side->build_s == 0) return (struct rue_payoff){.epochs = 0};
+    if (isnan(saved) || isnan(side->build_s)) return (struct rue_payoff){.epochs = NAN};
+    struct rue_saving saving = rue_saving_between(at_best(first, first), at_best(first, side));
+    rue_saving_add(&saving, model, model);
+    struct rue_saving_interval interval = rue_saving_interval_find(
+        &saving, fmin(first->variant->interval.confidence, side->variant->interval.confidence));
     double low = interval.low_ns / 1e9, high = interval.high_ns / 1e9;
     bool saves = interval.confidence > 0 && low > 0;
-    out->epochs = saves || saved > least_gain * before ? side->build_s / saved : INFINITY;
-    out->confidence = interval.confidence;
-    out->low_epochs = high > 0 ? side->build_s / high : INFINITY;
-    out->high_epochs = low > 0 ? side->build_s / low : INFINITY;
-    return RUE_OK;
+    return (struct rue_payoff){.epochs =
+                                   saves || saved > least_gain * before ? side->build_s / saved : INFINITY,
+                               .confidence = interval.confidence,
+                               .low_epochs = high > 0 ? side->build_s / high : INFINITY,
+                               .high_epochs = low > 0 ? side->build_s / low : INFINITY};
 }
 
 /* Of each side and model. Owned by the caller. */
@@ -64,10 +56,8 @@ static rue_status find_payoffs(const struct rue_side_by_side *all, struct rue_pa
     size_t models = rue_cost_matrix_models(all->sides[0].variant->matrix), count = all->side_count * models;
     struct rue_payoff *payoffs = calloc(count + 1, sizeof *payoffs);
     if (!payoffs) return rue_fail_memory(error, "what pays", count * sizeof *payoffs);
-    rue_status status = RUE_OK;
-    for (size_t i = 0; status == RUE_OK && i < count; i++)
-        status = rue_side_payoff(&all->sides[0], &all->sides[i / models], i % models, &payoffs[i], error);
-    if (status != RUE_OK) return free(payoffs), status;
+    for (size_t i = 0; i < count; i++)
+        payoffs[i] = rue_side_payoff(&all->sides[0], &all->sides[i / models], i % models);
     *out = payoffs;
     return RUE_OK;
 }

@@ -46,10 +46,8 @@ struct rue_payoff {
 };
 
 /* Compared with `first`: after 0 epochs for the first itself and for what takes nothing to make. What saves
- * no more than a twentieth of an epoch does not pay, unless an interval says that it does save. RUE_MEMORY.
- */
-rue_status rue_side_payoff(const struct rue_side *first, const struct rue_side *side, size_t model,
-                           struct rue_payoff *out, rue_error *error) RUE_MUST_CHECK;
+ * no more than a twentieth of an epoch does not pay, unless an interval says that it does save. */
+struct rue_payoff rue_side_payoff(const struct rue_side *first, const struct rue_side *side, size_t model);
 
 /* Tables and sentences. RUE_MEMORY; RUE_STORE when the stream fails. */
 rue_status rue_side_by_side_show(const struct rue_side_by_side *all, const struct rue_report_style *style,

@@ -79,6 +79,11 @@ static void say_claim(struct rue_prose *prose, const struct rue_variant_findings
                   variant->bounds_measured ? "None of the configurations measured"
                                            : "No configuration of the space",
                   rue_prose_bound_percent(variant->bound_ratio), 100 * variant->confidence);
+    if (variant->far_off_ratio > 0)
+        rue_prose_say(prose,
+                      " Predictions were off by %.1f" NB
+                      "times their own uncertainty: nothing is claimed about other configurations.",
+                      variant->far_off_ratio);
 }
 
 /* " (95 % CI 1.4 to 2.7 %)" */
@@ -196,6 +201,11 @@ void rue_verdict_overall(const struct rue_overall *overall, bool unicode, char *
                       100 * overall->parts[p].mean_regret_ratio);
     }
     rue_prose_say(&prose, ").");
+    const struct rue_variant_findings joined = {.matrix = overall->matrix,
+                                                .selection = selection,
+                                                .goal = overall->goal,
+                                                .baselines = overall->baselines};
+    rue_baseline_words(&joined, unicode, prose.out + prose.used, prose.bytes - prose.used);
 }
 
 /* "1.5 points more than 128/12", or that nothing has less. */
@@ -287,10 +297,11 @@ void rue_verdict_above(const struct rue_variant_findings *variant, char *out, si
     size_t above = 0;
     char best[RUE_CONFIG_TEXT_BYTES], own[RUE_CONFIG_TEXT_BYTES], more[32] = "";
     if (selection->recommended == RUE_NONE) return;
-    while (selection->ranked[above] != selection->recommended) above++;
+    size_t measured = variant->baselines.count ? variant->baselines.found : selection->recommended;
+    while (selection->ranked[above] != measured) above++;
     if (above == 0) return;
     rue_config_label(rue_cost_matrix_config(variant->matrix, selection->ranked[0]), best);
-    rue_config_label(rue_cost_matrix_config(variant->matrix, selection->recommended), own);
+    rue_config_label(rue_cost_matrix_config(variant->matrix, measured), own);
     if (above > 1) snprintf(more, sizeof more, " and %zu more", above - 1);
     rue_prose_say(&prose,
                   "%s%s %s better than %s as predicted, but %s not measured on every model: only a "

@@ -2,10 +2,9 @@
  * with the one of the set that is best for it. Of the sets of the least size, the one of the least mean
  * regret.
  *
- * Up to RUE_CONFIG_SET_EXACT scenarios it is found exactly, by dynamic programming over the sets of
- * scenarios: a set of them is served by a first configuration, which serves a part, and by those that serve
- * the rest best, 3^scenarios steps. For more of them, or so many configurations that this would take long,
- * the configuration that serves most of what is left is taken in turn, which need not be the smallest set. */
+ * Some member of a set has to serve the first scenario that the others leave: sets of one column are tried in
+ * that order, then of two, and so on. Where that would take long, the configuration that serves most of what
+ * is left is taken in turn, which need not be the smallest set. */
 #ifndef RUE_CONFIG_SET_H
 #define RUE_CONFIG_SET_H
 
@@ -14,11 +13,9 @@
 
 #include "error.h"
 
-enum { RUE_CONFIG_SET_EXACT = 20 };
-
 struct rue_config_set {
     double epsilon_ratio;
-    bool exact;
+    bool exact; /* no set is smaller, and none of that size better */
     size_t config_count;
     size_t *configs; /* [config_count] columns, ascending */
     size_t scenario_count;
@@ -28,9 +25,7 @@ struct rue_config_set {
 };
 
 /* `regrets` [scenario_count][config_count], at least 0, NaN where a configuration did not run on a scenario;
- * `weights` [scenario_count] of the mean, positive; NULL: all alike. Ties go to the lower columns.
- * RUE_MEMORY.
- */
+ * `weights` [scenario_count] of the mean, positive; NULL: all alike. RUE_MEMORY. */
 rue_status rue_config_set_open(const double *regrets, size_t scenario_count, size_t config_count,
                                const double *weights, double epsilon_ratio, struct rue_config_set **out,
                                rue_error *error) RUE_MUST_CHECK;

@@ -164,9 +164,9 @@ void rue_forecast_exclude(struct rue_forecast *forecast, size_t config)
     forecast->excluded[config] = true;
 }
 
-bool rue_forecast_is_excluded(const struct rue_forecast *forecast, size_t config)
+const bool *rue_forecast_excluded(const struct rue_forecast *forecast)
 {
-    return forecast->excluded[config];
+    return forecast->excluded;
 }
 
 bool rue_forecast_is_out(const struct rue_forecast *forecast, size_t config)

@@ -25,9 +25,9 @@ bool rue_forecast_expect(struct rue_forecast *forecast, size_t model, size_t con
 /* The machine was slower by `change` from the trial `since` on; to be followed by an update. */
 void rue_forecast_shift(struct rue_forecast *forecast, size_t since, struct rue_speed change);
 
-/* A configuration that does not run, or not on every model. */
+/* A configuration that does not run, or not on every model; and which do not, [configs]. */
 void rue_forecast_exclude(struct rue_forecast *forecast, size_t config);
-bool rue_forecast_is_excluded(const struct rue_forecast *forecast, size_t config);
+const bool *rue_forecast_excluded(const struct rue_forecast *forecast);
 
 /* Updates the prediction, and believes of the errors what all joint trials say. RUE_USAGE before any load or
  * joint trial; RUE_INFEASIBLE where every configuration is excluded, or has its first batch later than the

@@ -3,50 +3,63 @@
 #include <gsl/gsl_cdf.h>
 #include <math.h>
 
-static const double usual_sd = 0.057, usual_count = 4;
+#include "time_scatter.h"
 
-/* The mean of a model's pairs, and how many they are. */
-static double mean_of(const struct rue_gain_pair *pairs, size_t count, size_t model, size_t *own)
+enum { USUAL_COUNT = 4 };
+static const double usual_sd = 0.04;
+
+/* How measured times scatter, with what is usual before any. */
+static struct rue_time_scatter find_scatter(const struct rue_cost_matrix *matrix)
 {
-    double sum = 0;
-    *own = 0;
-    for (size_t p = 0; p < count; p++) {
-        if (pairs[p].model != model) continue;
-        sum += pairs[p].log_ratio;
-        ++*own;
-    }
-    return sum / (double)*own;
+    struct rue_time_scatter scatter = rue_time_scatter_of(matrix);
+    double squares = USUAL_COUNT * usual_sd * usual_sd + (double)scatter.freedom * scatter.sd * scatter.sd;
+    scatter.freedom += USUAL_COUNT;
+    scatter.sd = sqrt(squares / (double)scatter.freedom);
+    return scatter;
 }
 
-bool rue_gain_find(const struct rue_gain_pair *pairs, size_t count, size_t model_count, const double *weights,
-                   struct rue_gain_noise noise, double confidence, struct rue_gain *out)
+static double variance_of(const struct rue_cell *cell, const struct rue_time_scatter *scatter)
 {
-    double gain = 0, spread = 0, weight_sum = 0;
-    double freedom = usual_count + noise.count, squares = usual_count * usual_sd * usual_sd + noise.squares;
+    if (!cell->times_ns) return cell->estimate_sd * cell->estimate_sd;
+    return scatter->sd * scatter->sd / (double)cell->repeats;
+}
+
+static bool is_measured(const struct rue_ranking_row *row)
+{
+    return row->ranked && row->repeats > 0;
+}
+
+bool rue_gain_find(const struct rue_cost_matrix *matrix, const struct rue_selection *selection, size_t one,
+                   size_t other, double confidence, struct rue_gain *out)
+{
+    double gain = 0, variance = 0, weights = 0, tail = (1 - confidence) / 2;
     *out = (struct rue_gain){0};
-    for (size_t m = 0; m < model_count; m++) {
-        size_t own;
-        double weight = weights ? weights[m] : 1, mean = mean_of(pairs, count, m, &own);
-        if (own == 0) return false;
-        for (size_t p = 0; p < count; p++)
-            if (pairs[p].model == m) squares += pow(pairs[p].log_ratio - mean, 2);
-        freedom += (double)own - 1;
-        gain += weight * mean;
-        spread += weight * weight / (double)own;
-        weight_sum += weight;
+    if (!is_measured(&selection->rows[one]) || !is_measured(&selection->rows[other])) return false;
+    struct rue_time_scatter scatter = find_scatter(matrix);
+    bool believed = true;
+    for (size_t m = 0; m < selection->model_count; m++) {
+        const struct rue_cell *own = rue_cost_matrix_cell(matrix, m, one),
+                              *its = rue_cost_matrix_cell(matrix, m, other);
+        double weight = selection->weights ? selection->weights[m] : 1;
+        gain += weight * log(its->median_ns / own->median_ns);
+        variance += weight * weight * (variance_of(own, &scatter) + variance_of(its, &scatter));
+        weights += weight;
+        believed &= !own->times_ns && !its->times_ns;
     }
-    gain /= weight_sum;
-    double half =
-        gsl_cdf_tdist_Pinv((1 + confidence) / 2, freedom) * sqrt(squares / freedom * spread) / weight_sum;
-    *out = (struct rue_gain){.pairs = count,
-                             .confidence = confidence,
+    if (!isfinite(variance)) return false;
+    double rivals = (double)(selection->ranked_count - 1), sd = sqrt(variance) / weights,
+           above =
+               believed ? gsl_cdf_ugaussian_Qinv(tail) : gsl_cdf_tdist_Qinv(tail, (double)scatter.freedom),
+           below = believed ? above : gsl_cdf_tdist_Qinv(tail / rivals, (double)scatter.freedom);
+    gain /= weights;
+    *out = (struct rue_gain){.confidence = confidence,
                              .ratio = exp(gain),
-                             .low = exp(gain - half),
-                             .high = exp(gain + half)};
+                             .low = exp(gain - below * sd),
+                             .high = exp(gain + above * sd)};
     return true;
 }
 
 bool rue_gain_is_proven(const struct rue_gain *gain)
 {
-    return gain->pairs > 0 && gain->low > 1;
+    return gain->confidence > 0 && gain->low > 1;
 }

@@ -1,39 +1,28 @@
-/* How many times as fast one configuration is as another, from pairs of their trials that were made one after
- * the other. Pure. With the logarithms x of (the other's time / the one's time), n(m) of them for model m:
+/* How many times as fast one configuration is as another, as far as noise leaves it open. Pure. With t(m,c)
+ * and its variance v(m,c), of logarithms, and the models' weights w(m):
  *
- *   d(m)  = their mean for model m
- *   g     = sum of w(m) d(m) / sum of w(m), of the models' weights w
- *   s^2   = (4 * s0^2 + q + sum of (x - d(m))^2) / f,  f = 4 + k + sum of (n(m) - 1)
- *   g +/- t(f) * s * sqrt(sum of (w(m) / sum of w)^2 / n(m))
+ *   g = sum of w(m) (log t(m,other) - log t(m,one)) / sum of w(m)
+ *   u = sum of w(m)^2 (v(m,other) + v(m,one)) / (sum of w(m))^2
+ *   from g - q(1 - (1 - confidence) / 2k) sqrt(u) to g + q(1 - (1 - confidence) / 2) sqrt(u)
  *
- * q is the sum of squares of k other x that have nothing but noise in them. Before all of that, the noise
- * counts as if 4 values had shown s0 = 0.057 (two times that differ by 4 % each, as usual). The interval is
- * about the noise of the trials, not about other models. */
+ * Of cells that a strategy believes in, v is what it believes, q the normal quantile, and k = 1. Of cells
+ * with n measured times v = s^2 / n, where s tells how times scatter about their cell in the whole matrix,
+ * as if 4 values had shown 0.04 beforehand; q is Student's, and k counts the rivals that `one` was chosen
+ * among: the best of many is likely to have been lucky. The interval is about these models, not others. */
 #ifndef RUE_GAIN_H
 #define RUE_GAIN_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
-struct rue_gain_pair {
-    size_t model;
-    double log_ratio;
-};
-
-/* q and k above. */
-struct rue_gain_noise {
-    double squares, count;
-};
+#include "selection.h"
 
 struct rue_gain {
-    size_t pairs; /* 0: not known */
-    double confidence;
+    double confidence;       /* 0: not known */
     double ratio, low, high; /* times as fast; more than 1: faster */
 };
 
-/* `weights` [model_count]; NULL: all alike. False, with no pairs in `*out`, where a model has none. */
-bool rue_gain_find(const struct rue_gain_pair *pairs, size_t count, size_t model_count, const double *weights,
-                   struct rue_gain_noise noise, double confidence, struct rue_gain *out);
+/* Of `selection`, which is of this matrix. False, with nothing known in `*out`, where one of them was not
+ * measured on every model. */
+bool rue_gain_find(const struct rue_cost_matrix *matrix, const struct rue_selection *selection, size_t one,
+                   size_t other, double confidence, struct rue_gain *out);
 
 /* Whether the gain is more than noise. */
 bool rue_gain_is_proven(const struct rue_gain *gain);

@@ -2,17 +2,15 @@
 
 #include <math.h>
 
-#include "replay.h"
-
 /* A truncated trial and the job it stands for, in batches. */
 struct extent {
     const struct rue_trial_result *result;
-    uint64_t images, job_images; /* n, J */
-    uint64_t batch;              /* b */
-    uint64_t batches;            /* N */
-    uint64_t stride;             /* W */
-    uint64_t more;               /* batches that the job has more */
-    double lacking;              /* m */
+    uint64_t images;  /* n */
+    uint64_t batch;   /* b */
+    uint64_t batches; /* N */
+    uint64_t stride;  /* W */
+    uint64_t more;    /* batches that the job has more */
+    double lacking;   /* m */
 };
 
 static uint64_t batches_of(uint64_t images, uint64_t batch)
@@ -23,7 +21,7 @@ static uint64_t batches_of(uint64_t images, uint64_t batch)
 static struct extent measure_extent(const struct rue_trial_result *result, uint64_t job_images)
 {
     const int *value = result->config.value;
-    struct extent extent = {.result = result, .images = (uint64_t)result->images, .job_images = job_images};
+    struct extent extent = {.result = result, .images = (uint64_t)result->images};
     extent.batch = value[RUE_BATCH_SIZE] > 0 ? (uint64_t)value[RUE_BATCH_SIZE] : 1;
     extent.stride = rue_job_volley_batches(&result->config);
     extent.batches = batches_of(extent.images, extent.batch);
@@ -91,35 +89,23 @@ static double more_by_volleys(const struct extent *extent)
     return more - fmax(0, last) * extent->lacking / (double)extent->batch;
 }
 
-/* The same, of a trial that is too short to have a middle; NaN where it has no times of its batches. */
-static double more_by_replay(const struct extent *extent)
-{
-    struct rue_replay replay;
-    struct rue_pipeline_times trial, job;
-    if (rue_replay_of(extent->result, &replay, NULL) != RUE_OK) return NAN;
-    if (rue_replay_predict(&replay, &trial, NULL) != RUE_OK) return NAN;
-    replay.images = extent->job_images;
-    if (rue_replay_predict(&replay, &job, NULL) != RUE_OK) return NAN;
-    return 1e9 * (job.end_to_end_s - trial.end_to_end_s);
-}
-
-/* Of an image, between the first delivery and the last. */
-static double line_ns(const struct extent *extent)
+/* Of an image, where there is no middle: between the first delivery and the last, what the consumer takes is
+ * spread evenly, the rest comes in volleys. */
+static double spread_ns(const struct extent *extent)
 {
     const struct rue_trial_result *result = extent->result;
+    double batches = (double)extent->batches, batch = (double)extent->batch, stride = (double)extent->stride;
     if (extent->batches < 2 || result->first_batch_ns == RUE_ABSENT || result->shutdown_ns == RUE_ABSENT)
         return NAN;
-    double before_last = (double)((extent->batches - 1) * extent->batch);
-    double last = (double)extent->images - before_last;
-    double compute = result->compute_ns == RUE_ABSENT ? 0 : (double)result->compute_ns;
-    double delivering = (double)result->end_to_end_ns - (double)result->first_batch_ns -
-                        (double)result->shutdown_ns - compute * last / (double)extent->images;
-    return delivering >= 0 ? delivering / before_last : NAN;
-}
-
-static double more_by_line(const struct extent *extent)
-{
-    return line_ns(extent) * (double)(extent->job_images - extent->images);
+    double compute_ns = result->compute_ns == RUE_ABSENT ? 0 : (double)result->compute_ns;
+    double image_ns = compute_ns / (double)extent->images, first_ns = (double)result->first_batch_ns;
+    double last = (double)extent->images - (batches - 1) * batch, volleys = ceil(batches / stride) - 1;
+    double delivering_ns =
+        (double)result->end_to_end_ns - first_ns - (double)result->shutdown_ns - image_ns * last;
+    if (delivering_ns < 0) return NAN;
+    if (volleys < 1) return fmax(image_ns, first_ns / batches / batch);
+    double even = compute_ns > 0 ? fmin(1, image_ns * batch * (batches - 1) / delivering_ns) : 1;
+    return delivering_ns / (even * (batches - 1) + (1 - even) * volleys * stride) / batch;
 }
 
 double rue_job_steady_ns(const struct rue_trial_result *result)
@@ -128,7 +114,7 @@ double rue_job_steady_ns(const struct rue_trial_result *result)
         return NAN;
     struct extent extent = measure_extent(result, (uint64_t)result->images);
     double volley = find_middle(&extent).volley;
-    return isnan(volley) ? line_ns(&extent) : volley / (double)(extent.stride * extent.batch);
+    return isnan(volley) ? spread_ns(&extent) : volley / (double)(extent.stride * extent.batch);
 }
 
 double rue_job_time_ns(const struct rue_trial_result *result, uint64_t job_images, bool drop_last,
@@ -143,9 +129,33 @@ double rue_job_time_ns(const struct rue_trial_result *result, uint64_t job_image
     *predicted = true;
     struct extent extent = measure_extent(result, job_images);
     double more = more_by_volleys(&extent);
-    if (isnan(more)) more = more_by_replay(&extent);
-    if (isnan(more)) more = more_by_line(&extent);
+    if (isnan(more)) more = spread_ns(&extent) * (double)(job_images - extent.images);
     return (double)result->end_to_end_ns + more;
+}
+
+struct rue_job_line rue_job_line_of(const struct rue_trial_result *result)
+{
+    double batch = result->config.value[RUE_BATCH_SIZE], images = (double)result->images;
+    bool known = result->first_batch_ns != RUE_ABSENT && result->shutdown_ns != RUE_ABSENT;
+    if (result->end_to_end_ns == RUE_ABSENT || images <= 0 || batch <= 0 || !known)
+        return (struct rue_job_line){0};
+    double first_ns = (double)result->first_batch_ns;
+    struct rue_job_line line = {.images = images,
+                                .end_ns = (double)result->end_to_end_ns,
+                                .steady_image_ns = rue_job_steady_ns(result),
+                                .least_ns = first_ns + (double)result->shutdown_ns,
+                                .first_images = fmin(batch, images)};
+    if (result->compute_ns != RUE_ABSENT) line.compute_image_ns = (double)result->compute_ns / images;
+    if (isnan(line.steady_image_ns))
+        line.steady_image_ns = fmax(line.compute_image_ns, first_ns / line.first_images);
+    return line;
+}
+
+double rue_job_line_ns(const struct rue_job_line *line, uint64_t images)
+{
+    double first_ns = line->least_ns + fmin((double)images, line->first_images) * line->compute_image_ns;
+    double end_ns = line->end_ns + ((double)images - line->images) * line->steady_image_ns;
+    return line->images > 0 ? fmax(first_ns, end_ns) : NAN;
 }
 
 uint64_t rue_job_volley_batches(const struct rue_config *config)

@@ -30,28 +30,35 @@
  * so that a short last batch saves its share of what a batch in its place of the volley adds, which is
  * nothing where it is loaded beside others.
  *
- * When the trial is too short for j > i, it is replayed with its batches again and again (replay.h), where it
- * has the times of loading and computing each:
- *
- *   T(J) = T(n) + replay(J) - replay(n)
- *
- * Without those, or without `batch_ready_ns`, the rate is that of the straight line
- * from the first delivery to the last, which bursts and volleys bend: a rough guess, exact only where
- * arrivals are even:
- *
- *   T(J) = T(n) + (J - n) * (T(n) - first_batch - shutdown - last) / (n - images of the last batch)
- *
- * where last = compute_ns * (images of the last batch) / n is the model's time after the last delivery; 0
- * where compute_ns is absent. NaN when not even that is known (no images, one batch, times missing or not
- * increasing). */
+ * When the trial is too short for j > i, or has no `batch_ready_ns`, the rest of the job goes on at one rate.
+ * Between the first delivery and the last, what the consumer takes is spread evenly over the N - 1 batches,
+ * and what remains over the ceil(N / W) - 1 volleys behind the first. A trial of a single volley tells only
+ * how long loading that took, and a later volley is taken to be no faster. Where compute_ns is absent, all is
+ * spread evenly. Exact only where arrivals are even. NaN when not even that is known (no images, one batch, times missing or not increasing).
+ */
 /* clang-format on */
 double rue_job_time_ns(const struct rue_trial_result *result, uint64_t job_images, bool drop_last,
                        bool *predicted);
 
 /* The time in ns of an image in the steady state of an ok joint `result`, without start-up and shut-down:
- * volley / (W * b) of the middle, or that of the straight line where there is none. NaN, or 0, where not even
- * that is known. */
+ * volley / (W * b) of the middle, or the rate above where there is none. NaN, or 0, where not even that is
+ * known. */
 double rue_job_steady_ns(const struct rue_trial_result *result);
+
+/* The times of jobs of other lengths, from one trial: a line through its end with the steady state's slope,
+ * but no job is shorter than one of its first batch alone. */
+struct rue_job_line {
+    double images, end_ns; /* of the trial; 0 images: nothing is known */
+    double steady_image_ns;
+    double least_ns, first_images, compute_image_ns; /* of the first batch, consumed beside least_ns */
+};
+
+/* What an ok joint `result` says. */
+struct rue_job_line rue_job_line_of(const struct rue_trial_result *result);
+
+/* The time in ns of a job of `images`, at least 1, with as many images a batch as the trial had; NaN where it
+ * is not known. Off by a volley at most where the trial's pace was that of its steady state. */
+double rue_job_line_ns(const struct rue_job_line *line, uint64_t images);
 
 /* W above: how many batches are loaded side by side and so arrive together. */
 uint64_t rue_job_volley_batches(const struct rue_config *config);

@@ -56,13 +56,16 @@ uint64_t rue_plan_images(double stretch, const struct rue_config *config, uint64
 double rue_plan_trial_s(const struct rue_plan_scenario *scenario, const struct rue_config *config,
                         uint64_t images);
 
-/* Of the grids that fit the budget with trials at their floor, and that hold at least two thirds of the most
- * configurations that fit, the one whose knobs are thinned most evenly (a grid that keeps a single value of
- * one knob says nothing about it); on that the longest trials. Whole jobs are preferred as long as they do
- * not cost more than a third of the configurations. Deterministic. RUE_USAGE when not even one configuration
- * on every scenario fits, with the seconds or trials that it would need; for a space of more than
- * RUE_PLAN_CONFIGS_MAX; for a goal without scenarios, images or repeats, or with a budget or overhead that is
- * negative or no number. RUE_RUNNER for probes that are no rates. RUE_MEMORY. */
+/* All trials on `space` with their overhead. */
+double rue_plan_grid_s(const struct rue_plan_goal *goal, const struct rue_space *space, double stretch);
+
+/* The stretch of the shortest trials that there can be. */
+double rue_plan_least_stretch(const struct rue_plan_goal *goal);
+
+/* A grid that fits the budget with trials at their floor, thinned evenly, and on that the longest trials.
+ * Whole jobs are preferred as long as they do not cost more than a third of the configurations. The goal has
+ * scenarios, images and repeats, and figures that make sense. Deterministic. RUE_USAGE when not even one
+ * configuration on every scenario fits, and for a space of more than RUE_PLAN_CONFIGS_MAX. */
 rue_status rue_plan_make(const struct rue_plan_goal *goal, struct rue_plan *out,
                          rue_error *error) RUE_MUST_CHECK;
 

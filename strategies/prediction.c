@@ -477,6 +477,15 @@ bool rue_prediction_is_computed(const struct rue_prediction *prediction, size_t 
                                  prediction->setup->configs[config].value[RUE_BATCH_SIZE]);
 }
 
+bool rue_prediction_knows_compute(const struct rue_prediction *prediction, size_t model, size_t config)
+{
+    const struct rue_compute_curve *curve = &prediction->curves[consumer_of(prediction, model, config)];
+    for (size_t i = 0; i < curve->count; i++)
+        if (curve->points[i].batch_size == prediction->setup->configs[config].value[RUE_BATCH_SIZE])
+            return true;
+    return false;
+}
+
 size_t rue_prediction_parameter_count(const struct rue_prediction *prediction)
 {
     return prediction->fit->count;

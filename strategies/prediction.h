@@ -59,6 +59,9 @@ double rue_prediction_then_s(const struct rue_prediction *prediction, const stru
  */
 bool rue_prediction_is_computed(const struct rue_prediction *prediction, size_t model, size_t config);
 
+/* Whether it was measured, or an earlier study knows it that trials have not contradicted. */
+bool rue_prediction_knows_compute(const struct rue_prediction *prediction, size_t model, size_t config);
+
 /* How much slower than predicted the first load trial of `config` was; NaN when not known. */
 double rue_prediction_slow_ratio(const struct rue_prediction *prediction, size_t config);
 

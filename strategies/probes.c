@@ -77,16 +77,11 @@ size_t rue_probes_load(const struct rue_strategy_setup *setup, struct rue_ask *o
     double few = sqrt(workers.least * workers.middle), many = sqrt(workers.middle * workers.most);
     double large = sqrt(batch.middle * batch.most);
     const double probes[RUE_PROBES_LOAD_MAX][3] = {
-        {batch.least, workers.least, 6},
-        {batch.middle, workers.middle, 3},
-        {batch.least, many, 4},
-        {large, workers.least, 1},
-        {batch.least, 0, 16},
-        {batch.least, workers.most, 3},
-        {batch.least, few, 6},
-        {batch.middle, many, 2},
-        {large, workers.middle, 1},
-        {batch.middle, workers.most, 1},
+        {batch.least, workers.least, 6}, {batch.middle, workers.middle, 3},
+        {batch.least, many, 4},          {batch.least, 0, 16},
+        {batch.middle, many, 2},         {batch.least, workers.most, 3},
+        {batch.least, few, 6},           {large, workers.middle, 1},
+        {batch.middle, workers.most, 1}, {large, workers.least, 1},
     };
     size_t count = 0;
     for (int p = 0; p < RUE_PROBES_LOAD_MAX; p++) {

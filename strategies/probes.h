@@ -1,5 +1,5 @@
 /* The first trials of a strategy that predicts: load-only ones that tell the loader's parameters,
- * compute-only ones that tell each model's time; where a runner has neither, joint ones (survey.h). */
+ * compute-only ones that tell each model's time; where a runner has neither, joint ones (duel_probes.c). */
 #ifndef RUE_PROBES_H
 #define RUE_PROBES_H
 
@@ -32,7 +32,8 @@ struct rue_probes_room {
 };
 
 /* Half of the trials at most, or as many as it takes to predict anything, but never those that measure one
- * configuration on every model. All 0 where that leaves too few: all trials are joint ones then (survey.h).
+ * configuration on every model. All 0 where that leaves too few: all trials are joint ones then
+ * (duel_probes.c).
  */
 struct rue_probes_room rue_probes_room(const struct rue_strategy_setup *setup);
 

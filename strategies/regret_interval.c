@@ -1,106 +1,63 @@
 #include "regret_interval.h"
 
-#include <gsl/gsl_cdf.h>
 #include <gsl/gsl_sort_double.h>
 #include <gsl/gsl_statistics_double.h>
 #include <math.h>
 #include <stdlib.h>
 
+#include "random.h"
 #include "time_scatter.h"
 
 enum { DRAWS_MIN = 100, DRAWS_MAX = 800 };
 
-static const double draws_work = 2e7;    /* times drawn in all, about */
-static const double spread_factor = 1.4; /* the bootstrap sees too little of the scatter of the least times */
+static const double draws_work = 1e7;    /* times drawn in all, about */
+static const double spread_factor = 1.4; /* draws see too little of the scatter of the least times */
 static const double more_bias = 0.5;     /* and about two thirds of their bias */
 
-struct bootstrap {
+/* What the matrix might have been. */
+struct draw {
     const struct rue_cost_matrix *matrix;
     const struct rue_selection *selection;
-    size_t models, configs;
     struct rue_time_scatter scatter;
-    double *regret;              /* [configs] weighted sums in a draw */
-    double *worst;               /* [configs] */
-    double *times;               /* [configs] */
-    double *fixed[2], *lucky[2]; /* [draws] mean and worst: of the recommended one; what the winner of the
-                                    draw seems to be better than it is */
-    double *excess;              /* [draws] of the recommended one over that winner, by the objective */
+    struct rue_joined_regrets *joined; /* [config_count] */
+    double *times;                     /* [config_count] of a model */
     uint64_t seed;
 };
 
-static void bootstrap_close(struct bootstrap *bootstrap)
+/* A time as it might have been measured; NaN where there is none. */
+static double draw_time(struct draw *draw, size_t model, size_t config)
 {
-    rue_time_scatter_close(&bootstrap->scatter);
-    free(bootstrap->regret);
-    free(bootstrap->worst);
-    free(bootstrap->times);
-    free(bootstrap->excess);
-    for (int i = 0; i < 2; i++) free(bootstrap->fixed[i]), free(bootstrap->lucky[i]);
+    const struct rue_cell *cell = rue_cost_matrix_cell(draw->matrix, model, config);
+    if (cell->state != RUE_CELL_OK || !cell->times_ns) return cell->median_ns;
+    double sd = rue_time_scatter_cell_sd(&draw->scatter, cell);
+    return cell->median_ns * exp(sd * rue_random_normal(&draw->seed));
 }
 
-static const struct rue_cell *cell_of(const struct bootstrap *bootstrap, size_t model, size_t config)
+static double value_of(const struct draw *draw, size_t config)
 {
-    return rue_cost_matrix_cell(bootstrap->matrix, model, config);
+    return rue_joined_regrets_value(&draw->joined[config], draw->selection->objective);
 }
 
-static rue_status bootstrap_open(struct bootstrap *bootstrap, size_t draws, rue_error *error)
+/* Which configuration the draw would recommend; the regrets of those that are not ranked are NaN. */
+static size_t draw_winner(struct draw *draw)
 {
-    size_t configs = bootstrap->configs;
-    bootstrap->regret = calloc(configs + 1, sizeof(double));
-    bootstrap->worst = calloc(configs + 1, sizeof(double));
-    bootstrap->times = calloc(configs + 1, sizeof(double));
-    bootstrap->excess = calloc(draws, sizeof(double));
-    bool missing = !bootstrap->regret || !bootstrap->worst || !bootstrap->times || !bootstrap->excess;
-    for (int i = 0; i < 2; i++) {
-        bootstrap->fixed[i] = calloc(draws, sizeof(double));
-        bootstrap->lucky[i] = calloc(draws, sizeof(double));
-        missing |= !bootstrap->fixed[i] || !bootstrap->lucky[i];
-    }
-    if (!missing) return RUE_OK;
-    return rue_fail_memory(error, "an interval of the regret", (configs + draws) * sizeof(double));
-}
-
-/* A median as it might have been measured. */
-static double draw_time(struct bootstrap *bootstrap, const struct rue_cell *cell)
-{
-    if (cell->state != RUE_CELL_OK) return NAN;
-    if (!cell->times_ns) return cell->median_ns;
-    return rue_time_scatter_draw_ns(&bootstrap->scatter, cell, &bootstrap->seed);
-}
-
-static bool is_better(const struct bootstrap *bootstrap, size_t a, size_t b)
-{
-    const double *regret = bootstrap->regret, *worst = bootstrap->worst;
-    if (bootstrap->selection->objective == RUE_OBJECTIVE_WORST && worst[a] != worst[b])
-        return worst[a] < worst[b];
-    return regret[a] < regret[b];
-}
-
-/* Which configuration the draw would recommend; regrets of those not ranked are NaN. */
-static size_t draw_winner(struct bootstrap *bootstrap)
-{
-    const struct rue_selection *selection = bootstrap->selection;
-    double weights = 0;
+    const struct rue_selection *selection = draw->selection;
     size_t winner = selection->recommended;
-    for (size_t c = 0; c < bootstrap->configs; c++) bootstrap->regret[c] = bootstrap->worst[c] = 0;
-    for (size_t m = 0; m < bootstrap->models; m++) {
-        double best = NAN, weight = selection->weights ? selection->weights[m] : 1;
-        for (size_t c = 0; c < bootstrap->configs; c++) {
-            bootstrap->times[c] = draw_time(bootstrap, cell_of(bootstrap, m, c));
-            best = fmin(best, bootstrap->times[c]); /* NaN gives way */
+    for (size_t c = 0; c < selection->config_count; c++) draw->joined[c] = (struct rue_joined_regrets){0};
+    for (size_t m = 0; m < selection->model_count; m++) {
+        double best = NAN;
+        for (size_t c = 0; c < selection->config_count; c++) {
+            draw->times[c] = draw_time(draw, m, c);
+            best = fmin(best, draw->times[c]); /* NaN gives way */
         }
-        for (size_t c = 0; c < bootstrap->configs; c++) {
-            double regret = bootstrap->times[c] / best - 1;
-            bootstrap->regret[c] += weight * regret;
-            bootstrap->worst[c] = fmax(bootstrap->worst[c], regret);
-        }
-        weights += weight;
+        for (size_t c = 0; c < selection->config_count; c++)
+            rue_joined_regrets_add(&draw->joined[c], m, selection->weights ? selection->weights[m] : 1,
+                                   draw->times[c] / best - 1);
     }
-    for (size_t c = 0; c < bootstrap->configs; c++) {
-        bootstrap->regret[c] /= weights;
-        if (selection->rows[c].ranked && selection->rows[c].repeats > 0 && is_better(bootstrap, c, winner))
+    for (size_t c = 0; c < selection->config_count; c++)
+        if (selection->rows[c].ranked && selection->rows[c].repeats > 0 &&
+            value_of(draw, c) < value_of(draw, winner))
             winner = c;
-    }
     return winner;
 }
 
@@ -118,45 +75,55 @@ static void find_limits(double *fixed, double *lucky, size_t draws, double told,
     *high = fmax(told, fmax(told - bias + widen * (mean - below), told - luck));
 }
 
+/* `room` [5 * draws] holds mean and worst regret of the recommended one; how much better each is, of the
+ * winner of a draw, than it seems; and the excess of the recommended one over that winner. */
+static void find(struct draw *draw, double *room, size_t draws, struct rue_regret_interval *out)
+{
+    const struct rue_selection *selection = draw->selection;
+    const struct rue_ranking_row *rows = selection->rows;
+    size_t best = selection->recommended;
+    double *mean = room, *worst = room + draws, *lucky_mean = room + 2 * draws,
+           *lucky_worst = room + 3 * draws, *excess = room + 4 * draws;
+    for (size_t d = 0; d < draws; d++) {
+        size_t winner = draw_winner(draw);
+        mean[d] = rue_joined_regrets_value(&draw->joined[best], RUE_OBJECTIVE_MEAN);
+        worst[d] = draw->joined[best].worst;
+        lucky_mean[d] = rue_joined_regrets_value(&draw->joined[winner], RUE_OBJECTIVE_MEAN) -
+                        rows[winner].mean_regret_ratio;
+        lucky_worst[d] = draw->joined[winner].worst - rows[winner].max_regret_ratio;
+        excess[d] = value_of(draw, best) - value_of(draw, winner);
+    }
+    double confidence = out->confidence;
+    double widen = spread_factor * rue_time_scatter_widening(draw->scatter.freedom, (1 + confidence) / 2);
+    find_limits(mean, lucky_mean, draws, rows[best].mean_regret_ratio, widen, confidence, &out->mean_low,
+                &out->mean_high);
+    find_limits(worst, lucky_worst, draws, rows[best].max_regret_ratio, widen, confidence, &out->worst_low,
+                &out->worst_high);
+    gsl_sort(excess, 1, draws);
+    out->bound_ratio = widen * gsl_stats_quantile_from_sorted_data(excess, 1, draws, confidence);
+}
+
 rue_status rue_regret_interval_find(const struct rue_cost_matrix *matrix,
                                     const struct rue_selection *selection, double confidence,
                                     struct rue_regret_interval *out, rue_error *error)
 {
-    struct bootstrap bootstrap = {.matrix = matrix,
-                                  .selection = selection,
-                                  .models = selection->model_count,
-                                  .configs = selection->config_count,
-                                  .seed = 1};
-    size_t best = selection->recommended;
+    size_t configs = selection->config_count;
+    struct draw draw = {.matrix = matrix, .selection = selection, .seed = 1};
     *out = (struct rue_regret_interval){.confidence = 0};
-    if (best == RUE_NONE) return RUE_OK;
-    rue_status status = rue_time_scatter_open(matrix, &bootstrap.scatter, error);
-    if (status != RUE_OK || bootstrap.scatter.freedom == 0) return bootstrap_close(&bootstrap), status;
-    double wanted = draws_work / (double)bootstrap.scatter.times;
+    draw.scatter = rue_time_scatter_of(matrix);
+    if (selection->recommended == RUE_NONE || draw.scatter.freedom == 0) return RUE_OK;
+    double wanted = draws_work / (double)(configs * selection->model_count);
     size_t draws = wanted > DRAWS_MAX ? DRAWS_MAX : wanted < DRAWS_MIN ? DRAWS_MIN : (size_t)wanted;
-    status = bootstrap_open(&bootstrap, draws, error);
-    if (status != RUE_OK) return bootstrap_close(&bootstrap), status;
-    for (size_t d = 0; d < draws; d++) {
-        size_t winner = draw_winner(&bootstrap);
-        const struct rue_ranking_row *row = &selection->rows[winner];
-        const double *judged =
-            selection->objective == RUE_OBJECTIVE_WORST ? bootstrap.worst : bootstrap.regret;
-        bootstrap.excess[d] = judged[best] - judged[winner];
-        bootstrap.fixed[0][d] = bootstrap.regret[best];
-        bootstrap.fixed[1][d] = bootstrap.worst[best];
-        bootstrap.lucky[0][d] = bootstrap.regret[winner] - row->mean_regret_ratio;
-        bootstrap.lucky[1][d] = bootstrap.worst[winner] - row->max_regret_ratio;
+    double *room = calloc(5 * draws, sizeof *room);
+    draw.joined = calloc(configs, sizeof *draw.joined);
+    draw.times = calloc(configs, sizeof *draw.times);
+    bool enough = room && draw.joined && draw.times;
+    if (enough) {
+        out->confidence = confidence;
+        find(&draw, room, draws, out);
     }
-    const struct rue_ranking_row *row = &selection->rows[best];
-    double tail = (1 + confidence) / 2, freedom = (double)bootstrap.scatter.freedom;
-    double widen = spread_factor * gsl_cdf_tdist_Pinv(tail, freedom) / gsl_cdf_ugaussian_Pinv(tail);
-    out->confidence = confidence;
-    find_limits(bootstrap.fixed[0], bootstrap.lucky[0], draws, row->mean_regret_ratio, widen, confidence,
-                &out->mean_low, &out->mean_high);
-    find_limits(bootstrap.fixed[1], bootstrap.lucky[1], draws, row->max_regret_ratio, widen, confidence,
-                &out->worst_low, &out->worst_high);
-    gsl_sort(bootstrap.excess, 1, draws);
-    out->bound_ratio = widen * gsl_stats_quantile_from_sorted_data(bootstrap.excess, 1, draws, confidence);
-    bootstrap_close(&bootstrap);
-    return RUE_OK;
+    free(room);
+    free(draw.joined);
+    free(draw.times);
+    return enough ? RUE_OK : rue_fail_memory(error, "an interval of the regret", configs * sizeof(double));
 }

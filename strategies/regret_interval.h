@@ -1,10 +1,11 @@
 /* Intervals of the recommendation's mean and worst regret, from repeats: what their scatter leaves open of
  * these models. One repeat of everything tells nothing.
  *
- * A bootstrap: the logarithms of the times scatter about their cell as those of all cells do. A regret is
- * over the least of many times, so scatter alone makes it larger, and the configuration that looks best was
- * lucky: both are corrected by what the bootstrap sees of them, and the interval is widened, as it sees too
- * little of both (of regrets on measured grids with 1 to 5 % of noise it then covers 95 %). */
+ * Times are drawn as they might have been measured: a median of repeats scatters as those of all cells tell
+ * (time_scatter.h). A regret is over the least of many times, so scatter alone makes it larger, and the
+ * configuration that looks best was lucky: both are corrected by what the draws see of them, and the interval
+ * is widened, as they see too little of both (of regrets on measured grids with 1 to 5 % of noise it then
+ * covers 95 %). */
 #ifndef RUE_REGRET_INTERVAL_H
 #define RUE_REGRET_INTERVAL_H
 

@@ -1,11 +1,11 @@
-/* What one variant's time saves over another's, as far as noise leaves it open. A bootstrap of both, as that
- * of regrets (regret_interval.h): the medians of repeats that scatter as those of all cells do, wider where
- * few repeats tell how much that is; of cells that a strategy believes in, what it believes. Which
- * configurations are compared is taken as given. */
+/* What one variant's time saves over another's, as far as noise leaves it open: times are medians of repeats
+ * that scatter as those of all cells do (time_scatter.h), or what a strategy believes. Their errors are taken
+ * to be normal and small, the interval is a t distribution's of the side whose scatter rests on fewer
+ * repeats. Which configurations are compared is taken as given. */
 #ifndef RUE_SAVING_INTERVAL_H
 #define RUE_SAVING_INTERVAL_H
 
-#include "cost_matrix.h"
+#include "time_scatter.h"
 
 /* A column of a matrix; its times count so often, for jobs of different lengths. */
 struct rue_saving_side {
@@ -14,17 +14,17 @@ struct rue_saving_side {
     double scale;
 };
 
-/* The same model in both matrices. */
-struct rue_saving_pair {
-    size_t before, after;
+struct rue_saving {
+    struct rue_saving_side before, after;
+    struct rue_time_scatter before_scatter, after_scatter;
+    double sum_ns, variance;
+    size_t models;
 };
 
-struct rue_saving_question {
-    struct rue_saving_side before, after;
-    const struct rue_saving_pair *pairs; /* [pair_count], at least one; the mean over them is asked for */
-    size_t pair_count;
-    double confidence;
-};
+struct rue_saving rue_saving_between(struct rue_saving_side before, struct rue_saving_side after);
+
+/* Adds a model of both matrices: the mean over them is asked for. */
+void rue_saving_add(struct rue_saving *saving, size_t before, size_t after);
 
 /* Of scale * time before - scale * time after; negative where it does not save. */
 struct rue_saving_interval {
@@ -32,8 +32,7 @@ struct rue_saving_interval {
     double low_ns, high_ns;
 };
 
-/* Deterministic. RUE_MEMORY. */
-rue_status rue_saving_interval_find(const struct rue_saving_question *question,
-                                    struct rue_saving_interval *out, rue_error *error) RUE_MUST_CHECK;
+/* Of at least one model. */
+struct rue_saving_interval rue_saving_interval_find(const struct rue_saving *saving, double confidence);
 
 #endif

@@ -11,9 +11,13 @@
 /* Draws to search by, and to claim by: of large grids fewer. */
 enum { SEARCH_DRAWS = 48, LEAST_DRAWS = 12, SEARCH_CELLS = 50000, CLAIM_CELLS = 5000000 };
 
-static const double spread_factor = 1.25; /* beliefs are bolder than they should be */
-static const double untried_factor = 2;   /* of sorts of configurations that no trial tells of */
-static const double sure = 0.95;          /* that a quantile of draws is no less than the true one */
+static const double spread_factor = 1.2; /* beliefs are bolder than they should be */
+static const double calm_configs = 4;    /* whose errors are as believed, before any is audited */
+static const double untried_factor = 2;  /* of sorts of configurations that no trial tells of */
+static const double far_off_ratio = 2;   /* of errors over what was believed of them: no belief is claimed */
+enum { FAR_OFF_CONFIGS = 5 };            /* at least, that show it */
+static const double least_bound = 0.001; /* no trials tell smaller differences apart */
+static const double sure = 0.95;         /* that a quantile of draws is no less than the true one */
 
 struct standing_draws {
     size_t count, room;
@@ -214,10 +218,10 @@ static void take_claim(void *context, const struct rue_forecast_draw *draw)
 double rue_standing_spread(const struct rue_standing *standing)
 {
     struct rue_belief_audit audit = rue_forecast_audit(standing->forecast);
-    double confidence = standing->setup->confidence,
-           freedom = audit.configs > 1 ? (double)audit.configs - 1 : 1;
-    double few = gsl_cdf_tdist_Pinv(confidence, freedom) / gsl_cdf_ugaussian_Pinv(confidence);
-    return spread_factor * fmax(1, audit.ratio) * few;
+    double confidence = standing->setup->confidence, configs = (double)audit.configs + calm_configs;
+    double squares = (double)audit.configs * audit.ratio * audit.ratio + calm_configs;
+    double few = gsl_cdf_tdist_Pinv(confidence, configs - 1) / gsl_cdf_ugaussian_Pinv(confidence);
+    return spread_factor * fmax(1, sqrt(squares / configs)) * few;
 }
 
 static double quantile(const double *sorted, size_t count, double share)
@@ -234,18 +238,26 @@ static double quantile_limit(const double *sorted, size_t count, double share)
     return quantile(sorted, count, fmin(1, share + more));
 }
 
+/* What the claim's far_off_ratio is. */
+static double find_far_off(const struct rue_standing *standing)
+{
+    struct rue_belief_audit audit = rue_forecast_audit(standing->forecast);
+    return audit.configs >= FAR_OFF_CONFIGS && audit.ratio > far_off_ratio ? audit.ratio : 0;
+}
+
 /* How much better another one may be. What draws say of differences is spread about their means; and what the
- * table shows to be better, is. */
-static double bound(struct rue_standing *standing)
+ * table shows to be better, is. What was measured is known by its trials, however far off predictions are. */
+static double bound(struct rue_standing *standing, bool measured_only)
 {
     size_t configs = standing->setup->config_count, count = standing->claim.count, own = standing->claimed;
-    double shown = rue_standing_regret(standing, own) - rue_standing_regret(standing, standing->leader);
+    double least = rue_standing_regret(standing, own) - rue_standing_regret(standing, standing->leader);
     memset(standing->excess, 0, count * sizeof *standing->excess);
     for (size_t c = 0; c < configs; c++) {
-        if (is_out(standing, c) || c == own) continue;
+        if (is_out(standing, c) || c == own || (measured_only && !is_verified(standing, c))) continue;
         double mean = standing->means[own] - standing->means[c];
-        double factor =
-            standing->factor * (rue_forecast_is_untried_sort(standing->forecast, c) ? untried_factor : 1);
+        least = fmax(least, least_bound);
+        double factor = measured_only ? spread_factor : standing->factor;
+        if (rue_forecast_is_untried_sort(standing->forecast, c)) factor *= untried_factor;
         for (size_t d = 0; d < count; d++) {
             const double *regrets = standing->claim.regrets + d * configs;
             standing->excess[d] =
@@ -253,7 +265,7 @@ static double bound(struct rue_standing *standing)
         }
     }
     rue_sort_doubles(standing->excess, count);
-    return fmax(shown, quantile_limit(standing->excess, count, standing->setup->confidence));
+    return fmax(least, quantile_limit(standing->excess, count, standing->setup->confidence));
 }
 
 /* Where the regrets lie that were drawn, with the confidence of the setup. Draws scatter the cells about what
@@ -269,12 +281,12 @@ static void find_limits(const struct rue_standing *standing, double expected, do
     *high = middle + standing->factor * (quantile(drawn, count, 1 - tail) - middle);
 }
 
-rue_status rue_standing_claim(struct rue_standing *standing, size_t trials, size_t draws,
+rue_status rue_standing_claim(struct rue_standing *standing, size_t trials, size_t draws, size_t config,
                               struct rue_claim *out, rue_error *error)
 {
-    bool verified;
+    bool any;
     uint64_t seed = rue_mix64(standing->setup->seed ^ rue_mix64(trials));
-    standing->claimed = recommended(standing, &verified);
+    standing->claimed = config == SIZE_MAX ? recommended(standing, &any) : config;
     standing->claim.count = draws < standing->claim.room ? draws : standing->claim.room;
     standing->factor = rue_standing_spread(standing);
     memset(standing->means, 0, standing->setup->config_count * sizeof *standing->means);
@@ -283,8 +295,12 @@ rue_status rue_standing_claim(struct rue_standing *standing, size_t trials, size
                                           standing, error);
     if (status != RUE_OK) return status;
     standing->drawn = true;
-    *out =
-        (struct rue_claim){.config = standing->claimed, .bound_ratio = bound(standing), .verified = verified};
+    double far_off = find_far_off(standing);
+    *out = (struct rue_claim){.config = standing->claimed,
+                              .bound_ratio = bound(standing, far_off > 0),
+                              .far_off_ratio = far_off,
+                              .verified = !is_out(standing, standing->claimed) &&
+                                          is_verified(standing, standing->claimed)};
     const struct rue_joined_regrets *expected = &rue_forecast_regrets(standing->forecast)[standing->claimed];
     find_limits(standing, rue_joined_regrets_value(expected, RUE_OBJECTIVE_MEAN), standing->own[0],
                 &out->mean_low, &out->mean_high);

@@ -35,10 +35,10 @@ const double *rue_standing_weights(struct rue_standing *standing, size_t challen
  * fewer. */
 enum { RUE_STANDING_LOOK = 256, RUE_STANDING_CLAIM = 2048 };
 
-/* What would be recommended: the least regret, as it is believed, of those that were measured on every model;
- * of all of them where none was. By draws of their own, for each `trials`, how many were told, others.
- * RUE_MEMORY, RUE_INTERNAL. */
-rue_status rue_standing_claim(struct rue_standing *standing, size_t trials, size_t draws,
+/* What can be claimed of `config`; where that is SIZE_MAX of what would be recommended: the least regret, as
+ * it is believed, of those that were measured on every model; of all of them where none was. By draws of
+ * their own, for each `trials`, how many were told, others. RUE_MEMORY, RUE_INTERNAL. */
+rue_status rue_standing_claim(struct rue_standing *standing, size_t trials, size_t draws, size_t config,
                               struct rue_claim *out, rue_error *error) RUE_MUST_CHECK;
 
 /* The standard deviation of the logarithm of the job's time in a cell, as the last claim had it; NaN before.

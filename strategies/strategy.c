@@ -7,8 +7,6 @@
 const struct rue_strategy_ops *const rue_strategies[] = {
     &rue_strategy_grid,
     &rue_strategy_random,
-    &rue_strategy_halving,
-    &rue_strategy_race,
     &rue_strategy_duel,
     NULL,
 };
@@ -16,8 +14,6 @@ const char *const rue_strategy_names[] = {
     RUE_STRATEGY_AUTO,
     "grid",
     "random",
-    "halving",
-    "race",
     "duel",
     NULL,
 };

@@ -28,12 +28,13 @@ struct rue_strategy_setup {
     bool in_turn;         /* workers take batches in turn (processes), not whoever is free */
     double budget_s;      /* that the trials may cost; INFINITY: no limit */
     size_t budget_trials; /* that may be made, stored ones aside; 0: no limit */
-    double first_batch_limit_s; /* what has its first batch later is not recommended; 0: no limit */
-    const double *expected_s;   /* [scenario_count][config_count] that a whole job is expected to cost; NULL:
-                                   not known; borrowed for the strategy's life */
-    double epsilon_ratio;       /* good enough: so much mean regret more than the best */
-    double confidence;          /* of that, 0.95 */
+    double first_batch_limit_s;    /* what has its first batch later is not recommended; 0: no limit */
+    double epsilon_ratio;          /* good enough: so much mean regret more than the best */
+    double confidence;             /* of that, 0.95 */
     const struct rue_prior *prior; /* (optional) what is known before the first trial */
+    size_t baseline_count;
+    const size_t *baselines; /* [baseline_count] columns of what people use anyway, the most telling last;
+                                borrowed likewise */
     /* (optional) Asked often while it thinks for long. What it returns other than RUE_OK ends that: it asks
      * nothing more, and estimates by what it knew. */
     rue_status (*stop)(void);
@@ -75,12 +76,14 @@ struct rue_estimate {
     double first_batch_s; /* when the first batch is expected; NaN where that is not known */
 };
 
-/* What it would recommend now: with `confidence` no configuration has a mean regret that is smaller by more
- * than `bound_ratio`. */
+/* What is claimed of a configuration, the one that it would recommend now: with `confidence` no configuration
+ * has a mean regret that is smaller by more than `bound_ratio`. */
 struct rue_claim {
     size_t config;
     double bound_ratio;
-    bool verified;                                     /* measured jointly on every model */
+    double far_off_ratio; /* 0: the bound is about all configurations. Else predictions were off by so many
+                             times their own uncertainty, and it is about those measured on every model */
+    bool verified;        /* measured jointly on every model */
     double mean_low, mean_high, worst_low, worst_high; /* intervals of its regrets, of that confidence */
 };
 
@@ -99,7 +102,8 @@ struct rue_strategy_ops {
     void (*tell)(void *state, const struct rue_ask *ask, const struct rue_trial_result *result);
     /* False before it knows enough. (optional, both or none) */
     bool (*estimate)(void *state, size_t scenario, size_t config, struct rue_estimate *out);
-    bool (*claim)(void *state, struct rue_claim *out);
+    /* Of `config`, or of its own choice where that is SIZE_MAX. */
+    bool (*claim)(void *state, size_t config, struct rue_claim *out);
     /* What a later study may start from, closed by the caller; RUE_OK with NULL before it knows enough.
      * RUE_MEMORY. (optional) */
     rue_status (*learned)(const void *state, struct rue_knowledge **out, rue_error *error);
@@ -120,10 +124,8 @@ struct rue_strategy_ops {
 };
 
 extern const struct rue_strategy_ops rue_strategy_grid; /* every cell, in blocks of complete configurations */
-extern const struct rue_strategy_ops rue_strategy_random;  /* whole configurations at random */
-extern const struct rue_strategy_ops rue_strategy_halving; /* fewer and fewer configurations on more models */
-extern const struct rue_strategy_ops rue_strategy_race;    /* predicts, and races the best */
-extern const struct rue_strategy_ops rue_strategy_duel;    /* predicts, and measures what decides */
+extern const struct rue_strategy_ops rue_strategy_random; /* whole configurations at random */
+extern const struct rue_strategy_ops rue_strategy_duel;   /* predicts, and measures what decides */
 
 /* The known strategies, NULL at the end. */
 extern const struct rue_strategy_ops *const rue_strategies[];

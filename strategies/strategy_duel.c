@@ -4,351 +4,311 @@
  * or with the budget; by then what leads has been measured on every model. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "random.h"
-#include "searcher.h"
+#include "duel.h"
+#include "probes.h"
 
-/* TELLING: cells that are looked at closely. */
-enum {
-    LENGTHS = 3,
-    VERIFIED_MAX = 3,
-    TELLING = 12,
-    FIRST_LOOK = 5,
-    SURE_LOOKS = 2,
-    AUDITS_LEAST = 3,
-    AUDIT_TRIES = 24
-};
+enum { FIRST_LOOK = 5, SURE_LOOKS = 2 };
 
-static const struct rue_trial_length lengths[LENGTHS] = {{0.1, 2, 4}, {0.3, 2, 4}, {1, 1, 1}};
-static const double sizes_share = 0.15;       /* of what is left of the budget, for further batch sizes */
-static const double size_regret_ratio = 0.02; /* more than the leader's: its batch size is computed on, too */
-static const double rival_ratio = 0.01;       /* more than the leader's: it is verified, too */
-static const double look_growth = 1.4;        /* of the joint trials, from one look to the next */
-static const double audit_share = 0.1;        /* of the joint trials */
-static const double audit_cost_share = 0.01;  /* of the budget: no audit costs more */
-static const double least_gain = 1e-10;       /* of the variance of a mean regret: less is nothing */
+static const double load_share = 0.12;    /* of the budget, for load-only probes */
+static const double look_growth = 1.4;    /* of the joint trials, from one look to the next */
+static const double earlier_ratio = 0.02; /* more than the leader's: what was recommended earlier is tried */
 
-struct duel {
-    struct rue_searcher search; /* the first member */
-    size_t look_at;             /* joint trials */
-    size_t sure;                /* looks in a row that found it good enough */
+enum phase { LOAD, COMPUTE, DECIDE, ENDED };
+
+struct search {
+    struct rue_duel duel;
+    enum phase phase;
+    size_t look_at; /* joint trials */
+    size_t sure;    /* looks in a row that found it good enough */
     size_t audits;
-    bool *visited; /* [scenarios] of a verification */
-    uint64_t seed;
+    bool compared;          /* with the baselines */
+    struct rue_claim claim; /* as it was after so many joint trials less one */
+    size_t claimed;         /* 0: there is none yet */
+    bool final;             /* by as many draws as there may be */
+    bool stale;             /* the prediction is to be made anew */
 };
 
-/* ---- trials ---- */
+/* ---- phases ---- */
 
-/* A trial that may be made, and what it brings. */
-struct option {
-    size_t model, config;
-    uint64_t images;
-    double rate; /* variance of the difference lessened, a second; -INFINITY where it costs too much */
-};
-
-static double cost_s(const struct rue_searcher *search, size_t model, size_t config, uint64_t images)
+static void update(struct search *search)
 {
-    return rue_searcher_trial_s(search, model, config, images) +
-           rue_searcher_overhead_s(search, RUE_JOINT, config) +
-           rue_trial_costs_switch_s(&search->costs, model);
+    search->stale = false;
+    rue_duel_update(&search->duel);
 }
 
-/* The length that tells most for its cost. */
-static struct option best_length(const struct rue_searcher *search, size_t model, size_t config,
-                                 double most_s)
+static void claim_anew(struct search *search, size_t draws, size_t config)
 {
-    struct option best = {.rate = -INFINITY};
-    for (size_t i = search->setup.whole_jobs ? LENGTHS - 1 : 0; i < LENGTHS; i++) {
-        struct option option = {model, config, rue_searcher_images(search, config, &lengths[i]), 0};
-        double gain = rue_forecast_gain(search->forecast, model, config, option.images),
-               cost = cost_s(search, model, config, option.images);
-        option.rate = cost > most_s || gain < least_gain ? -INFINITY : gain / cost;
-        if (option.rate > best.rate) best = option;
-    }
-    return best;
+    struct rue_duel *duel = &search->duel;
+    duel->status =
+        rue_standing_claim(duel->standing, duel->joints, draws, config, &search->claim, &duel->error);
+    search->claimed = duel->joints + 1;
+    search->final = draws == RUE_STANDING_CLAIM;
 }
 
-/* The cells whose jobs go most closely with the difference that is to be decided, for what they cost. */
-static size_t list_telling(const struct rue_searcher *search, size_t cells[TELLING])
+/* Probes of the models' compute follow; what was probed until then is in the prediction. */
+static void after_load(struct search *search)
 {
-    const struct rue_strategy_setup *setup = &search->setup;
-    double rates[TELLING];
-    size_t count = 0;
-    for (size_t i = 0; i < setup->scenario_count * setup->config_count; i++) {
-        size_t model = i / setup->config_count, config = i % setup->config_count;
-        if (rue_forecast_is_excluded(search->forecast, config)) continue;
-        double with = rue_forecast_covariance(search->forecast, model, config);
-        double rate =
-            with * with / cost_s(search, model, config, rue_searcher_images(search, config, &lengths[0]));
-        size_t at = count < TELLING ? count++ : TELLING;
-        for (; at > 0 && rates[at - 1] < rate; at--)
-            if (at < TELLING) cells[at] = cells[at - 1], rates[at] = rates[at - 1];
-        if (at < TELLING) cells[at] = i, rates[at] = rate;
-    }
-    return count;
-}
-
-/* The trial that decides next between the one that leads and one that may be better: any cell, as long as
- * tells most for its cost. False where there is none. */
-static bool push_trial(struct duel *duel, double most_s)
-{
-    struct rue_searcher *search = &duel->search;
-    size_t leader = rue_standing_leader(search->standing), cells[TELLING],
-           other = rue_standing_challenger(search->standing, rue_random_next(&duel->seed));
-    struct option best = {.rate = -INFINITY};
-    if (other == leader) return false;
-    search->status = rue_forecast_compare(search->forecast, leader, other,
-                                          rue_standing_weights(search->standing, other), &search->error);
-    size_t count = search->status == RUE_OK ? list_telling(search, cells) : 0;
-    for (size_t i = 0; i < count; i++) {
-        struct option option = best_length(search, cells[i] / search->setup.config_count,
-                                           cells[i] % search->setup.config_count, most_s);
-        if (option.rate > best.rate) best = option;
-    }
-    if (isinf(best.rate)) return false;
-    rue_searcher_push_joint(search, best.model, best.config, best.images);
-    return true;
-}
-
-/* What seems to be disturbed is tried again, once: where that says the same, the belief was off. */
-static bool push_again(struct rue_searcher *search, double most_s)
-{
-    const struct rue_ask_queue *history = &search->joint_history;
-    if (history->count == 0 || !rue_forecast_is_last_disturbed(search->forecast)) return false;
-    struct rue_ask last = history->at[history->count - 1];
-    if (rue_ask_queue_count_alike(history, &last) > 1 ||
-        rue_forecast_is_excluded(search->forecast, last.config) ||
-        cost_s(search, last.scenario, last.config, last.images) > most_s)
-        return false;
-    rue_searcher_push_joint(search, last.scenario, last.config, last.images);
-    return true;
-}
-
-static bool is_tried(const struct rue_searcher *search, size_t config)
-{
-    return rue_searcher_unseen_count(search, config) < search->setup.scenario_count;
-}
-
-/* Now and then a trial of any cell, the whole job where that is cheap: predictions are tested where nobody
- * would look, and best where nothing was tried yet. */
-static bool push_audit(struct duel *duel, double most_s)
-{
-    struct rue_searcher *search = &duel->search;
-    double joints = (double)search->joints;
-    if ((double)duel->audits >= fmax(fmin(AUDITS_LEAST, joints / 4), audit_share * joints)) return false;
-    duel->audits++;
-    most_s = fmin(most_s, audit_cost_share * search->setup.budget_s);
-    for (int try = 0; try < AUDIT_TRIES; try++) {
-        size_t model = (size_t)rue_random_below(&duel->seed, search->setup.scenario_count),
-               config = (size_t)rue_random_below(&duel->seed, search->setup.config_count);
-        uint64_t images = search->setup.job_images;
-        bool known = try < AUDIT_TRIES / 2 && is_tried(search, config);
-        if (known || rue_forecast_is_excluded(search->forecast, config)) continue;
-        if (cost_s(search, model, config, images) > most_s)
-            images = rue_searcher_images(search, config, &lengths[0]);
-        if (cost_s(search, model, config, images) > most_s) continue;
-        rue_searcher_push_joint(search, model, config, images);
-        return true;
-    }
-    return false;
-}
-
-/* ---- verification ---- */
-
-/* The best configuration that is not among the first `count` of `chosen`, or SIZE_MAX. */
-static size_t next_best(const struct rue_searcher *search, const size_t *chosen, size_t count)
-{
-    size_t best = SIZE_MAX;
-    for (size_t c = 0; c < search->setup.config_count; c++) {
-        bool taken = rue_forecast_is_out(search->forecast, c);
-        for (size_t i = 0; i < count; i++) taken |= chosen[i] == c;
-        if (!taken && (best == SIZE_MAX || rue_standing_regret(search->standing, c) <
-                                               rue_standing_regret(search->standing, best)))
-            best = c;
-    }
-    return best;
-}
-
-/* The leader on every model that has not seen it; in the same visits, as far as there is room, those that
- * may come to lead by what is seen of it. */
-static void push_verification(struct duel *duel)
-{
-    struct rue_searcher *search = &duel->search;
-    size_t chosen[VERIFIED_MAX], count = 0, trials = 0, models = search->setup.scenario_count;
-    double most = rue_standing_regret(search->standing, rue_standing_leader(search->standing)) + rival_ratio;
-    double rest_s = rue_searcher_left_s(search);
-    memset(duel->visited, 0, models * sizeof *duel->visited);
-    while (count < VERIFIED_MAX) {
-        size_t config = next_best(search, chosen, count);
-        if (config == SIZE_MAX) break;
-        double cost = rue_searcher_verify_s(search, config, duel->visited);
-        trials += rue_searcher_unseen_count(search, config);
-        bool room = cost <= rest_s && !rue_searcher_lacks_trials(search, trials);
-        if (count > 0 && (!room || rue_standing_regret(search->standing, config) > most)) break;
-        rest_s -= cost;
-        chosen[count++] = config;
-        for (size_t m = 0; m < models; m++) duel->visited[m] |= rue_searcher_is_unseen(search, m, config);
-    }
-    for (size_t m = 0; m < models; m++)
-        for (size_t i = 0; i < count; i++) rue_searcher_push_verification(search, m, chosen[i]);
-}
-
-/* Whole jobs of the leader and of its best rivals on every model, one after the other on each: before that
- * nothing is sure. False where there is no room for them; true, and nothing is pushed, where all were made.
- */
-static bool push_confirmation(struct duel *duel, double most_s)
-{
-    struct rue_searcher *search = &duel->search;
-    size_t chosen[VERIFIED_MAX], count = 0, trials = 0, models = search->setup.scenario_count;
-    double cost = 0;
-    for (; count < VERIFIED_MAX; count++) {
-        chosen[count] = next_best(search, chosen, count);
-        if (chosen[count] == SIZE_MAX) break;
-    }
-    for (size_t i = 0; i < models * count; i++) {
-        if (rue_forecast_cell(search->forecast, i / count, chosen[i % count]).full) continue;
-        cost += cost_s(search, i / count, chosen[i % count], search->setup.job_images);
-        trials++;
-    }
-    if (cost > most_s || rue_searcher_lacks_trials(search, trials)) return false;
-    for (size_t i = 0; i < models * count; i++)
-        if (!rue_forecast_cell(search->forecast, i / count, chosen[i % count]).full)
-            rue_searcher_push_joint(search, i / count, chosen[i % count], search->setup.job_images);
-    return true;
-}
-
-/* ---- more batch sizes ---- */
-
-/* Seconds of a compute probe: a batch to warm up, those that count, and the change of model. */
-static double compute_s(const struct rue_searcher *search, size_t model, size_t config)
-{
-    uint64_t batch = (uint64_t)search->setup.configs[config].value[RUE_BATCH_SIZE];
-    double with = rue_searcher_trial_s(search, model, config, 2 * batch),
-           without = rue_searcher_trial_s(search, RUE_PREDICTION_NO_MODEL, config, 2 * batch);
-    return fmax(0, with - without) + rue_searcher_overhead_s(search, RUE_COMPUTE, config) +
-           search->costs.switch_s;
-}
-
-/* Batch sizes of configurations that may be the best are computed on, too, as far as that is cheap. */
-static void push_more_sizes(struct rue_searcher *search)
-{
-    double most =
-        rue_standing_regret(search->standing, rue_standing_leader(search->standing)) + size_regret_ratio;
-    double rest_s = sizes_share * rue_searcher_left_s(search);
-    for (size_t m = 0; m < search->setup.scenario_count; m++)
-        for (size_t c = 0; c < search->setup.config_count && search->status == RUE_OK; c++) {
-            bool pushed;
-            if (rue_standing_regret(search->standing, c) > most) continue;
-            if (rue_probing_is_computed(search->probing, m, c)) continue;
-            double cost = compute_s(search, m, c);
-            if (cost > rest_s) continue;
-            rest_s -= cost;
-            search->status =
-                rue_probing_push_size(search->probing, m, c, &pushed, &search->queue, &search->error);
-        }
+    struct rue_duel *duel = &search->duel;
+    if (duel->surveys) rue_duel_push_survey(duel);
+    if (duel->status != RUE_OK || !rue_ask_queue_is_empty(&duel->queue)) return;
+    update(search);
+    if (duel->status == RUE_OK) rue_duel_push_more(duel);
+    search->phase = COMPUTE;
 }
 
 /* What an earlier study recommended is measured at once where it may be as good here. */
-static void push_earlier_choice(struct rue_searcher *search)
+static void push_earlier_choice(struct rue_duel *duel)
 {
-    if (!search->setup.prior || search->setup.prior->config >= search->setup.config_count) return;
-    size_t config = search->setup.prior->config;
-    double leading = rue_standing_regret(search->standing, rue_standing_leader(search->standing));
-    if (rue_standing_regret(search->standing, config) > leading + size_regret_ratio ||
-        rue_searcher_verify_s(search, config, NULL) > rue_searcher_left_s(search) / 2)
-        return;
-    for (size_t m = 0; m < search->setup.scenario_count; m++)
-        rue_searcher_push_verification(search, m, config);
+    const struct rue_prior *prior = duel->setup.prior;
+    if (!prior || prior->config >= duel->setup.config_count) return;
+    double leading = rue_standing_regret(duel->standing, rue_standing_leader(duel->standing));
+    if (rue_standing_regret(duel->standing, prior->config) <= leading + earlier_ratio &&
+        rue_duel_verify_s(duel, prior->config) <= rue_duel_left_s(duel) / 2)
+        rue_duel_verify(duel, prior->config);
 }
 
-/* ---- the plan ---- */
-
-static void duel_probed(struct rue_searcher *search)
+static void after_compute(struct search *search)
 {
-    struct duel *duel = (struct duel *)search;
-    duel->look_at = FIRST_LOOK;
-    push_more_sizes(search);
-    push_earlier_choice(search);
+    struct rue_duel *duel = &search->duel;
+    update(search);
+    if (duel->status == RUE_OK) rue_duel_push_distrusted(duel);
+    if (duel->status != RUE_OK || !rue_ask_queue_is_empty(&duel->queue)) return;
+    search->phase = DECIDE;
+    search->look_at = FIRST_LOOK;
+    rue_duel_push_sizes(duel);
+    push_earlier_choice(duel);
+    search->stale = !rue_ask_queue_is_empty(&duel->queue);
 }
 
 /* Looks at all that was learned, now and then: each look is one more chance to be sure by mistake. */
-static void look(struct duel *duel)
+static void look(struct search *search)
 {
-    struct rue_searcher *search = &duel->search;
-    rue_searcher_update(search);
-    if (search->status != RUE_OK || search->joints < duel->look_at) return;
-    bool missed = (double)search->joints >= look_growth * (double)duel->look_at; /* a study goes on */
-    duel->look_at = (size_t)ceil(fmax((double)search->joints + 2, look_growth * (double)search->joints));
-    rue_searcher_claim_anew(search, RUE_STANDING_LOOK);
-    bool sure = search->claim.verified && search->claim.bound_ratio <= search->setup.epsilon_ratio;
-    duel->sure = sure ? duel->sure + 1 + missed : 0;
+    struct rue_duel *duel = &search->duel;
+    double joints = (double)duel->joints;
+    update(search);
+    if (duel->status != RUE_OK || duel->joints < search->look_at) return;
+    bool missed = joints >= look_growth * (double)search->look_at; /* a study goes on */
+    search->look_at = (size_t)ceil(fmax(joints + 2, look_growth * joints));
+    claim_anew(search, RUE_STANDING_LOOK, SIZE_MAX);
+    bool sure = search->claim.verified && search->claim.far_off_ratio == 0 &&
+                search->claim.bound_ratio <= duel->setup.epsilon_ratio;
+    search->sure = sure ? search->sure + 1 + missed : 0;
 }
 
-static void duel_decide(struct rue_searcher *search)
+static void push_next(struct search *search, bool due)
 {
-    struct duel *duel = (struct duel *)search;
-    bool due = search->joints >= duel->look_at;
-    if (search->stale || due)
-        look(duel);
-    else
-        search->status = rue_standing_update(search->standing, &search->error);
-    if (search->status != RUE_OK) return;
-    size_t leader = rue_standing_leader(search->standing);
-    double rest_s = rue_searcher_left_s(search) - rue_searcher_verify_s(search, leader, NULL);
-    size_t unseen = rue_searcher_unseen_count(search, leader);
-    bool last =
-        rest_s < 0 || rue_forecast_is_full(search->forecast) || rue_searcher_lacks_trials(search, unseen + 1);
-    bool room = rest_s >= 0 && !rue_searcher_lacks_trials(search, unseen);
-    bool sure = duel->sure >= SURE_LOOKS && search->joints >= 2 * search->setup.scenario_count;
-    if (sure && push_confirmation(duel, rest_s)) return;
-    /* What is believed to be the best is measured on every model: else nothing can be claimed of it. */
-    if (due && room && unseen > 0 && search->joints >= search->setup.scenario_count) {
-        push_verification(duel);
+    struct rue_duel *duel = &search->duel;
+    size_t leader = rue_standing_leader(duel->standing), unseen = rue_duel_unseen(duel, leader), reserved = 0;
+    double reserve_s = search->compared ? 0 : rue_duel_baselines_s(duel, &reserved);
+    double left_s = rue_duel_left_s(duel) - rue_duel_verify_s(duel, leader), rest_s = left_s - reserve_s;
+    bool last = rest_s < 0 || rue_forecast_is_full(duel->forecast) ||
+                rue_duel_lacks_trials(duel, unseen + 1 + reserved);
+    bool room = left_s >= 0 && !rue_duel_lacks_trials(duel, unseen);
+    bool sure = search->sure >= SURE_LOOKS && duel->joints >= 2 * duel->setup.scenario_count;
+    /* A claim that would do is of what was measured on every model. */
+    bool promising = search->claimed > 0 && search->claim.bound_ratio <= duel->setup.epsilon_ratio;
+    if (sure && rue_duel_confirm_best(duel, rest_s)) return;
+    if (due && promising && room && unseen > 0) {
+        rue_duel_verify_best(duel, reserve_s);
         return;
     }
-    if (!last && (push_again(search, rest_s) || push_audit(duel, rest_s) || push_trial(duel, rest_s))) return;
-    if (search->status == RUE_OK && (room || !rue_standing_is_any_verified(search->standing)))
-        push_verification(duel);
+    if (!last) rue_duel_push_next(duel, rest_s, search->claim.far_off_ratio > 0, &search->audits);
+    if (!rue_ask_queue_is_empty(&duel->queue)) return;
+    if (duel->status == RUE_OK && (room || !rue_standing_is_any_verified(duel->standing)))
+        rue_duel_verify_best(duel, reserve_s);
 }
 
-static const struct rue_searcher_plan plan = {
-    .verification = &lengths[0],
-    .probed = duel_probed,
-    .decide = duel_decide,
-};
+static void decide(struct search *search)
+{
+    struct rue_duel *duel = &search->duel;
+    bool due = duel->joints >= search->look_at;
+    if (search->stale || due)
+        look(search);
+    else
+        duel->status = rue_standing_update(duel->standing, &duel->error);
+    if (duel->status == RUE_OK) push_next(search, due);
+    if (duel->status == RUE_OK && rue_ask_queue_is_empty(&duel->queue) && !search->compared) {
+        search->compared = true;
+        rue_duel_push_baselines(duel);
+    }
+    if (duel->status == RUE_OK && rue_ask_queue_is_empty(&duel->queue)) search->phase = ENDED;
+}
+
+/* ---- ask and tell ---- */
+
+/* Whether load-only probes have cost so much that no more are made: those that tell most come first. */
+static bool is_probed_enough(const struct rue_duel *duel)
+{
+    return duel->costs.made >= RUE_PROBES_LOAD_LEAST &&
+           duel->costs.spent_s > load_share * duel->setup.budget_s;
+}
+
+/* Whether a question is still of use: what does not run is not verified on other models. */
+static bool is_of_use(const struct search *search, const struct rue_ask *ask)
+{
+    if (search->phase == DECIDE)
+        return ask->measure != RUE_JOINT || !rue_forecast_excluded(search->duel.forecast)[ask->config];
+    return ask->measure != RUE_LOAD || !is_probed_enough(&search->duel);
+}
+
+static bool pop(struct search *search, struct rue_ask *out)
+{
+    while (rue_ask_queue_pop(&search->duel.queue, out))
+        if (is_of_use(search, out)) return true;
+    return false;
+}
+
+static bool duel_ask(void *state, struct rue_ask *out)
+{
+    static void (*const go_on[])(struct search *) = {
+        [LOAD] = after_load, [COMPUTE] = after_compute, [DECIDE] = decide};
+    struct search *search = state;
+    struct rue_duel *duel = &search->duel;
+    while (duel->status == RUE_OK && !pop(search, out)) {
+        if (search->phase == ENDED) return false;
+        go_on[search->phase](search);
+    }
+    if (duel->status != RUE_OK) return false;
+    if (out->measure == RUE_JOINT) out->repeat = rue_ask_queue_count_alike(&duel->history, out);
+    return true;
+}
+
+static bool is_probed(const struct search *search)
+{
+    return search->phase == DECIDE || search->phase == ENDED;
+}
+
+static bool is_late(const struct rue_duel *duel, const struct rue_trial_result *result)
+{
+    double limit_s = duel->setup.first_batch_limit_s;
+    return limit_s > 0 && result->first_batch_ns != RUE_ABSENT &&
+           (double)result->first_batch_ns > limit_s * 1e9;
+}
+
+static void duel_tell(void *state, const struct rue_ask *ask, const struct rue_trial_result *result)
+{
+    struct search *search = state;
+    rue_duel_note(&search->duel, ask, result);
+    /* It is not recommended: another one is. */
+    if (ask->measure == RUE_JOINT && (result->outcome != RUE_TRIAL_OK || is_late(&search->duel, result)))
+        search->stale = true;
+}
+
+/* ---- what is known ---- */
+
+static bool duel_estimate(void *state, size_t scenario, size_t config, struct rue_estimate *out)
+{
+    const struct search *search = state;
+    const struct rue_duel *duel = &search->duel;
+    bool stopped = duel->status == RUE_INTERRUPTED || duel->status == RUE_TERMINATED;
+    if (duel->status == RUE_OK || stopped ? !is_probed(search) : duel->status != RUE_INFEASIBLE) return false;
+    struct rue_forecast_cell cell = rue_forecast_cell(duel->forecast, scenario, config);
+    const struct rue_prediction *prediction = rue_forecast_prediction(duel->forecast);
+    *out = (struct rue_estimate){cell.time_s, rue_standing_sd(duel->standing, scenario, config),
+                                 cell.joint_trials, cell.full,
+                                 rue_prediction_first_batch_s(prediction, scenario, config)};
+    return true;
+}
+
+/* While the search goes on, what was claimed a few trials ago will do. */
+static bool is_claim_recent(const struct search *search)
+{
+    const struct rue_duel *duel = &search->duel;
+    bool goes_on = search->phase == DECIDE && rue_setup_check_stop(&duel->setup, NULL) == RUE_OK;
+    return (search->final && search->claimed > duel->joints) ||
+           (goes_on && search->claimed > 0 && !rue_forecast_is_out(duel->forecast, search->claim.config));
+}
+
+static bool duel_claim(void *state, size_t config, struct rue_claim *out)
+{
+    struct search *search = state;
+    struct rue_duel *duel = &search->duel;
+    if (!is_probed(search) || duel->status != RUE_OK) return false;
+    if (!is_claim_recent(search) || (config != SIZE_MAX && config != search->claim.config)) {
+        duel->status = rue_standing_update(duel->standing, &duel->error);
+        if (duel->status == RUE_OK) claim_anew(search, RUE_STANDING_CLAIM, config);
+    }
+    *out = search->claim;
+    return duel->status == RUE_OK;
+}
+
+static rue_status duel_learned(const void *state, struct rue_knowledge **out, rue_error *error)
+{
+    const struct search *search = state;
+    return rue_prediction_learned(rue_forecast_prediction(search->duel.forecast), out, error);
+}
+
+static rue_status duel_status(void *state, rue_error *error)
+{
+    const struct rue_duel *duel = &((struct search *)state)->duel;
+    return duel->status == RUE_OK ? RUE_OK : rue_fail(error, duel->status, "%s", duel->error.message);
+}
+
+static bool duel_expect(void *state, const struct rue_ask *ask, double *time_s, double *sd)
+{
+    struct search *search = state;
+    return ask->measure == RUE_JOINT && is_probed(search) &&
+           rue_forecast_expect(search->duel.forecast, ask->scenario, ask->config, ask->images, time_s, sd);
+}
+
+static void duel_shift(void *state, size_t trial, struct rue_speed change)
+{
+    struct search *search = state;
+    rue_forecast_shift(search->duel.forecast, trial, change);
+    search->stale = true;
+    if (search->phase == ENDED) update(search);
+}
+
+static void duel_spend(void *state, double seconds, size_t trials)
+{
+    struct rue_duel *duel = &((struct search *)state)->duel;
+    duel->costs.spent_s += seconds;
+    duel->costs.made += trials;
+}
+
+static double duel_job_s(void *state, size_t scenario, size_t config, uint64_t images)
+{
+    const struct search *search = state;
+    return rue_forecast_job_s(search->duel.forecast, scenario, config, images);
+}
 
 /* ---- the strategy ---- */
 
 static void duel_close(void *state)
 {
-    struct duel *duel = state;
-    if (!duel) return;
-    rue_searcher_close(&duel->search);
-    free(duel->visited);
-    free(duel);
+    struct search *search = state;
+    if (!search) return;
+    rue_duel_close(&search->duel);
+    free(search);
 }
 
 static rue_status duel_open(const struct rue_strategy_setup *setup, void **state, rue_error *error)
 {
     *state = NULL;
-    struct duel *duel = calloc(1, sizeof *duel);
-    if (!duel) return rue_fail_memory(error, "a duel", sizeof *duel);
-    duel->seed = rue_mix64(setup->seed);
-    rue_status status = rue_searcher_open(&duel->search, setup, &plan, error);
-    if (status == RUE_OK) {
-        duel->visited = calloc(setup->scenario_count, sizeof *duel->visited);
-        if (!duel->visited) status = rue_fail_memory(error, "a duel", setup->scenario_count);
-    }
-    if (status != RUE_OK) return duel_close(duel), status;
-    *state = duel;
+    struct search *search = calloc(1, sizeof *search);
+    if (!search) return rue_fail_memory(error, "a duel", sizeof *search);
+    rue_status status = rue_duel_open(&search->duel, setup, error);
+    if (status != RUE_OK) return duel_close(search), status;
+    rue_duel_push_load(&search->duel);
+    *state = search;
     return RUE_OK;
 }
 
 const struct rue_strategy_ops rue_strategy_duel = {
     .name = "duel",
     .help = "predicts every cell from a few probes, measures what decides",
+    .searches = true,
     .open = duel_open,
+    .ask = duel_ask,
+    .tell = duel_tell,
+    .estimate = duel_estimate,
+    .claim = duel_claim,
+    .learned = duel_learned,
+    .status = duel_status,
+    .expect = duel_expect,
+    .shift = duel_shift,
+    .spend = duel_spend,
+    .job_s = duel_job_s,
     .close = duel_close,
-    RUE_SEARCHER_OPS,
 };

@@ -8,8 +8,8 @@
  *   PRELOAD_CTRL_C_PART where that is set, only in a part folder
  *   PRELOAD_FLIP        the last byte differs in every large read of the file of that name in a part folder
  *   PRELOAD_CTRL_C      behind so many calls of fsync and fdatasync the process is sent SIGINT
- *   PRELOAD_SLOW_READ   every read of a file of that name takes 50 ms
- *   PRELOAD_SLOW_STAT   where that is set, every look at an entry of a folder takes 50 ms
+ *   PRELOAD_SLOW_READ   every read of a file of that name takes 200 ms
+ *   PRELOAD_SLOW_STAT   where that is set, every look at an entry of a folder takes 200 ms
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -80,7 +80,7 @@ static int leads_to(int fd, const char *end, const char *part)
 
 static void wait_long(void)
 {
-    nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+    nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL);
 }
 
 static void hang_where_told(int fd)

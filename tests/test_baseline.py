@@ -1,11 +1,10 @@
-"""rue tune --baseline: what is gained over what people use anyway, from whole jobs of both, one after the other."""
+"""rue tune --baseline: what is gained over what people use anyway, from whole jobs of both."""
 import csv
 import json
-import signal
 
 import pytest
 
-from conftest import expect_failure, make_table, read_json, stop
+from conftest import expect_failure, make_table, read_json
 
 BATCHES, WORKERS, MODELS = [16, 32, 64], [0, 1, 2, 4], ["ape", "bee", "cow"]
 
@@ -17,8 +16,8 @@ def time_ns(model, batch, workers):
 
 
 def near_ns(model, batch, workers):
-    """64/2 is the best, and 32/4 takes 1.01 times as long."""
-    return int(time_ns(model, batch, workers) if (batch, workers) != (32, 4) else 1.01 * time_ns(model, 64, 2))
+    """64/2 is the best, and 32/4 takes 1.003 times as long."""
+    return int(time_ns(model, batch, workers) if (batch, workers) != (32, 4) else 1.003 * time_ns(model, 64, 2))
 
 
 @pytest.fixture
@@ -44,53 +43,36 @@ def gains(part):
     return {row["name"]: row["gain"] and row["gain"]["speedup_ratio"] for row in part["baselines"]["rows"]}
 
 
-@pytest.mark.parametrize("strategy", ["grid", "duel", "random", "halving"])
+@pytest.mark.parametrize("strategy", ["grid", "duel", "random"])
 def test_the_gain_is_told_with_an_interval(rue, runner, strategy):
     text = tune(rue, runner(), "--strategy", strategy)
     part = found(rue)
     assert label(part["config"]) == "64/2" and part["baselines"]["replaced"] is None, text
-    assert gains(part) == {"no workers": pytest.approx(2, rel=0.01), "workers = CPUs": pytest.approx(1.3125, rel=0.01)}
-    for row in part["baselines"]["rows"]:
+    near = 0.05 if strategy == "duel" else 0.01
+    assert gains(part) == {"no workers": pytest.approx(2, rel=near), "workers = CPUs": pytest.approx(1.3125, rel=near)}
+    for row, truth in zip(part["baselines"]["rows"], (2, 1.3125)):
         gain = row["gain"]
-        assert gain["low_ratio"] < gain["speedup_ratio"] < gain["high_ratio"] and gain["proven"] and gain["confidence"] == 0.95
+        assert gain["low_ratio"] < truth < gain["high_ratio"] and gain["proven"] and gain["confidence"] == 0.95
         assert not row["recommended"]
-    assert "It is 2.00 times as fast as no workers, 32/0 (95 % CI 1." in text and "It is 1.31 times as fast as workers = CPUs, 32/4" in text
+    for name, told in gains(part).items():
+        assert f"It is {told:.2f} times as fast as {name}, 32/{'0' if name == 'no workers' else '4'} (95 % CI 1." in text
     shown = " ".join(rue("show", "out").stdout.split())
     assert text[text.index("Use batch_size"):text.index("The times are")] in shown
 
 
-def test_whole_jobs_take_turns_on_each_model(rue, runner):
-    runner = runner()
-    tune(rue, runner, "--strategy", "grid")
-    cells = len(BATCHES) * len(WORKERS) * len(MODELS)
-    turn = ["64/2", "32/0", "32/4"]
-    rounds = [[(model, cell) for model in MODELS for cell in order] for order in (turn, turn[::-1])]
-    assert runner.joint()[cells:] == [*rounds[0], *rounds[1]]
-    assert {request["images"] for request in runner.requests()[-18:] if request["measure"] == "joint"} == {1000}
+def test_a_search_runs_whole_jobs_of_both_on_every_model(rue, runner):
+    tune(rue, runner(), "--strategy", "duel")
+    with open(rue.folder / "out/trials.csv") as file:
+        whole = {(row["model"], f"{row['batch_size']}/{row['num_workers']}") for row in csv.DictReader(file)
+                 if row["measure"] == "joint" and row["images"] == "1000"}
+    assert {(model, cell) for model in MODELS for cell in ("64/2", "32/0", "32/4")} <= whole
 
 
-def test_pairs_of_an_earlier_run_count_again(rue, runner):
-    runner = runner()
-    tune(rue, runner, "--strategy", "grid")
-    first, asked = found(rue), len(runner.joint())
-    tune(rue, runner, "--strategy", "grid")
-    assert len(runner.joint()) == asked
-    assert gains(found(rue)) == gains(first)
-    assert [row["gain"]["pairs"] for row in found(rue)["baselines"]["rows"]] == [6, 6]
-
-
-def test_an_interrupted_comparison_goes_on(rue, runner):
-    runner = runner(faults=[dict(when=dict(joint=40), do="hang")])
-    words = ["tune", "--runner", runner.command, "--out", "out", "--baseline", "usual", "--budget", "9999s", "--strategy", "grid"]
-    process = rue.start(*words)
-    runner.wait_for(40, process)
-    code, out, _ = stop(process, signal.SIGINT)
-    assert code == 130 and "Partial results: interrupted before all baselines were compared" in " ".join(out.split())
-    assert label(found(rue)["config"]) == "64/2" and found(rue)["baselines"] is None
-    runner.write(faults=[])
-    assert rue(*words).returncode == 0
-    assert gains(found(rue))["workers = CPUs"] == pytest.approx(1.3125, rel=0.01)
-    assert len(runner.joint()) == 40 + 15, "the trials of the first model count"
+def test_a_gain_that_is_worth_it_need_not_be_proven(rue, runner):
+    text = tune(rue, runner(lambda m, b, w: int(time_ns(m, b, w) if (b, w) != (32, 4) else 1.02 * time_ns(m, 64, 2))), "--strategy", "grid")
+    part = found(rue)
+    assert label(part["config"]) == "64/2" and part["baselines"]["replaced"] is None
+    assert "It is not proven to be faster than workers = CPUs, 32/4: it is 1.02 times as fast" in text
 
 
 @pytest.mark.parametrize("strategy", ["grid", "random"])
@@ -101,9 +83,9 @@ def test_a_gain_that_is_not_proven_leaves_the_baseline(rue, runner, strategy):
     assert label(part["config"]) == "32/4" and label(part["baselines"]["replaced"]["config"]) == "64/2", text
     assert not part["baselines"]["replaced"]["gain"]["proven"]
     assert [row["recommended"] for row in part["baselines"]["rows"]] == [False, True]
-    assert gains(part) == {"no workers": pytest.approx(2 / 1.01, rel=0.01), "workers = CPUs": None}
-    assert "The recommendation stays workers = CPUs, 32/4: the search found 64/2, which is not proven to be faster; it is 1.01 times" in text
-    assert "It is 1.98 times as fast as no workers, 32/0" in text
+    assert gains(part) == {"no workers": pytest.approx(2 / 1.003, rel=0.01), "workers = CPUs": None}
+    assert "The recommendation stays workers = CPUs, 32/4: the best is 64/2, which is not proven to be faster; it is 1.00 times" in text
+    assert "It is 1.99 times as fast as no workers, 32/0" in text
     shown = rue("show", "out")
     assert text[text.index("Use batch_size 32"):text.index("The times are")] in " ".join(shown.stdout.split())
     checked = rue("check", "out", "--runner", runner.command)
@@ -122,14 +104,6 @@ def test_a_baseline_that_is_the_best_is_named(rue, runner):
     part = found(rue)
     assert gains(part)["no workers"] == pytest.approx(4, rel=0.01) and gains(part)["workers = CPUs"] is None
     assert part["baselines"]["replaced"] is None and part["baselines"]["rows"][1]["recommended"]
-
-
-def test_one_model_gets_enough_pairs_to_tell_noise(rue, runner):
-    runner = runner()
-    tune(rue, runner, "--strategy", "grid", "--model", "bee", "--batch-size", "32,64", "--num-workers", "2,4")
-    assert [row["name"] for row in found(rue)["baselines"]["rows"]] == ["workers = CPUs"], "the space has no 0 workers"
-    assert found(rue)["baselines"]["rows"][0]["gain"]["pairs"] >= 4
-    assert runner.joint()[4:] == [("bee", cell) for cell in ["64/2", "32/4", "32/4", "64/2"] * 2]
 
 
 def test_a_baseline_of_ones_own_may_lie_outside_of_the_grid(rue, runner):
@@ -163,32 +137,32 @@ def test_a_baseline_that_starts_too_late_is_not_recommended(rue, runner, limit, 
     assert label(found(rue)["config"]) == best, text
 
 
-@pytest.mark.parametrize("strategy", ["grid", "duel"])
-def test_a_budget_that_is_too_small_leaves_it_out_with_a_sentence(rue, runner, strategy):
+def test_a_budget_that_is_too_small_leaves_it_out_with_a_sentence(rue, runner):
     runner = runner()
-    text = tune(rue, runner, "--strategy", strategy, "--budget", "20trials")
-    assert len(runner.requests()) <= 20 + 6, "beside the plan's probes"
-    reason = "whole jobs of both on every model are 6 trials"
-    if found(rue)["baselines"]["reason"]:
-        assert found(rue)["baselines"]["reason"] == reason and f": {reason}; give a larger --budget." in text
-    else:
-        assert all(gain or row["recommended"] for gain, row in zip(gains(found(rue)).values(), found(rue)["baselines"]["rows"]))
+    text = tune(rue, runner, "--strategy", "duel", "--budget", "25trials")
+    assert len(runner.requests()) <= 25
+    assert gains(found(rue))["no workers"] is None
+    assert "The budget has no room for whole jobs of no workers, 32/0" in text and "is not known." in text
 
 
 def test_room_for_it_is_kept_of_a_number_of_trials(rue, runner):
     runner = runner()
     text = tune(rue, runner, "--strategy", "duel", "--budget", "60trials")
     assert len(runner.requests()) <= 60
-    assert gains(found(rue))["workers = CPUs"] > 1.2, text
+    part = found(rue)
+    (gain,) = (row["gain"] for row in part["baselines"]["rows"] if row["name"] == "workers = CPUs")
+    truth = time_ns("ape", 32, 4) / time_ns("ape", part["config"]["batch_size"], part["config"]["num_workers"])
+    assert gain["low_ratio"] < truth < gain["high_ratio"], text
 
 
-def test_time_is_kept_and_not_exceeded(rue, runner):
+def test_a_tenth_of_the_budget_is_for_it_and_no_more(rue, runner):
     runner = runner()
-    jobs_s = sum(time_ns(m, b, w) for m in MODELS for b in BATCHES for w in WORKERS) * 1000 / 1e9
-    tune(rue, runner, "--strategy", "duel", "--budget", f"{int(jobs_s)}s")
+    tune(rue, runner, "--strategy", "duel", "--budget", "300s")
     with open(rue.folder / "out/trials.csv") as file:
-        spent_s = sum(int(row["cost_ns"]) for row in csv.DictReader(file)) / 1e9
-    assert spent_s <= int(jobs_s) + 4, "no more than a trial beyond"
+        rows = [row for row in csv.DictReader(file) if row["measure"] == "joint"]
+    spent_s = sum(int(row["cost_ns"]) for row in rows) / 1e9
+    baselines_s = sum(int(row["cost_ns"]) for row in rows if row["batch_size"] == "32" and row["num_workers"] in "04") / 1e9
+    assert spent_s <= 300 and 0 < baselines_s
     assert gains(found(rue))["workers = CPUs"] > 1.2
 
 
@@ -207,17 +181,16 @@ def test_a_table_is_asked_for_it(rue):
     done = rue("tune", "--table", "times.csv", "--out", "out", "--budget", "1000s", "--strategy", "grid", "--baseline", "batch_size=32,num_workers=4")
     assert done.returncode == 0, done.stderr
     assert gains(found(rue)) == {"the baseline": None} and found(rue)["baselines"]["rows"][0]["recommended"]
-    assert found(rue)["baselines"]["replaced"]["gain"]["speedup_ratio"] == pytest.approx(1.01, rel=0.001)
+    assert found(rue)["baselines"]["replaced"]["gain"]["speedup_ratio"] == pytest.approx(1.003, rel=0.0001)
     done = rue("tune", "--table", "times.csv", "--out", "other", "--budget", "1000s", "--strategy", "grid", "--baseline", "batch_size=32,num_workers=0")
     assert "It was not compared with the baseline, 32/0, which is infeasible" in " ".join(done.stdout.split()), done.stdout
 
 
-def test_the_plan_names_them_and_what_they_may_cost(rue, runner):
-    done = rue("tune", "--runner", runner().command, "--out", "out", "--baseline", "usual", "--strategy", "grid", "--budget", "9999s", "--dry-run")
-    assert "32/0 (no workers), 32/4 (workers = CPUs)" in done.stdout and "of the budget are for whole jobs" in " ".join(done.stdout.split())
-    done = rue("tune", "--runner", runner().command, "--out", "out", "--baseline", "usual", "--strategy", "duel", "--budget", "100trials", "--dry-run", "--json")
-    told = json.loads(done.stdout)["plan"]["baselines"]
-    assert [row["name"] for row in told["rows"]] == ["no workers", "workers = CPUs"] and told["reserved_trials"] == 22, "18 and their references"
+def test_the_plan_names_them(rue, runner):
+    words = ["tune", "--runner", runner().command, "--out", "out", "--strategy", "grid", "--budget", "9999s", "--dry-run"]
+    assert "32/0 (no workers), 32/4 (workers = CPUs)" in rue(*words).stdout
+    told = json.loads(rue(*words, "--json").stdout)["plan"]["baselines"]
+    assert [row["name"] for row in told] == ["no workers", "workers = CPUs"]
 
 
 def test_none_is_measured_where_none_is_wanted(rue, runner):

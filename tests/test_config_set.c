@@ -127,21 +127,20 @@ Test(config_set, is_the_smallest_and_of_those_the_best_as_brute_force_has_it)
     free(task);
 }
 
-Test(config_set, beyond_twenty_scenarios_all_are_served_and_it_says_that_it_may_not_be_the_smallest)
+Test(config_set, where_the_search_takes_long_all_are_served_and_it_says_that_fewer_may_do)
 {
     uint64_t seed = 11;
-    size_t quick = 0;
+    size_t quick = 0, exact = 0;
     struct task *task = malloc(sizeof *task);
-    for (int i = 0; i < 50; i++) {
-        draw(task, &seed, RUE_CONFIG_SET_EXACT + 1 + rue_random_below(&seed, 40),
-             1 + rue_random_below(&seed, 250));
+    for (int i = 0; i < 30; i++) {
+        draw(task, &seed, 21 + rue_random_below(&seed, 40), 1 + rue_random_below(&seed, 250));
         struct rue_config_set *set = solve(task);
         check_consistent(task, set);
-        cr_assert(!set->exact || set->config_count <= 1);
         quick += !set->exact;
+        exact += set->exact;
         rue_config_set_close(set);
     }
-    cr_assert_gt(quick, 25);
+    cr_assert(quick > 5 && exact > 5, "%zu quick, %zu exact", quick, exact);
     free(task);
 }
 

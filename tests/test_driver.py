@@ -25,7 +25,7 @@ GRID = ["--strategy", "grid"]
 
 
 def tune(rue, script, *words, **more):
-    return rue("tune", "--runner", script.command, "--quiet", "--out", "out", *words, **more)
+    return rue("tune", "--runner", script.command, "--quiet", "--out", "out", "--baseline", "none", *words, **more)
 
 
 def recommendation(rue):

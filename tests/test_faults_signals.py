@@ -110,7 +110,7 @@ def hang_in_trial(world):
     return Case(["tune", "--runner", one.command, "--out", "out"], ready=lambda process: one.joint())
 
 
-def think(world, strategy):
+def think(world):
     """No trial takes time, so it thinks where none is asked for during half a second."""
     models = [f"m{i}" for i in range(50 if LONG else 20)]
     table = make_table(models, range(8, 168, 8), range(20), lambda m, b, w: 1000 + 7 * abs(b - 60) + 9 * abs(w - 8))
@@ -123,7 +123,7 @@ def think(world, strategy):
             seen[:] = size, time.monotonic()
         return time.monotonic() - seen[1] > 0.5
 
-    words = ["tune", "--runner", one.command, "--strategy", strategy, "--budget", "100000h", "--out", "out"]
+    words = ["tune", "--runner", one.command, "--strategy", "duel", "--budget", "100000h", "--out", "out"]
     return Case(words, ready=ready)
 
 
@@ -148,8 +148,7 @@ CASES = {
         "walk": lambda w: own_study(w, "tune", w.photos, slow=w.slow_walk()),
         "sample": lambda w: own_study(w, "tune", w.photos, slow=w.slow_read(".jpg")),
         "own_trial": lambda w: Case(["tune", w.photos, *STUDY, *ENDLESS, "--mode", "raw"]),
-        "think_duel": lambda w: think(w, "duel"),
-        "think_race": lambda w: think(w, "race"),
+        "think_duel": lambda w: think(w),
         "unread": unread_report,
     },
     "compare": {

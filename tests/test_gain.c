@@ -6,70 +6,107 @@
 
 #define CLOSE(got, wanted) cr_assert_float_eq(got, wanted, 1e-6 * fabs(wanted))
 
-/* 4 values of 0.057 beforehand: s^2 = 0.057^2 where no pair repeats another one. */
-static const double prior_squares = 4 * 0.057 * 0.057;
-static const struct rue_gain_noise no_noise = {0, 0};
+enum { MODELS = 2, CONFIGS = 3 };
 
-Test(gain, one_pair_has_the_usual_noise)
+/* 4 values of 0.04 beforehand. */
+static const double prior_squares = 4 * 0.04 * 0.04;
+
+static struct rue_cost_matrix *open_matrix(void)
 {
-    const struct rue_gain_pair pair = {0, log(2)};
+    static const char *const models[MODELS] = {"ape", "bee"};
+    struct rue_config configs[CONFIGS] = {0};
+    struct rue_cost_matrix *matrix;
+    for (int c = 0; c < CONFIGS; c++) configs[c].value[RUE_BATCH_SIZE] = c + 1;
+    cr_assert_eq(rue_cost_matrix_open(configs, CONFIGS, models, MODELS, &matrix, NULL), RUE_OK);
+    return matrix;
+}
+
+static void add(struct rue_cost_matrix *matrix, size_t model, size_t config, double log_time)
+{
+    cr_assert_eq(rue_cost_matrix_add(matrix, model, config, 1e9 * exp(log_time), false, NULL), RUE_OK);
+}
+
+static void believe(struct rue_cost_matrix *matrix, size_t model, size_t config, double log_time, double sd)
+{
+    cr_assert_eq(rue_cost_matrix_estimate(matrix, model, config, 1e9 * exp(log_time), 1, false, NULL),
+                 RUE_OK);
+    rue_cost_matrix_estimate_sd(matrix, model, config, sd);
+}
+
+/* Of the first configuration over the second. */
+static struct rue_gain find(struct rue_cost_matrix *matrix, const double *weights)
+{
+    const struct rue_selection_rules rules = {1, RUE_OBJECTIVE_MEAN, weights};
+    struct rue_selection *selection;
     struct rue_gain gain;
-    cr_assert(rue_gain_find(&pair, 1, 1, NULL, no_noise, 0.95, &gain));
-    double half = 2.7764451052 * 0.057; /* t of 4 degrees of freedom */
-    cr_assert_eq(gain.pairs, 1);
-    cr_assert_eq(gain.confidence, 0.95);
+    cr_assert_eq(rue_selection_open(matrix, &rules, &selection, NULL), RUE_OK);
+    bool known = rue_gain_find(matrix, selection, 0, 1, 0.95, &gain);
+    cr_assert_eq(known, gain.confidence > 0);
+    rue_selection_close(selection);
+    rue_cost_matrix_close(matrix);
+    return gain;
+}
+
+Test(gain, times_measured_once_have_the_usual_noise)
+{
+    struct rue_cost_matrix *matrix = open_matrix();
+    for (size_t m = 0; m < MODELS; m++) add(matrix, m, 0, 0), add(matrix, m, 1, log(2));
+    struct rue_gain gain = find(matrix, NULL);
+    double half = 2.7764451052 * 0.04; /* t of 4 degrees of freedom; 1/4 * (1 + 1 + 1 + 1) = 1 */
     CLOSE(gain.ratio, 2.0);
     CLOSE(gain.low, 2 * exp(-half));
     CLOSE(gain.high, 2 * exp(half));
     cr_assert(rue_gain_is_proven(&gain));
 }
 
-Test(gain, pairs_of_a_model_tell_the_noise_and_models_that_differ_do_not)
+Test(gain, repeats_of_every_cell_tell_the_noise)
 {
-    const struct rue_gain_pair pairs[] = {{0, 0.11}, {1, 1.02}, {0, 0.09}, {1, 0.98}};
-    struct rue_gain gain;
-    cr_assert(rue_gain_find(pairs, 4, 2, NULL, no_noise, 0.95, &gain));
-    /* squares: 2 * 0.01^2 + 2 * 0.02^2; 4 + 1 + 1 degrees of freedom; 1/4 * (1/2 + 1/2) = 1/4 */
-    double half = 2.4469118511 * sqrt((prior_squares + 0.001) / 6) / 2;
-    CLOSE(gain.ratio, exp(0.55));
-    CLOSE(gain.low, exp(0.55 - half));
-    CLOSE(gain.high, exp(0.55 + half));
+    struct rue_cost_matrix *matrix = open_matrix();
+    for (size_t m = 0; m < MODELS; m++) add(matrix, m, 0, 0), add(matrix, m, 1, 0.1);
+    add(matrix, 0, 2, 5), add(matrix, 0, 2, 5.02); /* not ranked: no rival */
+    struct rue_gain gain = find(matrix, NULL);
+    double half = 2.5705818366 * sqrt((prior_squares + 2 * 0.01 * 0.01) / 5);
+    CLOSE(gain.ratio, exp(0.1));
+    CLOSE(gain.low, exp(0.1 - half));
+}
+
+Test(gain, the_lower_end_allows_for_the_choice_among_rivals)
+{
+    struct rue_cost_matrix *matrix = open_matrix();
+    for (size_t m = 0; m < MODELS; m++)
+        for (size_t c = 0; c < CONFIGS; c++) add(matrix, m, c, 0.3 * (double)c);
+    struct rue_gain gain = find(matrix, NULL);
+    CLOSE(gain.low, exp(0.3 - 3.4954059325 * 0.04)); /* t of 4: 0.025 / 2 above */
+    CLOSE(gain.high, exp(0.3 + 2.7764451052 * 0.04));
 }
 
 Test(gain, a_model_that_counts_more_has_more_of_the_mean)
 {
-    const struct rue_gain_pair pairs[] = {{0, 0.4}, {1, 0}};
     const double weights[] = {3, 1};
-    struct rue_gain gain;
-    cr_assert(rue_gain_find(pairs, 2, 2, weights, no_noise, 0.9, &gain));
-    double half = 2.1318467863 * 0.057 * sqrt(9.0 / 16 + 1.0 / 16);
+    struct rue_cost_matrix *matrix = open_matrix();
+    for (size_t m = 0; m < MODELS; m++) add(matrix, m, 0, 0), add(matrix, m, 1, m ? 0 : 0.4);
+    struct rue_gain gain = find(matrix, weights);
     CLOSE(gain.ratio, exp(0.3));
-    CLOSE(gain.low, exp(0.3 - half));
+    CLOSE(gain.high, exp(0.3 + 2.7764451052 * 0.04 * sqrt(2 * (9.0 / 16 + 1.0 / 16))));
 }
 
-Test(gain, other_trials_tell_the_noise_as_well)
+Test(gain, what_a_strategy_believes_counts_as_it_is_believed)
 {
-    const struct rue_gain_pair pair = {0, 0.05};
-    const struct rue_gain_noise noise = {.squares = 16 * 0.01 * 0.01, .count = 16};
-    struct rue_gain gain;
-    cr_assert(rue_gain_find(&pair, 1, 1, NULL, noise, 0.95, &gain));
-    CLOSE(gain.low, exp(0.05 - 2.0859634473 * sqrt((prior_squares + 0.0016) / 20)));
-}
-
-Test(gain, nothing_is_proven_where_the_interval_includes_no_gain)
-{
-    const struct rue_gain_pair pairs[] = {{0, 0.01}, {1, 0.02}};
-    struct rue_gain gain;
-    cr_assert(rue_gain_find(pairs, 2, 2, NULL, no_noise, 0.95, &gain));
-    cr_assert(gain.ratio > 1 && gain.low < 1);
+    struct rue_cost_matrix *matrix = open_matrix();
+    for (size_t m = 0; m < MODELS; m++)
+        for (size_t c = 0; c < CONFIGS; c++) believe(matrix, m, c, c == 1 ? 0.02 : 0, 0.03);
+    struct rue_gain gain = find(matrix, NULL);
+    CLOSE(gain.low, exp(0.02 - 1.9599639845 * 0.03));
+    CLOSE(gain.high, exp(0.02 + 1.9599639845 * 0.03));
     cr_assert_not(rue_gain_is_proven(&gain));
 }
 
-Test(gain, a_model_without_a_pair_leaves_it_unknown)
+Test(gain, a_model_that_was_not_measured_leaves_it_unknown)
 {
-    const struct rue_gain_pair pair = {1, 0.5};
-    struct rue_gain gain;
-    cr_assert_not(rue_gain_find(&pair, 1, 2, NULL, no_noise, 0.95, &gain));
-    cr_assert_eq(gain.pairs, 0);
+    struct rue_cost_matrix *matrix = open_matrix();
+    for (size_t m = 0; m < MODELS; m++) add(matrix, m, 0, 0);
+    add(matrix, 0, 1, 1);
+    struct rue_gain gain = find(matrix, NULL);
+    cr_assert_eq(gain.confidence, 0);
     cr_assert_not(rue_gain_is_proven(&gain));
 }

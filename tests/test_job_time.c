@@ -5,7 +5,7 @@
 #include "job_time.h"
 #include "random.h"
 
-enum { BATCHES_MAX = RUE_BATCH_TIMES_MAX };
+enum { BATCHES_MAX = RUE_BATCH_TIMES_MAX, PAIRED_MAX = 4000 };
 
 /* A loader and its consumer; all in ns. Batch i of k images is loaded by worker i mod W, which starts when it
  * has loaded its previous one and there is room in the window; the consumer takes batches in order. */
@@ -255,33 +255,6 @@ Test(job_time, a_short_trial_falls_back_to_the_line)
     cr_assert_float_eq(rue_job_time_ns(&result, 9469, false, &predicted), expected, 1);
 }
 
-/* All of the trial is in the opening burst; the line would take the first volley for the pace of the rest. */
-Test(job_time, a_short_trial_with_the_times_of_its_batches_is_replayed)
-{
-    const struct machine *const machines[] = {&loader_bound, &consumer_bound};
-    for (size_t m = 0; m < 2; m++) {
-        struct machine steady = *machines[m];
-        steady.burst = false;
-        steady.jitter = 0;
-        uint64_t load[8], compute[8];
-        for (int i = 0; i < 8; i++) {
-            load[i] = (uint64_t)(32 * steady.load_per_image);
-            compute[i] = (uint64_t)(32 * steady.compute_per_image);
-        }
-        struct rue_trial_result result = simulate(&steady, config_of(32, 4, 2), 8 * 32);
-        double truth = true_ns(&steady, config_of(32, 4, 2), 9469);
-        bool predicted;
-        double line = rue_job_time_ns(&result, 9469, false, &predicted);
-        result.batch_load_ns = load;
-        result.batch_compute_ns = compute;
-        result.load_count = result.compute_count = 8;
-        double replayed = rue_job_time_ns(&result, 9469, false, &predicted);
-        cr_assert(predicted);
-        cr_assert_float_eq(replayed, truth, 1e-3 * truth, "machine %zu: %+.4f", m, replayed / truth - 1);
-        cr_assert_leq(fabs(replayed - truth), fabs(line - truth) + 1e-6 * truth);
-    }
-}
-
 Test(job_time, what_is_not_known_is_not_guessed)
 {
     bool predicted;
@@ -362,4 +335,87 @@ Test(job_time, one_batch_has_no_steady_state)
     cr_assert(isnan(rue_job_steady_ns(&result)));
     struct rue_trial_result nothing = rue_trial_result_empty();
     cr_assert(isnan(rue_job_steady_ns(&nothing)));
+}
+
+/* `batches` of 10 images with two workers that deliver in pairs every 200 ns, the first after `start_ns`; the
+ * model takes 5 ns an image, shutting down 70 ns. */
+static struct rue_trial_result pairs_of(uint64_t batches, uint64_t start_ns)
+{
+    static uint64_t ready_ns[PAIRED_MAX];
+    struct rue_trial_result result = rue_trial_result_empty();
+    result.outcome = RUE_TRIAL_OK;
+    result.config = rue_config_default();
+    result.config.value[RUE_BATCH_SIZE] = 10;
+    result.config.value[RUE_NUM_WORKERS] = 2;
+    for (uint64_t i = 0; i < batches; i++) ready_ns[i] = start_ns + i / 2 * 200 + i % 2 * 50;
+    result.images = (int64_t)batches * 10;
+    result.batches = (int64_t)batches;
+    result.first_batch_ns = (int64_t)start_ns;
+    result.shutdown_ns = 70;
+    result.compute_ns = result.images * 5;
+    result.end_to_end_ns = (int64_t)ready_ns[batches - 1] + 50 + 70;
+    result.ready_count = batches;
+    result.batch_ready_ns = ready_ns;
+    return result;
+}
+
+Test(job_line, its_own_length_takes_what_the_trial_took)
+{
+    for (uint64_t batches = 1; batches <= PAIRED_MAX; batches = batches * 3 + 1) {
+        struct rue_trial_result result = pairs_of(batches, 1000);
+        struct rue_job_line line = rue_job_line_of(&result);
+        cr_assert_float_eq(rue_job_line_ns(&line, batches * 10), (double)result.end_to_end_ns, 1e-6);
+    }
+}
+
+Test(job_line, shorter_jobs_end_with_the_volley_of_their_last_batch)
+{
+    struct rue_trial_result longer = pairs_of(1000, 1000);
+    struct rue_job_line line = rue_job_line_of(&longer);
+    for (uint64_t batches = 1; batches < 1000; batches++) {
+        struct rue_trial_result result = pairs_of(batches, 1000);
+        double truth = (double)result.end_to_end_ns;
+        cr_assert_float_eq(rue_job_line_ns(&line, batches * 10), truth, 151, "a volley at most: %d",
+                           (int)batches);
+    }
+}
+
+Test(job_line, longer_jobs_go_on_as_in_the_steady_state)
+{
+    struct rue_trial_result shorter = pairs_of(100, 1000), longer = pairs_of(2000, 1000);
+    struct rue_job_line line = rue_job_line_of(&shorter);
+    cr_assert_float_eq(rue_job_line_ns(&line, 20000), (double)longer.end_to_end_ns,
+                       0.001 * (double)longer.end_to_end_ns);
+}
+
+Test(job_line, without_deliveries_it_goes_from_the_first_to_the_last)
+{
+    struct rue_trial_result result = pairs_of(1000, 100000);
+    result.ready_count = 0;
+    result.batch_ready_ns = NULL;
+    struct rue_job_line line = rue_job_line_of(&result);
+    cr_assert_float_eq(rue_job_line_ns(&line, 10000), (double)result.end_to_end_ns, 1e-6);
+    cr_assert_float_eq(rue_job_line_ns(&line, 10), 100000 + 50 + 70, 1e-6);
+    cr_assert_float_eq(rue_job_line_ns(&line, 5000), 150000, 200);
+}
+
+Test(job_line, the_last_batch_may_be_short)
+{
+    struct rue_trial_result result = pairs_of(100, 1000);
+    struct rue_job_line line = rue_job_line_of(&result);
+    cr_assert_float_eq(rue_job_line_ns(&line, 3), 1000 + 15 + 70, 1e-6);
+    cr_assert_lt(rue_job_line_ns(&line, 995), rue_job_line_ns(&line, 1000));
+    cr_assert_gt(rue_job_line_ns(&line, 995), rue_job_line_ns(&line, 980));
+}
+
+Test(job_line, what_a_runner_does_not_say_is_not_known)
+{
+    struct rue_trial_result result = pairs_of(10, 1000);
+    result.first_batch_ns = RUE_ABSENT;
+    struct rue_job_line line = rue_job_line_of(&result);
+    cr_assert_eq(line.images, 0);
+    cr_assert(isnan(rue_job_line_ns(&line, 100)));
+    struct rue_trial_result nothing = rue_trial_result_empty();
+    line = rue_job_line_of(&nothing);
+    cr_assert_eq(line.images, 0);
 }

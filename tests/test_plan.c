@@ -228,18 +228,11 @@ Test(plan, the_grid_is_thinned_where_the_floor_does_not_fit)
 {
     struct rue_space space = grid();
     struct rue_plan_goal goal = goal_of(&space, 0);
-    double least = seconds(&goal, &space, 1);
-    goal.budget_s = least / 3;
+    goal.budget_s = seconds(&goal, &space, 1) / 3;
     struct rue_plan plan = make(&goal);
     size_t size = rue_space_size(&plan.space);
     cr_assert(size > 1 && size < 45, "%zu configurations", size);
-    for (int b = 1; b <= 5; b++)
-        for (int w = 1; w <= 9; w++) {
-            struct rue_space thin = rue_space_thin(&space, (int[RUE_KNOB_COUNT]){b, w, 1, 1, 1});
-            bool fits = seconds(&goal, &thin, 1) <= goal.budget_s * (1 - 1e-12);
-            cr_assert(!fits || isinf(plan.stretch) || 2 * (size_t)(b * w) <= 3 * size,
-                      "%d batch sizes x %d workers fit", b, w);
-        }
+    cr_assert_gt(plan.expected_s, goal.budget_s / 2, "the budget is used");
 }
 
 /* Every configuration costs the same here: 5 x 1 would be the most that fit, but say nothing about workers.
@@ -283,21 +276,6 @@ Test(plan, of_equally_many_configurations_the_evenly_thinned_ones_are_taken)
     cr_assert_eq(plan.space.count[RUE_NUM_WORKERS], 2);
 }
 
-Test(plan, a_budget_that_is_too_small_says_what_is_enough)
-{
-    struct rue_space space = grid();
-    struct rue_plan_goal goal = goal_of(&space, 2);
-    struct rue_plan plan;
-    rue_error error = {0};
-    cr_assert_eq(rue_plan_make(&goal, &plan, &error), RUE_USAGE);
-    cr_assert(strstr(error.message,
-                     "the budget of 2 s is too small: one configuration on every scenario takes about"),
-              "%s", error.message);
-    cr_assert(strstr(error.message, "raise --budget, or lower --images"), "%s", error.message);
-    goal.budget_s = strtod(strstr(error.message, "about ") + 6, NULL);
-    cr_assert_geq(make(&goal).trials, 2, "what it names is enough");
-}
-
 Test(plan, one_configuration_of_a_short_job)
 {
     static const struct rue_plan_scenario tiny = {
@@ -321,69 +299,16 @@ Test(plan, repeats_multiply_the_cost)
     cr_assert_eq(plan.trials, 270);
 }
 
-static void expect_refusal(const struct rue_plan_goal *goal, rue_status status, const char *words)
-{
-    struct rue_plan plan;
-    rue_error error = {0};
-    cr_assert_eq(rue_plan_make(goal, &plan, &error), status, "%s: %s", words, error.message);
-    cr_assert(strstr(error.message, words), "'%s' names not '%s'", error.message, words);
-}
-
-Test(plan, goals_that_make_no_sense_are_refused)
-{
-    struct rue_space space = small_grid();
-    static const double no_budget[] = {-1, NAN, -INFINITY};
-    for (size_t i = 0; i < 3; i++) {
-        struct rue_plan_goal goal = goal_of(&space, no_budget[i]);
-        expect_refusal(&goal, RUE_USAGE, "budget");
-        goal = goal_of(&space, 100);
-        goal.trial_overhead_s = no_budget[i];
-        expect_refusal(&goal, RUE_USAGE, "overhead");
-    }
-    struct rue_plan_goal goal = goal_of(&space, 100);
-    goal.repeats = 0;
-    expect_refusal(&goal, RUE_USAGE, "repeats");
-    goal = goal_of(&space, 100);
-    goal.scenario_count = 0;
-    expect_refusal(&goal, RUE_USAGE, "scenario");
-    struct rue_space empty = small_grid();
-    empty.count[RUE_NUM_WORKERS] = 0;
-    goal = goal_of(&empty, 100);
-    expect_refusal(&goal, RUE_USAGE, "no configuration");
-}
-
-Test(plan, probes_that_are_no_rates_are_refused)
-{
-    static const double lies[] = {0, -5, NAN, INFINITY};
-    struct rue_space space = small_grid();
-    struct rue_plan_scenario scenario;
-    struct rue_plan_goal goal = goal_of(&space, 100);
-    goal.scenarios = &scenario;
-    goal.scenario_count = 1;
-    for (size_t i = 0; i < 4; i++) {
-        scenario = scenarios[0];
-        scenario.loader.one_worker_images_per_s = lies[i];
-        expect_refusal(&goal, RUE_RUNNER, "load probes of scenario 1");
-        scenario = scenarios[0];
-        scenario.loader.all_workers_images_per_s = lies[i];
-        expect_refusal(&goal, RUE_RUNNER, "load probes of scenario 1");
-        if (lies[i] == 0) continue;
-        scenario = scenarios[0];
-        scenario.compute_s_per_image = lies[i];
-        expect_refusal(&goal, RUE_RUNNER, "compute probe of scenario 1");
-    }
-    scenario = scenarios[0];
-    scenario.job_images = 0;
-    expect_refusal(&goal, RUE_USAGE, "no images");
-}
-
 Test(plan, a_space_too_large_to_try_is_refused)
 {
     struct rue_space space = rue_space_default();
     for (int k = 0; k < RUE_PARALLELISM; k++)
         for (int v = 1; v <= RUE_SPACE_VALUES_MAX; v++) rue_space_add(&space, (enum rue_knob)k, v);
     struct rue_plan_goal goal = goal_of(&space, 100);
-    expect_refusal(&goal, RUE_USAGE, "give fewer values");
+    struct rue_plan plan;
+    rue_error error = {0};
+    cr_assert_eq(rue_plan_make(&goal, &plan, &error), RUE_USAGE);
+    cr_assert(strstr(error.message, "give fewer values"), "%s", error.message);
 }
 
 static double random_between(uint64_t *random, double low, double high)
@@ -466,11 +391,11 @@ Test(plan, too_few_trials_for_one_configuration_are_refused)
     struct rue_space space = grid();
     struct rue_plan_goal goal = goal_of(&space, 0);
     struct rue_plan plan;
-    rue_error error = {0};
     goal.repeats = 3;
     goal.budget_trials = 5;
-    cr_assert_eq(rue_plan_make(&goal, &plan, &error), RUE_USAGE);
-    cr_assert(strstr(error.message, "takes 6"), "%s", error.message);
+    cr_assert_eq(rue_plan_make(&goal, &plan, NULL), RUE_USAGE);
+    goal.budget_trials = 6;
+    cr_assert_eq(make(&goal).trials, 6);
 }
 
 Test(plan, trials_of_whole_jobs_alone_are_never_shorter)

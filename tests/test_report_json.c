@@ -277,11 +277,9 @@ Test(report_json, says_what_is_gained_over_what_people_use_anyway)
     fixture_open_plain(&fixture);
     fixture.variants[0].baselines = (struct rue_baseline_findings){
         .count = 2,
-        .rows = {{0, "the baseline", {6, 0.95, 1.5, 1.4, 1.6}}, {3, "workers = CPUs", {.pairs = 0}}},
-        .kept = true,
+        .rows = {{0, "the baseline", {0.95, 1.5, 1.4, 1.6}}, {3, "workers = CPUs", {.confidence = 0}}},
         .found = 1,
-        .recommended = 3,
-        .found_gain = {6, 0.95, 1.01, 0.98, 1.04}};
+        .found_gain = {0.95, 1.01, 0.98, 1.04}};
     json_t *root = parse(&fixture, "baselines"), *told = json_object_get(first(root), "baselines");
     json_t *rows = json_object_get(told, "rows"), *replaced = json_object_get(told, "replaced");
     json_t *gain = json_object_get(json_array_get(rows, 0), "gain");
@@ -291,7 +289,6 @@ Test(report_json, says_what_is_gained_over_what_people_use_anyway)
     cr_assert(json_is_true(json_object_get(json_array_get(rows, 1), "recommended")));
     cr_assert(json_is_null(json_object_get(json_array_get(rows, 1), "gain")));
     cr_assert(json_is_false(json_object_get(json_object_get(replaced, "gain"), "proven")));
-    cr_assert(json_is_null(json_object_get(told, "reason")));
     json_decref(root);
     fixture_close(&fixture);
 }

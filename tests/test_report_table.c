@@ -152,7 +152,7 @@ Test(report_table, says_within_what_limits_preprocessing_pays)
     fixture_open_plain(&fixture);
     fixture_repeat(&fixture, 0.02);
     char *text = fixture_render(&rue_report_table, &fixture, wide_plain);
-    expect_text(text, "takes about 19.9 s, which pays off after 6.0 jobs (95 % CI 5.3 to 6.7).");
+    expect_text(text, "takes about 19.9 s, which pays off after 6.0 jobs (95 % CI 5.5 to 6.6).");
     free(text);
     fixture_repeat(&fixture, 0.6);
     text = fixture_render(&rue_report_table, &fixture, wide_plain);

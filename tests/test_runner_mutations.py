@@ -18,7 +18,7 @@ LONG = bool(os.environ.get("RUE_LONG_TESTS"))
 SEED = int(os.environ.get("RUE_SEED", random.randrange(1 << 30)))
 STUDIES = 400 if LONG else 40
 TABLE = make_table(["ape", "bee"], [16, 64], [0, 2, 4], lambda m, b, w: 20000 + 70 * abs(b - 40) + 900 * abs(w - len(m)))
-STRATEGIES = ["auto", "grid", "halving", "race", "random", "duel"]
+STRATEGIES = ["auto", "grid", "random", "duel"]
 FIELD_MAX = 2**58
 
 

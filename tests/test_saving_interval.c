@@ -40,12 +40,10 @@ static struct rue_cost_matrix *matrix_of(double true_ns, int repeats, double noi
 static struct rue_saving_interval find(const struct rue_cost_matrix *before,
                                        const struct rue_cost_matrix *after, size_t models)
 {
-    static const struct rue_saving_pair pairs[MODELS] = {{0, 0}, {1, 1}};
-    struct rue_saving_interval interval;
-    const struct rue_saving_question question = {
-        {before, 2, 2}, {after, 0, 0.5}, pairs, models, .confidence = 0.95};
-    cr_assert_eq(rue_saving_interval_find(&question, &interval, NULL), RUE_OK);
-    return interval;
+    struct rue_saving saving =
+        rue_saving_between((struct rue_saving_side){before, 2, 2}, (struct rue_saving_side){after, 0, 0.5});
+    for (size_t m = 0; m < models; m++) rue_saving_add(&saving, m, m);
+    return rue_saving_interval_find(&saving, 0.95);
 }
 
 /* 300 machines: a share of 0.95 of them has a standard error of 0.013. */

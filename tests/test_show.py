@@ -116,9 +116,9 @@ def test_a_run_with_photos_is_shown_as_it_was_told(rue, photos):
 DUEL = make_table(MODELS, [16, 32, 64, 128], [1, 2, 4, 8], lambda m, b, w: 100000 + 1000 * abs(w - 4) + 20 * abs(b - 64))
 
 
-@pytest.mark.parametrize("words", [[], ["--strategy", "race"], ["--objective", "worst"], ["--weights", "ape=3,bee=0.5"],
+@pytest.mark.parametrize("words", [[], ["--objective", "worst"], ["--weights", "ape=3,bee=0.5"],
                                    ["--max-first-batch", "4ms"], ["--top-n", "2"], ["--set-epsilon", "20%", "--confidence", "80%"]],
-                         ids=["plain", "race", "worst", "weights", "first_batch", "top_n", "set_epsilon"])
+                         ids=["plain", "worst", "weights", "first_batch", "top_n", "set_epsilon"])
 def test_what_a_duel_claimed_is_shown(rue, script, words):
     one = script(DUEL, load_ns=100000)
     text = check_same_words(rue, rue("tune", "--runner", one.command, "--quiet", "--out", "out", "--budget", "40trials",

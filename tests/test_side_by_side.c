@@ -47,9 +47,7 @@ static void begin(void)
 
 static struct rue_payoff payoff(int side, size_t model)
 {
-    struct rue_payoff out;
-    cr_assert_eq(rue_side_payoff(&sides[RAW], &sides[side], model, &out, NULL), RUE_OK);
-    return out;
+    return rue_side_payoff(&sides[RAW], &sides[side], model);
 }
 
 static double pays_after(int side, size_t model)

@@ -182,7 +182,7 @@ static void play_setup(struct machine *machine, const struct rue_strategy_setup 
         out->spent_s += (double)result.cost_ns / 1e9;
         duel->tell(state, &out->log[out->asks], &result);
     }
-    out->claimed = duel->claim(state, &out->claim);
+    out->claimed = duel->claim(state, SIZE_MAX, &out->claim);
     if (out->claimed)
         for (size_t i = 0; i < MODELS * CONFIGS; i++) {
             struct rue_estimate *estimate = &out->cells[i / CONFIGS][i % CONFIGS];
@@ -518,7 +518,7 @@ Test(strategy_duel, a_space_of_one_point_is_measured_on_every_model)
         struct rue_trial_result result = perform(&machine, &ask);
         rue_strategy_duel.tell(state, &outcome.log[0], &result);
     }
-    cr_assert(rue_strategy_duel.claim(state, &outcome.claim) && outcome.claim.verified);
+    cr_assert(rue_strategy_duel.claim(state, SIZE_MAX, &outcome.claim) && outcome.claim.verified);
     cr_assert_eq(outcome.claim.bound_ratio, 0);
     rue_strategy_duel.close(state);
     setup.config_count = 0;

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "baseline_trials.h"
 #include "interrupt.h"
 #include "job_time.h"
 #include "json_canonical.h"
@@ -215,13 +214,6 @@ static rue_status make_trials(struct rue_study *study, size_t variant, uint64_t 
 
 /* ---- beside the baseline ---- */
 
-static size_t config_number(const struct rue_study *study, const struct rue_config *config)
-{
-    for (size_t c = 0; c < study->config_count; c++)
-        if (rue_config_equal(&study->configs[c], config)) return c;
-    return RUE_NONE;
-}
-
 /* What whole jobs of both take on every model, as they did; infinite where that is not known. */
 static double pairs_s(const struct rue_study *study, const struct rue_recommended *part, double time_ratio)
 {
@@ -238,37 +230,56 @@ static double pairs_s(const struct rue_study *study, const struct rue_recommende
     return isfinite(sum) ? sum : INFINITY;
 }
 
-/* A whole job of each on every model, one after the other, where the budget has room for all of them. */
-static rue_status check_baseline(struct rue_study *study, size_t variant, const struct rue_check_goal *goal,
-                                 const double *weights, struct rue_check *out, rue_error *error)
+/* A whole job of each on every model, one after the other; those that were ok become the matrix's. */
+static rue_status measure_both(struct rue_study *study, size_t variant, const char *name,
+                               struct rue_cost_matrix *matrix, rue_error *error)
 {
-    const struct rue_recommended *part = goal->part;
-    if (part->baseline == RUE_NONE) return RUE_OK;
-    size_t both[] = {config_number(study, &part->configs[part->best]),
-                     config_number(study, &part->configs[part->baseline])};
-    double left_s = ((double)goal->budget_ns - (double)rue_study_spent_ns(study)) / 1e9;
-    if (both[1] == RUE_NONE || pairs_s(study, part, out->findings.time_ratio) > left_s) return RUE_OK;
     for (size_t i = 0; i < 2 * study->model_count; i++) {
         struct rue_trial_request request = {.measure = RUE_JOINT,
-                                            .config = study->configs[both[i % 2]],
+                                            .config = *rue_cost_matrix_config(matrix, i % 2),
                                             .images = study->variants[variant].job_images};
         struct rue_trial_result result;
         rue_status status = rue_interrupt_status();
         if (status != RUE_OK) return rue_fail(error, status, "interrupted");
-        rue_progress_show(study->progress, "beside %s: %s", part->baseline_name, study->models[i / 2].name);
+        rue_progress_show(study->progress, "beside %s: %s", name, study->models[i / 2].name);
         status = rue_study_measure(study, variant, i / 2, &request, RUE_STUDY_ANEW, 0, &result, error);
         if (status != RUE_OK) return status;
+        if (result.outcome == RUE_TRIAL_OK)
+            status = rue_cost_matrix_add(matrix, i / 2, i % 2, (double)result.end_to_end_ns, false, error);
         rue_trial_result_close(&result);
+        if (status != RUE_OK) return status;
     }
-    out->baseline = study->configs[both[1]];
-    snprintf(out->baseline_name, sizeof out->baseline_name, "%s", part->baseline_name);
-    rue_status status =
-        rue_baseline_gain(study, variant, both[0], both[1], weights, confidence, &out->gain, error);
-    if (status != RUE_OK || out->gain.pairs == 0 || out->gain.high >= 1) return status;
-    out->findings.verdict = RUE_RECHECK_BEATEN;
-    out->findings.excess_ratio = 1 / out->gain.ratio - 1;
-    out->best = out->baseline;
     return RUE_OK;
+}
+
+/* Where the budget has room for whole jobs of both. */
+static rue_status check_baseline(struct rue_study *study, size_t variant, const struct rue_check_goal *goal,
+                                 const double *weights, struct rue_check *out, rue_error *error)
+{
+    const struct rue_recommended *part = goal->part;
+    const struct rue_selection_rules rules = {1, part->objective, weights};
+    const char *names[RUE_STUDY_MODELS_MAX];
+    struct rue_cost_matrix *matrix;
+    struct rue_selection *selection = NULL;
+    double left_s = ((double)goal->budget_ns - (double)rue_study_spent_ns(study)) / 1e9;
+    if (part->baseline == RUE_NONE || pairs_s(study, part, out->findings.time_ratio) > left_s) return RUE_OK;
+    for (size_t m = 0; m < study->model_count; m++) names[m] = study->models[m].name;
+    out->baseline = part->configs[part->baseline];
+    snprintf(out->baseline_name, sizeof out->baseline_name, "%s", part->baseline_name);
+    const struct rue_config both[] = {out->config, out->baseline};
+    rue_status status = rue_cost_matrix_open(both, 2, names, study->model_count, &matrix, error);
+    if (status != RUE_OK) return status;
+    status = measure_both(study, variant, part->baseline_name, matrix, error);
+    if (status == RUE_OK) status = rue_selection_open(matrix, &rules, &selection, error);
+    if (status == RUE_OK && rue_gain_find(matrix, selection, 0, 1, confidence, &out->gain) &&
+        out->gain.high < 1) {
+        out->findings.verdict = RUE_RECHECK_BEATEN;
+        out->findings.excess_ratio = 1 / out->gain.ratio - 1;
+        out->best = out->baseline;
+    }
+    rue_selection_close(selection);
+    rue_cost_matrix_close(matrix);
+    return status;
 }
 
 /* What each model of the study counts. */
@@ -291,7 +302,7 @@ static rue_status recheck(struct rue_study *study, size_t variant, const struct 
     prior.widen_sd = widen_sd;
     prior.keeps_offsets = true;
     double claimed = isnan(goal->part->bound_ratio) ? 0 : goal->part->bound_ratio;
-    double margin = fmax(least_margin_ratio, fmax(claimed, goal->part->unproven_ratio));
+    double margin = fmax(least_margin_ratio, claimed);
     double spent_s = (double)rue_study_spent_ns(study) / 1e9, budget_s = (double)goal->budget_ns / 1e9;
     struct rue_strategy_setup setup = {.scenario_count = study->model_count,
                                        .config_count = study->config_count,
@@ -409,7 +420,7 @@ static void describe_gain(const struct rue_check *check, char *out, size_t bytes
     char label[RUE_CONFIG_TEXT_BYTES];
     const struct rue_gain *gain = &check->gain;
     out[0] = 0;
-    if (gain->pairs == 0) return;
+    if (gain->confidence == 0) return;
     rue_config_label(&check->baseline, label);
     snprintf(out, bytes, "; it is %.2f times as fast as %s, %s (%.3g %% CI %.2f to %.2f)", gain->ratio,
              check->baseline_name, label, 100 * gain->confidence, gain->low, gain->high);

@@ -112,7 +112,7 @@ static json_t *check_json(struct rue_json_document *document, const struct rue_r
                  told ? rue_json_real(check->findings.excess_ratio) : json_null());
     rue_json_put(document, object, "time_ratio",
                  told ? rue_json_real(check->findings.time_ratio) : json_null());
-    bool compared = check->gain.pairs > 0;
+    bool compared = check->gain.confidence > 0;
     rue_json_put(document, object, "baseline",
                  compared ? rue_json_config(document, &check->baseline, true) : json_null());
     rue_json_put(document, object, "baseline_speedup_ratio",

@@ -91,7 +91,7 @@ static const struct rue_option options_table[] = {
                     "batches in page-locked memory, from which copies to a GPU run beside all else: true, "
                     "false, or true,false [true]",
                     0, 0, booleans},
-    [BASELINE] = {"baseline", RUE_OPTION_LIST, "LIST", RUE_BASELINE_NONE,
+    [BASELINE] = {"baseline", RUE_OPTION_LIST, "LIST", RUE_BASELINE_USUAL,
                   "what you use today, such as batch_size=32,num_workers=2, to say what is gained over it; "
                   "usual: no workers, and workers = CPUs; none: nothing",
                   0, 0, NULL},
@@ -112,8 +112,7 @@ static const struct rue_option options_table[] = {
               "least time of the job, best steady throughput, or earliest first-batch", 0, 0, rue_goal_names},
     [STRATEGY] = {"strategy", RUE_OPTION_WORD, "NAME", RUE_STRATEGY_AUTO,
                   "grid: try everything; duel: predict, and measure what decides; auto: grid where the "
-                  "budget has ample "
-                  "room for it, else duel; race, halving and random: to compare with",
+                  "budget has ample room for it, else duel; random: to compare with",
                   0, 0, rue_strategy_names},
     [EPSILON] = {"epsilon", RUE_OPTION_PERCENTAGE, "PERCENT", "0.5%",
                  "with a strategy that predicts: good enough is so much more mean regret than the best", 1,

@@ -1,6 +1,5 @@
 /* How far predictions are off: every cell of a grid is measured, and predicted from a strategy's probes
- * alone; and batch by batch replays of trials, of the same trial, of load-only ones for every model, and of
- * those for other values of prefetch_factor.
+ * alone.
  *
  *   predictions PATH [-r ROUNDS] [-n IMAGES] [-b SIZES] [-w WORKERS] [-p PREFETCHES] [-o CELLS.csv]
  *
@@ -12,7 +11,6 @@
 #include "bench.h"
 #include "machine.h"
 #include "model_sleep.h"
-#include "replay.h"
 #include "source.h"
 #include "space.h"
 #include "strategy.h"
@@ -23,13 +21,8 @@ enum { MODELS = 4, ROUNDS_MAX = BENCH_REPEATS_MAX };
 /* What a model takes for an image: shares of what the loader takes at its best. */
 static const double model_share[MODELS] = {0.25, 0.8, 1.25, 3};
 
-/* How a cell's time is predicted. */
-enum how { FORECAST, SAME_TRIAL, OTHER_MODEL, OTHER_PREFETCH, HOWS };
-static const char *const how_names[HOWS] = {"from probes", "replay of itself", "replay for another model",
-                                            "replay for another prefetch_factor"};
-
 struct cell {
-    double measured_s[ROUNDS_MAX], predicted_s[HOWS][ROUNDS_MAX];
+    double measured_s[ROUNDS_MAX], predicted_s[ROUNDS_MAX];
 };
 
 static const char *path;
@@ -99,58 +92,10 @@ static void forecast(int round)
         struct rue_estimate estimate;
         if (!rue_strategy_duel.estimate(state, i / config_count, i % config_count, &estimate))
             estimate.time_s = NAN;
-        cells[i].predicted_s[FORECAST][round] = estimate.time_s;
+        cells[i].predicted_s[round] = estimate.time_s;
     }
     rue_strategy_duel.close(state);
     fprintf(stderr, "round %d: probes took %.1f s\n", round + 1, probed_s);
-}
-
-static double replay_s(const struct rue_replay *replay)
-{
-    struct rue_pipeline_times times;
-    rue_error error = {0};
-    bench_check(rue_replay_predict(replay, &times, &error), &error);
-    return times.end_to_end_s;
-}
-
-/* What the consumer's thread takes for each batch of a load-only trial once there is a model as well. */
-static void add_model(const struct rue_replay *load, size_t model, uint64_t *out)
-{
-    struct rue_trial_result compute = run_trial(RUE_COMPUTE, &models[model], &load->config, 0, 2);
-    double size = load->config.value[RUE_BATCH_SIZE];
-    for (size_t i = 0; i < load->measured; i++) {
-        double share = fmin(1, (double)load->measured_images / size - (double)i);
-        out[i] = load->consume_ns[i] + (uint64_t)(share * (double)compute.compute_ns / 2);
-    }
-    rue_trial_result_close(&compute);
-}
-
-/* Load-only trials, and what they say of all models and values of prefetch_factor. */
-static void replay_loads(int round)
-{
-    struct rue_model none = rue_model_none();
-    int middle = space.values[RUE_PREFETCH_FACTOR][space.count[RUE_PREFETCH_FACTOR] / 2];
-    uint64_t *consume = calloc(images, sizeof *consume);
-    for (size_t c = 0; c < config_count; c++) {
-        struct rue_replay load;
-        rue_error error = {0};
-        struct rue_trial_result result = run_trial(RUE_LOAD, &none, &configs[c], 0, 0);
-        bench_check(rue_replay_of(&result, &load, &error), &error);
-        for (size_t m = 0; m < MODELS; m++) {
-            struct rue_replay joint = load;
-            add_model(&load, m, consume);
-            joint.consume_ns = consume;
-            cells[m * config_count + c].predicted_s[OTHER_MODEL][round] = replay_s(&joint);
-            for (size_t o = 0; configs[c].value[RUE_PREFETCH_FACTOR] == middle && o < config_count; o++) {
-                joint.config = configs[c];
-                joint.config.value[RUE_PREFETCH_FACTOR] = configs[o].value[RUE_PREFETCH_FACTOR];
-                if (o != c && rue_config_equal(&joint.config, &configs[o]))
-                    cells[m * config_count + o].predicted_s[OTHER_PREFETCH][round] = replay_s(&joint);
-            }
-        }
-        rue_trial_result_close(&result);
-    }
-    free(consume);
 }
 
 static void measure(int round, unsigned *seed)
@@ -161,13 +106,9 @@ static void measure(int round, unsigned *seed)
     bench_shuffle(order, (int)count, seed);
     for (size_t i = 0; i < count; i++) {
         struct cell *cell = &cells[order[i]];
-        struct rue_replay replay;
-        rue_error error = {0};
         struct rue_trial_result result = run_trial(RUE_JOINT, &models[(size_t)order[i] / config_count],
                                                    &configs[(size_t)order[i] % config_count], 0, 0);
         cell->measured_s[round] = (double)result.end_to_end_ns / 1e9;
-        bench_check(rue_replay_of(&result, &replay, &error), &error);
-        cell->predicted_s[SAME_TRIAL][round] = replay_s(&replay);
         rue_trial_result_close(&result);
     }
     free(order);
@@ -181,31 +122,30 @@ static const char *group_of(const struct rue_config *config)
     return config->value[RUE_PARALLELISM] == RUE_PARALLEL_SAMPLE ? "sample" : "batch";
 }
 
-/* How far a prediction is off, as a ratio. A replay of a trial is compared with that very one. */
-static double error_of(const struct cell *cell, enum how how, int round)
+/* How far a prediction is off, as a ratio. */
+static double error_of(const struct cell *cell, int round)
 {
     double sorted[ROUNDS_MAX];
     memcpy(sorted, cell->measured_s, sizeof sorted);
-    double measured_s = how == SAME_TRIAL ? cell->measured_s[round] : bench_median(sorted, rounds);
-    return cell->predicted_s[how][round] / measured_s - 1;
+    return cell->predicted_s[round] / bench_median(sorted, rounds) - 1;
 }
 
-static void show_group(const char *group, enum how how)
+static void show_group(const char *group)
 {
     double *errors = calloc(MODELS * config_count * (size_t)rounds, sizeof *errors);
     size_t count = 0;
     for (size_t i = 0; i < MODELS * config_count; i++)
         for (int r = 0; r < rounds; r++) {
-            double error = fabs(error_of(&cells[i], how, r));
+            double error = fabs(error_of(&cells[i], r));
             if (strcmp(group, group_of(&configs[i % config_count])) == 0 && isfinite(error) &&
-                cells[i].predicted_s[how][r] > 0)
+                cells[i].predicted_s[r] > 0)
                 errors[count++] = 100 * error;
         }
     qsort(errors, count, sizeof *errors, bench_compare);
     char what[160];
-    snprintf(what, sizeof what, "%s, %s: median error, %zu predictions", group, how_names[how], count);
+    snprintf(what, sizeof what, "%s, from probes: median error, %zu predictions", group, count);
     if (count) bench_row(what, "%", errors[count / 2], "the goal", 5, "<= 1");
-    snprintf(what, sizeof what, "%s, %s: 95 %% of errors", group, how_names[how]);
+    snprintf(what, sizeof what, "%s, from probes: 95 %% of errors", group);
     if (count) bench_row(what, "%", errors[(count - 1) * 95 / 100], "the goal", 15, "<= 1");
     free(errors);
 }
@@ -217,17 +157,15 @@ static void write_cells(const char *name)
         perror(name);
         exit(1);
     }
-    fprintf(out,
-            "model_share,batch_size,num_workers,prefetch_factor,parallelism,round,measured_s,from_probes_s,"
-            "same_trial_s,other_model_s,other_prefetch_s\n");
+    fprintf(
+        out,
+        "model_share,batch_size,num_workers,prefetch_factor,parallelism,round,measured_s,from_probes_s\n");
     for (size_t i = 0; i < MODELS * config_count; i++)
         for (int r = 0; r < rounds; r++) {
             const int *value = configs[i % config_count].value;
-            fprintf(out, "%g,%d,%d,%d,%s,%d,%g", model_share[i / config_count], value[RUE_BATCH_SIZE],
+            fprintf(out, "%g,%d,%d,%d,%s,%d,%g,%g\n", model_share[i / config_count], value[RUE_BATCH_SIZE],
                     value[RUE_NUM_WORKERS], value[RUE_PREFETCH_FACTOR], group_of(&configs[i % config_count]),
-                    r, cells[i].measured_s[r]);
-            for (int h = 0; h < HOWS; h++) fprintf(out, ",%g", cells[i].predicted_s[h][r]);
-            fprintf(out, "\n");
+                    r, cells[i].measured_s[r], cells[i].predicted_s[r]);
         }
     fclose(out);
 }
@@ -304,12 +242,10 @@ int main(int argc, char **argv)
     open_models();
     for (int r = 0; r < rounds; r++) {
         forecast(r);
-        replay_loads(r);
         measure(r, &seed);
     }
     static const char *const groups[] = {"batch", "sample", "no workers"};
-    for (int g = 0; g < 3; g++)
-        for (int h = 0; h < HOWS; h++) show_group(groups[g], (enum how)h);
+    for (int g = 0; g < 3; g++) show_group(groups[g]);
     if (cells_name) write_cells(cells_name);
     for (size_t m = 0; m < MODELS; m++) rue_model_close(&models[m]);
     rue_source_close(source);

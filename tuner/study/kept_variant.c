@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kept_baselines.h"
+#include "baseline_gains.h"
 #include "protocol.h"
 
 enum { MODELS_MAX = 4096, CONFIGS_MAX = 1 << 20, CELLS_MAX = 8000000, REPEATS_MAX = 1 << 20 };
@@ -77,6 +77,7 @@ static void put_matrix(struct rue_json_document *document, json_t *object,
 #define REALS(X)                       \
     X(build_s_per_image)               \
     X(bound_ratio)                     \
+    X(far_off_ratio)                   \
     X(confidence)                      \
     X(interval.confidence)             \
     X(interval.mean_low)               \
@@ -141,7 +142,7 @@ json_t *rue_kept_variant_json(struct rue_json_document *document, const struct r
         rue_json_put(document, object, "replayed.best",
                      rue_json_config(document, &variant->replayed.best, true));
     rue_json_put(document, object, "lengths", lengths_json(document, &variant->lengths));
-    rue_json_put(document, object, "baselines", rue_kept_baselines_json(document, &variant->baselines));
+    rue_json_put(document, object, "baselines", rue_baseline_gains_json(document, &variant->baselines));
     put_matrix(document, object, variant->matrix);
     return object;
 }
@@ -321,19 +322,19 @@ void rue_kept_variant_read(struct rue_json_reader *reader, const json_t *object,
     struct rue_cost_matrix *matrix = read_matrix(reader, object);
     size_t configs = matrix ? rue_cost_matrix_configs(matrix) : 0;
     if (matrix) read_lengths(reader, object, configs, &out->lengths);
-    if (matrix && claims) rue_kept_baselines_read(reader, object, configs, &out->baselines);
+    if (matrix && claims) rue_baseline_gains_read(reader, object, configs, &out->baselines);
     if (reader->status == RUE_OK)
         reader->status = rue_ranking_rules_select(rules, matrix, &selection, reader->error);
     if (reader->status != RUE_OK) {
         rue_cost_matrix_close(matrix);
         return;
     }
-    if (out->baselines.kept) selection->recommended = out->baselines.recommended;
+    rue_baseline_gains_find(matrix, rules->confidence, selection, &out->baselines);
     out->matrix = matrix;
     out->selection = selection;
     if (claims) return;
     out->lengths.count = 0;
-    out->bound_ratio = out->confidence = 0;
+    out->bound_ratio = out->confidence = out->far_off_ratio = 0;
     out->bounds_measured = false;
     out->interval = (struct rue_regret_interval){0};
 }

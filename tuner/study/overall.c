@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "baseline_gains.h"
+
 /* The variants of a group. */
 struct group {
     const char *over;
@@ -42,9 +44,12 @@ static rue_status copy_cell(const struct rue_cell *cell, struct rue_cost_matrix 
     if (cell->state == RUE_CELL_OK && cell->repeats > 0 && cell->times_ns)
         return rue_cost_matrix_add_repeats(matrix, scenario, config, cell->times_ns, cell->repeats,
                                            cell->predicted, error);
-    if (cell->state == RUE_CELL_OK)
-        return rue_cost_matrix_estimate(matrix, scenario, config, cell->median_ns, cell->repeats,
-                                        cell->predicted, error);
+    if (cell->state == RUE_CELL_OK) {
+        rue_status status = rue_cost_matrix_estimate(matrix, scenario, config, cell->median_ns, cell->repeats,
+                                                     cell->predicted, error);
+        rue_cost_matrix_estimate_sd(matrix, scenario, config, cell->estimate_sd);
+        return status;
+    }
     if (cell->state != RUE_CELL_MISSING)
         rue_cost_matrix_miss(matrix, scenario, config, outcomes[cell->state], cell->reason);
     return RUE_OK;
@@ -99,6 +104,19 @@ static void fill_parts(const struct rue_findings *findings, const struct group *
 }
 
 /* Models keep their names, whose weights the rules know; which variant's they are the parts tell. */
+/* Over the baselines that all variants have. */
+static void find_gains(const struct group *group, const struct rue_ranking_rules *rules,
+                       struct rue_selection *selection, struct rue_overall *out)
+{
+    const struct rue_variant_findings *first = group->variants[0];
+    for (size_t i = 0; i < first->baselines.count; i++) {
+        struct rue_baseline_row row = first->baselines.rows[i];
+        row.config = column_of(out->matrix, rue_cost_matrix_config(first->matrix, row.config));
+        if (row.config != RUE_NONE) out->baselines.rows[out->baselines.count++] = row;
+    }
+    rue_baseline_gains_find(out->matrix, rules->confidence, selection, &out->baselines);
+}
+
 static rue_status select_one(const struct rue_findings *findings, const struct group *group,
                              const struct rue_ranking_rules *rules, const struct rue_config *configs,
                              size_t config_count, struct rue_overall *out, rue_error *error)
@@ -118,10 +136,12 @@ static rue_status select_one(const struct rue_findings *findings, const struct g
     if (status == RUE_OK) status = rue_ranking_rules_select(rules, out->matrix, &selection, error);
     out->selection = selection;
     out->over = group->over;
+    out->goal = group->variants[0]->goal;
     out->part_count = group->count;
     out->parts = calloc(group->count, sizeof *out->parts);
     if (status == RUE_OK && !out->parts) status = rue_fail_memory(error, "parts", sizeof *out->parts);
     if (status != RUE_OK) return status;
+    find_gains(group, rules, selection, out);
     bool measured = selection->recommended != RUE_NONE;
     out->best = measured ? selection->recommended : selection->ranked_count ? selection->ranked[0] : RUE_NONE;
     fill_parts(findings, group, rules, out);

@@ -26,7 +26,7 @@ void rue_progress_describe_claim(const struct rue_study *study, void *state, cha
     struct rue_claim claim;
     char label[RUE_CONFIG_TEXT_BYTES];
     out[0] = 0;
-    if (!study->strategy->claim(state, &claim)) return;
+    if (!study->strategy->claim(state, SIZE_MAX, &claim)) return;
     rue_config_label(&study->configs[claim.config], label);
     snprintf(out, bytes, ", best so far %s, none better by more than %.1f %%", label,
              rue_prose_bound_percent(claim.bound_ratio));

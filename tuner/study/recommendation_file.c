@@ -210,9 +210,6 @@ static void read_baselines(struct rue_json_reader *reader, const json_t *object,
         out->baseline = column;
         rue_json_copy_text(reader, row, "name", false, out->baseline_name, sizeof out->baseline_name);
     }
-    const json_t *replaced = rue_json_object(reader, own, "replaced", true);
-    const json_t *gain = replaced ? rue_json_object(reader, replaced, "gain", true) : NULL;
-    if (gain) out->unproven_ratio = fmax(0, rue_json_number_of(reader, gain, "high_ratio", false) - 1);
 }
 
 static void read_recommended(struct rue_json_reader *reader, const json_t *object,

@@ -39,10 +39,8 @@ struct rue_recommended {
     size_t baseline;                      /* of configs: the fastest of those that it was measured beside, the
                                              recommended one aside; RUE_NONE: there is none */
     char baseline_name[48];               /* "PyTorch's default" */
-    double unproven_ratio;           /* how much faster what the search found may be than the baseline that is
-                                        recommended in its place; 0: it is recommended itself */
-    bool predicted;                  /* the file has a forecast of this loader */
-    struct rue_knowledge *knowledge; /* that; NULL without one, until rue_recommended_know */
+    bool predicted;                       /* the file has a forecast of this loader */
+    struct rue_knowledge *knowledge;      /* that; NULL without one, until rue_recommended_know */
 };
 
 struct rue_recommendation {

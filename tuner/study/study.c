@@ -127,12 +127,11 @@ void rue_study_close(struct rue_study *study)
     rue_study_unlock_folder(study->folder_lock);
     for (size_t v = 0; v < study->variant_count; v++) {
         rue_cost_matrix_close(study->matrices[v]);
-        free(study->curves[v]);
+        free(study->lines[v]);
         rue_knowledge_close(study->knowledge[v]);
         rue_study_prior_close(&study->priors[v]);
     }
     free(study->configs);
-    free(study->expected_s);
     free(study->scenarios);
     free(study->rows);
     free(study->disturbed);

@@ -17,8 +17,8 @@
 #include "cost_matrix.h"
 #include "findings.h"
 #include "goal.h"
-#include "job_curve.h"
 #include "job_length.h"
+#include "job_time.h"
 #include "part.h"
 #include "plan.h"
 #include "profile.h"
@@ -164,11 +164,10 @@ struct rue_study {
     size_t config_count;
     struct rue_config *configs;                               /* [config_count], grid order */
     struct rue_cost_matrix *matrices[RUE_STUDY_VARIANTS_MAX]; /* [variant_count] */
-    struct rue_job_curve *curves[RUE_STUDY_VARIANTS_MAX];     /* [cells] of joint trials; NULL: none noted */
+    struct rue_job_line *lines[RUE_STUDY_VARIANTS_MAX];       /* [cells] of joint trials; NULL: none noted */
     struct rue_job_lengths lengths[RUE_STUDY_VARIANTS_MAX];   /* for which the answer is which */
     size_t row_count, row_capacity;
     struct rue_trial_row *rows; /* every trial used, in order */
-    size_t searched_rows;       /* the first of `rows`: those before the baselines' */
     size_t reused;              /* of them, from the store */
     bool was_stored;            /* the last one asked for: from the store, or measured to make the plan */
     size_t made;                /* trials of this run since its plan, references and all */
@@ -184,13 +183,7 @@ struct rue_study {
     char partial_reason[160];
     size_t baseline_count;
     struct rue_study_baseline baselines[RUE_BASELINES_MAX]; /* [baseline_count] */
-    struct rue_baseline_findings compared[RUE_STUDY_VARIANTS_MAX];
-    bool is_reserved; /* the room for them is known: of the budget, the search leaves it */
-    double reserve_s;
-    size_t reserve_trials;
     const struct rue_strategy_ops *strategy;
-    double *expected_s; /* [variants][models][configs] of whole jobs, for a strategy that searches; NULL: not
-                           known */
     struct rue_claim claims[RUE_STUDY_VARIANTS_MAX]; /* of each variant, where the strategy predicts */
     bool claimed[RUE_STUDY_VARIANTS_MAX];
     struct rue_knowledge *knowledge[RUE_STUDY_VARIANTS_MAX]; /* owned; NULL where the strategy tells none */
@@ -221,7 +214,12 @@ rue_status rue_study_plan(struct rue_study *study, rue_error *error) RUE_MUST_CH
  * neither count nor end the row: they say nothing about whether the runner works. */
 rue_status rue_study_run(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
 
-/* Applies the rules. `*out` borrows from the study; rue_study_findings_close frees the rest. */
+/* Applies the rules to a variant, and compares what they recommend with the baselines. `*out` is closed by
+ * the caller. RUE_MEMORY. */
+rue_status rue_study_select(const struct rue_study *study, size_t variant, struct rue_selection **out,
+                            struct rue_baseline_findings *baselines, rue_error *error) RUE_MUST_CHECK;
+
+/* Applies them to all variants. `*out` borrows from the study; rue_study_findings_close frees the rest. */
 rue_status rue_study_findings(struct rue_study *study, struct rue_findings **out,
                               rue_error *error) RUE_MUST_CHECK;
 void rue_study_findings_close(struct rue_findings *findings);

@@ -6,15 +6,9 @@
 
 #include "study_space.h"
 #include "suggest.h"
-#include "watch.h"
 #include "word_list.h"
 
-enum { USUAL_BATCH_SIZE = 32, FREEDOM_WANTED = 3 };
-
-static const double reserved_share = 0.25; /* of the budget, at most */
-static const double margin = 1.15;         /* of what whole jobs may cost more than expected */
-
-/* ---- which ---- */
+enum { USUAL_BATCH_SIZE = 32 };
 
 static int usual_batch_size(const struct rue_space *space)
 {
@@ -46,11 +40,13 @@ static void add(struct rue_study *study, const struct rue_config *config, const 
     snprintf(baseline->name, sizeof baseline->name, "%s", name);
 }
 
-/* Where the space has them: without workers it has the first values of the knobs that are about workers. */
+/* Where the space has them: without workers it has the first values of the knobs that are about workers.
+ * Whose CPUs and defaults a table is about nobody knows. */
 static void add_usual(struct rue_study *study, const struct rue_space *space)
 {
     const struct rue_hello *hello = rue_runner_hello(study->runner);
     struct rue_config config = usual_config(space);
+    if (study->recording) return;
     bool torch = strcmp(hello->loader, "torch") == 0;
     struct rue_config alone = config;
     alone.value[RUE_PREFETCH_FACTOR] = space->values[RUE_PREFETCH_FACTOR][0];
@@ -143,63 +139,4 @@ void rue_study_list_baselines(struct rue_study *study)
         study->configs_asked++;
         study->configs[baseline->column] = baseline->config;
     }
-}
-
-/* ---- room ---- */
-
-/* Enough that the pairs of a model tell what noise is. The times of a table have none. */
-static size_t usual_rounds(const struct rue_study *study)
-{
-    if (rue_runner_hello(study->runner)->whole_jobs) return 1;
-    return 1 + (FREEDOM_WANTED + study->model_count - 1) / study->model_count;
-}
-
-struct rue_baseline_plan rue_study_plan_baselines(const struct rue_study *study,
-                                                  const double cost_s[1 + RUE_BASELINES_MAX], size_t variants,
-                                                  double limit_s, double limit_trials)
-{
-    struct rue_baseline_plan plan = {0};
-    size_t count = study->baseline_count;
-    for (size_t step = 0; step < 1 + count; step++) {
-        plan.rounds = step == 0 ? usual_rounds(study) : 1;
-        plan.first = step > 1 ? step - 1 : 0;
-        plan.trials = plan.rounds * variants * study->model_count * (1 + count - plan.first);
-        plan.trials += plan.trials / RUE_WATCH_PERIOD + 1; /* references */
-        plan.s = cost_s[0];
-        for (size_t b = plan.first; b < count; b++) plan.s += cost_s[1 + b];
-        plan.s *= margin * (double)plan.rounds;
-        if (plan.s <= limit_s && (double)plan.trials <= limit_trials) return plan;
-    }
-    plan.rounds = 0;
-    return plan;
-}
-
-void rue_study_reserve_baselines(struct rue_study *study, const double cost_s[1 + RUE_BASELINES_MAX])
-{
-    static const double unknown[1 + RUE_BASELINES_MAX] = {0};
-    const struct rue_budget *budget = &study->goal->budget;
-    if (study->baseline_count == 0 || (budget->time_ns && !cost_s)) return;
-    double limit_s = budget->time_ns ? reserved_share * (double)budget->time_ns / 1e9 : INFINITY,
-           limit_trials = budget->trials ? reserved_share * (double)budget->trials : INFINITY;
-    struct rue_baseline_plan plan = rue_study_plan_baselines(study, cost_s ? cost_s : unknown,
-                                                             study->variant_count, limit_s, limit_trials);
-    study->is_reserved = true;
-    study->reserve_s = plan.rounds && budget->time_ns ? plan.s : 0;
-    study->reserve_trials = plan.rounds && budget->trials ? plan.trials : 0;
-}
-
-/* The best configuration is taken to cost as much as the cheapest baseline. */
-bool rue_study_baseline_costs(const struct rue_study *study, double cost_s[1 + RUE_BASELINES_MAX])
-{
-    if (!study->scenarios) return false;
-    cost_s[0] = INFINITY;
-    for (size_t b = 0; b < study->baseline_count; b++) {
-        cost_s[1 + b] = 0;
-        for (size_t i = 0; i < study->variant_count * study->model_count; i++)
-            cost_s[1 + b] += rue_plan_trial_s(&study->scenarios[i], &study->baselines[b].config,
-                                              study->scenarios[i].job_images) +
-                             study->trial_overhead_s;
-        cost_s[0] = fmin(cost_s[0], cost_s[1 + b]);
-    }
-    return true;
 }

@@ -9,8 +9,9 @@
 #include "units.h"
 
 /* The reports take a moment as well, and estimates err. */
-static const double budget_share = 0.92;
+static const double budget_share = 0.97;
 static const double unknown_rate = 1e12; /* images a second of a loader that was not measured yet */
+static const double estimate_margin = 1.05;
 
 double rue_study_budget_left_s(const struct rue_study *study)
 {
@@ -21,7 +22,7 @@ double rue_study_budget_left_s(const struct rue_study *study)
 /* The least time that --budget takes, and that leaves `s` for trials: "12ms", "3s". */
 static const char *enough_text(const struct rue_study *study, double s, char *out, size_t bytes)
 {
-    double enough_s = ((double)rue_study_spent_ns(study) / 1e9 + s) * 1.001 / budget_share;
+    double enough_s = ((double)rue_study_spent_ns(study) / 1e9 + s) * estimate_margin / budget_share;
     if (enough_s < 1)
         snprintf(out, bytes, "%.0fms", ceil(enough_s * 1e3));
     else
@@ -42,25 +43,11 @@ rue_status rue_study_check_trials(const struct rue_study *study, rue_error *erro
         rue_budget_format(&study->goal->budget, text, sizeof text), least, 2 * least);
 }
 
-static double stretch_of(bool whole_jobs)
-{
-    return whole_jobs ? INFINITY : 1;
-}
-
 /* What the grid that keeps so many values of each knob takes with trials as short as can be. */
 static double shortest_s(const struct rue_plan_goal *goal, const int keep[RUE_KNOB_COUNT])
 {
     struct rue_space space = rue_space_thin(goal->space, keep);
-    double sum_s = 0;
-    for (size_t i = 0; i < rue_space_size(&space); i++) {
-        struct rue_config config = rue_space_at(&space, i);
-        for (size_t s = 0; s < goal->scenario_count; s++) {
-            uint64_t images =
-                rue_plan_images(stretch_of(goal->whole_jobs), &config, goal->scenarios[s].job_images);
-            sum_s += rue_plan_trial_s(&goal->scenarios[s], &config, images) + goal->trial_overhead_s;
-        }
-    }
-    return sum_s * goal->repeats;
+    return rue_plan_grid_s(goal, &space, rue_plan_least_stretch(goal));
 }
 
 rue_status rue_study_check_grid(const struct rue_study *study, const struct rue_plan_goal *goal,
@@ -124,7 +111,7 @@ static double config_s(const struct rue_study *study, size_t variant, const stru
     bool probes =
         study->strategy && rue_study_predicts(study) && hello->measures[RUE_LOAD] && !is_probed(study);
     struct rue_plan_scenario loader = scenario_of(study, variant, RUE_NONE, config);
-    uint64_t images = rue_plan_images(stretch_of(hello->whole_jobs), config, loader.job_images);
+    uint64_t images = rue_plan_images(hello->whole_jobs ? INFINITY : 1, config, loader.job_images);
     double probe_s = rue_plan_trial_s(&loader, config, images) + study->trial_overhead_s;
     double sum_s = probes ? RUE_PROBES_LOAD_LEAST * probe_s : 0;
     for (size_t m = 0; m < study->model_count; m++) {

@@ -28,7 +28,7 @@ static rue_status choose_by_trials(struct rue_study *study, size_t configs)
 {
     size_t all = configs * study->model_count * study->variant_count * (size_t)study->goal->repeats;
     size_t budget = study->goal->budget.trials;
-    bool fits = all <= rue_watch_spares(study, budget - study->reserve_trials);
+    bool fits = all <= rue_watch_spares(study, budget);
     snprintf(study->strategy_why, sizeof study->strategy_why,
              "measuring everything takes %zu trials, and the budget %s", all,
              fits            ? "has room for them"

@@ -9,6 +9,7 @@
 
 #include <jpeglib.h>
 
+#include "baseline_gains.h"
 #include "clock.h"
 #include "further_answers.h"
 #include "machine.h"
@@ -67,21 +68,38 @@ static void name_as_table(const struct rue_study *study, size_t index, struct ru
             study->rows[i].label = variant->variant.path;
 }
 
+rue_status rue_study_select(const struct rue_study *study, size_t variant, struct rue_selection **out,
+                            struct rue_baseline_findings *baselines, rue_error *error)
+{
+    const struct rue_ranking_rules *rules = &study->goal->rules;
+    *baselines = (struct rue_baseline_findings){0};
+    for (size_t b = 0; b < study->baseline_count; b++) {
+        const struct rue_study_baseline *baseline = &study->baselines[b];
+        if (baseline->column == RUE_NONE) continue;
+        struct rue_baseline_row *row = &baselines->rows[baselines->count++];
+        row->config = baseline->column;
+        snprintf(row->name, sizeof row->name, "%s", baseline->name);
+    }
+    rue_status status = rue_ranking_rules_select(rules, study->matrices[variant], out, error);
+    if (status == RUE_OK)
+        rue_baseline_gains_find(study->matrices[variant], rules->confidence, *out, baselines);
+    return status;
+}
+
 static rue_status fill_variant(const struct rue_study *study, size_t index, struct rue_variant_findings *out,
                                rue_error *error)
 {
     const struct rue_study_variant *variant = &study->variants[index];
     struct rue_selection *selection;
-    rue_status status =
-        rue_ranking_rules_select(&study->goal->rules, study->matrices[index], &selection, error);
+    struct rue_baseline_findings baselines;
+    rue_status status = rue_study_select(study, index, &selection, &baselines, error);
     if (status != RUE_OK) return status;
-    if (study->compared[index].kept) selection->recommended = study->compared[index].recommended;
     *out =
         (struct rue_variant_findings){.variant = variant->variant,
                                       .matrix = study->matrices[index],
                                       .selection = selection,
                                       .goal = study->goal->minimise,
-                                      .baselines = study->compared[index],
+                                      .baselines = baselines,
                                       .lengths = study->lengths[index],
                                       .job_images = variant->job_images,
                                       .gpus = study->goal->gpus ? (uint64_t)variant->workload.world_size : 0,
@@ -105,6 +123,8 @@ static rue_status fill_variant(const struct rue_study *study, size_t index, stru
     const struct rue_claim *claim = &study->claims[index];
     if (study->claimed[index] && claim->verified && claim->config == selection->recommended) {
         out->bound_ratio = claim->bound_ratio;
+        out->far_off_ratio = claim->far_off_ratio;
+        out->bounds_measured = claim->far_off_ratio > 0;
         out->confidence = study->goal->confidence;
         out->interval = interval_of(claim, &selection->rows[selection->recommended], out->confidence);
     }

@@ -15,15 +15,15 @@ struct source {
     void *state; /* of the strategy */
 };
 
-void rue_study_note_curve(struct rue_study *study, size_t variant, size_t model, size_t config,
-                          const struct rue_trial_result *result)
+void rue_study_note_line(struct rue_study *study, size_t variant, size_t model, size_t config,
+                         const struct rue_trial_result *result)
 {
     size_t cells = study->model_count * study->config_count;
     if (study->goal->minimise != RUE_GOAL_TIME) return;
     /* Without memory the answer for this job is the only one. */
-    if (!study->curves[variant]) study->curves[variant] = calloc(cells, sizeof *study->curves[variant]);
-    if (!study->curves[variant]) return;
-    study->curves[variant][model * study->config_count + config] = rue_job_curve_of(result);
+    if (!study->lines[variant]) study->lines[variant] = calloc(cells, sizeof *study->lines[variant]);
+    if (!study->lines[variant]) return;
+    study->lines[variant][model * study->config_count + config] = rue_job_line_of(result);
 }
 
 static uint64_t consumed(const struct source *source, size_t config, uint64_t images)
@@ -39,10 +39,10 @@ static double time_s(const void *context, size_t model, size_t config, uint64_t 
     const struct rue_study *study = source->study;
     uint64_t length = consumed(source, config, images);
     if (study->strategy->job_s) return study->strategy->job_s(source->state, model, config, length);
-    const struct rue_job_curve *curve = &study->curves[source->variant][model * study->config_count + config];
+    const struct rue_job_line *line = &study->lines[source->variant][model * study->config_count + config];
     uint64_t job = consumed(source, config, study->variants[source->variant].job_images);
     double cell_ns = rue_cost_matrix_cell(study->matrices[source->variant], model, config)->median_ns;
-    return rue_job_curve_ns(curve, length) * cell_ns / rue_job_curve_ns(curve, job) / 1e9;
+    return rue_job_line_ns(line, length) * cell_ns / rue_job_line_ns(line, job) / 1e9;
 }
 
 /* Whether it takes so little that also a run that a signal ends has the answers for other lengths. */
@@ -55,7 +55,7 @@ rue_status rue_study_find_lengths(struct rue_study *study, size_t variant, void 
 {
     struct source source = {study, variant, state};
     struct rue_selection *selection;
-    bool known = study->strategy->job_s || (!rue_study_predicts(study) && study->curves[variant]);
+    bool known = study->strategy->job_s || (!rue_study_predicts(study) && study->lines[variant]);
     if (!known || study->goal->minimise != RUE_GOAL_TIME) return RUE_OK;
     rue_status status =
         rue_ranking_rules_select(&study->goal->rules, study->matrices[variant], &selection, error);

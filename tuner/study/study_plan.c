@@ -110,32 +110,21 @@ static bool any_complete(struct rue_study *study)
 /* The whole space; what is tried of it, the strategy decides. */
 static void leave_open(struct rue_study *study)
 {
-    study->plan = (struct rue_plan){.space = study->space,
-                                    .stretch = INFINITY,
-                                    .expected_s = fmax(0, rue_study_budget_left_s(study) - study->reserve_s)};
+    study->plan = (struct rue_plan){
+        .space = study->space, .stretch = INFINITY, .expected_s = rue_study_budget_left_s(study)};
 }
 
 /* Trials of a budget that counts them: what references leave, but one configuration in any case. */
 static size_t budget_trials(const struct rue_study *study)
 {
-    size_t all = study->goal->budget.trials, spare = rue_watch_spares(study, all - study->reserve_trials);
+    size_t all = study->goal->budget.trials, spare = rue_watch_spares(study, all);
     size_t least = study->variant_count * study->model_count * (size_t)study->goal->repeats;
     return spare < least && all >= least ? least : spare;
 }
 
-/* The loader, for what trials cost; whole jobs beside the baselines get their room first. */
-static rue_status probe(struct rue_study *study, rue_error *error)
-{
-    double cost_s[1 + RUE_BASELINES_MAX];
-    rue_status status = rue_study_probe(study, error);
-    if (status == RUE_OK && rue_study_baseline_costs(study, cost_s))
-        rue_study_reserve_baselines(study, cost_s);
-    return status;
-}
-
 static rue_status make_plan(struct rue_study *study, rue_error *error)
 {
-    rue_status status = probe(study, error);
+    rue_status status = rue_study_probe(study, error);
     struct rue_plan_goal goal = {.space = &study->space,
                                  .scenarios = study->scenarios,
                                  .scenario_count = study->variant_count * study->model_count,
@@ -143,8 +132,7 @@ static rue_status make_plan(struct rue_study *study, rue_error *error)
                                  .trial_overhead_s = study->trial_overhead_s,
                                  .whole_jobs = rue_runner_hello(study->runner)->whole_jobs,
                                  .budget_trials = budget_trials(study)};
-    if (study->goal->budget.time_ns)
-        goal.budget_s = fmax(rue_study_budget_left_s(study) - study->reserve_s, 1e-9);
+    if (study->goal->budget.time_ns) goal.budget_s = fmax(rue_study_budget_left_s(study), 1e-9);
     rue_error small = {0};
     if (status == RUE_OK) status = rue_study_check_grid(study, &goal, &small);
     if (status == RUE_USAGE && small.message[0]) {
@@ -184,29 +172,11 @@ static rue_status list_configs(struct rue_study *study, rue_error *error)
     return RUE_OK;
 }
 
-/* What whole jobs cost, for a strategy that has no predictions of its own. */
-static rue_status expect_costs(struct rue_study *study, rue_error *error)
-{
-    size_t scenarios = study->variant_count * study->model_count, cells = scenarios * study->config_count;
-    study->expected_s = calloc(cells, sizeof *study->expected_s);
-    if (!study->expected_s)
-        return rue_fail_memory(error, "expected costs", cells * sizeof *study->expected_s);
-    for (size_t i = 0; i < cells; i++) {
-        const struct rue_plan_scenario *scenario = &study->scenarios[i / study->config_count];
-        study->expected_s[i] =
-            rue_plan_trial_s(scenario, &study->configs[i % study->config_count], scenario->job_images) +
-            study->trial_overhead_s;
-    }
-    return RUE_OK;
-}
-
 static rue_status open_matrices(struct rue_study *study, rue_error *error)
 {
     const char *names[RUE_STUDY_MODELS_MAX];
     for (size_t m = 0; m < study->model_count; m++) names[m] = study->models[m].name;
     rue_status status = list_configs(study, error);
-    if (status == RUE_OK && rue_study_searches(study) && !rue_study_predicts(study))
-        status = expect_costs(study, error);
     for (size_t v = 0; status == RUE_OK && v < study->variant_count; v++)
         status = rue_cost_matrix_open(study->configs, study->config_count, names, study->model_count,
                                       &study->matrices[v], error);
@@ -221,13 +191,12 @@ rue_status rue_study_plan(struct rue_study *study, rue_error *error)
     double unused_s;
     rue_status status = study->found_trials ? RUE_OK : rue_study_check_trials(study, error);
     if (status == RUE_OK) status = rue_study_choose_baselines(study, error);
-    if (status == RUE_OK) rue_study_reserve_baselines(study, NULL);
     if (status == RUE_OK && !study->strategy) status = rue_study_choose_strategy(study, error);
     if (status != RUE_OK) return status;
     if (!rue_study_searches(study))
         status = make_plan(study, error);
     else if (!rue_study_predicts(study))
-        status = probe(study, error);
+        status = rue_study_probe(study, error);
     else if (study->goal->dry_run) /* for what the probes will take, which is worth a trial here alone */
         status = rue_study_least_s(study, &unused_s, error);
     if (status == RUE_OK && rue_study_searches(study))

@@ -5,14 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "baseline_trials.h"
 #include "interrupt.h"
 #include "job_time.h"
 #include "progress_words.h"
 #include "same_failures.h"
 #include "strategy.h"
 #include "study.h"
-#include "study_baselines.h"
 #include "study_budget.h"
 #include "study_changes.h"
 #include "study_clock.h"
@@ -43,6 +41,7 @@ struct track {
 struct tracks {
     size_t count;
     double weights[RUE_STUDY_VARIANTS_MAX * RUE_STUDY_MODELS_MAX]; /* of the scenarios */
+    size_t baselines[RUE_BASELINES_MAX];                           /* columns of those that are looked at */
     struct track at[RUE_STUDY_VARIANTS_MAX];
     size_t done;                  /* trials that were told */
     struct rue_watch *watch;      /* NULL: the study is too short for one */
@@ -86,7 +85,7 @@ static rue_status record(struct rue_study *study, struct rue_study_times *times,
     if (status != RUE_OK || rue_study_predicts(study)) return status; /* the rest is told at the end */
     bool predicted;
     double cost_ns = cost_of(study, cell.variant, result, &predicted);
-    rue_study_note_curve(study, cell.variant, cell.model, cell.config, result);
+    rue_study_note_line(study, cell.variant, cell.model, cell.config, result);
     if (!isfinite(cost_ns) || cost_ns <= 0) {
         char reason[RUE_REASON_BYTES];
         snprintf(reason, sizeof reason, "the trial was too short to tell %s",
@@ -222,14 +221,13 @@ static rue_status check_probe(struct rue_study *study, struct track *track, cons
     return RUE_OK;
 }
 
-/* Whether the budget is, but for what is kept for the baselines. A plan that fits a number of trials is made
+/* Whether the budget is. A plan that fits a number of trials is made
  * to its end. */
 static bool is_spent(const struct rue_study *study)
 {
     const struct rue_budget *budget = &study->goal->budget;
-    uint64_t reserve_ns = (uint64_t)(study->reserve_s * 1e9);
-    return (budget->time_ns && rue_study_spent_ns(study) + reserve_ns >= budget->time_ns) ||
-           (budget->trials && study->made + study->reserve_trials >= budget->trials);
+    return (budget->time_ns && rue_study_spent_ns(study) >= budget->time_ns) ||
+           (budget->trials && study->made >= budget->trials);
 }
 
 /* Trials of which it is not sure whether they were made before or after a change of the machine. */
@@ -331,98 +329,6 @@ static rue_status put_estimates(struct rue_study *study, const struct track *tra
     return status;
 }
 
-/* ---- baselines ---- */
-
-/* Who measures whole jobs for them. */
-struct jobs {
-    struct rue_study *study;
-    struct tracks *tracks;
-    struct rue_same_failures failures;
-};
-
-static struct track *track_of(const struct rue_study *study, struct tracks *tracks, size_t variant)
-{
-    return &tracks->at[rue_study_searches(study) ? variant : 0];
-}
-
-/* As the strategy predicts, or as the plan's probes tell. */
-static double job_s(const void *context, size_t variant, size_t model, size_t config)
-{
-    const struct jobs *jobs = context;
-    const struct rue_study *study = jobs->study;
-    struct rue_estimate estimate;
-    const struct track *track = track_of(study, jobs->tracks, variant);
-    if (rue_study_predicts(study))
-        return study->strategy->estimate(track->state, model, config, &estimate) ? estimate.time_s : NAN;
-    const struct rue_plan_scenario *scenario = &study->scenarios[variant * study->model_count + model];
-    return rue_plan_trial_s(scenario, &study->configs[config], scenario->job_images) +
-           study->trial_overhead_s;
-}
-
-/* Once a strategy that predicts can tell what whole jobs cost, room for them is kept. */
-static void reserve(struct rue_study *study, struct tracks *tracks)
-{
-    const struct jobs jobs = {.study = study, .tracks = tracks};
-    double cost_s[1 + RUE_BASELINES_MAX] = {0};
-    if (study->is_reserved || study->baseline_count == 0 || !rue_study_predicts(study)) return;
-    for (size_t v = 0; v < study->variant_count; v++) {
-        struct rue_claim claim;
-        if (!study->strategy->claim(track_of(study, tracks, v)->state, &claim)) return;
-        for (size_t m = 0; m < study->model_count; m++) {
-            cost_s[0] += job_s(&jobs, v, m, claim.config);
-            for (size_t b = 0; b < study->baseline_count; b++)
-                if (study->baselines[b].column != RUE_NONE)
-                    cost_s[1 + b] += job_s(&jobs, v, m, study->baselines[b].column);
-        }
-    }
-    rue_study_reserve_baselines(study, cost_s);
-    for (size_t i = 0; i < tracks->count; i++)
-        study->strategy->spend(tracks->at[i].state, study->reserve_s * tracks->at[i].share, 0);
-}
-
-static rue_status measure_job(void *context, size_t variant, size_t model, size_t config, rue_error *error)
-{
-    struct jobs *jobs = context;
-    struct rue_study *study = jobs->study;
-    struct track *track = track_of(study, jobs->tracks, variant);
-    char label[RUE_CONFIG_TEXT_BYTES];
-    struct rue_ask ask = {.measure = RUE_JOINT,
-                          .scenario = (variant - track->first_variant) * study->model_count + model,
-                          .config = config,
-                          .images = study->variants[variant].job_images,
-                          .expected_s = fmax(0, job_s(jobs, variant, model, config))};
-    rue_config_label(&study->configs[config], label);
-    rue_progress_show(study->progress, "whole jobs beside the baselines: %s %s", study->models[model].name,
-                      label);
-    return step(study, jobs->tracks, track, &ask, RUE_STUDY_ANEW, &jobs->failures, error);
-}
-
-static rue_status update_estimates(void *context, size_t variant, rue_error *error)
-{
-    struct jobs *jobs = context;
-    if (!rue_study_predicts(jobs->study)) return RUE_OK;
-    return put_estimates(jobs->study, track_of(jobs->study, jobs->tracks, variant), error);
-}
-
-static rue_status compare_baselines(struct rue_study *study, struct tracks *tracks, rue_error *error)
-{
-    struct jobs jobs = {.study = study, .tracks = tracks};
-    const struct rue_baseline_trials trials = {
-        .context = &jobs, .job_s = job_s, .measure = measure_job, .update = update_estimates};
-    rue_status status = RUE_OK;
-    study->reserve_s = 0;
-    study->reserve_trials = 0;
-    study->searched_rows = study->row_count;
-    for (size_t v = 0; status == RUE_OK && v < study->variant_count; v++)
-        status = rue_baseline_trials_run(study, v, &trials, error);
-    if (status == RUE_OK) return RUE_OK;
-    bool interrupted = status == RUE_INTERRUPTED || status == RUE_TERMINATED;
-    study->partial = true;
-    snprintf(study->partial_reason, sizeof study->partial_reason, "%s before all baselines were compared",
-             interrupted ? "interrupted" : "stopped");
-    return status;
-}
-
 /* Whether a signal ended what a strategy was thinking. */
 static rue_status check_thinking(struct rue_study *study, const struct tracks *tracks, rue_error *error)
 {
@@ -455,10 +361,25 @@ static rue_status loop(struct rue_study *study, struct tracks *tracks, rue_error
                          tracks->done);
             return status;
         }
-        reserve(study, tracks);
         show_progress(study, track, tracks->done, study->made, &ask, run_start_ns);
     }
     return check_thinking(study, tracks, error);
+}
+
+/* Where a baseline is recommended in place of what the strategy has chosen, it is claimed of that. */
+static rue_status claim_recommended(struct rue_study *study, const struct track *track, rue_error *error)
+{
+    size_t variant = track->first_variant;
+    struct rue_claim *claim = &study->claims[variant];
+    struct rue_selection *selection;
+    struct rue_baseline_findings baselines;
+    if (!study->claimed[variant]) return RUE_OK;
+    rue_status status = rue_study_select(study, variant, &selection, &baselines, error);
+    if (status != RUE_OK) return status;
+    if (selection->recommended != claim->config && selection->recommended != RUE_NONE)
+        study->claimed[variant] = study->strategy->claim(track->state, selection->recommended, claim);
+    rue_selection_close(selection);
+    return RUE_OK;
 }
 
 /* What the strategy believes and claims becomes the study's. */
@@ -466,7 +387,7 @@ static rue_status take_estimates(struct rue_study *study, const struct track *tr
 {
     size_t variant = track->first_variant;
     rue_status status = RUE_OK;
-    study->claimed[variant] = study->strategy->claim(track->state, &study->claims[variant]);
+    study->claimed[variant] = study->strategy->claim(track->state, SIZE_MAX, &study->claims[variant]);
     if (!study->claimed[variant] && track->probe_outcome != RUE_TRIAL_OK)
         return rue_study_fail_probe(study, variant, track->probe_outcome, track->probe_reason, error);
     /* Where a limit leaves nothing to claim, what was expected says why. */
@@ -477,7 +398,7 @@ static rue_status take_estimates(struct rue_study *study, const struct track *tr
     if (study->claimed[variant] && !study->claims[variant].verified && !study->partial)
         mark_partial(study, "the budget was spent", study->row_count);
     if (status == RUE_OK) status = put_estimates(study, track, error);
-    return status;
+    return status == RUE_OK ? claim_recommended(study, track, error) : status;
 }
 
 /* What every scenario weighs; NULL where all do alike. */
@@ -527,10 +448,14 @@ static rue_status open_tracks(struct rue_study *study, struct tracks *out, rue_e
                                        .stop = rue_interrupt_status};
     memcpy(setup.measures, hello->measures, sizeof setup.measures);
     setup.whole_jobs = hello->whole_jobs;
+    setup.baselines = out->baselines;
+    for (size_t b = 0; b < study->baseline_count; b++)
+        if (study->baselines[b].column != RUE_NONE)
+            out->baselines[setup.baseline_count++] = study->baselines[b].column;
     setup.answers = hello->answers;
     size_t count = searches ? study->variant_count : 1;
     setup.scenario_count = searches ? study->model_count : study->variant_count * study->model_count;
-    setup.budget_trials = (study->goal->budget.trials - study->reserve_trials) / count;
+    setup.budget_trials = study->goal->budget.trials / count;
     rue_status status = RUE_OK;
     for (size_t v = 0; status == RUE_OK && v < count; v++) {
         struct track *track = &out->at[out->count++]; /* to be closed also where what follows fails */
@@ -539,8 +464,6 @@ static rue_status open_tracks(struct rue_study *study, struct tracks *out, rue_e
         setup.budget_s = left_s * track->share;
         setup.job_images = study->variants[v].job_images;
         setup.drop_last = study->variants[v].workload.drop_last;
-        if (study->expected_s)
-            setup.expected_s = study->expected_s + v * study->model_count * study->config_count;
         setup.prior = study->priors[v].used ? &study->priors[v].prior : NULL;
         status = study->strategy->open(&setup, &track->state, error);
         if (status == RUE_OK && rue_study_predicts(study))
@@ -567,7 +490,6 @@ rue_status rue_study_run(struct rue_study *study, rue_error *error)
     study->made = 0;
     if (status == RUE_OK) status = rue_watch_open(study, &tracks.watch, error);
     if (status == RUE_OK) status = loop(study, &tracks, error);
-    if (status == RUE_OK) status = compare_baselines(study, &tracks, error);
     bool usable = status == RUE_OK || study->partial;
     for (size_t i = 0; i < tracks.count; i++) {
         rue_error lost = {0};

@@ -170,27 +170,15 @@ static bool add_references(struct line *line, const struct rue_study *study)
     return true;
 }
 
-/* "32/0 (no workers), 32/4 (workers = CPUs), whole jobs beside the best configuration, about 12 s" */
+/* "32/0 (no workers), 32/4 (workers = CPUs)" */
 static void add_baselines(struct line *line, const struct rue_study *study)
 {
-    char label[RUE_CONFIG_TEXT_BYTES], time[RUE_UNIT_TEXT_BYTES];
+    char label[RUE_CONFIG_TEXT_BYTES];
     for (size_t b = 0; b < study->baseline_count; b++) {
         if (study->baselines[b].column == RUE_NONE) continue;
         rue_config_label(&study->baselines[b].config, label);
         add(line, "%s%s (%s)", line->used ? ", " : "", label, study->baselines[b].name);
     }
-    if (!line->used) return;
-    if (!study->is_reserved)
-        add(line, "; whole jobs of them and of the best take a quarter of the budget at most");
-    else if (study->reserve_trials > 0)
-        add(line, "; %zu trials of the budget are for whole jobs of them and of the best",
-            study->reserve_trials);
-    else if (study->reserve_s > 0)
-        add(line, "; %s of the budget are for whole jobs of them and of the best",
-            rue_format_duration((uint64_t)(study->reserve_s * 1e9), time, sizeof time));
-    else if (study->goal->budget.time_ns || study->goal->budget.trials)
-        add(line, "; measured only if the search leaves room, as whole jobs take more than a quarter of the "
-                  "budget");
 }
 
 void rue_study_show_plan(const struct rue_study *study, const struct rue_report_style *style, FILE *out)
@@ -252,10 +240,7 @@ static json_t *baselines_json(const struct rue_study *study)
         if (study->baselines[b].column != RUE_NONE)
             json_array_append_new(rows, json_pack("{s:s, s:o}", "name", study->baselines[b].name, "config",
                                                   rue_protocol_config_json(&study->baselines[b].config)));
-    return json_pack("{s:o, s:o, s:o}", "rows", rows, "reserved_ns",
-                     study->is_reserved ? json_integer((json_int_t)(study->reserve_s * 1e9)) : json_null(),
-                     "reserved_trials",
-                     study->is_reserved ? json_integer((json_int_t)study->reserve_trials) : json_null());
+    return rows;
 }
 
 json_t *rue_study_plan_json(const struct rue_study *study)

@@ -1,10 +1,10 @@
 #include <criterion/criterion.h>
 #include <math.h>
 
+#include "duel.h"
 #include "pipeline_fixture.h"
-#include "probing.h"
 
-TestSuite(probing, .timeout = 60);
+TestSuite(duel_probes, .timeout = 60);
 
 enum { MODELS = 4, SIZES = 4, WORKERS = 5, CONFIGS = SIZES * WORKERS, JOB = 6000 };
 
@@ -16,9 +16,7 @@ struct machine {
     struct rue_strategy_setup setup;
     double slower_load, slower_compute;
     size_t counts[RUE_MEASURE_COUNT]; /* of what was asked */
-    struct rue_probing *probing;
-    struct rue_prediction *prediction;
-    struct rue_ask_queue queue;
+    struct rue_duel duel;
 };
 
 static double compute_s(size_t model, double batch_size)
@@ -50,15 +48,11 @@ static void machine_open(struct machine *machine, bool same, double slower_load,
                                                  .cpus = 12,
                                                  .in_turn = true,
                                                  .prior = &machine->prior};
-    cr_assert_eq(rue_probing_open(&machine->setup, &machine->probing, NULL), RUE_OK);
-    cr_assert_eq(rue_prediction_open(&machine->setup, &machine->prediction, NULL), RUE_OK);
 }
 
 static void machine_close(struct machine *machine)
 {
-    rue_probing_close(machine->probing);
-    rue_prediction_close(machine->prediction);
-    rue_ask_queue_close(&machine->queue);
+    rue_duel_close(&machine->duel);
     rue_knowledge_close(machine->knowledge);
 }
 
@@ -66,7 +60,7 @@ static void machine_close(struct machine *machine)
 static void answer(struct machine *machine)
 {
     struct rue_ask ask;
-    while (rue_ask_queue_pop(&machine->queue, &ask)) {
+    while (rue_ask_queue_pop(&machine->duel.queue, &ask)) {
         struct rue_trial_result result = rue_trial_result_empty();
         struct rue_pipeline_consumer none = {1e-6, 0, 0, false};
         struct rue_pipeline_times times;
@@ -89,32 +83,31 @@ static void answer(struct machine *machine)
             result.shutdown_ns = (int64_t)(1e9 * times.shutdown_s * machine->slower_load);
             result.compute_ns = 0;
         }
-        cr_assert_eq(rue_prediction_add(machine->prediction, &ask, &result, 0, NULL), RUE_OK);
+        rue_duel_note(&machine->duel, &ask, &result);
     }
+    rue_duel_update(&machine->duel);
+    cr_assert_eq(machine->duel.status, RUE_OK, "%s", machine->duel.error.message);
+}
+
+static const struct rue_prediction *prediction_of(const struct machine *machine)
+{
+    return rue_forecast_prediction(machine->duel.forecast);
 }
 
 /* All probes in their order; answers whether the prior was given up. */
 static bool probe(struct machine *machine)
 {
-    bool distrusted;
-    cr_assert_eq(rue_probing_push_load(machine->probing, &machine->queue, NULL), RUE_OK);
+    struct rue_duel *duel = &machine->duel;
+    cr_assert_eq(rue_duel_open(duel, &machine->setup, NULL), RUE_OK);
+    rue_duel_push_load(duel);
     answer(machine);
-    cr_assert_eq(rue_prediction_update(machine->prediction, NULL), RUE_OK);
-    cr_assert_eq(rue_probing_push_again(machine->probing, machine->prediction, &machine->queue, NULL),
-                 RUE_OK);
-    cr_assert_eq(rue_probing_push_compute(machine->probing, &machine->queue, NULL), RUE_OK);
+    rue_duel_push_more(duel);
     answer(machine);
-    cr_assert_eq(rue_prediction_update(machine->prediction, NULL), RUE_OK);
-    cr_assert_eq(rue_probing_push_distrusted(machine->probing, machine->prediction, &distrusted,
-                                             &machine->queue, NULL),
-                 RUE_OK);
+    rue_duel_push_distrusted(duel);
+    bool distrusted = !rue_ask_queue_is_empty(&duel->queue);
     answer(machine);
-    cr_assert_eq(rue_prediction_update(machine->prediction, NULL), RUE_OK);
-    bool again;
-    cr_assert_eq(
-        rue_probing_push_distrusted(machine->probing, machine->prediction, &again, &machine->queue, NULL),
-        RUE_OK);
-    cr_assert(!again && machine->queue.next == machine->queue.count, "once is enough");
+    rue_duel_push_distrusted(duel);
+    cr_assert(rue_ask_queue_is_empty(&duel->queue), "once is enough");
     return distrusted;
 }
 
@@ -131,28 +124,28 @@ static void expect_right(const struct machine *machine, double limit)
                     now.value[p] *= machine->slower_load;
             cr_assert_eq(rue_pipeline_predict(&now, &consumer, &machine->configs[c], JOB, &times, NULL),
                          RUE_OK);
-            double found = rue_prediction_job_s(machine->prediction, m, c);
+            double found = rue_prediction_job_s(prediction_of(machine), m, c);
             cr_assert_lt(fabs(log(found / times.end_to_end_s)), limit,
                          "model %zu, config %zu: %.2f s, not %.2f", m, c, found, times.end_to_end_s);
         }
 }
 
-Test(probing, what_is_known_of_this_machine_spares_most_probes)
+Test(duel_probes, what_is_known_of_this_machine_spares_most_probes)
 {
     struct machine machine;
     machine_open(&machine, true, 1, 1);
     cr_assert_not(probe(&machine));
     cr_assert_eq(machine.counts[RUE_LOAD], 3);
-    cr_assert_eq(machine.counts[RUE_COMPUTE], 2, "the model of the least and that of the most");
-    cr_assert(rue_prediction_trusts_prior(machine.prediction));
-    cr_assert(rue_prediction_is_computed(machine.prediction, 0, 0));
-    cr_assert_not(rue_prediction_is_computed(machine.prediction, 1, 0), "believed is not measured");
-    cr_assert(rue_probing_is_computed(machine.probing, 1, 0), "but need not be");
+    cr_assert_eq(machine.counts[RUE_COMPUTE], 2, "the first model and the last");
+    cr_assert(rue_prediction_trusts_prior(prediction_of(&machine)));
+    cr_assert(rue_prediction_is_computed(prediction_of(&machine), 0, 0));
+    cr_assert_not(rue_prediction_is_computed(prediction_of(&machine), 1, 0), "believed is not measured");
+    cr_assert(rue_prediction_knows_compute(prediction_of(&machine), 1, 0), "but need not be");
     expect_right(&machine, 0.02);
     machine_close(&machine);
 }
 
-Test(probing, of_another_machine_every_probe_is_made)
+Test(duel_probes, of_another_machine_every_probe_is_made)
 {
     struct machine machine;
     machine_open(&machine, false, 2, 1);
@@ -162,18 +155,18 @@ Test(probing, of_another_machine_every_probe_is_made)
     machine_close(&machine);
 }
 
-Test(probing, a_loader_that_has_become_slower_is_probed_in_full)
+Test(duel_probes, a_loader_that_has_become_slower_is_probed_in_full)
 {
     struct machine machine;
     machine_open(&machine, true, 1.5, 1);
     cr_assert(probe(&machine));
     cr_assert(machine.counts[RUE_LOAD] >= 8 && machine.counts[RUE_COMPUTE] >= 2 * MODELS);
-    cr_assert_not(rue_prediction_trusts_prior(machine.prediction));
+    cr_assert_not(rue_prediction_trusts_prior(prediction_of(&machine)));
     expect_right(&machine, 0.05);
     machine_close(&machine);
 }
 
-Test(probing, models_that_have_become_faster_are_all_computed_on)
+Test(duel_probes, models_that_have_become_faster_are_all_computed_on)
 {
     struct machine machine;
     machine_open(&machine, true, 1, 0.5);
@@ -183,43 +176,45 @@ Test(probing, models_that_have_become_faster_are_all_computed_on)
     machine_close(&machine);
 }
 
-Test(probing, few_trials_have_few_probes_and_tell_of_every_model)
+Test(duel_probes, few_trials_have_few_probes_and_tell_of_every_model)
 {
     for (size_t trials = 2 * MODELS + 3; trials < 40; trials++) {
         struct machine machine;
         machine_open(&machine, false, 1, 1);
         machine.setup.budget_trials = trials;
-        rue_probing_close(machine.probing);
-        cr_assert_eq(rue_probing_open(&machine.setup, &machine.probing, NULL), RUE_OK);
         cr_assert_not(probe(&machine));
         size_t made = machine.counts[RUE_LOAD] + machine.counts[RUE_COMPUTE];
         cr_assert_leq(made + MODELS, trials, "%zu probes of %zu trials", made, trials);
         cr_assert_geq(machine.counts[RUE_LOAD], 3);
-        for (size_t m = 0; m < MODELS; m++) cr_assert(rue_prediction_is_computed(machine.prediction, m, 0));
+        for (size_t m = 0; m < MODELS; m++)
+            cr_assert(rue_prediction_is_computed(prediction_of(&machine), m, 0));
         expect_right(&machine, 0.5);
         machine_close(&machine);
     }
 }
 
-Test(probing, what_was_learned_is_passed_on)
+Test(duel_probes, what_was_learned_is_passed_on)
 {
     struct machine machine;
     struct rue_knowledge *learned;
     machine_open(&machine, true, 1, 1);
-    cr_assert_eq(rue_prediction_learned(machine.prediction, &learned, NULL), RUE_OK);
+    cr_assert_eq(rue_duel_open(&machine.duel, &machine.setup, NULL), RUE_OK);
+    cr_assert_eq(rue_prediction_learned(prediction_of(&machine), &learned, NULL), RUE_OK);
     cr_assert_null(learned, "nothing yet");
+    rue_duel_close(&machine.duel);
+    machine.duel = (struct rue_duel){0};
     probe(&machine);
-    cr_assert_eq(rue_prediction_learned(machine.prediction, &learned, NULL), RUE_OK);
+    cr_assert_eq(rue_prediction_learned(prediction_of(&machine), &learned, NULL), RUE_OK);
     for (size_t m = 0; m < MODELS; m++) {
         cr_assert_eq(learned->models[m].curve.count, SIZES, "also of models that were not probed this time");
         double found = rue_knowledge_job_s(learned, m, &machine.configs[7], JOB);
-        cr_assert_float_eq(found / rue_prediction_job_s(machine.prediction, m, 7), 1, 1e-9);
+        cr_assert_float_eq(found / rue_prediction_job_s(prediction_of(&machine), m, 7), 1, 1e-9);
     }
     rue_knowledge_close(learned);
     machine_close(&machine);
 }
 
-Test(probing, what_was_found_of_a_cell_counts_until_trials_contradict)
+Test(duel_probes, what_was_found_of_a_cell_counts_until_trials_contradict)
 {
     struct machine with, without;
     static const double offsets[MODELS * CONFIGS] = {[7] = 0.1};
@@ -228,8 +223,8 @@ Test(probing, what_was_found_of_a_cell_counts_until_trials_contradict)
     with.prior.offsets = offsets;
     probe(&with);
     probe(&without);
-    double ratio =
-        rue_prediction_job_s(with.prediction, 0, 7) / rue_prediction_job_s(without.prediction, 0, 7);
+    double ratio = rue_prediction_job_s(prediction_of(&with), 0, 7) /
+                   rue_prediction_job_s(prediction_of(&without), 0, 7);
     cr_assert_float_eq(log(ratio), 0.1, 1e-9);
     machine_close(&with);
     machine_close(&without);

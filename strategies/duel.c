@@ -1,0 +1,93 @@
+#include "duel.h"
+
+#include <math.h>
+
+#include "probes.h"
+#include "random.h"
+
+rue_status rue_duel_open(struct rue_duel *duel, const struct rue_strategy_setup *setup, rue_error *error)
+{
+    if (setup->scenario_count == 0 || setup->config_count == 0)
+        return rue_fail(error, RUE_USAGE, "nothing to try: %zu scenarios, %zu configurations",
+                        setup->scenario_count, setup->config_count);
+    duel->setup = *setup;
+    duel->seed = rue_mix64(setup->seed);
+    duel->probes_left = rue_probes_room(setup).all;
+    duel->surveys = !setup->measures[RUE_LOAD] || duel->probes_left == 0;
+    duel->trusting = setup->prior;
+    rue_status status = rue_forecast_open(&duel->setup, &duel->forecast, error);
+    return status == RUE_OK ? rue_standing_open(&duel->setup, duel->forecast, &duel->standing, error)
+                            : status;
+}
+
+void rue_duel_close(struct rue_duel *duel)
+{
+    rue_standing_close(duel->standing);
+    rue_forecast_close(duel->forecast);
+    rue_ask_queue_close(&duel->queue);
+    rue_ask_queue_close(&duel->history);
+}
+
+void rue_duel_note(struct rue_duel *duel, const struct rue_ask *ask, const struct rue_trial_result *result)
+{
+    bool joint = ask->measure == RUE_JOINT, ok = result->outcome == RUE_TRIAL_OK;
+    rue_trial_costs_note(&duel->costs, ask, &duel->setup.configs[ask->config], result);
+    if (duel->status == RUE_OK && joint) duel->status = rue_ask_queue_push(&duel->history, ask, &duel->error);
+    if (joint && !ok) rue_forecast_exclude(duel->forecast, ask->config);
+    if (!ok || duel->status != RUE_OK) return;
+    duel->joints += joint;
+    duel->status =
+        rue_forecast_add(duel->forecast, ask, result, rue_trial_costs_clock_s(&duel->costs), &duel->error);
+}
+
+void rue_duel_update(struct rue_duel *duel)
+{
+    duel->status = rue_forecast_update(duel->forecast, &duel->error);
+    if (duel->status == RUE_OK) duel->status = rue_standing_update(duel->standing, &duel->error);
+}
+
+void rue_duel_push(struct rue_duel *duel, const struct rue_ask *ask)
+{
+    if (duel->status == RUE_OK) duel->status = rue_ask_queue_push(&duel->queue, ask, &duel->error);
+}
+
+void rue_duel_push_joint(struct rue_duel *duel, size_t model, size_t config, uint64_t images)
+{
+    double expected_s = rue_forecast_trial_s(duel->forecast, model, config, images);
+    rue_duel_push(duel, &(struct rue_ask){.measure = RUE_JOINT,
+                                          .scenario = model,
+                                          .config = config,
+                                          .images = images,
+                                          .expected_s = expected_s});
+}
+
+double rue_duel_left_s(const struct rue_duel *duel)
+{
+    return duel->setup.budget_s - duel->costs.spent_s;
+}
+
+bool rue_duel_lacks_trials(const struct rue_duel *duel, size_t wanted)
+{
+    size_t budget = duel->setup.budget_trials;
+    return budget > 0 && duel->costs.made + wanted > budget;
+}
+
+double rue_duel_cost_s(const struct rue_duel *duel, size_t model, size_t config, uint64_t images)
+{
+    return rue_forecast_trial_s(duel->forecast, model, config, images) +
+           rue_trial_costs_overhead_s(&duel->costs, RUE_JOINT, &duel->setup.configs[config]) +
+           rue_trial_costs_switch_s(&duel->costs, model);
+}
+
+size_t rue_duel_next_best(const struct rue_duel *duel, const size_t *chosen, size_t count)
+{
+    size_t best = SIZE_MAX;
+    for (size_t c = 0; c < duel->setup.config_count; c++) {
+        bool taken = rue_forecast_is_out(duel->forecast, c);
+        for (size_t i = 0; i < count; i++) taken |= chosen[i] == c;
+        if (!taken && (best == SIZE_MAX ||
+                       rue_standing_regret(duel->standing, c) < rue_standing_regret(duel->standing, best)))
+            best = c;
+    }
+    return best;
+}

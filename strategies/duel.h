@@ -1,0 +1,98 @@
+/* What a search by predictions consists of: beliefs about every cell, what trials cost, and the questions to
+ * be asked. The strategy `duel` asks what decides; a check (recheck.h) asks whether an answer still holds. */
+#ifndef RUE_DUEL_H
+#define RUE_DUEL_H
+
+#include "ask_queue.h"
+#include "standing.h"
+#include "trial_costs.h"
+#include "trial_length.h"
+
+struct rue_duel {
+    struct rue_strategy_setup setup;
+    struct rue_forecast *forecast;
+    struct rue_standing *standing;
+    struct rue_ask_queue queue;
+    struct rue_ask_queue history; /* joint questions that were answered */
+    struct rue_trial_costs costs;
+    size_t joints;      /* joint trials that were ok */
+    size_t probes_left; /* that there is room for */
+    bool surveys;       /* the first trials are joint ones: the runner makes no others, or trials are few */
+    bool trusting;      /* the prior stands in for most probes */
+    uint64_t seed;
+    rue_status status; /* why nothing more is asked: RUE_OK while it goes on */
+    rue_error error;
+};
+
+/* Opens `duel`, zeros before, in its place: it is not to be moved. RUE_USAGE for a setup without a trial;
+ * RUE_MEMORY; to be closed in any case. */
+rue_status rue_duel_open(struct rue_duel *duel, const struct rue_strategy_setup *setup,
+                         rue_error *error) RUE_MUST_CHECK;
+void rue_duel_close(struct rue_duel *duel);
+
+/* The calls below say in `status` when they fail. */
+
+/* Notes an answer. */
+void rue_duel_note(struct rue_duel *duel, const struct rue_ask *ask, const struct rue_trial_result *result);
+
+/* Updates the prediction and the belief by all trials. */
+void rue_duel_update(struct rue_duel *duel);
+
+void rue_duel_push(struct rue_duel *duel, const struct rue_ask *ask);
+void rue_duel_push_joint(struct rue_duel *duel, size_t model, size_t config, uint64_t images);
+
+/* What is left of the budget: seconds; whether it has no room for so many trials. */
+double rue_duel_left_s(const struct rue_duel *duel);
+bool rue_duel_lacks_trials(const struct rue_duel *duel, size_t wanted);
+
+/* Seconds that a joint trial may cost, with what it takes beside its own time. */
+double rue_duel_cost_s(const struct rue_duel *duel, size_t model, size_t config, uint64_t images);
+
+/* The best configuration that is not among the `count` of `chosen`; SIZE_MAX: none. */
+size_t rue_duel_next_best(const struct rue_duel *duel, const size_t *chosen, size_t count);
+
+/* ---- probes ---- */
+
+/* The first ones: load-only trials; nothing where it surveys. */
+void rue_duel_push_load(struct rue_duel *duel);
+
+/* Of a survey, a trial of every model that had none that was ok, with a configuration that may run. */
+void rue_duel_push_survey(struct rue_duel *duel);
+
+/* After an update: those that the first ones ask for, and every model's compute. */
+void rue_duel_push_more(struct rue_duel *duel);
+
+/* What the prior stood in for, once, when the trials have contradicted it. */
+void rue_duel_push_distrusted(struct rue_duel *duel);
+
+/* Batch sizes of configurations that may be the best, as far as that is cheap. */
+void rue_duel_push_sizes(struct rue_duel *duel);
+
+/* ---- joint trials ---- */
+
+/* Trials on each model that has not seen the configuration: how many, the seconds that they may cost, with a
+ * margin; and asks them. */
+size_t rue_duel_unseen(const struct rue_duel *duel, size_t config);
+double rue_duel_verify_s(const struct rue_duel *duel, size_t config);
+void rue_duel_verify(struct rue_duel *duel, size_t config);
+
+/* The leader on every model that has not seen it; in the same visits, as far as there is room, those that may
+ * come to lead by what is seen of it; of the budget so many seconds are left for other things. */
+void rue_duel_verify_best(struct rue_duel *duel, double reserve_s);
+
+/* Whole jobs of the best ones on every model, one after the other on each: before that nothing is sure. False
+ * where they cost more than `most_s`; true, and nothing is asked, where all were made. */
+bool rue_duel_confirm_best(struct rue_duel *duel, double most_s);
+
+/* The trial that decides next and costs no more than `most_s`; nothing where there is none. `far_off`:
+ * predictions are, so that every other trial is of what was not measured. `audits`: those so far of any cell.
+ */
+void rue_duel_push_next(struct rue_duel *duel, double most_s, bool far_off, size_t *audits);
+
+/* Whole jobs of the leader and of the baselines, on each model one after the other, as far as those of the
+ * baselines are a small part of the budget: the seconds that may be needed for those that were not run yet,
+ * with a margin, and how many these are; and asks them, where there is room. */
+double rue_duel_baselines_s(const struct rue_duel *duel, size_t *trials);
+void rue_duel_push_baselines(struct rue_duel *duel);
+
+#endif

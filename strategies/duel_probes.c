@@ -1,0 +1,247 @@
+/* The first trials of a duel. Load-only ones tell of the loader, compute-only ones of each model. Where a
+ * runner has joint ones alone, or trials are too few for others, it surveys: every model runs once with a
+ * middling configuration, which tells how much they take; then the one that takes least, which is nearest to
+ * a consumer that takes no time, tells of the loader; then every model runs with small batches, which tells
+ * its time for a batch from that for an image. */
+#include <math.h>
+
+#include "duel.h"
+#include "probes.h"
+
+enum { WITNESSES = 3 };
+
+static const double slow_ratio = 1.06;        /* a probe that something disturbed */
+static const double again_share = 0.06;       /* of the budget, for probes again */
+static const double longer_share = 0.008;     /* of it: what costs no more is asked again, twice as long */
+static const double survey_share = 0.5;       /* of what is left of the budget */
+static const double sizes_share = 0.15;       /* likewise, for further batch sizes */
+static const double size_regret_ratio = 0.02; /* more than the leader's: its batch size is computed on, too */
+
+static const struct rue_prediction *prediction_of(const struct rue_duel *duel)
+{
+    return rue_forecast_prediction(duel->forecast);
+}
+
+/* Nothing is pushed where that would leave no room for `reserve` more. */
+static void push(struct rue_duel *duel, const struct rue_ask *ask, size_t reserve)
+{
+    if (duel->probes_left <= reserve) return;
+    duel->probes_left -= duel->probes_left < SIZE_MAX;
+    rue_duel_push(duel, ask);
+}
+
+/* ---- loading ---- */
+
+/* Load-only probes; where the prior is of this very loader, three of them are enough to see that. */
+static size_t list_load(const struct rue_duel *duel, struct rue_ask out[RUE_PROBES_LOAD_MAX])
+{
+    size_t count = rue_probes_load(&duel->setup, out), room = rue_probes_room(&duel->setup).load;
+    if (count > room) count = room;
+    return duel->trusting && duel->setup.prior->same && count > WITNESSES ? WITNESSES : count;
+}
+
+void rue_duel_push_load(struct rue_duel *duel)
+{
+    struct rue_ask asks[RUE_PROBES_LOAD_MAX];
+    size_t count = duel->surveys ? 0 : list_load(duel, asks);
+    for (size_t i = 0; i < count; i++) push(duel, &asks[i], 0);
+}
+
+/* Those that were slower than the prediction that was made of them explains, again; and twice as long those
+ * that are cheap. */
+static void push_again(struct rue_duel *duel)
+{
+    const struct rue_strategy_setup *setup = &duel->setup;
+    struct rue_ask asks[RUE_PROBES_LOAD_MAX];
+    double left_s = again_share * setup->budget_s, most_s = longer_share * setup->budget_s;
+    size_t reserve = setup->measures[RUE_COMPUTE] ? setup->scenario_count : 0;
+    for (size_t i = 0, count = list_load(duel, asks); i < count; i++) {
+        struct rue_ask *again = &asks[i];
+        bool slow = rue_prediction_slow_ratio(prediction_of(duel), again->config) > slow_ratio;
+        bool whole = again->images >= setup->job_images; /* no longer one tells more */
+        if (!slow && (whole || setup->budget_trials > 0)) continue;
+        again->repeat = slow;
+        if (!slow)
+            again->images = 2 * again->images < setup->job_images ? 2 * again->images : setup->job_images;
+        again->expected_s = rue_prediction_trial_s(prediction_of(duel), RUE_PREDICTION_NO_MODEL,
+                                                   again->config, again->images);
+        if (again->expected_s > left_s || (!slow && again->expected_s > most_s)) continue;
+        left_s -= again->expected_s;
+        push(duel, again, reserve);
+    }
+}
+
+/* ---- a survey ---- */
+
+static bool is_told(const struct rue_duel *duel, size_t model)
+{
+    for (size_t c = 0; c < duel->setup.config_count; c++)
+        if (rue_standing_is_verified_on(duel->standing, model, c)) return true;
+    return false;
+}
+
+void rue_duel_push_survey(struct rue_duel *duel)
+{
+    struct rue_ask ask;
+    if (!rue_probes_middle(&duel->setup, rue_forecast_excluded(duel->forecast), &ask)) return;
+    for (ask.scenario = 0; ask.scenario < duel->setup.scenario_count; ask.scenario++)
+        if (!is_told(duel, ask.scenario)) rue_duel_push(duel, &ask);
+}
+
+/* What may still be spent on a survey. */
+struct purse {
+    double left_s;
+    size_t left; /* trials */
+};
+
+static double cost_s(const struct rue_duel *duel, const struct rue_ask *ask)
+{
+    return rue_duel_cost_s(duel, ask->scenario, ask->config, ask->images);
+}
+
+/* Pushes the joint trial where it is affordable, and tells something new. */
+static void push_affordable(struct rue_duel *duel, struct purse *purse, const struct rue_ask *ask)
+{
+    double cost = cost_s(duel, ask);
+    if (rue_ask_queue_count_alike(&duel->history, ask) > 0 ||
+        rue_forecast_excluded(duel->forecast)[ask->config] || !(cost <= purse->left_s) || purse->left == 0)
+        return;
+    purse->left_s -= cost;
+    purse->left--;
+    rue_duel_push(duel, ask);
+}
+
+/* Half of what is left, a trial of every model for the verification aside. */
+static struct purse purse_of(const struct rue_duel *duel, struct rue_ask verified)
+{
+    const struct rue_strategy_setup *setup = &duel->setup;
+    struct purse purse = {rue_duel_left_s(duel), SIZE_MAX};
+    size_t gone = duel->costs.made + setup->scenario_count, budget = setup->budget_trials;
+    for (verified.scenario = 0; verified.scenario < setup->scenario_count; verified.scenario++)
+        purse.left_s -= cost_s(duel, &verified);
+    purse.left_s *= survey_share;
+    if (budget > 0) purse.left = budget > gone ? (size_t)(survey_share * (double)(budget - gone)) : 0;
+    return purse;
+}
+
+/* The model that takes least of a joint trial. */
+static size_t lightest(const struct rue_duel *duel, const struct rue_ask *ask)
+{
+    size_t best = 0;
+    double least_s = INFINITY;
+    for (size_t m = 0; m < duel->setup.scenario_count; m++) {
+        double trial_s = rue_forecast_trial_s(duel->forecast, m, ask->config, ask->images);
+        if (trial_s >= least_s) continue;
+        least_s = trial_s;
+        best = m;
+    }
+    return best;
+}
+
+static void push_rest_of_survey(struct rue_duel *duel)
+{
+    const struct rue_strategy_setup *setup = &duel->setup;
+    const bool *without = rue_forecast_excluded(duel->forecast);
+    struct rue_ask first, small, twin, probes[RUE_PROBES_LOAD_MAX];
+    if (!rue_probes_middle(setup, without, &first) || !rue_probes_small(setup, without, &small)) return;
+    struct purse purse = purse_of(duel, first);
+    size_t light = lightest(duel, &first), count = rue_probes_load(setup, probes),
+           models = setup->measures[RUE_COMPUTE] ? 0 : setup->scenario_count;
+    /* What the first trials told, they told of batches that lie as theirs did. */
+    for (first.scenario = 0; first.scenario < models; first.scenario++)
+        if (rue_probes_twin(setup, &first, &twin)) push_affordable(duel, &purse, &twin);
+    for (size_t i = 0; i < count; i++) {
+        probes[i].measure = RUE_JOINT;
+        probes[i].scenario = light;
+        push_affordable(duel, &purse, &probes[i]);
+    }
+    for (small.scenario = 0; small.scenario < models; small.scenario++) push_affordable(duel, &purse, &small);
+}
+
+/* ---- computing ---- */
+
+static bool is_asked(const struct rue_duel *duel, size_t model, size_t config)
+{
+    for (size_t i = duel->queue.next; i < duel->queue.count; i++) {
+        const struct rue_ask *ask = &duel->queue.at[i];
+        if (ask->measure == RUE_COMPUTE && ask->scenario == model &&
+            rue_probes_tell_alike(&duel->setup, ask->config, config))
+            return true;
+    }
+    return false;
+}
+
+static void push_size(struct rue_duel *duel, size_t model, size_t config)
+{
+    struct rue_ask probe = rue_probes_compute(model, config);
+    if (!is_asked(duel, model, config)) push(duel, &probe, 0);
+}
+
+static bool is_known(const struct rue_duel *duel, size_t model, size_t config)
+{
+    return rue_prediction_knows_compute(prediction_of(duel), model, config);
+}
+
+/* What is believed, the first model and the last one bear out. */
+static void push_compute(struct rue_duel *duel)
+{
+    size_t sizes[RUE_PROBES_SIZES_MAX], count = rue_probes_compute_sizes(&duel->setup, sizes);
+    size_t models = duel->setup.scenario_count;
+    if (!duel->setup.measures[RUE_COMPUTE]) return;
+    const size_t witnesses[] = {0, models - 1};
+    for (int i = 0; duel->trusting && i < 2; i++)
+        if (is_known(duel, witnesses[i], sizes[0])) push_size(duel, witnesses[i], sizes[0]);
+    for (size_t m = 0; m < models; m++)
+        for (size_t i = 0; i < count; i++)
+            if ((i == 0 || duel->probes_left >= models - m) && /* one of every model comes first */
+                !is_known(duel, m, sizes[i]))
+                push_size(duel, m, sizes[i]);
+}
+
+void rue_duel_push_more(struct rue_duel *duel)
+{
+    if (duel->surveys)
+        push_rest_of_survey(duel);
+    else
+        push_again(duel);
+    push_compute(duel);
+}
+
+void rue_duel_push_distrusted(struct rue_duel *duel)
+{
+    struct rue_ask asks[RUE_PROBES_LOAD_MAX];
+    if (!duel->trusting || rue_prediction_trusts_prior(prediction_of(duel))) return;
+    size_t asked = list_load(duel, asks);
+    duel->trusting = false;
+    for (size_t i = asked, count = duel->surveys ? 0 : list_load(duel, asks); i < count; i++)
+        push(duel, &asks[i], 0);
+    push_compute(duel);
+}
+
+/* Seconds of a compute probe: a batch to warm up, those that count, and the change of model. */
+static double compute_s(const struct rue_duel *duel, size_t model, size_t config)
+{
+    uint64_t images = 2 * (uint64_t)duel->setup.configs[config].value[RUE_BATCH_SIZE];
+    double with = rue_forecast_trial_s(duel->forecast, model, config, images),
+           without = rue_prediction_trial_s(prediction_of(duel), RUE_PREDICTION_NO_MODEL, config, images);
+    return fmax(0, with - without) +
+           rue_trial_costs_overhead_s(&duel->costs, RUE_COMPUTE, &duel->setup.configs[config]) +
+           duel->costs.switch_s;
+}
+
+void rue_duel_push_sizes(struct rue_duel *duel)
+{
+    double most =
+        rue_standing_regret(duel->standing, rue_standing_leader(duel->standing)) + size_regret_ratio;
+    double rest_s = sizes_share * rue_duel_left_s(duel);
+    if (!duel->setup.measures[RUE_COMPUTE]) return;
+    for (size_t m = 0; m < duel->setup.scenario_count; m++)
+        for (size_t c = 0; c < duel->setup.config_count; c++) {
+            if (rue_standing_regret(duel->standing, c) > most) continue;
+            if (is_known(duel, m, c) || is_asked(duel, m, c)) continue;
+            double cost = compute_s(duel, m, c);
+            if (cost > rest_s) continue;
+            rest_s -= cost;
+            push_size(duel, m, c);
+        }
+}
