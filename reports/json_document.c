@@ -117,6 +117,17 @@ static int put(struct sink *sink, const char *text, size_t bytes)
     return 0;
 }
 
+char *rue_json_dump(const json_t *root, size_t flags)
+{
+    size_t bytes = root ? json_dumpb(root, NULL, 0, flags) : 0;
+    char *text = bytes ? malloc(bytes + 1) : NULL;
+    bool whole = text && json_dumpb(root, text, bytes, flags) == bytes;
+    if (whole) text[bytes] = '\0';
+    if (whole || !text) return text;
+    free(text);
+    return NULL;
+}
+
 /* The library escapes what JSON forbids, control characters of ASCII; terminals obey others, too. A part that
  * is handed over holds whole characters. */
 static int take(const char *text, size_t bytes, void *context)

@@ -35,6 +35,10 @@ json_t *rue_json_knob(enum rue_knob knob, int value); /* a known value */
  * out unless they are always shown, and unknown ones in any case. */
 json_t *rue_json_config(struct rue_json_document *document, const struct rue_config *config, bool all);
 
+/* As json_dumps() of jansson, which up to version 2.14 leaves a key out when memory ends in the middle of it.
+ * NULL: no memory, or `root` is NULL. */
+char *rue_json_dump(const json_t *root, size_t flags);
+
 /* Writes `root`, indented, and a line feed; a terminal only shows it (utf8.h). RUE_MEMORY when the document
  * failed, RUE_STORE when the stream did. */
 rue_status rue_json_write(const struct rue_json_document *document, const json_t *root, FILE *stream,

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include "findings_fixture.h"
+#include "json_document.h"
 
 /* The rendered document, parsed; also put into the folder RUE_TEST_OUT, where the schema's test looks for it.
  */
@@ -291,4 +292,34 @@ Test(report_json, says_what_is_gained_over_what_people_use_anyway)
     cr_assert(json_is_false(json_object_get(json_object_get(replaced, "gain"), "proven")));
     json_decref(root);
     fixture_close(&fixture);
+}
+
+static size_t allocations, failing;
+
+static void *fail_one(size_t bytes)
+{
+    return ++allocations == failing ? NULL : malloc(bytes);
+}
+
+/* Long keys, so that the text grows in the middle of one. */
+Test(report_json, text_made_while_memory_ends_is_whole_or_none)
+{
+    json_t *root = json_object();
+    char key[300];
+    for (int i = 0; i < 20; i++) {
+        snprintf(key, sizeof key, "%0250d", i);
+        json_object_set_new(root, key, json_integer(i));
+    }
+    char *whole = rue_json_dump(root, JSON_COMPACT);
+    json_set_alloc_funcs(fail_one, free);
+    for (failing = 1, allocations = 1; allocations + 1 >= failing; failing++) {
+        allocations = 0;
+        char *made = rue_json_dump(root, JSON_COMPACT);
+        cr_assert(!made || strcmp(made, whole) == 0, "allocation %zu failed", failing);
+        free(made);
+    }
+    json_set_alloc_funcs(malloc, free);
+    cr_assert_gt(failing, 2, "nothing was made to fail");
+    free(whole);
+    json_decref(root);
 }

@@ -13,7 +13,7 @@
 
 static char *dump(json_t *object)
 {
-    char *line = object ? json_dumps(object, COMPACT) : NULL;
+    char *line = rue_json_dump(object, COMPACT);
     json_decref(object);
     return line;
 }
@@ -469,7 +469,7 @@ rue_status rue_protocol_decode_hello(const json_t *reply, struct rue_hello *out,
         if (found >= 0) out->measures[found] = true;
     }
     if (!out->measures[RUE_JOINT]) return rue_fail(error, RUE_RUNNER, "hello: it cannot measure \"joint\"");
-    char *machine = json_dumps(json_object_get(reply, "machine"), JSON_COMPACT | JSON_SORT_KEYS);
+    char *machine = rue_json_dump(json_object_get(reply, "machine"), JSON_COMPACT | JSON_SORT_KEYS);
     if (machine) snprintf(out->machine_json, sizeof out->machine_json, "%s", machine);
     if (machine && strlen(machine) >= sizeof out->machine_json) out->machine_json[0] = 0;
     free(machine);

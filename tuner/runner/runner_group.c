@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "json_document.h"
 #include "protocol.h"
 #include "residency.h"
 #include "runner_client.h"
@@ -84,7 +85,7 @@ static char *answer_hello(void *state, const json_t *request)
     if (machine) json_object_set_new(machine, "loaders", json_integer((json_int_t)group->gpus->count));
     if (json_object_get(machine, "visible_gpus"))
         json_object_set_new(machine, "visible_gpus", visible_gpus(group->gpus));
-    char *line = greeting ? json_dumps(greeting, JSON_COMPACT) : NULL;
+    char *line = rue_json_dump(greeting, JSON_COMPACT);
     json_decref(greeting);
     return line;
 }
@@ -295,7 +296,7 @@ static struct rue_trial_result run_trial(struct group *group, const struct rue_t
 {
     rue_error why = {0};
     const json_t *told = json_object_get(object, "profile");
-    char *profile = told ? json_dumps(told, JSON_COMPACT) : NULL;
+    char *profile = rue_json_dump(told, JSON_COMPACT);
     rue_status status = begin_all(group, request, profile, &why);
     free(profile);
     start_all(group);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "error.h"
+#include "json_document.h"
 
 const char *const rue_hello_keys[] = {"runner",     "loader",   "machine", "clock",  "measures",
                                       "models",     "variants", "space",   "images", "answers",
@@ -28,7 +29,7 @@ static const char *differing_member(json_t *a, json_t *b)
 
 static void put_value(const json_t *value, char *out, size_t bytes)
 {
-    char *text = value ? json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_SORT_KEYS) : NULL;
+    char *text = rue_json_dump(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_SORT_KEYS);
     rue_error_shorten(text ? text : "absent", out, bytes);
     free(text);
 }

@@ -6,6 +6,7 @@
 
 #include "device_table.h"
 #include "gpu_driver.h"
+#include "json_document.h"
 #include "machine.h"
 #include "model_cuda.h"
 #include "model_host.h"
@@ -307,7 +308,7 @@ static char *answer_hello(void *state, const json_t *request)
     json_t *object = json_pack("{s:s, s:s, s:s, s:o, s:[s,s,s], s:s}", "protocol", RUE_PROTOCOL_NAME,
                                "runner", "rue " RUE_VERSION, "loader", "rue", "machine", machine_json(),
                                "measures", "joint", "load", "compute", "clock", "real");
-    char *line = object ? json_dumps(object, JSON_COMPACT) : NULL;
+    char *line = rue_json_dump(object, JSON_COMPACT);
     json_decref(object);
     return line;
 }

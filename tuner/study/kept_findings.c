@@ -104,7 +104,7 @@ rue_status rue_kept_findings_write(const struct rue_findings *findings, const st
     rue_json_put(&document, root, "disturbed", disturbed_json(&document, beside));
     rue_json_put(&document, root, "rules", rules_json(&document, rules));
     rue_json_put(&document, root, "variants", variants_json(&document, findings, beside));
-    *out = root && !document.failed ? json_dumps(root, JSON_COMPACT) : NULL;
+    *out = document.failed ? NULL : rue_json_dump(root, JSON_COMPACT);
     json_decref(root);
     return *out ? RUE_OK : rue_fail_memory(error, "findings", sizeof *findings);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "json_canonical.h"
+#include "json_document.h"
 #include "pipeline_fit.h"
 
 enum { CPUS_MAX = 1 << 20, N = RUE_PIPELINE_PARAMETER_COUNT };
@@ -129,7 +130,7 @@ static void read_models(struct rue_json_reader *reader, const json_t *forecast, 
         if (reader->status == RUE_OK && strcmp(name, out->models[i].name) != 0)
             rue_json_refuse(reader, "model", "the model of that place");
         if (reader->status == RUE_OK) {
-            char *text = profile ? json_dumps(profile, 0) : NULL;
+            char *text = rue_json_dump(profile, 0);
             rue_json_canonical(text ? text : "", out->models[i].profile, sizeof out->models[i].profile);
             free(text);
             read_known(reader, item, &knowledge->models[i]);

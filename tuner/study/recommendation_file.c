@@ -8,6 +8,7 @@
 
 #include "interrupt.h"
 #include "json_canonical.h"
+#include "json_document.h"
 #include "json_file.h"
 #include "json_number.h"
 #include "json_reader.h"
@@ -247,7 +248,7 @@ static void read_provenance(struct rue_json_reader *reader, const json_t *root,
     out->usable_cpus = (int)rue_json_count(reader, object, "usable_cpus", true, CPUS_MAX);
     out->virtual_clock = strcmp(clock, "virtual") == 0;
     const json_t *machine = rue_json_object(reader, object, "machine", true);
-    char *text = machine ? json_dumps(machine, 0) : NULL;
+    char *text = rue_json_dump(machine, 0);
     size_t bytes = text ? strlen(text) + 64 : 1;
     out->machine_json = calloc(1, bytes);
     if (out->machine_json)

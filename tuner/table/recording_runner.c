@@ -55,7 +55,7 @@ static char *answer_hello(void *state, const json_t *request)
                   variants_json(recording), "space", space_json(recording));
     if (object && !recording->assumed)
         json_object_set_new(object, "images", json_integer((json_int_t)recording->job_images));
-    char *line = object ? json_dumps(object, JSON_COMPACT) : NULL;
+    char *line = rue_json_dump(object, JSON_COMPACT);
     json_decref(object);
     return line;
 }
