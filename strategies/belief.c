@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "array.h"
 #include "belief_scales.h"
 #include "random.h"
 #include "triangle.h"
@@ -12,7 +11,7 @@
 static const double parameter_sd = 0.02; /* more than trials leave of the parameters: no loader is just so */
 static const double disturbed_share = 0.04, disturbed_sd = 0.4;
 
-enum { FEW_TRIALS = 30, LOOKS = 5, ROUNDS = 3, AUDITED_LEAST = 3, FEW_TO_BLAME = 6 };
+enum { N = RUE_BELIEF_TRIALS, FEW_TRIALS = 30, LOOKS = 5, ROUNDS = 3, AUDITED_LEAST = 3, FEW_TO_BLAME = 6 };
 static const double improbable = 1e-3;
 
 struct rue_belief {
@@ -20,18 +19,17 @@ struct rue_belief {
     size_t parameters;
     double *covariance, *root, *offset; /* of the parameters; root: L with L L' = covariance */
     rue_status (*stop)(void);
-    size_t count, capacity;
-    struct rue_belief_trial *trials; /* [count] */
-    size_t pair_capacity;
-    double (*pairs)[RUE_SCALE_COUNT]; /* [count * (count + 1) / 2] covariances for scales of 1 */
-    size_t room;
-    size_t *own;       /* [count] of one configuration; or which are acquitted */
-    double *disturbed; /* [count] probability */
-    double *residual;  /* [count] measured less what was expected before any trial */
-    double *solved;    /* [count] K^-1 residual */
-    double *decided;   /* [count] K^-1 times the covariances of the trials with what is to be decided */
-    double *factor;    /* [count][room] L of K, for usual scales; room for two rows more */
-    double *spare;     /* [count][room] */
+    size_t count;
+    struct rue_belief_trial trials[N];              /* the first `count`, here and below */
+    double pairs[N * (N + 1) / 2][RUE_SCALE_COUNT]; /* covariances for scales of 1 */
+    size_t own[N];                                  /* those of one configuration; or which are acquitted */
+    double disturbed[N];                            /* probability */
+    double residual[N];                             /* measured less what was expected before any trial */
+    double solved[N];                               /* K^-1 residual */
+    double decided[N];      /* K^-1 times the covariances of the trials with what is to be decided */
+    double factor[N * N];   /* L of K, for usual scales */
+    double spare[N * N];    /* K^-1, or L for other scales */
+    double together[N * N]; /* L of what trials share beside what their times are off by; or a part of K^-1 */
     double log_weight[RUE_BELIEF_HYPOTHESES], weight[RUE_BELIEF_HYPOTHESES];
     struct rue_belief_scales usual;
     struct rue_belief_audit audit;
@@ -96,12 +94,12 @@ static const double *pair_of(const struct rue_belief *belief, size_t i, size_t j
 static bool factorise_for(const struct rue_belief *belief, const struct rue_belief_scales *scales,
                           double *out)
 {
-    size_t count = belief->count, stride = belief->room;
+    size_t count = belief->count;
     for (size_t i = 0; i < count; i++) {
-        for (size_t j = 0; j <= i; j++) out[i * stride + j] = scaled(pair_of(belief, i, j), scales);
-        out[i * stride + i] += noise_of(belief, i, scales);
+        for (size_t j = 0; j <= i; j++) out[i * N + j] = scaled(pair_of(belief, i, j), scales);
+        out[i * N + i] += noise_of(belief, i, scales);
     }
-    return rue_triangle_factorise(out, stride, count);
+    return rue_triangle_factorise(out, N, count);
 }
 
 static rue_status fail_factor(const struct rue_belief *belief, rue_error *error)
@@ -120,7 +118,7 @@ static rue_status settle(struct rue_belief *belief, rue_error *error)
 {
     if (!factorise_for(belief, &belief->usual, belief->factor)) return fail_factor(belief, error);
     memcpy(belief->solved, belief->residual, belief->count * sizeof *belief->solved);
-    rue_triangle_solve(belief->factor, belief->room, belief->count, belief->solved);
+    rue_triangle_solve(belief->factor, N, belief->count, belief->solved);
     return RUE_OK;
 }
 
@@ -144,9 +142,9 @@ static rue_status weigh_hypotheses(struct rue_belief *belief, rue_error *error)
             log_likelihood = 0;
         } else if (factorise_for(belief, &scales, belief->spare)) {
             memcpy(rest, belief->residual, count * sizeof *rest);
-            rue_triangle_solve_lower(belief->spare, belief->room, count, rest);
+            rue_triangle_solve_lower(belief->spare, N, count, rest);
             log_likelihood = -0.5 * rue_dot(rest, rest, count);
-            for (size_t i = 0; i < count; i++) log_likelihood -= log(belief->spare[i * belief->room + i]);
+            for (size_t i = 0; i < count; i++) log_likelihood -= log(belief->spare[i * N + i]);
         }
         belief->log_weight[h] = log_likelihood + rue_belief_scales_log_prior(&scales);
         most = fmax(most, belief->log_weight[h]);
@@ -175,7 +173,7 @@ static double disturbance(const struct rue_belief *belief, const struct rue_beli
 static void blame(struct rue_belief *belief)
 {
     for (size_t i = 0, n = belief->count; i < n; i++) {
-        double variance = 1 / belief->spare[i * belief->room + i], off = belief->solved[i] * variance;
+        double variance = 1 / belief->spare[i * N + i], off = belief->solved[i] * variance;
         belief->disturbed[i] = disturbance(belief, &belief->trials[i], off,
                                            fmax(variance - noise_of(belief, i, &belief->usual), 0));
     }
@@ -209,10 +207,9 @@ bool rue_belief_is_last_disturbed(const struct rue_belief *belief)
  * deviations. */
 static double left_out(struct rue_belief *belief, const size_t *own, size_t count)
 {
-    double *block = belief->factor, *rest = block + count * count, *ones = rest + count, sum = 0,
-           variance = 0;
+    double *block = belief->together, rest[N], ones[N], sum = 0, variance = 0;
     for (size_t a = 0; a < count; a++) {
-        for (size_t b = 0; b <= a; b++) block[a * count + b] = belief->spare[own[a] * belief->room + own[b]];
+        for (size_t b = 0; b <= a; b++) block[a * count + b] = belief->spare[own[a] * N + own[b]];
         rest[a] = belief->solved[own[a]];
         ones[a] = 1;
     }
@@ -250,14 +247,13 @@ rue_status rue_belief_learn(struct rue_belief *belief, rue_error *error)
     for (int round = 0; status == RUE_OK && round < ROUNDS; round++) {
         status = settle(belief, error);
         if (status != RUE_OK) break;
-        rue_triangle_invert(belief->factor, belief->room, belief->count, belief->spare);
+        rue_triangle_invert(belief->factor, N, belief->count, belief->spare);
         if (round + 1 == ROUNDS) break;
         blame(belief);
         acquit(belief);
     }
-    if (status != RUE_OK) return status;
-    audit(belief);
-    return settle(belief, error);
+    if (status == RUE_OK) audit(belief);
+    return status;
 }
 
 struct rue_belief_audit rue_belief_audit(const struct rue_belief *belief)
@@ -267,68 +263,30 @@ struct rue_belief_audit rue_belief_audit(const struct rue_belief *belief)
 
 /* ---- trials ---- */
 
-/* Gives `*array` room for so many, and keeps the first ones. */
-static bool grow(double **array, size_t kept, size_t room)
-{
-    double *grown = calloc(room, sizeof *grown);
-    if (!grown) return false;
-    if (kept) memcpy(grown, *array, kept * sizeof *grown);
-    free(*array);
-    *array = grown;
-    return true;
-}
-
-/* Room for one trial more. */
-static rue_status reserve(struct rue_belief *belief, rue_error *error)
-{
-    if (belief->count < belief->room) return RUE_OK;
-    size_t room = belief->room ? 2 * belief->room : 32;
-    bool grown = grow(&belief->disturbed, belief->count, room) &&
-                 grow(&belief->residual, belief->count, room) && grow(&belief->solved, 0, room) &&
-                 grow(&belief->decided, 0, room) && grow(&belief->factor, 0, room * (room + 2)) &&
-                 grow(&belief->spare, 0, room * room);
-    size_t *own = grown ? calloc(room, sizeof *own) : NULL;
-    if (!own) return rue_fail_memory(error, "beliefs", room * room * sizeof(double));
-    free(belief->own);
-    belief->own = own;
-    belief->room = room;
-    return belief->count > 0 ? settle(belief, error) : RUE_OK; /* its rows lie elsewhere now */
-}
-
 size_t rue_belief_trials(const struct rue_belief *belief)
 {
     return belief->count;
 }
 
-/* The factor, of rows of `room`, gets a row more; what follows from it is worked out anew. */
-static rue_status append(struct rue_belief *belief, rue_error *error)
+/* The factor gets a row for the last trial; false where there is none: its numbers fit to nothing. */
+static bool append(struct rue_belief *belief)
 {
-    size_t count = belief->count++, stride = belief->room;
-    double *row = belief->factor + count * stride;
-    for (size_t j = 0; j <= count; j++) row[j] = scaled(pair_of(belief, count, j), &belief->usual);
-    for (size_t j = 0; j < count; j++) {
-        const double *other = belief->factor + j * stride;
-        row[j] = (row[j] - rue_dot(row, other, j)) / other[j];
-    }
-    double left = row[count] + noise_of(belief, count, &belief->usual) - rue_dot(row, row, count);
-    if (!(left > 0)) return fail_factor(belief, error);
-    row[count] = sqrt(left);
+    size_t last = belief->count - 1;
+    double *row = belief->factor + last * N;
+    for (size_t j = 0; j <= last; j++) row[j] = scaled(pair_of(belief, last, j), &belief->usual);
+    rue_triangle_solve_lower(belief->factor, N, last, row);
+    double left = row[last] + noise_of(belief, last, &belief->usual) - rue_dot(row, row, last);
+    if (!(left > 0)) return false;
+    row[last] = sqrt(left);
     memcpy(belief->solved, belief->residual, belief->count * sizeof *belief->solved);
-    rue_triangle_solve(belief->factor, stride, belief->count, belief->solved);
-    return RUE_OK;
+    rue_triangle_solve(belief->factor, N, belief->count, belief->solved);
+    return true;
 }
 
-rue_status rue_belief_add(struct rue_belief *belief, const struct rue_belief_trial *trial, rue_error *error)
+void rue_belief_add(struct rue_belief *belief, const struct rue_belief_trial *trial)
 {
     size_t count = belief->count;
-    if (count >= RUE_BELIEF_TRIALS) return RUE_OK;
-    rue_status status = rue_array_grow(&belief->trials, &belief->capacity, count + 1, sizeof *belief->trials,
-                                       "beliefs", error);
-    if (status == RUE_OK)
-        status = rue_array_grow(&belief->pairs, &belief->pair_capacity, (count + 1) * (count + 2) / 2,
-                                sizeof *belief->pairs, "beliefs", error);
-    if (status == RUE_OK) status = reserve(belief, error);
-    if (status != RUE_OK) return status;
+    if (count >= N) return;
     double mean, variance;
     rue_belief_expect(belief, &trial->point, &mean, &variance);
     belief->disturbed[count] = count < FEW_TO_BLAME ? 0
@@ -341,11 +299,8 @@ rue_status rue_belief_add(struct rue_belief *belief, const struct rue_belief_tri
         pair[RUE_SCALE_FIXED] += rue_belief_shared(trial, &belief->trials[j]);
     }
     belief->residual[count] = trial->log_ratio - slope_sum(belief, belief->offset, &trial->point);
-    status = append(belief, error);
-    if (status != RUE_INTERNAL) return status;
-    belief->count--; /* numbers that nothing fits to, as those of a damaged prior, tell nothing */
-    rue_error_clear(error);
-    return RUE_OK;
+    belief->count++;
+    if (!append(belief)) belief->count--;
 }
 
 /* ---- what is believed ---- */
@@ -364,14 +319,14 @@ static void covariances(const struct rue_belief *belief, const struct rue_belief
 void rue_belief_expect(const struct rue_belief *belief, const struct rue_belief_point *point, double *mean,
                        double *variance)
 {
-    double parts[RUE_SCALE_COUNT], *with = belief->spare;
+    double parts[RUE_SCALE_COUNT], with[N];
     covariance(belief, point, point, parts);
     *mean = slope_sum(belief, belief->offset, point);
     *variance = scaled(parts, &belief->usual);
     if (belief->count == 0) return;
     covariances(belief, point, &belief->usual, with);
     *mean += rue_dot(with, belief->solved, belief->count);
-    rue_triangle_solve_lower(belief->factor, belief->room, belief->count, with);
+    rue_triangle_solve_lower(belief->factor, N, belief->count, with);
     *variance = fmax(0, *variance - rue_dot(with, with, belief->count));
 }
 
@@ -439,7 +394,7 @@ rue_status rue_belief_direct(struct rue_belief *belief, const struct rue_belief_
     if (status != RUE_OK || belief->count == 0) return status;
     for (size_t i = 0; i < belief->count; i++)
         belief->decided[i] = -rue_belief_at(belief, state, &belief->trials[i].point);
-    rue_triangle_solve(belief->factor, belief->room, belief->count, belief->decided);
+    rue_triangle_solve(belief->factor, N, belief->count, belief->decided);
     return spread_trials(belief, &belief->usual, belief->decided, state, error);
 }
 
@@ -449,8 +404,7 @@ rue_status rue_belief_direct(struct rue_belief *belief, const struct rue_belief_
 double rue_belief_gain(const struct rue_belief *belief, const double *state,
                        const struct rue_belief_trial *trial)
 {
-    double parts[RUE_SCALE_COUNT], *with = belief->spare,
-                                   decided = rue_belief_at(belief, state, &trial->point);
+    double parts[RUE_SCALE_COUNT], with[N], decided = rue_belief_at(belief, state, &trial->point);
     covariance(belief, &trial->point, &trial->point, parts);
     double variance = scaled(parts, &belief->usual) + rue_belief_shared(trial, trial) +
                       belief->usual.noise * belief->usual.noise * trial->noise;
@@ -460,7 +414,7 @@ double rue_belief_gain(const struct rue_belief *belief, const double *state,
         with[i] += more;
         decided += more * belief->decided[i];
     }
-    if (belief->count > 0) rue_triangle_solve_lower(belief->factor, belief->room, belief->count, with);
+    if (belief->count > 0) rue_triangle_solve_lower(belief->factor, N, belief->count, with);
     variance -= belief->count > 0 ? rue_dot(with, with, belief->count) : 0;
     return decided * decided / fmax(variance, 1e-12);
 }
@@ -470,10 +424,9 @@ double rue_belief_gain(const struct rue_belief *belief, const double *state,
 /* What draws of one call share. */
 struct draws {
     uint64_t seed;
-    double *state;    /* [state size] */
-    double *normal;   /* [parameters], and [count] after them */
-    double *weights;  /* [count] */
-    double *together; /* [count][count] L of what trials share beside what their times are off by */
+    double *state;  /* [state size] */
+    double *normal; /* [parameters], and [N] after them */
+    double weights[N];
 };
 
 /* One possible truth before any trial, and what trials would tell of it, less what they told: into
@@ -491,7 +444,7 @@ static void draw_before(struct rue_belief *belief, const struct rue_belief_scale
         const struct rue_belief_trial *trial = &belief->trials[i];
         double noise = sqrt(noise_of(belief, i, scales)) * rue_random_normal(&draws->seed);
         draws->weights[i] = trial->log_ratio - rue_belief_at(belief, draws->state, &trial->point) -
-                            rue_dot(draws->together + i * count, draws->normal, i + 1) - noise;
+                            rue_dot(belief->together + i * N, draws->normal, i + 1) - noise;
     }
 }
 
@@ -510,8 +463,7 @@ static rue_status draw_all(struct rue_belief *belief, size_t count, bool usual, 
             return fail_factor(belief, error);
         last = hypothesis;
         draw_before(belief, &scales, draws);
-        rue_triangle_solve(usual ? belief->factor : belief->spare, belief->room, belief->count,
-                           draws->weights);
+        rue_triangle_solve(usual ? belief->factor : belief->spare, N, belief->count, draws->weights);
         if (status == RUE_OK) status = spread_trials(belief, &scales, draws->weights, draws->state, error);
         if (status == RUE_OK) take(context, d, draws->state);
     }
@@ -522,25 +474,18 @@ rue_status rue_belief_draw(struct rue_belief *belief, size_t count, bool usual, 
                            void (*take)(void *context, size_t index, const double *state), void *context,
                            rue_error *error)
 {
-    size_t trials = belief->count, longest = belief->parameters > trials ? belief->parameters : trials;
-    struct draws draws = {.seed = seed,
-                          .state = malloc(rue_belief_state_size(belief) * sizeof(double)),
-                          .normal = malloc((longest + 1) * sizeof(double)),
-                          .weights = malloc((trials + 1) * sizeof(double)),
-                          .together = calloc(trials * trials + 1, sizeof(double))};
-    rue_status status = RUE_OK;
-    if (!draws.state || !draws.normal || !draws.weights || !draws.together)
-        status = rue_fail_memory(error, "draws", trials * trials * sizeof(double));
-    for (size_t i = 0; status == RUE_OK && i < trials * trials; i++)
-        draws.together[i] = rue_belief_shared(&belief->trials[i / trials], &belief->trials[i % trials]) +
-                            (i % (trials + 1) == 0 ? 1e-12 : 0);
-    if (status == RUE_OK && !rue_triangle_factorise(draws.together, trials, trials))
-        status = fail_factor(belief, error);
-    if (status == RUE_OK) status = draw_all(belief, count, usual, &draws, take, context, error);
+    size_t size = rue_belief_state_size(belief);
+    struct draws draws = {.seed = seed, .state = malloc((size + belief->parameters + N) * sizeof(double))};
+    if (!draws.state) return rue_fail_memory(error, "draws", size * sizeof(double));
+    draws.normal = draws.state + size;
+    for (size_t i = 0; i < belief->count; i++)
+        for (size_t j = 0; j <= i; j++)
+            belief->together[i * N + j] =
+                rue_belief_shared(&belief->trials[i], &belief->trials[j]) + (i == j ? 1e-12 : 0);
+    rue_status status = rue_triangle_factorise(belief->together, N, belief->count)
+                            ? draw_all(belief, count, usual, &draws, take, context, error)
+                            : fail_factor(belief, error);
     free(draws.state);
-    free(draws.normal);
-    free(draws.weights);
-    free(draws.together);
     return status;
 }
 
@@ -584,14 +529,5 @@ void rue_belief_close(struct rue_belief *belief)
     free(belief->covariance);
     free(belief->root);
     free(belief->offset);
-    free(belief->trials);
-    free(belief->pairs);
-    free(belief->own);
-    free(belief->disturbed);
-    free(belief->residual);
-    free(belief->solved);
-    free(belief->decided);
-    free(belief->factor);
-    free(belief->spare);
     free(belief);
 }

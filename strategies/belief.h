@@ -30,10 +30,10 @@ rue_status rue_belief_open(const struct rue_belief_setup *setup, struct rue_beli
                            rue_error *error) RUE_MUST_CHECK;
 void rue_belief_close(struct rue_belief *belief);
 
-/* A trial more. Beyond so many of them they tell no more, nor does one that fits to nothing. RUE_MEMORY. */
+/* One more trial. From the 241st on they are skipped, and so is one whose numbers fit to nothing, as those of
+ * a damaged prior. */
 enum { RUE_BELIEF_TRIALS = 240 };
-rue_status rue_belief_add(struct rue_belief *belief, const struct rue_belief_trial *trial,
-                          rue_error *error) RUE_MUST_CHECK;
+void rue_belief_add(struct rue_belief *belief, const struct rue_belief_trial *trial);
 size_t rue_belief_trials(const struct rue_belief *belief);
 
 /* Looks at all trials anew: the scales, which trials were disturbed, and the audit. RUE_INTERNAL; what the

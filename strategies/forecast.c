@@ -90,18 +90,17 @@ static struct rue_belief_trial trial_of(const struct rue_forecast *forecast, siz
     return trial;
 }
 
-static rue_status observe(struct rue_forecast *forecast, const struct rue_logged_trial *trial,
-                          rue_error *error)
+static void observe(struct rue_forecast *forecast, const struct rue_logged_trial *trial)
 {
     double predicted_s = rue_prediction_then_s(forecast->prediction, trial);
     if (!(predicted_s > 0) || tells_nothing(forecast, trial->model, trial->config, trial->images, trial))
-        return RUE_OK;
+        return;
     struct rue_belief_trial told =
         trial_of(forecast, trial->model, trial->config, trial->images, predicted_s);
     told.log_ratio = log(trial->times.end_to_end_s / predicted_s);
     told.seconds = trial->seconds;
     told.speed = trial->speed;
-    return rue_belief_add(forecast->belief, &told, error);
+    rue_belief_add(forecast->belief, &told);
 }
 
 static double weight_of(const struct rue_forecast *forecast, size_t model)
@@ -154,9 +153,9 @@ rue_status rue_forecast_add(struct rue_forecast *forecast, const struct rue_ask 
     size_t cell = trial->model * forecast->configs + trial->config;
     forecast->joint_trials[cell]++;
     forecast->full[cell] |= is_whole(forecast, trial->config, trial->images);
-    if (status == RUE_OK && forecast->belief) status = observe(forecast, trial, error);
-    if (status == RUE_OK && forecast->belief) status = expect_all(forecast, error);
-    return status;
+    if (status != RUE_OK || !forecast->belief) return status;
+    observe(forecast, trial);
+    return expect_all(forecast, error);
 }
 
 void rue_forecast_exclude(struct rue_forecast *forecast, size_t config)
@@ -220,8 +219,7 @@ static rue_status begin_anew(struct rue_forecast *forecast, rue_error *error)
     free(forecast->state);
     forecast->state = state;
     forecast->direction = state + size;
-    for (size_t i = 0; status == RUE_OK && i < joints->count; i++)
-        status = observe(forecast, &joints->at[i], error);
+    for (size_t i = 0; status == RUE_OK && i < joints->count; i++) observe(forecast, &joints->at[i]);
     return status;
 }
 

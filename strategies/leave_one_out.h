@@ -14,8 +14,8 @@ struct rue_leave_one_out {
     size_t model_count;
     struct rue_leave_one_out_row *rows;         /* [model_count] */
     size_t known;                               /* rows that have a regret */
-    double mean_regret_ratio, max_regret_ratio; /* of these, the mean weighted as the rules have it */
-    size_t worst_model;                         /* where it is largest */
+    double mean_regret_ratio, max_regret_ratio; /* of these, the mean is weighted by the rules */
+    size_t worst_model;                         /* where it is largest, the first one */
 };
 
 /* Fewer models tell nothing of another one. */

@@ -110,14 +110,14 @@ Test(leave_one_out, two_models_tell_nothing_of_a_third)
     machine_close(&machine);
 }
 
-Test(leave_one_out, ties_are_named_by_name)
+Test(leave_one_out, ties_go_to_the_first_model)
 {
     static const double table[3 * CONFIGS] = {[0] = 10, [CONFIGS] = 10, [2 * CONFIGS] = 10};
     const struct rue_selection_rules rules = {.top_n = 1};
     struct machine machine = machine_of(table, 3, RUE_NONE, &rules);
     struct rue_leave_one_out *left = leave(&machine);
     cr_assert_eq(left->known, 3);
-    cr_assert_eq(left->worst_model, 2, "d, before e and f");
+    cr_assert_eq(left->worst_model, 0);
     cr_assert_eq(left->max_regret_ratio, 0);
     rue_leave_one_out_close(left);
     machine_close(&machine);
