@@ -65,9 +65,6 @@ void rue_duel_push_more(struct rue_duel *duel);
 /* What the prior stood in for, once, when the trials have contradicted it. */
 void rue_duel_push_distrusted(struct rue_duel *duel);
 
-/* Batch sizes of configurations that may be the best, as far as that is cheap. */
-void rue_duel_push_sizes(struct rue_duel *duel);
-
 /* ---- joint trials ---- */
 
 /* Trials on each model that has not seen the configuration: how many, the seconds that they may cost, with a

@@ -10,12 +10,10 @@
 
 enum { WITNESSES = 3 };
 
-static const double slow_ratio = 1.06;        /* a probe that something disturbed */
-static const double again_share = 0.06;       /* of the budget, for probes again */
-static const double longer_share = 0.008;     /* of it: what costs no more is asked again, twice as long */
-static const double survey_share = 0.5;       /* of what is left of the budget */
-static const double sizes_share = 0.15;       /* likewise, for further batch sizes */
-static const double size_regret_ratio = 0.02; /* more than the leader's: its batch size is computed on, too */
+static const double slow_ratio = 1.06;    /* a probe that something disturbed */
+static const double again_share = 0.06;   /* of the budget, for probes again */
+static const double longer_share = 0.008; /* of it: what costs no more is asked again, twice as long */
+static const double survey_share = 0.5;   /* of what is left of the budget */
 
 static const struct rue_prediction *prediction_of(const struct rue_duel *duel)
 {
@@ -216,32 +214,4 @@ void rue_duel_push_distrusted(struct rue_duel *duel)
     for (size_t i = asked, count = duel->surveys ? 0 : list_load(duel, asks); i < count; i++)
         push(duel, &asks[i], 0);
     push_compute(duel);
-}
-
-/* Seconds of a compute probe: a batch to warm up, those that count, and the change of model. */
-static double compute_s(const struct rue_duel *duel, size_t model, size_t config)
-{
-    uint64_t images = 2 * (uint64_t)duel->setup.configs[config].value[RUE_BATCH_SIZE];
-    double with = rue_forecast_trial_s(duel->forecast, model, config, images),
-           without = rue_prediction_trial_s(prediction_of(duel), RUE_PREDICTION_NO_MODEL, config, images);
-    return fmax(0, with - without) +
-           rue_trial_costs_overhead_s(&duel->costs, RUE_COMPUTE, &duel->setup.configs[config]) +
-           duel->costs.switch_s;
-}
-
-void rue_duel_push_sizes(struct rue_duel *duel)
-{
-    double most =
-        rue_standing_regret(duel->standing, rue_standing_leader(duel->standing)) + size_regret_ratio;
-    double rest_s = sizes_share * rue_duel_left_s(duel);
-    if (!duel->setup.measures[RUE_COMPUTE]) return;
-    for (size_t m = 0; m < duel->setup.scenario_count; m++)
-        for (size_t c = 0; c < duel->setup.config_count; c++) {
-            if (rue_standing_regret(duel->standing, c) > most) continue;
-            if (is_known(duel, m, c) || is_asked(duel, m, c)) continue;
-            double cost = compute_s(duel, m, c);
-            if (cost > rest_s) continue;
-            rest_s -= cost;
-            push_size(duel, m, c);
-        }
 }

@@ -11,7 +11,7 @@
 /* Draws to search by, and to claim by: of large grids fewer. */
 enum { SEARCH_DRAWS = 48, LEAST_DRAWS = 12, SEARCH_CELLS = 50000, CLAIM_CELLS = 5000000 };
 
-static const double spread_factor = 1.2; /* beliefs are bolder than they should be */
+static const double spread_factor = 1.1; /* beliefs are bolder than they should be */
 static const double calm_configs = 4;    /* whose errors are as believed, before any is audited */
 static const double untried_factor = 2;  /* of sorts of configurations that no trial tells of */
 static const double far_off_ratio = 2;   /* of errors over what was believed of them: no belief is claimed */

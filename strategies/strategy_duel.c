@@ -76,7 +76,6 @@ static void after_compute(struct search *search)
     if (duel->status != RUE_OK || !rue_ask_queue_is_empty(&duel->queue)) return;
     search->phase = DECIDE;
     search->look_at = FIRST_LOOK;
-    rue_duel_push_sizes(duel);
     push_earlier_choice(duel);
     search->stale = !rue_ask_queue_is_empty(&duel->queue);
 }
