@@ -27,9 +27,12 @@ static void say_interval(struct rue_prose *prose, const struct rue_variant_findi
                          const struct rue_gain *gain)
 {
     const struct rue_ranking_row *rows = variant->selection->rows;
-    bool shortened = rows[other].predicted || rows[variant->selection->recommended].predicted;
+    const struct rue_ranking_row *one = &rows[other], *best = &rows[variant->selection->recommended];
+    const char *from = !one->repeats || !best->repeats     ? ", predicted"
+                       : one->predicted || best->predicted ? ", from trials cut short"
+                                                           : "";
     rue_prose_say(prose, " (%.3g" NB "%%" NB "CI %.2f" NB "to" NB "%.2f%s)", 100 * gain->confidence,
-                  gain->low, gain->high, shortened ? ", from trials cut short" : "");
+                  gain->low, gain->high, from);
 }
 
 static void say_gain(struct rue_prose *prose, const struct rue_variant_findings *variant,

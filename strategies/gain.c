@@ -24,17 +24,12 @@ static double variance_of(const struct rue_cell *cell, const struct rue_time_sca
     return scatter->sd * scatter->sd / (double)cell->repeats;
 }
 
-static bool is_measured(const struct rue_ranking_row *row)
-{
-    return row->ranked && row->repeats > 0;
-}
-
 bool rue_gain_find(const struct rue_cost_matrix *matrix, const struct rue_selection *selection, size_t one,
                    size_t other, double confidence, struct rue_gain *out)
 {
     double gain = 0, variance = 0, weights = 0, tail = (1 - confidence) / 2;
     *out = (struct rue_gain){0};
-    if (!is_measured(&selection->rows[one]) || !is_measured(&selection->rows[other])) return false;
+    if (!selection->rows[one].ranked || !selection->rows[other].ranked) return false;
     struct rue_time_scatter scatter = find_scatter(matrix);
     bool believed = true;
     for (size_t m = 0; m < selection->model_count; m++) {

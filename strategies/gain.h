@@ -19,8 +19,8 @@ struct rue_gain {
     double ratio, low, high; /* times as fast; more than 1: faster */
 };
 
-/* Of `selection`, which is of this matrix. False, with nothing known in `*out`, where one of them was not
- * measured on every model. */
+/* Of `selection`, which is of this matrix. False, with nothing known in `*out`, where a cell of one of them
+ * was neither measured nor predicted with a known uncertainty. */
 bool rue_gain_find(const struct rue_cost_matrix *matrix, const struct rue_selection *selection, size_t one,
                    size_t other, double confidence, struct rue_gain *out);
 

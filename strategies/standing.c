@@ -35,7 +35,8 @@ struct rue_standing {
     double *squares; /* [cells] sums of squared logarithms */
     double *weights; /* [2][models] */
     bool drawn;
-    double factor; /* by which draws were spread */
+    double factor;  /* by which draws were spread */
+    double far_off; /* of the last claim */
     size_t leader, claimed;
     uint64_t seed;
 };
@@ -295,10 +296,10 @@ rue_status rue_standing_claim(struct rue_standing *standing, size_t trials, size
                                           standing, error);
     if (status != RUE_OK) return status;
     standing->drawn = true;
-    double far_off = find_far_off(standing);
+    standing->far_off = find_far_off(standing);
     *out = (struct rue_claim){.config = standing->claimed,
-                              .bound_ratio = bound(standing, far_off > 0),
-                              .far_off_ratio = far_off,
+                              .bound_ratio = bound(standing, standing->far_off > 0),
+                              .far_off_ratio = standing->far_off,
                               .verified = !is_out(standing, standing->claimed) &&
                                           is_verified(standing, standing->claimed)};
     const struct rue_joined_regrets *expected = &rue_forecast_regrets(standing->forecast)[standing->claimed];
@@ -312,6 +313,7 @@ rue_status rue_standing_claim(struct rue_standing *standing, size_t trials, size
 double rue_standing_sd(const struct rue_standing *standing, size_t model, size_t config)
 {
     if (!standing->drawn) return NAN;
+    if (standing->far_off > 0 && !rue_standing_is_verified_on(standing, model, config)) return NAN;
     double mean_square =
         standing->squares[model * standing->setup->config_count + config] / (double)standing->claim.count;
     return standing->factor * sqrt(mean_square);

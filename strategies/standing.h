@@ -41,8 +41,8 @@ enum { RUE_STANDING_LOOK = 256, RUE_STANDING_CLAIM = 2048 };
 rue_status rue_standing_claim(struct rue_standing *standing, size_t trials, size_t draws, size_t config,
                               struct rue_claim *out, rue_error *error) RUE_MUST_CHECK;
 
-/* The standard deviation of the logarithm of the job's time in a cell, as the last claim had it; NaN before.
- */
+/* The standard deviation of the logarithm of the job's time in a cell, as the last claim had it. NaN before,
+ * and of a cell that was not measured where predictions are far off. */
 double rue_standing_sd(const struct rue_standing *standing, size_t model, size_t config);
 
 /* By how much draws are spread about their means, as beliefs are bolder than they should be: by what the
