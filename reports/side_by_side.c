@@ -37,10 +37,10 @@ struct rue_payoff rue_side_payoff(const struct rue_side *first, const struct rue
     double saved = before - rue_side_epoch_s(first, side, model);
     if (side == first || side->build_s == 0) return (struct rue_payoff){.epochs = 0};
     if (isnan(saved) || isnan(side->build_s)) return (struct rue_payoff){.epochs = NAN};
-    struct rue_saving saving = rue_saving_between(at_best(first, first), at_best(first, side));
-    rue_saving_add(&saving, model, model);
+    const struct rue_saving_side own = at_best(first, first), its = at_best(first, side);
     struct rue_saving_interval interval = rue_saving_interval_find(
-        &saving, fmin(first->variant->interval.confidence, side->variant->interval.confidence));
+        &own, &its, &(const size_t[2]){model, model}, 1,
+        fmin(first->variant->interval.confidence, side->variant->interval.confidence));
     double low = interval.low_ns / 1e9, high = interval.high_ns / 1e9;
     bool saves = interval.confidence > 0 && low > 0;
     return (struct rue_payoff){.epochs =

@@ -29,8 +29,7 @@ double rue_time_scatter_cell_sd(const struct rue_time_scatter *scatter, const st
     return scatter->freedom > 0 ? scatter->sd * sqrt(median_share) : NAN;
 }
 
-double rue_time_scatter_widening(size_t freedom, double probability)
+double rue_time_scatter_quantile(size_t freedom, double probability)
 {
-    if (freedom == 0) return 1;
-    return gsl_cdf_tdist_Pinv(probability, (double)freedom) / gsl_cdf_ugaussian_Pinv(probability);
+    return freedom ? gsl_cdf_tdist_Pinv(probability, (double)freedom) : gsl_cdf_ugaussian_Pinv(probability);
 }
