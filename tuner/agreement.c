@@ -1,10 +1,10 @@
 #include "agreement.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "model_extras.h"
-#include "rank_agreement.h"
 
 /* One row of a study's cost matrix. */
 struct row {
@@ -44,6 +44,26 @@ static double time_of_same(const struct row *row, const struct rue_config *confi
     return 0;
 }
 
+static int sign(double x)
+{
+    return (x > 0) - (x < 0);
+}
+
+/* Kendall's tau-b of the pairs (a[i], b[i]): ties count for neither (Kendall, The treatment of ties in
+ * ranking problems, Biometrika 33, 1945). */
+static double rank_agreement(const double *a, const double *b, size_t count)
+{
+    double agreeing = 0, told_a = 0, told_b = 0; /* pairs of pairs: in order less reversed, without ties */
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < i; j++) {
+            int of_a = sign(a[i] - a[j]), of_b = sign(b[i] - b[j]);
+            agreeing += of_a * of_b;
+            told_a += of_a != 0;
+            told_b += of_b != 0;
+        }
+    return told_a > 0 && told_b > 0 ? agreeing / sqrt(told_a * told_b) : NAN;
+}
+
 static rue_status compare(const struct row *a, const struct row *b, struct rue_agreement *out,
                           rue_error *error)
 {
@@ -60,7 +80,7 @@ static rue_status compare(const struct row *a, const struct row *b, struct rue_a
     }
     out->model = name_of(a);
     out->other = name_of(b);
-    out->rank_agreement = rue_rank_agreement(mine, theirs, out->configs);
+    out->rank_agreement = rank_agreement(mine, theirs, out->configs);
     free(times);
     return RUE_OK;
 }
