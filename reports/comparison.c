@@ -6,8 +6,8 @@
 
 static size_t find_model(const struct rue_cost_matrix *matrix, const char *name)
 {
-    for (size_t m = 0; m < rue_cost_matrix_models(matrix); m++)
-        if (strcmp(rue_cost_matrix_model(matrix, m), name) == 0) return m;
+    for (size_t m = 0; m < matrix->model_count; m++)
+        if (strcmp(matrix->models[m], name) == 0) return m;
     return RUE_NONE;
 }
 
@@ -20,8 +20,8 @@ static bool is_possible(const struct rue_variant_findings *raw,
         return false;
     if ((raw->job_images == 0) != (preprocessed->job_images == 0)) return false;
     if (raw->goal != RUE_GOAL_TIME || preprocessed->goal != RUE_GOAL_TIME) return false;
-    for (size_t m = 0; m < rue_cost_matrix_models(raw->matrix); m++)
-        if (find_model(preprocessed->matrix, rue_cost_matrix_model(raw->matrix, m)) != RUE_NONE) return true;
+    for (size_t m = 0; m < raw->matrix->model_count; m++)
+        if (find_model(preprocessed->matrix, raw->matrix->models[m]) != RUE_NONE) return true;
     return false;
 }
 
@@ -42,8 +42,8 @@ static void fill(struct rue_comparison *comparison)
     double raw_images = raw->job_images ? (double)raw->job_images : 1,
            preprocessed_images = raw->job_images ? (double)preprocessed->job_images : 1;
     double logarithms = 0, saved_ns = 0;
-    for (size_t m = 0; m < rue_cost_matrix_models(raw->matrix); m++) {
-        const char *model = rue_cost_matrix_model(raw->matrix, m);
+    for (size_t m = 0; m < raw->matrix->model_count; m++) {
+        const char *model = raw->matrix->models[m];
         size_t other = find_model(preprocessed->matrix, model);
         if (other == RUE_NONE) continue;
         struct rue_comparison_row row = {
@@ -70,8 +70,8 @@ static struct rue_saving_interval find_interval(const struct rue_variant_finding
     const struct rue_saving_side after = {preprocessed->matrix, preprocessed->selection->recommended,
                                           1 / (double)preprocessed->job_images};
     size_t count = 0;
-    for (size_t m = 0; m < rue_cost_matrix_models(raw->matrix); m++) {
-        size_t other = find_model(preprocessed->matrix, rue_cost_matrix_model(raw->matrix, m));
+    for (size_t m = 0; m < raw->matrix->model_count; m++) {
+        size_t other = find_model(preprocessed->matrix, raw->matrix->models[m]);
         if (other == RUE_NONE) continue;
         pairs[count][0] = m;
         pairs[count++][1] = other;
@@ -84,7 +84,7 @@ static rue_status open_pair(const struct rue_variant_findings *raw,
                             const struct rue_variant_findings *preprocessed, struct rue_comparison **out,
                             rue_error *error)
 {
-    size_t models = rue_cost_matrix_models(raw->matrix);
+    size_t models = raw->matrix->model_count;
     struct rue_comparison *comparison = calloc(1, sizeof *comparison);
     struct rue_comparison_row *rows = calloc(models + 1, sizeof *rows);
     size_t(*pairs)[2] = calloc(models + 1, sizeof *pairs);

@@ -27,21 +27,20 @@ struct search {
 
 static bool is_looked_at(const struct rue_job_question *question, size_t config)
 {
-    for (size_t m = 0; m < rue_cost_matrix_models(question->matrix); m++)
+    for (size_t m = 0; m < question->matrix->model_count; m++)
         if (rue_cost_matrix_cell(question->matrix, m, config)->state != RUE_CELL_OK) return false;
     return true;
 }
 
 static uint64_t batch_of(const struct rue_job_question *question, size_t config)
 {
-    return (uint64_t)rue_cost_matrix_config(question->matrix, config)->value[RUE_BATCH_SIZE];
+    return (uint64_t)question->matrix->configs[config].value[RUE_BATCH_SIZE];
 }
 
 /* Images of a volley. */
 static uint64_t round_of(const struct rue_job_question *question, size_t config)
 {
-    return rue_job_volley_batches(rue_cost_matrix_config(question->matrix, config)) *
-           batch_of(question, config);
+    return rue_job_volley_batches(&question->matrix->configs[config]) * batch_of(question, config);
 }
 
 uint64_t rue_job_reach_images(const struct rue_job_question *question, size_t config)
@@ -206,8 +205,7 @@ static void search_close(struct search *search)
 
 static rue_status search_open(const struct rue_job_question *question, struct search *out, rue_error *error)
 {
-    size_t models = rue_cost_matrix_models(question->matrix),
-           configs = rue_cost_matrix_configs(question->matrix);
+    size_t models = question->matrix->model_count, configs = question->matrix->config_count;
     bool huge = question->job_images > UINT64_MAX / RUE_JOB_LONGEST;
     *out = (struct search){.question = question,
                            .models = models,

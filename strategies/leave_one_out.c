@@ -56,7 +56,7 @@ static bool is_worse(const struct rue_leave_one_out *left, const struct rue_cost
     double regret = left->rows[model].regret_ratio;
     if (left->worst_model == RUE_NONE) return true;
     if (regret != left->max_regret_ratio) return regret > left->max_regret_ratio;
-    return strcmp(rue_cost_matrix_model(matrix, model), rue_cost_matrix_model(matrix, left->worst_model)) < 0;
+    return strcmp(matrix->models[model], matrix->models[left->worst_model]) < 0;
 }
 
 static void fill(const struct rue_cost_matrix *matrix, const struct rue_selection *selection,

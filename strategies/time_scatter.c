@@ -6,7 +6,7 @@
 struct rue_time_scatter rue_time_scatter_of(const struct rue_cost_matrix *matrix)
 {
     struct rue_time_scatter scatter = {.freedom = 0};
-    size_t configs = rue_cost_matrix_configs(matrix), cells = rue_cost_matrix_models(matrix) * configs;
+    size_t configs = matrix->config_count, cells = matrix->model_count * configs;
     double squares = 0;
     for (size_t i = 0; i < cells; i++) {
         const struct rue_cell *cell = rue_cost_matrix_cell(matrix, i / configs, i % configs);
