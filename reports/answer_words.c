@@ -18,7 +18,7 @@ static const double more_regret_ratio = 0.1; /* that less memory may cost */
 static void say_label(struct rue_prose *prose, const struct rue_variant_findings *variant, size_t config)
 {
     char label[RUE_CONFIG_TEXT_BYTES];
-    rue_config_label(rue_cost_matrix_config(variant->matrix, config), label);
+    rue_config_label(&variant->matrix->configs[config], label);
     rue_prose_say_unbroken(prose, label);
 }
 

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pareto.h"
-
 static rue_status find_set(const struct rue_cost_matrix *matrix, const struct rue_selection *selection,
                            double epsilon_ratio, struct rue_answers *answers, rue_error *error)
 {
@@ -20,23 +18,46 @@ static rue_status find_set(const struct rue_cost_matrix *matrix, const struct ru
     return status;
 }
 
+/* What a configuration costs, its memory, and its place in the grid. */
+struct point {
+    double regret, bytes;
+    size_t config;
+};
+
+static int compare(const void *left, const void *right)
+{
+    const struct point *a = left, *b = right;
+    if (a->regret != b->regret) return a->regret < b->regret ? -1 : 1;
+    if (a->bytes != b->bytes) return a->bytes < b->bytes ? -1 : 1;
+    return a->config < b->config ? -1 : a->config > b->config;
+}
+
+/* Those that no other beats in the one without losing in the other; of equal ones the first. */
 static rue_status find_front(const struct rue_selection *selection, const double *memory_bytes,
                              struct rue_answers *answers, rue_error *error)
 {
     size_t configs = selection->config_count;
-    double *costs = calloc(configs + 1, sizeof *costs);
+    double least = INFINITY;
+    struct point *points = calloc(configs + 1, sizeof *points);
     answers->memory_bytes = calloc(configs + 1, sizeof *answers->memory_bytes);
     answers->front = calloc(configs + 1, sizeof *answers->front);
-    rue_status status = costs && answers->memory_bytes && answers->front
-                            ? RUE_OK
-                            : rue_fail_memory(error, "a front of time and memory", configs * sizeof *costs);
-    if (status == RUE_OK) {
-        memcpy(answers->memory_bytes, memory_bytes, configs * sizeof *memory_bytes);
-        for (size_t c = 0; c < configs; c++) costs[c] = selection->rows[c].mean_regret_ratio;
-        status = rue_pareto_front(costs, memory_bytes, configs, answers->front, &answers->front_count, error);
+    if (!points || !answers->memory_bytes || !answers->front) {
+        free(points);
+        return rue_fail_memory(error, "a front of time and memory", configs * sizeof *points);
     }
-    free(costs);
-    return status;
+    memcpy(answers->memory_bytes, memory_bytes, configs * sizeof *memory_bytes);
+    for (size_t i = 0; i < selection->ranked_count; i++) {
+        size_t c = selection->ranked[i];
+        points[i] = (struct point){selection->rows[c].mean_regret_ratio, memory_bytes[c], c};
+    }
+    qsort(points, selection->ranked_count, sizeof *points, compare);
+    for (size_t i = 0; i < selection->ranked_count; i++) {
+        if (!(points[i].bytes < least)) continue; /* nor where it is NaN */
+        least = points[i].bytes;
+        answers->front[answers->front_count++] = points[i].config;
+    }
+    free(points);
+    return RUE_OK;
 }
 
 rue_status rue_answers_open(const struct rue_cost_matrix *matrix, const struct rue_selection *selection,

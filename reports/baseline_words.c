@@ -10,7 +10,7 @@ static void say_name(struct rue_prose *prose, const struct rue_variant_findings 
                      const struct rue_baseline_row *row)
 {
     char label[RUE_CONFIG_TEXT_BYTES];
-    rue_config_label(rue_cost_matrix_config(variant->matrix, row->config), label);
+    rue_config_label(&variant->matrix->configs[row->config], label);
     rue_prose_say(prose, "%s, %s", row->name, label);
 }
 
@@ -59,7 +59,7 @@ static void say_kept(struct rue_prose *prose, const struct rue_variant_findings 
 {
     char found[RUE_CONFIG_TEXT_BYTES];
     const struct rue_gain *gain = &variant->baselines.found_gain;
-    rue_config_label(rue_cost_matrix_config(variant->matrix, variant->baselines.found), found);
+    rue_config_label(&variant->matrix->configs[variant->baselines.found], found);
     rue_prose_say(prose, " The recommendation stays ");
     say_name(prose, variant, row);
     rue_prose_say(prose, ": the best is %s, which is not proven to be faster; it is ", found);

@@ -2,13 +2,13 @@
 
 static int batch_size(const struct rue_cost_matrix *matrix, size_t config)
 {
-    return rue_cost_matrix_config(matrix, config)->value[RUE_BATCH_SIZE];
+    return matrix->configs[config].value[RUE_BATCH_SIZE];
 }
 
 bool rue_batch_best_next(const struct rue_variant_findings *variant, struct rue_batch_best *at)
 {
     const struct rue_ranking_row *rows = variant->selection->rows;
-    size_t configs = rue_cost_matrix_configs(variant->matrix), c = at->next;
+    size_t configs = variant->matrix->config_count, c = at->next;
     if (c >= configs) return false;
     at->batch_size = batch_size(variant->matrix, c);
     if (at->batch_size == RUE_KNOB_UNKNOWN) return false;

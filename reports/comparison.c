@@ -6,8 +6,8 @@
 
 static size_t find_model(const struct rue_cost_matrix *matrix, const char *name)
 {
-    for (size_t m = 0; m < rue_cost_matrix_models(matrix); m++)
-        if (strcmp(rue_cost_matrix_model(matrix, m), name) == 0) return m;
+    for (size_t m = 0; m < matrix->model_count; m++)
+        if (strcmp(matrix->models[m], name) == 0) return m;
     return RUE_NONE;
 }
 
@@ -20,8 +20,8 @@ static bool is_possible(const struct rue_variant_findings *raw,
         return false;
     if ((raw->job_images == 0) != (preprocessed->job_images == 0)) return false;
     if (raw->goal != RUE_GOAL_TIME || preprocessed->goal != RUE_GOAL_TIME) return false;
-    for (size_t m = 0; m < rue_cost_matrix_models(raw->matrix); m++)
-        if (find_model(preprocessed->matrix, rue_cost_matrix_model(raw->matrix, m)) != RUE_NONE) return true;
+    for (size_t m = 0; m < raw->matrix->model_count; m++)
+        if (find_model(preprocessed->matrix, raw->matrix->models[m]) != RUE_NONE) return true;
     return false;
 }
 
@@ -42,8 +42,8 @@ static void fill(struct rue_comparison *comparison)
     double raw_images = raw->job_images ? (double)raw->job_images : 1,
            preprocessed_images = raw->job_images ? (double)preprocessed->job_images : 1;
     double logarithms = 0, saved_ns = 0;
-    for (size_t m = 0; m < rue_cost_matrix_models(raw->matrix); m++) {
-        const char *model = rue_cost_matrix_model(raw->matrix, m);
+    for (size_t m = 0; m < raw->matrix->model_count; m++) {
+        const char *model = raw->matrix->models[m];
         size_t other = find_model(preprocessed->matrix, model);
         if (other == RUE_NONE) continue;
         struct rue_comparison_row row = {
@@ -60,19 +60,23 @@ static void fill(struct rue_comparison *comparison)
     comparison->saved_ns_per_image = raw->job_images ? saved_ns / (double)comparison->row_count : NAN;
 }
 
-/* As sure as the regrets of both are told. */
+/* As sure as the regrets of both are told. `pairs` has room for a row each. */
 static struct rue_saving_interval find_interval(const struct rue_variant_findings *raw,
-                                                const struct rue_variant_findings *preprocessed)
+                                                const struct rue_variant_findings *preprocessed,
+                                                size_t (*pairs)[2])
 {
-    struct rue_saving saving = rue_saving_between(
-        (struct rue_saving_side){raw->matrix, raw->selection->recommended, 1 / (double)raw->job_images},
-        (struct rue_saving_side){preprocessed->matrix, preprocessed->selection->recommended,
-                                 1 / (double)preprocessed->job_images});
-    for (size_t m = 0; m < rue_cost_matrix_models(raw->matrix); m++) {
-        size_t other = find_model(preprocessed->matrix, rue_cost_matrix_model(raw->matrix, m));
-        if (other != RUE_NONE) rue_saving_add(&saving, m, other);
+    const struct rue_saving_side before = {raw->matrix, raw->selection->recommended,
+                                           1 / (double)raw->job_images};
+    const struct rue_saving_side after = {preprocessed->matrix, preprocessed->selection->recommended,
+                                          1 / (double)preprocessed->job_images};
+    size_t count = 0;
+    for (size_t m = 0; m < raw->matrix->model_count; m++) {
+        size_t other = find_model(preprocessed->matrix, raw->matrix->models[m]);
+        if (other == RUE_NONE) continue;
+        pairs[count][0] = m;
+        pairs[count++][1] = other;
     }
-    return rue_saving_interval_find(&saving,
+    return rue_saving_interval_find(&before, &after, pairs, count,
                                     fmin(raw->interval.confidence, preprocessed->interval.confidence));
 }
 
@@ -80,17 +84,20 @@ static rue_status open_pair(const struct rue_variant_findings *raw,
                             const struct rue_variant_findings *preprocessed, struct rue_comparison **out,
                             rue_error *error)
 {
-    size_t models = rue_cost_matrix_models(raw->matrix);
+    size_t models = raw->matrix->model_count;
     struct rue_comparison *comparison = calloc(1, sizeof *comparison);
     struct rue_comparison_row *rows = calloc(models + 1, sizeof *rows);
-    if (!comparison || !rows) {
+    size_t(*pairs)[2] = calloc(models + 1, sizeof *pairs);
+    if (!comparison || !rows || !pairs) {
+        free(pairs);
         free(rows);
         free(comparison);
         return rue_fail_memory(error, "the comparison of raw and preprocessed data", models * sizeof *rows);
     }
     *comparison = (struct rue_comparison){.raw = raw, .preprocessed = preprocessed, .rows = rows};
     fill(comparison);
-    if (raw->job_images) comparison->saved = find_interval(raw, preprocessed);
+    if (raw->job_images) comparison->saved = find_interval(raw, preprocessed, pairs);
+    free(pairs);
     *out = comparison;
     return RUE_OK;
 }

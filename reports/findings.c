@@ -104,8 +104,7 @@ size_t rue_findings_first_miss(const struct rue_variant_findings *variant, size_
         if (state == RUE_CELL_OK || (state == RUE_CELL_MISSING && !missing)) continue;
         bool graver = missing && state != RUE_CELL_MISSING;
         if (first != RUE_NONE && !graver &&
-            strcmp(rue_cost_matrix_model(variant->matrix, first), rue_cost_matrix_model(variant->matrix, m)) <
-                0)
+            strcmp(variant->matrix->models[first], variant->matrix->models[m]) < 0)
             continue;
         first = m;
         missing = state == RUE_CELL_MISSING;

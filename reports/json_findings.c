@@ -6,12 +6,12 @@ json_t *rue_json_config_of(struct rue_json_document *document, const struct rue_
                            size_t config, bool all)
 {
     if (config == RUE_NONE) return json_null();
-    return rue_json_config(document, rue_cost_matrix_config(variant->matrix, config), all);
+    return rue_json_config(document, &variant->matrix->configs[config], all);
 }
 
 json_t *rue_json_model_of(const struct rue_variant_findings *variant, size_t model)
 {
-    return model == RUE_NONE ? json_null() : rue_json_text(rue_cost_matrix_model(variant->matrix, model));
+    return model == RUE_NONE ? json_null() : rue_json_text(variant->matrix->models[model]);
 }
 
 json_t *rue_json_verified(const struct rue_variant_findings *variant, size_t config)
@@ -51,7 +51,7 @@ void rue_json_put_rules(struct rue_json_document *document, json_t *object,
     const struct rue_selection *selection = variant->selection;
     json_t *weights = selection->weights ? json_object() : json_null();
     for (size_t m = 0; selection->weights && m < selection->model_count; m++)
-        rue_json_put_named(document, weights, rue_cost_matrix_model(variant->matrix, m),
+        rue_json_put_named(document, weights, variant->matrix->models[m],
                            rue_json_real(selection->weights[m]));
     rue_json_put(document, object, "top_n", rue_json_integer(selection->top_n));
     rue_json_put(document, object, "objective", json_string(rue_objective_names[selection->objective]));
@@ -233,5 +233,5 @@ void rue_json_put_goal(struct rue_json_document *document, json_t *object,
 {
     rue_json_put(document, object, "goal", json_string(rue_goal_names[variant->goal]));
     rue_json_put(document, object, "max_first_batch_ns",
-                 rue_json_integer_or_null(rue_cost_matrix_first_batch_limit_ns(variant->matrix)));
+                 rue_json_integer_or_null(variant->matrix->first_limit_ns));
 }

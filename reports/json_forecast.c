@@ -57,7 +57,7 @@ static json_t *model_json(struct rue_json_document *document, const struct rue_f
     const struct rue_knowledge_model *pageable = &variant->knowledge->pageable[model];
     const char *profile = findings->profiles ? findings->profiles[model] : "";
     json_t *object = json_object();
-    rue_json_put(document, object, "model", rue_json_text(rue_cost_matrix_model(variant->matrix, model)));
+    rue_json_put(document, object, "model", rue_json_text(variant->matrix->models[model]));
     rue_json_put(document, object, "profile", rue_json_words(profile));
     put_known(document, object, &variant->knowledge->models[model]);
     if (pageable->curve.count || !isnan(pageable->consumer.batch_s)) {

@@ -24,7 +24,7 @@ static void find_most_frequent(const char **reasons, size_t count, struct rue_mi
 
 rue_status rue_misses_count(const struct rue_cost_matrix *matrix, struct rue_misses *out, rue_error *error)
 {
-    size_t models = rue_cost_matrix_models(matrix), configs = rue_cost_matrix_configs(matrix), count = 0;
+    size_t models = matrix->model_count, configs = matrix->config_count, count = 0;
     *out = (struct rue_misses){.cells = models * configs};
     const char **reasons = calloc(out->cells + 1, sizeof *reasons);
     if (!reasons) return rue_fail_memory(error, "the reasons of failed trials", out->cells * sizeof *reasons);

@@ -77,7 +77,7 @@ void rue_prose_say_model(struct rue_prose *prose, const struct rue_variant_findi
                          bool unicode)
 {
     char clean[RUE_PROSE_NAME_BYTES];
-    rue_utf8_clean(rue_cost_matrix_model(variant->matrix, model), unicode, clean, sizeof clean);
+    rue_utf8_clean(variant->matrix->models[model], unicode, clean, sizeof clean);
     rue_prose_say(prose, "%s", clean);
 }
 

@@ -50,7 +50,7 @@ static json_t *models_json(struct rue_json_document *document, const struct rue_
 {
     json_t *array = json_array();
     for (size_t m = 0; m < variant->selection->model_count; m++)
-        rue_json_push(document, array, rue_json_text(rue_cost_matrix_model(variant->matrix, m)));
+        rue_json_push(document, array, rue_json_text(variant->matrix->models[m]));
     return array;
 }
 
@@ -117,7 +117,7 @@ static json_t *config_row(struct rue_json_document *document, const struct rue_v
     rue_json_put(document, object, "misses", misses_json(document, variant, config));
     for (size_t m = 0; m < variant->selection->model_count; m++) {
         const struct rue_cell *cell = rue_cost_matrix_cell(variant->matrix, m, config);
-        const char *model = rue_cost_matrix_model(variant->matrix, m);
+        const char *model = variant->matrix->models[m];
         rue_json_put_named(document, times, model, rue_json_nanoseconds(cell->median_ns));
         rue_json_put_named(document, firsts, model, rue_json_nanoseconds(cell->first_batch_ns));
     }
@@ -241,9 +241,8 @@ static rue_status recommendation_json(struct rue_json_document *document, const 
     if (variant->replayed.table_s > 0)
         rue_json_put(document, object, "replay", replay_json(document, &variant->replayed));
     if (best != RUE_NONE && strcmp(findings->measured_with, "torch") == 0)
-        rue_json_put(
-            document, object, "torch",
-            torch_arguments(document, rue_cost_matrix_config(variant->matrix, best), findings->pins));
+        rue_json_put(document, object, "torch",
+                     torch_arguments(document, &variant->matrix->configs[best], findings->pins));
     rue_json_put(document, object, "workload", rue_json_words(variant->workload_json));
     rue_json_put(document, object, "forecast", rue_json_forecast(document, findings, variant));
     rue_json_put(document, object, "models", models_json(document, variant));

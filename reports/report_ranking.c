@@ -35,7 +35,7 @@ static json_t *reason_json(const struct rue_variant_findings *variant, size_t co
         between = ", ";
     }
     if (cell->state != RUE_CELL_MISSING)
-        snprintf(why + used, sizeof why - used, "; %s%s%s", rue_cost_matrix_model(variant->matrix, at),
+        snprintf(why + used, sizeof why - used, "; %s%s%s", variant->matrix->models[at],
                  cell->reason[0] ? ": " : "", cell->reason);
     return rue_json_text(why);
 }
@@ -56,7 +56,7 @@ static json_t *row_json(struct rue_json_document *document, const struct rue_var
     for (size_t m = 0; m < variant->selection->model_count; m++) {
         const struct rue_cell *cell = rue_cost_matrix_cell(variant->matrix, m, config);
         if (cell->state == RUE_CELL_OK)
-            rue_json_put_named(document, times, rue_cost_matrix_model(variant->matrix, m),
+            rue_json_put_named(document, times, variant->matrix->models[m],
                                rue_json_nanoseconds(cell->median_ns));
     }
     rue_json_put(document, object, rue_goal_keys[variant->goal], times);

@@ -52,12 +52,9 @@ static void say_more(const struct page *page, size_t count, char *out, size_t by
  * configurations. */
 static bool knob_shown(const struct rue_variant_findings *variant, int knob)
 {
-    if (rue_knobs[knob].always_shown)
-        return rue_cost_matrix_config(variant->matrix, 0)->value[knob] != RUE_KNOB_UNKNOWN;
+    if (rue_knobs[knob].always_shown) return variant->matrix->configs[0].value[knob] != RUE_KNOB_UNKNOWN;
     for (size_t c = 1; c < variant->selection->config_count; c++)
-        if (rue_cost_matrix_config(variant->matrix, c)->value[knob] !=
-            rue_cost_matrix_config(variant->matrix, 0)->value[knob])
-            return true;
+        if (variant->matrix->configs[c].value[knob] != variant->matrix->configs[0].value[knob]) return true;
     return false;
 }
 
@@ -82,7 +79,7 @@ static int fill_knobs(const struct page *page, const struct rue_variant_findings
     for (int k = 0; k < RUE_KNOB_COUNT; k++) {
         char value[32];
         if (!knob_shown(variant, k)) continue;
-        rue_knob_format(k, rue_cost_matrix_config(variant->matrix, config)->value[k], value, sizeof value);
+        rue_knob_format(k, variant->matrix->configs[config].value[k], value, sizeof value);
         rue_text_table_cell(page->table, column++, "%s", value);
     }
     return column;
@@ -113,8 +110,7 @@ static int fill_regrets(const struct page *page, const struct rue_variant_findin
     if (variant->selection->model_count == 1) return column;
     rue_text_table_cell(page->table, column++, "%s%.1f %%", mark, 100 * row->max_regret_ratio);
     if (rue_findings_has_worst(row))
-        rue_text_table_cell(page->table, column, "%s",
-                            rue_cost_matrix_model(variant->matrix, row->worst_model));
+        rue_text_table_cell(page->table, column, "%s", variant->matrix->models[row->worst_model]);
     return column + 1;
 }
 
@@ -340,8 +336,7 @@ static void put_comparison_heading(const struct page *page, const struct rue_com
     for (int i = 0; i < 2; i++) {
         rue_findings_name_among(page->findings, sides[i], name, sizeof name);
         rue_utf8_clean(name, page->style.unicode, names[i], sizeof names[i]);
-        rue_config_label(rue_cost_matrix_config(sides[i]->matrix, sides[i]->selection->recommended),
-                         labels[i]);
+        rue_config_label(&sides[i]->matrix->configs[sides[i]->selection->recommended], labels[i]);
     }
     rue_format_count(sides[0]->job_images, job, sizeof job);
     snprintf(text, sizeof text, "%s (%s) against %s (%s), each at its winner: time ", names[0], labels[0],

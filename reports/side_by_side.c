@@ -37,10 +37,10 @@ struct rue_payoff rue_side_payoff(const struct rue_side *first, const struct rue
     double saved = before - rue_side_epoch_s(first, side, model);
     if (side == first || side->build_s == 0) return (struct rue_payoff){.epochs = 0};
     if (isnan(saved) || isnan(side->build_s)) return (struct rue_payoff){.epochs = NAN};
-    struct rue_saving saving = rue_saving_between(at_best(first, first), at_best(first, side));
-    rue_saving_add(&saving, model, model);
+    const struct rue_saving_side own = at_best(first, first), its = at_best(first, side);
     struct rue_saving_interval interval = rue_saving_interval_find(
-        &saving, fmin(first->variant->interval.confidence, side->variant->interval.confidence));
+        &own, &its, &(const size_t[2]){model, model}, 1,
+        fmin(first->variant->interval.confidence, side->variant->interval.confidence));
     double low = interval.low_ns / 1e9, high = interval.high_ns / 1e9;
     bool saves = interval.confidence > 0 && low > 0;
     return (struct rue_payoff){.epochs =
@@ -53,7 +53,7 @@ struct rue_payoff rue_side_payoff(const struct rue_side *first, const struct rue
 /* Of each side and model. Owned by the caller. */
 static rue_status find_payoffs(const struct rue_side_by_side *all, struct rue_payoff **out, rue_error *error)
 {
-    size_t models = rue_cost_matrix_models(all->sides[0].variant->matrix), count = all->side_count * models;
+    size_t models = all->sides[0].variant->matrix->model_count, count = all->side_count * models;
     struct rue_payoff *payoffs = calloc(count + 1, sizeof *payoffs);
     if (!payoffs) return rue_fail_memory(error, "what pays", count * sizeof *payoffs);
     for (size_t i = 0; i < count; i++)
@@ -151,7 +151,7 @@ static void put_own(const struct page *page)
         char label[RUE_CONFIG_TEXT_BYTES] = "-", text[RUE_UNIT_TEXT_BYTES];
         size_t best = side->variant->selection->recommended;
         if (!rue_text_table_row(page->table, false)) break;
-        if (best != RUE_NONE) rue_config_label(rue_cost_matrix_config(side->variant->matrix, best), label);
+        if (best != RUE_NONE) rue_config_label(&side->variant->matrix->configs[best], label);
         name_row(page, s);
         rue_text_table_cell(page->table, 1, "%s", label);
         int column = fill_loading(page, &side->own, 2);
@@ -214,9 +214,9 @@ static void put_epochs(const struct page *page)
         snprintf(number, sizeof number, "%zu", s + 1);
         add_column(page, number, true, 0, 0);
     }
-    for (size_t m = 0; m < rue_cost_matrix_models(matrix); m++) {
+    for (size_t m = 0; m < matrix->model_count; m++) {
         if (!rue_text_table_row(page->table, false)) break;
-        rue_text_table_cell(page->table, 0, "%s", rue_cost_matrix_model(matrix, m));
+        rue_text_table_cell(page->table, 0, "%s", matrix->models[m]);
         for (size_t s = 0; s < all->side_count; s++) {
             char text[RUE_UNIT_TEXT_BYTES];
             rue_text_table_cell(page->table, (int)s + 1, "%s",
@@ -269,12 +269,12 @@ static void put_payoff(const struct page *page, size_t index)
         return;
     }
     rue_prose_say(&prose, "making it takes about %s; it pays ", duration(side->build_s, built));
-    size_t never = 0, models = rue_cost_matrix_models(matrix);
+    size_t never = 0, models = matrix->model_count;
     for (size_t m = 0; m < models; m++) {
         const struct rue_payoff *payoff = &page->payoffs[index * models + m];
         never += isinf(payoff->epochs);
         if (!isfinite(payoff->epochs)) continue;
-        rue_utf8_clean(rue_cost_matrix_model(matrix, m), page->style->unicode, clean, sizeof clean);
+        rue_utf8_clean(matrix->models[m], page->style->unicode, clean, sizeof clean);
         if (said) rue_prose_say(&prose, ", ");
         say_payoff(&prose, payoff, clean);
         said = true;
@@ -291,7 +291,7 @@ static void put_payoff(const struct page *page, size_t index)
 
 static bool is_any_sure(const struct page *page)
 {
-    size_t models = rue_cost_matrix_models(page->all->sides[0].variant->matrix);
+    size_t models = page->all->sides[0].variant->matrix->model_count;
     for (size_t i = 0; i < page->all->side_count * models; i++)
         if (page->payoffs[i].confidence > 0) return true;
     return false;
@@ -339,7 +339,7 @@ static void put_job(const struct page *page)
 rue_status rue_side_by_side_show(const struct rue_side_by_side *all, const struct rue_report_style *style,
                                  FILE *stream, rue_error *error)
 {
-    struct rue_payoff *payoffs;
+    struct rue_payoff *payoffs = NULL;
     rue_status status = find_payoffs(all, &payoffs, error);
     if (status != RUE_OK) return status;
     struct page page = {all, style, stream, calloc(1, sizeof *page.table), payoffs};
@@ -381,8 +381,7 @@ static json_t *payoff_json(struct rue_json_document *document, const struct rue_
 {
     double epochs = side == first ? NAN : payoff->epochs;
     json_t *object = json_object();
-    rue_json_put(document, object, "model",
-                 rue_json_text(rue_cost_matrix_model(side->variant->matrix, model)));
+    rue_json_put(document, object, "model", rue_json_text(side->variant->matrix->models[model]));
     rue_json_put(document, object, "epoch_ns",
                  rue_json_nanoseconds(rue_side_epoch_s(first, side, model) * 1e9));
     rue_json_put(document, object, "break_even_epochs", rue_json_real(epochs));
@@ -412,7 +411,7 @@ static json_t *side_json(struct rue_json_document *document, const struct rue_si
     rue_json_put(document, object, "at_the_common", loading_json(document, &side->common));
     rue_json_put(document, object, "common_mean_regret_ratio", rue_json_real(side->common_regret_ratio));
     rue_json_put(document, object, "build_ns", rue_json_nanoseconds(side->build_s * 1e9));
-    for (size_t m = 0; m < rue_cost_matrix_models(side->variant->matrix); m++)
+    for (size_t m = 0; m < side->variant->matrix->model_count; m++)
         rue_json_push(document, models, payoff_json(document, &all->sides[0], side, m, &payoffs[m]));
     rue_json_put(document, object, "models", models);
     return object;
@@ -420,8 +419,8 @@ static json_t *side_json(struct rue_json_document *document, const struct rue_si
 
 rue_status rue_side_by_side_json(const struct rue_side_by_side *all, FILE *stream, rue_error *error)
 {
-    struct rue_payoff *payoffs;
-    size_t models = rue_cost_matrix_models(all->sides[0].variant->matrix);
+    struct rue_payoff *payoffs = NULL;
+    size_t models = all->sides[0].variant->matrix->model_count;
     rue_status status = find_payoffs(all, &payoffs, error);
     if (status != RUE_OK) return status;
     struct rue_json_document document = {0};

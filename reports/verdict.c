@@ -55,14 +55,12 @@ static void say_missed(struct rue_prose *prose, const struct rue_variant_finding
     for (size_t m = 0; m < variant->selection->model_count; m++) {
         if (rue_cost_matrix_cell(matrix, m, config)->missed == 0) continue;
         more += first != RUE_NONE;
-        if (first == RUE_NONE ||
-            strcmp(rue_cost_matrix_model(matrix, m), rue_cost_matrix_model(matrix, first)) < 0)
-            first = m;
+        if (first == RUE_NONE || strcmp(matrix->models[m], matrix->models[first]) < 0) first = m;
     }
     if (first == RUE_NONE) return;
     const struct rue_cell *cell = rue_cost_matrix_cell(matrix, first, config);
     char name[RUE_PROSE_NAME_BYTES], clean[RUE_REASON_BYTES], reason[RUE_REASON_BYTES + 4];
-    rue_utf8_clean(rue_cost_matrix_model(matrix, first), unicode, name, sizeof name);
+    rue_utf8_clean(matrix->models[first], unicode, name, sizeof name);
     rue_utf8_clean(cell->reason, unicode, clean, sizeof clean);
     rue_utf8_shorten(clean, REASON_COLUMNS, unicode, reason, sizeof reason);
     rue_prose_say(prose, "; %zu" NB "of" NB "%zu repeats %s", cell->missed, cell->missed + cell->repeats,
@@ -129,7 +127,7 @@ static void say_first_batch(struct rue_prose *prose, const struct rue_variant_fi
 {
     char text[RUE_UNIT_TEXT_BYTES];
     double latest = 0;
-    if (!rue_cost_matrix_first_batch_limit_ns(variant->matrix)) return;
+    if (!variant->matrix->first_limit_ns) return;
     for (size_t m = 0; m < variant->selection->model_count; m++)
         latest =
             fmax(latest,
@@ -147,10 +145,10 @@ rue_status rue_verdict_use(const struct rue_findings *findings, const struct rue
         return say_nothing_ranked(&prose, findings, variant, unicode, error);
     const struct rue_ranking_row *row = &selection->rows[selection->recommended];
     char model[RUE_PROSE_NAME_BYTES], consumer[RUE_PROSE_NAME_BYTES];
-    rue_utf8_clean(rue_cost_matrix_model(variant->matrix, row->worst_model), unicode, model, sizeof model);
+    rue_utf8_clean(variant->matrix->models[row->worst_model], unicode, model, sizeof model);
     rue_utf8_clean(findings->consumer, unicode, consumer, sizeof consumer);
     rue_prose_say(&prose, findings->partial ? "So far: use " : "Use ");
-    rue_prose_say_config(&prose, rue_cost_matrix_config(variant->matrix, selection->recommended));
+    rue_prose_say_config(&prose, &variant->matrix->configs[selection->recommended]);
     if (variant->gpus > 1) rue_prose_say(&prose, " on each of %" PRIu64 NB "GPUs", variant->gpus);
     rue_prose_say(&prose, " for ");
     rue_prose_say_variant(&prose, findings, variant, unicode);
@@ -192,7 +190,7 @@ void rue_verdict_overall(const struct rue_overall *overall, bool unicode, char *
                                                       : "preprocessed ",
                   overall->best == selection->recommended ? ""
                                                           : ", predicted and not measured on every model");
-    rue_prose_say_config(&prose, rue_cost_matrix_config(overall->matrix, overall->best));
+    rue_prose_say_config(&prose, &overall->matrix->configs[overall->best]);
     rue_prose_say(&prose, ": " PERCENT " mean regret over %zu scenarios, worst " PERCENT " (",
                   100 * row->mean_regret_ratio, selection->model_count, 100 * row->max_regret_ratio);
     for (size_t p = 0; p < overall->part_count; p++) {
@@ -300,8 +298,8 @@ void rue_verdict_above(const struct rue_variant_findings *variant, char *out, si
     size_t measured = variant->baselines.count ? variant->baselines.found : selection->recommended;
     while (selection->ranked[above] != measured) above++;
     if (above == 0) return;
-    rue_config_label(rue_cost_matrix_config(variant->matrix, selection->ranked[0]), best);
-    rue_config_label(rue_cost_matrix_config(variant->matrix, measured), own);
+    rue_config_label(&variant->matrix->configs[selection->ranked[0]], best);
+    rue_config_label(&variant->matrix->configs[measured], own);
     if (above > 1) snprintf(more, sizeof more, " and %zu more", above - 1);
     rue_prose_say(&prose,
                   "%s%s %s better than %s as predicted, but %s not measured on every model: only a "
@@ -317,9 +315,9 @@ void rue_verdict_votes(const struct rue_variant_findings *variant, bool unicode,
     const struct rue_ranking_row *winner = &selection->rows[selection->top_n_winner];
     const struct rue_ranking_row *best = &selection->rows[selection->recommended];
     char model[RUE_PROSE_NAME_BYTES];
-    rue_utf8_clean(rue_cost_matrix_model(variant->matrix, winner->worst_model), unicode, model, sizeof model);
+    rue_utf8_clean(variant->matrix->models[winner->worst_model], unicode, model, sizeof model);
     rue_prose_say(&prose, "The votes disagree: ");
-    rue_prose_say_config(&prose, rue_cost_matrix_config(variant->matrix, selection->top_n_winner));
+    rue_prose_say_config(&prose, &variant->matrix->configs[selection->top_n_winner]);
     if (selection->top_n == 1)
         rue_prose_say(&prose, " is the fastest");
     else
@@ -349,7 +347,7 @@ static void say_other_length(struct rue_prose *prose, const struct rue_variant_f
                              size_t index, const char *from, uint64_t images, const char *on)
 {
     char label[RUE_CONFIG_TEXT_BYTES], text[RUE_UNIT_TEXT_BYTES];
-    rue_config_label(rue_cost_matrix_config(variant->matrix, variant->lengths.at[index].config), label);
+    rue_config_label(&variant->matrix->configs[variant->lengths.at[index].config], label);
     rue_prose_say(prose, "%s" NB "%s" NB "images%s %s is better", from,
                   rue_format_count(about(images), text, sizeof text), on, label);
 }
@@ -377,8 +375,8 @@ static void say_miss(struct rue_prose *prose, const struct rue_variant_findings 
     const struct rue_cell *cell = rue_cost_matrix_cell(variant->matrix, model, config);
     char label[RUE_CONFIG_TEXT_BYTES], name[RUE_PROSE_NAME_BYTES], clean[RUE_REASON_BYTES],
         reason[RUE_REASON_BYTES + 4];
-    rue_config_label(rue_cost_matrix_config(variant->matrix, config), label);
-    rue_utf8_clean(rue_cost_matrix_model(variant->matrix, model), unicode, name, sizeof name);
+    rue_config_label(&variant->matrix->configs[config], label);
+    rue_utf8_clean(variant->matrix->models[model], unicode, name, sizeof name);
     rue_utf8_clean(cell->reason, unicode, clean, sizeof clean);
     rue_utf8_shorten(clean, REASON_COLUMNS, unicode, reason, sizeof reason);
     rue_prose_say(prose, "%s %s", label, cell->state == RUE_CELL_INFEASIBLE ? "is infeasible" : "failed");
@@ -392,7 +390,7 @@ void rue_verdict_unranked(const struct rue_variant_findings *variant, bool unico
     const struct rue_selection *selection = variant->selection;
     size_t unranked = selection->config_count - selection->ranked_count, named = 0, unmeasured = 0;
     if (unranked == 0 || selection->ranked_count == 0) return;
-    bool limited = rue_cost_matrix_first_batch_limit_ns(variant->matrix);
+    bool limited = variant->matrix->first_limit_ns;
     rue_prose_say(&prose, "Left out, as not every model has run with them%s: %zu of %zu configurations",
                   limited ? " within the limits" : "", unranked, selection->config_count);
     for (size_t c = 0; c < selection->config_count; c++) {

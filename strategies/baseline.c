@@ -1,14 +1,12 @@
 #include "baseline.h"
 
+#include <gsl/gsl_statistics_double.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
-
-#include "sort.h"
 
 /* Before anything is known, the scatter is as if that many values had shown this much. */
 static const double usual_sd = 0.04, usual_count = 4;
-static const double drift_sd = 0.02, far = 3;
+static const double drift_sd = 0.02;
 /* Squares count up to that many standard deviations (Huber 1964): disturbed values tell little of the
  * scatter.
  */
@@ -22,13 +20,12 @@ static double scatter(const struct rue_baseline *baseline)
                 (usual_count + baseline->square_count));
 }
 
+/* Values that are far off move it little. */
 static double median(const struct rue_baseline *baseline)
 {
-    double sorted[RUE_BASELINE_KEPT];
-    size_t count = baseline->count;
-    memcpy(sorted, baseline->kept, count * sizeof *sorted);
-    rue_sort_doubles(sorted, count);
-    return count % 2 ? sorted[(count - 1) / 2] : (sorted[count / 2 - 1] + sorted[count / 2]) / 2;
+    double values[RUE_BASELINE_KEPT];
+    memcpy(values, baseline->kept, baseline->count * sizeof *values);
+    return gsl_stats_median(values, 1, baseline->count);
 }
 
 bool rue_baseline_expect(const struct rue_baseline *baseline, double *mean, double *sd)
@@ -60,9 +57,7 @@ void rue_baseline_scatter(struct rue_baseline *baseline, double value)
 
 void rue_baseline_add(struct rue_baseline *baseline, double value)
 {
-    double mean, sd;
     rue_baseline_scatter(baseline, value);
-    if (rue_baseline_expect(baseline, &mean, &sd) && fabs(value - mean) > far * sd) return;
     baseline->kept[baseline->next] = value;
     baseline->next = (baseline->next + 1) % RUE_BASELINE_KEPT;
     if (baseline->count < RUE_BASELINE_KEPT) baseline->count++;

@@ -1,5 +1,6 @@
 /* What a measurement that is repeated again and again is expected to be: the logarithms of its last times,
- * how far they scatter, and how far they may have drifted since. Disturbed ones count little. Pure. */
+ * how far they scatter, and how far they may have drifted since. Disturbed ones count little, as the mean is
+ * their median and the scatter takes no more than two standard deviations of each. Pure. */
 #ifndef RUE_BASELINE_H
 #define RUE_BASELINE_H
 
@@ -22,7 +23,7 @@ bool rue_baseline_expect(const struct rue_baseline *baseline, double *mean, doub
  * after it share, is taken off. False as above. */
 bool rue_baseline_error(const struct rue_baseline *baseline, double value, double *error, double *sd);
 
-/* Adds a value. One that is further off than three standard deviations is kept out of the mean. */
+/* Adds a value. */
 void rue_baseline_add(struct rue_baseline *baseline, double value);
 
 /* A value that may not belong here tells of the scatter alone. */

@@ -5,17 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double work_max = 1e8; /* regrets that are looked at, beyond which the quick set stands */
+#include "sort.h"
+
+static const double work_max = 1e8; /* regrets that are looked at, beyond which the search ends */
 
 /* Looks through the sets of `size` columns. */
 struct search {
     const double *regrets, *weights;
     size_t scenario_count, config_count;
     double epsilon_ratio;
-    bool *possible; /* [scenario_count] some column is within epsilon */
-    size_t *served; /* [scenario_count] members that serve it */
+    size_t *served; /* [scenario_count] members that serve it; one more where no column does */
     size_t size;
-    size_t *members; /* [scenario_count] at most: each serves one that no other does */
+    size_t *members; /* [scenario_count] at most: each serves one that those before it do not */
     size_t *best;    /* [size] */
     double best_sum; /* of its regrets; INFINITY: none was found */
     double work;
@@ -36,41 +37,26 @@ static double weight_of(const struct search *search, size_t scenario)
     return search->weights ? search->weights[scenario] : 1;
 }
 
-static bool is_left(const struct search *search, size_t scenario)
-{
-    return search->possible[scenario] && search->served[scenario] == 0;
-}
-
-static void add(struct search *search, size_t at, size_t config)
-{
-    search->members[at] = config;
-    for (size_t s = 0; s < search->scenario_count; s++) search->served[s] += serves(search, s, config);
-}
-
-static void remove_last(struct search *search, size_t at)
-{
-    for (size_t s = 0; s < search->scenario_count; s++)
-        search->served[s] -= serves(search, s, search->members[at]);
-}
-
-/* The member that is best for the scenario. */
+/* The member that is best for the scenario; of all columns where `members` is NULL. */
 static size_t server_of(const struct search *search, size_t scenario, const size_t *members, size_t size)
 {
     size_t best = SIZE_MAX;
-    for (size_t k = 0; k < size; k++)
-        if (serves(search, scenario, members[k]) &&
-            (best == SIZE_MAX || regret_at(search, scenario, members[k]) < regret_at(search, scenario, best)))
-            best = members[k];
+    for (size_t k = 0; k < size; k++) {
+        size_t c = members ? members[k] : k;
+        if (serves(search, scenario, c) &&
+            (best == SIZE_MAX || regret_at(search, scenario, c) < regret_at(search, scenario, best)))
+            best = c;
+    }
     return best;
 }
 
 static void keep_better(struct search *search)
 {
     double sum = 0;
-    for (size_t s = 0; s < search->scenario_count; s++)
-        if (search->possible[s])
-            sum += weight_of(search, s) *
-                   regret_at(search, s, server_of(search, s, search->members, search->size));
+    for (size_t s = 0; s < search->scenario_count; s++) {
+        size_t config = server_of(search, s, search->members, search->size);
+        if (config != SIZE_MAX) sum += weight_of(search, s) * regret_at(search, s, config);
+    }
     if (sum >= search->best_sum) return;
     search->best_sum = sum;
     memcpy(search->best, search->members, search->size * sizeof *search->best);
@@ -79,52 +65,33 @@ static void keep_better(struct search *search)
 static void complete(struct search *search, size_t at)
 {
     size_t left = 0;
-    while (left < search->scenario_count && !is_left(search, left)) left++;
+    while (left < search->scenario_count && search->served[left]) left++;
     if (left == search->scenario_count) return keep_better(search);
     if (at == search->size) return;
     search->work += (double)search->config_count;
     for (size_t c = 0; c < search->config_count && search->work < work_max; c++) {
         if (!serves(search, left, c)) continue;
         search->work += (double)(search->scenario_count * (at + 1));
-        add(search, at, c);
+        search->members[at] = c;
+        for (size_t s = 0; s < search->scenario_count; s++) search->served[s] += serves(search, s, c);
         complete(search, at + 1);
-        remove_last(search, at);
+        for (size_t s = 0; s < search->scenario_count; s++) search->served[s] -= serves(search, s, c);
     }
 }
 
-/* The column that serves most of what is left, at the least regret; SIZE_MAX where nothing is. */
-static size_t next_column(const struct search *search)
+/* Leaves the set in `best` and `size`. */
+static void find(struct search *search)
 {
-    size_t best = SIZE_MAX, most = 0;
-    double best_sum = INFINITY;
-    for (size_t c = 0; c < search->config_count; c++) {
-        size_t count = 0;
-        double sum = 0;
-        for (size_t s = 0; s < search->scenario_count; s++) {
-            if (!is_left(search, s) || !serves(search, s, c)) continue;
-            count++;
-            sum += weight_of(search, s) * regret_at(search, s, c);
-        }
-        if (count < most || count == 0 || (count == most && sum >= best_sum)) continue;
-        best = c;
-        best_sum = sum;
-        most = count;
-    }
-    return best;
-}
-
-/* Leaves the set in `best` and `size`; whether it is exact. */
-static bool find(struct search *search)
-{
-    size_t quick = 0;
-    for (size_t c; (c = next_column(search)) != SIZE_MAX;) add(search, quick++, c);
-    memcpy(search->best, search->members, quick * sizeof *search->best);
-    memset(search->served, 0, search->scenario_count * sizeof *search->served);
     search->best_sum = INFINITY;
-    for (search->size = 0; search->size <= quick && search->best_sum == INFINITY; search->size++)
+    while (search->size <= search->scenario_count && search->work < work_max) {
         complete(search, 0);
-    search->size = search->best_sum == INFINITY ? quick : search->size - 1;
-    return search->work < work_max;
+        if (search->best_sum < INFINITY) return;
+        search->size++;
+    }
+    search->size = 0;
+    for (size_t s = 0; s < search->scenario_count; s++)
+        if (!search->served[s] && server_of(search, s, search->best, search->size) == SIZE_MAX)
+            search->best[search->size++] = server_of(search, s, NULL, search->config_count);
 }
 
 /* Each scenario goes to the best of the set. */
@@ -141,12 +108,6 @@ static void assign(const struct search *search, struct rue_config_set *set)
         set->max_regret_ratio = fmax(set->max_regret_ratio, regret_at(search, s, config)); /* NaN gives way */
     }
     if (weights > 0) set->mean_regret_ratio = sum / weights;
-}
-
-static int compare(const void *a, const void *b)
-{
-    size_t x = *(const size_t *)a, y = *(const size_t *)b;
-    return (x > y) - (x < y);
 }
 
 void rue_config_set_close(struct rue_config_set *set)
@@ -167,30 +128,29 @@ rue_status rue_config_set_open(const double *regrets, size_t scenario_count, siz
                             .scenario_count = scenario_count,
                             .config_count = config_count,
                             .epsilon_ratio = epsilon_ratio,
-                            .possible = calloc(scenario_count + 1, sizeof *search.possible),
                             .served = calloc(scenario_count + 1, sizeof *search.served),
                             .members = calloc(scenario_count + 1, sizeof *search.members),
                             .best = calloc(scenario_count + 1, sizeof *search.best)};
     size_t *chosen = calloc(scenario_count + 1, sizeof *chosen);
-    bool enough = set && chosen && search.possible && search.served && search.members && search.best;
-    *out = NULL;
+    bool enough = set && chosen && search.served && search.members && search.best;
     if (enough) {
-        for (size_t i = 0; i < scenario_count * config_count; i++)
-            search.possible[i / config_count] |= serves(&search, i / config_count, i % config_count);
-        *set = (struct rue_config_set){
-            .epsilon_ratio = epsilon_ratio, .scenario_count = scenario_count, .chosen = chosen};
-        set->exact = find(&search);
-        qsort(search.best, search.size, sizeof *search.best, compare);
+        for (size_t s = 0; s < scenario_count; s++)
+            search.served[s] = server_of(&search, s, NULL, config_count) == SIZE_MAX;
+        find(&search);
+        rue_sort_integers(search.best, search.size);
+        *set = (struct rue_config_set){.epsilon_ratio = epsilon_ratio,
+                                       .exact = search.work < work_max,
+                                       .config_count = search.size,
+                                       .configs = search.best,
+                                       .scenario_count = scenario_count,
+                                       .chosen = chosen};
         assign(&search, set);
-        set->config_count = search.size;
-        set->configs = search.best;
-        *out = set;
     } else {
         free(set);
         free(chosen);
         free(search.best);
     }
-    free(search.possible);
+    *out = enough ? set : NULL;
     free(search.served);
     free(search.members);
     return enough ? RUE_OK : rue_fail_memory(error, "a set of configurations", config_count);

@@ -3,8 +3,8 @@
  * regret.
  *
  * Some member of a set has to serve the first scenario that the others leave: sets of one column are tried in
- * that order, then of two, and so on. Where that would take long, the configuration that serves most of what
- * is left is taken in turn, which need not be the smallest set. */
+ * that order, then of two, and so on. Where that would take long, each scenario that is left in turn adds the
+ * configuration that is best for it, which need not give the smallest set. */
 #ifndef RUE_CONFIG_SET_H
 #define RUE_CONFIG_SET_H
 

@@ -7,31 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "units.h"
 
-struct rue_cost_matrix {
-    size_t config_count, model_count;
-    struct rue_config *configs; /* [config_count] */
-    char **models;              /* [model_count], each owned */
-    struct rue_cell *cells;     /* [model_count * config_count], a model's cells side by side */
-    double *scratch;            /* [scratch_capacity] >= the capacity of every cell: the median reorders it */
-    size_t scratch_capacity;
-    uint64_t first_limit_ns;
-};
-
 static const char no_reason[] = "";
-
-/* What a trial that was not ok makes of a cell. */
-static const enum rue_cell_state state_of[RUE_OUTCOME_COUNT] = {
-    [RUE_TRIAL_INFEASIBLE] = RUE_CELL_INFEASIBLE,
-    [RUE_TRIAL_FAILED] = RUE_CELL_FAILED,
-    [RUE_TRIAL_TIMEOUT] = RUE_CELL_FAILED,
-};
-
-/* The larger one stays: once judged infeasible, a cell is infeasible whatever fails later, until a repeat is
- * ok. */
-static const int weight_of[] = {
-    [RUE_CELL_MISSING] = 0, [RUE_CELL_FAILED] = 1, [RUE_CELL_INFEASIBLE] = 2, [RUE_CELL_OK] = 3};
 
 rue_status rue_cost_matrix_open(const struct rue_config *configs, size_t config_count,
                                 const char *const *models, size_t model_count, struct rue_cost_matrix **out,
@@ -86,28 +65,6 @@ void rue_cost_matrix_close(struct rue_cost_matrix *matrix)
     free(matrix);
 }
 
-size_t rue_cost_matrix_configs(const struct rue_cost_matrix *matrix)
-{
-    return matrix->config_count;
-}
-
-size_t rue_cost_matrix_models(const struct rue_cost_matrix *matrix)
-{
-    return matrix->model_count;
-}
-
-const struct rue_config *rue_cost_matrix_config(const struct rue_cost_matrix *matrix, size_t config)
-{
-    assert(config < matrix->config_count);
-    return &matrix->configs[config];
-}
-
-const char *rue_cost_matrix_model(const struct rue_cost_matrix *matrix, size_t model)
-{
-    assert(model < matrix->model_count);
-    return matrix->models[model];
-}
-
 static struct rue_cell *cell_at(const struct rue_cost_matrix *matrix, size_t model, size_t config)
 {
     assert(model < matrix->model_count && config < matrix->config_count);
@@ -121,23 +78,17 @@ const struct rue_cell *rue_cost_matrix_cell(const struct rue_cost_matrix *matrix
 
 /* ---- values of a cell ---- */
 
-/* Makes room for one more value, and for all of them in the scratch memory. */
-static rue_status make_room(struct rue_cost_matrix *matrix, double **values, size_t count, size_t *capacity,
-                            rue_error *error)
+/* Adds a value to `count` ones, and room for all of them in the scratch memory. */
+static rue_status push(struct rue_cost_matrix *matrix, double **values, size_t *count, size_t *capacity,
+                       double value, rue_error *error)
 {
-    if (count < *capacity) return RUE_OK;
-    size_t larger = *capacity ? 2 * *capacity : 4;
-    double *grown = realloc(*values, larger * sizeof *grown);
-    if (!grown) return rue_fail_memory(error, "repeats of a trial", larger * sizeof *grown);
-    *values = grown;
-    if (matrix->scratch_capacity < larger) {
-        double *scratch = realloc(matrix->scratch, larger * sizeof *scratch);
-        if (!scratch) return rue_fail_memory(error, "repeats of a trial", larger * sizeof *scratch);
-        matrix->scratch = scratch;
-        matrix->scratch_capacity = larger;
-    }
-    *capacity = larger;
-    return RUE_OK;
+    rue_status status =
+        rue_array_grow(values, capacity, *count + 1, sizeof **values, "repeats of a trial", error);
+    if (status == RUE_OK)
+        status = rue_array_grow(&matrix->scratch, &matrix->scratch_capacity, *count + 1, sizeof **values,
+                                "repeats of a trial", error);
+    if (status == RUE_OK) (*values)[(*count)++] = value;
+    return status;
 }
 
 static double median(struct rue_cost_matrix *matrix, const double *values, size_t count)
@@ -196,12 +147,9 @@ static rue_status add_time(struct rue_cost_matrix *matrix, struct rue_cell *cell
     if (status != RUE_OK) return status;
     bool measured = cell->repeats > 0 && !cell->predicted;
     if (predicted && measured) return RUE_OK;
-    status = make_room(matrix, &cell->times_ns, cell->repeats, &cell->capacity, error);
-    if (status != RUE_OK) return status;
     if (cell->predicted && !predicted) cell->repeats = 0;
     cell->predicted = predicted;
-    cell->times_ns[cell->repeats++] = time_ns;
-    return RUE_OK;
+    return push(matrix, &cell->times_ns, &cell->repeats, &cell->capacity, time_ns, error);
 }
 
 rue_status rue_cost_matrix_add_repeats(struct rue_cost_matrix *matrix, size_t model, size_t config,
@@ -242,23 +190,19 @@ static bool is_estimated(const struct rue_cell *cell)
 }
 
 rue_status rue_cost_matrix_estimate(struct rue_cost_matrix *matrix, size_t model, size_t config,
-                                    double time_ns, size_t repeats, bool predicted, rue_error *error)
+                                    double time_ns, double sd, size_t repeats, bool predicted,
+                                    rue_error *error)
 {
     struct rue_cell *cell = cell_at(matrix, model, config);
     if (cell->state != RUE_CELL_MISSING && !is_estimated(cell)) return RUE_OK;
     rue_status status = check_time(matrix, model, time_ns, error);
     if (status != RUE_OK) return status;
     cell->median_ns = time_ns;
+    cell->estimate_sd = sd;
     cell->repeats = repeats;
     cell->predicted = predicted;
     settle(matrix, cell);
     return RUE_OK;
-}
-
-void rue_cost_matrix_estimate_sd(struct rue_cost_matrix *matrix, size_t model, size_t config, double sd)
-{
-    struct rue_cell *cell = cell_at(matrix, model, config);
-    if (is_estimated(cell)) cell->estimate_sd = sd;
 }
 
 void rue_cost_matrix_miss(struct rue_cost_matrix *matrix, size_t model, size_t config,
@@ -276,20 +220,11 @@ void rue_cost_matrix_miss(struct rue_cost_matrix *matrix, size_t model, size_t c
         cell->repeats = 0;
         cell->predicted = false;
     }
-    if (weight_of[state_of[outcome]] > weight_of[cell->state]) cell->state = state_of[outcome];
+    enum rue_cell_state state = outcome == RUE_TRIAL_INFEASIBLE ? RUE_CELL_INFEASIBLE : RUE_CELL_FAILED;
+    if (state > cell->state) cell->state = state;
 }
 
 /* ---- first batches ---- */
-
-void rue_cost_matrix_limit_first_batch(struct rue_cost_matrix *matrix, uint64_t limit_ns)
-{
-    matrix->first_limit_ns = limit_ns;
-}
-
-uint64_t rue_cost_matrix_first_batch_limit_ns(const struct rue_cost_matrix *matrix)
-{
-    return matrix->first_limit_ns;
-}
 
 rue_status rue_cost_matrix_add_first_batch(struct rue_cost_matrix *matrix, size_t model, size_t config,
                                            double first_batch_ns, rue_error *error)
@@ -298,10 +233,9 @@ rue_status rue_cost_matrix_add_first_batch(struct rue_cost_matrix *matrix, size_
     if (!isfinite(first_batch_ns) || first_batch_ns < 0)
         return rue_fail(error, RUE_USAGE, "a trial of %s says that its first batch came after %g ns",
                         matrix->models[model], first_batch_ns);
-    rue_status status =
-        make_room(matrix, &cell->first_batches_ns, cell->first_count, &cell->first_capacity, error);
+    rue_status status = push(matrix, &cell->first_batches_ns, &cell->first_count, &cell->first_capacity,
+                             first_batch_ns, error);
     if (status != RUE_OK) return status;
-    cell->first_batches_ns[cell->first_count++] = first_batch_ns;
     cell->first_batch_ns = median(matrix, cell->first_batches_ns, cell->first_count);
     settle(matrix, cell);
     return RUE_OK;

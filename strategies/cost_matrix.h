@@ -7,11 +7,12 @@
 #include "error.h"
 #include "trial.h"
 
+/* Of two things that a cell was told, the later state counts. */
 enum rue_cell_state {
     RUE_CELL_MISSING,    /* not measured */
-    RUE_CELL_OK,         /* at least one ok repeat */
-    RUE_CELL_INFEASIBLE, /* no ok repeat, and one was infeasible; or its first batch comes too late */
     RUE_CELL_FAILED,     /* no ok repeat, none infeasible, one failed or ran into its time limit */
+    RUE_CELL_INFEASIBLE, /* no ok repeat, and one was infeasible; or its first batch comes too late */
+    RUE_CELL_OK,         /* at least one ok repeat */
 };
 
 struct rue_cell {
@@ -34,7 +35,17 @@ struct rue_cell {
                            long; "" when none */
 };
 
-struct rue_cost_matrix;
+/* To be read; changed by the functions below, but for the limit. */
+struct rue_cost_matrix {
+    size_t config_count, model_count;
+    struct rue_config *configs; /* [config_count] */
+    char **models;              /* [model_count], each owned */
+    struct rue_cell *cells;     /* [model_count * config_count], a model's cells side by side */
+    double *scratch;            /* [scratch_capacity] for medians */
+    size_t scratch_capacity;
+    uint64_t first_limit_ns; /* cells whose first batch comes later are infeasible; 0: whenever it comes. To
+                                be set before anything is told */
+};
 
 /* `configs` [config_count] and `models` [model_count] are copied; both may be empty. RUE_MEMORY on failure.
  */
@@ -43,17 +54,8 @@ rue_status rue_cost_matrix_open(const struct rue_config *configs, size_t config_
                                 rue_error *error) RUE_MUST_CHECK;
 void rue_cost_matrix_close(struct rue_cost_matrix *matrix);
 
-size_t rue_cost_matrix_configs(const struct rue_cost_matrix *matrix);
-size_t rue_cost_matrix_models(const struct rue_cost_matrix *matrix);
-const struct rue_config *rue_cost_matrix_config(const struct rue_cost_matrix *matrix, size_t config);
-const char *rue_cost_matrix_model(const struct rue_cost_matrix *matrix, size_t model);
 const struct rue_cell *rue_cost_matrix_cell(const struct rue_cost_matrix *matrix, size_t model,
                                             size_t config);
-
-/* Cells whose first batch comes later than this are infeasible; 0: whenever it comes. To be called before
- * anything is told. */
-void rue_cost_matrix_limit_first_batch(struct rue_cost_matrix *matrix, uint64_t limit_ns);
-uint64_t rue_cost_matrix_first_batch_limit_ns(const struct rue_cost_matrix *matrix);
 
 /* Tells when the first batch of an ok repeat came, not negative and finite. RUE_USAGE otherwise, RUE_MEMORY.
  */
@@ -87,14 +89,11 @@ rue_status rue_cost_matrix_correct(struct rue_cost_matrix *matrix, size_t model,
 
 /* Tells what a strategy believes of the job's time in a cell that has no time yet and no trial that was not
  * ok, after `repeats` trials of its own, none of which was told; `predicted` unless one of them ran the whole
- * job. Replaces what it believed before. RUE_USAGE for a time that is not positive and finite. */
+ * job; `sd` is the standard deviation of the logarithm of that time, or NaN. Replaces what it believed
+ * before. RUE_USAGE for a time that is not positive and finite. */
 rue_status rue_cost_matrix_estimate(struct rue_cost_matrix *matrix, size_t model, size_t config,
-                                    double time_ns, size_t repeats, bool predicted,
+                                    double time_ns, double sd, size_t repeats, bool predicted,
                                     rue_error *error) RUE_MUST_CHECK;
-
-/* How sure the estimate is: the standard deviation of its logarithm, or NaN. Changes nothing in a cell of
- * which something else was told. */
-void rue_cost_matrix_estimate_sd(struct rue_cost_matrix *matrix, size_t model, size_t config, double sd);
 
 /* Tells a trial that was not ok; `reason` may be NULL, and is lost where no memory is left for it. Changes
  * nothing but `missed` and `reason` in a cell that has ok repeats. */

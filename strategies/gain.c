@@ -1,6 +1,5 @@
 #include "gain.h"
 
-#include <gsl/gsl_cdf.h>
 #include <math.h>
 
 #include "time_scatter.h"
@@ -18,12 +17,6 @@ static struct rue_time_scatter find_scatter(const struct rue_cost_matrix *matrix
     return scatter;
 }
 
-static double variance_of(const struct rue_cell *cell, const struct rue_time_scatter *scatter)
-{
-    if (!cell->times_ns) return cell->estimate_sd * cell->estimate_sd;
-    return scatter->sd * scatter->sd / (double)cell->repeats;
-}
-
 bool rue_gain_find(const struct rue_cost_matrix *matrix, const struct rue_selection *selection, size_t one,
                    size_t other, double confidence, struct rue_gain *out)
 {
@@ -37,15 +30,16 @@ bool rue_gain_find(const struct rue_cost_matrix *matrix, const struct rue_select
                               *its = rue_cost_matrix_cell(matrix, m, other);
         double weight = selection->weights ? selection->weights[m] : 1;
         gain += weight * log(its->median_ns / own->median_ns);
-        variance += weight * weight * (variance_of(own, &scatter) + variance_of(its, &scatter));
+        variance += pow(weight * rue_time_scatter_cell_sd(&scatter, own), 2) +
+                    pow(weight * rue_time_scatter_cell_sd(&scatter, its), 2);
         weights += weight;
         believed &= !own->times_ns && !its->times_ns;
     }
     if (!isfinite(variance)) return false;
-    double rivals = (double)(selection->ranked_count - 1), sd = sqrt(variance) / weights,
-           above =
-               believed ? gsl_cdf_ugaussian_Qinv(tail) : gsl_cdf_tdist_Qinv(tail, (double)scatter.freedom),
-           below = believed ? above : gsl_cdf_tdist_Qinv(tail / rivals, (double)scatter.freedom);
+    if (believed) scatter.freedom = 0;
+    double rivals = believed ? 1 : (double)(selection->ranked_count - 1), sd = sqrt(variance) / weights,
+           above = rue_time_scatter_quantile(scatter.freedom, 1 - tail),
+           below = rue_time_scatter_quantile(scatter.freedom, 1 - tail / rivals);
     gain /= weights;
     *out = (struct rue_gain){.confidence = confidence,
                              .ratio = exp(gain),

@@ -6,8 +6,8 @@
  *   from g - q(1 - (1 - confidence) / 2k) sqrt(u) to g + q(1 - (1 - confidence) / 2) sqrt(u)
  *
  * Of cells that a strategy believes in, v is what it believes, q the normal quantile, and k = 1. Of cells
- * with n measured times v = s^2 / n, where s tells how times scatter about their cell in the whole matrix,
- * as if 4 values had shown 0.04 beforehand; q is Student's, and k counts the rivals that `one` was chosen
+ * with measured times v is that of their median (time_scatter.h), as if 4 values had shown a standard
+ * deviation of 0.04 beforehand; q is Student's, and k counts the rivals that `one` was chosen
  * among: the best of many is likely to have been lucky. The interval is about these models, not others. */
 #ifndef RUE_GAIN_H
 #define RUE_GAIN_H

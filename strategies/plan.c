@@ -34,34 +34,32 @@ double rue_plan_trial_s(const struct rue_plan_scenario *scenario, const struct r
            first / (config->value[RUE_PARALLELISM] == RUE_PARALLEL_SAMPLE ? rate : one);
 }
 
-/* Never falls as the stretch rises, because rounding a sum keeps the order of its terms. Not inlined: a
- * compiler that fuses multiplications with additions may do so differently in each copy, and what fits has to
- * fit to the last bit. */
-__attribute__((noinline)) double rue_plan_grid_s(const struct rue_plan_goal *goal,
-                                                 const struct rue_space *space, double stretch)
+/* What it costs never falls as the stretch rises, because rounding a sum keeps the order of its terms. Not
+ * inlined: a compiler that fuses multiplications with additions may do so differently in each copy, and what
+ * fits has to fit to the last bit. */
+__attribute__((noinline)) struct rue_plan rue_plan_on(const struct rue_plan_goal *goal,
+                                                      const struct rue_space *space, double stretch)
 {
-    double sum = 0;
+    struct rue_plan plan = {.space = *space, .stretch = stretch};
     for (size_t i = 0, size = rue_space_size(space); i < size; i++) {
         struct rue_config config = rue_space_at(space, i);
         for (size_t s = 0; s < goal->scenario_count; s++) {
             const struct rue_plan_scenario *scenario = &goal->scenarios[s];
             uint64_t images = rue_plan_images(stretch, &config, scenario->job_images);
-            sum += rue_plan_trial_s(scenario, &config, images) + goal->trial_overhead_s;
+            plan.expected_s += rue_plan_trial_s(scenario, &config, images) + goal->trial_overhead_s;
+            plan.trials += (size_t)goal->repeats;
+            if (images >= scenario->job_images) plan.full_trials += (size_t)goal->repeats;
         }
     }
-    return sum * goal->repeats;
-}
-
-double rue_plan_least_stretch(const struct rue_plan_goal *goal)
-{
-    return goal->whole_jobs ? INFINITY : 1;
+    plan.expected_s *= goal->repeats;
+    return plan;
 }
 
 static bool fits(const struct rue_plan_goal *goal, const struct rue_space *space, double stretch)
 {
     size_t each = goal->scenario_count * (size_t)goal->repeats;
     if (goal->budget_trials > 0 && rue_space_size(space) > goal->budget_trials / each) return false;
-    return goal->budget_s == 0 || rue_plan_grid_s(goal, space, stretch) <= goal->budget_s;
+    return goal->budget_s == 0 || rue_plan_on(goal, space, stretch).expected_s <= goal->budget_s;
 }
 
 /* Takes one value after the other, each of the knob that keeps the largest share of its values then: a knob
@@ -86,18 +84,12 @@ static bool thin_to_fit(const struct rue_plan_goal *goal, double stretch, struct
     }
 }
 
-/* The longest trials with which `space`, which fits with trials at their floor, still fits. */
+/* The longest trials with which `space` fits, which fits with trials at their floor and not with whole jobs.
+ */
 static double longest_stretch(const struct rue_plan_goal *goal, const struct rue_space *space)
 {
-    double shorter = 1, beyond = 1;
-    for (size_t i = 0, size = rue_space_size(space); i < size; i++) {
-        struct rue_config config = rue_space_at(space, i);
-        for (size_t s = 0; s < goal->scenario_count; s++) {
-            double job = (double)goal->scenarios[s].job_images;
-            beyond = fmax(beyond, job / (double)rue_job_floor_images(&config, goal->scenarios[s].job_images));
-        }
-    }
-    if (fits(goal, space, beyond)) return INFINITY;
+    double shorter = 1, beyond = 2;
+    while (fits(goal, space, beyond)) beyond *= 2;
     while (beyond - shorter > 1e-3 * shorter) {
         double middle = shorter + (beyond - shorter) / 2;
         if (fits(goal, space, middle))
@@ -106,21 +98,6 @@ static double longest_stretch(const struct rue_plan_goal *goal, const struct rue
             beyond = middle;
     }
     return shorter;
-}
-
-static void fill(const struct rue_plan_goal *goal, const struct rue_space *space, double stretch,
-                 struct rue_plan *out)
-{
-    *out = (struct rue_plan){
-        .space = *space, .stretch = stretch, .expected_s = rue_plan_grid_s(goal, space, stretch)};
-    for (size_t i = 0, size = rue_space_size(space); i < size; i++) {
-        struct rue_config config = rue_space_at(space, i);
-        for (size_t s = 0; s < goal->scenario_count; s++) {
-            uint64_t job = goal->scenarios[s].job_images;
-            out->trials += (size_t)goal->repeats;
-            if (rue_plan_images(stretch, &config, job) >= job) out->full_trials += (size_t)goal->repeats;
-        }
-    }
 }
 
 rue_status rue_plan_make(const struct rue_plan_goal *goal, struct rue_plan *out, rue_error *error)
@@ -133,13 +110,13 @@ rue_status rue_plan_make(const struct rue_plan_goal *goal, struct rue_plan *out,
             error, RUE_USAGE,
             "the space holds %zu configurations, and at most %d can all be tried; give fewer values", size,
             RUE_PLAN_CONFIGS_MAX);
-    if (!thin_to_fit(goal, rue_plan_least_stretch(goal), &shortest))
+    if (!thin_to_fit(goal, goal->whole_jobs ? INFINITY : 1, &shortest))
         return rue_fail(error, RUE_USAGE,
                         "the budget is too small for one configuration on every scenario; raise --budget");
     bool fits_whole = thin_to_fit(goal, INFINITY, &whole);
     if (fits_whole && 3 * rue_space_size(&whole) >= 2 * rue_space_size(&shortest))
-        fill(goal, &whole, INFINITY, out);
+        *out = rue_plan_on(goal, &whole, INFINITY);
     else
-        fill(goal, &shortest, longest_stretch(goal, &shortest), out);
+        *out = rue_plan_on(goal, &shortest, longest_stretch(goal, &shortest));
     return RUE_OK;
 }

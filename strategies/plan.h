@@ -56,11 +56,8 @@ uint64_t rue_plan_images(double stretch, const struct rue_config *config, uint64
 double rue_plan_trial_s(const struct rue_plan_scenario *scenario, const struct rue_config *config,
                         uint64_t images);
 
-/* All trials on `space` with their overhead. */
-double rue_plan_grid_s(const struct rue_plan_goal *goal, const struct rue_space *space, double stretch);
-
-/* The stretch of the shortest trials that there can be. */
-double rue_plan_least_stretch(const struct rue_plan_goal *goal);
+/* All trials on `space`. */
+struct rue_plan rue_plan_on(const struct rue_plan_goal *goal, const struct rue_space *space, double stretch);
 
 /* A grid that fits the budget with trials at their floor, thinned evenly, and on that the longest trials.
  * Whole jobs are preferred as long as they do not cost more than a third of the configurations. The goal has

@@ -1,17 +1,17 @@
 #include "recheck.h"
 
+#include <gsl/gsl_statistics_double.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "duel.h"
 #include "job_time.h"
 #include "random.h"
-#include "sort.h"
 
-enum { TRIALS_MAX = 24, TRIALS_WANTED = 6, DRAWS = 256 };
+enum { TRIALS_MAX = 24, DRAWS = 256 };
 
-static const struct rue_trial_length trial_length = {0.05, 1, 2};
-static const double whole_share = 0.7;   /* above it, the whole job */
+static const struct rue_trial_length shortest = {0.05, 1, 2};
+
 static const double beaten_share = 0.9;  /* of what is believed, in which another one is better */
 static const double unsure_ratio = 0.02; /* what may be lost where the times are not what they were */
 static const double other_ratio = 2;     /* of times: this is another machine, whatever else is found */
@@ -20,11 +20,13 @@ static const double cost_margin = 1.2;   /* of what trials may cost more than ex
 struct rue_recheck {
     struct rue_duel duel;
     bool by_job;
-    size_t own; /* the configuration that is checked */
+    size_t own;   /* the configuration that is checked */
+    size_t rival; /* the best of the others before the first trial, as it was known; SIZE_MAX: none */
+    double share; /* of the job that trials run */
+    size_t pairs; /* asked for */
     size_t ratio_count;
     double ratios[TRIALS_MAX]; /* [ratio_count] measured over expected, where something was */
     bool ended, broken;        /* nothing more is asked; as the checked configuration does not run */
-    bool begun, whole;         /* trials were asked for; they run whole jobs, on every model at first */
 };
 
 void rue_recheck_close(struct rue_recheck *recheck)
@@ -38,6 +40,39 @@ static rue_status take_status(const struct rue_recheck *recheck, rue_error *erro
 {
     const struct rue_duel *duel = &recheck->duel;
     return duel->status == RUE_OK ? RUE_OK : rue_fail(error, duel->status, "%s", duel->error.message);
+}
+
+/* ---- trials ---- */
+
+static uint64_t trial_images(const struct rue_recheck *recheck, size_t config)
+{
+    const struct rue_strategy_setup *setup = &recheck->duel.setup;
+    uint64_t batch = (uint64_t)setup->configs[config].value[RUE_BATCH_SIZE], job = setup->job_images;
+    uint64_t least = recheck->by_job ? rue_job_floor_images(&setup->configs[config], job)
+                                     : rue_trial_length_images(&shortest, setup, config);
+    uint64_t images = (uint64_t)((double)job * recheck->share) / batch * batch;
+    if (recheck->share >= 1 || setup->whole_jobs) return job;
+    return images < least ? least : images;
+}
+
+/* Of the checked configuration and, where there is one, its rival. */
+static double pair_cost_s(const struct rue_recheck *recheck, size_t model, size_t rival)
+{
+    const struct rue_duel *duel = &recheck->duel;
+    double own_s = rue_duel_cost_s(duel, model, recheck->own, trial_images(recheck, recheck->own));
+    return rival == SIZE_MAX ? own_s
+                             : own_s + rue_duel_cost_s(duel, model, rival, trial_images(recheck, rival));
+}
+
+/* Trials as long as lets the budget hold a pair on every model. */
+static void choose_share(struct rue_recheck *recheck)
+{
+    const struct rue_strategy_setup *setup = &recheck->duel.setup;
+    double whole_s = 0;
+    recheck->rival = rue_duel_next_best(&recheck->duel, &recheck->own, 1);
+    recheck->share = 1;
+    for (size_t m = 0; m < setup->scenario_count; m++) whole_s += pair_cost_s(recheck, m, recheck->rival);
+    recheck->share = fmin(1, setup->budget_s / (cost_margin * whole_s));
 }
 
 rue_status rue_recheck_open(const struct rue_strategy_setup *setup, bool by_job, struct rue_recheck **out,
@@ -55,125 +90,51 @@ rue_status rue_recheck_open(const struct rue_strategy_setup *setup, bool by_job,
         status = take_status(recheck, error);
     }
     if (status != RUE_OK) return rue_recheck_close(recheck), status;
+    choose_share(recheck);
     *out = recheck;
     return RUE_OK;
 }
 
-/* ---- trials ---- */
-
-/* The whole job, or as much of it as leaves time for some trials. */
-static uint64_t job_trial_images(const struct rue_recheck *recheck, size_t config)
+/* Whether whole jobs of it and of its best rival come first. */
+static bool runs_whole_jobs(const struct rue_recheck *recheck)
 {
-    const struct rue_strategy_setup *setup = &recheck->duel.setup;
-    uint64_t batch = (uint64_t)setup->configs[config].value[RUE_BATCH_SIZE], job = setup->job_images;
-    uint64_t least = rue_job_floor_images(&setup->configs[config], job);
-    double most_s = 0, each_s = setup->budget_s / TRIALS_WANTED;
-    for (size_t m = 0; m < setup->scenario_count; m++)
-        most_s = fmax(most_s, rue_forecast_trial_s(recheck->duel.forecast, m, config, job));
-    uint64_t images = (uint64_t)((double)job * fmin(1, each_s / most_s)) / batch * batch;
-    if (images < least) images = least;
-    return (double)images > whole_share * (double)job ? job : images;
-}
-
-static uint64_t trial_images(const struct rue_recheck *recheck, size_t config)
-{
-    if (recheck->whole) return recheck->duel.setup.job_images;
-    if (recheck->by_job) return job_trial_images(recheck, config);
-    return rue_trial_length_images(&trial_length, &recheck->duel.setup, config);
+    return recheck->share >= 1 && recheck->pairs < recheck->duel.setup.scenario_count;
 }
 
 /* What the checked configuration is compared with next: what leads, or, where it leads itself, who would in
- * one draw; itself where there is no other. */
+ * one draw. */
 static size_t choose_rival(struct rue_recheck *recheck)
 {
     struct rue_duel *duel = &recheck->duel;
+    if (runs_whole_jobs(recheck)) return recheck->rival;
     size_t leader = rue_standing_leader(duel->standing);
     if (leader != recheck->own) return leader;
-    return rue_standing_challenger(duel->standing, rue_random_next(&duel->seed));
+    size_t rival = rue_standing_challenger(duel->standing, rue_random_next(&duel->seed));
+    return rival == recheck->own ? SIZE_MAX : rival;
 }
 
-/* Two trials, or one where there is no rival, on one model. */
-struct pair {
-    size_t model, configs[2], count;
-    double cost_s, rate;
-};
-
-static struct pair pair_of(const struct rue_recheck *recheck, size_t rival)
-{
-    return (struct pair){.configs = {recheck->own, rival},
-                         .count = rival == recheck->own || rival == SIZE_MAX ? 1 : 2,
-                         .rate = -INFINITY};
-}
-
-static double pair_cost_s(const struct rue_recheck *recheck, const struct pair *pair, size_t model)
-{
-    double sum = 0;
-    for (size_t i = 0; i < pair->count; i++)
-        sum +=
-            rue_duel_cost_s(&recheck->duel, model, pair->configs[i], trial_images(recheck, pair->configs[i]));
-    return sum;
-}
-
-/* On the model that tells most of their difference for its cost. */
-static struct pair best_pair(struct rue_recheck *recheck, size_t rival)
-{
-    struct rue_duel *duel = &recheck->duel;
-    struct pair best = pair_of(recheck, rival), pair = best;
-    if (pair.count == 2)
-        duel->status = rue_forecast_compare(duel->forecast, recheck->own, rival,
-                                            rue_standing_weights(duel->standing, rival), &duel->error);
-    for (; duel->status == RUE_OK && pair.model < duel->setup.scenario_count; pair.model++) {
-        double gain = pair.count == 2 ? 0 : 1;
-        for (size_t i = 0; i < 2 && pair.count == 2; i++)
-            gain += rue_forecast_gain(duel->forecast, pair.model, pair.configs[i],
-                                      trial_images(recheck, pair.configs[i]));
-        pair.cost_s = pair_cost_s(recheck, &pair, pair.model);
-        pair.rate = gain / pair.cost_s;
-        if (pair.rate > best.rate) best = pair;
-    }
-    return best;
-}
-
-static void push_pair(struct rue_recheck *recheck, const struct pair *pair)
-{
-    struct rue_duel *duel = &recheck->duel;
-    bool turned = duel->joints > 0 && rue_random_below(&duel->seed, 2);
-    for (size_t i = 0; i < pair->count; i++) {
-        size_t config = pair->configs[turned ? pair->count - 1 - i : i];
-        rue_duel_push_joint(duel, pair->model, config, trial_images(recheck, config));
-    }
-}
-
+/* The models in turn. */
 static void push_next(struct rue_recheck *recheck)
 {
     struct rue_duel *duel = &recheck->duel;
-    struct pair pair = best_pair(recheck, choose_rival(recheck));
-    bool room = duel->joints == 0 || cost_margin * pair.cost_s <= rue_duel_left_s(duel);
-    if (room && duel->history.count + pair.count <= TRIALS_MAX)
-        push_pair(recheck, &pair);
-    else
+    size_t rival = choose_rival(recheck), model = recheck->pairs++ % duel->setup.scenario_count;
+    bool room =
+        duel->joints == 0 || cost_margin * pair_cost_s(recheck, model, rival) <= rue_duel_left_s(duel);
+    if (!room || duel->history.count + 2 > TRIALS_MAX) {
         recheck->ended = true;
-}
-
-/* Whole jobs of the checked configuration and of the best of the others on every model, where the budget
- * holds them. */
-static void push_whole_jobs(struct rue_recheck *recheck)
-{
-    struct rue_duel *duel = &recheck->duel;
-    struct pair pair = pair_of(recheck, rue_duel_next_best(duel, &recheck->own, 1));
-    size_t models = duel->setup.scenario_count;
-    double cost_s = 0;
-    recheck->begun = recheck->whole = true;
-    for (size_t m = 0; m < models; m++) cost_s += pair_cost_s(recheck, &pair, m);
-    recheck->whole = cost_margin * cost_s <= duel->setup.budget_s && models * pair.count <= TRIALS_MAX;
-    for (; recheck->whole && pair.model < models; pair.model++) push_pair(recheck, &pair);
+        return;
+    }
+    bool turned = duel->joints > 0 && rue_random_below(&duel->seed, 2);
+    for (int i = 0; i < 2; i++) {
+        size_t config = (i == 0) == turned ? rival : recheck->own;
+        if (config != SIZE_MAX) rue_duel_push_joint(duel, model, config, trial_images(recheck, config));
+    }
 }
 
 bool rue_recheck_ask(struct rue_recheck *recheck, struct rue_ask *out)
 {
     struct rue_duel *duel = &recheck->duel;
     if (recheck->ended) return false;
-    if (!recheck->begun) push_whole_jobs(recheck);
     if (rue_ask_queue_is_empty(&duel->queue)) push_next(recheck);
     if (duel->status != RUE_OK || !rue_ask_queue_pop(&duel->queue, out)) return false;
     out->repeat = (int)duel->history.count;
@@ -205,14 +166,6 @@ rue_status rue_recheck_tell(struct rue_recheck *recheck, const struct rue_ask *a
 }
 
 /* ---- verdict ---- */
-
-static double median_ratio(struct rue_recheck *recheck)
-{
-    size_t n = recheck->ratio_count;
-    if (n == 0) return NAN;
-    rue_sort_doubles(recheck->ratios, n);
-    return (recheck->ratios[(n - 1) / 2] + recheck->ratios[n / 2]) / 2;
-}
 
 /* In how many of the possible truths the checked one is worse than `other` by more than the margin, and in
  * how many worse than whatever is the best then. */
@@ -282,13 +235,14 @@ rue_status rue_recheck_conclude(struct rue_recheck *recheck, double margin_ratio
                                 struct rue_recheck_findings *out, rue_error *error)
 {
     struct rue_duel *duel = &recheck->duel;
-    *out =
-        (struct rue_recheck_findings){.verdict = RUE_RECHECK_UNTRIED,
-                                      .time_ratio = median_ratio(recheck),
-                                      .best = recheck->own,
-                                      .excess_ratio = NAN,
-                                      .tried_ratio = NAN,
-                                      .whole_jobs = recheck->whole && rue_ask_queue_is_empty(&duel->queue)};
+    *out = (struct rue_recheck_findings){
+        .verdict = RUE_RECHECK_UNTRIED,
+        .time_ratio = recheck->ratio_count ? gsl_stats_median(recheck->ratios, 1, recheck->ratio_count) : NAN,
+        .best = recheck->own,
+        .excess_ratio = NAN,
+        .tried_ratio = NAN,
+        .whole_jobs =
+            recheck->share >= 1 && !runs_whole_jobs(recheck) && rue_ask_queue_is_empty(&duel->queue)};
     for (size_t c = 0; c < duel->setup.config_count; c++) out->tried += is_tried(recheck, c);
     if (recheck->broken) out->verdict = RUE_RECHECK_FAILED;
     if (duel->joints == 0 || recheck->broken) return RUE_OK;

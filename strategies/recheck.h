@@ -1,7 +1,7 @@
 /* Whether an earlier recommendation still holds, told from a handful of joint trials: the configuration that
- * was recommended against the one that is most likely to beat it now, back to back, on the model that tells
- * most of their difference for its cost. Where the budget holds whole jobs of it and of its best rival on
- * every model, those come first, and no trial is shorter. Ask and tell, as a strategy; no I/O, no clock. */
+ * was recommended against the one that is most likely to beat it now, back to back, on one model after the
+ * other, with trials as long as lets the budget hold a pair on every model. Where it holds whole jobs of it
+ * and of its best rival on every model, those come first. Ask and tell, as a strategy; no I/O, no clock. */
 #ifndef RUE_RECHECK_H
 #define RUE_RECHECK_H
 

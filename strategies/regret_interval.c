@@ -11,8 +11,7 @@
 enum { DRAWS_MIN = 100, DRAWS_MAX = 800 };
 
 static const double draws_work = 1e7;    /* times drawn in all, about */
-static const double spread_factor = 1.4; /* draws see too little of the scatter of the least times */
-static const double more_bias = 0.5;     /* and about two thirds of their bias */
+static const double spread_factor = 1.6; /* draws see too little of the scatter of the least times */
 
 /* What the matrix might have been. */
 struct draw {
@@ -61,44 +60,37 @@ static size_t draw_winner(struct draw *draw)
     return winner;
 }
 
-/* The quantiles are a t distribution's wider where the scatter is told by few repeats. */
-static void find_limits(double *fixed, double *lucky, size_t draws, double told, double widen,
-                        double confidence, double *low, double *high)
+/* Of a regret that was measured as `told`. What draws add to it on average, the measurement added as well. */
+static void find_limits(double *drawn, size_t draws, double told, double widen, double confidence,
+                        double *low, double *high)
 {
-    double tail = (1 - confidence) / 2, mean = gsl_stats_mean(fixed, 1, draws), bias = mean - told;
-    gsl_sort(fixed, 1, draws);
-    gsl_sort(lucky, 1, draws);
-    double below = gsl_stats_quantile_from_sorted_data(fixed, 1, draws, tail),
-           above = gsl_stats_quantile_from_sorted_data(fixed, 1, draws, 1 - tail),
-           luck = gsl_stats_quantile_from_sorted_data(lucky, 1, draws, tail);
-    *low = fmax(0, told - bias - more_bias * fmax(0, bias) - widen * (above - mean));
-    *high = fmax(told, fmax(told - bias + widen * (mean - below), told - luck));
+    double tail = (1 - confidence) / 2, mean = gsl_stats_mean(drawn, 1, draws), centre = 2 * told - mean;
+    gsl_sort(drawn, 1, draws);
+    double below = mean - gsl_stats_quantile_from_sorted_data(drawn, 1, draws, tail),
+           above = gsl_stats_quantile_from_sorted_data(drawn, 1, draws, 1 - tail) - mean;
+    *low = fmax(0, fmin(told, centre - widen * above));
+    *high = fmax(told, centre + widen * below);
 }
 
-/* `room` [5 * draws] holds mean and worst regret of the recommended one; how much better each is, of the
- * winner of a draw, than it seems; and the excess of the recommended one over that winner. */
+/* `room` [3 * draws] holds the mean and the worst regret of the recommended one, and its excess over the
+ * winner of each draw. */
 static void find(struct draw *draw, double *room, size_t draws, struct rue_regret_interval *out)
 {
-    const struct rue_selection *selection = draw->selection;
-    const struct rue_ranking_row *rows = selection->rows;
-    size_t best = selection->recommended;
-    double *mean = room, *worst = room + draws, *lucky_mean = room + 2 * draws,
-           *lucky_worst = room + 3 * draws, *excess = room + 4 * draws;
+    size_t best = draw->selection->recommended;
+    const struct rue_ranking_row *row = &draw->selection->rows[best];
+    double *mean = room, *worst = room + draws, *excess = room + 2 * draws, confidence = out->confidence;
     for (size_t d = 0; d < draws; d++) {
         size_t winner = draw_winner(draw);
         mean[d] = rue_joined_regrets_value(&draw->joined[best], RUE_OBJECTIVE_MEAN);
         worst[d] = draw->joined[best].worst;
-        lucky_mean[d] = rue_joined_regrets_value(&draw->joined[winner], RUE_OBJECTIVE_MEAN) -
-                        rows[winner].mean_regret_ratio;
-        lucky_worst[d] = draw->joined[winner].worst - rows[winner].max_regret_ratio;
         excess[d] = value_of(draw, best) - value_of(draw, winner);
     }
-    double confidence = out->confidence;
-    double widen = spread_factor * rue_time_scatter_widening(draw->scatter.freedom, (1 + confidence) / 2);
-    find_limits(mean, lucky_mean, draws, rows[best].mean_regret_ratio, widen, confidence, &out->mean_low,
-                &out->mean_high);
-    find_limits(worst, lucky_worst, draws, rows[best].max_regret_ratio, widen, confidence, &out->worst_low,
-                &out->worst_high);
+    /* A t distribution is wider where the scatter rests on few repeats. */
+    double probability = (1 + confidence) / 2,
+           widen = spread_factor * rue_time_scatter_quantile(draw->scatter.freedom, probability) /
+                   rue_time_scatter_quantile(0, probability);
+    find_limits(mean, draws, row->mean_regret_ratio, widen, confidence, &out->mean_low, &out->mean_high);
+    find_limits(worst, draws, row->max_regret_ratio, widen, confidence, &out->worst_low, &out->worst_high);
     gsl_sort(excess, 1, draws);
     out->bound_ratio = widen * gsl_stats_quantile_from_sorted_data(excess, 1, draws, confidence);
 }
@@ -114,7 +106,7 @@ rue_status rue_regret_interval_find(const struct rue_cost_matrix *matrix,
     if (selection->recommended == RUE_NONE || draw.scatter.freedom == 0) return RUE_OK;
     double wanted = draws_work / (double)(configs * selection->model_count);
     size_t draws = wanted > DRAWS_MAX ? DRAWS_MAX : wanted < DRAWS_MIN ? DRAWS_MIN : (size_t)wanted;
-    double *room = calloc(5 * draws, sizeof *room);
+    double *room = calloc(3 * draws, sizeof *room);
     draw.joined = calloc(configs, sizeof *draw.joined);
     draw.times = calloc(configs, sizeof *draw.times);
     bool enough = room && draw.joined && draw.times;

@@ -2,10 +2,9 @@
  * these models. One repeat of everything tells nothing.
  *
  * Times are drawn as they might have been measured: a median of repeats scatters as those of all cells tell
- * (time_scatter.h). A regret is over the least of many times, so scatter alone makes it larger, and the
- * configuration that looks best was lucky: both are corrected by what the draws see of them, and the interval
- * is widened, as they see too little of both (of regrets on measured grids with 1 to 5 % of noise it then
- * covers 95 %). */
+ * (time_scatter.h). A regret is over the least of many times, so scatter alone makes it larger: what the
+ * draws see of that is taken off. The interval is widened, as they see too little of it (of regrets on grids
+ * with 1 to 5 % of noise it then covers 95 %). */
 #ifndef RUE_REGRET_INTERVAL_H
 #define RUE_REGRET_INTERVAL_H
 

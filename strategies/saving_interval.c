@@ -1,15 +1,6 @@
 #include "saving_interval.h"
 
-#include <gsl/gsl_cdf.h>
 #include <math.h>
-
-struct rue_saving rue_saving_between(struct rue_saving_side before, struct rue_saving_side after)
-{
-    return (struct rue_saving){.before = before,
-                               .after = after,
-                               .before_scatter = rue_time_scatter_of(before.matrix),
-                               .after_scatter = rue_time_scatter_of(after.matrix)};
-}
 
 /* The time of a side; adds how far it may be off. */
 static double time_ns(const struct rue_saving_side *side, const struct rue_time_scatter *scatter,
@@ -21,21 +12,20 @@ static double time_ns(const struct rue_saving_side *side, const struct rue_time_
     return scaled_ns;
 }
 
-void rue_saving_add(struct rue_saving *saving, size_t before, size_t after)
+struct rue_saving_interval rue_saving_interval_find(const struct rue_saving_side *before,
+                                                    const struct rue_saving_side *after,
+                                                    const size_t (*pairs)[2], size_t count, double confidence)
 {
-    saving->sum_ns += time_ns(&saving->before, &saving->before_scatter, before, &saving->variance);
-    saving->sum_ns -= time_ns(&saving->after, &saving->after_scatter, after, &saving->variance);
-    saving->models++;
-}
-
-struct rue_saving_interval rue_saving_interval_find(const struct rue_saving *saving, double confidence)
-{
-    double probability = (1 + confidence) / 2, models = (double)saving->models;
-    if (isnan(saving->variance) || !(confidence > 0)) return (struct rue_saving_interval){0};
-    double widening = fmax(rue_time_scatter_widening(saving->before_scatter.freedom, probability),
-                           rue_time_scatter_widening(saving->after_scatter.freedom, probability));
-    double half_ns = widening * gsl_cdf_ugaussian_Pinv(probability) * sqrt(saving->variance);
+    struct rue_time_scatter first = rue_time_scatter_of(before->matrix),
+                            second = rue_time_scatter_of(after->matrix);
+    double sum_ns = 0, variance = 0, probability = (1 + confidence) / 2;
+    for (size_t i = 0; i < count; i++)
+        sum_ns +=
+            time_ns(before, &first, pairs[i][0], &variance) - time_ns(after, &second, pairs[i][1], &variance);
+    if (isnan(variance) || !(confidence > 0)) return (struct rue_saving_interval){0};
+    double half_ns = sqrt(variance) * fmax(rue_time_scatter_quantile(first.freedom, probability),
+                                           rue_time_scatter_quantile(second.freedom, probability));
     return (struct rue_saving_interval){.confidence = confidence,
-                                        .low_ns = (saving->sum_ns - half_ns) / models,
-                                        .high_ns = (saving->sum_ns + half_ns) / models};
+                                        .low_ns = (sum_ns - half_ns) / (double)count,
+                                        .high_ns = (sum_ns + half_ns) / (double)count};
 }

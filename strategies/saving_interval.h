@@ -14,25 +14,17 @@ struct rue_saving_side {
     double scale;
 };
 
-struct rue_saving {
-    struct rue_saving_side before, after;
-    struct rue_time_scatter before_scatter, after_scatter;
-    double sum_ns, variance;
-    size_t models;
-};
-
-struct rue_saving rue_saving_between(struct rue_saving_side before, struct rue_saving_side after);
-
-/* Adds a model of both matrices: the mean over them is asked for. */
-void rue_saving_add(struct rue_saving *saving, size_t before, size_t after);
-
 /* Of scale * time before - scale * time after; negative where it does not save. */
 struct rue_saving_interval {
     double confidence; /* 0: nothing is known, as when everything was measured once */
     double low_ns, high_ns;
 };
 
-/* Of at least one model. */
-struct rue_saving_interval rue_saving_interval_find(const struct rue_saving *saving, double confidence);
+/* The mean over `count` models, at least one: row pairs[i][0] of the matrix before and pairs[i][1] of that
+ * after are the same model. */
+struct rue_saving_interval rue_saving_interval_find(const struct rue_saving_side *before,
+                                                    const struct rue_saving_side *after,
+                                                    const size_t (*pairs)[2], size_t count,
+                                                    double confidence);
 
 #endif

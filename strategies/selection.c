@@ -21,8 +21,8 @@ static struct rue_selection *allocate(const struct rue_cost_matrix *matrix,
     if (!selection) return NULL;
     selection->top_n = rules->top_n;
     selection->objective = rules->objective;
-    selection->config_count = rue_cost_matrix_configs(matrix);
-    selection->model_count = rue_cost_matrix_models(matrix);
+    selection->config_count = matrix->config_count;
+    selection->model_count = matrix->model_count;
     selection->recommended = selection->top_n_winner = RUE_NONE;
     /* One element more than needed, so that an empty matrix is no failed allocation. */
     selection->rows = calloc(selection->config_count + 1, sizeof *selection->rows);
@@ -80,7 +80,7 @@ static void vote(struct rue_selection *selection, const struct rue_cost_matrix *
 /* Counts how far the configuration is covered. */
 static void cover(struct rue_ranking_row *row, const struct rue_cost_matrix *matrix, size_t config)
 {
-    size_t models = rue_cost_matrix_models(matrix);
+    size_t models = matrix->model_count;
     for (size_t m = 0; m < models; m++) {
         const struct rue_cell *cell = rue_cost_matrix_cell(matrix, m, config);
         row->covered += cell->state == RUE_CELL_OK;
@@ -99,7 +99,7 @@ static bool is_worse(const struct rue_ranking_row *row, const struct rue_cost_ma
 {
     if (row->worst_model == RUE_NONE) return true;
     if (ratio != row->max_regret_ratio) return ratio > row->max_regret_ratio;
-    return strcmp(rue_cost_matrix_model(matrix, model), rue_cost_matrix_model(matrix, row->worst_model)) < 0;
+    return strcmp(matrix->models[model], matrix->models[row->worst_model]) < 0;
 }
 
 static void regret(const struct rue_selection *selection, const struct rue_cost_matrix *matrix, size_t config)
@@ -164,7 +164,7 @@ rue_status rue_selection_open(const struct rue_cost_matrix *matrix, const struct
 {
     assert(rules->top_n >= 1);
     *out = NULL;
-    size_t configs = rue_cost_matrix_configs(matrix);
+    size_t configs = matrix->config_count;
     double *times = calloc(configs + 1, sizeof *times);
     struct rue_selection *selection = times ? allocate(matrix, rules) : NULL;
     if (!selection) {

@@ -6,7 +6,7 @@
 struct rue_time_scatter rue_time_scatter_of(const struct rue_cost_matrix *matrix)
 {
     struct rue_time_scatter scatter = {.freedom = 0};
-    size_t configs = rue_cost_matrix_configs(matrix), cells = rue_cost_matrix_models(matrix) * configs;
+    size_t configs = matrix->config_count, cells = matrix->model_count * configs;
     double squares = 0;
     for (size_t i = 0; i < cells; i++) {
         const struct rue_cell *cell = rue_cost_matrix_cell(matrix, i / configs, i % configs);
@@ -29,8 +29,7 @@ double rue_time_scatter_cell_sd(const struct rue_time_scatter *scatter, const st
     return scatter->freedom > 0 ? scatter->sd * sqrt(median_share) : NAN;
 }
 
-double rue_time_scatter_widening(size_t freedom, double probability)
+double rue_time_scatter_quantile(size_t freedom, double probability)
 {
-    if (freedom == 0) return 1;
-    return gsl_cdf_tdist_Pinv(probability, (double)freedom) / gsl_cdf_ugaussian_Pinv(probability);
+    return freedom ? gsl_cdf_tdist_Pinv(probability, (double)freedom) : gsl_cdf_ugaussian_Pinv(probability);
 }

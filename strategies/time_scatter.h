@@ -16,8 +16,8 @@ struct rue_time_scatter rue_time_scatter_of(const struct rue_cost_matrix *matrix
  * believes; NaN where it is not known. */
 double rue_time_scatter_cell_sd(const struct rue_time_scatter *scatter, const struct rue_cell *cell);
 
-/* A t distribution's quantile at `probability` over the normal one's: an interval is so many times wider
- * where the scatter rests on `freedom`; 1 where that is 0. */
-double rue_time_scatter_widening(size_t freedom, double probability);
+/* How many standard deviations hold an error with `probability` (one-sided): of a t distribution where the
+ * deviation rests on `freedom`, of a normal one where that is 0. */
+double rue_time_scatter_quantile(size_t freedom, double probability);
 
 #endif

@@ -163,8 +163,8 @@ static inline void fixture_repeat(struct fixture *fixture, double off)
 {
     for (size_t v = 0; v < fixture->findings.variant_count; v++) {
         struct rue_cost_matrix *matrix = fixture->matrices[v];
-        size_t configs = rue_cost_matrix_configs(matrix);
-        for (size_t i = 0; i < rue_cost_matrix_models(matrix) * configs; i++) {
+        size_t configs = matrix->config_count;
+        for (size_t i = 0; i < matrix->model_count * configs; i++) {
             double ns = rue_cost_matrix_cell(matrix, i / configs, i % configs)->median_ns;
             const double more[] = {(1 - off) * ns, (1 + off) * ns};
             cr_assert_eq(rue_cost_matrix_add_repeats(matrix, i / configs, i % configs, more, 2, false, NULL),

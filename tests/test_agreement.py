@@ -1,5 +1,8 @@
 """rue show --against: how far two studies agree about the order of configurations."""
 import json
+import math
+
+import pytest
 
 from conftest import expect_failure, make_table
 
@@ -23,6 +26,15 @@ def test_models_are_compared_with_themselves_on_another_device(rue, script):
     assert rows == [("ape", "ape@l4+host=20%", 4, 1), ("bee", "bee@l4", 4, -1)]
     text = rue("show", "one", "--against", "two").stdout
     assert "Kendall" in text and "-1.000" in text and "ape@l4+host=20%" in text
+
+
+@pytest.mark.parametrize("other, tau", [([0, 2, 1, 3], 4 / 6), ([0, 1, 1, 3], 5 / math.sqrt(6 * 5)),
+                                        ([3, 1, 1, 1], -3 / math.sqrt(6 * 3))])
+def test_a_swap_costs_two_pairs_and_a_tie_counts_for_neither(rue, script, other, tau):
+    tune(rue, script, "one", ["ape"], lambda m, b, w: 1000 + 100 * ORDER[b, w])
+    tune(rue, script, "two", ["ape@l4"], lambda m, b, w: 1000 + 100 * other[ORDER[b, w]])
+    (row,) = json.loads(rue("show", "one", "--against", "two", "--json").stdout)
+    assert row["rank_agreement"] == pytest.approx(tau, abs=1e-9)
 
 
 def test_studies_without_a_model_in_common_are_refused(rue, script):

@@ -26,10 +26,10 @@ static void add(struct rue_cost_matrix *matrix, double time_ns, bool predicted)
 Test(cost_matrix, starts_with_every_cell_missing)
 {
     struct rue_cost_matrix *matrix = matrix_of(3, 2);
-    cr_assert_eq(rue_cost_matrix_configs(matrix), 3);
-    cr_assert_eq(rue_cost_matrix_models(matrix), 2);
-    cr_assert_eq(rue_cost_matrix_config(matrix, 2)->value[RUE_BATCH_SIZE], 3);
-    cr_assert_str_eq(rue_cost_matrix_model(matrix, 1), "b");
+    cr_assert_eq(matrix->config_count, 3);
+    cr_assert_eq(matrix->model_count, 2);
+    cr_assert_eq(matrix->configs[2].value[RUE_BATCH_SIZE], 3);
+    cr_assert_str_eq(matrix->models[1], "b");
     for (size_t m = 0; m < 2; m++)
         for (size_t c = 0; c < 3; c++) {
             const struct rue_cell *cell = rue_cost_matrix_cell(matrix, m, c);
@@ -48,8 +48,8 @@ Test(cost_matrix, copies_what_it_is_given)
     cr_assert_eq(rue_cost_matrix_open(&config, 1, (const char *const[]){name}, 1, &matrix, NULL), RUE_OK);
     name[0] = '!';
     config.value[RUE_BATCH_SIZE] = 99;
-    cr_assert_str_eq(rue_cost_matrix_model(matrix, 0), "resnet");
-    cr_assert_eq(rue_cost_matrix_config(matrix, 0)->value[RUE_BATCH_SIZE], 1);
+    cr_assert_str_eq(matrix->models[0], "resnet");
+    cr_assert_eq(matrix->configs[0].value[RUE_BATCH_SIZE], 1);
     rue_cost_matrix_close(matrix);
 }
 
@@ -57,7 +57,7 @@ Test(cost_matrix, may_be_empty)
 {
     struct rue_cost_matrix *matrix;
     cr_assert_eq(rue_cost_matrix_open(NULL, 0, NULL, 0, &matrix, NULL), RUE_OK);
-    cr_assert_eq(rue_cost_matrix_configs(matrix), 0);
+    cr_assert_eq(matrix->config_count, 0);
     rue_cost_matrix_close(matrix);
     rue_cost_matrix_close(NULL);
 }
@@ -181,7 +181,7 @@ Test(cost_matrix, cells_do_not_touch_each_other)
 static struct rue_cost_matrix *matrix_limited(void)
 {
     struct rue_cost_matrix *matrix = matrix_of(1, 1);
-    rue_cost_matrix_limit_first_batch(matrix, 100);
+    matrix->first_limit_ns = 100;
     return matrix;
 }
 
@@ -251,12 +251,13 @@ Test(cost_matrix, an_estimate_is_as_sure_as_was_told)
     struct rue_cost_matrix *matrix = matrix_limited();
     const struct rue_cell *cell = rue_cost_matrix_cell(matrix, 0, 0);
     rue_cost_matrix_estimate_first_batch(matrix, 0, 0, 80);
-    rue_cost_matrix_estimate_sd(matrix, 0, 0, 0.1);
     cr_assert(isnan(cell->estimate_sd), "there is no estimate yet");
-    cr_assert_eq(rue_cost_matrix_estimate(matrix, 0, 0, 500, 1, true, NULL), RUE_OK);
+    cr_assert_eq(rue_cost_matrix_estimate(matrix, 0, 0, 500, NAN, 1, true, NULL), RUE_OK);
     cr_assert(isnan(cell->estimate_sd));
-    rue_cost_matrix_estimate_sd(matrix, 0, 0, 0.1);
+    cr_assert_eq(rue_cost_matrix_estimate(matrix, 0, 0, 500, 0.1, 1, true, NULL), RUE_OK);
     cr_assert_eq(cell->estimate_sd, 0.1);
+    rue_cost_matrix_miss(matrix, 0, 0, RUE_TRIAL_FAILED, "crashed");
+    cr_assert(isnan(cell->estimate_sd));
     rue_cost_matrix_close(matrix);
 }
 
@@ -265,15 +266,15 @@ Test(cost_matrix, a_new_estimate_replaces_the_one_before_and_a_failure_both)
     struct rue_cost_matrix *matrix = matrix_limited();
     const struct rue_cell *cell = rue_cost_matrix_cell(matrix, 0, 0);
     rue_cost_matrix_estimate_first_batch(matrix, 0, 0, 80);
-    cr_assert_eq(rue_cost_matrix_estimate(matrix, 0, 0, 500, 1, true, NULL), RUE_OK);
-    cr_assert_eq(rue_cost_matrix_estimate(matrix, 0, 0, 600, 2, false, NULL), RUE_OK);
+    cr_assert_eq(rue_cost_matrix_estimate(matrix, 0, 0, 500, NAN, 1, true, NULL), RUE_OK);
+    cr_assert_eq(rue_cost_matrix_estimate(matrix, 0, 0, 600, NAN, 2, false, NULL), RUE_OK);
     cr_assert_eq(cell->median_ns, 600);
     cr_assert_eq(cell->repeats, 2u);
     cr_assert_not(cell->predicted);
     rue_cost_matrix_miss(matrix, 0, 0, RUE_TRIAL_INFEASIBLE, "no room");
     cr_assert_eq(cell->state, RUE_CELL_INFEASIBLE);
     cr_assert(isnan(cell->median_ns));
-    cr_assert_eq(rue_cost_matrix_estimate(matrix, 0, 0, 700, 3, true, NULL), RUE_OK);
+    cr_assert_eq(rue_cost_matrix_estimate(matrix, 0, 0, 700, NAN, 3, true, NULL), RUE_OK);
     cr_assert_eq(cell->state, RUE_CELL_INFEASIBLE, "it does not run, whatever is believed");
     rue_cost_matrix_close(matrix);
 }

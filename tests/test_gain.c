@@ -28,9 +28,8 @@ static void add(struct rue_cost_matrix *matrix, size_t model, size_t config, dou
 
 static void believe(struct rue_cost_matrix *matrix, size_t model, size_t config, double log_time, double sd)
 {
-    cr_assert_eq(rue_cost_matrix_estimate(matrix, model, config, 1e9 * exp(log_time), 1, false, NULL),
+    cr_assert_eq(rue_cost_matrix_estimate(matrix, model, config, 1e9 * exp(log_time), sd, 1, false, NULL),
                  RUE_OK);
-    rue_cost_matrix_estimate_sd(matrix, model, config, sd);
 }
 
 /* Of the first configuration over the second. */

@@ -18,9 +18,8 @@ Test(kept_variant, cells_come_back_as_they_were)
     struct fixture fixture;
     fixture_open(&fixture);
     const struct rue_variant_findings *variant = fixture_add(&fixture, &grid);
-    cr_assert_eq(rue_cost_matrix_estimate(fixture.matrices[0], 0, 1, 2e10, 2, true, NULL), RUE_OK);
-    cr_assert_eq(rue_cost_matrix_estimate(fixture.matrices[0], 0, 2, 3e10, 1, false, NULL), RUE_OK);
-    rue_cost_matrix_estimate_sd(fixture.matrices[0], 0, 1, 0.125);
+    cr_assert_eq(rue_cost_matrix_estimate(fixture.matrices[0], 0, 1, 2e10, 0.125, 2, true, NULL), RUE_OK);
+    cr_assert_eq(rue_cost_matrix_estimate(fixture.matrices[0], 0, 2, 3e10, NAN, 1, false, NULL), RUE_OK);
 
     rue_error error = {0};
     struct rue_json_document document = {0};

@@ -40,10 +40,9 @@ static struct rue_cost_matrix *matrix_of(double true_ns, int repeats, double noi
 static struct rue_saving_interval find(const struct rue_cost_matrix *before,
                                        const struct rue_cost_matrix *after, size_t models)
 {
-    struct rue_saving saving =
-        rue_saving_between((struct rue_saving_side){before, 2, 2}, (struct rue_saving_side){after, 0, 0.5});
-    for (size_t m = 0; m < models; m++) rue_saving_add(&saving, m, m);
-    return rue_saving_interval_find(&saving, 0.95);
+    static const size_t pairs[MODELS][2] = {{0, 0}, {1, 1}};
+    const struct rue_saving_side first = {before, 2, 2}, second = {after, 0, 0.5};
+    return rue_saving_interval_find(&first, &second, pairs, models, 0.95);
 }
 
 /* 300 machines: a share of 0.95 of them has a standard error of 0.013. */
@@ -91,11 +90,10 @@ Test(saving_interval, one_repeat_of_everything_tells_nothing)
 Test(saving_interval, what_a_strategy_believes_counts_like_repeats)
 {
     struct rue_cost_matrix *before = matrix_open(), *after = matrix_open();
-    cr_assert_eq(rue_cost_matrix_estimate(before, 0, 2, 1000, 3, true, NULL), RUE_OK);
-    cr_assert_eq(rue_cost_matrix_estimate(after, 0, 0, 3000, 3, true, NULL), RUE_OK);
-    rue_cost_matrix_estimate_sd(before, 0, 2, 0.01);
+    cr_assert_eq(rue_cost_matrix_estimate(before, 0, 2, 1000, 0.01, 3, true, NULL), RUE_OK);
+    cr_assert_eq(rue_cost_matrix_estimate(after, 0, 0, 3000, NAN, 3, true, NULL), RUE_OK);
     cr_expect_eq(find(before, after, 1).confidence, 0, "of one nothing is known");
-    rue_cost_matrix_estimate_sd(after, 0, 0, 0);
+    cr_assert_eq(rue_cost_matrix_estimate(after, 0, 0, 3000, 0, 3, true, NULL), RUE_OK);
     struct rue_saving_interval interval = find(before, after, 1);
     cr_expect_eq(interval.confidence, 0.95);
     cr_expect_float_eq(interval.low_ns, 500 - 1.96 * 20, 4, "%.0f", interval.low_ns);

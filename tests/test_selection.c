@@ -495,8 +495,8 @@ Test(selection, what_was_only_estimated_sets_the_best_and_is_not_recommended)
 {
     static const double table[] = {MISSING, 12, 11};
     struct rue_cost_matrix *matrix = matrix_of(1, 3, table);
-    cr_assert_eq(rue_cost_matrix_estimate(matrix, 0, 0, 10, 0, true, NULL), RUE_OK);
-    cr_assert_eq(rue_cost_matrix_estimate(matrix, 0, 1, 1, 0, true, NULL), RUE_OK,
+    cr_assert_eq(rue_cost_matrix_estimate(matrix, 0, 0, 10, NAN, 0, true, NULL), RUE_OK);
+    cr_assert_eq(rue_cost_matrix_estimate(matrix, 0, 1, 1, NAN, 0, true, NULL), RUE_OK,
                  "it has a time of its own");
     struct rue_selection *selection = select_from(matrix, 1);
     cr_assert(selection->rows[0].ranked && selection->rows[0].repeats == 0 && selection->rows[0].predicted);
@@ -507,7 +507,7 @@ Test(selection, what_was_only_estimated_sets_the_best_and_is_not_recommended)
     rue_selection_close(selection);
     rue_cost_matrix_close(matrix);
     matrix = matrix_of(1, 1, (const double[]){MISSING});
-    cr_assert_eq(rue_cost_matrix_estimate(matrix, 0, 0, INFINITY, 0, true, NULL), RUE_USAGE);
+    cr_assert_eq(rue_cost_matrix_estimate(matrix, 0, 0, INFINITY, NAN, 0, true, NULL), RUE_USAGE);
     rue_cost_matrix_close(matrix);
 }
 

@@ -1,10 +1,10 @@
 #include "agreement.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "model_extras.h"
-#include "rank_agreement.h"
 
 /* One row of a study's cost matrix. */
 struct row {
@@ -14,7 +14,7 @@ struct row {
 
 static const char *name_of(const struct row *row)
 {
-    return rue_cost_matrix_model(row->matrix, row->model);
+    return row->matrix->models[row->model];
 }
 
 /* The length of "resnet50" in "resnet50@h100+jitter=5%". */
@@ -39,28 +39,48 @@ static double time_of(const struct row *row, size_t config)
 /* The time of that configuration; 0 where it was not measured. */
 static double time_of_same(const struct row *row, const struct rue_config *config)
 {
-    for (size_t c = 0; c < rue_cost_matrix_configs(row->matrix); c++)
-        if (rue_config_equal(rue_cost_matrix_config(row->matrix, c), config)) return time_of(row, c);
+    for (size_t c = 0; c < row->matrix->config_count; c++)
+        if (rue_config_equal(&row->matrix->configs[c], config)) return time_of(row, c);
     return 0;
+}
+
+static int sign(double x)
+{
+    return (x > 0) - (x < 0);
+}
+
+/* Kendall's tau-b of the pairs (a[i], b[i]): ties count for neither (Kendall, The treatment of ties in
+ * ranking problems, Biometrika 33, 1945). */
+static double rank_agreement(const double *a, const double *b, size_t count)
+{
+    double agreeing = 0, told_a = 0, told_b = 0; /* pairs of pairs: in order less reversed, without ties */
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < i; j++) {
+            int of_a = sign(a[i] - a[j]), of_b = sign(b[i] - b[j]);
+            agreeing += of_a * of_b;
+            told_a += of_a != 0;
+            told_b += of_b != 0;
+        }
+    return told_a > 0 && told_b > 0 ? agreeing / sqrt(told_a * told_b) : NAN;
 }
 
 static rue_status compare(const struct row *a, const struct row *b, struct rue_agreement *out,
                           rue_error *error)
 {
-    size_t configs = rue_cost_matrix_configs(a->matrix);
+    size_t configs = a->matrix->config_count;
     double *times = calloc(configs + 1, 2 * sizeof *times);
     if (!times) return rue_fail_memory(error, "times", configs * 2 * sizeof *times);
     double *mine = times, *theirs = times + configs;
     out->configs = 0;
     for (size_t c = 0; c < configs; c++) {
-        double x = time_of(a, c), y = x > 0 ? time_of_same(b, rue_cost_matrix_config(a->matrix, c)) : 0;
+        double x = time_of(a, c), y = x > 0 ? time_of_same(b, &a->matrix->configs[c]) : 0;
         if (!(x > 0 && y > 0)) continue;
         mine[out->configs] = x;
         theirs[out->configs++] = y;
     }
     out->model = name_of(a);
     out->other = name_of(b);
-    out->rank_agreement = rue_rank_agreement(mine, theirs, out->configs);
+    out->rank_agreement = rank_agreement(mine, theirs, out->configs);
     free(times);
     return RUE_OK;
 }
@@ -74,8 +94,8 @@ static rue_status compare_variants(const struct rue_variant_findings *one,
     rue_findings_name(other, other_name, sizeof other_name);
     if (strcmp(name, other_name) != 0) return RUE_OK;
     struct row a = {.matrix = one->matrix}, b = {.matrix = other->matrix};
-    for (a.model = 0; a.model < rue_cost_matrix_models(a.matrix); a.model++)
-        for (b.model = 0; b.model < rue_cost_matrix_models(b.matrix); b.model++) {
+    for (a.model = 0; a.model < a.matrix->model_count; a.model++)
+        for (b.model = 0; b.model < b.matrix->model_count; b.model++) {
             if (*count == most || !is_same_model(&a, &b)) continue;
             memcpy(out[*count].variant, name, sizeof name);
             rue_status status = compare(&a, &b, &out[*count], error);

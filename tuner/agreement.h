@@ -10,7 +10,7 @@ struct rue_agreement {
     char variant[128];         /* of the data, by which those of the studies are matched */
     const char *model, *other; /* borrowed from the findings */
     size_t configs;            /* measured in both */
-    double rank_agreement;     /* rue_rank_agreement of their times; NaN where they tell no order */
+    double rank_agreement;     /* Kendall's tau-b of their times; NaN where all of one are equal */
 };
 
 /* Those that there are, `most` of them at most. RUE_DATA where the studies have no model and variant in

@@ -236,7 +236,7 @@ static rue_status measure_both(struct rue_study *study, size_t variant, const ch
 {
     for (size_t i = 0; i < 2 * study->model_count; i++) {
         struct rue_trial_request request = {.measure = RUE_JOINT,
-                                            .config = *rue_cost_matrix_config(matrix, i % 2),
+                                            .config = matrix->configs[i % 2],
                                             .images = study->variants[variant].job_images};
         struct rue_trial_result result;
         rue_status status = rue_interrupt_status();

@@ -64,7 +64,7 @@ static void put_best(struct list *list, const struct rue_variant_findings *varia
         rue_text_table_cell(list->table, RECOMMENDED, "nothing ranked");
         return;
     }
-    rue_config_label(rue_cost_matrix_config(variant->matrix, best), label);
+    rue_config_label(&variant->matrix->configs[best], label);
     const struct rue_ranking_row *row = &variant->selection->rows[best];
     bool worst = variant->selection->objective == RUE_OBJECTIVE_WORST, time = variant->goal == RUE_GOAL_TIME;
     rue_text_table_cell(list->table, RECOMMENDED, "%s (%s%.1f %%%s%s%s)", label, worst ? "worst " : "",
@@ -99,11 +99,10 @@ static json_t *recommendations_json(struct list *list, const struct rue_findings
         size_t best = variant->selection->recommended;
         json_t *object = json_object();
         rue_json_put(&list->document, object, "mode", rue_json_text(rue_findings_mode(variant)));
-        rue_json_put(
-            &list->document, object, "config",
-            best == RUE_NONE
-                ? json_null()
-                : rue_json_config(&list->document, rue_cost_matrix_config(variant->matrix, best), false));
+        rue_json_put(&list->document, object, "config",
+                     best == RUE_NONE
+                         ? json_null()
+                         : rue_json_config(&list->document, &variant->matrix->configs[best], false));
         rue_json_put(
             &list->document, object, "mean_regret_ratio",
             rue_json_real(best == RUE_NONE ? NAN : variant->selection->rows[best].mean_regret_ratio));

@@ -272,9 +272,9 @@ static rue_status report(const struct rue_study *study, const struct rue_finding
 /* Whether the limit of the first batch alone rules out every configuration of the variant. */
 static bool are_all_late(const struct rue_variant_findings *variant)
 {
-    size_t configs = rue_cost_matrix_configs(variant->matrix), late = 0;
+    size_t configs = variant->matrix->config_count, late = 0;
     for (size_t c = 0; c < configs; c++)
-        for (size_t m = 0; m < rue_cost_matrix_models(variant->matrix); m++)
+        for (size_t m = 0; m < variant->matrix->model_count; m++)
             if (rue_cost_matrix_cell(variant->matrix, m, c)->late) {
                 late++;
                 break;
@@ -287,14 +287,14 @@ static rue_status fail_late(const struct rue_variant_findings *variant, rue_erro
     size_t config;
     double first_ns;
     char limit[RUE_UNIT_TEXT_BYTES], first[RUE_UNIT_TEXT_BYTES], label[RUE_CONFIG_TEXT_BYTES];
-    rue_format_duration(rue_cost_matrix_first_batch_limit_ns(variant->matrix), limit, sizeof limit);
+    rue_format_duration(variant->matrix->first_limit_ns, limit, sizeof limit);
     if (!rue_cost_matrix_earliest(variant->matrix, &config, &first_ns))
         return rue_fail(
             error, RUE_INFEASIBLE,
             "the runner does not say when the first batch comes, so --max-first-batch %s cannot be "
             "kept; leave it out, or have the runner answer with first_batch_ns",
             limit);
-    rue_config_label(rue_cost_matrix_config(variant->matrix, config), label);
+    rue_config_label(&variant->matrix->configs[config], label);
     return rue_fail(error, RUE_INFEASIBLE,
                     "no configuration has its first batch within %s on every model; the earliest comes after "
                     "%s, with %s: raise --max-first-batch above that",

@@ -94,8 +94,7 @@ static rue_status load_all(struct rue_study *study, struct rue_side_by_side *out
             if (s == 0)
                 rue_progress_show(study->progress, "comparing loaders, round %zu of %d", r + 1, ROUNDS);
             if (best != RUE_NONE)
-                status = load_once(study, s, rue_cost_matrix_config(variant->matrix, best), r, &rounds[s][0],
-                                   error);
+                status = load_once(study, s, &variant->matrix->configs[best], r, &rounds[s][0], error);
             if (status == RUE_OK && out->has_common)
                 status = load_once(study, s, &out->common, r, &rounds[s][1], error);
         }
@@ -201,7 +200,7 @@ static void take_common(const struct rue_findings *findings, struct rue_side_by_
     if (overall->best == RUE_NONE) return;
     out->has_common = true;
     out->common_predicted = overall->best != overall->selection->recommended;
-    out->common = *rue_cost_matrix_config(overall->matrix, overall->best);
+    out->common = overall->matrix->configs[overall->best];
 }
 
 rue_status rue_compare_measure(struct rue_study *study, struct rue_findings *findings, uint64_t sample_images,

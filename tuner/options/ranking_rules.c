@@ -140,11 +140,11 @@ rue_status rue_ranking_rules_select(const struct rue_ranking_rules *rules,
                                     const struct rue_cost_matrix *matrix, struct rue_selection **out,
                                     rue_error *error)
 {
-    size_t models = rue_cost_matrix_models(matrix);
+    size_t models = matrix->model_count;
     double *weights = rules->weight_count ? calloc(models + 1, sizeof *weights) : NULL;
     if (rules->weight_count && !weights) return rue_fail_memory(error, "weights", models * sizeof *weights);
     for (size_t m = 0; weights && m < models; m++)
-        weights[m] = rue_ranking_rules_weight(rules, rue_cost_matrix_model(matrix, m));
+        weights[m] = rue_ranking_rules_weight(rules, matrix->models[m]);
     bool alike = true;
     for (size_t m = 0; weights && m < models; m++) alike &= weights[m] == weights[0];
     struct rue_selection_rules own = {rules->top_n, rules->objective, alike ? NULL : weights};

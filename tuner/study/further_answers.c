@@ -48,13 +48,13 @@ static bool is_measured(const struct rue_variant_findings *variant)
 static rue_status find(const struct rue_findings *findings, struct rue_variant_findings *variant,
                        const struct rue_ranking_rules *rules, rue_error *error)
 {
-    size_t configs = rue_cost_matrix_configs(variant->matrix);
+    size_t configs = variant->matrix->config_count;
     struct rue_answers *answers = NULL;
     double *bytes = is_ours(findings, variant) ? calloc(configs + 1, sizeof *bytes) : NULL;
     if (!bytes && is_ours(findings, variant))
         return rue_fail_memory(error, "the memory of configurations", configs * sizeof *bytes);
     for (size_t c = 0; bytes && c < configs; c++)
-        bytes[c] = memory_bytes(variant, rue_cost_matrix_config(variant->matrix, c));
+        bytes[c] = memory_bytes(variant, &variant->matrix->configs[c]);
     rue_status status = rue_answers_open(variant->matrix, variant->selection, rules->set_epsilon_ratio, bytes,
                                          &answers, error);
     free(bytes);

@@ -48,18 +48,17 @@ static void put_matrix(struct rue_json_document *document, json_t *object,
                        const struct rue_cost_matrix *matrix)
 {
     json_t *models = json_array(), *configs = json_array(), *cells = json_array();
-    for (size_t m = 0; m < rue_cost_matrix_models(matrix); m++)
-        rue_json_push(document, models, rue_json_text(rue_cost_matrix_model(matrix, m)));
-    for (size_t c = 0; c < rue_cost_matrix_configs(matrix); c++)
-        rue_json_push(document, configs, rue_json_config(document, rue_cost_matrix_config(matrix, c), true));
-    for (size_t m = 0; m < rue_cost_matrix_models(matrix); m++)
-        for (size_t c = 0; c < rue_cost_matrix_configs(matrix); c++)
+    for (size_t m = 0; m < matrix->model_count; m++)
+        rue_json_push(document, models, rue_json_text(matrix->models[m]));
+    for (size_t c = 0; c < matrix->config_count; c++)
+        rue_json_push(document, configs, rue_json_config(document, &matrix->configs[c], true));
+    for (size_t m = 0; m < matrix->model_count; m++)
+        for (size_t c = 0; c < matrix->config_count; c++)
             rue_json_push(document, cells, cell_json(document, rue_cost_matrix_cell(matrix, m, c)));
     rue_json_put(document, object, "models", models);
     rue_json_put(document, object, "configs", configs);
     rue_json_put(document, object, "cells", cells);
-    rue_json_put(document, object, "max_first_batch_ns",
-                 rue_json_integer(rue_cost_matrix_first_batch_limit_ns(matrix)));
+    rue_json_put(document, object, "max_first_batch_ns", rue_json_integer(matrix->first_limit_ns));
 }
 
 /* Of numbers that are kept as they are, of one kind each: X(member). */
@@ -211,20 +210,18 @@ static void read_cell(struct rue_json_reader *reader, const json_t *cell, const 
     double estimate_ns = rue_json_number_of(reader, cell, "estimate_ns", true);
     uint64_t trials = rue_json_count(reader, cell, "trials", true, REPEATS_MAX);
     if (isnan(estimate_ns) || reader->status != RUE_OK) return;
-    if (rue_cost_matrix_estimate(at->matrix, at->model, at->config, estimate_ns, trials, predicted, NULL) !=
-        RUE_OK)
-        rue_json_refuse(reader, "estimate_ns", "a time");
     double sd = rue_json_number_of(reader, cell, "estimate_sd", true);
+    if (rue_cost_matrix_estimate(at->matrix, at->model, at->config, estimate_ns, sd, trials, predicted,
+                                 NULL) != RUE_OK)
+        rue_json_refuse(reader, "estimate_ns", "a time");
     if (sd < 0) rue_json_refuse(reader, "estimate_sd", "a standard deviation");
-    rue_cost_matrix_estimate_sd(at->matrix, at->model, at->config, sd);
 }
 
 static void read_cells(struct rue_json_reader *reader, const json_t *object, struct rue_cost_matrix *matrix)
 {
     const json_t *list;
-    size_t configs = rue_cost_matrix_configs(matrix), models = rue_cost_matrix_models(matrix);
-    rue_cost_matrix_limit_first_batch(matrix,
-                                      rue_json_count(reader, object, "max_first_batch_ns", false, INT64_MAX));
+    size_t configs = matrix->config_count, models = matrix->model_count;
+    matrix->first_limit_ns = rue_json_count(reader, object, "max_first_batch_ns", false, INT64_MAX);
     size_t count = rue_json_list(reader, object, "cells", CELLS_MAX, &list);
     if (count != configs * models) rue_json_refuse(reader, "cells", "a list of all cells");
     size_t outer = rue_json_enter(reader, "cells");
@@ -320,7 +317,7 @@ void rue_kept_variant_read(struct rue_json_reader *reader, const json_t *object,
     struct rue_selection *selection = NULL;
     read_facts(reader, object, out);
     struct rue_cost_matrix *matrix = read_matrix(reader, object);
-    size_t configs = matrix ? rue_cost_matrix_configs(matrix) : 0;
+    size_t configs = matrix ? matrix->config_count : 0;
     if (matrix) read_lengths(reader, object, configs, &out->lengths);
     if (matrix && claims) rue_baseline_gains_read(reader, object, configs, &out->baselines);
     if (reader->status == RUE_OK)

@@ -16,8 +16,8 @@ struct group {
 
 static size_t column_of(const struct rue_cost_matrix *matrix, const struct rue_config *config)
 {
-    for (size_t c = 0; c < rue_cost_matrix_configs(matrix); c++)
-        if (rue_config_equal(rue_cost_matrix_config(matrix, c), config)) return c;
+    for (size_t c = 0; c < matrix->config_count; c++)
+        if (rue_config_equal(&matrix->configs[c], config)) return c;
     return RUE_NONE;
 }
 
@@ -26,8 +26,8 @@ static size_t common_configs(const struct group *group, struct rue_config *out)
 {
     const struct rue_cost_matrix *first = group->variants[0]->matrix;
     size_t count = 0;
-    for (size_t c = 0; c < rue_cost_matrix_configs(first); c++) {
-        const struct rue_config *config = rue_cost_matrix_config(first, c);
+    for (size_t c = 0; c < first->config_count; c++) {
+        const struct rue_config *config = &first->configs[c];
         bool common = true;
         for (size_t v = 1; common && v < group->count; v++)
             common = column_of(group->variants[v]->matrix, config) != RUE_NONE;
@@ -44,12 +44,9 @@ static rue_status copy_cell(const struct rue_cell *cell, struct rue_cost_matrix 
     if (cell->state == RUE_CELL_OK && cell->repeats > 0 && cell->times_ns)
         return rue_cost_matrix_add_repeats(matrix, scenario, config, cell->times_ns, cell->repeats,
                                            cell->predicted, error);
-    if (cell->state == RUE_CELL_OK) {
-        rue_status status = rue_cost_matrix_estimate(matrix, scenario, config, cell->median_ns, cell->repeats,
-                                                     cell->predicted, error);
-        rue_cost_matrix_estimate_sd(matrix, scenario, config, cell->estimate_sd);
-        return status;
-    }
+    if (cell->state == RUE_CELL_OK)
+        return rue_cost_matrix_estimate(matrix, scenario, config, cell->median_ns, cell->estimate_sd,
+                                        cell->repeats, cell->predicted, error);
     if (cell->state != RUE_CELL_MISSING)
         rue_cost_matrix_miss(matrix, scenario, config, outcomes[cell->state], cell->reason);
     return RUE_OK;
@@ -59,9 +56,9 @@ static rue_status fill_part(const struct rue_variant_findings *variant, struct r
                             size_t first, rue_error *error)
 {
     rue_status status = RUE_OK;
-    for (size_t c = 0; c < rue_cost_matrix_configs(matrix); c++) {
-        size_t column = column_of(variant->matrix, rue_cost_matrix_config(matrix, c));
-        for (size_t m = 0; status == RUE_OK && m < rue_cost_matrix_models(variant->matrix); m++)
+    for (size_t c = 0; c < matrix->config_count; c++) {
+        size_t column = column_of(variant->matrix, &matrix->configs[c]);
+        for (size_t m = 0; status == RUE_OK && m < variant->matrix->model_count; m++)
             status = copy_cell(rue_cost_matrix_cell(variant->matrix, m, column), matrix, first + m, c, error);
     }
     return status;
@@ -73,7 +70,7 @@ static rue_status fill(const struct group *group, struct rue_cost_matrix *matrix
     size_t first = 0;
     for (size_t v = 0; status == RUE_OK && v < group->count; v++) {
         status = fill_part(group->variants[v], matrix, first, error);
-        first += rue_cost_matrix_models(group->variants[v]->matrix);
+        first += group->variants[v]->matrix->model_count;
     }
     return status;
 }
@@ -91,15 +88,15 @@ static void fill_parts(const struct rue_findings *findings, const struct group *
         rue_findings_name_among(findings, group->variants[v], part->name, sizeof part->name);
         part->mean_regret_ratio = part->max_regret_ratio = NAN;
         if (out->best == RUE_NONE) continue;
-        for (size_t m = 0; m < rue_cost_matrix_models(own); m++) {
-            double weight = rue_ranking_rules_weight(rules, rue_cost_matrix_model(own, m));
+        for (size_t m = 0; m < own->model_count; m++) {
+            double weight = rue_ranking_rules_weight(rules, own->models[m]);
             double regret = rue_selection_regret(selection, out->matrix, first + m, out->best);
             sum += weight * regret;
             weights += weight;
             if (m == 0 || regret > part->max_regret_ratio) part->max_regret_ratio = regret;
         }
         part->mean_regret_ratio = sum / weights;
-        first += rue_cost_matrix_models(own);
+        first += own->model_count;
     }
 }
 
@@ -111,7 +108,7 @@ static void find_gains(const struct group *group, const struct rue_ranking_rules
     const struct rue_variant_findings *first = group->variants[0];
     for (size_t i = 0; i < first->baselines.count; i++) {
         struct rue_baseline_row row = first->baselines.rows[i];
-        row.config = column_of(out->matrix, rue_cost_matrix_config(first->matrix, row.config));
+        row.config = column_of(out->matrix, &first->matrix->configs[row.config]);
         if (row.config != RUE_NONE) out->baselines.rows[out->baselines.count++] = row;
     }
     rue_baseline_gains_find(out->matrix, rules->confidence, selection, &out->baselines);
@@ -122,14 +119,14 @@ static rue_status select_one(const struct rue_findings *findings, const struct g
                              size_t config_count, struct rue_overall *out, rue_error *error)
 {
     size_t scenarios = 0;
-    for (size_t v = 0; v < group->count; v++) scenarios += rue_cost_matrix_models(group->variants[v]->matrix);
+    for (size_t v = 0; v < group->count; v++) scenarios += group->variants[v]->matrix->model_count;
     const char **models = calloc(scenarios + 1, sizeof *models);
     struct rue_selection *selection = NULL;
     if (!models) return rue_fail_memory(error, "scenarios", scenarios * sizeof *models);
     size_t used = 0;
     for (size_t v = 0; v < group->count; v++)
-        for (size_t m = 0; m < rue_cost_matrix_models(group->variants[v]->matrix); m++)
-            models[used++] = rue_cost_matrix_model(group->variants[v]->matrix, m);
+        for (size_t m = 0; m < group->variants[v]->matrix->model_count; m++)
+            models[used++] = group->variants[v]->matrix->models[m];
     rue_status status = rue_cost_matrix_open(configs, config_count, models, scenarios, &out->matrix, error);
     free(models);
     if (status == RUE_OK) status = fill(group, out->matrix, error);
@@ -152,7 +149,7 @@ static rue_status find_one(struct rue_findings *findings, const struct group *gr
                            const struct rue_ranking_rules *rules, rue_error *error)
 {
     if (group->count < 2) return RUE_OK;
-    size_t most = rue_cost_matrix_configs(group->variants[0]->matrix);
+    size_t most = group->variants[0]->matrix->config_count;
     struct rue_config *configs = calloc(most + 1, sizeof *configs);
     if (!configs) return rue_fail_memory(error, "configurations", most * sizeof *configs);
     size_t count = common_configs(group, configs);

@@ -47,7 +47,7 @@ rue_status rue_study_check_trials(const struct rue_study *study, rue_error *erro
 static double shortest_s(const struct rue_plan_goal *goal, const int keep[RUE_KNOB_COUNT])
 {
     struct rue_space space = rue_space_thin(goal->space, keep);
-    return rue_plan_grid_s(goal, &space, rue_plan_least_stretch(goal));
+    return rue_plan_on(goal, &space, goal->whole_jobs ? INFINITY : 1).expected_s;
 }
 
 rue_status rue_study_check_grid(const struct rue_study *study, const struct rue_plan_goal *goal,

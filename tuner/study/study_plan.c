@@ -181,7 +181,7 @@ static rue_status open_matrices(struct rue_study *study, rue_error *error)
         status = rue_cost_matrix_open(study->configs, study->config_count, names, study->model_count,
                                       &study->matrices[v], error);
     for (size_t v = 0; status == RUE_OK && v < study->variant_count; v++)
-        rue_cost_matrix_limit_first_batch(study->matrices[v], study->goal->max_first_batch_ns);
+        study->matrices[v]->first_limit_ns = study->goal->max_first_batch_ns;
     return status;
 }
 

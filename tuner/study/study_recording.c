@@ -83,9 +83,9 @@ static rue_status fill_matrix(const struct rue_study *study, size_t variant, str
                               rue_error *error)
 {
     rue_status status = RUE_OK;
-    for (size_t i = 0; status == RUE_OK && i < study->model_count * rue_cost_matrix_configs(matrix); i++) {
+    for (size_t i = 0; status == RUE_OK && i < study->model_count * matrix->config_count; i++) {
         size_t model = i % study->model_count, config = i / study->model_count;
-        double time_s = cell_s(study, variant, model, rue_cost_matrix_config(matrix, config));
+        double time_s = cell_s(study, variant, model, &matrix->configs[config]);
         if (time_s > 0) status = rue_cost_matrix_add(matrix, model, config, time_s * 1e9, false, error);
     }
     return status;
@@ -112,14 +112,14 @@ static void read_ranking(const struct rue_selection *truth, const struct rue_cos
                          const struct rue_config *chosen, struct rue_replayed *out)
 {
     for (size_t c = 0; chosen && c < truth->config_count; c++) {
-        if (!rue_config_equal(rue_cost_matrix_config(matrix, c), chosen)) continue;
+        if (!rue_config_equal(&matrix->configs[c], chosen)) continue;
         out->mean_regret_ratio = truth->rows[c].mean_regret_ratio;
         out->max_regret_ratio = truth->rows[c].max_regret_ratio;
     }
     out->knows_best = truth->recommended != RUE_NONE;
     if (!out->knows_best) return;
     const struct rue_ranking_row *best = &truth->rows[truth->recommended];
-    out->best = *rue_cost_matrix_config(matrix, truth->recommended);
+    out->best = matrix->configs[truth->recommended];
     out->best_mean_regret_ratio = best->mean_regret_ratio;
     out->best_max_regret_ratio = best->max_regret_ratio;
 }
@@ -143,8 +143,7 @@ rue_status rue_study_judge_recording(const struct rue_study *study, size_t index
     if (status != RUE_OK) return status;
     status = rue_ranking_rules_select(&study->goal->rules, matrix, &truth, error);
     if (status == RUE_OK) {
-        read_ranking(truth, matrix,
-                     chosen == RUE_NONE ? NULL : rue_cost_matrix_config(variant->matrix, chosen), out);
+        read_ranking(truth, matrix, chosen == RUE_NONE ? NULL : &variant->matrix->configs[chosen], out);
         rue_selection_close(truth);
     }
     rue_cost_matrix_close(matrix);

@@ -323,8 +323,7 @@ static rue_status put_estimates(struct rue_study *study, const struct track *tra
         rue_cost_matrix_estimate_first_batch(study->matrices[variant], model, config,
                                              estimate.first_batch_s * 1e9);
         status = rue_cost_matrix_estimate(study->matrices[variant], model, config, estimate.time_s * 1e9,
-                                          estimate.trials, !estimate.full, error);
-        rue_cost_matrix_estimate_sd(study->matrices[variant], model, config, estimate.sd);
+                                          estimate.sd, estimate.trials, !estimate.full, error);
     }
     return status;
 }

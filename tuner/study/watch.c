@@ -9,6 +9,7 @@
 #include "earlier_references.h"
 #include "notice.h"
 #include "slowdown.h"
+#include "sort.h"
 #include "study_changes.h"
 #include "study_clock.h"
 #include "study_measure.h"
@@ -446,12 +447,7 @@ static rue_status tell(struct rue_watch *watch, struct rue_notice *notice, rue_e
 
 static double median_of(double *values, size_t count)
 {
-    for (size_t i = 1; i < count; i++)
-        for (size_t j = i; j > 0 && values[j - 1] > values[j]; j--) {
-            double higher = values[j - 1];
-            values[j - 1] = values[j];
-            values[j] = higher;
-        }
+    rue_sort_doubles(values, count);
     return (values[(count - 1) / 2] + values[count / 2]) / 2;
 }
 

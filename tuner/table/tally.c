@@ -177,7 +177,7 @@ static rue_status fill_variant(const struct slice *slice, const struct rue_ranki
     if (status == RUE_OK) status = rue_ranking_rules_select(rules, matrix, &selection, error);
     if (status != RUE_OK) return rue_cost_matrix_close(matrix), status;
     *out = group->facts;
-    out->models_unnamed &= rue_cost_matrix_models(matrix) == 1;
+    out->models_unnamed &= matrix->model_count == 1;
     out->matrix = matrix;
     out->selection = selection;
     out->trials_ok = group->counts[RUE_TRIAL_OK];
