@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Fibonacci numbers; the first is prime, so that of workers that take turns none has always the same ones. */
 enum { VARIED = 89, VARIED_STEP = 55 };
@@ -23,7 +24,7 @@ struct pipeline {
     uint64_t workers; /* 1 where shared, else the threads */
     double now_s;
     double progress;         /* of whoever was busy all the time, in whole batches */
-    struct loading *loading; /* [busy] a heap, what is done first in front; room for [workers] */
+    struct loading *loading; /* [busy] what is done first in front; room for [workers] */
     uint64_t busy;
     uint64_t begun, taken;
     bool *loaded;          /* [ring] whether batch i is, at i % ring */
@@ -102,23 +103,16 @@ static void vary(struct pipeline *pipeline)
 
 static void push(struct pipeline *pipeline, struct loading added)
 {
-    struct loading *heap = pipeline->loading;
-    uint64_t hole = pipeline->busy++;
-    for (; hole > 0 && heap[(hole - 1) / 2].end > added.end; hole = (hole - 1) / 2)
-        heap[hole] = heap[(hole - 1) / 2];
-    heap[hole] = added;
+    struct loading *queue = pipeline->loading;
+    uint64_t at = pipeline->busy++;
+    for (; at > 0 && queue[at - 1].end > added.end; at--) queue[at] = queue[at - 1];
+    queue[at] = added;
 }
 
 static struct loading pop(struct pipeline *pipeline)
 {
-    struct loading *heap = pipeline->loading, first = heap[0], moved = heap[--pipeline->busy];
-    uint64_t hole = 0;
-    for (uint64_t child; (child = 2 * hole + 1) < pipeline->busy; hole = child) {
-        if (child + 1 < pipeline->busy && heap[child + 1].end < heap[child].end) child++;
-        if (heap[child].end >= moved.end) break;
-        heap[hole] = heap[child];
-    }
-    heap[hole] = moved;
+    struct loading first = pipeline->loading[0];
+    memmove(pipeline->loading, pipeline->loading + 1, --pipeline->busy * sizeof first);
     return first;
 }
 
