@@ -6,6 +6,7 @@
 
 #include "first_batches.h"
 
+static const struct rue_speed at_beginning = {0, 0};
 static const double trial_sd = 0.012; /* of the logarithm of a trial's time */
 static const double batch_sd = 0.1;   /* of that of a batch's loading: few batches scatter more than many */
 /* What disturbs a trial, however short it is, where workers are threads, and where they are processes. */
@@ -28,6 +29,7 @@ struct rue_forecast {
     struct rue_belief_point *points;           /* [cells] their jobs */
     double *state;                             /* of the belief: what is expected, or covariances */
     double *direction;                         /* likewise, of what is to be decided */
+    double *job_s;                             /* [cells] predicted */
     double *mean;                              /* [cells] logarithm of believed over predicted times */
     double *log_off, *times;                   /* [cells] of a draw; [configs] */
     struct rue_joined_regrets *joined, *drawn; /* [configs] as it is believed; of a draw */
@@ -93,7 +95,8 @@ static struct rue_belief_trial trial_of(const struct rue_forecast *forecast, siz
 static rue_status observe(struct rue_forecast *forecast, const struct rue_logged_trial *trial,
                           rue_error *error)
 {
-    double predicted_s = rue_prediction_then_s(forecast->prediction, trial);
+    double predicted_s =
+        rue_prediction_time_s(forecast->prediction, trial->model, trial->config, trial->images, trial->speed);
     if (!(predicted_s > 0) || tells_nothing(forecast, trial->model, trial->config, trial->images, trial))
         return RUE_OK;
     struct rue_belief_trial told =
@@ -109,11 +112,6 @@ static double weight_of(const struct rue_forecast *forecast, size_t model)
     return forecast->setup->weights ? forecast->setup->weights[model] : 1;
 }
 
-static double predicted_job_s(const struct rue_forecast *forecast, size_t cell)
-{
-    return rue_prediction_job_s(forecast->prediction, cell / forecast->configs, cell % forecast->configs);
-}
-
 /* The regrets where times are off the believed ones by the logarithms `log_off` [cells]; NULL: not at all. */
 static void join_regrets(struct rue_forecast *forecast, const double *log_off, struct rue_joined_regrets *out)
 {
@@ -123,8 +121,7 @@ static void join_regrets(struct rue_forecast *forecast, const double *log_off, s
         for (size_t c = 0; c < forecast->configs; c++) {
             size_t cell = m * forecast->configs + c;
             if (forecast->out[c]) continue;
-            times[c] =
-                predicted_job_s(forecast, cell) * exp(forecast->mean[cell] + (log_off ? log_off[cell] : 0));
+            times[c] = forecast->job_s[cell] * exp(forecast->mean[cell] + (log_off ? log_off[cell] : 0));
             best = times[c] < best ? times[c] : best;
         }
         for (size_t c = 0; c < forecast->configs; c++)
@@ -193,18 +190,35 @@ void rue_forecast_shift(struct rue_forecast *forecast, size_t since, struct rue_
 
 /* ---- beliefs ---- */
 
+/* Replaces them all, or none. */
+static rue_status predict_jobs(struct rue_forecast *forecast, rue_error *error)
+{
+    rue_status status = RUE_OK;
+    double *job_s = calloc(forecast->cells, sizeof *job_s);
+    if (!job_s) return rue_fail_memory(error, "predictions", forecast->cells * sizeof *job_s);
+    for (size_t i = 0; status == RUE_OK && i < forecast->cells; i++) {
+        job_s[i] = rue_prediction_time_s(forecast->prediction, i / forecast->configs, i % forecast->configs,
+                                         forecast->setup->job_images, at_beginning);
+        status = rue_setup_check_stop(forecast->setup, error);
+        if (status == RUE_OK && !(job_s[i] > 0))
+            status = rue_fail(error, RUE_INTERNAL, "the job of model %zu cannot be predicted",
+                              i / forecast->configs);
+    }
+    free(status == RUE_OK ? forecast->job_s : job_s);
+    if (status == RUE_OK) forecast->job_s = job_s;
+    return status;
+}
+
 /* Beliefs begin anew where the prediction is another one. */
 static rue_status begin_anew(struct rue_forecast *forecast, rue_error *error)
 {
     const struct rue_prediction *prediction = forecast->prediction;
     const struct rue_trial_log *joints = rue_prediction_joints(prediction);
-    const struct rue_belief_setup setup = {.model_count = forecast->models,
-                                           .config_count = forecast->configs,
-                                           .configs = forecast->setup->configs,
-                                           .parameter_count = rue_prediction_parameter_count(prediction),
-                                           .covariance = rue_prediction_covariance(prediction),
-                                           .offset = rue_prediction_offset(prediction),
-                                           .stop = forecast->setup->stop};
+    struct rue_belief_setup setup = {.model_count = forecast->models,
+                                     .config_count = forecast->configs,
+                                     .configs = forecast->setup->configs,
+                                     .stop = forecast->setup->stop};
+    rue_prediction_parameters(prediction, &setup);
     rue_belief_close(forecast->belief);
     forecast->belief = NULL;
     rue_status status = rue_belief_open(&setup, &forecast->belief, error);
@@ -237,15 +251,19 @@ static rue_status follow_parameters(struct rue_forecast *forecast, rue_error *er
             most = fmax(most, fabs(step[p] * forecast->points[i].slopes[p]));
     }
     if (status != RUE_OK || most < least_change) return status;
-    status = rue_prediction_move(forecast->prediction, step, error);
-    if (status == RUE_OK && rue_prediction_version(forecast->prediction) != forecast->version)
-        status = begin_anew(forecast, error);
+    rue_prediction_move(forecast->prediction, step);
+    if (rue_prediction_version(forecast->prediction) != forecast->version) {
+        status = predict_jobs(forecast, error);
+        if (status == RUE_OK) status = begin_anew(forecast, error);
+    }
     return status == RUE_OK ? rue_belief_learn(forecast->belief, error) : status;
 }
 
 rue_status rue_forecast_update(struct rue_forecast *forecast, rue_error *error)
 {
     rue_status status = rue_prediction_update(forecast->prediction, error);
+    bool anew = !forecast->belief || rue_prediction_version(forecast->prediction) != forecast->version;
+    if (status == RUE_OK && anew) status = predict_jobs(forecast, error);
     if (status != RUE_OK) return status;
     rue_first_batches_mark(forecast->prediction, forecast->setup, forecast->excluded, forecast->late);
     bool any = false;
@@ -254,8 +272,7 @@ rue_status rue_forecast_update(struct rue_forecast *forecast, rue_error *error)
         any |= !forecast->out[c];
     }
     if (!any) return rue_fail(error, RUE_INFEASIBLE, "no configuration runs on every model");
-    if (!forecast->belief || rue_prediction_version(forecast->prediction) != forecast->version)
-        status = begin_anew(forecast, error);
+    if (anew) status = begin_anew(forecast, error);
     if (status == RUE_OK) status = rue_belief_learn(forecast->belief, error);
     if (status == RUE_OK) status = follow_parameters(forecast, error);
     return status == RUE_OK ? expect_all(forecast, error) : status;
@@ -264,14 +281,14 @@ rue_status rue_forecast_update(struct rue_forecast *forecast, rue_error *error)
 struct rue_forecast_cell rue_forecast_cell(const struct rue_forecast *forecast, size_t model, size_t config)
 {
     size_t cell = model * forecast->configs + config;
-    return (struct rue_forecast_cell){predicted_job_s(forecast, cell) * exp(forecast->mean[cell]),
+    return (struct rue_forecast_cell){forecast->job_s[cell] * exp(forecast->mean[cell]),
                                       forecast->joint_trials[cell], forecast->full[cell]};
 }
 
 double rue_forecast_job_s(const struct rue_forecast *forecast, size_t model, size_t config, uint64_t images)
 {
     return exp(forecast->mean[model * forecast->configs + config]) *
-           rue_prediction_at_beginning_s(forecast->prediction, model, config, images);
+           rue_prediction_time_s(forecast->prediction, model, config, images, at_beginning);
 }
 
 double rue_forecast_trial_s(const struct rue_forecast *forecast, size_t model, size_t config, uint64_t images)
@@ -416,6 +433,7 @@ void rue_forecast_close(struct rue_forecast *forecast)
     free(forecast->full);
     free(forecast->points);
     free(forecast->state);
+    free(forecast->job_s);
     free(forecast->mean);
     free(forecast->log_off);
     free(forecast->times);
@@ -440,6 +458,7 @@ rue_status rue_forecast_open(const struct rue_strategy_setup *setup, struct rue_
                                       .joint_trials = calloc(cells, sizeof *forecast->joint_trials),
                                       .full = calloc(cells, sizeof *forecast->full),
                                       .points = calloc(cells, sizeof *forecast->points),
+                                      .job_s = calloc(cells, sizeof *forecast->job_s),
                                       .mean = calloc(cells, sizeof *forecast->mean),
                                       .log_off = calloc(cells, sizeof *forecast->log_off),
                                       .times = calloc(configs, sizeof *forecast->times),
@@ -448,8 +467,8 @@ rue_status rue_forecast_open(const struct rue_strategy_setup *setup, struct rue_
     rue_status status = rue_prediction_open(setup, &forecast->prediction, error);
     if (status == RUE_OK &&
         (!forecast->excluded || !forecast->late || !forecast->out || !forecast->joint_trials ||
-         !forecast->full || !forecast->points || !forecast->mean || !forecast->log_off || !forecast->times ||
-         !forecast->joined || !forecast->drawn))
+         !forecast->full || !forecast->points || !forecast->job_s || !forecast->mean || !forecast->log_off ||
+         !forecast->times || !forecast->joined || !forecast->drawn))
         status = rue_fail_memory(error, "a forecast", cells * sizeof *forecast->points);
     if (status != RUE_OK) return rue_forecast_close(forecast), status;
     *out = forecast;

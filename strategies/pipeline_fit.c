@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "triangle.h"
+
 enum { N = RUE_PIPELINE_PARAMETER_COUNT, TIMES = 3, ITERATIONS = 60, ROUNDS = 3, STARTS = 4 };
 
 static const double step = 1e-4; /* of a logarithm, for derivatives */
@@ -72,11 +74,6 @@ static struct rue_pipeline_consumer consumer_of(const struct rue_pipeline_sample
     return (struct rue_pipeline_consumer){exp(own[0]), exp(own[1]), 0, false};
 }
 
-static double between_s(const struct rue_pipeline_times *times)
-{
-    return times->end_to_end_s - times->shutdown_s - times->first_batch_s;
-}
-
 static double distance(double measured_s, double predicted_s, double sd)
 {
     if (!(measured_s > 0) || !(predicted_s > 0)) return 0; /* not known, or nothing to tell */
@@ -101,7 +98,7 @@ static void fill_rows(const struct problem *problem, size_t index, const struct 
     bool whole = isnan(measured->first_batch_s); /* its parts were not told */
     own[0] = distance(measured->first_batch_s, times->first_batch_s, spread[0]);
     own[1] = whole ? distance(measured->end_to_end_s, times->end_to_end_s, spread[1])
-                   : distance(between_s(measured), between_s(times), spread[1]);
+                   : distance(rue_pipeline_between_s(measured), rue_pipeline_between_s(times), spread[1]);
     own[2] = distance(measured->shutdown_s, times->shutdown_s, spread[2]);
 }
 
@@ -213,7 +210,7 @@ static double soft_sum(const struct problem *problem)
 
 /* From `x` to the best near it, robustly. `covariance` [count][count]; answers the sum that is smallest, NaN
  * where the search fails. */
-static double search(struct problem *problem, double *x, gsl_matrix *covariance)
+static double search(struct problem *problem, double *x, double *covariance)
 {
     gsl_multifit_nlinear_parameters parameters = gsl_multifit_nlinear_default_parameters();
     gsl_multifit_nlinear_fdf fdf = {
@@ -234,7 +231,9 @@ static double search(struct problem *problem, double *x, gsl_matrix *covariance)
         if (code == GSL_SUCCESS) sum = soft_sum(problem);
         reweigh(problem);
     }
-    if (code == GSL_SUCCESS) code = gsl_multifit_nlinear_covar(gsl_multifit_nlinear_jac(work), 0, covariance);
+    gsl_matrix_view out = gsl_matrix_view_array(covariance, problem->count, problem->count);
+    if (code == GSL_SUCCESS)
+        code = gsl_multifit_nlinear_covar(gsl_multifit_nlinear_jac(work), 0, &out.matrix);
     gsl_multifit_nlinear_free(work);
     return code == GSL_SUCCESS ? sum : NAN;
 }
@@ -259,20 +258,15 @@ static double guess_image_s(const struct problem *problem)
 /* The inverse of the lower triangle L of covariance = L * L'; false where the covariance is none. */
 static bool whiten(const struct rue_pipeline_prior *prior, double out[N][N])
 {
-    double lower[N][N] = {{0}};
-    for (int i = 0; i < N; i++)
-        for (int j = 0; j <= i; j++) {
-            double left = prior->covariance[i][j];
-            for (int k = 0; k < j; k++) left -= lower[i][k] * lower[j][k];
-            if (i == j && !(left > 0)) return false;
-            lower[i][j] = i == j ? sqrt(left) : left / lower[j][j];
-        }
-    for (int j = 0; j < N; j++)
-        for (int i = j; i < N; i++) {
-            double left = i == j;
-            for (int k = j; k < i; k++) left -= lower[i][k] * out[k][j];
-            out[i][j] = left / lower[i][i];
-        }
+    double lower[N][N];
+    memcpy(lower, prior->covariance, sizeof lower);
+    if (!rue_triangle_factorise(*lower, N, N)) return false;
+    for (int j = 0; j < N; j++) {
+        double column[N] = {[0] = 0};
+        column[j] = 1;
+        rue_triangle_solve_lower(*lower, N, N, column);
+        for (int i = 0; i < N; i++) out[i][j] = column[i];
+    }
     return true;
 }
 
@@ -329,7 +323,7 @@ static void begin_with(const struct rue_pipeline_fit *former, double *x)
 
 /* The best of several searches, which begin with images of different times; or one from where the former
  * ended. */
-static rue_status find(struct problem *problem, double *best, gsl_matrix *covariance, gsl_matrix *tried,
+static rue_status find(struct problem *problem, double *best, double *covariance, double *tried,
                        rue_error *error)
 {
     static const double factors[STARTS] = {1, 0.5, 2, 0.2};
@@ -343,7 +337,7 @@ static rue_status find(struct problem *problem, double *best, gsl_matrix *covari
         if (!(sum < least)) continue;
         least = sum;
         memcpy(best, x, problem->count * sizeof *x);
-        gsl_matrix_memcpy(covariance, tried);
+        memcpy(covariance, tried, problem->count * problem->count * sizeof *tried);
     }
     free(x);
     rue_status stopped = check_stop(problem);
@@ -364,8 +358,7 @@ static void fill_prior(const struct problem *problem, const double *best, struct
         memcpy(fit->prior_covariance + p * fit->count, prior->covariance[p], sizeof prior->covariance[p]);
 }
 
-static rue_status fill(const struct problem *problem, const double *best, const gsl_matrix *covariance,
-                       struct rue_pipeline_fit *fit)
+static void fill(const struct problem *problem, const double *best, struct rue_pipeline_fit *fit)
 {
     fill_prior(problem, best, fit);
     fit->loader = loader_of(problem, best);
@@ -373,18 +366,6 @@ static rue_status fill(const struct problem *problem, const double *best, const 
         const double *own = best + RUE_PIPELINE_PARAMETER_COUNT + 2 * c;
         fit->consumers[c] = (struct rue_pipeline_consumer){exp(own[0]), exp(own[1]), 0, false};
     }
-    for (size_t i = 0; i < fit->count * fit->count; i++)
-        fit->covariance[i] = gsl_matrix_get(covariance, i / fit->count, i % fit->count);
-    for (size_t s = 0; s < problem->sample_count; s++) {
-        const struct rue_pipeline_times *measured = &problem->samples[s].times;
-        struct rue_pipeline_times times;
-        rue_status status = predict(problem, best, s, &times);
-        if (status != RUE_OK) return status;
-        fill_rows(problem, s, &times, problem->base);
-        bool known = isnan(measured->first_batch_s) ? measured->end_to_end_s > 0 : between_s(measured) > 0;
-        fit->slow_ratio[s] = known ? exp(problem->base[TIMES * s + 1] * spread[1]) : NAN;
-    }
-    return RUE_OK;
 }
 
 void rue_pipeline_fit_close(struct rue_pipeline_fit *fit)
@@ -392,27 +373,21 @@ void rue_pipeline_fit_close(struct rue_pipeline_fit *fit)
     if (!fit) return;
     free(fit->consumers);
     free(fit->covariance);
-    free(fit->prior_covariance);
-    free(fit->prior_offset);
-    free(fit->slow_ratio);
     free(fit);
 }
 
-static struct rue_pipeline_fit *allocate(size_t samples, size_t consumers, size_t count)
+static struct rue_pipeline_fit *allocate(size_t consumers, size_t count)
 {
     struct rue_pipeline_fit *fit = calloc(1, sizeof *fit);
     if (!fit) return NULL;
     fit->consumer_count = consumers;
     fit->count = count;
-    fit->consumers = calloc(consumers ? consumers : 1, sizeof *fit->consumers);
-    fit->covariance = calloc(count * count, sizeof *fit->covariance);
-    fit->prior_covariance = calloc(count * count, sizeof *fit->prior_covariance);
-    fit->prior_offset = calloc(count, sizeof *fit->prior_offset);
-    fit->slow_ratio = calloc(samples + 1, sizeof *fit->slow_ratio);
-    if (fit->consumers && fit->covariance && fit->prior_covariance && fit->prior_offset && fit->slow_ratio)
-        return fit;
-    rue_pipeline_fit_close(fit);
-    return NULL;
+    fit->consumers = calloc(consumers + 1, sizeof *fit->consumers);
+    fit->covariance = calloc(2 * count * count + count, sizeof *fit->covariance);
+    if (!fit->consumers || !fit->covariance) return rue_pipeline_fit_close(fit), NULL;
+    fit->prior_covariance = fit->covariance + count * count;
+    fit->prior_offset = fit->prior_covariance + count * count;
+    return fit;
 }
 
 rue_status rue_pipeline_fit_open(const struct rue_pipeline_fit_setup *setup, struct rue_pipeline_fit **out,
@@ -427,15 +402,12 @@ rue_status rue_pipeline_fit_open(const struct rue_pipeline_fit_setup *setup, str
     if (prior && !(problem.image_s > 0)) problem.image_s = prior->value[RUE_PIPELINE_item_s];
     if (!(problem.image_s > 0)) return rue_fail(error, RUE_USAGE, "no trial to learn from");
     gsl_set_error_handler_off();
-    size_t doubles = 4 * problem.count + 3 * problem.rows;
+    size_t doubles = (4 + problem.count) * problem.count + 3 * problem.rows;
     double *room = calloc(doubles, sizeof *room);
-    gsl_matrix *covariance = gsl_matrix_alloc(problem.count, problem.count),
-               *tried = gsl_matrix_alloc(problem.count, problem.count);
-    struct rue_pipeline_fit *fit = allocate(sample_count, consumer_count, problem.count);
+    struct rue_pipeline_fit *fit = allocate(consumer_count, problem.count);
     problem.times = calloc(sample_count + 1, sizeof *problem.times);
-    rue_status status = room && covariance && tried && fit && problem.times
-                            ? RUE_OK
-                            : rue_fail_memory(error, "a fit", doubles * sizeof *room);
+    rue_status status =
+        room && fit && problem.times ? RUE_OK : rue_fail_memory(error, "a fit", doubles * sizeof *room);
     if (status == RUE_OK) {
         problem.centre = room;
         problem.sd = problem.centre + problem.count;
@@ -447,11 +419,10 @@ rue_status rue_pipeline_fit_open(const struct rue_pipeline_fit_setup *setup, str
         if (!believe_loader(&problem))
             status = rue_fail(error, RUE_INTERNAL, "a prior whose covariance is none");
         believe_consumers(&problem);
-        if (status == RUE_OK) status = find(&problem, best, covariance, tried, error);
-        if (status == RUE_OK) status = fill(&problem, best, covariance, fit);
+        if (status == RUE_OK)
+            status = find(&problem, best, fit->covariance, problem.shifted + problem.rows, error);
+        if (status == RUE_OK) fill(&problem, best, fit);
     }
-    gsl_matrix_free(tried);
-    gsl_matrix_free(covariance);
     free(problem.times);
     free(room);
     if (status != RUE_OK) return rue_pipeline_fit_close(fit), status;

@@ -25,8 +25,6 @@ struct rue_pipeline_fit {
     double *covariance;                      /* [count][count] of their logarithms, after the trials */
     double *prior_covariance;                /* the same before them */
     double *prior_offset;                    /* [count] what was believed before them less what was found */
-    double
-        *slow_ratio; /* [samples] time measured over predicted, without start and stop; NaN where not known */
 };
 
 /* What is believed before the trials, in place of the wide beliefs. */
