@@ -1,27 +1,28 @@
 #include "forecast.h"
 
+#include <gsl/gsl_statistics_double.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "first_batches.h"
 
 static const struct rue_speed at_beginning = {0, 0};
 static const double trial_sd = 0.012; /* of the logarithm of a trial's time */
 static const double batch_sd = 0.1;   /* of that of a batch's loading: few batches scatter more than many */
 /* What disturbs a trial, however short it is, where workers are threads, and where they are processes. */
 static const double thread_hiccup_s = 0.005, process_hiccup_s = 0.02;
-static const double longest_step = 0.6;   /* of the logarithm of a parameter */
-static const double least_change = 0.05;  /* of that of a time: what changes less is a line */
-static const double truncated_sd = 0.005; /* of what a part of the job does not tell of the rest */
+static const double first_batch_error = 0.2; /* by which one may come sooner than predicted */
+static const double longest_step = 0.6;      /* of the logarithm of a parameter */
+static const double least_change = 0.05;     /* of that of a time: what changes less is a line */
+static const double truncated_sd = 0.005;    /* of what a part of the job does not tell of the rest */
+
+enum { REPEATS_MAX = 64 }; /* of a cell, whose first batches are looked at */
 
 struct rue_forecast {
     const struct rue_strategy_setup *setup;
     size_t models, configs, cells;
     struct rue_prediction *prediction;
     bool *excluded;       /* [configs] */
-    bool *late;           /* [configs] their first batch comes later than the limit */
-    bool *out;            /* [configs] one or the other */
+    bool *out;            /* [configs] that, or their first batch comes later than the limit */
     size_t *joint_trials; /* [cells] of them */
     bool *full;           /* [cells] one of them ran the whole job */
     uint64_t version;     /* of the prediction that the beliefs are of */
@@ -188,6 +189,54 @@ void rue_forecast_shift(struct rue_forecast *forecast, size_t since, struct rue_
     rue_prediction_shift(forecast->prediction, since, change);
 }
 
+/* ---- what is out ---- */
+
+/* Seconds until the first batch in a cell: the median of its joint trials that say so, else predicted
+ * (`*measured` tells which). */
+static double first_batch_s(const struct rue_forecast *forecast, size_t model, size_t config, bool *measured)
+{
+    const struct rue_trial_log *joints = rue_prediction_joints(forecast->prediction);
+    double told_s[REPEATS_MAX];
+    size_t count = 0;
+    for (size_t i = 0; i < joints->count && count < REPEATS_MAX; i++) {
+        const struct rue_logged_trial *trial = &joints->at[i];
+        if (trial->model == model && trial->config == config && !isnan(trial->times.first_batch_s))
+            told_s[count++] = trial->times.first_batch_s;
+    }
+    *measured = count > 0;
+    return count ? gsl_stats_median(told_s, 1, count)
+                 : rue_prediction_first_batch_s(forecast->prediction, model, config);
+}
+
+/* What is excluded, and what has its first batch later than the limit on some model. As predictions err,
+ * where they leave nothing, the one that comes nearest to the limit, and was not measured to be late, stays:
+ * until one was measured to be late, and those that are predicted to be a little late in any case. Answers
+ * whether anything is left. */
+static bool find_out(struct rue_forecast *forecast)
+{
+    double limit_s = forecast->setup->first_batch_limit_s, least = INFINITY;
+    size_t nearest = SIZE_MAX, left = 0;
+    bool any_measured_late = false;
+    for (size_t c = 0; c < forecast->configs; c++) {
+        double latest = 0;
+        bool measured, measured_late = false;
+        for (size_t m = 0; limit_s > 0 && m < forecast->models; m++) {
+            double first_s = first_batch_s(forecast, m, c, &measured);
+            measured_late |= measured && first_s > limit_s;
+            latest = fmax(latest, first_s);
+        }
+        any_measured_late |= measured_late;
+        forecast->out[c] = forecast->excluded[c] || latest > limit_s;
+        left += !forecast->out[c];
+        if (measured_late || forecast->excluded[c] || latest >= least) continue;
+        least = latest;
+        nearest = c;
+    }
+    if (left > 0 || nearest == SIZE_MAX) return left > 0;
+    forecast->out[nearest] = any_measured_late && least > limit_s * (1 + first_batch_error);
+    return !forecast->out[nearest];
+}
+
 /* ---- beliefs ---- */
 
 /* Replaces them all, or none. */
@@ -265,13 +314,7 @@ rue_status rue_forecast_update(struct rue_forecast *forecast, rue_error *error)
     bool anew = !forecast->belief || rue_prediction_version(forecast->prediction) != forecast->version;
     if (status == RUE_OK && anew) status = predict_jobs(forecast, error);
     if (status != RUE_OK) return status;
-    rue_first_batches_mark(forecast->prediction, forecast->setup, forecast->excluded, forecast->late);
-    bool any = false;
-    for (size_t c = 0; c < forecast->configs; c++) {
-        forecast->out[c] = forecast->excluded[c] || forecast->late[c];
-        any |= !forecast->out[c];
-    }
-    if (!any) return rue_fail(error, RUE_INFEASIBLE, "no configuration runs on every model");
+    if (!find_out(forecast)) return rue_fail(error, RUE_INFEASIBLE, "no configuration runs on every model");
     if (anew) status = begin_anew(forecast, error);
     if (status == RUE_OK) status = rue_belief_learn(forecast->belief, error);
     if (status == RUE_OK) status = follow_parameters(forecast, error);
@@ -297,19 +340,9 @@ double rue_forecast_trial_s(const struct rue_forecast *forecast, size_t model, s
            rue_prediction_trial_s(forecast->prediction, model, config, images);
 }
 
-bool rue_forecast_is_last_disturbed(const struct rue_forecast *forecast)
+const struct rue_belief *rue_forecast_belief(const struct rue_forecast *forecast)
 {
-    return rue_belief_is_last_disturbed(forecast->belief);
-}
-
-bool rue_forecast_is_full(const struct rue_forecast *forecast)
-{
-    return rue_belief_trials(forecast->belief) >= RUE_BELIEF_TRIALS;
-}
-
-struct rue_belief_audit rue_forecast_audit(const struct rue_forecast *forecast)
-{
-    return rue_belief_audit(forecast->belief);
+    return forecast->belief;
 }
 
 static bool are_of_a_sort(const struct rue_forecast *forecast, size_t one, size_t other)
@@ -427,7 +460,6 @@ void rue_forecast_close(struct rue_forecast *forecast)
     rue_belief_close(forecast->belief);
     rue_prediction_close(forecast->prediction);
     free(forecast->excluded);
-    free(forecast->late);
     free(forecast->out);
     free(forecast->joint_trials);
     free(forecast->full);
@@ -453,7 +485,6 @@ rue_status rue_forecast_open(const struct rue_strategy_setup *setup, struct rue_
                                       .configs = configs,
                                       .cells = cells,
                                       .excluded = calloc(configs, sizeof *forecast->excluded),
-                                      .late = calloc(configs, sizeof *forecast->late),
                                       .out = calloc(configs, sizeof *forecast->out),
                                       .joint_trials = calloc(cells, sizeof *forecast->joint_trials),
                                       .full = calloc(cells, sizeof *forecast->full),
@@ -465,10 +496,9 @@ rue_status rue_forecast_open(const struct rue_strategy_setup *setup, struct rue_
                                       .joined = calloc(configs, sizeof *forecast->joined),
                                       .drawn = calloc(configs, sizeof *forecast->drawn)};
     rue_status status = rue_prediction_open(setup, &forecast->prediction, error);
-    if (status == RUE_OK &&
-        (!forecast->excluded || !forecast->late || !forecast->out || !forecast->joint_trials ||
-         !forecast->full || !forecast->points || !forecast->job_s || !forecast->mean || !forecast->log_off ||
-         !forecast->times || !forecast->joined || !forecast->drawn))
+    if (status == RUE_OK && (!forecast->excluded || !forecast->out || !forecast->joint_trials ||
+                             !forecast->full || !forecast->points || !forecast->job_s || !forecast->mean ||
+                             !forecast->log_off || !forecast->times || !forecast->joined || !forecast->drawn))
         status = rue_fail_memory(error, "a forecast", cells * sizeof *forecast->points);
     if (status != RUE_OK) return rue_forecast_close(forecast), status;
     *out = forecast;

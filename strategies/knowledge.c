@@ -59,13 +59,6 @@ double rue_knowledge_job_s(const struct rue_knowledge *knowledge, size_t model,
     return status == RUE_OK ? times.end_to_end_s : NAN;
 }
 
-static bool is_sampled(const struct rue_pipeline_sample *samples, size_t count, size_t consumer)
-{
-    for (size_t i = 0; i < count; i++)
-        if (samples[i].unknown == consumer) return true;
-    return false;
-}
-
 /* Cells all over the space, alike many of each model. */
 static size_t choose_samples(const struct rue_knowledge_times *times, const struct rue_consumers *consumers,
                              struct rue_pipeline_sample *out)
@@ -90,8 +83,10 @@ static void fill(const struct rue_pipeline_fit *fit, const struct rue_pipeline_s
                  const struct rue_consumers *consumers, struct rue_knowledge *out)
 {
     out->loader = fit->loader;
-    for (size_t c = 0; c < consumers->count; c++)
-        if (is_sampled(samples, count, c)) rue_knowledge_of(out, consumers, c)->consumer = fit->consumers[c];
+    for (size_t s = 0; s < count; s++) {
+        size_t consumer = samples[s].unknown;
+        rue_knowledge_of(out, consumers, consumer)->consumer = fit->consumers[consumer];
+    }
     for (size_t p = 0; p < RUE_PIPELINE_PARAMETER_COUNT; p++)
         memcpy(out->covariance[p], fit->covariance + p * fit->count, sizeof out->covariance[p]);
 }

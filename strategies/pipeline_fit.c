@@ -272,17 +272,16 @@ static bool whiten(const struct rue_pipeline_prior *prior, double out[N][N])
 
 bool rue_pipeline_prior_is_sound(const struct rue_pipeline_prior *prior)
 {
-    double whitened[N][N] = {{0}};
+    double whitened[N][N] = {{0}}, sum = 0;
     for (int p = 0; p < N; p++) {
-        if (!(prior->value[p] > 0 && isfinite(prior->value[p]))) return false;
-        for (int q = 0; q < N; q++)
-            if (!isfinite(prior->covariance[p][q])) return false;
+        if (!(prior->value[p] > 0)) return false;
+        sum += prior->value[p];
+        for (int q = 0; q < N; q++) sum += fabs(prior->covariance[p][q]);
     }
-    if (!whiten(prior, whitened)) return false;
+    if (!isfinite(sum) || !whiten(prior, whitened)) return false;
     for (int p = 0; p < N; p++)
-        for (int q = 0; q <= p; q++)
-            if (!isfinite(whitened[p][q])) return false;
-    return true;
+        for (int q = 0; q <= p; q++) sum += fabs(whitened[p][q]);
+    return isfinite(sum);
 }
 
 static bool believe_loader(struct problem *problem)

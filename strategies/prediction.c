@@ -10,9 +10,8 @@
 #include "random.h"
 #include "trust.h"
 
-/* FEW_OF_MODEL: joint trials, on average. JOINTS_FOR_FIT: more change less than the pipeline is off anyway.
- */
-enum { FEW_OF_MODEL = 3, JOINTS_FOR_FIT = 500, BATCHES_FOR_DERIVATIVES = 1024, ANSWERS = 1 << 13 };
+/* FEW_OF_MODEL: joint trials, on average. ANSWERS: that are kept. */
+enum { FEW_OF_MODEL = 3, BATCHES_FOR_DERIVATIVES = 1024, ANSWERS = 1 << 13 };
 
 static const double step = 0.1; /* of a logarithm, for derivatives: what is a little further counts, too */
 static const double not_measured_factor = 3; /* for what is not known of computing batches of other sizes */
@@ -77,9 +76,7 @@ rue_status rue_prediction_add(struct rue_prediction *prediction, const struct ru
     trial.speed = rue_speed_history_at(&prediction->speeds, ask->trial);
     if (!joint) take_back(&trial, trial.speed);
     prediction->curves_stale |= compute;
-    prediction->fit_stale |=
-        joint ? is_by_joints(prediction) && prediction->logs[RUE_JOINT].count < JOINTS_FOR_FIT
-              : !compute || is_by_joints(prediction);
+    prediction->fit_stale |= ask->measure == RUE_LOAD || is_by_joints(prediction);
     if (joint) prediction->joined[consumer_of(prediction, trial.model, trial.config)] = true;
     struct rue_trial_log *log = &prediction->logs[ask->measure];
     return ask->measure == RUE_LOAD ? rue_trial_log_add_faster(log, &trial, error)
