@@ -21,11 +21,10 @@ struct rue_forecast {
     const struct rue_strategy_setup *setup;
     size_t models, configs, cells;
     struct rue_prediction *prediction;
-    bool *excluded;       /* [configs] */
-    bool *out;            /* [configs] that, or their first batch comes later than the limit */
-    size_t *joint_trials; /* [cells] of them */
-    bool *full;           /* [cells] one of them ran the whole job */
-    uint64_t version;     /* of the prediction that the beliefs are of */
+    bool *excluded;                  /* [configs] */
+    bool *out;                       /* [configs] that, or their first batch comes later than the limit */
+    struct rue_forecast_cell *tried; /* [cells] but for their times */
+    uint64_t version;                /* of the prediction that the beliefs are of */
     struct rue_belief *belief;
     struct rue_belief_point *points;           /* [cells] their jobs */
     double *state;                             /* of the belief: what is expected, or covariances */
@@ -38,30 +37,17 @@ struct rue_forecast {
 
 /* ---- trials ---- */
 
-static bool is_whole(const struct rue_forecast *forecast, size_t config, uint64_t images)
-{
-    return images >= rue_setup_images(forecast->setup, config, forecast->setup->job_images);
-}
-
-/* Of the trials before `end` (NULL: all), those of the cell that ran as many images. */
-static size_t count_alike(const struct rue_forecast *forecast, size_t model, size_t config, uint64_t images,
-                          const struct rue_logged_trial *end)
-{
-    size_t count = 0, all = forecast->joint_trials[model * forecast->configs + config];
-    const struct rue_trial_log *joints = rue_prediction_joints(forecast->prediction);
-    for (size_t i = 0; all > 0 && i < joints->count && &joints->at[i] != end; i++) {
-        const struct rue_logged_trial *trial = &joints->at[i];
-        count += trial->model == model && trial->config == config && trial->images == images;
-    }
-    return count;
-}
-
-/* Whether such a trial would only answer as one before it did. */
+/* Whether such a trial would only answer as one before it did, of those before `end` (NULL: of all). */
 static bool tells_nothing(const struct rue_forecast *forecast, size_t model, size_t config, uint64_t images,
                           const struct rue_logged_trial *end)
 {
-    size_t answers = forecast->setup->answers;
-    return answers > 0 && count_alike(forecast, model, config, images, end) >= answers;
+    size_t alike = 0, answers = forecast->setup->answers;
+    const struct rue_trial_log *joints = rue_prediction_joints(forecast->prediction);
+    for (size_t i = 0; answers > 0 && i < joints->count && &joints->at[i] != end; i++) {
+        const struct rue_logged_trial *trial = &joints->at[i];
+        alike += trial->model == model && trial->config == config && trial->images == images;
+    }
+    return answers > 0 && alike >= answers;
 }
 
 static double noise_variance(const struct rue_forecast *forecast, const struct rue_belief_point *point,
@@ -108,17 +94,13 @@ static rue_status observe(struct rue_forecast *forecast, const struct rue_logged
     return rue_belief_add(forecast->belief, &told, error);
 }
 
-static double weight_of(const struct rue_forecast *forecast, size_t model)
-{
-    return forecast->setup->weights ? forecast->setup->weights[model] : 1;
-}
-
 /* The regrets where times are off the believed ones by the logarithms `log_off` [cells]; NULL: not at all. */
 static void join_regrets(struct rue_forecast *forecast, const double *log_off, struct rue_joined_regrets *out)
 {
     memset(out, 0, forecast->configs * sizeof *out);
     for (size_t m = 0; m < forecast->models; m++) {
-        double best = INFINITY, weight = weight_of(forecast, m), *times = forecast->times;
+        const double *weights = forecast->setup->weights;
+        double best = INFINITY, *times = forecast->times;
         for (size_t c = 0; c < forecast->configs; c++) {
             size_t cell = m * forecast->configs + c;
             if (forecast->out[c]) continue;
@@ -126,7 +108,8 @@ static void join_regrets(struct rue_forecast *forecast, const double *log_off, s
             best = times[c] < best ? times[c] : best;
         }
         for (size_t c = 0; c < forecast->configs; c++)
-            if (!forecast->out[c]) rue_joined_regrets_add(&out[c], m, weight, times[c] / best - 1);
+            if (!forecast->out[c])
+                rue_joined_regrets_add(&out[c], m, weights ? weights[m] : 1, times[c] / best - 1);
     }
 }
 
@@ -150,8 +133,9 @@ rue_status rue_forecast_add(struct rue_forecast *forecast, const struct rue_ask 
     if (joints->count == before) return status;
     const struct rue_logged_trial *trial = &joints->at[before];
     size_t cell = trial->model * forecast->configs + trial->config;
-    forecast->joint_trials[cell]++;
-    forecast->full[cell] |= is_whole(forecast, trial->config, trial->images);
+    forecast->tried[cell].joint_trials++;
+    forecast->tried[cell].full |=
+        trial->images >= rue_setup_images(forecast->setup, trial->config, forecast->setup->job_images);
     if (status == RUE_OK && forecast->belief) status = observe(forecast, trial, error);
     if (status == RUE_OK && forecast->belief) status = expect_all(forecast, error);
     return status;
@@ -324,8 +308,9 @@ rue_status rue_forecast_update(struct rue_forecast *forecast, rue_error *error)
 struct rue_forecast_cell rue_forecast_cell(const struct rue_forecast *forecast, size_t model, size_t config)
 {
     size_t cell = model * forecast->configs + config;
-    return (struct rue_forecast_cell){forecast->job_s[cell] * exp(forecast->mean[cell]),
-                                      forecast->joint_trials[cell], forecast->full[cell]};
+    struct rue_forecast_cell out = forecast->tried[cell];
+    out.time_s = forecast->job_s[cell] * exp(forecast->mean[cell]);
+    return out;
 }
 
 double rue_forecast_job_s(const struct rue_forecast *forecast, size_t model, size_t config, uint64_t images)
@@ -461,8 +446,7 @@ void rue_forecast_close(struct rue_forecast *forecast)
     rue_prediction_close(forecast->prediction);
     free(forecast->excluded);
     free(forecast->out);
-    free(forecast->joint_trials);
-    free(forecast->full);
+    free(forecast->tried);
     free(forecast->points);
     free(forecast->state);
     free(forecast->job_s);
@@ -486,8 +470,7 @@ rue_status rue_forecast_open(const struct rue_strategy_setup *setup, struct rue_
                                       .cells = cells,
                                       .excluded = calloc(configs, sizeof *forecast->excluded),
                                       .out = calloc(configs, sizeof *forecast->out),
-                                      .joint_trials = calloc(cells, sizeof *forecast->joint_trials),
-                                      .full = calloc(cells, sizeof *forecast->full),
+                                      .tried = calloc(cells, sizeof *forecast->tried),
                                       .points = calloc(cells, sizeof *forecast->points),
                                       .job_s = calloc(cells, sizeof *forecast->job_s),
                                       .mean = calloc(cells, sizeof *forecast->mean),
@@ -496,9 +479,9 @@ rue_status rue_forecast_open(const struct rue_strategy_setup *setup, struct rue_
                                       .joined = calloc(configs, sizeof *forecast->joined),
                                       .drawn = calloc(configs, sizeof *forecast->drawn)};
     rue_status status = rue_prediction_open(setup, &forecast->prediction, error);
-    if (status == RUE_OK && (!forecast->excluded || !forecast->out || !forecast->joint_trials ||
-                             !forecast->full || !forecast->points || !forecast->job_s || !forecast->mean ||
-                             !forecast->log_off || !forecast->times || !forecast->joined || !forecast->drawn))
+    if (status == RUE_OK &&
+        (!forecast->excluded || !forecast->out || !forecast->tried || !forecast->points || !forecast->job_s ||
+         !forecast->mean || !forecast->log_off || !forecast->times || !forecast->joined || !forecast->drawn))
         status = rue_fail_memory(error, "a forecast", cells * sizeof *forecast->points);
     if (status != RUE_OK) return rue_forecast_close(forecast), status;
     *out = forecast;

@@ -37,9 +37,9 @@ void rue_knowledge_close(struct rue_knowledge *knowledge)
 struct rue_knowledge_model *rue_knowledge_of(const struct rue_knowledge *knowledge,
                                              const struct rue_consumers *consumers, size_t consumer)
 {
-    size_t model = rue_consumers_model(consumers, consumer);
-    return rue_consumers_is_pinned(consumers, consumer) ? &knowledge->models[model]
-                                                        : &knowledge->pageable[model];
+    size_t model = consumer / consumers->of_model;
+    bool pinned = consumers->pinned && consumer % consumers->of_model == 0;
+    return pinned ? &knowledge->models[model] : &knowledge->pageable[model];
 }
 
 double rue_knowledge_job_s(const struct rue_knowledge *knowledge, size_t model,
