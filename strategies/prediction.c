@@ -10,8 +10,8 @@
 #include "random.h"
 #include "trust.h"
 
-/* FEW_OF_MODEL: joint trials, on average. ANSWERS: that are kept. */
-enum { FEW_OF_MODEL = 3, BATCHES_FOR_DERIVATIVES = 1024, ANSWERS = 1 << 13 };
+/* FEW_OF_MODEL: joint trials, on average. ANSWERS: of a cell that are kept. */
+enum { FEW_OF_MODEL = 3, BATCHES_FOR_DERIVATIVES = 1024, ANSWERS = 4 };
 
 static const double step = 0.1; /* of a logarithm, for derivatives: what is a little further counts, too */
 static const double not_measured_factor = 3; /* for what is not known of computing batches of other sizes */
@@ -40,7 +40,8 @@ struct rue_prediction {
     struct rue_pipeline_consumer hand; /* what the consumer's thread takes without a model */
     bool fit_stale, curves_stale;      /* there is news for them */
     uint64_t version;
-    struct answer *answers; /* [ANSWERS] where two fall into one place the later one stays */
+    struct answer
+        *answers; /* [models + 1][configs][ANSWERS] where two fall into one place the later one stays */
 };
 
 /* Without load trials, the joint ones tell of the loader. */
@@ -277,8 +278,9 @@ static double predict_s(const struct rue_prediction *prediction, size_t model, s
 static struct answer *answer_of(const struct rue_prediction *prediction, size_t model, size_t config,
                                 uint64_t images, struct rue_speed speed)
 {
-    uint64_t hash = rue_mix64(model ^ rue_mix64(config ^ rue_mix64(images)));
-    struct answer *answer = &prediction->answers[hash % ANSWERS];
+    size_t row = model == RUE_PREDICTION_NO_MODEL ? prediction->models : model;
+    struct answer *answer =
+        &prediction->answers[(row * prediction->configs + config) * ANSWERS + rue_mix64(images) % ANSWERS];
     if (answer->version != prediction->version || answer->model != model || answer->config != config ||
         answer->images != images || rue_speed_differs(answer->speed, speed))
         *answer = (struct answer){prediction->version, images, model, config, speed, .time_s = NAN};
@@ -484,10 +486,11 @@ rue_status rue_prediction_open(const struct rue_strategy_setup *setup, struct ru
     size_t consumer_count = prediction->consumers.count;
     prediction->curves = calloc(consumer_count, sizeof *prediction->curves);
     prediction->joined = calloc(consumer_count, sizeof *prediction->joined);
-    prediction->answers = calloc(ANSWERS, sizeof *prediction->answers);
+    size_t answers = (prediction->models + 1) * prediction->configs * ANSWERS;
+    prediction->answers = calloc(answers, sizeof *prediction->answers);
     if (!prediction->curves || !prediction->joined || !prediction->answers) {
         rue_prediction_close(prediction);
-        return rue_fail_memory(error, "a prediction", ANSWERS * sizeof(struct answer));
+        return rue_fail_memory(error, "a prediction", answers * sizeof(struct answer));
     }
     *out = prediction;
     return RUE_OK;
