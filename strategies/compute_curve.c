@@ -23,17 +23,20 @@ void rue_compute_curve_add(struct rue_compute_curve *curve, int batch_size, doub
     if (point) point->batch_s += (batch_s - point->batch_s) / ++point->trials;
 }
 
-void rue_compute_curve_believe(struct rue_compute_curve *curve, int batch_size, double batch_s)
+void rue_compute_curve_believe(struct rue_compute_curve *curve, const struct rue_compute_curve *known)
 {
-    struct rue_compute_point *point = point_of(curve, batch_size);
-    if (point && point->trials == 0) point->batch_s = batch_s;
+    if (curve->trials == 0) curve->cpu_ratio = known->cpu_ratio;
+    for (size_t i = 0; i < known->count; i++) {
+        struct rue_compute_point *point = point_of(curve, known->points[i].batch_size);
+        if (point && point->trials == 0) point->batch_s = known->points[i].batch_s;
+    }
 }
 
-bool rue_compute_curve_has(const struct rue_compute_curve *curve, int batch_size)
+const struct rue_compute_point *rue_compute_curve_find(const struct rue_compute_curve *curve, int batch_size)
 {
     for (size_t i = 0; i < curve->count; i++)
-        if (curve->points[i].batch_size == batch_size) return curve->points[i].trials > 0;
-    return false;
+        if (curve->points[i].batch_size == batch_size) return &curve->points[i];
+    return NULL;
 }
 
 struct rue_pipeline_consumer rue_compute_curve_at(const struct rue_compute_curve *curve, int batch_size)

@@ -23,11 +23,12 @@ struct rue_compute_curve {
  * that it takes meanwhile, 2 where two threads compute; NaN: not known. */
 void rue_compute_curve_add(struct rue_compute_curve *curve, int batch_size, double batch_s, double cpu_ratio);
 
-/* What is believed of a size that was not measured; a trial takes its place. */
-void rue_compute_curve_believe(struct rue_compute_curve *curve, int batch_size, double batch_s);
+/* Takes the sizes of `known` that were not measured, which are believed then, and its CPUs without a trial.
+ */
+void rue_compute_curve_believe(struct rue_compute_curve *curve, const struct rue_compute_curve *known);
 
-/* Whether the size was measured. */
-bool rue_compute_curve_has(const struct rue_compute_curve *curve, int batch_size);
+/* What is known of the size, without `trials` where it is believed; NULL: nothing. */
+const struct rue_compute_point *rue_compute_curve_find(const struct rue_compute_curve *curve, int batch_size);
 
 /* The consumer for batches of `batch_size` and shorter ones; of an empty curve 0. */
 struct rue_pipeline_consumer rue_compute_curve_at(const struct rue_compute_curve *curve, int batch_size);

@@ -19,16 +19,6 @@ size_t rue_consumers_find(const struct rue_consumers *consumers, size_t model,
     return model * consumers->of_model + (consumers->of_model == 2 && !rue_consumers_pins(config));
 }
 
-size_t rue_consumers_model(const struct rue_consumers *consumers, size_t consumer)
-{
-    return consumer / consumers->of_model;
-}
-
-bool rue_consumers_is_pinned(const struct rue_consumers *consumers, size_t consumer)
-{
-    return consumers->pinned && consumer % consumers->of_model == 0;
-}
-
 size_t rue_consumers_other(const struct rue_consumers *consumers, size_t consumer)
 {
     return consumers->of_model == 2 ? consumer ^ 1 : consumer;

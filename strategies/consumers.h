@@ -23,9 +23,6 @@ bool rue_consumers_pins(const struct rue_config *config);
 size_t rue_consumers_find(const struct rue_consumers *consumers, size_t model,
                           const struct rue_config *config);
 
-size_t rue_consumers_model(const struct rue_consumers *consumers, size_t consumer);
-bool rue_consumers_is_pinned(const struct rue_consumers *consumers, size_t consumer);
-
 /* The model's other one; `consumer` itself where it has none. */
 size_t rue_consumers_other(const struct rue_consumers *consumers, size_t consumer);
 

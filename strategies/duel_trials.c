@@ -237,7 +237,8 @@ static void push_deciding(struct rue_duel *duel, double most_s)
 static bool push_again(struct rue_duel *duel, double most_s)
 {
     const struct rue_ask_queue *history = &duel->history;
-    if (history->count == 0 || !rue_forecast_is_last_disturbed(duel->forecast)) return false;
+    if (history->count == 0 || !rue_belief_is_last_disturbed(rue_forecast_belief(duel->forecast)))
+        return false;
     struct rue_ask last = history->at[history->count - 1];
     if (rue_ask_queue_count_alike(history, &last) > 1 || is_excluded(duel, last.config) ||
         rue_duel_cost_s(duel, last.scenario, last.config, last.images) > most_s)

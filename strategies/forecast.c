@@ -1,33 +1,33 @@
 #include "forecast.h"
 
+#include <gsl/gsl_statistics_double.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "first_batches.h"
-
+static const struct rue_speed at_beginning = {0, 0};
 static const double trial_sd = 0.012; /* of the logarithm of a trial's time */
 static const double batch_sd = 0.1;   /* of that of a batch's loading: few batches scatter more than many */
 /* What disturbs a trial, however short it is, where workers are threads, and where they are processes. */
 static const double thread_hiccup_s = 0.005, process_hiccup_s = 0.02;
-static const double longest_step = 0.6;   /* of the logarithm of a parameter */
-static const double least_change = 0.05;  /* of that of a time: what changes less is a line */
-static const double truncated_sd = 0.005; /* of what a part of the job does not tell of the rest */
+static const double first_batch_error = 0.2; /* by which one may come sooner than predicted */
+static const double truncated_sd = 0.005;    /* of what a part of the job does not tell of the rest */
+
+enum { REPEATS_MAX = 64 }; /* of a cell, whose first batches are looked at */
 
 struct rue_forecast {
     const struct rue_strategy_setup *setup;
     size_t models, configs, cells;
     struct rue_prediction *prediction;
-    bool *excluded;       /* [configs] */
-    bool *late;           /* [configs] their first batch comes later than the limit */
-    bool *out;            /* [configs] one or the other */
-    size_t *joint_trials; /* [cells] of them */
-    bool *full;           /* [cells] one of them ran the whole job */
-    uint64_t version;     /* of the prediction that the beliefs are of */
+    bool *excluded;                  /* [configs] */
+    bool *out;                       /* [configs] that, or their first batch comes later than the limit */
+    struct rue_forecast_cell *tried; /* [cells] but for their times */
+    uint64_t version;                /* of the prediction that the beliefs are of */
     struct rue_belief *belief;
     struct rue_belief_point *points;           /* [cells] their jobs */
     double *state;                             /* of the belief: what is expected, or covariances */
     double *direction;                         /* likewise, of what is to be decided */
+    double *job_s;                             /* [cells] predicted */
     double *mean;                              /* [cells] logarithm of believed over predicted times */
     double *log_off, *times;                   /* [cells] of a draw; [configs] */
     struct rue_joined_regrets *joined, *drawn; /* [configs] as it is believed; of a draw */
@@ -35,30 +35,17 @@ struct rue_forecast {
 
 /* ---- trials ---- */
 
-static bool is_whole(const struct rue_forecast *forecast, size_t config, uint64_t images)
-{
-    return images >= rue_setup_images(forecast->setup, config, forecast->setup->job_images);
-}
-
-/* Of the trials before `end` (NULL: all), those of the cell that ran as many images. */
-static size_t count_alike(const struct rue_forecast *forecast, size_t model, size_t config, uint64_t images,
-                          const struct rue_logged_trial *end)
-{
-    size_t count = 0, all = forecast->joint_trials[model * forecast->configs + config];
-    const struct rue_trial_log *joints = rue_prediction_joints(forecast->prediction);
-    for (size_t i = 0; all > 0 && i < joints->count && &joints->at[i] != end; i++) {
-        const struct rue_logged_trial *trial = &joints->at[i];
-        count += trial->model == model && trial->config == config && trial->images == images;
-    }
-    return count;
-}
-
-/* Whether such a trial would only answer as one before it did. */
+/* Whether such a trial would only answer as one before it did, of those before `end` (NULL: of all). */
 static bool tells_nothing(const struct rue_forecast *forecast, size_t model, size_t config, uint64_t images,
                           const struct rue_logged_trial *end)
 {
-    size_t answers = forecast->setup->answers;
-    return answers > 0 && count_alike(forecast, model, config, images, end) >= answers;
+    size_t alike = 0, answers = forecast->setup->answers;
+    const struct rue_trial_log *joints = rue_prediction_joints(forecast->prediction);
+    for (size_t i = 0; answers > 0 && i < joints->count && &joints->at[i] != end; i++) {
+        const struct rue_logged_trial *trial = &joints->at[i];
+        alike += trial->model == model && trial->config == config && trial->images == images;
+    }
+    return answers > 0 && alike >= answers;
 }
 
 static double noise_variance(const struct rue_forecast *forecast, const struct rue_belief_point *point,
@@ -92,7 +79,8 @@ static struct rue_belief_trial trial_of(const struct rue_forecast *forecast, siz
 
 static void observe(struct rue_forecast *forecast, const struct rue_logged_trial *trial)
 {
-    double predicted_s = rue_prediction_then_s(forecast->prediction, trial);
+    double predicted_s =
+        rue_prediction_time_s(forecast->prediction, trial->model, trial->config, trial->images, trial->speed);
     if (!(predicted_s > 0) || tells_nothing(forecast, trial->model, trial->config, trial->images, trial))
         return;
     struct rue_belief_trial told =
@@ -103,31 +91,22 @@ static void observe(struct rue_forecast *forecast, const struct rue_logged_trial
     rue_belief_add(forecast->belief, &told);
 }
 
-static double weight_of(const struct rue_forecast *forecast, size_t model)
-{
-    return forecast->setup->weights ? forecast->setup->weights[model] : 1;
-}
-
-static double predicted_job_s(const struct rue_forecast *forecast, size_t cell)
-{
-    return rue_prediction_job_s(forecast->prediction, cell / forecast->configs, cell % forecast->configs);
-}
-
 /* The regrets where times are off the believed ones by the logarithms `log_off` [cells]; NULL: not at all. */
 static void join_regrets(struct rue_forecast *forecast, const double *log_off, struct rue_joined_regrets *out)
 {
     memset(out, 0, forecast->configs * sizeof *out);
     for (size_t m = 0; m < forecast->models; m++) {
-        double best = INFINITY, weight = weight_of(forecast, m), *times = forecast->times;
+        const double *weights = forecast->setup->weights;
+        double best = INFINITY, *times = forecast->times;
         for (size_t c = 0; c < forecast->configs; c++) {
             size_t cell = m * forecast->configs + c;
             if (forecast->out[c]) continue;
-            times[c] =
-                predicted_job_s(forecast, cell) * exp(forecast->mean[cell] + (log_off ? log_off[cell] : 0));
+            times[c] = forecast->job_s[cell] * exp(forecast->mean[cell] + (log_off ? log_off[cell] : 0));
             best = times[c] < best ? times[c] : best;
         }
         for (size_t c = 0; c < forecast->configs; c++)
-            if (!forecast->out[c]) rue_joined_regrets_add(&out[c], m, weight, times[c] / best - 1);
+            if (!forecast->out[c])
+                rue_joined_regrets_add(&out[c], m, weights ? weights[m] : 1, times[c] / best - 1);
     }
 }
 
@@ -151,8 +130,9 @@ rue_status rue_forecast_add(struct rue_forecast *forecast, const struct rue_ask 
     if (joints->count == before) return status;
     const struct rue_logged_trial *trial = &joints->at[before];
     size_t cell = trial->model * forecast->configs + trial->config;
-    forecast->joint_trials[cell]++;
-    forecast->full[cell] |= is_whole(forecast, trial->config, trial->images);
+    forecast->tried[cell].joint_trials++;
+    forecast->tried[cell].full |=
+        trial->images >= rue_setup_images(forecast->setup, trial->config, forecast->setup->job_images);
     if (status != RUE_OK || !forecast->belief) return status;
     observe(forecast, trial);
     return expect_all(forecast, error);
@@ -190,20 +170,85 @@ void rue_forecast_shift(struct rue_forecast *forecast, size_t since, struct rue_
     rue_prediction_shift(forecast->prediction, since, change);
 }
 
+/* ---- what is out ---- */
+
+/* Seconds until the first batch in a cell: the median of its joint trials that say so, else predicted
+ * (`*measured` tells which). */
+static double first_batch_s(const struct rue_forecast *forecast, size_t model, size_t config, bool *measured)
+{
+    const struct rue_trial_log *joints = rue_prediction_joints(forecast->prediction);
+    double told_s[REPEATS_MAX];
+    size_t count = 0;
+    for (size_t i = 0; i < joints->count && count < REPEATS_MAX; i++) {
+        const struct rue_logged_trial *trial = &joints->at[i];
+        if (trial->model == model && trial->config == config && !isnan(trial->times.first_batch_s))
+            told_s[count++] = trial->times.first_batch_s;
+    }
+    *measured = count > 0;
+    return count ? gsl_stats_median(told_s, 1, count)
+                 : rue_prediction_first_batch_s(forecast->prediction, model, config);
+}
+
+/* What is excluded, and what has its first batch later than the limit on some model. As predictions err,
+ * where they leave nothing, the one that comes nearest to the limit, and was not measured to be late, stays:
+ * until one was measured to be late, and those that are predicted to be a little late in any case. Answers
+ * whether anything is left. */
+static bool find_out(struct rue_forecast *forecast)
+{
+    double limit_s = forecast->setup->first_batch_limit_s, least = INFINITY;
+    size_t nearest = SIZE_MAX, left = 0;
+    bool any_measured_late = false;
+    for (size_t c = 0; c < forecast->configs; c++) {
+        double latest = 0;
+        bool measured, measured_late = false;
+        for (size_t m = 0; limit_s > 0 && m < forecast->models; m++) {
+            double first_s = first_batch_s(forecast, m, c, &measured);
+            measured_late |= measured && first_s > limit_s;
+            latest = fmax(latest, first_s);
+        }
+        any_measured_late |= measured_late;
+        forecast->out[c] = forecast->excluded[c] || latest > limit_s;
+        left += !forecast->out[c];
+        if (measured_late || forecast->excluded[c] || latest >= least) continue;
+        least = latest;
+        nearest = c;
+    }
+    if (left > 0 || nearest == SIZE_MAX) return left > 0;
+    forecast->out[nearest] = any_measured_late && least > limit_s * (1 + first_batch_error);
+    return !forecast->out[nearest];
+}
+
 /* ---- beliefs ---- */
+
+/* Replaces them all, or none. */
+static rue_status predict_jobs(struct rue_forecast *forecast, rue_error *error)
+{
+    rue_status status = RUE_OK;
+    double *job_s = calloc(forecast->cells, sizeof *job_s);
+    if (!job_s) return rue_fail_memory(error, "predictions", forecast->cells * sizeof *job_s);
+    for (size_t i = 0; status == RUE_OK && i < forecast->cells; i++) {
+        job_s[i] = rue_prediction_time_s(forecast->prediction, i / forecast->configs, i % forecast->configs,
+                                         forecast->setup->job_images, at_beginning);
+        status = rue_setup_check_stop(forecast->setup, error);
+        if (status == RUE_OK && !(job_s[i] > 0))
+            status = rue_fail(error, RUE_INTERNAL, "the job of model %zu cannot be predicted",
+                              i / forecast->configs);
+    }
+    free(status == RUE_OK ? forecast->job_s : job_s);
+    if (status == RUE_OK) forecast->job_s = job_s;
+    return status;
+}
 
 /* Beliefs begin anew where the prediction is another one. */
 static rue_status begin_anew(struct rue_forecast *forecast, rue_error *error)
 {
     const struct rue_prediction *prediction = forecast->prediction;
     const struct rue_trial_log *joints = rue_prediction_joints(prediction);
-    const struct rue_belief_setup setup = {.model_count = forecast->models,
-                                           .config_count = forecast->configs,
-                                           .configs = forecast->setup->configs,
-                                           .parameter_count = rue_prediction_parameter_count(prediction),
-                                           .covariance = rue_prediction_covariance(prediction),
-                                           .offset = rue_prediction_offset(prediction),
-                                           .stop = forecast->setup->stop};
+    struct rue_belief_setup setup = {.model_count = forecast->models,
+                                     .config_count = forecast->configs,
+                                     .configs = forecast->setup->configs,
+                                     .stop = forecast->setup->stop};
+    rue_prediction_parameters(prediction, &setup);
     rue_belief_close(forecast->belief);
     forecast->belief = NULL;
     rue_status status = rue_belief_open(&setup, &forecast->belief, error);
@@ -223,53 +268,30 @@ static rue_status begin_anew(struct rue_forecast *forecast, rue_error *error)
     return status;
 }
 
-/* What depends on the parameters is a line near those that predictions are made with: these follow what is
- * believed. */
-static rue_status follow_parameters(struct rue_forecast *forecast, rue_error *error)
-{
-    double most = 0, step[RUE_PIPELINE_PARAMETER_COUNT];
-    rue_status status = rue_belief_mean(forecast->belief, forecast->state, error);
-    for (size_t p = 0; p < RUE_PIPELINE_PARAMETER_COUNT; p++) {
-        step[p] = fmax(-longest_step, fmin(longest_step, forecast->state[p]));
-        for (size_t i = 0; i < forecast->cells; i++)
-            most = fmax(most, fabs(step[p] * forecast->points[i].slopes[p]));
-    }
-    if (status != RUE_OK || most < least_change) return status;
-    status = rue_prediction_move(forecast->prediction, step, error);
-    if (status == RUE_OK && rue_prediction_version(forecast->prediction) != forecast->version)
-        status = begin_anew(forecast, error);
-    return status == RUE_OK ? rue_belief_learn(forecast->belief, error) : status;
-}
-
 rue_status rue_forecast_update(struct rue_forecast *forecast, rue_error *error)
 {
     rue_status status = rue_prediction_update(forecast->prediction, error);
+    bool anew = !forecast->belief || rue_prediction_version(forecast->prediction) != forecast->version;
+    if (status == RUE_OK && anew) status = predict_jobs(forecast, error);
     if (status != RUE_OK) return status;
-    rue_first_batches_mark(forecast->prediction, forecast->setup, forecast->excluded, forecast->late);
-    bool any = false;
-    for (size_t c = 0; c < forecast->configs; c++) {
-        forecast->out[c] = forecast->excluded[c] || forecast->late[c];
-        any |= !forecast->out[c];
-    }
-    if (!any) return rue_fail(error, RUE_INFEASIBLE, "no configuration runs on every model");
-    if (!forecast->belief || rue_prediction_version(forecast->prediction) != forecast->version)
-        status = begin_anew(forecast, error);
+    if (!find_out(forecast)) return rue_fail(error, RUE_INFEASIBLE, "no configuration runs on every model");
+    if (anew) status = begin_anew(forecast, error);
     if (status == RUE_OK) status = rue_belief_learn(forecast->belief, error);
-    if (status == RUE_OK) status = follow_parameters(forecast, error);
     return status == RUE_OK ? expect_all(forecast, error) : status;
 }
 
 struct rue_forecast_cell rue_forecast_cell(const struct rue_forecast *forecast, size_t model, size_t config)
 {
     size_t cell = model * forecast->configs + config;
-    return (struct rue_forecast_cell){predicted_job_s(forecast, cell) * exp(forecast->mean[cell]),
-                                      forecast->joint_trials[cell], forecast->full[cell]};
+    struct rue_forecast_cell out = forecast->tried[cell];
+    out.time_s = forecast->job_s[cell] * exp(forecast->mean[cell]);
+    return out;
 }
 
 double rue_forecast_job_s(const struct rue_forecast *forecast, size_t model, size_t config, uint64_t images)
 {
     return exp(forecast->mean[model * forecast->configs + config]) *
-           rue_prediction_at_beginning_s(forecast->prediction, model, config, images);
+           rue_prediction_time_s(forecast->prediction, model, config, images, at_beginning);
 }
 
 double rue_forecast_trial_s(const struct rue_forecast *forecast, size_t model, size_t config, uint64_t images)
@@ -278,19 +300,9 @@ double rue_forecast_trial_s(const struct rue_forecast *forecast, size_t model, s
            rue_prediction_trial_s(forecast->prediction, model, config, images);
 }
 
-bool rue_forecast_is_last_disturbed(const struct rue_forecast *forecast)
+const struct rue_belief *rue_forecast_belief(const struct rue_forecast *forecast)
 {
-    return rue_belief_is_last_disturbed(forecast->belief);
-}
-
-bool rue_forecast_is_full(const struct rue_forecast *forecast)
-{
-    return rue_belief_trials(forecast->belief) >= RUE_BELIEF_TRIALS;
-}
-
-struct rue_belief_audit rue_forecast_audit(const struct rue_forecast *forecast)
-{
-    return rue_belief_audit(forecast->belief);
+    return forecast->belief;
 }
 
 static bool are_of_a_sort(const struct rue_forecast *forecast, size_t one, size_t other)
@@ -408,12 +420,11 @@ void rue_forecast_close(struct rue_forecast *forecast)
     rue_belief_close(forecast->belief);
     rue_prediction_close(forecast->prediction);
     free(forecast->excluded);
-    free(forecast->late);
     free(forecast->out);
-    free(forecast->joint_trials);
-    free(forecast->full);
+    free(forecast->tried);
     free(forecast->points);
     free(forecast->state);
+    free(forecast->job_s);
     free(forecast->mean);
     free(forecast->log_off);
     free(forecast->times);
@@ -433,11 +444,10 @@ rue_status rue_forecast_open(const struct rue_strategy_setup *setup, struct rue_
                                       .configs = configs,
                                       .cells = cells,
                                       .excluded = calloc(configs, sizeof *forecast->excluded),
-                                      .late = calloc(configs, sizeof *forecast->late),
                                       .out = calloc(configs, sizeof *forecast->out),
-                                      .joint_trials = calloc(cells, sizeof *forecast->joint_trials),
-                                      .full = calloc(cells, sizeof *forecast->full),
+                                      .tried = calloc(cells, sizeof *forecast->tried),
                                       .points = calloc(cells, sizeof *forecast->points),
+                                      .job_s = calloc(cells, sizeof *forecast->job_s),
                                       .mean = calloc(cells, sizeof *forecast->mean),
                                       .log_off = calloc(cells, sizeof *forecast->log_off),
                                       .times = calloc(configs, sizeof *forecast->times),
@@ -445,9 +455,8 @@ rue_status rue_forecast_open(const struct rue_strategy_setup *setup, struct rue_
                                       .drawn = calloc(configs, sizeof *forecast->drawn)};
     rue_status status = rue_prediction_open(setup, &forecast->prediction, error);
     if (status == RUE_OK &&
-        (!forecast->excluded || !forecast->late || !forecast->out || !forecast->joint_trials ||
-         !forecast->full || !forecast->points || !forecast->mean || !forecast->log_off || !forecast->times ||
-         !forecast->joined || !forecast->drawn))
+        (!forecast->excluded || !forecast->out || !forecast->tried || !forecast->points || !forecast->job_s ||
+         !forecast->mean || !forecast->log_off || !forecast->times || !forecast->joined || !forecast->drawn))
         status = rue_fail_memory(error, "a forecast", cells * sizeof *forecast->points);
     if (status != RUE_OK) return rue_forecast_close(forecast), status;
     *out = forecast;

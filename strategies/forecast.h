@@ -59,15 +59,8 @@ double rue_forecast_job_s(const struct rue_forecast *forecast, size_t model, siz
 double rue_forecast_trial_s(const struct rue_forecast *forecast, size_t model, size_t config,
                             uint64_t images);
 
-/* Whether the last joint trial is held for one that something disturbed. */
-bool rue_forecast_is_last_disturbed(const struct rue_forecast *forecast);
-
-/* Whether further joint trials tell no more. */
-bool rue_forecast_is_full(const struct rue_forecast *forecast);
-
-/* By how much beliefs are too narrow, as the trials have it that were left out, and how many configurations
- * tell that. */
-struct rue_belief_audit rue_forecast_audit(const struct rue_forecast *forecast);
+/* What joint trials say; borrowed until the next update. */
+const struct rue_belief *rue_forecast_belief(const struct rue_forecast *forecast);
 
 /* Whether no joint trial tells of configurations of that sort: without workers, with more than there are
  * CPUs, or with that value of a knob whose values are words. */

@@ -37,9 +37,9 @@ void rue_knowledge_close(struct rue_knowledge *knowledge)
 struct rue_knowledge_model *rue_knowledge_of(const struct rue_knowledge *knowledge,
                                              const struct rue_consumers *consumers, size_t consumer)
 {
-    size_t model = rue_consumers_model(consumers, consumer);
-    return rue_consumers_is_pinned(consumers, consumer) ? &knowledge->models[model]
-                                                        : &knowledge->pageable[model];
+    size_t model = consumer / consumers->of_model;
+    bool pinned = consumers->pinned && consumer % consumers->of_model == 0;
+    return pinned ? &knowledge->models[model] : &knowledge->pageable[model];
 }
 
 double rue_knowledge_job_s(const struct rue_knowledge *knowledge, size_t model,
@@ -57,13 +57,6 @@ double rue_knowledge_job_s(const struct rue_knowledge *knowledge, size_t model,
     if (isnan(consumer.batch_s)) return NAN;
     rue_status status = rue_pipeline_predict(&knowledge->loader, &consumer, config, images, &times, NULL);
     return status == RUE_OK ? times.end_to_end_s : NAN;
-}
-
-static bool is_sampled(const struct rue_pipeline_sample *samples, size_t count, size_t consumer)
-{
-    for (size_t i = 0; i < count; i++)
-        if (samples[i].unknown == consumer) return true;
-    return false;
 }
 
 /* Cells all over the space, alike many of each model. */
@@ -90,8 +83,10 @@ static void fill(const struct rue_pipeline_fit *fit, const struct rue_pipeline_s
                  const struct rue_consumers *consumers, struct rue_knowledge *out)
 {
     out->loader = fit->loader;
-    for (size_t c = 0; c < consumers->count; c++)
-        if (is_sampled(samples, count, c)) rue_knowledge_of(out, consumers, c)->consumer = fit->consumers[c];
+    for (size_t s = 0; s < count; s++) {
+        size_t consumer = samples[s].unknown;
+        rue_knowledge_of(out, consumers, consumer)->consumer = fit->consumers[consumer];
+    }
     for (size_t p = 0; p < RUE_PIPELINE_PARAMETER_COUNT; p++)
         memcpy(out->covariance[p], fit->covariance + p * fit->count, sizeof out->covariance[p]);
 }

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Fibonacci numbers; the first is prime, so that of workers that take turns none has always the same ones. */
 enum { VARIED = 89, VARIED_STEP = 55 };
@@ -23,7 +24,7 @@ struct pipeline {
     uint64_t workers; /* 1 where shared, else the threads */
     double now_s;
     double progress;         /* of whoever was busy all the time, in whole batches */
-    struct loading *loading; /* [busy] a heap, what is done first in front; room for [workers] */
+    struct loading *loading; /* [busy] what is done first in front; room for [workers] */
     uint64_t busy;
     uint64_t begun, taken;
     bool *loaded;          /* [ring] whether batch i is, at i % ring */
@@ -102,23 +103,16 @@ static void vary(struct pipeline *pipeline)
 
 static void push(struct pipeline *pipeline, struct loading added)
 {
-    struct loading *heap = pipeline->loading;
-    uint64_t hole = pipeline->busy++;
-    for (; hole > 0 && heap[(hole - 1) / 2].end > added.end; hole = (hole - 1) / 2)
-        heap[hole] = heap[(hole - 1) / 2];
-    heap[hole] = added;
+    struct loading *queue = pipeline->loading;
+    uint64_t at = pipeline->busy++;
+    for (; at > 0 && queue[at - 1].end > added.end; at--) queue[at] = queue[at - 1];
+    queue[at] = added;
 }
 
 static struct loading pop(struct pipeline *pipeline)
 {
-    struct loading *heap = pipeline->loading, first = heap[0], moved = heap[--pipeline->busy];
-    uint64_t hole = 0;
-    for (uint64_t child; (child = 2 * hole + 1) < pipeline->busy; hole = child) {
-        if (child + 1 < pipeline->busy && heap[child + 1].end < heap[child].end) child++;
-        if (heap[child].end >= moved.end) break;
-        heap[hole] = heap[child];
-    }
-    heap[hole] = moved;
+    struct loading first = pipeline->loading[0];
+    memmove(pipeline->loading, pipeline->loading + 1, --pipeline->busy * sizeof first);
     return first;
 }
 
@@ -183,55 +177,26 @@ static void step(struct pipeline *pipeline)
     if (!pipeline->computing && *slot_of(pipeline, pipeline->taken)) take(pipeline);
 }
 
-/* The pace of a long job: how much later the batches of the second half of a span are taken than those of its
- * first half, all together, as volleys and slow batches make each of them come early or late. */
-struct pace {
-    uint64_t from, half; /* whole rounds of the workers, where there is room */
-    double first_s, second_s;
-};
-
-/* Behind the beginning, and before the end, when no more batches replace those that are loaded. */
-static struct pace pace_of(const struct pipeline *pipeline)
-{
-    uint64_t end = pipeline->follow - least(pipeline->window, pipeline->follow / 2),
-             round = pipeline->threads;
-    uint64_t half = (end - end / 4) / 2;
-    if (half >= round) half -= half % round;
-    return (struct pace){.from = end - 2 * half, .half = half};
-}
-
-static void note(struct pace *pace, uint64_t batch, double taken_s)
-{
-    if (batch < pace->from || batch >= pace->from + 2 * pace->half) return;
-    *(batch < pace->from + pace->half ? &pace->first_s : &pace->second_s) += taken_s;
-}
-
-static double batch_s(const struct pace *pace)
-{
-    return (pace->second_s - pace->first_s) / (double)pace->half / (double)pace->half;
-}
-
-/* How many batches there are beyond those that were followed; parts of one count. */
-static double count_more(const struct pipeline *pipeline)
-{
-    uint64_t followed = pipeline->follow * pipeline->batch_size;
-    if (pipeline->follow == pipeline->batches) return 0;
-    return (double)(pipeline->images - followed) / (double)pipeline->batch_size;
-}
-
 static void run(struct pipeline *pipeline, struct rue_pipeline_times *out)
 {
-    struct pace pace = pace_of(pipeline);
+    /* The pace is that behind the beginning, and before the end, when no more batches replace those that are
+     * loaded; over whole rounds of the workers, where there is room. */
+    uint64_t end = pipeline->follow - least(pipeline->window, pipeline->follow / 2), span = end - end / 4;
+    double begin_s = 0, end_s = 0;
+    if (span >= pipeline->threads) span -= span % pipeline->threads;
     vary(pipeline);
     for (uint64_t w = 0; w < pipeline->workers; w++) begin(pipeline, w);
     for (uint64_t taken = 0; taken < pipeline->follow; taken = pipeline->taken) {
         step(pipeline);
         if (pipeline->taken == taken) continue;
         if (taken == 0) out->first_batch_s = pipeline->taken_s;
-        note(&pace, taken, pipeline->taken_s);
+        if (taken == end - span) begin_s = pipeline->taken_s;
+        if (taken == end) end_s = pipeline->taken_s;
     }
-    double more = count_more(pipeline);
-    if (more > 0) pipeline->done_s += more * batch_s(&pace);
+    if (pipeline->follow == pipeline->batches) return;
+    /* Those that were not followed; parts of one count. */
+    double more = (double)pipeline->images / (double)pipeline->batch_size - (double)pipeline->follow;
+    pipeline->done_s += more * (end_s - begin_s) / (double)span;
 }
 
 /* Without workers: one after the other. */

@@ -73,6 +73,12 @@ struct rue_pipeline_times {
     double shutdown_s;    /* of it, after the last batch */
 };
 
+/* From the first batch to the last; NaN where the first is not known. */
+static inline double rue_pipeline_between_s(const struct rue_pipeline_times *times)
+{
+    return times->end_to_end_s - times->shutdown_s - times->first_batch_s;
+}
+
 /* The times of `images` (at least 1) with `config`; a last batch may be short. Of a job of more batches than
  * RUE_PIPELINE_BATCHES_MAX the first are followed, the others have their pace. RUE_MEMORY. */
 enum { RUE_PIPELINE_BATCHES_MAX = 4096 };

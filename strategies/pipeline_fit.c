@@ -1,6 +1,7 @@
 #include "pipeline_fit.h"
 
 #include <gsl/gsl_errno.h>
+#include <gsl/gsl_linalg.h>
 #include <gsl/gsl_multifit_nlinear.h>
 #include <math.h>
 #include <stdlib.h>
@@ -47,11 +48,9 @@ struct problem {
     const struct rue_pipeline_fit_setup *setup;
     const struct rue_pipeline_sample *samples; /* of the setup */
     size_t sample_count, count, rows;
-    double image_s;      /* guessed */
-    double *centre, *sd; /* [count] */
-    /* Of the distances of the loader's parameters from their centres: their covariance becomes that of
-     * independent ones, of variance 1. */
-    double whiten[N][N];
+    double image_s;                   /* guessed */
+    double *centre;                   /* [count] of what is believed before the trials */
+    double *whiten;                   /* [count][count] L^-1, where L L' is the covariance of that */
     double *weight;                   /* [rows] of residuals, for those far out less than 1 */
     double *base, *shifted;           /* [rows] */
     struct rue_pipeline_times *times; /* [samples] predicted, those of `base` */
@@ -61,20 +60,15 @@ struct problem {
 static struct rue_pipeline_loader loader_of(const struct problem *problem, const double *x)
 {
     struct rue_pipeline_loader loader = {.cpus = problem->setup->cpus, .in_turn = problem->setup->in_turn};
-    for (int p = 0; p < RUE_PIPELINE_PARAMETER_COUNT; p++) loader.value[p] = exp(x[p]);
+    for (int p = 0; p < N; p++) loader.value[p] = exp(x[p]);
     return loader;
 }
 
 static struct rue_pipeline_consumer consumer_of(const struct rue_pipeline_sample *sample, const double *x)
 {
     if (sample->unknown == RUE_PIPELINE_KNOWN) return sample->consumer;
-    const double *own = x + RUE_PIPELINE_PARAMETER_COUNT + 2 * sample->unknown;
+    const double *own = x + N + 2 * sample->unknown;
     return (struct rue_pipeline_consumer){exp(own[0]), exp(own[1]), 0, false};
-}
-
-static double between_s(const struct rue_pipeline_times *times)
-{
-    return times->end_to_end_s - times->shutdown_s - times->first_batch_s;
 }
 
 static double distance(double measured_s, double predicted_s, double sd)
@@ -101,7 +95,7 @@ static void fill_rows(const struct problem *problem, size_t index, const struct 
     bool whole = isnan(measured->first_batch_s); /* its parts were not told */
     own[0] = distance(measured->first_batch_s, times->first_batch_s, spread[0]);
     own[1] = whole ? distance(measured->end_to_end_s, times->end_to_end_s, spread[1])
-                   : distance(between_s(measured), between_s(times), spread[1]);
+                   : distance(rue_pipeline_between_s(measured), rue_pipeline_between_s(times), spread[1]);
     own[2] = distance(measured->shutdown_s, times->shutdown_s, spread[2]);
 }
 
@@ -122,10 +116,9 @@ static rue_status all_rows(struct problem *problem, const double *x)
     }
     double *beliefs = rows + TIMES * problem->sample_count;
     for (size_t p = 0; p < problem->count; p++) {
-        beliefs[p] = (x[p] - problem->centre[p]) / problem->sd[p];
-        if (p >= RUE_PIPELINE_PARAMETER_COUNT) continue;
+        const double *row = problem->whiten + p * problem->count;
         beliefs[p] = 0;
-        for (size_t q = 0; q <= p; q++) beliefs[p] += problem->whiten[p][q] * (x[q] - problem->centre[q]);
+        for (size_t q = 0; q <= p; q++) beliefs[p] += row[q] * (x[q] - problem->centre[q]);
     }
     return RUE_OK;
 }
@@ -133,8 +126,8 @@ static rue_status all_rows(struct problem *problem, const double *x)
 /* Whether the rows of sample `s` change with parameter `p`. */
 static bool depends(const struct problem *problem, size_t s, size_t p)
 {
-    if (p < RUE_PIPELINE_PARAMETER_COUNT) return true;
-    return (p - RUE_PIPELINE_PARAMETER_COUNT) / 2 == problem->samples[s].unknown;
+    if (p < N) return true;
+    return (p - N) / 2 == problem->samples[s].unknown;
 }
 
 static void copy_out(const gsl_vector *from, double *to)
@@ -157,7 +150,7 @@ static rue_status shift_rows(const struct problem *problem, const double *x, siz
 {
     struct rue_pipeline_times times;
     rue_status status = RUE_OK;
-    if (p < RUE_PIPELINE_PARAMETER_COUNT && rue_pipeline_is_outside((enum rue_pipeline_parameter)p)) {
+    if (p < N && rue_pipeline_is_outside((enum rue_pipeline_parameter)p)) {
         struct rue_pipeline_loader shifted = loader_of(problem, x);
         times = rue_pipeline_restart(&problem->times[s], &problem->samples[s].config, base, &shifted);
     } else {
@@ -186,9 +179,8 @@ static int derivatives(const gsl_vector *at, void *context, gsl_matrix *out)
                                (problem->shifted[r] - problem->base[r]) / step * problem->weight[r]);
         }
         size_t beliefs = TIMES * problem->sample_count;
-        if (p >= RUE_PIPELINE_PARAMETER_COUNT) gsl_matrix_set(out, beliefs + p, p, 1 / problem->sd[p]);
-        for (size_t q = p; p < RUE_PIPELINE_PARAMETER_COUNT && q < RUE_PIPELINE_PARAMETER_COUNT; q++)
-            gsl_matrix_set(out, beliefs + q, p, problem->whiten[q][p]);
+        for (size_t q = p; q < problem->count; q++)
+            gsl_matrix_set(out, beliefs + q, p, problem->whiten[q * problem->count + p]);
         problem->x[p] = x;
     }
     return GSL_SUCCESS;
@@ -213,7 +205,7 @@ static double soft_sum(const struct problem *problem)
 
 /* From `x` to the best near it, robustly. `covariance` [count][count]; answers the sum that is smallest, NaN
  * where the search fails. */
-static double search(struct problem *problem, double *x, gsl_matrix *covariance)
+static double search(struct problem *problem, double *x, double *covariance)
 {
     gsl_multifit_nlinear_parameters parameters = gsl_multifit_nlinear_default_parameters();
     gsl_multifit_nlinear_fdf fdf = {
@@ -234,7 +226,9 @@ static double search(struct problem *problem, double *x, gsl_matrix *covariance)
         if (code == GSL_SUCCESS) sum = soft_sum(problem);
         reweigh(problem);
     }
-    if (code == GSL_SUCCESS) code = gsl_multifit_nlinear_covar(gsl_multifit_nlinear_jac(work), 0, covariance);
+    gsl_matrix_view out = gsl_matrix_view_array(covariance, problem->count, problem->count);
+    if (code == GSL_SUCCESS)
+        code = gsl_multifit_nlinear_covar(gsl_multifit_nlinear_jac(work), 0, &out.matrix);
     gsl_multifit_nlinear_free(work);
     return code == GSL_SUCCESS ? sum : NAN;
 }
@@ -256,94 +250,71 @@ static double guess_image_s(const struct problem *problem)
     return guess;
 }
 
-/* The inverse of the lower triangle L of covariance = L * L'; false where the covariance is none. */
-static bool whiten(const struct rue_pipeline_prior *prior, double out[N][N])
+/* L^-1 in place of the covariance L L' [count][count]; false where that is none. */
+static bool whiten(double *matrix, size_t count)
 {
-    double lower[N][N] = {{0}};
-    for (int i = 0; i < N; i++)
-        for (int j = 0; j <= i; j++) {
-            double left = prior->covariance[i][j];
-            for (int k = 0; k < j; k++) left -= lower[i][k] * lower[j][k];
-            if (i == j && !(left > 0)) return false;
-            lower[i][j] = i == j ? sqrt(left) : left / lower[j][j];
-        }
-    for (int j = 0; j < N; j++)
-        for (int i = j; i < N; i++) {
-            double left = i == j;
-            for (int k = j; k < i; k++) left -= lower[i][k] * out[k][j];
-            out[i][j] = left / lower[i][i];
-        }
-    return true;
+    gsl_matrix_view view = gsl_matrix_view_array(matrix, count, count);
+    gsl_set_error_handler_off();
+    return gsl_linalg_cholesky_decomp1(&view.matrix) == GSL_SUCCESS &&
+           gsl_linalg_tri_invert(CblasLower, CblasNonUnit, &view.matrix) == GSL_SUCCESS;
 }
 
 bool rue_pipeline_prior_is_sound(const struct rue_pipeline_prior *prior)
 {
-    double whitened[N][N] = {{0}};
+    double matrix[N * N], sum = 0;
+    memcpy(matrix, prior->covariance, sizeof matrix);
     for (int p = 0; p < N; p++) {
-        if (!(prior->value[p] > 0 && isfinite(prior->value[p]))) return false;
-        for (int q = 0; q < N; q++)
-            if (!isfinite(prior->covariance[p][q])) return false;
+        if (!(prior->value[p] > 0)) return false;
+        sum += prior->value[p];
     }
-    if (!whiten(prior, whitened)) return false;
-    for (int p = 0; p < N; p++)
-        for (int q = 0; q <= p; q++)
-            if (!isfinite(whitened[p][q])) return false;
-    return true;
+    for (int i = 0; i < N * N; i++) sum += fabs(matrix[i]);
+    if (!isfinite(sum) || !whiten(matrix, N)) return false;
+    for (int i = 0; i < N * N; i++) sum += fabs(matrix[i]);
+    return isfinite(sum);
 }
 
-static bool believe_loader(struct problem *problem)
+/* What is believed before the trials; its covariance also into `covariance` [count][count], all zeros. False
+ * where that is none. */
+static bool believe(struct problem *problem, double *covariance)
 {
     const struct belief *beliefs = problem->setup->in_turn ? beliefs_processes : beliefs_threads;
     const struct rue_pipeline_prior *prior = problem->setup->prior;
-    for (int p = 0; p < RUE_PIPELINE_PARAMETER_COUNT; p++) {
-        double centre = prior ? prior->value[p] : beliefs[p].centre;
-        if (isnan(centre)) centre = problem->image_s * (p == RUE_PIPELINE_storage_s ? storage_share : 1);
+    size_t count = problem->count;
+    for (size_t p = 0; p < count; p++) {
+        double centre = NAN, sd = p < N ? beliefs[p].sd : consumer_sd;
+        if (p < N) {
+            centre = prior ? prior->value[p] : beliefs[p].centre;
+        } else if (prior && prior->consumers) {
+            const struct rue_pipeline_consumer *own = &prior->consumers[(p - N) / 2];
+            centre = (p - N) % 2 ? own->image_s : own->batch_s;
+            if (centre > 0) sd = consumer_sd_of_prior;
+        }
+        if (!(centre > 0)) centre = problem->image_s * (p == RUE_PIPELINE_storage_s ? storage_share : 1);
         problem->centre[p] = log(centre);
-        problem->sd[p] = beliefs[p].sd;
-        problem->whiten[p][p] = 1 / beliefs[p].sd;
+        covariance[p * count + p] = sd * sd;
+        if (prior && p < N) memcpy(covariance + p * count, prior->covariance[p], sizeof prior->covariance[p]);
     }
-    return !prior || whiten(prior, problem->whiten);
-}
-
-static void believe_consumers(struct problem *problem)
-{
-    const struct rue_pipeline_consumer *prior =
-        problem->setup->prior ? problem->setup->prior->consumers : NULL;
-    for (size_t p = RUE_PIPELINE_PARAMETER_COUNT; p < problem->count; p++) {
-        size_t own = p - RUE_PIPELINE_PARAMETER_COUNT;
-        double believed = prior ? own % 2 ? prior[own / 2].image_s : prior[own / 2].batch_s : NAN;
-        bool known = believed > 0;
-        problem->centre[p] = log(known ? believed : problem->image_s);
-        problem->sd[p] = known ? consumer_sd_of_prior : consumer_sd;
-    }
-}
-
-static void begin_with(const struct rue_pipeline_fit *former, double *x)
-{
-    for (int p = 0; p < RUE_PIPELINE_PARAMETER_COUNT; p++) x[p] = log(former->loader.value[p]);
-    for (size_t c = 0; c < former->consumer_count; c++) {
-        x[RUE_PIPELINE_PARAMETER_COUNT + 2 * c] = log(former->consumers[c].batch_s);
-        x[RUE_PIPELINE_PARAMETER_COUNT + 2 * c + 1] = log(former->consumers[c].image_s);
-    }
+    memcpy(problem->whiten, covariance, count * count * sizeof *covariance);
+    return whiten(problem->whiten, count);
 }
 
 /* The best of several searches, which begin with images of different times; or one from where the former
  * ended. */
-static rue_status find(struct problem *problem, double *best, gsl_matrix *covariance, gsl_matrix *tried,
+static rue_status find(struct problem *problem, double *best, double *covariance, double *tried,
                        rue_error *error)
 {
     static const double factors[STARTS] = {1, 0.5, 2, 0.2};
+    const struct rue_pipeline_fit *former = problem->setup->former;
     double least = INFINITY, *x = malloc(problem->count * sizeof *x);
     if (!x) return rue_fail_memory(error, "a fit", problem->count * sizeof *x);
-    for (int s = 0; s < (problem->setup->former ? 1 : STARTS); s++) {
-        memcpy(x, problem->centre, problem->count * sizeof *x);
-        x[RUE_PIPELINE_item_s] += log(factors[s]);
-        if (problem->setup->former) begin_with(problem->setup->former, x);
+    for (int s = 0; s < (former ? 1 : STARTS); s++) {
+        memcpy(x, former ? former->found : problem->centre, problem->count * sizeof *x);
+        if (!former) x[RUE_PIPELINE_item_s] += log(factors[s]);
         double sum = search(problem, x, tried);
         if (!(sum < least)) continue;
         least = sum;
         memcpy(best, x, problem->count * sizeof *x);
-        gsl_matrix_memcpy(covariance, tried);
+        memcpy(covariance, tried, problem->count * problem->count * sizeof *tried);
     }
     free(x);
     rue_status stopped = check_stop(problem);
@@ -353,38 +324,14 @@ static rue_status find(struct problem *problem, double *best, gsl_matrix *covari
                : rue_fail(error, RUE_INTERNAL, "no parameters fit the %zu trials", problem->sample_count);
 }
 
-static void fill_prior(const struct problem *problem, const double *best, struct rue_pipeline_fit *fit)
+static void fill(const struct problem *problem, struct rue_pipeline_fit *fit)
 {
-    const struct rue_pipeline_prior *prior = problem->setup->prior;
-    for (size_t p = 0; p < fit->count; p++) {
-        fit->prior_offset[p] = problem->centre[p] - best[p];
-        fit->prior_covariance[p * fit->count + p] = problem->sd[p] * problem->sd[p];
-    }
-    for (size_t p = 0; prior && p < N; p++)
-        memcpy(fit->prior_covariance + p * fit->count, prior->covariance[p], sizeof prior->covariance[p]);
-}
-
-static rue_status fill(const struct problem *problem, const double *best, const gsl_matrix *covariance,
-                       struct rue_pipeline_fit *fit)
-{
-    fill_prior(problem, best, fit);
-    fit->loader = loader_of(problem, best);
+    fit->loader = loader_of(problem, fit->found);
     for (size_t c = 0; c < fit->consumer_count; c++) {
-        const double *own = best + RUE_PIPELINE_PARAMETER_COUNT + 2 * c;
+        const double *own = fit->found + N + 2 * c;
         fit->consumers[c] = (struct rue_pipeline_consumer){exp(own[0]), exp(own[1]), 0, false};
     }
-    for (size_t i = 0; i < fit->count * fit->count; i++)
-        fit->covariance[i] = gsl_matrix_get(covariance, i / fit->count, i % fit->count);
-    for (size_t s = 0; s < problem->sample_count; s++) {
-        const struct rue_pipeline_times *measured = &problem->samples[s].times;
-        struct rue_pipeline_times times;
-        rue_status status = predict(problem, best, s, &times);
-        if (status != RUE_OK) return status;
-        fill_rows(problem, s, &times, problem->base);
-        bool known = isnan(measured->first_batch_s) ? measured->end_to_end_s > 0 : between_s(measured) > 0;
-        fit->slow_ratio[s] = known ? exp(problem->base[TIMES * s + 1] * spread[1]) : NAN;
-    }
-    return RUE_OK;
+    for (size_t p = 0; p < fit->count; p++) fit->prior_offset[p] = problem->centre[p] - fit->found[p];
 }
 
 void rue_pipeline_fit_close(struct rue_pipeline_fit *fit)
@@ -392,27 +339,22 @@ void rue_pipeline_fit_close(struct rue_pipeline_fit *fit)
     if (!fit) return;
     free(fit->consumers);
     free(fit->covariance);
-    free(fit->prior_covariance);
-    free(fit->prior_offset);
-    free(fit->slow_ratio);
     free(fit);
 }
 
-static struct rue_pipeline_fit *allocate(size_t samples, size_t consumers, size_t count)
+static struct rue_pipeline_fit *allocate(size_t consumers, size_t count)
 {
     struct rue_pipeline_fit *fit = calloc(1, sizeof *fit);
     if (!fit) return NULL;
     fit->consumer_count = consumers;
     fit->count = count;
-    fit->consumers = calloc(consumers ? consumers : 1, sizeof *fit->consumers);
-    fit->covariance = calloc(count * count, sizeof *fit->covariance);
-    fit->prior_covariance = calloc(count * count, sizeof *fit->prior_covariance);
-    fit->prior_offset = calloc(count, sizeof *fit->prior_offset);
-    fit->slow_ratio = calloc(samples + 1, sizeof *fit->slow_ratio);
-    if (fit->consumers && fit->covariance && fit->prior_covariance && fit->prior_offset && fit->slow_ratio)
-        return fit;
-    rue_pipeline_fit_close(fit);
-    return NULL;
+    fit->consumers = calloc(consumers + 1, sizeof *fit->consumers);
+    fit->covariance = calloc(2 * (count + 1) * count, sizeof *fit->covariance);
+    if (!fit->consumers || !fit->covariance) return rue_pipeline_fit_close(fit), NULL;
+    fit->prior_covariance = fit->covariance + count * count;
+    fit->prior_offset = fit->prior_covariance + count * count;
+    fit->found = fit->prior_offset + count;
+    return fit;
 }
 
 rue_status rue_pipeline_fit_open(const struct rue_pipeline_fit_setup *setup, struct rue_pipeline_fit **out,
@@ -421,37 +363,31 @@ rue_status rue_pipeline_fit_open(const struct rue_pipeline_fit_setup *setup, str
     const struct rue_pipeline_prior *prior = setup->prior;
     size_t sample_count = setup->sample_count, consumer_count = setup->consumer_count;
     struct problem problem = {.setup = setup, .samples = setup->samples, .sample_count = sample_count};
-    problem.count = RUE_PIPELINE_PARAMETER_COUNT + 2 * consumer_count;
+    problem.count = N + 2 * consumer_count;
     problem.rows = TIMES * sample_count + problem.count;
     problem.image_s = guess_image_s(&problem);
     if (prior && !(problem.image_s > 0)) problem.image_s = prior->value[RUE_PIPELINE_item_s];
     if (!(problem.image_s > 0)) return rue_fail(error, RUE_USAGE, "no trial to learn from");
-    gsl_set_error_handler_off();
-    size_t doubles = 4 * problem.count + 3 * problem.rows;
+    size_t doubles = (2 + 2 * problem.count) * problem.count + 3 * problem.rows;
     double *room = calloc(doubles, sizeof *room);
-    gsl_matrix *covariance = gsl_matrix_alloc(problem.count, problem.count),
-               *tried = gsl_matrix_alloc(problem.count, problem.count);
-    struct rue_pipeline_fit *fit = allocate(sample_count, consumer_count, problem.count);
+    struct rue_pipeline_fit *fit = allocate(consumer_count, problem.count);
     problem.times = calloc(sample_count + 1, sizeof *problem.times);
-    rue_status status = room && covariance && tried && fit && problem.times
-                            ? RUE_OK
-                            : rue_fail_memory(error, "a fit", doubles * sizeof *room);
+    rue_status status =
+        room && fit && problem.times ? RUE_OK : rue_fail_memory(error, "a fit", doubles * sizeof *room);
     if (status == RUE_OK) {
         problem.centre = room;
-        problem.sd = problem.centre + problem.count;
-        problem.x = problem.sd + problem.count;
-        double *best = problem.x + problem.count;
-        problem.weight = best + problem.count;
+        problem.x = problem.centre + problem.count;
+        problem.weight = problem.x + problem.count;
         problem.base = problem.weight + problem.rows;
         problem.shifted = problem.base + problem.rows;
-        if (!believe_loader(&problem))
+        problem.whiten = problem.shifted + problem.rows;
+        if (!believe(&problem, fit->prior_covariance))
             status = rue_fail(error, RUE_INTERNAL, "a prior whose covariance is none");
-        believe_consumers(&problem);
-        if (status == RUE_OK) status = find(&problem, best, covariance, tried, error);
-        if (status == RUE_OK) status = fill(&problem, best, covariance, fit);
+        if (status == RUE_OK)
+            status = find(&problem, fit->found, fit->covariance,
+                          problem.whiten + problem.count * problem.count, error);
+        if (status == RUE_OK) fill(&problem, fit);
     }
-    gsl_matrix_free(tried);
-    gsl_matrix_free(covariance);
     free(problem.times);
     free(room);
     if (status != RUE_OK) return rue_pipeline_fit_close(fit), status;

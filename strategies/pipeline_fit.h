@@ -22,11 +22,10 @@ struct rue_pipeline_fit {
     size_t consumer_count;
     struct rue_pipeline_consumer *consumers; /* [consumer_count] */
     size_t count;                            /* of parameters */
+    double *found;                           /* [count] their logarithms */
     double *covariance;                      /* [count][count] of their logarithms, after the trials */
     double *prior_covariance;                /* the same before them */
     double *prior_offset;                    /* [count] what was believed before them less what was found */
-    double
-        *slow_ratio; /* [samples] time measured over predicted, without start and stop; NaN where not known */
 };
 
 /* What is believed before the trials, in place of the wide beliefs. */

@@ -7,65 +7,52 @@
 #include "compute_curve.h"
 #include "consumers.h"
 #include "pipeline_fit.h"
-#include "trial_cache.h"
+#include "random.h"
 #include "trust.h"
 
-/* FEW_OF_MODEL: joint trials, on average. JOINTS_FOR_FIT: more change less than the pipeline is off anyway.
- */
-enum { FEW_OF_MODEL = 3, JOINTS_FOR_FIT = 500, BATCHES_FOR_DERIVATIVES = 1024 };
+/* FEW_OF_MODEL: joint trials, on average. ANSWERS: of a cell that are kept. */
+enum { FEW_OF_MODEL = 3, BATCHES_FOR_DERIVATIVES = 1024, ANSWERS = 4 };
 
-static const struct rue_speed at_beginning = {0, 0};
 static const double step = 0.1; /* of a logarithm, for derivatives: what is a little further counts, too */
 static const double not_measured_factor = 3; /* for what is not known of computing batches of other sizes */
 static const double distrusted_sd = 1; /* of the logarithms of a loader's parameters that trials contradict */
 
+/* What was predicted of a trial; the search asks the same again and again. */
+struct answer {
+    uint64_t version, images;
+    size_t model, config;
+    struct rue_speed speed;
+    double time_s; /* NaN: not known yet, as the point */
+    bool has_point;
+    struct rue_belief_point point;
+};
+
 struct rue_prediction {
     const struct rue_strategy_setup *setup;
-    size_t models, configs, cells;
+    size_t models, configs;
     struct rue_consumers consumers;
-    struct rue_trial_log loads, computes, joints;
-    struct rue_speed_history speeds;    /* of the machine */
-    struct rue_compute_curve *measured; /* [consumers] */
-    struct rue_compute_curve *curves;   /* [consumers] with what is believed of the other sizes */
-    bool *joined;                       /* [consumers] a joint trial tells of it */
+    struct rue_trial_log logs[RUE_MEASURE_COUNT];
+    struct rue_speed_history speeds;  /* of the machine */
+    struct rue_compute_curve *curves; /* [consumers] measured, and what is believed of the other sizes */
+    bool *joined;                     /* [consumers] a joint trial tells of it */
     bool trusts_prior;
     struct rue_pipeline_fit *fit;
-    double moved[RUE_PIPELINE_PARAMETER_COUNT]; /* logarithms of the parameters that were found less those of
-                                                   it */
-    struct rue_pipeline_consumer hand;          /* what the consumer's thread takes without a model */
-    double *job_s;                              /* [cells] predicted */
-    double *next_s;                             /* the same while it is worked out */
-    bool fit_stale, cells_stale;                /* there is news for them */
+    struct rue_pipeline_consumer hand; /* what the consumer's thread takes without a model */
+    bool fit_stale, curves_stale;      /* there is news for them */
     uint64_t version;
-    struct rue_trial_cache *trials; /* of this version */
+    struct answer
+        *answers; /* [models + 1][configs][ANSWERS] where two fall into one place the later one stays */
 };
 
 /* Without load trials, the joint ones tell of the loader. */
 static bool is_by_joints(const struct rue_prediction *prediction)
 {
-    return prediction->loads.count == 0;
+    return prediction->logs[RUE_LOAD].count == 0;
 }
 
 static size_t consumer_of(const struct rue_prediction *prediction, size_t model, size_t config)
 {
     return rue_consumers_find(&prediction->consumers, model, &prediction->setup->configs[config]);
-}
-
-static void measure_compute(struct rue_prediction *prediction, const struct rue_logged_trial *trial)
-{
-    rue_compute_curve_add(&prediction->measured[consumer_of(prediction, trial->model, trial->config)],
-                          prediction->setup->configs[trial->config].value[RUE_BATCH_SIZE],
-                          trial->consumer_s / (double)trial->batches, trial->cpu_ratio);
-}
-
-static rue_status add_compute(struct rue_prediction *prediction, const struct rue_logged_trial *trial,
-                              rue_error *error)
-{
-    if (!trial->batches || !(trial->consumer_s > 0)) return RUE_OK;
-    measure_compute(prediction, trial);
-    prediction->cells_stale = true;
-    prediction->fit_stale |= is_by_joints(prediction); /* they know the models now */
-    return rue_trial_log_add(&prediction->computes, trial, error);
 }
 
 /* Probes are kept as they would have been at the beginning, joint trials as they were. */
@@ -81,25 +68,18 @@ rue_status rue_prediction_add(struct rue_prediction *prediction, const struct ru
                               const struct rue_trial_result *result, double seconds, rue_error *error)
 {
     struct rue_logged_trial trial = rue_logged_trial_of(ask, result, seconds);
+    bool compute = ask->measure == RUE_COMPUTE, joint = ask->measure == RUE_JOINT;
+    if (compute ? !trial.batches || !(trial.consumer_s > 0)
+                : !trial.images || !(trial.times.end_to_end_s > 0))
+        return RUE_OK;
     trial.speed = rue_speed_history_at(&prediction->speeds, ask->trial);
-    if (ask->measure != RUE_JOINT) take_back(&trial, trial.speed);
-    if (ask->measure == RUE_COMPUTE) return add_compute(prediction, &trial, error);
-    if (!trial.images || !(trial.times.end_to_end_s > 0)) return RUE_OK;
-    prediction->fit_stale |=
-        ask->measure == RUE_LOAD || (is_by_joints(prediction) && prediction->joints.count < JOINTS_FOR_FIT);
-    if (ask->measure == RUE_LOAD) return rue_trial_log_add_faster(&prediction->loads, &trial, error);
-    prediction->joined[consumer_of(prediction, trial.model, trial.config)] = true;
-    return rue_trial_log_add(&prediction->joints, &trial, error);
-}
-
-static void shift_log(struct rue_trial_log *log, size_t since, struct rue_speed change, bool probes)
-{
-    for (size_t i = 0; i < log->count; i++) {
-        struct rue_logged_trial *trial = &log->at[i];
-        if (trial->trial < since) continue;
-        trial->speed = rue_speed_sum(trial->speed, change);
-        if (probes) take_back(trial, change);
-    }
+    if (!joint) take_back(&trial, trial.speed);
+    prediction->curves_stale |= compute;
+    prediction->fit_stale |= ask->measure == RUE_LOAD || is_by_joints(prediction);
+    if (joint) prediction->joined[consumer_of(prediction, trial.model, trial.config)] = true;
+    struct rue_trial_log *log = &prediction->logs[ask->measure];
+    return ask->measure == RUE_LOAD ? rue_trial_log_add_faster(log, &trial, error)
+                                    : rue_trial_log_add(log, &trial, error);
 }
 
 static bool knows_consumer(const struct rue_prediction *prediction, size_t consumer)
@@ -172,43 +152,39 @@ static struct rue_pipeline_sample sample_of(const struct rue_prediction *predict
     return sample;
 }
 
-static void begin_version(struct rue_prediction *prediction)
-{
-    prediction->version++;
-    rue_trial_cache_clear(prediction->trials);
-}
-
 /* Whether the prior is believed depends on what was measured, and so do the curves. */
 static void believe(struct rue_prediction *prediction)
 {
     const struct rue_prior *prior = prediction->setup->prior;
     const struct rue_consumers *consumers = &prediction->consumers;
-    prediction->trusts_prior = prior && rue_trust_prior(prediction->setup, prediction->measured,
-                                                        &prediction->loads, &prediction->joints);
-    memcpy(prediction->curves, prediction->measured, consumers->count * sizeof *prediction->curves);
-    for (size_t c = 0; prediction->trusts_prior && c < consumers->count; c++) {
-        const struct rue_compute_curve *known = &rue_knowledge_of(prior->knowledge, consumers, c)->curve;
-        if (prediction->curves[c].trials == 0) prediction->curves[c].cpu_ratio = known->cpu_ratio;
-        for (size_t i = 0; i < known->count; i++)
-            rue_compute_curve_believe(&prediction->curves[c], known->points[i].batch_size,
-                                      known->points[i].batch_s);
+    const struct rue_trial_log *computes = &prediction->logs[RUE_COMPUTE];
+    prediction->trusts_prior = prior && rue_trust_prior(prediction->setup, consumers, prediction->logs);
+    memset(prediction->curves, 0, consumers->count * sizeof *prediction->curves);
+    for (size_t i = 0; i < computes->count; i++) {
+        const struct rue_logged_trial *trial = &computes->at[i];
+        rue_compute_curve_add(&prediction->curves[consumer_of(prediction, trial->model, trial->config)],
+                              prediction->setup->configs[trial->config].value[RUE_BATCH_SIZE],
+                              trial->consumer_s / (double)trial->batches, trial->cpu_ratio);
     }
-    prediction->hand =
-        prediction->loads.count || !prior ? rue_trial_log_hand(&prediction->loads) : prior->knowledge->hand;
+    for (size_t c = 0; prediction->trusts_prior && c < consumers->count; c++)
+        rue_compute_curve_believe(&prediction->curves[c],
+                                  &rue_knowledge_of(prior->knowledge, consumers, c)->curve);
+    prediction->hand = prediction->logs[RUE_LOAD].count || !prior
+                           ? rue_trial_log_hand(&prediction->logs[RUE_LOAD])
+                           : prior->knowledge->hand;
 }
 
 void rue_prediction_shift(struct rue_prediction *prediction, size_t since, struct rue_speed change)
 {
     rue_speed_history_add(&prediction->speeds, since, change);
     prediction->fit_stale = true;
-    shift_log(&prediction->loads, since, change, true);
-    shift_log(&prediction->computes, since, change, true);
-    shift_log(&prediction->joints, since, change, false);
-    memset(prediction->measured, 0, prediction->consumers.count * sizeof *prediction->measured);
-    for (size_t i = 0; i < prediction->computes.count; i++)
-        measure_compute(prediction, &prediction->computes.at[i]);
-    believe(prediction);
-    begin_version(prediction);
+    for (int m = 0; m < RUE_MEASURE_COUNT; m++)
+        for (size_t i = 0; i < prediction->logs[m].count; i++) {
+            struct rue_logged_trial *trial = &prediction->logs[m].at[i];
+            if (trial->trial < since) continue;
+            trial->speed = rue_speed_sum(trial->speed, change);
+            if (m != RUE_JOINT) take_back(trial, change);
+        }
 }
 
 /* The prior of the fit; its consumers into `out_consumers` [consumers]. */
@@ -232,7 +208,7 @@ static struct rue_pipeline_prior prior_of(const struct rue_prediction *predictio
 static rue_status fit(struct rue_prediction *prediction, rue_error *error)
 {
     bool by_joints = is_by_joints(prediction);
-    const struct rue_trial_log *from = by_joints ? &prediction->joints : &prediction->loads;
+    const struct rue_trial_log *from = by_joints ? &prediction->logs[RUE_JOINT] : &prediction->logs[RUE_LOAD];
     struct rue_pipeline_sample *samples = calloc(from->count + 1, sizeof *samples);
     size_t consumer_count = prediction->consumers.count;
     struct rue_pipeline_consumer *consumers = calloc(consumer_count, sizeof *consumers);
@@ -262,109 +238,80 @@ static rue_status fit(struct rue_prediction *prediction, rue_error *error)
     if (status != RUE_OK) return status;
     rue_pipeline_fit_close(prediction->fit);
     prediction->fit = found;
-    memset(prediction->moved, 0, sizeof prediction->moved);
     return RUE_OK;
 }
 
 double rue_prediction_slow_ratio(const struct rue_prediction *prediction, size_t config)
 {
-    for (size_t i = 0; prediction->fit && i < prediction->loads.count; i++)
-        if (prediction->loads.at[i].config == config) return prediction->fit->slow_ratio[i];
+    const struct rue_trial_log *loads = &prediction->logs[RUE_LOAD];
+    for (size_t i = 0; prediction->fit && i < loads->count; i++) {
+        const struct rue_logged_trial *trial = &loads->at[i];
+        struct rue_pipeline_times times;
+        if (trial->config != config) continue;
+        if (rue_pipeline_predict(&prediction->fit->loader, &prediction->hand,
+                                 &prediction->setup->configs[config], trial->images, &times, NULL) != RUE_OK)
+            return NAN;
+        return isnan(trial->times.first_batch_s)
+                   ? trial->times.end_to_end_s / times.end_to_end_s
+                   : rue_pipeline_between_s(&trial->times) / rue_pipeline_between_s(&times);
+    }
     return NAN;
 }
 
-/* NaN without memory. */
-static double predict_s(const struct rue_prediction *prediction, const struct rue_pipeline_loader *loader,
-                        struct rue_pipeline_consumer consumer, size_t config, uint64_t images)
-{
-    struct rue_pipeline_times times;
-    rue_status status =
-        rue_pipeline_predict(loader, &consumer, &prediction->setup->configs[config],
-                             rue_setup_images(prediction->setup, config, images), &times, NULL);
-    return status == RUE_OK ? times.end_to_end_s : NAN;
-}
-
-static double predict_slowed_s(const struct rue_prediction *prediction, size_t model, size_t config,
-                               uint64_t images, struct rue_speed speed)
+static double predict_s(const struct rue_prediction *prediction, size_t model, size_t config, uint64_t images,
+                        struct rue_speed speed)
 {
     struct rue_pipeline_loader loader = prediction->fit->loader;
     struct rue_pipeline_consumer consumer = consumer_at(prediction, model, config);
+    struct rue_pipeline_times times;
     double load = exp(speed.load), compute = exp(speed.compute);
     for (enum rue_pipeline_parameter p = 0; p < RUE_PIPELINE_PARAMETER_COUNT; p++)
         if (!rue_pipeline_is_ratio(p)) loader.value[p] *= load;
     consumer.batch_s *= compute;
     consumer.image_s *= compute;
-    return exp(offset_at(prediction, model, config)) *
-           predict_s(prediction, &loader, consumer, config, images);
+    rue_status status =
+        rue_pipeline_predict(&loader, &consumer, &prediction->setup->configs[config],
+                             rue_setup_images(prediction->setup, config, images), &times, NULL);
+    return status == RUE_OK ? exp(offset_at(prediction, model, config)) * times.end_to_end_s : NAN;
 }
 
-static struct rue_cached_trial *cached(const struct rue_prediction *prediction, size_t model, size_t config,
-                                       uint64_t images, struct rue_speed speed)
+static struct answer *answer_of(const struct rue_prediction *prediction, size_t model, size_t config,
+                                uint64_t images, struct rue_speed speed)
 {
-    const struct rue_trial_key key = {model, config, images, speed};
-    return images > 0 ? rue_trial_cache_find(prediction->trials, &key) : NULL;
+    size_t row = model == RUE_PREDICTION_NO_MODEL ? prediction->models : model;
+    struct answer *answer =
+        &prediction->answers[(row * prediction->configs + config) * ANSWERS + rue_mix64(images) % ANSWERS];
+    if (answer->version != prediction->version || answer->model != model || answer->config != config ||
+        answer->images != images || rue_speed_differs(answer->speed, speed))
+        *answer = (struct answer){prediction->version, images, model, config, speed, .time_s = NAN};
+    return answer;
 }
 
-static double slowed_s(const struct rue_prediction *prediction, size_t model, size_t config, uint64_t images,
-                       struct rue_speed speed)
+double rue_prediction_time_s(const struct rue_prediction *prediction, size_t model, size_t config,
+                             uint64_t images, struct rue_speed speed)
 {
     if (!prediction->fit) return NAN;
-    struct rue_cached_trial *trial = cached(prediction, model, config, images, speed);
-    if (trial && !isnan(trial->time_s)) return trial->time_s;
-    double time_s = predict_slowed_s(prediction, model, config, images, speed);
-    if (trial) trial->time_s = time_s;
-    return time_s;
+    struct answer *answer = answer_of(prediction, model, config, images, speed);
+    if (isnan(answer->time_s)) answer->time_s = predict_s(prediction, model, config, images, speed);
+    return answer->time_s;
 }
 
 double rue_prediction_trial_s(const struct rue_prediction *prediction, size_t model, size_t config,
                               uint64_t images)
 {
-    return slowed_s(prediction, model, config, images, rue_speed_history_at(&prediction->speeds, SIZE_MAX));
-}
-
-double rue_prediction_at_beginning_s(const struct rue_prediction *prediction, size_t model, size_t config,
-                                     uint64_t images)
-{
-    return prediction->fit ? predict_slowed_s(prediction, model, config, images, at_beginning) : NAN;
-}
-
-double rue_prediction_then_s(const struct rue_prediction *prediction, const struct rue_logged_trial *trial)
-{
-    return slowed_s(prediction, trial->model, trial->config, trial->images, trial->speed);
-}
-
-static rue_status predict_all(struct rue_prediction *prediction, rue_error *error)
-{
-    for (size_t i = 0; i < prediction->cells; i++) {
-        rue_status status = rue_setup_check_stop(prediction->setup, error);
-        if (status != RUE_OK) return status;
-        size_t model = i / prediction->configs, config = i % prediction->configs;
-        double job_s = prediction->next_s[i] =
-            predict_slowed_s(prediction, model, config, prediction->setup->job_images, at_beginning);
-        if (isnan(job_s)) return rue_fail_memory(error, "predictions", prediction->cells);
-        if (!(job_s > 0))
-            return rue_fail(error, RUE_INTERNAL, "a job of model %zu is predicted to take no time", model);
-    }
-    double *kept = prediction->job_s;
-    prediction->job_s = prediction->next_s;
-    prediction->next_s = kept;
-    return RUE_OK;
+    struct rue_speed now = rue_speed_history_at(&prediction->speeds, SIZE_MAX);
+    return rue_prediction_time_s(prediction, model, config, images, now);
 }
 
 rue_status rue_prediction_update(struct rue_prediction *prediction, rue_error *error)
 {
     bool trusted = prediction->trusts_prior;
-    rue_status status = RUE_OK;
     believe(prediction);
     prediction->fit_stale |= prediction->trusts_prior != trusted || !prediction->fit;
-    if (!prediction->fit_stale && !prediction->cells_stale) return RUE_OK;
-    begin_version(prediction);
-    prediction->cells_stale = true;
-    if (prediction->fit_stale) status = fit(prediction, error);
-    if (status != RUE_OK) return status;
-    prediction->fit_stale = false;
-    status = predict_all(prediction, error);
-    prediction->cells_stale = status != RUE_OK;
+    prediction->version += prediction->fit_stale || prediction->curves_stale;
+    prediction->curves_stale = false;
+    rue_status status = prediction->fit_stale ? fit(prediction, error) : RUE_OK;
+    prediction->fit_stale = status != RUE_OK;
     return status;
 }
 
@@ -408,6 +355,14 @@ static double clip_share(double share)
     return fmax(0, fmin(1, share));
 }
 
+/* Of its own consumer at that batch size; NULL where it is not known. */
+static const struct rue_compute_point *compute_point(const struct rue_prediction *prediction, size_t model,
+                                                     size_t config)
+{
+    return rue_compute_curve_find(&prediction->curves[consumer_of(prediction, model, config)],
+                                  prediction->setup->configs[config].value[RUE_BATCH_SIZE]);
+}
+
 /* Slopes are NaN without memory. */
 static struct rue_belief_point make_point(const struct rue_prediction *prediction, size_t model,
                                           size_t config, uint64_t images)
@@ -424,38 +379,31 @@ static struct rue_belief_point make_point(const struct rue_prediction *predictio
         point.slopes[s] = slope(prediction, &base, model, config, images, s);
     double batches = ceil((double)images / prediction->setup->configs[config].value[RUE_BATCH_SIZE]),
            compute_s = batches * consumer.batch_s + (double)images * consumer.image_s;
-    bool measured = rue_prediction_is_computed(prediction, model, config);
+    const struct rue_compute_point *known = compute_point(prediction, model, config);
     double *amplitude = point.place.amplitude;
     amplitude[RUE_AMPLITUDE_ONE] = 1;
     amplitude[RUE_AMPLITUDE_LOAD] =
         clip_share(point.slopes[RUE_PIPELINE_batch_s] + point.slopes[RUE_PIPELINE_item_s]);
     amplitude[RUE_AMPLITUDE_FIRST] = clip_share(base.first_batch_s / base.end_to_end_s);
     amplitude[RUE_AMPLITUDE_COMPUTE] =
-        clip_share(compute_s / base.end_to_end_s) * (measured ? 1 : not_measured_factor);
+        clip_share(compute_s / base.end_to_end_s) * (known && known->trials > 0 ? 1 : not_measured_factor);
     return point;
 }
 
 struct rue_belief_point rue_prediction_point(const struct rue_prediction *prediction, size_t model,
                                              size_t config, uint64_t images)
 {
-    struct rue_cached_trial *trial = cached(prediction, model, config, images, at_beginning);
-    if (trial && trial->point) return *trial->point;
-    struct rue_belief_point point = make_point(prediction, model, config, images);
-    if (trial) trial->point = malloc(sizeof *trial->point);
-    if (trial && trial->point) *trial->point = point;
-    return point;
+    struct answer *answer = answer_of(prediction, model, config, images, (struct rue_speed){0, 0});
+    if (!answer->has_point) answer->point = make_point(prediction, model, config, images);
+    answer->has_point = true;
+    return answer->point;
 }
 
 /* ---- what is known ---- */
 
 const struct rue_trial_log *rue_prediction_joints(const struct rue_prediction *prediction)
 {
-    return &prediction->joints;
-}
-
-double rue_prediction_job_s(const struct rue_prediction *prediction, size_t model, size_t config)
-{
-    return prediction->job_s[model * prediction->configs + config];
+    return &prediction->logs[RUE_JOINT];
 }
 
 /* The first round of all workers tells it. */
@@ -471,45 +419,17 @@ double rue_prediction_first_batch_s(const struct rue_prediction *prediction, siz
     return status == RUE_OK ? times.first_batch_s : NAN;
 }
 
-bool rue_prediction_is_computed(const struct rue_prediction *prediction, size_t model, size_t config)
-{
-    return rue_compute_curve_has(&prediction->curves[consumer_of(prediction, model, config)],
-                                 prediction->setup->configs[config].value[RUE_BATCH_SIZE]);
-}
-
 bool rue_prediction_knows_compute(const struct rue_prediction *prediction, size_t model, size_t config)
 {
-    const struct rue_compute_curve *curve = &prediction->curves[consumer_of(prediction, model, config)];
-    for (size_t i = 0; i < curve->count; i++)
-        if (curve->points[i].batch_size == prediction->setup->configs[config].value[RUE_BATCH_SIZE])
-            return true;
-    return false;
+    return compute_point(prediction, model, config);
 }
 
-size_t rue_prediction_parameter_count(const struct rue_prediction *prediction)
+void rue_prediction_parameters(const struct rue_prediction *prediction, struct rue_belief_setup *out)
 {
-    return prediction->fit->count;
-}
-
-const double *rue_prediction_covariance(const struct rue_prediction *prediction)
-{
-    return is_by_joints(prediction) ? prediction->fit->prior_covariance : prediction->fit->covariance;
-}
-
-const double *rue_prediction_offset(const struct rue_prediction *prediction)
-{
-    return is_by_joints(prediction) ? prediction->fit->prior_offset : prediction->moved;
-}
-
-rue_status rue_prediction_move(struct rue_prediction *prediction, const double *log_step, rue_error *error)
-{
-    if (is_by_joints(prediction)) return RUE_OK;
-    for (size_t p = 0; p < RUE_PIPELINE_PARAMETER_COUNT; p++) {
-        prediction->fit->loader.value[p] *= exp(log_step[p]);
-        prediction->moved[p] -= log_step[p];
-    }
-    begin_version(prediction);
-    return predict_all(prediction, error);
+    const struct rue_pipeline_fit *fit = prediction->fit;
+    out->parameter_count = fit->count;
+    out->covariance = is_by_joints(prediction) ? fit->prior_covariance : fit->covariance;
+    out->offset = is_by_joints(prediction) ? fit->prior_offset : NULL;
 }
 
 bool rue_prediction_trusts_prior(const struct rue_prediction *prediction)
@@ -547,16 +467,10 @@ void rue_prediction_close(struct rue_prediction *prediction)
 {
     if (!prediction) return;
     rue_pipeline_fit_close(prediction->fit);
-    rue_trial_log_close(&prediction->loads);
-    rue_trial_log_close(&prediction->computes);
-    rue_trial_log_close(&prediction->joints);
+    for (int m = 0; m < RUE_MEASURE_COUNT; m++) rue_trial_log_close(&prediction->logs[m]);
     free(prediction->curves);
-    free(prediction->measured);
     free(prediction->joined);
-    free(prediction->job_s);
-    free(prediction->next_s);
-    if (prediction->trials) rue_trial_cache_clear(prediction->trials);
-    free(prediction->trials);
+    free(prediction->answers);
     free(prediction);
 }
 
@@ -568,19 +482,15 @@ rue_status rue_prediction_open(const struct rue_strategy_setup *setup, struct ru
     prediction->setup = setup;
     prediction->models = setup->scenario_count;
     prediction->configs = setup->config_count;
-    prediction->cells = prediction->models * prediction->configs;
     prediction->consumers = rue_consumers_of(prediction->models, setup->configs, setup->config_count);
     size_t consumer_count = prediction->consumers.count;
     prediction->curves = calloc(consumer_count, sizeof *prediction->curves);
-    prediction->measured = calloc(consumer_count, sizeof *prediction->measured);
     prediction->joined = calloc(consumer_count, sizeof *prediction->joined);
-    prediction->job_s = calloc(prediction->cells, sizeof *prediction->job_s);
-    prediction->next_s = calloc(prediction->cells, sizeof *prediction->next_s);
-    prediction->trials = calloc(1, sizeof *prediction->trials);
-    if (!prediction->curves || !prediction->measured || !prediction->joined || !prediction->job_s ||
-        !prediction->next_s || !prediction->trials) {
+    size_t answers = (prediction->models + 1) * prediction->configs * ANSWERS;
+    prediction->answers = calloc(answers, sizeof *prediction->answers);
+    if (!prediction->curves || !prediction->joined || !prediction->answers) {
         rue_prediction_close(prediction);
-        return rue_fail_memory(error, "a prediction", setup->scenario_count * setup->config_count);
+        return rue_fail_memory(error, "a prediction", answers * sizeof(struct answer));
     }
     *out = prediction;
     return RUE_OK;

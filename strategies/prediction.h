@@ -28,9 +28,8 @@ void rue_prediction_shift(struct rue_prediction *prediction, size_t since, struc
 /* The joint trials noted so far. */
 const struct rue_trial_log *rue_prediction_joints(const struct rue_prediction *prediction);
 
-/* Fits the pipeline anew to all trials, and predicts every cell; quick where no trial told anything new of
- * loader and models. RUE_USAGE before any load or joint trial where there is no prior; RUE_INTERNAL where
- * nothing fits; RUE_MEMORY. */
+/* Fits the pipeline to all trials; quick where none told anything new of loader and models. RUE_USAGE before
+ * any load or joint trial where there is no prior; RUE_INTERNAL where nothing fits; RUE_MEMORY. */
 rue_status rue_prediction_update(struct rue_prediction *prediction, rue_error *error) RUE_MUST_CHECK;
 
 /* ---- after an update ---- */
@@ -38,45 +37,29 @@ rue_status rue_prediction_update(struct rue_prediction *prediction, rue_error *e
 /* What is predicted is the same as long as this is. */
 uint64_t rue_prediction_version(const struct rue_prediction *prediction);
 
-/* Of the job in a cell: seconds, and those of them until its first batch. */
-double rue_prediction_job_s(const struct rue_prediction *prediction, size_t model, size_t config);
-double rue_prediction_first_batch_s(const struct rue_prediction *prediction, size_t model, size_t config);
-
-/* Seconds of a trial of `images`, as the machine is now; of the measure load with `model`
- * RUE_PREDICTION_NO_MODEL. NaN before the first update. */
+/* Seconds of a trial, or a job, of `images` on a machine of that speed; of the measure load with `model`
+ * RUE_PREDICTION_NO_MODEL. NaN before the first update, and without memory. */
 #define RUE_PREDICTION_NO_MODEL SIZE_MAX
+double rue_prediction_time_s(const struct rue_prediction *prediction, size_t model, size_t config,
+                             uint64_t images, struct rue_speed speed);
+
+/* The same as the machine is now. */
 double rue_prediction_trial_s(const struct rue_prediction *prediction, size_t model, size_t config,
                               uint64_t images);
 
-/* The same of a joint trial, as the machine was at the beginning; not kept for the next time. */
-double rue_prediction_at_beginning_s(const struct rue_prediction *prediction, size_t model, size_t config,
-                                     uint64_t images);
+/* Seconds until the first batch of the job in a cell. */
+double rue_prediction_first_batch_s(const struct rue_prediction *prediction, size_t model, size_t config);
 
-/* The same of a joint trial that was made, as the machine was then. */
-double rue_prediction_then_s(const struct rue_prediction *prediction, const struct rue_logged_trial *trial);
-
-/* Whether the model's compute was measured at the batch size of `config`, with batches that lie as it says.
- */
-bool rue_prediction_is_computed(const struct rue_prediction *prediction, size_t model, size_t config);
-
-/* Whether it was measured, or an earlier study knows it that trials have not contradicted. */
+/* Whether the model's compute was measured at the batch size of `config`, with batches that lie as it says,
+ * or an earlier study knows it that trials have not contradicted. */
 bool rue_prediction_knows_compute(const struct rue_prediction *prediction, size_t model, size_t config);
 
 /* How much slower than predicted the first load trial of `config` was; NaN when not known. */
 double rue_prediction_slow_ratio(const struct rue_prediction *prediction, size_t config);
 
-/* What is believed of the logarithms of the parameters before any joint trial: how many there are, their
- * covariance [count][count], and their mean less those that predictions are made with, [count]; NULL:
- * nothing. */
-size_t rue_prediction_parameter_count(const struct rue_prediction *prediction);
-const double *rue_prediction_covariance(const struct rue_prediction *prediction);
-const double *rue_prediction_offset(const struct rue_prediction *prediction);
-
-/* Predicts with other parameters of the loader, by so much in their logarithms,
- * [RUE_PIPELINE_PARAMETER_COUNT], where load trials told what they are: the mean stays, and the offset tells
- * it. RUE_MEMORY; what the stop returns. */
-rue_status rue_prediction_move(struct rue_prediction *prediction, const double *log_step,
-                               rue_error *error) RUE_MUST_CHECK;
+/* What is believed of the logarithms of the parameters before any joint trial, as a belief is opened with it;
+ * borrowed until the next update. */
+void rue_prediction_parameters(const struct rue_prediction *prediction, struct rue_belief_setup *out);
 
 /* Whether the trials so far bear out what the prior says of loader and models; false without a prior. */
 bool rue_prediction_trusts_prior(const struct rue_prediction *prediction);

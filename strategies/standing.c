@@ -218,7 +218,7 @@ static void take_claim(void *context, const struct rue_forecast_draw *draw)
 
 double rue_standing_spread(const struct rue_standing *standing)
 {
-    struct rue_belief_audit audit = rue_forecast_audit(standing->forecast);
+    struct rue_belief_audit audit = rue_belief_audit(rue_forecast_belief(standing->forecast));
     double confidence = standing->setup->confidence, configs = (double)audit.configs + calm_configs;
     double squares = (double)audit.configs * audit.ratio * audit.ratio + calm_configs;
     double few = gsl_cdf_tdist_Pinv(confidence, configs - 1) / gsl_cdf_ugaussian_Pinv(confidence);
@@ -242,7 +242,7 @@ static double quantile_limit(const double *sorted, size_t count, double share)
 /* What the claim's far_off_ratio is. */
 static double find_far_off(const struct rue_standing *standing)
 {
-    struct rue_belief_audit audit = rue_forecast_audit(standing->forecast);
+    struct rue_belief_audit audit = rue_belief_audit(rue_forecast_belief(standing->forecast));
     return audit.configs >= FAR_OFF_CONFIGS && audit.ratio > far_off_ratio ? audit.ratio : 0;
 }
 

@@ -101,7 +101,7 @@ static void push_next(struct search *search, bool due)
     size_t leader = rue_standing_leader(duel->standing), unseen = rue_duel_unseen(duel, leader), reserved = 0;
     double reserve_s = search->compared ? 0 : rue_duel_baselines_s(duel, &reserved);
     double left_s = rue_duel_left_s(duel) - rue_duel_verify_s(duel, leader), rest_s = left_s - reserve_s;
-    bool last = rest_s < 0 || rue_forecast_is_full(duel->forecast) ||
+    bool last = rest_s < 0 || rue_belief_trials(rue_forecast_belief(duel->forecast)) >= RUE_BELIEF_TRIALS ||
                 rue_duel_lacks_trials(duel, unseen + 1 + reserved);
     bool room = left_s >= 0 && !rue_duel_lacks_trials(duel, unseen);
     bool sure = search->sure >= SURE_LOOKS && duel->joints >= 2 * duel->setup.scenario_count;

@@ -5,8 +5,8 @@
 #include "strategy.h"
 #include "trial_log.h"
 
-/* `setup` has a prior. `measured` [consumers]: the compute that was measured. */
-bool rue_trust_prior(const struct rue_strategy_setup *setup, const struct rue_compute_curve *measured,
-                     const struct rue_trial_log *loads, const struct rue_trial_log *joints);
+/* `setup` has a prior; `logs` [RUE_MEASURE_COUNT] of trials. */
+bool rue_trust_prior(const struct rue_strategy_setup *setup, const struct rue_consumers *consumers,
+                     const struct rue_trial_log *logs);
 
 #endif

@@ -16,7 +16,7 @@ Test(compute_curve, goes_through_what_was_measured_and_straight_between)
     rue_compute_curve_add(&curve, 32, 1, NAN);
     rue_compute_curve_add(&curve, 128, 2.5, NAN);
     rue_compute_curve_add(&curve, 128, 1.5, NAN);
-    cr_assert(rue_compute_curve_has(&curve, 128) && !rue_compute_curve_has(&curve, 64));
+    cr_assert(rue_compute_curve_find(&curve, 128) && !rue_compute_curve_find(&curve, 64));
     cr_assert_float_eq(batch_s(&curve, 32, 32), 1, 1e-12);
     cr_assert_float_eq(batch_s(&curve, 128, 128), 2, 1e-12);
     cr_assert_float_eq(batch_s(&curve, 80, 80), 1.5, 1e-12);
@@ -40,17 +40,24 @@ Test(compute_curve, never_answers_less_than_nothing)
 
 Test(compute_curve, what_is_believed_gives_way_to_what_is_measured)
 {
-    struct rue_compute_curve curve = {0};
-    rue_compute_curve_believe(&curve, 32, 0.1);
-    rue_compute_curve_believe(&curve, 64, 0.2);
-    cr_assert_not(rue_compute_curve_has(&curve, 32));
+    struct rue_compute_curve curve = {0}, known = {.cpu_ratio = 3}, other = {0}, many = {0};
+    rue_compute_curve_add(&known, 32, 0.1, NAN);
+    rue_compute_curve_add(&known, 64, 0.2, NAN);
+    rue_compute_curve_believe(&curve, &known);
+    cr_assert_null(rue_compute_curve_find(&curve, 16));
+    cr_assert_eq(rue_compute_curve_find(&curve, 32)->trials, 0);
+    cr_assert_float_eq(rue_compute_curve_at(&curve, 48).cpu_ratio, 3, 1e-12);
     cr_assert_float_eq(
         rue_compute_curve_at(&curve, 48).batch_s + 48 * rue_compute_curve_at(&curve, 48).image_s, 0.15, 1e-9);
-    rue_compute_curve_add(&curve, 32, 0.12, NAN);
-    rue_compute_curve_believe(&curve, 32, 0.5);
-    cr_assert(rue_compute_curve_has(&curve, 32) && curve.count == 2);
+    rue_compute_curve_add(&curve, 32, 0.12, 1);
+    rue_compute_curve_add(&other, 32, 0.5, NAN);
+    rue_compute_curve_believe(&curve, &other);
+    cr_assert(rue_compute_curve_find(&curve, 32)->trials == 1 && curve.count == 2);
     cr_assert_float_eq(curve.points[0].batch_s, 0.12, 1e-12);
-    for (int size = 100; size < 200; size++) rue_compute_curve_believe(&curve, size, 1);
+    cr_assert_float_eq(curve.cpu_ratio, 1, 1e-12, "measured");
+    for (int size = 100; size < 200; size++) rue_compute_curve_add(&many, size, 1, NAN);
+    cr_assert_eq(many.count, RUE_COMPUTE_CURVE_MAX);
+    rue_compute_curve_believe(&curve, &many);
     cr_assert_eq(curve.count, RUE_COMPUTE_CURVE_MAX);
 }
 

@@ -111,6 +111,18 @@ static bool probe(struct machine *machine)
     return distrusted;
 }
 
+/* Whether the model's compute was measured at the batch size of the configuration. */
+static bool is_computed(const struct machine *machine, size_t model, size_t config)
+{
+    struct rue_knowledge *learned;
+    cr_assert_eq(rue_prediction_learned(prediction_of(machine), &learned, NULL), RUE_OK);
+    const struct rue_compute_point *point =
+        rue_compute_curve_find(&learned->models[model].curve, machine->configs[config].value[RUE_BATCH_SIZE]);
+    bool computed = point && point->trials > 0;
+    rue_knowledge_close(learned);
+    return computed;
+}
+
 static void expect_right(const struct machine *machine, double limit)
 {
     for (size_t m = 0; m < MODELS; m++)
@@ -124,7 +136,7 @@ static void expect_right(const struct machine *machine, double limit)
                     now.value[p] *= machine->slower_load;
             cr_assert_eq(rue_pipeline_predict(&now, &consumer, &machine->configs[c], JOB, &times, NULL),
                          RUE_OK);
-            double found = rue_prediction_job_s(prediction_of(machine), m, c);
+            double found = rue_prediction_trial_s(prediction_of(machine), m, c, JOB);
             cr_assert_lt(fabs(log(found / times.end_to_end_s)), limit,
                          "model %zu, config %zu: %.2f s, not %.2f", m, c, found, times.end_to_end_s);
         }
@@ -138,8 +150,8 @@ Test(duel_probes, what_is_known_of_this_machine_spares_most_probes)
     cr_assert_eq(machine.counts[RUE_LOAD], 3);
     cr_assert_eq(machine.counts[RUE_COMPUTE], 2, "the first model and the last");
     cr_assert(rue_prediction_trusts_prior(prediction_of(&machine)));
-    cr_assert(rue_prediction_is_computed(prediction_of(&machine), 0, 0));
-    cr_assert_not(rue_prediction_is_computed(prediction_of(&machine), 1, 0), "believed is not measured");
+    cr_assert(is_computed(&machine, 0, 0));
+    cr_assert_not(is_computed(&machine, 1, 0), "believed is not measured");
     cr_assert(rue_prediction_knows_compute(prediction_of(&machine), 1, 0), "but need not be");
     expect_right(&machine, 0.02);
     machine_close(&machine);
@@ -186,8 +198,7 @@ Test(duel_probes, few_trials_have_few_probes_and_tell_of_every_model)
         size_t made = machine.counts[RUE_LOAD] + machine.counts[RUE_COMPUTE];
         cr_assert_leq(made + MODELS, trials, "%zu probes of %zu trials", made, trials);
         cr_assert_geq(machine.counts[RUE_LOAD], 3);
-        for (size_t m = 0; m < MODELS; m++)
-            cr_assert(rue_prediction_is_computed(prediction_of(&machine), m, 0));
+        for (size_t m = 0; m < MODELS; m++) cr_assert(is_computed(&machine, m, 0));
         expect_right(&machine, 0.5);
         machine_close(&machine);
     }
@@ -208,7 +219,7 @@ Test(duel_probes, what_was_learned_is_passed_on)
     for (size_t m = 0; m < MODELS; m++) {
         cr_assert_eq(learned->models[m].curve.count, SIZES, "also of models that were not probed this time");
         double found = rue_knowledge_job_s(learned, m, &machine.configs[7], JOB);
-        cr_assert_float_eq(found / rue_prediction_job_s(prediction_of(&machine), m, 7), 1, 1e-9);
+        cr_assert_float_eq(found / rue_prediction_trial_s(prediction_of(&machine), m, 7, JOB), 1, 1e-9);
     }
     rue_knowledge_close(learned);
     machine_close(&machine);
@@ -223,8 +234,8 @@ Test(duel_probes, what_was_found_of_a_cell_counts_until_trials_contradict)
     with.prior.offsets = offsets;
     probe(&with);
     probe(&without);
-    double ratio = rue_prediction_job_s(prediction_of(&with), 0, 7) /
-                   rue_prediction_job_s(prediction_of(&without), 0, 7);
+    double ratio = rue_prediction_trial_s(prediction_of(&with), 0, 7, JOB) /
+                   rue_prediction_trial_s(prediction_of(&without), 0, 7, JOB);
     cr_assert_float_eq(log(ratio), 0.1, 1e-9);
     machine_close(&with);
     machine_close(&without);

@@ -202,14 +202,18 @@ Test(pinning, a_model_is_one_consumer_where_batches_lie_all_alike, .init = setup
                          pageable = rue_consumers_of(MODELS, configs + GRID, GRID),
                          both = rue_consumers_of(MODELS, configs, CONFIGS);
     cr_assert(pinned.count == MODELS && pageable.count == MODELS && both.count == 2 * MODELS);
-    cr_assert(rue_consumers_is_pinned(&pinned, 1) && !rue_consumers_is_pinned(&pageable, 1));
+    struct rue_knowledge *known;
+    cr_assert_eq(rue_knowledge_open(MODELS, &known, NULL), RUE_OK);
+    cr_assert_eq(rue_knowledge_of(known, &pinned, 1), &known->models[1]);
+    cr_assert_eq(rue_knowledge_of(known, &pageable, 1), &known->pageable[1]);
     for (size_t m = 0; m < MODELS; m++) {
         size_t one = rue_consumers_find(&both, m, &configs[0]),
                two = rue_consumers_find(&both, m, &configs[GRID]);
-        cr_assert(rue_consumers_model(&both, one) == m && rue_consumers_model(&both, two) == m);
-        cr_assert(rue_consumers_is_pinned(&both, one) && !rue_consumers_is_pinned(&both, two));
+        cr_assert_eq(rue_knowledge_of(known, &both, one), &known->models[m]);
+        cr_assert_eq(rue_knowledge_of(known, &both, two), &known->pageable[m]);
         cr_assert(rue_consumers_other(&both, one) == two && rue_consumers_other(&both, two) == one);
         cr_assert_eq(rue_consumers_other(&pageable, m), m);
         cr_assert_eq(rue_consumers_find(&pageable, m, &configs[GRID]), m);
     }
+    rue_knowledge_close(known);
 }
