@@ -11,6 +11,8 @@ static const double batch_sd = 0.1;   /* of that of a batch's loading: few batch
 /* What disturbs a trial, however short it is, where workers are threads, and where they are processes. */
 static const double thread_hiccup_s = 0.005, process_hiccup_s = 0.02;
 static const double first_batch_error = 0.2; /* by which one may come sooner than predicted */
+static const double longest_step = 0.6;      /* of the logarithm of a parameter */
+static const double least_change = 0.05;     /* of that of a time: what changes less is a line */
 static const double truncated_sd = 0.005;    /* of what a part of the job does not tell of the rest */
 
 enum { REPEATS_MAX = 64 }; /* of a cell, whose first batches are looked at */
@@ -268,6 +270,26 @@ static rue_status begin_anew(struct rue_forecast *forecast, rue_error *error)
     return status;
 }
 
+/* What depends on the parameters is a line near those that predictions are made with: these follow what is
+ * believed. */
+static rue_status follow_parameters(struct rue_forecast *forecast, rue_error *error)
+{
+    double most = 0, step[RUE_PIPELINE_PARAMETER_COUNT];
+    rue_status status = rue_belief_mean(forecast->belief, forecast->state, error);
+    for (size_t p = 0; p < RUE_PIPELINE_PARAMETER_COUNT; p++) {
+        step[p] = fmax(-longest_step, fmin(longest_step, forecast->state[p]));
+        for (size_t i = 0; i < forecast->cells; i++)
+            most = fmax(most, fabs(step[p] * forecast->points[i].slopes[p]));
+    }
+    if (status != RUE_OK || most < least_change) return status;
+    rue_prediction_move(forecast->prediction, step);
+    if (rue_prediction_version(forecast->prediction) != forecast->version) {
+        status = predict_jobs(forecast, error);
+        if (status == RUE_OK) status = begin_anew(forecast, error);
+    }
+    return status == RUE_OK ? rue_belief_learn(forecast->belief, error) : status;
+}
+
 rue_status rue_forecast_update(struct rue_forecast *forecast, rue_error *error)
 {
     rue_status status = rue_prediction_update(forecast->prediction, error);
@@ -277,6 +299,7 @@ rue_status rue_forecast_update(struct rue_forecast *forecast, rue_error *error)
     if (!find_out(forecast)) return rue_fail(error, RUE_INFEASIBLE, "no configuration runs on every model");
     if (anew) status = begin_anew(forecast, error);
     if (status == RUE_OK) status = rue_belief_learn(forecast->belief, error);
+    if (status == RUE_OK) status = follow_parameters(forecast, error);
     return status == RUE_OK ? expect_all(forecast, error) : status;
 }
 
