@@ -281,9 +281,8 @@ void rue_verdict_late(const struct rue_variant_findings *variant, char *out, siz
     double late = rue_findings_late_ratio(variant);
     if (!(late > that_matters)) return;
     rue_prose_say(&prose,
-                  "The simulated models were late: their batches took " PERCENT
-                  " longer than they should, as the machine was busy. Leave a core to the consumer, or take "
-                  "longer batches; 'rue models --null-test' tells what an idle machine can do.",
+                  "Simulated models took " PERCENT
+                  " longer: the machine was busy ('rue models --null-test' tests it).",
                   100 * late);
 }
 

@@ -117,13 +117,15 @@ static size_t choose_rival(struct rue_recheck *recheck)
 static void push_next(struct rue_recheck *recheck)
 {
     struct rue_duel *duel = &recheck->duel;
-    size_t rival = choose_rival(recheck), model = recheck->pairs++ % duel->setup.scenario_count;
+    size_t rival = choose_rival(recheck), model = recheck->pairs % duel->setup.scenario_count;
+    bool many = !runs_whole_jobs(recheck) && duel->history.count + 2 > TRIALS_MAX;
     bool room =
         duel->joints == 0 || cost_margin * pair_cost_s(recheck, model, rival) <= rue_duel_left_s(duel);
-    if (!room || duel->history.count + 2 > TRIALS_MAX) {
+    if (!room || many) {
         recheck->ended = true;
         return;
     }
+    recheck->pairs++;
     bool turned = duel->joints > 0 && rue_random_below(&duel->seed, 2);
     for (int i = 0; i < 2; i++) {
         size_t config = (i == 0) == turned ? rival : recheck->own;
