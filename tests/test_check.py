@@ -58,6 +58,16 @@ def test_whole_jobs_run_on_every_model_where_the_budget_holds_them(rue, runner, 
         assert found["whole_jobs"] == (budget == "60s")
 
 
+def test_whole_jobs_run_on_more_models_than_short_trials_would(rue, script):
+    models = [f"model{m:02}" for m in range(13)]
+    runner = script(make_table(models, [32, 64], [1, 4], lambda m, b, w: 1000000 + abs(w - 4) * 200000 + b * 1000))
+    tune(rue, runner)
+    since = len(runner.requests())
+    found = json.loads(check(rue, runner, "--budget", "300s", "--json").stdout)["checks"][0]
+    assert found["whole_jobs"]
+    assert {request["model"] for request in runner.requests()[since:]} == set(models)
+
+
 def test_where_there_is_one_configuration_it_is_not_told_as_several(rue, runner):
     tune(rue, runner, "--batch-size", "32", "--num-workers", "4")
     done = check(rue, runner)
