@@ -60,7 +60,7 @@ static void fill(struct rue_comparison *comparison)
     comparison->saved_ns_per_image = raw->job_images ? saved_ns / (double)comparison->row_count : NAN;
 }
 
-/* As sure as the regrets of both are told. `pairs` has room for a row each. */
+/* With the lower confidence of the two regrets. `pairs` has room for a row of each. */
 static struct rue_saving_interval find_interval(const struct rue_variant_findings *raw,
                                                 const struct rue_variant_findings *preprocessed,
                                                 size_t (*pairs)[2])

@@ -77,7 +77,7 @@ struct rue_variant_findings {
      * by more than `bound_ratio`; confidence 0: nothing is claimed. */
     double bound_ratio, confidence;
     double far_off_ratio; /* not 0: predictions were off by so many times their own uncertainty */
-    bool bounds_measured; /* none of those that were measured: nothing is said of others */
+    bool bounds_measured; /* the bound is only about configurations that were measured */
     struct rue_regret_interval interval; /* of the recommended one's regrets */
     const struct rue_answers *answers;   /* (optional) */
     struct rue_baseline_findings baselines;

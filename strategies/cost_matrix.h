@@ -7,7 +7,7 @@
 #include "error.h"
 #include "trial.h"
 
-/* Of two things that a cell was told, the later state counts. */
+/* Where a cell had several outcomes, the state that is listed last counts. */
 enum rue_cell_state {
     RUE_CELL_MISSING,    /* not measured */
     RUE_CELL_FAILED,     /* no ok repeat, none infeasible, one failed or ran into its time limit */
@@ -23,12 +23,12 @@ struct rue_cell {
     size_t
         repeats; /* ok repeats of the kind that `predicted` says; 0 where nothing but an estimate is known */
     size_t capacity;                    /* of times_ns */
-    double *times_ns;                   /* [repeats], in the order told; not of an estimate */
+    double *times_ns;                   /* [repeats], in the order added; not of an estimate */
     double median_ns;                   /* of times_ns, or the estimate; NaN where there is none */
     double estimate_sd;                 /* of the logarithm of an estimate; NaN where that is not known */
     double first_batch_ns;              /* median of those told, or the estimate; NaN where there is none */
     size_t first_count, first_capacity; /* of first_batches_ns; 0 where there is but an estimate */
-    double *first_batches_ns;           /* [first_count], in the order told */
+    double *first_batches_ns;           /* [first_count], in the order added */
     bool late;                          /* infeasible as its first batch comes later than the limit, or as it
                                            is not known when */
     const char *reason; /* of the last trial that was not ok, or why it is late, less than RUE_REASON_BYTES
@@ -44,7 +44,7 @@ struct rue_cost_matrix {
     double *scratch;            /* [scratch_capacity] for medians */
     size_t scratch_capacity;
     uint64_t first_limit_ns; /* cells whose first batch comes later are infeasible; 0: whenever it comes. To
-                                be set before anything is told */
+                                be set before anything is added */
 };
 
 /* `configs` [config_count] and `models` [model_count] are copied; both may be empty. RUE_MEMORY on failure.

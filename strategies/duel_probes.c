@@ -1,8 +1,8 @@
-/* The first trials of a duel. Load-only ones tell of the loader, compute-only ones of each model. Where a
+/* The first trials of a duel. Load-only ones measure the loader, compute-only ones each model. Where a
  * runner has joint ones alone, or trials are too few for others, it surveys: every model runs once with a
  * middling configuration, which tells how much they take; then the one that takes least, which is nearest to
- * a consumer that takes no time, tells of the loader; then every model runs with small batches, which tells
- * its time for a batch from that for an image. */
+ * a consumer that takes no time, measures the loader; then every model runs with small batches, which
+ * separates its time for a batch from that for an image. */
 #include <math.h>
 
 #include "duel.h"
@@ -71,7 +71,7 @@ static void push_again(struct rue_duel *duel)
 
 /* ---- a survey ---- */
 
-static bool is_told(const struct rue_duel *duel, size_t model)
+static bool has_joint(const struct rue_duel *duel, size_t model)
 {
     for (size_t c = 0; c < duel->setup.config_count; c++)
         if (rue_standing_is_verified_on(duel->standing, model, c)) return true;
@@ -83,7 +83,7 @@ void rue_duel_push_survey(struct rue_duel *duel)
     struct rue_ask ask;
     if (!rue_probes_middle(&duel->setup, rue_forecast_excluded(duel->forecast), &ask)) return;
     for (ask.scenario = 0; ask.scenario < duel->setup.scenario_count; ask.scenario++)
-        if (!is_told(duel, ask.scenario)) rue_duel_push(duel, &ask);
+        if (!has_joint(duel, ask.scenario)) rue_duel_push(duel, &ask);
 }
 
 /* What may still be spent on a survey. */
@@ -145,7 +145,7 @@ static void push_rest_of_survey(struct rue_duel *duel)
     struct purse purse = purse_of(duel, first);
     size_t light = lightest(duel, &first), count = rue_probes_load(setup, probes),
            models = setup->measures[RUE_COMPUTE] ? 0 : setup->scenario_count;
-    /* What the first trials told, they told of batches that lie as theirs did. */
+    /* The first trials measured batches of one kind of memory: pinned, or pageable. */
     for (first.scenario = 0; first.scenario < models; first.scenario++)
         if (rue_probes_twin(setup, &first, &twin)) push_affordable(duel, &purse, &twin);
     for (size_t i = 0; i < count; i++) {

@@ -13,7 +13,7 @@ static const double thread_hiccup_s = 0.005, process_hiccup_s = 0.02;
 static const double first_batch_error = 0.2; /* by which one may come sooner than predicted */
 static const double longest_step = 0.6;      /* of the logarithm of a parameter */
 static const double least_change = 0.05;     /* of that of a time: what changes less is a line */
-static const double truncated_sd = 0.005;    /* of what a part of the job does not tell of the rest */
+static const double truncated_sd = 0.005;    /* of a part of the job as an estimate of the whole */
 
 enum { REPEATS_MAX = 64 }; /* of a cell, whose first batches are looked at */
 
@@ -67,7 +67,7 @@ static double unsaid_variance(const struct rue_forecast *forecast, size_t config
     return sd * sd;
 }
 
-/* How a trial of that kind is told, but for what it measured. */
+/* Such a trial as the belief gets it, without what it measured. */
 static struct rue_belief_trial trial_of(const struct rue_forecast *forecast, size_t model, size_t config,
                                         uint64_t images, double predicted_s)
 {
@@ -85,12 +85,12 @@ static void observe(struct rue_forecast *forecast, const struct rue_logged_trial
         rue_prediction_time_s(forecast->prediction, trial->model, trial->config, trial->images, trial->speed);
     if (!(predicted_s > 0) || tells_nothing(forecast, trial->model, trial->config, trial->images, trial))
         return;
-    struct rue_belief_trial told =
+    struct rue_belief_trial observed =
         trial_of(forecast, trial->model, trial->config, trial->images, predicted_s);
-    told.log_ratio = log(trial->times.end_to_end_s / predicted_s);
-    told.seconds = trial->seconds;
-    told.speed = trial->speed;
-    rue_belief_add(forecast->belief, &told);
+    observed.log_ratio = log(trial->times.end_to_end_s / predicted_s);
+    observed.seconds = trial->seconds;
+    observed.speed = trial->speed;
+    rue_belief_add(forecast->belief, &observed);
 }
 
 /* The regrets where times are off the believed ones by the logarithms `log_off` [cells]; NULL: not at all. */
@@ -112,7 +112,7 @@ static void join_regrets(struct rue_forecast *forecast, const double *log_off, s
     }
 }
 
-/* What is expected follows what the belief was told. */
+/* What is expected follows the belief. */
 static rue_status expect_all(struct rue_forecast *forecast, rue_error *error)
 {
     rue_status status = rue_belief_mean(forecast->belief, forecast->state, error);
@@ -179,15 +179,15 @@ void rue_forecast_shift(struct rue_forecast *forecast, size_t since, struct rue_
 static double first_batch_s(const struct rue_forecast *forecast, size_t model, size_t config, bool *measured)
 {
     const struct rue_trial_log *joints = rue_prediction_joints(forecast->prediction);
-    double told_s[REPEATS_MAX];
+    double measured_s[REPEATS_MAX];
     size_t count = 0;
     for (size_t i = 0; i < joints->count && count < REPEATS_MAX; i++) {
         const struct rue_logged_trial *trial = &joints->at[i];
         if (trial->model == model && trial->config == config && !isnan(trial->times.first_batch_s))
-            told_s[count++] = trial->times.first_batch_s;
+            measured_s[count++] = trial->times.first_batch_s;
     }
     *measured = count > 0;
-    return count ? gsl_stats_median(told_s, 1, count)
+    return count ? gsl_stats_median(measured_s, 1, count)
                  : rue_prediction_first_batch_s(forecast->prediction, model, config);
 }
 
@@ -241,8 +241,8 @@ static rue_status predict_jobs(struct rue_forecast *forecast, rue_error *error)
     return status;
 }
 
-/* Beliefs begin anew where the prediction is another one. */
-static rue_status begin_anew(struct rue_forecast *forecast, rue_error *error)
+/* A new belief about a prediction that has changed; it observes all joint trials again. */
+static rue_status restart_beliefs(struct rue_forecast *forecast, rue_error *error)
 {
     const struct rue_prediction *prediction = forecast->prediction;
     const struct rue_trial_log *joints = rue_prediction_joints(prediction);
@@ -285,7 +285,7 @@ static rue_status follow_parameters(struct rue_forecast *forecast, rue_error *er
     rue_prediction_move(forecast->prediction, step);
     if (rue_prediction_version(forecast->prediction) != forecast->version) {
         status = predict_jobs(forecast, error);
-        if (status == RUE_OK) status = begin_anew(forecast, error);
+        if (status == RUE_OK) status = restart_beliefs(forecast, error);
     }
     return status == RUE_OK ? rue_belief_learn(forecast->belief, error) : status;
 }
@@ -293,11 +293,11 @@ static rue_status follow_parameters(struct rue_forecast *forecast, rue_error *er
 rue_status rue_forecast_update(struct rue_forecast *forecast, rue_error *error)
 {
     rue_status status = rue_prediction_update(forecast->prediction, error);
-    bool anew = !forecast->belief || rue_prediction_version(forecast->prediction) != forecast->version;
-    if (status == RUE_OK && anew) status = predict_jobs(forecast, error);
+    bool changed = !forecast->belief || rue_prediction_version(forecast->prediction) != forecast->version;
+    if (status == RUE_OK && changed) status = predict_jobs(forecast, error);
     if (status != RUE_OK) return status;
     if (!find_out(forecast)) return rue_fail(error, RUE_INFEASIBLE, "no configuration runs on every model");
-    if (anew) status = begin_anew(forecast, error);
+    if (changed) status = restart_beliefs(forecast, error);
     if (status == RUE_OK) status = rue_belief_learn(forecast->belief, error);
     if (status == RUE_OK) status = follow_parameters(forecast, error);
     return status == RUE_OK ? expect_all(forecast, error) : status;

@@ -89,7 +89,7 @@ static bool knows_consumer(const struct rue_prediction *prediction, size_t consu
     return prediction->curves[consumer].count > 0;
 }
 
-static bool is_told(const struct rue_prediction *prediction, size_t consumer)
+static bool has_times(const struct rue_prediction *prediction, size_t consumer)
 {
     bool fitted = prediction->fit && consumer < prediction->fit->consumer_count;
     return knows_consumer(prediction, consumer) || (fitted && prediction->joined[consumer]);
@@ -101,7 +101,7 @@ static size_t stand_in(const struct rue_prediction *prediction, size_t model, si
 {
     size_t own = consumer_of(prediction, model, config);
     size_t other = rue_consumers_other(&prediction->consumers, own);
-    return is_told(prediction, own) || !is_told(prediction, other) ? own : other;
+    return has_times(prediction, own) || !has_times(prediction, other) ? own : other;
 }
 
 static struct rue_pipeline_consumer consumer_at(const struct rue_prediction *prediction, size_t model,
@@ -222,7 +222,7 @@ static rue_status fit(struct rue_prediction *prediction, rue_error *error)
         struct rue_pipeline_prior prior = {0};
         if (has_prior) prior = prior_of(prediction, consumers);
         for (size_t i = 0; i < from->count; i++) samples[i] = sample_of(prediction, &from->at[i], by_joints);
-        /* What few trials told is no place to begin. */
+        /* A fit to few trials is not a good start. */
         bool again =
             by_joints && prediction->fit && !has_prior && from->count > FEW_OF_MODEL * consumer_count;
         const struct rue_pipeline_fit_setup setup = {.samples = samples,

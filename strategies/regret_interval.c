@@ -60,16 +60,16 @@ static size_t draw_winner(struct draw *draw)
     return winner;
 }
 
-/* Of a regret that was measured as `told`. What draws add to it on average, the measurement added as well. */
-static void find_limits(double *drawn, size_t draws, double told, double widen, double confidence,
+/* `measured`: the regret. What draws add to it on average, the measurement added as well. */
+static void find_limits(double *drawn, size_t draws, double measured, double widen, double confidence,
                         double *low, double *high)
 {
-    double tail = (1 - confidence) / 2, mean = gsl_stats_mean(drawn, 1, draws), centre = 2 * told - mean;
+    double tail = (1 - confidence) / 2, mean = gsl_stats_mean(drawn, 1, draws), centre = 2 * measured - mean;
     gsl_sort(drawn, 1, draws);
     double below = mean - gsl_stats_quantile_from_sorted_data(drawn, 1, draws, tail),
            above = gsl_stats_quantile_from_sorted_data(drawn, 1, draws, 1 - tail) - mean;
-    *low = fmax(0, fmin(told, centre - widen * above));
-    *high = fmax(told, centre + widen * below);
+    *low = fmax(0, fmin(measured, centre - widen * above));
+    *high = fmax(measured, centre + widen * below);
 }
 
 /* `room` [3 * draws] holds the mean and the worst regret of the recommended one, and its excess over the
