@@ -134,7 +134,6 @@ struct rue_findings {
     uint64_t seed;
     char strategy[32];      /* that chose the trials; "" when not known */
     char strategy_why[160]; /* why it was chosen; "" where it was asked for */
-    size_t configs_asked;   /* configurations of the space; 0: those of the matrix */
     int repeats_planned;
     bool partial; /* interrupted, or the budget ran out */
     char partial_reason[160];

@@ -137,11 +137,9 @@ static json_t *configs_json(struct rue_json_document *document, const struct rue
 static json_t *evidence_json(struct rue_json_document *document, const struct rue_findings *findings,
                              const struct rue_variant_findings *variant)
 {
-    size_t configs = variant->selection->config_count, asked = findings->configs_asked;
     size_t best = variant->selection->recommended;
     json_t *object = json_object();
-    rue_json_put(document, object, "configs", rue_json_integer(configs));
-    rue_json_put(document, object, "configs_asked", rue_json_integer(asked ? asked : configs));
+    rue_json_put(document, object, "configs", rue_json_integer(variant->selection->config_count));
     rue_json_put(document, object, "trials_ok", rue_json_integer(variant->trials_ok));
     rue_json_put(document, object, "trials_failed", rue_json_integer(variant->trials_failed));
     rue_json_put(document, object, "trials_infeasible", rue_json_integer(variant->trials_infeasible));

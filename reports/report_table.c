@@ -141,9 +141,7 @@ static void put_heading(const struct page *page, const struct rue_variant_findin
     char name[RUE_PROSE_NAME_BYTES], clean[RUE_PROSE_NAME_BYTES], count[RUE_UNIT_TEXT_BYTES], job[64] = "",
                                                                                               text[512];
     size_t models = variant->selection->model_count, configs = variant->selection->config_count;
-    size_t asked = page->findings->configs_asked > configs ? page->findings->configs_asked : configs;
-    char of_all[32] = "", loaders[48] = "";
-    if (asked > configs) snprintf(of_all, sizeof of_all, " of %zu", asked);
+    char loaders[48] = "";
     rue_findings_name_among(page->findings, variant, name, sizeof name);
     rue_utf8_clean(name, page->style.unicode, clean, sizeof clean);
     if (variant->job_images)
@@ -153,8 +151,8 @@ static void put_heading(const struct page *page, const struct rue_variant_findin
     if (variant->gpus)
         snprintf(loaders, sizeof loaders, " on each of %" PRIu64 " GPU%s", variant->gpus,
                  variant->gpus == 1 ? "" : "s");
-    int used = snprintf(text, sizeof text, "%s: %zu model%s%s%s, %zu%s configuration%s%s%s", clean, models,
-                        models == 1 ? "" : "s", job, loaders, configs, of_all, asked == 1 ? "" : "s",
+    int used = snprintf(text, sizeof text, "%s: %zu model%s%s%s, %zu configuration%s%s%s", clean, models,
+                        models == 1 ? "" : "s", job, loaders, configs, configs == 1 ? "" : "s",
                         variant->goal == RUE_GOAL_TIME ? "" : ", by ",
                         variant->goal == RUE_GOAL_TIME ? "" : rue_goal_words[variant->goal]);
     size_t least, most;

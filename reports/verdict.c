@@ -155,9 +155,9 @@ rue_status rue_verdict_use(const struct rue_findings *findings, const struct rue
     rue_prose_say(&prose, " data: ");
     say_regrets(&prose, variant, row, model);
     if (variant->goal != RUE_GOAL_TIME) rue_prose_say(&prose, " in %s", rue_goal_words[variant->goal]);
-    if (findings->configs_asked > selection->config_count)
-        rue_prose_say(&prose, ", among %zu of %zu configurations", selection->config_count,
-                      findings->configs_asked);
+    if (findings->partial && selection->ranked_count < selection->config_count)
+        rue_prose_say(&prose, ", among %zu of %zu configurations", selection->ranked_count,
+                      selection->config_count);
     if (row->predicted) rue_prose_say(&prose, ", predicted from trials that were cut short");
     if (variant->job_images) rue_prose_say(&prose, "; ");
     if (variant->job_images) say_job(&prose, variant->job_images);

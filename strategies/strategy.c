@@ -6,14 +6,12 @@
 /* clang-format off */
 const struct rue_strategy_ops *const rue_strategies[] = {
     &rue_strategy_grid,
-    &rue_strategy_random,
     &rue_strategy_duel,
     NULL,
 };
 const char *const rue_strategy_names[] = {
     RUE_STRATEGY_AUTO,
     "grid",
-    "random",
     "duel",
     NULL,
 };

@@ -58,7 +58,7 @@ struct rue_ask {
     enum rue_measure measure;
     size_t scenario;   /* row; of the measure load any */
     size_t config;     /* column */
-    uint64_t images;   /* of load and joint; 0: as the plan says */
+    uint64_t images;   /* of load and joint; 0: the whole job */
     uint64_t batches;  /* of compute */
     double expected_s; /* that it takes; 0: not known */
     bool stored; /* set for tell by who answers: the trial was made earlier and costs nothing of the budget */
@@ -90,8 +90,6 @@ struct rue_claim {
 struct rue_strategy_ops {
     const char *name;
     const char *help;
-    bool searches; /* decides itself what of the whole space is tried, so that it fits the budget, for the
-                      scenarios of one variant */
     /* `*state` is owned by the caller, who closes it. RUE_USAGE for a setup without a trial; RUE_MEMORY. */
     rue_status (*open)(const struct rue_strategy_setup *setup, void **state, rue_error *error);
     /* False when it has nothing more to ask. One question is open at a time: ask, tell, ask, tell. A question
@@ -124,8 +122,7 @@ struct rue_strategy_ops {
 };
 
 extern const struct rue_strategy_ops rue_strategy_grid; /* every cell, in blocks of complete configurations */
-extern const struct rue_strategy_ops rue_strategy_random; /* whole configurations at random */
-extern const struct rue_strategy_ops rue_strategy_duel;   /* predicts, and measures what decides */
+extern const struct rue_strategy_ops rue_strategy_duel; /* predicts, and measures what decides */
 
 /* The known strategies, NULL at the end. */
 extern const struct rue_strategy_ops *const rue_strategies[];

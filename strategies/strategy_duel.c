@@ -297,7 +297,6 @@ static rue_status duel_open(const struct rue_strategy_setup *setup, void **state
 const struct rue_strategy_ops rue_strategy_duel = {
     .name = "duel",
     .help = "predicts every cell from a few probes, measures what decides",
-    .searches = true,
     .open = duel_open,
     .ask = duel_ask,
     .tell = duel_tell,

@@ -1,19 +1,15 @@
-/* Whole configurations in random order. The grid: every one, `repeats` times, a block a repeat, so that
- * repeats lie apart in time and drift of the machine shows as spread; within a block a random order of
- * configurations, so that drift favours none; within a configuration all scenarios, so that a run that is
- * stopped early leaves complete configurations. The random search: one block, as long as another
- * configuration fits the budget, which any cleverer search has to beat. */
+/* Every configuration in random order, `repeats` times, a block a repeat, so that repeats lie apart in time
+ * and drift of the machine shows as spread; within a block a random order of configurations, so that drift
+ * favours none; within a configuration all scenarios, so that a run that is stopped early leaves complete
+ * configurations. */
 #include <assert.h>
 #include <stdlib.h>
 
 #include "random.h"
 #include "strategy.h"
-#include "trial_costs.h"
 
 struct grid {
     struct rue_strategy_setup setup;
-    bool searches;
-    struct rue_trial_costs costs;
     size_t next, end;  /* trials: of the scenarios of a configuration, of all configurations, of all blocks */
     size_t *configs;   /* [config_count] the block's order */
     size_t *scenarios; /* [scenario_count] the order within the current configuration */
@@ -37,10 +33,9 @@ static void grid_close(void *state)
     free(grid);
 }
 
-static rue_status open_blocks(const struct rue_strategy_setup *setup, bool searches, void **state,
-                              rue_error *error)
+static rue_status grid_open(const struct rue_strategy_setup *setup, void **state, rue_error *error)
 {
-    size_t cells, repeats = searches ? 1 : (size_t)setup->repeats;
+    size_t cells;
     *state = NULL;
     if (setup->scenario_count == 0 || setup->config_count == 0 || setup->repeats < 1)
         return rue_fail(error, RUE_USAGE, "nothing to try: %zu scenarios, %zu configurations, %d repeats",
@@ -48,9 +43,8 @@ static rue_status open_blocks(const struct rue_strategy_setup *setup, bool searc
     struct grid *grid = calloc(1, sizeof *grid);
     if (!grid) return rue_fail_memory(error, "the grid", sizeof *grid);
     grid->setup = *setup;
-    grid->searches = searches;
     bool huge = __builtin_mul_overflow(setup->scenario_count, setup->config_count, &cells) ||
-                __builtin_mul_overflow(cells, repeats, &grid->end);
+                __builtin_mul_overflow(cells, (size_t)setup->repeats, &grid->end);
     grid->configs = calloc(setup->config_count, sizeof *grid->configs);
     grid->scenarios = calloc(setup->scenario_count, sizeof *grid->scenarios);
     grid->given_up = huge ? NULL : calloc(cells, sizeof *grid->given_up);
@@ -62,26 +56,6 @@ static rue_status open_blocks(const struct rue_strategy_setup *setup, bool searc
     return RUE_OK;
 }
 
-static rue_status grid_open(const struct rue_strategy_setup *setup, void **state, rue_error *error)
-{
-    return open_blocks(setup, false, state, error);
-}
-
-static rue_status random_open(const struct rue_strategy_setup *setup, void **state, rue_error *error)
-{
-    return open_blocks(setup, true, state, error);
-}
-
-/* Whether another whole configuration fits, if it costs what the `complete` ones before it did. */
-static bool has_room(const struct grid *grid, size_t complete)
-{
-    const struct rue_strategy_setup *setup = &grid->setup;
-    if (!grid->searches || complete == 0) return true;
-    double mean_s = rue_trial_costs_clock_s(&grid->costs) / (double)complete;
-    if (grid->costs.spent_s + mean_s > setup->budget_s) return false;
-    return setup->budget_trials == 0 || grid->costs.made + setup->scenario_count <= setup->budget_trials;
-}
-
 static bool grid_ask(void *state, struct rue_ask *out)
 {
     struct grid *grid = state;
@@ -91,8 +65,6 @@ static bool grid_ask(void *state, struct rue_ask *out)
         size_t row = grid->next % scenarios;
         if (at == 0 && row == 0) rue_random_order(grid->configs, configs, seed_of(grid, block, 0));
         size_t config = grid->configs[at];
-        if (row == 0 && !has_room(grid, at)) grid->end = grid->next;
-        if (grid->next == grid->end) return false;
         if (row == 0) rue_random_order(grid->scenarios, scenarios, seed_of(grid, block, 1 + config));
         grid->next++;
         if (grid->given_up[config * scenarios + grid->scenarios[row]]) continue;
@@ -108,27 +80,13 @@ static void grid_tell(void *state, const struct rue_ask *ask, const struct rue_t
     struct grid *grid = state;
     size_t scenarios = grid->setup.scenario_count;
     assert(ask->scenario < scenarios && ask->config < grid->setup.config_count);
-    rue_trial_costs_note(&grid->costs, ask, &grid->setup.configs[ask->config], result);
-    if (result->outcome == RUE_TRIAL_OK) return;
-    grid->given_up[ask->config * scenarios + ask->scenario] = true;
-    /* What does not run on every model is not recommended: a search is spared the rest of it. */
-    if (grid->searches) grid->next += (scenarios - grid->next % scenarios) % scenarios;
+    if (result->outcome != RUE_TRIAL_OK) grid->given_up[ask->config * scenarios + ask->scenario] = true;
 }
 
 const struct rue_strategy_ops rue_strategy_grid = {
     .name = "grid",
     .help = "every configuration on every scenario, in random order",
     .open = grid_open,
-    .ask = grid_ask,
-    .tell = grid_tell,
-    .close = grid_close,
-};
-
-const struct rue_strategy_ops rue_strategy_random = {
-    .name = "random",
-    .help = "whole configurations at random, as many as fit the budget",
-    .searches = true,
-    .open = random_open,
     .ask = grid_ask,
     .tell = grid_tell,
     .close = grid_close,

@@ -85,7 +85,7 @@ def test_it_goes_on_with_all_that_is_stored(rue, script):
     run = ["tune", "--runner", one.command, "--out", "out", "--epsilon", "0.01%", "--strategy"]
     assert rue(*run, "duel", "--budget", "40trials").returncode == 0
     first = len(one.requests())
-    assert rue("tune", "--runner", one.command, "--out", "out", "--strategy", "random", "--budget", "4trials").returncode == 0
+    assert rue("tune", "--runner", one.command, "--out", "out", "--strategy", "grid", "--budget", "4trials").returncode == 0
     before = len(one.requests())
     done = rue(*run, "duel", "--budget", "10trials")
     assert done.returncode == 0 and len(one.requests()) - before <= 10 + 2, done.stderr
@@ -151,7 +151,7 @@ def test_a_budget_that_the_runners_own_models_exceed_is_refused_when_they_are_pr
     assert "is too small" not in done.stderr and one.joint(), done.stderr
 
 
-@pytest.mark.parametrize("strategy", ["auto", "duel", "random"])
+@pytest.mark.parametrize("strategy", ["auto", "duel", "grid"])
 def test_a_budget_that_the_models_alone_exceed_is_refused_before_any_trial(rue, script, strategy):
     models = ["sleep:1ms/image", "sleep:3ms/image"]
     one = script(make_table(models, [16, 32, 64], [1, 2, 4], lambda m, b, w: 4 * 10**6), hello=dict(models=[]))

@@ -140,7 +140,7 @@ def multiply_rows(file, count):
         db.commit()
 
 
-@pytest.mark.parametrize("strategy", ["grid", "random", "duel", "auto"] if LONG else ["duel"])
+@pytest.mark.parametrize("strategy", ["grid", "duel", "auto"] if LONG else ["duel"])
 def test_a_store_of_very_many_rows_hangs_nothing(release_rue, script, strategy):
     """Time in proportion to the rows; more than that took many minutes (HANG_S)."""
     one = script(TABLE, load_ns=100000)
@@ -186,16 +186,18 @@ def test_a_finished_study_measures_nothing(rue, script, uninterrupted):
 
 def test_the_same_budget_is_enough_for_the_same_grid(rue, script):
     """Virtual time: what the store holds costs nothing, so a study that goes on never plans less than it did before."""
-    one, words = script(TABLE), ["--images", "128", "--strategy", "grid"]  # so few that no trial is cut short
+    def ranked():
+        return sum(row["mean_regret_ratio"] is not None for row in found(rue)["recommendations"][0]["configs"])
+
+    one, words = script(TABLE), ["--images", "128", "--strategy", "grid"]
     assert tune(rue, one, *words, "--budget", "2ms").returncode == 0
-    first, requests = found(rue), len(one.requests())
-    assert 1 < len(first["recommendations"][0]["configs"]) < 9
+    first, requests = ranked(), len(one.requests())
+    assert 1 < first < 9
     for _ in range(2):
         assert tune(rue, one, *words, "--budget", "2ms").returncode == 0
-        again = found(rue)
-        assert len(again["recommendations"][0]["configs"]) >= len(first["recommendations"][0]["configs"])
+        assert ranked() >= first
     assert tune(rue, one, *words, "--budget", "2m").returncode == 0
-    assert len(found(rue)["recommendations"][0]["configs"]) == 9
+    assert ranked() == 9
     assert sorted(one.joint()) == CELLS, "in all runs together every cell was measured once"
     assert len(one.requests()) > requests
 

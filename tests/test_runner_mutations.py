@@ -18,7 +18,7 @@ LONG = bool(os.environ.get("RUE_LONG_TESTS"))
 SEED = int(os.environ.get("RUE_SEED", random.randrange(1 << 30)))
 STUDIES = 400 if LONG else 40
 TABLE = make_table(["ape", "bee"], [16, 64], [0, 2, 4], lambda m, b, w: 20000 + 70 * abs(b - 40) + 900 * abs(w - len(m)))
-STRATEGIES = ["auto", "grid", "random", "duel"]
+STRATEGIES = ["auto", "grid", "duel"]
 FIELD_MAX = 2**58
 
 
@@ -117,7 +117,7 @@ def test_a_lie_is_a_failed_trial_that_names_the_rule(rue, script, name):
 def test_times_of_batches_that_nobody_asked_for_are_not_stored(rue, script):
     many = dict(batch_ready_ns=list(range(300_000)), batch_compute_ns=[0] * 300_000)
     one = script(TABLE, faults=[dict(when=dict(detail=False, measure=measure), do="answer", answer=many) for measure in ("joint", "load")])
-    done = rue("tune", "--runner", one.command, "--strategy", "random", "--quiet", "--out", "out", "--budget", "10s")
+    done = rue("tune", "--runner", one.command, "--strategy", "duel", "--quiet", "--out", "out", "--budget", "10s")
     assert done.returncode == 0, done.stderr
     rows = [row for row in rows_of(rue.folder / "out") if row["measure"] != "compute"]
     assert {row["status"] for row in rows} == {"ok"} and (rue.folder / "out/study.db").stat().st_size < 1 << 20

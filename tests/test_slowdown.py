@@ -234,14 +234,14 @@ def test_references_count_in_a_budget_of_trials(rue, script):
     assert len(one.joint()) < len(asked) <= 50 and any(r["measure"] == "load" for r in asked)
 
 
-def test_references_of_all_variants_leave_room_for_the_plan(rue, script):
+def test_references_of_all_variants_leave_room_for_whole_configurations(rue, script):
     """Each has its own, and one more that is too short."""
     variants = [dict(path="", mode=mode, format="scripted") for mode in ("raw", "preprocessed")]
     one = script(make_table(["ape", "bee"], [8, 16, 32, 64, 128], [0, 1, 2, 3, 4], plain_ns), hello=dict(variants=variants))
     tune(rue, one, "--strategy", "grid", "--budget", "100trials")
-    document = found(rue)
-    assert not document["partial"], document["partial_reason"]
-    assert all(r["evidence"]["configs"] == r["evidence"]["trials_ok"] / 2 for r in document["recommendations"])
+    for part in found(rue)["recommendations"]:
+        ranked = [row for row in part["configs"] if row["mean_regret_ratio"] is not None]
+        assert part["evidence"]["trials_ok"] == 2 * len(ranked) > 30
     plan = json.loads(rue("tune", "--runner", one.command, "--out", "other", "--strategy", "grid", "--budget", "100trials",
                           "--dry-run", "--json").stdout)["plan"]
     assert plan["references"] == 6 + plan["trials"] // 5

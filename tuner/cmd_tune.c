@@ -112,7 +112,7 @@ static const struct rue_option options_table[] = {
               "least time of the job, best steady throughput, or earliest first-batch", 0, 0, rue_goal_names},
     [STRATEGY] = {"strategy", RUE_OPTION_WORD, "NAME", RUE_STRATEGY_AUTO,
                   "grid: try everything; duel: predict, and measure what decides; auto: grid where the "
-                  "budget has ample room for it, else duel; random: to compare with",
+                  "budget has ample room for it, else duel",
                   0, 0, rue_strategy_names},
     [EPSILON] = {"epsilon", RUE_OPTION_PERCENTAGE, "PERCENT", "0.5%",
                  "with a strategy that predicts: good enough is so much more mean regret than the best", 1,
@@ -304,8 +304,9 @@ static rue_status fail_late(const struct rue_variant_findings *variant, rue_erro
 /* What the findings are worth, when all of them are reported. */
 static rue_status judge(const struct rue_study *study, const struct rue_findings *findings, rue_error *error)
 {
-    bool ranked = true, feasible = false;
+    bool ranked = true, alone = study->config_count > 1, feasible = false;
     for (size_t v = 0; v < findings->variant_count; v++) {
+        alone &= findings->variants[v].selection->ranked_count == 1;
         ranked &= findings->variants[v].selection->recommended != RUE_NONE;
         const struct rue_variant_findings *variant = &findings->variants[v];
         bool tried = variant->trials_failed || variant->trials_infeasible || variant->trials_timeout;
@@ -313,12 +314,12 @@ static rue_status judge(const struct rue_study *study, const struct rue_findings
     }
     for (size_t v = 0; v < findings->variant_count; v++)
         if (are_all_late(&findings->variants[v])) return fail_late(&findings->variants[v], error);
-    if (ranked && study->config_count == 1 && study->configs_asked > 1)
+    if (ranked && findings->partial && alone)
         return rue_fail(
             error, RUE_INCONCLUSIVE,
             "the budget was enough for one of %zu configurations: there is nothing to compare it with; "
             "give a larger --budget",
-            study->configs_asked);
+            study->config_count);
     if (ranked) return RUE_OK;
     if (!findings->partial || !feasible)
         return rue_fail(error, RUE_INFEASIBLE,

@@ -1,6 +1,5 @@
 #include "space.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 struct rue_space rue_space_default(void)
@@ -8,7 +7,7 @@ struct rue_space rue_space_default(void)
     struct rue_space space = {0};
     for (int k = 0; k < RUE_KNOB_COUNT; k++) {
         space.count[k] = 1;
-        space.values[k][0] = space.preferred[k] = rue_knobs[k].fallback;
+        space.values[k][0] = rue_knobs[k].fallback;
     }
     return space;
 }
@@ -54,30 +53,4 @@ struct rue_config rue_space_at(const struct rue_space *space, size_t index)
         index /= n;
     }
     return config;
-}
-
-/* Puts `preferred` in place of the kept value that is nearest to it, unless it is kept, or no value at all.
- */
-static void keep_preferred(const struct rue_space *space, enum rue_knob knob, struct rue_space *thin)
-{
-    int preferred = space->preferred[knob], nearest = 0;
-    bool known = false;
-    for (int i = 0; i < space->count[knob]; i++) known |= space->values[knob][i] == preferred;
-    int *values = thin->values[knob];
-    for (int i = 1; i < thin->count[knob]; i++)
-        if (abs(values[i] - preferred) < abs(values[nearest] - preferred)) nearest = i;
-    if (known) values[nearest] = preferred;
-}
-
-struct rue_space rue_space_thin(const struct rue_space *space, const int keep[RUE_KNOB_COUNT])
-{
-    struct rue_space thin = {0};
-    for (int k = 0; k < RUE_KNOB_COUNT; k++) {
-        thin.count[k] = keep[k];
-        thin.preferred[k] = space->preferred[k];
-        for (int i = 0; i < keep[k]; i++)
-            thin.values[k][i] = space->values[k][(2 * i + 1) * space->count[k] / (2 * keep[k])];
-        keep_preferred(space, k, &thin);
-    }
-    return thin;
 }

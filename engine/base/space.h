@@ -11,10 +11,9 @@ enum { RUE_SPACE_VALUES_MAX = 64 };
 struct rue_space {
     int count[RUE_KNOB_COUNT];                        /* 1..RUE_SPACE_VALUES_MAX */
     int values[RUE_KNOB_COUNT][RUE_SPACE_VALUES_MAX]; /* ascending, distinct */
-    int preferred[RUE_KNOB_COUNT]; /* the value that thinning keeps where it is among them */
 };
 
-/* Every knob at its fallback value alone, which is also its preferred one. */
+/* Every knob at its fallback value alone. */
 struct rue_space rue_space_default(void);
 
 /* Whether the knob may take this value. */
@@ -31,9 +30,5 @@ size_t rue_space_size(const struct rue_space *space);
 
 /* Configuration `index` in grid order: batch_size varies slowest, then num_workers, then the others. */
 struct rue_config rue_space_at(const struct rue_space *space, size_t index);
-
-/* The space that keeps `keep[k]` values of each knob (1..count[k]), each the middle one of an equal share of
- * them: what is best seldom lies at an end. A preferred value is kept in place of the one nearest to it. */
-struct rue_space rue_space_thin(const struct rue_space *space, const int keep[RUE_KNOB_COUNT]);
 
 #endif

@@ -7,7 +7,7 @@ import json, os, resource, shlex, sqlite3, subprocess, sys, tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 RUE = os.path.join(ROOT, 'build/release/rue')
-STRATEGIES = ['grid', 'random', 'duel', 'auto']
+STRATEGIES = ['grid', 'duel', 'auto']
 ROWS = [1_000, 10_000, 50_000, 200_000]
 
 

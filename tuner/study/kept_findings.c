@@ -94,7 +94,6 @@ rue_status rue_kept_findings_write(const struct rue_findings *findings, const st
     rue_json_put(&document, root, "runner", rue_json_text(findings->runner));
     rue_json_put(&document, root, "consumer", rue_json_text(findings->consumer));
     rue_json_put(&document, root, "virtual_clock", json_boolean(findings->virtual_clock));
-    rue_json_put(&document, root, "configs_asked", rue_json_integer(findings->configs_asked));
     rue_json_put(&document, root, "partial", json_boolean(findings->partial));
     rue_json_put(&document, root, "partial_reason", rue_json_text(findings->partial_reason));
     rue_json_put(&document, root, "disturbance", rue_json_text(findings->disturbance));
@@ -252,7 +251,6 @@ static void read_facts(struct rue_json_reader *reader, const struct rue_kept_fin
     rue_json_copy_text(reader, root, "busy_before", true, out->busy_before, sizeof out->busy_before);
     rue_json_copy_text(reader, root, "busy_after", true, out->busy_after, sizeof out->busy_after);
     out->virtual_clock = rue_json_bool(reader, root, "virtual_clock");
-    out->configs_asked = (size_t)rue_json_count(reader, root, "configs_asked", false, INT64_MAX);
     memcpy(out->measured_with, kept->measured_with, sizeof out->measured_with);
     out->partial = kept->partial;
     memcpy(out->partial_reason, kept->partial_reason, sizeof out->partial_reason);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "prose.h"
+#include "study_budget.h"
 #include "study_strategy.h"
 
 void rue_progress_describe_best(const struct rue_study *study, size_t variant, char *out, size_t bytes)
@@ -36,7 +37,7 @@ void rue_progress_describe_count(const struct rue_study *study, size_t done, siz
                                  size_t bytes)
 {
     size_t most = study->goal->budget.trials;
-    if (!rue_study_searches(study))
+    if (!rue_study_predicts(study))
         snprintf(out, bytes, "trial %zu of %zu: ", done, study->trials);
     else if (most)
         snprintf(out, bytes, "trial %zu of at most %zu: ", done, most + done - made);
@@ -46,11 +47,11 @@ void rue_progress_describe_count(const struct rue_study *study, size_t done, siz
 
 double rue_progress_rest_s(const struct rue_study *study, size_t done, size_t made, uint64_t spent_ns)
 {
-    double spent_s = (double)spent_ns / 1e9;
-    if (study->goal->budget.trials && rue_study_searches(study))
-        return spent_s / fmax(1, (double)made) * (double)(study->goal->budget.trials - made);
-    if (rue_study_searches(study)) return fmax(0, study->plan.expected_s - spent_s);
-    double rest = (double)(study->trials - done);
-    return done > study->trials / 10 ? spent_s / (double)done * rest
-                                     : study->plan.expected_s * rest / (double)study->trials;
+    double spent_s = (double)spent_ns / 1e9, rest = (double)study->goal->budget.trials - (double)made;
+    double left_s = study->goal->budget.time_ns ? rue_study_budget_left_s(study) : INFINITY;
+    if (study->goal->budget.trials) left_s = spent_s / fmax(1, (double)made) * fmax(0, rest);
+    if (rue_study_predicts(study)) return left_s;
+    rest = (double)(study->trials - done);
+    return fmin(left_s, done > study->trials / 10 ? spent_s / (double)done * rest
+                                                  : study->expected_s * rest / (double)study->trials);
 }

@@ -132,7 +132,6 @@ void rue_study_close(struct rue_study *study)
         rue_study_prior_close(&study->priors[v]);
     }
     free(study->configs);
-    free(study->scenarios);
     free(study->rows);
     free(study->disturbed);
     free(study);

@@ -2,7 +2,7 @@
  *
  *   rue_study_open      starts the runner, opens the data, finds out what is to be measured
  *                       (study.c; study_opening.h, study_folder.h, study_space.h)
- *   rue_study_plan      probes and fits the grid to the budget
+ *   rue_study_plan      chooses a strategy, and says what there is to be tried
  *                       (study_plan.c; study_costs.h, study_choice.h)
  *   rue_study_run       asks the strategy, measures, stores
  *                       (study_run.c; study_measure.h, study_times.h, study_lengths.h, watch.h)
@@ -20,7 +20,6 @@
 #include "job_length.h"
 #include "job_time.h"
 #include "part.h"
-#include "plan.h"
 #include "profile.h"
 #include "progress.h"
 #include "ranking_rules.h"
@@ -147,20 +146,20 @@ struct rue_study {
     struct rue_space space; /* as asked for */
     uint64_t wanted_images; /* J as asked for; 0: one epoch */
 
-    struct rue_plan_scenario *scenarios;                    /* [variants][models] as probed; NULL before */
-    double one_worker_images_per_s[RUE_STUDY_VARIANTS_MAX]; /* as probed; 0 before */
+    bool probed;                                             /* all of the following */
+    double one_worker_images_per_s[RUE_STUDY_VARIANTS_MAX];  /* as probed; 0 before */
+    double all_workers_images_per_s[RUE_STUDY_VARIANTS_MAX]; /* with a worker on every CPU, likewise */
     double compute_s_per_image[RUE_STUDY_MODELS_MAX]; /* as probed, of models that are not known; 0 before */
     double trial_overhead_s;                          /* of a trial, beside its own time, as probed */
     char strategy_why[160]; /* where the program chose the strategy; "" where it was asked for */
 
     uint64_t found_trials; /* that the store held when it was opened */
-    struct rue_plan plan;
-    double stored_s;      /* of plan.expected_s, for trials that the store holds already */
-    size_t probe_rows;    /* the first of `rows`: measured to make the plan */
-    bool stored_untold;   /* the store holds more than strategies are told: they are not told more of it */
-    size_t configs_asked; /* of `space` */
-    size_t trials, full_trials; /* planned, all repeats; of them, those that run the whole job; 0 where the
-                                   strategy decides on the way */
+    bool short_trials;     /* as short as says something of the steady state, in place of whole jobs */
+    double expected_s;     /* of all that may be tried */
+    double stored_s;       /* of it, for trials that the store holds already */
+    size_t probe_rows;     /* the first of `rows`: measured to make the plan */
+    bool stored_untold;    /* the store holds more than strategies are told: they are not told more of it */
+    size_t trials;         /* of all configurations, all repeats; 0 where the strategy decides on the way */
     size_t config_count;
     struct rue_config *configs;                               /* [config_count], grid order */
     struct rue_cost_matrix *matrices[RUE_STUDY_VARIANTS_MAX]; /* [variant_count] */
@@ -203,8 +202,8 @@ static inline uint64_t rue_study_share(const struct rue_study *study, uint64_t i
     return images / loaders + (images % loaders != 0);
 }
 
-/* Probes the loader of each variant and fits grid and trials to what is left of the budget; allocates the
- * matrices. */
+/* Chooses a strategy where none was asked for, probes what it costs, and lists the configurations; allocates
+ * the matrices. RUE_USAGE where the budget is too small for any answer. */
 rue_status rue_study_plan(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
 
 /* Runs the plan with the strategy. RUE_OK also when the budget ended it (study->partial); RUE_INTERRUPTED and

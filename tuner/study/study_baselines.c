@@ -42,8 +42,9 @@ static void add(struct rue_study *study, const struct rue_config *config, const 
 
 /* Where the space has them: without workers it has the first values of the knobs that are about workers.
  * Whose CPUs and defaults a table is about nobody knows. */
-static void add_usual(struct rue_study *study, const struct rue_space *space)
+static void add_usual(struct rue_study *study)
 {
+    const struct rue_space *space = &study->space;
     const struct rue_hello *hello = rue_runner_hello(study->runner);
     struct rue_config config = usual_config(space);
     if (study->recording) return;
@@ -112,7 +113,7 @@ rue_status rue_study_choose_baselines(struct rue_study *study, rue_error *error)
     const char *asked = study->goal->baseline;
     char copy[1024], *rest = copy;
     if (!asked || strcmp(asked, RUE_BASELINE_NONE) == 0) return RUE_OK;
-    if (strcmp(asked, RUE_BASELINE_USUAL) == 0) return add_usual(study, &study->space), RUE_OK;
+    if (strcmp(asked, RUE_BASELINE_USUAL) == 0) return add_usual(study), RUE_OK;
     struct rue_config config = usual_config(&study->space);
     snprintf(copy, sizeof copy, "%s", asked);
     rue_status status = RUE_OK;
@@ -126,17 +127,12 @@ rue_status rue_study_choose_baselines(struct rue_study *study, rue_error *error)
 void rue_study_list_baselines(struct rue_study *study)
 {
     bool usual = study->goal->baseline && strcmp(study->goal->baseline, RUE_BASELINE_USUAL) == 0;
-    if (usual && study->plan.space.count[RUE_BATCH_SIZE] > 0) { /* which may be thinner */
-        study->baseline_count = 0;
-        add_usual(study, &study->plan.space);
-    }
     for (size_t b = 0; b < study->baseline_count; b++) {
         struct rue_study_baseline *baseline = &study->baselines[b];
         for (size_t c = 0; c < study->config_count; c++)
             if (rue_config_equal(&study->configs[c], &baseline->config)) baseline->column = c;
         if (baseline->column != RUE_NONE || usual) continue;
         baseline->column = study->config_count++;
-        study->configs_asked++;
         study->configs[baseline->column] = baseline->config;
     }
 }

@@ -11,7 +11,8 @@
 
 enum { FEW_CONFIGS = 4, TIME_BYTES = 32 };
 
-static const double comfortable_share = 0.5; /* of the budget, that measuring everything may take */
+/* Of the budget, that measuring everything may take; and where it is so few that predicting costs as much. */
+static const double comfortable_share = 0.5, few_share = 2;
 
 static rue_status choose(struct rue_study *study, const char *name)
 {
@@ -24,9 +25,10 @@ static const char *duration(double s, char out[TIME_BYTES])
     return rue_format_duration((uint64_t)(fmin(s, 1e9) * 1e9), out, TIME_BYTES);
 }
 
-static rue_status choose_by_trials(struct rue_study *study, size_t configs)
+static rue_status choose_by_trials(struct rue_study *study)
 {
-    size_t all = configs * study->model_count * study->variant_count * (size_t)study->goal->repeats;
+    size_t all = rue_study_config_count(study) * study->model_count * study->variant_count *
+                 (size_t)study->goal->repeats;
     size_t budget = study->goal->budget.trials;
     bool fits = all <= rue_watch_spares(study, budget);
     snprintf(study->strategy_why, sizeof study->strategy_why,
@@ -37,37 +39,33 @@ static rue_status choose_by_trials(struct rue_study *study, size_t configs)
     return choose(study, fits ? "grid" : "duel");
 }
 
-/* What everything takes is known of the least first, from one short trial a variant, as a search may find the
+/* What everything takes is known from below first, from one short trial a variant, as a search may find the
  * time for more of them too long. */
 static rue_status choose_by_time(struct rue_study *study, rue_error *error)
 {
-    double budget_s = (double)study->goal->budget.time_ns / 1e9, all_s;
+    double budget_s = (double)study->goal->budget.time_ns / 1e9;
+    bool few = rue_study_config_count(study) <= FEW_CONFIGS;
+    double share = few ? few_share : comfortable_share;
     char all[TIME_BYTES], budget[TIME_BYTES];
-    rue_status status = rue_study_least_s(study, &all_s, error);
-    bool sure = all_s > comfortable_share * budget_s;
-    if (status == RUE_OK && !sure) status = rue_study_whole_s(study, &all_s, error);
+    rue_status status = rue_study_probe_least(study, error);
+    bool sure = rue_study_whole_s(study) > share * budget_s;
+    if (status == RUE_OK && !sure) status = rue_study_probe(study, error);
     if (status != RUE_OK) return status;
-    double left_s = budget_s - (double)rue_study_spent_ns(study) / 1e9;
-    bool fits = !sure && all_s <= comfortable_share * left_s;
+    double all_s = rue_study_whole_s(study), left_s = budget_s - (double)rue_study_spent_ns(study) / 1e9;
+    bool fits = !sure && all_s <= share * left_s;
     snprintf(study->strategy_why, sizeof study->strategy_why,
-             "measuring everything takes %s %s, and the budget is %s", sure ? "at least" : "about",
-             duration(all_s, all), duration(budget_s, budget));
+             "%smeasuring everything takes %s %s, and the budget is %s",
+             few ? "there are few configurations; " : "", sure ? "at least" : "about", duration(all_s, all),
+             duration(budget_s, budget));
     return choose(study, fits ? "grid" : "duel");
 }
 
 rue_status rue_study_choose_strategy(struct rue_study *study, rue_error *error)
 {
-    size_t configs = rue_study_config_count(study);
-    if (configs <= FEW_CONFIGS) {
-        snprintf(study->strategy_why, sizeof study->strategy_why,
-                 configs == 1 ? "there is one configuration, so nothing to search"
-                              : "there are few configurations, so all of them are measured");
-        return choose(study, "grid");
-    }
     if (study->goal->minimise != RUE_GOAL_TIME) {
         snprintf(study->strategy_why, sizeof study->strategy_why,
                  "nothing but the time of the job is predicted");
         return choose(study, "grid");
     }
-    return study->goal->budget.trials ? choose_by_trials(study, configs) : choose_by_time(study, error);
+    return study->goal->budget.trials ? choose_by_trials(study) : choose_by_time(study, error);
 }

@@ -1,9 +1,9 @@
 #include "study_costs.h"
-#include "probes.h"
 
 #include <math.h>
 #include <stdlib.h>
 
+#include "probes.h"
 #include "study_faults.h"
 #include "study_measure.h"
 #include "study_space.h"
@@ -11,11 +11,7 @@
 enum { FEW_IMAGES = 128, MANY_IMAGES = 1024 };
 enum { WORK_IMAGES = 8 }; /* that tell what really computing one takes */
 
-/* What the probes say of one variant. */
-struct probed {
-    struct rue_plan_loader loader;
-    double overhead_s; /* of a trial, beside its end_to_end_ns */
-};
+static const double unknown_rate = 1e12; /* images a second of a loader that was not measured yet */
 
 /* The value of `knob` in the space that is nearest to `wanted`. */
 static int nearest(const struct rue_space *space, enum rue_knob knob, int wanted)
@@ -97,7 +93,7 @@ static rue_status probe_rate(struct rue_study *study, size_t variant, int worker
 
 /* One worker and as many as there are CPUs: what lies between is taken as proportional. Where one of the two
  * does not run, the other speaks for both; where neither does, none at all may still. */
-static rue_status probe_loader(struct rue_study *study, size_t variant, struct probed *out, rue_error *error)
+static rue_status probe_loader(struct rue_study *study, size_t variant, rue_error *error)
 {
     int one = nearest(&study->space, RUE_NUM_WORKERS, 1);
     int all = nearest(&study->space, RUE_NUM_WORKERS, rue_study_usable_cpus(rue_runner_hello(study->runner)));
@@ -116,17 +112,14 @@ static rue_status probe_loader(struct rue_study *study, size_t variant, struct p
         status = probe_rate(study, variant, least, FEW_IMAGES, &few, error);
     if (status != RUE_OK) return status;
     if (!few.images_per_s && !many.images_per_s) return fail_probe(study, variant, &few, error);
-    if (!few.images_per_s) few = many;
-    if (!many.images_per_s) many = few;
-    out->loader.one_worker_images_per_s = few.images_per_s;
-    out->loader.all_workers_images_per_s = many.images_per_s;
-    out->overhead_s = fmax(few.overhead_s, many.overhead_s);
+    study->all_workers_images_per_s[variant] = fmax(few.images_per_s, many.images_per_s);
+    study->trial_overhead_s = fmax(study->trial_overhead_s, fmax(few.overhead_s, many.overhead_s));
     return RUE_OK;
 }
 
 /* Seconds of compute an image: known of models that sleep and of those that were timed; asked of the runner
  * for its own and for those that really work, whose times are estimates until then. */
-static rue_status probe_model(struct rue_study *study, size_t index, double *s_per_image, rue_error *error)
+static rue_status probe_model(struct rue_study *study, size_t index, rue_error *error)
 {
     const struct rue_study_model *model = &study->models[index];
     struct rue_trial_request request = {.measure = RUE_COMPUTE,
@@ -136,98 +129,95 @@ static rue_status probe_model(struct rue_study *study, size_t index, double *s_p
     bool works = model->profile.consumer != RUE_CONSUMER_SLEEP && !model->profile.measured;
     int least = request.config.value[RUE_BATCH_SIZE];
     request.config.value[RUE_BATCH_SIZE] = !works ? middle : least < WORK_IMAGES ? least : WORK_IMAGES;
-    *s_per_image =
-        model->known ? (double)rue_profile_batch_ns(&model->profile, (uint64_t)middle) / 1e9 / middle : 0;
     if (model->known && !works) return RUE_OK;
     if (!rue_runner_hello(study->runner)->measures[RUE_COMPUTE]) return RUE_OK;
     struct rue_trial_result result;
     rue_progress_show(study->progress, "probing %s", model->name);
     rue_status status = rue_study_measure(study, 0, index, &request, 0, 0, &result, error);
     if (status != RUE_OK) return status;
-    if (result.outcome == RUE_TRIAL_OK && result.images > 0 && result.compute_ns >= 0)
-        *s_per_image = (double)result.compute_ns / 1e9 / (double)result.images;
+    if (result.outcome == RUE_TRIAL_OK) rue_study_note_compute(study, index, &result);
     rue_trial_result_close(&result);
     return RUE_OK;
 }
 
-/* Seconds an image where loading and computing share the CPUs: no less than the work of both. */
-static double shared_s(const struct rue_study *study, size_t model, double compute_s,
-                       const struct rue_plan_loader *loader)
+rue_status rue_study_probe_least(struct rue_study *study, rue_error *error)
 {
-    int cpus = rue_study_usable_cpus(rue_runner_hello(study->runner));
-    int cores = study->models[model].profile.cores;
-    return cores ? fmax(compute_s, (1 / loader->one_worker_images_per_s + compute_s * cores) / cpus)
-                 : compute_s;
+    int one = nearest(&study->space, RUE_NUM_WORKERS, 1);
+    struct rate few;
+    rue_status status = RUE_OK;
+    for (size_t v = 0; status == RUE_OK && v < study->variant_count; v++)
+        status = probe_rate(study, v, one, FEW_IMAGES, &few, error);
+    study->probe_rows = study->row_count;
+    return status;
 }
 
 rue_status rue_study_probe(struct rue_study *study, rue_error *error)
 {
-    double compute[RUE_STUDY_MODELS_MAX];
-    size_t count = study->variant_count * study->model_count;
     rue_status status = RUE_OK;
-    if (study->scenarios) return RUE_OK;
-    struct rue_plan_scenario *scenarios = calloc(count, sizeof *scenarios);
-    if (!scenarios) return rue_fail_memory(error, "scenarios", count * sizeof *scenarios);
-    for (size_t m = 0; status == RUE_OK && m < study->model_count; m++)
-        status = probe_model(study, m, &compute[m], error);
-    for (size_t v = 0; status == RUE_OK && v < study->variant_count; v++) {
-        struct probed probed = {0};
-        status = probe_loader(study, v, &probed, error);
-        study->trial_overhead_s = fmax(study->trial_overhead_s, probed.overhead_s);
-        for (size_t m = 0; m < study->model_count; m++)
-            scenarios[v * study->model_count + m] = (struct rue_plan_scenario){
-                probed.loader, shared_s(study, m, compute[m], &probed.loader), study->variants[v].job_images};
-    }
+    if (study->probed) return RUE_OK;
+    study->probed = true;
+    for (size_t m = 0; status == RUE_OK && m < study->model_count; m++) status = probe_model(study, m, error);
+    for (size_t v = 0; status == RUE_OK && v < study->variant_count; v++)
+        status = probe_loader(study, v, error);
     study->probe_rows = study->row_count;
-    study->scenarios = scenarios; /* freed with the study, also where probing failed */
     return status;
 }
 
-/* The loader at its best has as many times the rate of one worker as there are workers. */
-static double least_of_variant_s(const struct rue_study *study, size_t variant, double images_per_s)
+double rue_study_batch_s(const struct rue_study *study, size_t model, uint64_t batch)
 {
-    double sum = 0, images = (double)study->variants[variant].job_images;
+    const struct rue_study_model *known = &study->models[model];
+    if (study->compute_s_per_image[model] > 0) return study->compute_s_per_image[model] * (double)batch;
+    return known->known ? (double)rue_profile_batch_ns(&known->profile, batch) / 1e9 : 0;
+}
+
+/* Seconds of an image: where loading and computing share the CPUs, no less than the work of both. */
+static double consume_s(const struct rue_study *study, size_t model, uint64_t batch, double one_images_per_s)
+{
+    int cpus = rue_study_usable_cpus(rue_runner_hello(study->runner));
+    int cores = study->models[model].profile.cores;
+    double s = rue_study_batch_s(study, model, batch) / (double)batch;
+    return cores ? fmax(s, (1 / one_images_per_s + s * cores) / cpus) : s;
+}
+
+double rue_study_trial_s(const struct rue_study *study, size_t variant, size_t model,
+                         const struct rue_config *config, uint64_t images)
+{
+    const int *value = config->value;
+    uint64_t batch = (uint64_t)value[RUE_BATCH_SIZE];
+    double one = study->one_worker_images_per_s[variant], all = study->all_workers_images_per_s[variant];
+    if (!(one > 0)) one = unknown_rate;
+    if (!(all > 0)) all = one * rue_study_usable_cpus(rue_runner_hello(study->runner));
+    double rate = fmin(fmax(value[RUE_NUM_WORKERS], 1) * one, fmax(one, all));
+    double load_s = (double)images / rate, compute_s = 0;
+    if (model != RUE_NONE) compute_s = (double)images * consume_s(study, model, batch, one);
+    if (value[RUE_NUM_WORKERS] == 0) return load_s + compute_s + study->trial_overhead_s;
+    double first_s =
+        fmin((double)images, (double)batch) / (value[RUE_PARALLELISM] == RUE_PARALLEL_SAMPLE ? rate : one);
+    return fmax(load_s, compute_s) + first_s + study->trial_overhead_s;
+}
+
+uint64_t rue_study_trial_images(const struct rue_study *study, size_t variant,
+                                const struct rue_config *config)
+{
+    uint64_t job = study->variants[variant].job_images;
+    return study->short_trials ? rue_job_floor_images(config, job) : job;
+}
+
+double rue_study_config_s(const struct rue_study *study, const struct rue_config *config)
+{
+    double sum = 0;
+    for (size_t v = 0; v < study->variant_count; v++)
+        for (size_t m = 0; m < study->model_count; m++)
+            sum += rue_study_trial_s(study, v, m, config, rue_study_trial_images(study, v, config));
+    return sum;
+}
+
+double rue_study_whole_s(const struct rue_study *study)
+{
+    double sum = 0;
     for (size_t i = 0, size = rue_space_size(&study->space); i < size; i++) {
         struct rue_config config = rue_space_at(&study->space, i);
-        if (rue_study_repeats_another(&study->space, &config)) continue;
-        double load_s = images / (images_per_s * fmax(1, config.value[RUE_NUM_WORKERS]));
-        uint64_t batch = (uint64_t)config.value[RUE_BATCH_SIZE];
-        for (size_t m = 0; m < study->model_count; m++) {
-            const struct rue_study_model *model = &study->models[m];
-            double batch_s = model->known ? (double)rue_profile_batch_ns(&model->profile, batch) / 1e9 : 0;
-            sum += fmax(load_s, batch_s * images / (double)batch);
-        }
+        if (!rue_study_repeats_another(&study->space, &config)) sum += rue_study_config_s(study, &config);
     }
     return sum * study->goal->repeats;
-}
-
-rue_status rue_study_least_s(struct rue_study *study, double *out, rue_error *error)
-{
-    int one = nearest(&study->space, RUE_NUM_WORKERS, 1);
-    rue_status status = RUE_OK;
-    *out = 0;
-    for (size_t v = 0; status == RUE_OK && v < study->variant_count; v++) {
-        struct rate few;
-        status = probe_rate(study, v, one, FEW_IMAGES, &few, error);
-        if (status != RUE_OK || !(few.images_per_s > 0)) continue;
-        *out += least_of_variant_s(study, v, study->one_worker_images_per_s[v]);
-    }
-    study->probe_rows = study->row_count;
-    return status;
-}
-
-rue_status rue_study_whole_s(struct rue_study *study, double *out, rue_error *error)
-{
-    rue_status status = rue_study_probe(study, error);
-    *out = 0;
-    if (status != RUE_OK) return status;
-    for (size_t i = 0, size = rue_space_size(&study->space); i < size; i++) {
-        struct rue_config config = rue_space_at(&study->space, i);
-        if (rue_study_repeats_another(&study->space, &config)) continue;
-        for (size_t s = 0; s < study->variant_count * study->model_count; s++)
-            *out += rue_plan_trial_s(&study->scenarios[s], &config, study->scenarios[s].job_images) +
-                    study->trial_overhead_s;
-    }
-    *out *= study->goal->repeats;
-    return status;
 }

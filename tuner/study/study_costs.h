@@ -4,9 +4,12 @@
 
 #include "study.h"
 
-/* Probes the loader of each variant and the models, once: fills the study's `scenarios` and
- * `trial_overhead_s`. As rue_study_measure fails, and as rue_study_fail_probe. */
+/* Probes the loader of each variant and the models, once. As rue_study_measure fails, and as
+ * rue_study_fail_probe. */
 rue_status rue_study_probe(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
+
+/* One short trial of each variant's loader, after which what everything takes is known from below. */
+rue_status rue_study_probe_least(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
 
 /* What the first ok trial of the variant's loader says of one worker's rate, and of what a trial costs beside
  * its own time. */
@@ -15,9 +18,23 @@ void rue_study_note_loader(struct rue_study *study, size_t variant, const struct
 /* The same of the first ok compute trial of a model that is not known. */
 void rue_study_note_compute(struct rue_study *study, size_t model, const struct rue_trial_result *result);
 
-/* Seconds that measuring everything takes: at least, as one short trial of each variant's loader says, 0
- * where it says nothing; and about, as all probes say, stored or not. */
-rue_status rue_study_least_s(struct rue_study *study, double *out, rue_error *error) RUE_MUST_CHECK;
-rue_status rue_study_whole_s(struct rue_study *study, double *out, rue_error *error) RUE_MUST_CHECK;
+/* Seconds that the model computes on a batch: as measured, else as is known of it; 0: not known. */
+double rue_study_batch_s(const struct rue_study *study, size_t model, uint64_t batch);
+
+/* Expected seconds of one joint trial of `images`, with what it costs beside its own time; RUE_NONE: of the
+ * loader alone. What was not probed costs nothing. The loader is taken to speed up with each worker until it
+ * reaches its rate with one on every CPU. num_workers = 0: loading and computing, one after the other. Else
+ * the slower of the two, and the first batch, which one worker loads where workers load whole batches, and
+ * all of them where they share it. */
+double rue_study_trial_s(const struct rue_study *study, size_t variant, size_t model,
+                         const struct rue_config *config, uint64_t images);
+
+/* Images of a joint trial of a strategy that does not predict: the whole job, unless trials are short. */
+uint64_t rue_study_trial_images(const struct rue_study *study, size_t variant,
+                                const struct rue_config *config);
+
+/* Of such trials with `config` on every model and variant, and of the whole space, all repeats. */
+double rue_study_config_s(const struct rue_study *study, const struct rue_config *config);
+double rue_study_whole_s(const struct rue_study *study);
 
 #endif

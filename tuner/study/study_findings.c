@@ -182,7 +182,6 @@ static void fill_provenance(const struct rue_study *study, struct rue_findings *
     copy_text(out->strategy_why, sizeof out->strategy_why, study->strategy_why);
     out->virtual_clock = hello->virtual_clock;
     out->seed = study->goal->workload.seed;
-    out->configs_asked = study->configs_asked;
     out->repeats_planned = study->goal->repeats;
     out->partial = study->partial;
     out->reused_trials = study->reused;

@@ -46,6 +46,13 @@ struct tracks {
     size_t done;                  /* trials that were told */
     struct rue_watch *watch;      /* NULL: the study is too short for one */
     struct rue_study_times times; /* that the matrices were told */
+    /* Of a strategy that does not predict: */
+    size_t config;     /* at work, or left out, */
+    int repeat;        /* for this time */
+    bool left_out;     /* it does not fit the budget: only what is stored of it counts */
+    size_t own;        /* trials that were not stored, */
+    double expected_s; /* and what they were expected to take */
+    size_t skipped;
 };
 
 /* The cell of the study that a track's question is about. */
@@ -131,25 +138,30 @@ static void show_progress(struct rue_study *study, const struct track *track, si
 static uint64_t expected_ns(const struct rue_study *study, const struct rue_ask *ask)
 {
     if (ask->expected_s > 0) return (uint64_t)(ask->expected_s * 1e9);
-    if (rue_study_searches(study))
+    if (rue_study_predicts(study))
         return study->goal->budget.time_ns / 10; /* a probe may take the budget at most */
-    return (uint64_t)(study->plan.expected_s * 1e9 / (double)study->trials);
+    return (uint64_t)(study->expected_s * 1e9 / (double)study->trials);
+}
+
+static struct rue_trial_request request_of(const struct rue_study *study, struct cell cell,
+                                           const struct rue_ask *ask)
+{
+    struct rue_trial_request request = {.measure = ask->measure,
+                                        .config = study->configs[cell.config],
+                                        .images = ask->images,
+                                        .batches = ask->batches};
+    bool joint = ask->measure == RUE_JOINT;
+    if (rue_runner_hello(study->runner)->whole_jobs || (joint && !request.images))
+        request.images = rue_study_trial_images(study, cell.variant, &request.config);
+    request.detail = joint && !rue_study_predicts(study);
+    return request;
 }
 
 /* The answer to a question: the `nth` in the store, or a new one. */
 static rue_status answer(struct rue_study *study, struct cell cell, const struct rue_ask *ask, size_t nth,
                          struct rue_trial_result *result, rue_error *error)
 {
-    const struct rue_study_variant *data = &study->variants[cell.variant];
-    struct rue_trial_request request = {.measure = ask->measure,
-                                        .config = study->configs[cell.config],
-                                        .images = ask->images,
-                                        .batches = ask->batches};
-    bool joint = ask->measure == RUE_JOINT;
-    if (rue_runner_hello(study->runner)->whole_jobs) request.images = data->job_images;
-    if (joint && !request.images)
-        request.images = rue_plan_images(study->plan.stretch, &request.config, data->job_images);
-    request.detail = joint && !rue_study_predicts(study);
+    struct rue_trial_request request = request_of(study, cell, ask);
     return rue_study_measure(study, cell.variant, ask->measure == RUE_LOAD ? RUE_NONE : cell.model, &request,
                              nth, expected_ns(study, ask), result, error);
 }
@@ -157,7 +169,7 @@ static rue_status answer(struct rue_study *study, struct cell cell, const struct
 static void mark_partial(struct rue_study *study, const char *why, size_t done)
 {
     study->partial = true;
-    if (rue_study_searches(study))
+    if (rue_study_predicts(study))
         snprintf(study->partial_reason, sizeof study->partial_reason, "%s after %zu trials", why, done);
     else
         snprintf(study->partial_reason, sizeof study->partial_reason, "%s after %zu of %zu trials", why, done,
@@ -221,8 +233,6 @@ static rue_status check_probe(struct rue_study *study, struct track *track, cons
     return RUE_OK;
 }
 
-/* Whether the budget is. A plan that fits a number of trials is made
- * to its end. */
 static bool is_spent(const struct rue_study *study)
 {
     const struct rue_budget *budget = &study->goal->budget;
@@ -304,6 +314,12 @@ static rue_status step(struct rue_study *study, struct tracks *tracks, struct tr
     if (ask->measure == RUE_JOINT) status = record(study, &tracks->times, cell, ask, &result, error);
     tell(study, track, ask, &result);
     tracks->done++;
+    if (!ask->stored && !rue_study_predicts(study)) {
+        tracks->own++;
+        const struct rue_config *config = &study->configs[cell.config];
+        uint64_t images = rue_study_trial_images(study, cell.variant, config);
+        tracks->expected_s += rue_study_trial_s(study, cell.variant, cell.model, config, images);
+    }
     if (status == RUE_OK) status = check_probe(study, track, ask, &result, error);
     if (status == RUE_OK && !ask->stored) status = rue_same_failures_count(failures, &result, error);
     if (status == RUE_OK && !ask->stored) status = look_after(study, tracks, track, &watched, &result, error);
@@ -339,6 +355,40 @@ static rue_status check_thinking(struct rue_study *study, const struct tracks *t
     return rue_fail(error, status, "interrupted");
 }
 
+/* Whether the configuration that the question begins fits what is left of the budget, if it costs as many
+ * times what is expected of it as those before. The first one fits any number of trials. */
+static bool fits(const struct rue_study *study, const struct tracks *tracks, size_t config, double spent_s)
+{
+    const struct rue_budget *budget = &study->goal->budget;
+    size_t scenarios = study->variant_count * study->model_count;
+    if (budget->trials)
+        return tracks->own == 0 || tracks->own + scenarios <= rue_watch_spares(study, budget->trials);
+    double pace = tracks->expected_s > 0 ? spent_s / tracks->expected_s : 1;
+    return !budget->time_ns ||
+           pace * rue_study_config_s(study, &study->configs[config]) <= rue_study_budget_left_s(study);
+}
+
+/* Whether the question is for the store alone, and that has no answer. */
+static rue_status skip(struct rue_study *study, struct tracks *tracks, struct cell cell,
+                       const struct rue_ask *ask, size_t nth, double spent_s, bool *out, rue_error *error)
+{
+    *out = false;
+    if (rue_study_predicts(study)) return RUE_OK;
+    if (tracks->config != ask->config || tracks->repeat != ask->repeat)
+        tracks->left_out = !fits(study, tracks, ask->config, spent_s);
+    tracks->config = ask->config;
+    tracks->repeat = ask->repeat;
+    if (!tracks->left_out && !is_spent(study)) return RUE_OK;
+    struct rue_trial_request request = request_of(study, cell, ask);
+    bool stored = false;
+    rue_status status = RUE_OK;
+    if (study->found_trials)
+        status = rue_study_is_stored(study, cell.variant, cell.model, &request, nth, &stored, error);
+    *out = !stored;
+    tracks->skipped += !stored;
+    return status;
+}
+
 static rue_status loop(struct rue_study *study, struct tracks *tracks, rue_error *error)
 {
     struct rue_same_failures failures = {0};
@@ -348,11 +398,16 @@ static rue_status loop(struct rue_study *study, struct tracks *tracks, rue_error
     while ((track = next_track(study, tracks, &ask))) {
         rue_status status = rue_interrupt_status();
         if (status != RUE_OK) rue_fail(error, status, "interrupted");
-        if (status == RUE_OK && is_spent(study)) {
+        if (status == RUE_OK && rue_study_predicts(study) && is_spent(study)) {
             mark_partial(study, "the budget was spent", tracks->done);
             return RUE_OK;
         }
         size_t nth = study->stored_untold && ask.repeat > 0 ? RUE_STUDY_ANEW : (size_t)ask.repeat;
+        double spent_s = (double)(rue_study_spent_ns(study) - run_start_ns) / 1e9;
+        struct cell cell = cell_of(study, track, &ask);
+        bool skipped = false;
+        if (status == RUE_OK) status = skip(study, tracks, cell, &ask, nth, spent_s, &skipped, error);
+        if (skipped) continue;
         if (status == RUE_OK) status = step(study, tracks, track, &ask, nth, &failures, error);
         if (status != RUE_OK) {
             mark_partial(study,
@@ -362,6 +417,7 @@ static rue_status loop(struct rue_study *study, struct tracks *tracks, rue_error
         }
         show_progress(study, track, tracks->done, study->made, &ask, run_start_ns);
     }
+    if (tracks->skipped) mark_partial(study, "the budget was spent", tracks->done);
     return check_thinking(study, tracks, error);
 }
 
@@ -431,8 +487,8 @@ static double share_of(const struct rue_study *study, size_t variant, size_t cou
 static rue_status open_tracks(struct rue_study *study, struct tracks *out, rue_error *error)
 {
     const struct rue_hello *hello = rue_runner_hello(study->runner);
-    bool searches = rue_study_searches(study);
-    double left_s = study->goal->budget.time_ns ? study->plan.expected_s : INFINITY;
+    bool predicts = rue_study_predicts(study);
+    double left_s = study->goal->budget.time_ns ? study->expected_s : INFINITY;
     struct rue_strategy_setup setup = {.config_count = study->config_count,
                                        .configs = study->configs,
                                        .repeats = study->goal->repeats,
@@ -452,8 +508,8 @@ static rue_status open_tracks(struct rue_study *study, struct tracks *out, rue_e
         if (study->baselines[b].column != RUE_NONE)
             out->baselines[setup.baseline_count++] = study->baselines[b].column;
     setup.answers = hello->answers;
-    size_t count = searches ? study->variant_count : 1;
-    setup.scenario_count = searches ? study->model_count : study->variant_count * study->model_count;
+    size_t count = predicts ? study->variant_count : 1;
+    setup.scenario_count = predicts ? study->model_count : study->variant_count * study->model_count;
     setup.budget_trials = study->goal->budget.trials / count;
     rue_status status = RUE_OK;
     for (size_t v = 0; status == RUE_OK && v < count; v++) {
@@ -465,8 +521,7 @@ static rue_status open_tracks(struct rue_study *study, struct tracks *out, rue_e
         setup.drop_last = study->variants[v].workload.drop_last;
         setup.prior = study->priors[v].used ? &study->priors[v].prior : NULL;
         status = study->strategy->open(&setup, &track->state, error);
-        if (status == RUE_OK && rue_study_predicts(study))
-            status = rue_study_tell_stored(study, v, track->state, error);
+        if (status == RUE_OK && predicts) status = rue_study_tell_stored(study, v, track->state, error);
     }
     return status;
 }
@@ -475,7 +530,7 @@ static rue_status open_tracks(struct rue_study *study, struct tracks *out, rue_e
 static rue_status take_results(struct rue_study *study, const struct track *track, rue_error *error)
 {
     rue_status status = RUE_OK;
-    size_t end = rue_study_searches(study) ? track->first_variant + 1 : study->variant_count;
+    size_t end = rue_study_predicts(study) ? track->first_variant + 1 : study->variant_count;
     if (rue_study_predicts(study)) status = take_estimates(study, track, error);
     for (size_t v = track->first_variant; status == RUE_OK && v < end; v++)
         status = rue_study_find_lengths(study, v, track->state, error);
@@ -484,7 +539,7 @@ static rue_status take_results(struct rue_study *study, const struct track *trac
 
 rue_status rue_study_run(struct rue_study *study, rue_error *error)
 {
-    struct tracks tracks = {0};
+    struct tracks tracks = {.config = SIZE_MAX};
     rue_status status = open_tracks(study, &tracks, error);
     study->made = 0;
     if (status == RUE_OK) status = rue_watch_open(study, &tracks.watch, error);

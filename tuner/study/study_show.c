@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "protocol.h"
+#include "study_budget.h"
 #include "study_probes.h"
 #include "study_recording.h"
 #include "study_strategy.h"
@@ -57,19 +58,17 @@ static void add_count(struct line *line, size_t count, const char *what, const c
 
 static double rest_s(const struct rue_study *study)
 {
-    return fmax(0, study->plan.expected_s - study->stored_s);
+    return fmax(0, study->expected_s - study->stored_s);
 }
 
 static void add_values(struct line *line, const struct rue_study *study, int knob)
 {
-    const struct rue_space *space = &study->plan.space;
+    const struct rue_space *space = &study->space;
     char value[32];
     for (int i = 0; i < space->count[knob]; i++) {
         rue_knob_format(knob, space->values[knob][i], value, sizeof value);
         add(line, "%s%s", i ? ", " : "", value);
     }
-    if (space->count[knob] < study->space.count[knob])
-        add(line, " (%d of %d, to fit the budget)", space->count[knob], study->space.count[knob]);
 }
 
 const char *rue_study_option_name(int knob, char out[32])
@@ -83,10 +82,10 @@ const char *rue_study_option_name(int knob, char out[32])
 static void add_cost(struct line *line, const struct rue_study *study)
 {
     char text[RUE_UNIT_TEXT_BYTES];
-    if (study->goal->budget.trials && rue_study_searches(study))
+    if (study->goal->budget.trials && rue_study_predicts(study))
         add(line, "as long as the trials take");
     else
-        add(line, rue_study_searches(study) ? "up to %s" : "%s expected",
+        add(line, rue_study_predicts(study) ? "up to %s" : "%s expected",
             rue_format_duration((uint64_t)(rest_s(study) * 1e9), text, sizeof text));
     if (study->stored_s > 0)
         add(line, ", beside %s that the store spares",
@@ -94,19 +93,27 @@ static void add_cost(struct line *line, const struct rue_study *study)
     add(line, ", budget %s", rue_budget_format(&study->goal->budget, text, sizeof text));
 }
 
+/* Whether the budget may not hold all trials. */
+static bool is_short(const struct rue_study *study)
+{
+    const struct rue_budget *budget = &study->goal->budget;
+    if (budget->trials) return study->trials > rue_watch_spares(study, budget->trials);
+    return budget->time_ns && rest_s(study) > rue_study_budget_left_s(study);
+}
+
 static void add_trials(struct line *line, const struct rue_study *study)
 {
-    bool searches = rue_study_searches(study);
-    if (!searches) add(line, "%zu: ", study->trials);
+    bool predicts = rue_study_predicts(study);
+    if (!predicts) add(line, "%zu: ", study->trials);
     add_count(line, study->config_count, "configuration", " x ");
     add_count(line, study->model_count, "model", " x ");
-    add_count(line, study->variant_count, "variant", searches ? "; " : " x ");
-    if (searches) {
+    add_count(line, study->variant_count, "variant", predicts ? "; " : " x ");
+    if (predicts) {
         add(line, "as many trials of them as decide");
         return;
     }
-    add_count(line, (size_t)study->goal->repeats, "repeat", "; ");
-    add_count(line, study->full_trials, "whole job", "");
+    add_count(line, (size_t)study->goal->repeats, "repeat",
+              is_short(study) ? "; as many configurations as fit the budget" : "");
 }
 
 /* How a strategy that predicts goes on, and when it ends. */
@@ -252,14 +259,13 @@ json_t *rue_study_plan_json(const struct rue_study *study)
         json_array_append_new(configs, rue_protocol_config_json(&study->configs[c]));
     struct rue_watch_plan watch;
     size_t references = rue_watch_plan(study, &watch) ? watch.references : 0;
-    return json_pack(
-        "{s:o, s:o, s:o, s:I, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:{s:s, s:s, s:s?}, s:o, s:o}",
-        "variants", variants_json(study), "models", models, "configs", configs, "configs_asked",
-        (json_int_t)study->configs_asked, "repeats", study->goal->repeats, "trials",
-        (json_int_t)study->trials, "full_trials", (json_int_t)study->full_trials, "expected_ns",
-        (json_int_t)(rest_s(study) * 1e9), "stored_ns", (json_int_t)(study->stored_s * 1e9), "budget_ns",
-        (json_int_t)study->goal->budget.time_ns, "budget_trials", (json_int_t)study->goal->budget.trials,
-        "references", (json_int_t)references, "strategy", "name", study->strategy->name, "chosen_by",
-        study->strategy_why[0] ? "auto" : "user", "why", study->strategy_why[0] ? study->strategy_why : NULL,
-        "search", search_json(study), "baselines", baselines_json(study));
+    return json_pack("{s:o, s:o, s:o, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:{s:s, s:s, s:s?}, s:o, s:o}",
+                     "variants", variants_json(study), "models", models, "configs", configs, "repeats",
+                     study->goal->repeats, "trials", (json_int_t)study->trials, "expected_ns",
+                     (json_int_t)(rest_s(study) * 1e9), "stored_ns", (json_int_t)(study->stored_s * 1e9),
+                     "budget_ns", (json_int_t)study->goal->budget.time_ns, "budget_trials",
+                     (json_int_t)study->goal->budget.trials, "references", (json_int_t)references, "strategy",
+                     "name", study->strategy->name, "chosen_by", study->strategy_why[0] ? "auto" : "user",
+                     "why", study->strategy_why[0] ? study->strategy_why : NULL, "search", search_json(study),
+                     "baselines", baselines_json(study));
 }

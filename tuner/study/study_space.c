@@ -84,7 +84,6 @@ rue_status rue_study_space(const struct rue_study_goal *goal, const struct rue_h
 {
     int cpus = rue_study_usable_cpus(hello);
     *out = hello->has_space ? hello->space : rue_space_default();
-    out->preferred[RUE_NUM_WORKERS] = cpus;
     for (int k = 0; k < RUE_KNOB_COUNT; k++) {
         bool variable = !hello->has_space || hello->knobs[k];
         if (goal->knobs[k] && !variable)

@@ -4,8 +4,3 @@ bool rue_study_predicts(const struct rue_study *study)
 {
     return study->strategy->estimate;
 }
-
-bool rue_study_searches(const struct rue_study *study)
-{
-    return study->strategy->searches;
-}

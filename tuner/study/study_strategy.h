@@ -4,10 +4,8 @@
 
 #include "study.h"
 
-/* Whether the strategy predicts cells, and claims something of them. */
+/* Whether the strategy predicts cells, claims something of them, and keeps to the budget itself, with a part
+ * of it for each variant. Any other one asks for everything, and the driver leaves out what does not fit. */
 bool rue_study_predicts(const struct rue_study *study);
-
-/* Whether it decides itself what is tried. */
-bool rue_study_searches(const struct rue_study *study);
 
 #endif

@@ -12,6 +12,7 @@
 #include "sort.h"
 #include "study_changes.h"
 #include "study_clock.h"
+#include "study_costs.h"
 #include "study_measure.h"
 #include "study_strategy.h"
 
@@ -117,12 +118,12 @@ static void choose(const struct rue_study *study, size_t variant, size_t *model,
     uint64_t workers = (uint64_t)(value[RUE_NUM_WORKERS] > 0 ? value[RUE_NUM_WORKERS] : 1),
              batch = (uint64_t)value[RUE_BATCH_SIZE];
     request->images = ROUNDS * workers * batch;
-    if (!load && study->plan.trials) { /* shorter than what is measured, so that it is never taken for that */
-        uint64_t planned = rue_plan_images(study->plan.stretch, &request->config, job);
-        uint64_t most = planned > batch ? planned - batch : 1;
-        if (request->images > most) request->images = most;
+    uint64_t most = job;
+    if (!load && !rue_study_predicts(study)) { /* shorter than what is measured: it is never taken for that */
+        uint64_t measured = rue_study_trial_images(study, variant, &request->config);
+        most = measured > batch ? measured - batch : 1;
     }
-    if (request->images > job) request->images = job;
+    if (request->images > most) request->images = most;
 }
 
 /* Recorded times do not change any more. */
@@ -137,7 +138,7 @@ static bool is_long(const struct rue_study *study)
     size_t cells = study->variant_count * study->model_count * study->config_count;
     size_t most = study->goal->budget.trials;
     if (most && most < LEAST_BUDGET) return false;
-    return (rue_study_searches(study) ? cells : study->trials) >= LEAST_TRIALS;
+    return (rue_study_predicts(study) ? cells : study->trials) >= LEAST_TRIALS;
 }
 
 bool rue_watch_plan(const struct rue_study *study, struct rue_watch_plan *out)
@@ -383,7 +384,7 @@ static bool is_due(const struct rue_watch *watch, size_t variant)
     size_t kept_back = watch->computing_s > 0 ? ASKED : 0;
     if (trials && watch->study->made + kept_back >= trials) return false;
     if (reference->baseline.count < RUE_BASELINE_LEAST)
-        return rue_study_searches(watch->study) || watch->study->trials >= watch->last.done + LEAST_TRIALS ||
+        return rue_study_predicts(watch->study) || watch->study->trials >= watch->last.done + LEAST_TRIALS ||
                watch->good_count > 1;
     bool suspected = rue_slowdown_evidence(&watch->sure, NULL) >= suspicion ||
                      rue_slowdown_evidence(&watch->own, NULL) >= suspicion;
