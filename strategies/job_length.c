@@ -8,8 +8,7 @@
 
 enum { ROUNDS = 8, OWN = RUE_JOB_INTERVALS_MAX / 2 };
 
-static const double step = 1.4142135623730951; /* from one length that is looked at to the next */
-static const double precision = 1.01;          /* to which a length is found */
+static const double step = 1.19; /* from one length that is looked at to the next */
 
 /* The times of a cell beyond its reach. */
 struct line {
@@ -80,14 +79,7 @@ static double score(const struct search *search, size_t config)
                               : rue_joined_regrets_value(joined, search->question->selection->objective);
 }
 
-/* By how much `now` is worse than `other`; more than anything where it is not possible. */
-static double excess(const struct search *search, size_t now, size_t other)
-{
-    double own = score(search, now);
-    return isnan(own) ? INFINITY : own - score(search, other);
-}
-
-/* Joins the regrets of jobs of `images`; `*best` is the best configuration then, or RUE_NONE. */
+/* `*best` is the best configuration for jobs of `images`, or RUE_NONE. */
 static rue_status judge(struct search *search, uint64_t images, size_t *best, rue_error *error)
 {
     const struct rue_job_question *question = search->question;
@@ -114,37 +106,6 @@ static rue_status judge(struct search *search, uint64_t images, size_t *best, ru
 
 /* ---- from the job to one end of the lengths ---- */
 
-/* Whole batches of both, as far as that is no more than a sixteenth off: a last batch that is not full tells
- * little of others. */
-static uint64_t round_length(const struct search *search, uint64_t images, size_t one, size_t other)
-{
-    uint64_t a = batch_of(search->question, one), b = batch_of(search->question, other);
-    uint64_t both = a > b ? a : b;
-    uint64_t rounded = (images + both / 2) / both * both;
-    return rounded > 0 && both <= images / 16 ? rounded : images;
-}
-
-/* Between `kept`, where `now` is the answer, and `lost`, where `other` is better: the length at which they
- * are equal. */
-static rue_status bisect(struct search *search, uint64_t kept, uint64_t lost, size_t now, size_t other,
-                         uint64_t *out, rue_error *error)
-{
-    double inside = (double)kept, outside = (double)lost;
-    while (fmax(inside, outside) > precision * fmin(inside, outside) && fabs(inside - outside) > 1) {
-        double middle = sqrt(inside * outside);
-        size_t best;
-        rue_status status =
-            judge(search, round_length(search, (uint64_t)llround(middle), now, other), &best, error);
-        if (status != RUE_OK) return status;
-        if (excess(search, now, other) > 0)
-            outside = middle;
-        else
-            inside = middle;
-    }
-    *out = (uint64_t)llround(fmax(inside, outside));
-    return RUE_OK;
-}
-
 /* The next length, whole batches of the largest size that is no larger than that. */
 static uint64_t next_length(const struct search *search, uint64_t at, bool upwards)
 {
@@ -162,33 +123,28 @@ static uint64_t next_length(const struct search *search, uint64_t at, bool upwar
 }
 
 /* Writes the intervals from that of the job at[OWN] to one end, or as far as there is room; `*edge` is the
- * last one. */
+ * last one. They meet in the middle of two lengths. */
 static rue_status walk(struct search *search, bool upwards, struct rue_job_interval *at, size_t *edge,
                        rue_error *error)
 {
-    uint64_t here = search->question->job_images, kept = here; /* the last length where nothing was better */
-    uint64_t end = upwards ? search->most : search->least;
+    uint64_t here = search->question->job_images, end = upwards ? search->most : search->least;
     while (here != end && *edge != (upwards ? RUE_JOB_INTERVALS_MAX - 1 : 0)) {
-        uint64_t next = next_length(search, here, upwards), turn;
-        size_t now = at[*edge].config, best;
+        struct rue_job_interval *now = &at[*edge];
+        uint64_t next = next_length(search, here, upwards);
+        size_t best = RUE_NONE;
         rue_status status = judge(search, next, &best, error);
         if (status != RUE_OK) return status;
-        if (best == RUE_NONE) break; /* nothing is known of such jobs */
-        here = next;
-        double lost = excess(search, now, best);
-        if (lost <= 0) kept = next;
-        if (lost <= search->question->epsilon_ratio) continue;
-        status = bisect(search, kept, next, now, best, &turn, error);
-        if (status != RUE_OK) return status;
-        kept = next;
-        struct rue_job_interval *last = &at[*edge];
-        if (upwards ? turn > last->from_images : turn <= last->to_images) {
+        if (best == RUE_NONE) break;                                    /* nothing is known of such jobs */
+        double lost = score(search, now->config) - score(search, best); /* NaN: it is not possible */
+        if (!(lost <= search->question->epsilon_ratio)) {
+            uint64_t turn = (uint64_t)ceil(sqrt((double)here * (double)next));
+            uint64_t batch = batch_of(search->question, upwards ? best : now->config);
+            if (turn < batch) turn = batch;
             *edge += upwards ? 1 : -1;
             at[*edge] = (struct rue_job_interval){upwards ? turn : 0, upwards ? UINT64_MAX : turn - 1, best};
-            *(upwards ? &last->to_images : &last->from_images) = upwards ? turn - 1 : turn;
-        } else {
-            last->config = best; /* which was the answer nowhere */
+            *(upwards ? &now->to_images : &now->from_images) = upwards ? turn - 1 : turn;
         }
+        here = next;
     }
     *(upwards ? &at[*edge].to_images : &at[*edge].from_images) = here;
     return RUE_OK;

@@ -32,7 +32,7 @@ struct rue_job_question {
 
 /* From one batch of the smallest size to RUE_JOB_LONGEST times the job. Another configuration is the answer
  * where the one that is the answer for jobs nearer to `job_images` is worse by more than epsilon (of what the
- * rules judge by); from where on the two are equal, to a hundredth. A batch is not larger than the job. Pure,
+ * rules judge by), to a tenth of the length. A batch is not larger than the job. Pure,
  * deterministic. RUE_MEMORY. */
 enum { RUE_JOB_LONGEST = 1024 };
 rue_status rue_job_lengths_find(const struct rue_job_question *question, struct rue_job_lengths *out,
