@@ -7,42 +7,28 @@
 /* Why an ok trial has no time of the job: rue_job_time_ns is NaN, or not positive. */
 #define RUE_JOB_TIME_UNKNOWN "the trial was too short to tell the time of the job"
 
-/* clang-format off */
-/* The time in ns of a job of `job_images` that an ok joint `result` stands for; sets `*predicted`.
- *
- * A full trial (result->images >= the images that the job consumes, drop_last minded) is its own answer.
- * A truncated trial of n images in N batches is extended by what its middle does, never along a straight line
- * through its ends, where bursts and start-up lie. Let b be the batch size and W the batches that are loaded
- * side by side: num_workers, at least 1, where workers load whole batches (they deliver in volleys of W); 1
- * where they share each batch. The middle goes from i = num_workers * prefetch_factor, the first batch that
- * was not loaded in the opening burst, to the last batch before the final W, whose loading had fewer and
- * fewer rivals. With
- *
- *   volley  = (ready[j] - ready[i]) / ((j - i) / W)
- *             j: the largest in the middle with j - i a multiple of W
- *   part(r) = mean of ready[k + r] - ready[k] over k, k + r in the middle, k = N - 1 (mod W): r batches after
- *             the point of the volley where n ended (r * volley / W where the middle has no such k)
- *
- * a job of q * W + r batches more (0 <= r < W), whose last one lacks m images of a whole batch, takes
- *
- *   T(J) = T(n) + q * volley + part(r) - m / b * (part(s) - part(s - 1))         s = r, or W where r is 0
- *
- * so that a short last batch saves its share of what a batch in its place of the volley adds, which is
- * nothing where it is loaded beside others.
- *
- * When the trial is too short for j > i, or has no `batch_ready_ns`, the rest of the job goes on at one rate.
- * Between the first delivery and the last, what the consumer takes is spread evenly over the N - 1 batches,
- * and what remains over the ceil(N / W) - 1 volleys behind the first. A trial of a single volley tells only
- * how long loading that took, and a later volley is taken to be no faster. Where compute_ns is absent, all is
- * spread evenly. Exact only where arrivals are even. NaN when not even that is known (no images, one batch, times missing or not increasing).
- */
-/* clang-format on */
+/* The time in ns of a job of `job_images` that an ok joint `result` stands for; sets `*predicted`. A full
+ * trial (result->images >= the images that the job consumes, drop_last minded) is its own answer. The rest of
+ * a truncated one goes on in its steady state: off by a volley (see below) at most where the pace is even,
+ * and not at all where the rest is whole volleys. NaN where the steady state is not known. */
 double rue_job_time_ns(const struct rue_trial_result *result, uint64_t job_images, bool drop_last,
                        bool *predicted);
 
-/* The time in ns of an image in the steady state of an ok joint `result`, without start-up and shut-down:
- * volley / (W * b) of the middle, or the rate above where there is none. NaN, or 0, where not even that is
- * known. */
+/* The time in ns of an image in the steady state of an ok joint `result`, without start-up and shut-down.
+ *
+ * Let b be the batch size and W the batches that are loaded side by side: num_workers, at least 1, where
+ * workers load whole batches (they deliver in volleys of W); 1 where they share each batch. The steady state
+ * is the middle of the trial, from i = num_workers * prefetch_factor, the first batch that was not loaded in
+ * the opening burst, to the last batch before the final W, whose loading had fewer and fewer rivals. With j
+ * the largest index in it for which j - i is a multiple of W, an image takes (ready[j] - ready[i]) / (j - i)
+ * / b.
+ *
+ * When the trial is too short for j > i, or has no `batch_ready_ns`: between the first delivery and the last,
+ * what the consumer takes is spread evenly over the N - 1 batches, and what remains over the ceil(N / W) - 1
+ * volleys behind the first. A trial of a single volley tells only how long loading that took, and a later
+ * volley is taken to be no faster. Where compute_ns is absent, all is spread evenly. Exact only where
+ * arrivals are even. NaN when not even that is known (no images, one batch, times missing or not increasing).
+ */
 double rue_job_steady_ns(const struct rue_trial_result *result);
 
 /* The times of jobs of other lengths, from one trial: a line through its end with the steady state's slope,

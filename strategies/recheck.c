@@ -52,7 +52,11 @@ static uint64_t trial_images(const struct rue_recheck *recheck, size_t config)
                                      : rue_trial_length_images(&shortest, setup, config);
     uint64_t images = (uint64_t)((double)job * recheck->share) / batch * batch;
     if (recheck->share >= 1 || setup->whole_jobs) return job;
-    return images < least ? least : images;
+    if (images < least) images = least;
+    if (!recheck->by_job || images >= job) return images;
+    uint64_t rest = (job - 1) / batch + 1 - images / batch; /* which is best told of whole volleys */
+    images += rest % rue_job_volley_batches(&setup->configs[config]) * batch;
+    return images < job ? images : job;
 }
 
 /* Of the checked configuration and, where there is one, its rival. */
