@@ -14,6 +14,11 @@ double rue_selection_regret(const struct rue_selection *selection, const struct 
     return (cell->median_ns - selection->best_ns[model]) / selection->best_ns[model];
 }
 
+static double weight_of(const struct rue_selection *selection, size_t model)
+{
+    return selection->weights ? selection->weights[model] : 1;
+}
+
 static struct rue_selection *allocate(const struct rue_cost_matrix *matrix,
                                       const struct rue_selection_rules *rules)
 {
@@ -78,17 +83,19 @@ static void vote(struct rue_selection *selection, const struct rue_cost_matrix *
 }
 
 /* Counts how far the configuration is covered. */
-static void cover(struct rue_ranking_row *row, const struct rue_cost_matrix *matrix, size_t config)
+static void cover(const struct rue_selection *selection, const struct rue_cost_matrix *matrix, size_t config)
 {
-    size_t models = matrix->model_count;
-    for (size_t m = 0; m < models; m++) {
+    struct rue_ranking_row *row = &selection->rows[config];
+    size_t models = 0;
+    for (size_t m = 0; m < matrix->model_count; m++) {
         const struct rue_cell *cell = rue_cost_matrix_cell(matrix, m, config);
+        if (weight_of(selection, m) == 0) continue;
         row->covered += cell->state == RUE_CELL_OK;
         row->infeasible += cell->state == RUE_CELL_INFEASIBLE;
         row->failed += cell->state == RUE_CELL_FAILED;
         row->missed += cell->state == RUE_CELL_OK ? cell->missed : 0;
         row->predicted |= cell->state == RUE_CELL_OK && cell->predicted;
-        if (m == 0 || cell->repeats < row->repeats) row->repeats = cell->repeats;
+        if (models++ == 0 || cell->repeats < row->repeats) row->repeats = cell->repeats;
     }
     row->ranked = models > 0 && row->covered == models;
 }
@@ -111,7 +118,8 @@ static void regret(const struct rue_selection *selection, const struct rue_cost_
     double sum = 0, weights = 0;
     for (size_t m = 0; m < selection->model_count; m++) {
         double ratio = rue_selection_regret(selection, matrix, m, config);
-        double weight = selection->weights ? selection->weights[m] : 1;
+        double weight = weight_of(selection, m);
+        if (weight == 0) continue;
         sum += weight * ratio;
         weights += weight;
         if (!is_worse(row, matrix, m, ratio)) continue;
@@ -173,7 +181,7 @@ rue_status rue_selection_open(const struct rue_cost_matrix *matrix, const struct
     }
     for (size_t m = 0; m < selection->model_count; m++) vote(selection, matrix, m, times);
     for (size_t c = 0; c < configs; c++) {
-        cover(&selection->rows[c], matrix, c);
+        cover(selection, matrix, c);
         regret(selection, matrix, c);
     }
     rank(selection);

@@ -21,7 +21,8 @@
 struct rue_selection_rules {
     size_t top_n; /* at least 1 */
     enum rue_objective objective;
-    const double *weights; /* [models of the matrix], positive; NULL: all alike */
+    const double *weights; /* [models of the matrix], not negative; NULL: all alike. A model of weight 0 is as
+                              if it were not there, but for its votes */
 };
 
 struct rue_ranking_row {
