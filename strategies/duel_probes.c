@@ -1,14 +1,13 @@
 /* The first trials of a duel. Load-only ones measure the loader, compute-only ones each model. Where a
  * runner has joint ones alone, or trials are too few for others, it surveys: every model runs once with a
  * middling configuration, which tells how much they take; then the one that takes least, which is nearest to
- * a consumer that takes no time, measures the loader; then every model runs with small batches, which
- * separates its time for a batch from that for an image. */
+ * a consumer that takes no time, measures the loader with a few others. */
 #include <math.h>
 
 #include "duel.h"
 #include "probes.h"
 
-enum { WITNESSES = 3 };
+enum { WITNESSES = 3, SURVEYED = 6 };
 
 static const double slow_ratio = 1.06;    /* a probe that something disturbed */
 static const double again_share = 0.06;   /* of the budget, for probes again */
@@ -86,42 +85,6 @@ void rue_duel_push_survey(struct rue_duel *duel)
         if (!has_joint(duel, ask.scenario)) rue_duel_push(duel, &ask);
 }
 
-/* What may still be spent on a survey. */
-struct purse {
-    double left_s;
-    size_t left; /* trials */
-};
-
-static double cost_s(const struct rue_duel *duel, const struct rue_ask *ask)
-{
-    return rue_duel_cost_s(duel, ask->scenario, ask->config, ask->images);
-}
-
-/* Pushes the joint trial where it is affordable, and tells something new. */
-static void push_affordable(struct rue_duel *duel, struct purse *purse, const struct rue_ask *ask)
-{
-    double cost = cost_s(duel, ask);
-    if (rue_ask_queue_count_alike(&duel->history, ask) > 0 ||
-        rue_forecast_excluded(duel->forecast)[ask->config] || !(cost <= purse->left_s) || purse->left == 0)
-        return;
-    purse->left_s -= cost;
-    purse->left--;
-    rue_duel_push(duel, ask);
-}
-
-/* Half of what is left, a trial of every model for the verification aside. */
-static struct purse purse_of(const struct rue_duel *duel, struct rue_ask verified)
-{
-    const struct rue_strategy_setup *setup = &duel->setup;
-    struct purse purse = {rue_duel_left_s(duel), SIZE_MAX};
-    size_t gone = duel->costs.made + setup->scenario_count, budget = setup->budget_trials;
-    for (verified.scenario = 0; verified.scenario < setup->scenario_count; verified.scenario++)
-        purse.left_s -= cost_s(duel, &verified);
-    purse.left_s *= survey_share;
-    if (budget > 0) purse.left = budget > gone ? (size_t)(survey_share * (double)(budget - gone)) : 0;
-    return purse;
-}
-
 /* The model that takes least of a joint trial. */
 static size_t lightest(const struct rue_duel *duel, const struct rue_ask *ask)
 {
@@ -136,24 +99,23 @@ static size_t lightest(const struct rue_duel *duel, const struct rue_ask *ask)
     return best;
 }
 
+/* As many as take half of what is left. */
 static void push_rest_of_survey(struct rue_duel *duel)
 {
-    const struct rue_strategy_setup *setup = &duel->setup;
     const bool *without = rue_forecast_excluded(duel->forecast);
-    struct rue_ask first, small, twin, probes[RUE_PROBES_LOAD_MAX];
-    if (!rue_probes_middle(setup, without, &first) || !rue_probes_small(setup, without, &small)) return;
-    struct purse purse = purse_of(duel, first);
-    size_t light = lightest(duel, &first), count = rue_probes_load(setup, probes),
-           models = setup->measures[RUE_COMPUTE] ? 0 : setup->scenario_count;
-    /* The first trials measured batches of one kind of memory: pinned, or pageable. */
-    for (first.scenario = 0; first.scenario < models; first.scenario++)
-        if (rue_probes_twin(setup, &first, &twin)) push_affordable(duel, &purse, &twin);
-    for (size_t i = 0; i < count; i++) {
-        probes[i].measure = RUE_JOINT;
-        probes[i].scenario = light;
-        push_affordable(duel, &purse, &probes[i]);
+    double left_s = survey_share * rue_duel_left_s(duel);
+    struct rue_ask first, asks[RUE_PROBES_LOAD_MAX];
+    if (!rue_probes_middle(&duel->setup, without, &first)) return;
+    size_t light = lightest(duel, &first), count = rue_probes_load(&duel->setup, asks);
+    for (size_t i = 0; i < count && i < SURVEYED; i++) {
+        asks[i].measure = RUE_JOINT;
+        asks[i].scenario = light;
+        double cost_s = rue_duel_cost_s(duel, light, asks[i].config, asks[i].images);
+        bool known = rue_ask_queue_count_alike(&duel->history, &asks[i]) > 0;
+        if (known || without[asks[i].config] || !(cost_s <= left_s)) continue;
+        left_s -= cost_s;
+        push(duel, &asks[i], 0);
     }
-    for (small.scenario = 0; small.scenario < models; small.scenario++) push_affordable(duel, &purse, &small);
 }
 
 /* ---- computing ---- */

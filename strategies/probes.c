@@ -161,30 +161,12 @@ struct rue_probes_room rue_probes_room(const struct rue_strategy_setup *setup)
     return (struct rue_probes_room){all, load, all - load};
 }
 
-/* A joint trial with batches of about that size and a middling number of workers. */
-static bool joint(const struct rue_strategy_setup *setup, double batch_size, const bool *without,
-                  struct rue_ask *out)
+bool rue_probes_middle(const struct rue_strategy_setup *setup, const bool *without, struct rue_ask *out)
 {
-    size_t config = nearest_of(setup, batch_size, range_of(setup, RUE_NUM_WORKERS).middle, without);
+    size_t config = nearest_of(setup, range_of(setup, RUE_BATCH_SIZE).middle,
+                               range_of(setup, RUE_NUM_WORKERS).middle, without);
     if (config == SIZE_MAX) return false;
     *out = (struct rue_ask){
         .measure = RUE_JOINT, .config = config, .images = whole_batches(setup, config, MIDDLE_ROUNDS)};
     return true;
-}
-
-bool rue_probes_middle(const struct rue_strategy_setup *setup, const bool *without, struct rue_ask *out)
-{
-    return joint(setup, range_of(setup, RUE_BATCH_SIZE).middle, without, out);
-}
-
-bool rue_probes_twin(const struct rue_strategy_setup *setup, const struct rue_ask *ask, struct rue_ask *out)
-{
-    *out = *ask;
-    out->config = find_twin(setup, ask->config);
-    return out->config != SIZE_MAX;
-}
-
-bool rue_probes_small(const struct rue_strategy_setup *setup, const bool *without, struct rue_ask *out)
-{
-    return joint(setup, range_of(setup, RUE_BATCH_SIZE).least, without, out);
 }

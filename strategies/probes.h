@@ -37,12 +37,8 @@ struct rue_probes_room {
  */
 struct rue_probes_room rue_probes_room(const struct rue_strategy_setup *setup);
 
-/* A joint trial of the first model with a middling configuration, and with the smallest batches, of the
- * configurations that are not in `without` [configs]. False where none is left. */
+/* A joint trial of the first model with a middling configuration of those that are not in `without`
+ * [configs]. False where none is left. */
 bool rue_probes_middle(const struct rue_strategy_setup *setup, const bool *without, struct rue_ask *out);
-bool rue_probes_small(const struct rue_strategy_setup *setup, const bool *without, struct rue_ask *out);
-
-/* The same trial with batches that lie otherwise; false where pin_memory does not vary. */
-bool rue_probes_twin(const struct rue_strategy_setup *setup, const struct rue_ask *ask, struct rue_ask *out);
 
 #endif
