@@ -48,15 +48,13 @@ double rue_knowledge_job_s(const struct rue_knowledge *knowledge, size_t model,
     const struct rue_knowledge_model *known =
         rue_consumers_pins(config) ? &knowledge->models[model] : &knowledge->pageable[model];
     struct rue_pipeline_consumer consumer = known->consumer;
-    struct rue_pipeline_times times;
     if (known->curve.count) {
         consumer = rue_compute_curve_at(&known->curve, config->value[RUE_BATCH_SIZE]);
         consumer.batch_s += knowledge->hand.batch_s;
         consumer.image_s += knowledge->hand.image_s;
     }
     if (isnan(consumer.batch_s)) return NAN;
-    rue_status status = rue_pipeline_predict(&knowledge->loader, &consumer, config, images, &times, NULL);
-    return status == RUE_OK ? times.end_to_end_s : NAN;
+    return rue_pipeline_predict(&knowledge->loader, &consumer, config, images).end_to_end_s;
 }
 
 /* Cells all over the space, alike many of each model. */

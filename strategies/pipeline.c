@@ -177,30 +177,32 @@ static void step(struct pipeline *pipeline)
     if (!pipeline->computing && *slot_of(pipeline, pipeline->taken)) take(pipeline);
 }
 
-static void run(struct pipeline *pipeline, struct rue_pipeline_times *out)
+/* Answers when the first batch is taken. */
+static double run(struct pipeline *pipeline)
 {
     /* The pace is that behind the beginning, and before the end, when no more batches replace those that are
      * loaded; over whole rounds of the workers, where there is room. */
     uint64_t end = pipeline->follow - least(pipeline->window, pipeline->follow / 2), span = end - end / 4;
-    double begin_s = 0, end_s = 0;
+    double first_s = 0, begin_s = 0, end_s = 0;
     if (span >= pipeline->threads) span -= span % pipeline->threads;
     vary(pipeline);
     for (uint64_t w = 0; w < pipeline->workers; w++) begin(pipeline, w);
     for (uint64_t taken = 0; taken < pipeline->follow; taken = pipeline->taken) {
         step(pipeline);
         if (pipeline->taken == taken) continue;
-        if (taken == 0) out->first_batch_s = pipeline->taken_s;
+        if (taken == 0) first_s = pipeline->taken_s;
         if (taken == end - span) begin_s = pipeline->taken_s;
         if (taken == end) end_s = pipeline->taken_s;
     }
-    if (pipeline->follow == pipeline->batches) return;
+    if (pipeline->follow == pipeline->batches) return first_s;
     /* Those that were not followed; parts of one count. */
     double more = (double)pipeline->images / (double)pipeline->batch_size - (double)pipeline->follow;
     pipeline->done_s += more * (end_s - begin_s) / (double)span;
+    return first_s;
 }
 
 /* Without workers: one after the other. */
-static void run_inline(struct pipeline *pipeline, struct rue_pipeline_times *out)
+static struct rue_pipeline_times run_inline(const struct pipeline *pipeline)
 {
     const struct rue_pipeline_loader *loader = pipeline->loader;
     const struct rue_pipeline_consumer *consumer = pipeline->consumer;
@@ -208,10 +210,10 @@ static void run_inline(struct pipeline *pipeline, struct rue_pipeline_times *out
     double ratio = at(loader, RUE_PIPELINE_inline_ratio);
     double batch_s = ratio * at(loader, RUE_PIPELINE_batch_s),
            each_s = ratio * image_s(loader, at(loader, RUE_PIPELINE_item_s), 1, 0);
-    out->first_batch_s = pipeline->now_s + batch_s + images_of(pipeline, 0) * each_s;
-    out->end_to_end_s =
-        pipeline->now_s + batches * (batch_s + consumer->batch_s) + images * (each_s + consumer->image_s);
-    out->shutdown_s = 0;
+    return (struct rue_pipeline_times){
+        .first_batch_s = pipeline->now_s + batch_s + images_of(pipeline, 0) * each_s,
+        .end_to_end_s = pipeline->now_s + batches * (batch_s + consumer->batch_s) +
+                        images * (each_s + consumer->image_s)};
 }
 
 static double start_s(const struct rue_pipeline_loader *loader, const struct rue_config *config)
@@ -221,11 +223,6 @@ static double start_s(const struct rue_pipeline_loader *loader, const struct rue
     if (config->value[RUE_NUM_WORKERS] == 0) return warm_up_s;
     return at(loader, RUE_PIPELINE_start_s) +
            at(loader, RUE_PIPELINE_start_worker_s) * config->value[RUE_NUM_WORKERS] + warm_up_s;
-}
-
-static double stop_s(const struct rue_pipeline_loader *loader, const struct rue_config *config)
-{
-    return at(loader, RUE_PIPELINE_stop_worker_s) * config->value[RUE_NUM_WORKERS];
 }
 
 /* All the room that a pipeline needs. */
@@ -243,34 +240,27 @@ static bool make_room(struct pipeline *pipeline)
     return true;
 }
 
-rue_status rue_pipeline_follow(const struct rue_pipeline_loader *loader,
-                               const struct rue_pipeline_consumer *consumer, const struct rue_config *config,
-                               uint64_t images, uint64_t batches_max, struct rue_pipeline_times *out,
-                               rue_error *error)
+struct rue_pipeline_times rue_pipeline_predict(const struct rue_pipeline_loader *loader,
+                                               const struct rue_pipeline_consumer *consumer,
+                                               const struct rue_config *config, uint64_t images)
 {
     struct pipeline pipeline = {.loader = loader, .consumer = consumer, .images = images};
+    struct rue_pipeline_times out = {NAN, NAN, NAN};
     pipeline.batch_size = (uint64_t)config->value[RUE_BATCH_SIZE];
     pipeline.batches = (images + pipeline.batch_size - 1) / pipeline.batch_size;
     pipeline.threads = (uint64_t)config->value[RUE_NUM_WORKERS];
     pipeline.now_s = start_s(loader, config);
-    if (pipeline.threads == 0) return run_inline(&pipeline, out), RUE_OK;
-    pipeline.follow = least(pipeline.batches, batches_max);
+    if (pipeline.threads == 0) return run_inline(&pipeline);
+    pipeline.follow = least(pipeline.batches, RUE_PIPELINE_BATCHES_MAX);
     pipeline.window = rue_config_window(config, pipeline.batches);
     pipeline.shared = config->value[RUE_PARALLELISM] == RUE_PARALLEL_SAMPLE;
     pipeline.workers = pipeline.shared ? 1 : pipeline.threads;
-    if (!make_room(&pipeline)) return rue_fail_memory(error, "a prediction", pipeline.window);
-    run(&pipeline, out);
-    out->shutdown_s = stop_s(loader, config);
-    out->end_to_end_s = pipeline.done_s + out->shutdown_s;
+    if (!make_room(&pipeline)) return out;
+    out.first_batch_s = run(&pipeline);
+    out.shutdown_s = at(loader, RUE_PIPELINE_stop_worker_s) * config->value[RUE_NUM_WORKERS];
+    out.end_to_end_s = pipeline.done_s + out.shutdown_s;
     free(pipeline.loading);
-    return RUE_OK;
-}
-
-rue_status rue_pipeline_predict(const struct rue_pipeline_loader *loader,
-                                const struct rue_pipeline_consumer *consumer, const struct rue_config *config,
-                                uint64_t images, struct rue_pipeline_times *out, rue_error *error)
-{
-    return rue_pipeline_follow(loader, consumer, config, images, RUE_PIPELINE_BATCHES_MAX, out, error);
+    return out;
 }
 
 bool rue_pipeline_is_ratio(enum rue_pipeline_parameter parameter)
@@ -278,24 +268,4 @@ bool rue_pipeline_is_ratio(enum rue_pipeline_parameter parameter)
     return parameter == RUE_PIPELINE_contention_ratio || parameter == RUE_PIPELINE_jitter_ratio ||
            parameter == RUE_PIPELINE_inline_ratio || parameter == RUE_PIPELINE_warm_up_ratio ||
            parameter == RUE_PIPELINE_beside_ratio;
-}
-
-bool rue_pipeline_is_outside(enum rue_pipeline_parameter parameter)
-{
-    return parameter == RUE_PIPELINE_start_s || parameter == RUE_PIPELINE_start_worker_s ||
-           parameter == RUE_PIPELINE_stop_worker_s || parameter == RUE_PIPELINE_warm_up_ratio;
-}
-
-struct rue_pipeline_times rue_pipeline_restart(const struct rue_pipeline_times *times,
-                                               const struct rue_config *config,
-                                               const struct rue_pipeline_loader *from,
-                                               const struct rue_pipeline_loader *to)
-{
-    struct rue_pipeline_times out = *times;
-    double start = start_s(to, config) - start_s(from, config),
-           stop = stop_s(to, config) - stop_s(from, config);
-    out.first_batch_s += start;
-    out.end_to_end_s += start + stop;
-    out.shutdown_s += stop;
-    return out;
 }

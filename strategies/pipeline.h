@@ -80,30 +80,13 @@ static inline double rue_pipeline_between_s(const struct rue_pipeline_times *tim
 }
 
 /* The times of `images` (at least 1) with `config`; a last batch may be short. Of a job of more batches than
- * RUE_PIPELINE_BATCHES_MAX the first are followed, the others have their pace. RUE_MEMORY. */
-enum { RUE_PIPELINE_BATCHES_MAX = 4096 };
-rue_status rue_pipeline_predict(const struct rue_pipeline_loader *loader,
-                                const struct rue_pipeline_consumer *consumer, const struct rue_config *config,
-                                uint64_t images, struct rue_pipeline_times *out,
-                                rue_error *error) RUE_MUST_CHECK;
-
-/* The same where no more than `batches_max` (at least 4) are followed: quicker, and less exact. */
-rue_status rue_pipeline_follow(const struct rue_pipeline_loader *loader,
-                               const struct rue_pipeline_consumer *consumer, const struct rue_config *config,
-                               uint64_t images, uint64_t batches_max, struct rue_pipeline_times *out,
-                               rue_error *error) RUE_MUST_CHECK;
+ * RUE_PIPELINE_BATCHES_MAX the first are followed, the others have their pace. All NaN without memory. */
+enum { RUE_PIPELINE_BATCHES_MAX = 1024 };
+struct rue_pipeline_times rue_pipeline_predict(const struct rue_pipeline_loader *loader,
+                                               const struct rue_pipeline_consumer *consumer,
+                                               const struct rue_config *config, uint64_t images);
 
 /* Whether the parameter has no unit; the others are seconds. */
 bool rue_pipeline_is_ratio(enum rue_pipeline_parameter parameter);
-
-/* Whether the parameter is of what is before the loading or after it, and changes nothing between. */
-bool rue_pipeline_is_outside(enum rue_pipeline_parameter parameter);
-
-/* The times of a loader `to` that differs from the one they were predicted for, `from`, in such parameters
- * alone. */
-struct rue_pipeline_times rue_pipeline_restart(const struct rue_pipeline_times *times,
-                                               const struct rue_config *config,
-                                               const struct rue_pipeline_loader *from,
-                                               const struct rue_pipeline_loader *to);
 
 #endif

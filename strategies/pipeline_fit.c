@@ -48,13 +48,12 @@ struct problem {
     const struct rue_pipeline_fit_setup *setup;
     const struct rue_pipeline_sample *samples; /* of the setup */
     size_t sample_count, count, rows;
-    double image_s;                   /* guessed */
-    double *centre;                   /* [count] of what is believed before the trials */
-    double *whiten;                   /* [count][count] L^-1, where L L' is the covariance of that */
-    double *weight;                   /* [rows] of residuals, for those far out less than 1 */
-    double *base, *shifted;           /* [rows] */
-    struct rue_pipeline_times *times; /* [samples] predicted, those of `base` */
-    double *x;                        /* [count] */
+    double image_s;         /* guessed */
+    double *centre;         /* [count] of what is believed before the trials */
+    double *whiten;         /* [count][count] L^-1, where L L' is the covariance of that */
+    double *weight;         /* [rows] of residuals, for those far out less than 1 */
+    double *base, *shifted; /* [rows] */
+    double *x;              /* [count] */
 };
 
 static struct rue_pipeline_loader loader_of(const struct problem *problem, const double *x)
@@ -71,37 +70,33 @@ static struct rue_pipeline_consumer consumer_of(const struct rue_pipeline_sample
     return (struct rue_pipeline_consumer){exp(own[0]), exp(own[1]), 0, false};
 }
 
+static rue_status check_stop(const struct problem *problem)
+{
+    return problem->setup->stop ? problem->setup->stop() : RUE_OK;
+}
+
 static double distance(double measured_s, double predicted_s, double sd)
 {
     if (!(measured_s > 0) || !(predicted_s > 0)) return 0; /* not known, or nothing to tell */
     return log(measured_s / predicted_s) / sd;
 }
 
-static rue_status predict(const struct problem *problem, const double *x, size_t index,
-                          struct rue_pipeline_times *out)
+/* The rows of one sample, 0 where a time is not known. RUE_MEMORY, or what the stop returns. */
+static rue_status fill_rows(const struct problem *problem, const double *x, size_t index, double *rows)
 {
     const struct rue_pipeline_sample *sample = &problem->samples[index];
+    const struct rue_pipeline_times *measured = &sample->times;
     struct rue_pipeline_loader loader = loader_of(problem, x);
     struct rue_pipeline_consumer consumer = consumer_of(sample, x);
-    return rue_pipeline_predict(&loader, &consumer, &sample->config, sample->images, out, NULL);
-}
-
-/* The rows of one sample that is predicted to take these times; 0 where a time is not known. */
-static void fill_rows(const struct problem *problem, size_t index, const struct rue_pipeline_times *times,
-                      double *rows)
-{
-    const struct rue_pipeline_times *measured = &problem->samples[index].times;
+    struct rue_pipeline_times times =
+        rue_pipeline_predict(&loader, &consumer, &sample->config, sample->images);
     double *own = rows + TIMES * index;
     bool whole = isnan(measured->first_batch_s); /* its parts were not told */
-    own[0] = distance(measured->first_batch_s, times->first_batch_s, spread[0]);
-    own[1] = whole ? distance(measured->end_to_end_s, times->end_to_end_s, spread[1])
-                   : distance(rue_pipeline_between_s(measured), rue_pipeline_between_s(times), spread[1]);
-    own[2] = distance(measured->shutdown_s, times->shutdown_s, spread[2]);
-}
-
-static rue_status check_stop(const struct problem *problem)
-{
-    return problem->setup->stop ? problem->setup->stop() : RUE_OK;
+    own[0] = distance(measured->first_batch_s, times.first_batch_s, spread[0]);
+    own[1] = whole ? distance(measured->end_to_end_s, times.end_to_end_s, spread[1])
+                   : distance(rue_pipeline_between_s(measured), rue_pipeline_between_s(&times), spread[1]);
+    own[2] = distance(measured->shutdown_s, times.shutdown_s, spread[2]);
+    return isnan(times.end_to_end_s) ? RUE_MEMORY : check_stop(problem);
 }
 
 /* All rows, unweighted: those of the samples, then one for each belief; into `base`. */
@@ -109,10 +104,8 @@ static rue_status all_rows(struct problem *problem, const double *x)
 {
     double *rows = problem->base;
     for (size_t s = 0; s < problem->sample_count; s++) {
-        rue_status status = check_stop(problem);
-        if (status == RUE_OK) status = predict(problem, x, s, &problem->times[s]);
+        rue_status status = fill_rows(problem, x, s, rows);
         if (status != RUE_OK) return status;
-        fill_rows(problem, s, &problem->times[s], rows);
     }
     double *beliefs = rows + TIMES * problem->sample_count;
     for (size_t p = 0; p < problem->count; p++) {
@@ -144,36 +137,18 @@ static int residuals(const gsl_vector *at, void *context, gsl_vector *out)
     return GSL_SUCCESS;
 }
 
-/* The rows of sample `s` with parameter `p` a step further, `x`, into `shifted`. */
-static rue_status shift_rows(const struct problem *problem, const double *x, size_t s, size_t p,
-                             const struct rue_pipeline_loader *base)
-{
-    struct rue_pipeline_times times;
-    rue_status status = RUE_OK;
-    if (p < N && rue_pipeline_is_outside((enum rue_pipeline_parameter)p)) {
-        struct rue_pipeline_loader shifted = loader_of(problem, x);
-        times = rue_pipeline_restart(&problem->times[s], &problem->samples[s].config, base, &shifted);
-    } else {
-        status = predict(problem, x, s, &times);
-    }
-    if (status == RUE_OK) fill_rows(problem, s, &times, problem->shifted);
-    return status;
-}
-
 static int derivatives(const gsl_vector *at, void *context, gsl_matrix *out)
 {
     struct problem *problem = context;
     gsl_matrix_set_zero(out);
     copy_out(at, problem->x);
     if (all_rows(problem, problem->x) != RUE_OK) return GSL_ENOMEM;
-    const struct rue_pipeline_loader base = loader_of(problem, problem->x);
     for (size_t p = 0; p < problem->count; p++) {
         double x = problem->x[p];
         problem->x[p] += step;
         for (size_t s = 0; s < problem->sample_count; s++) {
             if (!depends(problem, s, p)) continue;
-            if (check_stop(problem) != RUE_OK || shift_rows(problem, problem->x, s, p, &base) != RUE_OK)
-                return GSL_ENOMEM;
+            if (fill_rows(problem, problem->x, s, problem->shifted) != RUE_OK) return GSL_ENOMEM;
             for (size_t r = TIMES * s; r < TIMES * (s + 1); r++)
                 gsl_matrix_set(out, r, p,
                                (problem->shifted[r] - problem->base[r]) / step * problem->weight[r]);
@@ -298,18 +273,16 @@ static bool believe(struct problem *problem, double *covariance)
     return whiten(problem->whiten, count);
 }
 
-/* The best of several searches, which begin with images of different times; or one from where the former
- * ended. */
+/* The best of several searches, which begin with images of different times. */
 static rue_status find(struct problem *problem, double *best, double *covariance, double *tried,
                        rue_error *error)
 {
     static const double factors[STARTS] = {1, 0.5, 2, 0.2};
-    const struct rue_pipeline_fit *former = problem->setup->former;
     double least = INFINITY, *x = malloc(problem->count * sizeof *x);
     if (!x) return rue_fail_memory(error, "a fit", problem->count * sizeof *x);
-    for (int s = 0; s < (former ? 1 : STARTS); s++) {
-        memcpy(x, former ? former->found : problem->centre, problem->count * sizeof *x);
-        if (!former) x[RUE_PIPELINE_item_s] += log(factors[s]);
+    for (int s = 0; s < STARTS; s++) {
+        memcpy(x, problem->centre, problem->count * sizeof *x);
+        x[RUE_PIPELINE_item_s] += log(factors[s]);
         double sum = search(problem, x, tried);
         if (!(sum < least)) continue;
         least = sum;
@@ -371,9 +344,7 @@ rue_status rue_pipeline_fit_open(const struct rue_pipeline_fit_setup *setup, str
     size_t doubles = (2 + 2 * problem.count) * problem.count + 3 * problem.rows;
     double *room = calloc(doubles, sizeof *room);
     struct rue_pipeline_fit *fit = allocate(consumer_count, problem.count);
-    problem.times = calloc(sample_count + 1, sizeof *problem.times);
-    rue_status status =
-        room && fit && problem.times ? RUE_OK : rue_fail_memory(error, "a fit", doubles * sizeof *room);
+    rue_status status = room && fit ? RUE_OK : rue_fail_memory(error, "a fit", doubles * sizeof *room);
     if (status == RUE_OK) {
         problem.centre = room;
         problem.x = problem.centre + problem.count;
@@ -388,7 +359,6 @@ rue_status rue_pipeline_fit_open(const struct rue_pipeline_fit_setup *setup, str
                           problem.whiten + problem.count * problem.count, error);
         if (status == RUE_OK) fill(&problem, fit);
     }
-    free(problem.times);
     free(room);
     if (status != RUE_OK) return rue_pipeline_fit_close(fit), status;
     *out = fit;

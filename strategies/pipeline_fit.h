@@ -44,9 +44,6 @@ struct rue_pipeline_fit_setup {
     int cpus;                                  /* of the loader to be found, as in_turn */
     bool in_turn;
     const struct rue_pipeline_prior *prior; /* (optional) */
-    /* (optional) of fewer trials of the same loader and consumers: the search begins there, which is much
-     * quicker */
-    const struct rue_pipeline_fit *former;
     rue_status (*stop)(void); /* (optional) asked often; what it returns other than RUE_OK ends the search */
 };
 

@@ -10,8 +10,8 @@
 #include "random.h"
 #include "trust.h"
 
-/* FEW_OF_MODEL: joint trials, on average. ANSWERS: of a cell that are kept. */
-enum { FEW_OF_MODEL = 3, BATCHES_FOR_DERIVATIVES = 1024, ANSWERS = 4 };
+/* Of a cell that are kept. */
+enum { ANSWERS = 4 };
 
 static const double step = 0.1; /* of a logarithm, for derivatives: what is a little further counts, too */
 static const double not_measured_factor = 3; /* for what is not known of computing batches of other sizes */
@@ -222,16 +222,12 @@ static rue_status fit(struct rue_prediction *prediction, rue_error *error)
         struct rue_pipeline_prior prior = {0};
         if (has_prior) prior = prior_of(prediction, consumers);
         for (size_t i = 0; i < from->count; i++) samples[i] = sample_of(prediction, &from->at[i], by_joints);
-        /* A fit to few trials is not a good start. */
-        bool again =
-            by_joints && prediction->fit && !has_prior && from->count > FEW_OF_MODEL * consumer_count;
         const struct rue_pipeline_fit_setup setup = {.samples = samples,
                                                      .sample_count = from->count,
                                                      .consumer_count = by_joints ? consumer_count : 0,
                                                      .cpus = prediction->setup->cpus,
                                                      .in_turn = prediction->setup->in_turn,
                                                      .prior = has_prior ? &prior : NULL,
-                                                     .former = again ? prediction->fit : NULL,
                                                      .stop = prediction->setup->stop};
         status = rue_pipeline_fit_open(&setup, &found, error);
     }
@@ -249,11 +245,9 @@ double rue_prediction_slow_ratio(const struct rue_prediction *prediction, size_t
     const struct rue_trial_log *loads = &prediction->logs[RUE_LOAD];
     for (size_t i = 0; prediction->fit && i < loads->count; i++) {
         const struct rue_logged_trial *trial = &loads->at[i];
-        struct rue_pipeline_times times;
         if (trial->config != config) continue;
-        if (rue_pipeline_predict(&prediction->fit->loader, &prediction->hand,
-                                 &prediction->setup->configs[config], trial->images, &times, NULL) != RUE_OK)
-            return NAN;
+        struct rue_pipeline_times times = rue_pipeline_predict(
+            &prediction->fit->loader, &prediction->hand, &prediction->setup->configs[config], trial->images);
         return isnan(trial->times.first_batch_s)
                    ? trial->times.end_to_end_s / times.end_to_end_s
                    : rue_pipeline_between_s(&trial->times) / rue_pipeline_between_s(&times);
@@ -261,21 +255,26 @@ double rue_prediction_slow_ratio(const struct rue_prediction *prediction, size_t
     return NAN;
 }
 
+static struct rue_pipeline_times follow(const struct rue_prediction *prediction,
+                                        const struct rue_pipeline_loader *loader,
+                                        struct rue_pipeline_consumer consumer, size_t config, uint64_t images)
+{
+    return rue_pipeline_predict(loader, &consumer, &prediction->setup->configs[config],
+                                rue_setup_images(prediction->setup, config, images));
+}
+
 static double predict_s(const struct rue_prediction *prediction, size_t model, size_t config, uint64_t images,
                         struct rue_speed speed)
 {
     struct rue_pipeline_loader loader = prediction->fit->loader;
     struct rue_pipeline_consumer consumer = consumer_at(prediction, model, config);
-    struct rue_pipeline_times times;
     double load = exp(speed.load), compute = exp(speed.compute);
     for (enum rue_pipeline_parameter p = 0; p < RUE_PIPELINE_PARAMETER_COUNT; p++)
         if (!rue_pipeline_is_ratio(p)) loader.value[p] *= load;
     consumer.batch_s *= compute;
     consumer.image_s *= compute;
-    rue_status status =
-        rue_pipeline_predict(&loader, &consumer, &prediction->setup->configs[config],
-                             rue_setup_images(prediction->setup, config, images), &times, NULL);
-    return status == RUE_OK ? exp(offset_at(prediction, model, config)) * times.end_to_end_s : NAN;
+    return exp(offset_at(prediction, model, config)) *
+           follow(prediction, &loader, consumer, config, images).end_to_end_s;
 }
 
 static struct answer *answer_of(const struct rue_prediction *prediction, size_t model, size_t config,
@@ -323,34 +322,18 @@ uint64_t rue_prediction_version(const struct rue_prediction *prediction)
     return prediction->version;
 }
 
-/* The pipeline by the parameters as they were found. */
-static rue_status follow(const struct rue_prediction *prediction, const struct rue_pipeline_loader *loader,
-                         struct rue_pipeline_consumer consumer, size_t config, uint64_t images,
-                         struct rue_pipeline_times *out)
-{
-    return rue_pipeline_follow(loader, &consumer, &prediction->setup->configs[config],
-                               rue_setup_images(prediction->setup, config, images), BATCHES_FOR_DERIVATIVES,
-                               out, NULL);
-}
-
 /* How the logarithm of a time depends on the parameter that the slope is of. */
 static double slope(const struct rue_prediction *prediction, const struct rue_pipeline_times *base,
                     size_t model, size_t config, uint64_t images, size_t index)
 {
     struct rue_pipeline_loader loader = prediction->fit->loader;
     struct rue_pipeline_consumer consumer = consumer_at(prediction, model, config);
-    struct rue_pipeline_times times = *base;
-    rue_status status = RUE_OK;
     if (index < RUE_BELIEF_OF_LOADER)
         loader.value[index] *= exp(step);
     else
         *(index == RUE_BELIEF_OF_LOADER ? &consumer.batch_s : &consumer.image_s) *= exp(step);
-    if (index < RUE_BELIEF_OF_LOADER && rue_pipeline_is_outside((enum rue_pipeline_parameter)index))
-        times = rue_pipeline_restart(base, &prediction->setup->configs[config], &prediction->fit->loader,
-                                     &loader);
-    else
-        status = follow(prediction, &loader, consumer, config, images, &times);
-    return status == RUE_OK ? log(times.end_to_end_s / base->end_to_end_s) / step : NAN;
+    return log(follow(prediction, &loader, consumer, config, images).end_to_end_s / base->end_to_end_s) /
+           step;
 }
 
 static double clip_share(double share)
@@ -371,13 +354,11 @@ static struct rue_belief_point make_point(const struct rue_prediction *predictio
                                           size_t config, uint64_t images)
 {
     size_t index = stand_in(prediction, model, config);
-    struct rue_pipeline_times base = {NAN, NAN, NAN};
     struct rue_pipeline_consumer consumer = consumer_at(prediction, model, config);
+    struct rue_pipeline_times base = follow(prediction, &prediction->fit->loader, consumer, config, images);
     struct rue_belief_point point = {.place = {.model = model, .config = config}, .consumer = index};
     bool unknown = index < prediction->fit->consumer_count && !knows_consumer(prediction, index);
     images = rue_setup_images(prediction->setup, config, images);
-    if (follow(prediction, &prediction->fit->loader, consumer, config, images, &base) != RUE_OK)
-        base.end_to_end_s = NAN;
     for (size_t s = 0; s < (unknown ? RUE_BELIEF_SLOPES : RUE_BELIEF_OF_LOADER); s++)
         point.slopes[s] = slope(prediction, &base, model, config, images, s);
     double batches = ceil((double)images / prediction->setup->configs[config].value[RUE_BATCH_SIZE]),
@@ -412,14 +393,12 @@ const struct rue_trial_log *rue_prediction_joints(const struct rue_prediction *p
 /* The first round of all workers tells it. */
 double rue_prediction_first_batch_s(const struct rue_prediction *prediction, size_t model, size_t config)
 {
-    struct rue_pipeline_times times;
     const struct rue_config *of = &prediction->setup->configs[config];
     struct rue_pipeline_consumer consumer = consumer_at(prediction, model, config);
     uint64_t workers = of->value[RUE_NUM_WORKERS] > 0 ? (uint64_t)of->value[RUE_NUM_WORKERS] : 1,
              images = workers * (uint64_t)of->value[RUE_BATCH_SIZE], job = prediction->setup->job_images;
-    rue_status status = rue_pipeline_predict(&prediction->fit->loader, &consumer, of,
-                                             images < job ? images : job, &times, NULL);
-    return status == RUE_OK ? times.first_batch_s : NAN;
+    return rue_pipeline_predict(&prediction->fit->loader, &consumer, of, images < job ? images : job)
+        .first_batch_s;
 }
 
 bool rue_prediction_knows_compute(const struct rue_prediction *prediction, size_t model, size_t config)

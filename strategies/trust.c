@@ -29,10 +29,8 @@ static double off_by(const struct rue_strategy_setup *setup, const struct rue_co
     if (measure == RUE_JOINT)
         return took - log(rue_knowledge_job_s(knowledge, trial->model, config, trial->images)) -
                (prior->offsets ? prior->offsets[cell] : 0);
-    struct rue_pipeline_times times;
-    rue_status status =
-        rue_pipeline_predict(&knowledge->loader, &knowledge->hand, config, trial->images, &times, NULL);
-    return status == RUE_OK ? took - log(times.end_to_end_s) : NAN;
+    return took - log(rue_pipeline_predict(&knowledge->loader, &knowledge->hand, config, trial->images)
+                          .end_to_end_s);
 }
 
 /* Something may have disturbed a third of the trials; more, and the prior is of something else. */

@@ -43,12 +43,7 @@ static uint64_t seed = 1;
 
 static struct rue_pipeline_times times_of(const struct rue_ask *ask, struct rue_pipeline_consumer consumer)
 {
-    struct rue_pipeline_times times;
-    rue_error error = {0};
-    uint64_t images = ask->images ? ask->images : JOB;
-    bench_check(rue_pipeline_predict(&loader, &consumer, &configs[ask->config], images, &times, &error),
-                &error);
-    return times;
+    return rue_pipeline_predict(&loader, &consumer, &configs[ask->config], ask->images ? ask->images : JOB);
 }
 
 static int64_t ns(double seconds)
