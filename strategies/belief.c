@@ -17,15 +17,14 @@ static const double improbable = 1e-3;
 struct rue_belief {
     struct rue_belief_fields *fields;
     size_t parameters;
-    double *covariance, *root, *offset; /* of the parameters; root: L with L L' = covariance */
+    double *covariance, *root; /* of the parameters; root: L with L L' = covariance */
     rue_status (*stop)(void);
     size_t count;
     struct rue_belief_trial trials[N];              /* the first `count`, here and below */
     double pairs[N * (N + 1) / 2][RUE_SCALE_COUNT]; /* covariances for scales of 1 */
     size_t own[N];                                  /* those of one configuration; or which are acquitted */
     double disturbed[N];                            /* probability */
-    double residual[N];                             /* measured less what was expected before any trial */
-    double solved[N];                               /* K^-1 residual */
+    double solved[N];                               /* K^-1 times the logarithms of measured over predicted */
     double decided[N];      /* K^-1 times the covariances of the trials with what is to be decided */
     double factor[N * N];   /* L of K, for usual scales */
     double spare[N * N];    /* K^-1, or L for other scales */
@@ -113,11 +112,16 @@ static rue_status check_stop(const struct rue_belief *belief, rue_error *error)
     return status == RUE_OK ? RUE_OK : rue_fail(error, status, "interrupted");
 }
 
+static void copy_ratios(const struct rue_belief *belief, double *out)
+{
+    for (size_t i = 0; i < belief->count; i++) out[i] = belief->trials[i].log_ratio;
+}
+
 /* K for the usual scales, factorised, and what follows from it. */
 static rue_status settle(struct rue_belief *belief, rue_error *error)
 {
     if (!factorise_for(belief, &belief->usual, belief->factor)) return fail_factor(belief, error);
-    memcpy(belief->solved, belief->residual, belief->count * sizeof *belief->solved);
+    copy_ratios(belief, belief->solved);
     rue_triangle_solve(belief->factor, N, belief->count, belief->solved);
     return RUE_OK;
 }
@@ -141,7 +145,7 @@ static rue_status weigh_hypotheses(struct rue_belief *belief, rue_error *error)
         if (count == 0) {
             log_likelihood = 0;
         } else if (factorise_for(belief, &scales, belief->spare)) {
-            memcpy(rest, belief->residual, count * sizeof *rest);
+            copy_ratios(belief, rest);
             rue_triangle_solve_lower(belief->spare, N, count, rest);
             log_likelihood = -0.5 * rue_dot(rest, rest, count);
             for (size_t i = 0; i < count; i++) log_likelihood -= log(belief->spare[i * N + i]);
@@ -278,7 +282,7 @@ static bool append(struct rue_belief *belief)
     double left = row[last] + noise_of(belief, last, &belief->usual) - rue_dot(row, row, last);
     if (!(left > 0)) return false;
     row[last] = sqrt(left);
-    memcpy(belief->solved, belief->residual, belief->count * sizeof *belief->solved);
+    copy_ratios(belief, belief->solved);
     rue_triangle_solve(belief->factor, N, belief->count, belief->solved);
     return true;
 }
@@ -298,7 +302,6 @@ void rue_belief_add(struct rue_belief *belief, const struct rue_belief_trial *tr
         covariance(belief, &trial->point, &belief->trials[j].point, pair);
         pair[RUE_SCALE_FIXED] += rue_belief_shared(trial, &belief->trials[j]);
     }
-    belief->residual[count] = trial->log_ratio - slope_sum(belief, belief->offset, &trial->point);
     belief->count++;
     if (!append(belief)) belief->count--;
 }
@@ -321,11 +324,11 @@ void rue_belief_expect(const struct rue_belief *belief, const struct rue_belief_
 {
     double parts[RUE_SCALE_COUNT], with[N];
     covariance(belief, point, point, parts);
-    *mean = slope_sum(belief, belief->offset, point);
+    *mean = 0;
     *variance = scaled(parts, &belief->usual);
     if (belief->count == 0) return;
     covariances(belief, point, &belief->usual, with);
-    *mean += rue_dot(with, belief->solved, belief->count);
+    *mean = rue_dot(with, belief->solved, belief->count);
     rue_triangle_solve_lower(belief->factor, N, belief->count, with);
     *variance = fmax(0, *variance - rue_dot(with, with, belief->count));
 }
@@ -382,7 +385,6 @@ static rue_status spread_trials(const struct rue_belief *belief, const struct ru
 rue_status rue_belief_mean(const struct rue_belief *belief, double *state, rue_error *error)
 {
     memset(state, 0, rue_belief_state_size(belief) * sizeof *state);
-    memcpy(state, belief->offset, belief->parameters * sizeof *state);
     return spread_trials(belief, &belief->usual, belief->solved, state, error);
 }
 
@@ -436,8 +438,7 @@ static void draw_before(struct rue_belief *belief, const struct rue_belief_scale
 {
     size_t n = belief->parameters, count = belief->count;
     for (size_t p = 0; p < n; p++) draws->normal[p] = rue_random_normal(&draws->seed);
-    for (size_t p = 0; p < n; p++)
-        draws->state[p] = belief->offset[p] + rue_dot(belief->root + p * n, draws->normal, p + 1);
+    for (size_t p = 0; p < n; p++) draws->state[p] = rue_dot(belief->root + p * n, draws->normal, p + 1);
     rue_belief_fields_draw(belief->fields, scales->of_fields, &draws->seed, draws->state + n);
     for (size_t i = 0; i < count; i++) draws->normal[i] = rue_random_normal(&draws->seed);
     for (size_t i = 0; i < count; i++) {
@@ -500,15 +501,13 @@ rue_status rue_belief_open(const struct rue_belief_setup *setup, struct rue_beli
     belief->stop = setup->stop;
     belief->covariance = calloc(n * n, sizeof *belief->covariance);
     belief->root = calloc(n * n, sizeof *belief->root);
-    belief->offset = calloc(n, sizeof *belief->offset);
-    rue_status status = belief->covariance && belief->root && belief->offset
+    rue_status status = belief->covariance && belief->root
                             ? RUE_OK
                             : rue_fail_memory(error, "beliefs", n * n * sizeof(double));
     if (status == RUE_OK)
         status = rue_belief_fields_open(setup->model_count, setup->configs, setup->config_count,
                                         &belief->fields, error);
     if (status == RUE_OK) {
-        if (setup->offset) memcpy(belief->offset, setup->offset, n * sizeof *belief->offset);
         for (size_t i = 0; i < n * n; i++)
             belief->root[i] = belief->covariance[i] =
                 setup->covariance[i] + (i % (n + 1) == 0 ? parameter_sd * parameter_sd : 0);
@@ -528,6 +527,5 @@ void rue_belief_close(struct rue_belief *belief)
     rue_belief_fields_close(belief->fields);
     free(belief->covariance);
     free(belief->root);
-    free(belief->offset);
     free(belief);
 }

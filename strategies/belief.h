@@ -21,7 +21,6 @@ struct rue_belief_setup {
     const struct rue_config *configs; /* [config_count]; borrowed for the call of open */
     size_t parameter_count;           /* of the loader, then two for each unknown consumer */
     const double *covariance;         /* [parameter_count][parameter_count] */
-    const double *offset;     /* (optional) [parameter_count] the mean less what predictions are made with */
     rue_status (*stop)(void); /* (optional) asked often; what it returns other than RUE_OK ends a call */
 };
 

@@ -5,14 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "triangle.h"
+
 static const struct rue_speed at_beginning = {0, 0};
 static const double trial_sd = 0.012; /* of the logarithm of a trial's time */
 static const double batch_sd = 0.1;   /* of that of a batch's loading: few batches scatter more than many */
 /* What disturbs a trial, however short it is, where workers are threads, and where they are processes. */
 static const double thread_hiccup_s = 0.005, process_hiccup_s = 0.02;
 static const double first_batch_error = 0.2; /* by which one may come sooner than predicted */
-static const double longest_step = 0.6;      /* of the logarithm of a parameter */
-static const double least_change = 0.05;     /* of that of a time: what changes less is a line */
+static const double least_change = 0.05;     /* of the logarithm of a time: what changes less is a line */
 static const double truncated_sd = 0.005;    /* of a part of the job as an estimate of the whole */
 
 enum { REPEATS_MAX = 64 }; /* of a cell, whose first batches are looked at */
@@ -274,19 +275,14 @@ static rue_status restart_beliefs(struct rue_forecast *forecast, rue_error *erro
  * believed. */
 static rue_status follow_parameters(struct rue_forecast *forecast, rue_error *error)
 {
-    double most = 0, step[RUE_PIPELINE_PARAMETER_COUNT];
+    double most = 0;
     rue_status status = rue_belief_mean(forecast->belief, forecast->state, error);
-    for (size_t p = 0; p < RUE_PIPELINE_PARAMETER_COUNT; p++) {
-        step[p] = fmax(-longest_step, fmin(longest_step, forecast->state[p]));
-        for (size_t i = 0; i < forecast->cells; i++)
-            most = fmax(most, fabs(step[p] * forecast->points[i].slopes[p]));
-    }
+    for (size_t i = 0; i < forecast->cells; i++)
+        most = fmax(most, fabs(rue_dot(forecast->state, forecast->points[i].slopes, RUE_BELIEF_OF_LOADER)));
     if (status != RUE_OK || most < least_change) return status;
-    rue_prediction_move(forecast->prediction, step);
-    if (rue_prediction_version(forecast->prediction) != forecast->version) {
-        status = predict_jobs(forecast, error);
-        if (status == RUE_OK) status = restart_beliefs(forecast, error);
-    }
+    if (!rue_prediction_move(forecast->prediction, forecast->state)) return RUE_OK;
+    status = predict_jobs(forecast, error);
+    if (status == RUE_OK) status = restart_beliefs(forecast, error);
     return status == RUE_OK ? rue_belief_learn(forecast->belief, error) : status;
 }
 

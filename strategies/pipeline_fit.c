@@ -304,7 +304,6 @@ static void fill(const struct problem *problem, struct rue_pipeline_fit *fit)
         const double *own = fit->found + N + 2 * c;
         fit->consumers[c] = (struct rue_pipeline_consumer){exp(own[0]), exp(own[1]), 0, false};
     }
-    for (size_t p = 0; p < fit->count; p++) fit->prior_offset[p] = problem->centre[p] - fit->found[p];
 }
 
 void rue_pipeline_fit_close(struct rue_pipeline_fit *fit)
@@ -322,11 +321,10 @@ static struct rue_pipeline_fit *allocate(size_t consumers, size_t count)
     fit->consumer_count = consumers;
     fit->count = count;
     fit->consumers = calloc(consumers + 1, sizeof *fit->consumers);
-    fit->covariance = calloc(2 * (count + 1) * count, sizeof *fit->covariance);
+    fit->covariance = calloc((2 * count + 1) * count, sizeof *fit->covariance);
     if (!fit->consumers || !fit->covariance) return rue_pipeline_fit_close(fit), NULL;
     fit->prior_covariance = fit->covariance + count * count;
-    fit->prior_offset = fit->prior_covariance + count * count;
-    fit->found = fit->prior_offset + count;
+    fit->found = fit->prior_covariance + count * count;
     return fit;
 }
 

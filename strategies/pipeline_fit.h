@@ -25,7 +25,6 @@ struct rue_pipeline_fit {
     double *found;                           /* [count] their logarithms */
     double *covariance;                      /* [count][count] of their logarithms, after the trials */
     double *prior_covariance;                /* the same before them */
-    double *prior_offset;                    /* [count] what was believed before them less what was found */
 };
 
 /* What is believed before the trials, in place of the wide beliefs. */

@@ -37,10 +37,8 @@ struct rue_prediction {
     bool *joined;                     /* [consumers] a joint trial tells of it */
     bool trusts_prior;
     struct rue_pipeline_fit *fit;
-    double moved[RUE_PIPELINE_PARAMETER_COUNT]; /* logarithms of the parameters that were found less those of
-                                                   it */
-    struct rue_pipeline_consumer hand;          /* what the consumer's thread takes without a model */
-    bool fit_stale, curves_stale;               /* there is news for them */
+    struct rue_pipeline_consumer hand; /* what the consumer's thread takes without a model */
+    bool fit_stale, curves_stale;      /* there is news for them */
     uint64_t version;
     struct answer
         *answers; /* [models + 1][configs][ANSWERS] where two fall into one place the later one stays */
@@ -236,7 +234,6 @@ static rue_status fit(struct rue_prediction *prediction, rue_error *error)
     if (status != RUE_OK) return status;
     rue_pipeline_fit_close(prediction->fit);
     prediction->fit = found;
-    memset(prediction->moved, 0, sizeof prediction->moved);
     return RUE_OK;
 }
 
@@ -411,17 +408,15 @@ void rue_prediction_parameters(const struct rue_prediction *prediction, struct r
     const struct rue_pipeline_fit *fit = prediction->fit;
     out->parameter_count = fit->count;
     out->covariance = is_by_joints(prediction) ? fit->prior_covariance : fit->covariance;
-    out->offset = is_by_joints(prediction) ? fit->prior_offset : prediction->moved;
 }
 
-void rue_prediction_move(struct rue_prediction *prediction, const double *log_step)
+bool rue_prediction_move(struct rue_prediction *prediction, const double *log_step)
 {
-    if (is_by_joints(prediction)) return;
-    for (size_t p = 0; p < RUE_PIPELINE_PARAMETER_COUNT; p++) {
+    if (is_by_joints(prediction)) return false;
+    for (size_t p = 0; p < RUE_PIPELINE_PARAMETER_COUNT; p++)
         prediction->fit->loader.value[p] *= exp(log_step[p]);
-        prediction->moved[p] -= log_step[p];
-    }
     prediction->version++;
+    return true;
 }
 
 bool rue_prediction_trusts_prior(const struct rue_prediction *prediction)

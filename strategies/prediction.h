@@ -58,13 +58,12 @@ bool rue_prediction_knows_compute(const struct rue_prediction *prediction, size_
 double rue_prediction_slow_ratio(const struct rue_prediction *prediction, size_t config);
 
 /* What is believed of the logarithms of the parameters before any joint trial, as a belief is opened with it;
- * borrowed until the next update or move. */
+ * borrowed until the next update. */
 void rue_prediction_parameters(const struct rue_prediction *prediction, struct rue_belief_setup *out);
 
 /* Predicts with other parameters of the loader, by so much in their logarithms,
- * [RUE_PIPELINE_PARAMETER_COUNT], where load trials told what they are: the mean stays, and the offset tells
- * it. */
-void rue_prediction_move(struct rue_prediction *prediction, const double *log_step);
+ * [RUE_PIPELINE_PARAMETER_COUNT]; false where joint trials alone tell what they are. */
+bool rue_prediction_move(struct rue_prediction *prediction, const double *log_step);
 
 /* Whether the trials so far bear out what the prior says of loader and models; false without a prior. */
 bool rue_prediction_trusts_prior(const struct rue_prediction *prediction);

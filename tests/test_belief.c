@@ -15,12 +15,11 @@ static const double everything = 0.2 * 0.2;
 static struct rue_config configs[CONFIGS];
 static struct rue_belief_point points[CELLS];
 
-static struct rue_belief *open_belief(double offset)
+static struct rue_belief *open_belief(void)
 {
-    double covariance[RUE_BELIEF_OF_LOADER * RUE_BELIEF_OF_LOADER] = {0}, offsets[RUE_BELIEF_OF_LOADER] = {0};
+    double covariance[RUE_BELIEF_OF_LOADER * RUE_BELIEF_OF_LOADER] = {0};
     for (size_t p = 0; p < RUE_BELIEF_OF_LOADER; p++)
         covariance[p * (RUE_BELIEF_OF_LOADER + 1)] = parameter_variance;
-    offsets[RUE_PIPELINE_item_s] = offset;
     for (size_t c = 0; c < CONFIGS; c++) {
         configs[c] = rue_config_default();
         configs[c].value[RUE_BATCH_SIZE] = c / 2 ? 64 : 16;
@@ -35,8 +34,7 @@ static struct rue_belief *open_belief(double offset)
                                            .config_count = CONFIGS,
                                            .configs = configs,
                                            .parameter_count = RUE_BELIEF_OF_LOADER,
-                                           .covariance = covariance,
-                                           .offset = offsets};
+                                           .covariance = covariance};
     struct rue_belief *belief;
     rue_error error = {0};
     cr_assert_eq(rue_belief_open(&setup, &belief, &error), RUE_OK, "%s", error.message);
@@ -94,11 +92,11 @@ static double covariance_by_hand(size_t a, size_t b)
 
 Test(belief, before_any_trial_is_what_the_table_of_fields_says)
 {
-    struct rue_belief *belief = open_belief(0.1);
+    struct rue_belief *belief = open_belief();
     for (size_t i = 0; i < CELLS; i++) {
         double mean, variance;
         rue_belief_expect(belief, &points[i], &mean, &variance);
-        cr_assert_float_eq(mean, 0.1, 1e-12);
+        cr_assert_eq(mean, 0);
         cr_assert_float_eq(variance, covariance_by_hand(i, i), 1e-9);
     }
     rue_belief_close(belief);
@@ -106,7 +104,7 @@ Test(belief, before_any_trial_is_what_the_table_of_fields_says)
 
 Test(belief, one_trial_moves_every_cell_as_its_covariance_says)
 {
-    struct rue_belief *belief = open_belief(0.1);
+    struct rue_belief *belief = open_belief();
     double drift = 0.02 * 0.02, noise_scale = 0, weights = 0, noises[] = {0.5, 1, 2, 3.5};
     for (int i = 0; i < 4; i++) {
         double weight = exp(-0.5 * pow(log(noises[i]) / 1.2, 2));
@@ -119,7 +117,7 @@ Test(belief, one_trial_moves_every_cell_as_its_covariance_says)
     for (size_t i = 0; i < CELLS; i++) {
         double mean, variance, with = covariance_by_hand(i, 5);
         rue_belief_expect(belief, &points[i], &mean, &variance);
-        cr_assert_float_eq(mean, 0.1 + with / told * (0.4 - 0.1), 1e-9, "cell %zu: %g", i, mean);
+        cr_assert_float_eq(mean, with / told * 0.4, 1e-9, "cell %zu: %g", i, mean);
         cr_assert_float_eq(variance, covariance_by_hand(i, i) - with * with / told, 1e-9);
     }
     rue_belief_close(belief);
@@ -154,7 +152,7 @@ static void tell_some(struct rue_belief *belief)
 
 Test(belief, draws_and_the_mean_agree_with_what_is_expected)
 {
-    struct rue_belief *belief = open_belief(0);
+    struct rue_belief *belief = open_belief();
     tell_some(belief);
     static struct sums sums;
     double *state = calloc(rue_belief_state_size(belief), sizeof *state);
@@ -176,7 +174,7 @@ Test(belief, draws_and_the_mean_agree_with_what_is_expected)
 /* What a trial would bring is what it brings. */
 Test(belief, a_gain_is_the_variance_that_a_trial_takes_away)
 {
-    struct rue_belief *belief = open_belief(0);
+    struct rue_belief *belief = open_belief();
     double *state = calloc(rue_belief_state_size(belief), sizeof *state), mean, before, after, one = 1;
     const struct rue_belief_point *decided[] = {&points[4]};
     tell_some(belief);
@@ -196,7 +194,7 @@ Test(belief, a_gain_is_the_variance_that_a_trial_takes_away)
 
 Test(belief, a_disturbed_trial_changes_little)
 {
-    struct rue_belief *calm = open_belief(0), *disturbed = open_belief(0);
+    struct rue_belief *calm = open_belief(), *disturbed = open_belief();
     double mean, other, variance;
     tell_some(calm);
     tell_some(disturbed);
@@ -215,7 +213,7 @@ Test(belief, a_disturbed_trial_changes_little)
 /* Trials of other configurations that lie where nobody expects them make the audit say so. */
 Test(belief, the_audit_sees_what_beliefs_do_not)
 {
-    struct rue_belief *fits = open_belief(0), *does_not = open_belief(0);
+    struct rue_belief *fits = open_belief(), *does_not = open_belief();
     for (size_t i = 0; i < CELLS; i++) {
         tell(fits, i, 0.3 + (i % 2 ? 0.002 : -0.002), 0.0004, 0);
         tell(does_not, i, i % CONFIGS == 3 ? 0.9 : 0.3, 0.0004, 0);
@@ -232,7 +230,7 @@ Test(belief, the_audit_sees_what_beliefs_do_not)
 
 Test(belief, takes_no_more_trials_than_it_can_and_grows_until_then)
 {
-    struct rue_belief *belief = open_belief(0);
+    struct rue_belief *belief = open_belief();
     for (size_t i = 0; i < 80; i++) tell(belief, i % CELLS, 0.1, 0.0004, 0.0001);
     double mean, variance;
     rue_belief_expect(belief, &points[0], &mean, &variance);
@@ -244,14 +242,13 @@ Test(belief, takes_no_more_trials_than_it_can_and_grows_until_then)
 
 Test(belief, a_covariance_that_is_none_is_told)
 {
-    double covariance[4] = {1, 2, 2, 1}, offset[2] = {0, 0};
-    struct rue_belief *belief = open_belief(0);
+    double covariance[4] = {1, 2, 2, 1};
+    struct rue_belief *belief = open_belief();
     rue_belief_close(belief);
     const struct rue_belief_setup setup = {.model_count = MODELS,
                                            .config_count = CONFIGS,
                                            .configs = configs,
                                            .parameter_count = 2,
-                                           .covariance = covariance,
-                                           .offset = offset};
+                                           .covariance = covariance};
     cr_assert_eq(rue_belief_open(&setup, &belief, NULL), RUE_INTERNAL);
 }
