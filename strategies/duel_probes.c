@@ -9,8 +9,7 @@
 
 enum { WITNESSES = 3, SURVEYED = 6 };
 
-static const double slow_ratio = 1.06;    /* a probe that something disturbed */
-static const double again_share = 0.06;   /* of the budget, for probes again */
+static const double again_share = 0.06;   /* of the budget, for longer load-only probes */
 static const double longer_share = 0.008; /* of it: what costs no more is asked again, twice as long */
 static const double survey_share = 0.5;   /* of what is left of the budget */
 
@@ -19,10 +18,9 @@ static const struct rue_prediction *prediction_of(const struct rue_duel *duel)
     return rue_forecast_prediction(duel->forecast);
 }
 
-/* Nothing is pushed where that would leave no room for `reserve` more. */
-static void push(struct rue_duel *duel, const struct rue_ask *ask, size_t reserve)
+static void push(struct rue_duel *duel, const struct rue_ask *ask)
 {
-    if (duel->probes_left <= reserve) return;
+    if (duel->probes_left == 0) return;
     duel->probes_left -= duel->probes_left < SIZE_MAX;
     rue_duel_push(duel, ask);
 }
@@ -41,30 +39,25 @@ void rue_duel_push_load(struct rue_duel *duel)
 {
     struct rue_ask asks[RUE_PROBES_LOAD_MAX];
     size_t count = duel->surveys ? 0 : list_load(duel, asks);
-    for (size_t i = 0; i < count; i++) push(duel, &asks[i], 0);
+    for (size_t i = 0; i < count; i++) push(duel, &asks[i]);
 }
 
-/* Those that were slower than the prediction that was made of them explains, again; and twice as long those
- * that are cheap. */
-static void push_again(struct rue_duel *duel)
+/* Those that are cheap, again and twice as long, where trials are not counted. */
+static void push_longer(struct rue_duel *duel)
 {
     const struct rue_strategy_setup *setup = &duel->setup;
     struct rue_ask asks[RUE_PROBES_LOAD_MAX];
     double left_s = again_share * setup->budget_s, most_s = longer_share * setup->budget_s;
-    size_t reserve = setup->measures[RUE_COMPUTE] ? setup->scenario_count : 0;
-    for (size_t i = 0, count = list_load(duel, asks); i < count; i++) {
-        struct rue_ask *again = &asks[i];
-        bool slow = rue_prediction_slow_ratio(prediction_of(duel), again->config) > slow_ratio;
-        bool whole = again->images >= setup->job_images; /* no longer one tells more */
-        if (!slow && (whole || setup->budget_trials > 0)) continue;
-        again->repeat = slow;
-        if (!slow)
-            again->images = 2 * again->images < setup->job_images ? 2 * again->images : setup->job_images;
-        again->expected_s = rue_prediction_trial_s(prediction_of(duel), RUE_PREDICTION_NO_MODEL,
-                                                   again->config, again->images);
-        if (again->expected_s > left_s || (!slow && again->expected_s > most_s)) continue;
-        left_s -= again->expected_s;
-        push(duel, again, reserve);
+    size_t count = setup->budget_trials > 0 ? 0 : list_load(duel, asks);
+    for (size_t i = 0; i < count; i++) {
+        uint64_t images = asks[i].images;
+        if (images >= setup->job_images) continue; /* no longer one tells more */
+        asks[i].images = 2 * images < setup->job_images ? 2 * images : setup->job_images;
+        asks[i].expected_s = rue_prediction_trial_s(prediction_of(duel), RUE_PREDICTION_NO_MODEL,
+                                                    asks[i].config, asks[i].images);
+        if (asks[i].expected_s > fmin(left_s, most_s)) continue;
+        left_s -= asks[i].expected_s;
+        push(duel, &asks[i]);
     }
 }
 
@@ -114,7 +107,7 @@ static void push_rest_of_survey(struct rue_duel *duel)
         bool known = rue_ask_queue_count_alike(&duel->history, &asks[i]) > 0;
         if (known || without[asks[i].config] || !(cost_s <= left_s)) continue;
         left_s -= cost_s;
-        push(duel, &asks[i], 0);
+        push(duel, &asks[i]);
     }
 }
 
@@ -134,7 +127,7 @@ static bool is_asked(const struct rue_duel *duel, size_t model, size_t config)
 static void push_size(struct rue_duel *duel, size_t model, size_t config)
 {
     struct rue_ask probe = rue_probes_compute(model, config);
-    if (!is_asked(duel, model, config)) push(duel, &probe, 0);
+    if (!is_asked(duel, model, config)) push(duel, &probe);
 }
 
 static bool is_known(const struct rue_duel *duel, size_t model, size_t config)
@@ -163,7 +156,7 @@ void rue_duel_push_more(struct rue_duel *duel)
     if (duel->surveys)
         push_rest_of_survey(duel);
     else
-        push_again(duel);
+        push_longer(duel);
     push_compute(duel);
 }
 
@@ -174,6 +167,6 @@ void rue_duel_push_distrusted(struct rue_duel *duel)
     size_t asked = list_load(duel, asks);
     duel->trusting = false;
     for (size_t i = asked, count = duel->surveys ? 0 : list_load(duel, asks); i < count; i++)
-        push(duel, &asks[i], 0);
+        push(duel, &asks[i]);
     push_compute(duel);
 }

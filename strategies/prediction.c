@@ -77,9 +77,7 @@ rue_status rue_prediction_add(struct rue_prediction *prediction, const struct ru
     prediction->curves_stale |= compute;
     prediction->fit_stale |= ask->measure == RUE_LOAD || is_by_joints(prediction);
     if (joint) prediction->joined[consumer_of(prediction, trial.model, trial.config)] = true;
-    struct rue_trial_log *log = &prediction->logs[ask->measure];
-    return ask->measure == RUE_LOAD ? rue_trial_log_add_faster(log, &trial, error)
-                                    : rue_trial_log_add(log, &trial, error);
+    return rue_trial_log_add(&prediction->logs[ask->measure], &trial, error);
 }
 
 static bool knows_consumer(const struct rue_prediction *prediction, size_t consumer)
@@ -235,21 +233,6 @@ static rue_status fit(struct rue_prediction *prediction, rue_error *error)
     rue_pipeline_fit_close(prediction->fit);
     prediction->fit = found;
     return RUE_OK;
-}
-
-double rue_prediction_slow_ratio(const struct rue_prediction *prediction, size_t config)
-{
-    const struct rue_trial_log *loads = &prediction->logs[RUE_LOAD];
-    for (size_t i = 0; prediction->fit && i < loads->count; i++) {
-        const struct rue_logged_trial *trial = &loads->at[i];
-        if (trial->config != config) continue;
-        struct rue_pipeline_times times = rue_pipeline_predict(
-            &prediction->fit->loader, &prediction->hand, &prediction->setup->configs[config], trial->images);
-        return isnan(trial->times.first_batch_s)
-                   ? trial->times.end_to_end_s / times.end_to_end_s
-                   : rue_pipeline_between_s(&trial->times) / rue_pipeline_between_s(&times);
-    }
-    return NAN;
 }
 
 static struct rue_pipeline_times follow(const struct rue_prediction *prediction,

@@ -54,9 +54,6 @@ double rue_prediction_first_batch_s(const struct rue_prediction *prediction, siz
  * or an earlier study knows it that trials have not contradicted. */
 bool rue_prediction_knows_compute(const struct rue_prediction *prediction, size_t model, size_t config);
 
-/* How much slower than predicted the first load trial of `config` was; NaN when not known. */
-double rue_prediction_slow_ratio(const struct rue_prediction *prediction, size_t config);
-
 /* What is believed of the logarithms of the parameters before any joint trial, as a belief is opened with it;
  * borrowed until the next update. */
 void rue_prediction_parameters(const struct rue_prediction *prediction, struct rue_belief_setup *out);

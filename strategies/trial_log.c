@@ -38,18 +38,6 @@ rue_status rue_trial_log_add(struct rue_trial_log *log, const struct rue_logged_
     return RUE_OK;
 }
 
-rue_status rue_trial_log_add_faster(struct rue_trial_log *log, const struct rue_logged_trial *trial,
-                                    rue_error *error)
-{
-    for (size_t i = 0; i < log->count; i++) {
-        struct rue_logged_trial *other = &log->at[i];
-        if (other->config != trial->config || other->images != trial->images) continue;
-        if (trial->times.end_to_end_s < other->times.end_to_end_s) *other = *trial;
-        return RUE_OK;
-    }
-    return rue_trial_log_add(log, trial, error);
-}
-
 void rue_trial_log_close(struct rue_trial_log *log)
 {
     free(log->at);

@@ -28,11 +28,6 @@ struct rue_logged_trial rue_logged_trial_of(const struct rue_ask *ask, const str
 rue_status rue_trial_log_add(struct rue_trial_log *log, const struct rue_logged_trial *trial,
                              rue_error *error) RUE_MUST_CHECK;
 
-/* The same; but of two trials of a configuration with as many images the faster one stays, in the place of
- * the first: interference only ever slows. */
-rue_status rue_trial_log_add_faster(struct rue_trial_log *log, const struct rue_logged_trial *trial,
-                                    rue_error *error) RUE_MUST_CHECK;
-
 /* What the consumer's thread takes without a model, of load trials. */
 struct rue_pipeline_consumer rue_trial_log_hand(const struct rue_trial_log *loads);
 
