@@ -30,22 +30,6 @@ void rue_knowledge_close(struct rue_knowledge *knowledge);
 struct rue_knowledge_model *rue_knowledge_of(const struct rue_knowledge *knowledge,
                                              const struct rue_consumers *consumers, size_t consumer);
 
-/* Times of jobs, of which knowledge is made where an earlier study kept nothing else. */
-struct rue_knowledge_times {
-    size_t model_count, config_count;
-    const struct rue_config *configs; /* [config_count] */
-    const double *time_s;             /* [model_count][config_count] of the job; NaN where not known */
-    uint64_t job_images;
-    int cpus;
-    bool in_turn;
-    rue_status (*stop)(void); /* (optional) as of rue_pipeline_fit_setup */
-};
-
-/* Fits the pipeline to some of the times, spread over the space. RUE_USAGE without any; RUE_MEMORY;
- * RUE_INTERNAL where nothing fits. */
-rue_status rue_knowledge_fit(const struct rue_knowledge_times *times, struct rue_knowledge **out,
-                             rue_error *error) RUE_MUST_CHECK;
-
 /* Predicted seconds of a job of `images` on a model; NaN where the model is not known. */
 double rue_knowledge_job_s(const struct rue_knowledge *knowledge, size_t model,
                            const struct rue_config *config, uint64_t images);

@@ -10,8 +10,8 @@
 #include "random.h"
 #include "trust.h"
 
-/* Of a cell that are kept. */
-enum { ANSWERS = 4 };
+/* ANSWERS: of a cell that are kept. JOBS: that are looked at, of each model at least so many. */
+enum { ANSWERS = 4, JOBS = 40, JOBS_OF_MODEL = 4 };
 
 static const double step = 0.1; /* of a logarithm, for derivatives: what is a little further counts, too */
 static const double not_measured_factor = 3; /* for what is not known of computing batches of other sizes */
@@ -422,9 +422,8 @@ rue_status rue_prediction_learned(const struct rue_prediction *prediction, struc
         memcpy(knowledge->covariance[p], fit->covariance + p * fit->count, sizeof knowledge->covariance[p]);
     for (size_t c = 0; c < prediction->consumers.count; c++) {
         struct rue_knowledge_model *known = rue_knowledge_of(knowledge, &prediction->consumers, c);
-        bool sole = prediction->consumers.of_model == 1; /* of two, what was never tried tells nothing */
         known->curve = prediction->curves[c];
-        if (!knows_consumer(prediction, c) && c < fit->consumer_count && (sole || prediction->joined[c]))
+        if (!knows_consumer(prediction, c) && c < fit->consumer_count && prediction->joined[c])
             known->consumer = fit->consumers[c];
     }
     *out = knowledge;
@@ -464,4 +463,37 @@ rue_status rue_prediction_open(const struct rue_strategy_setup *setup, struct ru
     }
     *out = prediction;
     return RUE_OK;
+}
+
+/* As joint trials would tell them. */
+static rue_status add_jobs(struct rue_prediction *prediction, const double *time_s, rue_error *error)
+{
+    static const double golden = 0.6180339887498949;
+    size_t each = JOBS / prediction->models;
+    if (each < JOBS_OF_MODEL) each = JOBS_OF_MODEL;
+    for (size_t i = 0; i < each * prediction->models; i++) {
+        struct rue_ask ask = {.measure = RUE_JOINT, .scenario = i / each};
+        struct rue_trial_result result = rue_trial_result_empty();
+        ask.config = (size_t)(fmod((double)i * golden, 1) * (double)prediction->configs);
+        result.images = (int64_t)prediction->setup->job_images;
+        double job_s = time_s[ask.scenario * prediction->configs + ask.config];
+        if (!(job_s > 0)) continue;
+        result.end_to_end_ns = (int64_t)(1e9 * job_s);
+        rue_status status = rue_prediction_add(prediction, &ask, &result, 0, error);
+        if (status != RUE_OK) return status;
+    }
+    return RUE_OK;
+}
+
+rue_status rue_prediction_learn_jobs(const struct rue_strategy_setup *setup, const double *time_s,
+                                     struct rue_knowledge **out, rue_error *error)
+{
+    struct rue_prediction *prediction;
+    rue_status status = rue_prediction_open(setup, &prediction, error);
+    if (status != RUE_OK) return status;
+    status = add_jobs(prediction, time_s, error);
+    if (status == RUE_OK) status = rue_prediction_update(prediction, error);
+    if (status == RUE_OK) status = rue_prediction_learned(prediction, out, error);
+    rue_prediction_close(prediction);
+    return status;
 }

@@ -69,6 +69,12 @@ bool rue_prediction_trusts_prior(const struct rue_prediction *prediction);
 rue_status rue_prediction_learned(const struct rue_prediction *prediction, struct rue_knowledge **out,
                                   rue_error *error) RUE_MUST_CHECK;
 
+/* The same of times of jobs, where an earlier study kept nothing else: of some of `time_s` [models][configs],
+ * seconds, NaN where not known, spread over the space. RUE_USAGE without any; RUE_MEMORY; RUE_INTERNAL where
+ * nothing fits. */
+rue_status rue_prediction_learn_jobs(const struct rue_strategy_setup *setup, const double *time_s,
+                                     struct rue_knowledge **out, rue_error *error) RUE_MUST_CHECK;
+
 /* How the time of a trial of `images` depends on what is believed. */
 struct rue_belief_point rue_prediction_point(const struct rue_prediction *prediction, size_t model,
                                              size_t config, uint64_t images);

@@ -1,8 +1,8 @@
 #include <criterion/criterion.h>
 #include <math.h>
 
-#include "knowledge.h"
 #include "pipeline_fixture.h"
+#include "prediction.h"
 
 TestSuite(knowledge, .timeout = 60);
 
@@ -11,7 +11,7 @@ enum { MODELS = 3, SIZES = 4, WORKERS = 5, CONFIGS = SIZES * WORKERS, JOB = 9000
 static const struct rue_pipeline_consumer consumers[MODELS] = {
     {2e-3, 1e-4, 0, false}, {5e-3, 2e-3, 0, false}, {5e-3, 1e-2, 0, false}};
 
-static struct rue_knowledge_times make_times(struct rue_config *configs, double *times)
+static struct rue_strategy_setup make_times(struct rue_config *configs, double *times)
 {
     static const int sizes[SIZES] = {32, 128, 256, 512}, workers[WORKERS] = {1, 4, 8, 16, 32};
     pipeline_grid(sizes, SIZES, workers, WORKERS, configs);
@@ -21,22 +21,21 @@ static struct rue_knowledge_times make_times(struct rue_config *configs, double 
                 rue_pipeline_predict(&pipeline_large, &consumers[m], &configs[c], JOB);
             times[m * CONFIGS + c] = told.end_to_end_s;
         }
-    return (struct rue_knowledge_times){.model_count = MODELS,
-                                        .config_count = CONFIGS,
-                                        .configs = configs,
-                                        .time_s = times,
-                                        .job_images = JOB,
-                                        .cpus = 64,
-                                        .in_turn = true};
+    return (struct rue_strategy_setup){.scenario_count = MODELS,
+                                       .config_count = CONFIGS,
+                                       .configs = configs,
+                                       .job_images = JOB,
+                                       .cpus = 64,
+                                       .in_turn = true};
 }
 
 Test(knowledge, the_times_of_a_table_tell_those_that_were_not_looked_at)
 {
     struct rue_config configs[CONFIGS];
     double times[MODELS * CONFIGS];
-    struct rue_knowledge_times told = make_times(configs, times);
+    struct rue_strategy_setup setup = make_times(configs, times);
     struct rue_knowledge *knowledge;
-    cr_assert_eq(rue_knowledge_fit(&told, &knowledge, NULL), RUE_OK);
+    cr_assert_eq(rue_prediction_learn_jobs(&setup, times, &knowledge, NULL), RUE_OK);
     for (size_t i = 0; i < MODELS * CONFIGS; i++) {
         double found = rue_knowledge_job_s(knowledge, i / CONFIGS, &configs[i % CONFIGS], JOB);
         cr_assert_lt(fabs(log(found / times[i])), 0.25, "cell %zu: %.3f s in place of %.3f", i, found,
@@ -49,15 +48,15 @@ Test(knowledge, of_a_model_without_times_nothing_is_known)
 {
     struct rue_config configs[CONFIGS];
     double times[MODELS * CONFIGS];
-    struct rue_knowledge_times told = make_times(configs, times);
+    struct rue_strategy_setup setup = make_times(configs, times);
     struct rue_knowledge *knowledge;
     for (size_t c = 0; c < CONFIGS; c++) times[CONFIGS + c] = NAN;
-    cr_assert_eq(rue_knowledge_fit(&told, &knowledge, NULL), RUE_OK);
+    cr_assert_eq(rue_prediction_learn_jobs(&setup, times, &knowledge, NULL), RUE_OK);
     cr_assert(isnan(rue_knowledge_job_s(knowledge, 1, &configs[0], JOB)));
     cr_assert_gt(rue_knowledge_job_s(knowledge, 0, &configs[0], JOB), 0);
     rue_knowledge_close(knowledge);
     for (size_t i = 0; i < MODELS * CONFIGS; i++) times[i] = NAN;
-    cr_assert_eq(rue_knowledge_fit(&told, &knowledge, NULL), RUE_USAGE);
+    cr_assert_eq(rue_prediction_learn_jobs(&setup, times, &knowledge, NULL), RUE_USAGE);
 }
 
 Test(knowledge, a_curve_counts_more_than_a_consumer)

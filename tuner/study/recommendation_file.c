@@ -13,7 +13,7 @@
 #include "json_number.h"
 #include "json_reader.h"
 #include "knowledge_json.h"
-#include "pipeline_fit.h"
+#include "prediction.h"
 #include "protocol.h"
 #include "selection.h"
 
@@ -334,16 +334,15 @@ int rue_recommendation_cpus(const struct rue_recommendation *recommendation)
 
 rue_status rue_recommended_know(struct rue_recommended *recommended, int cpus, bool in_turn, rue_error *error)
 {
-    struct rue_knowledge_times times = {.model_count = recommended->model_count,
-                                        .config_count = recommended->config_count,
-                                        .configs = recommended->configs,
-                                        .time_s = recommended->time_s,
-                                        .job_images = recommended->job_images,
-                                        .cpus = cpus,
-                                        .in_turn = in_turn,
-                                        .stop = rue_interrupt_status};
+    struct rue_strategy_setup setup = {.scenario_count = recommended->model_count,
+                                       .config_count = recommended->config_count,
+                                       .configs = recommended->configs,
+                                       .job_images = recommended->job_images,
+                                       .cpus = cpus,
+                                       .in_turn = in_turn,
+                                       .stop = rue_interrupt_status};
     if (recommended->knowledge) return RUE_OK;
-    if (!times.model_count || !times.config_count || !times.job_images)
+    if (!setup.scenario_count || !setup.config_count || !setup.job_images)
         return rue_fail(error, RUE_DATA, "no times of a job of known length");
-    return rue_knowledge_fit(&times, &recommended->knowledge, error);
+    return rue_prediction_learn_jobs(&setup, recommended->time_s, &recommended->knowledge, error);
 }

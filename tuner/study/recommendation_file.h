@@ -62,7 +62,8 @@ void rue_recommendation_close(struct rue_recommendation *recommendation);
 /* Of the CPUs, what a loader had there: at least 1. */
 int rue_recommendation_cpus(const struct rue_recommendation *recommendation);
 
-/* Where the part has no forecast, makes one of its times: as rue_knowledge_fit, and RUE_DATA without any. */
+/* Where the part has no forecast, makes one of its times: as rue_prediction_learn_jobs, and RUE_DATA without
+ * any. */
 rue_status rue_recommended_know(struct rue_recommended *recommended, int cpus, bool in_turn,
                                 rue_error *error) RUE_MUST_CHECK;
 
