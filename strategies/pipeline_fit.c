@@ -1,7 +1,6 @@
 #include "pipeline_fit.h"
 
 #include <gsl/gsl_errno.h>
-#include <gsl/gsl_linalg.h>
 #include <gsl/gsl_multifit_nlinear.h>
 #include <math.h>
 #include <stdlib.h>
@@ -49,8 +48,7 @@ struct problem {
     const struct rue_pipeline_sample *samples; /* of the setup */
     size_t sample_count, count, rows;
     double image_s;         /* guessed */
-    double *centre;         /* [count] of what is believed before the trials */
-    double *whiten;         /* [count][count] L^-1, where L L' is the covariance of that */
+    double *centre, *sd;    /* [count] of what is believed before the trials */
     double *weight;         /* [rows] of residuals, for those far out less than 1 */
     double *base, *shifted; /* [rows] */
     double *x;              /* [count] */
@@ -108,11 +106,7 @@ static rue_status all_rows(struct problem *problem, const double *x)
         if (status != RUE_OK) return status;
     }
     double *beliefs = rows + TIMES * problem->sample_count;
-    for (size_t p = 0; p < problem->count; p++) {
-        const double *row = problem->whiten + p * problem->count;
-        beliefs[p] = 0;
-        for (size_t q = 0; q <= p; q++) beliefs[p] += row[q] * (x[q] - problem->centre[q]);
-    }
+    for (size_t p = 0; p < problem->count; p++) beliefs[p] = (x[p] - problem->centre[p]) / problem->sd[p];
     return RUE_OK;
 }
 
@@ -153,9 +147,7 @@ static int derivatives(const gsl_vector *at, void *context, gsl_matrix *out)
                 gsl_matrix_set(out, r, p,
                                (problem->shifted[r] - problem->base[r]) / step * problem->weight[r]);
         }
-        size_t beliefs = TIMES * problem->sample_count;
-        for (size_t q = p; q < problem->count; q++)
-            gsl_matrix_set(out, beliefs + q, p, problem->whiten[q * problem->count + p]);
+        gsl_matrix_set(out, TIMES * problem->sample_count + p, p, 1 / problem->sd[p]);
         problem->x[p] = x;
     }
     return GSL_SUCCESS;
@@ -225,40 +217,16 @@ static double guess_image_s(const struct problem *problem)
     return guess;
 }
 
-/* L^-1 in place of the covariance L L' [count][count]; false where that is none. */
-static bool whiten(double *matrix, size_t count)
-{
-    gsl_matrix_view view = gsl_matrix_view_array(matrix, count, count);
-    gsl_set_error_handler_off();
-    return gsl_linalg_cholesky_decomp1(&view.matrix) == GSL_SUCCESS &&
-           gsl_linalg_tri_invert(CblasLower, CblasNonUnit, &view.matrix) == GSL_SUCCESS;
-}
-
-bool rue_pipeline_prior_is_sound(const struct rue_pipeline_prior *prior)
-{
-    double matrix[N * N], sum = 0;
-    memcpy(matrix, prior->covariance, sizeof matrix);
-    for (int p = 0; p < N; p++) {
-        if (!(prior->value[p] > 0)) return false;
-        sum += prior->value[p];
-    }
-    for (int i = 0; i < N * N; i++) sum += fabs(matrix[i]);
-    if (!isfinite(sum) || !whiten(matrix, N)) return false;
-    for (int i = 0; i < N * N; i++) sum += fabs(matrix[i]);
-    return isfinite(sum);
-}
-
-/* What is believed before the trials; its covariance also into `covariance` [count][count], all zeros. False
- * where that is none. */
-static bool believe(struct problem *problem, double *covariance)
+/* What is believed before the trials. */
+static void believe(struct problem *problem)
 {
     const struct belief *beliefs = problem->setup->in_turn ? beliefs_processes : beliefs_threads;
     const struct rue_pipeline_prior *prior = problem->setup->prior;
-    size_t count = problem->count;
-    for (size_t p = 0; p < count; p++) {
-        double centre = NAN, sd = p < N ? beliefs[p].sd : consumer_sd;
+    for (size_t p = 0; p < problem->count; p++) {
+        double centre = NAN, sd = consumer_sd;
         if (p < N) {
             centre = prior ? prior->value[p] : beliefs[p].centre;
+            sd = prior ? prior->sd[p] : beliefs[p].sd;
         } else if (prior && prior->consumers) {
             const struct rue_pipeline_consumer *own = &prior->consumers[(p - N) / 2];
             centre = (p - N) % 2 ? own->image_s : own->batch_s;
@@ -266,11 +234,8 @@ static bool believe(struct problem *problem, double *covariance)
         }
         if (!(centre > 0)) centre = problem->image_s * (p == RUE_PIPELINE_storage_s ? storage_share : 1);
         problem->centre[p] = log(centre);
-        covariance[p * count + p] = sd * sd;
-        if (prior && p < N) memcpy(covariance + p * count, prior->covariance[p], sizeof prior->covariance[p]);
+        problem->sd[p] = sd;
     }
-    memcpy(problem->whiten, covariance, count * count * sizeof *covariance);
-    return whiten(problem->whiten, count);
 }
 
 /* The best of several searches, which begin with images of different times. */
@@ -299,6 +264,8 @@ static rue_status find(struct problem *problem, double *best, double *covariance
 
 static void fill(const struct problem *problem, struct rue_pipeline_fit *fit)
 {
+    for (size_t p = 0; p < fit->count; p++)
+        fit->prior_covariance[p * (fit->count + 1)] = problem->sd[p] * problem->sd[p];
     fit->loader = loader_of(problem, fit->found);
     for (size_t c = 0; c < fit->consumer_count; c++) {
         const double *own = fit->found + N + 2 * c;
@@ -331,6 +298,7 @@ static struct rue_pipeline_fit *allocate(size_t consumers, size_t count)
 rue_status rue_pipeline_fit_open(const struct rue_pipeline_fit_setup *setup, struct rue_pipeline_fit **out,
                                  rue_error *error)
 {
+    gsl_set_error_handler_off();
     const struct rue_pipeline_prior *prior = setup->prior;
     size_t sample_count = setup->sample_count, consumer_count = setup->consumer_count;
     struct problem problem = {.setup = setup, .samples = setup->samples, .sample_count = sample_count};
@@ -339,22 +307,19 @@ rue_status rue_pipeline_fit_open(const struct rue_pipeline_fit_setup *setup, str
     problem.image_s = guess_image_s(&problem);
     if (prior && !(problem.image_s > 0)) problem.image_s = prior->value[RUE_PIPELINE_item_s];
     if (!(problem.image_s > 0)) return rue_fail(error, RUE_USAGE, "no trial to learn from");
-    size_t doubles = (2 + 2 * problem.count) * problem.count + 3 * problem.rows;
+    size_t doubles = (3 + problem.count) * problem.count + 3 * problem.rows;
     double *room = calloc(doubles, sizeof *room);
     struct rue_pipeline_fit *fit = allocate(consumer_count, problem.count);
     rue_status status = room && fit ? RUE_OK : rue_fail_memory(error, "a fit", doubles * sizeof *room);
     if (status == RUE_OK) {
         problem.centre = room;
-        problem.x = problem.centre + problem.count;
+        problem.sd = problem.centre + problem.count;
+        problem.x = problem.sd + problem.count;
         problem.weight = problem.x + problem.count;
         problem.base = problem.weight + problem.rows;
         problem.shifted = problem.base + problem.rows;
-        problem.whiten = problem.shifted + problem.rows;
-        if (!believe(&problem, fit->prior_covariance))
-            status = rue_fail(error, RUE_INTERNAL, "a prior whose covariance is none");
-        if (status == RUE_OK)
-            status = find(&problem, fit->found, fit->covariance,
-                          problem.whiten + problem.count * problem.count, error);
+        believe(&problem);
+        status = find(&problem, fit->found, fit->covariance, problem.shifted + problem.rows, error);
         if (status == RUE_OK) fill(&problem, fit);
     }
     free(room);

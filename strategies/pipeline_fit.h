@@ -24,18 +24,14 @@ struct rue_pipeline_fit {
     size_t count;                            /* of parameters */
     double *found;                           /* [count] their logarithms */
     double *covariance;                      /* [count][count] of their logarithms, after the trials */
-    double *prior_covariance;                /* the same before them */
+    double *prior_covariance;                /* the same before them, a diagonal */
 };
 
 /* What is believed before the trials, in place of the wide beliefs. */
 struct rue_pipeline_prior {
-    double value[RUE_PIPELINE_PARAMETER_COUNT];
-    double covariance[RUE_PIPELINE_PARAMETER_COUNT][RUE_PIPELINE_PARAMETER_COUNT]; /* of the logarithms */
+    double value[RUE_PIPELINE_PARAMETER_COUNT], sd[RUE_PIPELINE_PARAMETER_COUNT]; /* sd: of the logarithms */
     const struct rue_pipeline_consumer *consumers; /* (optional) [consumer_count]; NaN: nothing is believed */
 };
-
-/* Whether the values are positive and the covariance is one. */
-bool rue_pipeline_prior_is_sound(const struct rue_pipeline_prior *prior);
 
 struct rue_pipeline_fit_setup {
     const struct rue_pipeline_sample *samples; /* [sample_count] */
@@ -47,7 +43,7 @@ struct rue_pipeline_fit_setup {
 };
 
 /* `out` is closed by the caller. RUE_USAGE without samples and prior; RUE_MEMORY; RUE_INTERNAL where no
- * parameters can be found, or the covariance of the prior is none; what the stop returns. */
+ * parameters can be found; what the stop returns. */
 rue_status rue_pipeline_fit_open(const struct rue_pipeline_fit_setup *setup, struct rue_pipeline_fit **out,
                                  rue_error *error) RUE_MUST_CHECK;
 void rue_pipeline_fit_close(struct rue_pipeline_fit *fit);

@@ -194,8 +194,8 @@ static struct rue_pipeline_prior prior_of(const struct rue_prediction *predictio
     struct rue_pipeline_prior out = {.consumers = out_consumers};
     double sd = prediction->trusts_prior ? prior->widen_sd : distrusted_sd;
     memcpy(out.value, knowledge->loader.value, sizeof out.value);
-    memcpy(out.covariance, knowledge->covariance, sizeof out.covariance);
-    for (int p = 0; p < RUE_PIPELINE_PARAMETER_COUNT; p++) out.covariance[p][p] += sd * sd;
+    for (int p = 0; p < RUE_PIPELINE_PARAMETER_COUNT; p++)
+        out.sd[p] = sqrt(knowledge->covariance[p][p] + sd * sd);
     for (size_t c = 0; c < prediction->consumers.count; c++)
         out_consumers[c] = prediction->trusts_prior
                                ? rue_knowledge_of(knowledge, &prediction->consumers, c)->consumer

@@ -6,7 +6,6 @@
 
 #include "json_canonical.h"
 #include "json_document.h"
-#include "pipeline_fit.h"
 
 enum { CPUS_MAX = 1 << 20, N = RUE_PIPELINE_PARAMETER_COUNT };
 
@@ -76,6 +75,8 @@ static bool read_parameter(struct rue_json_reader *reader, const json_t *item, s
         if (!json_is_number(number)) rue_json_refuse(reader, "log_covariance", "a list of numbers");
         out->covariance[index][q] = json_number_value(number);
     }
+    if (!(out->loader.value[index] > 0) || !(out->covariance[index][index] >= 0))
+        rue_json_refuse(reader, NULL, "a positive value and its covariances");
     return true;
 }
 
@@ -91,13 +92,6 @@ static bool read_loader(struct rue_json_reader *reader, const json_t *forecast, 
         known = known && read_parameter(reader, item, i, out);
         rue_json_leave(reader, length);
     }
-    struct rue_pipeline_prior prior = {.consumers = NULL};
-    memcpy(prior.value, out->loader.value, sizeof prior.value);
-    memcpy(prior.covariance, out->covariance, sizeof prior.covariance);
-    /* The digits of a file may not do for a covariance that is nearly none. */
-    for (size_t q = 0; q < N; q++) prior.covariance[q][q] += 0.01;
-    if (known && !rue_pipeline_prior_is_sound(&prior))
-        rue_json_refuse(reader, NULL, "a list of positive values and their covariances");
     rue_json_leave(reader, outer);
     return known;
 }
