@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { N = RUE_PIPELINE_PARAMETER_COUNT, TIMES = 3, ITERATIONS = 60, ROUNDS = 3, STARTS = 4 };
+enum { N = RUE_PIPELINE_PARAMETER_COUNT, TIMES = 3, ITERATIONS = 60, ROUNDS = 3 };
 
 static const double step = 1e-4; /* of a logarithm, for derivatives */
 
@@ -160,28 +160,18 @@ static void reweigh(struct problem *problem)
         problem->weight[r] = pow(1 + problem->base[r] * problem->base[r], -0.25);
 }
 
-static double soft_sum(const struct problem *problem)
-{
-    double sum = 0;
-    for (size_t r = 0; r < problem->rows; r++) {
-        double square = problem->base[r] * problem->base[r];
-        sum += r < TIMES * problem->sample_count ? 2 * (sqrt(1 + square) - 1) : square;
-    }
-    return sum;
-}
-
-/* From `x` to the best near it, robustly. `covariance` [count][count]; answers the sum that is smallest, NaN
- * where the search fails. */
-static double search(struct problem *problem, double *x, double *covariance)
+/* From what is believed to the best near it, robustly, into `x`; `covariance` [count][count]. */
+static rue_status search(struct problem *problem, double *x, double *covariance, rue_error *error)
 {
     gsl_multifit_nlinear_parameters parameters = gsl_multifit_nlinear_default_parameters();
     gsl_multifit_nlinear_fdf fdf = {
         .f = residuals, .df = derivatives, .n = problem->rows, .p = problem->count, .params = problem};
     gsl_multifit_nlinear_workspace *work =
         gsl_multifit_nlinear_alloc(gsl_multifit_nlinear_trust, &parameters, fdf.n, fdf.p);
-    if (!work) return NAN;
-    double sum = NAN;
+    if (!work) return rue_fail_memory(error, "a fit", problem->rows * problem->count * sizeof *x);
+    double squares = 0;
     int info, code = GSL_SUCCESS;
+    memcpy(x, problem->centre, problem->count * sizeof *x);
     for (size_t r = 0; r < problem->rows; r++) problem->weight[r] = 1;
     for (int round = 0; code == GSL_SUCCESS && round < ROUNDS; round++) {
         gsl_vector_const_view start = gsl_vector_const_view_array(x, problem->count);
@@ -190,14 +180,18 @@ static double search(struct problem *problem, double *x, double *covariance)
             gsl_multifit_nlinear_driver(ITERATIONS, 1e-6, 1e-6, 1e-9, NULL, NULL, &info, work);
         if (code == GSL_SUCCESS) copy_out(gsl_multifit_nlinear_position(work), x);
         if (code == GSL_SUCCESS && all_rows(problem, x) != RUE_OK) code = GSL_ENOMEM;
-        if (code == GSL_SUCCESS) sum = soft_sum(problem);
         reweigh(problem);
     }
     gsl_matrix_view out = gsl_matrix_view_array(covariance, problem->count, problem->count);
     if (code == GSL_SUCCESS)
         code = gsl_multifit_nlinear_covar(gsl_multifit_nlinear_jac(work), 0, &out.matrix);
     gsl_multifit_nlinear_free(work);
-    return code == GSL_SUCCESS ? sum : NAN;
+    for (size_t r = 0; r < problem->rows; r++) squares += problem->base[r] * problem->base[r];
+    rue_status stopped = check_stop(problem);
+    if (stopped != RUE_OK) return rue_fail(error, stopped, "interrupted");
+    return code == GSL_SUCCESS && isfinite(squares)
+               ? RUE_OK
+               : rue_fail(error, RUE_INTERNAL, "no parameters fit the %zu trials", problem->sample_count);
 }
 
 /* Seconds that one worker takes for an image, if workers were all there is: of the sample with the fewest. */
@@ -236,30 +230,6 @@ static void believe(struct problem *problem)
         problem->centre[p] = log(centre);
         problem->sd[p] = sd;
     }
-}
-
-/* The best of several searches, which begin with images of different times. */
-static rue_status find(struct problem *problem, double *best, double *covariance, double *tried,
-                       rue_error *error)
-{
-    static const double factors[STARTS] = {1, 0.5, 2, 0.2};
-    double least = INFINITY, *x = malloc(problem->count * sizeof *x);
-    if (!x) return rue_fail_memory(error, "a fit", problem->count * sizeof *x);
-    for (int s = 0; s < STARTS; s++) {
-        memcpy(x, problem->centre, problem->count * sizeof *x);
-        x[RUE_PIPELINE_item_s] += log(factors[s]);
-        double sum = search(problem, x, tried);
-        if (!(sum < least)) continue;
-        least = sum;
-        memcpy(best, x, problem->count * sizeof *x);
-        memcpy(covariance, tried, problem->count * problem->count * sizeof *tried);
-    }
-    free(x);
-    rue_status stopped = check_stop(problem);
-    if (stopped != RUE_OK) return rue_fail(error, stopped, "interrupted");
-    return isfinite(least)
-               ? RUE_OK
-               : rue_fail(error, RUE_INTERNAL, "no parameters fit the %zu trials", problem->sample_count);
 }
 
 static void fill(const struct problem *problem, struct rue_pipeline_fit *fit)
@@ -307,7 +277,7 @@ rue_status rue_pipeline_fit_open(const struct rue_pipeline_fit_setup *setup, str
     problem.image_s = guess_image_s(&problem);
     if (prior && !(problem.image_s > 0)) problem.image_s = prior->value[RUE_PIPELINE_item_s];
     if (!(problem.image_s > 0)) return rue_fail(error, RUE_USAGE, "no trial to learn from");
-    size_t doubles = (3 + problem.count) * problem.count + 3 * problem.rows;
+    size_t doubles = 3 * problem.count + 3 * problem.rows;
     double *room = calloc(doubles, sizeof *room);
     struct rue_pipeline_fit *fit = allocate(consumer_count, problem.count);
     rue_status status = room && fit ? RUE_OK : rue_fail_memory(error, "a fit", doubles * sizeof *room);
@@ -319,7 +289,7 @@ rue_status rue_pipeline_fit_open(const struct rue_pipeline_fit_setup *setup, str
         problem.base = problem.weight + problem.rows;
         problem.shifted = problem.base + problem.rows;
         believe(&problem);
-        status = find(&problem, fit->found, fit->covariance, problem.shifted + problem.rows, error);
+        status = search(&problem, fit->found, fit->covariance, error);
         if (status == RUE_OK) fill(&problem, fit);
     }
     free(room);
