@@ -11,8 +11,7 @@
 static const double parameter_sd = 0.02; /* more than trials leave of the parameters: no loader is just so */
 static const double disturbed_share = 0.04, disturbed_sd = 0.4;
 
-enum { N = RUE_BELIEF_TRIALS, FEW_TRIALS = 30, LOOKS = 5, ROUNDS = 3, AUDITED_LEAST = 3, FEW_TO_BLAME = 6 };
-static const double improbable = 1e-3;
+enum { N = RUE_BELIEF_TRIALS, ROUNDS = 3, AUDITED_LEAST = 3, FEW_TO_BLAME = 6 };
 
 struct rue_belief {
     struct rue_belief_fields *fields;
@@ -32,7 +31,6 @@ struct rue_belief {
     double log_weight[RUE_BELIEF_HYPOTHESES], weight[RUE_BELIEF_HYPOTHESES];
     struct rue_belief_scales usual;
     struct rue_belief_audit audit;
-    size_t looks;
 };
 
 /* ---- the process ---- */
@@ -131,16 +129,11 @@ static rue_status settle(struct rue_belief *belief, rue_error *error)
 static rue_status weigh_hypotheses(struct rue_belief *belief, rue_error *error)
 {
     size_t count = belief->count;
-    bool all = count < FEW_TRIALS || belief->looks % LOOKS == 0;
     double most = -INFINITY, sum = 0, *rest = belief->solved;
     for (size_t h = 0; h < RUE_BELIEF_HYPOTHESES; h++) {
         struct rue_belief_scales scales = rue_belief_scales_of(h);
         rue_status status = check_stop(belief, error);
         if (status != RUE_OK) return status;
-        if (!all && belief->weight[h] < improbable) {
-            belief->log_weight[h] = -INFINITY;
-            continue;
-        }
         double log_likelihood = -INFINITY;
         if (count == 0) {
             log_likelihood = 0;
@@ -247,7 +240,6 @@ rue_status rue_belief_learn(struct rue_belief *belief, rue_error *error)
 {
     if (belief->count == 0) return RUE_OK;
     rue_status status = weigh_hypotheses(belief, error);
-    belief->looks++;
     for (int round = 0; status == RUE_OK && round < ROUNDS; round++) {
         status = settle(belief, error);
         if (status != RUE_OK) break;
@@ -272,21 +264,6 @@ size_t rue_belief_trials(const struct rue_belief *belief)
     return belief->count;
 }
 
-/* The factor gets a row for the last trial; false where there is none: its numbers fit to nothing. */
-static bool append(struct rue_belief *belief)
-{
-    size_t last = belief->count - 1;
-    double *row = belief->factor + last * N;
-    for (size_t j = 0; j <= last; j++) row[j] = scaled(pair_of(belief, last, j), &belief->usual);
-    rue_triangle_solve_lower(belief->factor, N, last, row);
-    double left = row[last] + noise_of(belief, last, &belief->usual) - rue_dot(row, row, last);
-    if (!(left > 0)) return false;
-    row[last] = sqrt(left);
-    copy_ratios(belief, belief->solved);
-    rue_triangle_solve(belief->factor, N, belief->count, belief->solved);
-    return true;
-}
-
 void rue_belief_add(struct rue_belief *belief, const struct rue_belief_trial *trial)
 {
     size_t count = belief->count;
@@ -303,7 +280,7 @@ void rue_belief_add(struct rue_belief *belief, const struct rue_belief_trial *tr
         pair[RUE_SCALE_FIXED] += rue_belief_shared(trial, &belief->trials[j]);
     }
     belief->count++;
-    if (!append(belief)) belief->count--;
+    if (settle(belief, NULL) != RUE_OK) belief->count--; /* the rows before are as they were */
 }
 
 /* ---- what is believed ---- */
