@@ -39,10 +39,9 @@ double rue_knowledge_job_s(const struct rue_knowledge *knowledge, size_t model,
 struct rue_prior {
     const struct rue_knowledge *knowledge;
     double widen_sd; /* of the logarithm of each of the loader's parameters, beyond the covariance */
-    /* The study was of this machine, with these data: its consumers and offsets are believed until a probe
-     * contradicts. */
+    /* The study was of this machine, with these data: its consumers are believed until a probe contradicts.
+     */
     bool same;
-    bool keeps_offsets;    /* also when trials contradict */
     const double *offsets; /* [models][configs] logarithm of what was found over what `knowledge` predicts; 0
                               where nothing was */
     size_t config;         /* that was recommended; SIZE_MAX: none of the space */

@@ -121,7 +121,6 @@ static double offset_at(const struct rue_prediction *prediction, size_t model, s
 {
     const struct rue_prior *prior = prediction->setup->prior;
     if (model == RUE_PREDICTION_NO_MODEL || !prior || !prior->offsets) return 0;
-    if (!prediction->trusts_prior && !prior->keeps_offsets) return 0;
     return prior->offsets[model * prediction->configs + config];
 }
 

@@ -300,7 +300,6 @@ static rue_status recheck(struct rue_study *study, size_t variant, const struct 
     double weights[RUE_STUDY_MODELS_MAX];
     weigh(study, goal->part, weights);
     prior.widen_sd = widen_sd;
-    prior.keeps_offsets = true;
     double claimed = isnan(goal->part->bound_ratio) ? 0 : goal->part->bound_ratio;
     double margin = fmax(least_margin_ratio, claimed);
     double spent_s = (double)rue_study_spent_ns(study) / 1e9, budget_s = (double)goal->budget_ns / 1e9;
