@@ -25,7 +25,6 @@ struct rue_forecast {
     bool *excluded;                  /* [configs] */
     bool *out;                       /* [configs] that, or their first batch comes later than the limit */
     struct rue_forecast_cell *tried; /* [cells] but for their times */
-    uint64_t version;                /* of the prediction that the beliefs are of */
     struct rue_belief *belief;
     struct rue_belief_point *points;           /* [cells] their jobs */
     double *state;                             /* of the belief: what is expected, or covariances */
@@ -255,7 +254,6 @@ static rue_status restart_beliefs(struct rue_forecast *forecast, rue_error *erro
     rue_belief_close(forecast->belief);
     forecast->belief = NULL;
     rue_status status = rue_belief_open(&setup, &forecast->belief, error);
-    forecast->version = rue_prediction_version(prediction);
     for (size_t i = 0; status == RUE_OK && i < forecast->cells; i++) {
         forecast->points[i] = rue_prediction_point(prediction, i / forecast->configs, i % forecast->configs,
                                                    forecast->setup->job_images);
@@ -288,8 +286,9 @@ static rue_status follow_parameters(struct rue_forecast *forecast, rue_error *er
 
 rue_status rue_forecast_update(struct rue_forecast *forecast, rue_error *error)
 {
-    rue_status status = rue_prediction_update(forecast->prediction, error);
-    bool changed = !forecast->belief || rue_prediction_version(forecast->prediction) != forecast->version;
+    bool changed;
+    rue_status status = rue_prediction_update(forecast->prediction, &changed, error);
+    changed |= !forecast->belief;
     if (status == RUE_OK && changed) status = predict_jobs(forecast, error);
     if (status != RUE_OK) return status;
     if (!find_out(forecast)) return rue_fail(error, RUE_INFEASIBLE, "no configuration runs on every model");

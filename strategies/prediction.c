@@ -19,10 +19,10 @@ static const double distrusted_sd = 1; /* of the logarithms of a loader's parame
 
 /* What was predicted of a trial; the search asks the same again and again. */
 struct answer {
-    uint64_t version, images;
+    uint64_t images; /* 0: nothing was asked */
     size_t model, config;
     struct rue_speed speed;
-    double time_s; /* NaN: not known yet, as the point */
+    double time_s; /* 0: not known yet, as the point */
     bool has_point;
     struct rue_belief_point point;
 };
@@ -39,9 +39,9 @@ struct rue_prediction {
     struct rue_pipeline_fit *fit;
     struct rue_pipeline_consumer hand; /* what the consumer's thread takes without a model */
     bool fit_stale, curves_stale;      /* there is news for them */
-    uint64_t version;
-    struct answer
-        *answers; /* [models + 1][configs][ANSWERS] where two fall into one place the later one stays */
+    struct answer *answers; /* [answer_count], [models + 1][configs][ANSWERS]; where two fall into one place
+                               the later one stays */
+    size_t answer_count;
 };
 
 /* Without load trials, the joint ones tell of the loader. */
@@ -262,9 +262,9 @@ static struct answer *answer_of(const struct rue_prediction *prediction, size_t 
     size_t row = model == RUE_PREDICTION_NO_MODEL ? prediction->models : model;
     struct answer *answer =
         &prediction->answers[(row * prediction->configs + config) * ANSWERS + rue_mix64(images) % ANSWERS];
-    if (answer->version != prediction->version || answer->model != model || answer->config != config ||
-        answer->images != images || rue_speed_differs(answer->speed, speed))
-        *answer = (struct answer){prediction->version, images, model, config, speed, .time_s = NAN};
+    if (answer->model != model || answer->config != config || answer->images != images ||
+        rue_speed_differs(answer->speed, speed))
+        *answer = (struct answer){images, model, config, speed, .time_s = 0};
     return answer;
 }
 
@@ -273,7 +273,7 @@ double rue_prediction_time_s(const struct rue_prediction *prediction, size_t mod
 {
     if (!prediction->fit) return NAN;
     struct answer *answer = answer_of(prediction, model, config, images, speed);
-    if (isnan(answer->time_s)) answer->time_s = predict_s(prediction, model, config, images, speed);
+    if (answer->time_s == 0) answer->time_s = predict_s(prediction, model, config, images, speed);
     return answer->time_s;
 }
 
@@ -284,21 +284,17 @@ double rue_prediction_trial_s(const struct rue_prediction *prediction, size_t mo
     return rue_prediction_time_s(prediction, model, config, images, now);
 }
 
-rue_status rue_prediction_update(struct rue_prediction *prediction, rue_error *error)
+rue_status rue_prediction_update(struct rue_prediction *prediction, bool *changed, rue_error *error)
 {
     bool trusted = prediction->trusts_prior;
     believe(prediction);
     prediction->fit_stale |= prediction->trusts_prior != trusted || !prediction->fit;
-    prediction->version += prediction->fit_stale || prediction->curves_stale;
+    *changed = prediction->fit_stale || prediction->curves_stale;
+    if (*changed) memset(prediction->answers, 0, prediction->answer_count * sizeof *prediction->answers);
     prediction->curves_stale = false;
     rue_status status = prediction->fit_stale ? fit(prediction, error) : RUE_OK;
     prediction->fit_stale = status != RUE_OK;
     return status;
-}
-
-uint64_t rue_prediction_version(const struct rue_prediction *prediction)
-{
-    return prediction->version;
 }
 
 /* How the logarithm of a time depends on the parameter that the slope is of. */
@@ -397,7 +393,7 @@ bool rue_prediction_move(struct rue_prediction *prediction, const double *log_st
     if (is_by_joints(prediction)) return false;
     for (size_t p = 0; p < RUE_PIPELINE_PARAMETER_COUNT; p++)
         prediction->fit->loader.value[p] *= exp(log_step[p]);
-    prediction->version++;
+    memset(prediction->answers, 0, prediction->answer_count * sizeof *prediction->answers);
     return true;
 }
 
@@ -454,11 +450,12 @@ rue_status rue_prediction_open(const struct rue_strategy_setup *setup, struct ru
     size_t consumer_count = prediction->consumers.count;
     prediction->curves = calloc(consumer_count, sizeof *prediction->curves);
     prediction->joined = calloc(consumer_count, sizeof *prediction->joined);
-    size_t answers = (prediction->models + 1) * prediction->configs * ANSWERS;
-    prediction->answers = calloc(answers, sizeof *prediction->answers);
+    prediction->answer_count = (prediction->models + 1) * prediction->configs * ANSWERS;
+    prediction->answers = calloc(prediction->answer_count, sizeof *prediction->answers);
     if (!prediction->curves || !prediction->joined || !prediction->answers) {
-        rue_prediction_close(prediction);
-        return rue_fail_memory(error, "a prediction", answers * sizeof(struct answer));
+        rue_status status =
+            rue_fail_memory(error, "a prediction", prediction->answer_count * sizeof(struct answer));
+        return rue_prediction_close(prediction), status;
     }
     *out = prediction;
     return RUE_OK;
@@ -488,10 +485,11 @@ rue_status rue_prediction_learn_jobs(const struct rue_strategy_setup *setup, con
                                      struct rue_knowledge **out, rue_error *error)
 {
     struct rue_prediction *prediction;
+    bool changed;
     rue_status status = rue_prediction_open(setup, &prediction, error);
     if (status != RUE_OK) return status;
     status = add_jobs(prediction, time_s, error);
-    if (status == RUE_OK) status = rue_prediction_update(prediction, error);
+    if (status == RUE_OK) status = rue_prediction_update(prediction, &changed, error);
     if (status == RUE_OK) status = rue_prediction_learned(prediction, out, error);
     rue_prediction_close(prediction);
     return status;

@@ -28,14 +28,13 @@ void rue_prediction_shift(struct rue_prediction *prediction, size_t since, struc
 /* The joint trials noted so far. */
 const struct rue_trial_log *rue_prediction_joints(const struct rue_prediction *prediction);
 
-/* Fits the pipeline to all trials; quick where none told anything new of loader and models. RUE_USAGE before
- * any load or joint trial where there is no prior; RUE_INTERNAL where nothing fits; RUE_MEMORY. */
-rue_status rue_prediction_update(struct rue_prediction *prediction, rue_error *error) RUE_MUST_CHECK;
+/* Fits the pipeline to all trials; `*changed`: some told anything new of loader and models, so that other
+ * times are predicted. RUE_USAGE before any load or joint trial where there is no prior; RUE_INTERNAL where
+ * nothing fits; RUE_MEMORY. */
+rue_status rue_prediction_update(struct rue_prediction *prediction, bool *changed,
+                                 rue_error *error) RUE_MUST_CHECK;
 
 /* ---- after an update ---- */
-
-/* What is predicted is the same as long as this is. */
-uint64_t rue_prediction_version(const struct rue_prediction *prediction);
 
 /* Seconds of a trial, or a job, of `images` on a machine of that speed; of the measure load with `model`
  * RUE_PREDICTION_NO_MODEL. NaN before the first update, and without memory. */
