@@ -33,7 +33,7 @@ void rue_duel_note(struct rue_duel *duel, const struct rue_ask *ask, const struc
     bool joint = ask->measure == RUE_JOINT, ok = result->outcome == RUE_TRIAL_OK;
     rue_trial_costs_note(&duel->costs, ask, &duel->setup.configs[ask->config], result);
     if (duel->status == RUE_OK && joint) duel->status = rue_ask_queue_push(&duel->history, ask, &duel->error);
-    if (joint && !ok) rue_forecast_exclude(duel->forecast, ask->config);
+    if (joint && !ok) duel->forecast->excluded[ask->config] = true;
     if (!ok || duel->status != RUE_OK) return;
     duel->joints += joint;
     duel->status =
@@ -83,7 +83,7 @@ size_t rue_duel_next_best(const struct rue_duel *duel, const size_t *chosen, siz
 {
     size_t best = SIZE_MAX;
     for (size_t c = 0; c < duel->setup.config_count; c++) {
-        bool taken = rue_forecast_is_out(duel->forecast, c);
+        bool taken = duel->forecast->out[c];
         for (size_t i = 0; i < count; i++) taken |= chosen[i] == c;
         if (!taken && (best == SIZE_MAX ||
                        rue_standing_regret(duel->standing, c) < rue_standing_regret(duel->standing, best)))

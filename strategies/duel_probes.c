@@ -15,7 +15,7 @@ static const double survey_share = 0.5;   /* of what is left of the budget */
 
 static const struct rue_prediction *prediction_of(const struct rue_duel *duel)
 {
-    return rue_forecast_prediction(duel->forecast);
+    return duel->forecast->prediction;
 }
 
 static void push(struct rue_duel *duel, const struct rue_ask *ask)
@@ -73,7 +73,7 @@ static bool has_joint(const struct rue_duel *duel, size_t model)
 void rue_duel_push_survey(struct rue_duel *duel)
 {
     struct rue_ask ask;
-    if (!rue_probes_middle(&duel->setup, rue_forecast_excluded(duel->forecast), &ask)) return;
+    if (!rue_probes_middle(&duel->setup, duel->forecast->excluded, &ask)) return;
     for (ask.scenario = 0; ask.scenario < duel->setup.scenario_count; ask.scenario++)
         if (!has_joint(duel, ask.scenario)) rue_duel_push(duel, &ask);
 }
@@ -95,7 +95,7 @@ static size_t lightest(const struct rue_duel *duel, const struct rue_ask *ask)
 /* As many as take half of what is left. */
 static void push_rest_of_survey(struct rue_duel *duel)
 {
-    const bool *without = rue_forecast_excluded(duel->forecast);
+    const bool *without = duel->forecast->excluded;
     double left_s = survey_share * rue_duel_left_s(duel);
     struct rue_ask first, asks[RUE_PROBES_LOAD_MAX];
     if (!rue_probes_middle(&duel->setup, without, &first)) return;

@@ -18,7 +18,7 @@ static const double least_gain = 1e-10;      /* of the variance of a mean regret
 
 static bool is_excluded(const struct rue_duel *duel, size_t config)
 {
-    return rue_forecast_excluded(duel->forecast)[config];
+    return duel->forecast->excluded[config];
 }
 
 static uint64_t shortest(const struct rue_duel *duel, size_t config)
@@ -83,7 +83,7 @@ static size_t find_candidate(const struct rue_duel *duel)
     if (missing_s(duel, leader, false, &trials) <= left_s || rue_standing_is_any_verified(duel->standing))
         return leader;
     for (size_t c = 0; c < duel->setup.config_count; c++)
-        if (!rue_forecast_is_out(duel->forecast, c) && missing_s(duel, c, false, &trials) <= left_s &&
+        if (!duel->forecast->out[c] && missing_s(duel, c, false, &trials) <= left_s &&
             (best == SIZE_MAX ||
              rue_standing_regret(duel->standing, c) < rue_standing_regret(duel->standing, best)))
             best = c;
@@ -237,8 +237,7 @@ static void push_deciding(struct rue_duel *duel, double most_s)
 static bool push_again(struct rue_duel *duel, double most_s)
 {
     const struct rue_ask_queue *history = &duel->history;
-    if (history->count == 0 || !rue_belief_is_last_disturbed(rue_forecast_belief(duel->forecast)))
-        return false;
+    if (history->count == 0 || !rue_belief_is_last_disturbed(duel->forecast->belief)) return false;
     struct rue_ask last = history->at[history->count - 1];
     if (rue_ask_queue_count_alike(history, &last) > 1 || is_excluded(duel, last.config) ||
         rue_duel_cost_s(duel, last.scenario, last.config, last.images) > most_s)

@@ -18,23 +18,6 @@ static const double truncated_sd = 0.005;    /* of a part of the job as an estim
 
 enum { REPEATS_MAX = 64 }; /* of a cell, whose first batches are looked at */
 
-struct rue_forecast {
-    const struct rue_strategy_setup *setup;
-    size_t models, configs, cells;
-    struct rue_prediction *prediction;
-    bool *excluded;                  /* [configs] */
-    bool *out;                       /* [configs] that, or their first batch comes later than the limit */
-    struct rue_forecast_cell *tried; /* [cells] but for their times */
-    struct rue_belief *belief;
-    struct rue_belief_point *points;           /* [cells] their jobs */
-    double *state;                             /* of the belief: what is expected, or covariances */
-    double *direction;                         /* likewise, of what is to be decided */
-    double *job_s;                             /* [cells] predicted */
-    double *mean;                              /* [cells] logarithm of believed over predicted times */
-    double *log_off, *times;                   /* [cells] of a draw; [configs] */
-    struct rue_joined_regrets *joined, *drawn; /* [configs] as it is believed; of a draw */
-};
-
 /* ---- trials ---- */
 
 /* Whether such a trial would only answer as one before it did, of those before `end` (NULL: of all). */
@@ -140,21 +123,6 @@ rue_status rue_forecast_add(struct rue_forecast *forecast, const struct rue_ask 
     return expect_all(forecast, error);
 }
 
-void rue_forecast_exclude(struct rue_forecast *forecast, size_t config)
-{
-    forecast->excluded[config] = true;
-}
-
-const bool *rue_forecast_excluded(const struct rue_forecast *forecast)
-{
-    return forecast->excluded;
-}
-
-bool rue_forecast_is_out(const struct rue_forecast *forecast, size_t config)
-{
-    return forecast->out[config];
-}
-
 bool rue_forecast_expect(struct rue_forecast *forecast, size_t model, size_t config, uint64_t images,
                          double *time_s, double *sd)
 {
@@ -165,11 +133,6 @@ bool rue_forecast_expect(struct rue_forecast *forecast, size_t model, size_t con
     *time_s = predicted_s * exp(mean);
     *sd = sqrt(variance + noise_variance(forecast, &point, images, predicted_s) + rue_belief_drift());
     return true;
-}
-
-void rue_forecast_shift(struct rue_forecast *forecast, size_t since, struct rue_speed change)
-{
-    rue_prediction_shift(forecast->prediction, since, change);
 }
 
 /* ---- what is out ---- */
@@ -318,11 +281,6 @@ double rue_forecast_trial_s(const struct rue_forecast *forecast, size_t model, s
            rue_prediction_trial_s(forecast->prediction, model, config, images);
 }
 
-const struct rue_belief *rue_forecast_belief(const struct rue_forecast *forecast)
-{
-    return forecast->belief;
-}
-
 static bool are_of_a_sort(const struct rue_forecast *forecast, size_t one, size_t other)
 {
     const int *a = forecast->setup->configs[one].value, *b = forecast->setup->configs[other].value;
@@ -367,11 +325,6 @@ rue_status rue_forecast_draw(struct rue_forecast *forecast, size_t count, bool u
 {
     struct drawing drawing = {forecast, take, context};
     return rue_belief_draw(forecast->belief, count, usual, seed, take_state, &drawing, error);
-}
-
-const struct rue_joined_regrets *rue_forecast_regrets(const struct rue_forecast *forecast)
-{
-    return forecast->joined;
 }
 
 /* ---- what to try ---- */
@@ -423,11 +376,6 @@ double rue_forecast_gain(const struct rue_forecast *forecast, size_t model, size
         trial.speed = joints->at[joints->count - 1].speed;
     }
     return rue_belief_gain(forecast->belief, forecast->direction, &trial);
-}
-
-const struct rue_prediction *rue_forecast_prediction(const struct rue_forecast *forecast)
-{
-    return forecast->prediction;
 }
 
 /* ---- life ---- */

@@ -5,7 +5,31 @@
 
 #include "prediction.h"
 
-struct rue_forecast;
+/* The job in a cell as it is believed now: the mean, in seconds. */
+struct rue_forecast_cell {
+    double time_s;
+    size_t joint_trials;
+    bool full; /* one of them ran the whole job */
+};
+
+/* Others set what is excluded, and else only read. */
+struct rue_forecast {
+    const struct rue_strategy_setup *setup;
+    size_t models, configs, cells;
+    struct rue_prediction *prediction; /* what the beliefs are about */
+    struct rue_belief *belief;         /* what joint trials say; NULL before the first update */
+    bool *excluded;                    /* [configs] does not run, or not on every model */
+    bool *out; /* [configs] that, or its first batch comes too late: it cannot be recommended */
+    struct rue_forecast_cell *tried;           /* [cells] but for their times */
+    struct rue_belief_point *points;           /* [cells] their jobs */
+    double *state;                             /* of the belief: what is expected, or covariances */
+    double *direction;                         /* likewise, of what is to be decided */
+    double *job_s;                             /* [cells] predicted */
+    double *mean;                              /* [cells] logarithm of believed over predicted times */
+    double *log_off, *times;                   /* [cells] of a draw; [configs] */
+    struct rue_joined_regrets *joined, *drawn; /* [configs] as it is believed; of a draw; zeros for those that
+                                                  are out */
+};
 
 /* `setup` is borrowed for the forecast's life. */
 rue_status rue_forecast_open(const struct rue_strategy_setup *setup, struct rue_forecast **out,
@@ -22,32 +46,13 @@ rue_status rue_forecast_add(struct rue_forecast *forecast, const struct rue_ask 
 bool rue_forecast_expect(struct rue_forecast *forecast, size_t model, size_t config, uint64_t images,
                          double *time_s, double *sd);
 
-/* The machine was slower by `change` from the trial `since` on; to be followed by an update. */
-void rue_forecast_shift(struct rue_forecast *forecast, size_t since, struct rue_speed change);
-
-/* A configuration that does not run, or not on every model; and which do not, [configs]. */
-void rue_forecast_exclude(struct rue_forecast *forecast, size_t config);
-const bool *rue_forecast_excluded(const struct rue_forecast *forecast);
-
 /* Updates the prediction, and believes of the errors what all joint trials say. RUE_USAGE before any load or
  * joint trial; RUE_INFEASIBLE where every configuration is excluded, or has its first batch later than the
  * limit; RUE_INTERNAL where nothing fits; RUE_MEMORY. */
 rue_status rue_forecast_update(struct rue_forecast *forecast, rue_error *error) RUE_MUST_CHECK;
 
-/* What the beliefs are about; borrowed. */
-const struct rue_prediction *rue_forecast_prediction(const struct rue_forecast *forecast);
-
 /* ---- after an update ---- */
 
-/* Excluded, or its first batch comes too late: it cannot be recommended. */
-bool rue_forecast_is_out(const struct rue_forecast *forecast, size_t config);
-
-/* The job in a cell as it is believed now: the mean, in seconds. */
-struct rue_forecast_cell {
-    double time_s;
-    size_t joint_trials;
-    bool full; /* one of them ran the whole job */
-};
 struct rue_forecast_cell rue_forecast_cell(const struct rue_forecast *forecast, size_t model, size_t config);
 
 /* Seconds of a job of `images`: what is believed of the errors of predictions for the job of the setup is
@@ -58,9 +63,6 @@ double rue_forecast_job_s(const struct rue_forecast *forecast, size_t model, siz
  * before the first update. */
 double rue_forecast_trial_s(const struct rue_forecast *forecast, size_t model, size_t config,
                             uint64_t images);
-
-/* What joint trials say; borrowed until the next update. */
-const struct rue_belief *rue_forecast_belief(const struct rue_forecast *forecast);
 
 /* Whether no joint trial tells of configurations of that sort: without workers, with more than there are
  * CPUs, or with that value of a knob whose values are words. */
@@ -77,9 +79,6 @@ struct rue_forecast_draw {
 rue_status rue_forecast_draw(struct rue_forecast *forecast, size_t count, bool usual, uint64_t seed,
                              void (*take)(void *context, const struct rue_forecast_draw *draw), void *context,
                              rue_error *error) RUE_MUST_CHECK;
-
-/* The regrets of the times as they are believed, [configs]; zeros for those that are out. */
-const struct rue_joined_regrets *rue_forecast_regrets(const struct rue_forecast *forecast);
 
 /* Decides between two configurations: from then on rue_forecast_gain is about the difference of their
  * regrets. `weights` [2][models]: how much each model's regret counts for one, and for the other. RUE_MEMORY.

@@ -22,7 +22,7 @@ rue_status rue_prediction_add(struct rue_prediction *prediction, const struct ru
                               rue_error *error) RUE_MUST_CHECK;
 
 /* The machine was slower by `change` from the trial `since` on: those that are noted already and those to
- * come. Job times stay those of the beginning. */
+ * come; to be followed by an update. Job times stay those of the beginning. */
 void rue_prediction_shift(struct rue_prediction *prediction, size_t since, struct rue_speed change);
 
 /* The joint trials noted so far. */

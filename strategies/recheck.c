@@ -188,7 +188,7 @@ static void count_draw(void *context, const struct rue_forecast_draw *draw)
     const struct rue_strategy_setup *setup = &count->duel->setup;
     double least = INFINITY, own = rue_joined_regrets_value(&draw->joined[count->checked], setup->objective);
     for (size_t c = 0; c < setup->config_count; c++)
-        if (!rue_forecast_is_out(count->duel->forecast, c))
+        if (!count->duel->forecast->out[c])
             least = fmin(least, rue_joined_regrets_value(&draw->joined[c], setup->objective));
     double other = rue_joined_regrets_value(&draw->joined[count->other], setup->objective);
     double worse = count->mean + count->spread * (own - other - count->mean);
@@ -230,7 +230,7 @@ static void judge(struct rue_recheck *recheck, double margin_ratio, struct rue_r
                           .margin = margin_ratio};
     duel->status =
         rue_forecast_draw(duel->forecast, DRAWS, true, duel->setup.seed, count_draw, &count, &duel->error);
-    bool trusted = rue_prediction_trusts_prior(rue_forecast_prediction(duel->forecast));
+    bool trusted = rue_prediction_trusts_prior(duel->forecast->prediction);
     bool alike = out->time_ratio <= other_ratio && out->time_ratio >= 1 / other_ratio;
     out->verdict = count.worse > beaten_share * DRAWS                  ? RUE_RECHECK_BEATEN
                    : !alike || (!trusted && count.worst > 0.5 * DRAWS) ? RUE_RECHECK_UNSURE
@@ -256,6 +256,6 @@ rue_status rue_recheck_conclude(struct rue_recheck *recheck, double margin_ratio
     if (duel->status != RUE_OK) return take_status(recheck, error);
     out->best = rue_standing_leader(duel->standing);
     out->verdict = RUE_RECHECK_BEATEN;
-    if (!rue_forecast_is_out(duel->forecast, recheck->own)) judge(recheck, margin_ratio, out);
+    if (!duel->forecast->out[recheck->own]) judge(recheck, margin_ratio, out);
     return take_status(recheck, error);
 }

@@ -99,7 +99,7 @@ void rue_standing_close(struct rue_standing *standing)
 
 static bool is_out(const struct rue_standing *standing, size_t config)
 {
-    return rue_forecast_is_out(standing->forecast, config);
+    return standing->forecast->out[config];
 }
 
 /* ---- who leads ---- */
@@ -107,8 +107,7 @@ static bool is_out(const struct rue_standing *standing, size_t config)
 double rue_standing_regret(const struct rue_standing *standing, size_t config)
 {
     if (is_out(standing, config)) return INFINITY;
-    return rue_joined_regrets_value(&rue_forecast_regrets(standing->forecast)[config],
-                                    standing->setup->objective);
+    return rue_joined_regrets_value(&standing->forecast->joined[config], standing->setup->objective);
 }
 
 static void take_search(void *context, const struct rue_forecast_draw *draw)
@@ -218,7 +217,7 @@ static void take_claim(void *context, const struct rue_forecast_draw *draw)
 
 double rue_standing_spread(const struct rue_standing *standing)
 {
-    struct rue_belief_audit audit = rue_belief_audit(rue_forecast_belief(standing->forecast));
+    struct rue_belief_audit audit = rue_belief_audit(standing->forecast->belief);
     double confidence = standing->setup->confidence, configs = (double)audit.configs + calm_configs;
     double squares = (double)audit.configs * audit.ratio * audit.ratio + calm_configs;
     double few = gsl_cdf_tdist_Pinv(confidence, configs - 1) / gsl_cdf_ugaussian_Pinv(confidence);
@@ -242,7 +241,7 @@ static double quantile_limit(const double *sorted, size_t count, double share)
 /* What the claim's far_off_ratio is. */
 static double find_far_off(const struct rue_standing *standing)
 {
-    struct rue_belief_audit audit = rue_belief_audit(rue_forecast_belief(standing->forecast));
+    struct rue_belief_audit audit = rue_belief_audit(standing->forecast->belief);
     return audit.configs >= FAR_OFF_CONFIGS && audit.ratio > far_off_ratio ? audit.ratio : 0;
 }
 
@@ -302,7 +301,7 @@ rue_status rue_standing_claim(struct rue_standing *standing, size_t trials, size
                               .far_off_ratio = standing->far_off,
                               .verified = !is_out(standing, standing->claimed) &&
                                           is_verified(standing, standing->claimed)};
-    const struct rue_joined_regrets *expected = &rue_forecast_regrets(standing->forecast)[standing->claimed];
+    const struct rue_joined_regrets *expected = &standing->forecast->joined[standing->claimed];
     find_limits(standing, rue_joined_regrets_value(expected, RUE_OBJECTIVE_MEAN), standing->own[0],
                 &out->mean_low, &out->mean_high);
     find_limits(standing, rue_joined_regrets_value(expected, RUE_OBJECTIVE_WORST), standing->own[1],

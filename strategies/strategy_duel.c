@@ -101,7 +101,7 @@ static void push_next(struct search *search, bool due)
     size_t leader = rue_standing_leader(duel->standing), unseen = rue_duel_unseen(duel, leader), reserved = 0;
     double reserve_s = search->compared ? 0 : rue_duel_baselines_s(duel, &reserved);
     double left_s = rue_duel_left_s(duel) - rue_duel_verify_s(duel, leader), rest_s = left_s - reserve_s;
-    bool last = rest_s < 0 || rue_belief_trials(rue_forecast_belief(duel->forecast)) >= RUE_BELIEF_TRIALS ||
+    bool last = rest_s < 0 || rue_belief_trials(duel->forecast->belief) >= RUE_BELIEF_TRIALS ||
                 rue_duel_lacks_trials(duel, unseen + 1 + reserved);
     bool room = left_s >= 0 && !rue_duel_lacks_trials(duel, unseen);
     bool sure = search->sure >= SURE_LOOKS && duel->joints >= 2 * duel->setup.scenario_count;
@@ -147,7 +147,7 @@ static bool is_probed_enough(const struct rue_duel *duel)
 static bool is_of_use(const struct search *search, const struct rue_ask *ask)
 {
     if (search->phase == DECIDE)
-        return ask->measure != RUE_JOINT || !rue_forecast_excluded(search->duel.forecast)[ask->config];
+        return ask->measure != RUE_JOINT || !search->duel.forecast->excluded[ask->config];
     return ask->measure != RUE_LOAD || !is_probed_enough(&search->duel);
 }
 
@@ -203,7 +203,7 @@ static bool duel_estimate(void *state, size_t scenario, size_t config, struct ru
     bool stopped = duel->status == RUE_INTERRUPTED || duel->status == RUE_TERMINATED;
     if (duel->status == RUE_OK || stopped ? !is_probed(search) : duel->status != RUE_INFEASIBLE) return false;
     struct rue_forecast_cell cell = rue_forecast_cell(duel->forecast, scenario, config);
-    const struct rue_prediction *prediction = rue_forecast_prediction(duel->forecast);
+    const struct rue_prediction *prediction = duel->forecast->prediction;
     *out = (struct rue_estimate){cell.time_s, rue_standing_sd(duel->standing, scenario, config),
                                  cell.joint_trials, cell.full,
                                  rue_prediction_first_batch_s(prediction, scenario, config)};
@@ -216,7 +216,7 @@ static bool is_claim_recent(const struct search *search)
     const struct rue_duel *duel = &search->duel;
     bool goes_on = search->phase == DECIDE && rue_setup_check_stop(&duel->setup, NULL) == RUE_OK;
     return (search->final && search->claimed > duel->joints) ||
-           (goes_on && search->claimed > 0 && !rue_forecast_is_out(duel->forecast, search->claim.config));
+           (goes_on && search->claimed > 0 && !duel->forecast->out[search->claim.config]);
 }
 
 static bool duel_claim(void *state, size_t config, struct rue_claim *out)
@@ -235,7 +235,7 @@ static bool duel_claim(void *state, size_t config, struct rue_claim *out)
 static rue_status duel_learned(const void *state, struct rue_knowledge **out, rue_error *error)
 {
     const struct search *search = state;
-    return rue_prediction_learned(rue_forecast_prediction(search->duel.forecast), out, error);
+    return rue_prediction_learned(search->duel.forecast->prediction, out, error);
 }
 
 static rue_status duel_status(void *state, rue_error *error)
@@ -254,7 +254,7 @@ static bool duel_expect(void *state, const struct rue_ask *ask, double *time_s, 
 static void duel_shift(void *state, size_t trial, struct rue_speed change)
 {
     struct search *search = state;
-    rue_forecast_shift(search->duel.forecast, trial, change);
+    rue_prediction_shift(search->duel.forecast->prediction, trial, change);
     search->stale = true;
     if (search->phase == ENDED) update(search);
 }

@@ -90,7 +90,7 @@ static void answer(struct machine *machine)
 
 static const struct rue_prediction *prediction_of(const struct machine *machine)
 {
-    return rue_forecast_prediction(machine->duel.forecast);
+    return machine->duel.forecast->prediction;
 }
 
 /* All probes in their order; answers whether the prior was given up. */
