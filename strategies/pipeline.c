@@ -262,10 +262,3 @@ struct rue_pipeline_times rue_pipeline_predict(const struct rue_pipeline_loader 
     free(pipeline.loading);
     return out;
 }
-
-bool rue_pipeline_is_ratio(enum rue_pipeline_parameter parameter)
-{
-    return parameter == RUE_PIPELINE_contention_ratio || parameter == RUE_PIPELINE_jitter_ratio ||
-           parameter == RUE_PIPELINE_inline_ratio || parameter == RUE_PIPELINE_warm_up_ratio ||
-           parameter == RUE_PIPELINE_beside_ratio;
-}

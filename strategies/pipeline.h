@@ -86,7 +86,4 @@ struct rue_pipeline_times rue_pipeline_predict(const struct rue_pipeline_loader 
                                                const struct rue_pipeline_consumer *consumer,
                                                const struct rue_config *config, uint64_t images);
 
-/* Whether the parameter has no unit; the others are seconds. */
-bool rue_pipeline_is_ratio(enum rue_pipeline_parameter parameter);
-
 #endif

@@ -22,8 +22,8 @@ struct answer {
     uint64_t images; /* 0: nothing was asked */
     size_t model, config;
     struct rue_speed speed;
-    double time_s; /* 0: not known yet, as the point */
-    bool has_point;
+    bool has_times, has_point;
+    struct rue_pipeline_times times;
     struct rue_belief_point point;
 };
 
@@ -242,18 +242,19 @@ static struct rue_pipeline_times follow(const struct rue_prediction *prediction,
                                 rue_setup_images(prediction->setup, config, images));
 }
 
-static double predict_s(const struct rue_prediction *prediction, size_t model, size_t config, uint64_t images,
-                        struct rue_speed speed)
+/* Where loading takes longer by a factor, all does but for the consumer. */
+static struct rue_pipeline_times predict(const struct rue_prediction *prediction, size_t model, size_t config,
+                                         uint64_t images, struct rue_speed speed)
 {
-    struct rue_pipeline_loader loader = prediction->fit->loader;
     struct rue_pipeline_consumer consumer = consumer_at(prediction, model, config);
-    double load = exp(speed.load), compute = exp(speed.compute);
-    for (enum rue_pipeline_parameter p = 0; p < RUE_PIPELINE_PARAMETER_COUNT; p++)
-        if (!rue_pipeline_is_ratio(p)) loader.value[p] *= load;
-    consumer.batch_s *= compute;
-    consumer.image_s *= compute;
-    return exp(offset_at(prediction, model, config)) *
-           follow(prediction, &loader, consumer, config, images).end_to_end_s;
+    double factor = exp(offset_at(prediction, model, config) + speed.load);
+    consumer.batch_s *= exp(speed.compute - speed.load);
+    consumer.image_s *= exp(speed.compute - speed.load);
+    struct rue_pipeline_times times = follow(prediction, &prediction->fit->loader, consumer, config, images);
+    times.first_batch_s *= factor;
+    times.end_to_end_s *= factor;
+    times.shutdown_s *= factor;
+    return times;
 }
 
 static struct answer *answer_of(const struct rue_prediction *prediction, size_t model, size_t config,
@@ -264,17 +265,29 @@ static struct answer *answer_of(const struct rue_prediction *prediction, size_t 
         &prediction->answers[(row * prediction->configs + config) * ANSWERS + rue_mix64(images) % ANSWERS];
     if (answer->model != model || answer->config != config || answer->images != images ||
         rue_speed_differs(answer->speed, speed))
-        *answer = (struct answer){images, model, config, speed, .time_s = 0};
+        *answer = (struct answer){images, model, config, speed, .has_times = false};
     return answer;
+}
+
+static struct rue_pipeline_times times_of(const struct rue_prediction *prediction, size_t model,
+                                          size_t config, uint64_t images, struct rue_speed speed)
+{
+    struct answer *answer = answer_of(prediction, model, config, images, speed);
+    if (!answer->has_times) answer->times = predict(prediction, model, config, images, speed);
+    answer->has_times = true;
+    return answer->times;
 }
 
 double rue_prediction_time_s(const struct rue_prediction *prediction, size_t model, size_t config,
                              uint64_t images, struct rue_speed speed)
 {
-    if (!prediction->fit) return NAN;
-    struct answer *answer = answer_of(prediction, model, config, images, speed);
-    if (answer->time_s == 0) answer->time_s = predict_s(prediction, model, config, images, speed);
-    return answer->time_s;
+    return prediction->fit ? times_of(prediction, model, config, images, speed).end_to_end_s : NAN;
+}
+
+double rue_prediction_first_batch_s(const struct rue_prediction *prediction, size_t model, size_t config)
+{
+    return times_of(prediction, model, config, prediction->setup->job_images, (struct rue_speed){0, 0})
+        .first_batch_s;
 }
 
 double rue_prediction_trial_s(const struct rue_prediction *prediction, size_t model, size_t config,
@@ -363,17 +376,6 @@ struct rue_belief_point rue_prediction_point(const struct rue_prediction *predic
 const struct rue_trial_log *rue_prediction_joints(const struct rue_prediction *prediction)
 {
     return &prediction->logs[RUE_JOINT];
-}
-
-/* The first round of all workers tells it. */
-double rue_prediction_first_batch_s(const struct rue_prediction *prediction, size_t model, size_t config)
-{
-    const struct rue_config *of = &prediction->setup->configs[config];
-    struct rue_pipeline_consumer consumer = consumer_at(prediction, model, config);
-    uint64_t workers = of->value[RUE_NUM_WORKERS] > 0 ? (uint64_t)of->value[RUE_NUM_WORKERS] : 1,
-             images = workers * (uint64_t)of->value[RUE_BATCH_SIZE], job = prediction->setup->job_images;
-    return rue_pipeline_predict(&prediction->fit->loader, &consumer, of, images < job ? images : job)
-        .first_batch_s;
 }
 
 bool rue_prediction_knows_compute(const struct rue_prediction *prediction, size_t model, size_t config)
