@@ -38,7 +38,7 @@ struct rue_prediction {
     bool trusts_prior;
     struct rue_pipeline_fit *fit;
     struct rue_pipeline_consumer hand; /* what the consumer's thread takes without a model */
-    bool fit_stale, curves_stale;      /* there is news for them */
+    bool stale;                        /* trials tell anything new of loader and models */
     struct answer *answers; /* [answer_count], [models + 1][configs][ANSWERS]; where two fall into one place
                                the later one stays */
     size_t answer_count;
@@ -74,8 +74,7 @@ rue_status rue_prediction_add(struct rue_prediction *prediction, const struct ru
         return RUE_OK;
     trial.speed = rue_speed_history_at(&prediction->speeds, ask->trial);
     if (!joint) take_back(&trial, trial.speed);
-    prediction->curves_stale |= compute;
-    prediction->fit_stale |= ask->measure == RUE_LOAD || is_by_joints(prediction);
+    prediction->stale |= !joint || is_by_joints(prediction);
     if (joint) prediction->joined[consumer_of(prediction, trial.model, trial.config)] = true;
     return rue_trial_log_add(&prediction->logs[ask->measure], &trial, error);
 }
@@ -174,7 +173,7 @@ static void believe(struct rue_prediction *prediction)
 void rue_prediction_shift(struct rue_prediction *prediction, size_t since, struct rue_speed change)
 {
     rue_speed_history_add(&prediction->speeds, since, change);
-    prediction->fit_stale = true;
+    prediction->stale = true;
     for (int m = 0; m < RUE_MEASURE_COUNT; m++)
         for (size_t i = 0; i < prediction->logs[m].count; i++) {
             struct rue_logged_trial *trial = &prediction->logs[m].at[i];
@@ -301,12 +300,11 @@ rue_status rue_prediction_update(struct rue_prediction *prediction, bool *change
 {
     bool trusted = prediction->trusts_prior;
     believe(prediction);
-    prediction->fit_stale |= prediction->trusts_prior != trusted || !prediction->fit;
-    *changed = prediction->fit_stale || prediction->curves_stale;
-    if (*changed) memset(prediction->answers, 0, prediction->answer_count * sizeof *prediction->answers);
-    prediction->curves_stale = false;
-    rue_status status = prediction->fit_stale ? fit(prediction, error) : RUE_OK;
-    prediction->fit_stale = status != RUE_OK;
+    *changed = prediction->stale || prediction->trusts_prior != trusted || !prediction->fit;
+    if (!*changed) return RUE_OK;
+    memset(prediction->answers, 0, prediction->answer_count * sizeof *prediction->answers);
+    rue_status status = fit(prediction, error);
+    prediction->stale = status != RUE_OK;
     return status;
 }
 
