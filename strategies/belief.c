@@ -8,6 +8,7 @@
 #include "random.h"
 #include "triangle.h"
 
+static const double drift_sd = 0.02, drift_s = 1000;
 static const double parameter_sd = 0.02; /* more than trials leave of the parameters: no loader is just so */
 static const double disturbed_share = 0.04, disturbed_sd = 0.4;
 
@@ -27,13 +28,19 @@ struct rue_belief {
     double decided[N];      /* K^-1 times the covariances of the trials with what is to be decided */
     double factor[N * N];   /* L of K, for usual scales */
     double spare[N * N];    /* K^-1, or L for other scales */
-    double together[N * N]; /* L of what trials share beside what their times are off by; or a part of K^-1 */
+    double together[N * N]; /* L of what drift trials share; or a part of K^-1 */
     double log_weight[RUE_BELIEF_HYPOTHESES], weight[RUE_BELIEF_HYPOTHESES];
     struct rue_belief_scales usual;
     struct rue_belief_audit audit;
 };
 
 /* ---- the process ---- */
+
+double rue_belief_drift(const struct rue_belief_trial *a, const struct rue_belief_trial *b)
+{
+    if (rue_speed_differs(a->speed, b->speed)) return 0;
+    return drift_sd * drift_sd * exp(-fabs(a->seconds - b->seconds) / drift_s);
+}
 
 static size_t parameter_of(const struct rue_belief_point *point, size_t slope)
 {
@@ -272,12 +279,12 @@ void rue_belief_add(struct rue_belief *belief, const struct rue_belief_trial *tr
     rue_belief_expect(belief, &trial->point, &mean, &variance);
     belief->disturbed[count] = count < FEW_TO_BLAME ? 0
                                                     : disturbance(belief, trial, trial->log_ratio - mean,
-                                                                  variance + rue_belief_shared(trial, trial));
+                                                                  variance + rue_belief_drift(trial, trial));
     belief->trials[count] = *trial;
     for (size_t j = 0; j <= count; j++) {
         double *pair = belief->pairs[count * (count + 1) / 2 + j];
         covariance(belief, &trial->point, &belief->trials[j].point, pair);
-        pair[RUE_SCALE_FIXED] += rue_belief_shared(trial, &belief->trials[j]);
+        pair[RUE_SCALE_FIXED] += rue_belief_drift(trial, &belief->trials[j]);
     }
     belief->count++;
     if (settle(belief, NULL) != RUE_OK) belief->count--; /* the rows before are as they were */
@@ -377,19 +384,17 @@ rue_status rue_belief_direct(struct rue_belief *belief, const struct rue_belief_
     return spread_trials(belief, &belief->usual, belief->decided, state, error);
 }
 
-/* What trials share beside what their times are off by is told, too: a trial like one that was made tells
- * less.
- */
+/* The drift that trials share is told, too: a trial soon after another tells less. */
 double rue_belief_gain(const struct rue_belief *belief, const double *state,
                        const struct rue_belief_trial *trial)
 {
     double parts[RUE_SCALE_COUNT], with[N], decided = rue_belief_at(belief, state, &trial->point);
     covariance(belief, &trial->point, &trial->point, parts);
-    double variance = scaled(parts, &belief->usual) + rue_belief_shared(trial, trial) +
+    double variance = scaled(parts, &belief->usual) + rue_belief_drift(trial, trial) +
                       belief->usual.noise * belief->usual.noise * trial->noise;
     if (belief->count > 0) covariances(belief, &trial->point, &belief->usual, with);
     for (size_t i = 0; i < belief->count; i++) {
-        double more = rue_belief_shared(trial, &belief->trials[i]);
+        double more = rue_belief_drift(trial, &belief->trials[i]);
         with[i] += more;
         decided += more * belief->decided[i];
     }
@@ -459,7 +464,7 @@ rue_status rue_belief_draw(struct rue_belief *belief, size_t count, bool usual, 
     for (size_t i = 0; i < belief->count; i++)
         for (size_t j = 0; j <= i; j++)
             belief->together[i * N + j] =
-                rue_belief_shared(&belief->trials[i], &belief->trials[j]) + (i == j ? 1e-12 : 0);
+                rue_belief_drift(&belief->trials[i], &belief->trials[j]) + (i == j ? 1e-12 : 0);
     rue_status status = rue_triangle_factorise(belief->together, N, belief->count)
                             ? draw_all(belief, count, usual, &draws, take, context, error)
                             : fail_factor(belief, error);

@@ -2,17 +2,40 @@
  *
  * The logarithm of measured over predicted time of a trial is J (theta - theta0), as the pipeline's
  * parameters theta are known by their mean and covariance only, plus what the fields say (belief_fields.h),
- * plus the machine's drift, which forgets with time, plus what a part of a job does not tell of the rest,
- * plus noise. About one trial in 25 was disturbed, either way, and tells little; which one,
- * the others tell. The scales of the fields and of the noise are unknown: each of several has the probability
- * that the trials give it.
+ * plus the machine's drift, which forgets with time, plus noise. About one trial in 25 was disturbed, either
+ * way, and tells little; which one, the others tell. The scales of the fields and of the noise are unknown:
+ * each of several has the probability that the trials give it.
  *
  * With the trials left out of one configuration after the other, exactly, the process says how far off its
  * own beliefs are: the audit. */
 #ifndef RUE_BELIEF_H
 #define RUE_BELIEF_H
 
-#include "belief_trial.h"
+#include "belief_fields.h"
+#include "pipeline.h"
+#include "speed.h"
+
+enum { RUE_BELIEF_OF_LOADER = RUE_PIPELINE_PARAMETER_COUNT, RUE_BELIEF_SLOPES = RUE_BELIEF_OF_LOADER + 2 };
+
+/* A time, of a job or of a part of it. Slopes are those of its logarithm by the logarithms of the loader's
+ * parameters, then by those of batch_s and image_s of its consumer, the last two parameters but `consumer`
+ * times two. */
+struct rue_belief_point {
+    struct rue_belief_place place;
+    double slopes[RUE_BELIEF_SLOPES];
+    size_t consumer;
+};
+
+struct rue_belief_trial {
+    struct rue_belief_point point;
+    double log_ratio;       /* of measured over predicted time */
+    double noise;           /* variance, for a scale of 1 */
+    double seconds;         /* when */
+    struct rue_speed speed; /* of the machine then; where it differs the drift is another one */
+};
+
+/* The covariance of the machine's drift in two trials. */
+double rue_belief_drift(const struct rue_belief_trial *a, const struct rue_belief_trial *b);
 
 struct rue_belief;
 

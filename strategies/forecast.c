@@ -33,32 +33,19 @@ static bool tells_nothing(const struct rue_forecast *forecast, size_t model, siz
     return answers > 0 && alike >= answers;
 }
 
-static double noise_variance(const struct rue_forecast *forecast, const struct rue_belief_point *point,
-                             uint64_t images, double predicted_s)
-{
-    double batches =
-        ceil((double)images / forecast->setup->configs[point->place.config].value[RUE_BATCH_SIZE]);
-    double loading = batch_sd * point->place.amplitude[RUE_AMPLITUDE_LOAD];
-    double hiccup = (forecast->setup->in_turn ? process_hiccup_s : thread_hiccup_s) / predicted_s;
-    return trial_sd * trial_sd + loading * loading / batches + hiccup * hiccup;
-}
-
-static double unsaid_variance(const struct rue_forecast *forecast, size_t config, uint64_t images)
-{
-    double job = (double)rue_setup_images(forecast->setup, config, forecast->setup->job_images);
-    double sd = truncated_sd * (1 - fmin(1, (double)images / job));
-    return sd * sd;
-}
-
 /* Such a trial as the belief gets it, without what it measured. */
 static struct rue_belief_trial trial_of(const struct rue_forecast *forecast, size_t model, size_t config,
                                         uint64_t images, double predicted_s)
 {
+    const struct rue_strategy_setup *setup = forecast->setup;
     struct rue_belief_trial trial = {.point =
-                                         rue_prediction_point(forecast->prediction, model, config, images),
-                                     .unsaid = unsaid_variance(forecast, config, images),
-                                     .images = images};
-    trial.noise = noise_variance(forecast, &trial.point, images, predicted_s);
+                                         rue_prediction_point(forecast->prediction, model, config, images)};
+    double batches = ceil((double)images / setup->configs[config].value[RUE_BATCH_SIZE]);
+    double loading = batch_sd * trial.point.place.amplitude[RUE_AMPLITUDE_LOAD];
+    double hiccup = (setup->in_turn ? process_hiccup_s : thread_hiccup_s) / predicted_s;
+    double job = (double)rue_setup_images(setup, config, setup->job_images);
+    double truncated = truncated_sd * (1 - fmin(1, (double)images / job));
+    trial.noise = trial_sd * trial_sd + loading * loading / batches + hiccup * hiccup + truncated * truncated;
     return trial;
 }
 
@@ -128,10 +115,10 @@ bool rue_forecast_expect(struct rue_forecast *forecast, size_t model, size_t con
 {
     double predicted_s = rue_prediction_trial_s(forecast->prediction, model, config, images), mean, variance;
     if (!forecast->belief || !(predicted_s > 0)) return false;
-    struct rue_belief_point point = rue_prediction_point(forecast->prediction, model, config, images);
-    rue_belief_expect(forecast->belief, &point, &mean, &variance);
+    struct rue_belief_trial trial = trial_of(forecast, model, config, images, predicted_s);
+    rue_belief_expect(forecast->belief, &trial.point, &mean, &variance);
     *time_s = predicted_s * exp(mean);
-    *sd = sqrt(variance + noise_variance(forecast, &point, images, predicted_s) + rue_belief_drift());
+    *sd = sqrt(variance + trial.noise + rue_belief_drift(&trial, &trial));
     return true;
 }
 
