@@ -171,7 +171,7 @@ static rue_status search(struct problem *problem, double *x, double *covariance,
     if (!work) return rue_fail_memory(error, "a fit", problem->rows * problem->count * sizeof *x);
     double squares = 0;
     int info, code = GSL_SUCCESS;
-    memcpy(x, problem->centre, problem->count * sizeof *x);
+    memcpy(x, problem->setup->start ? problem->setup->start : problem->centre, problem->count * sizeof *x);
     for (size_t r = 0; r < problem->rows; r++) problem->weight[r] = 1;
     for (int round = 0; code == GSL_SUCCESS && round < ROUNDS; round++) {
         gsl_vector_const_view start = gsl_vector_const_view_array(x, problem->count);

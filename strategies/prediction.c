@@ -10,8 +10,9 @@
 #include "random.h"
 #include "trust.h"
 
-/* ANSWERS: of a cell that are kept. JOBS: that are looked at, of each model at least so many. */
-enum { ANSWERS = 4, JOBS = 40, JOBS_OF_MODEL = 4 };
+/* ANSWERS: of a cell that are kept. JOBS: that are looked at, of each model at least so many.
+ * MANY_OF_MODEL: joint trials, on average, where a fit to them is a good start of the next one. */
+enum { ANSWERS = 4, JOBS = 40, JOBS_OF_MODEL = 4, MANY_OF_MODEL = 3 };
 
 static const double step = 0.1; /* of a logarithm, for derivatives: what is a little further counts, too */
 static const double not_measured_factor = 3; /* for what is not known of computing batches of other sizes */
@@ -216,12 +217,14 @@ static rue_status fit(struct rue_prediction *prediction, rue_error *error)
         struct rue_pipeline_prior prior = {0};
         if (has_prior) prior = prior_of(prediction, consumers);
         for (size_t i = 0; i < from->count; i++) samples[i] = sample_of(prediction, &from->at[i], by_joints);
+        bool many = by_joints && prediction->fit && from->count > MANY_OF_MODEL * consumer_count;
         const struct rue_pipeline_fit_setup setup = {.samples = samples,
                                                      .sample_count = from->count,
                                                      .consumer_count = by_joints ? consumer_count : 0,
                                                      .cpus = prediction->setup->cpus,
                                                      .in_turn = prediction->setup->in_turn,
                                                      .prior = has_prior ? &prior : NULL,
+                                                     .start = many ? prediction->fit->found : NULL,
                                                      .stop = prediction->setup->stop};
         status = rue_pipeline_fit_open(&setup, &found, error);
     }
@@ -308,6 +311,13 @@ rue_status rue_prediction_update(struct rue_prediction *prediction, bool *change
     return status;
 }
 
+/* Whether the parameter is of what is before the loading or after it, and changes nothing between. */
+static bool is_outside(size_t parameter)
+{
+    return parameter == RUE_PIPELINE_start_s || parameter == RUE_PIPELINE_start_worker_s ||
+           parameter == RUE_PIPELINE_stop_worker_s || parameter == RUE_PIPELINE_warm_up_ratio;
+}
+
 /* How the logarithm of a time depends on the parameter that the slope is of. */
 static double slope(const struct rue_prediction *prediction, const struct rue_pipeline_times *base,
                     size_t model, size_t config, uint64_t images, size_t index)
@@ -318,8 +328,13 @@ static double slope(const struct rue_prediction *prediction, const struct rue_pi
         loader.value[index] *= exp(step);
     else
         *(index == RUE_BELIEF_OF_LOADER ? &consumer.batch_s : &consumer.image_s) *= exp(step);
-    return log(follow(prediction, &loader, consumer, config, images).end_to_end_s / base->end_to_end_s) /
-           step;
+    double end_s = base->end_to_end_s;
+    if (is_outside(index)) /* one batch tells it */
+        end_s += follow(prediction, &loader, consumer, config, 1).end_to_end_s -
+                 follow(prediction, &prediction->fit->loader, consumer, config, 1).end_to_end_s;
+    else
+        end_s = follow(prediction, &loader, consumer, config, images).end_to_end_s;
+    return log(end_s / base->end_to_end_s) / step;
 }
 
 static double clip_share(double share)
