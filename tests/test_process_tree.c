@@ -263,13 +263,12 @@ Test(process_tree, counters_never_shrink_while_processes_come_and_go)
 {
     begin(fork_restless);
     struct rue_tree_usage last = {0};
-    for (int i = 0; i < 300; i++) {
+    for (int i = 0; i < 300 || last.cpu_ns == 0; i++) { /* on a busy machine its turn comes late */
         struct rue_tree_usage now = look();
         cr_assert(now.cpu_ns >= last.cpu_ns && now.read_bytes >= last.read_bytes &&
                   now.write_bytes >= last.write_bytes);
         last = now;
     }
-    cr_assert_gt(last.cpu_ns, 0);
     cr_assert_geq(last.processes, 1);
 }
 
