@@ -384,7 +384,7 @@ rue_status rue_belief_direct(struct rue_belief *belief, const struct rue_belief_
     return spread_trials(belief, &belief->usual, belief->decided, state, error);
 }
 
-/* The drift that trials share is told, too: a trial soon after another tells less. */
+/* Trials share the machine's drift, so one that follows soon after another adds less. */
 double rue_belief_gain(const struct rue_belief *belief, const double *state,
                        const struct rue_belief_trial *trial)
 {

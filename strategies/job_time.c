@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-/* What a volley takes in the middle of the trial's deliveries; NaN where there is no middle. */
+/* What a volley takes between the first and the last batches of a trial; NaN where none lies between. */
 static double volley_ns(const struct rue_trial_result *result, uint64_t batches, uint64_t stride)
 {
     const int *value = result->config.value;

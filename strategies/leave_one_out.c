@@ -54,10 +54,9 @@ rue_status rue_leave_one_out_open(const struct rue_cost_matrix *matrix, const st
     struct rue_leave_one_out *left = calloc(1, sizeof *left);
     double *weights = calloc(models, sizeof *weights);
     if (left) *left = (struct rue_leave_one_out){models, calloc(models, sizeof *left->rows), 0, 0, 0, 0};
-    rue_status status =
-        left && left->rows && weights
-            ? fill(matrix, selection, weights, left, error)
-            : rue_fail_memory(error, "what models tell of each other", models * sizeof *left->rows);
+    rue_status status = left && left->rows && weights
+                            ? fill(matrix, selection, weights, left, error)
+                            : rue_fail_memory(error, "models left out in turn", models * sizeof *left->rows);
     free(weights);
     if (status == RUE_OK && left->known)
         *out = left;

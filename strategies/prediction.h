@@ -28,7 +28,7 @@ void rue_prediction_shift(struct rue_prediction *prediction, size_t since, struc
 /* The joint trials noted so far. */
 const struct rue_trial_log *rue_prediction_joints(const struct rue_prediction *prediction);
 
-/* Fits the pipeline to all trials; `*changed`: some told anything new of loader and models, so that other
+/* Fits the pipeline to all trials; `*changed`: there were new trials of loader or models, so that other
  * times are predicted. RUE_USAGE before any load or joint trial where there is no prior; RUE_INTERNAL where
  * nothing fits; RUE_MEMORY. */
 rue_status rue_prediction_update(struct rue_prediction *prediction, bool *changed,

@@ -37,7 +37,7 @@ struct rue_probes_room {
  */
 struct rue_probes_room rue_probes_room(const struct rue_strategy_setup *setup);
 
-/* A joint trial of the first model with a middling configuration of those that are not in `without`
+/* A joint trial of the first model with a configuration of medium values, of those not in `without`
  * [configs]. False where none is left. */
 bool rue_probes_middle(const struct rue_strategy_setup *setup, const bool *without, struct rue_ask *out);
 

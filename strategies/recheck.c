@@ -54,7 +54,8 @@ static uint64_t trial_images(const struct rue_recheck *recheck, size_t config)
     if (recheck->share >= 1 || setup->whole_jobs) return job;
     if (images < least) images = least;
     if (!recheck->by_job || images >= job) return images;
-    uint64_t rest = (job - 1) / batch + 1 - images / batch; /* which is best told of whole volleys */
+    uint64_t rest =
+        (job - 1) / batch + 1 - images / batch; /* whole volleys are what a cut trial predicts best */
     images += rest % rue_job_volley_batches(&setup->configs[config]) * batch;
     return images < job ? images : job;
 }
