@@ -419,10 +419,10 @@ static void draw_before(struct rue_belief *belief, const struct rue_belief_scale
                         struct draws *draws)
 {
     size_t n = belief->parameters, count = belief->count;
-    for (size_t p = 0; p < n; p++) draws->normal[p] = rue_random_normal(&draws->seed);
+    rue_random_normals(&draws->seed, draws->normal, n);
     for (size_t p = 0; p < n; p++) draws->state[p] = rue_dot(belief->root + p * n, draws->normal, p + 1);
     rue_belief_fields_draw(belief->fields, scales->of_fields, &draws->seed, draws->state + n);
-    for (size_t i = 0; i < count; i++) draws->normal[i] = rue_random_normal(&draws->seed);
+    rue_random_normals(&draws->seed, draws->normal, count);
     for (size_t i = 0; i < count; i++) {
         const struct rue_belief_trial *trial = &belief->trials[i];
         double noise = sqrt(noise_of(belief, i, scales)) * rue_random_normal(&draws->seed);

@@ -237,7 +237,8 @@ void rue_belief_fields_draw(const struct rue_belief_fields *fields, const double
     for (int f = 0; f < RUE_FIELD_COUNT; f++) {
         const struct field *field = &fields->fields[f];
         double *values = out + field->start, sd = scales[table[f].scale] * table[f].sd;
-        for (size_t i = 0; i < field->size; i++) values[i] = sd * rue_random_normal(seed);
+        rue_random_normals(seed, values, field->size);
+        for (size_t i = 0; i < field->size; i++) values[i] *= sd;
         multiply_all(fields, field, true, values);
     }
 }

@@ -1,5 +1,6 @@
 #include "pipeline_fit.h"
 
+#include <gsl/gsl_blas.h>
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_multifit_nlinear.h>
 #include <math.h>
@@ -8,7 +9,8 @@
 
 enum { N = RUE_PIPELINE_PARAMETER_COUNT, TIMES = 3, ITERATIONS = 60, ROUNDS = 3 };
 
-static const double step = 1e-4; /* of a logarithm, for derivatives */
+static const double least_gain = 0.01; /* of the sum of squares, in variances */
+static const double step = 1e-4;       /* of a logarithm, for derivatives */
 
 /* How far the logarithm of a measured time lies from that of a good prediction: until the first batch, from
  * there to the last, shut-down. */
@@ -47,11 +49,12 @@ struct problem {
     const struct rue_pipeline_fit_setup *setup;
     const struct rue_pipeline_sample *samples; /* of the setup */
     size_t sample_count, count, rows;
-    double image_s;         /* guessed */
-    double *centre, *sd;    /* [count] of what is believed before the trials */
-    double *weight;         /* [rows] of residuals, for those far out less than 1 */
-    double *base, *shifted; /* [rows] */
-    double *x;              /* [count] */
+    double image_s;                   /* guessed */
+    double *centre, *sd;              /* [count] of what is believed before the trials */
+    double *weight;                   /* [rows] of residuals, for those far out less than 1 */
+    double *base, *shifted;           /* [rows] */
+    struct rue_pipeline_times *times; /* [sample_count] behind the rows in base */
+    double *x;                        /* [count] */
 };
 
 static struct rue_pipeline_loader loader_of(const struct problem *problem, const double *x)
@@ -79,22 +82,26 @@ static double distance(double measured_s, double predicted_s, double sd)
     return log(measured_s / predicted_s) / sd;
 }
 
-/* The rows of one sample, 0 where a time is not known. RUE_MEMORY, or what the stop returns. */
-static rue_status fill_rows(const struct problem *problem, const double *x, size_t index, double *rows)
+static struct rue_pipeline_times predict(const struct problem *problem, const double *x, size_t index)
 {
     const struct rue_pipeline_sample *sample = &problem->samples[index];
-    const struct rue_pipeline_times *measured = &sample->times;
     struct rue_pipeline_loader loader = loader_of(problem, x);
     struct rue_pipeline_consumer consumer = consumer_of(sample, x);
-    struct rue_pipeline_times times =
-        rue_pipeline_predict(&loader, &consumer, &sample->config, sample->images);
+    return rue_pipeline_predict(&loader, &consumer, &sample->config, sample->images);
+}
+
+/* The rows of one sample, 0 where a time is not known. RUE_MEMORY, or what the stop returns. */
+static rue_status fill_rows(const struct problem *problem, const struct rue_pipeline_times *times,
+                            size_t index, double *rows)
+{
+    const struct rue_pipeline_times *measured = &problem->samples[index].times;
     double *own = rows + TIMES * index;
     bool whole = isnan(measured->first_batch_s); /* its parts were not told */
-    own[0] = distance(measured->first_batch_s, times.first_batch_s, spread[0]);
-    own[1] = whole ? distance(measured->end_to_end_s, times.end_to_end_s, spread[1])
-                   : distance(rue_pipeline_between_s(measured), rue_pipeline_between_s(&times), spread[1]);
-    own[2] = distance(measured->shutdown_s, times.shutdown_s, spread[2]);
-    return isnan(times.end_to_end_s) ? RUE_MEMORY : check_stop(problem);
+    own[0] = distance(measured->first_batch_s, times->first_batch_s, spread[0]);
+    own[1] = whole ? distance(measured->end_to_end_s, times->end_to_end_s, spread[1])
+                   : distance(rue_pipeline_between_s(measured), rue_pipeline_between_s(times), spread[1]);
+    own[2] = distance(measured->shutdown_s, times->shutdown_s, spread[2]);
+    return isnan(times->end_to_end_s) ? RUE_MEMORY : check_stop(problem);
 }
 
 /* All rows, unweighted: those of the samples, then one for each belief; into `base`. */
@@ -102,7 +109,8 @@ static rue_status all_rows(struct problem *problem, const double *x)
 {
     double *rows = problem->base;
     for (size_t s = 0; s < problem->sample_count; s++) {
-        rue_status status = fill_rows(problem, x, s, rows);
+        problem->times[s] = predict(problem, x, s);
+        rue_status status = fill_rows(problem, &problem->times[s], s, rows);
         if (status != RUE_OK) return status;
     }
     double *beliefs = rows + TIMES * problem->sample_count;
@@ -115,6 +123,23 @@ static bool depends(const struct problem *problem, size_t s, size_t p)
 {
     if (p < N) return true;
     return (p - N) / 2 == problem->samples[s].unknown;
+}
+
+/* The times of sample `s` where parameter `p` is a step further than when all rows were filled. */
+static struct rue_pipeline_times predict_further(struct problem *problem, size_t s, size_t p)
+{
+    const struct rue_pipeline_sample *sample = &problem->samples[s];
+    if (p < N) {
+        struct rue_pipeline_loader loader = loader_of(problem, problem->x);
+        struct rue_pipeline_consumer consumer = consumer_of(sample, problem->x);
+        return rue_pipeline_move(problem->times[s], &loader, p, step, &consumer, &sample->config,
+                                 sample->images);
+    }
+    double x = problem->x[p];
+    problem->x[p] += step;
+    struct rue_pipeline_times times = predict(problem, problem->x, s);
+    problem->x[p] = x;
+    return times;
 }
 
 static void copy_out(const gsl_vector *from, double *to)
@@ -138,17 +163,15 @@ static int derivatives(const gsl_vector *at, void *context, gsl_matrix *out)
     copy_out(at, problem->x);
     if (all_rows(problem, problem->x) != RUE_OK) return GSL_ENOMEM;
     for (size_t p = 0; p < problem->count; p++) {
-        double x = problem->x[p];
-        problem->x[p] += step;
         for (size_t s = 0; s < problem->sample_count; s++) {
             if (!depends(problem, s, p)) continue;
-            if (fill_rows(problem, problem->x, s, problem->shifted) != RUE_OK) return GSL_ENOMEM;
+            struct rue_pipeline_times times = predict_further(problem, s, p);
+            if (fill_rows(problem, &times, s, problem->shifted) != RUE_OK) return GSL_ENOMEM;
             for (size_t r = TIMES * s; r < TIMES * (s + 1); r++)
                 gsl_matrix_set(out, r, p,
                                (problem->shifted[r] - problem->base[r]) / step * problem->weight[r]);
         }
         gsl_matrix_set(out, TIMES * problem->sample_count + p, p, 1 / problem->sd[p]);
-        problem->x[p] = x;
     }
     return GSL_SUCCESS;
 }
@@ -158,6 +181,19 @@ static void reweigh(struct problem *problem)
 {
     for (size_t r = 0; r < TIMES * problem->sample_count; r++)
         problem->weight[r] = pow(1 + problem->base[r] * problem->base[r], -0.25);
+}
+
+/* Until a step no longer makes the parameters more probable, to speak of. */
+static void iterate(gsl_multifit_nlinear_workspace *work)
+{
+    const gsl_vector *rows = gsl_multifit_nlinear_residual(work);
+    double before, squares = INFINITY;
+    int i = 0;
+    do {
+        before = squares;
+        if (gsl_multifit_nlinear_iterate(work) != GSL_SUCCESS) return;
+        gsl_blas_ddot(rows, rows, &squares);
+    } while (++i < ITERATIONS && before - squares > least_gain);
 }
 
 /* From what is believed to the best near it, robustly, into `x`; `covariance` [count][count]. */
@@ -170,14 +206,13 @@ static rue_status search(struct problem *problem, double *x, double *covariance,
         gsl_multifit_nlinear_alloc(gsl_multifit_nlinear_trust, &parameters, fdf.n, fdf.p);
     if (!work) return rue_fail_memory(error, "a fit", problem->rows * problem->count * sizeof *x);
     double squares = 0;
-    int info, code = GSL_SUCCESS;
+    int code = GSL_SUCCESS;
     memcpy(x, problem->setup->start ? problem->setup->start : problem->centre, problem->count * sizeof *x);
     for (size_t r = 0; r < problem->rows; r++) problem->weight[r] = 1;
     for (int round = 0; code == GSL_SUCCESS && round < ROUNDS; round++) {
         gsl_vector_const_view start = gsl_vector_const_view_array(x, problem->count);
         code = gsl_multifit_nlinear_init(&start.vector, &fdf, work);
-        if (code == GSL_SUCCESS)
-            gsl_multifit_nlinear_driver(ITERATIONS, 1e-6, 1e-6, 1e-9, NULL, NULL, &info, work);
+        if (code == GSL_SUCCESS) iterate(work);
         if (code == GSL_SUCCESS) copy_out(gsl_multifit_nlinear_position(work), x);
         if (code == GSL_SUCCESS && all_rows(problem, x) != RUE_OK) code = GSL_ENOMEM;
         reweigh(problem);
@@ -279,8 +314,10 @@ rue_status rue_pipeline_fit_open(const struct rue_pipeline_fit_setup *setup, str
     if (!(problem.image_s > 0)) return rue_fail(error, RUE_USAGE, "no trial to learn from");
     size_t doubles = 3 * problem.count + 3 * problem.rows;
     double *room = calloc(doubles, sizeof *room);
+    problem.times = calloc(sample_count + 1, sizeof *problem.times);
     struct rue_pipeline_fit *fit = allocate(consumer_count, problem.count);
-    rue_status status = room && fit ? RUE_OK : rue_fail_memory(error, "a fit", doubles * sizeof *room);
+    rue_status status =
+        room && problem.times && fit ? RUE_OK : rue_fail_memory(error, "a fit", doubles * sizeof *room);
     if (status == RUE_OK) {
         problem.centre = room;
         problem.sd = problem.centre + problem.count;
@@ -292,6 +329,7 @@ rue_status rue_pipeline_fit_open(const struct rue_pipeline_fit_setup *setup, str
         status = search(&problem, fit->found, fit->covariance, error);
         if (status == RUE_OK) fill(&problem, fit);
     }
+    free(problem.times);
     free(room);
     if (status != RUE_OK) return rue_pipeline_fit_close(fit), status;
     *out = fit;

@@ -311,30 +311,21 @@ rue_status rue_prediction_update(struct rue_prediction *prediction, bool *change
     return status;
 }
 
-/* Whether the parameter is of what is before the loading or after it, and changes nothing between. */
-static bool is_outside(size_t parameter)
-{
-    return parameter == RUE_PIPELINE_start_s || parameter == RUE_PIPELINE_start_worker_s ||
-           parameter == RUE_PIPELINE_stop_worker_s || parameter == RUE_PIPELINE_warm_up_ratio;
-}
-
 /* How the logarithm of a time depends on the parameter that the slope is of. */
 static double slope(const struct rue_prediction *prediction, const struct rue_pipeline_times *base,
                     size_t model, size_t config, uint64_t images, size_t index)
 {
-    struct rue_pipeline_loader loader = prediction->fit->loader;
+    const struct rue_pipeline_loader *loader = &prediction->fit->loader;
     struct rue_pipeline_consumer consumer = consumer_at(prediction, model, config);
-    if (index < RUE_BELIEF_OF_LOADER)
-        loader.value[index] *= exp(step);
-    else
+    struct rue_pipeline_times moved;
+    if (index < RUE_BELIEF_OF_LOADER) {
+        moved = rue_pipeline_move(*base, loader, index, step, &consumer, &prediction->setup->configs[config],
+                                  rue_setup_images(prediction->setup, config, images));
+    } else {
         *(index == RUE_BELIEF_OF_LOADER ? &consumer.batch_s : &consumer.image_s) *= exp(step);
-    double end_s = base->end_to_end_s;
-    if (is_outside(index)) /* one batch tells it */
-        end_s += follow(prediction, &loader, consumer, config, 1).end_to_end_s -
-                 follow(prediction, &prediction->fit->loader, consumer, config, 1).end_to_end_s;
-    else
-        end_s = follow(prediction, &loader, consumer, config, images).end_to_end_s;
-    return log(end_s / base->end_to_end_s) / step;
+        moved = follow(prediction, loader, consumer, config, images);
+    }
+    return log(moved.end_to_end_s / base->end_to_end_s) / step;
 }
 
 static double clip_share(double share)
