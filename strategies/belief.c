@@ -4,15 +4,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "belief_scales.h"
 #include "random.h"
 #include "triangle.h"
 
 static const double drift_sd = 0.02, drift_s = 1000;
 static const double parameter_sd = 0.02; /* more than trials leave of the parameters: no loader is just so */
 static const double disturbed_share = 0.04, disturbed_sd = 0.4;
+static const double scale_sd = 1.2; /* of the logarithms of scales, before any trial */
 
 enum { N = RUE_BELIEF_TRIALS, ROUNDS = 3, AUDITED_LEAST = 3, FEW_TO_BLAME = 6 };
+
+/* How far predictions may be off, and how noisy trials may be, relative to what is usual: a grid of
+ * hypotheses. Cells are not believed to be nearer to their predictions than is usual: bounds would be too
+ * small. */
+enum { MODELS = 2, SMOOTHS = 3, CELLS = 4, NOISES = 4, HYPOTHESES = MODELS * SMOOTHS * CELLS * NOISES };
+static const double models[MODELS] = {0.7, 3}, smooths[SMOOTHS] = {0.5, 2, 6}, cells[CELLS] = {1, 2, 4, 8},
+                    noises[NOISES] = {0.5, 1, 2, 3.5};
+
+struct scales {
+    double of_fields[RUE_SCALE_COUNT], noise;
+};
 
 struct rue_belief {
     struct rue_belief_fields *fields;
@@ -22,15 +33,18 @@ struct rue_belief {
     size_t count;
     struct rue_belief_trial trials[N];              /* the first `count`, here and below */
     double pairs[N * (N + 1) / 2][RUE_SCALE_COUNT]; /* covariances for scales of 1 */
-    size_t own[N];                                  /* those of one configuration; or which are acquitted */
     double disturbed[N];                            /* probability */
     double solved[N];                               /* K^-1 times the logarithms of measured over predicted */
-    double decided[N];      /* K^-1 times the covariances of the trials with what is to be decided */
-    double factor[N * N];   /* L of K, for usual scales */
-    double spare[N * N];    /* K^-1, or L for other scales */
-    double together[N * N]; /* L of what drift trials share; or a part of K^-1 */
-    double log_weight[RUE_BELIEF_HYPOTHESES], weight[RUE_BELIEF_HYPOTHESES];
-    struct rue_belief_scales usual;
+    double decided[N];         /* K^-1 times the covariances of the trials with what is to be decided */
+    double factor[N * N];      /* L of K, for usual scales */
+    double spare[N * N];       /* K^-1, or L for other scales */
+    double block[N * N];       /* a part of K^-1 */
+    double weight[HYPOTHESES]; /* probability */
+    struct scales usual;       /* the mean of the hypotheses */
+    struct scales assumed;     /* for draws, by the factor `drawing` */
+    size_t assumed_hypothesis; /* HYPOTHESES: the mean */
+    const double *drawing;
+    double *normal, *state; /* [parameters], [state size] for the time of a call */
     struct rue_belief_audit audit;
 };
 
@@ -75,7 +89,7 @@ static void covariance(const struct rue_belief *belief, const struct rue_belief_
     }
 }
 
-static double scaled(const double covariances[RUE_SCALE_COUNT], const struct rue_belief_scales *scales)
+static double scaled(const double covariances[RUE_SCALE_COUNT], const struct scales *scales)
 {
     double sum = 0;
     for (int s = 0; s < RUE_SCALE_COUNT; s++)
@@ -83,7 +97,7 @@ static double scaled(const double covariances[RUE_SCALE_COUNT], const struct rue
     return sum;
 }
 
-static double noise_of(const struct rue_belief *belief, size_t trial, const struct rue_belief_scales *scales)
+static double noise_of(const struct rue_belief *belief, size_t trial, const struct scales *scales)
 {
     double noise = scales->noise * scales->noise * belief->trials[trial].noise, p = belief->disturbed[trial];
     return 1 / ((1 - p) / noise + p / (noise + disturbed_sd * disturbed_sd));
@@ -95,8 +109,7 @@ static const double *pair_of(const struct rue_belief *belief, size_t i, size_t j
 }
 
 /* L of K for those scales into `out`; false where there is none. */
-static bool factorise_for(const struct rue_belief *belief, const struct rue_belief_scales *scales,
-                          double *out)
+static bool factorise_for(const struct rue_belief *belief, const struct scales *scales, double *out)
 {
     size_t count = belief->count;
     for (size_t i = 0; i < count; i++) {
@@ -122,42 +135,71 @@ static void copy_ratios(const struct rue_belief *belief, double *out)
     for (size_t i = 0; i < belief->count; i++) out[i] = belief->trials[i].log_ratio;
 }
 
+static void assume_usual(struct rue_belief *belief)
+{
+    belief->assumed = belief->usual;
+    belief->assumed_hypothesis = HYPOTHESES;
+    belief->drawing = belief->factor;
+}
+
 /* K for the usual scales, factorised, and what follows from it. */
 static rue_status settle(struct rue_belief *belief, rue_error *error)
 {
     if (!factorise_for(belief, &belief->usual, belief->factor)) return fail_factor(belief, error);
     copy_ratios(belief, belief->solved);
     rue_triangle_solve(belief->factor, N, belief->count, belief->solved);
+    assume_usual(belief);
     return RUE_OK;
 }
 
 /* ---- what trials tell of the scales, and of each other ---- */
 
+static struct scales scales_of(size_t hypothesis)
+{
+    size_t n = hypothesis % NOISES, c = hypothesis / NOISES % CELLS,
+           s = hypothesis / NOISES / CELLS % SMOOTHS, m = hypothesis / NOISES / CELLS / SMOOTHS;
+    return (struct scales){{[RUE_SCALE_FIXED] = 1,
+                            [RUE_SCALE_MODEL] = models[m],
+                            [RUE_SCALE_SMOOTH] = smooths[s],
+                            [RUE_SCALE_CELL] = cells[c]},
+                           noises[n]};
+}
+
+/* The logarithm of how probable the scales are, by the trials and before them, but for a constant. */
+static double log_weight(struct rue_belief *belief, const struct scales *scales)
+{
+    double *rest = belief->solved, squares = pow(log(scales->noise), 2);
+    if (!factorise_for(belief, scales, belief->spare)) return -INFINITY;
+    copy_ratios(belief, rest);
+    rue_triangle_solve_lower(belief->spare, N, belief->count, rest);
+    for (int s = 0; s < RUE_SCALE_COUNT; s++) squares += pow(log(scales->of_fields[s]), 2);
+    double sum = -0.5 * (rue_dot(rest, rest, belief->count) + squares / (scale_sd * scale_sd));
+    for (size_t i = 0; i < belief->count; i++) sum -= log(belief->spare[i * N + i]);
+    return sum;
+}
+
+/* The usual scales become the geometric mean of all hypotheses, each as probable as the trials have it. */
 static rue_status weigh_hypotheses(struct rue_belief *belief, rue_error *error)
 {
-    size_t count = belief->count;
-    double most = -INFINITY, sum = 0, *rest = belief->solved;
-    for (size_t h = 0; h < RUE_BELIEF_HYPOTHESES; h++) {
-        struct rue_belief_scales scales = rue_belief_scales_of(h);
+    double *weights = belief->weight, most = -INFINITY, sum = 0;
+    struct scales mean = {.noise = 0};
+    for (size_t h = 0; h < HYPOTHESES; h++) {
+        struct scales scales = scales_of(h);
         rue_status status = check_stop(belief, error);
         if (status != RUE_OK) return status;
-        double log_likelihood = -INFINITY;
-        if (count == 0) {
-            log_likelihood = 0;
-        } else if (factorise_for(belief, &scales, belief->spare)) {
-            copy_ratios(belief, rest);
-            rue_triangle_solve_lower(belief->spare, N, count, rest);
-            log_likelihood = -0.5 * rue_dot(rest, rest, count);
-            for (size_t i = 0; i < count; i++) log_likelihood -= log(belief->spare[i * N + i]);
-        }
-        belief->log_weight[h] = log_likelihood + rue_belief_scales_log_prior(&scales);
-        most = fmax(most, belief->log_weight[h]);
+        weights[h] = log_weight(belief, &scales);
+        most = fmax(most, weights[h]);
     }
     if (!isfinite(most)) return fail_factor(belief, error);
-    for (size_t h = 0; h < RUE_BELIEF_HYPOTHESES; h++)
-        sum += belief->weight[h] = exp(belief->log_weight[h] - most);
-    for (size_t h = 0; h < RUE_BELIEF_HYPOTHESES; h++) belief->weight[h] /= sum;
-    belief->usual = rue_belief_scales_mean(belief->weight);
+    for (size_t h = 0; h < HYPOTHESES; h++) sum += weights[h] = exp(weights[h] - most);
+    for (size_t h = 0; h < HYPOTHESES; h++) {
+        struct scales scales = scales_of(h);
+        weights[h] /= sum;
+        for (int s = 0; s < RUE_SCALE_COUNT; s++) mean.of_fields[s] += weights[h] * log(scales.of_fields[s]);
+        mean.noise += weights[h] * log(scales.noise);
+    }
+    for (int s = 0; s < RUE_SCALE_COUNT; s++) belief->usual.of_fields[s] = exp(mean.of_fields[s]);
+    belief->usual.noise = exp(mean.noise);
     return RUE_OK;
 }
 
@@ -183,25 +225,6 @@ static void blame(struct rue_belief *belief)
     }
 }
 
-/* Where most trials of a configuration seem to be disturbed, two of them at least, it is the belief that is
- * off.
- */
-static void acquit(struct rue_belief *belief)
-{
-    size_t n = belief->count;
-    for (size_t i = 0; i < n; i++) {
-        size_t all = 0, disturbed = 0;
-        for (size_t j = 0; j < n; j++) {
-            if (belief->trials[j].point.place.config != belief->trials[i].point.place.config) continue;
-            all++;
-            disturbed += belief->disturbed[j] > 0.5;
-        }
-        belief->own[i] = disturbed >= 2 && 2 * disturbed > all;
-    }
-    for (size_t i = 0; i < n; i++)
-        if (belief->own[i]) belief->disturbed[i] = 0;
-}
-
 bool rue_belief_is_last_disturbed(const struct rue_belief *belief)
 {
     return belief->count > 0 && belief->disturbed[belief->count - 1] > 0.5;
@@ -211,7 +234,7 @@ bool rue_belief_is_last_disturbed(const struct rue_belief *belief)
  * deviations. */
 static double left_out(struct rue_belief *belief, const size_t *own, size_t count)
 {
-    double *block = belief->together, rest[N], ones[N], sum = 0, variance = 0;
+    double *block = belief->block, rest[N], ones[N], sum = 0, variance = 0;
     for (size_t a = 0; a < count; a++) {
         for (size_t b = 0; b <= a; b++) block[a * count + b] = belief->spare[own[a] * N + own[b]];
         rest[a] = belief->solved[own[a]];
@@ -227,17 +250,16 @@ static double left_out(struct rue_belief *belief, const size_t *own, size_t coun
 /* Each configuration counts once: many trials of one tell no more of how far predictions are off. */
 static void audit(struct rue_belief *belief)
 {
+    size_t own[N];
     double sum = 0;
     belief->audit = (struct rue_belief_audit){.ratio = 1};
     for (size_t i = 0; i < belief->count; i++) {
         size_t config = belief->trials[i].point.place.config, count = 0;
         for (size_t j = 0; j < belief->count; j++)
-            if (belief->trials[j].point.place.config == config) belief->own[count++] = j;
-        if (belief->own[0] == i) {
-            double off = left_out(belief, belief->own, count);
-            sum += off * off;
-            belief->audit.configs++;
-        }
+            if (belief->trials[j].point.place.config == config) own[count++] = j;
+        if (own[0] != i) continue;
+        sum += pow(left_out(belief, own, count), 2);
+        belief->audit.configs++;
     }
     if (belief->audit.configs >= AUDITED_LEAST)
         belief->audit.ratio = sqrt(sum / (double)belief->audit.configs);
@@ -253,7 +275,6 @@ rue_status rue_belief_learn(struct rue_belief *belief, rue_error *error)
         rue_triangle_invert(belief->factor, N, belief->count, belief->spare);
         if (round + 1 == ROUNDS) break;
         blame(belief);
-        acquit(belief);
     }
     if (status == RUE_OK) audit(belief);
     return status;
@@ -292,14 +313,13 @@ void rue_belief_add(struct rue_belief *belief, const struct rue_belief_trial *tr
 
 /* ---- what is believed ---- */
 
-/* The covariances of a point with all trials, for those scales, into `out` [count]. */
-static void covariances(const struct rue_belief *belief, const struct rue_belief_point *point,
-                        const struct rue_belief_scales *scales, double *out)
+/* The covariances of a point with all trials into `out` [count]. */
+static void covariances(const struct rue_belief *belief, const struct rue_belief_point *point, double *out)
 {
     double parts[RUE_SCALE_COUNT];
     for (size_t i = 0; i < belief->count; i++) {
         covariance(belief, point, &belief->trials[i].point, parts);
-        out[i] = scaled(parts, scales);
+        out[i] = scaled(parts, &belief->usual);
     }
 }
 
@@ -308,10 +328,8 @@ void rue_belief_expect(const struct rue_belief *belief, const struct rue_belief_
 {
     double parts[RUE_SCALE_COUNT], with[N];
     covariance(belief, point, point, parts);
-    *mean = 0;
     *variance = scaled(parts, &belief->usual);
-    if (belief->count == 0) return;
-    covariances(belief, point, &belief->usual, with);
+    covariances(belief, point, with);
     *mean = rue_dot(with, belief->solved, belief->count);
     rue_triangle_solve_lower(belief->factor, N, belief->count, with);
     *variance = fmax(0, *variance - rue_dot(with, with, belief->count));
@@ -331,57 +349,45 @@ double rue_belief_at(const struct rue_belief *belief, const double *state,
            rue_belief_fields_at(belief->fields, state + belief->parameters, &point->place);
 }
 
-/* Adds the covariances of everything with the sum of weights[i] * points[i], before any trial. */
-static rue_status spread(const struct rue_belief *belief, const struct rue_belief_scales *scales,
-                         const struct rue_belief_point *const *points, const double *weights, size_t count,
-                         double *state, rue_error *error)
+void rue_belief_put(const struct rue_belief *belief, const struct rue_belief_point *point, double weight,
+                    double *state)
 {
-    const struct rue_belief_place **places = malloc((count + 1) * sizeof *places);
-    double *sums = calloc(belief->parameters + 1, sizeof *sums);
-    if (!places || !sums) {
-        free(places);
-        free(sums);
-        return rue_fail_memory(error, "beliefs", count * sizeof *places);
-    }
-    for (size_t i = 0; i < count; i++) {
-        places[i] = &points[i]->place;
-        for (size_t s = 0; s < slopes_of(belief, points[i]); s++)
-            sums[parameter_of(points[i], s)] += weights[i] * points[i]->slopes[s];
-    }
-    for (size_t p = 0; p < belief->parameters; p++)
-        state[p] += rue_dot(belief->covariance + p * belief->parameters, sums, belief->parameters);
-    rue_belief_fields_spread(belief->fields, scales->of_fields, places, weights, count,
-                             state + belief->parameters);
-    free(places);
-    free(sums);
-    return RUE_OK;
+    for (size_t s = 0; s < slopes_of(belief, point); s++)
+        state[parameter_of(point, s)] += weight * point->slopes[s];
+    rue_belief_fields_put(belief->fields, &point->place, weight, state + belief->parameters);
 }
 
-/* The same with the trials. */
-static rue_status spread_trials(const struct rue_belief *belief, const struct rue_belief_scales *scales,
-                                const double *weights, double *state, rue_error *error)
+static void put_trials(const struct rue_belief *belief, const double *weights, double *state)
 {
-    const struct rue_belief_point *points[RUE_BELIEF_TRIALS];
-    for (size_t i = 0; i < belief->count; i++) points[i] = &belief->trials[i].point;
-    return spread(belief, scales, points, weights, belief->count, state, error);
-}
-
-rue_status rue_belief_mean(const struct rue_belief *belief, double *state, rue_error *error)
-{
-    memset(state, 0, rue_belief_state_size(belief) * sizeof *state);
-    return spread_trials(belief, &belief->usual, belief->solved, state, error);
-}
-
-rue_status rue_belief_direct(struct rue_belief *belief, const struct rue_belief_point *const *points,
-                             const double *weights, size_t count, double *state, rue_error *error)
-{
-    memset(state, 0, rue_belief_state_size(belief) * sizeof *state);
-    rue_status status = spread(belief, &belief->usual, points, weights, count, state, error);
-    if (status != RUE_OK || belief->count == 0) return status;
     for (size_t i = 0; i < belief->count; i++)
-        belief->decided[i] = -rue_belief_at(belief, state, &belief->trials[i].point);
+        rue_belief_put(belief, &belief->trials[i].point, weights[i], state);
+}
+
+/* What was put into the state becomes the covariances of everything with that, before any trial. */
+static void spread(const struct rue_belief *belief, const struct scales *scales, double *state)
+{
+    size_t n = belief->parameters;
+    memcpy(belief->normal, state, n * sizeof *state);
+    for (size_t p = 0; p < n; p++) state[p] = rue_dot(belief->covariance + p * n, belief->normal, n);
+    rue_belief_fields_spread(belief->fields, scales->of_fields, state + n);
+}
+
+void rue_belief_mean(const struct rue_belief *belief, double *state)
+{
+    memset(state, 0, rue_belief_state_size(belief) * sizeof *state);
+    put_trials(belief, belief->solved, state);
+    spread(belief, &belief->usual, state);
+}
+
+void rue_belief_direct(struct rue_belief *belief, double *state)
+{
+    memcpy(belief->state, state, rue_belief_state_size(belief) * sizeof *state);
+    spread(belief, &belief->usual, belief->state);
+    for (size_t i = 0; i < belief->count; i++)
+        belief->decided[i] = -rue_belief_at(belief, belief->state, &belief->trials[i].point);
     rue_triangle_solve(belief->factor, N, belief->count, belief->decided);
-    return spread_trials(belief, &belief->usual, belief->decided, state, error);
+    put_trials(belief, belief->decided, state);
+    spread(belief, &belief->usual, state);
 }
 
 /* Trials share the machine's drift, so one that follows soon after another adds less. */
@@ -392,84 +398,55 @@ double rue_belief_gain(const struct rue_belief *belief, const double *state,
     covariance(belief, &trial->point, &trial->point, parts);
     double variance = scaled(parts, &belief->usual) + rue_belief_drift(trial, trial) +
                       belief->usual.noise * belief->usual.noise * trial->noise;
-    if (belief->count > 0) covariances(belief, &trial->point, &belief->usual, with);
+    covariances(belief, &trial->point, with);
     for (size_t i = 0; i < belief->count; i++) {
         double more = rue_belief_drift(trial, &belief->trials[i]);
         with[i] += more;
         decided += more * belief->decided[i];
     }
-    if (belief->count > 0) rue_triangle_solve_lower(belief->factor, N, belief->count, with);
-    variance -= belief->count > 0 ? rue_dot(with, with, belief->count) : 0;
+    rue_triangle_solve_lower(belief->factor, N, belief->count, with);
+    variance -= rue_dot(with, with, belief->count);
     return decided * decided / fmax(variance, 1e-12);
 }
 
 /* ---- draws ---- */
 
-/* What draws of one call share. */
-struct draws {
-    uint64_t seed;
-    double *state;  /* [state size] */
-    double *normal; /* [parameters], and [N] after them */
-    double weights[N];
-};
-
-/* One possible truth before any trial, and what trials would tell of it, less what they told: into
- * `weights`. */
-static void draw_before(struct rue_belief *belief, const struct rue_belief_scales *scales,
-                        struct draws *draws)
+void rue_belief_assume(struct rue_belief *belief, double share)
 {
-    size_t n = belief->parameters, count = belief->count;
-    rue_random_normals(&draws->seed, draws->normal, n);
-    for (size_t p = 0; p < n; p++) draws->state[p] = rue_dot(belief->root + p * n, draws->normal, p + 1);
-    rue_belief_fields_draw(belief->fields, scales->of_fields, &draws->seed, draws->state + n);
-    rue_random_normals(&draws->seed, draws->normal, count);
-    for (size_t i = 0; i < count; i++) {
+    size_t hypothesis = isnan(share) ? HYPOTHESES : 0;
+    for (double sum = belief->weight[0]; hypothesis + 1 < HYPOTHESES && sum < share;)
+        sum += belief->weight[++hypothesis];
+    if (hypothesis == belief->assumed_hypothesis) return;
+    assume_usual(belief);
+    if (hypothesis == HYPOTHESES) return;
+    struct scales scales = scales_of(hypothesis);
+    if (!factorise_for(belief, &scales, belief->spare)) return;
+    belief->assumed = scales;
+    belief->assumed_hypothesis = hypothesis;
+    belief->drawing = belief->spare;
+}
+
+/* A possible truth before any trial, and then what trials would have measured there, less what they did. */
+void rue_belief_draw(struct rue_belief *belief, uint64_t *seed, double *state)
+{
+    size_t n = belief->parameters, size = rue_belief_state_size(belief);
+    const struct scales *scales = &belief->assumed;
+    double off[N], drift = 0;
+    rue_random_normals(seed, belief->normal, n);
+    for (size_t p = 0; p < n; p++) state[p] = rue_dot(belief->root + p * n, belief->normal, p + 1);
+    rue_belief_fields_draw(belief->fields, scales->of_fields, seed, state + n);
+    for (size_t i = 0; i < belief->count; i++) {
         const struct rue_belief_trial *trial = &belief->trials[i];
-        double noise = sqrt(noise_of(belief, i, scales)) * rue_random_normal(&draws->seed);
-        draws->weights[i] = trial->log_ratio - rue_belief_at(belief, draws->state, &trial->point) -
-                            rue_dot(belief->together + i * N, draws->normal, i + 1) - noise;
+        double share = i ? rue_belief_drift(trial, trial - 1) / (drift_sd * drift_sd) : 0;
+        drift = share * drift + sqrt(1 - share * share) * drift_sd * rue_random_normal(seed);
+        double noise = sqrt(noise_of(belief, i, scales)) * rue_random_normal(seed);
+        off[i] = trial->log_ratio - rue_belief_at(belief, state, &trial->point) - drift - noise;
     }
-}
-
-static rue_status draw_all(struct rue_belief *belief, size_t count, bool usual, struct draws *draws,
-                           void (*take)(void *context, size_t index, const double *state), void *context,
-                           rue_error *error)
-{
-    size_t hypothesis = 0, last = SIZE_MAX;
-    double cumulative = belief->weight[0];
-    rue_status status = RUE_OK;
-    for (size_t d = 0; status == RUE_OK && d < count; d++) {
-        while (hypothesis + 1 < RUE_BELIEF_HYPOTHESES && cumulative * (double)count < (double)d + 0.5)
-            cumulative += belief->weight[++hypothesis];
-        struct rue_belief_scales scales = usual ? belief->usual : rue_belief_scales_of(hypothesis);
-        if (!usual && hypothesis != last && !factorise_for(belief, &scales, belief->spare))
-            return fail_factor(belief, error);
-        last = hypothesis;
-        draw_before(belief, &scales, draws);
-        rue_triangle_solve(usual ? belief->factor : belief->spare, N, belief->count, draws->weights);
-        if (status == RUE_OK) status = spread_trials(belief, &scales, draws->weights, draws->state, error);
-        if (status == RUE_OK) take(context, d, draws->state);
-    }
-    return status;
-}
-
-rue_status rue_belief_draw(struct rue_belief *belief, size_t count, bool usual, uint64_t seed,
-                           void (*take)(void *context, size_t index, const double *state), void *context,
-                           rue_error *error)
-{
-    size_t size = rue_belief_state_size(belief);
-    struct draws draws = {.seed = seed, .state = malloc((size + belief->parameters + N) * sizeof(double))};
-    if (!draws.state) return rue_fail_memory(error, "draws", size * sizeof(double));
-    draws.normal = draws.state + size;
-    for (size_t i = 0; i < belief->count; i++)
-        for (size_t j = 0; j <= i; j++)
-            belief->together[i * N + j] =
-                rue_belief_drift(&belief->trials[i], &belief->trials[j]) + (i == j ? 1e-12 : 0);
-    rue_status status = rue_triangle_factorise(belief->together, N, belief->count)
-                            ? draw_all(belief, count, usual, &draws, take, context, error)
-                            : fail_factor(belief, error);
-    free(draws.state);
-    return status;
+    rue_triangle_solve(belief->drawing, N, belief->count, off);
+    memset(belief->state, 0, size * sizeof *state);
+    put_trials(belief, off, belief->state);
+    spread(belief, scales, belief->state);
+    for (size_t i = 0; i < size; i++) state[i] += belief->state[i];
 }
 
 /* ---- life ---- */
@@ -481,14 +458,15 @@ rue_status rue_belief_open(const struct rue_belief_setup *setup, struct rue_beli
     if (!belief) return rue_fail_memory(error, "beliefs", sizeof *belief);
     belief->parameters = n;
     belief->stop = setup->stop;
+    rue_status status = rue_belief_fields_open(setup->model_count, setup->configs, setup->config_count,
+                                               &belief->fields, error);
+    size_t size = status == RUE_OK ? rue_belief_state_size(belief) : 0;
     belief->covariance = calloc(n * n, sizeof *belief->covariance);
     belief->root = calloc(n * n, sizeof *belief->root);
-    rue_status status = belief->covariance && belief->root
-                            ? RUE_OK
-                            : rue_fail_memory(error, "beliefs", n * n * sizeof(double));
-    if (status == RUE_OK)
-        status = rue_belief_fields_open(setup->model_count, setup->configs, setup->config_count,
-                                        &belief->fields, error);
+    belief->normal = calloc(n, sizeof *belief->normal);
+    belief->state = calloc(size + 1, sizeof *belief->state);
+    if (status == RUE_OK && (!belief->covariance || !belief->root || !belief->normal || !belief->state))
+        status = rue_fail_memory(error, "beliefs", (n * n + size) * sizeof(double));
     if (status == RUE_OK) {
         for (size_t i = 0; i < n * n; i++)
             belief->root[i] = belief->covariance[i] =
@@ -497,6 +475,7 @@ rue_status rue_belief_open(const struct rue_belief_setup *setup, struct rue_beli
             status = rue_fail(error, RUE_INTERNAL, "the covariance of the parameters is none");
     }
     if (status == RUE_OK) status = weigh_hypotheses(belief, error);
+    if (status == RUE_OK) status = settle(belief, error);
     if (status != RUE_OK) return rue_belief_close(belief), status;
     belief->audit.ratio = 1;
     *out = belief;
@@ -509,5 +488,7 @@ void rue_belief_close(struct rue_belief *belief)
     rue_belief_fields_close(belief->fields);
     free(belief->covariance);
     free(belief->root);
+    free(belief->normal);
+    free(belief->state);
     free(belief);
 }

@@ -85,23 +85,27 @@ size_t rue_belief_state_size(const struct rue_belief *belief);
 double rue_belief_at(const struct rue_belief *belief, const double *state,
                      const struct rue_belief_point *point);
 
-/* What is expected, into `state`. RUE_MEMORY. */
-rue_status rue_belief_mean(const struct rue_belief *belief, double *state, rue_error *error) RUE_MUST_CHECK;
+/* What is expected, into `state`. */
+void rue_belief_mean(const struct rue_belief *belief, double *state);
 
-/* The covariances of everything with the sum of weights[i] * points[i], into `state`; rue_belief_gain is
- * about that sum, until a trial is added. RUE_MEMORY. */
-rue_status rue_belief_direct(struct rue_belief *belief, const struct rue_belief_point *const *points,
-                             const double *weights, size_t count, double *state,
-                             rue_error *error) RUE_MUST_CHECK;
+/* Draws are from now on with the scales that lie at that share, 0 to 1, of all in their order, each as wide
+ * as it is probable; with NaN, and where those cannot be factored, with their mean, which is quicker. To be
+ * called again where trials are added or learnt from. */
+void rue_belief_assume(struct rue_belief *belief, double share);
+
+/* A possible truth into `state`. */
+void rue_belief_draw(struct rue_belief *belief, uint64_t *seed, double *state);
+
+/* Adds weight * point to the sum that `state`, zeros at first, stands for. */
+void rue_belief_put(const struct rue_belief *belief, const struct rue_belief_point *point, double weight,
+                    double *state);
+
+/* Such a sum becomes the covariances of everything with it; rue_belief_gain is about it, until a trial is
+ * added. */
+void rue_belief_direct(struct rue_belief *belief, double *state);
 
 /* By how much such a trial would lessen the variance of that sum. `state`: as direct has it. */
 double rue_belief_gain(const struct rue_belief *belief, const double *state,
                        const struct rue_belief_trial *trial);
-
-/* Calls `take` with `count` possible truths, one after the other; with scales as they may be, or (`usual`) as
- * they are in the mean, which is quicker. RUE_MEMORY, RUE_INTERNAL. */
-rue_status rue_belief_draw(struct rue_belief *belief, size_t count, bool usual, uint64_t seed,
-                           void (*take)(void *context, size_t index, const double *state), void *context,
-                           rue_error *error) RUE_MUST_CHECK;
 
 #endif

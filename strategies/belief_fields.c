@@ -30,6 +30,7 @@ struct axis {
     size_t *of_config; /* [configs] which of them each has; of a knob that matters */
     double *kernel;    /* [count][count], and L with L L' = kernel; NULL: values have nothing in common */
     double *root;
+    double *line; /* [count] values along it, for the time of a call */
 };
 
 struct field {
@@ -40,9 +41,8 @@ struct field {
 };
 
 struct rue_belief_fields {
-    size_t configs, size, longest;
+    size_t size;
     struct field fields[RUE_FIELD_COUNT];
-    double *room; /* [longest] of an axis; [largest field] */
 };
 
 /* ---- axes ---- */
@@ -63,9 +63,10 @@ static double matern(double distance)
 static bool make_smooth(struct axis *axis, enum rue_knob knob, const int *values, double length)
 {
     size_t count = axis->count;
-    axis->kernel = calloc(2 * count * count, sizeof *axis->kernel);
+    axis->kernel = calloc((2 * count + 1) * count, sizeof *axis->kernel);
     if (!axis->kernel) return false;
     axis->root = axis->kernel + count * count;
+    axis->line = axis->root + count * count;
     for (size_t i = 0; i < count * count; i++)
         axis->kernel[i] =
             matern((position(knob, values[i / count]) - position(knob, values[i % count])) / length);
@@ -126,20 +127,15 @@ rue_status rue_belief_fields_open(size_t model_count, const struct rue_config *c
 {
     struct rue_belief_fields *fields = calloc(1, sizeof *fields);
     int *values = calloc(config_count, sizeof *values);
-    size_t largest = 0;
     bool made = fields && values;
     for (int f = 0; made && f < RUE_FIELD_COUNT; f++) {
         struct field *field = &fields->fields[f];
         made = make_field(field, table[f].length, model_count, configs, config_count, values);
         field->start = fields->size;
         fields->size += field->size;
-        if (field->size > largest) largest = field->size;
-        for (int a = 0; a < AXES; a++)
-            if (field->axes[a].count > fields->longest) fields->longest = field->axes[a].count;
     }
     free(values);
-    if (made) fields->room = calloc(fields->longest + largest, sizeof *fields->room);
-    if (!made || !fields->room) {
+    if (!made) {
         rue_belief_fields_close(fields);
         return rue_fail_memory(error, "beliefs", model_count * config_count * sizeof(double));
     }
@@ -157,7 +153,6 @@ void rue_belief_fields_close(struct rue_belief_fields *fields)
             free(fields->fields[f].axes[a].kernel);
         }
     }
-    free(fields->room);
     free(fields);
 }
 
@@ -204,10 +199,10 @@ void rue_belief_fields_covariance(const struct rue_belief_fields *fields, const 
 /* ---- values ---- */
 
 /* Multiplies `values` along an axis by its kernel, or its root. */
-static void multiply(const struct axis *axis, bool root, size_t stride, size_t size, double *line,
-                     double *values)
+static void multiply(const struct axis *axis, bool root, size_t stride, size_t size, double *values)
 {
     size_t count = axis->count;
+    double *line = axis->line;
     const double *matrix = root ? axis->root : axis->kernel;
     for (size_t at = 0; at < size; at++) {
         if (at / stride % count != 0) continue;
@@ -220,13 +215,12 @@ static void multiply(const struct axis *axis, bool root, size_t stride, size_t s
     }
 }
 
-static void multiply_all(const struct rue_belief_fields *fields, const struct field *field, bool root,
-                         double *values)
+static void multiply_all(const struct field *field, bool root, double *values)
 {
     size_t stride = 1;
     for (int a = AXES - 1; a >= 0; a--) {
         const struct axis *axis = &field->axes[a];
-        if (axis->kernel) multiply(axis, root, stride, field->size, fields->room, values);
+        if (axis->kernel) multiply(axis, root, stride, field->size, values);
         stride *= axis->count;
     }
 }
@@ -239,24 +233,27 @@ void rue_belief_fields_draw(const struct rue_belief_fields *fields, const double
         double *values = out + field->start, sd = scales[table[f].scale] * table[f].sd;
         rue_random_normals(seed, values, field->size);
         for (size_t i = 0; i < field->size; i++) values[i] *= sd;
-        multiply_all(fields, field, true, values);
+        multiply_all(field, true, values);
+    }
+}
+
+void rue_belief_fields_put(const struct rue_belief_fields *fields, const struct rue_belief_place *place,
+                           double weight, double *values)
+{
+    for (int f = 0; f < RUE_FIELD_COUNT; f++) {
+        const struct field *field = &fields->fields[f];
+        values[field->start + group_of(field, place)] += weight * place->amplitude[table[f].amplitude];
     }
 }
 
 void rue_belief_fields_spread(const struct rue_belief_fields *fields, const double scales[RUE_SCALE_COUNT],
-                              const struct rue_belief_place *const *places, const double *weights,
-                              size_t count, double *out)
+                              double *values)
 {
-    double *values = fields->room + fields->longest;
     for (int f = 0; f < RUE_FIELD_COUNT; f++) {
         const struct field *field = &fields->fields[f];
-        double sd = scales[table[f].scale] * table[f].sd;
-        memset(values, 0, field->size * sizeof *values);
-        for (size_t i = 0; i < count; i++)
-            values[group_of(field, places[i])] +=
-                sd * sd * weights[i] * places[i]->amplitude[table[f].amplitude];
-        multiply_all(fields, field, false, values);
-        for (size_t i = 0; i < field->size; i++) out[field->start + i] += values[i];
+        double *own = values + field->start, sd = scales[table[f].scale] * table[f].sd;
+        for (size_t i = 0; i < field->size; i++) own[i] *= sd * sd;
+        multiply_all(field, false, own);
     }
 }
 

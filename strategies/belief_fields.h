@@ -66,11 +66,13 @@ size_t rue_belief_fields_size(const struct rue_belief_fields *fields);
 void rue_belief_fields_draw(const struct rue_belief_fields *fields, const double scales[RUE_SCALE_COUNT],
                             uint64_t *seed, double *out);
 
-/* The covariances of all values with the sum of weights[i] times what time places[i] is off by, added to
- * `out` [size]. One call at a time. */
+/* Adds a time with that weight to a weighted sum of times, which `values` [size] are the values of. */
+void rue_belief_fields_put(const struct rue_belief_fields *fields, const struct rue_belief_place *place,
+                           double weight, double *values);
+
+/* Such a sum becomes the covariances of all values with it, in its place. One call at a time. */
 void rue_belief_fields_spread(const struct rue_belief_fields *fields, const double scales[RUE_SCALE_COUNT],
-                              const struct rue_belief_place *const *places, const double *weights,
-                              size_t count, double *out);
+                              double *values);
 
 /* What a time is off by where the values are these. */
 double rue_belief_fields_at(const struct rue_belief_fields *fields, const double *values,

@@ -28,6 +28,11 @@ void rue_duel_close(struct rue_duel *duel)
     rue_ask_queue_close(&duel->history);
 }
 
+rue_status rue_duel_status(const struct rue_duel *duel, rue_error *error)
+{
+    return duel->status == RUE_OK ? RUE_OK : rue_fail(error, duel->status, "%s", duel->error.message);
+}
+
 void rue_duel_note(struct rue_duel *duel, const struct rue_ask *ask, const struct rue_trial_result *result)
 {
     bool joint = ask->measure == RUE_JOINT, ok = result->outcome == RUE_TRIAL_OK;
@@ -43,7 +48,7 @@ void rue_duel_note(struct rue_duel *duel, const struct rue_ask *ask, const struc
 void rue_duel_update(struct rue_duel *duel)
 {
     duel->status = rue_forecast_update(duel->forecast, &duel->error);
-    if (duel->status == RUE_OK) duel->status = rue_standing_update(duel->standing, &duel->error);
+    if (duel->status == RUE_OK) rue_standing_update(duel->standing);
 }
 
 void rue_duel_push(struct rue_duel *duel, const struct rue_ask *ask)
@@ -77,17 +82,4 @@ double rue_duel_cost_s(const struct rue_duel *duel, size_t model, size_t config,
     return rue_forecast_trial_s(duel->forecast, model, config, images) +
            rue_trial_costs_overhead_s(&duel->costs, RUE_JOINT, &duel->setup.configs[config]) +
            rue_trial_costs_switch_s(&duel->costs, model);
-}
-
-size_t rue_duel_next_best(const struct rue_duel *duel, const size_t *chosen, size_t count)
-{
-    size_t best = SIZE_MAX;
-    for (size_t c = 0; c < duel->setup.config_count; c++) {
-        bool taken = duel->forecast->out[c];
-        for (size_t i = 0; i < count; i++) taken |= chosen[i] == c;
-        if (!taken && (best == SIZE_MAX ||
-                       rue_standing_regret(duel->standing, c) < rue_standing_regret(duel->standing, best)))
-            best = c;
-    }
-    return best;
 }

@@ -6,7 +6,6 @@
 #include "ask_queue.h"
 #include "standing.h"
 #include "trial_costs.h"
-#include "trial_length.h"
 
 struct rue_duel {
     struct rue_strategy_setup setup;
@@ -30,7 +29,8 @@ rue_status rue_duel_open(struct rue_duel *duel, const struct rue_strategy_setup 
                          rue_error *error) RUE_MUST_CHECK;
 void rue_duel_close(struct rue_duel *duel);
 
-/* The calls below say in `status` when they fail. */
+/* The calls below say in `status` when they fail; this tells it. */
+rue_status rue_duel_status(const struct rue_duel *duel, rue_error *error) RUE_MUST_CHECK;
 
 /* Notes an answer. */
 void rue_duel_note(struct rue_duel *duel, const struct rue_ask *ask, const struct rue_trial_result *result);
@@ -45,11 +45,11 @@ void rue_duel_push_joint(struct rue_duel *duel, size_t model, size_t config, uin
 double rue_duel_left_s(const struct rue_duel *duel);
 bool rue_duel_lacks_trials(const struct rue_duel *duel, size_t wanted);
 
+/* Images of the shortest joint trial that tells anything: some rounds of all workers, whole batches. */
+uint64_t rue_duel_shortest_images(const struct rue_duel *duel, size_t config);
+
 /* Seconds that a joint trial may cost, with what it takes beside its own time. */
 double rue_duel_cost_s(const struct rue_duel *duel, size_t model, size_t config, uint64_t images);
-
-/* The best configuration that is not among the `count` of `chosen`; SIZE_MAX: none. */
-size_t rue_duel_next_best(const struct rue_duel *duel, const size_t *chosen, size_t count);
 
 /* ---- probes ---- */
 
@@ -73,9 +73,9 @@ size_t rue_duel_unseen(const struct rue_duel *duel, size_t config);
 double rue_duel_verify_s(const struct rue_duel *duel, size_t config);
 void rue_duel_verify(struct rue_duel *duel, size_t config);
 
-/* The leader on every model that has not seen it; in the same visits, as far as there is room, those that may
- * come to lead by what is seen of it; of the budget so many seconds are left for other things. */
-void rue_duel_verify_best(struct rue_duel *duel, double reserve_s);
+/* The leader on every model that has not seen it; where the budget no longer holds that and nothing else
+ * could be recommended, the best of those that it holds. */
+void rue_duel_verify_best(struct rue_duel *duel);
 
 /* Whole jobs of the best ones on every model, one after the other on each: before that nothing is sure. False
  * where they cost more than `most_s`; true, and nothing is asked, where all were made. */

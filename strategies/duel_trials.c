@@ -4,12 +4,15 @@
 #include "duel.h"
 #include "random.h"
 
-/* TELLING: cells that are looked at closely. FINALISTS: configurations that are measured on every model. */
-enum { LENGTHS = 3, FINALISTS = 3, TELLING = 12, AUDITS_LEAST = 3, AUDIT_TRIES = 24 };
+/* FINALISTS: configurations that run whole jobs before an early end. */
+enum { LENGTHS = 3, FINALISTS = 3, TELLING = 12, COMPARED_MAX = 8, AUDITS_LEAST = 3, AUDIT_TRIES = 24 };
 
-static const struct rue_trial_length lengths[LENGTHS] = {{0.1, 2, 4}, {0.3, 2, 4}, {1, 1, 1}};
+/* How long trials are: a share of the job, but some rounds of all workers, and some batches, at least. */
+static const struct length {
+    double share, rounds, batches;
+} lengths[LENGTHS] = {{0.1, 2, 4}, {0.3, 2, 4}, {1, 1, 1}};
+static const double whole_share = 0.7;       /* of the job; above it, the whole job */
 static const double verify_margin = 1.15;    /* of what the last trials may cost more than expected */
-static const double rival_ratio = 0.01;      /* more than the leader's: it is verified, too */
 static const double audit_share = 0.1;       /* of the joint trials */
 static const double far_off_audits = 0.5;    /* of them where predictions are far off */
 static const double baselines_share = 0.1;   /* of the budget, for whole jobs of baselines */
@@ -21,9 +24,19 @@ static bool is_excluded(const struct rue_duel *duel, size_t config)
     return duel->forecast->excluded[config];
 }
 
-static uint64_t shortest(const struct rue_duel *duel, size_t config)
+static uint64_t images_of(const struct rue_duel *duel, const struct length *length, size_t config)
 {
-    return rue_trial_length_images(&lengths[0], &duel->setup, config);
+    uint64_t job = duel->setup.job_images;
+    const int *value = duel->setup.configs[config].value;
+    double batch = value[RUE_BATCH_SIZE], workers = value[RUE_NUM_WORKERS] > 0 ? value[RUE_NUM_WORKERS] : 1;
+    double least = fmax(length->share * (double)job, batch * fmax(length->rounds * workers, length->batches));
+    bool whole = duel->setup.whole_jobs || least > whole_share * (double)job;
+    return whole ? job : (uint64_t)(ceil(least / batch) * batch);
+}
+
+uint64_t rue_duel_shortest_images(const struct rue_duel *duel, size_t config)
+{
+    return images_of(duel, &lengths[0], config);
 }
 
 /* ---- verification ---- */
@@ -37,7 +50,7 @@ static bool is_missing(const struct rue_duel *duel, size_t model, size_t config,
 
 static double missing_s(const struct rue_duel *duel, size_t config, bool whole, size_t *trials)
 {
-    uint64_t images = whole ? duel->setup.job_images : shortest(duel, config);
+    uint64_t images = whole ? duel->setup.job_images : rue_duel_shortest_images(duel, config);
     double sum = 0;
     for (size_t m = 0; m < duel->setup.scenario_count; m++) {
         if (!is_missing(duel, m, config, whole)) continue;
@@ -47,13 +60,15 @@ static double missing_s(const struct rue_duel *duel, size_t config, bool whole, 
     return sum;
 }
 
+/* One after the other on each model, in turns from either end: drift favours none. */
 static void push_missing(struct rue_duel *duel, const size_t *configs, size_t count, bool whole)
 {
     for (size_t m = 0; m < duel->setup.scenario_count; m++)
-        for (size_t i = 0; i < count; i++)
-            if (is_missing(duel, m, configs[i], whole))
-                rue_duel_push_joint(duel, m, configs[i],
-                                    whole ? duel->setup.job_images : shortest(duel, configs[i]));
+        for (size_t i = 0; i < count; i++) {
+            size_t config = configs[m % 2 ? count - 1 - i : i];
+            uint64_t images = whole ? duel->setup.job_images : rue_duel_shortest_images(duel, config);
+            if (is_missing(duel, m, config, whole)) rue_duel_push_joint(duel, m, config, images);
+        }
 }
 
 size_t rue_duel_unseen(const struct rue_duel *duel, size_t config)
@@ -74,45 +89,27 @@ void rue_duel_verify(struct rue_duel *duel, size_t config)
     push_missing(duel, &config, 1, false);
 }
 
-/* The leader; where the budget no longer holds its trials and nothing else could be recommended, the best of
- * those that it holds. */
-static size_t find_candidate(const struct rue_duel *duel)
+static bool has_room(const struct rue_duel *duel, size_t config)
 {
-    size_t leader = rue_standing_leader(duel->standing), best = SIZE_MAX, trials = 0;
-    double left_s = rue_duel_left_s(duel);
-    if (missing_s(duel, leader, false, &trials) <= left_s || rue_standing_is_any_verified(duel->standing))
-        return leader;
-    for (size_t c = 0; c < duel->setup.config_count; c++)
-        if (!duel->forecast->out[c] && missing_s(duel, c, false, &trials) <= left_s &&
-            (best == SIZE_MAX ||
-             rue_standing_regret(duel->standing, c) < rue_standing_regret(duel->standing, best)))
-            best = c;
-    return best == SIZE_MAX ? leader : best;
+    size_t trials = 0;
+    return missing_s(duel, config, false, &trials) <= rue_duel_left_s(duel) &&
+           !rue_duel_lacks_trials(duel, trials);
 }
 
-void rue_duel_verify_best(struct rue_duel *duel, double reserve_s)
+void rue_duel_verify_best(struct rue_duel *duel)
 {
-    size_t chosen[FINALISTS], count = 0, trials = 0;
-    double most = rue_standing_regret(duel->standing, rue_standing_leader(duel->standing)) + rival_ratio;
-    double rest_s = rue_duel_left_s(duel) - reserve_s;
-    while (count < FINALISTS) {
-        size_t config = count == 0 ? find_candidate(duel) : rue_duel_next_best(duel, chosen, count);
-        if (config == SIZE_MAX) break;
-        rest_s -= verify_margin * missing_s(duel, config, false, &trials);
-        bool room = rest_s >= 0 && !rue_duel_lacks_trials(duel, trials);
-        if (count > 0 && (!room || rue_standing_regret(duel->standing, config) > most)) break;
-        chosen[count++] = config;
-    }
-    push_missing(duel, chosen, count, false);
+    size_t place = 0, leader = rue_standing_at(duel->standing, 0), config = leader;
+    while (config != SIZE_MAX && !rue_standing_is_any_verified(duel->standing) && !has_room(duel, config))
+        config = rue_standing_at(duel->standing, ++place);
+    rue_duel_verify(duel, config == SIZE_MAX ? leader : config);
 }
 
 bool rue_duel_confirm_best(struct rue_duel *duel, double most_s)
 {
-    size_t chosen[FINALISTS], count = 0, trials = 0;
-    for (; count < FINALISTS; count++) {
-        chosen[count] = rue_duel_next_best(duel, chosen, count);
-        if (chosen[count] == SIZE_MAX) break;
-        most_s -= missing_s(duel, chosen[count], true, &trials);
+    size_t chosen[FINALISTS], count = 0, trials = 0, config;
+    while (count < FINALISTS && (config = rue_standing_at(duel->standing, count)) != SIZE_MAX) {
+        most_s -= missing_s(duel, config, true, &trials);
+        chosen[count++] = config;
     }
     if (most_s < 0 || rue_duel_lacks_trials(duel, trials)) return false;
     push_missing(duel, chosen, count, true);
@@ -121,54 +118,40 @@ bool rue_duel_confirm_best(struct rue_duel *duel, double most_s)
 
 /* ---- baselines ---- */
 
-/* The first of the baselines whose whole jobs, and those of all behind it, are a small part of the budget. */
-static size_t first_baseline(const struct rue_duel *duel)
+/* What is compared, into `out`: the leader, and the baselines whose whole jobs are a small part of the
+ * budget, the most telling first. Answers how many; 0 where there is no such baseline. */
+static size_t list_compared(const struct rue_duel *duel, size_t out[COMPARED_MAX])
 {
     const struct rue_strategy_setup *setup = &duel->setup;
-    size_t first = setup->baseline_count, trials = 0;
-    double cost = 0;
-    for (; first > 0; first--, trials += setup->scenario_count) {
-        for (size_t m = 0; m < setup->scenario_count; m++)
-            cost += rue_duel_cost_s(duel, m, setup->baselines[first - 1], setup->job_images);
-        if (cost > baselines_share * setup->budget_s) break;
-        if (setup->budget_trials &&
-            (double)(trials + setup->scenario_count) > baselines_share * (double)setup->budget_trials)
-            break;
+    size_t count = 1, models = setup->scenario_count;
+    double cost_s = 0;
+    out[0] = rue_standing_at(duel->standing, 0);
+    for (size_t i = setup->baseline_count; i-- > 0 && count < COMPARED_MAX;) {
+        size_t config = setup->baselines[i];
+        if (config == out[0] || is_excluded(duel, config)) continue;
+        for (size_t m = 0; m < models; m++) cost_s += rue_duel_cost_s(duel, m, config, setup->job_images);
+        bool many =
+            setup->budget_trials && (double)(count * models) > baselines_share * (double)setup->budget_trials;
+        if (many || cost_s > baselines_share * setup->budget_s) break;
+        out[count++] = config;
     }
-    return first;
-}
-
-/* What is compared, `at` by `at`: the leader, then the baselines from `first` on; SIZE_MAX: it is not. */
-static size_t compared(const struct rue_duel *duel, size_t first, size_t at)
-{
-    size_t leader = rue_standing_leader(duel->standing);
-    size_t config = at == 0 ? leader : duel->setup.baselines[first + at - 1];
-    return at > 0 && (config == leader || is_excluded(duel, config)) ? SIZE_MAX : config;
+    return count > 1 ? count : 0;
 }
 
 double rue_duel_baselines_s(const struct rue_duel *duel, size_t *trials)
 {
-    size_t first = first_baseline(duel), count = duel->setup.baseline_count - first;
+    size_t compared[COMPARED_MAX], count = list_compared(duel, compared);
     double sum = 0;
-    for (size_t i = 0; count > 0 && i <= count; i++) {
-        size_t config = compared(duel, first, i);
-        if (config != SIZE_MAX) sum += verify_margin * missing_s(duel, config, true, trials);
-    }
-    return sum;
+    for (size_t i = 0; i < count; i++) sum += missing_s(duel, compared[i], true, trials);
+    return verify_margin * sum;
 }
 
 void rue_duel_push_baselines(struct rue_duel *duel)
 {
-    size_t first = first_baseline(duel), count = duel->setup.baseline_count - first, trials = 0;
+    size_t compared[COMPARED_MAX], count = list_compared(duel, compared), trials = 0;
     double needed_s = rue_duel_baselines_s(duel, &trials) / verify_margin;
-    if (count == 0 || needed_s > rue_duel_left_s(duel) || rue_duel_lacks_trials(duel, trials)) return;
-    for (size_t m = 0; m < duel->setup.scenario_count; m++)
-        for (size_t i = 0; i <= count; i++) {
-            size_t at = m % 2 ? count - i : i; /* drift favours none */
-            size_t config = compared(duel, first, at);
-            if (config != SIZE_MAX && is_missing(duel, m, config, true))
-                rue_duel_push_joint(duel, m, config, duel->setup.job_images);
-        }
+    if (needed_s <= rue_duel_left_s(duel) && !rue_duel_lacks_trials(duel, trials))
+        push_missing(duel, compared, count, true);
 }
 
 /* ---- what decides ---- */
@@ -185,7 +168,7 @@ static struct option best_length(const struct rue_duel *duel, size_t model, size
 {
     struct option best = {.rate = -INFINITY};
     for (size_t i = duel->setup.whole_jobs ? LENGTHS - 1 : 0; i < LENGTHS; i++) {
-        uint64_t images = rue_trial_length_images(&lengths[i], &duel->setup, config);
+        uint64_t images = images_of(duel, &lengths[i], config);
         struct option option = {model, config, images, -INFINITY};
         double gain = rue_forecast_gain(duel->forecast, model, config, images),
                cost = rue_duel_cost_s(duel, model, config, images);
@@ -205,7 +188,8 @@ static size_t list_telling(const struct rue_duel *duel, size_t cells[TELLING])
         size_t model = i / setup->config_count, config = i % setup->config_count;
         if (is_excluded(duel, config)) continue;
         double with = rue_forecast_covariance(duel->forecast, model, config);
-        double rate = with * with / rue_duel_cost_s(duel, model, config, shortest(duel, config));
+        double rate =
+            with * with / rue_duel_cost_s(duel, model, config, rue_duel_shortest_images(duel, config));
         size_t at = count < TELLING ? count++ : TELLING;
         for (; at > 0 && rates[at - 1] < rate; at--)
             if (at < TELLING) cells[at] = cells[at - 1], rates[at] = rates[at - 1];
@@ -218,13 +202,12 @@ static size_t list_telling(const struct rue_duel *duel, size_t cells[TELLING])
  * most for its cost. */
 static void push_deciding(struct rue_duel *duel, double most_s)
 {
-    size_t leader = rue_standing_leader(duel->standing), cells[TELLING],
-           other = rue_standing_challenger(duel->standing, rue_random_next(&duel->seed));
+    size_t leader = rue_standing_at(duel->standing, 0), other = rue_standing_challenger(duel->standing),
+           cells[TELLING];
     struct option best = {.rate = -INFINITY};
     if (other == leader) return;
-    duel->status = rue_forecast_compare(duel->forecast, leader, other,
-                                        rue_standing_weights(duel->standing, other), &duel->error);
-    size_t count = duel->status == RUE_OK ? list_telling(duel, cells) : 0;
+    rue_forecast_compare(duel->forecast, leader, other);
+    size_t count = list_telling(duel, cells);
     for (size_t i = 0; i < count; i++) {
         struct option option = best_length(duel, cells[i] / duel->setup.config_count,
                                            cells[i] % duel->setup.config_count, most_s);
@@ -261,7 +244,8 @@ static bool push_audit(struct rue_duel *duel, double most_s, bool far_off, size_
         bool tried = far_off ? !is_missing(duel, model, config, false)
                              : rue_duel_unseen(duel, config) < duel->setup.scenario_count;
         if ((tried && (far_off || try < AUDIT_TRIES / 2)) || is_excluded(duel, config)) continue;
-        if (rue_duel_cost_s(duel, model, config, images) > most_s) images = shortest(duel, config);
+        if (rue_duel_cost_s(duel, model, config, images) > most_s)
+            images = rue_duel_shortest_images(duel, config);
         if (rue_duel_cost_s(duel, model, config, images) > most_s) continue;
         rue_duel_push_joint(duel, model, config, images);
         return true;

@@ -66,31 +66,28 @@ static void observe(struct rue_forecast *forecast, const struct rue_logged_trial
 /* The regrets where times are off the believed ones by the logarithms `log_off` [cells]; NULL: not at all. */
 static void join_regrets(struct rue_forecast *forecast, const double *log_off, struct rue_joined_regrets *out)
 {
-    memset(out, 0, forecast->configs * sizeof *out);
+    size_t configs = forecast->configs;
+    const double *weights = forecast->setup->weights;
+    memset(out, 0, configs * sizeof *out);
     for (size_t m = 0; m < forecast->models; m++) {
-        const double *weights = forecast->setup->weights;
-        double best = INFINITY, *times = forecast->times;
-        for (size_t c = 0; c < forecast->configs; c++) {
-            size_t cell = m * forecast->configs + c;
-            if (forecast->out[c]) continue;
-            times[c] = forecast->job_s[cell] * exp(forecast->mean[cell] + (log_off ? log_off[cell] : 0));
-            best = times[c] < best ? times[c] : best;
+        for (size_t c = 0; c < configs; c++) {
+            size_t cell = m * configs + c;
+            forecast->times[c] =
+                forecast->out[c]
+                    ? NAN
+                    : forecast->job_s[cell] * exp(forecast->mean[cell] + (log_off ? log_off[cell] : 0));
         }
-        for (size_t c = 0; c < forecast->configs; c++)
-            if (!forecast->out[c])
-                rue_joined_regrets_add(&out[c], m, weights ? weights[m] : 1, times[c] / best - 1);
+        rue_joined_regrets_add_model(out, forecast->times, configs, m, weights ? weights[m] : 1);
     }
 }
 
 /* What is expected follows the belief. */
-static rue_status expect_all(struct rue_forecast *forecast, rue_error *error)
+static void expect_all(struct rue_forecast *forecast)
 {
-    rue_status status = rue_belief_mean(forecast->belief, forecast->state, error);
-    if (status != RUE_OK) return status;
+    rue_belief_mean(forecast->belief, forecast->state);
     for (size_t i = 0; i < forecast->cells; i++)
         forecast->mean[i] = rue_belief_at(forecast->belief, forecast->state, &forecast->points[i]);
     join_regrets(forecast, NULL, forecast->joined);
-    return RUE_OK;
 }
 
 rue_status rue_forecast_add(struct rue_forecast *forecast, const struct rue_ask *ask,
@@ -107,7 +104,8 @@ rue_status rue_forecast_add(struct rue_forecast *forecast, const struct rue_ask 
         trial->images >= rue_setup_images(forecast->setup, trial->config, forecast->setup->job_images);
     if (status != RUE_OK || !forecast->belief) return status;
     observe(forecast, trial);
-    return expect_all(forecast, error);
+    expect_all(forecast);
+    return RUE_OK;
 }
 
 bool rue_forecast_expect(struct rue_forecast *forecast, size_t model, size_t config, uint64_t images,
@@ -224,12 +222,11 @@ static rue_status restart_beliefs(struct rue_forecast *forecast, rue_error *erro
 static rue_status follow_parameters(struct rue_forecast *forecast, rue_error *error)
 {
     double most = 0;
-    rue_status status = rue_belief_mean(forecast->belief, forecast->state, error);
+    rue_belief_mean(forecast->belief, forecast->state);
     for (size_t i = 0; i < forecast->cells; i++)
         most = fmax(most, fabs(rue_dot(forecast->state, forecast->points[i].slopes, RUE_BELIEF_OF_LOADER)));
-    if (status != RUE_OK || most < least_change) return status;
-    if (!rue_prediction_move(forecast->prediction, forecast->state)) return RUE_OK;
-    status = predict_jobs(forecast, error);
+    if (most < least_change || !rue_prediction_move(forecast->prediction, forecast->state)) return RUE_OK;
+    rue_status status = predict_jobs(forecast, error);
     if (status == RUE_OK) status = restart_beliefs(forecast, error);
     return status == RUE_OK ? rue_belief_learn(forecast->belief, error) : status;
 }
@@ -245,7 +242,8 @@ rue_status rue_forecast_update(struct rue_forecast *forecast, rue_error *error)
     if (changed) status = restart_beliefs(forecast, error);
     if (status == RUE_OK) status = rue_belief_learn(forecast->belief, error);
     if (status == RUE_OK) status = follow_parameters(forecast, error);
-    return status == RUE_OK ? expect_all(forecast, error) : status;
+    if (status == RUE_OK) expect_all(forecast);
+    return status;
 }
 
 struct rue_forecast_cell rue_forecast_cell(const struct rue_forecast *forecast, size_t model, size_t config)
@@ -286,32 +284,13 @@ bool rue_forecast_is_untried_sort(const struct rue_forecast *forecast, size_t co
     return true;
 }
 
-/* ---- draws ---- */
-
-struct drawing {
-    struct rue_forecast *forecast;
-    void (*take)(void *context, const struct rue_forecast_draw *draw);
-    void *context;
-};
-
-static void take_state(void *context, size_t index, const double *state)
+void rue_forecast_draw(struct rue_forecast *forecast, uint64_t *seed)
 {
-    struct drawing *drawing = context;
-    struct rue_forecast *forecast = drawing->forecast;
+    rue_belief_draw(forecast->belief, seed, forecast->state);
     for (size_t i = 0; i < forecast->cells; i++)
         forecast->log_off[i] =
-            rue_belief_at(forecast->belief, state, &forecast->points[i]) - forecast->mean[i];
+            rue_belief_at(forecast->belief, forecast->state, &forecast->points[i]) - forecast->mean[i];
     join_regrets(forecast, forecast->log_off, forecast->drawn);
-    const struct rue_forecast_draw draw = {index, forecast->log_off, forecast->drawn};
-    drawing->take(drawing->context, &draw);
-}
-
-rue_status rue_forecast_draw(struct rue_forecast *forecast, size_t count, bool usual, uint64_t seed,
-                             void (*take)(void *context, const struct rue_forecast_draw *draw), void *context,
-                             rue_error *error)
-{
-    struct drawing drawing = {forecast, take, context};
-    return rue_belief_draw(forecast->belief, count, usual, seed, take_state, &drawing, error);
 }
 
 /* ---- what to try ---- */
@@ -325,25 +304,25 @@ static double relative_time(const struct rue_forecast *forecast, size_t model, s
     return rue_forecast_cell(forecast, model, config).time_s / best;
 }
 
-rue_status rue_forecast_compare(struct rue_forecast *forecast, size_t one, size_t other,
-                                const double *weights, rue_error *error)
+/* How much the model's regret counts in what the configuration is judged by. */
+static double weight_in(const struct rue_forecast *forecast, size_t model, size_t config)
 {
-    size_t models = forecast->models, configs = forecast->configs;
-    const struct rue_belief_point **points = malloc(2 * models * sizeof *points);
-    double *signs = malloc(2 * models * sizeof *signs);
-    rue_status status =
-        points && signs ? RUE_OK : rue_fail_memory(error, "a comparison", 2 * models * sizeof *points);
-    for (size_t m = 0; status == RUE_OK && m < models; m++) {
-        points[m] = &forecast->points[m * configs + one];
-        points[models + m] = &forecast->points[m * configs + other];
-        signs[m] = weights[m] * relative_time(forecast, m, one);
-        signs[models + m] = -weights[models + m] * relative_time(forecast, m, other);
-    }
-    if (status == RUE_OK)
-        status = rue_belief_direct(forecast->belief, points, signs, 2 * models, forecast->direction, error);
-    free(points);
-    free(signs);
-    return status;
+    const struct rue_joined_regrets *joined = &forecast->joined[config];
+    if (forecast->setup->objective == RUE_OBJECTIVE_WORST) return joined->worst_model == model;
+    return (forecast->setup->weights ? forecast->setup->weights[model] : 1) / joined->weights;
+}
+
+void rue_forecast_compare(struct rue_forecast *forecast, size_t one, size_t other)
+{
+    const size_t pair[2] = {one, other};
+    memset(forecast->direction, 0, rue_belief_state_size(forecast->belief) * sizeof *forecast->direction);
+    for (size_t i = 0; i < 2; i++)
+        for (size_t m = 0; m < forecast->models; m++) {
+            double weight = weight_in(forecast, m, pair[i]) * relative_time(forecast, m, pair[i]);
+            rue_belief_put(forecast->belief, &forecast->points[m * forecast->configs + pair[i]],
+                           i == 0 ? weight : -weight, forecast->direction);
+        }
+    rue_belief_direct(forecast->belief, forecast->direction);
 }
 
 double rue_forecast_covariance(const struct rue_forecast *forecast, size_t model, size_t config)

@@ -22,12 +22,12 @@ struct rue_forecast {
     bool *out; /* [configs] that, or its first batch comes too late: it cannot be recommended */
     struct rue_forecast_cell *tried;           /* [cells] but for their times */
     struct rue_belief_point *points;           /* [cells] their jobs */
-    double *state;                             /* of the belief: what is expected, or covariances */
-    double *direction;                         /* likewise, of what is to be decided */
+    double *state;                             /* of the belief: what is expected, or a draw */
+    double *direction;                         /* covariances with what is to be decided */
     double *job_s;                             /* [cells] predicted */
     double *mean;                              /* [cells] logarithm of believed over predicted times */
     double *log_off, *times;                   /* [cells] of a draw; [configs] */
-    struct rue_joined_regrets *joined, *drawn; /* [configs] as it is believed; of a draw; zeros for those that
+    struct rue_joined_regrets *joined, *drawn; /* [configs] as it is believed; of a draw; NaN for those that
                                                   are out */
 };
 
@@ -68,23 +68,12 @@ double rue_forecast_trial_s(const struct rue_forecast *forecast, size_t model, s
  * CPUs, or with that value of a knob whose values are words. */
 bool rue_forecast_is_untried_sort(const struct rue_forecast *forecast, size_t config);
 
-/* One possible truth. */
-struct rue_forecast_draw {
-    size_t index;
-    const double *log_off;                   /* [models][configs] logarithms of true over believed times */
-    const struct rue_joined_regrets *joined; /* [configs] zeros for those that are out */
-};
+/* A possible truth into `log_off` and `drawn`; see rue_belief_assume. */
+void rue_forecast_draw(struct rue_forecast *forecast, uint64_t *seed);
 
-/* Calls `take` with `count` of them; see rue_belief_draw. RUE_MEMORY, RUE_INTERNAL. */
-rue_status rue_forecast_draw(struct rue_forecast *forecast, size_t count, bool usual, uint64_t seed,
-                             void (*take)(void *context, const struct rue_forecast_draw *draw), void *context,
-                             rue_error *error) RUE_MUST_CHECK;
-
-/* Decides between two configurations: from then on rue_forecast_gain is about the difference of their
- * regrets. `weights` [2][models]: how much each model's regret counts for one, and for the other. RUE_MEMORY.
- */
-rue_status rue_forecast_compare(struct rue_forecast *forecast, size_t one, size_t other,
-                                const double *weights, rue_error *error) RUE_MUST_CHECK;
+/* Decides between two configurations: from then on rue_forecast_gain is about the difference of what they are
+ * judged by. */
+void rue_forecast_compare(struct rue_forecast *forecast, size_t one, size_t other);
 
 /* How closely the job of a cell goes with that difference: its covariance. */
 double rue_forecast_covariance(const struct rue_forecast *forecast, size_t model, size_t config);

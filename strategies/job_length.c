@@ -24,13 +24,6 @@ struct search {
     uint64_t least, most;              /* lengths */
 };
 
-static bool is_looked_at(const struct rue_job_question *question, size_t config)
-{
-    for (size_t m = 0; m < question->matrix->model_count; m++)
-        if (rue_cost_matrix_cell(question->matrix, m, config)->state != RUE_CELL_OK) return false;
-    return true;
-}
-
 static uint64_t batch_of(const struct rue_job_question *question, size_t config)
 {
     return (uint64_t)question->matrix->configs[config].value[RUE_BATCH_SIZE];
@@ -75,8 +68,8 @@ static double time_s(const struct search *search, size_t model, size_t config, u
 static double score(const struct search *search, size_t config)
 {
     const struct rue_joined_regrets *joined = &search->joined[config];
-    return isnan(joined->sum) ? NAN
-                              : rue_joined_regrets_value(joined, search->question->selection->objective);
+    if (isnan(joined->sum)) return NAN;
+    return rue_joined_regrets_value(joined, search->question->selection->objective);
 }
 
 /* `*best` is the best configuration for jobs of `images`, or RUE_NONE. */
@@ -88,14 +81,9 @@ static rue_status judge(struct search *search, uint64_t images, size_t *best, ru
     if (status != RUE_OK) return rue_fail(error, status, "interrupted");
     memset(search->joined, 0, search->configs * sizeof *search->joined);
     for (size_t m = 0; m < search->models; m++) {
-        double least_s = NAN;
-        for (size_t c = 0; c < search->configs; c++) {
-            search->times[c] = time_s(search, m, c, images);
-            least_s = fmin(least_s, search->times[c]); /* NaN gives way */
-        }
-        for (size_t c = 0; c < search->configs; c++)
-            rue_joined_regrets_add(&search->joined[c], m, weights ? weights[m] : 1,
-                                   (search->times[c] - least_s) / least_s);
+        for (size_t c = 0; c < search->configs; c++) search->times[c] = time_s(search, m, c, images);
+        rue_joined_regrets_add_model(search->joined, search->times, search->configs, m,
+                                     weights ? weights[m] : 1);
     }
     *best = RUE_NONE;
     for (size_t c = 0; c < search->configs; c++)
@@ -175,7 +163,7 @@ static rue_status search_open(const struct rue_job_question *question, struct se
     if (!out->lines || !out->times || !out->joined)
         status = rue_fail_memory(error, "jobs of other lengths", models * configs * sizeof *out->lines);
     for (size_t c = 0; status == RUE_OK && c < configs; c++) {
-        bool looked_at = is_looked_at(question, c);
+        bool looked_at = question->selection->rows[c].ranked;
         uint64_t batch = batch_of(question, c);
         if (looked_at && batch < out->least) out->least = batch;
         for (size_t m = 0; m < models; m++)

@@ -19,9 +19,9 @@ struct rue_job_lengths {
 };
 
 struct rue_job_question {
-    const struct rue_cost_matrix
-        *matrix; /* of jobs of `job_images`: those whose cells are ok are looked at */
-    const struct rue_selection *selection; /* of the matrix; something is recommended */
+    const struct rue_cost_matrix *matrix; /* of jobs of `job_images` */
+    const struct rue_selection
+        *selection; /* of the matrix; what is ranked is looked at, and one is recommended */
     uint64_t job_images;
     double epsilon_ratio;
     /* Seconds of a job of `images`, at most what rue_job_reach_images says; NaN where not known. */

@@ -3,46 +3,34 @@
 #include <math.h>
 #include <stdlib.h>
 
-static double weight_of(const struct rue_selection *selection, size_t model)
-{
-    return selection->weights ? selection->weights[model] : 1;
-}
-
-/* `weights` are those of the rules, and are again at the end. */
-static rue_status recommend_without(const struct rue_cost_matrix *matrix,
-                                    const struct rue_selection *selection, size_t without, double *weights,
-                                    size_t *out, rue_error *error)
-{
-    const struct rue_selection_rules rules = {1, selection->objective, weights};
-    struct rue_selection *rest;
-    weights[without] = 0;
-    rue_status status = rue_selection_open(matrix, &rules, &rest, error);
-    weights[without] = weight_of(selection, without);
-    if (status == RUE_OK) *out = rest->recommended;
-    if (status == RUE_OK) rue_selection_close(rest);
-    return status;
-}
-
+/* `weights` [models] are those of the rules, here and at the end. */
 static rue_status fill(const struct rue_cost_matrix *matrix, const struct rue_selection *selection,
                        double *weights, struct rue_leave_one_out *left, rue_error *error)
 {
+    const struct rue_selection_rules rules = {1, selection->objective, weights};
     struct rue_joined_regrets joined = {0};
-    rue_status status = RUE_OK;
-    for (size_t m = 0; m < left->model_count; m++) weights[m] = weight_of(selection, m);
-    for (size_t m = 0; status == RUE_OK && m < left->model_count; m++) {
+    for (size_t m = 0; m < left->model_count; m++)
+        weights[m] = selection->weights ? selection->weights[m] : 1;
+    for (size_t m = 0; m < left->model_count; m++) {
         struct rue_leave_one_out_row *row = &left->rows[m];
-        status = recommend_without(matrix, selection, m, weights, &row->config, error);
+        struct rue_selection *rest;
+        double weight = weights[m];
+        weights[m] = 0;
+        rue_status status = rue_selection_open(matrix, &rules, &rest, error);
+        weights[m] = weight;
         if (status != RUE_OK) return status;
+        row->config = rest->recommended;
+        rue_selection_close(rest);
         row->regret_ratio =
             row->config == RUE_NONE ? NAN : rue_selection_regret(selection, matrix, m, row->config);
         if (isnan(row->regret_ratio)) continue;
         left->known++;
-        rue_joined_regrets_add(&joined, m, weights[m], row->regret_ratio);
+        rue_joined_regrets_add(&joined, m, weight, row->regret_ratio);
     }
     left->mean_regret_ratio = joined.sum / joined.weights;
     left->max_regret_ratio = joined.worst;
     left->worst_model = joined.worst_model;
-    return status;
+    return RUE_OK;
 }
 
 rue_status rue_leave_one_out_open(const struct rue_cost_matrix *matrix, const struct rue_selection *selection,

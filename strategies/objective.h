@@ -28,6 +28,11 @@ static inline void rue_joined_regrets_add(struct rue_joined_regrets *joined, siz
     joined->weights += weight;
 }
 
+/* Adds the regrets of a model whose `times` [count] of all configurations are known, NaN where there is none,
+ * to `joined` [count]; of those without a time they are NaN then. */
+void rue_joined_regrets_add_model(struct rue_joined_regrets *joined, const double *times, size_t count,
+                                  size_t model, double weight);
+
 /* What the configuration is judged by; the less the better. */
 double rue_joined_regrets_value(const struct rue_joined_regrets *joined, enum rue_objective objective);
 

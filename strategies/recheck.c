@@ -10,8 +10,6 @@
 
 enum { TRIALS_MAX = 24, DRAWS = 256 };
 
-static const struct rue_trial_length shortest = {0.05, 1, 2};
-
 static const double beaten_share = 0.9;  /* of what is believed, in which another one is better */
 static const double unsure_ratio = 0.02; /* what may be lost where the times are not what they were */
 static const double other_ratio = 2;     /* of times: this is another machine, whatever else is found */
@@ -36,20 +34,15 @@ void rue_recheck_close(struct rue_recheck *recheck)
     free(recheck);
 }
 
-static rue_status take_status(const struct rue_recheck *recheck, rue_error *error)
-{
-    const struct rue_duel *duel = &recheck->duel;
-    return duel->status == RUE_OK ? RUE_OK : rue_fail(error, duel->status, "%s", duel->error.message);
-}
-
 /* ---- trials ---- */
 
 static uint64_t trial_images(const struct rue_recheck *recheck, size_t config)
 {
     const struct rue_strategy_setup *setup = &recheck->duel.setup;
     uint64_t batch = (uint64_t)setup->configs[config].value[RUE_BATCH_SIZE], job = setup->job_images;
-    uint64_t least = recheck->by_job ? rue_job_floor_images(&setup->configs[config], job)
-                                     : rue_trial_length_images(&shortest, setup, config);
+    uint64_t half =
+        (rue_duel_shortest_images(&recheck->duel, config) / batch + 1) / 2 * batch; /* is enough */
+    uint64_t least = recheck->by_job ? rue_job_floor_images(&setup->configs[config], job) : half;
     uint64_t images = (uint64_t)((double)job * recheck->share) / batch * batch;
     if (recheck->share >= 1 || setup->whole_jobs) return job;
     if (images < least) images = least;
@@ -74,7 +67,8 @@ static void choose_share(struct rue_recheck *recheck)
 {
     const struct rue_strategy_setup *setup = &recheck->duel.setup;
     double whole_s = 0;
-    recheck->rival = rue_duel_next_best(&recheck->duel, &recheck->own, 1);
+    size_t leader = rue_standing_at(recheck->duel.standing, 0);
+    recheck->rival = leader == recheck->own ? rue_standing_at(recheck->duel.standing, 1) : leader;
     recheck->share = 1;
     for (size_t m = 0; m < setup->scenario_count; m++) whole_s += pair_cost_s(recheck, m, recheck->rival);
     recheck->share = fmin(1, setup->budget_s / (cost_margin * whole_s));
@@ -92,7 +86,7 @@ rue_status rue_recheck_open(const struct rue_strategy_setup *setup, bool by_job,
     rue_status status = rue_duel_open(&recheck->duel, setup, error);
     if (status == RUE_OK) {
         rue_duel_update(&recheck->duel);
-        status = take_status(recheck, error);
+        status = rue_duel_status(&recheck->duel, error);
     }
     if (status != RUE_OK) return rue_recheck_close(recheck), status;
     choose_share(recheck);
@@ -112,9 +106,9 @@ static size_t choose_rival(struct rue_recheck *recheck)
 {
     struct rue_duel *duel = &recheck->duel;
     if (runs_whole_jobs(recheck)) return recheck->rival;
-    size_t leader = rue_standing_leader(duel->standing);
+    size_t leader = rue_standing_at(duel->standing, 0);
     if (leader != recheck->own) return leader;
-    size_t rival = rue_standing_challenger(duel->standing, rue_random_next(&duel->seed));
+    size_t rival = rue_standing_challenger(duel->standing);
     return rival == recheck->own ? SIZE_MAX : rival;
 }
 
@@ -169,33 +163,10 @@ rue_status rue_recheck_tell(struct rue_recheck *recheck, const struct rue_ask *a
     rue_duel_note(duel, ask, result);
     if (duel->status == RUE_OK && !recheck->ended && rue_ask_queue_is_empty(&duel->queue))
         rue_duel_update(duel);
-    return take_status(recheck, error);
+    return rue_duel_status(&recheck->duel, error);
 }
 
 /* ---- verdict ---- */
-
-/* In how many of the possible truths the checked one is worse than `other` by more than the margin, and in
- * how many worse than whatever is the best then. */
-struct count {
-    const struct rue_duel *duel;
-    size_t checked, other;
-    double mean, spread; /* of their difference; of draws about it */
-    double margin, worse, worst;
-};
-
-static void count_draw(void *context, const struct rue_forecast_draw *draw)
-{
-    struct count *count = context;
-    const struct rue_strategy_setup *setup = &count->duel->setup;
-    double least = INFINITY, own = rue_joined_regrets_value(&draw->joined[count->checked], setup->objective);
-    for (size_t c = 0; c < setup->config_count; c++)
-        if (!count->duel->forecast->out[c])
-            least = fmin(least, rue_joined_regrets_value(&draw->joined[c], setup->objective));
-    double other = rue_joined_regrets_value(&draw->joined[count->other], setup->objective);
-    double worse = count->mean + count->spread * (own - other - count->mean);
-    count->worse += worse > count->margin;
-    count->worst += own - least > fmax(count->margin, unsure_ratio);
-}
 
 static bool is_tried(const struct rue_recheck *recheck, size_t config)
 {
@@ -207,35 +178,42 @@ static bool is_tried(const struct rue_recheck *recheck, size_t config)
 
 static size_t best_tried(const struct rue_recheck *recheck)
 {
-    const struct rue_duel *duel = &recheck->duel;
-    size_t best = recheck->own;
-    for (size_t c = 0; c < duel->setup.config_count; c++)
-        if (is_tried(recheck, c) &&
-            rue_standing_regret(duel->standing, c) < rue_standing_regret(duel->standing, best))
-            best = c;
-    return best;
+    size_t place = 0, config;
+    while ((config = rue_standing_at(recheck->duel.standing, place)) != SIZE_MAX &&
+           !is_tried(recheck, config))
+        place++;
+    return config == SIZE_MAX ? recheck->own : config;
 }
 
-/* Where the checked configuration ran and may be recommended. */
+/* Where the checked configuration ran and may be recommended. `beaten`: in how many of the possible truths
+ * the best one is better by more than the margin; `lost`: whatever is the best then. */
 static void judge(struct rue_recheck *recheck, double margin_ratio, struct rue_recheck_findings *out)
 {
     struct rue_duel *duel = &recheck->duel;
-    double own_regret = rue_standing_regret(duel->standing, recheck->own);
+    const struct rue_joined_regrets *drawn = duel->forecast->drawn;
+    enum rue_objective objective = duel->setup.objective;
+    double own_regret = rue_standing_regret(duel->standing, recheck->own),
+           spread = rue_standing_spread(duel->standing);
+    uint64_t seed = duel->setup.seed;
+    int beaten = 0, lost = 0;
     out->excess_ratio = own_regret - rue_standing_regret(duel->standing, out->best);
     out->tried_ratio = own_regret - rue_standing_regret(duel->standing, best_tried(recheck));
-    struct count count = {.duel = duel,
-                          .checked = recheck->own,
-                          .other = out->best,
-                          .mean = out->excess_ratio,
-                          .spread = rue_standing_spread(duel->standing),
-                          .margin = margin_ratio};
-    duel->status =
-        rue_forecast_draw(duel->forecast, DRAWS, true, duel->setup.seed, count_draw, &count, &duel->error);
+    for (int d = 0; d < DRAWS; d++) {
+        double least = INFINITY;
+        size_t config;
+        rue_forecast_draw(duel->forecast, &seed);
+        for (size_t place = 0; (config = rue_standing_at(duel->standing, place)) != SIZE_MAX; place++)
+            least = fmin(least, rue_joined_regrets_value(&drawn[config], objective));
+        double own = rue_joined_regrets_value(&drawn[recheck->own], objective),
+               excess = own - rue_joined_regrets_value(&drawn[out->best], objective);
+        beaten += out->excess_ratio + spread * (excess - out->excess_ratio) > margin_ratio;
+        lost += own - least > fmax(margin_ratio, unsure_ratio);
+    }
     bool trusted = rue_prediction_trusts_prior(duel->forecast->prediction);
     bool alike = out->time_ratio <= other_ratio && out->time_ratio >= 1 / other_ratio;
-    out->verdict = count.worse > beaten_share * DRAWS                  ? RUE_RECHECK_BEATEN
-                   : !alike || (!trusted && count.worst > 0.5 * DRAWS) ? RUE_RECHECK_UNSURE
-                                                                       : RUE_RECHECK_HOLDS;
+    out->verdict = beaten > beaten_share * DRAWS                ? RUE_RECHECK_BEATEN
+                   : !alike || (!trusted && lost > 0.5 * DRAWS) ? RUE_RECHECK_UNSURE
+                                                                : RUE_RECHECK_HOLDS;
 }
 
 rue_status rue_recheck_conclude(struct rue_recheck *recheck, double margin_ratio,
@@ -254,9 +232,9 @@ rue_status rue_recheck_conclude(struct rue_recheck *recheck, double margin_ratio
     if (recheck->broken) out->verdict = RUE_RECHECK_FAILED;
     if (duel->joints == 0 || recheck->broken) return RUE_OK;
     rue_duel_update(duel);
-    if (duel->status != RUE_OK) return take_status(recheck, error);
-    out->best = rue_standing_leader(duel->standing);
+    if (duel->status != RUE_OK) return rue_duel_status(&recheck->duel, error);
+    out->best = rue_standing_at(duel->standing, 0);
     out->verdict = RUE_RECHECK_BEATEN;
     if (!duel->forecast->out[recheck->own]) judge(recheck, margin_ratio, out);
-    return take_status(recheck, error);
+    return rue_duel_status(&recheck->duel, error);
 }

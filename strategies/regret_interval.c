@@ -44,14 +44,9 @@ static size_t draw_winner(struct draw *draw)
     size_t winner = selection->recommended;
     for (size_t c = 0; c < selection->config_count; c++) draw->joined[c] = (struct rue_joined_regrets){0};
     for (size_t m = 0; m < selection->model_count; m++) {
-        double best = NAN;
-        for (size_t c = 0; c < selection->config_count; c++) {
-            draw->times[c] = draw_time(draw, m, c);
-            best = fmin(best, draw->times[c]); /* NaN gives way */
-        }
-        for (size_t c = 0; c < selection->config_count; c++)
-            rue_joined_regrets_add(&draw->joined[c], m, selection->weights ? selection->weights[m] : 1,
-                                   draw->times[c] / best - 1);
+        for (size_t c = 0; c < selection->config_count; c++) draw->times[c] = draw_time(draw, m, c);
+        rue_joined_regrets_add_model(draw->joined, draw->times, selection->config_count, m,
+                                     selection->weights ? selection->weights[m] : 1);
     }
     for (size_t c = 0; c < selection->config_count; c++)
         if (selection->rows[c].ranked && selection->rows[c].repeats > 0 &&

@@ -13,23 +13,18 @@ rue_status rue_standing_open(const struct rue_strategy_setup *setup, struct rue_
                              struct rue_standing **out, rue_error *error) RUE_MUST_CHECK;
 void rue_standing_close(struct rue_standing *standing);
 
-/* Looks at what is believed now; to be called before those below where a trial was told. RUE_MEMORY,
- * RUE_INTERNAL. */
-rue_status rue_standing_update(struct rue_standing *standing, rue_error *error) RUE_MUST_CHECK;
+/* Ranks by what is believed now; to be called before those below where a trial was told. */
+void rue_standing_update(struct rue_standing *standing);
 
 /* The regret that a configuration is believed to have; INFINITY where it is out. */
 double rue_standing_regret(const struct rue_standing *standing, size_t config);
 
-/* The configuration of the least. */
-size_t rue_standing_leader(const struct rue_standing *standing);
+/* The configuration at that place, 0: of the least regret, which leads; SIZE_MAX: no more are there that are
+ * not out. */
+size_t rue_standing_at(const struct rue_standing *standing, size_t place);
 
-/* The best of the others in a possible truth, one of those that `draw` chooses from; the leader itself where
- * it is alone. */
-size_t rue_standing_challenger(const struct rue_standing *standing, uint64_t draw);
-
-/* How much each model's regret counts for the leader, and for the challenger, as the objective has it:
- * [2][models]. */
-const double *rue_standing_weights(struct rue_standing *standing, size_t challenger);
+/* The best of those that do not lead in a possible truth; the leader itself where it is alone. */
+size_t rue_standing_challenger(struct rue_standing *standing);
 
 /* So many draws tell whether to go on, and so many what is claimed in the end; of large grids there are
  * fewer. */
@@ -37,9 +32,9 @@ enum { RUE_STANDING_LOOK = 256, RUE_STANDING_CLAIM = 2048 };
 
 /* What can be claimed of `config`; where that is SIZE_MAX of what would be recommended: the least regret, as
  * it is believed, of those that were measured on every model; of all of them where none was. By draws of
- * their own, for each `trials`, how many were told, others. RUE_MEMORY, RUE_INTERNAL. */
-rue_status rue_standing_claim(struct rue_standing *standing, size_t trials, size_t draws, size_t config,
-                              struct rue_claim *out, rue_error *error) RUE_MUST_CHECK;
+ * their own, for each `trials`, how many were told, others. */
+void rue_standing_claim(struct rue_standing *standing, size_t trials, size_t draws, size_t config,
+                        struct rue_claim *out);
 
 /* The standard deviation of the logarithm of the job's time in a cell, as the last claim had it. NaN before,
  * and of a cell that was not measured where predictions are far off. */

@@ -40,8 +40,7 @@ static void update(struct search *search)
 static void claim_anew(struct search *search, size_t draws, size_t config)
 {
     struct rue_duel *duel = &search->duel;
-    duel->status =
-        rue_standing_claim(duel->standing, duel->joints, draws, config, &search->claim, &duel->error);
+    rue_standing_claim(duel->standing, duel->joints, draws, config, &search->claim);
     search->claimed = duel->joints + 1;
     search->final = draws == RUE_STANDING_CLAIM;
 }
@@ -62,7 +61,7 @@ static void push_earlier_choice(struct rue_duel *duel)
 {
     const struct rue_prior *prior = duel->setup.prior;
     if (!prior || prior->config >= duel->setup.config_count) return;
-    double leading = rue_standing_regret(duel->standing, rue_standing_leader(duel->standing));
+    double leading = rue_standing_regret(duel->standing, rue_standing_at(duel->standing, 0));
     if (rue_standing_regret(duel->standing, prior->config) <= leading + earlier_ratio &&
         rue_duel_verify_s(duel, prior->config) <= rue_duel_left_s(duel) / 2)
         rue_duel_verify(duel, prior->config);
@@ -98,7 +97,7 @@ static void look(struct search *search)
 static void push_next(struct search *search, bool due)
 {
     struct rue_duel *duel = &search->duel;
-    size_t leader = rue_standing_leader(duel->standing), unseen = rue_duel_unseen(duel, leader), reserved = 0;
+    size_t leader = rue_standing_at(duel->standing, 0), unseen = rue_duel_unseen(duel, leader), reserved = 0;
     double reserve_s = search->compared ? 0 : rue_duel_baselines_s(duel, &reserved);
     double left_s = rue_duel_left_s(duel) - rue_duel_verify_s(duel, leader), rest_s = left_s - reserve_s;
     bool last = rest_s < 0 || rue_belief_trials(duel->forecast->belief) >= RUE_BELIEF_TRIALS ||
@@ -109,13 +108,13 @@ static void push_next(struct search *search, bool due)
     bool promising = search->claimed > 0 && search->claim.bound_ratio <= duel->setup.epsilon_ratio;
     if (sure && rue_duel_confirm_best(duel, rest_s)) return;
     if (due && promising && room && unseen > 0) {
-        rue_duel_verify_best(duel, reserve_s);
+        rue_duel_verify_best(duel);
         return;
     }
     if (!last) rue_duel_push_next(duel, rest_s, search->claim.far_off_ratio > 0, &search->audits);
     if (!rue_ask_queue_is_empty(&duel->queue)) return;
     if (duel->status == RUE_OK && (room || !rue_standing_is_any_verified(duel->standing)))
-        rue_duel_verify_best(duel, reserve_s);
+        rue_duel_verify_best(duel);
 }
 
 static void decide(struct search *search)
@@ -125,7 +124,7 @@ static void decide(struct search *search)
     if (search->stale || due)
         look(search);
     else
-        duel->status = rue_standing_update(duel->standing, &duel->error);
+        rue_standing_update(duel->standing);
     if (duel->status == RUE_OK) push_next(search, due);
     if (duel->status == RUE_OK && rue_ask_queue_is_empty(&duel->queue) && !search->compared) {
         search->compared = true;
@@ -225,11 +224,11 @@ static bool duel_claim(void *state, size_t config, struct rue_claim *out)
     struct rue_duel *duel = &search->duel;
     if (!is_probed(search) || duel->status != RUE_OK) return false;
     if (!is_claim_recent(search) || (config != SIZE_MAX && config != search->claim.config)) {
-        duel->status = rue_standing_update(duel->standing, &duel->error);
-        if (duel->status == RUE_OK) claim_anew(search, RUE_STANDING_CLAIM, config);
+        rue_standing_update(duel->standing);
+        claim_anew(search, RUE_STANDING_CLAIM, config);
     }
     *out = search->claim;
-    return duel->status == RUE_OK;
+    return true;
 }
 
 static rue_status duel_learned(const void *state, struct rue_knowledge **out, rue_error *error)
@@ -240,8 +239,7 @@ static rue_status duel_learned(const void *state, struct rue_knowledge **out, ru
 
 static rue_status duel_status(void *state, rue_error *error)
 {
-    const struct rue_duel *duel = &((struct search *)state)->duel;
-    return duel->status == RUE_OK ? RUE_OK : rue_fail(error, duel->status, "%s", duel->error.message);
+    return rue_duel_status(&((struct search *)state)->duel, error);
 }
 
 static bool duel_expect(void *state, const struct rue_ask *ask, double *time_s, double *sd)

@@ -122,23 +122,6 @@ Test(belief, one_trial_moves_every_cell_as_its_covariance_says)
     rue_belief_close(belief);
 }
 
-/* What draws add up to. */
-struct sums {
-    const struct rue_belief *belief;
-    double sum[CELLS], product[CELLS][CELLS];
-};
-
-static void add_draw(void *context, size_t index, const double *state)
-{
-    struct sums *sums = context;
-    double off[CELLS];
-    (void)index;
-    for (size_t i = 0; i < CELLS; i++)
-        sums->sum[i] += off[i] = rue_belief_at(sums->belief, state, &points[i]);
-    for (size_t i = 0; i < CELLS; i++)
-        for (size_t j = 0; j < CELLS; j++) sums->product[i][j] += off[i] * off[j];
-}
-
 static void tell_some(struct rue_belief *belief)
 {
     static const struct {
@@ -153,18 +136,24 @@ Test(belief, draws_and_the_mean_agree_with_what_is_expected)
 {
     struct rue_belief *belief = open_belief();
     tell_some(belief);
-    static struct sums sums;
     double *state = calloc(rue_belief_state_size(belief), sizeof *state);
-    sums.belief = belief;
-    cr_assert_eq(rue_belief_draw(belief, DRAWS, true, 7, add_draw, &sums, NULL), RUE_OK);
-    cr_assert_eq(rue_belief_mean(belief, state, NULL), RUE_OK);
+    double sum[CELLS] = {0}, square[CELLS] = {0};
+    uint64_t seed = 7;
+    for (int d = 0; d < DRAWS; d++) {
+        rue_belief_draw(belief, &seed, state);
+        for (size_t i = 0; i < CELLS; i++) {
+            double off = rue_belief_at(belief, state, &points[i]);
+            sum[i] += off;
+            square[i] += off * off;
+        }
+    }
+    rue_belief_mean(belief, state);
     for (size_t i = 0; i < CELLS; i++) {
-        double mean, variance, drawn = sums.sum[i] / DRAWS;
+        double mean, variance, drawn = sum[i] / DRAWS;
         rue_belief_expect(belief, &points[i], &mean, &variance);
         cr_assert_float_eq(rue_belief_at(belief, state, &points[i]), mean, 1e-6);
         cr_assert_float_eq(drawn, mean, 4 * sqrt(variance / DRAWS), "cell %zu", i);
-        cr_assert_float_eq(sums.product[i][i] / DRAWS - drawn * drawn, variance, 0.15 * variance, "cell %zu",
-                           i);
+        cr_assert_float_eq(square[i] / DRAWS - drawn * drawn, variance, 0.15 * variance, "cell %zu", i);
     }
     free(state);
     rue_belief_close(belief);
@@ -174,11 +163,11 @@ Test(belief, draws_and_the_mean_agree_with_what_is_expected)
 Test(belief, a_gain_is_the_variance_that_a_trial_takes_away)
 {
     struct rue_belief *belief = open_belief();
-    double *state = calloc(rue_belief_state_size(belief), sizeof *state), mean, before, after, one = 1;
-    const struct rue_belief_point *decided[] = {&points[4]};
+    double *state = calloc(rue_belief_state_size(belief), sizeof *state), mean, before, after;
     tell_some(belief);
     const struct rue_belief_trial trial = {.point = points[5], .noise = 0.0004};
-    cr_assert_eq(rue_belief_direct(belief, decided, &one, 1, state, NULL), RUE_OK);
+    rue_belief_put(belief, &points[4], 1, state);
+    rue_belief_direct(belief, state);
     double gain = rue_belief_gain(belief, state, &trial);
     rue_belief_expect(belief, &points[4], &mean, &before);
     cr_assert_float_eq(rue_belief_at(belief, state, &points[4]), before, 1e-6);
