@@ -56,12 +56,16 @@ static size_t consumer_of(const struct rue_prediction *prediction, size_t model,
     return rue_consumers_find(&prediction->consumers, model, &prediction->setup->configs[config]);
 }
 
+static struct rue_pipeline_times scaled(struct rue_pipeline_times times, double factor)
+{
+    return (struct rue_pipeline_times){factor * times.first_batch_s, factor * times.end_to_end_s,
+                                       factor * times.shutdown_s};
+}
+
 /* Probes are kept as they would have been at the beginning, joint trials as they were. */
 static void take_back(struct rue_logged_trial *trial, struct rue_speed speed)
 {
-    trial->times.first_batch_s /= exp(speed.load);
-    trial->times.end_to_end_s /= exp(speed.load);
-    trial->times.shutdown_s /= exp(speed.load);
+    trial->times = scaled(trial->times, exp(-speed.load));
     trial->consumer_s /= exp(speed.compute);
 }
 
@@ -142,10 +146,7 @@ static struct rue_pipeline_sample sample_of(const struct rue_prediction *predict
     else
         sample.consumer =
             consumer_at(prediction, joint ? trial->model : RUE_PREDICTION_NO_MODEL, trial->config);
-    double offset = joint ? exp(-offset_at(prediction, trial->model, trial->config)) : 1;
-    sample.times.first_batch_s *= offset;
-    sample.times.end_to_end_s *= offset;
-    sample.times.shutdown_s *= offset;
+    if (joint) sample.times = scaled(sample.times, exp(-offset_at(prediction, trial->model, trial->config)));
     return sample;
 }
 
@@ -252,11 +253,7 @@ static struct rue_pipeline_times predict(const struct rue_prediction *prediction
     double factor = exp(offset_at(prediction, model, config) + speed.load);
     consumer.batch_s *= exp(speed.compute - speed.load);
     consumer.image_s *= exp(speed.compute - speed.load);
-    struct rue_pipeline_times times = follow(prediction, &prediction->fit->loader, consumer, config, images);
-    times.first_batch_s *= factor;
-    times.end_to_end_s *= factor;
-    times.shutdown_s *= factor;
-    return times;
+    return scaled(follow(prediction, &prediction->fit->loader, consumer, config, images), factor);
 }
 
 static struct answer *answer_of(const struct rue_prediction *prediction, size_t model, size_t config,
@@ -311,21 +308,27 @@ rue_status rue_prediction_update(struct rue_prediction *prediction, bool *change
     return status;
 }
 
-/* How the logarithm of a time depends on the parameter that the slope is of. */
-static double slope(const struct rue_prediction *prediction, const struct rue_pipeline_times *base,
-                    size_t model, size_t config, uint64_t images, size_t index)
+/* How the logarithm of a time depends on those of the loader's parameters, and of the consumer's if it is
+ * `unknown`: its batches take longer as a whole, and of that each part has its share. */
+static void fill_slopes(const struct rue_prediction *prediction, const struct rue_pipeline_times *base,
+                        const struct rue_pipeline_consumer *consumer, bool unknown, size_t config,
+                        uint64_t images, double slopes[RUE_BELIEF_SLOPES])
 {
     const struct rue_pipeline_loader *loader = &prediction->fit->loader;
-    struct rue_pipeline_consumer consumer = consumer_at(prediction, model, config);
-    struct rue_pipeline_times moved;
-    if (index < RUE_BELIEF_OF_LOADER) {
-        moved = rue_pipeline_move(*base, loader, index, step, &consumer, &prediction->setup->configs[config],
-                                  rue_setup_images(prediction->setup, config, images));
-    } else {
-        *(index == RUE_BELIEF_OF_LOADER ? &consumer.batch_s : &consumer.image_s) *= exp(step);
-        moved = follow(prediction, loader, consumer, config, images);
-    }
-    return log(moved.end_to_end_s / base->end_to_end_s) / step;
+    const struct rue_config *own = &prediction->setup->configs[config];
+    for (size_t p = 0; p < RUE_BELIEF_OF_LOADER; p++)
+        slopes[p] = log(rue_pipeline_move(*base, loader, p, step, consumer, own, images).end_to_end_s /
+                        base->end_to_end_s) /
+                    step;
+    if (!unknown) return;
+    struct rue_pipeline_consumer slower = *consumer;
+    slower.batch_s *= exp(step);
+    slower.image_s *= exp(step);
+    double slope =
+        log(rue_pipeline_predict(loader, &slower, own, images).end_to_end_s / base->end_to_end_s) / step;
+    double images_share = 1 / (1 + consumer->batch_s / (consumer->image_s * own->value[RUE_BATCH_SIZE]));
+    slopes[RUE_BELIEF_OF_LOADER] = slope * (1 - images_share);
+    slopes[RUE_BELIEF_OF_LOADER + 1] = slope * images_share;
 }
 
 static double clip_share(double share)
@@ -347,12 +350,13 @@ static struct rue_belief_point make_point(const struct rue_prediction *predictio
 {
     size_t index = stand_in(prediction, model, config);
     struct rue_pipeline_consumer consumer = consumer_at(prediction, model, config);
-    struct rue_pipeline_times base = follow(prediction, &prediction->fit->loader, consumer, config, images);
+    struct rue_pipeline_times base =
+        scaled(times_of(prediction, model, config, images, (struct rue_speed){0, 0}),
+               exp(-offset_at(prediction, model, config)));
     struct rue_belief_point point = {.place = {.model = model, .config = config}, .consumer = index};
     bool unknown = index < prediction->fit->consumer_count && !knows_consumer(prediction, index);
     images = rue_setup_images(prediction->setup, config, images);
-    for (size_t s = 0; s < (unknown ? RUE_BELIEF_SLOPES : RUE_BELIEF_OF_LOADER); s++)
-        point.slopes[s] = slope(prediction, &base, model, config, images, s);
+    fill_slopes(prediction, &base, &consumer, unknown, config, images, point.slopes);
     double batches = ceil((double)images / prediction->setup->configs[config].value[RUE_BATCH_SIZE]),
            compute_s = batches * consumer.batch_s + (double)images * consumer.image_s;
     const struct rue_compute_point *known = compute_point(prediction, model, config);
