@@ -225,6 +225,24 @@ static void blame(struct rue_belief *belief)
     }
 }
 
+/* Where most trials of a configuration seem to be disturbed, two of them at least, it is the belief that is
+ * off. */
+static void acquit(struct rue_belief *belief)
+{
+    bool off[N];
+    for (size_t i = 0; i < belief->count; i++) {
+        size_t all = 0, disturbed = 0;
+        for (size_t j = 0; j < belief->count; j++) {
+            if (belief->trials[j].point.place.config != belief->trials[i].point.place.config) continue;
+            all++;
+            disturbed += belief->disturbed[j] > 0.5;
+        }
+        off[i] = disturbed >= 2 && 2 * disturbed > all;
+    }
+    for (size_t i = 0; i < belief->count; i++)
+        if (off[i]) belief->disturbed[i] = 0;
+}
+
 bool rue_belief_is_last_disturbed(const struct rue_belief *belief)
 {
     return belief->count > 0 && belief->disturbed[belief->count - 1] > 0.5;
@@ -275,6 +293,7 @@ rue_status rue_belief_learn(struct rue_belief *belief, rue_error *error)
         rue_triangle_invert(belief->factor, N, belief->count, belief->spare);
         if (round + 1 == ROUNDS) break;
         blame(belief);
+        acquit(belief);
     }
     if (status == RUE_OK) audit(belief);
     return status;

@@ -40,15 +40,15 @@ static uint64_t trial_images(const struct rue_recheck *recheck, size_t config)
 {
     const struct rue_strategy_setup *setup = &recheck->duel.setup;
     uint64_t batch = (uint64_t)setup->configs[config].value[RUE_BATCH_SIZE], job = setup->job_images;
-    uint64_t half =
-        (rue_duel_shortest_images(&recheck->duel, config) / batch + 1) / 2 * batch; /* is enough */
-    uint64_t least = recheck->by_job ? rue_job_floor_images(&setup->configs[config], job) : half;
+    uint64_t batches = rue_duel_shortest_images(&recheck->duel, config) / batch; /* half of them are enough */
+    uint64_t least =
+        recheck->by_job ? rue_job_floor_images(&setup->configs[config], job) : (batches + 1) / 2 * batch;
     uint64_t images = (uint64_t)((double)job * recheck->share) / batch * batch;
     if (recheck->share >= 1 || setup->whole_jobs) return job;
     if (images < least) images = least;
     if (!recheck->by_job || images >= job) return images;
-    uint64_t rest =
-        (job - 1) / batch + 1 - images / batch; /* whole volleys are what a cut trial predicts best */
+    /* Whole volleys are what a cut trial predicts best. */
+    uint64_t rest = (job - 1) / batch + 1 - images / batch;
     images += rest % rue_job_volley_batches(&setup->configs[config]) * batch;
     return images < job ? images : job;
 }
