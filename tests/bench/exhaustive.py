@@ -7,11 +7,12 @@
 
 Measures every cell so often, a whole round of the grid after the other, then runs each strategy with each share of the
 time of one round, in as many seeds. All of it is kept below FOLDER: what was measured there is not measured again.
-Prints what the grid is like (how many configurations cost more than 5 % of mean regret; how many models wait for the
-loader at their best configuration, and how many hardly do), then a line for each strategy and share: percentage points
-of mean regret above the best of the means (median, p90, worst; the standard error that the repeats leave in the mean),
-how often the bound that was claimed held, give or take two standard errors, and as measured; and by how much the times
-that were predicted of configurations that were not tried are off (median, p95).
+Prints what the grid is like (by how much a job is off those of the other rounds, median and p95; how many configurations
+cost more than 5 % of mean regret; how many models wait for the loader at their best configuration, and how many hardly
+do), then a line for each strategy and share: percentage points of mean regret above the best of the means (median, p90,
+worst; the standard error that the repeats leave in the mean), how often the bound that was claimed held, give or take two
+standard errors, and as measured; and by how much the times that were predicted of configurations that were not tried are
+off (median, p95).
 It takes long, and the machine should have nothing else to do.
 """
 import argparse
@@ -77,17 +78,19 @@ class Truth:
         error = statistics.stdev(rounds) / math.sqrt(self.rounds) if self.rounds > 1 else math.nan
         return statistics.mean(rounds), error
 
-    def noise(self):
-        """Of a trial, as the repeats of a cell tell."""
-        spreads = [statistics.variance([math.log(t) for t in times]) for times in self.times.values() if len(times) > 1]
-        return math.sqrt(statistics.mean(spreads)) if spreads else math.nan
+    def again(self):
+        """By how many percent a job is off the mean of the other rounds: median, p95."""
+        off = [100 * abs(time / statistics.mean(times[:i] + times[i + 1:]) - 1)
+               for times in self.times.values() if len(times) > 1 for i, time in enumerate(times)] or [math.nan]
+        return statistics.median(off), quantile(off, 0.95)
 
     def describe(self):
         best = {m: min(self.configs, key=lambda c: self.mean[c, m]) for m in self.models}
         waits = [statistics.mean(self.waits[best[m], m]) for m in self.models if self.waits[best[m], m]]
+        again, far = self.again()
         print(f"{len(self.configs)} configurations x {len(self.models)} models x {self.rounds} rounds of "
-              f"{self.round_s:.0f} s; noise of a trial {100 * self.noise():.1f} %; best {self.best[0]}/{self.best[1]} with "
-              f"{100 * self.regret[self.best]:.2f} % mean regret; {sum(r > 0.05 for r in self.regret.values())} "
+              f"{self.round_s:.0f} s; a job of another round is off by {again:.1f}, {far:.1f} %; best "
+              f"{self.best[0]}/{self.best[1]} with {100 * self.regret[self.best]:.2f} % mean regret; {sum(r > 0.05 for r in self.regret.values())} "
               f"configurations above 5 %; loader-bound at their best {sum(w > WAITS for w in waits)}, compute-bound "
               f"{sum(w < WAITS / 2 for w in waits)}", flush=True)
         ranked = sorted(self.regret, key=self.regret.get)
