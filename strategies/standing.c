@@ -10,7 +10,7 @@
 
 enum { LEAST_DRAWS = 12, CLAIM_CELLS = 5000000 }; /* of large grids there are fewer draws */
 
-static const double spread_factor = 1.25; /* beliefs are bolder than they should be */
+static const double spread_factor = 1.1; /* beliefs are bolder than they should be */
 static const double untried_factor = 2;  /* of sorts of configurations that no trial tells of */
 static const double sure = 0.95;         /* that a quantile of draws is no less than the true one */
 static const double calm_configs = 4;    /* whose errors are as believed, before any is audited */
