@@ -32,7 +32,7 @@ enum { RUE_STANDING_LOOK = 256, RUE_STANDING_CLAIM = 2048 };
 
 /* What can be claimed of `config`; where that is SIZE_MAX of what would be recommended: the least regret, as
  * it is believed, of those that were measured on every model; of all of them where none was. By draws of
- * their own, for each `trials`, how many were told, others. */
+ * their own, for each `trials`, how many there were, others. */
 void rue_standing_claim(struct rue_standing *standing, size_t trials, size_t draws, size_t config,
                         struct rue_claim *out);
 

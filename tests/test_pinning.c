@@ -16,7 +16,7 @@ static struct rue_config configs[CONFIGS]; /* the second half is the first, not 
 static double pageable_factor;             /* of a model's time */
 static bool alone;                         /* there are joint trials alone */
 static size_t asked[RUE_MEASURE_COUNT][2]; /* [pinned] */
-static size_t trials_of[MODELS][2];        /* that tell of a model's batches, [pinned] */
+static size_t trials_of[MODELS][2];        /* of a model's batches, [pinned] */
 static uint64_t noise;
 
 static void setup(void)
