@@ -74,7 +74,7 @@ double rue_duel_verify_s(const struct rue_duel *duel, size_t config);
 void rue_duel_verify(struct rue_duel *duel, size_t config);
 
 /* The leader on every model that has not seen it; where the budget no longer holds that and nothing else
- * could be recommended, the best of those that it holds. */
+ * could be recommended, the best configuration that it holds. */
 void rue_duel_verify_best(struct rue_duel *duel);
 
 /* Whole jobs of the best ones on every model, one after the other on each: before that nothing is sure. False

@@ -119,7 +119,7 @@ bool rue_duel_confirm_best(struct rue_duel *duel, double most_s)
 /* ---- baselines ---- */
 
 /* What is compared, into `out`: the leader, and the baselines whose whole jobs are a small part of the
- * budget, the most telling first. Answers how many; 0 where there is no such baseline. */
+ * budget, the most telling first. Returns how many there are; 0 where there is no such baseline. */
 static size_t list_compared(const struct rue_duel *duel, size_t out[COMPARED_MAX])
 {
     const struct rue_strategy_setup *setup = &duel->setup;

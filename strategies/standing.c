@@ -12,7 +12,7 @@ enum { LEAST_DRAWS = 12, CLAIM_CELLS = 5000000 }; /* of large grids there are fe
 
 static const double spread_factor = 1.1; /* beliefs are bolder than they should be */
 static const double untried_factor = 2;  /* of sorts of configurations that no trial tells of */
-static const double sure = 0.95;         /* that a quantile of draws is no less than the true one */
+static const double sure = 0.95;         /* confidence that a quantile of draws is not below the true one */
 static const double calm_configs = 4;    /* whose errors are as believed, before any is audited */
 static const double far_off_ratio = 2;   /* of errors over what was believed of them: no belief is claimed */
 enum { FAR_OFF_CONFIGS = 5 };            /* at least, that show it */

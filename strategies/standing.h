@@ -13,7 +13,7 @@ rue_status rue_standing_open(const struct rue_strategy_setup *setup, struct rue_
                              struct rue_standing **out, rue_error *error) RUE_MUST_CHECK;
 void rue_standing_close(struct rue_standing *standing);
 
-/* Ranks by what is believed now; to be called before those below where a trial was told. */
+/* Ranks by the present belief. Call it after a trial is observed and before any function below. */
 void rue_standing_update(struct rue_standing *standing);
 
 /* The regret that a configuration is believed to have; INFINITY where it is out. */
@@ -23,7 +23,7 @@ double rue_standing_regret(const struct rue_standing *standing, size_t config);
  * not out. */
 size_t rue_standing_at(const struct rue_standing *standing, size_t place);
 
-/* The best of those that do not lead in a possible truth; the leader itself where it is alone. */
+/* The best configuration but the leader in one random draw; the leader itself where it is alone. */
 size_t rue_standing_challenger(struct rue_standing *standing);
 
 /* So many draws tell whether to go on, and so many what is claimed in the end; of large grids there are
