@@ -264,6 +264,18 @@ static void duel_spend(void *state, double seconds, size_t trials)
     duel->costs.made += trials;
 }
 
+static void duel_reserve(void *state, double *seconds, size_t *trials)
+{
+    const struct search *search = state;
+    const struct rue_duel *duel = &search->duel;
+    *seconds = 0;
+    *trials = 0;
+    if (search->phase != DECIDE || rue_standing_is_any_verified(duel->standing)) return;
+    size_t leader = rue_standing_at(duel->standing, 0);
+    *seconds = rue_duel_verify_s(duel, leader);
+    *trials = rue_duel_unseen(duel, leader);
+}
+
 static double duel_job_s(void *state, size_t scenario, size_t config, uint64_t images)
 {
     const struct search *search = state;
@@ -305,6 +317,7 @@ const struct rue_strategy_ops rue_strategy_duel = {
     .expect = duel_expect,
     .shift = duel_shift,
     .spend = duel_spend,
+    .reserve = duel_reserve,
     .job_s = duel_job_s,
     .close = duel_close,
 };

@@ -272,6 +272,18 @@ static rue_status take_change(struct rue_study *study, struct tracks *tracks,
     return status == RUE_OK ? measure_again(study, &tracks->times, error) : status;
 }
 
+/* What all tracks need to recommend anything. */
+static struct rue_watch_reserve reserve_of(const struct rue_study *study, const struct tracks *tracks)
+{
+    struct rue_watch_reserve sum = {0}, one;
+    for (size_t i = 0; study->strategy->reserve && i < tracks->count; i++) {
+        study->strategy->reserve(tracks->at[i].state, &one.seconds, &one.trials);
+        sum.seconds += one.seconds;
+        sum.trials += one.trials;
+    }
+    return sum;
+}
+
 /* Looks after the machine when a trial has been made; what that costs is the track's. */
 static rue_status look_after(struct rue_study *study, struct tracks *tracks, struct track *track,
                              const struct rue_watched *watched, const struct rue_trial_result *result,
@@ -284,7 +296,8 @@ static rue_status look_after(struct rue_study *study, struct tracks *tracks, str
     study->rows[study->row_count - 1].disturbed = !recorded && rue_watched_is_far(watched, result);
     if (!tracks->watch) return RUE_OK;
     rue_status status = rue_watch_note(tracks->watch, watched, result, error);
-    if (status == RUE_OK) status = rue_watch_look(tracks->watch, &changed, &change, error);
+    if (status == RUE_OK)
+        status = rue_watch_look(tracks->watch, reserve_of(study, tracks), &changed, &change, error);
     if (status == RUE_OK && changed) status = take_change(study, tracks, &change, error);
     uint64_t spent_ns = rue_study_spent_ns(study) - before_ns;
     track->spent_ns += spent_ns;

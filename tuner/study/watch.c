@@ -75,6 +75,7 @@ struct rue_watch {
     struct good goods[GOODS]; /* the last of good_count; the first is the beginning */
     size_t good_count;
     double references_s; /* beyond the first of all */
+    double last_s;       /* the last reference */
     double trials_s, trial_count;
     struct rue_trial_request computing; /* the first compute trial, and its time for a batch before any
                                            change */
@@ -294,7 +295,8 @@ static rue_status measure(struct rue_watch *watch, size_t variant, struct refere
                                           RUE_STUDY_ANEW, 0, &result, error);
     if (status != RUE_OK) return status;
     bool first = reference->baseline.count < RUE_BASELINE_LEAST;
-    if (result.cost_ns > 0 && !first) watch->references_s += (double)result.cost_ns / 1e9;
+    if (result.cost_ns > 0) watch->last_s = (double)result.cost_ns / 1e9;
+    if (!first) watch->references_s += watch->last_s;
     if (result.outcome == RUE_TRIAL_OK && result.end_to_end_ns > 0)
         *value = log((double)result.end_to_end_ns / 1e9);
     if (watch->causes) status = rue_causes_note(watch->causes, watch->last.trial, cpu_s(&result), error);
@@ -374,15 +376,16 @@ static bool is_affordable(const struct rue_watch *watch, double share)
     return watch->references_s <= share * watch->trials_s;
 }
 
-static bool is_due(const struct rue_watch *watch, size_t variant)
+static bool is_due(const struct rue_watch *watch, size_t variant, struct rue_watch_reserve reserve)
 {
     const struct reference *reference = &watch->references[variant];
     uint64_t budget = watch->study->goal->budget.time_ns;
     if (reference->dead || rue_slowdown_is_sure(&watch->sure)) return false;
     size_t trials = watch->study->goal->budget.trials;
-    if (budget && rue_study_spent_ns(watch->study) >= budget) return false;
+    double spent_s = (double)rue_study_spent_ns(watch->study) / 1e9;
+    if (budget && spent_s + reserve.seconds + watch->last_s >= (double)budget / 1e9) return false;
     size_t kept_back = watch->computing_s > 0 ? ASKED : 0;
-    if (trials && watch->study->made + kept_back >= trials) return false;
+    if (trials && watch->study->made + kept_back + reserve.trials >= trials) return false;
     if (reference->baseline.count < RUE_BASELINE_LEAST)
         return rue_study_predicts(watch->study) || watch->study->trials >= watch->last.done + LEAST_TRIALS ||
                watch->good_count > 1;
@@ -484,13 +487,13 @@ static rue_status conclude_change(struct rue_watch *watch, size_t variant, struc
     return RUE_OK;
 }
 
-rue_status rue_watch_look(struct rue_watch *watch, bool *changed, struct rue_speed_change *change,
-                          rue_error *error)
+rue_status rue_watch_look(struct rue_watch *watch, struct rue_watch_reserve reserve, bool *changed,
+                          struct rue_speed_change *change, rue_error *error)
 {
     size_t variant = watch->last.variant;
     rue_status status = RUE_OK;
     *changed = false;
-    for (int i = 0; status == RUE_OK && i < LOOKS && is_due(watch, variant); i++)
+    for (int i = 0; status == RUE_OK && i < LOOKS && is_due(watch, variant, reserve); i++)
         status = refer(watch, variant, error);
     if (status != RUE_OK || !rue_slowdown_is_sure(&watch->sure)) return status;
     for (size_t v = 0; v < watch->study->variant_count; v++)

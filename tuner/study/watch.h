@@ -47,10 +47,17 @@ bool rue_watched_is_far(const struct rue_watched *watched, const struct rue_tria
 rue_status rue_watch_note(struct rue_watch *watch, const struct rue_watched *watched,
                           const struct rue_trial_result *result, rue_error *error) RUE_MUST_CHECK;
 
-/* Makes the references that are due after the noted trial; as rue_study_measure fails. `*changed`: whether
- * they show `*change` of the machine, which is then noted by the study and on the screen. */
-rue_status rue_watch_look(struct rue_watch *watch, bool *changed, struct rue_speed_change *change,
-                          rue_error *error) RUE_MUST_CHECK;
+/* Part of the budget that is not to be spent on references. */
+struct rue_watch_reserve {
+    double seconds;
+    size_t trials;
+};
+
+/* Makes the references that are due after the noted trial and leave `reserve`; as rue_study_measure fails.
+ * `*changed`: whether they show `*change` of the machine, which is then noted by the study and on the screen.
+ */
+rue_status rue_watch_look(struct rue_watch *watch, struct rue_watch_reserve reserve, bool *changed,
+                          struct rue_speed_change *change, rue_error *error) RUE_MUST_CHECK;
 
 /* Says at the end what disturbed all of it: study->disturbance. */
 void rue_watch_conclude(struct rue_watch *watch);
