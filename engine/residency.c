@@ -9,6 +9,7 @@
 
 #include "machine.h"
 #include "page_cache.h"
+#include "sort.h"
 #include "units.h"
 #include "usage.h"
 
@@ -24,12 +25,6 @@ struct rue_residency {
     uint64_t bytes; /* on storage */
     double times;   /* that a trial loads them: more than once where it is longer than an epoch */
 };
-
-static int by_number(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
 
 /* What an item has on storage for each of its bytes: less than 1 where it is compressed. Of items that lie in
  * one and the same range neither can be read without what lies before it: the range counts once. */
@@ -50,7 +45,7 @@ static double storage_ratio(const struct rue_source *source)
 /* Items come again when the order goes into its next epoch. */
 static void sort_once(struct rue_residency *residency, uint64_t drawn)
 {
-    qsort(residency->items, drawn, sizeof *residency->items, by_number);
+    rue_sort_integers(residency->items, drawn);
     for (uint64_t i = 0; i < drawn; i++) {
         uint64_t item = residency->items[i];
         if (residency->count && residency->items[residency->count - 1] == item) continue;

@@ -183,17 +183,19 @@ static void reweigh(struct problem *problem)
         problem->weight[r] = pow(1 + problem->base[r] * problem->base[r], -0.25);
 }
 
-/* Until a step no longer makes the parameters more probable, to speak of. */
-static void iterate(gsl_multifit_nlinear_workspace *work)
+/* Until a step hardly makes the parameters more probable. Returns GSL's code; that no step does is a success.
+ */
+static int iterate(gsl_multifit_nlinear_workspace *work)
 {
     const gsl_vector *rows = gsl_multifit_nlinear_residual(work);
     double before, squares = INFINITY;
-    int i = 0;
+    int i = 0, code;
     do {
         before = squares;
-        if (gsl_multifit_nlinear_iterate(work) != GSL_SUCCESS) return;
+        code = gsl_multifit_nlinear_iterate(work);
         gsl_blas_ddot(rows, rows, &squares);
-    } while (++i < ITERATIONS && before - squares > least_gain);
+    } while (code == GSL_SUCCESS && ++i < ITERATIONS && before - squares > least_gain);
+    return code == GSL_ENOPROG ? GSL_SUCCESS : code;
 }
 
 /* From what is believed to the best near it, robustly, into `x`; `covariance` [count][count]. */
@@ -212,7 +214,7 @@ static rue_status search(struct problem *problem, double *x, double *covariance,
     for (int round = 0; code == GSL_SUCCESS && round < ROUNDS; round++) {
         gsl_vector_const_view start = gsl_vector_const_view_array(x, problem->count);
         code = gsl_multifit_nlinear_init(&start.vector, &fdf, work);
-        if (code == GSL_SUCCESS) iterate(work);
+        if (code == GSL_SUCCESS) code = iterate(work);
         if (code == GSL_SUCCESS) copy_out(gsl_multifit_nlinear_position(work), x);
         if (code == GSL_SUCCESS && all_rows(problem, x) != RUE_OK) code = GSL_ENOMEM;
         reweigh(problem);

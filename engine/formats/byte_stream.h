@@ -29,7 +29,7 @@ void rue_byte_stream_close(struct rue_byte_stream *stream);
 enum rue_compression rue_byte_stream_compression(const struct rue_byte_stream *stream);
 
 /* Reads `bytes`; fewer only at the end: `*got`. RUE_DATA names file and byte where the compressed data are
- * damaged, end too soon, or are a bomb: more than 2,000 times as large as what they come from. */
+ * damaged, end too soon, or are a bomb: more than 16,000 times as large as what they come from. */
 rue_status rue_byte_stream_read(struct rue_byte_stream *stream, void *into, uint64_t bytes, uint64_t *got,
                                 rue_error *error) RUE_MUST_CHECK;
 

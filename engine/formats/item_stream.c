@@ -26,7 +26,7 @@ struct kept {
 };
 
 struct rue_item_stream {
-    const struct rue_shard_set *set;
+    struct rue_shard_set *set;
     const struct rue_item_index *index;
     uint64_t window;
     pthread_mutex_t lock; /* guards all below */
@@ -76,7 +76,7 @@ static uint64_t window_of(const struct rue_item_index *index)
     return window;
 }
 
-rue_status rue_item_stream_open(const struct rue_shard_set *set, const struct rue_item_index *index,
+rue_status rue_item_stream_open(struct rue_shard_set *set, const struct rue_item_index *index,
                                 struct rue_item_stream **out, rue_error *error)
 {
     struct rue_item_stream *stream = calloc(1, sizeof *stream);

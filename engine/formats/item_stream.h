@@ -15,7 +15,7 @@
 struct rue_item_stream;
 
 /* Both are borrowed. RUE_MEMORY. */
-rue_status rue_item_stream_open(const struct rue_shard_set *set, const struct rue_item_index *index,
+rue_status rue_item_stream_open(struct rue_shard_set *set, const struct rue_item_index *index,
                                 struct rue_item_stream **out, rue_error *error) RUE_MUST_CHECK;
 void rue_item_stream_close(struct rue_item_stream *stream);
 
@@ -32,7 +32,7 @@ rue_status rue_item_stream_read(struct rue_item_stream *stream, uint64_t item, v
 
 /* How rue_byte_stream reads a shard of the set; `place` lives as long as the stream. */
 struct rue_shard_place {
-    const struct rue_shard_set *set;
+    struct rue_shard_set *set;
     size_t shard;
 };
 rue_status rue_shard_stream_open(struct rue_shard_place *place, struct rue_byte_stream **out,

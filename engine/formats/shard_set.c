@@ -223,7 +223,7 @@ static rue_status read_from(const struct shard *shard, int fd, void *into, uint6
                     offset, why ? strerror(why) : "the file ends", rue_advice(why));
 }
 
-rue_status rue_shard_set_read(const struct rue_shard_set *set, size_t shard, void *into, uint64_t bytes,
+rue_status rue_shard_set_read(struct rue_shard_set *set, size_t shard, void *into, uint64_t bytes,
                               uint64_t offset, rue_error *error)
 {
     struct shard *file = &set->shards[shard];
@@ -237,6 +237,6 @@ rue_status rue_shard_set_read(const struct rue_shard_set *set, size_t shard, voi
                         file->path, offset);
     if (fd < 0) return fail_open(file->path, error);
     rue_status status = read_from(file, fd, into, bytes, offset, error);
-    if (status != RUE_OK || !keep((struct rue_shard_set *)set, file, fd)) close(fd);
+    if (status != RUE_OK || !keep(set, file, fd)) close(fd);
     return status;
 }

@@ -40,7 +40,7 @@ void rue_shard_set_folder(const struct rue_shard_set *set, char *out);
 /* Reads `bytes` at `offset` of a shard. Files stay open up to a part of what the system allows and are opened
  * again beyond that. RUE_DATA names the file that was deleted, replaced or changed, or that ends before that,
  * and the byte; rue_source_failure. */
-rue_status rue_shard_set_read(const struct rue_shard_set *set, size_t shard, void *into, uint64_t bytes,
+rue_status rue_shard_set_read(struct rue_shard_set *set, size_t shard, void *into, uint64_t bytes,
                               uint64_t offset, rue_error *error) RUE_MUST_CHECK;
 
 #endif

@@ -27,9 +27,8 @@ struct rue_sharded_format {
     bool (*takes)(const char *name); /* whether a file of that name is a shard */
     bool (*avoids)(
         const char *name); /* (optional) whether one beside the shards says that a folder is not ours */
-    rue_status (*index)(const struct rue_shard_set *set, const char *path,
-                        const struct rue_source_options *options, struct rue_item_index *out,
-                        rue_error *error);
+    rue_status (*index)(struct rue_shard_set *set, const char *path, const struct rue_source_options *options,
+                        struct rue_item_index *out, rue_error *error);
 };
 
 /* Whether `path`, a pattern or what is there, names shards, or is a folder that holds some and neither

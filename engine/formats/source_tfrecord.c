@@ -43,7 +43,7 @@ static bool takes(const char *name)
 
 /* ---- looking ---- */
 
-static rue_status build_index(const struct rue_shard_set *set, const char *path,
+static rue_status build_index(struct rue_shard_set *set, const char *path,
                               const struct rue_source_options *options, struct rue_item_index *out,
                               rue_error *error)
 {

@@ -51,7 +51,7 @@ static bool begins_with_header(const char *path)
 
 /* ---- opening ---- */
 
-static rue_status index_shard(const struct rue_shard_set *set, struct rue_sample_group *group, size_t shard,
+static rue_status index_shard(struct rue_shard_set *set, struct rue_sample_group *group, size_t shard,
                               rue_error *error)
 {
     const char *file = rue_shard_set_path(set, shard);
@@ -76,7 +76,7 @@ static const char *without_dot(const char *key)
     return key && key[0] == '.' ? key + 1 : key;
 }
 
-static rue_status build_index(const struct rue_shard_set *set, const char *path,
+static rue_status build_index(struct rue_shard_set *set, const char *path,
                               const struct rue_source_options *options, struct rue_item_index *out,
                               rue_error *error)
 {

@@ -25,7 +25,7 @@ struct example {
 };
 
 struct build {
-    const struct rue_shard_set *set;
+    struct rue_shard_set *set;
     const struct rue_source_options *options;
     struct rue_item_index *index;
     unsigned char *data; /* of the record at hand, and its checksum */
@@ -244,7 +244,7 @@ static rue_status index_shard(struct build *b, size_t shard, rue_error *error)
     return status;
 }
 
-rue_status rue_tf_index_build(const struct rue_shard_set *set, const struct rue_source_options *options,
+rue_status rue_tf_index_build(struct rue_shard_set *set, const struct rue_source_options *options,
                               struct rue_item_index *index, rue_error *error)
 {
     struct build b = {.set = set, .options = options, .index = index};
