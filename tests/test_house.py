@@ -33,7 +33,7 @@ LIBRARIES = r"(jansson|sqlite3)\.h|gsl/.*"
 MUST_NOT = {
     "engine/base": f"{IO}|{LIBRARIES}|jpeglib.h",
     "engine/machine": f"{LIBRARIES}|jpeglib.h",
-    "engine/formats": f"{LIBRARIES}|jpeglib.h",
+    "engine/formats": r"sqlite3\.h|gsl/.*|jpeglib\.h",
     "engine": LIBRARIES,
     "models": LIBRARIES,
     "strategies": f"{IO}|jansson.h|sqlite3.h",

@@ -2,11 +2,10 @@
 
 #include <ctype.h>
 #include <inttypes.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "label_json.h"
 
 enum { SEEN_BYTES = 4096, NUMBER_BYTES_MAX = 64, JSON_BYTES_MAX = 1 << 20 };
 
@@ -114,6 +113,22 @@ static bool read_number(char *text, int64_t *out)
     return !*end;
 }
 
+/* The whole number that a JSON object has under `key`, where it has any; `*odd`: something else is there. */
+static rue_status read_json(const char *text, size_t bytes, const char *key, bool *found, bool *odd,
+                            int64_t *out, rue_error *error)
+{
+    json_error_t why;
+    json_t *object = json_loadb(text, bytes, JSON_ALLOW_NUL, &why);
+    bool lacks_memory = json_error_code(&why) == json_error_out_of_memory || !why.text[0];
+    if (!object && lacks_memory) return rue_fail_memory(error, "a label", bytes);
+    const json_t *label = json_object_get(object, key);
+    *found = json_is_integer(label);
+    *odd = label && !*found && !json_is_null(label);
+    *out = json_integer_value(label);
+    json_decref(object);
+    return RUE_OK;
+}
+
 /* Under what a JSON member has the label. */
 static const char *json_key(const struct rue_sample_group *group, int rank)
 {
@@ -141,16 +156,16 @@ static rue_status take_label(struct shard *shard, const struct rue_tar_member *m
     if (!text) return rue_fail_memory(error, "a label", member->bytes);
     text[member->bytes] = 0;
     rue_status status = rue_tar_reader_read(shard->reader, text, member->bytes, error);
-    enum rue_label_found found = RUE_LABEL_NONE;
+    bool found = false, odd = false;
     if (status == RUE_OK && json)
-        found = rue_label_json(text, member->bytes, json_key(group, rank), &label);
-    else if (status == RUE_OK && read_number(text, &label))
-        found = RUE_LABEL_NUMBER;
+        status = read_json(text, member->bytes, json_key(group, rank), &found, &odd, &label, error);
+    else if (status == RUE_OK)
+        found = read_number(text, &label);
     free(text);
     if (status != RUE_OK) return status;
-    if (found == RUE_LABEL_ODD && rank == JSON_LABEL) note_odd_label(&shard->sample, member);
-    if (found != RUE_LABEL_NUMBER && rank == JSON_LABEL) return RUE_OK; /* it may hold other things */
-    if (found != RUE_LABEL_NUMBER || label < 0 || label > INT32_MAX)
+    if (odd && rank == JSON_LABEL) note_odd_label(&shard->sample, member);
+    if (!found && rank == JSON_LABEL) return RUE_OK; /* it may hold other things */
+    if (!found || label < 0 || label > INT32_MAX)
         return refuse(shard, member->header, member->name, "is no label: give a whole number from 0 on",
                       error);
     shard->sample.label_rank = rank;
