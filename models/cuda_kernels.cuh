@@ -69,12 +69,6 @@ __global__ void normalize(const uint8_t *levels, T *out, uint64_t count, rue_cud
     }
 }
 
-template <typename T> __global__ void convert_back(const T *in, float *out, uint64_t count)
-{
-    uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x;
-    if (i < count) out[i] = (float)in[i];
-}
-
 /* What moves elements and computes little: an activation function keeps values in bounds. Sixteen bytes a
  * thread; `count` is a multiple of 8. */
 template <typename T> __global__ void move(const T *in, T *out, uint64_t count)

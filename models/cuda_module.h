@@ -11,7 +11,7 @@
 #define RUE_CUDA_MODULE_SYMBOL "rue_cuda_module" /* const struct rue_cuda_module *(void) */
 
 /* Grows with every change of what is below. */
-enum { RUE_CUDA_MODULE_VERSION = 2 };
+enum { RUE_CUDA_MODULE_VERSION = 3 };
 
 /* RUE_CUDA_IN_FLIGHT: batches that may be submitted before the first is waited for. */
 enum { RUE_CUDA_MESSAGE_BYTES = 512, RUE_CUDA_IN_FLIGHT = 2 };
@@ -99,14 +99,6 @@ struct rue_cuda_module {
     /* Locks memory of the host, of whole pages, so that copies from it run beside all else. */
     int (*pin)(void *memory, size_t bytes, char *message);
     void (*unpin)(void *memory);
-
-    /* For tests: one step on the host's values, which are rounded to `precision` first; `own` != 0 takes the
-     * module's own kernels. Sizes in elements. */
-    int (*multiply)(uint32_t precision, const struct rue_cuda_step *step, const float *a, size_t a_count,
-                    const float *b, size_t b_count, float *c, size_t c_count, int own, char *message);
-    /* For tests: what the products take of `count` values of a batch that lies at `images` on the host. */
-    int (*take)(uint32_t precision, const struct rue_cuda_input *input, const void *images, size_t count,
-                float *out, char *message);
 };
 
 #endif

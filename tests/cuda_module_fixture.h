@@ -11,12 +11,14 @@
 #include <unistd.h>
 
 #include "cuda_plan.h"
+#include "cuda_test_module.h"
 #include "emulated_cuda.h"
 #include "product_fixture.h"
 
 enum { FULL = 3, LAST = 2, IMAGE_ELEMENTS = 40, SLAB_BYTES = 4096, STEPS = 4 };
 
 static const struct rue_cuda_module *module;
+static const struct rue_cuda_test_entries *entries;
 static char message[RUE_CUDA_MESSAGE_BYTES];
 
 /* Beside this program. */
@@ -36,9 +38,13 @@ static void *open_beside(const char *name)
 static void open_module(const char *name, bool with_library)
 {
     const struct rue_cuda_module *(*table)(void);
+    const struct rue_cuda_test_entries *(*more)(void);
     if (with_library) open_beside("cublaslt/libcublasLt.so.0");
-    *(void **)&table = dlsym(open_beside(name), RUE_CUDA_MODULE_SYMBOL);
+    void *opened = open_beside(name);
+    *(void **)&table = dlsym(opened, RUE_CUDA_MODULE_SYMBOL);
+    *(void **)&more = dlsym(opened, RUE_CUDA_TEST_SYMBOL);
     module = table();
+    entries = more();
     cr_assert_eq(module->version, RUE_CUDA_MODULE_VERSION);
 }
 

@@ -32,7 +32,7 @@ static double error_of(struct rue_cuda_step step, enum rue_precision precision, 
            c_count = step.count * step.c_stride;
     if (step.kind == RUE_CUDA_DEPTHWISE) a_count = step.count * step.a_stride + step.inner;
     float *a = product_values(a_count, 1), *b = product_values(b_count, 2), *c = product_values(c_count, 3);
-    check(module->multiply(precision, &step, a, a_count, b, b_count, c, c_count, own, message), "multiply");
+    check(entries->multiply(precision, &step, a, a_count, b, b_count, c, c_count, own, message), "multiply");
     double worst = product_worst_error(&step, a, b, c);
     free(a), free(b), free(c);
     return worst;
@@ -84,7 +84,7 @@ Test(cuda_module, what_moves_keeps_values_in_bounds)
     open_module("rue_cuda_emulated.so", false);
     for (int precision = 0; precision < RUE_PRECISION_COUNT; precision++) {
         for (int i = 0; i < 800; i++) to[i] = (float)(i - 400) / 16, from[i] = 7;
-        check(module->multiply((uint32_t)precision, &step, from, 800, from, 1, to, 800, 1, message), "move");
+        check(entries->multiply((uint32_t)precision, &step, from, 800, from, 1, to, 800, 1, message), "move");
         for (int i = 0; i < 800; i++) {
             double x = (i - 400) / 16.0, wanted = x / (1 + fabs(x));
             cr_assert_leq(fabs(to[i] - wanted), product_bounds[precision], "%d: %g", i, (double)to[i]);

@@ -16,11 +16,13 @@
 #include <time.h>
 
 #include "cuda_plan.h"
+#include "cuda_test_module.h"
 #include "product_fixture.h"
 #include "transform.h"
 #include "variant.h"
 
 static const struct rue_cuda_module *module;
+static const struct rue_cuda_test_entries *entries;
 static char message[RUE_CUDA_MESSAGE_BYTES];
 static int failures;
 
@@ -54,7 +56,7 @@ static void try_product(struct rue_cuda_step step, const char *name, enum rue_pr
            b_count = step.b_count * (step.b_stride ? step.b_stride : step.columns * step.inner),
            c_count = step.count * step.c_stride;
     float *a = product_values(a_count, 1), *b = product_values(b_count, 2), *c = product_values(c_count, 3);
-    require(module->multiply(precision, &step, a, a_count, b, b_count, c, c_count, own, message), name);
+    require(entries->multiply(precision, &step, a, a_count, b, b_count, c, c_count, own, message), name);
     bool rounded = precision == RUE_FP32 && step.tf32 && !own;
     double bound = rounded ? product_tf32_bound : product_bounds[precision],
            worst = product_worst_error(&step, a, b, c);
@@ -109,7 +111,7 @@ static void try_levels(struct rue_cuda_input input, size_t count, enum rue_preci
     size_t wrong = 0;
     if (!levels || !out) exit(1);
     for (size_t i = 0; i < count; i++) levels[i] = (uint8_t)(i * 7 + i / 256 * 3);
-    require(module->take(precision, &input, levels, count, out, message), "levels");
+    require(entries->take(precision, &input, levels, count, out, message), "levels");
     for (size_t i = 0; i < count; i++) {
         size_t channel = i / input.channel_elements % 3;
         float exact = ((float)levels[i] / 255.0F - input.mean[channel]) / input.std[channel];
@@ -127,7 +129,7 @@ static void try_values(struct rue_cuda_input input, enum rue_precision precision
     enum { COUNT = 1000 };
     float *in = product_values(COUNT, 5), out[COUNT];
     int wrong = 0;
-    require(module->take(precision, &input, in, COUNT, out, message), "values");
+    require(entries->take(precision, &input, in, COUNT, out, message), "values");
     for (int i = 0; i < COUNT; i++) wrong += !(fabsf(out[i] - in[i]) <= (precision ? fabsf(in[i]) / 256 : 0));
     check(wrong == 0, "values of float32 are taken as they are");
     free(in);
@@ -276,9 +278,12 @@ int main(int count, char **words)
     void *library = dlopen(words[1], RTLD_NOW);
     if (!library) return printf("FAILED: %s\n", dlerror()), 1;
     const struct rue_cuda_module *(*table)(void);
+    const struct rue_cuda_test_entries *(*more)(void);
     *(void **)&table = dlsym(library, RUE_CUDA_MODULE_SYMBOL);
+    *(void **)&more = dlsym(library, RUE_CUDA_TEST_SYMBOL);
     struct rue_cuda_device device;
     module = table();
+    entries = more();
     check(module->version == RUE_CUDA_MODULE_VERSION, "the module is of another version");
     require(module->device(&device, message), "the GPU");
     printf("%s, %.1f GB, %.1f GB of them free%s%s\n", device.name, (double)device.bytes / 1e9,

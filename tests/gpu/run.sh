@@ -31,7 +31,7 @@ check() { # check NAME COMMAND...
 module=$folder/rue_cuda.so figures=$folder/cuda_figures
 build_module() {
     "$nvcc" -O3 -std=c++17 -arch="sm_$architecture" -shared -Xcompiler -fPIC,-fvisibility=hidden -cudart static \
-        -Imodels models/model_cuda.cu -o "$module" -ldl
+        -Imodels -Itests tests/cuda_test_module.cu -o "$module" -ldl
 }
 build_figures() {
     gcc -std=gnu17 -O2 -D_GNU_SOURCE -Itests -Imodels -Iengine -Iengine/base -Iengine/formats -Iengine/machine tests/gpu/cuda_figures.c \
