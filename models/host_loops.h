@@ -1,17 +1,9 @@
-/* What a model does on a CPU, on one core: a small blocked product, for where there is no OpenBLAS, and the
- * loops that memory bounds. With AVX2 where the processor has it. Arrays do not overlap. */
+/* What a model does on one core of a CPU beside matrix products: loops that memory bounds. With AVX2 where
+ * the processor has it. Arrays do not overlap. */
 #ifndef RUE_HOST_LOOPS_H
 #define RUE_HOST_LOOPS_H
 
 #include <stddef.h>
-
-/* C[m,n] = A[m,k] B[k,n], row by row and without gaps; A and B are read, C is overwritten. */
-struct rue_matrices {
-    size_t m, n, k;
-    const float *a, *b;
-    float *c;
-};
-void rue_host_multiply(const struct rue_matrices *matrices);
 
 /* A depthwise convolution, channels innermost: out[p][c] = sum over w of in[p * step + w][c] * weights[w][c],
  * so `in` has (positions - 1) * step + window positions. */

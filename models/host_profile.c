@@ -30,20 +30,20 @@ static int parse_cores(const char *text, int most)
 }
 
 /* As many multiplications a cycle as AVX2 does: the device "cpu" has that. */
-static double vector_ratio(bool own)
+static double vector_ratio(void)
 {
 #ifdef __x86_64__
     if (!__builtin_cpu_supports("avx2")) return 0.25;
-    return own ? 0.5 : __builtin_cpu_supports("avx512f") ? 2 : 1;
+    return __builtin_cpu_supports("avx512f") ? 2 : 1;
 #else
-    return own ? 0.25 : 0.5;
+    return 0.5;
 #endif
 }
 
-static struct rue_device describe(int cores, bool own, uint64_t memory_bytes)
+static struct rue_device describe(int cores, uint64_t memory_bytes)
 {
     struct rue_device device = *rue_device_find("cpu");
-    double share = (double)cores / CATALOGUE_CORES * vector_ratio(own);
+    double share = (double)cores / CATALOGUE_CORES * vector_ratio();
     device.flops[RUE_FP32] *= share;
     device.convolution_flops *= share;
     if (device.memory_bytes_per_s > cores * core_bytes_per_s)
@@ -63,16 +63,17 @@ rue_status rue_host_profile_make(const struct rue_architecture *model, const cha
                         "model '%s': host:N computes it on N of the CPUs that this process may use, 1 to %d; "
                         "%s@host takes all of them",
                         out->name, machine.usable_cpus, model->name);
-    struct rue_matrix_product product = rue_matrix_product_find(RUE_OPENBLAS);
-    struct rue_device estimated = describe(cores, product.own, machine.memory_bytes);
+    struct rue_matrix_product product;
+    rue_status status = rue_matrix_product_open(RUE_OPENBLAS, &product, error);
+    if (status != RUE_OK) return status;
+    struct rue_device estimated = describe(cores, machine.memory_bytes);
     out->consumer = RUE_CONSUMER_HOST;
     out->architecture = model;
     out->cores = cores;
     snprintf(out->name, sizeof out->name, "%s@%s:%d", model->name, host, cores);
-    out->own_products = product.own;
     snprintf(out->products, sizeof out->products, "%s", product.name);
-    snprintf(out->device, sizeof out->device, "this machine's CPUs (%d core%s, %s%s)", cores,
-             cores == 1 ? "" : "s", product.name, product.own ? ", slower than OpenBLAS" : "");
+    snprintf(out->device, sizeof out->device, "this machine's CPUs (%d core%s, %s)", cores,
+             cores == 1 ? "" : "s", product.name);
     out->largest_batch = rue_roofline_largest_batch(model, &estimated, RUE_FP32);
     rue_roofline_fill(model, &estimated, RUE_FP32, out);
     return RUE_OK;

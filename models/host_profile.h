@@ -11,7 +11,7 @@ bool rue_host_profile_is_meant(const char *device);
 
 /* The profile of `model` there: named with its cores, which are all that this process may use where `device`
  * does not say, and with times that a roofline of such a CPU estimates. RUE_USAGE for cores that there are
- * not; `out->name` is what was typed. */
+ * not and where OpenBLAS is not installed; `out->name` is what was typed. */
 rue_status rue_host_profile_make(const struct rue_architecture *model, const char *device,
                                  struct rue_profile *out, rue_error *error) RUE_MUST_CHECK;
 

@@ -17,14 +17,8 @@ static void multiply_by_openblas(const struct rue_matrix_product *product, const
                                of->c, n);
 }
 
-static void multiply_by_ourselves(const struct rue_matrix_product *product, const struct rue_matrices *of)
-{
-    (void)product;
-    rue_host_multiply(of);
-}
-
-/* Once it is loaded OpenBLAS would start a thread for each CPU. */
-static void *load_alone(const char *library)
+/* By default OpenBLAS starts a thread for each CPU when it is opened. */
+static void *open_without_threads(const char *library)
 {
     static const char variable[] = "OPENBLAS_NUM_THREADS";
     const char *set = getenv(variable);
@@ -47,22 +41,24 @@ static void copy_name(const char *config, char name[RUE_MATRIX_PRODUCT_NAME_BYTE
     snprintf(name, RUE_MATRIX_PRODUCT_NAME_BYTES, "%.*s", (int)words, config);
 }
 
-struct rue_matrix_product rue_matrix_product_find(const char *library)
+rue_status rue_matrix_product_open(const char *library, struct rue_matrix_product *out, rue_error *error)
 {
-    struct rue_matrix_product product = {"rue's own loops", true, multiply_by_ourselves, NULL};
-    void *handle = load_alone(library);
-    if (!handle) return product;
-    void (*set_threads)(int);
-    const char *(*config)(void);
-    *(void **)&product.symbol = dlsym(handle, "cblas_sgemm");
-    *(void **)&set_threads = dlsym(handle, "openblas_set_num_threads");
-    *(void **)&config = dlsym(handle, "openblas_get_config");
-    if (product.symbol && set_threads && config) {
-        set_threads(1);
-        copy_name(config(), product.name);
-        product.own = false;
-        product.multiply = multiply_by_openblas;
+    void (*set_threads)(int) = NULL;
+    const char *(*config)(void) = NULL;
+    *out = (struct rue_matrix_product){.multiply = multiply_by_openblas};
+    void *handle = open_without_threads(library);
+    if (handle) {
+        *(void **)&out->symbol = dlsym(handle, "cblas_sgemm");
+        *(void **)&set_threads = dlsym(handle, "openblas_set_num_threads");
+        *(void **)&config = dlsym(handle, "openblas_get_config");
+        dlclose(handle);
     }
-    dlclose(handle);
-    return product;
+    if (!out->symbol || !set_threads || !config)
+        return rue_fail(error, RUE_USAGE,
+                        "models on the CPUs need OpenBLAS, and %s cannot be used: %s; install it (apt-get "
+                        "install libopenblas0)",
+                        library, handle ? "it is another library" : "it is not installed");
+    set_threads(1);
+    copy_name(config(), out->name);
+    return RUE_OK;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "architecture.h"
+#include "host_loops.h"
 #include "machine.h"
 #include "thread_team.h"
 #include "transform.h"

@@ -32,7 +32,6 @@ struct rue_profile {
     const struct rue_architecture *architecture; /* of one that really works */
     int cores;                                   /* of the host's CPUs that it works on */
     char products[32];                           /* what multiplies there: "OpenBLAS 0.3.21" */
-    bool own_products;                           /* which is our own, and slower */
     enum rue_precision precision;                /* that the device computes with */
     char device[96];        /* whose times these are, "" when nobody's: "an NVIDIA RTX A5000" */
     bool measured;          /* there, and not estimated or said */

@@ -31,8 +31,9 @@ static struct rue_model open_model(const char *name, int cores, bool counts)
     rue_error error = {0};
     struct rue_model model;
     struct rue_profile profile = {.architecture = rue_architecture_find(name), .cores = cores};
-    struct rue_matrix_product product = rue_matrix_product_find("none of the libraries");
-    if (counts) product = (struct rue_matrix_product){.name = "counter", .multiply = count};
+    struct rue_matrix_product product = {.name = "counter", .multiply = count};
+    if (!counts)
+        cr_assert_eq(rue_matrix_product_open(RUE_OPENBLAS, &product, &error), RUE_OK, "%s", error.message);
     strcpy(profile.name, name);
     cr_assert_eq(rue_model_host_open(&profile, &product, &model, &error), RUE_OK, "%s", error.message);
     multiply_adds = products = 0;

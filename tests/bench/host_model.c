@@ -53,7 +53,7 @@ int main(int argc, char **argv)
     rue_error error = {0};
     double medians[MODELS + 1];
     char what[128];
-    product = rue_matrix_product_find(RUE_OPENBLAS);
+    bench_check(rue_matrix_product_open(RUE_OPENBLAS, &product, &error), &error);
     struct rue_matrices matrices = {
         PEAK, PEAK, PEAK, ones(PEAK * PEAK), ones(PEAK * PEAK), ones(PEAK * PEAK)};
     float *images = ones(IMAGES * rue_fetcher_tensor_bytes(RUE_FLOAT32) / sizeof(float));

@@ -222,8 +222,9 @@ static rue_status open_model(const struct rue_trial_request *trial, const json_t
     if (status == RUE_OK && profile.consumer == RUE_CONSUMER_CUDA)
         return rue_model_cuda_open(&profile, out, error);
     if (status == RUE_OK && profile.consumer == RUE_CONSUMER_HOST) {
-        struct rue_matrix_product product = rue_matrix_product_find(RUE_OPENBLAS);
-        return rue_model_host_open(&profile, &product, out, error);
+        struct rue_matrix_product product;
+        status = rue_matrix_product_open(RUE_OPENBLAS, &product, error);
+        return status == RUE_OK ? rue_model_host_open(&profile, &product, out, error) : status;
     }
     return status == RUE_OK ? rue_model_sleep_open(&profile, trial->workload.seed, out, error) : status;
 }

@@ -149,25 +149,11 @@ static rue_status choose(struct rue_study *study, rue_error *error)
     return status;
 }
 
-/* Once: it is the same for all of them. */
-static void note_slow_products(const struct rue_study *study)
-{
-    size_t m = 0;
-    while (m < study->model_count && !study->models[m].profile.own_products) m++;
-    if (m == study->model_count) return;
-    rue_progress_note(
-        study->progress,
-        "%s is computed by %s, which are slower than OpenBLAS; install libopenblas0 for what this "
-        "CPU can do",
-        study->models[m].name, study->models[m].profile.products);
-}
-
 rue_status rue_study_choose_models(struct rue_study *study, rue_error *error)
 {
     const char *names[RUE_STUDY_MODELS_MAX];
     rue_status status = study->goal->again ? choose_again(study, error) : choose(study, error);
     if (status != RUE_OK) return status;
-    note_slow_products(study);
     for (size_t m = 0; m < study->model_count; m++) names[m] = study->models[m].name;
     return rue_ranking_rules_check(&study->goal->rules, names, study->model_count, error);
 }
