@@ -184,6 +184,19 @@ def test_a_finished_study_measures_nothing(rue, script, uninterrupted):
     assert found(rue)["provenance"]["reused_trials"] == 32
 
 
+def test_a_smaller_space_says_what_it_replaces(rue, script):
+    one = script(TABLE)
+    assert tune(rue, one).returncode == 0
+    best = found(rue)["recommendations"][0]["config"]
+    earlier = f"{best['batch_size']}/{best['num_workers']} of 9 configurations, is replaced by one of "
+    done = tune(rue, one, "--batch-size", "16,32")
+    assert f"out/recommendation.json: the earlier recommendation, {earlier}6 configurations;" in done.stderr
+    assert "is replaced" not in tune(rue, one, "--batch-size", "16,32").stderr
+    measured = len(one.requests())
+    assert "is replaced" not in tune(rue, one).stderr
+    assert len(found(rue)["recommendations"][0]["configs"]) == 9 and len(one.requests()) == measured
+
+
 def test_the_same_budget_is_enough_for_the_same_grid(rue, script):
     """Virtual time: what the store holds costs nothing, so a study that goes on never plans less than it did before."""
     def ranked():

@@ -95,7 +95,7 @@ def test_wide_characters_keep_the_columns_straight(terminal, script):
 def test_a_terminal_gets_colour_and_a_line_that_is_redrawn(terminal, script):
     code, screen, raw, _ = terminal(90, "tune", "--runner", script(TABLE, delay_s=0.15).command)
     assert code == 0 and b"\x1b[1m" in raw and raw.count(b"\r\x1b[K") > 3
-    assert screen.overflows == [] and not re.search(r"trial \d", screen.text()), "the line is gone at the end"
+    assert screen.overflows == [] and not re.search(r"\d trials: ", screen.text()), "the line is gone at the end"
     assert screen.lines()[-1].startswith("written: ")
 
 
@@ -105,9 +105,9 @@ def test_progress_leaves_out_parts_and_never_what_is_tried(terminal, script, col
     seen = []
     code, screen, _, _ = terminal(columns, "tune", "--runner", script(MANY, delay_s=0.02).command, "--budget", "10m",
                                   watch=lambda screen, resize: seen.append(last_line(screen)))
-    trials = [line for line in seen if line.startswith("trial ")]
+    trials = [line for line in seen if " of 150 trials: " in line]
     names = "|".join(map(re.escape, NAMES))
-    form = re.compile(rf"trial \d+ of 150: (raw )?((?:{names}) )?\d+/\d(, best so far \d+/\d \(.* %\))?(, .* left)?")
+    form = re.compile(rf"\d+ of 150 trials: (raw )?((?:{names}) )?\d+/\d(, best so far \d+/\d \(.* %\))?(, .* left)?")
     parts = [form.fullmatch(line) for line in trials]
     assert code == 0 and trials and all(parts) and all(text_width(line) < columns for line in trials), trials
     for mode, model, best, left in (match.groups() for match in parts):
@@ -126,7 +126,7 @@ def test_a_window_that_is_resized_shows_no_remains(terminal, script, sizes):
     first, *later = sizes
 
     def watch(screen, resize):
-        if later and last_line(screen).startswith("trial ") and len(seen) % 3 == 2:
+        if later and re.match(r"\d+ of \d", last_line(screen)) and len(seen) % 3 == 2:
             resize(later.pop(0))
         seen.append(1)
 
@@ -134,7 +134,7 @@ def test_a_window_that_is_resized_shows_no_remains(terminal, script, sizes):
     code, screen, _, _ = terminal(first, "tune", "--runner", script(MANY, delay_s=0.15).command, "--num-workers", "0,2",
                                   "--batch-size", "16,32", watch=watch)
     assert code == 0 and later == []
-    assert not re.search(r"trial \d|best so far|left$", screen.text(), re.MULTILINE), screen.text()
+    assert not re.search(r"\d trials: |best so far|left$", screen.text(), re.MULTILINE), screen.text()
     assert screen.lines()[0].startswith("  data"), "what stood above is still there"
     assert "resnet18" in screen.text()
 

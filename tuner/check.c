@@ -179,7 +179,7 @@ static rue_status make_trial(struct rue_study *study, size_t variant, struct rue
     struct rue_trial_result result;
     char label[RUE_CONFIG_TEXT_BYTES];
     rue_config_label(&request.config, label);
-    rue_progress_show(study->progress, "trial %zu: %s %s", out->trial_count + 1,
+    rue_progress_show(study->progress, "%zu trials: %s %s", out->trial_count,
                       study->models[ask->scenario].name, label);
     uint64_t expected_ns = ask->expected_s > 0 ? (uint64_t)(ask->expected_s * 1e9) : 0;
     rue_status status = rue_study_measure(study, variant, ask->scenario, &request, (size_t)ask->repeat,

@@ -250,6 +250,28 @@ static void write_files(const struct rue_study *study, const struct rue_findings
         rue_fail(lost, first.status, "%s%s%s", first.message, *more ? "; not written either: " : "", more);
 }
 
+/* Says so where a run of a smaller space replaces the recommendation of a larger one. */
+static void note_replaced(const struct rue_study *study)
+{
+    char label[RUE_CONFIG_TEXT_BYTES];
+    rue_error unread = {0};
+    struct rue_recommendation *earlier;
+    if (rue_recommendation_read(study->folder, &earlier, &unread) != RUE_OK) return;
+    const struct rue_recommended *part = earlier->at;
+    size_t kept = 0;
+    for (size_t i = 0; i < part->config_count; i++) kept += rue_space_holds(&study->space, &part->configs[i]);
+    if (kept < part->config_count && part->best != RUE_NONE) {
+        rue_config_label(&part->configs[part->best], label);
+        rue_progress_note(
+            study->progress,
+            "%s/%s: the earlier recommendation, %s of %zu configurations, is replaced by one of "
+            "%zu configurations; to have it again, run with the options of then: no trial is "
+            "measured twice",
+            study->folder, rue_report_json.file, label, part->config_count, study->config_count);
+    }
+    rue_recommendation_close(earlier);
+}
+
 /* Every file first, where there are to be any, then the screen: what is shown is on the disk. */
 static rue_status report(const struct rue_study *study, const struct rue_findings *findings,
                          const struct rue_options *options, rue_error *lost)
@@ -259,6 +281,7 @@ static rue_status report(const struct rue_study *study, const struct rue_finding
     style.brief = !rue_options_flag(options, DETAILS);
     char written[256] = "";
     rue_error unseen = {0};
+    if (!findings->alone) note_replaced(study);
     if (!findings->alone) write_files(study, findings, written, sizeof written, lost);
     rue_status status = shown->render(findings, &style, stdout, &unseen);
     fflush(stdout);

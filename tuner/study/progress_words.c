@@ -38,11 +38,11 @@ void rue_progress_describe_count(const struct rue_study *study, size_t done, siz
 {
     size_t most = study->goal->budget.trials;
     if (!rue_study_predicts(study))
-        snprintf(out, bytes, "trial %zu of %zu: ", done, study->trials);
+        snprintf(out, bytes, "%zu of %zu trials: ", done, study->trials);
     else if (most)
-        snprintf(out, bytes, "trial %zu of at most %zu: ", done, most + done - made);
+        snprintf(out, bytes, "%zu of at most %zu trials: ", done, most + done - made);
     else
-        snprintf(out, bytes, "trial %zu: ", done);
+        snprintf(out, bytes, "%zu trials: ", done);
 }
 
 double rue_progress_rest_s(const struct rue_study *study, size_t done, size_t made, uint64_t spent_ns)

@@ -10,7 +10,8 @@ void rue_progress_describe_best(const struct rue_study *study, size_t variant, c
 /* ", best so far 128/2, none better by more than 1.8 %", "" before the strategy predicts anything. */
 void rue_progress_describe_claim(const struct rue_study *study, void *state, char *out, size_t bytes);
 
-/* "trial 57 of 60: ", "trial 57 of at most 500: " */
+/* "57 of 60 trials: ", "57 of at most 500 trials: "; a count, as the numbers of trials are those of
+ * trials.csv. */
 void rue_progress_describe_count(const struct rue_study *study, size_t done, size_t made, char *out,
                                  size_t bytes);
 
