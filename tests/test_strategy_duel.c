@@ -24,6 +24,7 @@ struct machine {
     double first_limit_s; /* of the first batch; 0: none */
     double first_excess;  /* what a first batch takes more than the pipeline has it, a ratio */
     bool drop_last;
+    double other_s; /* that is spent on something else after each trial, as far as the reserve allows */
 };
 
 static double normal(uint64_t *seed)
@@ -165,6 +166,18 @@ static struct rue_strategy_setup setup_of(const struct machine *machine, double 
     return setup;
 }
 
+static double spend_otherwise(const struct machine *machine, void *state, double left_s)
+{
+    double reserve_s;
+    size_t trials;
+    if (machine->other_s <= 0) return 0;
+    rue_strategy_duel.reserve(state, &reserve_s, &trials);
+    cr_assert_eq(trials > 0, reserve_s > 0);
+    double spent_s = fmax(0, fmin(machine->other_s, left_s - reserve_s));
+    rue_strategy_duel.spend(state, spent_s, 0);
+    return spent_s;
+}
+
 static void play_setup(struct machine *machine, const struct rue_strategy_setup *setup, struct outcome *out)
 {
     const struct rue_strategy_ops *duel = &rue_strategy_duel;
@@ -178,6 +191,7 @@ static void play_setup(struct machine *machine, const struct rue_strategy_setup 
         struct rue_trial_result result = perform(machine, &out->log[out->asks]);
         out->spent_s += (double)result.cost_ns / 1e9;
         duel->tell(state, &out->log[out->asks], &result);
+        out->spent_s += spend_otherwise(machine, state, setup->budget_s - out->spent_s);
     }
     out->claimed = duel->claim(state, SIZE_MAX, &out->claim);
     if (out->claimed)
@@ -212,6 +226,19 @@ Test(strategy_duel, finds_what_is_good_at_a_small_share_of_the_cost)
         cr_assert_leq(outcome.spent_s, 0.18 * whole_s);
     }
     cr_assert_geq(held, MACHINES - 1);
+}
+
+Test(strategy_duel, what_is_reserved_is_enough_to_recommend)
+{
+    static struct outcome outcome;
+    for (uint64_t seed = 0; seed < 8; seed++) {
+        struct machine machine = machine_of(seed);
+        double whole_s = exhaustive_s(&machine);
+        machine.other_s = 0.01 * whole_s;
+        play(&machine, 0.15 * whole_s, 0.005, &outcome);
+        cr_assert(outcome.claimed && outcome.claim.verified, "seed %d", (int)seed);
+        cr_assert_leq(outcome.spent_s, 0.16 * whole_s);
+    }
 }
 
 Test(strategy_duel, ends_by_itself_when_it_is_sure)
