@@ -67,10 +67,9 @@ void rue_duel_push_distrusted(struct rue_duel *duel);
 
 /* ---- joint trials ---- */
 
-/* Trials on each model that has not seen the configuration: how many, the seconds that they may cost, with a
- * margin; and asks them. */
-size_t rue_duel_unseen(const struct rue_duel *duel, size_t config);
-double rue_duel_verify_s(const struct rue_duel *duel, size_t config);
+/* Trials on each model that has not seen the configuration: the seconds that they may cost, with a margin,
+ * and how many they are; and asks them. */
+double rue_duel_verify_s(const struct rue_duel *duel, size_t config, size_t *trials);
 void rue_duel_verify(struct rue_duel *duel, size_t config);
 
 /* The leader on every model that has not seen it; where the budget no longer holds that and nothing else

@@ -71,17 +71,10 @@ static void push_missing(struct rue_duel *duel, const size_t *configs, size_t co
         }
 }
 
-size_t rue_duel_unseen(const struct rue_duel *duel, size_t config)
+double rue_duel_verify_s(const struct rue_duel *duel, size_t config, size_t *trials)
 {
-    size_t count = 0;
-    for (size_t m = 0; m < duel->setup.scenario_count; m++) count += is_missing(duel, m, config, false);
-    return count;
-}
-
-double rue_duel_verify_s(const struct rue_duel *duel, size_t config)
-{
-    size_t trials = 0;
-    return verify_margin * missing_s(duel, config, false, &trials);
+    *trials = 0;
+    return verify_margin * missing_s(duel, config, false, trials);
 }
 
 void rue_duel_verify(struct rue_duel *duel, size_t config)
@@ -238,11 +231,11 @@ static bool push_audit(struct rue_duel *duel, double most_s, bool far_off, size_
     ++*audits;
     most_s = fmin(most_s, audit_cost_share * duel->setup.budget_s);
     for (int try = 0; try < AUDIT_TRIES; try++) {
-        size_t model = (size_t)rue_random_below(&duel->seed, duel->setup.scenario_count),
-               config = (size_t)rue_random_below(&duel->seed, duel->setup.config_count);
+        size_t unseen, model = (size_t)rue_random_below(&duel->seed, duel->setup.scenario_count),
+                       config = (size_t)rue_random_below(&duel->seed, duel->setup.config_count);
         uint64_t images = duel->setup.job_images;
-        bool tried = far_off ? !is_missing(duel, model, config, false)
-                             : rue_duel_unseen(duel, config) < duel->setup.scenario_count;
+        rue_duel_verify_s(duel, config, &unseen);
+        bool tried = far_off ? !is_missing(duel, model, config, false) : unseen < duel->setup.scenario_count;
         if ((tried && (far_off || try < AUDIT_TRIES / 2)) || is_excluded(duel, config)) continue;
         if (rue_duel_cost_s(duel, model, config, images) > most_s)
             images = rue_duel_shortest_images(duel, config);

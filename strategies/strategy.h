@@ -115,7 +115,7 @@ struct rue_strategy_ops {
     void (*shift)(void *state, size_t trial, struct rue_speed change);
     /* The study spent that of the budget on something else, so many trials. (optional) */
     void (*spend)(void *state, double seconds, size_t trials);
-    /* What of the budget it needs to recommend anything: nothing else is to be spent on. (optional) */
+    /* Sets what of the budget it needs to recommend anything, where it needs anything more. (optional) */
     void (*reserve)(void *state, double *seconds, size_t *trials);
     /* Seconds of a job of `images` in a cell that has an estimate, as it is believed now; NaN where that is
      * not known. (optional) */

@@ -60,10 +60,11 @@ static void after_load(struct search *search)
 static void push_earlier_choice(struct rue_duel *duel)
 {
     const struct rue_prior *prior = duel->setup.prior;
+    size_t unseen;
     if (!prior || prior->config >= duel->setup.config_count) return;
     double leading = rue_standing_regret(duel->standing, rue_standing_at(duel->standing, 0));
     if (rue_standing_regret(duel->standing, prior->config) <= leading + earlier_ratio &&
-        rue_duel_verify_s(duel, prior->config) <= rue_duel_left_s(duel) / 2)
+        rue_duel_verify_s(duel, prior->config, &unseen) <= rue_duel_left_s(duel) / 2)
         rue_duel_verify(duel, prior->config);
 }
 
@@ -97,9 +98,10 @@ static void look(struct search *search)
 static void push_next(struct search *search, bool due)
 {
     struct rue_duel *duel = &search->duel;
-    size_t leader = rue_standing_at(duel->standing, 0), unseen = rue_duel_unseen(duel, leader), reserved = 0;
+    size_t leader = rue_standing_at(duel->standing, 0), unseen, reserved = 0;
     double reserve_s = search->compared ? 0 : rue_duel_baselines_s(duel, &reserved);
-    double left_s = rue_duel_left_s(duel) - rue_duel_verify_s(duel, leader), rest_s = left_s - reserve_s;
+    double left_s = rue_duel_left_s(duel) - rue_duel_verify_s(duel, leader, &unseen),
+           rest_s = left_s - reserve_s;
     bool last = rest_s < 0 || rue_belief_trials(duel->forecast->belief) >= RUE_BELIEF_TRIALS ||
                 rue_duel_lacks_trials(duel, unseen + 1 + reserved);
     bool room = left_s >= 0 && !rue_duel_lacks_trials(duel, unseen);
@@ -268,12 +270,8 @@ static void duel_reserve(void *state, double *seconds, size_t *trials)
 {
     const struct search *search = state;
     const struct rue_duel *duel = &search->duel;
-    *seconds = 0;
-    *trials = 0;
     if (search->phase != DECIDE || rue_standing_is_any_verified(duel->standing)) return;
-    size_t leader = rue_standing_at(duel->standing, 0);
-    *seconds = rue_duel_verify_s(duel, leader);
-    *trials = rue_duel_unseen(duel, leader);
+    *seconds = rue_duel_verify_s(duel, rue_standing_at(duel->standing, 0), trials);
 }
 
 static double duel_job_s(void *state, size_t scenario, size_t config, uint64_t images)

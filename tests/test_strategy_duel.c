@@ -168,8 +168,8 @@ static struct rue_strategy_setup setup_of(const struct machine *machine, double 
 
 static double spend_otherwise(const struct machine *machine, void *state, double left_s)
 {
-    double reserve_s;
-    size_t trials;
+    double reserve_s = 0;
+    size_t trials = 0;
     if (machine->other_s <= 0) return 0;
     rue_strategy_duel.reserve(state, &reserve_s, &trials);
     cr_assert_eq(trials > 0, reserve_s > 0);

@@ -275,8 +275,9 @@ static rue_status take_change(struct rue_study *study, struct tracks *tracks,
 /* What all tracks need to recommend anything. */
 static struct rue_watch_reserve reserve_of(const struct rue_study *study, const struct tracks *tracks)
 {
-    struct rue_watch_reserve sum = {0}, one;
+    struct rue_watch_reserve sum = {0};
     for (size_t i = 0; study->strategy->reserve && i < tracks->count; i++) {
+        struct rue_watch_reserve one = {0};
         study->strategy->reserve(tracks->at[i].state, &one.seconds, &one.trials);
         sum.seconds += one.seconds;
         sum.trials += one.trials;
