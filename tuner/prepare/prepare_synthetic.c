@@ -131,6 +131,7 @@ rue_status rue_prepare_synthetic(uint64_t count, uint64_t seed, const char *path
     while (length > 1 && path[length - 1] == '/') length--;
     if (length + 32 >= sizeof whole) return rue_fail(error, RUE_USAGE, "the path %.64s... is too long", path);
     snprintf(whole, sizeof whole, "%.*s", (int)length, path);
+    rue_part_sweep(whole); /* a run that was killed once its images were in place left its mark */
     if (lstat(whole, &about) == 0)
         return rue_fail(error, RUE_USAGE, "%s is there already: remove it, or give another name", whole);
     struct job job = {
