@@ -270,8 +270,9 @@ static void duel_reserve(void *state, double *seconds, size_t *trials)
 {
     const struct search *search = state;
     const struct rue_duel *duel = &search->duel;
-    if (search->phase != DECIDE || rue_standing_is_any_verified(duel->standing)) return;
-    *seconds = rue_duel_verify_s(duel, rue_standing_at(duel->standing, 0), trials);
+    size_t leader = rue_standing_at(duel->standing, 0);
+    if (search->phase != DECIDE || leader == SIZE_MAX || rue_standing_is_any_verified(duel->standing)) return;
+    *seconds = rue_duel_verify_s(duel, leader, trials);
 }
 
 static double duel_job_s(void *state, size_t scenario, size_t config, uint64_t images)

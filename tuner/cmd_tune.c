@@ -259,7 +259,9 @@ static void note_replaced(const struct rue_study *study)
     if (rue_recommendation_read(study->folder, &earlier, &unread) != RUE_OK) return;
     const struct rue_recommended *part = earlier->at;
     size_t kept = 0;
-    for (size_t i = 0; i < part->config_count; i++) kept += rue_space_holds(&study->space, &part->configs[i]);
+    for (size_t i = 0; i < part->config_count; i++)
+        for (size_t c = 0; c < study->config_count; c++)
+            kept += rue_config_equal(&part->configs[i], &study->configs[c]);
     if (kept < part->config_count && part->best != RUE_NONE) {
         rue_config_label(&part->configs[part->best], label);
         rue_progress_note(
