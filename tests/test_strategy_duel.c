@@ -235,6 +235,7 @@ Test(strategy_duel, what_is_reserved_is_enough_to_recommend)
         struct machine machine = machine_of(seed);
         double whole_s = exhaustive_s(&machine);
         machine.other_s = 0.01 * whole_s;
+        machine.infeasible = 3 * seed; /* nothing is reserved for what does not run */
         play(&machine, 0.15 * whole_s, 0.005, &outcome);
         cr_assert(outcome.claimed && outcome.claim.verified, "seed %d", (int)seed);
         cr_assert_leq(outcome.spent_s, 0.16 * whole_s);
