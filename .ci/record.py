@@ -7,7 +7,7 @@ import os
 import pathlib
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests/fixtures"))
 from terminal import run_on_terminal  # noqa: E402
 
 

@@ -14,7 +14,9 @@ import time
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-SCRIPTED_RUNNER = ROOT / "tests" / "scripted_runner.py"
+# Tests take helpers from each other's folders.
+sys.path += [str(ROOT / "tests" / folder) for folder in ("fixtures", "faults", "program/commands", "program/data", "program/study")]
+SCRIPTED_RUNNER = ROOT / "tests/fixtures/scripted_runner.py"
 HANG_S = 120  # what takes longer than this hangs; nothing here is about speed
 NOBODY = 65534
 
@@ -116,7 +118,7 @@ def preload(tmp_path_factory):
     library = tmp_path_factory.mktemp("preload") / "preload.so"
     if not shutil.which("cc"):
         pytest.skip("skipped: no C compiler")
-    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, ROOT / "tests/preload.c"], check=True)
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, ROOT / "tests/fixtures/preload.c"], check=True)
     return lambda **more: dict(LD_PRELOAD=library, **more)
 
 

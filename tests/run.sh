@@ -57,7 +57,7 @@ run_plain() {
 
 # One process a core, each with its share of the files.
 run_pytest() {
-    local files=(tests/test_*.py) shards part i
+    local files=(tests/{faults,house,program/*}/test_*.py) shards part i
     shards=$(nproc)
     [ "$shards" -le 4 ] || shards=4
     for ((part = 0; part < shards; part++)); do

@@ -16,7 +16,7 @@ def write_script(folder):
     path = os.path.join(folder, 'script.json')
     with open(path, 'w') as file:
         json.dump(dict(log=os.devnull, ns_per_image={'model%d' % m: cells for m in range(8)}, load_ns=100000), file)
-    return shlex.join([sys.executable, '-S', os.path.join(ROOT, 'tests/scripted_runner.py'), path])
+    return shlex.join([sys.executable, '-S', os.path.join(ROOT, 'tests/fixtures/scripted_runner.py'), path])
 
 
 def grow(folder, count):

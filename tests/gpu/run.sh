@@ -31,10 +31,10 @@ check() { # check NAME COMMAND...
 module=$folder/rue_cuda.so figures=$folder/cuda_figures
 build_module() {
     "$nvcc" -O3 -std=c++17 -arch="sm_$architecture" -shared -Xcompiler -fPIC,-fvisibility=hidden -cudart static \
-        -Imodels -Itests tests/cuda_test_module.cu -o "$module" -ldl
+        -Imodels -Itests/fixtures tests/fixtures/cuda_test_module.cu -o "$module" -ldl
 }
 build_figures() {
-    gcc -std=gnu17 -O2 -D_GNU_SOURCE -Itests -Imodels -Iengine -Iengine/base -Iengine/formats -Iengine/machine tests/gpu/cuda_figures.c \
+    gcc -std=gnu17 -O2 -D_GNU_SOURCE -Itests/fixtures -Imodels -Iengine/base -Iengine/decode -Iengine/load -Iengine/machine -Iengine/read -Iengine/trial tests/gpu/cuda_figures.c \
         models/cuda_plan.c models/architecture*.c models/device.c engine/base/{error,status,advice,units,variant}.c -o "$figures" -lm -ldl
 }
 check "building for sm_$architecture" build_module

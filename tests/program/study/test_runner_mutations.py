@@ -70,7 +70,7 @@ def expect_order(rue, done, folder):
 
 
 def mutated_command(script, seed, rate, *only):
-    return shlex.join([sys.executable, "-S", str(ROOT / "tests/mutating_runner.py"), str(script.path), str(seed), str(rate), *only])
+    return shlex.join([sys.executable, "-S", str(ROOT / "tests/fixtures/mutating_runner.py"), str(script.path), str(seed), str(rate), *only])
 
 
 def test_mutated_replies_end_in_order(rue, script):

@@ -1,6 +1,6 @@
 """The whole program with the module of CUDA kernels as it is, above CUDA that is emulated on the CPU
 (tests/emulated_cuda/emulated_cuda.h). Kernels do nothing here, as models of this size would take minutes:
-tests/test_cuda_module.c is for what they compute. Work is put into streams, copied and waited for as on a GPU."""
+tests/unit/models/test_cuda_module.c is for what they compute. Work is put into streams, copied and waited for as on a GPU."""
 import csv
 import json
 import os

@@ -11,7 +11,7 @@ import pytest
 
 from conftest import make_table, stop
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 PROGRAM = pathlib.Path(os.environ.get("RUE_PROGRAM", ROOT / "build/asan/rue"))
 WRITER = PROGRAM.resolve().parent / "tests/test_report_json"
 NAMES = {"answers", "interval", "plain", "comparison", "sample", "gaps", "nothing", "odd", "torch", "numbers", "empty", "busy", "basis", "baselines"}

@@ -6,7 +6,7 @@
 #define RUE_PREDICTION_H
 
 #include "belief.h"
-#include "strategy.h"
+#include "question.h"
 #include "trial_log.h"
 
 struct rue_prediction;

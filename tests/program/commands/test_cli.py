@@ -463,7 +463,7 @@ def test_a_damaged_record_is_found(rue, own_photos):
 # ---- prepare ----
 
 def read_tensor_file(path):
-    """(labels, class names) by the layout that engine/formats/tensor_file.h documents."""
+    """(labels, class names) by the layout that engine/read/tensor_file.h documents."""
     data = path.read_bytes()
     magic, version, dtype, count, channels, height, width, classes, stride, begin, labels, crcs, names, end = struct.unpack_from(
         "<8sIIQ4I6Q", data)
@@ -472,8 +472,8 @@ def read_tensor_file(path):
 
 
 def memory_map(dtype, path, count):
-    """The one line that engine/formats/tensor_file.h gives for NumPy."""
-    line = re.search(rf"\* +{dtype}: +(np\.memmap\(.*)$", (ROOT / "engine/formats/tensor_file.h").read_text(), re.MULTILINE).group(1)
+    """The one line that engine/read/tensor_file.h gives for NumPy."""
+    line = re.search(rf"\* +{dtype}: +(np\.memmap\(.*)$", (ROOT / "engine/read/tensor_file.h").read_text(), re.MULTILINE).group(1)
     return eval(line.replace("*/", ""), dict(np=np, path=path, count=count))
 
 

@@ -16,7 +16,7 @@ np = pytest.importorskip("numpy", reason="NumPy is not installed (python3-numpy)
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (python3-torch)")
 Image = pytest.importorskip("PIL.Image", reason="Pillow is not installed (python3-pil)")
 
-RUNNER = pathlib.Path(__file__).resolve().parent.parent / "examples" / "runner_torch.py"
+RUNNER = pathlib.Path(__file__).resolve().parents[3] / "examples" / "runner_torch.py"
 PHOTOS = 22
 BATCH_BYTES_8 = 8 * 3 * 224 * 224 * 4
 

@@ -5,6 +5,7 @@
 #define RUE_STANDING_H
 
 #include "forecast.h"
+#include "strategy.h"
 
 struct rue_standing;
 

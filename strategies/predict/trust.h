@@ -2,7 +2,7 @@
 #ifndef RUE_TRUST_H
 #define RUE_TRUST_H
 
-#include "strategy.h"
+#include "question.h"
 #include "trial_log.h"
 
 /* `setup` has a prior; `logs` [RUE_MEASURE_COUNT] of trials. */

@@ -15,7 +15,7 @@ np = pytest.importorskip("numpy")
 Image = pytest.importorskip("PIL.Image")
 ImageFile = pytest.importorskip("PIL.ImageFile")
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 SHARED = pathlib.Path(os.environ.get("RUE_SHARED", ROOT.parent / "shared"))
 MEAN = np.array([0.485, 0.456, 0.406], np.float32).reshape(3, 1, 1)
 STD = np.array([0.229, 0.224, 0.225], np.float32).reshape(3, 1, 1)

@@ -3,7 +3,7 @@
 #define RUE_TRIAL_LOG_H
 
 #include "pipeline.h"
-#include "strategy.h"
+#include "question.h"
 
 struct rue_logged_trial {
     size_t model, config;

@@ -1,0 +1,79 @@
+/* What a strategy is given, what it asks, and what it knows of a cell. */
+#ifndef RUE_QUESTION_H
+#define RUE_QUESTION_H
+
+#include <stdbool.h>
+
+#include "error.h"
+#include "knowledge.h"
+#include "objective.h"
+#include "speed.h"
+#include "trial.h"
+
+struct rue_strategy_setup {
+    size_t scenario_count;
+    size_t config_count;
+    const struct rue_config *configs; /* [config_count], grid order; borrowed for the strategy's life */
+    uint64_t job_images;              /* that the job consumes, but for a last batch that is left out */
+    bool drop_last;                   /* the last batch is left out where it is not full */
+    int repeats;                      /* at least 1 */
+    uint64_t seed;
+    enum rue_objective objective;
+    const double *weights; /* [scenario_count], positive; NULL: all alike; borrowed likewise */
+    /* For strategies that predict. */
+    bool measures[RUE_MEASURE_COUNT]; /* what the runner can do */
+    bool whole_jobs;      /* its joint trials run the whole job, however many images are asked for */
+    size_t answers;       /* different ones to the same question, more of which tells nothing; 0: no limit */
+    int cpus;             /* that workers share */
+    bool in_turn;         /* workers take batches in turn (processes), not whoever is free */
+    double budget_s;      /* that the trials may cost; INFINITY: no limit */
+    size_t budget_trials; /* that may be made, stored ones aside; 0: no limit */
+    double first_batch_limit_s;    /* what has its first batch later is not recommended; 0: no limit */
+    double epsilon_ratio;          /* good enough: so much mean regret more than the best */
+    double confidence;             /* of that, 0.95 */
+    const struct rue_prior *prior; /* (optional) what is known before the first trial */
+    size_t baseline_count;
+    const size_t *baselines; /* [baseline_count] columns of what people use anyway, the most telling last;
+                                borrowed likewise */
+    /* (optional) Asked often while it thinks for long. What it returns other than RUE_OK ends that: it asks
+     * nothing more, and estimates by what it knew. */
+    rue_status (*stop)(void);
+};
+
+static inline RUE_MUST_CHECK rue_status rue_setup_check_stop(const struct rue_strategy_setup *setup,
+                                                             rue_error *error)
+{
+    rue_status status = setup->stop ? setup->stop() : RUE_OK;
+    return status == RUE_OK ? RUE_OK : rue_fail(error, status, "interrupted");
+}
+
+/* That a trial, or a job, of `images` consumes; all of them where not one batch is full. */
+static inline uint64_t rue_setup_images(const struct rue_strategy_setup *setup, size_t config,
+                                        uint64_t images)
+{
+    return rue_config_images(&setup->configs[config], setup->drop_last, images);
+}
+
+struct rue_ask {
+    enum rue_measure measure;
+    size_t scenario;   /* row; of the measure load any */
+    size_t config;     /* column */
+    uint64_t images;   /* of load and joint; 0: the whole job */
+    uint64_t batches;  /* of compute */
+    double expected_s; /* that it takes; 0: not known */
+    bool stored; /* set for tell by who answers: the trial was made earlier and costs nothing of the budget */
+    int repeat;  /* 0, 1, ...: which repeat of this question it is */
+    size_t trial; /* set for tell by who answers: its number; numbers rise in the order of making, through all
+                     runs of a study */
+};
+
+/* What a strategy that predicts knows of a cell. */
+struct rue_estimate {
+    double time_s;        /* of the job */
+    double sd;            /* of its logarithm; NaN where nothing is known of it */
+    size_t trials;        /* joint ones of this cell */
+    bool full;            /* one of them ran the whole job */
+    double first_batch_s; /* when the first batch is expected; NaN where that is not known */
+};
+
+#endif
