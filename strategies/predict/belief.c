@@ -41,9 +41,11 @@ struct rue_belief {
     double block[N * N];       /* a part of K^-1 */
     double weight[HYPOTHESES]; /* probability */
     struct scales usual;       /* the mean of the hypotheses */
-    struct scales assumed;     /* for draws, by the factor `drawing` */
-    size_t assumed_hypothesis; /* HYPOTHESES: the mean */
-    const double *drawing;
+    struct {
+        struct scales scales;
+        size_t hypothesis; /* HYPOTHESES: the mean */
+        const double *factor;
+    } assumed;              /* for draws */
     double *normal, *state; /* [parameters], [state size] for the time of a call */
     struct rue_belief_audit audit;
 };
@@ -137,9 +139,9 @@ static void copy_ratios(const struct rue_belief *belief, double *out)
 
 static void assume_usual(struct rue_belief *belief)
 {
-    belief->assumed = belief->usual;
-    belief->assumed_hypothesis = HYPOTHESES;
-    belief->drawing = belief->factor;
+    belief->assumed.scales = belief->usual;
+    belief->assumed.hypothesis = HYPOTHESES;
+    belief->assumed.factor = belief->factor;
 }
 
 /* K for the usual scales, factorised, and what follows from it. */
@@ -435,21 +437,21 @@ void rue_belief_assume(struct rue_belief *belief, double share)
     size_t hypothesis = isnan(share) ? HYPOTHESES : 0;
     for (double sum = belief->weight[0]; hypothesis + 1 < HYPOTHESES && sum < share;)
         sum += belief->weight[++hypothesis];
-    if (hypothesis == belief->assumed_hypothesis) return;
+    if (hypothesis == belief->assumed.hypothesis) return;
     assume_usual(belief);
     if (hypothesis == HYPOTHESES) return;
     struct scales scales = scales_of(hypothesis);
     if (!factorise_for(belief, &scales, belief->spare)) return;
-    belief->assumed = scales;
-    belief->assumed_hypothesis = hypothesis;
-    belief->drawing = belief->spare;
+    belief->assumed.scales = scales;
+    belief->assumed.hypothesis = hypothesis;
+    belief->assumed.factor = belief->spare;
 }
 
 /* A possible truth before any trial, and then what trials would have measured there, less what they did. */
 void rue_belief_draw(struct rue_belief *belief, uint64_t *seed, double *state)
 {
     size_t n = belief->parameters, size = rue_belief_state_size(belief);
-    const struct scales *scales = &belief->assumed;
+    const struct scales *scales = &belief->assumed.scales;
     double off[N], drift = 0;
     rue_random_normals(seed, belief->normal, n);
     for (size_t p = 0; p < n; p++) state[p] = rue_dot(belief->root + p * n, belief->normal, p + 1);
@@ -461,7 +463,7 @@ void rue_belief_draw(struct rue_belief *belief, uint64_t *seed, double *state)
         double noise = sqrt(noise_of(belief, i, scales)) * rue_random_normal(seed);
         off[i] = trial->log_ratio - rue_belief_at(belief, state, &trial->point) - drift - noise;
     }
-    rue_triangle_solve(belief->drawing, N, belief->count, off);
+    rue_triangle_solve(belief->assumed.factor, N, belief->count, off);
     memset(belief->state, 0, size * sizeof *state);
     put_trials(belief, off, belief->state);
     spread(belief, scales, belief->state);

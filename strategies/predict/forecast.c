@@ -24,7 +24,7 @@ enum { REPEATS_MAX = 64 }; /* of a cell, whose first batches are looked at */
 static bool tells_nothing(const struct rue_forecast *forecast, size_t model, size_t config, uint64_t images,
                           const struct rue_logged_trial *end)
 {
-    size_t alike = 0, answers = forecast->setup->answers;
+    size_t alike = 0, answers = forecast->setup->runner.answers;
     const struct rue_trial_log *joints = rue_prediction_joints(forecast->prediction);
     for (size_t i = 0; answers > 0 && i < joints->count && &joints->at[i] != end; i++) {
         const struct rue_logged_trial *trial = &joints->at[i];
@@ -40,10 +40,10 @@ static struct rue_belief_trial trial_of(const struct rue_forecast *forecast, siz
     const struct rue_strategy_setup *setup = forecast->setup;
     struct rue_belief_trial trial = {.point =
                                          rue_prediction_point(forecast->prediction, model, config, images)};
-    double batches = ceil((double)images / setup->configs[config].value[RUE_BATCH_SIZE]);
+    double batches = ceil((double)images / setup->grid.configs[config].value[RUE_BATCH_SIZE]);
     double loading = batch_sd * trial.point.place.amplitude[RUE_AMPLITUDE_LOAD];
-    double hiccup = (setup->in_turn ? process_hiccup_s : thread_hiccup_s) / predicted_s;
-    double job = (double)rue_setup_images(setup, config, setup->job_images);
+    double hiccup = (setup->runner.in_turn ? process_hiccup_s : thread_hiccup_s) / predicted_s;
+    double job = (double)rue_setup_images(setup, config, setup->job.images);
     double truncated = truncated_sd * (1 - fmin(1, (double)images / job));
     trial.noise = trial_sd * trial_sd + loading * loading / batches + hiccup * hiccup + truncated * truncated;
     return trial;
@@ -67,7 +67,7 @@ static void observe(struct rue_forecast *forecast, const struct rue_logged_trial
 static void join_regrets(struct rue_forecast *forecast, const double *log_off, struct rue_joined_regrets *out)
 {
     size_t configs = forecast->configs;
-    const double *weights = forecast->setup->weights;
+    const double *weights = forecast->setup->aim.weights;
     memset(out, 0, configs * sizeof *out);
     for (size_t m = 0; m < forecast->models; m++) {
         for (size_t c = 0; c < configs; c++) {
@@ -101,7 +101,7 @@ rue_status rue_forecast_add(struct rue_forecast *forecast, const struct rue_ask 
     size_t cell = trial->model * forecast->configs + trial->config;
     forecast->tried[cell].joint_trials++;
     forecast->tried[cell].full |=
-        trial->images >= rue_setup_images(forecast->setup, trial->config, forecast->setup->job_images);
+        trial->images >= rue_setup_images(forecast->setup, trial->config, forecast->setup->job.images);
     if (status != RUE_OK || !forecast->belief) return status;
     observe(forecast, trial);
     expect_all(forecast);
@@ -145,7 +145,7 @@ static double first_batch_s(const struct rue_forecast *forecast, size_t model, s
  * whether anything is left. */
 static bool find_out(struct rue_forecast *forecast)
 {
-    double limit_s = forecast->setup->first_batch_limit_s, least = INFINITY;
+    double limit_s = forecast->setup->job.first_batch_limit_s, least = INFINITY;
     size_t nearest = SIZE_MAX, left = 0;
     bool any_measured_late = false;
     for (size_t c = 0; c < forecast->configs; c++) {
@@ -178,7 +178,7 @@ static rue_status predict_jobs(struct rue_forecast *forecast, rue_error *error)
     if (!job_s) return rue_fail_memory(error, "predictions", forecast->cells * sizeof *job_s);
     for (size_t i = 0; status == RUE_OK && i < forecast->cells; i++) {
         job_s[i] = rue_prediction_time_s(forecast->prediction, i / forecast->configs, i % forecast->configs,
-                                         forecast->setup->job_images, at_beginning);
+                                         forecast->setup->job.images, at_beginning);
         status = rue_setup_check_stop(forecast->setup, error);
         if (status == RUE_OK && !(job_s[i] > 0))
             status = rue_fail(error, RUE_INTERNAL, "the job of model %zu cannot be predicted",
@@ -196,7 +196,7 @@ static rue_status restart_beliefs(struct rue_forecast *forecast, rue_error *erro
     const struct rue_trial_log *joints = rue_prediction_joints(prediction);
     struct rue_belief_setup setup = {.model_count = forecast->models,
                                      .config_count = forecast->configs,
-                                     .configs = forecast->setup->configs,
+                                     .configs = forecast->setup->grid.configs,
                                      .stop = forecast->setup->stop};
     rue_prediction_parameters(prediction, &setup);
     rue_belief_close(forecast->belief);
@@ -204,7 +204,7 @@ static rue_status restart_beliefs(struct rue_forecast *forecast, rue_error *erro
     rue_status status = rue_belief_open(&setup, &forecast->belief, error);
     for (size_t i = 0; status == RUE_OK && i < forecast->cells; i++) {
         forecast->points[i] = rue_prediction_point(prediction, i / forecast->configs, i % forecast->configs,
-                                                   forecast->setup->job_images);
+                                                   forecast->setup->job.images);
         status = rue_setup_check_stop(forecast->setup, error);
     }
     size_t size = status == RUE_OK ? rue_belief_state_size(forecast->belief) : 0;
@@ -268,8 +268,8 @@ double rue_forecast_trial_s(const struct rue_forecast *forecast, size_t model, s
 
 static bool are_of_a_sort(const struct rue_forecast *forecast, size_t one, size_t other)
 {
-    const int *a = forecast->setup->configs[one].value, *b = forecast->setup->configs[other].value;
-    int cpus = forecast->setup->cpus;
+    const int *a = forecast->setup->grid.configs[one].value, *b = forecast->setup->grid.configs[other].value;
+    int cpus = forecast->setup->runner.cpus;
     for (int k = 0; k < RUE_KNOB_COUNT; k++)
         if (rue_knobs[k].words && a[k] != b[k]) return false;
     return (a[RUE_NUM_WORKERS] == 0) == (b[RUE_NUM_WORKERS] == 0) &&
@@ -308,8 +308,8 @@ static double relative_time(const struct rue_forecast *forecast, size_t model, s
 static double weight_in(const struct rue_forecast *forecast, size_t model, size_t config)
 {
     const struct rue_joined_regrets *joined = &forecast->joined[config];
-    if (forecast->setup->objective == RUE_OBJECTIVE_WORST) return joined->worst_model == model;
-    return (forecast->setup->weights ? forecast->setup->weights[model] : 1) / joined->weights;
+    if (forecast->setup->aim.objective == RUE_OBJECTIVE_WORST) return joined->worst_model == model;
+    return (forecast->setup->aim.weights ? forecast->setup->aim.weights[model] : 1) / joined->weights;
 }
 
 void rue_forecast_compare(struct rue_forecast *forecast, size_t one, size_t other)
@@ -370,7 +370,7 @@ rue_status rue_forecast_open(const struct rue_strategy_setup *setup, struct rue_
 {
     struct rue_forecast *forecast = calloc(1, sizeof *forecast);
     if (!forecast) return rue_fail_memory(error, "a forecast", sizeof *forecast);
-    size_t models = setup->scenario_count, configs = setup->config_count, cells = models * configs;
+    size_t models = setup->grid.scenario_count, configs = setup->grid.config_count, cells = models * configs;
     *forecast = (struct rue_forecast){.setup = setup,
                                       .models = models,
                                       .configs = configs,

@@ -17,8 +17,10 @@ struct loading {
 struct pipeline {
     const struct rue_pipeline_loader *loader;
     const struct rue_pipeline_consumer *consumer;
-    uint64_t images, batch_size, batches;
-    uint64_t follow; /* batches that are followed, the first ones */
+    struct {
+        uint64_t images, batch_size, batches;
+        uint64_t follow; /* batches that are followed, the first ones */
+    } job;
     uint64_t threads, window;
     bool shared;      /* they are one worker */
     uint64_t workers; /* 1 where shared, else the threads */
@@ -49,8 +51,8 @@ static double at(const struct rue_pipeline_loader *loader, enum rue_pipeline_par
 
 static double images_of(const struct pipeline *pipeline, uint64_t batch)
 {
-    uint64_t before = batch * pipeline->batch_size, left = pipeline->images - before;
-    return (double)(left < pipeline->batch_size ? left : pipeline->batch_size);
+    uint64_t before = batch * pipeline->job.batch_size, left = pipeline->job.images - before;
+    return (double)(left < pipeline->job.batch_size ? left : pipeline->job.batch_size);
 }
 
 /* Seconds an image takes one of `busy` workers while others need `others` CPUs. */
@@ -77,7 +79,7 @@ static double service_s(const struct pipeline *pipeline, double images)
 static double whole_s(struct pipeline *pipeline)
 {
     double *known = &pipeline->whole_s[(pipeline->computing ? pipeline->workers + 1 : 0) + pipeline->busy];
-    if (*known == 0) *known = service_s(pipeline, (double)pipeline->batch_size);
+    if (*known == 0) *known = service_s(pipeline, (double)pipeline->job.batch_size);
     return *known;
 }
 
@@ -93,7 +95,7 @@ static void vary(struct pipeline *pipeline)
 {
     static const double sd_of_logistic = 1.8137993642342178;
     double spread = at(pipeline->loader, RUE_PIPELINE_jitter_ratio);
-    for (uint64_t i = 0; i < VARIED && i < pipeline->follow; i++) {
+    for (uint64_t i = 0; i < VARIED && i < pipeline->job.follow; i++) {
         double unit = ((double)((VARIED / 2 + i * VARIED_STEP) % VARIED) + 0.5) / VARIED;
         double score = log(unit / (1 - unit)) / sd_of_logistic;
         /* All workers together load many images of each. */
@@ -119,9 +121,9 @@ static struct loading pop(struct pipeline *pipeline)
 /* A worker that is free begins a batch, if that may be begun yet. */
 static void begin(struct pipeline *pipeline, uint64_t batch)
 {
-    if (batch >= pipeline->follow || batch >= pipeline->taken + pipeline->window) return;
+    if (batch >= pipeline->job.follow || batch >= pipeline->taken + pipeline->window) return;
     pipeline->begun++;
-    double images = images_of(pipeline, batch), whole = (double)pipeline->batch_size, share = 1;
+    double images = images_of(pipeline, batch), whole = (double)pipeline->job.batch_size, share = 1;
     if (images < whole) share = service_s(pipeline, images) / whole_s(pipeline);
     push(pipeline, (struct loading){pipeline->progress + share * pipeline->varied[batch % VARIED], batch});
 }
@@ -140,7 +142,7 @@ static void begin_one_more(struct pipeline *pipeline)
     uint64_t batch = pipeline->taken + pipeline->window - 1, before = batch - pipeline->workers;
     if (!pipeline->loader->in_turn) {
         if (pipeline->busy < pipeline->workers) begin(pipeline, pipeline->begun);
-    } else if (batch < pipeline->follow && (before < pipeline->taken || *slot_of(pipeline, before))) {
+    } else if (batch < pipeline->job.follow && (before < pipeline->taken || *slot_of(pipeline, before))) {
         begin(pipeline, batch);
     }
 }
@@ -182,21 +184,23 @@ static double run(struct pipeline *pipeline)
 {
     /* The pace is that behind the beginning, and before the end, when no more batches replace those that are
      * loaded; over whole rounds of the workers, where there is room. */
-    uint64_t end = pipeline->follow - least(pipeline->window, pipeline->follow / 2), span = end - end / 4;
+    uint64_t end = pipeline->job.follow - least(pipeline->window, pipeline->job.follow / 2),
+             span = end - end / 4;
     double first_s = 0, begin_s = 0, end_s = 0;
     if (span >= pipeline->threads) span -= span % pipeline->threads;
     vary(pipeline);
     for (uint64_t w = 0; w < pipeline->workers; w++) begin(pipeline, w);
-    for (uint64_t taken = 0; taken < pipeline->follow; taken = pipeline->taken) {
+    for (uint64_t taken = 0; taken < pipeline->job.follow; taken = pipeline->taken) {
         step(pipeline);
         if (pipeline->taken == taken) continue;
         if (taken == 0) first_s = pipeline->taken_s;
         if (taken == end - span) begin_s = pipeline->taken_s;
         if (taken == end) end_s = pipeline->taken_s;
     }
-    if (pipeline->follow == pipeline->batches) return first_s;
+    if (pipeline->job.follow == pipeline->job.batches) return first_s;
     /* Those that were not followed; parts of one count. */
-    double more = (double)pipeline->images / (double)pipeline->batch_size - (double)pipeline->follow;
+    double more =
+        (double)pipeline->job.images / (double)pipeline->job.batch_size - (double)pipeline->job.follow;
     pipeline->done_s += more * (end_s - begin_s) / (double)span;
     return first_s;
 }
@@ -206,7 +210,7 @@ static struct rue_pipeline_times run_inline(const struct pipeline *pipeline)
 {
     const struct rue_pipeline_loader *loader = pipeline->loader;
     const struct rue_pipeline_consumer *consumer = pipeline->consumer;
-    double batches = (double)pipeline->batches, images = (double)pipeline->images;
+    double batches = (double)pipeline->job.batches, images = (double)pipeline->job.images;
     double ratio = at(loader, RUE_PIPELINE_inline_ratio);
     double batch_s = ratio * at(loader, RUE_PIPELINE_batch_s),
            each_s = ratio * image_s(loader, at(loader, RUE_PIPELINE_item_s), 1, 0);
@@ -249,15 +253,15 @@ struct rue_pipeline_times rue_pipeline_predict(const struct rue_pipeline_loader 
                                                const struct rue_pipeline_consumer *consumer,
                                                const struct rue_config *config, uint64_t images)
 {
-    struct pipeline pipeline = {.loader = loader, .consumer = consumer, .images = images};
+    struct pipeline pipeline = {.loader = loader, .consumer = consumer, .job.images = images};
     struct rue_pipeline_times out = {NAN, NAN, NAN};
-    pipeline.batch_size = (uint64_t)config->value[RUE_BATCH_SIZE];
-    pipeline.batches = (images + pipeline.batch_size - 1) / pipeline.batch_size;
+    pipeline.job.batch_size = (uint64_t)config->value[RUE_BATCH_SIZE];
+    pipeline.job.batches = (images + pipeline.job.batch_size - 1) / pipeline.job.batch_size;
     pipeline.threads = (uint64_t)config->value[RUE_NUM_WORKERS];
     pipeline.now_s = start_s(loader, config);
     if (pipeline.threads == 0) return run_inline(&pipeline);
-    pipeline.follow = least(pipeline.batches, RUE_PIPELINE_BATCHES_MAX);
-    pipeline.window = rue_config_window(config, pipeline.batches);
+    pipeline.job.follow = least(pipeline.job.batches, RUE_PIPELINE_BATCHES_MAX);
+    pipeline.window = rue_config_window(config, pipeline.job.batches);
     pipeline.shared = config->value[RUE_PARALLELISM] == RUE_PARALLEL_SAMPLE;
     pipeline.workers = pipeline.shared ? 1 : pipeline.threads;
     if (!make_room(&pipeline)) return out;

@@ -53,7 +53,7 @@ static bool is_by_joints(const struct rue_prediction *prediction)
 
 static size_t consumer_of(const struct rue_prediction *prediction, size_t model, size_t config)
 {
-    return rue_consumers_find(&prediction->consumers, model, &prediction->setup->configs[config]);
+    return rue_consumers_find(&prediction->consumers, model, &prediction->setup->grid.configs[config]);
 }
 
 static struct rue_pipeline_times scaled(struct rue_pipeline_times times, double factor)
@@ -113,7 +113,7 @@ static struct rue_pipeline_consumer consumer_at(const struct rue_prediction *pre
     if (!knows_consumer(prediction, index))
         return fitted ? prediction->fit->consumers[index] : prediction->hand;
     struct rue_pipeline_consumer consumer = rue_compute_curve_at(
-        &prediction->curves[index], prediction->setup->configs[config].value[RUE_BATCH_SIZE]);
+        &prediction->curves[index], prediction->setup->grid.configs[config].value[RUE_BATCH_SIZE]);
     consumer.batch_s += prediction->hand.batch_s;
     consumer.image_s += prediction->hand.image_s;
     consumer.is_model &= !is_by_joints(prediction); /* else no trial is of the loader alone */
@@ -123,7 +123,7 @@ static struct rue_pipeline_consumer consumer_at(const struct rue_prediction *pre
 /* By how much an earlier study found the cell to differ from what the pipeline says. */
 static double offset_at(const struct rue_prediction *prediction, size_t model, size_t config)
 {
-    const struct rue_prior *prior = prediction->setup->prior;
+    const struct rue_prior *prior = prediction->setup->known.prior;
     if (model == RUE_PREDICTION_NO_MODEL || !prior || !prior->offsets) return 0;
     return prior->offsets[model * prediction->configs + config];
 }
@@ -131,7 +131,7 @@ static double offset_at(const struct rue_prediction *prediction, size_t model, s
 static struct rue_pipeline_sample sample_of(const struct rue_prediction *prediction,
                                             const struct rue_logged_trial *trial, bool joint)
 {
-    struct rue_pipeline_sample sample = {.config = prediction->setup->configs[trial->config],
+    struct rue_pipeline_sample sample = {.config = prediction->setup->grid.configs[trial->config],
                                          .images = trial->images,
                                          .unknown = RUE_PIPELINE_KNOWN,
                                          .times = trial->times};
@@ -153,7 +153,7 @@ static struct rue_pipeline_sample sample_of(const struct rue_prediction *predict
 /* Whether the prior is believed depends on what was measured, and so do the curves. */
 static void believe(struct rue_prediction *prediction)
 {
-    const struct rue_prior *prior = prediction->setup->prior;
+    const struct rue_prior *prior = prediction->setup->known.prior;
     const struct rue_consumers *consumers = &prediction->consumers;
     const struct rue_trial_log *computes = &prediction->logs[RUE_COMPUTE];
     prediction->trusts_prior = prior && rue_trust_prior(prediction->setup, consumers, prediction->logs);
@@ -161,7 +161,7 @@ static void believe(struct rue_prediction *prediction)
     for (size_t i = 0; i < computes->count; i++) {
         const struct rue_logged_trial *trial = &computes->at[i];
         rue_compute_curve_add(&prediction->curves[consumer_of(prediction, trial->model, trial->config)],
-                              prediction->setup->configs[trial->config].value[RUE_BATCH_SIZE],
+                              prediction->setup->grid.configs[trial->config].value[RUE_BATCH_SIZE],
                               trial->consumer_s / (double)trial->batches, trial->cpu_ratio);
     }
     for (size_t c = 0; prediction->trusts_prior && c < consumers->count; c++)
@@ -189,7 +189,7 @@ void rue_prediction_shift(struct rue_prediction *prediction, size_t since, struc
 static struct rue_pipeline_prior prior_of(const struct rue_prediction *prediction,
                                           struct rue_pipeline_consumer *out_consumers)
 {
-    const struct rue_prior *prior = prediction->setup->prior;
+    const struct rue_prior *prior = prediction->setup->known.prior;
     const struct rue_knowledge *knowledge = prior->knowledge;
     struct rue_pipeline_prior out = {.consumers = out_consumers};
     double sd = prediction->trusts_prior ? prior->widen_sd : distrusted_sd;
@@ -214,7 +214,7 @@ static rue_status fit(struct rue_prediction *prediction, rue_error *error)
     rue_status status =
         samples && consumers ? RUE_OK : rue_fail_memory(error, "samples", from->count * sizeof *samples);
     if (status == RUE_OK) {
-        bool has_prior = prediction->setup->prior;
+        bool has_prior = prediction->setup->known.prior;
         struct rue_pipeline_prior prior = {0};
         if (has_prior) prior = prior_of(prediction, consumers);
         for (size_t i = 0; i < from->count; i++) samples[i] = sample_of(prediction, &from->at[i], by_joints);
@@ -222,8 +222,8 @@ static rue_status fit(struct rue_prediction *prediction, rue_error *error)
         const struct rue_pipeline_fit_setup setup = {.samples = samples,
                                                      .sample_count = from->count,
                                                      .consumer_count = by_joints ? consumer_count : 0,
-                                                     .cpus = prediction->setup->cpus,
-                                                     .in_turn = prediction->setup->in_turn,
+                                                     .cpus = prediction->setup->runner.cpus,
+                                                     .in_turn = prediction->setup->runner.in_turn,
                                                      .prior = has_prior ? &prior : NULL,
                                                      .start = many ? prediction->fit->found : NULL,
                                                      .stop = prediction->setup->stop};
@@ -241,7 +241,7 @@ static struct rue_pipeline_times follow(const struct rue_prediction *prediction,
                                         const struct rue_pipeline_loader *loader,
                                         struct rue_pipeline_consumer consumer, size_t config, uint64_t images)
 {
-    return rue_pipeline_predict(loader, &consumer, &prediction->setup->configs[config],
+    return rue_pipeline_predict(loader, &consumer, &prediction->setup->grid.configs[config],
                                 rue_setup_images(prediction->setup, config, images));
 }
 
@@ -285,7 +285,7 @@ double rue_prediction_time_s(const struct rue_prediction *prediction, size_t mod
 
 double rue_prediction_first_batch_s(const struct rue_prediction *prediction, size_t model, size_t config)
 {
-    return times_of(prediction, model, config, prediction->setup->job_images, (struct rue_speed){0, 0})
+    return times_of(prediction, model, config, prediction->setup->job.images, (struct rue_speed){0, 0})
         .first_batch_s;
 }
 
@@ -315,7 +315,7 @@ static void fill_slopes(const struct rue_prediction *prediction, const struct ru
                         uint64_t images, double slopes[RUE_BELIEF_SLOPES])
 {
     const struct rue_pipeline_loader *loader = &prediction->fit->loader;
-    const struct rue_config *own = &prediction->setup->configs[config];
+    const struct rue_config *own = &prediction->setup->grid.configs[config];
     for (size_t p = 0; p < RUE_BELIEF_OF_LOADER; p++)
         slopes[p] = log(rue_pipeline_move(*base, loader, p, step, consumer, own, images).end_to_end_s /
                         base->end_to_end_s) /
@@ -341,7 +341,7 @@ static const struct rue_compute_point *compute_point(const struct rue_prediction
                                                      size_t config)
 {
     return rue_compute_curve_find(&prediction->curves[consumer_of(prediction, model, config)],
-                                  prediction->setup->configs[config].value[RUE_BATCH_SIZE]);
+                                  prediction->setup->grid.configs[config].value[RUE_BATCH_SIZE]);
 }
 
 /* Slopes are NaN without memory. */
@@ -357,7 +357,7 @@ static struct rue_belief_point make_point(const struct rue_prediction *predictio
     bool unknown = index < prediction->fit->consumer_count && !knows_consumer(prediction, index);
     images = rue_setup_images(prediction->setup, config, images);
     fill_slopes(prediction, &base, &consumer, unknown, config, images, point.slopes);
-    double batches = ceil((double)images / prediction->setup->configs[config].value[RUE_BATCH_SIZE]),
+    double batches = ceil((double)images / prediction->setup->grid.configs[config].value[RUE_BATCH_SIZE]),
            compute_s = batches * consumer.batch_s + (double)images * consumer.image_s;
     const struct rue_compute_point *known = compute_point(prediction, model, config);
     double *amplitude = point.place.amplitude;
@@ -454,9 +454,10 @@ rue_status rue_prediction_open(const struct rue_strategy_setup *setup, struct ru
     struct rue_prediction *prediction = calloc(1, sizeof *prediction);
     if (!prediction) return rue_fail_memory(error, "a prediction", sizeof *prediction);
     prediction->setup = setup;
-    prediction->models = setup->scenario_count;
-    prediction->configs = setup->config_count;
-    prediction->consumers = rue_consumers_of(prediction->models, setup->configs, setup->config_count);
+    prediction->models = setup->grid.scenario_count;
+    prediction->configs = setup->grid.config_count;
+    prediction->consumers =
+        rue_consumers_of(prediction->models, setup->grid.configs, setup->grid.config_count);
     size_t consumer_count = prediction->consumers.count;
     prediction->curves = calloc(consumer_count, sizeof *prediction->curves);
     prediction->joined = calloc(consumer_count, sizeof *prediction->joined);
@@ -481,7 +482,7 @@ static rue_status add_jobs(struct rue_prediction *prediction, const double *time
         struct rue_ask ask = {.measure = RUE_JOINT, .scenario = i / each};
         struct rue_trial_result result = rue_trial_result_empty();
         ask.config = (size_t)(fmod((double)i * golden, 1) * (double)prediction->configs);
-        result.images = (int64_t)prediction->setup->job_images;
+        result.images = (int64_t)prediction->setup->job.images;
         double job_s = time_s[ask.scenario * prediction->configs + ask.config];
         if (!(job_s > 0)) continue;
         result.end_to_end_ns = (int64_t)(1e9 * job_s);

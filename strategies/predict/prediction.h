@@ -1,7 +1,7 @@
 /* The job's time in every cell, model × configuration, of one variant, as the pipeline model has it: the
  * loader's parameters from load-only trials, the models from compute-only ones; where a runner has joint
- * trials alone, they tell everything. What an earlier study knows (setup->prior) stands in for trials, until
- * they contradict. */
+ * trials alone, they tell everything. What an earlier study knows (setup->known.prior) stands in for trials,
+ * until they contradict. */
 #ifndef RUE_PREDICTION_H
 #define RUE_PREDICTION_H
 

@@ -10,35 +10,50 @@
 #include "speed.h"
 #include "trial.h"
 
+/* What a strategy starts from. What it points to is borrowed for the strategy's life. */
 struct rue_strategy_setup {
-    size_t scenario_count;
-    size_t config_count;
-    const struct rue_config *configs; /* [config_count], grid order; borrowed for the strategy's life */
-    uint64_t job_images;              /* that the job consumes, but for a last batch that is left out */
-    bool drop_last;                   /* the last batch is left out where it is not full */
-    int repeats;                      /* at least 1 */
+    struct rue_setup_grid {
+        size_t scenario_count, config_count;
+        const struct rue_config *configs; /* [config_count], grid order */
+    } grid;
+    struct rue_setup_job {
+        uint64_t images;            /* that the job consumes, but for a last batch that is left out */
+        bool drop_last;             /* the last batch is left out where it is not full */
+        double first_batch_limit_s; /* what has its first batch later is not recommended; 0: no limit */
+    } job;
+    struct rue_setup_aim {
+        enum rue_objective objective;
+        const double *weights; /* [scenario_count], positive; NULL: all alike */
+        double epsilon_ratio;  /* good enough: so much mean regret more than the best */
+        double confidence;     /* of that */
+        int repeats;           /* of each cell, at least 1; for strategies that do not predict */
+    } aim;
+    struct rue_setup_budget {
+        double seconds; /* that the trials may cost; INFINITY: no limit */
+        size_t trials;  /* that may be made, stored ones aside; 0: no limit */
+    } budget;
+    struct rue_setup_runner {
+        bool measures[RUE_MEASURE_COUNT];
+        bool whole_jobs; /* its joint trials run the whole job, however many images are asked for */
+        size_t answers;  /* different ones to the same question, more of which tells nothing; 0: no limit */
+        int cpus;        /* that workers share */
+        bool in_turn;    /* workers take batches in turn (processes), not whoever is free */
+    } runner;
+    struct rue_setup_known {
+        const struct rue_prior *prior; /* (optional) what is known before the first trial */
+        size_t baseline_count;
+        const size_t
+            *baselines; /* [baseline_count] columns of what people use anyway, the most telling last */
+    } known;
     uint64_t seed;
-    enum rue_objective objective;
-    const double *weights; /* [scenario_count], positive; NULL: all alike; borrowed likewise */
-    /* For strategies that predict. */
-    bool measures[RUE_MEASURE_COUNT]; /* what the runner can do */
-    bool whole_jobs;      /* its joint trials run the whole job, however many images are asked for */
-    size_t answers;       /* different ones to the same question, more of which tells nothing; 0: no limit */
-    int cpus;             /* that workers share */
-    bool in_turn;         /* workers take batches in turn (processes), not whoever is free */
-    double budget_s;      /* that the trials may cost; INFINITY: no limit */
-    size_t budget_trials; /* that may be made, stored ones aside; 0: no limit */
-    double first_batch_limit_s;    /* what has its first batch later is not recommended; 0: no limit */
-    double epsilon_ratio;          /* good enough: so much mean regret more than the best */
-    double confidence;             /* of that, 0.95 */
-    const struct rue_prior *prior; /* (optional) what is known before the first trial */
-    size_t baseline_count;
-    const size_t *baselines; /* [baseline_count] columns of what people use anyway, the most telling last;
-                                borrowed likewise */
     /* (optional) Asked often while it thinks for long. What it returns other than RUE_OK ends that: it asks
      * nothing more, and estimates by what it knew. */
     rue_status (*stop)(void);
 };
+
+/* One repeat, the mean regret to 0.5 points with a confidence of 0.95, no limits, nothing known, and a runner
+ * of threads on one CPU that makes joint trials. */
+struct rue_strategy_setup rue_strategy_setup_of(struct rue_setup_grid grid, uint64_t job_images);
 
 static inline RUE_MUST_CHECK rue_status rue_setup_check_stop(const struct rue_strategy_setup *setup,
                                                              rue_error *error)
@@ -51,7 +66,7 @@ static inline RUE_MUST_CHECK rue_status rue_setup_check_stop(const struct rue_st
 static inline uint64_t rue_setup_images(const struct rue_strategy_setup *setup, size_t config,
                                         uint64_t images)
 {
-    return rue_config_images(&setup->configs[config], setup->drop_last, images);
+    return rue_config_images(&setup->grid.configs[config], setup->job.drop_last, images);
 }
 
 struct rue_ask {

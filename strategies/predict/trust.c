@@ -16,11 +16,11 @@ static double compute_s(const struct rue_compute_curve *curve, int batch_size)
 static double off_by(const struct rue_strategy_setup *setup, const struct rue_consumers *consumers,
                      enum rue_measure measure, const struct rue_logged_trial *trial)
 {
-    const struct rue_prior *prior = setup->prior;
+    const struct rue_prior *prior = setup->known.prior;
     const struct rue_knowledge *knowledge = prior->knowledge;
-    const struct rue_config *config = &setup->configs[trial->config];
+    const struct rue_config *config = &setup->grid.configs[trial->config];
     size_t consumer = rue_consumers_find(consumers, trial->model, config),
-           cell = trial->model * setup->config_count + trial->config;
+           cell = trial->model * setup->grid.config_count + trial->config;
     if (measure == RUE_COMPUTE)
         return log(trial->consumer_s / (double)trial->batches /
                    compute_s(&rue_knowledge_of(knowledge, consumers, consumer)->curve,
@@ -52,7 +52,7 @@ bool rue_trust_prior(const struct rue_strategy_setup *setup, const struct rue_co
                      const struct rue_trial_log *logs)
 {
     /* Of the loader of another machine, or of other data, nothing is promised. */
-    for (enum rue_measure m = setup->prior->same ? 0 : RUE_COMPUTE; m < RUE_MEASURE_COUNT; m++)
+    for (enum rue_measure m = setup->known.prior->same ? 0 : RUE_COMPUTE; m < RUE_MEASURE_COUNT; m++)
         if (!bears_out(setup, consumers, m, &logs[m])) return false;
     return true;
 }

@@ -7,14 +7,14 @@
 
 rue_status rue_duel_open(struct rue_duel *duel, const struct rue_strategy_setup *setup, rue_error *error)
 {
-    if (setup->scenario_count == 0 || setup->config_count == 0)
+    if (setup->grid.scenario_count == 0 || setup->grid.config_count == 0)
         return rue_fail(error, RUE_USAGE, "nothing to try: %zu scenarios, %zu configurations",
-                        setup->scenario_count, setup->config_count);
+                        setup->grid.scenario_count, setup->grid.config_count);
     duel->setup = *setup;
     duel->seed = rue_mix64(setup->seed);
     duel->probes_left = rue_probes_room(setup).all;
-    duel->surveys = !setup->measures[RUE_LOAD] || duel->probes_left == 0;
-    duel->trusting = setup->prior;
+    duel->surveys = !setup->runner.measures[RUE_LOAD] || duel->probes_left == 0;
+    duel->trusting = setup->known.prior;
     rue_status status = rue_forecast_open(&duel->setup, &duel->forecast, error);
     return status == RUE_OK ? rue_standing_open(&duel->setup, duel->forecast, &duel->standing, error)
                             : status;
@@ -36,7 +36,7 @@ rue_status rue_duel_status(const struct rue_duel *duel, rue_error *error)
 void rue_duel_note(struct rue_duel *duel, const struct rue_ask *ask, const struct rue_trial_result *result)
 {
     bool joint = ask->measure == RUE_JOINT, ok = result->outcome == RUE_TRIAL_OK;
-    rue_trial_costs_note(&duel->costs, ask, &duel->setup.configs[ask->config], result);
+    rue_trial_costs_note(&duel->costs, ask, &duel->setup.grid.configs[ask->config], result);
     if (duel->status == RUE_OK && joint) duel->status = rue_ask_queue_push(&duel->history, ask, &duel->error);
     if (joint && !ok) duel->forecast->excluded[ask->config] = true;
     if (!ok || duel->status != RUE_OK) return;
@@ -68,18 +68,18 @@ void rue_duel_push_joint(struct rue_duel *duel, size_t model, size_t config, uin
 
 double rue_duel_left_s(const struct rue_duel *duel)
 {
-    return duel->setup.budget_s - duel->costs.spent_s;
+    return duel->setup.budget.seconds - duel->costs.spent_s;
 }
 
 bool rue_duel_lacks_trials(const struct rue_duel *duel, size_t wanted)
 {
-    size_t budget = duel->setup.budget_trials;
+    size_t budget = duel->setup.budget.trials;
     return budget > 0 && duel->costs.made + wanted > budget;
 }
 
 double rue_duel_cost_s(const struct rue_duel *duel, size_t model, size_t config, uint64_t images)
 {
     return rue_forecast_trial_s(duel->forecast, model, config, images) +
-           rue_trial_costs_overhead_s(&duel->costs, RUE_JOINT, &duel->setup.configs[config]) +
+           rue_trial_costs_overhead_s(&duel->costs, RUE_JOINT, &duel->setup.grid.configs[config]) +
            rue_trial_costs_switch_s(&duel->costs, model);
 }

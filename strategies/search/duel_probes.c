@@ -32,7 +32,7 @@ static size_t list_load(const struct rue_duel *duel, struct rue_ask out[RUE_PROB
 {
     size_t count = rue_probes_load(&duel->setup, out), room = rue_probes_room(&duel->setup).load;
     if (count > room) count = room;
-    return duel->trusting && duel->setup.prior->same && count > WITNESSES ? WITNESSES : count;
+    return duel->trusting && duel->setup.known.prior->same && count > WITNESSES ? WITNESSES : count;
 }
 
 void rue_duel_push_load(struct rue_duel *duel)
@@ -47,12 +47,12 @@ static void push_longer(struct rue_duel *duel)
 {
     const struct rue_strategy_setup *setup = &duel->setup;
     struct rue_ask asks[RUE_PROBES_LOAD_MAX];
-    double left_s = again_share * setup->budget_s, most_s = longer_share * setup->budget_s;
-    size_t count = setup->budget_trials > 0 ? 0 : list_load(duel, asks);
+    double left_s = again_share * setup->budget.seconds, most_s = longer_share * setup->budget.seconds;
+    size_t count = setup->budget.trials > 0 ? 0 : list_load(duel, asks);
     for (size_t i = 0; i < count; i++) {
         uint64_t images = asks[i].images;
-        if (images >= setup->job_images) continue; /* no longer one tells more */
-        asks[i].images = 2 * images < setup->job_images ? 2 * images : setup->job_images;
+        if (images >= setup->job.images) continue; /* no longer one tells more */
+        asks[i].images = 2 * images < setup->job.images ? 2 * images : setup->job.images;
         asks[i].expected_s = rue_prediction_trial_s(prediction_of(duel), RUE_PREDICTION_NO_MODEL,
                                                     asks[i].config, asks[i].images);
         if (asks[i].expected_s > fmin(left_s, most_s)) continue;
@@ -65,7 +65,7 @@ static void push_longer(struct rue_duel *duel)
 
 static bool has_joint(const struct rue_duel *duel, size_t model)
 {
-    for (size_t c = 0; c < duel->setup.config_count; c++)
+    for (size_t c = 0; c < duel->setup.grid.config_count; c++)
         if (rue_standing_is_verified_on(duel->standing, model, c)) return true;
     return false;
 }
@@ -74,7 +74,7 @@ void rue_duel_push_survey(struct rue_duel *duel)
 {
     struct rue_ask ask;
     if (!rue_probes_middle(&duel->setup, duel->forecast->excluded, &ask)) return;
-    for (ask.scenario = 0; ask.scenario < duel->setup.scenario_count; ask.scenario++)
+    for (ask.scenario = 0; ask.scenario < duel->setup.grid.scenario_count; ask.scenario++)
         if (!has_joint(duel, ask.scenario)) rue_duel_push(duel, &ask);
 }
 
@@ -83,7 +83,7 @@ static size_t lightest(const struct rue_duel *duel, const struct rue_ask *ask)
 {
     size_t best = 0;
     double least_s = INFINITY;
-    for (size_t m = 0; m < duel->setup.scenario_count; m++) {
+    for (size_t m = 0; m < duel->setup.grid.scenario_count; m++) {
         double trial_s = rue_forecast_trial_s(duel->forecast, m, ask->config, ask->images);
         if (trial_s >= least_s) continue;
         least_s = trial_s;
@@ -139,8 +139,8 @@ static bool is_known(const struct rue_duel *duel, size_t model, size_t config)
 static void push_compute(struct rue_duel *duel)
 {
     size_t sizes[RUE_PROBES_SIZES_MAX], count = rue_probes_compute_sizes(&duel->setup, sizes);
-    size_t models = duel->setup.scenario_count;
-    if (!duel->setup.measures[RUE_COMPUTE]) return;
+    size_t models = duel->setup.grid.scenario_count;
+    if (!duel->setup.runner.measures[RUE_COMPUTE]) return;
     const size_t witnesses[] = {0, models - 1};
     for (int i = 0; duel->trusting && i < 2; i++)
         if (is_known(duel, witnesses[i], sizes[0])) push_size(duel, witnesses[i], sizes[0]);

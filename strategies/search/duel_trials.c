@@ -26,11 +26,11 @@ static bool is_excluded(const struct rue_duel *duel, size_t config)
 
 static uint64_t images_of(const struct rue_duel *duel, const struct length *length, size_t config)
 {
-    uint64_t job = duel->setup.job_images;
-    const int *value = duel->setup.configs[config].value;
+    uint64_t job = duel->setup.job.images;
+    const int *value = duel->setup.grid.configs[config].value;
     double batch = value[RUE_BATCH_SIZE], workers = value[RUE_NUM_WORKERS] > 0 ? value[RUE_NUM_WORKERS] : 1;
     double least = fmax(length->share * (double)job, batch * fmax(length->rounds * workers, length->batches));
-    bool whole = duel->setup.whole_jobs || least > whole_share * (double)job;
+    bool whole = duel->setup.runner.whole_jobs || least > whole_share * (double)job;
     return whole ? job : (uint64_t)(ceil(least / batch) * batch);
 }
 
@@ -50,9 +50,9 @@ static bool is_missing(const struct rue_duel *duel, size_t model, size_t config,
 
 static double missing_s(const struct rue_duel *duel, size_t config, bool whole, size_t *trials)
 {
-    uint64_t images = whole ? duel->setup.job_images : rue_duel_shortest_images(duel, config);
+    uint64_t images = whole ? duel->setup.job.images : rue_duel_shortest_images(duel, config);
     double sum = 0;
-    for (size_t m = 0; m < duel->setup.scenario_count; m++) {
+    for (size_t m = 0; m < duel->setup.grid.scenario_count; m++) {
         if (!is_missing(duel, m, config, whole)) continue;
         sum += rue_duel_cost_s(duel, m, config, images);
         ++*trials;
@@ -63,10 +63,10 @@ static double missing_s(const struct rue_duel *duel, size_t config, bool whole, 
 /* One after the other on each model, in turns from either end: drift favours none. */
 static void push_missing(struct rue_duel *duel, const size_t *configs, size_t count, bool whole)
 {
-    for (size_t m = 0; m < duel->setup.scenario_count; m++)
+    for (size_t m = 0; m < duel->setup.grid.scenario_count; m++)
         for (size_t i = 0; i < count; i++) {
             size_t config = configs[m % 2 ? count - 1 - i : i];
-            uint64_t images = whole ? duel->setup.job_images : rue_duel_shortest_images(duel, config);
+            uint64_t images = whole ? duel->setup.job.images : rue_duel_shortest_images(duel, config);
             if (is_missing(duel, m, config, whole)) rue_duel_push_joint(duel, m, config, images);
         }
 }
@@ -116,16 +116,16 @@ bool rue_duel_confirm_best(struct rue_duel *duel, double most_s)
 static size_t list_compared(const struct rue_duel *duel, size_t out[COMPARED_MAX])
 {
     const struct rue_strategy_setup *setup = &duel->setup;
-    size_t count = 1, models = setup->scenario_count;
+    size_t count = 1, models = setup->grid.scenario_count;
     double cost_s = 0;
     out[0] = rue_standing_at(duel->standing, 0);
-    for (size_t i = setup->baseline_count; i-- > 0 && count < COMPARED_MAX;) {
-        size_t config = setup->baselines[i];
+    for (size_t i = setup->known.baseline_count; i-- > 0 && count < COMPARED_MAX;) {
+        size_t config = setup->known.baselines[i];
         if (config == out[0] || is_excluded(duel, config)) continue;
-        for (size_t m = 0; m < models; m++) cost_s += rue_duel_cost_s(duel, m, config, setup->job_images);
+        for (size_t m = 0; m < models; m++) cost_s += rue_duel_cost_s(duel, m, config, setup->job.images);
         bool many =
-            setup->budget_trials && (double)(count * models) > baselines_share * (double)setup->budget_trials;
-        if (many || cost_s > baselines_share * setup->budget_s) break;
+            setup->budget.trials && (double)(count * models) > baselines_share * (double)setup->budget.trials;
+        if (many || cost_s > baselines_share * setup->budget.seconds) break;
         out[count++] = config;
     }
     return count > 1 ? count : 0;
@@ -160,7 +160,7 @@ struct option {
 static struct option best_length(const struct rue_duel *duel, size_t model, size_t config, double most_s)
 {
     struct option best = {.rate = -INFINITY};
-    for (size_t i = duel->setup.whole_jobs ? LENGTHS - 1 : 0; i < LENGTHS; i++) {
+    for (size_t i = duel->setup.runner.whole_jobs ? LENGTHS - 1 : 0; i < LENGTHS; i++) {
         uint64_t images = images_of(duel, &lengths[i], config);
         struct option option = {model, config, images, -INFINITY};
         double gain = rue_forecast_gain(duel->forecast, model, config, images),
@@ -177,8 +177,8 @@ static size_t list_telling(const struct rue_duel *duel, size_t cells[TELLING])
     const struct rue_strategy_setup *setup = &duel->setup;
     double rates[TELLING];
     size_t count = 0;
-    for (size_t i = 0; i < setup->scenario_count * setup->config_count; i++) {
-        size_t model = i / setup->config_count, config = i % setup->config_count;
+    for (size_t i = 0; i < setup->grid.scenario_count * setup->grid.config_count; i++) {
+        size_t model = i / setup->grid.config_count, config = i % setup->grid.config_count;
         if (is_excluded(duel, config)) continue;
         double with = rue_forecast_covariance(duel->forecast, model, config);
         double rate =
@@ -202,8 +202,8 @@ static void push_deciding(struct rue_duel *duel, double most_s)
     rue_forecast_compare(duel->forecast, leader, other);
     size_t count = list_telling(duel, cells);
     for (size_t i = 0; i < count; i++) {
-        struct option option = best_length(duel, cells[i] / duel->setup.config_count,
-                                           cells[i] % duel->setup.config_count, most_s);
+        struct option option = best_length(duel, cells[i] / duel->setup.grid.config_count,
+                                           cells[i] % duel->setup.grid.config_count, most_s);
         if (option.rate > best.rate) best = option;
     }
     if (!isinf(best.rate)) rue_duel_push_joint(duel, best.model, best.config, best.images);
@@ -229,13 +229,14 @@ static bool push_audit(struct rue_duel *duel, double most_s, bool far_off, size_
     double joints = (double)duel->joints, share = far_off ? far_off_audits : audit_share;
     if ((double)*audits >= fmax(fmin(AUDITS_LEAST, joints / 4), share * joints)) return false;
     ++*audits;
-    most_s = fmin(most_s, audit_cost_share * duel->setup.budget_s);
+    most_s = fmin(most_s, audit_cost_share * duel->setup.budget.seconds);
     for (int try = 0; try < AUDIT_TRIES; try++) {
-        size_t unseen, model = (size_t)rue_random_below(&duel->seed, duel->setup.scenario_count),
-                       config = (size_t)rue_random_below(&duel->seed, duel->setup.config_count);
-        uint64_t images = duel->setup.job_images;
+        size_t unseen, model = (size_t)rue_random_below(&duel->seed, duel->setup.grid.scenario_count),
+                       config = (size_t)rue_random_below(&duel->seed, duel->setup.grid.config_count);
+        uint64_t images = duel->setup.job.images;
         rue_duel_verify_s(duel, config, &unseen);
-        bool tried = far_off ? !is_missing(duel, model, config, false) : unseen < duel->setup.scenario_count;
+        bool tried =
+            far_off ? !is_missing(duel, model, config, false) : unseen < duel->setup.grid.scenario_count;
         if ((tried && (far_off || try < AUDIT_TRIES / 2)) || is_excluded(duel, config)) continue;
         if (rue_duel_cost_s(duel, model, config, images) > most_s)
             images = rue_duel_shortest_images(duel, config);

@@ -19,13 +19,13 @@ static size_t nearest_of(const struct rue_strategy_setup *setup, double batch_si
 {
     size_t best = SIZE_MAX;
     double least = INFINITY;
-    for (size_t c = 0; c < setup->config_count; c++) {
-        const int *value = setup->configs[c].value;
+    for (size_t c = 0; c < setup->grid.config_count; c++) {
+        const int *value = setup->grid.configs[c].value;
         if (without && without[c]) continue;
         double distance = fabs(doublings(value[RUE_BATCH_SIZE]) - doublings(batch_size)) +
                           1.01 * fabs(doublings(value[RUE_NUM_WORKERS]) - doublings(num_workers)) +
                           0.1 * abs(value[RUE_PREFETCH_FACTOR] - 2) +
-                          0.01 * !rue_consumers_pins(&setup->configs[c]);
+                          0.01 * !rue_consumers_pins(&setup->grid.configs[c]);
         if (distance >= least) continue;
         least = distance;
         best = c;
@@ -46,9 +46,9 @@ struct range {
 static struct range range_of(const struct rue_strategy_setup *setup, enum rue_knob knob)
 {
     struct range range = {INFINITY, 0, 0};
-    for (size_t c = 0; c < setup->config_count; c++) {
-        range.least = fmin(range.least, setup->configs[c].value[knob]);
-        range.most = fmax(range.most, setup->configs[c].value[knob]);
+    for (size_t c = 0; c < setup->grid.config_count; c++) {
+        range.least = fmin(range.least, setup->grid.configs[c].value[knob]);
+        range.most = fmax(range.most, setup->grid.configs[c].value[knob]);
     }
     if (knob == RUE_NUM_WORKERS && range.most >= 1) range.least = fmax(1, range.least);
     range.middle = sqrt(fmax(range.least, 1) * range.most);
@@ -57,11 +57,11 @@ static struct range range_of(const struct rue_strategy_setup *setup, enum rue_kn
 
 static uint64_t whole_batches(const struct rue_strategy_setup *setup, size_t config, double rounds)
 {
-    if (setup->whole_jobs) return setup->job_images;
-    const int *value = setup->configs[config].value;
+    if (setup->runner.whole_jobs) return setup->job.images;
+    const int *value = setup->grid.configs[config].value;
     double workers = value[RUE_NUM_WORKERS] > 0 ? value[RUE_NUM_WORKERS] : 1;
     uint64_t images = (uint64_t)(rounds * workers * value[RUE_BATCH_SIZE]);
-    return images < setup->job_images ? images : setup->job_images;
+    return images < setup->job.images ? images : setup->job.images;
 }
 
 static bool is_asked(const struct rue_ask *asks, size_t count, size_t config)
@@ -103,7 +103,7 @@ struct rue_ask rue_probes_compute(size_t scenario, size_t config)
 
 bool rue_probes_tell_alike(const struct rue_strategy_setup *setup, size_t config, size_t other)
 {
-    const struct rue_config *a = &setup->configs[config], *b = &setup->configs[other];
+    const struct rue_config *a = &setup->grid.configs[config], *b = &setup->grid.configs[other];
     return a->value[RUE_BATCH_SIZE] == b->value[RUE_BATCH_SIZE] &&
            rue_consumers_pins(a) == rue_consumers_pins(b);
 }
@@ -111,10 +111,10 @@ bool rue_probes_tell_alike(const struct rue_strategy_setup *setup, size_t config
 /* The configuration that differs in nothing but where batches lie; SIZE_MAX where there is none. */
 static size_t find_twin(const struct rue_strategy_setup *setup, size_t config)
 {
-    struct rue_config wanted = setup->configs[config];
+    struct rue_config wanted = setup->grid.configs[config];
     wanted.value[RUE_PIN_MEMORY] = !rue_consumers_pins(&wanted);
-    for (size_t c = 0; c < setup->config_count; c++)
-        if (rue_config_equal(&setup->configs[c], &wanted)) return c;
+    for (size_t c = 0; c < setup->grid.config_count; c++)
+        if (rue_config_equal(&setup->grid.configs[c], &wanted)) return c;
     return SIZE_MAX;
 }
 
@@ -140,17 +140,18 @@ static size_t at_most(size_t count, size_t limit)
 /* What an earlier study of this very machine knows of the models' compute, two of them bear out. */
 static size_t least_compute(const struct rue_strategy_setup *setup)
 {
-    if (!setup->measures[RUE_COMPUTE]) return 0;
-    bool known = setup->prior && setup->prior->same;
-    size_t consumers = rue_consumers_of(setup->scenario_count, setup->configs, setup->config_count).count;
+    if (!setup->runner.measures[RUE_COMPUTE]) return 0;
+    bool known = setup->known.prior && setup->known.prior->same;
+    size_t consumers =
+        rue_consumers_of(setup->grid.scenario_count, setup->grid.configs, setup->grid.config_count).count;
     return known ? at_most(LEAST_BELIEVED, consumers) : consumers;
 }
 
 struct rue_probes_room rue_probes_room(const struct rue_strategy_setup *setup)
 {
-    size_t models = setup->scenario_count, budget = setup->budget_trials, compute = least_compute(setup);
+    size_t models = setup->grid.scenario_count, budget = setup->budget.trials, compute = least_compute(setup);
     if (budget == 0) return (struct rue_probes_room){SIZE_MAX, SIZE_MAX, SIZE_MAX};
-    if (!setup->measures[RUE_LOAD]) { /* the survey has its half, and a trial of every model before */
+    if (!setup->runner.measures[RUE_LOAD]) { /* the survey has its half, and a trial of every model before */
         size_t half = budget > 2 * models ? budget / 2 - models : 0;
         return half < compute ? (struct rue_probes_room){0} : (struct rue_probes_room){half, 0, half};
     }

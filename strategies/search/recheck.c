@@ -39,17 +39,17 @@ void rue_recheck_close(struct rue_recheck *recheck)
 static uint64_t trial_images(const struct rue_recheck *recheck, size_t config)
 {
     const struct rue_strategy_setup *setup = &recheck->duel.setup;
-    uint64_t batch = (uint64_t)setup->configs[config].value[RUE_BATCH_SIZE], job = setup->job_images;
+    uint64_t batch = (uint64_t)setup->grid.configs[config].value[RUE_BATCH_SIZE], job = setup->job.images;
     uint64_t batches = rue_duel_shortest_images(&recheck->duel, config) / batch; /* half of them are enough */
     uint64_t least =
-        recheck->by_job ? rue_job_floor_images(&setup->configs[config], job) : (batches + 1) / 2 * batch;
+        recheck->by_job ? rue_job_floor_images(&setup->grid.configs[config], job) : (batches + 1) / 2 * batch;
     uint64_t images = (uint64_t)((double)job * recheck->share) / batch * batch;
-    if (recheck->share >= 1 || setup->whole_jobs) return job;
+    if (recheck->share >= 1 || setup->runner.whole_jobs) return job;
     if (images < least) images = least;
     if (!recheck->by_job || images >= job) return images;
     /* Whole volleys are what a cut trial predicts best. */
     uint64_t rest = (job - 1) / batch + 1 - images / batch;
-    images += rest % rue_job_volley_batches(&setup->configs[config]) * batch;
+    images += rest % rue_job_volley_batches(&setup->grid.configs[config]) * batch;
     return images < job ? images : job;
 }
 
@@ -70,19 +70,20 @@ static void choose_share(struct rue_recheck *recheck)
     size_t leader = rue_standing_at(recheck->duel.standing, 0);
     recheck->rival = leader == recheck->own ? rue_standing_at(recheck->duel.standing, 1) : leader;
     recheck->share = 1;
-    for (size_t m = 0; m < setup->scenario_count; m++) whole_s += pair_cost_s(recheck, m, recheck->rival);
-    recheck->share = fmin(1, setup->budget_s / (cost_margin * whole_s));
+    for (size_t m = 0; m < setup->grid.scenario_count; m++)
+        whole_s += pair_cost_s(recheck, m, recheck->rival);
+    recheck->share = fmin(1, setup->budget.seconds / (cost_margin * whole_s));
 }
 
 rue_status rue_recheck_open(const struct rue_strategy_setup *setup, bool by_job, struct rue_recheck **out,
                             rue_error *error)
 {
-    if (!setup->prior || setup->prior->config >= setup->config_count)
+    if (!setup->known.prior || setup->known.prior->config >= setup->grid.config_count)
         return rue_fail(error, RUE_USAGE, "no configuration to check");
     struct rue_recheck *recheck = calloc(1, sizeof *recheck);
     if (!recheck) return rue_fail_memory(error, "a check", sizeof *recheck);
     recheck->by_job = by_job;
-    recheck->own = setup->prior->config;
+    recheck->own = setup->known.prior->config;
     rue_status status = rue_duel_open(&recheck->duel, setup, error);
     if (status == RUE_OK) {
         rue_duel_update(&recheck->duel);
@@ -97,7 +98,7 @@ rue_status rue_recheck_open(const struct rue_strategy_setup *setup, bool by_job,
 /* Whether whole jobs of it and of its best rival come first. */
 static bool runs_whole_jobs(const struct rue_recheck *recheck)
 {
-    return recheck->share >= 1 && recheck->pairs < recheck->duel.setup.scenario_count;
+    return recheck->share >= 1 && recheck->pairs < recheck->duel.setup.grid.scenario_count;
 }
 
 /* What the checked configuration is compared with next: what leads, or, where it leads itself, who would in
@@ -116,7 +117,7 @@ static size_t choose_rival(struct rue_recheck *recheck)
 static void push_next(struct rue_recheck *recheck)
 {
     struct rue_duel *duel = &recheck->duel;
-    size_t rival = choose_rival(recheck), model = recheck->pairs % duel->setup.scenario_count;
+    size_t rival = choose_rival(recheck), model = recheck->pairs % duel->setup.grid.scenario_count;
     bool many = !runs_whole_jobs(recheck) && duel->history.count + 2 > TRIALS_MAX;
     bool room =
         duel->joints == 0 || cost_margin * pair_cost_s(recheck, model, rival) <= rue_duel_left_s(duel);
@@ -145,10 +146,11 @@ bool rue_recheck_ask(struct rue_recheck *recheck, struct rue_ask *out)
 double rue_recheck_expected_s(const struct rue_recheck *recheck, const struct rue_ask *ask, uint64_t images)
 {
     const struct rue_strategy_setup *setup = &recheck->duel.setup;
-    const struct rue_prior *prior = setup->prior;
-    double offset = prior->offsets ? prior->offsets[ask->scenario * setup->config_count + ask->config] : 0;
+    const struct rue_prior *prior = setup->known.prior;
+    double offset =
+        prior->offsets ? prior->offsets[ask->scenario * setup->grid.config_count + ask->config] : 0;
     return exp(offset) *
-           rue_knowledge_job_s(prior->knowledge, ask->scenario, &setup->configs[ask->config], images);
+           rue_knowledge_job_s(prior->knowledge, ask->scenario, &setup->grid.configs[ask->config], images);
 }
 
 rue_status rue_recheck_tell(struct rue_recheck *recheck, const struct rue_ask *ask,
@@ -191,7 +193,7 @@ static void judge(struct rue_recheck *recheck, double margin_ratio, struct rue_r
 {
     struct rue_duel *duel = &recheck->duel;
     const struct rue_joined_regrets *drawn = duel->forecast->drawn;
-    enum rue_objective objective = duel->setup.objective;
+    enum rue_objective objective = duel->setup.aim.objective;
     double own_regret = rue_standing_regret(duel->standing, recheck->own),
            spread = rue_standing_spread(duel->standing);
     uint64_t seed = duel->setup.seed;
@@ -228,7 +230,7 @@ rue_status rue_recheck_conclude(struct rue_recheck *recheck, double margin_ratio
         .tried_ratio = NAN,
         .whole_jobs =
             recheck->share >= 1 && !runs_whole_jobs(recheck) && rue_ask_queue_is_empty(&duel->queue)};
-    for (size_t c = 0; c < duel->setup.config_count; c++) out->tried += is_tried(recheck, c);
+    for (size_t c = 0; c < duel->setup.grid.config_count; c++) out->tried += is_tried(recheck, c);
     if (recheck->broken) out->verdict = RUE_RECHECK_FAILED;
     if (duel->joints == 0 || recheck->broken) return RUE_OK;
     rue_duel_update(duel);

@@ -37,7 +37,7 @@ struct rue_standing {
 
 static size_t cells_of(const struct rue_standing *standing)
 {
-    return standing->setup->scenario_count * standing->setup->config_count;
+    return standing->setup->grid.scenario_count * standing->setup->grid.config_count;
 }
 
 rue_status rue_standing_open(const struct rue_strategy_setup *setup, struct rue_forecast *forecast,
@@ -48,7 +48,7 @@ rue_status rue_standing_open(const struct rue_strategy_setup *setup, struct rue_
     standing->setup = setup;
     standing->forecast = forecast;
     standing->seed = rue_mix64(setup->seed ^ UINT64_C(0x5354414E44494E47));
-    size_t configs = setup->config_count, cells = cells_of(standing), room = CLAIM_CELLS / cells;
+    size_t configs = setup->grid.config_count, cells = cells_of(standing), room = CLAIM_CELLS / cells;
     if (room > RUE_STANDING_CLAIM) room = RUE_STANDING_CLAIM;
     if (room < LEAST_DRAWS) room = LEAST_DRAWS;
     size_t doubles = room * (configs + 3) + configs + cells;
@@ -86,14 +86,14 @@ static bool is_out(const struct rue_standing *standing, size_t config)
 double rue_standing_regret(const struct rue_standing *standing, size_t config)
 {
     if (is_out(standing, config)) return INFINITY;
-    return rue_joined_regrets_value(&standing->forecast->joined[config], standing->setup->objective);
+    return rue_joined_regrets_value(&standing->forecast->joined[config], standing->setup->aim.objective);
 }
 
 /* That of the last draw. */
 static double drawn_regret(const struct rue_standing *standing, size_t config)
 {
     if (is_out(standing, config)) return INFINITY;
-    return rue_joined_regrets_value(&standing->forecast->drawn[config], standing->setup->objective);
+    return rue_joined_regrets_value(&standing->forecast->drawn[config], standing->setup->aim.objective);
 }
 
 /* Equal ones in grid order. */
@@ -106,14 +106,14 @@ static int compare(const void *a, const void *b, void *context)
 
 void rue_standing_update(struct rue_standing *standing)
 {
-    size_t configs = standing->setup->config_count;
+    size_t configs = standing->setup->grid.config_count;
     for (size_t c = 0; c < configs; c++) standing->ranked[c] = c;
     qsort_r(standing->ranked, configs, sizeof *standing->ranked, compare, standing);
 }
 
 size_t rue_standing_at(const struct rue_standing *standing, size_t place)
 {
-    bool any = place < standing->setup->config_count && !is_out(standing, standing->ranked[place]);
+    bool any = place < standing->setup->grid.config_count && !is_out(standing, standing->ranked[place]);
     return any ? standing->ranked[place] : SIZE_MAX;
 }
 
@@ -122,7 +122,7 @@ size_t rue_standing_challenger(struct rue_standing *standing)
     size_t leader = rue_standing_at(standing, 0), challenger = leader;
     double least = INFINITY;
     rue_forecast_draw(standing->forecast, &standing->seed);
-    for (size_t c = 0; c < standing->setup->config_count; c++) {
+    for (size_t c = 0; c < standing->setup->grid.config_count; c++) {
         double regret = drawn_regret(standing, c);
         if (c == leader || regret >= least) continue;
         least = regret;
@@ -140,7 +140,7 @@ bool rue_standing_is_verified_on(const struct rue_standing *standing, size_t mod
 
 static bool is_verified(const struct rue_standing *standing, size_t config)
 {
-    for (size_t m = 0; m < standing->setup->scenario_count; m++)
+    for (size_t m = 0; m < standing->setup->grid.scenario_count; m++)
         if (!rue_standing_is_verified_on(standing, m, config)) return false;
     return true;
 }
@@ -160,7 +160,7 @@ bool rue_standing_is_any_verified(const struct rue_standing *standing)
 /* Draws what the claim is made by. */
 static void draw_all(struct rue_standing *standing, uint64_t seed)
 {
-    size_t configs = standing->setup->config_count, cells = cells_of(standing);
+    size_t configs = standing->setup->grid.config_count, cells = cells_of(standing);
     memset(standing->means, 0, configs * sizeof *standing->means);
     memset(standing->squares, 0, cells * sizeof *standing->squares);
     for (size_t d = 0; d < standing->draws; d++) {
@@ -182,7 +182,7 @@ static void draw_all(struct rue_standing *standing, uint64_t seed)
 double rue_standing_spread(const struct rue_standing *standing)
 {
     struct rue_belief_audit audit = rue_belief_audit(standing->forecast->belief);
-    double confidence = standing->setup->confidence, configs = (double)audit.configs + calm_configs;
+    double confidence = standing->setup->aim.confidence, configs = (double)audit.configs + calm_configs;
     double squares = (double)audit.configs * audit.ratio * audit.ratio + calm_configs;
     double few = gsl_cdf_tdist_Pinv(confidence, configs - 1) / gsl_cdf_ugaussian_Pinv(confidence);
     return spread_factor * fmax(1, sqrt(squares / configs)) * few;
@@ -213,7 +213,7 @@ static double find_far_off(const struct rue_standing *standing)
  * by its trials. */
 static double bound(struct rue_standing *standing)
 {
-    size_t configs = standing->setup->config_count, own = standing->claimed;
+    size_t configs = standing->setup->grid.config_count, own = standing->claimed;
     double least =
         rue_standing_regret(standing, own) - rue_standing_regret(standing, rue_standing_at(standing, 0));
     memset(standing->excess, 0, standing->draws * sizeof *standing->excess);
@@ -231,7 +231,7 @@ static double bound(struct rue_standing *standing)
         }
     }
     rue_sort_doubles(standing->excess, standing->draws);
-    return fmax(least, quantile_limit(standing->excess, standing->draws, standing->setup->confidence));
+    return fmax(least, quantile_limit(standing->excess, standing->draws, standing->setup->aim.confidence));
 }
 
 /* Where the regrets lie that were drawn, with the confidence of the setup. Draws scatter the cells about what
@@ -240,7 +240,7 @@ static void find_limits(const struct rue_standing *standing, double expected, do
                         double *high)
 {
     size_t count = standing->draws;
-    double tail = (1 - standing->setup->confidence) / 2;
+    double tail = (1 - standing->setup->aim.confidence) / 2;
     rue_sort_doubles(drawn, count);
     double middle = quantile(drawn, count, 0.5);
     *low = fmax(0, fmin(middle, expected) - standing->factor * (middle - quantile(drawn, count, tail)));
@@ -273,6 +273,6 @@ double rue_standing_sd(const struct rue_standing *standing, size_t model, size_t
     if (standing->draws == 0) return NAN;
     if (standing->far_off > 0 && !rue_standing_is_verified_on(standing, model, config)) return NAN;
     double mean_square =
-        standing->squares[model * standing->setup->config_count + config] / (double)standing->draws;
+        standing->squares[model * standing->setup->grid.config_count + config] / (double)standing->draws;
     return standing->factor * sqrt(mean_square);
 }

@@ -59,9 +59,9 @@ static void after_load(struct search *search)
 /* What an earlier study recommended is measured at once where it may be as good here. */
 static void push_earlier_choice(struct rue_duel *duel)
 {
-    const struct rue_prior *prior = duel->setup.prior;
+    const struct rue_prior *prior = duel->setup.known.prior;
     size_t unseen;
-    if (!prior || prior->config >= duel->setup.config_count) return;
+    if (!prior || prior->config >= duel->setup.grid.config_count) return;
     double leading = rue_standing_regret(duel->standing, rue_standing_at(duel->standing, 0));
     if (rue_standing_regret(duel->standing, prior->config) <= leading + earlier_ratio &&
         rue_duel_verify_s(duel, prior->config, &unseen) <= rue_duel_left_s(duel) / 2)
@@ -91,7 +91,7 @@ static void look(struct search *search)
     search->look_at = (size_t)ceil(fmax(joints + 2, look_growth * joints));
     claim_anew(search, RUE_STANDING_LOOK, SIZE_MAX);
     bool sure = search->claim.verified && search->claim.far_off_ratio == 0 &&
-                search->claim.bound_ratio <= duel->setup.epsilon_ratio;
+                search->claim.bound_ratio <= duel->setup.aim.epsilon_ratio;
     search->sure = sure ? search->sure + 1 + missed : 0;
 }
 
@@ -105,9 +105,9 @@ static void push_next(struct search *search, bool due)
     bool last = rest_s < 0 || rue_belief_trials(duel->forecast->belief) >= RUE_BELIEF_TRIALS ||
                 rue_duel_lacks_trials(duel, unseen + 1 + reserved);
     bool room = left_s >= 0 && !rue_duel_lacks_trials(duel, unseen);
-    bool sure = search->sure >= SURE_LOOKS && duel->joints >= 2 * duel->setup.scenario_count;
+    bool sure = search->sure >= SURE_LOOKS && duel->joints >= 2 * duel->setup.grid.scenario_count;
     /* A claim that would do is of what was measured on every model. */
-    bool promising = search->claimed > 0 && search->claim.bound_ratio <= duel->setup.epsilon_ratio;
+    bool promising = search->claimed > 0 && search->claim.bound_ratio <= duel->setup.aim.epsilon_ratio;
     if (sure && rue_duel_confirm_best(duel, rest_s)) return;
     if (due && promising && room && unseen > 0) {
         rue_duel_verify_best(duel);
@@ -141,7 +141,7 @@ static void decide(struct search *search)
 static bool is_probed_enough(const struct rue_duel *duel)
 {
     return duel->costs.made >= RUE_PROBES_LOAD_LEAST &&
-           duel->costs.spent_s > load_share * duel->setup.budget_s;
+           duel->costs.spent_s > load_share * duel->setup.budget.seconds;
 }
 
 /* Whether a question is still of use: what does not run is not verified on other models. */
@@ -181,7 +181,7 @@ static bool is_probed(const struct search *search)
 
 static bool is_late(const struct rue_duel *duel, const struct rue_trial_result *result)
 {
-    double limit_s = duel->setup.first_batch_limit_s;
+    double limit_s = duel->setup.job.first_batch_limit_s;
     return limit_s > 0 && result->first_batch_ns != RUE_ABSENT &&
            (double)result->first_batch_ns > limit_s * 1e9;
 }

@@ -37,16 +37,16 @@ static rue_status grid_open(const struct rue_strategy_setup *setup, void **state
 {
     size_t cells;
     *state = NULL;
-    if (setup->scenario_count == 0 || setup->config_count == 0 || setup->repeats < 1)
+    if (setup->grid.scenario_count == 0 || setup->grid.config_count == 0 || setup->aim.repeats < 1)
         return rue_fail(error, RUE_USAGE, "nothing to try: %zu scenarios, %zu configurations, %d repeats",
-                        setup->scenario_count, setup->config_count, setup->repeats);
+                        setup->grid.scenario_count, setup->grid.config_count, setup->aim.repeats);
     struct grid *grid = calloc(1, sizeof *grid);
     if (!grid) return rue_fail_memory(error, "the grid", sizeof *grid);
     grid->setup = *setup;
-    bool huge = __builtin_mul_overflow(setup->scenario_count, setup->config_count, &cells) ||
-                __builtin_mul_overflow(cells, (size_t)setup->repeats, &grid->end);
-    grid->configs = calloc(setup->config_count, sizeof *grid->configs);
-    grid->scenarios = calloc(setup->scenario_count, sizeof *grid->scenarios);
+    bool huge = __builtin_mul_overflow(setup->grid.scenario_count, setup->grid.config_count, &cells) ||
+                __builtin_mul_overflow(cells, (size_t)setup->aim.repeats, &grid->end);
+    grid->configs = calloc(setup->grid.config_count, sizeof *grid->configs);
+    grid->scenarios = calloc(setup->grid.scenario_count, sizeof *grid->scenarios);
     grid->given_up = huge ? NULL : calloc(cells, sizeof *grid->given_up);
     if (!grid->configs || !grid->scenarios || !grid->given_up) {
         grid_close(grid);
@@ -59,7 +59,7 @@ static rue_status grid_open(const struct rue_strategy_setup *setup, void **state
 static bool grid_ask(void *state, struct rue_ask *out)
 {
     struct grid *grid = state;
-    size_t scenarios = grid->setup.scenario_count, configs = grid->setup.config_count;
+    size_t scenarios = grid->setup.grid.scenario_count, configs = grid->setup.grid.config_count;
     while (grid->next < grid->end) {
         size_t block = grid->next / scenarios / configs, at = grid->next / scenarios % configs;
         size_t row = grid->next % scenarios;
@@ -78,8 +78,8 @@ static bool grid_ask(void *state, struct rue_ask *out)
 static void grid_tell(void *state, const struct rue_ask *ask, const struct rue_trial_result *result)
 {
     struct grid *grid = state;
-    size_t scenarios = grid->setup.scenario_count;
-    assert(ask->scenario < scenarios && ask->config < grid->setup.config_count);
+    size_t scenarios = grid->setup.grid.scenario_count;
+    assert(ask->scenario < scenarios && ask->config < grid->setup.grid.config_count);
     if (result->outcome != RUE_TRIAL_OK) grid->given_up[ask->config * scenarios + ask->scenario] = true;
 }
 

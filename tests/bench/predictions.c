@@ -61,17 +61,11 @@ static struct rue_trial_result run_trial(enum rue_measure measure, struct rue_mo
 /* Lets the strategy probe until it wants to measure jointly. */
 static void forecast(int round)
 {
-    struct rue_strategy_setup setup = {.scenario_count = MODELS,
-                                       .config_count = config_count,
-                                       .configs = configs,
-                                       .job_images = images,
-                                       .repeats = 1,
-                                       .seed = (uint64_t)round,
-                                       .measures = {true, true, true},
-                                       .cpus = rue_machine_read().usable_cpus,
-                                       .budget_s = INFINITY,
-                                       .epsilon_ratio = 0.005,
-                                       .confidence = 0.95};
+    struct rue_strategy_setup setup =
+        rue_strategy_setup_of((struct rue_setup_grid){MODELS, config_count, configs}, images);
+    setup.runner =
+        (struct rue_setup_runner){.measures = {true, true, true}, .cpus = rue_machine_read().usable_cpus};
+    setup.seed = (uint64_t)round;
     struct rue_model none = rue_model_none();
     rue_error error = {0};
     struct rue_ask ask;

@@ -109,23 +109,18 @@ static double whole_s(const struct size *size, size_t config_count)
 static void study(const struct rue_strategy_ops *ops, const struct size *size)
 {
     size_t config_count = open_configs(size), trials = 0;
-    struct rue_strategy_setup setup = {.scenario_count = (size_t)size->models,
-                                       .config_count = config_count,
-                                       .configs = configs,
-                                       .job_images = JOB,
-                                       .repeats = 1,
-                                       .seed = 1,
-                                       .measures = {true, !size->joint_alone, !size->joint_alone},
-                                       .cpus = loader.cpus,
-                                       .in_turn = loader.in_turn,
-                                       .budget_s = budget_share * whole_s(size, config_count),
-                                       .epsilon_ratio = 0.005,
-                                       .confidence = 0.95};
+    struct rue_strategy_setup setup =
+        rue_strategy_setup_of((struct rue_setup_grid){(size_t)size->models, config_count, configs}, JOB);
+    setup.runner = (struct rue_setup_runner){.measures = {true, !size->joint_alone, !size->joint_alone},
+                                             .cpus = loader.cpus,
+                                             .in_turn = loader.in_turn};
+    setup.seed = 1;
+    setup.budget.seconds = budget_share * whole_s(size, config_count);
     double thought_s = 0, spent_s = 0, longest_s = 0;
     rue_error error = {0};
     void *state;
     bench_check(ops->open(&setup, &state, &error), &error);
-    for (bool more = true; more && spent_s < setup.budget_s;) {
+    for (bool more = true; more && spent_s < setup.budget.seconds;) {
         struct rue_ask ask;
         double start = bench_clock(CLOCK_THREAD_CPUTIME_ID);
         more = ops->ask(state, &ask);

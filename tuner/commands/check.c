@@ -15,6 +15,7 @@
 #include "study_measure.h"
 #include "study_prior.h"
 #include "study_space.h"
+#include "study_strategy.h"
 #include "units.h"
 
 static const double times_differ_ratio = 1.2;
@@ -295,7 +296,6 @@ static void weigh(const struct rue_study *study, const struct rue_recommended *p
 static rue_status recheck(struct rue_study *study, size_t variant, const struct rue_check_goal *goal,
                           struct rue_check *out, rue_error *error)
 {
-    const struct rue_hello *hello = rue_runner_hello(study->runner);
     struct rue_prior prior = study->priors[variant].prior;
     double weights[RUE_STUDY_MODELS_MAX];
     weigh(study, goal->part, weights);
@@ -303,21 +303,10 @@ static rue_status recheck(struct rue_study *study, size_t variant, const struct 
     double claimed = isnan(goal->part->bound_ratio) ? 0 : goal->part->bound_ratio;
     double margin = fmax(least_margin_ratio, claimed);
     double spent_s = (double)rue_study_spent_ns(study) / 1e9, budget_s = (double)goal->budget_ns / 1e9;
-    struct rue_strategy_setup setup = {.scenario_count = study->model_count,
-                                       .config_count = study->config_count,
-                                       .configs = study->configs,
-                                       .job_images = study->variants[variant].job_images,
-                                       .repeats = 1,
-                                       .seed = study->goal->workload.seed,
-                                       .objective = goal->part->objective,
-                                       .weights = weights,
-                                       .cpus = rue_study_usable_cpus(hello),
-                                       .in_turn = strcmp(hello->loader, "rue") != 0,
-                                       .budget_s = fmax(0, budget_s - spent_s),
-                                       .epsilon_ratio = margin,
-                                       .confidence = confidence,
-                                       .prior = &prior};
-    memcpy(setup.measures, hello->measures, sizeof setup.measures);
+    struct rue_strategy_setup setup = rue_study_strategy_setup(study, variant);
+    setup.aim = (struct rue_setup_aim){goal->part->objective, weights, margin, confidence, 1};
+    setup.budget.seconds = fmax(0, budget_s - spent_s);
+    setup.known.prior = &prior;
     struct rue_recheck *handful;
     rue_status status = rue_recheck_open(&setup, !goal->part->predicted, &handful, error);
     if (status != RUE_OK) return status;

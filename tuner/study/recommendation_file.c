@@ -334,15 +334,14 @@ int rue_recommendation_cpus(const struct rue_recommendation *recommendation)
 
 rue_status rue_recommended_know(struct rue_recommended *recommended, int cpus, bool in_turn, rue_error *error)
 {
-    struct rue_strategy_setup setup = {.scenario_count = recommended->model_count,
-                                       .config_count = recommended->config_count,
-                                       .configs = recommended->configs,
-                                       .job_images = recommended->job_images,
-                                       .cpus = cpus,
-                                       .in_turn = in_turn,
-                                       .stop = rue_interrupt_status};
+    const struct rue_setup_grid grid = {recommended->model_count, recommended->config_count,
+                                        recommended->configs};
+    struct rue_strategy_setup setup = rue_strategy_setup_of(grid, recommended->job_images);
+    setup.runner.cpus = cpus;
+    setup.runner.in_turn = in_turn;
+    setup.stop = rue_interrupt_status;
     if (recommended->knowledge) return RUE_OK;
-    if (!setup.scenario_count || !setup.config_count || !setup.job_images)
+    if (!grid.scenario_count || !grid.config_count || !setup.job.images)
         return rue_fail(error, RUE_DATA, "no times of a job of known length");
     return rue_prediction_learn_jobs(&setup, recommended->time_s, &recommended->knowledge, error);
 }

@@ -1,22 +1,10 @@
 #include "study_probes.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "probes.h"
 #include "study_space.h"
-
-static struct rue_strategy_setup setup_of(const struct rue_study *study, size_t variant)
-{
-    const struct rue_hello *hello = rue_runner_hello(study->runner);
-    struct rue_strategy_setup setup = {.scenario_count = study->model_count,
-                                       .config_count = study->config_count,
-                                       .configs = study->configs,
-                                       .job_images = study->variants[variant].job_images,
-                                       .budget_trials = study->goal->budget.trials / study->variant_count};
-    memcpy(setup.measures, hello->measures, sizeof setup.measures);
-    return setup;
-}
+#include "study_strategy.h"
 
 /* Seconds of a load-only trial; workers beyond the CPUs bring no more. */
 static double load_s(const struct rue_study *study, size_t variant, const struct rue_ask *ask)
@@ -38,11 +26,12 @@ struct rue_study_probes rue_study_count_probes(const struct rue_study *study)
 {
     struct rue_study_probes probes = {0};
     for (size_t v = 0; v < study->variant_count; v++) {
-        struct rue_strategy_setup setup = setup_of(study, v);
+        struct rue_strategy_setup setup = rue_study_strategy_setup(study, v);
+        setup.budget.trials = study->goal->budget.trials / study->variant_count;
         struct rue_ask loads[RUE_PROBES_LOAD_MAX];
         size_t sizes[RUE_PROBES_SIZES_MAX],
-            load_count = setup.measures[RUE_LOAD] ? rue_probes_load(&setup, loads) : 0;
-        size_t size_count = setup.measures[RUE_COMPUTE] ? rue_probes_compute_sizes(&setup, sizes) : 0;
+            load_count = setup.runner.measures[RUE_LOAD] ? rue_probes_load(&setup, loads) : 0;
+        size_t size_count = setup.runner.measures[RUE_COMPUTE] ? rue_probes_compute_sizes(&setup, sizes) : 0;
         size_t compute_count = size_count * study->model_count;
         struct rue_probes_room room = rue_probes_room(&setup);
         if (load_count > room.load) load_count = room.load;

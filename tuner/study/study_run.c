@@ -500,40 +500,29 @@ static double share_of(const struct rue_study *study, size_t variant, size_t cou
 
 static rue_status open_tracks(struct rue_study *study, struct tracks *out, rue_error *error)
 {
-    const struct rue_hello *hello = rue_runner_hello(study->runner);
     bool predicts = rue_study_predicts(study);
     double left_s = study->goal->budget.time_ns ? study->expected_s : INFINITY;
-    struct rue_strategy_setup setup = {.config_count = study->config_count,
-                                       .configs = study->configs,
-                                       .repeats = study->goal->repeats,
-                                       .seed = study->goal->workload.seed,
-                                       .objective = study->goal->rules.objective,
-                                       .weights = weigh(study, out->weights),
-                                       .cpus = rue_study_usable_cpus(hello),
-                                       .in_turn = strcmp(hello->loader, "rue") != 0,
-                                       .first_batch_limit_s = (double)study->goal->max_first_batch_ns / 1e9,
-                                       .epsilon_ratio = study->goal->epsilon_ratio,
-                                       .confidence = study->goal->confidence,
-                                       .stop = rue_interrupt_status};
-    memcpy(setup.measures, hello->measures, sizeof setup.measures);
-    setup.whole_jobs = hello->whole_jobs;
-    setup.baselines = out->baselines;
+    size_t count = predicts ? study->variant_count : 1, baseline_count = 0;
     for (size_t b = 0; b < study->baseline_count; b++)
         if (study->baselines[b].column != RUE_NONE)
-            out->baselines[setup.baseline_count++] = study->baselines[b].column;
-    setup.answers = hello->answers;
-    size_t count = predicts ? study->variant_count : 1;
-    setup.scenario_count = predicts ? study->model_count : study->variant_count * study->model_count;
-    setup.budget_trials = study->goal->budget.trials / count;
+            out->baselines[baseline_count++] = study->baselines[b].column;
     rue_status status = RUE_OK;
     for (size_t v = 0; status == RUE_OK && v < count; v++) {
         struct track *track = &out->at[out->count++]; /* to be closed also where what follows fails */
         track->first_variant = v;
         track->share = share_of(study, v, count);
-        setup.budget_s = left_s * track->share;
-        setup.job_images = study->variants[v].job_images;
-        setup.drop_last = study->variants[v].workload.drop_last;
-        setup.prior = study->priors[v].used ? &study->priors[v].prior : NULL;
+        struct rue_strategy_setup setup = rue_study_strategy_setup(study, v);
+        if (!predicts) setup.grid.scenario_count *= study->variant_count;
+        setup.aim = (struct rue_setup_aim){.objective = study->goal->rules.objective,
+                                           .weights = weigh(study, out->weights),
+                                           .epsilon_ratio = study->goal->epsilon_ratio,
+                                           .confidence = study->goal->confidence,
+                                           .repeats = study->goal->repeats};
+        setup.budget = (struct rue_setup_budget){left_s * track->share, study->goal->budget.trials / count};
+        setup.job.first_batch_limit_s = (double)study->goal->max_first_batch_ns / 1e9;
+        setup.known.baselines = out->baselines;
+        setup.known.baseline_count = baseline_count;
+        if (study->priors[v].used) setup.known.prior = &study->priors[v].prior;
         status = study->strategy->open(&setup, &track->state, error);
         if (status == RUE_OK && predicts) status = rue_study_tell_stored(study, v, track->state, error);
     }

@@ -94,18 +94,13 @@ static double mean_regret(size_t config)
 
 static struct rue_strategy_setup setup_of(size_t config_count)
 {
-    return (struct rue_strategy_setup){.scenario_count = MODELS,
-                                       .config_count = config_count,
-                                       .configs = configs,
-                                       .job_images = JOB,
-                                       .repeats = 1,
-                                       .seed = 7,
-                                       .measures = {true, !alone, !alone},
-                                       .cpus = pipeline_small.cpus,
-                                       .in_turn = pipeline_small.in_turn,
-                                       .budget_s = 200,
-                                       .epsilon_ratio = 0.005,
-                                       .confidence = 0.95};
+    struct rue_strategy_setup setup =
+        rue_strategy_setup_of((struct rue_setup_grid){MODELS, config_count, configs}, JOB);
+    setup.runner = (struct rue_setup_runner){
+        .measures = {true, !alone, !alone}, .cpus = pipeline_small.cpus, .in_turn = pipeline_small.in_turn};
+    setup.seed = 7;
+    setup.budget.seconds = 200;
+    return setup;
 }
 
 /* Plays to the end; `state` is to be closed. */
@@ -118,7 +113,7 @@ static void *play(const struct rue_strategy_ops *strategy, const struct rue_stra
     memset(asked, 0, sizeof asked);
     memset(trials_of, 0, sizeof trials_of);
     cr_assert_eq(strategy->open(plan, &state, &error), RUE_OK, "%s", error.message);
-    while (spent_s < plan->budget_s && strategy->ask(state, &ask)) {
+    while (spent_s < plan->budget.seconds && strategy->ask(state, &ask)) {
         struct rue_trial_result result = perform(&ask);
         spent_s += (double)result.cost_ns / 1e9;
         strategy->tell(state, &ask, &result);
@@ -186,7 +181,7 @@ Test(pinning, what_was_learned_of_one_way_is_not_believed_of_the_other, .init = 
     cr_assert(one->models[0].curve.count && !one->pageable[0].curve.count);
     cr_assert(isnan(rue_knowledge_job_s(one, 0, &configs[GRID], JOB)));
     struct rue_prior prior = {.knowledge = one, .widen_sd = 0.1, .same = true, .config = SIZE_MAX};
-    both.prior = &prior;
+    both.known.prior = &prior;
     void *state = play(&rue_strategy_duel, &both);
     struct rue_claim claim;
     cr_assert(rue_strategy_duel.claim(state, SIZE_MAX, &claim));

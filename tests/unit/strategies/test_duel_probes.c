@@ -39,15 +39,11 @@ static void machine_open(struct machine *machine, bool same, double slower_load,
     pipeline_grid(sizes, SIZES, workers, WORKERS, machine->configs);
     machine->prior = (struct rue_prior){
         .knowledge = machine->knowledge, .widen_sd = same ? 0.25 : 0.5, .same = same, .config = SIZE_MAX};
-    machine->setup = (struct rue_strategy_setup){.scenario_count = MODELS,
-                                                 .config_count = CONFIGS,
-                                                 .configs = machine->configs,
-                                                 .job_images = JOB,
-                                                 .repeats = 1,
-                                                 .measures = {true, true, true},
-                                                 .cpus = 12,
-                                                 .in_turn = true,
-                                                 .prior = &machine->prior};
+    machine->setup = rue_strategy_setup_of((struct rue_setup_grid){MODELS, CONFIGS, machine->configs}, JOB);
+    machine->setup.runner =
+        (struct rue_setup_runner){.measures = {true, true, true}, .cpus = 12, .in_turn = true};
+    machine->setup.budget.seconds = 0; /* no longer probes */
+    machine->setup.known.prior = &machine->prior;
 }
 
 static void machine_close(struct machine *machine)
@@ -191,7 +187,7 @@ Test(duel_probes, few_trials_have_few_probes_and_tell_of_every_model)
     for (size_t trials = 2 * MODELS + 3; trials < 40; trials++) {
         struct machine machine;
         machine_open(&machine, false, 1, 1);
-        machine.setup.budget_trials = trials;
+        machine.setup.budget.trials = trials;
         cr_assert_not(probe(&machine));
         size_t made = machine.counts[RUE_LOAD] + machine.counts[RUE_COMPUTE];
         cr_assert_leq(made + MODELS, trials, "%zu probes of %zu trials", made, trials);

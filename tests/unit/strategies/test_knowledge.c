@@ -21,12 +21,10 @@ static struct rue_strategy_setup make_times(struct rue_config *configs, double *
                 rue_pipeline_predict(&pipeline_large, &consumers[m], &configs[c], JOB);
             times[m * CONFIGS + c] = told.end_to_end_s;
         }
-    return (struct rue_strategy_setup){.scenario_count = MODELS,
-                                       .config_count = CONFIGS,
-                                       .configs = configs,
-                                       .job_images = JOB,
-                                       .cpus = 64,
-                                       .in_turn = true};
+    struct rue_strategy_setup setup =
+        rue_strategy_setup_of((struct rue_setup_grid){MODELS, CONFIGS, configs}, JOB);
+    setup.runner = (struct rue_setup_runner){.cpus = 64, .in_turn = true};
+    return setup;
 }
 
 Test(knowledge, the_times_of_a_table_tell_those_that_were_not_looked_at)

@@ -9,8 +9,9 @@ static const bool all_kinds[RUE_MEASURE_COUNT] = {true, true, true};
 
 static struct rue_probes_room room_of(const bool measures[RUE_MEASURE_COUNT], size_t models, size_t trials)
 {
-    struct rue_strategy_setup setup = {.scenario_count = models, .budget_trials = trials};
-    for (int i = 0; i < RUE_MEASURE_COUNT; i++) setup.measures[i] = measures[i];
+    struct rue_strategy_setup setup = rue_strategy_setup_of((struct rue_setup_grid){models, 0, NULL}, 1);
+    setup.budget.trials = trials;
+    for (int i = 0; i < RUE_MEASURE_COUNT; i++) setup.runner.measures[i] = measures[i];
     return rue_probes_room(&setup);
 }
 
@@ -26,8 +27,8 @@ static size_t load_probes(const int *workers, int count, size_t *inlined)
     static const int sizes[] = {16, 32, 64, 128};
     struct rue_config configs[4 * 8];
     pipeline_grid(sizes, 4, workers, count, configs);
-    struct rue_strategy_setup setup = {
-        .configs = configs, .config_count = 4 * (size_t)count, .scenario_count = 2, .job_images = 5000};
+    struct rue_strategy_setup setup =
+        rue_strategy_setup_of((struct rue_setup_grid){2, 4 * (size_t)count, configs}, 5000);
     struct rue_ask asks[RUE_PROBES_LOAD_MAX];
     size_t asked = rue_probes_load(&setup, asks);
     *inlined = 0;
@@ -76,8 +77,10 @@ Test(probes, without_load_trials_the_survey_has_its_part)
 Test(probes, what_an_earlier_study_knows_needs_few)
 {
     struct rue_prior prior = {.same = true};
-    struct rue_strategy_setup setup = {
-        .scenario_count = 12, .budget_trials = 17, .measures = {true, true, true}, .prior = &prior};
+    struct rue_strategy_setup setup = rue_strategy_setup_of((struct rue_setup_grid){12, 0, NULL}, 1);
+    setup.runner = (struct rue_setup_runner){.measures = {true, true, true}, .cpus = 1};
+    setup.budget.trials = 17;
+    setup.known.prior = &prior;
     cr_assert_eq(rue_probes_room(&setup).all, 5);
     prior.same = false;
     cr_assert_eq(rue_probes_room(&setup).all, 0);

@@ -105,18 +105,12 @@ static struct rue_recheck_findings check_by(const struct machine *before, struct
                               .same = true,
                               .offsets = offsets,
                               .config = rank(before, regrets)};
-    struct rue_strategy_setup setup = {.scenario_count = MODELS,
-                                       .config_count = CONFIGS,
-                                       .configs = now->configs,
-                                       .job_images = JOB,
-                                       .repeats = 1,
-                                       .seed = now->seed,
-                                       .measures = {true, true, true},
-                                       .cpus = 32,
-                                       .in_turn = true,
-                                       .budget_s = budget_s,
-                                       .confidence = 0.95,
-                                       .prior = &prior};
+    struct rue_strategy_setup setup =
+        rue_strategy_setup_of((struct rue_setup_grid){MODELS, CONFIGS, now->configs}, JOB);
+    setup.runner = (struct rue_setup_runner){.measures = {true, true, true}, .cpus = 32, .in_turn = true};
+    setup.seed = now->seed;
+    setup.budget.seconds = budget_s;
+    setup.known.prior = &prior;
     struct rue_recheck *recheck;
     struct rue_recheck_findings found;
     struct rue_ask ask;
@@ -244,8 +238,8 @@ Test(recheck, without_a_configuration_there_is_nothing_to_check)
 {
     struct rue_recheck *recheck;
     struct rue_prior prior = {.config = SIZE_MAX};
-    struct rue_strategy_setup setup = {.scenario_count = 1, .config_count = 1};
+    struct rue_strategy_setup setup = rue_strategy_setup_of((struct rue_setup_grid){1, 1, NULL}, 1);
     cr_assert_eq(rue_recheck_open(&setup, false, &recheck, NULL), RUE_USAGE);
-    setup.prior = &prior;
+    setup.known.prior = &prior;
     cr_assert_eq(rue_recheck_open(&setup, false, &recheck, NULL), RUE_USAGE);
 }

@@ -169,18 +169,14 @@ static struct rue_trial_result perform(struct machine *machine, const struct rue
 static struct rue_strategy_setup setup_of(const struct machine *machine)
 {
     const struct oddity *oddity = machine->oddity;
-    return (struct rue_strategy_setup){.scenario_count = oddity->models,
-                                       .config_count = oddity->configs,
-                                       .configs = machine->configs,
-                                       .job_images = job,
-                                       .repeats = 1,
-                                       .seed = 3,
-                                       .measures = {true, !oddity->joint_alone, !oddity->joint_alone},
-                                       .cpus = 4,
-                                       .budget_s = oddity->budget_s > 0 ? oddity->budget_s : INFINITY,
-                                       .budget_trials = oddity->budget_trials,
-                                       .epsilon_ratio = 0.005,
-                                       .confidence = 0.95};
+    struct rue_strategy_setup setup = rue_strategy_setup_of(
+        (struct rue_setup_grid){oddity->models, oddity->configs, machine->configs}, job);
+    setup.runner =
+        (struct rue_setup_runner){.measures = {true, !oddity->joint_alone, !oddity->joint_alone}, .cpus = 4};
+    setup.seed = 3;
+    setup.budget.seconds = oddity->budget_s > 0 ? oddity->budget_s : INFINITY;
+    setup.budget.trials = oddity->budget_trials;
+    return setup;
 }
 
 /* What a run has come to. */
@@ -204,8 +200,8 @@ static void check_ask(const struct oddity *oddity, const struct course *course, 
 
 static bool budget_is_spent(const struct rue_strategy_setup *setup, const struct course *course)
 {
-    return course->spent_s >= setup->budget_s ||
-           (setup->budget_trials && course->asks >= setup->budget_trials);
+    return course->spent_s >= setup->budget.seconds ||
+           (setup->budget.trials && course->asks >= setup->budget.trials);
 }
 
 static struct course run(const struct rue_strategy_ops *strategy, const struct rue_strategy_setup *setup,
@@ -298,11 +294,11 @@ Test(strategies, refuse_a_setup_without_a_trial)
     for (size_t i = 0; rue_strategies[i]; i++) {
         struct rue_strategy_setup setup = setup_of(&machine);
         void *state = &setup;
-        setup.config_count = 0;
+        setup.grid.config_count = 0;
         cr_assert_eq(rue_strategies[i]->open(&setup, &state, NULL), RUE_USAGE);
         cr_assert_null(state);
         setup = setup_of(&machine);
-        setup.scenario_count = 0;
+        setup.grid.scenario_count = 0;
         cr_assert_eq(rue_strategies[i]->open(&setup, &state, NULL), RUE_USAGE);
     }
 }

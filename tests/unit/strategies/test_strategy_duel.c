@@ -148,21 +148,16 @@ static double exhaustive_s(const struct machine *machine)
 static struct rue_strategy_setup setup_of(const struct machine *machine, double budget_s,
                                           double epsilon_ratio)
 {
-    struct rue_strategy_setup setup = {.scenario_count = MODELS,
-                                       .config_count = CONFIGS,
-                                       .configs = machine->configs,
-                                       .job_images = JOB,
-                                       .repeats = 1,
-                                       .seed = 7,
-                                       .cpus = machine->loader.cpus,
-                                       .in_turn = machine->loader.in_turn,
-                                       .whole_jobs = machine->whole_jobs,
-                                       .drop_last = machine->drop_last,
-                                       .budget_s = budget_s,
-                                       .first_batch_limit_s = machine->first_limit_s,
-                                       .epsilon_ratio = epsilon_ratio,
-                                       .confidence = 0.95};
-    for (int i = 0; i < RUE_MEASURE_COUNT; i++) setup.measures[i] = machine->measures[i];
+    struct rue_strategy_setup setup =
+        rue_strategy_setup_of((struct rue_setup_grid){MODELS, CONFIGS, machine->configs}, JOB);
+    setup.runner = (struct rue_setup_runner){
+        .cpus = machine->loader.cpus, .in_turn = machine->loader.in_turn, .whole_jobs = machine->whole_jobs};
+    setup.seed = 7;
+    setup.job.drop_last = machine->drop_last;
+    setup.budget.seconds = budget_s;
+    setup.job.first_batch_limit_s = machine->first_limit_s;
+    setup.aim.epsilon_ratio = epsilon_ratio;
+    for (int i = 0; i < RUE_MEASURE_COUNT; i++) setup.runner.measures[i] = machine->measures[i];
     return setup;
 }
 
@@ -185,13 +180,13 @@ static void play_setup(struct machine *machine, const struct rue_strategy_setup 
     rue_error error = {0};
     cr_assert_eq(duel->open(setup, &state, &error), RUE_OK, "%s", error.message);
     out->spent_s = 0;
-    for (out->asks = 0; out->spent_s < setup->budget_s && duel->ask(state, &out->log[out->asks]);
+    for (out->asks = 0; out->spent_s < setup->budget.seconds && duel->ask(state, &out->log[out->asks]);
          out->asks++) {
         cr_assert_lt(out->asks + 1, ASKS_MAX, "it must come to an end");
         struct rue_trial_result result = perform(machine, &out->log[out->asks]);
         out->spent_s += (double)result.cost_ns / 1e9;
         duel->tell(state, &out->log[out->asks], &result);
-        out->spent_s += spend_otherwise(machine, state, setup->budget_s - out->spent_s);
+        out->spent_s += spend_otherwise(machine, state, setup->budget.seconds - out->spent_s);
     }
     out->claimed = duel->claim(state, SIZE_MAX, &out->claim);
     if (out->claimed)
@@ -358,7 +353,7 @@ Test(strategy_duel, a_last_batch_that_is_left_out_takes_no_time)
     struct machine machine = machine_of(4);
     machine.drop_last = true;
     struct rue_strategy_setup setup = setup_of(&machine, 60, 0.01);
-    setup.job_images = FEW;
+    setup.job.images = FEW;
     play_setup(&machine, &setup, &outcome);
     cr_assert(outcome.claimed && outcome.claim.verified);
     for (size_t i = 0; i < MODELS * CONFIGS; i++) {
@@ -367,7 +362,7 @@ Test(strategy_duel, a_last_batch_that_is_left_out_takes_no_time)
         double true_s = times_of(&machine, model, i % CONFIGS, FEW).end_to_end_s;
         cr_assert_float_eq(cell->time_s / true_s, 1, 0.3, "model %zu, configuration %zu: %.3f, not %.3f s",
                            i / CONFIGS, i % CONFIGS, cell->time_s, true_s);
-        if (setup.configs[i % CONFIGS].value[RUE_BATCH_SIZE] == 256)
+        if (setup.grid.configs[i % CONFIGS].value[RUE_BATCH_SIZE] == 256)
             cr_assert_eq(cell->full, cell->trials > 0, "one batch is the whole job");
     }
 }
@@ -484,7 +479,7 @@ Test(strategy_duel, makes_the_worst_regret_least_where_that_is_asked)
         struct machine machine = machine_of(seed);
         struct rue_strategy_setup setup = setup_of(&machine, 0.3 * exhaustive_s(&machine), 0.005);
         double least = INFINITY;
-        setup.objective = RUE_OBJECTIVE_WORST;
+        setup.aim.objective = RUE_OBJECTIVE_WORST;
         for (size_t c = 0; c < CONFIGS; c++) least = fmin(least, worst_regret_of(&machine, c));
         play_setup(&machine, &setup, &outcome);
         cr_assert(outcome.claimed && outcome.claim.verified, "seed %d", (int)seed);
@@ -503,7 +498,7 @@ Test(strategy_duel, a_model_of_great_weight_decides)
             struct machine machine = machine_of(seed);
             struct rue_strategy_setup setup = setup_of(&machine, 0.3 * exhaustive_s(&machine), 0.005);
             weights[model] = 1000;
-            setup.weights = weights;
+            setup.aim.weights = weights;
             play_setup(&machine, &setup, &outcome);
             cr_assert(outcome.claimed && outcome.claim.verified, "seed %d", (int)seed);
             cr_assert_lt(regret_of(&machine, model, outcome.claim.config), 0.025,
@@ -524,16 +519,9 @@ Test(strategy_duel, a_space_of_one_point_is_measured_on_every_model)
 {
     static struct outcome outcome;
     struct machine machine = machine_of(1);
-    struct rue_strategy_setup setup = {.scenario_count = MODELS,
-                                       .config_count = 1,
-                                       .configs = machine.configs + 9,
-                                       .job_images = JOB,
-                                       .repeats = 1,
-                                       .measures = {true, true, true},
-                                       .cpus = 4,
-                                       .budget_s = INFINITY,
-                                       .epsilon_ratio = 0.005,
-                                       .confidence = 0.95};
+    struct rue_strategy_setup setup =
+        rue_strategy_setup_of((struct rue_setup_grid){MODELS, 1, machine.configs + 9}, JOB);
+    setup.runner = (struct rue_setup_runner){.measures = {true, true, true}, .cpus = 4};
     void *state;
     cr_assert_eq(rue_strategy_duel.open(&setup, &state, NULL), RUE_OK);
     for (outcome.asks = 0; rue_strategy_duel.ask(state, &outcome.log[0]); outcome.asks++) {
@@ -546,6 +534,6 @@ Test(strategy_duel, a_space_of_one_point_is_measured_on_every_model)
     cr_assert(rue_strategy_duel.claim(state, SIZE_MAX, &outcome.claim) && outcome.claim.verified);
     cr_assert_eq(outcome.claim.bound_ratio, 0);
     rue_strategy_duel.close(state);
-    setup.config_count = 0;
+    setup.grid.config_count = 0;
     cr_assert_eq(rue_strategy_duel.open(&setup, &state, NULL), RUE_USAGE);
 }

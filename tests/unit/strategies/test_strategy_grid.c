@@ -13,11 +13,11 @@ struct asked {
 static struct rue_strategy_setup setup_of(size_t scenarios, size_t configs, int repeats, uint64_t seed)
 {
     static struct rue_config grid[CELLS_MAX];
-    return (struct rue_strategy_setup){.scenario_count = scenarios,
-                                       .config_count = configs,
-                                       .configs = grid,
-                                       .repeats = repeats,
-                                       .seed = seed};
+    struct rue_strategy_setup setup =
+        rue_strategy_setup_of((struct rue_setup_grid){scenarios, configs, grid}, 1);
+    setup.aim.repeats = repeats;
+    setup.seed = seed;
+    return setup;
 }
 
 /* Asks until the strategy has no more; every trial of `bad` (when not NULL) ends with `outcome`. */
