@@ -10,12 +10,11 @@
 #include "machine.h"
 #include "prose.h"
 #include "source.h"
-#include "study_clock.h"
 #include "study_faults.h"
-#include "study_measure.h"
+#include "study_ledger.h"
 #include "study_prior.h"
 #include "study_space.h"
-#include "study_strategy.h"
+#include "study_trials.h"
 #include "units.h"
 
 static const double times_differ_ratio = 1.2;
@@ -48,22 +47,22 @@ static struct rue_study_goal study_goal(const struct rue_check_goal *goal, const
     const struct rue_recommended *part = goal->part;
     struct rue_workload workload = part->has_workload ? part->workload : rue_workload_default();
     snprintf(gpus, GPUS_BYTES, "0..%d", workload.world_size - 1);
-    struct rue_study_goal out = {.data_count = *data ? 1 : 0,
-                                 .data = data,
-                                 .keys = {.image_key = key_or_null(part->variant.image_key),
-                                          .label_key = key_or_null(part->variant.label_key)},
-                                 .runner = goal->runner,
-                                 .again = part,
-                                 .gpus = workload.world_size > 1 ? gpus : NULL,
-                                 .images = part->job_images * (uint64_t)workload.world_size,
-                                 .strategy = rue_strategies[0]->name,
-                                 .trial_timeout_ns = goal->trial_timeout_ns,
-                                 .repeats = 1,
-                                 .memory_bytes = goal->memory_bytes,
-                                 .workload = workload,
-                                 .keep_nothing = true,
-                                 .command_line = goal->command_line};
-    out.modes[part->variant.mode] = true;
+    struct rue_study_goal out = {.data.count = *data ? 1 : 0,
+                                 .data.paths = data,
+                                 .data.keys = {.image_key = key_or_null(part->variant.image_key),
+                                               .label_key = key_or_null(part->variant.label_key)},
+                                 .loader.runner = goal->runner,
+                                 .models.again = part,
+                                 .loader.gpus = workload.world_size > 1 ? gpus : NULL,
+                                 .job.images = part->job_images * (uint64_t)workload.world_size,
+                                 .search.strategy = rue_strategies[0]->name,
+                                 .loader.trial_timeout_ns = goal->trial_timeout_ns,
+                                 .search.repeats = 1,
+                                 .loader.memory_bytes = goal->memory_bytes,
+                                 .loader.workload = workload,
+                                 .output.keep_nothing = true,
+                                 .output.command_line = goal->command_line};
+    out.data.modes[part->variant.mode] = true;
     return out;
 }
 
@@ -84,12 +83,12 @@ const char *rue_check_obstacle(const struct rue_recommended *part, const char *d
 }
 
 /* The variant of the study that the part is about. */
-static size_t variant_of(const struct rue_study *study, const struct rue_recommended *part)
+static size_t variant_of(const struct rue_study_setup *setup, const struct rue_recommended *part)
 {
     size_t found = 0;
     int most = -1;
-    for (size_t v = 0; v < study->variant_count; v++) {
-        int alike = rue_study_likeness(&study->variants[v].variant, &part->variant);
+    for (size_t v = 0; v < setup->variant_count; v++) {
+        int alike = rue_study_likeness(&setup->variants[v].variant, &part->variant);
         if (alike <= most) continue;
         most = alike;
         found = v;
@@ -97,11 +96,11 @@ static size_t variant_of(const struct rue_study *study, const struct rue_recomme
     return found;
 }
 
-static void compare_circumstances(const struct rue_check_goal *goal, const struct rue_study *study,
+static void compare_circumstances(const struct rue_check_goal *goal, const struct rue_study_setup *setup,
                                   size_t variant, struct rue_check *out)
 {
     const struct rue_recommendation *earlier = goal->earlier;
-    const struct rue_hello *hello = rue_runner_hello(study->runner);
+    const struct rue_hello *hello = rue_study_hello(setup);
     struct rue_machine machine = rue_machine_read();
     char words[sizeof hello->machine_json + 64];
     rue_json_canonical(hello->machine_json, words, sizeof words);
@@ -116,27 +115,27 @@ static void compare_circumstances(const struct rue_check_goal *goal, const struc
         note_difference(out, "the runner is %s, it was %s", hello->runner, earlier->runner);
     if (strcmp(RUE_VERSION, earlier->rue_version) != 0)
         note_difference(out, "rue is %s, it was %s", RUE_VERSION, earlier->rue_version);
-    if (strcmp(study->variants[variant].opened.digest, goal->part->data_digest) != 0)
+    if (strcmp(setup->variants[variant].opened.digest, goal->part->data_digest) != 0)
         note_difference(out, "the data are others than those that were tuned for");
-    if (study->model_count < goal->part->model_count)
-        note_difference(out, "%zu of the %zu models are known here", study->model_count,
+    if (setup->model_count < goal->part->model_count)
+        note_difference(out, "%zu of the %zu models are known here", setup->model_count,
                         goal->part->model_count);
 }
 
 /* ---- trials ---- */
 
-static void note_trial(struct rue_check *out, const struct rue_study *study, const struct rue_ask *ask,
+static void note_trial(struct rue_check *out, const struct rue_study_setup *setup, const struct rue_ask *ask,
                        const struct rue_trial_result *result, double expected_s)
 {
     if (out->trial_count == RUE_CHECK_TRIALS_MAX) return;
     struct rue_check_trial *trial = &out->trials[out->trial_count++];
     bool ok = result->outcome == RUE_TRIAL_OK;
-    *trial = (struct rue_check_trial){.config = study->configs[ask->config],
+    *trial = (struct rue_check_trial){.config = setup->configs[ask->config],
                                       .images = ok ? (uint64_t)result->images : ask->images,
                                       .outcome = result->outcome,
                                       .measured_s = ok ? (double)result->end_to_end_ns / 1e9 : NAN,
                                       .expected_s = ok ? expected_s : NAN};
-    snprintf(trial->model, sizeof trial->model, "%s", study->models[ask->scenario].name);
+    snprintf(trial->model, sizeof trial->model, "%s", setup->models[ask->scenario].name);
     snprintf(trial->reason, sizeof trial->reason, "%s", result->reason);
 }
 
@@ -169,45 +168,48 @@ static void extend(struct rue_trial_result *result, uint64_t job_images, bool dr
     result->first_batch_ns = result->shutdown_ns = RUE_ABSENT;
 }
 
-static rue_status make_trial(struct rue_study *study, size_t variant, struct rue_recheck *recheck,
-                             const struct rue_ask *ask, struct rue_check *out, rue_error *error)
+static rue_status make_trial(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                             size_t variant, struct rue_recheck *recheck, const struct rue_ask *ask,
+                             struct rue_check *out, rue_error *error)
 {
-    uint64_t job = study->variants[variant].job_images;
+    uint64_t job = setup->variants[variant].job_images;
     struct rue_trial_request request = {.measure = RUE_JOINT,
-                                        .config = study->configs[ask->config],
+                                        .config = setup->configs[ask->config],
                                         .images = ask->images,
                                         .detail = ask->images < job};
     struct rue_trial_result result;
     char label[RUE_CONFIG_TEXT_BYTES];
     rue_config_label(&request.config, label);
-    rue_progress_show(study->progress, "%zu trials: %s %s", out->trial_count,
-                      study->models[ask->scenario].name, label);
+    rue_progress_show(setup->progress, "%zu trials: %s %s", out->trial_count,
+                      setup->models[ask->scenario].name, label);
     uint64_t expected_ns = ask->expected_s > 0 ? (uint64_t)(ask->expected_s * 1e9) : 0;
-    rue_status status = rue_study_measure(study, variant, ask->scenario, &request, (size_t)ask->repeat,
-                                          expected_ns, &result, error);
+    rue_status status = rue_study_measure(setup, ledger, variant, ask->scenario, &request,
+                                          (size_t)ask->repeat, expected_ns, &result, error);
     if (status != RUE_OK) return status;
-    if (rue_study_is_data_fault(study, variant, result.outcome, result.reason)) {
-        status = rue_study_fail_probe(study, variant, result.outcome, result.reason, error);
+    if (rue_study_is_data_fault(setup, variant, result.outcome, result.reason)) {
+        status = rue_study_fail_probe(setup, variant, result.outcome, result.reason, error);
     } else {
-        limit_first_batch(&result, study->goal->again->max_first_batch_ns);
-        if (!study->goal->again->predicted) extend(&result, job, study->variants[variant].workload.drop_last);
+        limit_first_batch(&result, setup->goal.models.again->max_first_batch_ns);
+        if (!setup->goal.models.again->predicted)
+            extend(&result, job, setup->variants[variant].workload.drop_last);
         double expected_s = rue_recheck_expected_s(recheck, ask, (uint64_t)result.images);
-        note_trial(out, study, ask, &result, expected_s);
+        note_trial(out, setup, ask, &result, expected_s);
         status = rue_recheck_tell(recheck, ask, &result, error);
     }
     rue_trial_result_close(&result);
     return status;
 }
 
-static rue_status make_trials(struct rue_study *study, size_t variant, uint64_t budget_ns,
-                              struct rue_recheck *recheck, struct rue_check *out, rue_error *error)
+static rue_status make_trials(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                              size_t variant, uint64_t budget_ns, struct rue_recheck *recheck,
+                              struct rue_check *out, rue_error *error)
 {
     struct rue_ask ask;
     while (rue_recheck_ask(recheck, &ask)) {
         rue_status status = rue_interrupt_status();
         if (status != RUE_OK) return rue_fail(error, status, "interrupted");
-        if (out->trial_count && budget_ns && rue_study_spent_ns(study) >= budget_ns) break;
-        status = make_trial(study, variant, recheck, &ask, out, error);
+        if (out->trial_count && budget_ns && rue_study_spent_ns(setup, ledger) >= budget_ns) break;
+        status = make_trial(setup, ledger, variant, recheck, &ask, out, error);
         if (status != RUE_OK) return status;
     }
     return RUE_OK;
@@ -216,13 +218,14 @@ static rue_status make_trials(struct rue_study *study, size_t variant, uint64_t 
 /* ---- beside the baseline ---- */
 
 /* What whole jobs of both take on every model, as they did; infinite where that is not known. */
-static double pairs_s(const struct rue_study *study, const struct rue_recommended *part, double time_ratio)
+static double pairs_s(const struct rue_study_setup *setup, const struct rue_recommended *part,
+                      double time_ratio)
 {
     double sum = 0;
-    for (size_t m = 0; m < study->model_count; m++) {
+    for (size_t m = 0; m < setup->model_count; m++) {
         double own = INFINITY;
         for (size_t i = 0; i < part->model_count; i++)
-            if (strcmp(part->models[i].name, study->models[m].name) == 0)
+            if (strcmp(part->models[i].name, setup->models[m].name) == 0)
                 own = part->time_s[i * part->config_count + part->best] +
                       part->time_s[i * part->config_count + part->baseline];
         sum += own;
@@ -232,18 +235,20 @@ static double pairs_s(const struct rue_study *study, const struct rue_recommende
 }
 
 /* A whole job of each on every model, one after the other; those that were ok become the matrix's. */
-static rue_status measure_both(struct rue_study *study, size_t variant, const char *name,
-                               struct rue_cost_matrix *matrix, rue_error *error)
+static rue_status measure_both(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                               size_t variant, const char *name, struct rue_cost_matrix *matrix,
+                               rue_error *error)
 {
-    for (size_t i = 0; i < 2 * study->model_count; i++) {
+    for (size_t i = 0; i < 2 * setup->model_count; i++) {
         struct rue_trial_request request = {.measure = RUE_JOINT,
                                             .config = matrix->configs[i % 2],
-                                            .images = study->variants[variant].job_images};
+                                            .images = setup->variants[variant].job_images};
         struct rue_trial_result result;
         rue_status status = rue_interrupt_status();
         if (status != RUE_OK) return rue_fail(error, status, "interrupted");
-        rue_progress_show(study->progress, "beside %s: %s", name, study->models[i / 2].name);
-        status = rue_study_measure(study, variant, i / 2, &request, RUE_STUDY_ANEW, 0, &result, error);
+        rue_progress_show(setup->progress, "beside %s: %s", name, setup->models[i / 2].name);
+        status =
+            rue_study_measure(setup, ledger, variant, i / 2, &request, RUE_STUDY_ANEW, 0, &result, error);
         if (status != RUE_OK) return status;
         if (result.outcome == RUE_TRIAL_OK)
             status = rue_cost_matrix_add(matrix, i / 2, i % 2, (double)result.end_to_end_ns, false, error);
@@ -254,23 +259,24 @@ static rue_status measure_both(struct rue_study *study, size_t variant, const ch
 }
 
 /* Where the budget has room for whole jobs of both. */
-static rue_status check_baseline(struct rue_study *study, size_t variant, const struct rue_check_goal *goal,
-                                 const double *weights, struct rue_check *out, rue_error *error)
+static rue_status check_baseline(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                                 size_t variant, const struct rue_check_goal *goal, const double *weights,
+                                 struct rue_check *out, rue_error *error)
 {
     const struct rue_recommended *part = goal->part;
     const struct rue_selection_rules rules = {1, part->objective, weights};
     const char *names[RUE_STUDY_MODELS_MAX];
     struct rue_cost_matrix *matrix;
     struct rue_selection *selection = NULL;
-    double left_s = ((double)goal->budget_ns - (double)rue_study_spent_ns(study)) / 1e9;
-    if (part->baseline == RUE_NONE || pairs_s(study, part, out->findings.time_ratio) > left_s) return RUE_OK;
-    for (size_t m = 0; m < study->model_count; m++) names[m] = study->models[m].name;
+    double left_s = ((double)goal->budget_ns - (double)rue_study_spent_ns(setup, ledger)) / 1e9;
+    if (part->baseline == RUE_NONE || pairs_s(setup, part, out->findings.time_ratio) > left_s) return RUE_OK;
+    for (size_t m = 0; m < setup->model_count; m++) names[m] = setup->models[m].name;
     out->baseline = part->configs[part->baseline];
     snprintf(out->baseline_name, sizeof out->baseline_name, "%s", part->baseline_name);
     const struct rue_config both[] = {out->config, out->baseline};
-    rue_status status = rue_cost_matrix_open(both, 2, names, study->model_count, &matrix, error);
+    rue_status status = rue_cost_matrix_open(both, 2, names, setup->model_count, &matrix, error);
     if (status != RUE_OK) return status;
-    status = measure_both(study, variant, part->baseline_name, matrix, error);
+    status = measure_both(setup, ledger, variant, part->baseline_name, matrix, error);
     if (status == RUE_OK) status = rue_selection_open(matrix, &rules, &selection, error);
     if (status == RUE_OK && rue_gain_find(matrix, selection, 0, 1, confidence, &out->gain) &&
         out->gain.high < 1) {
@@ -284,71 +290,75 @@ static rue_status check_baseline(struct rue_study *study, size_t variant, const 
 }
 
 /* What each model of the study counts. */
-static void weigh(const struct rue_study *study, const struct rue_recommended *part, double *weights)
+static void weigh(const struct rue_study_setup *setup, const struct rue_recommended *part, double *weights)
 {
-    for (size_t m = 0; m < study->model_count; m++) {
+    for (size_t m = 0; m < setup->model_count; m++) {
         weights[m] = 1;
         for (size_t i = 0; i < part->model_count; i++)
-            if (strcmp(part->models[i].name, study->models[m].name) == 0) weights[m] = part->models[i].weight;
+            if (strcmp(part->models[i].name, setup->models[m].name) == 0) weights[m] = part->models[i].weight;
     }
 }
 
-static rue_status recheck(struct rue_study *study, size_t variant, const struct rue_check_goal *goal,
-                          struct rue_check *out, rue_error *error)
+static rue_status recheck(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                          size_t variant, const struct rue_check_goal *goal, struct rue_check *out,
+                          rue_error *error)
 {
-    struct rue_prior prior = study->priors[variant].prior;
+    struct rue_prior prior = setup->priors[variant].prior;
     double weights[RUE_STUDY_MODELS_MAX];
-    weigh(study, goal->part, weights);
+    weigh(setup, goal->part, weights);
     prior.widen_sd = widen_sd;
     double claimed = isnan(goal->part->bound_ratio) ? 0 : goal->part->bound_ratio;
     double margin = fmax(least_margin_ratio, claimed);
-    double spent_s = (double)rue_study_spent_ns(study) / 1e9, budget_s = (double)goal->budget_ns / 1e9;
-    struct rue_strategy_setup setup = rue_study_strategy_setup(study, variant);
-    setup.aim = (struct rue_setup_aim){goal->part->objective, weights, margin, confidence, 1};
-    setup.budget.seconds = fmax(0, budget_s - spent_s);
-    setup.known.prior = &prior;
+    double spent_s = (double)rue_study_spent_ns(setup, ledger) / 1e9,
+           budget_s = (double)goal->budget_ns / 1e9;
+    struct rue_strategy_setup strategy_setup = rue_study_strategy_setup(setup, variant);
+    strategy_setup.aim = (struct rue_setup_aim){goal->part->objective, weights, margin, confidence, 1};
+    strategy_setup.budget.seconds = fmax(0, budget_s - spent_s);
+    strategy_setup.known.prior = &prior;
     struct rue_recheck *handful;
-    rue_status status = rue_recheck_open(&setup, !goal->part->predicted, &handful, error);
+    rue_status status = rue_recheck_open(&strategy_setup, !goal->part->predicted, &handful, error);
     if (status != RUE_OK) return status;
-    status = make_trials(study, variant, goal->budget_ns, handful, out, error);
+    status = make_trials(setup, ledger, variant, goal->budget_ns, handful, out, error);
     if (status == RUE_OK) status = rue_recheck_conclude(handful, margin, &out->findings, error);
-    if (status == RUE_OK) out->best = study->configs[out->findings.best];
+    if (status == RUE_OK) out->best = setup->configs[out->findings.best];
     rue_recheck_close(handful);
     bool sure = out->findings.verdict == RUE_RECHECK_HOLDS;
-    return status == RUE_OK && sure ? check_baseline(study, variant, goal, weights, out, error) : status;
+    return status == RUE_OK && sure ? check_baseline(setup, ledger, variant, goal, weights, out, error)
+                                    : status;
 }
 
 /* What was ruled out when it was tuned is no rival: its times may look better. */
-static rue_status list_configs(struct rue_study *study, const struct rue_recommended *part, rue_error *error)
+static rue_status list_configs(struct rue_study_setup *setup, const struct rue_recommended *part,
+                               rue_error *error)
 {
-    study->configs = calloc(part->config_count, sizeof *study->configs);
-    if (!study->configs) return rue_fail_memory(error, "configurations", part->config_count);
+    setup->configs = calloc(part->config_count, sizeof *setup->configs);
+    if (!setup->configs) return rue_fail_memory(error, "configurations", part->config_count);
     for (size_t c = 0; c < part->config_count; c++)
-        if (!part->unfit[c] || c == part->best) study->configs[study->config_count++] = part->configs[c];
+        if (!part->unfit[c] || c == part->best) setup->configs[setup->config_count++] = part->configs[c];
     return RUE_OK;
 }
 
-static rue_status check(struct rue_study *study, const struct rue_check_goal *goal, struct rue_check *out,
-                        rue_error *error)
+static rue_status check(struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                        const struct rue_check_goal *goal, struct rue_check *out, rue_error *error)
 {
-    const struct rue_hello *hello = rue_runner_hello(study->runner);
+    const struct rue_hello *hello = rue_study_hello(setup);
     struct rue_recommended *part = goal->part;
-    size_t variant = variant_of(study, part);
+    size_t variant = variant_of(setup, part);
     if (strcmp(hello->loader, part->measured_with) != 0)
         return rue_fail(error, RUE_USAGE,
                         "%s was measured with %s and not with %s: give the runner that made it with --runner",
                         goal->earlier->path, part->measured_with, hello->loader);
-    compare_circumstances(goal, study, variant, out);
+    compare_circumstances(goal, setup, variant, out);
     int cpus = rue_recommendation_cpus(goal->earlier);
     rue_status status = rue_recommended_know(part, cpus, strcmp(hello->loader, "rue") != 0, error);
     if (status != RUE_OK) return status;
-    status = list_configs(study, part, error);
+    status = list_configs(setup, part, error);
     if (status != RUE_OK) return status;
     out->config = part->configs[part->best];
     out->worst = part->objective == RUE_OBJECTIVE_WORST;
     /* What is to be refuted: that nothing has changed. */
-    status = rue_study_make_prior(study, part, true, true, &study->priors[variant], error);
-    return status == RUE_OK ? recheck(study, variant, goal, out, error) : status;
+    status = rue_study_make_prior(setup, part, true, true, &setup->priors[variant], error);
+    return status == RUE_OK ? recheck(setup, ledger, variant, goal, out, error) : status;
 }
 
 rue_status rue_check_run(const struct rue_check_goal *goal, struct rue_check *out, rue_error *error)
@@ -363,7 +373,7 @@ rue_status rue_check_run(const struct rue_check_goal *goal, struct rue_check *ou
     struct rue_study_goal wanted = study_goal(goal, &data, gpus);
     rue_status status = rue_study_open(&wanted, goal->progress, &study, error);
     if (status != RUE_OK) return status;
-    status = check(study, goal, out, error);
+    status = check(&study->setup, &study->ledger, goal, out, error);
     rue_study_close(study);
     return status;
 }

@@ -83,33 +83,33 @@ static const struct rue_data_options data_options = {SEED,       DECODE,     BAT
 static struct rue_study_goal read_goal(const struct rue_options *options)
 {
     struct rue_study_goal goal = {
-        .data_count = (size_t)rue_options_argument_count(options),
-        .data = rue_options_arguments(options),
-        .runner = rue_options_text(options, RUNNER),
-        .modes = {true, true},
-        .device = rue_options_text(options, DEVICE),
-        .models = rue_options_text(options, MODEL),
-        .images = rue_options_number(options, IMAGES),
-        .strategy = rue_strategy_names[rue_options_word(options, STRATEGY)],
-        .budget = rue_options_budget(options, BUDGET),
-        .epsilon_ratio = 0.005,
-        .confidence = RUE_RANKING_CONFIDENCE,
-        .repeats = (int)rue_options_number(options, REPEATS),
-        .rules = {.top_n = 3, .set_epsilon_ratio = 0.02, .confidence = RUE_RANKING_CONFIDENCE},
-        .memory_bytes = rue_options_number(options, MAX_MEMORY),
-        .workload = rue_data_options_workload(options, &data_options),
-        .trial_timeout_ns = rue_options_number(options, TRIAL_TIMEOUT),
-        .out = rue_options_text(options, OUT),
-        .reports = rue_reports,
-        .fresh = rue_options_flag(options, FRESH) && !rue_options_flag(options, DRY_RUN),
-        .dry_run = rue_options_flag(options, DRY_RUN),
-        .command_line = rue_options_command_line(options),
+        .data.count = (size_t)rue_options_argument_count(options),
+        .data.paths = rue_options_arguments(options),
+        .loader.runner = rue_options_text(options, RUNNER),
+        .data.modes = {true, true},
+        .models.device = rue_options_text(options, DEVICE),
+        .models.names = rue_options_text(options, MODEL),
+        .job.images = rue_options_number(options, IMAGES),
+        .search.strategy = rue_strategy_names[rue_options_word(options, STRATEGY)],
+        .search.budget = rue_options_budget(options, BUDGET),
+        .search.epsilon_ratio = 0.005,
+        .search.confidence = RUE_RANKING_CONFIDENCE,
+        .search.repeats = (int)rue_options_number(options, REPEATS),
+        .search.rules = {.top_n = 3, .set_epsilon_ratio = 0.02, .confidence = RUE_RANKING_CONFIDENCE},
+        .loader.memory_bytes = rue_options_number(options, MAX_MEMORY),
+        .loader.workload = rue_data_options_workload(options, &data_options),
+        .loader.trial_timeout_ns = rue_options_number(options, TRIAL_TIMEOUT),
+        .output.folder = rue_options_text(options, OUT),
+        .output.reports = rue_reports,
+        .output.fresh = rue_options_flag(options, FRESH) && !rue_options_flag(options, DRY_RUN),
+        .output.dry_run = rue_options_flag(options, DRY_RUN),
+        .output.command_line = rue_options_command_line(options),
     };
-    goal.knobs[RUE_BATCH_SIZE] = rue_options_text(options, BATCH_SIZE);
-    goal.knob_origins[RUE_BATCH_SIZE] = rue_options_origin(options, BATCH_SIZE);
-    goal.knobs[RUE_NUM_WORKERS] = rue_options_text(options, NUM_WORKERS);
-    goal.knob_origins[RUE_NUM_WORKERS] = rue_options_origin(options, NUM_WORKERS);
-    if (!rue_options_text(options, BUDGET)) goal.budget.time_ns = BUDGET_NS;
+    goal.space.knobs[RUE_BATCH_SIZE] = rue_options_text(options, BATCH_SIZE);
+    goal.space.knob_origins[RUE_BATCH_SIZE] = rue_options_origin(options, BATCH_SIZE);
+    goal.space.knobs[RUE_NUM_WORKERS] = rue_options_text(options, NUM_WORKERS);
+    goal.space.knob_origins[RUE_NUM_WORKERS] = rue_options_origin(options, NUM_WORKERS);
+    if (!rue_options_text(options, BUDGET)) goal.search.budget.time_ns = BUDGET_NS;
     return goal;
 }
 
@@ -122,51 +122,54 @@ static rue_status show(const struct rue_options *options, const struct rue_side_
 }
 
 /* What follows the study is beside its budget. */
-static void show_rest(const struct rue_study *study, const struct rue_options *options,
+static void show_rest(const struct rue_study_setup *setup, const struct rue_options *options,
                       const struct rue_report_style *style, FILE *stream)
 {
     char text[160];
-    rue_compare_describe(study, rue_options_number(options, SAMPLE), text, sizeof text);
+    rue_compare_describe(setup, rue_options_number(options, SAMPLE), text, sizeof text);
     rue_study_show_step("then", text, style, stream);
 }
 
-static void show_plan(const struct rue_study *study, const struct rue_options *options)
+static void show_plan(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
+                      const struct rue_options *options)
 {
     const struct rue_report_style style = rue_terminal_style(stderr, RUE_TABLE_COLUMNS);
-    rue_study_show_plan(study, &style, stderr);
-    show_rest(study, options, &style, stderr);
+    rue_study_show_plan(setup, ledger, &style, stderr);
+    show_rest(setup, options, &style, stderr);
     fputc('\n', stderr);
 }
 
-static rue_status show_dry_run(const struct rue_study *study, const struct rue_options *options,
-                               rue_error *error)
+static rue_status show_dry_run(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
+                               const struct rue_options *options, rue_error *error)
 {
     const struct rue_report_style style = rue_terminal_style(stdout, RUE_TABLE_COLUMNS);
     bool as_json = rue_options_flag(options, JSON);
-    rue_status status = rue_dry_run_show(study, options, as_json, error);
-    if (status == RUE_OK && !as_json) show_rest(study, options, &style, stdout);
+    rue_status status = rue_dry_run_show(setup, ledger, options, as_json, error);
+    if (status == RUE_OK && !as_json) show_rest(setup, options, &style, stdout);
     return status;
 }
 
 /* The first variant that nothing could be recommended for. */
-static rue_status judge(const struct rue_study *study, const struct rue_findings *findings, rue_error *error)
+static rue_status judge(const struct rue_study_setup *setup, const struct rue_findings *findings,
+                        rue_error *error)
 {
     for (size_t v = 0; v < findings->variant_count; v++)
         if (findings->variants[v].selection->recommended == RUE_NONE)
             return rue_fail(error, RUE_INCONCLUSIVE,
                             "nothing could be recommended for %s: run it again to go on, or with a larger "
                             "--budget; rue show %s says more",
-                            findings->variants[v].variant.path, study->folder);
+                            findings->variants[v].variant.path, setup->place.folder);
     return RUE_OK;
 }
 
 /* What the study has found, on the disk. */
-static rue_status keep(struct rue_study *study, const struct rue_findings *findings, rue_error *error)
+static rue_status keep(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                       const struct rue_findings *findings, rue_error *error)
 {
-    rue_status status = rue_study_keep_findings(study, findings, error);
+    rue_status status = rue_study_keep_findings(setup, ledger, findings, error);
     for (size_t i = 0; status == RUE_OK && rue_reports[i]; i++)
         if (rue_reports[i]->file)
-            status = rue_output_write_report(rue_reports[i], findings, study->folder, error);
+            status = rue_output_write_report(rue_reports[i], findings, setup->place.folder, error);
     return status;
 }
 
@@ -178,23 +181,25 @@ static rue_status compare(struct rue_study *study, const struct rue_options *opt
     rue_error why = {0}, lost = {0};
     rue_status status = rue_study_plan(study, error);
     if (status != RUE_OK) return status;
-    rue_progress_close(study->progress);
-    if (rue_options_flag(options, DRY_RUN)) return show_dry_run(study, options, error);
-    if (!rue_options_flag(options, QUIET)) show_plan(study, options);
+    rue_progress_close(study->setup.progress);
+    if (rue_options_flag(options, DRY_RUN))
+        return show_dry_run(&study->setup, &study->ledger, options, error);
+    if (!rue_options_flag(options, QUIET)) show_plan(&study->setup, &study->ledger, options);
     rue_status ran = rue_study_run(study, &why);
-    rue_progress_close(study->progress);
+    rue_progress_close(study->setup.progress);
     status = rue_study_findings(study, &findings, error);
     if (status != RUE_OK) return status;
     if (ran == RUE_OK)
-        ran = rue_compare_measure(study, findings, rue_options_number(options, SAMPLE), &compared, &why);
-    status = ran == RUE_STORE ? RUE_OK : keep(study, findings, &lost);
+        ran = rue_compare_measure(&study->setup, &study->ledger, findings,
+                                  rue_options_number(options, SAMPLE), &compared, &why);
+    status = ran == RUE_STORE ? RUE_OK : keep(&study->setup, &study->ledger, findings, &lost);
     if (ran != RUE_OK)
         status = rue_fail(error, ran, "%s; what was measured is kept in %s: the same command goes on",
-                          why.message[0] ? why.message : rue_status_text(ran), study->folder);
+                          why.message[0] ? why.message : rue_status_text(ran), study->setup.place.folder);
     else if (status != RUE_OK)
         rue_fail(error, status, "%s", lost.message);
     if (status == RUE_OK) status = show(options, &compared, error);
-    if (status == RUE_OK) status = judge(study, findings, error);
+    if (status == RUE_OK) status = judge(&study->setup, findings, error);
     rue_compare_close(&compared);
     rue_study_findings_close(findings);
     return status;
@@ -203,7 +208,7 @@ static rue_status compare(struct rue_study *study, const struct rue_options *opt
 static rue_status run(const struct rue_options *options, rue_error *error)
 {
     struct rue_study_goal goal = read_goal(options);
-    rue_status status = rue_data_options_keys(options, IMAGE_KEY, LABEL_KEY, &goal.keys, error);
+    rue_status status = rue_data_options_keys(options, IMAGE_KEY, LABEL_KEY, &goal.data.keys, error);
     if (status != RUE_OK) return status;
     struct rue_progress progress = rue_progress_open(rue_options_flag(options, QUIET));
     struct rue_study *study;

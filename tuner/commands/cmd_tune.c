@@ -10,11 +10,11 @@
 #include "interrupt.h"
 #include "output.h"
 #include "study.h"
-#include "study_baselines.h"
 #include "study_keep.h"
 #include "study_options.h"
 #include "study_prior.h"
 #include "study_show.h"
+#include "study_space.h"
 #include "suspension.h"
 #include "terminal.h"
 #include "units.h"
@@ -178,45 +178,45 @@ static struct rue_study_goal read_goal(const struct rue_options *options)
 {
     int mode = rue_options_word(options, MODE);
     struct rue_study_goal goal = {
-        .table = rue_options_text(options, TABLE),
-        .map = rue_options_text(options, MAP),
-        .data_count = (size_t)rue_options_argument_count(options),
-        .data = rue_options_arguments(options),
-        .runner = rue_options_text(options, RUNNER),
-        .gpus = rue_options_text(options, GPUS),
-        .modes = {[RUE_RAW] = mode != 2, [RUE_PREPROCESSED] = mode != 1},
-        .device = rue_options_text(options, DEVICE),
-        .models = rue_options_text(options, MODEL),
-        .images = rue_options_number(options, IMAGES),
-        .batches = rue_options_number(options, BATCHES),
-        .sample_images = rue_options_number(options, SAMPLE),
-        .minimise = (enum rue_goal)rue_options_word(options, GOAL),
-        .max_first_batch_ns = rue_options_number(options, MAX_FIRST_BATCH),
-        .strategy = rue_strategy_names[rue_options_word(options, STRATEGY)],
-        .budget = rue_options_budget(options, BUDGET),
-        .epsilon_ratio = rue_options_ratio(options, EPSILON),
-        .confidence = rue_options_ratio(options, CONFIDENCE),
-        .trial_timeout_ns = rue_options_number(options, TRIAL_TIMEOUT),
-        .repeats = (int)rue_options_number(options, REPEATS),
-        .memory_bytes = rue_options_number(options, MAX_MEMORY),
-        .limits_workers = rue_options_text(options, MAX_WORKERS),
-        .max_workers = (int)rue_options_number(options, MAX_WORKERS),
-        .max_workers_origin = rue_options_origin(options, MAX_WORKERS),
-        .baseline = rue_options_text(options, BASELINE),
-        .baseline_origin = rue_options_origin(options, BASELINE),
-        .workload = rue_data_options_workload(options, &data_options),
-        .out = rue_options_text(options, OUT),
-        .reports = rue_reports,
-        .fresh = rue_options_flag(options, FRESH) && !rue_options_flag(options, DRY_RUN),
-        .dry_run = rue_options_flag(options, DRY_RUN),
-        .command_line = rue_options_command_line(options),
+        .data.table = rue_options_text(options, TABLE),
+        .data.map = rue_options_text(options, MAP),
+        .data.count = (size_t)rue_options_argument_count(options),
+        .data.paths = rue_options_arguments(options),
+        .loader.runner = rue_options_text(options, RUNNER),
+        .loader.gpus = rue_options_text(options, GPUS),
+        .data.modes = {[RUE_RAW] = mode != 2, [RUE_PREPROCESSED] = mode != 1},
+        .models.device = rue_options_text(options, DEVICE),
+        .models.names = rue_options_text(options, MODEL),
+        .job.images = rue_options_number(options, IMAGES),
+        .job.batches = rue_options_number(options, BATCHES),
+        .data.sample_images = rue_options_number(options, SAMPLE),
+        .search.minimise = (enum rue_goal)rue_options_word(options, GOAL),
+        .search.max_first_batch_ns = rue_options_number(options, MAX_FIRST_BATCH),
+        .search.strategy = rue_strategy_names[rue_options_word(options, STRATEGY)],
+        .search.budget = rue_options_budget(options, BUDGET),
+        .search.epsilon_ratio = rue_options_ratio(options, EPSILON),
+        .search.confidence = rue_options_ratio(options, CONFIDENCE),
+        .loader.trial_timeout_ns = rue_options_number(options, TRIAL_TIMEOUT),
+        .search.repeats = (int)rue_options_number(options, REPEATS),
+        .loader.memory_bytes = rue_options_number(options, MAX_MEMORY),
+        .space.limits_workers = rue_options_text(options, MAX_WORKERS),
+        .space.max_workers = (int)rue_options_number(options, MAX_WORKERS),
+        .space.max_workers_origin = rue_options_origin(options, MAX_WORKERS),
+        .space.baseline = rue_options_text(options, BASELINE),
+        .space.baseline_origin = rue_options_origin(options, BASELINE),
+        .loader.workload = rue_data_options_workload(options, &data_options),
+        .output.folder = rue_options_text(options, OUT),
+        .output.reports = rue_reports,
+        .output.fresh = rue_options_flag(options, FRESH) && !rue_options_flag(options, DRY_RUN),
+        .output.dry_run = rue_options_flag(options, DRY_RUN),
+        .output.command_line = rue_options_command_line(options),
     };
     for (int k = 0; k < RUE_KNOB_COUNT; k++) {
-        goal.knobs[k] = rue_options_text(options, knobs[k]);
-        goal.knob_origins[k] = rue_options_origin(options, knobs[k]);
+        goal.space.knobs[k] = rue_options_text(options, knobs[k]);
+        goal.space.knob_origins[k] = rue_options_origin(options, knobs[k]);
     }
-    goal.workload.shuffle = !rue_options_flag(options, NO_SHUFFLE);
-    goal.workload.drop_last = rue_options_flag(options, DROP_LAST);
+    goal.loader.workload.shuffle = !rue_options_flag(options, NO_SHUFFLE);
+    goal.loader.workload.drop_last = rue_options_flag(options, DROP_LAST);
     return goal;
 }
 
@@ -228,8 +228,8 @@ static void join(char *list, size_t bytes, const char *between, const char *word
 
 /* Every report that is a file, also when another one failed: lists those that were written, `lost` says which
  * were not. */
-static void write_files(const struct rue_study *study, const struct rue_findings *findings, char *written,
-                        size_t bytes, rue_error *lost)
+static void write_files(const struct rue_study_setup *setup, const struct rue_findings *findings,
+                        char *written, size_t bytes, rue_error *lost)
 {
     rue_error first = {0};
     char more[256] = "";
@@ -237,7 +237,7 @@ static void write_files(const struct rue_study *study, const struct rue_findings
     for (size_t i = 0; rue_reports[i]; i++) {
         if (!rue_reports[i]->file) continue;
         rue_error why = {0};
-        rue_status status = rue_output_write_report(rue_reports[i], findings, study->folder, &why);
+        rue_status status = rue_output_write_report(rue_reports[i], findings, setup->place.folder, &why);
         if (status == RUE_OK)
             join(written, bytes, ", ", rue_reports[i]->file);
         else if (first.status == RUE_OK)
@@ -251,31 +251,31 @@ static void write_files(const struct rue_study *study, const struct rue_findings
 }
 
 /* Says so where a run of a smaller space replaces the recommendation of a larger one. */
-static void note_replaced(const struct rue_study *study)
+static void note_replaced(const struct rue_study_setup *setup)
 {
     char label[RUE_CONFIG_TEXT_BYTES];
     rue_error unread = {0};
     struct rue_recommendation *earlier;
-    if (rue_recommendation_read(study->folder, &earlier, &unread) != RUE_OK) return;
+    if (rue_recommendation_read(setup->place.folder, &earlier, &unread) != RUE_OK) return;
     const struct rue_recommended *part = earlier->at;
     size_t kept = 0;
     for (size_t i = 0; i < part->config_count; i++)
-        for (size_t c = 0; c < study->config_count; c++)
-            kept += rue_config_equal(&part->configs[i], &study->configs[c]);
+        for (size_t c = 0; c < setup->config_count; c++)
+            kept += rue_config_equal(&part->configs[i], &setup->configs[c]);
     if (kept < part->config_count && part->best != RUE_NONE) {
         rue_config_label(&part->configs[part->best], label);
         rue_progress_note(
-            study->progress,
+            setup->progress,
             "%s/%s: the earlier recommendation, %s of %zu configurations, is replaced by one of "
             "%zu configurations; to have it again, run with the options of then: no trial is "
             "measured twice",
-            study->folder, rue_report_json.file, label, part->config_count, study->config_count);
+            setup->place.folder, rue_report_json.file, label, part->config_count, setup->config_count);
     }
     rue_recommendation_close(earlier);
 }
 
 /* Every file first, where there are to be any, then the screen: what is shown is on the disk. */
-static rue_status report(const struct rue_study *study, const struct rue_findings *findings,
+static rue_status report(const struct rue_study_setup *setup, const struct rue_findings *findings,
                          const struct rue_options *options, rue_error *lost)
 {
     struct rue_report_style style = rue_terminal_style(stdout, RUE_TABLE_COLUMNS);
@@ -283,12 +283,12 @@ static rue_status report(const struct rue_study *study, const struct rue_finding
     style.brief = !rue_options_flag(options, DETAILS);
     char written[256] = "";
     rue_error unseen = {0};
-    if (!findings->alone) note_replaced(study);
-    if (!findings->alone) write_files(study, findings, written, sizeof written, lost);
+    if (!findings->alone) note_replaced(setup);
+    if (!findings->alone) write_files(setup, findings, written, sizeof written, lost);
     rue_status status = shown->render(findings, &style, stdout, &unseen);
     fflush(stdout);
     if (status == RUE_OK && written[0])
-        rue_progress_note(study->progress, "written: %s/%s", study->folder, written);
+        rue_progress_note(setup->progress, "written: %s/%s", setup->place.folder, written);
     /* After a signal the reader is often gone as well, which is no news. */
     if (status != RUE_OK && rue_interrupt_status() == RUE_OK) rue_fail(lost, status, "%s", unseen.message);
     return lost->status;
@@ -327,9 +327,10 @@ static rue_status fail_late(const struct rue_variant_findings *variant, rue_erro
 }
 
 /* What the findings are worth, when all of them are reported. */
-static rue_status judge(const struct rue_study *study, const struct rue_findings *findings, rue_error *error)
+static rue_status judge(const struct rue_study_setup *setup, const struct rue_findings *findings,
+                        rue_error *error)
 {
-    bool ranked = true, alone = study->config_count > 1, feasible = false;
+    bool ranked = true, alone = setup->config_count > 1, feasible = false;
     for (size_t v = 0; v < findings->variant_count; v++) {
         alone &= findings->variants[v].selection->ranked_count == 1;
         ranked &= findings->variants[v].selection->recommended != RUE_NONE;
@@ -344,7 +345,7 @@ static rue_status judge(const struct rue_study *study, const struct rue_findings
             error, RUE_INCONCLUSIVE,
             "the budget was enough for one of %zu configurations: there is nothing to compare it with; "
             "give a larger --budget",
-            study->config_count);
+            setup->config_count);
     if (ranked) return RUE_OK;
     if (!findings->partial || !feasible)
         return rue_fail(error, RUE_INFEASIBLE,
@@ -356,10 +357,10 @@ static rue_status judge(const struct rue_study *study, const struct rue_findings
 
 /* A run that failed before it had anything to recommend has nothing to put in the place of what an earlier
  * one found out. */
-static bool is_worth_keeping(const struct rue_study *study, const struct rue_findings *findings,
+static bool is_worth_keeping(const struct rue_study_ledger *ledger, const struct rue_findings *findings,
                              rue_status ran)
 {
-    bool recommends = ran == RUE_OK || study->found_trials == 0;
+    bool recommends = ran == RUE_OK || ledger->found_trials == 0;
     for (size_t v = 0; v < findings->variant_count; v++)
         recommends |= findings->variants[v].selection->recommended != RUE_NONE;
     return recommends;
@@ -373,10 +374,11 @@ static rue_status conclude(struct rue_study *study, rue_status ran, const rue_er
     rue_error lost = {0}, verdict = {0};
     rue_status status = rue_study_findings(study, &findings, &lost), judged = RUE_OK;
     if (status == RUE_OK) {
-        findings->alone = !is_worth_keeping(study, findings, ran);
-        if (!findings->alone && ran != RUE_STORE) status = rue_study_keep_findings(study, findings, &lost);
-        status = report(study, findings, options, &lost);
-        judged = judge(study, findings, &verdict);
+        findings->alone = !is_worth_keeping(&study->ledger, findings, ran);
+        if (!findings->alone && ran != RUE_STORE)
+            status = rue_study_keep_findings(&study->setup, &study->ledger, findings, &lost);
+        status = report(&study->setup, findings, options, &lost);
+        judged = judge(&study->setup, findings, &verdict);
         rue_study_findings_close(findings);
     }
     if (ran == RUE_OK && status == RUE_OK)
@@ -392,17 +394,18 @@ static rue_status tune(struct rue_study *study, const struct rue_options *option
     rue_status status = rue_study_plan(study, error);
     if (status == RUE_OK) status = rue_study_take_prior(study, error);
     if (status != RUE_OK) return status;
-    rue_progress_close(study->progress);
+    rue_progress_close(study->setup.progress);
     if (rue_options_flag(options, DRY_RUN))
-        return rue_dry_run_show(study, options, rue_options_flag(options, JSON), error);
+        return rue_dry_run_show(&study->setup, &study->ledger, options, rue_options_flag(options, JSON),
+                                error);
     struct rue_report_style style = rue_terminal_style(stderr, RUE_TABLE_COLUMNS);
     if (!rue_options_flag(options, QUIET)) {
-        rue_study_show_plan(study, &style, stderr);
+        rue_study_show_plan(&study->setup, &study->ledger, &style, stderr);
         fputc('\n', stderr);
     }
     rue_error why = {0};
     rue_status ran = rue_study_run(study, &why);
-    rue_progress_close(study->progress);
+    rue_progress_close(study->setup.progress);
     if (ran == RUE_USAGE) return rue_fail(error, ran, "%s", why.message); /* refused: there is nothing yet */
     return conclude(study, ran, &why, options, error);
 }
@@ -410,18 +413,18 @@ static rue_status tune(struct rue_study *study, const struct rue_options *option
 /* How long the job is can be said in two ways; a flag wins over a setting. */
 static rue_status choose_job(const struct rue_options *options, struct rue_study_goal *goal, rue_error *error)
 {
-    if (!goal->images || !goal->batches) return RUE_OK;
+    if (!goal->job.images || !goal->job.batches) return RUE_OK;
     const char *images = rue_options_origin(options, IMAGES), *batches = rue_options_origin(options, BATCHES);
     bool images_flag = images[0] == '-', batches_flag = batches[0] == '-';
     if (images_flag == batches_flag)
         return rue_fail(error, RUE_USAGE,
                         "%s %" PRIu64 " and %s %" PRIu64 " both say how long the job is: "
                         "give one of them",
-                        images, goal->images, batches, goal->batches);
+                        images, goal->job.images, batches, goal->job.batches);
     if (images_flag)
-        goal->batches = 0;
+        goal->job.batches = 0;
     else
-        goal->images = 0;
+        goal->job.images = 0;
     return RUE_OK;
 }
 
@@ -453,12 +456,13 @@ static rue_status check_typed(const struct rue_options *options, rue_error *erro
 static rue_status check_goal(const struct rue_options *options, const struct rue_study_goal *goal,
                              rue_error *error)
 {
-    const struct rue_strategy_ops *strategy = rue_strategy_find(goal->strategy);
-    if (strategy && strategy->estimate && goal->minimise != RUE_GOAL_TIME)
+    const struct rue_strategy_ops *strategy = rue_strategy_find(goal->search.strategy);
+    if (strategy && strategy->estimate && goal->search.minimise != RUE_GOAL_TIME)
         return rue_fail(error, RUE_USAGE,
                         "%s %s: the strategy %s predicts the time of the job alone; give "
                         "--strategy grid as well",
-                        rue_options_origin(options, GOAL), rue_goal_names[goal->minimise], goal->strategy);
+                        rue_options_origin(options, GOAL), rue_goal_names[goal->search.minimise],
+                        goal->search.strategy);
     return RUE_OK;
 }
 
@@ -466,32 +470,32 @@ static rue_status check_goal(const struct rue_options *options, const struct rue
 static rue_status check_table(const struct rue_options *options, struct rue_study_goal *goal,
                               rue_error *error)
 {
-    if (!rue_options_text(options, BUDGET)) goal->budget.time_ns = BUDGET_NS;
-    if (!goal->table) {
+    if (!rue_options_text(options, BUDGET)) goal->search.budget.time_ns = BUDGET_NS;
+    if (!goal->data.table) {
         if (!is_typed(options, MAP)) return RUE_OK;
         return rue_fail(error, RUE_USAGE, "--map names the columns of a table: give it with --table");
     }
-    if (goal->data_count)
+    if (goal->data.count)
         return rue_fail(error, RUE_USAGE,
                         "%s and --table %s: a table stands in for the data; leave one of them out",
-                        goal->data[0], goal->table);
-    if (goal->runner)
+                        goal->data.paths[0], goal->data.table);
+    if (goal->loader.runner)
         return rue_fail(error, RUE_USAGE,
                         "--runner and --table %s: a table stands in for the runner; leave one of them out",
-                        goal->table);
-    if (goal->workload.batch_dtype != RUE_FLOAT32)
+                        goal->data.table);
+    if (goal->loader.workload.batch_dtype != RUE_FLOAT32)
         return rue_fail(
             error, RUE_USAGE,
             "--batch-dtype and --table %s: a table's times are of the batches that it was measured "
             "with; leave one of them out",
-            goal->table);
-    bool wants_time = goal->minimise == RUE_GOAL_TIME;
-    if (!wants_time || goal->max_first_batch_ns)
+            goal->data.table);
+    bool wants_time = goal->search.minimise == RUE_GOAL_TIME;
+    if (!wants_time || goal->search.max_first_batch_ns)
         return rue_fail(
             error, RUE_USAGE,
             "%s and --table %s: a table knows the times of whole jobs alone; leave one of them out",
-            wants_time ? "--max-first-batch" : "--goal", goal->table);
-    if (!rue_options_text(options, BUDGET)) goal->budget = (struct rue_budget){.share = TABLE_SHARE};
+            wants_time ? "--max-first-batch" : "--goal", goal->data.table);
+    if (!rue_options_text(options, BUDGET)) goal->search.budget = (struct rue_budget){.share = TABLE_SHARE};
     return RUE_OK;
 }
 
@@ -500,13 +504,14 @@ static rue_status count_loaders(const struct rue_options *options, struct rue_st
                                 rue_error *error)
 {
     struct rue_gpu_list gpus;
-    if (!goal->gpus) return RUE_OK;
-    rue_status status = rue_gpu_list_parse(goal->gpus, rue_options_origin(options, GPUS), &gpus, error);
-    goal->workload.world_size = (int)gpus.count;
-    if (status != RUE_OK || !goal->table) return status;
+    if (!goal->loader.gpus) return RUE_OK;
+    rue_status status =
+        rue_gpu_list_parse(goal->loader.gpus, rue_options_origin(options, GPUS), &gpus, error);
+    goal->loader.workload.world_size = (int)gpus.count;
+    if (status != RUE_OK || !goal->data.table) return status;
     return rue_fail(error, RUE_USAGE,
                     "%s and --table %s: a table's times are what they are; leave one of them out",
-                    rue_options_origin(options, GPUS), goal->table);
+                    rue_options_origin(options, GPUS), goal->data.table);
 }
 
 static rue_status run(const struct rue_options *options, rue_error *error)
@@ -514,9 +519,11 @@ static rue_status run(const struct rue_options *options, rue_error *error)
     struct rue_study_goal goal = read_goal(options);
     rue_status status = choose_job(options, &goal, error);
     if (status == RUE_OK) status = count_loaders(options, &goal, error);
-    if (status == RUE_OK) status = rue_data_options_keys(options, IMAGE_KEY, LABEL_KEY, &goal.keys, error);
-    if (status == RUE_OK) status = rue_ranking_rules_read(options, &ranking_options, &goal.rules, error);
-    goal.rules.confidence = goal.confidence;
+    if (status == RUE_OK)
+        status = rue_data_options_keys(options, IMAGE_KEY, LABEL_KEY, &goal.data.keys, error);
+    if (status == RUE_OK)
+        status = rue_ranking_rules_read(options, &ranking_options, &goal.search.rules, error);
+    goal.search.rules.confidence = goal.search.confidence;
     if (status == RUE_OK) status = check_goal(options, &goal, error);
     if (status != RUE_OK) return status;
     struct rue_progress progress = rue_progress_open(rue_options_flag(options, QUIET));
@@ -525,15 +532,15 @@ static rue_status run(const struct rue_options *options, rue_error *error)
     status = check_typed(options, error);
     if (status == RUE_OK) status = check_table(options, &goal, error);
     const char *prior = rue_options_text(options, PRIOR);
-    if (status == RUE_OK && prior) status = rue_recommendation_read(prior, &goal.prior, error);
+    if (status == RUE_OK && prior) status = rue_recommendation_read(prior, &goal.search.prior, error);
     if (status == RUE_OK) status = rue_study_open(&goal, &progress, &study, error);
     if (status == RUE_OK) {
         status = tune(study, options, error);
         rue_study_close(study);
     }
     rue_progress_close(&progress);
-    rue_ranking_rules_close(&goal.rules);
-    rue_recommendation_close(goal.prior);
+    rue_ranking_rules_close(&goal.search.rules);
+    rue_recommendation_close(goal.search.prior);
     return status;
 }
 

@@ -13,7 +13,7 @@
 #include "sort.h"
 #include "storage.h"
 #include "study_folder.h"
-#include "study_measure.h"
+#include "study_trials.h"
 #include "units.h"
 
 enum { ROUNDS = 3, IMAGES_MAX = 4096 };
@@ -59,30 +59,33 @@ static struct rue_side_loading medians(struct rounds *rounds)
                                      .memory_bytes = median(rounds->memory_bytes, rounds->count)};
 }
 
-static uint64_t round_images(const struct rue_study *study, size_t variant)
+static uint64_t round_images(const struct rue_study_setup *setup, size_t variant)
 {
-    uint64_t job = study->variants[variant].job_images;
+    uint64_t job = setup->variants[variant].job_images;
     return job < IMAGES_MAX ? job : IMAGES_MAX;
 }
 
-static rue_status load_once(struct rue_study *study, size_t variant, const struct rue_config *config,
-                            size_t round, struct rounds *rounds, rue_error *error)
+static rue_status load_once(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                            size_t variant, const struct rue_config *config, size_t round,
+                            struct rounds *rounds, rue_error *error)
 {
     struct rue_trial_request request = {
-        .measure = RUE_LOAD, .config = *config, .images = round_images(study, variant)};
+        .measure = RUE_LOAD, .config = *config, .images = round_images(setup, variant)};
     struct rue_trial_result result;
-    rue_status status = rue_study_measure(study, variant, RUE_NONE, &request, round, 0, &result, error);
+    rue_status status =
+        rue_study_measure(setup, ledger, variant, RUE_NONE, &request, round, 0, &result, error);
     if (status != RUE_OK) return status;
     note(rounds, &result);
     if (result.outcome != RUE_TRIAL_OK && round == 0)
-        rue_progress_note(study->progress, "%s: a trial of the loader alone was not ok: %s",
-                          study->variants[variant].variant.path, result.reason);
+        rue_progress_note(setup->progress, "%s: a trial of the loader alone was not ok: %s",
+                          setup->variants[variant].variant.path, result.reason);
     rue_trial_result_close(&result);
     return rue_interrupt_status();
 }
 
 /* Round by round, so that what disturbs the machine disturbs all alike. */
-static rue_status load_all(struct rue_study *study, struct rue_side_by_side *out, rue_error *error)
+static rue_status load_all(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                           struct rue_side_by_side *out, rue_error *error)
 {
     struct rounds(*rounds)[2] = calloc(out->side_count, sizeof *rounds);
     if (!rounds) return rue_fail_memory(error, "loading", out->side_count * sizeof *rounds);
@@ -92,11 +95,12 @@ static rue_status load_all(struct rue_study *study, struct rue_side_by_side *out
             const struct rue_variant_findings *variant = out->sides[s].variant;
             size_t best = variant->selection->recommended;
             if (s == 0)
-                rue_progress_show(study->progress, "comparing loaders, round %zu of %d", r + 1, ROUNDS);
+                rue_progress_show(setup->progress, "comparing loaders, round %zu of %d", r + 1, ROUNDS);
             if (best != RUE_NONE)
-                status = load_once(study, s, &variant->matrix->configs[best], r, &rounds[s][0], error);
+                status =
+                    load_once(setup, ledger, s, &variant->matrix->configs[best], r, &rounds[s][0], error);
             if (status == RUE_OK && out->has_common)
-                status = load_once(study, s, &out->common, r, &rounds[s][1], error);
+                status = load_once(setup, ledger, s, &out->common, r, &rounds[s][1], error);
         }
     for (size_t s = 0; s < out->side_count; s++) {
         out->sides[s].own = medians(&rounds[s][0]);
@@ -142,10 +146,10 @@ static bool can_be_made(const struct rue_variant *from, const struct rue_variant
 }
 
 /* What making all of it takes, by a sample. */
-static rue_status build(struct rue_study *study, size_t index, uint64_t images, struct rue_side *side,
-                        rue_error *error)
+static rue_status build(const struct rue_study_setup *setup, size_t index, uint64_t images,
+                        struct rue_side *side, rue_error *error)
 {
-    const struct rue_study_variant *from = &study->variants[0], *to = &study->variants[index];
+    const struct rue_study_variant *from = &setup->variants[0], *to = &setup->variants[index];
     char sample[PATH_MAX], part[RUE_PART_BYTES], path[RUE_PART_BYTES + 8];
     rue_error why = {0};
     struct rue_prepared done = {0};
@@ -154,8 +158,8 @@ static rue_status build(struct rue_study *study, size_t index, uint64_t images, 
     int dtype = rue_word_find(rue_dtype_names, RUE_DTYPE_COUNT, to->variant.dtype);
     const struct rue_prepare_options options = {
         .source = {.format = from->variant.format,
-                   .image_key = study->goal->keys.image_key,
-                   .label_key = study->goal->keys.label_key},
+                   .image_key = setup->goal.data.keys.image_key,
+                   .label_key = setup->goal.data.keys.label_key},
         .format = to->variant.format,
         .mode = (int)to->variant.mode,
         .dtype = dtype < 0 ? RUE_DTYPE_COUNT : dtype,
@@ -163,23 +167,23 @@ static rue_status build(struct rue_study *study, size_t index, uint64_t images, 
         .split = "sample",
         .shard_bytes = UINT64_C(256) << 20,
         .images = images,
-        .seed = study->goal->workload.seed,
-        .max_pixels = study->goal->workload.max_pixels,
-        .bad_images = study->goal->workload.bad_images,
+        .seed = setup->goal.loader.workload.seed,
+        .max_pixels = setup->goal.loader.workload.max_pixels,
+        .bad_images = setup->goal.loader.workload.bad_images,
     };
-    rue_study_sample_name(study, sample);
-    rue_progress_show(study->progress, "converting a sample to what %s is", to->variant.path);
+    rue_study_sample_name(setup, sample);
+    rue_progress_show(setup->progress, "converting a sample to what %s is", to->variant.path);
     int lock = rue_part_open(sample, false, part);
     snprintf(path, sizeof path, "%s/data", part);
     rue_status status =
         lock >= 0 ? rue_prepare_convert(from->variant.path, path, &options, NULL, &done, &why)
-                  : rue_fail(&why, RUE_STORE, "cannot write to %s: %s", study->folder, strerror(errno));
+                  : rue_fail(&why, RUE_STORE, "cannot write to %s: %s", setup->place.folder, strerror(errno));
     if (lock >= 0) close(lock);
     rue_part_remove(part);
     if (status == RUE_INTERRUPTED || status == RUE_TERMINATED)
         return rue_fail(error, status, "%s", why.message);
     if (status != RUE_OK)
-        rue_progress_note(study->progress, "what making %s takes is not known: %s", to->variant.path,
+        rue_progress_note(setup->progress, "what making %s takes is not known: %s", to->variant.path,
                           why.message);
     else
         side->build_s = (double)done.elapsed_ns / 1e9 / (double)done.images * (double)from->opened.images;
@@ -203,7 +207,8 @@ static void take_common(const struct rue_findings *findings, struct rue_side_by_
     out->common = overall->matrix->configs[overall->best];
 }
 
-rue_status rue_compare_measure(struct rue_study *study, struct rue_findings *findings, uint64_t sample_images,
+rue_status rue_compare_measure(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                               struct rue_findings *findings, uint64_t sample_images,
                                struct rue_side_by_side *out, rue_error *error)
 {
     *out = (struct rue_side_by_side){
@@ -215,23 +220,24 @@ rue_status rue_compare_measure(struct rue_study *study, struct rue_findings *fin
         side->variant = &findings->variants[s];
         side->build_s = s ? NAN : 0;
         side->storage_bytes = rue_storage_of(&side->variant->variant, side->variant->data_bytes);
-        side->cache = study->variants[s].workload.cache;
+        side->cache = setup->variants[s].workload.cache;
         rue_findings_name_among(findings, side->variant, side->name, sizeof side->name);
     }
     take_common(findings, out);
-    rue_status status = load_all(study, out, error);
-    findings->rows = study->rows; /* which have moved as they became more */
-    findings->row_count = study->row_count;
+    rue_status status = load_all(setup, ledger, out, error);
+    findings->rows = ledger->rows; /* which have moved as they became more */
+    findings->row_count = ledger->row_count;
     for (size_t s = 1; status == RUE_OK && s < out->side_count; s++)
-        status = build(study, s, sample_images, &out->sides[s], error);
-    rue_progress_close(study->progress);
+        status = build(setup, s, sample_images, &out->sides[s], error);
+    rue_progress_close(setup->progress);
     return status;
 }
 
-void rue_compare_describe(const struct rue_study *study, uint64_t sample_images, char *out, size_t bytes)
+void rue_compare_describe(const struct rue_study_setup *setup, uint64_t sample_images, char *out,
+                          size_t bytes)
 {
     char images[RUE_UNIT_TEXT_BYTES], sample[RUE_UNIT_TEXT_BYTES];
-    rue_format_count(round_images(study, 0), images, sizeof images);
+    rue_format_count(round_images(setup, 0), images, sizeof images);
     snprintf(out, bytes,
              "%d rounds of the loaders alone, %s images each; samples of up to %s images converted; both "
              "beside the budget",

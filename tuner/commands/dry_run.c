@@ -27,19 +27,19 @@ static void add(struct defaults *defaults, const char *name, const char *text)
     defaults->unset[defaults->count++] = (struct rue_unset){name, text};
 }
 
-static void add_space(struct defaults *defaults, const struct rue_study *study)
+static void add_space(struct defaults *defaults, const struct rue_study_setup *setup)
 {
     char value[32];
     for (int k = 0; k < RUE_KNOB_COUNT; k++) {
-        for (int i = 0; i < study->space.count[k]; i++) {
-            rue_knob_format(k, study->space.values[k][i], value, sizeof value);
+        for (int i = 0; i < setup->space.count[k]; i++) {
+            rue_knob_format(k, setup->space.values[k][i], value, sizeof value);
             join(defaults->knobs[k], sizeof defaults->knobs[k], value);
         }
         add(defaults, rue_study_option_name(k, defaults->names[k]), defaults->knobs[k]);
     }
 }
 
-static void find_defaults(const struct rue_study *study, struct defaults *out)
+static void find_defaults(const struct rue_study_setup *setup, struct defaults *out)
 {
     static const struct rue_unset usual[] = {
         {"device", "rtx-a5000"},
@@ -58,31 +58,31 @@ static void find_defaults(const struct rue_study *study, struct defaults *out)
     };
     *out = (struct defaults){0};
     for (size_t i = 0; i < sizeof usual / sizeof *usual; i++) add(out, usual[i].name, usual[i].text);
-    add_space(out, study);
-    for (size_t m = 0; m < study->model_count; m++)
-        join(out->models, sizeof out->models, study->models[m].name);
-    const struct rue_study_variant *first = &study->variants[0];
-    bool shared = study->goal->gpus && !study->goal->batches; /* an epoch is that of all loaders */
+    add_space(out, setup);
+    for (size_t m = 0; m < setup->model_count; m++)
+        join(out->models, sizeof out->models, setup->models[m].name);
+    const struct rue_study_variant *first = &setup->variants[0];
+    bool shared = setup->goal.loader.gpus && !setup->goal.job.batches; /* an epoch is that of all loaders */
     snprintf(out->images, sizeof out->images, "%" PRIu64, shared ? first->opened.images : first->job_images);
-    snprintf(out->memory, sizeof out->memory, "%" PRIu64 "M", study->memory_bytes >> 20);
+    snprintf(out->memory, sizeof out->memory, "%" PRIu64 "M", setup->memory_bytes >> 20);
     add(out, "model", out->models);
     add(out, "images", out->images);
     add(out, "max-memory", out->memory);
-    add(out, "budget", study->recording ? "10%" : "2m");
-    add(out, "out", study->folder);
+    add(out, "budget", setup->host.recording ? "10%" : "2m");
+    add(out, "out", setup->place.folder);
     add(out, NULL, NULL);
 }
 
-rue_status rue_dry_run_show(const struct rue_study *study, const struct rue_options *options, bool as_json,
-                            rue_error *error)
+rue_status rue_dry_run_show(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
+                            const struct rue_options *options, bool as_json, rue_error *error)
 {
     struct rue_report_style style = rue_terminal_style(stdout, RUE_TABLE_COLUMNS);
     struct defaults defaults;
-    find_defaults(study, &defaults);
+    find_defaults(setup, &defaults);
     if (as_json) {
         json_t *document =
             json_pack("{s:s, s:s, s:o, s:o}", "format", "rue.plan/1", "rue", RUE_VERSION, "options",
-                      rue_options_json(options, defaults.unset), "plan", rue_study_plan_json(study));
+                      rue_options_json(options, defaults.unset), "plan", rue_study_plan_json(setup));
         rue_status status = rue_json_write(&(struct rue_json_document){0}, document, stdout, error);
         json_decref(document);
         return status;
@@ -90,6 +90,6 @@ rue_status rue_dry_run_show(const struct rue_study *study, const struct rue_opti
     printf("Options:\n");
     rue_options_show(options, defaults.unset, &style, stdout);
     printf("Plan:\n");
-    rue_study_show_plan(study, &style, stdout);
+    rue_study_show_plan(setup, ledger, &style, stdout);
     return RUE_OK;
 }

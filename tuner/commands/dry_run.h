@@ -7,7 +7,7 @@
 
 /* Each option with its value and origin, then the plan of the study, which has one; `as_json`: as an object,
  * rue.plan/1. RUE_MEMORY. */
-rue_status rue_dry_run_show(const struct rue_study *study, const struct rue_options *options, bool as_json,
-                            rue_error *error) RUE_MUST_CHECK;
+rue_status rue_dry_run_show(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
+                            const struct rue_options *options, bool as_json, rue_error *error) RUE_MUST_CHECK;
 
 #endif

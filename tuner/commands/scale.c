@@ -10,9 +10,9 @@
 #include "interrupt.h"
 #include "scale_plan.h"
 #include "scale_run.h"
-#include "study_clock.h"
 #include "study_faults.h"
-#include "study_measure.h"
+#include "study_ledger.h"
+#include "study_trials.h"
 #include "units.h"
 
 const struct rue_scaling *rue_scale_results(const struct rue_scale *scale)
@@ -76,9 +76,9 @@ static void take_result(const struct rue_trial_result *result, struct rue_scalin
 
 /* What the store and the samples of an earlier run know of the row: both, or nothing. Of the trials that may
  * answer it, the one that was watched last. */
-static rue_status look_up(struct rue_scale *scale, struct rue_study *study, size_t model,
-                          struct rue_trial_request *request, struct rue_scaling_row *row, bool *found,
-                          rue_error *error)
+static rue_status look_up(struct rue_scale *scale, const struct rue_study_setup *setup,
+                          struct rue_study_ledger *ledger, size_t model, struct rue_trial_request *request,
+                          struct rue_scaling_row *row, bool *found, rue_error *error)
 {
     struct stat about;
     char path[PATH_MAX];
@@ -89,8 +89,9 @@ static rue_status look_up(struct rue_scale *scale, struct rue_study *study, size
     uint64_t id = 0, started_ns;
     while (stored && !*found) {
         struct rue_trial_result result;
-        rue_status status = rue_study_look_up(study, 0, model, request, (struct rue_store_pick){.after = id},
-                                              &stored, &id, &started_ns, &result, error);
+        rue_status status =
+            rue_study_look_up(setup, ledger, 0, model, request, (struct rue_store_pick){.after = id}, &stored,
+                              &id, &started_ns, &result, error);
         if (status != RUE_OK) return status;
         if (!stored) break;
         *found = rue_monitor_read(path, id, &row->usage);
@@ -101,28 +102,29 @@ static rue_status look_up(struct rue_scale *scale, struct rue_study *study, size
     return RUE_OK;
 }
 
-static rue_status measure(struct rue_scale *scale, struct rue_study *study, size_t model,
-                          struct rue_trial_request *request, struct rue_scaling_row *row, rue_error *error)
+static rue_status measure(struct rue_scale *scale, const struct rue_study_setup *setup,
+                          struct rue_study_ledger *ledger, size_t model, struct rue_trial_request *request,
+                          struct rue_scaling_row *row, rue_error *error)
 {
     struct rue_trial_result result;
     struct rue_monitor *monitor;
     const struct rue_monitor_sample *samples;
     pid_t root;
-    rue_status status = rue_runner_ensure(study->runner, &root, error);
+    rue_status status = rue_runner_ensure(setup->host.runner, &root, error);
     if (status == RUE_OK) status = rue_monitor_open(root, scale->gpu, scale->goal.period_ns, &monitor, error);
     if (status != RUE_OK) return status;
     uint64_t expected_ns = (uint64_t)(rue_scale_row_s(scale, row) * 1e9);
-    status = rue_study_measure(study, 0, model, request, RUE_STUDY_ANEW, expected_ns, &result, error);
+    status = rue_study_measure(setup, ledger, 0, model, request, RUE_STUDY_ANEW, expected_ns, &result, error);
     rue_monitor_stop(monitor);
     if (status == RUE_OK) {
         /* Warming, evicting and attempts that did not count came before. */
-        if (!rue_runner_hello(study->runner)->virtual_clock && result.end_to_end_ns > 0)
+        if (!rue_study_hello(setup)->virtual_clock && result.end_to_end_ns > 0)
             rue_monitor_cut(monitor, (uint64_t)result.end_to_end_ns);
         size_t count = rue_monitor_samples(monitor, &samples);
         rue_monitor_sum_up(samples, count, &row->usage);
         take_result(&result, row);
         stamp(time(NULL), row->timestamp);
-        status = rue_scale_write_monitor(scale, row, monitor, study->last_trial, error);
+        status = rue_scale_write_monitor(scale, row, monitor, ledger->last_trial, error);
         rue_trial_result_close(&result);
     }
     rue_monitor_close(monitor);
@@ -141,47 +143,50 @@ static void show_progress(const struct rue_scale *scale, const struct rue_scalin
                       rue_format_duration((uint64_t)(rest_s * 1e9), left, sizeof left));
 }
 
-static rue_status try_row(struct rue_scale *scale, struct rue_study *study, struct rue_scaling_row *row,
-                          rue_error *error)
+static rue_status try_row(struct rue_scale *scale, const struct rue_study_setup *setup,
+                          struct rue_study_ledger *ledger, struct rue_scaling_row *row, rue_error *error)
 {
     struct rue_trial_request request = {
         .measure = RUE_JOINT, .config = row->config, .images = scale->results.trial_images};
-    if (rue_runner_hello(study->runner)->whole_jobs) request.images = scale->results.job_images;
+    if (rue_study_hello(setup)->whole_jobs) request.images = scale->results.job_images;
     size_t model = 0;
-    while (strcmp(study->models[model].name, row->model) != 0) model++;
+    while (strcmp(setup->models[model].name, row->model) != 0) model++;
     bool found;
     if (rue_progress_due(scale->goal.progress)) show_progress(scale, row);
-    rue_status status = look_up(scale, study, model, &request, row, &found, error);
+    rue_status status = look_up(scale, setup, ledger, model, &request, row, &found, error);
     if (status != RUE_OK || found) return status;
-    status = measure(scale, study, model, &request, row, error);
+    status = measure(scale, setup, ledger, model, &request, row, error);
     if (status != RUE_OK) return status;
-    if (rue_study_is_data_fault(study, 0, row->outcome, row->reason))
+    if (rue_study_is_data_fault(setup, 0, row->outcome, row->reason))
         return rue_fail(error, RUE_DATA, "%s", row->reason);
     return RUE_OK;
 }
 
 /* ---- one of the data ---- */
 
-static bool is_spent(const struct rue_scale *scale, const struct rue_study *study)
+static bool is_spent(const struct rue_scale *scale, const struct rue_study_setup *setup,
+                     const struct rue_study_ledger *ledger)
 {
-    return scale->goal.budget_ns && scale->spent_ns + rue_study_spent_ns(study) > 2 * scale->goal.budget_ns;
+    return scale->goal.budget_ns &&
+           scale->spent_ns + rue_study_spent_ns(setup, ledger) > 2 * scale->goal.budget_ns;
 }
 
-static rue_status try_rows(struct rue_scale *scale, struct rue_study *study, size_t set, rue_error *error)
+static rue_status try_rows(struct rue_scale *scale, const struct rue_study_setup *setup,
+                           struct rue_study_ledger *ledger, size_t set, rue_error *error)
 {
     for (size_t i = 0; i < scale->results.row_count; i++) {
         struct rue_scaling_row *row = &scale->results.rows[i];
         if (row->set != set) continue;
         rue_status status = rue_interrupt_status();
         if (status != RUE_OK) return rue_fail(error, status, "interrupted");
-        if (is_spent(scale, study)) {
+        if (is_spent(scale, setup, ledger)) {
             snprintf(
                 scale->results.partial_reason, sizeof scale->results.partial_reason,
                 "Trials took more than twice the budget: what was not tried is left out; run it again to "
                 "go on.");
             return RUE_OK;
         }
-        status = try_row(scale, study, row, error);
+        status = try_row(scale, setup, ledger, row, error);
         if (status != RUE_OK) return status;
         scale->done++;
     }
@@ -196,10 +201,10 @@ static rue_status try_set(struct rue_scale *scale, size_t set, rue_error *error)
     rue_status status = rue_study_open(&goal, scale->goal.progress, &study, error);
     if (status != RUE_OK) return status;
     scale->fresh = false;
-    status = try_rows(scale, study, set, error);
-    rue_status counted = rue_store_count(study->store, &scale->store_trials, error);
+    status = try_rows(scale, &study->setup, &study->ledger, set, error);
+    rue_status counted = rue_store_count(study->ledger.store, &scale->store_trials, error);
     if (status == RUE_OK) status = counted;
-    scale->spent_ns += rue_study_spent_ns(study);
+    scale->spent_ns += rue_study_spent_ns(&study->setup, &study->ledger);
     rue_study_close(study);
     return status;
 }

@@ -7,11 +7,11 @@
 
 #include "interrupt.h"
 #include "source.h"
-#include "study_clock.h"
 #include "study_faults.h"
 #include "study_folder.h"
-#include "study_measure.h"
+#include "study_ledger.h"
 #include "study_space.h"
+#include "study_trials.h"
 #include "suspension.h"
 #include "units.h"
 
@@ -37,36 +37,36 @@ static bool has_copy(const struct rue_scaling *results, size_t set)
 void rue_scale_study_goal(const struct rue_scale *scale, size_t set, bool probe, struct rue_study_goal *out)
 {
     const struct rue_scale_goal *goal = &scale->goal;
-    *out = (struct rue_study_goal){.data_count = 1,
-                                   .data = &goal->data[set],
-                                   .runner = goal->runner,
-                                   .models = goal->models,
-                                   .device = goal->device,
-                                   .images = goal->images ? goal->images : scale->results.job_images,
-                                   .strategy = rue_strategies[0]->name,
-                                   .trial_timeout_ns = goal->trial_timeout_ns,
-                                   .repeats = 1,
-                                   .memory_bytes = goal->memory_bytes,
-                                   .workload = goal->workload,
-                                   .out = goal->out,
-                                   .name_suffix = "-scale",
-                                   .keys = goal->keys,
-                                   .goes_on = scale->done > 0,
-                                   .has_copy = !probe && has_copy(&scale->results, set),
-                                   .keep_nothing = probe,
-                                   .dry_run = goal->dry_run,
-                                   .fresh = !probe && scale->fresh,
-                                   .reports = rue_scale_reports,
-                                   .command_line = goal->command_line};
-    if (scale->results.folder[0]) out->out = scale->results.folder;
-    out->modes[scale->results.sets[set].variant.mode] = true;
+    *out = (struct rue_study_goal){.data.count = 1,
+                                   .data.paths = &goal->data[set],
+                                   .loader.runner = goal->runner,
+                                   .models.names = goal->models,
+                                   .models.device = goal->device,
+                                   .job.images = goal->images ? goal->images : scale->results.job_images,
+                                   .search.strategy = rue_strategies[0]->name,
+                                   .loader.trial_timeout_ns = goal->trial_timeout_ns,
+                                   .search.repeats = 1,
+                                   .loader.memory_bytes = goal->memory_bytes,
+                                   .loader.workload = goal->workload,
+                                   .output.folder = goal->out,
+                                   .output.name_suffix = "-scale",
+                                   .data.keys = goal->keys,
+                                   .output.goes_on = scale->done > 0,
+                                   .data.has_copy = !probe && has_copy(&scale->results, set),
+                                   .output.keep_nothing = probe,
+                                   .output.dry_run = goal->dry_run,
+                                   .output.fresh = !probe && scale->fresh,
+                                   .output.reports = rue_scale_reports,
+                                   .output.command_line = goal->command_line};
+    if (scale->results.folder[0]) out->output.folder = scale->results.folder;
+    out->data.modes[scale->results.sets[set].variant.mode] = true;
     for (int k = 0; k < RUE_KNOB_COUNT; k++) {
-        out->knobs[k] = goal->knobs[k];
-        out->knob_origins[k] = goal->knob_origins[k];
+        out->space.knobs[k] = goal->knobs[k];
+        out->space.knob_origins[k] = goal->knob_origins[k];
     }
-    if (!out->knobs[RUE_NUM_WORKERS]) {
-        out->knobs[RUE_NUM_WORKERS] = usual_workers;
-        out->knob_origins[RUE_NUM_WORKERS] = "--num-workers";
+    if (!out->space.knobs[RUE_NUM_WORKERS]) {
+        out->space.knobs[RUE_NUM_WORKERS] = usual_workers;
+        out->space.knob_origins[RUE_NUM_WORKERS] = "--num-workers";
     }
 }
 
@@ -122,18 +122,18 @@ static int by_config(const void *a, const void *b)
 }
 
 /* The values that one curve keeps while the other's grow. */
-static rue_status choose_fixed(struct rue_scale *scale, const struct rue_study *study, rue_error *error)
+static rue_status choose_fixed(struct rue_scale *scale, const struct rue_study_setup *setup, rue_error *error)
 {
     const struct rue_scale_goal *goal = &scale->goal;
-    const struct rue_space *space = &study->space;
+    const struct rue_space *space = &setup->space;
     struct rue_config *fixed = &scale->results.fixed;
-    uint64_t job = study->variants[0].job_images;
+    uint64_t job = setup->variants[0].job_images;
     if ((uint64_t)goal->fixed_batch > job)
         return rue_fail(error, RUE_USAGE,
                         "--fixed-batch: a batch of %d is larger than the %" PRIu64
                         " images of a trial; give a smaller one, or raise --images",
                         goal->fixed_batch, job);
-    scale->cpus = rue_study_usable_cpus(rue_runner_hello(study->runner));
+    scale->cpus = rue_study_usable_cpus(rue_study_hello(setup));
     *fixed = rue_space_at(space, 0);
     fixed->value[RUE_BATCH_SIZE] = goal->fixed_batch             ? goal->fixed_batch
                                    : (uint64_t)FIXED_BATCH > job ? (int)job
@@ -144,15 +144,15 @@ static rue_status choose_fixed(struct rue_scale *scale, const struct rue_study *
     return RUE_OK;
 }
 
-static size_t list_configs(const struct rue_scale *scale, const struct rue_study *study,
+static size_t list_configs(const struct rue_scale *scale, const struct rue_study_setup *setup,
                            struct rue_scaling_row configs[2 * RUE_SPACE_VALUES_MAX])
 {
     static const enum rue_knob knobs[] = {RUE_BATCH_SIZE, RUE_NUM_WORKERS};
     size_t count = 0;
     for (size_t k = 0; k < sizeof knobs / sizeof *knobs; k++)
-        for (int i = 0; i < study->space.count[knobs[k]]; i++) {
+        for (int i = 0; i < setup->space.count[knobs[k]]; i++) {
             struct rue_config config = scale->results.fixed;
-            config.value[knobs[k]] = study->space.values[knobs[k]][i];
+            config.value[knobs[k]] = setup->space.values[knobs[k]][i];
             add_config(configs, &count, &config, knobs[k]);
         }
     qsort(configs, count, sizeof *configs, by_config);
@@ -160,22 +160,22 @@ static size_t list_configs(const struct rue_scale *scale, const struct rue_study
 }
 
 /* The rows of all sets and models, once the first of the data is open. */
-static rue_status make_rows(struct rue_scale *scale, const struct rue_study *study, rue_error *error)
+static rue_status make_rows(struct rue_scale *scale, const struct rue_study_setup *setup, rue_error *error)
 {
     struct rue_scaling *results = &scale->results;
-    rue_status status = choose_fixed(scale, study, error);
+    rue_status status = choose_fixed(scale, setup, error);
     if (status != RUE_OK) return status;
     struct rue_scaling_row *configs = calloc(2 * RUE_SPACE_VALUES_MAX, sizeof *configs);
     if (!configs) return rue_fail_memory(error, "configurations", sizeof *configs);
     struct rue_space whole;
-    status = rue_study_space(study->goal, rue_runner_hello(study->runner), UINT64_MAX, &whole, error);
+    status = rue_study_space(&setup->goal, rue_study_hello(setup), UINT64_MAX, &whole, error);
     if (status != RUE_OK) return free(configs), status;
     for (int i = 0; i < whole.count[RUE_BATCH_SIZE]; i++)
         results->batch_sizes_left_out += (uint64_t)whole.values[RUE_BATCH_SIZE][i] > results->job_images;
-    scale->config_count = list_configs(scale, study, configs);
-    scale->model_count = study->model_count;
+    scale->config_count = list_configs(scale, setup, configs);
+    scale->model_count = setup->model_count;
     for (size_t m = 0; m < scale->model_count; m++)
-        memcpy(scale->models[m], study->models[m].name, sizeof scale->models[m]);
+        memcpy(scale->models[m], setup->models[m].name, sizeof scale->models[m]);
     size_t count = results->set_count * scale->model_count * scale->config_count;
     results->rows = calloc(count + 1, sizeof *results->rows);
     scale->rates = calloc(results->set_count * scale->model_count + 1, sizeof *scale->rates);
@@ -208,50 +208,52 @@ static void drop_rows(struct rue_scaling *results)
 /* ---- probes ---- */
 
 /* Images a second of the fixed configuration, from one short trial with each model. */
-static rue_status probe_rates(struct rue_scale *scale, struct rue_study *study, size_t set, rue_error *error)
+static rue_status probe_rates(struct rue_scale *scale, const struct rue_study_setup *setup,
+                              struct rue_study_ledger *ledger, size_t set, rue_error *error)
 {
-    uint64_t job = study->variants[0].job_images,
+    uint64_t job = setup->variants[0].job_images,
              batch = (uint64_t)scale->results.fixed.value[RUE_BATCH_SIZE];
     for (size_t m = 0; m < scale->model_count; m++) {
         struct rue_trial_result result;
         struct rue_trial_request request = {.measure = RUE_JOINT, .config = scale->results.fixed};
         request.images = PROBE_BATCHES * batch < job ? PROBE_BATCHES * batch : job;
-        if (rue_runner_hello(study->runner)->whole_jobs) request.images = job;
-        rue_status status = rue_study_measure(study, 0, m, &request, 0, 0, &result, error);
+        if (rue_study_hello(setup)->whole_jobs) request.images = job;
+        rue_status status = rue_study_measure(setup, ledger, 0, m, &request, 0, 0, &result, error);
         if (status != RUE_OK) return status;
         if (result.outcome == RUE_TRIAL_OK && result.end_to_end_ns > 0)
             scale->rates[set * scale->model_count + m] =
                 (double)result.images * 1e9 / (double)result.end_to_end_ns;
         else
-            status = rue_study_fail_probe(study, 0, result.outcome, result.reason, error);
+            status = rue_study_fail_probe(setup, 0, result.outcome, result.reason, error);
         rue_trial_result_close(&result);
         if (status != RUE_OK) return status;
     }
     return RUE_OK;
 }
 
-static rue_status probe_open(struct rue_scale *scale, struct rue_study *study, size_t set, rue_error *error)
+static rue_status probe_open(struct rue_scale *scale, struct rue_study_setup *setup,
+                             struct rue_study_ledger *ledger, size_t set, rue_error *error)
 {
     struct rue_scaling *results = &scale->results;
     struct rue_scaling_set *mine = &results->sets[set];
-    const struct rue_hello *hello = rue_runner_hello(study->runner);
-    mine->variant = study->variants[0].variant;
-    mine->images = study->variants[0].opened.images;
-    snprintf(mine->digest, sizeof mine->digest, "%s", study->variants[0].opened.digest);
-    memcpy(mine->cache, study->variants[0].workload.cache, sizeof mine->cache);
-    mine->batch_dtype = study->variants[0].workload.batch_dtype;
+    const struct rue_hello *hello = rue_study_hello(setup);
+    mine->variant = setup->variants[0].variant;
+    mine->images = setup->variants[0].opened.images;
+    snprintf(mine->digest, sizeof mine->digest, "%s", setup->variants[0].opened.digest);
+    memcpy(mine->cache, setup->variants[0].workload.cache, sizeof mine->cache);
+    mine->batch_dtype = setup->variants[0].workload.batch_dtype;
     if (!results->job_images) {
-        rue_study_choose_folder(study);
-        snprintf(results->folder, sizeof results->folder, "%s", study->folder);
-        results->job_images = study->variants[0].job_images;
+        rue_study_choose_folder(setup);
+        snprintf(results->folder, sizeof results->folder, "%s", setup->place.folder);
+        results->job_images = setup->variants[0].job_images;
         snprintf(scale->runner, sizeof scale->runner, "%s", hello->runner);
         snprintf(scale->runner_machine, sizeof scale->runner_machine, "%s", hello->machine_json);
-        snprintf(scale->started, sizeof scale->started, "%s", study->started);
+        snprintf(scale->started, sizeof scale->started, "%s", setup->started);
         rue_study_libraries(scale->libraries, sizeof scale->libraries);
-        rue_status status = make_rows(scale, study, error);
+        rue_status status = make_rows(scale, setup, error);
         if (status != RUE_OK) return status;
     }
-    return probe_rates(scale, study, set, error);
+    return probe_rates(scale, setup, ledger, set, error);
 }
 
 static rue_status probe_set(struct rue_scale *scale, size_t set, rue_error *error)
@@ -265,8 +267,8 @@ static rue_status probe_set(struct rue_scale *scale, size_t set, rue_error *erro
     status = rue_study_open(&goal, scale->goal.progress, &study, error);
     if (status != RUE_OK) return status;
     rue_progress_show(scale->goal.progress, "probing %s", mine->dataset);
-    status = probe_open(scale, study, set, error);
-    scale->spent_ns += rue_study_spent_ns(study);
+    status = probe_open(scale, &study->setup, &study->ledger, set, error);
+    scale->spent_ns += rue_study_spent_ns(&study->setup, &study->ledger);
     rue_study_close(study);
     return status;
 }

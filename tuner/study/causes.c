@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "array.h"
+#include "clock.h"
 #include "interference.h"
+#include "machine.h"
 #include "usage.h"
 
 static const double worth = 0.02;
@@ -135,4 +137,28 @@ void rue_causes_judge(const struct rue_causes *causes, int online_cpus, int usab
     bool room = online_cpus - shares[OTHERS] >= (1 - spare_ratio) * usable_cpus;
     for (int c = 0; c < CAUSES; c++)
         if (shares[c] >= words[c].least && !(c == OTHERS && room)) say(out, c, shares[c]);
+}
+
+static const uint64_t most_ns = 50000000; /* five ticks of the kernel's count of CPU time */
+enum { BUDGET_PART = 20 };
+
+rue_status rue_causes_look(const struct rue_study_setup *setup, const char *when, char out[RUE_CAUSES_BYTES],
+                           rue_error *error)
+{
+    struct rue_causes *causes;
+    uint64_t budget_ns = setup->goal.search.budget.time_ns, look_ns = most_ns;
+    bool recommends = budget_ns || setup->goal.search.budget.trials;
+    if (!recommends || setup->goal.output.dry_run || rue_study_hello(setup)->virtual_clock) return RUE_OK;
+    if (budget_ns && budget_ns / BUDGET_PART < look_ns) look_ns = budget_ns / BUDGET_PART;
+    rue_status status = rue_causes_open("", &causes, error);
+    if (status != RUE_OK) return status;
+    rue_clock_sleep_until(rue_clock_now_ns() + look_ns);
+    status = rue_causes_note(causes, 1, 0, error);
+    struct rue_machine machine = rue_machine_read();
+    if (status == RUE_OK) rue_causes_judge(causes, machine.online_cpus, machine.usable_cpus, out);
+    if (status == RUE_OK && out[0])
+        rue_progress_note(setup->progress, "%s the machine is busy, so the answer is of low confidence: %s",
+                          when, out);
+    rue_causes_close(causes);
+    return status;
 }

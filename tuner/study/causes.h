@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "error.h"
+#include "study_setup.h"
 
 struct rue_causes;
 
@@ -32,5 +32,13 @@ void rue_causes_summarise(const struct rue_causes *causes, char out[RUE_CAUSES_B
  * or the kernel does not say. */
 void rue_causes_judge(const struct rue_causes *causes, int online_cpus, int usable_cpus,
                       char out[RUE_CAUSES_BYTES]);
+
+/* Says on the screen, and in `out`, what keeps this machine busy `when` no trial runs ("before the first
+ * trial");
+ * "": nothing. Sleeps for five ticks, or a twentieth of the budget where that is less. Looks at nothing for a
+ * runner with a clock of its own, a dry run, and a study without a budget, which recommends nothing.
+ * RUE_MEMORY. */
+rue_status rue_causes_look(const struct rue_study_setup *setup, const char *when, char out[RUE_CAUSES_BYTES],
+                           rue_error *error) RUE_MUST_CHECK;
 
 #endif

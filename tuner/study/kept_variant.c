@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "baseline_gains.h"
 #include "protocol.h"
+#include "study_answers.h"
 
 enum { MODELS_MAX = 4096, CONFIGS_MAX = 1 << 20, CELLS_MAX = 8000000, REPEATS_MAX = 1 << 20 };
 

@@ -336,12 +336,12 @@ rue_status rue_recommended_know(struct rue_recommended *recommended, int cpus, b
 {
     const struct rue_setup_grid grid = {recommended->model_count, recommended->config_count,
                                         recommended->configs};
-    struct rue_strategy_setup setup = rue_strategy_setup_of(grid, recommended->job_images);
-    setup.runner.cpus = cpus;
-    setup.runner.in_turn = in_turn;
-    setup.stop = rue_interrupt_status;
+    struct rue_strategy_setup strategy_setup = rue_strategy_setup_of(grid, recommended->job_images);
+    strategy_setup.runner.cpus = cpus;
+    strategy_setup.runner.in_turn = in_turn;
+    strategy_setup.stop = rue_interrupt_status;
     if (recommended->knowledge) return RUE_OK;
-    if (!grid.scenario_count || !grid.config_count || !setup.job.images)
+    if (!grid.scenario_count || !grid.config_count || !strategy_setup.job.images)
         return rue_fail(error, RUE_DATA, "no times of a job of known length");
-    return rue_prediction_learn_jobs(&setup, recommended->time_s, &recommended->knowledge, error);
+    return rue_prediction_learn_jobs(&strategy_setup, recommended->time_s, &recommended->knowledge, error);
 }

@@ -6,12 +6,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "causes.h"
 #include "hash.h"
 #include "interrupt.h"
 #include "machine.h"
-#include "study_changes.h"
 #include "study_folder.h"
-#include "study_look.h"
+#include "study_keep.h"
 #include "study_opening.h"
 #include "study_prior.h"
 #include "study_recording.h"
@@ -30,67 +30,73 @@ static void now_text(char *out, size_t bytes)
 
 /* Whose measurements these are: rows are reused only for the same runner on the same machine. Long names are
  * cut, so a hash of all of it tells them apart. */
-static void identify(struct rue_study *study)
+static void identify(struct rue_study_setup *setup)
 {
-    const struct rue_hello *hello = rue_runner_hello(study->runner);
-    const char *command = study->goal->runner;
+    const struct rue_hello *hello = rue_study_hello(setup);
+    const char *command = setup->goal.loader.runner;
     if (command) {
         uint64_t hash = rue_hash(RUE_HASH_START, hello->runner, strlen(hello->runner) + 1);
-        snprintf(study->runner_identity, sizeof study->runner_identity, "%.50s: %.50s #%016" PRIx64,
+        snprintf(setup->host.identity, sizeof setup->host.identity, "%.50s: %.50s #%016" PRIx64,
                  hello->runner, command, rue_hash(hash, command, strlen(command)));
     } else {
-        snprintf(study->runner_identity, sizeof study->runner_identity, "%s", hello->runner);
+        snprintf(setup->host.identity, sizeof setup->host.identity, "%s", hello->runner);
     }
-    snprintf(study->machine_identity, sizeof study->machine_identity, "%016" PRIx64,
+    snprintf(setup->host.machine, sizeof setup->host.machine, "%016" PRIx64,
              rue_hash(RUE_HASH_START, hello->machine_json, strlen(hello->machine_json)));
 }
 
 /* A runner for each GPU, which are one towards us. */
-static rue_status open_group(struct rue_study *study, rue_error *error)
+static rue_status open_group(struct rue_study_setup *setup, rue_error *error)
 {
-    const struct rue_study_goal *goal = study->goal;
-    const char **word = study->runner_words;
+    const struct rue_study_goal *goal = &setup->goal;
+    const char **word = setup->host.words;
     *word++ = "--gpus";
-    *word++ = goal->gpus;
-    if (goal->runner) *word++ = "--runner";
-    if (goal->runner) *word++ = goal->runner;
-    return rue_runner_open_own(study->runner_words, &study->runner, error);
+    *word++ = goal->loader.gpus;
+    if (goal->loader.runner) *word++ = "--runner";
+    if (goal->loader.runner) *word++ = goal->loader.runner;
+    return rue_runner_open_own(setup->host.words, &setup->host.runner, error);
 }
 
-static rue_status open_runner(struct rue_study *study, rue_error *error)
+static rue_status open_runner(struct rue_study_setup *setup, rue_error *error)
 {
-    const struct rue_study_goal *goal = study->goal;
-    if (goal->table) return rue_study_open_recording(study, error);
-    return goal->gpus ? open_group(study, error) : rue_runner_open(goal->runner, &study->runner, error);
+    const struct rue_study_goal *goal = &setup->goal;
+    if (goal->data.table) return rue_study_open_recording(setup, error);
+    return goal->loader.gpus ? open_group(setup, error)
+                             : rue_runner_open(goal->loader.runner, &setup->host.runner, error);
 }
 
 static rue_status open_all(struct rue_study *study, rue_error *error)
 {
-    const struct rue_study_goal *goal = study->goal;
-    rue_status status = open_runner(study, error);
+    const struct rue_study_goal *goal = &study->setup.goal;
+    rue_status status = open_runner(&study->setup, error);
     if (status != RUE_OK) return status;
-    identify(study);
-    status = rue_study_choose_models(study, error);
-    const struct rue_hello *hello = rue_runner_hello(study->runner);
-    if (status == RUE_OK) status = rue_study_check_pinning(study, error);
-    if (status == RUE_OK) status = rue_study_choose_data(study, error);
-    if (status == RUE_OK) status = rue_study_try_models(study, error);
+    identify(&study->setup);
+    status = rue_study_choose_models(&study->setup, error);
+    const struct rue_hello *hello = rue_study_hello(&study->setup);
+    if (status == RUE_OK) status = rue_study_check_pinning(&study->setup, error);
+    if (status == RUE_OK) status = rue_study_choose_data(&study->setup, error);
+    if (status == RUE_OK) status = rue_study_try_models(&study->setup, error);
     /* Wrong values are told before anything is written or read, those that depend on J before the sample. */
-    if (status == RUE_OK) status = rue_study_space(goal, hello, UINT64_MAX, &study->space, error);
-    if (status == RUE_OK && !goal->keep_nothing) status = rue_study_open_folder(study, error);
-    const int *sizes = study->space.values[RUE_BATCH_SIZE], size_count = study->space.count[RUE_BATCH_SIZE];
-    study->wanted_images = goal->batches ? goal->batches * (uint64_t)sizes[size_count - 1]
-                                         : rue_study_share(study, goal->images);
-    if (status == RUE_OK && !goal->fresh) status = rue_study_open_store(study, error);
-    if (status == RUE_OK) status = rue_study_look_before(study, error);
-    if (status == RUE_OK) status = rue_study_open_data(study, error);
+    if (status == RUE_OK) status = rue_study_space(goal, hello, UINT64_MAX, &study->setup.space, error);
+    if (status == RUE_OK && !goal->output.keep_nothing) status = rue_study_open_folder(&study->setup, error);
+    const int *sizes = study->setup.space.values[RUE_BATCH_SIZE],
+              size_count = study->setup.space.count[RUE_BATCH_SIZE];
+    study->setup.wanted_images = goal->job.batches ? goal->job.batches * (uint64_t)sizes[size_count - 1]
+                                                   : rue_study_share(&study->setup, goal->job.images);
+    if (status == RUE_OK && !goal->output.fresh)
+        status = rue_study_open_store(&study->setup, &study->ledger, error);
     if (status == RUE_OK)
-        status = rue_study_space(goal, hello, study->variants[0].job_images, &study->space, error);
-    if (status == RUE_OK) status = rue_study_settle_budget(study, error);
-    if (status == RUE_OK) status = rue_study_add_sample(study, error);
-    if (status == RUE_OK && goal->fresh) status = rue_study_open_store(study, error);
-    if (status == RUE_OK) status = rue_study_take_changes(study, error);
-    return status == RUE_OK ? rue_study_time_models(study, error) : status;
+        status = rue_causes_look(&study->setup, "before the first trial", study->outcome.busy_before, error);
+    if (status == RUE_OK) status = rue_study_open_data(&study->setup, error);
+    if (status == RUE_OK)
+        status =
+            rue_study_space(goal, hello, study->setup.variants[0].job_images, &study->setup.space, error);
+    if (status == RUE_OK) status = rue_study_settle_budget(&study->setup, error);
+    if (status == RUE_OK) status = rue_study_add_sample(&study->setup, &study->ledger, error);
+    if (status == RUE_OK && goal->output.fresh)
+        status = rue_study_open_store(&study->setup, &study->ledger, error);
+    if (status == RUE_OK) status = rue_study_take_changes(&study->setup, &study->ledger, error);
+    return status == RUE_OK ? rue_study_time_models(&study->setup, &study->ledger, error) : status;
 }
 
 rue_status rue_study_open(const struct rue_study_goal *goal, struct rue_progress *progress,
@@ -98,17 +104,17 @@ rue_status rue_study_open(const struct rue_study_goal *goal, struct rue_progress
 {
     struct rue_study *study = calloc(1, sizeof *study);
     if (!study) return rue_fail_memory(error, "a study", sizeof *study);
-    study->own_goal = *goal;
-    study->goal = &study->own_goal;
-    study->strategy = rue_strategy_find(goal->strategy);
-    study->progress = progress;
-    study->start_ns = rue_suspension_awake_ns();
-    study->folder_lock = study->part_lock = -1;
-    study->memory_bytes = goal->memory_bytes ? goal->memory_bytes : rue_machine_available_bytes() / 5 * 4;
-    now_text(study->started, sizeof study->started);
-    if (goal->dry_run) setenv("RUE_DRY_RUN", "true", 1); /* for the runners, however deep */
+    study->setup.goal = *goal;
+    study->setup.plan.strategy = rue_strategy_find(goal->search.strategy);
+    study->setup.progress = progress;
+    study->ledger.clock.start_ns = rue_suspension_awake_ns();
+    study->setup.place.lock = study->setup.place.part_lock = -1;
+    study->setup.memory_bytes =
+        goal->loader.memory_bytes ? goal->loader.memory_bytes : rue_machine_available_bytes() / 5 * 4;
+    now_text(study->setup.started, sizeof study->setup.started);
+    if (goal->output.dry_run) setenv("RUE_DRY_RUN", "true", 1); /* for the runners, however deep */
     rue_status status = open_all(study, error);
-    study->discard = status != RUE_OK;
+    study->setup.place.discard = status != RUE_OK;
     if (status != RUE_OK) return rue_study_close(study), status;
     *out = study;
     return RUE_OK;
@@ -117,22 +123,22 @@ rue_status rue_study_open(const struct rue_study_goal *goal, struct rue_progress
 void rue_study_close(struct rue_study *study)
 {
     if (!study) return;
-    rue_runner_close(study->runner);
-    rue_recording_close(study->recording);
-    rue_store_close(study->store);
-    if (study->part_lock >= 0) close(study->part_lock);
-    rue_part_remove(study->part);
+    rue_runner_close(study->setup.host.runner);
+    rue_recording_close(study->setup.host.recording);
+    rue_store_close(study->ledger.store);
+    if (study->setup.place.part_lock >= 0) close(study->setup.place.part_lock);
+    rue_part_remove(study->setup.place.part);
     rue_interrupt_guard_file(NULL);
-    if (study->discard && study->folder_lock >= 0) rue_study_discard(study);
-    rue_study_unlock_folder(study->folder_lock);
-    for (size_t v = 0; v < study->variant_count; v++) {
-        rue_cost_matrix_close(study->matrices[v]);
-        free(study->lines[v]);
-        rue_knowledge_close(study->knowledge[v]);
-        rue_study_prior_close(&study->priors[v]);
+    if (study->setup.place.discard && study->setup.place.lock >= 0) rue_study_discard(&study->setup);
+    rue_study_unlock_folder(study->setup.place.lock);
+    for (size_t v = 0; v < study->setup.variant_count; v++) {
+        rue_cost_matrix_close(study->outcome.variants[v].matrix);
+        free(study->outcome.variants[v].lines);
+        rue_knowledge_close(study->outcome.variants[v].knowledge);
+        rue_study_prior_close(&study->setup.priors[v]);
     }
-    free(study->configs);
-    free(study->rows);
-    free(study->disturbed);
+    free(study->setup.configs);
+    free(study->ledger.rows);
+    free(study->ledger.disturbed);
     free(study);
 }

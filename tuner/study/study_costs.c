@@ -5,8 +5,10 @@
 
 #include "probes.h"
 #include "study_faults.h"
-#include "study_measure.h"
+#include "study_ledger.h"
 #include "study_space.h"
+#include "study_trials.h"
+#include "units.h"
 
 enum { FEW_IMAGES = 128, MANY_IMAGES = 1024 };
 enum { WORK_IMAGES = 8 }; /* that tell what really computing one takes */
@@ -30,54 +32,58 @@ struct rate {
     char reason[RUE_REASON_BYTES];
 };
 
-static bool names_data(const struct rue_study *study, size_t variant, const struct rate *rate)
+static bool names_data(const struct rue_study_setup *setup, size_t variant, const struct rate *rate)
 {
-    return rue_study_is_data_fault(study, variant, rate->outcome, rate->reason);
+    return rue_study_is_data_fault(setup, variant, rate->outcome, rate->reason);
 }
 
-static rue_status fail_probe(const struct rue_study *study, size_t variant, const struct rate *rate,
+static rue_status fail_probe(const struct rue_study_setup *setup, size_t variant, const struct rate *rate,
                              rue_error *error)
 {
-    return rue_study_fail_probe(study, variant, rate->outcome, rate->reason, error);
+    return rue_study_fail_probe(setup, variant, rate->outcome, rate->reason, error);
 }
 
-void rue_study_note_loader(struct rue_study *study, size_t variant, const struct rue_trial_result *result)
+void rue_study_note_loader(struct rue_study_setup *setup, size_t variant,
+                           const struct rue_trial_result *result)
 {
-    double took_s = (double)result->end_to_end_ns / 1e9, *rate = &study->one_worker_images_per_s[variant];
+    double took_s = (double)result->end_to_end_ns / 1e9,
+           *rate = &setup->costs.one_worker_images_per_s[variant];
     if (*rate > 0 || !(took_s > 0)) return;
     *rate = (double)result->images / took_s / fmax(1, result->config.value[RUE_NUM_WORKERS]);
     /* On a real clock the first trial reads the data into memory as well. */
-    if (rue_runner_hello(study->runner)->virtual_clock && result->cost_ns != RUE_ABSENT)
-        study->trial_overhead_s = fmax(study->trial_overhead_s, (double)result->cost_ns / 1e9 - took_s);
+    if (rue_study_hello(setup)->virtual_clock && result->cost_ns != RUE_ABSENT)
+        setup->costs.trial_overhead_s =
+            fmax(setup->costs.trial_overhead_s, (double)result->cost_ns / 1e9 - took_s);
 }
 
-void rue_study_note_compute(struct rue_study *study, size_t model, const struct rue_trial_result *result)
+void rue_study_note_compute(struct rue_study_setup *setup, size_t model,
+                            const struct rue_trial_result *result)
 {
     if (result->images > 0 && result->compute_ns > 0)
-        study->compute_s_per_image[model] = (double)result->compute_ns / 1e9 / (double)result->images;
+        setup->costs.compute_s_per_image[model] = (double)result->compute_ns / 1e9 / (double)result->images;
 }
 
 /* Images a second of the loader with `workers`, from one short trial; load-only where the runner can, else
  * jointly with the first model. */
-static rue_status probe_rate(struct rue_study *study, size_t variant, int workers, uint64_t images,
-                             struct rate *out, rue_error *error)
+static rue_status probe_rate(struct rue_study_setup *setup, struct rue_study_ledger *ledger, size_t variant,
+                             int workers, uint64_t images, struct rate *out, rue_error *error)
 {
-    const struct rue_hello *hello = rue_runner_hello(study->runner);
+    const struct rue_hello *hello = rue_study_hello(setup);
     bool load = hello->measures[RUE_LOAD];
     struct rue_trial_request request = {.measure = load ? RUE_LOAD : RUE_JOINT,
-                                        .config = rue_space_at(&study->space, 0)};
+                                        .config = rue_space_at(&setup->space, 0)};
     struct rue_trial_result result;
     request.config.value[RUE_NUM_WORKERS] = workers;
-    uint64_t job = study->variants[variant].job_images,
+    uint64_t job = setup->variants[variant].job_images,
              batch = (uint64_t)request.config.value[RUE_BATCH_SIZE];
     size_t asked = variant;
-    if (!study->variants[variant].opened.digest[0])
+    if (!setup->variants[variant].opened.digest[0])
         variant = 0; /* a sample that a dry run does not convert */
     request.images = images < 2 * batch ? 2 * batch : images;
 
     if (request.images > job || hello->whole_jobs) request.images = job;
     rue_status status =
-        rue_study_measure(study, variant, load ? RUE_NONE : 0, &request, 0, 0, &result, error);
+        rue_study_measure(setup, ledger, variant, load ? RUE_NONE : 0, &request, 0, 0, &result, error);
     if (status != RUE_OK) return status;
     *out = (struct rate){.outcome = result.outcome};
     snprintf(out->reason, sizeof out->reason, "%s", result.reason);
@@ -85,7 +91,7 @@ static rue_status probe_rate(struct rue_study *study, size_t variant, int worker
         double took_s = (double)result.end_to_end_ns / 1e9;
         out->images_per_s = (double)result.images / took_s;
         if (result.cost_ns != RUE_ABSENT) out->overhead_s = fmax(0, (double)result.cost_ns / 1e9 - took_s);
-        rue_study_note_loader(study, asked, &result);
+        rue_study_note_loader(setup, asked, &result);
     }
     rue_trial_result_close(&result);
     return RUE_OK;
@@ -93,131 +99,292 @@ static rue_status probe_rate(struct rue_study *study, size_t variant, int worker
 
 /* One worker and as many as there are CPUs: what lies between is taken as proportional. Where one of the two
  * does not run, the other speaks for both; where neither does, none at all may still. */
-static rue_status probe_loader(struct rue_study *study, size_t variant, rue_error *error)
+static rue_status probe_loader(struct rue_study_setup *setup, struct rue_study_ledger *ledger, size_t variant,
+                               rue_error *error)
 {
-    int one = nearest(&study->space, RUE_NUM_WORKERS, 1);
-    int all = nearest(&study->space, RUE_NUM_WORKERS, rue_study_usable_cpus(rue_runner_hello(study->runner)));
+    int one = nearest(&setup->space, RUE_NUM_WORKERS, 1);
+    int all = nearest(&setup->space, RUE_NUM_WORKERS, rue_study_usable_cpus(rue_study_hello(setup)));
     struct rate few, many;
-    rue_progress_show(study->progress, "probing the loader: %s",
-                      rue_mode_names[study->variants[variant].variant.mode]);
-    rue_status status = probe_rate(study, variant, one, FEW_IMAGES, &few, error);
+    rue_progress_show(setup->progress, "probing the loader: %s",
+                      rue_mode_names[setup->variants[variant].variant.mode]);
+    rue_status status = probe_rate(setup, ledger, variant, one, FEW_IMAGES, &few, error);
     if (status != RUE_OK) return status;
-    if (names_data(study, variant, &few)) return fail_probe(study, variant, &few, error);
+    if (names_data(setup, variant, &few)) return fail_probe(setup, variant, &few, error);
     many = few;
-    if (all != one) status = probe_rate(study, variant, all, MANY_IMAGES, &many, error);
+    if (all != one) status = probe_rate(setup, ledger, variant, all, MANY_IMAGES, &many, error);
     if (status != RUE_OK) return status;
-    if (names_data(study, variant, &many)) return fail_probe(study, variant, &many, error);
-    int least = study->space.values[RUE_NUM_WORKERS][0];
+    if (names_data(setup, variant, &many)) return fail_probe(setup, variant, &many, error);
+    int least = setup->space.values[RUE_NUM_WORKERS][0];
     if (!few.images_per_s && !many.images_per_s && least < one)
-        status = probe_rate(study, variant, least, FEW_IMAGES, &few, error);
+        status = probe_rate(setup, ledger, variant, least, FEW_IMAGES, &few, error);
     if (status != RUE_OK) return status;
-    if (!few.images_per_s && !many.images_per_s) return fail_probe(study, variant, &few, error);
-    study->all_workers_images_per_s[variant] = fmax(few.images_per_s, many.images_per_s);
-    study->trial_overhead_s = fmax(study->trial_overhead_s, fmax(few.overhead_s, many.overhead_s));
+    if (!few.images_per_s && !many.images_per_s) return fail_probe(setup, variant, &few, error);
+    setup->costs.all_workers_images_per_s[variant] = fmax(few.images_per_s, many.images_per_s);
+    setup->costs.trial_overhead_s =
+        fmax(setup->costs.trial_overhead_s, fmax(few.overhead_s, many.overhead_s));
     return RUE_OK;
 }
 
 /* Seconds of compute an image: known of models that sleep and of those that were timed; asked of the runner
  * for its own and for those that really work, whose times are estimates until then. */
-static rue_status probe_model(struct rue_study *study, size_t index, rue_error *error)
+static rue_status probe_model(struct rue_study_setup *setup, struct rue_study_ledger *ledger, size_t index,
+                              rue_error *error)
 {
-    const struct rue_study_model *model = &study->models[index];
+    const struct rue_study_model *model = &setup->models[index];
     struct rue_trial_request request = {.measure = RUE_COMPUTE,
-                                        .config = rue_space_at(&study->space, 0),
+                                        .config = rue_space_at(&setup->space, 0),
                                         .batches = RUE_PROBES_COMPUTE_BATCHES};
-    int middle = study->space.values[RUE_BATCH_SIZE][study->space.count[RUE_BATCH_SIZE] / 2];
+    int middle = setup->space.values[RUE_BATCH_SIZE][setup->space.count[RUE_BATCH_SIZE] / 2];
     bool works = model->profile.consumer != RUE_CONSUMER_SLEEP && !model->profile.measured;
     int least = request.config.value[RUE_BATCH_SIZE];
     request.config.value[RUE_BATCH_SIZE] = !works ? middle : least < WORK_IMAGES ? least : WORK_IMAGES;
     if (model->known && !works) return RUE_OK;
-    if (!rue_runner_hello(study->runner)->measures[RUE_COMPUTE]) return RUE_OK;
+    if (!rue_study_hello(setup)->measures[RUE_COMPUTE]) return RUE_OK;
     struct rue_trial_result result;
-    rue_progress_show(study->progress, "probing %s", model->name);
-    rue_status status = rue_study_measure(study, 0, index, &request, 0, 0, &result, error);
+    rue_progress_show(setup->progress, "probing %s", model->name);
+    rue_status status = rue_study_measure(setup, ledger, 0, index, &request, 0, 0, &result, error);
     if (status != RUE_OK) return status;
-    if (result.outcome == RUE_TRIAL_OK) rue_study_note_compute(study, index, &result);
+    if (result.outcome == RUE_TRIAL_OK) rue_study_note_compute(setup, index, &result);
     rue_trial_result_close(&result);
     return RUE_OK;
 }
 
-rue_status rue_study_probe_least(struct rue_study *study, rue_error *error)
+rue_status rue_study_probe_least(struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                                 rue_error *error)
 {
-    int one = nearest(&study->space, RUE_NUM_WORKERS, 1);
+    int one = nearest(&setup->space, RUE_NUM_WORKERS, 1);
     struct rate few;
     rue_status status = RUE_OK;
-    for (size_t v = 0; status == RUE_OK && v < study->variant_count; v++)
-        status = probe_rate(study, v, one, FEW_IMAGES, &few, error);
-    study->probe_rows = study->row_count;
+    for (size_t v = 0; status == RUE_OK && v < setup->variant_count; v++)
+        status = probe_rate(setup, ledger, v, one, FEW_IMAGES, &few, error);
+    ledger->probe_rows = ledger->row_count;
     return status;
 }
 
-rue_status rue_study_probe(struct rue_study *study, rue_error *error)
+rue_status rue_study_probe(struct rue_study_setup *setup, struct rue_study_ledger *ledger, rue_error *error)
 {
     rue_status status = RUE_OK;
-    if (study->probed) return RUE_OK;
-    study->probed = true;
-    for (size_t m = 0; status == RUE_OK && m < study->model_count; m++) status = probe_model(study, m, error);
-    for (size_t v = 0; status == RUE_OK && v < study->variant_count; v++)
-        status = probe_loader(study, v, error);
-    study->probe_rows = study->row_count;
+    if (setup->costs.probed) return RUE_OK;
+    setup->costs.probed = true;
+    for (size_t m = 0; status == RUE_OK && m < setup->model_count; m++)
+        status = probe_model(setup, ledger, m, error);
+    for (size_t v = 0; status == RUE_OK && v < setup->variant_count; v++)
+        status = probe_loader(setup, ledger, v, error);
+    ledger->probe_rows = ledger->row_count;
     return status;
 }
 
-double rue_study_batch_s(const struct rue_study *study, size_t model, uint64_t batch)
+double rue_study_batch_s(const struct rue_study_setup *setup, size_t model, uint64_t batch)
 {
-    const struct rue_study_model *known = &study->models[model];
-    if (study->compute_s_per_image[model] > 0) return study->compute_s_per_image[model] * (double)batch;
+    const struct rue_study_model *known = &setup->models[model];
+    if (setup->costs.compute_s_per_image[model] > 0)
+        return setup->costs.compute_s_per_image[model] * (double)batch;
     return known->known ? (double)rue_profile_batch_ns(&known->profile, batch) / 1e9 : 0;
 }
 
 /* Seconds of an image: where loading and computing share the CPUs, no less than the work of both. */
-static double consume_s(const struct rue_study *study, size_t model, uint64_t batch, double one_images_per_s)
+static double consume_s(const struct rue_study_setup *setup, size_t model, uint64_t batch,
+                        double one_images_per_s)
 {
-    int cpus = rue_study_usable_cpus(rue_runner_hello(study->runner));
-    int cores = study->models[model].profile.cores;
-    double s = rue_study_batch_s(study, model, batch) / (double)batch;
+    int cpus = rue_study_usable_cpus(rue_study_hello(setup));
+    int cores = setup->models[model].profile.cores;
+    double s = rue_study_batch_s(setup, model, batch) / (double)batch;
     return cores ? fmax(s, (1 / one_images_per_s + s * cores) / cpus) : s;
 }
 
-double rue_study_trial_s(const struct rue_study *study, size_t variant, size_t model,
+double rue_study_trial_s(const struct rue_study_setup *setup, size_t variant, size_t model,
                          const struct rue_config *config, uint64_t images)
 {
     const int *value = config->value;
     uint64_t batch = (uint64_t)value[RUE_BATCH_SIZE];
-    double one = study->one_worker_images_per_s[variant], all = study->all_workers_images_per_s[variant];
+    double one = setup->costs.one_worker_images_per_s[variant],
+           all = setup->costs.all_workers_images_per_s[variant];
     if (!(one > 0)) one = unknown_rate;
-    if (!(all > 0)) all = one * rue_study_usable_cpus(rue_runner_hello(study->runner));
+    if (!(all > 0)) all = one * rue_study_usable_cpus(rue_study_hello(setup));
     double rate = fmin(fmax(value[RUE_NUM_WORKERS], 1) * one, fmax(one, all));
     double load_s = (double)images / rate, compute_s = 0;
-    if (model != RUE_NONE) compute_s = (double)images * consume_s(study, model, batch, one);
-    if (value[RUE_NUM_WORKERS] == 0) return load_s + compute_s + study->trial_overhead_s;
+    if (model != RUE_NONE) compute_s = (double)images * consume_s(setup, model, batch, one);
+    if (value[RUE_NUM_WORKERS] == 0) return load_s + compute_s + setup->costs.trial_overhead_s;
     double first_s =
         fmin((double)images, (double)batch) / (value[RUE_PARALLELISM] == RUE_PARALLEL_SAMPLE ? rate : one);
-    return fmax(load_s, compute_s) + first_s + study->trial_overhead_s;
+    return fmax(load_s, compute_s) + first_s + setup->costs.trial_overhead_s;
 }
 
-uint64_t rue_study_trial_images(const struct rue_study *study, size_t variant,
+uint64_t rue_study_trial_images(const struct rue_study_setup *setup, size_t variant,
                                 const struct rue_config *config)
 {
-    uint64_t job = study->variants[variant].job_images;
-    return study->short_trials ? rue_job_floor_images(config, job) : job;
+    uint64_t job = setup->variants[variant].job_images;
+    return setup->plan.short_trials ? rue_job_floor_images(config, job) : job;
 }
 
-double rue_study_config_s(const struct rue_study *study, const struct rue_config *config)
+double rue_study_config_s(const struct rue_study_setup *setup, const struct rue_config *config)
 {
     double sum = 0;
-    for (size_t v = 0; v < study->variant_count; v++)
-        for (size_t m = 0; m < study->model_count; m++)
-            sum += rue_study_trial_s(study, v, m, config, rue_study_trial_images(study, v, config));
+    for (size_t v = 0; v < setup->variant_count; v++)
+        for (size_t m = 0; m < setup->model_count; m++)
+            sum += rue_study_trial_s(setup, v, m, config, rue_study_trial_images(setup, v, config));
     return sum;
 }
 
-double rue_study_whole_s(const struct rue_study *study)
+double rue_study_whole_s(const struct rue_study_setup *setup)
 {
     double sum = 0;
-    for (size_t i = 0, size = rue_space_size(&study->space); i < size; i++) {
-        struct rue_config config = rue_space_at(&study->space, i);
-        if (!rue_study_repeats_another(&study->space, &config)) sum += rue_study_config_s(study, &config);
+    for (size_t i = 0, size = rue_space_size(&setup->space); i < size; i++) {
+        struct rue_config config = rue_space_at(&setup->space, i);
+        if (!rue_study_repeats_another(&setup->space, &config)) sum += rue_study_config_s(setup, &config);
     }
-    return sum * study->goal->repeats;
+    return sum * setup->goal.search.repeats;
+}
+
+/* The reports take a moment as well, and estimates err. */
+static const double budget_share = 0.97;
+static const double estimate_margin = 1.05;
+
+double rue_study_budget_left_s(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger)
+{
+    double budget_s = (double)setup->goal.search.budget.time_ns / 1e9;
+    return fmax(0, budget_s * budget_share - (double)rue_study_spent_ns(setup, ledger) / 1e9);
+}
+
+/* The least time that --budget takes, and that leaves `s` for trials: "12ms", "3s". */
+static const char *enough_text(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
+                               double s, char *out, size_t bytes)
+{
+    double enough_s = ((double)rue_study_spent_ns(setup, ledger) / 1e9 + s) * estimate_margin / budget_share;
+    if (enough_s < 1)
+        snprintf(out, bytes, "%.0fms", ceil(enough_s * 1e3));
+    else
+        snprintf(out, bytes, "%.0fs", ceil(enough_s));
+    return out;
+}
+
+rue_status rue_study_check_trials(const struct rue_study_setup *setup, rue_error *error)
+{
+    size_t least = setup->model_count * setup->variant_count, budget = setup->goal.search.budget.trials;
+    if (setup->plan.strategy && !rue_study_predicts(setup)) least *= (size_t)setup->goal.search.repeats;
+    if (budget == 0 || budget >= least) return RUE_OK;
+    char text[64];
+    return rue_fail(
+        error, RUE_USAGE,
+        "the budget of %s is too small: one configuration on every model and variant takes %zu; give "
+        "--budget %zutrials at least, to compare two of them",
+        rue_budget_format(&setup->goal.search.budget, text, sizeof text), least, 2 * least);
+}
+
+/* Compute probes come behind those of the loader. */
+static bool is_probed(const struct rue_study_setup *setup)
+{
+    for (size_t m = 0; m < setup->model_count; m++)
+        if (setup->costs.compute_s_per_image[m] > 0) return true;
+    return false;
+}
+
+/* One configuration on every model and variant: whole jobs, or, of a strategy that predicts, trials as short
+ * as can be and the probes before them. The last variant may not be open yet: a sample of the first. */
+static double config_s(const struct rue_study_setup *setup, size_t variants, const struct rue_config *config)
+{
+    const struct rue_hello *hello = rue_study_hello(setup);
+    bool short_trials = !hello->whole_jobs && (!setup->plan.strategy || rue_study_predicts(setup) ||
+                                               setup->goal.search.minimise != RUE_GOAL_TIME);
+    bool probes =
+        setup->plan.strategy && rue_study_predicts(setup) && hello->measures[RUE_LOAD] && !is_probed(setup);
+    double sum_s = 0;
+    for (size_t v = 0; v < variants; v++) {
+        uint64_t job = setup->variants[v < setup->variant_count ? v : 0].job_images;
+        uint64_t images = short_trials ? rue_job_floor_images(config, job) : job;
+        if (probes) sum_s += RUE_PROBES_LOAD_LEAST * rue_study_trial_s(setup, v, RUE_NONE, config, images);
+        for (size_t m = 0; m < setup->model_count; m++) {
+            sum_s += rue_study_trial_s(setup, v, m, config, images);
+            if (!probes || !hello->measures[RUE_COMPUTE]) continue;
+            uint64_t batch = (uint64_t)config->value[RUE_BATCH_SIZE];
+            sum_s += RUE_PROBES_COMPUTE_BATCHES * rue_study_batch_s(setup, m, batch) +
+                     setup->costs.trial_overhead_s;
+        }
+    }
+    return sum_s;
+}
+
+/* Of the cheapest configuration; and what is enough to compare: of a strategy that predicts the same, else of
+ * the two cheapest. */
+static double cheapest_s(const struct rue_study_setup *setup, size_t variants, double *enough_s)
+{
+    double least_s = INFINITY, second_s = INFINITY;
+    for (size_t i = 0, size = rue_space_size(&setup->space); i < size; i++) {
+        struct rue_config config = rue_space_at(&setup->space, i);
+        if (rue_study_repeats_another(&setup->space, &config)) continue;
+        double s = config_s(setup, variants, &config);
+        second_s = fmin(second_s, fmax(s, least_s));
+        least_s = fmin(least_s, s);
+    }
+    bool two = setup->plan.strategy && !rue_study_predicts(setup) && isfinite(second_s);
+    *enough_s = two ? least_s + second_s : least_s;
+    return least_s;
+}
+
+rue_status rue_study_check_smallest(const struct rue_study_setup *setup,
+                                    const struct rue_study_ledger *ledger, size_t variants, rue_error *error)
+{
+    bool searches = !setup->plan.strategy || rue_study_predicts(setup), loaders = false;
+    /* What is stored may be enough. */
+    bool known = searches ? ledger->found_trials >= variants * setup->model_count : setup->plan.stored_s > 0;
+    if (!setup->goal.search.budget.time_ns || known) return RUE_OK;
+    for (size_t v = 0; v < variants; v++) loaders |= setup->costs.one_worker_images_per_s[v] > 0;
+    double enough_s, least_s = cheapest_s(setup, variants, &enough_s);
+    if (least_s <= rue_study_budget_left_s(setup, ledger)) return RUE_OK;
+    char budget[64], enough[64], spent[RUE_UNIT_TEXT_BYTES], needed[RUE_UNIT_TEXT_BYTES];
+    return rue_fail(
+        error, RUE_USAGE,
+        "the budget of %s is too small: %s took %s, and one configuration on every model and variant "
+        "takes at least %s, as %s; give --budget %s at least%s, or lower --images",
+        rue_budget_format(&setup->goal.search.budget, budget, sizeof budget),
+        loaders ? "opening and probing" : "opening",
+        rue_format_duration(rue_study_spent_ns(setup, ledger), spent, sizeof spent),
+        rue_format_duration((uint64_t)(least_s * 1e9), needed, sizeof needed),
+        loaders ? "the first probes show" : "the models alone need",
+        enough_text(setup, ledger, enough_s, enough, sizeof enough),
+        enough_s > least_s ? ", to compare two of them" : "");
+}
+
+/* Seconds of a load-only trial; workers beyond the CPUs bring no more. */
+static double probe_load_s(const struct rue_study_setup *setup, size_t variant, const struct rue_ask *ask)
+{
+    int workers = setup->configs[ask->config].value[RUE_NUM_WORKERS];
+    int cpus = rue_study_usable_cpus(rue_study_hello(setup));
+    return (double)ask->images /
+           (setup->costs.one_worker_images_per_s[variant] * fmax(1, fmin(workers, cpus)));
+}
+
+/* The batch that counts, and one to warm up. */
+static double probe_compute_s(const struct rue_study_setup *setup, size_t model, size_t config)
+{
+    uint64_t batch = (uint64_t)setup->configs[config].value[RUE_BATCH_SIZE];
+    if (!setup->models[model].known) return NAN;
+    return 2 * (double)rue_profile_batch_ns(&setup->models[model].profile, batch) / 1e9;
+}
+
+struct rue_study_probes rue_study_count_probes(const struct rue_study_setup *setup)
+{
+    struct rue_study_probes probes = {0};
+    for (size_t v = 0; v < setup->variant_count; v++) {
+        struct rue_strategy_setup strategy_setup = rue_study_strategy_setup(setup, v);
+        strategy_setup.budget.trials = setup->goal.search.budget.trials / setup->variant_count;
+        struct rue_ask loads[RUE_PROBES_LOAD_MAX];
+        size_t sizes[RUE_PROBES_SIZES_MAX], load_count = strategy_setup.runner.measures[RUE_LOAD]
+                                                             ? rue_probes_load(&strategy_setup, loads)
+                                                             : 0;
+        size_t size_count = strategy_setup.runner.measures[RUE_COMPUTE]
+                                ? rue_probes_compute_sizes(&strategy_setup, sizes)
+                                : 0;
+        size_t compute_count = size_count * setup->model_count;
+        struct rue_probes_room room = rue_probes_room(&strategy_setup);
+        if (load_count > room.load) load_count = room.load;
+        if (compute_count > room.compute) compute_count = room.compute;
+        probes.load += load_count;
+        probes.compute += compute_count;
+        for (size_t i = 0; i < load_count; i++) probes.expected_s += probe_load_s(setup, v, &loads[i]);
+        for (size_t i = 0; i < compute_count; i++)
+            probes.expected_s +=
+                probe_compute_s(setup, i % setup->model_count, sizes[i / setup->model_count]);
+    }
+    return probes;
 }

@@ -13,7 +13,7 @@
 #include "prepare.h"
 #include "shard_set.h"
 #include "source.h"
-#include "study_budget.h"
+#include "study_costs.h"
 #include "study_folder.h"
 #include "study_opening.h"
 #include "units.h"
@@ -21,7 +21,7 @@
 enum { SAMPLE_FLOOR = 128 };
 
 /* Cold is what the runner can prove, or nothing. */
-static rue_status take_cache(const struct rue_study *study, const struct rue_study_variant *variant,
+static rue_status take_cache(const struct rue_study_setup *setup, const struct rue_study_variant *variant,
                              rue_error *error)
 {
     const char *name = variant->variant.path[0] ? variant->variant.path : "the runner's data";
@@ -34,15 +34,15 @@ static rue_status take_cache(const struct rue_study *study, const struct rue_stu
     return rue_fail(
         error, RUE_INFEASIBLE,
         "%s cannot be read cold: the runner %s says that its trials are %s; give --cache warm or as-is", name,
-        rue_runner_hello(study->runner)->runner, variant->opened.cache);
+        rue_study_hello(setup)->runner, variant->opened.cache);
 }
 
 /* What a trial reads for the second time it finds in memory: a cold one is of one epoch at most. */
-static rue_status check_epoch(const struct rue_study *study, const struct rue_study_variant *variant,
+static rue_status check_epoch(const struct rue_study_setup *setup, const struct rue_study_variant *variant,
                               rue_error *error)
 {
     char has[RUE_UNIT_TEXT_BYTES], job[RUE_UNIT_TEXT_BYTES];
-    uint64_t epoch = rue_study_share(study, variant->opened.images);
+    uint64_t epoch = rue_study_share(setup, variant->opened.images);
     if (strcmp(variant->workload.cache, RUE_CACHE_COLD) != 0 || variant->job_images <= epoch) return RUE_OK;
     uint64_t loaders = (uint64_t)variant->workload.world_size;
     return rue_fail(
@@ -54,24 +54,25 @@ static rue_status check_epoch(const struct rue_study *study, const struct rue_st
 }
 
 /* Has the runner open a variant and fixes what the trials on it will be. */
-static rue_status open_variant(struct rue_study *study, struct rue_study_variant *variant, rue_error *error)
+static rue_status open_variant(struct rue_study_setup *setup, struct rue_study_variant *variant,
+                               rue_error *error)
 {
-    const struct rue_study_goal *goal = study->goal;
-    variant->workload = goal->workload;
-    uint64_t wanted = variant->sample ? 0 : study->wanted_images;
-    rue_progress_show(study->progress, "opening %s",
+    const struct rue_study_goal *goal = &setup->goal;
+    variant->workload = goal->loader.workload;
+    uint64_t wanted = variant->sample ? 0 : setup->wanted_images;
+    rue_progress_show(setup->progress, "opening %s",
                       variant->variant.path[0] ? variant->variant.path : "the runner's data");
-    rue_status status = rue_runner_open_data(study->runner, &variant->variant, &variant->workload, wanted,
-                                             &variant->opened, error);
+    rue_status status = rue_runner_open_data(setup->host.runner, &variant->variant, &variant->workload,
+                                             wanted, &variant->opened, error);
     if (status != RUE_OK) return status;
     if (variant->opened.note[0])
-        rue_progress_note(study->progress, "%s: %s", variant->variant.path, variant->opened.note);
-    status = take_cache(study, variant, error);
+        rue_progress_note(setup->progress, "%s: %s", variant->variant.path, variant->opened.note);
+    status = take_cache(setup, variant, error);
     if (status != RUE_OK) return status;
     if (strcmp(variant->workload.cache, RUE_CACHE_WARM) == 0 &&
-        strcmp(variant->opened.cache, RUE_CACHE_WARM) != 0 && goal->data_count) {
+        strcmp(variant->opened.cache, RUE_CACHE_WARM) != 0 && goal->data.count) {
         const char *why = variant->opened.cache_reason;
-        rue_progress_note(study->progress, "%s: trials read the data as they are, warm or cold%s%s",
+        rue_progress_note(setup->progress, "%s: trials read the data as they are, warm or cold%s%s",
                           variant->variant.path, why[0] ? ": " : "", why);
         memcpy(variant->workload.cache, variant->opened.cache, sizeof variant->workload.cache);
     }
@@ -79,23 +80,23 @@ static rue_status open_variant(struct rue_study *study, struct rue_study_variant
         memcpy(variant->variant.dtype, variant->opened.dtype, sizeof variant->variant.dtype);
     if (!variant->opened.digest[0])
         snprintf(variant->opened.digest, sizeof variant->opened.digest, "%" PRIu64, variant->opened.images);
-    variant->job_images = study->wanted_images   ? study->wanted_images
-                          : study->variant_count ? study->variants[0].job_images
-                                                 : rue_study_share(study, variant->opened.images);
-    study->variant_count++;
-    return goal->data_count ? check_epoch(study, variant, error) : RUE_OK;
+    variant->job_images = setup->wanted_images   ? setup->wanted_images
+                          : setup->variant_count ? setup->variants[0].job_images
+                                                 : rue_study_share(setup, variant->opened.images);
+    setup->variant_count++;
+    return goal->data.count ? check_epoch(setup, variant, error) : RUE_OK;
 }
 
 /* How many images to convert for the comparison: a sample, never more than half of a data set that is not
  * tiny (so few records would stay in the processor's caches), in a quarter of the free memory and disk at
  * most. */
-static uint64_t sample_size(const struct rue_study *study, uint64_t images)
+static uint64_t sample_size(const struct rue_study_setup *setup, uint64_t images)
 {
-    const uint64_t image_bytes = rue_fetcher_tensor_bytes(study->goal->workload.batch_dtype);
-    uint64_t count = study->goal->sample_images, memory = rue_machine_available_bytes();
+    const uint64_t image_bytes = rue_fetcher_tensor_bytes(setup->goal.loader.workload.batch_dtype);
+    uint64_t count = setup->goal.data.sample_images, memory = rue_machine_available_bytes();
     uint64_t room = memory ? memory / 4 : UINT64_MAX;
     struct statvfs disk;
-    if (statvfs(study->folder, &disk) == 0 && (uint64_t)disk.f_bavail * disk.f_frsize / 4 < room)
+    if (statvfs(setup->place.folder, &disk) == 0 && (uint64_t)disk.f_bavail * disk.f_frsize / 4 < room)
         room = (uint64_t)disk.f_bavail * disk.f_frsize / 4;
     uint64_t half = images / 2 > SAMPLE_FLOOR ? images / 2 : SAMPLE_FLOOR;
     if (count > half) count = half;
@@ -119,45 +120,46 @@ static rue_status absolute_path(const char *path, char *out, rue_error *error)
 
 /* A dry run converts nothing: it takes the sample to load like the raw data, as the probes see
  * (study_costs.c). */
-static void plan_sample(struct rue_study *study, struct rue_study_variant *variant, uint64_t images)
+static void plan_sample(struct rue_study_setup *setup, struct rue_study_variant *variant, uint64_t images)
 {
-    *variant = study->variants[0];
+    *variant = setup->variants[0];
     variant->sample = true;
     variant->variant = (struct rue_variant){.mode = RUE_PREPROCESSED, .format = "tensor"};
     snprintf(variant->variant.dtype, sizeof variant->variant.dtype, "%s",
-             rue_dtype_names[study->goal->workload.batch_dtype]);
+             rue_dtype_names[setup->goal.loader.workload.batch_dtype]);
     variant->opened.images = images;
     variant->opened.digest[0] = 0;
-    study->variant_count++;
-    rue_progress_note(study->progress,
+    setup->variant_count++;
+    rue_progress_note(setup->progress,
                       "a dry run converts no sample: the plan assumes that preprocessed data load "
                       "as slowly as raw data");
 }
 
-static rue_status open_part(struct rue_study *study, rue_error *error)
+static rue_status open_part(struct rue_study_setup *setup, rue_error *error)
 {
     char path[PATH_MAX];
-    rue_study_sample_name(study, path);
-    study->part_lock = rue_part_open(path, false, study->part);
-    if (study->part_lock >= 0) return RUE_OK;
-    return rue_fail(error, RUE_STORE, "cannot convert a sample in %s: %s%s", study->folder, strerror(errno),
-                    rue_advice_or(errno, "; choose another folder with --out"));
+    rue_study_sample_name(setup, path);
+    setup->place.part_lock = rue_part_open(path, false, setup->place.part);
+    if (setup->place.part_lock >= 0) return RUE_OK;
+    return rue_fail(error, RUE_STORE, "cannot convert a sample in %s: %s%s", setup->place.folder,
+                    strerror(errno), rue_advice_or(errno, "; choose another folder with --out"));
 }
 
 /* The images of the sample that raw data are to be compared with; 0: there is none, which is said where one
  * was wanted. */
-static uint64_t wanted_sample(const struct rue_study *study)
+static uint64_t wanted_sample(const struct rue_study_setup *setup)
 {
-    const struct rue_study_variant *raw = &study->variants[0];
-    if (study->goal->data_count != 1 || raw->variant.mode != RUE_RAW || !study->goal->modes[RUE_PREPROCESSED])
+    const struct rue_study_variant *raw = &setup->variants[0];
+    if (setup->goal.data.count != 1 || raw->variant.mode != RUE_RAW ||
+        !setup->goal.data.modes[RUE_PREPROCESSED])
         return 0;
-    uint64_t count = sample_size(study, raw->opened.images);
+    uint64_t count = sample_size(setup, raw->opened.images);
     bool cold = strcmp(raw->workload.cache, RUE_CACHE_COLD) == 0;
     if (count == 0)
-        rue_progress_note(study->progress, "no room to convert a sample: preprocessed data are not compared");
-    if (!cold || rue_study_share(study, count) >= raw->job_images) return count;
+        rue_progress_note(setup->progress, "no room to convert a sample: preprocessed data are not compared");
+    if (!cold || rue_study_share(setup, count) >= raw->job_images) return count;
     if (count > 0)
-        rue_progress_note(study->progress,
+        rue_progress_note(setup->progress,
                           "preprocessed data are not compared: a sample of %" PRIu64
                           " images is too few for a job of %" PRIu64
                           " read cold, as what comes again is in memory; give --images %" PRIu64
@@ -168,42 +170,45 @@ static uint64_t wanted_sample(const struct rue_study *study)
 
 /* Converts a sample of the raw data, so that raw can be compared with preprocessed, unless the budget is too
  * small for any study. */
-rue_status rue_study_add_sample(struct rue_study *study, rue_error *error)
+rue_status rue_study_add_sample(struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                                rue_error *error)
 {
-    const struct rue_study_variant *raw = &study->variants[0];
-    struct rue_study_variant *variant = &study->variants[study->variant_count];
+    const struct rue_study_variant *raw = &setup->variants[0];
+    struct rue_study_variant *variant = &setup->variants[setup->variant_count];
     char images[RUE_UNIT_TEXT_BYTES], all[RUE_UNIT_TEXT_BYTES], size[RUE_UNIT_TEXT_BYTES];
-    enum rue_dtype dtype = study->goal->workload.batch_dtype;
-    uint64_t count = wanted_sample(study);
-    rue_status fits = rue_study_check_smallest(study, study->variant_count + (count > 0), error);
+    enum rue_dtype dtype = setup->goal.loader.workload.batch_dtype;
+    uint64_t count = wanted_sample(setup);
+    rue_status fits = rue_study_check_smallest(setup, ledger, setup->variant_count + (count > 0), error);
     if (fits != RUE_OK || count == 0) return fits;
-    if (study->goal->dry_run) return plan_sample(study, variant, count), RUE_OK;
-    rue_status status = open_part(study, error);
+    if (setup->goal.output.dry_run) return plan_sample(setup, variant, count), RUE_OK;
+    rue_status status = open_part(setup, error);
     if (status != RUE_OK) return status;
 
-    snprintf(study->sample_path, sizeof study->sample_path, "%s/%s", study->part, RUE_STUDY_SAMPLE);
-    rue_interrupt_guard_file(study->sample_path);
+    snprintf(setup->place.sample_path, sizeof setup->place.sample_path, "%s/%s", setup->place.part,
+             RUE_STUDY_SAMPLE);
+    rue_interrupt_guard_file(setup->place.sample_path);
     rue_progress_note(
-        study->progress,
+        setup->progress,
         "to compare with preprocessed data, %s of %s images are converted (%s, removed at the end)",
         rue_format_count(count, images, sizeof images), rue_format_count(raw->opened.images, all, sizeof all),
         rue_format_bytes(count * rue_fetcher_tensor_bytes(dtype), size, sizeof size));
-    struct rue_prepare_options options = {.source = study->goal->keys,
+    struct rue_prepare_options options = {.source = setup->goal.data.keys,
                                           .format = "tensor",
                                           .mode = RUE_PREPROCESSED,
                                           .dtype = (int)dtype,
                                           .split = "",
                                           .images = count,
-                                          .seed = study->goal->workload.seed,
-                                          .max_pixels = study->goal->workload.max_pixels,
-                                          .bad_images = study->goal->workload.bad_images};
+                                          .seed = setup->goal.loader.workload.seed,
+                                          .max_pixels = setup->goal.loader.workload.max_pixels,
+                                          .bad_images = setup->goal.loader.workload.bad_images};
     struct rue_prepared done = {0};
     rue_error why = {0};
-    struct rue_progress progress = rue_progress_open(study->progress->quiet);
-    status = rue_prepare_convert(raw->variant.path, study->sample_path, &options, &progress, &done, &why);
+    struct rue_progress progress = rue_progress_open(setup->progress->quiet);
+    status =
+        rue_prepare_convert(raw->variant.path, setup->place.sample_path, &options, &progress, &done, &why);
     rue_progress_close(&progress);
     if (why.status == RUE_INFEASIBLE || why.status == RUE_MEMORY) {
-        rue_progress_note(study->progress, "preprocessed data are not compared: %s", why.message);
+        rue_progress_note(setup->progress, "preprocessed data are not compared: %s", why.message);
         return RUE_OK;
     }
     if (status != RUE_OK) return rue_fail(error, status, "%s", why.message);
@@ -211,71 +216,71 @@ rue_status rue_study_add_sample(struct rue_study *study, rue_error *error)
         .sample = true, .build_s_per_image = (double)done.elapsed_ns / 1e9 / (double)done.images};
     variant->variant = (struct rue_variant){.mode = RUE_PREPROCESSED, .format = "tensor"};
     snprintf(variant->variant.dtype, sizeof variant->variant.dtype, "%s", rue_dtype_names[dtype]);
-    status = absolute_path(study->sample_path, variant->variant.path, &why);
-    if (status == RUE_OK) status = open_variant(study, variant, &why);
+    status = absolute_path(setup->place.sample_path, variant->variant.path, &why);
+    if (status == RUE_OK) status = open_variant(setup, variant, &why);
     if (why.status == RUE_INFEASIBLE) {
-        rue_progress_note(study->progress, "preprocessed data are not compared: %s", why.message);
+        rue_progress_note(setup->progress, "preprocessed data are not compared: %s", why.message);
         return RUE_OK;
     }
     return status == RUE_OK ? RUE_OK : rue_fail(error, status, "%s", why.message);
 }
 
 /* What the runner brings along. */
-static rue_status choose_runner_data(struct rue_study *study, rue_error *error)
+static rue_status choose_runner_data(struct rue_study_setup *setup, rue_error *error)
 {
-    const struct rue_hello *hello = rue_runner_hello(study->runner);
+    const struct rue_hello *hello = rue_study_hello(setup);
     if (!hello->variant_count)
         return rue_fail(error, RUE_USAGE, "give the data to tune for, such as a folder: rue tune DATA");
     for (size_t i = 0; i < hello->variant_count; i++) {
-        if (!study->goal->modes[hello->variants[i].mode]) continue;
-        if (study->chosen_count == RUE_STUDY_VARIANTS_MAX)
+        if (!setup->goal.data.modes[hello->variants[i].mode]) continue;
+        if (setup->chosen_count == RUE_STUDY_VARIANTS_MAX)
             return rue_fail(error, RUE_USAGE,
                             "the runner %s has more than %d variants of data; choose some with --mode, or "
                             "keep fewer",
                             hello->runner, RUE_STUDY_VARIANTS_MAX);
-        study->variants[study->chosen_count++].variant = hello->variants[i];
+        setup->variants[setup->chosen_count++].variant = hello->variants[i];
     }
-    if (study->chosen_count) return RUE_OK;
+    if (setup->chosen_count) return RUE_OK;
     return rue_fail(error, RUE_USAGE, "the runner %s has no data of the mode that --mode asks for",
                     hello->runner);
 }
 
 /* One of the data given. */
-static rue_status choose_one(struct rue_study *study, const char *path, rue_error *error)
+static rue_status choose_one(struct rue_study_setup *setup, const char *path, rue_error *error)
 {
     struct rue_variant variant;
-    rue_status status = rue_source_detect(path, &study->goal->keys, &variant, error);
-    if (status == RUE_OK && !study->goal->modes[variant.mode])
+    rue_status status = rue_source_detect(path, &setup->goal.data.keys, &variant, error);
+    if (status == RUE_OK && !setup->goal.data.modes[variant.mode])
         return rue_fail(error, RUE_USAGE, "%s is %s data, which --mode leaves out", path,
                         rue_mode_names[variant.mode]);
     if (status == RUE_OK) status = absolute_path(path, variant.path, error);
-    for (size_t i = 0; status == RUE_OK && i < study->chosen_count; i++)
-        if (strcmp(study->variants[i].variant.path, variant.path) == 0)
+    for (size_t i = 0; status == RUE_OK && i < setup->chosen_count; i++)
+        if (strcmp(setup->variants[i].variant.path, variant.path) == 0)
             return rue_fail(error, RUE_USAGE, "%s is given twice; leave one out", path);
-    if (status == RUE_OK) study->variants[study->chosen_count++].variant = variant;
+    if (status == RUE_OK) setup->variants[setup->chosen_count++].variant = variant;
     return status;
 }
 
 /* Says what the first variants are; nothing has been written or opened yet. */
-rue_status rue_study_choose_data(struct rue_study *study, rue_error *error)
+rue_status rue_study_choose_data(struct rue_study_setup *setup, rue_error *error)
 {
-    const struct rue_study_goal *goal = study->goal;
+    const struct rue_study_goal *goal = &setup->goal;
     rue_status status = RUE_OK;
-    if (!goal->data_count) return choose_runner_data(study, error);
-    for (size_t i = 0; status == RUE_OK && i < goal->data_count; i++)
-        status = choose_one(study, goal->data[i], error);
+    if (!goal->data.count) return choose_runner_data(setup, error);
+    for (size_t i = 0; status == RUE_OK && i < goal->data.count; i++)
+        status = choose_one(setup, goal->data.paths[i], error);
     return status;
 }
 
-rue_status rue_study_open_data(struct rue_study *study, rue_error *error)
+rue_status rue_study_open_data(struct rue_study_setup *setup, rue_error *error)
 {
-    const struct rue_study_goal *goal = study->goal;
-    const struct rue_hello *hello = rue_runner_hello(study->runner);
+    const struct rue_study_goal *goal = &setup->goal;
+    const struct rue_hello *hello = rue_study_hello(setup);
     rue_status status = RUE_OK;
-    for (size_t i = 0; status == RUE_OK && i < study->chosen_count; i++) {
-        status = open_variant(study, &study->variants[i], error);
-        if (!goal->data_count && !study->wanted_images && hello->images)
-            study->variants[i].job_images = hello->images;
+    for (size_t i = 0; status == RUE_OK && i < setup->chosen_count; i++) {
+        status = open_variant(setup, &setup->variants[i], error);
+        if (!goal->data.count && !setup->wanted_images && hello->images)
+            setup->variants[i].job_images = hello->images;
     }
     return status;
 }

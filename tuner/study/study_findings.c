@@ -9,24 +9,23 @@
 
 #include <jpeglib.h>
 
-#include "baseline_gains.h"
 #include "clock.h"
-#include "further_answers.h"
 #include "machine.h"
 #include "study.h"
+#include "study_answers.h"
 #include "study_recording.h"
 
 #define TEXT_OF(token) #token
 #define TEXT(macro)    TEXT_OF(macro)
 
-static void count_outcomes(const struct rue_study *study, struct rue_variant_findings *out)
+static void count_outcomes(const struct rue_study_ledger *ledger, struct rue_variant_findings *out)
 {
     size_t *counts[RUE_OUTCOME_COUNT] = {[RUE_TRIAL_OK] = &out->trials_ok,
                                          [RUE_TRIAL_INFEASIBLE] = &out->trials_infeasible,
                                          [RUE_TRIAL_FAILED] = &out->trials_failed,
                                          [RUE_TRIAL_TIMEOUT] = &out->trials_timeout};
-    for (size_t i = 0; i < study->row_count; i++) {
-        const struct rue_trial_row *row = &study->rows[i];
+    for (size_t i = 0; i < ledger->row_count; i++) {
+        const struct rue_trial_row *row = &ledger->rows[i];
         if (row->request.measure != RUE_JOINT) continue;
         if (!rue_variant_equal(&row->request.variant, &out->variant)) continue;
         ++*counts[row->result.outcome];
@@ -51,92 +50,94 @@ static struct rue_regret_interval interval_of(const struct rue_claim *claim,
 }
 
 /* A variant of a table is what the table calls it; its data nobody knows. */
-static void name_as_table(const struct rue_study *study, size_t index, struct rue_variant_findings *out)
+static void name_as_table(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
+                          size_t index, struct rue_variant_findings *out)
 {
-    const struct rue_study_variant *variant = &study->variants[index];
+    const struct rue_study_variant *variant = &setup->variants[index];
     out->label = variant->variant.path;
-    out->models_unnamed = study->recording->table.columns.field[RUE_COLUMN_MODEL] == SIZE_MAX;
+    out->models_unnamed = setup->host.recording->table.columns.field[RUE_COLUMN_MODEL] == SIZE_MAX;
     out->variant.path[0] = 0;
     if (strcmp(out->variant.format, RUE_TABLE_FORMAT) == 0) out->variant.format[0] = 0;
     out->data_images = 0;
-    if (rue_study_assumes_job(study)) {
+    if (rue_study_assumes_job(setup)) {
         out->job_images = 0;
         out->lengths.count = 0;
     }
-    for (size_t i = 0; i < study->row_count; i++)
-        if (strcmp(study->rows[i].request.variant.path, variant->variant.path) == 0)
-            study->rows[i].label = variant->variant.path;
+    for (size_t i = 0; i < ledger->row_count; i++)
+        if (strcmp(ledger->rows[i].request.variant.path, variant->variant.path) == 0)
+            ledger->rows[i].label = variant->variant.path;
 }
 
 rue_status rue_study_select(const struct rue_study *study, size_t variant, struct rue_selection **out,
                             struct rue_baseline_findings *baselines, rue_error *error)
 {
-    const struct rue_ranking_rules *rules = &study->goal->rules;
+    const struct rue_ranking_rules *rules = &study->setup.goal.search.rules;
     *baselines = (struct rue_baseline_findings){0};
-    for (size_t b = 0; b < study->baseline_count; b++) {
-        const struct rue_study_baseline *baseline = &study->baselines[b];
+    for (size_t b = 0; b < study->setup.baselines.count; b++) {
+        const struct rue_study_baseline *baseline = &study->setup.baselines.at[b];
         if (baseline->column == RUE_NONE) continue;
         struct rue_baseline_row *row = &baselines->rows[baselines->count++];
         row->config = baseline->column;
         snprintf(row->name, sizeof row->name, "%s", baseline->name);
     }
-    rue_status status = rue_ranking_rules_select(rules, study->matrices[variant], out, error);
+    rue_status status = rue_ranking_rules_select(rules, study->outcome.variants[variant].matrix, out, error);
     if (status == RUE_OK)
-        rue_baseline_gains_find(study->matrices[variant], rules->confidence, *out, baselines);
+        rue_baseline_gains_find(study->outcome.variants[variant].matrix, rules->confidence, *out, baselines);
     return status;
 }
 
 static rue_status fill_variant(const struct rue_study *study, size_t index, struct rue_variant_findings *out,
                                rue_error *error)
 {
-    const struct rue_study_variant *variant = &study->variants[index];
+    const struct rue_study_variant *variant = &study->setup.variants[index];
     struct rue_selection *selection;
     struct rue_baseline_findings baselines;
     rue_status status = rue_study_select(study, index, &selection, &baselines, error);
     if (status != RUE_OK) return status;
-    *out =
-        (struct rue_variant_findings){.variant = variant->variant,
-                                      .matrix = study->matrices[index],
-                                      .selection = selection,
-                                      .goal = study->goal->minimise,
-                                      .baselines = baselines,
-                                      .lengths = study->lengths[index],
-                                      .job_images = variant->job_images,
-                                      .gpus = study->goal->gpus ? (uint64_t)variant->workload.world_size : 0,
-                                      .data_images = variant->opened.images,
-                                      .data_bytes = variant->opened.bytes,
-                                      .sample = variant->sample,
-                                      .build_s_per_image = variant->build_s_per_image,
-                                      .drop_last = variant->workload.drop_last,
-                                      .batch_dtype = variant->workload.batch_dtype,
-                                      .cold = strcmp(variant->workload.cache, RUE_CACHE_COLD) == 0};
+    *out = (struct rue_variant_findings){
+        .variant = variant->variant,
+        .matrix = study->outcome.variants[index].matrix,
+        .selection = selection,
+        .goal = study->setup.goal.search.minimise,
+        .baselines = baselines,
+        .lengths = study->outcome.variants[index].lengths,
+        .job_images = variant->job_images,
+        .gpus = study->setup.goal.loader.gpus ? (uint64_t)variant->workload.world_size : 0,
+        .data_images = variant->opened.images,
+        .data_bytes = variant->opened.bytes,
+        .sample = variant->sample,
+        .build_s_per_image = variant->build_s_per_image,
+        .drop_last = variant->workload.drop_last,
+        .batch_dtype = variant->workload.batch_dtype,
+        .cold = strcmp(variant->workload.cache, RUE_CACHE_COLD) == 0};
     if (variant->variant.mode == RUE_RAW) out->decode = variant->workload.decode;
     snprintf(out->data_digest, sizeof out->data_digest, "%s", variant->opened.digest);
-    count_outcomes(study, out);
+    count_outcomes(&study->ledger, out);
     rue_workload_canonical(&variant->workload, out->workload_json);
-    out->knowledge = study->knowledge[index];
-    if (study->recording) {
-        status = rue_study_judge_recording(study, index, out, &out->replayed, error);
+    out->knowledge = study->outcome.variants[index].knowledge;
+    if (study->setup.host.recording) {
+        status = rue_study_judge_recording(&study->setup, &study->ledger, index, out, &out->replayed, error);
         if (status != RUE_OK) return rue_selection_close(selection), status;
-        name_as_table(study, index, out);
+        name_as_table(&study->setup, &study->ledger, index, out);
     }
-    const struct rue_claim *claim = &study->claims[index];
-    if (study->claimed[index] && claim->verified && claim->config == selection->recommended) {
+    const struct rue_claim *claim = &study->outcome.variants[index].claim;
+    if (study->outcome.variants[index].claimed && claim->verified &&
+        claim->config == selection->recommended) {
         out->bound_ratio = claim->bound_ratio;
         out->far_off_ratio = claim->far_off_ratio;
         out->bounds_measured = claim->far_off_ratio > 0;
-        out->confidence = study->goal->confidence;
+        out->confidence = study->setup.goal.search.confidence;
         out->interval = interval_of(claim, &selection->rows[selection->recommended], out->confidence);
     }
     return RUE_OK;
 }
 
 /* Whose times the consumer's are: one device, several, or none that we know of. */
-static void describe_consumer(const struct rue_study *study, char *out, size_t bytes)
+static void describe_consumer(const struct rue_study_setup *setup, char *out, size_t bytes)
 {
     const char *device = NULL;
-    for (size_t m = 0; m < study->model_count; m++) {
-        const char *own = study->models[m].profile.device;
+    for (size_t m = 0; m < setup->model_count; m++) {
+        const char *own = setup->models[m].profile.device;
         if (!own[0] || (device && strcmp(device, own) != 0)) {
             device = NULL;
             break;
@@ -159,10 +160,10 @@ void rue_study_libraries(char *out, size_t bytes)
 
 static void fill_provenance(const struct rue_study *study, struct rue_findings *out)
 {
-    const struct rue_hello *hello = rue_runner_hello(study->runner);
+    const struct rue_hello *hello = rue_study_hello(&study->setup);
     struct rue_machine machine = rue_machine_read();
-    const char *name = strrchr(study->folder, '/');
-    copy_text(out->study, sizeof out->study, name && name[1] ? name + 1 : study->folder);
+    const char *name = strrchr(study->setup.place.folder, '/');
+    copy_text(out->study, sizeof out->study, name && name[1] ? name + 1 : study->setup.place.folder);
     copy_text(out->measured_with, sizeof out->measured_with, hello->loader);
     out->pins = hello->knobs[RUE_PIN_MEMORY];
     copy_text(out->runner, sizeof out->runner, hello->runner);
@@ -170,46 +171,47 @@ static void fill_provenance(const struct rue_study *study, struct rue_findings *
     copy_text(out->cpu, sizeof out->cpu, machine.cpu);
     copy_text(out->kernel, sizeof out->kernel, machine.kernel);
     copy_text(out->machine_json, sizeof out->machine_json, hello->machine_json);
-    copy_text(out->command_line, sizeof out->command_line, study->goal->command_line);
-    copy_text(out->started, sizeof out->started, study->started);
-    copy_text(out->partial_reason, sizeof out->partial_reason, study->partial_reason);
+    copy_text(out->command_line, sizeof out->command_line, study->setup.goal.output.command_line);
+    copy_text(out->started, sizeof out->started, study->setup.started);
+    copy_text(out->partial_reason, sizeof out->partial_reason, study->outcome.partial_reason);
     rue_study_libraries(out->libraries, sizeof out->libraries);
-    describe_consumer(study, out->consumer, sizeof out->consumer);
+    describe_consumer(&study->setup, out->consumer, sizeof out->consumer);
     out->usable_cpus = machine.usable_cpus;
     out->memory_bytes = machine.memory_bytes;
-    out->duration_s = (double)(rue_clock_now_ns() - study->start_ns) / 1e9;
-    copy_text(out->strategy, sizeof out->strategy, study->strategy->name);
-    copy_text(out->strategy_why, sizeof out->strategy_why, study->strategy_why);
+    out->duration_s = (double)(rue_clock_now_ns() - study->ledger.clock.start_ns) / 1e9;
+    copy_text(out->strategy, sizeof out->strategy, study->setup.plan.strategy->name);
+    copy_text(out->strategy_why, sizeof out->strategy_why, study->setup.plan.why);
     out->virtual_clock = hello->virtual_clock;
-    out->seed = study->goal->workload.seed;
-    out->repeats_planned = study->goal->repeats;
-    out->partial = study->partial;
-    out->reused_trials = study->reused;
-    out->notice_count = study->notice_count;
-    out->notices = study->notices;
-    copy_text(out->disturbance, sizeof out->disturbance, study->disturbance);
-    copy_text(out->busy_before, sizeof out->busy_before, study->busy_before);
-    copy_text(out->busy_after, sizeof out->busy_after, study->busy_after);
-    out->row_count = study->row_count;
-    out->rows = study->rows;
+    out->seed = study->setup.goal.loader.workload.seed;
+    out->repeats_planned = study->setup.goal.search.repeats;
+    out->partial = study->outcome.partial;
+    out->reused_trials = study->ledger.reused;
+    out->notice_count = study->ledger.notice_count;
+    out->notices = study->ledger.notices;
+    copy_text(out->disturbance, sizeof out->disturbance, study->outcome.disturbance);
+    copy_text(out->busy_before, sizeof out->busy_before, study->outcome.busy_before);
+    copy_text(out->busy_after, sizeof out->busy_after, study->outcome.busy_after);
+    out->row_count = study->ledger.row_count;
+    out->rows = study->ledger.rows;
 }
 
 rue_status rue_study_findings(struct rue_study *study, struct rue_findings **out, rue_error *error)
 {
     struct rue_findings *findings = calloc(1, sizeof *findings);
     if (!findings) return rue_fail_memory(error, "findings", sizeof *findings);
-    findings->variants = calloc(study->variant_count, sizeof *findings->variants);
+    findings->variants = calloc(study->setup.variant_count, sizeof *findings->variants);
     rue_status status =
         findings->variants ? RUE_OK : rue_fail_memory(error, "findings", sizeof *findings->variants);
-    for (; status == RUE_OK && findings->variant_count < study->variant_count;
+    for (; status == RUE_OK && findings->variant_count < study->setup.variant_count;
          findings->variant_count += status == RUE_OK)
         status =
             fill_variant(study, findings->variant_count, &findings->variants[findings->variant_count], error);
     if (status != RUE_OK) return rue_study_findings_close(findings), status;
-    for (size_t m = 0; m < study->model_count; m++) study->profiles[m] = study->models[m].profile_json;
-    findings->profiles = study->profiles;
+    for (size_t m = 0; m < study->setup.model_count; m++)
+        study->outcome.profiles[m] = study->setup.models[m].profile_json;
+    findings->profiles = study->outcome.profiles;
     fill_provenance(study, findings);
-    status = rue_further_answers_find(findings, &study->goal->rules, error);
+    status = rue_further_answers_find(findings, &study->setup.goal.search.rules, error);
     if (status != RUE_OK) return rue_study_findings_close(findings), status;
     *out = findings;
     return RUE_OK;

@@ -61,21 +61,22 @@ static bool is_about_other_data(const char *folder, const char *path)
 
 /* rue-out/<name of the data>, with a number behind it where that is taken by data of the same name elsewhere.
  */
-void rue_study_choose_folder(struct rue_study *study)
+void rue_study_choose_folder(struct rue_study_setup *setup)
 {
     char name[128];
-    const struct rue_study_goal *goal = study->goal;
-    if (goal->out) {
-        snprintf(study->folder, sizeof study->folder, "%s", goal->out);
+    const struct rue_study_goal *goal = &setup->goal;
+    if (goal->output.folder) {
+        snprintf(setup->place.folder, sizeof setup->place.folder, "%s", goal->output.folder);
         return;
     }
-    const char *of = goal->data_count ? goal->data[0] : goal->table;
-    study_name(of ? of : rue_runner_hello(study->runner)->loader, name, sizeof name);
-    if (goal->name_suffix) snprintf(name + strlen(name), sizeof name - strlen(name), "%s", goal->name_suffix);
-    snprintf(study->folder, sizeof study->folder, "rue-out/%s", name);
-    for (int number = 2; number < 1000 && is_about_other_data(study->folder, study->variants[0].variant.path);
-         number++)
-        snprintf(study->folder, sizeof study->folder, "rue-out/%s-%d", name, number);
+    const char *of = goal->data.count ? goal->data.paths[0] : goal->data.table;
+    study_name(of ? of : rue_study_hello(setup)->loader, name, sizeof name);
+    if (goal->output.name_suffix)
+        snprintf(name + strlen(name), sizeof name - strlen(name), "%s", goal->output.name_suffix);
+    snprintf(setup->place.folder, sizeof setup->place.folder, "rue-out/%s", name);
+    for (int number = 2;
+         number < 1000 && is_about_other_data(setup->place.folder, setup->variants[0].variant.path); number++)
+        snprintf(setup->place.folder, sizeof setup->place.folder, "rue-out/%s-%d", name, number);
 }
 
 rue_status rue_study_lock_folder(char *folder, const char *option, int *lock, rue_error *error)
@@ -121,9 +122,9 @@ rue_status rue_study_check_reports(const struct rue_report *const *reports, cons
     return status;
 }
 
-void rue_study_sample_name(const struct rue_study *study, char out[PATH_MAX])
+void rue_study_sample_name(const struct rue_study_setup *setup, char out[PATH_MAX])
 {
-    snprintf(out, PATH_MAX, "%s/" RUE_STUDY_SAMPLE, study->folder);
+    snprintf(out, PATH_MAX, "%s/" RUE_STUDY_SAMPLE, setup->place.folder);
 }
 
 /* How much of the path is there. */
@@ -140,19 +141,20 @@ static size_t length_there(const char *path)
     return length;
 }
 
-rue_status rue_study_open_folder(struct rue_study *study, rue_error *error)
+rue_status rue_study_open_folder(struct rue_study_setup *setup, rue_error *error)
 {
-    rue_study_choose_folder(study);
-    study->folder_kept = length_there(study->folder);
-    bool made = !study->folder[study->folder_kept];
-    if (study->goal->dry_run && !made) return RUE_OK;
-    rue_status status = rue_study_lock_folder(study->folder, "--out", &study->folder_lock, error);
+    rue_study_choose_folder(setup);
+    setup->place.kept = length_there(setup->place.folder);
+    bool made = !setup->place.folder[setup->place.kept];
+    if (setup->goal.output.dry_run && !made) return RUE_OK;
+    rue_status status = rue_study_lock_folder(setup->place.folder, "--out", &setup->place.lock, error);
     if (status == RUE_OK)
-        status = rue_study_check_reports(study->goal->reports, study->folder, study->goal->table, error);
+        status = rue_study_check_reports(setup->goal.output.reports, setup->place.folder,
+                                         setup->goal.data.table, error);
     if (status != RUE_OK) return status;
-    if (study->goal->dry_run) return RUE_OK;
+    if (setup->goal.output.dry_run) return RUE_OK;
     char sample[PATH_MAX];
-    rue_study_sample_name(study, sample);
+    rue_study_sample_name(setup, sample);
     rue_part_sweep(sample);
     return RUE_OK;
 }
@@ -160,56 +162,58 @@ rue_status rue_study_open_folder(struct rue_study *study, rue_error *error)
 /* The files that SQLite makes for a store. */
 static const char *const endings[] = {"", "-wal", "-shm", "-journal"};
 
-static void name_store(const struct rue_study *study, size_t index, char out[PATH_MAX + 32])
+static void name_store(const struct rue_study_setup *setup, size_t index, char out[PATH_MAX + 32])
 {
-    snprintf(out, PATH_MAX + 32, "%s/" RUE_STORE_FILE "%s", study->folder, endings[index]);
+    snprintf(out, PATH_MAX + 32, "%s/" RUE_STORE_FILE "%s", setup->place.folder, endings[index]);
 }
 
 /* Whether none of them is there. */
-static bool is_store_new(const struct rue_study *study)
+static bool is_store_new(const struct rue_study_setup *setup)
 {
     char path[PATH_MAX + 32];
     struct stat about;
     bool found = false;
     for (size_t i = 0; !found && i < sizeof endings / sizeof *endings; i++) {
-        name_store(study, i, path);
+        name_store(setup, i, path);
         found = lstat(path, &about) == 0 || errno != ENOENT;
     }
     return !found;
 }
 
-rue_status rue_study_open_store(struct rue_study *study, rue_error *error)
+rue_status rue_study_open_store(struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                                rue_error *error)
 {
     char path[PATH_MAX + 32];
-    bool kept = !study->goal->keep_nothing;
-    name_store(study, 0, path);
-    study->store_is_new = kept && is_store_new(study);
-    bool copied = kept && study->goal->dry_run && !study->store_is_new;
-    if (study->goal->dry_run) kept = study->store_is_new = false;
-    rue_status status = copied ? rue_store_open_copy(path, &study->store, error)
-                               : rue_store_open(kept ? path : NULL, study->goal->fresh, &study->store, error);
-    if (status == RUE_OK) status = rue_store_count(study->store, &study->found_trials, error);
-    if (status == RUE_OK && study->found_trials && !study->goal->goes_on)
-        rue_progress_note(study->progress,
+    bool kept = !setup->goal.output.keep_nothing;
+    name_store(setup, 0, path);
+    setup->place.store_is_new = kept && is_store_new(setup);
+    bool copied = kept && setup->goal.output.dry_run && !setup->place.store_is_new;
+    if (setup->goal.output.dry_run) kept = setup->place.store_is_new = false;
+    rue_status status =
+        copied ? rue_store_open_copy(path, &ledger->store, error)
+               : rue_store_open(kept ? path : NULL, setup->goal.output.fresh, &ledger->store, error);
+    if (status == RUE_OK) status = rue_store_count(ledger->store, &ledger->found_trials, error);
+    if (status == RUE_OK && ledger->found_trials && !setup->goal.output.goes_on)
+        rue_progress_note(setup->progress,
                           "%s holds %" PRIu64 " trials: what fits is reused (--fresh starts over)", path,
-                          study->found_trials);
-    if (study->recording) study->found_trials = 0; /* what is stored costs as much as what is not */
+                          ledger->found_trials);
+    if (setup->host.recording) ledger->found_trials = 0; /* what is stored costs as much as what is not */
 
     if (status == RUE_OK)
-        status =
-            rue_store_begin_run(study->store, study->goal->command_line, RUE_VERSION, study->started, error);
+        status = rue_store_begin_run(ledger->store, setup->goal.output.command_line, RUE_VERSION,
+                                     setup->started, error);
     return status;
 }
 
-void rue_study_discard(const struct rue_study *study)
+void rue_study_discard(const struct rue_study_setup *setup)
 {
     char path[PATH_MAX + 32];
-    for (size_t i = 0; study->store_is_new && i < sizeof endings / sizeof *endings; i++) {
-        name_store(study, i, path);
+    for (size_t i = 0; setup->place.store_is_new && i < sizeof endings / sizeof *endings; i++) {
+        name_store(setup, i, path);
         unlink(path);
     }
-    snprintf(path, sizeof path, "%s", study->folder);
-    for (size_t length = strlen(path); length > study->folder_kept;) {
+    snprintf(path, sizeof path, "%s", setup->place.folder);
+    for (size_t length = strlen(path); length > setup->place.kept;) {
         if (rmdir(path) != 0 && errno != ENOENT) return; /* it holds something of somebody else's */
         while (length && path[length - 1] == '/') length--;
         while (length && path[length - 1] != '/') length--;

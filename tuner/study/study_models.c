@@ -5,17 +5,19 @@
 #include "device_table.h"
 #include "model_extras.h"
 #include "study_opening.h"
+#include "study_trials.h"
 #include "suggest.h"
+#include "units.h"
 #include "word_list.h"
 
 static const char default_models[] = "resnet18,resnet50,efficientnet_v2_s,vit_b_16";
 
 /* "resnet50+jitter=5%" as "resnet50@h100+jitter=5%", where a device is asked for; RUE_USAGE for one that is
  * too long. */
-static rue_status add_device(const struct rue_study *study, const char *spec, char out[RUE_MODEL_NAME_BYTES],
-                             rue_error *error)
+static rue_status add_device(const struct rue_study_setup *setup, const char *spec,
+                             char out[RUE_MODEL_NAME_BYTES], rue_error *error)
 {
-    const char *device = study->goal->device, *extras = rue_model_extras(spec);
+    const char *device = setup->goal.models.device, *extras = rue_model_extras(spec);
     bool none = extras - spec == 4 && strncmp(spec, "none", 4) == 0;
     bool add = device && !none && strncmp(spec, "sleep:", 6) != 0 && !strchr(spec, '@');
     int length = snprintf(out, RUE_MODEL_NAME_BYTES, "%.*s%s%s%s", (int)(extras - spec), spec, add ? "@" : "",
@@ -26,10 +28,10 @@ static rue_status add_device(const struct rue_study *study, const char *spec, ch
 }
 
 /* One that really works does so in rue's own runner alone. */
-static rue_status check_work(const struct rue_study *study, const struct rue_profile *profile,
+static rue_status check_work(const struct rue_study_setup *setup, const struct rue_profile *profile,
                              rue_error *error)
 {
-    const struct rue_hello *hello = rue_runner_hello(study->runner);
+    const struct rue_hello *hello = rue_study_hello(setup);
     if (profile->consumer == RUE_CONSUMER_SLEEP || strcmp(hello->loader, "rue") == 0) return RUE_OK;
     return rue_fail(error, RUE_USAGE,
                     "the runner %s does not compute %s, which rue's own does; leave out --runner, or name a "
@@ -37,28 +39,28 @@ static rue_status check_work(const struct rue_study *study, const struct rue_pro
                     hello->runner, profile->name);
 }
 
-static rue_status add_model(struct rue_study *study, const char *typed, bool ours, rue_error *error)
+static rue_status add_model(struct rue_study_setup *setup, const char *typed, bool ours, rue_error *error)
 {
     char spec[RUE_MODEL_NAME_BYTES];
-    if (study->model_count == RUE_STUDY_MODELS_MAX)
+    if (setup->model_count == RUE_STUDY_MODELS_MAX)
         return rue_fail(error, RUE_USAGE, "more than %d models; name the ones that matter",
                         RUE_STUDY_MODELS_MAX);
-    struct rue_study_model *model = &study->models[study->model_count];
+    struct rue_study_model *model = &setup->models[setup->model_count];
     *model = (struct rue_study_model){.known = ours};
     snprintf(model->name, sizeof model->name, "%s", typed);
     if (ours) {
-        rue_status status = add_device(study, typed, spec, error);
+        rue_status status = add_device(setup, typed, spec, error);
         if (status == RUE_OK) status = rue_device_table_model(spec, &model->profile, error);
-        if (status == RUE_OK) status = check_work(study, &model->profile, error);
+        if (status == RUE_OK) status = check_work(setup, &model->profile, error);
         if (status != RUE_OK) return status;
         model->known = model->profile.consumer != RUE_CONSUMER_CUDA;
         memcpy(model->name, model->profile.name, sizeof model->name);
         rue_profile_json(&model->profile, model->profile_json);
     }
-    for (size_t i = 0; i < study->model_count; i++)
-        if (strcmp(study->models[i].name, model->name) == 0)
+    for (size_t i = 0; i < setup->model_count; i++)
+        if (strcmp(setup->models[i].name, model->name) == 0)
             return rue_fail(error, RUE_USAGE, "--model: %s is named twice; leave one out", model->name);
-    study->model_count++;
+    setup->model_count++;
     return RUE_OK;
 }
 
@@ -80,10 +82,10 @@ static rue_status fail_foreign(const struct rue_hello *hello, const char *spec, 
 }
 
 /* Those of an earlier study that are still to be had. */
-static rue_status choose_again(struct rue_study *study, rue_error *error)
+static rue_status choose_again(struct rue_study_setup *setup, rue_error *error)
 {
-    const struct rue_hello *hello = rue_runner_hello(study->runner);
-    const struct rue_recommended *earlier = study->goal->again;
+    const struct rue_hello *hello = rue_study_hello(setup);
+    const struct rue_recommended *earlier = setup->goal.models.again;
     rue_status status = RUE_OK;
     for (size_t m = 0; status == RUE_OK && m < earlier->model_count; m++) {
         const char *name = earlier->models[m].name;
@@ -91,47 +93,48 @@ static rue_status choose_again(struct rue_study *study, rue_error *error)
         bool known = hello->model_count ? runner_has(hello, name)
                                         : rue_device_table_model(name, &profile, NULL) == RUE_OK;
         if (known)
-            status = add_model(study, name, hello->model_count == 0, error);
+            status = add_model(setup, name, hello->model_count == 0, error);
         else
-            rue_progress_note(study->progress, "the model %s is not known here, so it is left out", name);
+            rue_progress_note(setup->progress, "the model %s is not known here, so it is left out", name);
     }
-    if (status != RUE_OK || study->model_count) return status;
+    if (status != RUE_OK || setup->model_count) return status;
     return rue_fail(error, RUE_USAGE, "the runner %s knows none of the models of the recommendation",
                     hello->runner);
 }
 
 /* All models of the table that is asked for as the device. */
-static rue_status add_table(struct rue_study *study, const char *path, rue_error *error)
+static rue_status add_table(struct rue_study_setup *setup, const char *path, rue_error *error)
 {
     struct rue_device_table *table = malloc(sizeof *table);
     if (!table) return rue_fail_memory(error, "a device table", sizeof *table);
     rue_status status = rue_device_table_read(path, table, error);
     for (size_t i = 0; status == RUE_OK && i < table->count; i++)
-        status = add_model(study, table->profiles[i].name, true, error);
+        status = add_model(setup, table->profiles[i].name, true, error);
     if (status == RUE_OK && table->count == 0)
         status = rue_fail(error, RUE_USAGE, "--device: %s has no models; calibrate some", path);
     free(table);
     return status;
 }
 
-static rue_status choose(struct rue_study *study, rue_error *error)
+static rue_status choose(struct rue_study_setup *setup, rue_error *error)
 {
-    const struct rue_hello *hello = rue_runner_hello(study->runner);
-    const char *list = study->goal->models;
+    const struct rue_hello *hello = rue_study_hello(setup);
+    const char *list = setup->goal.models.names;
     rue_status status = RUE_OK;
-    if (study->goal->device && hello->model_count)
+    if (setup->goal.models.device && hello->model_count)
         return rue_fail(error, RUE_USAGE, "--device: the runner %s has models of its own; leave it out",
                         hello->runner);
     if (!list && hello->model_count) {
         for (size_t i = 0; status == RUE_OK && i < hello->model_count; i++)
-            status = add_model(study, hello->models[i], false, error);
+            status = add_model(setup, hello->models[i], false, error);
         return status;
     }
-    if (!list && study->goal->device) {
+    if (!list && setup->goal.models.device) {
         char device[PATH_MAX];
-        const char *extras = rue_model_extras(study->goal->device);
-        snprintf(device, sizeof device, "%.*s", (int)(extras - study->goal->device), study->goal->device);
-        if (rue_device_is_table(device)) return add_table(study, device, error);
+        const char *extras = rue_model_extras(setup->goal.models.device);
+        snprintf(device, sizeof device, "%.*s", (int)(extras - setup->goal.models.device),
+                 setup->goal.models.device);
+        if (rue_device_is_table(device)) return add_table(setup, device, error);
     }
     char copy[4096], *rest = copy;
     if (!list) list = default_models;
@@ -144,16 +147,105 @@ static rue_status choose(struct rue_study *study, rue_error *error)
             return rue_fail(error, RUE_USAGE,
                             "--model: a name is empty in '%s': names are separated by one comma each", list);
         if (hello->model_count && !runner_has(hello, spec)) return fail_foreign(hello, spec, error);
-        status = add_model(study, spec, hello->model_count == 0, error);
+        status = add_model(setup, spec, hello->model_count == 0, error);
     }
     return status;
 }
 
-rue_status rue_study_choose_models(struct rue_study *study, rue_error *error)
+rue_status rue_study_choose_models(struct rue_study_setup *setup, rue_error *error)
 {
     const char *names[RUE_STUDY_MODELS_MAX];
-    rue_status status = study->goal->again ? choose_again(study, error) : choose(study, error);
+    rue_status status = setup->goal.models.again ? choose_again(setup, error) : choose(setup, error);
     if (status != RUE_OK) return status;
-    for (size_t m = 0; m < study->model_count; m++) names[m] = study->models[m].name;
-    return rue_ranking_rules_check(&study->goal->rules, names, study->model_count, error);
+    for (size_t m = 0; m < setup->model_count; m++) names[m] = setup->models[m].name;
+    return rue_ranking_rules_check(&setup->goal.search.rules, names, setup->model_count, error);
+}
+
+enum { TIMED_BATCHES = 3, SIZES = 2 };
+
+static const uint64_t patience_ns = 60 * RUE_NS_PER_S;
+
+static bool is_untimed(const struct rue_study_model *model)
+{
+    return model->profile.consumer == RUE_CONSUMER_CUDA;
+}
+
+/* A batch of one image, which no store is told of. Whether memory can be locked is for trials to tell. */
+static rue_status try_model(const struct rue_study_setup *setup, const struct rue_study_model *model,
+                            rue_error *error)
+{
+    struct rue_trial_result result;
+    struct rue_trial_request request = {.measure = RUE_COMPUTE,
+                                        .config = rue_config_default(),
+                                        .workload = setup->goal.loader.workload,
+                                        .batches = 1,
+                                        .limits = {.time_ns = patience_ns}};
+    request.config.value[RUE_PIN_MEMORY] = false;
+    snprintf(request.model, sizeof request.model, "%s", model->name);
+    rue_progress_show(setup->progress, "trying %s", model->name);
+    rue_status status =
+        rue_runner_trial(setup->host.runner, &request, model->profile_json, patience_ns, &result, error);
+    if (status != RUE_OK) return status;
+    if (result.outcome != RUE_TRIAL_OK)
+        status = rue_fail(error, RUE_INFEASIBLE, "%s", result.reason);
+    else if (result.reason[0])
+        rue_progress_note(setup->progress, "%s: %s", model->name, result.reason);
+    rue_trial_result_close(&result);
+    return status;
+}
+
+rue_status rue_study_try_models(const struct rue_study_setup *setup, rue_error *error)
+{
+    for (size_t m = 0; m < setup->model_count; m++)
+        if (is_untimed(&setup->models[m])) return try_model(setup, &setup->models[m], error);
+    return RUE_OK;
+}
+
+/* One trial of the model alone; `*batch_ns` is 0 where a batch of that size is infeasible. */
+static rue_status time_batch(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                             size_t model, int size, double *batch_ns, rue_error *error)
+{
+    struct rue_trial_result result;
+    struct rue_trial_request request = {
+        .measure = RUE_COMPUTE, .config = rue_space_at(&setup->space, 0), .batches = TIMED_BATCHES};
+    request.config.value[RUE_BATCH_SIZE] = size;
+    *batch_ns = 0;
+    rue_status status = rue_study_measure(setup, ledger, 0, model, &request, 0, 0, &result, error);
+    if (status != RUE_OK) return status;
+    if (result.outcome == RUE_TRIAL_OK && result.batches > 0)
+        *batch_ns = (double)result.compute_ns / (double)result.batches;
+    else if (result.outcome != RUE_TRIAL_INFEASIBLE)
+        status = rue_fail(error, RUE_INFEASIBLE, "%s", result.reason);
+    rue_trial_result_close(&result);
+    return status;
+}
+
+/* The line through two sizes will do for a plan. */
+static rue_status time_model(struct rue_study_setup *setup, struct rue_study_ledger *ledger, size_t index,
+                             rue_error *error)
+{
+    struct rue_study_model *model = &setup->models[index];
+    struct rue_profile *profile = &model->profile;
+    const int *values = setup->space.values[RUE_BATCH_SIZE], count = setup->space.count[RUE_BATCH_SIZE];
+    const int sizes[SIZES] = {values[0], values[count / 2]};
+    rue_status status = RUE_OK;
+    rue_progress_show(setup->progress, "timing %s", model->name);
+    for (int i = 0; status == RUE_OK && i < (count > 1 ? SIZES : 1); i++) {
+        double batch_ns;
+        status = time_batch(setup, ledger, index, sizes[i], &batch_ns, error);
+        if (status != RUE_OK || !(batch_ns > 0)) continue;
+        profile->batch_size[profile->points] = (uint32_t)sizes[i];
+        profile->batch_ns[profile->points++] = batch_ns;
+    }
+    model->known = profile->measured = profile->points > 0;
+    return status;
+}
+
+rue_status rue_study_time_models(struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                                 rue_error *error)
+{
+    rue_status status = RUE_OK;
+    for (size_t m = 0; status == RUE_OK && m < setup->model_count; m++)
+        if (is_untimed(&setup->models[m])) status = time_model(setup, ledger, m, error);
+    return status;
 }

@@ -1,96 +1,170 @@
-/* What is tried, and what it takes, as far as that is known before. */
+/* What is tried, and what it takes, as far as that is known before: a strategy that suits, and its
+ * configurations. */
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "study.h"
-#include "study_baselines.h"
-#include "study_budget.h"
-#include "study_choice.h"
 #include "study_costs.h"
-#include "study_measure.h"
 #include "study_space.h"
-#include "study_strategy.h"
+#include "study_trials.h"
+#include "units.h"
+#include "watch.h"
 
-enum { CONFIGS_MAX = 65536 };
+enum { FEW_CONFIGS = 4, TIME_BYTES = 32 };
 
-static rue_status list_configs(struct rue_study *study, rue_error *error)
+/* Of the budget, that measuring everything may take; and where it is so few that predicting costs as much. */
+static const double comfortable_share = 0.5, few_share = 2;
+
+static rue_status choose(struct rue_study_setup *setup, const char *name)
 {
-    size_t size = rue_space_size(&study->space);
-    study->configs = calloc(size + RUE_BASELINES_MAX, sizeof *study->configs);
-    if (!study->configs) return rue_fail_memory(error, "configurations", size * sizeof *study->configs);
-    for (size_t i = 0; i < size; i++) {
-        struct rue_config config = rue_space_at(&study->space, i);
-        if (!rue_study_repeats_another(&study->space, &config))
-            study->configs[study->config_count++] = config;
-    }
-    rue_study_list_baselines(study);
+    setup->plan.strategy = rue_strategy_find(name);
     return RUE_OK;
 }
 
-static rue_status open_matrices(struct rue_study *study, rue_error *error)
+static const char *duration(double s, char out[TIME_BYTES])
+{
+    return rue_format_duration((uint64_t)(fmin(s, 1e9) * 1e9), out, TIME_BYTES);
+}
+
+static rue_status choose_by_trials(struct rue_study_setup *setup)
+{
+    size_t all = rue_study_config_count(setup) * setup->model_count * setup->variant_count *
+                 (size_t)setup->goal.search.repeats;
+    size_t budget = setup->goal.search.budget.trials;
+    bool fits = all <= rue_watch_spares(setup, budget);
+    snprintf(setup->plan.why, sizeof setup->plan.why,
+             "measuring everything takes %zu trials, and the budget %s", all,
+             fits            ? "has room for them"
+             : all <= budget ? "has no room for references beside them"
+                             : "does not have that many");
+    return choose(setup, fits ? "grid" : "duel");
+}
+
+/* What everything takes is known from below first, from one short trial a variant, as a search may find the
+ * time for more of them too long. */
+static rue_status choose_by_time(struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                                 rue_error *error)
+{
+    double budget_s = (double)setup->goal.search.budget.time_ns / 1e9;
+    bool few = rue_study_config_count(setup) <= FEW_CONFIGS;
+    double share = few ? few_share : comfortable_share;
+    char all[TIME_BYTES], budget[TIME_BYTES];
+    rue_status status = rue_study_probe_least(setup, ledger, error);
+    bool sure = rue_study_whole_s(setup) > share * budget_s;
+    if (status == RUE_OK && !sure) status = rue_study_probe(setup, ledger, error);
+    if (status != RUE_OK) return status;
+    double all_s = rue_study_whole_s(setup),
+           left_s = budget_s - (double)rue_study_spent_ns(setup, ledger) / 1e9;
+    bool fits = !sure && all_s <= share * left_s;
+    snprintf(setup->plan.why, sizeof setup->plan.why,
+             "%smeasuring everything takes %s %s, and the budget is %s",
+             few ? "there are few configurations; " : "", sure ? "at least" : "about", duration(all_s, all),
+             duration(budget_s, budget));
+    return choose(setup, fits ? "grid" : "duel");
+}
+
+/* Which strategy suits: where everything can be measured with time to spare, nothing has to be predicted. */
+static rue_status choose_strategy(struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                                  rue_error *error)
+{
+    if (setup->goal.search.minimise != RUE_GOAL_TIME) {
+        snprintf(setup->plan.why, sizeof setup->plan.why, "nothing but the time of the job is predicted");
+        return choose(setup, "grid");
+    }
+    return setup->goal.search.budget.trials ? choose_by_trials(setup) : choose_by_time(setup, ledger, error);
+}
+
+enum { CONFIGS_MAX = 65536 };
+
+static rue_status list_configs(struct rue_study_setup *setup, rue_error *error)
+{
+    size_t size = rue_space_size(&setup->space);
+    setup->configs = calloc(size + RUE_BASELINES_MAX, sizeof *setup->configs);
+    if (!setup->configs) return rue_fail_memory(error, "configurations", size * sizeof *setup->configs);
+    for (size_t i = 0; i < size; i++) {
+        struct rue_config config = rue_space_at(&setup->space, i);
+        if (!rue_study_repeats_another(&setup->space, &config))
+            setup->configs[setup->config_count++] = config;
+    }
+    rue_study_list_baselines(setup);
+    return RUE_OK;
+}
+
+static rue_status open_matrices(struct rue_study_setup *setup, struct rue_study_outcome *outcome,
+                                rue_error *error)
 {
     const char *names[RUE_STUDY_MODELS_MAX];
-    for (size_t m = 0; m < study->model_count; m++) names[m] = study->models[m].name;
-    rue_status status = list_configs(study, error);
-    for (size_t v = 0; status == RUE_OK && v < study->variant_count; v++)
-        status = rue_cost_matrix_open(study->configs, study->config_count, names, study->model_count,
-                                      &study->matrices[v], error);
-    for (size_t v = 0; status == RUE_OK && v < study->variant_count; v++)
-        study->matrices[v]->first_limit_ns = study->goal->max_first_batch_ns;
+    for (size_t m = 0; m < setup->model_count; m++) names[m] = setup->models[m].name;
+    rue_status status = list_configs(setup, error);
+    for (size_t v = 0; status == RUE_OK && v < setup->variant_count; v++)
+        status = rue_cost_matrix_open(setup->configs, setup->config_count, names, setup->model_count,
+                                      &outcome->variants[v].matrix, error);
+    for (size_t v = 0; status == RUE_OK && v < setup->variant_count; v++)
+        outcome->variants[v].matrix->first_limit_ns = setup->goal.search.max_first_batch_ns;
     return status;
 }
 
 /* All trials of all configurations, and what the store spares of them. */
-static rue_status expect_all(struct rue_study *study, rue_error *error)
+static rue_status expect_all(struct rue_study_setup *setup, struct rue_study_ledger *ledger, rue_error *error)
 {
-    size_t repeats = (size_t)study->goal->repeats, models = study->model_count;
+    size_t repeats = (size_t)setup->goal.search.repeats, models = setup->model_count;
     rue_status status = RUE_OK;
-    study->trials = study->config_count * study->variant_count * models * repeats;
-    for (size_t i = 0; i < study->config_count; i++)
-        study->expected_s += rue_study_config_s(study, &study->configs[i]) * study->goal->repeats;
-    for (size_t i = 0; status == RUE_OK && study->found_trials && i < study->trials; i++) {
-        size_t scenario = i / repeats % (models * study->variant_count), variant = scenario / models;
-        const struct rue_config *config = &study->configs[i / repeats / models / study->variant_count];
+    setup->plan.trials = setup->config_count * setup->variant_count * models * repeats;
+    for (size_t i = 0; i < setup->config_count; i++)
+        setup->plan.expected_s += rue_study_config_s(setup, &setup->configs[i]) * setup->goal.search.repeats;
+    for (size_t i = 0; status == RUE_OK && ledger->found_trials && i < setup->plan.trials; i++) {
+        size_t scenario = i / repeats % (models * setup->variant_count), variant = scenario / models;
+        const struct rue_config *config = &setup->configs[i / repeats / models / setup->variant_count];
         struct rue_trial_request request = {.measure = RUE_JOINT,
                                             .config = *config,
-                                            .images = rue_study_trial_images(study, variant, config)};
+                                            .images = rue_study_trial_images(setup, variant, config)};
         bool stored;
-        status =
-            rue_study_is_stored(study, variant, scenario % models, &request, i % repeats, &stored, error);
+        status = rue_study_is_stored(setup, ledger, variant, scenario % models, &request, i % repeats,
+                                     &stored, error);
         if (status == RUE_OK && stored)
-            study->stored_s += rue_study_trial_s(study, variant, scenario % models, config, request.images);
+            setup->plan.stored_s +=
+                rue_study_trial_s(setup, variant, scenario % models, config, request.images);
     }
     return status;
 }
 
 /* What does not depend on the length of the job does not take whole jobs to find out. */
-static rue_status choose_length(struct rue_study *study, rue_error *error)
+static rue_status choose_length(struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                                rue_error *error)
 {
-    bool whole = study->goal->minimise == RUE_GOAL_TIME || rue_runner_hello(study->runner)->whole_jobs;
-    rue_status status = rue_study_probe(study, error);
-    study->short_trials =
-        !whole && study->goal->budget.time_ns && rue_study_whole_s(study) > rue_study_budget_left_s(study);
+    bool whole = setup->goal.search.minimise == RUE_GOAL_TIME || rue_study_hello(setup)->whole_jobs;
+    rue_status status = rue_study_probe(setup, ledger, error);
+    setup->plan.short_trials = !whole && setup->goal.search.budget.time_ns &&
+                               rue_study_whole_s(setup) > rue_study_budget_left_s(setup, ledger);
     return status;
 }
 
 rue_status rue_study_plan(struct rue_study *study, rue_error *error)
 {
-    size_t size = rue_space_size(&study->space);
+    size_t size = rue_space_size(&study->setup.space);
     if (size > CONFIGS_MAX)
         return rue_fail(
             error, RUE_USAGE,
             "the space holds %zu configurations, and at most %d can be looked at; give fewer values", size,
             CONFIGS_MAX);
     /* Before anything is measured; what is stored may be enough all the same. */
-    rue_status status = study->found_trials ? RUE_OK : rue_study_check_trials(study, error);
-    if (status == RUE_OK) status = rue_study_choose_baselines(study, error);
-    if (status == RUE_OK && !study->strategy) status = rue_study_choose_strategy(study, error);
+    rue_status status = study->ledger.found_trials ? RUE_OK : rue_study_check_trials(&study->setup, error);
+    if (status == RUE_OK) status = rue_study_choose_baselines(&study->setup, error);
+    if (status == RUE_OK && !study->setup.plan.strategy)
+        status = choose_strategy(&study->setup, &study->ledger, error);
     if (status != RUE_OK) return status;
-    if (!rue_study_predicts(study))
-        status = choose_length(study, error);
-    else if (study->goal->dry_run) /* for what the probes will take, which is worth a trial here alone */
-        status = rue_study_probe_least(study, error);
-    if (status == RUE_OK) status = open_matrices(study, error);
-    if (status == RUE_OK && !rue_study_predicts(study)) status = expect_all(study, error);
-    if (rue_study_predicts(study)) study->expected_s = rue_study_budget_left_s(study);
-    return status == RUE_OK ? rue_study_check_smallest(study, study->variant_count, error) : status;
+    if (!rue_study_predicts(&study->setup))
+        status = choose_length(&study->setup, &study->ledger, error);
+    else if (study->setup.goal.output
+                 .dry_run) /* for what the probes will take, which is worth a trial here alone */
+        status = rue_study_probe_least(&study->setup, &study->ledger, error);
+    if (status == RUE_OK) status = open_matrices(&study->setup, &study->outcome, error);
+    if (status == RUE_OK && !rue_study_predicts(&study->setup))
+        status = expect_all(&study->setup, &study->ledger, error);
+    if (rue_study_predicts(&study->setup))
+        study->setup.plan.expected_s = rue_study_budget_left_s(&study->setup, &study->ledger);
+    return status == RUE_OK
+               ? rue_study_check_smallest(&study->setup, &study->ledger, study->setup.variant_count, error)
+               : status;
 }

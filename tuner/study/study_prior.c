@@ -6,7 +6,6 @@
 
 #include "json_canonical.h"
 #include "machine.h"
-#include "study_strategy.h"
 
 /* How far the parameters of a loader may lie apart, of their logarithms: on the same machine at another time,
  * on a similar one, and on one of which less is known. */
@@ -20,9 +19,9 @@ void rue_study_prior_close(struct rue_study_prior *prior)
 }
 
 /* Whether the machine and the runner are those of `earlier`. */
-static bool is_same_machine(const struct rue_study *study, const struct rue_recommendation *earlier)
+static bool is_same_machine(const struct rue_study_setup *setup, const struct rue_recommendation *earlier)
 {
-    const struct rue_hello *hello = rue_runner_hello(study->runner);
+    const struct rue_hello *hello = rue_study_hello(setup);
     struct rue_machine machine = rue_machine_read();
     char words[sizeof hello->machine_json + 64];
     rue_json_canonical(hello->machine_json, words, sizeof words);
@@ -93,67 +92,67 @@ static bool tells_anything(const struct rue_knowledge_model *known)
     return known->curve.count || !isnan(known->consumer.batch_s);
 }
 
-static void take_models(const struct rue_study *study, const struct rue_recommended *part, bool same_machine,
-                        struct rue_study_prior *out)
+static void take_models(const struct rue_study_setup *setup, const struct rue_recommended *part,
+                        bool same_machine, struct rue_study_prior *out)
 {
-    for (size_t m = 0; m < study->model_count; m++) {
-        size_t earlier = model_of(part, study->models[m].name);
-        if (earlier == RUE_NONE || !is_same_model(&study->models[m], &part->models[earlier], same_machine))
+    for (size_t m = 0; m < setup->model_count; m++) {
+        size_t earlier = model_of(part, setup->models[m].name);
+        if (earlier == RUE_NONE || !is_same_model(&setup->models[m], &part->models[earlier], same_machine))
             continue;
         out->knowledge->models[m] = part->knowledge->models[earlier];
         out->knowledge->pageable[m] = part->knowledge->pageable[earlier];
     }
 }
 
-static void take_offsets(const struct rue_study *study, const struct rue_recommended *part, size_t config,
-                         size_t own, struct rue_study_prior *out)
+static void take_offsets(const struct rue_study_setup *setup, const struct rue_recommended *part,
+                         size_t config, size_t own, struct rue_study_prior *out)
 {
-    for (size_t m = 0; m < study->model_count; m++) {
-        size_t earlier = model_of(part, study->models[m].name);
+    for (size_t m = 0; m < setup->model_count; m++) {
+        size_t earlier = model_of(part, setup->models[m].name);
         if (earlier == RUE_NONE) continue;
         double found_s = part->time_s[earlier * part->config_count + config];
-        double predicted_s = rue_knowledge_job_s(out->knowledge, m, &study->configs[own], part->job_images);
+        double predicted_s = rue_knowledge_job_s(out->knowledge, m, &setup->configs[own], part->job_images);
         double offset = log(found_s / predicted_s);
-        if (isfinite(offset)) out->offsets[m * study->config_count + own] = offset;
+        if (isfinite(offset)) out->offsets[m * setup->config_count + own] = offset;
     }
 }
 
-static void take_configs(const struct rue_study *study, const struct rue_recommended *part,
+static void take_configs(const struct rue_study_setup *setup, const struct rue_recommended *part,
                          struct rue_study_prior *out)
 {
     for (size_t c = 0; c < part->config_count; c++)
-        for (size_t own = 0; own < study->config_count; own++) {
-            if (!rue_config_equal(&study->configs[own], &part->configs[c])) continue;
+        for (size_t own = 0; own < setup->config_count; own++) {
+            if (!rue_config_equal(&setup->configs[own], &part->configs[c])) continue;
             if (c == part->best) out->prior.config = own;
-            if (out->prior.same) take_offsets(study, part, c, own, out);
+            if (out->prior.same) take_offsets(setup, part, c, own, out);
         }
 }
 
 static void note_use(const struct rue_study *study, size_t variant, bool same_machine)
 {
-    const struct rue_prior *prior = &study->priors[variant].prior;
-    const char *mode = rue_mode_names[study->variants[variant].variant.mode];
+    const struct rue_prior *prior = &study->setup.priors[variant].prior;
+    const char *mode = rue_mode_names[study->setup.variants[variant].variant.mode];
     const char *of = prior->same    ? "this machine and these data"
                      : same_machine ? "this machine, but not of these data"
                                     : "another machine";
     size_t models = 0;
-    for (size_t m = 0; m < study->model_count; m++) {
+    for (size_t m = 0; m < study->setup.model_count; m++) {
         const struct rue_knowledge *knowledge = prior->knowledge;
         models += tells_anything(&knowledge->models[m]) || tells_anything(&knowledge->pageable[m]);
     }
-    rue_progress_note(study->progress,
+    rue_progress_note(study->setup.progress,
                       "%s: %s: a study of %s; it tells of the loader, and of %zu of the %zu models",
-                      study->goal->prior->path, mode, of, models, study->model_count);
+                      study->setup.goal.search.prior->path, mode, of, models, study->setup.model_count);
 }
 
-rue_status rue_study_make_prior(const struct rue_study *study, const struct rue_recommended *part,
+rue_status rue_study_make_prior(const struct rue_study_setup *setup, const struct rue_recommended *part,
                                 bool same_machine, bool same_data, struct rue_study_prior *out,
                                 rue_error *error)
 {
-    rue_status status = rue_knowledge_open(study->model_count, &out->knowledge, error);
+    rue_status status = rue_knowledge_open(setup->model_count, &out->knowledge, error);
     if (status != RUE_OK) return status;
-    out->offsets = calloc(study->model_count * study->config_count + 1, sizeof *out->offsets);
-    if (!out->offsets) return rue_fail_memory(error, "a prior", study->config_count);
+    out->offsets = calloc(setup->model_count * setup->config_count + 1, sizeof *out->offsets);
+    if (!out->offsets) return rue_fail_memory(error, "a prior", setup->config_count);
     out->knowledge->loader = part->knowledge->loader;
     out->knowledge->hand = part->knowledge->hand;
     memcpy(out->knowledge->covariance, part->knowledge->covariance, sizeof out->knowledge->covariance);
@@ -165,18 +164,18 @@ rue_status rue_study_make_prior(const struct rue_study *study, const struct rue_
                                     .same = same,
                                     .offsets = out->offsets,
                                     .config = RUE_NONE};
-    take_models(study, part, same_machine, out);
-    take_configs(study, part, out);
+    take_models(setup, part, same_machine, out);
+    take_configs(setup, part, out);
     out->used = true;
     return RUE_OK;
 }
 
 /* The part that is of use to a variant, with its knowledge; NULL, and why, where there is none. */
-static struct rue_recommended *usable_part(const struct rue_study *study, const struct rue_variant *variant,
-                                           char *why, size_t bytes)
+static struct rue_recommended *usable_part(const struct rue_study_setup *setup,
+                                           const struct rue_variant *variant, char *why, size_t bytes)
 {
-    const struct rue_hello *hello = rue_runner_hello(study->runner);
-    const struct rue_recommendation *earlier = study->goal->prior;
+    const struct rue_hello *hello = rue_study_hello(setup);
+    const struct rue_recommendation *earlier = setup->goal.search.prior;
     struct rue_recommended *part = part_about(earlier, variant);
     rue_error unfit = {0};
     if (!part)
@@ -193,16 +192,17 @@ static struct rue_recommended *usable_part(const struct rue_study *study, const 
 
 static rue_status take_variant(struct rue_study *study, size_t variant, rue_error *error)
 {
-    const struct rue_study_variant *data = &study->variants[variant];
+    const struct rue_study_variant *data = &study->setup.variants[variant];
     char why[RUE_ERROR_MESSAGE_BYTES];
-    const struct rue_recommended *part = usable_part(study, &data->variant, why, sizeof why);
+    const struct rue_recommended *part = usable_part(&study->setup, &data->variant, why, sizeof why);
     if (!part) {
-        rue_progress_note(study->progress, "%s: %s, so it is not used", study->goal->prior->path, why);
+        rue_progress_note(study->setup.progress, "%s: %s, so it is not used",
+                          study->setup.goal.search.prior->path, why);
         return RUE_OK;
     }
-    bool machine = is_same_machine(study, study->goal->prior);
-    rue_status status =
-        rue_study_make_prior(study, part, machine, is_same_data(data, part), &study->priors[variant], error);
+    bool machine = is_same_machine(&study->setup, study->setup.goal.search.prior);
+    rue_status status = rue_study_make_prior(&study->setup, part, machine, is_same_data(data, part),
+                                             &study->setup.priors[variant], error);
     if (status == RUE_OK) note_use(study, variant, machine);
     return status;
 }
@@ -210,13 +210,13 @@ static rue_status take_variant(struct rue_study *study, size_t variant, rue_erro
 rue_status rue_study_take_prior(struct rue_study *study, rue_error *error)
 {
     rue_status status = RUE_OK;
-    if (!study->goal->prior) return RUE_OK;
-    if (!rue_study_predicts(study)) {
-        rue_progress_note(study->progress, "--strategy %s does not predict, so %s is not used",
-                          study->strategy->name, study->goal->prior->path);
+    if (!study->setup.goal.search.prior) return RUE_OK;
+    if (!rue_study_predicts(&study->setup)) {
+        rue_progress_note(study->setup.progress, "--strategy %s does not predict, so %s is not used",
+                          study->setup.plan.strategy->name, study->setup.goal.search.prior->path);
         return RUE_OK;
     }
-    for (size_t v = 0; status == RUE_OK && v < study->variant_count; v++)
+    for (size_t v = 0; status == RUE_OK && v < study->setup.variant_count; v++)
         status = take_variant(study, v, error);
     return status;
 }

@@ -7,8 +7,9 @@
 /* Makes the goal's prior that of each variant, after the plan, and says what is used of it. RUE_MEMORY. */
 rue_status rue_study_take_prior(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
 
-/* The same of one part, whose knowledge is known, for study->configs. RUE_MEMORY; `out` is to be closed. */
-rue_status rue_study_make_prior(const struct rue_study *study, const struct rue_recommended *part,
+/* The same of one part, whose knowledge is known, for study->setup.configs. RUE_MEMORY; `out` is to be
+ * closed. */
+rue_status rue_study_make_prior(const struct rue_study_setup *setup, const struct rue_recommended *part,
                                 bool same_machine, bool same_data, struct rue_study_prior *out,
                                 rue_error *error) RUE_MUST_CHECK;
 void rue_study_prior_close(struct rue_study_prior *prior);

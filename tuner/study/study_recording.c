@@ -7,43 +7,45 @@
 
 #include "units.h"
 
-rue_status rue_study_open_recording(struct rue_study *study, rue_error *error)
+rue_status rue_study_open_recording(struct rue_study_setup *setup, rue_error *error)
 {
-    const struct rue_study_goal *goal = study->goal;
-    char name[sizeof study->runner_identity];
-    rue_status status = rue_recording_open(goal->table, goal->map, goal->images, &study->recording, error);
+    const struct rue_study_goal *goal = &setup->goal;
+    char name[sizeof setup->host.identity];
+    rue_status status =
+        rue_recording_open(goal->data.table, goal->data.map, goal->job.images, &setup->host.recording, error);
     if (status != RUE_OK) return status;
-    const char **word = study->runner_words;
+    const char **word = setup->host.words;
     *word++ = "--table";
-    *word++ = goal->table;
-    if (goal->map) *word++ = "--map";
-    if (goal->map) *word++ = goal->map;
-    snprintf(study->runner_images, sizeof study->runner_images, "%" PRIu64, goal->images);
-    if (goal->images) *word++ = "--images";
-    if (goal->images) *word++ = study->runner_images;
-    status = rue_runner_open_own(study->runner_words, &study->runner, error);
+    *word++ = goal->data.table;
+    if (goal->data.map) *word++ = "--map";
+    if (goal->data.map) *word++ = goal->data.map;
+    snprintf(setup->host.images, sizeof setup->host.images, "%" PRIu64, goal->job.images);
+    if (goal->job.images) *word++ = "--images";
+    if (goal->job.images) *word++ = setup->host.images;
+    status = rue_runner_open_own(setup->host.words, &setup->host.runner, error);
     if (status != RUE_OK) return status;
-    rue_recording_name(study->recording, name, sizeof name);
-    if (strcmp(rue_runner_hello(study->runner)->runner, name) == 0) return RUE_OK;
+    rue_recording_name(setup->host.recording, name, sizeof name);
+    if (strcmp(rue_study_hello(setup)->runner, name) == 0) return RUE_OK;
     return rue_fail(error, RUE_DATA, "%s was changed while it was read; run the same command again",
-                    goal->table);
+                    goal->data.table);
 }
 
-bool rue_study_assumes_job(const struct rue_study *study)
+bool rue_study_assumes_job(const struct rue_study_setup *setup)
 {
-    return study->recording && study->recording->assumed && !study->goal->batches;
+    return setup->host.recording && setup->host.recording->assumed && !setup->goal.job.batches;
 }
 
 /* The mean of the times of a cell, in s; 0 where the table has none. */
-static double cell_s(const struct rue_study *study, size_t variant, size_t model,
+static double cell_s(const struct rue_study_setup *setup, size_t variant, size_t model,
                      const struct rue_config *config)
 {
     double sum_ns = 0, ok = 0;
-    const struct rue_variant *data = &study->variants[variant].variant;
-    const char *name = study->models[model].name;
-    size_t count = rue_recording_count(study->recording, data, name, config);
+    const struct rue_variant *data = &setup->variants[variant].variant;
+    const char *name = setup->models[model].name;
+    size_t count = rue_recording_count(setup->host.recording, data, name, config);
     for (size_t i = 0; i < count; i++) {
-        const struct rue_tally_trial *trial = rue_recording_trial(study->recording, data, name, config, i);
+        const struct rue_tally_trial *trial =
+            rue_recording_trial(setup->host.recording, data, name, config, i);
         if (trial->outcome != RUE_TRIAL_OK) continue;
         sum_ns += trial->time_ns;
         ok++;
@@ -51,59 +53,59 @@ static double cell_s(const struct rue_study *study, size_t variant, size_t model
     return ok > 0 ? sum_ns / ok / 1e9 : 0;
 }
 
-double rue_study_recording_s(const struct rue_study *study, size_t index)
+double rue_study_recording_s(const struct rue_study_setup *setup, size_t index)
 {
     double sum = 0;
-    for (size_t c = 0, size = rue_space_size(&study->space); c < size; c++) {
-        struct rue_config config = rue_space_at(&study->space, c);
-        for (size_t v = 0; v < study->variant_count; v++)
-            for (size_t m = 0; (index == RUE_NONE || index == v) && m < study->model_count; m++)
-                sum += cell_s(study, v, m, &config);
+    for (size_t c = 0, size = rue_space_size(&setup->space); c < size; c++) {
+        struct rue_config config = rue_space_at(&setup->space, c);
+        for (size_t v = 0; v < setup->variant_count; v++)
+            for (size_t m = 0; (index == RUE_NONE || index == v) && m < setup->model_count; m++)
+                sum += cell_s(setup, v, m, &config);
     }
     return sum;
 }
 
-rue_status rue_study_settle_budget(struct rue_study *study, rue_error *error)
+rue_status rue_study_settle_budget(struct rue_study_setup *setup, rue_error *error)
 {
-    struct rue_budget *budget = &study->own_goal.budget;
+    struct rue_budget *budget = &setup->goal.search.budget;
     if (!(budget->share > 0)) return RUE_OK;
-    if (!study->recording)
+    if (!setup->host.recording)
         return rue_fail(error, RUE_USAGE,
                         "--budget %g%%: a share is one of the time that a table holds, which --table names; "
                         "give a time such as 2m",
                         100 * budget->share);
     budget->time_ns =
-        (uint64_t)fmin(1e18, ceil(budget->share * rue_study_recording_s(study, RUE_NONE) * 1e9));
+        (uint64_t)fmin(1e18, ceil(budget->share * rue_study_recording_s(setup, RUE_NONE) * 1e9));
     if (budget->time_ns > 0) return RUE_OK;
-    return rue_fail(error, RUE_INFEASIBLE, "%s has no time of what is asked for", study->goal->table);
+    return rue_fail(error, RUE_INFEASIBLE, "%s has no time of what is asked for", setup->goal.data.table);
 }
 
 /* All that the table knows of the cells that are looked at. */
-static rue_status fill_matrix(const struct rue_study *study, size_t variant, struct rue_cost_matrix *matrix,
-                              rue_error *error)
+static rue_status fill_matrix(const struct rue_study_setup *setup, size_t variant,
+                              struct rue_cost_matrix *matrix, rue_error *error)
 {
     rue_status status = RUE_OK;
-    for (size_t i = 0; status == RUE_OK && i < study->model_count * matrix->config_count; i++) {
-        size_t model = i % study->model_count, config = i / study->model_count;
-        double time_s = cell_s(study, variant, model, &matrix->configs[config]);
+    for (size_t i = 0; status == RUE_OK && i < setup->model_count * matrix->config_count; i++) {
+        size_t model = i % setup->model_count, config = i / setup->model_count;
+        double time_s = cell_s(setup, variant, model, &matrix->configs[config]);
         if (time_s > 0) status = rue_cost_matrix_add(matrix, model, config, time_s * 1e9, false, error);
     }
     return status;
 }
 
-static rue_status open_matrix(const struct rue_study *study, size_t variant, struct rue_cost_matrix **out,
-                              rue_error *error)
+static rue_status open_matrix(const struct rue_study_setup *setup, size_t variant,
+                              struct rue_cost_matrix **out, rue_error *error)
 {
     const char *names[RUE_STUDY_MODELS_MAX];
-    size_t size = rue_space_size(&study->space);
+    size_t size = rue_space_size(&setup->space);
     struct rue_config *configs = calloc(size, sizeof *configs);
     if (!configs) return rue_fail_memory(error, "configurations", size * sizeof *configs);
-    for (size_t c = 0; c < size; c++) configs[c] = rue_space_at(&study->space, c);
-    for (size_t m = 0; m < study->model_count; m++) names[m] = study->models[m].name;
-    rue_status status = rue_cost_matrix_open(configs, size, names, study->model_count, out, error);
+    for (size_t c = 0; c < size; c++) configs[c] = rue_space_at(&setup->space, c);
+    for (size_t m = 0; m < setup->model_count; m++) names[m] = setup->models[m].name;
+    rue_status status = rue_cost_matrix_open(configs, size, names, setup->model_count, out, error);
     free(configs);
     if (status != RUE_OK) return status;
-    status = fill_matrix(study, variant, *out, error);
+    status = fill_matrix(setup, variant, *out, error);
     if (status != RUE_OK) rue_cost_matrix_close(*out);
     return status;
 }
@@ -124,7 +126,8 @@ static void read_ranking(const struct rue_selection *truth, const struct rue_cos
     out->best_max_regret_ratio = best->max_regret_ratio;
 }
 
-rue_status rue_study_judge_recording(const struct rue_study *study, size_t index,
+rue_status rue_study_judge_recording(const struct rue_study_setup *setup,
+                                     const struct rue_study_ledger *ledger, size_t index,
                                      const struct rue_variant_findings *variant, struct rue_replayed *out,
                                      rue_error *error)
 {
@@ -132,16 +135,16 @@ rue_status rue_study_judge_recording(const struct rue_study *study, size_t index
     struct rue_selection *truth;
     size_t chosen = variant->selection->recommended;
     *out = (struct rue_replayed){
-        .table_s = rue_study_recording_s(study, index), .mean_regret_ratio = NAN, .max_regret_ratio = NAN};
-    for (size_t i = 0; i < study->row_count; i++) {
-        const struct rue_trial_row *row = &study->rows[i];
-        if (!rue_variant_equal(&row->request.variant, &study->variants[index].variant)) continue;
+        .table_s = rue_study_recording_s(setup, index), .mean_regret_ratio = NAN, .max_regret_ratio = NAN};
+    for (size_t i = 0; i < ledger->row_count; i++) {
+        const struct rue_trial_row *row = &ledger->rows[i];
+        if (!rue_variant_equal(&row->request.variant, &setup->variants[index].variant)) continue;
         out->spent_s += row->result.cost_ns > 0 ? (double)row->result.cost_ns / 1e9 : 0;
         out->trials += row->result.outcome == RUE_TRIAL_OK;
     }
-    rue_status status = open_matrix(study, index, &matrix, error);
+    rue_status status = open_matrix(setup, index, &matrix, error);
     if (status != RUE_OK) return status;
-    status = rue_ranking_rules_select(&study->goal->rules, matrix, &truth, error);
+    status = rue_ranking_rules_select(&setup->goal.search.rules, matrix, &truth, error);
     if (status == RUE_OK) {
         read_ranking(truth, matrix, chosen == RUE_NONE ? NULL : &variant->matrix->configs[chosen], out);
         rue_selection_close(truth);

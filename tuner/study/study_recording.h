@@ -5,18 +5,19 @@
 #include "study.h"
 
 /* Reads the table and starts the runner that answers with its times. */
-rue_status rue_study_open_recording(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
+rue_status rue_study_open_recording(struct rue_study_setup *setup, rue_error *error) RUE_MUST_CHECK;
 
 /* What one run of each cell that is looked at takes, of variant `index` (RUE_NONE: of all); makes a budget
  * that is a share of it one of time. */
-double rue_study_recording_s(const struct rue_study *study, size_t index);
-rue_status rue_study_settle_budget(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
+double rue_study_recording_s(const struct rue_study_setup *setup, size_t index);
+rue_status rue_study_settle_budget(struct rue_study_setup *setup, rue_error *error) RUE_MUST_CHECK;
 
 /* Whether J is a guess, as nobody says it. */
-bool rue_study_assumes_job(const struct rue_study *study);
+bool rue_study_assumes_job(const struct rue_study_setup *setup);
 
 /* What the table says of the recommendation. */
-rue_status rue_study_judge_recording(const struct rue_study *study, size_t index,
+rue_status rue_study_judge_recording(const struct rue_study_setup *setup,
+                                     const struct rue_study_ledger *ledger, size_t index,
                                      const struct rue_variant_findings *variant, struct rue_replayed *out,
                                      rue_error *error) RUE_MUST_CHECK;
 

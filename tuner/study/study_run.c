@@ -5,25 +5,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "causes.h"
 #include "interrupt.h"
 #include "job_time.h"
 #include "progress_words.h"
-#include "same_failures.h"
 #include "strategy.h"
 #include "study.h"
-#include "study_budget.h"
-#include "study_changes.h"
-#include "study_clock.h"
 #include "study_costs.h"
 #include "study_faults.h"
+#include "study_keep.h"
 #include "study_lengths.h"
-#include "study_look.h"
-#include "study_measure.h"
 #include "study_recording.h"
-#include "study_replay.h"
 #include "study_space.h"
-#include "study_strategy.h"
 #include "study_times.h"
+#include "study_trials.h"
 #include "units.h"
 #include "watch.h"
 
@@ -60,19 +55,19 @@ struct cell {
     size_t variant, model, config;
 };
 
-static struct cell cell_of(const struct rue_study *study, const struct track *track,
+static struct cell cell_of(const struct rue_study_setup *setup, const struct track *track,
                            const struct rue_ask *ask)
 {
-    return (struct cell){track->first_variant + ask->scenario / study->model_count,
-                         ask->scenario % study->model_count, ask->config};
+    return (struct cell){track->first_variant + ask->scenario / setup->model_count,
+                         ask->scenario % setup->model_count, ask->config};
 }
 
 /* What an ok trial says of what is minimised. */
-static double cost_of(const struct rue_study *study, size_t variant, const struct rue_trial_result *result,
-                      bool *predicted)
+static double cost_of(const struct rue_study_setup *setup, size_t variant,
+                      const struct rue_trial_result *result, bool *predicted)
 {
-    const struct rue_study_variant *data = &study->variants[variant];
-    return rue_goal_cost_ns(study->goal->minimise, result, data->job_images, data->workload.drop_last,
+    const struct rue_study_variant *data = &setup->variants[variant];
+    return rue_goal_cost_ns(setup->goal.search.minimise, result, data->job_images, data->workload.drop_last,
                             predicted);
 }
 
@@ -80,7 +75,7 @@ static double cost_of(const struct rue_study *study, size_t variant, const struc
 static rue_status record(struct rue_study *study, struct rue_study_times *times, struct cell cell,
                          const struct rue_ask *ask, const struct rue_trial_result *result, rue_error *error)
 {
-    struct rue_cost_matrix *matrix = study->matrices[cell.variant];
+    struct rue_cost_matrix *matrix = study->outcome.variants[cell.variant].matrix;
     if (result->outcome != RUE_TRIAL_OK) {
         rue_cost_matrix_miss(matrix, cell.model, cell.config, result->outcome, result->reason);
         return RUE_OK;
@@ -89,14 +84,15 @@ static rue_status record(struct rue_study *study, struct rue_study_times *times,
     if (result->first_batch_ns != RUE_ABSENT)
         status = rue_cost_matrix_add_first_batch(matrix, cell.model, cell.config,
                                                  (double)result->first_batch_ns, error);
-    if (status != RUE_OK || rue_study_predicts(study)) return status; /* the rest is told at the end */
+    if (status != RUE_OK || rue_study_predicts(&study->setup))
+        return status; /* the rest is told at the end */
     bool predicted;
-    double cost_ns = cost_of(study, cell.variant, result, &predicted);
-    rue_study_note_line(study, cell.variant, cell.model, cell.config, result);
+    double cost_ns = cost_of(&study->setup, cell.variant, result, &predicted);
+    rue_study_note_line(&study->setup, &study->outcome, cell.variant, cell.model, cell.config, result);
     if (!isfinite(cost_ns) || cost_ns <= 0) {
         char reason[RUE_REASON_BYTES];
         snprintf(reason, sizeof reason, "the trial was too short to tell %s",
-                 rue_goal_words[study->goal->minimise]);
+                 rue_goal_words[study->setup.goal.search.minimise]);
         rue_cost_matrix_miss(matrix, cell.model, cell.config, RUE_TRIAL_FAILED, reason);
         return RUE_OK;
     }
@@ -115,69 +111,74 @@ static rue_status record(struct rue_study *study, struct rue_study_times *times,
 static void show_progress(struct rue_study *study, const struct track *track, size_t done, size_t made,
                           const struct rue_ask *ask, uint64_t run_start_ns)
 {
-    if (done > 1 && !rue_progress_due(study->progress)) return;
+    if (done > 1 && !rue_progress_due(study->setup.progress)) return;
     char count[64], mode[64], model_name[RUE_MODEL_NAME_BYTES + 1], best[160], label[RUE_CONFIG_TEXT_BYTES];
     char time[RUE_UNIT_TEXT_BYTES], left[RUE_UNIT_TEXT_BYTES + 8];
-    struct cell cell = cell_of(study, track, ask);
-    rue_config_label(&study->configs[cell.config], label);
-    if (rue_study_predicts(study))
-        rue_progress_describe_claim(study, track->state, best, sizeof best);
+    struct cell cell = cell_of(&study->setup, track, ask);
+    rue_config_label(&study->setup.configs[cell.config], label);
+    if (rue_study_predicts(&study->setup))
+        rue_progress_describe_claim(&study->setup, track->state, best, sizeof best);
     else
-        rue_progress_describe_best(study, cell.variant, best, sizeof best);
-    rue_progress_describe_count(study, done, made, count, sizeof count);
-    double rest = rue_progress_rest_s(study, done, made, rue_study_spent_ns(study) - run_start_ns);
-    const struct rue_variant *variant = &study->variants[cell.variant].variant;
-    snprintf(mode, sizeof mode, "%.60s ", study->recording ? variant->path : rue_mode_names[variant->mode]);
-    snprintf(model_name, sizeof model_name, "%s ", study->models[cell.model].name);
+        rue_progress_describe_best(&study->setup, &study->outcome, cell.variant, best, sizeof best);
+    rue_progress_describe_count(&study->setup, done, made, count, sizeof count);
+    double rest = rue_progress_rest_s(&study->setup, &study->ledger, done, made,
+                                      rue_study_spent_ns(&study->setup, &study->ledger) - run_start_ns);
+    const struct rue_variant *variant = &study->setup.variants[cell.variant].variant;
+    snprintf(mode, sizeof mode, "%.60s ",
+             study->setup.host.recording ? variant->path : rue_mode_names[variant->mode]);
+    snprintf(model_name, sizeof model_name, "%s ", study->setup.models[cell.model].name);
     snprintf(left, sizeof left, ", %s left", rue_format_duration((uint64_t)(rest * 1e9), time, sizeof time));
     const struct rue_progress_part parts[] = {{0, count}, {2, mode}, {1, model_name},
                                               {0, label}, {4, best}, {3, left}};
-    rue_progress_show_parts(study->progress, parts, sizeof parts / sizeof *parts);
+    rue_progress_show_parts(study->setup.progress, parts, sizeof parts / sizeof *parts);
 }
 
-static uint64_t expected_ns(const struct rue_study *study, const struct rue_ask *ask)
+static uint64_t expected_ns(const struct rue_study_setup *setup, const struct rue_ask *ask)
 {
     if (ask->expected_s > 0) return (uint64_t)(ask->expected_s * 1e9);
-    if (rue_study_predicts(study))
-        return study->goal->budget.time_ns / 10; /* a probe may take the budget at most */
-    return (uint64_t)(study->expected_s * 1e9 / (double)study->trials);
+    if (rue_study_predicts(setup))
+        return setup->goal.search.budget.time_ns / 10; /* a probe may take the budget at most */
+    return (uint64_t)(setup->plan.expected_s * 1e9 / (double)setup->plan.trials);
 }
 
-static struct rue_trial_request request_of(const struct rue_study *study, struct cell cell,
+static struct rue_trial_request request_of(const struct rue_study_setup *setup, struct cell cell,
                                            const struct rue_ask *ask)
 {
     struct rue_trial_request request = {.measure = ask->measure,
-                                        .config = study->configs[cell.config],
+                                        .config = setup->configs[cell.config],
                                         .images = ask->images,
                                         .batches = ask->batches};
     bool joint = ask->measure == RUE_JOINT;
-    if (rue_runner_hello(study->runner)->whole_jobs || (joint && !request.images))
-        request.images = rue_study_trial_images(study, cell.variant, &request.config);
-    request.detail = joint && !rue_study_predicts(study);
+    if (rue_study_hello(setup)->whole_jobs || (joint && !request.images))
+        request.images = rue_study_trial_images(setup, cell.variant, &request.config);
+    request.detail = joint && !rue_study_predicts(setup);
     return request;
 }
 
 /* The answer to a question: the `nth` in the store, or a new one. */
-static rue_status answer(struct rue_study *study, struct cell cell, const struct rue_ask *ask, size_t nth,
+static rue_status answer(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                         struct cell cell, const struct rue_ask *ask, size_t nth,
                          struct rue_trial_result *result, rue_error *error)
 {
-    struct rue_trial_request request = request_of(study, cell, ask);
-    return rue_study_measure(study, cell.variant, ask->measure == RUE_LOAD ? RUE_NONE : cell.model, &request,
-                             nth, expected_ns(study, ask), result, error);
+    struct rue_trial_request request = request_of(setup, cell, ask);
+    return rue_study_measure(setup, ledger, cell.variant, ask->measure == RUE_LOAD ? RUE_NONE : cell.model,
+                             &request, nth, expected_ns(setup, ask), result, error);
 }
 
-static void mark_partial(struct rue_study *study, const char *why, size_t done)
+static void mark_partial(const struct rue_study_setup *setup, struct rue_study_outcome *outcome,
+                         const char *why, size_t done)
 {
-    study->partial = true;
-    if (rue_study_predicts(study))
-        snprintf(study->partial_reason, sizeof study->partial_reason, "%s after %zu trials", why, done);
+    outcome->partial = true;
+    if (rue_study_predicts(setup))
+        snprintf(outcome->partial_reason, sizeof outcome->partial_reason, "%s after %zu trials", why, done);
     else
-        snprintf(study->partial_reason, sizeof study->partial_reason, "%s after %zu of %zu trials", why, done,
-                 study->trials);
+        snprintf(outcome->partial_reason, sizeof outcome->partial_reason, "%s after %zu of %zu trials", why,
+                 done, setup->plan.trials);
 }
 
 /* The track that has spent least of its share, and its next question; NULL when none has one. */
-static struct track *next_track(const struct rue_study *study, struct tracks *tracks, struct rue_ask *ask)
+static struct track *next_track(const struct rue_study_setup *setup, struct tracks *tracks,
+                                struct rue_ask *ask)
 {
     for (;;) {
         struct track *next = NULL;
@@ -187,57 +188,58 @@ static struct track *next_track(const struct rue_study *study, struct tracks *tr
             if (!next || (double)track->spent_ns / track->share < (double)next->spent_ns / next->share)
                 next = track;
         }
-        if (!next || study->strategy->ask(next->state, ask)) return next;
+        if (!next || setup->plan.strategy->ask(next->state, ask)) return next;
         next->ended = true;
     }
 }
 
 /* Tells the strategy, and counts what the trial cost, now or when it was made: so the tracks take turns
  * alike. */
-static void tell(const struct rue_study *study, struct track *track, const struct rue_ask *ask,
+static void tell(const struct rue_study_setup *setup, struct track *track, const struct rue_ask *ask,
                  const struct rue_trial_result *result)
 {
     if (result->cost_ns > 0) track->spent_ns += (uint64_t)result->cost_ns;
-    if (study->strategy->tell) study->strategy->tell(track->state, ask, result);
+    if (setup->plan.strategy->tell) setup->plan.strategy->tell(track->state, ask, result);
 }
 
 /* Whether a probe says something new of the costs: of the models only the last one of them does. */
-static bool note_costs(struct rue_study *study, size_t variant, const struct rue_ask *ask,
+static bool note_costs(struct rue_study_setup *setup, size_t variant, const struct rue_ask *ask,
                        const struct rue_trial_result *result)
 {
-    size_t model = ask->scenario % study->model_count;
-    bool load = ask->measure == RUE_LOAD && !(study->one_worker_images_per_s[variant] > 0);
-    bool compute = ask->measure == RUE_COMPUTE && !study->models[model].known &&
-                   !(study->compute_s_per_image[model] > 0);
-    if (load) rue_study_note_loader(study, variant, result);
-    if (compute) rue_study_note_compute(study, model, result);
-    for (size_t m = 0; m < study->model_count; m++)
-        compute &= study->models[m].known || study->compute_s_per_image[m] > 0;
+    size_t model = ask->scenario % setup->model_count;
+    bool load = ask->measure == RUE_LOAD && !(setup->costs.one_worker_images_per_s[variant] > 0);
+    bool compute = ask->measure == RUE_COMPUTE && !setup->models[model].known &&
+                   !(setup->costs.compute_s_per_image[model] > 0);
+    if (load) rue_study_note_loader(setup, variant, result);
+    if (compute) rue_study_note_compute(setup, model, result);
+    for (size_t m = 0; m < setup->model_count; m++)
+        compute &= setup->models[m].known || setup->costs.compute_s_per_image[m] > 0;
     return load || compute;
 }
 
 /* The first probes say whether the budget can hold a study. Of a probe that was not ok: damaged
  * data end the run at once, others are remembered, as there are more probes. */
-static rue_status check_probe(struct rue_study *study, struct track *track, const struct rue_ask *ask,
+static rue_status check_probe(struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                              struct track *track, const struct rue_ask *ask,
                               const struct rue_trial_result *result, rue_error *error)
 {
     bool ok = result->outcome == RUE_TRIAL_OK;
-    if (ok && note_costs(study, track->first_variant, ask, result))
-        return rue_study_check_smallest(study, study->variant_count, error);
+    if (ok && note_costs(setup, track->first_variant, ask, result))
+        return rue_study_check_smallest(setup, ledger, setup->variant_count, error);
     if (ask->measure == RUE_JOINT || ok) return RUE_OK;
-    if (rue_study_is_data_fault(study, track->first_variant, result->outcome, result->reason))
-        return rue_study_fail_probe(study, track->first_variant, result->outcome, result->reason, error);
+    if (rue_study_is_data_fault(setup, track->first_variant, result->outcome, result->reason))
+        return rue_study_fail_probe(setup, track->first_variant, result->outcome, result->reason, error);
     if (track->probe_outcome != RUE_TRIAL_OK) return RUE_OK;
     track->probe_outcome = result->outcome;
     snprintf(track->probe_reason, sizeof track->probe_reason, "%s", result->reason);
     return RUE_OK;
 }
 
-static bool is_spent(const struct rue_study *study)
+static bool is_spent(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger)
 {
-    const struct rue_budget *budget = &study->goal->budget;
-    return (budget->time_ns && rue_study_spent_ns(study) >= budget->time_ns) ||
-           (budget->trials && study->made >= budget->trials);
+    const struct rue_budget *budget = &setup->goal.search.budget;
+    return (budget->time_ns && rue_study_spent_ns(setup, ledger) >= budget->time_ns) ||
+           (budget->trials && ledger->made >= budget->trials);
 }
 
 /* Trials of which it is not sure whether they were made before or after a change of the machine. */
@@ -245,16 +247,17 @@ static rue_status measure_again(struct rue_study *study, struct rue_study_times 
 {
     struct rue_study_time *time;
     rue_status status = RUE_OK;
-    while (status == RUE_OK && !is_spent(study) && (time = rue_study_times_again(times, study))) {
+    while (status == RUE_OK && !is_spent(&study->setup, &study->ledger) &&
+           (time = rue_study_times_again(times, &study->ledger))) {
         struct rue_trial_result result;
         bool predicted;
         struct cell cell = {time->variant, time->model, time->config};
         status = rue_interrupt_status();
         if (status != RUE_OK) return rue_fail(error, status, "interrupted");
-        status = answer(study, cell, &time->ask, RUE_STUDY_ANEW, &result, error);
+        status = answer(&study->setup, &study->ledger, cell, &time->ask, RUE_STUDY_ANEW, &result, error);
         if (status != RUE_OK) return status;
         double cost_ns =
-            result.outcome == RUE_TRIAL_OK ? cost_of(study, cell.variant, &result, &predicted) : NAN;
+            result.outcome == RUE_TRIAL_OK ? cost_of(&study->setup, cell.variant, &result, &predicted) : NAN;
         if (isfinite(cost_ns) && cost_ns > 0)
             status = rue_study_time_replace(study, time, cost_ns, &result, error);
         rue_trial_result_close(&result);
@@ -266,19 +269,19 @@ static rue_status measure_again(struct rue_study *study, struct rue_study_times 
 static rue_status take_change(struct rue_study *study, struct tracks *tracks,
                               const struct rue_speed_change *change, rue_error *error)
 {
-    for (size_t i = 0; study->strategy->shift && i < tracks->count; i++)
-        study->strategy->shift(tracks->at[i].state, change->since, change->by);
+    for (size_t i = 0; study->setup.plan.strategy->shift && i < tracks->count; i++)
+        study->setup.plan.strategy->shift(tracks->at[i].state, change->since, change->by);
     rue_status status = rue_study_times_shift(&tracks->times, study, error);
     return status == RUE_OK ? measure_again(study, &tracks->times, error) : status;
 }
 
 /* What all tracks need to recommend anything. */
-static struct rue_watch_reserve reserve_of(const struct rue_study *study, const struct tracks *tracks)
+static struct rue_watch_reserve reserve_of(const struct rue_study_setup *setup, const struct tracks *tracks)
 {
     struct rue_watch_reserve sum = {0};
-    for (size_t i = 0; study->strategy->reserve && i < tracks->count; i++) {
+    for (size_t i = 0; setup->plan.strategy->reserve && i < tracks->count; i++) {
         struct rue_watch_reserve one = {0};
-        study->strategy->reserve(tracks->at[i].state, &one.seconds, &one.trials);
+        setup->plan.strategy->reserve(tracks->at[i].state, &one.seconds, &one.trials);
         sum.seconds += one.seconds;
         sum.trials += one.trials;
     }
@@ -290,20 +293,21 @@ static rue_status look_after(struct rue_study *study, struct tracks *tracks, str
                              const struct rue_watched *watched, const struct rue_trial_result *result,
                              rue_error *error)
 {
-    bool changed, recorded = rue_runner_hello(study->runner)->whole_jobs;
+    bool changed, recorded = rue_study_hello(&study->setup)->whole_jobs;
     struct rue_speed_change change;
-    uint64_t before_ns = rue_study_spent_ns(study);
-    size_t made = study->made;
-    study->rows[study->row_count - 1].disturbed = !recorded && rue_watched_is_far(watched, result);
+    uint64_t before_ns = rue_study_spent_ns(&study->setup, &study->ledger);
+    size_t made = study->ledger.made;
+    study->ledger.rows[study->ledger.row_count - 1].disturbed =
+        !recorded && rue_watched_is_far(watched, result);
     if (!tracks->watch) return RUE_OK;
     rue_status status = rue_watch_note(tracks->watch, watched, result, error);
     if (status == RUE_OK)
-        status = rue_watch_look(tracks->watch, reserve_of(study, tracks), &changed, &change, error);
+        status = rue_watch_look(tracks->watch, reserve_of(&study->setup, tracks), &changed, &change, error);
     if (status == RUE_OK && changed) status = take_change(study, tracks, &change, error);
-    uint64_t spent_ns = rue_study_spent_ns(study) - before_ns;
+    uint64_t spent_ns = rue_study_spent_ns(&study->setup, &study->ledger) - before_ns;
     track->spent_ns += spent_ns;
-    if (study->strategy->spend)
-        study->strategy->spend(track->state, (double)spent_ns / 1e9, study->made - made);
+    if (study->setup.plan.strategy->spend)
+        study->setup.plan.strategy->spend(track->state, (double)spent_ns / 1e9, study->ledger.made - made);
     return status;
 }
 
@@ -311,30 +315,30 @@ static rue_status look_after(struct rue_study *study, struct tracks *tracks, str
 static rue_status step(struct rue_study *study, struct tracks *tracks, struct track *track,
                        struct rue_ask *ask, size_t nth, struct rue_same_failures *failures, rue_error *error)
 {
-    struct cell cell = cell_of(study, track, ask);
+    struct cell cell = cell_of(&study->setup, track, ask);
     struct rue_watched watched = {.done = tracks->done,
                                   .variant = cell.variant,
                                   .model = cell.model,
                                   .config = cell.config,
                                   .measure = ask->measure};
     struct rue_trial_result result;
-    if (study->strategy->expect &&
-        !study->strategy->expect(track->state, ask, &watched.expected_s, &watched.expected_sd))
+    if (study->setup.plan.strategy->expect &&
+        !study->setup.plan.strategy->expect(track->state, ask, &watched.expected_s, &watched.expected_sd))
         watched.expected_s = 0;
-    rue_status status = answer(study, cell, ask, nth, &result, error);
+    rue_status status = answer(&study->setup, &study->ledger, cell, ask, nth, &result, error);
     if (status != RUE_OK) return status;
-    ask->stored = study->was_stored;
-    ask->trial = watched.trial = study->last_trial;
+    ask->stored = study->ledger.was_stored;
+    ask->trial = watched.trial = study->ledger.last_trial;
     if (ask->measure == RUE_JOINT) status = record(study, &tracks->times, cell, ask, &result, error);
-    tell(study, track, ask, &result);
+    tell(&study->setup, track, ask, &result);
     tracks->done++;
-    if (!ask->stored && !rue_study_predicts(study)) {
+    if (!ask->stored && !rue_study_predicts(&study->setup)) {
         tracks->own++;
-        const struct rue_config *config = &study->configs[cell.config];
-        uint64_t images = rue_study_trial_images(study, cell.variant, config);
-        tracks->expected_s += rue_study_trial_s(study, cell.variant, cell.model, config, images);
+        const struct rue_config *config = &study->setup.configs[cell.config];
+        uint64_t images = rue_study_trial_images(&study->setup, cell.variant, config);
+        tracks->expected_s += rue_study_trial_s(&study->setup, cell.variant, cell.model, config, images);
     }
-    if (status == RUE_OK) status = check_probe(study, track, ask, &result, error);
+    if (status == RUE_OK) status = check_probe(&study->setup, &study->ledger, track, ask, &result, error);
     if (status == RUE_OK && !ask->stored) status = rue_same_failures_count(failures, &result, error);
     if (status == RUE_OK && !ask->stored) status = look_after(study, tracks, track, &watched, &result, error);
     rue_trial_result_close(&result);
@@ -342,62 +346,67 @@ static rue_status step(struct rue_study *study, struct tracks *tracks, struct tr
 }
 
 /* What the strategy believes of the cells of its variant becomes the matrix's. */
-static rue_status put_estimates(struct rue_study *study, const struct track *track, rue_error *error)
+static rue_status put_estimates(const struct rue_study_setup *setup, struct rue_study_outcome *outcome,
+                                const struct track *track, rue_error *error)
 {
     size_t variant = track->first_variant;
     rue_status status = RUE_OK;
-    for (size_t i = 0; status == RUE_OK && i < study->model_count * study->config_count; i++) {
+    for (size_t i = 0; status == RUE_OK && i < setup->model_count * setup->config_count; i++) {
         struct rue_estimate estimate;
-        size_t model = i / study->config_count, config = i % study->config_count;
-        if (!study->strategy->estimate(track->state, model, config, &estimate)) continue;
-        rue_cost_matrix_estimate_first_batch(study->matrices[variant], model, config,
+        size_t model = i / setup->config_count, config = i % setup->config_count;
+        if (!setup->plan.strategy->estimate(track->state, model, config, &estimate)) continue;
+        rue_cost_matrix_estimate_first_batch(outcome->variants[variant].matrix, model, config,
                                              estimate.first_batch_s * 1e9);
-        status = rue_cost_matrix_estimate(study->matrices[variant], model, config, estimate.time_s * 1e9,
-                                          estimate.sd, estimate.trials, !estimate.full, error);
+        status =
+            rue_cost_matrix_estimate(outcome->variants[variant].matrix, model, config, estimate.time_s * 1e9,
+                                     estimate.sd, estimate.trials, !estimate.full, error);
     }
     return status;
 }
 
 /* Whether a signal ended what a strategy was thinking. */
-static rue_status check_thinking(struct rue_study *study, const struct tracks *tracks, rue_error *error)
+static rue_status check_thinking(const struct rue_study_setup *setup, struct rue_study_outcome *outcome,
+                                 const struct tracks *tracks, rue_error *error)
 {
     rue_status status = RUE_OK;
-    for (size_t i = 0; status == RUE_OK && study->strategy->status && i < tracks->count; i++)
-        status = study->strategy->status(tracks->at[i].state, NULL);
+    for (size_t i = 0; status == RUE_OK && setup->plan.strategy->status && i < tracks->count; i++)
+        status = setup->plan.strategy->status(tracks->at[i].state, NULL);
     if (status != RUE_INTERRUPTED && status != RUE_TERMINATED) return RUE_OK; /* see check_end */
-    mark_partial(study, "interrupted", tracks->done);
+    mark_partial(setup, outcome, "interrupted", tracks->done);
     return rue_fail(error, status, "interrupted");
 }
 
 /* Whether the configuration that the question begins fits what is left of the budget, if it costs as many
  * times what is expected of it as those before. The first one fits any number of trials. */
-static bool fits(const struct rue_study *study, const struct tracks *tracks, size_t config, double spent_s)
+static bool fits(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
+                 const struct tracks *tracks, size_t config, double spent_s)
 {
-    const struct rue_budget *budget = &study->goal->budget;
-    size_t scenarios = study->variant_count * study->model_count;
+    const struct rue_budget *budget = &setup->goal.search.budget;
+    size_t scenarios = setup->variant_count * setup->model_count;
     if (budget->trials)
-        return tracks->own == 0 || tracks->own + scenarios <= rue_watch_spares(study, budget->trials);
+        return tracks->own == 0 || tracks->own + scenarios <= rue_watch_spares(setup, budget->trials);
     double pace = tracks->expected_s > 0 ? spent_s / tracks->expected_s : 1;
-    return !budget->time_ns ||
-           pace * rue_study_config_s(study, &study->configs[config]) <= rue_study_budget_left_s(study);
+    return !budget->time_ns || pace * rue_study_config_s(setup, &setup->configs[config]) <=
+                                   rue_study_budget_left_s(setup, ledger);
 }
 
 /* Whether the question is for the store alone, and that has no answer. */
-static rue_status skip(struct rue_study *study, struct tracks *tracks, struct cell cell,
-                       const struct rue_ask *ask, size_t nth, double spent_s, bool *out, rue_error *error)
+static rue_status skip(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                       struct tracks *tracks, struct cell cell, const struct rue_ask *ask, size_t nth,
+                       double spent_s, bool *out, rue_error *error)
 {
     *out = false;
-    if (rue_study_predicts(study)) return RUE_OK;
+    if (rue_study_predicts(setup)) return RUE_OK;
     if (tracks->config != ask->config || tracks->repeat != ask->repeat)
-        tracks->left_out = !fits(study, tracks, ask->config, spent_s);
+        tracks->left_out = !fits(setup, ledger, tracks, ask->config, spent_s);
     tracks->config = ask->config;
     tracks->repeat = ask->repeat;
-    if (!tracks->left_out && !is_spent(study)) return RUE_OK;
-    struct rue_trial_request request = request_of(study, cell, ask);
+    if (!tracks->left_out && !is_spent(setup, ledger)) return RUE_OK;
+    struct rue_trial_request request = request_of(setup, cell, ask);
     bool stored = false;
     rue_status status = RUE_OK;
-    if (study->found_trials)
-        status = rue_study_is_stored(study, cell.variant, cell.model, &request, nth, &stored, error);
+    if (ledger->found_trials)
+        status = rue_study_is_stored(setup, ledger, cell.variant, cell.model, &request, nth, &stored, error);
     *out = !stored;
     tracks->skipped += !stored;
     return status;
@@ -408,45 +417,48 @@ static rue_status loop(struct rue_study *study, struct tracks *tracks, rue_error
     struct rue_same_failures failures = {0};
     struct rue_ask ask;
     struct track *track;
-    uint64_t run_start_ns = rue_study_spent_ns(study);
-    while ((track = next_track(study, tracks, &ask))) {
+    uint64_t run_start_ns = rue_study_spent_ns(&study->setup, &study->ledger);
+    while ((track = next_track(&study->setup, tracks, &ask))) {
         rue_status status = rue_interrupt_status();
         if (status != RUE_OK) rue_fail(error, status, "interrupted");
-        if (status == RUE_OK && rue_study_predicts(study) && is_spent(study)) {
-            mark_partial(study, "the budget was spent", tracks->done);
+        if (status == RUE_OK && rue_study_predicts(&study->setup) &&
+            is_spent(&study->setup, &study->ledger)) {
+            mark_partial(&study->setup, &study->outcome, "the budget was spent", tracks->done);
             return RUE_OK;
         }
-        size_t nth = study->stored_untold && ask.repeat > 0 ? RUE_STUDY_ANEW : (size_t)ask.repeat;
-        double spent_s = (double)(rue_study_spent_ns(study) - run_start_ns) / 1e9;
-        struct cell cell = cell_of(study, track, &ask);
+        size_t nth = study->ledger.stored_untold && ask.repeat > 0 ? RUE_STUDY_ANEW : (size_t)ask.repeat;
+        double spent_s = (double)(rue_study_spent_ns(&study->setup, &study->ledger) - run_start_ns) / 1e9;
+        struct cell cell = cell_of(&study->setup, track, &ask);
         bool skipped = false;
-        if (status == RUE_OK) status = skip(study, tracks, cell, &ask, nth, spent_s, &skipped, error);
+        if (status == RUE_OK)
+            status = skip(&study->setup, &study->ledger, tracks, cell, &ask, nth, spent_s, &skipped, error);
         if (skipped) continue;
         if (status == RUE_OK) status = step(study, tracks, track, &ask, nth, &failures, error);
         if (status != RUE_OK) {
-            mark_partial(study,
+            mark_partial(&study->setup, &study->outcome,
                          status == RUE_INTERRUPTED || status == RUE_TERMINATED ? "interrupted" : "stopped",
                          tracks->done);
             return status;
         }
-        show_progress(study, track, tracks->done, study->made, &ask, run_start_ns);
+        show_progress(study, track, tracks->done, study->ledger.made, &ask, run_start_ns);
     }
-    if (tracks->skipped) mark_partial(study, "the budget was spent", tracks->done);
-    return check_thinking(study, tracks, error);
+    if (tracks->skipped) mark_partial(&study->setup, &study->outcome, "the budget was spent", tracks->done);
+    return check_thinking(&study->setup, &study->outcome, tracks, error);
 }
 
 /* Where a baseline is recommended in place of what the strategy has chosen, it is claimed of that. */
 static rue_status claim_recommended(struct rue_study *study, const struct track *track, rue_error *error)
 {
     size_t variant = track->first_variant;
-    struct rue_claim *claim = &study->claims[variant];
+    struct rue_claim *claim = &study->outcome.variants[variant].claim;
     struct rue_selection *selection;
     struct rue_baseline_findings baselines;
-    if (!study->claimed[variant]) return RUE_OK;
+    if (!study->outcome.variants[variant].claimed) return RUE_OK;
     rue_status status = rue_study_select(study, variant, &selection, &baselines, error);
     if (status != RUE_OK) return status;
     if (selection->recommended != claim->config && selection->recommended != RUE_NONE)
-        study->claimed[variant] = study->strategy->claim(track->state, selection->recommended, claim);
+        study->outcome.variants[variant].claimed =
+            study->setup.plan.strategy->claim(track->state, selection->recommended, claim);
     rue_selection_close(selection);
     return RUE_OK;
 }
@@ -456,75 +468,83 @@ static rue_status take_estimates(struct rue_study *study, const struct track *tr
 {
     size_t variant = track->first_variant;
     rue_status status = RUE_OK;
-    study->claimed[variant] = study->strategy->claim(track->state, SIZE_MAX, &study->claims[variant]);
-    if (!study->claimed[variant] && track->probe_outcome != RUE_TRIAL_OK)
-        return rue_study_fail_probe(study, variant, track->probe_outcome, track->probe_reason, error);
+    study->outcome.variants[variant].claimed =
+        study->setup.plan.strategy->claim(track->state, SIZE_MAX, &study->outcome.variants[variant].claim);
+    if (!study->outcome.variants[variant].claimed && track->probe_outcome != RUE_TRIAL_OK)
+        return rue_study_fail_probe(&study->setup, variant, track->probe_outcome, track->probe_reason, error);
     /* Where a limit leaves nothing to claim, what was expected says why. */
     bool stopped = rue_interrupt_status() != RUE_OK; /* which leaves estimates without a claim */
-    if (!study->claimed[variant] && !study->goal->max_first_batch_ns && !stopped) return RUE_OK;
-    if (study->strategy->learned)
-        status = study->strategy->learned(track->state, &study->knowledge[variant], error);
-    if (study->claimed[variant] && !study->claims[variant].verified && !study->partial)
-        mark_partial(study, "the budget was spent", study->row_count);
-    if (status == RUE_OK) status = put_estimates(study, track, error);
+    if (!study->outcome.variants[variant].claimed && !study->setup.goal.search.max_first_batch_ns && !stopped)
+        return RUE_OK;
+    if (study->setup.plan.strategy->learned)
+        status = study->setup.plan.strategy->learned(track->state,
+                                                     &study->outcome.variants[variant].knowledge, error);
+    if (study->outcome.variants[variant].claimed && !study->outcome.variants[variant].claim.verified &&
+        !study->outcome.partial)
+        mark_partial(&study->setup, &study->outcome, "the budget was spent", study->ledger.row_count);
+    if (status == RUE_OK) status = put_estimates(&study->setup, &study->outcome, track, error);
     return status == RUE_OK ? claim_recommended(study, track, error) : status;
 }
 
 /* What every scenario weighs; NULL where all do alike. */
-static const double *weigh(const struct rue_study *study, double *weights)
+static const double *weigh(const struct rue_study_setup *setup, double *weights)
 {
-    if (study->goal->rules.weight_count == 0) return NULL;
-    for (size_t i = 0; i < study->variant_count * study->model_count; i++)
+    if (setup->goal.search.rules.weight_count == 0) return NULL;
+    for (size_t i = 0; i < setup->variant_count * setup->model_count; i++)
         weights[i] =
-            rue_ranking_rules_weight(&study->goal->rules, study->models[i % study->model_count].name);
+            rue_ranking_rules_weight(&setup->goal.search.rules, setup->models[i % setup->model_count].name);
     return weights;
 }
 
 /* A strategy that ended because something failed says so. */
-static rue_status check_end(const struct rue_study *study, const struct track *track, rue_error *error)
+static rue_status check_end(const struct rue_study_setup *setup, const struct track *track, rue_error *error)
 {
     rue_error why = {0};
-    rue_status status = study->strategy->status ? study->strategy->status(track->state, &why) : RUE_OK;
+    rue_status status =
+        setup->plan.strategy->status ? setup->plan.strategy->status(track->state, &why) : RUE_OK;
     if (status != RUE_MEMORY && status != RUE_INTERNAL)
         return RUE_OK; /* trials that failed are told of elsewhere */
-    return rue_fail(error, status, "the strategy %s gave up: %s", study->strategy->name, why.message);
+    return rue_fail(error, status, "the strategy %s gave up: %s", setup->plan.strategy->name, why.message);
 }
 
 /* Of the budget for one of `count` tracks: alike, but of a table's time each variant gets the share of its
  * own. */
-static double share_of(const struct rue_study *study, size_t variant, size_t count)
+static double share_of(const struct rue_study_setup *setup, size_t variant, size_t count)
 {
-    if (!study->recording || count == 1) return 1 / (double)count;
-    return fmax(1e-9, rue_study_recording_s(study, variant) / rue_study_recording_s(study, RUE_NONE));
+    if (!setup->host.recording || count == 1) return 1 / (double)count;
+    return fmax(1e-9, rue_study_recording_s(setup, variant) / rue_study_recording_s(setup, RUE_NONE));
 }
 
-static rue_status open_tracks(struct rue_study *study, struct tracks *out, rue_error *error)
+static rue_status open_tracks(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                              struct tracks *out, rue_error *error)
 {
-    bool predicts = rue_study_predicts(study);
-    double left_s = study->goal->budget.time_ns ? study->expected_s : INFINITY;
-    size_t count = predicts ? study->variant_count : 1, baseline_count = 0;
-    for (size_t b = 0; b < study->baseline_count; b++)
-        if (study->baselines[b].column != RUE_NONE)
-            out->baselines[baseline_count++] = study->baselines[b].column;
+    bool predicts = rue_study_predicts(setup);
+    double left_s = setup->goal.search.budget.time_ns ? setup->plan.expected_s : INFINITY;
+    size_t count = predicts ? setup->variant_count : 1, baseline_count = 0;
+    for (size_t b = 0; b < setup->baselines.count; b++)
+        if (setup->baselines.at[b].column != RUE_NONE)
+            out->baselines[baseline_count++] = setup->baselines.at[b].column;
     rue_status status = RUE_OK;
     for (size_t v = 0; status == RUE_OK && v < count; v++) {
         struct track *track = &out->at[out->count++]; /* to be closed also where what follows fails */
         track->first_variant = v;
-        track->share = share_of(study, v, count);
-        struct rue_strategy_setup setup = rue_study_strategy_setup(study, v);
-        if (!predicts) setup.grid.scenario_count *= study->variant_count;
-        setup.aim = (struct rue_setup_aim){.objective = study->goal->rules.objective,
-                                           .weights = weigh(study, out->weights),
-                                           .epsilon_ratio = study->goal->epsilon_ratio,
-                                           .confidence = study->goal->confidence,
-                                           .repeats = study->goal->repeats};
-        setup.budget = (struct rue_setup_budget){left_s * track->share, study->goal->budget.trials / count};
-        setup.job.first_batch_limit_s = (double)study->goal->max_first_batch_ns / 1e9;
-        setup.known.baselines = out->baselines;
-        setup.known.baseline_count = baseline_count;
-        if (study->priors[v].used) setup.known.prior = &study->priors[v].prior;
-        status = study->strategy->open(&setup, &track->state, error);
-        if (status == RUE_OK && predicts) status = rue_study_tell_stored(study, v, track->state, error);
+        track->share = share_of(setup, v, count);
+        struct rue_strategy_setup strategy_setup = rue_study_strategy_setup(setup, v);
+        if (!predicts) strategy_setup.grid.scenario_count *= setup->variant_count;
+        strategy_setup.aim = (struct rue_setup_aim){.objective = setup->goal.search.rules.objective,
+                                                    .weights = weigh(setup, out->weights),
+                                                    .epsilon_ratio = setup->goal.search.epsilon_ratio,
+                                                    .confidence = setup->goal.search.confidence,
+                                                    .repeats = setup->goal.search.repeats};
+        strategy_setup.budget =
+            (struct rue_setup_budget){left_s * track->share, setup->goal.search.budget.trials / count};
+        strategy_setup.job.first_batch_limit_s = (double)setup->goal.search.max_first_batch_ns / 1e9;
+        strategy_setup.known.baselines = out->baselines;
+        strategy_setup.known.baseline_count = baseline_count;
+        if (setup->priors[v].used) strategy_setup.known.prior = &setup->priors[v].prior;
+        status = setup->plan.strategy->open(&strategy_setup, &track->state, error);
+        if (status == RUE_OK && predicts)
+            status = rue_study_tell_stored(setup, ledger, v, track->state, error);
     }
     return status;
 }
@@ -533,8 +553,8 @@ static rue_status open_tracks(struct rue_study *study, struct tracks *out, rue_e
 static rue_status take_results(struct rue_study *study, const struct track *track, rue_error *error)
 {
     rue_status status = RUE_OK;
-    size_t end = rue_study_predicts(study) ? track->first_variant + 1 : study->variant_count;
-    if (rue_study_predicts(study)) status = take_estimates(study, track, error);
+    size_t end = rue_study_predicts(&study->setup) ? track->first_variant + 1 : study->setup.variant_count;
+    if (rue_study_predicts(&study->setup)) status = take_estimates(study, track, error);
     for (size_t v = track->first_variant; status == RUE_OK && v < end; v++)
         status = rue_study_find_lengths(study, v, track->state, error);
     return status;
@@ -543,22 +563,23 @@ static rue_status take_results(struct rue_study *study, const struct track *trac
 rue_status rue_study_run(struct rue_study *study, rue_error *error)
 {
     struct tracks tracks = {.config = SIZE_MAX};
-    rue_status status = open_tracks(study, &tracks, error);
-    study->made = 0;
+    rue_status status = open_tracks(&study->setup, &study->ledger, &tracks, error);
+    study->ledger.made = 0;
     if (status == RUE_OK) status = rue_watch_open(study, &tracks.watch, error);
     if (status == RUE_OK) status = loop(study, &tracks, error);
-    bool usable = status == RUE_OK || study->partial;
+    bool usable = status == RUE_OK || study->outcome.partial;
     for (size_t i = 0; i < tracks.count; i++) {
         rue_error lost = {0};
         if (usable && take_results(study, &tracks.at[i], &lost) != RUE_OK && status == RUE_OK)
             status = rue_fail(error, lost.status, "%s", lost.message);
-        if (status == RUE_OK) status = check_end(study, &tracks.at[i], error);
-        study->strategy->close(tracks.at[i].state);
+        if (status == RUE_OK) status = check_end(&study->setup, &tracks.at[i], error);
+        study->setup.plan.strategy->close(tracks.at[i].state);
     }
-    rue_study_times_mark(&tracks.times, study);
-    if (rue_study_predicts(study)) rue_study_take_marks(study);
+    rue_study_times_mark(&tracks.times, &study->ledger, &study->outcome);
+    if (rue_study_predicts(&study->setup)) rue_study_take_marks(&study->ledger);
     rue_watch_conclude(tracks.watch);
-    if (status == RUE_OK) status = rue_study_look_after(study, error);
+    if (status == RUE_OK)
+        status = rue_causes_look(&study->setup, "after the last trial", study->outcome.busy_after, error);
     rue_watch_close(tracks.watch);
     rue_study_times_close(&tracks.times);
     return status;

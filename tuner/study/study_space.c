@@ -1,8 +1,15 @@
 #include "study_space.h"
 
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "interrupt.h"
 #include "json_number.h"
 #include "knob_list.h"
 #include "machine.h"
+#include "suggest.h"
+#include "word_list.h"
 
 int rue_study_usable_cpus(const struct rue_hello *hello)
 {
@@ -52,31 +59,34 @@ static rue_status bound_batch_size(struct rue_space *space, const char *asked_by
 static rue_status bound_workers(struct rue_space *space, const struct rue_study_goal *goal, rue_error *error)
 {
     int *count = &space->count[RUE_NUM_WORKERS], *values = space->values[RUE_NUM_WORKERS];
-    const char *asked_by = goal->knobs[RUE_NUM_WORKERS] ? goal->knob_origins[RUE_NUM_WORKERS] : NULL;
-    while (goal->limits_workers && *count > 0 && values[*count - 1] > goal->max_workers) {
+    const char *asked_by =
+        goal->space.knobs[RUE_NUM_WORKERS] ? goal->space.knob_origins[RUE_NUM_WORKERS] : NULL;
+    while (goal->space.limits_workers && *count > 0 && values[*count - 1] > goal->space.max_workers) {
         if (asked_by)
             return rue_fail(error, RUE_USAGE,
                             "%s: %d workers are more than %s %d allows: leave them out, or raise the limit",
-                            asked_by, values[*count - 1], goal->max_workers_origin, goal->max_workers);
+                            asked_by, values[*count - 1], goal->space.max_workers_origin,
+                            goal->space.max_workers);
         --*count;
     }
     if (*count > 0) return RUE_OK;
     return rue_fail(error, RUE_USAGE, "%s %d: the runner has no fewer than %d workers; raise the limit",
-                    goal->max_workers_origin, goal->max_workers, values[0]);
+                    goal->space.max_workers_origin, goal->space.max_workers, values[0]);
 }
 
 /* It matters to models on a GPU, and to runners that name it in their space: elsewhere both values would be
  * measured as one, and noise would choose. */
-rue_status rue_study_check_pinning(const struct rue_study *study, rue_error *error)
+rue_status rue_study_check_pinning(const struct rue_study_setup *setup, rue_error *error)
 {
-    const struct rue_hello *hello = rue_runner_hello(study->runner);
-    if (!study->goal->knobs[RUE_PIN_MEMORY] || hello->has_space) return RUE_OK; /* a space says it itself */
-    for (size_t m = 0; m < study->model_count; m++)
-        if (study->models[m].profile.consumer == RUE_CONSUMER_CUDA) return RUE_OK;
+    const struct rue_hello *hello = rue_study_hello(setup);
+    if (!setup->goal.space.knobs[RUE_PIN_MEMORY] || hello->has_space)
+        return RUE_OK; /* a space says it itself */
+    for (size_t m = 0; m < setup->model_count; m++)
+        if (setup->models[m].profile.consumer == RUE_CONSUMER_CUDA) return RUE_OK;
     return rue_fail(error, RUE_USAGE,
                     "%s: no model here computes on a GPU, so that it makes no difference where batches lie; "
                     "name one, such as resnet50@cuda, or leave it out",
-                    study->goal->knob_origins[RUE_PIN_MEMORY]);
+                    setup->goal.space.knob_origins[RUE_PIN_MEMORY]);
 }
 
 rue_status rue_study_space(const struct rue_study_goal *goal, const struct rue_hello *hello,
@@ -86,11 +96,12 @@ rue_status rue_study_space(const struct rue_study_goal *goal, const struct rue_h
     *out = hello->has_space ? hello->space : rue_space_default();
     for (int k = 0; k < RUE_KNOB_COUNT; k++) {
         bool variable = !hello->has_space || hello->knobs[k];
-        if (goal->knobs[k] && !variable)
+        if (goal->space.knobs[k] && !variable)
             return rue_fail(error, RUE_USAGE, "%s: the runner %s cannot vary that; leave it out",
-                            goal->knob_origins[k], hello->runner);
-        if (goal->knobs[k]) {
-            rue_status status = rue_knob_list_parse(out, k, goal->knobs[k], goal->knob_origins[k], error);
+                            goal->space.knob_origins[k], hello->runner);
+        if (goal->space.knobs[k]) {
+            rue_status status =
+                rue_knob_list_parse(out, k, goal->space.knobs[k], goal->space.knob_origins[k], error);
             if (status != RUE_OK) return status;
         } else if (!hello->has_space) {
             default_values(out, k, cpus);
@@ -98,7 +109,8 @@ rue_status rue_study_space(const struct rue_study_goal *goal, const struct rue_h
     }
     rue_status status = bound_workers(out, goal, error);
     if (status != RUE_OK) return status;
-    const char *asked_by = goal->knobs[RUE_BATCH_SIZE] ? goal->knob_origins[RUE_BATCH_SIZE] : NULL;
+    const char *asked_by =
+        goal->space.knobs[RUE_BATCH_SIZE] ? goal->space.knob_origins[RUE_BATCH_SIZE] : NULL;
     return bound_batch_size(out, asked_by, job_images, error);
 }
 
@@ -111,12 +123,159 @@ bool rue_study_repeats_another(const struct rue_space *space, const struct rue_c
     return false;
 }
 
-size_t rue_study_config_count(const struct rue_study *study)
+size_t rue_study_config_count(const struct rue_study_setup *setup)
 {
     size_t count = 0;
-    for (size_t i = 0, size = rue_space_size(&study->space); i < size; i++) {
-        struct rue_config config = rue_space_at(&study->space, i);
-        count += !rue_study_repeats_another(&study->space, &config);
+    for (size_t i = 0, size = rue_space_size(&setup->space); i < size; i++) {
+        struct rue_config config = rue_space_at(&setup->space, i);
+        count += !rue_study_repeats_another(&setup->space, &config);
     }
     return count;
+}
+
+struct rue_strategy_setup rue_study_strategy_setup(const struct rue_study_setup *setup, size_t variant)
+{
+    const struct rue_hello *hello = rue_study_hello(setup);
+    const struct rue_setup_grid grid = {setup->model_count, setup->config_count, setup->configs};
+    struct rue_strategy_setup strategy_setup =
+        rue_strategy_setup_of(grid, setup->variants[variant].job_images);
+    memcpy(strategy_setup.runner.measures, hello->measures, sizeof strategy_setup.runner.measures);
+    strategy_setup.runner.whole_jobs = hello->whole_jobs;
+    strategy_setup.runner.answers = hello->answers;
+    strategy_setup.runner.cpus = rue_study_usable_cpus(hello);
+    strategy_setup.runner.in_turn = strcmp(hello->loader, "rue") != 0;
+    strategy_setup.job.drop_last = setup->variants[variant].workload.drop_last;
+    strategy_setup.seed = setup->goal.loader.workload.seed;
+    strategy_setup.stop = rue_interrupt_status;
+    return strategy_setup;
+}
+
+enum { USUAL_BATCH_SIZE = 32 };
+
+static int usual_batch_size(const struct rue_space *space)
+{
+    const int *values = space->values[RUE_BATCH_SIZE];
+    int best = values[0];
+    for (int i = 1; i < space->count[RUE_BATCH_SIZE]; i++)
+        if (fabs(log2((double)values[i] / USUAL_BATCH_SIZE)) < fabs(log2((double)best / USUAL_BATCH_SIZE)))
+            best = values[i];
+    return best;
+}
+
+/* What is not named: without workers, and every other knob as it is where nobody sets it. */
+static struct rue_config usual_config(const struct rue_space *space)
+{
+    struct rue_config config;
+    for (int k = 0; k < RUE_KNOB_COUNT; k++) {
+        int fallback = rue_knobs[k].fallback;
+        config.value[k] = rue_space_has(space, k, fallback) ? fallback : space->values[k][0];
+    }
+    config.value[RUE_BATCH_SIZE] = usual_batch_size(space);
+    config.value[RUE_NUM_WORKERS] = 0;
+    return config;
+}
+
+static void add_baseline(struct rue_study_setup *setup, const struct rue_config *config, const char *name)
+{
+    struct rue_study_baseline *baseline = &setup->baselines.at[setup->baselines.count++];
+    *baseline = (struct rue_study_baseline){.config = *config, .column = RUE_NONE};
+    snprintf(baseline->name, sizeof baseline->name, "%s", name);
+}
+
+/* Where the space has them: without workers it has the first values of the knobs that are about workers.
+ * Whose CPUs and defaults a table is about nobody knows. */
+static void add_usual(struct rue_study_setup *setup)
+{
+    const struct rue_space *space = &setup->space;
+    const struct rue_hello *hello = rue_study_hello(setup);
+    struct rue_config config = usual_config(space);
+    if (setup->host.recording) return;
+    bool torch = strcmp(hello->loader, "torch") == 0;
+    struct rue_config alone = config;
+    alone.value[RUE_PREFETCH_FACTOR] = space->values[RUE_PREFETCH_FACTOR][0];
+    alone.value[RUE_PARALLELISM] = space->values[RUE_PARALLELISM][0];
+    if (rue_space_holds(space, &alone))
+        add_baseline(setup, &alone, torch ? "PyTorch's default" : "no workers");
+    config.value[RUE_NUM_WORKERS] = rue_study_usable_cpus(hello);
+    if (rue_space_holds(space, &config)) add_baseline(setup, &config, "workers = CPUs");
+}
+
+/* "batch_size=32" of the list; `word` is changed. */
+static rue_status parse_knob(const struct rue_study_setup *setup, char *word, struct rue_config *config,
+                             rue_error *error)
+{
+    const char *origin = setup->goal.space.baseline_origin, *names[RUE_KNOB_COUNT];
+    const struct rue_hello *hello = rue_study_hello(setup);
+    char near[RUE_SUGGESTION_BYTES], *value = strchr(word, '=');
+    if (!value)
+        return rue_fail(
+            error, RUE_USAGE,
+            "%s: '%.100s' is not KNOB=VALUE; give such as batch_size=32,num_workers=2, or " RUE_BASELINE_NONE,
+            origin, word);
+    *value++ = 0;
+    int knob = rue_knob_find(word);
+    for (int k = 0; k < RUE_KNOB_COUNT; k++) names[k] = rue_knobs[k].name;
+    if (knob < 0)
+        return rue_fail(error, RUE_USAGE, "%s: '%.100s' is not a knob%s", origin, word,
+                        rue_did_you_mean(word, names, RUE_KNOB_COUNT, "", near));
+    int asked;
+    if (!rue_knob_parse(knob, value, &asked) && rue_knobs[knob].words)
+        return rue_fail(error, RUE_USAGE, "%s: %s is %s or %s, not '%.100s'", origin, names[knob],
+                        rue_knobs[knob].words[0], rue_knobs[knob].words[1], value);
+    if (!rue_knob_parse(knob, value, &asked))
+        return rue_fail(error, RUE_USAGE, "%s: %s is a whole number from %d to %d, not '%.100s'", origin,
+                        names[knob], rue_knobs[knob].min, rue_knobs[knob].max, value);
+    if (hello->has_space && !hello->knobs[knob] && asked != config->value[knob])
+        return rue_fail(error, RUE_USAGE, "%s: the runner %s cannot vary %s; leave it out", origin,
+                        hello->runner, names[knob]);
+    config->value[knob] = asked;
+    return RUE_OK;
+}
+
+/* What no other configuration of this study may exceed either. */
+static rue_status check_limits(const struct rue_study_setup *setup, const struct rue_config *config,
+                               rue_error *error)
+{
+    const struct rue_study_goal *goal = &setup->goal;
+    int workers = config->value[RUE_NUM_WORKERS], batch = config->value[RUE_BATCH_SIZE];
+    if (goal->space.limits_workers && workers > goal->space.max_workers)
+        return rue_fail(
+            error, RUE_USAGE, "%s: num_workers=%d is more than %s %d allows; lower it, or raise the limit",
+            goal->space.baseline_origin, workers, goal->space.max_workers_origin, goal->space.max_workers);
+    for (size_t v = 0; v < setup->variant_count; v++)
+        if ((uint64_t)batch > setup->variants[v].job_images)
+            return rue_fail(
+                error, RUE_USAGE,
+                "%s: batch_size=%d is more than the job of %llu images; lower it, or raise --images",
+                goal->space.baseline_origin, batch, (unsigned long long)setup->variants[v].job_images);
+    return RUE_OK;
+}
+
+rue_status rue_study_choose_baselines(struct rue_study_setup *setup, rue_error *error)
+{
+    const char *asked = setup->goal.space.baseline;
+    char copy[1024], *rest = copy;
+    if (!asked || strcmp(asked, RUE_BASELINE_NONE) == 0) return RUE_OK;
+    if (strcmp(asked, RUE_BASELINE_USUAL) == 0) return add_usual(setup), RUE_OK;
+    struct rue_config config = usual_config(&setup->space);
+    snprintf(copy, sizeof copy, "%s", asked);
+    rue_status status = RUE_OK;
+    for (char *word; status == RUE_OK && (word = rue_word_list_next(&rest));)
+        status = parse_knob(setup, word, &config, error);
+    if (status == RUE_OK) status = check_limits(setup, &config, error);
+    if (status == RUE_OK) add_baseline(setup, &config, "the baseline");
+    return status;
+}
+
+void rue_study_list_baselines(struct rue_study_setup *setup)
+{
+    bool usual = setup->goal.space.baseline && strcmp(setup->goal.space.baseline, RUE_BASELINE_USUAL) == 0;
+    for (size_t b = 0; b < setup->baselines.count; b++) {
+        struct rue_study_baseline *baseline = &setup->baselines.at[b];
+        for (size_t c = 0; c < setup->config_count; c++)
+            if (rue_config_equal(&setup->configs[c], &baseline->config)) baseline->column = c;
+        if (baseline->column != RUE_NONE || usual) continue;
+        baseline->column = setup->config_count++;
+        setup->configs[baseline->column] = baseline->config;
+    }
 }

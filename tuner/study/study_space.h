@@ -5,7 +5,7 @@
 #include "study.h"
 
 /* Refuses pin_memory where nothing depends on it. RUE_USAGE. */
-rue_status rue_study_check_pinning(const struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
+rue_status rue_study_check_pinning(const struct rue_study_setup *setup, rue_error *error) RUE_MUST_CHECK;
 
 /* The space that the goal asks for, or a default from `hello` or the usable CPUs; batch sizes that exceed the
  * job, and workers above the limit, are left out of a default and refused where they were asked for. */
@@ -17,9 +17,25 @@ rue_status rue_study_space(const struct rue_study_goal *goal, const struct rue_h
 bool rue_study_repeats_another(const struct rue_space *space, const struct rue_config *config);
 
 /* Configurations of the space, those left out that repeat another one. */
-size_t rue_study_config_count(const struct rue_study *study);
+size_t rue_study_config_count(const struct rue_study_setup *setup);
+
+/* What a strategy for one variant gets, but for budget, aim and what is known: the grid, the job and what the
+ * runner can do. */
+struct rue_strategy_setup rue_study_strategy_setup(const struct rue_study_setup *setup, size_t variant);
 
 /* The usable CPUs that the runner tells of, or this process's. */
 int rue_study_usable_cpus(const struct rue_hello *hello);
+
+/* What to give where there are to be no baselines, and for the usual ones. */
+#define RUE_BASELINE_NONE  "none"
+#define RUE_BASELINE_USUAL "usual"
+
+/* Chooses study->setup.baselines.at: the one that the goal names, or those of the usual ones that the space
+ * has. RUE_USAGE, with the option and the knob, for a configuration that cannot be measured. */
+rue_status rue_study_choose_baselines(struct rue_study_setup *setup, rue_error *error) RUE_MUST_CHECK;
+
+/* Finds their columns in study->setup.configs, which has room for RUE_BASELINES_MAX more: one that the goal
+ * names is added where it is not there. */
+void rue_study_list_baselines(struct rue_study_setup *setup);
 
 #endif

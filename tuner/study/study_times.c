@@ -5,7 +5,7 @@
 
 #include "array.h"
 #include "sort.h"
-#include "study_changes.h"
+#include "study_keep.h"
 
 enum { REPEATS_LEAST = 3 };
 
@@ -17,15 +17,15 @@ static const double least_sd = 0.01; /* of the logarithm of a time */
 static rue_status correct(struct rue_study *study, struct rue_study_time *time, rue_error *error)
 {
     const struct rue_cell *cell =
-        rue_cost_matrix_cell(study->matrices[time->variant], time->model, time->config);
+        rue_cost_matrix_cell(study->outcome.variants[time->variant].matrix, time->model, time->config);
     /* Others may have taken its place: longer trials count in place of shorter ones. */
     if (time->repeat >= cell->repeats || cell->times_ns[time->repeat] != time->told_ns) return RUE_OK;
-    bool first = study->goal->minimise == RUE_GOAL_FIRST_BATCH;
-    struct rue_speed speed = rue_speed_history_at(&study->speeds, time->ask.trial);
+    bool first = study->setup.goal.search.minimise == RUE_GOAL_FIRST_BATCH;
+    struct rue_speed speed = rue_speed_history_at(&study->ledger.speeds, time->ask.trial);
     double ratio = first ? exp(speed.load) : rue_speed_ratio(speed, &time->result);
     time->told_ns = time->cost_ns / ratio;
-    return rue_cost_matrix_correct(study->matrices[time->variant], time->model, time->config, time->repeat,
-                                   time->told_ns, error);
+    return rue_cost_matrix_correct(study->outcome.variants[time->variant].matrix, time->model, time->config,
+                                   time->repeat, time->told_ns, error);
 }
 
 static struct rue_trial_result without_arrays(const struct rue_trial_result *result)
@@ -58,11 +58,12 @@ rue_status rue_study_times_shift(struct rue_study_times *times, struct rue_study
     return status;
 }
 
-struct rue_study_time *rue_study_times_again(struct rue_study_times *times, const struct rue_study *study)
+struct rue_study_time *rue_study_times_again(struct rue_study_times *times,
+                                             const struct rue_study_ledger *ledger)
 {
     while (times->again < times->count) {
         struct rue_study_time *time = &times->at[times->again++];
-        if (rue_study_is_unsure(study, time->ask.trial)) return time;
+        if (rue_study_is_unsure(ledger, time->ask.trial)) return time;
     }
     return NULL;
 }
@@ -72,32 +73,33 @@ rue_status rue_study_time_replace(struct rue_study *study, struct rue_study_time
 {
     time->cost_ns = cost_ns;
     time->result = without_arrays(result);
-    time->ask.trial = study->last_trial;
+    time->ask.trial = study->ledger.last_trial;
     return correct(study, time, error);
 }
 
 /* How far a time lies from the median of its cell, as a logarithm; 0 where there are too few. */
-static double distance(const struct rue_study *study, const struct rue_study_time *time)
+static double distance(const struct rue_study_outcome *outcome, const struct rue_study_time *time)
 {
     const struct rue_cell *cell =
-        rue_cost_matrix_cell(study->matrices[time->variant], time->model, time->config);
+        rue_cost_matrix_cell(outcome->variants[time->variant].matrix, time->model, time->config);
     if (cell->repeats < REPEATS_LEAST || time->repeat >= cell->repeats) return 0;
     return fabs(log(cell->times_ns[time->repeat] / cell->median_ns));
 }
 
-void rue_study_times_mark(const struct rue_study_times *times, struct rue_study *study)
+void rue_study_times_mark(const struct rue_study_times *times, struct rue_study_ledger *ledger,
+                          struct rue_study_outcome *outcome)
 {
     double *distances = calloc(times->count + 1, sizeof *distances);
     size_t count = 0;
     for (size_t i = 0; distances && i < times->count; i++) {
-        double off = distance(study, &times->at[i]);
+        double off = distance(outcome, &times->at[i]);
         if (off > 0) distances[count++] = off; /* the median itself is none */
     }
     if (count > 0) {
         rue_sort_doubles(distances, count);
         double sd = fmax(to_sd * distances[count / 2], least_sd);
         for (size_t i = 0; i < times->count; i++)
-            if (distance(study, &times->at[i]) > far * sd) rue_study_mark(study, times->at[i].ask.trial);
+            if (distance(outcome, &times->at[i]) > far * sd) rue_study_mark(ledger, times->at[i].ask.trial);
     }
     free(distances);
 }

@@ -30,7 +30,8 @@ rue_status rue_study_times_shift(struct rue_study_times *times, struct rue_study
 
 /* The next time that is to be measured again, as nobody knows whether it is of before or after a change; NULL
  * when none is. */
-struct rue_study_time *rue_study_times_again(struct rue_study_times *times, const struct rue_study *study);
+struct rue_study_time *rue_study_times_again(struct rue_study_times *times,
+                                             const struct rue_study_ledger *ledger);
 
 /* Puts a new measurement in the place of an earlier one. */
 rue_status rue_study_time_replace(struct rue_study *study, struct rue_study_time *time, double cost_ns,
@@ -38,7 +39,8 @@ rue_status rue_study_time_replace(struct rue_study *study, struct rue_study_time
 
 /* Marks the rows of trials that lie far from the other repeats of their cells, of which there are three at
  * least. Without memory it marks none. */
-void rue_study_times_mark(const struct rue_study_times *times, struct rue_study *study);
+void rue_study_times_mark(const struct rue_study_times *times, struct rue_study_ledger *ledger,
+                          struct rue_study_outcome *outcome);
 
 void rue_study_times_close(struct rue_study_times *times);
 

@@ -6,15 +6,13 @@
 
 #include "baseline.h"
 #include "causes.h"
-#include "earlier_references.h"
 #include "notice.h"
 #include "slowdown.h"
 #include "sort.h"
-#include "study_changes.h"
-#include "study_clock.h"
 #include "study_costs.h"
-#include "study_measure.h"
-#include "study_strategy.h"
+#include "study_keep.h"
+#include "study_ledger.h"
+#include "study_trials.h"
 
 enum {
     LEAST_TRIALS = 10,
@@ -26,6 +24,7 @@ enum {
     WORKERS = 4,
     ROUNDS = 3,
     MANY = 85,
+    SEEN_MAX = 1024,
     ASKED = 2 /* times, how fast computing is, when a change is sure */
 };
 
@@ -91,69 +90,69 @@ static double doublings(int value)
 }
 
 /* A small batch, a few workers. */
-static struct rue_config choose_config(const struct rue_study *study)
+static struct rue_config choose_config(const struct rue_study_setup *setup)
 {
-    struct rue_config best = study->configs[0];
+    struct rue_config best = setup->configs[0];
     double least = INFINITY;
-    for (size_t c = 0; c < study->config_count; c++) {
-        const int *value = study->configs[c].value;
+    for (size_t c = 0; c < setup->config_count; c++) {
+        const int *value = setup->configs[c].value;
         double distance = 2 * doublings(value[RUE_BATCH_SIZE]) +
                           fabs(doublings(value[RUE_NUM_WORKERS]) - doublings(WORKERS)) +
                           0.1 * abs(value[RUE_PREFETCH_FACTOR] - 2) + 0.1 * value[RUE_PARALLELISM];
         if (distance >= least) continue;
         least = distance;
-        best = study->configs[c];
+        best = setup->configs[c];
     }
     return best;
 }
 
-static void choose(const struct rue_study *study, size_t variant, size_t *model,
+static void choose(const struct rue_study_setup *setup, size_t variant, size_t *model,
                    struct rue_trial_request *request)
 {
-    bool load = rue_runner_hello(study->runner)->measures[RUE_LOAD];
-    uint64_t job = study->variants[variant].job_images;
+    bool load = rue_study_hello(setup)->measures[RUE_LOAD];
+    uint64_t job = setup->variants[variant].job_images;
     *model = load ? RUE_NONE : 0;
     *request =
-        (struct rue_trial_request){.measure = load ? RUE_LOAD : RUE_JOINT, .config = choose_config(study)};
+        (struct rue_trial_request){.measure = load ? RUE_LOAD : RUE_JOINT, .config = choose_config(setup)};
     const int *value = request->config.value;
     uint64_t workers = (uint64_t)(value[RUE_NUM_WORKERS] > 0 ? value[RUE_NUM_WORKERS] : 1),
              batch = (uint64_t)value[RUE_BATCH_SIZE];
     request->images = ROUNDS * workers * batch;
     uint64_t most = job;
-    if (!load && !rue_study_predicts(study)) { /* shorter than what is measured: it is never taken for that */
-        uint64_t measured = rue_study_trial_images(study, variant, &request->config);
+    if (!load && !rue_study_predicts(setup)) { /* shorter than what is measured: it is never taken for that */
+        uint64_t measured = rue_study_trial_images(setup, variant, &request->config);
         most = measured > batch ? measured - batch : 1;
     }
     if (request->images > most) request->images = most;
 }
 
 /* Recorded times do not change any more. */
-static bool is_recorded(const struct rue_study *study)
+static bool is_recorded(const struct rue_study_setup *setup)
 {
-    return rue_runner_hello(study->runner)->whole_jobs;
+    return rue_study_hello(setup)->whole_jobs;
 }
 
-static bool is_long(const struct rue_study *study)
+static bool is_long(const struct rue_study_setup *setup)
 {
-    if (is_recorded(study)) return false;
-    size_t cells = study->variant_count * study->model_count * study->config_count;
-    size_t most = study->goal->budget.trials;
+    if (is_recorded(setup)) return false;
+    size_t cells = setup->variant_count * setup->model_count * setup->config_count;
+    size_t most = setup->goal.search.budget.trials;
     if (most && most < LEAST_BUDGET) return false;
-    return (rue_study_predicts(study) ? cells : study->trials) >= LEAST_TRIALS;
+    return (rue_study_predicts(setup) ? cells : setup->plan.trials) >= LEAST_TRIALS;
 }
 
-bool rue_watch_plan(const struct rue_study *study, struct rue_watch_plan *out)
+bool rue_watch_plan(const struct rue_study_setup *setup, struct rue_watch_plan *out)
 {
-    if (!is_long(study)) return false;
-    choose(study, 0, &out->model, &out->request);
-    out->references = RUE_BASELINE_LEAST * study->variant_count + study->trials / RUE_WATCH_PERIOD;
+    if (!is_long(setup)) return false;
+    choose(setup, 0, &out->model, &out->request);
+    out->references = RUE_BASELINE_LEAST * setup->variant_count + setup->plan.trials / RUE_WATCH_PERIOD;
     return true;
 }
 
-size_t rue_watch_spares(const struct rue_study *study, size_t trials)
+size_t rue_watch_spares(const struct rue_study_setup *setup, size_t trials)
 {
-    if (trials < LEAST_BUDGET || is_recorded(study)) return trials;
-    size_t begins = (RUE_BASELINE_LEAST + 1) * study->variant_count; /* one of them may be too short */
+    if (trials < LEAST_BUDGET || is_recorded(setup)) return trials;
+    size_t begins = (RUE_BASELINE_LEAST + 1) * setup->variant_count; /* one of them may be too short */
     return (trials - begins) * RUE_WATCH_PERIOD / (RUE_WATCH_PERIOD + 1);
 }
 
@@ -165,17 +164,17 @@ void rue_watch_close(struct rue_watch *watch)
     free(watch);
 }
 
-static struct rue_speed speed_now(const struct rue_study *study)
+static struct rue_speed speed_now(const struct rue_study_ledger *ledger)
 {
-    return rue_speed_history_at(&study->speeds, SIZE_MAX);
+    return rue_speed_history_at(&ledger->speeds, SIZE_MAX);
 }
 
 static void note_computing(struct rue_watch *watch, const struct rue_watched *watched,
                            const struct rue_trial_result *result)
 {
     if (watch->computing_s > 0 || result->compute_ns <= 0 || result->batches <= 0) return;
-    watch->computing_s =
-        (double)result->compute_ns / 1e9 / (double)result->batches / exp(speed_now(watch->study).compute);
+    watch->computing_s = (double)result->compute_ns / 1e9 / (double)result->batches /
+                         exp(speed_now(&watch->study->ledger).compute);
     watch->computing = (struct rue_trial_request){
         .measure = RUE_COMPUTE, .config = result->config, .batches = (uint64_t)result->batches};
     watch->computing_variant = watched->variant;
@@ -186,11 +185,11 @@ static void note_computing(struct rue_watch *watch, const struct rue_watched *wa
 static void take_probes(struct rue_watch *watch)
 {
     const struct rue_study *study = watch->study;
-    for (size_t i = 0; study->reused == 0 && i < study->probe_rows; i++) {
-        const struct rue_trial_row *row = &study->rows[i];
+    for (size_t i = 0; study->ledger.reused == 0 && i < study->ledger.probe_rows; i++) {
+        const struct rue_trial_row *row = &study->ledger.rows[i];
         struct rue_watched watched = {.measure = row->request.measure};
-        while (watched.model + 1 < study->model_count &&
-               strcmp(study->models[watched.model].name, row->request.model) != 0)
+        while (watched.model + 1 < study->setup.model_count &&
+               strcmp(study->setup.models[watched.model].name, row->request.model) != 0)
             watched.model++;
         if (row->request.measure == RUE_COMPUTE && row->result.outcome == RUE_TRIAL_OK)
             note_computing(watch, &watched, &row->result);
@@ -200,17 +199,17 @@ static void take_probes(struct rue_watch *watch)
 rue_status rue_watch_open(struct rue_study *study, struct rue_watch **out, rue_error *error)
 {
     *out = NULL;
-    if (!is_long(study)) return RUE_OK;
+    if (!is_long(&study->setup)) return RUE_OK;
     struct rue_watch *watch = calloc(1, sizeof *watch);
     if (!watch) return rue_fail_memory(error, "a watch", sizeof *watch);
-    size_t cells = study->variant_count * study->model_count * study->config_count;
+    size_t cells = study->setup.variant_count * study->setup.model_count * study->setup.config_count;
     watch->study = study;
     watch->sure = rue_slowdown_open(false_alarms, MANY);
     watch->own = rue_slowdown_open(false_alarms, MANY);
     watch->times = calloc(cells, sizeof *watch->times);
     rue_status status = watch->times ? RUE_OK : rue_fail_memory(error, "times", cells * sizeof(double));
     for (size_t i = 0; status == RUE_OK && i < cells; i++) watch->times[i] = NAN;
-    if (status == RUE_OK && !rue_runner_hello(study->runner)->virtual_clock)
+    if (status == RUE_OK && !rue_study_hello(&study->setup)->virtual_clock)
         status = rue_causes_open("", &watch->causes, error);
     if (status != RUE_OK) return rue_watch_close(watch), status;
     take_probes(watch);
@@ -251,14 +250,14 @@ static void note_joint(struct rue_watch *watch, const struct rue_watched *watche
                        const struct rue_trial_result *result)
 {
     const struct rue_study *study = watch->study;
-    double time = log((double)result->end_to_end_ns / 1e9), load = speed_now(study).load;
-    double *before =
-        &watch->times[(watched->variant * study->model_count + watched->model) * study->config_count +
-                      watched->config];
+    double time = log((double)result->end_to_end_ns / 1e9), load = speed_now(&study->ledger).load;
+    double *before = &watch->times[(watched->variant * study->setup.model_count + watched->model) *
+                                       study->setup.config_count +
+                                   watched->config];
     double error, sd;
     if (find_error(watched, result, &error, &sd))
         note_error(watch, watched->trial, error, sd);
-    else if (!rue_study_predicts(study) && !isnan(*before))
+    else if (!rue_study_predicts(&study->setup) && !isnan(*before))
         note_error(watch, watched->trial, time - *before - load, repeat_sd);
     *before = time - load;
 }
@@ -272,7 +271,7 @@ rue_status rue_watch_note(struct rue_watch *watch, const struct rue_watched *wat
                           const struct rue_trial_result *result, rue_error *error)
 {
     if (watch->trial_count == 0)
-        watch->goods[watch->good_count++] = (struct good){watched->trial, watch->study->row_count - 1};
+        watch->goods[watch->good_count++] = (struct good){watched->trial, watch->study->ledger.row_count - 1};
     watch->last = *watched;
     watch->fresh++;
     if (result->cost_ns > 0) watch->trials_s += (double)result->cost_ns / 1e9;
@@ -291,8 +290,9 @@ static rue_status measure(struct rue_watch *watch, size_t variant, struct refere
 {
     struct rue_trial_result result;
     *value = NAN;
-    rue_status status = rue_study_measure(watch->study, variant, reference->model, &reference->request,
-                                          RUE_STUDY_ANEW, 0, &result, error);
+    rue_status status =
+        rue_study_measure(&watch->study->setup, &watch->study->ledger, variant, reference->model,
+                          &reference->request, RUE_STUDY_ANEW, 0, &result, error);
     if (status != RUE_OK) return status;
     bool first = reference->baseline.count < RUE_BASELINE_LEAST;
     if (result.cost_ns > 0) watch->last_s = (double)result.cost_ns / 1e9;
@@ -307,7 +307,7 @@ static rue_status measure(struct rue_watch *watch, size_t variant, struct refere
 /* A reference that is over in no time says little: a longer one takes its place before the first counts. */
 static bool lengthen(const struct rue_watch *watch, size_t variant, struct reference *reference, double value)
 {
-    uint64_t job = watch->study->variants[variant].job_images;
+    uint64_t job = watch->study->setup.variants[variant].job_images;
     double usual_s = watch->trials_s / watch->trial_count, wanted_s = fmin(least_s, trial_share * usual_s);
     if (reference->baseline.count > 0 || reference->model != RUE_NONE || !(wanted_s > 1.5 * exp(value)) ||
         reference->request.images >= job)
@@ -319,7 +319,8 @@ static bool lengthen(const struct rue_watch *watch, size_t variant, struct refer
 
 static void set_good(struct rue_watch *watch)
 {
-    watch->goods[watch->good_count++ % GOODS] = (struct good){watch->last.trial + 1, watch->study->row_count};
+    watch->goods[watch->good_count++ % GOODS] =
+        (struct good){watch->last.trial + 1, watch->study->ledger.row_count};
 }
 
 /* The last before that trial: those behind it were taken for good while a change was not suspected yet. */
@@ -350,15 +351,90 @@ static void judge(struct rue_watch *watch, struct reference *reference, double v
     set_good(watch);
 }
 
+/* Rows of the store that may be references. */
+struct seen {
+    size_t count;
+    struct row {
+        uint64_t id, images;
+        double log_s;
+    } at[SEEN_MAX];
+};
+
+/* Load-only references are made longer where they take no time; joint ones are as they are. */
+static rue_status look_up_seen(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                               size_t variant, size_t model, const struct rue_trial_request *like,
+                               struct seen *seen, rue_error *error)
+{
+    uint64_t after = 0;
+    while (seen->count < SEEN_MAX) {
+        struct rue_trial_request request = *like;
+        struct rue_trial_result result;
+        struct row row;
+        uint64_t started_ns;
+        bool found;
+        rue_status status = rue_study_look_up(setup, ledger, variant, model, &request,
+                                              (struct rue_store_pick){.after = after}, &found, &row.id,
+                                              &started_ns, &result, error);
+        if (status != RUE_OK || !found) return status;
+        after = row.id;
+        row.images = result.images > 0 ? (uint64_t)result.images : 0;
+        row.log_s = log((double)result.end_to_end_ns / 1e9);
+        bool good = result.outcome == RUE_TRIAL_OK && result.end_to_end_ns > 0;
+        if (good && (like->measure == RUE_LOAD || row.images == like->images)) seen->at[seen->count++] = row;
+        rue_trial_result_close(&result);
+    }
+    return RUE_OK;
+}
+
+static size_t count_of(const struct seen *seen, uint64_t images)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < seen->count; i++) count += seen->at[i].images == images;
+    return count;
+}
+
+/* Nothing is repeated as often as a reference. */
+static uint64_t most_frequent(const struct seen *seen)
+{
+    uint64_t images = 0;
+    for (size_t i = 0; i < seen->count; i++)
+        if (count_of(seen, seen->at[i].images) >= count_of(seen, images)) images = seen->at[i].images;
+    return images;
+}
+
+/* Makes the request of a reference that is to be begun the one that earlier runs made there, and adds what it
+ * took, at the speed of now, to its baseline: a machine that has changed between two runs is noticed as one
+ * that changes in a run. */
+static rue_status find_earlier_references(const struct rue_study_setup *setup,
+                                          struct rue_study_ledger *ledger, size_t variant, size_t model,
+                                          struct rue_trial_request *request, struct rue_baseline *baseline,
+                                          rue_error *error)
+{
+    struct seen *seen = calloc(1, sizeof *seen);
+    if (!seen) return rue_fail_memory(error, "references", sizeof *seen);
+    rue_status status = look_up_seen(setup, ledger, variant, model, request, seen, error);
+    uint64_t images = most_frequent(seen);
+    bool known = status == RUE_OK && count_of(seen, images) >= RUE_BASELINE_LEAST;
+    if (known) request->images = images;
+    for (size_t i = 0; known && i < seen->count; i++) {
+        const struct row *row = &seen->at[i];
+        double load_then = rue_speed_history_at(&ledger->speeds, row->id).load,
+               load_now = rue_speed_history_at(&ledger->speeds, SIZE_MAX).load;
+        if (row->images == images) rue_baseline_add(baseline, row->log_s - load_then + load_now);
+    }
+    free(seen);
+    return status;
+}
+
 static rue_status refer(struct rue_watch *watch, size_t variant, rue_error *error)
 {
     struct reference *reference = &watch->references[variant];
     double value;
     rue_status status = RUE_OK;
     if (!reference->chosen) {
-        choose(watch->study, variant, &reference->model, &reference->request);
-        status = rue_earlier_references(watch->study, variant, reference->model, &reference->request,
-                                        &reference->baseline, error);
+        choose(&watch->study->setup, variant, &reference->model, &reference->request);
+        status = find_earlier_references(&watch->study->setup, &watch->study->ledger, variant,
+                                         reference->model, &reference->request, &reference->baseline, error);
     }
     reference->chosen = true;
     if (status == RUE_OK) status = measure(watch, variant, reference, &value, error);
@@ -379,16 +455,16 @@ static bool is_affordable(const struct rue_watch *watch, double share)
 static bool is_due(const struct rue_watch *watch, size_t variant, struct rue_watch_reserve reserve)
 {
     const struct reference *reference = &watch->references[variant];
-    uint64_t budget = watch->study->goal->budget.time_ns;
+    uint64_t budget = watch->study->setup.goal.search.budget.time_ns;
     if (reference->dead || rue_slowdown_is_sure(&watch->sure)) return false;
-    size_t trials = watch->study->goal->budget.trials;
-    double spent_s = (double)rue_study_spent_ns(watch->study) / 1e9;
+    size_t trials = watch->study->setup.goal.search.budget.trials;
+    double spent_s = (double)rue_study_spent_ns(&watch->study->setup, &watch->study->ledger) / 1e9;
     if (budget && spent_s + reserve.seconds + watch->last_s >= (double)budget / 1e9) return false;
     size_t kept_back = watch->computing_s > 0 ? ASKED : 0;
-    if (trials && watch->study->made + kept_back + reserve.trials >= trials) return false;
+    if (trials && watch->study->ledger.made + kept_back + reserve.trials >= trials) return false;
     if (reference->baseline.count < RUE_BASELINE_LEAST)
-        return rue_study_predicts(watch->study) || watch->study->trials >= watch->last.done + LEAST_TRIALS ||
-               watch->good_count > 1;
+        return rue_study_predicts(&watch->study->setup) ||
+               watch->study->setup.plan.trials >= watch->last.done + LEAST_TRIALS || watch->good_count > 1;
     bool suspected = rue_slowdown_evidence(&watch->sure, NULL) >= suspicion ||
                      rue_slowdown_evidence(&watch->own, NULL) >= suspicion;
     if (suspected) return is_affordable(watch, suspected_share);
@@ -422,18 +498,20 @@ static rue_status ask_computing(struct rue_watch *watch, double load, double *ou
     const struct rue_study *study = watch->study;
     double least = INFINITY;
     rue_status status = RUE_OK;
-    *out = watch->references[watch->last.variant].model == RUE_NONE && study->models[0].known ? 0 : load;
+    *out =
+        watch->references[watch->last.variant].model == RUE_NONE && study->setup.models[0].known ? 0 : load;
     for (int i = 0; status == RUE_OK && watch->computing_s > 0 && i < ASKED; i++) {
         struct rue_trial_result result;
-        status = rue_study_measure(watch->study, watch->computing_variant, watch->computing_model,
-                                   &watch->computing, RUE_STUDY_ANEW, 0, &result, error);
+        status =
+            rue_study_measure(&watch->study->setup, &watch->study->ledger, watch->computing_variant,
+                              watch->computing_model, &watch->computing, RUE_STUDY_ANEW, 0, &result, error);
         if (status != RUE_OK) return status;
         if (result.outcome == RUE_TRIAL_OK && result.compute_ns > 0 && result.batches > 0)
             least = fmin(least, (double)result.compute_ns / 1e9 / (double)result.batches);
         rue_trial_result_close(&result);
     }
     if (!isfinite(least)) return status;
-    *out = log(least / watch->computing_s) - speed_now(study).compute;
+    *out = log(least / watch->computing_s) - speed_now(&study->ledger).compute;
     if (fabs(*out) < computing_sd) *out = 0;
     if (fabs(*out - load) < alike) *out = load;
     return status;
@@ -445,8 +523,8 @@ static rue_status tell(struct rue_watch *watch, struct rue_notice *notice, rue_e
     char text[RUE_NOTICE_TEXT_BYTES];
     if (watch->causes) rue_causes_explain(watch->causes, notice->unsure, notice->cause);
     rue_notice_text(notice, text, sizeof text);
-    rue_progress_note(study->progress, "%s", text);
-    return rue_study_note_change(study, notice, error);
+    rue_progress_note(study->setup.progress, "%s", text);
+    return rue_study_note_change(&study->setup, &study->ledger, notice, error);
 }
 
 static double median_of(double *values, size_t count)
@@ -459,7 +537,7 @@ static rue_status conclude_change(struct rue_watch *watch, size_t variant, struc
                                   rue_error *error)
 {
     struct reference *reference = &watch->references[variant];
-    struct rue_notice notice = {.noticed = watch->study->last_trial};
+    struct rue_notice notice = {.noticed = watch->study->ledger.last_trial};
     double mean, sd;
     rue_slowdown_evidence(&watch->sure, &notice.unsure_end);
     struct good good = good_before(watch, notice.unsure_end);
@@ -481,8 +559,8 @@ static rue_status conclude_change(struct rue_watch *watch, size_t variant, struc
     rue_slowdown_forget(&watch->sure);
     rue_slowdown_forget(&watch->own);
     watch->error_count = 0;
-    for (size_t i = good.rows; i < watch->study->row_count; i++)
-        watch->study->rows[i].disturbed = false; /* it was the machine */
+    for (size_t i = good.rows; i < watch->study->ledger.row_count; i++)
+        watch->study->ledger.rows[i].disturbed = false; /* it was the machine */
     set_good(watch);
     return RUE_OK;
 }
@@ -496,7 +574,7 @@ rue_status rue_watch_look(struct rue_watch *watch, struct rue_watch_reserve rese
     for (int i = 0; status == RUE_OK && i < LOOKS && is_due(watch, variant, reserve); i++)
         status = refer(watch, variant, error);
     if (status != RUE_OK || !rue_slowdown_is_sure(&watch->sure)) return status;
-    for (size_t v = 0; v < watch->study->variant_count; v++)
+    for (size_t v = 0; v < watch->study->setup.variant_count; v++)
         if (watch->references[v].pending_count > watch->references[variant].pending_count) variant = v;
     *changed = true;
     return conclude_change(watch, variant, change, error);
@@ -506,5 +584,5 @@ void rue_watch_conclude(struct rue_watch *watch)
 {
     if (!watch || !watch->causes) return;
     struct rue_study *study = watch->study;
-    rue_causes_summarise(watch->causes, study->disturbance);
+    rue_causes_summarise(watch->causes, study->outcome.disturbance);
 }

@@ -22,11 +22,11 @@ struct rue_watch_plan {
     struct rue_trial_request request;
     size_t model; /* RUE_NONE: load-only */
 };
-bool rue_watch_plan(const struct rue_study *study, struct rue_watch_plan *out);
+bool rue_watch_plan(const struct rue_study_setup *setup, struct rue_watch_plan *out);
 
 /* Of a budget of so many trials, those that are left to the strategy; a small one has no room for references.
  */
-size_t rue_watch_spares(const struct rue_study *study, size_t trials);
+size_t rue_watch_spares(const struct rue_study_setup *setup, size_t trials);
 
 /* `study` is borrowed, planned. `*out` is NULL for a study that is too short. RUE_MEMORY. */
 rue_status rue_watch_open(struct rue_study *study, struct rue_watch **out, rue_error *error) RUE_MUST_CHECK;
@@ -59,7 +59,7 @@ struct rue_watch_reserve {
 rue_status rue_watch_look(struct rue_watch *watch, struct rue_watch_reserve reserve, bool *changed,
                           struct rue_speed_change *change, rue_error *error) RUE_MUST_CHECK;
 
-/* Says at the end what disturbed all of it: study->disturbance. */
+/* Says at the end what disturbed all of it: the outcome's disturbance. */
 void rue_watch_conclude(struct rue_watch *watch);
 
 #endif

@@ -1,4 +1,4 @@
-#include "overall.h"
+#include "study_answers.h"
 
 #include "findings_fixture.h"
 

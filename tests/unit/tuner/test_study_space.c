@@ -38,7 +38,7 @@ static void accept(enum rue_knob knob, const char *list)
     rue_error error = {0};
     runner_with(4);
     goal = (struct rue_study_goal){0};
-    goal.knobs[knob] = list;
+    goal.space.knobs[knob] = list;
     cr_assert_eq(make(100000, &error), RUE_OK, "'%s': %s", list, error.message);
 }
 
@@ -47,8 +47,8 @@ static void refuse(enum rue_knob knob, const char *list, const char *says)
     rue_error error = {0};
     runner_with(4);
     goal = (struct rue_study_goal){0};
-    goal.knobs[knob] = list;
-    goal.knob_origins[knob] = "RUE_KNOB";
+    goal.space.knobs[knob] = list;
+    goal.space.knob_origins[knob] = "RUE_KNOB";
     cr_assert_eq(make(100000, &error), RUE_USAGE, "'%s' was taken", list);
     cr_assert(strstr(error.message, says) && strncmp(error.message, "RUE_KNOB: ", 10) == 0, "'%s': %s", list,
               error.message);
@@ -199,7 +199,7 @@ Test(study_space, a_runner_s_own_space_is_the_default)
 Test(study_space, a_wish_replaces_the_runner_s_values_of_that_knob)
 {
     runner_with_space();
-    goal.knobs[RUE_NUM_WORKERS] = "1..3";
+    goal.space.knobs[RUE_NUM_WORKERS] = "1..3";
     cr_assert_eq(make(100000, NULL), RUE_OK);
     EXPECT(RUE_NUM_WORKERS, 1, 2, 3);
     EXPECT(RUE_BATCH_SIZE, 8, 32, 128);
@@ -209,8 +209,8 @@ Test(study_space, a_knob_that_the_runner_cannot_vary_is_refused)
 {
     rue_error error = {0};
     runner_with_space();
-    goal.knobs[RUE_PREFETCH_FACTOR] = "2,4";
-    goal.knob_origins[RUE_PREFETCH_FACTOR] = "--prefetch-factor";
+    goal.space.knobs[RUE_PREFETCH_FACTOR] = "2,4";
+    goal.space.knob_origins[RUE_PREFETCH_FACTOR] = "--prefetch-factor";
     cr_assert_eq(make(100000, &error), RUE_USAGE);
     cr_assert(strstr(error.message, "--prefetch-factor: the runner rue 0.1.0 cannot vary"), "%s",
               error.message);
@@ -238,8 +238,8 @@ Test(study_space, batches_larger_than_the_job_are_refused_where_they_were_asked_
     rue_error error = {0};
     runner_with(4);
     goal = (struct rue_study_goal){0};
-    goal.knobs[RUE_BATCH_SIZE] = "16,128";
-    goal.knob_origins[RUE_BATCH_SIZE] = "--batch-size";
+    goal.space.knobs[RUE_BATCH_SIZE] = "16,128";
+    goal.space.knob_origins[RUE_BATCH_SIZE] = "--batch-size";
     cr_assert_eq(make(127, &error), RUE_USAGE);
     cr_assert(strstr(error.message, "--batch-size: batches of 128") && strstr(error.message, "127 images"),
               "%s", error.message);
@@ -249,8 +249,8 @@ Test(study_space, batches_larger_than_the_job_are_refused_where_they_were_asked_
 /* No more workers than these, from a limit. */
 static void limit_workers(int most)
 {
-    goal = (struct rue_study_goal){.limits_workers = true, .max_workers = most};
-    goal.max_workers_origin = "--max-workers";
+    goal = (struct rue_study_goal){.space = {.limits_workers = true, .max_workers = most}};
+    goal.space.max_workers_origin = "--max-workers";
 }
 
 Test(study_space, workers_above_the_limit_are_left_out_of_a_default)
@@ -272,12 +272,12 @@ Test(study_space, workers_above_the_limit_are_refused_where_they_were_asked_for)
     rue_error error = {0};
     runner_with(4);
     limit_workers(4);
-    goal.knobs[RUE_NUM_WORKERS] = "0..8";
-    goal.knob_origins[RUE_NUM_WORKERS] = "RUE_NUM_WORKERS";
+    goal.space.knobs[RUE_NUM_WORKERS] = "0..8";
+    goal.space.knob_origins[RUE_NUM_WORKERS] = "RUE_NUM_WORKERS";
     cr_assert_eq(make(1000, &error), RUE_USAGE);
     cr_assert(strstr(error.message, "RUE_NUM_WORKERS: 8 workers") && strstr(error.message, "--max-workers 4"),
               "%s", error.message);
-    goal.knobs[RUE_NUM_WORKERS] = "0..4";
+    goal.space.knobs[RUE_NUM_WORKERS] = "0..4";
     cr_assert_eq(make(1000, NULL), RUE_OK);
     EXPECT(RUE_NUM_WORKERS, 0, 1, 2, 3, 4);
 }

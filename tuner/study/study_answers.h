@@ -1,10 +1,11 @@
 /* What is gained over what people use anyway, and where too little is. */
-#ifndef RUE_BASELINE_GAINS_H
-#define RUE_BASELINE_GAINS_H
+#ifndef RUE_STUDY_ANSWERS_H
+#define RUE_STUDY_ANSWERS_H
 
 #include "findings.h"
 #include "json_document.h"
 #include "json_reader.h"
+#include "ranking_rules.h"
 
 /* Fills in the gains of `baselines`, whose rows have columns of the matrix and names. A baseline is
  * recommended in place of the best configuration where whole jobs of both on every model do not prove that
@@ -21,5 +22,19 @@ json_t *rue_baseline_gains_json(struct rue_json_document *document,
  */
 void rue_baseline_gains_read(struct rue_json_reader *reader, const json_t *object, size_t config_count,
                              struct rue_baseline_findings *out);
+
+/* Fills in `overall` of the findings: for the raw variants, the preprocessed ones, and all of them, where
+ * there are several with configurations in common. Must be closed also where it fails. RUE_MEMORY. */
+rue_status rue_overall_find(struct rue_findings *findings, const struct rue_ranking_rules *rules,
+                            rue_error *error) RUE_MUST_CHECK;
+void rue_overall_close(struct rue_findings *findings);
+
+/* Fills in `answers`, owned, of every variant, `overall`, and `interval` and the bound where none was claimed
+ * and repeats tell one. The memory of batches in flight is known of our own loader. Must be closed also where
+ * it fails. RUE_MEMORY.
+ */
+rue_status rue_further_answers_find(struct rue_findings *findings, const struct rue_ranking_rules *rules,
+                                    rue_error *error) RUE_MUST_CHECK;
+void rue_further_answers_close(struct rue_findings *findings);
 
 #endif

@@ -1,11 +1,85 @@
-#include "overall.h"
+#include "study_answers.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "baseline_gains.h"
+#include "trial_loop.h"
+
+static const double worth_ratio = 0.005; /* of regret: a gain of less is worth no change */
+
+static double judged_ratio(const struct rue_selection *selection, size_t config)
+{
+    const struct rue_ranking_row *row = &selection->rows[config];
+    return selection->objective == RUE_OBJECTIVE_WORST ? row->max_regret_ratio : row->mean_regret_ratio;
+}
+
+static void find_gains_over(const struct rue_cost_matrix *matrix, double confidence,
+                            const struct rue_selection *selection, struct rue_baseline_findings *baselines)
+{
+    for (size_t i = 0; i < baselines->count; i++) {
+        struct rue_baseline_row *row = &baselines->rows[i];
+        row->gain = (struct rue_gain){0};
+        if (row->config != selection->recommended)
+            rue_gain_find(matrix, selection, selection->recommended, row->config, confidence, &row->gain);
+    }
+}
+
+void rue_baseline_gains_find(const struct rue_cost_matrix *matrix, double confidence,
+                             struct rue_selection *selection, struct rue_baseline_findings *baselines)
+{
+    const struct rue_baseline_row *stays = NULL;
+    baselines->found = selection->recommended;
+    baselines->found_gain = (struct rue_gain){0};
+    if (selection->recommended == RUE_NONE) return;
+    find_gains_over(matrix, confidence, selection, baselines);
+    for (size_t i = 0; i < baselines->count; i++) {
+        const struct rue_baseline_row *row = &baselines->rows[i];
+        if (row->config == baselines->found) return;
+        if (row->gain.confidence == 0 || selection->rows[row->config].predicted) continue;
+        if (rue_gain_is_proven(&row->gain)) continue;
+        if (judged_ratio(selection, row->config) - judged_ratio(selection, baselines->found) > worth_ratio)
+            continue;
+        if (!stays || rue_selection_is_better(selection, row->config, stays->config)) stays = row;
+    }
+    if (!stays || selection->rows[baselines->found].predicted) return;
+    baselines->found_gain = stays->gain;
+    selection->recommended = stays->config;
+    find_gains_over(matrix, confidence, selection, baselines);
+}
+
+json_t *rue_baseline_gains_json(struct rue_json_document *document,
+                                const struct rue_baseline_findings *baselines)
+{
+    json_t *rows = json_array();
+    for (size_t i = 0; i < baselines->count; i++) {
+        json_t *row = json_object();
+        rue_json_put(document, row, "config", rue_json_integer(baselines->rows[i].config));
+        rue_json_put(document, row, "name", rue_json_text(baselines->rows[i].name));
+        rue_json_push(document, rows, row);
+    }
+    return rows;
+}
+
+void rue_baseline_gains_read(struct rue_json_reader *reader, const json_t *object, size_t config_count,
+                             struct rue_baseline_findings *out)
+{
+    const json_t *rows;
+    if (!json_object_get(object, "baselines")) return;
+    out->count = rue_json_list(reader, object, "baselines", RUE_BASELINES_MAX, &rows);
+    size_t outer = rue_json_enter(reader, "baselines");
+    for (size_t i = 0; reader->status == RUE_OK && i < out->count; i++) {
+        const json_t *item = json_array_get(rows, i);
+        struct rue_baseline_row *row = &out->rows[i];
+        size_t length = rue_json_enter_at(reader, i);
+        row->config = rue_json_count(reader, item, "config", false, INT64_MAX);
+        if (row->config >= config_count) rue_json_refuse(reader, "config", "the number of a configuration");
+        rue_json_copy_text(reader, item, "name", false, row->name, sizeof row->name);
+        rue_json_leave(reader, length);
+    }
+    rue_json_leave(reader, outer);
+}
 
 /* The variants of a group. */
 struct group {
@@ -64,7 +138,7 @@ static rue_status fill_part(const struct rue_variant_findings *variant, struct r
     return status;
 }
 
-static rue_status fill(const struct group *group, struct rue_cost_matrix *matrix, rue_error *error)
+static rue_status fill_cells(const struct group *group, struct rue_cost_matrix *matrix, rue_error *error)
 {
     rue_status status = RUE_OK;
     size_t first = 0;
@@ -129,7 +203,7 @@ static rue_status select_one(const struct rue_findings *findings, const struct g
             models[used++] = group->variants[v]->matrix->models[m];
     rue_status status = rue_cost_matrix_open(configs, config_count, models, scenarios, &out->matrix, error);
     free(models);
-    if (status == RUE_OK) status = fill(group, out->matrix, error);
+    if (status == RUE_OK) status = fill_cells(group, out->matrix, error);
     if (status == RUE_OK) status = rue_ranking_rules_select(rules, out->matrix, &selection, error);
     out->selection = selection;
     out->over = group->over;
@@ -200,4 +274,84 @@ void rue_overall_close(struct rue_findings *findings)
         free(overall->parts);
     }
     findings->overall_count = 0;
+}
+
+/* Of the batches that are in flight in the variant's job. */
+static double memory_bytes(const struct rue_variant_findings *variant, const struct rue_config *config)
+{
+    struct rue_trial_request request = {.measure = RUE_JOINT,
+                                        .variant = variant->variant,
+                                        .config = *config,
+                                        .workload = rue_workload_default(),
+                                        .images = variant->job_images,
+                                        .job_images = variant->job_images};
+    request.workload.drop_last = variant->drop_last;
+    request.workload.batch_dtype = variant->batch_dtype;
+    struct rue_loader_options options = rue_trial_loader_options(&request);
+    return (double)rue_loader_slab_bytes(&options);
+}
+
+static bool is_ours(const struct rue_findings *findings, const struct rue_variant_findings *variant)
+{
+    const char *loader = variant->circumstances ? variant->circumstances->loader : findings->measured_with;
+    return variant->job_images && strcmp(loader, "rue") == 0;
+}
+
+/* Whether nothing but noise is left open: all that is ranked, several, has run the whole job more than once.
+ */
+static bool is_measured(const struct rue_variant_findings *variant)
+{
+    const struct rue_selection *selection = variant->selection;
+    size_t ranked = 0;
+    for (size_t c = 0; c < selection->config_count; c++) {
+        if (!selection->rows[c].ranked) continue;
+        ranked++;
+        for (size_t m = 0; m < selection->model_count; m++) {
+            const struct rue_cell *cell = rue_cost_matrix_cell(variant->matrix, m, c);
+            if (cell->predicted || cell->repeats < 2) return false;
+        }
+    }
+    return ranked > 1;
+}
+
+static rue_status find_answers(const struct rue_findings *findings, struct rue_variant_findings *variant,
+                               const struct rue_ranking_rules *rules, rue_error *error)
+{
+    size_t configs = variant->matrix->config_count;
+    struct rue_answers *answers = NULL;
+    double *bytes = is_ours(findings, variant) ? calloc(configs + 1, sizeof *bytes) : NULL;
+    if (!bytes && is_ours(findings, variant))
+        return rue_fail_memory(error, "the memory of configurations", configs * sizeof *bytes);
+    for (size_t c = 0; bytes && c < configs; c++)
+        bytes[c] = memory_bytes(variant, &variant->matrix->configs[c]);
+    rue_status status = rue_answers_open(variant->matrix, variant->selection, rules->set_epsilon_ratio, bytes,
+                                         &answers, error);
+    free(bytes);
+    variant->answers = answers;
+    if (status != RUE_OK || variant->interval.confidence > 0) return status;
+    status = rue_regret_interval_find(variant->matrix, variant->selection, rules->confidence,
+                                      &variant->interval, error);
+    if (status != RUE_OK || variant->interval.confidence == 0 || !is_measured(variant)) return status;
+    variant->bound_ratio = variant->interval.bound_ratio;
+    variant->confidence = variant->interval.confidence;
+    variant->bounds_measured = true;
+    return RUE_OK;
+}
+
+rue_status rue_further_answers_find(struct rue_findings *findings, const struct rue_ranking_rules *rules,
+                                    rue_error *error)
+{
+    rue_status status = RUE_OK;
+    for (size_t v = 0; status == RUE_OK && v < findings->variant_count; v++)
+        status = find_answers(findings, &findings->variants[v], rules, error);
+    return status == RUE_OK ? rue_overall_find(findings, rules, error) : status;
+}
+
+void rue_further_answers_close(struct rue_findings *findings)
+{
+    rue_overall_close(findings);
+    for (size_t v = 0; v < findings->variant_count; v++) {
+        rue_answers_close((struct rue_answers *)findings->variants[v].answers);
+        findings->variants[v].answers = NULL;
+    }
 }

@@ -1,0 +1,39 @@
+#include "study_ledger.h"
+
+#include "array.h"
+#include "suspension.h"
+
+uint64_t rue_study_spent_ns(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger)
+{
+    if (rue_study_hello(setup)->virtual_clock) return ledger->clock.virtual_ns;
+    return rue_suspension_awake_ns() - ledger->clock.start_ns - ledger->clock.suspended_ns;
+}
+
+void rue_study_count_cost(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                          uint64_t started_ns, struct rue_trial_result *result)
+{
+    if (!rue_study_hello(setup)->virtual_clock) {
+        if (result->cost_ns == RUE_ABSENT)
+            result->cost_ns = (int64_t)(rue_study_spent_ns(setup, ledger) - started_ns);
+        return;
+    }
+    int64_t cost = result->cost_ns != RUE_ABSENT ? result->cost_ns : result->end_to_end_ns;
+    if (cost > 0) ledger->clock.virtual_ns += (uint64_t)cost;
+}
+
+void rue_study_take_marks(struct rue_study_ledger *ledger)
+{
+    for (size_t i = 0; i < ledger->disturbed_count; i++) rue_study_mark(ledger, ledger->disturbed[i]);
+}
+
+void rue_study_mark(struct rue_study_ledger *ledger, uint64_t trial)
+{
+    for (size_t i = 0; i < ledger->row_count; i++) ledger->rows[i].disturbed |= ledger->rows[i].id == trial;
+}
+
+bool rue_study_is_unsure(const struct rue_study_ledger *ledger, size_t trial)
+{
+    for (size_t i = 0; i < ledger->notice_count; i++)
+        if (trial >= ledger->notices[i].unsure && trial < ledger->notices[i].unsure_end) return true;
+    return false;
+}

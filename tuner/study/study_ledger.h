@@ -1,0 +1,55 @@
+/* The ledger of a study: its trials, the time spent, changes of speed. The only place in memory where a trial
+ * is; cost matrices, logs and reference trials are views of it. */
+#ifndef RUE_STUDY_LEDGER_H
+#define RUE_STUDY_LEDGER_H
+
+#include "findings.h"
+#include "speed.h"
+#include "store.h"
+#include "study_setup.h"
+
+enum { RUE_STUDY_NOTICES_MAX = 32 };
+
+struct rue_study_clock {
+    uint64_t start_ns;     /* its zero, as of rue_suspension_awake_ns */
+    uint64_t suspended_ns; /* of trials that were thrown away; not spent */
+    bool suspended;        /* there was such a trial, and it has been announced */
+    uint64_t virtual_ns;   /* spent on the runner's own clock, where it is virtual */
+};
+
+struct rue_study_ledger {
+    struct rue_store *store;
+    struct rue_study_clock clock;
+    uint64_t found_trials; /* that the store held when it was opened */
+    bool stored_untold;    /* the store holds more than strategies are told: they are not told more of it */
+    size_t row_count, row_capacity;
+    struct rue_trial_row *rows; /* every trial used, in order */
+    size_t probe_rows;          /* the first of `rows`: measured to make the plan */
+    size_t reused;              /* of them, from the store */
+    bool was_stored;            /* the last one asked for: from the store, or measured to make the plan */
+    size_t made;                /* trials of this run since its plan, references and all */
+    size_t last_trial;          /* number of the one that was answered last */
+    struct rue_speed_history speeds;
+    size_t notice_count;
+    struct rue_notice notices[RUE_STUDY_NOTICES_MAX]; /* [notice_count] of changes of the machine */
+    size_t disturbed_count;
+    uint64_t *disturbed; /* [disturbed_count] trials of earlier runs that count little; owned */
+};
+
+/* Spent of the budget so far. */
+uint64_t rue_study_spent_ns(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger);
+
+/* Counts a trial that began when `started_ns` were spent. A virtual clock is advanced by what the trial says;
+ * on the real one, what passed says more than the runner knows (a new runner, for one) and becomes its cost.
+ */
+void rue_study_count_cost(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                          uint64_t started_ns, struct rue_trial_result *result);
+
+/* Marks the row of a disturbed trial, where there is one; those of the trials that were taken over. */
+void rue_study_mark(struct rue_study_ledger *ledger, uint64_t trial);
+void rue_study_take_marks(struct rue_study_ledger *ledger);
+
+/* Whether nobody knows if a trial was made before or after a change. */
+bool rue_study_is_unsure(const struct rue_study_ledger *ledger, size_t trial);
+
+#endif

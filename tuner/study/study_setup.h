@@ -1,0 +1,135 @@
+/* What a study has opened and decided: constant once it is planned. */
+#ifndef RUE_STUDY_SETUP_H
+#define RUE_STUDY_SETUP_H
+
+#include <limits.h>
+
+#include "findings.h"
+#include "part.h"
+#include "profile.h"
+#include "progress.h"
+#include "recording.h"
+#include "runner_client.h"
+#include "strategy.h"
+#include "study_goal.h"
+
+enum { RUE_STUDY_MODELS_MAX = 64, RUE_STUDY_VARIANTS_MAX = 8 };
+
+struct rue_study_variant {
+    struct rue_variant variant;
+    struct rue_workload workload; /* as the runner will really run it */
+    struct rue_opened opened;
+    uint64_t job_images; /* J */
+    bool sample;
+    double build_s_per_image;
+};
+
+struct rue_study_model {
+    char name[RUE_MODEL_NAME_BYTES];
+    bool known; /* `profile` has its times; else the runner's own business, or not timed yet */
+    struct rue_profile profile;
+    char profile_json[RUE_PROFILE_JSON_BYTES];
+};
+
+/* What people use anyway, beside which the best configuration is measured. */
+struct rue_study_baselines {
+    size_t count;
+    struct rue_study_baseline {
+        struct rue_config config;
+        char name[48];
+        size_t column;       /* of configs; RUE_NONE: not looked at */
+    } at[RUE_BASELINES_MAX]; /* [count] */
+};
+
+/* What a variant's strategy starts from. */
+struct rue_study_prior {
+    bool used;
+    struct rue_prior prior; /* borrows from the other two */
+    struct rue_knowledge *knowledge;
+    double *offsets; /* [models][configs] */
+};
+
+/* Who makes the trials. */
+struct rue_study_host {
+    struct rue_runner *runner;
+    struct rue_recording *recording; /* that it replays; NULL: trials are made */
+    char identity[128];              /* of the runner */
+    char machine[32];                /* fingerprint of its machine */
+    char images[32];                 /* arguments of the runner that replays, borrowed by `words` */
+    const char *words[RUE_RUNNER_WORDS_MAX + 1];
+};
+
+/* Where the study is kept. */
+struct rue_study_place {
+    char folder[PATH_MAX];
+    size_t kept; /* so much of `folder` was there before */
+    int lock;    /* descriptor */
+    bool store_is_new;
+    bool discard;                          /* at the end, what is new: the folder and the store in it */
+    char part[RUE_PART_BYTES];             /* the folder of the converted sample; "" : none */
+    char sample_path[RUE_PART_BYTES + 32]; /* of the sample in it */
+    int part_lock;                         /* descriptor */
+};
+
+/* What trials take, as probed. */
+struct rue_study_costs {
+    bool probed;                                             /* all of the following */
+    double one_worker_images_per_s[RUE_STUDY_VARIANTS_MAX];  /* 0 before */
+    double all_workers_images_per_s[RUE_STUDY_VARIANTS_MAX]; /* with a worker on every CPU, likewise */
+    double compute_s_per_image[RUE_STUDY_MODELS_MAX];        /* of models that are not known; 0 before */
+    double trial_overhead_s;                                 /* of a trial, beside its own time */
+};
+
+struct rue_study_plan {
+    const struct rue_strategy_ops *strategy;
+    char why[160];     /* the program chose it; "" where it was asked for */
+    bool short_trials; /* as short as says something of the steady state, in place of whole jobs */
+    double expected_s; /* of all that may be tried */
+    double stored_s;   /* of it, for trials that the store holds already */
+    size_t trials;     /* of all configurations, all repeats; 0 where the strategy decides on the way */
+};
+
+struct rue_study_setup {
+    struct rue_study_goal goal;
+    struct rue_progress *progress;
+    struct rue_study_host host;
+    struct rue_study_place place;
+    char started[32];      /* ISO 8601, UTC */
+    uint64_t memory_bytes; /* limit of a trial */
+
+    size_t variant_count; /* that are open */
+    size_t chosen_count;  /* that are to be opened, the sample aside */
+    struct rue_study_variant variants[RUE_STUDY_VARIANTS_MAX];
+    size_t model_count;
+    struct rue_study_model models[RUE_STUDY_MODELS_MAX];
+    struct rue_space space; /* as asked for */
+    uint64_t wanted_images; /* J as asked for; 0: one epoch */
+    size_t config_count;
+    struct rue_config *configs; /* [config_count], grid order */
+    struct rue_study_baselines baselines;
+    struct rue_study_costs costs;
+    struct rue_study_plan plan;
+    struct rue_study_prior priors[RUE_STUDY_VARIANTS_MAX];
+};
+
+/* What the runner said of itself. */
+static inline const struct rue_hello *rue_study_hello(const struct rue_study_setup *setup)
+{
+    return rue_runner_hello(setup->host.runner);
+}
+
+/* How many of so many images each loader loads. */
+static inline uint64_t rue_study_share(const struct rue_study_setup *setup, uint64_t images)
+{
+    uint64_t loaders = (uint64_t)setup->goal.loader.workload.world_size;
+    return images / loaders + (images % loaders != 0);
+}
+
+/* Whether the strategy predicts cells, claims something of them, and keeps to the budget itself, with a part
+ * of it for each variant. Any other one asks for everything, and the driver leaves out what does not fit. */
+static inline bool rue_study_predicts(const struct rue_study_setup *setup)
+{
+    return setup->plan.strategy->estimate;
+}
+
+#endif

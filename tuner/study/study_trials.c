@@ -1,0 +1,393 @@
+#include "study_trials.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "array.h"
+#include "hash.h"
+#include "interrupt.h"
+#include "study_ledger.h"
+#include "units.h"
+
+/* Whether another variant, of the study or beside it, has the same data in the same format: a copy, on
+ * another disk perhaps. */
+static bool has_copy(const struct rue_study_setup *setup, size_t index)
+{
+    const struct rue_study_variant *own = &setup->variants[index];
+    if (setup->goal.data.has_copy) return true;
+    for (size_t v = 0; v < setup->variant_count; v++) {
+        const struct rue_study_variant *other = &setup->variants[v];
+        if (v != index && strcmp(other->opened.digest, own->opened.digest) == 0 &&
+            other->variant.mode == own->variant.mode &&
+            strcmp(other->variant.format, own->variant.format) == 0 &&
+            strcmp(other->variant.dtype, own->variant.dtype) == 0)
+            return true;
+    }
+    return false;
+}
+
+struct rue_store_scenario rue_study_scenario(const struct rue_study_setup *setup, size_t variant_index,
+                                             size_t model_index)
+{
+    const struct rue_study_variant *variant = &setup->variants[variant_index];
+    struct rue_store_scenario scenario = {
+        .variant = variant->variant, .workload = variant->workload, .job_images = variant->job_images};
+    snprintf(scenario.data_digest, sizeof scenario.data_digest, "%s", variant->opened.digest);
+    /* Elsewhere data are known by what they hold, not by where they lie. */
+    if (has_copy(setup, variant_index)) {
+        const char *path = variant->variant.path;
+        snprintf(scenario.data_digest, sizeof scenario.data_digest, "%.20s-%08" PRIx32,
+                 variant->opened.digest, (uint32_t)rue_hash(RUE_HASH_START, path, strlen(path)));
+    }
+    snprintf(scenario.runner, sizeof scenario.runner, "%s", setup->host.identity);
+    snprintf(scenario.machine, sizeof scenario.machine, "%s", setup->host.machine);
+    if (model_index == RUE_NONE) return scenario;
+    const struct rue_study_model *model = &setup->models[model_index];
+    snprintf(scenario.model, sizeof scenario.model, "%s", model->name);
+    snprintf(scenario.model_profile, sizeof scenario.model_profile, "%s", model->profile_json);
+    return scenario;
+}
+
+void rue_study_key(const struct rue_study_setup *setup, size_t variant, char out[RUE_KEPT_KEY_BYTES])
+{
+    char workload[RUE_WORKLOAD_TEXT_BYTES], whole[RUE_STORE_KEY_BYTES];
+    struct rue_store_scenario scenario = rue_study_scenario(setup, variant, RUE_NONE);
+    rue_workload_canonical(&scenario.workload, workload);
+    rue_store_scenario_key(&scenario, workload, whole);
+    rue_kept_key(whole, out);
+}
+
+/* Attempts at a trial that is not warm, or cold, as it claims; and at one that is stopped and continued. */
+enum { MISSED_MAX = 3, SUSPENDED_MAX = 5 };
+
+/* What takes longer than this hangs. */
+static uint64_t time_limit_ns(const struct rue_study_goal *goal, uint64_t expected_ns)
+{
+    uint64_t least = 60 * RUE_NS_PER_S;
+    if (goal->loader.trial_timeout_ns) return goal->loader.trial_timeout_ns;
+    return expected_ns > least / 10 ? expected_ns * 10 : least;
+}
+
+/* A runner that keeps the limit itself has as long again, up to this, to say that it ran into it. */
+static uint64_t patience_ns(uint64_t limit_ns)
+{
+    uint64_t grace = 10 * RUE_NS_PER_S;
+    return limit_ns + (limit_ns < grace ? limit_ns : grace);
+}
+
+static rue_status note_row(struct rue_study_ledger *ledger, uint64_t id, uint64_t started_ns,
+                           const struct rue_trial_request *request, const struct rue_trial_result *result,
+                           rue_error *error)
+{
+    rue_status status = rue_array_grow(&ledger->rows, &ledger->row_capacity, ledger->row_count + 1,
+                                       sizeof *ledger->rows, "rows", error);
+    if (status != RUE_OK) return status;
+    struct rue_trial_row *row = &ledger->rows[ledger->row_count++];
+    *row = (struct rue_trial_row){.id = id, .started_ns = started_ns, .request = *request, .result = *result};
+    row->result.batch_ready_ns = row->result.batch_load_ns = row->result.batch_compute_ns = NULL;
+    row->result.ready_count = row->result.load_count = row->result.compute_count = 0;
+    return RUE_OK;
+}
+
+/* Fills what the study knows of the request; answers whose trial it is. */
+static struct rue_store_scenario complete(const struct rue_study_setup *setup, size_t variant_index,
+                                          size_t model_index, uint64_t expected_ns,
+                                          struct rue_trial_request *request)
+{
+    const struct rue_study_variant *variant = &setup->variants[variant_index];
+    struct rue_store_scenario scenario = rue_study_scenario(setup, variant_index, model_index);
+    request->variant = variant->variant;
+    request->workload = variant->workload;
+    request->job_images = variant->job_images;
+    request->limits = (struct rue_limits){time_limit_ns(&setup->goal, expected_ns), setup->memory_bytes};
+    snprintf(request->model, sizeof request->model, "%s", scenario.model);
+    return scenario;
+}
+
+rue_status rue_study_look_up(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                             size_t variant, size_t model, struct rue_trial_request *request,
+                             struct rue_store_pick pick, bool *found, uint64_t *id, uint64_t *started_ns,
+                             struct rue_trial_result *result, rue_error *error)
+{
+    struct rue_store_scenario scenario = complete(setup, variant, model, 0, request);
+    rue_status status =
+        rue_store_find(ledger->store, &scenario, request, pick, found, result, id, started_ns, error);
+    if (status != RUE_OK || !*found) rue_trial_result_close(result);
+    return status;
+}
+
+rue_status rue_study_walk_stored(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                                 size_t variant, size_t model, struct rue_trial_request *request,
+                                 rue_store_visit *visit, void *context, rue_error *error)
+{
+    struct rue_store_scenario scenario = complete(setup, variant, model, 0, request);
+    return rue_store_walk(ledger->store, &scenario, request, visit, context, error);
+}
+
+rue_status rue_study_is_stored(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                               size_t variant, size_t model, struct rue_trial_request *request, size_t nth,
+                               bool *stored, rue_error *error)
+{
+    struct rue_trial_result result;
+    uint64_t id, started_ns;
+    rue_status status =
+        rue_study_look_up(setup, ledger, variant, model, request, (struct rue_store_pick){.nth = nth}, stored,
+                          &id, &started_ns, &result, error);
+    if (status == RUE_OK && *stored) rue_trial_result_close(&result);
+    return status;
+}
+
+/* A row that was measured to make the plan may answer one of the plan's questions too. */
+static bool is_noted(const struct rue_study_ledger *ledger, uint64_t id)
+{
+    for (size_t i = 0; i < ledger->probe_rows; i++)
+        if (ledger->rows[i].id == id) return true;
+    return false;
+}
+
+/* Measures until nothing suspended the trial on the way. What is thrown away costs nothing of the budget. */
+static rue_status measure_awake(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                                struct rue_trial_request *request, const char *profile, uint64_t *started_ns,
+                                struct rue_trial_result *result, rue_error *error)
+{
+    for (int attempt = 0; attempt < SUSPENDED_MAX; attempt++) {
+        *started_ns = rue_study_spent_ns(setup, ledger);
+        rue_status status = rue_runner_trial(setup->host.runner, request, profile,
+                                             patience_ns(request->limits.time_ns), result, error);
+        if (status != RUE_OK || !rue_runner_was_suspended(setup->host.runner)) return status;
+        rue_trial_result_close(result);
+        ledger->clock.suspended_ns += rue_study_spent_ns(setup, ledger) - *started_ns;
+        if (!ledger->clock.suspended)
+            rue_progress_note(setup->progress, "a trial was suspended on its way: what it measured is thrown "
+                                               "away, and it is measured again");
+        ledger->clock.suspended = true;
+    }
+    *result = rue_trial_result_empty();
+    result->config = request->config;
+    snprintf(result->reason, sizeof result->reason,
+             "the trial was stopped and continued on its way, %d times", SUSPENDED_MAX);
+    return RUE_OK;
+}
+
+rue_status rue_study_take_stored(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                                 size_t variant, size_t model, struct rue_trial_request *request, uint64_t id,
+                                 bool *found, struct rue_trial_result *result, rue_error *error)
+{
+    uint64_t started_ns = 0, found_id = 0;
+    rue_status status =
+        rue_study_look_up(setup, ledger, variant, model, request, (struct rue_store_pick){.after = id - 1},
+                          found, &found_id, &started_ns, result, error);
+    if (status == RUE_OK && *found && found_id != id) {
+        *found = false;
+        rue_trial_result_close(result);
+    }
+    if (status == RUE_OK && *found && !is_noted(ledger, id)) {
+        ledger->reused++;
+        status = note_row(ledger, id, started_ns, request, result, error);
+        if (status != RUE_OK) rue_trial_result_close(result);
+    }
+    return status;
+}
+
+/* A new measurement, stored. One that was not warm, or cold, as it claims counts only where no attempt is
+ * left that might be; the row says what it was in any case. */
+static rue_status measure_anew(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                               const struct rue_store_scenario *scenario, struct rue_trial_request *request,
+                               const char *profile, int attempt, struct rue_trial_result *result,
+                               rue_error *error)
+{
+    uint64_t id = 0, started_ns;
+    rue_status status = measure_awake(setup, ledger, request, profile, &started_ns, result, error);
+    if (status != RUE_OK) return status;
+    rue_study_count_cost(setup, ledger, started_ns, result);
+    ledger->made++;
+    if (result->cache_missed == 1 && result->outcome == RUE_TRIAL_OK && attempt < MISSED_MAX)
+        result->outcome = RUE_TRIAL_FAILED;
+    status = rue_store_add(ledger->store, scenario, request, result, started_ns, &id, error);
+    ledger->last_trial = id;
+    if (status == RUE_OK) status = note_row(ledger, id, started_ns, request, result, error);
+    if (status != RUE_OK) rue_trial_result_close(result);
+    return status;
+}
+
+rue_status rue_study_measure(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                             size_t variant_index, size_t model_index, struct rue_trial_request *request,
+                             size_t nth, uint64_t expected_ns, struct rue_trial_result *result,
+                             rue_error *error)
+{
+    const char *profile = model_index == RUE_NONE ? NULL : setup->models[model_index].profile_json;
+    struct rue_store_scenario scenario = complete(setup, variant_index, model_index, expected_ns, request);
+    request->repeat = nth == RUE_STUDY_ANEW ? 0 : nth;
+    bool found;
+    uint64_t id = 0, started_ns = 0;
+    rue_status status = rue_store_find(ledger->store, &scenario, request, (struct rue_store_pick){.nth = nth},
+                                       &found, result, &id, &started_ns, error);
+    ledger->was_stored = status == RUE_OK && found;
+    if (ledger->was_stored) ledger->last_trial = id;
+    if (status != RUE_OK || (found && is_noted(ledger, id))) return status;
+    if (found) {
+        ledger->reused++;
+        if (setup->host.recording) { /* as if it were made now */
+            rue_study_count_cost(setup, ledger, started_ns, result);
+            ledger->was_stored = false;
+        }
+        return note_row(ledger, id, started_ns, request, result, error);
+    }
+    bool again = true;
+    for (int attempt = 1; status == RUE_OK && again; attempt++) {
+        rue_trial_result_close(result);
+        status = measure_anew(setup, ledger, &scenario, request, profile, attempt, result, error);
+        again = result->cache_missed == 1 && result->outcome == RUE_TRIAL_FAILED && attempt < MISSED_MAX;
+    }
+    return status;
+}
+
+/* Trials that a strategy is told: its beliefs take time with the cube of their number, and more of them
+ * hardly change what it believes. */
+enum { TOLD_MAX = 500 };
+
+/* A row of the store that can be told. */
+struct stored {
+    uint64_t id;
+    struct rue_ask ask;
+    size_t newer; /* rows of the same cell and length behind it */
+};
+
+struct telling {
+    struct stored *at; /* [count] */
+    size_t count, capacity;
+    struct rue_ask ask; /* of the cell whose rows are visited */
+};
+
+static rue_status add_stored(void *context, uint64_t id, const struct rue_trial_result *result,
+                             rue_error *error)
+{
+    struct telling *telling = context;
+    if (result->outcome != RUE_TRIAL_OK || result->images <= 0) return RUE_OK;
+    rue_status status = rue_array_grow(&telling->at, &telling->capacity, telling->count + 1,
+                                       sizeof *telling->at, "stored trials", error);
+    if (status != RUE_OK) return status;
+    struct stored *stored = &telling->at[telling->count++];
+    *stored = (struct stored){.id = id, .ask = telling->ask};
+    if (stored->ask.measure == RUE_COMPUTE)
+        stored->ask.batches = (uint64_t)result->batches;
+    else
+        stored->ask.images = (uint64_t)result->images;
+    return RUE_OK;
+}
+
+static struct rue_trial_request request_of(const struct rue_study_setup *setup, const struct rue_ask *ask)
+{
+    return (struct rue_trial_request){
+        .measure = ask->measure, .config = setup->configs[ask->config], .images = 1, .batches = 1};
+}
+
+/* All of one cell, the shortest and the longest. */
+static rue_status collect_cell(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                               size_t variant, size_t model, struct rue_ask ask, struct telling *telling,
+                               rue_error *error)
+{
+    struct rue_trial_request request = request_of(setup, &ask);
+    telling->ask = ask;
+    return rue_study_walk_stored(setup, ledger, variant, model, &request, add_stored, telling, error);
+}
+
+static rue_status collect_stored(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                                 size_t variant, struct telling *telling, rue_error *error)
+{
+    rue_status status = RUE_OK;
+    for (size_t c = 0; status == RUE_OK && c < setup->config_count; c++) {
+        status = rue_interrupt_status();
+        struct rue_ask ask = {.measure = RUE_LOAD, .config = c, .stored = true};
+        if (status == RUE_OK) status = collect_cell(setup, ledger, variant, RUE_NONE, ask, telling, error);
+        for (size_t i = 0; status == RUE_OK && i < 2 * setup->model_count; i++) {
+            ask.measure = i % 2 ? RUE_JOINT : RUE_COMPUTE;
+            ask.scenario = i / 2;
+            status = collect_cell(setup, ledger, variant, i / 2, ask, telling, error);
+        }
+    }
+    return status;
+}
+
+/* By cell and length, newest first. */
+static int compare_alike(const void *left, const void *right)
+{
+    const struct stored *x = left, *y = right;
+    const struct rue_ask *a = &x->ask, *b = &y->ask;
+    const uint64_t keys[][2] = {{a->measure, b->measure}, {a->scenario, b->scenario}, {a->config, b->config},
+                                {a->images, b->images},   {a->batches, b->batches},   {y->id, x->id}};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (keys[i][0] != keys[i][1]) return keys[i][0] < keys[i][1] ? -1 : 1;
+    return 0;
+}
+
+static bool are_alike(const struct stored *x, const struct stored *y)
+{
+    const struct rue_ask *a = &x->ask, *b = &y->ask;
+    return a->measure == b->measure && a->scenario == b->scenario && a->config == b->config &&
+           a->images == b->images && a->batches == b->batches;
+}
+
+/* The newest ones of every cell and length first. */
+static int compare_newer(const void *left, const void *right)
+{
+    const struct stored *a = left, *b = right;
+    if (a->newer != b->newer) return a->newer < b->newer ? -1 : 1;
+    return (a->id < b->id) - (a->id > b->id);
+}
+
+static int compare_ids(const void *left, const void *right)
+{
+    const struct stored *a = left, *b = right;
+    return (a->id > b->id) - (a->id < b->id);
+}
+
+/* Leaves as many as a strategy is told, the newest ones, of every cell and length alike many; in order. */
+static void choose_told(struct telling *telling)
+{
+    if (telling->count > TOLD_MAX) {
+        qsort(telling->at, telling->count, sizeof *telling->at, compare_alike);
+        for (size_t i = 1; i < telling->count; i++)
+            if (are_alike(&telling->at[i - 1], &telling->at[i]))
+                telling->at[i].newer = telling->at[i - 1].newer + 1;
+        qsort(telling->at, telling->count, sizeof *telling->at, compare_newer);
+        telling->count = TOLD_MAX;
+    }
+    if (telling->count > 0) qsort(telling->at, telling->count, sizeof *telling->at, compare_ids);
+}
+
+static rue_status tell_stored(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                              size_t variant, void *state, struct stored *stored, rue_error *error)
+{
+    size_t model = stored->ask.measure == RUE_LOAD ? RUE_NONE : stored->ask.scenario;
+    struct rue_trial_request request = request_of(setup, &stored->ask);
+    struct rue_trial_result result;
+    bool found;
+    rue_status status =
+        rue_study_take_stored(setup, ledger, variant, model, &request, stored->id, &found, &result, error);
+    if (status != RUE_OK || !found) return status;
+    stored->ask.trial = stored->id;
+    setup->plan.strategy->tell(state, &stored->ask, &result);
+    rue_trial_result_close(&result);
+    return RUE_OK;
+}
+
+rue_status rue_study_tell_stored(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                                 size_t variant, void *state, rue_error *error)
+{
+    struct telling telling = {0};
+    if (ledger->found_trials == 0) return RUE_OK;
+    rue_status status = collect_stored(setup, ledger, variant, &telling, error);
+    ledger->stored_untold |= telling.count > TOLD_MAX;
+    choose_told(&telling);
+    for (size_t i = 0; status == RUE_OK && i < telling.count; i++) {
+        status = rue_interrupt_status();
+        if (status == RUE_OK) status = tell_stored(setup, ledger, variant, state, &telling.at[i], error);
+    }
+    for (size_t i = 0; setup->plan.strategy->shift && i < ledger->speeds.count; i++)
+        setup->plan.strategy->shift(state, ledger->speeds.at[i].since, ledger->speeds.at[i].by);
+    ledger->probe_rows = ledger->row_count;
+    free(telling.at);
+    return status == RUE_OK ? RUE_OK : rue_fail(error, status, "%s", rue_status_text(status));
+}
