@@ -27,16 +27,16 @@ static int read_word(const json_t *object, const char *key, const char *const *w
 static struct rue_config read_config(const json_t *object)
 {
     struct rue_config config = rue_config_default();
-    for (int k = 0; k < RUE_KNOB_COUNT; k++) {
+    for (int k = 0; k < RUE_OWN_KNOB_COUNT; k++) {
         char number[32];
-        const json_t *value = json_object_get(object, rue_knobs[k].name);
+        const json_t *value = json_object_get(object, rue_own_knobs.at[k]->name);
         const char *text =
             json_is_boolean(value) ? (json_is_true(value) ? "true" : "false") : json_string_value(value);
         if (json_is_integer(value)) {
             snprintf(number, sizeof number, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
             text = number;
         }
-        if (value && (!text || !rue_knob_parse(k, text, &config.value[k])))
+        if (value && (!text || !rue_knob_parse(rue_own_knobs.at[k], text, &config.value[k])))
             fail("the recommendation holds a value that its knob cannot have");
     }
     return config;

@@ -123,3 +123,11 @@ void rue_findings_repeats(const struct rue_variant_findings *variant, size_t *le
             if (repeats > *most) *most = repeats;
         }
 }
+
+const struct rue_knobs *rue_findings_knobs(const struct rue_findings *findings)
+{
+    for (size_t v = 0; v < findings->variant_count; v++)
+        if (findings->variants[v].matrix && findings->variants[v].matrix->config_count)
+            return rue_config_knobs(&findings->variants[v].matrix->configs[0]);
+    return &rue_own_knobs;
+}

@@ -202,4 +202,7 @@ size_t rue_findings_first_miss(const struct rue_variant_findings *variant, size_
 /* The fewest and the most repeats of a cell that has any; 0 and 0 without such a cell. */
 void rue_findings_repeats(const struct rue_variant_findings *variant, size_t *least, size_t *most);
 
+/* The knobs of the configurations that were looked at. */
+const struct rue_knobs *rue_findings_knobs(const struct rue_findings *findings);
+
 #endif

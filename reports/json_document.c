@@ -74,25 +74,52 @@ json_t *rue_json_nanoseconds(double ns)
     return isfinite(ns) && ns < 9e18 ? json_integer((json_int_t)llround(ns)) : json_null();
 }
 
-json_t *rue_json_knob(enum rue_knob knob, int value)
+json_t *rue_json_knob(const struct rue_knob_info *knob, int value)
 {
-    const struct rue_knob_info *info = &rue_knobs[knob];
-    if (info->boolean) return json_boolean(value);
-    return info->words ? json_string(info->words[value]) : json_integer(value);
+    if (knob->kind == RUE_KIND_FLAG) return json_boolean(value);
+    if (knob->kind == RUE_KIND_NUMBER) return json_real(knob->numbers[value]);
+    return knob->words ? json_string(knob->words[value]) : json_integer(value);
 }
 
 json_t *rue_json_config(struct rue_json_document *document, const struct rue_config *config, bool all)
 {
     json_t *object = json_object();
-    for (int k = 0; k < RUE_KNOB_COUNT; k++) {
-        const struct rue_knob_info *knob = &rue_knobs[k];
+    const struct rue_knobs *knobs = rue_config_knobs(config);
+    for (size_t k = 0; k < knobs->count; k++) {
+        const struct rue_knob_info *knob = knobs->at[k];
         int value = config->value[k];
         if (value == RUE_KNOB_UNKNOWN && !all) continue;
         if (value == RUE_KNOB_UNKNOWN) value = knob->fallback;
         if (all || knob->always_shown || value != knob->fallback)
-            rue_json_put(document, object, knob->name, rue_json_knob(k, value));
+            rue_json_put(document, object, knob->name, rue_json_knob(knob, value));
     }
     return object;
+}
+
+static json_t *declaration_json(const struct rue_knob_info *knob)
+{
+    json_t *object = json_pack("{s:s, s:s, s:o}", "name", knob->name, "kind", rue_knob_kind_names[knob->kind],
+                               "default", rue_json_knob(knob, knob->fallback));
+    if (knob->kind == RUE_KIND_COUNT) {
+        json_object_set_new(object, "min", json_integer(knob->min));
+        json_object_set_new(object, "max", json_integer(knob->max));
+    } else if (knob->kind != RUE_KIND_FLAG) {
+        json_t *values = json_array();
+        for (int v = 0; v <= knob->max; v++) json_array_append_new(values, rue_json_knob(knob, v));
+        json_object_set_new(object, "values", values);
+    }
+    if (knob->needs_workers) json_object_set_new(object, "needs_workers", json_true());
+    if (knob->torch) json_object_set_new(object, "pytorch", json_string(knob->torch));
+    if (*knob->help) json_object_set_new(object, "help", json_string(knob->help));
+    return object;
+}
+
+json_t *rue_json_knobs(const struct rue_knobs *knobs)
+{
+    json_t *array = json_array();
+    for (size_t k = RUE_OWN_KNOB_COUNT; k < knobs->count; k++)
+        json_array_append_new(array, declaration_json(knobs->at[k]));
+    return array;
 }
 
 /* What is to be written in one piece: a dump hands over every comma by itself. A dump holds no NUL. */

@@ -29,10 +29,13 @@ json_t *rue_json_integer(uint64_t number);         /* digits in a string beyond 
 json_t *rue_json_integer_or_null(uint64_t number); /* null for 0 */
 json_t *rue_json_nanoseconds(double ns);           /* a rounded integer; null unless finite */
 
-json_t *rue_json_knob(enum rue_knob knob, int value); /* a known value */
+json_t *rue_json_knob(const struct rue_knob_info *knob, int value); /* a known value */
 
 /* A value for each knob, the fallback of one that is unknown; without `all`, knobs at their fallback are left
  * out unless they are always shown, and unknown ones in any case. */
+/* Declarations of the knobs that are not rue's own, an array (knob_json.h reads it); a new reference. */
+json_t *rue_json_knobs(const struct rue_knobs *knobs);
+
 json_t *rue_json_config(struct rue_json_document *document, const struct rue_config *config, bool all);
 
 /* As json_dumps() of jansson, which up to version 2.14 leaves a key out when memory ends in the middle of it.

@@ -10,10 +10,10 @@
 static const char *const leading[] = {"id", "started_ns", "mode", "format", "dtype", "model", "measure"};
 static const char *const middle[] = {"requested_images", "job_images", "status"};
 
-static void put_header(FILE *stream)
+static void put_header(const struct rue_knobs *knobs, FILE *stream)
 {
     for (size_t i = 0; i < sizeof leading / sizeof *leading; i++) fprintf(stream, "%s,", leading[i]);
-    for (int k = 0; k < RUE_KNOB_COUNT; k++) fprintf(stream, "%s,", rue_knobs[k].name);
+    for (size_t k = 0; k < knobs->count; k++) fprintf(stream, "%s,", knobs->at[k]->name);
     for (size_t i = 0; i < sizeof middle / sizeof *middle; i++) fprintf(stream, "%s,", middle[i]);
     for (size_t i = 0; i < rue_trial_field_count; i++) fprintf(stream, "%s,", rue_trial_fields[i].name);
     fputs("disturbed,reason\n", stream);
@@ -45,10 +45,11 @@ static void put_row(FILE *stream, const struct rue_trial_row *row)
         rue_csv_put_text(stream, texts[i]);
         fputc(',', stream);
     }
-    for (int k = 0; k < RUE_KNOB_COUNT; k++) {
-        char value[32] = "";
+    const struct rue_knobs *knobs = rue_config_knobs(&request->config);
+    for (size_t k = 0; k < knobs->count; k++) {
+        char value[RUE_KNOB_TEXT_BYTES] = "";
         if (request->config.value[k] != RUE_KNOB_UNKNOWN)
-            rue_knob_format(k, request->config.value[k], value, sizeof value);
+            rue_knob_format(knobs->at[k], request->config.value[k], value);
         fprintf(stream, "%s,", value);
     }
     fprintf(stream, "%" PRIu64 ",%" PRIu64 ",%s,", request->images, request->job_images,
@@ -66,7 +67,7 @@ static rue_status render(const struct rue_findings *findings, const struct rue_r
                          FILE *stream, rue_error *error)
 {
     (void)style;
-    put_header(stream);
+    put_header(rue_findings_knobs(findings), stream);
     for (size_t i = 0; i < findings->row_count; i++) {
         struct rue_trial_row row;
         if (findings->row_at) findings->row_at(findings->row_context, i, &row);

@@ -29,20 +29,19 @@ static json_t *variant_json(struct rue_json_document *document, const struct rue
     return object;
 }
 
-/* Keyword arguments of torch.utils.data.DataLoader; without workers it refuses those that are about workers,
- * and without a GPU it warns of pin_memory. */
+/* Keyword arguments of torch.utils.data.DataLoader; without workers it refuses those that need workers, and
+ * without a GPU it warns of pin_memory. */
 static json_t *torch_arguments(struct rue_json_document *document, const struct rue_config *config, bool pins)
 {
-    int workers = config->value[RUE_NUM_WORKERS];
+    const struct rue_knobs *knobs = rue_config_knobs(config);
+    bool workers = config->value[RUE_NUM_WORKERS] > 0;
     json_t *object = json_object();
-    rue_json_put(document, object, "batch_size", json_integer(config->value[RUE_BATCH_SIZE]));
-    rue_json_put(document, object, "num_workers", json_integer(workers));
-    if (pins)
-        rue_json_put(document, object, "pin_memory",
-                     rue_json_knob(RUE_PIN_MEMORY, config->value[RUE_PIN_MEMORY]));
-    if (workers == 0) return object;
-    rue_json_put(document, object, "prefetch_factor", json_integer(config->value[RUE_PREFETCH_FACTOR]));
-    rue_json_put(document, object, "persistent_workers", json_true());
+    for (size_t k = 0; k < knobs->count; k++) {
+        const struct rue_knob_info *knob = knobs->at[k];
+        if (knob->torch && (workers || !knob->needs_workers) && (pins || k != RUE_PIN_MEMORY))
+            rue_json_put(document, object, knob->torch, rue_json_knob(knob, config->value[k]));
+    }
+    if (workers) rue_json_put(document, object, "persistent_workers", json_true());
     return object;
 }
 
@@ -390,6 +389,7 @@ static rue_status build(struct rue_json_document *document, const struct rue_fin
                         rue_error *error)
 {
     rue_status status = RUE_OK;
+    const struct rue_knobs *knobs = rue_findings_knobs(findings);
     json_t *recommendations = json_array(), *comparisons = json_array();
     rue_json_put(document, root, "format", json_string("rue.recommendation/1"));
     for (size_t v = 0; v < findings->variant_count && status == RUE_OK; v++) {
@@ -398,6 +398,7 @@ static rue_status build(struct rue_json_document *document, const struct rue_fin
         rue_json_push(document, recommendations, recommendation);
     }
     rue_json_put(document, root, "recommendations", recommendations);
+    if (knobs->count > RUE_OWN_KNOB_COUNT) rue_json_put(document, root, "knobs", rue_json_knobs(knobs));
     if (status == RUE_OK) status = comparisons_json(document, findings, comparisons, error);
     rue_json_put(document, root, "comparisons", comparisons);
     rue_json_put(document, root, "overall", overall_json(document, findings));

@@ -48,11 +48,17 @@ static void say_more(const struct page *page, size_t count, char *out, size_t by
              page->findings->alone ? "(--json lists them)" : "in recommendation.json");
 }
 
+static const struct rue_knobs *knobs_of(const struct rue_variant_findings *variant)
+{
+    return rue_config_knobs(&variant->matrix->configs[0]);
+}
+
 /* A knob has a column when it is always shown, where it is known, or its values differ between the
  * configurations. */
-static bool knob_shown(const struct rue_variant_findings *variant, int knob)
+static bool knob_shown(const struct rue_variant_findings *variant, size_t knob)
 {
-    if (rue_knobs[knob].always_shown) return variant->matrix->configs[0].value[knob] != RUE_KNOB_UNKNOWN;
+    if (knobs_of(variant)->at[knob]->always_shown)
+        return variant->matrix->configs[0].value[knob] != RUE_KNOB_UNKNOWN;
     for (size_t c = 1; c < variant->selection->config_count; c++)
         if (variant->matrix->configs[c].value[knob] != variant->matrix->configs[0].value[knob]) return true;
     return false;
@@ -67,19 +73,21 @@ static void add_column(const struct page *page, const char *header, bool right, 
 
 static void add_knob_columns(const struct page *page, const struct rue_variant_findings *variant)
 {
-    for (int k = 0; k < RUE_KNOB_COUNT; k++)
+    const struct rue_knobs *knobs = knobs_of(variant);
+    for (size_t k = 0; k < knobs->count; k++)
         if (knob_shown(variant, k))
-            add_column(page, rue_knobs[k].name, !rue_knobs[k].words, rue_knobs[k].words ? 6 : 0, 0);
+            add_column(page, knobs->at[k]->name, !knobs->at[k]->words, knobs->at[k]->words ? 6 : 0, 0);
 }
 
 /* Fills the knobs' cells; returns the next column. */
 static int fill_knobs(const struct page *page, const struct rue_variant_findings *variant, size_t config,
                       int column)
 {
-    for (int k = 0; k < RUE_KNOB_COUNT; k++) {
-        char value[32];
+    const struct rue_knobs *knobs = knobs_of(variant);
+    for (size_t k = 0; k < knobs->count; k++) {
+        char value[RUE_KNOB_TEXT_BYTES];
         if (!knob_shown(variant, k)) continue;
-        rue_knob_format(k, variant->matrix->configs[config].value[k], value, sizeof value);
+        rue_knob_format(knobs->at[k], variant->matrix->configs[config].value[k], value);
         rue_text_table_cell(page->table, column++, "%s", value);
     }
     return column;

@@ -58,7 +58,8 @@ static void put_bar(struct rue_text_table *table, int column, double share)
 /* The points of one curve: batches, or workers. */
 static void put_curve(const struct page *page, size_t set, const char *model, enum rue_knob knob)
 {
-    const char *const names[] = {rue_knobs[knob].name, "images/s", "CPU %", "memory MB", "read MB", "GPU %"};
+    const char *const names[] = {
+        rue_own_knobs.at[knob]->name, "images/s", "CPU %", "memory MB", "read MB", "GPU %"};
     enum { NAMES = sizeof names / sizeof *names };
     size_t best = rue_scaling_best(page->scaling, set, model);
     double most = best == RUE_SCALING_NONE ? NAN : rue_scaling_rate(&page->scaling->rows[best]);

@@ -2,24 +2,24 @@
 
 #include <string.h>
 
-struct rue_space rue_space_default(void)
+struct rue_space rue_space_default(const struct rue_knobs *knobs)
 {
-    struct rue_space space = {0};
-    for (int k = 0; k < RUE_KNOB_COUNT; k++) {
+    struct rue_space space = {.knobs = knobs};
+    for (size_t k = 0; k < knobs->count; k++) {
         space.count[k] = 1;
-        space.values[k][0] = rue_knobs[k].fallback;
+        space.values[k][0] = knobs->at[k]->fallback;
     }
     return space;
 }
 
-bool rue_space_has(const struct rue_space *space, enum rue_knob knob, int value)
+bool rue_space_has(const struct rue_space *space, size_t knob, int value)
 {
     for (int i = 0; i < space->count[knob]; i++)
         if (space->values[knob][i] == value) return true;
     return false;
 }
 
-bool rue_space_add(struct rue_space *space, enum rue_knob knob, int value)
+bool rue_space_add(struct rue_space *space, size_t knob, int value)
 {
     int *values = space->values[knob], n = space->count[knob], at = 0;
     while (at < n && values[at] < value) at++;
@@ -32,25 +32,33 @@ bool rue_space_add(struct rue_space *space, enum rue_knob knob, int value)
 
 bool rue_space_holds(const struct rue_space *space, const struct rue_config *config)
 {
-    for (int k = 0; k < RUE_KNOB_COUNT; k++)
-        if (!rue_space_has(space, (enum rue_knob)k, config->value[k])) return false;
+    for (size_t k = 0; k < space->knobs->count; k++)
+        if (!rue_space_has(space, k, config->value[k])) return false;
     return true;
 }
 
 size_t rue_space_size(const struct rue_space *space)
 {
     size_t size = 1;
-    for (int k = 0; k < RUE_KNOB_COUNT; k++) size *= (size_t)space->count[k];
+    for (size_t k = 0; k < space->knobs->count; k++) size *= (size_t)space->count[k];
     return size;
 }
 
 struct rue_config rue_space_at(const struct rue_space *space, size_t index)
 {
-    struct rue_config config;
-    for (int k = RUE_KNOB_COUNT; k-- > 0;) {
+    struct rue_config config = {.knobs = space->knobs};
+    for (size_t k = space->knobs->count; k-- > 0;) {
         size_t n = (size_t)space->count[k];
         config.value[k] = space->values[k][index % n];
         index /= n;
     }
     return config;
+}
+
+bool rue_space_repeats(const struct rue_space *space, const struct rue_config *config)
+{
+    if (config->value[RUE_NUM_WORKERS] > 0) return false;
+    for (size_t k = 0; k < space->knobs->count; k++)
+        if (space->knobs->at[k]->needs_workers && config->value[k] != space->values[k][0]) return true;
+    return false;
 }

@@ -339,10 +339,12 @@ static rue_status open_workers(struct rue_loader *loader, rue_error *error)
 
 static rue_status check_options(const struct rue_loader_options *options, rue_error *error)
 {
-    for (int k = 0; k < RUE_KNOB_COUNT; k++)
-        if (options->config.value[k] < rue_knobs[k].min || options->config.value[k] > rue_knobs[k].max)
-            return rue_fail(error, RUE_USAGE, "%s %d is not from %d to %d", rue_knobs[k].name,
-                            options->config.value[k], rue_knobs[k].min, rue_knobs[k].max);
+    for (size_t k = 0; k < RUE_OWN_KNOB_COUNT; k++) {
+        const struct rue_knob_info *knob = rue_own_knobs.at[k];
+        if (options->config.value[k] < knob->min || options->config.value[k] > knob->max)
+            return rue_fail(error, RUE_USAGE, "%s %d is not from %d to %d", knob->name,
+                            options->config.value[k], knob->min, knob->max);
+    }
     if (options->images == 0 || options->held < 1 || options->sampler.world_size < 1)
         return rue_fail(error, RUE_USAGE, "images, held and world_size must be at least 1");
     if (rue_loader_batches(options) == 0)

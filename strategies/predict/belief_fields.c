@@ -7,7 +7,7 @@
 #include "random.h"
 #include "triangle.h"
 
-enum { AXIS_MODEL, AXIS_CONFIG, AXIS_KNOBS, AXES = AXIS_KNOBS + RUE_KNOB_COUNT };
+enum { AXIS_MODEL, AXIS_CONFIG, AXIS_KNOBS, AXES = AXIS_KNOBS + RUE_OWN_KNOB_COUNT };
 
 /* Lengths of an axis that are none. */
 #define ANY  INFINITY
@@ -47,11 +47,11 @@ struct rue_belief_fields {
 
 /* ---- axes ---- */
 
-/* Where a knob's value lies, in doublings. */
-static double position(enum rue_knob knob, int value)
+/* Where the value of one of rue's own knobs lies, in doublings. */
+static double position(size_t knob, int value)
 {
-    if (knob == RUE_PIN_MEMORY || knob == RUE_PARALLELISM) return value;
-    return log2(fmax(1, value + (knob == RUE_NUM_WORKERS))); /* nobody may have told the value */
+    const struct rue_knob_info *info = rue_own_knobs.at[knob];
+    return info->words ? value : rue_knob_position(info, value);
 }
 
 static double matern(double distance)

@@ -270,8 +270,9 @@ static bool are_of_a_sort(const struct rue_forecast *forecast, size_t one, size_
 {
     const int *a = forecast->setup->grid.configs[one].value, *b = forecast->setup->grid.configs[other].value;
     int cpus = forecast->setup->runner.cpus;
-    for (int k = 0; k < RUE_KNOB_COUNT; k++)
-        if (rue_knobs[k].words && a[k] != b[k]) return false;
+    const struct rue_knobs *knobs = rue_config_knobs(&forecast->setup->grid.configs[one]);
+    for (size_t k = 0; k < knobs->count; k++)
+        if (knobs->at[k]->words && a[k] != b[k]) return false;
     return (a[RUE_NUM_WORKERS] == 0) == (b[RUE_NUM_WORKERS] == 0) &&
            (a[RUE_NUM_WORKERS] > cpus) == (b[RUE_NUM_WORKERS] > cpus);
 }

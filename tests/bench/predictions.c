@@ -214,7 +214,7 @@ int main(int argc, char **argv)
     const char *cells_name = NULL;
     unsigned seed = 1;
     rue_error error = {0};
-    space = rue_space_default();
+    space = rue_space_default(&rue_own_knobs);
     set_values(RUE_BATCH_SIZE, "16,32,64,128");
     set_values(RUE_NUM_WORKERS, "0,1,2,4,8");
     set_values(RUE_PREFETCH_FACTOR, "1,2,4");

@@ -81,7 +81,7 @@ static struct rue_trial_result answer(const struct rue_ask *ask)
 
 static size_t open_configs(const struct size *size)
 {
-    struct rue_space space = rue_space_default();
+    struct rue_space space = rue_space_default(&rue_own_knobs);
     space.count[RUE_BATCH_SIZE] = space.count[RUE_NUM_WORKERS] = 0;
     for (int i = 0; i < size->sizes; i++)
         rue_space_add(&space, RUE_BATCH_SIZE, (int)lround(16 * exp2(6.0 * i / (size->sizes - 1))));

@@ -33,10 +33,10 @@ static void tell_left_out(const struct rue_table *table)
         rue_terminal_say(stderr, "%s: columns that are not read: %s", table->name, table->columns.ignored);
     if (table->columns.field[RUE_COLUMN_MODEL] == SIZE_MAX)
         rue_terminal_say(stderr, "%s: no column model: all rows are taken to be of one model", table->name);
-    for (int k = 0; k < RUE_KNOB_COUNT; k++)
-        if (rue_knobs[k].always_shown && table->columns.field[RUE_COLUMN_KNOBS + k] == SIZE_MAX)
+    for (int k = 0; k < RUE_OWN_KNOB_COUNT; k++)
+        if (rue_own_knobs.at[k]->always_shown && table->columns.field[RUE_COLUMN_KNOBS + k] == SIZE_MAX)
             rue_terminal_say(stderr, "%s: no column %s: all rows are taken to have the same", table->name,
-                             rue_knobs[k].name);
+                             rue_own_knobs.at[k]->name);
     if (table->not_joint)
         rue_terminal_say(stderr, "%s: rows that are no joint trials are left out: %zu", table->name,
                          table->not_joint);

@@ -166,7 +166,7 @@ static rue_status calibrate(const struct rue_options *options, const struct rue_
 
 static rue_status run(const struct rue_options *options, rue_error *error)
 {
-    struct rue_space space = rue_space_default();
+    struct rue_space space = rue_space_default(&rue_own_knobs);
     const char *device = rue_options_text(options, DEVICE), *path = rue_options_text(options, OUT);
     if (!device)
         return rue_fail(error, RUE_USAGE,

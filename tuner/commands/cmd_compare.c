@@ -105,10 +105,6 @@ static struct rue_study_goal read_goal(const struct rue_options *options)
         .output.dry_run = rue_options_flag(options, DRY_RUN),
         .output.command_line = rue_options_command_line(options),
     };
-    goal.space.knobs[RUE_BATCH_SIZE] = rue_options_text(options, BATCH_SIZE);
-    goal.space.knob_origins[RUE_BATCH_SIZE] = rue_options_origin(options, BATCH_SIZE);
-    goal.space.knobs[RUE_NUM_WORKERS] = rue_options_text(options, NUM_WORKERS);
-    goal.space.knob_origins[RUE_NUM_WORKERS] = rue_options_origin(options, NUM_WORKERS);
     if (!rue_options_text(options, BUDGET)) goal.search.budget.time_ns = BUDGET_NS;
     return goal;
 }
@@ -208,7 +204,9 @@ static rue_status compare(struct rue_study *study, const struct rue_options *opt
 static rue_status run(const struct rue_options *options, rue_error *error)
 {
     struct rue_study_goal goal = read_goal(options);
-    rue_status status = rue_data_options_keys(options, IMAGE_KEY, LABEL_KEY, &goal.data.keys, error);
+    rue_status status = rue_knob_choices_read(options, &goal.space.knobs, error);
+    if (status == RUE_OK)
+        status = rue_data_options_keys(options, IMAGE_KEY, LABEL_KEY, &goal.data.keys, error);
     if (status != RUE_OK) return status;
     struct rue_progress progress = rue_progress_open(rue_options_flag(options, QUIET));
     struct rue_study *study;

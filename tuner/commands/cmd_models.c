@@ -457,7 +457,7 @@ static rue_status run(const struct rue_options *options, rue_error *error)
 {
     bool json = rue_options_flag(options, JSON);
     struct page page = {.device = rue_options_text(options, DEVICE),
-                        .space = rue_space_default(),
+                        .space = rue_space_default(&rue_own_knobs),
                         .style = rue_terminal_style(stdout, 0),
                         .table = calloc(1, sizeof *page.table),
                         .array = json ? json_array() : NULL};

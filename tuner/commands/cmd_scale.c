@@ -114,10 +114,6 @@ static struct rue_scale_goal read_goal(const struct rue_options *options, struct
         .progress = progress,
     };
     for (size_t i = 0; i < goal.data_count; i++) goal.data[i] = rue_options_argument(options, (int)i);
-    goal.knobs[RUE_BATCH_SIZE] = rue_options_text(options, BATCH_SIZE);
-    goal.knob_origins[RUE_BATCH_SIZE] = rue_options_origin(options, BATCH_SIZE);
-    goal.knobs[RUE_NUM_WORKERS] = rue_options_text(options, NUM_WORKERS);
-    goal.knob_origins[RUE_NUM_WORKERS] = rue_options_origin(options, NUM_WORKERS);
     goal.workload.shuffle = !rue_options_flag(options, NO_SHUFFLE);
     return goal;
 }
@@ -187,7 +183,7 @@ static rue_status print_json(json_t *root, rue_error *error)
 
 /* What options that nothing set have come to, and room for those texts that are made. */
 struct defaults {
-    char knobs[RUE_KNOB_COUNT][1024], models[1024], fixed[RUE_KNOB_COUNT][32], images[32];
+    char knobs[RUE_OWN_KNOB_COUNT][1024], models[1024], fixed[RUE_OWN_KNOB_COUNT][32], images[32];
     struct rue_unset unset[14];
 };
 
@@ -237,7 +233,7 @@ static void find_defaults(const struct rue_scale *scale, struct defaults *out)
                                        {"out", results->folder},
                                        {"max-memory", "4/5 of what is free"}}};
     list_tried(results, out);
-    for (int k = 0; k < RUE_KNOB_COUNT; k++)
+    for (int k = 0; k < RUE_OWN_KNOB_COUNT; k++)
         snprintf(out->fixed[k], sizeof out->fixed[k], "%d", results->fixed.value[k]);
     snprintf(out->images, sizeof out->images, "%" PRIu64, results->job_images);
 }
@@ -317,7 +313,8 @@ static rue_status run(const struct rue_options *options, rue_error *error)
     struct rue_scale_goal goal = read_goal(options, &progress);
     struct rue_scale *scale;
     rue_suspension_install();
-    rue_status status = check_goal(options, &goal, error);
+    rue_status status = rue_knob_choices_read(options, &goal.knobs, error);
+    if (status == RUE_OK) status = check_goal(options, &goal, error);
     if (status == RUE_OK) status = rue_data_options_keys(options, IMAGE_KEY, LABEL_KEY, &goal.keys, error);
     if (status == RUE_OK) status = rue_scale_open(&goal, &scale, error);
     if (status == RUE_OK) {

@@ -25,6 +25,7 @@ enum {
     PREFETCH_FACTOR,
     PARALLELISM,
     PIN_MEMORY,
+    KNOB,
     BASELINE,
     MODEL,
     DEVICE,
@@ -91,6 +92,10 @@ static const struct rue_option options_table[] = {
                     "batches in page-locked memory, from which copies to a GPU run beside all else: true, "
                     "false, or true,false [true]",
                     0, 0, booleans},
+    [KNOB] = {"knob", RUE_OPTION_SETTINGS, "NAME=LIST", NULL,
+              "values of a knob that the runner declares, such as multiprocessing_context=fork,spawn; may be "
+              "repeated [its default]",
+              0, 0, NULL},
     [BASELINE] = {"baseline", RUE_OPTION_LIST, "LIST", RUE_BASELINE_USUAL,
                   "what you use today, such as batch_size=32,num_workers=2, to say what is gained over it; "
                   "usual: no workers, and workers = CPUs; none: nothing",
@@ -167,13 +172,6 @@ static const struct rue_ranking_options ranking_options = {TOP_N, OBJECTIVE, WEI
 static const struct rue_data_options data_options = {SEED,       DECODE,     BATCH_DTYPE,
                                                      BAD_IMAGES, MAX_PIXELS, CACHE};
 
-/* The option that names the values of a knob. */
-static const size_t knobs[RUE_KNOB_COUNT] = {[RUE_BATCH_SIZE] = BATCH_SIZE,
-                                             [RUE_NUM_WORKERS] = NUM_WORKERS,
-                                             [RUE_PREFETCH_FACTOR] = PREFETCH_FACTOR,
-                                             [RUE_PARALLELISM] = PARALLELISM,
-                                             [RUE_PIN_MEMORY] = PIN_MEMORY};
-
 static struct rue_study_goal read_goal(const struct rue_options *options)
 {
     int mode = rue_options_word(options, MODE);
@@ -211,10 +209,6 @@ static struct rue_study_goal read_goal(const struct rue_options *options)
         .output.dry_run = rue_options_flag(options, DRY_RUN),
         .output.command_line = rue_options_command_line(options),
     };
-    for (int k = 0; k < RUE_KNOB_COUNT; k++) {
-        goal.space.knobs[k] = rue_options_text(options, knobs[k]);
-        goal.space.knob_origins[k] = rue_options_origin(options, knobs[k]);
-    }
     goal.loader.workload.shuffle = !rue_options_flag(options, NO_SHUFFLE);
     goal.loader.workload.drop_last = rue_options_flag(options, DROP_LAST);
     return goal;
@@ -517,7 +511,8 @@ static rue_status count_loaders(const struct rue_options *options, struct rue_st
 static rue_status run(const struct rue_options *options, rue_error *error)
 {
     struct rue_study_goal goal = read_goal(options);
-    rue_status status = choose_job(options, &goal, error);
+    rue_status status = rue_knob_choices_read(options, &goal.space.knobs, error);
+    if (status == RUE_OK) status = choose_job(options, &goal, error);
     if (status == RUE_OK) status = count_loaders(options, &goal, error);
     if (status == RUE_OK)
         status = rue_data_options_keys(options, IMAGE_KEY, LABEL_KEY, &goal.data.keys, error);

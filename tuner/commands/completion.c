@@ -29,10 +29,10 @@ static void put_commands(FILE *out)
 static void put_bash_option(const struct rue_command *command, const struct rue_option *option, FILE *out)
 {
     static const char *const how[] = {
-        [RUE_OPTION_WORD] = "word",      [RUE_OPTION_LIST] = "list",    [RUE_OPTION_MODELS] = "list",
-        [RUE_OPTION_PATH] = "path",      [RUE_OPTION_COMMAND] = "path", [RUE_OPTION_TEXT] = "any",
-        [RUE_OPTION_COUNT] = "any",      [RUE_OPTION_DURATION] = "any", [RUE_OPTION_BUDGET] = "any",
-        [RUE_OPTION_PERCENTAGE] = "any", [RUE_OPTION_BYTES] = "any"};
+        [RUE_OPTION_WORD] = "word",   [RUE_OPTION_LIST] = "list",      [RUE_OPTION_SETTINGS] = "list",
+        [RUE_OPTION_MODELS] = "list", [RUE_OPTION_PATH] = "path",      [RUE_OPTION_COMMAND] = "path",
+        [RUE_OPTION_TEXT] = "any",    [RUE_OPTION_COUNT] = "any",      [RUE_OPTION_DURATION] = "any",
+        [RUE_OPTION_BUDGET] = "any",  [RUE_OPTION_PERCENTAGE] = "any", [RUE_OPTION_BYTES] = "any"};
     if (option->kind == RUE_OPTION_FLAG) return;
     fprintf(out, "    %s:--%s) echo '%s ", command->name, option->name, how[option->kind]);
     if (option->kind == RUE_OPTION_MODELS)

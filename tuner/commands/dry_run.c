@@ -10,9 +10,9 @@
 
 /* What options that nothing set have come to, and room for those texts that are made. */
 struct defaults {
-    char knobs[RUE_KNOB_COUNT][1024], names[RUE_KNOB_COUNT][32];
+    char knobs[RUE_KNOBS_MAX][1024], names[RUE_KNOBS_MAX][RUE_KNOB_TEXT_BYTES];
     char models[RUE_STUDY_MODELS_MAX * RUE_MODEL_NAME_BYTES], images[32], memory[32];
-    struct rue_unset unset[32];
+    struct rue_unset unset[48];
     size_t count;
 };
 
@@ -29,13 +29,14 @@ static void add(struct defaults *defaults, const char *name, const char *text)
 
 static void add_space(struct defaults *defaults, const struct rue_study_setup *setup)
 {
-    char value[32];
-    for (int k = 0; k < RUE_KNOB_COUNT; k++) {
+    const struct rue_knobs *knobs = setup->space.knobs;
+    char value[RUE_KNOB_TEXT_BYTES];
+    for (size_t k = 0; k < knobs->count; k++) {
         for (int i = 0; i < setup->space.count[k]; i++) {
-            rue_knob_format(k, setup->space.values[k][i], value, sizeof value);
+            rue_knob_format(knobs->at[k], setup->space.values[k][i], value);
             join(defaults->knobs[k], sizeof defaults->knobs[k], value);
         }
-        add(defaults, rue_study_option_name(k, defaults->names[k]), defaults->knobs[k]);
+        add(defaults, rue_study_option_name(knobs->at[k], defaults->names[k]), defaults->knobs[k]);
     }
 }
 
@@ -48,6 +49,7 @@ static void find_defaults(const struct rue_study_setup *setup, struct defaults *
         {"max-first-batch", "no limit"},
         {"trial-timeout", "ten times its expected time, 1m at least"},
         {"prior", "none"},
+        {"knob", "none"},
         {"gpus", "one loader, for whatever GPU there is"},
         {"runner", "rue runner"},
         {"table", "none"},

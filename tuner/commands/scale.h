@@ -13,12 +13,11 @@ enum { RUE_SCALE_DATA_MAX = 32 };
 struct rue_scale_goal {
     const char *data[RUE_SCALE_DATA_MAX]; /* [data_count] */
     size_t data_count;
-    struct rue_source_options keys;    /* what the data call images and labels */
-    const char *runner;                /* NULL: our own */
-    const char *models;                /* "none,sleep:2ms/image" */
-    const char *device;                /* of models that name none; NULL: the usual one */
-    const char *knobs[RUE_KNOB_COUNT]; /* lists of batch sizes and of workers; NULL: the usual ones */
-    const char *knob_origins[RUE_KNOB_COUNT];
+    struct rue_source_options keys; /* what the data call images and labels */
+    const char *runner;             /* NULL: our own */
+    const char *models;             /* "none,sleep:2ms/image" */
+    const char *device;             /* of models that name none; NULL: the usual one */
+    struct rue_knob_choices knobs;  /* batch sizes and workers; the usual ones where they are not named */
     int fixed_batch, fixed_workers; /* 0 and -1: the usual ones */
     uint64_t images;                /* of each trial; 0: one epoch of the first data */
     uint64_t budget_ns;

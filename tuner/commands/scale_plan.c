@@ -60,14 +60,9 @@ void rue_scale_study_goal(const struct rue_scale *scale, size_t set, bool probe,
                                    .output.command_line = goal->command_line};
     if (scale->results.folder[0]) out->output.folder = scale->results.folder;
     out->data.modes[scale->results.sets[set].variant.mode] = true;
-    for (int k = 0; k < RUE_KNOB_COUNT; k++) {
-        out->space.knobs[k] = goal->knobs[k];
-        out->space.knob_origins[k] = goal->knob_origins[k];
-    }
-    if (!out->space.knobs[RUE_NUM_WORKERS]) {
-        out->space.knobs[RUE_NUM_WORKERS] = usual_workers;
-        out->space.knob_origins[RUE_NUM_WORKERS] = "--num-workers";
-    }
+    out->space.knobs = goal->knobs;
+    rue_knob_choices_add(&out->space.knobs, "num_workers", usual_workers,
+                         "--num-workers"); /* unless they are asked for */
 }
 
 /* ---- names ---- */
@@ -116,7 +111,7 @@ static int by_config(const void *a, const void *b)
 {
     const struct rue_config *x = &((const struct rue_scaling_row *)a)->config,
                             *y = &((const struct rue_scaling_row *)b)->config;
-    for (int k = 0; k < RUE_KNOB_COUNT; k++)
+    for (size_t k = 0; k < rue_config_knobs(x)->count; k++)
         if (x->value[k] != y->value[k]) return x->value[k] < y->value[k] ? -1 : 1;
     return 0;
 }

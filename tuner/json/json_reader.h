@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "error.h"
+#include "knob.h"
 
 enum { RUE_JSON_PLACE_BYTES = 200 };
 
@@ -18,6 +18,7 @@ struct rue_json_reader {
     char place[RUE_JSON_PLACE_BYTES];
     rue_status status;
     rue_error *error;
+    const struct rue_knobs *knobs; /* of configurations in it */
 };
 
 /* The place is that of an element or member from then on; answers the length to come back to. */

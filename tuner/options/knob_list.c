@@ -8,60 +8,123 @@
 
 /* A list of values as it was given, and by what: messages begin with that. */
 struct list {
-    enum rue_knob knob;
+    size_t index;
+    const struct rue_knob_info *knob;
     const char *text, *origin;
 };
 
 static rue_status fail_value(const struct list *list, const char *text, rue_error *error)
 {
-    const struct rue_knob_info *info = &rue_knobs[list->knob];
-    char near[RUE_SUGGESTION_BYTES];
-    if (!info->words)
+    const struct rue_knob_info *knob = list->knob;
+    char near[RUE_SUGGESTION_BYTES], known[256];
+    if (!knob->words)
         return rue_fail(error, RUE_USAGE,
                         "%s: '%s' is not a list of whole numbers from %d to %d, such as 32,64,128 or 0..8",
-                        list->origin, text, info->min, info->max);
-    rue_did_you_mean(text, info->words, (size_t)(info->max - info->min + 1), "", near);
-    return rue_fail(error, RUE_USAGE, "%s: '%s' is not a value; known are %s and %s%s", list->origin, text,
-                    info->words[0], info->words[1], near);
+                        list->origin, text, knob->min, knob->max);
+    rue_knob_describe(knob, known, sizeof known);
+    return rue_fail(error, RUE_USAGE, "%s: '%s' is not a value of %s; known: %s%s", list->origin, text,
+                    knob->name, known, rue_did_you_mean(text, knob->words, (size_t)knob->max + 1, "", near));
 }
 
 /* One element of a list: a value, or "0..8". */
 static rue_status add_element(struct rue_space *space, const struct list *list, char *text, rue_error *error)
 {
-    enum rue_knob knob = list->knob;
     int first, last;
-    char *dots = rue_knobs[knob].words ? NULL : strstr(text, "..");
+    char *dots = list->knob->words ? NULL : strstr(text, "..");
     if (dots) *dots = 0;
-    bool parsed = rue_knob_parse(knob, text, &first);
+    bool parsed = rue_knob_parse(list->knob, text, &first);
     last = first;
-    if (dots) parsed = parsed && rue_knob_parse(knob, dots + 2, &last) && first <= last;
+    if (dots) parsed = parsed && rue_knob_parse(list->knob, dots + 2, &last) && first <= last;
     if (dots) *dots = '.';
     if (!parsed) return fail_value(list, text, error);
     for (int value = first; value <= last; value++)
-        if (!rue_space_has(space, knob, value) && !rue_space_add(space, knob, value))
+        if (!rue_space_has(space, list->index, value) && !rue_space_add(space, list->index, value))
             return rue_fail(error, RUE_USAGE, "%s: %s has more than %d values; name the ones that matter",
                             list->origin, list->text, RUE_SPACE_VALUES_MAX);
     return RUE_OK;
 }
 
-rue_status rue_knob_list_parse(struct rue_space *space, enum rue_knob knob, const char *text,
-                               const char *origin, rue_error *error)
+rue_status rue_knob_list_parse(struct rue_space *space, size_t knob, const char *text, const char *origin,
+                               rue_error *error)
 {
-    const struct list given = {knob, text, origin}, *list = &given;
-    char copy[1024], *rest = copy;
-    if (strlen(list->text) >= sizeof copy)
+    char whole[1024], copy[1024], *rest = copy;
+    size_t length = strcspn(text, ";");
+    if (length >= sizeof copy)
         return rue_fail(error, RUE_USAGE, "%s: the list of %zu letters is too long; a range is written 0..8",
-                        list->origin, strlen(list->text));
-    if (!list->text[strspn(list->text, ", ")]) return fail_value(list, list->text, error);
-    snprintf(copy, sizeof copy, "%s", list->text);
-    space->count[list->knob] = 0;
+                        origin, length);
+    snprintf(whole, sizeof whole, "%.*s", (int)length, text);
+    memcpy(copy, whole, sizeof copy);
+    const struct list given = {knob, space->knobs->at[knob], whole, origin}, *list = &given;
+    if (!whole[strspn(whole, ", ")]) return fail_value(list, whole, error);
+    space->count[knob] = 0;
     for (char *element = rue_word_list_next(&rest); element; element = rue_word_list_next(&rest)) {
         if (!*element)
             return rue_fail(error, RUE_USAGE,
                             "%s: a value is missing in '%s': one comma between two values%s", list->origin,
-                            list->text, rue_knobs[list->knob].words ? "" : ", such as 32,64,128 or 0..8");
+                            list->text, list->knob->words ? "" : ", such as 32,64,128 or 0..8");
         rue_status status = add_element(space, list, element, error);
         if (status != RUE_OK) return status;
     }
     return RUE_OK;
+}
+
+bool rue_knob_choices_add(struct rue_knob_choices *choices, const char *name, const char *values,
+                          const char *origin)
+{
+    if (choices->count == RUE_KNOBS_MAX || rue_knob_choices_find(choices, name)) return false;
+    struct rue_knob_choice *choice = &choices->at[choices->count++];
+    snprintf(choice->name, sizeof choice->name, "%s", name);
+    choice->values = values;
+    choice->origin = origin;
+    return true;
+}
+
+const struct rue_knob_choice *rue_knob_choices_find(const struct rue_knob_choices *choices, const char *name)
+{
+    for (size_t i = 0; i < choices->count; i++)
+        if (strcmp(choices->at[i].name, name) == 0) return &choices->at[i];
+    return NULL;
+}
+
+/* One "NAME=LIST". */
+static rue_status add_setting(struct rue_knob_choices *choices, const char *text, const char *origin,
+                              rue_error *error)
+{
+    char name[RUE_KNOB_TEXT_BYTES];
+    size_t length = strcspn(text, "=;");
+    if (text[length] != '=' || length == 0 || length >= sizeof name)
+        return rue_fail(error, RUE_USAGE, "%s: '%.*s' is not NAME=LIST, such as prefetch_factor=2,4", origin,
+                        (int)strcspn(text, ";"), text);
+    snprintf(name, sizeof name, "%.*s", (int)length, text);
+    if (rue_knob_choices_add(choices, name, text + length + 1, origin)) return RUE_OK;
+    return rue_fail(error, RUE_USAGE, "%s: the values of %s are given twice, or of more than %d knobs",
+                    origin, name, RUE_KNOBS_MAX);
+}
+
+/* The option of a knob of rue's own has its name, with hyphens. */
+static size_t find_option(const struct rue_options *options, const char *knob)
+{
+    char name[RUE_KNOB_TEXT_BYTES];
+    snprintf(name, sizeof name, "%s", knob);
+    for (char *at = name; *at; at++)
+        if (*at == '_') *at = '-';
+    return rue_options_find(options, name);
+}
+
+rue_status rue_knob_choices_read(const struct rue_options *options, struct rue_knob_choices *out,
+                                 rue_error *error)
+{
+    *out = (struct rue_knob_choices){0};
+    for (size_t k = 0; k < rue_own_knobs.count; k++) {
+        size_t index = find_option(options, rue_own_knobs.at[k]->name);
+        if (index != SIZE_MAX && rue_options_text(options, index))
+            rue_knob_choices_add(out, rue_own_knobs.at[k]->name, rue_options_text(options, index),
+                                 rue_options_origin(options, index));
+    }
+    size_t index = rue_options_find(options, "knob");
+    const char *text = index != SIZE_MAX ? rue_options_text(options, index) : NULL;
+    rue_status status = RUE_OK;
+    for (; status == RUE_OK && text; text = strchr(text, ';') ? strchr(text, ';') + 1 : NULL)
+        status = add_setting(out, text, rue_options_origin(options, index), error);
+    return status;
 }

@@ -44,6 +44,7 @@ void rue_option_describe(const struct rue_option *option, char *out, size_t byte
     static const char *const kinds[] = {[RUE_OPTION_FLAG] = "true or false",
                                         [RUE_OPTION_TEXT] = "a text",
                                         [RUE_OPTION_LIST] = "a list with commas",
+                                        [RUE_OPTION_SETTINGS] = "NAME=LIST",
                                         [RUE_OPTION_MODELS] = "a list of models with commas",
                                         [RUE_OPTION_PATH] = "a path",
                                         [RUE_OPTION_COMMAND] = "a command for a shell",
@@ -94,6 +95,7 @@ static bool parse_value(const struct rue_option *option, struct value *value)
         return parse_flag(value->text, &value->number);
     case RUE_OPTION_TEXT:
     case RUE_OPTION_LIST:
+    case RUE_OPTION_SETTINGS:
     case RUE_OPTION_MODELS:
     case RUE_OPTION_PATH:
     case RUE_OPTION_COMMAND:
@@ -129,13 +131,20 @@ static rue_status fail_value(const struct rue_option *option, const struct value
                     rue_did_you_mean(value->text, option->words, count, "", near));
 }
 
+/* The same option twice of the same origin: the later value counts, or both of settings. */
 static rue_status set_value(struct rue_options *options, size_t index, const char *text, const char *origin,
                             rue_error *error)
 {
     const struct rue_option *option = &options->command->options[index];
     struct value *value = &options->values[index];
-    free(value->text);
-    *value = (struct value){.text = strdup(text), .origin = origin, .word = -1};
+    char *earlier = value->text, *whole = NULL;
+    if (option->kind == RUE_OPTION_SETTINGS && earlier && value->origin == origin) {
+        if (asprintf(&whole, "%s;%s", earlier, text) < 0) whole = NULL;
+    } else {
+        whole = strdup(text);
+    }
+    free(earlier);
+    *value = (struct value){.text = whole, .origin = origin, .word = -1};
     if (!value->text) return rue_fail_memory(error, "an option", strlen(text));
     return parse_value(option, value) ? RUE_OK : fail_value(option, value, error);
 }
@@ -352,6 +361,13 @@ void rue_options_close(struct rue_options *options)
     if (!options) return;
     for (size_t i = 0; i < RUE_OPTIONS_MAX; i++) free(options->values[i].text);
     free(options);
+}
+
+size_t rue_options_find(const struct rue_options *options, const char *name)
+{
+    for (size_t i = 0; i < options->command->option_count; i++)
+        if (strcmp(options->command->options[i].name, name) == 0) return i;
+    return SIZE_MAX;
 }
 
 const char *rue_options_text(const struct rue_options *options, size_t index)

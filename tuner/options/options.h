@@ -19,6 +19,7 @@ enum rue_option_kind {
     RUE_OPTION_FLAG,
     RUE_OPTION_TEXT,
     RUE_OPTION_LIST,     /* a text with commas; of `words` where there are any: who uses the list checks it */
+    RUE_OPTION_SETTINGS, /* NAME=LIST; may be repeated, or hold several with semicolons between them */
     RUE_OPTION_MODELS,   /* a list of models, checked in the same way */
     RUE_OPTION_PATH,     /* of a file or folder */
     RUE_OPTION_COMMAND,  /* for a shell */
@@ -71,6 +72,9 @@ struct rue_command {
 rue_status rue_options_parse(const struct rue_command *command, int argc, char **argv,
                              struct rue_options **out, bool *help, rue_error *error) RUE_MUST_CHECK;
 void rue_options_close(struct rue_options *options);
+
+/* The index of the option of that name in the command's table, or SIZE_MAX. */
+size_t rue_options_find(const struct rue_options *options, const char *name);
 
 /* Values by their index in the command's table. Checked when parsed, so these cannot fail. */
 const char *rue_options_text(const struct rue_options *options, size_t index); /* NULL when unset */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "json_document.h"
+#include "knob_json.h"
 #include "utf8.h"
 
 #define COMPACT (JSON_COMPACT | JSON_REAL_PRECISION(9))
@@ -87,38 +88,24 @@ static bool copy_bool(const json_t *object, const char *key, bool *out)
 
 json_t *rue_protocol_config_json(const struct rue_config *config)
 {
+    const struct rue_knobs *knobs = rue_config_knobs(config);
     json_t *object = json_object();
-    for (int k = 0; k < RUE_KNOB_COUNT; k++)
-        json_object_set_new(object, rue_knobs[k].name, rue_json_knob(k, config->value[k]));
+    for (size_t k = 0; k < knobs->count; k++)
+        json_object_set_new(object, knobs->at[k]->name, rue_json_knob(knobs->at[k], config->value[k]));
     return object;
 }
 
-static bool decode_knob(const json_t *value, int knob, int *out)
+rue_status rue_protocol_decode_config(const json_t *object, const struct rue_knobs *knobs,
+                                      struct rue_config *out, rue_error *error)
 {
-    char text[32];
-    if (rue_knobs[knob].boolean) {
-        *out = json_is_true(value);
-        return json_is_boolean(value);
-    }
-    if (json_is_integer(value))
-        snprintf(text, sizeof text, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
-    else if (json_is_string(value) && rue_knobs[knob].words)
-        snprintf(text, sizeof text, "%s", json_string_value(value));
-    else
-        return false;
-    return rue_knob_parse(knob, text, out);
-}
-
-rue_status rue_protocol_decode_config(const json_t *object, struct rue_config *out, rue_error *error)
-{
-    *out = rue_config_default();
+    *out = rue_config_default_of(knobs);
     if (!json_is_object(object))
         return rue_fail(error, RUE_USAGE, "the key \"config\" is missing or no object");
-    for (int k = 0; k < RUE_KNOB_COUNT; k++) {
-        const json_t *value = json_object_get(object, rue_knobs[k].name);
-        if (value && !decode_knob(value, k, &out->value[k]))
+    for (size_t k = 0; k < knobs->count; k++) {
+        const json_t *value = json_object_get(object, knobs->at[k]->name);
+        if (value && !rue_knob_json_value(knobs->at[k], value, &out->value[k]))
             return rue_fail(error, RUE_USAGE, "config: \"%s\" is not a value that this knob can have",
-                            rue_knobs[k].name);
+                            knobs->at[k]->name);
     }
     return RUE_OK;
 }
@@ -334,7 +321,8 @@ rue_status rue_protocol_decode_trial(const json_t *object, struct rue_trial_requ
     int found = rue_word_find(rue_measure_names, RUE_MEASURE_COUNT, measure);
     if (found < 0) return rue_fail(error, RUE_USAGE, "unknown measure \"%s\"", measure);
     out->measure = (enum rue_measure)found;
-    rue_status status = rue_protocol_decode_config(json_object_get(object, "config"), &out->config, error);
+    rue_status status =
+        rue_protocol_decode_config(json_object_get(object, "config"), &rue_own_knobs, &out->config, error);
     if (status == RUE_OK)
         status = rue_protocol_decode_workload(json_object_get(object, "workload"), &out->workload, error);
     if (status == RUE_OK && out->measure != RUE_COMPUTE)
@@ -394,37 +382,45 @@ static rue_status decode_variants(const json_t *list, struct rue_hello *out, rue
     return RUE_OK;
 }
 
-static rue_status decode_values(const json_t *list, int knob, struct rue_space *space, rue_error *error)
+static rue_status decode_values(const json_t *list, size_t k, struct rue_space *space, rue_error *error)
 {
+    const struct rue_knob_info *knob = space->knobs->at[k];
     size_t i;
     json_t *item;
     int value;
-    space->count[knob] = 0;
+    space->count[k] = 0;
     json_array_foreach(list, i, item)
     {
-        if (!decode_knob(item, knob, &value))
+        if (!rue_knob_json_value(knob, item, &value))
             return rue_fail(error, RUE_RUNNER, "hello: space: a value of \"%s\" is out of bounds",
-                            rue_knobs[knob].name);
-        if (!rue_space_has(space, knob, value) && !rue_space_add(space, knob, value))
+                            knob->name);
+        if (!rue_space_has(space, k, value) && !rue_space_add(space, k, value))
             return rue_fail(
                 error, RUE_RUNNER,
                 "hello: space: \"%s\" has %zu values, more than %d: let it name those that matter",
-                rue_knobs[knob].name, json_array_size(list), RUE_SPACE_VALUES_MAX);
+                knob->name, json_array_size(list), RUE_SPACE_VALUES_MAX);
     }
-    if (space->count[knob]) return RUE_OK;
-    return rue_fail(error, RUE_RUNNER, "hello: space: \"%s\" has no values", rue_knobs[knob].name);
+    if (space->count[k]) return RUE_OK;
+    return rue_fail(error, RUE_RUNNER, "hello: space: \"%s\" has no values", knob->name);
 }
 
-static rue_status decode_space(const json_t *space, struct rue_hello *out, rue_error *error)
+/* Knobs that the runner declares may always be varied; of rue's own those that its space names, where it has
+ * one. */
+static rue_status decode_space(const json_t *reply, struct rue_hello *out, rue_error *error)
 {
+    const json_t *space = json_object_get(reply, "space");
+    const struct rue_knobs *knobs;
+    rue_error why = {0};
     if (!absent(space) && !json_is_object(space))
         return rue_fail(error, RUE_RUNNER, "hello: \"space\" is no object");
-    out->space = rue_space_default();
+    if (rue_knob_json_read(json_object_get(reply, "knobs"), &knobs, &why) != RUE_OK)
+        return rue_fail(error, RUE_RUNNER, "hello: knobs: %s", why.message);
+    out->space = rue_space_default(knobs);
     out->has_space = json_is_object(space);
     rue_status status = RUE_OK;
-    for (int k = 0; status == RUE_OK && k < RUE_KNOB_COUNT; k++) {
-        const json_t *values = json_object_get(space, rue_knobs[k].name);
-        out->knobs[k] = values != NULL;
+    for (size_t k = 0; status == RUE_OK && k < knobs->count; k++) {
+        const json_t *values = json_object_get(space, knobs->at[k]->name);
+        out->varies[k] = values || !out->has_space || k >= RUE_OWN_KNOB_COUNT;
         if (values) status = decode_values(values, k, &out->space, error);
     }
     return status;
@@ -475,7 +471,7 @@ rue_status rue_protocol_decode_hello(const json_t *reply, struct rue_hello *out,
     free(machine);
     rue_status status = decode_models(json_object_get(reply, "models"), out, error);
     if (status == RUE_OK) status = decode_variants(json_object_get(reply, "variants"), out, error);
-    return status == RUE_OK ? decode_space(json_object_get(reply, "space"), out, error) : status;
+    return status == RUE_OK ? decode_space(reply, out, error) : status;
 }
 
 rue_status rue_protocol_decode_opened(const json_t *reply, struct rue_opened *out, rue_error *error)

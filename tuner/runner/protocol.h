@@ -35,10 +35,11 @@ struct rue_hello {
     char models[RUE_HELLO_LIST_MAX][RUE_MODEL_NAME_BYTES];
     size_t variant_count;
     struct rue_variant variants[RUE_HELLO_LIST_MAX];
-    uint64_t images;            /* of its data; 0: not said */
-    bool knobs[RUE_KNOB_COUNT]; /* that its space names: only these may be varied */
+    uint64_t images; /* of its data; 0: not said */
     bool has_space;
-    struct rue_space space; /* fallback values where a knob is not named */
+    struct rue_space space;     /* of rue's own knobs and those that it declares (knob_json.h), at their
+                                   defaults where it names no values */
+    bool varies[RUE_KNOBS_MAX]; /* those that may be varied */
 };
 
 /* What `open` answers when its "status" is "ok": also, where the workload asks for batches of uint8, that
@@ -78,8 +79,8 @@ rue_status rue_protocol_decode_hello(const json_t *reply, struct rue_hello *out,
                                      rue_error *error) RUE_MUST_CHECK;
 rue_status rue_protocol_decode_opened(const json_t *reply, struct rue_opened *out,
                                       rue_error *error) RUE_MUST_CHECK;
-rue_status rue_protocol_decode_config(const json_t *object, struct rue_config *out,
-                                      rue_error *error) RUE_MUST_CHECK;
+rue_status rue_protocol_decode_config(const json_t *object, const struct rue_knobs *knobs,
+                                      struct rue_config *out, rue_error *error) RUE_MUST_CHECK;
 rue_status rue_protocol_decode_variant(const json_t *object, struct rue_variant *out,
                                        rue_error *error) RUE_MUST_CHECK;
 rue_status rue_protocol_decode_workload(const json_t *object, struct rue_workload *out,

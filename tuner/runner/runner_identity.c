@@ -6,9 +6,9 @@
 #include "error.h"
 #include "json_document.h"
 
-const char *const rue_hello_keys[] = {"runner",     "loader",   "machine", "clock",  "measures",
-                                      "models",     "variants", "space",   "images", "answers",
-                                      "whole_jobs", "protocol", NULL};
+const char *const rue_hello_keys[] = {"runner",  "loader",     "machine",  "clock", "measures",
+                                      "models",  "variants",   "space",    "knobs", "images",
+                                      "answers", "whole_jobs", "protocol", NULL};
 const char *const rue_opened_keys[] = {"images", "bytes", "digest", "dtype", "batch_dtype", "cache", NULL};
 
 static bool is_same(const json_t *a, const json_t *b)

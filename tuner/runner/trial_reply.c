@@ -72,7 +72,9 @@ static bool decode_config(const json_t *reply, const struct rue_trial_request *r
 {
     char asked[RUE_CONFIG_TEXT_BYTES], ran[RUE_CONFIG_TEXT_BYTES];
     const json_t *config = json_object_get(reply, "config");
-    if (config && rue_protocol_decode_config(config, &out->config, error) != RUE_OK) return false;
+    if (config &&
+        rue_protocol_decode_config(config, rue_config_knobs(&request->config), &out->config, error) != RUE_OK)
+        return false;
     if (out->outcome != RUE_TRIAL_OK || request->measure == RUE_COMPUTE) return true;
     if (config && rue_config_equal(&request->config, &out->config)) return true;
     rue_config_canonical(&request->config, asked);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "interrupt.h"
+#include "json_document.h"
 #include "store_error.h"
 #include "store_file.h"
 #include "store_guard.h"
@@ -49,8 +50,8 @@ static rue_status prepare_all(struct rue_store *store, rue_error *error)
     if (status == RUE_OK) status = prepare(store, "SELECT count(*) FROM trial", &store->count, error);
     if (status == RUE_OK)
         status = prepare(store,
-                         "INSERT INTO run (command_line, rue_version, started)"
-                         " VALUES (:command_line, :rue_version, :started)",
+                         "INSERT INTO run (command_line, rue_version, started, knobs)"
+                         " VALUES (:command_line, :rue_version, :started, :knobs)",
                          &store->begin, error);
     free(insert);
     free(find);
@@ -169,10 +170,15 @@ void rue_store_close(struct rue_store *store)
 }
 
 rue_status rue_store_begin_run(struct rue_store *store, const char *command_line, const char *rue_version,
-                               const char *started, rue_error *error)
+                               const char *started, const struct rue_knobs *knobs, rue_error *error)
 {
     struct rue_store_row row = {store->begin, SQLITE_OK};
     rue_status status = RUE_OK;
+    json_t *declared = knobs->count > RUE_OWN_KNOB_COUNT ? rue_json_knobs(knobs) : NULL;
+    char *text = declared ? rue_json_dump(declared, JSON_COMPACT) : NULL;
+    json_decref(declared);
+    if (declared && !text) return rue_fail_memory(error, "knobs", sizeof *knobs);
+    if (text) rue_store_row_text(&row, "knobs", text);
     rue_store_row_text(&row, "command_line", command_line);
     rue_store_row_text(&row, "rue_version", rue_version);
     rue_store_row_text(&row, "started", started);
@@ -182,6 +188,7 @@ rue_status rue_store_begin_run(struct rue_store *store, const char *command_line
     else
         store->run_id = sqlite3_last_insert_rowid(store->db);
     rewind_statement(store->begin);
+    free(text);
     return status;
 }
 

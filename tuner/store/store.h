@@ -48,10 +48,11 @@ rue_status rue_store_open(const char *path, bool fresh, struct rue_store **out,
 rue_status rue_store_open_copy(const char *path, struct rue_store **out, rue_error *error) RUE_MUST_CHECK;
 void rue_store_close(struct rue_store *store);
 
-/* Notes that a run begins: its command line, rue's version, wall-clock time (ISO 8601, UTC). The run's id
- * goes into the rows that follow. */
+/* Notes that a run begins: its command line, rue's version, wall-clock time (ISO 8601, UTC), and the knobs of
+ * its configurations. The run's id goes into the rows that follow. */
 rue_status rue_store_begin_run(struct rue_store *store, const char *command_line, const char *rue_version,
-                               const char *started, rue_error *error) RUE_MUST_CHECK;
+                               const char *started, const struct rue_knobs *knobs,
+                               rue_error *error) RUE_MUST_CHECK;
 
 /* Keeps what the run found out, at its end or so far (kept_findings.h), in place of what it kept before. */
 rue_status rue_store_keep_findings(struct rue_store *store, const char *findings,

@@ -10,6 +10,7 @@ static const struct rue_store_column run[] = {
     {"command_line", "TEXT NOT NULL", false, "as it was given"},
     {"rue_version", "TEXT NOT NULL", false, "that ran"},
     {"started", "TEXT NOT NULL", false, "wall clock, UTC"},
+    {"knobs", "TEXT", false, "that the runner declares beside rue's own, JSON; NULL: none"},
     {"findings", "TEXT", false, "that it ended with, or had so far, JSON; NULL: none"},
     {RUE_STORE_CHECKSUM, "INTEGER", false, "of the findings"},
 };

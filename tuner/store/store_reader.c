@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "hash.h"
+#include "knob_json.h"
 #include "protocol.h"
 #include "store_error.h"
 #include "store_file.h"
@@ -57,6 +58,8 @@ struct rue_store_reader {
     sqlite3_stmt *walk;
     struct parsed workload;              /* of the last row */
     struct parsed configs[CONFIGS_KEPT]; /* the last one of each hash */
+    const struct rue_knobs *knobs;       /* of the run of the last row */
+    int64_t knobs_run;                   /* that run; RUE_ABSENT: none yet */
     char *path, *file;                   /* as given, and resolved */
     bool alone;                          /* opened as a file that nobody writes */
     struct stat facts;                   /* of the file, when it was opened */
@@ -135,6 +138,7 @@ rue_status rue_store_reader_open(const char *path, struct rue_store_reader **out
     if (facts.st_size == 0 && !rue_store_file_has_wal(path))
         return rue_fail(error, RUE_STORE, "%s: no store of rue: an empty file", path);
     struct rue_store_reader *reader = calloc(1, sizeof *reader);
+    if (reader) reader->knobs_run = RUE_ABSENT;
     if (reader) reader->path = strdup(path);
     if (reader) reader->file = realpath(path, NULL);
     rue_status status = RUE_OK;
@@ -199,23 +203,42 @@ static bool is_parsed(struct parsed *parsed, const char *text)
 
 /* Canonical JSON to a configuration: false where a newer rue knows a knob or a value that this one does not.
  */
-static bool parse_config(const char *text, struct rue_config *out)
+static bool parse_config(const char *text, const struct rue_knobs *knobs, struct rue_config *out)
 {
     json_t *object = json_loads(text, JSON_REJECT_DUPLICATES, NULL), *value;
     bool known = json_is_object(object);
     const char *key;
-    *out = rue_config_default();
+    *out = rue_config_default_of(knobs);
     json_object_foreach(object, key, value)
     {
-        char number[32];
-        int knob = rue_knob_find(key);
-        const char *word = json_string_value(value);
-        snprintf(number, sizeof number, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
-        known = known && knob >= 0 && (word || json_is_integer(value)) &&
-                rue_knob_parse(knob, word ? word : number, &out->value[knob]);
+        int knob = rue_knob_find(knobs, key);
+        known = known && knob >= 0 && rue_knob_json_value(knobs->at[knob], value, &out->value[knob]);
     }
     json_decref(object);
     return known;
+}
+
+/* The knobs that the runner of a run declared. */
+static rue_status read_knobs(struct rue_store_reader *reader, int64_t run, rue_error *error)
+{
+    sqlite3_stmt *find = NULL;
+    if (run == reader->knobs_run) return RUE_OK;
+    reader->knobs_run = run;
+    reader->knobs = &rue_own_knobs;
+    int code = sqlite3_prepare_v2(reader->db, "SELECT knobs FROM run WHERE id = ?", -1, &find, NULL);
+    if (code == SQLITE_OK) code = sqlite3_bind_int64(find, 1, run);
+    if (code == SQLITE_OK) code = sqlite3_step(find);
+    const char *text = code == SQLITE_ROW ? (const char *)sqlite3_column_text(find, 0) : NULL;
+    json_t *declared = text ? json_loads(text, JSON_REJECT_DUPLICATES, NULL) : NULL;
+    rue_status status = RUE_OK;
+    if (text && (!declared || rue_knob_json_read(declared, &reader->knobs, NULL) != RUE_OK))
+        status =
+            rue_fail(error, RUE_STORE, "%s: run %" PRId64 ": its knobs cannot be read; delete its trials",
+                     reader->path, run);
+    json_decref(declared);
+    sqlite3_finalize(find);
+    return code == SQLITE_ROW || code == SQLITE_DONE ? status
+                                                     : fail(reader, code, "reading the store", error);
 }
 
 static bool parse_workload(const char *text, struct rue_workload *out)
@@ -230,7 +253,8 @@ static bool parse_workload(const char *text, struct rue_workload *out)
 static bool read_config(struct rue_store_reader *reader, const char *text, struct rue_config *out)
 {
     struct parsed *parsed = &reader->configs[rue_hash(RUE_HASH_START, text, strlen(text)) % CONFIGS_KEPT];
-    if (!is_parsed(parsed, text)) parsed->known = parse_config(text, &parsed->config);
+    if (!is_parsed(parsed, text) || parsed->config.knobs != reader->knobs)
+        parsed->known = parse_config(text, reader->knobs, &parsed->config);
     *out = parsed->config;
     return parsed->known;
 }
@@ -275,6 +299,8 @@ static rue_status read_row(struct rue_store_reader *reader, struct rue_store_tri
     out->images_requested = (uint64_t)integer_of(reader, IMAGES_REQUESTED);
     out->workload = text_of(reader, WORKLOAD);
     copy_text(out->recorded, sizeof out->recorded, text_of(reader, RECORDED));
+    rue_status status = read_knobs(reader, out->run_id, error);
+    if (status != RUE_OK) return status;
     bool known = measure >= 0 && read_scenario(reader, &out->scenario);
     if (!known || !read_config(reader, text_of(reader, CONFIG), &out->config))
         return rue_fail(error, RUE_STORE,
@@ -283,7 +309,7 @@ static rue_status read_row(struct rue_store_reader *reader, struct rue_store_tri
                         "delete that row",
                         reader->path, out->id);
     out->measure = (enum rue_measure)measure;
-    rue_status status = rue_store_row_read(reader->walk, reader->path, &out->result, error);
+    status = rue_store_row_read(reader->walk, reader->path, &out->result, error);
     out->result.config = out->config;
     return status;
 }

@@ -51,16 +51,16 @@ static char *view_sql(void)
     FILE *out = open_memstream(&text, &bytes);
     if (!out) return NULL;
     fputs("CREATE VIEW ok_trial AS SELECT id, run_id, mode, format, dtype, model, measure", out);
-    for (int k = 0; k < RUE_KNOB_COUNT; k++) {
-        bool boolean = rue_knobs[k].boolean; /* which SQLite takes for 0 or 1 */
-        const char *quote = rue_knobs[k].words && !boolean ? "'" : "";
-        char fallback[32];
-        if (boolean)
-            snprintf(fallback, sizeof fallback, "%d", rue_knobs[k].fallback);
+    for (size_t k = 0; k < rue_own_knobs.count; k++) {
+        const struct rue_knob_info *knob = rue_own_knobs.at[k];
+        const char *quote = knob->kind == RUE_KIND_CATEGORY ? "'" : "";
+        char fallback[RUE_KNOB_TEXT_BYTES];
+        if (knob->kind == RUE_KIND_FLAG) /* which SQLite takes for 0 or 1 */
+            snprintf(fallback, sizeof fallback, "%d", knob->fallback);
         else
-            rue_knob_format(k, rue_knobs[k].fallback, fallback, sizeof fallback);
-        fprintf(out, ",\n    coalesce(json_extract(config, '$.%s'), %s%s%s) AS %s", rue_knobs[k].name, quote,
-                fallback, quote, rue_knobs[k].name);
+            rue_knob_format(knob, knob->fallback, fallback);
+        fprintf(out, ",\n    coalesce(json_extract(config, '$.%s'), %s%s%s) AS %s", knob->name, quote,
+                fallback, quote, knob->name);
     }
     fputs(",\n    job_images, images_requested >= job_images AS is_full", out);
     for (size_t i = 0; i < rue_trial_field_count; i++)

@@ -10,6 +10,7 @@
 #include "json_document.h"
 #include "json_reader.h"
 #include "kept_variant.h"
+#include "knob_json.h"
 #include "tally.h"
 
 #define FORMAT "rue.findings/1"
@@ -102,6 +103,7 @@ rue_status rue_kept_findings_write(const struct rue_findings *findings, const st
     rue_json_put(&document, root, "notices", notices_json(&document, findings));
     rue_json_put(&document, root, "disturbed", disturbed_json(&document, beside));
     rue_json_put(&document, root, "rules", rules_json(&document, rules));
+    rue_json_put(&document, root, "knobs", rue_json_knobs(rue_findings_knobs(findings)));
     rue_json_put(&document, root, "variants", variants_json(&document, findings, beside));
     *out = document.failed ? NULL : rue_json_dump(root, JSON_COMPACT);
     json_decref(root);
@@ -186,10 +188,14 @@ static rue_status conclude(const struct rue_json_reader *reader, rue_error *erro
     return rue_fail(error, RUE_STORE, "%s", message);
 }
 
-static struct rue_json_reader start(const char *store, const char *advice, rue_error *error)
+static struct rue_json_reader start(const char *store, const char *advice, const json_t *root,
+                                    rue_error *error)
 {
-    struct rue_json_reader reader = {.path = store, .advice = advice, .error = error};
+    struct rue_json_reader reader = {
+        .path = store, .advice = advice, .error = error, .knobs = &rue_own_knobs};
     rue_json_enter(&reader, "findings");
+    if (rue_knob_json_read(json_object_get(root, "knobs"), &reader.knobs, NULL) != RUE_OK)
+        rue_json_refuse(&reader, "knobs", "a list of knobs");
     return reader;
 }
 
@@ -198,8 +204,8 @@ rue_status rue_kept_findings_read(const char *text, const char *store, struct ru
 {
     char format[64];
     rue_error why = {0};
-    struct rue_json_reader reader = start(store, start_over, &why);
     *out = (struct rue_kept_findings){.root = json_loads(text, JSON_REJECT_DUPLICATES, NULL)};
+    struct rue_json_reader reader = start(store, start_over, out->root, &why);
     if (!json_is_object(out->root)) rue_json_refuse(&reader, NULL, "an object");
     rue_json_copy_text(&reader, out->root, "format", false, format, sizeof format);
     if (reader.status == RUE_OK && strcmp(format, FORMAT) != 0) rue_json_refuse(&reader, "format", FORMAT);
@@ -263,7 +269,7 @@ rue_status rue_kept_findings_rank(const struct rue_kept_findings *kept, const ch
                                   rue_error *error)
 {
     rue_error why = {0};
-    struct rue_json_reader reader = start(store, again, &why);
+    struct rue_json_reader reader = start(store, again, kept->root, &why);
     struct rue_findings *findings = calloc(1, sizeof *findings);
     if (!findings) return rue_fail_memory(error, "findings", sizeof *findings);
     findings->variants = calloc(kept->variant_count + 1, sizeof *findings->variants);

@@ -247,7 +247,7 @@ static struct rue_cost_matrix *read_matrix(struct rue_json_reader *reader, const
         if (!(names[m] = json_string_value(json_array_get(models, m))))
             rue_json_refuse(reader, "models", "a list of names");
     for (size_t c = 0; reader->status == RUE_OK && c < config_count; c++)
-        if (rue_protocol_decode_config(json_array_get(configs, c), &config[c], NULL) != RUE_OK)
+        if (rue_protocol_decode_config(json_array_get(configs, c), reader->knobs, &config[c], NULL) != RUE_OK)
             rue_json_refuse(reader, "configs", "a list of configurations");
     if (reader->status == RUE_OK)
         reader->status =
@@ -306,7 +306,7 @@ static void read_facts(struct rue_json_reader *reader, const json_t *object, str
     out->gpus = gpus > 0 ? (uint64_t)gpus : 0;
     out->slept_ns = json_number_value(json_object_get(object, "slept_ns"));
     out->late_ns = json_number_value(json_object_get(object, "late_ns"));
-    if (best && rue_protocol_decode_config(best, &out->replayed.best, NULL) != RUE_OK)
+    if (best && rue_protocol_decode_config(best, reader->knobs, &out->replayed.best, NULL) != RUE_OK)
         rue_json_refuse(reader, "replayed.best", "a configuration");
 }
 

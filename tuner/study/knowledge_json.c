@@ -43,8 +43,8 @@ static void read_curve(struct rue_json_reader *reader, const json_t *parent, str
     {
         size_t length = rue_json_enter_at(reader, i);
         if (!json_is_object(item)) rue_json_refuse(reader, NULL, "an object");
-        int size =
-            (int)rue_json_count(reader, item, "batch_size", false, (uint64_t)rue_knobs[RUE_BATCH_SIZE].max);
+        int size = (int)rue_json_count(reader, item, "batch_size", false,
+                                       (uint64_t)rue_own_knobs.at[RUE_BATCH_SIZE]->max);
         double batch_s = seconds_of(reader, item, "batch_s");
         if (reader->status == RUE_OK && (size < 1 || !(batch_s > 0)))
             rue_json_refuse(reader, NULL, "the time of a batch");

@@ -12,6 +12,7 @@
 #include "json_file.h"
 #include "json_number.h"
 #include "json_reader.h"
+#include "knob_json.h"
 #include "knowledge_json.h"
 #include "prediction.h"
 #include "protocol.h"
@@ -107,7 +108,7 @@ static bool read_config(struct rue_json_reader *reader, const json_t *object, st
     rue_error why = {0};
     const json_t *told = rue_json_object(reader, object, "config", true);
     if (!told) return false;
-    if (rue_protocol_decode_config(told, out, &why) == RUE_OK) return true;
+    if (rue_protocol_decode_config(told, reader->knobs, out, &why) == RUE_OK) return true;
     rue_json_refuse(reader, "config", "a configuration");
     return false;
 }
@@ -268,6 +269,8 @@ static void read_root(struct rue_json_reader *reader, const json_t *root, struct
     rue_json_copy_text(reader, root, "format", false, format, sizeof format);
     if (reader->status == RUE_OK && strcmp(format, "rue.recommendation/1") != 0)
         rue_json_refuse(reader, "format", "rue.recommendation/1");
+    if (rue_knob_json_read(json_object_get(root, "knobs"), &reader->knobs, NULL) != RUE_OK)
+        rue_json_refuse(reader, "knobs", "a list of knobs");
     read_provenance(reader, root, out);
     const json_t *list =
         read_list(reader, root, "recommendations", VARIANTS_MAX, sizeof *out->at, &out->count, &out->at);

@@ -231,7 +231,7 @@ double rue_study_whole_s(const struct rue_study_setup *setup)
     double sum = 0;
     for (size_t i = 0, size = rue_space_size(&setup->space); i < size; i++) {
         struct rue_config config = rue_space_at(&setup->space, i);
-        if (!rue_study_repeats_another(&setup->space, &config)) sum += rue_study_config_s(setup, &config);
+        if (!rue_space_repeats(&setup->space, &config)) sum += rue_study_config_s(setup, &config);
     }
     return sum * setup->goal.search.repeats;
 }
@@ -311,7 +311,7 @@ static double cheapest_s(const struct rue_study_setup *setup, size_t variants, d
     double least_s = INFINITY, second_s = INFINITY;
     for (size_t i = 0, size = rue_space_size(&setup->space); i < size; i++) {
         struct rue_config config = rue_space_at(&setup->space, i);
-        if (rue_study_repeats_another(&setup->space, &config)) continue;
+        if (rue_space_repeats(&setup->space, &config)) continue;
         double s = config_s(setup, variants, &config);
         second_s = fmin(second_s, fmax(s, least_s));
         least_s = fmin(least_s, s);

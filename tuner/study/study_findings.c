@@ -165,7 +165,7 @@ static void fill_provenance(const struct rue_study *study, struct rue_findings *
     const char *name = strrchr(study->setup.place.folder, '/');
     copy_text(out->study, sizeof out->study, name && name[1] ? name + 1 : study->setup.place.folder);
     copy_text(out->measured_with, sizeof out->measured_with, hello->loader);
-    out->pins = hello->knobs[RUE_PIN_MEMORY];
+    out->pins = hello->varies[RUE_PIN_MEMORY];
     copy_text(out->runner, sizeof out->runner, hello->runner);
     copy_text(out->rue_version, sizeof out->rue_version, RUE_VERSION);
     copy_text(out->cpu, sizeof out->cpu, machine.cpu);

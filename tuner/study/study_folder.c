@@ -201,7 +201,7 @@ rue_status rue_study_open_store(struct rue_study_setup *setup, struct rue_study_
 
     if (status == RUE_OK)
         status = rue_store_begin_run(ledger->store, setup->goal.output.command_line, RUE_VERSION,
-                                     setup->started, error);
+                                     setup->started, rue_study_hello(setup)->space.knobs, error);
     return status;
 }
 

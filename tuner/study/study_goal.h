@@ -4,6 +4,7 @@
 
 #include "budget.h"
 #include "goal.h"
+#include "knob_list.h"
 #include "ranking_rules.h"
 #include "recommendation_file.h"
 #include "report.h"
@@ -35,9 +36,8 @@ struct rue_study_goal {
                                                 `names` */
     } models;
     struct {
-        const char *knobs[RUE_KNOB_COUNT];        /* "32,64", "0..8"; NULL: a default */
-        const char *knob_origins[RUE_KNOB_COUNT]; /* what gave each, "--batch-size": for messages */
-        bool limits_workers;                      /* to `max_workers`, which `max_workers_origin` said */
+        struct rue_knob_choices knobs; /* of those that are not named: a default */
+        bool limits_workers;           /* to `max_workers`, which `max_workers_origin` said */
         int max_workers;
         const char *max_workers_origin;
         const char *baseline;        /* what people use anyway, see study_space.h; NULL: nothing */

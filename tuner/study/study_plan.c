@@ -84,8 +84,7 @@ static rue_status list_configs(struct rue_study_setup *setup, rue_error *error)
     if (!setup->configs) return rue_fail_memory(error, "configurations", size * sizeof *setup->configs);
     for (size_t i = 0; i < size; i++) {
         struct rue_config config = rue_space_at(&setup->space, i);
-        if (!rue_study_repeats_another(&setup->space, &config))
-            setup->configs[setup->config_count++] = config;
+        if (!rue_space_repeats(&setup->space, &config)) setup->configs[setup->config_count++] = config;
     }
     rue_study_list_baselines(setup);
     return RUE_OK;

@@ -59,19 +59,19 @@ static double rest_s(const struct rue_study_setup *setup)
     return fmax(0, setup->plan.expected_s - setup->plan.stored_s);
 }
 
-static void add_values(struct line *line, const struct rue_study_setup *setup, int knob)
+static void add_values(struct line *line, const struct rue_study_setup *setup, size_t knob)
 {
     const struct rue_space *space = &setup->space;
-    char value[32];
+    char value[RUE_KNOB_TEXT_BYTES];
     for (int i = 0; i < space->count[knob]; i++) {
-        rue_knob_format(knob, space->values[knob][i], value, sizeof value);
+        rue_knob_format(space->knobs->at[knob], space->values[knob][i], value);
         add(line, "%s%s", i ? ", " : "", value);
     }
 }
 
-const char *rue_study_option_name(int knob, char out[32])
+const char *rue_study_option_name(const struct rue_knob_info *knob, char out[RUE_KNOB_TEXT_BYTES])
 {
-    snprintf(out, 32, "%s", rue_knobs[knob].name);
+    snprintf(out, RUE_KNOB_TEXT_BYTES, "%s", knob->name);
     for (char *at = out; *at; at++)
         if (*at == '_') *at = '-';
     return out;
@@ -191,7 +191,7 @@ static void add_baselines(struct line *line, const struct rue_study_setup *setup
 void rue_study_show_plan(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
                          const struct rue_report_style *style, FILE *out)
 {
-    char count[RUE_UNIT_TEXT_BYTES], name[32];
+    char count[RUE_UNIT_TEXT_BYTES], name[RUE_KNOB_TEXT_BYTES];
     struct line line = {0};
     for (size_t v = 0; v < setup->variant_count; v++) {
         if (setup->host.recording)
@@ -209,9 +209,9 @@ void rue_study_show_plan(const struct rue_study_setup *setup, const struct rue_s
     put(&line, "job", style, out);
     for (size_t m = 0; m < setup->model_count; m++) add(&line, "%s%s", m ? ", " : "", setup->models[m].name);
     put(&line, "models", style, out);
-    for (int k = 0; k < RUE_KNOB_COUNT; k++) {
+    for (size_t k = 0; k < setup->space.knobs->count; k++) {
         add_values(&line, setup, k);
-        put(&line, rue_study_option_name(k, name), style, out);
+        put(&line, rue_study_option_name(setup->space.knobs->at[k], name), style, out);
     }
     add(&line, "%s%s%s", setup->plan.strategy->name, setup->plan.why[0] ? ": " : "", setup->plan.why);
     put(&line, "strategy", style, out);

@@ -8,7 +8,7 @@
 struct json_t;
 
 /* A knob as it is typed: "batch-size". */
-const char *rue_study_option_name(int knob, char out[32]);
+const char *rue_study_option_name(const struct rue_knob_info *knob, char out[RUE_KNOB_TEXT_BYTES]);
 
 /* Shows the plan on `out`. */
 void rue_study_show_plan(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,

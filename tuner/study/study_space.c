@@ -18,19 +18,19 @@ int rue_study_usable_cpus(const struct rue_hello *hello)
     if (cpus > 0) return cpus;
     /* This machine's say nothing of one that is simulated or was elsewhere: as many as it has workers for. */
     const int *workers = hello->space.values[RUE_NUM_WORKERS], count = hello->space.count[RUE_NUM_WORKERS];
-    if (hello->virtual_clock && hello->knobs[RUE_NUM_WORKERS])
+    if (hello->virtual_clock && hello->varies[RUE_NUM_WORKERS])
         return workers[count - 1] > 1 ? workers[count - 1] : 1;
     return rue_machine_read().usable_cpus;
 }
 
 /* Batch sizes by doubling; workers 0, 1, 2, 4, ... to twice the usable CPUs, and the CPUs themselves. */
-static void default_values(struct rue_space *space, enum rue_knob knob, int cpus)
+static void default_values(struct rue_space *space, size_t knob, int cpus)
 {
     if (knob == RUE_BATCH_SIZE) {
         space->count[knob] = 0;
         for (int b = 16; b <= 256; b *= 2) rue_space_add(space, knob, b);
     } else if (knob == RUE_NUM_WORKERS) {
-        int most = rue_knobs[knob].max;
+        int most = rue_own_knobs.at[knob]->max;
         space->count[knob] = 0;
         rue_space_add(space, knob, 0);
         for (int w = 1; w <= 2 * cpus && w <= most; w *= 2) rue_space_add(space, knob, w);
@@ -55,12 +55,19 @@ static rue_status bound_batch_size(struct rue_space *space, const char *asked_by
     return RUE_OK;
 }
 
+/* What asked for values of one of rue's own knobs, or NULL. */
+static const char *origin_of(const struct rue_study_goal *goal, enum rue_knob knob)
+{
+    const struct rue_knob_choice *choice =
+        rue_knob_choices_find(&goal->space.knobs, rue_own_knobs.at[knob]->name);
+    return choice ? choice->origin : NULL;
+}
+
 /* Values that a limit leaves. */
 static rue_status bound_workers(struct rue_space *space, const struct rue_study_goal *goal, rue_error *error)
 {
     int *count = &space->count[RUE_NUM_WORKERS], *values = space->values[RUE_NUM_WORKERS];
-    const char *asked_by =
-        goal->space.knobs[RUE_NUM_WORKERS] ? goal->space.knob_origins[RUE_NUM_WORKERS] : NULL;
+    const char *asked_by = origin_of(goal, RUE_NUM_WORKERS);
     while (goal->space.limits_workers && *count > 0 && values[*count - 1] > goal->space.max_workers) {
         if (asked_by)
             return rue_fail(error, RUE_USAGE,
@@ -79,48 +86,46 @@ static rue_status bound_workers(struct rue_space *space, const struct rue_study_
 rue_status rue_study_check_pinning(const struct rue_study_setup *setup, rue_error *error)
 {
     const struct rue_hello *hello = rue_study_hello(setup);
-    if (!setup->goal.space.knobs[RUE_PIN_MEMORY] || hello->has_space)
-        return RUE_OK; /* a space says it itself */
+    const char *origin = origin_of(&setup->goal, RUE_PIN_MEMORY);
+    if (!origin || hello->has_space) return RUE_OK; /* a space says it itself */
     for (size_t m = 0; m < setup->model_count; m++)
         if (setup->models[m].profile.consumer == RUE_CONSUMER_CUDA) return RUE_OK;
     return rue_fail(error, RUE_USAGE,
                     "%s: no model here computes on a GPU, so that it makes no difference where batches lie; "
                     "name one, such as resnet50@cuda, or leave it out",
-                    setup->goal.space.knob_origins[RUE_PIN_MEMORY]);
+                    origin);
+}
+
+static rue_status choose_values(struct rue_space *space, const struct rue_hello *hello,
+                                const struct rue_knob_choice *choice, rue_error *error)
+{
+    const char *names[RUE_KNOBS_MAX];
+    char near[RUE_SUGGESTION_BYTES];
+    int knob = rue_knob_find(space->knobs, choice->name);
+    for (size_t k = 0; k < space->knobs->count; k++) names[k] = space->knobs->at[k]->name;
+    if (knob < 0)
+        return rue_fail(error, RUE_USAGE, "%s: the runner %s declares no knob %s%s; leave it out",
+                        choice->origin, hello->runner, choice->name,
+                        rue_did_you_mean(choice->name, names, space->knobs->count, "", near));
+    if (!hello->varies[knob])
+        return rue_fail(error, RUE_USAGE, "%s: the runner %s cannot vary that; leave it out", choice->origin,
+                        hello->runner);
+    return rue_knob_list_parse(space, (size_t)knob, choice->values, choice->origin, error);
 }
 
 rue_status rue_study_space(const struct rue_study_goal *goal, const struct rue_hello *hello,
                            uint64_t job_images, struct rue_space *out, rue_error *error)
 {
+    const struct rue_knob_choices *choices = &goal->space.knobs;
     int cpus = rue_study_usable_cpus(hello);
-    *out = hello->has_space ? hello->space : rue_space_default();
-    for (int k = 0; k < RUE_KNOB_COUNT; k++) {
-        bool variable = !hello->has_space || hello->knobs[k];
-        if (goal->space.knobs[k] && !variable)
-            return rue_fail(error, RUE_USAGE, "%s: the runner %s cannot vary that; leave it out",
-                            goal->space.knob_origins[k], hello->runner);
-        if (goal->space.knobs[k]) {
-            rue_status status =
-                rue_knob_list_parse(out, k, goal->space.knobs[k], goal->space.knob_origins[k], error);
-            if (status != RUE_OK) return status;
-        } else if (!hello->has_space) {
-            default_values(out, k, cpus);
-        }
-    }
-    rue_status status = bound_workers(out, goal, error);
+    *out = hello->space;
+    for (size_t k = 0; !hello->has_space && k < out->knobs->count; k++) default_values(out, k, cpus);
+    rue_status status = RUE_OK;
+    for (size_t i = 0; status == RUE_OK && i < choices->count; i++)
+        status = choose_values(out, hello, &choices->at[i], error);
+    if (status == RUE_OK) status = bound_workers(out, goal, error);
     if (status != RUE_OK) return status;
-    const char *asked_by =
-        goal->space.knobs[RUE_BATCH_SIZE] ? goal->space.knob_origins[RUE_BATCH_SIZE] : NULL;
-    return bound_batch_size(out, asked_by, job_images, error);
-}
-
-bool rue_study_repeats_another(const struct rue_space *space, const struct rue_config *config)
-{
-    if (config->value[RUE_NUM_WORKERS] > 0) return false;
-    static const enum rue_knob of_workers[] = {RUE_PREFETCH_FACTOR, RUE_PARALLELISM};
-    for (size_t i = 0; i < sizeof of_workers / sizeof *of_workers; i++)
-        if (config->value[of_workers[i]] != space->values[of_workers[i]][0]) return true;
-    return false;
+    return bound_batch_size(out, origin_of(goal, RUE_BATCH_SIZE), job_images, error);
 }
 
 size_t rue_study_config_count(const struct rue_study_setup *setup)
@@ -128,7 +133,7 @@ size_t rue_study_config_count(const struct rue_study_setup *setup)
     size_t count = 0;
     for (size_t i = 0, size = rue_space_size(&setup->space); i < size; i++) {
         struct rue_config config = rue_space_at(&setup->space, i);
-        count += !rue_study_repeats_another(&setup->space, &config);
+        count += !rue_space_repeats(&setup->space, &config);
     }
     return count;
 }
@@ -165,9 +170,9 @@ static int usual_batch_size(const struct rue_space *space)
 /* What is not named: without workers, and every other knob as it is where nobody sets it. */
 static struct rue_config usual_config(const struct rue_space *space)
 {
-    struct rue_config config;
-    for (int k = 0; k < RUE_KNOB_COUNT; k++) {
-        int fallback = rue_knobs[k].fallback;
+    struct rue_config config = rue_config_default_of(space->knobs);
+    for (size_t k = 0; k < space->knobs->count; k++) {
+        int fallback = space->knobs->at[k]->fallback;
         config.value[k] = rue_space_has(space, k, fallback) ? fallback : space->values[k][0];
     }
     config.value[RUE_BATCH_SIZE] = usual_batch_size(space);
@@ -192,8 +197,8 @@ static void add_usual(struct rue_study_setup *setup)
     if (setup->host.recording) return;
     bool torch = strcmp(hello->loader, "torch") == 0;
     struct rue_config alone = config;
-    alone.value[RUE_PREFETCH_FACTOR] = space->values[RUE_PREFETCH_FACTOR][0];
-    alone.value[RUE_PARALLELISM] = space->values[RUE_PARALLELISM][0];
+    for (size_t k = 0; k < space->knobs->count; k++)
+        if (space->knobs->at[k]->needs_workers) alone.value[k] = space->values[k][0];
     if (rue_space_holds(space, &alone))
         add_baseline(setup, &alone, torch ? "PyTorch's default" : "no workers");
     config.value[RUE_NUM_WORKERS] = rue_study_usable_cpus(hello);
@@ -204,28 +209,26 @@ static void add_usual(struct rue_study_setup *setup)
 static rue_status parse_knob(const struct rue_study_setup *setup, char *word, struct rue_config *config,
                              rue_error *error)
 {
-    const char *origin = setup->goal.space.baseline_origin, *names[RUE_KNOB_COUNT];
+    const char *origin = setup->goal.space.baseline_origin, *names[RUE_KNOBS_MAX];
     const struct rue_hello *hello = rue_study_hello(setup);
-    char near[RUE_SUGGESTION_BYTES], *value = strchr(word, '=');
+    const struct rue_knobs *knobs = setup->space.knobs;
+    char near[RUE_SUGGESTION_BYTES], known[256], *value = strchr(word, '=');
     if (!value)
         return rue_fail(
             error, RUE_USAGE,
             "%s: '%.100s' is not KNOB=VALUE; give such as batch_size=32,num_workers=2, or " RUE_BASELINE_NONE,
             origin, word);
     *value++ = 0;
-    int knob = rue_knob_find(word);
-    for (int k = 0; k < RUE_KNOB_COUNT; k++) names[k] = rue_knobs[k].name;
+    int knob = rue_knob_find(knobs, word);
+    for (size_t k = 0; k < knobs->count; k++) names[k] = knobs->at[k]->name;
     if (knob < 0)
         return rue_fail(error, RUE_USAGE, "%s: '%.100s' is not a knob%s", origin, word,
-                        rue_did_you_mean(word, names, RUE_KNOB_COUNT, "", near));
+                        rue_did_you_mean(word, names, knobs->count, "", near));
     int asked;
-    if (!rue_knob_parse(knob, value, &asked) && rue_knobs[knob].words)
-        return rue_fail(error, RUE_USAGE, "%s: %s is %s or %s, not '%.100s'", origin, names[knob],
-                        rue_knobs[knob].words[0], rue_knobs[knob].words[1], value);
-    if (!rue_knob_parse(knob, value, &asked))
-        return rue_fail(error, RUE_USAGE, "%s: %s is a whole number from %d to %d, not '%.100s'", origin,
-                        names[knob], rue_knobs[knob].min, rue_knobs[knob].max, value);
-    if (hello->has_space && !hello->knobs[knob] && asked != config->value[knob])
+    rue_knob_describe(knobs->at[knob], known, sizeof known);
+    if (!rue_knob_parse(knobs->at[knob], value, &asked))
+        return rue_fail(error, RUE_USAGE, "%s: %s is %s, not '%.100s'", origin, names[knob], known, value);
+    if (!hello->varies[knob] && asked != config->value[knob])
         return rue_fail(error, RUE_USAGE, "%s: the runner %s cannot vary %s; leave it out", origin,
                         hello->runner, names[knob]);
     config->value[knob] = asked;

@@ -12,10 +12,6 @@ rue_status rue_study_check_pinning(const struct rue_study_setup *setup, rue_erro
 rue_status rue_study_space(const struct rue_study_goal *goal, const struct rue_hello *hello,
                            uint64_t job_images, struct rue_space *out, rue_error *error) RUE_MUST_CHECK;
 
-/* Whether a configuration of the space repeats another one. Without workers nothing is prefetched or shared:
- * those knobs at their first values stand for all. Where batches lie is about the consumer as well. */
-bool rue_study_repeats_another(const struct rue_space *space, const struct rue_config *config);
-
 /* Configurations of the space, those left out that repeat another one. */
 size_t rue_study_config_count(const struct rue_study_setup *setup);
 

@@ -48,12 +48,12 @@ static void describe(const struct rue_table *table, size_t index, struct rue_sto
 /* What a study needs beside what can be ranked: its configurations are whole, its names are short. */
 static rue_status check_table(const struct rue_table *table, rue_error *error)
 {
-    for (int k = 0; k < RUE_KNOB_COUNT; k++)
-        if (rue_knobs[k].always_shown && table->columns.field[RUE_COLUMN_KNOBS + k] == SIZE_MAX)
+    for (int k = 0; k < RUE_OWN_KNOB_COUNT; k++)
+        if (rue_own_knobs.at[k]->always_shown && table->columns.field[RUE_COLUMN_KNOBS + k] == SIZE_MAX)
             return rue_fail(error, RUE_DATA,
                             "%s: no column %s: a study needs it, add it with what was measured, or leave out "
                             "--study",
-                            table->name, rue_knobs[k].name);
+                            table->name, rue_own_knobs.at[k]->name);
     for (size_t m = 0; m < table->tally.models.count; m++)
         if (strlen(table->tally.models.texts[m]) >= RUE_MODEL_NAME_BYTES)
             return rue_fail(error, RUE_DATA,
@@ -75,7 +75,8 @@ static rue_status add_trials(const struct rue_table *table, const char *command_
     struct tm parts;
     strftime(started, sizeof started, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &parts));
     rue_status status = rue_store_begin(store, error);
-    if (status == RUE_OK) status = rue_store_begin_run(store, command_line, RUE_VERSION, started, error);
+    if (status == RUE_OK)
+        status = rue_store_begin_run(store, command_line, RUE_VERSION, started, &rue_own_knobs, error);
     for (size_t i = 0; status == RUE_OK && i < table->tally.trial_count; i++) {
         struct rue_store_scenario scenario;
         struct rue_trial_request request;

@@ -44,7 +44,7 @@ static const struct {
 
 const char *rue_column_name(enum rue_column column)
 {
-    return column < RUE_COLUMN_KNOBS ? names[column] : rue_knobs[column - RUE_COLUMN_KNOBS].name;
+    return column < RUE_COLUMN_KNOBS ? names[column] : rue_own_knobs.at[column - RUE_COLUMN_KNOBS]->name;
 }
 
 void rue_columns_list(char *out, size_t bytes)
@@ -274,7 +274,7 @@ uint64_t rue_columns_digest(const struct rue_columns *columns, uint64_t digest)
 
 static bool looks_like(const char *theirs, int knob)
 {
-    const char *name = rue_knobs[knob].name;
+    const char *name = rue_own_knobs.at[knob]->name;
     for (size_t i = 0; i < sizeof knob_words / sizeof *knob_words; i++)
         if (knob_words[i].knob == knob && strcasecmp(knob_words[i].name, theirs) == 0) return true;
     return rue_suggest(theirs, &name, 1);
@@ -284,7 +284,7 @@ static bool looks_like(const char *theirs, int knob)
 static void check_knobs(struct search *search, const struct rue_columns *columns)
 {
     bool any = false;
-    for (int k = 0; k < RUE_KNOB_COUNT; k++) {
+    for (int k = 0; k < RUE_OWN_KNOB_COUNT; k++) {
         const char *guess = NULL;
         bool found = columns->field[RUE_COLUMN_KNOBS + k] != NONE;
         for (size_t f = 0; !found && !guess && f < search->header->count; f++)
@@ -292,10 +292,10 @@ static void check_knobs(struct search *search, const struct rue_columns *columns
                 guess = search->header->fields[f];
         any |= found || guess;
         char what[64];
-        snprintf(what, sizeof what, "column %s", rue_knobs[k].name);
-        if (guess) note_missing(search, what, rue_knobs[k].name, guess);
+        snprintf(what, sizeof what, "column %s", rue_own_knobs.at[k]->name);
+        if (guess) note_missing(search, what, rue_own_knobs.at[k]->name, guess);
     }
-    if (!any) note_missing(search, "column of a knob", rue_knobs[0].name, NULL);
+    if (!any) note_missing(search, "column of a knob", rue_own_knobs.at[0]->name, NULL);
 }
 
 static rue_status find_all(struct search *search, struct rue_columns *out, rue_error *error)

@@ -5,7 +5,7 @@
 #include "config.h"
 #include "csv.h"
 
-/* Columns that are no knobs; those of knobs follow, in the order of rue_knobs. */
+/* Columns that are no knobs; those of knobs follow, in the order of rue_own_knobs. */
 enum rue_column {
     RUE_COLUMN_MODE,
     RUE_COLUMN_FORMAT,
@@ -22,7 +22,7 @@ enum rue_column {
     RUE_COLUMN_TIME_NS,
     RUE_COLUMN_END_TO_END_NS,
     RUE_COLUMN_KNOBS,
-    RUE_COLUMN_COUNT = RUE_COLUMN_KNOBS + RUE_KNOB_COUNT
+    RUE_COLUMN_COUNT = RUE_COLUMN_KNOBS + RUE_OWN_KNOB_COUNT
 };
 
 enum { RUE_COLUMN_TEXT_BYTES = 1024 };

@@ -102,11 +102,11 @@ static enum rue_column suspect(const struct rue_columns *columns, const char *a,
     static const enum rue_column words[] = {RUE_COLUMN_MODE, RUE_COLUMN_MODEL, RUE_COLUMN_FORMAT,
                                             RUE_COLUMN_DTYPE};
     if (strcmp(a, b) == 0 || !*a || !*b) return RUE_COLUMN_COUNT;
-    for (int k = 0; k < RUE_KNOB_COUNT; k++) {
+    for (int k = 0; k < RUE_OWN_KNOB_COUNT; k++) {
         int value;
         enum rue_column column = (enum rue_column)(RUE_COLUMN_KNOBS + k);
-        if (columns->field[column] == NONE && rue_knobs[k].always_shown && rue_knob_parse(k, a, &value) &&
-            rue_knob_parse(k, b, &value))
+        if (columns->field[column] == NONE && rue_own_knobs.at[k]->always_shown &&
+            rue_knob_parse(rue_own_knobs.at[k], a, &value) && rue_knob_parse(rue_own_knobs.at[k], b, &value))
             return column;
     }
     if (!is_word(a) || !is_word(b)) return RUE_COLUMN_COUNT;

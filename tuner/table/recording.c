@@ -13,7 +13,7 @@ static int compare_cells(const struct rue_tally_trial *a, const struct rue_tally
 {
     if (a->group != b->group) return a->group < b->group ? -1 : 1;
     if (a->model != b->model) return a->model < b->model ? -1 : 1;
-    for (int k = 0; k < RUE_KNOB_COUNT; k++)
+    for (size_t k = 0; k < RUE_OWN_KNOB_COUNT; k++)
         if (a->config.value[k] != b->config.value[k]) return a->config.value[k] < b->config.value[k] ? -1 : 1;
     return 0;
 }
@@ -110,29 +110,29 @@ static rue_status add_model(struct rue_recording *recording, size_t model, rue_e
 static rue_status add_values(struct rue_recording *recording, const struct rue_config *config,
                              rue_error *error)
 {
-    for (int k = 0; k < RUE_KNOB_COUNT; k++) {
+    for (size_t k = 0; k < RUE_OWN_KNOB_COUNT; k++) {
         int value = config->value[k];
         if (!recording->knobs[k] || rue_space_has(&recording->space, k, value)) continue;
         if (!rue_space_add(&recording->space, k, value))
             return rue_fail(error, RUE_DATA,
                             "%s has more than %d values of %s: keep the rows of those that matter",
-                            recording->table.name, RUE_SPACE_VALUES_MAX, rue_knobs[k].name);
+                            recording->table.name, RUE_SPACE_VALUES_MAX, rue_own_knobs.at[k]->name);
     }
     return RUE_OK;
 }
 
 static rue_status find_knobs(struct rue_recording *recording, rue_error *error)
 {
-    recording->space = rue_space_default();
-    for (int k = 0; k < RUE_KNOB_COUNT; k++) {
+    recording->space = rue_space_default(&rue_own_knobs);
+    for (size_t k = 0; k < RUE_OWN_KNOB_COUNT; k++) {
         recording->knobs[k] = recording->table.columns.field[RUE_COLUMN_KNOBS + k] != SIZE_MAX;
         if (recording->knobs[k]) recording->space.count[k] = 0;
-        if (!recording->knobs[k] && rue_knobs[k].always_shown)
+        if (!recording->knobs[k] && rue_own_knobs.at[k]->always_shown)
             return rue_fail(
                 error, RUE_DATA,
                 "%s: no column %s, without which there is no configuration to choose; name it with "
                 "--map %s=COLUMN, or add it",
-                recording->table.name, rue_knobs[k].name, rue_knobs[k].name);
+                recording->table.name, rue_own_knobs.at[k]->name, rue_own_knobs.at[k]->name);
     }
     return RUE_OK;
 }
@@ -250,7 +250,7 @@ static const struct rue_tally_trial *find_cell(const struct rue_recording *recor
     for (size_t i = 0; i < recording->model_count; i++)
         if (strcmp(recording->table.tally.models.texts[recording->models[i]], model) == 0)
             key.model = recording->models[i];
-    for (int k = 0; k < RUE_KNOB_COUNT; k++)
+    for (size_t k = 0; k < RUE_OWN_KNOB_COUNT; k++)
         if (!recording->knobs[k]) key.config.value[k] = RUE_KNOB_UNKNOWN;
     size_t low = 0, high = recording->trial_count;
     while (low < high) {

@@ -20,7 +20,7 @@ struct rue_recording {
     size_t groups[RUE_HELLO_LIST_MAX];               /* of the tally */
     size_t model_count;
     size_t models[RUE_HELLO_LIST_MAX]; /* numbers in the tally */
-    bool knobs[RUE_KNOB_COUNT];        /* that the table has columns of */
+    bool knobs[RUE_OWN_KNOB_COUNT];    /* that the table has columns of */
     struct rue_space space;            /* the values in them */
     size_t answers;                    /* the least number of trials of a cell that has any */
 };

@@ -31,13 +31,13 @@ static json_t *variants_json(const struct rue_recording *recording)
 static json_t *space_json(const struct rue_recording *recording)
 {
     json_t *space = json_object();
-    for (int k = 0; k < RUE_KNOB_COUNT; k++) {
+    for (size_t k = 0; k < RUE_OWN_KNOB_COUNT; k++) {
         if (!recording->knobs[k]) continue;
         json_t *values = json_array();
         for (int i = 0; i < recording->space.count[k]; i++) {
-            json_array_append_new(values, rue_json_knob(k, recording->space.values[k][i]));
+            json_array_append_new(values, rue_json_knob(rue_own_knobs.at[k], recording->space.values[k][i]));
         }
-        json_object_set_new(space, rue_knobs[k].name, values);
+        json_object_set_new(space, rue_own_knobs.at[k]->name, values);
     }
     return space;
 }

@@ -41,13 +41,13 @@ static rue_status fail_cell(const struct row *row, enum rue_column column, const
 
 static rue_status read_knob(const struct row *row, int knob, int *value, rue_error *error)
 {
-    const struct rue_knob_info *info = &rue_knobs[knob];
+    const struct rue_knob_info *info = rue_own_knobs.at[knob];
     enum rue_column column = (enum rue_column)(RUE_COLUMN_KNOBS + knob);
     const char *text = cell(row, column);
     double number;
     *value = text ? info->fallback : RUE_KNOB_UNKNOWN;
     if (!text || (!*text && !info->always_shown)) return RUE_OK;
-    if (rue_knob_parse(knob, text, value)) return RUE_OK;
+    if (rue_knob_parse(info, text, value)) return RUE_OK;
     bool whole = !info->words && rue_csv_get_number(text, &number) && number == floor(number);
     if (whole && number >= info->min && number <= info->max) return *value = (int)number, RUE_OK;
     char why[96];
@@ -209,7 +209,7 @@ static rue_status read_row(struct row *row, rue_error *error)
     if (status == RUE_OK) status = read_count(row, RUE_COLUMN_REQUESTED_IMAGES, &requested, error);
     if (status != RUE_OK || leave_out(row, outcome, requested, job)) return status;
     if (job == 0) job = requested; /* without a job to be part of, it is the whole of its own */
-    for (int k = 0; status == RUE_OK && k < RUE_KNOB_COUNT; k++)
+    for (int k = 0; status == RUE_OK && k < RUE_OWN_KNOB_COUNT; k++)
         status = read_knob(row, k, &trial.config.value[k], error);
     const char *model = cell(row, RUE_COLUMN_MODEL);
     if (status == RUE_OK && model && !*model) return fail_cell(row, RUE_COLUMN_MODEL, "is empty", error);

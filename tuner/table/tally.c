@@ -66,7 +66,7 @@ void rue_tally_close(struct rue_tally *tally)
 
 static int compare_configs(const struct rue_config *a, const struct rue_config *b)
 {
-    for (int k = 0; k < RUE_KNOB_COUNT; k++)
+    for (size_t k = 0; k < rue_config_knobs(a)->count; k++)
         if (a->value[k] != b->value[k]) return a->value[k] < b->value[k] ? -1 : 1;
     return 0;
 }

@@ -129,7 +129,7 @@ WRONG = {
     "shell": (["completion", "zhs"], ["the shell 'zhs'", "did you mean 'zsh'?"]),
     "shell_far": (["completion", "fish"], ["the shell 'fish'", "only for bash and zsh"]),
     "help": (["help", "tnue"], ["unknown command 'tnue'", "did you mean 'tune'?"]),
-    "parallelism": (["tune", ".", "--parallelism", "both"], ["--parallelism: 'both'", "batch and sample"]),
+    "parallelism": (["tune", ".", "--parallelism", "both"], ["--parallelism: 'both'", "batch or sample"]),
     "prepare_one": (["prepare", "photos"], ["a source and a destination", "rue prepare SRC DST"]),
     "prepare_two": (["prepare", "--synthetic", "3", "a", "b"], ["--synthetic", "destination alone"]),
     "prepare_none": (["prepare", "--synthetic", "0", "a"], ["--synthetic: '0'", "from 1 to"]),

@@ -15,17 +15,17 @@ static struct rue_config config_of(int batch, int workers, int prefetch, int par
 
 Test(config, the_table_is_sound)
 {
-    for (int k = 0; k < RUE_KNOB_COUNT; k++) {
-        const struct rue_knob_info *info = &rue_knobs[k];
+    for (int k = 0; k < RUE_OWN_KNOB_COUNT; k++) {
+        const struct rue_knob_info *info = rue_own_knobs.at[k];
         cr_assert_not_null(info->name);
         cr_assert_not_null(info->help);
         cr_assert(info->min <= info->fallback && info->fallback <= info->max, "%s", info->name);
-        cr_assert_eq(rue_knob_find(info->name), k, "%s", info->name);
+        cr_assert_eq(rue_knob_find(&rue_own_knobs, info->name), k, "%s", info->name);
         for (int v = info->min; info->words && v <= info->max; v++)
             cr_assert_not_null(info->words[v], "%s has a word for each value", info->name);
     }
-    cr_assert_eq(rue_knob_find("batch"), -1);
-    cr_assert_eq(rue_knob_find(""), -1);
+    cr_assert_eq(rue_knob_find(&rue_own_knobs, "batch"), -1);
+    cr_assert_eq(rue_knob_find(&rue_own_knobs, ""), -1);
 }
 
 Test(config, canonical_leaves_out_what_is_at_its_fallback)
@@ -57,10 +57,12 @@ Test(config, a_boolean_is_a_word_for_people_and_no_string_in_json)
     cr_assert_str_eq(text, "batch_size 128, num_workers 8, pin_memory false");
     rue_config_label(&pinned, text);
     cr_assert_str_eq(text, "128/8", "true is what always was");
-    cr_assert(rue_knob_parse(RUE_PIN_MEMORY, "true", &value) && value == true);
-    cr_assert(rue_knob_parse(RUE_PIN_MEMORY, "False", &value) && value == false, "as Python writes it");
-    cr_assert_not(rue_knob_parse(RUE_PIN_MEMORY, "yes", &value));
-    cr_assert_not(rue_knob_parse(RUE_PARALLELISM, "Sample", &value), "no other word may be written so");
+    cr_assert(rue_knob_parse(rue_own_knobs.at[RUE_PIN_MEMORY], "true", &value) && value == true);
+    cr_assert(rue_knob_parse(rue_own_knobs.at[RUE_PIN_MEMORY], "False", &value) && value == false,
+              "as Python writes it");
+    cr_assert_not(rue_knob_parse(rue_own_knobs.at[RUE_PIN_MEMORY], "yes", &value));
+    cr_assert_not(rue_knob_parse(rue_own_knobs.at[RUE_PARALLELISM], "Sample", &value),
+                  "no other word may be written so");
 }
 
 Test(config, an_unknown_knob_is_said_nowhere)
@@ -107,11 +109,11 @@ Test(config, the_longest_texts_fit)
 Test(config, values_are_parsed_strictly)
 {
     int value = -7;
-    cr_assert(rue_knob_parse(RUE_BATCH_SIZE, "128", &value));
+    cr_assert(rue_knob_parse(rue_own_knobs.at[RUE_BATCH_SIZE], "128", &value));
     cr_assert_eq(value, 128);
-    cr_assert(rue_knob_parse(RUE_NUM_WORKERS, "0", &value));
+    cr_assert(rue_knob_parse(rue_own_knobs.at[RUE_NUM_WORKERS], "0", &value));
     cr_assert_eq(value, 0);
-    cr_assert(rue_knob_parse(RUE_PARALLELISM, "sample", &value));
+    cr_assert(rue_knob_parse(rue_own_knobs.at[RUE_PARALLELISM], "sample", &value));
     cr_assert_eq(value, RUE_PARALLEL_SAMPLE);
     static const char *const wrong[] = {"",
                                         "0",
@@ -129,21 +131,23 @@ Test(config, values_are_parsed_strictly)
                                         "-",
                                         "\t1"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        cr_assert_not(rue_knob_parse(RUE_BATCH_SIZE, wrong[i], &value), "'%s' must be refused", wrong[i]);
-    cr_assert_not(rue_knob_parse(RUE_NUM_WORKERS, "-1", &value));
-    cr_assert_not(rue_knob_parse(RUE_PARALLELISM, "1", &value));
-    cr_assert_not(rue_knob_parse(RUE_PARALLELISM, "Sample", &value));
-    cr_assert_not(rue_knob_parse(RUE_PARALLELISM, "", &value));
+        cr_assert_not(rue_knob_parse(rue_own_knobs.at[RUE_BATCH_SIZE], wrong[i], &value),
+                      "'%s' must be refused", wrong[i]);
+    cr_assert_not(rue_knob_parse(rue_own_knobs.at[RUE_NUM_WORKERS], "-1", &value));
+    cr_assert_not(rue_knob_parse(rue_own_knobs.at[RUE_PARALLELISM], "1", &value));
+    cr_assert_not(rue_knob_parse(rue_own_knobs.at[RUE_PARALLELISM], "Sample", &value));
+    cr_assert_not(rue_knob_parse(rue_own_knobs.at[RUE_PARALLELISM], "", &value));
 }
 
 Test(config, every_value_survives_writing_and_reading)
 {
-    for (int k = 0; k < RUE_KNOB_COUNT; k++)
-        for (int v = rue_knobs[k].min; v <= rue_knobs[k].max; v += rue_knobs[k].max > 1000 ? 97 : 1) {
-            char text[32];
+    for (int k = 0; k < RUE_OWN_KNOB_COUNT; k++)
+        for (int v = rue_own_knobs.at[k]->min; v <= rue_own_knobs.at[k]->max;
+             v += rue_own_knobs.at[k]->max > 1000 ? 97 : 1) {
+            char text[RUE_KNOB_TEXT_BYTES];
             int value = -1;
-            rue_knob_format((enum rue_knob)k, v, text, sizeof text);
-            cr_assert(rue_knob_parse((enum rue_knob)k, text, &value), "%s", text);
+            rue_knob_format(rue_own_knobs.at[k], v, text);
+            cr_assert(rue_knob_parse(rue_own_knobs.at[k], text, &value), "%s", text);
             cr_assert_eq(value, v);
         }
 }
@@ -153,11 +157,12 @@ Test(config, equal_and_hash_agree)
     struct rue_config a = config_of(128, 8, 2, RUE_PARALLEL_BATCH), b = a;
     cr_assert(rue_config_equal(&a, &b));
     cr_assert_eq(rue_config_hash(&a), rue_config_hash(&b));
-    for (int k = 0; k < RUE_KNOB_COUNT; k++) {
+    for (int k = 0; k < RUE_OWN_KNOB_COUNT; k++) {
         b = a;
-        b.value[k] = b.value[k] == rue_knobs[k].min ? rue_knobs[k].min + 1 : rue_knobs[k].min;
-        cr_assert_not(rue_config_equal(&a, &b), "%s", rue_knobs[k].name);
-        cr_assert_neq(rue_config_hash(&a), rue_config_hash(&b), "%s", rue_knobs[k].name);
+        b.value[k] =
+            b.value[k] == rue_own_knobs.at[k]->min ? rue_own_knobs.at[k]->min + 1 : rue_own_knobs.at[k]->min;
+        cr_assert_not(rue_config_equal(&a, &b), "%s", rue_own_knobs.at[k]->name);
+        cr_assert_neq(rue_config_hash(&a), rue_config_hash(&b), "%s", rue_own_knobs.at[k]->name);
     }
 }
 

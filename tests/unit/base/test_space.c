@@ -4,7 +4,7 @@
 
 static struct rue_space space_of(const int *batches, int batch_count, const int *workers, int worker_count)
 {
-    struct rue_space space = rue_space_default();
+    struct rue_space space = rue_space_default(&rue_own_knobs);
     space.count[RUE_BATCH_SIZE] = space.count[RUE_NUM_WORKERS] = 0;
     for (int i = 0; i < batch_count; i++) rue_space_add(&space, RUE_BATCH_SIZE, batches[i]);
     for (int i = 0; i < worker_count; i++) rue_space_add(&space, RUE_NUM_WORKERS, workers[i]);
@@ -13,7 +13,7 @@ static struct rue_space space_of(const int *batches, int batch_count, const int 
 
 Test(space, the_default_is_one_configuration)
 {
-    struct rue_space space = rue_space_default();
+    struct rue_space space = rue_space_default(&rue_own_knobs);
     struct rue_config config = rue_space_at(&space, 0), expected = rue_config_default();
     cr_assert_eq(rue_space_size(&space), 1);
     cr_assert(rue_config_equal(&config, &expected));
@@ -31,7 +31,7 @@ Test(space, values_stay_ascending_and_distinct)
 
 Test(space, no_more_values_than_there_is_room)
 {
-    struct rue_space space = rue_space_default();
+    struct rue_space space = rue_space_default(&rue_own_knobs);
     space.count[RUE_BATCH_SIZE] = 0;
     for (int i = 0; i < RUE_SPACE_VALUES_MAX; i++)
         cr_assert(rue_space_add(&space, RUE_BATCH_SIZE, RUE_SPACE_VALUES_MAX - i));

@@ -65,7 +65,7 @@ Test(report_csv, every_row_has_the_columns_of_the_header)
     add_row(&fixture, RUE_TRIAL_FAILED, "said \"no\",\nthen, died");
     char *text = fixture_render(&rue_report_csv, &fixture, (struct rue_report_style){0});
     const char *at = read_record(text, &header);
-    cr_assert_eq((size_t)header.count, 7 + RUE_KNOB_COUNT + 3 + rue_trial_field_count + 2);
+    cr_assert_eq((size_t)header.count, 7 + RUE_OWN_KNOB_COUNT + 3 + rue_trial_field_count + 2);
 
     at = read_record(at, &record);
     cr_assert_eq(record.count, header.count);

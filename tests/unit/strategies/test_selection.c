@@ -395,7 +395,7 @@ static struct published published_of(const char *dataset)
     static const int batches[] = {32, 128, 256, 512, 1024}, workers[] = {1, 2, 4, 8, 12, 16, 32, 48, 64};
     static char models[MODELS_MAX][64];
     static double times[MODELS_MAX][CONFIGS_MAX];
-    struct published published = {.space = rue_space_default()};
+    struct published published = {.space = rue_space_default(&rue_own_knobs)};
     struct rue_config configs[CONFIGS_MAX];
     const char *pointers[MODELS_MAX];
     char line[256], set[64], model[64];

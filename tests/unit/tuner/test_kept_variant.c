@@ -23,7 +23,8 @@ Test(kept_variant, cells_come_back_as_they_were)
 
     rue_error error = {0};
     struct rue_json_document document = {0};
-    struct rue_json_reader reader = {.path = "the store", .advice = "mend it", .error = &error};
+    struct rue_json_reader reader = {
+        .path = "the store", .advice = "mend it", .error = &error, .knobs = &rue_own_knobs};
     const struct rue_ranking_rules rules = {.top_n = 3, .confidence = 0.95};
     struct rue_variant_findings back = {.label = NULL};
     json_t *kept = rue_kept_variant_json(&document, variant, "key");
@@ -51,7 +52,8 @@ static rue_status read_back(const struct rue_baseline_findings *baselines, bool 
     struct fixture fixture;
     struct rue_json_document document = {0};
     rue_error error = {0};
-    struct rue_json_reader reader = {.path = "the store", .advice = "mend it", .error = &error};
+    struct rue_json_reader reader = {
+        .path = "the store", .advice = "mend it", .error = &error, .knobs = &rue_own_knobs};
     const struct rue_ranking_rules rules = {.top_n = 3, .confidence = 0.95};
     fixture_open_plain(&fixture);
     fixture.variants[0].baselines = *baselines;

@@ -64,15 +64,15 @@ Test(protocol_hello, a_full_answer_is_understood)
     cr_assert_eq(hello.variants[0].mode, RUE_PREPROCESSED);
     cr_assert_str_eq(hello.variants[0].format, "npy");
     cr_assert_eq(hello.variants[1].mode, RUE_RAW);
-    cr_assert(hello.has_space && hello.knobs[RUE_BATCH_SIZE] && hello.knobs[RUE_NUM_WORKERS] &&
-              hello.knobs[RUE_PARALLELISM] && !hello.knobs[RUE_PREFETCH_FACTOR]);
+    cr_assert(hello.has_space && hello.varies[RUE_BATCH_SIZE] && hello.varies[RUE_NUM_WORKERS] &&
+              hello.varies[RUE_PARALLELISM] && !hello.varies[RUE_PREFETCH_FACTOR]);
     cr_assert_eq(hello.space.count[RUE_BATCH_SIZE], 2);
     cr_assert_eq(hello.space.values[RUE_BATCH_SIZE][0], 32, "values are sorted");
     cr_assert_eq(hello.space.values[RUE_PARALLELISM][0], RUE_PARALLEL_SAMPLE);
-    cr_assert(hello.knobs[RUE_PIN_MEMORY] && hello.space.count[RUE_PIN_MEMORY] == 2);
+    cr_assert(hello.varies[RUE_PIN_MEMORY] && hello.space.count[RUE_PIN_MEMORY] == 2);
     cr_assert(!hello.space.values[RUE_PIN_MEMORY][0] && hello.space.values[RUE_PIN_MEMORY][1]);
     cr_assert_eq(hello.space.count[RUE_PREFETCH_FACTOR], 1);
-    cr_assert_eq(hello.space.values[RUE_PREFETCH_FACTOR][0], rue_knobs[RUE_PREFETCH_FACTOR].fallback);
+    cr_assert_eq(hello.space.values[RUE_PREFETCH_FACTOR][0], rue_own_knobs.at[RUE_PREFETCH_FACTOR]->fallback);
 }
 
 Test(protocol_hello, nulls_are_as_good_as_absent)

@@ -344,8 +344,8 @@ Test(store, rows_name_their_run)
     for (int run = 1; run <= 2; run++) {
         struct rue_store *store = open_or_die(false);
         rue_error error = {0};
-        rue_status status =
-            rue_store_begin_run(store, "rue tune 'a b'", "0.1.0", "2025-01-02T03:04:05Z", &error);
+        rue_status status = rue_store_begin_run(store, "rue tune 'a b'", "0.1.0", "2025-01-02T03:04:05Z",
+                                                &rue_own_knobs, &error);
         cr_assert(status == RUE_OK, "begin: %s", error.message);
         add_or_die(store, &cell, &result);
         rue_store_close(store);

@@ -133,7 +133,8 @@ Test(store_file, a_page_that_lost_nothing_but_zeros_is_cut_all_the_same)
     memset(text, 'x', sizeof text - 1);
     text[sizeof text - 1] = 0;
     struct rue_store *store = open_or_die(false);
-    cr_assert(rue_store_begin_run(store, "tune", "1", "now", &error) == RUE_OK, "%s", error.message);
+    cr_assert(rue_store_begin_run(store, "tune", "1", "now", &rue_own_knobs, &error) == RUE_OK, "%s",
+              error.message);
     cr_assert(rue_store_keep_findings(store, text, &error) == RUE_OK, "%s", error.message);
     rue_store_close(store);
     char *content = file_read(path, &bytes);

@@ -12,7 +12,8 @@ static struct rue_space space;
 /* A runner without a space, on a machine with so many CPUs. */
 static void runner_with(int cpus)
 {
-    hello = (struct rue_hello){.runner = "rue 0.1.0"};
+    hello = (struct rue_hello){.runner = "rue 0.1.0", .space = rue_space_default(&rue_own_knobs)};
+    for (size_t k = 0; k < RUE_OWN_KNOB_COUNT; k++) hello.varies[k] = true;
     snprintf(hello.machine_json, sizeof hello.machine_json, "{\"usable_cpus\":%d}", cpus);
 }
 
@@ -24,21 +25,29 @@ static rue_status make(uint64_t job_images, rue_error *error)
 /* The values of a knob must be these. */
 static void expect(enum rue_knob knob, int count, const int *values)
 {
-    cr_assert_eq(space.count[knob], count, "%s has %d values", rue_knobs[knob].name, space.count[knob]);
+    cr_assert_eq(space.count[knob], count, "%s has %d values", rue_own_knobs.at[knob]->name,
+                 space.count[knob]);
     for (int i = 0; i < count; i++)
-        cr_assert_eq(space.values[knob][i], values[i], "%s: value %d is %d", rue_knobs[knob].name, i,
+        cr_assert_eq(space.values[knob][i], values[i], "%s: value %d is %d", rue_own_knobs.at[knob]->name, i,
                      space.values[knob][i]);
 }
 
 #define EXPECT(knob, ...) \
     expect(knob, (int)(sizeof((int[]){__VA_ARGS__}) / sizeof(int)), (const int[]){__VA_ARGS__})
 
+/* In place of what was asked before. */
+static void ask(enum rue_knob knob, const char *values, const char *origin)
+{
+    goal.space.knobs.count = 0;
+    rue_knob_choices_add(&goal.space.knobs, rue_own_knobs.at[knob]->name, values, origin);
+}
+
 static void accept(enum rue_knob knob, const char *list)
 {
     rue_error error = {0};
     runner_with(4);
     goal = (struct rue_study_goal){0};
-    goal.space.knobs[knob] = list;
+    ask(knob, list, "");
     cr_assert_eq(make(100000, &error), RUE_OK, "'%s': %s", list, error.message);
 }
 
@@ -47,8 +56,7 @@ static void refuse(enum rue_knob knob, const char *list, const char *says)
     rue_error error = {0};
     runner_with(4);
     goal = (struct rue_study_goal){0};
-    goal.space.knobs[knob] = list;
-    goal.space.knob_origins[knob] = "RUE_KNOB";
+    ask(knob, list, "RUE_KNOB");
     cr_assert_eq(make(100000, &error), RUE_USAGE, "'%s' was taken", list);
     cr_assert(strstr(error.message, says) && strncmp(error.message, "RUE_KNOB: ", 10) == 0, "'%s': %s", list,
               error.message);
@@ -115,8 +123,8 @@ Test(study_space, what_is_no_list_is_refused_with_an_example)
                                       "257", "0..257", "1...3", "1..2..3", "2 4", "+2",  "0x10", "1e2"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         refuse(RUE_NUM_WORKERS, bad[i], "whole numbers from 0 to 256, such as 32,64,128 or 0..8");
-    refuse(RUE_PARALLELISM, "both", "known are batch and sample");
-    refuse(RUE_PARALLELISM, "0", "known are batch and sample");
+    refuse(RUE_PARALLELISM, "both", "known: batch or sample");
+    refuse(RUE_PARALLELISM, "0", "known: batch or sample");
     refuse(RUE_BATCH_SIZE, "0", "from 1 to 65536");
 }
 
@@ -141,7 +149,7 @@ static void make_default(int cpus)
     goal = (struct rue_study_goal){0};
     cr_assert_eq(make(100000, &error), RUE_OK, "%s", error.message);
     EXPECT(RUE_BATCH_SIZE, 16, 32, 64, 128, 256);
-    EXPECT(RUE_PREFETCH_FACTOR, rue_knobs[RUE_PREFETCH_FACTOR].fallback);
+    EXPECT(RUE_PREFETCH_FACTOR, rue_own_knobs.at[RUE_PREFETCH_FACTOR]->fallback);
     EXPECT(RUE_PARALLELISM, RUE_PARALLEL_BATCH);
 }
 
@@ -179,11 +187,12 @@ static void runner_with_space(void)
     static const int batches[] = {8, 32, 128}, workers[] = {0, 4};
     runner_with(4);
     hello.has_space = true;
-    hello.space = rue_space_default();
+    hello.space = rue_space_default(&rue_own_knobs);
     hello.space.count[RUE_BATCH_SIZE] = hello.space.count[RUE_NUM_WORKERS] = 0;
     for (int i = 0; i < 3; i++) rue_space_add(&hello.space, RUE_BATCH_SIZE, batches[i]);
     for (int i = 0; i < 2; i++) rue_space_add(&hello.space, RUE_NUM_WORKERS, workers[i]);
-    hello.knobs[RUE_BATCH_SIZE] = hello.knobs[RUE_NUM_WORKERS] = true;
+    memset(hello.varies, 0, sizeof hello.varies);
+    hello.varies[RUE_BATCH_SIZE] = hello.varies[RUE_NUM_WORKERS] = true;
     goal = (struct rue_study_goal){0};
 }
 
@@ -193,13 +202,13 @@ Test(study_space, a_runner_s_own_space_is_the_default)
     cr_assert_eq(make(100000, NULL), RUE_OK);
     EXPECT(RUE_BATCH_SIZE, 8, 32, 128);
     EXPECT(RUE_NUM_WORKERS, 0, 4);
-    EXPECT(RUE_PREFETCH_FACTOR, rue_knobs[RUE_PREFETCH_FACTOR].fallback);
+    EXPECT(RUE_PREFETCH_FACTOR, rue_own_knobs.at[RUE_PREFETCH_FACTOR]->fallback);
 }
 
 Test(study_space, a_wish_replaces_the_runner_s_values_of_that_knob)
 {
     runner_with_space();
-    goal.space.knobs[RUE_NUM_WORKERS] = "1..3";
+    ask(RUE_NUM_WORKERS, "1..3", "");
     cr_assert_eq(make(100000, NULL), RUE_OK);
     EXPECT(RUE_NUM_WORKERS, 1, 2, 3);
     EXPECT(RUE_BATCH_SIZE, 8, 32, 128);
@@ -209,8 +218,7 @@ Test(study_space, a_knob_that_the_runner_cannot_vary_is_refused)
 {
     rue_error error = {0};
     runner_with_space();
-    goal.space.knobs[RUE_PREFETCH_FACTOR] = "2,4";
-    goal.space.knob_origins[RUE_PREFETCH_FACTOR] = "--prefetch-factor";
+    ask(RUE_PREFETCH_FACTOR, "2,4", "--prefetch-factor");
     cr_assert_eq(make(100000, &error), RUE_USAGE);
     cr_assert(strstr(error.message, "--prefetch-factor: the runner rue 0.1.0 cannot vary"), "%s",
               error.message);
@@ -238,8 +246,7 @@ Test(study_space, batches_larger_than_the_job_are_refused_where_they_were_asked_
     rue_error error = {0};
     runner_with(4);
     goal = (struct rue_study_goal){0};
-    goal.space.knobs[RUE_BATCH_SIZE] = "16,128";
-    goal.space.knob_origins[RUE_BATCH_SIZE] = "--batch-size";
+    ask(RUE_BATCH_SIZE, "16,128", "--batch-size");
     cr_assert_eq(make(127, &error), RUE_USAGE);
     cr_assert(strstr(error.message, "--batch-size: batches of 128") && strstr(error.message, "127 images"),
               "%s", error.message);
@@ -272,12 +279,11 @@ Test(study_space, workers_above_the_limit_are_refused_where_they_were_asked_for)
     rue_error error = {0};
     runner_with(4);
     limit_workers(4);
-    goal.space.knobs[RUE_NUM_WORKERS] = "0..8";
-    goal.space.knob_origins[RUE_NUM_WORKERS] = "RUE_NUM_WORKERS";
+    ask(RUE_NUM_WORKERS, "0..8", "RUE_NUM_WORKERS");
     cr_assert_eq(make(1000, &error), RUE_USAGE);
     cr_assert(strstr(error.message, "RUE_NUM_WORKERS: 8 workers") && strstr(error.message, "--max-workers 4"),
               "%s", error.message);
-    goal.space.knobs[RUE_NUM_WORKERS] = "0..4";
+    ask(RUE_NUM_WORKERS, "0..4", "");
     cr_assert_eq(make(1000, NULL), RUE_OK);
     EXPECT(RUE_NUM_WORKERS, 0, 1, 2, 3, 4);
 }

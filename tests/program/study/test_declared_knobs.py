@@ -1,0 +1,106 @@
+"""Knobs that only the runner knows: declared in its hello, asked for by --knob, searched, stored, ranked and shown."""
+import csv
+import json
+import sqlite3
+
+import pytest
+
+from conftest import expect_failure, make_table, read_json
+
+TABLE = make_table(["ape", "bee"], [16, 32, 64], [1, 2, 4], lambda model, batch, workers: 1000 + 3200 // batch + 400 // workers)
+CONTEXT = dict(name="multiprocessing_context", kind="category", values=["fork", "spawn", "forkserver"], default="fork",
+               needs_workers=True, pytorch="multiprocessing_context", help="how workers are started")
+CHUNK = dict(name="chunk_mib", kind="number", values=[4, 0.5, 1], default=1)
+DEPTH = dict(name="queue_depth", kind="count", min=1, max=64, default=8)
+SYNC = dict(name="sync", kind="flag")
+KNOBS = [CONTEXT, CHUNK, DEPTH, SYNC]
+FACTORS = dict(multiprocessing_context=dict(fork=1, spawn=0.8, forkserver=1.1), chunk_mib={"0.5": 1.2, "1.0": 1, "4.0": 0.9},
+               queue_depth={"8": 1, "16": 0.95}, sync={"False": 1, "True": 1.3})
+
+
+@pytest.fixture
+def runner(script):
+    return lambda knobs=KNOBS, **more: script(TABLE, hello=dict(knobs=knobs, loader="torch"), knob_factors=FACTORS, **more).command
+
+
+@pytest.mark.parametrize("strategy", ["grid", "duel"])
+def test_the_best_value_is_found_and_told_everywhere(rue, runner, strategy):
+    words = ["--knob", "multiprocessing_context=fork,spawn", "--knob", "chunk_mib=0.5,4", "--strategy", strategy]
+    done = rue("tune", "--runner", runner(), "--quiet", "--out", "out", "--budget", "10h", *words)
+    assert done.returncode == 0, done.stderr
+    assert "multiprocessing_context" in done.stdout and "spawn" in done.stdout
+    report = read_json(rue.folder / "out/recommendation.json")
+    (best,) = report["recommendations"]
+    assert (best["config"]["multiprocessing_context"], best["config"]["chunk_mib"]) == ("spawn", 4)
+    assert best["config"]["queue_depth"] == 8 and best["config"]["sync"] is False
+    assert best["torch"]["multiprocessing_context"] == "spawn" and "chunk_mib" not in best["torch"]
+    assert [knob["name"] for knob in report["knobs"]] == [knob["name"] for knob in KNOBS]
+    rows = list(csv.DictReader((rue.folder / "out/trials.csv").open()))
+    assert {row["multiprocessing_context"] for row in rows} == {"fork", "spawn"}
+    assert {row["chunk_mib"] for row in rows} <= {"0.5", "4"}
+    shown = json.loads(rue("show", "out", "--json").stdout)
+    assert shown["modes"][0]["recommended"]["config"]["multiprocessing_context"] == "spawn"
+
+
+def test_its_trials_are_stored_found_again_and_ranked_alone(rue, runner, script):
+    words = ["tune", "--runner", runner(), "--quiet", "--out", "out", "--budget", "10h", "--strategy", "grid",
+             "--knob", "sync=false,true;queue_depth=8,16", "--batch-size", "16,32"]
+    assert rue(*words).returncode == 0
+    first = read_json(rue.folder / "out/recommendation.json")
+    assert rue(*words).returncode == 0
+    again = read_json(rue.folder / "out/recommendation.json")
+    assert again["provenance"]["reused_trials"] > 0
+    assert again["recommendations"][0]["config"] == first["recommendations"][0]["config"]
+    with sqlite3.connect(rue.folder / "out/study.db") as store:
+        store.execute("DELETE FROM trial WHERE id = (SELECT max(id) FROM trial)")
+        texts = {config for (config,) in store.execute("SELECT config FROM trial")}
+    assert any('"sync":true' in text and '"queue_depth":16' in text for text in texts)
+    (mode,) = json.loads(rue("show", "out", "--json").stdout)["modes"]
+    assert mode["recommended"]["config"]["queue_depth"] == 16 and "sync" not in mode["recommended"]["config"]
+
+
+def test_only_defaults_are_tried_where_nobody_asks(rue, runner):
+    done = rue("tune", "--runner", runner(), "--quiet", "--out", "out", "--budget", "10h")
+    assert done.returncode == 0, done.stderr
+    rows = list(csv.DictReader((rue.folder / "out/trials.csv").open()))
+    assert {(row["multiprocessing_context"], row["chunk_mib"], row["queue_depth"], row["sync"]) for row in rows} == \
+        {("fork", "1", "8", "false")}
+
+
+def test_a_baseline_may_name_them(rue, runner):
+    expect_failure(rue("tune", "--runner", runner(), "--out", "no", "--baseline", "sync=maybe"), 2,
+                   "sync is false or true, not 'maybe'")
+    done = rue("tune", "--runner", runner(), "--quiet", "--out", "out", "--budget", "10h", "--knob",
+               "multiprocessing_context=fork,spawn", "--baseline", "batch_size=16,num_workers=2,multiprocessing_context=fork")
+    assert done.returncode == 0, done.stderr
+    assert "multiprocessing_context" in done.stdout
+
+
+@pytest.mark.parametrize("words, says", [
+    (["--knob", "multiprocessing_contxt=fork"], "--knob: the runner scripted 1.0 declares no knob multiprocessing_contxt: did you mean"),
+    (["--knob", "multiprocessing_context=frk"], "--knob: 'frk' is not a value of multiprocessing_context; known: fork, spawn or forkserver: did you mean"),
+    (["--knob", "chunk_mib=2"], "known: 0.5, 1 or 4"),
+    (["--knob", "queue_depth=0..4"], "whole numbers from 1 to 64"),
+    (["--knob", "sync"], "'sync' is not NAME=LIST"),
+    (["--knob", "sync=true", "--knob", "sync=false"], "given twice"),
+])
+def test_what_cannot_be_asked_for_is_refused(rue, runner, words, says):
+    expect_failure(rue("tune", "--runner", runner(), "--out", "out", *words), 2, says)
+    assert not (rue.folder / "out").exists()
+
+
+@pytest.mark.parametrize("knob, says", [
+    (dict(name="batch_size", kind="count"), "batch_size is declared twice, or is one of rue's own"),
+    (dict(name="a b", kind="flag"), "'a b' is not a name"),
+    (dict(name="x", kind="list"), 'a knob needs a "name" and a "kind"'),
+    (dict(kind="flag"), 'a knob needs a "name" and a "kind"'),
+    (dict(name="x", kind="category"), '"values" must be'),
+    (dict(name="x", kind="category", values=["a", "a"]), "the value a is there twice"),
+    (dict(name="x", kind="category", values=["a", 1]), '"values" must be'),
+    (dict(name="x", kind="number", values=["a"]), '"values" must be'),
+    (dict(name="x", kind="category", values=["a"], default="b"), "its default is not one of its values"),
+    (dict(name="x", kind="count", min=5, max=2), '"values" must be'),
+    (dict(name="x", kind="category", values=["w" * 60]), '"values" must be'),
+])
+def test_a_declaration_that_makes_no_sense_is_refused(rue, runner, knob, says):
+    expect_failure(rue("tune", "--runner", runner([knob]), "--out", "out"), 1, "hello: knobs: ", says)

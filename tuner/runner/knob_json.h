@@ -1,0 +1,23 @@
+/* Declarations of knobs as JSON, as runners, stores and recommendations have them:
+ *
+ *   {"name":"multiprocessing_context","kind":"category","values":["fork","spawn"],"default":"fork"}
+ *
+ * kind: count (whole numbers from "min" to "max", or of "values"), number ("values"), category ("values",
+ * words), flag. Optional: "default" (the first value), "needs_workers" (true: makes no difference without
+ * workers), "pytorch" (the DataLoader's argument), "help". */
+#ifndef RUE_KNOB_JSON_H
+#define RUE_KNOB_JSON_H
+
+#include <jansson.h>
+
+#include "knob.h"
+
+/* rue's own knobs and those of the array (absent: none). RUE_USAGE with the knob and what is wrong with it.
+ */
+rue_status rue_knob_json_read(const json_t *array, const struct rue_knobs **out,
+                              rue_error *error) RUE_MUST_CHECK;
+
+/* One value; false when the knob cannot have it. */
+bool rue_knob_json_value(const struct rue_knob_info *knob, const json_t *value, int *out);
+
+#endif
