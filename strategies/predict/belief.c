@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "disturbance.h"
 #include "random.h"
 #include "triangle.h"
 
 static const double drift_sd = 0.02, drift_s = 1000;
 static const double parameter_sd = 0.02; /* more than trials leave of the parameters: no loader is just so */
-static const double disturbed_share = 0.04, disturbed_sd = 0.4;
-static const double scale_sd = 1.2; /* of the logarithms of scales, before any trial */
+static const double scale_sd = 1.2;      /* of the logarithms of scales, before any trial */
 
 enum { N = RUE_BELIEF_TRIALS, ROUNDS = 3, AUDITED_LEAST = 3, FEW_TO_BLAME = 6 };
 
@@ -101,8 +101,8 @@ static double scaled(const double covariances[RUE_SCALE_COUNT], const struct sca
 
 static double noise_of(const struct rue_belief *belief, size_t trial, const struct scales *scales)
 {
-    double noise = scales->noise * scales->noise * belief->trials[trial].noise, p = belief->disturbed[trial];
-    return 1 / ((1 - p) / noise + p / (noise + disturbed_sd * disturbed_sd));
+    double noise = scales->noise * scales->noise * belief->trials[trial].noise;
+    return rue_disturbance_variance(belief->disturbed[trial], noise);
 }
 
 static const double *pair_of(const struct rue_belief *belief, size_t i, size_t j)
@@ -210,11 +210,8 @@ static rue_status weigh_hypotheses(struct rue_belief *belief, rue_error *error)
 static double disturbance(const struct rue_belief *belief, const struct rue_belief_trial *trial, double off,
                           double variance)
 {
-    double calm = variance + belief->usual.noise * belief->usual.noise * trial->noise,
-           wild = calm + disturbed_sd * disturbed_sd;
-    double log_odds = log(disturbed_share / (1 - disturbed_share)) - 0.5 * log(wild / calm) -
-                      0.5 * off * off * (1 / wild - 1 / calm);
-    return 1 / (1 + exp(-fmax(-30, fmin(30, log_odds))));
+    double noise = belief->usual.noise * belief->usual.noise * trial->noise;
+    return rue_disturbance_probability(off, sqrt(variance + noise));
 }
 
 /* Of each trial, by how far off it is where it is left out. */

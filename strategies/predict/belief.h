@@ -2,9 +2,9 @@
  *
  * The logarithm of measured over predicted time of a trial is J (theta - theta0), as the pipeline's
  * parameters theta are known by their mean and covariance only, plus what the fields say (belief_fields.h),
- * plus the machine's drift, which forgets with time, plus noise. About one trial in 25 was disturbed, either
- * way, and tells little; which one, the others tell. The scales of the fields and of the noise are unknown:
- * each of several has the probability that the trials give it.
+ * plus the machine's drift, which forgets with time, plus noise. A disturbed trial
+ * (disturbance.h) tells little; which one was, the others tell. The scales of the fields and of the noise are
+ * unknown: each of several has the probability that the trials give it.
  *
  * With the trials left out of one configuration after the other, exactly, the process says how far off its
  * own beliefs are: the audit. */

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "disturbance.h"
+
 enum { N = RUE_PIPELINE_PARAMETER_COUNT, TIMES = 3, ITERATIONS = 60, ROUNDS = 3 };
 
 static const double least_gain = 0.01; /* of the sum of squares, in variances */
@@ -176,11 +178,13 @@ static int derivatives(const gsl_vector *at, void *context, gsl_matrix *out)
     return GSL_SUCCESS;
 }
 
-/* Rows that lie far out count less (soft L1): interference is no news of the loader. */
+/* Disturbed rows count less: interference is no news of the loader. */
 static void reweigh(struct problem *problem)
 {
-    for (size_t r = 0; r < TIMES * problem->sample_count; r++)
-        problem->weight[r] = pow(1 + problem->base[r] * problem->base[r], -0.25);
+    for (size_t r = 0; r < TIMES * problem->sample_count; r++) {
+        double sd = spread[r % TIMES], disturbed = rue_disturbance_probability(problem->base[r] * sd, sd);
+        problem->weight[r] = sd / sqrt(rue_disturbance_variance(disturbed, sd * sd));
+    }
 }
 
 /* Until a step hardly makes the parameters more probable. Returns GSL's code; that no step does is a success.

@@ -2,25 +2,16 @@
 
 #include <math.h>
 
+#include "disturbance.h"
+
 static const double shifts[RUE_SLOWDOWN_SHIFTS] = {0.15,  0.22,  0.33,  0.5,  0.8,  1.3,
                                                    -0.15, -0.22, -0.33, -0.5, -0.8, -1.3};
-/* Disturbed trials: how many, how far on average, and of them those that were faster. */
-static const double disturbed = 0.05, disturbed_mean = 0.4, disturbed_faster = 0.1;
-
 static const double spread = 0.2; /* of a shift: it stands for those around it, too */
-
-static double density(double error, double sd)
-{
-    double z = error / sd;
-    double usual = exp(-0.5 * z * z) / (sd * sqrt(2 * M_PI));
-    double far = exp(-fabs(error) / disturbed_mean) / disturbed_mean *
-                 (error < 0 ? disturbed_faster : 1 - disturbed_faster);
-    return (1 - disturbed) * usual + disturbed * far;
-}
 
 double rue_slowdown_ratio(double error, double sd, double shift)
 {
-    return log(density(error - shift, hypot(sd, spread * shift)) / density(error, sd));
+    return log(rue_disturbance_density(error - shift, hypot(sd, spread * shift)) /
+               rue_disturbance_density(error, sd));
 }
 
 struct rue_slowdown rue_slowdown_open(double false_alarms, size_t trials)

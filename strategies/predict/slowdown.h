@@ -1,12 +1,12 @@
 /* Notices that trials take longer, or shorter, than they should, and go on doing so: the machine has changed.
  *
  * Told is, for each trial in order, the logarithm of measured over expected time (the error) and its standard
- * deviation. Errors are taken to be normal, but for one in twenty that lies anywhere further up (a trial that
- * something disturbed). For each of several shifts of that distribution, both ways, the logarithm of the
- * likelihood ratio is summed, and begins anew where it falls below nothing (CUSUM; Page 1954). Such a sum
- * exceeds log(1 / p) by chance with a probability of at most p for each trial at which it may have begun
- * (Ville 1939), so log(trials * shifts / p) keeps false alarms below p in all. A single disturbed trial is
- * not enough, nor are two by different amounts. Pure: no clock, no I/O. */
+ * deviation. Errors are normal, but for those of disturbed trials (disturbance.h). For each of several shifts
+ * of that distribution, both ways, the logarithm of the likelihood ratio is summed, and begins anew where it
+ * falls below nothing (CUSUM; Page 1954). Such a sum exceeds log(1 / p) by chance with a probability of at
+ * most p for each trial at which it may have begun (Ville 1939), so log(trials * shifts / p) keeps false
+ * alarms below p in all. A single disturbed trial is not enough, nor are two by different amounts. Pure: no
+ * clock, no I/O. */
 #ifndef RUE_SLOWDOWN_H
 #define RUE_SLOWDOWN_H
 

@@ -2,9 +2,10 @@
 
 #include <math.h>
 
-/* How far the logarithm of a time may lie from what the prior says. Load and joint trials are short, and
- * disturbed more often. */
-static const double far[RUE_MEASURE_COUNT] = {[RUE_JOINT] = 0.2, [RUE_LOAD] = 0.2, [RUE_COMPUTE] = 0.1};
+#include "disturbance.h"
+
+/* Of the logarithm of a time about what a prior says that holds. */
+static const double sd[RUE_MEASURE_COUNT] = {[RUE_JOINT] = 0.06, [RUE_LOAD] = 0.06, [RUE_COMPUTE] = 0.03};
 
 static double compute_s(const struct rue_compute_curve *curve, int batch_size)
 {
@@ -43,7 +44,7 @@ static bool bears_out(const struct rue_strategy_setup *setup, const struct rue_c
         if (rue_speed_differs(trial->speed, (struct rue_speed){0, 0})) continue; /* the machine has changed */
         double off = off_by(setup, consumers, measure, trial);
         known += !isnan(off);
-        wrong += fabs(off) > far[measure];
+        wrong += rue_disturbance_is_likely(off, sd[measure]);
     }
     return wrong == 0 || 3 * wrong < known;
 }

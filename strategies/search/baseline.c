@@ -4,13 +4,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "disturbance.h"
+
 /* Before anything is known, the scatter is as if that many values had shown this much. */
 static const double usual_sd = 0.04, usual_count = 4;
 static const double drift_sd = 0.02;
-/* Squares count up to that many standard deviations (Huber 1964): disturbed values tell little of the
- * scatter.
- */
-static const double huber = 2, huber_mean = 0.92; /* what is left so of a normal variance of 1 */
 static const double doubt = 1.5;        /* standard deviations of the mean that an error is granted */
 static const double median_loss = 1.57; /* of the variance of a median over that of a mean */
 
@@ -50,9 +48,10 @@ void rue_baseline_scatter(struct rue_baseline *baseline, double value)
 {
     double mean, sd;
     if (!rue_baseline_expect(baseline, &mean, &sd)) return;
-    double off = fmin(fabs(value - mean) / sd, huber), own = scatter(baseline);
-    baseline->squares += own * own * off * off / huber_mean;
-    baseline->square_count++;
+    double z = (value - mean) / sd, own = scatter(baseline);
+    double calm = 1 - rue_disturbance_probability(value - mean, sd);
+    baseline->squares += calm * own * own * z * z;
+    baseline->square_count += calm;
 }
 
 void rue_baseline_add(struct rue_baseline *baseline, double value)

@@ -1,6 +1,6 @@
 /* What a measurement that is repeated again and again is expected to be: the logarithms of its last times,
- * how far they scatter, and how far they may have drifted since. Disturbed ones count little, as the mean is
- * their median and the scatter takes no more than two standard deviations of each. Pure. */
+ * how far they scatter, and how far they may have drifted since. Disturbed ones (disturbance.h) count
+ * little, as the mean is the median. Pure. */
 #ifndef RUE_BASELINE_H
 #define RUE_BASELINE_H
 

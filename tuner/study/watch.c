@@ -6,6 +6,7 @@
 
 #include "baseline.h"
 #include "causes.h"
+#include "disturbance.h"
 #include "notice.h"
 #include "slowdown.h"
 #include "sort.h"
@@ -33,7 +34,6 @@ static const double false_alarms = 0.05;    /* of a study of MANY references, 50
 static const double cost_share = 0.12;      /* of the time, for references */
 static const double suspected_share = 0.25; /* of it, where a change is suspected */
 static const double least_s = 0.1, trial_share = 0.3; /* a reference takes that, or that of a usual trial */
-static const double far = 3;                          /* standard deviations */
 static const double prediction_spread = 1.5; /* predictions are surer of themselves than they should be */
 static const double repeat_sd = 0.06;        /* of the logarithms of two trials of a cell */
 static const double computing_sd = 0.05;     /* what two compute trials differ by without a reason */
@@ -243,7 +243,8 @@ static bool is_joint(const struct rue_watched *watched, const struct rue_trial_r
 bool rue_watched_is_far(const struct rue_watched *watched, const struct rue_trial_result *result)
 {
     double error, sd;
-    return is_joint(watched, result) && find_error(watched, result, &error, &sd) && fabs(error) > far * sd;
+    return is_joint(watched, result) && find_error(watched, result, &error, &sd) &&
+           rue_disturbance_is_likely(error, sd);
 }
 
 static void note_joint(struct rue_watch *watch, const struct rue_watched *watched,
