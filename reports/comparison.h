@@ -3,7 +3,7 @@
 #define RUE_COMPARISON_H
 
 #include "findings.h"
-#include "saving_interval.h"
+#include "interval.h"
 
 struct rue_comparison_row {
     const char *model;              /* borrowed from the raw variant's matrix */

@@ -4,12 +4,11 @@
 
 #include "answers.h"
 #include "cost_matrix.h"
-#include "gain.h"
 #include "goal.h"
+#include "interval.h"
 #include "job_length.h"
 #include "knowledge.h"
 #include "notice.h"
-#include "regret_interval.h"
 #include "selection.h"
 #include "trial.h"
 

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "interval.h"
 #include "json_document.h"
 #include "json_findings.h"
 #include "prose.h"
-#include "saving_interval.h"
 #include "text_table.h"
 #include "units.h"
 #include "utf8.h"

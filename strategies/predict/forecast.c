@@ -63,22 +63,33 @@ static void observe(struct rue_forecast *forecast, const struct rue_logged_trial
     rue_belief_add(forecast->belief, &observed);
 }
 
-/* The regrets where times are off the believed ones by the logarithms `log_off` [cells]; NULL: not at all. */
-static void join_regrets(struct rue_forecast *forecast, const double *log_off, struct rue_joined_regrets *out)
+static double believed_s(const void *context, size_t model, size_t config)
 {
-    size_t configs = forecast->configs;
-    const double *weights = forecast->setup->aim.weights;
-    memset(out, 0, configs * sizeof *out);
-    for (size_t m = 0; m < forecast->models; m++) {
-        for (size_t c = 0; c < configs; c++) {
-            size_t cell = m * configs + c;
-            forecast->times[c] =
-                forecast->out[c]
-                    ? NAN
-                    : forecast->job_s[cell] * exp(forecast->mean[cell] + (log_off ? log_off[cell] : 0));
-        }
-        rue_joined_regrets_add_model(out, forecast->times, configs, m, weights ? weights[m] : 1);
-    }
+    const struct rue_forecast *forecast = context;
+    size_t cell = model * forecast->configs + config;
+    return forecast->out[config] ? NAN : forecast->job_s[cell] * exp(forecast->mean[cell]);
+}
+
+static double drawn_s(const void *context, size_t model, size_t config)
+{
+    const struct rue_forecast *forecast = context;
+    size_t cell = model * forecast->configs + config;
+    return forecast->out[config]
+               ? NAN
+               : forecast->job_s[cell] * exp(forecast->mean[cell] + forecast->log_off[cell]);
+}
+
+static void join_regrets(struct rue_forecast *forecast,
+                         double (*time_s)(const void *context, size_t model, size_t config),
+                         struct rue_joined_regrets *out)
+{
+    rue_objective_join(&(struct rue_objective_times){.models = forecast->models,
+                                                     .configs = forecast->configs,
+                                                     .weights = forecast->setup->aim.weights,
+                                                     .time = time_s,
+                                                     .context = forecast,
+                                                     .room = forecast->times},
+                       out);
 }
 
 /* What is expected follows the belief. */
@@ -87,7 +98,7 @@ static void expect_all(struct rue_forecast *forecast)
     rue_belief_mean(forecast->belief, forecast->state);
     for (size_t i = 0; i < forecast->cells; i++)
         forecast->mean[i] = rue_belief_at(forecast->belief, forecast->state, &forecast->points[i]);
-    join_regrets(forecast, NULL, forecast->joined);
+    join_regrets(forecast, believed_s, forecast->joined);
 }
 
 rue_status rue_forecast_add(struct rue_forecast *forecast, const struct rue_ask *ask,
@@ -291,7 +302,7 @@ void rue_forecast_draw(struct rue_forecast *forecast, uint64_t *seed)
     for (size_t i = 0; i < forecast->cells; i++)
         forecast->log_off[i] =
             rue_belief_at(forecast->belief, forecast->state, &forecast->points[i]) - forecast->mean[i];
-    join_regrets(forecast, forecast->log_off, forecast->drawn);
+    join_regrets(forecast, drawn_s, forecast->drawn);
 }
 
 /* ---- what to try ---- */
@@ -310,7 +321,7 @@ static double weight_in(const struct rue_forecast *forecast, size_t model, size_
 {
     const struct rue_joined_regrets *joined = &forecast->joined[config];
     if (forecast->setup->aim.objective == RUE_OBJECTIVE_WORST) return joined->worst_model == model;
-    return (forecast->setup->aim.weights ? forecast->setup->aim.weights[model] : 1) / joined->weights;
+    return rue_objective_weight(forecast->setup->aim.weights, model) / joined->weights;
 }
 
 void rue_forecast_compare(struct rue_forecast *forecast, size_t one, size_t other)

@@ -21,6 +21,7 @@ struct search {
     struct line *lines;                /* [models * configs] */
     double *times;                     /* [configs] of one model, at the length that is judged */
     struct rue_joined_regrets *joined; /* [configs] at that length */
+    uint64_t images;                   /* of the length that is judged */
     uint64_t least, most;              /* lengths */
 };
 
@@ -64,30 +65,36 @@ static double time_s(const struct search *search, size_t model, size_t config, u
     return seconds > 0 && isfinite(seconds) ? seconds : NAN;
 }
 
-/* What the rules judge by; NaN where the configuration has no time on some model. */
 static double score(const struct search *search, size_t config)
 {
-    const struct rue_joined_regrets *joined = &search->joined[config];
-    if (isnan(joined->sum)) return NAN;
-    return rue_joined_regrets_value(joined, search->question->selection->objective);
+    return rue_joined_regrets_value(&search->joined[config], search->question->selection->objective);
+}
+
+static double time_at_length(const void *context, size_t model, size_t config)
+{
+    const struct search *search = context;
+    return time_s(search, model, config, search->images);
 }
 
 /* `*best` is the best configuration for jobs of `images`, or RUE_NONE. */
 static rue_status judge(struct search *search, uint64_t images, size_t *best, rue_error *error)
 {
-    const struct rue_job_question *question = search->question;
-    const double *weights = question->selection->weights;
-    rue_status status = question->stop ? question->stop() : RUE_OK;
+    const struct rue_selection *selection = search->question->selection;
+    rue_status status = search->question->stop ? search->question->stop() : RUE_OK;
     if (status != RUE_OK) return rue_fail(error, status, "interrupted");
-    memset(search->joined, 0, search->configs * sizeof *search->joined);
-    for (size_t m = 0; m < search->models; m++) {
-        for (size_t c = 0; c < search->configs; c++) search->times[c] = time_s(search, m, c, images);
-        rue_joined_regrets_add_model(search->joined, search->times, search->configs, m,
-                                     weights ? weights[m] : 1);
-    }
+    search->images = images;
+    rue_objective_join(&(struct rue_objective_times){.models = search->models,
+                                                     .configs = search->configs,
+                                                     .weights = selection->weights,
+                                                     .time = time_at_length,
+                                                     .context = search,
+                                                     .room = search->times},
+                       search->joined);
     *best = RUE_NONE;
     for (size_t c = 0; c < search->configs; c++)
-        if (!isnan(score(search, c)) && (*best == RUE_NONE || score(search, c) < score(search, *best)))
+        if (!isnan(score(search, c)) &&
+            (*best == RUE_NONE ||
+             rue_joined_regrets_is_better(&search->joined[c], &search->joined[*best], selection->objective)))
             *best = c;
     return RUE_OK;
 }

@@ -9,8 +9,7 @@ static rue_status fill(const struct rue_cost_matrix *matrix, const struct rue_se
 {
     const struct rue_selection_rules rules = {1, selection->objective, weights};
     struct rue_joined_regrets joined = {0};
-    for (size_t m = 0; m < left->model_count; m++)
-        weights[m] = selection->weights ? selection->weights[m] : 1;
+    for (size_t m = 0; m < left->model_count; m++) weights[m] = rue_objective_weight(selection->weights, m);
     for (size_t m = 0; m < left->model_count; m++) {
         struct rue_leave_one_out_row *row = &left->rows[m];
         struct rue_selection *rest;

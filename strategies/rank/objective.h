@@ -1,8 +1,10 @@
-/* How a configuration is judged over several models: by the mean of its regrets, or by the worst of them
- * (minimax regret). */
+/* What "best" means, everywhere: the regret of a configuration on a model is by how much its time is above
+ * the least of that model, as a ratio; over several models a configuration is judged by the mean of its
+ * regrets, or by the worst of them (minimax regret). */
 #ifndef RUE_OBJECTIVE_H
 #define RUE_OBJECTIVE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum rue_objective { RUE_OBJECTIVE_MEAN, RUE_OBJECTIVE_WORST, RUE_OBJECTIVE_COUNT };
@@ -28,12 +30,28 @@ static inline void rue_joined_regrets_add(struct rue_joined_regrets *joined, siz
     joined->weights += weight;
 }
 
-/* Adds the regrets of a model whose `times` [count] of all configurations are known, NaN where there is none,
- * to `joined` [count]; of those without a time they are NaN then. */
-void rue_joined_regrets_add_model(struct rue_joined_regrets *joined, const double *times, size_t count,
-                                  size_t model, double weight);
+/* Times, model × configuration. */
+struct rue_objective_times {
+    size_t models, configs;
+    const double *weights; /* [models]; NULL: all alike; a model of weight 0 does not count */
+    double (*time)(const void *context, size_t model, size_t config); /* NaN: there is none */
+    const void *context;
+    double *room; /* [configs] for the time of a call */
+};
+
+/* The regrets of all configurations into `out` [configs]; NaN for one without a time on some model. */
+void rue_objective_join(const struct rue_objective_times *times, struct rue_joined_regrets *out);
+
+static inline double rue_objective_weight(const double *weights, size_t model)
+{
+    return weights ? weights[model] : 1;
+}
 
 /* What the configuration is judged by; the less the better. */
 double rue_joined_regrets_value(const struct rue_joined_regrets *joined, enum rue_objective objective);
+
+/* Whether `one` is better than `other`: by its value, and where these are equal by its mean. A NaN is not. */
+bool rue_joined_regrets_is_better(const struct rue_joined_regrets *one,
+                                  const struct rue_joined_regrets *other, enum rue_objective objective);
 
 #endif

@@ -14,11 +14,6 @@ double rue_selection_regret(const struct rue_selection *selection, const struct 
     return (cell->median_ns - selection->best_ns[model]) / selection->best_ns[model];
 }
 
-static double weight_of(const struct rue_selection *selection, size_t model)
-{
-    return selection->weights ? selection->weights[model] : 1;
-}
-
 static struct rue_selection *allocate(const struct rue_cost_matrix *matrix,
                                       const struct rue_selection_rules *rules)
 {
@@ -31,12 +26,13 @@ static struct rue_selection *allocate(const struct rue_cost_matrix *matrix,
     selection->recommended = selection->top_n_winner = RUE_NONE;
     /* One element more than needed, so that an empty matrix is no failed allocation. */
     selection->rows = calloc(selection->config_count + 1, sizeof *selection->rows);
+    selection->joined = calloc(selection->config_count + 1, sizeof *selection->joined);
     selection->ranked = calloc(selection->config_count + 1, sizeof *selection->ranked);
     selection->best_of_model = calloc(selection->model_count + 1, sizeof *selection->best_of_model);
     selection->best_ns = calloc(selection->model_count + 1, sizeof *selection->best_ns);
     if (rules->weights) selection->weights = calloc(selection->model_count + 1, sizeof *selection->weights);
-    if (selection->rows && selection->ranked && selection->best_of_model && selection->best_ns &&
-        (selection->weights || !rules->weights)) {
+    if (selection->rows && selection->joined && selection->ranked && selection->best_of_model &&
+        selection->best_ns && (selection->weights || !rules->weights)) {
         for (size_t m = 0; rules->weights && m < selection->model_count; m++)
             selection->weights[m] = rules->weights[m];
         return selection;
@@ -52,6 +48,7 @@ void rue_selection_close(struct rue_selection *selection)
     free(selection->best_ns);
     free(selection->best_of_model);
     free(selection->ranked);
+    free(selection->joined);
     free(selection->rows);
     free(selection);
 }
@@ -89,7 +86,7 @@ static void cover(const struct rue_selection *selection, const struct rue_cost_m
     size_t models = 0;
     for (size_t m = 0; m < matrix->model_count; m++) {
         const struct rue_cell *cell = rue_cost_matrix_cell(matrix, m, config);
-        if (weight_of(selection, m) == 0) continue;
+        if (rue_objective_weight(selection->weights, m) == 0) continue;
         row->covered += cell->state == RUE_CELL_OK;
         row->infeasible += cell->state == RUE_CELL_INFEASIBLE;
         row->failed += cell->state == RUE_CELL_FAILED;
@@ -100,55 +97,44 @@ static void cover(const struct rue_selection *selection, const struct rue_cost_m
     row->ranked = models > 0 && row->covered == models;
 }
 
-/* Equal ones by name: the order in which models are measured says nothing. */
-static bool is_worse(const struct rue_ranking_row *row, const struct rue_cost_matrix *matrix, size_t model,
-                     double ratio)
+static double time_of(const void *context, size_t model, size_t config)
 {
-    if (row->worst_model == RUE_NONE) return true;
-    if (ratio != row->max_regret_ratio) return ratio > row->max_regret_ratio;
-    return strcmp(matrix->models[model], matrix->models[row->worst_model]) < 0;
+    const struct rue_cell *cell = rue_cost_matrix_cell(context, model, config);
+    return cell->state == RUE_CELL_OK ? cell->median_ns : NAN;
 }
 
-static void regret(const struct rue_selection *selection, const struct rue_cost_matrix *matrix, size_t config)
+/* The model of the worst regret; equal ones by name: the order in which models are measured says nothing. */
+static size_t find_worst(const struct rue_selection *selection, const struct rue_cost_matrix *matrix,
+                         size_t config)
+{
+    size_t worst = selection->joined[config].worst_model;
+    for (size_t m = 0; m < selection->model_count; m++)
+        if (rue_objective_weight(selection->weights, m) > 0 &&
+            rue_selection_regret(selection, matrix, m, config) == selection->joined[config].worst &&
+            strcmp(matrix->models[m], matrix->models[worst]) < 0)
+            worst = m;
+    return worst;
+}
+
+static void judge_row(struct rue_selection *selection, const struct rue_cost_matrix *matrix, size_t config)
 {
     struct rue_ranking_row *row = &selection->rows[config];
-    row->mean_regret_ratio = row->max_regret_ratio = NAN;
-    row->worst_model = RUE_NONE;
-    if (!row->ranked) return;
-    double sum = 0, weights = 0;
-    for (size_t m = 0; m < selection->model_count; m++) {
-        double ratio = rue_selection_regret(selection, matrix, m, config);
-        double weight = weight_of(selection, m);
-        if (weight == 0) continue;
-        sum += weight * ratio;
-        weights += weight;
-        if (!is_worse(row, matrix, m, ratio)) continue;
-        row->max_regret_ratio = ratio;
-        row->worst_model = m;
-    }
-    row->mean_regret_ratio = sum / weights;
-}
-
-static int compare_rows(const struct rue_selection *selection, size_t a, size_t b)
-{
-    const struct rue_ranking_row *left = &selection->rows[a], *right = &selection->rows[b];
-    if (selection->objective == RUE_OBJECTIVE_WORST && left->max_regret_ratio != right->max_regret_ratio)
-        return left->max_regret_ratio < right->max_regret_ratio ? -1 : 1;
-    if (left->mean_regret_ratio != right->mean_regret_ratio)
-        return left->mean_regret_ratio < right->mean_regret_ratio ? -1 : 1;
-    return 0;
+    const struct rue_joined_regrets *joined = &selection->joined[config];
+    row->mean_regret_ratio = row->ranked ? rue_joined_regrets_value(joined, RUE_OBJECTIVE_MEAN) : NAN;
+    row->max_regret_ratio = row->ranked ? joined->worst : NAN;
+    row->worst_model = row->ranked ? find_worst(selection, matrix, config) : RUE_NONE;
 }
 
 bool rue_selection_is_better(const struct rue_selection *selection, size_t a, size_t b)
 {
-    return compare_rows(selection, a, b) < 0;
+    return rue_joined_regrets_is_better(&selection->joined[a], &selection->joined[b], selection->objective);
 }
 
 static int compare_columns(const void *a, const void *b, void *context)
 {
     size_t x = *(const size_t *)a, y = *(const size_t *)b;
-    int order = compare_rows(context, x, y);
-    return order ? order : (x > y) - (x < y);
+    if (rue_selection_is_better(context, x, y)) return -1;
+    return rue_selection_is_better(context, y, x) ? 1 : (x > y) - (x < y);
 }
 
 static void rank(struct rue_selection *selection)
@@ -180,9 +166,16 @@ rue_status rue_selection_open(const struct rue_cost_matrix *matrix, const struct
         return rue_fail_memory(error, "the ranking", configs * sizeof *selection->rows);
     }
     for (size_t m = 0; m < selection->model_count; m++) vote(selection, matrix, m, times);
+    rue_objective_join(&(struct rue_objective_times){.models = selection->model_count,
+                                                     .configs = configs,
+                                                     .weights = selection->weights,
+                                                     .time = time_of,
+                                                     .context = matrix,
+                                                     .room = times},
+                       selection->joined);
     for (size_t c = 0; c < configs; c++) {
         cover(selection, matrix, c);
-        regret(selection, matrix, c);
+        judge_row(selection, matrix, c);
     }
     rank(selection);
     free(times);

@@ -96,19 +96,22 @@ static double drawn_regret(const struct rue_standing *standing, size_t config)
     return rue_joined_regrets_value(&standing->forecast->drawn[config], standing->setup->aim.objective);
 }
 
-/* Equal ones in grid order. */
-static int compare(const void *a, const void *b, void *context)
+/* Those that are out last, equal ones in grid order. */
+static int compare_places(const void *a, const void *b, void *context)
 {
+    const struct rue_standing *standing = context;
     size_t x = *(const size_t *)a, y = *(const size_t *)b;
-    double own = rue_standing_regret(context, x), other = rue_standing_regret(context, y);
-    return own == other ? (x > y) - (x < y) : own < other ? -1 : 1;
+    const struct rue_joined_regrets *joined = standing->forecast->joined;
+    enum rue_objective objective = standing->setup->aim.objective;
+    if (rue_joined_regrets_is_better(&joined[x], &joined[y], objective)) return -1;
+    return rue_joined_regrets_is_better(&joined[y], &joined[x], objective) ? 1 : (x > y) - (x < y);
 }
 
 void rue_standing_update(struct rue_standing *standing)
 {
     size_t configs = standing->setup->grid.config_count;
     for (size_t c = 0; c < configs; c++) standing->ranked[c] = c;
-    qsort_r(standing->ranked, configs, sizeof *standing->ranked, compare, standing);
+    qsort_r(standing->ranked, configs, sizeof *standing->ranked, compare_places, standing);
 }
 
 size_t rue_standing_at(const struct rue_standing *standing, size_t place)

@@ -2,7 +2,7 @@
 #ifndef RUE_CHECK_H
 #define RUE_CHECK_H
 
-#include "gain.h"
+#include "interval.h"
 #include "recheck.h"
 #include "study.h"
 

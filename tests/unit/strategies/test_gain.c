@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <math.h>
 
-#include "gain.h"
+#include "interval.h"
 
 #define CLOSE(got, wanted) cr_assert_float_eq(got, wanted, 1e-6 * fabs(wanted))
 

@@ -2,8 +2,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "interval.h"
 #include "random.h"
-#include "regret_interval.h"
 
 enum { MODELS = 8, CONFIGS = 12, MACHINES = 250 };
 

@@ -1,4 +1,4 @@
-#include "saving_interval.h"
+#include "interval.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
