@@ -35,17 +35,11 @@ struct rue_belief {
     double pairs[N * (N + 1) / 2][RUE_SCALE_COUNT]; /* covariances for scales of 1 */
     double disturbed[N];                            /* probability */
     double solved[N];                               /* K^-1 times the logarithms of measured over predicted */
-    double decided[N];         /* K^-1 times the covariances of the trials with what is to be decided */
-    double factor[N * N];      /* L of K, for usual scales */
-    double spare[N * N];       /* K^-1, or L for other scales */
-    double block[N * N];       /* a part of K^-1 */
-    double weight[HYPOTHESES]; /* probability */
-    struct scales usual;       /* the mean of the hypotheses */
-    struct {
-        struct scales scales;
-        size_t hypothesis; /* HYPOTHESES: the mean */
-        const double *factor;
-    } assumed;              /* for draws */
+    double decided[N];      /* K^-1 times the covariances of the trials with what is to be decided */
+    double factor[N * N];   /* L of K, for usual scales */
+    double spare[N * N];    /* K^-1, or L for other scales */
+    double block[N * N];    /* a part of K^-1 */
+    struct scales usual;    /* the mean of the hypotheses */
     double *normal, *state; /* [parameters], [state size] for the time of a call */
     struct rue_belief_audit audit;
 };
@@ -137,20 +131,12 @@ static void copy_ratios(const struct rue_belief *belief, double *out)
     for (size_t i = 0; i < belief->count; i++) out[i] = belief->trials[i].log_ratio;
 }
 
-static void assume_usual(struct rue_belief *belief)
-{
-    belief->assumed.scales = belief->usual;
-    belief->assumed.hypothesis = HYPOTHESES;
-    belief->assumed.factor = belief->factor;
-}
-
 /* K for the usual scales, factorised, and what follows from it. */
 static rue_status settle(struct rue_belief *belief, rue_error *error)
 {
     if (!factorise_for(belief, &belief->usual, belief->factor)) return fail_factor(belief, error);
     copy_ratios(belief, belief->solved);
     rue_triangle_solve(belief->factor, N, belief->count, belief->solved);
-    assume_usual(belief);
     return RUE_OK;
 }
 
@@ -183,7 +169,7 @@ static double log_weight(struct rue_belief *belief, const struct scales *scales)
 /* The usual scales become the geometric mean of all hypotheses, each as probable as the trials have it. */
 static rue_status weigh_hypotheses(struct rue_belief *belief, rue_error *error)
 {
-    double *weights = belief->weight, most = -INFINITY, sum = 0;
+    double weights[HYPOTHESES], most = -INFINITY, sum = 0;
     struct scales mean = {.noise = 0};
     for (size_t h = 0; h < HYPOTHESES; h++) {
         struct scales scales = scales_of(h);
@@ -429,26 +415,11 @@ double rue_belief_gain(const struct rue_belief *belief, const double *state,
 
 /* ---- draws ---- */
 
-void rue_belief_assume(struct rue_belief *belief, double share)
-{
-    size_t hypothesis = isnan(share) ? HYPOTHESES : 0;
-    for (double sum = belief->weight[0]; hypothesis + 1 < HYPOTHESES && sum < share;)
-        sum += belief->weight[++hypothesis];
-    if (hypothesis == belief->assumed.hypothesis) return;
-    assume_usual(belief);
-    if (hypothesis == HYPOTHESES) return;
-    struct scales scales = scales_of(hypothesis);
-    if (!factorise_for(belief, &scales, belief->spare)) return;
-    belief->assumed.scales = scales;
-    belief->assumed.hypothesis = hypothesis;
-    belief->assumed.factor = belief->spare;
-}
-
 /* A possible truth before any trial, and then what trials would have measured there, less what they did. */
 void rue_belief_draw(struct rue_belief *belief, uint64_t *seed, double *state)
 {
     size_t n = belief->parameters, size = rue_belief_state_size(belief);
-    const struct scales *scales = &belief->assumed.scales;
+    const struct scales *scales = &belief->usual;
     double off[N], drift = 0;
     rue_random_normals(seed, belief->normal, n);
     for (size_t p = 0; p < n; p++) state[p] = rue_dot(belief->root + p * n, belief->normal, p + 1);
@@ -460,7 +431,7 @@ void rue_belief_draw(struct rue_belief *belief, uint64_t *seed, double *state)
         double noise = sqrt(noise_of(belief, i, scales)) * rue_random_normal(seed);
         off[i] = trial->log_ratio - rue_belief_at(belief, state, &trial->point) - drift - noise;
     }
-    rue_triangle_solve(belief->assumed.factor, N, belief->count, off);
+    rue_triangle_solve(belief->factor, N, belief->count, off);
     memset(belief->state, 0, size * sizeof *state);
     put_trials(belief, off, belief->state);
     spread(belief, scales, belief->state);

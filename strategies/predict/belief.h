@@ -88,11 +88,6 @@ double rue_belief_at(const struct rue_belief *belief, const double *state,
 /* What is expected, into `state`. */
 void rue_belief_mean(const struct rue_belief *belief, double *state);
 
-/* Draws are from now on with the scales that lie at that share, 0 to 1, of all in their order, each as wide
- * as it is probable; with NaN, and where those cannot be factored, with their mean, which is quicker. To be
- * called again where trials are added or learnt from. */
-void rue_belief_assume(struct rue_belief *belief, double share);
-
 /* A possible truth into `state`. */
 void rue_belief_draw(struct rue_belief *belief, uint64_t *seed, double *state);
 

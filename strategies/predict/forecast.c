@@ -277,25 +277,6 @@ double rue_forecast_trial_s(const struct rue_forecast *forecast, size_t model, s
            rue_prediction_trial_s(forecast->prediction, model, config, images);
 }
 
-static bool are_of_a_sort(const struct rue_forecast *forecast, size_t one, size_t other)
-{
-    const int *a = forecast->setup->grid.configs[one].value, *b = forecast->setup->grid.configs[other].value;
-    int cpus = forecast->setup->runner.cpus;
-    const struct rue_knobs *knobs = rue_config_knobs(&forecast->setup->grid.configs[one]);
-    for (size_t k = 0; k < knobs->count; k++)
-        if (knobs->at[k]->words && a[k] != b[k]) return false;
-    return (a[RUE_NUM_WORKERS] == 0) == (b[RUE_NUM_WORKERS] == 0) &&
-           (a[RUE_NUM_WORKERS] > cpus) == (b[RUE_NUM_WORKERS] > cpus);
-}
-
-bool rue_forecast_is_untried_sort(const struct rue_forecast *forecast, size_t config)
-{
-    const struct rue_trial_log *joints = rue_prediction_joints(forecast->prediction);
-    for (size_t i = 0; i < joints->count; i++)
-        if (are_of_a_sort(forecast, config, joints->at[i].config)) return false;
-    return true;
-}
-
 void rue_forecast_draw(struct rue_forecast *forecast, uint64_t *seed)
 {
     rue_belief_draw(forecast->belief, seed, forecast->state);

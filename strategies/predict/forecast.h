@@ -64,11 +64,7 @@ double rue_forecast_job_s(const struct rue_forecast *forecast, size_t model, siz
 double rue_forecast_trial_s(const struct rue_forecast *forecast, size_t model, size_t config,
                             uint64_t images);
 
-/* Whether no joint trial tells of configurations of that sort: without workers, with more than there are
- * CPUs, or with that value of a knob whose values are words. */
-bool rue_forecast_is_untried_sort(const struct rue_forecast *forecast, size_t config);
-
-/* A possible truth into `log_off` and `drawn`; see rue_belief_assume. */
+/* A possible truth into `log_off` and `drawn`. */
 void rue_forecast_draw(struct rue_forecast *forecast, uint64_t *seed);
 
 /* Decides between two configurations: from then on rue_forecast_gain is about the difference of what they are

@@ -47,4 +47,9 @@ struct rue_prior {
     size_t config;         /* that was recommended; SIZE_MAX: none of the space */
 };
 
+/* Seconds of a job of `images` as the prior has it; `cell` of the offsets. NaN where the model is not known.
+ */
+double rue_prior_job_s(const struct rue_prior *prior, size_t cell, size_t model,
+                       const struct rue_config *config, uint64_t images);
+
 #endif

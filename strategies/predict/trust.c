@@ -28,8 +28,7 @@ static double off_by(const struct rue_strategy_setup *setup, const struct rue_co
                              config->value[RUE_BATCH_SIZE]));
     double took = log(trial->times.end_to_end_s);
     if (measure == RUE_JOINT)
-        return took - log(rue_knowledge_job_s(knowledge, trial->model, config, trial->images)) -
-               (prior->offsets ? prior->offsets[cell] : 0);
+        return took - log(rue_prior_job_s(prior, cell, trial->model, config, trial->images));
     return took - log(rue_pipeline_predict(&knowledge->loader, &knowledge->hand, config, trial->images)
                           .end_to_end_s);
 }

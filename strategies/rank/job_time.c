@@ -1,6 +1,7 @@
 #include "job_time.h"
 
 #include <math.h>
+#include <stdio.h>
 
 /* What a volley takes between the first and the last batches of a trial; NaN where none lies between. */
 static double volley_ns(const struct rue_trial_result *result, uint64_t batches, uint64_t stride)
@@ -48,15 +49,27 @@ double rue_job_steady_ns(const struct rue_trial_result *result)
 double rue_job_time_ns(const struct rue_trial_result *result, uint64_t job_images, bool drop_last,
                        bool *predicted)
 {
-    int batch = result->config.value[RUE_BATCH_SIZE];
     *predicted = false;
     if (result->end_to_end_ns == RUE_ABSENT || result->images == RUE_ABSENT || result->images <= 0)
         return NAN;
-    if (drop_last && batch > 0) job_images -= job_images % (uint64_t)batch;
-    if ((uint64_t)result->images >= job_images) return (double)result->end_to_end_ns;
-    *predicted = true;
-    return (double)result->end_to_end_ns +
-           rue_job_steady_ns(result) * (double)(job_images - (uint64_t)result->images);
+    double rest = (double)rue_config_images(&result->config, drop_last, job_images) - (double)result->images;
+    *predicted = rest > 0;
+    return (double)result->end_to_end_ns + (rest > 0 ? rest * rue_job_steady_ns(result) : 0);
+}
+
+void rue_job_extend(struct rue_trial_result *result, uint64_t job_images, bool drop_last)
+{
+    bool predicted;
+    if (result->outcome != RUE_TRIAL_OK) return;
+    double time_ns = rue_job_time_ns(result, job_images, drop_last, &predicted);
+    if (!(time_ns > 0)) {
+        result->outcome = RUE_TRIAL_FAILED;
+        snprintf(result->reason, sizeof result->reason, "%s", RUE_JOB_TIME_UNKNOWN);
+        return;
+    }
+    result->images = (int64_t)job_images;
+    result->end_to_end_ns = (int64_t)time_ns;
+    result->first_batch_ns = result->shutdown_ns = RUE_ABSENT;
 }
 
 struct rue_job_line rue_job_line_of(const struct rue_trial_result *result)

@@ -14,6 +14,9 @@
 double rue_job_time_ns(const struct rue_trial_result *result, uint64_t job_images, bool drop_last,
                        bool *predicted);
 
+/* An ok trial becomes that of the job, without its parts, or one that failed where its time is not known. */
+void rue_job_extend(struct rue_trial_result *result, uint64_t job_images, bool drop_last);
+
 /* The time in ns of an image in the steady state of an ok joint `result`, without start-up and shut-down.
  *
  * Let b be the batch size and W the batches that are loaded side by side: num_workers, at least 1, where

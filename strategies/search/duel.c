@@ -36,7 +36,7 @@ rue_status rue_duel_status(const struct rue_duel *duel, rue_error *error)
 void rue_duel_note(struct rue_duel *duel, const struct rue_ask *ask, const struct rue_trial_result *result)
 {
     bool joint = ask->measure == RUE_JOINT, ok = result->outcome == RUE_TRIAL_OK;
-    rue_trial_costs_note(&duel->costs, ask, &duel->setup.grid.configs[ask->config], result);
+    rue_trial_costs_note(&duel->costs, ask, result);
     if (duel->status == RUE_OK && joint) duel->status = rue_ask_queue_push(&duel->history, ask, &duel->error);
     if (joint && !ok) duel->forecast->excluded[ask->config] = true;
     if (!ok || duel->status != RUE_OK) return;
@@ -80,6 +80,5 @@ bool rue_duel_lacks_trials(const struct rue_duel *duel, size_t wanted)
 double rue_duel_cost_s(const struct rue_duel *duel, size_t model, size_t config, uint64_t images)
 {
     return rue_forecast_trial_s(duel->forecast, model, config, images) +
-           rue_trial_costs_overhead_s(&duel->costs, RUE_JOINT, &duel->setup.grid.configs[config]) +
-           rue_trial_costs_switch_s(&duel->costs, model);
+           rue_trial_costs_beside_s(&duel->costs, model);
 }

@@ -11,7 +11,6 @@
 enum { LEAST_DRAWS = 12, CLAIM_CELLS = 5000000 }; /* of large grids there are fewer draws */
 
 static const double spread_factor = 1.1; /* beliefs are bolder than they should be */
-static const double untried_factor = 2;  /* of sorts of configurations that no trial tells of */
 static const double sure = 0.95;         /* confidence that a quantile of draws is not below the true one */
 static const double calm_configs = 4;    /* whose errors are as believed, before any is audited */
 static const double far_off_ratio = 2;   /* of errors over what was believed of them: no belief is claimed */
@@ -168,7 +167,6 @@ static void draw_all(struct rue_standing *standing, uint64_t seed)
     memset(standing->squares, 0, cells * sizeof *standing->squares);
     for (size_t d = 0; d < standing->draws; d++) {
         double *regrets = standing->regrets + d * configs;
-        rue_belief_assume(standing->forecast->belief, ((double)d + 0.5) / (double)standing->draws);
         rue_forecast_draw(standing->forecast, &seed);
         for (size_t c = 0; c < configs; c++) {
             regrets[c] = drawn_regret(standing, c);
@@ -179,7 +177,6 @@ static void draw_all(struct rue_standing *standing, uint64_t seed)
         standing->own[0][d] = rue_joined_regrets_value(own, RUE_OBJECTIVE_MEAN);
         standing->own[1][d] = rue_joined_regrets_value(own, RUE_OBJECTIVE_WORST);
     }
-    rue_belief_assume(standing->forecast->belief, NAN);
 }
 
 double rue_standing_spread(const struct rue_standing *standing)
@@ -226,7 +223,6 @@ static double bound(struct rue_standing *standing)
         if (standing->far_off > 0 && !is_verified(standing, c)) continue;
         double mean = standing->means[own] - standing->means[c];
         double factor = standing->far_off > 0 ? spread_factor : standing->factor;
-        if (rue_forecast_is_untried_sort(standing->forecast, c)) factor *= untried_factor;
         for (size_t d = 0; d < standing->draws; d++) {
             const double *regrets = standing->regrets + d * configs;
             standing->excess[d] =

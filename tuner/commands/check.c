@@ -151,23 +151,6 @@ static void limit_first_batch(struct rue_trial_result *result, uint64_t limit_ns
              rue_format_duration(limit_ns, limit, sizeof limit));
 }
 
-/* Times of jobs alone tell nothing of a part of one: the trial becomes that of the job, and its parts are of
- * no use. */
-static void extend(struct rue_trial_result *result, uint64_t job_images, bool drop_last)
-{
-    bool predicted;
-    if (result->outcome != RUE_TRIAL_OK) return;
-    double time_ns = rue_job_time_ns(result, job_images, drop_last, &predicted);
-    if (!(time_ns > 0)) {
-        result->outcome = RUE_TRIAL_FAILED;
-        snprintf(result->reason, sizeof result->reason, "%s", RUE_JOB_TIME_UNKNOWN);
-        return;
-    }
-    result->images = (int64_t)job_images;
-    result->end_to_end_ns = (int64_t)time_ns;
-    result->first_batch_ns = result->shutdown_ns = RUE_ABSENT;
-}
-
 static rue_status make_trial(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                              size_t variant, struct rue_recheck *recheck, const struct rue_ask *ask,
                              struct rue_check *out, rue_error *error)
@@ -191,7 +174,7 @@ static rue_status make_trial(const struct rue_study_setup *setup, struct rue_stu
     } else {
         limit_first_batch(&result, setup->goal.models.again->max_first_batch_ns);
         if (!setup->goal.models.again->predicted)
-            extend(&result, job, setup->variants[variant].workload.drop_last);
+            rue_job_extend(&result, job, setup->variants[variant].workload.drop_last);
         double expected_s = rue_recheck_expected_s(recheck, ask, (uint64_t)result.images);
         note_trial(out, setup, ask, &result, expected_s);
         status = rue_recheck_tell(recheck, ask, &result, error);
