@@ -49,7 +49,7 @@ void rue_baseline_scatter(struct rue_baseline *baseline, double value)
     double mean, sd;
     if (!rue_baseline_expect(baseline, &mean, &sd)) return;
     double z = (value - mean) / sd, own = scatter(baseline);
-    double calm = 1 - rue_disturbance_probability(value - mean, sd);
+    double calm = 1 - rue_disturbance_probability(value - mean, own);
     baseline->squares += calm * own * own * z * z;
     baseline->square_count += calm;
 }
