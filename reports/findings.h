@@ -85,6 +85,8 @@ struct rue_variant_findings {
     const struct rue_knowledge *knowledge; /* (optional) where the strategy predicts; borrowed */
 };
 
+enum { RUE_LEDGER_KEY_BYTES = 17 };
+
 /* One line of trials.csv. */
 struct rue_trial_row {
     uint64_t id;
@@ -93,6 +95,17 @@ struct rue_trial_row {
     struct rue_trial_result result; /* arrays not kept */
     const char *label;              /* (optional) its variant's; borrowed */
     bool disturbed;                 /* far slower or faster than what was expected of it, and counts little */
+};
+
+/* What of the study's store the findings rest on. All borrowed. */
+struct rue_findings_ledger {
+    uint64_t trials; /* that the store held then */
+    bool under_way;  /* kept before the end: there are no variants yet */
+    size_t scenario_count;
+    const char (*scenarios)[RUE_LEDGER_KEY_BYTES]; /* [scenario_count] which trials each variant is about */
+    size_t disturbed_count;
+    const uint64_t *disturbed; /* [disturbed_count] trials that count little */
+    const char *rules_json;    /* what it was ranked by */
 };
 
 /* One configuration for several variants. */
@@ -143,6 +156,7 @@ struct rue_findings {
     char disturbance[256];                  /* what slowed all of it; "" : nothing did, or it is not known */
     char busy_before[256], busy_after[256]; /* what kept the machine busy before the first trial and after
                                                the last one; "" : nothing did, or it is not known */
+    const struct rue_findings_ledger *ledger; /* (optional) borrowed */
     size_t variant_count;
     struct rue_variant_findings *variants; /* [variant_count] */
     size_t overall_count;

@@ -167,6 +167,7 @@ json_t *rue_json_certificate(struct rue_json_document *document, const struct ru
     rue_json_put(document, object, "confidence", rue_json_real(variant->confidence));
     rue_json_put(document, object, "far_off_ratio",
                  variant->far_off_ratio > 0 ? rue_json_real(variant->far_off_ratio) : json_null());
+    rue_json_put(document, object, "measured_only", json_boolean(variant->bounds_measured));
     return object;
 }
 
@@ -219,6 +220,8 @@ json_t *rue_json_notices(struct rue_json_document *document, const struct rue_fi
         rue_notice_text(notice, text, sizeof text);
         rue_json_put(document, object, "trial", rue_json_integer(notice->trial));
         rue_json_put(document, object, "noticed_after_trials", rue_json_integer(notice->noticed));
+        rue_json_put(document, object, "unsure_from", rue_json_integer(notice->unsure));
+        rue_json_put(document, object, "unsure_until", rue_json_integer(notice->unsure_end));
         rue_json_put(document, object, "load_slowdown_ratio", rue_json_real(exp(notice->load_log)));
         rue_json_put(document, object, "compute_slowdown_ratio", rue_json_real(exp(notice->compute_log)));
         rue_json_put(document, object, "cause", rue_json_text_or_null(notice->cause));

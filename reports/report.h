@@ -33,4 +33,9 @@ extern const struct rue_report
 /* Those of a tuning run, NULL at the end. */
 extern const struct rue_report *const rue_reports[];
 
+/* recommendation.json on one line, with every digit of its numbers: what a store keeps. `*out` is returned
+ * owned. RUE_MEMORY. */
+rue_status rue_report_json_text(const struct rue_findings *findings, char **out,
+                                rue_error *error) RUE_MUST_CHECK;
+
 #endif

@@ -99,11 +99,44 @@ static json_t *misses_json(struct rue_json_document *document, const struct rue_
     return array;
 }
 
+static json_t *numbers_json(struct rue_json_document *document, const double *values, size_t count)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < count; i++) rue_json_push(document, array, rue_json_real(values[i]));
+    return array;
+}
+
+/* What the rules were told of a cell, so that they can be applied again. What is as in most cells is left
+ * out.
+ */
+static json_t *cell_json(struct rue_json_document *document, const struct rue_cell *cell)
+{
+    json_t *object = json_object();
+    bool estimated = !cell->times_ns && !isnan(cell->median_ns);
+    if (cell->times_ns)
+        rue_json_put(document, object, "times_ns", numbers_json(document, cell->times_ns, cell->repeats));
+    if (estimated) rue_json_put(document, object, "estimate_ns", rue_json_real(cell->median_ns));
+    if (estimated) rue_json_put(document, object, "trials", rue_json_integer(cell->repeats));
+    if (estimated && !isnan(cell->estimate_sd))
+        rue_json_put(document, object, "estimate_sd", rue_json_real(cell->estimate_sd));
+    if (cell->predicted) rue_json_put(document, object, "predicted", json_true());
+    if (cell->first_count)
+        rue_json_put(document, object, "first_batches_ns",
+                     numbers_json(document, cell->first_batches_ns, cell->first_count));
+    else if (!isnan(cell->first_batch_ns))
+        rue_json_put(document, object, "first_estimate_ns", rue_json_real(cell->first_batch_ns));
+    if (cell->missed == 0) return object;
+    rue_json_put(document, object, "missed", rue_json_integer(cell->missed));
+    rue_json_put(document, object, "infeasible", rue_json_integer(cell->infeasible));
+    rue_json_put(document, object, "reason", rue_json_text(cell->reason));
+    return object;
+}
+
 static json_t *config_row(struct rue_json_document *document, const struct rue_variant_findings *variant,
                           size_t config)
 {
     const struct rue_ranking_row *row = &variant->selection->rows[config];
-    json_t *object = json_object(), *times = json_object(), *firsts = json_object();
+    json_t *object = json_object(), *times = json_object(), *firsts = json_object(), *cells = json_object();
     rue_json_put(document, object, "config", rue_json_config_of(document, variant, config, true));
     rue_json_put(document, object, "ranked", json_boolean(row->ranked));
     rue_json_put_standing(document, object, variant, config);
@@ -119,9 +152,11 @@ static json_t *config_row(struct rue_json_document *document, const struct rue_v
         const char *model = variant->matrix->models[m];
         rue_json_put_named(document, times, model, rue_json_nanoseconds(cell->median_ns));
         rue_json_put_named(document, firsts, model, rue_json_nanoseconds(cell->first_batch_ns));
+        rue_json_put_named(document, cells, model, cell_json(document, cell));
     }
     rue_json_put(document, object, "first_batch_ns", firsts);
     rue_json_put(document, object, rue_goal_keys[variant->goal], times);
+    rue_json_put(document, object, "cells", cells);
     return object;
 }
 
@@ -243,6 +278,7 @@ static rue_status recommendation_json(struct rue_json_document *document, const 
     rue_json_put(document, object, "workload", rue_json_words(variant->workload_json));
     rue_json_put(document, object, "forecast", rue_json_forecast(document, findings, variant));
     rue_json_put(document, object, "models", models_json(document, variant));
+    rue_json_put(document, object, "models_unnamed", json_boolean(variant->models_unnamed));
     rue_json_put_answers(document, object, variant, true);
     rue_json_put(document, object, "best_by_model", rue_json_best_by_model(document, variant, true));
     rue_json_put(document, object, "best_by_batch_size", best_by_batch_size(document, variant));
@@ -385,6 +421,23 @@ static json_t *provenance_json(struct rue_json_document *document, const struct 
     return object;
 }
 
+/* What of the study's store this rests on; null where there is none. */
+static json_t *ledger_json(struct rue_json_document *document, const struct rue_findings_ledger *ledger)
+{
+    if (!ledger) return json_null();
+    json_t *object = json_object(), *scenarios = json_array(), *disturbed = json_array();
+    for (size_t i = 0; i < ledger->scenario_count; i++)
+        rue_json_push(document, scenarios, json_string(ledger->scenarios[i]));
+    for (size_t i = 0; i < ledger->disturbed_count; i++)
+        rue_json_push(document, disturbed, rue_json_integer(ledger->disturbed[i]));
+    rue_json_put(document, object, "trials", rue_json_integer(ledger->trials));
+    rue_json_put(document, object, "under_way", json_boolean(ledger->under_way));
+    rue_json_put(document, object, "scenarios", scenarios);
+    rue_json_put(document, object, "disturbed", disturbed);
+    rue_json_put(document, object, "rules", rue_json_words(ledger->rules_json));
+    return object;
+}
+
 static rue_status build(struct rue_json_document *document, const struct rue_findings *findings, json_t *root,
                         rue_error *error)
 {
@@ -408,8 +461,19 @@ static rue_status build(struct rue_json_document *document, const struct rue_fin
     rue_json_put(document, root, "notices", rue_json_notices(document, findings));
     rue_json_put(document, root, "disturbance", rue_json_text_or_null(findings->disturbance));
     rue_json_put(document, root, "low_confidence", json_boolean(rue_findings_is_doubtful(findings)));
+    rue_json_put(document, root, "ledger", ledger_json(document, findings->ledger));
     rue_json_put(document, root, "provenance", provenance_json(document, findings));
     return status;
+}
+
+rue_status rue_report_json_text(const struct rue_findings *findings, char **out, rue_error *error)
+{
+    struct rue_json_document document = {0};
+    json_t *root = json_object();
+    rue_status status = build(&document, findings, root, error);
+    *out = status == RUE_OK && !document.failed ? rue_json_dump(root, JSON_COMPACT) : NULL;
+    json_decref(root);
+    return *out || status != RUE_OK ? status : rue_fail_memory(error, "findings", sizeof *findings);
 }
 
 static rue_status render(const struct rue_findings *findings, const struct rue_report_style *style,

@@ -49,12 +49,12 @@ static struct rue_study_goal study_goal(const struct rue_check_goal *goal, const
     snprintf(gpus, GPUS_BYTES, "0..%d", workload.world_size - 1);
     struct rue_study_goal out = {.data.count = *data ? 1 : 0,
                                  .data.paths = data,
-                                 .data.keys = {.image_key = key_or_null(part->variant.image_key),
-                                               .label_key = key_or_null(part->variant.label_key)},
+                                 .data.keys = {.image_key = key_or_null(part->found.variant.image_key),
+                                               .label_key = key_or_null(part->found.variant.label_key)},
                                  .loader.runner = goal->runner,
                                  .models.again = part,
                                  .loader.gpus = workload.world_size > 1 ? gpus : NULL,
-                                 .job.images = part->job_images * (uint64_t)workload.world_size,
+                                 .job.images = part->found.job_images * (uint64_t)workload.world_size,
                                  .search.strategy = rue_strategies[0]->name,
                                  .loader.trial_timeout_ns = goal->trial_timeout_ns,
                                  .search.repeats = 1,
@@ -62,7 +62,7 @@ static struct rue_study_goal study_goal(const struct rue_check_goal *goal, const
                                  .loader.workload = workload,
                                  .output.keep_nothing = true,
                                  .output.command_line = goal->command_line};
-    out.data.modes[part->variant.mode] = true;
+    out.data.modes[part->found.variant.mode] = true;
     return out;
 }
 
@@ -73,11 +73,12 @@ const char *rue_check_obstacle(const struct rue_recommended *part, const char *d
     if (strcmp(part->measured_with, "imported") == 0)
         return "its times are from a table: there is no runner to measure them again with";
     if (part->best == RUE_NONE) return "nothing was recommended";
-    if (!part->mode_known || !part->job_images) return "it does not say which data and which job it is about";
-    if (part->sample && !data)
+    if (!part->mode_known || !part->found.job_images)
+        return "it does not say which data and which job it is about";
+    if (part->found.sample && !data)
         return "its data were a sample, which was removed: give data of that kind to check it";
-    if (detected && found.mode != part->variant.mode) return "the data given are of the other mode";
-    if (part->goal != RUE_GOAL_TIME)
+    if (detected && found.mode != part->found.variant.mode) return "the data given are of the other mode";
+    if (part->found.goal != RUE_GOAL_TIME)
         return "it is not about the time of the job, which is all that a check predicts";
     return "";
 }
@@ -88,7 +89,7 @@ static size_t variant_of(const struct rue_study_setup *setup, const struct rue_r
     size_t found = 0;
     int most = -1;
     for (size_t v = 0; v < setup->variant_count; v++) {
-        int alike = rue_study_likeness(&setup->variants[v].variant, &part->variant);
+        int alike = rue_study_likeness(&setup->variants[v].variant, &part->found.variant);
         if (alike <= most) continue;
         most = alike;
         found = v;
@@ -104,22 +105,23 @@ static void compare_circumstances(const struct rue_check_goal *goal, const struc
     struct rue_machine machine = rue_machine_read();
     char words[sizeof hello->machine_json + 64];
     rue_json_canonical(hello->machine_json, words, sizeof words);
-    if (strcmp(machine.cpu, earlier->cpu) != 0)
+    if (strcmp(machine.cpu, earlier->found.cpu) != 0)
         note_difference(out, "the processor is %s, it was %s", machine.cpu,
-                        *earlier->cpu ? earlier->cpu : "not told");
-    if (machine.usable_cpus != earlier->usable_cpus)
-        note_difference(out, "%d CPUs can be used, they were %d", machine.usable_cpus, earlier->usable_cpus);
+                        *earlier->found.cpu ? earlier->found.cpu : "not told");
+    if (machine.usable_cpus != earlier->found.usable_cpus)
+        note_difference(out, "%d CPUs can be used, they were %d", machine.usable_cpus,
+                        earlier->found.usable_cpus);
     if (strcmp(words, earlier->machine_json) != 0)
         note_difference(out, "the runner tells of another machine");
-    if (strcmp(hello->runner, earlier->runner) != 0)
-        note_difference(out, "the runner is %s, it was %s", hello->runner, earlier->runner);
-    if (strcmp(RUE_VERSION, earlier->rue_version) != 0)
-        note_difference(out, "rue is %s, it was %s", RUE_VERSION, earlier->rue_version);
-    if (strcmp(setup->variants[variant].opened.digest, goal->part->data_digest) != 0)
+    if (strcmp(hello->runner, earlier->found.runner) != 0)
+        note_difference(out, "the runner is %s, it was %s", hello->runner, earlier->found.runner);
+    if (strcmp(RUE_VERSION, earlier->found.rue_version) != 0)
+        note_difference(out, "rue is %s, it was %s", RUE_VERSION, earlier->found.rue_version);
+    if (strcmp(setup->variants[variant].opened.digest, goal->part->found.data_digest) != 0)
         note_difference(out, "the data are others than those that were tuned for");
-    if (setup->model_count < goal->part->model_count)
+    if (setup->model_count < goal->part->matrix->model_count)
         note_difference(out, "%zu of the %zu models are known here", setup->model_count,
-                        goal->part->model_count);
+                        goal->part->matrix->model_count);
 }
 
 /* ---- trials ---- */
@@ -206,12 +208,9 @@ static double pairs_s(const struct rue_study_setup *setup, const struct rue_reco
 {
     double sum = 0;
     for (size_t m = 0; m < setup->model_count; m++) {
-        double own = INFINITY;
-        for (size_t i = 0; i < part->model_count; i++)
-            if (strcmp(part->models[i].name, setup->models[m].name) == 0)
-                own = part->time_s[i * part->config_count + part->best] +
-                      part->time_s[i * part->config_count + part->baseline];
-        sum += own;
+        size_t own = rue_recommended_model(part, setup->models[m].name);
+        if (own == RUE_NONE) return INFINITY;
+        sum += rue_recommended_s(part, own, part->best) + rue_recommended_s(part, own, part->baseline);
     }
     sum *= time_ratio;
     return isfinite(sum) ? sum : INFINITY;
@@ -254,7 +253,7 @@ static rue_status check_baseline(const struct rue_study_setup *setup, struct rue
     double left_s = ((double)goal->budget_ns - (double)rue_study_spent_ns(setup, ledger)) / 1e9;
     if (part->baseline == RUE_NONE || pairs_s(setup, part, out->findings.time_ratio) > left_s) return RUE_OK;
     for (size_t m = 0; m < setup->model_count; m++) names[m] = setup->models[m].name;
-    out->baseline = part->configs[part->baseline];
+    out->baseline = part->matrix->configs[part->baseline];
     snprintf(out->baseline_name, sizeof out->baseline_name, "%s", part->baseline_name);
     const struct rue_config both[] = {out->config, out->baseline};
     rue_status status = rue_cost_matrix_open(both, 2, names, setup->model_count, &matrix, error);
@@ -276,9 +275,8 @@ static rue_status check_baseline(const struct rue_study_setup *setup, struct rue
 static void weigh(const struct rue_study_setup *setup, const struct rue_recommended *part, double *weights)
 {
     for (size_t m = 0; m < setup->model_count; m++) {
-        weights[m] = 1;
-        for (size_t i = 0; i < part->model_count; i++)
-            if (strcmp(part->models[i].name, setup->models[m].name) == 0) weights[m] = part->models[i].weight;
+        size_t own = rue_recommended_model(part, setup->models[m].name);
+        weights[m] = own == RUE_NONE ? 1 : part->weights[own];
     }
 }
 
@@ -290,8 +288,7 @@ static rue_status recheck(const struct rue_study_setup *setup, struct rue_study_
     double weights[RUE_STUDY_MODELS_MAX];
     weigh(setup, goal->part, weights);
     prior.widen_sd = widen_sd;
-    double claimed = isnan(goal->part->bound_ratio) ? 0 : goal->part->bound_ratio;
-    double margin = fmax(least_margin_ratio, claimed);
+    double margin = fmax(least_margin_ratio, goal->part->found.bound_ratio);
     double spent_s = (double)rue_study_spent_ns(setup, ledger) / 1e9,
            budget_s = (double)goal->budget_ns / 1e9;
     struct rue_strategy_setup strategy_setup = rue_study_strategy_setup(setup, variant);
@@ -314,10 +311,12 @@ static rue_status recheck(const struct rue_study_setup *setup, struct rue_study_
 static rue_status list_configs(struct rue_study_setup *setup, const struct rue_recommended *part,
                                rue_error *error)
 {
-    setup->configs = calloc(part->config_count, sizeof *setup->configs);
-    if (!setup->configs) return rue_fail_memory(error, "configurations", part->config_count);
-    for (size_t c = 0; c < part->config_count; c++)
-        if (!part->unfit[c] || c == part->best) setup->configs[setup->config_count++] = part->configs[c];
+    const struct rue_cost_matrix *matrix = part->matrix;
+    setup->configs = calloc(matrix->config_count, sizeof *setup->configs);
+    if (!setup->configs) return rue_fail_memory(error, "configurations", matrix->config_count);
+    for (size_t c = 0; c < matrix->config_count; c++)
+        if (!rue_recommended_is_unfit(part, c) || c == part->best)
+            setup->configs[setup->config_count++] = matrix->configs[c];
     return RUE_OK;
 }
 
@@ -337,7 +336,7 @@ static rue_status check(struct rue_study_setup *setup, struct rue_study_ledger *
     if (status != RUE_OK) return status;
     status = list_configs(setup, part, error);
     if (status != RUE_OK) return status;
-    out->config = part->configs[part->best];
+    out->config = part->matrix->configs[part->best];
     out->worst = part->objective == RUE_OBJECTIVE_WORST;
     /* What is to be refuted: that nothing has changed. */
     status = rue_study_make_prior(setup, part, true, true, &setup->priors[variant], error);
@@ -351,7 +350,7 @@ rue_status rue_check_run(const struct rue_check_goal *goal, struct rue_check *ou
     snprintf(out->skipped, sizeof out->skipped, "%s", rue_check_obstacle(goal->part, goal->data));
     if (out->skipped[0]) return RUE_OK;
     const char *data = goal->data;
-    if (!data && goal->part->variant.path[0]) data = goal->part->variant.path;
+    if (!data && goal->part->found.variant.path[0]) data = goal->part->found.variant.path;
     char gpus[GPUS_BYTES];
     struct rue_study_goal wanted = study_goal(goal, &data, gpus);
     rue_status status = rue_study_open(&wanted, goal->progress, &study, error);

@@ -159,8 +159,8 @@ static rue_status judge(const struct rue_study_setup *setup, const struct rue_fi
 }
 
 /* What the study has found, on the disk. */
-static rue_status keep(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                       const struct rue_findings *findings, rue_error *error)
+static rue_status keep(struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                       struct rue_findings *findings, rue_error *error)
 {
     rue_status status = rue_study_keep_findings(setup, ledger, findings, error);
     for (size_t i = 0; status == RUE_OK && rue_reports[i]; i++)

@@ -253,17 +253,18 @@ static void note_replaced(const struct rue_study_setup *setup)
     if (rue_recommendation_read(setup->place.folder, &earlier, &unread) != RUE_OK) return;
     const struct rue_recommended *part = earlier->at;
     size_t kept = 0;
-    for (size_t i = 0; i < part->config_count; i++)
+    for (size_t i = 0; i < part->matrix->config_count; i++)
         for (size_t c = 0; c < setup->config_count; c++)
-            kept += rue_config_equal(&part->configs[i], &setup->configs[c]);
-    if (kept < part->config_count && part->best != RUE_NONE) {
-        rue_config_label(&part->configs[part->best], label);
+            kept += rue_config_equal(&part->matrix->configs[i], &setup->configs[c]);
+    if (kept < part->matrix->config_count && part->best != RUE_NONE) {
+        rue_config_label(&part->matrix->configs[part->best], label);
         rue_progress_note(
             setup->progress,
             "%s/%s: the earlier recommendation, %s of %zu configurations, is replaced by one of "
             "%zu configurations; to have it again, run with the options of then: no trial is "
             "measured twice",
-            setup->place.folder, rue_report_json.file, label, part->config_count, setup->config_count);
+            setup->place.folder, rue_report_json.file, label, part->matrix->config_count,
+            setup->config_count);
     }
     rue_recommendation_close(earlier);
 }

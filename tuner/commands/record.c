@@ -303,10 +303,10 @@ static void fill_set(const struct reading *reading, size_t number, struct rue_re
 /* The group that part of the kept findings is about; RUE_NONE where it has no joint trial. */
 static size_t group_of(const struct rue_record *record, size_t variant)
 {
-    char key[RUE_KEPT_KEY_BYTES];
+    char key[RUE_LEDGER_KEY_BYTES];
     for (size_t g = 0; g < record->tally.group_count; g++) {
-        rue_kept_key(record->tally.keys.texts[g], key);
-        if (strcmp(key, record->kept.keys[variant]) == 0) return g;
+        rue_recommendation_scenario(record->tally.keys.texts[g], key);
+        if (strcmp(key, record->kept->ledger.scenarios[variant]) == 0) return g;
     }
     return RUE_NONE;
 }
@@ -314,7 +314,7 @@ static size_t group_of(const struct rue_record *record, size_t variant)
 /* A run that found all in the store may have been about an older set. */
 static void put_last_run_first(struct rue_record *record)
 {
-    size_t at = record->is_kept && record->kept.variant_count ? group_of(record, 0) : RUE_NONE;
+    size_t at = record->is_kept && record->kept->count ? group_of(record, 0) : RUE_NONE;
     size_t set = at == RUE_NONE ? 0 : record->tally.groups[at].set;
     if (set == 0) return;
     struct rue_record_set first = record->sets[0];
@@ -349,11 +349,12 @@ static rue_status make_sets(struct reading *reading, rue_error *error)
         record->circumstances[g] = reading->groups[g].around;
         record->tally.groups[g].facts.circumstances = &record->circumstances[g];
     }
-    for (size_t v = 0; record->is_kept && v < record->kept.variant_count; v++) {
+    for (size_t v = 0; record->is_kept && v < record->kept->count; v++) {
         size_t group = group_of(record, v);
         if (group == RUE_NONE) continue;
         reading->groups[group].is_of_last_run = true;
-        record->circumstances[group].loader = record->kept.measured_with; /* as the runner said itself */
+        record->circumstances[group].loader =
+            record->kept->found.measured_with; /* as the runner said itself */
     }
     qsort_r(order, count, sizeof *order, compare_newest, reading->groups);
     for (size_t i = 0; i < count; i++) {
@@ -401,7 +402,8 @@ static void forget_trials(struct rue_record *record)
     record->set_count = record->trials_ok = record->trials_not_ok = record->probes = 0;
     record->last_run = 0;
     record->is_kept = false;
-    rue_kept_findings_close(&record->kept);
+    rue_recommendation_close(record->kept);
+    record->kept = NULL;
 }
 
 rue_status rue_record_read(const char *path, struct rue_record *out, rue_error *error)
@@ -434,14 +436,14 @@ const struct rue_ranking_rules *rue_record_rules(const struct rue_record *record
 {
     static const struct rue_ranking_rules plain = {
         .top_n = 3, .set_epsilon_ratio = 0.02, .confidence = RUE_RANKING_CONFIDENCE};
-    return record->kept.root ? &record->kept.rules : &plain;
+    return record->kept ? &record->kept->rules : &plain;
 }
 
 /* What the last run found out, with the facts that its trials tell. */
 static rue_status last_findings(const struct rue_record *record, const struct rue_ranking_rules *rules,
                                 struct rue_findings **out, rue_error *error)
 {
-    rue_status status = rue_kept_findings_rank(&record->kept, record->store, rules, out, error);
+    rue_status status = rue_recommendation_rank(record->kept, rules, out, error);
     for (size_t v = 0; status == RUE_OK && v < (*out)->variant_count; v++) {
         struct rue_variant_findings *variant = &(*out)->variants[v];
         size_t group = group_of(record, v);

@@ -1,14 +1,14 @@
 /* The record of a study: what its store says was measured, as a tally that the selection rules can be applied
  * to. Trials are told apart by their circumstances: job, workload, runner, machine, data. What belongs
  * together is a set; the first set is that of the last run, where it told what it found out, else of the
- * trial stored last. What the last run found out (kept_findings.h) stands in place of what its trials say
- * alone. */
+ * trial stored last. What the last run found out (recommendation_file.h) stands in place of what its trials
+ * say alone. */
 #ifndef RUE_RECORD_H
 #define RUE_RECORD_H
 
 #include <limits.h>
 
-#include "kept_findings.h"
+#include "recommendation_file.h"
 #include "store.h"
 #include "tally.h"
 
@@ -33,10 +33,10 @@ struct rue_record {
     bool partial;                    /* the last run ended early, or what it found out is not known */
     char partial_reason[160];
     bool is_kept; /* what the last run found out is known, and nothing was measured or deleted since */
-    struct rue_kept_findings kept; /* of the last run that kept any */
-    char store[PATH_MAX];          /* the store's file */
-    char folder[PATH_MAX];         /* that it lies in */
-    char name[256];                /* the folder's */
+    struct rue_recommendation *kept; /* of the last run that kept any; NULL: none did */
+    char store[PATH_MAX];            /* the store's file */
+    char folder[PATH_MAX];           /* that it lies in */
+    char name[256];                  /* the folder's */
     struct rue_names texts;
     struct rue_circumstances *circumstances; /* [groups of the tally] */
 };
@@ -54,7 +54,7 @@ void rue_record_close(struct rue_record *record);
 const struct rue_ranking_rules *rue_record_rules(const struct rue_record *record);
 
 /* The findings of set `set` (RUE_TALLY_ALL: of all), to be closed by rue_tally_findings_close; they borrow
- * from the record. */
+ * from the record. Of set 0 and of all once alone. */
 rue_status rue_record_findings(const struct rue_record *record, int set,
                                const struct rue_ranking_rules *rules, struct rue_findings **out,
                                rue_error *error) RUE_MUST_CHECK;

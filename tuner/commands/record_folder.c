@@ -72,9 +72,11 @@ static uint64_t count_trials(const struct rue_record *record)
 /* Findings of an earlier run than the one that measured last tell nothing of that one, which was killed. */
 static const char *why_outdated(const struct rue_record *record, int64_t run)
 {
-    if (!record->kept.root) return "no report has been written";
-    if (run < record->last_run || record->kept.under_way) return "the last run ended without a report";
-    if (record->kept.trials != count_trials(record)) return "trials were added or deleted since the last run";
+    if (!record->kept) return "no report has been written";
+    if (run < record->last_run || record->kept->ledger.under_way)
+        return "the last run ended without a report";
+    if (record->kept->ledger.trials != count_trials(record))
+        return "trials were added or deleted since the last run";
     return NULL;
 }
 
@@ -84,7 +86,8 @@ rue_status rue_record_read_findings(struct rue_record *record, struct rue_store_
     char *text;
     int64_t run = 0;
     rue_status status = rue_store_reader_findings(reader, &run, &text, error);
-    if (status == RUE_OK && text) status = rue_kept_findings_read(text, record->store, &record->kept, error);
+    if (status == RUE_OK && text)
+        status = rue_recommendation_read_kept(text, record->store, true, &record->kept, error);
     free(text);
     if (status != RUE_OK) return status;
     const char *why = why_outdated(record, run);
@@ -94,8 +97,8 @@ rue_status rue_record_read_findings(struct rue_record *record, struct rue_store_
         return RUE_OK;
     }
     record->is_kept = !why;
-    record->partial = why || record->kept.partial;
+    record->partial = why || record->kept->found.partial;
     snprintf(record->partial_reason, sizeof record->partial_reason, "%s",
-             why ? why : record->kept.partial_reason);
+             why ? why : record->kept->found.partial_reason);
     return RUE_OK;
 }

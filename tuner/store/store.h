@@ -54,7 +54,8 @@ rue_status rue_store_begin_run(struct rue_store *store, const char *command_line
                                const char *started, const struct rue_knobs *knobs,
                                rue_error *error) RUE_MUST_CHECK;
 
-/* Keeps what the run found out, at its end or so far (kept_findings.h), in place of what it kept before. */
+/* Keeps what the run found out, at its end or so far (a recommendation.json), in place of what it kept
+ * before. */
 rue_status rue_store_keep_findings(struct rue_store *store, const char *findings,
                                    rue_error *error) RUE_MUST_CHECK;
 

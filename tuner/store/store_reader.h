@@ -32,8 +32,8 @@ void rue_store_reader_close(struct rue_store_reader *reader);
 rue_status rue_store_reader_next(struct rue_store_reader *reader, bool *found, struct rue_store_trial *out,
                                  rue_error *error) RUE_MUST_CHECK;
 
-/* What the last run that kept its findings found out (kept_findings.h), returned owned, and the number of
- * that run; NULL where none did. RUE_STORE, RUE_MEMORY. */
+/* What the last run that kept its findings found out (a recommendation.json), returned owned, and the number
+ * of that run; NULL where none did. RUE_STORE, RUE_MEMORY. */
 rue_status rue_store_reader_findings(struct rue_store_reader *reader, int64_t *run, char **out,
                                      rue_error *error) RUE_MUST_CHECK;
 

@@ -2,7 +2,7 @@
  * a new row in RUE_TRIAL_INTEGERS or RUE_TRIAL_REALS becomes a column, in older files too.
  *
  *   run       one row each time a study was started or resumed: command_line, rue_version, started, and what
- *             that run found out (kept_findings.h): findings, with their checksum
+ *             that run found out (a recommendation.json): findings, with their checksum
  *   trial     one row a trial; every column says what it is in `.schema trial`
  *   ok_trial  a view for people: the trials that ended well, one column a knob, the rate, no long texts
  *

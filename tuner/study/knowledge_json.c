@@ -112,7 +112,7 @@ static void read_models(struct rue_json_reader *reader, const json_t *forecast, 
     const json_t *list = rue_json_array(reader, forecast, "models");
     size_t i, outer = rue_json_enter(reader, "models");
     json_t *item;
-    if (list && json_array_size(list) != out->model_count)
+    if (list && json_array_size(list) != out->matrix->model_count)
         rue_json_refuse(reader, NULL, "a list of the same models");
     json_array_foreach(list, i, item)
     {
@@ -121,11 +121,11 @@ static void read_models(struct rue_json_reader *reader, const json_t *forecast, 
         if (!json_is_object(item)) rue_json_refuse(reader, NULL, "an object");
         rue_json_copy_text(reader, item, "model", false, name, sizeof name);
         const json_t *profile = rue_json_object(reader, item, "profile", true);
-        if (reader->status == RUE_OK && strcmp(name, out->models[i].name) != 0)
+        if (reader->status == RUE_OK && strcmp(name, out->matrix->models[i]) != 0)
             rue_json_refuse(reader, "model", "the model of that place");
         if (reader->status == RUE_OK) {
             char *text = rue_json_dump(profile, 0);
-            rue_json_canonical(text ? text : "", out->models[i].profile, sizeof out->models[i].profile);
+            rue_json_canonical(text ? text : "", out->profiles[i], sizeof out->profiles[i]);
             free(text);
             read_known(reader, item, &knowledge->models[i]);
             const json_t *pageable = rue_json_object(reader, item, "pageable", true);
@@ -142,7 +142,7 @@ static void read_models(struct rue_json_reader *reader, const json_t *forecast, 
 void rue_knowledge_read(struct rue_json_reader *reader, const json_t *forecast, struct rue_recommended *out)
 {
     struct rue_knowledge *knowledge;
-    rue_status status = rue_knowledge_open(out->model_count, &knowledge, reader->error);
+    rue_status status = rue_knowledge_open(out->matrix->model_count, &knowledge, reader->error);
     if (status != RUE_OK) {
         reader->status = status;
         return;

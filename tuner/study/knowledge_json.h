@@ -3,9 +3,9 @@
 #define RUE_KNOWLEDGE_JSON_H
 
 #include "json_reader.h"
-#include "recommendation_file.h"
+#include "recommended.h"
 
-/* Fills `out->knowledge` and the profiles of `out->models`. Of a version whose loader has other parameters it
+/* Fills `out->knowledge` and `out->profiles`. Of a version whose loader has other parameters it
  * stays NULL. Faults go to the reader; RUE_MEMORY, too. */
 void rue_knowledge_read(struct rue_json_reader *reader, const json_t *forecast, struct rue_recommended *out);
 

@@ -1,54 +1,23 @@
-/* A recommendation.json, read back: what was recommended, what it rests on, and what a later study can start
- * from. */
+/* A recommendation.json, read back: from a file, to start from or to be checked, or from a store, which keeps
+ * what a run found out as one. */
 #ifndef RUE_RECOMMENDATION_FILE_H
 #define RUE_RECOMMENDATION_FILE_H
 
-#include "error.h"
-#include "goal.h"
-#include "knowledge.h"
-#include "objective.h"
-#include "trial.h"
+#include "recommended.h"
 
-enum { RUE_RECOMMENDED_PROFILE_BYTES = 1024 };
-
-struct rue_recommended_model {
-    char name[RUE_MODEL_NAME_BYTES];
-    double weight;
-    char profile[RUE_RECOMMENDED_PROFILE_BYTES]; /* canonical JSON; "" when not told */
-};
-
-/* One variant's part. */
-struct rue_recommended {
-    struct rue_variant variant; /* path "": not told */
-    bool mode_known;            /* false: a table's own word */
-    bool sample;                /* converted for the comparison, and removed */
-    char measured_with[64], data_digest[32];
-    bool has_workload;
-    struct rue_workload workload;
-    uint64_t job_images;          /* 0: not told */
-    uint64_t max_first_batch_ns;  /* 0: no limit */
-    enum rue_goal goal;           /* of another than the time, no times are known */
-    enum rue_objective objective; /* that and the models' weights: by what it was ranked */
-    size_t model_count, config_count;
-    struct rue_recommended_model *models; /* [model_count] */
-    struct rue_config *configs;           /* [config_count] */
-    double *time_s;                       /* [model_count][config_count] of the job; NaN where not known */
-    bool *unfit;                          /* [config_count] failed or infeasible on some model */
-    size_t best;                          /* of configs; RUE_NONE: nothing was recommended */
-    double bound_ratio;                   /* of the certificate; NaN: nothing was claimed */
-    size_t baseline;                      /* of configs: the fastest of those that it was measured beside, the
-                                             recommended one aside; RUE_NONE: there is none */
-    char baseline_name[48];               /* "PyTorch's default" */
-    bool predicted;                       /* the file has a forecast of this loader */
-    struct rue_knowledge *knowledge;      /* that; NULL without one, until rue_recommended_know */
-};
+enum { RUE_RECOMMENDATION_NOTICES_MAX = 32 };
 
 struct rue_recommendation {
     const char *path; /* as it was given */
+    json_t *root;     /* owned */
     char runner[128], rue_version[64], cpu[128];
     char *machine_json; /* the runner's own words, canonical; "" when it said none */
-    int usable_cpus;    /* 0: not told */
+    int usable_cpus;    /* 0: not known */
     bool virtual_clock;
+    struct rue_findings found; /* facts of the run, no variants; `notices` and `ledger` are those below */
+    struct rue_notice notices[RUE_RECOMMENDATION_NOTICES_MAX];
+    struct rue_findings_ledger ledger; /* all zero where the file has none */
+    struct rue_ranking_rules rules;    /* of the ledger */
     size_t count;
     struct rue_recommended *at; /* [count] */
 };
@@ -57,14 +26,26 @@ struct rue_recommendation {
  * life. RUE_DATA, with the place in the file, for what is no recommendation of this version; RUE_MEMORY. */
 rue_status rue_recommendation_read(const char *path, struct rue_recommendation **out,
                                    rue_error *error) RUE_MUST_CHECK;
+
+/* The same of what the store at `path` keeps, which has a ledger: RUE_STORE where it makes no sense. Without
+ * `parts` only what is of the run is read, and `count` is 0. */
+rue_status rue_recommendation_read_kept(const char *text, const char *path, bool parts,
+                                        struct rue_recommendation **out, rue_error *error) RUE_MUST_CHECK;
 void rue_recommendation_close(struct rue_recommendation *recommendation);
 
 /* Of the CPUs, what a loader had there: at least 1. */
 int rue_recommendation_cpus(const struct rue_recommendation *recommendation);
 
-/* Where the part has no forecast, makes one of its times: as rue_prediction_learn_jobs, and RUE_DATA without
- * any. */
-rue_status rue_recommended_know(struct rue_recommended *recommended, int cpus, bool in_turn,
-                                rue_error *error) RUE_MUST_CHECK;
+/* The findings, to be closed by rue_tally_findings_close; they borrow from the recommendation. Once alone:
+ * they take its matrices. Where `rules` judge otherwise than the run's, nothing is claimed. RUE_MEMORY. */
+rue_status rue_recommendation_rank(struct rue_recommendation *recommendation,
+                                   const struct rue_ranking_rules *rules, struct rue_findings **out,
+                                   rue_error *error) RUE_MUST_CHECK;
+
+/* Which rows of a store a variant is about, as the ledger names them: of rue_store_scenario_key. */
+void rue_recommendation_scenario(const char *scenario, char out[RUE_LEDGER_KEY_BYTES]);
+
+/* The rules as the ledger has them; returns owned, NULL without memory. */
+char *rue_recommendation_rules_json(const struct rue_ranking_rules *rules);
 
 #endif

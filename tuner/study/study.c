@@ -140,5 +140,6 @@ void rue_study_close(struct rue_study *study)
     free(study->setup.configs);
     free(study->ledger.rows);
     free(study->ledger.disturbed);
+    free(study->ledger.kept.rules_json);
     free(study);
 }

@@ -49,38 +49,6 @@ void rue_baseline_gains_find(const struct rue_cost_matrix *matrix, double confid
     find_gains_over(matrix, confidence, selection, baselines);
 }
 
-json_t *rue_baseline_gains_json(struct rue_json_document *document,
-                                const struct rue_baseline_findings *baselines)
-{
-    json_t *rows = json_array();
-    for (size_t i = 0; i < baselines->count; i++) {
-        json_t *row = json_object();
-        rue_json_put(document, row, "config", rue_json_integer(baselines->rows[i].config));
-        rue_json_put(document, row, "name", rue_json_text(baselines->rows[i].name));
-        rue_json_push(document, rows, row);
-    }
-    return rows;
-}
-
-void rue_baseline_gains_read(struct rue_json_reader *reader, const json_t *object, size_t config_count,
-                             struct rue_baseline_findings *out)
-{
-    const json_t *rows;
-    if (!json_object_get(object, "baselines")) return;
-    out->count = rue_json_list(reader, object, "baselines", RUE_BASELINES_MAX, &rows);
-    size_t outer = rue_json_enter(reader, "baselines");
-    for (size_t i = 0; reader->status == RUE_OK && i < out->count; i++) {
-        const json_t *item = json_array_get(rows, i);
-        struct rue_baseline_row *row = &out->rows[i];
-        size_t length = rue_json_enter_at(reader, i);
-        row->config = rue_json_count(reader, item, "config", false, INT64_MAX);
-        if (row->config >= config_count) rue_json_refuse(reader, "config", "the number of a configuration");
-        rue_json_copy_text(reader, item, "name", false, row->name, sizeof row->name);
-        rue_json_leave(reader, length);
-    }
-    rue_json_leave(reader, outer);
-}
-
 /* The variants of a group. */
 struct group {
     const char *over;

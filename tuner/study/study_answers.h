@@ -3,8 +3,6 @@
 #define RUE_STUDY_ANSWERS_H
 
 #include "findings.h"
-#include "json_document.h"
-#include "json_reader.h"
 #include "ranking_rules.h"
 
 /* Fills in the gains of `baselines`, whose rows have columns of the matrix and names. A baseline is
@@ -13,15 +11,6 @@
  * baselines the best. */
 void rue_baseline_gains_find(const struct rue_cost_matrix *matrix, double confidence,
                              struct rue_selection *selection, struct rue_baseline_findings *baselines);
-
-/* The rows in kept findings (kept_findings.h), without the gains: they are found anew. */
-json_t *rue_baseline_gains_json(struct rue_json_document *document,
-                                const struct rue_baseline_findings *baselines);
-
-/* Reads member "baselines", whose columns are below `config_count`. None where an older rue wrote the rest.
- */
-void rue_baseline_gains_read(struct rue_json_reader *reader, const json_t *object, size_t config_count,
-                             struct rue_baseline_findings *out);
 
 /* Fills in `overall` of the findings: for the raw variants, the preprocessed ones, and all of them, where
  * there are several with configurations in common. Must be closed also where it fails. RUE_MEMORY. */

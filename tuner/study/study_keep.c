@@ -1,9 +1,12 @@
 #include "study_keep.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "kept_findings.h"
+#include "array.h"
+#include "recommendation_file.h"
+#include "report.h"
 #include "study_trials.h"
 
 static bool is_noted(const struct rue_study_ledger *ledger, uint64_t trial)
@@ -13,60 +16,80 @@ static bool is_noted(const struct rue_study_ledger *ledger, uint64_t trial)
     return false;
 }
 
-/* Those of earlier runs, which this one may have had no use for, and its own; owned. */
-static uint64_t *list_disturbed(const struct rue_study_ledger *ledger, size_t *count)
+/* Those of earlier runs stay, which this one may have had no use for. */
+static rue_status note_disturbed(struct rue_study_ledger *ledger, rue_error *error)
 {
-    uint64_t *list = calloc(ledger->disturbed_count + ledger->row_count + 1, sizeof *list);
-    *count = ledger->disturbed_count;
-    if (!list) return NULL;
-    if (*count) memcpy(list, ledger->disturbed, *count * sizeof *list);
-    for (size_t i = 0; i < ledger->row_count; i++)
-        if (ledger->rows[i].disturbed && !is_noted(ledger, ledger->rows[i].id))
-            list[(*count)++] = ledger->rows[i].id;
-    return list;
+    for (size_t i = 0; i < ledger->row_count; i++) {
+        if (!ledger->rows[i].disturbed || is_noted(ledger, ledger->rows[i].id)) continue;
+        rue_status status =
+            rue_array_grow(&ledger->disturbed, &ledger->disturbed_capacity, ledger->disturbed_count + 1,
+                           sizeof *ledger->disturbed, "disturbed trials", error);
+        if (status != RUE_OK) return status;
+        ledger->disturbed[ledger->disturbed_count++] = ledger->rows[i].id;
+    }
+    return RUE_OK;
+}
+
+/* What of the store the findings rest on. */
+static rue_status describe_ledger(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                                  bool under_way, rue_error *error)
+{
+    struct rue_findings_ledger *kept = &ledger->kept.facts;
+    rue_status status = note_disturbed(ledger, error);
+    if (status == RUE_OK) status = rue_store_count(ledger->store, &kept->trials, error);
+    if (status != RUE_OK) return status;
+    for (size_t v = 0; v < setup->variant_count; v++) rue_study_key(setup, v, ledger->kept.scenarios[v]);
+    free(ledger->kept.rules_json);
+    ledger->kept.rules_json = rue_recommendation_rules_json(&setup->goal.search.rules);
+    if (!ledger->kept.rules_json) return rue_fail_memory(error, "rules", sizeof setup->goal.search.rules);
+    kept->under_way = under_way;
+    kept->scenario_count = setup->variant_count;
+    kept->scenarios = (const char(*)[RUE_LEDGER_KEY_BYTES])ledger->kept.scenarios;
+    kept->disturbed_count = ledger->disturbed_count;
+    kept->disturbed = ledger->disturbed;
+    kept->rules_json = ledger->kept.rules_json;
+    return RUE_OK;
 }
 
 static rue_status keep(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                       const struct rue_findings *findings, bool under_way, rue_error *error)
+                       struct rue_findings *findings, bool under_way, rue_error *error)
 {
-    char keys[RUE_STUDY_VARIANTS_MAX][RUE_KEPT_KEY_BYTES], *text = NULL;
-    struct rue_kept_beside beside = {
-        .under_way = under_way, .variant_count = setup->variant_count, .keys = keys};
-    uint64_t *disturbed = list_disturbed(ledger, &beside.disturbed_count);
-    if (!disturbed) return rue_fail_memory(error, "trials", ledger->row_count * sizeof *disturbed);
-    beside.disturbed = disturbed;
-    for (size_t v = 0; v < setup->variant_count; v++) rue_study_key(setup, v, keys[v]);
-    rue_status status = rue_store_count(ledger->store, &beside.trials, error);
-    if (status == RUE_OK)
-        status = rue_kept_findings_write(findings, &setup->goal.search.rules, &beside, &text, error);
+    char *text = NULL;
+    rue_status status = describe_ledger(setup, ledger, under_way, error);
+    if (status != RUE_OK) return status;
+    findings->ledger = &ledger->kept.facts;
+    status = rue_report_json_text(findings, &text, error);
     if (status == RUE_OK) status = rue_store_keep_findings(ledger->store, text, error);
     free(text);
-    free(disturbed);
     return status;
 }
 
 rue_status rue_study_keep_findings(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                                   const struct rue_findings *findings, rue_error *error)
+                                   struct rue_findings *findings, rue_error *error)
 {
     return keep(setup, ledger, findings, false, error);
 }
 
-rue_status rue_study_keep_changes(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                                  rue_error *error)
+static rue_status keep_changes(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                               rue_error *error)
 {
-    struct rue_findings so_far = {.notice_count = ledger->notice_count, .notices = ledger->notices};
+    struct rue_findings so_far = {.rue_version = RUE_VERSION,
+                                  .partial = true,
+                                  .partial_reason = "under way",
+                                  .notice_count = ledger->notice_count,
+                                  .notices = ledger->notices};
     snprintf(so_far.measured_with, sizeof so_far.measured_with, "%s", rue_study_hello(setup)->loader);
     return keep(setup, ledger, &so_far, true, error);
 }
 
 /* Whether they are about data that this study loads, too, with the same runner on the same machine. */
-static bool concern(const struct rue_kept_findings *kept, const struct rue_study_setup *setup)
+static bool concern(const struct rue_findings_ledger *kept, const struct rue_study_setup *setup)
 {
     for (size_t v = 0; v < setup->variant_count; v++) {
-        char key[RUE_KEPT_KEY_BYTES];
+        char key[RUE_LEDGER_KEY_BYTES];
         rue_study_key(setup, v, key);
-        for (size_t k = 0; k < kept->variant_count; k++)
-            if (strcmp(kept->keys[k], key) == 0) return true;
+        for (size_t k = 0; k < kept->scenario_count; k++)
+            if (strcmp(kept->scenarios[k], key) == 0) return true;
     }
     return false;
 }
@@ -80,15 +103,20 @@ static rue_status add_notice(struct rue_study_ledger *ledger, const struct rue_n
     return rue_store_doubt(ledger->store, notice->unsure, notice->unsure_end, error);
 }
 
-static rue_status take_kept(struct rue_study_ledger *ledger, struct rue_kept_findings *kept, rue_error *error)
+static rue_status take_kept(struct rue_study_ledger *ledger, const struct rue_recommendation *kept,
+                            rue_error *error)
 {
     rue_status status = RUE_OK;
-    for (size_t i = 0; status == RUE_OK && i < kept->notice_count; i++)
+    size_t count = kept->ledger.disturbed_count;
+    for (size_t i = 0; status == RUE_OK && i < kept->found.notice_count; i++)
         status = add_notice(ledger, &kept->notices[i], error);
-    ledger->disturbed = kept->disturbed;
-    ledger->disturbed_count = kept->disturbed_count;
-    kept->disturbed = NULL; /* it has changed hands */
-    return status;
+    if (status == RUE_OK)
+        status = rue_array_grow(&ledger->disturbed, &ledger->disturbed_capacity, count,
+                                sizeof *ledger->disturbed, "disturbed trials", error);
+    if (status != RUE_OK) return status;
+    for (size_t i = 0; i < count; i++) ledger->disturbed[i] = kept->ledger.disturbed[i];
+    ledger->disturbed_count = count;
+    return RUE_OK;
 }
 
 /* Each run passes on what it took over, so the last one that is concerned knows all of it. */
@@ -98,16 +126,16 @@ rue_status rue_study_take_changes(const struct rue_study_setup *setup, struct ru
     bool taken = false;
     rue_status status = RUE_OK;
     for (size_t nth = 0; status == RUE_OK && !taken; nth++) {
-        struct rue_kept_findings kept;
+        struct rue_recommendation *kept;
         char *text = NULL;
         status = rue_store_findings(ledger->store, nth, &text, error);
         if (status != RUE_OK || !text) return status;
-        status = rue_kept_findings_read(text, RUE_STORE_FILE, &kept, error);
+        status = rue_recommendation_read_kept(text, RUE_STORE_FILE, false, &kept, error);
         free(text);
         if (status != RUE_OK) return status;
-        taken = concern(&kept, setup);
-        if (taken) status = take_kept(ledger, &kept, error);
-        rue_kept_findings_close(&kept);
+        taken = concern(&kept->ledger, setup);
+        if (taken) status = take_kept(ledger, kept, error);
+        rue_recommendation_close(kept);
     }
     return status;
 }
@@ -116,5 +144,5 @@ rue_status rue_study_note_change(const struct rue_study_setup *setup, struct rue
                                  const struct rue_notice *notice, rue_error *error)
 {
     rue_status status = add_notice(ledger, notice, error);
-    return status == RUE_OK ? rue_study_keep_changes(setup, ledger, error) : status;
+    return status == RUE_OK ? keep_changes(setup, ledger, error) : status;
 }

@@ -32,8 +32,13 @@ struct rue_study_ledger {
     struct rue_speed_history speeds;
     size_t notice_count;
     struct rue_notice notices[RUE_STUDY_NOTICES_MAX]; /* [notice_count] of changes of the machine */
-    size_t disturbed_count;
-    uint64_t *disturbed; /* [disturbed_count] trials of earlier runs that count little; owned */
+    size_t disturbed_count, disturbed_capacity;
+    uint64_t *disturbed; /* [disturbed_count] trials that count little, as far as they are kept; owned */
+    struct {
+        struct rue_findings_ledger facts; /* borrow the rest */
+        char scenarios[RUE_STUDY_VARIANTS_MAX][RUE_LEDGER_KEY_BYTES];
+        char *rules_json; /* owned */
+    } kept;               /* of it with the findings */
 };
 
 /* Spent of the budget so far. */

@@ -87,8 +87,8 @@ static rue_status choose_again(struct rue_study_setup *setup, rue_error *error)
     const struct rue_hello *hello = rue_study_hello(setup);
     const struct rue_recommended *earlier = setup->goal.models.again;
     rue_status status = RUE_OK;
-    for (size_t m = 0; status == RUE_OK && m < earlier->model_count; m++) {
-        const char *name = earlier->models[m].name;
+    for (size_t m = 0; status == RUE_OK && m < earlier->matrix->model_count; m++) {
+        const char *name = earlier->matrix->models[m];
         struct rue_profile profile;
         bool known = hello->model_count ? runner_has(hello, name)
                                         : rue_device_table_model(name, &profile, NULL) == RUE_OK;

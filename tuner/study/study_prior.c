@@ -25,9 +25,9 @@ static bool is_same_machine(const struct rue_study_setup *setup, const struct ru
     struct rue_machine machine = rue_machine_read();
     char words[sizeof hello->machine_json + 64];
     rue_json_canonical(hello->machine_json, words, sizeof words);
-    return strcmp(hello->runner, earlier->runner) == 0 && strcmp(words, earlier->machine_json) == 0 &&
-           hello->virtual_clock == earlier->virtual_clock && strcmp(machine.cpu, earlier->cpu) == 0 &&
-           machine.usable_cpus == earlier->usable_cpus;
+    return strcmp(hello->runner, earlier->found.runner) == 0 && strcmp(words, earlier->machine_json) == 0 &&
+           hello->virtual_clock == earlier->found.virtual_clock &&
+           strcmp(machine.cpu, earlier->found.cpu) == 0 && machine.usable_cpus == earlier->found.usable_cpus;
 }
 
 /* The order of the data, seed included, makes no difference to the times that is worth a word. */
@@ -41,10 +41,10 @@ static bool is_same_workload(const struct rue_workload *a, const struct rue_work
 /* Whether the data of a variant, and how they are loaded, are those of `earlier`. */
 static bool is_same_data(const struct rue_study_variant *variant, const struct rue_recommended *earlier)
 {
-    return variant->variant.mode == earlier->variant.mode && earlier->mode_known &&
-           strcmp(variant->variant.format, earlier->variant.format) == 0 &&
-           strcmp(variant->variant.dtype, earlier->variant.dtype) == 0 &&
-           strcmp(variant->opened.digest, earlier->data_digest) == 0 && earlier->has_workload &&
+    return variant->variant.mode == earlier->found.variant.mode && earlier->mode_known &&
+           strcmp(variant->variant.format, earlier->found.variant.format) == 0 &&
+           strcmp(variant->variant.dtype, earlier->found.variant.dtype) == 0 &&
+           strcmp(variant->opened.digest, earlier->found.data_digest) == 0 && earlier->has_workload &&
            is_same_workload(&variant->workload, &earlier->workload);
 }
 
@@ -62,8 +62,8 @@ static struct rue_recommended *part_about(const struct rue_recommendation *earli
     int most = -1;
     for (size_t i = 0; i < earlier->count; i++) {
         struct rue_recommended *part = &earlier->at[i];
-        if (!part->mode_known || part->variant.mode != variant->mode) continue;
-        int alike = rue_study_likeness(&part->variant, variant);
+        if (!part->mode_known || part->found.variant.mode != variant->mode) continue;
+        int alike = rue_study_likeness(&part->found.variant, variant);
         if (alike <= most) continue;
         most = alike;
         found = part;
@@ -71,20 +71,12 @@ static struct rue_recommended *part_about(const struct rue_recommendation *earli
     return found;
 }
 
-static size_t model_of(const struct rue_recommended *part, const char *name)
-{
-    for (size_t m = 0; m < part->model_count; m++)
-        if (strcmp(part->models[m].name, name) == 0) return m;
-    return RUE_NONE;
-}
-
 /* Whether a model of the same name takes the same time: on the same machine, or as it is simulated alike. */
-static bool is_same_model(const struct rue_study_model *model, const struct rue_recommended_model *earlier,
-                          bool same_machine)
+static bool is_same_model(const struct rue_study_model *model, const char *earlier, bool same_machine)
 {
     char profile[RUE_RECOMMENDED_PROFILE_BYTES];
     rue_json_canonical(model->profile_json, profile, sizeof profile);
-    return earlier->profile[0] ? strcmp(profile, earlier->profile) == 0 : same_machine;
+    return earlier[0] ? strcmp(profile, earlier) == 0 : same_machine;
 }
 
 static bool tells_anything(const struct rue_knowledge_model *known)
@@ -96,8 +88,8 @@ static void take_models(const struct rue_study_setup *setup, const struct rue_re
                         bool same_machine, struct rue_study_prior *out)
 {
     for (size_t m = 0; m < setup->model_count; m++) {
-        size_t earlier = model_of(part, setup->models[m].name);
-        if (earlier == RUE_NONE || !is_same_model(&setup->models[m], &part->models[earlier], same_machine))
+        size_t earlier = rue_recommended_model(part, setup->models[m].name);
+        if (earlier == RUE_NONE || !is_same_model(&setup->models[m], part->profiles[earlier], same_machine))
             continue;
         out->knowledge->models[m] = part->knowledge->models[earlier];
         out->knowledge->pageable[m] = part->knowledge->pageable[earlier];
@@ -108,10 +100,11 @@ static void take_offsets(const struct rue_study_setup *setup, const struct rue_r
                          size_t config, size_t own, struct rue_study_prior *out)
 {
     for (size_t m = 0; m < setup->model_count; m++) {
-        size_t earlier = model_of(part, setup->models[m].name);
+        size_t earlier = rue_recommended_model(part, setup->models[m].name);
         if (earlier == RUE_NONE) continue;
-        double found_s = part->time_s[earlier * part->config_count + config];
-        double predicted_s = rue_knowledge_job_s(out->knowledge, m, &setup->configs[own], part->job_images);
+        double found_s = rue_recommended_s(part, earlier, config);
+        double predicted_s =
+            rue_knowledge_job_s(out->knowledge, m, &setup->configs[own], part->found.job_images);
         double offset = log(found_s / predicted_s);
         if (isfinite(offset)) out->offsets[m * setup->config_count + own] = offset;
     }
@@ -120,9 +113,9 @@ static void take_offsets(const struct rue_study_setup *setup, const struct rue_r
 static void take_configs(const struct rue_study_setup *setup, const struct rue_recommended *part,
                          struct rue_study_prior *out)
 {
-    for (size_t c = 0; c < part->config_count; c++)
+    for (size_t c = 0; c < part->matrix->config_count; c++)
         for (size_t own = 0; own < setup->config_count; own++) {
-            if (!rue_config_equal(&setup->configs[own], &part->configs[c])) continue;
+            if (!rue_config_equal(&setup->configs[own], &part->matrix->configs[c])) continue;
             if (c == part->best) out->prior.config = own;
             if (out->prior.same) take_offsets(setup, part, c, own, out);
         }

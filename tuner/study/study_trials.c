@@ -49,13 +49,13 @@ struct rue_store_scenario rue_study_scenario(const struct rue_study_setup *setup
     return scenario;
 }
 
-void rue_study_key(const struct rue_study_setup *setup, size_t variant, char out[RUE_KEPT_KEY_BYTES])
+void rue_study_key(const struct rue_study_setup *setup, size_t variant, char out[RUE_LEDGER_KEY_BYTES])
 {
     char workload[RUE_WORKLOAD_TEXT_BYTES], whole[RUE_STORE_KEY_BYTES];
     struct rue_store_scenario scenario = rue_study_scenario(setup, variant, RUE_NONE);
     rue_workload_canonical(&scenario.workload, workload);
     rue_store_scenario_key(&scenario, workload, whole);
-    rue_kept_key(whole, out);
+    rue_recommendation_scenario(whole, out);
 }
 
 /* Attempts at a trial that is not warm, or cold, as it claims; and at one that is stopped and continued. */

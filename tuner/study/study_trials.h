@@ -2,7 +2,6 @@
 #ifndef RUE_STUDY_TRIALS_H
 #define RUE_STUDY_TRIALS_H
 
-#include "kept_findings.h"
 #include "study.h"
 
 /* Of a variant and a model (RUE_NONE: none). */
@@ -10,7 +9,7 @@ struct rue_store_scenario rue_study_scenario(const struct rue_study_setup *setup
                                              size_t model);
 
 /* Which rows a variant is about, in what the store keeps of a run. */
-void rue_study_key(const struct rue_study_setup *setup, size_t variant, char out[RUE_KEPT_KEY_BYTES]);
+void rue_study_key(const struct rue_study_setup *setup, size_t variant, char out[RUE_LEDGER_KEY_BYTES]);
 
 /* As `nth`: no row of the store will do. */
 #define RUE_STUDY_ANEW SIZE_MAX

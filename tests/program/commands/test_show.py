@@ -186,7 +186,7 @@ def test_what_kept_the_machine_busy_is_shown(rue, script):
     document = json.loads(rue("show", "out", "--json").stdout)
     assert (document["busy_before"], document["busy_after"], document["low_confidence"]) == (None, None, False)
     with sqlite3.connect(rue.folder / "out/study.db") as db:
-        db.execute("UPDATE run SET findings = json_set(findings, '$.busy_after', 'other processes used 1.3 CPUs'), checksum = NULL")
+        db.execute("UPDATE run SET findings = json_set(findings, '$.provenance.busy_after', 'other processes used 1.3 CPUs'), checksum = NULL")
     db.close()
     text = rue("show", "out").stdout
     assert "Note: after the last trial, other processes used 1.3 CPUs." in text and "Low confidence" in text
@@ -194,11 +194,11 @@ def test_what_kept_the_machine_busy_is_shown(rue, script):
 
 
 @pytest.mark.parametrize("of_run, changes", [
-    (False, ["json_set(findings, '$.variants[0].cells[3].times_ns[0]', -1)",
-             "json_remove(findings, '$.variants[0].cells[3]')",
-             "json_set(findings, '$.variants[0].goal', 'luck')", "json_set(findings, '$.variants[0].configs[0]', 3)"]),
-    (True, ["'[]'", "'{'", "json_set(findings, '$.format', 'rue.findings/9')", "json_set(findings, '$.rules.top_n', 0)",
-            "json_set(findings, '$.disturbed', json_array(-1))"]),
+    (False, ["json_set(findings, '$.recommendations[0].configs[3].cells.ape.times_ns[0]', -1)",
+             "json_remove(findings, '$.recommendations[0].configs[3].cells.ape')",
+             "json_set(findings, '$.recommendations[0].goal', 'luck')", "json_set(findings, '$.recommendations[0].configs[0]', 3)"]),
+    (True, ["'[]'", "'{'", "json_set(findings, '$.format', 'rue.findings/1')", "json_set(findings, '$.ledger.rules.top_n', 0)",
+            "json_set(findings, '$.ledger.disturbed', json_array(-1))"]),
 ], ids=["of_a_variant", "of_the_run"])
 def test_findings_that_make_no_sense_are_refused(rue, script, of_run, changes):
     """What is said to mend them does: the next run reads what is of the run, and makes the rest anew."""

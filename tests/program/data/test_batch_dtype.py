@@ -53,7 +53,7 @@ def test_a_study_from_before_there_was_the_option_is_still_shown(rue, script):
     with contextlib.closing(sqlite3.connect(rue.folder / "out/study.db")) as db:
         (kept,), = db.execute("SELECT findings FROM run")
         document = json.loads(kept)
-        assert [variant.pop("batch_dtype") for variant in document["variants"]] == ["float32"]
+        assert [variant.pop("batch_dtype") for variant in document["recommendations"]] == ["float32"]
         db.execute("UPDATE run SET findings = ?, checksum = NULL", [json.dumps(document)])
         db.commit()
     done = rue("show", "out")

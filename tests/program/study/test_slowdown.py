@@ -83,7 +83,7 @@ def doubted(rue):
     with contextlib.closing(sqlite3.connect(rue.folder / "out/study.db")) as db:
         (text,) = db.execute("SELECT findings FROM run ORDER BY id DESC").fetchone()
     notice = json.loads(text)["notices"][0]
-    return notice["unsure"], notice["unsure_end"]
+    return notice["unsure_from"], notice["unsure_until"]
 
 
 def marked(rue):

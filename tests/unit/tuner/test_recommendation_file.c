@@ -4,8 +4,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "findings_fixture.h"
 #include "recommendation_file.h"
+#include "report.h"
 #include "selection.h"
+#include "tally.h"
 #include "temporary_folder.h"
 
 TestSuite(recommendation_file, .init = temporary_folder_make, .fini = temporary_folder_remove,
@@ -82,20 +85,23 @@ Test(recommendation_file, all_that_a_later_study_needs_comes_back)
     cr_assert_eq(read_json(root, &found, &error), RUE_OK, "%s", error.message);
     json_decref(root);
     cr_assert_eq(found->count, 1);
-    cr_assert(found->virtual_clock && found->usable_cpus == 4);
-    cr_assert_str_eq(found->runner, "rue 1");
+    cr_assert(found->found.virtual_clock && found->found.usable_cpus == 4);
+    cr_assert_str_eq(found->found.runner, "rue 1");
     cr_assert_str_eq(found->machine_json, "{\"cpus\":4}");
     const struct rue_recommended *part = &found->at[0];
-    cr_assert(part->mode_known && part->variant.mode == RUE_RAW && !part->sample && part->has_workload);
-    cr_assert_str_eq(part->variant.path, "/data");
-    cr_assert(part->job_images == 500 && part->workload.seed == 3);
-    cr_assert(part->model_count == 2 && part->config_count == 2 && part->best == 1);
-    cr_assert_eq(part->configs[1].value[RUE_PARALLELISM], RUE_PARALLEL_SAMPLE);
-    cr_assert(part->time_s[0] == 2 && part->time_s[1] == 1 && isnan(part->time_s[2]) && part->time_s[3] == 3);
-    cr_assert(part->unfit[0] && !part->unfit[1] && part->max_first_batch_ns == 5);
-    cr_assert_float_eq(part->bound_ratio, 0.01, 1e-12);
-    cr_assert_str_eq(part->models[0].profile, "{\"per_image_ns\":5}");
-    cr_assert_str_eq(part->models[1].profile, "");
+    cr_assert(part->mode_known && part->found.variant.mode == RUE_RAW && !part->found.sample &&
+              part->has_workload);
+    cr_assert_str_eq(part->found.variant.path, "/data");
+    cr_assert(part->found.job_images == 500 && part->workload.seed == 3);
+    cr_assert(part->matrix->model_count == 2 && part->matrix->config_count == 2 && part->best == 1);
+    cr_assert_eq(part->matrix->configs[1].value[RUE_PARALLELISM], RUE_PARALLEL_SAMPLE);
+    cr_assert(rue_recommended_s(part, 0, 0) == 2 && rue_recommended_s(part, 0, 1) == 1 &&
+              isnan(rue_recommended_s(part, 1, 0)) && rue_recommended_s(part, 1, 1) == 3);
+    cr_assert(rue_recommended_is_unfit(part, 0) && !rue_recommended_is_unfit(part, 1) &&
+              part->max_first_batch_ns == 5);
+    cr_assert_float_eq(part->found.bound_ratio, 0.01, 1e-12);
+    cr_assert_str_eq(part->profiles[0], "{\"per_image_ns\":5}");
+    cr_assert_str_eq(part->profiles[1], "");
     const struct rue_knowledge *knowledge = part->knowledge;
     cr_assert_not_null(knowledge);
     cr_assert(knowledge->loader.cpus == 4 && !knowledge->loader.in_turn);
@@ -213,7 +219,7 @@ Test(recommendation_file, a_loader_with_other_parameters_is_passed_over)
     cr_assert_eq(read_json(root, &found, NULL), RUE_OK);
     cr_assert_null(found->at[0].knowledge);
     cr_assert_eq(rue_recommended_know(&found->at[0], 4, false, NULL), RUE_OK);
-    cr_assert_gt(rue_knowledge_job_s(found->at[0].knowledge, 0, &found->at[0].configs[0], 500), 0);
+    cr_assert_gt(rue_knowledge_job_s(found->at[0].knowledge, 0, &found->at[0].matrix->configs[0], 500), 0);
     rue_recommendation_close(found);
     json_decref(root);
 }
@@ -225,4 +231,88 @@ Test(recommendation_file, what_is_no_file_is_not_waited_for)
     cr_assert_eq(rue_recommendation_read(temporary_path("fifo"), &found, NULL), RUE_DATA);
     cr_assert_eq(rue_recommendation_read(temporary_folder, &found, NULL), RUE_DATA);
     cr_assert_eq(rue_recommendation_read("/nowhere/at/all", &found, NULL), RUE_DATA);
+}
+
+/* ---- what a store keeps ---- */
+
+static const struct rue_ranking_rules plain_rules = {.top_n = 3, .confidence = 0.95};
+
+/* The findings as a store keeps them, read back. */
+static rue_status keep(struct fixture *fixture, struct rue_recommendation **out, rue_error *error)
+{
+    static const char scenarios[2][RUE_LEDGER_KEY_BYTES] = {"0123456789abcdef", "fedcba9876543210"};
+    static const uint64_t disturbed[] = {7, 9};
+    char *text, *rules = rue_recommendation_rules_json(&plain_rules);
+    const struct rue_findings_ledger ledger = {.trials = 12,
+                                               .scenario_count = fixture->findings.variant_count,
+                                               .scenarios = scenarios,
+                                               .disturbed_count = 2,
+                                               .disturbed = disturbed,
+                                               .rules_json = rules};
+    fixture->findings.ledger = &ledger;
+    cr_assert_eq(rue_report_json_text(&fixture->findings, &text, error), RUE_OK);
+    rue_status status = rue_recommendation_read_kept(text, "the store", true, out, error);
+    free(text);
+    free(rules);
+    return status;
+}
+
+Test(recommendation_file, cells_that_a_store_keeps_come_back_as_they_were)
+{
+    static const double times_s[] = {30, MISSING, MISSING};
+    static const char *const models[] = {"ape"};
+    const struct rue_config configs[] = {fixture_config(8, 1), fixture_config(16, 1), fixture_config(32, 1)};
+    const struct fixture_grid grid = {RUE_RAW, configs, 3, models, 1, times_s, false, ""};
+    struct fixture fixture;
+    struct rue_recommendation *found;
+    rue_error error = {0};
+    fixture_open(&fixture);
+    fixture_add(&fixture, &grid);
+    const struct rue_cost_matrix *was = fixture.matrices[0];
+    cr_assert_eq(rue_cost_matrix_estimate(fixture.matrices[0], 0, 1, 2e10, 0.125, 2, true, NULL), RUE_OK);
+    cr_assert_eq(rue_cost_matrix_estimate(fixture.matrices[0], 0, 2, 3e10, NAN, 1, false, NULL), RUE_OK);
+    cr_assert_eq(keep(&fixture, &found, &error), RUE_OK, "%s", error.message);
+    for (size_t c = 0; c < 3; c++) {
+        const struct rue_cell *before = rue_cost_matrix_cell(was, 0, c),
+                              *after = rue_cost_matrix_cell(found->at[0].matrix, 0, c);
+        cr_expect_eq(after->state, before->state);
+        cr_expect_eq(after->median_ns, before->median_ns);
+        cr_expect_eq(after->repeats, before->repeats);
+        cr_expect_eq(after->predicted, before->predicted);
+        cr_expect(isnan(before->estimate_sd) ? isnan(after->estimate_sd)
+                                             : after->estimate_sd == before->estimate_sd,
+                  "cell %zu: %f, was %f", c, after->estimate_sd, before->estimate_sd);
+    }
+    cr_expect(found->ledger.trials == 12 && !found->ledger.under_way && found->ledger.disturbed[1] == 9);
+    cr_expect_str_eq(found->ledger.scenarios[0], "0123456789abcdef");
+    rue_recommendation_close(found);
+    fixture_close(&fixture);
+}
+
+Test(recommendation_file, baselines_that_a_store_keeps_are_compared_anew)
+{
+    const struct rue_ranking_rules worst = {.top_n = 3, .confidence = 0.95, .objective = RUE_OBJECTIVE_WORST};
+    for (int claims = 0; claims < 2; claims++) {
+        struct fixture fixture;
+        struct rue_recommendation *found;
+        struct rue_findings *ranked;
+        rue_error error = {0};
+        fixture_open_plain(&fixture);
+        fixture.variants[0].baselines = (struct rue_baseline_findings){
+            .count = 2, .rows = {{0, "no workers", {0}}, {3, "workers = CPUs", {0}}}};
+        cr_assert_eq(keep(&fixture, &found, &error), RUE_OK, "%s", error.message);
+        cr_assert_eq(rue_recommendation_rank(found, claims ? &plain_rules : &worst, &ranked, &error), RUE_OK);
+        const struct rue_variant_findings *back = &ranked->variants[0];
+        cr_expect_eq(back->baselines.count, claims ? 2 : 0, "of other rules nothing is claimed");
+        if (claims) {
+            cr_expect_eq(back->selection->recommended, 3);
+            cr_expect_eq(back->baselines.found, 3);
+            cr_expect_str_eq(back->baselines.rows[0].name, "no workers");
+            cr_expect_eq(back->baselines.rows[1].config, 3);
+            cr_expect_eq(back->baselines.rows[1].gain.confidence, 0, "it is the same");
+        }
+        rue_tally_findings_close(ranked);
+        rue_recommendation_close(found);
+        fixture_close(&fixture);
+    }
 }
