@@ -7,17 +7,25 @@
 #include "random.h"
 #include "triangle.h"
 
-enum { AXIS_MODEL, AXIS_CONFIG, AXIS_KNOBS, AXES = AXIS_KNOBS + RUE_OWN_KNOB_COUNT };
+enum {
+    AXIS_MODEL,
+    AXIS_CONFIG,
+    AXIS_KNOBS,
+    OWN_AXES = AXIS_KNOBS + RUE_OWN_KNOB_COUNT,
+    AXES = AXIS_KNOBS + RUE_KNOBS_MAX
+};
 
 /* Lengths of an axis that are none. */
 #define ANY  INFINITY
 #define SAME 0.0
 
+static const double declared_length = 1; /* a doubling of a count, or all values of a number */
+
 static const struct {
     enum rue_belief_scale scale;
     double sd;
     enum rue_belief_amplitude amplitude;
-    double length[AXES];
+    double length[OWN_AXES];
 } table[RUE_FIELD_COUNT] = {
 #define X(name, scale, sd, amplitude, ...) {RUE_SCALE_##scale, sd, RUE_AMPLITUDE_##amplitude, {__VA_ARGS__}},
     RUE_BELIEF_FIELDS(X)
@@ -35,7 +43,7 @@ struct axis {
 
 struct field {
     struct axis axes[AXES];
-    size_t size, start;  /* of its values among those of all fields */
+    size_t size, start;  /* of its values among those of all fields; size 0: it does not matter */
     size_t *of_config;   /* [configs] the group, but for the model */
     size_t model_stride; /* 0: models are not told apart */
 };
@@ -47,11 +55,20 @@ struct rue_belief_fields {
 
 /* ---- axes ---- */
 
-/* Where the value of one of rue's own knobs lies, in doublings. */
-static double position(size_t knob, int value)
+/* Of the axis `a` of a field. */
+static double length_of(int f, size_t a, const struct rue_knobs *knobs)
 {
-    const struct rue_knob_info *info = rue_own_knobs.at[knob];
-    return info->words ? value : rue_knob_position(info, value);
+    if (a < OWN_AXES) return table[f].length[a];
+    if (a >= AXIS_KNOBS + knobs->count) return ANY;
+    bool matters = f == RUE_FIELD_declared || table[f].length[AXIS_KNOBS + RUE_PARALLELISM] == SAME;
+    if (!matters) return ANY;
+    enum rue_knob_kind kind = knobs->at[a - AXIS_KNOBS]->kind;
+    return kind == RUE_KIND_CATEGORY || kind == RUE_KIND_FLAG ? SAME : declared_length;
+}
+
+static double position(const struct rue_knob_info *knob, int value)
+{
+    return knob->kind == RUE_KIND_FLAG ? value : rue_knob_position(knob, value);
 }
 
 static double matern(double distance)
@@ -60,7 +77,7 @@ static double matern(double distance)
     return (1 + d) * exp(-d);
 }
 
-static bool make_smooth(struct axis *axis, enum rue_knob knob, const int *values, double length)
+static bool make_smooth(struct axis *axis, const struct rue_knob_info *knob, const int *values, double length)
 {
     size_t count = axis->count;
     axis->kernel = calloc((2 * count + 1) * count, sizeof *axis->kernel);
@@ -77,7 +94,7 @@ static bool make_smooth(struct axis *axis, enum rue_knob knob, const int *values
 
 /* The different values of a knob in the order of their appearance; how many. `index` [configs] which of them
  * each configuration has. */
-static size_t list_values(const struct rue_config *configs, size_t count, enum rue_knob knob, int *values,
+static size_t list_values(const struct rue_config *configs, size_t count, size_t knob, int *values,
                           size_t *index)
 {
     size_t found = 0;
@@ -93,17 +110,18 @@ static size_t list_values(const struct rue_config *configs, size_t count, enum r
 /* ---- fields ---- */
 
 /* The axes of the knobs, and where the configurations lie on them. */
-static bool make_field(struct field *field, const double *length, size_t models,
-                       const struct rue_config *configs, size_t config_count, int *values)
+static bool make_field(struct field *field, int f, size_t models, const struct rue_config *configs,
+                       size_t config_count, int *values)
 {
+    const struct rue_knobs *knobs = rue_config_knobs(&configs[0]);
     field->of_config = calloc(config_count, sizeof *field->of_config);
     if (!field->of_config) return false;
     field->size = 1;
-    for (int a = AXES - 1; a >= 0; a--) {
+    for (size_t a = AXES; a-- > 0;) {
         struct axis *axis = &field->axes[a];
-        enum rue_knob knob = (enum rue_knob)(a - AXIS_KNOBS);
+        double length = length_of(f, a, knobs);
         axis->count = 1;
-        if (isinf(length[a])) continue;
+        if (isinf(length)) continue;
         if (a == AXIS_MODEL) {
             field->model_stride = field->size;
             axis->count = models;
@@ -113,12 +131,13 @@ static bool make_field(struct field *field, const double *length, size_t models,
         } else {
             axis->of_config = calloc(config_count, sizeof *axis->of_config);
             if (!axis->of_config) return false;
-            axis->count = list_values(configs, config_count, knob, values, axis->of_config);
+            axis->count = list_values(configs, config_count, a - AXIS_KNOBS, values, axis->of_config);
             for (size_t c = 0; c < config_count; c++) field->of_config[c] += field->size * axis->of_config[c];
-            if (length[a] > 0 && !make_smooth(axis, knob, values, length[a])) return false;
+            if (length > 0 && !make_smooth(axis, knobs->at[a - AXIS_KNOBS], values, length)) return false;
         }
         field->size *= axis->count;
     }
+    if (f == RUE_FIELD_declared && field->size == 1) field->size = 0;
     return true;
 }
 
@@ -130,7 +149,7 @@ rue_status rue_belief_fields_open(size_t model_count, const struct rue_config *c
     bool made = fields && values;
     for (int f = 0; made && f < RUE_FIELD_COUNT; f++) {
         struct field *field = &fields->fields[f];
-        made = make_field(field, table[f].length, model_count, configs, config_count, values);
+        made = make_field(field, f, model_count, configs, config_count, values);
         field->start = fields->size;
         fields->size += field->size;
     }
@@ -191,7 +210,7 @@ void rue_belief_fields_covariance(const struct rue_belief_fields *fields, const 
     for (int f = 0; f < RUE_FIELD_COUNT; f++) {
         const struct field *field = &fields->fields[f];
         double amplitudes = one->amplitude[table[f].amplitude] * other->amplitude[table[f].amplitude];
-        if (amplitudes != 0)
+        if (amplitudes != 0 && field->size > 0)
             out[table[f].scale] += table[f].sd * table[f].sd * amplitudes * correlation(field, one, other);
     }
 }
@@ -242,7 +261,8 @@ void rue_belief_fields_put(const struct rue_belief_fields *fields, const struct 
 {
     for (int f = 0; f < RUE_FIELD_COUNT; f++) {
         const struct field *field = &fields->fields[f];
-        values[field->start + group_of(field, place)] += weight * place->amplitude[table[f].amplitude];
+        if (field->size > 0)
+            values[field->start + group_of(field, place)] += weight * place->amplitude[table[f].amplitude];
     }
 }
 
@@ -263,7 +283,8 @@ double rue_belief_fields_at(const struct rue_belief_fields *fields, const double
     double sum = 0;
     for (int f = 0; f < RUE_FIELD_COUNT; f++) {
         const struct field *field = &fields->fields[f];
-        sum += place->amplitude[table[f].amplitude] * values[field->start + group_of(field, place)];
+        if (field->size > 0)
+            sum += place->amplitude[table[f].amplitude] * values[field->start + group_of(field, place)];
     }
     return sum;
 }

@@ -3,15 +3,19 @@
  * off by amplitude * value. The covariance of two groups is a product over axes (the model, the configuration
  * as such, and each knob): an axis may not matter, or tell groups apart altogether, or fall off smoothly
  * (Matern 3/2) with the distance in doublings of the knob. So fields over grids are products, too, and are
- * drawn one axis after the other. */
+ * drawn one axis after the other.
+ *
+ * The pipeline does not know knobs that a runner declares. Each of their words is a stratum: `declared` has
+ * an error of its own for it, and fields that tell parallelism apart tell it apart, too. Along counts and
+ * numbers both fall off smoothly. */
 #ifndef RUE_BELIEF_FIELDS_H
 #define RUE_BELIEF_FIELDS_H
 
 #include "config.h"
 #include "error.h"
 
-/* X(name, scale, standard deviation, amplitude, then the axes: model, configuration, and the knobs in their
- * order). Scales are unknown themselves and apply to all fields that have the same. */
+/* X(name, scale, standard deviation, amplitude, then the axes: model, configuration, and rue's own knobs in
+ * their order). Scales are unknown themselves and apply to all fields that have the same. */
 #define RUE_BELIEF_FIELDS(X)                                                     \
     X(everything, FIXED, 0.2, ONE, ANY, ANY, ANY, ANY, ANY, ANY, ANY)            \
     X(model, MODEL, 0.007, ONE, SAME, ANY, ANY, ANY, ANY, ANY, ANY)              \
@@ -22,7 +26,8 @@
     X(start_of_config, SMOOTH, 0.021, FIRST, ANY, SAME, ANY, ANY, ANY, ANY, ANY) \
     X(config, CELL, 0.005, ONE, ANY, SAME, ANY, ANY, ANY, ANY, ANY)              \
     X(compute, CELL, 0.015, COMPUTE, SAME, ANY, SAME, ANY, ANY, ANY, SAME)       \
-    X(cell, CELL, 0.01, ONE, SAME, SAME, ANY, ANY, ANY, ANY, ANY)
+    X(cell, CELL, 0.01, ONE, SAME, SAME, ANY, ANY, ANY, ANY, ANY)                \
+    X(declared, FIXED, 0.3, ONE, ANY, ANY, ANY, ANY, ANY, ANY, ANY)
 
 enum rue_belief_field {
 #define X(name, ...) RUE_FIELD_##name,

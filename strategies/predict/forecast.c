@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "trial_shape.h"
 #include "triangle.h"
 
 static const struct rue_speed at_beginning = {0, 0};
@@ -40,7 +41,7 @@ static struct rue_belief_trial trial_of(const struct rue_forecast *forecast, siz
     const struct rue_strategy_setup *setup = forecast->setup;
     struct rue_belief_trial trial = {.point =
                                          rue_prediction_point(forecast->prediction, model, config, images)};
-    double batches = ceil((double)images / setup->grid.configs[config].value[RUE_BATCH_SIZE]);
+    double batches = ceil((double)images / (double)rue_trial_batch(&setup->grid.configs[config]));
     double loading = batch_sd * trial.point.place.amplitude[RUE_AMPLITUDE_LOAD];
     double hiccup = (setup->runner.in_turn ? process_hiccup_s : thread_hiccup_s) / predicted_s;
     double job = (double)rue_setup_images(setup, config, setup->job.images);

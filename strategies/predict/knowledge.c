@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "trial_shape.h"
+
 static const struct rue_pipeline_consumer unknown = {NAN, NAN, 0, false};
 
 rue_status rue_knowledge_open(size_t model_count, struct rue_knowledge **out, rue_error *error)
@@ -44,7 +46,7 @@ double rue_knowledge_job_s(const struct rue_knowledge *knowledge, size_t model,
         rue_consumers_pins(config) ? &knowledge->models[model] : &knowledge->pageable[model];
     struct rue_pipeline_consumer consumer = known->consumer;
     if (known->curve.count) {
-        consumer = rue_compute_curve_at(&known->curve, config->value[RUE_BATCH_SIZE]);
+        consumer = rue_compute_curve_at(&known->curve, (int)rue_trial_batch(config));
         consumer.batch_s += knowledge->hand.batch_s;
         consumer.image_s += knowledge->hand.image_s;
     }

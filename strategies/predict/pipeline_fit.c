@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "disturbance.h"
+#include "trial_shape.h"
 
 enum { N = RUE_PIPELINE_PARAMETER_COUNT, TIMES = 3, ITERATIONS = 60, ROUNDS = 3 };
 
@@ -242,7 +243,7 @@ static double guess_image_s(const struct problem *problem)
     int fewest = 0;
     for (size_t s = 0; s < problem->sample_count; s++) {
         const struct rue_pipeline_sample *sample = &problem->samples[s];
-        int workers = sample->config.value[RUE_NUM_WORKERS] > 0 ? sample->config.value[RUE_NUM_WORKERS] : 1;
+        int workers = (int)rue_trial_loaders(&sample->config);
         double took_s = sample->times.end_to_end_s;
         if (!(took_s > 0) || (!isnan(guess) && workers >= fewest)) continue;
         guess = took_s / (double)sample->images *

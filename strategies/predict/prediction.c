@@ -8,6 +8,7 @@
 #include "consumers.h"
 #include "pipeline_fit.h"
 #include "random.h"
+#include "trial_shape.h"
 #include "trust.h"
 
 /* ANSWERS: of a cell that are kept. JOBS: that are looked at, of each model at least so many.
@@ -54,6 +55,11 @@ static bool is_by_joints(const struct rue_prediction *prediction)
 static size_t consumer_of(const struct rue_prediction *prediction, size_t model, size_t config)
 {
     return rue_consumers_find(&prediction->consumers, model, &prediction->setup->grid.configs[config]);
+}
+
+static int batch_of(const struct rue_prediction *prediction, size_t config)
+{
+    return (int)rue_trial_batch(&prediction->setup->grid.configs[config]);
 }
 
 static struct rue_pipeline_times scaled(struct rue_pipeline_times times, double factor)
@@ -112,8 +118,8 @@ static struct rue_pipeline_consumer consumer_at(const struct rue_prediction *pre
     bool fitted = prediction->fit && index < prediction->fit->consumer_count;
     if (!knows_consumer(prediction, index))
         return fitted ? prediction->fit->consumers[index] : prediction->hand;
-    struct rue_pipeline_consumer consumer = rue_compute_curve_at(
-        &prediction->curves[index], prediction->setup->grid.configs[config].value[RUE_BATCH_SIZE]);
+    struct rue_pipeline_consumer consumer =
+        rue_compute_curve_at(&prediction->curves[index], batch_of(prediction, config));
     consumer.batch_s += prediction->hand.batch_s;
     consumer.image_s += prediction->hand.image_s;
     consumer.is_model &= !is_by_joints(prediction); /* else no trial is of the loader alone */
@@ -161,8 +167,8 @@ static void believe(struct rue_prediction *prediction)
     for (size_t i = 0; i < computes->count; i++) {
         const struct rue_logged_trial *trial = &computes->at[i];
         rue_compute_curve_add(&prediction->curves[consumer_of(prediction, trial->model, trial->config)],
-                              prediction->setup->grid.configs[trial->config].value[RUE_BATCH_SIZE],
-                              trial->consumer_s / (double)trial->batches, trial->cpu_ratio);
+                              batch_of(prediction, trial->config), trial->consumer_s / (double)trial->batches,
+                              trial->cpu_ratio);
     }
     for (size_t c = 0; prediction->trusts_prior && c < consumers->count; c++)
         rue_compute_curve_believe(&prediction->curves[c],
@@ -326,7 +332,7 @@ static void fill_slopes(const struct rue_prediction *prediction, const struct ru
     slower.image_s *= exp(step);
     double slope =
         log(rue_pipeline_predict(loader, &slower, own, images).end_to_end_s / base->end_to_end_s) / step;
-    double images_share = 1 / (1 + consumer->batch_s / (consumer->image_s * own->value[RUE_BATCH_SIZE]));
+    double images_share = 1 / (1 + consumer->batch_s / (consumer->image_s * batch_of(prediction, config)));
     slopes[RUE_BELIEF_OF_LOADER] = slope * (1 - images_share);
     slopes[RUE_BELIEF_OF_LOADER + 1] = slope * images_share;
 }
@@ -341,7 +347,7 @@ static const struct rue_compute_point *compute_point(const struct rue_prediction
                                                      size_t config)
 {
     return rue_compute_curve_find(&prediction->curves[consumer_of(prediction, model, config)],
-                                  prediction->setup->grid.configs[config].value[RUE_BATCH_SIZE]);
+                                  batch_of(prediction, config));
 }
 
 /* Slopes are NaN without memory. */
@@ -357,7 +363,7 @@ static struct rue_belief_point make_point(const struct rue_prediction *predictio
     bool unknown = index < prediction->fit->consumer_count && !knows_consumer(prediction, index);
     images = rue_setup_images(prediction->setup, config, images);
     fill_slopes(prediction, &base, &consumer, unknown, config, images, point.slopes);
-    double batches = ceil((double)images / prediction->setup->grid.configs[config].value[RUE_BATCH_SIZE]),
+    double batches = ceil((double)images / batch_of(prediction, config)),
            compute_s = batches * consumer.batch_s + (double)images * consumer.image_s;
     const struct rue_compute_point *known = compute_point(prediction, model, config);
     double *amplitude = point.place.amplitude;

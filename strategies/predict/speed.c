@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "trial_shape.h"
+
 static const double waits = 0.05; /* a share of the trial: the loader is the slower side */
 
 struct rue_speed rue_speed_sum(struct rue_speed a, struct rue_speed b)
@@ -41,8 +43,7 @@ double rue_speed_ratio(struct rue_speed speed, const struct rue_trial_result *re
     double beside = (whole - (double)result->compute_ns) / load;
     bool told = result->load_wait_ns >= 0 && result->first_batch_ns >= 0;
     double waiting = told ? (double)(result->load_wait_ns - result->first_batch_ns) : 0;
-    if (result->config.value[RUE_NUM_WORKERS] == 0 || waiting < waits * whole)
-        return whole / (computing + beside);
+    if (rue_trial_is_inline(&result->config) || waiting < waits * whole) return whole / (computing + beside);
     double ends =
         (double)result->first_batch_ns + (result->shutdown_ns > 0 ? (double)result->shutdown_ns : 0);
     return whole / fmax(whole / load, computing + ends / load);

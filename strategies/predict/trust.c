@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "disturbance.h"
+#include "trial_shape.h"
 
 /* Of the logarithm of a time about what a prior says that holds. */
 static const double sd[RUE_MEASURE_COUNT] = {[RUE_JOINT] = 0.06, [RUE_LOAD] = 0.06, [RUE_COMPUTE] = 0.03};
@@ -25,7 +26,7 @@ static double off_by(const struct rue_strategy_setup *setup, const struct rue_co
     if (measure == RUE_COMPUTE)
         return log(trial->consumer_s / (double)trial->batches /
                    compute_s(&rue_knowledge_of(knowledge, consumers, consumer)->curve,
-                             config->value[RUE_BATCH_SIZE]));
+                             (int)rue_trial_batch(config)));
     double took = log(trial->times.end_to_end_s);
     if (measure == RUE_JOINT)
         return took - log(rue_prior_job_s(prior, cell, trial->model, config, trial->images));

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "job_time.h"
+#include "trial_shape.h"
 
 enum { ROUNDS = 8, OWN = RUE_JOB_INTERVALS_MAX / 2 };
 
@@ -27,13 +27,13 @@ struct search {
 
 static uint64_t batch_of(const struct rue_job_question *question, size_t config)
 {
-    return (uint64_t)question->matrix->configs[config].value[RUE_BATCH_SIZE];
+    return rue_trial_batch(&question->matrix->configs[config]);
 }
 
 /* Images of a volley. */
 static uint64_t round_of(const struct rue_job_question *question, size_t config)
 {
-    return rue_job_volley_batches(&question->matrix->configs[config]) * batch_of(question, config);
+    return rue_trial_volley_batches(&question->matrix->configs[config]) * batch_of(question, config);
 }
 
 uint64_t rue_job_reach_images(const struct rue_job_question *question, size_t config)

@@ -3,11 +3,12 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "trial_shape.h"
+
 /* What a volley takes between the first and the last batches of a trial; NaN where none lies between. */
 static double volley_ns(const struct rue_trial_result *result, uint64_t batches, uint64_t stride)
 {
-    const int *value = result->config.value;
-    uint64_t first = (uint64_t)value[RUE_NUM_WORKERS] * (uint64_t)value[RUE_PREFETCH_FACTOR];
+    uint64_t first = rue_trial_opening_batches(&result->config);
     uint64_t end = batches > stride ? batches - stride : 0;
     if (end > result->ready_count) end = result->ready_count;
     if (!result->batch_ready_ns || end < first + stride + 1) return NAN;
@@ -36,10 +37,9 @@ static double spread_ns(const struct rue_trial_result *result, double batches, d
 
 double rue_job_steady_ns(const struct rue_trial_result *result)
 {
-    int value = result->config.value[RUE_BATCH_SIZE];
     if (result->end_to_end_ns == RUE_ABSENT || result->images == RUE_ABSENT || result->images <= 0)
         return NAN;
-    uint64_t batch = value > 0 ? (uint64_t)value : 1, stride = rue_job_volley_batches(&result->config);
+    uint64_t batch = rue_trial_batch(&result->config), stride = rue_trial_volley_batches(&result->config);
     uint64_t batches = ((uint64_t)result->images - 1) / batch + 1;
     double volley = volley_ns(result, batches, stride);
     return isnan(volley) ? spread_ns(result, (double)batches, (double)batch, (double)stride)
@@ -74,10 +74,9 @@ void rue_job_extend(struct rue_trial_result *result, uint64_t job_images, bool d
 
 struct rue_job_line rue_job_line_of(const struct rue_trial_result *result)
 {
-    double batch = result->config.value[RUE_BATCH_SIZE], images = (double)result->images;
+    double batch = (double)rue_trial_batch(&result->config), images = (double)result->images;
     bool known = result->first_batch_ns != RUE_ABSENT && result->shutdown_ns != RUE_ABSENT;
-    if (result->end_to_end_ns == RUE_ABSENT || images <= 0 || batch <= 0 || !known)
-        return (struct rue_job_line){0};
+    if (result->end_to_end_ns == RUE_ABSENT || images <= 0 || !known) return (struct rue_job_line){0};
     double first_ns = (double)result->first_batch_ns;
     struct rue_job_line line = {.images = images,
                                 .end_ns = (double)result->end_to_end_ns,
@@ -97,17 +96,9 @@ double rue_job_line_ns(const struct rue_job_line *line, uint64_t images)
     return line->images > 0 ? fmax(first_ns, end_ns) : NAN;
 }
 
-uint64_t rue_job_volley_batches(const struct rue_config *config)
-{
-    const int *value = config->value;
-    bool whole_batches = value[RUE_PARALLELISM] == RUE_PARALLEL_BATCH && value[RUE_NUM_WORKERS] > 1;
-    return whole_batches ? (uint64_t)value[RUE_NUM_WORKERS] : 1;
-}
-
 uint64_t rue_job_floor_images(const struct rue_config *config, uint64_t job_images)
 {
-    const int *value = config->value;
-    uint64_t batches = 4 * (uint64_t)value[RUE_NUM_WORKERS] * (uint64_t)value[RUE_PREFETCH_FACTOR];
-    uint64_t images = (batches > 8 ? batches : 8) * (uint64_t)value[RUE_BATCH_SIZE];
+    uint64_t batches = 4 * rue_trial_opening_batches(config);
+    uint64_t images = (batches > 8 ? batches : 8) * rue_trial_batch(config);
     return images < job_images ? images : job_images;
 }

@@ -19,8 +19,7 @@ void rue_job_extend(struct rue_trial_result *result, uint64_t job_images, bool d
 
 /* The time in ns of an image in the steady state of an ok joint `result`, without start-up and shut-down.
  *
- * Let b be the batch size and W the batches that are loaded side by side: num_workers, at least 1, where
- * workers load whole batches (they deliver in volleys of W); 1 where they share each batch. The steady state
+ * Let b be the batch size and W the batches of a volley (trial_shape.h). The steady state
  * is the middle of the trial, from i = num_workers * prefetch_factor, the first batch that was not loaded in
  * the opening burst, to the last batch before the final W, whose loading had fewer and fewer rivals. With j
  * the largest index in it for which j - i is a multiple of W, an image takes (ready[j] - ready[i]) / (j - i)
@@ -48,9 +47,6 @@ struct rue_job_line rue_job_line_of(const struct rue_trial_result *result);
 /* The time in ns of a job of `images`, at least 1, with as many images a batch as the trial had; NaN where it
  * is not known. Off by a volley at most where the trial's pace was that of its steady state. */
 double rue_job_line_ns(const struct rue_job_line *line, uint64_t images);
-
-/* W above: how many batches are loaded side by side and so arrive together. */
-uint64_t rue_job_volley_batches(const struct rue_config *config);
 
 /* The fewest images for which a truncated trial of `config` says something about the steady state:
  * max(8, 4 * num_workers * prefetch_factor) whole batches; `job_images` where the job is not longer than

@@ -3,6 +3,7 @@
 
 #include "duel.h"
 #include "random.h"
+#include "trial_shape.h"
 
 /* FINALISTS: configurations that run whole jobs before an early end. */
 enum { LENGTHS = 3, FINALISTS = 3, TELLING = 12, COMPARED_MAX = 8, AUDITS_LEAST = 3, AUDIT_TRIES = 24 };
@@ -27,8 +28,8 @@ static bool is_excluded(const struct rue_duel *duel, size_t config)
 static uint64_t images_of(const struct rue_duel *duel, const struct length *length, size_t config)
 {
     uint64_t job = duel->setup.job.images;
-    const int *value = duel->setup.grid.configs[config].value;
-    double batch = value[RUE_BATCH_SIZE], workers = value[RUE_NUM_WORKERS] > 0 ? value[RUE_NUM_WORKERS] : 1;
+    const struct rue_config *own = &duel->setup.grid.configs[config];
+    double batch = (double)rue_trial_batch(own), workers = (double)rue_trial_loaders(own);
     double least = fmax(length->share * (double)job, batch * fmax(length->rounds * workers, length->batches));
     bool whole = duel->setup.runner.whole_jobs || least > whole_share * (double)job;
     return whole ? job : (uint64_t)(ceil(least / batch) * batch);

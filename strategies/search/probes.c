@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "consumers.h"
+#include "trial_shape.h"
 
 enum { MIDDLE_ROUNDS = 3, LEAST_BELIEVED = 2 };
 
@@ -12,21 +13,23 @@ static double doublings(double value)
     return log2(value + 0.5);
 }
 
-/* The configuration nearest to those batch sizes and workers, by doublings, of those that are not in
- * `without` [configs] (nullable); SIZE_MAX where none is left. */
-static size_t nearest_of(const struct rue_strategy_setup *setup, double batch_size, double num_workers,
-                         const bool *without)
+size_t rue_probes_nearest(const struct rue_config *configs, size_t count, double batch_size,
+                          double num_workers, const bool *without)
 {
     size_t best = SIZE_MAX;
     double least = INFINITY;
-    for (size_t c = 0; c < setup->grid.config_count; c++) {
-        const int *value = setup->grid.configs[c].value;
-        if (without && without[c]) continue;
+    for (size_t c = 0; c < count; c++) {
+        const struct rue_knobs *knobs = rue_config_knobs(&configs[c]);
+        const int *value = configs[c].value;
         double distance = fabs(doublings(value[RUE_BATCH_SIZE]) - doublings(batch_size)) +
-                          1.01 * fabs(doublings(value[RUE_NUM_WORKERS]) - doublings(num_workers)) +
-                          0.1 * abs(value[RUE_PREFETCH_FACTOR] - 2) +
-                          0.01 * !rue_consumers_pins(&setup->grid.configs[c]);
-        if (distance >= least) continue;
+                          1.01 * fabs(doublings(value[RUE_NUM_WORKERS]) - doublings(num_workers));
+        for (size_t k = 0; k < knobs->count; k++) {
+            const struct rue_knob_info *knob = knobs->at[k];
+            if (k == RUE_BATCH_SIZE || k == RUE_NUM_WORKERS || value[k] == knob->fallback) continue;
+            double off = rue_knob_position(knob, value[k]) - rue_knob_position(knob, knob->fallback);
+            distance += 0.01 + 0.1 * fabs(off);
+        }
+        if ((without && without[c]) || distance >= least) continue;
         least = distance;
         best = c;
     }
@@ -35,7 +38,7 @@ static size_t nearest_of(const struct rue_strategy_setup *setup, double batch_si
 
 static size_t nearest(const struct rue_strategy_setup *setup, double batch_size, double num_workers)
 {
-    return nearest_of(setup, batch_size, num_workers, NULL);
+    return rue_probes_nearest(setup->grid.configs, setup->grid.config_count, batch_size, num_workers, NULL);
 }
 
 /* The least, the most and the middle of a knob in the space. */
@@ -58,9 +61,8 @@ static struct range range_of(const struct rue_strategy_setup *setup, enum rue_kn
 static uint64_t whole_batches(const struct rue_strategy_setup *setup, size_t config, double rounds)
 {
     if (setup->runner.whole_jobs) return setup->job.images;
-    const int *value = setup->grid.configs[config].value;
-    double workers = value[RUE_NUM_WORKERS] > 0 ? value[RUE_NUM_WORKERS] : 1;
-    uint64_t images = (uint64_t)(rounds * workers * value[RUE_BATCH_SIZE]);
+    const struct rue_config *own = &setup->grid.configs[config];
+    uint64_t images = (uint64_t)(rounds * (double)(rue_trial_loaders(own) * rue_trial_batch(own)));
     return images < setup->job.images ? images : setup->job.images;
 }
 
@@ -164,8 +166,9 @@ struct rue_probes_room rue_probes_room(const struct rue_strategy_setup *setup)
 
 bool rue_probes_middle(const struct rue_strategy_setup *setup, const bool *without, struct rue_ask *out)
 {
-    size_t config = nearest_of(setup, range_of(setup, RUE_BATCH_SIZE).middle,
-                               range_of(setup, RUE_NUM_WORKERS).middle, without);
+    size_t config = rue_probes_nearest(setup->grid.configs, setup->grid.config_count,
+                                       range_of(setup, RUE_BATCH_SIZE).middle,
+                                       range_of(setup, RUE_NUM_WORKERS).middle, without);
     if (config == SIZE_MAX) return false;
     *out = (struct rue_ask){
         .measure = RUE_JOINT, .config = config, .images = whole_batches(setup, config, MIDDLE_ROUNDS)};

@@ -12,6 +12,11 @@ enum {
     RUE_PROBES_COMPUTE_BATCHES = 3
 };
 
+/* The configuration nearest to those batch sizes and workers, by doublings, with the other knobs near their
+ * defaults, of those that are not in `without` [count] (nullable); SIZE_MAX where none is left. */
+size_t rue_probes_nearest(const struct rue_config *configs, size_t count, double batch_size,
+                          double num_workers, const bool *without);
+
 /* Load-only probes into `out` [RUE_PROBES_LOAD_MAX], those that tell most first: few workers and many, small
  * batches and large, and none where the space has that. Answers how many. */
 size_t rue_probes_load(const struct rue_strategy_setup *setup, struct rue_ask *out);

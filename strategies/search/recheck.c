@@ -7,6 +7,7 @@
 #include "duel.h"
 #include "job_time.h"
 #include "random.h"
+#include "trial_shape.h"
 
 enum { TRIALS_MAX = 24, DRAWS = 256 };
 
@@ -39,7 +40,7 @@ void rue_recheck_close(struct rue_recheck *recheck)
 static uint64_t trial_images(const struct rue_recheck *recheck, size_t config)
 {
     const struct rue_strategy_setup *setup = &recheck->duel.setup;
-    uint64_t batch = (uint64_t)setup->grid.configs[config].value[RUE_BATCH_SIZE], job = setup->job.images;
+    uint64_t batch = rue_trial_batch(&setup->grid.configs[config]), job = setup->job.images;
     uint64_t batches = rue_duel_shortest_images(&recheck->duel, config) / batch; /* half of them are enough */
     uint64_t least =
         recheck->by_job ? rue_job_floor_images(&setup->grid.configs[config], job) : (batches + 1) / 2 * batch;
@@ -49,7 +50,7 @@ static uint64_t trial_images(const struct rue_recheck *recheck, size_t config)
     if (!recheck->by_job || images >= job) return images;
     /* Whole volleys are what a cut trial predicts best. */
     uint64_t rest = (job - 1) / batch + 1 - images / batch;
-    images += rest % rue_job_volley_batches(&setup->grid.configs[config]) * batch;
+    images += rest % rue_trial_volley_batches(&setup->grid.configs[config]) * batch;
     return images < job ? images : job;
 }
 

@@ -8,12 +8,14 @@
 #include "causes.h"
 #include "disturbance.h"
 #include "notice.h"
+#include "probes.h"
 #include "slowdown.h"
 #include "sort.h"
 #include "study_costs.h"
 #include "study_keep.h"
 #include "study_ledger.h"
 #include "study_trials.h"
+#include "trial_shape.h"
 
 enum {
     LEAST_TRIALS = 10,
@@ -84,40 +86,18 @@ struct rue_watch {
 
 /* ---- what a reference is ---- */
 
-static double doublings(int value)
-{
-    return log2((double)value + 0.5);
-}
-
-/* A small batch, a few workers. */
-static struct rue_config choose_config(const struct rue_study_setup *setup)
-{
-    struct rue_config best = setup->configs[0];
-    double least = INFINITY;
-    for (size_t c = 0; c < setup->config_count; c++) {
-        const int *value = setup->configs[c].value;
-        double distance = 2 * doublings(value[RUE_BATCH_SIZE]) +
-                          fabs(doublings(value[RUE_NUM_WORKERS]) - doublings(WORKERS)) +
-                          0.1 * abs(value[RUE_PREFETCH_FACTOR] - 2) + 0.1 * value[RUE_PARALLELISM];
-        if (distance >= least) continue;
-        least = distance;
-        best = setup->configs[c];
-    }
-    return best;
-}
-
 static void choose(const struct rue_study_setup *setup, size_t variant, size_t *model,
                    struct rue_trial_request *request)
 {
     bool load = rue_study_hello(setup)->measures[RUE_LOAD];
     uint64_t job = setup->variants[variant].job_images;
+    /* A small batch, a few workers. */
+    size_t config = rue_probes_nearest(setup->configs, setup->config_count, 1, WORKERS, NULL);
     *model = load ? RUE_NONE : 0;
     *request =
-        (struct rue_trial_request){.measure = load ? RUE_LOAD : RUE_JOINT, .config = choose_config(setup)};
-    const int *value = request->config.value;
-    uint64_t workers = (uint64_t)(value[RUE_NUM_WORKERS] > 0 ? value[RUE_NUM_WORKERS] : 1),
-             batch = (uint64_t)value[RUE_BATCH_SIZE];
-    request->images = ROUNDS * workers * batch;
+        (struct rue_trial_request){.measure = load ? RUE_LOAD : RUE_JOINT, .config = setup->configs[config]};
+    uint64_t batch = rue_trial_batch(&request->config);
+    request->images = ROUNDS * rue_trial_loaders(&request->config) * batch;
     uint64_t most = job;
     if (!load && !rue_study_predicts(setup)) { /* shorter than what is measured: it is never taken for that */
         uint64_t measured = rue_study_trial_images(setup, variant, &request->config);

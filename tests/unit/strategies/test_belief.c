@@ -239,3 +239,56 @@ Test(belief, a_covariance_that_is_none_is_told)
                                            .covariance = covariance};
     cr_assert_eq(rue_belief_open(&setup, &belief, NULL), RUE_INTERNAL);
 }
+
+/* Of a space of two batch sizes and a knob that a runner declares; the two trials are of its first value. */
+static void learn_declared(const struct rue_knob_info *knob, double *seen, double *unseen)
+{
+    static struct rue_config declared[CONFIGS];
+    double covariance[RUE_BELIEF_OF_LOADER * RUE_BELIEF_OF_LOADER] = {0}, mean, variance;
+    const struct rue_knobs *knobs;
+    struct rue_belief *belief;
+    cr_assert_eq(rue_knobs_extend(knob, 1, &knobs, NULL), RUE_OK);
+    for (size_t c = 0; c < CONFIGS; c++) {
+        declared[c] = rue_config_default_of(knobs);
+        declared[c].value[RUE_BATCH_SIZE] = c / 2 ? 64 : 16;
+        declared[c].value[RUE_OWN_KNOB_COUNT] = c % 2 ? knob->max : knob->min;
+    }
+    for (size_t p = 0; p < RUE_BELIEF_OF_LOADER; p++) covariance[p * (RUE_BELIEF_OF_LOADER + 1)] = 1e-6;
+    const struct rue_belief_setup setup = {.model_count = 1,
+                                           .config_count = CONFIGS,
+                                           .configs = declared,
+                                           .parameter_count = RUE_BELIEF_OF_LOADER,
+                                           .covariance = covariance};
+    cr_assert_eq(rue_belief_open(&setup, &belief, NULL), RUE_OK);
+    for (size_t c = 0; c < CONFIGS; c += 2) tell(belief, c, 0.4, 0.0004);
+    struct rue_belief_point point = points[0];
+    rue_belief_expect(belief, &point, &mean, &variance);
+    *seen = sqrt(variance);
+    point.place.config = 1;
+    rue_belief_expect(belief, &point, &mean, &variance);
+    *unseen = sqrt(variance);
+    rue_belief_close(belief);
+}
+
+Test(belief, a_knob_that_a_runner_declares_is_a_stratum_or_a_smooth_axis)
+{
+    static const char *const words[] = {"fork", "spawn", NULL}, *const levels[] = {"0", "0.5", "1", NULL};
+    static const double numbers[] = {0, 0.5, 1};
+    static const struct rue_knob_info category = {.name = "context",
+                                                  .kind = RUE_KIND_CATEGORY,
+                                                  .words = words,
+                                                  .max = 1,
+                                                  .help = ""},
+                                      number = {.name = "level",
+                                                .kind = RUE_KIND_NUMBER,
+                                                .words = levels,
+                                                .numbers = numbers,
+                                                .max = 2,
+                                                .help = ""};
+    double seen, unseen, far;
+    rue_belief_close(open_belief());
+    learn_declared(&category, &seen, &unseen);
+    cr_assert(seen < 0.1 && unseen > 0.3, "%g and %g: the other word may be 30 %% off", seen, unseen);
+    learn_declared(&number, &seen, &far);
+    cr_assert(seen < 0.1 && far > 0.15 && far < unseen, "%g and %g: what is near tells something", seen, far);
+}

@@ -4,6 +4,7 @@
 
 #include "job_time.h"
 #include "random.h"
+#include "trial_shape.h"
 
 enum { BATCHES_MAX = RUE_BATCH_TIMES_MAX, PAIRED_MAX = 4000 };
 
@@ -201,7 +202,7 @@ Test(job_time, shared_batches_have_no_volleys)
     result.config.value[RUE_NUM_WORKERS] = 6;
     result.config.value[RUE_PARALLELISM] = RUE_PARALLEL_SAMPLE;
     double estimate = rue_job_time_ns(&result, 32 * 101, false, &predicted);
-    cr_assert_eq(rue_job_volley_batches(&result.config), 1);
+    cr_assert_eq(rue_trial_volley_batches(&result.config), 1);
     cr_assert_float_eq(estimate, truth, 1e-4 * truth);
 }
 
