@@ -225,7 +225,6 @@ rue_status rue_compare_measure(const struct rue_study_setup *setup, struct rue_s
     }
     take_common(findings, out);
     rue_status status = load_all(setup, ledger, out, error);
-    findings->rows = ledger->rows; /* which have moved as they became more */
     findings->row_count = ledger->row_count;
     for (size_t s = 1; status == RUE_OK && s < out->side_count; s++)
         status = build(setup, s, sample_images, &out->sides[s], error);

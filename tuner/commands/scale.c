@@ -124,7 +124,7 @@ static rue_status measure(struct rue_scale *scale, const struct rue_study_setup 
         rue_monitor_sum_up(samples, count, &row->usage);
         take_result(&result, row);
         stamp(time(NULL), row->timestamp);
-        status = rue_scale_write_monitor(scale, row, monitor, ledger->last_trial, error);
+        status = rue_scale_write_monitor(scale, row, monitor, ledger->rows[ledger->last_row].trial.id, error);
         rue_trial_result_close(&result);
     }
     rue_monitor_close(monitor);

@@ -5,15 +5,18 @@
 
 #include "prose.h"
 #include "study_costs.h"
+#include "study_views.h"
 
-void rue_progress_describe_best(const struct rue_study_setup *setup, const struct rue_study_outcome *outcome,
+void rue_progress_describe_best(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
                                 size_t variant, char *out, size_t bytes)
 {
-    struct rue_selection *selection;
+    struct rue_cost_matrix *matrix;
+    struct rue_selection *selection = NULL;
     out[0] = 0;
-    if (rue_ranking_rules_select(&setup->goal.search.rules, outcome->variants[variant].matrix, &selection,
-                                 NULL) != RUE_OK)
-        return;
+    if (rue_study_matrix(setup, ledger, variant, &matrix, NULL) != RUE_OK) return;
+    rue_status status = rue_ranking_rules_select(&setup->goal.search.rules, matrix, &selection, NULL);
+    rue_cost_matrix_close(matrix);
+    if (status != RUE_OK) return;
     if (selection->recommended != RUE_NONE) {
         char label[RUE_CONFIG_TEXT_BYTES];
         rue_config_label(&setup->configs[selection->recommended], label);

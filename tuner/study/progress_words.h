@@ -5,7 +5,7 @@
 #include "study.h"
 
 /* ", best so far 128/2 (1.8 %)", "" before anything is ranked. */
-void rue_progress_describe_best(const struct rue_study_setup *setup, const struct rue_study_outcome *outcome,
+void rue_progress_describe_best(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
                                 size_t variant, char *out, size_t bytes);
 
 /* ", best so far 128/2, none better by more than 1.8 %", "" before the strategy predicts anything. */

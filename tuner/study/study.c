@@ -133,7 +133,6 @@ void rue_study_close(struct rue_study *study)
     rue_study_unlock_folder(study->setup.place.lock);
     for (size_t v = 0; v < study->setup.variant_count; v++) {
         rue_cost_matrix_close(study->outcome.variants[v].matrix);
-        free(study->outcome.variants[v].lines);
         rue_knowledge_close(study->outcome.variants[v].knowledge);
         rue_study_prior_close(&study->setup.priors[v]);
     }

@@ -25,7 +25,7 @@ static void count_outcomes(const struct rue_study_ledger *ledger, struct rue_var
                                          [RUE_TRIAL_FAILED] = &out->trials_failed,
                                          [RUE_TRIAL_TIMEOUT] = &out->trials_timeout};
     for (size_t i = 0; i < ledger->row_count; i++) {
-        const struct rue_trial_row *row = &ledger->rows[i];
+        const struct rue_trial_row *row = &ledger->rows[i].trial;
         if (row->request.measure != RUE_JOINT) continue;
         if (!rue_variant_equal(&row->request.variant, &out->variant)) continue;
         ++*counts[row->result.outcome];
@@ -64,14 +64,15 @@ static void name_as_table(const struct rue_study_setup *setup, const struct rue_
         out->lengths.count = 0;
     }
     for (size_t i = 0; i < ledger->row_count; i++)
-        if (strcmp(ledger->rows[i].request.variant.path, variant->variant.path) == 0)
-            ledger->rows[i].label = variant->variant.path;
+        if (strcmp(ledger->rows[i].trial.request.variant.path, variant->variant.path) == 0)
+            ledger->rows[i].trial.label = variant->variant.path;
 }
 
 rue_status rue_study_select(const struct rue_study *study, size_t variant, struct rue_selection **out,
                             struct rue_baseline_findings *baselines, rue_error *error)
 {
     const struct rue_ranking_rules *rules = &study->setup.goal.search.rules;
+    if (!study->outcome.variants[variant].matrix) return rue_fail_memory(error, "a cost matrix", 0);
     *baselines = (struct rue_baseline_findings){0};
     for (size_t b = 0; b < study->setup.baselines.count; b++) {
         const struct rue_study_baseline *baseline = &study->setup.baselines.at[b];
@@ -158,6 +159,11 @@ void rue_study_libraries(char *out, size_t bytes)
              sqlite3_libversion(), jansson_version_str(), gsl_version);
 }
 
+static void copy_row(const void *context, size_t index, struct rue_trial_row *out)
+{
+    *out = ((const struct rue_study_ledger *)context)->rows[index].trial;
+}
+
 static void fill_provenance(const struct rue_study *study, struct rue_findings *out)
 {
     const struct rue_hello *hello = rue_study_hello(&study->setup);
@@ -192,7 +198,8 @@ static void fill_provenance(const struct rue_study *study, struct rue_findings *
     copy_text(out->busy_before, sizeof out->busy_before, study->outcome.busy_before);
     copy_text(out->busy_after, sizeof out->busy_after, study->outcome.busy_after);
     out->row_count = study->ledger.row_count;
-    out->rows = study->ledger.rows;
+    out->row_at = copy_row;
+    out->row_context = &study->ledger;
 }
 
 rue_status rue_study_findings(struct rue_study *study, struct rue_findings **out, rue_error *error)

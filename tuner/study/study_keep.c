@@ -20,12 +20,12 @@ static bool is_noted(const struct rue_study_ledger *ledger, uint64_t trial)
 static rue_status note_disturbed(struct rue_study_ledger *ledger, rue_error *error)
 {
     for (size_t i = 0; i < ledger->row_count; i++) {
-        if (!ledger->rows[i].disturbed || is_noted(ledger, ledger->rows[i].id)) continue;
+        if (!ledger->rows[i].trial.disturbed || is_noted(ledger, ledger->rows[i].trial.id)) continue;
         rue_status status =
             rue_array_grow(&ledger->disturbed, &ledger->disturbed_capacity, ledger->disturbed_count + 1,
                            sizeof *ledger->disturbed, "disturbed trials", error);
         if (status != RUE_OK) return status;
-        ledger->disturbed[ledger->disturbed_count++] = ledger->rows[i].id;
+        ledger->disturbed[ledger->disturbed_count++] = ledger->rows[i].trial.id;
     }
     return RUE_OK;
 }

@@ -28,7 +28,8 @@ void rue_study_take_marks(struct rue_study_ledger *ledger)
 
 void rue_study_mark(struct rue_study_ledger *ledger, uint64_t trial)
 {
-    for (size_t i = 0; i < ledger->row_count; i++) ledger->rows[i].disturbed |= ledger->rows[i].id == trial;
+    for (size_t i = 0; i < ledger->row_count; i++)
+        ledger->rows[i].trial.disturbed |= ledger->rows[i].trial.id == trial;
 }
 
 bool rue_study_is_unsure(const struct rue_study_ledger *ledger, size_t trial)

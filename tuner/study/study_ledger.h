@@ -4,6 +4,7 @@
 #define RUE_STUDY_LEDGER_H
 
 #include "findings.h"
+#include "job_time.h"
 #include "speed.h"
 #include "store.h"
 #include "study_setup.h"
@@ -17,18 +18,28 @@ struct rue_study_clock {
     uint64_t virtual_ns;   /* spent on the runner's own clock, where it is virtual */
 };
 
+/* A trial, and the cell that it is about. */
+struct rue_ledger_row {
+    struct rue_trial_row trial; /* as reports show it */
+    size_t variant, model;      /* RUE_NONE: of no model */
+    size_t config;              /* that a strategy asked for: it counts in matrices; RUE_NONE: nobody did */
+    double cost_ns;           /* what an ok joint one says of what is minimised; NaN where it says nothing */
+    bool predicted;           /* that is extended from a truncated trial */
+    struct rue_job_line line; /* what it says of jobs of other lengths */
+};
+
 struct rue_study_ledger {
     struct rue_store *store;
     struct rue_study_clock clock;
     uint64_t found_trials; /* that the store held when it was opened */
     bool stored_untold;    /* the store holds more than strategies are told: they are not told more of it */
     size_t row_count, row_capacity;
-    struct rue_trial_row *rows; /* every trial used, in order */
-    size_t probe_rows;          /* the first of `rows`: measured to make the plan */
-    size_t reused;              /* of them, from the store */
-    bool was_stored;            /* the last one asked for: from the store, or measured to make the plan */
-    size_t made;                /* trials of this run since its plan, references and all */
-    size_t last_trial;          /* number of the one that was answered last */
+    struct rue_ledger_row *rows; /* every trial used, in order */
+    size_t probe_rows;           /* the first of `rows`: measured to make the plan */
+    size_t reused;               /* of them, from the store */
+    bool was_stored;             /* the last one asked for: from the store, or measured to make the plan */
+    size_t made;                 /* trials of this run since its plan, references and all */
+    size_t last_row;             /* that was answered last */
     struct rue_speed_history speeds;
     size_t notice_count;
     struct rue_notice notices[RUE_STUDY_NOTICES_MAX]; /* [notice_count] of changes of the machine */

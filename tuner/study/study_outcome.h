@@ -2,13 +2,11 @@
 #ifndef RUE_STUDY_OUTCOME_H
 #define RUE_STUDY_OUTCOME_H
 
-#include "job_time.h"
 #include "study_setup.h"
 
 struct rue_study_outcome {
     struct rue_outcome_variant {
-        struct rue_cost_matrix *matrix;
-        struct rue_job_line *lines;     /* [cells] of joint trials; NULL: none noted */
+        struct rue_cost_matrix *matrix; /* NULL before the run has ended */
         struct rue_job_lengths lengths; /* for which the answer is which */
         bool claimed;
         struct rue_claim claim;          /* where the strategy predicts */

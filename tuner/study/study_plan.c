@@ -90,20 +90,6 @@ static rue_status list_configs(struct rue_study_setup *setup, rue_error *error)
     return RUE_OK;
 }
 
-static rue_status open_matrices(struct rue_study_setup *setup, struct rue_study_outcome *outcome,
-                                rue_error *error)
-{
-    const char *names[RUE_STUDY_MODELS_MAX];
-    for (size_t m = 0; m < setup->model_count; m++) names[m] = setup->models[m].name;
-    rue_status status = list_configs(setup, error);
-    for (size_t v = 0; status == RUE_OK && v < setup->variant_count; v++)
-        status = rue_cost_matrix_open(setup->configs, setup->config_count, names, setup->model_count,
-                                      &outcome->variants[v].matrix, error);
-    for (size_t v = 0; status == RUE_OK && v < setup->variant_count; v++)
-        outcome->variants[v].matrix->first_limit_ns = setup->goal.search.max_first_batch_ns;
-    return status;
-}
-
 /* All trials of all configurations, and what the store spares of them. */
 static rue_status expect_all(struct rue_study_setup *setup, struct rue_study_ledger *ledger, rue_error *error)
 {
@@ -158,7 +144,7 @@ rue_status rue_study_plan(struct rue_study *study, rue_error *error)
     else if (study->setup.goal.output
                  .dry_run) /* for what the probes will take, which is worth a trial here alone */
         status = rue_study_probe_least(&study->setup, &study->ledger, error);
-    if (status == RUE_OK) status = open_matrices(&study->setup, &study->outcome, error);
+    if (status == RUE_OK) status = list_configs(&study->setup, error);
     if (status == RUE_OK && !rue_study_predicts(&study->setup))
         status = expect_all(&study->setup, &study->ledger, error);
     if (rue_study_predicts(&study->setup))

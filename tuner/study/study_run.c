@@ -14,11 +14,10 @@
 #include "study_costs.h"
 #include "study_faults.h"
 #include "study_keep.h"
-#include "study_lengths.h"
 #include "study_recording.h"
 #include "study_space.h"
-#include "study_times.h"
 #include "study_trials.h"
+#include "study_views.h"
 #include "units.h"
 #include "watch.h"
 
@@ -38,9 +37,8 @@ struct tracks {
     double weights[RUE_STUDY_VARIANTS_MAX * RUE_STUDY_MODELS_MAX]; /* of the scenarios */
     size_t baselines[RUE_BASELINES_MAX];                           /* columns of those that are looked at */
     struct track at[RUE_STUDY_VARIANTS_MAX];
-    size_t done;                  /* trials that were told */
-    struct rue_watch *watch;      /* NULL: the study is too short for one */
-    struct rue_study_times times; /* that the matrices were told */
+    size_t done;             /* trials that were told */
+    struct rue_watch *watch; /* NULL: the study is too short for one */
     /* Of a strategy that does not predict: */
     size_t config;     /* at work, or left out, */
     int repeat;        /* for this time */
@@ -62,52 +60,6 @@ static struct cell cell_of(const struct rue_study_setup *setup, const struct tra
                          ask->scenario % setup->model_count, ask->config};
 }
 
-/* What an ok trial says of what is minimised. */
-static double cost_of(const struct rue_study_setup *setup, size_t variant,
-                      const struct rue_trial_result *result, bool *predicted)
-{
-    const struct rue_study_variant *data = &setup->variants[variant];
-    return rue_goal_cost_ns(setup->goal.search.minimise, result, data->job_images, data->workload.drop_last,
-                            predicted);
-}
-
-/* Puts the answer where the rules will look for it. */
-static rue_status record(struct rue_study *study, struct rue_study_times *times, struct cell cell,
-                         const struct rue_ask *ask, const struct rue_trial_result *result, rue_error *error)
-{
-    struct rue_cost_matrix *matrix = study->outcome.variants[cell.variant].matrix;
-    if (result->outcome != RUE_TRIAL_OK) {
-        rue_cost_matrix_miss(matrix, cell.model, cell.config, result->outcome, result->reason);
-        return RUE_OK;
-    }
-    rue_status status = RUE_OK;
-    if (result->first_batch_ns != RUE_ABSENT)
-        status = rue_cost_matrix_add_first_batch(matrix, cell.model, cell.config,
-                                                 (double)result->first_batch_ns, error);
-    if (status != RUE_OK || rue_study_predicts(&study->setup))
-        return status; /* the rest is told at the end */
-    bool predicted;
-    double cost_ns = cost_of(&study->setup, cell.variant, result, &predicted);
-    rue_study_note_line(&study->setup, &study->outcome, cell.variant, cell.model, cell.config, result);
-    if (!isfinite(cost_ns) || cost_ns <= 0) {
-        char reason[RUE_REASON_BYTES];
-        snprintf(reason, sizeof reason, "the trial was too short to tell %s",
-                 rue_goal_words[study->setup.goal.search.minimise]);
-        rue_cost_matrix_miss(matrix, cell.model, cell.config, RUE_TRIAL_FAILED, reason);
-        return RUE_OK;
-    }
-    status = rue_cost_matrix_add(matrix, cell.model, cell.config, cost_ns, predicted, error);
-    size_t repeats = rue_cost_matrix_cell(matrix, cell.model, cell.config)->repeats;
-    const struct rue_study_time time = {.ask = *ask,
-                                        .variant = cell.variant,
-                                        .model = cell.model,
-                                        .config = cell.config,
-                                        .repeat = repeats - 1,
-                                        .cost_ns = cost_ns,
-                                        .result = *result};
-    return status == RUE_OK ? rue_study_times_add(times, study, &time, error) : status;
-}
-
 static void show_progress(struct rue_study *study, const struct track *track, size_t done, size_t made,
                           const struct rue_ask *ask, uint64_t run_start_ns)
 {
@@ -119,7 +71,7 @@ static void show_progress(struct rue_study *study, const struct track *track, si
     if (rue_study_predicts(&study->setup))
         rue_progress_describe_claim(&study->setup, track->state, best, sizeof best);
     else
-        rue_progress_describe_best(&study->setup, &study->outcome, cell.variant, best, sizeof best);
+        rue_progress_describe_best(&study->setup, &study->ledger, cell.variant, best, sizeof best);
     rue_progress_describe_count(&study->setup, done, made, count, sizeof count);
     double rest = rue_progress_rest_s(&study->setup, &study->ledger, done, made,
                                       rue_study_spent_ns(&study->setup, &study->ledger) - run_start_ns);
@@ -242,37 +194,38 @@ static bool is_spent(const struct rue_study_setup *setup, const struct rue_study
            (budget->trials && ledger->made >= budget->trials);
 }
 
-/* Trials of which it is not sure whether they were made before or after a change of the machine. */
-static rue_status measure_again(struct rue_study *study, struct rue_study_times *times, rue_error *error)
+/* Trials of which it is not sure whether they were made before or after a change of the machine: a new one
+ * takes the place of each. */
+static rue_status measure_again(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                                rue_error *error)
 {
-    struct rue_study_time *time;
     rue_status status = RUE_OK;
-    while (status == RUE_OK && !is_spent(&study->setup, &study->ledger) &&
-           (time = rue_study_times_again(times, &study->ledger))) {
+    size_t i = rue_study_next_unsure(ledger, 0);
+    for (; status == RUE_OK && i != RUE_NONE && !is_spent(setup, ledger);
+         i = rue_study_next_unsure(ledger, i + 1)) {
         struct rue_trial_result result;
-        bool predicted;
-        struct cell cell = {time->variant, time->model, time->config};
+        const struct cell cell = {ledger->rows[i].variant, ledger->rows[i].model, ledger->rows[i].config};
+        const struct rue_ask ask = {.measure = RUE_JOINT, .config = cell.config};
         status = rue_interrupt_status();
         if (status != RUE_OK) return rue_fail(error, status, "interrupted");
-        status = answer(&study->setup, &study->ledger, cell, &time->ask, RUE_STUDY_ANEW, &result, error);
+        status = answer(setup, ledger, cell, &ask, RUE_STUDY_ANEW, &result, error);
         if (status != RUE_OK) return status;
-        double cost_ns =
-            result.outcome == RUE_TRIAL_OK ? cost_of(&study->setup, cell.variant, &result, &predicted) : NAN;
-        if (isfinite(cost_ns) && cost_ns > 0)
-            status = rue_study_time_replace(study, time, cost_ns, &result, error);
+        if (ledger->rows[ledger->last_row].cost_ns > 0) {
+            ledger->rows[ledger->last_row].config = cell.config;
+            ledger->rows[i].config = RUE_NONE;
+        }
         rue_trial_result_close(&result);
     }
     return status;
 }
 
 /* What has been told so far is corrected for a change of the machine. */
-static rue_status take_change(struct rue_study *study, struct tracks *tracks,
-                              const struct rue_speed_change *change, rue_error *error)
+static rue_status take_change(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                              struct tracks *tracks, const struct rue_speed_change *change, rue_error *error)
 {
-    for (size_t i = 0; study->setup.plan.strategy->shift && i < tracks->count; i++)
-        study->setup.plan.strategy->shift(tracks->at[i].state, change->since, change->by);
-    rue_status status = rue_study_times_shift(&tracks->times, study, error);
-    return status == RUE_OK ? measure_again(study, &tracks->times, error) : status;
+    for (size_t i = 0; setup->plan.strategy->shift && i < tracks->count; i++)
+        setup->plan.strategy->shift(tracks->at[i].state, change->since, change->by);
+    return rue_study_predicts(setup) ? RUE_OK : measure_again(setup, ledger, error);
 }
 
 /* What all tracks need to recommend anything. */
@@ -297,13 +250,14 @@ static rue_status look_after(struct rue_study *study, struct tracks *tracks, str
     struct rue_speed_change change;
     uint64_t before_ns = rue_study_spent_ns(&study->setup, &study->ledger);
     size_t made = study->ledger.made;
-    study->ledger.rows[study->ledger.row_count - 1].disturbed =
+    study->ledger.rows[study->ledger.row_count - 1].trial.disturbed =
         !recorded && rue_watched_is_far(watched, result);
     if (!tracks->watch) return RUE_OK;
     rue_status status = rue_watch_note(tracks->watch, watched, result, error);
     if (status == RUE_OK)
         status = rue_watch_look(tracks->watch, reserve_of(&study->setup, tracks), &changed, &change, error);
-    if (status == RUE_OK && changed) status = take_change(study, tracks, &change, error);
+    if (status == RUE_OK && changed)
+        status = take_change(&study->setup, &study->ledger, tracks, &change, error);
     uint64_t spent_ns = rue_study_spent_ns(&study->setup, &study->ledger) - before_ns;
     track->spent_ns += spent_ns;
     if (study->setup.plan.strategy->spend)
@@ -328,8 +282,9 @@ static rue_status step(struct rue_study *study, struct tracks *tracks, struct tr
     rue_status status = answer(&study->setup, &study->ledger, cell, ask, nth, &result, error);
     if (status != RUE_OK) return status;
     ask->stored = study->ledger.was_stored;
-    ask->trial = watched.trial = study->ledger.last_trial;
-    if (ask->measure == RUE_JOINT) status = record(study, &tracks->times, cell, ask, &result, error);
+    struct rue_ledger_row *row = &study->ledger.rows[study->ledger.last_row];
+    ask->trial = watched.trial = row->trial.id;
+    if (ask->measure == RUE_JOINT) row->config = cell.config;
     tell(&study->setup, track, ask, &result);
     tracks->done++;
     if (!ask->stored && !rue_study_predicts(&study->setup)) {
@@ -568,19 +523,22 @@ rue_status rue_study_run(struct rue_study *study, rue_error *error)
     if (status == RUE_OK) status = rue_watch_open(study, &tracks.watch, error);
     if (status == RUE_OK) status = loop(study, &tracks, error);
     bool usable = status == RUE_OK || study->outcome.partial;
+    rue_error lost = {0};
+    for (size_t v = 0; lost.status == RUE_OK && v < study->setup.variant_count; v++)
+        usable &= rue_study_matrix(&study->setup, &study->ledger, v, &study->outcome.variants[v].matrix,
+                                   &lost) == RUE_OK;
+    if (lost.status != RUE_OK && status == RUE_OK) status = rue_fail(error, lost.status, "%s", lost.message);
     for (size_t i = 0; i < tracks.count; i++) {
-        rue_error lost = {0};
         if (usable && take_results(study, &tracks.at[i], &lost) != RUE_OK && status == RUE_OK)
             status = rue_fail(error, lost.status, "%s", lost.message);
         if (status == RUE_OK) status = check_end(&study->setup, &tracks.at[i], error);
         study->setup.plan.strategy->close(tracks.at[i].state);
     }
-    rue_study_times_mark(&tracks.times, &study->ledger, &study->outcome);
+    rue_study_mark_far(&study->setup, &study->ledger, &study->outcome);
     if (rue_study_predicts(&study->setup)) rue_study_take_marks(&study->ledger);
     rue_watch_conclude(tracks.watch);
     if (status == RUE_OK)
         status = rue_causes_look(&study->setup, "after the last trial", study->outcome.busy_after, error);
     rue_watch_close(tracks.watch);
-    rue_study_times_close(&tracks.times);
     return status;
 }

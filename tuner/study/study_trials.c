@@ -1,12 +1,15 @@
 #include "study_trials.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "array.h"
+#include "goal.h"
 #include "hash.h"
 #include "interrupt.h"
+#include "job_time.h"
 #include "study_ledger.h"
 #include "units.h"
 
@@ -76,17 +79,34 @@ static uint64_t patience_ns(uint64_t limit_ns)
     return limit_ns + (limit_ns < grace ? limit_ns : grace);
 }
 
-static rue_status note_row(struct rue_study_ledger *ledger, uint64_t id, uint64_t started_ns,
-                           const struct rue_trial_request *request, const struct rue_trial_result *result,
-                           rue_error *error)
+/* What an ok joint trial says of what is minimised, while its arrays are there. */
+static void judge_row(const struct rue_study_setup *setup, const struct rue_trial_result *result,
+                      struct rue_ledger_row *row)
+{
+    const struct rue_study_variant *data = &setup->variants[row->variant];
+    row->cost_ns = NAN;
+    if (row->trial.request.measure != RUE_JOINT || result->outcome != RUE_TRIAL_OK) return;
+    row->cost_ns = rue_goal_cost_ns(setup->goal.search.minimise, result, data->job_images,
+                                    data->workload.drop_last, &row->predicted);
+    row->line = rue_job_line_of(result);
+}
+
+static rue_status note_row(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                           struct rue_ledger_row at, const struct rue_trial_request *request,
+                           const struct rue_trial_result *result, rue_error *error)
 {
     rue_status status = rue_array_grow(&ledger->rows, &ledger->row_capacity, ledger->row_count + 1,
                                        sizeof *ledger->rows, "rows", error);
     if (status != RUE_OK) return status;
-    struct rue_trial_row *row = &ledger->rows[ledger->row_count++];
-    *row = (struct rue_trial_row){.id = id, .started_ns = started_ns, .request = *request, .result = *result};
-    row->result.batch_ready_ns = row->result.batch_load_ns = row->result.batch_compute_ns = NULL;
-    row->result.ready_count = row->result.load_count = row->result.compute_count = 0;
+    struct rue_ledger_row *row = &ledger->rows[ledger->last_row = ledger->row_count++];
+    *row = at;
+    row->config = RUE_NONE;
+    row->trial.request = *request;
+    row->trial.result = *result;
+    judge_row(setup, result, row);
+    struct rue_trial_result *kept = &row->trial.result;
+    kept->batch_ready_ns = kept->batch_load_ns = kept->batch_compute_ns = NULL;
+    kept->ready_count = kept->load_count = kept->compute_count = 0;
     return RUE_OK;
 }
 
@@ -139,10 +159,10 @@ rue_status rue_study_is_stored(const struct rue_study_setup *setup, struct rue_s
 }
 
 /* A row that was measured to make the plan may answer one of the plan's questions too. */
-static bool is_noted(const struct rue_study_ledger *ledger, uint64_t id)
+static bool find_noted(struct rue_study_ledger *ledger, uint64_t id)
 {
     for (size_t i = 0; i < ledger->probe_rows; i++)
-        if (ledger->rows[i].id == id) return true;
+        if (ledger->rows[i].trial.id == id) return ledger->last_row = i, true;
     return false;
 }
 
@@ -182,9 +202,11 @@ rue_status rue_study_take_stored(const struct rue_study_setup *setup, struct rue
         *found = false;
         rue_trial_result_close(result);
     }
-    if (status == RUE_OK && *found && !is_noted(ledger, id)) {
+    if (status == RUE_OK && *found && !find_noted(ledger, id)) {
         ledger->reused++;
-        status = note_row(ledger, id, started_ns, request, result, error);
+        const struct rue_ledger_row at = {
+            .trial = {.id = id, .started_ns = started_ns}, .variant = variant, .model = model};
+        status = note_row(setup, ledger, at, request, result, error);
         if (status != RUE_OK) rue_trial_result_close(result);
     }
     return status;
@@ -193,20 +215,19 @@ rue_status rue_study_take_stored(const struct rue_study_setup *setup, struct rue
 /* A new measurement, stored. One that was not warm, or cold, as it claims counts only where no attempt is
  * left that might be; the row says what it was in any case. */
 static rue_status measure_anew(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                               const struct rue_store_scenario *scenario, struct rue_trial_request *request,
-                               const char *profile, int attempt, struct rue_trial_result *result,
-                               rue_error *error)
+                               const struct rue_store_scenario *scenario, struct rue_ledger_row at,
+                               struct rue_trial_request *request, const char *profile, int attempt,
+                               struct rue_trial_result *result, rue_error *error)
 {
-    uint64_t id = 0, started_ns;
-    rue_status status = measure_awake(setup, ledger, request, profile, &started_ns, result, error);
+    struct rue_trial_row *trial = &at.trial;
+    rue_status status = measure_awake(setup, ledger, request, profile, &trial->started_ns, result, error);
     if (status != RUE_OK) return status;
-    rue_study_count_cost(setup, ledger, started_ns, result);
+    rue_study_count_cost(setup, ledger, trial->started_ns, result);
     ledger->made++;
     if (result->cache_missed == 1 && result->outcome == RUE_TRIAL_OK && attempt < MISSED_MAX)
         result->outcome = RUE_TRIAL_FAILED;
-    status = rue_store_add(ledger->store, scenario, request, result, started_ns, &id, error);
-    ledger->last_trial = id;
-    if (status == RUE_OK) status = note_row(ledger, id, started_ns, request, result, error);
+    status = rue_store_add(ledger->store, scenario, request, result, trial->started_ns, &trial->id, error);
+    if (status == RUE_OK) status = note_row(setup, ledger, at, request, result, error);
     if (status != RUE_OK) rue_trial_result_close(result);
     return status;
 }
@@ -220,24 +241,24 @@ rue_status rue_study_measure(const struct rue_study_setup *setup, struct rue_stu
     struct rue_store_scenario scenario = complete(setup, variant_index, model_index, expected_ns, request);
     request->repeat = nth == RUE_STUDY_ANEW ? 0 : nth;
     bool found;
-    uint64_t id = 0, started_ns = 0;
+    struct rue_ledger_row at = {.variant = variant_index, .model = model_index};
+    uint64_t *id = &at.trial.id, *started_ns = &at.trial.started_ns;
     rue_status status = rue_store_find(ledger->store, &scenario, request, (struct rue_store_pick){.nth = nth},
-                                       &found, result, &id, &started_ns, error);
+                                       &found, result, id, started_ns, error);
     ledger->was_stored = status == RUE_OK && found;
-    if (ledger->was_stored) ledger->last_trial = id;
-    if (status != RUE_OK || (found && is_noted(ledger, id))) return status;
+    if (status != RUE_OK || (found && find_noted(ledger, *id))) return status;
     if (found) {
         ledger->reused++;
         if (setup->host.recording) { /* as if it were made now */
-            rue_study_count_cost(setup, ledger, started_ns, result);
+            rue_study_count_cost(setup, ledger, *started_ns, result);
             ledger->was_stored = false;
         }
-        return note_row(ledger, id, started_ns, request, result, error);
+        return note_row(setup, ledger, at, request, result, error);
     }
     bool again = true;
     for (int attempt = 1; status == RUE_OK && again; attempt++) {
         rue_trial_result_close(result);
-        status = measure_anew(setup, ledger, &scenario, request, profile, attempt, result, error);
+        status = measure_anew(setup, ledger, &scenario, at, request, profile, attempt, result, error);
         again = result->cache_missed == 1 && result->outcome == RUE_TRIAL_FAILED && attempt < MISSED_MAX;
     }
     return status;

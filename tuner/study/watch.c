@@ -166,7 +166,7 @@ static void take_probes(struct rue_watch *watch)
 {
     const struct rue_study *study = watch->study;
     for (size_t i = 0; study->ledger.reused == 0 && i < study->ledger.probe_rows; i++) {
-        const struct rue_trial_row *row = &study->ledger.rows[i];
+        const struct rue_trial_row *row = &study->ledger.rows[i].trial;
         struct rue_watched watched = {.measure = row->request.measure};
         while (watched.model + 1 < study->setup.model_count &&
                strcmp(study->setup.models[watched.model].name, row->request.model) != 0)
@@ -518,7 +518,7 @@ static rue_status conclude_change(struct rue_watch *watch, size_t variant, struc
                                   rue_error *error)
 {
     struct reference *reference = &watch->references[variant];
-    struct rue_notice notice = {.noticed = watch->study->ledger.last_trial};
+    struct rue_notice notice = {.noticed = watch->study->ledger.rows[watch->study->ledger.last_row].trial.id};
     double mean, sd;
     rue_slowdown_evidence(&watch->sure, &notice.unsure_end);
     struct good good = good_before(watch, notice.unsure_end);
@@ -541,7 +541,7 @@ static rue_status conclude_change(struct rue_watch *watch, size_t variant, struc
     rue_slowdown_forget(&watch->own);
     watch->error_count = 0;
     for (size_t i = good.rows; i < watch->study->ledger.row_count; i++)
-        watch->study->ledger.rows[i].disturbed = false; /* it was the machine */
+        watch->study->ledger.rows[i].trial.disturbed = false; /* it was the machine */
     set_good(watch);
     return RUE_OK;
 }

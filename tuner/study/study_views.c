@@ -1,0 +1,187 @@
+#include "study_views.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "interrupt.h"
+#include "job_time.h"
+#include "sort.h"
+
+enum { REPEATS_LEAST = 3, CELLS_QUICK = 600 };
+
+static const double far = 5;         /* standard deviations */
+static const double to_sd = 1.4826;  /* from the median of the distances of normal values */
+static const double least_sd = 0.01; /* of the logarithm of a time */
+
+/* ---- matrices ---- */
+
+static bool has_cost(const struct rue_ledger_row *row)
+{
+    return row->config != RUE_NONE && row->cost_ns > 0 && isfinite(row->cost_ns);
+}
+
+/* What it would have cost before any change of the machine. The first batch is loaded, and nothing else. */
+static double corrected_ns(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
+                           const struct rue_ledger_row *row)
+{
+    struct rue_speed speed = rue_speed_history_at(&ledger->speeds, row->trial.id);
+    bool first = setup->goal.search.minimise == RUE_GOAL_FIRST_BATCH;
+    return row->cost_ns / (first ? exp(speed.load) : rue_speed_ratio(speed, &row->trial.result));
+}
+
+static rue_status add_row(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
+                          const struct rue_ledger_row *row, struct rue_cost_matrix *matrix, rue_error *error)
+{
+    const struct rue_trial_result *result = &row->trial.result;
+    if (result->outcome != RUE_TRIAL_OK) {
+        rue_cost_matrix_miss(matrix, row->model, row->config, result->outcome, result->reason);
+        return RUE_OK;
+    }
+    rue_status status = RUE_OK;
+    if (result->first_batch_ns != RUE_ABSENT)
+        status = rue_cost_matrix_add_first_batch(matrix, row->model, row->config,
+                                                 (double)result->first_batch_ns, error);
+    if (status != RUE_OK || rue_study_predicts(setup)) return status;
+    if (has_cost(row))
+        return rue_cost_matrix_add(matrix, row->model, row->config, corrected_ns(setup, ledger, row),
+                                   row->predicted, error);
+    char reason[RUE_REASON_BYTES];
+    snprintf(reason, sizeof reason, "the trial was too short to tell %s",
+             rue_goal_words[setup->goal.search.minimise]);
+    rue_cost_matrix_miss(matrix, row->model, row->config, RUE_TRIAL_FAILED, reason);
+    return RUE_OK;
+}
+
+rue_status rue_study_matrix(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
+                            size_t variant, struct rue_cost_matrix **out, rue_error *error)
+{
+    const char *names[RUE_STUDY_MODELS_MAX];
+    for (size_t m = 0; m < setup->model_count; m++) names[m] = setup->models[m].name;
+    rue_status status =
+        rue_cost_matrix_open(setup->configs, setup->config_count, names, setup->model_count, out, error);
+    if (status != RUE_OK) return status;
+    (*out)->first_limit_ns = setup->goal.search.max_first_batch_ns;
+    for (size_t i = 0; status == RUE_OK && i < ledger->row_count; i++)
+        if (ledger->rows[i].config != RUE_NONE && ledger->rows[i].variant == variant)
+            status = add_row(setup, ledger, &ledger->rows[i], *out, error);
+    if (status == RUE_OK) return RUE_OK;
+    rue_cost_matrix_close(*out);
+    *out = NULL;
+    return status;
+}
+
+/* ---- trials that count little ---- */
+
+size_t rue_study_next_unsure(const struct rue_study_ledger *ledger, size_t from)
+{
+    for (size_t i = from; i < ledger->row_count; i++)
+        if (has_cost(&ledger->rows[i]) && rue_study_is_unsure(ledger, ledger->rows[i].trial.id)) return i;
+    return RUE_NONE;
+}
+
+/* How far a time lies from the median of its cell, as a logarithm; 0 where there are too few. */
+static double distance(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
+                       const struct rue_study_outcome *outcome, const struct rue_ledger_row *row)
+{
+    const struct rue_cost_matrix *matrix = has_cost(row) ? outcome->variants[row->variant].matrix : NULL;
+    if (!matrix) return 0;
+    const struct rue_cell *cell = rue_cost_matrix_cell(matrix, row->model, row->config);
+    if (cell->repeats < REPEATS_LEAST || cell->predicted != row->predicted) return 0;
+    return fabs(log(corrected_ns(setup, ledger, row) / cell->median_ns));
+}
+
+void rue_study_mark_far(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                        const struct rue_study_outcome *outcome)
+{
+    if (rue_study_predicts(setup)) return;
+    double *distances = calloc(ledger->row_count + 1, sizeof *distances);
+    size_t count = 0;
+    for (size_t i = 0; distances && i < ledger->row_count; i++) {
+        double off = distance(setup, ledger, outcome, &ledger->rows[i]);
+        if (off > 0) distances[count++] = off; /* the median itself is none */
+    }
+    if (count > 0) {
+        rue_sort_doubles(distances, count);
+        double sd = fmax(to_sd * distances[count / 2], least_sd);
+        for (size_t i = 0; i < ledger->row_count; i++)
+            ledger->rows[i].trial.disturbed |= distance(setup, ledger, outcome, &ledger->rows[i]) > far * sd;
+    }
+    free(distances);
+}
+
+/* ---- lengths ---- */
+
+/* Whose times are asked for. */
+struct source {
+    const struct rue_study *study;
+    size_t variant;
+    void *state;                /* of the strategy */
+    struct rue_job_line *lines; /* [cells] of the last trials; NULL where the strategy predicts */
+};
+
+static uint64_t consumed(const struct source *source, size_t config, uint64_t images)
+{
+    return rue_config_images(&source->study->setup.configs[config],
+                             source->study->setup.variants[source->variant].workload.drop_last, images);
+}
+
+/* What the strategy expects, or the cell's last trial, scaled to the time that the cell has. */
+static double time_s(const void *context, size_t model, size_t config, uint64_t images)
+{
+    const struct source *source = context;
+    const struct rue_study *study = source->study;
+    uint64_t length = consumed(source, config, images);
+    if (study->setup.plan.strategy->job_s)
+        return study->setup.plan.strategy->job_s(source->state, model, config, length);
+    const struct rue_job_line *line = &source->lines[model * study->setup.config_count + config];
+    uint64_t job = consumed(source, config, study->setup.variants[source->variant].job_images);
+    double cell_ns =
+        rue_cost_matrix_cell(study->outcome.variants[source->variant].matrix, model, config)->median_ns;
+    return rue_job_line_ns(line, length) * cell_ns / rue_job_line_ns(line, job) / 1e9;
+}
+
+/* Whether it takes so little that also a run that a signal ends has the answers for other lengths. */
+static bool is_quick(const struct rue_study_setup *setup)
+{
+    return setup->model_count * setup->config_count <= CELLS_QUICK;
+}
+
+/* The newest trial of each cell; NULL without memory: then the answer for this job is the only one. */
+static struct rue_job_line *last_lines(const struct rue_study *study, size_t variant)
+{
+    size_t configs = study->setup.config_count;
+    struct rue_job_line *lines = calloc(study->setup.model_count * configs + 1, sizeof *lines);
+    for (size_t i = 0; lines && i < study->ledger.row_count; i++) {
+        const struct rue_ledger_row *row = &study->ledger.rows[i];
+        if (row->variant == variant && has_cost(row)) lines[row->model * configs + row->config] = row->line;
+    }
+    return lines;
+}
+
+rue_status rue_study_find_lengths(struct rue_study *study, size_t variant, void *state, rue_error *error)
+{
+    struct source source = {study, variant, state, NULL};
+    struct rue_selection *selection;
+    if (study->setup.goal.search.minimise != RUE_GOAL_TIME) return RUE_OK;
+    if (!rue_study_predicts(&study->setup)) source.lines = last_lines(study, variant);
+    if (!study->setup.plan.strategy->job_s && !source.lines) return RUE_OK;
+    rue_status status = rue_ranking_rules_select(&study->setup.goal.search.rules,
+                                                 study->outcome.variants[variant].matrix, &selection, error);
+    if (status != RUE_OK) {
+        free(source.lines);
+        return status;
+    }
+    struct rue_job_question question = {.matrix = study->outcome.variants[variant].matrix,
+                                        .selection = selection,
+                                        .job_images = study->setup.variants[variant].job_images,
+                                        .epsilon_ratio = study->setup.goal.search.epsilon_ratio,
+                                        .time_s = time_s,
+                                        .context = &source,
+                                        .stop = is_quick(&study->setup) ? NULL : rue_interrupt_status};
+    if (selection->recommended != RUE_NONE)
+        status = rue_job_lengths_find(&question, &study->outcome.variants[variant].lengths, error);
+    rue_selection_close(selection);
+    free(source.lines);
+    bool stopped = status == RUE_INTERRUPTED || status == RUE_TERMINATED;
+    return stopped ? RUE_OK : status; /* the answer for this job is worth a report */
+}
