@@ -165,18 +165,6 @@ rue_status rue_cost_matrix_add_repeats(struct rue_cost_matrix *matrix, size_t mo
     return status;
 }
 
-rue_status rue_cost_matrix_correct(struct rue_cost_matrix *matrix, size_t model, size_t config, size_t index,
-                                   double time_ns, rue_error *error)
-{
-    struct rue_cell *cell = cell_at(matrix, model, config);
-    rue_status status = check_time(matrix, model, time_ns, error);
-    if (status != RUE_OK || index >= cell->repeats || !cell->times_ns) return status;
-    cell->times_ns[index] = time_ns;
-    cell->median_ns = median(matrix, cell->times_ns, cell->repeats);
-    settle(matrix, cell);
-    return RUE_OK;
-}
-
 rue_status rue_cost_matrix_add(struct rue_cost_matrix *matrix, size_t model, size_t config, double time_ns,
                                bool predicted, rue_error *error)
 {

@@ -82,11 +82,6 @@ rue_status rue_cost_matrix_add_repeats(struct rue_cost_matrix *matrix, size_t mo
 rue_status rue_cost_matrix_add(struct rue_cost_matrix *matrix, size_t model, size_t config, double time_ns,
                                bool predicted, rue_error *error) RUE_MUST_CHECK;
 
-/* Tells that repeat `index` of a cell took another time than was told. RUE_USAGE as above; a repeat that no
- * longer counts is passed over. */
-rue_status rue_cost_matrix_correct(struct rue_cost_matrix *matrix, size_t model, size_t config, size_t index,
-                                   double time_ns, rue_error *error) RUE_MUST_CHECK;
-
 /* Tells what a strategy believes of the job's time in a cell that has no time yet and no trial that was not
  * ok, after `repeats` trials of its own, none of which was told; `predicted` unless one of them ran the whole
  * job; `sd` is the standard deviation of the logarithm of that time, or NaN. Replaces what it believed

@@ -10,7 +10,6 @@
 #include "machine.h"
 #include "prose.h"
 #include "source.h"
-#include "study_faults.h"
 #include "study_ledger.h"
 #include "study_prior.h"
 #include "study_space.h"

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "commands.h"
-#include "study_answers.h"
+#include "further_answers.h"
 #include "table.h"
 #include "table_import.h"
 #include "terminal.h"

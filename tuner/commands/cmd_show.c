@@ -5,10 +5,10 @@
 
 #include "agreement.h"
 #include "commands.h"
+#include "further_answers.h"
 #include "json_document.h"
 #include "record.h"
 #include "store_reader.h"
-#include "study_answers.h"
 #include "terminal.h"
 #include "text_table.h"
 #include "units.h"

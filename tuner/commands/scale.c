@@ -10,7 +10,6 @@
 #include "interrupt.h"
 #include "scale_plan.h"
 #include "scale_run.h"
-#include "study_faults.h"
 #include "study_ledger.h"
 #include "study_trials.h"
 #include "units.h"

@@ -7,7 +7,6 @@
 
 #include "interrupt.h"
 #include "source.h"
-#include "study_faults.h"
 #include "study_folder.h"
 #include "study_ledger.h"
 #include "study_space.h"

@@ -14,6 +14,7 @@
 enum { TRIES_MAX = 10, PAUSE_MS = 10 };
 
 #include "advice.h"
+#include "interrupt.h"
 
 /* The process that has the lock, 0 when the kernel does not tell. Some file systems show another device there
  * than stat does, so the inode alone will do where nothing fits better. */
@@ -93,4 +94,36 @@ bool rue_folder_is_locked(const char *folder)
     bool locked = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
     if (fd >= 0) close(fd);
     return locked;
+}
+
+static rue_status make_folders(char *path, const char *option, rue_error *error)
+{
+    for (char *at = path + 1;; at++) {
+        char kept = *at;
+        if (kept && kept != '/') continue;
+        *at = 0;
+        int failed = mkdir(path, 0777);
+        int why = errno;
+        *at = kept;
+        if (failed && why != EEXIST)
+            return rue_fail(error, RUE_STORE, "cannot create %s: %s; choose another folder with %s", path,
+                            strerror(why), option);
+        if (!kept) return RUE_OK;
+    }
+}
+
+rue_status rue_folder_acquire(char *folder, const char *option, int *lock, rue_error *error)
+{
+    rue_interrupt_defer(true);
+    rue_status status = make_folders(folder, option, error);
+    if (status == RUE_OK) status = rue_folder_lock(folder, option, lock, error);
+    if (status != RUE_OK) rue_interrupt_defer(false);
+    return status;
+}
+
+void rue_folder_release(int lock)
+{
+    if (lock < 0) return;
+    close(lock);
+    rue_interrupt_defer(false);
 }

@@ -12,6 +12,11 @@
  * system has no locks. `option` is the one that names another folder ("--out"), for the message. */
 rue_status rue_folder_lock(const char *folder, const char *option, int *out, rue_error *error) RUE_MUST_CHECK;
 
+/* The same; makes `folder` (changed and restored meanwhile) where it is missing. Signals are deferred until
+ * rue_folder_release, which of -1 does nothing. */
+rue_status rue_folder_acquire(char *folder, const char *option, int *lock, rue_error *error) RUE_MUST_CHECK;
+void rue_folder_release(int lock);
+
 /* Whether some process has it locked, as far as that can be told. Never blocks. */
 bool rue_folder_is_locked(const char *folder);
 

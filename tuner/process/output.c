@@ -157,3 +157,30 @@ rue_status rue_output_write_report(const struct rue_report *report, const struct
     const struct rendering rendering = {report, findings};
     return rue_output_write(&output, render_report, &rendering, error);
 }
+
+static bool is_same_file(const char *a, const char *b)
+{
+    struct stat one, other;
+    return stat(a, &one) == 0 && stat(b, &other) == 0 && one.st_dev == other.st_dev &&
+           one.st_ino == other.st_ino;
+}
+
+rue_status rue_output_check_reports(const struct rue_report *const *reports, const char *folder,
+                                    const char *input, rue_error *error)
+{
+    rue_status status = RUE_OK;
+    for (; status == RUE_OK && reports && *reports; reports++) {
+        char path[PATH_MAX];
+        const struct rue_output output = rue_output_of(*reports, folder);
+        if (!output.name) continue;
+        status = rue_output_check(&output, error);
+        if (status != RUE_OK || !input) continue;
+        snprintf(path, sizeof path, "%s/%s", folder, output.name);
+        if (is_same_file(path, input))
+            status = rue_fail(error, RUE_STORE,
+                              "%s is the table that is read, and a report would replace it: choose another "
+                              "folder",
+                              path);
+    }
+    return status;
+}

@@ -27,4 +27,9 @@ struct rue_output rue_output_of(const struct rue_report *report, const char *fol
 rue_status rue_output_write_report(const struct rue_report *report, const struct rue_findings *findings,
                                    const char *folder, rue_error *error) RUE_MUST_CHECK;
 
+/* Whether each of the reports (nullable, NULL at the end) may be written to the folder: see rue_output_check.
+ * Also RUE_STORE where `input` (nullable), a table that is read, is one of them. */
+rue_status rue_output_check_reports(const struct rue_report *const *reports, const char *folder,
+                                    const char *input, rue_error *error) RUE_MUST_CHECK;
+
 #endif

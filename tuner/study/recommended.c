@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "further_answers.h"
 #include "interrupt.h"
 #include "json_canonical.h"
 #include "json_document.h"
 #include "knowledge_json.h"
 #include "prediction.h"
 #include "protocol.h"
-#include "study_answers.h"
 
 /* TIME_MAX_NS: nine years. */
 #define TIME_MAX_NS (UINT64_C(1) << 58)

@@ -7,12 +7,13 @@
 #include <unistd.h>
 
 #include "causes.h"
+#include "folder_lock.h"
 #include "hash.h"
 #include "interrupt.h"
 #include "machine.h"
 #include "study_folder.h"
-#include "study_keep.h"
 #include "study_opening.h"
+#include "study_outcome.h"
 #include "study_prior.h"
 #include "study_recording.h"
 #include "study_space.h"
@@ -130,7 +131,7 @@ void rue_study_close(struct rue_study *study)
     rue_part_remove(study->setup.place.part);
     rue_interrupt_guard_file(NULL);
     if (study->setup.place.discard && study->setup.place.lock >= 0) rue_study_discard(&study->setup);
-    rue_study_unlock_folder(study->setup.place.lock);
+    rue_folder_release(study->setup.place.lock);
     for (size_t v = 0; v < study->setup.variant_count; v++) {
         rue_cost_matrix_close(study->outcome.variants[v].matrix);
         rue_knowledge_close(study->outcome.variants[v].knowledge);

@@ -7,8 +7,8 @@
  *   rue_study_plan      chooses a strategy, and says what there is to be tried
  *                       (study_plan.c; study_costs.h)
  *   rue_study_run       asks the strategy, measures, stores
- *                       (study_run.c; study_trials.h, study_times.h, study_lengths.h, watch.h)
- *   rue_study_findings  applies the selection rules (study_findings.c) */
+ *                       (study_run.c; study_trials.h, study_views.h, watch.h)
+ *   rue_study_findings  applies the selection rules (study_outcome.c) */
 #ifndef RUE_STUDY_H
 #define RUE_STUDY_H
 

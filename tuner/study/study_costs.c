@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "probes.h"
-#include "study_faults.h"
 #include "study_ledger.h"
 #include "study_space.h"
 #include "study_trials.h"

@@ -28,22 +28,6 @@ static void study_name(const char *data, char *out, size_t bytes)
     if (!out[0] || out[0] == '.') snprintf(out, bytes, "data");
 }
 
-static rue_status make_folders(char *path, const char *option, rue_error *error)
-{
-    for (char *at = path + 1;; at++) {
-        char kept = *at;
-        if (kept && kept != '/') continue;
-        *at = 0;
-        int failed = mkdir(path, 0777);
-        int why = errno;
-        *at = kept;
-        if (failed && why != EEXIST)
-            return rue_fail(error, RUE_STORE, "cannot create %s: %s; choose another folder with %s", path,
-                            strerror(why), option);
-        if (!kept) return RUE_OK;
-    }
-}
-
 /* Whether the reports in the folder are about data at another path. */
 static bool is_about_other_data(const char *folder, const char *path)
 {
@@ -79,49 +63,6 @@ void rue_study_choose_folder(struct rue_study_setup *setup)
         snprintf(setup->place.folder, sizeof setup->place.folder, "rue-out/%s-%d", name, number);
 }
 
-rue_status rue_study_lock_folder(char *folder, const char *option, int *lock, rue_error *error)
-{
-    rue_interrupt_defer(true);
-    rue_status status = make_folders(folder, option, error);
-    if (status == RUE_OK) status = rue_folder_lock(folder, option, lock, error);
-    if (status != RUE_OK) rue_interrupt_defer(false);
-    return status;
-}
-
-void rue_study_unlock_folder(int lock)
-{
-    if (lock < 0) return;
-    close(lock);
-    rue_interrupt_defer(false);
-}
-
-static bool is_same_file(const char *a, const char *b)
-{
-    struct stat one, other;
-    return stat(a, &one) == 0 && stat(b, &other) == 0 && one.st_dev == other.st_dev &&
-           one.st_ino == other.st_ino;
-}
-
-rue_status rue_study_check_reports(const struct rue_report *const *reports, const char *folder,
-                                   const char *input, rue_error *error)
-{
-    rue_status status = RUE_OK;
-    for (; status == RUE_OK && reports && *reports; reports++) {
-        char path[PATH_MAX];
-        const struct rue_output output = rue_output_of(*reports, folder);
-        if (!output.name) continue;
-        status = rue_output_check(&output, error);
-        if (status != RUE_OK || !input) continue;
-        snprintf(path, sizeof path, "%s/%s", folder, output.name);
-        if (is_same_file(path, input))
-            status = rue_fail(error, RUE_STORE,
-                              "%s is the table that is read, and a report would replace it: choose another "
-                              "folder",
-                              path);
-    }
-    return status;
-}
-
 void rue_study_sample_name(const struct rue_study_setup *setup, char out[PATH_MAX])
 {
     snprintf(out, PATH_MAX, "%s/" RUE_STUDY_SAMPLE, setup->place.folder);
@@ -147,10 +88,10 @@ rue_status rue_study_open_folder(struct rue_study_setup *setup, rue_error *error
     setup->place.kept = length_there(setup->place.folder);
     bool made = !setup->place.folder[setup->place.kept];
     if (setup->goal.output.dry_run && !made) return RUE_OK;
-    rue_status status = rue_study_lock_folder(setup->place.folder, "--out", &setup->place.lock, error);
+    rue_status status = rue_folder_acquire(setup->place.folder, "--out", &setup->place.lock, error);
     if (status == RUE_OK)
-        status = rue_study_check_reports(setup->goal.output.reports, setup->place.folder,
-                                         setup->goal.data.table, error);
+        status = rue_output_check_reports(setup->goal.output.reports, setup->place.folder,
+                                          setup->goal.data.table, error);
     if (status != RUE_OK) return status;
     if (setup->goal.output.dry_run) return RUE_OK;
     char sample[PATH_MAX];

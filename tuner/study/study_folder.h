@@ -17,22 +17,8 @@ void rue_study_choose_folder(struct rue_study_setup *setup);
  * study left. */
 rue_status rue_study_open_folder(struct rue_study_setup *setup, rue_error *error) RUE_MUST_CHECK;
 
-/* Whether each of the reports (nullable, NULL at the end) may be written to the folder: see
- * rue_output_check. Also RUE_STORE where `input` (nullable), a table that is read, is one of them. */
-rue_status rue_study_check_reports(const struct rue_report *const *reports, const char *folder,
-                                   const char *input, rue_error *error) RUE_MUST_CHECK;
-
 /* What the folder of a sample is made for (part.h). */
 void rue_study_sample_name(const struct rue_study_setup *setup, char out[PATH_MAX]);
-
-/* As rue_folder_lock, which `option` is for: makes `folder` (changed and restored meanwhile) where it is
- * missing and locks it. Signals are deferred until rue_study_unlock_folder. RUE_STORE when another process
- * holds the lock. */
-rue_status rue_study_lock_folder(char *folder, const char *option, int *lock,
-                                 rue_error *error) RUE_MUST_CHECK;
-
-/* Of -1: nothing. */
-void rue_study_unlock_folder(int lock);
 
 /* Opens the store and begins a run in it; says how many trials it holds. */
 rue_status rue_study_open_store(struct rue_study_setup *setup, struct rue_study_ledger *ledger,

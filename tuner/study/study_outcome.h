@@ -1,7 +1,8 @@
-/* What a study has come to: claims, and why it ended. */
+/* What a study has come to, and what of it goes into its store. */
 #ifndef RUE_STUDY_OUTCOME_H
 #define RUE_STUDY_OUTCOME_H
 
+#include "study_ledger.h"
 #include "study_setup.h"
 
 struct rue_study_outcome {
@@ -18,5 +19,20 @@ struct rue_study_outcome {
     bool partial;
     char partial_reason[160];
 };
+
+/* Keeps the findings in the store as the recommendation.json that they are, with what of the store they rest
+ * on: `findings` has that, too, from then on. RUE_STORE, RUE_MEMORY. */
+rue_status rue_study_keep_findings(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                                   struct rue_findings *findings, rue_error *error) RUE_MUST_CHECK;
+
+/* Takes over what the last run that measured any of the same knew of changes of the machine and of disturbed
+ * trials. RUE_STORE, RUE_MEMORY. */
+rue_status rue_study_take_changes(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                                  rue_error *error) RUE_MUST_CHECK;
+
+/* Notes a change, also in the store, in case the run is killed: trials of which nobody knows whether they
+ * were made before or after it answer nothing more. RUE_STORE, RUE_MEMORY. */
+rue_status rue_study_note_change(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                                 const struct rue_notice *notice, rue_error *error) RUE_MUST_CHECK;
 
 #endif

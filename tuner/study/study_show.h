@@ -1,4 +1,4 @@
-/* The plan of a study, for people and for programs. */
+/* What is said of a study: its plan, for people and for programs, and its progress. */
 #ifndef RUE_STUDY_SHOW_H
 #define RUE_STUDY_SHOW_H
 
@@ -19,5 +19,21 @@ void rue_study_show_step(const char *name, const char *text, const struct rue_re
 
 /* The plan as an object; returns owned, NULL without memory. */
 struct json_t *rue_study_plan_json(const struct rue_study_setup *setup);
+
+/* ", best so far 128/2 (1.8 %)", "" before anything is ranked. */
+void rue_progress_describe_best(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
+                                size_t variant, char *out, size_t bytes);
+
+/* ", best so far 128/2, none better by more than 1.8 %", "" before the strategy predicts anything. */
+void rue_progress_describe_claim(const struct rue_study_setup *setup, void *state, char *out, size_t bytes);
+
+/* "57 of 60 trials: ", "57 of at most 500 trials: "; a count, as the numbers of trials are those of
+ * trials.csv. */
+void rue_progress_describe_count(const struct rue_study_setup *setup, size_t done, size_t made, char *out,
+                                 size_t bytes);
+
+/* Seconds that the trials which are left are expected to take. */
+double rue_progress_rest_s(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
+                           size_t done, size_t made, uint64_t spent_ns);
 
 #endif

@@ -1,10 +1,13 @@
 #include "study_trials.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "advice.h"
 #include "array.h"
 #include "goal.h"
 #include "hash.h"
@@ -411,4 +414,70 @@ rue_status rue_study_tell_stored(const struct rue_study_setup *setup, struct rue
     ledger->probe_rows = ledger->row_count;
     free(telling.at);
     return status == RUE_OK ? RUE_OK : rue_fail(error, status, "%s", rue_status_text(status));
+}
+
+bool rue_study_is_data_fault(const struct rue_study_setup *setup, size_t variant, enum rue_outcome outcome,
+                             const char *reason)
+{
+    const char *path = setup->variants[variant].variant.path;
+    return outcome == RUE_TRIAL_FAILED && path[0] && strstr(reason, path);
+}
+
+rue_status rue_study_fail_probe(const struct rue_study_setup *setup, size_t variant, enum rue_outcome outcome,
+                                const char *reason, rue_error *error)
+{
+    if (rue_study_is_data_fault(setup, variant, outcome, reason))
+        return rue_fail(error, RUE_DATA,
+                        "%s; remove or replace the file, or go on without it: --bad-images replace", reason);
+    if (outcome == RUE_TRIAL_INFEASIBLE)
+        return rue_fail(
+            error, RUE_INFEASIBLE, "even the smallest batch is infeasible: %s%s", reason,
+            rue_advice_given(reason) ? "" : "; give smaller ones with --batch-size, or raise --max-memory");
+    const char *path = setup->variants[variant].variant.path;
+    return rue_fail(error, RUE_INFEASIBLE,
+                    "no first trial on %s succeeded: %s; once that is mended, run the same command to go on",
+                    path[0] ? path : "the runner's data", reason);
+}
+
+enum { SAME_FAILURES_MAX = 5 };
+
+/* The next character of a reason that counts: numbers say which process, file or address it was this time,
+ * not what went wrong. An exit code does say that. */
+static char next_telling(const char *reason, const char **at)
+{
+    static const char code[] = "exit code ";
+    const size_t code_bytes = sizeof code - 1;
+    while (isdigit((unsigned char)**at)) {
+        size_t before = (size_t)(*at - reason);
+        if (before >= code_bytes && memcmp(*at - code_bytes, code, code_bytes) == 0) return *(*at)++;
+        bool hexadecimal = (*at)[0] == '0' && (*at)[1] == 'x';
+        *at += hexadecimal ? 2 + strspn(*at + 2, "0123456789abcdefABCDEF") : strspn(*at, "0123456789");
+    }
+    return **at ? *(*at)++ : 0;
+}
+
+static bool fail_alike(const char *a, const char *b)
+{
+    const char *in_a = a, *in_b = b;
+    for (;;) {
+        char one = next_telling(a, &in_a), other = next_telling(b, &in_b);
+        if (one != other) return false;
+        if (!one) return true;
+    }
+}
+
+rue_status rue_same_failures_count(struct rue_same_failures *failures, const struct rue_trial_result *result,
+                                   rue_error *error)
+{
+    if (result->outcome == RUE_TRIAL_INFEASIBLE) return RUE_OK;
+    bool bad = result->outcome == RUE_TRIAL_FAILED || result->outcome == RUE_TRIAL_TIMEOUT;
+    bool same = bad && fail_alike(failures->reason, result->reason);
+    failures->in_a_row = bad ? (same ? failures->in_a_row + 1 : 1) : 0;
+    snprintf(failures->reason, sizeof failures->reason, "%s", bad ? result->reason : "");
+    if (failures->in_a_row < SAME_FAILURES_MAX) return RUE_OK;
+    return rue_fail(
+        error, RUE_INFEASIBLE,
+        "%d trials in a row failed alike, so the rest was not tried: %s; once that is mended, run "
+        "the same command to go on",
+        failures->in_a_row, result->reason);
 }

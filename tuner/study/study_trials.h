@@ -2,7 +2,9 @@
 #ifndef RUE_STUDY_TRIALS_H
 #define RUE_STUDY_TRIALS_H
 
+#include "error.h"
 #include "study.h"
+#include "trial.h"
 
 /* Of a variant and a model (RUE_NONE: none). */
 struct rue_store_scenario rue_study_scenario(const struct rue_study_setup *setup, size_t variant,
@@ -52,5 +54,23 @@ rue_status rue_study_is_stored(const struct rue_study_setup *setup, struct rue_s
  * rows of the store. */
 rue_status rue_study_tell_stored(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                                  size_t variant, void *state, rue_error *error) RUE_MUST_CHECK;
+
+/* Whether a trial that ended so says that a file of the variant's data is at fault. */
+bool rue_study_is_data_fault(const struct rue_study_setup *setup, size_t variant, enum rue_outcome outcome,
+                             const char *reason);
+
+/* Fails for a first trial that ended so, without which nothing can be measured: what to do about it. */
+rue_status rue_study_fail_probe(const struct rue_study_setup *setup, size_t variant, enum rue_outcome outcome,
+                                const char *reason, rue_error *error);
+
+/* Zeroed: none yet. */
+struct rue_same_failures {
+    char reason[RUE_REASON_BYTES];
+    int in_a_row;
+};
+
+/* Counts what became of a trial. RUE_INFEASIBLE after five of the same in a row, see rue_study_run. */
+rue_status rue_same_failures_count(struct rue_same_failures *failures, const struct rue_trial_result *result,
+                                   rue_error *error) RUE_MUST_CHECK;
 
 #endif

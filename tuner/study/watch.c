@@ -12,8 +12,8 @@
 #include "slowdown.h"
 #include "sort.h"
 #include "study_costs.h"
-#include "study_keep.h"
 #include "study_ledger.h"
+#include "study_outcome.h"
 #include "study_trials.h"
 #include "trial_shape.h"
 

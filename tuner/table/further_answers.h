@@ -1,6 +1,6 @@
 /* What is gained over what people use anyway, and where too little is. */
-#ifndef RUE_STUDY_ANSWERS_H
-#define RUE_STUDY_ANSWERS_H
+#ifndef RUE_FURTHER_ANSWERS_H
+#define RUE_FURTHER_ANSWERS_H
 
 #include "findings.h"
 #include "ranking_rules.h"

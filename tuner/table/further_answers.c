@@ -1,4 +1,4 @@
-#include "study_answers.h"
+#include "further_answers.h"
 
 #include <math.h>
 #include <stdio.h>

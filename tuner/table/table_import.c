@@ -6,11 +6,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "folder_lock.h"
 #include "hash.h"
 #include "interrupt.h"
 #include "output.h"
-#include "study.h"
-#include "study_folder.h"
+#include "recording.h"
+#include "store.h"
 #include "terminal.h"
 
 /* What stands for trial `index` of the table in the store and in trials.csv. */
@@ -144,8 +145,8 @@ rue_status rue_table_import(const struct rue_table *table, const char *input, co
     if (strlen(folder) >= sizeof path) return rue_fail(error, RUE_USAGE, "--study: the path is too long");
     snprintf(path, sizeof path, "%s", folder);
     rue_status status = check_table(table, error);
-    if (status == RUE_OK) status = rue_study_lock_folder(path, "--study", &lock, error);
-    if (status == RUE_OK) status = rue_study_check_reports(rue_reports, path, input, error);
+    if (status == RUE_OK) status = rue_folder_acquire(path, "--study", &lock, error);
+    if (status == RUE_OK) status = rue_output_check_reports(rue_reports, path, input, error);
     if (status == RUE_OK) status = fill_store(table, findings->command_line, path, quiet, error);
     findings->row_at = make_row;
     findings->row_context = table;
@@ -159,6 +160,6 @@ rue_status rue_table_import(const struct rue_table *table, const char *input, co
         else if (rue_reports[i]->file)
             status = rue_output_write_report(rue_reports[i], findings, path, error);
     }
-    rue_study_unlock_folder(lock);
+    rue_folder_release(lock);
     return status;
 }
