@@ -7,9 +7,6 @@
 
 const char *const rue_measure_names[RUE_MEASURE_COUNT] = {"joint", "load", "compute"};
 const char *const rue_outcome_names[RUE_OUTCOME_COUNT] = {"ok", "infeasible", "failed", "timeout"};
-const char *const rue_bad_images_names[RUE_BAD_COUNT + 1] = {"fail", "replace", NULL};
-
-const char *const rue_decode_names[RUE_DECODE_COUNT + 1] = {"exact", "fast", NULL};
 
 const struct rue_trial_field rue_trial_fields[] = {
 #define X(name, text) {#name, offsetof(struct rue_trial_result, name), false, text},
@@ -20,17 +17,6 @@ const struct rue_trial_field rue_trial_fields[] = {
 #undef X
 };
 const size_t rue_trial_field_count = sizeof rue_trial_fields / sizeof *rue_trial_fields;
-
-struct rue_workload rue_workload_default(void)
-{
-    return (struct rue_workload){.shuffle = true,
-                                 .seed = 1,
-                                 .world_size = 1,
-                                 .transform = "eval",
-                                 .cache = RUE_CACHE_WARM,
-                                 .bad_images = RUE_BAD_FAIL,
-                                 .max_pixels = RUE_MAX_PIXELS_DEFAULT};
-}
 
 struct rue_trial_result rue_trial_result_empty(void)
 {

@@ -10,6 +10,7 @@
 
 #include "config.h"
 #include "variant.h"
+#include "workload.h"
 
 enum { RUE_MODEL_NAME_BYTES = 96, RUE_REASON_BYTES = 512, RUE_BATCH_TIMES_MAX = 1 << 20 };
 
@@ -29,38 +30,6 @@ enum rue_outcome {
     RUE_OUTCOME_COUNT
 };
 extern const char *const rue_outcome_names[RUE_OUTCOME_COUNT];
-
-enum rue_bad_images { RUE_BAD_FAIL, RUE_BAD_REPLACE, RUE_BAD_COUNT };
-extern const char *const rue_bad_images_names[RUE_BAD_COUNT + 1]; /* NULL at the end */
-
-/* How JPEGs are decoded: to the very values of PIL; or, where both sides are at least twice as long as
- * needed, to a half, a quarter or an eighth of their size, which is quicker and not the same (transform.h).
- */
-enum rue_decode { RUE_DECODE_EXACT, RUE_DECODE_FAST, RUE_DECODE_COUNT };
-extern const char *const rue_decode_names[RUE_DECODE_COUNT + 1]; /* NULL at the end */
-
-/* Where the data of a trial come from: memory, where they are read before; storage; or nobody cares. */
-#define RUE_CACHE_WARM  "warm"
-#define RUE_CACHE_COLD  "cold"
-#define RUE_CACHE_AS_IS "as-is"
-
-/* What is loaded and in which order: part of a trial's identity. */
-struct rue_workload {
-    bool shuffle;
-    bool drop_last;
-    uint64_t seed;
-    uint64_t epoch;
-    int rank;
-    int world_size; /* at least 1 */
-    enum rue_bad_images bad_images;
-    uint64_t max_pixels; /* images of more are refused from their header */
-    enum rue_decode decode;
-    enum rue_dtype batch_dtype; /* RUE_FLOAT32 normalised, RUE_UINT8 levels that the consumer normalises */
-    char transform[16];         /* "eval" */
-    char cache[16];             /* RUE_CACHE_WARM, ... */
-};
-
-struct rue_workload rue_workload_default(void);
 
 struct rue_limits {
     uint64_t time_ns;      /* 0: none */

@@ -25,19 +25,13 @@ enum {
     BUDGET,
     TRIAL_TIMEOUT,
     PERIOD,
-    IMAGE_KEY,
+    WORKLOAD,
+    IMAGE_KEY = WORKLOAD + RUE_WORKLOAD_OPTIONS,
     LABEL_KEY,
     RUNNER,
     OUT,
     FRESH,
-    SEED,
-    NO_SHUFFLE,
-    DECODE,
-    BATCH_DTYPE,
-    BAD_IMAGES,
-    CACHE,
     MAX_MEMORY,
-    MAX_PIXELS,
     DRY_RUN,
     JSON,
     QUIET
@@ -66,29 +60,19 @@ static const struct rue_option options_table[] = {
     [TRIAL_TIMEOUT] = RUE_STUDY_OPTION_TRIAL_TIMEOUT,
     [PERIOD] = {"period", RUE_OPTION_DURATION, "TIME", "500ms", "how often to look at what processes use", 0,
                 0, NULL},
-    [IMAGE_KEY] = RUE_DATA_IMAGE_KEY,
+    RUE_WORKLOAD_OPTION_ROWS(WORKLOAD)[IMAGE_KEY] = RUE_DATA_IMAGE_KEY,
     [LABEL_KEY] = RUE_DATA_LABEL_KEY,
     [RUNNER] = RUE_STUDY_OPTION_RUNNER,
     [OUT] = {"out", RUE_OPTION_PATH, "DIR", NULL, "where everything is written [rue-out/<data>-scale]", 0, 0,
              NULL, .set_by = RUE_SET_BY_FLAG},
     [FRESH] = {"fresh", RUE_OPTION_FLAG, NULL, NULL, "start over; study.db is kept as *.old", 0, 0, NULL,
                .set_by = RUE_SET_BY_USER},
-    [SEED] = RUE_DATA_SEED("of the data's order"),
-    [NO_SHUFFLE] = RUE_DATA_NO_SHUFFLE,
-    [DECODE] = RUE_DATA_DECODE,
-    [BATCH_DTYPE] = RUE_DATA_BATCH_DTYPE,
-    [BAD_IMAGES] = RUE_DATA_BAD_IMAGES,
-    [CACHE] = RUE_DATA_CACHE,
     [MAX_MEMORY] = RUE_STUDY_OPTION_MAX_MEMORY,
-    [MAX_PIXELS] = RUE_DATA_MAX_PIXELS,
     [DRY_RUN] = {"dry-run", RUE_OPTION_FLAG, NULL, NULL, "probe, show the plan and its time, and stop", 0, 0,
                  NULL},
     [JSON] = {"json", RUE_OPTION_FLAG, NULL, NULL, "what was found as JSON on standard output", 0, 0, NULL},
     [QUIET] = {"quiet", RUE_OPTION_FLAG, NULL, NULL, "no progress", 0, 0, NULL},
 };
-
-static const struct rue_data_options data_options = {SEED,       DECODE,     BATCH_DTYPE,
-                                                     BAD_IMAGES, MAX_PIXELS, CACHE};
 
 static struct rue_scale_goal read_goal(const struct rue_options *options, struct rue_progress *progress)
 {
@@ -106,7 +90,7 @@ static struct rue_scale_goal read_goal(const struct rue_options *options, struct
         .trial_timeout_ns = rue_options_number(options, TRIAL_TIMEOUT),
         .memory_bytes = rue_options_number(options, MAX_MEMORY),
         .period_ns = rue_options_number(options, PERIOD),
-        .workload = rue_data_options_workload(options, &data_options),
+        .workload = rue_workload_of_options(options),
         .out = rue_options_text(options, OUT),
         .fresh = rue_options_flag(options, FRESH),
         .dry_run = rue_options_flag(options, DRY_RUN),
@@ -114,7 +98,6 @@ static struct rue_scale_goal read_goal(const struct rue_options *options, struct
         .progress = progress,
     };
     for (size_t i = 0; i < goal.data_count; i++) goal.data[i] = rue_options_argument(options, (int)i);
-    goal.workload.shuffle = !rue_options_flag(options, NO_SHUFFLE);
     return goal;
 }
 

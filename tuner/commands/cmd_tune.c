@@ -50,20 +50,13 @@ enum {
     MAP,
     OUT,
     FRESH,
-    SEED,
     SAMPLE,
-    NO_SHUFFLE,
-    DROP_LAST,
-    DECODE,
-    BATCH_DTYPE,
-    BAD_IMAGES,
-    CACHE,
-    IMAGE_KEY,
+    WORKLOAD,
+    IMAGE_KEY = WORKLOAD + RUE_WORKLOAD_OPTIONS,
     LABEL_KEY,
     MAX_MEMORY,
     MAX_WORKERS,
     MAX_FIRST_BATCH,
-    MAX_PIXELS,
     DRY_RUN,
     DETAILS,
     JSON,
@@ -139,24 +132,15 @@ static const struct rue_option options_table[] = {
     [OUT] = {"out", RUE_OPTION_PATH, "DIR", NULL, "where everything is written [rue-out/<data>]", 0, 0, NULL,
              .set_by = RUE_SET_BY_USER},
     [FRESH] = RUE_STUDY_OPTION_FRESH,
-    [SEED] = RUE_DATA_SEED("of the data's order and of the trials'"),
     [SAMPLE] = {"sample", RUE_OPTION_COUNT, "N", "1024", "convert at most N raw images for the comparison", 1,
                 1000000, NULL},
-    [NO_SHUFFLE] = RUE_DATA_NO_SHUFFLE,
-    [DROP_LAST] = {"drop-last", RUE_OPTION_FLAG, NULL, NULL, "leave out a last batch that is not full", 0, 0,
-                   NULL},
-    [DECODE] = RUE_DATA_DECODE,
-    [BATCH_DTYPE] = RUE_DATA_BATCH_DTYPE,
-    [BAD_IMAGES] = RUE_DATA_BAD_IMAGES,
-    [CACHE] = RUE_DATA_CACHE,
-    [IMAGE_KEY] = RUE_DATA_IMAGE_KEY,
+    RUE_WORKLOAD_OPTION_ROWS(WORKLOAD)[IMAGE_KEY] = RUE_DATA_IMAGE_KEY,
     [LABEL_KEY] = RUE_DATA_LABEL_KEY,
     [MAX_MEMORY] = RUE_STUDY_OPTION_MAX_MEMORY,
     [MAX_WORKERS] = {"max-workers", RUE_OPTION_COUNT, "N", NULL, "look at no more workers than these", 0,
                      WORKERS_MAX, NULL},
     [MAX_FIRST_BATCH] = {"max-first-batch", RUE_OPTION_DURATION, "TIME", NULL,
                          "recommend nothing whose first batch comes later, such as 500ms", 0, 0, NULL},
-    [MAX_PIXELS] = RUE_DATA_MAX_PIXELS,
     [DRY_RUN] = {"dry-run", RUE_OPTION_FLAG, NULL, NULL, "probe, show the plan and its cost, and stop", 0, 0,
                  NULL},
     [DETAILS] = {"details", RUE_OPTION_FLAG, NULL, NULL,
@@ -168,9 +152,6 @@ static const struct rue_option options_table[] = {
 };
 
 static const struct rue_ranking_options ranking_options = {TOP_N, OBJECTIVE, WEIGHTS, SET_EPSILON};
-
-static const struct rue_data_options data_options = {SEED,       DECODE,     BATCH_DTYPE,
-                                                     BAD_IMAGES, MAX_PIXELS, CACHE};
 
 static struct rue_study_goal read_goal(const struct rue_options *options)
 {
@@ -202,15 +183,13 @@ static struct rue_study_goal read_goal(const struct rue_options *options)
         .space.max_workers_origin = rue_options_origin(options, MAX_WORKERS),
         .space.baseline = rue_options_text(options, BASELINE),
         .space.baseline_origin = rue_options_origin(options, BASELINE),
-        .loader.workload = rue_data_options_workload(options, &data_options),
+        .loader.workload = rue_workload_of_options(options),
         .output.folder = rue_options_text(options, OUT),
         .output.reports = rue_reports,
         .output.fresh = rue_options_flag(options, FRESH) && !rue_options_flag(options, DRY_RUN),
         .output.dry_run = rue_options_flag(options, DRY_RUN),
         .output.command_line = rue_options_command_line(options),
     };
-    goal.loader.workload.shuffle = !rue_options_flag(options, NO_SHUFFLE);
-    goal.loader.workload.drop_last = rue_options_flag(options, DROP_LAST);
     return goal;
 }
 

@@ -15,6 +15,7 @@
 #include "study_folder.h"
 #include "table.h"
 #include "table_import.h"
+#include "workload_json.h"
 
 enum { READ_TRIES = 5 };
 

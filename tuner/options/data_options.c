@@ -3,18 +3,23 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *const rue_data_caches[] = {RUE_CACHE_WARM, RUE_CACHE_COLD, RUE_CACHE_AS_IS, NULL};
-
-struct rue_workload rue_data_options_workload(const struct rue_options *options,
-                                              const struct rue_data_options *at)
+struct rue_workload rue_workload_of_options(const struct rue_options *options)
 {
     struct rue_workload workload = rue_workload_default();
-    workload.seed = rue_options_number(options, at->seed);
-    workload.decode = (enum rue_decode)rue_options_word(options, at->decode);
-    workload.batch_dtype = (enum rue_dtype)rue_options_word(options, at->batch_dtype);
-    workload.bad_images = (enum rue_bad_images)rue_options_word(options, at->bad_images);
-    workload.max_pixels = rue_options_number(options, at->max_pixels);
-    snprintf(workload.cache, sizeof workload.cache, "%s", rue_options_text(options, at->cache));
+    for (size_t i = 0; i < rue_workload_field_count; i++) {
+        const struct rue_workload_field *field = &rue_workload_fields[i];
+        size_t at = field->option ? rue_options_find(options, field->option) : SIZE_MAX;
+        if (at == SIZE_MAX) continue;
+        if (field->kind == RUE_WORKLOAD_TEXT)
+            snprintf(rue_workload_text(&workload, field), RUE_WORKLOAD_WORD_BYTES, "%s",
+                     rue_options_text(options, at));
+        else if (field->kind == RUE_WORKLOAD_FLAG)
+            rue_workload_set(&workload, field, rue_options_flag(options, at) != field->fallback);
+        else if (field->kind == RUE_WORKLOAD_WORD)
+            rue_workload_set(&workload, field, (uint64_t)rue_options_word(options, at));
+        else
+            rue_workload_set(&workload, field, rue_options_number(options, at));
+    }
     return workload;
 }
 

@@ -5,7 +5,7 @@
 
 #include "options.h"
 #include "source.h"
-#include "trial.h"
+#include "workload.h"
 
 /* What data call images and labels, where their format has names for them. */
 #define RUE_DATA_IMAGE_KEY                                                                               \
@@ -18,56 +18,27 @@
         "label-key", RUE_OPTION_TEXT, "NAME", NULL, "what they call labels", 0, 0, NULL \
     }
 
-/* In which order they come; `help`: what it is the seed of. */
-#define RUE_DATA_SEED(help)                                          \
-    {                                                                \
-        "seed", RUE_OPTION_COUNT, "K", "1", help, 0, INT64_MAX, NULL \
-    }
-#define RUE_DATA_NO_SHUFFLE                                                                   \
-    {                                                                                         \
-        "no-shuffle", RUE_OPTION_FLAG, NULL, NULL, "load in the data's own order", 0, 0, NULL \
-    }
+/* The rows of the options that the fields of a workload have (workload.h), from row `at` of a command's table
+ * on; RUE_WORKLOAD_OPTIONS of them. Their defaults hold unless an earlier option says otherwise. */
+#define RUE_WORKLOAD_OPTION_ROW(at, field, kind, words, least, most, usual, times, written, option, \
+                                argument, text, help)                                               \
+    [(at) + RUE_WORKLOAD_OPTION_##                                                                  \
+        field] = {option, RUE_WORKLOAD_OPTION_OF_##kind, argument, text, help, least, most, words},
+#define RUE_WORKLOAD_OPTION_OF_FLAG  RUE_OPTION_FLAG
+#define RUE_WORKLOAD_OPTION_OF_COUNT RUE_OPTION_COUNT
+#define RUE_WORKLOAD_OPTION_OF_WORD  RUE_OPTION_WORD
+#define RUE_WORKLOAD_OPTION_OF_TEXT  RUE_OPTION_WORD
+#define RUE_WORKLOAD_OPTION_ROWS(at) RUE_WORKLOAD_BY_OPTION(RUE_WORKLOAD_OPTION_ROW, at)
 
-/* What becomes of the images. */
-#define RUE_DATA_DECODE                                                                                    \
-    {                                                                                                      \
-        "decode", RUE_OPTION_WORD, "HOW", "exact",                                                         \
-            "exact, or fast: raw images of 512 pixels a side or more a little off", 0, 0, rue_decode_names \
-    }
-#define RUE_DATA_BATCH_DTYPE                                                                       \
-    {                                                                                              \
-        "batch-dtype", RUE_OPTION_WORD, "TYPE", "float32",                                         \
-            "float32, normalised by the loader; or uint8: levels, for the GPU to normalise", 0, 0, \
-            rue_dtype_names                                                                        \
-    }
-#define RUE_DATA_BAD_IMAGES                                                                             \
-    {                                                                                                   \
-        "bad-images", RUE_OPTION_WORD, "WHAT", "fail", "fail, or replace by the next good image", 0, 0, \
-            rue_bad_images_names                                                                        \
-    }
-#define RUE_DATA_MAX_PIXELS                                                                  \
-    {                                                                                        \
-        "max-pixels", RUE_OPTION_COUNT, "N", "268435456", "refuse images of more pixels", 1, \
-            UINT64_C(1) << 40, NULL                                                          \
-    }
-
-/* Where they come from. */
-#define RUE_DATA_CACHE                                                                                     \
-    {                                                                                                      \
-        "cache", RUE_OPTION_WORD, "STATE", RUE_CACHE_WARM,                                                 \
-            "warm: in memory; cold: from storage, before each trial anew; or as-is", 0, 0, rue_data_caches \
-    }
-
-extern const char *const rue_data_caches[]; /* RUE_CACHE_WARM, ...; NULL at the end */
-
-/* Where those that a workload is made of stand among a command's options. */
-struct rue_data_options {
-    size_t seed, decode, batch_dtype, bad_images, max_pixels, cache;
+enum {
+#define X(at, field, ...) RUE_WORKLOAD_OPTION_##field,
+    RUE_WORKLOAD_BY_OPTION(X, )
+#undef X
+        RUE_WORKLOAD_OPTIONS
 };
 
-/* The default workload, but for what these options say. */
-struct rue_workload rue_data_options_workload(const struct rue_options *options,
-                                              const struct rue_data_options *at);
+/* The default workload, but for what the options of those rows say. */
+struct rue_workload rue_workload_of_options(const struct rue_options *options);
 
 /* What the two keys say; RUE_USAGE for a name that is empty or too long. Strings are the options'. */
 rue_status rue_data_options_keys(const struct rue_options *options, size_t image_key, size_t label_key,

@@ -9,6 +9,7 @@
 #include "json_document.h"
 #include "knob_json.h"
 #include "utf8.h"
+#include "workload_json.h"
 
 #define COMPACT (JSON_COMPACT | JSON_REAL_PRECISION(9))
 
@@ -130,25 +131,11 @@ static json_t *variant_json(const struct rue_variant *variant)
     return object;
 }
 
-static json_t *workload_json(const struct rue_workload *load)
-{
-    json_t *object = json_pack(
-        "{s:b, s:I, s:I, s:b, s:s, s:s, s:s, s:I, s:i, s:i}", "shuffle", load->shuffle, "seed",
-        (json_int_t)load->seed, "epoch", (json_int_t)load->epoch, "drop_last", load->drop_last, "transform",
-        load->transform, "cache", load->cache, "bad_images", rue_bad_images_names[load->bad_images],
-        "max_pixels", (json_int_t)load->max_pixels, "rank", load->rank, "world_size", load->world_size);
-    if (object && load->decode != RUE_DECODE_EXACT)
-        json_object_set_new(object, "decode", json_string(rue_decode_names[load->decode]));
-    if (object && load->batch_dtype != RUE_FLOAT32)
-        json_object_set_new(object, "batch_dtype", json_string(rue_dtype_names[load->batch_dtype]));
-    return object;
-}
-
 char *rue_protocol_encode_open(const struct rue_variant *variant, const struct rue_workload *workload,
                                uint64_t images)
 {
     return dump(json_pack("{s:s, s:o, s:o, s:I}", "op", "open", "variant", variant_json(variant), "workload",
-                          workload_json(workload), "images", (json_int_t)images));
+                          rue_workload_json(workload), "images", (json_int_t)images));
 }
 
 char *rue_protocol_encode_trial(const struct rue_trial_request *request, const char *profile)
@@ -157,7 +144,7 @@ char *rue_protocol_encode_trial(const struct rue_trial_request *request, const c
         "{s:s, s:I, s:s, s:o, s:o, s:o, s:I, s:I, s:{s:I, s:I}, s:b}", "op", "trial", "id",
         (json_int_t)request->id, "measure", rue_measure_names[request->measure], "variant",
         variant_json(&request->variant), "config", rue_protocol_config_json(&request->config), "workload",
-        workload_json(&request->workload), "images", (json_int_t)request->images, "job_images",
+        rue_workload_json(&request->workload), "images", (json_int_t)request->images, "job_images",
         (json_int_t)request->job_images, "limits", "time_ns", (json_int_t)request->limits.time_ns,
         "memory_bytes", (json_int_t)request->limits.memory_bytes, "detail", request->detail);
     if (!object) return NULL;
@@ -277,40 +264,6 @@ rue_status rue_protocol_decode_variant(const json_t *object, struct rue_variant 
     return RUE_OK;
 }
 
-rue_status rue_protocol_decode_workload(const json_t *object, struct rue_workload *out, rue_error *error)
-{
-    *out = rue_workload_default();
-    uint64_t rank, world_size;
-    char bad[16] = "fail", decode[16] = "exact";
-    if (absent(object)) return RUE_OK;
-    if (!json_is_object(object)) return rue_fail(error, RUE_USAGE, "the key \"workload\" is no object");
-    if (!copy_bool(object, "shuffle", &out->shuffle) || !copy_bool(object, "drop_last", &out->drop_last) ||
-        !copy_count(object, "seed", out->seed, &out->seed) || !copy_count(object, "epoch", 0, &out->epoch) ||
-        !copy_count(object, "max_pixels", out->max_pixels, &out->max_pixels) ||
-        !copy_count(object, "rank", 0, &rank) || !copy_count(object, "world_size", 1, &world_size) ||
-        !copy_string(object, "transform", out->transform, sizeof out->transform) ||
-        !copy_string(object, "cache", out->cache, sizeof out->cache) ||
-        !copy_string(object, "bad_images", bad, sizeof bad) ||
-        !copy_string(object, "decode", decode, sizeof decode))
-        return rue_fail(error, RUE_USAGE, "workload: a value is of the wrong type");
-    int found = rue_word_find(rue_bad_images_names, RUE_BAD_COUNT, bad);
-    if (found < 0) return rue_fail(error, RUE_USAGE, "workload: bad_images is \"fail\" or \"replace\"");
-    int way = rue_word_find(rue_decode_names, RUE_DECODE_COUNT, decode);
-    if (way < 0) return rue_fail(error, RUE_USAGE, "workload: decode is \"exact\" or \"fast\"");
-    if (!copy_batch_dtype(object, &out->batch_dtype))
-        return rue_fail(error, RUE_USAGE, "workload: batch_dtype is \"float32\" or \"uint8\"");
-    if (strcmp(out->transform, "eval") != 0)
-        return rue_fail(error, RUE_USAGE, "workload: unknown transform \"%s\"", out->transform);
-    if (world_size < 1 || world_size > INT32_MAX || rank >= world_size)
-        return rue_fail(error, RUE_USAGE, "workload: rank must be below world_size");
-    if (out->max_pixels == 0) return rue_fail(error, RUE_USAGE, "workload: max_pixels is at least 1");
-    out->bad_images = (enum rue_bad_images)found;
-    out->decode = (enum rue_decode)way;
-    out->rank = (int)rank;
-    out->world_size = (int)world_size;
-    return RUE_OK;
-}
-
 rue_status rue_protocol_decode_trial(const json_t *object, struct rue_trial_request *out, rue_error *error)
 {
     *out = (struct rue_trial_request){0};
@@ -324,7 +277,7 @@ rue_status rue_protocol_decode_trial(const json_t *object, struct rue_trial_requ
     rue_status status =
         rue_protocol_decode_config(json_object_get(object, "config"), &rue_own_knobs, &out->config, error);
     if (status == RUE_OK)
-        status = rue_protocol_decode_workload(json_object_get(object, "workload"), &out->workload, error);
+        status = rue_workload_read(json_object_get(object, "workload"), &out->workload, error);
     if (status == RUE_OK && out->measure != RUE_COMPUTE)
         status = rue_protocol_decode_variant(json_object_get(object, "variant"), &out->variant, error);
     if (status != RUE_OK) return status;

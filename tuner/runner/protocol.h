@@ -83,8 +83,6 @@ rue_status rue_protocol_decode_config(const json_t *object, const struct rue_kno
                                       struct rue_config *out, rue_error *error) RUE_MUST_CHECK;
 rue_status rue_protocol_decode_variant(const json_t *object, struct rue_variant *out,
                                        rue_error *error) RUE_MUST_CHECK;
-rue_status rue_protocol_decode_workload(const json_t *object, struct rue_workload *out,
-                                        rue_error *error) RUE_MUST_CHECK;
 rue_status rue_protocol_decode_trial(const json_t *object, struct rue_trial_request *out,
                                      rue_error *error) RUE_MUST_CHECK;
 

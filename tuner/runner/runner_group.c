@@ -10,6 +10,7 @@
 #include "runner_identity.h"
 #include "runner_lines.h"
 #include "units.h"
+#include "workload_json.h"
 
 /* Whoever asks has patience of his own, and ends all of this when it is over. */
 static const uint64_t patience_ns = UINT64_C(365) * 86400 * RUE_NS_PER_S;
@@ -134,8 +135,7 @@ static char *answer_open(void *state, const json_t *request)
     struct rue_opened opened;
     json_int_t images = json_integer_value(json_object_get(request, "images"));
     rue_status status = rue_protocol_decode_variant(json_object_get(request, "variant"), &variant, &error);
-    if (status == RUE_OK)
-        status = rue_protocol_decode_workload(json_object_get(request, "workload"), &workload, &error);
+    if (status == RUE_OK) status = rue_workload_read(json_object_get(request, "workload"), &workload, &error);
     if (status == RUE_OK) status = check_world(group, &workload, &error);
     if (status == RUE_OK) status = open_members(group, &error);
     if (status == RUE_OK)

@@ -17,6 +17,7 @@
 #include "runner_lines.h"
 #include "sampler.h"
 #include "trial_loop.h"
+#include "workload_json.h"
 
 enum { OPEN_SOURCES_MAX = 8, GPUS_MAX = 16 };
 
@@ -172,8 +173,7 @@ static char *answer_open(void *state, const json_t *request)
     struct rue_workload load;
     struct rue_source *source;
     rue_status status = rue_protocol_decode_variant(json_object_get(request, "variant"), &variant, &error);
-    if (status == RUE_OK)
-        status = rue_protocol_decode_workload(json_object_get(request, "workload"), &load, &error);
+    if (status == RUE_OK) status = rue_workload_read(json_object_get(request, "workload"), &load, &error);
     if (status == RUE_OK) status = find_source(server, &variant, &source, &error);
     if (status != RUE_OK) return rue_runner_lines_refuse(NULL, &error);
     struct rue_opened opened = {.images = rue_source_count(source),

@@ -103,7 +103,7 @@ static rue_status connect(struct rue_store *store, const char *file, const char 
 
     /* Until the file is known to be a healthy store, closing must not copy its log into it. */
     if (rue_store_file_has_wal(file)) sqlite3_db_config(store->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
-    status = rue_store_schema_update(store->db, store->path, error);
+    status = rue_store_schema_open(store->db, store->path, error);
     if (status != RUE_OK) return status;
     rue_store_guard_let_finish(store->db);
     sqlite3_db_config(store->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);

@@ -117,9 +117,4 @@ rue_status rue_store_doubt(struct rue_store *store, uint64_t first, uint64_t end
 /* How many trial rows the store holds in all. */
 rue_status rue_store_count(struct rue_store *store, uint64_t *out_count, rue_error *error) RUE_MUST_CHECK;
 
-enum { RUE_WORKLOAD_TEXT_BYTES = 512 };
-
-/* The workload as canonical JSON, keys in a fixed order, all of them: {"shuffle":true,"seed":1,...}. */
-void rue_workload_canonical(const struct rue_workload *workload, char out[RUE_WORKLOAD_TEXT_BYTES]);
-
 #endif

@@ -1,5 +1,5 @@
 /* The columns of the store's tables, as rue declares them. A new row in RUE_TRIAL_INTEGERS or RUE_TRIAL_REALS
- * becomes a column of the table trial, in older files too. */
+ * becomes a column of the table trial. */
 #ifndef RUE_STORE_COLUMNS_H
 #define RUE_STORE_COLUMNS_H
 

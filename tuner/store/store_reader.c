@@ -17,6 +17,7 @@
 #include "store_guard.h"
 #include "store_row.h"
 #include "store_schema.h"
+#include "workload_json.h"
 
 /* Behind what rue_store_row_read reads: further columns of a trial. */
 static const char *const texts[] = {"recorded", "data_digest", "mode",  "format",        "dtype",
@@ -92,22 +93,16 @@ static rue_status connect(struct rue_store_reader *reader, rue_error *error)
     return code == SQLITE_OK ? RUE_OK : fail(reader, code, "reading the store", error);
 }
 
-/* An older file lacks columns: they are NULL. */
-static void put_column(FILE *out, sqlite3 *db, const char *name)
-{
-    fprintf(out, ", %s", rue_store_has_column(db, "trial", name) ? name : "NULL");
-}
-
-static char *walk_sql(sqlite3 *db)
+static char *walk_sql(void)
 {
     char *text = NULL;
     size_t bytes;
     FILE *out = open_memstream(&text, &bytes);
     if (!out) return NULL;
     fputs("SELECT " RUE_STORE_ROW_COLUMNS, out);
-    for (size_t i = 0; i < rue_trial_field_count; i++) put_column(out, db, rue_trial_fields[i].name);
-    for (int i = 0; i < TEXTS; i++) put_column(out, db, texts[i]);
-    for (int i = 0; i < INTEGERS; i++) put_column(out, db, integers[i]);
+    for (size_t i = 0; i < rue_trial_field_count; i++) fprintf(out, ", %s", rue_trial_fields[i].name);
+    for (int i = 0; i < TEXTS; i++) fprintf(out, ", %s", texts[i]);
+    for (int i = 0; i < INTEGERS; i++) fprintf(out, ", %s", integers[i]);
     fputs(" FROM trial ORDER BY id", out);
     bool failed = ferror(out);
     if (fclose(out) == 0 && !failed) return text;
@@ -117,7 +112,7 @@ static char *walk_sql(sqlite3 *db)
 
 static rue_status prepare(struct rue_store_reader *reader, rue_error *error)
 {
-    char *sql = walk_sql(reader->db);
+    char *sql = walk_sql();
     if (!sql) return rue_fail_memory(error, "a statement of the store", 0);
     int code = sqlite3_prepare_v2(reader->db, sql, -1, &reader->walk, NULL);
     free(sql);
@@ -245,7 +240,7 @@ static bool parse_workload(const char *text, struct rue_workload *out)
 {
     json_t *workload = json_loads(text, 0, NULL);
     *out = (struct rue_workload){0};
-    bool known = workload && rue_protocol_decode_workload(workload, out, NULL) == RUE_OK;
+    bool known = workload && rue_workload_read(workload, out, NULL) == RUE_OK;
     json_decref(workload);
     return known;
 }
@@ -332,7 +327,6 @@ rue_status rue_store_reader_findings(struct rue_store_reader *reader, int64_t *r
                                      rue_error *error)
 {
     *out = NULL;
-    if (!rue_store_has_column(reader->db, "run", "findings")) return RUE_OK;
     int code = rue_store_row_findings(reader->db, 0, run, out);
     return code == SQLITE_OK ? RUE_OK : fail(reader, code, "reading the store", error);
 }

@@ -1,4 +1,5 @@
 #include "store_row.h"
+#include "workload_json.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -97,40 +98,6 @@ static rue_status times_read(const char *text, uint64_t **out, size_t *out_count
     *out = times;
     *out_count = count;
     return RUE_OK;
-}
-
-/* `text` (a char array of less than 16 bytes) as the inside of a JSON string. */
-static void escape(const char *text, char out[96])
-{
-    size_t used = 0;
-    for (; *text && used + 7 < 96; text++) {
-        unsigned char c = (unsigned char)*text;
-        if (c < 0x20 || c == '"' || c == '\\')
-            used += (size_t)snprintf(out + used, 96 - used, "\\u%04x", c);
-        else
-            out[used++] = *text;
-    }
-    out[used] = 0;
-}
-
-void rue_workload_canonical(const struct rue_workload *workload, char out[RUE_WORKLOAD_TEXT_BYTES])
-{
-    char transform[96], cache[96];
-    char decode[32] = "", dtype[32] = ""; /* as knobs: nothing while it is what it always was */
-    if (workload->decode != RUE_DECODE_EXACT)
-        snprintf(decode, sizeof decode, ",\"decode\":\"%s\"", rue_decode_names[workload->decode]);
-    if (workload->batch_dtype != RUE_FLOAT32)
-        snprintf(dtype, sizeof dtype, ",\"batch_dtype\":\"%s\"", rue_dtype_names[workload->batch_dtype]);
-    escape(workload->transform, transform);
-    escape(workload->cache, cache);
-    snprintf(out, RUE_WORKLOAD_TEXT_BYTES,
-             "{\"shuffle\":%s,\"seed\":%" PRIu64 ",\"epoch\":%" PRIu64
-             ",\"drop_last\":%s,\"transform\":\"%s\","
-             "\"cache\":\"%s\",\"rank\":%d,\"world_size\":%d,\"bad_images\":\"%s\",\"max_pixels\":%" PRIu64
-             "%s%s}",
-             workload->shuffle ? "true" : "false", workload->seed, workload->epoch,
-             workload->drop_last ? "true" : "false", transform, cache, workload->rank, workload->world_size,
-             rue_bad_images_names[workload->bad_images], workload->max_pixels, decode, dtype);
 }
 
 void rue_store_scenario_key(const struct rue_store_scenario *scenario, const char *workload,

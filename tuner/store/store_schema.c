@@ -12,11 +12,6 @@
 #include "store_row.h"
 #include "trial.h"
 
-bool rue_store_has_column(sqlite3 *db, const char *table, const char *name)
-{
-    return sqlite3_table_column_metadata(db, NULL, table, name, NULL, NULL, NULL, NULL, NULL) == SQLITE_OK;
-}
-
 /* Statements are written as text streams; a failed allocation shows when the stream is closed. */
 static char *text_close(FILE *stream, char **text)
 {
@@ -35,7 +30,7 @@ static char *table_sql(enum rue_store_table table)
     FILE *out = open_memstream(&text, &bytes);
     if (!out) return NULL;
     struct rue_store_column column, next;
-    fprintf(out, "CREATE TABLE IF NOT EXISTS %s (\n", rue_store_table_names[table]);
+    fprintf(out, "CREATE TABLE %s (\n", rue_store_table_names[table]);
     for (size_t i = 0; rue_store_column_at(table, i, &column); i++)
         fprintf(out, "    %s %s /* %s */%s\n", column.name, column.type, column.help,
                 rue_store_column_at(table, i + 1, &next) ? "," : "");
@@ -43,7 +38,6 @@ static char *table_sql(enum rue_store_table table)
     return text_close(out, &text);
 }
 
-/* SQLite keeps the text as it is written here, so that an outdated view can be told by comparing. */
 static char *view_sql(void)
 {
     char *text = NULL;
@@ -74,15 +68,13 @@ static bool inserted(const struct rue_store_column *column)
     return strcmp(column->name, "id") != 0 && strcmp(column->name, "recorded") != 0;
 }
 
-/* The checksum of a row: of its columns, as far as an older `db` has them, or, with the prefix ":" and no
- * `db`, of what is about to become them. */
-static void put_checksum(FILE *out, const char *prefix, sqlite3 *db)
+/* The checksum of a row: of its columns, or, with the prefix ":", of what is about to become them. */
+static void put_checksum(FILE *out, const char *prefix)
 {
     struct rue_store_column column;
     const char *separator = "rue_checksum(";
     for (size_t i = 0; rue_store_column_at(RUE_STORE_TRIAL, i, &column); i++) {
         if (!inserted(&column) || strcmp(column.name, RUE_STORE_CHECKSUM) == 0) continue;
-        if (db && !rue_store_has_column(db, "trial", column.name)) continue;
         fprintf(out, "%s%s%s", separator, prefix, column.name);
         separator = ", ";
     }
@@ -102,7 +94,7 @@ char *rue_store_insert_sql(void)
             if (!inserted(&column)) continue;
             fputs(separator, out);
             if (values && strcmp(column.name, RUE_STORE_CHECKSUM) == 0)
-                put_checksum(out, ":", NULL);
+                put_checksum(out, ":");
             else
                 fprintf(out, "%s%s", values ? ":" : "", column.name);
             separator = ", ";
@@ -113,7 +105,7 @@ char *rue_store_insert_sql(void)
 }
 
 /* Answers the first row that is not as it was stored. */
-static char *changed_sql(sqlite3 *db)
+static char *changed_sql(void)
 {
     char *text = NULL;
     size_t bytes;
@@ -121,7 +113,7 @@ static char *changed_sql(sqlite3 *db)
     if (!out) return NULL;
     fputs("SELECT id FROM trial WHERE " RUE_STORE_CHECKSUM " IS NOT NULL AND " RUE_STORE_CHECKSUM " IS NOT ",
           out);
-    put_checksum(out, "", db);
+    put_checksum(out, "");
     fputs(" ORDER BY id LIMIT 1", out);
     return text_close(out, &text);
 }
@@ -172,11 +164,12 @@ static rue_status owner_check(sqlite3 *db, const char *path, bool *out_empty, ru
     if (code != SQLITE_OK) return rue_store_fail(db, code, path, "opening the store", error);
 
     bool ours = application == RUE_STORE_APPLICATION_ID;
-    if (ours && version > RUE_STORE_VERSION)
+    if (ours && version != RUE_STORE_VERSION)
         return rue_fail(error, RUE_STORE,
-                        "%s: written by a newer rue: schema version %" PRId64
-                        ", this one reads up to %d; use the newer rue, or " RUE_STORE_PUT_ASIDE,
-                        path, version, RUE_STORE_VERSION, path);
+                        "%s: written by %s rue: schema version %" PRId64
+                        ", this one reads version %d; use the rue that wrote it, or " RUE_STORE_PUT_ASIDE,
+                        path, version > RUE_STORE_VERSION ? "a newer" : "an older", version,
+                        RUE_STORE_VERSION, path);
     rue_error foreign = {0};
     rue_status status = rue_store_guard_check(db, path, out_empty, &foreign);
     *out_empty &= application == 0 && version == 0;
@@ -218,51 +211,15 @@ static rue_status damage_check(sqlite3 *db, const char *pages, const char *path,
     return status == RUE_OK ? check_with(db, "PRAGMA integrity_check(sqlite_master)", path, error) : status;
 }
 
-/* SQLite's code, as in the functions below. Rows have no value for a column that they were stored without:
- * those that do had another name for it, which the file has lost. */
-static int column_add(sqlite3 *db, const char *table, const struct rue_store_column *column)
-{
-    char sql[256];
-    int64_t values = 0;
-    snprintf(sql, sizeof sql, "ALTER TABLE %s ADD COLUMN %s %s", table, column->name, column->type);
-    int code = sqlite3_exec(db, sql, NULL, NULL, NULL);
-    snprintf(sql, sizeof sql, "SELECT count(%s) FROM %s", column->name, table);
-    if (code == SQLITE_OK) code = integer_read(db, sql, &values);
-    return values > 0 ? SQLITE_CORRUPT : code;
-}
-
-/* Creates the table, or adds what an older one lacks. */
-static int table_write(sqlite3 *db, enum rue_store_table table)
-{
-    struct rue_store_column column;
-    const char *name = rue_store_table_names[table];
-    char *sql = table_sql(table);
-    int code = sql ? sqlite3_exec(db, sql, NULL, NULL, NULL) : SQLITE_NOMEM;
-    for (size_t i = 0; code == SQLITE_OK && rue_store_column_at(table, i, &column); i++)
-        if (!rue_store_has_column(db, name, column.name)) code = column_add(db, name, &column);
-    free(sql);
-    return code;
-}
-
-static int view_refresh(sqlite3 *db, const char *sql)
-{
-    sqlite3_stmt *find = NULL;
-    int code = sqlite3_prepare_v2(db, "SELECT 1 FROM sqlite_master WHERE name = 'ok_trial' AND sql = ?", -1,
-                                  &find, NULL);
-    if (code == SQLITE_OK) code = sqlite3_bind_text(find, 1, sql, -1, SQLITE_STATIC);
-    if (code == SQLITE_OK) code = sqlite3_step(find);
-    sqlite3_finalize(find);
-    if (code == SQLITE_ROW) return SQLITE_OK;
-    if (code == SQLITE_DONE) code = sqlite3_exec(db, "DROP VIEW IF EXISTS ok_trial", NULL, NULL, NULL);
-    return code == SQLITE_OK ? sqlite3_exec(db, sql, NULL, NULL, NULL) : code;
-}
-
 /* The first row that `sql` answers is not as it was stored. */
 static rue_status sums_check(sqlite3 *db, const char *sql, const char *what, const char *advice,
                              const char *path, rue_error *error)
 {
     int64_t changed = -1;
     int code = sql ? integer_read(db, sql, &changed) : SQLITE_NOMEM;
+    if (code == SQLITE_ERROR) /* a column is missing */
+        return rue_fail(error, RUE_STORE, "%s: the store is damaged: %s; " RUE_STORE_PUT_ASIDE, path,
+                        sqlite3_errmsg(db), path);
     if (code != SQLITE_OK && code != SQLITE_DONE)
         return rue_store_fail(db, code, path, "checking the store", error);
     if (changed < 0) return RUE_OK;
@@ -277,41 +234,45 @@ static rue_status rows_check(sqlite3 *db, const char *path, rue_error *error)
 {
     int code = rue_store_checksum_open(db);
     if (code != SQLITE_OK) return rue_store_fail(db, code, path, "checking the store", error);
-    char *sql = changed_sql(db);
+    char *sql = changed_sql();
     rue_status status = sums_check(db, sql, "trial", "delete that row, or ", path, error);
     free(sql);
-    if (status != RUE_OK || !rue_store_has_column(db, "run", RUE_STORE_CHECKSUM)) return status;
+    if (status != RUE_OK) return status;
     return sums_check(db,
                       "SELECT id FROM run WHERE " RUE_STORE_CHECKSUM " IS NOT NULL AND " RUE_STORE_CHECKSUM
                       " IS NOT rue_checksum(findings) ORDER BY id LIMIT 1",
                       "what was found out by run", "", path, error);
 }
 
-static int schema_write(sqlite3 *db, bool create, const char *view)
+/* `sql`: owned, or NULL without memory. SQLite's code. */
+static int run_sql(sqlite3 *db, char *sql)
+{
+    int code = sql ? sqlite3_exec(db, sql, NULL, NULL, NULL) : SQLITE_NOMEM;
+    free(sql);
+    return code;
+}
+
+static int schema_write(sqlite3 *db)
 {
     char stamp[96];
     snprintf(stamp, sizeof stamp, "PRAGMA application_id = %d; PRAGMA user_version = %d",
              RUE_STORE_APPLICATION_ID, RUE_STORE_VERSION);
-    int64_t version = 0;
-    int code = integer_read(db, "PRAGMA user_version", &version);
-    if (code == SQLITE_OK && (create || version != RUE_STORE_VERSION))
-        code = sqlite3_exec(db, stamp, NULL, NULL, NULL);
+    int code = sqlite3_exec(db, stamp, NULL, NULL, NULL);
     for (int table = 0; code == SQLITE_OK && table < RUE_STORE_TABLE_COUNT; table++)
-        code = table_write(db, (enum rue_store_table)table);
-    if (code == SQLITE_OK)
-        code = sqlite3_exec(db, "CREATE INDEX IF NOT EXISTS " RUE_STORE_INDEX, NULL, NULL, NULL);
-    return code == SQLITE_OK ? view_refresh(db, view) : code;
+        code = run_sql(db, table_sql((enum rue_store_table)table));
+    if (code == SQLITE_OK) code = sqlite3_exec(db, "CREATE INDEX " RUE_STORE_INDEX, NULL, NULL, NULL);
+    return code == SQLITE_OK ? run_sql(db, view_sql()) : code;
 }
 
-/* One transaction: what turns out to be damaged is left as it was. */
-static rue_status schema_commit(sqlite3 *db, const char *path, bool create, const char *view,
-                                rue_error *error)
+/* One transaction: another process may have made the schema meanwhile. */
+static rue_status schema_create(sqlite3 *db, const char *path, rue_error *error)
 {
+    int64_t version = 0;
     int code = sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
-    if (code == SQLITE_OK) code = schema_write(db, create, view);
-    rue_status status = code == SQLITE_OK ? rows_check(db, path, error) : RUE_OK;
-    if (status != RUE_OK) return status;
+    if (code == SQLITE_OK) code = integer_read(db, "PRAGMA user_version", &version);
+    if (code == SQLITE_OK && version == 0) code = schema_write(db);
     if (code == SQLITE_OK) code = sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
+    if (!sqlite3_get_autocommit(db)) sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
     return code == SQLITE_OK ? RUE_OK : rue_store_fail(db, code, path, "preparing the store", error);
 }
 
@@ -323,22 +284,15 @@ rue_status rue_store_schema_check(sqlite3 *db, const char *path, rue_error *erro
         return rue_fail(error, RUE_STORE, "%s: no store of rue: an SQLite file without anything in it", path);
     if (status == RUE_OK)
         status = damage_check(db, "PRAGMA quick_check(1)", path, error); /* no index is used */
-    return status == RUE_OK && rue_store_has_column(db, "trial", RUE_STORE_CHECKSUM)
-               ? rows_check(db, path, error)
-               : status;
+    return status == RUE_OK ? rows_check(db, path, error) : status;
 }
 
-rue_status rue_store_schema_update(sqlite3 *db, const char *path, rue_error *error)
+rue_status rue_store_schema_open(sqlite3 *db, const char *path, rue_error *error)
 {
     bool empty = false;
     rue_status status = owner_check(db, path, &empty, error);
-    if (status == RUE_OK && !empty) status = damage_check(db, "PRAGMA integrity_check(1)", path, error);
-    if (status != RUE_OK) return status;
-
-    char *view = view_sql();
-    status = view ? schema_commit(db, path, empty, view, error)
-                  : rue_store_fail(db, SQLITE_NOMEM, path, "preparing the store", error);
-    if (!sqlite3_get_autocommit(db)) sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
-    free(view);
-    return status;
+    if (status == RUE_OK)
+        status = empty ? schema_create(db, path, error)
+                       : damage_check(db, "PRAGMA integrity_check(1)", path, error);
+    return status == RUE_OK ? rows_check(db, path, error) : status;
 }

@@ -1,5 +1,6 @@
-/* The store's schema, version 2. One table of columns makes the CREATE statement, the INSERT and the search;
- * a new row in RUE_TRIAL_INTEGERS or RUE_TRIAL_REALS becomes a column, in older files too.
+/* The store's schema. One table of columns makes the CREATE statement, the INSERT and the search;
+ * a new row in RUE_TRIAL_INTEGERS or RUE_TRIAL_REALS becomes a column, and needs
+ * a new version.
  *
  *   run       one row each time a study was started or resumed: command_line, rue_version, started, and what
  *             that run found out (a recommendation.json): findings, with their checksum
@@ -23,14 +24,10 @@
 enum {
     RUE_STORE_APPLICATION_ID =
         0x72756573,        /* "rues": how file(1) and we tell a store from other SQLite files */
-    RUE_STORE_VERSION = 3, /* PRAGMA user_version; raised with every column that is added, which changes the
-                            * checksums of new rows */
+    RUE_STORE_VERSION = 4, /* PRAGMA user_version; files of another version are refused */
 };
 
 enum { RUE_STORE_BUSY_MS = 2000 /* how long opening waits for another process that writes */ };
-
-/* Whether the table has that column: older files lack some. */
-bool rue_store_has_column(sqlite3 *db, const char *table, const char *name);
 
 /* The statements, with one named parameter for each column (":mode"), returned owned; NULL without memory.
  * Insert: every column but id and recorded; the checksum is computed from the others. Find: also :after,
@@ -47,10 +44,9 @@ char *rue_store_find_sql(void);
 /* Whether the file is a healthy store that this rue can read; changes nothing. RUE_STORE, as below. */
 rue_status rue_store_schema_check(sqlite3 *db, const char *path, rue_error *error) RUE_MUST_CHECK;
 
-/* Creates the schema in an empty database, adds missing columns to an older one, refreshes the view; all or
- * nothing. `path` is for messages. RUE_STORE when it is another program's file, of a newer version, damaged
- * (integrity_check, and every row against its checksum) or not writable, and then nothing has been changed.
- */
-rue_status rue_store_schema_update(sqlite3 *db, const char *path, rue_error *error) RUE_MUST_CHECK;
+/* The same for a file that is to be written; creates the schema in an empty database. `path` is for messages.
+ * RUE_STORE when it is another program's file, of another version, damaged (integrity_check, and every row
+ * against its checksum) or not writable, and then nothing has been changed. */
+rue_status rue_store_schema_open(sqlite3 *db, const char *path, rue_error *error) RUE_MUST_CHECK;
 
 #endif

@@ -11,6 +11,7 @@
 #include "knowledge_json.h"
 #include "prediction.h"
 #include "protocol.h"
+#include "workload_json.h"
 
 /* TIME_MAX_NS: nine years. */
 #define TIME_MAX_NS (UINT64_C(1) << 58)
@@ -50,7 +51,7 @@ static void read_workload(struct rue_json_reader *reader, const json_t *object, 
     const json_t *said = rue_json_object(reader, object, "workload", true);
     if (!said) return;
     out->has_workload = true;
-    if (rue_protocol_decode_workload(said, &out->workload, &why) != RUE_OK)
+    if (rue_workload_read(said, &out->workload, &why) != RUE_OK)
         rue_json_refuse(reader, "workload", "how data are loaded");
     out->found.cold = strcmp(out->workload.cache, RUE_CACHE_COLD) == 0;
 }

@@ -19,6 +19,7 @@
 #include "study.h"
 #include "study_recording.h"
 #include "study_trials.h"
+#include "workload_json.h"
 
 static bool is_noted(const struct rue_study_ledger *ledger, uint64_t trial)
 {

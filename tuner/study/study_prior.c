@@ -30,14 +30,6 @@ static bool is_same_machine(const struct rue_study_setup *setup, const struct ru
            strcmp(machine.cpu, earlier->found.cpu) == 0 && machine.usable_cpus == earlier->found.usable_cpus;
 }
 
-/* The order of the data, seed included, makes no difference to the times that is worth a word. */
-static bool is_same_workload(const struct rue_workload *a, const struct rue_workload *b)
-{
-    return a->shuffle == b->shuffle && a->decode == b->decode && a->batch_dtype == b->batch_dtype &&
-           a->bad_images == b->bad_images && a->world_size == b->world_size &&
-           strcmp(a->transform, b->transform) == 0 && strcmp(a->cache, b->cache) == 0;
-}
-
 /* Whether the data of a variant, and how they are loaded, are those of `earlier`. */
 static bool is_same_data(const struct rue_study_variant *variant, const struct rue_recommended *earlier)
 {
@@ -45,7 +37,7 @@ static bool is_same_data(const struct rue_study_variant *variant, const struct r
            strcmp(variant->variant.format, earlier->found.variant.format) == 0 &&
            strcmp(variant->variant.dtype, earlier->found.variant.dtype) == 0 &&
            strcmp(variant->opened.digest, earlier->found.data_digest) == 0 && earlier->has_workload &&
-           is_same_workload(&variant->workload, &earlier->workload);
+           rue_workload_costs_alike(&variant->workload, &earlier->workload);
 }
 
 int rue_study_likeness(const struct rue_variant *one, const struct rue_variant *other)

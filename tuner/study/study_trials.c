@@ -15,6 +15,7 @@
 #include "job_time.h"
 #include "study_ledger.h"
 #include "units.h"
+#include "workload_json.h"
 
 /* Whether another variant, of the study or beside it, has the same data in the same format: a copy, on
  * another disk perhaps. */

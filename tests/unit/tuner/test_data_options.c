@@ -2,17 +2,14 @@
 
 #include "options_fixture.h"
 
-enum { CACHE, MAX_PIXELS, IMAGE_KEY, LABEL_KEY, SEED, BAD_IMAGES, DECODE, BATCH_DTYPE, COUNT };
+enum { WORKLOAD, IMAGE_KEY = WORKLOAD + RUE_WORKLOAD_OPTIONS, LABEL_KEY, COUNT };
 
 static const struct rue_option table[COUNT] = {
-    [CACHE] = RUE_DATA_CACHE,         [MAX_PIXELS] = RUE_DATA_MAX_PIXELS,
-    [IMAGE_KEY] = RUE_DATA_IMAGE_KEY, [LABEL_KEY] = RUE_DATA_LABEL_KEY,
-    [SEED] = RUE_DATA_SEED("of all"), [BAD_IMAGES] = RUE_DATA_BAD_IMAGES,
-    [DECODE] = RUE_DATA_DECODE,       [BATCH_DTYPE] = RUE_DATA_BATCH_DTYPE,
+    RUE_WORKLOAD_OPTION_ROWS(WORKLOAD)[IMAGE_KEY] = RUE_DATA_IMAGE_KEY,
+    [LABEL_KEY] = RUE_DATA_LABEL_KEY,
 };
 static const struct rue_command command = {
     .name = "try", .arguments = "", .summary = "Tries options.", .options = table, .option_count = COUNT};
-static const struct rue_data_options where = {SEED, DECODE, BATCH_DTYPE, BAD_IMAGES, MAX_PIXELS, CACHE};
 
 TestSuite(data_options, .init = options_setup, .fini = options_teardown);
 
@@ -20,7 +17,7 @@ Test(data_options, without_any_the_workload_is_the_default)
 {
     struct rue_workload workload = rue_workload_default();
     options_accept(&command, (const char *const[]){NULL});
-    struct rue_workload read = rue_data_options_workload(options, &where);
+    struct rue_workload read = rue_workload_of_options(options);
     cr_assert_eq(read.seed, workload.seed);
     cr_assert_eq(read.decode, workload.decode);
     cr_assert_eq(read.batch_dtype, RUE_FLOAT32);
@@ -33,15 +30,17 @@ Test(data_options, without_any_the_workload_is_the_default)
 
 Test(data_options, the_workload_is_what_they_say)
 {
-    options_accept(&command, WORDS("--seed", "7", "--decode", "fast", "--batch-dtype", "uint8",
-                                   "--bad-images", "replace", "--max-pixels", "99", "--cache", "as-is"));
-    struct rue_workload read = rue_data_options_workload(options, &where);
+    options_accept(&command,
+                   WORDS("--seed", "7", "--decode", "fast", "--batch-dtype", "uint8", "--bad-images",
+                         "replace", "--max-pixels", "99", "--cache", "as-is", "--no-shuffle", "--drop-last"));
+    struct rue_workload read = rue_workload_of_options(options);
     cr_assert_eq(read.seed, 7);
     cr_assert_eq(read.decode, RUE_DECODE_FAST);
     cr_assert_eq(read.batch_dtype, RUE_UINT8);
     cr_assert_eq(read.bad_images, RUE_BAD_REPLACE);
     cr_assert_eq(read.max_pixels, 99);
     cr_assert_str_eq(read.cache, RUE_CACHE_AS_IS);
+    cr_assert(!read.shuffle && read.drop_last);
 }
 
 Test(data_options, keys_are_names_that_a_variant_can_hold)

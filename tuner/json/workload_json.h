@@ -1,0 +1,22 @@
+/* A workload as JSON, as the protocol, the store and recommendations have it: {"seed":1,"shuffle":true,...}.
+ */
+#ifndef RUE_WORKLOAD_JSON_H
+#define RUE_WORKLOAD_JSON_H
+
+#include <jansson.h>
+
+#include "error.h"
+#include "workload.h"
+
+enum { RUE_WORKLOAD_TEXT_BYTES = 512 };
+
+/* An object with its fields in the table's order; a new reference. */
+json_t *rue_workload_json(const struct rue_workload *workload);
+
+/* Absent (or NULL): the default. RUE_USAGE with the key that is wrong, and what it may be. */
+rue_status rue_workload_read(const json_t *object, struct rue_workload *out, rue_error *error) RUE_MUST_CHECK;
+
+/* The object in one line: the identity of trials. "" without memory. */
+void rue_workload_canonical(const struct rue_workload *workload, char out[RUE_WORKLOAD_TEXT_BYTES]);
+
+#endif
