@@ -74,8 +74,8 @@ static double slope_sum(const struct rue_belief *belief, const double *parameter
 }
 
 /* Of what two times are off by, but for drift and noise; for scales of 1. */
-static void covariance(const struct rue_belief *belief, const struct rue_belief_point *one,
-                       const struct rue_belief_point *other, double out[RUE_SCALE_COUNT])
+static void point_covariance(const struct rue_belief *belief, const struct rue_belief_point *one,
+                             const struct rue_belief_point *other, double out[RUE_SCALE_COUNT])
 {
     memset(out, 0, RUE_SCALE_COUNT * sizeof *out);
     rue_belief_fields_covariance(belief->fields, &one->place, &other->place, out);
@@ -85,7 +85,7 @@ static void covariance(const struct rue_belief *belief, const struct rue_belief_
     }
 }
 
-static double scaled(const double covariances[RUE_SCALE_COUNT], const struct scales *scales)
+static double scale_covariances(const double covariances[RUE_SCALE_COUNT], const struct scales *scales)
 {
     double sum = 0;
     for (int s = 0; s < RUE_SCALE_COUNT; s++)
@@ -109,7 +109,7 @@ static bool factorise_for(const struct rue_belief *belief, const struct scales *
 {
     size_t count = belief->count;
     for (size_t i = 0; i < count; i++) {
-        for (size_t j = 0; j <= i; j++) out[i * N + j] = scaled(pair_of(belief, i, j), scales);
+        for (size_t j = 0; j <= i; j++) out[i * N + j] = scale_covariances(pair_of(belief, i, j), scales);
         out[i * N + i] += noise_of(belief, i, scales);
     }
     return rue_triangle_factorise(out, N, count);
@@ -120,7 +120,7 @@ static rue_status fail_factor(const struct rue_belief *belief, rue_error *error)
     return rue_fail(error, RUE_INTERNAL, "the covariance of %zu trials is none", belief->count);
 }
 
-static rue_status check_stop(const struct rue_belief *belief, rue_error *error)
+static rue_status check_belief_stop(const struct rue_belief *belief, rue_error *error)
 {
     rue_status status = belief->stop ? belief->stop() : RUE_OK;
     return status == RUE_OK ? RUE_OK : rue_fail(error, status, "interrupted");
@@ -132,7 +132,7 @@ static void copy_ratios(const struct rue_belief *belief, double *out)
 }
 
 /* K for the usual scales, factorised, and what follows from it. */
-static rue_status settle(struct rue_belief *belief, rue_error *error)
+static rue_status settle_belief(struct rue_belief *belief, rue_error *error)
 {
     if (!factorise_for(belief, &belief->usual, belief->factor)) return fail_factor(belief, error);
     copy_ratios(belief, belief->solved);
@@ -173,7 +173,7 @@ static rue_status weigh_hypotheses(struct rue_belief *belief, rue_error *error)
     struct scales mean = {.noise = 0};
     for (size_t h = 0; h < HYPOTHESES; h++) {
         struct scales scales = scales_of(h);
-        rue_status status = check_stop(belief, error);
+        rue_status status = check_belief_stop(belief, error);
         if (status != RUE_OK) return status;
         weights[h] = log_weight(belief, &scales);
         most = fmax(most, weights[h]);
@@ -193,26 +193,26 @@ static rue_status weigh_hypotheses(struct rue_belief *belief, rue_error *error)
 
 /* How probable it is that a trial was disturbed that lies so far `off` where nothing is expected but
  * `variance` without its noise. */
-static double disturbance(const struct rue_belief *belief, const struct rue_belief_trial *trial, double off,
-                          double variance)
+static double trial_disturbance(const struct rue_belief *belief, const struct rue_belief_trial *trial,
+                                double off, double variance)
 {
     double noise = belief->usual.noise * belief->usual.noise * trial->noise;
     return rue_disturbance_probability(off, sqrt(variance + noise));
 }
 
 /* Of each trial, by how far off it is where it is left out. */
-static void blame(struct rue_belief *belief)
+static void blame_trials(struct rue_belief *belief)
 {
     for (size_t i = 0, n = belief->count; i < n; i++) {
         double variance = 1 / belief->spare[i * N + i], off = belief->solved[i] * variance;
-        belief->disturbed[i] = disturbance(belief, &belief->trials[i], off,
-                                           fmax(variance - noise_of(belief, i, &belief->usual), 0));
+        belief->disturbed[i] = trial_disturbance(belief, &belief->trials[i], off,
+                                                 fmax(variance - noise_of(belief, i, &belief->usual), 0));
     }
 }
 
 /* Where most trials of a configuration seem to be disturbed, two of them at least, it is the belief that is
  * off. */
-static void acquit(struct rue_belief *belief)
+static void acquit_trials(struct rue_belief *belief)
 {
     bool off[N];
     for (size_t i = 0; i < belief->count; i++) {
@@ -251,7 +251,7 @@ static double left_out(struct rue_belief *belief, const size_t *own, size_t coun
 }
 
 /* Each configuration counts once: many trials of one tell no more of how far predictions are off. */
-static void audit(struct rue_belief *belief)
+static void audit_belief(struct rue_belief *belief)
 {
     size_t own[N];
     double sum = 0;
@@ -273,14 +273,14 @@ rue_status rue_belief_learn(struct rue_belief *belief, rue_error *error)
     if (belief->count == 0) return RUE_OK;
     rue_status status = weigh_hypotheses(belief, error);
     for (int round = 0; status == RUE_OK && round < ROUNDS; round++) {
-        status = settle(belief, error);
+        status = settle_belief(belief, error);
         if (status != RUE_OK) break;
         rue_triangle_invert(belief->factor, N, belief->count, belief->spare);
         if (round + 1 == ROUNDS) break;
-        blame(belief);
-        acquit(belief);
+        blame_trials(belief);
+        acquit_trials(belief);
     }
-    if (status == RUE_OK) audit(belief);
+    if (status == RUE_OK) audit_belief(belief);
     return status;
 }
 
@@ -302,28 +302,30 @@ void rue_belief_add(struct rue_belief *belief, const struct rue_belief_trial *tr
     if (count >= N) return;
     double mean, variance;
     rue_belief_expect(belief, &trial->point, &mean, &variance);
-    belief->disturbed[count] = count < FEW_TO_BLAME ? 0
-                                                    : disturbance(belief, trial, trial->log_ratio - mean,
-                                                                  variance + rue_belief_drift(trial, trial));
+    belief->disturbed[count] = count < FEW_TO_BLAME
+                                   ? 0
+                                   : trial_disturbance(belief, trial, trial->log_ratio - mean,
+                                                       variance + rue_belief_drift(trial, trial));
     belief->trials[count] = *trial;
     for (size_t j = 0; j <= count; j++) {
         double *pair = belief->pairs[count * (count + 1) / 2 + j];
-        covariance(belief, &trial->point, &belief->trials[j].point, pair);
+        point_covariance(belief, &trial->point, &belief->trials[j].point, pair);
         pair[RUE_SCALE_FIXED] += rue_belief_drift(trial, &belief->trials[j]);
     }
     belief->count++;
-    if (settle(belief, NULL) != RUE_OK) belief->count--; /* the rows before are as they were */
+    if (settle_belief(belief, NULL) != RUE_OK) belief->count--; /* the rows before are as they were */
 }
 
 /* ---- what is believed ---- */
 
 /* The covariances of a point with all trials into `out` [count]. */
-static void covariances(const struct rue_belief *belief, const struct rue_belief_point *point, double *out)
+static void trial_covariances(const struct rue_belief *belief, const struct rue_belief_point *point,
+                              double *out)
 {
     double parts[RUE_SCALE_COUNT];
     for (size_t i = 0; i < belief->count; i++) {
-        covariance(belief, point, &belief->trials[i].point, parts);
-        out[i] = scaled(parts, &belief->usual);
+        point_covariance(belief, point, &belief->trials[i].point, parts);
+        out[i] = scale_covariances(parts, &belief->usual);
     }
 }
 
@@ -331,9 +333,9 @@ void rue_belief_expect(const struct rue_belief *belief, const struct rue_belief_
                        double *variance)
 {
     double parts[RUE_SCALE_COUNT], with[N];
-    covariance(belief, point, point, parts);
-    *variance = scaled(parts, &belief->usual);
-    covariances(belief, point, with);
+    point_covariance(belief, point, point, parts);
+    *variance = scale_covariances(parts, &belief->usual);
+    trial_covariances(belief, point, with);
     *mean = rue_dot(with, belief->solved, belief->count);
     rue_triangle_solve_lower(belief->factor, N, belief->count, with);
     *variance = fmax(0, *variance - rue_dot(with, with, belief->count));
@@ -368,7 +370,7 @@ static void put_trials(const struct rue_belief *belief, const double *weights, d
 }
 
 /* What was put into the state becomes the covariances of everything with that, before any trial. */
-static void spread(const struct rue_belief *belief, const struct scales *scales, double *state)
+static void spread_state(const struct rue_belief *belief, const struct scales *scales, double *state)
 {
     size_t n = belief->parameters;
     memcpy(belief->normal, state, n * sizeof *state);
@@ -380,18 +382,18 @@ void rue_belief_mean(const struct rue_belief *belief, double *state)
 {
     memset(state, 0, rue_belief_state_size(belief) * sizeof *state);
     put_trials(belief, belief->solved, state);
-    spread(belief, &belief->usual, state);
+    spread_state(belief, &belief->usual, state);
 }
 
 void rue_belief_direct(struct rue_belief *belief, double *state)
 {
     memcpy(belief->state, state, rue_belief_state_size(belief) * sizeof *state);
-    spread(belief, &belief->usual, belief->state);
+    spread_state(belief, &belief->usual, belief->state);
     for (size_t i = 0; i < belief->count; i++)
         belief->decided[i] = -rue_belief_at(belief, belief->state, &belief->trials[i].point);
     rue_triangle_solve(belief->factor, N, belief->count, belief->decided);
     put_trials(belief, belief->decided, state);
-    spread(belief, &belief->usual, state);
+    spread_state(belief, &belief->usual, state);
 }
 
 /* Trials share the machine's drift, so one that follows soon after another adds less. */
@@ -399,10 +401,10 @@ double rue_belief_gain(const struct rue_belief *belief, const double *state,
                        const struct rue_belief_trial *trial)
 {
     double parts[RUE_SCALE_COUNT], with[N], decided = rue_belief_at(belief, state, &trial->point);
-    covariance(belief, &trial->point, &trial->point, parts);
-    double variance = scaled(parts, &belief->usual) + rue_belief_drift(trial, trial) +
+    point_covariance(belief, &trial->point, &trial->point, parts);
+    double variance = scale_covariances(parts, &belief->usual) + rue_belief_drift(trial, trial) +
                       belief->usual.noise * belief->usual.noise * trial->noise;
-    covariances(belief, &trial->point, with);
+    trial_covariances(belief, &trial->point, with);
     for (size_t i = 0; i < belief->count; i++) {
         double more = rue_belief_drift(trial, &belief->trials[i]);
         with[i] += more;
@@ -434,7 +436,7 @@ void rue_belief_draw(struct rue_belief *belief, uint64_t *seed, double *state)
     rue_triangle_solve(belief->factor, N, belief->count, off);
     memset(belief->state, 0, size * sizeof *state);
     put_trials(belief, off, belief->state);
-    spread(belief, scales, belief->state);
+    spread_state(belief, scales, belief->state);
     for (size_t i = 0; i < size; i++) state[i] += belief->state[i];
 }
 
@@ -464,7 +466,7 @@ rue_status rue_belief_open(const struct rue_belief_setup *setup, struct rue_beli
             status = rue_fail(error, RUE_INTERNAL, "the covariance of the parameters is none");
     }
     if (status == RUE_OK) status = weigh_hypotheses(belief, error);
-    if (status == RUE_OK) status = settle(belief, error);
+    if (status == RUE_OK) status = settle_belief(belief, error);
     if (status != RUE_OK) return rue_belief_close(belief), status;
     belief->audit.ratio = 1;
     *out = belief;

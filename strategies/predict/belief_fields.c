@@ -66,7 +66,7 @@ static double length_of(int f, size_t a, const struct rue_knobs *knobs)
     return kind == RUE_KIND_CATEGORY || kind == RUE_KIND_FLAG ? SAME : declared_length;
 }
 
-static double position(const struct rue_knob_info *knob, int value)
+static double knob_position(const struct rue_knob_info *knob, int value)
 {
     return knob->kind == RUE_KIND_FLAG ? value : rue_knob_position(knob, value);
 }
@@ -85,8 +85,8 @@ static bool make_smooth(struct axis *axis, const struct rue_knob_info *knob, con
     axis->root = axis->kernel + count * count;
     axis->line = axis->root + count * count;
     for (size_t i = 0; i < count * count; i++)
-        axis->kernel[i] =
-            matern((position(knob, values[i / count]) - position(knob, values[i % count])) / length);
+        axis->kernel[i] = matern(
+            (knob_position(knob, values[i / count]) - knob_position(knob, values[i % count])) / length);
     for (size_t i = 0; i < count * count; i++) /* a little more, so that it has a root */
         axis->root[i] = axis->kernel[i] + (i % (count + 1) == 0 ? 1e-6 : 0);
     return rue_triangle_factorise(axis->root, count, count);
@@ -180,14 +180,14 @@ size_t rue_belief_fields_size(const struct rue_belief_fields *fields)
     return fields->size;
 }
 
-static size_t group_of(const struct field *field, const struct rue_belief_place *place)
+static size_t field_group(const struct field *field, const struct rue_belief_place *place)
 {
     return field->model_stride * place->model + field->of_config[place->config];
 }
 
 /* Of the groups of two cells. */
-static double correlation(const struct field *field, const struct rue_belief_place *one,
-                          const struct rue_belief_place *other)
+static double group_correlation(const struct field *field, const struct rue_belief_place *one,
+                                const struct rue_belief_place *other)
 {
     double product = 1;
     if (field->model_stride && one->model != other->model) return 0;
@@ -211,14 +211,15 @@ void rue_belief_fields_covariance(const struct rue_belief_fields *fields, const 
         const struct field *field = &fields->fields[f];
         double amplitudes = one->amplitude[table[f].amplitude] * other->amplitude[table[f].amplitude];
         if (amplitudes != 0 && field->size > 0)
-            out[table[f].scale] += table[f].sd * table[f].sd * amplitudes * correlation(field, one, other);
+            out[table[f].scale] +=
+                table[f].sd * table[f].sd * amplitudes * group_correlation(field, one, other);
     }
 }
 
 /* ---- values ---- */
 
 /* Multiplies `values` along an axis by its kernel, or its root. */
-static void multiply(const struct axis *axis, bool root, size_t stride, size_t size, double *values)
+static void multiply_axis(const struct axis *axis, bool root, size_t stride, size_t size, double *values)
 {
     size_t count = axis->count;
     double *line = axis->line;
@@ -239,7 +240,7 @@ static void multiply_all(const struct field *field, bool root, double *values)
     size_t stride = 1;
     for (int a = AXES - 1; a >= 0; a--) {
         const struct axis *axis = &field->axes[a];
-        if (axis->kernel) multiply(axis, root, stride, field->size, values);
+        if (axis->kernel) multiply_axis(axis, root, stride, field->size, values);
         stride *= axis->count;
     }
 }
@@ -262,7 +263,7 @@ void rue_belief_fields_put(const struct rue_belief_fields *fields, const struct 
     for (int f = 0; f < RUE_FIELD_COUNT; f++) {
         const struct field *field = &fields->fields[f];
         if (field->size > 0)
-            values[field->start + group_of(field, place)] += weight * place->amplitude[table[f].amplitude];
+            values[field->start + field_group(field, place)] += weight * place->amplitude[table[f].amplitude];
     }
 }
 
@@ -284,7 +285,7 @@ double rue_belief_fields_at(const struct rue_belief_fields *fields, const double
     for (int f = 0; f < RUE_FIELD_COUNT; f++) {
         const struct field *field = &fields->fields[f];
         if (field->size > 0)
-            sum += place->amplitude[table[f].amplitude] * values[field->start + group_of(field, place)];
+            sum += place->amplitude[table[f].amplitude] * values[field->start + field_group(field, place)];
     }
     return sum;
 }

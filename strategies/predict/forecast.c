@@ -50,7 +50,7 @@ static struct rue_belief_trial trial_of(const struct rue_forecast *forecast, siz
     return trial;
 }
 
-static void observe(struct rue_forecast *forecast, const struct rue_logged_trial *trial)
+static void observe_trial(struct rue_forecast *forecast, const struct rue_logged_trial *trial)
 {
     double predicted_s =
         rue_prediction_time_s(forecast->prediction, trial->model, trial->config, trial->images, trial->speed);
@@ -115,7 +115,7 @@ rue_status rue_forecast_add(struct rue_forecast *forecast, const struct rue_ask 
     forecast->tried[cell].full |=
         trial->images >= rue_setup_images(forecast->setup, trial->config, forecast->setup->job.images);
     if (status != RUE_OK || !forecast->belief) return status;
-    observe(forecast, trial);
+    observe_trial(forecast, trial);
     expect_all(forecast);
     return RUE_OK;
 }
@@ -225,7 +225,7 @@ static rue_status restart_beliefs(struct rue_forecast *forecast, rue_error *erro
     free(forecast->state);
     forecast->state = state;
     forecast->direction = state + size;
-    for (size_t i = 0; status == RUE_OK && i < joints->count; i++) observe(forecast, &joints->at[i]);
+    for (size_t i = 0; status == RUE_OK && i < joints->count; i++) observe_trial(forecast, &joints->at[i]);
     return status;
 }
 

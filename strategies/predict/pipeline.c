@@ -39,7 +39,7 @@ struct pipeline {
     double varied[VARIED]; /* of batch i, at i % VARIED: see vary */
 };
 
-static uint64_t least(uint64_t a, uint64_t b)
+static uint64_t least_count(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
 }
@@ -49,14 +49,15 @@ static double at(const struct rue_pipeline_loader *loader, enum rue_pipeline_par
     return loader->value[parameter];
 }
 
-static double images_of(const struct pipeline *pipeline, uint64_t batch)
+static double batch_images(const struct pipeline *pipeline, uint64_t batch)
 {
     uint64_t before = batch * pipeline->job.batch_size, left = pipeline->job.images - before;
     return (double)(left < pipeline->job.batch_size ? left : pipeline->job.batch_size);
 }
 
 /* Seconds an image takes one of `busy` workers while others need `others` CPUs. */
-static double image_s(const struct rue_pipeline_loader *loader, double item_s, double busy, double others)
+static double busy_image_s(const struct rue_pipeline_loader *loader, double item_s, double busy,
+                           double others)
 {
     double rivals = loader->in_turn ? busy : fmin(busy, loader->cpus);
     double alone = item_s * (1 + at(loader, RUE_PIPELINE_contention_ratio) * fmax(0, rivals - 1));
@@ -64,26 +65,26 @@ static double image_s(const struct rue_pipeline_loader *loader, double item_s, d
 }
 
 /* Seconds until a batch of `images` is loaded at the present pace. */
-static double service_s(const struct pipeline *pipeline, double images)
+static double batch_service_s(const struct pipeline *pipeline, double images)
 {
     const struct rue_pipeline_loader *loader = pipeline->loader;
     double busy = (double)(pipeline->shared ? pipeline->threads : pipeline->busy);
     double others = pipeline->computing ? pipeline->consumer->cpu_ratio : 0;
     double item_s = at(loader, RUE_PIPELINE_item_s);
     if (pipeline->consumer->is_model) item_s *= at(loader, RUE_PIPELINE_beside_ratio);
-    double whole_s = at(loader, RUE_PIPELINE_batch_s) + images * image_s(loader, item_s, busy, others);
+    double whole_s = at(loader, RUE_PIPELINE_batch_s) + images * busy_image_s(loader, item_s, busy, others);
     return pipeline->shared ? whole_s / (double)pipeline->threads : whole_s;
 }
 
 /* The same of a whole batch. */
-static double whole_s(struct pipeline *pipeline)
+static double whole_batch_s(struct pipeline *pipeline)
 {
     double *known = &pipeline->whole_s[(pipeline->computing ? pipeline->workers + 1 : 0) + pipeline->busy];
-    if (*known == 0) *known = service_s(pipeline, (double)pipeline->job.batch_size);
+    if (*known == 0) *known = batch_service_s(pipeline, (double)pipeline->job.batch_size);
     return *known;
 }
 
-static bool *slot_of(const struct pipeline *pipeline, uint64_t batch)
+static bool *loaded_slot(const struct pipeline *pipeline, uint64_t batch)
 {
     return &pipeline->loaded[batch & (pipeline->ring - 1)];
 }
@@ -103,7 +104,7 @@ static void vary(struct pipeline *pipeline)
     }
 }
 
-static void push(struct pipeline *pipeline, struct loading added)
+static void loading_push(struct pipeline *pipeline, struct loading added)
 {
     struct loading *queue = pipeline->loading;
     uint64_t at = pipeline->busy++;
@@ -111,7 +112,7 @@ static void push(struct pipeline *pipeline, struct loading added)
     queue[at] = added;
 }
 
-static struct loading pop(struct pipeline *pipeline)
+static struct loading loading_pop(struct pipeline *pipeline)
 {
     struct loading first = pipeline->loading[0];
     memmove(pipeline->loading, pipeline->loading + 1, --pipeline->busy * sizeof first);
@@ -119,20 +120,21 @@ static struct loading pop(struct pipeline *pipeline)
 }
 
 /* A worker that is free begins a batch, if that may be begun yet. */
-static void begin(struct pipeline *pipeline, uint64_t batch)
+static void begin_batch(struct pipeline *pipeline, uint64_t batch)
 {
     if (batch >= pipeline->job.follow || batch >= pipeline->taken + pipeline->window) return;
     pipeline->begun++;
-    double images = images_of(pipeline, batch), whole = (double)pipeline->job.batch_size, share = 1;
-    if (images < whole) share = service_s(pipeline, images) / whole_s(pipeline);
-    push(pipeline, (struct loading){pipeline->progress + share * pipeline->varied[batch % VARIED], batch});
+    double images = batch_images(pipeline, batch), whole = (double)pipeline->job.batch_size, share = 1;
+    if (images < whole) share = batch_service_s(pipeline, images) / whole_batch_s(pipeline);
+    loading_push(pipeline,
+                 (struct loading){pipeline->progress + share * pipeline->varied[batch % VARIED], batch});
 }
 
 static void finish_first(struct pipeline *pipeline)
 {
-    uint64_t batch = pop(pipeline).batch;
-    *slot_of(pipeline, batch) = true;
-    begin(pipeline, pipeline->loader->in_turn ? batch + pipeline->workers : pipeline->begun);
+    uint64_t batch = loading_pop(pipeline).batch;
+    *loaded_slot(pipeline, batch) = true;
+    begin_batch(pipeline, pipeline->loader->in_turn ? batch + pipeline->workers : pipeline->begun);
 }
 
 /* After a batch was taken one more may be begun, if who is to do it is free: in turn, the worker that loaded
@@ -141,30 +143,30 @@ static void begin_one_more(struct pipeline *pipeline)
 {
     uint64_t batch = pipeline->taken + pipeline->window - 1, before = batch - pipeline->workers;
     if (!pipeline->loader->in_turn) {
-        if (pipeline->busy < pipeline->workers) begin(pipeline, pipeline->begun);
-    } else if (batch < pipeline->job.follow && (before < pipeline->taken || *slot_of(pipeline, before))) {
-        begin(pipeline, batch);
+        if (pipeline->busy < pipeline->workers) begin_batch(pipeline, pipeline->begun);
+    } else if (batch < pipeline->job.follow && (before < pipeline->taken || *loaded_slot(pipeline, before))) {
+        begin_batch(pipeline, batch);
     }
 }
 
-static void take(struct pipeline *pipeline)
+static void take_batch(struct pipeline *pipeline)
 {
     const struct rue_pipeline_consumer *consumer = pipeline->consumer;
-    *slot_of(pipeline, pipeline->taken) = false;
+    *loaded_slot(pipeline, pipeline->taken) = false;
     pipeline->taken_s = pipeline->now_s;
     pipeline->done_s =
-        pipeline->now_s + consumer->batch_s + images_of(pipeline, pipeline->taken) * consumer->image_s;
+        pipeline->now_s + consumer->batch_s + batch_images(pipeline, pipeline->taken) * consumer->image_s;
     pipeline->computing = true;
     pipeline->taken++;
     begin_one_more(pipeline);
 }
 
 /* On to the next event: a batch is loaded, or the consumer is done with one. */
-static void step(struct pipeline *pipeline)
+static void step_pipeline(struct pipeline *pipeline)
 {
     double pace_s = 0, loaded_s = INFINITY;
     if (pipeline->busy) {
-        pace_s = whole_s(pipeline);
+        pace_s = whole_batch_s(pipeline);
         loaded_s = pipeline->now_s + (pipeline->loading[0].end - pipeline->progress) * pace_s;
     }
     if (pipeline->computing && pipeline->done_s <= loaded_s) {
@@ -176,22 +178,22 @@ static void step(struct pipeline *pipeline)
         pipeline->now_s = loaded_s;
         finish_first(pipeline);
     }
-    if (!pipeline->computing && *slot_of(pipeline, pipeline->taken)) take(pipeline);
+    if (!pipeline->computing && *loaded_slot(pipeline, pipeline->taken)) take_batch(pipeline);
 }
 
 /* Answers when the first batch is taken. */
-static double run(struct pipeline *pipeline)
+static double run_pipeline(struct pipeline *pipeline)
 {
     /* The pace is that behind the beginning, and before the end, when no more batches replace those that are
      * loaded; over whole rounds of the workers, where there is room. */
-    uint64_t end = pipeline->job.follow - least(pipeline->window, pipeline->job.follow / 2),
+    uint64_t end = pipeline->job.follow - least_count(pipeline->window, pipeline->job.follow / 2),
              span = end - end / 4;
     double first_s = 0, begin_s = 0, end_s = 0;
     if (span >= pipeline->threads) span -= span % pipeline->threads;
     vary(pipeline);
-    for (uint64_t w = 0; w < pipeline->workers; w++) begin(pipeline, w);
+    for (uint64_t w = 0; w < pipeline->workers; w++) begin_batch(pipeline, w);
     for (uint64_t taken = 0; taken < pipeline->job.follow; taken = pipeline->taken) {
-        step(pipeline);
+        step_pipeline(pipeline);
         if (pipeline->taken == taken) continue;
         if (taken == 0) first_s = pipeline->taken_s;
         if (taken == end - span) begin_s = pipeline->taken_s;
@@ -213,14 +215,14 @@ static struct rue_pipeline_times run_inline(const struct pipeline *pipeline)
     double batches = (double)pipeline->job.batches, images = (double)pipeline->job.images;
     double ratio = at(loader, RUE_PIPELINE_inline_ratio);
     double batch_s = ratio * at(loader, RUE_PIPELINE_batch_s),
-           each_s = ratio * image_s(loader, at(loader, RUE_PIPELINE_item_s), 1, 0);
+           each_s = ratio * busy_image_s(loader, at(loader, RUE_PIPELINE_item_s), 1, 0);
     return (struct rue_pipeline_times){
-        .first_batch_s = pipeline->now_s + batch_s + images_of(pipeline, 0) * each_s,
+        .first_batch_s = pipeline->now_s + batch_s + batch_images(pipeline, 0) * each_s,
         .end_to_end_s = pipeline->now_s + batches * (batch_s + consumer->batch_s) +
                         images * (each_s + consumer->image_s)};
 }
 
-static double start_s(const struct rue_pipeline_loader *loader, const struct rue_config *config)
+static double loader_start_s(const struct rue_pipeline_loader *loader, const struct rue_config *config)
 {
     double warm_up_s = at(loader, RUE_PIPELINE_warm_up_ratio) * config->value[RUE_BATCH_SIZE] *
                        at(loader, RUE_PIPELINE_item_s);
@@ -229,13 +231,13 @@ static double start_s(const struct rue_pipeline_loader *loader, const struct rue
            at(loader, RUE_PIPELINE_start_worker_s) * config->value[RUE_NUM_WORKERS] + warm_up_s;
 }
 
-static double stop_s(const struct rue_pipeline_loader *loader, const struct rue_config *config)
+static double loader_stop_s(const struct rue_pipeline_loader *loader, const struct rue_config *config)
 {
     return at(loader, RUE_PIPELINE_stop_worker_s) * config->value[RUE_NUM_WORKERS];
 }
 
 /* All the room that a pipeline needs. */
-static bool make_room(struct pipeline *pipeline)
+static bool make_pipeline_room(struct pipeline *pipeline)
 {
     pipeline->ring = 1;
     while (pipeline->ring < pipeline->window) pipeline->ring *= 2;
@@ -258,15 +260,15 @@ struct rue_pipeline_times rue_pipeline_predict(const struct rue_pipeline_loader 
     pipeline.job.batch_size = (uint64_t)config->value[RUE_BATCH_SIZE];
     pipeline.job.batches = (images + pipeline.job.batch_size - 1) / pipeline.job.batch_size;
     pipeline.threads = (uint64_t)config->value[RUE_NUM_WORKERS];
-    pipeline.now_s = start_s(loader, config);
+    pipeline.now_s = loader_start_s(loader, config);
     if (pipeline.threads == 0) return run_inline(&pipeline);
-    pipeline.job.follow = least(pipeline.job.batches, RUE_PIPELINE_BATCHES_MAX);
+    pipeline.job.follow = least_count(pipeline.job.batches, RUE_PIPELINE_BATCHES_MAX);
     pipeline.window = rue_config_window(config, pipeline.job.batches);
     pipeline.shared = config->value[RUE_PARALLELISM] == RUE_PARALLEL_SAMPLE;
     pipeline.workers = pipeline.shared ? 1 : pipeline.threads;
-    if (!make_room(&pipeline)) return out;
-    out.first_batch_s = run(&pipeline);
-    out.shutdown_s = stop_s(loader, config);
+    if (!make_pipeline_room(&pipeline)) return out;
+    out.first_batch_s = run_pipeline(&pipeline);
+    out.shutdown_s = loader_stop_s(loader, config);
     out.end_to_end_s = pipeline.done_s + out.shutdown_s;
     free(pipeline.loading);
     return out;
@@ -280,8 +282,8 @@ struct rue_pipeline_times rue_pipeline_move(struct rue_pipeline_times times,
 {
     struct rue_pipeline_loader to = *loader;
     to.value[parameter] *= exp(log_step);
-    double later_s = start_s(&to, config) - start_s(loader, config),
-           longer_s = stop_s(&to, config) - stop_s(loader, config);
+    double later_s = loader_start_s(&to, config) - loader_start_s(loader, config),
+           longer_s = loader_stop_s(&to, config) - loader_stop_s(loader, config);
     switch (parameter) {
     case RUE_PIPELINE_start_s:
     case RUE_PIPELINE_start_worker_s:

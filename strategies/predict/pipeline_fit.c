@@ -74,18 +74,18 @@ static struct rue_pipeline_consumer consumer_of(const struct rue_pipeline_sample
     return (struct rue_pipeline_consumer){exp(own[0]), exp(own[1]), 0, false};
 }
 
-static rue_status check_stop(const struct problem *problem)
+static rue_status check_fit_stop(const struct problem *problem)
 {
     return problem->setup->stop ? problem->setup->stop() : RUE_OK;
 }
 
-static double distance(double measured_s, double predicted_s, double sd)
+static double log_distance(double measured_s, double predicted_s, double sd)
 {
     if (!(measured_s > 0) || !(predicted_s > 0)) return 0; /* not known, or nothing to tell */
     return log(measured_s / predicted_s) / sd;
 }
 
-static struct rue_pipeline_times predict(const struct problem *problem, const double *x, size_t index)
+static struct rue_pipeline_times predict_sample(const struct problem *problem, const double *x, size_t index)
 {
     const struct rue_pipeline_sample *sample = &problem->samples[index];
     struct rue_pipeline_loader loader = loader_of(problem, x);
@@ -100,11 +100,11 @@ static rue_status fill_rows(const struct problem *problem, const struct rue_pipe
     const struct rue_pipeline_times *measured = &problem->samples[index].times;
     double *own = rows + TIMES * index;
     bool whole = isnan(measured->first_batch_s); /* its parts were not told */
-    own[0] = distance(measured->first_batch_s, times->first_batch_s, spread[0]);
-    own[1] = whole ? distance(measured->end_to_end_s, times->end_to_end_s, spread[1])
-                   : distance(rue_pipeline_between_s(measured), rue_pipeline_between_s(times), spread[1]);
-    own[2] = distance(measured->shutdown_s, times->shutdown_s, spread[2]);
-    return isnan(times->end_to_end_s) ? RUE_MEMORY : check_stop(problem);
+    own[0] = log_distance(measured->first_batch_s, times->first_batch_s, spread[0]);
+    own[1] = whole ? log_distance(measured->end_to_end_s, times->end_to_end_s, spread[1])
+                   : log_distance(rue_pipeline_between_s(measured), rue_pipeline_between_s(times), spread[1]);
+    own[2] = log_distance(measured->shutdown_s, times->shutdown_s, spread[2]);
+    return isnan(times->end_to_end_s) ? RUE_MEMORY : check_fit_stop(problem);
 }
 
 /* All rows, unweighted: those of the samples, then one for each belief; into `base`. */
@@ -112,7 +112,7 @@ static rue_status all_rows(struct problem *problem, const double *x)
 {
     double *rows = problem->base;
     for (size_t s = 0; s < problem->sample_count; s++) {
-        problem->times[s] = predict(problem, x, s);
+        problem->times[s] = predict_sample(problem, x, s);
         rue_status status = fill_rows(problem, &problem->times[s], s, rows);
         if (status != RUE_OK) return status;
     }
@@ -122,7 +122,7 @@ static rue_status all_rows(struct problem *problem, const double *x)
 }
 
 /* Whether the rows of sample `s` change with parameter `p`. */
-static bool depends(const struct problem *problem, size_t s, size_t p)
+static bool row_depends(const struct problem *problem, size_t s, size_t p)
 {
     if (p < N) return true;
     return (p - N) / 2 == problem->samples[s].unknown;
@@ -140,7 +140,7 @@ static struct rue_pipeline_times predict_further(struct problem *problem, size_t
     }
     double x = problem->x[p];
     problem->x[p] += step;
-    struct rue_pipeline_times times = predict(problem, problem->x, s);
+    struct rue_pipeline_times times = predict_sample(problem, problem->x, s);
     problem->x[p] = x;
     return times;
 }
@@ -150,7 +150,7 @@ static void copy_out(const gsl_vector *from, double *to)
     for (size_t i = 0; i < from->size; i++) to[i] = gsl_vector_get(from, i);
 }
 
-static int residuals(const gsl_vector *at, void *context, gsl_vector *out)
+static int fit_residuals(const gsl_vector *at, void *context, gsl_vector *out)
 {
     struct problem *problem = context;
     copy_out(at, problem->x);
@@ -159,7 +159,7 @@ static int residuals(const gsl_vector *at, void *context, gsl_vector *out)
     return GSL_SUCCESS;
 }
 
-static int derivatives(const gsl_vector *at, void *context, gsl_matrix *out)
+static int fit_derivatives(const gsl_vector *at, void *context, gsl_matrix *out)
 {
     struct problem *problem = context;
     gsl_matrix_set_zero(out);
@@ -167,7 +167,7 @@ static int derivatives(const gsl_vector *at, void *context, gsl_matrix *out)
     if (all_rows(problem, problem->x) != RUE_OK) return GSL_ENOMEM;
     for (size_t p = 0; p < problem->count; p++) {
         for (size_t s = 0; s < problem->sample_count; s++) {
-            if (!depends(problem, s, p)) continue;
+            if (!row_depends(problem, s, p)) continue;
             struct rue_pipeline_times times = predict_further(problem, s, p);
             if (fill_rows(problem, &times, s, problem->shifted) != RUE_OK) return GSL_ENOMEM;
             for (size_t r = TIMES * s; r < TIMES * (s + 1); r++)
@@ -180,7 +180,7 @@ static int derivatives(const gsl_vector *at, void *context, gsl_matrix *out)
 }
 
 /* Disturbed rows count less: interference is no news of the loader. */
-static void reweigh(struct problem *problem)
+static void reweigh_rows(struct problem *problem)
 {
     for (size_t r = 0; r < TIMES * problem->sample_count; r++) {
         double sd = spread[r % TIMES], disturbed = rue_disturbance_probability(problem->base[r] * sd, sd);
@@ -190,7 +190,7 @@ static void reweigh(struct problem *problem)
 
 /* Until a step hardly makes the parameters more probable. Returns GSL's code; that no step does is a success.
  */
-static int iterate(gsl_multifit_nlinear_workspace *work)
+static int iterate_fit(gsl_multifit_nlinear_workspace *work)
 {
     const gsl_vector *rows = gsl_multifit_nlinear_residual(work);
     double before, squares = INFINITY;
@@ -204,11 +204,14 @@ static int iterate(gsl_multifit_nlinear_workspace *work)
 }
 
 /* From what is believed to the best near it, robustly, into `x`; `covariance` [count][count]. */
-static rue_status search(struct problem *problem, double *x, double *covariance, rue_error *error)
+static rue_status search_parameters(struct problem *problem, double *x, double *covariance, rue_error *error)
 {
     gsl_multifit_nlinear_parameters parameters = gsl_multifit_nlinear_default_parameters();
-    gsl_multifit_nlinear_fdf fdf = {
-        .f = residuals, .df = derivatives, .n = problem->rows, .p = problem->count, .params = problem};
+    gsl_multifit_nlinear_fdf fdf = {.f = fit_residuals,
+                                    .df = fit_derivatives,
+                                    .n = problem->rows,
+                                    .p = problem->count,
+                                    .params = problem};
     gsl_multifit_nlinear_workspace *work =
         gsl_multifit_nlinear_alloc(gsl_multifit_nlinear_trust, &parameters, fdf.n, fdf.p);
     if (!work) return rue_fail_memory(error, "a fit", problem->rows * problem->count * sizeof *x);
@@ -219,17 +222,17 @@ static rue_status search(struct problem *problem, double *x, double *covariance,
     for (int round = 0; code == GSL_SUCCESS && round < ROUNDS; round++) {
         gsl_vector_const_view start = gsl_vector_const_view_array(x, problem->count);
         code = gsl_multifit_nlinear_init(&start.vector, &fdf, work);
-        if (code == GSL_SUCCESS) code = iterate(work);
+        if (code == GSL_SUCCESS) code = iterate_fit(work);
         if (code == GSL_SUCCESS) copy_out(gsl_multifit_nlinear_position(work), x);
         if (code == GSL_SUCCESS && all_rows(problem, x) != RUE_OK) code = GSL_ENOMEM;
-        reweigh(problem);
+        reweigh_rows(problem);
     }
     gsl_matrix_view out = gsl_matrix_view_array(covariance, problem->count, problem->count);
     if (code == GSL_SUCCESS)
         code = gsl_multifit_nlinear_covar(gsl_multifit_nlinear_jac(work), 0, &out.matrix);
     gsl_multifit_nlinear_free(work);
     for (size_t r = 0; r < problem->rows; r++) squares += problem->base[r] * problem->base[r];
-    rue_status stopped = check_stop(problem);
+    rue_status stopped = check_fit_stop(problem);
     if (stopped != RUE_OK) return rue_fail(error, stopped, "interrupted");
     return code == GSL_SUCCESS && isfinite(squares)
                ? RUE_OK
@@ -254,7 +257,7 @@ static double guess_image_s(const struct problem *problem)
 }
 
 /* What is believed before the trials. */
-static void believe(struct problem *problem)
+static void believe_prior(struct problem *problem)
 {
     const struct belief *beliefs = problem->setup->in_turn ? beliefs_processes : beliefs_threads;
     const struct rue_pipeline_prior *prior = problem->setup->prior;
@@ -274,7 +277,7 @@ static void believe(struct problem *problem)
     }
 }
 
-static void fill(const struct problem *problem, struct rue_pipeline_fit *fit)
+static void fill_fit(const struct problem *problem, struct rue_pipeline_fit *fit)
 {
     for (size_t p = 0; p < fit->count; p++)
         fit->prior_covariance[p * (fit->count + 1)] = problem->sd[p] * problem->sd[p];
@@ -293,7 +296,7 @@ void rue_pipeline_fit_close(struct rue_pipeline_fit *fit)
     free(fit);
 }
 
-static struct rue_pipeline_fit *allocate(size_t consumers, size_t count)
+static struct rue_pipeline_fit *allocate_fit(size_t consumers, size_t count)
 {
     struct rue_pipeline_fit *fit = calloc(1, sizeof *fit);
     if (!fit) return NULL;
@@ -322,7 +325,7 @@ rue_status rue_pipeline_fit_open(const struct rue_pipeline_fit_setup *setup, str
     size_t doubles = 3 * problem.count + 3 * problem.rows;
     double *room = calloc(doubles, sizeof *room);
     problem.times = calloc(sample_count + 1, sizeof *problem.times);
-    struct rue_pipeline_fit *fit = allocate(consumer_count, problem.count);
+    struct rue_pipeline_fit *fit = allocate_fit(consumer_count, problem.count);
     rue_status status =
         room && problem.times && fit ? RUE_OK : rue_fail_memory(error, "a fit", doubles * sizeof *room);
     if (status == RUE_OK) {
@@ -332,9 +335,9 @@ rue_status rue_pipeline_fit_open(const struct rue_pipeline_fit_setup *setup, str
         problem.weight = problem.x + problem.count;
         problem.base = problem.weight + problem.rows;
         problem.shifted = problem.base + problem.rows;
-        believe(&problem);
-        status = search(&problem, fit->found, fit->covariance, error);
-        if (status == RUE_OK) fill(&problem, fit);
+        believe_prior(&problem);
+        status = search_parameters(&problem, fit->found, fit->covariance, error);
+        if (status == RUE_OK) fill_fit(&problem, fit);
     }
     free(problem.times);
     free(room);

@@ -6,10 +6,10 @@
 
 #include "compute_curve.h"
 #include "consumers.h"
+#include "disturbance.h"
 #include "pipeline_fit.h"
 #include "random.h"
 #include "trial_shape.h"
-#include "trust.h"
 
 /* ANSWERS: of a cell that are kept. JOBS: that are looked at, of each model at least so many.
  * MANY_OF_MODEL: joint trials, on average, where a fit to them is a good start of the next one. */
@@ -62,16 +62,16 @@ static int batch_of(const struct rue_prediction *prediction, size_t config)
     return (int)rue_trial_batch(&prediction->setup->grid.configs[config]);
 }
 
-static struct rue_pipeline_times scaled(struct rue_pipeline_times times, double factor)
+static struct rue_pipeline_times scale_times(struct rue_pipeline_times times, double factor)
 {
     return (struct rue_pipeline_times){factor * times.first_batch_s, factor * times.end_to_end_s,
                                        factor * times.shutdown_s};
 }
 
 /* Probes are kept as they would have been at the beginning, joint trials as they were. */
-static void take_back(struct rue_logged_trial *trial, struct rue_speed speed)
+static void undo_speed(struct rue_logged_trial *trial, struct rue_speed speed)
 {
-    trial->times = scaled(trial->times, exp(-speed.load));
+    trial->times = scale_times(trial->times, exp(-speed.load));
     trial->consumer_s /= exp(speed.compute);
 }
 
@@ -84,7 +84,7 @@ rue_status rue_prediction_add(struct rue_prediction *prediction, const struct ru
                 : !trial.images || !(trial.times.end_to_end_s > 0))
         return RUE_OK;
     trial.speed = rue_speed_history_at(&prediction->speeds, ask->trial);
-    if (!joint) take_back(&trial, trial.speed);
+    if (!joint) undo_speed(&trial, trial.speed);
     prediction->stale |= !joint || is_by_joints(prediction);
     if (joint) prediction->joined[consumer_of(prediction, trial.model, trial.config)] = true;
     return rue_trial_log_add(&prediction->logs[ask->measure], &trial, error);
@@ -143,7 +143,7 @@ static struct rue_pipeline_sample sample_of(const struct rue_prediction *predict
                                          .times = trial->times};
     if (joint) { /* without probes nothing tells loading and computing apart: both are slower alike */
         struct rue_logged_trial then = *trial;
-        take_back(&then, trial->speed);
+        undo_speed(&then, trial->speed);
         sample.times = then.times;
     }
     size_t own = joint ? consumer_of(prediction, trial->model, trial->config) : 0;
@@ -152,17 +152,73 @@ static struct rue_pipeline_sample sample_of(const struct rue_prediction *predict
     else
         sample.consumer =
             consumer_at(prediction, joint ? trial->model : RUE_PREDICTION_NO_MODEL, trial->config);
-    if (joint) sample.times = scaled(sample.times, exp(-offset_at(prediction, trial->model, trial->config)));
+    if (joint)
+        sample.times = scale_times(sample.times, exp(-offset_at(prediction, trial->model, trial->config)));
     return sample;
 }
 
+/* Of the logarithm of a time about what a prior says that holds. */
+static const double prior_sd[RUE_MEASURE_COUNT] = {
+    [RUE_JOINT] = 0.06, [RUE_LOAD] = 0.06, [RUE_COMPUTE] = 0.03};
+
+static double curve_s(const struct rue_compute_curve *curve, int batch_size)
+{
+    struct rue_pipeline_consumer consumer = rue_compute_curve_at(curve, batch_size);
+    return curve->count ? consumer.batch_s + batch_size * consumer.image_s : NAN;
+}
+
+/* The logarithm of measured over believed time; NaN where nothing is believed. */
+static double off_prior_by(const struct rue_strategy_setup *setup, const struct rue_consumers *consumers,
+                           enum rue_measure measure, const struct rue_logged_trial *trial)
+{
+    const struct rue_prior *prior = setup->known.prior;
+    const struct rue_knowledge *knowledge = prior->knowledge;
+    const struct rue_config *config = &setup->grid.configs[trial->config];
+    size_t consumer = rue_consumers_find(consumers, trial->model, config),
+           cell = trial->model * setup->grid.config_count + trial->config;
+    if (measure == RUE_COMPUTE)
+        return log(
+            trial->consumer_s / (double)trial->batches /
+            curve_s(&rue_knowledge_of(knowledge, consumers, consumer)->curve, (int)rue_trial_batch(config)));
+    double took = log(trial->times.end_to_end_s);
+    if (measure == RUE_JOINT)
+        return took - log(rue_prior_job_s(prior, cell, trial->model, config, trial->images));
+    return took - log(rue_pipeline_predict(&knowledge->loader, &knowledge->hand, config, trial->images)
+                          .end_to_end_s);
+}
+
+/* Something may have disturbed a third of the trials; more, and the prior is of something else. */
+static bool is_borne_out(const struct rue_strategy_setup *setup, const struct rue_consumers *consumers,
+                         enum rue_measure measure, const struct rue_trial_log *log)
+{
+    size_t known = 0, wrong = 0;
+    for (size_t i = 0; i < log->count; i++) {
+        const struct rue_logged_trial *trial = &log->at[i];
+        if (rue_speed_differs(trial->speed, (struct rue_speed){0, 0})) continue; /* the machine has changed */
+        double off = off_prior_by(setup, consumers, measure, trial);
+        known += !isnan(off);
+        wrong += rue_disturbance_is_likely(off, prior_sd[measure]);
+    }
+    return wrong == 0 || 3 * wrong < known;
+}
+
+/* Whether trials bear out what an earlier study knew. */
+static bool is_prior_trusted(const struct rue_strategy_setup *setup, const struct rue_consumers *consumers,
+                             const struct rue_trial_log *logs)
+{
+    /* Of the loader of another machine, or of other data, nothing is promised. */
+    for (enum rue_measure m = setup->known.prior->same ? 0 : RUE_COMPUTE; m < RUE_MEASURE_COUNT; m++)
+        if (!is_borne_out(setup, consumers, m, &logs[m])) return false;
+    return true;
+}
+
 /* Whether the prior is believed depends on what was measured, and so do the curves. */
-static void believe(struct rue_prediction *prediction)
+static void believe_trials(struct rue_prediction *prediction)
 {
     const struct rue_prior *prior = prediction->setup->known.prior;
     const struct rue_consumers *consumers = &prediction->consumers;
     const struct rue_trial_log *computes = &prediction->logs[RUE_COMPUTE];
-    prediction->trusts_prior = prior && rue_trust_prior(prediction->setup, consumers, prediction->logs);
+    prediction->trusts_prior = prior && is_prior_trusted(prediction->setup, consumers, prediction->logs);
     memset(prediction->curves, 0, consumers->count * sizeof *prediction->curves);
     for (size_t i = 0; i < computes->count; i++) {
         const struct rue_logged_trial *trial = &computes->at[i];
@@ -187,7 +243,7 @@ void rue_prediction_shift(struct rue_prediction *prediction, size_t since, struc
             struct rue_logged_trial *trial = &prediction->logs[m].at[i];
             if (trial->trial < since) continue;
             trial->speed = rue_speed_sum(trial->speed, change);
-            if (m != RUE_JOINT) take_back(trial, change);
+            if (m != RUE_JOINT) undo_speed(trial, change);
         }
 }
 
@@ -209,7 +265,7 @@ static struct rue_pipeline_prior prior_of(const struct rue_prediction *predictio
     return out;
 }
 
-static rue_status fit(struct rue_prediction *prediction, rue_error *error)
+static rue_status fit_pipeline(struct rue_prediction *prediction, rue_error *error)
 {
     bool by_joints = is_by_joints(prediction);
     const struct rue_trial_log *from = by_joints ? &prediction->logs[RUE_JOINT] : &prediction->logs[RUE_LOAD];
@@ -243,23 +299,25 @@ static rue_status fit(struct rue_prediction *prediction, rue_error *error)
     return RUE_OK;
 }
 
-static struct rue_pipeline_times follow(const struct rue_prediction *prediction,
-                                        const struct rue_pipeline_loader *loader,
-                                        struct rue_pipeline_consumer consumer, size_t config, uint64_t images)
+static struct rue_pipeline_times follow_pipeline(const struct rue_prediction *prediction,
+                                                 const struct rue_pipeline_loader *loader,
+                                                 struct rue_pipeline_consumer consumer, size_t config,
+                                                 uint64_t images)
 {
     return rue_pipeline_predict(loader, &consumer, &prediction->setup->grid.configs[config],
                                 rue_setup_images(prediction->setup, config, images));
 }
 
 /* Where loading takes longer by a factor, all does but for the consumer. */
-static struct rue_pipeline_times predict(const struct rue_prediction *prediction, size_t model, size_t config,
-                                         uint64_t images, struct rue_speed speed)
+static struct rue_pipeline_times predict_times(const struct rue_prediction *prediction, size_t model,
+                                               size_t config, uint64_t images, struct rue_speed speed)
 {
     struct rue_pipeline_consumer consumer = consumer_at(prediction, model, config);
     double factor = exp(offset_at(prediction, model, config) + speed.load);
     consumer.batch_s *= exp(speed.compute - speed.load);
     consumer.image_s *= exp(speed.compute - speed.load);
-    return scaled(follow(prediction, &prediction->fit->loader, consumer, config, images), factor);
+    return scale_times(follow_pipeline(prediction, &prediction->fit->loader, consumer, config, images),
+                       factor);
 }
 
 static struct answer *answer_of(const struct rue_prediction *prediction, size_t model, size_t config,
@@ -278,7 +336,7 @@ static struct rue_pipeline_times times_of(const struct rue_prediction *predictio
                                           size_t config, uint64_t images, struct rue_speed speed)
 {
     struct answer *answer = answer_of(prediction, model, config, images, speed);
-    if (!answer->has_times) answer->times = predict(prediction, model, config, images, speed);
+    if (!answer->has_times) answer->times = predict_times(prediction, model, config, images, speed);
     answer->has_times = true;
     return answer->times;
 }
@@ -305,11 +363,11 @@ double rue_prediction_trial_s(const struct rue_prediction *prediction, size_t mo
 rue_status rue_prediction_update(struct rue_prediction *prediction, bool *changed, rue_error *error)
 {
     bool trusted = prediction->trusts_prior;
-    believe(prediction);
+    believe_trials(prediction);
     *changed = prediction->stale || prediction->trusts_prior != trusted || !prediction->fit;
     if (!*changed) return RUE_OK;
     memset(prediction->answers, 0, prediction->answer_count * sizeof *prediction->answers);
-    rue_status status = fit(prediction, error);
+    rue_status status = fit_pipeline(prediction, error);
     prediction->stale = status != RUE_OK;
     return status;
 }
@@ -357,8 +415,8 @@ static struct rue_belief_point make_point(const struct rue_prediction *predictio
     size_t index = stand_in(prediction, model, config);
     struct rue_pipeline_consumer consumer = consumer_at(prediction, model, config);
     struct rue_pipeline_times base =
-        scaled(times_of(prediction, model, config, images, (struct rue_speed){0, 0}),
-               exp(-offset_at(prediction, model, config)));
+        scale_times(times_of(prediction, model, config, images, (struct rue_speed){0, 0}),
+                    exp(-offset_at(prediction, model, config)));
     struct rue_belief_point point = {.place = {.model = model, .config = config}, .consumer = index};
     bool unknown = index < prediction->fit->consumer_count && !knows_consumer(prediction, index);
     images = rue_setup_images(prediction->setup, config, images);

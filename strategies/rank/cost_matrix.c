@@ -79,8 +79,8 @@ const struct rue_cell *rue_cost_matrix_cell(const struct rue_cost_matrix *matrix
 /* ---- values of a cell ---- */
 
 /* Adds a value to `count` ones, and room for all of them in the scratch memory. */
-static rue_status push(struct rue_cost_matrix *matrix, double **values, size_t *count, size_t *capacity,
-                       double value, rue_error *error)
+static rue_status push_value(struct rue_cost_matrix *matrix, double **values, size_t *count, size_t *capacity,
+                             double value, rue_error *error)
 {
     rue_status status =
         rue_array_grow(values, capacity, *count + 1, sizeof **values, "repeats of a trial", error);
@@ -91,7 +91,7 @@ static rue_status push(struct rue_cost_matrix *matrix, double **values, size_t *
     return status;
 }
 
-static double median(struct rue_cost_matrix *matrix, const double *values, size_t count)
+static double median_of_values(struct rue_cost_matrix *matrix, const double *values, size_t count)
 {
     memcpy(matrix->scratch, values, count * sizeof *values);
     return gsl_stats_median(matrix->scratch, 1, count);
@@ -118,7 +118,7 @@ static void explain_late(const struct rue_cost_matrix *matrix, struct rue_cell *
 }
 
 /* A cell with a time is ok, unless it is late. */
-static void settle(const struct rue_cost_matrix *matrix, struct rue_cell *cell)
+static void settle_cell(const struct rue_cost_matrix *matrix, struct rue_cell *cell)
 {
     if (isnan(cell->median_ns)) return;
     bool late = matrix->first_limit_ns && !(cell->first_batch_ns <= (double)matrix->first_limit_ns);
@@ -149,7 +149,7 @@ static rue_status add_time(struct rue_cost_matrix *matrix, struct rue_cell *cell
     if (predicted && measured) return RUE_OK;
     if (cell->predicted && !predicted) cell->repeats = 0;
     cell->predicted = predicted;
-    return push(matrix, &cell->times_ns, &cell->repeats, &cell->capacity, time_ns, error);
+    return push_value(matrix, &cell->times_ns, &cell->repeats, &cell->capacity, time_ns, error);
 }
 
 rue_status rue_cost_matrix_add_repeats(struct rue_cost_matrix *matrix, size_t model, size_t config,
@@ -160,8 +160,8 @@ rue_status rue_cost_matrix_add_repeats(struct rue_cost_matrix *matrix, size_t mo
     for (size_t i = 0; status == RUE_OK && i < count; i++)
         status = add_time(matrix, cell, model, times_ns[i], predicted, error);
     if (cell->repeats == 0) return status;
-    cell->median_ns = median(matrix, cell->times_ns, cell->repeats);
-    settle(matrix, cell);
+    cell->median_ns = median_of_values(matrix, cell->times_ns, cell->repeats);
+    settle_cell(matrix, cell);
     return status;
 }
 
@@ -189,7 +189,7 @@ rue_status rue_cost_matrix_estimate(struct rue_cost_matrix *matrix, size_t model
     cell->estimate_sd = sd;
     cell->repeats = repeats;
     cell->predicted = predicted;
-    settle(matrix, cell);
+    settle_cell(matrix, cell);
     return RUE_OK;
 }
 
@@ -221,11 +221,11 @@ rue_status rue_cost_matrix_add_first_batch(struct rue_cost_matrix *matrix, size_
     if (!isfinite(first_batch_ns) || first_batch_ns < 0)
         return rue_fail(error, RUE_USAGE, "a trial of %s says that its first batch came after %g ns",
                         matrix->models[model], first_batch_ns);
-    rue_status status = push(matrix, &cell->first_batches_ns, &cell->first_count, &cell->first_capacity,
-                             first_batch_ns, error);
+    rue_status status = push_value(matrix, &cell->first_batches_ns, &cell->first_count, &cell->first_capacity,
+                                   first_batch_ns, error);
     if (status != RUE_OK) return status;
-    cell->first_batch_ns = median(matrix, cell->first_batches_ns, cell->first_count);
-    settle(matrix, cell);
+    cell->first_batch_ns = median_of_values(matrix, cell->first_batches_ns, cell->first_count);
+    settle_cell(matrix, cell);
     return RUE_OK;
 }
 
@@ -235,7 +235,7 @@ void rue_cost_matrix_estimate_first_batch(struct rue_cost_matrix *matrix, size_t
     struct rue_cell *cell = cell_at(matrix, model, config);
     if (cell->first_count > 0) return;
     cell->first_batch_ns = first_batch_ns;
-    settle(matrix, cell);
+    settle_cell(matrix, cell);
 }
 
 bool rue_cost_matrix_earliest(const struct rue_cost_matrix *matrix, size_t *config, double *first_batch_ns)

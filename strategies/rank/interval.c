@@ -121,8 +121,8 @@ static size_t draw_winner(struct draw *draw)
 }
 
 /* `measured`: the regret. What draws add to it on average, the measurement added as well. */
-static void find_limits(double *drawn, size_t draws, double measured, double widen, double confidence,
-                        double *low, double *high)
+static void find_drawn_limits(double *drawn, size_t draws, double measured, double widen, double confidence,
+                              double *low, double *high)
 {
     double tail = (1 - confidence) / 2, mean = gsl_stats_mean(drawn, 1, draws), centre = 2 * measured - mean;
     gsl_sort(drawn, 1, draws);
@@ -149,8 +149,10 @@ static void find_from_draws(struct draw *draw, double *room, size_t draws, struc
     double probability = (1 + confidence) / 2,
            widen =
                spread_factor * t_quantile(draw->scatter.freedom, probability) / t_quantile(0, probability);
-    find_limits(mean, draws, row->mean_regret_ratio, widen, confidence, &out->mean_low, &out->mean_high);
-    find_limits(worst, draws, row->max_regret_ratio, widen, confidence, &out->worst_low, &out->worst_high);
+    find_drawn_limits(mean, draws, row->mean_regret_ratio, widen, confidence, &out->mean_low,
+                      &out->mean_high);
+    find_drawn_limits(worst, draws, row->max_regret_ratio, widen, confidence, &out->worst_low,
+                      &out->worst_high);
     gsl_sort(excess, 1, draws);
     out->bound_ratio = widen * gsl_stats_quantile_from_sorted_data(excess, 1, draws, confidence);
 }

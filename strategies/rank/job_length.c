@@ -65,7 +65,7 @@ static double time_s(const struct search *search, size_t model, size_t config, u
     return seconds > 0 && isfinite(seconds) ? seconds : NAN;
 }
 
-static double score(const struct search *search, size_t config)
+static double length_score(const struct search *search, size_t config)
 {
     return rue_joined_regrets_value(&search->joined[config], search->question->selection->objective);
 }
@@ -77,7 +77,7 @@ static double time_at_length(const void *context, size_t model, size_t config)
 }
 
 /* `*best` is the best configuration for jobs of `images`, or RUE_NONE. */
-static rue_status judge(struct search *search, uint64_t images, size_t *best, rue_error *error)
+static rue_status judge_length(struct search *search, uint64_t images, size_t *best, rue_error *error)
 {
     const struct rue_selection *selection = search->question->selection;
     rue_status status = search->question->stop ? search->question->stop() : RUE_OK;
@@ -92,7 +92,7 @@ static rue_status judge(struct search *search, uint64_t images, size_t *best, ru
                        search->joined);
     *best = RUE_NONE;
     for (size_t c = 0; c < search->configs; c++)
-        if (!isnan(score(search, c)) &&
+        if (!isnan(length_score(search, c)) &&
             (*best == RUE_NONE ||
              rue_joined_regrets_is_better(&search->joined[c], &search->joined[*best], selection->objective)))
             *best = c;
@@ -119,18 +119,19 @@ static uint64_t next_length(const struct search *search, uint64_t at, bool upwar
 
 /* Writes the intervals from that of the job at[OWN] to one end, or as far as there is room; `*edge` is the
  * last one. They meet in the middle of two lengths. */
-static rue_status walk(struct search *search, bool upwards, struct rue_job_interval *at, size_t *edge,
-                       rue_error *error)
+static rue_status walk_lengths(struct search *search, bool upwards, struct rue_job_interval *at, size_t *edge,
+                               rue_error *error)
 {
     uint64_t here = search->question->job_images, end = upwards ? search->most : search->least;
     while (here != end && *edge != (upwards ? RUE_JOB_INTERVALS_MAX - 1 : 0)) {
         struct rue_job_interval *now = &at[*edge];
         uint64_t next = next_length(search, here, upwards);
         size_t best = RUE_NONE;
-        rue_status status = judge(search, next, &best, error);
+        rue_status status = judge_length(search, next, &best, error);
         if (status != RUE_OK) return status;
-        if (best == RUE_NONE) break;                                    /* nothing is known of such jobs */
-        double lost = score(search, now->config) - score(search, best); /* NaN: it is not possible */
+        if (best == RUE_NONE) break; /* nothing is known of such jobs */
+        double lost =
+            length_score(search, now->config) - length_score(search, best); /* NaN: it is not possible */
         if (!(lost <= search->question->epsilon_ratio)) {
             uint64_t turn = (uint64_t)ceil(sqrt((double)here * (double)next));
             uint64_t batch = batch_of(search->question, upwards ? best : now->config);
@@ -192,8 +193,8 @@ rue_status rue_job_lengths_find(const struct rue_job_question *question, struct 
     *out = (struct rue_job_lengths){0};
     rue_status status = search_open(question, &search, error);
     if (status != RUE_OK) return status;
-    status = walk(&search, false, at, &first, error);
-    if (status == RUE_OK) status = walk(&search, true, at, &last, error);
+    status = walk_lengths(&search, false, at, &first, error);
+    if (status == RUE_OK) status = walk_lengths(&search, true, at, &last, error);
     if (status == RUE_OK) {
         out->count = last - first + 1;
         memcpy(out->at, &at[first], out->count * sizeof *at);

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 /* `weights` [models] are those of the rules, here and at the end. */
-static rue_status fill(const struct rue_cost_matrix *matrix, const struct rue_selection *selection,
-                       double *weights, struct rue_leave_one_out *left, rue_error *error)
+static rue_status fill_left_out(const struct rue_cost_matrix *matrix, const struct rue_selection *selection,
+                                double *weights, struct rue_leave_one_out *left, rue_error *error)
 {
     const struct rue_selection_rules rules = {1, selection->objective, weights};
     struct rue_joined_regrets joined = {0};
@@ -42,7 +42,7 @@ rue_status rue_leave_one_out_open(const struct rue_cost_matrix *matrix, const st
     double *weights = calloc(models, sizeof *weights);
     if (left) *left = (struct rue_leave_one_out){models, calloc(models, sizeof *left->rows), 0, 0, 0, 0};
     rue_status status = left && left->rows && weights
-                            ? fill(matrix, selection, weights, left, error)
+                            ? fill_left_out(matrix, selection, weights, left, error)
                             : rue_fail_memory(error, "models left out in turn", models * sizeof *left->rows);
     free(weights);
     if (status == RUE_OK && left->known)

@@ -14,8 +14,8 @@ double rue_selection_regret(const struct rue_selection *selection, const struct 
     return (cell->median_ns - selection->best_ns[model]) / selection->best_ns[model];
 }
 
-static struct rue_selection *allocate(const struct rue_cost_matrix *matrix,
-                                      const struct rue_selection_rules *rules)
+static struct rue_selection *allocate_selection(const struct rue_cost_matrix *matrix,
+                                                const struct rue_selection_rules *rules)
 {
     struct rue_selection *selection = calloc(1, sizeof *selection);
     if (!selection) return NULL;
@@ -55,8 +55,8 @@ void rue_selection_close(struct rue_selection *selection)
 
 /* The fastest cell of the model, and the model's votes. Fewer than N cells are strictly faster than a cell
  * exactly when it is no slower than the N-th of the sorted times. `times` [config_count] is scratch. */
-static void vote(struct rue_selection *selection, const struct rue_cost_matrix *matrix, size_t model,
-                 double *times)
+static void vote_model(struct rue_selection *selection, const struct rue_cost_matrix *matrix, size_t model,
+                       double *times)
 {
     size_t count = 0, best = RUE_NONE;
     double best_ns = NAN;
@@ -80,7 +80,8 @@ static void vote(struct rue_selection *selection, const struct rue_cost_matrix *
 }
 
 /* Counts how far the configuration is covered. */
-static void cover(const struct rue_selection *selection, const struct rue_cost_matrix *matrix, size_t config)
+static void cover_config(const struct rue_selection *selection, const struct rue_cost_matrix *matrix,
+                         size_t config)
 {
     struct rue_ranking_row *row = &selection->rows[config];
     size_t models = 0;
@@ -97,7 +98,7 @@ static void cover(const struct rue_selection *selection, const struct rue_cost_m
     row->ranked = models > 0 && row->covered == models;
 }
 
-static double time_of(const void *context, size_t model, size_t config)
+static double cell_time(const void *context, size_t model, size_t config)
 {
     const struct rue_cell *cell = rue_cost_matrix_cell(context, model, config);
     return cell->state == RUE_CELL_OK ? cell->median_ns : NAN;
@@ -137,7 +138,7 @@ static int compare_columns(const void *a, const void *b, void *context)
     return rue_selection_is_better(context, y, x) ? 1 : (x > y) - (x < y);
 }
 
-static void rank(struct rue_selection *selection)
+static void rank_configs(struct rue_selection *selection)
 {
     for (size_t c = 0; c < selection->config_count; c++)
         if (selection->rows[c].ranked) selection->ranked[selection->ranked_count++] = c;
@@ -160,24 +161,24 @@ rue_status rue_selection_open(const struct rue_cost_matrix *matrix, const struct
     *out = NULL;
     size_t configs = matrix->config_count;
     double *times = calloc(configs + 1, sizeof *times);
-    struct rue_selection *selection = times ? allocate(matrix, rules) : NULL;
+    struct rue_selection *selection = times ? allocate_selection(matrix, rules) : NULL;
     if (!selection) {
         free(times);
         return rue_fail_memory(error, "the ranking", configs * sizeof *selection->rows);
     }
-    for (size_t m = 0; m < selection->model_count; m++) vote(selection, matrix, m, times);
+    for (size_t m = 0; m < selection->model_count; m++) vote_model(selection, matrix, m, times);
     rue_objective_join(&(struct rue_objective_times){.models = selection->model_count,
                                                      .configs = configs,
                                                      .weights = selection->weights,
-                                                     .time = time_of,
+                                                     .time = cell_time,
                                                      .context = matrix,
                                                      .room = times},
                        selection->joined);
     for (size_t c = 0; c < configs; c++) {
-        cover(selection, matrix, c);
+        cover_config(selection, matrix, c);
         judge_row(selection, matrix, c);
     }
-    rank(selection);
+    rank_configs(selection);
     free(times);
     *out = selection;
     return RUE_OK;

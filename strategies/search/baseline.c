@@ -12,14 +12,14 @@ static const double drift_sd = 0.02;
 static const double doubt = 1.5;        /* standard deviations of the mean that an error is granted */
 static const double median_loss = 1.57; /* of the variance of a median over that of a mean */
 
-static double scatter(const struct rue_baseline *baseline)
+static double baseline_scatter(const struct rue_baseline *baseline)
 {
     return sqrt((usual_count * usual_sd * usual_sd + baseline->squares) /
                 (usual_count + baseline->square_count));
 }
 
 /* Values that are far off move it little. */
-static double median(const struct rue_baseline *baseline)
+static double baseline_median(const struct rue_baseline *baseline)
 {
     double values[RUE_BASELINE_KEPT];
     memcpy(values, baseline->kept, baseline->count * sizeof *values);
@@ -29,8 +29,8 @@ static double median(const struct rue_baseline *baseline)
 bool rue_baseline_expect(const struct rue_baseline *baseline, double *mean, double *sd)
 {
     if (baseline->count < RUE_BASELINE_LEAST) return false;
-    double own = scatter(baseline);
-    *mean = median(baseline);
+    double own = baseline_scatter(baseline);
+    *mean = baseline_median(baseline);
     *sd = sqrt(own * own * (1 + median_loss / (double)baseline->count) + drift_sd * drift_sd);
     return true;
 }
@@ -39,7 +39,7 @@ bool rue_baseline_error(const struct rue_baseline *baseline, double value, doubl
 {
     double mean;
     if (!rue_baseline_expect(baseline, &mean, sd)) return false;
-    double granted = doubt * scatter(baseline) * sqrt(median_loss / (double)baseline->count);
+    double granted = doubt * baseline_scatter(baseline) * sqrt(median_loss / (double)baseline->count);
     *error = copysign(fmax(0, fabs(value - mean) - granted), value - mean);
     return true;
 }
@@ -48,7 +48,7 @@ void rue_baseline_scatter(struct rue_baseline *baseline, double value)
 {
     double mean, sd;
     if (!rue_baseline_expect(baseline, &mean, &sd)) return;
-    double z = (value - mean) / sd, own = scatter(baseline);
+    double z = (value - mean) / sd, own = baseline_scatter(baseline);
     double calm = 1 - rue_disturbance_probability(value - mean, own);
     baseline->squares += calm * own * own * z * z;
     baseline->square_count += calm;

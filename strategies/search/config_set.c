@@ -27,7 +27,7 @@ static double regret_at(const struct search *search, size_t scenario, size_t con
     return search->regrets[scenario * search->config_count + config];
 }
 
-static bool serves(const struct search *search, size_t scenario, size_t config)
+static bool config_serves(const struct search *search, size_t scenario, size_t config)
 {
     return regret_at(search, scenario, config) <= search->epsilon_ratio; /* not where it is NaN */
 }
@@ -43,7 +43,7 @@ static size_t server_of(const struct search *search, size_t scenario, const size
     size_t best = SIZE_MAX;
     for (size_t k = 0; k < size; k++) {
         size_t c = members ? members[k] : k;
-        if (serves(search, scenario, c) &&
+        if (config_serves(search, scenario, c) &&
             (best == SIZE_MAX || regret_at(search, scenario, c) < regret_at(search, scenario, best)))
             best = c;
     }
@@ -62,7 +62,7 @@ static void keep_better(struct search *search)
     memcpy(search->best, search->members, search->size * sizeof *search->best);
 }
 
-static void complete(struct search *search, size_t at)
+static void complete_set(struct search *search, size_t at)
 {
     size_t left = 0;
     while (left < search->scenario_count && search->served[left]) left++;
@@ -70,21 +70,21 @@ static void complete(struct search *search, size_t at)
     if (at == search->size) return;
     search->work += (double)search->config_count;
     for (size_t c = 0; c < search->config_count && search->work < work_max; c++) {
-        if (!serves(search, left, c)) continue;
+        if (!config_serves(search, left, c)) continue;
         search->work += (double)(search->scenario_count * (at + 1));
         search->members[at] = c;
-        for (size_t s = 0; s < search->scenario_count; s++) search->served[s] += serves(search, s, c);
-        complete(search, at + 1);
-        for (size_t s = 0; s < search->scenario_count; s++) search->served[s] -= serves(search, s, c);
+        for (size_t s = 0; s < search->scenario_count; s++) search->served[s] += config_serves(search, s, c);
+        complete_set(search, at + 1);
+        for (size_t s = 0; s < search->scenario_count; s++) search->served[s] -= config_serves(search, s, c);
     }
 }
 
 /* Leaves the set in `best` and `size`. */
-static void find(struct search *search)
+static void find_set(struct search *search)
 {
     search->best_sum = INFINITY;
     while (search->size <= search->scenario_count && search->work < work_max) {
-        complete(search, 0);
+        complete_set(search, 0);
         if (search->best_sum < INFINITY) return;
         search->size++;
     }
@@ -95,7 +95,7 @@ static void find(struct search *search)
 }
 
 /* Each scenario goes to the best of the set. */
-static void assign(const struct search *search, struct rue_config_set *set)
+static void assign_scenarios(const struct search *search, struct rue_config_set *set)
 {
     double sum = 0, weights = 0;
     set->mean_regret_ratio = set->max_regret_ratio = NAN;
@@ -136,7 +136,7 @@ rue_status rue_config_set_open(const double *regrets, size_t scenario_count, siz
     if (enough) {
         for (size_t s = 0; s < scenario_count; s++)
             search.served[s] = server_of(&search, s, NULL, config_count) == SIZE_MAX;
-        find(&search);
+        find_set(&search);
         rue_sort_integers(search.best, search.size);
         *set = (struct rue_config_set){.epsilon_ratio = epsilon_ratio,
                                        .exact = search.work < work_max,
@@ -144,7 +144,7 @@ rue_status rue_config_set_open(const double *regrets, size_t scenario_count, siz
                                        .configs = search.best,
                                        .scenario_count = scenario_count,
                                        .chosen = chosen};
-        assign(&search, set);
+        assign_scenarios(&search, set);
     } else {
         free(set);
         free(chosen);

@@ -18,7 +18,7 @@ static const struct rue_prediction *prediction_of(const struct rue_duel *duel)
     return duel->forecast->prediction;
 }
 
-static void push(struct rue_duel *duel, const struct rue_ask *ask)
+static void push_probe(struct rue_duel *duel, const struct rue_ask *ask)
 {
     if (duel->probes_left == 0) return;
     duel->probes_left -= duel->probes_left < SIZE_MAX;
@@ -39,7 +39,7 @@ void rue_duel_push_load(struct rue_duel *duel)
 {
     struct rue_ask asks[RUE_PROBES_LOAD_MAX];
     size_t count = duel->surveys ? 0 : list_load(duel, asks);
-    for (size_t i = 0; i < count; i++) push(duel, &asks[i]);
+    for (size_t i = 0; i < count; i++) push_probe(duel, &asks[i]);
 }
 
 /* Those that are cheap, again and twice as long, where trials are not counted. */
@@ -57,7 +57,7 @@ static void push_longer(struct rue_duel *duel)
                                                     asks[i].config, asks[i].images);
         if (asks[i].expected_s > fmin(left_s, most_s)) continue;
         left_s -= asks[i].expected_s;
-        push(duel, &asks[i]);
+        push_probe(duel, &asks[i]);
     }
 }
 
@@ -79,7 +79,7 @@ void rue_duel_push_survey(struct rue_duel *duel)
 }
 
 /* The model that takes least of a joint trial. */
-static size_t lightest(const struct rue_duel *duel, const struct rue_ask *ask)
+static size_t lightest_model(const struct rue_duel *duel, const struct rue_ask *ask)
 {
     size_t best = 0;
     double least_s = INFINITY;
@@ -99,7 +99,7 @@ static void push_rest_of_survey(struct rue_duel *duel)
     double left_s = survey_share * rue_duel_left_s(duel);
     struct rue_ask first, asks[RUE_PROBES_LOAD_MAX];
     if (!rue_probes_middle(&duel->setup, without, &first)) return;
-    size_t light = lightest(duel, &first), count = rue_probes_load(&duel->setup, asks);
+    size_t light = lightest_model(duel, &first), count = rue_probes_load(&duel->setup, asks);
     for (size_t i = 0; i < count && i < SURVEYED; i++) {
         asks[i].measure = RUE_JOINT;
         asks[i].scenario = light;
@@ -107,13 +107,13 @@ static void push_rest_of_survey(struct rue_duel *duel)
         bool known = rue_ask_queue_count_alike(&duel->history, &asks[i]) > 0;
         if (known || without[asks[i].config] || !(cost_s <= left_s)) continue;
         left_s -= cost_s;
-        push(duel, &asks[i]);
+        push_probe(duel, &asks[i]);
     }
 }
 
 /* ---- computing ---- */
 
-static bool is_asked(const struct rue_duel *duel, size_t model, size_t config)
+static bool is_compute_asked(const struct rue_duel *duel, size_t model, size_t config)
 {
     for (size_t i = duel->queue.next; i < duel->queue.count; i++) {
         const struct rue_ask *ask = &duel->queue.at[i];
@@ -127,7 +127,7 @@ static bool is_asked(const struct rue_duel *duel, size_t model, size_t config)
 static void push_size(struct rue_duel *duel, size_t model, size_t config)
 {
     struct rue_ask probe = rue_probes_compute(model, config);
-    if (!is_asked(duel, model, config)) push(duel, &probe);
+    if (!is_compute_asked(duel, model, config)) push_probe(duel, &probe);
 }
 
 static bool is_known(const struct rue_duel *duel, size_t model, size_t config)
@@ -167,6 +167,6 @@ void rue_duel_push_distrusted(struct rue_duel *duel)
     size_t asked = list_load(duel, asks);
     duel->trusting = false;
     for (size_t i = asked, count = duel->surveys ? 0 : list_load(duel, asks); i < count; i++)
-        push(duel, &asks[i]);
+        push_probe(duel, &asks[i]);
     push_compute(duel);
 }

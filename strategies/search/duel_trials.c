@@ -25,7 +25,7 @@ static bool is_excluded(const struct rue_duel *duel, size_t config)
     return duel->forecast->excluded[config];
 }
 
-static uint64_t images_of(const struct rue_duel *duel, const struct length *length, size_t config)
+static uint64_t length_images(const struct rue_duel *duel, const struct length *length, size_t config)
 {
     uint64_t job = duel->setup.job.images;
     const struct rue_config *own = &duel->setup.grid.configs[config];
@@ -37,7 +37,7 @@ static uint64_t images_of(const struct rue_duel *duel, const struct length *leng
 
 uint64_t rue_duel_shortest_images(const struct rue_duel *duel, size_t config)
 {
-    return images_of(duel, &lengths[0], config);
+    return length_images(duel, &lengths[0], config);
 }
 
 /* ---- verification ---- */
@@ -162,7 +162,7 @@ static struct option best_length(const struct rue_duel *duel, size_t model, size
 {
     struct option best = {.rate = -INFINITY};
     for (size_t i = duel->setup.runner.whole_jobs ? LENGTHS - 1 : 0; i < LENGTHS; i++) {
-        uint64_t images = images_of(duel, &lengths[i], config);
+        uint64_t images = length_images(duel, &lengths[i], config);
         struct option option = {model, config, images, -INFINITY};
         double gain = rue_forecast_gain(duel->forecast, model, config, images),
                cost = rue_duel_cost_s(duel, model, config, images);

@@ -8,7 +8,7 @@
 
 enum { MIDDLE_ROUNDS = 3, LEAST_BELIEVED = 2 };
 
-static double doublings(double value)
+static double doublings_of(double value)
 {
     return log2(value + 0.5);
 }
@@ -21,8 +21,8 @@ size_t rue_probes_nearest(const struct rue_config *configs, size_t count, double
     for (size_t c = 0; c < count; c++) {
         const struct rue_knobs *knobs = rue_config_knobs(&configs[c]);
         const int *value = configs[c].value;
-        double distance = fabs(doublings(value[RUE_BATCH_SIZE]) - doublings(batch_size)) +
-                          1.01 * fabs(doublings(value[RUE_NUM_WORKERS]) - doublings(num_workers));
+        double distance = fabs(doublings_of(value[RUE_BATCH_SIZE]) - doublings_of(batch_size)) +
+                          1.01 * fabs(doublings_of(value[RUE_NUM_WORKERS]) - doublings_of(num_workers));
         for (size_t k = 0; k < knobs->count; k++) {
             const struct rue_knob_info *knob = knobs->at[k];
             if (k == RUE_BATCH_SIZE || k == RUE_NUM_WORKERS || value[k] == knob->fallback) continue;
@@ -36,7 +36,7 @@ size_t rue_probes_nearest(const struct rue_config *configs, size_t count, double
     return best;
 }
 
-static size_t nearest(const struct rue_strategy_setup *setup, double batch_size, double num_workers)
+static size_t nearest_config(const struct rue_strategy_setup *setup, double batch_size, double num_workers)
 {
     return rue_probes_nearest(setup->grid.configs, setup->grid.config_count, batch_size, num_workers, NULL);
 }
@@ -66,7 +66,7 @@ static uint64_t whole_batches(const struct rue_strategy_setup *setup, size_t con
     return images < setup->job.images ? images : setup->job.images;
 }
 
-static bool is_asked(const struct rue_ask *asks, size_t count, size_t config)
+static bool is_config_asked(const struct rue_ask *asks, size_t count, size_t config)
 {
     for (size_t i = 0; i < count; i++)
         if (asks[i].config == config) return true;
@@ -87,8 +87,8 @@ size_t rue_probes_load(const struct rue_strategy_setup *setup, struct rue_ask *o
     };
     size_t count = 0;
     for (int p = 0; p < RUE_PROBES_LOAD_MAX; p++) {
-        size_t config = nearest(setup, probes[p][0], probes[p][1]);
-        if (is_asked(out, count, config)) continue;
+        size_t config = nearest_config(setup, probes[p][0], probes[p][1]);
+        if (is_config_asked(out, count, config)) continue;
         out[count++] = (struct rue_ask){
             .measure = RUE_LOAD, .config = config, .images = whole_batches(setup, config, probes[p][2])};
     }
@@ -126,7 +126,7 @@ size_t rue_probes_compute_sizes(const struct rue_strategy_setup *setup, size_t *
     const double sizes[] = {batch.least, batch.middle};
     size_t count = 0;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        size_t config = nearest(setup, sizes[i], 1), twin = find_twin(setup, config);
+        size_t config = nearest_config(setup, sizes[i], 1), twin = find_twin(setup, config);
         if (i > 0 && rue_probes_tell_alike(setup, config, out[0])) break;
         out[count++] = config;
         if (twin != SIZE_MAX) out[count++] = twin;

@@ -115,7 +115,7 @@ static size_t choose_rival(struct rue_recheck *recheck)
 }
 
 /* The models in turn. */
-static void push_next(struct rue_recheck *recheck)
+static void push_pair(struct rue_recheck *recheck)
 {
     struct rue_duel *duel = &recheck->duel;
     size_t rival = choose_rival(recheck), model = recheck->pairs % duel->setup.grid.scenario_count;
@@ -138,7 +138,7 @@ bool rue_recheck_ask(struct rue_recheck *recheck, struct rue_ask *out)
 {
     struct rue_duel *duel = &recheck->duel;
     if (recheck->ended) return false;
-    if (rue_ask_queue_is_empty(&duel->queue)) push_next(recheck);
+    if (rue_ask_queue_is_empty(&duel->queue)) push_pair(recheck);
     if (duel->status != RUE_OK || !rue_ask_queue_pop(&duel->queue, out)) return false;
     out->repeat = (int)duel->history.count;
     return true;
@@ -188,7 +188,7 @@ static size_t best_tried(const struct rue_recheck *recheck)
 
 /* Where the checked configuration ran and may be recommended. `beaten`: in how many of the possible truths
  * the best one is better by more than the margin; `lost`: whatever is the best then. */
-static void judge(struct rue_recheck *recheck, double margin_ratio, struct rue_recheck_findings *out)
+static void judge_verdict(struct rue_recheck *recheck, double margin_ratio, struct rue_recheck_findings *out)
 {
     struct rue_duel *duel = &recheck->duel;
     const struct rue_joined_regrets *drawn = duel->forecast->drawn;
@@ -236,6 +236,6 @@ rue_status rue_recheck_conclude(struct rue_recheck *recheck, double margin_ratio
     if (duel->status != RUE_OK) return rue_duel_status(&recheck->duel, error);
     out->best = rue_standing_at(duel->standing, 0);
     out->verdict = RUE_RECHECK_BEATEN;
-    if (!duel->forecast->out[recheck->own]) judge(recheck, margin_ratio, out);
+    if (!duel->forecast->out[recheck->own]) judge_verdict(recheck, margin_ratio, out);
     return rue_duel_status(&recheck->duel, error);
 }

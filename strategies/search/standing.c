@@ -188,7 +188,7 @@ double rue_standing_spread(const struct rue_standing *standing)
     return spread_factor * fmax(1, sqrt(squares / configs)) * few;
 }
 
-static double quantile(const double *sorted, size_t count, double share)
+static double sorted_quantile(const double *sorted, size_t count, double share)
 {
     size_t at = (size_t)(share * (double)count);
     return sorted[at < count ? at : count - 1];
@@ -198,7 +198,7 @@ static double quantile(const double *sorted, size_t count, double share)
 static double quantile_limit(const double *sorted, size_t count, double share)
 {
     double more = gsl_cdf_ugaussian_Pinv(sure) * sqrt(share * (1 - share) / (double)count);
-    return quantile(sorted, count, fmin(1, share + more));
+    return sorted_quantile(sorted, count, fmin(1, share + more));
 }
 
 /* What the claim's far_off_ratio is. */
@@ -211,7 +211,7 @@ static double find_far_off(const struct rue_standing *standing)
 /* How much better another one may be. What draws say of differences is spread about their means; and what the
  * table shows to be better, is. Where predictions are far off it is about what was measured, which is known
  * by its trials. */
-static double bound(struct rue_standing *standing)
+static double claim_bound(struct rue_standing *standing)
 {
     size_t configs = standing->setup->grid.config_count, own = standing->claimed;
     double least =
@@ -235,15 +235,16 @@ static double bound(struct rue_standing *standing)
 
 /* Where the regrets lie that were drawn, with the confidence of the setup. Draws scatter the cells about what
  * is `expected`, so the least of them are less and regrets are more: the low end starts from the expected. */
-static void find_limits(const struct rue_standing *standing, double expected, double *drawn, double *low,
-                        double *high)
+static void find_regret_limits(const struct rue_standing *standing, double expected, double *drawn,
+                               double *low, double *high)
 {
     size_t count = standing->draws;
     double tail = (1 - standing->setup->aim.confidence) / 2;
     rue_sort_doubles(drawn, count);
-    double middle = quantile(drawn, count, 0.5);
-    *low = fmax(0, fmin(middle, expected) - standing->factor * (middle - quantile(drawn, count, tail)));
-    *high = middle + standing->factor * (quantile(drawn, count, 1 - tail) - middle);
+    double middle = sorted_quantile(drawn, count, 0.5);
+    *low =
+        fmax(0, fmin(middle, expected) - standing->factor * (middle - sorted_quantile(drawn, count, tail)));
+    *high = middle + standing->factor * (sorted_quantile(drawn, count, 1 - tail) - middle);
 }
 
 void rue_standing_claim(struct rue_standing *standing, size_t trials, size_t draws, size_t config,
@@ -256,15 +257,15 @@ void rue_standing_claim(struct rue_standing *standing, size_t trials, size_t dra
     standing->far_off = find_far_off(standing);
     draw_all(standing, rue_mix64(standing->setup->seed ^ rue_mix64(trials)));
     *out = (struct rue_claim){.config = standing->claimed,
-                              .bound_ratio = bound(standing),
+                              .bound_ratio = claim_bound(standing),
                               .far_off_ratio = standing->far_off,
                               .verified = !is_out(standing, standing->claimed) &&
                                           is_verified(standing, standing->claimed)};
     const struct rue_joined_regrets *expected = &standing->forecast->joined[standing->claimed];
-    find_limits(standing, rue_joined_regrets_value(expected, RUE_OBJECTIVE_MEAN), standing->own[0],
-                &out->mean_low, &out->mean_high);
-    find_limits(standing, rue_joined_regrets_value(expected, RUE_OBJECTIVE_WORST), standing->own[1],
-                &out->worst_low, &out->worst_high);
+    find_regret_limits(standing, rue_joined_regrets_value(expected, RUE_OBJECTIVE_MEAN), standing->own[0],
+                       &out->mean_low, &out->mean_high);
+    find_regret_limits(standing, rue_joined_regrets_value(expected, RUE_OBJECTIVE_WORST), standing->own[1],
+                       &out->worst_low, &out->worst_high);
 }
 
 double rue_standing_sd(const struct rue_standing *standing, size_t model, size_t config)

@@ -31,7 +31,7 @@ struct search {
 
 /* ---- phases ---- */
 
-static void update(struct search *search)
+static void update_search(struct search *search)
 {
     search->stale = false;
     rue_duel_update(&search->duel);
@@ -51,7 +51,7 @@ static void after_load(struct search *search)
     struct rue_duel *duel = &search->duel;
     if (duel->surveys) rue_duel_push_survey(duel);
     if (duel->status != RUE_OK || !rue_ask_queue_is_empty(&duel->queue)) return;
-    update(search);
+    update_search(search);
     if (duel->status == RUE_OK) rue_duel_push_more(duel);
     search->phase = COMPUTE;
 }
@@ -71,7 +71,7 @@ static void push_earlier_choice(struct rue_duel *duel)
 static void after_compute(struct search *search)
 {
     struct rue_duel *duel = &search->duel;
-    update(search);
+    update_search(search);
     if (duel->status == RUE_OK) rue_duel_push_distrusted(duel);
     if (duel->status != RUE_OK || !rue_ask_queue_is_empty(&duel->queue)) return;
     search->phase = DECIDE;
@@ -81,11 +81,11 @@ static void after_compute(struct search *search)
 }
 
 /* Looks at all that was learned, now and then: each look is one more chance to be sure by mistake. */
-static void look(struct search *search)
+static void look_at_claim(struct search *search)
 {
     struct rue_duel *duel = &search->duel;
     double joints = (double)duel->joints;
-    update(search);
+    update_search(search);
     if (duel->status != RUE_OK || duel->joints < search->look_at) return;
     bool missed = joints >= look_growth * (double)search->look_at; /* a study goes on */
     search->look_at = (size_t)ceil(fmax(joints + 2, look_growth * joints));
@@ -95,7 +95,7 @@ static void look(struct search *search)
     search->sure = sure ? search->sure + 1 + missed : 0;
 }
 
-static void push_next(struct search *search, bool due)
+static void push_next_trial(struct search *search, bool due)
 {
     struct rue_duel *duel = &search->duel;
     size_t leader = rue_standing_at(duel->standing, 0), unseen, reserved = 0;
@@ -119,15 +119,15 @@ static void push_next(struct search *search, bool due)
         rue_duel_verify_best(duel);
 }
 
-static void decide(struct search *search)
+static void decide_next(struct search *search)
 {
     struct rue_duel *duel = &search->duel;
     bool due = duel->joints >= search->look_at;
     if (search->stale || due)
-        look(search);
+        look_at_claim(search);
     else
         rue_standing_update(duel->standing);
-    if (duel->status == RUE_OK) push_next(search, due);
+    if (duel->status == RUE_OK) push_next_trial(search, due);
     if (duel->status == RUE_OK && rue_ask_queue_is_empty(&duel->queue) && !search->compared) {
         search->compared = true;
         rue_duel_push_baselines(duel);
@@ -152,7 +152,7 @@ static bool is_of_use(const struct search *search, const struct rue_ask *ask)
     return ask->measure != RUE_LOAD || !is_probed_enough(&search->duel);
 }
 
-static bool pop(struct search *search, struct rue_ask *out)
+static bool pop_useful(struct search *search, struct rue_ask *out)
 {
     while (rue_ask_queue_pop(&search->duel.queue, out))
         if (is_of_use(search, out)) return true;
@@ -162,10 +162,10 @@ static bool pop(struct search *search, struct rue_ask *out)
 static bool duel_ask(void *state, struct rue_ask *out)
 {
     static void (*const go_on[])(struct search *) = {
-        [LOAD] = after_load, [COMPUTE] = after_compute, [DECIDE] = decide};
+        [LOAD] = after_load, [COMPUTE] = after_compute, [DECIDE] = decide_next};
     struct search *search = state;
     struct rue_duel *duel = &search->duel;
-    while (duel->status == RUE_OK && !pop(search, out)) {
+    while (duel->status == RUE_OK && !pop_useful(search, out)) {
         if (search->phase == ENDED) return false;
         go_on[search->phase](search);
     }
@@ -256,7 +256,7 @@ static void duel_shift(void *state, size_t trial, struct rue_speed change)
     struct search *search = state;
     rue_prediction_shift(search->duel.forecast->prediction, trial, change);
     search->stale = true;
-    if (search->phase == ENDED) update(search);
+    if (search->phase == ENDED) update_search(search);
 }
 
 static void duel_spend(void *state, double seconds, size_t trials)
