@@ -14,7 +14,7 @@ STRUCT_FIELDS = 20
 # To be brought below the limits.
 WIDE = {"lmdb_set.h: rue_lmdb_set": 24, "source.h: rue_source_ops": 30, "loader.c: rue_loader": 30, "findings.h: rue_variant_findings": 38,
         "findings.h: rue_findings": 39, "prepare_convert.c: conversion": 24}
-CROWDED = {"engine/read": 88, "tuner/commands": 43, "reports": 48}
+CROWDED = {"engine/read": 88, "reports": 48}
 TESTS = ["tests", *(f"tests/{part}" for part in ("bench", "faults", "fixtures", "fuzz", "gpu", "house", "race")),
          *(f"tests/{kind}/{path.name}" for kind in ("unit", "program") for path in sorted((ROOT / "tests" / kind).iterdir()))]
 # A folder may include those before it in its list, and what its first one may.

@@ -342,21 +342,30 @@ static rue_status check(struct rue_study_setup *setup, struct rue_study_ledger *
     return status == RUE_OK ? recheck(setup, ledger, variant, goal, out, error) : status;
 }
 
+/* A check under way. */
+struct checking {
+    const struct rue_check_goal *goal;
+    struct rue_check *out;
+};
+
+static rue_status check_study(struct rue_study *study, void *context, rue_error *error)
+{
+    const struct checking *checking = context;
+    return check(&study->setup, &study->ledger, checking->goal, checking->out, error);
+}
+
 rue_status rue_check_run(const struct rue_check_goal *goal, struct rue_check *out, rue_error *error)
 {
-    struct rue_study *study;
+    static const struct rue_study_steps steps = {.run = check_study};
+    struct checking checking = {goal, out};
+    const char *data = goal->data;
+    char gpus[GPUS_BYTES];
     *out = (struct rue_check){.findings = {.verdict = RUE_RECHECK_UNTRIED}};
     snprintf(out->skipped, sizeof out->skipped, "%s", rue_check_obstacle(goal->part, goal->data));
     if (out->skipped[0]) return RUE_OK;
-    const char *data = goal->data;
     if (!data && goal->part->found.variant.path[0]) data = goal->part->found.variant.path;
-    char gpus[GPUS_BYTES];
     struct rue_study_goal wanted = study_goal(goal, &data, gpus);
-    rue_status status = rue_study_open(&wanted, goal->progress, &study, error);
-    if (status != RUE_OK) return status;
-    status = check(&study->setup, &study->ledger, goal, out, error);
-    rue_study_close(study);
-    return status;
+    return rue_study_perform(&wanted, goal->progress, &steps, &checking, error);
 }
 
 /* ---- words ---- */

@@ -1,17 +1,266 @@
-#include "commands.h"
-
+/* Compares variants of the data: a study of all of them, then their loaders side by side, and samples that
+ * are converted from the first one. */
+#include <dirent.h>
+#include <errno.h>
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
-#include "compare.h"
+#include "commands.h"
 #include "data_options.h"
 #include "dry_run.h"
+#include "interrupt.h"
 #include "output.h"
+#include "part.h"
+#include "prepare.h"
+#include "side_by_side.h"
+#include "sort.h"
+#include "storage.h"
+#include "study_folder.h"
 #include "study_options.h"
 #include "study_outcome.h"
 #include "study_show.h"
+#include "study_trials.h"
 #include "suspension.h"
 #include "terminal.h"
 #include "units.h"
+
+enum { ROUNDS = 3, IMAGES_MAX = 4096 };
+
+/* What the rounds of one variant and configuration told; medians of them are shown. */
+struct rounds {
+    size_t count;
+    double images_per_s[ROUNDS], first_batch_s[ROUNDS], cpu_s_per_image[ROUNDS], memory_bytes[ROUNDS];
+};
+
+/* ---- loading ---- */
+
+static double known_or_nan(int64_t value)
+{
+    return value == RUE_ABSENT ? NAN : (double)value;
+}
+
+static void note(struct rounds *rounds, const struct rue_trial_result *result)
+{
+    if (result->outcome != RUE_TRIAL_OK || result->end_to_end_ns <= 0 || result->images <= 0) return;
+    double took_s = (double)result->end_to_end_ns / 1e9, images = (double)result->images;
+    size_t i = rounds->count++;
+    rounds->images_per_s[i] = images / took_s;
+    rounds->first_batch_s[i] = known_or_nan(result->first_batch_ns) / 1e9;
+    rounds->cpu_s_per_image[i] = result->cpu_ratio * took_s / images;
+    rounds->memory_bytes[i] = known_or_nan(result->anon_peak_bytes);
+}
+
+static double median(double *values, size_t count)
+{
+    if (count == 0) return NAN;
+    for (size_t i = 0; i < count; i++)
+        if (isnan(values[i])) return NAN;
+    rue_sort_doubles(values, count);
+    return values[count / 2];
+}
+
+static struct rue_side_loading medians(struct rounds *rounds)
+{
+    return (struct rue_side_loading){.images_per_s = median(rounds->images_per_s, rounds->count),
+                                     .first_batch_s = median(rounds->first_batch_s, rounds->count),
+                                     .cpu_s_per_image = median(rounds->cpu_s_per_image, rounds->count),
+                                     .memory_bytes = median(rounds->memory_bytes, rounds->count)};
+}
+
+static uint64_t round_images(const struct rue_study_setup *setup, size_t variant)
+{
+    uint64_t job = setup->variants[variant].job_images;
+    return job < IMAGES_MAX ? job : IMAGES_MAX;
+}
+
+static rue_status load_once(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                            size_t variant, const struct rue_config *config, size_t round,
+                            struct rounds *rounds, rue_error *error)
+{
+    struct rue_trial_request request = {
+        .measure = RUE_LOAD, .config = *config, .images = round_images(setup, variant)};
+    struct rue_trial_result result;
+    rue_status status =
+        rue_study_measure(setup, ledger, variant, RUE_NONE, &request, round, 0, &result, error);
+    if (status != RUE_OK) return status;
+    note(rounds, &result);
+    if (result.outcome != RUE_TRIAL_OK && round == 0)
+        rue_progress_note(setup->progress, "%s: a trial of the loader alone was not ok: %s",
+                          setup->variants[variant].variant.path, result.reason);
+    rue_trial_result_close(&result);
+    return rue_interrupt_status();
+}
+
+/* Round by round, so that what disturbs the machine disturbs all alike. */
+static rue_status load_all(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                           struct rue_side_by_side *out, rue_error *error)
+{
+    struct rounds(*rounds)[2] = calloc(out->side_count, sizeof *rounds);
+    if (!rounds) return rue_fail_memory(error, "loading", out->side_count * sizeof *rounds);
+    rue_status status = RUE_OK;
+    for (size_t r = 0; status == RUE_OK && r < ROUNDS; r++)
+        for (size_t s = 0; status == RUE_OK && s < out->side_count; s++) {
+            const struct rue_variant_findings *variant = out->sides[s].variant;
+            size_t best = variant->selection->recommended;
+            if (s == 0)
+                rue_progress_show(setup->progress, "comparing loaders, round %zu of %d", r + 1, ROUNDS);
+            if (best != RUE_NONE)
+                status =
+                    load_once(setup, ledger, s, &variant->matrix->configs[best], r, &rounds[s][0], error);
+            if (status == RUE_OK && out->has_common)
+                status = load_once(setup, ledger, s, &out->common, r, &rounds[s][1], error);
+        }
+    for (size_t s = 0; s < out->side_count; s++) {
+        out->sides[s].own = medians(&rounds[s][0]);
+        out->sides[s].common = medians(&rounds[s][1]);
+    }
+    free(rounds);
+    return status;
+}
+
+/* ---- making one from another ---- */
+
+static enum rue_compression compression_by_name(const char *name)
+{
+    static const char *const suffixes[RUE_COMPRESSION_COUNT] = {
+        [RUE_COMPRESS_GZIP] = ".gz", [RUE_COMPRESS_ZSTD] = ".zst", [RUE_COMPRESS_LZ4] = ".lz4"};
+    size_t length = strlen(name);
+    for (int c = 1; c < RUE_COMPRESSION_COUNT; c++) {
+        size_t own = strlen(suffixes[c]);
+        if (length > own && strcmp(name + length - own, suffixes[c]) == 0) return (enum rue_compression)c;
+    }
+    return RUE_COMPRESS_NONE;
+}
+
+/* Of shards, by the name of one of them. */
+static enum rue_compression compression_of(const char *path)
+{
+    enum rue_compression found = compression_by_name(path);
+    DIR *folder = opendir(path);
+    struct dirent *entry;
+    while (folder && found == RUE_COMPRESS_NONE && (entry = readdir(folder)))
+        if (entry->d_name[0] != '.') found = compression_by_name(entry->d_name);
+    if (folder) closedir(folder);
+    return found;
+}
+
+/* Whether the first variant can be made into this one. */
+static bool can_be_made(const struct rue_variant *from, const struct rue_variant *to)
+{
+    const struct rue_sink_ops *sink = rue_sink_find(to->format);
+    bool decoded = from->mode == RUE_PREPROCESSED;
+    if (!sink || !sink->holds[to->mode] || (decoded && to->mode == RUE_RAW)) return false;
+    return !decoded || strcmp(from->dtype, to->dtype) == 0 || strcmp(from->dtype, "uint8") == 0;
+}
+
+/* What making all of it takes, by a sample. */
+static rue_status build_side(const struct rue_study_setup *setup, size_t index, uint64_t images,
+                             struct rue_side *side, rue_error *error)
+{
+    const struct rue_study_variant *from = &setup->variants[0], *to = &setup->variants[index];
+    char sample[PATH_MAX], part[RUE_PART_BYTES], path[RUE_PART_BYTES + 8];
+    rue_error why = {0};
+    struct rue_prepared done = {0};
+    side->cannot_be_made = !can_be_made(&from->variant, &to->variant);
+    if (side->cannot_be_made) return RUE_OK;
+    int dtype = rue_word_find(rue_dtype_names, RUE_DTYPE_COUNT, to->variant.dtype);
+    const struct rue_prepare_options options = {
+        .source = {.format = from->variant.format,
+                   .image_key = setup->goal.data.keys.image_key,
+                   .label_key = setup->goal.data.keys.label_key},
+        .format = to->variant.format,
+        .mode = (int)to->variant.mode,
+        .dtype = dtype < 0 ? RUE_DTYPE_COUNT : dtype,
+        .compression = compression_of(to->variant.path),
+        .split = "sample",
+        .shard_bytes = UINT64_C(256) << 20,
+        .images = images,
+        .seed = setup->goal.loader.workload.seed,
+        .max_pixels = setup->goal.loader.workload.max_pixels,
+        .bad_images = setup->goal.loader.workload.bad_images,
+    };
+    rue_study_sample_name(setup, sample);
+    rue_progress_show(setup->progress, "converting a sample to what %s is", to->variant.path);
+    int lock = rue_part_open(sample, false, part);
+    snprintf(path, sizeof path, "%s/data", part);
+    rue_status status =
+        lock >= 0 ? rue_prepare_convert(from->variant.path, path, &options, NULL, &done, &why)
+                  : rue_fail(&why, RUE_STORE, "cannot write to %s: %s", setup->place.folder, strerror(errno));
+    if (lock >= 0) close(lock);
+    rue_part_remove(part);
+    if (status == RUE_INTERRUPTED || status == RUE_TERMINATED)
+        return rue_fail(error, status, "%s", why.message);
+    if (status != RUE_OK)
+        rue_progress_note(setup->progress, "what making %s takes is not known: %s", to->variant.path,
+                          why.message);
+    else
+        side->build_s = (double)done.elapsed_ns / 1e9 / (double)done.images * (double)from->opened.images;
+    return RUE_OK;
+}
+
+/* ---- all of it ---- */
+
+/* The answer over all variants, where there is one. */
+static void take_common(const struct rue_findings *findings, struct rue_side_by_side *out)
+{
+    for (size_t s = 0; s < out->side_count; s++) out->sides[s].common_regret_ratio = NAN;
+    if (findings->overall_count == 0) return;
+    const struct rue_overall *overall = &findings->overall[findings->overall_count - 1];
+    if (overall->part_count != out->side_count) return;
+    for (size_t s = 0; s < out->side_count; s++)
+        out->sides[s].common_regret_ratio = overall->parts[s].mean_regret_ratio;
+    if (overall->best == RUE_NONE) return;
+    out->has_common = true;
+    out->common_predicted = overall->best != overall->selection->recommended;
+    out->common = overall->matrix->configs[overall->best];
+}
+
+/* Loads with each variant alone, at its best and at the common configuration, and converts `sample_images` of
+ * the first variant to the format of each other one. The trials become rows of the findings, too. `out` is to
+ * be closed also where this fails. */
+static rue_status measure_compared(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                                   struct rue_findings *findings, uint64_t sample_images,
+                                   struct rue_side_by_side *out, rue_error *error)
+{
+    *out = (struct rue_side_by_side){
+        .findings = findings, .sample_images = sample_images, .side_count = findings->variant_count};
+    out->sides = calloc(out->side_count + 1, sizeof *out->sides);
+    if (!out->sides) return rue_fail_memory(error, "a comparison", out->side_count * sizeof *out->sides);
+    for (size_t s = 0; s < out->side_count; s++) {
+        struct rue_side *side = &out->sides[s];
+        side->variant = &findings->variants[s];
+        side->build_s = s ? NAN : 0;
+        side->storage_bytes = rue_storage_of(&side->variant->variant, side->variant->data_bytes);
+        side->cache = setup->variants[s].workload.cache;
+        rue_findings_name_among(findings, side->variant, side->name, sizeof side->name);
+    }
+    take_common(findings, out);
+    rue_status status = load_all(setup, ledger, out, error);
+    for (size_t s = 1; status == RUE_OK && s < out->side_count; s++)
+        status = build_side(setup, s, sample_images, &out->sides[s], error);
+    rue_progress_close(setup->progress);
+    return status;
+}
+
+/* What that will do, in words. */
+static void describe_compared(const struct rue_study_setup *setup, uint64_t sample_images, char *out,
+                              size_t bytes)
+{
+    char images[RUE_UNIT_TEXT_BYTES], sample[RUE_UNIT_TEXT_BYTES];
+    rue_format_count(round_images(setup, 0), images, sizeof images);
+    snprintf(out, bytes,
+             "%d rounds of the loaders alone, %s images each; samples of up to %s images converted; both "
+             "beside the budget",
+             ROUNDS, images, rue_format_count(sample_images, sample, sizeof sample));
+}
+
+static void close_compared(struct rue_side_by_side *compared)
+{
+    free(compared->sides);
+    compared->sides = NULL;
+}
 
 enum {
     MODEL,
@@ -35,8 +284,6 @@ enum {
     JSON,
     QUIET
 };
-
-#define BUDGET_NS (120 * RUE_NS_PER_S)
 
 static const struct rue_option options_table[] = {
     [MODEL] = RUE_STUDY_OPTION_MODEL,
@@ -91,7 +338,7 @@ static struct rue_study_goal read_goal(const struct rue_options *options)
         .output.dry_run = rue_options_flag(options, DRY_RUN),
         .output.command_line = rue_options_command_line(options),
     };
-    if (!rue_options_text(options, BUDGET)) goal.search.budget.time_ns = BUDGET_NS;
+    if (!rue_options_text(options, BUDGET)) goal.search.budget.time_ns = RUE_STUDY_BUDGET_NS;
     return goal;
 }
 
@@ -108,27 +355,33 @@ static void show_rest(const struct rue_study_setup *setup, const struct rue_opti
                       const struct rue_report_style *style, FILE *stream)
 {
     char text[160];
-    rue_compare_describe(setup, rue_options_number(options, SAMPLE), text, sizeof text);
+    describe_compared(setup, rue_options_number(options, SAMPLE), text, sizeof text);
     rue_study_show_step("then", text, style, stream);
 }
 
-static void show_plan(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
-                      const struct rue_options *options)
-{
-    const struct rue_report_style style = rue_terminal_style(stderr, RUE_TABLE_COLUMNS);
-    rue_study_show_plan(setup, ledger, &style, stderr);
-    show_rest(setup, options, &style, stderr);
-    fputc('\n', stderr);
-}
+/* A comparison under way. */
+struct comparing {
+    const struct rue_options *options;
+    struct rue_side_by_side compared;
+};
 
-static rue_status show_dry_run(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
-                               const struct rue_options *options, rue_error *error)
+static rue_status show_plan(const struct rue_study *study, void *context, rue_error *error)
 {
-    const struct rue_report_style style = rue_terminal_style(stdout, RUE_TABLE_COLUMNS);
-    bool as_json = rue_options_flag(options, JSON);
-    rue_status status = rue_dry_run_show(setup, ledger, options, as_json, error);
-    if (status == RUE_OK && !as_json) show_rest(setup, options, &style, stdout);
-    return status;
+    const struct rue_options *options = ((const struct comparing *)context)->options;
+    const struct rue_study_setup *setup = &study->setup;
+    bool dry = setup->goal.output.dry_run, as_json = rue_options_flag(options, JSON);
+    FILE *stream = dry ? stdout : stderr;
+    const struct rue_report_style style = rue_terminal_style(stream, RUE_TABLE_COLUMNS);
+    if (!dry && rue_options_flag(options, QUIET)) return RUE_OK;
+    if (dry) {
+        rue_status status = rue_dry_run_show(setup, &study->ledger, options, as_json, error);
+        if (status != RUE_OK || as_json) return status;
+    } else {
+        rue_study_show_plan(setup, &study->ledger, &style, stream);
+    }
+    show_rest(setup, options, &style, stream);
+    if (!dry) fputc('\n', stream);
+    return RUE_OK;
 }
 
 /* The first variant that nothing could be recommended for. */
@@ -144,46 +397,32 @@ static rue_status judge(const struct rue_study_setup *setup, const struct rue_fi
     return RUE_OK;
 }
 
-/* What the study has found, on the disk. */
-static rue_status keep(struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                       struct rue_findings *findings, rue_error *error)
+static rue_status measure_sides(struct rue_study *study, struct rue_findings *findings, void *context,
+                                rue_error *error)
 {
-    rue_status status = rue_study_keep_findings(setup, ledger, findings, error);
-    for (size_t i = 0; status == RUE_OK && rue_reports[i]; i++)
-        if (rue_reports[i]->file)
-            status = rue_output_write_report(rue_reports[i], findings, setup->place.folder, error);
-    return status;
+    struct comparing *comparing = context;
+    return measure_compared(&study->setup, &study->ledger, findings,
+                            rue_options_number(comparing->options, SAMPLE), &comparing->compared, error);
 }
 
-/* Whatever ended it, what was measured is kept. */
-static rue_status compare(struct rue_study *study, const struct rue_options *options, rue_error *error)
+/* Whatever ended it, what was measured is on the disk. */
+static rue_status conclude(const struct rue_study *study, struct rue_findings *findings,
+                           const struct rue_study_end *end, void *context, rue_error *error)
 {
-    struct rue_findings *findings;
-    struct rue_side_by_side compared = {0};
-    rue_error why = {0}, lost = {0};
-    rue_status status = rue_study_plan(study, error);
-    if (status != RUE_OK) return status;
-    rue_progress_close(study->setup.progress);
-    if (rue_options_flag(options, DRY_RUN))
-        return show_dry_run(&study->setup, &study->ledger, options, error);
-    if (!rue_options_flag(options, QUIET)) show_plan(&study->setup, &study->ledger, options);
-    rue_status ran = rue_study_run(study, &why);
-    rue_progress_close(study->setup.progress);
-    status = rue_study_findings(study, &findings, error);
-    if (status != RUE_OK) return status;
-    if (ran == RUE_OK)
-        ran = rue_compare_measure(&study->setup, &study->ledger, findings,
-                                  rue_options_number(options, SAMPLE), &compared, &why);
-    status = ran == RUE_STORE ? RUE_OK : keep(&study->setup, &study->ledger, findings, &lost);
-    if (ran != RUE_OK)
-        status = rue_fail(error, ran, "%s; what was measured is kept in %s: the same command goes on",
-                          why.message[0] ? why.message : rue_status_text(ran), study->setup.place.folder);
+    struct comparing *comparing = context;
+    const char *folder = study->setup.place.folder;
+    rue_error lost = end->lost;
+    rue_status status = lost.status;
+    bool kept = !findings->alone && end->ran != RUE_STORE;
+    for (size_t i = 0; kept && status == RUE_OK && rue_reports[i]; i++)
+        if (rue_reports[i]->file) status = rue_output_write_report(rue_reports[i], findings, folder, &lost);
+    if (end->ran != RUE_OK)
+        status = rue_fail(error, end->ran, "%s; what was measured is kept in %s: the same command goes on",
+                          end->why.message[0] ? end->why.message : rue_status_text(end->ran), folder);
     else if (status != RUE_OK)
         rue_fail(error, status, "%s", lost.message);
-    if (status == RUE_OK) status = show(options, &compared, error);
+    if (status == RUE_OK) status = show(comparing->options, &comparing->compared, error);
     if (status == RUE_OK) status = judge(&study->setup, findings, error);
-    rue_compare_close(&compared);
-    rue_study_findings_close(findings);
     return status;
 }
 
@@ -195,13 +434,12 @@ static rue_status run(const struct rue_options *options, rue_error *error)
         status = rue_data_options_keys(options, IMAGE_KEY, LABEL_KEY, &goal.data.keys, error);
     if (status != RUE_OK) return status;
     struct rue_progress progress = rue_progress_open(rue_options_flag(options, QUIET));
-    struct rue_study *study;
+    static const struct rue_study_steps steps = {
+        .planned = show_plan, .beside = measure_sides, .found = conclude};
+    struct comparing comparing = {.options = options};
     rue_suspension_install();
-    status = rue_study_open(&goal, &progress, &study, error);
-    if (status == RUE_OK) {
-        status = compare(study, options, error);
-        rue_study_close(study);
-    }
+    status = rue_study_perform(&goal, &progress, &steps, &comparing, error);
+    close_compared(&comparing.compared);
     rue_progress_close(&progress);
     return status;
 }

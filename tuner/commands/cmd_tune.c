@@ -12,7 +12,6 @@
 #include "study.h"
 #include "study_options.h"
 #include "study_outcome.h"
-#include "study_prior.h"
 #include "study_show.h"
 #include "study_space.h"
 #include "suspension.h"
@@ -66,8 +65,7 @@ enum {
 /* As many batches of the largest size are no more images than --images takes. */
 enum { BATCHES_MAX = 1 << 24, WORKERS_MAX = 65536 };
 
-/* The budget where none is given, of time, and of a table's time. */
-#define BUDGET_NS   (120 * RUE_NS_PER_S)
+/* The budget where none is given, of a table's time. */
 #define TABLE_SHARE 0.1
 
 static const char *const modes[] = {"all", "raw", "preprocessed", NULL};
@@ -329,59 +327,33 @@ static rue_status judge(const struct rue_study_setup *setup, const struct rue_fi
         "not enough was measured to recommend anything; run it again to go on, or with a larger --budget");
 }
 
-/* A run that failed before it had anything to recommend has nothing to put in the place of what an earlier
- * one found out. */
-static bool is_worth_keeping(const struct rue_study_ledger *ledger, const struct rue_findings *findings,
-                             rue_status ran)
+/* Reports whatever was measured, which is worth it whatever ended the run. */
+static rue_status conclude(const struct rue_study *study, struct rue_findings *findings,
+                           const struct rue_study_end *end, void *context, rue_error *error)
 {
-    bool recommends = ran == RUE_OK || ledger->found_trials == 0;
-    for (size_t v = 0; v < findings->variant_count; v++)
-        recommends |= findings->variants[v].selection->recommended != RUE_NONE;
-    return recommends;
-}
-
-/* Reports whatever was measured, which is worth it whatever ended the run: `ran`, as `why` says. */
-static rue_status conclude(struct rue_study *study, rue_status ran, const rue_error *why,
-                           const struct rue_options *options, rue_error *error)
-{
-    struct rue_findings *findings;
-    rue_error lost = {0}, verdict = {0};
-    rue_status status = rue_study_findings(study, &findings, &lost), judged = RUE_OK;
-    if (status == RUE_OK) {
-        findings->alone = !is_worth_keeping(&study->ledger, findings, ran);
-        if (!findings->alone && ran != RUE_STORE)
-            status = rue_study_keep_findings(&study->setup, &study->ledger, findings, &lost);
-        status = report(&study->setup, findings, options, &lost);
-        judged = judge(&study->setup, findings, &verdict);
-        rue_study_findings_close(findings);
-    }
-    if (ran == RUE_OK && status == RUE_OK)
+    rue_error lost = end->lost, verdict = {0};
+    rue_status ran = end->ran, status = report(&study->setup, findings, context, &lost);
+    if (ran == RUE_OK && status == RUE_OK) {
+        rue_status judged = judge(&study->setup, findings, &verdict);
         return judged == RUE_OK ? RUE_OK : rue_fail(error, judged, "%s", verdict.message);
+    }
     if (ran == RUE_OK) return rue_fail(error, status, "%s", lost.message);
     bool ended = ran == RUE_INTERRUPTED || ran == RUE_TERMINATED;
-    return rue_fail(error, status == RUE_OK || ended ? ran : status, "%s%s%s", why->message,
+    return rue_fail(error, status == RUE_OK || ended ? ran : status, "%s%s%s", end->why.message,
                     status == RUE_OK ? "" : "; ", lost.message);
 }
 
-static rue_status tune(struct rue_study *study, const struct rue_options *options, rue_error *error)
+static rue_status show_plan(const struct rue_study *study, void *context, rue_error *error)
 {
-    rue_status status = rue_study_plan(study, error);
-    if (status == RUE_OK) status = rue_study_take_prior(study, error);
-    if (status != RUE_OK) return status;
-    rue_progress_close(study->setup.progress);
-    if (rue_options_flag(options, DRY_RUN))
+    const struct rue_options *options = context;
+    if (study->setup.goal.output.dry_run)
         return rue_dry_run_show(&study->setup, &study->ledger, options, rue_options_flag(options, JSON),
                                 error);
     struct rue_report_style style = rue_terminal_style(stderr, RUE_TABLE_COLUMNS);
-    if (!rue_options_flag(options, QUIET)) {
-        rue_study_show_plan(&study->setup, &study->ledger, &style, stderr);
-        fputc('\n', stderr);
-    }
-    rue_error why = {0};
-    rue_status ran = rue_study_run(study, &why);
-    rue_progress_close(study->setup.progress);
-    if (ran == RUE_USAGE) return rue_fail(error, ran, "%s", why.message); /* refused: there is nothing yet */
-    return conclude(study, ran, &why, options, error);
+    if (rue_options_flag(options, QUIET)) return RUE_OK;
+    rue_study_show_plan(&study->setup, &study->ledger, &style, stderr);
+    fputc('\n', stderr);
+    return RUE_OK;
 }
 
 /* How long the job is can be said in two ways; a flag wins over a setting. */
@@ -444,7 +416,7 @@ static rue_status check_goal(const struct rue_options *options, const struct rue
 static rue_status check_table(const struct rue_options *options, struct rue_study_goal *goal,
                               rue_error *error)
 {
-    if (!rue_options_text(options, BUDGET)) goal->search.budget.time_ns = BUDGET_NS;
+    if (!rue_options_text(options, BUDGET)) goal->search.budget.time_ns = RUE_STUDY_BUDGET_NS;
     if (!goal->data.table) {
         if (!is_typed(options, MAP)) return RUE_OK;
         return rue_fail(error, RUE_USAGE, "--map names the columns of a table: give it with --table");
@@ -502,17 +474,13 @@ static rue_status run(const struct rue_options *options, rue_error *error)
     if (status == RUE_OK) status = check_goal(options, &goal, error);
     if (status != RUE_OK) return status;
     struct rue_progress progress = rue_progress_open(rue_options_flag(options, QUIET));
-    struct rue_study *study;
     rue_suspension_install();
     status = check_typed(options, error);
     if (status == RUE_OK) status = check_table(options, &goal, error);
     const char *prior = rue_options_text(options, PRIOR);
     if (status == RUE_OK && prior) status = rue_recommendation_read(prior, &goal.search.prior, error);
-    if (status == RUE_OK) status = rue_study_open(&goal, &progress, &study, error);
-    if (status == RUE_OK) {
-        status = tune(study, options, error);
-        rue_study_close(study);
-    }
+    static const struct rue_study_steps steps = {.planned = show_plan, .found = conclude};
+    if (status == RUE_OK) status = rue_study_perform(&goal, &progress, &steps, (void *)options, error);
     rue_progress_close(&progress);
     rue_ranking_rules_close(&goal.search.rules);
     rue_recommendation_close(goal.search.prior);

@@ -8,7 +8,6 @@
 #include <time.h>
 
 #include "interrupt.h"
-#include "scale_plan.h"
 #include "scale_run.h"
 #include "study_ledger.h"
 #include "study_trials.h"
@@ -192,20 +191,24 @@ static rue_status try_rows(struct rue_scale *scale, const struct rue_study_setup
     return RUE_OK;
 }
 
+static rue_status try_study(struct rue_study *study, void *context, rue_error *error)
+{
+    const struct rue_scale_part *part = context;
+    struct rue_scale *scale = part->scale;
+    scale->fresh = false;
+    rue_status status = try_rows(scale, &study->setup, &study->ledger, part->set, error);
+    rue_status counted = rue_store_count(study->ledger.store, &scale->store_trials, error);
+    scale->spent_ns += rue_study_spent_ns(&study->setup, &study->ledger);
+    return status == RUE_OK ? counted : status;
+}
+
 static rue_status try_set(struct rue_scale *scale, size_t set, rue_error *error)
 {
-    struct rue_study *study;
+    static const struct rue_study_steps steps = {.run = try_study};
+    struct rue_scale_part part = {scale, set};
     struct rue_study_goal goal;
     rue_scale_study_goal(scale, set, false, &goal);
-    rue_status status = rue_study_open(&goal, scale->goal.progress, &study, error);
-    if (status != RUE_OK) return status;
-    scale->fresh = false;
-    status = try_rows(scale, &study->setup, &study->ledger, set, error);
-    rue_status counted = rue_store_count(study->ledger.store, &scale->store_trials, error);
-    if (status == RUE_OK) status = counted;
-    scale->spent_ns += rue_study_spent_ns(&study->setup, &study->ledger);
-    rue_study_close(study);
-    return status;
+    return rue_study_perform(&goal, scale->goal.progress, &steps, &part, error);
 }
 
 /* Whether a failure is one of the data alone, so that the others can go on. */

@@ -1,4 +1,4 @@
-#include "scale_plan.h"
+#include "scale_run.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -250,21 +250,26 @@ static rue_status probe_open(struct rue_scale *scale, struct rue_study_setup *se
     return probe_rates(scale, setup, ledger, set, error);
 }
 
+static rue_status probe_study(struct rue_study *study, void *context, rue_error *error)
+{
+    const struct rue_scale_part *part = context;
+    struct rue_scale *scale = part->scale;
+    rue_progress_show(scale->goal.progress, "probing %s", scale->results.sets[part->set].dataset);
+    rue_status status = probe_open(scale, &study->setup, &study->ledger, part->set, error);
+    scale->spent_ns += rue_study_spent_ns(&study->setup, &study->ledger);
+    return status;
+}
+
 static rue_status probe_set(struct rue_scale *scale, size_t set, rue_error *error)
 {
+    static const struct rue_study_steps steps = {.run = probe_study};
     struct rue_scaling_set *mine = &scale->results.sets[set];
+    struct rue_scale_part part = {scale, set};
     struct rue_study_goal goal;
-    struct rue_study *study;
     rue_status status = rue_source_detect(scale->goal.data[set], &scale->goal.keys, &mine->variant, error);
     if (status != RUE_OK) return status;
     rue_scale_study_goal(scale, set, true, &goal);
-    status = rue_study_open(&goal, scale->goal.progress, &study, error);
-    if (status != RUE_OK) return status;
-    rue_progress_show(scale->goal.progress, "probing %s", mine->dataset);
-    status = probe_open(scale, &study->setup, &study->ledger, set, error);
-    scale->spent_ns += rue_study_spent_ns(&study->setup, &study->ledger);
-    rue_study_close(study);
-    return status;
+    return rue_study_perform(&goal, scale->goal.progress, &steps, &part, error);
 }
 
 /* What is wrong with one of the data keeps the others from nothing, unless it is all there is. */

@@ -21,6 +21,12 @@ struct rue_scale {
     char runner[128], runner_machine[2048], started[32], libraries[256];
 };
 
+/* One of the data, for a study of it. */
+struct rue_scale_part {
+    struct rue_scale *scale;
+    size_t set;
+};
+
 /* Letters, digits, '.', '_' and '-' alone: others become '_'. */
 void rue_scale_make_plain(char *name);
 
@@ -39,5 +45,14 @@ rue_status rue_scale_write_monitor(const struct rue_scale *scale, const struct r
 /* What sysinfo.json of an earlier run in `folder` says of the images of its trials, where its jobs had
  * `job_images`; else 0. */
 uint64_t rue_scale_earlier_images(const char *folder, uint64_t job_images);
+
+/* Opens each of the data, probes it, and fills the results' sets and rows. As rue_scale_open. */
+rue_status rue_scale_plan(struct rue_scale *scale, rue_error *error) RUE_MUST_CHECK;
+
+/* What a study of one of the data asks for: a probe, which keeps nothing, or the trials. */
+void rue_scale_study_goal(const struct rue_scale *scale, size_t set, bool probe, struct rue_study_goal *out);
+
+/* The expected seconds of a row's trial. */
+double rue_scale_row_s(const struct rue_scale *scale, const struct rue_scaling_row *row);
 
 #endif

@@ -100,28 +100,7 @@ static rue_status open_all(struct rue_study *study, rue_error *error)
     return status == RUE_OK ? rue_study_time_models(&study->setup, &study->ledger, error) : status;
 }
 
-rue_status rue_study_open(const struct rue_study_goal *goal, struct rue_progress *progress,
-                          struct rue_study **out, rue_error *error)
-{
-    struct rue_study *study = calloc(1, sizeof *study);
-    if (!study) return rue_fail_memory(error, "a study", sizeof *study);
-    study->setup.goal = *goal;
-    study->setup.plan.strategy = rue_strategy_find(goal->search.strategy);
-    study->setup.progress = progress;
-    study->ledger.clock.start_ns = rue_suspension_awake_ns();
-    study->setup.place.lock = study->setup.place.part_lock = -1;
-    study->setup.memory_bytes =
-        goal->loader.memory_bytes ? goal->loader.memory_bytes : rue_machine_available_bytes() / 5 * 4;
-    now_text(study->setup.started, sizeof study->setup.started);
-    if (goal->output.dry_run) setenv("RUE_DRY_RUN", "true", 1); /* for the runners, however deep */
-    rue_status status = open_all(study, error);
-    study->setup.place.discard = status != RUE_OK;
-    if (status != RUE_OK) return rue_study_close(study), status;
-    *out = study;
-    return RUE_OK;
-}
-
-void rue_study_close(struct rue_study *study)
+static void close_study(struct rue_study *study)
 {
     if (!study) return;
     rue_runner_close(study->setup.host.runner);
@@ -142,4 +121,80 @@ void rue_study_close(struct rue_study *study)
     free(study->ledger.disturbed);
     free(study->ledger.kept.rules_json);
     free(study);
+}
+
+static rue_status open_study(const struct rue_study_goal *goal, struct rue_progress *progress,
+                             struct rue_study **out, rue_error *error)
+{
+    struct rue_study *study = calloc(1, sizeof *study);
+    if (!study) return rue_fail_memory(error, "a study", sizeof *study);
+    study->setup.goal = *goal;
+    study->setup.plan.strategy = rue_strategy_find(goal->search.strategy);
+    study->setup.progress = progress;
+    study->ledger.clock.start_ns = rue_suspension_awake_ns();
+    study->setup.place.lock = study->setup.place.part_lock = -1;
+    study->setup.memory_bytes =
+        goal->loader.memory_bytes ? goal->loader.memory_bytes : rue_machine_available_bytes() / 5 * 4;
+    now_text(study->setup.started, sizeof study->setup.started);
+    if (goal->output.dry_run) setenv("RUE_DRY_RUN", "true", 1); /* for the runners, however deep */
+    rue_status status = open_all(study, error);
+    study->setup.place.discard = status != RUE_OK;
+    if (status != RUE_OK) return close_study(study), status;
+    *out = study;
+    return RUE_OK;
+}
+
+static bool is_worth_keeping(const struct rue_study_ledger *ledger, const struct rue_findings *findings,
+                             rue_status ran)
+{
+    bool recommends = ran == RUE_OK || ledger->found_trials == 0;
+    for (size_t v = 0; v < findings->variant_count; v++)
+        recommends |= findings->variants[v].selection->recommended != RUE_NONE;
+    return recommends;
+}
+
+/* Whatever ended the run, what was measured is found and kept. */
+static rue_status conclude_run(struct rue_study *study, const struct rue_study_steps *steps, void *context,
+                               struct rue_study_end *end, rue_error *error)
+{
+    struct rue_findings *findings;
+    rue_status status = rue_study_findings(study, &findings, error);
+    if (status != RUE_OK) return status;
+    if (end->ran == RUE_OK && steps->beside) end->ran = steps->beside(study, findings, context, &end->why);
+    findings->row_count = study->ledger.row_count; /* there may be more */
+    findings->alone = !is_worth_keeping(&study->ledger, findings, end->ran);
+    bool keeps = !findings->alone && end->ran != RUE_STORE;
+    if (keeps && rue_study_keep_findings(&study->setup, &study->ledger, findings, &end->lost) != RUE_OK)
+        findings->ledger = NULL; /* the store has none */
+    status = steps->found(study, findings, end, context, error);
+    rue_study_findings_close(findings);
+    return status;
+}
+
+static rue_status search(struct rue_study *study, const struct rue_study_steps *steps, void *context,
+                         rue_error *error)
+{
+    struct rue_study_end end = {0};
+    rue_status status = rue_study_plan(study, error);
+    if (status == RUE_OK) status = rue_study_take_prior(&study->setup, error);
+    if (status != RUE_OK) return status;
+    rue_progress_close(study->setup.progress);
+    status = steps->planned(study, context, error);
+    if (status != RUE_OK || study->setup.goal.output.dry_run) return status;
+    end.ran = rue_study_run(study, &end.why);
+    rue_progress_close(study->setup.progress);
+    if (end.ran == RUE_USAGE) /* refused: there is nothing yet */
+        return rue_fail(error, end.ran, "%s", end.why.message);
+    return conclude_run(study, steps, context, &end, error);
+}
+
+rue_status rue_study_perform(const struct rue_study_goal *goal, struct rue_progress *progress,
+                             const struct rue_study_steps *steps, void *context, rue_error *error)
+{
+    struct rue_study *study;
+    rue_status status = open_study(goal, progress, &study, error);
+    if (status != RUE_OK) return status;
+    status = steps->run ? steps->run(study, context, error) : search(study, steps, context, error);
+    close_study(study);
+    return status;
 }

@@ -1,14 +1,13 @@
 /* A tuning study in three parts: its setup (what was opened and decided), its ledger (trials, time spent,
- * changes of speed) and its outcome (claims, findings). A step gets the parts that it needs. The flow of `rue
- * tune`:
+ * changes of speed) and its outcome (claims, findings). A step gets the parts that it needs.
+ * rue_study_perform runs one:
  *
- *   rue_study_open      starts the runner, opens the data, finds out what is to be measured
- *                       (study.c; study_opening.h, study_folder.h, study_space.h)
- *   rue_study_plan      chooses a strategy, and says what there is to be tried
- *                       (study_plan.c; study_costs.h)
- *   rue_study_run       asks the strategy, measures, stores
- *                       (study_run.c; study_trials.h, study_views.h, watch.h)
- *   rue_study_findings  applies the selection rules (study_outcome.c) */
+ *   opens     starts the runner, opens the data, finds out what is to be measured
+ *             (study.c; study_opening.h, study_folder.h, study_space.h)
+ *   plans     chooses a strategy, and says what there is to be tried (study_plan.c; study_costs.h)
+ *   starts    from what is known (study_prior.h)
+ *   runs      asks the strategy, measures, stores (study_run.c; study_trials.h, study_views.h, watch.h)
+ *   finds     applies the selection rules, and keeps that (study_outcome.c) */
 #ifndef RUE_STUDY_H
 #define RUE_STUDY_H
 
@@ -21,11 +20,6 @@ struct rue_study {
     struct rue_study_ledger ledger;
     struct rue_study_outcome outcome;
 };
-
-/* RUE_DATA, RUE_USAGE, RUE_STORE, RUE_RUNNER and the signals' statuses; the message says what to do. */
-rue_status rue_study_open(const struct rue_study_goal *goal, struct rue_progress *progress,
-                          struct rue_study **out, rue_error *error) RUE_MUST_CHECK;
-void rue_study_close(struct rue_study *study);
 
 /* Chooses a strategy where none was asked for, probes what it costs, and lists the configurations; allocates
  * the matrices. RUE_USAGE where the budget is too small for any answer. */
@@ -47,6 +41,33 @@ rue_status rue_study_select(const struct rue_study *study, size_t variant, struc
 rue_status rue_study_findings(struct rue_study *study, struct rue_findings **out,
                               rue_error *error) RUE_MUST_CHECK;
 void rue_study_findings_close(struct rue_findings *findings);
+
+/* How a run ended: `why` it failed, and what was `lost` of what it found. */
+struct rue_study_end {
+    rue_status ran;
+    rue_error why, lost;
+};
+
+/* What a command does with a study. */
+struct rue_study_steps {
+    /* Runs it in place of plan, strategy and findings. (optional, in place of the others) */
+    rue_status (*run)(struct rue_study *study, void *context, rue_error *error);
+    /* Shows the plan; a dry run ends with it. */
+    rue_status (*planned)(const struct rue_study *study, void *context, rue_error *error);
+    /* Measures beside the budget what belongs to findings of a run that ended well. (optional) */
+    rue_status (*beside)(struct rue_study *study, struct rue_findings *findings, void *context,
+                         rue_error *error);
+    /* Shows what was found, whatever ended the run. It is in the store, unless findings->alone. */
+    rue_status (*found)(const struct rue_study *study, struct rue_findings *findings,
+                        const struct rue_study_end *end, void *context, rue_error *error);
+};
+
+/* Runs a study from its opening to its close: plans, starts from what is known, runs, finds, keeps. A run
+ * that failed before it had anything to recommend keeps nothing in the place of what an earlier one found
+ * out. Errors as of the steps. */
+rue_status rue_study_perform(const struct rue_study_goal *goal, struct rue_progress *progress,
+                             const struct rue_study_steps *steps, void *context,
+                             rue_error *error) RUE_MUST_CHECK;
 
 /* "libjpeg-turbo 2.1.5, SQLite 3.40.1, ...". */
 void rue_study_libraries(char *out, size_t bytes);

@@ -9,6 +9,10 @@
 #include "recommendation_file.h"
 #include "report.h"
 #include "source.h"
+#include "units.h"
+
+/* The budget of time where none is given. */
+#define RUE_STUDY_BUDGET_NS (120 * RUE_NS_PER_S)
 
 struct rue_study_goal {
     struct {

@@ -113,21 +113,21 @@ static void take_configs(const struct rue_study_setup *setup, const struct rue_r
         }
 }
 
-static void note_use(const struct rue_study *study, size_t variant, bool same_machine)
+static void note_use(const struct rue_study_setup *setup, size_t variant, bool same_machine)
 {
-    const struct rue_prior *prior = &study->setup.priors[variant].prior;
-    const char *mode = rue_mode_names[study->setup.variants[variant].variant.mode];
+    const struct rue_prior *prior = &setup->priors[variant].prior;
+    const char *mode = rue_mode_names[setup->variants[variant].variant.mode];
     const char *of = prior->same    ? "this machine and these data"
                      : same_machine ? "this machine, but not of these data"
                                     : "another machine";
     size_t models = 0;
-    for (size_t m = 0; m < study->setup.model_count; m++) {
+    for (size_t m = 0; m < setup->model_count; m++) {
         const struct rue_knowledge *knowledge = prior->knowledge;
         models += tells_anything(&knowledge->models[m]) || tells_anything(&knowledge->pageable[m]);
     }
-    rue_progress_note(study->setup.progress,
+    rue_progress_note(setup->progress,
                       "%s: %s: a study of %s; it tells of the loader, and of %zu of the %zu models",
-                      study->setup.goal.search.prior->path, mode, of, models, study->setup.model_count);
+                      setup->goal.search.prior->path, mode, of, models, setup->model_count);
 }
 
 rue_status rue_study_make_prior(const struct rue_study_setup *setup, const struct rue_recommended *part,
@@ -175,33 +175,32 @@ static struct rue_recommended *usable_part(const struct rue_study_setup *setup,
     return NULL;
 }
 
-static rue_status take_variant(struct rue_study *study, size_t variant, rue_error *error)
+static rue_status take_variant(struct rue_study_setup *setup, size_t variant, rue_error *error)
 {
-    const struct rue_study_variant *data = &study->setup.variants[variant];
+    const struct rue_study_variant *data = &setup->variants[variant];
     char why[RUE_ERROR_MESSAGE_BYTES];
-    const struct rue_recommended *part = usable_part(&study->setup, &data->variant, why, sizeof why);
+    const struct rue_recommended *part = usable_part(setup, &data->variant, why, sizeof why);
     if (!part) {
-        rue_progress_note(study->setup.progress, "%s: %s, so it is not used",
-                          study->setup.goal.search.prior->path, why);
+        rue_progress_note(setup->progress, "%s: %s, so it is not used", setup->goal.search.prior->path, why);
         return RUE_OK;
     }
-    bool machine = is_same_machine(&study->setup, study->setup.goal.search.prior);
-    rue_status status = rue_study_make_prior(&study->setup, part, machine, is_same_data(data, part),
-                                             &study->setup.priors[variant], error);
-    if (status == RUE_OK) note_use(study, variant, machine);
+    bool machine = is_same_machine(setup, setup->goal.search.prior);
+    rue_status status =
+        rue_study_make_prior(setup, part, machine, is_same_data(data, part), &setup->priors[variant], error);
+    if (status == RUE_OK) note_use(setup, variant, machine);
     return status;
 }
 
-rue_status rue_study_take_prior(struct rue_study *study, rue_error *error)
+rue_status rue_study_take_prior(struct rue_study_setup *setup, rue_error *error)
 {
     rue_status status = RUE_OK;
-    if (!study->setup.goal.search.prior) return RUE_OK;
-    if (!rue_study_predicts(&study->setup)) {
-        rue_progress_note(study->setup.progress, "--strategy %s does not predict, so %s is not used",
-                          study->setup.plan.strategy->name, study->setup.goal.search.prior->path);
+    if (!setup->goal.search.prior) return RUE_OK;
+    if (!rue_study_predicts(setup)) {
+        rue_progress_note(setup->progress, "--strategy %s does not predict, so %s is not used",
+                          setup->plan.strategy->name, setup->goal.search.prior->path);
         return RUE_OK;
     }
-    for (size_t v = 0; status == RUE_OK && v < study->setup.variant_count; v++)
-        status = take_variant(study, v, error);
+    for (size_t v = 0; status == RUE_OK && v < setup->variant_count; v++)
+        status = take_variant(setup, v, error);
     return status;
 }

@@ -5,7 +5,7 @@
 #include "study.h"
 
 /* Makes the goal's prior that of each variant, after the plan, and says what is used of it. RUE_MEMORY. */
-rue_status rue_study_take_prior(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
+rue_status rue_study_take_prior(struct rue_study_setup *setup, rue_error *error) RUE_MUST_CHECK;
 
 /* The same of one part, whose knowledge is known, for study->setup.configs. RUE_MEMORY; `out` is to be
  * closed. */
