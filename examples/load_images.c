@@ -23,23 +23,11 @@ static int read_word(const json_t *object, const char *key, const char *const *w
     fail("the recommendation holds a word that is not known here");
 }
 
-/* Knobs that are not named keep their usual values. */
-static struct rue_config read_config(const json_t *object)
+static int read_number(const json_t *config, const char *knob)
 {
-    struct rue_config config = rue_config_default();
-    for (int k = 0; k < RUE_OWN_KNOB_COUNT; k++) {
-        char number[32];
-        const json_t *value = json_object_get(object, rue_own_knobs.at[k]->name);
-        const char *text =
-            json_is_boolean(value) ? (json_is_true(value) ? "true" : "false") : json_string_value(value);
-        if (json_is_integer(value)) {
-            snprintf(number, sizeof number, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
-            text = number;
-        }
-        if (value && (!text || !rue_knob_parse(rue_own_knobs.at[k], text, &config.value[k])))
-            fail("the recommendation holds a value that its knob cannot have");
-    }
-    return config;
+    const json_t *value = json_object_get(config, knob);
+    if (!json_is_integer(value)) fail("the recommendation lacks a knob of the loader");
+    return (int)json_integer_value(value);
 }
 
 int main(int argc, char **argv)
@@ -61,19 +49,22 @@ int main(int argc, char **argv)
     }
     if (!json_is_object(json_object_get(wanted, "config")))
         fail("no recommendation for such data in that file");
-    struct rue_config config = read_config(json_object_get(wanted, "config"));
+    const json_t *config = json_object_get(wanted, "config");
     int decode = read_word(wanted, "decode", rue_decode_names);
     /* Levels (uint8) are to be normalised here: see rue_transform_normalize. */
     int dtype = read_word(wanted, "batch_dtype", rue_dtype_names);
-    json_decref(report);
 
     const struct rue_loader_options options = {
-        .config = config,
+        .batch_size = read_number(config, "batch_size"),
+        .num_workers = read_number(config, "num_workers"),
+        .prefetch_factor = read_number(config, "prefetch_factor"),
+        .parallelism = read_word(config, "parallelism", rue_parallelism_names),
         .sampler = {.seed = 1, .shuffle = true, .world_size = 1},
         .images = rue_source_count(source), /* one epoch */
         .fetcher = {.dtype = dtype, .max_pixels = RUE_MAX_PIXELS_DEFAULT, .decode = decode},
         .held = 1,
     };
+    json_decref(report);
     if (rue_loader_open(source, &options, &loader, &error) != RUE_OK) fail(error.message);
     if (rue_loader_start(loader, &error) != RUE_OK) fail(error.message);
     size_t images = 0;
@@ -84,5 +75,5 @@ int main(int argc, char **argv)
     }
     rue_loader_close(loader);
     rue_source_close(source);
-    printf("%zu images in batches of %d\n", images, config.value[RUE_BATCH_SIZE]);
+    printf("%zu images in batches of %d\n", images, options.batch_size);
 }

@@ -5,12 +5,7 @@
 #include <stdint.h>
 
 #include "knob.h"
-
-/* Values of RUE_PARALLELISM. */
-enum rue_parallelism {
-    RUE_PARALLEL_BATCH,  /* each worker loads a whole batch, as PyTorch does */
-    RUE_PARALLEL_SAMPLE, /* the workers share each batch, item by item */
-};
+#include "loading.h"
 
 struct rue_config {
     const struct rue_knobs *knobs; /* NULL: rue's own */

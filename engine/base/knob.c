@@ -7,9 +7,10 @@
 #include <string.h>
 #include <strings.h>
 
+#include "loading.h"
+
 const char *const rue_knob_kind_names[RUE_KNOB_KINDS + 1] = {"count", "number", "category", "flag", NULL};
 
-static const char *const parallelism_names[] = {"batch", "sample", NULL};
 static const char *const boolean_names[] = {"false", "true", NULL};
 
 static const struct rue_knob_info own_rows[RUE_OWN_KNOB_COUNT] = {

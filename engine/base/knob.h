@@ -16,7 +16,7 @@
       "loader workers; 0 loads in the consumer's thread")                                                 \
     X(PREFETCH_FACTOR, "prefetch_factor", COUNT, NULL, 1, 64, 2, false, true, "prefetch_factor",          \
       "batches in flight per worker")                                                                     \
-    X(PARALLELISM, "parallelism", CATEGORY, parallelism_names, 0, 1, 0, false, true, NULL,                \
+    X(PARALLELISM, "parallelism", CATEGORY, rue_parallelism_names, 0, 1, 0, false, true, NULL,            \
       "a worker loads whole batches, or single samples of a shared one")                                  \
     X(PIN_MEMORY, "pin_memory", FLAG, boolean_names, 0, 1, 1, false, false, "pin_memory",                 \
       "batches in page-locked memory, from which copies to a GPU run beside all else")

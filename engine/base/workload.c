@@ -3,8 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *const rue_bad_images_names[RUE_BAD_COUNT + 1] = {"fail", "replace", NULL};
-const char *const rue_decode_names[RUE_DECODE_COUNT + 1] = {"exact", "fast", NULL};
 const char *const rue_cache_names[] = {RUE_CACHE_WARM, RUE_CACHE_COLD, RUE_CACHE_AS_IS, NULL};
 const char *const rue_transform_names[] = {"eval", NULL};
 

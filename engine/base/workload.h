@@ -7,16 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "loading.h"
 #include "variant.h"
-
-enum rue_bad_images { RUE_BAD_FAIL, RUE_BAD_REPLACE, RUE_BAD_COUNT };
-extern const char *const rue_bad_images_names[RUE_BAD_COUNT + 1]; /* NULL at the end */
-
-/* How JPEGs are decoded: to the very values of PIL; or, where both sides are at least twice as long as
- * needed, to a half, a quarter or an eighth of their size, which is quicker and not the same (transform.h).
- */
-enum rue_decode { RUE_DECODE_EXACT, RUE_DECODE_FAST, RUE_DECODE_COUNT };
-extern const char *const rue_decode_names[RUE_DECODE_COUNT + 1]; /* NULL at the end */
 
 /* Where the data of a trial come from: memory, where they are read before; storage; or nobody cares. */
 #define RUE_CACHE_WARM  "warm"

@@ -78,8 +78,16 @@ const struct rue_slab_allocator rue_slab_allocator_default = {.allocate = map_sl
 
 static uint64_t batches_of(const struct rue_loader_options *options, uint64_t images)
 {
-    uint64_t size = (uint64_t)options->config.value[RUE_BATCH_SIZE];
+    uint64_t size = (uint64_t)options->batch_size;
     return options->drop_last ? images / size : (images + size - 1) / size;
+}
+
+/* How many batches may be in flight for a job of that many: min(W * prefetch_factor, batches), at least 1. */
+static uint64_t window_of(const struct rue_loader_options *options, uint64_t batches)
+{
+    uint64_t window = (uint64_t)options->num_workers * (uint64_t)options->prefetch_factor;
+    if (window < 1) window = 1;
+    return window < batches || batches == 0 ? window : batches;
 }
 
 uint64_t rue_loader_batches(const struct rue_loader_options *options)
@@ -90,22 +98,20 @@ uint64_t rue_loader_batches(const struct rue_loader_options *options)
 uint64_t rue_loader_images(const struct rue_loader_options *options)
 {
     if (!options->drop_last) return options->images;
-    return rue_loader_batches(options) * (uint64_t)options->config.value[RUE_BATCH_SIZE];
+    return rue_loader_batches(options) * (uint64_t)options->batch_size;
 }
 
 static uint64_t slab_count(const struct rue_loader_options *options, uint64_t images)
 {
-    uint64_t flying = options->config.value[RUE_NUM_WORKERS] == 0
-                          ? 0 /* what is loaded is handed out at once */
-                          : rue_config_window(&options->config, batches_of(options, images));
+    uint64_t flying = options->num_workers == 0 ? 0 /* what is loaded is handed out at once */
+                                                : window_of(options, batches_of(options, images));
     return flying + (uint64_t)options->held;
 }
 
 uint64_t rue_loader_slab_bytes(const struct rue_loader_options *options)
 {
     uint64_t job = options->job_images > options->images ? options->job_images : options->images;
-    uint64_t slab =
-        (uint64_t)options->config.value[RUE_BATCH_SIZE] * rue_fetcher_tensor_bytes(options->fetcher.dtype);
+    uint64_t slab = (uint64_t)options->batch_size * rue_fetcher_tensor_bytes(options->fetcher.dtype);
     return slab_count(options, job) * slab;
 }
 
@@ -323,7 +329,7 @@ static rue_status allocate_slabs(struct rue_loader *loader, rue_error *error)
 
 static rue_status open_workers(struct rue_loader *loader, rue_error *error)
 {
-    int wanted = loader->options.config.value[RUE_NUM_WORKERS];
+    int wanted = loader->options.num_workers;
     size_t count = wanted > 0 ? (size_t)wanted : 1;
     loader->workers = calloc(count, sizeof *loader->workers);
     if (!loader->workers) return rue_fail_memory(error, "workers", count * sizeof *loader->workers);
@@ -339,24 +345,30 @@ static rue_status open_workers(struct rue_loader *loader, rue_error *error)
 
 static rue_status check_options(const struct rue_loader_options *options, rue_error *error)
 {
-    for (size_t k = 0; k < RUE_OWN_KNOB_COUNT; k++) {
-        const struct rue_knob_info *knob = rue_own_knobs.at[k];
-        if (options->config.value[k] < knob->min || options->config.value[k] > knob->max)
-            return rue_fail(error, RUE_USAGE, "%s %d is not from %d to %d", knob->name,
-                            options->config.value[k], knob->min, knob->max);
-    }
+    const struct {
+        const char *name;
+        int value, least, most;
+    } bounds[] = {
+        {"batch_size", options->batch_size, 1, RUE_BATCH_SIZE_MAX},
+        {"num_workers", options->num_workers, 0, RUE_NUM_WORKERS_MAX},
+        {"prefetch_factor", options->prefetch_factor, options->num_workers > 0, RUE_PREFETCH_FACTOR_MAX},
+        {"parallelism", (int)options->parallelism, 0, RUE_PARALLEL_SAMPLE}};
+    for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++)
+        if (bounds[i].value < bounds[i].least || bounds[i].value > bounds[i].most)
+            return rue_fail(error, RUE_USAGE, "%s %d is not from %d to %d", bounds[i].name, bounds[i].value,
+                            bounds[i].least, bounds[i].most);
     if (options->images == 0 || options->held < 1 || options->sampler.world_size < 1)
         return rue_fail(error, RUE_USAGE, "images, held and world_size must be at least 1");
     if (rue_loader_batches(options) == 0)
         return rue_fail(
             error, RUE_USAGE,
             "batch_size %d with drop_last leaves nothing of %llu images: use a smaller batch_size",
-            options->config.value[RUE_BATCH_SIZE], (unsigned long long)options->images);
+            options->batch_size, (unsigned long long)options->images);
     uint64_t needed = rue_loader_slab_bytes(options);
     if (options->memory_bytes && needed > options->memory_bytes) {
         char need[RUE_UNIT_TEXT_BYTES], limit[RUE_UNIT_TEXT_BYTES], slab[RUE_UNIT_TEXT_BYTES];
-        uint64_t slab_bytes = (uint64_t)options->config.value[RUE_BATCH_SIZE] *
-                              rue_fetcher_tensor_bytes(options->fetcher.dtype);
+        uint64_t slab_bytes =
+            (uint64_t)options->batch_size * rue_fetcher_tensor_bytes(options->fetcher.dtype);
         return rue_fail(
             error, RUE_INFEASIBLE, "the batches in flight would need %s (%llu of %s), the limit is %s",
             rue_format_bytes(needed, need, sizeof need), (unsigned long long)(needed / slab_bytes),
@@ -378,14 +390,14 @@ rue_status rue_loader_open(const struct rue_source *source, const struct rue_loa
     loader->options.sampler.items = rue_source_count(source);
     loader->options.fetcher.access = rue_fetcher_access(source, options->fetcher.access); /* of all workers */
     if (!options->allocator) loader->options.allocator = &rue_slab_allocator_default;
-    loader->batch_size = (size_t)options->config.value[RUE_BATCH_SIZE];
+    loader->batch_size = (size_t)options->batch_size;
     loader->batches = rue_loader_batches(options);
     loader->images = rue_loader_images(options);
-    loader->window = rue_config_window(&options->config, loader->batches);
+    loader->window = window_of(options, loader->batches);
     loader->options.sampler.window = rue_source_window(source, loader->window * loader->batch_size);
     loader->tensor_bytes = rue_fetcher_tensor_bytes(options->fetcher.dtype);
     loader->slab_bytes = loader->batch_size * loader->tensor_bytes;
-    loader->grain = options->config.value[RUE_PARALLELISM] == RUE_PARALLEL_SAMPLE ? 1 : loader->batch_size;
+    loader->grain = options->parallelism == RUE_PARALLEL_SAMPLE ? 1 : loader->batch_size;
     loader->tickets_of_batch = (loader->batch_size + loader->grain - 1) / loader->grain;
     pthread_mutex_init(&loader->lock, NULL);
     pthread_cond_init(&loader->work, NULL);
@@ -402,7 +414,7 @@ rue_status rue_loader_open(const struct rue_source *source, const struct rue_loa
 rue_status rue_loader_start(struct rue_loader *loader, rue_error *error)
 {
     assert(loader->started == 0);
-    if (loader->options.config.value[RUE_NUM_WORKERS] == 0) return RUE_OK;
+    if (loader->options.num_workers == 0) return RUE_OK;
     begin_batches(loader);
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
@@ -456,7 +468,7 @@ rue_status rue_loader_next(struct rue_loader *loader, struct rue_batch **out, ru
     if (loader->stopping) rue_fail(&loader->failure, RUE_INTERRUPTED, "the loader was stopped");
     if (loader->failure.status != RUE_OK)
         return rue_fail(error, loader->failure.status, "%s", loader->failure.message);
-    if (loader->options.config.value[RUE_NUM_WORKERS] == 0) return load_inline(loader, out, error);
+    if (loader->options.num_workers == 0) return load_inline(loader, out, error);
     assert(loader->started > 0 || loader->stopping);
     pthread_mutex_lock(&loader->lock);
     struct slot *slot = &loader->slots[loader->taken % loader->window];
@@ -477,7 +489,7 @@ void rue_loader_release(struct rue_loader *loader, struct rue_batch *batch)
     pthread_mutex_lock(&loader->lock);
     assert(loader->free_count < loader->slab_count);
     loader->free_slabs[loader->free_count++] = batch;
-    if (loader->options.config.value[RUE_NUM_WORKERS] > 0) begin_batches(loader);
+    if (loader->options.num_workers > 0) begin_batches(loader);
     pthread_mutex_unlock(&loader->lock);
 }
 

@@ -1,7 +1,6 @@
 #include "sampler.h"
 
 #include "random.h"
-#include "trial.h"
 
 enum { ROUNDS = 6 };
 
@@ -27,16 +26,6 @@ static uint64_t permute(uint64_t index, uint64_t items, uint64_t key)
     do index = feistel(index, half, key);
     while (index >= items);
     return index;
-}
-
-struct rue_sampler rue_sampler_of(const struct rue_workload *workload)
-{
-    return (struct rue_sampler){.items = 1,
-                                .seed = workload->seed,
-                                .epoch = workload->epoch,
-                                .shuffle = workload->shuffle,
-                                .rank = workload->rank,
-                                .world_size = workload->world_size};
 }
 
 uint64_t rue_sampler_item(const struct rue_sampler *sampler, uint64_t position)

@@ -12,12 +12,11 @@
 #include <unistd.h>
 
 #include "advice.h"
-#include "byte_writer.h"
 #include "read_at.h"
 #include "source_failure.h"
 
 enum { TEXT_BYTES_MAX = 64 << 20 };
-static const char file_name[] = "classes.txt";
+static const char file_name[] = RUE_CLASS_LIST_FILE;
 
 static rue_status fail(const char *path, const char *why, rue_status status, rue_error *error)
 {
@@ -81,24 +80,4 @@ void rue_class_list_free(struct rue_class_list *list)
     free(list->names);
     free(list->text);
     *list = (struct rue_class_list){0};
-}
-
-rue_status rue_class_list_write(const char *folder, const char *const *names, size_t count, rue_error *error)
-{
-    char path[PATH_MAX + sizeof file_name];
-    struct rue_byte_writer *writer;
-    if (count == 0) return RUE_OK;
-    snprintf(path, sizeof path, "%s/%s", folder, file_name);
-    rue_status status = rue_byte_writer_open(path, RUE_COMPRESS_NONE, &writer, error);
-    if (status != RUE_OK) return status;
-    for (size_t i = 0; status == RUE_OK && i < count; i++) {
-        if (strchr(names[i], '\n'))
-            status = rue_fail(error, RUE_DATA, "the class name '%.100s' has more than one line: rename it",
-                              names[i]);
-        if (status == RUE_OK) status = rue_byte_writer_write(writer, names[i], strlen(names[i]), error);
-        if (status == RUE_OK) status = rue_byte_writer_write(writer, "\n", 1, error);
-    }
-    if (status == RUE_OK) status = rue_byte_writer_finish(writer, error);
-    rue_byte_writer_close(writer);
-    return status;
 }

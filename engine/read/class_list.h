@@ -6,6 +6,8 @@
 
 #include "error.h"
 
+#define RUE_CLASS_LIST_FILE "classes.txt"
+
 /* All zeros has no classes. */
 struct rue_class_list {
     char **names; /* [count] */
@@ -18,10 +20,5 @@ struct rue_class_list {
 rue_status rue_class_list_read(const char *folder, struct rue_class_list *out,
                                rue_error *error) RUE_MUST_CHECK;
 void rue_class_list_free(struct rue_class_list *list);
-
-/* Writes it, on the disk when this returns; nothing where there are no classes. RUE_STORE; RUE_DATA for a
- * name that has more than one line. */
-rue_status rue_class_list_write(const char *folder, const char *const *names, size_t count,
-                                rue_error *error) RUE_MUST_CHECK;
 
 #endif

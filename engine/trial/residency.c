@@ -54,10 +54,20 @@ static void sort_once(struct rue_residency *residency, uint64_t drawn)
     }
 }
 
+struct rue_sampler rue_workload_sampler(const struct rue_workload *workload)
+{
+    return (struct rue_sampler){.items = 1,
+                                .seed = workload->seed,
+                                .epoch = workload->epoch,
+                                .shuffle = workload->shuffle,
+                                .rank = workload->rank,
+                                .world_size = workload->world_size};
+}
+
 rue_status rue_residency_open(const struct rue_source *source, const struct rue_workload *workload,
                               uint64_t images, struct rue_residency **out, rue_error *error)
 {
-    struct rue_sampler sampler = rue_sampler_of(workload);
+    struct rue_sampler sampler = rue_workload_sampler(workload);
     sampler.items = rue_source_count(source);
     sampler.window = rue_source_window(source, 1);
     double times = images > sampler.items ? (double)images / (double)sampler.items : 1;

@@ -40,4 +40,8 @@ bool rue_residency_judge(const struct rue_residency *residency, const struct rue
 bool rue_residency_judge_bytes(const struct rue_workload *workload, uint64_t read_bytes, uint64_t data_bytes,
                                double times, char *why, size_t bytes);
 
+/* The order that a workload asks for, of data that can be read in any order and have one item: `items` and
+ * `window` are for who knows the data to fill in. */
+struct rue_sampler rue_workload_sampler(const struct rue_workload *workload);
+
 #endif

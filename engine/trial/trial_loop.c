@@ -40,12 +40,16 @@ static enum rue_outcome outcome_of(rue_status status)
 struct rue_loader_options rue_trial_loader_options(const struct rue_trial_request *request)
 {
     const struct rue_workload *load = &request->workload;
+    const int *value = request->config.value;
     uint64_t batch = (uint64_t)request->config.value[RUE_BATCH_SIZE], images = request->images;
     if (images < request->job_images) images = images < batch ? batch : images / batch * batch;
     if (request->job_images && images > request->job_images) images = request->job_images;
     return (struct rue_loader_options){
-        .config = request->config,
-        .sampler = rue_sampler_of(load),
+        .batch_size = value[RUE_BATCH_SIZE],
+        .num_workers = value[RUE_NUM_WORKERS],
+        .prefetch_factor = value[RUE_PREFETCH_FACTOR],
+        .parallelism = (enum rue_parallelism)value[RUE_PARALLELISM],
+        .sampler = rue_workload_sampler(load),
         .images = images,
         .job_images = request->job_images,
         .drop_last = load->drop_last,
@@ -304,7 +308,7 @@ static const struct rue_slab_allocator *slabs_of(const struct run *run)
 static rue_status prepare_model(struct run *run, struct rue_loader_options *options, rue_error *error)
 {
     const struct rue_model_ops *ops = run->model->ops;
-    size_t batch = (size_t)options->config.value[RUE_BATCH_SIZE];
+    size_t batch = (size_t)options->batch_size;
     uint64_t images = rue_loader_images(options);
     size_t largest = images < batch ? (size_t)images : batch;
     options->held = (int)rue_model_in_flight(run->model);

@@ -26,10 +26,10 @@ static inline struct loader_bench loader_bench_make(const struct rue_source *sou
         .fetcher = {.dtype = RUE_FLOAT32, .max_pixels = UINT64_C(1) << 28},
         .held = 1,
     };
-    bench.options.config.value[RUE_BATCH_SIZE] = batch_size;
-    bench.options.config.value[RUE_NUM_WORKERS] = num_workers;
-    bench.options.config.value[RUE_PREFETCH_FACTOR] = 2;
-    bench.options.config.value[RUE_PARALLELISM] = parallelism;
+    bench.options.batch_size = batch_size;
+    bench.options.num_workers = num_workers;
+    bench.options.prefetch_factor = 2;
+    bench.options.parallelism = parallelism;
     return bench;
 }
 

@@ -55,12 +55,12 @@ int main(int argc, char **argv)
     struct loader_bench idle = loader_bench_make(source, 32, 16, RUE_PARALLEL_SAMPLE, 100000, false),
                         inlined = loader_bench_make(source, 128, 0, RUE_PARALLEL_SAMPLE, 200000, false),
                         one = inlined, all = inlined, many = inlined, batch = inlined;
-    one.options.config.value[RUE_NUM_WORKERS] = 1;
-    all.options.config.value[RUE_NUM_WORKERS] = cpus;
-    many.options.config.value[RUE_NUM_WORKERS] = 256;
-    many.options.config.value[RUE_BATCH_SIZE] = 8;
-    batch.options.config.value[RUE_NUM_WORKERS] = cpus;
-    batch.options.config.value[RUE_PARALLELISM] = RUE_PARALLEL_BATCH;
+    one.options.num_workers = 1;
+    all.options.num_workers = cpus;
+    many.options.num_workers = 256;
+    many.options.batch_size = 8;
+    batch.options.num_workers = cpus;
+    batch.options.parallelism = RUE_PARALLEL_BATCH;
     const struct bench_side sides[] = {{"start", start_stop, &idle},    {"idle", idle_cpu, &idle},
                                        {"inline", item_cost, &inlined}, {"one", item_cost, &one},
                                        {"all", item_cost, &all},        {"many", item_cost, &many},

@@ -34,7 +34,7 @@ build_module() {
         -Imodels -Itests/fixtures tests/fixtures/cuda_test_module.cu -o "$module" -ldl
 }
 build_figures() {
-    gcc -std=gnu17 -O2 -D_GNU_SOURCE -Itests/fixtures -Imodels -Iengine/base -Iengine/decode -Iengine/load -Iengine/machine -Iengine/read -Iengine/trial tests/gpu/cuda_figures.c \
+    gcc -std=gnu17 -O2 -D_GNU_SOURCE -Itests/fixtures -Imodels -Iengine/include/rue -Iengine/base -Iengine/decode -Iengine/load -Iengine/machine -Iengine/read -Iengine/trial tests/gpu/cuda_figures.c \
         models/cuda_plan.c models/architecture*.c models/device.c engine/base/{error,status,advice,units,variant}.c -o "$figures" -lm -ldl
 }
 check "building for sm_$architecture" build_module

@@ -329,7 +329,10 @@ static struct rue_loader_options loader_options(const struct conversion *c)
     const struct rue_prepare_options *options = c->options;
     int workers = options->num_workers ? options->num_workers : rue_machine_read().usable_cpus;
     struct rue_loader_options loader = {
-        .config = rue_config_default(),
+        .batch_size = PREPARE_BATCH,
+        .num_workers = workers < RUE_NUM_WORKERS_MAX ? workers : RUE_NUM_WORKERS_MAX,
+        .prefetch_factor = 2,
+        .parallelism = RUE_PARALLEL_SAMPLE,
         .sampler = c->sampler,
         .images = c->sink_options.count - c->done,
         .fetcher = {.dtype = c->sink_options.dtype,
@@ -337,9 +340,6 @@ static struct rue_loader_options loader_options(const struct conversion *c)
                     .bad_images = options->bad_images},
         .held = 1,
     };
-    loader.config.value[RUE_BATCH_SIZE] = PREPARE_BATCH;
-    loader.config.value[RUE_NUM_WORKERS] = workers < 256 ? workers : 256;
-    loader.config.value[RUE_PARALLELISM] = RUE_PARALLEL_SAMPLE;
     return loader;
 }
 
@@ -347,7 +347,7 @@ static struct rue_loader_options loader_options(const struct conversion *c)
 static rue_status start_loader(const struct rue_source *source, struct rue_loader_options *options,
                                struct rue_loader **out, rue_error *error)
 {
-    int *workers = &options->config.value[RUE_NUM_WORKERS];
+    int *workers = &options->num_workers;
     for (;; *workers /= 2) {
         rue_error why = {0};
         rue_status status = rue_loader_open(source, options, out, &why);

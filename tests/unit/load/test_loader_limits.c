@@ -148,17 +148,22 @@ Test(loader_limits, options_that_cannot_be_are_refused)
 {
     struct rue_source *source = data_open("flat");
     const struct rue_loader_options good = in_order((struct loader_case){1, 1, 1, RUE_PARALLEL_BATCH}, 1);
-    for (int k = 0; k < RUE_OWN_KNOB_COUNT + 3; k++) {
+    static const char *const said[] = {"batch_size 65537", "num_workers 257", "prefetch_factor 65",
+                                       "parallelism 2",    "images",          "held",
+                                       "world_size"};
+    for (int k = 0; k < 7; k++) {
         struct rue_loader_options options = good;
         struct rue_loader *loader;
         rue_error error = {0};
-        if (k < RUE_OWN_KNOB_COUNT) options.config.value[k] = rue_own_knobs.at[k]->max + 1;
-        if (k == RUE_OWN_KNOB_COUNT) options.images = 0;
-        if (k == RUE_OWN_KNOB_COUNT + 1) options.held = 0;
-        if (k == RUE_OWN_KNOB_COUNT + 2) options.sampler.world_size = 0;
+        if (k == 0) options.batch_size = RUE_BATCH_SIZE_MAX + 1;
+        if (k == 1) options.num_workers = RUE_NUM_WORKERS_MAX + 1;
+        if (k == 2) options.prefetch_factor = RUE_PREFETCH_FACTOR_MAX + 1;
+        if (k == 3) options.parallelism = RUE_PARALLEL_COUNT;
+        if (k == 4) options.images = 0;
+        if (k == 5) options.held = 0;
+        if (k == 6) options.sampler.world_size = 0;
         cr_assert_eq(rue_loader_open(source, &options, &loader, &error), RUE_USAGE, "case %d", k);
-        if (k < RUE_OWN_KNOB_COUNT)
-            cr_assert(strstr(error.message, rue_own_knobs.at[k]->name), "%s", error.message);
+        cr_assert(strstr(error.message, said[k]), "%s", error.message);
     }
     rue_source_close(source);
 }

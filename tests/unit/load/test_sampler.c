@@ -1,3 +1,4 @@
+#include "residency.h"
 #include "sampler.h"
 
 #include <criterion/criterion.h>
@@ -202,7 +203,7 @@ Test(sampler, the_order_of_a_workload_is_what_it_asks_for)
 {
     struct rue_workload workload = rue_workload_default();
     workload.seed = 5, workload.epoch = 6, workload.rank = 1, workload.world_size = 3;
-    struct rue_sampler sampler = rue_sampler_of(&workload);
+    struct rue_sampler sampler = rue_workload_sampler(&workload);
     cr_assert(sampler.items == 1 && sampler.window == 0 && sampler.first == 0);
     cr_assert(sampler.seed == 5 && sampler.epoch == 6 && sampler.shuffle);
     cr_assert(sampler.rank == 1 && sampler.world_size == 3);

@@ -11,6 +11,7 @@
 #include "advice.h"
 #include "image_name.h"
 #include "sink.h"
+#include "sink_image_name.h"
 #include "write_at.h"
 
 extern const struct rue_sink_ops rue_sink_folder;
@@ -100,7 +101,7 @@ static rue_status add(void *state, const struct rue_item *item, rue_error *error
     rue_status status = rue_sink_folder.add(list->images, item, error);
     if (status == RUE_OK && list->waiting + ROW_MAX > ROWS_BYTES) status = write_rows(list, error);
     if (status != RUE_OK) return status;
-    rue_image_name(options, item, name, sizeof name);
+    rue_sink_image_name(options, item, name, sizeof name);
     snprintf(path, sizeof path, "%s/%s", options->split, name);
     snprintf(label, sizeof label, ",%d", item->label);
     put_field(list, path);
@@ -115,7 +116,7 @@ static rue_status add(void *state, const struct rue_item *item, rue_error *error
 
 static void key(const void *state, const struct rue_item *item, char *out, size_t bytes)
 {
-    rue_image_name(((const struct list *)state)->options, item, out, bytes);
+    rue_sink_image_name(((const struct list *)state)->options, item, out, bytes);
 }
 
 /* Images first, so that no line names one that is not there. */

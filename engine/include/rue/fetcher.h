@@ -3,9 +3,9 @@
 #ifndef RUE_FETCHER_H
 #define RUE_FETCHER_H
 
+#include "loading.h"
 #include "source.h"
 #include "transform.h"
-#include "trial.h"
 
 struct rue_fetcher;
 

@@ -8,13 +8,11 @@
 #ifndef RUE_H
 #define RUE_H
 
-#include "config.h"
 #include "error.h"
 #include "fetcher.h"
 #include "loader.h"
 #include "sampler.h"
 #include "source.h"
 #include "transform.h"
-#include "trial.h"
 
 #endif

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "error.h"
-#include "trial.h"
+#include "loading.h"
 #include "variant.h"
 
 enum {

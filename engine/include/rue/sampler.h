@@ -12,8 +12,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct rue_workload;
-
 struct rue_sampler {
     uint64_t items; /* of the data, at least 1 */
     uint64_t seed;
@@ -24,10 +22,6 @@ struct rue_sampler {
     int world_size;  /* at least 1 */
     uint64_t first;  /* positions of the rank that were done before: position 0 is the one behind them */
 };
-
-/* The order that a workload asks for, of data that can be read in any order and have one item: `items` and
- * `window` are for who knows the data to fill in. */
-struct rue_sampler rue_sampler_of(const struct rue_workload *workload);
 
 /* The item at `position` of this rank's order. Within an epoch each item comes exactly once over all ranks,
  * but for the last positions where items is no multiple of world_size: they wrap into the next epoch. */

@@ -11,6 +11,7 @@
 #include "advice.h"
 #include "image_name.h"
 #include "sink.h"
+#include "sink_image_name.h"
 #include "walk.h"
 #include "write_at.h"
 
@@ -114,7 +115,7 @@ static rue_status add(void *state, const struct rue_item *item, rue_error *error
 {
     struct folder *folder = state;
     char name[PATH_MAX];
-    rue_image_name(folder->options, item, name, sizeof name);
+    rue_sink_image_name(folder->options, item, name, sizeof name);
     if (!rue_image_name_is_safe(name))
         return rue_fail(error, RUE_DATA, "'%.200s' is no name for a file: rename the class or the item",
                         name);
@@ -125,7 +126,7 @@ static rue_status add(void *state, const struct rue_item *item, rue_error *error
 
 static void key(const void *state, const struct rue_item *item, char *out, size_t bytes)
 {
-    rue_image_name(((const struct folder *)state)->options, item, out, bytes);
+    rue_sink_image_name(((const struct folder *)state)->options, item, out, bytes);
 }
 
 /* One call for all files rather than one for each. */

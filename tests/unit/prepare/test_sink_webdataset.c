@@ -93,3 +93,20 @@ Test(sink_webdataset, a_name_too_long_for_a_member_is_refused)
     cr_assert(strstr(error.message, "too long a name for a sample: rename"), "%s", error.message);
     rue_sink_close(sink);
 }
+
+Test(sink_webdataset, a_class_name_of_more_than_one_line_is_refused)
+{
+    static const char *const names[] = {"ape", "b\nee"};
+    const struct rue_sink_options options = {
+        .count = 1, .split = "train", .shard_bytes = SHARD, .class_count = 2, .classes = names};
+    const struct rue_item item = {"a.jpg", 0, "data", 4};
+    struct rue_sink *sink;
+    rue_error error = {0};
+    cr_assert_eq(rue_sink_open(rue_sink_find("webdataset"), temporary_path("x"), &options,
+                               &(struct rue_sink_mark){0}, &sink, &error),
+                 RUE_OK, "%s", error.message);
+    cr_assert_eq(rue_sink_add(sink, &item, &error), RUE_OK, "%s", error.message);
+    cr_assert_eq(rue_sink_finish(sink, &error), RUE_DATA);
+    cr_assert(strstr(error.message, "more than one line"), "%s", error.message);
+    rue_sink_close(sink);
+}

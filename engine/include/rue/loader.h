@@ -15,8 +15,8 @@
 #define RUE_LOADER_H
 
 #include "fetcher.h"
+#include "loading.h"
 #include "sampler.h"
-#include "trial.h"
 
 struct rue_loader;
 
@@ -30,12 +30,17 @@ struct rue_slab_allocator {
 
 extern const struct rue_slab_allocator rue_slab_allocator_default;
 
+enum { RUE_BATCH_SIZE_MAX = 65536, RUE_NUM_WORKERS_MAX = 256, RUE_PREFETCH_FACTOR_MAX = 64 };
+
 struct rue_loader_options {
-    struct rue_config config;
-    struct rue_sampler sampler; /* its `items` and `window` are filled in from the source */
-    uint64_t images;            /* to deliver, from position 0 of the sampler on; at least 1 */
-    uint64_t job_images;        /* of the job that memory is judged for; 0: images */
-    bool drop_last;             /* leave out a last batch that is not full */
+    int batch_size;                   /* 1 to RUE_BATCH_SIZE_MAX */
+    int num_workers;                  /* 0 to RUE_NUM_WORKERS_MAX */
+    int prefetch_factor;              /* 1 to RUE_PREFETCH_FACTOR_MAX; without workers it means nothing */
+    enum rue_parallelism parallelism; /* likewise */
+    struct rue_sampler sampler;       /* its `items` and `window` are filled in from the source */
+    uint64_t images;                  /* to deliver, from position 0 of the sampler on; at least 1 */
+    uint64_t job_images;              /* of the job that memory is judged for; 0: images */
+    bool drop_last;                   /* leave out a last batch that is not full */
     struct rue_fetcher_options fetcher;
     uint64_t memory_bytes; /* slabs that would need more are RUE_INFEASIBLE; 0: no limit */
     int held;              /* batches that the consumer may hold at once, at least 1 */

@@ -101,12 +101,33 @@ rue_status rue_shard_writer_flush(void *state, struct rue_sink_mark *mark, rue_e
     return RUE_OK;
 }
 
+/* The names of the classes, on the disk when this returns; nothing where there are no classes. */
+static rue_status write_classes(const char *folder, const char *const *names, size_t count, rue_error *error)
+{
+    char path[PATH_MAX + sizeof RUE_CLASS_LIST_FILE];
+    struct rue_byte_writer *writer;
+    if (count == 0) return RUE_OK;
+    snprintf(path, sizeof path, "%s/%s", folder, RUE_CLASS_LIST_FILE);
+    rue_status status = rue_byte_writer_open(path, RUE_COMPRESS_NONE, &writer, error);
+    if (status != RUE_OK) return status;
+    for (size_t i = 0; status == RUE_OK && i < count; i++) {
+        if (strchr(names[i], '\n'))
+            status = rue_fail(error, RUE_DATA, "the class name '%.100s' has more than one line: rename it",
+                              names[i]);
+        if (status == RUE_OK) status = rue_byte_writer_write(writer, names[i], strlen(names[i]), error);
+        if (status == RUE_OK) status = rue_byte_writer_write(writer, "\n", 1, error);
+    }
+    if (status == RUE_OK) status = rue_byte_writer_finish(writer, error);
+    rue_byte_writer_close(writer);
+    return status;
+}
+
 rue_status rue_shard_writer_finish(void *state, rue_error *error)
 {
     struct rue_shard_writer *w = state;
     rue_status status = w->shard ? end(w, error) : RUE_OK;
     if (status != RUE_OK) return status;
-    status = rue_class_list_write(w->path, w->options->classes, w->options->class_count, error);
+    status = write_classes(w->path, w->options->classes, w->options->class_count, error);
     rue_write_flush_folder(w->path);
     return status;
 }

@@ -1,0 +1,7 @@
+#include "loading.h"
+
+#include <stddef.h>
+
+const char *const rue_parallelism_names[RUE_PARALLEL_COUNT + 1] = {"batch", "sample", NULL};
+const char *const rue_bad_images_names[RUE_BAD_COUNT + 1] = {"fail", "replace", NULL};
+const char *const rue_decode_names[RUE_DECODE_COUNT + 1] = {"exact", "fast", NULL};

@@ -1,0 +1,12 @@
+/* What sinks of single files call them. */
+#ifndef RUE_SINK_IMAGE_NAME_H
+#define RUE_SINK_IMAGE_NAME_H
+
+#include "sink.h"
+
+/* The path of the file that an item becomes: "class/key.jpg", or the key where that tells the class. It is as
+ * safe as the name of the class. */
+void rue_sink_image_name(const struct rue_sink_options *options, const struct rue_item *item, char *out,
+                         size_t bytes);
+
+#endif
