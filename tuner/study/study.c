@@ -191,7 +191,7 @@ static rue_status search(struct rue_study *study, const struct rue_study_steps *
 rue_status rue_study_perform(const struct rue_study_goal *goal, struct rue_progress *progress,
                              const struct rue_study_steps *steps, void *context, rue_error *error)
 {
-    struct rue_study *study;
+    struct rue_study *study = NULL;
     rue_status status = open_study(goal, progress, &study, error);
     if (status != RUE_OK) return status;
     status = steps->run ? steps->run(study, context, error) : search(study, steps, context, error);
