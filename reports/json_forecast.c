@@ -54,12 +54,13 @@ static void put_known(struct rue_json_document *document, json_t *object,
 static json_t *model_json(struct rue_json_document *document, const struct rue_findings *findings,
                           const struct rue_variant_findings *variant, size_t model)
 {
-    const struct rue_knowledge_model *pageable = &variant->knowledge->pageable[model];
+    const struct rue_knowledge_model *known = &variant->knowledge->consumers[2 * model],
+                                     *pageable = known + 1;
     const char *profile = findings->profiles ? findings->profiles[model] : "";
     json_t *object = json_object();
     rue_json_put(document, object, "model", rue_json_text(variant->matrix->models[model]));
     rue_json_put(document, object, "profile", rue_json_words(profile));
-    put_known(document, object, &variant->knowledge->models[model]);
+    put_known(document, object, known);
     if (pageable->curve.count || !isnan(pageable->consumer.batch_s)) {
         json_t *other = json_object();
         put_known(document, other, pageable);

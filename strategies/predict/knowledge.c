@@ -10,15 +10,13 @@ static const struct rue_pipeline_consumer unknown = {NAN, NAN, 0, false};
 rue_status rue_knowledge_open(size_t model_count, struct rue_knowledge **out, rue_error *error)
 {
     struct rue_knowledge *knowledge = calloc(1, sizeof *knowledge);
-    if (knowledge) knowledge->models = calloc(model_count + 1, sizeof *knowledge->models);
-    if (knowledge) knowledge->pageable = calloc(model_count + 1, sizeof *knowledge->pageable);
-    if (!knowledge || !knowledge->models || !knowledge->pageable) {
+    if (knowledge) knowledge->consumers = calloc(2 * model_count + 1, sizeof *knowledge->consumers);
+    if (!knowledge || !knowledge->consumers) {
         rue_knowledge_close(knowledge);
-        return rue_fail_memory(error, "knowledge", model_count * sizeof *knowledge->models);
+        return rue_fail_memory(error, "knowledge", 2 * model_count * sizeof *knowledge->consumers);
     }
     knowledge->model_count = model_count;
-    for (size_t m = 0; m < model_count; m++)
-        knowledge->models[m].consumer = knowledge->pageable[m].consumer = unknown;
+    for (size_t i = 0; i < 2 * model_count; i++) knowledge->consumers[i].consumer = unknown;
     *out = knowledge;
     return RUE_OK;
 }
@@ -26,24 +24,14 @@ rue_status rue_knowledge_open(size_t model_count, struct rue_knowledge **out, ru
 void rue_knowledge_close(struct rue_knowledge *knowledge)
 {
     if (!knowledge) return;
-    free(knowledge->models);
-    free(knowledge->pageable);
+    free(knowledge->consumers);
     free(knowledge);
-}
-
-struct rue_knowledge_model *rue_knowledge_of(const struct rue_knowledge *knowledge,
-                                             const struct rue_consumers *consumers, size_t consumer)
-{
-    size_t model = consumer / consumers->of_model;
-    bool pinned = consumers->pinned && consumer % consumers->of_model == 0;
-    return pinned ? &knowledge->models[model] : &knowledge->pageable[model];
 }
 
 double rue_knowledge_job_s(const struct rue_knowledge *knowledge, size_t model,
                            const struct rue_config *config, uint64_t images)
 {
-    const struct rue_knowledge_model *known =
-        rue_consumers_pins(config) ? &knowledge->models[model] : &knowledge->pageable[model];
+    const struct rue_knowledge_model *known = &knowledge->consumers[rue_consumer_of(model, config)];
     struct rue_pipeline_consumer consumer = known->consumer;
     if (known->curve.count) {
         consumer = rue_compute_curve_at(&known->curve, (int)rue_trial_batch(config));

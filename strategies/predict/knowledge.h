@@ -4,7 +4,7 @@
 #define RUE_KNOWLEDGE_H
 
 #include "compute_curve.h"
-#include "consumers.h"
+#include "error.h"
 #include "pipeline.h"
 
 struct rue_knowledge_model {
@@ -17,18 +17,26 @@ struct rue_knowledge {
     double covariance[RUE_PIPELINE_PARAMETER_COUNT][RUE_PIPELINE_PARAMETER_COUNT]; /* of the logarithms */
     struct rue_pipeline_consumer hand; /* what the consumer's thread takes without a model */
     size_t model_count;
-    struct rue_knowledge_model *models;   /* [model_count] owned: with batches in page-locked memory, */
-    struct rue_knowledge_model *pageable; /* [model_count] owned: with others */
+    struct rue_knowledge_model *consumers; /* [2 * model_count] owned */
 };
+
+/* What consumes batches, apart by what their time depends on: copying a batch to a GPU is part of it, and
+ * quicker from page-locked memory. So each model is two consumers: 2 * m of batches that lie there, as they
+ * do where nobody has told it, and 2 * m + 1 of others. */
+static inline bool rue_config_pins(const struct rue_config *config)
+{
+    return config->value[RUE_PIN_MEMORY] != 0;
+}
+
+static inline size_t rue_consumer_of(size_t model, const struct rue_config *config)
+{
+    return 2 * model + !rue_config_pins(config);
+}
 
 /* Of so many models, of which nothing is known; `out` is closed by the caller. RUE_MEMORY. */
 rue_status rue_knowledge_open(size_t model_count, struct rue_knowledge **out,
                               rue_error *error) RUE_MUST_CHECK;
 void rue_knowledge_close(struct rue_knowledge *knowledge);
-
-/* What is known of one of the consumers, as a strategy has them. */
-struct rue_knowledge_model *rue_knowledge_of(const struct rue_knowledge *knowledge,
-                                             const struct rue_consumers *consumers, size_t consumer);
 
 /* Predicted seconds of a job of `images` on a model; NaN where the model is not known. */
 double rue_knowledge_job_s(const struct rue_knowledge *knowledge, size_t model,

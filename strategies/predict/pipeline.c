@@ -273,33 +273,3 @@ struct rue_pipeline_times rue_pipeline_predict(const struct rue_pipeline_loader 
     free(pipeline.loading);
     return out;
 }
-
-struct rue_pipeline_times rue_pipeline_move(struct rue_pipeline_times times,
-                                            const struct rue_pipeline_loader *loader,
-                                            enum rue_pipeline_parameter parameter, double log_step,
-                                            const struct rue_pipeline_consumer *consumer,
-                                            const struct rue_config *config, uint64_t images)
-{
-    struct rue_pipeline_loader to = *loader;
-    to.value[parameter] *= exp(log_step);
-    double later_s = loader_start_s(&to, config) - loader_start_s(loader, config),
-           longer_s = loader_stop_s(&to, config) - loader_stop_s(loader, config);
-    switch (parameter) {
-    case RUE_PIPELINE_start_s:
-    case RUE_PIPELINE_start_worker_s:
-    case RUE_PIPELINE_warm_up_ratio:
-    case RUE_PIPELINE_stop_worker_s:
-        return (struct rue_pipeline_times){times.first_batch_s + later_s,
-                                           times.end_to_end_s + later_s + longer_s,
-                                           times.shutdown_s + longer_s};
-    case RUE_PIPELINE_beside_ratio:
-        if (!consumer->is_model) return times;
-        break;
-    case RUE_PIPELINE_inline_ratio:
-        if (config->value[RUE_NUM_WORKERS] > 0) return times;
-        break;
-    default:
-        break;
-    }
-    return rue_pipeline_predict(&to, consumer, config, images);
-}

@@ -86,12 +86,4 @@ struct rue_pipeline_times rue_pipeline_predict(const struct rue_pipeline_loader 
                                                const struct rue_pipeline_consumer *consumer,
                                                const struct rue_config *config, uint64_t images);
 
-/* What `times`, which a prediction answered, become where the logarithm of one parameter moves by `log_step`;
- * what leaves a job's batches as they are is not followed again. */
-struct rue_pipeline_times rue_pipeline_move(struct rue_pipeline_times times,
-                                            const struct rue_pipeline_loader *loader,
-                                            enum rue_pipeline_parameter parameter, double log_step,
-                                            const struct rue_pipeline_consumer *consumer,
-                                            const struct rue_config *config, uint64_t images);
-
 #endif

@@ -52,12 +52,11 @@ struct problem {
     const struct rue_pipeline_fit_setup *setup;
     const struct rue_pipeline_sample *samples; /* of the setup */
     size_t sample_count, count, rows;
-    double image_s;                   /* guessed */
-    double *centre, *sd;              /* [count] of what is believed before the trials */
-    double *weight;                   /* [rows] of residuals, for those far out less than 1 */
-    double *base, *shifted;           /* [rows] */
-    struct rue_pipeline_times *times; /* [sample_count] behind the rows in base */
-    double *x;                        /* [count] */
+    double image_s;         /* guessed */
+    double *centre, *sd;    /* [count] of what is believed before the trials */
+    double *weight;         /* [rows] of residuals, for those far out less than 1 */
+    double *base, *shifted; /* [rows] */
+    double *x;              /* [count] */
 };
 
 static struct rue_pipeline_loader loader_of(const struct problem *problem, const double *x)
@@ -112,8 +111,8 @@ static rue_status all_rows(struct problem *problem, const double *x)
 {
     double *rows = problem->base;
     for (size_t s = 0; s < problem->sample_count; s++) {
-        problem->times[s] = predict_sample(problem, x, s);
-        rue_status status = fill_rows(problem, &problem->times[s], s, rows);
+        struct rue_pipeline_times times = predict_sample(problem, x, s);
+        rue_status status = fill_rows(problem, &times, s, rows);
         if (status != RUE_OK) return status;
     }
     double *beliefs = rows + TIMES * problem->sample_count;
@@ -131,13 +130,6 @@ static bool row_depends(const struct problem *problem, size_t s, size_t p)
 /* The times of sample `s` where parameter `p` is a step further than when all rows were filled. */
 static struct rue_pipeline_times predict_further(struct problem *problem, size_t s, size_t p)
 {
-    const struct rue_pipeline_sample *sample = &problem->samples[s];
-    if (p < N) {
-        struct rue_pipeline_loader loader = loader_of(problem, problem->x);
-        struct rue_pipeline_consumer consumer = consumer_of(sample, problem->x);
-        return rue_pipeline_move(problem->times[s], &loader, p, step, &consumer, &sample->config,
-                                 sample->images);
-    }
     double x = problem->x[p];
     problem->x[p] += step;
     struct rue_pipeline_times times = predict_sample(problem, problem->x, s);
@@ -324,10 +316,8 @@ rue_status rue_pipeline_fit_open(const struct rue_pipeline_fit_setup *setup, str
     if (!(problem.image_s > 0)) return rue_fail(error, RUE_USAGE, "no trial to learn from");
     size_t doubles = 3 * problem.count + 3 * problem.rows;
     double *room = calloc(doubles, sizeof *room);
-    problem.times = calloc(sample_count + 1, sizeof *problem.times);
     struct rue_pipeline_fit *fit = allocate_fit(consumer_count, problem.count);
-    rue_status status =
-        room && problem.times && fit ? RUE_OK : rue_fail_memory(error, "a fit", doubles * sizeof *room);
+    rue_status status = room && fit ? RUE_OK : rue_fail_memory(error, "a fit", doubles * sizeof *room);
     if (status == RUE_OK) {
         problem.centre = room;
         problem.sd = problem.centre + problem.count;
@@ -339,7 +329,6 @@ rue_status rue_pipeline_fit_open(const struct rue_pipeline_fit_setup *setup, str
         status = search_parameters(&problem, fit->found, fit->covariance, error);
         if (status == RUE_OK) fill_fit(&problem, fit);
     }
-    free(problem.times);
     free(room);
     if (status != RUE_OK) return rue_pipeline_fit_close(fit), status;
     *out = fit;

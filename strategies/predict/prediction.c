@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "compute_curve.h"
-#include "consumers.h"
 #include "disturbance.h"
 #include "pipeline_fit.h"
 #include "random.h"
@@ -31,8 +31,7 @@ struct answer {
 
 struct rue_prediction {
     const struct rue_strategy_setup *setup;
-    size_t models, configs;
-    struct rue_consumers consumers;
+    size_t models, configs, consumers;
     struct rue_trial_log logs[RUE_MEASURE_COUNT];
     struct rue_speed_history speeds;  /* of the machine */
     struct rue_compute_curve *curves; /* [consumers] measured, and what is believed of the other sizes */
@@ -54,7 +53,7 @@ static bool is_by_joints(const struct rue_prediction *prediction)
 
 static size_t consumer_of(const struct rue_prediction *prediction, size_t model, size_t config)
 {
-    return rue_consumers_find(&prediction->consumers, model, &prediction->setup->grid.configs[config]);
+    return rue_consumer_of(model, &prediction->setup->grid.configs[config]);
 }
 
 static int batch_of(const struct rue_prediction *prediction, size_t config)
@@ -87,7 +86,11 @@ rue_status rue_prediction_add(struct rue_prediction *prediction, const struct ru
     if (!joint) undo_speed(&trial, trial.speed);
     prediction->stale |= !joint || is_by_joints(prediction);
     if (joint) prediction->joined[consumer_of(prediction, trial.model, trial.config)] = true;
-    return rue_trial_log_add(&prediction->logs[ask->measure], &trial, error);
+    struct rue_trial_log *log = &prediction->logs[ask->measure];
+    rue_status status =
+        rue_array_grow(&log->at, &log->capacity, log->count + 1, sizeof *log->at, "trials", error);
+    if (status == RUE_OK) log->at[log->count++] = trial;
+    return status;
 }
 
 static bool knows_consumer(const struct rue_prediction *prediction, size_t consumer)
@@ -105,8 +108,7 @@ static bool has_times(const struct rue_prediction *prediction, size_t consumer)
  */
 static size_t stand_in(const struct rue_prediction *prediction, size_t model, size_t config)
 {
-    size_t own = consumer_of(prediction, model, config);
-    size_t other = rue_consumers_other(&prediction->consumers, own);
+    size_t own = consumer_of(prediction, model, config), other = own ^ 1;
     return has_times(prediction, own) || !has_times(prediction, other) ? own : other;
 }
 
@@ -168,18 +170,17 @@ static double curve_s(const struct rue_compute_curve *curve, int batch_size)
 }
 
 /* The logarithm of measured over believed time; NaN where nothing is believed. */
-static double off_prior_by(const struct rue_strategy_setup *setup, const struct rue_consumers *consumers,
-                           enum rue_measure measure, const struct rue_logged_trial *trial)
+static double off_prior_by(const struct rue_strategy_setup *setup, enum rue_measure measure,
+                           const struct rue_logged_trial *trial)
 {
     const struct rue_prior *prior = setup->known.prior;
     const struct rue_knowledge *knowledge = prior->knowledge;
     const struct rue_config *config = &setup->grid.configs[trial->config];
-    size_t consumer = rue_consumers_find(consumers, trial->model, config),
+    size_t consumer = rue_consumer_of(trial->model, config),
            cell = trial->model * setup->grid.config_count + trial->config;
     if (measure == RUE_COMPUTE)
-        return log(
-            trial->consumer_s / (double)trial->batches /
-            curve_s(&rue_knowledge_of(knowledge, consumers, consumer)->curve, (int)rue_trial_batch(config)));
+        return log(trial->consumer_s / (double)trial->batches /
+                   curve_s(&knowledge->consumers[consumer].curve, (int)rue_trial_batch(config)));
     double took = log(trial->times.end_to_end_s);
     if (measure == RUE_JOINT)
         return took - log(rue_prior_job_s(prior, cell, trial->model, config, trial->images));
@@ -188,14 +189,14 @@ static double off_prior_by(const struct rue_strategy_setup *setup, const struct 
 }
 
 /* Something may have disturbed a third of the trials; more, and the prior is of something else. */
-static bool is_borne_out(const struct rue_strategy_setup *setup, const struct rue_consumers *consumers,
-                         enum rue_measure measure, const struct rue_trial_log *log)
+static bool is_borne_out(const struct rue_strategy_setup *setup, enum rue_measure measure,
+                         const struct rue_trial_log *log)
 {
     size_t known = 0, wrong = 0;
     for (size_t i = 0; i < log->count; i++) {
         const struct rue_logged_trial *trial = &log->at[i];
         if (rue_speed_differs(trial->speed, (struct rue_speed){0, 0})) continue; /* the machine has changed */
-        double off = off_prior_by(setup, consumers, measure, trial);
+        double off = off_prior_by(setup, measure, trial);
         known += !isnan(off);
         wrong += rue_disturbance_is_likely(off, prior_sd[measure]);
     }
@@ -203,12 +204,11 @@ static bool is_borne_out(const struct rue_strategy_setup *setup, const struct ru
 }
 
 /* Whether trials bear out what an earlier study knew. */
-static bool is_prior_trusted(const struct rue_strategy_setup *setup, const struct rue_consumers *consumers,
-                             const struct rue_trial_log *logs)
+static bool is_prior_trusted(const struct rue_strategy_setup *setup, const struct rue_trial_log *logs)
 {
     /* Of the loader of another machine, or of other data, nothing is promised. */
     for (enum rue_measure m = setup->known.prior->same ? 0 : RUE_COMPUTE; m < RUE_MEASURE_COUNT; m++)
-        if (!is_borne_out(setup, consumers, m, &logs[m])) return false;
+        if (!is_borne_out(setup, m, &logs[m])) return false;
     return true;
 }
 
@@ -216,19 +216,17 @@ static bool is_prior_trusted(const struct rue_strategy_setup *setup, const struc
 static void believe_trials(struct rue_prediction *prediction)
 {
     const struct rue_prior *prior = prediction->setup->known.prior;
-    const struct rue_consumers *consumers = &prediction->consumers;
     const struct rue_trial_log *computes = &prediction->logs[RUE_COMPUTE];
-    prediction->trusts_prior = prior && is_prior_trusted(prediction->setup, consumers, prediction->logs);
-    memset(prediction->curves, 0, consumers->count * sizeof *prediction->curves);
+    prediction->trusts_prior = prior && is_prior_trusted(prediction->setup, prediction->logs);
+    memset(prediction->curves, 0, prediction->consumers * sizeof *prediction->curves);
     for (size_t i = 0; i < computes->count; i++) {
         const struct rue_logged_trial *trial = &computes->at[i];
         rue_compute_curve_add(&prediction->curves[consumer_of(prediction, trial->model, trial->config)],
                               batch_of(prediction, trial->config), trial->consumer_s / (double)trial->batches,
                               trial->cpu_ratio);
     }
-    for (size_t c = 0; prediction->trusts_prior && c < consumers->count; c++)
-        rue_compute_curve_believe(&prediction->curves[c],
-                                  &rue_knowledge_of(prior->knowledge, consumers, c)->curve);
+    for (size_t c = 0; prediction->trusts_prior && c < prediction->consumers; c++)
+        rue_compute_curve_believe(&prediction->curves[c], &prior->knowledge->consumers[c].curve);
     prediction->hand = prediction->logs[RUE_LOAD].count || !prior
                            ? rue_trial_log_hand(&prediction->logs[RUE_LOAD])
                            : prior->knowledge->hand;
@@ -258,10 +256,9 @@ static struct rue_pipeline_prior prior_of(const struct rue_prediction *predictio
     memcpy(out.value, knowledge->loader.value, sizeof out.value);
     for (int p = 0; p < RUE_PIPELINE_PARAMETER_COUNT; p++)
         out.sd[p] = sqrt(knowledge->covariance[p][p] + sd * sd);
-    for (size_t c = 0; c < prediction->consumers.count; c++)
-        out_consumers[c] = prediction->trusts_prior
-                               ? rue_knowledge_of(knowledge, &prediction->consumers, c)->consumer
-                               : (struct rue_pipeline_consumer){NAN, NAN, 0, false};
+    for (size_t c = 0; c < prediction->consumers; c++)
+        out_consumers[c] = prediction->trusts_prior ? knowledge->consumers[c].consumer
+                                                    : (struct rue_pipeline_consumer){NAN, NAN, 0, false};
     return out;
 }
 
@@ -270,7 +267,7 @@ static rue_status fit_pipeline(struct rue_prediction *prediction, rue_error *err
     bool by_joints = is_by_joints(prediction);
     const struct rue_trial_log *from = by_joints ? &prediction->logs[RUE_JOINT] : &prediction->logs[RUE_LOAD];
     struct rue_pipeline_sample *samples = calloc(from->count + 1, sizeof *samples);
-    size_t consumer_count = prediction->consumers.count;
+    size_t consumer_count = prediction->consumers;
     struct rue_pipeline_consumer *consumers = calloc(consumer_count, sizeof *consumers);
     struct rue_pipeline_fit *found = NULL;
     rue_status status =
@@ -280,7 +277,7 @@ static rue_status fit_pipeline(struct rue_prediction *prediction, rue_error *err
         struct rue_pipeline_prior prior = {0};
         if (has_prior) prior = prior_of(prediction, consumers);
         for (size_t i = 0; i < from->count; i++) samples[i] = sample_of(prediction, &from->at[i], by_joints);
-        bool many = by_joints && prediction->fit && from->count > MANY_OF_MODEL * consumer_count;
+        bool many = by_joints && prediction->fit && from->count > MANY_OF_MODEL * prediction->models;
         const struct rue_pipeline_fit_setup setup = {.samples = samples,
                                                      .sample_count = from->count,
                                                      .consumer_count = by_joints ? consumer_count : 0,
@@ -380,10 +377,12 @@ static void fill_slopes(const struct rue_prediction *prediction, const struct ru
 {
     const struct rue_pipeline_loader *loader = &prediction->fit->loader;
     const struct rue_config *own = &prediction->setup->grid.configs[config];
-    for (size_t p = 0; p < RUE_BELIEF_OF_LOADER; p++)
-        slopes[p] = log(rue_pipeline_move(*base, loader, p, step, consumer, own, images).end_to_end_s /
-                        base->end_to_end_s) /
-                    step;
+    for (size_t p = 0; p < RUE_BELIEF_OF_LOADER; p++) {
+        struct rue_pipeline_loader moved = *loader;
+        moved.value[p] *= exp(step);
+        slopes[p] =
+            log(rue_pipeline_predict(&moved, consumer, own, images).end_to_end_s / base->end_to_end_s) / step;
+    }
     if (!unknown) return;
     struct rue_pipeline_consumer slower = *consumer;
     slower.batch_s *= exp(step);
@@ -489,8 +488,8 @@ rue_status rue_prediction_learned(const struct rue_prediction *prediction, struc
     knowledge->hand = prediction->hand;
     for (size_t p = 0; p < RUE_PIPELINE_PARAMETER_COUNT; p++)
         memcpy(knowledge->covariance[p], fit->covariance + p * fit->count, sizeof knowledge->covariance[p]);
-    for (size_t c = 0; c < prediction->consumers.count; c++) {
-        struct rue_knowledge_model *known = rue_knowledge_of(knowledge, &prediction->consumers, c);
+    for (size_t c = 0; c < prediction->consumers; c++) {
+        struct rue_knowledge_model *known = &knowledge->consumers[c];
         known->curve = prediction->curves[c];
         if (!knows_consumer(prediction, c) && c < fit->consumer_count && prediction->joined[c])
             known->consumer = fit->consumers[c];
@@ -505,7 +504,7 @@ void rue_prediction_close(struct rue_prediction *prediction)
 {
     if (!prediction) return;
     rue_pipeline_fit_close(prediction->fit);
-    for (int m = 0; m < RUE_MEASURE_COUNT; m++) rue_trial_log_close(&prediction->logs[m]);
+    for (int m = 0; m < RUE_MEASURE_COUNT; m++) free(prediction->logs[m].at);
     free(prediction->curves);
     free(prediction->joined);
     free(prediction->answers);
@@ -520,11 +519,9 @@ rue_status rue_prediction_open(const struct rue_strategy_setup *setup, struct ru
     prediction->setup = setup;
     prediction->models = setup->grid.scenario_count;
     prediction->configs = setup->grid.config_count;
-    prediction->consumers =
-        rue_consumers_of(prediction->models, setup->grid.configs, setup->grid.config_count);
-    size_t consumer_count = prediction->consumers.count;
-    prediction->curves = calloc(consumer_count, sizeof *prediction->curves);
-    prediction->joined = calloc(consumer_count, sizeof *prediction->joined);
+    prediction->consumers = 2 * prediction->models;
+    prediction->curves = calloc(prediction->consumers, sizeof *prediction->curves);
+    prediction->joined = calloc(prediction->consumers, sizeof *prediction->joined);
     prediction->answer_count = (prediction->models + 1) * prediction->configs * ANSWERS;
     prediction->answers = calloc(prediction->answer_count, sizeof *prediction->answers);
     if (!prediction->curves || !prediction->joined || !prediction->answers) {

@@ -1,9 +1,6 @@
 #include "trial_log.h"
 
 #include <math.h>
-#include <stdlib.h>
-
-#include "array.h"
 
 static double seconds_of(int64_t ns)
 {
@@ -26,21 +23,6 @@ struct rue_logged_trial rue_logged_trial_of(const struct rue_ask *ask, const str
                                      .cpu_ratio = result->cpu_ratio,
                                      .seconds = seconds,
                                      .trial = ask->trial};
-}
-
-rue_status rue_trial_log_add(struct rue_trial_log *log, const struct rue_logged_trial *trial,
-                             rue_error *error)
-{
-    rue_status status =
-        rue_array_grow(&log->at, &log->capacity, log->count + 1, sizeof *log->at, "trials", error);
-    if (status != RUE_OK) return status;
-    log->at[log->count++] = *trial;
-    return RUE_OK;
-}
-
-void rue_trial_log_close(struct rue_trial_log *log)
-{
-    free(log->at);
 }
 
 /* Least squares of consumer_s = batches * batch_s + images * image_s; neither below 0. */

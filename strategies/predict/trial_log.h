@@ -24,13 +24,7 @@ struct rue_trial_log {
 struct rue_logged_trial rue_logged_trial_of(const struct rue_ask *ask, const struct rue_trial_result *result,
                                             double seconds);
 
-/* RUE_MEMORY. */
-rue_status rue_trial_log_add(struct rue_trial_log *log, const struct rue_logged_trial *trial,
-                             rue_error *error) RUE_MUST_CHECK;
-
 /* What the consumer's thread takes without a model, of load trials. */
 struct rue_pipeline_consumer rue_trial_log_hand(const struct rue_trial_log *loads);
-
-void rue_trial_log_close(struct rue_trial_log *log);
 
 #endif

@@ -46,15 +46,38 @@ double rue_job_steady_ns(const struct rue_trial_result *result)
                          : volley / (double)(stride * batch);
 }
 
+struct rue_job_line rue_job_line_of(const struct rue_trial_result *result)
+{
+    double batch = (double)rue_trial_batch(&result->config), images = (double)result->images;
+    bool known = result->first_batch_ns != RUE_ABSENT && result->shutdown_ns != RUE_ABSENT;
+    if (result->end_to_end_ns == RUE_ABSENT || images <= 0) return (struct rue_job_line){0};
+    return (struct rue_job_line){
+        .images = images,
+        .end_ns = (double)result->end_to_end_ns,
+        .steady_image_ns = rue_job_steady_ns(result),
+        .first_ns = known ? (double)result->first_batch_ns : NAN,
+        .shutdown_ns = known ? (double)result->shutdown_ns : NAN,
+        .first_images = fmin(batch, images),
+        .compute_image_ns = result->compute_ns == RUE_ABSENT ? 0 : (double)result->compute_ns / images};
+}
+
+double rue_job_line_ns(const struct rue_job_line *line, uint64_t images)
+{
+    double image_ns = line->steady_image_ns, first_images = fmin((double)images, line->first_images);
+    if (line->images == 0 || isnan(line->first_ns)) return NAN;
+    if (isnan(image_ns)) image_ns = fmax(line->compute_image_ns, line->first_ns / line->first_images);
+    return fmax(line->first_ns + first_images * line->compute_image_ns + line->shutdown_ns,
+                line->end_ns + ((double)images - line->images) * image_ns);
+}
+
 double rue_job_time_ns(const struct rue_trial_result *result, uint64_t job_images, bool drop_last,
                        bool *predicted)
 {
-    *predicted = false;
-    if (result->end_to_end_ns == RUE_ABSENT || result->images == RUE_ABSENT || result->images <= 0)
-        return NAN;
-    double rest = (double)rue_config_images(&result->config, drop_last, job_images) - (double)result->images;
-    *predicted = rest > 0;
-    return (double)result->end_to_end_ns + (rest > 0 ? rest * rue_job_steady_ns(result) : 0);
+    struct rue_job_line line = rue_job_line_of(result);
+    double rest = (double)rue_config_images(&result->config, drop_last, job_images) - line.images;
+    *predicted = line.images > 0 && rest > 0;
+    if (line.images == 0) return NAN;
+    return line.end_ns + (*predicted ? rest * line.steady_image_ns : 0);
 }
 
 void rue_job_extend(struct rue_trial_result *result, uint64_t job_images, bool drop_last)
@@ -70,30 +93,6 @@ void rue_job_extend(struct rue_trial_result *result, uint64_t job_images, bool d
     result->images = (int64_t)job_images;
     result->end_to_end_ns = (int64_t)time_ns;
     result->first_batch_ns = result->shutdown_ns = RUE_ABSENT;
-}
-
-struct rue_job_line rue_job_line_of(const struct rue_trial_result *result)
-{
-    double batch = (double)rue_trial_batch(&result->config), images = (double)result->images;
-    bool known = result->first_batch_ns != RUE_ABSENT && result->shutdown_ns != RUE_ABSENT;
-    if (result->end_to_end_ns == RUE_ABSENT || images <= 0 || !known) return (struct rue_job_line){0};
-    double first_ns = (double)result->first_batch_ns;
-    struct rue_job_line line = {.images = images,
-                                .end_ns = (double)result->end_to_end_ns,
-                                .steady_image_ns = rue_job_steady_ns(result),
-                                .least_ns = first_ns + (double)result->shutdown_ns,
-                                .first_images = fmin(batch, images)};
-    if (result->compute_ns != RUE_ABSENT) line.compute_image_ns = (double)result->compute_ns / images;
-    if (isnan(line.steady_image_ns))
-        line.steady_image_ns = fmax(line.compute_image_ns, first_ns / line.first_images);
-    return line;
-}
-
-double rue_job_line_ns(const struct rue_job_line *line, uint64_t images)
-{
-    double first_ns = line->least_ns + fmin((double)images, line->first_images) * line->compute_image_ns;
-    double end_ns = line->end_ns + ((double)images - line->images) * line->steady_image_ns;
-    return line->images > 0 ? fmax(first_ns, end_ns) : NAN;
 }
 
 uint64_t rue_job_floor_images(const struct rue_config *config, uint64_t job_images)

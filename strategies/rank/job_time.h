@@ -38,7 +38,7 @@ double rue_job_steady_ns(const struct rue_trial_result *result);
 struct rue_job_line {
     double images, end_ns; /* of the trial; 0 images: nothing is known */
     double steady_image_ns;
-    double least_ns, first_images, compute_image_ns; /* of the first batch, consumed beside least_ns */
+    double first_ns, shutdown_ns, first_images, compute_image_ns; /* first_ns: NaN: its parts are not known */
 };
 
 /* What an ok joint `result` says. */

@@ -1,9 +1,44 @@
 #include "duel.h"
 
 #include <math.h>
+#include <stdlib.h>
 
+#include "array.h"
 #include "probes.h"
 #include "random.h"
+
+static rue_status ask_queue_push(struct rue_ask_queue *queue, const struct rue_ask *ask, rue_error *error)
+{
+    if (queue->next == queue->count) queue->next = queue->count = 0;
+    rue_status status =
+        rue_array_grow(&queue->at, &queue->capacity, queue->count + 1, sizeof *queue->at, "questions", error);
+    if (status != RUE_OK) return status;
+    queue->at[queue->count++] = *ask;
+    return RUE_OK;
+}
+
+bool rue_ask_queue_is_empty(const struct rue_ask_queue *queue)
+{
+    return queue->next == queue->count;
+}
+
+bool rue_ask_queue_pop(struct rue_ask_queue *queue, struct rue_ask *out)
+{
+    if (queue->next == queue->count) return false;
+    *out = queue->at[queue->next++];
+    return true;
+}
+
+int rue_ask_queue_count_alike(const struct rue_ask_queue *queue, const struct rue_ask *ask)
+{
+    int count = 0;
+    for (size_t i = 0; i < queue->count; i++) {
+        const struct rue_ask *other = &queue->at[i];
+        count +=
+            other->scenario == ask->scenario && other->config == ask->config && other->images >= ask->images;
+    }
+    return count;
+}
 
 rue_status rue_duel_open(struct rue_duel *duel, const struct rue_strategy_setup *setup, rue_error *error)
 {
@@ -24,8 +59,8 @@ void rue_duel_close(struct rue_duel *duel)
 {
     rue_standing_close(duel->standing);
     rue_forecast_close(duel->forecast);
-    rue_ask_queue_close(&duel->queue);
-    rue_ask_queue_close(&duel->history);
+    free(duel->queue.at);
+    free(duel->history.at);
 }
 
 rue_status rue_duel_status(const struct rue_duel *duel, rue_error *error)
@@ -37,7 +72,7 @@ void rue_duel_note(struct rue_duel *duel, const struct rue_ask *ask, const struc
 {
     bool joint = ask->measure == RUE_JOINT, ok = result->outcome == RUE_TRIAL_OK;
     rue_trial_costs_note(&duel->costs, ask, result);
-    if (duel->status == RUE_OK && joint) duel->status = rue_ask_queue_push(&duel->history, ask, &duel->error);
+    if (duel->status == RUE_OK && joint) duel->status = ask_queue_push(&duel->history, ask, &duel->error);
     if (joint && !ok) duel->forecast->excluded[ask->config] = true;
     if (!ok || duel->status != RUE_OK) return;
     duel->joints += joint;
@@ -53,7 +88,7 @@ void rue_duel_update(struct rue_duel *duel)
 
 void rue_duel_push(struct rue_duel *duel, const struct rue_ask *ask)
 {
-    if (duel->status == RUE_OK) duel->status = rue_ask_queue_push(&duel->queue, ask, &duel->error);
+    if (duel->status == RUE_OK) duel->status = ask_queue_push(&duel->queue, ask, &duel->error);
 }
 
 void rue_duel_push_joint(struct rue_duel *duel, size_t model, size_t config, uint64_t images)

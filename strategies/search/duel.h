@@ -3,9 +3,23 @@
 #ifndef RUE_DUEL_H
 #define RUE_DUEL_H
 
-#include "ask_queue.h"
 #include "standing.h"
 #include "trial_costs.h"
+
+/* Questions that were decided on and not asked yet, first in, first out. */
+struct rue_ask_queue {
+    struct rue_ask *at; /* [count]; those from `next` on are still to be asked */
+    size_t next, count, capacity;
+};
+
+bool rue_ask_queue_is_empty(const struct rue_ask_queue *queue);
+
+/* False when it is empty. */
+bool rue_ask_queue_pop(struct rue_ask_queue *queue, struct rue_ask *out);
+
+/* How many joint questions are like `ask`: of the same cell and as many images or more; those that were
+ * asked count. */
+int rue_ask_queue_count_alike(const struct rue_ask_queue *queue, const struct rue_ask *ask);
 
 struct rue_duel {
     struct rue_strategy_setup setup;

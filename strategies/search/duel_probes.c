@@ -113,21 +113,10 @@ static void push_rest_of_survey(struct rue_duel *duel)
 
 /* ---- computing ---- */
 
-static bool is_compute_asked(const struct rue_duel *duel, size_t model, size_t config)
-{
-    for (size_t i = duel->queue.next; i < duel->queue.count; i++) {
-        const struct rue_ask *ask = &duel->queue.at[i];
-        if (ask->measure == RUE_COMPUTE && ask->scenario == model &&
-            rue_probes_tell_alike(&duel->setup, ask->config, config))
-            return true;
-    }
-    return false;
-}
-
 static void push_size(struct rue_duel *duel, size_t model, size_t config)
 {
     struct rue_ask probe = rue_probes_compute(model, config);
-    if (!is_compute_asked(duel, model, config)) push_probe(duel, &probe);
+    push_probe(duel, &probe);
 }
 
 static bool is_known(const struct rue_duel *duel, size_t model, size_t config)
@@ -142,7 +131,7 @@ static void push_compute(struct rue_duel *duel)
     size_t models = duel->setup.grid.scenario_count;
     if (!duel->setup.runner.measures[RUE_COMPUTE]) return;
     const size_t witnesses[] = {0, models - 1};
-    for (int i = 0; duel->trusting && i < 2; i++)
+    for (size_t i = 0; duel->trusting && i < 2 && i < models; i++)
         if (is_known(duel, witnesses[i], sizes[0])) push_size(duel, witnesses[i], sizes[0]);
     for (size_t m = 0; m < models; m++)
         for (size_t i = 0; i < count; i++)

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "consumers.h"
+#include "knowledge.h"
 #include "trial_shape.h"
 
 enum { MIDDLE_ROUNDS = 3, LEAST_BELIEVED = 2 };
@@ -103,18 +103,18 @@ struct rue_ask rue_probes_compute(size_t scenario, size_t config)
                             .batches = RUE_PROBES_COMPUTE_BATCHES};
 }
 
-bool rue_probes_tell_alike(const struct rue_strategy_setup *setup, size_t config, size_t other)
+/* Whether a compute-only probe tells the same of both configurations. */
+static bool tell_alike(const struct rue_strategy_setup *setup, size_t config, size_t other)
 {
     const struct rue_config *a = &setup->grid.configs[config], *b = &setup->grid.configs[other];
-    return a->value[RUE_BATCH_SIZE] == b->value[RUE_BATCH_SIZE] &&
-           rue_consumers_pins(a) == rue_consumers_pins(b);
+    return a->value[RUE_BATCH_SIZE] == b->value[RUE_BATCH_SIZE] && rue_config_pins(a) == rue_config_pins(b);
 }
 
 /* The configuration that differs in nothing but where batches lie; SIZE_MAX where there is none. */
 static size_t find_twin(const struct rue_strategy_setup *setup, size_t config)
 {
     struct rue_config wanted = setup->grid.configs[config];
-    wanted.value[RUE_PIN_MEMORY] = !rue_consumers_pins(&wanted);
+    wanted.value[RUE_PIN_MEMORY] = !rue_config_pins(&wanted);
     for (size_t c = 0; c < setup->grid.config_count; c++)
         if (rue_config_equal(&setup->grid.configs[c], &wanted)) return c;
     return SIZE_MAX;
@@ -127,7 +127,7 @@ size_t rue_probes_compute_sizes(const struct rue_strategy_setup *setup, size_t *
     size_t count = 0;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         size_t config = nearest_config(setup, sizes[i], 1), twin = find_twin(setup, config);
-        if (i > 0 && rue_probes_tell_alike(setup, config, out[0])) break;
+        if (i > 0 && tell_alike(setup, config, out[0])) break;
         out[count++] = config;
         if (twin != SIZE_MAX) out[count++] = twin;
     }
@@ -144,8 +144,9 @@ static size_t least_compute(const struct rue_strategy_setup *setup)
 {
     if (!setup->runner.measures[RUE_COMPUTE]) return 0;
     bool known = setup->known.prior && setup->known.prior->same;
-    size_t consumers =
-        rue_consumers_of(setup->grid.scenario_count, setup->grid.configs, setup->grid.config_count).count;
+    size_t pinned = 0, consumers = setup->grid.scenario_count;
+    for (size_t c = 0; c < setup->grid.config_count; c++) pinned += rue_config_pins(&setup->grid.configs[c]);
+    if (pinned > 0 && pinned < setup->grid.config_count) consumers *= 2;
     return known ? at_most(LEAST_BELIEVED, consumers) : consumers;
 }
 

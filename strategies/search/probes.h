@@ -28,9 +28,6 @@ struct rue_ask rue_probes_compute(size_t scenario, size_t config);
  * and not where pin_memory varies. Into `out` [RUE_PROBES_SIZES_MAX]; answers how many. */
 size_t rue_probes_compute_sizes(const struct rue_strategy_setup *setup, size_t *out);
 
-/* Whether a compute-only probe tells the same of both configurations. */
-bool rue_probes_tell_alike(const struct rue_strategy_setup *setup, size_t config, size_t other);
-
 /* How many probes a budget of trials has room for; SIZE_MAX where trials are not limited. */
 struct rue_probes_room {
     size_t all, load, compute; /* of all kinds; of the first ones that are load-only, compute-only */

@@ -127,10 +127,10 @@ static void read_models(struct rue_json_reader *reader, const json_t *forecast, 
             char *text = rue_json_dump(profile, 0);
             rue_json_canonical(text ? text : "", out->profiles[i], sizeof out->profiles[i]);
             free(text);
-            read_known(reader, item, &knowledge->models[i]);
+            read_known(reader, item, &knowledge->consumers[2 * i]);
             const json_t *pageable = rue_json_object(reader, item, "pageable", true);
             size_t inner = rue_json_enter(reader, "pageable");
-            if (pageable) read_known(reader, pageable, &knowledge->pageable[i]);
+            if (pageable) read_known(reader, pageable, &knowledge->consumers[2 * i + 1]);
             rue_json_leave(reader, inner);
         }
         rue_json_leave(reader, length);

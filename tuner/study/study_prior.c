@@ -83,8 +83,8 @@ static void take_models(const struct rue_study_setup *setup, const struct rue_re
         size_t earlier = rue_recommended_model(part, setup->models[m].name);
         if (earlier == RUE_NONE || !is_same_model(&setup->models[m], part->profiles[earlier], same_machine))
             continue;
-        out->knowledge->models[m] = part->knowledge->models[earlier];
-        out->knowledge->pageable[m] = part->knowledge->pageable[earlier];
+        for (size_t i = 0; i < 2; i++)
+            out->knowledge->consumers[2 * m + i] = part->knowledge->consumers[2 * earlier + i];
     }
 }
 
@@ -122,8 +122,8 @@ static void note_use(const struct rue_study_setup *setup, size_t variant, bool s
                                     : "another machine";
     size_t models = 0;
     for (size_t m = 0; m < setup->model_count; m++) {
-        const struct rue_knowledge *knowledge = prior->knowledge;
-        models += tells_anything(&knowledge->models[m]) || tells_anything(&knowledge->pageable[m]);
+        const struct rue_knowledge_model *known = &prior->knowledge->consumers[2 * m];
+        models += tells_anything(&known[0]) || tells_anything(&known[1]);
     }
     rue_progress_note(setup->progress,
                       "%s: %s: a study of %s; it tells of the loader, and of %zu of the %zu models",

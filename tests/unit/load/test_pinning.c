@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <math.h>
 
-#include "consumers.h"
+#include "knowledge.h"
 #include "pipeline_fixture.h"
 #include "random.h"
 #include "strategy.h"
@@ -32,7 +32,7 @@ static void setup(void)
 
 static struct rue_pipeline_consumer model_of(size_t model, size_t config)
 {
-    double factor = rue_consumers_pins(&configs[config]) ? 1 : pageable_factor;
+    double factor = rue_config_pins(&configs[config]) ? 1 : pageable_factor;
     return (struct rue_pipeline_consumer){1e-3, factor * 1.2e-3 * (double)(1 + model), 0, false};
 }
 
@@ -57,7 +57,7 @@ static struct rue_trial_result perform(const struct rue_ask *ask)
     struct rue_trial_result result = rue_trial_result_empty();
     struct rue_pipeline_consumer none = {1e-5, 0, 0, false};
     double batch = configs[ask->config].value[RUE_BATCH_SIZE];
-    bool joint = ask->measure == RUE_JOINT, pinned = rue_consumers_pins(&configs[ask->config]);
+    bool joint = ask->measure == RUE_JOINT, pinned = rue_config_pins(&configs[ask->config]);
     struct rue_pipeline_consumer model = model_of(ask->scenario, ask->config);
     asked[ask->measure][pinned]++;
     trials_of[ask->scenario][pinned] += ask->measure != RUE_LOAD;
@@ -131,13 +131,12 @@ static void expect_found(const struct rue_strategy_ops *strategy, double far)
     struct rue_claim claim;
     cr_assert(strategy->claim(state, SIZE_MAX, &claim) && claim.verified);
     cr_assert_lt(mean_regret(claim.config), 0.02);
-    cr_assert_eq(rue_consumers_pins(&configs[claim.config]), pageable_factor > 1);
+    cr_assert_eq(rue_config_pins(&configs[claim.config]), pageable_factor > 1);
     for (size_t i = 0; i < MODELS * CONFIGS; i++) {
         struct rue_estimate estimate;
         size_t m = i / CONFIGS, c = i % CONFIGS;
         cr_assert(strategy->estimate(state, m, c, &estimate));
-        if (trials_of[m][rue_consumers_pins(&configs[c])] < 2)
-            continue; /* too few for both parts of a batch */
+        if (trials_of[m][rue_config_pins(&configs[c])] < 2) continue; /* too few for both parts of a batch */
         cr_assert_lt(fabs(log(estimate.time_s / truth_s(m, c))), far,
                      "model %zu, config %zu: %.2f s, not %.2f", m, c, estimate.time_s, truth_s(m, c));
     }
@@ -178,40 +177,18 @@ Test(pinning, what_was_learned_of_one_way_is_not_believed_of_the_other, .init = 
     struct rue_knowledge *one, *two;
     pageable_factor = 1.4;
     take(play(&rue_strategy_duel, &pinned), &one);
-    cr_assert(one->models[0].curve.count && !one->pageable[0].curve.count);
+    cr_assert(one->consumers[0].curve.count && !one->consumers[1].curve.count);
     cr_assert(isnan(rue_knowledge_job_s(one, 0, &configs[GRID], JOB)));
     struct rue_prior prior = {.knowledge = one, .widen_sd = 0.1, .same = true, .config = SIZE_MAX};
     both.known.prior = &prior;
     void *state = play(&rue_strategy_duel, &both);
     struct rue_claim claim;
     cr_assert(rue_strategy_duel.claim(state, SIZE_MAX, &claim));
-    cr_assert(rue_consumers_pins(&configs[claim.config]) && mean_regret(claim.config) < 0.02);
+    cr_assert(rue_config_pins(&configs[claim.config]) && mean_regret(claim.config) < 0.02);
     cr_assert_geq(asked[RUE_COMPUTE][false], MODELS, "nobody knew of these");
     take(state, &two);
     for (size_t c = 0; c < CONFIGS; c++)
         cr_assert_float_eq(log(rue_knowledge_job_s(two, 1, &configs[c], JOB) / truth_s(1, c)), 0, 0.05);
     rue_knowledge_close(one);
     rue_knowledge_close(two);
-}
-
-Test(pinning, a_model_is_one_consumer_where_batches_lie_all_alike, .init = setup)
-{
-    struct rue_consumers pinned = rue_consumers_of(MODELS, configs, GRID),
-                         pageable = rue_consumers_of(MODELS, configs + GRID, GRID),
-                         both = rue_consumers_of(MODELS, configs, CONFIGS);
-    cr_assert(pinned.count == MODELS && pageable.count == MODELS && both.count == 2 * MODELS);
-    struct rue_knowledge *known;
-    cr_assert_eq(rue_knowledge_open(MODELS, &known, NULL), RUE_OK);
-    cr_assert_eq(rue_knowledge_of(known, &pinned, 1), &known->models[1]);
-    cr_assert_eq(rue_knowledge_of(known, &pageable, 1), &known->pageable[1]);
-    for (size_t m = 0; m < MODELS; m++) {
-        size_t one = rue_consumers_find(&both, m, &configs[0]),
-               two = rue_consumers_find(&both, m, &configs[GRID]);
-        cr_assert_eq(rue_knowledge_of(known, &both, one), &known->models[m]);
-        cr_assert_eq(rue_knowledge_of(known, &both, two), &known->pageable[m]);
-        cr_assert(rue_consumers_other(&both, one) == two && rue_consumers_other(&both, two) == one);
-        cr_assert_eq(rue_consumers_other(&pageable, m), m);
-        cr_assert_eq(rue_consumers_find(&pageable, m, &configs[GRID]), m);
-    }
-    rue_knowledge_close(known);
 }

@@ -34,8 +34,8 @@ static void machine_open(struct machine *machine, bool same, double slower_load,
     for (int p = 0; p < RUE_PIPELINE_PARAMETER_COUNT; p++) machine->knowledge->covariance[p][p] = 1e-4;
     for (size_t m = 0; same && m < MODELS; m++)
         for (int s = 0; s < SIZES; s++)
-            rue_compute_curve_add(&machine->knowledge->models[m].curve, sizes[s], compute_s(m, sizes[s]),
-                                  NAN);
+            rue_compute_curve_add(&machine->knowledge->consumers[2 * m].curve, sizes[s],
+                                  compute_s(m, sizes[s]), NAN);
     pipeline_grid(sizes, SIZES, workers, WORKERS, machine->configs);
     machine->prior = (struct rue_prior){
         .knowledge = machine->knowledge, .widen_sd = same ? 0.25 : 0.5, .same = same, .config = SIZE_MAX};
@@ -111,8 +111,8 @@ static bool is_computed(const struct machine *machine, size_t model, size_t conf
 {
     struct rue_knowledge *learned;
     cr_assert_eq(rue_prediction_learned(prediction_of(machine), &learned, NULL), RUE_OK);
-    const struct rue_compute_point *point =
-        rue_compute_curve_find(&learned->models[model].curve, machine->configs[config].value[RUE_BATCH_SIZE]);
+    const struct rue_compute_point *point = rue_compute_curve_find(
+        &learned->consumers[2 * model].curve, machine->configs[config].value[RUE_BATCH_SIZE]);
     bool computed = point && point->trials > 0;
     rue_knowledge_close(learned);
     return computed;
@@ -211,7 +211,8 @@ Test(duel_probes, what_was_learned_is_passed_on)
     probe(&machine);
     cr_assert_eq(rue_prediction_learned(prediction_of(&machine), &learned, NULL), RUE_OK);
     for (size_t m = 0; m < MODELS; m++) {
-        cr_assert_eq(learned->models[m].curve.count, SIZES, "also of models that were not probed this time");
+        cr_assert_eq(learned->consumers[2 * m].curve.count, SIZES,
+                     "also of models that were not probed this time");
         double found = rue_knowledge_job_s(learned, m, &machine.configs[7], JOB);
         cr_assert_float_eq(found / rue_prediction_trial_s(prediction_of(&machine), m, 7, JOB), 1, 1e-9);
     }

@@ -67,9 +67,9 @@ Test(knowledge, a_curve_counts_more_than_a_consumer)
     knowledge->loader = pipeline_large;
     double load_s = 0.05 * 100 * 0.01 + JOB / 100 * 0.005 + JOB * 0.01;
     cr_assert(isnan(rue_knowledge_job_s(knowledge, 0, &config, JOB)));
-    knowledge->models[0].consumer = (struct rue_pipeline_consumer){0, 1, 0, false};
+    knowledge->consumers[0].consumer = (struct rue_pipeline_consumer){0, 1, 0, false};
     cr_assert_float_eq(rue_knowledge_job_s(knowledge, 0, &config, JOB), load_s + JOB, 1e-6);
-    rue_compute_curve_add(&knowledge->models[0].curve, 100, 0.2, NAN);
+    rue_compute_curve_add(&knowledge->consumers[0].curve, 100, 0.2, NAN);
     knowledge->hand.batch_s = 0.1;
     cr_assert_float_eq(rue_knowledge_job_s(knowledge, 0, &config, JOB), load_s + 90 * 0.3, 1e-6);
     rue_knowledge_close(knowledge);

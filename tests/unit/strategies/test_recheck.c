@@ -98,7 +98,7 @@ static struct rue_recheck_findings check_by(const struct machine *before, struct
     for (int p = 0; p < RUE_PIPELINE_PARAMETER_COUNT; p++) knowledge->covariance[p][p] = 1e-4;
     for (size_t m = 0; m < MODELS && !before->unknown; m++)
         for (int size = 32; size <= 512; size *= 4)
-            rue_compute_curve_add(&knowledge->models[m].curve, size,
+            rue_compute_curve_add(&knowledge->consumers[2 * m].curve, size,
                                   consumers[m].batch_s + size * consumers[m].image_s, NAN);
     struct rue_prior prior = {.knowledge = knowledge,
                               .widen_sd = 0.1,
