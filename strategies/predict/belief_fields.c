@@ -60,7 +60,9 @@ static double length_of(int f, size_t a, const struct rue_knobs *knobs)
 {
     if (a < OWN_AXES) return table[f].length[a];
     if (a >= AXIS_KNOBS + knobs->count) return ANY;
-    bool matters = f == RUE_FIELD_declared || table[f].length[AXIS_KNOBS + RUE_PARALLELISM] == SAME;
+    bool matters = f == RUE_FIELD_declared;
+    for (size_t k = 0; k < RUE_OWN_KNOB_COUNT; k++)
+        matters |= knobs->at[k]->kind == RUE_KIND_CATEGORY && table[f].length[AXIS_KNOBS + k] == SAME;
     if (!matters) return ANY;
     enum rue_knob_kind kind = knobs->at[a - AXIS_KNOBS]->kind;
     return kind == RUE_KIND_CATEGORY || kind == RUE_KIND_FLAG ? SAME : declared_length;

@@ -6,8 +6,8 @@
  * drawn one axis after the other.
  *
  * The pipeline does not know knobs that a runner declares. Each of their words is a stratum: `declared` has
- * an error of its own for it, and fields that tell parallelism apart tell it apart, too. Along counts and
- * numbers both fall off smoothly. */
+ * an error of its own for it, and fields that tell words of rue's own apart tell it apart, too. Along counts
+ * and numbers both fall off smoothly. */
 #ifndef RUE_BELIEF_FIELDS_H
 #define RUE_BELIEF_FIELDS_H
 

@@ -52,15 +52,16 @@ struct rue_strategy_setup {
     rue_status (*stop)(void);
 };
 
-/* One repeat, the mean regret to 0.5 points with a confidence of 0.95, no limits, nothing known, and a runner
+/* One repeat, the mean regret as near and as sure as is usual, no limits, nothing known, and a runner
  * of threads on one CPU that makes joint trials. */
 static inline struct rue_strategy_setup rue_strategy_setup_of(struct rue_setup_grid grid, uint64_t job_images)
 {
-    return (struct rue_strategy_setup){.grid = grid,
-                                       .job.images = job_images,
-                                       .aim = {.epsilon_ratio = 0.005, .confidence = 0.95, .repeats = 1},
-                                       .budget.seconds = INFINITY,
-                                       .runner = {.measures[RUE_JOINT] = true, .cpus = 1}};
+    return (struct rue_strategy_setup){
+        .grid = grid,
+        .job.images = job_images,
+        .aim = {RUE_OBJECTIVE_MEAN, NULL, RUE_USUAL_EPSILON, RUE_USUAL_CONFIDENCE, 1},
+        .budget.seconds = INFINITY,
+        .runner = {.measures[RUE_JOINT] = true, .cpus = 1}};
 }
 
 static inline RUE_MUST_CHECK rue_status rue_setup_check_stop(const struct rue_strategy_setup *setup,

@@ -7,6 +7,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* What is good enough, as a ratio of regret, and how sure an answer is, where nobody says otherwise. */
+#define RUE_USUAL_EPSILON    0.005
+#define RUE_USUAL_CONFIDENCE 0.95
+
 enum rue_objective { RUE_OBJECTIVE_MEAN, RUE_OBJECTIVE_WORST, RUE_OBJECTIVE_COUNT };
 
 /* Their names, NULL at the end. */

@@ -17,10 +17,10 @@
 #include "units.h"
 
 static const double times_differ_ratio = 1.2;
-static const double confidence = 0.95;
-static const double least_margin_ratio = 0.005; /* of mean regret: less makes no difference */
-static const double widen_sd = 0.1;             /* of the loader's parameters, if nothing has changed */
-static const double late_ratio = 1.2;           /* first batches of one configuration differ by less */
+static const double confidence = RUE_USUAL_CONFIDENCE;
+static const double least_margin_ratio = RUE_USUAL_EPSILON; /* of mean regret: less makes no difference */
+static const double widen_sd = 0.1;   /* of the loader's parameters, if nothing has changed */
+static const double late_ratio = 1.2; /* first batches of one configuration differ by less */
 
 __attribute__((format(printf, 2, 3))) static void note_difference(struct rue_check *check, const char *format,
                                                                   ...)

@@ -436,7 +436,7 @@ void rue_record_close(struct rue_record *record)
 const struct rue_ranking_rules *rue_record_rules(const struct rue_record *record)
 {
     static const struct rue_ranking_rules plain = {
-        .top_n = 3, .set_epsilon_ratio = 0.02, .confidence = RUE_RANKING_CONFIDENCE};
+        .top_n = 3, .set_epsilon_ratio = 0.02, .confidence = RUE_USUAL_CONFIDENCE};
     return record->kept ? &record->kept->rules : &plain;
 }
 

@@ -66,7 +66,7 @@ rue_status rue_ranking_rules_read(const struct rue_options *options, const struc
         (struct rue_ranking_rules){.top_n = rue_options_number(options, at->top_n),
                                    .objective = (enum rue_objective)rue_options_word(options, at->objective),
                                    .set_epsilon_ratio = rue_options_ratio(options, at->set_epsilon),
-                                   .confidence = RUE_RANKING_CONFIDENCE};
+                                   .confidence = RUE_USUAL_CONFIDENCE};
     return rue_ranking_rules_weigh(out, rue_options_text(options, at->weights),
                                    rue_options_origin(options, at->weights), error);
 }

@@ -49,9 +49,7 @@ struct rue_ranking_options {
     size_t top_n, objective, weights, set_epsilon;
 };
 
-#define RUE_RANKING_CONFIDENCE 0.95
-
-/* Reads the rules, of confidence RUE_RANKING_CONFIDENCE. Errors as of rue_ranking_rules_weigh. */
+/* Reads the rules, of confidence RUE_USUAL_CONFIDENCE. Errors as of rue_ranking_rules_weigh. */
 rue_status rue_ranking_rules_read(const struct rue_options *options, const struct rue_ranking_options *at,
                                   struct rue_ranking_rules *out, rue_error *error) RUE_MUST_CHECK;
 

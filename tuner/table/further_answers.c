@@ -7,7 +7,7 @@
 
 #include "trial_loop.h"
 
-static const double worth_ratio = 0.005; /* of regret: a gain of less is worth no change */
+static const double worth_ratio = RUE_USUAL_EPSILON; /* of regret: a gain of less is worth no change */
 
 static double judged_ratio(const struct rue_selection *selection, size_t config)
 {
