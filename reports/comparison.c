@@ -18,7 +18,7 @@ static bool is_possible(const struct rue_variant_findings *raw,
     if (!rue_findings_mode_is_known(raw) || !rue_findings_mode_is_known(preprocessed)) return false;
     if (raw->selection->recommended == RUE_NONE || preprocessed->selection->recommended == RUE_NONE)
         return false;
-    if ((raw->job_images == 0) != (preprocessed->job_images == 0)) return false;
+    if ((raw->job.images == 0) != (preprocessed->job.images == 0)) return false;
     if (raw->goal != RUE_GOAL_TIME || preprocessed->goal != RUE_GOAL_TIME) return false;
     for (size_t m = 0; m < raw->matrix->model_count; m++)
         if (find_model(preprocessed->matrix, raw->matrix->models[m]) != RUE_NONE) return true;
@@ -39,8 +39,8 @@ static int compare_rows(const void *left, const void *right)
 static void fill(struct rue_comparison *comparison)
 {
     const struct rue_variant_findings *raw = comparison->raw, *preprocessed = comparison->preprocessed;
-    double raw_images = raw->job_images ? (double)raw->job_images : 1,
-           preprocessed_images = raw->job_images ? (double)preprocessed->job_images : 1;
+    double raw_images = raw->job.images ? (double)raw->job.images : 1,
+           preprocessed_images = raw->job.images ? (double)preprocessed->job.images : 1;
     double logarithms = 0, saved_ns = 0;
     for (size_t m = 0; m < raw->matrix->model_count; m++) {
         const char *model = raw->matrix->models[m];
@@ -57,7 +57,7 @@ static void fill(struct rue_comparison *comparison)
     }
     qsort(comparison->rows, comparison->row_count, sizeof *comparison->rows, compare_rows);
     comparison->mean_speedup_ratio = exp(logarithms / (double)comparison->row_count);
-    comparison->saved_ns_per_image = raw->job_images ? saved_ns / (double)comparison->row_count : NAN;
+    comparison->saved_ns_per_image = raw->job.images ? saved_ns / (double)comparison->row_count : NAN;
 }
 
 /* With the lower confidence of the two regrets. `pairs` has room for a row of each. */
@@ -66,9 +66,9 @@ static struct rue_saving_interval find_interval(const struct rue_variant_finding
                                                 size_t (*pairs)[2])
 {
     const struct rue_saving_side before = {raw->matrix, raw->selection->recommended,
-                                           1 / (double)raw->job_images};
+                                           1 / (double)raw->job.images};
     const struct rue_saving_side after = {preprocessed->matrix, preprocessed->selection->recommended,
-                                          1 / (double)preprocessed->job_images};
+                                          1 / (double)preprocessed->job.images};
     size_t count = 0;
     for (size_t m = 0; m < raw->matrix->model_count; m++) {
         size_t other = find_model(preprocessed->matrix, raw->matrix->models[m]);
@@ -96,7 +96,7 @@ static rue_status open_pair(const struct rue_variant_findings *raw,
     }
     *comparison = (struct rue_comparison){.raw = raw, .preprocessed = preprocessed, .rows = rows};
     fill(comparison);
-    if (raw->job_images) comparison->saved = find_interval(raw, preprocessed, pairs);
+    if (raw->job.images) comparison->saved = find_interval(raw, preprocessed, pairs);
     free(pairs);
     *out = comparison;
     return RUE_OK;

@@ -59,8 +59,8 @@ int rue_findings_compare(const void *left, const void *right)
     rue_findings_name(b, names[1], sizeof names[1]);
     int order = strcmp(names[0], names[1]);
     if (order != 0) return order;
-    if (a->job_images != b->job_images) return a->job_images < b->job_images ? -1 : 1;
-    return strcmp(a->data_digest, b->data_digest);
+    if (a->job.images != b->job.images) return a->job.images < b->job.images ? -1 : 1;
+    return strcmp(a->data.digest, b->data.digest);
 }
 
 void rue_findings_add_sleep(struct rue_variant_findings *variant, const struct rue_trial_result *result)
@@ -68,19 +68,20 @@ void rue_findings_add_sleep(struct rue_variant_findings *variant, const struct r
     if (result->outcome != RUE_TRIAL_OK || result->sleep_overshoot_ns == RUE_ABSENT ||
         result->compute_ns == RUE_ABSENT)
         return;
-    variant->slept_ns += (double)result->compute_ns;
-    variant->late_ns += (double)result->sleep_overshoot_ns;
+    variant->trials.slept_ns += (double)result->compute_ns;
+    variant->trials.late_ns += (double)result->sleep_overshoot_ns;
 }
 
 bool rue_findings_is_doubtful(const struct rue_findings *findings)
 {
-    return findings->disturbance[0] || findings->busy_before[0] || findings->busy_after[0];
+    return findings->changes.disturbance[0] || findings->changes.busy_before[0] ||
+           findings->changes.busy_after[0];
 }
 
 double rue_findings_late_ratio(const struct rue_variant_findings *variant)
 {
-    double meant_ns = variant->slept_ns - variant->late_ns;
-    return meant_ns > 0 ? variant->late_ns / meant_ns : NAN;
+    double meant_ns = variant->trials.slept_ns - variant->trials.late_ns;
+    return meant_ns > 0 ? variant->trials.late_ns / meant_ns : NAN;
 }
 
 /* As it is printed, in tenths of a percent. */

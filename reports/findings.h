@@ -44,6 +44,43 @@ struct rue_baseline_findings {
     struct rue_gain found_gain; /* over that one, else not known */
 };
 
+/* What the variant holds. */
+struct rue_data_findings {
+    uint64_t images, bytes; /* 0 when not known */
+    char digest[32];
+    bool sample;              /* converted for the comparison */
+    double build_s_per_image; /* what converting an image took; 0 when not known */
+};
+
+/* What was timed. */
+struct rue_job_findings {
+    uint64_t images; /* J, of each loader where there are several; 0 when not known */
+    uint64_t gpus;   /* that load at once, each with a loader of its own; 0: one loader */
+    bool drop_last;
+    bool cold;              /* trials read the data from storage, see --cache */
+    enum rue_decode decode; /* of raw data */
+    enum rue_dtype batch_dtype;
+    char workload_json[512]; /* of the trials, as the store has it; "" when not known */
+};
+
+/* Joint trials. */
+struct rue_trial_findings {
+    size_t ok, failed, infeasible, timeout;
+    size_t disturbed;    /* of them, see struct rue_trial_row */
+    size_t cache_missed; /* of them, those that were not warm, or cold, as the workload says */
+    uint64_t bad_images; /* replaced in a trial because they could not be decoded, the most of any trial */
+    double slept_ns, late_ns; /* of sleeping models in ok ones: the consumer's time, and its part that was
+                                 too long */
+};
+
+/* With `confidence` no configuration of the space is better than the recommended one, by the objective, by
+ * more than `bound_ratio`; confidence 0: nothing is claimed. */
+struct rue_claim_findings {
+    double bound_ratio, confidence;
+    double far_off_ratio; /* not 0: predictions were off by so many times their own uncertainty */
+    bool measured_only;   /* the bound is only about configurations that were measured */
+};
+
 /* One variant's part: its matrix and what the rules say of it. */
 struct rue_variant_findings {
     struct rue_variant variant;
@@ -52,36 +89,16 @@ struct rue_variant_findings {
     const struct rue_circumstances *circumstances; /* (optional) borrowed */
     const struct rue_cost_matrix *matrix;
     const struct rue_selection *selection;
-    enum rue_goal goal;             /* what the times of the matrix are, and what is best in */
-    uint64_t job_images;            /* J, of each loader where there are several; 0 when not known */
-    uint64_t gpus;                  /* that load at once, each with a loader of its own; 0: one loader */
+    enum rue_goal goal; /* what the times of the matrix are, and what is best in */
+    struct rue_data_findings data;
+    struct rue_job_findings job;
+    struct rue_trial_findings trials;
     struct rue_job_lengths lengths; /* for which the answer is which; not known of goals beside the time */
-    uint64_t data_images;           /* items that the variant holds; 0 when not known */
-    uint64_t data_bytes;            /* 0 when not known */
-    char data_digest[32];
-    bool sample;              /* the data are a sample that was converted for the comparison */
-    double build_s_per_image; /* what converting an image took; 0 when not known */
-    bool drop_last;
-    bool cold;              /* trials read the data from storage, see --cache */
-    enum rue_decode decode; /* of raw data */
-    enum rue_dtype batch_dtype;
-    uint64_t
-        bad_images; /* images replaced in a trial because they could not be decoded, the most of any trial */
-    size_t trials_ok, trials_failed, trials_infeasible, trials_timeout; /* joint trials */
-    size_t trials_disturbed;    /* of them, see struct rue_trial_row */
-    size_t trials_cache_missed; /* of them, those that were not warm, or cold, as the workload says */
-    double slept_ns, late_ns;   /* of sleeping models in ok ones: the consumer's time, and its part that was
-                                   too long */
-    /* With `confidence` no configuration of the space is better than the recommended one, by the objective,
-     * by more than `bound_ratio`; confidence 0: nothing is claimed. */
-    double bound_ratio, confidence;
-    double far_off_ratio; /* not 0: predictions were off by so many times their own uncertainty */
-    bool bounds_measured; /* the bound is only about configurations that were measured */
+    struct rue_claim_findings claim;
     struct rue_regret_interval interval; /* of the recommended one's regrets */
     const struct rue_answers *answers;   /* (optional) */
     struct rue_baseline_findings baselines;
     struct rue_replayed replayed;
-    char workload_json[512];               /* of the trials, as the store has it; "" when not known */
     const struct rue_knowledge *knowledge; /* (optional) where the strategy predicts; borrowed */
 };
 
@@ -126,36 +143,55 @@ struct rue_overall {
 };
 enum { RUE_OVERALL_MAX = RUE_MODE_COUNT + 1 };
 
-struct rue_findings {
-    char study[256];
+/* Who made the trials. */
+struct rue_runner_findings {
     char measured_with[64]; /* "rue", "torch", ... : whose loader it was; "imported": a table's */
-    char runner[128];       /* with version */
+    char name[128];         /* with version */
     bool pins;              /* it obeys pin_memory */
     char consumer[128];     /* whose times the consumer's are: "an NVIDIA RTX A5000", "" when not known */
-    char rue_version[32];
+    bool virtual_clock;     /* its times are not this machine's */
+};
+
+struct rue_machine_findings {
     char cpu[128];
     int usable_cpus;
     uint64_t memory_bytes;
     char kernel[128];
-    char libraries[256];     /* "libjpeg-turbo 2.1.5, SQLite 3.40.1" */
-    char machine_json[2048]; /* the runner's own words, a JSON object; "" when it said none */
+    char libraries[256]; /* "libjpeg-turbo 2.1.5, SQLite 3.40.1" */
+    char json[2048];     /* the runner's own words, a JSON object; "" when it said none */
+};
+
+/* How the trials were asked for. */
+struct rue_run_findings {
+    char rue_version[32];
     char command_line[4096];
     char started[32]; /* ISO 8601, UTC */
     double duration_s;
-    bool virtual_clock; /* the runner's times are not this machine's */
     uint64_t seed;
     char strategy[32];      /* that chose the trials; "" when not known */
     char strategy_why[160]; /* why it was chosen; "" where it was asked for */
     int repeats_planned;
-    bool partial; /* interrupted, or the budget ran out */
-    char partial_reason[160];
-    bool alone;           /* no report files are written: what has no room on the screen is had with --json */
     size_t reused_trials; /* taken from an earlier run of the same study */
+    bool partial;         /* interrupted, or the budget ran out */
+    char partial_reason[160];
+};
+
+/* What happened to the machine on the way; "": nothing did, or it is not known. */
+struct rue_change_findings {
     size_t notice_count;
-    const struct rue_notice *notices;       /* [notice_count] changes of the machine on the way; borrowed */
-    char disturbance[256];                  /* what slowed all of it; "" : nothing did, or it is not known */
+    const struct rue_notice *notices;       /* [notice_count] changes; borrowed */
+    char disturbance[256];                  /* what slowed all of it */
     char busy_before[256], busy_after[256]; /* what kept the machine busy before the first trial and after
-                                               the last one; "" : nothing did, or it is not known */
+                                               the last one */
+};
+
+struct rue_findings {
+    char study[256];
+    struct rue_runner_findings runner;
+    struct rue_machine_findings machine;
+    struct rue_run_findings run;
+    struct rue_change_findings changes;
+    bool alone; /* no report files are written: what has no room on the screen is had with --json */
     const struct rue_findings_ledger *ledger; /* (optional) borrowed */
     size_t variant_count;
     struct rue_variant_findings *variants; /* [variant_count] */

@@ -161,13 +161,14 @@ json_t *rue_json_best_by_model(struct rue_json_document *document, const struct 
 
 json_t *rue_json_certificate(struct rue_json_document *document, const struct rue_variant_findings *variant)
 {
-    if (variant->confidence == 0) return json_null();
+    if (variant->claim.confidence == 0) return json_null();
     json_t *object = json_object();
-    rue_json_put(document, object, "bound_ratio", rue_json_real(variant->bound_ratio));
-    rue_json_put(document, object, "confidence", rue_json_real(variant->confidence));
+    rue_json_put(document, object, "bound_ratio", rue_json_real(variant->claim.bound_ratio));
+    rue_json_put(document, object, "confidence", rue_json_real(variant->claim.confidence));
     rue_json_put(document, object, "far_off_ratio",
-                 variant->far_off_ratio > 0 ? rue_json_real(variant->far_off_ratio) : json_null());
-    rue_json_put(document, object, "measured_only", json_boolean(variant->bounds_measured));
+                 variant->claim.far_off_ratio > 0 ? rue_json_real(variant->claim.far_off_ratio)
+                                                  : json_null());
+    rue_json_put(document, object, "measured_only", json_boolean(variant->claim.measured_only));
     return object;
 }
 
@@ -213,8 +214,8 @@ json_t *rue_json_baselines(struct rue_json_document *document, const struct rue_
 json_t *rue_json_notices(struct rue_json_document *document, const struct rue_findings *findings)
 {
     json_t *array = json_array();
-    for (size_t i = 0; i < findings->notice_count; i++) {
-        const struct rue_notice *notice = &findings->notices[i];
+    for (size_t i = 0; i < findings->changes.notice_count; i++) {
+        const struct rue_notice *notice = &findings->changes.notices[i];
         char text[RUE_NOTICE_TEXT_BYTES];
         json_t *object = json_object();
         rue_notice_text(notice, text, sizeof text);

@@ -23,7 +23,7 @@ static json_t *variant_json(struct rue_json_document *document, const struct rue
     rue_json_put(document, object, "format", rue_json_text(variant->format));
     rue_json_put(document, object, "dtype", rue_json_text_or_null(variant->dtype));
     rue_json_put(document, object, "path",
-                 findings->sample ? json_null() : rue_json_text_or_null(variant->path));
+                 findings->data.sample ? json_null() : rue_json_text_or_null(variant->path));
     rue_json_put(document, object, "image_key", rue_json_text_or_null(variant->image_key));
     rue_json_put(document, object, "label_key", rue_json_text_or_null(variant->label_key));
     return object;
@@ -174,18 +174,18 @@ static json_t *evidence_json(struct rue_json_document *document, const struct ru
     size_t best = variant->selection->recommended;
     json_t *object = json_object();
     rue_json_put(document, object, "configs", rue_json_integer(variant->selection->config_count));
-    rue_json_put(document, object, "trials_ok", rue_json_integer(variant->trials_ok));
-    rue_json_put(document, object, "trials_failed", rue_json_integer(variant->trials_failed));
-    rue_json_put(document, object, "trials_infeasible", rue_json_integer(variant->trials_infeasible));
-    rue_json_put(document, object, "trials_timeout", rue_json_integer(variant->trials_timeout));
+    rue_json_put(document, object, "trials_ok", rue_json_integer(variant->trials.ok));
+    rue_json_put(document, object, "trials_failed", rue_json_integer(variant->trials.failed));
+    rue_json_put(document, object, "trials_infeasible", rue_json_integer(variant->trials.infeasible));
+    rue_json_put(document, object, "trials_timeout", rue_json_integer(variant->trials.timeout));
     rue_json_put(document, object, "repeats",
                  rue_json_integer(best == RUE_NONE ? 0 : variant->selection->rows[best].repeats));
     rue_json_put(document, object, "missed_repeats",
                  rue_json_integer(best == RUE_NONE ? 0 : variant->selection->rows[best].missed));
-    rue_json_put(document, object, "repeats_planned", json_integer(findings->repeats_planned));
-    rue_json_put(document, object, "trials_disturbed", rue_json_integer(variant->trials_disturbed));
-    rue_json_put(document, object, "trials_cache_missed", rue_json_integer(variant->trials_cache_missed));
-    rue_json_put(document, object, "bad_images", rue_json_integer(variant->bad_images));
+    rue_json_put(document, object, "repeats_planned", json_integer(findings->run.repeats_planned));
+    rue_json_put(document, object, "trials_disturbed", rue_json_integer(variant->trials.disturbed));
+    rue_json_put(document, object, "trials_cache_missed", rue_json_integer(variant->trials.cache_missed));
+    rue_json_put(document, object, "bad_images", rue_json_integer(variant->trials.bad_images));
     rue_json_put(document, object, "sleep_late_ratio", rue_json_real(rue_findings_late_ratio(variant)));
     return object;
 }
@@ -193,18 +193,18 @@ static json_t *evidence_json(struct rue_json_document *document, const struct ru
 static void put_data(struct rue_json_document *document, json_t *object,
                      const struct rue_variant_findings *variant)
 {
-    rue_json_put(document, object, "job_images", rue_json_integer_or_null(variant->job_images));
-    rue_json_put(document, object, "gpus", rue_json_integer_or_null(variant->gpus));
-    rue_json_put(document, object, "drop_last", json_boolean(variant->drop_last));
-    rue_json_put(document, object, "decode", json_string(rue_decode_names[variant->decode]));
-    rue_json_put(document, object, "batch_dtype", json_string(rue_dtype_names[variant->batch_dtype]));
-    rue_json_put(document, object, "data_images", rue_json_integer(variant->data_images));
-    rue_json_put(document, object, "data_bytes", rue_json_integer_or_null(variant->data_bytes));
-    rue_json_put(document, object, "data_digest", rue_json_text_or_null(variant->data_digest));
-    rue_json_put(document, object, "sample", json_boolean(variant->sample));
-    bool built = isfinite(variant->build_s_per_image) && variant->build_s_per_image > 0;
+    rue_json_put(document, object, "job_images", rue_json_integer_or_null(variant->job.images));
+    rue_json_put(document, object, "gpus", rue_json_integer_or_null(variant->job.gpus));
+    rue_json_put(document, object, "drop_last", json_boolean(variant->job.drop_last));
+    rue_json_put(document, object, "decode", json_string(rue_decode_names[variant->job.decode]));
+    rue_json_put(document, object, "batch_dtype", json_string(rue_dtype_names[variant->job.batch_dtype]));
+    rue_json_put(document, object, "data_images", rue_json_integer(variant->data.images));
+    rue_json_put(document, object, "data_bytes", rue_json_integer_or_null(variant->data.bytes));
+    rue_json_put(document, object, "data_digest", rue_json_text_or_null(variant->data.digest));
+    rue_json_put(document, object, "sample", json_boolean(variant->data.sample));
+    bool built = isfinite(variant->data.build_s_per_image) && variant->data.build_s_per_image > 0;
     rue_json_put(document, object, "build_s_per_image",
-                 built ? rue_json_real(variant->build_s_per_image) : json_null());
+                 built ? rue_json_real(variant->data.build_s_per_image) : json_null());
 }
 
 static json_t *lengths_json(struct rue_json_document *document, const struct rue_variant_findings *variant)
@@ -266,16 +266,16 @@ static rue_status recommendation_json(struct rue_json_document *document, const 
                  rue_json_standing(document, variant, variant->selection->top_n_winner, true));
     rue_json_put_goal(document, object, variant);
     put_data(document, object, variant);
-    rue_json_put(document, object, "measured_with", rue_json_text(findings->measured_with));
+    rue_json_put(document, object, "measured_with", rue_json_text(findings->runner.measured_with));
     rue_json_put(document, object, "verified", rue_json_verified(variant, best));
     rue_json_put(document, object, "certificate", rue_json_certificate(document, variant));
     rue_json_put(document, object, "baselines", rue_json_baselines(document, variant, true));
     if (variant->replayed.table_s > 0)
         rue_json_put(document, object, "replay", replay_json(document, &variant->replayed));
-    if (best != RUE_NONE && strcmp(findings->measured_with, "torch") == 0)
+    if (best != RUE_NONE && strcmp(findings->runner.measured_with, "torch") == 0)
         rue_json_put(document, object, "torch",
-                     torch_arguments(document, &variant->matrix->configs[best], findings->pins));
-    rue_json_put(document, object, "workload", rue_json_words(variant->workload_json));
+                     torch_arguments(document, &variant->matrix->configs[best], findings->runner.pins));
+    rue_json_put(document, object, "workload", rue_json_words(variant->job.workload_json));
     rue_json_put(document, object, "forecast", rue_json_forecast(document, findings, variant));
     rue_json_put(document, object, "models", models_json(document, variant));
     rue_json_put(document, object, "models_unnamed", json_boolean(variant->models_unnamed));
@@ -294,7 +294,7 @@ static json_t *side_json(struct rue_json_document *document, const struct rue_va
     rue_json_put(document, object, "variant", variant_json(document, variant));
     rue_json_put(document, object, "config",
                  rue_json_config_of(document, variant, variant->selection->recommended, true));
-    rue_json_put(document, object, "job_images", rue_json_integer_or_null(variant->job_images));
+    rue_json_put(document, object, "job_images", rue_json_integer_or_null(variant->job.images));
     return object;
 }
 
@@ -384,40 +384,41 @@ static json_t *overall_json(struct rue_json_document *document, const struct rue
 /* Which strategy chose the trials, and who chose it; null when not known. */
 static json_t *strategy_json(struct rue_json_document *document, const struct rue_findings *findings)
 {
-    if (!findings->strategy[0]) return json_null();
+    if (!findings->run.strategy[0]) return json_null();
     json_t *object = json_object();
-    bool chosen = findings->strategy_why[0];
-    rue_json_put(document, object, "name", rue_json_text(findings->strategy));
+    bool chosen = findings->run.strategy_why[0];
+    rue_json_put(document, object, "name", rue_json_text(findings->run.strategy));
     rue_json_put(document, object, "chosen_by", json_string(chosen ? "auto" : "user"));
-    rue_json_put(document, object, "why", rue_json_text_or_null(findings->strategy_why));
+    rue_json_put(document, object, "why", rue_json_text_or_null(findings->run.strategy_why));
     return object;
 }
 
 static json_t *provenance_json(struct rue_json_document *document, const struct rue_findings *findings)
 {
     json_t *object = json_object();
-    rue_json_put(document, object, "rue_version", rue_json_text(findings->rue_version));
+    rue_json_put(document, object, "rue_version", rue_json_text(findings->run.rue_version));
     rue_json_put(document, object, "study", rue_json_text_or_null(findings->study));
-    rue_json_put(document, object, "runner", rue_json_text_or_null(findings->runner));
-    rue_json_put(document, object, "measured_with", rue_json_text(findings->measured_with));
-    rue_json_put(document, object, "consumer", rue_json_text_or_null(findings->consumer));
-    rue_json_put(document, object, "clock", json_string(findings->virtual_clock ? "virtual" : "real"));
-    rue_json_put(document, object, "cpu", rue_json_text_or_null(findings->cpu));
-    rue_json_put(document, object, "usable_cpus",
-                 rue_json_integer_or_null(findings->usable_cpus > 0 ? findings->usable_cpus : 0));
-    rue_json_put(document, object, "memory_bytes", rue_json_integer_or_null(findings->memory_bytes));
-    rue_json_put(document, object, "kernel", rue_json_text_or_null(findings->kernel));
-    rue_json_put(document, object, "libraries", rue_json_text_or_null(findings->libraries));
-    rue_json_put(document, object, "busy_before", rue_json_text_or_null(findings->busy_before));
-    rue_json_put(document, object, "busy_after", rue_json_text_or_null(findings->busy_after));
-    rue_json_put(document, object, "machine", rue_json_words(findings->machine_json));
-    rue_json_put(document, object, "seed", rue_json_integer(findings->seed));
+    rue_json_put(document, object, "runner", rue_json_text_or_null(findings->runner.name));
+    rue_json_put(document, object, "measured_with", rue_json_text(findings->runner.measured_with));
+    rue_json_put(document, object, "consumer", rue_json_text_or_null(findings->runner.consumer));
+    rue_json_put(document, object, "clock", json_string(findings->runner.virtual_clock ? "virtual" : "real"));
+    rue_json_put(document, object, "cpu", rue_json_text_or_null(findings->machine.cpu));
+    rue_json_put(
+        document, object, "usable_cpus",
+        rue_json_integer_or_null(findings->machine.usable_cpus > 0 ? findings->machine.usable_cpus : 0));
+    rue_json_put(document, object, "memory_bytes", rue_json_integer_or_null(findings->machine.memory_bytes));
+    rue_json_put(document, object, "kernel", rue_json_text_or_null(findings->machine.kernel));
+    rue_json_put(document, object, "libraries", rue_json_text_or_null(findings->machine.libraries));
+    rue_json_put(document, object, "busy_before", rue_json_text_or_null(findings->changes.busy_before));
+    rue_json_put(document, object, "busy_after", rue_json_text_or_null(findings->changes.busy_after));
+    rue_json_put(document, object, "machine", rue_json_words(findings->machine.json));
+    rue_json_put(document, object, "seed", rue_json_integer(findings->run.seed));
     rue_json_put(document, object, "strategy", strategy_json(document, findings));
-    rue_json_put(document, object, "repeats_planned", json_integer(findings->repeats_planned));
-    rue_json_put(document, object, "reused_trials", rue_json_integer(findings->reused_trials));
-    rue_json_put(document, object, "command_line", rue_json_text_or_null(findings->command_line));
-    rue_json_put(document, object, "started", rue_json_text_or_null(findings->started));
-    rue_json_put(document, object, "duration_s", rue_json_real(findings->duration_s));
+    rue_json_put(document, object, "repeats_planned", json_integer(findings->run.repeats_planned));
+    rue_json_put(document, object, "reused_trials", rue_json_integer(findings->run.reused_trials));
+    rue_json_put(document, object, "command_line", rue_json_text_or_null(findings->run.command_line));
+    rue_json_put(document, object, "started", rue_json_text_or_null(findings->run.started));
+    rue_json_put(document, object, "duration_s", rue_json_real(findings->run.duration_s));
     return object;
 }
 
@@ -455,11 +456,11 @@ static rue_status build(struct rue_json_document *document, const struct rue_fin
     if (status == RUE_OK) status = comparisons_json(document, findings, comparisons, error);
     rue_json_put(document, root, "comparisons", comparisons);
     rue_json_put(document, root, "overall", overall_json(document, findings));
-    rue_json_put(document, root, "partial", json_boolean(findings->partial));
+    rue_json_put(document, root, "partial", json_boolean(findings->run.partial));
     rue_json_put(document, root, "partial_reason",
-                 findings->partial ? rue_json_text_or_null(findings->partial_reason) : json_null());
+                 findings->run.partial ? rue_json_text_or_null(findings->run.partial_reason) : json_null());
     rue_json_put(document, root, "notices", rue_json_notices(document, findings));
-    rue_json_put(document, root, "disturbance", rue_json_text_or_null(findings->disturbance));
+    rue_json_put(document, root, "disturbance", rue_json_text_or_null(findings->changes.disturbance));
     rue_json_put(document, root, "low_confidence", json_boolean(rue_findings_is_doubtful(findings)));
     rue_json_put(document, root, "ledger", ledger_json(document, findings->ledger));
     rue_json_put(document, root, "provenance", provenance_json(document, findings));

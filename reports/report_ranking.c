@@ -114,15 +114,16 @@ static void put_circumstances(struct rue_json_document *document, json_t *object
     const struct rue_circumstances *around = variant->circumstances;
     rue_json_put(document, object, "format", rue_json_text_or_null(variant->variant.format));
     rue_json_put(document, object, "dtype", rue_json_text_or_null(variant->variant.dtype));
-    rue_json_put(document, object, "job_images", rue_json_integer_or_null(variant->job_images));
+    rue_json_put(document, object, "job_images", rue_json_integer_or_null(variant->job.images));
     if (!around) return;
     rue_json_put(document, object, "measured_with", rue_json_text_or_null(around->loader));
     rue_json_put(document, object, "runner", rue_json_text_or_null(around->runner));
     rue_json_put(document, object, "machine", rue_json_text_or_null(around->machine));
     rue_json_put(document, object, "workload", rue_json_text_or_null(around->workload));
-    rue_json_put(document, object, "data_digest", rue_json_text_or_null(variant->data_digest));
+    rue_json_put(document, object, "data_digest", rue_json_text_or_null(variant->data.digest));
     rue_json_put(document, object, "bad_images",
-                 variant->label ? json_null() : rue_json_integer(variant->bad_images)); /* a table has none */
+                 variant->label ? json_null()
+                                : rue_json_integer(variant->trials.bad_images)); /* a table has none */
     rue_json_put(document, object, "path", rue_json_text_or_null(variant->variant.path));
 }
 
@@ -174,17 +175,17 @@ static rue_status render(const struct rue_findings *findings, const struct rue_r
     json_t *root = json_object(), *modes = json_array();
     rue_json_put(&document, root, "format", json_string("rue.ranking/1"));
     rue_json_put(&document, root, "study", rue_json_text_or_null(findings->study));
-    rue_json_put(&document, root, "measured_with", rue_json_text_or_null(findings->measured_with));
+    rue_json_put(&document, root, "measured_with", rue_json_text_or_null(findings->runner.measured_with));
     for (size_t v = 0; v < findings->variant_count; v++)
         rue_json_push(&document, modes, mode_json(&document, &findings->variants[v]));
     rue_json_put(&document, root, "modes", modes);
-    rue_json_put(&document, root, "partial", json_boolean(findings->partial));
+    rue_json_put(&document, root, "partial", json_boolean(findings->run.partial));
     rue_json_put(&document, root, "partial_reason",
-                 findings->partial ? rue_json_text_or_null(findings->partial_reason) : json_null());
+                 findings->run.partial ? rue_json_text_or_null(findings->run.partial_reason) : json_null());
     rue_json_put(&document, root, "notices", rue_json_notices(&document, findings));
-    rue_json_put(&document, root, "disturbance", rue_json_text_or_null(findings->disturbance));
-    rue_json_put(&document, root, "busy_before", rue_json_text_or_null(findings->busy_before));
-    rue_json_put(&document, root, "busy_after", rue_json_text_or_null(findings->busy_after));
+    rue_json_put(&document, root, "disturbance", rue_json_text_or_null(findings->changes.disturbance));
+    rue_json_put(&document, root, "busy_before", rue_json_text_or_null(findings->changes.busy_before));
+    rue_json_put(&document, root, "busy_after", rue_json_text_or_null(findings->changes.busy_after));
     rue_json_put(&document, root, "low_confidence", json_boolean(rue_findings_is_doubtful(findings)));
     rue_status status = rue_json_write(&document, root, stream, error);
     json_decref(root);

@@ -125,7 +125,7 @@ static int fill_regrets(const struct page *page, const struct rue_variant_findin
 /* Images per second make sense for one model: over several the slow ones decide. */
 static bool rate_shown(const struct rue_variant_findings *variant)
 {
-    return variant->job_images && variant->selection->model_count == 1 && variant->goal == RUE_GOAL_TIME;
+    return variant->job.images && variant->selection->model_count == 1 && variant->goal == RUE_GOAL_TIME;
 }
 
 static void add_config(const struct page *page, const struct rue_variant_findings *variant, size_t config)
@@ -138,7 +138,7 @@ static void add_config(const struct page *page, const struct rue_variant_finding
     rue_text_table_cell(page->table, column++, "%zu", variant->selection->rows[config].top_n_count);
     if (!rate_shown(variant)) return;
     double ns = rue_cost_matrix_cell(variant->matrix, 0, config)->median_ns;
-    double job = (double)variant->job_images * (variant->gpus ? (double)variant->gpus : 1);
+    double job = (double)variant->job.images * (variant->job.gpus ? (double)variant->job.gpus : 1);
     double images = fmin(job / ns * (double)RUE_NS_PER_S, 1e18);
     rue_text_table_cell(page->table, column, "%s",
                         rue_format_count((uint64_t)(images + 0.5), rate, sizeof rate));
@@ -152,13 +152,13 @@ static void put_heading(const struct page *page, const struct rue_variant_findin
     char loaders[48] = "";
     rue_findings_name_among(page->findings, variant, name, sizeof name);
     rue_utf8_clean(name, page->style.unicode, clean, sizeof clean);
-    if (variant->job_images)
+    if (variant->job.images)
         snprintf(job, sizeof job, ", job of %s image%s",
-                 rue_format_count(variant->job_images, count, sizeof count),
-                 variant->job_images == 1 ? "" : "s");
-    if (variant->gpus)
-        snprintf(loaders, sizeof loaders, " on each of %" PRIu64 " GPU%s", variant->gpus,
-                 variant->gpus == 1 ? "" : "s");
+                 rue_format_count(variant->job.images, count, sizeof count),
+                 variant->job.images == 1 ? "" : "s");
+    if (variant->job.gpus)
+        snprintf(loaders, sizeof loaders, " on each of %" PRIu64 " GPU%s", variant->job.gpus,
+                 variant->job.gpus == 1 ? "" : "s");
     int used = snprintf(text, sizeof text, "%s: %zu model%s%s%s, %zu configuration%s%s%s", clean, models,
                         models == 1 ? "" : "s", job, loaders, configs, configs == 1 ? "" : "s",
                         variant->goal == RUE_GOAL_TIME ? "" : ", by ",
@@ -177,17 +177,18 @@ static void put_data(const struct page *page, const struct rue_variant_findings 
     char path[PATH_MAX], shown[PATH_MAX + 4], facts[160], count[RUE_UNIT_TEXT_BYTES],
         size[RUE_UNIT_TEXT_BYTES] = "";
     if (variant->label) return; /* a table's: where its data lay is not known */
-    if (variant->data_bytes) rue_format_bytes(variant->data_bytes, size, sizeof size);
-    rue_format_count(variant->data_images, count, sizeof count);
+    if (variant->data.bytes) rue_format_bytes(variant->data.bytes, size, sizeof size);
+    rue_format_count(variant->data.images, count, sizeof count);
     int used = snprintf(facts, sizeof facts, "%s images%s%s", count, size[0] ? ", " : "", size);
-    if (!variant->data_images) facts[used = 0] = 0;
-    if (variant->decode == RUE_DECODE_FAST)
+    if (!variant->data.images) facts[used = 0] = 0;
+    if (variant->job.decode == RUE_DECODE_FAST)
         used += snprintf(facts + used, sizeof facts - (size_t)used, "%sdecoded fast", used ? ", " : "");
-    if (variant->batch_dtype != RUE_FLOAT32)
+    if (variant->job.batch_dtype != RUE_FLOAT32)
         used += snprintf(facts + used, sizeof facts - (size_t)used, "%sbatches of %s", used ? ", " : "",
-                         rue_dtype_names[variant->batch_dtype]);
-    if (variant->cold) snprintf(facts + used, sizeof facts - (size_t)used, "%sread cold", used ? ", " : "");
-    rue_utf8_clean(variant->sample ? "a sample converted for this comparison" : variant->variant.path,
+                         rue_dtype_names[variant->job.batch_dtype]);
+    if (variant->job.cold)
+        snprintf(facts + used, sizeof facts - (size_t)used, "%sread cold", used ? ", " : "");
+    rue_utf8_clean(variant->data.sample ? "a sample converted for this comparison" : variant->variant.path,
                    page->style.unicode, path, sizeof path);
     if (!path[0] && !facts[0]) return;
     int room = page->style.columns - 4 - (int)strlen(facts);
@@ -344,15 +345,15 @@ static void put_comparison_heading(const struct page *page, const struct rue_com
         rue_utf8_clean(name, page->style.unicode, names[i], sizeof names[i]);
         rue_config_label(&sides[i]->matrix->configs[sides[i]->selection->recommended], labels[i]);
     }
-    rue_format_count(sides[0]->job_images, job, sizeof job);
+    rue_format_count(sides[0]->job.images, job, sizeof job);
     snprintf(text, sizeof text, "%s (%s) against %s (%s), each at its winner: time ", names[0], labels[0],
              names[1], labels[1]);
     size_t used = strlen(text);
     if (!same_job)
         snprintf(text + used, sizeof text - used, "per image");
-    else if (sides[0]->job_images)
+    else if (sides[0]->job.images)
         snprintf(text + used, sizeof text - used, "of the job of %s image%s", job,
-                 sides[0]->job_images == 1 ? "" : "s");
+                 sides[0]->job.images == 1 ? "" : "s");
     else
         snprintf(text + used, sizeof text - used, "of the job");
     put_sentence(page, text, BOLD, 0);
@@ -362,8 +363,8 @@ static void put_comparison_heading(const struct page *page, const struct rue_com
 static void put_comparison_table(const struct page *page, const struct rue_comparison *comparison,
                                  bool same_job)
 {
-    double raw_images = same_job ? 1 : (double)comparison->raw->job_images;
-    double preprocessed_images = same_job ? 1 : (double)comparison->preprocessed->job_images;
+    double raw_images = same_job ? 1 : (double)comparison->raw->job.images;
+    double preprocessed_images = same_job ? 1 : (double)comparison->preprocessed->job.images;
     char time[RUE_UNIT_TEXT_BYTES], more[96];
     rue_text_table_clear(page->table, page->style.unicode);
     add_column(page, "model", false, NAME_SHRINKS_TO, 0);
@@ -389,7 +390,7 @@ static void put_comparison_table(const struct page *page, const struct rue_compa
 static void put_comparison(const struct page *page, const struct rue_comparison *comparison)
 {
     char text[RUE_VERDICT_BYTES];
-    bool same_job = comparison->raw->job_images == comparison->preprocessed->job_images;
+    bool same_job = comparison->raw->job.images == comparison->preprocessed->job.images;
     if (!page->style.brief) {
         put_comparison_heading(page, comparison, same_job);
         put_gap(page);
@@ -428,7 +429,7 @@ static bool wants_overall(const struct page *page)
 {
     bool chosen = true;
     for (size_t v = 0; v < page->findings->variant_count; v++)
-        chosen &= !page->findings->variants[v].sample && page->findings->variants[v].variant.path[0];
+        chosen &= !page->findings->variants[v].data.sample && page->findings->variants[v].variant.path[0];
     return chosen || !page->style.brief;
 }
 
@@ -461,12 +462,12 @@ static rue_status put_closing(const struct page *page, rue_error *error)
 static void put_notices(const struct page *page)
 {
     const struct rue_findings *findings = page->findings;
-    const char *const facts[][2] = {{"before the first trial", findings->busy_before},
-                                    {"after the last trial", findings->busy_after},
-                                    {"over all trials", findings->disturbance}};
+    const char *const facts[][2] = {{"before the first trial", findings->changes.busy_before},
+                                    {"after the last trial", findings->changes.busy_after},
+                                    {"over all trials", findings->changes.disturbance}};
     char text[RUE_NOTICE_TEXT_BYTES], sentence[RUE_NOTICE_TEXT_BYTES + 64];
-    for (size_t i = 0; i < findings->notice_count; i++) {
-        rue_notice_text(&findings->notices[i], text, sizeof text);
+    for (size_t i = 0; i < findings->changes.notice_count; i++) {
+        rue_notice_text(&findings->changes.notices[i], text, sizeof text);
         snprintf(sentence, sizeof sentence, "Note: %s.", text);
         put_sentence(page, sentence, BOLD, 0);
     }
@@ -475,7 +476,7 @@ static void put_notices(const struct page *page)
         snprintf(sentence, sizeof sentence, "Note: %s, %s.", facts[i][0], facts[i][1]);
         put_sentence(page, sentence, BOLD, 0);
     }
-    if (findings->notice_count || rue_findings_is_doubtful(findings)) put_gap(page);
+    if (findings->changes.notice_count || rue_findings_is_doubtful(findings)) put_gap(page);
 }
 
 static rue_status put_all(const struct page *page, rue_error *error)

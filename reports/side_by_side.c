@@ -18,16 +18,16 @@ double rue_side_epoch_s(const struct rue_side *first, const struct rue_side *sid
 {
     const struct rue_variant_findings *variant = side->variant;
     size_t best = variant->selection->recommended;
-    if (best == RUE_NONE || !variant->job_images || !first->variant->data_images) return NAN;
-    return rue_cost_matrix_cell(variant->matrix, model, best)->median_ns / 1e9 / (double)variant->job_images *
-           (double)first->variant->data_images;
+    if (best == RUE_NONE || !variant->job.images || !first->variant->data.images) return NAN;
+    return rue_cost_matrix_cell(variant->matrix, model, best)->median_ns / 1e9 / (double)variant->job.images *
+           (double)first->variant->data.images;
 }
 
 /* The side at its best: its times, for epochs in seconds. */
 static struct rue_saving_side at_best(const struct rue_side *first, const struct rue_side *side)
 {
     const struct rue_variant_findings *variant = side->variant;
-    double epoch_jobs = (double)first->variant->data_images / (double)variant->job_images;
+    double epoch_jobs = (double)first->variant->data.images / (double)variant->job.images;
     return (struct rue_saving_side){variant->matrix, variant->selection->recommended, epoch_jobs};
 }
 
@@ -226,12 +226,12 @@ static void put_epochs(const struct page *page)
     const struct rue_variant_findings *first = all->sides[0].variant;
     char heading[256] = "An epoch of each model, each variant, by its number, at its own best:",
          job[RUE_UNIT_TEXT_BYTES];
-    if (first->job_images != first->data_images)
+    if (first->job.images != first->data.images)
         snprintf(
             heading, sizeof heading,
             "An epoch of each model, extended from jobs of %s images, each variant, by its number, at its "
             "own best:",
-            rue_format_count(first->job_images, job, sizeof job));
+            rue_format_count(first->job.images, job, sizeof job));
     end_table(page, heading);
 }
 
@@ -318,9 +318,9 @@ static void put_job(const struct page *page)
     const struct rue_variant_findings *first = all->sides[0].variant;
     char job[RUE_UNIT_TEXT_BYTES], count[RUE_UNIT_TEXT_BYTES], name[PATH_MAX], text[2 * PATH_MAX];
     snprintf(text, sizeof text, "Job of %s image%s%s%s, read %s.",
-             rue_format_count(first->job_images, job, sizeof job), first->job_images == 1 ? "" : "s",
-             first->batch_dtype == RUE_FLOAT32 ? "" : " in batches of ",
-             first->batch_dtype == RUE_FLOAT32 ? "" : rue_dtype_names[first->batch_dtype],
+             rue_format_count(first->job.images, job, sizeof job), first->job.images == 1 ? "" : "s",
+             first->job.batch_dtype == RUE_FLOAT32 ? "" : " in batches of ",
+             first->job.batch_dtype == RUE_FLOAT32 ? "" : rue_dtype_names[first->job.batch_dtype],
              all->sides[0].cache);
     for (size_t s = 1; s < all->side_count; s++) {
         const struct rue_side *side = &all->sides[s];
@@ -328,9 +328,9 @@ static void put_job(const struct page *page)
         rue_utf8_clean(side->name, page->style->unicode, name, sizeof name);
         if (strcmp(side->cache, all->sides[0].cache) != 0)
             used += (size_t)snprintf(text + used, sizeof text - used, " %s was read %s.", name, side->cache);
-        if (side->variant->data_images != first->data_images && used < sizeof text)
+        if (side->variant->data.images != first->data.images && used < sizeof text)
             snprintf(text + used, sizeof text - used, " %s holds %s images, not as many as the first.", name,
-                     rue_format_count(side->variant->data_images, count, sizeof count));
+                     rue_format_count(side->variant->data.images, count, sizeof count));
     }
     put_line(page, text, 0);
     fputc('\n', page->stream);
@@ -401,9 +401,10 @@ static json_t *side_json(struct rue_json_document *document, const struct rue_si
     rue_json_put(document, object, "format", rue_json_text(variant->format));
     rue_json_put(document, object, "dtype", rue_json_text_or_null(variant->dtype));
     rue_json_put(document, object, "path", rue_json_text_or_null(variant->path));
-    rue_json_put(document, object, "data_images", rue_json_integer(side->variant->data_images));
+    rue_json_put(document, object, "data_images", rue_json_integer(side->variant->data.images));
     rue_json_put(document, object, "cache", json_string(side->cache));
-    rue_json_put(document, object, "batch_dtype", json_string(rue_dtype_names[side->variant->batch_dtype]));
+    rue_json_put(document, object, "batch_dtype",
+                 json_string(rue_dtype_names[side->variant->job.batch_dtype]));
     rue_json_put(document, object, "storage_bytes", rue_json_nanoseconds(side->storage_bytes));
     rue_json_put(document, object, "config",
                  rue_json_config_of(document, side->variant, side->variant->selection->recommended, true));
@@ -426,7 +427,7 @@ rue_status rue_side_by_side_json(const struct rue_side_by_side *all, FILE *strea
     struct rue_json_document document = {0};
     json_t *root = json_object(), *sides = json_array();
     rue_json_put(&document, root, "format", json_string("rue.compare/1"));
-    rue_json_put(&document, root, "job_images", rue_json_integer(all->sides[0].variant->job_images));
+    rue_json_put(&document, root, "job_images", rue_json_integer(all->sides[0].variant->job.images));
     rue_json_put(&document, root, "sample_images", rue_json_integer(all->sample_images));
     rue_json_put(&document, root, "common_config",
                  all->has_common ? rue_json_config(&document, &all->common, true) : json_null());
@@ -436,7 +437,7 @@ rue_status rue_side_by_side_json(const struct rue_side_by_side *all, FILE *strea
     for (size_t s = 0; s < all->side_count; s++)
         rue_json_push(&document, sides, side_json(&document, all, s, payoffs + s * models));
     rue_json_put(&document, root, "variants", sides);
-    rue_json_put(&document, root, "partial", json_boolean(all->findings->partial));
+    rue_json_put(&document, root, "partial", json_boolean(all->findings->run.partial));
     status = rue_json_write(&document, root, stream, error);
     json_decref(root);
     free(payoffs);

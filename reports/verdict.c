@@ -72,16 +72,16 @@ static void say_missed(struct rue_prose *prose, const struct rue_variant_finding
 
 static void say_claim(struct rue_prose *prose, const struct rue_variant_findings *variant)
 {
-    if (variant->confidence == 0) return;
+    if (variant->claim.confidence == 0) return;
     rue_prose_say(prose, " %s is better by more than " PERCENT " (%.0f" NB "%%).",
-                  variant->bounds_measured ? "None of the configurations measured"
-                                           : "No configuration of the space",
-                  rue_prose_bound_percent(variant->bound_ratio), 100 * variant->confidence);
-    if (variant->far_off_ratio > 0)
+                  variant->claim.measured_only ? "None of the configurations measured"
+                                               : "No configuration of the space",
+                  rue_prose_bound_percent(variant->claim.bound_ratio), 100 * variant->claim.confidence);
+    if (variant->claim.far_off_ratio > 0)
         rue_prose_say(prose,
                       " Predictions were off by %.1f" NB
                       "times their own uncertainty: nothing is claimed about other configurations.",
-                      variant->far_off_ratio);
+                      variant->claim.far_off_ratio);
 }
 
 /* " (95 % CI 1.4 to 2.7 %)" */
@@ -146,26 +146,26 @@ rue_status rue_verdict_use(const struct rue_findings *findings, const struct rue
     const struct rue_ranking_row *row = &selection->rows[selection->recommended];
     char model[RUE_PROSE_NAME_BYTES], consumer[RUE_PROSE_NAME_BYTES];
     rue_utf8_clean(variant->matrix->models[row->worst_model], unicode, model, sizeof model);
-    rue_utf8_clean(findings->consumer, unicode, consumer, sizeof consumer);
-    rue_prose_say(&prose, findings->partial ? "So far: use " : "Use ");
+    rue_utf8_clean(findings->runner.consumer, unicode, consumer, sizeof consumer);
+    rue_prose_say(&prose, findings->run.partial ? "So far: use " : "Use ");
     rue_prose_say_config(&prose, &variant->matrix->configs[selection->recommended]);
-    if (variant->gpus > 1) rue_prose_say(&prose, " on each of %" PRIu64 NB "GPUs", variant->gpus);
+    if (variant->job.gpus > 1) rue_prose_say(&prose, " on each of %" PRIu64 NB "GPUs", variant->job.gpus);
     rue_prose_say(&prose, " for ");
     rue_prose_say_variant(&prose, findings, variant, unicode);
     rue_prose_say(&prose, " data: ");
     say_regrets(&prose, variant, row, model);
     if (variant->goal != RUE_GOAL_TIME) rue_prose_say(&prose, " in %s", rue_goal_words[variant->goal]);
-    if (findings->partial && selection->ranked_count < selection->config_count)
+    if (findings->run.partial && selection->ranked_count < selection->config_count)
         rue_prose_say(&prose, ", among %zu of %zu configurations", selection->ranked_count,
                       selection->config_count);
     if (row->predicted) rue_prose_say(&prose, ", predicted from trials that were cut short");
-    if (variant->job_images) rue_prose_say(&prose, "; ");
-    if (variant->job_images) say_job(&prose, variant->job_images);
+    if (variant->job.images) rue_prose_say(&prose, "; ");
+    if (variant->job.images) say_job(&prose, variant->job.images);
     say_first_batch(&prose, variant);
     say_missed(&prose, variant, unicode);
     if (consumer[0])
         rue_prose_say(&prose, "; inference as on %s.", consumer);
-    else if (strcmp(findings->measured_with, "imported") == 0)
+    else if (strcmp(findings->runner.measured_with, "imported") == 0)
         rue_prose_say(&prose, ".");
     else
         rue_prose_say(&prose, "; it is not known which device the consumer stands for.");
@@ -245,7 +245,7 @@ void rue_verdict_replayed(const struct rue_variant_findings *variant, char *out,
 void rue_verdict_replaced(const struct rue_variant_findings *variant, char *out, size_t bytes)
 {
     struct rue_prose prose = rue_prose_start(out, bytes);
-    uint64_t count = variant->bad_images;
+    uint64_t count = variant->trials.bad_images;
     if (count == 0) return;
     rue_prose_say(&prose,
                   "%" PRIu64 " image%s of a trial could not be decoded and %s replaced; trials.csv names %s.",
@@ -255,23 +255,23 @@ void rue_verdict_replaced(const struct rue_variant_findings *variant, char *out,
 void rue_verdict_disturbed(const struct rue_variant_findings *variant, char *out, size_t bytes)
 {
     struct rue_prose prose = rue_prose_start(out, bytes);
-    uint64_t count = variant->trials_disturbed;
+    uint64_t count = variant->trials.disturbed;
     if (count == 0) return;
     rue_prose_say(&prose, "%" PRIu64 " of %zu trials %s disturbed and count%s little; trials.csv marks %s.",
-                  count, variant->trials_ok, count == 1 ? "was" : "were", count == 1 ? "s" : "",
+                  count, variant->trials.ok, count == 1 ? "was" : "were", count == 1 ? "s" : "",
                   count == 1 ? "it" : "them");
 }
 
 void rue_verdict_cache(const struct rue_variant_findings *variant, char *out, size_t bytes)
 {
     struct rue_prose prose = rue_prose_start(out, bytes);
-    uint64_t count = variant->trials_cache_missed;
+    uint64_t count = variant->trials.cache_missed;
     if (count == 0) return;
     rue_prose_say(&prose,
                   "%" PRIu64
                   " of %zu trials %s not read from where --cache says, also when repeated; trials.csv "
                   "marks %s (cache_missed) and says why.",
-                  count, variant->trials_ok, count == 1 ? "was" : "were", count == 1 ? "it" : "them");
+                  count, variant->trials.ok, count == 1 ? "was" : "were", count == 1 ? "it" : "them");
 }
 
 void rue_verdict_late(const struct rue_variant_findings *variant, char *out, size_t bytes)
@@ -357,7 +357,7 @@ void rue_verdict_lengths(const struct rue_variant_findings *variant, char *out, 
     const struct rue_job_lengths *lengths = &variant->lengths;
     size_t own = 0;
     if (lengths->count < 2) return;
-    while (own + 1 < lengths->count && lengths->at[own].to_images < variant->job_images) own++;
+    while (own + 1 < lengths->count && lengths->at[own].to_images < variant->job.images) own++;
     bool shorter = own > 0, longer = own + 1 < lengths->count;
     rue_prose_say(&prose, "Jobs of other lengths, as predicted: ");
     if (shorter) say_other_length(&prose, variant, own - 1, "below", lengths->at[own].from_images, "");
@@ -413,21 +413,21 @@ static void say_price(struct rue_prose *prose, const struct rue_comparison *comp
 {
     const struct rue_variant_findings *raw = comparison->raw, *preprocessed = comparison->preprocessed;
     char a[RUE_UNIT_TEXT_BYTES], b[RUE_UNIT_TEXT_BYTES];
-    double images = (double)raw->data_images;
-    if (raw->data_bytes && preprocessed->data_bytes && raw->data_images && preprocessed->data_images) {
-        double bytes = (double)preprocessed->data_bytes / (double)preprocessed->data_images * images;
+    double images = (double)raw->data.images;
+    if (raw->data.bytes && preprocessed->data.bytes && raw->data.images && preprocessed->data.images) {
+        double bytes = (double)preprocessed->data.bytes / (double)preprocessed->data.images * images;
         rue_prose_say(prose, " They take ");
         rue_prose_say_unbroken(prose, rue_format_bytes((uint64_t)bytes, a, sizeof a));
         rue_prose_say(prose, " on the disk instead of ");
-        rue_prose_say_unbroken(prose, rue_format_bytes(raw->data_bytes, b, sizeof b));
+        rue_prose_say_unbroken(prose, rue_format_bytes(raw->data.bytes, b, sizeof b));
         rue_prose_say(prose, ".");
     }
-    double build_ns = preprocessed->build_s_per_image * images * (double)RUE_NS_PER_S;
+    double build_ns = preprocessed->data.build_s_per_image * images * (double)RUE_NS_PER_S;
     if (!(build_ns >= 1) || build_ns > 1e18) return;
     rue_prose_say(prose, " Converting all %s images takes about ",
-                  rue_format_count(raw->data_images, a, sizeof a));
+                  rue_format_count(raw->data.images, a, sizeof a));
     rue_prose_say_unbroken(prose, rue_format_duration((uint64_t)build_ns, b, sizeof b));
-    double image_jobs = build_ns / (double)raw->job_images; /* over what an image saves: the jobs */
+    double image_jobs = build_ns / (double)raw->job.images; /* over what an image saves: the jobs */
     double jobs = image_jobs / comparison->saved_ns_per_image;
     if (comparison->saved_ns_per_image > 0 && jobs < 1e9) {
         const struct rue_saving_interval *saved = &comparison->saved;
@@ -460,22 +460,22 @@ void rue_verdict_comparison(const struct rue_comparison *comparison, char *out, 
 void rue_verdict_loader(const struct rue_findings *findings, char *out, size_t bytes)
 {
     struct rue_prose prose = rue_prose_start(out, bytes);
-    if (strcmp(findings->measured_with, "rue") == 0)
+    if (strcmp(findings->runner.measured_with, "rue") == 0)
         rue_prose_say(
             &prose,
             "Measured with rue's own loader, whose workers are threads; PyTorch's are processes, so its best "
             "num_workers can differ.");
     if (findings->variant_count && findings->variants[0].replayed.table_s > 0)
         rue_prose_say(&prose, "The times are those of a table.");
-    else if (findings->virtual_clock)
+    else if (findings->runner.virtual_clock)
         rue_prose_say(&prose, "%sThe times are those of a simulated machine.", prose.used ? " " : "");
 }
 
 void rue_verdict_partial(const struct rue_findings *findings, bool unicode, char *out, size_t bytes)
 {
     struct rue_prose prose = rue_prose_start(out, bytes);
-    if (!findings->partial) return;
+    if (!findings->run.partial) return;
     char why[RUE_PROSE_NAME_BYTES];
-    rue_utf8_clean(findings->partial_reason, unicode, why, sizeof why);
+    rue_utf8_clean(findings->run.partial_reason, unicode, why, sizeof why);
     rue_prose_say(&prose, "Partial results: %s.", why[0] ? why : "the run ended early");
 }

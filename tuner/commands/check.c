@@ -53,7 +53,7 @@ static struct rue_study_goal study_goal(const struct rue_check_goal *goal, const
                                  .loader.runner = goal->runner,
                                  .models.again = part,
                                  .loader.gpus = workload.world_size > 1 ? gpus : NULL,
-                                 .job.images = part->found.job_images * (uint64_t)workload.world_size,
+                                 .job.images = part->found.job.images * (uint64_t)workload.world_size,
                                  .search.strategy = rue_strategies[0]->name,
                                  .loader.trial_timeout_ns = goal->trial_timeout_ns,
                                  .search.repeats = 1,
@@ -72,9 +72,9 @@ const char *rue_check_obstacle(const struct rue_recommended *part, const char *d
     if (strcmp(part->measured_with, "imported") == 0)
         return "its times are from a table: there is no runner to measure them again with";
     if (part->best == RUE_NONE) return "nothing was recommended";
-    if (!part->mode_known || !part->found.job_images)
+    if (!part->mode_known || !part->found.job.images)
         return "it does not say which data and which job it is about";
-    if (part->found.sample && !data)
+    if (part->found.data.sample && !data)
         return "its data were a sample, which was removed: give data of that kind to check it";
     if (detected && found.mode != part->found.variant.mode) return "the data given are of the other mode";
     if (part->found.goal != RUE_GOAL_TIME)
@@ -104,19 +104,19 @@ static void compare_circumstances(const struct rue_check_goal *goal, const struc
     struct rue_machine machine = rue_machine_read();
     char words[sizeof hello->machine_json + 64];
     rue_json_canonical(hello->machine_json, words, sizeof words);
-    if (strcmp(machine.cpu, earlier->found.cpu) != 0)
+    if (strcmp(machine.cpu, earlier->found.machine.cpu) != 0)
         note_difference(out, "the processor is %s, it was %s", machine.cpu,
-                        *earlier->found.cpu ? earlier->found.cpu : "not told");
-    if (machine.usable_cpus != earlier->found.usable_cpus)
+                        *earlier->found.machine.cpu ? earlier->found.machine.cpu : "not told");
+    if (machine.usable_cpus != earlier->found.machine.usable_cpus)
         note_difference(out, "%d CPUs can be used, they were %d", machine.usable_cpus,
-                        earlier->found.usable_cpus);
+                        earlier->found.machine.usable_cpus);
     if (strcmp(words, earlier->machine_json) != 0)
         note_difference(out, "the runner tells of another machine");
-    if (strcmp(hello->runner, earlier->found.runner) != 0)
-        note_difference(out, "the runner is %s, it was %s", hello->runner, earlier->found.runner);
-    if (strcmp(RUE_VERSION, earlier->found.rue_version) != 0)
-        note_difference(out, "rue is %s, it was %s", RUE_VERSION, earlier->found.rue_version);
-    if (strcmp(setup->variants[variant].opened.digest, goal->part->found.data_digest) != 0)
+    if (strcmp(hello->runner, earlier->found.runner.name) != 0)
+        note_difference(out, "the runner is %s, it was %s", hello->runner, earlier->found.runner.name);
+    if (strcmp(RUE_VERSION, earlier->found.run.rue_version) != 0)
+        note_difference(out, "rue is %s, it was %s", RUE_VERSION, earlier->found.run.rue_version);
+    if (strcmp(setup->variants[variant].opened.digest, goal->part->found.data.digest) != 0)
         note_difference(out, "the data are others than those that were tuned for");
     if (setup->model_count < goal->part->matrix->model_count)
         note_difference(out, "%zu of the %zu models are known here", setup->model_count,
@@ -287,7 +287,7 @@ static rue_status recheck(const struct rue_study_setup *setup, struct rue_study_
     double weights[RUE_STUDY_MODELS_MAX];
     weigh(setup, goal->part, weights);
     prior.widen_sd = widen_sd;
-    double margin = fmax(least_margin_ratio, goal->part->found.bound_ratio);
+    double margin = fmax(least_margin_ratio, goal->part->found.claim.bound_ratio);
     double spent_s = (double)rue_study_spent_ns(setup, ledger) / 1e9,
            budget_s = (double)goal->budget_ns / 1e9;
     struct rue_strategy_setup strategy_setup = rue_study_strategy_setup(setup, variant);

@@ -60,9 +60,10 @@ static rue_status analyze(const struct rue_table *table, const struct rue_option
     status = rue_tally_findings(&table->tally, RUE_TALLY_ALL, &rules, &findings, error);
     if (status != RUE_OK) return rue_ranking_rules_close(&rules), status;
     snprintf(findings->study, sizeof findings->study, "%s", table->name);
-    strcpy(findings->measured_with, "imported");
-    strcpy(findings->rue_version, RUE_VERSION);
-    snprintf(findings->command_line, sizeof findings->command_line, "%s", rue_options_command_line(options));
+    strcpy(findings->runner.measured_with, "imported");
+    strcpy(findings->run.rue_version, RUE_VERSION);
+    snprintf(findings->run.command_line, sizeof findings->run.command_line, "%s",
+             rue_options_command_line(options));
     if (!quiet) tell_left_out(table);
     findings->alone = !folder;
     status = rue_further_answers_find(findings, &rules, error);

@@ -232,7 +232,7 @@ static rue_status measure_compared(const struct rue_study_setup *setup, struct r
         struct rue_side *side = &out->sides[s];
         side->variant = &findings->variants[s];
         side->build_s = s ? NAN : 0;
-        side->storage_bytes = rue_storage_of(&side->variant->variant, side->variant->data_bytes);
+        side->storage_bytes = rue_storage_of(&side->variant->variant, side->variant->data.bytes);
         side->cache = setup->variants[s].workload.cache;
         rue_findings_name_among(findings, side->variant, side->name, sizeof side->name);
     }

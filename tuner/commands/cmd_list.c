@@ -106,7 +106,7 @@ static json_t *recommendations_json(struct list *list, const struct rue_findings
         rue_json_put(
             &list->document, object, "mean_regret_ratio",
             rue_json_real(best == RUE_NONE ? NAN : variant->selection->rows[best].mean_regret_ratio));
-        rue_json_put(&list->document, object, "job_images", rue_json_integer_or_null(variant->job_images));
+        rue_json_put(&list->document, object, "job_images", rue_json_integer_or_null(variant->job.images));
         rue_json_put_rules(&list->document, object, variant);
         rue_json_put_goal(&list->document, object, variant);
         rue_json_push(&list->document, array, object);

@@ -307,19 +307,19 @@ static rue_status judge(const struct rue_study_setup *setup, const struct rue_fi
         alone &= findings->variants[v].selection->ranked_count == 1;
         ranked &= findings->variants[v].selection->recommended != RUE_NONE;
         const struct rue_variant_findings *variant = &findings->variants[v];
-        bool tried = variant->trials_failed || variant->trials_infeasible || variant->trials_timeout;
-        feasible |= variant->trials_ok > 0 || !tried;
+        bool tried = variant->trials.failed || variant->trials.infeasible || variant->trials.timeout;
+        feasible |= variant->trials.ok > 0 || !tried;
     }
     for (size_t v = 0; v < findings->variant_count; v++)
         if (are_all_late(&findings->variants[v])) return fail_late(&findings->variants[v], error);
-    if (ranked && findings->partial && alone)
+    if (ranked && findings->run.partial && alone)
         return rue_fail(
             error, RUE_INCONCLUSIVE,
             "the budget was enough for one of %zu configurations: there is nothing to compare it with; "
             "give a larger --budget",
             setup->config_count);
     if (ranked) return RUE_OK;
-    if (!findings->partial || !feasible)
+    if (!findings->run.partial || !feasible)
         return rue_fail(error, RUE_INFEASIBLE,
                         "no configuration could be measured on every model; the table says why");
     return rue_fail(

@@ -103,17 +103,17 @@ static rue_status fill_facts(struct reading *reading, const struct rue_store_tri
     const char *name = strrchr(variant->path, '/'), *label = rue_record_label(&trial->scenario),
                **data = &reading->groups[number].data;
     facts->variant = *variant;
-    facts->job_images = trial->scenario.job_images;
+    facts->job.images = trial->scenario.job_images;
     int loaders = trial->scenario.workload.world_size;
-    facts->gpus = loaders > 1 ? (uint64_t)loaders : 0;
-    facts->drop_last = trial->scenario.workload.drop_last;
-    facts->batch_dtype = trial->scenario.workload.batch_dtype;
-    facts->cold = strcmp(trial->scenario.workload.cache, RUE_CACHE_COLD) == 0;
-    if (facts->variant.mode == RUE_RAW) facts->decode = trial->scenario.workload.decode;
-    facts->sample = name && strcmp(name + 1, RUE_STUDY_SAMPLE) == 0;
-    snprintf(facts->data_digest, sizeof facts->data_digest, "%s", trial->scenario.data_digest);
+    facts->job.gpus = loaders > 1 ? (uint64_t)loaders : 0;
+    facts->job.drop_last = trial->scenario.workload.drop_last;
+    facts->job.batch_dtype = trial->scenario.workload.batch_dtype;
+    facts->job.cold = strcmp(trial->scenario.workload.cache, RUE_CACHE_COLD) == 0;
+    if (facts->variant.mode == RUE_RAW) facts->job.decode = trial->scenario.workload.decode;
+    facts->data.sample = name && strcmp(name + 1, RUE_STUDY_SAMPLE) == 0;
+    snprintf(facts->data.digest, sizeof facts->data.digest, "%s", trial->scenario.data_digest);
     if (!is_imported(&trial->scenario))
-        return variant->path[0] && !facts->sample ? keep(record, variant->path, data, error) : RUE_OK;
+        return variant->path[0] && !facts->data.sample ? keep(record, variant->path, data, error) : RUE_OK;
     facts->models_unnamed = strcmp(trial->scenario.model, RUE_TABLE_MODEL) == 0;
     if (strcmp(variant->format, RUE_TABLE_FORMAT) == 0) facts->variant.format[0] = 0;
     rue_status status = keep_table(record, &trial->scenario, data, error);
@@ -218,10 +218,10 @@ static rue_status add_joint(struct reading *reading, const struct rue_store_tria
     if (status == RUE_OK) status = rue_tally_add(tally, &told, about->model, error);
     if (status != RUE_OK) return status;
     struct rue_variant_findings *facts = &tally->groups[told.group].facts;
-    if (trial->result.bad_images > (int64_t)facts->bad_images)
-        facts->bad_images = (uint64_t)trial->result.bad_images;
+    if (trial->result.bad_images > (int64_t)facts->trials.bad_images)
+        facts->trials.bad_images = (uint64_t)trial->result.bad_images;
     rue_findings_add_sleep(facts, &trial->result);
-    facts->trials_cache_missed += told.outcome == RUE_TRIAL_OK && trial->result.cache_missed == 1;
+    facts->trials.cache_missed += told.outcome == RUE_TRIAL_OK && trial->result.cache_missed == 1;
     return RUE_OK;
 }
 
@@ -296,7 +296,7 @@ static void fill_set(const struct reading *reading, size_t number, struct rue_re
     set->runner = around->runner;
     set->machine = around->machine;
     set->workload = group->circle_workload;
-    set->job_images = told->facts.job_images;
+    set->job_images = told->facts.job.images;
     memcpy(set->recorded, group->recorded, sizeof set->recorded);
     snprintf(set->consumer, sizeof set->consumer, "%s", group->device);
 }
@@ -355,7 +355,7 @@ static rue_status make_sets(struct reading *reading, rue_error *error)
         if (group == RUE_NONE) continue;
         reading->groups[group].is_of_last_run = true;
         record->circumstances[group].loader =
-            record->kept->found.measured_with; /* as the runner said itself */
+            record->kept->found.runner.measured_with; /* as the runner said itself */
     }
     qsort_r(order, count, sizeof *order, compare_newest, reading->groups);
     for (size_t i = 0; i < count; i++) {
@@ -502,13 +502,13 @@ rue_status rue_record_findings(const struct rue_record *record, int set,
     const struct rue_record_set *about = &record->sets[set == RUE_TALLY_ALL ? 0 : set];
     if (!record->is_kept || set > 0) {
         findings->alone = true;
-        name_loader(about->runner, findings->measured_with, sizeof findings->measured_with);
-        snprintf(findings->runner, sizeof findings->runner, "%s", about->runner);
-        snprintf(findings->consumer, sizeof findings->consumer, "%s", about->consumer);
+        name_loader(about->runner, findings->runner.measured_with, sizeof findings->runner.measured_with);
+        snprintf(findings->runner.name, sizeof findings->runner.name, "%s", about->runner);
+        snprintf(findings->runner.consumer, sizeof findings->runner.consumer, "%s", about->consumer);
     }
     if (set > 0) return RUE_OK;
-    findings->partial = record->partial || record->running;
-    snprintf(findings->partial_reason, sizeof findings->partial_reason, "%s",
+    findings->run.partial = record->partial || record->running;
+    snprintf(findings->run.partial_reason, sizeof findings->run.partial_reason, "%s",
              record->running ? "a tuner is at work" : record->partial_reason);
     return RUE_OK;
 }

@@ -97,8 +97,8 @@ rue_status rue_record_read_findings(struct rue_record *record, struct rue_store_
         return RUE_OK;
     }
     record->is_kept = !why;
-    record->partial = why || record->kept->found.partial;
+    record->partial = why || record->kept->found.run.partial;
     snprintf(record->partial_reason, sizeof record->partial_reason, "%s",
-             why ? why : record->kept->found.partial_reason);
+             why ? why : record->kept->found.run.partial_reason);
     return RUE_OK;
 }

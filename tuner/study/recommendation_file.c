@@ -33,17 +33,21 @@ static void read_provenance(struct rue_json_reader *reader, struct rue_recommend
     struct rue_findings *found = &out->found;
     const json_t *object = rue_json_object(reader, out->root, "provenance", false);
     size_t length = rue_json_enter(reader, "provenance");
-    rue_json_copy_text(reader, object, "runner", true, found->runner, sizeof found->runner);
-    rue_json_copy_text(reader, object, "rue_version", false, found->rue_version, sizeof found->rue_version);
-    rue_json_copy_text(reader, object, "cpu", true, found->cpu, sizeof found->cpu);
+    rue_json_copy_text(reader, object, "runner", true, found->runner.name, sizeof found->runner.name);
+    rue_json_copy_text(reader, object, "rue_version", false, found->run.rue_version,
+                       sizeof found->run.rue_version);
+    rue_json_copy_text(reader, object, "cpu", true, found->machine.cpu, sizeof found->machine.cpu);
     rue_json_copy_text(reader, object, "clock", false, clock, sizeof clock);
-    rue_json_copy_text(reader, object, "measured_with", true, found->measured_with,
-                       sizeof found->measured_with);
-    rue_json_copy_text(reader, object, "consumer", true, found->consumer, sizeof found->consumer);
-    rue_json_copy_text(reader, object, "busy_before", true, found->busy_before, sizeof found->busy_before);
-    rue_json_copy_text(reader, object, "busy_after", true, found->busy_after, sizeof found->busy_after);
-    found->usable_cpus = (int)rue_json_count(reader, object, "usable_cpus", true, CPUS_MAX);
-    found->virtual_clock = strcmp(clock, "virtual") == 0;
+    rue_json_copy_text(reader, object, "measured_with", true, found->runner.measured_with,
+                       sizeof found->runner.measured_with);
+    rue_json_copy_text(reader, object, "consumer", true, found->runner.consumer,
+                       sizeof found->runner.consumer);
+    rue_json_copy_text(reader, object, "busy_before", true, found->changes.busy_before,
+                       sizeof found->changes.busy_before);
+    rue_json_copy_text(reader, object, "busy_after", true, found->changes.busy_after,
+                       sizeof found->changes.busy_after);
+    found->machine.usable_cpus = (int)rue_json_count(reader, object, "usable_cpus", true, CPUS_MAX);
+    found->runner.virtual_clock = strcmp(clock, "virtual") == 0;
     const json_t *machine = rue_json_object(reader, object, "machine", true);
     char *text = rue_json_dump(machine, 0);
     size_t bytes = text ? strlen(text) + 64 : 1;
@@ -66,11 +70,11 @@ static double log_of(struct rue_json_reader *reader, const json_t *object, const
 static void read_notices(struct rue_json_reader *reader, struct rue_recommendation *out)
 {
     const json_t *list;
-    out->found.notices = out->notices;
-    out->found.notice_count =
+    out->found.changes.notices = out->notices;
+    out->found.changes.notice_count =
         rue_json_list(reader, out->root, "notices", RUE_RECOMMENDATION_NOTICES_MAX, &list);
     size_t outer = rue_json_enter(reader, "notices");
-    for (size_t i = 0; reader->status == RUE_OK && i < out->found.notice_count; i++) {
+    for (size_t i = 0; reader->status == RUE_OK && i < out->found.changes.notice_count; i++) {
         struct rue_notice *notice = &out->notices[i];
         const json_t *object = json_array_get(list, i);
         notice->trial = (size_t)rue_json_count(reader, object, "trial", false, INT64_MAX);
@@ -196,10 +200,11 @@ static void read_root(struct rue_json_reader *reader, enum about about, struct r
         return;
     }
     struct rue_findings *found = &out->found;
-    found->partial = rue_json_bool(reader, out->root, "partial");
-    rue_json_copy_text(reader, out->root, "partial_reason", true, found->partial_reason,
-                       sizeof found->partial_reason);
-    rue_json_copy_text(reader, out->root, "disturbance", true, found->disturbance, sizeof found->disturbance);
+    found->run.partial = rue_json_bool(reader, out->root, "partial");
+    rue_json_copy_text(reader, out->root, "partial_reason", true, found->run.partial_reason,
+                       sizeof found->run.partial_reason);
+    rue_json_copy_text(reader, out->root, "disturbance", true, found->changes.disturbance,
+                       sizeof found->changes.disturbance);
     read_notices(reader, out);
     read_ledger(reader, out);
     reader->advice = "run the same 'rue tune' again to make it anew"; /* which does not read the parts */
@@ -278,7 +283,7 @@ void rue_recommendation_close(struct rue_recommendation *recommendation)
 int rue_recommendation_cpus(const struct rue_recommendation *recommendation)
 {
     int cpus = rue_json_number(recommendation->machine_json, "usable_cpus");
-    if (cpus <= 0) cpus = recommendation->found.usable_cpus;
+    if (cpus <= 0) cpus = recommendation->found.machine.usable_cpus;
     return cpus > 0 ? cpus : 1;
 }
 

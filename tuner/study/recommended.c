@@ -53,7 +53,7 @@ static void read_workload(struct rue_json_reader *reader, const json_t *object, 
     out->has_workload = true;
     if (rue_workload_read(said, &out->workload, &why) != RUE_OK)
         rue_json_refuse(reader, "workload", "how data are loaded");
-    out->found.cold = strcmp(out->workload.cache, RUE_CACHE_COLD) == 0;
+    out->found.job.cold = strcmp(out->workload.cache, RUE_CACHE_COLD) == 0;
 }
 
 /* Where it is said; older files lack some words. */
@@ -67,18 +67,19 @@ static void read_data(struct rue_json_reader *reader, const json_t *object, stru
 {
     struct rue_variant_findings *found = &out->found;
     rue_json_copy_text(reader, object, "measured_with", false, out->measured_with, sizeof out->measured_with);
-    rue_json_copy_text(reader, object, "data_digest", true, found->data_digest, sizeof found->data_digest);
-    found->sample = rue_json_bool(reader, object, "sample");
-    found->job_images = rue_json_count(reader, object, "job_images", true, INT64_MAX);
-    found->data_images = rue_json_count(reader, object, "data_images", true, INT64_MAX);
-    found->data_bytes = rue_json_count(reader, object, "data_bytes", true, INT64_MAX);
-    found->gpus = rue_json_count(reader, object, "gpus", true, INT64_MAX);
-    found->build_s_per_image = fmax(0, rue_json_number_of(reader, object, "build_s_per_image", true));
-    found->drop_last = json_is_true(json_object_get(object, "drop_last"));
+    rue_json_copy_text(reader, object, "data_digest", true, found->data.digest, sizeof found->data.digest);
+    found->data.sample = rue_json_bool(reader, object, "sample");
+    found->job.images = rue_json_count(reader, object, "job_images", true, INT64_MAX);
+    found->data.images = rue_json_count(reader, object, "data_images", true, INT64_MAX);
+    found->data.bytes = rue_json_count(reader, object, "data_bytes", true, INT64_MAX);
+    found->job.gpus = rue_json_count(reader, object, "gpus", true, INT64_MAX);
+    found->data.build_s_per_image = fmax(0, rue_json_number_of(reader, object, "build_s_per_image", true));
+    found->job.drop_last = json_is_true(json_object_get(object, "drop_last"));
     found->models_unnamed = json_is_true(json_object_get(object, "models_unnamed"));
     found->goal = (enum rue_goal)read_word(reader, object, "goal", rue_goal_names, RUE_GOAL_COUNT);
-    found->decode = (enum rue_decode)read_word(reader, object, "decode", rue_decode_names, RUE_DECODE_COUNT);
-    found->batch_dtype =
+    found->job.decode =
+        (enum rue_decode)read_word(reader, object, "decode", rue_decode_names, RUE_DECODE_COUNT);
+    found->job.batch_dtype =
         (enum rue_dtype)read_word(reader, object, "batch_dtype", rue_dtype_names, RUE_DTYPE_COUNT);
     out->objective =
         (enum rue_objective)read_word(reader, object, "objective", rue_objective_names, RUE_OBJECTIVE_COUNT);
@@ -91,19 +92,19 @@ static void read_evidence(struct rue_json_reader *reader, const json_t *object,
     const struct {
         const char *key;
         size_t *count;
-    } counts[] = {{"trials_ok", &out->trials_ok},
-                  {"trials_failed", &out->trials_failed},
-                  {"trials_infeasible", &out->trials_infeasible},
-                  {"trials_timeout", &out->trials_timeout},
-                  {"trials_disturbed", &out->trials_disturbed},
-                  {"trials_cache_missed", &out->trials_cache_missed}};
+    } counts[] = {{"trials_ok", &out->trials.ok},
+                  {"trials_failed", &out->trials.failed},
+                  {"trials_infeasible", &out->trials.infeasible},
+                  {"trials_timeout", &out->trials.timeout},
+                  {"trials_disturbed", &out->trials.disturbed},
+                  {"trials_cache_missed", &out->trials.cache_missed}};
     if (!evidence) return;
     size_t length = rue_json_enter(reader, "evidence");
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
         *counts[i].count = (size_t)rue_json_count(reader, evidence, counts[i].key, true, INT64_MAX);
-    out->bad_images = rue_json_count(reader, evidence, "bad_images", true, INT64_MAX);
+    out->trials.bad_images = rue_json_count(reader, evidence, "bad_images", true, INT64_MAX);
     double late_ratio = rue_json_number_of(reader, evidence, "sleep_late_ratio", true);
-    if (!isnan(late_ratio)) out->slept_ns = 1 + late_ratio, out->late_ns = late_ratio;
+    if (!isnan(late_ratio)) out->trials.slept_ns = 1 + late_ratio, out->trials.late_ns = late_ratio;
     rue_json_leave(reader, length);
 }
 
@@ -112,17 +113,17 @@ static void read_claim(struct rue_json_reader *reader, const json_t *object, str
     const json_t *claim = rue_json_object(reader, object, "certificate", true),
                  *interval = rue_json_object(reader, object, "interval", true);
     if (claim) {
-        out->bound_ratio = rue_json_number_of(reader, claim, "bound_ratio", false);
-        out->confidence = rue_json_number_of(reader, claim, "confidence", true);
-        out->far_off_ratio = fmax(0, rue_json_number_of(reader, claim, "far_off_ratio", true));
-        out->bounds_measured = json_is_true(json_object_get(claim, "measured_only"));
-        if (!(out->bound_ratio >= 0)) rue_json_refuse(reader, "certificate", "a bound");
-        if (isnan(out->confidence)) out->confidence = 0.95; /* older files do not say it */
+        out->claim.bound_ratio = rue_json_number_of(reader, claim, "bound_ratio", false);
+        out->claim.confidence = rue_json_number_of(reader, claim, "confidence", true);
+        out->claim.far_off_ratio = fmax(0, rue_json_number_of(reader, claim, "far_off_ratio", true));
+        out->claim.measured_only = json_is_true(json_object_get(claim, "measured_only"));
+        if (!(out->claim.bound_ratio >= 0)) rue_json_refuse(reader, "certificate", "a bound");
+        if (isnan(out->claim.confidence)) out->claim.confidence = 0.95; /* older files do not say it */
     }
     if (!interval) return;
     out->interval = (struct rue_regret_interval){
         .confidence = rue_json_number_of(reader, interval, "confidence", false),
-        .bound_ratio = out->bound_ratio,
+        .bound_ratio = out->claim.bound_ratio,
         .mean_low = rue_json_number_of(reader, interval, "mean_low_ratio", false),
         .mean_high = rue_json_number_of(reader, interval, "mean_high_ratio", false),
         .worst_low = rue_json_number_of(reader, interval, "max_low_ratio", false),
@@ -471,14 +472,14 @@ rue_status rue_recommended_know(struct rue_recommended *recommended, int cpus, b
     const struct rue_cost_matrix *matrix = recommended->matrix;
     size_t models = matrix->model_count, configs = matrix->config_count;
     if (recommended->knowledge) return RUE_OK;
-    if (!models || !configs || !recommended->found.job_images)
+    if (!models || !configs || !recommended->found.job.images)
         return rue_fail(error, RUE_DATA, "no times of a job of known length");
     double *times_s = calloc(models * configs, sizeof *times_s);
     if (!times_s) return rue_fail_memory(error, "times", models * configs * sizeof *times_s);
     for (size_t i = 0; i < models * configs; i++)
         times_s[i] = rue_recommended_s(recommended, i / configs, i % configs);
     const struct rue_setup_grid grid = {models, configs, matrix->configs};
-    struct rue_strategy_setup setup = rue_strategy_setup_of(grid, recommended->found.job_images);
+    struct rue_strategy_setup setup = rue_strategy_setup_of(grid, recommended->found.job.images);
     setup.runner.cpus = cpus;
     setup.runner.in_turn = in_turn;
     setup.stop = rue_interrupt_status;
@@ -500,8 +501,8 @@ rue_status rue_recommended_rank(struct rue_recommended *recommended, const struc
     if (!claims) {
         out->baselines = (struct rue_baseline_findings){0};
         out->lengths.count = 0;
-        out->bound_ratio = out->confidence = out->far_off_ratio = 0;
-        out->bounds_measured = false;
+        out->claim.bound_ratio = out->claim.confidence = out->claim.far_off_ratio = 0;
+        out->claim.measured_only = false;
         out->interval = (struct rue_regret_interval){0};
     }
     rue_baseline_gains_find(out->matrix, rules->confidence, selection, &out->baselines);

@@ -85,12 +85,13 @@ rue_status rue_study_keep_findings(const struct rue_study_setup *setup, struct r
 static rue_status keep_changes(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                                rue_error *error)
 {
-    struct rue_findings so_far = {.rue_version = RUE_VERSION,
-                                  .partial = true,
-                                  .partial_reason = "under way",
-                                  .notice_count = ledger->notice_count,
-                                  .notices = ledger->notices};
-    snprintf(so_far.measured_with, sizeof so_far.measured_with, "%s", rue_study_hello(setup)->loader);
+    struct rue_findings so_far = {.run.rue_version = RUE_VERSION,
+                                  .run.partial = true,
+                                  .run.partial_reason = "under way",
+                                  .changes.notice_count = ledger->notice_count,
+                                  .changes.notices = ledger->notices};
+    snprintf(so_far.runner.measured_with, sizeof so_far.runner.measured_with, "%s",
+             rue_study_hello(setup)->loader);
     return keep(setup, ledger, &so_far, true, error);
 }
 
@@ -120,7 +121,7 @@ static rue_status take_kept(struct rue_study_ledger *ledger, const struct rue_re
 {
     rue_status status = RUE_OK;
     size_t count = kept->ledger.disturbed_count;
-    for (size_t i = 0; status == RUE_OK && i < kept->found.notice_count; i++)
+    for (size_t i = 0; status == RUE_OK && i < kept->found.changes.notice_count; i++)
         status = add_notice(ledger, &kept->notices[i], error);
     if (status == RUE_OK)
         status = rue_array_grow(&ledger->disturbed, &ledger->disturbed_capacity, count,
@@ -164,20 +165,20 @@ rue_status rue_study_note_change(const struct rue_study_setup *setup, struct rue
 
 static void count_outcomes(const struct rue_study_ledger *ledger, struct rue_variant_findings *out)
 {
-    size_t *counts[RUE_OUTCOME_COUNT] = {[RUE_TRIAL_OK] = &out->trials_ok,
-                                         [RUE_TRIAL_INFEASIBLE] = &out->trials_infeasible,
-                                         [RUE_TRIAL_FAILED] = &out->trials_failed,
-                                         [RUE_TRIAL_TIMEOUT] = &out->trials_timeout};
+    size_t *counts[RUE_OUTCOME_COUNT] = {[RUE_TRIAL_OK] = &out->trials.ok,
+                                         [RUE_TRIAL_INFEASIBLE] = &out->trials.infeasible,
+                                         [RUE_TRIAL_FAILED] = &out->trials.failed,
+                                         [RUE_TRIAL_TIMEOUT] = &out->trials.timeout};
     for (size_t i = 0; i < ledger->row_count; i++) {
         const struct rue_trial_row *row = &ledger->rows[i].trial;
         if (row->request.measure != RUE_JOINT) continue;
         if (!rue_variant_equal(&row->request.variant, &out->variant)) continue;
         ++*counts[row->result.outcome];
-        out->trials_disturbed += row->disturbed;
-        out->trials_cache_missed += row->result.outcome == RUE_TRIAL_OK && row->result.cache_missed == 1;
+        out->trials.disturbed += row->disturbed;
+        out->trials.cache_missed += row->result.outcome == RUE_TRIAL_OK && row->result.cache_missed == 1;
         rue_findings_add_sleep(out, &row->result);
-        if (row->result.bad_images > (int64_t)out->bad_images)
-            out->bad_images = (uint64_t)row->result.bad_images;
+        if (row->result.bad_images > (int64_t)out->trials.bad_images)
+            out->trials.bad_images = (uint64_t)row->result.bad_images;
     }
 }
 
@@ -202,9 +203,9 @@ static void name_as_table(const struct rue_study_setup *setup, const struct rue_
     out->models_unnamed = setup->host.recording->table.columns.field[RUE_COLUMN_MODEL] == SIZE_MAX;
     out->variant.path[0] = 0;
     if (strcmp(out->variant.format, RUE_TABLE_FORMAT) == 0) out->variant.format[0] = 0;
-    out->data_images = 0;
+    out->data.images = 0;
     if (rue_study_assumes_job(setup)) {
-        out->job_images = 0;
+        out->job.images = 0;
         out->lengths.count = 0;
     }
     for (size_t i = 0; i < ledger->row_count; i++)
@@ -246,19 +247,19 @@ static rue_status fill_variant(const struct rue_study *study, size_t index, stru
         .goal = study->setup.goal.search.minimise,
         .baselines = baselines,
         .lengths = study->outcome.variants[index].lengths,
-        .job_images = variant->job_images,
-        .gpus = study->setup.goal.loader.gpus ? (uint64_t)variant->workload.world_size : 0,
-        .data_images = variant->opened.images,
-        .data_bytes = variant->opened.bytes,
-        .sample = variant->sample,
-        .build_s_per_image = variant->build_s_per_image,
-        .drop_last = variant->workload.drop_last,
-        .batch_dtype = variant->workload.batch_dtype,
-        .cold = strcmp(variant->workload.cache, RUE_CACHE_COLD) == 0};
-    if (variant->variant.mode == RUE_RAW) out->decode = variant->workload.decode;
-    snprintf(out->data_digest, sizeof out->data_digest, "%s", variant->opened.digest);
+        .job.images = variant->job_images,
+        .job.gpus = study->setup.goal.loader.gpus ? (uint64_t)variant->workload.world_size : 0,
+        .data.images = variant->opened.images,
+        .data.bytes = variant->opened.bytes,
+        .data.sample = variant->sample,
+        .data.build_s_per_image = variant->build_s_per_image,
+        .job.drop_last = variant->workload.drop_last,
+        .job.batch_dtype = variant->workload.batch_dtype,
+        .job.cold = strcmp(variant->workload.cache, RUE_CACHE_COLD) == 0};
+    if (variant->variant.mode == RUE_RAW) out->job.decode = variant->workload.decode;
+    snprintf(out->data.digest, sizeof out->data.digest, "%s", variant->opened.digest);
     count_outcomes(&study->ledger, out);
-    rue_workload_canonical(&variant->workload, out->workload_json);
+    rue_workload_canonical(&variant->workload, out->job.workload_json);
     out->knowledge = study->outcome.variants[index].knowledge;
     if (study->setup.host.recording) {
         status = rue_study_judge_recording(&study->setup, &study->ledger, index, out, &out->replayed, error);
@@ -268,11 +269,11 @@ static rue_status fill_variant(const struct rue_study *study, size_t index, stru
     const struct rue_claim *claim = &study->outcome.variants[index].claim;
     if (study->outcome.variants[index].claimed && claim->verified &&
         claim->config == selection->recommended) {
-        out->bound_ratio = claim->bound_ratio;
-        out->far_off_ratio = claim->far_off_ratio;
-        out->bounds_measured = claim->far_off_ratio > 0;
-        out->confidence = study->setup.goal.search.confidence;
-        out->interval = interval_of(claim, &selection->rows[selection->recommended], out->confidence);
+        out->claim.bound_ratio = claim->bound_ratio;
+        out->claim.far_off_ratio = claim->far_off_ratio;
+        out->claim.measured_only = claim->far_off_ratio > 0;
+        out->claim.confidence = study->setup.goal.search.confidence;
+        out->interval = interval_of(claim, &selection->rows[selection->recommended], out->claim.confidence);
     }
     return RUE_OK;
 }
@@ -314,33 +315,33 @@ static void fill_provenance(const struct rue_study *study, struct rue_findings *
     struct rue_machine machine = rue_machine_read();
     const char *name = strrchr(study->setup.place.folder, '/');
     copy_text(out->study, sizeof out->study, name && name[1] ? name + 1 : study->setup.place.folder);
-    copy_text(out->measured_with, sizeof out->measured_with, hello->loader);
-    out->pins = hello->varies[RUE_PIN_MEMORY];
-    copy_text(out->runner, sizeof out->runner, hello->runner);
-    copy_text(out->rue_version, sizeof out->rue_version, RUE_VERSION);
-    copy_text(out->cpu, sizeof out->cpu, machine.cpu);
-    copy_text(out->kernel, sizeof out->kernel, machine.kernel);
-    copy_text(out->machine_json, sizeof out->machine_json, hello->machine_json);
-    copy_text(out->command_line, sizeof out->command_line, study->setup.goal.output.command_line);
-    copy_text(out->started, sizeof out->started, study->setup.started);
-    copy_text(out->partial_reason, sizeof out->partial_reason, study->outcome.partial_reason);
-    rue_study_libraries(out->libraries, sizeof out->libraries);
-    describe_consumer(&study->setup, out->consumer, sizeof out->consumer);
-    out->usable_cpus = machine.usable_cpus;
-    out->memory_bytes = machine.memory_bytes;
-    out->duration_s = (double)(rue_clock_now_ns() - study->ledger.clock.start_ns) / 1e9;
-    copy_text(out->strategy, sizeof out->strategy, study->setup.plan.strategy->name);
-    copy_text(out->strategy_why, sizeof out->strategy_why, study->setup.plan.why);
-    out->virtual_clock = hello->virtual_clock;
-    out->seed = study->setup.goal.loader.workload.seed;
-    out->repeats_planned = study->setup.goal.search.repeats;
-    out->partial = study->outcome.partial;
-    out->reused_trials = study->ledger.reused;
-    out->notice_count = study->ledger.notice_count;
-    out->notices = study->ledger.notices;
-    copy_text(out->disturbance, sizeof out->disturbance, study->outcome.disturbance);
-    copy_text(out->busy_before, sizeof out->busy_before, study->outcome.busy_before);
-    copy_text(out->busy_after, sizeof out->busy_after, study->outcome.busy_after);
+    copy_text(out->runner.measured_with, sizeof out->runner.measured_with, hello->loader);
+    out->runner.pins = hello->varies[RUE_PIN_MEMORY];
+    copy_text(out->runner.name, sizeof out->runner.name, hello->runner);
+    copy_text(out->run.rue_version, sizeof out->run.rue_version, RUE_VERSION);
+    copy_text(out->machine.cpu, sizeof out->machine.cpu, machine.cpu);
+    copy_text(out->machine.kernel, sizeof out->machine.kernel, machine.kernel);
+    copy_text(out->machine.json, sizeof out->machine.json, hello->machine_json);
+    copy_text(out->run.command_line, sizeof out->run.command_line, study->setup.goal.output.command_line);
+    copy_text(out->run.started, sizeof out->run.started, study->setup.started);
+    copy_text(out->run.partial_reason, sizeof out->run.partial_reason, study->outcome.partial_reason);
+    rue_study_libraries(out->machine.libraries, sizeof out->machine.libraries);
+    describe_consumer(&study->setup, out->runner.consumer, sizeof out->runner.consumer);
+    out->machine.usable_cpus = machine.usable_cpus;
+    out->machine.memory_bytes = machine.memory_bytes;
+    out->run.duration_s = (double)(rue_clock_now_ns() - study->ledger.clock.start_ns) / 1e9;
+    copy_text(out->run.strategy, sizeof out->run.strategy, study->setup.plan.strategy->name);
+    copy_text(out->run.strategy_why, sizeof out->run.strategy_why, study->setup.plan.why);
+    out->runner.virtual_clock = hello->virtual_clock;
+    out->run.seed = study->setup.goal.loader.workload.seed;
+    out->run.repeats_planned = study->setup.goal.search.repeats;
+    out->run.partial = study->outcome.partial;
+    out->run.reused_trials = study->ledger.reused;
+    out->changes.notice_count = study->ledger.notice_count;
+    out->changes.notices = study->ledger.notices;
+    copy_text(out->changes.disturbance, sizeof out->changes.disturbance, study->outcome.disturbance);
+    copy_text(out->changes.busy_before, sizeof out->changes.busy_before, study->outcome.busy_before);
+    copy_text(out->changes.busy_after, sizeof out->changes.busy_after, study->outcome.busy_after);
     out->row_count = study->ledger.row_count;
     out->row_at = copy_row;
     out->row_context = &study->ledger;

@@ -25,9 +25,11 @@ static bool is_same_machine(const struct rue_study_setup *setup, const struct ru
     struct rue_machine machine = rue_machine_read();
     char words[sizeof hello->machine_json + 64];
     rue_json_canonical(hello->machine_json, words, sizeof words);
-    return strcmp(hello->runner, earlier->found.runner) == 0 && strcmp(words, earlier->machine_json) == 0 &&
-           hello->virtual_clock == earlier->found.virtual_clock &&
-           strcmp(machine.cpu, earlier->found.cpu) == 0 && machine.usable_cpus == earlier->found.usable_cpus;
+    return strcmp(hello->runner, earlier->found.runner.name) == 0 &&
+           strcmp(words, earlier->machine_json) == 0 &&
+           hello->virtual_clock == earlier->found.runner.virtual_clock &&
+           strcmp(machine.cpu, earlier->found.machine.cpu) == 0 &&
+           machine.usable_cpus == earlier->found.machine.usable_cpus;
 }
 
 /* Whether the data of a variant, and how they are loaded, are those of `earlier`. */
@@ -36,7 +38,7 @@ static bool is_same_data(const struct rue_study_variant *variant, const struct r
     return variant->variant.mode == earlier->found.variant.mode && earlier->mode_known &&
            strcmp(variant->variant.format, earlier->found.variant.format) == 0 &&
            strcmp(variant->variant.dtype, earlier->found.variant.dtype) == 0 &&
-           strcmp(variant->opened.digest, earlier->found.data_digest) == 0 && earlier->has_workload &&
+           strcmp(variant->opened.digest, earlier->found.data.digest) == 0 && earlier->has_workload &&
            rue_workload_costs_alike(&variant->workload, &earlier->workload);
 }
 
@@ -96,7 +98,7 @@ static void take_offsets(const struct rue_study_setup *setup, const struct rue_r
         if (earlier == RUE_NONE) continue;
         double found_s = rue_recommended_s(part, earlier, config);
         double predicted_s =
-            rue_knowledge_job_s(out->knowledge, m, &setup->configs[own], part->found.job_images);
+            rue_knowledge_job_s(out->knowledge, m, &setup->configs[own], part->found.job.images);
         double offset = log(found_s / predicted_s);
         if (isfinite(offset)) out->offsets[m * setup->config_count + own] = offset;
     }

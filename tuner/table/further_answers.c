@@ -251,18 +251,19 @@ static double memory_bytes(const struct rue_variant_findings *variant, const str
                                         .variant = variant->variant,
                                         .config = *config,
                                         .workload = rue_workload_default(),
-                                        .images = variant->job_images,
-                                        .job_images = variant->job_images};
-    request.workload.drop_last = variant->drop_last;
-    request.workload.batch_dtype = variant->batch_dtype;
+                                        .images = variant->job.images,
+                                        .job_images = variant->job.images};
+    request.workload.drop_last = variant->job.drop_last;
+    request.workload.batch_dtype = variant->job.batch_dtype;
     struct rue_loader_options options = rue_trial_loader_options(&request);
     return (double)rue_loader_slab_bytes(&options);
 }
 
 static bool is_ours(const struct rue_findings *findings, const struct rue_variant_findings *variant)
 {
-    const char *loader = variant->circumstances ? variant->circumstances->loader : findings->measured_with;
-    return variant->job_images && strcmp(loader, "rue") == 0;
+    const char *loader =
+        variant->circumstances ? variant->circumstances->loader : findings->runner.measured_with;
+    return variant->job.images && strcmp(loader, "rue") == 0;
 }
 
 /* Whether nothing but noise is left open: all that is ranked, several, has run the whole job more than once.
@@ -300,9 +301,9 @@ static rue_status find_answers(const struct rue_findings *findings, struct rue_v
     status = rue_regret_interval_find(variant->matrix, variant->selection, rules->confidence,
                                       &variant->interval, error);
     if (status != RUE_OK || variant->interval.confidence == 0 || !is_measured(variant)) return status;
-    variant->bound_ratio = variant->interval.bound_ratio;
-    variant->confidence = variant->interval.confidence;
-    variant->bounds_measured = true;
+    variant->claim.bound_ratio = variant->interval.bound_ratio;
+    variant->claim.confidence = variant->interval.confidence;
+    variant->claim.measured_only = true;
     return RUE_OK;
 }
 

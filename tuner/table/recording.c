@@ -30,7 +30,7 @@ static int compare_trials(const void *left, const void *right)
 
 static uint64_t job_of(const struct rue_table *table, size_t group)
 {
-    return table->tally.groups[group].facts.job_images;
+    return table->tally.groups[group].facts.job.images;
 }
 
 static rue_status fail_jobs(const struct rue_table *table, uint64_t images, rue_error *error)

@@ -172,7 +172,7 @@ static rue_status find_group(const struct row *row, uint64_t job_images, size_t 
     if (status == RUE_OK) status = rue_tally_group(&row->table->tally, key, out, &made, error);
     if (status != RUE_OK || !made) return status;
     struct rue_variant_findings *facts = &row->table->tally.groups[*out].facts;
-    facts->job_images = job_images;
+    facts->job.images = job_images;
     facts->models_unnamed = !cell(row, RUE_COLUMN_MODEL);
     facts->variant = variant;
     return rue_tally_label(&row->table->tally, *out, label, error);

@@ -23,7 +23,7 @@ static void describe(const struct rue_table *table, size_t index, struct rue_sto
     const struct rue_variant_findings *facts = &table->tally.groups[trial->group].facts;
     uint64_t digest = rue_hash(table->digest, key, strlen(key));
     *scenario = (struct rue_store_scenario){
-        .variant = facts->variant, .workload = rue_workload_default(), .job_images = facts->job_images};
+        .variant = facts->variant, .workload = rue_workload_default(), .job_images = facts->job.images};
     if (!scenario->variant.format[0]) strcpy(scenario->variant.format, RUE_TABLE_FORMAT);
     if (facts->label) snprintf(scenario->variant.path, sizeof scenario->variant.path, "%s", facts->label);
     snprintf(scenario->data_digest, sizeof scenario->data_digest, "%016" PRIx64, digest);
@@ -34,8 +34,8 @@ static void describe(const struct rue_table *table, size_t index, struct rue_sto
                                           .variant = scenario->variant,
                                           .config = trial->config,
                                           .workload = scenario->workload,
-                                          .images = facts->job_images,
-                                          .job_images = facts->job_images};
+                                          .images = facts->job.images,
+                                          .job_images = facts->job.images};
     memcpy(request->model, scenario->model, sizeof request->model);
     *result = rue_trial_result_empty();
     result->outcome = trial->outcome;
@@ -43,7 +43,7 @@ static void describe(const struct rue_table *table, size_t index, struct rue_sto
     snprintf(result->reason, sizeof result->reason, "%s", trial->reason);
     if (trial->outcome != RUE_TRIAL_OK) return;
     result->end_to_end_ns = (int64_t)(trial->time_ns + 0.5);
-    if (facts->job_images) result->images = (int64_t)facts->job_images;
+    if (facts->job.images) result->images = (int64_t)facts->job.images;
 }
 
 /* What a study needs beside what can be ranked: its configurations are whole, its names are short. */
@@ -147,7 +147,7 @@ rue_status rue_table_import(const struct rue_table *table, const char *input, co
     rue_status status = check_table(table, error);
     if (status == RUE_OK) status = rue_folder_acquire(path, "--study", &lock, error);
     if (status == RUE_OK) status = rue_output_check_reports(rue_reports, path, input, error);
-    if (status == RUE_OK) status = fill_store(table, findings->command_line, path, quiet, error);
+    if (status == RUE_OK) status = fill_store(table, findings->run.command_line, path, quiet, error);
     findings->row_at = make_row;
     findings->row_context = table;
     findings->row_count = table->tally.trial_count;

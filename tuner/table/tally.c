@@ -180,10 +180,10 @@ static rue_status fill_variant(const struct slice *slice, const struct rue_ranki
     out->models_unnamed &= matrix->model_count == 1;
     out->matrix = matrix;
     out->selection = selection;
-    out->trials_ok = group->counts[RUE_TRIAL_OK];
-    out->trials_infeasible = group->counts[RUE_TRIAL_INFEASIBLE];
-    out->trials_failed = group->counts[RUE_TRIAL_FAILED];
-    out->trials_timeout = group->counts[RUE_TRIAL_TIMEOUT];
+    out->trials.ok = group->counts[RUE_TRIAL_OK];
+    out->trials.infeasible = group->counts[RUE_TRIAL_INFEASIBLE];
+    out->trials.failed = group->counts[RUE_TRIAL_FAILED];
+    out->trials.timeout = group->counts[RUE_TRIAL_TIMEOUT];
     return RUE_OK;
 }
 
@@ -270,8 +270,8 @@ static bool is_feasible(const struct rue_findings *findings)
 {
     for (size_t v = 0; v < findings->variant_count; v++) {
         const struct rue_variant_findings *variant = &findings->variants[v];
-        if (variant->trials_ok) return true;
-        if (!variant->trials_failed && !variant->trials_infeasible && !variant->trials_timeout) return true;
+        if (variant->trials.ok) return true;
+        if (!variant->trials.failed && !variant->trials.infeasible && !variant->trials.timeout) return true;
     }
     return false;
 }
@@ -282,10 +282,10 @@ rue_status rue_tally_judge(const struct rue_findings *findings, rue_error *error
         char name[128];
         if (findings->variants[v].selection->recommended != RUE_NONE) continue;
         rue_findings_name(&findings->variants[v], name, sizeof name);
-        if (findings->partial && is_feasible(findings))
+        if (findings->run.partial && is_feasible(findings))
             return rue_fail(error, RUE_INCONCLUSIVE,
                             "nothing to recommend for %s so far (%s): run the same 'rue tune' again to go on",
-                            name, findings->partial_reason);
+                            name, findings->run.partial_reason);
         return rue_fail(error, RUE_INFEASIBLE,
                         "nothing to recommend for %s: measure what is missing, or leave out the model that "
                         "lacks it",

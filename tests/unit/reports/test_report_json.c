@@ -88,7 +88,7 @@ Test(report_json, says_what_kept_the_machine_busy)
 {
     struct fixture fixture;
     fixture_open_plain(&fixture);
-    strcpy(fixture.findings.busy_before, "other processes used 1.3 CPUs");
+    strcpy(fixture.findings.changes.busy_before, "other processes used 1.3 CPUs");
     json_t *root = parse(&fixture, "busy"), *provenance = json_object_get(root, "provenance");
     cr_assert(json_is_true(json_object_get(root, "low_confidence")));
     cr_assert(is_text(provenance, "busy_before", "other processes used 1.3 CPUs"));
@@ -118,8 +118,8 @@ Test(report_json, compares_jobs_of_different_length_by_the_image)
 {
     struct fixture fixture;
     fixture_open_plain(&fixture);
-    fixture.variants[1].job_images = 4734;
-    fixture.variants[1].sample = true;
+    fixture.variants[1].job.images = 4734;
+    fixture.variants[1].data.sample = true;
     json_t *root = parse(&fixture, "sample");
     json_t *comparison = json_array_get(json_object_get(root, "comparisons"), 0);
     json_t *model = json_array_get(json_object_get(comparison, "models"), 2);
@@ -188,7 +188,7 @@ Test(report_json, pytorch_with_workers_gets_them)
 {
     struct fixture fixture;
     fixture_open_plain(&fixture);
-    strcpy(fixture.findings.measured_with, "torch");
+    strcpy(fixture.findings.runner.measured_with, "torch");
     json_t *root = parse(&fixture, "torch"), *torch = json_object_get(first(root), "torch");
     expect_config(torch, 128, 8);
     cr_assert_eq(json_integer_value(json_object_get(torch, "prefetch_factor")), 2);
@@ -201,9 +201,9 @@ Test(report_json, writes_null_for_what_is_no_number)
 {
     struct fixture fixture;
     fixture_open_plain(&fixture);
-    fixture.findings.duration_s = INFINITY;
-    fixture.variants[1].build_s_per_image = NAN;
-    strcpy(fixture.findings.machine_json, "not an object");
+    fixture.findings.run.duration_s = INFINITY;
+    fixture.variants[1].data.build_s_per_image = NAN;
+    strcpy(fixture.findings.machine.json, "not an object");
     json_t *root = parse(&fixture, "numbers");
     cr_assert(json_is_null(json_object_get(json_object_get(root, "provenance"), "duration_s")));
     cr_assert(json_is_null(json_object_get(json_object_get(root, "provenance"), "machine")));

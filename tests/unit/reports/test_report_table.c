@@ -139,7 +139,7 @@ Test(report_table, what_costs_less_than_a_job_saves_pays_within_the_first)
 {
     struct fixture fixture;
     fixture_open_plain(&fixture);
-    for (int v = 0; v < 2; v++) fixture.variants[v].build_s_per_image /= 100;
+    for (int v = 0; v < 2; v++) fixture.variants[v].data.build_s_per_image /= 100;
     char *text = fixture_render(&rue_report_table, &fixture, wide_plain);
     expect_text(text, "takes about 199 ms, which pays off within the first job.");
     free(text);
@@ -356,8 +356,8 @@ Test(report_table, tells_the_published_measurements_right)
     fixture_add(&fixture, &grid);
     grid.mode = RUE_PREPROCESSED;
     grid.times_s = published.times_s[1];
-    fixture_add(&fixture, &grid)->build_s_per_image = 0.0021;
-    for (int v = 0; v < 2; v++) fixture.variants[v].job_images = fixture.variants[v].data_images = 9216;
+    fixture_add(&fixture, &grid)->data.build_s_per_image = 0.0021;
+    for (int v = 0; v < 2; v++) fixture.variants[v].job.images = fixture.variants[v].data.images = 9216;
     for (int columns = 60; columns <= 160; columns += 20) {
         char *text = fixture_render(&rue_report_table, &fixture,
                                     (struct rue_report_style){.unicode = true, .columns = columns});
@@ -406,8 +406,8 @@ Test(report_table, says_what_kept_the_machine_busy)
 {
     struct fixture fixture;
     fixture_open_plain(&fixture);
-    strcpy(fixture.findings.busy_before, "other processes used 1.3 CPUs");
-    strcpy(fixture.findings.busy_after, "other processes used 0.9 CPUs");
+    strcpy(fixture.findings.changes.busy_before, "other processes used 1.3 CPUs");
+    strcpy(fixture.findings.changes.busy_after, "other processes used 0.9 CPUs");
     char *text = fixture_render(&rue_report_table, &fixture, (struct rue_report_style){.columns = 100});
     expect_text(text, "Note: before the first trial, other processes used 1.3 CPUs.\n"
                       "Note: after the last trial, other processes used 0.9 CPUs.\n\n");

@@ -27,8 +27,8 @@ static void begin(void)
                                           .model_count = 2,
                                           .times_s = times_s[s]};
         struct rue_variant_findings *variant = fixture_add(&fixture, &grid);
-        variant->job_images = 100;
-        variant->data_images = 1000;
+        variant->job.images = 100;
+        variant->data.images = 1000;
         sides[s].build_s = s == RAW ? 0 : 160;
         sides[s].storage_bytes = 1e6 * (s + 1);
         sides[s].common_regret_ratio = 0.01 * s;
@@ -66,7 +66,7 @@ Test(side_by_side, making_pays_after_what_it_takes_over_what_an_epoch_saves)
     cr_assert_eq(pays_after(RAW, 0), 0);
     sides[PREPARED].build_s = NAN;
     cr_assert(isnan(pays_after(PREPARED, 0)));
-    fixture.variants[RAW].job_images = 0;
+    fixture.variants[RAW].job.images = 0;
     cr_assert(isnan(rue_side_epoch_s(&sides[RAW], &sides[RAW], 0)));
     fixture_close(&fixture);
 }
@@ -100,7 +100,7 @@ Test(side_by_side, the_page_says_what_pays_and_what_does_not)
     sides[COPY].cannot_be_made = true;
     sides[COPY].build_s = NAN;
     sides[COPY].cache = "as-is";
-    fixture.variants[COPY].data_images = 80;
+    fixture.variants[COPY].data.images = 80;
     text = show();
     cr_expect(strstr(text, "variant 2: it cannot be made from the first"), "%s", text);
     cr_expect(strstr(text, "variant 2 was read as-is. variant 2 holds 80 images, not as many"), "%s", text);
@@ -109,7 +109,7 @@ Test(side_by_side, the_page_says_what_pays_and_what_does_not)
     sides[COPY].cannot_be_made = false;
     sides[PREPARED].build_s = NAN;
     all.has_common = false;
-    fixture.variants[COPY].job_images = 0;
+    fixture.variants[COPY].job.images = 0;
     text = show();
     cr_expect(strstr(text, "variant 1: what making it takes is not known."), "%s", text);
     cr_expect(strstr(text, "variant 2: making it takes about 2 m 40 s; it is not known whether it pays."),
@@ -208,7 +208,7 @@ Test(side_by_side, the_page_and_the_document_have_the_interval)
 Test(side_by_side, an_epoch_is_of_the_images_of_the_first)
 {
     begin();
-    fixture.variants[PREPARED].data_images = 10; /* a sample of them, say */
+    fixture.variants[PREPARED].data.images = 10; /* a sample of them, say */
     cr_assert_float_eq(rue_side_epoch_s(&sides[RAW], &sides[PREPARED], 0), 20, 1e-9);
     cr_assert_float_eq(pays_after(PREPARED, 0), 2, 1e-9);
     fixture_close(&fixture);

@@ -72,10 +72,10 @@ Test(verdict, a_bound_is_rounded_to_what_is_known)
     struct fixture fixture;
     fixture_open_plain(&fixture);
     struct rue_variant_findings *variant = &fixture.variants[0];
-    variant->confidence = 0.95;
+    variant->claim.confidence = 0.95;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[RUE_VERDICT_BYTES], plain[RUE_VERDICT_BYTES];
-        variant->bound_ratio = cases[i].bound_ratio;
+        variant->claim.bound_ratio = cases[i].bound_ratio;
         cr_assert_eq(rue_verdict_use(&fixture.findings, variant, true, text, sizeof text, NULL), RUE_OK);
         make_plain(text, plain);
         cr_assert(strstr(plain, cases[i].words), "%g: %s", cases[i].bound_ratio, plain);
@@ -130,8 +130,8 @@ Test(verdict, an_answer_found_on_a_busy_machine_is_of_low_confidence)
     struct fixture fixture;
     char text[RUE_VERDICT_BYTES];
     fixture_open_plain(&fixture);
-    char *const facts[] = {fixture.findings.busy_before, fixture.findings.busy_after,
-                           fixture.findings.disturbance};
+    char *const facts[] = {fixture.findings.changes.busy_before, fixture.findings.changes.busy_after,
+                           fixture.findings.changes.disturbance};
     for (int i = -1; i < 3; i++) {
         if (i >= 0) strcpy(facts[i], "other processes used 1.3 CPUs");
         cr_assert_eq(rue_verdict_use(&fixture.findings, &fixture.variants[0], true, text, sizeof text, NULL),
@@ -174,8 +174,8 @@ Test(verdict, variants_that_are_called_alike_have_the_name_of_their_data)
 static const char *said_of_sleep(double slept_ns, double late_ns)
 {
     static char text[RUE_VERDICT_BYTES], plain[RUE_VERDICT_BYTES];
-    rue_verdict_late(&(struct rue_variant_findings){.slept_ns = slept_ns, .late_ns = late_ns}, text,
-                     sizeof text);
+    rue_verdict_late(&(struct rue_variant_findings){.trials.slept_ns = slept_ns, .trials.late_ns = late_ns},
+                     text, sizeof text);
     make_plain(text, plain);
     return plain;
 }

@@ -85,21 +85,21 @@ Test(recommendation_file, all_that_a_later_study_needs_comes_back)
     cr_assert_eq(read_json(root, &found, &error), RUE_OK, "%s", error.message);
     json_decref(root);
     cr_assert_eq(found->count, 1);
-    cr_assert(found->found.virtual_clock && found->found.usable_cpus == 4);
-    cr_assert_str_eq(found->found.runner, "rue 1");
+    cr_assert(found->found.runner.virtual_clock && found->found.machine.usable_cpus == 4);
+    cr_assert_str_eq(found->found.runner.name, "rue 1");
     cr_assert_str_eq(found->machine_json, "{\"cpus\":4}");
     const struct rue_recommended *part = &found->at[0];
-    cr_assert(part->mode_known && part->found.variant.mode == RUE_RAW && !part->found.sample &&
+    cr_assert(part->mode_known && part->found.variant.mode == RUE_RAW && !part->found.data.sample &&
               part->has_workload);
     cr_assert_str_eq(part->found.variant.path, "/data");
-    cr_assert(part->found.job_images == 500 && part->workload.seed == 3);
+    cr_assert(part->found.job.images == 500 && part->workload.seed == 3);
     cr_assert(part->matrix->model_count == 2 && part->matrix->config_count == 2 && part->best == 1);
     cr_assert_eq(part->matrix->configs[1].value[RUE_PARALLELISM], RUE_PARALLEL_SAMPLE);
     cr_assert(rue_recommended_s(part, 0, 0) == 2 && rue_recommended_s(part, 0, 1) == 1 &&
               isnan(rue_recommended_s(part, 1, 0)) && rue_recommended_s(part, 1, 1) == 3);
     cr_assert(rue_recommended_is_unfit(part, 0) && !rue_recommended_is_unfit(part, 1) &&
               part->max_first_batch_ns == 5);
-    cr_assert_float_eq(part->found.bound_ratio, 0.01, 1e-12);
+    cr_assert_float_eq(part->found.claim.bound_ratio, 0.01, 1e-12);
     cr_assert_str_eq(part->profiles[0], "{\"per_image_ns\":5}");
     cr_assert_str_eq(part->profiles[1], "");
     const struct rue_knowledge *knowledge = part->knowledge;
