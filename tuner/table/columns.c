@@ -1,13 +1,10 @@
 #include "columns.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "column_guess.h"
 #include "hash.h"
-#include "shell_quote.h"
 #include "suggest.h"
 
 #define NONE SIZE_MAX
@@ -34,14 +31,6 @@ static const double ns_per_unit[RUE_COLUMN_COUNT] = {[RUE_COLUMN_TIME_S] = 1e9,
                                                      [RUE_COLUMN_TIME_NS] = 1,
                                                      [RUE_COLUMN_END_TO_END_NS] = 1};
 
-/* Other names that people give to knobs that every table needs. */
-static const struct {
-    const char *name;
-    int knob;
-} knob_words[] = {{"batch", RUE_BATCH_SIZE},      {"batches", RUE_BATCH_SIZE}, {"bs", RUE_BATCH_SIZE},
-                  {"workers", RUE_NUM_WORKERS},   {"worker", RUE_NUM_WORKERS}, {"nworkers", RUE_NUM_WORKERS},
-                  {"n_workers", RUE_NUM_WORKERS}, {"threads", RUE_NUM_WORKERS}};
-
 const char *rue_column_name(enum rue_column column)
 {
     return column < RUE_COLUMN_KNOBS ? names[column] : rue_own_knobs.at[column - RUE_COLUMN_KNOBS]->name;
@@ -61,10 +50,6 @@ struct search {
     char *map;                            /* owned copy, taken apart */
     const char *mapped[RUE_COLUMN_COUNT]; /* into `map`; NULL: found by our name */
     char list[RUE_COLUMN_TEXT_BYTES];     /* the file's columns, for messages */
-    char missing[160];                    /* columns that are missing, "a and b" */
-    char needed[RUE_COLUMN_TEXT_BYTES];   /* what has to be mapped, "ours=theirs,ours=theirs" */
-    bool guessed;                         /* all of it to columns that the file has */
-    char why[192];                        /* none of these can be the column of times, "; ..." or "" */
 };
 
 static void add_to_list(char *list, const char *name)
@@ -73,25 +58,16 @@ static void add_to_list(char *list, const char *name)
     snprintf(list + used, RUE_COLUMN_TEXT_BYTES - used, "%s%.60s", used ? ", " : "", name);
 }
 
-/* `text` without the blanks around it. */
-static char *trim(char *text)
-{
-    text += strspn(text, " \t");
-    size_t length = strlen(text);
-    while (length > 0 && (text[length - 1] == ' ' || text[length - 1] == '\t')) text[--length] = 0;
-    return text;
-}
-
 static rue_status read_map_entry(struct search *search, char *entry, rue_error *error)
 {
-    entry = trim(entry);
+    entry = rue_csv_trim(entry);
     char *equals = strchr(entry, '=');
     if (!equals || equals == entry || !equals[1 + strspn(equals + 1, " \t")])
         return rue_fail(error, RUE_USAGE,
                         "--map: '%.100s' is not our name=the file's column, such as time_s=seconds", entry);
     *equals = 0;
-    entry = trim(entry);
-    char *theirs = trim(equals + 1);
+    entry = rue_csv_trim(entry);
+    char *theirs = rue_csv_trim(equals + 1);
     const char *ours[RUE_COLUMN_COUNT];
     for (int c = 0; c < RUE_COLUMN_COUNT; c++) {
         ours[c] = rue_column_name(c);
@@ -150,100 +126,33 @@ static rue_status find_mapped(const struct search *search, enum rue_column colum
                     near ? "'?" : "", search->list);
 }
 
-/* Notes that `what` is missing, our column `name`, NULL where no name would help, and which of the file's it
- * may be, NULL where none looks like it. */
-static void note_missing(struct search *search, const char *what, const char *name, const char *guess)
-{
-    size_t used = strlen(search->missing), typed = strlen(search->needed);
-    snprintf(search->missing + used, sizeof search->missing - used, "%s%s", used ? " and no " : "", what);
-    if (!name) return;
-    snprintf(search->needed + typed, sizeof search->needed - typed, "%s%s=%.200s", typed ? "," : "", name,
-             guess ? guess : "COLUMN");
-    search->guessed = (typed == 0 || search->guessed) && guess;
-}
-
-/* Notes why what looks like a column of times will not do; true where it only has to be converted. */
-static bool explain_no_time(struct search *search)
-{
-    for (size_t f = 0; f < search->header->count; f++) {
-        enum rue_column instead;
-        const char *name = search->header->fields[f], *unit = rue_column_foreign_unit(name, &instead);
-        if (!unit) continue;
-        snprintf(search->why, sizeof search->why, "; '%.60s' holds %s: convert it to %s", name, unit,
-                 rue_column_name(instead));
-        return true;
-    }
-    for (size_t f = 0; f < search->header->count && !search->why[0]; f++)
-        if (rue_column_is_rate(search->header->fields[f]))
-            snprintf(search->why, sizeof search->why,
-                     "; '%.60s' will not do, a rate is no time: give the time of the job",
-                     search->header->fields[f]);
-    return false;
-}
-
-static void note_no_time(struct search *search)
-{
-    enum rue_column column = RUE_COLUMN_TIME_S;
-    const char *guess =
-        rue_column_guess_time((const char *const *)search->header->fields, search->header->count, &column);
-    bool convert = !guess && explain_no_time(search);
-    note_missing(search, "column of times (time_s, time_ms or time_ns)",
-                 convert ? NULL : rue_column_name(column), guess);
-}
-
-/* What has been mapped already belongs into the line to type, too. */
-static void add_mapped(struct search *search)
-{
-    for (int c = 0; c < RUE_COLUMN_COUNT; c++) {
-        size_t used = strlen(search->needed);
-        if (search->mapped[c])
-            snprintf(search->needed + used, sizeof search->needed - used, ",%s=%.200s", rue_column_name(c),
-                     search->mapped[c]);
-    }
-}
-
-static rue_status fail_missing(struct search *search, rue_error *error)
+static rue_status fail_missing(const struct search *search, const char *what, enum rue_column column,
+                               rue_error *error)
 {
     const char *only = search->header->fields[0];
     if (search->header->count == 1 && only[strcspn(only, ";\t")])
         return rue_fail(error, RUE_DATA, "%s: its columns seem to be separated by %s: save it with commas",
                         search->file, strchr(only, ';') ? "';'" : "tabs");
-    bool several = strchr(search->needed, ',');
-    char typed[2 * RUE_COLUMN_TEXT_BYTES] = "";
-    const char *how = !search->needed[0] ? ""
-                      : !search->guessed ? (several ? "; name them with --map " : "; name it with --map ")
-                      : several          ? "; if these are they, add --map "
-                                         : "; if that is it, add --map ";
-    if (search->needed[0]) {
-        add_mapped(search);
-        rue_shell_quote(search->needed, typed, sizeof typed);
-    }
-    return rue_fail(error, RUE_DATA, "%s: no %s%s%s%s; its columns: %s", search->file, search->missing,
-                    search->why, how, typed, search->list);
-}
-
-static rue_status fail_two_times(const struct search *search, int one, int other, size_t field,
-                                 rue_error *error)
-{
-    char map[RUE_COLUMN_TEXT_BYTES], typed[2 * RUE_COLUMN_TEXT_BYTES];
-    snprintf(map, sizeof map, "%s=%s", rue_column_name(one), search->header->fields[field]);
-    rue_shell_quote(map, typed, sizeof typed);
-    return rue_fail(error, RUE_DATA, "%s: two columns of times, %s and %s: choose one with --map %s",
-                    search->file, rue_column_name(one), rue_column_name(other), typed);
+    return rue_fail(error, RUE_DATA, "%s: no column of %s; name it with --map %s=COLUMN; its columns: %s",
+                    search->file, what, rue_column_name(column), search->list);
 }
 
 /* The times: one that was mapped, else the only one. */
-static rue_status choose_time(struct search *search, struct rue_columns *out, rue_error *error)
+static rue_status choose_time(const struct search *search, struct rue_columns *out, rue_error *error)
 {
     int chosen = -1;
     for (int mapped = 1; mapped >= 0 && chosen < 0; mapped--)
         for (int c = RUE_COLUMN_TIME_S; c <= RUE_COLUMN_END_TO_END_NS; c++) {
             if (out->field[c] == NONE || (search->mapped[c] != NULL) != (mapped == 1)) continue;
-            if (chosen >= 0) return fail_two_times(search, chosen, c, out->field[chosen], error);
+            if (chosen >= 0)
+                return rue_fail(error, RUE_DATA,
+                                "%s: two columns of times, %s and %s: choose one with --map %s=%.60s",
+                                search->file, rue_column_name(chosen), rue_column_name(c),
+                                rue_column_name(chosen), search->header->fields[out->field[chosen]]);
             chosen = c;
         }
-    out->time = RUE_COLUMN_COUNT;
-    if (chosen < 0) return note_no_time(search), RUE_OK;
+    if (chosen < 0)
+        return fail_missing(search, "times (time_s, time_ms or time_ns)", RUE_COLUMN_TIME_S, error);
     out->time = (enum rue_column)chosen;
     out->ns_per_unit = ns_per_unit[chosen];
     return RUE_OK;
@@ -272,30 +181,11 @@ uint64_t rue_columns_digest(const struct rue_columns *columns, uint64_t digest)
     return digest;
 }
 
-static bool looks_like(const char *theirs, int knob)
+static bool has_knob(const struct rue_columns *columns)
 {
-    const char *name = rue_own_knobs.at[knob]->name;
-    for (size_t i = 0; i < sizeof knob_words / sizeof *knob_words; i++)
-        if (knob_words[i].knob == knob && strcasecmp(knob_words[i].name, theirs) == 0) return true;
-    return rue_suggest(theirs, &name, 1);
-}
-
-/* A knob whose column is missing takes its default, which is wrong where the column only has another name. */
-static void check_knobs(struct search *search, const struct rue_columns *columns)
-{
-    bool any = false;
-    for (int k = 0; k < RUE_OWN_KNOB_COUNT; k++) {
-        const char *guess = NULL;
-        bool found = columns->field[RUE_COLUMN_KNOBS + k] != NONE;
-        for (size_t f = 0; !found && !guess && f < search->header->count; f++)
-            if (!rue_columns_reads(columns, f) && looks_like(search->header->fields[f], k))
-                guess = search->header->fields[f];
-        any |= found || guess;
-        char what[64];
-        snprintf(what, sizeof what, "column %s", rue_own_knobs.at[k]->name);
-        if (guess) note_missing(search, what, rue_own_knobs.at[k]->name, guess);
-    }
-    if (!any) note_missing(search, "column of a knob", rue_own_knobs.at[0]->name, NULL);
+    for (int k = 0; k < RUE_OWN_KNOB_COUNT; k++)
+        if (columns->field[RUE_COLUMN_KNOBS + k] != NONE) return true;
+    return false;
 }
 
 static rue_status find_all(struct search *search, struct rue_columns *out, rue_error *error)
@@ -306,8 +196,7 @@ static rue_status find_all(struct search *search, struct rue_columns *out, rue_e
         status = search->mapped[c] ? find_mapped(search, c, &out->field[c], error)
                                    : find_field(search, rue_column_name(c), &out->field[c], error);
     if (status == RUE_OK) status = choose_time(search, out, error);
-    if (status == RUE_OK) check_knobs(search, out);
-    if (status == RUE_OK && search->missing[0]) status = fail_missing(search, error);
+    if (status == RUE_OK && !has_knob(out)) status = fail_missing(search, "a knob", RUE_COLUMN_KNOBS, error);
     for (size_t f = 0; status == RUE_OK && f < search->header->count; f++)
         if (!rue_columns_reads(out, f)) add_to_list(out->ignored, search->header->fields[f]);
     return status;

@@ -49,8 +49,8 @@ void rue_columns_list(char *out, size_t bytes);
 
 /* Finds the columns in the header of `csv`. `map` (nullable) is "ours=theirs,ours=theirs", blanks around
  * names aside; where it says nothing, a column is found by our name, in small letters or large. RUE_USAGE
- * when `map` makes no sense; RUE_DATA, with the file's columns and all that is to be typed, when some are
- * missing or one is named twice. */
+ * when `map` makes no sense; RUE_DATA, with the file's columns and what is to be typed, when one is
+ * missing or named twice. */
 rue_status rue_columns_find(const char *map, const struct rue_csv_record *header, const struct rue_csv *csv,
                             struct rue_columns *out, rue_error *error) RUE_MUST_CHECK;
 

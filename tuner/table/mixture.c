@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hash.h"
+#include "array.h"
 #include "shell_quote.h"
 
 #define NONE SIZE_MAX
@@ -27,55 +27,16 @@ static const char *repeat_of(const struct row *row)
     return field == NONE ? "" : row->record->fields[field];
 }
 
-static bool same_cell(const struct rue_tally_trial *a, const struct rue_tally_trial *b)
+/* The number of the cell, that of the first row of its kind where it is new. */
+static rue_status number_cell(const struct row *row, size_t *out, rue_error *error)
 {
-    return a->group == b->group && a->model == b->model && rue_config_equal(&a->config, &b->config);
-}
-
-static uint64_t hash_of(const struct rue_tally_trial *trial, const char *repeat)
-{
-    uint64_t hash = rue_hash(RUE_HASH_START, repeat, strlen(repeat));
-    hash = rue_hash(hash, &trial->group, sizeof trial->group);
-    hash = rue_hash(hash, &trial->model, sizeof trial->model);
-    return rue_hash(hash, trial->config.value, sizeof trial->config.value);
-}
-
-static const char **values_of(const struct rue_mixture *mixture, size_t cell)
-{
-    return mixture->values + cell * (mixture->unread_count + 1);
-}
-
-/* The slot that holds the trial's cell, or the free one where it belongs. */
-static size_t *slot_of(const struct rue_mixture *mixture, const struct rue_tally *tally, size_t trial,
-                       const char *repeat)
-{
-    const struct rue_tally_trial *own = &tally->trials[trial];
-    for (size_t at = hash_of(own, repeat);; at++) {
-        size_t *slot = &mixture->slots[at & (mixture->slot_count - 1)];
-        if (*slot == 0) return slot;
-        bool same = strcmp(values_of(mixture, *slot - 1)[mixture->unread_count], repeat) == 0;
-        if (same && same_cell(own, &tally->trials[mixture->trials[*slot - 1]])) return slot;
-    }
-}
-
-/* At most half of the slots are taken. */
-static rue_status make_room(struct rue_mixture *mixture, const struct rue_tally *tally, rue_error *error)
-{
-    if (mixture->count < mixture->capacity) return RUE_OK;
-    size_t capacity = mixture->capacity ? 2 * mixture->capacity : 256, width = mixture->unread_count + 1;
-    size_t *trials = realloc(mixture->trials, capacity * sizeof *trials);
-    if (trials) mixture->trials = trials;
-    const char **values = trials ? realloc(mixture->values, capacity * width * sizeof *values) : NULL;
-    if (values) mixture->values = values;
-    size_t *slots = values ? calloc(2 * capacity, sizeof *slots) : NULL;
-    if (!slots) return rue_fail_memory(error, "cells of a table", capacity * width * sizeof *values);
-    free(mixture->slots);
-    mixture->slots = slots;
-    mixture->slot_count = 2 * capacity;
-    mixture->capacity = capacity;
-    for (size_t i = 0; i < mixture->count; i++)
-        *slot_of(mixture, tally, mixture->trials[i], values_of(mixture, i)[width - 1]) = i + 1;
-    return RUE_OK;
+    const struct rue_tally_trial *trial = &row->tally->trials[row->tally->trial_count - 1];
+    char key[RUE_COLUMN_TEXT_BYTES];
+    int used = snprintf(key, sizeof key, "%zu %zu", trial->group, trial->model);
+    for (int k = 0; k < RUE_OWN_KNOB_COUNT; k++)
+        used += snprintf(key + used, sizeof key - (size_t)used, " %d", trial->config.value[k]);
+    snprintf(key + used, sizeof key - (size_t)used, " %.200s", repeat_of(row));
+    return rue_names_number(&row->mixture->cells, key, out, error);
 }
 
 static rue_status find_unread(const struct row *row, rue_error *error)
@@ -132,10 +93,9 @@ static rue_status fail_mixed(const struct row *row, size_t field, enum rue_colum
                     row->record->line, theirs, asked, typed);
 }
 
-static rue_status compare(const struct row *row, size_t cell, rue_error *error)
+static rue_status compare(const struct row *row, const char *const *first, rue_error *error)
 {
     const struct rue_mixture *mixture = row->mixture;
-    const char **first = values_of(mixture, cell);
     for (size_t u = 0; u < mixture->unread_count; u++) {
         size_t field = mixture->unread[u];
         enum rue_column column = suspect(row->columns, first[u], row->record->fields[field]);
@@ -149,25 +109,24 @@ rue_status rue_mixture_note(struct rue_mixture *mixture, const struct rue_column
                             const struct rue_csv_record *record, const char *map, rue_error *error)
 {
     const struct row row = {mixture, columns, header, tally, record, map};
+    size_t cell, before = mixture->cells.count;
     rue_status status = find_unread(&row, error);
-    if (status != RUE_OK || mixture->unread_count == 0) return status;
-    status = make_room(mixture, tally, error);
+    size_t width = mixture->unread_count;
+    if (status != RUE_OK || width == 0) return status;
+    status = number_cell(&row, &cell, error);
     if (status != RUE_OK) return status;
-    size_t *slot = slot_of(mixture, tally, tally->trial_count - 1, repeat_of(&row));
-    if (*slot) return compare(&row, *slot - 1, error);
-    const char **values = values_of(mixture, mixture->count);
-    for (size_t u = 0; u < mixture->unread_count; u++) values[u] = record->fields[mixture->unread[u]];
-    values[mixture->unread_count] = repeat_of(&row);
-    mixture->trials[mixture->count] = tally->trial_count - 1;
-    *slot = ++mixture->count;
-    return RUE_OK;
+    if (cell < before) return compare(&row, mixture->values + cell * width, error);
+    status = rue_array_grow(&mixture->values, &mixture->capacity, (cell + 1) * width, sizeof *mixture->values,
+                            "cells of a table", error);
+    for (size_t u = 0; status == RUE_OK && u < width; u++)
+        mixture->values[cell * width + u] = record->fields[mixture->unread[u]];
+    return status;
 }
 
 void rue_mixture_close(struct rue_mixture *mixture)
 {
     free(mixture->unread);
-    free(mixture->trials);
     free(mixture->values);
-    free(mixture->slots);
+    rue_names_close(&mixture->cells);
     *mixture = (struct rue_mixture){0};
 }

@@ -10,12 +10,9 @@
 struct rue_mixture {
     size_t unread_count;
     size_t *unread; /* [unread_count] the file's columns that nothing reads */
-    size_t count, capacity;
-    size_t *trials; /* [count] the first trial of each cell, numbers in the tally */
-    const char *
-        *values;       /* [count * (unread_count + 1)] its unread columns, and which repeat it is; borrowed */
-    size_t slot_count; /* a power of two */
-    size_t *slots;     /* [slot_count] number of a cell + 1; 0: free */
+    struct rue_names cells;
+    size_t capacity;
+    const char **values; /* [cells.count * unread_count] the unread columns of a cell's first row; borrowed */
 };
 
 /* Looks at the row that has become the tally's last trial; `header` is what the columns are called, `map` how

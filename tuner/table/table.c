@@ -91,25 +91,10 @@ static rue_status read_status(const struct row *row, int *out, rue_error *error)
     return fail_cell(row, RUE_COLUMN_STATUS, why, error);
 }
 
-/* Commas in a number stand between thousands or before decimals, which only one of them alone may do. */
-static const char *slip_in_commas(const char *text)
-{
-    const char *behind = strchr(text, ',') + 1;
-    if (strchr(text, '.') || strchr(behind, ','))
-        return "has marks between thousands: leave them out, and write a point before decimals";
-    if (strspn(behind, "0123456789") == 3)
-        return "has a comma: leave it out between thousands, write a point before decimals";
-    return "has a decimal comma: write a point";
-}
-
 /* Whether text that is no number was meant to be one: a slip, not a word for "it did not run". */
-static const char *slip_in_number(const char *text)
+static bool is_slip(const char *text)
 {
-    size_t digits = strspn(text, "+-.0123456789");
-    bool has_digit = strcspn(text, "0123456789") < digits;
-    if (!has_digit) return NULL;
-    if (text[digits] == ',') return slip_in_commas(text);
-    return "is no number: write it alone, without a unit";
+    return strcspn(text, "0123456789") < strspn(text, "+-.0123456789");
 }
 
 /* The time, or with `*trial` a failed one that says what stood in its place. */
@@ -128,8 +113,10 @@ static rue_status read_time(struct row *row, bool said_ok, struct rue_tally_tria
         row->any_time = true;
         return RUE_OK;
     }
-    const char *slip = slip_in_number(text);
-    if (slip) return fail_cell(row, column, slip, error);
+    if (is_slip(text))
+        return fail_cell(row, column,
+                         "is no number: write it with a point before decimals, without a unit or commas",
+                         error);
     if (said_ok) return fail_cell(row, column, "is no time, though the status is ok", error);
     trial->outcome = says_oom(text) ? RUE_TRIAL_INFEASIBLE : RUE_TRIAL_FAILED;
     if (reason[0]) return RUE_OK;
