@@ -22,10 +22,9 @@ DOCUMENTED = (0, 1, 2, 3, 4, 5, 6)
 
 
 def options_of(rue):
-    """{command: its options}, as the completion for bash lists them."""
-    text = rue("completion", "bash").stdout
-    found = {command: re.findall(r"--([\w-]+)", line) for command, line in re.findall(r"^    (\w+)\) echo '(--[^']*)' ;;$", text, re.M)}
-    return {command: [option for option in options if option != "help"] for command, options in found.items()}
+    """{command: its options}, as the completion offers them."""
+    offers = lambda *words: re.findall(r"^(?:--)?([\w-]+)\t", rue("completion", "offer", "--", *words).stdout, re.M)
+    return {command: [option for option in offers(command, "-.") if option != "help"] for command in offers(".")}
 
 
 def test_every_command_with_options_is_tried(rue):
