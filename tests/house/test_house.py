@@ -57,7 +57,7 @@ def sources(folder, *suffixes):
 
 
 def all_sources():
-    return [path for folder in [*FOLDERS, *TESTS, "examples"] for path in sources(folder)]
+    return [path for folder in [*FOLDERS, *TESTS, "examples", "examples/extend"] for path in sources(folder)]
 
 
 def functions(path):
@@ -111,7 +111,7 @@ def test_no_include_leaves_its_folder_by_a_path():
 
 
 def test_no_file_is_long():
-    for path in [*all_sources(), *(path for folder in [*TESTS, "examples"] for path in sources(folder, ".py"))]:
+    for path in [*all_sources(), *(path for folder in [*TESTS, "examples", "docs"] for path in sources(folder, ".py"))]:
         assert len(path.read_text().splitlines()) <= FILE_LINES, path
 
 
@@ -164,6 +164,20 @@ def test_no_struct_is_wide():
 @pytest.mark.parametrize("folder", [*FOLDERS, *TESTS])
 def test_a_folder_is_not_crowded(folder):
     assert len([path for path in (ROOT / folder).iterdir() if path.is_file()]) <= CROWDED.get(folder, FLAT_FILES)
+
+
+def test_the_picture_of_the_architecture_is_of_these_includes():
+    drawn = subprocess.run([ROOT / "docs/architecture.py"], capture_output=True, text=True, check=True).stdout
+    assert drawn == (ROOT / "docs/architecture.svg").read_text(), "docs/architecture.py > docs/architecture.svg"
+
+
+def test_contributing_is_short_and_names_files_that_exist():
+    for name, lines in (("CONTRIBUTING.md", 200), ("docs/architecture.md", 70)):
+        text = (ROOT / name).read_text()
+        assert len(text.splitlines()) <= lines
+        tree = "examples|tests|engine|reports|models|strategies|tuner|docs"
+        for path in re.findall(rf"`((?:{tree})/[\w./]+)`", text):
+            assert (ROOT / path).exists(), f"{name} names {path}"
 
 
 def test_names_of_files_are_unique():

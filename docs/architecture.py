@@ -1,0 +1,120 @@
+#!/usr/bin/python3
+"""Draws docs/architecture.svg: the folders of the program, and which of them include files of which others, as read from
+the sources. An arrow that other arrows imply is left out.
+
+    docs/architecture.py > docs/architecture.svg
+"""
+import html
+import pathlib
+import re
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PUBLIC = "engine/include/rue"
+TOP = ("engine", "models", "strategies", "reports", "tuner")
+WIDTH, HEIGHT, GAP_X, GAP_Y, MARGIN = 196, 58, 26, 54, 20
+FILLS = {"engine": "#dbeafe", "models": "#dcfce7", "strategies": "#fef3c7", "reports": "#fae8ff", "tuner": "#e5e7eb"}
+HOLDS = {
+    "engine/base": "errors, knobs, workload, trial",
+    "engine/machine": "clock, CPUs, memory limits",
+    "engine/read": "sources, one file a format",
+    "engine/decode": "JPEG, resampling, SIMD",
+    "engine/load": "sampler, fetcher, loader",
+    "engine/trial": "trial loop, cache state",
+    "models": "sleep, CPU and CUDA consumers",
+    "strategies/rank": "cost matrix, selection",
+    "strategies/predict": "pipeline model, beliefs",
+    "strategies/search": "which trial comes next",
+    "reports": "findings as text, JSON, CSV",
+    "tuner": "main",
+    "tuner/commands": "one file a subcommand",
+    "tuner/study": "setup, ledger, outcome",
+    "tuner/prepare": "writers of all formats",
+    "tuner/table": "CSV tables of times",
+    "tuner/store": "trials in SQLite",
+    "tuner/runner": "both ends of the protocol",
+    "tuner/options": "option tables, settings",
+    "tuner/json": "JSON files",
+    "tuner/process": "children, signals, monitor",
+}
+
+
+def read_includes():
+    """{folder: folders that its files include}, of all folders below TOP that hold C files."""
+    files = [path for top in TOP for path in sorted((ROOT / top).rglob("*")) if path.suffix in (".c", ".h")]
+    folder_of = {path.name: path.parent.relative_to(ROOT).as_posix() for path in files}
+    # A public header belongs to the folder that implements it.
+    for name in [name for name, folder in folder_of.items() if folder == PUBLIC]:
+        folder_of[name] = folder_of.get(name[:-2] + ".c", PUBLIC)
+    needs = {folder: set() for folder in folder_of.values() if folder != PUBLIC}
+    for path in files:
+        own = folder_of[path.name]
+        if own == PUBLIC:
+            continue
+        needs[own].update(folder_of[name] for name in re.findall(r'#include "([^"]+)"', path.read_text()) if folder_of.get(name) in needs)
+        needs[own].discard(own)
+    return needs
+
+
+def reach(needs, folder):
+    """All folders that are needed directly or indirectly."""
+    found, left = set(), [folder]
+    while left:
+        new = needs[left.pop()] - found
+        found |= new
+        left += new
+    return found
+
+
+def reduce(needs):
+    """Without the arrows that others imply."""
+    return {folder: {one for one in own if not any(one in reach(needs, other) for other in own - {one})}
+            for folder, own in needs.items()}
+
+
+def place(needs):
+    """{folder: (column, row)}, a folder below all that need it, below the middle of those that do."""
+    users = {folder: [other for other in sorted(needs) if folder in needs[other]] for folder in needs}
+    row_of = {}
+    for folder in sorted(needs, key=lambda one: -len(reach(needs, one))):
+        row_of[folder] = 1 + max((row_of[other] for other in users[folder]), default=-1)
+    at = {}
+    for row in range(max(row_of.values()) + 1):
+        wish = lambda one: sum(at[other][0] for other in users[one]) / max(1, len(users[one]))
+        folders = sorted((folder for folder in sorted(needs) if row_of[folder] == row), key=lambda one: (wish(one), one))
+        for i, folder in enumerate(folders):
+            at[folder] = (i - (len(folders) - 1) / 2, row)
+    return at
+
+
+def draw(needs):
+    at = place(needs)
+    left, top = min(x for x, _ in at.values()), max(y for _, y in at.values())
+    columns = max(x for x, _ in at.values()) - left + 1
+    x_of = lambda folder: MARGIN + (at[folder][0] - left) * (WIDTH + GAP_X)
+    y_of = lambda folder: MARGIN + at[folder][1] * (HEIGHT + GAP_Y)
+    width = 2 * MARGIN + columns * (WIDTH + GAP_X) - GAP_X
+    height = 2 * MARGIN + (top + 1) * (HEIGHT + GAP_Y) - GAP_Y
+    yield f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" role="img">'
+    yield "<title>Folders of rue; an arrow points to a folder whose headers are included</title>"
+    yield '<rect width="100%" height="100%" fill="#ffffff"/>'
+    yield ('<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
+           '<path d="M0 0 8 4 0 8z" fill="#6b7280"/></marker></defs>')
+    for folder in sorted(needs):
+        for other in sorted(needs[folder]):
+            x1, y1 = x_of(folder) + WIDTH / 2, y_of(folder) + HEIGHT
+            x2, y2 = x_of(other) + WIDTH / 2, y_of(other)
+            bend = (y2 - y1) / 2
+            yield (f'<path d="M{x1:.0f} {y1:.0f}C{x1:.0f} {y1 + bend:.0f} {x2:.0f} {y2 - bend:.0f} {x2:.0f} {y2 - 1:.0f}" '
+                   'fill="none" stroke="#6b7280" stroke-width="1.4" marker-end="url(#tip)"/>')
+    for folder in sorted(needs):
+        x, y = x_of(folder), y_of(folder)
+        yield (f'<rect x="{x:.0f}" y="{y:.0f}" width="{WIDTH}" height="{HEIGHT}" rx="6" fill="{FILLS[folder.split("/")[0]]}" '
+               'stroke="#9ca3af"/>')
+        yield '<g font-family="DejaVu Sans, Verdana, sans-serif" text-anchor="middle" fill="#111827">'
+        yield f'<text x="{x + WIDTH / 2:.0f}" y="{y + 24:.0f}" font-size="14" font-weight="bold">{html.escape(folder)}</text>'
+        yield f'<text x="{x + WIDTH / 2:.0f}" y="{y + 44:.0f}" font-size="11">{html.escape(HOLDS[folder])}</text></g>'
+    yield "</svg>"
+
+
+if __name__ == "__main__":
+    print("\n".join(draw(reduce(read_includes()))))
