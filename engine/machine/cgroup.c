@@ -1,13 +1,14 @@
 #include "cgroup.h"
 
-#include <fcntl.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* One group on the way from the process's own up to the root. */
 struct group {
+    const char *root;       /* before /proc and /sys */
     const char *controller; /* of version 1; NULL: version 2 */
     char path[PATH_MAX];    /* below the mount; "" is the root */
 };
@@ -24,7 +25,7 @@ static bool list_holds(char *names, const char *name)
  * ends at the mount's root, which is the container's own group there. */
 static struct group own_group(const char *root, const char *controller)
 {
-    struct group group = {.controller = controller};
+    struct group group = {.root = root, .controller = controller};
     char line[PATH_MAX], list[PATH_MAX + 32];
     snprintf(list, sizeof list, "%s/proc/self/cgroup", root);
     FILE *file = fopen(list, "re");
@@ -49,31 +50,28 @@ static bool go_up(struct group *group)
     return true;
 }
 
-static void locate(const char *root, const struct group *group, const char *name, char *out, size_t bytes)
-{
-    const char *controller = group->controller ? group->controller : "";
-    snprintf(out, bytes, "%s/sys/fs/cgroup%s%s%s/%s", root, *controller ? "/" : "", controller, group->path,
-             name);
-}
-
 static FILE *open_file(const struct group *group, const char *name)
 {
-    char path[PATH_MAX + 128];
-    locate("", group, name, path, sizeof path);
+    char path[2 * PATH_MAX];
+    const char *controller = group->controller ? group->controller : "";
+    snprintf(path, sizeof path, "%s/sys/fs/cgroup%s%s%s/%s", group->root, *controller ? "/" : "", controller,
+             group->path, name);
     return fopen(path, "re");
 }
 
-int rue_cgroup_open_all(const char *root, const char *controller, const char *name, int *out, int most)
+double rue_cgroup_most(const char *root, const char *controller, const char *name, const char *key)
 {
-    int count = 0;
+    double most = NAN, value;
+    char word[64];
     struct group group = own_group(root, controller);
     do {
-        char path[2 * PATH_MAX];
-        locate(root, &group, name, path, sizeof path);
-        int file = count < most ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
-        if (file >= 0) out[count++] = file;
+        FILE *file = open_file(&group, name);
+        while (file &&
+               fscanf(file, "%63s %lf", word, &value) == 2) // NOLINT(cert-err34-c): the kernel writes numbers
+            if (strcmp(word, key) == 0 && value >= 0) most = fmax(most, value);
+        if (file) fclose(file);
     } while (go_up(&group));
-    return count;
+    return most;
 }
 
 /* Up to two numbers of the file's first line; how many there are ("max" is none). */

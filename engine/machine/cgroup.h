@@ -16,10 +16,9 @@ uint64_t rue_cgroup_memory_limit(void);
  */
 bool rue_cgroup_memory_left(uint64_t *left_bytes);
 
-/* Opens the file `name` of every group from this process's own up to the root that has one, `most` at most:
- * of version 2 (`controller` NULL) or of that controller of version 1. Answers how many descriptors are in
- * `out`, which the caller closes. `root` is put before /proc and /sys: "", or a folder with a copy of them.
- */
-int rue_cgroup_open_all(const char *root, const char *controller, const char *name, int *out, int most);
+/* The largest number behind `key` in the file `name` of this process's own group and of those above it; NaN
+ * where none has one. Of version 2 (`controller` NULL), or of that controller of version 1. `root` is put
+ * before /proc and /sys: "", or a folder with a copy of them. */
+double rue_cgroup_most(const char *root, const char *controller, const char *name, const char *key);
 
 #endif

@@ -15,6 +15,7 @@
 #include "array.h"
 #include "clock.h"
 #include "data_options.h"
+#include "file_system.h"
 #include "hash.h"
 #include "interrupt.h"
 #include "loader.h"
@@ -23,7 +24,6 @@
 #include "prepare_classes.h"
 #include "prepare_journal.h"
 #include "prepare_proof.h"
-#include "storage.h"
 #include "units.h"
 
 enum { PREPARE_BATCH = 16 };

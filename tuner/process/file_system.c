@@ -1,20 +1,16 @@
 #include "file_system.h"
 
+#include <fcntl.h>
+#include <math.h>
+#include <mntent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-/* "\040" is a space, in place. */
-static void unescape(char *text)
-{
-    char *to = text;
-    for (const char *from = text; *from; to++) {
-        bool octal = from[0] == '\\' && from[1] >= '0' && from[1] <= '3' && from[2] && from[3];
-        *to = octal ? (char)((from[1] - '0') * 64 + (from[2] - '0') * 8 + (from[3] - '0')) : *from;
-        from += octal ? 4 : 1;
-    }
-    *to = 0;
-}
+#include "interrupt.h"
+#include "walk.h"
 
 /* Whether `path` is at or below `mount`. */
 static bool lies_in(const char *path, const char *mount)
@@ -24,31 +20,46 @@ static bool lies_in(const char *path, const char *mount)
     return strncmp(path, mount, length) == 0 && (path[length] == 0 || path[length] == '/');
 }
 
-/* "36 35 98:0 /root /mount opts shared:1 - ext4 /dev/sda1 rw", with any number of words before the '-'. */
-static bool read_line(char *line, struct rue_file_system *out)
-{
-    char *dash = strstr(line, " - ");
-    if (!dash || sscanf(line, "%*s %*s %*s %*s %4095s", out->mount) != 1) return false;
-    if (sscanf(dash, " - %63s %255s", out->type, out->source) != 2) return false;
-    unescape(out->mount);
-    unescape(out->source);
-    return true;
-}
-
 /* Of mounts at the same place the last one is seen. */
 bool rue_file_system_of(const char *path, struct rue_file_system *out)
 {
-    char real[PATH_MAX], *line = NULL;
-    size_t capacity = 0, best = 0;
-    FILE *file = realpath(path, real) ? fopen("/proc/self/mountinfo", "re") : NULL;
-    struct rue_file_system *one = file ? malloc(sizeof *one) : NULL;
-    while (one && getline(&line, &capacity, file) > 0) {
-        if (!read_line(line, one) || !lies_in(real, one->mount) || strlen(one->mount) < best) continue;
-        best = strlen(one->mount);
-        *out = *one;
+    char real[PATH_MAX];
+    size_t best = 0;
+    FILE *file = realpath(path, real) ? setmntent("/proc/self/mounts", "re") : NULL;
+    for (struct mntent *one; file && (one = getmntent(file));) {
+        size_t length = strlen(one->mnt_dir);
+        if (length < best || !lies_in(real, one->mnt_dir)) continue;
+        best = length;
+        snprintf(out->type, sizeof out->type, "%s", one->mnt_type);
+        snprintf(out->source, sizeof out->source, "%s", one->mnt_fsname);
+        snprintf(out->mount, sizeof out->mount, "%s", one->mnt_dir);
     }
-    free(one);
-    free(line);
-    if (file) fclose(file);
+    if (file) endmntent(file);
     return best > 0;
+}
+
+static rue_status add_bytes(void *context, const struct rue_walk_entry *entry, rue_error *error)
+{
+    (void)error;
+    if (entry->kind == RUE_WALK_FILE) *(double *)context += (double)entry->bytes;
+    return rue_interrupt_status();
+}
+
+double rue_storage_bytes(const char *path)
+{
+    struct stat about;
+    double sum = 0;
+    if (stat(path, &about) != 0) return NAN;
+    if (S_ISREG(about.st_mode)) return (double)about.st_size;
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    rue_status status = fd < 0 ? RUE_DATA : rue_walk(path, fd, add_bytes, &sum, NULL);
+    if (fd >= 0) close(fd);
+    return status == RUE_OK ? sum : NAN;
+}
+
+double rue_storage_of(const struct rue_variant *variant, uint64_t item_bytes)
+{
+    double bytes = rue_storage_bytes(variant->path);
+    if (isnan(bytes)) return (double)item_bytes;
+    return strcmp(variant->format, "csv") == 0 ? bytes + (double)item_bytes : bytes;
 }

@@ -6,65 +6,42 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
-
-/* Whoever looks whether a folder is locked has the lock for a moment. */
-enum { TRIES_MAX = 10, PAUSE_MS = 10 };
 
 #include "advice.h"
 #include "interrupt.h"
 
-/* The process that has the lock, 0 when the kernel does not tell. Some file systems show another device there
- * than stat does, so the inode alone will do where nothing fits better. */
+/* Whoever looks whether a folder is locked has the lock for a moment. */
+enum { TRIES_MAX = 10, PAUSE_MS = 10 };
+
+/* The process that has the lock, 0 when the kernel does not tell. */
 static int find_holder(int fd)
 {
     struct stat about;
-    FILE *locks = fopen("/proc/locks", "re");
+    FILE *locks = fstat(fd, &about) == 0 ? fopen("/proc/locks", "re") : NULL;
     char line[256];
-    int found = 0;
-    bool sure = fstat(fd, &about) != 0;
-    while (locks && !sure && fgets(line, sizeof line, locks)) {
-        int pid;
-        unsigned major_number, minor_number;
-        unsigned long long inode;
-        if (sscanf(line, "%*u: FLOCK %*s WRITE %d %x:%x:%llu", &pid, &major_number, &minor_number, &inode) !=
-                4 ||
-            pid <= 0 || inode != about.st_ino)
-            continue;
-        found = pid;
-        sure = makedev(major_number, minor_number) == about.st_dev;
-    }
+    int found = 0, pid;
+    unsigned long long inode;
+    while (locks && !found && fgets(line, sizeof line, locks))
+        if (sscanf(line, "%*u: FLOCK %*s WRITE %d %*x:%*x:%llu", &pid, &inode) == 2 && pid > 0 &&
+            inode == about.st_ino)
+            found = pid;
     if (locks) fclose(locks);
     return found;
 }
 
-static void read_command(int pid, char *out, size_t bytes)
-{
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/cmdline", pid);
-    FILE *file = fopen(path, "re");
-    size_t got = file ? fread(out, 1, bytes - 1, file) : 0;
-    if (file) fclose(file);
-    while (got && !out[got - 1]) got--;
-    for (size_t i = 0; i < got; i++)
-        if (!out[i]) out[i] = ' ';
-    out[got] = 0;
-}
-
 static rue_status fail_busy(const char *folder, const char *option, int fd, rue_error *error)
 {
-    char command[200] = "", who[256] = "";
+    char who[32] = "";
     int pid = find_holder(fd);
-    if (pid) read_command(pid, command, sizeof command);
-    if (pid) snprintf(who, sizeof who, ", process %d%s%s", pid, command[0] ? ": " : "", command);
+    if (pid) snprintf(who, sizeof who, ", process %d", pid);
     return rue_fail(error, RUE_STORE,
                     "another rue is at work in %s%s; wait for it, or choose another folder with %s", folder,
                     who, option);
 }
 
-rue_status rue_folder_lock(const char *folder, const char *option, int *out, rue_error *error)
+static rue_status lock_folder(const char *folder, const char *option, int *out, rue_error *error)
 {
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC), failed;
     if (fd < 0)
@@ -116,7 +93,7 @@ rue_status rue_folder_acquire(char *folder, const char *option, int *lock, rue_e
 {
     rue_interrupt_defer(true);
     rue_status status = make_folders(folder, option, error);
-    if (status == RUE_OK) status = rue_folder_lock(folder, option, lock, error);
+    if (status == RUE_OK) status = lock_folder(folder, option, lock, error);
     if (status != RUE_OK) rue_interrupt_defer(false);
     return status;
 }

@@ -6,14 +6,12 @@
 
 #include "error.h"
 
-/* Locks the folder, whatever path leads to it, until the descriptor `*out` is closed or this process ends,
- * however it does. Waits 0.1 s at most. RUE_STORE, naming the process that has it where the kernel tells (not
- * when it is on another machine or in another container), when it is locked, cannot be opened, or its file
- * system has no locks. `option` is the one that names another folder ("--out"), for the message. */
-rue_status rue_folder_lock(const char *folder, const char *option, int *out, rue_error *error) RUE_MUST_CHECK;
-
-/* The same; makes `folder` (changed and restored meanwhile) where it is missing. Signals are deferred until
- * rue_folder_release, which of -1 does nothing. */
+/* Locks the folder, whatever path leads to it, until rue_folder_release or until this process ends, however
+ * it does; makes it where it is missing (`folder` is changed and restored meanwhile). Waits 0.1 s at most.
+ * RUE_STORE, naming the process that has it where the kernel tells (not when it is on another machine or in
+ * another container), when it is locked, cannot be made or opened, or its file system has no locks. `option`
+ * is the one that names another folder ("--out"), for the message. Signals are deferred until the release,
+ * which of -1 does nothing. */
 rue_status rue_folder_acquire(char *folder, const char *option, int *lock, rue_error *error) RUE_MUST_CHECK;
 void rue_folder_release(int lock);
 

@@ -23,4 +23,11 @@ struct rue_gpu_usage {
 };
 void rue_gpu_read(const struct rue_gpu *gpu, struct rue_gpu_usage *out);
 
+/* The GPUs of this machine as NVIDIA's driver tells of them: no library is needed, and nothing is started.
+ * Their models ("NVIDIA H100 80GB HBM3"), in the order of their bus addresses; answers how many, `most` at
+ * most. `folder` has a folder for each with a file "information" in it, which says "Model: ..."; 0 where
+ * there is none. */
+#define RUE_GPU_DRIVER_FOLDER "/proc/driver/nvidia/gpus"
+size_t rue_gpu_driver_models(const char *folder, char out[][RUE_GPU_NAME_BYTES], size_t most);
+
 #endif

@@ -5,10 +5,6 @@
 #ifndef RUE_INTERFERENCE_H
 #define RUE_INTERFERENCE_H
 
-#include "error.h"
-
-struct rue_interference;
-
 /* Where each figure comes from; what a kernel does not tell is NaN. */
 struct rue_interference_reading {
     double at_s;                                       /* on the monotonic clock */
@@ -27,14 +23,9 @@ struct rue_interference_shares {
     double waited_cpu_ratio, waited_io_ratio, waited_memory_ratio; /* of the time */
 };
 
-/* Opens what there is; missing files are no failure. `root` is put before /proc and /sys: "", or a folder
- * with a copy of them. RUE_MEMORY. */
-rue_status rue_interference_open(const char *root, struct rue_interference **out,
-                                 rue_error *error) RUE_MUST_CHECK;
-void rue_interference_close(struct rue_interference *interference);
-
-/* The counters now. Takes a few dozen microseconds; does not block. */
-struct rue_interference_reading rue_interference_read(const struct rue_interference *interference);
+/* The counters now. Takes a fraction of a millisecond; does not block. `root` is put before /proc and /sys:
+ * "", or a folder with a copy of them. */
+struct rue_interference_reading rue_interference_read(const char *root);
 
 struct rue_interference_shares rue_interference_between(const struct rue_interference_reading *from,
                                                         const struct rue_interference_reading *to);

@@ -26,16 +26,10 @@ struct rue_keeper {
 rue_status rue_keeper_open(const char *const argv[], int in, int out, struct rue_keeper *keeper,
                            rue_error *error) RUE_MUST_CHECK;
 
-enum { RUE_KEEPER_UP_TO_DATE = -1 };
-
 /* The next change of the child's state, a status as of waitpid(2): stopped, continued, ended. False when
  * there is none (yet). A keeper that is gone tells, again and again, that the child was killed by SIGKILL: it
  * is. */
 bool rue_keeper_hear(const struct rue_keeper *keeper, int *how);
-
-/* Has the keeper tell RUE_KEEPER_UP_TO_DATE behind all that has become of the child by now. False when it
- * cannot be asked. */
-bool rue_keeper_ask(const struct rue_keeper *keeper);
 
 /* Sends a signal to the child's group, if the child runs; SIGSTOP and SIGCONT go to all of its descendants,
  * in whatever group they are. Safe in a signal handler: `line` is that of the keeper. */

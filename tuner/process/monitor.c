@@ -20,7 +20,7 @@ static const double megabyte = 1e6;
 enum { PSS_REST = 200 };
 
 struct rue_monitor {
-    struct rue_process_tree *tree;
+    struct rue_process_tree tree;
     const struct rue_gpu *gpu;
     uint64_t period_ns, start_ns, pss_from_ns;
     pthread_t thread;
@@ -55,7 +55,7 @@ static void take_sample(struct rue_monitor *monitor)
     struct rue_tree_usage usage;
     uint64_t begin = rue_clock_now_ns();
     bool pss = begin >= monitor->pss_from_ns;
-    rue_process_tree_read(monitor->tree, pss, &usage);
+    rue_process_tree_read(&monitor->tree, pss, &usage);
     uint64_t now = rue_clock_now_ns();
     if (pss) monitor->pss_from_ns = now + PSS_REST * (now - begin);
     struct rue_monitor_sample *sample = add_sample(monitor);
@@ -116,8 +116,7 @@ rue_status rue_monitor_open(pid_t root, const struct rue_gpu *gpu, uint64_t peri
 {
     struct rue_monitor *monitor = calloc(1, sizeof *monitor);
     if (!monitor) return rue_fail_memory(error, "a monitor", sizeof *monitor);
-    rue_status status = rue_process_tree_open(root, &monitor->tree, error);
-    if (status != RUE_OK) return free(monitor), status;
+    monitor->tree = rue_process_tree_open(root);
     monitor->gpu = gpu;
     monitor->period_ns = period_ns;
     monitor->start_ns = rue_clock_now_ns();
@@ -162,7 +161,7 @@ void rue_monitor_close(struct rue_monitor *monitor)
     rue_monitor_stop(monitor);
     pthread_cond_destroy(&monitor->wake);
     pthread_mutex_destroy(&monitor->lock);
-    rue_process_tree_close(monitor->tree);
+    rue_process_tree_close(&monitor->tree);
     free(monitor->samples);
     free(monitor);
 }

@@ -27,7 +27,6 @@ struct rue_process {
     int how;     /* it ended, as of waitpid */
     int stopped; /* the signal that stopped it, 0 while it runs */
     unsigned suspensions;
-    unsigned asked, answered; /* whether the keeper's news are up to date */
     char *buffer;
     size_t used, capacity;
     size_t line_bytes; /* of the line handed out last, newline included */
@@ -77,31 +76,21 @@ static int remaining_ms(uint64_t deadline_ns)
     return ms > 3600000 ? 3600000 : (int)ms;
 }
 
-/* Takes note of all that the keeper has told; whether it has answered all questions. */
-static bool listen_keeper(struct rue_process *process)
+/* Takes note of all that the keeper has told. */
+static void listen_keeper(struct rue_process *process)
 {
     int how;
     while (!process->ended && rue_keeper_hear(&process->keeper, &how)) {
-        if (how == RUE_KEEPER_UP_TO_DATE) {
-            process->answered++;
-            continue;
-        }
         process->stopped = WIFSTOPPED(how) ? WSTOPSIG(how) : 0;
         process->ended = !WIFSTOPPED(how) && !WIFCONTINUED(how);
         process->how = how;
         process->suspensions += !process->ended;
     }
-    return process->answered == process->asked || process->ended;
 }
 
 unsigned rue_process_suspensions(struct rue_process *process)
 {
-    uint64_t deadline = rue_suspension_awake_ns() + news_ns;
-    if (!process->ended && rue_keeper_ask(&process->keeper)) process->asked++;
-    while (!listen_keeper(process) && remaining_ms(deadline)) {
-        struct pollfd wait = {.fd = process->keeper.line, .events = POLLIN};
-        poll(&wait, 1, remaining_ms(deadline));
-    }
+    listen_keeper(process);
     return process->suspensions;
 }
 

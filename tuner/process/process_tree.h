@@ -1,15 +1,12 @@
 /* What the processes below one process use together, by the kernel's accounting: also what those that ended
- * have used, as far as their parents waited for them or they were seen before. One thread at a time. */
+ * have used, as far as their parents waited for them. One thread at a time. */
 #ifndef RUE_PROCESS_TREE_H
 #define RUE_PROCESS_TREE_H
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/types.h>
 
-#include "error.h"
-
-struct rue_process_tree;
+#include "descendants.h"
 
 /* Counters begin at 0 and never shrink. Memory is that of now. */
 struct rue_tree_usage {
@@ -20,9 +17,17 @@ struct rue_tree_usage {
     unsigned processes, threads;
 };
 
+enum { RUE_TREE_COUNTERS = 3 };
+
+struct rue_process_tree {
+    pid_t root;
+    struct rue_descendants below;
+    uint64_t first[RUE_TREE_COUNTERS], last[RUE_TREE_COUNTERS];
+};
+
 /* The processes below `root`, which should do nothing itself but wait for them: it is not one of them, but
- * what it has waited for is counted. RUE_MEMORY. */
-rue_status rue_process_tree_open(pid_t root, struct rue_process_tree **out, rue_error *error) RUE_MUST_CHECK;
+ * what it has waited for is counted. */
+struct rue_process_tree rue_process_tree_open(pid_t root);
 void rue_process_tree_close(struct rue_process_tree *tree);
 
 /* Looks at all of them. Those that end meanwhile are passed over; out of memory, some are not seen. `pss`

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "device_table.h"
-#include "gpu_driver.h"
+#include "gpu.h"
 #include "json_document.h"
 #include "machine.h"
 #include "model_cuda.h"
@@ -279,7 +279,7 @@ static char *answer_trial(void *state, json_t *object)
 /* Where they are not all alike, it matters which of them are used. */
 static void add_gpus(json_t *machine)
 {
-    char models[GPUS_MAX][RUE_GPU_MODEL_BYTES];
+    char models[GPUS_MAX][RUE_GPU_NAME_BYTES];
     size_t count = rue_gpu_driver_models(RUE_GPU_DRIVER_FOLDER, models, GPUS_MAX);
     const char *visible = getenv("CUDA_VISIBLE_DEVICES");
     bool alike = true;

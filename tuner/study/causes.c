@@ -23,7 +23,7 @@ struct moment {
 };
 
 struct rue_causes {
-    struct rue_interference *interference;
+    const char *root; /* of /proc and /sys */
     double runner_s;
     size_t count, capacity;
     struct moment *moments; /* [count] */
@@ -35,15 +35,13 @@ static rue_status add(struct rue_causes *causes, size_t trial, rue_error *error)
                                        sizeof *causes->moments, "readings", error);
     if (status != RUE_OK) return status;
     double own_s = (double)rue_usage_cpu_ns() / 1e9 + causes->runner_s;
-    causes->moments[causes->count++] =
-        (struct moment){trial, rue_interference_read(causes->interference), own_s};
+    causes->moments[causes->count++] = (struct moment){trial, rue_interference_read(causes->root), own_s};
     return RUE_OK;
 }
 
 void rue_causes_close(struct rue_causes *causes)
 {
     if (!causes) return;
-    rue_interference_close(causes->interference);
     free(causes->moments);
     free(causes);
 }
@@ -52,8 +50,8 @@ rue_status rue_causes_open(const char *root, struct rue_causes **out, rue_error 
 {
     struct rue_causes *causes = calloc(1, sizeof *causes);
     if (!causes) return rue_fail_memory(error, "readings", sizeof *causes);
-    rue_status status = rue_interference_open(root, &causes->interference, error);
-    if (status == RUE_OK) status = add(causes, 0, error);
+    causes->root = root;
+    rue_status status = add(causes, 0, error);
     if (status != RUE_OK) return rue_causes_close(causes), status;
     *out = causes;
     return RUE_OK;

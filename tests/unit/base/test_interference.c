@@ -9,13 +9,6 @@ static void put(const char *name, const char *text)
     temporary_file(name, text, strlen(text));
 }
 
-static struct rue_interference *open_fake(void)
-{
-    struct rue_interference *interference;
-    cr_assert_eq(rue_interference_open(temporary_folder, &interference, NULL), RUE_OK);
-    return interference;
-}
-
 TestSuite(interference, .init = temporary_folder_make, .fini = temporary_folder_remove);
 
 Test(interference, shares_are_what_the_counters_grew_by)
@@ -27,8 +20,7 @@ Test(interference, shares_are_what_the_counters_grew_by)
     put("sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count", "3\n");
     put("sys/devices/system/cpu/cpu1/thermal_throttle/core_throttle_count", "4\n");
     put("proc/pressure/cpu", "some avg10=0.00 avg60=0.00 avg300=0.00 total=2000000\nfull avg10=0 total=9\n");
-    struct rue_interference *interference = open_fake();
-    struct rue_interference_reading from = rue_interference_read(interference);
+    struct rue_interference_reading from = rue_interference_read(temporary_folder);
     cr_expect_eq(from.heat_events, 7);
     cr_expect_eq(from.throttled_s, 1);
     cr_expect_eq(from.waited_cpu_s, 2);
@@ -37,7 +29,7 @@ Test(interference, shares_are_what_the_counters_grew_by)
     put("sys/fs/cgroup/a/b/cpu.stat", "usage_usec 5\nnr_throttled 1\nthrottled_usec 2000000\n");
     put("sys/devices/system/cpu/cpu1/thermal_throttle/core_throttle_count", "6\n");
     put("proc/pressure/cpu", "some avg10=0.00 avg60=0.00 avg300=0.00 total=3000000\n");
-    struct rue_interference_reading to = rue_interference_read(interference);
+    struct rue_interference_reading to = rue_interference_read(temporary_folder);
     to.at_s = from.at_s + 4;
     struct rue_interference_shares shares = rue_interference_between(&from, &to);
     cr_expect_float_eq(shares.stolen_ratio, 0.25, 1e-9);
@@ -45,28 +37,22 @@ Test(interference, shares_are_what_the_counters_grew_by)
     cr_expect_float_eq(shares.busy_cpus, 1.0 / 4, 1e-9, "100 ticks in 4 s");
     cr_expect_float_eq(shares.waited_cpu_ratio, 0.25, 1e-9);
     cr_expect_eq(shares.heat_events, 2);
-    rue_interference_close(interference);
 }
 
 Test(interference, quotas_of_version_1_count_in_nanoseconds)
 {
     put("proc/self/cgroup", "4:cpu,cpuacct:/x\n");
     put("sys/fs/cgroup/cpu/x/cpu.stat", "nr_periods 9\nnr_throttled 3\nthrottled_time 2500000000\n");
-    struct rue_interference *interference = open_fake();
-    cr_expect_float_eq(rue_interference_read(interference).throttled_s, 2.5, 1e-9);
-    rue_interference_close(interference);
+    cr_expect_float_eq(rue_interference_read(temporary_folder).throttled_s, 2.5, 1e-9);
 }
 
 Test(interference, what_is_missing_is_not_known)
 {
-    struct rue_interference *interference = open_fake();
-    struct rue_interference_reading reading = rue_interference_read(interference);
+    struct rue_interference_reading reading = rue_interference_read(temporary_folder);
     cr_expect(isnan(reading.cpu_s) && isnan(reading.throttled_s) && isnan(reading.heat_events) &&
               isnan(reading.waited_memory_s));
     struct rue_interference_shares shares = rue_interference_between(&reading, &reading);
     cr_expect(isnan(shares.stolen_ratio) && isnan(shares.busy_cpus));
-    rue_interference_close(interference);
-    rue_interference_close(NULL);
 }
 
 Test(interference, what_makes_no_sense_is_not_known)
@@ -83,30 +69,23 @@ Test(interference, what_makes_no_sense_is_not_known)
         put("proc/pressure/cpu", bad[i]);
         put("proc/self/cgroup", bad[i]);
         put("sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count", "hot\n");
-        struct rue_interference *interference = open_fake();
-        struct rue_interference_reading reading = rue_interference_read(interference);
+        struct rue_interference_reading reading = rue_interference_read(temporary_folder);
         cr_expect(isnan(reading.cpu_s) && isnan(reading.stolen_s) && isnan(reading.waited_cpu_s), "%s",
                   bad[i]);
         cr_expect(isnan(reading.heat_events));
-        rue_interference_close(interference);
     }
 }
 
 Test(interference, a_counter_that_was_set_back_says_nothing)
 {
     put("proc/stat", "cpu  100 0 100 700 0 0 0 100 0 0\n");
-    struct rue_interference *interference = open_fake();
-    struct rue_interference_reading from = rue_interference_read(interference);
+    struct rue_interference_reading from = rue_interference_read(temporary_folder);
     put("proc/stat", "cpu  10 0 10 70 0 0 0 10 0 0\n");
-    struct rue_interference_reading to = rue_interference_read(interference);
+    struct rue_interference_reading to = rue_interference_read(temporary_folder);
     cr_expect(isnan(rue_interference_between(&from, &to).stolen_ratio));
-    rue_interference_close(interference);
 }
 
 Test(interference, this_machine_tells_its_cpu_time)
 {
-    struct rue_interference *interference;
-    cr_assert_eq(rue_interference_open("", &interference, NULL), RUE_OK);
-    cr_expect_gt(rue_interference_read(interference).cpu_s, 0);
-    rue_interference_close(interference);
+    cr_expect_gt(rue_interference_read("").cpu_s, 0);
 }

@@ -58,37 +58,48 @@ static void glance(int ready)
     }
 }
 
+static rue_status acquire(const char *name, int *lock, rue_error *error)
+{
+    char path[TEMPORARY_PATH_BYTES];
+    *error = (rue_error){0};
+    snprintf(path, sizeof path, "%s", temporary_path(name));
+    return rue_folder_acquire(path, "--out", lock, error);
+}
+
 Test(folder_lock, of_another_process_is_refused_with_its_number)
 {
     pid_t holder = start(hold);
-    rue_error error = {0};
+    rue_error error;
     char named[32];
-    int fd;
-    cr_assert_eq(rue_folder_lock(temporary_path("."), "--out", &fd, &error), RUE_STORE);
+    int lock;
+    cr_assert_eq(acquire(".", &lock, &error), RUE_STORE);
     snprintf(named, sizeof named, "process %d", (int)holder);
     cr_assert(strstr(error.message, named) && strstr(error.message, "--out"), "%s", error.message);
     end(holder);
-    error = (rue_error){0};
-    cr_assert_eq(rue_folder_lock(temporary_path("."), "--out", &fd, &error), RUE_OK, "%s", error.message);
-    close(fd);
+    cr_assert_eq(acquire(".", &lock, &error), RUE_OK, "%s", error.message);
+    rue_folder_release(lock);
 }
 
 Test(folder_lock, is_had_although_somebody_looks_whether_it_is_free)
 {
     pid_t other = start(glance);
     for (int i = 0; i < 300; i++) {
-        rue_error error = {0};
-        int fd;
-        cr_assert_eq(rue_folder_lock(temporary_path("."), "--out", &fd, &error), RUE_OK, "%s", error.message);
-        close(fd);
+        rue_error error;
+        int lock;
+        cr_assert_eq(acquire(".", &lock, &error), RUE_OK, "%s", error.message);
+        rue_folder_release(lock);
     }
     end(other);
 }
 
-Test(folder_lock, wants_a_folder)
+Test(folder_lock, makes_a_folder_but_not_in_place_of_a_file)
 {
-    rue_error error = {0};
-    int fd;
-    cr_assert_eq(rue_folder_lock(temporary_path("absent"), "--out", &fd, &error), RUE_STORE);
-    cr_assert(strstr(error.message, "absent"), "%s", error.message);
+    rue_error error;
+    int lock;
+    cr_assert_eq(acquire("a/b", &lock, &error), RUE_OK, "%s", error.message);
+    cr_assert(rue_folder_is_locked(temporary_path("a/b")));
+    rue_folder_release(lock);
+    temporary_text("file", "");
+    cr_assert_eq(acquire("file", &lock, &error), RUE_STORE);
+    cr_assert(strstr(error.message, "file"), "%s", error.message);
 }

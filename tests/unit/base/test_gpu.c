@@ -1,12 +1,12 @@
-#include "gpu_driver.h"
+#include "gpu.h"
 
 #include <criterion/criterion.h>
 
 #include "temporary_folder.h"
 
-static char models[4][RUE_GPU_MODEL_BYTES];
+static char models[4][RUE_GPU_NAME_BYTES];
 
-TestSuite(gpu_driver, .init = temporary_folder_make, .fini = temporary_folder_remove);
+TestSuite(gpu, .init = temporary_folder_make, .fini = temporary_folder_remove);
 
 static void make_gpu(const char *address, const char *text)
 {
@@ -18,7 +18,7 @@ static void make_gpu(const char *address, const char *text)
     temporary_check(file && fputs(text, file) >= 0 && fclose(file) == 0, "write", path);
 }
 
-Test(gpu_driver, models_come_in_the_order_of_the_bus)
+Test(gpu, models_come_in_the_order_of_the_bus)
 {
     make_gpu("0000:41:00.0", "Model: \t\t NVIDIA H100 80GB HBM3\nIRQ:   \t\t 211\n");
     make_gpu("0000:01:00.0", "IRQ: 5\nModel:  NVIDIA L4");
@@ -29,7 +29,7 @@ Test(gpu_driver, models_come_in_the_order_of_the_bus)
     cr_assert_eq(rue_gpu_driver_models(temporary_folder, models, 1), 1, "no more than there is room for");
 }
 
-Test(gpu_driver, without_a_driver_there_are_none)
+Test(gpu, without_a_driver_there_are_none)
 {
     cr_assert_eq(rue_gpu_driver_models("/nowhere", models, 4), 0);
 }
