@@ -63,11 +63,11 @@ static rue_status open_tensors(struct rue_fetcher *fetcher, rue_error *error)
         return rue_fail(error, RUE_DATA, "%s holds images of %u x %u x %u, not of %d x %d x %d", variant.path,
                         shape[0], shape[1], shape[2], RUE_CHANNELS, RUE_CROP, RUE_CROP);
     if (fetcher->stored == RUE_FLOAT32 && fetcher->options.dtype == RUE_UINT8)
-        return rue_fail(
-            error, RUE_USAGE,
-            "%s holds normalised float32 values, which cannot be made uint8 again: start from the JPEG files "
-            "(rue prepare --dtype uint8), or ask for batches of float32",
-            variant.path);
+        return rue_fail(error, RUE_USAGE,
+                        "%s holds normalised float32 values, which cannot be made uint8 again: start from "
+                        "the JPEG files, "
+                        "or ask for batches of float32",
+                        variant.path);
     fetcher->options.access = rue_fetcher_access(fetcher->source, fetcher->options.access);
     return open_ahead(fetcher, error);
 }

@@ -26,33 +26,49 @@ struct worker {
     pthread_t thread;
 };
 
-struct rue_loader {
-    const struct rue_source *source;
-    struct rue_loader_options options;
+/* What source and options make of a job; constant. */
+struct plan {
     uint64_t batches, images, window;
     size_t batch_size, tensor_bytes, slab_bytes;
     size_t grain; /* items that a worker claims at once: one ticket */
     uint64_t tickets_of_batch;
+};
 
-    struct rue_batch *slabs; /* [slab_count] */
-    size_t slab_count;
-    struct worker *workers; /* [worker_count]; with num_workers = 0 one without a thread */
-    size_t worker_count;
-    atomic_size_t started;
-    atomic_uint_least64_t ticket; /* the next that nobody has; tickets go through the batches in order */
-    /* Set under the lock, so that nobody waits past them. */
-    atomic_uint_least64_t begun; /* batches that may be loaded */
-    atomic_size_t sleepers;      /* workers that wait for work */
-    atomic_bool rousing;         /* one of them is on its way */
-    atomic_bool stopping;
-
-    pthread_mutex_t lock;          /* guards all below */
-    pthread_cond_t work;           /* there are tickets, or there will be none */
-    pthread_cond_t ready;          /* a batch is loaded */
-    struct slot *slots;            /* [window]; batch b is in slot b % window */
-    struct rue_batch **free_slabs; /* stack of free_count */
+/* Memory that batches use again and again. */
+struct pool {
+    struct rue_batch *slabs; /* [count] */
+    size_t count;
+    struct rue_batch **free; /* stack of free_count; guarded by the loader's lock */
     size_t free_count;
-    uint64_t taken; /* batches that the consumer took */
+};
+
+struct crew {
+    struct worker *workers; /* [count]; with num_workers = 0 one without a thread */
+    size_t count;
+    atomic_size_t started;
+};
+
+/* What workers look at without the lock; set under it, but for the ticket, so that nobody waits past it. */
+struct work {
+    atomic_uint_least64_t ticket; /* the next that nobody has; tickets go through the batches in order */
+    atomic_uint_least64_t begun;  /* batches that may be loaded */
+    atomic_size_t sleepers;       /* workers that wait for work */
+    atomic_bool rousing;          /* one of them is on its way */
+    atomic_bool stopping;
+};
+
+struct rue_loader {
+    struct rue_loader_options options;
+    struct plan plan;
+    struct pool pool;
+    struct crew crew;
+    struct work work;
+
+    pthread_mutex_t lock;     /* guards all below */
+    pthread_cond_t work_here; /* there are tickets, or there will be none */
+    pthread_cond_t ready;     /* a batch is loaded */
+    struct slot *slots;       /* [window]; batch b is in slot b % window */
+    uint64_t taken;           /* batches that the consumer took */
     uint64_t bad_images;
     rue_error damage;  /* of one of them */
     rue_error failure; /* what ended the loader; every later `next` answers the same */
@@ -63,7 +79,7 @@ struct rue_loader {
 static void *map_slab(void *context, size_t bytes)
 {
     (void)context;
-    /* Populated here, so that no page fault is left for the trial's time. */
+    /* Populated here, so that no page fault is left for the time of loading. */
     void *slab = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
     return slab == MAP_FAILED ? NULL : slab;
 }
@@ -119,12 +135,12 @@ uint64_t rue_loader_slab_bytes(const struct rue_loader_options *options)
 
 static uint64_t item_at(const struct rue_loader *loader, const struct rue_batch *batch, size_t position)
 {
-    return rue_sampler_item(&loader->options.sampler, batch->index * loader->batch_size + position);
+    return rue_sampler_item(&loader->options.sampler, batch->index * loader->plan.batch_size + position);
 }
 
 static void *tensor_at(const struct rue_loader *loader, const struct rue_batch *batch, size_t position)
 {
-    return (char *)batch->images + position * loader->tensor_bytes;
+    return (char *)batch->images + position * loader->plan.tensor_bytes;
 }
 
 static bool expect_item(struct rue_loader *loader, struct rue_fetcher *fetcher, struct rue_batch *batch,
@@ -152,15 +168,15 @@ static rue_status load_item(struct rue_loader *loader, struct rue_fetcher *fetch
 
 static size_t items_of_batch(const struct rue_loader *loader, uint64_t index)
 {
-    uint64_t left = loader->images - index * loader->batch_size;
-    return left < loader->batch_size ? (size_t)left : loader->batch_size;
+    uint64_t left = loader->plan.images - index * loader->plan.batch_size;
+    return left < loader->plan.batch_size ? (size_t)left : loader->plan.batch_size;
 }
 
 /* Under the lock, or with nobody else about. */
 static struct rue_batch *take_slab(struct rue_loader *loader, uint64_t index)
 {
-    assert(loader->free_count > 0);
-    struct rue_batch *batch = loader->free_slabs[--loader->free_count];
+    assert(loader->pool.free_count > 0);
+    struct rue_batch *batch = loader->pool.free[--loader->pool.free_count];
     batch->index = index;
     batch->count = items_of_batch(loader, index);
     return batch;
@@ -168,21 +184,21 @@ static struct rue_batch *take_slab(struct rue_loader *loader, uint64_t index)
 
 static bool has_work(const struct rue_loader *loader)
 {
-    return loader->ticket < loader->begun * loader->tickets_of_batch;
+    return loader->work.ticket < loader->work.begun * loader->plan.tickets_of_batch;
 }
 
 /* Under the lock: wakes a worker if there is work and none on its way. That one wakes the next, so that no
  * more wake than are needed: for work that is done at once that is one, not one for each ticket. */
 static void rouse(struct rue_loader *loader)
 {
-    if (loader->sleepers == 0 || loader->rousing || !has_work(loader)) return;
-    loader->rousing = true;
-    pthread_cond_signal(&loader->work);
+    if (loader->work.sleepers == 0 || loader->work.rousing || !has_work(loader)) return;
+    loader->work.rousing = true;
+    pthread_cond_signal(&loader->work_here);
 }
 
 static void rouse_next(struct rue_loader *loader)
 {
-    if (loader->sleepers == 0 || loader->rousing || !has_work(loader)) return;
+    if (loader->work.sleepers == 0 || loader->work.rousing || !has_work(loader)) return;
     pthread_mutex_lock(&loader->lock);
     rouse(loader);
     pthread_mutex_unlock(&loader->lock);
@@ -191,24 +207,25 @@ static void rouse_next(struct rue_loader *loader)
 /* Under the lock: begins the batches that the window and the free slabs allow. */
 static void begin_batches(struct rue_loader *loader)
 {
-    uint64_t begun = loader->begun, limit = loader->taken + loader->window;
-    for (; begun < loader->batches && begun < limit && loader->free_count > 0; begun++) {
-        struct slot *slot = &loader->slots[begun % loader->window];
+    uint64_t begun = loader->work.begun, limit = loader->taken + loader->plan.window;
+    for (; begun < loader->plan.batches && begun < limit && loader->pool.free_count > 0; begun++) {
+        struct slot *slot = &loader->slots[begun % loader->plan.window];
         slot->batch = take_slab(loader, begun);
         slot->remaining = slot->batch->count;
         rue_error_clear(&slot->error);
-        loader->begun = begun + 1;
+        loader->work.begun = begun + 1;
     }
-    if (begun == loader->batches) pthread_cond_broadcast(&loader->work); /* those in excess may end */
+    if (begun == loader->plan.batches)
+        pthread_cond_broadcast(&loader->work_here); /* those in excess may end */
     rouse(loader);
 }
 
 /* Takes the next ticket; false where there is none at present. */
 static bool take_ticket(struct rue_loader *loader, uint64_t *out)
 {
-    *out = loader->ticket;
+    *out = loader->work.ticket;
     while (has_work(loader))
-        if (atomic_compare_exchange_weak(&loader->ticket, out, *out + 1)) return true;
+        if (atomic_compare_exchange_weak(&loader->work.ticket, out, *out + 1)) return true;
     return false;
 }
 
@@ -216,14 +233,14 @@ static bool take_ticket(struct rue_loader *loader, uint64_t *out)
 static bool wait_for_work(struct rue_loader *loader)
 {
     pthread_mutex_lock(&loader->lock);
-    loader->sleepers++;
-    while (!has_work(loader) && loader->begun < loader->batches && !loader->stopping) {
-        pthread_cond_wait(&loader->work, &loader->lock);
-        loader->rousing = false;
+    loader->work.sleepers++;
+    while (!has_work(loader) && loader->work.begun < loader->plan.batches && !loader->work.stopping) {
+        pthread_cond_wait(&loader->work_here, &loader->lock);
+        loader->work.rousing = false;
     }
-    loader->sleepers--;
+    loader->work.sleepers--;
     /* What there was may be taken by now, but there will be more. */
-    bool more = !loader->stopping && (has_work(loader) || loader->begun < loader->batches);
+    bool more = !loader->work.stopping && (has_work(loader) || loader->work.begun < loader->plan.batches);
     pthread_mutex_unlock(&loader->lock);
     return more;
 }
@@ -241,7 +258,7 @@ static rue_status fetch_items(struct rue_loader *loader, struct rue_fetcher *fet
 {
     rue_status status = RUE_OK;
     size_t expected = position;
-    for (size_t i = position; i < position + count && status == RUE_OK && !loader->stopping; i++) {
+    for (size_t i = position; i < position + count && status == RUE_OK && !loader->work.stopping; i++) {
         if (expected < i) expected = i;
         while (expected < position + count && expect_item(loader, fetcher, batch, expected)) expected++;
         status = load_item(loader, fetcher, batch, i, error);
@@ -277,20 +294,20 @@ static void load_share(struct rue_loader *loader, struct worker *worker, struct 
 /* Loads what the ticket is for: part of a batch. */
 static void load_ticket(struct rue_loader *loader, struct worker *worker, uint64_t ticket)
 {
-    uint64_t index = ticket / loader->tickets_of_batch;
-    size_t position = (size_t)(ticket % loader->tickets_of_batch) * loader->grain;
+    uint64_t index = ticket / loader->plan.tickets_of_batch;
+    size_t position = (size_t)(ticket % loader->plan.tickets_of_batch) * loader->plan.grain;
     size_t items = items_of_batch(loader, index);
     if (position >= items) return; /* the last batch may be short */
     size_t left = items - position;
-    load_share(loader, worker, &loader->slots[index % loader->window], position,
-               left < loader->grain ? left : loader->grain);
+    load_share(loader, worker, &loader->slots[index % loader->plan.window], position,
+               left < loader->plan.grain ? left : loader->plan.grain);
 }
 
-static void *work(void *argument)
+static void *run_worker(void *argument)
 {
     struct worker *worker = argument;
     struct rue_loader *loader = worker->loader;
-    while (!loader->stopping) {
+    while (!loader->work.stopping) {
         uint64_t ticket;
         if (take_ticket(loader, &ticket)) {
             rouse_next(loader);
@@ -308,36 +325,35 @@ static rue_status allocate_slabs(struct rue_loader *loader, rue_error *error)
 {
     const struct rue_slab_allocator *allocator = loader->options.allocator;
     size_t count = (size_t)slab_count(&loader->options, loader->options.images);
-    loader->slabs = calloc(count, sizeof *loader->slabs);
-    loader->free_slabs = calloc(count, sizeof *loader->free_slabs);
-    if (!loader->slabs || !loader->free_slabs)
-        return rue_fail_memory(error, "slabs", count * sizeof *loader->slabs);
-    for (; loader->slab_count < count; loader->slab_count++) {
-        struct rue_batch *slab = &loader->slabs[loader->slab_count];
-        slab->labels = calloc(loader->batch_size, sizeof *slab->labels);
-        slab->images = slab->labels ? allocator->allocate(allocator->context, loader->slab_bytes) : NULL;
+    loader->pool.slabs = calloc(count, sizeof *loader->pool.slabs);
+    loader->pool.free = calloc(count, sizeof *loader->pool.free);
+    if (!loader->pool.slabs || !loader->pool.free)
+        return rue_fail_memory(error, "slabs", count * sizeof *loader->pool.slabs);
+    for (; loader->pool.count < count; loader->pool.count++) {
+        struct rue_batch *slab = &loader->pool.slabs[loader->pool.count];
+        slab->labels = calloc(loader->plan.batch_size, sizeof *slab->labels);
+        slab->images = slab->labels ? allocator->allocate(allocator->context, loader->plan.slab_bytes) : NULL;
         if (!slab->images) {
             free(slab->labels);
             return rue_fail(error, RUE_INFEASIBLE, "the system gave %zu of %zu slabs of %zu bytes%s%s",
-                            loader->slab_count, count, loader->slab_bytes, allocator->what ? " of " : "",
+                            loader->pool.count, count, loader->plan.slab_bytes, allocator->what ? " of " : "",
                             allocator->what ? allocator->what : "");
         }
-        loader->free_slabs[loader->free_count++] = slab;
+        loader->pool.free[loader->pool.free_count++] = slab;
     }
     return RUE_OK;
 }
 
-static rue_status open_workers(struct rue_loader *loader, rue_error *error)
+static rue_status open_workers(struct rue_loader *loader, const struct rue_source *source, rue_error *error)
 {
     int wanted = loader->options.num_workers;
     size_t count = wanted > 0 ? (size_t)wanted : 1;
-    loader->workers = calloc(count, sizeof *loader->workers);
-    if (!loader->workers) return rue_fail_memory(error, "workers", count * sizeof *loader->workers);
-    for (; loader->worker_count < count; loader->worker_count++) {
-        struct worker *worker = &loader->workers[loader->worker_count];
+    loader->crew.workers = calloc(count, sizeof *loader->crew.workers);
+    if (!loader->crew.workers) return rue_fail_memory(error, "workers", count * sizeof *loader->crew.workers);
+    for (; loader->crew.count < count; loader->crew.count++) {
+        struct worker *worker = &loader->crew.workers[loader->crew.count];
         worker->loader = loader;
-        rue_status status =
-            rue_fetcher_open(loader->source, &loader->options.fetcher, &worker->fetcher, error);
+        rue_status status = rue_fetcher_open(source, &loader->options.fetcher, &worker->fetcher, error);
         if (status != RUE_OK) return status;
     }
     return RUE_OK;
@@ -385,27 +401,26 @@ rue_status rue_loader_open(const struct rue_source *source, const struct rue_loa
     if (status != RUE_OK) return status;
     struct rue_loader *loader = calloc(1, sizeof *loader);
     if (!loader) return rue_fail_memory(error, "a loader", sizeof *loader);
-    loader->source = source;
     loader->options = *options;
     loader->options.sampler.items = rue_source_count(source);
     loader->options.fetcher.access = rue_fetcher_access(source, options->fetcher.access); /* of all workers */
     if (!options->allocator) loader->options.allocator = &rue_slab_allocator_default;
-    loader->batch_size = (size_t)options->batch_size;
-    loader->batches = rue_loader_batches(options);
-    loader->images = rue_loader_images(options);
-    loader->window = window_of(options, loader->batches);
-    loader->options.sampler.window = rue_source_window(source, loader->window * loader->batch_size);
-    loader->tensor_bytes = rue_fetcher_tensor_bytes(options->fetcher.dtype);
-    loader->slab_bytes = loader->batch_size * loader->tensor_bytes;
-    loader->grain = options->parallelism == RUE_PARALLEL_SAMPLE ? 1 : loader->batch_size;
-    loader->tickets_of_batch = (loader->batch_size + loader->grain - 1) / loader->grain;
+    loader->plan.batch_size = (size_t)options->batch_size;
+    loader->plan.batches = rue_loader_batches(options);
+    loader->plan.images = rue_loader_images(options);
+    loader->plan.window = window_of(options, loader->plan.batches);
+    loader->options.sampler.window = rue_source_window(source, loader->plan.window * loader->plan.batch_size);
+    loader->plan.tensor_bytes = rue_fetcher_tensor_bytes(options->fetcher.dtype);
+    loader->plan.slab_bytes = loader->plan.batch_size * loader->plan.tensor_bytes;
+    loader->plan.grain = options->parallelism == RUE_PARALLEL_SAMPLE ? 1 : loader->plan.batch_size;
+    loader->plan.tickets_of_batch = (loader->plan.batch_size + loader->plan.grain - 1) / loader->plan.grain;
     pthread_mutex_init(&loader->lock, NULL);
-    pthread_cond_init(&loader->work, NULL);
+    pthread_cond_init(&loader->work_here, NULL);
     pthread_cond_init(&loader->ready, NULL);
-    loader->slots = calloc(loader->window, sizeof *loader->slots);
-    if (!loader->slots) status = rue_fail_memory(error, "slots", loader->window * sizeof *loader->slots);
+    loader->slots = calloc(loader->plan.window, sizeof *loader->slots);
+    if (!loader->slots) status = rue_fail_memory(error, "slots", loader->plan.window * sizeof *loader->slots);
     if (status == RUE_OK) status = allocate_slabs(loader, error);
-    if (status == RUE_OK) status = open_workers(loader, error);
+    if (status == RUE_OK) status = open_workers(loader, source, error);
     if (status != RUE_OK) return rue_loader_close(loader), status;
     *out = loader;
     return RUE_OK;
@@ -413,34 +428,34 @@ rue_status rue_loader_open(const struct rue_source *source, const struct rue_loa
 
 rue_status rue_loader_start(struct rue_loader *loader, rue_error *error)
 {
-    assert(loader->started == 0);
+    assert(loader->crew.started == 0);
     if (loader->options.num_workers == 0) return RUE_OK;
     begin_batches(loader);
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, WORKER_STACK_BYTES);
     int failed = 0;
-    for (; !failed && loader->started < loader->worker_count; loader->started += !failed) {
-        struct worker *worker = &loader->workers[loader->started];
-        failed = pthread_create(&worker->thread, &attributes, work, worker);
+    for (; !failed && loader->crew.started < loader->crew.count; loader->crew.started += !failed) {
+        struct worker *worker = &loader->crew.workers[loader->crew.started];
+        failed = pthread_create(&worker->thread, &attributes, run_worker, worker);
     }
     pthread_attr_destroy(&attributes);
     if (!failed) return RUE_OK;
-    size_t started = loader->started;
+    size_t started = loader->crew.started;
     rue_loader_stop(loader);
     return rue_fail(error, RUE_INFEASIBLE, "the system started %zu of %zu worker threads: %s%s", started,
-                    loader->worker_count, strerror(failed), rue_advice(failed));
+                    loader->crew.count, strerror(failed), rue_advice(failed));
 }
 
 static rue_status load_inline(struct rue_loader *loader, struct rue_batch **out, rue_error *error)
 {
-    if (loader->stopping) return rue_fail(error, RUE_INTERRUPTED, "the loader was stopped");
+    if (loader->work.stopping) return rue_fail(error, RUE_INTERRUPTED, "the loader was stopped");
     pthread_mutex_lock(&loader->lock);
     struct rue_batch *batch = take_slab(loader, loader->taken);
     pthread_mutex_unlock(&loader->lock);
     rue_status status =
-        load_items(loader, loader->workers[0].fetcher, batch, 0, batch->count, &loader->failure);
-    if (loader->stopping) status = rue_fail(&loader->failure, RUE_INTERRUPTED, "the loader was stopped");
+        load_items(loader, loader->crew.workers[0].fetcher, batch, 0, batch->count, &loader->failure);
+    if (loader->work.stopping) status = rue_fail(&loader->failure, RUE_INTERRUPTED, "the loader was stopped");
     if (status != RUE_OK) {
         rue_loader_release(loader, batch);
         return rue_fail(error, status, "%s", loader->failure.message);
@@ -453,9 +468,9 @@ static rue_status load_inline(struct rue_loader *loader, struct rue_batch **out,
 /* Under the lock: waits until the batch that is next is loaded, or will never be. */
 static rue_status wait_loaded(struct rue_loader *loader, struct slot *slot)
 {
-    while ((loader->begun <= loader->taken || slot->remaining > 0) && !loader->stopping)
+    while ((loader->work.begun <= loader->taken || slot->remaining > 0) && !loader->work.stopping)
         pthread_cond_wait(&loader->ready, &loader->lock);
-    if (loader->stopping) return rue_fail(&loader->failure, RUE_INTERRUPTED, "the loader was stopped");
+    if (loader->work.stopping) return rue_fail(&loader->failure, RUE_INTERRUPTED, "the loader was stopped");
     return slot->error.status == RUE_OK
                ? RUE_OK
                : rue_fail(&loader->failure, slot->error.status, "%s", slot->error.message);
@@ -464,14 +479,14 @@ static rue_status wait_loaded(struct rue_loader *loader, struct slot *slot)
 rue_status rue_loader_next(struct rue_loader *loader, struct rue_batch **out, rue_error *error)
 {
     *out = NULL;
-    if (loader->taken == loader->batches) return RUE_OK;
-    if (loader->stopping) rue_fail(&loader->failure, RUE_INTERRUPTED, "the loader was stopped");
+    if (loader->taken == loader->plan.batches) return RUE_OK;
+    if (loader->work.stopping) rue_fail(&loader->failure, RUE_INTERRUPTED, "the loader was stopped");
     if (loader->failure.status != RUE_OK)
         return rue_fail(error, loader->failure.status, "%s", loader->failure.message);
     if (loader->options.num_workers == 0) return load_inline(loader, out, error);
-    assert(loader->started > 0 || loader->stopping);
+    assert(loader->crew.started > 0 || loader->work.stopping);
     pthread_mutex_lock(&loader->lock);
-    struct slot *slot = &loader->slots[loader->taken % loader->window];
+    struct slot *slot = &loader->slots[loader->taken % loader->plan.window];
     rue_status status = wait_loaded(loader, slot);
     if (status == RUE_OK) {
         *out = slot->batch;
@@ -487,8 +502,8 @@ rue_status rue_loader_next(struct rue_loader *loader, struct rue_batch **out, ru
 void rue_loader_release(struct rue_loader *loader, struct rue_batch *batch)
 {
     pthread_mutex_lock(&loader->lock);
-    assert(loader->free_count < loader->slab_count);
-    loader->free_slabs[loader->free_count++] = batch;
+    assert(loader->pool.free_count < loader->pool.count);
+    loader->pool.free[loader->pool.free_count++] = batch;
     if (loader->options.num_workers > 0) begin_batches(loader);
     pthread_mutex_unlock(&loader->lock);
 }
@@ -496,12 +511,12 @@ void rue_loader_release(struct rue_loader *loader, struct rue_batch *batch)
 void rue_loader_stop(struct rue_loader *loader)
 {
     pthread_mutex_lock(&loader->lock);
-    loader->stopping = true;
-    pthread_cond_broadcast(&loader->work);
+    loader->work.stopping = true;
+    pthread_cond_broadcast(&loader->work_here);
     pthread_cond_broadcast(&loader->ready);
     pthread_mutex_unlock(&loader->lock);
-    for (size_t i = 0; i < loader->started; i++) pthread_join(loader->workers[i].thread, NULL);
-    loader->started = 0;
+    for (size_t i = 0; i < loader->crew.started; i++) pthread_join(loader->crew.workers[i].thread, NULL);
+    loader->crew.started = 0;
 }
 
 uint64_t rue_loader_bad_images(struct rue_loader *loader, rue_error *example)
@@ -518,17 +533,17 @@ void rue_loader_close(struct rue_loader *loader)
     if (!loader) return;
     rue_loader_stop(loader);
     const struct rue_slab_allocator *allocator = loader->options.allocator;
-    for (size_t i = 0; i < loader->slab_count; i++) {
-        allocator->release(allocator->context, loader->slabs[i].images, loader->slab_bytes);
-        free(loader->slabs[i].labels);
+    for (size_t i = 0; i < loader->pool.count; i++) {
+        allocator->release(allocator->context, loader->pool.slabs[i].images, loader->plan.slab_bytes);
+        free(loader->pool.slabs[i].labels);
     }
-    for (size_t i = 0; i < loader->worker_count; i++) rue_fetcher_close(loader->workers[i].fetcher);
-    pthread_cond_destroy(&loader->work);
+    for (size_t i = 0; i < loader->crew.count; i++) rue_fetcher_close(loader->crew.workers[i].fetcher);
+    pthread_cond_destroy(&loader->work_here);
     pthread_cond_destroy(&loader->ready);
     pthread_mutex_destroy(&loader->lock);
-    free(loader->workers);
+    free(loader->crew.workers);
     free(loader->slots);
-    free(loader->free_slabs);
-    free(loader->slabs);
+    free(loader->pool.free);
+    free(loader->pool.slabs);
     free(loader);
 }
