@@ -1,7 +1,11 @@
 #include "study_ledger.h"
 
-#include "array.h"
+#include <math.h>
+
+#include "disturbance.h"
 #include "suspension.h"
+
+static const double prediction_spread = 1.5; /* predictions are surer of themselves than they should be */
 
 uint64_t rue_study_spent_ns(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger)
 {
@@ -19,6 +23,17 @@ void rue_study_count_cost(const struct rue_study_setup *setup, struct rue_study_
     }
     int64_t cost = result->cost_ns != RUE_ABSENT ? result->cost_ns : result->end_to_end_ns;
     if (cost > 0) ledger->clock.virtual_ns += (uint64_t)cost;
+}
+
+void rue_study_note_error(struct rue_study_ledger *ledger, double expected_s, double expected_sd)
+{
+    struct rue_ledger_row *row = &ledger->rows[ledger->last_row];
+    const struct rue_trial_result *result = &row->trial.result;
+    bool joint = result->outcome == RUE_TRIAL_OK && row->trial.request.measure == RUE_JOINT;
+    if (!joint || result->end_to_end_ns <= 0 || !(expected_s > 0)) return;
+    row->error = log((double)result->end_to_end_ns / 1e9 / expected_s);
+    row->error_sd = prediction_spread * expected_sd;
+    row->trial.disturbed = rue_disturbance_is_likely(row->error, row->error_sd);
 }
 
 void rue_study_take_marks(struct rue_study_ledger *ledger)

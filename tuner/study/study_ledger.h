@@ -26,6 +26,9 @@ struct rue_ledger_row {
     double cost_ns;           /* what an ok joint one says of what is minimised; NaN where it says nothing */
     bool predicted;           /* that is extended from a truncated trial */
     struct rue_job_line line; /* what it says of jobs of other lengths */
+    double error, error_sd;   /* logarithm of what it took over what was expected, and its standard deviation;
+                                 0: nothing was expected */
+    bool reference;           /* made to see whether the machine changes */
 };
 
 struct rue_study_ledger {
@@ -39,6 +42,7 @@ struct rue_study_ledger {
     size_t reused;               /* of them, from the store */
     bool was_stored;             /* the last one asked for: from the store, or measured to make the plan */
     size_t made;                 /* trials of this run since its plan, references and all */
+    size_t answered;             /* questions of strategies, from the store or by trials */
     size_t last_row;             /* that was answered last */
     struct rue_speed_history speeds;
     size_t notice_count;
@@ -60,6 +64,9 @@ uint64_t rue_study_spent_ns(const struct rue_study_setup *setup, const struct ru
  */
 void rue_study_count_cost(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                           uint64_t started_ns, struct rue_trial_result *result);
+
+/* Notes how far the last row is off the time that a strategy expected, and marks it where it is too far. */
+void rue_study_note_error(struct rue_study_ledger *ledger, double expected_s, double expected_sd);
 
 /* Marks the row of a disturbed trial, where there is one; those of the trials that were taken over. */
 void rue_study_mark(struct rue_study_ledger *ledger, uint64_t trial);

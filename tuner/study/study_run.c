@@ -36,7 +36,6 @@ struct tracks {
     double weights[RUE_STUDY_VARIANTS_MAX * RUE_STUDY_MODELS_MAX]; /* of the scenarios */
     size_t baselines[RUE_BASELINES_MAX];                           /* columns of those that are looked at */
     struct track at[RUE_STUDY_VARIANTS_MAX];
-    size_t done;             /* trials that were told */
     struct rue_watch *watch; /* NULL: the study is too short for one */
     /* Of a strategy that does not predict: */
     size_t config;     /* at work, or left out, */
@@ -59,29 +58,28 @@ static struct cell cell_of(const struct rue_study_setup *setup, const struct tra
                          ask->scenario % setup->model_count, ask->config};
 }
 
-static void show_progress(struct rue_study *study, const struct track *track, size_t done, size_t made,
-                          const struct rue_ask *ask, uint64_t run_start_ns)
+static void show_progress(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
+                          const struct track *track, const struct rue_ask *ask, uint64_t run_start_ns)
 {
-    if (done > 1 && !rue_progress_due(study->setup.progress)) return;
+    if (ledger->answered > 1 && !rue_progress_due(setup->progress)) return;
     char count[64], mode[64], model_name[RUE_MODEL_NAME_BYTES + 1], best[160], label[RUE_CONFIG_TEXT_BYTES];
     char time[RUE_UNIT_TEXT_BYTES], left[RUE_UNIT_TEXT_BYTES + 8];
-    struct cell cell = cell_of(&study->setup, track, ask);
-    rue_config_label(&study->setup.configs[cell.config], label);
-    if (rue_study_predicts(&study->setup))
-        rue_progress_describe_claim(&study->setup, track->state, best, sizeof best);
+    struct cell cell = cell_of(setup, track, ask);
+    rue_config_label(&setup->configs[cell.config], label);
+    if (rue_study_predicts(setup))
+        rue_progress_describe_claim(setup, track->state, best, sizeof best);
     else
-        rue_progress_describe_best(&study->setup, &study->ledger, cell.variant, best, sizeof best);
-    rue_progress_describe_count(&study->setup, done, made, count, sizeof count);
-    double rest = rue_progress_rest_s(&study->setup, &study->ledger, done, made,
-                                      rue_study_spent_ns(&study->setup, &study->ledger) - run_start_ns);
-    const struct rue_variant *variant = &study->setup.variants[cell.variant].variant;
+        rue_progress_describe_best(setup, ledger, cell.variant, best, sizeof best);
+    rue_progress_describe_count(setup, ledger, count, sizeof count);
+    double rest = rue_progress_rest_s(setup, ledger, rue_study_spent_ns(setup, ledger) - run_start_ns);
+    const struct rue_variant *variant = &setup->variants[cell.variant].variant;
     snprintf(mode, sizeof mode, "%.60s ",
-             study->setup.host.recording ? variant->path : rue_mode_names[variant->mode]);
-    snprintf(model_name, sizeof model_name, "%s ", study->setup.models[cell.model].name);
+             setup->host.recording ? variant->path : rue_mode_names[variant->mode]);
+    snprintf(model_name, sizeof model_name, "%s ", setup->models[cell.model].name);
     snprintf(left, sizeof left, ", %s left", rue_format_duration((uint64_t)(rest * 1e9), time, sizeof time));
     const struct rue_progress_part parts[] = {{0, count}, {2, mode}, {1, model_name},
                                               {0, label}, {4, best}, {3, left}};
-    rue_progress_show_parts(study->setup.progress, parts, sizeof parts / sizeof *parts);
+    rue_progress_show_parts(setup->progress, parts, sizeof parts / sizeof *parts);
 }
 
 static uint64_t expected_ns(const struct rue_study_setup *setup, const struct rue_ask *ask)
@@ -116,15 +114,13 @@ static rue_status answer(const struct rue_study_setup *setup, struct rue_study_l
                              &request, nth, expected_ns(setup, ask), result, error);
 }
 
-static void mark_partial(const struct rue_study_setup *setup, struct rue_study_outcome *outcome,
-                         const char *why, size_t done)
+static void mark_partial(struct rue_study *study, const char *why)
 {
-    outcome->partial = true;
-    if (rue_study_predicts(setup))
-        snprintf(outcome->partial_reason, sizeof outcome->partial_reason, "%s after %zu trials", why, done);
-    else
-        snprintf(outcome->partial_reason, sizeof outcome->partial_reason, "%s after %zu of %zu trials", why,
-                 done, setup->plan.trials);
+    char all[48] = "";
+    if (!rue_study_predicts(&study->setup)) snprintf(all, sizeof all, " of %zu", study->setup.plan.trials);
+    study->outcome.partial = true;
+    snprintf(study->outcome.partial_reason, sizeof study->outcome.partial_reason, "%s after %zu%s trials",
+             why, study->ledger.answered, all);
 }
 
 /* The track that has spent least of its share, and its next question; NULL when none has one. */
@@ -241,62 +237,53 @@ static struct rue_watch_reserve reserve_of(const struct rue_study_setup *setup, 
 }
 
 /* Looks after the machine when a trial has been made; what that costs is the track's. */
-static rue_status look_after(struct rue_study *study, struct tracks *tracks, struct track *track,
-                             const struct rue_watched *watched, const struct rue_trial_result *result,
-                             rue_error *error)
+static rue_status look_after(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                             struct tracks *tracks, struct track *track, rue_error *error)
 {
-    bool changed, recorded = rue_study_hello(&study->setup)->whole_jobs;
+    bool changed;
     struct rue_speed_change change;
-    uint64_t before_ns = rue_study_spent_ns(&study->setup, &study->ledger);
-    size_t made = study->ledger.made;
-    study->ledger.rows[study->ledger.row_count - 1].trial.disturbed =
-        !recorded && rue_watched_is_far(watched, result);
     if (!tracks->watch) return RUE_OK;
-    rue_status status = rue_watch_note(tracks->watch, watched, result, error);
-    if (status == RUE_OK)
-        status = rue_watch_look(tracks->watch, reserve_of(&study->setup, tracks), &changed, &change, error);
-    if (status == RUE_OK && changed)
-        status = take_change(&study->setup, &study->ledger, tracks, &change, error);
-    uint64_t spent_ns = rue_study_spent_ns(&study->setup, &study->ledger) - before_ns;
+    uint64_t before_ns = rue_study_spent_ns(setup, ledger);
+    size_t made = ledger->made;
+    rue_status status = rue_watch_look(tracks->watch, reserve_of(setup, tracks), &changed, &change, error);
+    if (status == RUE_OK && changed) status = take_change(setup, ledger, tracks, &change, error);
+    uint64_t spent_ns = rue_study_spent_ns(setup, ledger) - before_ns;
     track->spent_ns += spent_ns;
-    if (study->setup.plan.strategy->spend)
-        study->setup.plan.strategy->spend(track->state, (double)spent_ns / 1e9, study->ledger.made - made);
+    if (setup->plan.strategy->spend)
+        setup->plan.strategy->spend(track->state, (double)spent_ns / 1e9, ledger->made - made);
     return status;
 }
 
 /* Measures, and tells everybody. `nth`: which stored trial will do. */
-static rue_status step(struct rue_study *study, struct tracks *tracks, struct track *track,
-                       struct rue_ask *ask, size_t nth, struct rue_same_failures *failures, rue_error *error)
+static rue_status step(struct rue_study_setup *setup, struct rue_study_ledger *ledger, struct tracks *tracks,
+                       struct track *track, struct rue_ask *ask, size_t nth,
+                       struct rue_same_failures *failures, rue_error *error)
 {
-    struct cell cell = cell_of(&study->setup, track, ask);
-    struct rue_watched watched = {.done = tracks->done,
-                                  .variant = cell.variant,
-                                  .model = cell.model,
-                                  .config = cell.config,
-                                  .measure = ask->measure};
+    const struct rue_strategy_ops *strategy = setup->plan.strategy;
+    struct cell cell = cell_of(setup, track, ask);
     struct rue_trial_result result;
-    if (study->setup.plan.strategy->expect &&
-        !study->setup.plan.strategy->expect(track->state, ask, &watched.expected_s, &watched.expected_sd))
-        watched.expected_s = 0;
-    rue_status status = answer(&study->setup, &study->ledger, cell, ask, nth, &result, error);
+    double expected_s = 0, expected_sd = 0;
+    bool expects = strategy->expect && strategy->expect(track->state, ask, &expected_s, &expected_sd);
+    rue_status status = answer(setup, ledger, cell, ask, nth, &result, error);
     if (status != RUE_OK) return status;
-    ask->stored = study->ledger.was_stored;
-    struct rue_ledger_row *row = &study->ledger.rows[study->ledger.last_row];
-    ask->trial = watched.trial = row->trial.id;
+    ask->stored = ledger->was_stored;
+    struct rue_ledger_row *row = &ledger->rows[ledger->last_row];
+    ask->trial = row->trial.id;
     if (ask->measure == RUE_JOINT) row->config = cell.config;
-    tell(&study->setup, track, ask, &result);
-    tracks->done++;
-    if (!ask->stored && !rue_study_predicts(&study->setup)) {
+    tell(setup, track, ask, &result);
+    ledger->answered++;
+    if (!ask->stored && !rue_study_predicts(setup)) {
         tracks->own++;
-        const struct rue_config *config = &study->setup.configs[cell.config];
-        uint64_t images = rue_study_trial_images(&study->setup, cell.variant, config);
-        tracks->expected_s += rue_study_trial_s(&study->setup, cell.variant, cell.model, config, images);
+        const struct rue_config *config = &setup->configs[cell.config];
+        uint64_t images = rue_study_trial_images(setup, cell.variant, config);
+        tracks->expected_s += rue_study_trial_s(setup, cell.variant, cell.model, config, images);
     }
-    if (status == RUE_OK) status = check_probe(&study->setup, &study->ledger, track, ask, &result, error);
+    if (status == RUE_OK) status = check_probe(setup, ledger, track, ask, &result, error);
     if (status == RUE_OK && !ask->stored) status = rue_same_failures_count(failures, &result, error);
-    if (status == RUE_OK && !ask->stored) status = look_after(study, tracks, track, &watched, &result, error);
     rue_trial_result_close(&result);
-    return status;
+    if (status != RUE_OK || ask->stored) return status;
+    if (expects && !rue_study_hello(setup)->whole_jobs) rue_study_note_error(ledger, expected_s, expected_sd);
+    return look_after(setup, ledger, tracks, track, error);
 }
 
 /* What the strategy believes of the cells of its variant becomes the matrix's. */
@@ -319,14 +306,14 @@ static rue_status put_estimates(const struct rue_study_setup *setup, struct rue_
 }
 
 /* Whether a signal ended what a strategy was thinking. */
-static rue_status check_thinking(const struct rue_study_setup *setup, struct rue_study_outcome *outcome,
-                                 const struct tracks *tracks, rue_error *error)
+static rue_status check_thinking(struct rue_study *study, const struct tracks *tracks, rue_error *error)
 {
+    const struct rue_strategy_ops *strategy = study->setup.plan.strategy;
     rue_status status = RUE_OK;
-    for (size_t i = 0; status == RUE_OK && setup->plan.strategy->status && i < tracks->count; i++)
-        status = setup->plan.strategy->status(tracks->at[i].state, NULL);
+    for (size_t i = 0; status == RUE_OK && strategy->status && i < tracks->count; i++)
+        status = strategy->status(tracks->at[i].state, NULL);
     if (status != RUE_INTERRUPTED && status != RUE_TERMINATED) return RUE_OK; /* see check_end */
-    mark_partial(setup, outcome, "interrupted", tracks->done);
+    mark_partial(study, "interrupted");
     return rue_fail(error, status, "interrupted");
 }
 
@@ -377,7 +364,7 @@ static rue_status loop(struct rue_study *study, struct tracks *tracks, rue_error
         if (status != RUE_OK) rue_fail(error, status, "interrupted");
         if (status == RUE_OK && rue_study_predicts(&study->setup) &&
             is_spent(&study->setup, &study->ledger)) {
-            mark_partial(&study->setup, &study->outcome, "the budget was spent", tracks->done);
+            mark_partial(study, "the budget was spent");
             return RUE_OK;
         }
         size_t nth = study->ledger.stored_untold && ask.repeat > 0 ? RUE_STUDY_ANEW : (size_t)ask.repeat;
@@ -387,17 +374,17 @@ static rue_status loop(struct rue_study *study, struct tracks *tracks, rue_error
         if (status == RUE_OK)
             status = skip(&study->setup, &study->ledger, tracks, cell, &ask, nth, spent_s, &skipped, error);
         if (skipped) continue;
-        if (status == RUE_OK) status = step(study, tracks, track, &ask, nth, &failures, error);
+        if (status == RUE_OK)
+            status = step(&study->setup, &study->ledger, tracks, track, &ask, nth, &failures, error);
         if (status != RUE_OK) {
-            mark_partial(&study->setup, &study->outcome,
-                         status == RUE_INTERRUPTED || status == RUE_TERMINATED ? "interrupted" : "stopped",
-                         tracks->done);
+            bool signal = status == RUE_INTERRUPTED || status == RUE_TERMINATED;
+            mark_partial(study, signal ? "interrupted" : "stopped");
             return status;
         }
-        show_progress(study, track, tracks->done, study->ledger.made, &ask, run_start_ns);
+        show_progress(&study->setup, &study->ledger, track, &ask, run_start_ns);
     }
-    if (tracks->skipped) mark_partial(&study->setup, &study->outcome, "the budget was spent", tracks->done);
-    return check_thinking(&study->setup, &study->outcome, tracks, error);
+    if (tracks->skipped) mark_partial(study, "the budget was spent");
+    return check_thinking(study, tracks, error);
 }
 
 /* Where a baseline is recommended in place of what the strategy has chosen, it is claimed of that. */
@@ -435,7 +422,7 @@ static rue_status take_estimates(struct rue_study *study, const struct track *tr
                                                      &study->outcome.variants[variant].knowledge, error);
     if (study->outcome.variants[variant].claimed && !study->outcome.variants[variant].claim.verified &&
         !study->outcome.partial)
-        mark_partial(&study->setup, &study->outcome, "the budget was spent", study->ledger.row_count);
+        mark_partial(study, "the budget was spent");
     if (status == RUE_OK) status = put_estimates(&study->setup, &study->outcome, track, error);
     return status == RUE_OK ? claim_recommended(study, track, error) : status;
 }
@@ -519,7 +506,7 @@ rue_status rue_study_run(struct rue_study *study, rue_error *error)
     struct tracks tracks = {.config = SIZE_MAX};
     rue_status status = open_tracks(&study->setup, &study->ledger, &tracks, error);
     study->ledger.made = 0;
-    if (status == RUE_OK) status = rue_watch_open(study, &tracks.watch, error);
+    if (status == RUE_OK) status = rue_watch_open(&study->setup, &study->ledger, &tracks.watch, error);
     if (status == RUE_OK) status = loop(study, &tracks, error);
     bool usable = status == RUE_OK || study->outcome.partial;
     rue_error lost = {0};
@@ -535,9 +522,8 @@ rue_status rue_study_run(struct rue_study *study, rue_error *error)
     }
     rue_study_mark_far(&study->setup, &study->ledger, &study->outcome);
     if (rue_study_predicts(&study->setup)) rue_study_take_marks(&study->ledger);
-    rue_watch_conclude(tracks.watch);
+    rue_watch_close(tracks.watch, study->outcome.disturbance);
     if (status == RUE_OK)
         status = rue_causes_look(&study->setup, "after the last trial", study->outcome.busy_after, error);
-    rue_watch_close(tracks.watch);
     return status;
 }

@@ -304,27 +304,26 @@ void rue_progress_describe_claim(const struct rue_study_setup *setup, void *stat
              rue_prose_bound_percent(claim.bound_ratio));
 }
 
-void rue_progress_describe_count(const struct rue_study_setup *setup, size_t done, size_t made, char *out,
-                                 size_t bytes)
+void rue_progress_describe_count(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
+                                 char *out, size_t bytes)
 {
-    size_t most = setup->goal.search.budget.trials;
+    size_t most = setup->goal.search.budget.trials, done = ledger->answered;
     if (!rue_study_predicts(setup))
         snprintf(out, bytes, "%zu of %zu trials: ", done, setup->plan.trials);
     else if (most)
-        snprintf(out, bytes, "%zu of at most %zu trials: ", done, most + done - made);
+        snprintf(out, bytes, "%zu of at most %zu trials: ", done, most + done - ledger->made);
     else
         snprintf(out, bytes, "%zu trials: ", done);
 }
 
 double rue_progress_rest_s(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
-                           size_t done, size_t made, uint64_t spent_ns)
+                           uint64_t spent_ns)
 {
-    double spent_s = (double)spent_ns / 1e9, rest = (double)setup->goal.search.budget.trials - (double)made;
-    double left_s = setup->goal.search.budget.time_ns ? rue_study_budget_left_s(setup, ledger) : INFINITY;
-    if (setup->goal.search.budget.trials) left_s = spent_s / fmax(1, (double)made) * fmax(0, rest);
+    const struct rue_budget *budget = &setup->goal.search.budget;
+    double spent_s = (double)spent_ns / 1e9, made = (double)ledger->made, done = (double)ledger->answered;
+    double left_s = budget->time_ns ? rue_study_budget_left_s(setup, ledger) : INFINITY;
+    if (budget->trials) left_s = spent_s / fmax(1, made) * fmax(0, (double)budget->trials - made);
     if (rue_study_predicts(setup)) return left_s;
-    rest = (double)(setup->plan.trials - done);
-    return fmin(left_s, done > setup->plan.trials / 10
-                            ? spent_s / (double)done * rest
-                            : setup->plan.expected_s * rest / (double)setup->plan.trials);
+    double all = (double)setup->plan.trials, rest = all - done;
+    return fmin(left_s, done > all / 10 ? spent_s / done * rest : setup->plan.expected_s * rest / all);
 }

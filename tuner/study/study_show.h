@@ -29,11 +29,11 @@ void rue_progress_describe_claim(const struct rue_study_setup *setup, void *stat
 
 /* "57 of 60 trials: ", "57 of at most 500 trials: "; a count, as the numbers of trials are those of
  * trials.csv. */
-void rue_progress_describe_count(const struct rue_study_setup *setup, size_t done, size_t made, char *out,
-                                 size_t bytes);
+void rue_progress_describe_count(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
+                                 char *out, size_t bytes);
 
 /* Seconds that the trials which are left are expected to take. */
 double rue_progress_rest_s(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
-                           size_t done, size_t made, uint64_t spent_ns);
+                           uint64_t spent_ns);
 
 #endif

@@ -1,15 +1,17 @@
 /* Watches whether the machine becomes slower, or faster, while a study runs.
  *
  * Every few trials a short reference trial is made, always the same one (load-only where the runner can; else
- * joint), and its time is compared with what it took before. Trials whose time is expected, as the strategy
- * predicts it or as their cell was measured before, raise suspicion; references decide. Once a change is sure
- * (slowdown.h), its size is told, for loading and for computing, and what the kernel says of its cause.
+ * joint), and its time is compared with what it took before. One that is not as expected is repeated at once.
+ * When a change is sure (slowdown.h), its size is told, for loading and for computing, and what the kernel
+ * says of its cause. The change began between two references, where trials of which something was expected
+ * fit it best.
  *
  * References cost budget: one in RUE_WATCH_PERIOD trials, and at most an eighth of the time. */
 #ifndef RUE_WATCH_H
 #define RUE_WATCH_H
 
-#include "study.h"
+#include "causes.h"
+#include "study_ledger.h"
 
 struct rue_watch;
 
@@ -28,24 +30,12 @@ bool rue_watch_plan(const struct rue_study_setup *setup, struct rue_watch_plan *
  */
 size_t rue_watch_spares(const struct rue_study_setup *setup, size_t trials);
 
-/* `study` is borrowed, planned. `*out` is NULL for a study that is too short. RUE_MEMORY. */
-rue_status rue_watch_open(struct rue_study *study, struct rue_watch **out, rue_error *error) RUE_MUST_CHECK;
-void rue_watch_close(struct rue_watch *watch);
+/* Both are borrowed, planned. `*out` is NULL for a study that is too short. RUE_MEMORY. */
+rue_status rue_watch_open(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                          struct rue_watch **out, rue_error *error) RUE_MUST_CHECK;
 
-/* A trial that was made now. */
-struct rue_watched {
-    size_t trial; /* its number */
-    size_t done;  /* how many had been told before it */
-    size_t variant, model, config;
-    enum rue_measure measure;
-    double expected_s, expected_sd; /* and the standard deviation of its logarithm; 0: not expected */
-};
-/* Whether its result is far from what was expected of it. */
-bool rue_watched_is_far(const struct rue_watched *watched, const struct rue_trial_result *result);
-
-/* Notes it; its result says whether it was ok. RUE_MEMORY. */
-rue_status rue_watch_note(struct rue_watch *watch, const struct rue_watched *watched,
-                          const struct rue_trial_result *result, rue_error *error) RUE_MUST_CHECK;
+/* Says what disturbed all of it. (`disturbance` is nullable) */
+void rue_watch_close(struct rue_watch *watch, char disturbance[RUE_CAUSES_BYTES]);
 
 /* Part of the budget that is not to be spent on references. */
 struct rue_watch_reserve {
@@ -53,13 +43,10 @@ struct rue_watch_reserve {
     size_t trials;
 };
 
-/* Makes the references that are due after the noted trial and leave `reserve`; as rue_study_measure fails.
- * `*changed`: whether they show `*change` of the machine, which is then noted by the study and on the screen.
- */
+/* Makes the references that are due after the ledger's last trial, which was made now, and that leave
+ * `reserve`; as rue_study_measure fails. `*changed`: whether they show `*change` of the machine, which is
+ * then noted in the ledger and on the screen. */
 rue_status rue_watch_look(struct rue_watch *watch, struct rue_watch_reserve reserve, bool *changed,
                           struct rue_speed_change *change, rue_error *error) RUE_MUST_CHECK;
-
-/* Says at the end what disturbed all of it: the outcome's disturbance. */
-void rue_watch_conclude(struct rue_watch *watch);
 
 #endif
