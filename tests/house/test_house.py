@@ -170,6 +170,11 @@ def test_the_picture_of_the_architecture_is_of_these_includes():
     assert drawn == (ROOT / "docs/architecture.svg").read_text(), "docs/architecture.py > docs/architecture.svg"
 
 
+def test_the_page_of_json_fields_is_of_this_schema():
+    made = subprocess.run([ROOT / "docs/json_fields.py"], capture_output=True, text=True, check=True).stdout
+    assert made == (ROOT / "docs/json.md").read_text(), "docs/json_fields.py > docs/json.md"
+
+
 def test_contributing_is_short():
     assert len((ROOT / "CONTRIBUTING.md").read_text().splitlines()) <= 200
 
