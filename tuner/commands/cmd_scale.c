@@ -1,11 +1,10 @@
 #include "commands.h"
 
-#include <inttypes.h>
 #include <jansson.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "data_options.h"
+#include "dry_run.h"
 #include "interrupt.h"
 #include "json_document.h"
 #include "scale.h"
@@ -38,6 +37,8 @@ enum {
 };
 
 enum { BATCH_MAX = 65536, WORKERS_MAX = 1024 };
+
+static const char usual_workers[] = "0..8";
 
 static const struct rue_option options_table[] = {
     [BATCH_SIZE] = {"batch-size", RUE_OPTION_LIST, "LIST", NULL, "batch sizes of the first curve [16 to 256]",
@@ -74,56 +75,30 @@ static const struct rue_option options_table[] = {
     [QUIET] = {"quiet", RUE_OPTION_FLAG, NULL, NULL, "no progress", 0, 0, NULL},
 };
 
-static struct rue_scale_goal read_goal(const struct rue_options *options, struct rue_progress *progress)
+static struct rue_study_goal read_goal(const struct rue_options *options)
 {
-    bool workers = rue_options_origin(options, FIXED_WORKERS)[0];
     const char *model = rue_options_text(options, MODEL), *runner = rue_options_text(options, RUNNER);
-    struct rue_scale_goal goal = {
-        .data_count = (size_t)rue_options_argument_count(options),
-        .runner = runner,
-        .device = rue_options_text(options, DEVICE),
-        .models = model || runner ? model : "none",
-        .fixed_batch = (int)rue_options_number(options, FIXED_BATCH),
-        .fixed_workers = workers ? (int)rue_options_number(options, FIXED_WORKERS) : -1,
-        .images = rue_options_number(options, IMAGES),
-        .budget_ns = rue_options_number(options, BUDGET),
-        .trial_timeout_ns = rue_options_number(options, TRIAL_TIMEOUT),
-        .memory_bytes = rue_options_number(options, MAX_MEMORY),
-        .period_ns = rue_options_number(options, PERIOD),
-        .workload = rue_workload_of_options(options),
-        .out = rue_options_text(options, OUT),
-        .fresh = rue_options_flag(options, FRESH),
-        .dry_run = rue_options_flag(options, DRY_RUN),
-        .command_line = rue_options_command_line(options),
-        .progress = progress,
+    struct rue_study_goal goal = {
+        .data.count = (size_t)rue_options_argument_count(options),
+        .data.paths = rue_options_arguments(options),
+        .data.modes = {true, true},
+        .loader.runner = runner,
+        .models.device = rue_options_text(options, DEVICE),
+        .models.names = model || runner ? model : "none",
+        .job.images = rue_options_number(options, IMAGES),
+        .search.strategy = rue_strategies[0]->name,
+        .search.repeats = 1,
+        .loader.trial_timeout_ns = rue_options_number(options, TRIAL_TIMEOUT),
+        .loader.memory_bytes = rue_options_number(options, MAX_MEMORY),
+        .loader.workload = rue_workload_of_options(options),
+        .output.folder = rue_options_text(options, OUT),
+        .output.name_suffix = "-scale",
+        .output.reports = rue_scale_reports,
+        .output.fresh = rue_options_flag(options, FRESH) && !rue_options_flag(options, DRY_RUN),
+        .output.dry_run = rue_options_flag(options, DRY_RUN),
+        .output.command_line = rue_options_command_line(options),
     };
-    for (size_t i = 0; i < goal.data_count; i++) goal.data[i] = rue_options_argument(options, (int)i);
     return goal;
-}
-
-/* The same place, however it is written; patterns of shards are compared as they are. */
-static bool is_same_place(const char *a, const char *b)
-{
-    char *real_a = realpath(a, NULL), *real_b = realpath(b, NULL);
-    bool same = strcmp(a, b) == 0 || (real_a && real_b && strcmp(real_a, real_b) == 0);
-    free(real_a);
-    free(real_b);
-    return same;
-}
-
-/* Values that would make no sense. */
-static rue_status check_goal(const struct rue_options *options, const struct rue_scale_goal *goal,
-                             rue_error *error)
-{
-    if (goal->period_ns < RUE_NS_PER_MS)
-        return rue_fail(error, RUE_USAGE,
-                        "%s: looking more often than every 1ms would be all that is measured",
-                        rue_options_origin(options, PERIOD));
-    for (size_t i = 0; i < goal->data_count; i++)
-        for (size_t k = 0; k < i; k++)
-            if (is_same_place(goal->data[i], goal->data[k]))
-                return rue_fail(error, RUE_USAGE, "%s is given twice; leave one out", goal->data[i]);
-    return RUE_OK;
 }
 
 /* ---- shown ---- */
@@ -140,21 +115,21 @@ static void describe_left_out(const struct rue_scaling *results, char *out, size
 
 static void show_plan(const struct rue_scale *scale, FILE *stream)
 {
-    const struct rue_scaling *results = rue_scale_results(scale);
+    const struct rue_scaling *results = &scale->results;
     char images[RUE_UNIT_TEXT_BYTES], job[RUE_UNIT_TEXT_BYTES], time[RUE_UNIT_TEXT_BYTES], left_out[128];
     describe_left_out(results, left_out, sizeof left_out);
     rue_terminal_say(
         stream,
         "Plan: %zu trials of %s images%s%s%s, batch sizes with %d workers and workers with batches of "
         "%d, in about %s; written to %s.%s",
-        rue_scale_trials(scale), rue_format_count(results->trial_images, images, sizeof images),
+        results->row_count, rue_format_count(results->trial_images, images, sizeof images),
         results->trial_images < results->job_images ? " (of " : "",
         results->trial_images < results->job_images ? rue_format_count(results->job_images, job, sizeof job)
                                                     : "",
         results->trial_images < results->job_images ? ", to fit the budget)" : "",
         results->fixed.value[RUE_NUM_WORKERS], results->fixed.value[RUE_BATCH_SIZE],
-        rue_format_duration((uint64_t)(rue_scale_expected_s(scale) * 1e9), time, sizeof time),
-        results->folder, left_out);
+        rue_format_duration((uint64_t)(scale->expected_s * 1e9), time, sizeof time), results->folder,
+        left_out);
 }
 
 static rue_status print_json(json_t *root, rue_error *error)
@@ -164,72 +139,17 @@ static rue_status print_json(json_t *root, rue_error *error)
     return status;
 }
 
-/* What options that nothing set have come to, and room for those texts that are made. */
-struct defaults {
-    char knobs[RUE_OWN_KNOB_COUNT][1024], models[1024], fixed[RUE_OWN_KNOB_COUNT][32], images[32];
-    struct rue_unset unset[14];
-};
-
-static void join(char *list, size_t bytes, const char *word)
+static rue_status show_dry_run(const struct rue_scale *scale, const struct rue_study_setup *setup,
+                               const struct rue_options *options, rue_error *error)
 {
-    size_t used = strlen(list);
-    snprintf(list + used, bytes - used, "%s%s", used ? "," : "", word);
-}
-
-static void join_value(char *list, size_t bytes, int value)
-{
-    char text[16];
-    snprintf(text, sizeof text, "%d", value);
-    join(list, bytes, text);
-}
-
-/* The data are all tried alike: the first of them tell what with. */
-static void list_tried(const struct rue_scaling *results, struct defaults *out)
-{
-    const struct rue_scaling_row *first = results->rows;
-    for (size_t i = 0; i < results->row_count && results->rows[i].set == first->set; i++) {
-        const struct rue_scaling_row *row = &results->rows[i];
-        const int *values = row->config.value;
-        bool same_model = strcmp(row->model, first->model) == 0;
-        if (rue_config_equal(&row->config, &first->config)) join(out->models, sizeof out->models, row->model);
-        if (same_model && row->of_batches)
-            join_value(out->knobs[RUE_BATCH_SIZE], sizeof *out->knobs, values[RUE_BATCH_SIZE]);
-        if (same_model && row->of_workers)
-            join_value(out->knobs[RUE_NUM_WORKERS], sizeof *out->knobs, values[RUE_NUM_WORKERS]);
-    }
-}
-
-static void find_defaults(const struct rue_scale *scale, struct defaults *out)
-{
-    const struct rue_scaling *results = rue_scale_results(scale);
-    *out = (struct defaults){.unset = {{"batch-size", out->knobs[RUE_BATCH_SIZE]},
-                                       {"num-workers", out->knobs[RUE_NUM_WORKERS]},
-                                       {"fixed-batch", out->fixed[RUE_BATCH_SIZE]},
-                                       {"fixed-workers", out->fixed[RUE_NUM_WORKERS]},
-                                       {"model", out->models},
-                                       {"device", "rtx-a5000"},
-                                       {"images", out->images},
-                                       {"trial-timeout", "ten times its expected time, 1m at least"},
-                                       {"image-key", "the usual names"},
-                                       {"label-key", "the usual names"},
-                                       {"runner", "rue runner"},
-                                       {"out", results->folder},
-                                       {"max-memory", "4/5 of what is free"}}};
-    list_tried(results, out);
-    for (int k = 0; k < RUE_OWN_KNOB_COUNT; k++)
-        snprintf(out->fixed[k], sizeof out->fixed[k], "%d", results->fixed.value[k]);
-    snprintf(out->images, sizeof out->images, "%" PRIu64, results->job_images);
-}
-
-static rue_status show_dry_run(const struct rue_scale *scale, const struct rue_options *options,
-                               rue_error *error)
-{
-    struct defaults defaults;
-    find_defaults(scale, &defaults);
+    char batch[16], workers[16];
+    snprintf(batch, sizeof batch, "%d", scale->results.fixed.value[RUE_BATCH_SIZE]);
+    snprintf(workers, sizeof workers, "%d", scale->results.fixed.value[RUE_NUM_WORKERS]);
+    const struct rue_unset fixed[] = {{"fixed-batch", batch}, {"fixed-workers", workers}, {0}};
     if (rue_options_flag(options, JSON)) {
-        json_t *plan = json_pack("{s:f, s:o}", "expected_s", rue_scale_expected_s(scale), "options",
-                                 rue_options_json(options, defaults.unset)),
-               *root = rue_scaling_json(rue_scale_results(scale));
+        json_t *plan = json_pack("{s:f, s:o}", "expected_s", scale->expected_s, "options",
+                                 rue_dry_run_options_json(setup, options, fixed)),
+               *root = rue_scaling_json(&scale->results);
         if (!plan || !root || json_object_update(root, plan) != 0) {
             json_decref(root);
             root = NULL;
@@ -237,31 +157,29 @@ static rue_status show_dry_run(const struct rue_scale *scale, const struct rue_o
         json_decref(plan);
         return print_json(root, error);
     }
-    const struct rue_report_style style = rue_terminal_style(stdout, RUE_TABLE_COLUMNS);
-    printf("Options:\n");
-    rue_options_show(options, defaults.unset, &style, stdout);
+    rue_dry_run_show_options(setup, options, fixed);
     show_plan(scale, stdout);
     return RUE_OK;
 }
 
 static rue_status show(const struct rue_scale *scale, const struct rue_options *options, rue_error *error)
 {
-    if (rue_options_flag(options, JSON)) return print_json(rue_scaling_json(rue_scale_results(scale)), error);
+    if (rue_options_flag(options, JSON)) return print_json(rue_scaling_json(&scale->results), error);
     const struct rue_report_style style = rue_terminal_style(stdout, RUE_TABLE_COLUMNS);
-    return rue_scaling_show(rue_scale_results(scale), &style, stdout, error);
+    return rue_scaling_show(&scale->results, &style, stdout, error);
 }
 
 /* Whatever was measured is worth being written, whatever ended the run: `ran`, as `why` says. */
-static rue_status conclude(struct rue_scale *scale, rue_status ran, const rue_error *why,
-                           const struct rue_options *options, rue_error *error)
+static rue_status conclude(const struct rue_scale *scale, const struct rue_study *study, rue_status ran,
+                           const rue_error *why, const struct rue_options *options, rue_error *error)
 {
     rue_error lost = {0};
-    const struct rue_scaling *results = rue_scale_results(scale);
+    const struct rue_scaling *results = &scale->results;
     size_t tried = 0;
     for (size_t i = 0; i < results->row_count; i++) tried += results->rows[i].tried;
     rue_status status = RUE_OK;
     if (tried) {
-        status = rue_scale_write(scale, &lost);
+        status = rue_scale_write(scale, study, &lost);
         rue_status shown = show(scale, options, &lost);
         fflush(stdout);
         if (status == RUE_OK)
@@ -274,36 +192,53 @@ static rue_status conclude(struct rue_scale *scale, rue_status ran, const rue_er
     return rue_fail(error, ran, "%s%s%s", why->message, status == RUE_OK ? "" : "; ", lost.message);
 }
 
-static rue_status scale_all(struct rue_scale *scale, const struct rue_options *options,
-                            struct rue_progress *progress, rue_error *error)
+/* An experiment under way. */
+struct scaling {
+    const struct rue_options *options;
+    struct rue_scale scale;
+};
+
+static rue_status scale_study(struct rue_study *study, void *context, rue_error *error)
 {
-    rue_progress_close(progress);
-    if (rue_options_flag(options, DRY_RUN)) return show_dry_run(scale, options, error);
-    if (!rue_options_flag(options, QUIET)) show_plan(scale, stderr);
+    struct scaling *scaling = context;
+    struct rue_scale *scale = &scaling->scale;
     rue_error why = {0};
-    rue_interrupt_defer(
-        true); /* studies end, and the files that tell of all of them are still to be written */
-    rue_status ran = rue_scale_run(scale, &why);
-    rue_progress_close(progress);
-    rue_status status = conclude(scale, ran, &why, options, error);
-    rue_interrupt_defer(false);
-    return status;
+    rue_status status = rue_scale_plan(scale, study, error);
+    if (status != RUE_OK) return status;
+    rue_progress_close(study->setup.progress);
+    if (study->setup.goal.output.dry_run) return show_dry_run(scale, &study->setup, scaling->options, error);
+    if (!rue_options_flag(scaling->options, QUIET)) show_plan(scale, stderr);
+    rue_status ran = rue_scale_run(scale, study, &why);
+    rue_progress_close(study->setup.progress);
+    return conclude(scale, study, ran, &why, scaling->options, error);
 }
 
 static rue_status run(const struct rue_options *options, rue_error *error)
 {
+    static const struct rue_study_steps steps = {.run = scale_study};
+    struct rue_study_goal goal = read_goal(options);
+    bool workers = rue_options_origin(options, FIXED_WORKERS)[0];
+    struct scaling scaling = {
+        .options = options,
+        .scale = {.fixed_batch = (int)rue_options_number(options, FIXED_BATCH),
+                  .fixed_workers = workers ? (int)rue_options_number(options, FIXED_WORKERS) : -1,
+                  .budget_ns = rue_options_number(options, BUDGET),
+                  .period_ns = rue_options_number(options, PERIOD)}};
+    if (scaling.scale.period_ns < RUE_NS_PER_MS)
+        return rue_fail(error, RUE_USAGE,
+                        "%s: looking more often than every 1ms would be all that is measured",
+                        rue_options_origin(options, PERIOD));
+    rue_status status = rue_knob_choices_read(options, &goal.space.knobs, error);
+    if (status == RUE_OK)
+        status = rue_data_options_keys(options, IMAGE_KEY, LABEL_KEY, &goal.data.keys, error);
+    if (status != RUE_OK) return status;
+    rue_knob_choices_add(&goal.space.knobs, "num_workers", usual_workers,
+                         "--num-workers"); /* unless they are asked for */
     struct rue_progress progress = rue_progress_open(rue_options_flag(options, QUIET));
-    struct rue_scale_goal goal = read_goal(options, &progress);
-    struct rue_scale *scale;
     rue_suspension_install();
-    rue_status status = rue_knob_choices_read(options, &goal.knobs, error);
-    if (status == RUE_OK) status = check_goal(options, &goal, error);
-    if (status == RUE_OK) status = rue_data_options_keys(options, IMAGE_KEY, LABEL_KEY, &goal.keys, error);
-    if (status == RUE_OK) status = rue_scale_open(&goal, &scale, error);
-    if (status == RUE_OK) {
-        status = scale_all(scale, options, &progress, error);
-        rue_scale_close(scale);
-    }
+    scaling.scale.gpu = rue_gpu_open();
+    status = rue_study_perform(&goal, &progress, &steps, &scaling, error);
+    rue_scale_close(&scaling.scale);
     rue_progress_close(&progress);
     return status;
 }
@@ -322,6 +257,6 @@ const struct rue_command rue_command_scale = {
     .options = options_table,
     .option_count = sizeof options_table / sizeof *options_table,
     .min_arguments = 1,
-    .max_arguments = RUE_SCALE_DATA_MAX,
+    .max_arguments = RUE_STUDY_VARIANTS_MAX,
     .run = run,
 };

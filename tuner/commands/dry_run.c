@@ -1,7 +1,6 @@
 #include "dry_run.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <string.h>
 
 #include "json_document.h"
@@ -40,7 +39,8 @@ static void add_space(struct defaults *defaults, const struct rue_study_setup *s
     }
 }
 
-static void find_defaults(const struct rue_study_setup *setup, struct defaults *out)
+static void find_defaults(const struct rue_study_setup *setup, const struct rue_unset *more,
+                          struct defaults *out)
 {
     static const struct rue_unset usual[] = {
         {"device", "rtx-a5000"},
@@ -72,25 +72,41 @@ static void find_defaults(const struct rue_study_setup *setup, struct defaults *
     add(out, "max-memory", out->memory);
     add(out, "budget", setup->host.recording ? "10%" : "2m");
     add(out, "out", setup->place.folder);
+    for (; more && more->name; more++) add(out, more->name, more->text);
     add(out, NULL, NULL);
+}
+
+json_t *rue_dry_run_options_json(const struct rue_study_setup *setup, const struct rue_options *options,
+                                 const struct rue_unset *more)
+{
+    struct defaults defaults;
+    find_defaults(setup, more, &defaults);
+    return rue_options_json(options, defaults.unset);
+}
+
+void rue_dry_run_show_options(const struct rue_study_setup *setup, const struct rue_options *options,
+                              const struct rue_unset *more)
+{
+    const struct rue_report_style style = rue_terminal_style(stdout, RUE_TABLE_COLUMNS);
+    struct defaults defaults;
+    find_defaults(setup, more, &defaults);
+    printf("Options:\n");
+    rue_options_show(options, defaults.unset, &style, stdout);
 }
 
 rue_status rue_dry_run_show(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
                             const struct rue_options *options, bool as_json, rue_error *error)
 {
     struct rue_report_style style = rue_terminal_style(stdout, RUE_TABLE_COLUMNS);
-    struct defaults defaults;
-    find_defaults(setup, &defaults);
     if (as_json) {
         json_t *document =
             json_pack("{s:s, s:s, s:o, s:o}", "format", "rue.plan/1", "rue", RUE_VERSION, "options",
-                      rue_options_json(options, defaults.unset), "plan", rue_study_plan_json(setup));
+                      rue_dry_run_options_json(setup, options, NULL), "plan", rue_study_plan_json(setup));
         rue_status status = rue_json_write(&(struct rue_json_document){0}, document, stdout, error);
         json_decref(document);
         return status;
     }
-    printf("Options:\n");
-    rue_options_show(options, defaults.unset, &style, stdout);
+    rue_dry_run_show_options(setup, options, NULL);
     printf("Plan:\n");
     rue_study_show_plan(setup, ledger, &style, stdout);
     return RUE_OK;

@@ -10,7 +10,7 @@
 #include "json_file.h"
 #include "machine.h"
 #include "output.h"
-#include "scale_run.h"
+#include "scale.h"
 #include "study_folder.h"
 #include "units.h"
 
@@ -122,9 +122,20 @@ static const char *why_partial(const struct rue_scaling *results)
     return "";
 }
 
+/* An experiment, and the study that made its trials. */
+struct facts {
+    const struct rue_scale *scale;
+    const struct rue_study_setup *setup;
+    uint64_t store_trials;
+};
+
 static rue_status render_sysinfo(const void *context, FILE *stream, rue_error *error)
 {
-    const struct rue_scale *scale = context;
+    const struct facts *facts = context;
+    const struct rue_scale *scale = facts->scale;
+    const struct rue_hello *hello = rue_study_hello(facts->setup);
+    char libraries[256];
+    rue_study_libraries(libraries, sizeof libraries);
     struct rue_json_document document = {0};
     json_t *root = json_object(), *data = json_array(), *gpus = json_array();
     for (size_t s = 0; s < scale->results.set_count; s++)
@@ -133,17 +144,17 @@ static rue_status render_sysinfo(const void *context, FILE *stream, rue_error *e
         rue_json_push(&document, gpus, rue_json_text(rue_gpu_name(scale->gpu, g)));
     rue_json_put(&document, root, "format", json_string("rue.sysinfo/1"));
     rue_json_put(&document, root, "rue", json_string(RUE_VERSION));
-    rue_json_put(&document, root, "libraries", rue_json_text(scale->libraries));
-    rue_json_put(&document, root, "command_line", rue_json_text(scale->goal.command_line));
-    rue_json_put(&document, root, "started", rue_json_text(scale->started));
+    rue_json_put(&document, root, "libraries", rue_json_text(libraries));
+    rue_json_put(&document, root, "command_line", rue_json_text(facts->setup->goal.output.command_line));
+    rue_json_put(&document, root, "started", rue_json_text(facts->setup->started));
     rue_json_put(&document, root, "machine", machine_json(&document));
     rue_json_put(&document, root, "gpus", gpus);
-    rue_json_put(&document, root, "runner", rue_json_text(scale->runner));
-    rue_json_put(&document, root, "runner_machine", rue_json_words(scale->runner_machine));
+    rue_json_put(&document, root, "runner", rue_json_text(hello->runner));
+    rue_json_put(&document, root, "runner_machine", rue_json_words(hello->machine_json));
     rue_json_put(&document, root, "job_images", rue_json_integer(scale->results.job_images));
     rue_json_put(&document, root, "trial_images", rue_json_integer(scale->results.trial_images));
-    rue_json_put(&document, root, "period_s", rue_json_real((double)scale->goal.period_ns / 1e9));
-    rue_json_put(&document, root, "store_trials", rue_json_integer(scale->store_trials));
+    rue_json_put(&document, root, "period_s", rue_json_real((double)scale->period_ns / 1e9));
+    rue_json_put(&document, root, "store_trials", rue_json_integer(facts->store_trials));
     rue_json_put(&document, root, "partial", rue_json_text_or_null(why_partial(&scale->results)));
     rue_json_put(&document, root, "data", data);
     rue_status status = rue_json_write(&document, root, stream, error);
@@ -186,13 +197,15 @@ static const struct rue_report summary = {.name = "summary",
                                           .mark = "{\n  \"format\": \"rue.sysinfo/"};
 const struct rue_report *const rue_scale_reports[] = {&summary, &sysinfo, NULL};
 
-rue_status rue_scale_write(const struct rue_scale *scale, rue_error *error)
+rue_status rue_scale_write(const struct rue_scale *scale, const struct rue_study *study, rue_error *error)
 {
     const char *folder = scale->results.folder;
     const struct rue_output csv = rue_output_of(&summary, folder), json = rue_output_of(&sysinfo, folder);
+    struct facts facts = {.scale = scale, .setup = &study->setup};
     char monitor[PATH_MAX + 16];
     snprintf(monitor, sizeof monitor, "%s/" MONITOR_FOLDER, folder);
     rue_output_sweep(monitor); /* no sample is written where all are there */
-    rue_status status = rue_output_write(&csv, render_summary, &scale->results, error);
-    return status == RUE_OK ? rue_output_write(&json, render_sysinfo, scale, error) : status;
+    rue_status status = rue_store_count(study->ledger.store, &facts.store_trials, error);
+    if (status == RUE_OK) status = rue_output_write(&csv, render_summary, &scale->results, error);
+    return status == RUE_OK ? rue_output_write(&json, render_sysinfo, &facts, error) : status;
 }

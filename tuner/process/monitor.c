@@ -261,7 +261,7 @@ static uint64_t whole(double value, double unit)
     return value > 0 ? (uint64_t)llround(value * unit) : 0;
 }
 
-static bool read_line(char *line, uint64_t trial, struct rue_monitor_sample *out)
+static bool read_line(char *line, double *trial, struct rue_monitor_sample *out)
 {
     double value[COLUMNS];
     char *rest = line, *end;
@@ -270,7 +270,8 @@ static bool read_line(char *line, uint64_t trial, struct rue_monitor_sample *out
         value[column] = *field ? strtod(field, &end) : NAN;
         if (*field && *end) return false;
     }
-    if (column < COLUMNS || !(value[TRIAL] == (double)trial)) return false;
+    if (column < COLUMNS || !(value[TRIAL] > 0) || (*trial > 0 && value[TRIAL] != *trial)) return false;
+    *trial = value[TRIAL];
     *out = (struct rue_monitor_sample){.at_ns = whole(value[TIME], 1e9),
                                        .cpu_ns = whole(value[CPU], 1e9),
                                        .cpu_percent = value[CPU_PERCENT],
@@ -283,19 +284,21 @@ static bool read_line(char *line, uint64_t trial, struct rue_monitor_sample *out
     return true;
 }
 
-bool rue_monitor_read(const char *path, uint64_t trial, struct rue_scaling_usage *out)
+bool rue_monitor_read(const char *path, uint64_t *trial, struct rue_scaling_usage *out)
 {
+    double number = 0;
     struct rue_monitor kept = {0};
     char line[512];
     FILE *file = fopen(path, "re");
     bool good = file && fgets(line, sizeof line, file) && strncmp(line, header, sizeof header - 1) == 0;
     while (good && fgets(line, sizeof line, file)) {
         struct rue_monitor_sample *sample = add_sample(&kept);
-        good = sample && strchr(line, '\n') && read_line(line, trial, sample);
+        good = sample && strchr(line, '\n') && read_line(line, &number, sample);
     }
     if (file) fclose(file);
     good &= kept.count > 0;
     if (good) rue_monitor_sum_up(kept.samples, kept.count, out);
+    *trial = good ? (uint64_t)number : 0;
     free(kept.samples);
     return good;
 }

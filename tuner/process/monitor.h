@@ -49,8 +49,8 @@ void rue_monitor_sum_up(const struct rue_monitor_sample *samples, size_t count,
 #define RUE_MONITOR_MARK "time_s,processes,threads," /* what they begin with */
 void rue_monitor_write(const struct rue_monitor_sample *samples, size_t count, uint64_t trial, FILE *stream);
 
-/* Reads what was written and sums it up; false where there is no such file, it is about another trial, or is
- * damaged. */
-bool rue_monitor_read(const char *path, uint64_t trial, struct rue_scaling_usage *out);
+/* Reads what was written: the trial's number, and the samples summed up. False where there is no such file,
+ * or it is damaged. */
+bool rue_monitor_read(const char *path, uint64_t *trial, struct rue_scaling_usage *out);
 
 #endif

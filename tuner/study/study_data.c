@@ -150,7 +150,7 @@ static rue_status open_part(struct rue_study_setup *setup, rue_error *error)
 static uint64_t wanted_sample(const struct rue_study_setup *setup)
 {
     const struct rue_study_variant *raw = &setup->variants[0];
-    if (setup->goal.data.count != 1 || raw->variant.mode != RUE_RAW ||
+    if (setup->goal.data.count != 1 || !setup->goal.data.sample_images || raw->variant.mode != RUE_RAW ||
         !setup->goal.data.modes[RUE_PREPROCESSED])
         return 0;
     uint64_t count = sample_size(setup, raw->opened.images);

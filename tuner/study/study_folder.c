@@ -134,7 +134,7 @@ rue_status rue_study_open_store(struct rue_study_setup *setup, struct rue_study_
         copied ? rue_store_open_copy(path, &ledger->store, error)
                : rue_store_open(kept ? path : NULL, setup->goal.output.fresh, &ledger->store, error);
     if (status == RUE_OK) status = rue_store_count(ledger->store, &ledger->found_trials, error);
-    if (status == RUE_OK && ledger->found_trials && !setup->goal.output.goes_on)
+    if (status == RUE_OK && ledger->found_trials)
         rue_progress_note(setup->progress,
                           "%s holds %" PRIu64 " trials: what fits is reused (--fresh starts over)", path,
                           ledger->found_trials);

@@ -22,8 +22,7 @@ struct rue_study_goal {
         const char *const *paths;       /* [count], at most RUE_STUDY_VARIANTS_MAX */
         struct rue_source_options keys; /* what they call images and labels */
         bool modes[RUE_MODE_COUNT];
-        uint64_t sample_images; /* at most so many are converted to compare preprocessed with raw */
-        bool has_copy;          /* the data lie elsewhere, too, in the same store: known by their place */
+        uint64_t sample_images; /* at most so many are converted to compare preprocessed with raw; 0: none */
     } data;
     struct {
         const char *runner; /* a shell command; NULL: our own */
@@ -65,8 +64,6 @@ struct rue_study_goal {
     struct {
         const char *folder;                      /* NULL: rue-out/<name of the data> */
         const char *name_suffix;                 /* (optional) of the folder, where `folder` is NULL */
-        bool goes_on;                            /* with the store of the study before: what it holds is not
-                                                    announced */
         bool keep_nothing;                       /* no folder, and a store in memory */
         bool fresh;                              /* starts over */
         bool dry_run;                            /* nothing is written or removed */

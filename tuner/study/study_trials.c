@@ -17,12 +17,10 @@
 #include "units.h"
 #include "workload_json.h"
 
-/* Whether another variant, of the study or beside it, has the same data in the same format: a copy, on
- * another disk perhaps. */
+/* Whether another variant has the same data in the same format: a copy, on another disk perhaps. */
 static bool has_copy(const struct rue_study_setup *setup, size_t index)
 {
     const struct rue_study_variant *own = &setup->variants[index];
-    if (setup->goal.data.has_copy) return true;
     for (size_t v = 0; v < setup->variant_count; v++) {
         const struct rue_study_variant *other = &setup->variants[v];
         if (v != index && strcmp(other->opened.digest, own->opened.digest) == 0 &&

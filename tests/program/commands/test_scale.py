@@ -171,13 +171,14 @@ def test_a_dry_run_tells_the_plan_and_leaves_nothing(rue, both, tmp_path):
     assert plan["expected_s"] > 0 and all(row["status"] is None for row in plan["rows"]) and not (tmp_path / "rue-out").exists()
 
 
-@pytest.mark.parametrize("name", ["recommendation.json", "sysinfo.json"])
-def test_nothing_is_waited_for_in_the_place_of_a_report(rue, own_photos, tmp_path, name):
+def test_nothing_is_waited_for_in_the_place_of_a_report(rue, own_photos, tmp_path):
     folder = tmp_path / "rue-out/photos-scale"
     folder.mkdir(parents=True)
-    os.mkfifo(folder / name)
+    os.mkfifo(folder / "recommendation.json")
     done = rue("scale", own_photos, *QUICK, "--dry-run")
     assert done.returncode == 0 and "written to rue-out/photos-scale" in " ".join(done.stdout.split()), done.stderr
+    os.mkfifo(folder / "sysinfo.json")
+    expect_failure(rue("scale", own_photos, *QUICK, "--dry-run"), 6, "sysinfo.json is there already")
 
 
 def test_the_usual_experiment_is_16_to_256_and_0_to_8(rue, own_photos):
@@ -294,14 +295,10 @@ def test_what_cannot_be_is_one_line(rue, own_photos, words, code, said):
     expect_failure(rue("scale", *words, "--quiet"), code, *said)
 
 
-def test_data_that_cannot_be_read_keep_the_others_from_nothing(rue, both, tmp_path):
+def test_data_that_cannot_be_read_are_refused_before_anything_is_tried(rue, both, tmp_path):
     (tmp_path / "bad.tensor").write_bytes(b"RUETENSR" + bytes(5000))
-    done = rue("scale", tmp_path / "bad.tensor", *both, *QUICK, "--out", "out")
-    expect_failure(done, 3, "1 of 3 data", "bad.tensor")
-    assert cells(summary(tmp_path / "out")) == 2 * CELLS
-    faults = [data["fault"] for data in json.loads((tmp_path / "out/sysinfo.json").read_text())["data"]]
-    assert "bad.tensor" in faults[0] and faults[1:] == [None, None]
-    expect_failure(rue("scale", tmp_path / "bad.tensor", *QUICK), 3, "bad.tensor")
+    expect_failure(rue("scale", both[0], tmp_path / "bad.tensor", *QUICK, "--out", "out"), 3, "bad.tensor")
+    assert not (tmp_path / "out").exists()
 
 
 def test_data_that_fail_in_the_middle_keep_the_others_from_nothing(rue, both, tmp_path):

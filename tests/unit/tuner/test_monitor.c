@@ -127,14 +127,15 @@ Test(monitor, its_file_says_the_same_when_it_is_read)
     struct rue_scaling_usage usage, again;
     size_t count = watch_burner(&samples);
     rue_monitor_sum_up(samples, count, &usage);
+    uint64_t trial;
     write_file(samples, count, 17);
-    cr_assert(rue_monitor_read(temporary_path("m.csv"), 17, &again));
+    cr_assert(rue_monitor_read(temporary_path("m.csv"), &trial, &again));
+    cr_assert_eq(trial, 17);
     cr_assert_eq(again.samples, usage.samples);
     cr_assert_float_eq(again.cpu_percent.mean, usage.cpu_percent.mean, 5 + usage.cpu_percent.mean / 20);
     cr_assert_float_eq(again.rss_mb.peak, usage.rss_mb.peak, 0.01);
     cr_assert(isnan(again.gpu_percent.mean));
-    cr_assert_not(rue_monitor_read(temporary_path("m.csv"), 18, &again), "of another trial");
-    cr_assert_not(rue_monitor_read(temporary_path("none.csv"), 17, &again));
+    cr_assert_not(rue_monitor_read(temporary_path("none.csv"), &trial, &again));
 }
 
 Test(monitor, a_damaged_file_is_not_believed)
@@ -142,15 +143,16 @@ Test(monitor, a_damaged_file_is_not_believed)
     const struct rue_monitor_sample *samples;
     struct rue_scaling_usage usage;
     size_t count = watch_burner(&samples), bytes;
+    uint64_t trial;
     write_file(samples, count, 17);
     char *text = (char *)temporary_read("m.csv", &bytes);
     for (size_t cut = 1; cut < bytes; cut += bytes / 40 + 1) {
         bool whole_lines = text[cut - 1] == '\n' && cut > strcspn(text, "\n") + 1;
         temporary_file("m.csv", text, cut);
-        cr_assert_eq(rue_monitor_read(temporary_path("m.csv"), 17, &usage), whole_lines, "%zu", cut);
+        cr_assert_eq(rue_monitor_read(temporary_path("m.csv"), &trial, &usage), whole_lines, "%zu", cut);
     }
     temporary_text("m.csv", "time_s\n1\n");
-    cr_assert_not(rue_monitor_read(temporary_path("m.csv"), 17, &usage));
+    cr_assert_not(rue_monitor_read(temporary_path("m.csv"), &trial, &usage));
     free(text);
 }
 
