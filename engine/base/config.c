@@ -3,8 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "hash.h"
-
 struct rue_config rue_config_default_of(const struct rue_knobs *knobs)
 {
     struct rue_config config = {.knobs = knobs};
@@ -106,13 +104,6 @@ void rue_config_label(const struct rue_config *config, char out[RUE_CONFIG_TEXT_
              config->value[RUE_NUM_WORKERS]);
     for (size_t k = RUE_NUM_WORKERS + 1; k < rue_config_knobs(config)->count; k++)
         if (rue_config_shows(config, k)) append_member(config, k, " ", "=", "", out);
-}
-
-uint64_t rue_config_hash(const struct rue_config *config)
-{
-    char text[RUE_CONFIG_TEXT_BYTES];
-    rue_config_canonical(config, text);
-    return rue_hash(RUE_HASH_START, text, strlen(text));
 }
 
 uint64_t rue_config_window(const struct rue_config *config, uint64_t batches)

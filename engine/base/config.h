@@ -44,9 +44,6 @@ void rue_config_describe(const struct rue_config *config, char out[RUE_CONFIG_TE
  * is unknown, as rue_config_describe has it. */
 void rue_config_label(const struct rue_config *config, char out[RUE_CONFIG_TEXT_BYTES]);
 
-/* Hash of the canonical JSON. */
-uint64_t rue_config_hash(const struct rue_config *config);
-
 /* How many batches may be in flight between the workers and the consumer for a job of `batches`:
  * min(W * prefetch_factor, batches), at least 1. */
 uint64_t rue_config_window(const struct rue_config *config, uint64_t batches);

@@ -29,17 +29,32 @@ struct rue_store_scenario {
     char machine[32]; /* fingerprint of the runner's machine */
 };
 
+/* A row of the table trial. */
+struct rue_store_trial {
+    int64_t run_id;    /* RUE_ABSENT: none */
+    char recorded[32]; /* wall clock, UTC */
+    struct rue_store_scenario scenario;
+    const char *workload; /* as stored; set by a reader, until its next trial */
+    enum rue_measure measure;
+    struct rue_config config;
+    uint64_t images_requested, batches_requested;
+    struct rue_limits limits;
+    uint64_t id, started_ns;
+    struct rue_trial_result result;
+};
+
 /* All of it but the model as text: what trials of one variant under the same circumstances have in common.
  * `workload` is canonical. */
 enum { RUE_STORE_KEY_BYTES = PATH_MAX + 4096 };
 void rue_store_scenario_key(const struct rue_store_scenario *scenario, const char *workload,
                             char out[RUE_STORE_KEY_BYTES]);
 
-/* Opens or creates the store file (NULL: in memory, gone when it is closed); `fresh` first renames an
- * existing one to "<path>.old" (".old.2", ... where that is taken) together with SQLite's companion files and
- * the reports beside it, so that nothing measured is lost and no report is about another store. RUE_STORE
- * with the path and what to do when it is no store, of another version, damaged (integrity_check, row
- * checksums), read-only, in use, or the disk is full; the file is then left as it was. */
+/* Opens or creates the store file, in a folder that the caller has locked (NULL: in memory, gone when it is
+ * closed); `fresh` first renames an existing one to "<path>.old" (".old.2", ... where that is taken) together
+ * with SQLite's companion files and the reports beside it, so that nothing measured is lost and no report is
+ * about another store. RUE_STORE with the path and what to do when it is no store, of another version,
+ * damaged (integrity_check, row checksums), read-only, in use, or the disk is full; the file is then left as
+ * it was. */
 rue_status rue_store_open(const char *path, bool fresh, struct rue_store **out,
                           rue_error *error) RUE_MUST_CHECK;
 

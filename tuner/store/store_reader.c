@@ -12,35 +12,11 @@
 #include "hash.h"
 #include "knob_json.h"
 #include "protocol.h"
-#include "store_error.h"
+#include "store_connection.h"
 #include "store_file.h"
-#include "store_guard.h"
 #include "store_row.h"
 #include "store_schema.h"
 #include "workload_json.h"
-
-/* Behind what rue_store_row_read reads: further columns of a trial. */
-static const char *const texts[] = {"recorded", "data_digest", "mode",  "format",        "dtype",
-                                    "path",     "workload",    "model", "model_profile", "runner",
-                                    "machine",  "measure",     "config"};
-enum {
-    RECORDED,
-    DIGEST,
-    MODE,
-    FORMAT,
-    DTYPE,
-    PATH,
-    WORKLOAD,
-    MODEL,
-    PROFILE,
-    RUNNER,
-    MACHINE,
-    MEASURE,
-    CONFIG,
-    TEXTS
-};
-static const char *const integers[] = {"run_id", "job_images", "images_requested"};
-enum { RUN_ID, JOB_IMAGES, IMAGES_REQUESTED, INTEGERS };
 
 /* What a JSON text of a row says: few texts make up many rows, and reading one takes as long as the rest of
  * its row. */
@@ -52,7 +28,7 @@ struct parsed {
         struct rue_workload workload;
     };
 };
-enum { CONFIGS_KEPT = 512 };
+enum { CONFIGS_KEPT = 512, BUSY_MS = 2000 };
 
 struct rue_store_reader {
     sqlite3 *db;
@@ -73,50 +49,21 @@ static rue_status fail(const struct rue_store_reader *reader, int code, const ch
     return rue_store_fail(reader->db, code, reader->path, doing, error);
 }
 
-/* SQLite makes companions beside a file in WAL mode even for reading, unless it is told that nobody writes
- * it. */
-static rue_status connect(struct rue_store_reader *reader, rue_error *error)
+static rue_status begin_walk(struct rue_store_reader *reader, rue_error *error)
 {
-    reader->alone = !rue_store_file_has_wal(reader->file);
-    if (stat(reader->file, &reader->facts) != 0)
-        return rue_fail(error, RUE_DATA, "cannot open %s: %s", reader->path, strerror(errno));
-    char *name = reader->alone ? rue_store_file_immutable_uri(reader->file) : strdup(reader->file);
-    if (!name) return rue_fail_memory(error, "the store's name", strlen(reader->file));
-    int code = sqlite3_open_v2(name, &reader->db,
-                               SQLITE_OPEN_READONLY | (reader->alone ? SQLITE_OPEN_URI : 0), NULL);
-    free(name);
-    if (code == SQLITE_OK) code = rue_store_guard_open(reader->db);
-    if (code != SQLITE_OK) return fail(reader, code, "opening the store", error);
-    sqlite3_busy_timeout(reader->db, RUE_STORE_BUSY_MS);
-    /* One transaction, so that what a tuner adds meanwhile is seen at once or not at all. */
-    code = sqlite3_exec(reader->db, "BEGIN", NULL, NULL, NULL);
+    char *sql = rue_store_walk_sql();
+    int code = sql ? sqlite3_prepare_v2(reader->db, sql, -1, &reader->walk, NULL) : SQLITE_NOMEM;
+    sqlite3_free(sql);
     return code == SQLITE_OK ? RUE_OK : fail(reader, code, "reading the store", error);
 }
 
-static char *walk_sql(void)
+/* One transaction, so that what a tuner adds meanwhile is seen at once or not at all. */
+static rue_status begin_reading(struct rue_store_reader *reader, rue_error *error)
 {
-    char *text = NULL;
-    size_t bytes;
-    FILE *out = open_memstream(&text, &bytes);
-    if (!out) return NULL;
-    fputs("SELECT " RUE_STORE_ROW_COLUMNS, out);
-    for (size_t i = 0; i < rue_trial_field_count; i++) fprintf(out, ", %s", rue_trial_fields[i].name);
-    for (int i = 0; i < TEXTS; i++) fprintf(out, ", %s", texts[i]);
-    for (int i = 0; i < INTEGERS; i++) fprintf(out, ", %s", integers[i]);
-    fputs(" FROM trial ORDER BY id", out);
-    bool failed = ferror(out);
-    if (fclose(out) == 0 && !failed) return text;
-    free(text);
-    return NULL;
-}
-
-static rue_status prepare(struct rue_store_reader *reader, rue_error *error)
-{
-    char *sql = walk_sql();
-    if (!sql) return rue_fail_memory(error, "a statement of the store", 0);
-    int code = sqlite3_prepare_v2(reader->db, sql, -1, &reader->walk, NULL);
-    free(sql);
-    return code == SQLITE_OK ? RUE_OK : fail(reader, code, "reading the store", error);
+    sqlite3_busy_timeout(reader->db, BUSY_MS);
+    int code = sqlite3_exec(reader->db, "BEGIN", NULL, NULL, NULL);
+    return code == SQLITE_OK ? rue_store_schema_check(reader->db, reader->path, error)
+                             : fail(reader, code, "reading the store", error);
 }
 
 rue_status rue_store_reader_open(const char *path, struct rue_store_reader **out, bool *torn,
@@ -139,9 +86,13 @@ rue_status rue_store_reader_open(const char *path, struct rue_store_reader **out
     rue_status status = RUE_OK;
     if (!reader || !reader->path || !reader->file) status = rue_fail_memory(error, "the store", strlen(path));
     if (status == RUE_OK) status = rue_store_file_check_companions(reader->file, path, error);
-    if (status == RUE_OK) status = connect(reader, error);
-    if (status == RUE_OK) status = rue_store_schema_check(reader->db, path, error);
-    if (status == RUE_OK) status = prepare(reader, error);
+    if (status == RUE_OK) {
+        reader->alone = !rue_store_file_has_wal(reader->file);
+        reader->facts = facts;
+        status = rue_store_open_unchanged(reader->file, path, false, &reader->db, error);
+    }
+    if (status == RUE_OK) status = begin_reading(reader, error);
+    if (status == RUE_OK) status = begin_walk(reader, error);
     if (status != RUE_OK) {
         *torn = reader && reader->db && rue_store_reader_is_torn(reader);
         return rue_store_reader_close(reader), status;
@@ -174,17 +125,13 @@ bool rue_store_reader_is_torn(const struct rue_store_reader *reader)
 
 /* ---- rows ---- */
 
+/* The texts behind all columns. */
+enum { WORKLOAD, CONFIG };
+
 static const char *text_of(const struct rue_store_reader *reader, int index)
 {
-    int column = RUE_STORE_ROW_COLUMN_COUNT + (int)rue_trial_field_count + index;
-    const char *text = (const char *)sqlite3_column_text(reader->walk, column);
+    const char *text = (const char *)sqlite3_column_text(reader->walk, rue_store_column_count + index);
     return text ? text : "";
-}
-
-static int64_t integer_of(const struct rue_store_reader *reader, int index)
-{
-    return sqlite3_column_int64(reader->walk,
-                                RUE_STORE_ROW_COLUMN_COUNT + (int)rue_trial_field_count + TEXTS + index);
 }
 
 /* Whether it holds what the text says; else that is to be read into it. */
@@ -262,51 +209,18 @@ static bool read_workload(struct rue_store_reader *reader, const char *text, str
     return parsed->known;
 }
 
-/* Cuts what is too long. */
-static void copy_text(char *out, size_t bytes, const char *text)
-{
-    size_t length = strnlen(text, bytes - 1);
-    memcpy(out, text, length);
-    out[length] = 0;
-}
-
-static bool read_scenario(struct rue_store_reader *reader, struct rue_store_scenario *out)
-{
-    int mode = rue_word_find(rue_mode_names, RUE_MODE_COUNT, text_of(reader, MODE));
-    *out = (struct rue_store_scenario){.job_images = (uint64_t)integer_of(reader, JOB_IMAGES)};
-    out->variant.mode = mode < 0 ? RUE_RAW : (enum rue_mode)mode;
-    copy_text(out->variant.format, sizeof out->variant.format, text_of(reader, FORMAT));
-    copy_text(out->variant.dtype, sizeof out->variant.dtype, text_of(reader, DTYPE));
-    copy_text(out->variant.path, sizeof out->variant.path, text_of(reader, PATH));
-    copy_text(out->data_digest, sizeof out->data_digest, text_of(reader, DIGEST));
-    copy_text(out->model, sizeof out->model, text_of(reader, MODEL));
-    copy_text(out->model_profile, sizeof out->model_profile, text_of(reader, PROFILE));
-    copy_text(out->runner, sizeof out->runner, text_of(reader, RUNNER));
-    copy_text(out->machine, sizeof out->machine, text_of(reader, MACHINE));
-    return read_workload(reader, text_of(reader, WORKLOAD), &out->workload) && mode >= 0;
-}
-
 static rue_status read_row(struct rue_store_reader *reader, struct rue_store_trial *out, rue_error *error)
 {
-    int measure = rue_word_find(rue_measure_names, RUE_MEASURE_COUNT, text_of(reader, MEASURE));
-    out->id = (uint64_t)sqlite3_column_int64(reader->walk, 0);
-    out->run_id = integer_of(reader, RUN_ID);
-    out->images_requested = (uint64_t)integer_of(reader, IMAGES_REQUESTED);
-    out->workload = text_of(reader, WORKLOAD);
-    copy_text(out->recorded, sizeof out->recorded, text_of(reader, RECORDED));
-    rue_status status = read_knobs(reader, out->run_id, error);
+    rue_status status = rue_store_row_read(reader->walk, 0, reader->path, out, error);
+    if (status == RUE_OK) status = read_knobs(reader, out->run_id, error);
     if (status != RUE_OK) return status;
-    bool known = measure >= 0 && read_scenario(reader, &out->scenario);
-    if (!known || !read_config(reader, text_of(reader, CONFIG), &out->config))
-        return rue_fail(error, RUE_STORE,
-                        "%s: trial %" PRIu64
-                        " makes no sense to this rue: a newer one wrote it, or it is damaged; "
-                        "delete that row",
-                        reader->path, out->id);
-    out->measure = (enum rue_measure)measure;
-    status = rue_store_row_read(reader->walk, reader->path, &out->result, error);
+    out->workload = text_of(reader, WORKLOAD);
+    if (!read_workload(reader, out->workload, &out->scenario.workload))
+        return rue_store_row_refuse(reader->walk, "workload", reader->path, error);
+    if (!read_config(reader, text_of(reader, CONFIG), &out->config))
+        return rue_store_row_refuse(reader->walk, "config", reader->path, error);
     out->result.config = out->config;
-    return status;
+    return RUE_OK;
 }
 
 rue_status rue_store_reader_next(struct rue_store_reader *reader, bool *found, struct rue_store_trial *out,

@@ -7,28 +7,14 @@
 
 struct rue_store_reader;
 
-/* A row of the table trial. */
-struct rue_store_trial {
-    uint64_t id;
-    int64_t run_id;
-    char recorded[32];                  /* wall clock, UTC */
-    struct rue_store_scenario scenario; /* its workload as far as this rue knows it */
-    const char *workload;               /* as stored; until the next call */
-    enum rue_measure measure;
-    struct rue_config config;
-    uint64_t images_requested;
-    struct rue_trial_result result; /* to be closed by the caller */
-};
-
-/* RUE_DATA when there is no file; RUE_STORE when it is no store, of a newer rue, damaged or unreadable, or,
- * with
- * `*torn`, when it seemed so since a tuner began to write it: it is to be read anew. */
+/* RUE_DATA when there is no file; RUE_STORE when it is no store, of another rue, damaged or unreadable, or,
+ * with `*torn`, when it seemed so since a tuner began to write it: it is to be read anew. */
 rue_status rue_store_reader_open(const char *path, struct rue_store_reader **out, bool *torn,
                                  rue_error *error) RUE_MUST_CHECK;
 void rue_store_reader_close(struct rue_store_reader *reader);
 
-/* The next trial, in the order of storing; `*found` is false behind the last one. RUE_STORE when a row makes
- * no sense or the file is damaged. */
+/* The next trial, in the order of storing, its result to be closed by the caller. `*found` is false behind
+ * the last one. RUE_STORE when a row makes no sense or the file is damaged. */
 rue_status rue_store_reader_next(struct rue_store_reader *reader, bool *found, struct rue_store_trial *out,
                                  rue_error *error) RUE_MUST_CHECK;
 

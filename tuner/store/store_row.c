@@ -1,203 +1,222 @@
 #include "store_row.h"
-#include "workload_json.h"
 
-#include <ctype.h>
-#include <errno.h>
-#include <inttypes.h>
+#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* RUE_STORE_ROW_COLUMNS. */
-enum { FIND_ID, FIND_STARTED, FIND_STATUS, FIND_REASON, FIND_READY, FIND_COMPUTE, FIND_FIELDS };
-_Static_assert((int)FIND_FIELDS == (int)RUE_STORE_ROW_COLUMN_COUNT, "the fields follow");
+#include "workload_json.h"
 
-/* The index of ":name", 0 (which no bind accepts) when the statement has none. */
-static int parameter_find(const struct rue_store_row *row, const char *name)
+#define AT(member) offsetof(struct rue_store_trial, member), sizeof(((struct rue_store_trial *)0)->member)
+#define TIMES(of, count) \
+    RUE_STORE_TIMES, offsetof(struct rue_store_trial, of), offsetof(struct rue_store_trial, count)
+#define PLAIN    NULL, 0, RUE_STORE_PLAIN
+#define IDENTITY NULL, 0, RUE_STORE_IDENTITY
+#define MADE     NULL, 0, RUE_STORE_MADE
+
+/* clang-format off */
+const struct rue_store_column rue_store_columns[] = {
+    {"id", "INTEGER PRIMARY KEY", RUE_STORE_COUNT, AT(id), MADE, "in the order of storing"},
+    {"run_id", "INTEGER REFERENCES run(id)", RUE_STORE_INTEGER, AT(run_id), PLAIN, "the run that measured it"},
+    {"recorded", "TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%SZ', 'now'))", RUE_STORE_TEXT, AT(recorded), MADE,
+     "wall clock, when it was stored"},
+    {"started_ns", "INTEGER NOT NULL", RUE_STORE_COUNT, AT(started_ns), PLAIN, "on the clock of the study"},
+    {"data_digest", "TEXT NOT NULL", RUE_STORE_TEXT, AT(scenario.data_digest), IDENTITY,
+     "which data: names and sizes, not the path"},
+    {"mode", "TEXT NOT NULL", RUE_STORE_WORD, AT(scenario.variant.mode), rue_mode_names, RUE_MODE_COUNT, RUE_STORE_IDENTITY,
+     "raw or preprocessed"},
+    {"format", "TEXT NOT NULL", RUE_STORE_TEXT, AT(scenario.variant.format), IDENTITY,
+     "how items lie on storage"},
+    {"dtype", "TEXT NOT NULL", RUE_STORE_TEXT, AT(scenario.variant.dtype), IDENTITY,
+     "of preprocessed items, '' for raw"},
+    {"path", "TEXT NOT NULL", RUE_STORE_TEXT, AT(scenario.variant.path), PLAIN, "where the data lay"},
+    {"workload", "TEXT NOT NULL", RUE_STORE_WORKLOAD, AT(scenario.workload), IDENTITY,
+     "what was loaded in which order, JSON"},
+    {"job_images", "INTEGER NOT NULL", RUE_STORE_COUNT, AT(scenario.job_images), IDENTITY,
+     "the job that the trial is about"},
+    {"model", "TEXT NOT NULL", RUE_STORE_TEXT, AT(scenario.model), IDENTITY, "'' for the measure load"},
+    {"model_profile", "TEXT NOT NULL", RUE_STORE_TEXT, AT(scenario.model_profile), IDENTITY,
+     "its costs, JSON, '' for the measure load"},
+    {"runner", "TEXT NOT NULL", RUE_STORE_TEXT, AT(scenario.runner), IDENTITY, "what performed the trial"},
+    {"machine", "TEXT NOT NULL", RUE_STORE_TEXT, AT(scenario.machine), IDENTITY,
+     "fingerprint of the machine of the runner"},
+    {"measure", "TEXT NOT NULL", RUE_STORE_WORD, AT(measure), rue_measure_names, RUE_MEASURE_COUNT,
+     RUE_STORE_IDENTITY, "joint, load or compute"},
+    {"config", "TEXT NOT NULL", RUE_STORE_CONFIG, AT(config), IDENTITY,
+     "canonical JSON, knobs at their default left out"},
+    {"images_requested", "INTEGER NOT NULL", RUE_STORE_COUNT, AT(images_requested), PLAIN,
+     "fewer than job_images in a truncated trial"},
+    {"batches_requested", "INTEGER NOT NULL", RUE_STORE_COUNT, AT(batches_requested), PLAIN,
+     "of the measure compute"},
+    {"limit_time_ns", "INTEGER", RUE_STORE_LIMIT, AT(limits.time_ns), PLAIN, "NULL: none"},
+    {"limit_memory_bytes", "INTEGER", RUE_STORE_LIMIT, AT(limits.memory_bytes), PLAIN, "NULL: none"},
+    {"status", "TEXT NOT NULL", RUE_STORE_WORD, AT(result.outcome), rue_outcome_names, RUE_OUTCOME_COUNT,
+     RUE_STORE_PLAIN,
+     "ok, infeasible, failed or timeout"},
+    {"reason", "TEXT NOT NULL", RUE_STORE_TEXT, AT(result.reason), PLAIN, "'' when ok"},
+#define X(name, help) {#name, "INTEGER", RUE_STORE_INTEGER, AT(result.name), PLAIN, help},
+    RUE_TRIAL_INTEGERS(X)
+#undef X
+#define X(name, help) {#name, "REAL", RUE_STORE_REAL, AT(result.name), PLAIN, help},
+    RUE_TRIAL_REALS(X)
+#undef X
+    /* Long, so behind everything else. */
+    {"batch_ready_ns", "TEXT", TIMES(result.batch_ready_ns, result.ready_count), PLAIN,
+     "JSON array: when each batch was delivered, from the start"},
+    {"batch_compute_ns", "TEXT", TIMES(result.batch_compute_ns, result.compute_count), PLAIN,
+     "JSON array: what the model took for each batch"},
+    {"checksum", "INTEGER NOT NULL", RUE_STORE_CHECKSUM, 0, 0, PLAIN, "of the row as it was stored"},
+};
+/* clang-format on */
+const int rue_store_column_count = sizeof rue_store_columns / sizeof *rue_store_columns;
+
+/* ---- to SQLite ---- */
+
+enum { TEXT_BYTES = (int)RUE_CONFIG_TEXT_BYTES + (int)RUE_WORKLOAD_TEXT_BYTES }; /* room for either */
+
+static int bind_text(sqlite3_stmt *statement, int index, const char *text)
 {
-    char parameter[64];
-    snprintf(parameter, sizeof parameter, ":%s", name);
-    return sqlite3_bind_parameter_index(row->statement, parameter);
+    return sqlite3_bind_text(statement, index, text, -1, SQLITE_TRANSIENT);
 }
 
-void rue_store_row_text(struct rue_store_row *row, const char *name, const char *text)
+static int bind_times(sqlite3_stmt *statement, int index, const uint64_t *times, size_t count)
 {
-    if (row->code != SQLITE_OK) return;
-    row->code = sqlite3_bind_text(row->statement, parameter_find(row, name), text, -1, SQLITE_TRANSIENT);
+    if (count == 0) return SQLITE_OK;
+    json_t *array = json_array();
+    bool whole = array != NULL;
+    for (size_t i = 0; whole && i < count; i++)
+        whole = json_array_append_new(array, json_integer((json_int_t)times[i])) == 0;
+    char *text = whole ? json_dumps(array, JSON_COMPACT) : NULL;
+    json_decref(array);
+    return text ? sqlite3_bind_text(statement, index, text, -1, free) : SQLITE_NOMEM;
 }
 
-void rue_store_row_integer(struct rue_store_row *row, const char *name, int64_t value)
+static int bind_count(sqlite3_stmt *statement, int index, uint64_t value)
 {
-    if (row->code != SQLITE_OK || value == RUE_ABSENT) return;
-    row->code = sqlite3_bind_int64(row->statement, parameter_find(row, name), value);
+    return sqlite3_bind_int64(statement, index, value > INT64_MAX ? INT64_MAX : (int64_t)value);
 }
 
-void rue_store_row_count(struct rue_store_row *row, const char *name, uint64_t value)
+static int bind_column(sqlite3_stmt *statement, int index, const struct rue_store_column *column,
+                       const struct rue_store_trial *trial)
 {
-    rue_store_row_integer(row, name, value > INT64_MAX ? INT64_MAX : (int64_t)value);
-}
-
-static void put_real(struct rue_store_row *row, const char *name, double value)
-{
-    if (row->code != SQLITE_OK || isnan(value)) return;
-    row->code = sqlite3_bind_double(row->statement, parameter_find(row, name), value);
-}
-
-void rue_store_row_limit(struct rue_store_row *row, const char *name, uint64_t value)
-{
-    if (value) rue_store_row_count(row, name, value);
-}
-
-static void put_times(struct rue_store_row *row, const char *name, const uint64_t *times, size_t count)
-{
-    if (row->code != SQLITE_OK || count == 0) return;
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *stream = open_memstream(&text, &bytes);
-    if (!stream) {
-        row->code = SQLITE_NOMEM;
-        return;
+    const void *at = (const char *)trial + column->offset;
+    char text[TEXT_BYTES];
+    switch (column->kind) {
+    case RUE_STORE_TEXT:
+        return bind_text(statement, index, at);
+    case RUE_STORE_COUNT:
+        return bind_count(statement, index, *(const uint64_t *)at);
+    case RUE_STORE_LIMIT:
+        return *(const uint64_t *)at ? bind_count(statement, index, *(const uint64_t *)at) : SQLITE_OK;
+    case RUE_STORE_INTEGER:
+        return *(const int64_t *)at == RUE_ABSENT
+                   ? SQLITE_OK
+                   : sqlite3_bind_int64(statement, index, *(const int64_t *)at);
+    case RUE_STORE_REAL:
+        return sqlite3_bind_double(statement, index, *(const double *)at); /* NaN: NULL */
+    case RUE_STORE_WORD:
+        return bind_text(statement, index, column->words[*(const unsigned *)at]);
+    case RUE_STORE_TIMES:
+        return bind_times(statement, index, *(uint64_t *const *)at,
+                          *(const size_t *)((const char *)trial + column->bytes));
+    case RUE_STORE_WORKLOAD:
+        return rue_workload_canonical(at, text), bind_text(statement, index, text);
+    case RUE_STORE_CONFIG:
+        return rue_config_canonical(at, text), bind_text(statement, index, text);
+    case RUE_STORE_CHECKSUM:
+        break;
     }
-    for (size_t i = 0; i < count; i++) fprintf(stream, "%c%" PRIu64, i ? ',' : '[', times[i]);
-    fputc(']', stream);
-    bool failed = ferror(stream);
-    if (fclose(stream) != 0 || failed)
-        row->code = SQLITE_NOMEM;
-    else
-        rue_store_row_text(row, name, text);
-    free(text);
+    return SQLITE_OK;
 }
 
-/* Reads a JSON array of unsigned integers; NULL is none. */
-static rue_status times_read(const char *text, uint64_t **out, size_t *out_count, rue_error *error)
+int rue_store_row_bind(sqlite3_stmt *statement, const struct rue_store_trial *trial)
 {
-    *out = NULL;
-    *out_count = 0;
-    if (!text) return RUE_OK;
-    size_t most = 1;
-    for (const char *at = text; *at; at++) most += *at == ',';
-    uint64_t *times = malloc(most * sizeof *times);
-    if (!times) return rue_fail_memory(error, "the times of batches", most * sizeof *times);
+    int code = SQLITE_OK;
+    for (int i = 0; code == SQLITE_OK && i < rue_store_column_count; i++) {
+        char parameter[64];
+        snprintf(parameter, sizeof parameter, ":%s", rue_store_columns[i].name);
+        int index = sqlite3_bind_parameter_index(statement, parameter);
+        if (index) code = bind_column(statement, index, &rue_store_columns[i], trial);
+    }
+    return code;
+}
 
-    size_t count = 0;
-    const char *at = text;
-    char expected = '[';
-    while (*at == expected && isdigit((unsigned char)at[1])) {
-        char *end;
-        errno = 0;
-        times[count++] = strtoull(at + 1, &end, 10);
-        if (errno) break;
-        at = end;
-        expected = ',';
+/* ---- from SQLite ---- */
+
+/* A JSON array of unsigned integers. */
+static bool times_read(const char *text, uint64_t **out, size_t *out_count)
+{
+    json_t *array = json_loads(text, 0, NULL);
+    size_t count = json_array_size(array);
+    uint64_t *times = count ? malloc(count * sizeof *times) : NULL;
+    bool known = times != NULL;
+    for (size_t i = 0; known && i < count; i++) {
+        const json_t *time = json_array_get(array, i);
+        known = json_is_integer(time) && json_integer_value(time) >= 0;
+        times[i] = (uint64_t)json_integer_value(time);
     }
-    if (strcmp(at, "]") != 0 || count == 0) {
-        free(times);
-        return RUE_STORE;
-    }
+    json_decref(array);
+    if (!known) return free(times), false;
     *out = times;
     *out_count = count;
+    return true;
+}
+
+/* False where the value is none that rue stores: people write rows, too. */
+static bool read_column(sqlite3_stmt *statement, int index, struct rue_store_trial *trial)
+{
+    const struct rue_store_column *column = &rue_store_columns[index];
+    void *at = (char *)trial + column->offset;
+    int type = sqlite3_column_type(statement, index);
+    const char *text = type == SQLITE_TEXT ? (const char *)sqlite3_column_text(statement, index) : NULL;
+    bool number = type == SQLITE_INTEGER && rue_trial_field_holds(sqlite3_column_double(statement, index));
+    switch (column->kind) {
+    case RUE_STORE_TEXT:
+        return text && snprintf(at, column->bytes, "%s", text) >= 0;
+    case RUE_STORE_COUNT:
+        return number && (*(uint64_t *)at = sqlite3_column_int64(statement, index), true);
+    case RUE_STORE_LIMIT:
+        *(uint64_t *)at = number ? (uint64_t)sqlite3_column_int64(statement, index) : 0;
+        return number || type == SQLITE_NULL;
+    case RUE_STORE_INTEGER:
+        *(int64_t *)at = number ? sqlite3_column_int64(statement, index) : RUE_ABSENT;
+        return number || type == SQLITE_NULL;
+    case RUE_STORE_REAL:
+        *(double *)at = type == SQLITE_NULL ? NAN : sqlite3_column_double(statement, index);
+        return type == SQLITE_NULL || (type == SQLITE_FLOAT && rue_trial_field_holds(*(double *)at));
+    case RUE_STORE_WORD: {
+        int word = text ? rue_word_find(column->words, column->word_count, text) : -1;
+        *(unsigned *)at = word < 0 ? 0 : (unsigned)word;
+        return word >= 0;
+    }
+    case RUE_STORE_TIMES:
+        return type == SQLITE_NULL ||
+               (text && times_read(text, at, (size_t *)((char *)trial + column->bytes)));
+    case RUE_STORE_WORKLOAD:
+    case RUE_STORE_CONFIG:
+    case RUE_STORE_CHECKSUM:
+        break;
+    }
+    return true;
+}
+
+rue_status rue_store_row_refuse(sqlite3_stmt *statement, const char *column, const char *path,
+                                rue_error *error)
+{
+    return rue_fail(error, RUE_STORE, "%s: trial %lld: its %s makes no sense to this rue; delete that row",
+                    path, sqlite3_column_int64(statement, 0), column);
+}
+
+rue_status rue_store_row_read(sqlite3_stmt *statement, size_t first, const char *path,
+                              struct rue_store_trial *trial, rue_error *error)
+{
+    for (int i = 0; i < rue_store_column_count; i++)
+        if (rue_store_columns[i].offset >= first && !read_column(statement, i, trial))
+            return rue_store_row_refuse(statement, rue_store_columns[i].name, path, error);
+    if (trial->result.outcome == RUE_TRIAL_OK && trial->result.images == 0)
+        return rue_store_row_refuse(statement, "images", path, error);
     return RUE_OK;
-}
-
-void rue_store_scenario_key(const struct rue_store_scenario *scenario, const char *workload,
-                            char out[RUE_STORE_KEY_BYTES])
-{
-    snprintf(out, RUE_STORE_KEY_BYTES, "%s\n%s\n%s\n%s\n%s\n%" PRIu64 "\n%s\n%s", scenario->data_digest,
-             rue_mode_names[scenario->variant.mode], scenario->variant.format, scenario->variant.dtype,
-             workload, scenario->job_images, scenario->runner, scenario->machine);
-}
-
-void rue_store_row_request(struct rue_store_row *row, const struct rue_store_scenario *scenario,
-                           const struct rue_trial_request *request)
-{
-    char workload[RUE_WORKLOAD_TEXT_BYTES], config[RUE_CONFIG_TEXT_BYTES], hash[32];
-    rue_workload_canonical(&scenario->workload, workload);
-    rue_config_canonical(&request->config, config);
-    snprintf(hash, sizeof hash, "%016" PRIx64, rue_config_hash(&request->config));
-    bool modelless = request->measure == RUE_LOAD;
-
-    rue_store_row_text(row, "data_digest", scenario->data_digest);
-    rue_store_row_text(row, "mode", rue_mode_names[scenario->variant.mode]);
-    rue_store_row_text(row, "format", scenario->variant.format);
-    rue_store_row_text(row, "dtype", scenario->variant.dtype);
-    rue_store_row_text(row, "workload", workload);
-    rue_store_row_count(row, "job_images", scenario->job_images);
-    rue_store_row_text(row, "model", modelless ? "" : scenario->model);
-    rue_store_row_text(row, "model_profile", modelless ? "" : scenario->model_profile);
-    rue_store_row_text(row, "runner", scenario->runner);
-    rue_store_row_text(row, "machine", scenario->machine);
-    rue_store_row_text(row, "measure", rue_measure_names[request->measure]);
-    rue_store_row_text(row, "config", config);
-    rue_store_row_text(row, "config_hash", hash);
-    rue_store_row_count(row, "images_requested", request->images);
-    rue_store_row_count(row, "batches_requested", request->batches);
-    rue_store_row_limit(row, "limit_memory_bytes", request->limits.memory_bytes);
-}
-
-void rue_store_row_result(struct rue_store_row *row, const struct rue_trial_result *result)
-{
-    rue_store_row_text(row, "status", rue_outcome_names[result->outcome]);
-    rue_store_row_text(row, "reason", result->reason);
-    for (size_t i = 0; i < rue_trial_field_count; i++) {
-        const struct rue_trial_field *field = &rue_trial_fields[i];
-        const char *at = (const char *)result + field->offset;
-        if (field->real)
-            put_real(row, field->name, *(const double *)at);
-        else
-            rue_store_row_integer(row, field->name, *(const int64_t *)at);
-    }
-    put_times(row, "batch_ready_ns", result->batch_ready_ns, result->ready_count);
-    put_times(row, "batch_compute_ns", result->batch_compute_ns, result->compute_count);
-}
-
-/* The name of a field that holds what no trial can have, or NULL: rows of an older rue have no checksum, and
- * people write rows of their own. */
-static const char *fields_read(sqlite3_stmt *statement, struct rue_trial_result *result)
-{
-    for (size_t i = 0; i < rue_trial_field_count; i++) {
-        const struct rue_trial_field *field = &rue_trial_fields[i];
-        int column = FIND_FIELDS + (int)i, type = sqlite3_column_type(statement, column);
-        char *at = (char *)result + field->offset;
-        if (type == SQLITE_NULL) continue;
-        double value = sqlite3_column_double(statement, column);
-        if (type != (field->real ? SQLITE_FLOAT : SQLITE_INTEGER) || !rue_trial_field_holds(value))
-            return field->name;
-        if (field->real)
-            *(double *)at = value;
-        else
-            *(int64_t *)at = sqlite3_column_int64(statement, column);
-    }
-    return result->outcome == RUE_TRIAL_OK && result->images != RUE_ABSENT && result->images <= 0 ? "images"
-                                                                                                  : NULL;
-}
-
-rue_status rue_store_row_read(sqlite3_stmt *statement, const char *path, struct rue_trial_result *result,
-                              rue_error *error)
-{
-    long long id = sqlite3_column_int64(statement, FIND_ID);
-    const char *word = (const char *)sqlite3_column_text(statement, FIND_STATUS);
-    const char *reason = (const char *)sqlite3_column_text(statement, FIND_REASON);
-    int outcome = word ? rue_word_find(rue_outcome_names, RUE_OUTCOME_COUNT, word) : -1;
-    if (outcome < 0 || !reason)
-        return rue_fail(error, RUE_STORE,
-                        "%s: trial %lld: its status or reason cannot be read; delete that row", path, id);
-    result->outcome = (enum rue_outcome)outcome;
-    snprintf(result->reason, sizeof result->reason, "%s", reason);
-    const char *wrong = fields_read(statement, result);
-    if (wrong)
-        return rue_fail(error, RUE_STORE, "%s: trial %lld: its %s makes no sense; delete that row", path, id,
-                        wrong);
-    rue_status status = times_read((const char *)sqlite3_column_text(statement, FIND_READY),
-                                   &result->batch_ready_ns, &result->ready_count, error);
-    if (status == RUE_OK)
-        status = times_read((const char *)sqlite3_column_text(statement, FIND_COMPUTE),
-                            &result->batch_compute_ns, &result->compute_count, error);
-    if (status == RUE_STORE)
-        rue_fail(error, status,
-                 "%s: trial %lld: its times of batches are no JSON array of integers; delete that row", path,
-                 id);
-    return status;
 }
 
 int rue_store_row_findings(sqlite3 *db, size_t nth, int64_t *run, char **out)

@@ -1,5 +1,6 @@
-/* Rows of the store: structs to SQLite's values and back. Absent (RUE_ABSENT, NaN, no array) is NULL both
- * ways. */
+/* Rows of the table trial. One table of columns makes the schema and the statements, and brings what struct
+ * rue_store_trial holds to SQLite and back. Absent (RUE_ABSENT, NaN, no array, no limit) is NULL. A new row
+ * in RUE_TRIAL_INTEGERS or RUE_TRIAL_REALS becomes a column. */
 #ifndef RUE_STORE_ROW_H
 #define RUE_STORE_ROW_H
 
@@ -7,34 +8,49 @@
 
 #include "store.h"
 
-/* What statements select before rue_trial_fields, so that rue_store_row_read can read it. */
-#define RUE_STORE_ROW_COLUMNS "id, started_ns, status, reason, batch_ready_ns, batch_compute_ns"
-enum { RUE_STORE_ROW_COLUMN_COUNT = 6 };
-
-/* A statement whose named parameters are being bound; the first failure stays in `code`, later calls do
- * nothing. */
-struct rue_store_row {
-    sqlite3_stmt *statement;
-    int code; /* SQLite's, SQLITE_OK to begin with */
+enum rue_store_kind {
+    RUE_STORE_TEXT,    /* char [bytes]; what is longer is cut */
+    RUE_STORE_COUNT,   /* uint64_t; above INT64_MAX it becomes INT64_MAX */
+    RUE_STORE_LIMIT,   /* uint64_t; 0: none */
+    RUE_STORE_INTEGER, /* int64_t */
+    RUE_STORE_REAL,
+    RUE_STORE_WORD,     /* an enum: the index of one of `words` */
+    RUE_STORE_TIMES,    /* uint64_t *, and how many at the offset `bytes`; a JSON array */
+    RUE_STORE_WORKLOAD, /* canonical JSON; read by store_reader.c */
+    RUE_STORE_CONFIG,   /* likewise */
+    RUE_STORE_CHECKSUM, /* of all other columns but those that are made */
 };
 
-/* Each binds the parameter ":name"; texts are copied. Counts above INT64_MAX become INT64_MAX. */
-void rue_store_row_text(struct rue_store_row *row, const char *name, const char *text);
-void rue_store_row_integer(struct rue_store_row *row, const char *name, int64_t value);
-void rue_store_row_count(struct rue_store_row *row, const char *name, uint64_t value);
-void rue_store_row_limit(struct rue_store_row *row, const char *name, uint64_t value); /* 0, none: NULL */
+enum rue_store_role {
+    RUE_STORE_PLAIN,
+    RUE_STORE_IDENTITY, /* equal in rows that are found again */
+    RUE_STORE_MADE,     /* by SQLite */
+};
 
-/* What insert and find share: the identity, what was asked, the limit of memory. */
-void rue_store_row_request(struct rue_store_row *row, const struct rue_store_scenario *scenario,
-                           const struct rue_trial_request *request);
+struct rue_store_column {
+    const char *name, *type;
+    enum rue_store_kind kind;
+    size_t offset, bytes; /* of the member of struct rue_store_trial */
+    const char *const *words;
+    int word_count;
+    enum rue_store_role role;
+    const char *help;
+};
 
-/* Status, reason, all fields and the times of batches. */
-void rue_store_row_result(struct rue_store_row *row, const struct rue_trial_result *result);
+extern const struct rue_store_column rue_store_columns[];
+extern const int rue_store_column_count;
 
-/* Reads what a statement with the columns above answers from status on into `result`, empty before. RUE_STORE
- * when the row makes no sense; `path` is for messages. */
-rue_status rue_store_row_read(sqlite3_stmt *statement, const char *path, struct rue_trial_result *result,
-                              rue_error *error) RUE_MUST_CHECK;
+/* Binds each column that the statement names (":model"). SQLite's code. */
+int rue_store_row_bind(sqlite3_stmt *statement, const struct rue_store_trial *trial);
+
+/* Reads the members from offset `first` on, the result empty before, of a row of a statement that selects all
+ * columns in order. RUE_STORE when a value makes no sense, RUE_MEMORY; `path` is for messages. */
+rue_status rue_store_row_read(sqlite3_stmt *statement, size_t first, const char *path,
+                              struct rue_store_trial *trial, rue_error *error) RUE_MUST_CHECK;
+
+/* That a column of the row makes none. */
+rue_status rue_store_row_refuse(sqlite3_stmt *statement, const char *column, const char *path,
+                                rue_error *error);
 
 /* The findings of the `nth` run that kept some, the last one first (0), returned owned, and the number of
  * that run; NULL where there are no more. Answers SQLite's code: SQLITE_OK, or why not. */

@@ -2,167 +2,265 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "store_checksum.h"
-#include "store_columns.h"
-#include "store_error.h"
-#include "store_guard.h"
+#include "hash.h"
+#include "store_connection.h"
 #include "store_row.h"
-#include "trial.h"
 
-/* Statements are written as text streams; a failed allocation shows when the stream is closed. */
-static char *text_close(FILE *stream, char **text)
-{
-    if (!stream) return NULL;
-    bool failed = ferror(stream);
-    if (fclose(stream) == 0 && !failed) return *text;
-    free(*text);
-    return NULL;
-}
+/* ---- statements ---- */
 
 /* Comments stand before the comma: ALTER TABLE ... DROP COLUMN looks for the last comma before the column. */
-static char *table_sql(enum rue_store_table table)
+static char *make_run(void)
 {
-    char *text = NULL;
-    size_t bytes;
-    FILE *out = open_memstream(&text, &bytes);
-    if (!out) return NULL;
-    struct rue_store_column column, next;
-    fprintf(out, "CREATE TABLE %s (\n", rue_store_table_names[table]);
-    for (size_t i = 0; rue_store_column_at(table, i, &column); i++)
-        fprintf(out, "    %s %s /* %s */%s\n", column.name, column.type, column.help,
-                rue_store_column_at(table, i + 1, &next) ? "," : "");
-    fputs(")", out);
-    return text_close(out, &text);
+    return sqlite3_mprintf(
+        "CREATE TABLE run (\n"
+        "    id INTEGER PRIMARY KEY /* in the order of starting */,\n"
+        "    command_line TEXT NOT NULL /* as it was given */,\n"
+        "    rue_version TEXT NOT NULL /* that ran */,\n"
+        "    started TEXT NOT NULL /* wall clock, UTC */,\n"
+        "    knobs TEXT /* that the runner declares beside rue's own, JSON; NULL: none */,\n"
+        "    findings TEXT /* that it ended with, or had so far, JSON; NULL: none */,\n"
+        "    checksum INTEGER /* of the findings */\n)");
 }
 
-static char *view_sql(void)
+static char *make_trial(void)
 {
-    char *text = NULL;
-    size_t bytes;
-    FILE *out = open_memstream(&text, &bytes);
-    if (!out) return NULL;
-    fputs("CREATE VIEW ok_trial AS SELECT id, run_id, mode, format, dtype, model, measure", out);
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    for (int i = 0; i < rue_store_column_count; i++)
+        sqlite3_str_appendf(out, "%s\n    %s %s /* %s */", i ? "," : "CREATE TABLE trial (",
+                            rue_store_columns[i].name, rue_store_columns[i].type, rue_store_columns[i].help);
+    return sqlite3_str_appendall(out, "\n)"), sqlite3_str_finish(out);
+}
+
+static char *make_index(void)
+{
+    return sqlite3_mprintf("CREATE INDEX trial_identity ON trial (config, data_digest, model)");
+}
+
+static char *make_view(void)
+{
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    sqlite3_str_appendall(out,
+                          "CREATE VIEW ok_trial AS SELECT id, run_id, mode, format, dtype, model, measure");
     for (size_t k = 0; k < rue_own_knobs.count; k++) {
         const struct rue_knob_info *knob = rue_own_knobs.at[k];
-        const char *quote = knob->kind == RUE_KIND_CATEGORY ? "'" : "";
         char fallback[RUE_KNOB_TEXT_BYTES];
-        if (knob->kind == RUE_KIND_FLAG) /* which SQLite takes for 0 or 1 */
-            snprintf(fallback, sizeof fallback, "%d", knob->fallback);
-        else
-            rue_knob_format(knob, knob->fallback, fallback);
-        fprintf(out, ",\n    coalesce(json_extract(config, '$.%s'), %s%s%s) AS %s", knob->name, quote,
-                fallback, quote, knob->name);
+        rue_knob_format(knob, knob->fallback, fallback);
+        const char *quote = knob->kind == RUE_KIND_CATEGORY ? "'" : "";
+        sqlite3_str_appendf(out, ",\n    coalesce(json_extract(config, '$.%s'), %s%s%s) AS %s", knob->name,
+                            quote, fallback, quote, knob->name);
     }
-    fputs(",\n    job_images, images_requested >= job_images AS is_full", out);
+    sqlite3_str_appendall(out, ",\n    job_images, images_requested >= job_images AS is_full");
     for (size_t i = 0; i < rue_trial_field_count; i++)
-        fprintf(out, "%s %s", i % 6 ? "," : ",\n   ", rue_trial_fields[i].name);
-    fputs(",\n    images * 1e9 / end_to_end_ns AS images_per_s\nFROM trial WHERE status = 'ok'", out);
-    return text_close(out, &text);
+        sqlite3_str_appendf(out, "%s %s", i % 6 ? "," : ",\n   ", rue_trial_fields[i].name);
+    sqlite3_str_appendall(
+        out, ",\n    images * 1e9 / end_to_end_ns AS images_per_s\nFROM trial WHERE status = 'ok'");
+    return sqlite3_str_finish(out);
 }
 
-static bool inserted(const struct rue_store_column *column)
+/* What rue makes. */
+static const struct object {
+    const char *type, *name;
+    char *(*make)(void);
+} objects[] = {{"table", "run", make_run},
+               {"table", "trial", make_trial},
+               {"index", "trial_identity", make_index},
+               {"view", "ok_trial", make_view}};
+enum { OBJECTS = sizeof objects / sizeof *objects };
+
+/* All columns but those that SQLite makes, each behind `prefix`; but for the checksum that of the others, or
+ * nothing where it is left out. */
+static void put_columns(sqlite3_str *out, const char *prefix, const char *checksum)
 {
-    return strcmp(column->name, "id") != 0 && strcmp(column->name, "recorded") != 0;
+    for (int i = 0, put = 0; i < rue_store_column_count; i++) {
+        const struct rue_store_column *column = &rue_store_columns[i];
+        bool sum = column->kind == RUE_STORE_CHECKSUM;
+        if (column->role == RUE_STORE_MADE || (sum && !checksum)) continue;
+        sqlite3_str_appendf(out, "%s%s%s", put++ ? ", " : "", sum ? "" : prefix,
+                            sum ? checksum : column->name);
+    }
 }
 
 /* The checksum of a row: of its columns, or, with the prefix ":", of what is about to become them. */
-static void put_checksum(FILE *out, const char *prefix)
+static char *checksum_sql(const char *prefix)
 {
-    struct rue_store_column column;
-    const char *separator = "rue_checksum(";
-    for (size_t i = 0; rue_store_column_at(RUE_STORE_TRIAL, i, &column); i++) {
-        if (!inserted(&column) || strcmp(column.name, RUE_STORE_CHECKSUM) == 0) continue;
-        fprintf(out, "%s%s%s", separator, prefix, column.name);
-        separator = ", ";
-    }
-    fputc(')', out);
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    sqlite3_str_appendall(out, "rue_checksum(");
+    put_columns(out, prefix, NULL);
+    return sqlite3_str_appendall(out, ")"), sqlite3_str_finish(out);
 }
 
 char *rue_store_insert_sql(void)
 {
-    char *text = NULL;
-    size_t bytes;
-    FILE *out = open_memstream(&text, &bytes);
-    if (!out) return NULL;
-    struct rue_store_column column;
-    for (int values = 0; values < 2; values++) {
-        const char *separator = values ? ") VALUES (" : "INSERT INTO trial (";
-        for (size_t i = 0; rue_store_column_at(RUE_STORE_TRIAL, i, &column); i++) {
-            if (!inserted(&column)) continue;
-            fputs(separator, out);
-            if (values && strcmp(column.name, RUE_STORE_CHECKSUM) == 0)
-                put_checksum(out, ":");
-            else
-                fprintf(out, "%s%s", values ? ":" : "", column.name);
-            separator = ", ";
-        }
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    char *checksum = checksum_sql(":");
+    sqlite3_str_appendall(out, "INSERT INTO trial (");
+    put_columns(out, "", "checksum");
+    sqlite3_str_appendall(out, ") VALUES (");
+    put_columns(out, ":", checksum);
+    sqlite3_free(checksum);
+    return sqlite3_str_appendall(out, ")"), sqlite3_str_finish(out);
+}
+
+static sqlite3_str *select_all(void)
+{
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    for (int i = 0; i < rue_store_column_count; i++)
+        sqlite3_str_appendf(out, "%s %s", i ? "," : "SELECT", rue_store_columns[i].name);
+    return out;
+}
+
+char *rue_store_walk_sql(void)
+{
+    sqlite3_str *out = select_all();
+    return sqlite3_str_appendall(out, ", workload, config FROM trial ORDER BY id"), sqlite3_str_finish(out);
+}
+
+/* What fitted may not fit a tighter limit, and what did not fit may fit a wider one, as may what the system
+ * refused. Time is no matter: running out of it is a timeout. */
+char *rue_store_search_sql(void)
+{
+    sqlite3_str *out = select_all();
+    sqlite3_str_appendall(out, " FROM trial WHERE ");
+    for (int i = 0; i < rue_store_column_count; i++)
+        if (rue_store_columns[i].role == RUE_STORE_IDENTITY)
+            sqlite3_str_appendf(out, "%s = :%s AND ", rue_store_columns[i].name, rue_store_columns[i].name);
+    sqlite3_str_appendall(
+        out, "CASE measure WHEN 'compute' THEN batches_requested >= :batches_requested"
+             " ELSE images_requested >= :images_requested END"
+             " AND (status = 'ok' AND (:fits OR ifnull(limit_memory_bytes, 9e18) <="
+             " ifnull(:limit_memory_bytes, 9e18))"
+             " OR status = 'infeasible' AND refused IS NOT 1 AND ifnull(limit_memory_bytes, 9e18) >="
+             " ifnull(:limit_memory_bytes, 9e18))"
+             " AND NOT EXISTS (SELECT 1 FROM doubtful WHERE trial.id >= first AND trial.id < past)"
+             " AND id > :after ORDER BY id LIMIT :most OFFSET :nth");
+    return sqlite3_str_finish(out);
+}
+
+/* ---- checksums ---- */
+
+static uint64_t hash_value(uint64_t hash, sqlite3_value *value)
+{
+    int kind = sqlite3_value_type(value);
+    if (kind == SQLITE_NULL) return hash;
+    hash = rue_hash(hash, &kind, sizeof kind);
+    if (kind == SQLITE_INTEGER) {
+        int64_t integer = sqlite3_value_int64(value);
+        return rue_hash(hash, &integer, sizeof integer);
     }
-    fputs(")", out);
-    return text_close(out, &text);
+    if (kind == SQLITE_FLOAT) {
+        double real = sqlite3_value_double(value) + 0.0; /* SQLite keeps no -0.0 */
+        return rue_hash(hash, &real, sizeof real);
+    }
+    const void *bytes = sqlite3_value_blob(value);
+    int length = sqlite3_value_bytes(value);
+    hash = rue_hash(hash, &length, sizeof length);
+    return length ? rue_hash(hash, bytes, (size_t)length) : hash;
 }
 
-/* Answers the first row that is not as it was stored. */
-static char *changed_sql(void)
+static void compute_checksum(sqlite3_context *context, int count, sqlite3_value **values)
 {
-    char *text = NULL;
-    size_t bytes;
-    FILE *out = open_memstream(&text, &bytes);
-    if (!out) return NULL;
-    fputs("SELECT id FROM trial WHERE " RUE_STORE_CHECKSUM " IS NOT NULL AND " RUE_STORE_CHECKSUM " IS NOT ",
-          out);
-    put_checksum(out, "");
-    fputs(" ORDER BY id LIMIT 1", out);
-    return text_close(out, &text);
+    uint64_t hash = RUE_HASH_START;
+    for (int i = 0; i < count; i++) hash = hash_value(hash, values[i]);
+    sqlite3_result_int64(context, (int64_t)hash);
 }
 
-char *rue_store_find_sql(void)
+/* ---- what a file holds ---- */
+
+static rue_status fail_damaged(const char *path, const char *what, rue_error *error)
 {
-    char *text = NULL;
-    size_t bytes;
-    FILE *out = open_memstream(&text, &bytes);
-    if (!out) return NULL;
-    struct rue_store_column column;
-    fputs("SELECT " RUE_STORE_ROW_COLUMNS, out);
-    for (size_t i = 0; i < rue_trial_field_count; i++) fprintf(out, ", %s", rue_trial_fields[i].name);
-    fputs(" FROM trial WHERE ", out);
-    for (size_t i = 0; rue_store_column_at(RUE_STORE_TRIAL, i, &column); i++)
-        if (column.identity) fprintf(out, "%s = :%s AND ", column.name, column.name);
-    fputs("CASE measure WHEN 'compute' THEN batches_requested >= :batches_requested"
-          " ELSE images_requested >= :images_requested END",
-          out);
-    /* What fitted may not fit a tighter limit, and what did not fit may fit a wider one, as may what the
-     * system refused. Time is no matter: running out of it is a timeout. */
-    static const char ours[] = "coalesce(:limit_memory_bytes, 9223372036854775807)",
-                      its[] = "coalesce(limit_memory_bytes, 9223372036854775807)";
-    fprintf(out, " AND (status = 'ok' AND (:fits OR %s <= %s)", its, ours);
-    fprintf(out, " OR status = 'infeasible' AND refused IS NOT 1 AND %s >= %s)", its, ours);
-    fputs(" AND NOT EXISTS (SELECT 1 FROM doubtful WHERE trial.id >= first AND trial.id < past)", out);
-    fputs(" AND id > :after ORDER BY id LIMIT :most OFFSET :nth", out);
-    return text_close(out, &text);
+    return rue_fail(error, RUE_STORE, "%s: the store is damaged: %.200s; " RUE_STORE_PUT_ASIDE, path, what,
+                    path);
 }
 
 /* The first column of the first row as an integer; SQLite's code. */
-static int integer_read(sqlite3 *db, const char *sql, int64_t *out)
+static int read_integer(sqlite3 *db, const char *sql, int64_t *out)
 {
     sqlite3_stmt *statement = NULL;
     int code = sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
     if (code == SQLITE_OK) code = sqlite3_step(statement);
-    if (code == SQLITE_ROW) *out = sqlite3_column_int64(statement, 0), code = SQLITE_OK;
+    if (code == SQLITE_ROW) *out = sqlite3_column_int64(statement, 0);
     sqlite3_finalize(statement);
-    return code;
+    return code == SQLITE_ROW || code == SQLITE_DONE ? SQLITE_OK : code;
 }
 
-/* Whose file it is, and whether all that it holds is rue's; *out_empty when it is nobody's yet. */
-static rue_status owner_check(sqlite3 *db, const char *path, bool *out_empty, rue_error *error)
+static const char *skip_comment(const char *at)
+{
+    const char *end = strncmp(at, "/*", 2) == 0 ? strstr(at + 2, "*/") : NULL;
+    return end ? end + 2 : at;
+}
+
+/* Where the statement departs from that of rue, comments aside; NULL where it does not. Columns that people
+ * added stand behind those of rue, and are names and keywords alone: nothing that would be run. */
+static const char *find_departure(const char *found, const char *own)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_ \",";
+    for (; *own; own = skip_comment(own), found = skip_comment(found)) {
+        if (*own != *found) break;
+        own++, found++;
+    }
+    size_t added = strcmp(own, ")") == 0 && *found == ',' ? strspn(found, plain) : 0;
+    return strcmp(found + added, own) == 0 ? NULL : found;
+}
+
+static rue_status check_object(const char *type, const char *name, const char *sql, const char *path,
+                               rue_error *error)
+{
+    const struct object *own = NULL;
+    for (int i = 0; !own && i < OBJECTS; i++)
+        if (strcmp(objects[i].type, type) == 0 && strcmp(objects[i].name, name) == 0) own = &objects[i];
+    if (!own)
+        return rue_fail(error, RUE_STORE,
+                        "%s: holds the %.16s \"%.64s\", which rue did not make; remove it with SQLite, "
+                        "or " RUE_STORE_PUT_ASIDE,
+                        path, type, name, path);
+    if (own->make == make_view) return RUE_OK; /* never run */
+    char *made = own->make();
+    if (!made) return rue_fail_memory(error, "the schema", 0);
+    const char *departure = find_departure(sql, made);
+    rue_status status = RUE_OK;
+    if (departure)
+        status =
+            rue_fail(error, RUE_STORE,
+                     "%s: its %s %s is not declared as rue does it, from \"%.40s\" on; " RUE_STORE_PUT_ASIDE,
+                     path, type, name, departure, path);
+    sqlite3_free(made);
+    return status;
+}
+
+static const char *text_of(sqlite3_stmt *statement, int column)
+{
+    const char *text = (const char *)sqlite3_column_text(statement, column);
+    return text ? text : "";
+}
+
+static rue_status check_objects(sqlite3 *db, const char *path, bool *empty, rue_error *error)
+{
+    int looks = RUE_STORE_SCHEMA_LOOKS;
+    sqlite3_stmt *found = NULL;
+    rue_status status = RUE_OK;
+    rue_store_guard_watch(db, &looks);
+    int code = sqlite3_prepare_v2(db, "SELECT type, name, sql FROM sqlite_master", -1, &found, NULL);
+    for (*empty = true; code == SQLITE_OK && status == RUE_OK; *empty = false) {
+        if ((code = sqlite3_step(found)) != SQLITE_ROW) break;
+        status = check_object(text_of(found, 0), text_of(found, 1), text_of(found, 2), path, error);
+        code = SQLITE_OK;
+    }
+    if (code != SQLITE_OK && code != SQLITE_DONE)
+        status = rue_store_fail(db, code, path, "reading its schema", error);
+    sqlite3_finalize(found);
+    rue_store_guard_watch(db, NULL);
+    return status;
+}
+
+/* Whose file it is, and whether all that it holds is rue's; `*empty` when it is nobody's yet. */
+static rue_status check_owner(sqlite3 *db, const char *path, bool *empty, rue_error *error)
 {
     int64_t application = 0, version = 0;
-    int code = integer_read(db, "PRAGMA application_id", &application);
-    if (code == SQLITE_OK) code = integer_read(db, "PRAGMA user_version", &version);
+    int code = read_integer(db, "PRAGMA application_id", &application);
+    if (code == SQLITE_OK) code = read_integer(db, "PRAGMA user_version", &version);
     if (code != SQLITE_OK) return rue_store_fail(db, code, path, "opening the store", error);
-
     bool ours = application == RUE_STORE_APPLICATION_ID;
     if (ours && version != RUE_STORE_VERSION)
         return rue_fail(error, RUE_STORE,
@@ -170,107 +268,88 @@ static rue_status owner_check(sqlite3 *db, const char *path, bool *out_empty, ru
                         ", this one reads version %d; use the rue that wrote it, or " RUE_STORE_PUT_ASIDE,
                         path, version > RUE_STORE_VERSION ? "a newer" : "an older", version,
                         RUE_STORE_VERSION, path);
-    rue_error foreign = {0};
-    rue_status status = rue_store_guard_check(db, path, out_empty, &foreign);
-    *out_empty &= application == 0 && version == 0;
-    if (*out_empty && status == RUE_OK) return RUE_OK;
-    if (ours || (status != RUE_OK && status != RUE_STORE))
-        return status == RUE_OK ? RUE_OK : rue_fail(error, status, "%s", foreign.message);
+    rue_error why = {0};
+    rue_status status = check_objects(db, path, empty, &why);
+    *empty &= application == 0 && version == 0;
+    if (status == RUE_OK && (ours || *empty)) return RUE_OK;
+    if (ours || (status != RUE_OK && status != RUE_STORE)) return rue_fail(error, status, "%s", why.message);
     return rue_fail(error, RUE_STORE,
                     "%s: not a store of rue: an SQLite file of another program; " RUE_STORE_PUT_ASIDE, path,
                     path);
 }
 
-static rue_status check_with(sqlite3 *db, const char *sql, const char *path, rue_error *error)
+static rue_status check_pages(sqlite3 *db, const char *sql, const char *path, rue_error *error)
 {
     sqlite3_stmt *statement = NULL;
     rue_status status = RUE_OK;
     int code = sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
     if (code == SQLITE_OK) code = sqlite3_step(statement);
-    if (code != SQLITE_ROW) {
-        status = rue_store_fail(db, code, path, "checking the store", error);
-        goto out;
-    }
-    const char *verdict = (const char *)sqlite3_column_text(statement, 0);
-    if (verdict && strcmp(verdict, "ok") == 0) goto out;
-    if (!verdict) verdict = "no verdict";
-    const char *heading = strrchr(verdict, '\n');
-    status = rue_fail(error, RUE_STORE, "%s: the store is damaged: %.200s; " RUE_STORE_PUT_ASIDE, path,
-                      heading ? heading + 1 : verdict, path);
-out:
+    const char *verdict = code == SQLITE_ROW ? text_of(statement, 0) : "ok",
+               *heading = strrchr(verdict, '\n');
+    if (code != SQLITE_ROW) status = rue_store_fail(db, code, path, "checking the store", error);
+    if (strcmp(verdict, "ok") != 0) status = fail_damaged(path, heading ? heading + 1 : verdict, error);
     sqlite3_finalize(statement);
     return status;
 }
 
-/* Where a file has a view, SQLite 3.40 may pass over the list of free pages, unless it is asked for by
- * itself.
- */
-static rue_status damage_check(sqlite3 *db, const char *pages, const char *path, rue_error *error)
-{
-    rue_status status = check_with(db, pages, path, error);
-    return status == RUE_OK ? check_with(db, "PRAGMA integrity_check(sqlite_master)", path, error) : status;
-}
-
-/* The first row that `sql` answers is not as it was stored. */
-static rue_status sums_check(sqlite3 *db, const char *sql, const char *what, const char *advice,
+/* The first row whose checksum is not `checksum`. */
+static rue_status check_rows(sqlite3 *db, const char *table, const char *checksum, const char *what,
                              const char *path, rue_error *error)
 {
-    int64_t changed = -1;
-    int code = sql ? integer_read(db, sql, &changed) : SQLITE_NOMEM;
-    if (code == SQLITE_ERROR) /* a column is missing */
-        return rue_fail(error, RUE_STORE, "%s: the store is damaged: %s; " RUE_STORE_PUT_ASIDE, path,
-                        sqlite3_errmsg(db), path);
-    if (code != SQLITE_OK && code != SQLITE_DONE)
-        return rue_store_fail(db, code, path, "checking the store", error);
-    if (changed < 0) return RUE_OK;
+    char *sql = sqlite3_mprintf("SELECT min(id) FROM %s WHERE checksum IS NOT %s", table, checksum);
+    int64_t changed = 0;
+    int code = sql && checksum ? read_integer(db, sql, &changed) : SQLITE_NOMEM;
+    sqlite3_free(sql);
+    if (code == SQLITE_ERROR) return fail_damaged(path, sqlite3_errmsg(db), error); /* a column is missing */
+    if (code != SQLITE_OK) return rue_store_fail(db, code, path, "checking the store", error);
+    if (changed == 0) return RUE_OK;
     return rue_fail(error, RUE_STORE,
                     "%s: the store is damaged: %s %" PRId64
-                    " is not as it was stored; %s" RUE_STORE_PUT_ASIDE,
-                    path, what, changed, advice, path);
+                    " is not as it was stored; delete that row, or " RUE_STORE_PUT_ASIDE,
+                    path, what, changed, path);
 }
 
-/* Every row against its checksum. */
-static rue_status rows_check(sqlite3 *db, const char *path, rue_error *error)
+static rue_status check_content(sqlite3 *db, const char *path, rue_error *error)
 {
-    int code = rue_store_checksum_open(db);
-    if (code != SQLITE_OK) return rue_store_fail(db, code, path, "checking the store", error);
-    char *sql = changed_sql();
-    rue_status status = sums_check(db, sql, "trial", "delete that row, or ", path, error);
-    free(sql);
-    if (status != RUE_OK) return status;
-    return sums_check(db,
-                      "SELECT id FROM run WHERE " RUE_STORE_CHECKSUM " IS NOT NULL AND " RUE_STORE_CHECKSUM
-                      " IS NOT rue_checksum(findings) ORDER BY id LIMIT 1",
-                      "what was found out by run", "", path, error);
+    char *trial = checksum_sql("");
+    int code = sqlite3_create_function_v2(db, "rue_checksum", -1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL,
+                                          compute_checksum, NULL, NULL, NULL);
+    rue_status status =
+        code == SQLITE_OK ? RUE_OK : rue_store_fail(db, code, path, "checking the store", error);
+    if (status == RUE_OK) status = check_pages(db, "PRAGMA integrity_check(1)", path, error);
+    /* Where a file has a view, SQLite 3.40 may pass over the list of free pages, unless it is asked for. */
+    if (status == RUE_OK) status = check_pages(db, "PRAGMA integrity_check(sqlite_master)", path, error);
+    if (status == RUE_OK) status = check_rows(db, "trial", trial, "trial", path, error);
+    if (status == RUE_OK)
+        status = check_rows(db, "run", "iif(findings IS NULL, NULL, rue_checksum(findings))",
+                            "what was found out by run", path, error);
+    sqlite3_free(trial);
+    return status;
 }
 
-/* `sql`: owned, or NULL without memory. SQLite's code. */
-static int run_sql(sqlite3 *db, char *sql)
-{
-    int code = sql ? sqlite3_exec(db, sql, NULL, NULL, NULL) : SQLITE_NOMEM;
-    free(sql);
-    return code;
-}
+/* ---- making it ---- */
 
-static int schema_write(sqlite3 *db)
+static int write_schema(sqlite3 *db)
 {
     char stamp[96];
     snprintf(stamp, sizeof stamp, "PRAGMA application_id = %d; PRAGMA user_version = %d",
              RUE_STORE_APPLICATION_ID, RUE_STORE_VERSION);
     int code = sqlite3_exec(db, stamp, NULL, NULL, NULL);
-    for (int table = 0; code == SQLITE_OK && table < RUE_STORE_TABLE_COUNT; table++)
-        code = run_sql(db, table_sql((enum rue_store_table)table));
-    if (code == SQLITE_OK) code = sqlite3_exec(db, "CREATE INDEX " RUE_STORE_INDEX, NULL, NULL, NULL);
-    return code == SQLITE_OK ? run_sql(db, view_sql()) : code;
+    for (int i = 0; code == SQLITE_OK && i < OBJECTS; i++) {
+        char *sql = objects[i].make();
+        code = sql ? sqlite3_exec(db, sql, NULL, NULL, NULL) : SQLITE_NOMEM;
+        sqlite3_free(sql);
+    }
+    return code;
 }
 
 /* One transaction: another process may have made the schema meanwhile. */
-static rue_status schema_create(sqlite3 *db, const char *path, rue_error *error)
+static rue_status create_schema(sqlite3 *db, const char *path, rue_error *error)
 {
     int64_t version = 0;
     int code = sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
-    if (code == SQLITE_OK) code = integer_read(db, "PRAGMA user_version", &version);
-    if (code == SQLITE_OK && version == 0) code = schema_write(db);
+    if (code == SQLITE_OK) code = read_integer(db, "PRAGMA user_version", &version);
+    if (code == SQLITE_OK && version == 0) code = write_schema(db);
     if (code == SQLITE_OK) code = sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
     if (!sqlite3_get_autocommit(db)) sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
     return code == SQLITE_OK ? RUE_OK : rue_store_fail(db, code, path, "preparing the store", error);
@@ -279,20 +358,16 @@ static rue_status schema_create(sqlite3 *db, const char *path, rue_error *error)
 rue_status rue_store_schema_check(sqlite3 *db, const char *path, rue_error *error)
 {
     bool empty = false;
-    rue_status status = owner_check(db, path, &empty, error);
+    rue_status status = check_owner(db, path, &empty, error);
     if (status == RUE_OK && empty)
         return rue_fail(error, RUE_STORE, "%s: no store of rue: an SQLite file without anything in it", path);
-    if (status == RUE_OK)
-        status = damage_check(db, "PRAGMA quick_check(1)", path, error); /* no index is used */
-    return status == RUE_OK ? rows_check(db, path, error) : status;
+    return status == RUE_OK ? check_content(db, path, error) : status;
 }
 
 rue_status rue_store_schema_open(sqlite3 *db, const char *path, rue_error *error)
 {
     bool empty = false;
-    rue_status status = owner_check(db, path, &empty, error);
-    if (status == RUE_OK)
-        status = empty ? schema_create(db, path, error)
-                       : damage_check(db, "PRAGMA integrity_check(1)", path, error);
-    return status == RUE_OK ? rows_check(db, path, error) : status;
+    rue_status status = check_owner(db, path, &empty, error);
+    if (status == RUE_OK && empty) status = create_schema(db, path, error);
+    return status == RUE_OK ? check_content(db, path, error) : status;
 }

@@ -104,16 +104,16 @@ FOREIGN = {
     "another view": ("CREATE VIEW best AS SELECT * FROM trial", ['the view "best"']),
     "statistics": ("ANALYZE", ['the table "sqlite_stat1"']),
     "a name of control signs": ('CREATE TABLE "a\x1b[2Jb\nc" (a)', ["the table", "rue did not make"]),
-    "a column that is computed": ("ALTER TABLE trial ADD COLUMN g GENERATED ALWAYS AS (hex(zeroblob(id * 1000000)))", ['"g"']),
-    "a default": ("ALTER TABLE trial ADD COLUMN g TEXT DEFAULT 'x'", ['"g"']),
-    "a check": ("ALTER TABLE trial ADD COLUMN g TEXT CHECK (length(hex(randomblob(100000000))) > 0)", ['"g"']),
+    "a column that is computed": ("ALTER TABLE trial ADD COLUMN g GENERATED ALWAYS AS (hex(zeroblob(id * 1000000)))", ["table trial", ', g ']),
+    "a default": ("ALTER TABLE trial ADD COLUMN g TEXT DEFAULT 'x'", ["table trial", ', g ']),
+    "a check": ("ALTER TABLE trial ADD COLUMN g TEXT CHECK (length(hex(randomblob(100000000))) > 0)", ["table trial", ', g ']),
     "a check of rue's column": (schema("started_ns INTEGER NOT NULL", "started_ns INTEGER NOT NULL CHECK(started_ns)"),
-                                ['"started_ns"', "table trial"]),
-    "a check of the table": (schema("INTEGER /* of the findings */", "INTEGER, CHECK (id > 0)", "run"), ['"CHECK"', "table run"]),
+                                ["table trial", '"CHECK(started_ns)']),
+    "a check of the table": (schema("INTEGER /* of the findings */", "INTEGER, CHECK (id > 0)", "run"), ["table run", "CHECK"]),
     "a line comment": (schema("/* clock */", "-- x", "trial") + "; " + schema("trial (", "trial ( --", "trial"), ["study.db"]),
-    "another type": (schema("end_to_end_ns INTEGER", "end_to_end_ns TEXT"), ['"end_to_end_ns"']),
-    "another key": (schema("id INTEGER PRIMARY KEY", "id INTEGER", "run"), ['"id"', "table run"]),
-    "a table without row ids": (schema("of an older rue */\n)", "of an older rue */\n) WITHOUT ROWID"), ["study.db"]),
+    "another type": (schema("end_to_end_ns INTEGER", "end_to_end_ns TEXT"), ["table trial", '"TEXT ']),
+    "another key": (schema("id INTEGER PRIMARY KEY", "id INTEGER", "run"), ["table run"]),
+    "a table without row ids": (schema("as it was stored */\n)", "as it was stored */\n) WITHOUT ROWID"), ["study.db"]),
 }
 
 
@@ -130,8 +130,6 @@ def test_what_rue_did_not_make_is_refused_by_name(stranger, what):
 def test_what_is_not_run_and_what_people_note_is_accepted(stranger, sql):
     stranger.run_sql(sql)
     stranger.expect_harmless()
-    with contextlib.closing(sqlite3.connect(stranger.db)) as db:
-        assert db.execute("SELECT count(*) FROM ok_trial").fetchone()[0] >= 8, "the view is rue's again"
 
 
 def test_fresh_puts_it_aside_without_running_it(stranger):
@@ -180,7 +178,7 @@ def test_a_journal_has_no_file_of_others_deleted(stranger):
     precious = stranger.rue.folder / "precious"
     precious.write_text("precious\n")
     (stranger.out / "study.db-journal").write_bytes(journal_naming(precious))
-    stranger.expect_refused("study.db-journal", "SQLite would delete")
+    stranger.expect_refused("study.db-journal", "move it away")
     assert precious.read_text() == "precious\n"
 
 

@@ -384,9 +384,9 @@ Test(store, people_can_query_it)
 Test(store, the_search_uses_the_index)
 {
     rue_store_close(open_or_die(false));
-    char *find = rue_store_find_sql(), sql[4096];
-    snprintf(sql, sizeof sql, "EXPLAIN QUERY PLAN %s", find);
-    free(find);
+    char *search = rue_store_search_sql(), sql[4096];
+    snprintf(sql, sizeof sql, "EXPLAIN QUERY PLAN %s", search);
+    sqlite3_free(search);
     sqlite3 *db = NULL;
     sqlite3_stmt *plan = NULL;
     cr_assert(sqlite3_open(path, &db) == SQLITE_OK &&
