@@ -10,7 +10,7 @@ struct rue_fetcher {
     struct rue_fetcher_options options;
     enum rue_mode mode;
     enum rue_dtype stored;           /* of preprocessed items */
-    struct rue_read_ahead *ahead;    /* of preprocessed items whose place is known; else NULL */
+    struct rue_read_ahead *ahead;    /* of preprocessed items in a file that is open; else NULL */
     struct rue_transform *transform; /* of raw data */
     unsigned char *item;             /* [item_capacity] bytes as they lie on storage */
     size_t item_capacity;
@@ -46,7 +46,7 @@ static rue_status open_ahead(struct rue_fetcher *fetcher, rue_error *error)
 {
     struct rue_place place;
     if (fetcher->options.access == RUE_ACCESS_VIEW ||
-        !rue_source_place(fetcher->source, fetcher->options.access, 0, &place))
+        !rue_source_place(fetcher->source, fetcher->options.access, 0, &place) || place.path)
         return RUE_OK;
     size_t blocks = (place.bytes + RUE_BLOCK_BYTES - 1) / RUE_BLOCK_BYTES;
     return rue_read_ahead_open(is_tensor(fetcher, &place) ? 0 : blocks * RUE_BLOCK_BYTES, &fetcher->ahead,
@@ -197,8 +197,7 @@ rue_status rue_fetcher_fetch(struct rue_fetcher *fetcher, uint64_t item, void *t
         rue_error why = {0};
         rue_status status = fetcher->mode == RUE_RAW ? fetch_raw(fetcher, item, tensor, &why)
                                                      : fetch_tensor(fetcher, item, tensor, &why);
-        if (status == RUE_OK) status = rue_source_label(fetcher->source, item, label, &why);
-        if (status == RUE_OK) return RUE_OK;
+        if (status == RUE_OK) return *label = rue_source_label(fetcher->source, item), RUE_OK;
         bool replace =
             fetcher->options.bad_images == RUE_BAD_REPLACE && status == RUE_DATA && tried + 1 < count;
         if (!replace) return rue_fail(error, status, "%s", why.message);

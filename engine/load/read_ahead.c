@@ -5,7 +5,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "read_at.h"
+#include "file_io.h"
 
 enum { REFUSED_US = 100 };
 

@@ -8,21 +8,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "compression.h"
-#include "error.h"
+#include "codec.h"
+#include "source_index.h"
 
 struct rue_byte_stream;
 
-/* What is read. `read` fills `into` with `bytes` at `offset`, all of them below `size`. */
-struct rue_byte_input {
-    const char *name; /* for messages; borrowed */
-    uint64_t size;
-    rue_status (*read)(void *context, void *into, uint64_t bytes, uint64_t offset, rue_error *error);
-    void *context;
-};
-
 /* RUE_DATA where the first bytes cannot be read; RUE_MEMORY. */
-rue_status rue_byte_stream_open(const struct rue_byte_input *input, struct rue_byte_stream **out,
+rue_status rue_byte_stream_open(struct rue_files *files, size_t file, struct rue_byte_stream **out,
                                 rue_error *error) RUE_MUST_CHECK;
 void rue_byte_stream_close(struct rue_byte_stream *stream);
 

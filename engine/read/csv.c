@@ -68,11 +68,11 @@ const char *rue_csv_name(const struct rue_csv *csv)
     return csv->name;
 }
 
-rue_status rue_csv_fail_field(const char *name, uint64_t line, size_t field_max, rue_error *error)
+static rue_status fail_field(const struct rue_csv *csv, uint64_t line, rue_error *error)
 {
     return rue_fail(error, RUE_DATA,
-                    "%s, line %" PRIu64 ": a field of more than %zu bytes: is a quote never closed?", name,
-                    line, field_max);
+                    "%s, line %" PRIu64 ": a field of more than %zu bytes: is a quote never closed?",
+                    csv->name, line, csv->rules.field_max);
 }
 
 /* ---- records ---- */
@@ -116,6 +116,7 @@ static rue_status take_quoted(struct rue_csv *csv, char **out, rue_error *error)
                             "%s, line %" PRIu64 ": the quote that opens here is never closed", csv->name,
                             begin);
         if (*csv->at == '"' && *++csv->at != '"') break;
+        if ((size_t)(to - *out) >= csv->rules.field_max) return fail_field(csv, begin, error);
         csv->line += *csv->at == '\n' || (*csv->at == '\r' && csv->at[1] != '\n');
         *to++ = *csv->at;
     }
@@ -171,7 +172,7 @@ static rue_status take_record(struct rue_csv *csv, size_t *count, bool *filled, 
         uint64_t line = csv->line;
         rue_status status = take_field(csv, &field, &end, error);
         if (status == RUE_OK && (size_t)(csv->at - begin) > csv->rules.field_max)
-            status = rue_csv_fail_field(csv->name, line, csv->rules.field_max, error);
+            status = fail_field(csv, line, error);
         if (status == RUE_OK) status = add_field(csv, *count, field, error);
         if (status != RUE_OK) return status;
         ++*count;

@@ -36,9 +36,6 @@ char *rue_csv_trim(char *field);
 /* The line of `at` in `text`, as records count them. */
 uint64_t rue_csv_line(const char *text, const char *at);
 
-/* RUE_DATA for a field that is too long. */
-rue_status rue_csv_fail_field(const char *name, uint64_t line, size_t field_max, rue_error *error);
-
 /* The next record that is not blank; `*found` is false at the end. RUE_DATA with the line when quotes do not
  * match or a field is longer than it may be; RUE_MEMORY. */
 rue_status rue_csv_next(struct rue_csv *csv, bool *found, struct rue_csv_record *out,

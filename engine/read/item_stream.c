@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "byte_stream.h"
+#include "files.h"
+
 enum {
     CURSORS = 2,
     WINDOW_MAX = 4096,
@@ -13,8 +16,8 @@ enum {
 
 /* A place in the data up to which they were read. */
 struct cursor {
-    struct rue_shard_place place;
-    struct rue_byte_stream *stream; /* of that shard; NULL: none */
+    uint32_t file;
+    struct rue_byte_stream *stream; /* of that file; NULL: none */
     uint64_t next;                  /* the item that comes next */
     uint64_t used;                  /* when it was used last */
 };
@@ -26,8 +29,7 @@ struct kept {
 };
 
 struct rue_item_stream {
-    struct rue_shard_set *set;
-    const struct rue_item_index *index;
+    const struct rue_index *index;
     uint64_t window;
     pthread_mutex_t lock; /* guards all below */
     struct cursor cursors[CURSORS];
@@ -36,26 +38,8 @@ struct rue_item_stream {
     uint64_t uses;
 };
 
-static rue_status read_shard(void *context, void *into, uint64_t bytes, uint64_t offset, rue_error *error)
-{
-    const struct rue_shard_place *place = context;
-    return rue_shard_set_read(place->set, place->shard, into, bytes, offset, error);
-}
-
-rue_status rue_shard_stream_open(struct rue_shard_place *place, struct rue_byte_stream **out,
-                                 rue_error *error)
-{
-    const struct rue_byte_input input = {
-        .name = rue_shard_set_path(place->set, place->shard),
-        .size = rue_shard_set_identity(place->set, place->shard).bytes,
-        .read = read_shard,
-        .context = place,
-    };
-    return rue_byte_stream_open(&input, out, error);
-}
-
 /* What keeping the item takes; 0: it is not kept. */
-static uint64_t kept_bytes(const struct rue_item_index *index, uint64_t item)
+static uint64_t kept_bytes(const struct rue_index *index, uint64_t item)
 {
     uint64_t bytes = index->entries[item].bytes;
     return bytes <= WINDOW_BYTES ? bytes : 0;
@@ -64,7 +48,7 @@ static uint64_t kept_bytes(const struct rue_item_index *index, uint64_t item)
 /* The most items such that so many that follow each other never exceed WINDOW_BYTES, wherever they begin: a
  * mean would not do where the large ones lie together. At least 1, as those that are not kept do not count.
  */
-static uint64_t window_of(const struct rue_item_index *index)
+static uint64_t window_of(const struct rue_index *index)
 {
     uint64_t window = WINDOW_MAX, bytes = 0, first = 0;
     for (uint64_t end = 0; end < index->count; end++) {
@@ -76,12 +60,10 @@ static uint64_t window_of(const struct rue_item_index *index)
     return window;
 }
 
-rue_status rue_item_stream_open(struct rue_shard_set *set, const struct rue_item_index *index,
-                                struct rue_item_stream **out, rue_error *error)
+rue_status rue_item_stream_open(const struct rue_index *index, struct rue_item_stream **out, rue_error *error)
 {
     struct rue_item_stream *stream = calloc(1, sizeof *stream);
     if (!stream) return rue_fail_memory(error, "a stream of items", sizeof *stream);
-    stream->set = set;
     stream->index = index;
     stream->window = window_of(index);
     pthread_mutex_init(&stream->lock, NULL);
@@ -165,12 +147,13 @@ static void keep(struct rue_item_stream *stream, uint64_t item, void *data)
     *kept = (struct kept){item, data};
 }
 
-static rue_status fail_short(const struct cursor *cursor, rue_error *error)
+static rue_status fail_short(const struct rue_item_stream *stream, const struct cursor *cursor,
+                             rue_error *error)
 {
     return rue_fail(error, RUE_DATA,
                     "%s ends at byte %" PRIu64
                     " of its content, before what was indexed: leave the data alone while rue runs",
-                    rue_shard_set_path(cursor->place.set, cursor->place.shard),
+                    rue_files_path(stream->index->files, cursor->file),
                     rue_byte_stream_position(cursor->stream));
 }
 
@@ -178,21 +161,21 @@ static rue_status fail_short(const struct cursor *cursor, rue_error *error)
 static rue_status go_to(struct rue_item_stream *stream, struct cursor *cursor, uint64_t item,
                         rue_error *error)
 {
-    const struct rue_index_entry *entry = &stream->index->entries[item];
-    bool there = cursor->stream && cursor->place.shard == entry->shard &&
+    const struct rue_entry *entry = &stream->index->entries[item];
+    bool there = cursor->stream && cursor->file == entry->file &&
                  rue_byte_stream_position(cursor->stream) <= entry->offset;
     rue_status status = RUE_OK;
     uint64_t got;
     if (!there) {
         rue_byte_stream_close(cursor->stream);
         cursor->stream = NULL;
-        cursor->place = (struct rue_shard_place){stream->set, entry->shard};
-        status = rue_shard_stream_open(&cursor->place, &cursor->stream, error);
+        cursor->file = entry->file;
+        status = rue_byte_stream_open(stream->index->files, entry->file, &cursor->stream, error);
         if (status != RUE_OK) return status;
     }
     uint64_t ahead = entry->offset - rue_byte_stream_position(cursor->stream);
     status = rue_byte_stream_skip(cursor->stream, ahead, &got, error);
-    if (status == RUE_OK && got < ahead) status = fail_short(cursor, error);
+    if (status == RUE_OK && got < ahead) status = fail_short(stream, cursor, error);
     return status;
 }
 
@@ -202,7 +185,7 @@ static rue_status read_next(struct rue_item_stream *stream, struct cursor *curso
     uint64_t bytes = stream->index->entries[item].bytes, got;
     rue_status status = go_to(stream, cursor, item, error);
     if (status == RUE_OK) status = rue_byte_stream_read(cursor->stream, into, bytes, &got, error);
-    if (status == RUE_OK && got < bytes) status = fail_short(cursor, error);
+    if (status == RUE_OK && got < bytes) status = fail_short(stream, cursor, error);
     cursor->next = item + 1;
     if (status == RUE_OK) return RUE_OK;
     rue_byte_stream_close(cursor->stream);

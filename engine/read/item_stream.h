@@ -8,15 +8,13 @@
 #ifndef RUE_ITEM_STREAM_H
 #define RUE_ITEM_STREAM_H
 
-#include "byte_stream.h"
-#include "item_index.h"
-#include "shard_set.h"
+#include "source_index.h"
 
 struct rue_item_stream;
 
-/* Both are borrowed. RUE_MEMORY. */
-rue_status rue_item_stream_open(struct rue_shard_set *set, const struct rue_item_index *index,
-                                struct rue_item_stream **out, rue_error *error) RUE_MUST_CHECK;
+/* The index is borrowed. RUE_MEMORY. */
+rue_status rue_item_stream_open(const struct rue_index *index, struct rue_item_stream **out,
+                                rue_error *error) RUE_MUST_CHECK;
 void rue_item_stream_close(struct rue_item_stream *stream);
 
 /* See rue_source_window. */
@@ -29,13 +27,5 @@ void rue_item_stream_rewind(struct rue_item_stream *stream);
  * byte; RUE_MEMORY. */
 rue_status rue_item_stream_read(struct rue_item_stream *stream, uint64_t item, void *into,
                                 rue_error *error) RUE_MUST_CHECK;
-
-/* How rue_byte_stream reads a shard of the set; `place` lives as long as the stream. */
-struct rue_shard_place {
-    struct rue_shard_set *set;
-    size_t shard;
-};
-rue_status rue_shard_stream_open(struct rue_shard_place *place, struct rue_byte_stream **out,
-                                 rue_error *error) RUE_MUST_CHECK;
 
 #endif

@@ -5,10 +5,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#include "read_at.h"
-#include "source_failure.h"
+#include "files.h"
 
 enum { IS_BRANCH = 1, IS_LEAF = 2, IS_META = 8 };         /* of a page; what was never written has more */
 enum { IS_FAR = 1, IS_DATABASE = 2, HAS_DUPLICATES = 4 }; /* of a node */
@@ -45,7 +43,7 @@ static_assert(sizeof(struct page_header) == 16 && sizeof(struct database) == 48 
 static const uint64_t no_page = UINT64_MAX;
 
 struct walk {
-    int fd;
+    struct rue_files *files;
     const char *path;
     rue_lmdb_visit visit;
     void *context;
@@ -91,10 +89,10 @@ bool rue_lmdb_is(int fd)
 static rue_status choose_meta(struct walk *walk, rue_error *error)
 {
     struct meta first, second;
+    int fd = rue_files_keep_open(walk->files, 0);
     errno = 0;
-    bool one = read_meta(walk->fd, 0, &first);
-    if (!one && errno)
-        return rue_fail(error, rue_source_failure(errno), "cannot read %s: %s", walk->path, strerror(errno));
+    bool one = fd >= 0 && read_meta(fd, 0, &first);
+    if (!one && errno) return rue_fail_open(error, walk->path);
     if (!one)
         return rue_fail(error, RUE_DATA, "%s is no LMDB: it has no meta page; give a folder with data.mdb",
                         walk->path);
@@ -106,7 +104,7 @@ static rue_status choose_meta(struct walk *walk, rue_error *error)
     if (walk->page_bytes < 512 || walk->page_bytes > 32768 || walk->page_bytes & (walk->page_bytes - 1))
         return rue_fail(error, RUE_DATA, "%s: its pages of %" PRIu32 " bytes are impossible; make it again",
                         walk->path, walk->page_bytes);
-    bool two = read_meta(walk->fd, walk->page_bytes, &second) && second.version == VERSION &&
+    bool two = read_meta(fd, walk->page_bytes, &second) && second.version == VERSION &&
                second.free.page_bytes == walk->page_bytes;
     walk->meta = two && second.transaction > first.transaction ? second : first;
     return RUE_OK;
@@ -143,9 +141,7 @@ static rue_status read_page(struct walk *walk, uint64_t number, unsigned level, 
     if ((number + 1) * walk->page_bytes > walk->file_bytes) return fail_cut(walk, error);
     if (walk->pages_left-- == 0)
         return fail_page(walk, number, "is one too many: its pages refer to each other in a circle", error);
-    if (rue_read_at(walk->fd, *page, walk->page_bytes, number * walk->page_bytes)) return RUE_OK;
-    return rue_fail(error, rue_source_failure(errno), "cannot read page %" PRIu64 " of %s: %s", number,
-                    walk->path, errno ? strerror(errno) : "the file ends");
+    return rue_files_read(walk->files, 0, *page, walk->page_bytes, number * walk->page_bytes, error);
 }
 
 /* Where node `index` is, or NULL where it does not lie within its page. */
@@ -240,13 +236,13 @@ static rue_status visit_page(struct walk *walk, uint64_t number, unsigned level,
     return status;
 }
 
-rue_status rue_lmdb_walk(int fd, const char *path, rue_lmdb_visit visit, void *context, rue_error *error)
+rue_status rue_lmdb_walk(struct rue_files *files, rue_lmdb_visit visit, void *context, rue_error *error)
 {
-    struct stat about;
-    struct walk walk = {.fd = fd, .path = path, .visit = visit, .context = context};
-    if (fstat(fd, &about) != 0 || !S_ISREG(about.st_mode))
-        return rue_fail(error, RUE_DATA, "%s is not a regular file", path);
-    walk.file_bytes = (uint64_t)about.st_size;
+    struct walk walk = {.files = files,
+                        .path = rue_files_path(files, 0),
+                        .file_bytes = rue_files_identity(files, 0).bytes,
+                        .visit = visit,
+                        .context = context};
     rue_status status = choose_meta(&walk, error);
     if (status == RUE_OK) status = check_meta(&walk, error);
     if (status == RUE_OK && walk.meta.main.root != no_page)
@@ -255,7 +251,7 @@ rue_status rue_lmdb_walk(int fd, const char *path, rue_lmdb_visit visit, void *c
         status =
             rue_fail(error, RUE_DATA,
                      "%s: its pages hold %" PRIu64 " entries, its meta page says %" PRIu64 "; make it again",
-                     path, walk.entries, walk.meta.main.entries);
+                     walk.path, walk.entries, walk.meta.main.entries);
     for (unsigned level = 0; level < DEPTH_MAX; level++) free(walk.levels[level]);
     return status;
 }

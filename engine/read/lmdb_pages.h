@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "error.h"
+#include "source_index.h"
 
 /* liblmdb's own limit. */
 enum { RUE_LMDB_KEY_MAX = 511 };
@@ -29,10 +29,10 @@ typedef rue_status (*rue_lmdb_visit)(void *context, const struct rue_lmdb_entry 
 /* Whether the file begins as an LMDB does. */
 bool rue_lmdb_is(int fd);
 
-/* Visits all entries in the order of their keys, which are 1 to RUE_LMDB_KEY_MAX bytes, no two the same.
- * Reads pages of keys alone. Blocks on storage; needs memory for a page of each level. RUE_DATA names the
- * file, which messages call `path`, the page and what is wrong with it; otherwise rue_source_failure. */
-rue_status rue_lmdb_walk(int fd, const char *path, rue_lmdb_visit visit, void *context,
+/* Visits all entries of the first file in the order of their keys, which are 1 to RUE_LMDB_KEY_MAX bytes, no
+ * two the same. Reads pages of keys alone. Blocks on storage; needs memory for a page of each level. RUE_DATA
+ * names the file, the page and what is wrong with it; otherwise rue_source_failure. */
+rue_status rue_lmdb_walk(struct rue_files *files, rue_lmdb_visit visit, void *context,
                          rue_error *error) RUE_MUST_CHECK;
 
 #endif

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "write_at.h"
+#include "file_io.h"
 
 static const char prefix[] = ".rue-", unique[] = "XXXXXX", mark_name[] = "/" RUE_PART_MARK;
 enum { MARK_BYTES = NAME_MAX + 256 };

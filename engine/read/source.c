@@ -1,14 +1,18 @@
 #include "source.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "advice.h"
-#include "shard_set.h"
+#include "files.h"
+#include "hash.h"
+#include "shards.h"
 #include "suggest.h"
 
 extern const struct rue_source_ops rue_source_csv;
@@ -33,7 +37,9 @@ const struct rue_source_ops *const rue_source_formats[] = {
 
 struct rue_source {
     const struct rue_source_ops *ops;
-    void *state;
+    struct rue_index index;
+    struct rue_mapping mapping; /* of the first file, where the format views it */
+    int fd, direct_fd;          /* of that file, the latter past the page cache; -1 */
     char path[PATH_MAX];
 };
 
@@ -63,7 +69,7 @@ static rue_status fail_format(const char *format, const char *path, rue_error *e
 static rue_status probe(const char *path, const struct rue_source_ops **out, rue_error *error)
 {
     struct stat about;
-    bool pattern = rue_shard_set_is_pattern(path);
+    bool pattern = rue_shards_is_pattern(path);
     if (!pattern && stat(path, &about) != 0)
         return rue_fail(error, rue_source_failure(errno), "cannot open %s: %s%s", path, strerror(errno),
                         rue_advice_or(errno, "; give a folder of JPEG files, or what 'rue prepare' wrote"));
@@ -91,7 +97,7 @@ rue_status rue_source_detect(const char *path, const struct rue_source_options *
     snprintf(out->format, sizeof out->format, "%s", ops->format);
     snprintf(out->image_key, sizeof out->image_key, "%s", opening.image_key ? opening.image_key : "");
     snprintf(out->label_key, sizeof out->label_key, "%s", opening.label_key ? opening.label_key : "");
-    if (!ops->mode) return RUE_OK;
+    if (!ops->holds[RUE_RAW] || !ops->holds[RUE_PREPROCESSED]) return RUE_OK;
     struct rue_source *source;
     status = rue_source_open(path, &opening, &source, error);
     if (status != RUE_OK) return status;
@@ -100,14 +106,50 @@ rue_status rue_source_detect(const char *path, const struct rue_source_options *
     return RUE_OK;
 }
 
-rue_status rue_source_adopt(const struct rue_source_ops *ops, void *state, const char *path,
-                            struct rue_source **out, rue_error *error)
+static void close_index(const struct rue_source_ops *ops, struct rue_index *index)
+{
+    if (index->state && ops->close) ops->close(index->state);
+    rue_files_close(index->files);
+    free(index->entries);
+    free(index->labels);
+    free(index->names.text);
+    free(index->classes);
+}
+
+/* Direct reads are for items that are aligned. What cannot be had is done without. */
+static void open_first_file(struct rue_source *source)
+{
+    const struct rue_index *index = &source->index;
+    const struct rue_stride *stride = &index->stride;
+    if (!source->ops->maps || !rue_files_count(index->files)) return;
+    source->fd = rue_files_keep_open(index->files, 0);
+    if (source->fd < 0 || index->mode == RUE_RAW) return;
+    rue_mapping_open(&source->mapping, source->fd, rue_files_identity(index->files, 0).bytes);
+    if (!index->entries && stride->offset % RUE_BLOCK_BYTES == 0 && stride->step % RUE_BLOCK_BYTES == 0)
+        source->direct_fd =
+            open(rue_files_path(index->files, 0), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_DIRECT);
+}
+
+static struct rue_source *make_source(const struct rue_source_ops *ops, const char *path)
 {
     struct rue_source *source = calloc(1, sizeof *source);
-    if (!source) return ops->close(state), rue_fail_memory(error, "a source", sizeof *source);
+    if (!source) return NULL;
     source->ops = ops;
-    source->state = state;
+    source->fd = source->direct_fd = -1;
     snprintf(source->path, sizeof source->path, "%s", path);
+    return source;
+}
+
+rue_status rue_source_adopt(const struct rue_source_ops *ops, const struct rue_index *index, const char *path,
+                            struct rue_source **out, rue_error *error)
+{
+    struct rue_source *source = make_source(ops, path);
+    if (!source) {
+        struct rue_index copy = *index;
+        return close_index(ops, &copy), rue_fail_memory(error, "a source", sizeof *source);
+    }
+    source->index = *index;
+    open_first_file(source);
     *out = source;
     return RUE_OK;
 }
@@ -125,26 +167,42 @@ rue_status rue_source_open(const char *path, const struct rue_source_options *op
     } else if (!(ops = find_format(options->format))) {
         return fail_format(options->format, path, error);
     }
-    void *state;
-    rue_status status = ops->open(path, options, &state, error);
-    return status == RUE_OK ? rue_source_adopt(ops, state, path, out, error) : status;
+    struct rue_source *source = make_source(ops, path);
+    if (!source) return rue_fail_memory(error, "a source", sizeof *source);
+    rue_status status = ops->open(path, options, &source->index, error);
+    if (status != RUE_OK) return rue_source_close(source), status;
+    open_first_file(source);
+    *out = source;
+    return RUE_OK;
 }
 
 void rue_source_close(struct rue_source *source)
 {
     if (!source) return;
-    source->ops->close(source->state);
+    rue_mapping_close(&source->mapping);
+    if (source->direct_fd >= 0) close(source->direct_fd);
+    close_index(source->ops, &source->index);
     free(source);
 }
 
+/* ---- items ---- */
+
 uint64_t rue_source_count(const struct rue_source *source)
 {
-    return source->ops->count(source->state);
+    return source->index.count;
+}
+
+static struct rue_entry entry_of(const struct rue_index *index, uint64_t item)
+{
+    if (index->entries) return index->entries[item];
+    return (struct rue_entry){.offset = index->stride.offset + item * index->stride.step,
+                              .bytes = index->stride.bytes,
+                              .label = index->labels ? index->labels[item] : 0};
 }
 
 uint64_t rue_source_bytes(const struct rue_source *source, uint64_t item)
 {
-    return source->ops->bytes(source->state, item);
+    return entry_of(&source->index, item).bytes;
 }
 
 uint64_t rue_source_total_bytes(const struct rue_source *source)
@@ -154,110 +212,179 @@ uint64_t rue_source_total_bytes(const struct rue_source *source)
     return total;
 }
 
-rue_status rue_source_label(const struct rue_source *source, uint64_t item, int32_t *out, rue_error *error)
+int32_t rue_source_label(const struct rue_source *source, uint64_t item)
 {
-    return source->ops->label(source->state, item, out, error);
+    return entry_of(&source->index, item).label;
+}
+
+/* Which one of its file the item is. */
+static uint64_t number_in_file(const struct rue_index *index, uint64_t item)
+{
+    uint64_t first = 0, last = item;
+    if (!index->entries) return item;
+    while (first < last) {
+        uint64_t middle = first + (last - first) / 2;
+        if (index->entries[middle].file == index->entries[item].file)
+            last = middle;
+        else
+            first = middle + 1;
+    }
+    return item - first;
 }
 
 void rue_source_name(const struct rue_source *source, uint64_t item, char *out, size_t bytes)
 {
-    source->ops->name(source->state, item, out, bytes);
+    const struct rue_index *index = &source->index;
+    const struct rue_entry entry = entry_of(index, item);
+    const char *name = rue_index_name(index, item), *word = index->kind == RUE_ITEM_KEY ? "key" : "member";
+    const char *file =
+        rue_files_count(index->files) ? rue_files_path(index->files, entry.file) : source->path;
+    uint64_t begin = entry.offset - entry.lead;
+    if (index->kind == RUE_ITEM_FILE && name[0] == '/')
+        snprintf(out, bytes, "%s", name);
+    else if (index->kind == RUE_ITEM_FILE)
+        snprintf(out, bytes, "%s/%s", rue_files_folder(index->files), name);
+    else if (index->kind == RUE_ITEM_RECORD)
+        snprintf(out, bytes, "%s record %" PRIu64 " at byte %" PRIu64, file, number_in_file(index, item),
+                 begin);
+    else
+        snprintf(out, bytes, "%s %s %s at byte %" PRIu64, file, word, name, begin);
 }
 
 void rue_source_key(const struct rue_source *source, uint64_t item, char *out, size_t bytes)
 {
+    const char *name = rue_index_name(&source->index, item);
     if (source->ops->key)
-        source->ops->key(source->state, item, out, bytes);
+        source->ops->key(&source->index, item, out, bytes);
+    else if (name[0])
+        snprintf(out, bytes, "%s", name);
     else
         snprintf(out, bytes, "%08" PRIu64, item);
 }
 
-rue_status rue_source_read(const struct rue_source *source, uint64_t item, void *into, rue_error *error)
+/* ---- reading ---- */
+
+rue_status rue_index_read(const struct rue_index *index, uint64_t item, void *into, rue_error *error)
 {
-    return source->ops->read(source->state, item, into, error);
+    const struct rue_entry entry = entry_of(index, item);
+    if (index->kind == RUE_ITEM_FILE)
+        return rue_files_read_whole(index->files, rue_index_name(index, item), entry.bytes, into, error);
+    return rue_files_read(index->files, entry.file, into, entry.bytes, entry.offset, error);
 }
 
-bool rue_source_allows(const struct rue_source *source, enum rue_access access)
+rue_status rue_source_read(const struct rue_source *source, uint64_t item, void *into, rue_error *error)
 {
-    if (access == RUE_ACCESS_READ) return true;
-    return source->ops->allows && source->ops->allows(source->state, access);
+    return (source->ops->read ? source->ops->read : rue_index_read)(&source->index, item, into, error);
 }
 
 uint64_t rue_source_window(const struct rue_source *source, uint64_t in_flight)
 {
-    return source->ops->window ? source->ops->window(source->state, in_flight) : 0;
+    return source->index.streams ? source->ops->window(&source->index, in_flight) : 0;
 }
 
 void rue_source_rewind(const struct rue_source *source)
 {
-    if (source->ops->rewind) source->ops->rewind(source->state);
+    if (source->ops->rewind) source->ops->rewind(&source->index);
+}
+
+bool rue_source_allows(const struct rue_source *source, enum rue_access access)
+{
+    struct rue_mapping *mapping = (struct rue_mapping *)&source->mapping;
+    if (access == RUE_ACCESS_VIEW) return rue_mapping_in_memory(mapping);
+    return access != RUE_ACCESS_DIRECT || source->direct_fd >= 0;
 }
 
 rue_status rue_source_view(const struct rue_source *source, uint64_t item, const void **out, rue_error *error)
 {
-    return source->ops->view(source->state, item, out, error);
+    const struct rue_entry entry = entry_of(&source->index, item);
+    char name[PATH_MAX + 64];
+    *out = rue_mapping_at(&source->mapping, entry.offset, entry.bytes);
+    if (*out) return RUE_OK;
+    int why = errno;
+    rue_source_name(source, item, name, sizeof name);
+    return rue_fail(error, rue_source_failure(why), "cannot read %s: %s", name,
+                    why ? strerror(why) : "the file ends");
 }
 
 bool rue_source_place(const struct rue_source *source, enum rue_access access, uint64_t item,
                       struct rue_place *out)
 {
-    if (source->ops->place) source->ops->place(source->state, access, item, out);
-    return source->ops->place;
-}
-
-bool rue_source_locate(const struct rue_source *source, uint64_t item, struct rue_location *out)
-{
-    struct rue_place place;
-    struct stat about;
-    if (source->ops->locate) return source->ops->locate(source->state, item, out), true;
-    if (rue_source_place(source, RUE_ACCESS_READ, item, &place)) {
-        snprintf(out->path, sizeof out->path, "/proc/self/fd/%d", place.fd);
-        out->offset = place.offset;
-        out->bytes = place.bytes;
-        return true;
+    const struct rue_index *index = &source->index;
+    const struct rue_entry entry = entry_of(index, item);
+    if (!index->files) return false;
+    *out = (struct rue_place){.fd = AT_FDCWD, .offset = entry.offset, .bytes = entry.bytes};
+    if (index->kind == RUE_ITEM_FILE) {
+        out->fd = rue_files_folder_fd(index->files);
+        out->path = rue_index_name(index, item);
+    } else if (source->fd >= 0) {
+        out->fd = access == RUE_ACCESS_DIRECT ? source->direct_fd : source->fd;
+        if (access == RUE_ACCESS_DIRECT) out->bytes = index->stride.step;
+    } else {
+        out->path = rue_files_path(index->files, entry.file);
     }
-    if (stat(source->path, &about) != 0 || !S_ISREG(about.st_mode)) return false;
-    snprintf(out->path, sizeof out->path, "%s", source->path);
-    out->offset = 0;
-    out->bytes = (uint64_t)about.st_size;
+    if (index->streams) {
+        out->offset = 0;
+        out->bytes = rue_files_identity(index->files, entry.file).bytes;
+    }
     return true;
 }
 
 void rue_source_forget(const struct rue_source *source)
 {
-    if (source->ops->forget) source->ops->forget(source->state);
+    rue_mapping_forget((struct rue_mapping *)&source->mapping);
+    rue_source_rewind(source);
 }
 
 rue_status rue_source_check(const struct rue_source *source, rue_error *error)
 {
-    return source->ops->check ? source->ops->check(source->state, error) : RUE_OK;
+    return rue_files_check(source->index.files, error);
 }
 
 rue_status rue_source_verify(const struct rue_source *source, uint64_t item, const void *data,
                              rue_error *error)
 {
-    return source->ops->verify ? source->ops->verify(source->state, item, data, error) : RUE_OK;
+    char name[PATH_MAX + 64];
+    bool good = true;
+    if (!source->ops->verify) return RUE_OK;
+    rue_status status = source->ops->verify(&source->index, item, data, &good, error);
+    if (status != RUE_OK || good) return status;
+    rue_source_name(source, item, name, sizeof name);
+    return rue_fail(error, RUE_DATA, "%s is damaged (its CRC-32C is wrong); make the file again", name);
 }
+
+/* ---- the set ---- */
 
 uint64_t rue_source_skipped(const struct rue_source *source, char *example, size_t bytes)
 {
-    example[0] = 0;
-    return source->ops->skipped ? source->ops->skipped(source->state, example, bytes) : 0;
+    snprintf(example, bytes, "%s", source->index.skipped_example);
+    return source->index.skipped;
 }
 
 size_t rue_source_class_count(const struct rue_source *source)
 {
-    return source->ops->class_count(source->state);
+    return source->index.class_count;
 }
 
 const char *rue_source_class_name(const struct rue_source *source, size_t class_index)
 {
-    return source->ops->class_name(source->state, class_index);
+    return source->index.names.text + source->index.classes[class_index];
 }
 
+/* Over names, sizes and labels: reading every byte of a large set would cost more than tuning for it. */
 uint64_t rue_source_digest(const struct rue_source *source)
 {
-    return source->ops->digest(source->state);
+    const struct rue_index *index = &source->index;
+    const uint64_t facts[] = {index->seed,     index->count,    index->mode,    index->dtype,
+                              index->shape[0], index->shape[1], index->shape[2]};
+    uint64_t hash = rue_hash(RUE_HASH_START, facts, sizeof facts);
+    for (uint64_t i = 0; index->entries && i < index->count; i++) {
+        const struct rue_entry *entry = &index->entries[i];
+        const char *name = rue_index_name(index, i);
+        hash = rue_hash(hash, name, strlen(name) + 1);
+        hash = rue_hash(hash, &entry->bytes, sizeof entry->bytes);
+        hash = rue_hash(hash, &entry->label, sizeof entry->label);
+    }
+    return hash;
 }
 
 bool rue_source_has_keys(const struct rue_source *source)
@@ -267,19 +394,17 @@ bool rue_source_has_keys(const struct rue_source *source)
 
 struct rue_variant rue_source_variant(const struct rue_source *source)
 {
-    struct rue_variant variant = {.mode = source->ops->holds[RUE_RAW] ? RUE_RAW : RUE_PREPROCESSED};
-    if (source->ops->mode) variant.mode = source->ops->mode(source->state);
+    struct rue_variant variant = {.mode = source->index.mode};
     snprintf(variant.format, sizeof variant.format, "%s", source->ops->format);
     snprintf(variant.path, sizeof variant.path, "%s", source->path);
-    if (source->ops->dtype && variant.mode == RUE_PREPROCESSED)
-        snprintf(variant.dtype, sizeof variant.dtype, "%s",
-                 rue_dtype_names[source->ops->dtype(source->state)]);
+    if (variant.mode == RUE_PREPROCESSED)
+        snprintf(variant.dtype, sizeof variant.dtype, "%s", rue_dtype_names[source->index.dtype]);
     return variant;
 }
 
 bool rue_source_shape(const struct rue_source *source, uint32_t out[3])
 {
-    if (!source->ops->shape || rue_source_variant(source).mode == RUE_RAW) return false;
-    source->ops->shape(source->state, out);
+    if (source->index.mode == RUE_RAW) return false;
+    memcpy(out, source->index.shape, sizeof source->index.shape);
     return true;
 }

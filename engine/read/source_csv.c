@@ -2,48 +2,34 @@
  * maybe one of labels: numbers, or words, which are the classes then. A column "class" beside a "label" of
  * numbers names the classes. Blanks are a part of paths and of words, as RFC 4180 has it, but not of column
  * names and of numbers. Also a folder that holds one list "x.csv" and the folder "x" and nothing else,
- * as rue writes it. Order: that of the lines. The file's text stays in memory, and twenty bytes an item
- * beside it. */
+ * as rue writes it. Order: that of the lines. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "array.h"
 #include "csv.h"
-#include "file_identity.h"
-#include "hash.h"
+#include "files.h"
 #include "label_words.h"
-#include "read_at.h"
 #include "source.h"
-#include "whole_file.h"
 
-enum { FIELD_MAX = 64 << 10, PIECE_BYTES = 1 << 20, PROBE_BYTES = 64 << 10, NAMES_BYTES = 400 };
+enum { FIELD_MAX = 64 << 10, PROBE_BYTES = 64 << 10, NAMES_BYTES = 400 };
 static const uint64_t text_bytes_max = UINT64_C(1) << 30;
 static const size_t none = SIZE_MAX;
 static const struct rue_csv_rules rules = {.field_max = FIELD_MAX};
 
-struct file {
-    const char *path; /* in the text */
-    uint64_t bytes;
-};
-
+/* While a list is opened. */
 struct list {
-    char path[PATH_MAX];      /* of the file */
-    char folder[PATH_MAX];    /* of paths in it */
-    char split[NAME_MAX + 2]; /* "train/" of train.csv: what rue puts before paths */
-    struct rue_file_identity identity;
-    int fd; /* of the folder */
+    const char *path; /* of the file */
+    struct rue_index *index;
     struct rue_csv *csv;
-    struct rue_label_words *labels; /* NULL: there is no such column */
-    struct file *files;
-    size_t count, capacity;
+    struct rue_label_words words;
     size_t path_at, label_at, class_at, columns; /* `none`: there is no such column */
     uint64_t missing, missing_line;              /* files that are not there, and the line of the first */
     char missing_example[RUE_ERROR_MESSAGE_BYTES / 2];
@@ -130,14 +116,14 @@ static rue_status find_columns(struct list *list, const struct rue_csv_record *h
     size_t other;
     list->columns = header->count;
     rue_status status =
-        choose(list, header, options->image_key, path_names, "--image-key", &list->path_at, &other, error);
+        choose(list, header, options->image_key, path_names, "image_key", &list->path_at, &other, error);
     if (status != RUE_OK) return status;
     if (list->path_at == none)
-        return fail_column(list, header, "no column holds paths by its name", "--image-key", error);
+        return fail_column(list, header, "no column holds paths by its name", "image_key", error);
     if (other != none)
-        return fail_column(list, header, "more than one column may hold the paths", "--image-key", error);
+        return fail_column(list, header, "more than one column may hold the paths", "image_key", error);
     status =
-        choose(list, header, options->label_key, label_names, "--label-key", &list->label_at, &other, error);
+        choose(list, header, options->label_key, label_names, "label_key", &list->label_at, &other, error);
     if (status != RUE_OK) return status;
     list->class_at = none;
     bool named = other != none && list->label_at == find_column(header, "label") &&
@@ -145,7 +131,7 @@ static rue_status find_columns(struct list *list, const struct rue_csv_record *h
                  find_column(header, "category") == none;
     if (named) list->class_at = other;
     if (other != none && !named)
-        return fail_column(list, header, "more than one column may hold the labels", "--label-key", error);
+        return fail_column(list, header, "more than one column may hold the labels", "label_key", error);
     const size_t used[] = {list->path_at, list->label_at, list->class_at};
     for (size_t i = 0; status == RUE_OK && i < sizeof used / sizeof *used; i++)
         status = refuse_twice(list, header, used[i], error);
@@ -154,70 +140,18 @@ static rue_status find_columns(struct list *list, const struct rue_csv_record *h
 
 /* ---- the text ---- */
 
-/* The field that is looked at: where it begins, and whether its quotes are open. */
-struct field {
-    size_t begin;
-    bool quoted;
-};
-
-/* Goes on to `to`; true where the field has become longer than it may be. */
-static bool find_excess(const char *text, size_t from, size_t to, struct field *field)
-{
-    for (size_t i = from; i < to; i++) {
-        char c = text[i];
-        bool has_quotes = c == '"' && text[field->begin] == '"'; /* doubled ones close and open again */
-        if (has_quotes)
-            field->quoted = !field->quoted;
-        else if (!field->quoted && (c == ',' || c == '\n' || c == '\r'))
-            field->begin = i + 1;
-        if (i + 1 > field->begin + FIELD_MAX) return true;
-    }
-    return false;
-}
-
-/* All of the file, NUL behind it. A field without an end is noticed before it fills the memory. */
-static rue_status read_text(const struct list *list, int fd, uint64_t bytes, char **out, rue_error *error)
-{
-    struct field field = {0};
-    char *text = malloc(bytes + 1);
-    if (!text) return rue_fail_memory(error, list->path, bytes);
-    for (uint64_t at = 0, some; at < bytes; at += some) {
-        some = bytes - at < PIECE_BYTES ? bytes - at : PIECE_BYTES;
-        if (!rue_read_at(fd, text + at, some, at)) {
-            int why = errno;
-            free(text);
-            return rue_fail(error, rue_source_failure(why), "cannot read %s: %s", list->path,
-                            why ? strerror(why) : "it became shorter");
-        }
-        if (at == 0 && some >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0) field.begin = 3;
-        if (!find_excess(text, at > field.begin ? at : field.begin, at + some, &field)) continue;
-        uint64_t line = rue_csv_line(text, text + field.begin);
-        free(text);
-        return rue_csv_fail_field(list->path, line, FIELD_MAX, error);
-    }
-    text[bytes] = 0;
-    *out = text;
-    return RUE_OK;
-}
-
 static rue_status open_text(struct list *list, rue_error *error)
 {
-    struct stat about;
-    char *text = NULL;
-    int fd = open(list->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0) return rue_fail_open(error, list->path);
-    rue_status status = RUE_OK;
-    if (fstat(fd, &about) != 0 || !S_ISREG(about.st_mode))
-        status = rue_fail(error, RUE_DATA, "%s is not a regular file", list->path);
-    else if ((uint64_t)about.st_size > text_bytes_max)
-        status = rue_fail(error, RUE_DATA, "%s: larger than %" PRIu64 " bytes: split it", list->path,
-                          text_bytes_max);
-    else
-        status = read_text(list, fd, (uint64_t)about.st_size, &text, error);
-    close(fd);
-    if (status != RUE_OK) return status;
-    list->identity = rue_file_identity_of(&about);
-    return rue_csv_open(list->path, text, (size_t)about.st_size, &rules, &list->csv, error);
+    uint64_t bytes = rue_files_identity(list->index->files, 0).bytes;
+    if (bytes > text_bytes_max)
+        return rue_fail(error, RUE_DATA, "%s: larger than %" PRIu64 " bytes: split it", list->path,
+                        text_bytes_max);
+    char *text = malloc(bytes + 1);
+    if (!text) return rue_fail_memory(error, list->path, bytes);
+    rue_status status = rue_files_read(list->index->files, 0, text, bytes, 0, error);
+    if (status != RUE_OK) return free(text), status;
+    text[bytes] = 0;
+    return rue_csv_open(list->path, text, bytes, &rules, &list->csv, error);
 }
 
 /* ---- lines ---- */
@@ -239,13 +173,11 @@ static bool is_empty(const char *field)
 }
 
 /* What is not there is counted, so that one message tells of all. */
-static rue_status add_file(struct list *list, const char *path, uint64_t line, rue_error *error)
+static rue_status measure_file(struct list *list, const char *path, uint64_t line, uint64_t *bytes,
+                               rue_error *error)
 {
-    struct stat about;
-    rue_status status = rue_array_grow(&list->files, &list->capacity, list->count + 1, sizeof *list->files,
-                                       "a list of images", error);
-    if (status != RUE_OK) return status;
-    if (fstatat(list->fd, path, &about, 0) != 0) {
+    struct stat about = {0};
+    if (fstatat(rue_files_folder_fd(list->index->files), path, &about, 0) != 0) {
         if (rue_source_failure(errno) != RUE_DATA)
             return rue_fail(error, rue_source_failure(errno), "%s, line %" PRIu64 ": %s: %s", list->path,
                             line, path, strerror(errno));
@@ -254,16 +186,17 @@ static rue_status add_file(struct list *list, const char *path, uint64_t line, r
             snprintf(list->missing_example, sizeof list->missing_example, "%.400s: %s%s", path,
                      strerror(errno), has_blanks(path) ? " (blanks around a path are a part of it)" : "");
         }
-        about.st_size = 0;
     } else if (!S_ISREG(about.st_mode)) {
         return fail_line(list, line,
                          S_ISDIR(about.st_mode) ? "a folder in place of a file: " : "no file: ", path, error);
     }
-    list->files[list->count++] = (struct file){path, (uint64_t)about.st_size};
+    *bytes = (uint64_t)about.st_size;
     return RUE_OK;
 }
 
-static rue_status add_label(struct list *list, const struct rue_csv_record *record, rue_error *error)
+/* `*label` is the number of a word until all lines are read. */
+static rue_status read_label(struct list *list, const struct rue_csv_record *record, int32_t *label,
+                             rue_error *error)
 {
     rue_error why = {0};
     const char *text = record->fields[list->label_at];
@@ -271,9 +204,9 @@ static rue_status add_label(struct list *list, const struct rue_csv_record *reco
     if (is_empty(text)) return fail_line(list, record->line, "no label", "", error);
     size_t bytes = strlen(text), blanks = strspn(text, " \t"), digits = strspn(text + blanks, "-0123456789");
     if (digits && is_empty(text + blanks + digits)) text += blanks, bytes = digits;
-    rue_status status = rue_label_words_add(list->labels, text, bytes, record->line, error);
+    rue_status status = rue_label_words_add(&list->words, text, bytes, record->line, label, error);
     if (status != RUE_OK || is_empty(class)) return status;
-    status = rue_label_words_name(list->labels, class, &why);
+    status = rue_label_words_name(&list->words, *label, class, &why);
     return status == RUE_DATA ? fail_line(list, record->line, why.message, "", error)
            : status == RUE_OK ? RUE_OK
                               : rue_fail(error, status, "%s", why.message);
@@ -291,17 +224,19 @@ static rue_status add_line(struct list *list, const struct rue_csv_record *recor
                         list->path, record->line, count, list->columns);
     const char *path = record->fields[list->path_at];
     if (is_empty(path)) return fail_line(list, record->line, "no path", "", error);
-    rue_status status = add_file(list, path, record->line, error);
-    return status == RUE_OK && list->labels ? add_label(list, record, error) : status;
+    struct rue_entry entry = {0};
+    rue_status status = measure_file(list, path, record->line, &entry.bytes, error);
+    if (status == RUE_OK && list->label_at != none) status = read_label(list, record, &entry.label, error);
+    return status == RUE_OK ? rue_index_add(list->index, &entry, path, error) : status;
 }
 
 static rue_status finish_labels(struct list *list, rue_error *error)
 {
     uint64_t line = 0;
     rue_error why = {0};
-    rue_status status = rue_label_words_finish(list->labels, &line, &why);
+    rue_status status = rue_label_words_finish(&list->words, list->index, &line, &why);
     if (status == RUE_DATA)
-        return fail_line(list, line, why.message, "; --label-key says which column holds the labels", error);
+        return fail_line(list, line, why.message, "; label_key says which column holds the labels", error);
     return status == RUE_OK ? RUE_OK : rue_fail(error, status, "%s: %s", list->path, why.message);
 }
 
@@ -315,7 +250,6 @@ static rue_status read_lines(struct list *list, const struct rue_source_options 
         return rue_fail(error, RUE_DATA, "%s is empty: it needs a line of column names, and one an image",
                         list->path);
     status = find_columns(list, &record, options, error);
-    if (status == RUE_OK && list->label_at != none) status = rue_label_words_open(&list->labels, error);
     while (status == RUE_OK) {
         status = rue_source_check_stop(options, error);
         if (status == RUE_OK) status = rue_csv_next(list->csv, &found, &record, error);
@@ -324,11 +258,12 @@ static rue_status read_lines(struct list *list, const struct rue_source_options 
     }
     if (status != RUE_OK) return status;
     if (list->missing)
-        return rue_fail(error, RUE_DATA, "%s, line %" PRIu64 ": %s; of %zu files %" PRIu64 " are missing",
-                        list->path, list->missing_line, list->missing_example, list->count, list->missing);
-    if (list->count == 0)
+        return rue_fail(error, RUE_DATA,
+                        "%s, line %" PRIu64 ": %s; of %" PRIu64 " files %" PRIu64 " are missing", list->path,
+                        list->missing_line, list->missing_example, list->index->count, list->missing);
+    if (list->index->count == 0)
         return rue_fail(error, RUE_DATA, "%s holds column names alone: it needs a line an image", list->path);
-    return list->labels ? finish_labels(list, error) : RUE_OK;
+    return list->label_at != none ? finish_labels(list, error) : RUE_OK;
 }
 
 /* ---- where it is ---- */
@@ -395,92 +330,44 @@ static rue_status probe(const char *path, bool *is, rue_error *error)
 
 /* ---- the source ---- */
 
-static void close_list(void *state)
-{
-    struct list *list = state;
-    rue_label_words_close(list->labels);
-    rue_csv_close(list->csv);
-    if (list->fd >= 0) close(list->fd);
-    free(list->files);
-    free(list);
-}
-
-static rue_status find_place(struct list *list, const char *path, rue_error *error)
+/* The file, and the folder that paths in it are below. */
+static rue_status open_files(struct list *list, const char *path, char file[PATH_MAX], rue_error *error)
 {
     struct stat about;
-    if (stat(path, &about) == 0 && S_ISDIR(about.st_mode)) {
-        if (!find_list(path, list->path))
-            return rue_fail(error, RUE_DATA, "%s holds no list x.csv beside a folder x: give the CSV file",
-                            path);
-    } else {
-        snprintf(list->path, sizeof list->path, "%s", path);
-    }
-    snprintf(list->folder, sizeof list->folder, "%s", list->path);
-    char *slash = strrchr(list->folder, '/');
-    const char *base = slash ? slash + 1 : list->path;
-    if (ends_in_csv(base)) snprintf(list->split, sizeof list->split, "%.*s/", (int)strlen(base) - 4, base);
-    if (slash)
-        slash[slash == list->folder] = 0;
-    else
-        snprintf(list->folder, sizeof list->folder, ".");
-    list->fd = open(list->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (list->fd >= 0) return RUE_OK;
-    return rue_fail_open(error, list->folder);
+    char folder[PATH_MAX];
+    bool is_folder = stat(path, &about) == 0 && S_ISDIR(about.st_mode);
+    if (is_folder && !find_list(path, file))
+        return rue_fail(error, RUE_DATA, "%s holds no list x.csv beside a folder x: give the CSV file", path);
+    if (!is_folder) snprintf(file, PATH_MAX, "%s", path);
+    list->path = file;
+    snprintf(folder, sizeof folder, "%s", file);
+    rue_status status = rue_files_add(&list->index->files, file, error);
+    return status == RUE_OK ? rue_files_set_folder(&list->index->files, dirname(folder), error) : status;
 }
 
-static rue_status open_list(const char *path, const struct rue_source_options *options, void **state,
-                            rue_error *error)
+static rue_status open_list(const char *path, const struct rue_source_options *options,
+                            struct rue_index *index, rue_error *error)
 {
-    struct list *list = calloc(1, sizeof *list);
-    if (!list) return rue_fail_memory(error, "a CSV source", sizeof *list);
-    list->fd = -1;
-    rue_status status = find_place(list, path, error);
-    if (status == RUE_OK) status = open_text(list, error);
-    if (status == RUE_OK) status = read_lines(list, options, error);
-    if (status != RUE_OK) return close_list(list), status;
-    *state = list;
-    return RUE_OK;
+    char file[PATH_MAX];
+    struct list list = {.index = index};
+    index->kind = RUE_ITEM_FILE;
+    rue_status status = open_files(&list, path, file, error);
+    if (status == RUE_OK) status = open_text(&list, error);
+    if (status == RUE_OK) status = read_lines(&list, options, error);
+    rue_label_words_close(&list.words);
+    rue_csv_close(list.csv);
+    return status;
 }
 
-static uint64_t count(const void *state)
+/* The path below the folder, without what leads out of it, and without the folder of the list's name, which
+ * rue puts images in. */
+static void key(const struct rue_index *index, uint64_t item, char *out, size_t bytes)
 {
-    return ((const struct list *)state)->count;
-}
-
-static uint64_t item_bytes(const void *state, uint64_t item)
-{
-    return ((const struct list *)state)->files[item].bytes;
-}
-
-static rue_status label(const void *state, uint64_t item, int32_t *out, rue_error *error)
-{
-    (void)error;
-    const struct list *list = state;
-    *out = list->labels ? rue_label_words_label(list->labels, item) : 0;
-    return RUE_OK;
-}
-
-static void name(const void *state, uint64_t item, char *out, size_t bytes)
-{
-    const struct list *list = state;
-    const char *path = list->files[item].path;
-    snprintf(out, bytes, "%s%s%s", *path == '/' ? "" : list->folder, *path == '/' ? "" : "/", path);
-}
-
-static void locate(const void *state, uint64_t item, struct rue_location *out)
-{
-    name(state, item, out->path, sizeof out->path);
-    out->offset = 0;
-    out->bytes = item_bytes(state, item);
-}
-
-/* The path below the folder, without what leads out of it, and without the folder that rue puts images in. */
-static void key(const void *state, uint64_t item, char *out, size_t bytes)
-{
-    const struct list *list = state;
-    size_t used = 0;
+    const char *list = rue_files_path(index->files, 0), *slash = strrchr(list, '/');
+    const char *file = slash ? slash + 1 : list;
+    size_t used = 0, split = ends_in_csv(file) ? strlen(file) - 4 : 0;
     out[0] = 0;
-    for (const char *part = list->files[item].path; *part;) {
+    for (const char *part = rue_index_name(index, item); *part;) {
         size_t length = strcspn(part, "/");
         bool up = length == 2 && part[0] == '.' && part[1] == '.';
         if (up)
@@ -490,45 +377,8 @@ static void key(const void *state, uint64_t item, char *out, size_t bytes)
         out[used] = 0;
         part += length + (part[length] == '/');
     }
-    size_t split = strlen(list->split);
-    if (split && strncmp(out, list->split, split) == 0) memmove(out, out + split, strlen(out + split) + 1);
-}
-
-static rue_status read_file(const void *state, uint64_t item, void *into, rue_error *error)
-{
-    const struct list *list = state;
-    const struct file *file = &list->files[item];
-    return rue_whole_file_read(list->fd, list->folder, file->path, file->bytes, into, error);
-}
-
-static rue_status check(const void *state, rue_error *error)
-{
-    const struct list *list = state;
-    return rue_file_identity_check(&list->identity, list->path, error);
-}
-
-static size_t class_count(const void *state)
-{
-    const struct list *list = state;
-    return list->labels ? rue_label_words_class_count(list->labels) : 0;
-}
-
-static const char *class_name(const void *state, size_t class_index)
-{
-    return rue_label_words_class(((const struct list *)state)->labels, class_index);
-}
-
-static uint64_t digest(const void *state)
-{
-    const struct list *list = state;
-    uint64_t hash = RUE_HASH_START;
-    for (size_t i = 0; i < list->count; i++) {
-        int32_t number = list->labels ? rue_label_words_label(list->labels, i) : 0;
-        hash = rue_hash(hash, list->files[i].path, strlen(list->files[i].path) + 1);
-        hash = rue_hash(hash, &list->files[i].bytes, sizeof list->files[i].bytes);
-        hash = rue_hash(hash, &number, sizeof number);
-    }
-    return hash;
+    if (split && strncmp(out, file, split) == 0 && out[split] == '/')
+        memmove(out, out + split + 1, strlen(out + split));
 }
 
 const struct rue_source_ops rue_source_csv = {
@@ -538,16 +388,5 @@ const struct rue_source_ops rue_source_csv = {
     .help = "a CSV file that names JPEG files and their labels",
     .probe = probe,
     .open = open_list,
-    .close = close_list,
-    .count = count,
-    .bytes = item_bytes,
-    .label = label,
-    .name = name,
     .key = key,
-    .read = read_file,
-    .locate = locate,
-    .check = check,
-    .class_count = class_count,
-    .class_name = class_name,
-    .digest = digest,
 };

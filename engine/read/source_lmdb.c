@@ -1,28 +1,318 @@
-/* The lmdb format: a folder with data.mdb, or such a file alone (MDB_NOSUBDIR); lmdb_set.h says what it may
- * hold. Order: by key, as LMDB has it. Items are read as the bytes of a file that they are (lmdb_pages.h). */
+/* The lmdb format: a folder with data.mdb, or such a file alone (MDB_NOSUBDIR). Either rue's own layout
+ * (lmdb_record.h), or the common one: JPEG files under keys of digits, with labels as text under
+ * "label-<digits>" or "<digits>.cls", or under "image-<digits>" with "label-<digits>". Order: by key, as LMDB
+ * has it. Items are read as the bytes of a file that they are (lmdb_pages.h). */
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "array.h"
 #include "crc32c.h"
-#include "hash.h"
+#include "files.h"
+#include "label_words.h"
 #include "lmdb_pages.h"
 #include "lmdb_record.h"
-#include "lmdb_set.h"
-#include "mapping.h"
-#include "read_at.h"
 #include "source.h"
 
-struct lmdb {
-    struct rue_lmdb_set set;
-    struct rue_mapping mapping;
+enum { KEY_DIGITS_MAX = 16, KEY_BYTES = KEY_DIGITS_MAX + 8, LABEL_BYTES_MAX = 256, KEY_SHOWN = 64 };
+static const uint64_t index_bytes_max = UINT64_C(1) << 32;
+
+/* Where the text of a label lies. */
+struct label {
+    uint64_t number, offset, bytes;
 };
+
+/* While an LMDB is opened. */
+struct set {
+    const char *path; /* of the file */
+    struct rue_index *index;
+    const struct rue_source_options *options;
+    const char *prefix; /* of the keys of items: "" or "image-"; NULL before the first */
+    struct label *labels;
+    size_t label_count, label_capacity;
+    uint64_t own_offset, own_bytes; /* the index that rue writes */
+};
+
+/* ---- keys ---- */
+
+/* The digits at `text`, at least one: how many there are, 0 for none or too many. */
+static size_t read_digits(const char *text, size_t bytes, uint64_t *number)
+{
+    size_t digits = 0;
+    for (*number = 0; digits < bytes && isdigit((unsigned char)text[digits]); digits++)
+        *number = 10 * *number + (uint64_t)(text[digits] - '0');
+    return digits <= KEY_DIGITS_MAX ? digits : 0;
+}
+
+/* Whether the key is `before`, digits and `after`, and nothing else. */
+static bool is_key(const struct rue_lmdb_entry *entry, const char *before, const char *after,
+                   uint64_t *number)
+{
+    const char *key = (const char *)entry->key;
+    size_t prefix = strlen(before), suffix = strlen(after);
+    if (entry->key_bytes <= prefix + suffix || memcmp(key, before, prefix) != 0) return false;
+    size_t middle = entry->key_bytes - prefix - suffix;
+    if (memcmp(key + prefix + middle, after, suffix) != 0) return false;
+    return middle <= KEY_DIGITS_MAX && read_digits(key + prefix, middle, number) == middle;
+}
+
+static void note_other(struct rue_index *index, const struct rue_lmdb_entry *entry)
+{
+    static const char *const known[] = {"num-samples", "__len__", "__keys__"};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (entry->key_bytes == strlen(known[i]) && memcmp(entry->key, known[i], entry->key_bytes) == 0)
+            return;
+    rue_index_skip(index, "%s '%.*s'", entry->is_database ? "the named database" : "the key",
+                   entry->key_bytes < KEY_SHOWN ? (int)entry->key_bytes : KEY_SHOWN,
+                   (const char *)entry->key);
+}
+
+static rue_status add_item(struct set *set, const struct rue_lmdb_entry *entry, const char *prefix,
+                           rue_error *error)
+{
+    char key[KEY_BYTES];
+    if (!set->prefix) set->prefix = prefix;
+    if (strcmp(set->prefix, prefix) != 0)
+        return rue_fail(error, RUE_DATA,
+                        "%s holds items under keys of digits and under image-<digits>: "
+                        "keep one of them",
+                        set->path);
+    snprintf(key, sizeof key, "%.*s", (int)entry->key_bytes, (const char *)entry->key);
+    const struct rue_entry item = {.offset = entry->offset, .bytes = entry->bytes};
+    return rue_index_add(set->index, &item, key, error);
+}
+
+static rue_status visit(void *context, const struct rue_lmdb_entry *entry, rue_error *error)
+{
+    struct set *set = context;
+    uint64_t number;
+    size_t own = strlen(RUE_LMDB_INDEX_KEY);
+    rue_status status = rue_source_check_stop(set->options, error);
+    if (status != RUE_OK) return status;
+    if (entry->is_database) return note_other(set->index, entry), RUE_OK;
+    if (is_key(entry, "", "", &number)) return add_item(set, entry, "", error);
+    if (is_key(entry, "image-", "", &number)) return add_item(set, entry, "image-", error);
+    if (is_key(entry, "label-", "", &number) || is_key(entry, "", ".cls", &number)) {
+        status = rue_array_grow(&set->labels, &set->label_capacity, set->label_count + 1, sizeof *set->labels,
+                                "the index of an LMDB", error);
+        if (status != RUE_OK) return status;
+        set->labels[set->label_count++] = (struct label){number, entry->offset, entry->bytes};
+    } else if (entry->key_bytes == own && memcmp(entry->key, RUE_LMDB_INDEX_KEY, own) == 0) {
+        set->own_offset = entry->offset, set->own_bytes = entry->bytes;
+    } else {
+        note_other(set->index, entry);
+    }
+    return RUE_OK;
+}
+
+static uint64_t number_of(const struct set *set, uint64_t item)
+{
+    return strtoull(rue_index_name(set->index, item) + strlen(set->prefix), NULL, 10);
+}
+
+static rue_status read_value(const struct set *set, void *into, uint64_t bytes, uint64_t offset,
+                             rue_error *error)
+{
+    return rue_files_read(set->index->files, 0, into, bytes, offset, error);
+}
+
+static rue_status fail_again(const struct set *set, const char *why, rue_error *error)
+{
+    return rue_fail(error, RUE_DATA, "%s: %s; make it again with 'rue prepare'", set->path, why);
+}
+
+/* ---- rue's own layout ---- */
+
+static rue_status add_classes(const struct set *set, const char *at, const char *end, size_t count,
+                              rue_error *error)
+{
+    rue_status status = RUE_OK;
+    for (size_t c = 0; status == RUE_OK && c < count; c++) {
+        if (at >= end) return fail_again(set, "class names are missing", error);
+        status = rue_index_add_class(set->index, at, strlen(at), error);
+        at += strlen(at) + 1;
+    }
+    return status;
+}
+
+static rue_status take_notes(const struct set *set, const struct rue_lmdb_note *notes, rue_error *error)
+{
+    struct rue_index *index = set->index;
+    uint64_t tensor = (uint64_t)index->shape[0] * index->shape[1] * index->shape[2];
+    for (uint64_t i = 0; i < index->count; i++) {
+        struct rue_entry *item = &index->entries[i];
+        int32_t label = notes[i].label;
+        uint32_t lead = notes[i].data_offset;
+        bool fits = lead >= sizeof(struct rue_lmdb_record) &&
+                    lead <= rue_lmdb_data_offset(RUE_LMDB_NAME_MAX) && lead % RUE_LMDB_ALIGN == 0 &&
+                    lead <= item->bytes && number_of(set, i) == i;
+        if (index->mode == RUE_PREPROCESSED)
+            fits = fits && item->bytes - lead == tensor * rue_dtype_bytes[index->dtype];
+        if (index->class_count) fits = fits && label >= -1 && label < (int64_t)index->class_count;
+        if (!fits)
+            return rue_fail(error, RUE_DATA,
+                            "%s: key %s does not fit the index; make it again with 'rue prepare'", set->path,
+                            rue_index_name(index, i));
+        item->label = label;
+        item->lead = lead;
+        item->offset += lead;
+        item->bytes -= lead;
+    }
+    return RUE_OK;
+}
+
+/* The first record says of what kind all are. */
+static rue_status read_kind(const struct set *set, rue_error *error)
+{
+    struct rue_lmdb_record record;
+    struct rue_index *index = set->index;
+    const char *why = NULL;
+    if (index->entries[0].bytes < sizeof record)
+        return fail_again(set, "the first record has no header", error);
+    rue_status status = read_value(set, &record, sizeof record, index->entries[0].offset, error);
+    if (status != RUE_OK) return status;
+    if (memcmp(record.magic, RUE_LMDB_RECORD_MAGIC, sizeof record.magic) != 0)
+        why = "the first record has no header";
+    else if (record.version != RUE_LMDB_VERSION)
+        why = "it is of another version of the layout";
+    else if (record.mode >= RUE_MODE_COUNT || record.dtype >= RUE_DTYPE_COUNT)
+        why = "the mode or dtype of the first record is unknown";
+    else if (record.mode == RUE_PREPROCESSED &&
+             (!record.channels || !record.height || !record.width || record.channels > 4096 ||
+              record.height > 65536 || record.width > 65536))
+        why = "the shape of the first record is impossible";
+    if (why) return fail_again(set, why, error);
+    index->mode = (enum rue_mode)record.mode;
+    index->dtype = (enum rue_dtype)record.dtype;
+    memcpy(index->shape, (uint32_t[]){record.channels, record.height, record.width}, sizeof index->shape);
+    return RUE_OK;
+}
+
+static rue_status read_own(const struct set *set, const char *own, uint64_t notes, rue_error *error)
+{
+    struct rue_lmdb_index header;
+    uint64_t bytes = set->own_bytes;
+    memcpy(&header, own, sizeof header);
+    size_t covered = offsetof(struct rue_lmdb_index, count);
+    if (memcmp(header.magic, RUE_LMDB_INDEX_MAGIC, sizeof header.magic) != 0 ||
+        header.crc != rue_crc32c(0, own + covered, bytes - covered))
+        return fail_again(set, "its index (the key '" RUE_LMDB_INDEX_KEY "') is damaged", error);
+    if (header.version != RUE_LMDB_VERSION)
+        return fail_again(set, "it is of another version of the layout", error);
+    if (header.count != set->index->count || header.class_count > bytes)
+        return fail_again(set, "it does not hold as many items as its index says", error);
+    set->index->seed = header.crc;
+    rue_status status = read_kind(set, error);
+    if (status == RUE_OK)
+        status = add_classes(set, own + sizeof header + notes, own + bytes, header.class_count, error);
+    return status == RUE_OK ? take_notes(set, (const struct rue_lmdb_note *)(own + sizeof header), error)
+                            : status;
+}
+
+static rue_status open_own(const struct set *set, rue_error *error)
+{
+    uint64_t bytes = set->own_bytes, notes = set->index->count * sizeof(struct rue_lmdb_note);
+    if (bytes < sizeof(struct rue_lmdb_index) + notes || bytes > index_bytes_max)
+        return fail_again(set, "its index is too short for its items", error);
+    char *own = malloc(bytes + 1);
+    if (!own) return rue_fail_memory(error, "the index of an LMDB", bytes);
+    own[bytes] = 0;
+    rue_status status = read_value(set, own, bytes, set->own_offset, error);
+    if (status == RUE_OK) status = read_own(set, own, notes, error);
+    free(own);
+    return status;
+}
+
+/* ---- the common layout ---- */
+
+static rue_status check_first(const struct set *set, rue_error *error)
+{
+    const struct rue_entry *first = &set->index->entries[0];
+    char begin[8] = "";
+    rue_status status = read_value(set, begin, first->bytes < sizeof begin ? first->bytes : sizeof begin,
+                                   first->offset, error);
+    if (status != RUE_OK) return status;
+    if (memcmp(begin, RUE_LMDB_RECORD_MAGIC, sizeof begin) == 0)
+        return fail_again(set, "it was not finished: it has no index (the key '" RUE_LMDB_INDEX_KEY "')",
+                          error);
+    if (memcmp(begin, "\xff\xd8", 2) == 0) return RUE_OK;
+    return rue_fail(error, RUE_DATA,
+                    "%s: the value of key %s is no JPEG file, and no record of rue's: make it again with "
+                    "'rue prepare'",
+                    set->path, rue_index_name(set->index, 0));
+}
+
+static int by_number(const void *a, const void *b)
+{
+    uint64_t x = ((const struct label *)a)->number, y = ((const struct label *)b)->number;
+    return (x > y) - (x < y);
+}
+
+static rue_status read_label(const struct set *set, struct rue_label_words *words, uint64_t item,
+                             rue_error *error)
+{
+    char text[LABEL_BYTES_MAX];
+    const char *key = rue_index_name(set->index, item);
+    const struct label wanted = {.number = number_of(set, item)};
+    const struct label *place =
+        bsearch(&wanted, set->labels, set->label_count, sizeof *set->labels, by_number);
+    if (!place)
+        return rue_fail(error, RUE_DATA, "%s: key %s has no label, though others have: add it", set->path,
+                        key);
+    bool fits = place->bytes <= sizeof text;
+    size_t bytes = fits ? place->bytes : 0;
+    rue_status status = read_value(set, text, bytes, place->offset, error);
+    if (status != RUE_OK) return status;
+    while (bytes > 0 && (isspace((unsigned char)text[bytes - 1]) || !text[bytes - 1])) bytes--;
+    for (size_t i = 0; i < bytes; i++) fits &= !iscntrl((unsigned char)text[i]);
+    if (!fits || bytes == 0)
+        return rue_fail(error, RUE_DATA, "%s: the label of key %s is no text of 1 to %d bytes", set->path,
+                        key, LABEL_BYTES_MAX);
+    return rue_label_words_add(words, text, bytes, item, &set->index->entries[item].label, error);
+}
+
+static rue_status finish_labels(const struct set *set, struct rue_label_words *words, rue_error *error)
+{
+    uint64_t item = 0;
+    rue_error why = {0};
+    rue_status status = rue_label_words_finish(words, set->index, &item, &why);
+    if (status == RUE_OK) return RUE_OK;
+    return rue_fail(error, status, "%s: key %s: %s", set->path, rue_index_name(set->index, item),
+                    why.message);
+}
+
+static rue_status open_common(struct set *set, rue_error *error)
+{
+    struct rue_label_words words = {0};
+    rue_status status = check_first(set, error);
+    if (status != RUE_OK || set->label_count == 0) return status;
+    qsort(set->labels, set->label_count, sizeof *set->labels, by_number);
+    for (uint64_t i = 0; status == RUE_OK && i < set->index->count; i++) {
+        status = rue_source_check_stop(set->options, error);
+        if (status == RUE_OK) status = read_label(set, &words, i, error);
+    }
+    if (status == RUE_OK) status = finish_labels(set, &words, error);
+    rue_label_words_close(&words);
+    return status;
+}
+
+/* ---- the source ---- */
+
+/* The file of what is called `path`, a file or a folder with data.mdb; false with errno. */
+static bool find_file(const char *path, char out[PATH_MAX])
+{
+    struct stat about;
+    if (stat(path, &about) != 0) return false;
+    int length = snprintf(out, PATH_MAX, "%s%s", path, S_ISDIR(about.st_mode) ? "/data.mdb" : "");
+    return length < PATH_MAX || (errno = ENAMETOOLONG, false);
+}
 
 static bool ends_with(const char *text, const char *end)
 {
@@ -34,7 +324,7 @@ static rue_status probe(const char *path, bool *is, rue_error *error)
 {
     char file[PATH_MAX];
     struct stat about;
-    if (!rue_lmdb_find(path, file) || stat(file, &about) != 0 || !S_ISREG(about.st_mode)) return RUE_OK;
+    if (!find_file(path, file) || stat(file, &about) != 0 || !S_ISREG(about.st_mode)) return RUE_OK;
     if (ends_with(file, ".mdb") || ends_with(file, ".lmdb")) return *is = true, RUE_OK;
     int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) return rue_fail_open(error, file);
@@ -43,223 +333,75 @@ static rue_status probe(const char *path, bool *is, rue_error *error)
     return RUE_OK;
 }
 
-static const struct rue_lmdb_set *set_of(const void *state)
+static rue_status open_lmdb(const char *path, const struct rue_source_options *options,
+                            struct rue_index *index, rue_error *error)
 {
-    return &((const struct lmdb *)state)->set;
+    char file[PATH_MAX];
+    struct set set = {.path = file, .index = index, .options = options};
+    index->kind = RUE_ITEM_KEY;
+    if (!find_file(path, file)) return rue_fail_open(error, path);
+    rue_status status = rue_files_add(&index->files, file, error);
+    if (status == RUE_OK) status = rue_lmdb_walk(index->files, visit, &set, error);
+    if (status == RUE_OK && index->count == 0 && index->skipped)
+        status = rue_fail(error, RUE_DATA,
+                          "%s holds no images: it has no key of digits, such as 00000000, but %s; make it "
+                          "again",
+                          file, index->skipped_example);
+    else if (status == RUE_OK && index->count == 0)
+        status = rue_fail(error, RUE_DATA, "%s is empty: give an LMDB that holds images", file);
+    else if (status == RUE_OK)
+        status = set.own_bytes && !*set.prefix ? open_own(&set, error) : open_common(&set, error);
+    free(set.labels);
+    return status;
 }
 
-static void close_lmdb(void *state)
-{
-    struct lmdb *lmdb = state;
-    rue_mapping_close(&lmdb->mapping);
-    rue_lmdb_set_close(&lmdb->set);
-    free(lmdb);
-}
-
-static rue_status open_lmdb(const char *path, const struct rue_source_options *options, void **state,
-                            rue_error *error)
-{
-    struct stat about;
-    struct lmdb *lmdb = calloc(1, sizeof *lmdb);
-    if (!lmdb) return rue_fail_memory(error, "an LMDB source", sizeof *lmdb);
-    rue_status status = rue_lmdb_set_open(path, options, &lmdb->set, error);
-    if (status != RUE_OK) return free(lmdb), status;
-    if (lmdb->set.mode == RUE_PREPROCESSED && fstat(lmdb->set.fd, &about) == 0)
-        rue_mapping_open(&lmdb->mapping, lmdb->set.fd, (uint64_t)about.st_size);
-    *state = lmdb;
-    return RUE_OK;
-}
-
-static uint64_t count(const void *state)
-{
-    return set_of(state)->count;
-}
-
-static uint64_t item_bytes(const void *state, uint64_t item)
-{
-    const struct rue_lmdb_item *at = &set_of(state)->items[item];
-    return at->bytes - at->data_offset;
-}
-
-static uint64_t data_at(const struct rue_lmdb_item *item)
-{
-    return item->offset + item->data_offset;
-}
-
-static rue_status label(const void *state, uint64_t item, int32_t *out, rue_error *error)
-{
-    (void)error;
-    *out = set_of(state)->items[item].label;
-    return RUE_OK;
-}
-
-static void name(const void *state, uint64_t item, char *out, size_t bytes)
-{
-    char key[RUE_LMDB_KEY_TEXT_BYTES];
-    rue_lmdb_set_key(set_of(state), item, key);
-    snprintf(out, bytes, "%s key %s", set_of(state)->path, key);
-}
-
-/* What a record has before its data, as it lies there now. */
+/* What a record of rue's has before its data, as it lies there now. */
 struct head {
     struct rue_lmdb_record record;
     char name[RUE_LMDB_NAME_MAX + RUE_LMDB_ALIGN];
 };
 
-static bool read_head(const struct rue_lmdb_set *set, uint64_t item, struct head *out)
+static rue_status read_head(const struct rue_index *index, const struct rue_entry *entry, struct head *out,
+                            rue_error *error)
 {
-    return rue_read_at(set->fd, out, set->items[item].data_offset, set->items[item].offset);
+    return rue_files_read(index->files, 0, out, entry->lead, entry->offset - entry->lead, error);
 }
 
-static void key(const void *state, uint64_t item, char *out, size_t bytes)
+static void key(const struct rue_index *index, uint64_t item, char *out, size_t bytes)
 {
-    const struct rue_lmdb_set *set = set_of(state);
+    const struct rue_entry *entry = &index->entries[item];
     struct head head;
-    char digits[RUE_LMDB_KEY_TEXT_BYTES];
-    rue_lmdb_set_key(set, item, digits);
-    if (set->is_ours && read_head(set, item, &head) && head.record.name_bytes > 0 &&
-        head.record.name_bytes <= RUE_LMDB_NAME_MAX &&
-        head.record.name_bytes <= set->items[item].data_offset - sizeof head.record)
-        snprintf(out, bytes, "%.*s", (int)head.record.name_bytes, head.name);
-    else
-        snprintf(out, bytes, "%s", digits);
+    rue_error unseen = {0};
+    snprintf(out, bytes, "%s", rue_index_name(index, item));
+    if (!entry->lead || read_head(index, entry, &head, &unseen) != RUE_OK) return;
+    uint32_t length = head.record.name_bytes;
+    if (length > 0 && length <= RUE_LMDB_NAME_MAX && length <= entry->lead - sizeof head.record)
+        snprintf(out, bytes, "%.*s", (int)length, head.name);
 }
 
-static enum rue_mode mode(const void *state)
+static rue_status verify(const struct rue_index *index, uint64_t item, const void *data, bool *good,
+                         rue_error *error)
 {
-    return set_of(state)->mode;
-}
-
-static rue_status fail_item(const struct rue_lmdb_set *set, uint64_t item, rue_error *error)
-{
-    char key_name[RUE_LMDB_KEY_TEXT_BYTES];
-    rue_lmdb_set_key(set, item, key_name);
-    return rue_fail(error, rue_source_failure(errno), "cannot read key %s of %s at byte %" PRIu64 ": %s",
-                    key_name, set->path, set->items[item].offset, errno ? strerror(errno) : "the file ends");
-}
-
-static rue_status read_item(const void *state, uint64_t item, void *into, rue_error *error)
-{
-    const struct rue_lmdb_set *set = set_of(state);
-    bool whole = rue_read_at(set->fd, into, item_bytes(state, item), data_at(&set->items[item]));
-    return whole ? RUE_OK : fail_item(set, item, error);
-}
-
-/* Values are not aligned to blocks, so that there are no direct reads. */
-static bool allows(void *state, enum rue_access access)
-{
-    struct lmdb *lmdb = state;
-    return access == RUE_ACCESS_VIEW && rue_mapping_in_memory(&lmdb->mapping);
-}
-
-static rue_status view_item(const void *state, uint64_t item, const void **out, rue_error *error)
-{
-    const struct lmdb *lmdb = state;
-    *out = rue_mapping_at(&lmdb->mapping, data_at(&lmdb->set.items[item]), item_bytes(state, item));
-    return *out ? RUE_OK : fail_item(&lmdb->set, item, error);
-}
-
-static void place(const void *state, enum rue_access access, uint64_t item, struct rue_place *out)
-{
-    (void)access;
-    const struct rue_lmdb_set *set = set_of(state);
-    *out = (struct rue_place){
-        .fd = set->fd, .offset = data_at(&set->items[item]), .bytes = item_bytes(state, item)};
-}
-
-static void forget(void *state)
-{
-    rue_mapping_forget(&((struct lmdb *)state)->mapping);
-}
-
-static rue_status check(const void *state, rue_error *error)
-{
-    return rue_file_identity_check(&set_of(state)->identity, set_of(state)->path, error);
-}
-
-static rue_status verify(const void *state, uint64_t item, const void *data, rue_error *error)
-{
-    const struct rue_lmdb_set *set = set_of(state);
-    const struct rue_lmdb_item *at = &set->items[item];
+    const struct rue_entry *entry = &index->entries[item];
+    const size_t covered = offsetof(struct rue_lmdb_record, label);
     struct head head;
-    char key_name[RUE_LMDB_KEY_TEXT_BYTES];
-    if (!set->is_ours) return RUE_OK;
-    if (!read_head(set, item, &head)) return fail_item(set, item, error);
-    size_t covered = offsetof(struct rue_lmdb_record, label);
-    uint32_t crc = rue_crc32c(0, (char *)&head + covered, at->data_offset - covered);
-    if (memcmp(head.record.magic, RUE_LMDB_RECORD_MAGIC, sizeof head.record.magic) == 0 &&
-        head.record.label == at->label && head.record.data_offset == at->data_offset &&
-        head.record.crc == rue_crc32c(crc, data, at->bytes - at->data_offset))
-        return RUE_OK;
-    rue_lmdb_set_key(set, item, key_name);
-    return rue_fail(error, RUE_DATA,
-                    "key %s of %s at byte %" PRIu64 " is damaged (its CRC-32C is wrong); make it again with "
-                    "'rue prepare'",
-                    key_name, set->path, at->offset);
-}
-
-static size_t class_count(const void *state)
-{
-    return set_of(state)->class_count;
-}
-
-static const char *class_name(const void *state, size_t class_index)
-{
-    return set_of(state)->classes[class_index];
-}
-
-static uint64_t skipped(const void *state, char *example, size_t bytes)
-{
-    const struct rue_lmdb_set *set = set_of(state);
-    snprintf(example, bytes, "%s", set->other);
-    return set->others;
-}
-
-static enum rue_dtype dtype(const void *state)
-{
-    return set_of(state)->dtype;
-}
-
-static void shape(const void *state, uint32_t out[3])
-{
-    memcpy(out, set_of(state)->shape, sizeof set_of(state)->shape);
-}
-
-static uint64_t digest(const void *state)
-{
-    const struct rue_lmdb_set *set = set_of(state);
-    uint64_t hash = rue_hash(RUE_HASH_START, &set->index_crc, sizeof set->index_crc);
-    for (size_t i = 0; i < set->count; i++) {
-        const uint64_t facts[] = {set->items[i].number, item_bytes(state, i), (uint64_t)set->items[i].label};
-        hash = rue_hash(hash, facts, sizeof facts);
-    }
-    return hash;
+    if (!entry->lead) return RUE_OK;
+    rue_status status = read_head(index, entry, &head, error);
+    if (status != RUE_OK) return status;
+    uint32_t crc = rue_crc32c(0, (char *)&head + covered, entry->lead - covered);
+    *good = memcmp(head.record.magic, RUE_LMDB_RECORD_MAGIC, sizeof head.record.magic) == 0 &&
+            head.record.label == entry->label && head.record.data_offset == entry->lead &&
+            head.record.crc == rue_crc32c(crc, data, entry->bytes);
+    return RUE_OK;
 }
 
 const struct rue_source_ops rue_source_lmdb = {
     .format = "lmdb",
     .holds = {[RUE_RAW] = true, [RUE_PREPROCESSED] = true},
+    .maps = true,
     .help = "an LMDB of JPEG files or preprocessed images under numbered keys",
     .probe = probe,
     .open = open_lmdb,
-    .close = close_lmdb,
-    .count = count,
-    .bytes = item_bytes,
-    .label = label,
-    .name = name,
     .key = key,
-    .mode = mode,
-    .read = read_item,
-    .allows = allows,
-    .view = view_item,
-    .place = place,
-    .forget = forget,
-    .check = check,
-    .class_count = class_count,
-    .class_name = class_name,
-    .skipped = skipped,
-    .dtype = dtype,
-    .shape = shape,
     .verify = verify,
-    .digest = digest,
 };

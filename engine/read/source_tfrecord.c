@@ -1,19 +1,266 @@
-/* The tfrecord format: shards of Examples (tf_record.h), plain or through gzip. Plain shards are read at any
- * place, compressed ones in order. */
+/* The tfrecord format: shards of Examples (tf_record.h), plain or through gzip. Lengths are believed once
+ * their checksum is right; data are checked when they are indexed, and by verify. Plain shards are read at
+ * any place, compressed ones in order. */
 #include <ctype.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "read_at.h"
-#include "sharded.h"
-#include "tf_index.h"
+#include "byte_stream.h"
+#include "shards.h"
+#include "tf_example.h"
 #include "tf_record.h"
 
-enum { PIECE_BYTES = 4096 };
+enum { PIECE_BYTES = 4096, AXIS_MAX = 1 << 21 };
+static const uint64_t record_bytes_max = UINT64_C(1) << 31;
+
+static const char *const image_names[] = {"image", "image/encoded", "image_raw", NULL};
+static const char *const label_names[] = {"label", "image/class/label", NULL};
+static const char *const item_names[] = {"name", "image/filename", "filename", NULL};
+
+/* What an Example says of its item. */
+struct example {
+    struct rue_tf_feature image, label, name, shape, dtype;
+    int image_rank, label_rank, name_rank; /* which of the names; INT_MAX: none so far */
+    const struct rue_source_options *options;
+    char others[200]; /* names of features, for the message that none is the image */
+};
+
+struct build {
+    const struct rue_source_options *options;
+    struct rue_index *index;
+    unsigned char *data; /* of the record at hand, and its checksum */
+    uint64_t capacity;
+    bool labelled;                  /* a record has a label */
+    char unlabelled[PATH_MAX + 64]; /* the first record without a label; "" */
+    /* The shard at hand. */
+    uint32_t shard;
+    const char *file;
+    struct rue_byte_stream *stream;
+    uint64_t end; /* of a plain file; else UINT64_MAX */
+    uint64_t record, begin;
+};
+
+static rue_status refuse(const struct build *b, const char *why, rue_error *error)
+{
+    return rue_fail(error, RUE_DATA, "%s: record %" PRIu64 " at byte %" PRIu64 " %s", b->file, b->record,
+                    b->begin, why);
+}
+
+/* ---- bytes ---- */
+
+/* A plain file begins with the head of a record; what else begins so is compressed, or damaged. */
+static rue_status begin_shard(struct build *b, uint32_t shard, rue_error *error)
+{
+    unsigned char head[RUE_TF_RECORD_HEAD];
+    struct rue_files *files = b->index->files;
+    uint64_t bytes, size = rue_files_identity(files, shard).bytes;
+    b->shard = shard;
+    b->file = rue_files_path(files, shard);
+    b->record = b->begin = 0;
+    b->end = size;
+    rue_status status = rue_byte_stream_open(files, shard, &b->stream, error);
+    if (status != RUE_OK || size == 0) return status;
+    if (size < sizeof head) return refuse(b, "is cut", error);
+    if (rue_byte_stream_compression(b->stream) != RUE_COMPRESS_NONE) {
+        b->end = UINT64_MAX;
+        b->index->streams = true;
+        return RUE_OK;
+    }
+    status = rue_files_read(files, shard, head, sizeof head, 0, error);
+    if (status != RUE_OK || rue_tf_record_head_is(head, &bytes)) return status;
+    return refuse(b, "has no valid length (its CRC-32C is wrong): this is no TFRecord file, or it is damaged",
+                  error);
+}
+
+static rue_status reserve(struct build *b, uint64_t bytes, rue_error *error)
+{
+    if (bytes <= b->capacity) return RUE_OK;
+    free(b->data);
+    b->capacity = bytes + bytes / 2;
+    b->data = malloc(b->capacity);
+    if (!b->data) return b->capacity = 0, rue_fail_memory(error, "a record", bytes + bytes / 2);
+    return RUE_OK;
+}
+
+/* The data of the next record; `*bytes` is UINT64_MAX at the end. */
+static rue_status read_record(struct build *b, uint64_t *bytes, rue_error *error)
+{
+    unsigned char head[RUE_TF_RECORD_HEAD];
+    uint64_t got;
+    uint32_t crc;
+    b->begin = rue_byte_stream_position(b->stream);
+    rue_status status = rue_byte_stream_read(b->stream, head, sizeof head, &got, error);
+    if (status != RUE_OK) return status;
+    if (got == 0) return *bytes = UINT64_MAX, RUE_OK;
+    if (got < sizeof head) return refuse(b, "is cut", error);
+    if (!rue_tf_record_head_is(head, bytes))
+        return refuse(b, "has no valid length: its CRC-32C is wrong", error);
+    if (*bytes > record_bytes_max) return refuse(b, "is longer than 2 GiB", error);
+    if (*bytes + sizeof crc > b->end - rue_byte_stream_position(b->stream))
+        return refuse(b, "is cut: it is longer than what is left of the file", error);
+    status = reserve(b, *bytes + sizeof crc, error);
+    if (status == RUE_OK) status = rue_byte_stream_read(b->stream, b->data, *bytes + sizeof crc, &got, error);
+    if (status != RUE_OK) return status;
+    if (got < *bytes + sizeof crc) return refuse(b, "is cut", error);
+    memcpy(&crc, b->data + *bytes, sizeof crc);
+    if (crc != rue_tf_mask(rue_crc32c(0, b->data, *bytes)))
+        return refuse(b, "is damaged: the CRC-32C of its data is wrong", error);
+    return RUE_OK;
+}
+
+/* ---- records ---- */
+
+/* Takes a feature that is one of `names`, an earlier one rather than a later one. */
+static void take(const struct rue_tf_feature *feature, const char *key, const char *const *names,
+                 struct rue_tf_feature *into, int *rank)
+{
+    int found = 0;
+    if (key) {
+        if (!rue_tf_feature_is(feature, key)) return;
+    } else {
+        while (names[found] && !rue_tf_feature_is(feature, names[found])) found++;
+        if (!names[found]) return;
+    }
+    if (found > *rank) return;
+    *into = *feature;
+    *rank = found;
+}
+
+static void visit(void *context, const struct rue_tf_feature *feature)
+{
+    struct example *e = context;
+    size_t used = strlen(e->others);
+    take(feature, e->options->image_key, image_names, &e->image, &e->image_rank);
+    take(feature, e->options->label_key, label_names, &e->label, &e->label_rank);
+    take(feature, NULL, item_names, &e->name, &e->name_rank);
+    if (rue_tf_feature_is(feature, "shape")) e->shape = *feature;
+    if (rue_tf_feature_is(feature, "dtype")) e->dtype = *feature;
+    snprintf(e->others + used, sizeof e->others - used, "%s%.*s", used ? ", " : "",
+             feature->name_bytes < 40 ? (int)feature->name_bytes : 40, feature->name);
+}
+
+static rue_status take_label(struct build *b, const struct example *e, int32_t *label, rue_error *error)
+{
+    *label = 0;
+    if (e->label_rank == INT_MAX || e->label.count == 0) {
+        if (!b->unlabelled[0])
+            snprintf(b->unlabelled, sizeof b->unlabelled, "%s: record %" PRIu64, b->file, b->record);
+        return RUE_OK;
+    }
+    b->labelled = true;
+    if (e->label.kind != RUE_TF_INTEGERS || e->label.integers[0] < -1 || e->label.integers[0] > INT32_MAX)
+        return refuse(b, "has a label that is no whole number from -1 on: name another with label_key",
+                      error);
+    *label = (int32_t)e->label.integers[0];
+    return RUE_OK;
+}
+
+/* Preprocessed items say their shape and type; all are as the first one. */
+static rue_status take_kind(struct build *b, const struct example *e, rue_error *error)
+{
+    struct rue_index *index = b->index;
+    bool tensor = e->shape.kind == RUE_TF_INTEGERS && e->dtype.kind == RUE_TF_BYTES && e->dtype.count > 0;
+    uint32_t shape[3] = {0};
+    int dtype = 0;
+    if (tensor) {
+        uint64_t values = 1;
+        for (dtype = RUE_DTYPE_COUNT - 1; dtype >= 0; dtype--)
+            if (e->dtype.byte_count == strlen(rue_dtype_names[dtype]) &&
+                memcmp(e->dtype.bytes, rue_dtype_names[dtype], e->dtype.byte_count) == 0)
+                break;
+        if (dtype < 0) return refuse(b, "has an unknown dtype: float32 and uint8 can be read", error);
+        if (e->shape.count != 3) return refuse(b, "has no shape of three axes", error);
+        for (int axis = 0; axis < 3; axis++) {
+            int64_t length = e->shape.integers[axis];
+            if (length < 1 || length >= AXIS_MAX) return refuse(b, "has an impossible shape", error);
+            shape[axis] = (uint32_t)length;
+            values *= (uint64_t)length;
+        }
+        if (values * rue_dtype_bytes[dtype] != e->image.byte_count)
+            return refuse(b, "has not as many bytes as its shape needs", error);
+    }
+    enum rue_mode mode = tensor ? RUE_PREPROCESSED : RUE_RAW;
+    bool same = index->mode == mode && index->dtype == (enum rue_dtype)dtype &&
+                memcmp(index->shape, shape, sizeof shape) == 0;
+    if (index->count > 0 && !same) return refuse(b, "is not of the shape and type of the first one", error);
+    index->mode = mode;
+    index->dtype = (enum rue_dtype)dtype;
+    memcpy(index->shape, shape, sizeof shape);
+    return RUE_OK;
+}
+
+static rue_status add_record(struct build *b, uint64_t bytes, rue_error *error)
+{
+    struct example e = {
+        .image_rank = INT_MAX, .label_rank = INT_MAX, .name_rank = INT_MAX, .options = b->options};
+    char why[320], name[PATH_MAX];
+    uint64_t at;
+    if (!rue_tf_example_walk(b->data, bytes, visit, &e, &at)) {
+        snprintf(why, sizeof why, "is no Example: its message is damaged at byte %" PRIu64,
+                 b->begin + RUE_TF_RECORD_HEAD + at);
+        return refuse(b, why, error);
+    }
+    if (e.image_rank == INT_MAX || e.image.kind != RUE_TF_BYTES || e.image.count == 0) {
+        snprintf(why, sizeof why, "has no image: name its feature with image_key; there are %s",
+                 e.others[0] ? e.others : "none");
+        return refuse(b, why, error);
+    }
+    struct rue_entry entry = {.lead = (uint32_t)(RUE_TF_RECORD_HEAD + (e.image.bytes - b->data)),
+                              .bytes = e.image.byte_count,
+                              .file = b->shard};
+    entry.offset = b->begin + entry.lead;
+    bool named = e.name.kind == RUE_TF_BYTES && e.name.count > 0 && e.name.byte_count > 0 &&
+                 e.name.byte_count < PATH_MAX && !memchr(e.name.bytes, 0, e.name.byte_count);
+    if (named)
+        snprintf(name, sizeof name, "%.*s", (int)e.name.byte_count, e.name.bytes);
+    else
+        snprintf(name, sizeof name, "%08" PRIu64, b->index->count);
+    rue_status status = take_kind(b, &e, error);
+    if (status == RUE_OK) status = take_label(b, &e, &entry.label, error);
+    return status == RUE_OK ? rue_index_add(b->index, &entry, name, error) : status;
+}
+
+static rue_status index_shard(struct build *b, uint32_t shard, rue_error *error)
+{
+    b->stream = NULL;
+    rue_status status = begin_shard(b, shard, error);
+    for (uint64_t bytes = UINT64_MAX; status == RUE_OK; b->record++) {
+        status = rue_source_check_stop(b->options, error);
+        if (status == RUE_OK) status = read_record(b, &bytes, error);
+        if (status != RUE_OK || bytes == UINT64_MAX) break;
+        status = add_record(b, bytes, error);
+    }
+    rue_byte_stream_close(b->stream);
+    return status;
+}
+
+static rue_status build_index(const char *path, const struct rue_source_options *options,
+                              struct rue_index *index, rue_error *error)
+{
+    struct build b = {.options = options, .index = index};
+    rue_status status = RUE_OK;
+    (void)path;
+    for (uint32_t i = 0; status == RUE_OK && i < rue_files_count(index->files); i++)
+        status = index_shard(&b, i, error);
+    free(b.data);
+    if (status != RUE_OK) return status;
+    if (index->count == 0)
+        return rue_fail(error, RUE_DATA, "%s holds no record", rue_files_path(index->files, 0));
+    if (!b.labelled && options->label_key)
+        return rue_fail(error, RUE_DATA, "%s and all others have no label '%s': name another with label_key",
+                        b.unlabelled, options->label_key);
+    if (b.labelled && b.unlabelled[0])
+        return rue_fail(error, RUE_DATA, "%s has no label, though others have: name it with label_key",
+                        b.unlabelled);
+    return RUE_OK;
+}
+
+/* ---- shards ---- */
 
 static bool ends_a_name(const char *at)
 {
@@ -41,18 +288,7 @@ static bool takes(const char *name)
     return *at == '-' || ends_a_name(at);
 }
 
-/* ---- looking ---- */
-
-static rue_status build_index(struct rue_shard_set *set, const char *path,
-                              const struct rue_source_options *options, struct rue_item_index *out,
-                              rue_error *error)
-{
-    (void)path;
-    return rue_tf_index_build(set, options, out, error);
-}
-
-static const struct rue_sharded_format format = {
-    .version = "tfrecord 2", .takes = takes, .index = build_index};
+static const struct rue_shard_format format = {.version = "tfrecord 3", .takes = takes, .index = build_index};
 
 static rue_status begins_with_head(const char *path, bool *is, rue_error *error)
 {
@@ -68,99 +304,56 @@ static rue_status begins_with_head(const char *path, bool *is, rue_error *error)
 static rue_status probe(const char *path, bool *is, rue_error *error)
 {
     bool regular;
-    rue_status status = rue_sharded_probe(&format, path, is, &regular, error);
+    rue_status status = rue_shards_probe(&format, path, is, &regular, error);
     return status == RUE_OK && regular && !*is ? begins_with_head(path, is, error) : status;
 }
 
-static rue_status open_tfrecord(const char *path, const struct rue_source_options *options, void **state,
-                                rue_error *error)
+static rue_status open_tfrecord(const char *path, const struct rue_source_options *options,
+                                struct rue_index *index, rue_error *error)
 {
-    return rue_sharded_open(&format, path, options, state, error);
+    return rue_shards_open(&format, path, options, index, error);
 }
 
-/* ---- items ---- */
+/* ---- checksums ---- */
 
-/* What the name of an entry holds. */
-struct told {
-    uint64_t begin, record;
-    const char *key;
-};
-
-static struct told told_of(const struct rue_sharded *t, uint64_t item)
-{
-    char *at;
-    struct told told;
-    told.begin = strtoull(rue_item_index_name(&t->index, item), &at, 16);
-    told.record = strtoull(at, &at, 16);
-    told.key = at + (*at == ' ');
-    return told;
-}
-
-static void name(const void *state, uint64_t item, char *out, size_t bytes)
-{
-    const struct rue_sharded *t = state;
-    struct told told = told_of(t, item);
-    snprintf(out, bytes, "%s record %" PRIu64 " at byte %" PRIu64,
-             rue_shard_set_path(t->set, t->index.entries[item].shard), told.record, told.begin);
-}
-
-static void key(const void *state, uint64_t item, char *out, size_t bytes)
-{
-    snprintf(out, bytes, "%s", told_of(state, item).key);
-}
-
-/* Continues `*crc` over `bytes` of the item's shard at `offset`. */
-static rue_status add_crc(const struct rue_sharded *t, uint64_t item, uint64_t offset, uint64_t bytes,
+/* Continues `*crc` over the item's file from `at` to `end`. */
+static rue_status add_crc(const struct rue_index *index, uint32_t file, uint64_t at, uint64_t end,
                           uint32_t *crc, rue_error *error)
 {
     unsigned char piece[PIECE_BYTES];
-    for (uint64_t some; bytes > 0; bytes -= some, offset += some) {
-        some = bytes < sizeof piece ? bytes : sizeof piece;
-        rue_status status =
-            rue_shard_set_read(t->set, t->index.entries[item].shard, piece, some, offset, error);
+    for (uint64_t some; at < end; at += some) {
+        some = end - at < sizeof piece ? end - at : sizeof piece;
+        rue_status status = rue_files_read(index->files, file, piece, some, at, error);
         if (status != RUE_OK) return status;
         *crc = rue_crc32c(*crc, piece, some);
     }
     return RUE_OK;
 }
 
-/* Whether the record that the item was read from has the checksum that it had when it was written. */
-static rue_status check_record(const struct rue_sharded *t, uint64_t item, const void *data, rue_error *error)
+/* gzip has its own checksum. */
+static rue_status verify(const struct rue_index *index, uint64_t item, const void *data, bool *good,
+                         rue_error *error)
 {
-    const struct rue_index_entry *entry = &t->index.entries[item];
+    const struct rue_entry *entry = &index->entries[item];
     unsigned char head[RUE_TF_RECORD_HEAD];
-    char text[PATH_MAX + 64];
-    uint64_t begin = told_of(t, item).begin, first = begin + sizeof head, bytes,
-             end = entry->offset + entry->bytes;
+    uint64_t first = entry->offset - entry->lead + sizeof head, end = entry->offset + entry->bytes, bytes;
     uint32_t crc = 0, expected;
-    rue_status status = rue_shard_set_read(t->set, entry->shard, head, sizeof head, begin, error);
+    if (index->streams) return RUE_OK;
+    rue_status status =
+        rue_files_read(index->files, entry->file, head, sizeof head, first - sizeof head, error);
     if (status != RUE_OK) return status;
-    bool good = rue_tf_record_head_is(head, &bytes) && bytes < INT64_MAX && first + bytes >= end;
-    if (good) {
-        status = add_crc(t, item, first, entry->offset - first, &crc, error);
-        crc = rue_crc32c(crc, data, entry->bytes);
-        if (status == RUE_OK) status = add_crc(t, item, end, first + bytes - end, &crc, error);
-        if (status == RUE_OK)
-            status =
-                rue_shard_set_read(t->set, entry->shard, &expected, sizeof expected, first + bytes, error);
-        if (status != RUE_OK) return status;
-        good = expected == rue_tf_mask(crc);
-    }
-    name(t, item, text, sizeof text);
-    if (good) return RUE_OK;
-    return rue_fail(error, RUE_DATA, "%s is damaged: the CRC-32C of its data is wrong; make it again", text);
-}
-
-static rue_status read_item(const void *state, uint64_t item, void *into, rue_error *error)
-{
-    const struct rue_sharded *sharded = state;
-    rue_status status = rue_sharded_read(state, item, into, error);
-    if (status != RUE_OK || sharded->stream) return status; /* gzip has its own checksum */
-    return check_record(sharded, item, into, error);
+    *good = rue_tf_record_head_is(head, &bytes) && bytes < INT64_MAX && first + bytes >= end;
+    if (!*good) return RUE_OK;
+    status = add_crc(index, entry->file, first, entry->offset, &crc, error);
+    crc = rue_crc32c(crc, data, entry->bytes);
+    if (status == RUE_OK) status = add_crc(index, entry->file, end, first + bytes, &crc, error);
+    if (status == RUE_OK)
+        status = rue_files_read(index->files, entry->file, &expected, sizeof expected, first + bytes, error);
+    *good = status != RUE_OK || expected == rue_tf_mask(crc);
+    return status;
 }
 
 const struct rue_source_ops rue_source_tfrecord = {
-    RUE_SHARDED_OPS, .format = "tfrecord",  .help = "TFRecord shards of Examples, plain or through gzip",
-    .probe = probe,  .open = open_tfrecord, .name = name,
-    .key = key,      .read = read_item,
+    RUE_SHARD_OPS,  .format = "tfrecord",  .help = "TFRecord shards of Examples, plain or through gzip",
+    .probe = probe, .open = open_tfrecord, .verify = verify,
 };

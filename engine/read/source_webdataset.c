@@ -1,13 +1,339 @@
-/* The webdataset format: tar shards whose members are grouped into samples (sample_group.h). Plain shards are
- * read at any place, compressed ones in order. */
+/* The webdataset format: tar shards whose members are grouped into samples as the webdataset library does it:
+ * members that follow each other and have the same key belong together. The key is the path up to the first
+ * dot of its last part; the extension is all behind that dot, in lower case. Plain shards are read at any
+ * place, compressed ones in order. */
+#include <ctype.h>
 #include <inttypes.h>
+#include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "sample_group.h"
-#include "sharded.h"
+#include "byte_stream.h"
+#include "npy.h"
+#include "shards.h"
 #include "tar_header.h"
+#include "tar_reader.h"
+
+enum { SEEN_BYTES = 4096, NUMBER_BYTES_MAX = 64, JSON_BYTES_MAX = 1 << 20 };
+
+/* A member that may be the image. */
+struct image {
+    bool there;
+    char name[PATH_MAX], wrong[128];
+    uint64_t header, offset, bytes;
+    struct rue_npy npy;
+};
+
+struct sample {
+    bool open;
+    char key[PATH_MAX];
+    uint64_t header;       /* of its first member */
+    char seen[SEEN_BYTES]; /* its extensions, each with a NUL */
+    size_t seen_used;
+    struct image images[RUE_MODE_COUNT];
+    bool other, left_out; /* it has members that are no labels; links, which are counted themselves */
+    int label_rank;       /* of the member that gave the label; 0: none */
+    int32_t label;
+    char odd_label[PATH_MAX]; /* a member whose label is no number; "" */
+    uint64_t odd_header;
+};
+
+/* What indexing samples needs to know, and finds out. */
+struct group {
+    struct rue_index *index;
+    const struct rue_source_options *options;
+    const char *image_key, *label_key; /* extensions; NULL: the usual ones */
+    bool chosen;                       /* the index has the mode: the first sample says it */
+    bool labelled;                     /* a sample has a label */
+    char unlabelled[PATH_MAX + 64];    /* the first sample without a label; "" */
+};
+
+struct shard {
+    struct group *group;
+    uint32_t number;
+    const char *file;
+    struct rue_tar_reader *reader;
+    struct sample sample;
+};
+
+static rue_status refuse(const struct shard *shard, uint64_t at, const char *name, const char *why,
+                         rue_error *error)
+{
+    return rue_fail(error, RUE_DATA, "%s: the member %s at byte %" PRIu64 " %s", shard->file, name, at, why);
+}
+
+/* ---- images ---- */
+
+static int mode_of(const struct group *group, const char *extension)
+{
+    const char *key = group->image_key, *last = strrchr(extension, '.');
+    if (key && strcmp(key, extension) != 0) return -1;
+    if (strcmp(last ? last + 1 : extension, "npy") == 0 && (key || !last)) return RUE_PREPROCESSED;
+    return key || strcmp(extension, "jpg") == 0 || strcmp(extension, "jpeg") == 0 ? RUE_RAW : -1;
+}
+
+static rue_status read_npy(struct shard *shard, const struct rue_tar_member *member, struct image *image,
+                           rue_error *error)
+{
+    char head[RUE_NPY_HEADER_MAX];
+    uint64_t bytes = member->bytes < sizeof head ? member->bytes : sizeof head;
+    rue_error why = {0};
+    rue_status status = rue_tar_reader_read(shard->reader, head, bytes, error);
+    if (status != RUE_OK) return status;
+    if (rue_npy_parse(head, bytes, &image->npy, &why) != RUE_OK)
+        snprintf(image->wrong, sizeof image->wrong, "%.120s", why.message);
+    else if (image->npy.header_bytes + image->npy.value_bytes != member->bytes)
+        snprintf(image->wrong, sizeof image->wrong, "has not as many bytes as its shape needs");
+    image->offset += image->npy.header_bytes;
+    image->bytes = image->npy.value_bytes;
+    return RUE_OK;
+}
+
+static rue_status take_image(struct shard *shard, const struct rue_tar_member *member, int mode,
+                             rue_error *error)
+{
+    struct image *image = &shard->sample.images[mode];
+    if (image->there) return RUE_OK;
+    image->there = true;
+    image->wrong[0] = 0;
+    memcpy(image->name, member->name, sizeof image->name);
+    image->header = member->header;
+    image->offset = member->offset;
+    image->bytes = member->bytes;
+    return mode == RUE_PREPROCESSED ? read_npy(shard, member, image, error) : RUE_OK;
+}
+
+/* ---- labels ---- */
+
+/* What a member may be to the label: the greater, the more it counts. */
+enum { NO_LABEL, JSON_LABEL, NUMBER_LABEL, NAMED_JSON, NAMED_NUMBER };
+
+static int rank_of(const struct group *group, const char *extension)
+{
+    const char *key = group->label_key;
+    size_t length = strlen(extension);
+    bool json = length >= 4 && strcmp(extension + length - 4, "json") == 0;
+    if (key && strcmp(key, extension) == 0) return json ? NAMED_JSON : NAMED_NUMBER;
+    if (key) return strcmp(extension, "json") == 0 ? JSON_LABEL : NO_LABEL;
+    return strcmp(extension, "cls") == 0    ? NUMBER_LABEL
+           : strcmp(extension, "json") == 0 ? JSON_LABEL
+                                            : NO_LABEL;
+}
+
+static bool read_number(char *text, int64_t *out)
+{
+    char *end;
+    while (isspace((unsigned char)*text)) text++;
+    if (!isdigit((unsigned char)*text) && *text != '-') return false;
+    *out = strtoll(text, &end, 10);
+    while (isspace((unsigned char)*end)) end++;
+    return !*end;
+}
+
+/* The whole number that a JSON object has under `key`, where it has any; `*odd`: something else is there. */
+static rue_status read_json(const char *text, size_t bytes, const char *key, bool *found, bool *odd,
+                            int64_t *out, rue_error *error)
+{
+    json_error_t why;
+    json_t *object = json_loadb(text, bytes, JSON_ALLOW_NUL, &why);
+    bool lacks_memory = json_error_code(&why) == json_error_out_of_memory || !why.text[0];
+    if (!object && lacks_memory) return rue_fail_memory(error, "a label", bytes);
+    const json_t *label = json_object_get(object, key);
+    *found = json_is_integer(label);
+    *odd = label && !*found && !json_is_null(label);
+    *out = json_integer_value(label);
+    json_decref(object);
+    return RUE_OK;
+}
+
+/* Under what a JSON member has the label. */
+static const char *json_key(const struct group *group, int rank)
+{
+    return rank == JSON_LABEL && group->label_key ? group->label_key : "label";
+}
+
+/* Another member may still give the label. */
+static void note_odd_label(struct sample *sample, const struct rue_tar_member *member)
+{
+    memcpy(sample->odd_label, member->name, sizeof sample->odd_label);
+    sample->odd_header = member->header;
+}
+
+static rue_status take_label(struct shard *shard, const struct rue_tar_member *member, int rank,
+                             rue_error *error)
+{
+    const struct group *group = shard->group;
+    bool json = rank == JSON_LABEL || rank == NAMED_JSON;
+    uint64_t most = json ? JSON_BYTES_MAX : NUMBER_BYTES_MAX;
+    int64_t label = -1;
+    if (rank < shard->sample.label_rank) return RUE_OK;
+    if (member->bytes > most)
+        return refuse(shard, member->header, member->name, "is too long for a label", error);
+    char *text = malloc(member->bytes + 1);
+    if (!text) return rue_fail_memory(error, "a label", member->bytes);
+    text[member->bytes] = 0;
+    rue_status status = rue_tar_reader_read(shard->reader, text, member->bytes, error);
+    bool found = false, odd = false;
+    if (status == RUE_OK && json)
+        status = read_json(text, member->bytes, json_key(group, rank), &found, &odd, &label, error);
+    else if (status == RUE_OK)
+        found = read_number(text, &label);
+    free(text);
+    if (status != RUE_OK) return status;
+    if (odd && rank == JSON_LABEL) note_odd_label(&shard->sample, member);
+    if (!found && rank == JSON_LABEL) return RUE_OK; /* it may hold other things */
+    if (!found || label < 0 || label > INT32_MAX)
+        return refuse(shard, member->header, member->name, "is no label: give a whole number from 0 on",
+                      error);
+    shard->sample.label_rank = rank;
+    shard->sample.label = (int32_t)label;
+    return RUE_OK;
+}
+
+/* ---- samples ---- */
+
+/* The first sample with an image says what all of them are. */
+static void choose(struct group *group, const struct image *images)
+{
+    if (group->chosen || (!images[RUE_RAW].there && !images[RUE_PREPROCESSED].there)) return;
+    group->index->mode = images[RUE_RAW].there ? RUE_RAW : RUE_PREPROCESSED;
+    group->index->dtype = images[RUE_PREPROCESSED].npy.dtype;
+    memcpy(group->index->shape, images[RUE_PREPROCESSED].npy.shape, sizeof group->index->shape);
+    group->chosen = true;
+}
+
+static rue_status check_npy(const struct shard *shard, const struct image *image, rue_error *error)
+{
+    const struct rue_index *index = shard->group->index;
+    if (image->wrong[0]) return refuse(shard, image->header, image->name, image->wrong, error);
+    if (image->npy.dtype == index->dtype && memcmp(image->npy.shape, index->shape, sizeof index->shape) == 0)
+        return RUE_OK;
+    return refuse(shard, image->header, image->name, "has not the type and shape of the first one", error);
+}
+
+static rue_status refuse_odd_label(const struct shard *shard, rue_error *error)
+{
+    const struct sample *sample = &shard->sample;
+    char why[256];
+    snprintf(why, sizeof why,
+             "has a '%.100s' that is no whole number from 0 on: number the classes, or name another label "
+             "with label_key",
+             json_key(shard->group, JSON_LABEL));
+    return refuse(shard, sample->odd_header, sample->odd_label, why, error);
+}
+
+/* A label by itself has lost its image; what has other members, or a link, may be no sample of images. */
+static rue_status end_without_image(const struct shard *shard, rue_error *error)
+{
+    const struct sample *sample = &shard->sample;
+    if (sample->left_out) return RUE_OK;
+    if (sample->label_rank && !sample->other)
+        return rue_fail(error, RUE_DATA,
+                        "%s: the sample %s at byte %" PRIu64 " has a label and no image: its members have to "
+                        "follow each other; add the image, or remove the label",
+                        shard->file, sample->key, sample->header);
+    rue_index_skip(shard->group->index, "%s, the sample %s at byte %" PRIu64 " without an image", shard->file,
+                   sample->key, sample->header);
+    return RUE_OK;
+}
+
+static rue_status end_sample(struct shard *shard, rue_error *error)
+{
+    struct group *group = shard->group;
+    struct sample *sample = &shard->sample;
+    if (!sample->open) return RUE_OK;
+    sample->open = false;
+    choose(group, sample->images);
+    rue_status status = RUE_OK;
+    const struct image *image = &sample->images[group->index->mode];
+    if (!group->chosen || !image->there) return end_without_image(shard, error);
+    if (group->index->mode == RUE_PREPROCESSED) status = check_npy(shard, image, error);
+    if (status != RUE_OK) return status;
+    if (!sample->label_rank && sample->odd_label[0]) return refuse_odd_label(shard, error);
+    group->labelled |= sample->label_rank > 0;
+    if (!sample->label_rank && !group->unlabelled[0])
+        snprintf(group->unlabelled, sizeof group->unlabelled, "%s: the sample at byte %" PRIu64, shard->file,
+                 sample->header);
+    const struct rue_entry entry = {.file = shard->number,
+                                    .offset = image->offset,
+                                    .bytes = image->bytes,
+                                    .label = sample->label_rank ? sample->label : 0};
+    return rue_index_add(group->index, &entry, image->name, error);
+}
+
+/* Where the key of a member ends; NULL where it has none. */
+static const char *key_end(const char *name)
+{
+    const char *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name, *dot = strchr(base, '.');
+    return dot && dot > base ? dot : NULL;
+}
+
+static rue_status begin_sample(struct shard *shard, const struct rue_tar_member *member, size_t key_length,
+                               rue_error *error)
+{
+    struct sample *sample = &shard->sample;
+    if (sample->open && strlen(sample->key) == key_length &&
+        memcmp(sample->key, member->name, key_length) == 0)
+        return RUE_OK;
+    rue_status status = end_sample(shard, error);
+    sample->open = true;
+    sample->header = member->header;
+    sample->seen_used = 0;
+    sample->label_rank = NO_LABEL;
+    sample->odd_label[0] = 0;
+    sample->other = sample->left_out = false;
+    for (int m = 0; m < RUE_MODE_COUNT; m++) sample->images[m].there = false;
+    snprintf(sample->key, sizeof sample->key, "%.*s", (int)key_length, member->name);
+    return status;
+}
+
+static rue_status note_extension(struct shard *shard, const struct rue_tar_member *member,
+                                 const char *extension, rue_error *error)
+{
+    struct sample *sample = &shard->sample;
+    size_t bytes = strlen(extension) + 1;
+    for (size_t at = 0; at < sample->seen_used; at += strlen(sample->seen + at) + 1)
+        if (strcmp(sample->seen + at, extension) == 0)
+            return refuse(shard, member->header, member->name,
+                          "is the second of its extension in one sample: rename it", error);
+    if (bytes > sizeof sample->seen - sample->seen_used)
+        return refuse(shard, member->header, member->name, "is one of too many in one sample", error);
+    memcpy(sample->seen + sample->seen_used, extension, bytes);
+    sample->seen_used += bytes;
+    return RUE_OK;
+}
+
+static rue_status leave_out(struct shard *shard, const struct rue_tar_member *member, size_t key_length,
+                            rue_error *error)
+{
+    rue_index_skip(shard->group->index, "%s, the member %s at byte %" PRIu64 ", a link or device",
+                   shard->file, member->name, member->header);
+    rue_status status = key_length ? begin_sample(shard, member, key_length, error) : RUE_OK;
+    shard->sample.left_out |= key_length > 0;
+    return status;
+}
+
+static rue_status add_member(struct shard *shard, const struct rue_tar_member *member, rue_error *error)
+{
+    char extension[PATH_MAX];
+    const char *end = key_end(member->name);
+    if (!member->regular && !member->folder)
+        return leave_out(shard, member, end ? (size_t)(end - member->name) : 0, error);
+    if (!member->regular || !end) return RUE_OK;
+    rue_status status = begin_sample(shard, member, (size_t)(end - member->name), error);
+    snprintf(extension, sizeof extension, "%s", end + 1);
+    for (char *at = extension; *at; at++) *at = (char)tolower((unsigned char)*at);
+    if (status == RUE_OK) status = note_extension(shard, member, extension, error);
+    if (status != RUE_OK) return status;
+    int mode = mode_of(shard->group, extension), rank = rank_of(shard->group, extension);
+    shard->sample.other |= rank == NO_LABEL;
+    if (mode >= 0) return take_image(shard, member, mode, error);
+    return rank != NO_LABEL ? take_label(shard, member, rank, error) : RUE_OK;
+}
+
+/* ---- shards ---- */
 
 static bool ends_with(const char *name, const char *suffix)
 {
@@ -23,8 +349,6 @@ static bool takes(const char *name)
     return false;
 }
 
-/* ---- looking ---- */
-
 /* What the folder format would read. */
 static bool avoids(const char *name)
 {
@@ -33,42 +357,58 @@ static bool avoids(const char *name)
 
 static bool begins_with_header(const char *path)
 {
-    struct rue_shard_set *set;
-    struct rue_byte_stream *stream;
+    struct rue_files *files = NULL;
+    struct rue_byte_stream *stream = NULL;
     char block[RUE_TAR_BLOCK];
     uint64_t got = 0;
-    if (rue_shard_set_open(path, takes, &set, NULL) != RUE_OK) return false;
-    struct rue_shard_place place = {set, 0};
-    bool is = rue_shard_stream_open(&place, &stream, NULL) == RUE_OK;
-    if (is) {
-        is = rue_byte_stream_read(stream, block, sizeof block, &got, NULL) == RUE_OK && got == sizeof block &&
-             rue_tar_is_header(block);
-        rue_byte_stream_close(stream);
-    }
-    rue_shard_set_close(set);
+    bool is = rue_files_add(&files, path, NULL) == RUE_OK &&
+              rue_byte_stream_open(files, 0, &stream, NULL) == RUE_OK &&
+              rue_byte_stream_read(stream, block, sizeof block, &got, NULL) == RUE_OK &&
+              got == sizeof block && rue_tar_is_header(block);
+    rue_byte_stream_close(stream);
+    rue_files_close(files);
     return is;
 }
 
-/* ---- opening ---- */
-
-static rue_status index_shard(struct rue_shard_set *set, struct rue_sample_group *group, size_t shard,
-                              rue_error *error)
+static rue_status index_members(struct shard *shard, rue_error *error)
 {
-    const char *file = rue_shard_set_path(set, shard);
-    struct rue_shard_place place = {set, shard};
+    const struct rue_tar_member *member;
+    rue_status status = RUE_OK;
+    for (bool more = true; status == RUE_OK && more;) {
+        status = rue_source_check_stop(shard->group->options, error);
+        if (status == RUE_OK) status = rue_tar_reader_next(shard->reader, &member, &more, error);
+        if (status == RUE_OK && more) status = add_member(shard, member, error);
+    }
+    return status == RUE_OK ? end_sample(shard, error) : status;
+}
+
+static rue_status index_shard(struct group *group, struct shard *shard, uint32_t number, rue_error *error)
+{
+    struct rue_files *files = group->index->files;
     struct rue_byte_stream *stream;
-    struct rue_tar_reader *reader;
-    rue_status status = rue_shard_stream_open(&place, &stream, error);
+    rue_status status = rue_byte_stream_open(files, number, &stream, error);
     if (status != RUE_OK) return status;
-    if (rue_byte_stream_compression(stream) != RUE_COMPRESS_NONE)
-        group->index->facts[RUE_SHARDED_COMPRESSED] = 1;
-    status = rue_tar_reader_open(stream, file, rue_shard_set_identity(set, shard).bytes, &reader, error);
+    *shard = (struct shard){.group = group, .number = number, .file = rue_files_path(files, number)};
+    group->index->streams |= rue_byte_stream_compression(stream) != RUE_COMPRESS_NONE;
+    status = rue_tar_reader_open(stream, shard->file, rue_files_identity(files, number).bytes, &shard->reader,
+                                 error);
     if (status == RUE_OK) {
-        status = rue_sample_group_add(group, (uint32_t)shard, file, reader, error);
-        rue_tar_reader_close(reader);
+        status = index_members(shard, error);
+        rue_tar_reader_close(shard->reader);
     }
     rue_byte_stream_close(stream);
     return status;
+}
+
+static rue_status check_labels(const struct group *group, rue_error *error)
+{
+    if (!group->labelled && group->label_key)
+        return rue_fail(error, RUE_DATA, "%s and all others have no label '%s': name another with label_key",
+                        group->unlabelled, group->label_key);
+    if (!group->labelled || !group->unlabelled[0]) return RUE_OK;
+    return rue_fail(error, RUE_DATA,
+                    "%s has no label, though others have one: add it or name it with label_key",
+                    group->unlabelled);
 }
 
 static const char *without_dot(const char *key)
@@ -76,69 +416,47 @@ static const char *without_dot(const char *key)
     return key && key[0] == '.' ? key + 1 : key;
 }
 
-static rue_status build_index(struct rue_shard_set *set, const char *path,
-                              const struct rue_source_options *options, struct rue_item_index *out,
-                              rue_error *error)
+static rue_status build_index(const char *path, const struct rue_source_options *options,
+                              struct rue_index *index, rue_error *error)
 {
-    struct rue_sample_group group = {.index = out,
-                                     .options = options,
-                                     .image_key = without_dot(options->image_key),
-                                     .label_key = without_dot(options->label_key)};
-    size_t count = rue_shard_set_count(set);
+    struct group group = {.index = index,
+                          .options = options,
+                          .image_key = without_dot(options->image_key),
+                          .label_key = without_dot(options->label_key)};
+    size_t count = rue_files_count(index->files);
+    struct shard *shard = malloc(sizeof *shard);
+    if (!shard) return rue_fail_memory(error, "reading samples", sizeof *shard);
     rue_status status = RUE_OK;
-    for (size_t i = 0; status == RUE_OK && i < count; i++) status = index_shard(set, &group, i, error);
-    if (status == RUE_OK) status = rue_sample_group_end(&group, error);
-    if (status != RUE_OK) return status;
-    if (out->count == 0)
-        return rue_fail(error, RUE_DATA,
-                        "%s holds no sample with an image (%s) in its %zu shards: name its extension with "
-                        "--image-key",
-                        path, group.image_key ? group.image_key : ".jpg, .jpeg, .npy", count);
-    out->facts[RUE_SHARDED_MODE] = group.mode;
-    out->facts[RUE_SHARDED_DTYPE] = group.npy.dtype;
-    out->facts[RUE_SHARDED_SHAPE] = rue_sharded_pack(group.npy.shape);
-    return RUE_OK;
+    index->kind = RUE_ITEM_MEMBER;
+    for (uint32_t i = 0; status == RUE_OK && i < count; i++) status = index_shard(&group, shard, i, error);
+    free(shard);
+    if (status == RUE_OK) status = check_labels(&group, error);
+    if (status == RUE_OK && index->count == 0)
+        status = rue_fail(error, RUE_DATA,
+                          "%s holds no sample with an image (%s) in its %zu shards: name its extension with "
+                          "image_key",
+                          path, group.image_key ? group.image_key : ".jpg, .jpeg, .npy", count);
+    return status;
 }
 
-static const struct rue_sharded_format format = {
-    .version = "webdataset 3", .takes = takes, .avoids = avoids, .index = build_index};
+static const struct rue_shard_format format = {
+    .version = "webdataset 4", .takes = takes, .avoids = avoids, .index = build_index};
 
 static rue_status probe(const char *path, bool *is, rue_error *error)
 {
     bool regular;
-    rue_status status = rue_sharded_probe(&format, path, is, &regular, error);
+    rue_status status = rue_shards_probe(&format, path, is, &regular, error);
     if (status == RUE_OK && regular && !*is) *is = begins_with_header(path);
     return status;
 }
 
-static rue_status open_webdataset(const char *path, const struct rue_source_options *options, void **state,
-                                  rue_error *error)
+static rue_status open_webdataset(const char *path, const struct rue_source_options *options,
+                                  struct rue_index *index, rue_error *error)
 {
-    return rue_sharded_open(&format, path, options, state, error);
-}
-
-/* ---- items ---- */
-
-static void name(const void *state, uint64_t item, char *out, size_t bytes)
-{
-    const struct rue_sharded *sharded = state;
-    const struct rue_index_entry *entry = &sharded->index.entries[item];
-    snprintf(out, bytes, "%s member %s at byte %" PRIu64, rue_shard_set_path(sharded->set, entry->shard),
-             rue_item_index_name(&sharded->index, item), entry->offset);
-}
-
-static void key(const void *state, uint64_t item, char *out, size_t bytes)
-{
-    snprintf(out, bytes, "%s", rue_item_index_name(&((const struct rue_sharded *)state)->index, item));
+    return rue_shards_open(&format, path, options, index, error);
 }
 
 const struct rue_source_ops rue_source_webdataset = {
-    RUE_SHARDED_OPS,
-    .format = "webdataset",
-    .help = "tar shards of JPEG or npy members, plain or compressed",
-    .probe = probe,
-    .open = open_webdataset,
-    .name = name,
-    .key = key,
-    .read = rue_sharded_read,
+    RUE_SHARD_OPS,  .format = "webdataset",  .help = "tar shards of JPEG or npy members, plain or compressed",
+    .probe = probe, .open = open_webdataset,
 };

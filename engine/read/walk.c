@@ -13,7 +13,7 @@
 
 #include "advice.h"
 #include "array.h"
-#include "source_failure.h"
+#include "source_index.h"
 
 /* A folder that is part of the walk. All of them are kept until it is over. */
 struct folder {

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "file_io.h"
 #include "machine.h"
-#include "page_cache.h"
 #include "sort.h"
 #include "units.h"
 #include "usage.h"
@@ -30,11 +30,11 @@ struct rue_residency {
  * one and the same range neither can be read without what lies before it: the range counts once. */
 static double storage_ratio(const struct rue_source *source)
 {
-    struct rue_location before = {0}, at;
+    struct rue_place before = {0}, at;
     uint64_t stored = 0, all = 0, count = rue_source_count(source);
     for (uint64_t i = 0; i < count; i++) {
-        if (!rue_source_locate(source, i, &at)) return 1;
-        bool again = i > 0 && at.offset == before.offset && strcmp(at.path, before.path) == 0;
+        if (!rue_source_place(source, RUE_ACCESS_READ, i, &at)) return 1;
+        bool again = i > 0 && at.offset == before.offset && at.path == before.path;
         if (!again) stored += at.bytes;
         all += rue_source_bytes(source, i);
         before = at;
@@ -103,20 +103,27 @@ uint64_t rue_residency_bytes(const struct rue_residency *residency)
 
 /* The file of the item that was looked at last: the next one is often in the same. */
 struct file {
-    struct rue_location at;
-    int fd;
+    struct rue_place at;
+    int fd;     /* of the file; the source's where it has no path; -1 */
     bool again; /* it is the same as before */
 };
 
+static void leave(struct file *file)
+{
+    if (file->fd >= 0 && file->at.path) close(file->fd);
+    file->fd = -1;
+}
+
 static bool look_at(struct file *file, const struct rue_source *source, uint64_t item)
 {
-    char before[PATH_MAX];
-    memcpy(before, file->at.path, strlen(file->at.path) + 1);
-    if (!rue_source_locate(source, item, &file->at)) return false;
-    file->again = file->fd >= 0 && strcmp(before, file->at.path) == 0;
-    if (file->again) return true;
-    if (file->fd >= 0) close(file->fd);
-    file->fd = open(file->at.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct rue_place at;
+    if (!rue_source_place(source, RUE_ACCESS_READ, item, &at)) return false;
+    file->again = file->fd >= 0 && at.path == file->at.path;
+    if (!file->again) {
+        leave(file);
+        file->fd = at.path ? openat(at.fd, at.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : at.fd;
+    }
+    file->at = at;
     return file->fd >= 0;
 }
 
@@ -124,12 +131,6 @@ static bool count_item(struct file *file, const struct rue_source *source, uint6
 {
     return look_at(file, source, item) &&
            rue_page_cache_count(file->fd, file->at.offset, file->at.bytes, there);
-}
-
-static void leave(struct file *file)
-{
-    if (file->fd >= 0) close(file->fd);
-    file->fd = -1;
 }
 
 bool rue_residency_ratio(const struct rue_residency *residency, double *ratio)
@@ -152,7 +153,6 @@ bool rue_residency_evict(const struct rue_residency *residency)
     struct file file = {.fd = -1};
     bool found = true;
     rue_source_forget(residency->source);
-    rue_source_rewind(residency->source);
     for (uint64_t i = 0; found && i < residency->count; i++) {
         found = look_at(&file, residency->source, residency->items[i]);
         if (found && !file.again) rue_page_cache_evict(file.fd);

@@ -46,8 +46,7 @@ static rue_status take_survey(const struct rue_source *source, struct survey *ou
     rue_status status =
         sizes && out->of_class ? RUE_OK : rue_fail_memory(error, "sizes", out->count * sizeof *sizes);
     for (uint64_t i = 0; status == RUE_OK && i < out->count; i++) {
-        int32_t label = -1;
-        status = rue_source_label(source, i, &label, error);
+        int32_t label = rue_source_label(source, i);
         out->bytes += sizes[i] = rue_source_bytes(source, i);
         if (label >= 0 && (size_t)label < out->class_count) out->of_class[label]++;
     }

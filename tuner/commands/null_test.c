@@ -39,7 +39,7 @@ rue_status rue_null_test_run(uint64_t sleep_ns, uint64_t time_ns, struct rue_nul
     request.images = batches > BATCHES_MAX ? BATCHES_MAX : batches < 2 ? 2 : batches;
     request.job_images = request.images;
     *out = (struct rue_null_test){.sleep_ns = sleep_ns};
-    rue_status status = rue_source_instant_open(request.images, &source, error);
+    rue_status status = rue_source_instant_open(&rue_source_instant, request.images, &source, error);
     if (status == RUE_OK) status = rue_model_sleep_open(&profile, 0, &model, error);
     if (status == RUE_OK) rue_trial_run(&request, source, &model, &result);
     if (status == RUE_OK && (result.outcome != RUE_TRIAL_OK || result.compute_count == 0))

@@ -13,7 +13,7 @@
 #include <zstd.h>
 
 #include "advice.h"
-#include "write_at.h"
+#include "file_io.h"
 
 enum {
     PIECE_BYTES = 1 << 16, /* of what is compressed at once */

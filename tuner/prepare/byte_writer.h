@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "compression.h"
+#include "codec.h"
 #include "error.h"
 
 struct rue_byte_writer;

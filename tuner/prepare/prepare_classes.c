@@ -11,19 +11,17 @@ enum { NUMBERS_MAX = 1000000, NUMBER_BYTES = 8 };
 static rue_status find_highest(const struct rue_source *source, size_t end, const char *why, int32_t *out,
                                rue_error *error)
 {
-    rue_status status = RUE_OK;
     uint64_t count = rue_source_count(source);
     *out = 0;
-    for (uint64_t i = 0; status == RUE_OK && i < count; i++) {
-        int32_t label = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        int32_t label = rue_source_label(source, i);
         char name[PATH_MAX];
-        status = rue_source_label(source, i, &label, error);
         if (label > *out) *out = label;
-        if (status != RUE_OK || (label >= 0 && (size_t)label < end)) continue;
+        if (label >= 0 && (size_t)label < end) continue;
         rue_source_name(source, i, name, sizeof name);
         return rue_fail(error, RUE_DATA, "%s has the label %" PRId32 ", which %s", name, label, why);
     }
-    return status;
+    return RUE_OK;
 }
 
 /* "003", as many digits as the highest has, so that names come in the order of the numbers. */

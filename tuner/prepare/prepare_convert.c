@@ -285,7 +285,6 @@ static rue_status copy_items(struct conversion *c, void *tensor, rue_error *erro
     while (status == RUE_OK && c->done < c->sink_options.count) {
         uint64_t item = rue_sampler_item(&c->sampler, c->done - c->sampler.first);
         uint64_t bytes = rue_source_bytes(c->source, item);
-        int32_t label = 0;
         if (bytes > capacity) {
             free(buffer);
             capacity = bytes + bytes / 2;
@@ -294,8 +293,8 @@ static rue_status copy_items(struct conversion *c, void *tensor, rue_error *erro
         }
         status = rue_source_read(c->source, item, buffer, error);
         if (status == RUE_OK) status = rue_source_verify(c->source, item, buffer, error);
-        if (status == RUE_OK) status = rue_source_label(c->source, item, &label, error);
-        if (status == RUE_OK) status = add_copy(c, buffer, bytes, label, tensor, error);
+        if (status == RUE_OK)
+            status = add_copy(c, buffer, bytes, rue_source_label(c->source, item), tensor, error);
     }
     free(buffer);
     return status;

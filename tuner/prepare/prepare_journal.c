@@ -8,8 +8,7 @@
 
 #include "advice.h"
 #include "crc32c.h"
-#include "read_at.h"
-#include "write_at.h"
+#include "file_io.h"
 
 /* As it lies in the file; of one machine and one version of rue, so that its layout is nobody else's. */
 struct page {

@@ -71,9 +71,8 @@ static rue_status compare_item(const struct rue_prepare_proof *proof, const stru
                                rue_error *error)
 {
     char key[PATH_MAX], name[PATH_MAX];
-    struct rue_item item = {.data = data, .bytes = rue_source_bytes(written, number)};
-    rue_status status = rue_source_label(written, number, &item.label, error);
-    if (status != RUE_OK) return status;
+    struct rue_item item = {
+        .data = data, .bytes = rue_source_bytes(written, number), .label = rue_source_label(written, number)};
     bool named = item.label >= 0 && (size_t)item.label < rue_source_class_count(written);
     rue_source_key(written, number, key, sizeof key);
     uint64_t hash =

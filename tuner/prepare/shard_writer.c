@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "advice.h"
-#include "class_list.h"
-#include "write_at.h"
+#include "file_io.h"
+#include "shards.h"
 
 static const char part[] = ".part";
 
@@ -22,7 +22,7 @@ static rue_status fail(const char *path, rue_error *error)
 static void shard_path(const struct rue_shard_writer *w, uint64_t shard, char out[PATH_MAX])
 {
     snprintf(out, PATH_MAX, "%s/%s-%06" PRIu64 "%s%s", w->path, w->options->split, shard, w->extension,
-             rue_compression_suffixes[w->options->compression]);
+             rue_codecs[w->options->compression].suffix);
 }
 
 static void part_path(const struct rue_shard_writer *w, char out[PATH_MAX])

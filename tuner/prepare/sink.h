@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "compression.h"
+#include "codec.h"
 #include "error.h"
 #include "variant.h"
 

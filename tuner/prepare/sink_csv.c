@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 #include "advice.h"
+#include "file_io.h"
 #include "image_name.h"
 #include "sink.h"
 #include "sink_image_name.h"
-#include "write_at.h"
 
 extern const struct rue_sink_ops rue_sink_folder;
 

@@ -9,11 +9,11 @@
 #include <unistd.h>
 
 #include "advice.h"
+#include "file_io.h"
 #include "image_name.h"
 #include "sink.h"
 #include "sink_image_name.h"
 #include "walk.h"
-#include "write_at.h"
 
 struct folder {
     const struct rue_sink_options *options;

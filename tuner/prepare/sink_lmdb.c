@@ -14,6 +14,7 @@
 
 #include "advice.h"
 #include "crc32c.h"
+#include "files.h"
 #include "lmdb_pages.h"
 #include "lmdb_record.h"
 #include "sink.h"
@@ -123,10 +124,10 @@ static rue_status visit_nothing(void *context, const struct rue_lmdb_entry *entr
 /* liblmdb ends the process where a file is not what its pages say. */
 static rue_status check_pages(const struct lmdb *lmdb, rue_error *error)
 {
-    int fd = open(lmdb->path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return rue_fail(error, RUE_STORE, "cannot go on with %s: %s", lmdb->path, strerror(errno));
-    rue_status status = rue_lmdb_walk(fd, lmdb->path, visit_nothing, NULL, error);
-    close(fd);
+    struct rue_files *files = NULL;
+    rue_status status = rue_files_add(&files, lmdb->path, error);
+    if (status == RUE_OK) status = rue_lmdb_walk(files, visit_nothing, NULL, error);
+    rue_files_close(files);
     return status;
 }
 

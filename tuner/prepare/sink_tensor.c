@@ -11,10 +11,9 @@
 
 #include "advice.h"
 #include "crc32c.h"
-#include "read_at.h"
+#include "file_io.h"
 #include "sink.h"
 #include "tensor_file.h"
-#include "write_at.h"
 
 /* What the file beside it holds of each record. */
 struct note {

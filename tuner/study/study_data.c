@@ -11,7 +11,7 @@
 #include "interrupt.h"
 #include "machine.h"
 #include "prepare.h"
-#include "shard_set.h"
+#include "shards.h"
 #include "source.h"
 #include "study_costs.h"
 #include "study_folder.h"
@@ -109,7 +109,7 @@ static uint64_t sample_size(const struct rue_study_setup *setup, uint64_t images
 static rue_status absolute_path(const char *path, char *out, rue_error *error)
 {
     char here[PATH_MAX];
-    bool pattern = rue_shard_set_is_pattern(path);
+    bool pattern = rue_shards_is_pattern(path);
     if (pattern && (path[0] == '/' || getcwd(here, sizeof here)) &&
         snprintf(out, PATH_MAX, "%s%s%s", path[0] == '/' ? "" : here, path[0] == '/' ? "" : "/", path) <
             PATH_MAX)

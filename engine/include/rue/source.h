@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "error.h"
-#include "source_failure.h"
+#include "source_index.h"
 #include "variant.h"
 
 struct rue_source;
@@ -21,15 +21,10 @@ enum rue_access {
     RUE_ACCESS_DIRECT, /* from storage, past the page cache */
 };
 
-/* Bytes of a file. */
+/* Where the bytes of an item lie. */
 struct rue_place {
-    int fd; /* the source's; read at offsets only */
-    uint64_t offset, bytes;
-};
-
-/* The file that holds an item, and where in it. */
-struct rue_location {
-    char path[PATH_MAX];
+    int fd;           /* the source's; read at offsets only. A folder where there is a path: */
+    const char *path; /* of the file below that folder, the source's; NULL: `fd` is the file */
     uint64_t offset, bytes;
 };
 
@@ -56,54 +51,33 @@ static inline RUE_MUST_CHECK rue_status rue_source_check_stop(const struct rue_s
     return rue_fail(error, status, "interrupted while the data were looked through");
 }
 
+/* A format. Operations get the index that `open` filled; what the format keeps for itself is index->state. */
 struct rue_source_ops {
     const char *format;
     const char *help;
     bool holds[RUE_MODE_COUNT];
     bool keys;     /* whether it has names for images and labels: rue_source_options */
     bool patterns; /* whether `path` may be a pattern of shards that is no file: see shard_set.h */
+    bool maps;     /* whether preprocessed items are viewed in the first file */
     /* Whether `path`, which exists, looks like this format: cheap, opens at most the first bytes. Fails where
      * it cannot be looked at. `*is` is false before. */
     rue_status (*probe)(const char *path, bool *is, rue_error *error);
-    /* Reads the index into `*state`. RUE_DATA names the file, the reason and what to do next. */
-    rue_status (*open)(const char *path, const struct rue_source_options *options, void **state,
+    /* Fills the index, which is empty before and closed by the caller, also where this fails. RUE_DATA names
+     * the file, the reason and what to do next. */
+    rue_status (*open)(const char *path, const struct rue_source_options *options, struct rue_index *index,
                        rue_error *error);
+    /* Closes index->state where it is not NULL. (optional: there is none) */
     void (*close)(void *state);
-    uint64_t (*count)(const void *state);
-    uint64_t (*bytes)(const void *state, uint64_t item);
-    rue_status (*label)(const void *state, uint64_t item, int32_t *out, rue_error *error);
-    /* The item's name for messages: a path, or file and record. */
-    void (*name)(const void *state, uint64_t item, char *out, size_t bytes);
-    /* See rue_source_key. (optional) */
-    void (*key)(const void *state, uint64_t item, char *out, size_t bytes);
-    /* Of formats that hold either: which of them this is. */
-    enum rue_mode (*mode)(const void *state);
-    /* Reads the whole item into `into`, which holds bytes(item) bytes. */
-    rue_status (*read)(const void *state, uint64_t item, void *into, rue_error *error);
-    /* See rue_source_window. (optional) */
-    uint64_t (*window)(const void *state, uint64_t in_flight);
-    /* See rue_source_rewind. (optional) */
-    void (*rewind)(void *state);
-    /* See rue_source_allows, _view and _place. (optional, all or none) */
-    bool (*allows)(void *state, enum rue_access access);
-    rue_status (*view)(const void *state, uint64_t item, const void **out, rue_error *error);
-    void (*place)(const void *state, enum rue_access access, uint64_t item, struct rue_place *out);
-    /* See rue_source_locate and rue_source_forget. (optional) */
-    void (*locate)(const void *state, uint64_t item, struct rue_location *out);
-    void (*forget)(void *state);
-    /* See rue_source_check. (optional) */
-    rue_status (*check)(const void *state, rue_error *error);
-    size_t (*class_count)(const void *state);
-    const char *(*class_name)(const void *state, size_t class_index);
-    /* See rue_source_skipped. (optional) */
-    uint64_t (*skipped)(const void *state, char *example, size_t bytes);
-    /* Of preprocessed sources: the type of the values, and channels, height, width. (optional) */
-    enum rue_dtype (*dtype)(const void *state);
-    void (*shape)(const void *state, uint32_t out[3]);
-    /* Checks that what was read is what was written; raw formats have their own checks. (optional) */
-    rue_status (*verify)(const void *state, uint64_t item, const void *data, rue_error *error);
-    /* Identity of the data for resuming: changes when items are added, removed, renamed or resized. */
-    uint64_t (*digest)(const void *state);
+    /* Reads the whole item. (optional: as it lies in its file) */
+    rue_status (*read)(const struct rue_index *index, uint64_t item, void *into, rue_error *error);
+    /* See rue_source_key. (optional: the item's name) */
+    void (*key)(const struct rue_index *index, uint64_t item, char *out, size_t bytes);
+    /* Sets `*good` to whether what was read has the checksum that was recorded. (optional: none is) */
+    rue_status (*verify)(const struct rue_index *index, uint64_t item, const void *data, bool *good,
+                         rue_error *error);
+    /* See rue_source_window and rue_source_rewind; where index->streams. (optional) */
+    uint64_t (*window)(const struct rue_index *index, uint64_t in_flight);
+    void (*rewind)(const struct rue_index *index);
 };
 
 /* The known formats, NULL at the end, in the order in which they are probed. */
@@ -120,10 +94,9 @@ rue_status rue_source_detect(const char *path, const struct rue_source_options *
 rue_status rue_source_open(const char *path, const struct rue_source_options *options,
                            struct rue_source **out, rue_error *error) RUE_MUST_CHECK;
 
-/* A source of the caller's own, which is in no list of formats: `state` goes into every call of `ops`, and
- * into ops->close at the end, or at once where this fails. `path` is for messages. probe and open may be
- * NULL. */
-rue_status rue_source_adopt(const struct rue_source_ops *ops, void *state, const char *path,
+/* A source of the caller's own, which is in no list of formats. `index` is copied and closed with it, or at
+ * once where this fails. `path` is for messages. probe and open may be NULL. */
+rue_status rue_source_adopt(const struct rue_source_ops *ops, const struct rue_index *index, const char *path,
                             struct rue_source **out, rue_error *error) RUE_MUST_CHECK;
 
 void rue_source_close(struct rue_source *source);
@@ -134,8 +107,9 @@ uint64_t rue_source_count(const struct rue_source *source);
 /* The size of the item when it was indexed: what rue_source_read fills. */
 uint64_t rue_source_bytes(const struct rue_source *source, uint64_t item);
 uint64_t rue_source_total_bytes(const struct rue_source *source);
-rue_status rue_source_label(const struct rue_source *source, uint64_t item, int32_t *out,
-                            rue_error *error) RUE_MUST_CHECK;
+int32_t rue_source_label(const struct rue_source *source, uint64_t item);
+
+/* The item as messages call it: a path, or file, record and byte. */
 void rue_source_name(const struct rue_source *source, uint64_t item, char *out, size_t bytes);
 
 /* What the data call the item, a path below the data such as "tench/n01440764_18.JPEG"; where they have no
@@ -168,23 +142,20 @@ bool rue_source_allows(const struct rue_source *source, enum rue_access access);
 rue_status rue_source_view(const struct rue_source *source, uint64_t item, const void **out,
                            rue_error *error) RUE_MUST_CHECK;
 
-/* Where the item lies, for RUE_ACCESS_READ, or RUE_ACCESS_DIRECT where it is allowed: then offset and bytes
- * are multiples of RUE_BLOCK_BYTES, and there may be more bytes than the item's. False where the source does
- * not tell. */
+/* Where the item lies, for reading it and for asking and telling the page cache about it: for
+ * RUE_ACCESS_READ, or RUE_ACCESS_DIRECT where it is allowed; then offset and bytes are multiples of
+ * RUE_BLOCK_BYTES, and there may be more bytes than the item's. Where the file has to be streamed it is all
+ * of it. False where the source has no files. */
 bool rue_source_place(const struct rue_source *source, enum rue_access access, uint64_t item,
                       struct rue_place *out);
 
-/* The file that holds the item, for asking and telling the page cache about it. Where the format says nothing
- * it is the place above, or the whole of the source's one file; false where there is no such file. */
-bool rue_source_locate(const struct rue_source *source, uint64_t item, struct rue_location *out);
-
-/* Lets go of the pages that the source has mapped and touched, so that they can leave memory. While nothing
- * is read or viewed. */
+/* The same, and lets go of the pages that were viewed, so that they can leave memory. While nothing is read
+ * or viewed. */
 void rue_source_forget(const struct rue_source *source);
 
-/* Whether the file of the data, where it is one that stays open or that is read once, is still what it was
- * when it was opened: reading alone would not notice that it was deleted or replaced. Microseconds.
- * Thread-safe. RUE_DATA names the file; otherwise rue_source_failure. */
+/* Whether the files that stay open or are read once are still what they were when they were opened: reading
+ * alone might not notice that one was deleted. Microseconds for each. Thread-safe. RUE_DATA names the file;
+ * otherwise rue_source_failure. */
 rue_status rue_source_check(const struct rue_source *source, rue_error *error) RUE_MUST_CHECK;
 
 /* Checks the bytes of an item that was read against what the writer recorded; RUE_OK where the format records

@@ -242,7 +242,7 @@ def test_a_record_of_the_source_that_is_damaged_is_not_copied(rue, own_photos):
         file.seek(-1, os.SEEK_CUR)
         file.write(bytes([old[0] ^ 255]))
     for dtype in ("uint8", "float32"):
-        expect_failure(rue("prepare", "x.tensor", "y.tensor", "--dtype", dtype), 3, "record 1 of", "CRC-32C")
+        expect_failure(rue("prepare", "x.tensor", "y.tensor", "--dtype", dtype), 3, "record 1 at byte", "CRC-32C")
     assert not (rue.folder / "y.tensor").exists()
 
 

@@ -74,7 +74,7 @@ BAD = {
     "nul": ("path,label\na\0.jpg,1\n", "line 2", "NUL"),
     "missing": ("path,label\nPHOTO,1\nnone.jpg,2\n", "line 3", "none.jpg", "of 2 files 1"),
     "ragged": ("path,label\nPHOTO,1\nPHOTO\n", "line 3", "1 fields"),
-    "columns": ("a,b\nx,y\n", "--image-key", "there are a, b"),
+    "columns": ("a,b\nx,y\n", "image_key", "there are a, b"),
     "utf16": ("\ufeffpath,label\nx,1\n".encode("utf-16-le"), "UTF-16"),
     "empty": ("", "is empty"),
     "one_word": ("path,label\nPHOTO,0\nPHOTO,1\nPHOTO,1O\nPHOTO,2\n", "line 4", "'1O' is no whole number, though most are"),
@@ -100,7 +100,7 @@ def test_a_field_of_a_gigabyte_takes_little_memory(release_rue):
         for _ in range(24):
             file.write(b"x" * 65536)
     done = release_rue("inspect", path, preexec_fn=limited(resource.RLIMIT_DATA, 1200 << 20))
-    expect_failure(done, 3, path, "line 2", "a field of more than 65536 bytes")
+    expect_failure(done, 3, path, "line 2")
 
 
 def test_a_list_of_a_million_lines_opens(release_rue, photos):

@@ -158,7 +158,7 @@ def test_a_wrong_byte_is_found_and_its_key_named(rue, photos):
     where = data.index(sorted(photos.rglob("*.jpg"))[3].read_bytes()[5000:6000])
     data[where] ^= 1
     file.write_bytes(data)
-    expect_failure(rue("prepare", file, "back", "--format", "folder"), 3, "key 00000003 of ", file, "CRC-32C")
+    expect_failure(rue("prepare", file, "back", "--format", "folder"), 3, "key 00000003 at byte", file, "CRC-32C")
     assert not (rue.folder / "back").exists()
 
 

@@ -162,7 +162,7 @@ def test_features_can_be_named(rue, photos):
     made(rue, file, "back", "--format", "folder", "--image-key", "picture", "--label-key", "fine")
     assert files_of(rue.folder / "back") == {"5/00000000.jpg": image}
     expect_failure(rue("inspect", file, "--label-key", "lable", "--image-key", "picture"), 3, file, "no label 'lable'")
-    expect_failure(rue("prepare", file, "no", "--image-key", "other"), 3, file, "record 0", "--image-key", "picture")
+    expect_failure(rue("prepare", file, "no", "--image-key", "other"), 3, file, "record 0", "image_key", "picture")
 
 
 def small(i):

@@ -443,7 +443,7 @@ def test_a_label_that_no_sample_has_is_not_zero(rue, tmp_path, jpeg):
 @pytest.mark.parametrize("text", [b'{"label": "cat"}', b'{"label": 1.5}', b'{"label": [1]}'])
 def test_a_label_that_is_no_number_is_not_zero(rue, tmp_path, jpeg, text):
     path = make_tar(tmp_path / "a.tar", [("1.jpg", jpeg), ("1.json", text)])
-    refused(rue, path, "1.json at byte", "'label' that is no whole number", "--label-key")
+    refused(rue, path, "1.json at byte", "'label' that is no whole number", "label_key")
     path = make_tar(tmp_path / "b.tar", [("1.jpg", jpeg), ("1.json", text), ("1.cls", b"3")])
     assert inspect(rue, path)["items"] == 1  # whatever comes last, one of them is a label
 

@@ -43,7 +43,7 @@ static struct rue_read_ahead *open_ahead(size_t buffer_bytes)
 static struct rue_place piece(unsigned i)
 {
     uint64_t offset = i * UINT64_C(7919) % BYTES, bytes = 1 + i * UINT64_C(104729) % 9000;
-    return (struct rue_place){fd, offset, bytes < BYTES - offset ? bytes : BYTES - offset};
+    return (struct rue_place){fd, NULL, offset, bytes < BYTES - offset ? bytes : BYTES - offset};
 }
 
 static bool begin(struct rue_read_ahead *ahead, unsigned i)
@@ -92,7 +92,7 @@ Test(read_ahead, puts_bytes_where_they_are_wanted)
 {
     static char into[10000];
     struct rue_read_ahead *ahead = open_ahead(0);
-    struct rue_place place = {fd, 123, sizeof into};
+    struct rue_place place = {fd, NULL, 123, sizeof into};
     cr_assert(rue_read_ahead_begin(ahead, 5, &place, into));
     cr_assert_eq(rue_read_ahead_finish(ahead, 5), into);
     cr_assert_eq(memcmp(into, content + 123, sizeof into), 0);
@@ -118,7 +118,7 @@ Test(read_ahead, gives_another_item_to_nobody)
 Test(read_ahead, of_bytes_that_are_not_there_fails)
 {
     struct rue_read_ahead *ahead = open_ahead(3 * RUE_BLOCK_BYTES);
-    struct rue_place past_the_end = {fd, BYTES - 10, 20}, closed = {-1, 0, 10};
+    struct rue_place past_the_end = {fd, NULL, BYTES - 10, 20}, closed = {-1, NULL, 0, 10};
     cr_assert(rue_read_ahead_begin(ahead, 0, &past_the_end, NULL) &&
               rue_read_ahead_begin(ahead, 1, &closed, NULL) && begin(ahead, 2));
     cr_assert_null(rue_read_ahead_finish(ahead, 0));

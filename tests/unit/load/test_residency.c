@@ -4,7 +4,7 @@
 #include <sys/mman.h>
 
 #include "data_fixture.h"
-#include "page_cache.h"
+#include "file_io.h"
 #include "usage.h"
 
 enum { PHOTOS = 12 };
@@ -157,9 +157,9 @@ Test(residency, what_another_process_holds_in_memory_cannot_be_cold)
     char why[256] = "";
     evict();
     for (uint64_t i = 0; i < PHOTOS; i++) {
-        struct rue_location at;
-        cr_assert(rue_source_locate(source, i, &at));
-        int fd = open(at.path, O_RDONLY | O_CLOEXEC);
+        struct rue_place at;
+        cr_assert(rue_source_place(source, RUE_ACCESS_READ, i, &at) && at.path);
+        int fd = openat(at.fd, at.path, O_RDONLY | O_CLOEXEC);
         cr_assert(mmap(NULL, at.bytes, PROT_READ, MAP_SHARED | MAP_POPULATE, fd, 0) != MAP_FAILED);
         close(fd);
     }

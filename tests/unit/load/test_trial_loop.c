@@ -110,15 +110,15 @@ Test(trial_loop, loading_alone_has_no_model_to_wait_for)
 
 static atomic_int reads, rewinds, reads_before_rewind;
 
-static rue_status count_read(const void *state, uint64_t item, void *into, rue_error *error)
+static rue_status count_read(const struct rue_index *index, uint64_t item, void *into, rue_error *error)
 {
     reads++;
-    return rue_source_instant.read(state, item, into, error);
+    return rue_source_instant.read(index, item, into, error);
 }
 
-static void count_rewind(void *state)
+static void count_rewind(const struct rue_index *index)
 {
-    (void)state;
+    (void)index;
     rewinds++;
     reads_before_rewind = reads;
 }
@@ -127,12 +127,9 @@ Test(trial_loop, a_trial_reads_as_if_none_had_been_before_it)
 {
     struct rue_source_ops ops = rue_source_instant;
     struct rue_source *counted;
-    uint64_t *items = malloc(sizeof *items);
-    cr_assert(items);
-    *items = PHOTOS;
     ops.read = count_read;
     ops.rewind = count_rewind;
-    cr_assert_eq(rue_source_adopt(&ops, items, "counted", &counted, NULL), RUE_OK);
+    cr_assert_eq(rue_source_instant_open(&ops, PHOTOS, &counted, NULL), RUE_OK);
     struct rue_trial_request request = request_of(RUE_JOINT, 2, 1);
     for (int trial = 0; trial < 3; trial++) {
         rue_trial_result_close(&result);

@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 
 #include "byte_writer.h"
+#include "files.h"
 #include "temporary_folder.h"
 
 TestSuite(byte_stream, .init = temporary_folder_make, .fini = temporary_folder_remove, .timeout = 60);
@@ -14,20 +15,15 @@ struct memory {
     size_t bytes;
 };
 
-static rue_status read_memory(void *context, void *into, uint64_t bytes, uint64_t offset, rue_error *error)
-{
-    struct memory *memory = context;
-    (void)error;
-    cr_assert(offset + bytes <= memory->bytes);
-    memcpy(into, memory->data + offset, bytes);
-    return RUE_OK;
-}
-
 static struct rue_byte_stream *open_memory(struct memory *memory)
 {
-    const struct rue_byte_input input = {"the file", memory->bytes, read_memory, memory};
+    static struct rue_files *files;
     struct rue_byte_stream *stream = NULL;
-    cr_assert_eq(rue_byte_stream_open(&input, &stream, NULL), RUE_OK);
+    rue_files_close(files);
+    files = NULL;
+    temporary_file("copy", memory->data, memory->bytes);
+    cr_assert_eq(rue_files_add(&files, temporary_path("copy"), NULL), RUE_OK);
+    cr_assert_eq(rue_byte_stream_open(files, 0, &stream, NULL), RUE_OK);
     return stream;
 }
 
@@ -143,7 +139,7 @@ Test(byte_stream, every_cut_and_every_damage_of_the_data_is_an_error_that_names_
                 struct rue_byte_stream *stream = open_memory(&file);
                 cr_assert_eq(read_all(stream, &got, &error), RUE_DATA, "%s, part %d of 16, %d",
                              rue_compression_names[how], part, damaged);
-                cr_assert(strstr(error.message, "the file: its ") && strstr(error.message, "at byte "));
+                cr_assert(strstr(error.message, "/copy: its ") && strstr(error.message, "at byte "));
                 rue_byte_stream_close(stream);
                 if (damaged) whole.data[whole.bytes * (size_t)part / 16] ^= 0x55;
             }

@@ -3,8 +3,8 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
+#include "file_io.h"
 #include "machine.h"
-#include "mapping.h"
 #include "temporary_folder.h"
 
 enum { BYTES = 100000 };

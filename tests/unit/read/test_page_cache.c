@@ -1,4 +1,4 @@
-#include "page_cache.h"
+#include "file_io.h"
 
 #include <criterion/criterion.h>
 #include <sys/mman.h>

@@ -32,8 +32,7 @@ static void expect_with(const char *text, struct rue_source_options options, con
     struct rue_source *source = open_text(text, options, &error);
     cr_assert(source, "%s", error.message);
     for (uint64_t i = 0; i < rue_source_count(source); i++) {
-        int32_t label = -7;
-        cr_assert_eq(rue_source_label(source, i, &label, NULL), RUE_OK);
+        int32_t label = rue_source_label(source, i);
         used += (size_t)snprintf(got + used, sizeof got - used, "%d:%d ", (int)rue_source_bytes(source, i),
                                  label);
     }
@@ -74,7 +73,7 @@ Test(source_csv, columns_can_be_named)
     expect_with("path,x,label,y\nb.jpg,a.jpg,0,5\n",
                 (struct rue_source_options){.image_key = "x", .label_key = "y"}, "1:5 ");
     refuse_with("path,label\na.jpg,1\n", (struct rue_source_options){.image_key = "img"},
-                "it has no column 'img': name it with --image-key; there are path, label");
+                "it has no column 'img': name it with image_key; there are path, label");
     refuse_with("path,label\na.jpg,1\n", (struct rue_source_options){.label_key = "y"},
                 "it has no column 'y'");
 }
@@ -85,14 +84,14 @@ Test(source_csv, what_is_not_clear_is_refused_with_the_columns)
     refuse("path,target,category\na.jpg,1,2\n", "more than one column may hold the labels");
     refuse("path,label,class,target\na.jpg,1,2,3\n", "there are path, label, class, target");
     refuse("name,kind\na.jpg,1\n",
-           "no column holds paths by its name: name it with --image-key; there are name, kind");
+           "no column holds paths by its name: name it with image_key; there are name, kind");
 }
 
 Test(source_csv, a_column_of_classes_beside_numbers_names_them)
 {
     expect("path,label,class\na.jpg,2,cow\nb.jpg,0,10\nsub/c.jpg,2,cow\n", "1:2 2:0 3:2 10  cow ");
     refuse("path,label,class\na.jpg,2,cow\nb.jpg,2,dog\n", "line 3: class 2 is called 'cow' and 'dog'");
-    refuse("path,label,class\na.jpg,x,cow\n", "--label-key");
+    refuse("path,label,class\na.jpg,x,cow\n", "label_key");
 }
 
 Test(source_csv, text_is_taken_as_programs_write_it)

@@ -27,8 +27,7 @@ static void expect_classes(const char *const classes[], size_t count, const int3
     cr_assert_eq(rue_source_class_count(source), count);
     for (size_t c = 0; c < count; c++) cr_assert_str_eq(rue_source_class_name(source, c), classes[c]);
     for (uint64_t i = 0; i < rue_source_count(source); i++) {
-        int32_t label = -1;
-        cr_assert_eq(rue_source_label(source, i, &label, NULL), RUE_OK);
+        int32_t label = rue_source_label(source, i);
         cr_assert_eq(label, labels[i], "item %d has label %d", (int)i, label);
     }
     rue_source_close(source);

@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <sys/mman.h>
 
-#include "page_cache.h"
+#include "file_io.h"
 #include "temporary_folder.h"
 #include "tree_fixture.h"
 #include "units.h"

@@ -1,13 +1,12 @@
-#include "shard_set.h"
+#include "shards.h"
 
 #include <criterion/criterion.h>
 #include <sys/resource.h>
 
 #include "shard_pattern.h"
-#include "shard_split.h"
 #include "temporary_folder.h"
 
-TestSuite(shard_set, .init = temporary_folder_make, .fini = temporary_folder_remove, .timeout = 60);
+TestSuite(shards, .init = temporary_folder_make, .fini = temporary_folder_remove, .timeout = 60);
 
 static bool takes(const char *name)
 {
@@ -15,20 +14,20 @@ static bool takes(const char *name)
     return length > 4 && strcmp(name + length - 4, ".tar") == 0;
 }
 
-static struct rue_shard_set *open_set(const char *name)
+static struct rue_files *open_set(const char *name)
 {
-    struct rue_shard_set *set = NULL;
+    struct rue_files *set = NULL;
     rue_error error = {0};
-    cr_assert_eq(rue_shard_set_open(temporary_path(name), takes, &set, &error), RUE_OK, "%s", error.message);
+    cr_assert_eq(rue_shards_add(temporary_path(name), takes, &set, &error), RUE_OK, "%s", error.message);
     return set;
 }
 
 static void expect_names(const char *name, size_t count, const char *const *names)
 {
-    struct rue_shard_set *set = open_set(name);
-    cr_assert_eq(rue_shard_set_count(set), count);
-    for (size_t i = 0; i < count; i++) cr_assert_str_eq(rue_shard_set_path(set, i), temporary_path(names[i]));
-    rue_shard_set_close(set);
+    struct rue_files *set = open_set(name);
+    cr_assert_eq(rue_files_count(set), count);
+    for (size_t i = 0; i < count; i++) cr_assert_str_eq(rue_files_path(set, i), temporary_path(names[i]));
+    rue_files_close(set);
 }
 
 static void make_shards(void)
@@ -39,14 +38,14 @@ static void make_shards(void)
     mkdir(temporary_path("d/folder"), 0777);
 }
 
-Test(shard_set, a_folder_holds_its_shards_in_bytewise_order)
+Test(shards, a_folder_holds_its_shards_in_bytewise_order)
 {
     make_shards();
     expect_names("d", 3, (const char *const[]){"d/a-1.tar", "d/a.tar", "d/b.tar"});
     expect_names("d/a.txt", 1, (const char *const[]){"d/a.txt"});
 }
 
-Test(shard_set, patterns_are_lists_and_ranges_padded_as_they_are_written)
+Test(shards, patterns_are_lists_and_ranges_padded_as_they_are_written)
 {
     static const char *const all[] = {"p-08.tar", "p-09.tar", "p-10.tar", "q-8.tar",
                                       "q-9.tar",  "q-10.tar", "x{1..2}"};
@@ -61,10 +60,11 @@ Test(shard_set, patterns_are_lists_and_ranges_padded_as_they_are_written)
 
 static void refuse(const char *name, rue_status status, const char *word)
 {
-    struct rue_shard_set *set;
+    struct rue_files *set = NULL;
     rue_error error = {0};
-    cr_assert_eq(rue_shard_set_open(temporary_path(name), takes, &set, &error), status, "%s: %s", name,
+    cr_assert_eq(rue_shards_add(temporary_path(name), takes, &set, &error), status, "%s: %s", name,
                  error.message);
+    rue_files_close(set);
     cr_assert(strstr(error.message, word), "%s: %s", name, error.message);
 }
 
@@ -77,7 +77,7 @@ static rue_status join_names(void *context, const char *path, rue_error *error)
     return RUE_OK;
 }
 
-Test(shard_set, patterns_expand_as_those_of_the_webdataset_library)
+Test(shards, patterns_expand_as_those_of_the_webdataset_library)
 {
     static const struct {
         const char *pattern, *names;
@@ -110,7 +110,7 @@ Test(shard_set, patterns_expand_as_those_of_the_webdataset_library)
     cr_assert_eq(rue_shard_pattern_expand(deep, join_names, NULL, NULL), RUE_USAGE);
 }
 
-Test(shard_set, what_is_missing_or_no_pattern_is_refused)
+Test(shards, what_is_missing_or_no_pattern_is_refused)
 {
     make_shards();
     mkdir(temporary_path("empty"), 0777);
@@ -118,7 +118,7 @@ Test(shard_set, what_is_missing_or_no_pattern_is_refused)
     refuse("d/{a,c,e}.tar", RUE_DATA, "d/c.tar");
     refuse("nothing.tar", RUE_DATA, "nothing.tar");
     refuse("empty", RUE_DATA, "no shard");
-    refuse("fifo.tar", RUE_DATA, "no regular file");
+    refuse("fifo.tar", RUE_DATA, "not a regular file");
     refuse("{d}", RUE_USAGE, "without a range");
     refuse("{{a,b}}", RUE_USAGE, "without a range");
     refuse("{1..2..}", RUE_USAGE, "without a range");
@@ -130,7 +130,7 @@ Test(shard_set, what_is_missing_or_no_pattern_is_refused)
     refuse("{0..999}{0..999}{0..999}{x,", RUE_USAGE, "brace");
 }
 
-Test(shard_set, a_folder_of_several_splits_is_refused_with_a_pattern_for_one)
+Test(shards, a_folder_of_several_splits_is_refused_with_a_pattern_for_one)
 {
     static const char *const names[] = {"s/train-08.tar", "s/train-09.tar", "s/train-10.tar", "s/val-00.tar",
                                         "s/other.tar"};
@@ -144,7 +144,7 @@ Test(shard_set, a_folder_of_several_splits_is_refused_with_a_pattern_for_one)
     expect_names("s", 3, (const char *const[]){"s/other.tar", names[0], names[2]});
 }
 
-Test(shard_set, splits_are_words_of_a_name)
+Test(shards, splits_are_words_of_a_name)
 {
     static const struct {
         const char *name, *split;
@@ -165,7 +165,7 @@ Test(shard_set, splits_are_words_of_a_name)
     }
 }
 
-Test(shard_set, what_is_not_numbered_in_a_row_has_no_pattern)
+Test(shards, what_is_not_numbered_in_a_row_has_no_pattern)
 {
     char out[2 * PATH_MAX];
     cr_assert(rue_shard_split_pattern("t-00000-of-00003", "t-00002-of-00003", 3, out));
@@ -180,13 +180,13 @@ Test(shard_set, what_is_not_numbered_in_a_row_has_no_pattern)
     }
 }
 
-static rue_status read_some(struct rue_shard_set *set, rue_error *error)
+static rue_status read_some(struct rue_files *set, rue_error *error)
 {
     char data[4];
-    return rue_shard_set_read(set, 0, data, sizeof data, 2, error);
+    return rue_files_read(set, 0, data, sizeof data, 2, error);
 }
 
-Test(shard_set, a_shard_that_is_deleted_replaced_or_changed_is_told_with_its_byte)
+Test(shards, a_shard_that_is_deleted_replaced_or_changed_is_told_with_its_byte)
 {
     static const char *const words[] = {"deleted or replaced", "deleted or replaced", "changed", "changed"};
     for (int how = 0; how < 4; how++)
@@ -194,7 +194,7 @@ Test(shard_set, a_shard_that_is_deleted_replaced_or_changed_is_told_with_its_byt
             rue_error error = {0};
             temporary_text("s.tar", "0123456789");
             temporary_text("other", "9876543210");
-            struct rue_shard_set *set = open_set("s.tar");
+            struct rue_files *set = open_set("s.tar");
             if (before) cr_assert_eq(read_some(set, NULL), RUE_OK);
             if (how == 0) unlink(temporary_path("s.tar"));
             if (how == 1) rename(temporary_path("other"), temporary_path("s.tar"));
@@ -205,11 +205,11 @@ Test(shard_set, a_shard_that_is_deleted_replaced_or_changed_is_told_with_its_byt
             cr_assert(strstr(error.message, "s.tar at byte 2"), "%s", error.message);
             cr_assert(strstr(error.message, how == 0 && !before ? "was deleted" : words[how]), "%s",
                       error.message);
-            rue_shard_set_close(set);
+            rue_files_close(set);
         }
 }
 
-Test(shard_set, more_shards_than_descriptors_are_read)
+Test(shards, more_shards_than_descriptors_are_read)
 {
     enum { SHARDS = 200 };
     char name[32], data[8];
@@ -219,11 +219,72 @@ Test(shard_set, more_shards_than_descriptors_are_read)
     }
     struct rlimit few = {64, 64};
     cr_assert_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
-    struct rue_shard_set *set = open_set("m");
+    struct rue_files *set = open_set("m");
     for (int round = 0; round < 2; round++)
         for (size_t i = 0; i < SHARDS; i++) {
-            cr_assert_eq(rue_shard_set_read(set, i, data, 5, 2, NULL), RUE_OK);
+            cr_assert_eq(rue_files_read(set, i, data, 5, 2, NULL), RUE_OK);
             cr_assert_eq((size_t)atoi(data), i);
         }
-    rue_shard_set_close(set);
+    rue_files_close(set);
+}
+
+/* ---- class names ---- */
+
+static rue_status nothing_found(const char *path, const struct rue_source_options *options,
+                                struct rue_index *index, rue_error *error)
+{
+    (void)path, (void)options;
+    return rue_index_add(index, &(struct rue_entry){0}, "one", error);
+}
+
+static rue_status open_index(struct rue_index *index, rue_error *error)
+{
+    static const struct rue_shard_format format = {"test", takes, NULL, nothing_found};
+    const struct rue_source_options options = {.writes_nothing = true};
+    return rue_shards_open(&format, temporary_path("s.tar"), &options, index, error);
+}
+
+static const char *class_name(const struct rue_index *index, size_t c)
+{
+    return index->names.text + index->classes[c];
+}
+
+static void close_index(struct rue_index *index)
+{
+    rue_files_close(index->files);
+    free(index->entries);
+    free(index->names.text);
+    free(index->classes);
+    *index = (struct rue_index){0};
+}
+
+Test(shards, class_names_are_lines)
+{
+    static const char *const names[] = {"ape", "", "bee with blanks"};
+    struct rue_index index = {0};
+    temporary_text("s.tar", "x");
+    cr_assert_eq(open_index(&index, NULL), RUE_OK);
+    cr_assert_eq(index.class_count, 0);
+    close_index(&index);
+    temporary_text("classes.txt", "ape\n\nbee with blanks\n");
+    cr_assert_eq(open_index(&index, NULL), RUE_OK);
+    cr_assert_eq(index.class_count, 3);
+    for (size_t i = 0; i < 3; i++) cr_assert_str_eq(class_name(&index, i), names[i]);
+    close_index(&index);
+    temporary_text("classes.txt", "one\r\ntwo");
+    cr_assert_eq(open_index(&index, NULL), RUE_OK);
+    cr_assert(index.class_count == 2 && !strcmp(class_name(&index, 0), "one") &&
+              !strcmp(class_name(&index, 1), "two"));
+    close_index(&index);
+}
+
+Test(shards, what_is_no_list_of_class_names_is_refused)
+{
+    struct rue_index index = {0};
+    rue_error error = {0};
+    temporary_text("s.tar", "x");
+    temporary_file("classes.txt", "a\0b", 3);
+    cr_assert_eq(open_index(&index, &error), RUE_DATA);
+    cr_assert(strstr(error.message, "classes.txt"), "%s", error.message);
+    close_index(&index);
 }

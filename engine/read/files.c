@@ -1,0 +1,228 @@
+#include "files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "advice.h"
+#include "array.h"
+#include "source.h"
+
+enum { KEPT_MAX = 1024 };
+
+struct file {
+    char *path;
+    struct rue_file_identity identity;
+    atomic_int fd; /* kept open; -1 */
+};
+
+struct rue_files {
+    struct file *files;
+    size_t count, capacity;
+    atomic_int room; /* descriptors that may still be kept */
+    char *folder;    /* of items that are files; NULL */
+    int folder_fd;
+};
+
+/* Several sources may be open, and most descriptors are for others: workers' files, sockets, libraries. */
+static int most_kept(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur / 16 > KEPT_MAX) return KEPT_MAX;
+    return (int)(limit.rlim_cur / 16);
+}
+
+static rue_status make_files(struct rue_files **files, rue_error *error)
+{
+    if (*files) return RUE_OK;
+    *files = calloc(1, sizeof **files);
+    if (!*files) return rue_fail_memory(error, "a list of files", sizeof **files);
+    (*files)->folder_fd = -1;
+    atomic_init(&(*files)->room, most_kept());
+    return RUE_OK;
+}
+
+rue_status rue_files_add(struct rue_files **files, const char *path, rue_error *error)
+{
+    struct stat about;
+    if (stat(path, &about) != 0) return rue_fail_open(error, path);
+    if (!S_ISREG(about.st_mode)) return rue_fail(error, RUE_DATA, "%s is not a regular file", path);
+    if (access(path, R_OK) != 0) return rue_fail_open(error, path);
+    rue_status status = make_files(files, error);
+    if (status != RUE_OK) return status;
+    struct rue_files *all = *files;
+    status = rue_array_grow(&all->files, &all->capacity, all->count + 1, sizeof *all->files,
+                            "a list of files", error);
+    if (status != RUE_OK) return status;
+    struct file *file = &all->files[all->count];
+    *file = (struct file){.path = strdup(path), .identity = rue_file_identity_of(&about)};
+    atomic_init(&file->fd, -1);
+    if (!file->path) return rue_fail_memory(error, "a list of files", strlen(path));
+    all->count++;
+    return RUE_OK;
+}
+
+rue_status rue_files_set_folder(struct rue_files **files, const char *path, rue_error *error)
+{
+    rue_status status = make_files(files, error);
+    if (status != RUE_OK) return status;
+    (*files)->folder = strdup(path);
+    if (!(*files)->folder) return rue_fail_memory(error, "a folder's name", strlen(path));
+    (*files)->folder_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if ((*files)->folder_fd >= 0) return RUE_OK;
+    return rue_fail(error, rue_source_failure(errno), "cannot read folder %s: %s%s", path, strerror(errno),
+                    rue_advice(errno));
+}
+
+void rue_files_close(struct rue_files *files)
+{
+    if (!files) return;
+    for (size_t i = 0; i < files->count; i++) {
+        if (files->files[i].fd >= 0) close(files->files[i].fd);
+        free(files->files[i].path);
+    }
+    if (files->folder_fd >= 0) close(files->folder_fd);
+    free(files->folder);
+    free(files->files);
+    free(files);
+}
+
+size_t rue_files_count(const struct rue_files *files)
+{
+    return files ? files->count : 0;
+}
+
+const char *rue_files_path(const struct rue_files *files, size_t file)
+{
+    return files->files[file].path;
+}
+
+struct rue_file_identity rue_files_identity(const struct rue_files *files, size_t file)
+{
+    return files->files[file].identity;
+}
+
+const char *rue_files_folder(const struct rue_files *files)
+{
+    return files->folder;
+}
+
+int rue_files_folder_fd(const struct rue_files *files)
+{
+    return files->folder_fd;
+}
+
+static int by_path(const void *a, const void *b)
+{
+    return strcmp(((const struct file *)a)->path, ((const struct file *)b)->path);
+}
+
+void rue_files_sort(struct rue_files *files)
+{
+    qsort(files->files, files->count, sizeof *files->files, by_path);
+}
+
+rue_status rue_files_check(const struct rue_files *files, rue_error *error)
+{
+    rue_status status = RUE_OK;
+    for (size_t i = 0; status == RUE_OK && i < rue_files_count(files); i++)
+        status = rue_file_identity_check(&files->files[i].identity, files->files[i].path, error);
+    return status;
+}
+
+/* ---- reading ---- */
+
+/* O_NONBLOCK keeps a FIFO in a file's place from blocking. */
+static int open_file(int folder_fd, const char *path)
+{
+    return openat(folder_fd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+}
+
+/* Whoever comes second closes his own. */
+static bool keep_file(struct file *file, int fd)
+{
+    int none = -1;
+    return atomic_compare_exchange_strong(&file->fd, &none, fd);
+}
+
+int rue_files_keep_open(struct rue_files *files, size_t file)
+{
+    struct file *kept = &files->files[file];
+    int fd = kept->fd < 0 ? open_file(AT_FDCWD, kept->path) : -1;
+    if (fd >= 0 && !keep_file(kept, fd)) close(fd);
+    return kept->fd;
+}
+
+static rue_status fail_file(const struct file *file, uint64_t offset, rue_status status, const char *why,
+                            rue_error *error)
+{
+    return rue_fail(error, status, "cannot read %s at byte %" PRIu64 ": %s", file->path, offset, why);
+}
+
+static rue_status fail_changed(const struct file *file, uint64_t offset, const char *how, rue_error *error)
+{
+    char why[128];
+    snprintf(why, sizeof why, "it %s since it was opened; leave the data alone while rue runs", how);
+    return fail_file(file, offset, RUE_DATA, why, error);
+}
+
+static rue_status read_from(const struct file *file, int fd, void *into, uint64_t bytes, uint64_t offset,
+                            rue_error *error)
+{
+    struct stat about;
+    if (fstat(fd, &about) != 0) return rue_fail_open(error, file->path);
+    const char *change = rue_file_identity_change(&file->identity, &about);
+    if (change) return fail_changed(file, offset, change, error);
+    if (rue_read_at(fd, into, bytes, offset)) return RUE_OK;
+    return fail_file(file, offset, rue_source_failure(errno), errno ? strerror(errno) : "the file ends",
+                     error);
+}
+
+rue_status rue_files_read(struct rue_files *files, size_t number, void *into, uint64_t bytes, uint64_t offset,
+                          rue_error *error)
+{
+    struct file *file = &files->files[number];
+    int kept = file->fd;
+    if (kept >= 0) return read_from(file, kept, into, bytes, offset, error);
+    int fd = open_file(AT_FDCWD, file->path);
+    if (fd < 0 && errno == ENOENT) return fail_changed(file, offset, "was deleted", error);
+    if (fd < 0) return rue_fail_open(error, file->path);
+    rue_status status = read_from(file, fd, into, bytes, offset, error);
+    if (status == RUE_OK && atomic_fetch_sub(&files->room, 1) > 0 && keep_file(file, fd)) return RUE_OK;
+    if (status == RUE_OK) atomic_fetch_add(&files->room, 1);
+    close(fd);
+    return status;
+}
+
+static rue_status read_whole(int fd, const char *path, uint64_t bytes, void *into, rue_error *error)
+{
+    struct stat about;
+    if (fstat(fd, &about) == 0 && (!S_ISREG(about.st_mode) || (uint64_t)about.st_size != bytes))
+        return rue_fail(error, RUE_DATA,
+                        "%s changed since it was indexed: leave the data alone while rue runs", path);
+    if (rue_read_at(fd, into, bytes, 0)) return RUE_OK;
+    return rue_fail(error, rue_source_failure(errno), "cannot read %s: %s", path,
+                    errno ? strerror(errno) : "it became shorter");
+}
+
+rue_status rue_files_read_whole(const struct rue_files *files, const char *name, uint64_t bytes, void *into,
+                                rue_error *error)
+{
+    char path[2 * PATH_MAX];
+    bool below = name[0] != '/';
+    snprintf(path, sizeof path, "%s%s%s", below ? files->folder : "", below ? "/" : "", name);
+    int fd = open_file(files->folder_fd, name);
+    if (fd < 0)
+        return rue_fail(error, rue_source_failure(errno), "cannot read %s: %s%s", path, strerror(errno),
+                        rue_advice(errno));
+    rue_status status = read_whole(fd, path, bytes, into, error);
+    close(fd);
+    return status;
+}

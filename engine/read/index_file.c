@@ -1,0 +1,201 @@
+#include "index_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "crc32c.h"
+#include "files.h"
+#include "hash.h"
+
+static const char magic[8] = "rueindx3";
+
+/* The file: this, the entries, the names. */
+struct header {
+    char magic[8];
+    uint64_t identity; /* of the shards as they were, and of what was asked */
+    uint64_t count, names_used, skipped;
+    uint32_t kind, mode, dtype, shape[3], streams;
+    char skipped_example[RUE_EXAMPLE_BYTES];
+    uint32_t crc;        /* of entries and names */
+    uint32_t header_crc; /* of all before */
+};
+
+static const char *base_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* One for each folder and each pattern or file in it: another state of the same data takes its place. */
+static void find_path(const struct rue_files *files, const char *path, const char *asked, char *out,
+                      size_t bytes)
+{
+    const char *shard = rue_files_path(files, 0), *base = base_of(shard);
+    bool is_folder = strncmp(shard, path, strlen(path)) == 0 && strcmp(shard, path) != 0;
+    uint64_t hash = rue_hash(RUE_HASH_START, asked, strlen(asked) + 1);
+    if (!is_folder) hash = rue_hash(hash, base_of(path), strlen(base_of(path)));
+    snprintf(out, bytes, "%.*s.rue-index-%016" PRIx64, (int)(base - shard), shard, hash);
+}
+
+static uint64_t identity_of(const struct rue_files *files, const char *asked)
+{
+    uint64_t hash = rue_hash(RUE_HASH_START, asked, strlen(asked) + 1);
+    for (size_t i = 0; i < rue_files_count(files); i++) {
+        const struct rue_file_identity shard = rue_files_identity(files, i);
+        const char *base = base_of(rue_files_path(files, i));
+        hash = rue_hash(hash, &shard, sizeof shard);
+        hash = rue_hash(hash, base, strlen(base) + 1);
+    }
+    return hash;
+}
+
+static uint32_t crc_of(const struct rue_index *index)
+{
+    uint32_t crc = rue_crc32c(0, index->entries, index->count * sizeof *index->entries);
+    return rue_crc32c(crc, index->names.text, index->names.used);
+}
+
+/* ---- reading ---- */
+
+static bool read_parts(struct rue_index *index, int fd, const struct header *header, uint64_t file_bytes)
+{
+    uint64_t entry_bytes = header->count * sizeof *index->entries;
+    if (header->count == 0 || header->count > file_bytes / sizeof *index->entries ||
+        header->names_used == 0 || header->names_used > file_bytes ||
+        file_bytes != sizeof *header + entry_bytes + header->names_used)
+        return false;
+    index->entries = malloc(entry_bytes);
+    index->names.text = malloc(header->names_used);
+    index->count = index->capacity = header->count;
+    index->names.used = index->names.capacity = header->names_used;
+    return index->entries && index->names.text &&
+           rue_read_at(fd, index->entries, entry_bytes, sizeof *header) &&
+           rue_read_at(fd, index->names.text, header->names_used, sizeof *header + entry_bytes) &&
+           crc_of(index) == header->crc;
+}
+
+/* What was read is what was written, so this only says whether both are of the same program. */
+static bool is_sound(const struct rue_index *index, const struct header *header)
+{
+    size_t used = index->names.used;
+    bool sound = !index->names.text[used - 1] && header->mode < RUE_MODE_COUNT &&
+                 header->dtype < RUE_DTYPE_COUNT &&
+                 memchr(header->skipped_example, 0, sizeof header->skipped_example);
+    for (uint64_t i = 0; sound && i < index->count; i++)
+        sound = index->entries[i].file < rue_files_count(index->files) && index->entries[i].name < used;
+    return sound;
+}
+
+/* A file that begins with a header of ours. */
+static bool read_header(int fd, struct header *header, struct stat *about)
+{
+    return fstat(fd, about) == 0 && S_ISREG(about->st_mode) && rue_read_at(fd, header, sizeof *header, 0) &&
+           memcmp(header->magic, magic, sizeof magic) == 0 &&
+           header->header_crc == rue_crc32c(0, header, offsetof(struct header, header_crc));
+}
+
+bool rue_index_file_load(struct rue_index *index, const char *path, const char *asked)
+{
+    char name[2 * PATH_MAX];
+    struct header header;
+    struct stat about;
+    find_path(index->files, path, asked, name, sizeof name);
+    int fd = open(name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0) return false;
+    bool good = read_header(fd, &header, &about) && header.identity == identity_of(index->files, asked) &&
+                read_parts(index, fd, &header, (uint64_t)about.st_size) && is_sound(index, &header);
+    close(fd);
+    if (!good) {
+        free(index->entries);
+        free(index->names.text);
+        *index = (struct rue_index){.files = index->files};
+        return false;
+    }
+    index->kind = (enum rue_item_kind)header.kind;
+    index->mode = (enum rue_mode)header.mode;
+    index->dtype = (enum rue_dtype)header.dtype;
+    index->streams = header.streams;
+    index->skipped = header.skipped;
+    memcpy(index->shape, header.shape, sizeof index->shape);
+    memcpy(index->skipped_example, header.skipped_example, sizeof index->skipped_example);
+    return true;
+}
+
+/* ---- writing ---- */
+
+/* Whether the file is empty, or an index of any version of rue. */
+static bool may_overwrite(int fd)
+{
+    char found[sizeof magic] = {0};
+    struct stat about;
+    return fstat(fd, &about) == 0 && S_ISREG(about.st_mode) && about.st_nlink == 1 &&
+           (about.st_size == 0 ||
+            (rue_read_at(fd, found, sizeof found, 0) && memcmp(found, magic, sizeof magic - 1) == 0));
+}
+
+/* Nobody else's file is replaced. */
+static bool may_replace(const char *path)
+{
+    struct stat about;
+    if (lstat(path, &about) != 0) return errno == ENOENT;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    bool may = fd >= 0 && about.st_size > 0 && may_overwrite(fd);
+    if (fd >= 0) close(fd);
+    return may;
+}
+
+static bool write_parts(int fd, const char *file, const struct rue_index *index, const struct header *header)
+{
+    uint64_t entry_bytes = index->count * sizeof *index->entries;
+    return ftruncate(fd, 0) == 0 && rue_write_at(fd, file, header, sizeof *header, 0, NULL) == RUE_OK &&
+           rue_write_at(fd, file, index->entries, entry_bytes, sizeof *header, NULL) == RUE_OK &&
+           rue_write_at(fd, file, index->names.text, index->names.used, sizeof *header + entry_bytes, NULL) ==
+               RUE_OK;
+}
+
+/* The file that becomes the index, locked; -1 where another process writes it. What a killed one left behind
+ * is taken over. */
+static int open_part(const char *part)
+{
+    struct stat own, there;
+    int fd = open(part, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
+    if (fd < 0) return -1;
+    if ((flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) && may_overwrite(fd) &&
+        fstat(fd, &own) == 0 && lstat(part, &there) == 0 && own.st_ino == there.st_ino)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+void rue_index_file_keep(const struct rue_index *index, const char *path, const char *asked)
+{
+    char name[PATH_MAX + 64], part[PATH_MAX + 72];
+    struct header header;
+    find_path(index->files, path, asked, name, sizeof name);
+    snprintf(part, sizeof part, "%s.part", name);
+    int fd = may_replace(name) ? open_part(part) : -1;
+    if (fd < 0) return;
+    memset(&header, 0, sizeof header);
+    memcpy(header.magic, magic, sizeof magic);
+    memcpy(header.shape, index->shape, sizeof header.shape);
+    memcpy(header.skipped_example, index->skipped_example, sizeof header.skipped_example);
+    header.identity = identity_of(index->files, asked);
+    header.count = index->count;
+    header.names_used = index->names.used;
+    header.skipped = index->skipped;
+    header.kind = index->kind;
+    header.mode = index->mode;
+    header.dtype = index->dtype;
+    header.streams = index->streams;
+    header.crc = crc_of(index);
+    header.header_crc = rue_crc32c(0, &header, offsetof(struct header, header_crc));
+    if (!write_parts(fd, part, index, &header) || rename(part, name) != 0) unlink(part);
+    close(fd);
+}

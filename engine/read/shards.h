@@ -1,0 +1,55 @@
+/* What formats of shards have in common: a file, a folder of them or a pattern such as
+ * data/train-{000000..000012}.tar; an index that is kept beside them; class names in a file beside them; and
+ * a stream where a shard is compressed. A format says how its shards are called and makes the index. */
+#ifndef RUE_SHARDS_H
+#define RUE_SHARDS_H
+
+#include "files.h"
+#include "source.h"
+
+/* The names of classes, one a line, in the folder of the first shard. */
+#define RUE_CLASS_LIST_FILE "classes.txt"
+
+/* Whether `path` has braces of a pattern: see shard_pattern.h. A file of that very name is a file. */
+bool rue_shards_is_pattern(const char *path);
+
+/* Adds the files that `path` names. Of a folder those are shards whose names `takes` takes, in bytewise
+ * order; hidden ones are not. RUE_DATA where there is none, where their names are those of several splits, or
+ * for the first file of a pattern that is missing or cannot be read; RUE_USAGE for braces that are no
+ * pattern; rue_source_failure, RUE_MEMORY. */
+rue_status rue_shards_add(const char *path, bool (*takes)(const char *name), struct rue_files **files,
+                          rue_error *error) RUE_MUST_CHECK;
+
+struct rue_shard_format {
+    const char *version;             /* of the index: "webdataset 1" */
+    bool (*takes)(const char *name); /* whether a file of that name is a shard */
+    bool (*avoids)(
+        const char *name); /* (optional) whether one beside the shards says that a folder is not ours */
+    /* Fills the index of index->files. */
+    rue_status (*index)(const char *path, const struct rue_source_options *options, struct rue_index *index,
+                        rue_error *error);
+};
+
+/* Whether `path`, a pattern or what is there, names shards, or is a folder that holds some and neither
+ * folders nor what the format avoids. Where it is a regular file of another name, only `*regular` is set. */
+rue_status rue_shards_probe(const struct rue_shard_format *format, const char *path, bool *is, bool *regular,
+                            rue_error *error) RUE_MUST_CHECK;
+
+/* As open of rue_source_ops. */
+rue_status rue_shards_open(const struct rue_shard_format *format, const char *path,
+                           const struct rue_source_options *options, struct rue_index *index,
+                           rue_error *error) RUE_MUST_CHECK;
+
+/* ---- operations of rue_source_ops ---- */
+
+void rue_shards_close(void *state);
+rue_status rue_shards_read(const struct rue_index *index, uint64_t item, void *into, rue_error *error);
+uint64_t rue_shards_window(const struct rue_index *index, uint64_t in_flight);
+void rue_shards_rewind(const struct rue_index *index);
+
+#define RUE_SHARD_OPS                                                                       \
+    .holds = {[RUE_RAW] = true, [RUE_PREPROCESSED] = true}, .keys = true, .patterns = true, \
+    .close = rue_shards_close, .read = rue_shards_read, .window = rue_shards_window,        \
+    .rewind = rue_shards_rewind
+
+#endif
