@@ -53,6 +53,14 @@ static void append_text(char *out, const char *text)
     snprintf(out + used, RUE_CONFIG_TEXT_BYTES - used, "%s", text);
 }
 
+int rue_config_compare(const void *a, const void *b)
+{
+    const struct rue_config *x = a, *y = b;
+    for (size_t k = 0; k < rue_config_knobs(x)->count; k++)
+        if (x->value[k] != y->value[k]) return x->value[k] < y->value[k] ? -1 : 1;
+    return 0;
+}
+
 bool rue_config_shows(const struct rue_config *config, size_t k)
 {
     const struct rue_knob_info *knob = rue_config_knobs(config)->at[k];

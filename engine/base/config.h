@@ -28,6 +28,10 @@ uint64_t rue_config_images(const struct rue_config *config, bool drop_last, uint
 /* Whether they are the same configuration: a knob that only one of them has is at its default there. */
 bool rue_config_equal(const struct rue_config *a, const struct rue_config *b);
 
+/* Grid order, for qsort and bsearch: by the values of the knobs, in the order of the list, which is the same
+ * for both. */
+int rue_config_compare(const void *a, const void *b);
+
 /* Whether the knob is to be written: known, and not at its default unless it is always shown. */
 bool rue_config_shows(const struct rue_config *config, size_t knob);
 

@@ -39,18 +39,12 @@ bool rue_study_assumes_job(const struct rue_study_setup *setup)
 static double cell_s(const struct rue_study_setup *setup, size_t variant, size_t model,
                      const struct rue_config *config)
 {
-    double sum_ns = 0, ok = 0;
-    const struct rue_variant *data = &setup->variants[variant].variant;
-    const char *name = setup->models[model].name;
-    size_t count = rue_recording_count(setup->host.recording, data, name, config);
-    for (size_t i = 0; i < count; i++) {
-        const struct rue_tally_trial *trial =
-            rue_recording_trial(setup->host.recording, data, name, config, i);
-        if (trial->outcome != RUE_TRIAL_OK) continue;
-        sum_ns += trial->time_ns;
-        ok++;
-    }
-    return ok > 0 ? sum_ns / ok / 1e9 : 0;
+    double sum_ns = 0;
+    const struct rue_cell *cell = rue_recording_cell(setup->host.recording, &setup->variants[variant].variant,
+                                                     setup->models[model].name, config);
+    if (!cell || cell->repeats == 0) return 0;
+    for (size_t i = 0; i < cell->repeats; i++) sum_ns += cell->times_ns[i];
+    return sum_ns / (double)cell->repeats / 1e9;
 }
 
 double rue_study_recording_s(const struct rue_study_setup *setup, size_t index)

@@ -171,6 +171,17 @@ bool rue_columns_reads(const struct rue_columns *columns, size_t field)
     return false;
 }
 
+rue_status rue_columns_check_whole(const struct rue_columns *columns, const char *table, rue_error *error)
+{
+    for (int k = 0; k < RUE_OWN_KNOB_COUNT; k++)
+        if (rue_own_knobs.at[k]->always_shown && columns->field[RUE_COLUMN_KNOBS + k] == NONE)
+            return rue_fail(error, RUE_DATA,
+                            "%s: no column %s, which a study needs: name it with --map %s=COLUMN, or add it "
+                            "with what was measured",
+                            table, rue_own_knobs.at[k]->name, rue_own_knobs.at[k]->name);
+    return RUE_OK;
+}
+
 uint64_t rue_columns_digest(const struct rue_columns *columns, uint64_t digest)
 {
     for (int c = 0; c < RUE_COLUMN_COUNT; c++) {

@@ -54,4 +54,9 @@ void rue_columns_list(char *out, size_t bytes);
 rue_status rue_columns_find(const char *map, const struct rue_csv_record *header, const struct rue_csv *csv,
                             struct rue_columns *out, rue_error *error) RUE_MUST_CHECK;
 
+/* Whether there is a column of each knob that every configuration shows: RUE_DATA, with what to do, where a
+ * study of `table` has nothing to choose. */
+rue_status rue_columns_check_whole(const struct rue_columns *columns, const char *table,
+                                   rue_error *error) RUE_MUST_CHECK;
+
 #endif

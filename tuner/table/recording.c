@@ -9,23 +9,6 @@
 
 enum { BATCHES_LEAST = 8, JOBS_TOLD = 8 };
 
-static int compare_cells(const struct rue_tally_trial *a, const struct rue_tally_trial *b)
-{
-    if (a->group != b->group) return a->group < b->group ? -1 : 1;
-    if (a->model != b->model) return a->model < b->model ? -1 : 1;
-    for (size_t k = 0; k < RUE_OWN_KNOB_COUNT; k++)
-        if (a->config.value[k] != b->config.value[k]) return a->config.value[k] < b->config.value[k] ? -1 : 1;
-    return 0;
-}
-
-/* The times of a cell stay in the order of the table. */
-static int compare_trials(const void *left, const void *right)
-{
-    const struct rue_tally_trial *a = left, *b = right;
-    int order = compare_cells(a, b);
-    return order ? order : (a->images > b->images) - (a->images < b->images);
-}
-
 /* ---- the job ---- */
 
 static uint64_t job_of(const struct rue_table *table, size_t group)
@@ -78,32 +61,37 @@ static rue_status fail_many(const struct rue_recording *recording, const char *w
                     recording->table.name, RUE_HELLO_LIST_MAX, what);
 }
 
-static rue_status add_variant(struct rue_recording *recording, size_t group, rue_error *error)
+static rue_status add_variant(struct rue_recording *recording, const struct rue_variant_findings *found,
+                              rue_error *error)
 {
-    const struct rue_variant_findings *facts = &recording->table.tally.groups[group].facts;
     struct rue_variant *variant = &recording->variants[recording->variant_count];
     if (recording->variant_count == RUE_HELLO_LIST_MAX) return fail_many(recording, "data modes", error);
-    *variant = facts->variant;
+    *variant = found->variant;
     if (!variant->format[0]) strcpy(variant->format, RUE_TABLE_FORMAT);
-    if (strlen(facts->label) >= sizeof variant->path)
-        return rue_fail(error, RUE_DATA, "%s: the mode '%.40s...' has a name that is too long: shorten it",
-                        recording->table.name, facts->label);
-    snprintf(variant->path, sizeof variant->path, "%s", facts->label);
-    recording->groups[recording->variant_count++] = group;
+    snprintf(variant->path, sizeof variant->path, "%s", found->label);
+    recording->found[recording->variant_count++] = found;
     return RUE_OK;
 }
 
-static rue_status add_model(struct rue_recording *recording, size_t model, rue_error *error)
+static size_t find_model(const struct rue_cost_matrix *matrix, const char *name)
 {
-    const char *name = recording->table.tally.models.texts[model];
-    for (size_t i = 0; i < recording->model_count; i++)
-        if (recording->models[i] == model) return RUE_OK;
-    if (recording->model_count == RUE_HELLO_LIST_MAX) return fail_many(recording, "models", error);
-    if (strlen(name) >= RUE_MODEL_NAME_BYTES)
-        return rue_fail(error, RUE_DATA,
-                        "%s: the model '%.40s...' has a name of more than %d bytes: shorten it",
-                        recording->table.name, name, RUE_MODEL_NAME_BYTES - 1);
-    recording->models[recording->model_count++] = model;
+    for (size_t m = 0; m < matrix->model_count; m++)
+        if (strcmp(matrix->models[m], name) == 0) return m;
+    return RUE_NONE;
+}
+
+/* Those that any of the variants has. */
+static rue_status list_models(struct rue_recording *recording, rue_error *error)
+{
+    const struct rue_names *models = &recording->table.tally.models;
+    for (size_t m = 0; m < models->count; m++) {
+        bool known = false;
+        for (size_t v = 0; !known && v < recording->variant_count; v++)
+            known = find_model(recording->found[v]->matrix, models->texts[m]) != RUE_NONE;
+        if (known && recording->model_count == RUE_HELLO_LIST_MAX)
+            return fail_many(recording, "models", error);
+        if (known) recording->models[recording->model_count++] = models->texts[m];
+    }
     return RUE_OK;
 }
 
@@ -127,47 +115,31 @@ static rue_status find_knobs(struct rue_recording *recording, rue_error *error)
     for (size_t k = 0; k < RUE_OWN_KNOB_COUNT; k++) {
         recording->knobs[k] = recording->table.columns.field[RUE_COLUMN_KNOBS + k] != SIZE_MAX;
         if (recording->knobs[k]) recording->space.count[k] = 0;
-        if (!recording->knobs[k] && rue_own_knobs.at[k]->always_shown)
-            return rue_fail(
-                error, RUE_DATA,
-                "%s: no column %s, without which there is no configuration to choose; name it with "
-                "--map %s=COLUMN, or add it",
-                recording->table.name, rue_own_knobs.at[k]->name, rue_own_knobs.at[k]->name);
     }
-    return RUE_OK;
+    return rue_columns_check_whole(&recording->table.columns, recording->table.name, error);
 }
 
-/* Keeps the trials of the job, sorted. */
-static rue_status keep_trials(struct rue_recording *recording, rue_error *error)
+/* Variants, models and values of the job, and the least number of trials of a cell that has any. */
+static rue_status list_all(struct rue_recording *recording, rue_error *error)
 {
-    const struct rue_tally *tally = &recording->table.tally;
-    rue_status status = RUE_OK;
-    recording->trials = calloc(tally->trial_count, sizeof *recording->trials);
-    if (!recording->trials)
-        return rue_fail_memory(error, "trials", tally->trial_count * sizeof *recording->trials);
-    for (size_t g = 0; status == RUE_OK && g < tally->group_count; g++)
-        if (!job_of(&recording->table, g) || job_of(&recording->table, g) == recording->job_images)
-            status = add_variant(recording, g, error);
-    for (size_t i = 0; status == RUE_OK && i < tally->trial_count; i++) {
-        const struct rue_tally_trial *trial = &tally->trials[i];
-        uint64_t job = job_of(&recording->table, trial->group);
-        if (job && job != recording->job_images) continue;
-        recording->trials[recording->trial_count] = *trial;
-        recording->trials[recording->trial_count++].images = i;
-        status = add_model(recording, trial->model, error);
-        if (status == RUE_OK) status = add_values(recording, &trial->config, error);
-    }
+    static const struct rue_ranking_rules rules = {.top_n = 1};
+    rue_status status =
+        rue_tally_findings(&recording->table.tally, RUE_TALLY_ALL, &rules, &recording->findings, error);
     if (status != RUE_OK) return status;
-    qsort(recording->trials, recording->trial_count, sizeof *recording->trials, compare_trials);
-    recording->answers = recording->trial_count;
-    for (size_t i = 0, first = 0; i < recording->trial_count; i++) {
-        if (i + 1 < recording->trial_count &&
-            compare_cells(&recording->trials[i], &recording->trials[i + 1]) == 0)
-            continue;
-        if (i + 1 - first < recording->answers) recording->answers = i + 1 - first;
-        first = i + 1;
+    recording->answers = SIZE_MAX;
+    for (size_t v = 0; status == RUE_OK && v < recording->findings->variant_count; v++) {
+        const struct rue_variant_findings *found = &recording->findings->variants[v];
+        const struct rue_cost_matrix *matrix = found->matrix;
+        if (found->job.images && found->job.images != recording->job_images) continue;
+        status = add_variant(recording, found, error);
+        for (size_t c = 0; status == RUE_OK && c < matrix->config_count; c++)
+            status = add_values(recording, &matrix->configs[c], error);
+        for (size_t i = 0; i < matrix->model_count * matrix->config_count; i++) {
+            size_t trials = matrix->cells[i].repeats ? matrix->cells[i].repeats : matrix->cells[i].missed;
+            if (trials && trials < recording->answers) recording->answers = trials;
+        }
     }
-    return RUE_OK;
+    return status == RUE_OK ? list_models(recording, error) : status;
 }
 
 static void assume_job(struct rue_recording *recording)
@@ -196,7 +168,7 @@ rue_status rue_recording_open(const char *path, const char *map, uint64_t images
     }
     status = find_job(&recording->table, images, &recording->job_images, error);
     if (status == RUE_OK) status = find_knobs(recording, error);
-    if (status == RUE_OK) status = keep_trials(recording, error);
+    if (status == RUE_OK) status = list_all(recording, error);
     if (status == RUE_OK && !recording->job_images) assume_job(recording);
     if (status != RUE_OK) {
         rue_recording_close(recording);
@@ -209,8 +181,8 @@ rue_status rue_recording_open(const char *path, const char *map, uint64_t images
 void rue_recording_close(struct rue_recording *recording)
 {
     if (!recording) return;
+    rue_tally_findings_close(recording->findings);
     rue_table_close(&recording->table);
-    free(recording->trials);
     free(recording);
 }
 
@@ -222,64 +194,39 @@ void rue_recording_name(const struct rue_recording *recording, char *out, size_t
 
 /* ---- cells ---- */
 
-static size_t group_of(const struct rue_recording *recording, const struct rue_variant *variant)
+/* Number of what the table has of the variant; RUE_NONE: nothing. */
+static size_t find_variant(const struct rue_recording *recording, const struct rue_variant *variant)
 {
     for (size_t v = 0; v < recording->variant_count; v++) {
         const struct rue_variant *own = &recording->variants[v];
         if (strcmp(own->path, variant->path) == 0 && strcmp(own->format, variant->format) == 0 &&
             (!variant->dtype[0] || strcmp(own->dtype, variant->dtype) == 0))
-            return recording->groups[v];
+            return v;
     }
-    return SIZE_MAX;
+    return RUE_NONE;
 }
 
 void rue_recording_digest(const struct rue_recording *recording, const struct rue_variant *variant,
                           char out[32])
 {
-    size_t group = group_of(recording, variant);
-    snprintf(out, 32, "%016" PRIx64, rue_hash(recording->table.digest, &group, sizeof group));
+    size_t number = find_variant(recording, variant);
+    snprintf(out, 32, "%016" PRIx64, rue_hash(recording->table.digest, &number, sizeof number));
 }
 
-/* The first trial of the cell, and how many there are. */
-static const struct rue_tally_trial *find_cell(const struct rue_recording *recording,
-                                               const struct rue_variant *variant, const char *model,
-                                               const struct rue_config *config, size_t *count)
+const struct rue_cell *rue_recording_cell(const struct rue_recording *recording,
+                                          const struct rue_variant *variant, const char *model,
+                                          const struct rue_config *config)
 {
-    struct rue_tally_trial key = {
-        .group = group_of(recording, variant), .model = SIZE_MAX, .config = *config};
-    for (size_t i = 0; i < recording->model_count; i++)
-        if (strcmp(recording->table.tally.models.texts[recording->models[i]], model) == 0)
-            key.model = recording->models[i];
+    size_t number = find_variant(recording, variant);
+    if (number == RUE_NONE) return NULL;
+    const struct rue_cost_matrix *matrix = recording->found[number]->matrix;
+    struct rue_config key = *config;
     for (size_t k = 0; k < RUE_OWN_KNOB_COUNT; k++)
-        if (!recording->knobs[k]) key.config.value[k] = RUE_KNOB_UNKNOWN;
-    size_t low = 0, high = recording->trial_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (compare_cells(&recording->trials[middle], &key) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    *count = 0;
-    while (low + *count < recording->trial_count &&
-           compare_cells(&recording->trials[low + *count], &key) == 0)
-        ++*count;
-    return &recording->trials[low];
-}
-
-const struct rue_tally_trial *rue_recording_trial(const struct rue_recording *recording,
-                                                  const struct rue_variant *variant, const char *model,
-                                                  const struct rue_config *config, uint64_t nth)
-{
-    size_t count;
-    const struct rue_tally_trial *first = find_cell(recording, variant, model, config, &count);
-    return count ? &first[nth % count] : NULL;
-}
-
-size_t rue_recording_count(const struct rue_recording *recording, const struct rue_variant *variant,
-                           const char *model, const struct rue_config *config)
-{
-    size_t count;
-    find_cell(recording, variant, model, config, &count);
-    return count;
+        if (!recording->knobs[k]) key.value[k] = RUE_KNOB_UNKNOWN;
+    const struct rue_config *found =
+        bsearch(&key, matrix->configs, matrix->config_count, sizeof key, rue_config_compare);
+    size_t row = find_model(matrix, model);
+    if (!found || row == RUE_NONE) return NULL;
+    const struct rue_cell *cell = rue_cost_matrix_cell(matrix, row, (size_t)(found - matrix->configs));
+    return cell->state == RUE_CELL_MISSING ? NULL : cell;
 }

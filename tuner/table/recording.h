@@ -12,17 +12,16 @@ enum { RUE_RECORDING_IMAGES = 10000 };
 struct rue_recording {
     struct rue_table table;
     uint64_t job_images;
-    bool assumed;                   /* nobody says J */
-    size_t trial_count;             /* of that job */
-    struct rue_tally_trial *trials; /* [trial_count] by group, model and configuration, then as they stand */
+    bool assumed;                  /* nobody says J */
+    struct rue_findings *findings; /* of all of it: matrices of its times */
     size_t variant_count;
     struct rue_variant variants[RUE_HELLO_LIST_MAX]; /* `path` is what the table calls the mode */
-    size_t groups[RUE_HELLO_LIST_MAX];               /* of the tally */
+    const struct rue_variant_findings *found[RUE_HELLO_LIST_MAX]; /* what the table has of them */
     size_t model_count;
-    size_t models[RUE_HELLO_LIST_MAX]; /* numbers in the tally */
-    bool knobs[RUE_OWN_KNOB_COUNT];    /* that the table has columns of */
-    struct rue_space space;            /* the values in them */
-    size_t answers;                    /* the least number of trials of a cell that has any */
+    const char *models[RUE_HELLO_LIST_MAX]; /* in the order of the table */
+    bool knobs[RUE_OWN_KNOB_COUNT];         /* that the table has columns of */
+    struct rue_space space;                 /* the values in them */
+    size_t answers;                         /* the least number of trials of a cell that has any */
 };
 
 /* Reads the table at `path`; `map` as in rue_table_read. `images` is J, 0: as the table says. RUE_USAGE where
@@ -40,14 +39,10 @@ void rue_recording_name(const struct rue_recording *recording, char *out, size_t
 void rue_recording_digest(const struct rue_recording *recording, const struct rue_variant *variant,
                           char out[32]);
 
-/* The `nth` trial of a cell, from the first again after the last; NULL where there is none. Knobs that the
- * table has no columns of may have any value. */
-const struct rue_tally_trial *rue_recording_trial(const struct rue_recording *recording,
-                                                  const struct rue_variant *variant, const char *model,
-                                                  const struct rue_config *config, uint64_t nth);
-
-/* How many trials the cell has. */
-size_t rue_recording_count(const struct rue_recording *recording, const struct rue_variant *variant,
-                           const char *model, const struct rue_config *config);
+/* The times of a cell; NULL where there is none. Knobs that the table has no columns of may have any value.
+ */
+const struct rue_cell *rue_recording_cell(const struct rue_recording *recording,
+                                          const struct rue_variant *variant, const char *model,
+                                          const struct rue_config *config);
 
 #endif

@@ -11,7 +11,7 @@ static json_t *models_json(const struct rue_recording *recording)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < recording->model_count; i++)
-        json_array_append_new(list, json_string(recording->table.tally.models.texts[recording->models[i]]));
+        json_array_append_new(list, json_string(recording->models[i]));
     return list;
 }
 
@@ -94,23 +94,27 @@ static void replay_trial(const struct rue_recording *recording, const struct rue
                          struct rue_trial_result *result)
 {
     char label[RUE_CONFIG_TEXT_BYTES];
-    const struct rue_tally_trial *trial =
-        rue_recording_trial(recording, &request->variant, request->model, &request->config, request->repeat);
+    const struct rue_cell *cell =
+        rue_recording_cell(recording, &request->variant, request->model, &request->config);
     *result = rue_trial_result_empty();
     result->config = request->config;
     result->cost_ns = 0;
     if (cannot_answer(recording, request, result->reason, sizeof result->reason)) return;
-    if (!trial) {
+    if (!cell) {
         rue_config_label(&request->config, label);
         result->outcome = RUE_TRIAL_INFEASIBLE;
         snprintf(result->reason, sizeof result->reason, "%s has no time of %s with %s", recording->table.name,
                  request->model, label);
         return;
     }
-    result->outcome = trial->outcome;
-    snprintf(result->reason, sizeof result->reason, "%s", trial->reason ? trial->reason : "");
-    if (trial->outcome != RUE_TRIAL_OK) return;
-    result->end_to_end_ns = result->cost_ns = (int64_t)(trial->time_ns + 0.5);
+    if (cell->state != RUE_CELL_OK) {
+        result->outcome = cell->state == RUE_CELL_INFEASIBLE ? RUE_TRIAL_INFEASIBLE : RUE_TRIAL_FAILED;
+        snprintf(result->reason, sizeof result->reason, "%s", cell->reason);
+        return;
+    }
+    result->outcome = RUE_TRIAL_OK;
+    result->end_to_end_ns = result->cost_ns =
+        (int64_t)(cell->times_ns[request->repeat % cell->repeats] + 0.5);
     result->images = (int64_t)request->job_images;
 }
 

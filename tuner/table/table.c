@@ -1,6 +1,7 @@
 #include "table.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,9 @@
 
 /* More is no time that our clocks can hold. */
 #define TIME_NS_MAX 9e18
+
+/* What a mode is called becomes a path, and a part of keys. */
+enum { MODE_BYTES_MAX = PATH_MAX / 4 };
 
 /* The row at hand. */
 struct row {
@@ -149,6 +153,8 @@ static rue_status find_group(const struct row *row, uint64_t job_images, size_t 
     bool made;
     const char *mode = cell(row, RUE_COLUMN_MODE);
     if (mode && !*mode) return fail_cell(row, RUE_COLUMN_MODE, "is empty", error);
+    if (mode && strlen(mode) > MODE_BYTES_MAX)
+        return fail_cell(row, RUE_COLUMN_MODE, "is too long: shorten it", error);
     int known = mode ? rue_word_find(rue_mode_names, RUE_MODE_COUNT, mode) : -1;
     struct rue_variant variant = {.mode = known >= 0 ? (enum rue_mode)known : RUE_RAW};
     rue_status status = read_word(row, RUE_COLUMN_FORMAT, sizeof variant.format, variant.format, error);
@@ -200,6 +206,8 @@ static rue_status read_row(struct row *row, rue_error *error)
         status = read_knob(row, k, &trial.config.value[k], error);
     const char *model = cell(row, RUE_COLUMN_MODEL);
     if (status == RUE_OK && model && !*model) return fail_cell(row, RUE_COLUMN_MODEL, "is empty", error);
+    if (status == RUE_OK && model && strlen(model) >= RUE_MODEL_NAME_BYTES)
+        return fail_cell(row, RUE_COLUMN_MODEL, "is too long: shorten it", error);
     if (outcome > RUE_TRIAL_OK) trial.outcome = (enum rue_outcome)outcome;
     if (status == RUE_OK && trial.outcome == RUE_TRIAL_OK)
         status = read_time(row, outcome == RUE_TRIAL_OK, &trial, reason, sizeof reason, error);

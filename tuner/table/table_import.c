@@ -46,28 +46,6 @@ static void describe(const struct rue_table *table, size_t index, struct rue_sto
     if (facts->job.images) result->images = (int64_t)facts->job.images;
 }
 
-/* What a study needs beside what can be ranked: its configurations are whole, its names are short. */
-static rue_status check_table(const struct rue_table *table, rue_error *error)
-{
-    for (int k = 0; k < RUE_OWN_KNOB_COUNT; k++)
-        if (rue_own_knobs.at[k]->always_shown && table->columns.field[RUE_COLUMN_KNOBS + k] == SIZE_MAX)
-            return rue_fail(error, RUE_DATA,
-                            "%s: no column %s: a study needs it, add it with what was measured, or leave out "
-                            "--study",
-                            table->name, rue_own_knobs.at[k]->name);
-    for (size_t m = 0; m < table->tally.models.count; m++)
-        if (strlen(table->tally.models.texts[m]) >= RUE_MODEL_NAME_BYTES)
-            return rue_fail(error, RUE_DATA,
-                            "%s: the model '%.40s...' has a name of more than %d bytes: shorten it",
-                            table->name, table->tally.models.texts[m], RUE_MODEL_NAME_BYTES - 1);
-    for (size_t g = 0; g < table->tally.group_count; g++)
-        if (strlen(table->tally.keys.texts[g]) >= PATH_MAX / 2)
-            return rue_fail(error, RUE_DATA,
-                            "%s: the mode '%.40s...' has a name that is too long: shorten it", table->name,
-                            table->tally.keys.texts[g]);
-    return RUE_OK;
-}
-
 static rue_status add_trials(const struct rue_table *table, const char *command_line, struct rue_store *store,
                              rue_error *error)
 {
@@ -144,7 +122,7 @@ rue_status rue_table_import(const struct rue_table *table, const char *input, co
     int lock = -1;
     if (strlen(folder) >= sizeof path) return rue_fail(error, RUE_USAGE, "--study: the path is too long");
     snprintf(path, sizeof path, "%s", folder);
-    rue_status status = check_table(table, error);
+    rue_status status = rue_columns_check_whole(&table->columns, table->name, error);
     if (status == RUE_OK) status = rue_folder_acquire(path, "--study", &lock, error);
     if (status == RUE_OK) status = rue_output_check_reports(rue_reports, path, input, error);
     if (status == RUE_OK) status = fill_store(table, findings->run.command_line, path, quiet, error);

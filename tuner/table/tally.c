@@ -64,13 +64,6 @@ void rue_tally_close(struct rue_tally *tally)
 
 /* ---- from trials to matrices ---- */
 
-static int compare_configs(const struct rue_config *a, const struct rue_config *b)
-{
-    for (size_t k = 0; k < rue_config_knobs(a)->count; k++)
-        if (a->value[k] != b->value[k]) return a->value[k] < b->value[k] ? -1 : 1;
-    return 0;
-}
-
 /* By group, configuration in grid order and model; the trials of a cell longest first, then in the order
  * added. */
 static int compare_trials(const void *left, const void *right)
@@ -78,7 +71,7 @@ static int compare_trials(const void *left, const void *right)
     const struct rue_tally_trial *a = *(const struct rue_tally_trial *const *)left,
                                  *b = *(const struct rue_tally_trial *const *)right;
     if (a->group != b->group) return a->group < b->group ? -1 : 1;
-    int order = compare_configs(&a->config, &b->config);
+    int order = rue_config_compare(&a->config, &b->config);
     if (order != 0) return order;
     if (a->model != b->model) return a->model < b->model ? -1 : 1;
     if (a->images != b->images) return a->images > b->images ? -1 : 1;
@@ -109,7 +102,7 @@ static rue_status open_matrix(const struct slice *slice, struct rue_cost_matrix 
     for (size_t m = 0; m < models->count; m++) slice->local[m] = RUE_NONE;
     for (size_t i = 0; i < slice->count; i++) {
         slice->local[slice->trials[i]->model] = 0;
-        if (i == 0 || compare_configs(&slice->trials[i]->config, &slice->trials[i - 1]->config) != 0)
+        if (i == 0 || rue_config_compare(&slice->trials[i]->config, &slice->trials[i - 1]->config) != 0)
             configs[config_count++] = slice->trials[i]->config;
     }
     for (size_t i = 0; i < models->count; i++) {
@@ -156,10 +149,10 @@ static rue_status fill_matrix(const struct slice *slice, struct rue_cost_matrix 
     size_t config = 0;
     for (size_t first = 0, end; status == RUE_OK && first < slice->count; first = end) {
         const struct rue_tally_trial *trial = slice->trials[first];
-        if (first && compare_configs(&trial->config, &slice->trials[first - 1]->config) != 0) config++;
+        if (first && rue_config_compare(&trial->config, &slice->trials[first - 1]->config) != 0) config++;
         for (end = first + 1; end < slice->count; end++)
             if (slice->trials[end]->model != trial->model ||
-                compare_configs(&slice->trials[end]->config, &trial->config) != 0)
+                rue_config_compare(&slice->trials[end]->config, &trial->config) != 0)
                 break;
         status = fill_cell(slice, first, end, config, matrix, error);
     }

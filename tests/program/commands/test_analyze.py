@@ -230,7 +230,7 @@ def test_a_knob_that_the_table_does_not_have_is_not_recommended(rue, header, row
 
 def test_a_study_is_of_whole_configurations(rue):
     done = analyze(rue, "model,num_workers,time_s\nape,1,5\n", "--study", "st", "--quiet")
-    expect_failure(done, 3, "t.csv: no column batch_size", "add it with what was measured", "leave out --study")
+    expect_failure(done, 3, "t.csv: no column batch_size", "add it with what was measured")
     assert not (rue.folder / "st").exists()
     analyze(rue, PLAIN, "--study", "st")
     rows = list(csv.DictReader((rue.folder / "st/trials.csv").open()))
