@@ -20,11 +20,11 @@
 enum { READ_TRIES = 5 };
 
 /* What is known of a group of the tally beside its facts. */
-struct group {
-    size_t circle; /* number of job, runner, machine and workload, all but the data and their cache */
-    struct rue_circumstances around;
-    const char *circle_workload, *data;
-    uint64_t newest; /* id of its last trial */
+struct rue_record_group {
+    char runner[128], machine[32], loader[64], data[PATH_MAX];
+    char workload[RUE_WORKLOAD_TEXT_BYTES], any_cache[RUE_WORKLOAD_TEXT_BYTES]; /* for people */
+    struct rue_circumstances around;                                            /* borrows from these */
+    uint64_t newest;                                                            /* id of its last trial */
     char recorded[32];
     size_t run_count;
     int64_t *runs;   /* [run_count], ascending as far as rows were stored in order */
@@ -35,17 +35,8 @@ struct group {
 
 struct reading {
     struct rue_record *record;
-    struct rue_names circles, seen_models;
-    struct group *groups; /* as many as the tally has */
+    struct rue_names seen_models;
 };
-
-static rue_status keep(struct rue_record *record, const char *text, const char **out, rue_error *error)
-{
-    size_t number;
-    rue_status status = rue_names_number(&record->texts, text, &number, error);
-    *out = status == RUE_OK ? record->texts.texts[number] : "";
-    return status;
-}
 
 /* ---- groups ---- */
 
@@ -72,26 +63,13 @@ const char *rue_record_label(const struct rue_store_scenario *scenario)
 
 /* The workload for people: nothing for a table that somebody else measured, and no cache that is not known.
  */
-static rue_status keep_workload(struct rue_record *record, const struct rue_store_scenario *scenario,
-                                const char *text, const char **out, rue_error *error)
+static void show_workload(const struct rue_store_scenario *scenario, const char *text,
+                          char out[RUE_WORKLOAD_TEXT_BYTES])
 {
     static const char unknown[] = "\"cache\":\"\",";
-    char shown[RUE_WORKLOAD_TEXT_BYTES + 64];
-    snprintf(shown, sizeof shown, "%s", is_imported(scenario) ? "" : text);
-    char *at = strstr(shown, unknown);
+    snprintf(out, RUE_WORKLOAD_TEXT_BYTES, "%s", is_imported(scenario) ? "" : text);
+    char *at = strstr(out, unknown);
     if (at) memmove(at, at + strlen(unknown), strlen(at + strlen(unknown)) + 1);
-    return keep(record, shown, out, error);
-}
-
-/* The name of an imported table, without the number that tells its contents. */
-static rue_status keep_table(struct rue_record *record, const struct rue_store_scenario *scenario,
-                             const char **out, rue_error *error)
-{
-    char name[sizeof scenario->runner];
-    snprintf(name, sizeof name, "%s", scenario->runner + strlen(RUE_IMPORTED));
-    char *number = strrchr(name, '#');
-    if (number && number > name) number[-1] = 0;
-    return keep(record, name, out, error);
 }
 
 static rue_status fill_facts(struct reading *reading, const struct rue_store_trial *trial, size_t number,
@@ -99,57 +77,59 @@ static rue_status fill_facts(struct reading *reading, const struct rue_store_tri
 {
     struct rue_record *record = reading->record;
     struct rue_variant_findings *facts = &record->tally.groups[number].facts;
-    const struct rue_variant *variant = &trial->scenario.variant;
-    const char *name = strrchr(variant->path, '/'), *label = rue_record_label(&trial->scenario),
-               **data = &reading->groups[number].data;
+    const struct rue_store_scenario *scenario = &trial->scenario;
+    const struct rue_variant *variant = &scenario->variant;
+    const char *name = strrchr(variant->path, '/'), *label = rue_record_label(scenario);
+    char *data = record->groups[number].data;
     facts->variant = *variant;
-    facts->job.images = trial->scenario.job_images;
-    int loaders = trial->scenario.workload.world_size;
+    facts->job.images = scenario->job_images;
+    int loaders = scenario->workload.world_size;
     facts->job.gpus = loaders > 1 ? (uint64_t)loaders : 0;
-    facts->job.drop_last = trial->scenario.workload.drop_last;
-    facts->job.batch_dtype = trial->scenario.workload.batch_dtype;
-    facts->job.cold = strcmp(trial->scenario.workload.cache, RUE_CACHE_COLD) == 0;
-    if (facts->variant.mode == RUE_RAW) facts->job.decode = trial->scenario.workload.decode;
+    facts->job.drop_last = scenario->workload.drop_last;
+    facts->job.batch_dtype = scenario->workload.batch_dtype;
+    facts->job.cold = strcmp(scenario->workload.cache, RUE_CACHE_COLD) == 0;
+    if (facts->variant.mode == RUE_RAW) facts->job.decode = scenario->workload.decode;
     facts->data.sample = name && strcmp(name + 1, RUE_STUDY_SAMPLE) == 0;
-    snprintf(facts->data.digest, sizeof facts->data.digest, "%s", trial->scenario.data_digest);
-    if (!is_imported(&trial->scenario))
-        return variant->path[0] && !facts->data.sample ? keep(record, variant->path, data, error) : RUE_OK;
-    facts->models_unnamed = strcmp(trial->scenario.model, RUE_TABLE_MODEL) == 0;
+    snprintf(facts->data.digest, sizeof facts->data.digest, "%s", scenario->data_digest);
+    if (!is_imported(scenario)) {
+        if (!facts->data.sample) snprintf(data, PATH_MAX, "%s", variant->path);
+        return RUE_OK;
+    }
+    snprintf(data, PATH_MAX, "%s", scenario->runner + strlen(RUE_IMPORTED));
+    char *digest = strrchr(data, '#'); /* behind the table's name */
+    if (digest && digest > data) digest[-1] = 0;
+    facts->models_unnamed = strcmp(scenario->model, RUE_TABLE_MODEL) == 0;
     if (strcmp(variant->format, RUE_TABLE_FORMAT) == 0) facts->variant.format[0] = 0;
-    rue_status status = keep_table(record, &trial->scenario, data, error);
-    return status == RUE_OK && label ? rue_tally_label(&record->tally, number, label, error) : status;
+    return label ? rue_tally_label(&record->tally, number, label, error) : RUE_OK;
 }
 
 static rue_status make_group(struct reading *reading, const struct rue_store_trial *trial, size_t number,
                              rue_error *error)
 {
-    char key[1024], workload[RUE_WORKLOAD_TEXT_BYTES], loader[64];
-    struct rue_workload any_cache = trial->scenario.workload;
-    struct group *groups = realloc(reading->groups, (number + 1) * sizeof *groups);
-    if (!groups) return rue_fail_memory(error, "groups", (number + 1) * sizeof *groups);
-    reading->groups = groups;
-    struct group *group = &groups[number];
-    *group = (struct group){0};
+    const struct rue_store_scenario *scenario = &trial->scenario;
+    struct rue_record *record = reading->record;
+    struct rue_workload any_cache = scenario->workload;
+    char workload[RUE_WORKLOAD_TEXT_BYTES];
+    struct rue_record_group *groups = realloc(record->groups, (number + 1) * sizeof *groups);
+    if (!groups) {
+        record->tally.group_count = number; /* there are no more to be freed */
+        return rue_fail_memory(error, "groups", (number + 1) * sizeof *groups);
+    }
+    record->groups = groups;
+    struct rue_record_group *group = &groups[number];
+    *group = (struct rue_record_group){0};
     any_cache.cache[0] = 0;
     rue_workload_canonical(&any_cache, workload);
-    snprintf(key, sizeof key, "%" PRIu64 "\n%s\n%s\n%s", trial->scenario.job_images, trial->scenario.runner,
-             trial->scenario.machine, workload);
-    name_loader(trial->scenario.runner, loader, sizeof loader);
-    rue_status status = rue_names_number(&reading->circles, key, &group->circle, error);
-    if (status == RUE_OK) status = keep(reading->record, loader, &group->around.loader, error);
-    if (status == RUE_OK)
-        status =
-            keep_workload(reading->record, &trial->scenario, trial->workload, &group->around.workload, error);
-    if (status == RUE_OK)
-        status = keep(reading->record, trial->scenario.runner, &group->around.runner, error);
-    if (status == RUE_OK)
-        status = keep(reading->record, trial->scenario.machine, &group->around.machine, error);
-    if (status == RUE_OK)
-        status = keep_workload(reading->record, &trial->scenario, workload, &group->circle_workload, error);
-    return status == RUE_OK ? fill_facts(reading, trial, number, error) : status;
+    show_workload(scenario, workload, group->any_cache);
+    show_workload(scenario, trial->workload, group->workload);
+    name_loader(scenario->runner, group->loader, sizeof group->loader);
+    snprintf(group->runner, sizeof group->runner, "%s", scenario->runner);
+    snprintf(group->machine, sizeof group->machine, "%s", scenario->machine);
+    return fill_facts(reading, trial, number, error);
 }
 
-static rue_status note_run(struct group *group, const struct rue_store_trial *trial, rue_error *error)
+static rue_status note_run(struct rue_record_group *group, const struct rue_store_trial *trial,
+                           rue_error *error)
 {
     group->newest = trial->id;
     memcpy(group->recorded, trial->recorded, sizeof group->recorded);
@@ -167,7 +147,7 @@ static rue_status note_model(struct reading *reading, const struct rue_store_tri
                              rue_error *error)
 {
     char key[1024], json[RUE_PROFILE_JSON_BYTES];
-    struct group *group = &reading->groups[number];
+    struct rue_record_group *group = &reading->record->groups[number];
     struct rue_profile profile;
     size_t before = reading->seen_models.count, seen;
     snprintf(key, sizeof key, "%zu\n%s\n%s", number, trial->scenario.model, trial->scenario.model_profile);
@@ -213,7 +193,7 @@ static rue_status add_joint(struct reading *reading, const struct rue_store_tria
     rue_store_scenario_key(about, trial->workload, key);
     rue_status status = rue_tally_group(tally, key, &told.group, &made, error);
     if (status == RUE_OK && made) status = make_group(reading, trial, told.group, error);
-    if (status == RUE_OK) status = note_run(&reading->groups[told.group], trial, error);
+    if (status == RUE_OK) status = note_run(&reading->record->groups[told.group], trial, error);
     if (status == RUE_OK) status = note_model(reading, trial, told.group, error);
     if (status == RUE_OK) status = rue_tally_add(tally, &told, about->model, error);
     if (status != RUE_OK) return status;
@@ -245,7 +225,7 @@ static rue_status read_trials(struct reading *reading, struct rue_store_reader *
 
 /* ---- sets ---- */
 
-static bool share_a_run(const struct group *a, const struct group *b)
+static bool share_a_run(const struct rue_record_group *a, const struct rue_record_group *b)
 {
     for (size_t i = 0; i < a->run_count; i++)
         for (size_t j = 0; j < b->run_count; j++)
@@ -254,48 +234,51 @@ static bool share_a_run(const struct group *a, const struct group *b)
 }
 
 /* Whether `b` is what `a` was before the data changed: the same variant of a run of its own. */
-static bool supersedes(const struct reading *reading, size_t a, size_t b)
+static bool supersedes(const struct rue_record *record, size_t a, size_t b)
 {
-    const struct rue_variant *x = &reading->record->tally.groups[a].facts.variant,
-                             *y = &reading->record->tally.groups[b].facts.variant;
+    const struct rue_variant *x = &record->tally.groups[a].facts.variant,
+                             *y = &record->tally.groups[b].facts.variant;
     bool alike = x->mode == y->mode && strcmp(x->format, y->format) == 0 && strcmp(x->dtype, y->dtype) == 0;
-    return alike && !share_a_run(&reading->groups[a], &reading->groups[b]);
+    return alike && !share_a_run(&record->groups[a], &record->groups[b]);
 }
 
-/* Whether both or neither are what the last run was about: what it left out is found beside it. */
-static bool match_last_run(const struct reading *reading, size_t a, size_t b)
+/* Whether they are shown together, `a` being the newer one: of the same job, workload (its cache aside),
+ * runner and machine; both or neither what the last run was about, as what that left out is found beside it;
+ * and not one the newer form of the other. */
+static bool belong_together(const struct rue_record *record, size_t a, size_t b)
 {
-    return reading->groups[a].is_of_last_run == reading->groups[b].is_of_last_run;
+    const struct rue_record_group *x = &record->groups[a], *y = &record->groups[b];
+    return record->tally.groups[a].facts.job.images == record->tally.groups[b].facts.job.images &&
+           strcmp(x->runner, y->runner) == 0 && strcmp(x->machine, y->machine) == 0 &&
+           strcmp(x->any_cache, y->any_cache) == 0 && x->is_of_last_run == y->is_of_last_run &&
+           !supersedes(record, a, b);
 }
 
-/* The set that a group joins: of its own circle, and with no newer form of the same variant. */
-static size_t set_of(const struct reading *reading, const size_t *order, size_t place, size_t set_count)
+/* The set that a group joins, behind those before its `place` in the order. */
+static size_t set_of(const struct rue_record *record, const size_t *order, size_t place)
 {
-    size_t number = order[place];
-    for (size_t s = 0; s < set_count; s++) {
+    for (size_t s = 0; s < record->set_count; s++) {
         bool fits = true;
         for (size_t i = 0; fits && i < place; i++)
-            if (reading->record->tally.groups[order[i]].set == s)
-                fits = reading->groups[order[i]].circle == reading->groups[number].circle &&
-                       match_last_run(reading, order[i], number) && !supersedes(reading, order[i], number);
+            if (record->tally.groups[order[i]].set == s)
+                fits = belong_together(record, order[i], order[place]);
         if (fits) return s;
     }
-    return set_count;
+    return record->set_count;
 }
 
-static void fill_set(const struct reading *reading, size_t number, struct rue_record_set *set)
+static void fill_set(const struct rue_record *record, size_t number, struct rue_record_set *set)
 {
-    const struct group *group = &reading->groups[number];
-    const struct rue_tally_group *told = &reading->record->tally.groups[number];
-    const struct rue_circumstances *around = &group->around;
+    const struct rue_record_group *group = &record->groups[number];
+    const struct rue_tally_group *told = &record->tally.groups[number];
     bool first = set->trials == 0;
     for (int o = 0; o < RUE_OUTCOME_COUNT; o++) set->trials += told->counts[o];
-    if (!set->data) set->data = group->data;
+    if (!set->data && group->data[0]) set->data = group->data;
     if (!first && strcmp(set->consumer, group->device) != 0) set->consumer[0] = 0;
     if (!first) return;
-    set->runner = around->runner;
-    set->machine = around->machine;
-    set->workload = group->circle_workload;
+    set->runner = group->runner;
+    set->machine = group->machine;
+    set->workload = group->any_cache;
     set->job_images = told->facts.job.images;
     memcpy(set->recorded, group->recorded, sizeof set->recorded);
     snprintf(set->consumer, sizeof set->consumer, "%s", group->device);
@@ -329,40 +312,40 @@ static void put_last_run_first(struct rue_record *record)
 
 static int compare_newest(const void *a, const void *b, void *context)
 {
-    const struct group *groups = context;
+    const struct rue_record_group *groups = context;
     uint64_t x = groups[*(const size_t *)a].newest, y = groups[*(const size_t *)b].newest;
     return x > y ? -1 : x < y;
 }
 
-static rue_status make_sets(struct reading *reading, rue_error *error)
+static rue_status make_sets(struct rue_record *record, rue_error *error)
 {
-    struct rue_record *record = reading->record;
     size_t count = record->tally.group_count;
     size_t *order = malloc((count + 1) * sizeof *order);
-    record->circumstances = calloc(count + 1, sizeof *record->circumstances);
     record->sets = calloc(count + 1, sizeof *record->sets);
-    if (!order || !record->sets || !record->circumstances) {
+    if (!order || !record->sets) {
         free(order);
         return rue_fail_memory(error, "sets", count * sizeof *record->sets);
     }
     for (size_t g = 0; g < count; g++) {
+        struct rue_record_group *group = &record->groups[g];
         order[g] = g;
-        record->circumstances[g] = reading->groups[g].around;
-        record->tally.groups[g].facts.circumstances = &record->circumstances[g];
+        group->around =
+            (struct rue_circumstances){group->runner, group->machine, group->workload, group->loader};
+        record->tally.groups[g].facts.circumstances = &group->around;
     }
     for (size_t v = 0; record->is_kept && v < record->kept->count; v++) {
         size_t group = group_of(record, v);
         if (group == RUE_NONE) continue;
-        reading->groups[group].is_of_last_run = true;
-        record->circumstances[group].loader =
+        record->groups[group].is_of_last_run = true;
+        record->groups[group].around.loader =
             record->kept->found.runner.measured_with; /* as the runner said itself */
     }
-    qsort_r(order, count, sizeof *order, compare_newest, reading->groups);
+    qsort_r(order, count, sizeof *order, compare_newest, record->groups);
     for (size_t i = 0; i < count; i++) {
-        size_t set = set_of(reading, order, i, record->set_count);
+        size_t set = set_of(record, order, i);
         record->set_count += set == record->set_count;
         record->tally.groups[order[i]].set = set;
-        fill_set(reading, order[i], &record->sets[set]);
+        fill_set(record, order[i], &record->sets[set]);
     }
     free(order);
     put_last_run_first(record);
@@ -381,25 +364,22 @@ static rue_status read_store(struct rue_record *record, bool *torn, rue_error *e
     if (status == RUE_OK) status = rue_record_read_findings(record, reader, error);
     *torn = rue_store_reader_is_torn(reader);
     rue_store_reader_close(reader);
-    if (status == RUE_OK && !*torn) status = make_sets(&reading, error);
+    if (status == RUE_OK && !*torn) status = make_sets(record, error);
     /* A table is imported as a whole. */
     if (!record->is_kept && record->set_count && starts_with(record->sets[0].runner, RUE_IMPORTED))
         record->partial = false;
-    for (size_t g = 0; reading.groups && g < record->tally.group_count; g++) free(reading.groups[g].runs);
-    free(reading.groups);
-    rue_names_close(&reading.circles);
     rue_names_close(&reading.seen_models);
     return status;
 }
 
 static void forget_trials(struct rue_record *record)
 {
-    rue_tally_close(&record->tally);
-    rue_names_close(&record->texts);
+    for (size_t g = 0; record->groups && g < record->tally.group_count; g++) free(record->groups[g].runs);
+    free(record->groups);
     free(record->sets);
-    free(record->circumstances);
+    rue_tally_close(&record->tally);
+    record->groups = NULL;
     record->sets = NULL;
-    record->circumstances = NULL;
     record->set_count = record->trials_ok = record->trials_not_ok = record->probes = 0;
     record->last_run = 0;
     record->is_kept = false;
@@ -449,30 +429,10 @@ static rue_status last_findings(const struct rue_record *record, const struct ru
         struct rue_variant_findings *variant = &(*out)->variants[v];
         size_t group = group_of(record, v);
         if (group == RUE_NONE) continue;
-        variant->circumstances = &record->circumstances[group];
+        variant->circumstances = &record->groups[group].around;
         if (!variant->label) variant->variant = record->tally.groups[group].facts.variant;
     }
     return status;
-}
-
-/* Adds those of another set. */
-static rue_status add_set(const struct rue_record *record, int set, const struct rue_ranking_rules *rules,
-                          struct rue_findings *out, rue_error *error)
-{
-    struct rue_findings *other;
-    rue_status status = rue_tally_findings(&record->tally, set, rules, &other, error);
-    if (status != RUE_OK) return status;
-    size_t count = out->variant_count + other->variant_count;
-    struct rue_variant_findings *grown = reallocarray(out->variants, count + 1, sizeof *grown);
-    if (!grown) {
-        rue_tally_findings_close(other);
-        return rue_fail_memory(error, "findings", count * sizeof *grown);
-    }
-    out->variants = grown;
-    for (size_t v = 0; v < other->variant_count; v++) grown[out->variant_count++] = other->variants[v];
-    other->variant_count = 0; /* they have changed hands */
-    rue_tally_findings_close(other);
-    return RUE_OK;
 }
 
 static rue_status find_all(const struct rue_record *record, int set, const struct rue_ranking_rules *rules,
@@ -484,9 +444,8 @@ static rue_status find_all(const struct rue_record *record, int set, const struc
     if (status == RUE_OK) status = last_findings(record, rules, out, error);
     if (status != RUE_OK) return status;
     for (size_t s = 1; status == RUE_OK && set != 0 && s < record->set_count; s++)
-        status = add_set(record, (int)s, rules, *out, error);
+        status = rue_tally_add_findings(&record->tally, (int)s, rules, *out, error);
     if (status != RUE_OK) return rue_tally_findings_close(*out), status;
-    qsort((*out)->variants, (*out)->variant_count, sizeof *(*out)->variants, rue_findings_compare);
     return RUE_OK;
 }
 

@@ -37,8 +37,7 @@ struct rue_record {
     char store[PATH_MAX];            /* the store's file */
     char folder[PATH_MAX];           /* that it lies in */
     char name[256];                  /* the folder's */
-    struct rue_names texts;
-    struct rue_circumstances *circumstances; /* [groups of the tally] */
+    struct rue_record_group *groups; /* [groups of the tally] what else is known of them */
 };
 
 /* What an imported table calls the mode of a trial; NULL for trials that were measured. Borrowed. */

@@ -230,6 +230,18 @@ out:
     return status;
 }
 
+rue_status rue_tally_add_findings(const struct rue_tally *tally, int set,
+                                  const struct rue_ranking_rules *rules, struct rue_findings *findings,
+                                  rue_error *error)
+{
+    size_t most = findings->variant_count + tally->group_count + 1;
+    struct rue_variant_findings *variants =
+        reallocarray(findings->variants, most, sizeof *findings->variants);
+    if (!variants) return rue_fail_memory(error, "findings", most * sizeof *variants);
+    findings->variants = variants;
+    return fill_variants(tally, set, rules, findings, error);
+}
+
 rue_status rue_tally_findings(const struct rue_tally *tally, int set, const struct rue_ranking_rules *rules,
                               struct rue_findings **out, rue_error *error)
 {
@@ -238,10 +250,7 @@ rue_status rue_tally_findings(const struct rue_tally *tally, int set, const stru
     if (status != RUE_OK) return status;
     struct rue_findings *findings = calloc(1, sizeof *findings);
     if (!findings) return rue_fail_memory(error, "findings", sizeof *findings);
-    findings->variants = calloc(tally->group_count + 1, sizeof *findings->variants);
-    status = findings->variants
-                 ? fill_variants(tally, set, rules, findings, error)
-                 : rue_fail_memory(error, "findings", tally->group_count * sizeof *findings->variants);
+    status = rue_tally_add_findings(tally, set, rules, findings, error);
     if (status != RUE_OK) return rue_tally_findings_close(findings), status;
     *out = findings;
     return RUE_OK;

@@ -59,6 +59,12 @@ rue_status rue_tally_findings(const struct rue_tally *tally, int set, const stru
                               struct rue_findings **out, rue_error *error) RUE_MUST_CHECK;
 void rue_tally_findings_close(struct rue_findings *findings);
 
+/* Adds the groups of `set` to findings that are there, which then stand in that order. The rules have been
+ * checked. RUE_DATA, RUE_MEMORY. */
+rue_status rue_tally_add_findings(const struct rue_tally *tally, int set,
+                                  const struct rue_ranking_rules *rules, struct rue_findings *findings,
+                                  rue_error *error) RUE_MUST_CHECK;
+
 /* RUE_INFEASIBLE when nothing could be ranked for one of the variants; RUE_INCONCLUSIVE where the run ended
  * early, and not because nothing runs. */
 rue_status rue_tally_judge(const struct rue_findings *findings, rue_error *error) RUE_MUST_CHECK;
