@@ -61,7 +61,7 @@ def test_a_file_may_name_what_is_read(rue, settings):
     (lambda path: path.write_text('{"seed": 1, "seed": 2}'), "duplicate"), (lambda path: path.write_bytes(b'{"\xff": 1}'), "line 1"),
     (lambda path: path.write_text('{"seed": 1e999}'), "line 1"), (lambda path: path.write_text('{"seed": 99999999999999999999}'), "line 1"),
     (lambda path: path.write_text('{"seed": -1}'), "rue.json: '-1'"), (lambda path: path.write_text(""), "line 1"),
-], ids=str)
+])
 def test_a_hostile_file_ends_in_a_sentence(rue, make, says):
     make(rue.folder / "rue.json")
     for words in (["tune", "photos"], ["prepare", "photos", "x.tensor"], ["models"] if "-1" not in says else ["scale", "photos"]):

@@ -45,8 +45,10 @@ def test_the_regret_of_the_common_answer_is_what_the_trials_say(rue, variants):
     times = [{key(row["config"]): row["end_to_end_ns"]["none"] for row in part["configs"]} for part in report["recommendations"]]
     mean = {cell: sum(own[cell] / min(own.values()) - 1 for own in times) / 3 for cell in times[0]}
     everything = report["overall"][-1]
-    assert mean[key(everything["config"])] == pytest.approx(min(mean.values()))
-    assert everything["mean_regret_ratio"] == pytest.approx(min(mean.values()))
+    own = mean[key(everything["config"])]
+    assert everything["mean_regret_ratio"] == pytest.approx(own)
+    # What people use anyway is kept where the best one is not proven better, or by less than 0.5 points.
+    assert min(mean.values()) <= own <= min(mean.values()) + 0.005
 
 
 def test_a_variant_is_given_once_and_of_the_mode_that_is_wanted(rue, variants):
