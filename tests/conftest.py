@@ -25,6 +25,10 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, lambda number, frame: None)
 
 
+def pytest_configure(config):
+    config.addinivalue_line("markers", "quick: the main paths of the program, what `tests/run.sh quick` runs")
+
+
 def find_program():
     named = os.environ.get("RUE_PROGRAM")
     candidates = [pathlib.Path(named)] if named else [ROOT / "build/asan/rue", ROOT / "build/release/rue"]

@@ -1,90 +1,100 @@
 #!/usr/bin/env bash
-# Runs every test: installs what they need with apt (as root, or with sudo), builds with -Werror under ASan and UBSan, and
-# the threaded tests under TSan too; memory limits and injected faults need a release build beside them. Ends with
-# "N passed, N failed, N skipped"; exit code 0 only when none failed.
+# run.sh [quick]: runs every test: installs what they need with apt (as root, or with sudo), builds with -Werror under ASan
+# and UBSan, and the threaded tests under TSan too; memory limits and injected faults need a release build beside them.
+# `quick` builds the first of these alone, and runs the unit tests and those of the program that are marked as its main
+# paths. Ends with a line for each failed test and "N passed, N failed, N skipped"; exit code 0 only when none failed.
+# RUE_JOBS says how many tests run at the same time (two a core: most of them wait for a clock most of the time).
 set -uo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . .ci/packages.sh
-need_packages "to build rue and its tests" "${build_packages[@]}" libcriterion-dev g++ python3 python3-pytest python3-numpy \
-    python3-pil python3-lmdb python3-protobuf python3-crc32c python3-jsonschema libarchive-tools strace "${test_packages[@]}" || exit 1
+need_packages "to build rue and its tests" "${build_packages[@]}" libcriterion-dev g++ python3 python3-pytest python3-pytest-xdist \
+    python3-numpy python3-pil python3-lmdb python3-protobuf python3-crc32c python3-jsonschema libarchive-tools strace "${test_packages[@]}" || exit 1
 
+quick=${1:-}
+jobs=${RUE_JOBS:-$((2 * $(nproc)))}
 passed=0 failed=0 skipped=0
+broken=()
 
 # count PASSED FAILED SKIPPED
 count() { passed=$((passed + $1)) failed=$((failed + $2)) skipped=$((skipped + $3)); }
 
-# The first number before WORD in the text, or 0.
+fail() { count 0 1 0 && broken+=("$1"); }
+
+# The last number before WORD in the text, or 0.
 number_of() { grep -oE "[0-9]+ $1" <<<"$2" | tail -n 1 | grep -oE '^[0-9]+' || echo 0; }
 
+# build PRESET [TARGET...]
 build() {
-    cmake --preset "$1" -Wno-dev >/dev/null && cmake --build --preset "$1" >build/"$1".log 2>&1 && return
-    tail -n 40 build/"$1".log
-    echo "The $1 build failed."
-    count 0 1 0
+    local preset=$1 begin=$SECONDS
+    shift
+    if cmake --preset "$preset" -Wno-dev >/dev/null && cmake --build --preset "$preset" ${1:+--target "$@"} >"build/$preset.log" 2>&1; then
+        echo "built $preset in $((SECONDS - begin)) s"
+        return
+    fi
+    tail -n 40 "build/$preset.log"
+    fail "the $preset build"
     return 1
 }
 
-# A binary of Criterion cases; one that dies without its summary counts as a failure.
-run_criterion() {
-    local output line
-    output=$(timeout 300 "$1" --color=never --verbose=1 2>&1 | grep -vE '^\[(RUN |PASS)')
-    line=$(grep -oE 'Tested: .*' <<<"$output" | tail -n 1)
-    if [ -z "$line" ]; then
-        echo "$output" && echo "$1 ended without a summary." && count 0 1 0
-        return
+# One program of tests, whose output ends with Criterion's summary or with "N passed, N failed". Leaves beside it a file
+# of its counts, and a line for each failed case. One that dies without its summary counts as a failure.
+run_program() {
+    local output status line passes=0 fails=1 skips=0 words=()
+    [[ $1 == */race_* ]] || words=(--color=never --verbose=1 --jobs 1)
+    output=$(TSAN_OPTIONS=halt_on_error=1 timeout 600 "$1" "${words[@]}" 2>&1)
+    status=$?
+    output=$(grep -vE '^\[(RUN |PASS)' <<<"$output")
+    if [[ $1 == */race_* ]]; then
+        passes=$(number_of passed "$output") fails=$(number_of failed "$output")
+        [ $status -eq 0 ] || fails=$((fails > 0 ? fails : 1))
+    elif line=$(grep -oE 'Tested: .*' <<<"$output"); then
+        passes=$(grep -oP 'Passing: \K[0-9]+' <<<"$line")
+        fails=$(($(grep -oP 'Tested: \K[0-9]+' <<<"$line") - passes))
+        skips=$(grep -c '^\[SKIP\]' <<<"$output")
     fi
-    local tested passing skips
-    tested=$(grep -oE 'Tested: [0-9]+' <<<"$line" | grep -oE '[0-9]+')
-    passing=$(grep -oE 'Passing: [0-9]+' <<<"$line" | grep -oE '[0-9]+')
-    skips=$(grep -c '^\[SKIP\]' <<<"$output")
-    [ "$tested" -eq "$passing" ] || echo "$output"
-    count $((passing)) $((tested - passing)) $((skips))
-    echo "$(basename "$1"): $passing of $tested passed"
-}
-
-# A plain program that ends with "N passed, M failed".
-run_plain() {
-    local output
-    output=$(timeout 600 "$1" 2>&1)
-    local status=$? passes fails
-    passes=$(number_of passed "$output") fails=$(number_of failed "$output")
-    [ $status -eq 0 ] || fails=$((fails > 0 ? fails : 1))
     [ "$fails" -eq 0 ] || echo "$output"
-    count "$passes" "$fails" 0
     echo "$1: $passes passed, $fails failed"
+    {
+        echo "$passes $fails $skips"
+        [ "$fails" -eq 0 ] || grep -oP '^\[FAIL\] \K[a-z0-9_:]+(?=:)' <<<"$output" || echo "$1"
+    } >"$1.counts"
+}
+export -f run_program number_of
+
+# The longest of them come last by name.
+run_programs() {
+    local begin=$SECONDS file counts
+    find build/*/tests -name '*.counts' -delete
+    find "$@" -maxdepth 1 -type f -perm -u+x \( -name 'test_*' -o -name 'race_*' \) | sort -r |
+        xargs -P "$(nproc)" -I {} bash -c 'run_program {}'
+    for file in build/*/tests/*.counts; do
+        { read -r -a counts && mapfile -t -O ${#broken[@]} broken; } <"$file"
+        count "${counts[@]}"
+    done
+    echo "ran programs of tests in $((SECONDS - begin)) s"
 }
 
-# One process a core, each with its share of the files.
+# run_pytest WORD...
 run_pytest() {
-    local files=(tests/{faults,house,program/*}/test_*.py) shards part i
-    shards=$(nproc)
-    [ "$shards" -le 4 ] || shards=4
-    for ((part = 0; part < shards; part++)); do
-        local own=()
-        for ((i = part; i < ${#files[@]}; i += shards)); do own+=("${files[$i]}"); done
-        RUE_PROGRAM=$PWD/build/asan/rue RUE_RELEASE=$PWD/build/release/rue timeout 2400 /usr/bin/python3 -m pytest -q -rs \
-            -p no:cacheprovider "${own[@]}" >"build/pytest.$part.log" 2>&1 &
-    done
-    wait
-    for ((part = 0; part < shards; part++)); do
-        local line fails
-        cat "build/pytest.$part.log"
-        line=$(tail -n 1 "build/pytest.$part.log")
-        fails=$(($(number_of failed "$line") + $(number_of errors? "$line")))
-        grep -qE 'passed|skipped' <<<"$line" || fails=$((fails + 1))
-        count "$(number_of passed "$line")" "$fails" "$(number_of skipped "$line")"
-    done
+    local begin=$SECONDS line fails
+    RUE_PROGRAM=$PWD/build/asan/rue RUE_RELEASE=$PWD/build/release/rue timeout 2400 /usr/bin/python3 -m pytest -q -rsfE \
+        --tb=short -p no:cacheprovider -n "$jobs" "$@" tests 2>&1 | tee build/pytest.log
+    line=$(tail -n 1 build/pytest.log)
+    fails=$(($(number_of failed "$line") + $(number_of errors? "$line")))
+    grep -qE 'passed|skipped' <<<"$line" || fail "pytest ended early"
+    count "$(number_of passed "$line")" "$fails" "$(number_of skipped "$line")"
+    mapfile -t -O ${#broken[@]} broken < <(grep -oP '^(FAILED|ERROR) \K\S+' build/pytest.log)
+    echo "ran pytest in $((SECONDS - begin)) s"
 }
 
 mkdir -p build
-if build release && build asan; then
-    for test in build/asan/tests/test_*; do [ -f "$test" ] && run_criterion "$test"; done
-    for test in build/asan/tests/race_*; do [ -f "$test" ] && run_plain "$test"; done
+if [ "$quick" = quick ]; then
+    build asan && run_programs build/asan/tests && run_pytest -m quick
+elif build release && build asan && build tsan $(basename -s .c tests/race/race_*.c); then
+    run_programs build/asan/tests build/tsan/tests
     run_pytest
 fi
-if build tsan; then
-    for test in build/tsan/tests/race_*; do [ -f "$test" ] && TSAN_OPTIONS=halt_on_error=1 run_plain "$test"; done
-fi
+[ ${#broken[@]} -eq 0 ] || printf 'failed: %s\n' "${broken[@]}"
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

@@ -26,10 +26,11 @@ LONG = bool(os.environ.get("RUE_LONG_TESTS"))
 SEED = int(os.environ.get("RUE_SEED", random.randrange(1 << 30)))
 SHORT = 0  # fewer bytes than were asked for
 ALONE, AND_LATER = "", "+"
-# Of the calls that are many, so many n in the short form; an allocation is made for each of hundreds of small things.
-SAMPLE, SAMPLE_MEMORY = 8, 4
+# So many n of a call in the short form: of those that decide what is on the disk, of the others, and of allocations, which
+# are made for each of hundreds of small things.
+SAMPLE_DISK, SAMPLE, SAMPLE_MEMORY = 16, 8, 4
 
-# What fails how. Calls in the first table are few or decide what is on the disk: every n is tried.
+# What fails how. Calls in the first table decide what is on the disk.
 DISK = {"write": [errno.ENOSPC, errno.EIO, errno.EINTR, SHORT], "sync": [errno.EIO], "rename": [errno.EIO, errno.ENOSPC],
         "open": [errno.EMFILE, errno.EACCES], "resize": [errno.ENOSPC], "mkdir": [errno.ENOSPC], "unlink": [errno.EIO]}
 MANY = {"read": [errno.EIO, errno.EINTR, SHORT], "stat": [errno.EIO], "folder": [errno.EIO], "seek": [errno.EIO],
@@ -205,10 +206,10 @@ def count_calls(case, role):
     return {call: case.run(Fault(role, call, 0, 0))[0].seen for call in CALLS}
 
 
-def choose(seen, call, whole, dice):
+def choose(seen, call, role, dice):
     """Which n are tried of so many."""
-    sample = SAMPLE_MEMORY if call == "memory" else SAMPLE
-    if LONG or whole or seen <= sample:
+    sample = SAMPLE_MEMORY if call == "memory" else SAMPLE_DISK if call in DISK and role != "runner" else SAMPLE
+    if LONG or seen <= sample:
         return range(1, seen + 1)
     return sorted(dice.sample(range(1, seen + 1), sample))
 
@@ -217,9 +218,9 @@ def explore(case, role):
     dice, faults = random.Random(SEED), []
     for call, seen in count_calls(case, role).items():
         for how in CALLS[call]:
-            faults += [Fault(role, call, n, how) for n in choose(seen, call, call in DISK and role != "runner", dice)]
+            faults += [Fault(role, call, n, how) for n in choose(seen, call, role, dice)]
         for how in LATER.get(call, []):
-            faults += [Fault(role, call, n, how, AND_LATER) for n in choose(seen, call, False, dice)]
+            faults += [Fault(role, call, n, how, AND_LATER) for n in choose(seen, call, role, dice)]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         results = list(pool.map(case.run, faults))
     table = collections.Counter((fault.call + fault.later, outcome.code) for fault, (outcome, _) in zip(faults, results))

@@ -9,6 +9,8 @@ import subprocess
 import pytest
 from conftest import PROGRAM, ROOT
 
+pytestmark = pytest.mark.quick
+
 FILE_LINES, FUNCTION_LINES, FLAT_FILES = 600, 80, 40
 STRUCT_FIELDS = 20
 # To be brought below the limits.

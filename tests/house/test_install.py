@@ -8,6 +8,7 @@ import pytest
 from conftest import read_json
 
 
+@pytest.mark.quick
 def test_the_c_example_loads_as_recommended(rue, load_images):
     assert rue("prepare", "--synthetic", "20", "photos", "--quiet").returncode == 0
     assert rue("tune", "photos", "--mode", "raw", "--model", "none", "--batch-size", "4,8", "--num-workers", "1",

@@ -10,6 +10,8 @@ import pytest
 
 from conftest import HANG_S, clean_environment, expect_failure, make_table, read_json
 
+pytestmark = pytest.mark.quick
+
 HEADER = "mode,model,batch_size,num_workers,time_s\n"
 TIMES = {("ape", 32, 1): 10, ("ape", 32, 2): 12, ("ape", 64, 1): 11, ("bee", 32, 1): 30, ("bee", 32, 2): 20, ("bee", 64, 1): 21}
 PLAIN = HEADER + "".join(f"day,{m},{b},{w},{t}\n" for (m, b, w), t in TIMES.items())

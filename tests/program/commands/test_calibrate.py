@@ -27,6 +27,7 @@ def calibrate(rue, *words):
     return {one["model"]: one for one in table["models"]}, table
 
 
+@pytest.mark.quick
 def test_a_device_table_holds_what_batches_took(rue):
     models, table = calibrate(rue, "ResNet18,sleep:300us/image", "--device", "h100:bf16", "--batch-size", "1,2")
     assert table["format"] == "rue.device/1" and table["precision"] == "bf16" and "NVIDIA H100" in table["title"]
@@ -87,6 +88,7 @@ def test_a_table_that_cannot_be_written_is_told_before_it_is_measured(rue, tmp_p
         assert "batch size 1" not in done.stderr
 
 
+@pytest.mark.quick
 def test_a_study_takes_the_models_of_a_table(rue, photos, tmp_path):
     done = rue("tune", photos, "--device", write_table(tmp_path) + "+host=50%", "--mode", "raw", "--batch-size", "4,16", "--images", "16",
                "--num-workers", "1", "--strategy", "grid", "--json", "--quiet", "--out", "out")

@@ -32,6 +32,7 @@ def files(folder):
     return {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.name not in ("requests.log", "script.json")}
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("strategy", ["grid", "duel"])
 def test_on_the_same_machine_it_holds_and_nothing_is_written(rue, runner, strategy):
     tune(rue, runner, "--strategy", strategy)
@@ -75,6 +76,7 @@ def test_where_there_is_one_configuration_it_is_not_told_as_several(rue, runner)
     assert "still holds here: of the configurations 32/4 alone was tried again" in " ".join(done.stdout.split())
 
 
+@pytest.mark.quick
 def test_where_another_configuration_is_faster_it_does_not_hold(rue, runner):
     tune(rue, runner)
     runner.write(ns_per_image=make_table(MODELS, BATCHES, WORKERS, lambda m, b, w: time_ns(m, b, 4) + w * 500000))

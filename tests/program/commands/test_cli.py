@@ -15,6 +15,8 @@ import pytest
 
 from conftest import HANG_S, ROOT, clean_environment, error_line, expect_failure, make_table, read_json, stop, wait_until
 
+pytestmark = pytest.mark.quick
+
 np = pytest.importorskip("numpy", reason="NumPy is not installed (python3-numpy)")
 Image = pytest.importorskip("PIL.Image", reason="Pillow is not installed (python3-pil)")
 

@@ -14,6 +14,7 @@ def listed(rue, *words):
     return {one["model"]: one for one in json.loads(done.stdout)}
 
 
+@pytest.mark.quick
 def test_measured_times_are_told_as_they_are_and_others_as_estimates(rue):
     models = listed(rue, "--batch-size", "32,128")
     assert len(models) == 18

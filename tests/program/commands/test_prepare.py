@@ -72,6 +72,7 @@ def seconds(text, words):
     return float(value) * dict(us=1e-6, ms=1e-3, s=1)[unit]
 
 
+@pytest.mark.quick
 def test_a_conversion_to_shards_that_was_killed_goes_on(rue, many):
     words = ["--format", "webdataset", "--mode", "preprocessed", "--shard-size", "4M", "--images", "600"]
     process = begin(rue, many, *words, to="x")
@@ -171,6 +172,7 @@ def test_two_at_once_do_not_take_each_others_part(rue, many):
     assert parts(rue) == [], "there is nothing to go on with"
 
 
+@pytest.mark.quick
 def test_a_folder_of_photos_is_copied_byte_for_byte(rue, own_photos):
     done = rue("prepare", own_photos, "copy/", "--format", "folder", "--verify")
     assert done.returncode == 0, done.stderr

@@ -40,6 +40,7 @@ def both(rue, own_photos, tmp_path):
 
 # ---- what it leaves ----
 
+@pytest.mark.quick
 def test_every_configuration_of_every_data_has_its_row(rue, both, tmp_path):
     done = rue("scale", *both, *QUICK)
     assert done.returncode == 0, done.stderr
@@ -133,6 +134,7 @@ def test_no_line_of_a_table_is_wider_than_the_window(rue, both, columns):
     assert done.returncode == 0 and max(map(len, done.stdout.splitlines())) <= max(columns, 48)
 
 
+@pytest.mark.quick
 def test_json_says_the_same(rue, both, tmp_path):
     done = rue("scale", *both, *QUICK, "--json", "--out", "out")
     told = json.loads(done.stdout)

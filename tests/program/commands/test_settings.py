@@ -6,6 +6,8 @@ import pytest
 
 from conftest import expect_failure, make_table
 
+pytestmark = pytest.mark.quick
+
 TABLE = make_table(["ape"], [16], [0], lambda m, b, w: 1000)
 LIMIT = 1 << 20
 ACTING = {"runner": "touch started", "out": "elsewhere", "study": "elsewhere", "fresh": True, "force": True}

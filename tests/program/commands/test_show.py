@@ -48,6 +48,7 @@ def check_same(rue, out="out"):
         assert (best and cell(best)) == (run["config"] and cell(run))
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("words", [["--images", "128"], ["--strategy", "duel", "--budget", "300ms", "--images", "100000"],
                                    ["--images", "100", "--drop-last"], ["--images", "128", "--repeats", "3"]],
                          ids=["full", "truncated", "drop_last", "repeats"])
@@ -311,6 +312,7 @@ def test_models_that_were_given_a_weight_and_not_tried_yet_are_no_fault(rue, scr
     expect_failure(rue("show", "out", "--weights", "dog=2"), 2, "--weights: 'dog' is none of the models")
 
 
+@pytest.mark.quick
 def test_every_trial_is_listed(rue, script):
     one = script(TABLE, infeasible_above=32)
     tune(rue, one)
@@ -441,6 +443,7 @@ def test_what_is_no_study_is_named(rue, script):
     assert (rue.folder / "out/study.db").read_bytes() == before
 
 
+@pytest.mark.quick
 def test_list_names_every_study(rue, script):
     for out in ("rue-out/a", "rue-out/deep/er/b", "rue-out/damaged", "rue-out/too/deep/to/see"):
         assert tune(rue, script(TABLE), out=out).returncode == 0

@@ -33,6 +33,7 @@ def terminal(rue):
 
 # ---- widths ----
 
+@pytest.mark.quick
 @pytest.mark.parametrize("columns", WIDTHS)
 def test_no_line_is_wider_than_the_window(terminal, script, columns):
     code, screen, _, _ = terminal(columns, "tune", "--runner", script(MANY).command)
@@ -92,6 +93,7 @@ def test_wide_characters_keep_the_columns_straight(terminal, script):
 
 # ---- the progress line ----
 
+@pytest.mark.quick
 def test_a_terminal_gets_colour_and_a_line_that_is_redrawn(terminal, script):
     code, screen, raw, _ = terminal(90, "tune", "--runner", script(TABLE, delay_s=0.15).command)
     assert code == 0 and b"\x1b[1m" in raw and raw.count(b"\r\x1b[K") > 3

@@ -109,6 +109,7 @@ class Held:
 
 # ---- by hand ----
 
+@pytest.mark.quick
 @pytest.mark.parametrize("workers", [0, 2])
 def test_a_warm_trial_reads_nothing_also_after_the_data_left_memory(hand, data, workers):
     assert hand.open("warm")["cache"] == "warm"
@@ -119,6 +120,7 @@ def test_a_warm_trial_reads_nothing_also_after_the_data_left_memory(hand, data, 
         assert reply["read_bytes"] <= 1 << 18 and reply["cache_missed"] == 0, reply
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("workers", [0, 2])
 def test_a_cold_trial_reads_all_of_it_each_time(hand, data, workers):
     assert hand.open("cold")["cache"] == "cold"

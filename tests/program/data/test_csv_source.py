@@ -19,6 +19,7 @@ def write_list(path, rows, header=("path", "label"), **how):
     return path
 
 
+@pytest.mark.quick
 def test_photos_go_there_and_back_unchanged(rue, photos):
     made(rue, photos, "set", "--format", "csv", "--split", "val", "--verify")
     assert sorted(path.name for path in (rue.folder / "set").iterdir()) == ["val", "val.csv"]

@@ -47,6 +47,7 @@ def records_of(path):
     return records, classes, facts
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("name", ["set.lmdb", "set.mdb"])
 def test_photos_go_there_and_back_unchanged(rue, photos, name):
     made(rue, photos, name, "--verify")

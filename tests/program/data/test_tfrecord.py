@@ -83,6 +83,7 @@ def all_records(folder):
     return [record for path in sorted(folder.glob("*.tfrecord*")) for record in records_of(path)]
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("more", [[], ["--compress", "gzip"], ["--shard-size", "1M", "--split", "val"]])
 def test_photos_go_there_and_back_unchanged(rue, photos, more):
     made(rue, photos, "set", "--format", "tfrecord", *more, "--verify")

@@ -17,6 +17,7 @@ def variants(rue, own_photos):
     return [own_photos, "copy", "uint8.tensor", "float32.tensor"]
 
 
+@pytest.mark.quick
 def test_every_variant_has_a_recommendation_and_so_have_modes_and_all(rue, variants):
     done = rue("tune", *variants, *GRID, "--out", "out")
     assert done.returncode == 0, done.stderr

@@ -50,6 +50,7 @@ def inspect(rue, path, *more):
     return json.loads(done.stdout)
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("how", COMPRESSIONS)
 def test_photos_come_back_from_shards_as_they_were(prepare, rue, photos, tmp_path, how):
     shards, back = tmp_path / "shards", tmp_path / "back"

@@ -51,6 +51,7 @@ def test_functions_and_numbers_are_those_of_the_toolkit(header, real, tmp_path):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("seed", [0, 2])
 def test_a_study_whatever_the_order_in_which_the_device_works(rue, emulated, photos, seed):
     done = rue("tune", photos, "--model", "resnet18", "--device", "cuda:bf16", "--batch-size", "10", *SMALL,

@@ -28,6 +28,7 @@ def recommendation(rue):
     return document["recommendations"][0]
 
 
+@pytest.mark.quick
 def test_what_it_recommends_was_measured_on_every_model_and_carries_a_bound(rue, photos):
     done = tune(rue, photos, "--budget", "15s")
     assert done.returncode == 0, done.stderr
@@ -40,6 +41,7 @@ def test_what_it_recommends_was_measured_on_every_model_and_carries_a_bound(rue,
         assert "better by more than" in done.stdout.replace("\n", " ")
 
 
+@pytest.mark.quick
 def test_it_goes_on_with_what_is_stored(rue, photos):
     def ids():
         return {line.split(",")[0] for line in (rue.folder / "out/trials.csv").read_text().splitlines()[1:]}

@@ -172,6 +172,7 @@ def test_none_is_left_behind(rue, script, tmp_path):
 
 # ---- the whole program ----
 
+@pytest.mark.quick
 def test_a_study_on_two_gpus(rue, photos):
     words = ["tune", photos, "--gpus", "0,1", *SMALL]
     done = rue(*words)

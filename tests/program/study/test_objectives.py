@@ -40,6 +40,7 @@ def check(told, expected):
     assert (told["objective"], told["weights"]) == (objective, weights)
 
 
+@pytest.mark.quick
 def test_a_table_is_ranked_by_them(rue, case):
     (rue.folder / "t.csv").write_text(CSV)
     done = rue("analyze", "t.csv", "--json", *CASES[case][0])

@@ -43,6 +43,7 @@ def test_all_documents_are_written(documents):
     assert documents.keys() == NAMES
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("name", sorted(NAMES))
 def test_the_document_is_valid(validator, documents, name):
     errors = [f"{error.json_path}: {error.message}" for error in validator.iter_errors(documents[name])]
@@ -124,6 +125,7 @@ def expect_valid(validator, document):
     assert not errors
 
 
+@pytest.mark.quick
 def test_a_run_on_photos_is_valid(validator, rue, photos):
     """Raw and preprocessed, with all the default models."""
     document = tuned(rue, photos, "--batch-size", "4,8", "--num-workers", "0,1", "--images", "16", "--sample", "16",

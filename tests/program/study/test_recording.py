@@ -58,6 +58,7 @@ def table(rue):
     return write_table(rue.folder / "times.csv")
 
 
+@pytest.mark.quick
 def test_a_strategy_spends_a_share_of_the_table_and_is_told_how_good_its_answer_is(rue, table):
     done = tune(rue, table, "--strategy", "duel", "--budget", "60%", "--images", JOB)
     assert done.returncode == 0, done.stderr

@@ -73,6 +73,7 @@ def uninterrupted(rue, script):
     return found(rue, "reference")["recommendations"]
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("seed", range(4))
 def test_kill_9_loses_nothing_that_was_stored(rue, script, uninterrupted, seed):
     """Killed three times anywhere, a moment into a trial or right behind it."""
@@ -159,6 +160,7 @@ def test_a_store_of_very_many_rows_hangs_nothing(release_rue, script, strategy):
         assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_study_goes_on(rue, script, uninterrupted, number):
     one = script(TABLE, delay_s=0.01)
@@ -174,6 +176,7 @@ def test_an_interrupted_study_goes_on(rue, script, uninterrupted, number):
     assert report["provenance"]["reused_trials"] >= before - 1
 
 
+@pytest.mark.quick
 def test_a_finished_study_measures_nothing(rue, script, uninterrupted):
     one = script(TABLE)
     counts = []

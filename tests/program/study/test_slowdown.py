@@ -43,6 +43,7 @@ def test_a_machine_that_stays_as_it_is_gets_no_notice(rue, script):
     assert found(rue)["disturbance"] is None
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("measures", [["joint", "load", "compute"], ["joint"]])
 def test_a_slow_down_is_noticed_within_ten_trials_and_corrected(rue, script, measures):
     one = script(TABLE, load_ns=100000, measures=measures)

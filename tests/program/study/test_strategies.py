@@ -70,6 +70,7 @@ def test_configurations_that_were_left_out_are_measured_when_it_is_run_again(rue
     assert len(one.joint()) == 27, "there is nothing more to measure"
 
 
+@pytest.mark.quick
 def test_what_is_stored_is_ranked_whatever_the_order(rue, script):
     """The last configuration that the order of the larger grid comes to was measured before."""
     one = script(TABLE)
@@ -145,6 +146,7 @@ def test_what_is_not_predicted_is_measured(rue, script):
     assert chosen(rue) == {"name": "grid", "chosen_by": "auto", "why": "nothing but the time of the job is predicted"}
 
 
+@pytest.mark.quick
 def test_the_plan_says_what_was_chosen(rue, script):
     plan = json.loads(tune(rue, script(TABLE), "--dry-run", "--json").stdout)["plan"]
     assert plan["strategy"]["name"] == "grid" and plan["strategy"]["chosen_by"] == "auto" and plan["strategy"]["why"]

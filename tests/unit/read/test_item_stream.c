@@ -70,7 +70,7 @@ static uint64_t bytes_read(void)
     return bytes;
 }
 
-enum { MANY = 320, LARGE = 1 << 19, BATCH = 8 };
+enum { MANY = 240, LARGE = 1 << 19, BATCH = 8 };
 
 /* Two epochs of batches that two workers ask for in turn, as a loader does. */
 static uint64_t read_epochs(const char *name, bool shuffle)
@@ -241,7 +241,7 @@ Test(item_stream, memory_stays_put_however_large_the_data_are)
     for (uint64_t i = 0; i < 2 * COUNT; i++)
         cr_assert(shard_holds(source, rue_sampler_item(&sampler, i), &error), "%s", error.message);
     long before = peak_kilobytes();
-    for (uint64_t i = 2 * COUNT; i < 5 * COUNT; i++)
+    for (uint64_t i = 2 * COUNT; i < 3 * COUNT; i++)
         cr_assert(shard_holds(source, rue_sampler_item(&sampler, i), &error), "%s", error.message);
     cr_assert_lt(peak_kilobytes() - before, 48 * 1024, "from %ld KB to %ld KB", before, peak_kilobytes());
     rue_source_close(source);

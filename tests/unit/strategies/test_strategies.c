@@ -278,14 +278,18 @@ ParameterizedTest(const size_t *index, strategies, come_to_an_end_on_every_odd_m
 {
     const struct oddity *oddity = &oddities[*index];
     for (size_t i = 0; rue_strategies[i]; i++) {
-        struct course course = course_of(rue_strategies[i], oddity),
-                      again = course_of(rue_strategies[i], oddity);
-        cr_assert_eq(course.fingerprint, again.fingerprint, "%s, %s: the same seed asks the same",
-                     rue_strategies[i]->name, oddity->name);
+        struct course course = course_of(rue_strategies[i], oddity);
         if (oddity->answered)
             cr_assert(is_answered(oddity, &course), "%s, %s: nothing ran on every model",
                       rue_strategies[i]->name, oddity->name);
     }
+}
+
+Test(strategies, ask_the_same_with_the_same_seed)
+{
+    for (size_t i = 0; rue_strategies[i]; i++)
+        cr_assert_eq(course_of(rue_strategies[i], &oddities[0]).fingerprint,
+                     course_of(rue_strategies[i], &oddities[0]).fingerprint, "%s", rue_strategies[i]->name);
 }
 
 Test(strategies, refuse_a_setup_without_a_trial)
