@@ -10,7 +10,7 @@
 #include "settings.h"
 #include "source.h"
 
-enum { BLOCK_BYTES = 2048, EXAMPLE_COLUMNS = 66 };
+enum { BLOCK_BYTES = 2048 };
 
 /* Characters that scdoc gives a meaning stay what they are. */
 static void put(const char *text)
@@ -72,19 +72,6 @@ static void put_option(const struct rue_option *option)
     putchar('\n');
 }
 
-/* An example as the help shows it; scdoc would take its backslashes away. */
-static void put_example(const char *example)
-{
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *shown = open_memstream(&text, &bytes);
-    if (!shown) abort();
-    rue_help_show_example(example, EXAMPLE_COLUMNS, shown);
-    if (fclose(shown) != 0) abort();
-    for (const char *at = text; *at; at++) printf(*at == '\\' ? "\\\\" : "%c", *at);
-    free(text);
-}
-
 /* The paragraphs of a command's details, or its examples. */
 static void put_details(const struct rue_command *command, bool examples)
 {
@@ -94,7 +81,7 @@ static void put_details(const struct rue_command *command, bool examples)
     while (at && rue_details_next(&at, text, sizeof text, &example)) {
         if (example != examples) continue;
         if (example) {
-            put_example(text);
+            printf("  %s\n", text);
         } else {
             put(text);
             printf("\n\n");

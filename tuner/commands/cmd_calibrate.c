@@ -200,7 +200,7 @@ const struct rue_command rue_command_calibrate = {
     .arguments = "[MODELS]",
     .summary = "Measure what batches of models take on a device, for simulating it elsewhere.",
     .details =
-        "  rue calibrate resnet50,vit_b_16 --device h100 --batch-size 1,32,256 --out h100.json\n"
+        "  rue calibrate resnet50,vit_b_16 --device h100 --out h100.json\n"
         "  rue tune photos/ --device h100.json\n\n"
         "The device table holds the median time of each model's batches, after one to warm up, and which\n"
         "batch sizes do not fit. Between the sizes that were measured it is interpolated.",

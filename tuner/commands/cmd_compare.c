@@ -449,7 +449,7 @@ const struct rue_command rue_command_compare = {
     .arguments = "A B...",
     .summary = "Compare variants of the data, and say when making one pays.",
     .details = "  rue compare photos/ photos.tensor\n"
-               "  rue compare photos/ photos.tensor --model resnet50,vit_b_16 --budget 5m\n\n"
+               "  rue compare photos/ photos.tensor --model resnet50 --budget 5m\n\n"
                "The first one is what the others would be made from. Each variant is tuned for as rue tune\n"
                "does, in one study; then their loaders run side by side.",
     .options = options_table,

@@ -202,7 +202,7 @@ const struct rue_command rue_command_prepare = {
     .summary = "Convert a data set to another format, or make a synthetic one.",
     .details = "  rue prepare photos/ photos.tensor --dtype uint8\n"
                "  rue prepare photos/ photos.lmdb\n"
-               "  rue prepare photos/ shards/ --format webdataset --shard-size 64M --compress zstd\n"
+               "  rue prepare photos/ tars/ --format webdataset --compress zstd\n"
                "  rue prepare --synthetic 2000 demo/",
     .options = options_table,
     .option_count = sizeof options_table / sizeof *options_table,

@@ -249,7 +249,7 @@ const struct rue_command rue_command_scale = {
     .summary = "Show how the rate grows with batch size and workers, for each of the data.",
     .details =
         "  rue scale photos/ photos.tensor\n"
-        "  rue scale photos/ --model resnet50 --batch-size 32,64,128 --num-workers 0..4 --budget 2m\n"
+        "  rue scale photos/ --model resnet50 --batch-size 32,64,128\n"
         "  rue scale photos/ --cache cold --dry-run\n\n"
         "While a trial runs, what the processes of the runner use is looked at every half second: CPU,\n"
         "memory, bytes from and to storage, GPUs. Each trial has a CSV of that below monitor/, and a line\n"

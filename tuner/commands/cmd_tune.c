@@ -491,12 +491,11 @@ const struct rue_command rue_command_tune = {
     .name = "tune",
     .arguments = "[DATA...]",
     .summary = "Find the loader configuration that is good for all models.",
-    .details =
-        "  rue tune photos/\n"
-        "  rue tune photos/ --model resnet18,vit_b_16 --batch-size 32,64,128 --num-workers 0..8 --budget 5m\n"
-        "  rue tune photos/ photos.tensor\n"
-        "  rue tune photos/ --runner examples/runner_torch.py\n"
-        "  rue tune --table times.csv --strategy duel --budget 10%",
+    .details = "  rue tune photos/\n"
+               "  rue tune photos/ --model resnet18,vit_b_16 --budget 5m\n"
+               "  rue tune photos/ photos.tensor\n"
+               "  rue tune photos/ --runner examples/runner_torch.py\n"
+               "  rue tune --table times.csv --strategy duel --budget 10%",
     .options = options_table,
     .option_count = sizeof options_table / sizeof *options_table,
     .min_arguments = 0,

@@ -6,7 +6,7 @@
 #include "settings.h"
 #include "wrap.h"
 
-enum { COMMANDS_AT = 14, OPTIONS_AT = 33, EXAMPLE_INDENT = 2, MORE_INDENT = 6, DETAILS_BYTES = 2048 };
+enum { COMMANDS_AT = 14, OPTIONS_AT = 33, DETAILS_BYTES = 2048 };
 
 bool rue_details_next(const char **at, char *out, size_t bytes, bool *example)
 {
@@ -24,33 +24,6 @@ bool rue_details_next(const char **at, char *out, size_t bytes, bool *example)
     return true;
 }
 
-/* The length of the word at `text`; of an option, its value with it. */
-static int piece_length(const char *text)
-{
-    size_t length = strcspn(text, " ");
-    const char *next = text + length + strspn(text + length, " ");
-    bool pair = text[0] == '-' && *next && *next != '-';
-    return (int)(pair ? (size_t)(next - text) + strcspn(next, " ") : length);
-}
-
-void rue_help_show_example(const char *text, int columns, FILE *out)
-{
-    int room = columns - EXAMPLE_INDENT - 2, used = 0;
-    fprintf(out, "%*s", EXAMPLE_INDENT, "");
-    while (*text) {
-        int length = piece_length(text);
-        bool breaks = used && columns > 0 && used + 1 + length > room;
-        if (breaks) {
-            fprintf(out, " \\\n%*s", MORE_INDENT, "");
-            room = columns - MORE_INDENT - 2;
-            used = 0;
-        }
-        used += fprintf(out, "%s%.*s", used ? " " : "", length, text);
-        text += length + strspn(text + length, " ");
-    }
-    fputc('\n', out);
-}
-
 static void show_details(const char *details, int columns, FILE *out)
 {
     char text[DETAILS_BYTES];
@@ -58,11 +31,10 @@ static void show_details(const char *details, int columns, FILE *out)
     while (rue_details_next(&details, text, sizeof text, &example)) {
         if (!after_example || !example) fputc('\n', out);
         after_example = example;
-        if (example) {
-            rue_help_show_example(text, columns, out);
-            continue;
-        }
-        rue_wrap(out, text, columns, 0);
+        if (example)
+            fprintf(out, "  %s", text); /* never broken, so that it can be pasted */
+        else
+            rue_wrap(out, text, columns, 0);
         fputc('\n', out);
     }
 }

@@ -13,10 +13,6 @@ void rue_help_show(int columns, FILE *out);
 /* Of a command: its options. */
 void rue_help_show_command(const struct rue_command *command, int columns, FILE *out);
 
-/* A line for a shell, indented; where it is too long it goes on behind a backslash, so that it can still be
- * pasted. */
-void rue_help_show_example(const char *text, int columns, FILE *out);
-
 /* The next block of a command's details, which start at `*at`: a paragraph, its lines joined, or an example,
  * a line for a shell that the table indents with two spaces. False at the end. */
 bool rue_details_next(const char **at, char *out, size_t bytes, bool *example);

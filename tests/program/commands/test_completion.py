@@ -198,8 +198,7 @@ def render(page):
 
 
 def examples_of(text):
-    """Those of a shown text, each joined as a shell joins its lines."""
-    return re.findall(r"^ +((?:rue|cat|echo|eval) .*)$", re.sub(r" \\\n +", " ", text), re.MULTILINE)
+    return re.findall(r"^ +((?:rue|cat|echo|eval) .*)$", text, re.MULTILINE)
 
 
 def test_the_manual_s_examples_can_be_pasted_and_every_command_has_one(rue, page):
@@ -207,7 +206,7 @@ def test_the_manual_s_examples_can_be_pasted_and_every_command_has_one(rue, page
     helps = [rue(command, "--help", env=dict(COLUMNS=300)).stdout.split("\nOptions:")[0] for command in commands]
     section = re.search(r"^EXAMPLES$(.*?)^\S", render(page), re.MULTILINE | re.DOTALL).group(1)
     assert all(any(f"rue {command}" in line for line in examples_of(text)) for command, text in zip(commands, helps))
-    assert examples_of(section) == [line for text in helps for line in examples_of(text)] and " \\\n" in section
+    assert examples_of(section) == [line for text in helps for line in examples_of(text)]
 
 
 def test_the_runner_answers_its_example(rue):
