@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "codec.h"
 #include "commands.h"
 #include "data_options.h"
 #include "dry_run.h"
@@ -124,13 +125,9 @@ static rue_status load_all(const struct rue_study_setup *setup, struct rue_study
 
 static enum rue_compression compression_by_name(const char *name)
 {
-    static const char *const suffixes[RUE_COMPRESSION_COUNT] = {
-        [RUE_COMPRESS_GZIP] = ".gz", [RUE_COMPRESS_ZSTD] = ".zst", [RUE_COMPRESS_LZ4] = ".lz4"};
-    size_t length = strlen(name);
-    for (int c = 1; c < RUE_COMPRESSION_COUNT; c++) {
-        size_t own = strlen(suffixes[c]);
-        if (length > own && strcmp(name + length - own, suffixes[c]) == 0) return (enum rue_compression)c;
-    }
+    const char *suffix = strrchr(name, '.');
+    for (int c = RUE_COMPRESS_NONE + 1; suffix && c < RUE_COMPRESSION_COUNT; c++)
+        if (strcmp(suffix, rue_codecs[c].suffix) == 0) return (enum rue_compression)c;
     return RUE_COMPRESS_NONE;
 }
 

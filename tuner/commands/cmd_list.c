@@ -1,5 +1,5 @@
-#include <dirent.h>
 #include <errno.h>
+#include <fts.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
@@ -168,9 +168,9 @@ static rue_status add_study(struct list *list, const char *path, rue_error *erro
 
 /* ---- folders ---- */
 
-static int is_folder(const struct dirent *entry)
+static int by_name(const FTSENT **a, const FTSENT **b)
 {
-    return entry->d_name[0] != '.' && (entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN);
+    return strcmp((*a)->fts_name, (*b)->fts_name);
 }
 
 static void tell_unreadable(const struct list *list, const char *path, int why)
@@ -180,32 +180,28 @@ static void tell_unreadable(const struct list *list, const char *path, int why)
     fprintf(stderr, "cannot look into %s: %s\n", clean, strerror(why));
 }
 
-/* "folder/name"; false, with errno, when it is too long. */
-static bool join(const char *folder, const char *name, char out[PATH_MAX])
+static rue_status walk(struct list *list, char *path, rue_error *error)
 {
-    int length = snprintf(out, PATH_MAX, "%s/%s", strcmp(folder, "/") == 0 ? "" : folder, name);
-    if (length < PATH_MAX) return true;
-    return errno = ENAMETOOLONG, false;
-}
-
-static rue_status walk(struct list *list, const char *path, int depth, rue_error *error)
-{
-    char below[PATH_MAX];
+    char store[PATH_MAX + sizeof RUE_STORE_FILE], *const roots[] = {path, NULL};
     struct stat facts;
-    struct dirent **entries = NULL;
     rue_status status = RUE_OK;
-    bool there = join(path, RUE_STORE_FILE, below) && lstat(below, &facts) == 0;
-    if (!there && errno != ENOENT) return tell_unreadable(list, path, errno), RUE_OK;
-    if (there) status = add_study(list, path, error);
-    int count = depth < DEPTH_MAX ? scandir(path, &entries, is_folder, alphasort) : 0;
-    if (count < 0 && errno != ENOENT) tell_unreadable(list, path, errno);
-    for (int i = 0; i < count; i++) {
-        bool folder =
-            join(path, entries[i]->d_name, below) && lstat(below, &facts) == 0 && S_ISDIR(facts.st_mode);
-        if (status == RUE_OK && folder) status = walk(list, below, depth + 1, error);
-        free(entries[i]);
+    FTS *tree = fts_open(roots, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, by_name);
+    if (!tree) return rue_fail_memory(error, "a walk through folders", sizeof *tree);
+    for (FTSENT *entry; status == RUE_OK && (entry = fts_read(tree));) {
+        bool hidden = entry->fts_level > 0 && entry->fts_name[0] == '.';
+        if (entry->fts_info == FTS_DNR) tell_unreadable(list, entry->fts_path, entry->fts_errno);
+        if (entry->fts_info != FTS_D) continue;
+        if (hidden || entry->fts_level == DEPTH_MAX) fts_set(tree, entry, FTS_SKIP);
+        if (hidden) continue;
+        snprintf(store, sizeof store, "%s/" RUE_STORE_FILE, entry->fts_path);
+        if (lstat(store, &facts) == 0) {
+            status = add_study(list, entry->fts_path, error);
+        } else if (errno != ENOENT) {
+            tell_unreadable(list, entry->fts_path, errno);
+            fts_set(tree, entry, FTS_SKIP);
+        }
     }
-    free(entries);
+    fts_close(tree);
     return status;
 }
 
@@ -274,7 +270,7 @@ static rue_status run(const struct rue_options *options, rue_error *error)
                         .array = json_array()};
     if (!list.table || !list.array) status = rue_fail_memory(error, "the list", sizeof *list.table);
     if (status == RUE_OK) start_table(&list);
-    if (status == RUE_OK && access(path, F_OK) == 0) status = walk(&list, path, 0, error);
+    if (status == RUE_OK && access(path, F_OK) == 0) status = walk(&list, path, error);
     if (status == RUE_OK) status = finish(&list, path, error);
     json_decref(list.array);
     rue_names_close(&list.reasons);

@@ -382,20 +382,14 @@ static bool is_typed(const struct rue_options *options, size_t index)
 /* Options that were typed side by side and exclude each other; what a setting says is for all commands. */
 static rue_status check_typed(const struct rue_options *options, rue_error *error)
 {
-    static const struct {
-        size_t index;
-        const char *name;
-    } of_claims[] = {{EPSILON, "epsilon"}, {CONFIDENCE, "confidence"}};
     const struct rue_strategy_ops *strategy = rue_strategy_find(rue_options_text(options, STRATEGY));
-    for (size_t i = 0; i < sizeof of_claims / sizeof *of_claims; i++)
-        if (is_typed(options, of_claims[i].index) && is_typed(options, STRATEGY) && strategy &&
-            !strategy->claim)
-            return rue_fail(
-                error, RUE_USAGE,
-                "--%s: --strategy %s predicts nothing that could be sure enough to end early; leave one "
-                "of them out",
-                of_claims[i].name, strategy->name);
-    return RUE_OK;
+    bool epsilon = is_typed(options, EPSILON);
+    if ((!epsilon && !is_typed(options, CONFIDENCE)) || !is_typed(options, STRATEGY)) return RUE_OK;
+    if (!strategy || strategy->claim) return RUE_OK;
+    return rue_fail(error, RUE_USAGE,
+                    "--%s: --strategy %s predicts nothing that could be sure enough to end early; leave one "
+                    "of them out",
+                    epsilon ? "epsilon" : "confidence", strategy->name);
 }
 
 /* What contradicts itself. */
@@ -421,26 +415,22 @@ static rue_status check_table(const struct rue_options *options, struct rue_stud
         if (!is_typed(options, MAP)) return RUE_OK;
         return rue_fail(error, RUE_USAGE, "--map names the columns of a table: give it with --table");
     }
-    if (goal->data.count)
-        return rue_fail(error, RUE_USAGE,
-                        "%s and --table %s: a table stands in for the data; leave one of them out",
-                        goal->data.paths[0], goal->data.table);
-    if (goal->loader.runner)
-        return rue_fail(error, RUE_USAGE,
-                        "--runner and --table %s: a table stands in for the runner; leave one of them out",
-                        goal->data.table);
-    if (goal->loader.workload.batch_dtype != RUE_FLOAT32)
-        return rue_fail(
-            error, RUE_USAGE,
-            "--batch-dtype and --table %s: a table's times are of the batches that it was measured "
-            "with; leave one of them out",
-            goal->data.table);
-    bool wants_time = goal->search.minimise == RUE_GOAL_TIME;
-    if (!wants_time || goal->search.max_first_batch_ns)
-        return rue_fail(
-            error, RUE_USAGE,
-            "%s and --table %s: a table knows the times of whole jobs alone; leave one of them out",
-            wants_time ? "--max-first-batch" : "--goal", goal->data.table);
+    const struct {
+        bool given;
+        const char *what, *why;
+    } others[] = {
+        {goal->data.count, goal->data.paths[0], "a table stands in for the data"},
+        {goal->loader.runner, "--runner", "a table stands in for the runner"},
+        {goal->loader.gpus, rue_options_origin(options, GPUS), "a table's times are what they are"},
+        {goal->loader.workload.batch_dtype != RUE_FLOAT32, "--batch-dtype",
+         "a table's times are of the batches that it was measured with"},
+        {goal->search.minimise != RUE_GOAL_TIME, "--goal", "a table knows the times of whole jobs alone"},
+        {goal->search.max_first_batch_ns, "--max-first-batch", "a table knows the times of whole jobs alone"},
+    };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (others[i].given)
+            return rue_fail(error, RUE_USAGE, "%s and --table %s: %s; leave one of them out", others[i].what,
+                            goal->data.table, others[i].why);
     if (!rue_options_text(options, BUDGET)) goal->search.budget = (struct rue_budget){.share = TABLE_SHARE};
     return RUE_OK;
 }
@@ -454,10 +444,7 @@ static rue_status count_loaders(const struct rue_options *options, struct rue_st
     rue_status status =
         rue_gpu_list_parse(goal->loader.gpus, rue_options_origin(options, GPUS), &gpus, error);
     goal->loader.workload.world_size = (int)gpus.count;
-    if (status != RUE_OK || !goal->data.table) return status;
-    return rue_fail(error, RUE_USAGE,
-                    "%s and --table %s: a table's times are what they are; leave one of them out",
-                    rue_options_origin(options, GPUS), goal->data.table);
+    return status;
 }
 
 static rue_status run(const struct rue_options *options, rue_error *error)

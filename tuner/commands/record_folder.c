@@ -9,21 +9,6 @@
 
 #include "scale.h"
 
-/* Whether the file may be a store: one that cannot be read or is a study's own is left to those who say more
- * of it. */
-static bool may_be_store(const char *path, const struct stat *facts)
-{
-    static const char magic[16] = "SQLite format 3";
-    char begin[sizeof magic] = {0};
-    const char *name = strrchr(path, '/');
-    if (!S_ISREG(facts->st_mode) || strcmp(name ? name + 1 : path, RUE_STORE_FILE) == 0) return true;
-    FILE *file = fopen(path, "re");
-    if (!file) return true;
-    bool read = fread(begin, 1, sizeof begin, file) == sizeof begin || !ferror(file);
-    fclose(file);
-    return !read || memcmp(begin, magic, sizeof magic) == 0;
-}
-
 /* The store's path and, resolved, the folder that it lies in. */
 static rue_status find_place(const char *path, bool folder, struct rue_record *record, rue_error *error)
 {
@@ -53,7 +38,8 @@ rue_status rue_record_find(const char *path, struct rue_record *record, rue_erro
     bool folder = S_ISDIR(facts.st_mode);
     rue_status status = find_place(path, folder, record, error);
     if (status != RUE_OK) return status;
-    if (!folder && !may_be_store(path, &facts))
+    const char *ending = strrchr(path, '.');
+    if (!folder && ending && strcasecmp(ending, ".csv") == 0)
         return rue_fail(error, RUE_STORE, "%s: it is no study: for a CSV table, rue analyze %s", path, path);
     if (!folder || access(record->store, F_OK) == 0) return RUE_OK;
     if (errno != ENOENT)

@@ -1,13 +1,11 @@
 #include "csv_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "hash.h"
 #include "utf8.h"
@@ -34,34 +32,29 @@ static rue_status make_room(struct text *text, rue_error *error)
     return RUE_OK;
 }
 
-static rue_status read_all(struct text *text, int fd, rue_error *error)
+static rue_status read_all(struct text *text, FILE *file, rue_error *error)
 {
-    for (;;) {
+    for (size_t got = 1; got > 0; text->bytes += got) {
         rue_status status = make_room(text, error);
         if (status != RUE_OK) return status;
-        poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, -1);
-        ssize_t got = read(fd, text->data + text->bytes, text->capacity - text->bytes - 1);
-        if (got == 0) return RUE_OK;
-        if (got > 0) text->bytes += (size_t)got;
-        if (got < 0 && errno != EINTR && errno != EAGAIN)
-            return rue_fail(error, RUE_DATA, "cannot read %s: %s", text->name, strerror(errno));
+        got = fread(text->data + text->bytes, 1, text->capacity - text->bytes - 1, file);
     }
+    return ferror(file) ? rue_fail(error, RUE_DATA, "cannot read %s: %s", text->name, strerror(errno))
+                        : RUE_OK;
 }
 
-/* A FIFO is opened without waiting for its writer, for whom read_all waits. */
 static rue_status read_file(struct text *text, const char *path, rue_error *error)
 {
     struct stat facts;
-    if (strcmp(path, "-") == 0) return read_all(text, STDIN_FILENO, error);
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0) return rue_fail(error, RUE_DATA, "cannot open %s: %s", path, strerror(errno));
-    rue_status status = RUE_OK;
-    if (fstat(fd, &facts) == 0 && S_ISDIR(facts.st_mode))
-        status = rue_fail(error, RUE_DATA,
-                          "%s is a folder: give a table, a CSV file (for a study's folder: rue show %s)",
-                          path, path);
-    if (status == RUE_OK) status = read_all(text, fd, error);
-    close(fd);
+    if (strcmp(path, "-") == 0) return read_all(text, stdin, error);
+    if (stat(path, &facts) == 0 && S_ISDIR(facts.st_mode))
+        return rue_fail(error, RUE_DATA,
+                        "%s is a folder: give a table, a CSV file (for a study's folder: rue show %s)", path,
+                        path);
+    FILE *file = fopen(path, "re");
+    if (!file) return rue_fail(error, RUE_DATA, "cannot open %s: %s", path, strerror(errno));
+    rue_status status = read_all(text, file, error);
+    fclose(file);
     return status;
 }
 

@@ -94,26 +94,40 @@ static rue_status copy_cell(const struct rue_cell *cell, struct rue_cost_matrix 
     return RUE_OK;
 }
 
-static rue_status fill_part(const struct rue_variant_findings *variant, struct rue_cost_matrix *matrix,
-                            size_t first, rue_error *error)
-{
-    rue_status status = RUE_OK;
-    for (size_t c = 0; c < matrix->config_count; c++) {
-        size_t column = column_of(variant->matrix, &matrix->configs[c]);
-        for (size_t m = 0; status == RUE_OK && m < variant->matrix->model_count; m++)
-            status = copy_cell(rue_cost_matrix_cell(variant->matrix, m, column), matrix, first + m, c, error);
-    }
-    return status;
-}
-
 static rue_status fill_cells(const struct group *group, struct rue_cost_matrix *matrix, rue_error *error)
 {
     rue_status status = RUE_OK;
     size_t first = 0;
-    for (size_t v = 0; status == RUE_OK && v < group->count; v++) {
-        status = fill_part(group->variants[v], matrix, first, error);
-        first += group->variants[v]->matrix->model_count;
+    for (size_t v = 0; v < group->count; first += group->variants[v++]->matrix->model_count) {
+        const struct rue_cost_matrix *own = group->variants[v]->matrix;
+        for (size_t c = 0; c < matrix->config_count; c++) {
+            size_t column = column_of(own, &matrix->configs[c]);
+            for (size_t m = 0; status == RUE_OK && m < own->model_count; m++)
+                status = copy_cell(rue_cost_matrix_cell(own, m, column), matrix, first + m, c, error);
+        }
     }
+    return status;
+}
+
+/* Scenarios of all variants, whose models keep their names, as the rules know their weights by them, and the
+ * configurations that all have; `*out` is NULL where there are none. */
+static rue_status open_matrix(const struct group *group, struct rue_cost_matrix **out, rue_error *error)
+{
+    size_t scenarios = 0, used = 0, most = group->variants[0]->matrix->config_count;
+    for (size_t v = 0; v < group->count; v++) scenarios += group->variants[v]->matrix->model_count;
+    struct rue_config *configs = calloc(most + 1, sizeof *configs);
+    const char **models = calloc(scenarios + 1, sizeof *models);
+    rue_status status =
+        configs && models ? RUE_OK : rue_fail_memory(error, "configurations", most * sizeof *configs);
+    for (size_t v = 0; status == RUE_OK && v < group->count; v++)
+        for (size_t m = 0; m < group->variants[v]->matrix->model_count; m++)
+            models[used++] = group->variants[v]->matrix->models[m];
+    size_t count = status == RUE_OK ? common_configs(group, configs) : 0;
+    *out = NULL;
+    if (count > 0) status = rue_cost_matrix_open(configs, count, models, scenarios, out, error);
+    if (*out && status == RUE_OK) status = fill_cells(group, *out, error);
+    free(models);
+    free(configs);
     return status;
 }
 
@@ -142,7 +156,6 @@ static void fill_parts(const struct rue_findings *findings, const struct group *
     }
 }
 
-/* Models keep their names, whose weights the rules know; which variant's they are the parts tell. */
 /* Over the baselines that all variants have. */
 static void find_gains(const struct group *group, const struct rue_ranking_rules *rules,
                        struct rue_selection *selection, struct rue_overall *out)
@@ -156,22 +169,15 @@ static void find_gains(const struct group *group, const struct rue_ranking_rules
     rue_baseline_gains_find(out->matrix, rules->confidence, selection, &out->baselines);
 }
 
-static rue_status select_one(const struct rue_findings *findings, const struct group *group,
-                             const struct rue_ranking_rules *rules, const struct rue_config *configs,
-                             size_t config_count, struct rue_overall *out, rue_error *error)
+static rue_status find_one(struct rue_findings *findings, const struct group *group,
+                           const struct rue_ranking_rules *rules, rue_error *error)
 {
-    size_t scenarios = 0;
-    for (size_t v = 0; v < group->count; v++) scenarios += group->variants[v]->matrix->model_count;
-    const char **models = calloc(scenarios + 1, sizeof *models);
     struct rue_selection *selection = NULL;
-    if (!models) return rue_fail_memory(error, "scenarios", scenarios * sizeof *models);
-    size_t used = 0;
-    for (size_t v = 0; v < group->count; v++)
-        for (size_t m = 0; m < group->variants[v]->matrix->model_count; m++)
-            models[used++] = group->variants[v]->matrix->models[m];
-    rue_status status = rue_cost_matrix_open(configs, config_count, models, scenarios, &out->matrix, error);
-    free(models);
-    if (status == RUE_OK) status = fill_cells(group, out->matrix, error);
+    struct rue_overall *out = &findings->overall[findings->overall_count];
+    if (group->count < 2) return RUE_OK;
+    rue_status status = open_matrix(group, &out->matrix, error);
+    if (!out->matrix) return status;
+    findings->overall_count++; /* to be closed also where the rest fails */
     if (status == RUE_OK) status = rue_ranking_rules_select(rules, out->matrix, &selection, error);
     out->selection = selection;
     out->over = group->over;
@@ -185,22 +191,6 @@ static rue_status select_one(const struct rue_findings *findings, const struct g
     out->best = measured ? selection->recommended : selection->ranked_count ? selection->ranked[0] : RUE_NONE;
     fill_parts(findings, group, rules, out);
     return RUE_OK;
-}
-
-static rue_status find_one(struct rue_findings *findings, const struct group *group,
-                           const struct rue_ranking_rules *rules, rue_error *error)
-{
-    if (group->count < 2) return RUE_OK;
-    size_t most = group->variants[0]->matrix->config_count;
-    struct rue_config *configs = calloc(most + 1, sizeof *configs);
-    if (!configs) return rue_fail_memory(error, "configurations", most * sizeof *configs);
-    size_t count = common_configs(group, configs);
-    rue_status status = RUE_OK;
-    if (count > 0)
-        status = select_one(findings, group, rules, configs, count,
-                            &findings->overall[findings->overall_count++], error);
-    free(configs);
-    return status;
 }
 
 /* Those of the mode (RUE_MODE_COUNT: all) whose times can be compared. */
