@@ -32,19 +32,6 @@ static rue_status find_model(const struct rue_calibration_goal *goal, const char
     return RUE_OK;
 }
 
-/* "h100:bf16+host=20%" and "cuda:bf16" say bf16; without a precision it is the usual one. */
-static const char *precision_of(const char *device)
-{
-    char options[RUE_MODEL_NAME_BYTES], *rest = options;
-    const char *colon = strchrnul(device, ':'), *end = rue_model_extras(device);
-    if (colon > end) colon = end;
-    snprintf(options, sizeof options, "%.*s", (int)(end - colon), colon);
-    for (char *option; (option = strsep(&rest, ":"));)
-        for (size_t i = 0; i < RUE_PRECISION_COUNT; i++)
-            if (strcmp(rue_precision_names[i], option) == 0) return rue_precision_names[i];
-    return rue_precision_names[RUE_FP32];
-}
-
 /* ---- times ---- */
 
 static double median_ns(uint64_t *times, size_t count)
@@ -142,10 +129,11 @@ static rue_status list_models(const struct rue_calibration_goal *goal, struct ru
                             out->table.profiles[m].name);
         if (!out->title[0]) snprintf(out->title, sizeof out->title, "%s", models[m].device);
         out->on_gpu |= models[m].consumer == RUE_CONSUMER_CUDA;
+        if (!out->precision || models[m].precision != RUE_FP32) /* a model that sleeps has none of its own */
+            out->precision = rue_precision_names[models[m].precision];
         out->table.count++;
     }
     if (!out->title[0]) snprintf(out->title, sizeof out->title, "%s", goal->device);
-    out->precision = precision_of(goal->device);
     if (!goal->pin_memory_asked || out->on_gpu) return RUE_OK;
     return rue_fail(error, RUE_USAGE,
                     "--pin-memory: '%s' is not the GPU at hand (cuda), so that it makes no difference where "
