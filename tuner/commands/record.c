@@ -26,8 +26,6 @@ struct rue_record_group {
     struct rue_circumstances around;                                            /* borrows from these */
     uint64_t newest;                                                            /* id of its last trial */
     char recorded[32];
-    size_t run_count;
-    int64_t *runs;   /* [run_count], ascending as far as rows were stored in order */
     char device[96]; /* whose times the models are; "" when nobody's or several */
     bool any_model;
     bool is_of_last_run; /* the kept findings are about it, among others */
@@ -111,10 +109,7 @@ static rue_status make_group(struct reading *reading, const struct rue_store_tri
     struct rue_workload any_cache = scenario->workload;
     char workload[RUE_WORKLOAD_TEXT_BYTES];
     struct rue_record_group *groups = realloc(record->groups, (number + 1) * sizeof *groups);
-    if (!groups) {
-        record->tally.group_count = number; /* there are no more to be freed */
-        return rue_fail_memory(error, "groups", (number + 1) * sizeof *groups);
-    }
+    if (!groups) return rue_fail_memory(error, "groups", (number + 1) * sizeof *groups);
     record->groups = groups;
     struct rue_record_group *group = &groups[number];
     *group = (struct rue_record_group){0};
@@ -126,19 +121,6 @@ static rue_status make_group(struct reading *reading, const struct rue_store_tri
     snprintf(group->runner, sizeof group->runner, "%s", scenario->runner);
     snprintf(group->machine, sizeof group->machine, "%s", scenario->machine);
     return fill_facts(reading, trial, number, error);
-}
-
-static rue_status note_run(struct rue_record_group *group, const struct rue_store_trial *trial,
-                           rue_error *error)
-{
-    group->newest = trial->id;
-    memcpy(group->recorded, trial->recorded, sizeof group->recorded);
-    if (group->run_count && group->runs[group->run_count - 1] == trial->run_id) return RUE_OK;
-    int64_t *runs = realloc(group->runs, (group->run_count + 1) * sizeof *runs);
-    if (!runs) return rue_fail_memory(error, "runs", (group->run_count + 1) * sizeof *runs);
-    group->runs = runs;
-    runs[group->run_count++] = trial->run_id;
-    return RUE_OK;
 }
 
 /* The device that a group's models are of, where it is one. A model of the catalogue counts only with the
@@ -193,11 +175,13 @@ static rue_status add_joint(struct reading *reading, const struct rue_store_tria
     rue_store_scenario_key(about, trial->workload, key);
     rue_status status = rue_tally_group(tally, key, &told.group, &made, error);
     if (status == RUE_OK && made) status = make_group(reading, trial, told.group, error);
-    if (status == RUE_OK) status = note_run(&reading->record->groups[told.group], trial, error);
     if (status == RUE_OK) status = note_model(reading, trial, told.group, error);
     if (status == RUE_OK) status = rue_tally_add(tally, &told, about->model, error);
     if (status != RUE_OK) return status;
+    struct rue_record_group *group = &reading->record->groups[told.group];
     struct rue_variant_findings *facts = &tally->groups[told.group].facts;
+    group->newest = trial->id;
+    memcpy(group->recorded, trial->recorded, sizeof group->recorded);
     if (trial->result.bad_images > (int64_t)facts->trials.bad_images)
         facts->trials.bad_images = (uint64_t)trial->result.bad_images;
     rue_findings_add_sleep(facts, &trial->result);
@@ -225,33 +209,24 @@ static rue_status read_trials(struct reading *reading, struct rue_store_reader *
 
 /* ---- sets ---- */
 
-static bool share_a_run(const struct rue_record_group *a, const struct rue_record_group *b)
+/* Whether one is what the other was before the data changed: of the same kind, at the same place. */
+static bool are_versions(const struct rue_variant_findings *a, const struct rue_variant_findings *b)
 {
-    for (size_t i = 0; i < a->run_count; i++)
-        for (size_t j = 0; j < b->run_count; j++)
-            if (a->runs[i] == b->runs[j]) return true;
-    return false;
-}
-
-/* Whether `b` is what `a` was before the data changed: the same variant of a run of its own. */
-static bool supersedes(const struct rue_record *record, size_t a, size_t b)
-{
-    const struct rue_variant *x = &record->tally.groups[a].facts.variant,
-                             *y = &record->tally.groups[b].facts.variant;
+    const struct rue_variant *x = &a->variant, *y = &b->variant;
     bool alike = x->mode == y->mode && strcmp(x->format, y->format) == 0 && strcmp(x->dtype, y->dtype) == 0;
-    return alike && !share_a_run(&record->groups[a], &record->groups[b]);
+    return alike && ((a->data.sample && b->data.sample) || strcmp(x->path, y->path) == 0);
 }
 
-/* Whether they are shown together, `a` being the newer one: of the same job, workload (its cache aside),
+/* Whether they are shown together: of the same job, workload (its cache aside),
  * runner and machine; both or neither what the last run was about, as what that left out is found beside it;
- * and not one the newer form of the other. */
+ * and not versions of the same data. */
 static bool belong_together(const struct rue_record *record, size_t a, size_t b)
 {
     const struct rue_record_group *x = &record->groups[a], *y = &record->groups[b];
     return record->tally.groups[a].facts.job.images == record->tally.groups[b].facts.job.images &&
            strcmp(x->runner, y->runner) == 0 && strcmp(x->machine, y->machine) == 0 &&
            strcmp(x->any_cache, y->any_cache) == 0 && x->is_of_last_run == y->is_of_last_run &&
-           !supersedes(record, a, b);
+           !are_versions(&record->tally.groups[a].facts, &record->tally.groups[b].facts);
 }
 
 /* The set that a group joins, behind those before its `place` in the order. */
@@ -374,7 +349,6 @@ static rue_status read_store(struct rue_record *record, bool *torn, rue_error *e
 
 static void forget_trials(struct rue_record *record)
 {
-    for (size_t g = 0; record->groups && g < record->tally.group_count; g++) free(record->groups[g].runs);
     free(record->groups);
     free(record->sets);
     rue_tally_close(&record->tally);
