@@ -411,8 +411,9 @@ static rue_status conclude(const struct rue_study *study, struct rue_findings *f
     rue_error lost = end->lost;
     rue_status status = lost.status;
     bool kept = !findings->alone && end->ran != RUE_STORE;
-    for (size_t i = 0; kept && status == RUE_OK && rue_reports[i]; i++)
-        if (rue_reports[i]->file) status = rue_output_write_report(rue_reports[i], findings, folder, &lost);
+    char written[256];
+    if (kept && status == RUE_OK)
+        status = rue_output_write_reports(rue_reports, findings, folder, written, sizeof written, &lost);
     if (end->ran != RUE_OK)
         status = rue_fail(error, end->ran, "%s; what was measured is kept in %s: the same command goes on",
                           end->why.message[0] ? end->why.message : rue_status_text(end->ran), folder);

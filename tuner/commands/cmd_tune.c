@@ -191,36 +191,6 @@ static struct rue_study_goal read_goal(const struct rue_options *options)
     return goal;
 }
 
-static void join(char *list, size_t bytes, const char *between, const char *word)
-{
-    size_t used = strlen(list);
-    snprintf(list + used, bytes - used, "%s%s", used ? between : "", word);
-}
-
-/* Every report that is a file, also when another one failed: lists those that were written, `lost` says which
- * were not. */
-static void write_files(const struct rue_study_setup *setup, const struct rue_findings *findings,
-                        char *written, size_t bytes, rue_error *lost)
-{
-    rue_error first = {0};
-    char more[256] = "";
-    written[0] = 0;
-    for (size_t i = 0; rue_reports[i]; i++) {
-        if (!rue_reports[i]->file) continue;
-        rue_error why = {0};
-        rue_status status = rue_output_write_report(rue_reports[i], findings, setup->place.folder, &why);
-        if (status == RUE_OK)
-            join(written, bytes, ", ", rue_reports[i]->file);
-        else if (first.status == RUE_OK)
-            first = why;
-        else
-            join(more, sizeof more, ", ", rue_reports[i]->file);
-    }
-    if (written[0]) join(written, bytes, ", ", RUE_STORE_FILE); /* else the folder may be gone */
-    if (first.status != RUE_OK)
-        rue_fail(lost, first.status, "%s%s%s", first.message, *more ? "; not written either: " : "", more);
-}
-
 /* Says so where a run of a smaller space replaces the recommendation of a larger one. */
 static void note_replaced(const struct rue_study_setup *setup)
 {
@@ -255,12 +225,16 @@ static rue_status report(const struct rue_study_setup *setup, const struct rue_f
     style.brief = !rue_options_flag(options, DETAILS);
     char written[256] = "";
     rue_error unseen = {0};
-    if (!findings->alone) note_replaced(setup);
-    if (!findings->alone) write_files(setup, findings, written, sizeof written, lost);
-    rue_status status = shown->render(findings, &style, stdout, &unseen);
+    rue_status status = RUE_OK; /* what fails first stays in `lost` */
+    if (!findings->alone) {
+        note_replaced(setup);
+        status = rue_output_write_reports(rue_reports, findings, setup->place.folder, written, sizeof written,
+                                          lost);
+    }
+    status = shown->render(findings, &style, stdout, &unseen);
     fflush(stdout);
     if (status == RUE_OK && written[0])
-        rue_progress_note(setup->progress, "written: %s/%s", setup->place.folder, written);
+        rue_progress_note(setup->progress, "written: %s/%s, " RUE_STORE_FILE, setup->place.folder, written);
     /* After a signal the reader is often gone as well, which is no news. */
     if (status != RUE_OK && rue_interrupt_status() == RUE_OK) rue_fail(lost, status, "%s", unseen.message);
     return lost->status;

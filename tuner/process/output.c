@@ -150,12 +150,34 @@ struct rue_output rue_output_of(const struct rue_report *report, const char *fol
     return (struct rue_output){.folder = folder, .name = report->file, .mark = report->mark};
 }
 
-rue_status rue_output_write_report(const struct rue_report *report, const struct rue_findings *findings,
-                                   const char *folder, rue_error *error)
+static void join(char *list, size_t bytes, const char *word)
 {
-    const struct rue_output output = rue_output_of(report, folder);
-    const struct rendering rendering = {report, findings};
-    return rue_output_write(&output, render_report, &rendering, error);
+    size_t used = strlen(list);
+    snprintf(list + used, bytes - used, "%s%s", used ? ", " : "", word);
+}
+
+rue_status rue_output_write_reports(const struct rue_report *const *reports,
+                                    const struct rue_findings *findings, const char *folder, char *written,
+                                    size_t bytes, rue_error *error)
+{
+    rue_error first = {0};
+    char more[256] = "";
+    written[0] = 0;
+    for (; *reports; reports++) {
+        if (!(*reports)->file) continue;
+        const struct rue_output output = rue_output_of(*reports, folder);
+        const struct rendering rendering = {*reports, findings};
+        rue_error why = {0};
+        if (rue_output_write(&output, render_report, &rendering, &why) == RUE_OK)
+            join(written, bytes, (*reports)->file);
+        else if (first.status == RUE_OK)
+            first = why;
+        else
+            join(more, sizeof more, (*reports)->file);
+    }
+    if (first.status == RUE_OK) return RUE_OK;
+    return rue_fail(error, first.status, "%s%s%s", first.message, *more ? "; not written either: " : "",
+                    more);
 }
 
 static bool is_same_file(const char *a, const char *b)

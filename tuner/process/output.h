@@ -22,10 +22,13 @@ rue_status rue_output_write(const struct rue_output *output,
 /* Removes what killed writes left in the folder; every write does that, too. */
 void rue_output_sweep(const char *folder);
 
-/* rue_output_write for a report's file in `folder`. */
 struct rue_output rue_output_of(const struct rue_report *report, const char *folder);
-rue_status rue_output_write_report(const struct rue_report *report, const struct rue_findings *findings,
-                                   const char *folder, rue_error *error) RUE_MUST_CHECK;
+
+/* Writes every report that is a file, also when another one failed: `written` [bytes] lists those that were.
+ * As rue_output_write for the first that was not; the message names the others. */
+rue_status rue_output_write_reports(const struct rue_report *const *reports,
+                                    const struct rue_findings *findings, const char *folder, char *written,
+                                    size_t bytes, rue_error *error) RUE_MUST_CHECK;
 
 /* Whether each of the reports (nullable, NULL at the end) may be written to the folder: see rue_output_check.
  * Also RUE_STORE where `input` (nullable), a table that is read, is one of them. */

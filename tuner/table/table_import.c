@@ -129,15 +129,9 @@ rue_status rue_table_import(const struct rue_table *table, const char *input, co
     findings->row_at = make_row;
     findings->row_context = table;
     findings->row_count = table->tally.trial_count;
-    for (size_t i = 0; status == RUE_OK && rue_reports[i]; i++) {
-        rue_status stopped = rue_interrupt_status();
-        if (stopped != RUE_OK)
-            status = rue_fail(
-                error, stopped,
-                "interrupted; the table is in %s, its reports are not: run the same command again", path);
-        else if (rue_reports[i]->file)
-            status = rue_output_write_report(rue_reports[i], findings, path, error);
-    }
+    char written[256];
+    if (status == RUE_OK)
+        status = rue_output_write_reports(rue_reports, findings, path, written, sizeof written, error);
     rue_folder_release(lock);
     return status;
 }
