@@ -66,21 +66,6 @@ rue_status rue_write_at(int fd, const char *path, const void *from, uint64_t byt
     return RUE_OK;
 }
 
-rue_status rue_write_flush(int fd, const char *path, rue_error *error)
-{
-    if (fdatasync(fd) == 0) return RUE_OK;
-    return rue_fail(error, RUE_STORE, "cannot write %s to the disk: %s%s", path, strerror(errno),
-                    rue_advice(errno));
-}
-
-void rue_write_flush_folder(const char *path)
-{
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0) return;
-    fsync(fd);
-    close(fd);
-}
-
 /* ---- identity ---- */
 
 struct rue_file_identity rue_file_identity_of(const struct stat *about)

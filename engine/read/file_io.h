@@ -17,12 +17,6 @@ bool rue_read_at(int fd, void *into, uint64_t bytes, uint64_t offset);
 rue_status rue_write_at(int fd, const char *path, const void *from, uint64_t bytes, uint64_t offset,
                         rue_error *error) RUE_MUST_CHECK;
 
-/* Blocks until the file's bytes are on the disk. */
-rue_status rue_write_flush(int fd, const char *path, rue_error *error) RUE_MUST_CHECK;
-
-/* The same of the names in a folder; where its file system does not do so, nothing. */
-void rue_write_flush_folder(const char *path);
-
 /* What tells a file from another one, or from itself after a change. */
 struct rue_file_identity {
     uint64_t bytes, inode;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -225,4 +226,10 @@ rue_status rue_files_read_whole(const struct rue_files *files, const char *name,
     rue_status status = read_whole(fd, path, bytes, into, error);
     close(fd);
     return status;
+}
+
+bool rue_files_is_jpeg(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    return dot && (!strcasecmp(dot, ".jpg") || !strcasecmp(dot, ".jpeg") || !strcasecmp(dot, ".jpe"));
 }

@@ -35,4 +35,7 @@ int rue_files_folder_fd(const struct rue_files *files);
 rue_status rue_files_read_whole(const struct rue_files *files, const char *name, uint64_t bytes, void *into,
                                 rue_error *error) RUE_MUST_CHECK;
 
+/* Whether a file's name is that of a JPEG file. */
+bool rue_files_is_jpeg(const char *name);
+
 #endif

@@ -1,109 +1,73 @@
 #include "npy.h"
 
 #include <ctype.h>
-#include <stdbool.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { MAGIC_BYTES = 6, AXIS_MAX = 1 << 20 };
-static const char magic[] = "\x93NUMPY";
-static const char *const descriptions[RUE_DTYPE_COUNT] = {[RUE_FLOAT32] = "<f4", [RUE_UINT8] = "|u1"};
+enum { AXIS_MAX = 1 << 20, MAGIC_BYTES = 6 };
+static const char damaged[] = "has a header that is damaged";
 
-/* A Python dictionary of the three keys that NumPy writes, in any order. */
-struct parser {
-    const char *at, *end;
-    bool described, ordered, shaped;
-};
-
-static void pass_blanks(struct parser *p)
+static const char *skip_blanks(const char *at)
 {
-    while (p->at < p->end && isspace((unsigned char)*p->at)) p->at++;
+    return at + strspn(at, " \t\r\n");
 }
 
-static bool take(struct parser *p, const char *word)
+/* What a Python dictionary has behind a key, which is quoted; NULL: it has no such key. */
+static const char *find_value(const char *dictionary, const char *key)
 {
-    size_t length = strlen(word);
-    pass_blanks(p);
-    if ((size_t)(p->end - p->at) < length || memcmp(p->at, word, length) != 0) return false;
-    p->at += length;
-    return true;
+    const char *at = strstr(dictionary, key);
+    if (at) at = skip_blanks(at + strlen(key));
+    return at && *at == ':' ? skip_blanks(at + 1) : NULL;
 }
 
-static bool take_quoted(struct parser *p, const char *word)
+static const char *read_dtype(const char *value, enum rue_dtype *out)
 {
-    static const char *const quotes[] = {"'", "\""};
-    struct parser before = *p;
-    for (int q = 0; q < 2; q++) {
-        if (take(p, quotes[q]) && take(p, word) && take(p, quotes[q])) return true;
-        *p = before;
-    }
-    return false;
-}
-
-static const char *take_dtype(struct parser *p, struct rue_npy *out)
-{
+    static const char *const descriptions[RUE_DTYPE_COUNT] = {[RUE_FLOAT32] = "'<f4'", [RUE_UINT8] = "'|u1'"};
+    if (!value) return damaged;
     for (int d = 0; d < RUE_DTYPE_COUNT; d++)
-        if (descriptions[d] && take_quoted(p, descriptions[d])) {
-            out->dtype = (enum rue_dtype)d;
-            return NULL;
-        }
+        if (strncmp(value, descriptions[d], strlen(descriptions[d])) == 0)
+            return *out = (enum rue_dtype)d, NULL;
     return "holds values of another type than float32 (<f4) and uint8 (|u1)";
 }
 
-static const char *take_axis(struct parser *p, uint32_t *out)
+static const char *read_shape(const char *value, uint32_t out[3])
 {
-    pass_blanks(p);
-    if (p->at == p->end || !isdigit((unsigned char)*p->at)) return "has not three axes";
-    for (*out = 0; p->at < p->end && isdigit((unsigned char)*p->at); p->at++)
-        if ((*out = *out * 10 + (uint32_t)(*p->at - '0')) > AXIS_MAX) return "has an axis that is too long";
-    return *out ? NULL : "has an axis without values";
-}
-
-static const char *take_shape(struct parser *p, struct rue_npy *out)
-{
-    if (!take(p, "(")) return "has a header that is damaged";
+    if (!value || *value != '(') return damaged;
     for (int axis = 0; axis < 3; axis++) {
-        if (axis && !take(p, ",")) return "has not three axes";
-        const char *wrong = take_axis(p, &out->shape[axis]);
-        if (wrong) return wrong;
+        char *end;
+        value = skip_blanks(value + 1);
+        if (!isdigit((unsigned char)*value)) return "has not three axes";
+        unsigned long long length = strtoull(value, &end, 10);
+        if (length == 0) return "has an axis without values";
+        if (length > AXIS_MAX) return "has an axis that is too long";
+        out[axis] = (uint32_t)length;
+        value = skip_blanks(end);
+        if (*value != ',' && *value != ')') return damaged;
+        if (*value == ')' && axis < 2) return "has not three axes";
     }
-    bool more = take(p, ",");
-    return take(p, ")") ? NULL : more ? "has not three axes" : "has a header that is damaged";
+    return *value == ')' || *skip_blanks(value + 1) == ')' ? NULL : "has not three axes";
 }
 
-static const char *take_entry(struct parser *p, struct rue_npy *out)
+/* The keys that NumPy writes, in any order. */
+static const char *read_dictionary(char *text, struct rue_npy *out)
 {
-    static const char damaged[] = "has a header that is damaged";
-    if (!p->described && take_quoted(p, "descr"))
-        return p->described = true, take(p, ":") ? take_dtype(p, out) : damaged;
-    if (!p->shaped && take_quoted(p, "shape"))
-        return p->shaped = true, take(p, ":") ? take_shape(p, out) : damaged;
-    if (p->ordered || !take_quoted(p, "fortran_order") || !take(p, ":")) return damaged;
-    p->ordered = true;
-    if (take(p, "True")) return "is in Fortran order; save it in C order";
-    return take(p, "False") ? NULL : damaged;
-}
-
-static const char *parse(struct parser *p, struct rue_npy *out)
-{
-    static const char damaged[] = "has a header that is damaged";
-    if (!take(p, "{")) return damaged;
-    while (!take(p, "}")) {
-        const char *wrong = take_entry(p, out);
-        if (wrong) return wrong;
-        if (!take(p, ",")) {
-            if (!take(p, "}")) return damaged;
-            break;
-        }
-    }
-    pass_blanks(p);
-    return p->described && p->shaped && p->ordered && p->at == p->end ? NULL : damaged;
+    size_t bytes = strlen(text);
+    while (bytes && isspace((unsigned char)text[bytes - 1])) bytes--;
+    if (*skip_blanks(text) != '{' || bytes == 0 || text[bytes - 1] != '}') return damaged;
+    for (char *at = text; *at; at++)
+        if (*at == '"') *at = '\'';
+    const char *order = find_value(text, "'fortran_order'");
+    const char *wrong = read_dtype(find_value(text, "'descr'"), &out->dtype);
+    if (!wrong) wrong = read_shape(find_value(text, "'shape'"), out->shape);
+    if (!wrong && order && strncmp(order, "True", 4) == 0) wrong = "is in Fortran order; save it in C order";
+    return wrong || (order && strncmp(order, "False", 5) == 0) ? wrong : damaged;
 }
 
 rue_status rue_npy_parse(const void *data, size_t bytes, struct rue_npy *out, rue_error *error)
 {
     const unsigned char *d = data;
-    if (bytes < MAGIC_BYTES + 6 || memcmp(d, magic, MAGIC_BYTES) != 0)
+    char text[RUE_NPY_HEADER_MAX + 1];
+    if (bytes < MAGIC_BYTES + 6 || memcmp(d, "\x93NUMPY", MAGIC_BYTES) != 0)
         return rue_fail(error, RUE_DATA, "is no npy file");
     if (d[6] < 1 || d[6] > 3) return rue_fail(error, RUE_DATA, "is an npy file of version %d", d[6]);
     size_t start = d[6] == 1 ? 10 : 12;
@@ -111,25 +75,13 @@ rue_status rue_npy_parse(const void *data, size_t bytes, struct rue_npy *out, ru
     if (d[6] > 1) length |= (size_t)d[10] << 16 | (size_t)d[11] << 24;
     if (length > RUE_NPY_HEADER_MAX - start || length > bytes - start)
         return rue_fail(error, RUE_DATA, "has an npy header of %zu bytes, which is too long or cut", length);
-    struct parser parser = {.at = (const char *)data + start, .end = (const char *)data + start + length};
     *out = (struct rue_npy){.header_bytes = start + length};
-    const char *wrong = parse(&parser, out);
+    memcpy(text, d + start, length);
+    text[length] = 0;
+    const char *wrong = read_dictionary(text, out);
     if (wrong) return rue_fail(error, RUE_DATA, "%s", wrong);
     unsigned __int128 values = (unsigned __int128)out->shape[0] * out->shape[1] * out->shape[2];
     if (values > INT64_MAX / 8) return rue_fail(error, RUE_DATA, "has more values than fit a file");
     out->value_bytes = (uint64_t)values * rue_dtype_bytes[out->dtype];
     return RUE_OK;
-}
-
-void rue_npy_header(enum rue_dtype dtype, const uint32_t shape[3], char out[RUE_NPY_HEADER_BYTES])
-{
-    char text[RUE_NPY_HEADER_BYTES];
-    memset(out, ' ', RUE_NPY_HEADER_BYTES);
-    memcpy(out, magic, MAGIC_BYTES);
-    memcpy(out + MAGIC_BYTES, "\1\0\x76\0", 4);
-    int length =
-        snprintf(text, sizeof text, "{'descr': '%s', 'fortran_order': False, 'shape': (%u, %u, %u), }",
-                 descriptions[dtype], shape[0], shape[1], shape[2]);
-    memcpy(out + 10, text, (size_t)length);
-    out[RUE_NPY_HEADER_BYTES - 1] = '\n';
 }

@@ -9,10 +9,7 @@
 #include "error.h"
 #include "variant.h"
 
-enum {
-    RUE_NPY_HEADER_BYTES = 128, /* of what is written here, as NumPy does for such arrays */
-    RUE_NPY_HEADER_MAX = 4096,  /* longer ones are refused */
-};
+enum { RUE_NPY_HEADER_MAX = 4096 /* longer ones are refused */ };
 
 struct rue_npy {
     enum rue_dtype dtype;
@@ -25,7 +22,5 @@ struct rue_npy {
  * reason is a predicate without the file's name ("is no npy file"). */
 rue_status rue_npy_parse(const void *data, size_t bytes, struct rue_npy *out,
                          rue_error *error) RUE_MUST_CHECK;
-
-void rue_npy_header(enum rue_dtype dtype, const uint32_t shape[3], char out[RUE_NPY_HEADER_BYTES]);
 
 #endif

@@ -1,19 +1,207 @@
 #include "shards.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 #include "advice.h"
 #include "index_file.h"
 #include "item_stream.h"
-#include "shard_pattern.h"
 
 enum { CLASS_TEXT_MAX = 64 << 20 };
+
+/* ---- patterns ---- */
+
+enum { DIGITS_MAX = 18 };
+static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+struct expansion {
+    const char *pattern;
+    rue_status (*visit)(void *context, const char *path, rue_error *error);
+    void *context;
+    uint64_t visited;
+};
+
+struct range {
+    int64_t first, last, step;
+    int width; /* of numbers; 0: places in `letters` */
+};
+
+static rue_status expand(struct expansion *e, const char *text, size_t from, rue_error *error);
+
+static rue_status refuse(const struct expansion *e, const char *why, rue_error *error)
+{
+    return rue_fail(error, RUE_USAGE, "the pattern %s %s: give one such as train-{000000..000012}.tar",
+                    e->pattern, why);
+}
+
+/* Puts `bytes` of `word` in the place of the braces from `open` to `close`, and goes on there. */
+static rue_status replace(struct expansion *e, const char *text, const char *open, const char *close,
+                          const char *word, size_t bytes, rue_error *error)
+{
+    char path[PATH_MAX];
+    int length =
+        snprintf(path, sizeof path, "%.*s%.*s%s", (int)(open - text), text, (int)bytes, word, close + 1);
+    if ((size_t)length >= sizeof path) return refuse(e, "makes too long a path", error);
+    return expand(e, path, (size_t)(open - text), error);
+}
+
+/* Takes a number off the text; its bytes, 0 for none. */
+static size_t take_number(const char **at, const char *end, int64_t *out)
+{
+    const char *text = *at, *digits = text + (text < end && *text == '-');
+    size_t count = 0;
+    while (digits + count < end && isdigit((unsigned char)digits[count])) count++;
+    if (count == 0 || count > DIGITS_MAX) return 0;
+    *out = strtoll(text, NULL, 10);
+    *at = digits + count;
+    return (size_t)(*at - text);
+}
+
+static bool take_dots(const char **at, const char *end)
+{
+    bool there = end - *at > 2 && strncmp(*at, "..", 2) == 0;
+    if (there) *at += 2;
+    return there;
+}
+
+static bool take_letter(const char **at, const char *end, int64_t *out)
+{
+    const char *place = *at < end ? memchr(letters, **at, sizeof letters - 1) : NULL;
+    if (!place) return false;
+    *out = place - letters;
+    ++*at;
+    return true;
+}
+
+static bool is_padded(const char *number, size_t bytes)
+{
+    size_t sign = *number == '-';
+    return number[sign] == '0' && bytes > sign + 1;
+}
+
+/* "000..012", "c..a" or "0..8..2", all of the text; false where it is none. */
+static bool read_range(const char *at, const char *end, struct range *out)
+{
+    const char *first = at;
+    *out = (struct range){.step = 1};
+    size_t from = take_number(&at, end, &out->first);
+    if (from) {
+        if (!take_dots(&at, end)) return false;
+        const char *last = at;
+        size_t to = take_number(&at, end, &out->last);
+        if (!to) return false;
+        out->width = is_padded(first, from) || is_padded(last, to) ? (int)(from > to ? from : to) : 1;
+    } else if (!take_letter(&at, end, &out->first) || !take_dots(&at, end) ||
+               !take_letter(&at, end, &out->last)) {
+        return false;
+    }
+    if (at < end && (!take_dots(&at, end) || !take_number(&at, end, &out->step))) return false;
+    out->step = out->step ? llabs(out->step) : 1;
+    return at == end;
+}
+
+static rue_status expand_range(struct expansion *e, const char *text, const char *open, const char *close,
+                               const struct range *range, rue_error *error)
+{
+    char number[32];
+    int64_t steps = llabs(range->last - range->first) / range->step;
+    int64_t step = range->last < range->first ? -range->step : range->step;
+    if (steps >= RUE_SHARD_PATTERN_MAX) return refuse(e, "names too many files", error);
+    rue_status status = RUE_OK;
+    for (int64_t i = 0; status == RUE_OK && i <= steps; i++) {
+        int64_t value = range->first + i * step;
+        int bytes = snprintf(number, sizeof number, "%0*" PRId64, range->width, value);
+        status = range->width ? replace(e, text, open, close, number, (size_t)bytes, error)
+                              : replace(e, text, open, close, letters + value, 1, error);
+    }
+    return status;
+}
+
+/* Where `wanted` stands outside of inner braces; NULL: nowhere. */
+static const char *find_outside(const char *at, const char *end, char wanted)
+{
+    for (int depth = 0; at < end; at++) {
+        if (*at == wanted && depth == 0) return at;
+        depth += (*at == '{') - (*at == '}');
+    }
+    return NULL;
+}
+
+static rue_status expand_list(struct expansion *e, const char *text, const char *open, const char *close,
+                              rue_error *error)
+{
+    rue_status status = RUE_OK;
+    for (const char *at = open + 1, *comma = at; status == RUE_OK && comma; at = comma + 1) {
+        comma = find_outside(at, close, ',');
+        status = replace(e, text, open, close, at, (size_t)((comma ? comma : close) - at), error);
+        if (!comma) break;
+    }
+    return status;
+}
+
+/* Expands the braces of `text`; there are none before `from`. */
+static rue_status expand(struct expansion *e, const char *text, size_t from, rue_error *error)
+{
+    const char *open = text + from + strcspn(text + from, "{}"), *end = open + strlen(open);
+    if (!*open) {
+        if (++e->visited > RUE_SHARD_PATTERN_MAX) return refuse(e, "names too many files", error);
+        return e->visit(e->context, text, error);
+    }
+    const char *close = find_outside(open + 1, end, '}');
+    if (*open != '{' || !close) return refuse(e, "has a brace without its other one", error);
+    struct range range;
+    if (read_range(open + 1, close, &range)) return expand_range(e, text, open, close, &range, error);
+    if (find_outside(open + 1, close, ',')) return expand_list(e, text, open, close, error);
+    return refuse(e, "has braces without a range", error);
+}
+
+rue_status rue_shard_pattern_expand(const char *pattern,
+                                    rue_status (*visit)(void *context, const char *path, rue_error *error),
+                                    void *context, rue_error *error)
+{
+    struct expansion e = {.pattern = pattern, .visit = visit, .context = context};
+    unsigned braces = 0;
+    for (const char *at = pattern; *at; at++) braces += *at == '{';
+    if (braces > RUE_SHARD_BRACES_MAX) return refuse(&e, "has too many braces", error);
+    return expand(&e, pattern, 0, error);
+}
+
+/* ---- splits ---- */
+
+static const char train[] = "train", val[] = "val", test[] = "test";
+
+static const struct {
+    const char *word, *split;
+} words[] = {{"train", train}, {"training", train}, {"val", val},   {"valid", val},   {"validation", val},
+             {"dev", val},     {"eval", val},       {"test", test}, {"testing", test}};
+
+static size_t count_letters(const char *text)
+{
+    size_t count = 0;
+    while (isalpha((unsigned char)text[count])) count++;
+    return count;
+}
+
+const char *rue_shard_split(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    for (const char *at = slash ? slash + 1 : path; *at; at++) {
+        size_t length = count_letters(at);
+        for (size_t w = 0; length && w < sizeof words / sizeof *words; w++)
+            if (strlen(words[w].word) == length && strncasecmp(at, words[w].word, length) == 0)
+                return words[w].split;
+        at += length ? length - 1 : 0;
+    }
+    return NULL;
+}
 
 /* ---- files ---- */
 
@@ -25,21 +213,17 @@ static rue_status add_shard(void *context, const char *path, rue_error *error)
 /* Whoever names a folder of training and validation data means one of them. */
 static rue_status refuse_splits(const struct rue_files *files, const char *folder, rue_error *error)
 {
-    const char *first = NULL, *other = NULL;
-    size_t begin = 0, end = 0, count = 0;
-    char pattern[2 * PATH_MAX];
+    const char *first = NULL;
     for (size_t i = 0; i < rue_files_count(files); i++) {
         const char *split = rue_shard_split(rue_files_path(files, i));
-        if (!split) continue;
-        if (!first) begin = i, first = split;
-        if (split == first) end = i, count++;
-        if (split != first && !other) other = split;
+        if (split && first && split != first)
+            return rue_fail(error, RUE_DATA,
+                            "%s holds shards of %s and of %s, by their names: name those of one split, such "
+                            "as '%s/train-{000000..000012}.tar'",
+                            folder, first, split, folder);
+        if (split) first = split;
     }
-    if (!other) return RUE_OK;
-    rue_shard_split_pattern(rue_files_path(files, begin), rue_files_path(files, end), count, pattern);
-    return rue_fail(error, RUE_DATA,
-                    "%s holds shards of %s and of %s, by their names: name those of one split, such as '%s'",
-                    folder, first, other, pattern);
+    return RUE_OK;
 }
 
 static rue_status add_folder(struct rue_files **files, const char *path, bool (*takes)(const char *name),

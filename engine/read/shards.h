@@ -10,7 +10,25 @@
 /* The names of classes, one a line, in the folder of the first shard. */
 #define RUE_CLASS_LIST_FILE "classes.txt"
 
-/* Whether `path` has braces of a pattern: see shard_pattern.h. A file of that very name is a file. */
+/* ---- names ---- */
+
+/* Patterns of file names, as bash and the webdataset library expand them: lists {a,b}, ranges of numbers
+ * {000..012} and of letters {a..c}, forwards or backwards, maybe with a step {0..12..4}, and one within
+ * another {0,{3..5}}. Numbers have as many digits as the wider end where one begins with 0. */
+enum { RUE_SHARD_PATTERN_MAX = 1000000, RUE_SHARD_BRACES_MAX = 100 };
+
+/* Calls `visit` with each name, in order; what it returns other than RUE_OK, with its error, ends it.
+ * RUE_USAGE for a brace without its other one, braces that hold neither list nor range, more than
+ * RUE_SHARD_PATTERN_MAX names or RUE_SHARD_BRACES_MAX braces. */
+rue_status rue_shard_pattern_expand(const char *pattern,
+                                    rue_status (*visit)(void *context, const char *path, rue_error *error),
+                                    void *context, rue_error *error) RUE_MUST_CHECK;
+
+/* "train", "val" or "test", which the name of a file has as a word of its own: "imagenet-validation-0001.tar"
+ * is of val. The same pointer for all of a split; NULL for any other name. */
+const char *rue_shard_split(const char *path);
+
+/* Whether `path` has braces of a pattern. A file of that very name is a file. */
 bool rue_shards_is_pattern(const char *path);
 
 /* Adds the files that `path` names. Of a folder those are shards whose names `takes` takes, in bytewise

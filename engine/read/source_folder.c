@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 
 #include "files.h"
-#include "image_name.h"
 #include "source.h"
 #include "walk.h"
 
@@ -38,7 +37,7 @@ static rue_status visit(void *context, const struct rue_walk_entry *entry, rue_e
     if (status != RUE_OK || entry->kind == RUE_WALK_FOLDER) return status;
     if (entry->kind != RUE_WALK_FILE)
         rue_index_skip(folder->index, "%s/%s, %s", folder->path, entry->path, odd[entry->kind]);
-    else if (rue_image_has_name(entry->name))
+    else if (rue_files_is_jpeg(entry->name))
         return rue_index_add(folder->index, &(struct rue_entry){.bytes = entry->bytes}, entry->path, error);
     else
         folder->others++;

@@ -12,7 +12,6 @@
 
 #include "byte_stream.h"
 #include "shards.h"
-#include "tf_example.h"
 #include "tf_record.h"
 
 enum { PIECE_BYTES = 4096, AXIS_MAX = 1 << 21 };

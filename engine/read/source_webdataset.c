@@ -13,7 +13,6 @@
 #include "byte_stream.h"
 #include "npy.h"
 #include "shards.h"
-#include "tar_header.h"
 #include "tar_reader.h"
 
 enum { SEEN_BYTES = 4096, NUMBER_BYTES_MAX = 64, JSON_BYTES_MAX = 1 << 20 };

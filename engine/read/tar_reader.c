@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tar_header.h"
-
 enum { PAX_BYTES_MAX = 1 << 20 };
 
 /* What headers before a member say of it. */
@@ -53,17 +51,13 @@ static rue_status refuse(const struct rue_tar_reader *reader, const char *why, r
 
 /* ---- headers ---- */
 
-/* Archives of old made the sum of signed bytes. */
 static bool sum_is_right(const struct rue_tar_header *header)
 {
-    const signed char *bytes = (const signed char *)header;
-    int sum = 0;
-    for (unsigned i = 0; i < RUE_TAR_BLOCK; i++) sum += i - 148 < 8 ? ' ' : bytes[i];
     char text[sizeof header->checksum + 1] = "", *end;
     memcpy(text, header->checksum, sizeof header->checksum);
     unsigned long told = strtoul(text, &end, 8);
     while (*end == ' ') end++;
-    return end != text && !*end && (told == rue_tar_sum(header) || (int)told == sum);
+    return end != text && !*end && told == rue_tar_sum(header);
 }
 
 bool rue_tar_is_header(const void *block)
@@ -229,18 +223,6 @@ static rue_status take_pax(struct rue_tar_reader *reader, uint64_t bytes, rue_er
     return status;
 }
 
-/* What all later members are to be called, or how long they are, makes no sense for several of them. */
-static rue_status take_global(struct rue_tar_reader *reader, uint64_t bytes, rue_error *error)
-{
-    struct override before = reader->override;
-    reader->override = (struct override){0};
-    rue_status status = take_pax(reader, bytes, error);
-    bool odd = reader->override.named || reader->override.sized;
-    reader->override = before;
-    if (status == RUE_OK && odd) return refuse(reader, "gives one name or size to all that follow it", error);
-    return status;
-}
-
 static rue_status take_long_name(struct rue_tar_reader *reader, uint64_t bytes, rue_error *error)
 {
     char *text = NULL;
@@ -266,7 +248,7 @@ static rue_status take_sparse(struct rue_tar_reader *reader, uint64_t bytes, rue
 static const struct {
     char kind;
     rue_status (*take)(struct rue_tar_reader *reader, uint64_t bytes, rue_error *error);
-} extras[] = {{'x', take_pax},     {'X', take_pax},    {'g', take_global}, {'L', take_long_name},
+} extras[] = {{'x', take_pax},     {'X', take_pax},    {'g', take_nothing}, {'L', take_long_name},
               {'K', take_nothing}, {'S', take_sparse}, {'M', take_sparse}};
 
 /* ---- members ---- */

@@ -1,16 +1,22 @@
 /* The framing of TFRecord files, little endian: uint64 length; its masked CRC-32C; the data; their masked
  * CRC-32C.
  *
- * The data are an Example (tf_example.h). rue writes the features
+ * The data are an Example. rue writes the features
  *   label   one integer, -1 for none
  *   name    the item's path
  *   image   the bytes of a JPEG file; of preprocessed items the values in CHW order
  *   shape   of preprocessed items: channels, height, width
  *   dtype   of preprocessed items: "float32" or "uint8"
- * and the names of classes into classes.txt beside the shards (class_list.h). */
+ * and the names of classes into classes.txt beside the shards (shards.h).
+ *
+ * An Example is the protocol buffer message tf.train.Example, a map from names to lists of bytes, floats or
+ * integers. What is here is a small bounded parser of its wire format; what it does not know is passed over.
+ */
 #ifndef RUE_TF_RECORD_H
 #define RUE_TF_RECORD_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -32,5 +38,28 @@ static inline int rue_tf_record_head_is(const unsigned char head[RUE_TF_RECORD_H
     memcpy(&crc, head + 8, sizeof crc);
     return crc == rue_tf_mask(rue_crc32c(0, head, 8));
 }
+
+enum rue_tf_kind { RUE_TF_NOTHING, RUE_TF_BYTES, RUE_TF_FLOATS, RUE_TF_INTEGERS };
+enum { RUE_TF_INTEGERS_MAX = 4 };
+
+struct rue_tf_feature {
+    const char *name; /* [name_bytes], no NUL behind it; in the message, as `bytes` */
+    size_t name_bytes;
+    enum rue_tf_kind kind;
+    size_t count;               /* values; of floats whether there are any */
+    const unsigned char *bytes; /* the first value [byte_count] */
+    uint64_t byte_count;
+    int64_t integers[RUE_TF_INTEGERS_MAX]; /* the first ones */
+};
+
+typedef void (*rue_tf_visit)(void *context, const struct rue_tf_feature *feature);
+
+/* Visits the features in the order of the message; one that comes again replaces the earlier one, as in any
+ * map of protocol buffers. False where the message is damaged, with `*at` the byte. */
+bool rue_tf_example_walk(const unsigned char *data, uint64_t bytes, rue_tf_visit visit, void *context,
+                         uint64_t *at);
+
+/* Whether the feature has this name. */
+bool rue_tf_feature_is(const struct rue_tf_feature *feature, const char *name);
 
 #endif

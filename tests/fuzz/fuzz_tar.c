@@ -1,6 +1,6 @@
 /* A tar file, plain or compressed, and the samples in it. */
 #include "fuzz_source.h"
-#include "tar_header.h"
+#include "tar_reader.h"
 
 size_t LLVMFuzzerMutate(unsigned char *data, size_t bytes, size_t most);
 size_t LLVMFuzzerCustomMutator(unsigned char *data, size_t bytes, size_t most, unsigned seed);

@@ -14,6 +14,7 @@
 
 #include "advice.h"
 #include "file_io.h"
+#include "part.h"
 
 enum {
     PIECE_BYTES = 1 << 16, /* of what is compressed at once */

@@ -9,6 +9,7 @@
 #include "advice.h"
 #include "crc32c.h"
 #include "file_io.h"
+#include "part.h"
 
 /* As it lies in the file; of one machine and one version of rue, so that its layout is nobody else's. */
 struct page {

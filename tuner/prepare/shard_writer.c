@@ -9,6 +9,7 @@
 
 #include "advice.h"
 #include "file_io.h"
+#include "part.h"
 #include "shards.h"
 
 static const char part[] = ".part";

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "image_name.h"
+#include "sink_image_name.h"
 
 extern const struct rue_sink_ops rue_sink_csv;
 extern const struct rue_sink_ops rue_sink_folder;
@@ -112,7 +112,7 @@ static rue_status check_label(const struct rue_sink *sink, const struct rue_item
 
 rue_status rue_sink_add(struct rue_sink *sink, const struct rue_item *item, rue_error *error)
 {
-    if (!rue_image_name_is_safe(item->key))
+    if (!rue_sink_name_is_safe(item->key))
         return rue_fail(error, RUE_DATA, "'%.200s' is no name for a file: rename the item", item->key);
     rue_status status = check_label(sink, item, error);
     if (status != RUE_OK) return status;

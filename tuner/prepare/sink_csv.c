@@ -10,7 +10,7 @@
 
 #include "advice.h"
 #include "file_io.h"
-#include "image_name.h"
+#include "part.h"
 #include "sink.h"
 #include "sink_image_name.h"
 

@@ -10,7 +10,6 @@
 
 #include "advice.h"
 #include "file_io.h"
-#include "image_name.h"
 #include "sink.h"
 #include "sink_image_name.h"
 #include "walk.h"
@@ -116,7 +115,7 @@ static rue_status add(void *state, const struct rue_item *item, rue_error *error
     struct folder *folder = state;
     char name[PATH_MAX];
     rue_sink_image_name(folder->options, item, name, sizeof name);
-    if (!rue_image_name_is_safe(name))
+    if (!rue_sink_name_is_safe(name))
         return rue_fail(error, RUE_DATA, "'%.200s' is no name for a file: rename the class or the item",
                         name);
     if (make_folders(folder, name) != 0) return fail(folder, name, error);

@@ -9,4 +9,7 @@
 void rue_sink_image_name(const struct rue_sink_options *options, const struct rue_item *item, char *out,
                          size_t bytes);
 
+/* Whether a path that comes from data leads to what is below a folder, and nowhere else. */
+bool rue_sink_name_is_safe(const char *path);
+
 #endif

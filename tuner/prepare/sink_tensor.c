@@ -12,6 +12,7 @@
 #include "advice.h"
 #include "crc32c.h"
 #include "file_io.h"
+#include "part.h"
 #include "sink.h"
 #include "tensor_file.h"
 

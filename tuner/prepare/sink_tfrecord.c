@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "shard_writer.h"
-#include "tf_example.h"
 #include "tf_record.h"
+#include "tf_writer.h"
 
 static void close_tfrecord(void *state)
 {

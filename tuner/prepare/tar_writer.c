@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tar_header.h"
+#include "tar_reader.h"
 
 static const uint64_t size_max = UINT64_C(077777777777); /* what eleven octal digits hold */
 static const char zeros[2 * RUE_TAR_BLOCK];

@@ -57,7 +57,7 @@ struct rue_source_ops {
     const char *help;
     bool holds[RUE_MODE_COUNT];
     bool keys;     /* whether it has names for images and labels: rue_source_options */
-    bool patterns; /* whether `path` may be a pattern of shards that is no file: see shard_set.h */
+    bool patterns; /* whether `path` may be a pattern of shards that is no file: see shards.h */
     bool maps;     /* whether preprocessed items are viewed in the first file */
     /* Whether `path`, which exists, looks like this format: cheap, opens at most the first bytes. Fails where
      * it cannot be looked at. `*is` is false before. */

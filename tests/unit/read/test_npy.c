@@ -31,19 +31,6 @@ Test(npy, headers_of_numpy_are_read_in_every_version_and_order)
         }
 }
 
-Test(npy, what_is_written_is_read_again)
-{
-    const uint32_t shape[3] = {3, 224, 224};
-    char header[RUE_NPY_HEADER_BYTES];
-    for (int dtype = 0; dtype < RUE_DTYPE_COUNT; dtype++) {
-        struct rue_npy npy;
-        rue_npy_header((enum rue_dtype)dtype, shape, header);
-        cr_assert_eq(rue_npy_parse(header, sizeof header, &npy, NULL), RUE_OK);
-        cr_assert(npy.dtype == (enum rue_dtype)dtype && npy.header_bytes == sizeof header);
-        cr_assert_eq(header[sizeof header - 1], '\n');
-    }
-}
-
 Test(npy, everything_else_is_refused_with_a_reason)
 {
     static const char *const bad[][2] = {

@@ -3,7 +3,6 @@
 #include <criterion/criterion.h>
 #include <sys/resource.h>
 
-#include "shard_pattern.h"
 #include "temporary_folder.h"
 
 TestSuite(shards, .init = temporary_folder_make, .fini = temporary_folder_remove, .timeout = 60);
@@ -130,13 +129,12 @@ Test(shards, what_is_missing_or_no_pattern_is_refused)
     refuse("{0..999}{0..999}{0..999}{x,", RUE_USAGE, "brace");
 }
 
-Test(shards, a_folder_of_several_splits_is_refused_with_a_pattern_for_one)
+Test(shards, a_folder_of_several_splits_is_refused)
 {
     static const char *const names[] = {"s/train-08.tar", "s/train-09.tar", "s/train-10.tar", "s/val-00.tar",
                                         "s/other.tar"};
     for (size_t i = 0; i < 5; i++) temporary_text(names[i], "x");
     refuse("s", RUE_DATA, "s holds shards of train and of val");
-    refuse("s", RUE_DATA, "s/train-{08..10}.tar'");
     expect_names("s/train-{08..10}.tar", 3, names);
     unlink(temporary_path("s/train-09.tar"));
     refuse("s", RUE_DATA, "such as '");
@@ -162,21 +160,6 @@ Test(shards, splits_are_words_of_a_name)
         const char *split = rue_shard_split(cases[i].name);
         cr_assert(split == cases[i].split || (split && cases[i].split && !strcmp(split, cases[i].split)),
                   "%s", cases[i].name);
-    }
-}
-
-Test(shards, what_is_not_numbered_in_a_row_has_no_pattern)
-{
-    char out[2 * PATH_MAX];
-    cr_assert(rue_shard_split_pattern("t-00000-of-00003", "t-00002-of-00003", 3, out));
-    cr_assert_str_eq(out, "t-{00000..00002}-of-00003");
-    cr_assert(rue_shard_split_pattern("d1/t8.tar", "d1/t9.tar", 2, out));
-    cr_assert_str_eq(out, "d1/t{8..9}.tar");
-    static const char *const others[] = {"t-00000-of-00003", "t-00004-of-00003", "t-00002-of-0003",
-                                         "u-00002-of-00003"};
-    for (size_t i = 0; i < 4; i++) {
-        cr_assert_not(rue_shard_split_pattern(others[0], others[i], 3, out), "%s", others[i]);
-        cr_assert_str_eq(out, others[0]);
     }
 }
 

@@ -39,4 +39,10 @@ bool rue_part_clear(const char *name);
  * removed: what else may be in it, the caller removes by name before. */
 void rue_part_remove(const char *name);
 
+/* Blocks until the file's bytes are on the disk. `path` is for messages: RUE_STORE names it. */
+rue_status rue_write_flush(int fd, const char *path, rue_error *error) RUE_MUST_CHECK;
+
+/* The same of the names in a folder; where its file system does not do so, nothing. */
+void rue_write_flush_folder(const char *path);
+
 #endif

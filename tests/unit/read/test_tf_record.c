@@ -3,7 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tf_example.h"
+#include "tf_record.h"
+#include "tf_writer.h"
 
 /* Features as "name:kind:count:first;" */
 static void note(void *context, const struct rue_tf_feature *feature)
@@ -29,7 +30,7 @@ static void expect(const char *message, size_t bytes, const char *wanted)
 
 #define MESSAGE(text) text, sizeof text - 1
 
-Test(tf_example, lists_are_read_packed_or_not)
+Test(tf_record, lists_are_read_packed_or_not)
 {
     expect(MESSAGE(""), "");
     expect(MESSAGE("\x0a\x0e\x0a\x0c\x0a\x01"
@@ -49,7 +50,7 @@ Test(tf_example, lists_are_read_packed_or_not)
            "f:2:1:0;");
 }
 
-Test(tf_example, what_is_not_known_is_passed_over)
+Test(tf_record, what_is_not_known_is_passed_over)
 {
     expect(MESSAGE("\x10\x07\x1d"
                    "abcd\x21"
@@ -61,7 +62,7 @@ Test(tf_example, what_is_not_known_is_passed_over)
            "a:0:0:0;");
 }
 
-Test(tf_example, damage_is_told_with_its_place)
+Test(tf_record, damage_is_told_with_its_place)
 {
     static const struct {
         const char *message;
@@ -93,7 +94,7 @@ static size_t make(unsigned char *message)
     return head + 5;
 }
 
-Test(tf_example, what_is_written_is_read)
+Test(tf_record, what_is_written_is_read)
 {
     unsigned char message[RUE_TF_HEAD_MAX + 8];
     expect((const char *)message, make(message),
@@ -101,7 +102,7 @@ Test(tf_example, what_is_written_is_read)
 }
 
 /* Whatever a byte becomes, the walk ends and stays within the message. */
-Test(tf_example, no_damage_leads_out_of_the_message)
+Test(tf_record, no_damage_leads_out_of_the_message)
 {
     unsigned char message[RUE_TF_HEAD_MAX + 8];
     size_t bytes = make(message);

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "advice.h"
 #include "file_io.h"
 
 static const char prefix[] = ".rue-", unique[] = "XXXXXX", mark_name[] = "/" RUE_PART_MARK;
@@ -199,6 +200,23 @@ int rue_part_open(const char *path, bool again, char name[RUE_PART_BYTES])
     fd = make_folder(base, name);
     if (fd < 0) name[0] = 0;
     return fd;
+}
+
+/* ---- to the disk ---- */
+
+rue_status rue_write_flush(int fd, const char *path, rue_error *error)
+{
+    if (fdatasync(fd) == 0) return RUE_OK;
+    return rue_fail(error, RUE_STORE, "cannot write %s to the disk: %s%s", path, strerror(errno),
+                    rue_advice(errno));
+}
+
+void rue_write_flush_folder(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) return;
+    fsync(fd);
+    close(fd);
 }
 
 rue_status rue_part_publish(const char *from, const char *path, bool overwrite, rue_error *error)
