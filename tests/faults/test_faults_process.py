@@ -97,7 +97,7 @@ def test_a_second_tuner_names_the_process_that_has_the_folder(rue, script):
     (rue.folder / "by/another/path").symlink_to(rue.folder / "out")
     for path in ("out", "by/another/path", rue.folder / "out", "by/../out/."):
         done = rue("tune", "--runner", one.command, "--quiet", "--out", path)
-        expect_failure(done, 6, f"at work in {path}", f"process {process.pid}: ", "rue tune --runner", "--out")
+        expect_failure(done, 6, f"at work in {path}", f"process {process.pid}", "--out")
     asked = one.joint()
     process.kill()
     finish(process)

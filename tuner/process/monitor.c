@@ -14,8 +14,6 @@
 #include "process_tree.h"
 #include "units.h"
 
-static const double megabyte = 1e6;
-
 /* So many times as long as asking for PSS took it is not asked for again: half a percent of a CPU. */
 enum { PSS_REST = 200 };
 
@@ -39,41 +37,34 @@ static struct rue_monitor_sample *add_sample(struct rue_monitor *monitor)
     return &monitor->samples[monitor->count++];
 }
 
-static void look_at_gpu(const struct rue_gpu *gpu, struct rue_monitor_sample *sample)
-{
-    struct rue_gpu_usage usage;
-    sample->gpu_percent = sample->gpu_memory_bytes = NAN;
-    if (!gpu) return;
-    rue_gpu_read(gpu, &usage);
-    sample->gpu_percent = usage.busy_percent;
-    sample->gpu_memory_bytes = usage.memory_bytes;
-}
-
 /* The first look only says where counting begins. */
 static void take_sample(struct rue_monitor *monitor)
 {
     struct rue_tree_usage usage;
+    struct rue_gpu_usage gpu;
     uint64_t begin = rue_clock_now_ns();
     bool pss = begin >= monitor->pss_from_ns;
     rue_process_tree_read(&monitor->tree, pss, &usage);
     uint64_t now = rue_clock_now_ns();
     if (pss) monitor->pss_from_ns = now + PSS_REST * (now - begin);
+    rue_gpu_read(monitor->gpu, &gpu);
     struct rue_monitor_sample *sample = add_sample(monitor);
     if (!sample) return;
-    *sample = (struct rue_monitor_sample){.at_ns = now - monitor->start_ns,
-                                          .cpu_ns = usage.cpu_ns,
-                                          .read_bytes = usage.read_bytes,
-                                          .write_bytes = usage.write_bytes,
-                                          .rss_bytes = usage.rss_bytes,
-                                          .pss_bytes = pss && usage.pss_bytes ? (double)usage.pss_bytes : NAN,
-                                          .processes = usage.processes,
-                                          .threads = usage.threads};
-    look_at_gpu(monitor->gpu, sample);
+    *sample =
+        (struct rue_monitor_sample){.time_s = (double)(now - monitor->start_ns) / 1e9,
+                                    .processes = usage.processes,
+                                    .threads = usage.threads,
+                                    .cpu_s = (double)usage.cpu_ns / 1e9,
+                                    .rss_mb = (double)usage.rss_bytes / 1e6,
+                                    .pss_mb = pss && usage.pss_bytes ? (double)usage.pss_bytes / 1e6 : NAN,
+                                    .read_mb = (double)usage.read_bytes / 1e6,
+                                    .write_mb = (double)usage.write_bytes / 1e6,
+                                    .gpu_percent = gpu.busy_percent,
+                                    .gpu_memory_mb = gpu.memory_bytes / 1e6};
     if (monitor->count < 2) return;
     const struct rue_monitor_sample *before = sample - 1;
-    if (sample->at_ns > before->at_ns)
-        sample->cpu_percent =
-            100 * (double)(sample->cpu_ns - before->cpu_ns) / (double)(sample->at_ns - before->at_ns);
+    if (sample->time_s > before->time_s)
+        sample->cpu_percent = 100 * (sample->cpu_s - before->cpu_s) / (sample->time_s - before->time_s);
 }
 
 static struct timespec time_of(uint64_t ns)
@@ -137,9 +128,9 @@ rue_status rue_monitor_open(pid_t root, const struct rue_gpu *gpu, uint64_t peri
 /* A last sample right behind the one before says little by itself: it takes its place. */
 static void end_samples(struct rue_monitor *monitor)
 {
-    uint64_t now = rue_clock_now_ns() - monitor->start_ns;
-    bool close =
-        monitor->count > 1 && now - monitor->samples[monitor->count - 1].at_ns < monitor->period_ns / 4;
+    double now_s = (double)(rue_clock_now_ns() - monitor->start_ns) / 1e9;
+    bool close = monitor->count > 1 &&
+                 now_s - monitor->samples[monitor->count - 1].time_s < (double)monitor->period_ns / 4e9;
     if (close) monitor->count--;
     take_sample(monitor);
 }
@@ -172,115 +163,118 @@ size_t rue_monitor_samples(const struct rue_monitor *monitor, const struct rue_m
     return monitor->count;
 }
 
+/* ---- columns ---- */
+
+static const struct column {
+    const char *name, *format;
+    size_t offset; /* of a double in a sample */
+    bool counts;   /* from the beginning of the watch */
+} columns[] = {
+#define COLUMN(name, format, counts)                                     \
+    {                                                                    \
+#        name, format, offsetof(struct rue_monitor_sample, name), counts \
+    }
+    COLUMN(time_s, "%.3f", true),       COLUMN(processes, "%.0f", false),     COLUMN(threads, "%.0f", false),
+    COLUMN(cpu_s, "%.2f", true),        COLUMN(cpu_percent, "%.1f", false),   COLUMN(rss_mb, "%.6f", false),
+    COLUMN(pss_mb, "%.6f", false),      COLUMN(read_mb, "%.6f", true),        COLUMN(write_mb, "%.6f", true),
+    COLUMN(gpu_percent, "%.0f", false), COLUMN(gpu_memory_mb, "%.6f", false),
+};
+enum { COLUMNS = sizeof columns / sizeof *columns };
+
+static double value_of(const struct rue_monitor_sample *sample, size_t offset)
+{
+    return *(const double *)((const char *)sample + offset);
+}
+
+static double *place_of(struct rue_monitor_sample *sample, size_t offset)
+{
+    return (double *)((char *)sample + offset);
+}
+
 void rue_monitor_cut(struct rue_monitor *monitor, uint64_t last_ns)
 {
     struct rue_monitor_sample *samples = monitor->samples;
     if (monitor->count < 2) return;
-    uint64_t end_ns = samples[monitor->count - 1].at_ns;
+    double end_s = samples[monitor->count - 1].time_s;
     size_t begin = monitor->count - 2;
-    while (begin > 0 && end_ns - samples[begin].at_ns < last_ns) begin--;
+    while (begin > 0 && end_s - samples[begin].time_s < (double)last_ns / 1e9) begin--;
     const struct rue_monitor_sample zero = samples[begin];
     monitor->count -= begin;
     memmove(samples, samples + begin, monitor->count * sizeof *samples);
-    for (size_t i = 0; i < monitor->count; i++) {
-        samples[i].at_ns -= zero.at_ns;
-        samples[i].cpu_ns -= zero.cpu_ns;
-        samples[i].read_bytes -= zero.read_bytes;
-        samples[i].write_bytes -= zero.write_bytes;
-    }
+    for (size_t i = 0; i < monitor->count; i++)
+        for (size_t c = 0; c < COLUMNS; c++)
+            if (columns[c].counts)
+                *place_of(&samples[i], columns[c].offset) -= value_of(&zero, columns[c].offset);
     samples[0].cpu_percent = 0;
 }
 
-/* ---- sums ---- */
-
-static void note(struct rue_scaling_figure *figure, double value, double *sum, size_t *count)
+/* The mean and the peak of the values that are known. */
+static void sum_up_column(const struct rue_monitor_sample *samples, size_t count, size_t offset,
+                          struct rue_scaling_figure *out)
 {
-    if (isnan(value)) return;
-    figure->peak = fmax(figure->peak, value);
-    *sum += value;
-    ++*count;
+    double sum = 0;
+    size_t known = 0;
+    for (size_t i = 0; i < count; i++) {
+        double value = value_of(&samples[i], offset);
+        if (isnan(value)) continue;
+        out->peak = fmax(out->peak, value);
+        sum += value;
+        known++;
+    }
+    if (known) out->mean = sum / (double)known;
 }
 
 void rue_monitor_sum_up(const struct rue_monitor_sample *samples, size_t count, struct rue_scaling_usage *out)
 {
-    struct rue_scaling_figure *const figures[] = {&out->rss_mb, &out->pss_mb, &out->gpu_percent,
-                                                  &out->gpu_memory_mb};
-    enum { FIGURES = sizeof figures / sizeof *figures };
-    double sums[FIGURES] = {0};
-    size_t counts[FIGURES] = {0};
     *out = rue_scaling_usage_unknown();
     if (!count) return;
-    for (size_t i = 0; i < count; i++) {
-        const double values[FIGURES] = {(double)samples[i].rss_bytes / megabyte,
-                                        samples[i].pss_bytes / megabyte, samples[i].gpu_percent,
-                                        samples[i].gpu_memory_bytes / megabyte};
-        for (int f = 0; f < FIGURES; f++) note(figures[f], values[f], &sums[f], &counts[f]);
-        if (i) out->cpu_percent.peak = fmax(out->cpu_percent.peak, samples[i].cpu_percent);
-    }
-    for (int f = 0; f < FIGURES; f++)
-        if (counts[f]) figures[f]->mean = sums[f] / (double)counts[f];
     const struct rue_monitor_sample *first = &samples[0], *last = &samples[count - 1];
-    if (last->at_ns > first->at_ns)
-        out->cpu_percent.mean =
-            100 * (double)(last->cpu_ns - first->cpu_ns) / (double)(last->at_ns - first->at_ns);
-    out->read_mb = (double)(last->read_bytes - first->read_bytes) / megabyte;
-    out->write_mb = (double)(last->write_bytes - first->write_bytes) / megabyte;
+#define SUM_UP(name) sum_up_column(samples, count, offsetof(struct rue_monitor_sample, name), &out->name)
+    SUM_UP(cpu_percent);
+    SUM_UP(rss_mb);
+    SUM_UP(pss_mb);
+    SUM_UP(gpu_percent);
+    SUM_UP(gpu_memory_mb);
+    out->cpu_percent.mean = last->time_s > first->time_s
+                                ? 100 * (last->cpu_s - first->cpu_s) / (last->time_s - first->time_s)
+                                : NAN;
+    out->read_mb = last->read_mb - first->read_mb;
+    out->write_mb = last->write_mb - first->write_mb;
     out->samples = count;
 }
 
 /* ---- the file ---- */
 
-static const char header[] = RUE_MONITOR_MARK "cpu_s,cpu_percent,rss_mb,pss_mb,read_mb,write_mb,"
-                                              "gpu_percent,gpu_memory_mb,trial";
-enum { TIME, PROCESSES, THREADS, CPU, CPU_PERCENT, RSS, PSS, READ, WRITE, GPU, GPU_MEMORY, TRIAL, COLUMNS };
-
-static void put(FILE *stream, const char *format, double value)
-{
-    if (!isnan(value)) fprintf(stream, format, value);
-    fputc(',', stream);
-}
-
 void rue_monitor_write(const struct rue_monitor_sample *samples, size_t count, uint64_t trial, FILE *stream)
 {
-    fprintf(stream, "%s\n", header);
+    for (size_t c = 0; c < COLUMNS; c++) fprintf(stream, "%s,", columns[c].name);
+    fputs("trial\n", stream);
     for (size_t i = 0; i < count; i++) {
-        const struct rue_monitor_sample *at = &samples[i];
-        fprintf(stream, "%.3f,%u,%u,%.2f,%.1f,%.6f,", (double)at->at_ns / 1e9, at->processes, at->threads,
-                (double)at->cpu_ns / 1e9, at->cpu_percent, (double)at->rss_bytes / megabyte);
-        put(stream, "%.6f", at->pss_bytes / megabyte);
-        fprintf(stream, "%.6f,%.6f,", (double)at->read_bytes / megabyte, (double)at->write_bytes / megabyte);
-        put(stream, "%.0f", at->gpu_percent);
-        put(stream, "%.6f", at->gpu_memory_bytes / megabyte);
+        for (size_t c = 0; c < COLUMNS; c++) {
+            double value = value_of(&samples[i], columns[c].offset);
+            if (!isnan(value)) fprintf(stream, columns[c].format, value);
+            fputc(',', stream);
+        }
         fprintf(stream, "%" PRIu64 "\n", trial);
     }
 }
 
-/* A count as it was before it was written in millions. */
-static uint64_t whole(double value, double unit)
-{
-    return value > 0 ? (uint64_t)llround(value * unit) : 0;
-}
-
+/* All lines of a file are about one trial: `*trial` is 0 before the first. */
 static bool read_line(char *line, double *trial, struct rue_monitor_sample *out)
 {
-    double value[COLUMNS];
     char *rest = line, *end;
-    int column = 0;
-    for (char *field; (field = strsep(&rest, ",\n")) && column < COLUMNS; column++) {
-        value[column] = *field ? strtod(field, &end) : NAN;
+    for (size_t c = 0; c <= COLUMNS; c++) {
+        const char *field = strsep(&rest, ",\n");
+        if (!field) return false;
+        double value = *field ? strtod(field, &end) : NAN;
         if (*field && *end) return false;
+        if (c < COLUMNS) {
+            *place_of(out, columns[c].offset) = value;
+            continue;
+        }
+        if (!(value > 0) || (*trial > 0 && value != *trial)) return false;
+        *trial = value;
     }
-    if (column < COLUMNS || !(value[TRIAL] > 0) || (*trial > 0 && value[TRIAL] != *trial)) return false;
-    *trial = value[TRIAL];
-    *out = (struct rue_monitor_sample){.at_ns = whole(value[TIME], 1e9),
-                                       .cpu_ns = whole(value[CPU], 1e9),
-                                       .cpu_percent = value[CPU_PERCENT],
-                                       .rss_bytes = whole(value[RSS], megabyte),
-                                       .pss_bytes = value[PSS] * megabyte,
-                                       .read_bytes = whole(value[READ], megabyte),
-                                       .write_bytes = whole(value[WRITE], megabyte),
-                                       .gpu_percent = value[GPU],
-                                       .gpu_memory_bytes = value[GPU_MEMORY] * megabyte};
     return true;
 }
 
@@ -290,7 +284,8 @@ bool rue_monitor_read(const char *path, uint64_t *trial, struct rue_scaling_usag
     struct rue_monitor kept = {0};
     char line[512];
     FILE *file = fopen(path, "re");
-    bool good = file && fgets(line, sizeof line, file) && strncmp(line, header, sizeof header - 1) == 0;
+    bool good = file && fgets(line, sizeof line, file) &&
+                strncmp(line, RUE_MONITOR_MARK, sizeof RUE_MONITOR_MARK - 1) == 0;
     while (good && fgets(line, sizeof line, file)) {
         struct rue_monitor_sample *sample = add_sample(&kept);
         good = sample && strchr(line, '\n') && read_line(line, &number, sample);

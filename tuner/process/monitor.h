@@ -11,15 +11,14 @@
 #include "gpu.h"
 #include "scaling.h"
 
-/* Counters are from the beginning of the watch. */
+/* Counters (time, CPU seconds, bytes read and written) are from the beginning of the watch. */
 struct rue_monitor_sample {
-    uint64_t at_ns; /* from the beginning */
-    uint64_t cpu_ns, read_bytes, write_bytes;
-    double cpu_percent; /* of one CPU, since the sample before; 0 of the first */
-    uint64_t rss_bytes;
-    double pss_bytes; /* NaN where it was not asked for: seldom, where asking takes long */
-    unsigned processes, threads;
-    double gpu_percent, gpu_memory_bytes; /* NaN without a GPU */
+    double time_s;
+    double processes, threads;
+    double cpu_s, cpu_percent; /* of one CPU, since the sample before; 0 of the first */
+    double rss_mb, pss_mb;     /* NaN where PSS was not asked for: seldom, where asking takes long */
+    double read_mb, write_mb;
+    double gpu_percent, gpu_memory_mb; /* NaN without a GPU */
 };
 
 struct rue_monitor;

@@ -84,7 +84,7 @@ static void listen_keeper(struct rue_process *process)
         process->stopped = WIFSTOPPED(how) ? WSTOPSIG(how) : 0;
         process->ended = !WIFSTOPPED(how) && !WIFCONTINUED(how);
         process->how = how;
-        process->suspensions += !process->ended;
+        process->suspensions += process->stopped != 0;
     }
 }
 

@@ -23,8 +23,8 @@ int rue_process_line(const struct rue_process *process);
 /* The process above the child and all that it starts; valid until the close. */
 pid_t rue_process_keeper(const struct rue_process *process);
 
-/* How often the child has been stopped or continued so far, by whomever; only the child itself is watched,
- * not what it started. */
+/* How often the child has been stopped so far, by whomever; only the child itself is watched, not what it
+ * started. */
 unsigned rue_process_suspensions(struct rue_process *process);
 
 /* The signal that the child is stopped by, "TTIN"; NULL while it runs. As of the last call of the function

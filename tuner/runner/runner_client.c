@@ -410,11 +410,11 @@ static struct mark mark_now(struct rue_runner *runner)
                          rue_clock_asleep_ns()};
 }
 
-/* A runner that is still stopped is no trial that was suspended, but one that hangs. */
-static bool was_suspended(struct rue_runner *runner, const struct mark *before)
+/* A runner that gave no answer and is still stopped is no trial that was suspended, but one that hangs. */
+static bool was_suspended(struct rue_runner *runner, const struct mark *before, bool answered)
 {
     struct mark after = mark_now(runner);
-    if (rue_process_stop(runner->process)) return false;
+    if (!answered && rue_process_stop(runner->process)) return false;
     return after.runner != before->runner || after.tuner != before->tuner ||
            after.asleep_ns > before->asleep_ns + RUE_NS_PER_MS;
 }
@@ -478,7 +478,8 @@ rue_status rue_runner_finish(struct rue_runner *runner, struct rue_trial_result 
     result->config = flight->request->config;
     if (flight->status == RUE_OK && !flight->reply) hear(runner);
     rue_status status = flight->status;
-    if (status == RUE_OK || status == RUE_TIMEOUT) runner->suspended = was_suspended(runner, &flight->before);
+    if (status == RUE_OK || status == RUE_TIMEOUT)
+        runner->suspended = was_suspended(runner, &flight->before, status == RUE_OK);
     if (status == RUE_OK) rue_trial_reply_decode(flight->reply, flight->request, result);
     json_decref(flight->reply);
     flight->reply = NULL;

@@ -63,12 +63,12 @@ Test(monitor, sees_work_from_the_beginning_to_the_end)
     size_t count = watch_burner(&samples);
     cr_assert_geq(count, 2);
     for (size_t i = 1; i < count; i++) {
-        cr_assert_gt(samples[i].at_ns, samples[i - 1].at_ns);
-        cr_assert_geq(samples[i].cpu_ns, samples[i - 1].cpu_ns);
+        cr_assert_gt(samples[i].time_s, samples[i - 1].time_s);
+        cr_assert_geq(samples[i].cpu_s, samples[i - 1].cpu_s);
     }
     cr_assert_eq(samples[0].cpu_percent, 0);
-    cr_assert_geq(samples[count - 1].cpu_ns - samples[0].cpu_ns, (BURNT_MS - 30) * RUE_NS_PER_MS);
-    cr_assert(samples[count - 1].processes == 1 && samples[count - 1].rss_bytes > 0);
+    cr_assert_geq(samples[count - 1].cpu_s - samples[0].cpu_s, (BURNT_MS - 30) / 1e3);
+    cr_assert(samples[count - 1].processes == 1 && samples[count - 1].rss_mb > 0);
 }
 
 Test(monitor, without_a_gpu_says_nothing_of_one)
@@ -77,7 +77,7 @@ Test(monitor, without_a_gpu_says_nothing_of_one)
     struct rue_scaling_usage usage;
     size_t count = watch_burner(&samples);
     for (size_t i = 0; i < count; i++)
-        cr_assert(isnan(samples[i].gpu_percent) && isnan(samples[i].gpu_memory_bytes));
+        cr_assert(isnan(samples[i].gpu_percent) && isnan(samples[i].gpu_memory_mb));
     rue_monitor_sum_up(samples, count, &usage);
     cr_assert(isnan(usage.gpu_percent.mean) && isnan(usage.gpu_memory_mb.peak));
 }
@@ -93,23 +93,23 @@ Test(monitor, what_was_ended_at_once_has_its_first_and_last_look)
 Test(monitor, means_and_peaks_are_over_the_time_watched)
 {
     const struct rue_monitor_sample samples[] = {
-        {.at_ns = 0, .rss_bytes = 1000000, .pss_bytes = NAN, .gpu_percent = 10, .gpu_memory_bytes = 2e6},
-        {.at_ns = 1000000000,
-         .cpu_ns = 2000000000,
+        {.rss_mb = 1, .pss_mb = NAN, .gpu_percent = 10, .gpu_memory_mb = 2},
+        {.time_s = 1,
+         .cpu_s = 2,
          .cpu_percent = 200,
-         .rss_bytes = 5000000,
-         .pss_bytes = 4e6,
-         .read_bytes = 7000000,
+         .rss_mb = 5,
+         .pss_mb = 4,
+         .read_mb = 7,
          .gpu_percent = 30,
-         .gpu_memory_bytes = 4e6},
-        {.at_ns = 4000000000,
-         .cpu_ns = 2000000000,
-         .rss_bytes = 3000000,
-         .pss_bytes = NAN,
-         .read_bytes = 7000000,
-         .write_bytes = 500000,
+         .gpu_memory_mb = 4},
+        {.time_s = 4,
+         .cpu_s = 2,
+         .rss_mb = 3,
+         .pss_mb = NAN,
+         .read_mb = 7,
+         .write_mb = 0.5,
          .gpu_percent = NAN,
-         .gpu_memory_bytes = 6e6}};
+         .gpu_memory_mb = 6}};
     struct rue_scaling_usage usage;
     rue_monitor_sum_up(samples, 3, &usage);
     cr_assert(usage.cpu_percent.mean == 50 && usage.cpu_percent.peak == 200);
@@ -161,13 +161,13 @@ Test(monitor, what_was_before_the_trial_can_be_cut_off)
     const struct rue_monitor_sample *samples;
     size_t count = watch_burner(&samples);
     struct rue_monitor_sample first = samples[count - 2], last = samples[count - 1];
-    rue_monitor_cut(monitor, last.at_ns);
+    rue_monitor_cut(monitor, (uint64_t)(last.time_s * 1e9));
     cr_assert_eq(rue_monitor_samples(monitor, &samples), count, "all of it was the trial");
-    rue_monitor_cut(monitor, last.at_ns - first.at_ns);
+    rue_monitor_cut(monitor, (uint64_t)((last.time_s - first.time_s) * 1e9));
     cr_assert_eq(rue_monitor_samples(monitor, &samples), 2);
-    cr_assert(samples[0].at_ns == 0 && samples[0].cpu_ns == 0 && samples[0].cpu_percent == 0);
-    cr_assert_eq(samples[1].at_ns, last.at_ns - first.at_ns);
-    cr_assert_eq(samples[1].cpu_ns, last.cpu_ns - first.cpu_ns);
+    cr_assert(samples[0].time_s == 0 && samples[0].cpu_s == 0 && samples[0].cpu_percent == 0);
+    cr_assert_float_eq(samples[1].time_s, last.time_s - first.time_s, 1e-9);
+    cr_assert_float_eq(samples[1].cpu_s, last.cpu_s - first.cpu_s, 1e-9);
     rue_monitor_cut(monitor, 0);
     cr_assert_eq(rue_monitor_samples(monitor, &samples), 2, "a beginning and an end");
 }
