@@ -1,6 +1,6 @@
 /* The runner's protocol, rue.runner/1: one JSON object a line in each direction. Both ends use these
  * functions, so what one writes the other reads. Unknown keys are ignored. What must hold between the fields
- * of a reply to a trial is in reply_rules.h, and what a runner that is started again must repeat in
+ * of a reply to a trial is in trial_reply.h, and what a runner that is started again must repeat in
  * runner_identity.h. */
 #ifndef RUE_PROTOCOL_H
 #define RUE_PROTOCOL_H

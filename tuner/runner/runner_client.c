@@ -2,11 +2,9 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "advice.h"
 #include "clock.h"
@@ -63,27 +61,15 @@ struct rue_runner {
     struct flight flight;
 };
 
-/* Whether the shell would find a program of that name; a name with a '/' is one. */
-static bool is_program(const char *name, size_t length)
-{
-    if (memchr(name, '/', length)) return true;
-    const char *path = getenv("PATH");
-    for (const char *end; path && *path; path = *end ? end + 1 : end) {
-        char file[PATH_MAX];
-        end = strchrnul(path, ':');
-        snprintf(file, sizeof file, "%.*s/%.*s", (int)(end - path), path, (int)length, name);
-        if (access(file, X_OK) == 0) return true;
-    }
-    return false;
-}
-
 /* Whether the command is one program with arguments: then the shell is told to make way for it, so that it is
  * the runner itself whose end and whose stops are seen. */
 static bool is_simple(const char *command)
 {
-    size_t word = strcspn(command, " \t");
-    bool assigns = memchr(command, '=', word) != NULL;
-    return !command[strcspn(command, ";&|<>()`\n")] && !assigns && is_program(command, word);
+    static const char *const builtins[] = {"exec ", "command ", "eval "};
+    bool simple = !command[strcspn(command, ";&|<>()`\n")] && !memchr(command, '=', strcspn(command, " \t"));
+    for (size_t i = 0; i < sizeof builtins / sizeof *builtins; i++)
+        simple = simple && strncmp(command, builtins[i], strlen(builtins[i])) != 0;
+    return simple;
 }
 
 static rue_status start_process(struct rue_runner *runner, rue_error *error)
@@ -181,39 +167,25 @@ static rue_status greet(struct rue_runner *runner, bool *another, rue_error *err
     return status;
 }
 
-static rue_status open_runner(const char *command, const char *const *words, const char *gpu,
-                              struct rue_runner **out, rue_error *error)
+rue_status rue_runner_open(const struct rue_runner_command *command, struct rue_runner **out,
+                           rue_error *error)
 {
+    const char *text = command->shell ? command->shell : "";
     struct rue_runner *runner = calloc(1, sizeof *runner);
     if (!runner) return rue_fail_memory(error, "a runner", sizeof *runner);
-    if (command && strlen(command) >= sizeof runner->command)
+    if (strlen(text) >= sizeof runner->command)
         return free(runner), rue_fail(error, RUE_USAGE,
                                       "the runner's command is longer than %zu bytes: put it into a script",
                                       sizeof runner->command);
-    snprintf(runner->command, sizeof runner->command, "%s", command ? command : "");
-    runner->words = words;
-    runner->gpu = gpu;
+    snprintf(runner->command, sizeof runner->command, "%s", text);
+    runner->words = command->words;
+    runner->gpu = command->gpu;
     runner->next_id = 1;
     bool another = false;
     rue_status status = greet(runner, &another, error);
     if (status != RUE_OK) return rue_runner_close(runner), status;
     *out = runner;
     return RUE_OK;
-}
-
-rue_status rue_runner_open(const char *command, struct rue_runner **out, rue_error *error)
-{
-    return open_runner(command, NULL, NULL, out, error);
-}
-
-rue_status rue_runner_open_on(const char *gpu, const char *command, struct rue_runner **out, rue_error *error)
-{
-    return open_runner(command, NULL, gpu, out, error);
-}
-
-rue_status rue_runner_open_own(const char *const *words, struct rue_runner **out, rue_error *error)
-{
-    return open_runner(NULL, words, NULL, out, error);
 }
 
 void rue_runner_close(struct rue_runner *runner)

@@ -8,20 +8,19 @@
 
 struct rue_runner;
 
-/* Starts the runner and greets it. `command` is a shell command, or NULL for this program's own runner.
- * RUE_RUNNER when it does not start or does not speak the protocol; RUE_INTERRUPTED, RUE_TERMINATED. */
-rue_status rue_runner_open(const char *command, struct rue_runner **out, rue_error *error) RUE_MUST_CHECK;
-
-/* The same for this program's own runner with arguments, RUE_RUNNER_WORDS_MAX at most and NULL at the end,
- * borrowed for its life. */
+/* How a runner is started; `words` and `gpu` are borrowed for its life. */
 enum { RUE_RUNNER_WORDS_MAX = 6 };
-rue_status rue_runner_open_own(const char *const *words, struct rue_runner **out,
-                               rue_error *error) RUE_MUST_CHECK;
+struct rue_runner_command {
+    const char *shell; /* for a shell; NULL: this program's own runner */
+    const char *const
+        *words;      /* (optional) arguments of our own, RUE_RUNNER_WORDS_MAX at most, NULL at the end */
+    const char *gpu; /* (optional) of the GPUs it sees this one alone, as CUDA_VISIBLE_DEVICES has it */
+};
 
-/* As rue_runner_open, but of the GPUs it sees `gpu` alone, as CUDA_VISIBLE_DEVICES has it; borrowed for its
- * life. */
-rue_status rue_runner_open_on(const char *gpu, const char *command, struct rue_runner **out,
-                              rue_error *error) RUE_MUST_CHECK;
+/* Starts the runner and greets it. RUE_RUNNER when it does not start or does not speak the protocol;
+ * RUE_INTERRUPTED, RUE_TERMINATED. */
+rue_status rue_runner_open(const struct rue_runner_command *command, struct rue_runner **out,
+                           rue_error *error) RUE_MUST_CHECK;
 
 /* Ends it; whatever it left running is killed. */
 void rue_runner_close(struct rue_runner *runner);

@@ -33,10 +33,10 @@ struct group {
 static rue_status open_members(struct group *group, rue_error *error)
 {
     rue_status status = RUE_OK;
-    for (size_t i = 0; status == RUE_OK && i < group->gpus->count; i++)
-        if (!group->members[i].runner)
-            status =
-                rue_runner_open_on(group->gpus->names[i], group->command, &group->members[i].runner, error);
+    for (size_t i = 0; status == RUE_OK && i < group->gpus->count; i++) {
+        const struct rue_runner_command command = {.shell = group->command, .gpu = group->gpus->names[i]};
+        if (!group->members[i].runner) status = rue_runner_open(&command, &group->members[i].runner, error);
+    }
     return status;
 }
 

@@ -13,7 +13,7 @@ extern const char *const rue_hello_keys[];
 extern const char *const rue_opened_keys[];
 
 /* Whether the two replies differ in one of `keys`; null is as good as absent. `out` names the first one that
- * does, with both values, cut short: "machine.usable_cpus" was 4 and is 96. */
+ * does, with both values, cut short: "images" was 1000 and is 77. */
 bool rue_runner_identity_differs(const json_t *before, const json_t *now, const char *const *keys,
                                  char out[RUE_IDENTITY_TEXT_BYTES]);
 

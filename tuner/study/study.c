@@ -47,7 +47,7 @@ static void identify(struct rue_study_setup *setup)
 }
 
 /* A runner for each GPU, which are one towards us. */
-static rue_status open_group(struct rue_study_setup *setup, rue_error *error)
+static void name_group(struct rue_study_setup *setup)
 {
     const struct rue_study_goal *goal = &setup->goal;
     const char **word = setup->host.words;
@@ -55,15 +55,16 @@ static rue_status open_group(struct rue_study_setup *setup, rue_error *error)
     *word++ = goal->loader.gpus;
     if (goal->loader.runner) *word++ = "--runner";
     if (goal->loader.runner) *word++ = goal->loader.runner;
-    return rue_runner_open_own(setup->host.words, &setup->host.runner, error);
 }
 
 static rue_status open_runner(struct rue_study_setup *setup, rue_error *error)
 {
     const struct rue_study_goal *goal = &setup->goal;
     if (goal->data.table) return rue_study_open_recording(setup, error);
-    return goal->loader.gpus ? open_group(setup, error)
-                             : rue_runner_open(goal->loader.runner, &setup->host.runner, error);
+    if (goal->loader.gpus) name_group(setup);
+    const struct rue_runner_command command = {.shell = goal->loader.gpus ? NULL : goal->loader.runner,
+                                               .words = setup->host.words};
+    return rue_runner_open(&command, &setup->host.runner, error);
 }
 
 static rue_status open_all(struct rue_study *study, rue_error *error)

@@ -138,11 +138,11 @@ def test_more_times_than_batches_fail(rue, script):
 CHANGES = {
     "loader": (dict(loader="other loader 2.0"), '"loader" was absent and is "other loader 2.0"'),
     "runner": (dict(runner="other 2.0"), '"runner" was "scripted 1.0" and is "other 2.0"'),
-    "machine": (dict(machine=dict(cpu="none", usable_cpus=96)), '"machine.usable_cpus" was 4 and is 96'),
+    "machine": (dict(machine=dict(cpu="none", usable_cpus=96)), '"machine" was {"cpu":"none","usable_cpus":4} and is {"cpu":"none","usable_cpus":96}'),
     "clock": (dict(clock="real"), '"clock" was "virtual" and is "real"'),
     "measures": (dict(measures=["joint"]), '"measures" was'),
     "models": (dict(models=["ape", "bee", "cow"]), '"models" was'),
-    "space": (dict(space=dict(batch_size=[16], num_workers=[0])), '"space.'),
+    "space": (dict(space=dict(batch_size=[16], num_workers=[0])), '"space" was'),
     "images": (dict(images=77), '"images" was 1000 and is 77'),
 }
 

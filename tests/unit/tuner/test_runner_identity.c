@@ -39,15 +39,6 @@ Test(runner_identity, the_first_key_that_differs_is_named_with_both_values)
     expect("{\"measures\":[\"joint\"]}", "{\"measures\":[]}", "\"measures\" was [\"joint\"] and is []");
 }
 
-Test(runner_identity, of_an_object_the_member_is_named)
-{
-    expect("{\"machine\":{\"cpu\":\"x\",\"usable_cpus\":4}}",
-           "{\"machine\":{\"usable_cpus\":96,\"cpu\":\"x\"}}", "\"machine.usable_cpus\" was 4 and is 96");
-    expect("{\"machine\":{}}", "{\"machine\":{\"gpus\":[\"A\"]}}",
-           "\"machine.gpus\" was absent and is [\"A\"]");
-    expect("{\"machine\":{}}", "{\"machine\":7}", "\"machine\" was {} and is 7");
-}
-
 Test(runner_identity, null_is_absent_and_order_and_unknown_keys_say_nothing)
 {
     cr_assert(
