@@ -7,7 +7,7 @@
 #include "commands.h"
 #include "help.h"
 #include "report.h"
-#include "settings.h"
+#include "options.h"
 #include "source.h"
 
 enum { BLOCK_BYTES = 2048 };

@@ -6,8 +6,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "error.h"
-
 /* X(identifier, name, kind, words, least, most, default, always shown, needs workers, PyTorch's argument,
  * help) To add a knob of rue's own loader: a row here, and the loader that obeys it. */
 #define RUE_OWN_KNOBS(X)                                                                                  \
@@ -63,13 +61,6 @@ struct rue_knobs {
 };
 
 extern const struct rue_knobs rue_own_knobs;
-
-/* rue's own knobs, then those of `more` [count], which are copied. Equal lists are one list, which lives as
- * long as the program. RUE_USAGE where one of them cannot be: its name is taken or not an identifier, it has
- * no value, too many, or a default that it cannot have, or all of them make a longer text than a
- * configuration may have; RUE_MEMORY. Called by one thread at a time. */
-rue_status rue_knobs_extend(const struct rue_knob_info *more, size_t count, const struct rue_knobs **out,
-                            rue_error *error) RUE_MUST_CHECK;
 
 /* The index of the knob of that name, or -1. */
 int rue_knob_find(const struct rue_knobs *knobs, const char *name);

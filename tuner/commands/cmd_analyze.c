@@ -55,7 +55,7 @@ static rue_status analyze(const struct rue_table *table, const struct rue_option
     const char *folder = rue_options_text(options, STUDY);
     bool quiet = rue_options_flag(options, QUIET);
     struct rue_ranking_rules rules;
-    rue_status status = rue_ranking_rules_read(options, &ranking_options, &rules, error);
+    rue_status status = rue_ranking_rules_read(options, &ranking_options, NULL, &rules, error);
     if (status != RUE_OK) return status;
     status = rue_tally_findings(&table->tally, RUE_TALLY_ALL, &rules, &findings, error);
     if (status != RUE_OK) return rue_ranking_rules_close(&rules), status;

@@ -184,7 +184,7 @@ static rue_status show_set(const struct rue_record *record, int set, const struc
     style.brief = !rue_options_flag(options, DETAILS);
     struct rue_ranking_rules rules;
     rue_status status =
-        rue_ranking_rules_override(options, &ranking_options, rue_record_rules(record), &rules, error);
+        rue_ranking_rules_read(options, &ranking_options, rue_record_rules(record), &rules, error);
     if (status != RUE_OK) return status;
     status = rue_record_findings(record, set, &rules, &findings, error);
     if (status != RUE_OK) return rue_ranking_rules_close(&rules), status;

@@ -430,7 +430,7 @@ static rue_status run(const struct rue_options *options, rue_error *error)
     if (status == RUE_OK)
         status = rue_data_options_keys(options, IMAGE_KEY, LABEL_KEY, &goal.data.keys, error);
     if (status == RUE_OK)
-        status = rue_ranking_rules_read(options, &ranking_options, &goal.search.rules, error);
+        status = rue_ranking_rules_read(options, &ranking_options, NULL, &goal.search.rules, error);
     goal.search.rules.confidence = goal.search.confidence;
     if (status == RUE_OK) status = check_goal(options, &goal, error);
     if (status != RUE_OK) return status;

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "commands.h"
-#include "settings.h"
+#include "options.h"
 #include "wrap.h"
 
 enum { COMMANDS_AT = 14, OPTIONS_AT = 33, DETAILS_BYTES = 2048 };

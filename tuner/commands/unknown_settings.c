@@ -1,12 +1,13 @@
 #include "unknown_settings.h"
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "commands.h"
-#include "settings.h"
+#include "options.h"
 #include "suggest.h"
 
 enum { NAME_BYTES = 64, NAMES_MAX = 512 };

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "error.h"
 #include "knob.h"
 
 enum { RUE_JSON_PLACE_BYTES = 200 };

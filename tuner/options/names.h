@@ -2,15 +2,14 @@
 #ifndef RUE_NAMES_H
 #define RUE_NAMES_H
 
-#include <stddef.h>
+#include <jansson.h>
 
 #include "error.h"
 
 struct rue_names {
     size_t count, capacity;
-    char **texts;      /* [count], owned */
-    size_t slot_count; /* a power of two */
-    size_t *slots;     /* [slot_count] by hash, number + 1; 0: free */
+    const char **texts; /* [count], owned */
+    json_t *numbers;    /* of each text */
 };
 
 /* The number of `text`, added where it is new; a zeroed struct is empty. RUE_MEMORY. */

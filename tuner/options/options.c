@@ -6,15 +6,16 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
-#include "settings.h"
+#include "json_file.h"
 #include "shell_quote.h"
 #include "suggest.h"
 #include "units.h"
 #include "utf8.h"
 #include "wrap.h"
 
-enum { SHOWN_VALUES_AT = 20 };
+enum { SHOWN_VALUES_AT = 20, SETTINGS_BYTES_MAX = 1 << 20 };
 
 static const char default_origin[] = "default";
 
@@ -188,6 +189,30 @@ static rue_status set_from_json(struct rue_options *options, size_t index, const
         return rue_fail(error, RUE_USAGE, "%s: \"%s\" must be a string, a whole number or true/false",
                         RUE_SETTINGS_FILE, options->command->options[index].name);
     return set_value(options, index, text, RUE_SETTINGS_FILE, error);
+}
+
+static const char settings_advice[] = "write settings such as {\"budget\": \"5m\"}, or move the file away";
+
+rue_status rue_settings_read(json_t **out, rue_error *error)
+{
+    struct stat about;
+    rue_error why = {0};
+    json_t *settings = NULL;
+    *out = NULL;
+    bool there = stat(RUE_SETTINGS_FILE, &about) == 0;
+    if (!there && errno == ENOENT)
+        return (*out = json_object()) ? RUE_OK : rue_fail_memory(error, "settings", sizeof **out);
+    if (!there)
+        return rue_fail(error, RUE_DATA, "cannot open %s: %s; %s", RUE_SETTINGS_FILE, strerror(errno),
+                        settings_advice);
+    if (about.st_size > SETTINGS_BYTES_MAX)
+        return rue_fail(error, RUE_USAGE, "%s is larger than %d bytes; %s", RUE_SETTINGS_FILE,
+                        SETTINGS_BYTES_MAX, settings_advice);
+    if (rue_json_file_read(RUE_SETTINGS_FILE, settings_advice, &settings, &why) != RUE_OK)
+        return rue_fail(error, RUE_USAGE, "%s", why.message);
+    if (json_is_object(settings)) return *out = settings, RUE_OK;
+    json_decref(settings);
+    return rue_fail(error, RUE_USAGE, "%s is not a JSON object; %s", RUE_SETTINGS_FILE, settings_advice);
 }
 
 /* The file is shared by all subcommands: keys that this one does not know are not its business. */

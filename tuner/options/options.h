@@ -15,6 +15,8 @@
 
 struct json_t;
 
+#define RUE_SETTINGS_FILE "rue.json" /* in the current folder */
+
 enum rue_option_kind {
     RUE_OPTION_FLAG,
     RUE_OPTION_TEXT,
@@ -115,6 +117,10 @@ struct json_t *rue_options_json(const struct rue_options *options, const struct 
 
 /* What a value of the option may be: "a whole number from 1 to 1000", "one of all, raw, preprocessed". */
 void rue_option_describe(const struct rue_option *option, char *out, size_t bytes);
+
+/* The object in the settings file, an empty one where there is no file; returns owned. RUE_USAGE names the
+ * line, or says that it is not a regular file of a sensible size. */
+rue_status rue_settings_read(struct json_t **out, rue_error *error) RUE_MUST_CHECK;
 
 /* The variable that sets the option: "RUE_BATCH_SIZE". */
 void rue_option_variable(const struct rue_option *option, char *out, size_t bytes);

@@ -59,18 +59,6 @@ rue_status rue_ranking_rules_weigh(struct rue_ranking_rules *rules, const char *
     return status;
 }
 
-rue_status rue_ranking_rules_read(const struct rue_options *options, const struct rue_ranking_options *at,
-                                  struct rue_ranking_rules *out, rue_error *error)
-{
-    *out =
-        (struct rue_ranking_rules){.top_n = rue_options_number(options, at->top_n),
-                                   .objective = (enum rue_objective)rue_options_word(options, at->objective),
-                                   .set_epsilon_ratio = rue_options_ratio(options, at->set_epsilon),
-                                   .confidence = RUE_USUAL_CONFIDENCE};
-    return rue_ranking_rules_weigh(out, rue_options_text(options, at->weights),
-                                   rue_options_origin(options, at->weights), error);
-}
-
 static rue_status copy_weights(const struct rue_ranking_rules *from, struct rue_ranking_rules *out,
                                rue_error *error)
 {
@@ -82,14 +70,17 @@ static rue_status copy_weights(const struct rue_ranking_rules *from, struct rue_
     return RUE_OK;
 }
 
-rue_status rue_ranking_rules_override(const struct rue_options *options, const struct rue_ranking_options *at,
-                                      const struct rue_ranking_rules *base, struct rue_ranking_rules *out,
-                                      rue_error *error)
+rue_status rue_ranking_rules_read(const struct rue_options *options, const struct rue_ranking_options *at,
+                                  const struct rue_ranking_rules *base, struct rue_ranking_rules *out,
+                                  rue_error *error)
 {
-    *out = (struct rue_ranking_rules){.top_n = base->top_n,
-                                      .objective = base->objective,
-                                      .set_epsilon_ratio = base->set_epsilon_ratio,
-                                      .confidence = base->confidence};
+    static const struct rue_ranking_rules usual = {.confidence = RUE_USUAL_CONFIDENCE};
+    if (!base) base = &usual;
+    *out = *base;
+    out->weights_origin = NULL;
+    out->weight_count = 0;
+    out->weights = NULL;
+    out->text = NULL;
     if (rue_options_text(options, at->top_n)) out->top_n = rue_options_number(options, at->top_n);
     if (rue_options_text(options, at->objective))
         out->objective = (enum rue_objective)rue_options_word(options, at->objective);

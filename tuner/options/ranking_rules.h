@@ -49,15 +49,12 @@ struct rue_ranking_options {
     size_t top_n, objective, weights, set_epsilon;
 };
 
-/* Reads the rules, of confidence RUE_USUAL_CONFIDENCE. Errors as of rue_ranking_rules_weigh. */
+/* Reads the rules. What no option sets, which none has a default for, is as in `base`, whose models' names
+ * are borrowed; NULL: confidence RUE_USUAL_CONFIDENCE, and nothing else. Errors as of
+ * rue_ranking_rules_weigh. */
 rue_status rue_ranking_rules_read(const struct rue_options *options, const struct rue_ranking_options *at,
-                                  struct rue_ranking_rules *out, rue_error *error) RUE_MUST_CHECK;
-
-/* The same; what no option sets, which none has a default for, is as in `base`. The rules borrow the names of
- * its models. */
-rue_status rue_ranking_rules_override(const struct rue_options *options, const struct rue_ranking_options *at,
-                                      const struct rue_ranking_rules *base, struct rue_ranking_rules *out,
-                                      rue_error *error) RUE_MUST_CHECK;
+                                  const struct rue_ranking_rules *base, struct rue_ranking_rules *out,
+                                  rue_error *error) RUE_MUST_CHECK;
 
 /* Fills in weights from `text`, "resnet18=3,vit_b_16=0.5" (NULL: none); `origin` is borrowed. Models that are
  * not named weigh 1. RUE_USAGE for a weight that is no positive number and for a model named twice;

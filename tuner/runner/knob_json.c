@@ -1,20 +1,31 @@
 #include "knob_json.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "json_document.h"
 #include "variant.h"
 
-enum { COUNT_MAX = 65536 };
+enum { COUNT_MAX = 65536, HELP_BYTES = 256 };
 
-/* A declaration that is being read, and room for the texts of its values. */
+/* A knob that a runner declares, and what it points to. */
 struct declaration {
     struct rue_knob_info knob;
+    char name[RUE_KNOB_TEXT_BYTES], torch[RUE_KNOB_TEXT_BYTES], help[HELP_BYTES];
     char texts[RUE_KNOB_WORDS_MAX][RUE_KNOB_TEXT_BYTES];
     const char *words[RUE_KNOB_WORDS_MAX + 1];
     double numbers[RUE_KNOB_WORDS_MAX];
 };
+
+/* Lists are never freed: configurations, which point to them, are copied everywhere. */
+static struct list {
+    struct rue_knobs knobs;
+    char *text; /* the declarations as JSON: equal ones are one list */
+    struct list *next;
+    struct declaration declarations[];
+} * all_lists;
 
 bool rue_knob_json_value(const struct rue_knob_info *knob, const json_t *value, int *out)
 {
@@ -104,26 +115,80 @@ static bool read_values(struct declaration *declaration, const json_t *object)
     return knob->max >= 0;
 }
 
-static const char *text_member(const json_t *object, const char *key)
+static bool is_identifier(const char *name)
 {
-    return json_string_value(json_object_get(object, key));
+    size_t length = strlen(name);
+    if (length == 0 || length >= RUE_KNOB_TEXT_BYTES || isdigit((unsigned char)*name)) return false;
+    for (; *name; name++)
+        if (!isalnum((unsigned char)*name) && *name != '_') return false;
+    return true;
+}
+
+static rue_status check_words(const struct rue_knob_info *knob, rue_error *error)
+{
+    int count = 0;
+    for (; knob->words && knob->words[count]; count++) {
+        if (!*knob->words[count] || strlen(knob->words[count]) >= RUE_KNOB_TEXT_BYTES ||
+            strpbrk(knob->words[count], ",\"\\"))
+            return rue_fail(
+                error, RUE_USAGE,
+                "%s: a value is empty, longer than %d letters, or has a comma, quote or backslash",
+                knob->name, RUE_KNOB_TEXT_BYTES - 1);
+        for (int v = 0; v < count; v++)
+            if (strcmp(knob->words[v], knob->words[count]) == 0)
+                return rue_fail(error, RUE_USAGE, "%s: the value %s is there twice", knob->name,
+                                knob->words[count]);
+    }
+    if (knob->words && (count == 0 || count != knob->max + 1 || count > RUE_KNOB_WORDS_MAX))
+        return rue_fail(error, RUE_USAGE, "%s: it needs 1 to %d values", knob->name, RUE_KNOB_WORDS_MAX);
+    return RUE_OK;
+}
+
+/* The most letters that the knob takes in the text of a configuration. */
+static size_t text_bytes(const struct rue_knob_info *knob)
+{
+    size_t longest = 11;
+    for (int v = 0; knob->words && knob->words[v]; v++)
+        longest = strlen(knob->words[v]) > longest ? strlen(knob->words[v]) : longest;
+    return strlen(knob->name) + longest + sizeof "\"\":\"\",";
+}
+
+static rue_status check_knob(const struct rue_knobs *list, const struct rue_knob_info *knob, rue_error *error)
+{
+    if (rue_knob_find(list, knob->name) >= 0)
+        return rue_fail(error, RUE_USAGE, "%s is declared twice, or is one of rue's own knobs", knob->name);
+    if (list->count == RUE_KNOBS_MAX)
+        return rue_fail(error, RUE_USAGE, "more than %d knobs", RUE_KNOBS_MAX - RUE_OWN_KNOB_COUNT);
+    return check_words(knob, error);
+}
+
+/* A text member of `bytes` at most, or NULL. */
+static const char *copy_member(const json_t *object, const char *key, char *out, size_t bytes)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    if (text) snprintf(out, bytes, "%s", text);
+    return text ? out : NULL;
 }
 
 static rue_status read_declaration(const json_t *object, struct declaration *out, rue_error *error)
 {
-    const char *name = text_member(object, "name"), *kind = text_member(object, "kind"),
-               *help = text_member(object, "help");
+    const char *name = json_string_value(json_object_get(object, "name")),
+               *kind = json_string_value(json_object_get(object, "kind"));
     int found = kind ? rue_word_find(rue_knob_kind_names, RUE_KNOB_KINDS, kind) : -1;
     if (!name || found < 0)
         return rue_fail(error, RUE_USAGE,
                         "%.60s: a knob needs a \"name\" and a \"kind\": count, number, category or flag",
                         name ? name : "?");
-    *out =
-        (struct declaration){.knob = {.name = name,
-                                      .kind = (enum rue_knob_kind)found,
-                                      .needs_workers = json_is_true(json_object_get(object, "needs_workers")),
-                                      .torch = text_member(object, "pytorch"),
-                                      .help = help ? help : ""}};
+    if (!is_identifier(name))
+        return rue_fail(error, RUE_USAGE,
+                        "'%.60s' is not a name of letters, digits and _, such as num_threads", name);
+    copy_member(object, "help", out->help, sizeof out->help);
+    out->knob =
+        (struct rue_knob_info){.name = copy_member(object, "name", out->name, sizeof out->name),
+                               .kind = (enum rue_knob_kind)found,
+                               .needs_workers = json_is_true(json_object_get(object, "needs_workers")),
+                               .torch = copy_member(object, "pytorch", out->torch, sizeof out->torch),
+                               .help = out->help};
     if (!read_values(out, object))
         return rue_fail(
             error, RUE_USAGE,
@@ -133,26 +198,62 @@ static rue_status read_declaration(const json_t *object, struct declaration *out
     const json_t *fallback = json_object_get(object, "default");
     out->knob.fallback = out->knob.min;
     if (fallback && !rue_knob_json_value(&out->knob, fallback, &out->knob.fallback))
-        return rue_fail(error, RUE_USAGE, "%.60s: its default is not one of its values", name);
+        return rue_fail(error, RUE_USAGE, "%s: its default is not one of its values", name);
     return RUE_OK;
+}
+
+static rue_status read_list(const json_t *array, struct list *out, rue_error *error)
+{
+    size_t i, bytes = 0;
+    json_t *object;
+    out->knobs = rue_own_knobs;
+    json_array_foreach(array, i, object)
+    {
+        struct declaration *declaration = &out->declarations[i];
+        rue_status status = read_declaration(object, declaration, error);
+        if (status == RUE_OK) status = check_knob(&out->knobs, &declaration->knob, error);
+        if (status != RUE_OK) return status;
+        out->knobs.at[out->knobs.count++] = &declaration->knob;
+    }
+    for (size_t k = 0; k < out->knobs.count; k++) bytes += text_bytes(out->knobs.at[k]);
+    if (bytes < RUE_CONFIG_TEXT_BYTES) return RUE_OK;
+    return rue_fail(error, RUE_USAGE, "names and values together are longer than %d letters",
+                    RUE_CONFIG_TEXT_BYTES);
+}
+
+/* The list that says the same, which may be an earlier one: then `list` is freed. NULL without memory. */
+static const struct list *keep_list(struct list *list)
+{
+    json_t *words = rue_json_knobs(&list->knobs);
+    const struct list *known = all_lists;
+    list->text = rue_json_dump(words, JSON_COMPACT);
+    json_decref(words);
+    while (list->text && known && strcmp(known->text, list->text) != 0) known = known->next;
+    if (list->text && !known) {
+        list->next = all_lists;
+        return all_lists = list;
+    }
+    if (!list->text) known = NULL;
+    free(list->text);
+    free(list);
+    return known;
 }
 
 rue_status rue_knob_json_read(const json_t *array, const struct rue_knobs **out, rue_error *error)
 {
-    struct rue_knob_info knobs[RUE_KNOBS_MAX];
     size_t count = json_array_size(array);
     *out = &rue_own_knobs;
     if (!array || json_is_null(array)) return RUE_OK;
     if (!json_is_array(array) || count > RUE_KNOBS_MAX)
         return rue_fail(error, RUE_USAGE, "it is not a list of up to %d knobs", RUE_KNOBS_MAX);
-    struct declaration *declarations = calloc(count + 1, sizeof *declarations);
-    if (!declarations) return rue_fail_memory(error, "knobs", (count + 1) * sizeof *declarations);
-    rue_status status = RUE_OK;
-    for (size_t k = 0; status == RUE_OK && k < count; k++) {
-        status = read_declaration(json_array_get(array, k), &declarations[k], error);
-        knobs[k] = declarations[k].knob;
-    }
-    if (status == RUE_OK) status = rue_knobs_extend(knobs, count, out, error);
-    free(declarations);
-    return status;
+    if (count == 0) return RUE_OK;
+    size_t bytes = sizeof(struct list) + count * sizeof(struct declaration);
+    struct list *list = calloc(1, bytes);
+    if (!list) return rue_fail_memory(error, "knobs", bytes);
+    rue_status status = read_list(array, list, error);
+    if (status != RUE_OK) return free(list), status;
+    const struct list *kept = keep_list(list);
+    if (!kept) return rue_fail_memory(error, "knobs", bytes);
+    *out = &kept->knobs;
+    return RUE_OK;
 }

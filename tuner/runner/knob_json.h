@@ -10,10 +10,11 @@
 
 #include <jansson.h>
 
+#include "error.h"
 #include "knob.h"
 
-/* rue's own knobs and those of the array (absent: none). RUE_USAGE with the knob and what is wrong with it.
- */
+/* rue's own knobs and those of the array (absent: none). Equal lists are one list, which lives as long as the
+ * program. RUE_USAGE with the knob and what is wrong with it; RUE_MEMORY. Called by one thread at a time. */
 rue_status rue_knob_json_read(const json_t *array, const struct rue_knobs **out,
                               rue_error *error) RUE_MUST_CHECK;
 

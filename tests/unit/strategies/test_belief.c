@@ -245,11 +245,11 @@ static void learn_declared(const struct rue_knob_info *knob, double *seen, doubl
 {
     static struct rue_config declared[CONFIGS];
     double covariance[RUE_BELIEF_OF_LOADER * RUE_BELIEF_OF_LOADER] = {0}, mean, variance;
-    const struct rue_knobs *knobs;
+    struct rue_knobs knobs = rue_own_knobs;
     struct rue_belief *belief;
-    cr_assert_eq(rue_knobs_extend(knob, 1, &knobs, NULL), RUE_OK);
+    knobs.at[knobs.count++] = knob;
     for (size_t c = 0; c < CONFIGS; c++) {
-        declared[c] = rue_config_default_of(knobs);
+        declared[c] = rue_config_default_of(&knobs);
         declared[c].value[RUE_BATCH_SIZE] = c / 2 ? 64 : 16;
         declared[c].value[RUE_OWN_KNOB_COUNT] = c % 2 ? knob->max : knob->min;
     }
