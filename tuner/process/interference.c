@@ -38,7 +38,7 @@ static void read_stat(const char *root, struct rue_interference_reading *out)
     enum { IDLE = 3, WAITING = 4, STOLEN = 7, FIELDS = 8 };
     char text[TEXT_BYTES], *at = text + 3;
     double ticks[FIELDS], sum = 0;
-    out->cpu_s = out->busy_s = out->stolen_s = NAN;
+    out->cpu_s = out->counter[RUE_BUSY] = out->counter[RUE_STOLEN] = NAN;
     if (!read_text(root, "/proc/stat", text) || strncmp(text, "cpu ", 4) != 0) return;
     for (int i = 0; i < FIELDS; i++) {
         char *end;
@@ -49,8 +49,8 @@ static void read_stat(const char *root, struct rue_interference_reading *out)
     }
     double ticks_per_s = (double)sysconf(_SC_CLK_TCK);
     out->cpu_s = sum / ticks_per_s;
-    out->stolen_s = ticks[STOLEN] / ticks_per_s;
-    out->busy_s = (sum - ticks[IDLE] - ticks[WAITING] - ticks[STOLEN]) / ticks_per_s;
+    out->counter[RUE_STOLEN] = ticks[STOLEN] / ticks_per_s;
+    out->counter[RUE_BUSY] = (sum - ticks[IDLE] - ticks[WAITING] - ticks[STOLEN]) / ticks_per_s;
 }
 
 static double read_pressure(const char *root, const char *path)
@@ -62,25 +62,30 @@ static double read_pressure(const char *root, const char *path)
     return total ? number_of(total + sizeof key - 1) / 1e6 : NAN;
 }
 
-struct rue_interference_reading rue_interference_read(const char *root)
+static double read_heat(const char *root)
 {
-    struct rue_interference_reading reading = {
-        .at_s = (double)rue_clock_now_ns() / 1e9,
-        .throttled_s = fmax(rue_cgroup_most(root, NULL, "cpu.stat", "throttled_usec") / 1e6,
-                            rue_cgroup_most(root, "cpu", "cpu.stat", "throttled_time") / 1e9),
-        .heat_events = NAN,
-        .waited_cpu_s = read_pressure(root, "/proc/pressure/cpu"),
-        .waited_io_s = read_pressure(root, "/proc/pressure/io"),
-        .waited_memory_s = read_pressure(root, "/proc/pressure/memory")};
-    read_stat(root, &reading);
+    double events = NAN;
     for (int cpu = 0; cpu < HOT_CPUS_MAX; cpu++) {
         char path[96], text[TEXT_BYTES];
         snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/thermal_throttle/core_throttle_count",
                  cpu);
         double count = read_text(root, path, text) ? number_of(text) : NAN;
-        if (!isnan(count))
-            reading.heat_events = (isnan(reading.heat_events) ? 0 : reading.heat_events) + count;
+        if (!isnan(count)) events = fmax(events, 0) + count;
     }
+    return events;
+}
+
+struct rue_interference_reading rue_interference_read(const char *root)
+{
+    struct rue_interference_reading reading = {
+        .at_s = (double)rue_clock_now_ns() / 1e9,
+        .counter = {[RUE_THROTTLED] = fmax(rue_cgroup_most(root, NULL, "cpu.stat", "throttled_usec") / 1e6,
+                                           rue_cgroup_most(root, "cpu", "cpu.stat", "throttled_time") / 1e9),
+                    [RUE_HEAT] = read_heat(root),
+                    [RUE_WAITED_CPU] = read_pressure(root, "/proc/pressure/cpu"),
+                    [RUE_WAITED_IO] = read_pressure(root, "/proc/pressure/io"),
+                    [RUE_WAITED_MEMORY] = read_pressure(root, "/proc/pressure/memory")}};
+    read_stat(root, &reading);
     return reading;
 }
 
@@ -90,18 +95,11 @@ static double grown(double from, double to)
     return to >= from ? to - from : NAN;
 }
 
-struct rue_interference_shares rue_interference_between(const struct rue_interference_reading *from,
-                                                        const struct rue_interference_reading *to)
+void rue_interference_between(const struct rue_interference_reading *from,
+                              const struct rue_interference_reading *to, double out[RUE_INTERFERENCES])
 {
     double time_s = to->at_s > from->at_s ? to->at_s - from->at_s : NAN;
-    double cpu_s = grown(from->cpu_s, to->cpu_s);
-    return (struct rue_interference_shares){
-        .stolen_ratio = cpu_s > 0 ? grown(from->stolen_s, to->stolen_s) / cpu_s : NAN,
-        .throttled_ratio = grown(from->throttled_s, to->throttled_s) / time_s,
-        .heat_events = grown(from->heat_events, to->heat_events),
-        .busy_cpus = grown(from->busy_s, to->busy_s) / time_s,
-        .waited_cpu_ratio = grown(from->waited_cpu_s, to->waited_cpu_s) / time_s,
-        .waited_io_ratio = grown(from->waited_io_s, to->waited_io_s) / time_s,
-        .waited_memory_ratio = grown(from->waited_memory_s, to->waited_memory_s) / time_s,
-    };
+    double cpu_s = to->cpu_s > from->cpu_s ? to->cpu_s - from->cpu_s : NAN;
+    for (int i = 0; i < RUE_INTERFERENCES; i++)
+        out[i] = grown(from->counter[i], to->counter[i]) / (i == RUE_STOLEN ? cpu_s : time_s);
 }

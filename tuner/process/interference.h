@@ -5,29 +5,33 @@
 #ifndef RUE_INTERFERENCE_H
 #define RUE_INTERFERENCE_H
 
-/* Where each figure comes from; what a kernel does not tell is NaN. */
-struct rue_interference_reading {
-    double at_s;                                       /* on the monotonic clock */
-    double cpu_s, busy_s, stolen_s;                    /* of all CPUs: /proc/stat */
-    double throttled_s;                                /* of the group that was stopped longest: cpu.stat */
-    double heat_events;                                /* core_throttle_count */
-    double waited_cpu_s, waited_io_s, waited_memory_s; /* "some" of /proc/pressure */
+enum rue_interference {
+    RUE_STOLEN,     /* CPU time, of all of it: /proc/stat */
+    RUE_THROTTLED,  /* time of the group that was stopped longest: cpu.stat; with several CPUs it may exceed 1
+                     */
+    RUE_HEAT,       /* how often a CPU slowed down: core_throttle_count */
+    RUE_BUSY,       /* CPUs, whoever used them: /proc/stat */
+    RUE_WAITED_CPU, /* "some" of /proc/pressure */
+    RUE_WAITED_IO,
+    RUE_WAITED_MEMORY,
+    RUE_INTERFERENCES
 };
 
-/* Of the time between two readings; NaN where not known. */
-struct rue_interference_shares {
-    double stolen_ratio;    /* of all CPU time */
-    double throttled_ratio; /* of the time; with several CPUs it may exceed 1 */
-    double heat_events;     /* how often a CPU slowed down */
-    double busy_cpus;       /* on average, whoever used them */
-    double waited_cpu_ratio, waited_io_ratio, waited_memory_ratio; /* of the time */
+/* What a kernel does not tell is NaN. */
+struct rue_interference_reading {
+    double at_s;                       /* on the monotonic clock */
+    double cpu_s;                      /* of all CPUs, idle ones too */
+    double counter[RUE_INTERFERENCES]; /* in seconds; of heat, events */
 };
 
 /* The counters now. Takes a fraction of a millisecond; does not block. `root` is put before /proc and /sys:
  * "", or a folder with a copy of them. */
 struct rue_interference_reading rue_interference_read(const char *root);
 
-struct rue_interference_shares rue_interference_between(const struct rue_interference_reading *from,
-                                                        const struct rue_interference_reading *to);
+/* What grew between two readings, per second; of what was stolen, per second of CPU time. NaN where not
+ * known.
+ */
+void rue_interference_between(const struct rue_interference_reading *from,
+                              const struct rue_interference_reading *to, double out[RUE_INTERFERENCES]);
 
 #endif

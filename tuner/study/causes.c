@@ -63,38 +63,29 @@ rue_status rue_causes_note(struct rue_causes *causes, size_t trial, double cpu_s
     return add(causes, trial, error);
 }
 
-/* Shares of a stretch of time, by what they are called; NaN where not known. */
-enum cause { STOLEN, THROTTLED, HOT, OTHERS, WAITED_CPU, WAITED_IO, WAITED_MEMORY, CAUSES };
-
 static const struct {
     const char *format;
     double unit;  /* of the figure that the words show */
     double least; /* worth a word */
     bool alone;   /* worth one without a slow-down */
-} words[CAUSES] = {
-    [STOLEN] = {"%.0f %% of the CPU time was stolen by the hypervisor", 100, 0.05, true},
-    [THROTTLED] = {"the control group's CPU quota stopped it for %.0f %% of the time", 100, 0.05, true},
-    [HOT] = {"CPUs slowed down %.0f times a second as they were hot", 1, 0.05, true},
-    [OTHERS] = {"other processes used %.1f CPUs", 1, 0.3, false},
-    [WAITED_CPU] = {"something waited for a CPU %.0f %% of the time", 100, 0.3, false},
-    [WAITED_IO] = {"something waited for storage %.0f %% of the time", 100, 0.1, false},
-    [WAITED_MEMORY] = {"something waited for memory %.0f %% of the time", 100, 0.05, false},
+} words[RUE_INTERFERENCES] = {
+    [RUE_STOLEN] = {"%.0f %% of the CPU time was stolen by the hypervisor", 100, 0.05, true},
+    [RUE_THROTTLED] = {"the control group's CPU quota stopped it for %.0f %% of the time", 100, 0.05, true},
+    [RUE_HEAT] = {"CPUs slowed down %.0f times a second as they were hot", 1, 0.05, true},
+    [RUE_BUSY] = {"other processes used %.1f CPUs", 1, 0.3, false},
+    [RUE_WAITED_CPU] = {"something waited for a CPU %.0f %% of the time", 100, 0.3, false},
+    [RUE_WAITED_IO] = {"something waited for storage %.0f %% of the time", 100, 0.1, false},
+    [RUE_WAITED_MEMORY] = {"something waited for memory %.0f %% of the time", 100, 0.05, false},
 };
 
-static void measure(const struct moment *from, const struct moment *to, double out[CAUSES])
+/* Shares of a stretch of time; CPUs that rue itself did not use. */
+static void measure(const struct moment *from, const struct moment *to, double out[RUE_INTERFERENCES])
 {
-    struct rue_interference_shares shares = rue_interference_between(&from->reading, &to->reading);
-    double time_s = to->reading.at_s - from->reading.at_s;
-    out[STOLEN] = shares.stolen_ratio;
-    out[THROTTLED] = shares.throttled_ratio;
-    out[HOT] = shares.heat_events / time_s;
-    out[OTHERS] = shares.busy_cpus - (to->own_s - from->own_s) / time_s;
-    out[WAITED_CPU] = shares.waited_cpu_ratio;
-    out[WAITED_IO] = shares.waited_io_ratio;
-    out[WAITED_MEMORY] = shares.waited_memory_ratio;
+    rue_interference_between(&from->reading, &to->reading, out);
+    out[RUE_BUSY] -= (to->own_s - from->own_s) / (to->reading.at_s - from->reading.at_s);
 }
 
-static void say(char out[RUE_CAUSES_BYTES], enum cause cause, double share)
+static void say(char out[RUE_CAUSES_BYTES], enum rue_interference cause, double share)
 {
     size_t used = strlen(out);
     used += (size_t)snprintf(out + used, RUE_CAUSES_BYTES - used, "%s", used ? ", " : "");
@@ -106,12 +97,12 @@ void rue_causes_explain(const struct rue_causes *causes, size_t since, char out[
 {
     const struct moment *first = causes->moments, *last = &causes->moments[causes->count - 1],
                         *between = first;
-    double before[CAUSES], after[CAUSES];
+    double before[RUE_INTERFERENCES], after[RUE_INTERFERENCES];
     out[0] = 0;
     while (between < last && between[1].trial < since) between++;
     measure(first, between, before);
     measure(between, last, after);
-    for (int c = 0; c < CAUSES; c++) {
+    for (int c = 0; c < RUE_INTERFERENCES; c++) {
         bool more = isnan(before[c]) || after[c] > worse * before[c] + worth;
         if (after[c] >= words[c].least && more) say(out, c, after[c]);
     }
@@ -119,22 +110,22 @@ void rue_causes_explain(const struct rue_causes *causes, size_t since, char out[
 
 void rue_causes_summarise(const struct rue_causes *causes, char out[RUE_CAUSES_BYTES])
 {
-    double shares[CAUSES];
+    double shares[RUE_INTERFERENCES];
     out[0] = 0;
     measure(causes->moments, &causes->moments[causes->count - 1], shares);
-    for (int c = 0; c < CAUSES; c++)
+    for (int c = 0; c < RUE_INTERFERENCES; c++)
         if (words[c].alone && shares[c] >= words[c].least) say(out, c, shares[c]);
 }
 
 void rue_causes_judge(const struct rue_causes *causes, int online_cpus, int usable_cpus,
                       char out[RUE_CAUSES_BYTES])
 {
-    double shares[CAUSES];
+    double shares[RUE_INTERFERENCES];
     out[0] = 0;
     measure(causes->moments, &causes->moments[causes->count - 1], shares);
-    bool room = online_cpus - shares[OTHERS] >= (1 - spare_ratio) * usable_cpus;
-    for (int c = 0; c < CAUSES; c++)
-        if (shares[c] >= words[c].least && !(c == OTHERS && room)) say(out, c, shares[c]);
+    bool room = online_cpus - shares[RUE_BUSY] >= (1 - spare_ratio) * usable_cpus;
+    for (int c = 0; c < RUE_INTERFERENCES; c++)
+        if (shares[c] >= words[c].least && !(c == RUE_BUSY && room)) say(out, c, shares[c]);
 }
 
 static const uint64_t most_ns = 50000000; /* five ticks of the kernel's count of CPU time */

@@ -21,38 +21,40 @@ Test(interference, shares_are_what_the_counters_grew_by)
     put("sys/devices/system/cpu/cpu1/thermal_throttle/core_throttle_count", "4\n");
     put("proc/pressure/cpu", "some avg10=0.00 avg60=0.00 avg300=0.00 total=2000000\nfull avg10=0 total=9\n");
     struct rue_interference_reading from = rue_interference_read(temporary_folder);
-    cr_expect_eq(from.heat_events, 7);
-    cr_expect_eq(from.throttled_s, 1);
-    cr_expect_eq(from.waited_cpu_s, 2);
-    cr_expect(isnan(from.waited_io_s));
+    cr_expect_eq(from.counter[RUE_HEAT], 7);
+    cr_expect_eq(from.counter[RUE_THROTTLED], 1);
+    cr_expect_eq(from.counter[RUE_WAITED_CPU], 2);
+    cr_expect(isnan(from.counter[RUE_WAITED_IO]));
     put("proc/stat", "cpu  150 0 150 750 0 0 0 150 0 0\n");
     put("sys/fs/cgroup/a/b/cpu.stat", "usage_usec 5\nnr_throttled 1\nthrottled_usec 2000000\n");
     put("sys/devices/system/cpu/cpu1/thermal_throttle/core_throttle_count", "6\n");
     put("proc/pressure/cpu", "some avg10=0.00 avg60=0.00 avg300=0.00 total=3000000\n");
     struct rue_interference_reading to = rue_interference_read(temporary_folder);
     to.at_s = from.at_s + 4;
-    struct rue_interference_shares shares = rue_interference_between(&from, &to);
-    cr_expect_float_eq(shares.stolen_ratio, 0.25, 1e-9);
-    cr_expect_float_eq(shares.throttled_ratio, 0.25, 1e-9);
-    cr_expect_float_eq(shares.busy_cpus, 1.0 / 4, 1e-9, "100 ticks in 4 s");
-    cr_expect_float_eq(shares.waited_cpu_ratio, 0.25, 1e-9);
-    cr_expect_eq(shares.heat_events, 2);
+    double shares[RUE_INTERFERENCES];
+    rue_interference_between(&from, &to, shares);
+    cr_expect_float_eq(shares[RUE_STOLEN], 0.25, 1e-9);
+    cr_expect_float_eq(shares[RUE_THROTTLED], 0.25, 1e-9);
+    cr_expect_float_eq(shares[RUE_BUSY], 1.0 / 4, 1e-9, "100 ticks in 4 s");
+    cr_expect_float_eq(shares[RUE_WAITED_CPU], 0.25, 1e-9);
+    cr_expect_float_eq(shares[RUE_HEAT], 2 / 4.0, 1e-9);
 }
 
 Test(interference, quotas_of_version_1_count_in_nanoseconds)
 {
     put("proc/self/cgroup", "4:cpu,cpuacct:/x\n");
     put("sys/fs/cgroup/cpu/x/cpu.stat", "nr_periods 9\nnr_throttled 3\nthrottled_time 2500000000\n");
-    cr_expect_float_eq(rue_interference_read(temporary_folder).throttled_s, 2.5, 1e-9);
+    cr_expect_float_eq(rue_interference_read(temporary_folder).counter[RUE_THROTTLED], 2.5, 1e-9);
 }
 
 Test(interference, what_is_missing_is_not_known)
 {
     struct rue_interference_reading reading = rue_interference_read(temporary_folder);
-    cr_expect(isnan(reading.cpu_s) && isnan(reading.throttled_s) && isnan(reading.heat_events) &&
-              isnan(reading.waited_memory_s));
-    struct rue_interference_shares shares = rue_interference_between(&reading, &reading);
-    cr_expect(isnan(shares.stolen_ratio) && isnan(shares.busy_cpus));
+    cr_expect(isnan(reading.cpu_s) && isnan(reading.counter[RUE_THROTTLED]) &&
+              isnan(reading.counter[RUE_HEAT]) && isnan(reading.counter[RUE_WAITED_MEMORY]));
+    double shares[RUE_INTERFERENCES];
+    rue_interference_between(&reading, &reading, shares);
+    cr_expect(isnan(shares[RUE_STOLEN]) && isnan(shares[RUE_BUSY]));
 }
 
 Test(interference, what_makes_no_sense_is_not_known)
@@ -70,9 +72,10 @@ Test(interference, what_makes_no_sense_is_not_known)
         put("proc/self/cgroup", bad[i]);
         put("sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count", "hot\n");
         struct rue_interference_reading reading = rue_interference_read(temporary_folder);
-        cr_expect(isnan(reading.cpu_s) && isnan(reading.stolen_s) && isnan(reading.waited_cpu_s), "%s",
-                  bad[i]);
-        cr_expect(isnan(reading.heat_events));
+        cr_expect(isnan(reading.cpu_s) && isnan(reading.counter[RUE_STOLEN]) &&
+                      isnan(reading.counter[RUE_WAITED_CPU]),
+                  "%s", bad[i]);
+        cr_expect(isnan(reading.counter[RUE_HEAT]));
     }
 }
 
@@ -82,7 +85,9 @@ Test(interference, a_counter_that_was_set_back_says_nothing)
     struct rue_interference_reading from = rue_interference_read(temporary_folder);
     put("proc/stat", "cpu  10 0 10 70 0 0 0 10 0 0\n");
     struct rue_interference_reading to = rue_interference_read(temporary_folder);
-    cr_expect(isnan(rue_interference_between(&from, &to).stolen_ratio));
+    double shares[RUE_INTERFERENCES];
+    rue_interference_between(&from, &to, shares);
+    cr_expect(isnan(shares[RUE_STOLEN]));
 }
 
 Test(interference, this_machine_tells_its_cpu_time)
