@@ -6,8 +6,8 @@
 #include "catalogue.h"
 #include "commands.h"
 #include "help.h"
-#include "report.h"
 #include "options.h"
+#include "report.h"
 #include "source.h"
 
 enum { BLOCK_BYTES = 2048 };

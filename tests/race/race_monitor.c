@@ -29,7 +29,7 @@ static const char *watch_fault(void)
     size_t count = rue_monitor_samples(monitor, &samples);
     bool grows = count >= 2;
     for (size_t i = 1; i < count; i++)
-        grows &= samples[i].at_ns > samples[i - 1].at_ns && samples[i].cpu_ns >= samples[i - 1].cpu_ns;
+        grows &= samples[i].time_s > samples[i - 1].time_s && samples[i].cpu_s >= samples[i - 1].cpu_s;
     rue_monitor_sum_up(samples, count, &usage);
     rue_monitor_close(monitor);
     return grows && usage.samples == count ? NULL : "its samples do not follow each other";
