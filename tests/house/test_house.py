@@ -193,7 +193,7 @@ def symbols(*paths):
     for line in filter(lambda text: ": " in text or re.search(r":[0-9a-f]+ ", text), listed.splitlines()):
         where, _, rest = line.rpartition(":")
         *_, kind, name = rest.split()
-        if name.startswith("rue_"):
+        if name.startswith("rue_") and "." not in name:  # parts that the optimiser makes of a function
             (used if kind == "U" else defined).setdefault(name, set()).add(where)
     return defined, used
 
