@@ -6,14 +6,10 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "advice.h"
 #include "interrupt.h"
-
-/* Whoever looks whether a folder is locked has the lock for a moment. */
-enum { TRIES_MAX = 10, PAUSE_MS = 10 };
 
 /* The process that has the lock, 0 when the kernel does not tell. */
 static int find_holder(int fd)
@@ -43,16 +39,13 @@ static rue_status fail_busy(const char *folder, const char *option, int fd, rue_
 
 static rue_status lock_folder(const char *folder, const char *option, int *out, rue_error *error)
 {
-    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC), failed;
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return rue_fail(error, RUE_STORE, "cannot open the folder %s: %s%s%s", folder, strerror(errno),
                         rue_advice_or(errno, "; choose another folder with "),
                         *rue_advice(errno) ? "" : option);
-    const struct timespec pause = {.tv_nsec = PAUSE_MS * 1000000L};
-    for (int tries = 0; (failed = flock(fd, LOCK_EX | LOCK_NB)) && tries < TRIES_MAX; tries++) {
-        if (errno != EINTR && errno != EWOULDBLOCK) break;
-        nanosleep(&pause, NULL);
-    }
+    int failed;
+    while ((failed = flock(fd, LOCK_EX | LOCK_NB)) && errno == EINTR) continue;
     if (!failed) return *out = fd, RUE_OK;
     int why = errno;
     rue_status status = why == EWOULDBLOCK
@@ -68,7 +61,7 @@ static rue_status lock_folder(const char *folder, const char *option, int *out, 
 bool rue_folder_is_locked(const char *folder)
 {
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    bool locked = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    bool locked = fd >= 0 && find_holder(fd) != 0;
     if (fd >= 0) close(fd);
     return locked;
 }

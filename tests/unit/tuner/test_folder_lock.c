@@ -4,7 +4,6 @@
 #include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include "folder_lock.h"
 #include "temporary_folder.h"
@@ -46,18 +45,6 @@ static void hold(int ready)
     for (;;) pause();
 }
 
-static void glance(int ready)
-{
-    const struct timespec apart = {.tv_nsec = 100000};
-    for (bool told = false;; told = true) {
-        int fd = open_folder();
-        flock(fd, LOCK_SH | LOCK_NB);
-        if (!told && write(ready, "", 1) != 1) return;
-        close(fd);
-        nanosleep(&apart, NULL);
-    }
-}
-
 static rue_status acquire(const char *name, int *lock, rue_error *error)
 {
     char path[TEMPORARY_PATH_BYTES];
@@ -78,18 +65,6 @@ Test(folder_lock, of_another_process_is_refused_with_its_number)
     end(holder);
     cr_assert_eq(acquire(".", &lock, &error), RUE_OK, "%s", error.message);
     rue_folder_release(lock);
-}
-
-Test(folder_lock, is_had_although_somebody_looks_whether_it_is_free)
-{
-    pid_t other = start(glance);
-    for (int i = 0; i < 300; i++) {
-        rue_error error;
-        int lock;
-        cr_assert_eq(acquire(".", &lock, &error), RUE_OK, "%s", error.message);
-        rue_folder_release(lock);
-    }
-    end(other);
 }
 
 Test(folder_lock, makes_a_folder_but_not_in_place_of_a_file)
