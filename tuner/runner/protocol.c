@@ -118,7 +118,7 @@ char *rue_protocol_encode_hello(void)
     return dump(json_pack("{s:s, s:s}", "op", "hello", "protocol", RUE_PROTOCOL_NAME));
 }
 
-static json_t *variant_json(const struct rue_variant *variant)
+json_t *rue_protocol_variant_json(const struct rue_variant *variant)
 {
     json_t *object = json_pack("{s:s, s:s, s:s}", "path", variant->path, "mode",
                                rue_mode_names[variant->mode], "format", variant->format);
@@ -134,19 +134,20 @@ static json_t *variant_json(const struct rue_variant *variant)
 char *rue_protocol_encode_open(const struct rue_variant *variant, const struct rue_workload *workload,
                                uint64_t images)
 {
-    return dump(json_pack("{s:s, s:o, s:o, s:I}", "op", "open", "variant", variant_json(variant), "workload",
-                          rue_workload_json(workload), "images", (json_int_t)images));
+    return dump(json_pack("{s:s, s:o, s:o, s:I}", "op", "open", "variant", rue_protocol_variant_json(variant),
+                          "workload", rue_workload_json(workload), "images", (json_int_t)images));
 }
 
 char *rue_protocol_encode_trial(const struct rue_trial_request *request, const char *profile)
 {
-    json_t *object = json_pack(
-        "{s:s, s:I, s:s, s:o, s:o, s:o, s:I, s:I, s:{s:I, s:I}, s:b}", "op", "trial", "id",
-        (json_int_t)request->id, "measure", rue_measure_names[request->measure], "variant",
-        variant_json(&request->variant), "config", rue_protocol_config_json(&request->config), "workload",
-        rue_workload_json(&request->workload), "images", (json_int_t)request->images, "job_images",
-        (json_int_t)request->job_images, "limits", "time_ns", (json_int_t)request->limits.time_ns,
-        "memory_bytes", (json_int_t)request->limits.memory_bytes, "detail", request->detail);
+    json_t *object =
+        json_pack("{s:s, s:I, s:s, s:o, s:o, s:o, s:I, s:I, s:{s:I, s:I}, s:b}", "op", "trial", "id",
+                  (json_int_t)request->id, "measure", rue_measure_names[request->measure], "variant",
+                  rue_protocol_variant_json(&request->variant), "config",
+                  rue_protocol_config_json(&request->config), "workload",
+                  rue_workload_json(&request->workload), "images", (json_int_t)request->images, "job_images",
+                  (json_int_t)request->job_images, "limits", "time_ns", (json_int_t)request->limits.time_ns,
+                  "memory_bytes", (json_int_t)request->limits.memory_bytes, "detail", request->detail);
     if (!object) return NULL;
     if (request->model[0]) json_object_set_new(object, "model", json_string(request->model));
     if (request->waits) json_object_set_new(object, "wait", json_true());
@@ -262,6 +263,15 @@ rue_status rue_protocol_decode_variant(const json_t *object, struct rue_variant 
     if (found < 0) return rue_fail(error, RUE_USAGE, "variant: unknown mode \"%s\"", mode);
     out->mode = (enum rue_mode)found;
     return RUE_OK;
+}
+
+rue_status rue_protocol_decode_open(const json_t *object, struct rue_open_request *out, rue_error *error)
+{
+    json_int_t images = json_integer_value(json_object_get(object, "images"));
+    out->images = images > 0 ? (uint64_t)images : 0;
+    rue_status status = rue_protocol_decode_variant(json_object_get(object, "variant"), &out->variant, error);
+    return status == RUE_OK ? rue_workload_read(json_object_get(object, "workload"), &out->workload, error)
+                            : status;
 }
 
 rue_status rue_protocol_decode_trial(const json_t *object, struct rue_trial_request *out, rue_error *error)

@@ -42,6 +42,13 @@ struct rue_hello {
     bool varies[RUE_KNOBS_MAX]; /* those that may be varied */
 };
 
+/* What `open` asks for: of the workload's `images`, 0: all, to be read once where it is warm. */
+struct rue_open_request {
+    struct rue_variant variant;
+    struct rue_workload workload;
+    uint64_t images;
+};
+
 /* What `open` answers when its "status" is "ok": also, where the workload asks for batches of uint8, that
  * they will be. "infeasible", with a "reason": there is too little memory, or too few descriptors, to open
  * the data; any other word: the data are at fault. */
@@ -69,8 +76,9 @@ char *rue_protocol_encode_opened(const struct rue_opened *opened);
 /* What could not be done: infeasible when there is no memory or descriptor for it now, else failed. */
 char *rue_protocol_encode_failure(json_t *id, enum rue_outcome outcome, const char *reason);
 
-/* The configuration as a JSON object with every knob; a new reference. */
+/* The configuration with every knob, and the variant, as JSON objects; new references. */
 json_t *rue_protocol_config_json(const struct rue_config *config);
+json_t *rue_protocol_variant_json(const struct rue_variant *variant);
 
 /* Decoders: RUE_RUNNER (a reply) or RUE_USAGE (a request) with what is wrong, and the offending text cut
  * short. Of an open reply also RUE_INFEASIBLE and RUE_DATA, with the runner's reason. */
@@ -83,6 +91,8 @@ rue_status rue_protocol_decode_config(const json_t *object, const struct rue_kno
                                       struct rue_config *out, rue_error *error) RUE_MUST_CHECK;
 rue_status rue_protocol_decode_variant(const json_t *object, struct rue_variant *out,
                                        rue_error *error) RUE_MUST_CHECK;
+rue_status rue_protocol_decode_open(const json_t *object, struct rue_open_request *out,
+                                    rue_error *error) RUE_MUST_CHECK;
 rue_status rue_protocol_decode_trial(const json_t *object, struct rue_trial_request *out,
                                      rue_error *error) RUE_MUST_CHECK;
 

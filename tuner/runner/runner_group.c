@@ -70,14 +70,12 @@ static rue_status check_alike(const struct group *group, rue_error *error)
 }
 
 /* As one of them says it; of the processors each has its share. */
-static char *answer_hello(void *state, const json_t *request)
+static json_t *answer_hello(void *state, rue_error *error)
 {
-    (void)request;
     struct group *group = state;
-    rue_error error = {0};
-    rue_status status = open_members(group, &error);
-    if (status == RUE_OK) status = check_alike(group, &error);
-    if (status != RUE_OK) return rue_runner_lines_refuse(NULL, &error);
+    rue_status status = open_members(group, error);
+    if (status == RUE_OK) status = check_alike(group, error);
+    if (status != RUE_OK) return NULL;
     json_t *greeting = json_deep_copy(rue_runner_greeting(group->members[0].runner));
     json_t *machine = json_object_get(greeting, "machine");
     json_int_t cpus = json_integer_value(json_object_get(machine, "usable_cpus"));
@@ -86,9 +84,8 @@ static char *answer_hello(void *state, const json_t *request)
     if (machine) json_object_set_new(machine, "loaders", json_integer((json_int_t)group->gpus->count));
     if (json_object_get(machine, "visible_gpus"))
         json_object_set_new(machine, "visible_gpus", visible_gpus(group->gpus));
-    char *line = rue_json_dump(greeting, JSON_COMPACT);
-    json_decref(greeting);
-    return line;
+    if (!greeting) rue_fail_memory(error, "a greeting", 256);
+    return greeting;
 }
 
 /* The first one reads what all of them will read, where that is wanted. */
@@ -126,22 +123,15 @@ static rue_status check_world(const struct group *group, const struct rue_worklo
                     group->gpus->count, group->gpus->count);
 }
 
-static char *answer_open(void *state, const json_t *request)
+static rue_status answer_open(void *state, const struct rue_open_request *request, struct rue_opened *out,
+                              rue_error *error)
 {
     struct group *group = state;
-    rue_error error = {0};
-    struct rue_variant variant;
-    struct rue_workload workload;
-    struct rue_opened opened;
-    json_int_t images = json_integer_value(json_object_get(request, "images"));
-    rue_status status = rue_protocol_decode_variant(json_object_get(request, "variant"), &variant, &error);
-    if (status == RUE_OK) status = rue_workload_read(json_object_get(request, "workload"), &workload, &error);
-    if (status == RUE_OK) status = check_world(group, &workload, &error);
-    if (status == RUE_OK) status = open_members(group, &error);
+    rue_status status = check_world(group, &request->workload, error);
+    if (status == RUE_OK) status = open_members(group, error);
     if (status == RUE_OK)
-        status = open_first(group, &variant, &workload, images > 0 ? (uint64_t)images : 0, &opened, &error);
-    if (status == RUE_OK) status = open_rest(group, &variant, &workload, &error);
-    return status == RUE_OK ? rue_protocol_encode_opened(&opened) : rue_runner_lines_refuse(NULL, &error);
+        status = open_first(group, &request->variant, &request->workload, request->images, out, error);
+    return status == RUE_OK ? open_rest(group, &request->variant, &request->workload, error) : status;
 }
 
 /* ---- trials ---- */
@@ -307,20 +297,14 @@ static struct rue_trial_result run_trial(struct group *group, const struct rue_t
     return result;
 }
 
-static char *answer_trial(void *state, json_t *object)
+static rue_status answer_trial(void *state, json_t *object, const struct rue_trial_request *request,
+                               struct rue_trial_result *out, rue_error *error)
 {
     struct group *group = state;
-    rue_error error = {0};
-    struct rue_trial_request request;
-    json_t *id = json_object_get(object, "id");
-    rue_status status = rue_protocol_decode_trial(object, &request, &error);
-    if (status == RUE_OK) status = check_world(group, &request.workload, &error);
-    if (status == RUE_OK) status = open_members(group, &error);
-    if (status != RUE_OK) return rue_runner_lines_refuse(id, &error);
-    struct rue_trial_result result = run_trial(group, &request, object);
-    char *answer = rue_protocol_encode_result(id, &result);
-    rue_trial_result_close(&result);
-    return answer;
+    rue_status status = check_world(group, &request->workload, error);
+    if (status == RUE_OK) status = open_members(group, error);
+    if (status == RUE_OK) *out = run_trial(group, request, object);
+    return status;
 }
 
 /* ---- the group ---- */

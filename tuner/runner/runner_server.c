@@ -165,33 +165,24 @@ static void note_skipped(const struct rue_source *source, struct rue_opened *ope
     if (skipped) add_note(opened, text);
 }
 
-static char *answer_open(void *state, const json_t *request)
+static rue_status answer_open(void *state, const struct rue_open_request *request, struct rue_opened *out,
+                              rue_error *error)
 {
-    struct server *server = state;
-    rue_error error = {0};
-    struct rue_variant variant;
-    struct rue_workload load;
     struct rue_source *source;
-    rue_status status = rue_protocol_decode_variant(json_object_get(request, "variant"), &variant, &error);
-    if (status == RUE_OK) status = rue_workload_read(json_object_get(request, "workload"), &load, &error);
-    if (status == RUE_OK) status = find_source(server, &variant, &source, &error);
-    if (status != RUE_OK) return rue_runner_lines_refuse(NULL, &error);
-    struct rue_opened opened = {.images = rue_source_count(source),
-                                .bytes = rue_source_total_bytes(source),
-                                .cache = RUE_CACHE_AS_IS};
+    rue_status status = find_source(state, &request->variant, &source, error);
+    if (status != RUE_OK) return status;
     struct rue_variant actual = rue_source_variant(source);
-    snprintf(opened.digest, sizeof opened.digest, "%016" PRIx64, rue_source_digest(source));
-    snprintf(opened.dtype, sizeof opened.dtype, "%s", actual.dtype);
+    out->images = rue_source_count(source);
+    out->bytes = rue_source_total_bytes(source);
+    snprintf(out->digest, sizeof out->digest, "%016" PRIx64, rue_source_digest(source));
+    snprintf(out->dtype, sizeof out->dtype, "%s", actual.dtype);
     /* Of what is normalised no levels can be made: whoever asks finds that out before all of it is read. */
     bool normalised = strcmp(actual.dtype, rue_dtype_names[RUE_FLOAT32]) == 0;
-    opened.batch_dtype = normalised ? RUE_FLOAT32 : load.batch_dtype;
-    if (opened.batch_dtype != load.batch_dtype) return rue_protocol_encode_opened(&opened);
-    note_skipped(source, &opened);
-    json_int_t images = json_integer_value(json_object_get(request, "images"));
-    uint64_t wanted = images > 0 ? (uint64_t)images : 0;
-    status = warm_source(source, &load, wanted, &opened, &error);
-    if (status == RUE_OK) status = try_cold(source, &load, wanted, &opened, &error);
-    return status == RUE_OK ? rue_protocol_encode_opened(&opened) : rue_runner_lines_refuse(NULL, &error);
+    out->batch_dtype = normalised ? RUE_FLOAT32 : request->workload.batch_dtype;
+    if (out->batch_dtype != request->workload.batch_dtype) return RUE_OK;
+    note_skipped(source, out);
+    status = warm_source(source, &request->workload, request->images, out, error);
+    return status == RUE_OK ? try_cold(source, &request->workload, request->images, out, error) : status;
 }
 
 /* What the model costs: what the request says of it, else what the catalogue knows. */
@@ -249,31 +240,21 @@ static rue_status wait_for_start(void *context, rue_error *error)
     return starts ? RUE_OK : rue_fail(error, RUE_RUNNER, "it was ready, and not told to start");
 }
 
-static char *answer_trial(void *state, json_t *object)
+static rue_status answer_trial(void *state, json_t *object, const struct rue_trial_request *asked,
+                               struct rue_trial_result *out, rue_error *error)
 {
-    struct server *server = state;
-    rue_error error = {0};
-    struct rue_trial_request request;
-    struct rue_trial_result result;
+    struct rue_trial_request request = *asked;
     struct rue_source *source = NULL;
     struct rue_model model = {0};
-    json_t *id = json_object_get(object, "id");
-    rue_status status = rue_protocol_decode_trial(object, &request, &error);
-    if (status == RUE_OK && request.measure == RUE_LOAD) request.model[0] = 0;
-    if (status == RUE_OK) status = open_model(&request, object, &model, &error);
+    if (request.measure == RUE_LOAD) request.model[0] = 0;
+    rue_status status = open_model(&request, object, &model, error);
     if (status == RUE_OK && request.measure != RUE_COMPUTE)
-        status = find_source(server, &request.variant, &source, &error);
-    if (status != RUE_OK) {
-        rue_model_close(&model);
-        return rue_runner_lines_refuse(id, &error);
-    }
-    struct starter starter = {server, id};
+        status = find_source(state, &request.variant, &source, error);
+    struct starter starter = {state, json_object_get(object, "id")};
     const struct rue_trial_start start = {wait_for_start, &starter};
-    rue_trial_run_at(request.waits ? &start : NULL, &request, source, &model, &result);
-    char *answer = rue_protocol_encode_result(id, &result);
-    rue_trial_result_close(&result);
+    if (status == RUE_OK) rue_trial_run_at(request.waits ? &start : NULL, &request, source, &model, out);
     rue_model_close(&model);
-    return answer;
+    return status;
 }
 
 /* Where they are not all alike, it matters which of them are used. */
@@ -303,15 +284,14 @@ static json_t *machine_json(void)
     return object;
 }
 
-static char *answer_hello(void *state, const json_t *request)
+static json_t *answer_hello(void *state, rue_error *error)
 {
-    (void)state, (void)request;
+    (void)state;
     json_t *object = json_pack("{s:s, s:s, s:s, s:o, s:[s,s,s], s:s}", "protocol", RUE_PROTOCOL_NAME,
                                "runner", "rue " RUE_VERSION, "loader", "rue", "machine", machine_json(),
                                "measures", "joint", "load", "compute", "clock", "real");
-    char *line = rue_json_dump(object, JSON_COMPACT);
-    json_decref(object);
-    return line;
+    if (!object) rue_fail_memory(error, "a greeting", 256);
+    return object;
 }
 
 rue_status rue_runner_serve(FILE *in, FILE *out, bool writes_nothing, rue_error *error)

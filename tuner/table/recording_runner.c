@@ -18,13 +18,8 @@ static json_t *models_json(const struct rue_recording *recording)
 static json_t *variants_json(const struct rue_recording *recording)
 {
     json_t *list = json_array();
-    for (size_t v = 0; v < recording->variant_count; v++) {
-        const struct rue_variant *variant = &recording->variants[v];
-        json_t *object = json_pack("{s:s, s:s, s:s}", "path", variant->path, "mode",
-                                   rue_mode_names[variant->mode], "format", variant->format);
-        if (variant->dtype[0]) json_object_set_new(object, "dtype", json_string(variant->dtype));
-        json_array_append_new(list, object);
-    }
+    for (size_t v = 0; v < recording->variant_count; v++)
+        json_array_append_new(list, rue_protocol_variant_json(&recording->variants[v]));
     return list;
 }
 
@@ -42,11 +37,10 @@ static json_t *space_json(const struct rue_recording *recording)
     return space;
 }
 
-static char *answer_hello(void *state, const json_t *request)
+static json_t *answer_hello(void *state, rue_error *error)
 {
     const struct rue_recording *recording = state;
     char name[128];
-    (void)request;
     rue_recording_name(recording, name, sizeof name);
     json_t *object =
         json_pack("{s:s, s:s, s:s, s:[s], s:s, s:b, s:I, s:o, s:o, s:o}", "protocol", RUE_PROTOCOL_NAME,
@@ -55,21 +49,18 @@ static char *answer_hello(void *state, const json_t *request)
                   variants_json(recording), "space", space_json(recording));
     if (object && !recording->assumed)
         json_object_set_new(object, "images", json_integer((json_int_t)recording->job_images));
-    char *line = rue_json_dump(object, JSON_COMPACT);
-    json_decref(object);
-    return line;
+    if (!object) rue_fail_memory(error, "a greeting", 256);
+    return object;
 }
 
-static char *answer_open(void *state, const json_t *request)
+static rue_status answer_open(void *state, const struct rue_open_request *request, struct rue_opened *out,
+                              rue_error *error)
 {
     const struct rue_recording *recording = state;
-    rue_error error = {0};
-    struct rue_variant variant;
-    struct rue_opened opened = {.images = recording->job_images, .cache = RUE_CACHE_AS_IS};
-    rue_status status = rue_protocol_decode_variant(json_object_get(request, "variant"), &variant, &error);
-    if (status != RUE_OK) return rue_runner_lines_refuse(NULL, &error);
-    rue_recording_digest(recording, &variant, opened.digest);
-    return rue_protocol_encode_opened(&opened);
+    (void)error;
+    out->images = recording->job_images;
+    rue_recording_digest(recording, &request->variant, out->digest);
+    return RUE_OK;
 }
 
 /* Why the request cannot be answered from a table; false where it can. */
@@ -90,44 +81,34 @@ static bool cannot_answer(const struct rue_recording *recording, const struct ru
     return true;
 }
 
-static void replay_trial(const struct rue_recording *recording, const struct rue_trial_request *request,
-                         struct rue_trial_result *result)
+static rue_status answer_trial(void *state, json_t *object, const struct rue_trial_request *request,
+                               struct rue_trial_result *result, rue_error *error)
 {
+    const struct rue_recording *recording = state;
+    (void)object, (void)error;
     char label[RUE_CONFIG_TEXT_BYTES];
     const struct rue_cell *cell =
         rue_recording_cell(recording, &request->variant, request->model, &request->config);
-    *result = rue_trial_result_empty();
     result->config = request->config;
     result->cost_ns = 0;
-    if (cannot_answer(recording, request, result->reason, sizeof result->reason)) return;
+    if (cannot_answer(recording, request, result->reason, sizeof result->reason)) return RUE_OK;
     if (!cell) {
         rue_config_label(&request->config, label);
         result->outcome = RUE_TRIAL_INFEASIBLE;
         snprintf(result->reason, sizeof result->reason, "%s has no time of %s with %s", recording->table.name,
                  request->model, label);
-        return;
+        return RUE_OK;
     }
     if (cell->state != RUE_CELL_OK) {
         result->outcome = cell->state == RUE_CELL_INFEASIBLE ? RUE_TRIAL_INFEASIBLE : RUE_TRIAL_FAILED;
         snprintf(result->reason, sizeof result->reason, "%s", cell->reason);
-        return;
+        return RUE_OK;
     }
     result->outcome = RUE_TRIAL_OK;
     result->end_to_end_ns = result->cost_ns =
         (int64_t)(cell->times_ns[request->repeat % cell->repeats] + 0.5);
     result->images = (int64_t)request->job_images;
-}
-
-static char *answer_trial(void *state, json_t *object)
-{
-    rue_error error = {0};
-    struct rue_trial_request request;
-    struct rue_trial_result result;
-    json_t *id = json_object_get(object, "id");
-    rue_status status = rue_protocol_decode_trial(object, &request, &error);
-    if (status != RUE_OK) return rue_runner_lines_refuse(id, &error);
-    replay_trial(state, &request, &result);
-    return rue_protocol_encode_result(id, &result);
+    return RUE_OK;
 }
 
 rue_status rue_recording_serve(struct rue_recording *recording, FILE *in, FILE *out, rue_error *error)
