@@ -3,7 +3,6 @@
 #define RUE_ANSWERS_H
 
 #include "config_set.h"
-#include "leave_one_out.h"
 #include "selection.h"
 
 struct rue_answers {

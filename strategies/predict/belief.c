@@ -1,12 +1,14 @@
 #include "belief.h"
 
+#include <gsl/gsl_cblas.h>
+#include <gsl/gsl_errno.h>
+#include <gsl/gsl_linalg.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "disturbance.h"
 #include "random.h"
-#include "triangle.h"
 
 static const double drift_sd = 0.02, drift_s = 1000;
 static const double parameter_sd = 0.02; /* more than trials leave of the parameters: no loader is just so */
@@ -43,6 +45,40 @@ struct rue_belief {
     double *normal, *state; /* [parameters], [state size] for the time of a call */
     struct rue_belief_audit audit;
 };
+
+/* ---- positive matrices, by their lower triangles: L L' = matrix, in rows of N ---- */
+
+static double dot(const double *a, const double *b, size_t count)
+{
+    return cblas_ddot((int)count, a, 1, b, 1);
+}
+
+/* L in the place of the matrix; false where there is none. */
+static bool factorise(double *matrix, size_t stride, size_t count)
+{
+    gsl_matrix_view view = gsl_matrix_view_array_with_tda(matrix, count, count, stride);
+    return gsl_linalg_cholesky_decomp1(&view.matrix) == GSL_SUCCESS;
+}
+
+/* L^-1 `values`, in their place. */
+static void solve_lower(const double *lower, size_t count, double *values)
+{
+    cblas_dtrsv(CblasRowMajor, CblasLower, CblasNoTrans, CblasNonUnit, (int)count, lower, N, values, 1);
+}
+
+/* (L L')^-1 `values`, in their place. */
+static void solve(const double *lower, size_t count, double *values)
+{
+    solve_lower(lower, count, values);
+    cblas_dtrsv(CblasRowMajor, CblasLower, CblasTrans, CblasNonUnit, (int)count, lower, N, values, 1);
+}
+
+static void invert(const double *lower, size_t count, double *out)
+{
+    gsl_matrix_view view = gsl_matrix_view_array_with_tda(out, count, count, N);
+    memcpy(out, lower, count * N * sizeof *out);
+    gsl_linalg_cholesky_invert(&view.matrix);
+}
 
 /* ---- the process ---- */
 
@@ -112,7 +148,7 @@ static bool factorise_for(const struct rue_belief *belief, const struct scales *
         for (size_t j = 0; j <= i; j++) out[i * N + j] = scale_covariances(pair_of(belief, i, j), scales);
         out[i * N + i] += noise_of(belief, i, scales);
     }
-    return rue_triangle_factorise(out, N, count);
+    return factorise(out, N, count);
 }
 
 static rue_status fail_factor(const struct rue_belief *belief, rue_error *error)
@@ -136,7 +172,7 @@ static rue_status settle_belief(struct rue_belief *belief, rue_error *error)
 {
     if (!factorise_for(belief, &belief->usual, belief->factor)) return fail_factor(belief, error);
     copy_ratios(belief, belief->solved);
-    rue_triangle_solve(belief->factor, N, belief->count, belief->solved);
+    solve(belief->factor, belief->count, belief->solved);
     return RUE_OK;
 }
 
@@ -159,9 +195,9 @@ static double log_weight(struct rue_belief *belief, const struct scales *scales)
     double *rest = belief->solved, squares = pow(log(scales->noise), 2);
     if (!factorise_for(belief, scales, belief->spare)) return -INFINITY;
     copy_ratios(belief, rest);
-    rue_triangle_solve_lower(belief->spare, N, belief->count, rest);
+    solve_lower(belief->spare, belief->count, rest);
     for (int s = 0; s < RUE_SCALE_COUNT; s++) squares += pow(log(scales->of_fields[s]), 2);
-    double sum = -0.5 * (rue_dot(rest, rest, belief->count) + squares / (scale_sd * scale_sd));
+    double sum = -0.5 * (dot(rest, rest, belief->count) + squares / (scale_sd * scale_sd));
     for (size_t i = 0; i < belief->count; i++) sum -= log(belief->spare[i * N + i]);
     return sum;
 }
@@ -239,13 +275,13 @@ static double left_out(struct rue_belief *belief, const size_t *own, size_t coun
 {
     double *block = belief->block, rest[N], ones[N], sum = 0, variance = 0;
     for (size_t a = 0; a < count; a++) {
-        for (size_t b = 0; b <= a; b++) block[a * count + b] = belief->spare[own[a] * N + own[b]];
+        for (size_t b = 0; b <= a; b++) block[a * N + b] = belief->spare[own[a] * N + own[b]];
         rest[a] = belief->solved[own[a]];
         ones[a] = 1;
     }
-    if (!rue_triangle_factorise(block, count, count)) return 0;
-    rue_triangle_solve(block, count, count, rest);
-    rue_triangle_solve(block, count, count, ones);
+    if (!factorise(block, N, count)) return 0;
+    solve(block, count, rest);
+    solve(block, count, ones);
     for (size_t a = 0; a < count; a++) sum += rest[a], variance += ones[a];
     return sum / sqrt(variance);
 }
@@ -275,7 +311,7 @@ rue_status rue_belief_learn(struct rue_belief *belief, rue_error *error)
     for (int round = 0; status == RUE_OK && round < ROUNDS; round++) {
         status = settle_belief(belief, error);
         if (status != RUE_OK) break;
-        rue_triangle_invert(belief->factor, N, belief->count, belief->spare);
+        invert(belief->factor, belief->count, belief->spare);
         if (round + 1 == ROUNDS) break;
         blame_trials(belief);
         acquit_trials(belief);
@@ -336,9 +372,9 @@ void rue_belief_expect(const struct rue_belief *belief, const struct rue_belief_
     point_covariance(belief, point, point, parts);
     *variance = scale_covariances(parts, &belief->usual);
     trial_covariances(belief, point, with);
-    *mean = rue_dot(with, belief->solved, belief->count);
-    rue_triangle_solve_lower(belief->factor, N, belief->count, with);
-    *variance = fmax(0, *variance - rue_dot(with, with, belief->count));
+    *mean = dot(with, belief->solved, belief->count);
+    solve_lower(belief->factor, belief->count, with);
+    *variance = fmax(0, *variance - dot(with, with, belief->count));
 }
 
 /* ---- states: the parameters less what predictions are made with, then the values of the fields ---- */
@@ -374,7 +410,7 @@ static void spread_state(const struct rue_belief *belief, const struct scales *s
 {
     size_t n = belief->parameters;
     memcpy(belief->normal, state, n * sizeof *state);
-    for (size_t p = 0; p < n; p++) state[p] = rue_dot(belief->covariance + p * n, belief->normal, n);
+    for (size_t p = 0; p < n; p++) state[p] = dot(belief->covariance + p * n, belief->normal, n);
     rue_belief_fields_spread(belief->fields, scales->of_fields, state + n);
 }
 
@@ -391,7 +427,7 @@ void rue_belief_direct(struct rue_belief *belief, double *state)
     spread_state(belief, &belief->usual, belief->state);
     for (size_t i = 0; i < belief->count; i++)
         belief->decided[i] = -rue_belief_at(belief, belief->state, &belief->trials[i].point);
-    rue_triangle_solve(belief->factor, N, belief->count, belief->decided);
+    solve(belief->factor, belief->count, belief->decided);
     put_trials(belief, belief->decided, state);
     spread_state(belief, &belief->usual, state);
 }
@@ -410,8 +446,8 @@ double rue_belief_gain(const struct rue_belief *belief, const double *state,
         with[i] += more;
         decided += more * belief->decided[i];
     }
-    rue_triangle_solve_lower(belief->factor, N, belief->count, with);
-    variance -= rue_dot(with, with, belief->count);
+    solve_lower(belief->factor, belief->count, with);
+    variance -= dot(with, with, belief->count);
     return decided * decided / fmax(variance, 1e-12);
 }
 
@@ -424,7 +460,7 @@ void rue_belief_draw(struct rue_belief *belief, uint64_t *seed, double *state)
     const struct scales *scales = &belief->usual;
     double off[N], drift = 0;
     rue_random_normals(seed, belief->normal, n);
-    for (size_t p = 0; p < n; p++) state[p] = rue_dot(belief->root + p * n, belief->normal, p + 1);
+    for (size_t p = 0; p < n; p++) state[p] = dot(belief->root + p * n, belief->normal, p + 1);
     rue_belief_fields_draw(belief->fields, scales->of_fields, seed, state + n);
     for (size_t i = 0; i < belief->count; i++) {
         const struct rue_belief_trial *trial = &belief->trials[i];
@@ -433,7 +469,7 @@ void rue_belief_draw(struct rue_belief *belief, uint64_t *seed, double *state)
         double noise = sqrt(noise_of(belief, i, scales)) * rue_random_normal(seed);
         off[i] = trial->log_ratio - rue_belief_at(belief, state, &trial->point) - drift - noise;
     }
-    rue_triangle_solve(belief->factor, N, belief->count, off);
+    solve(belief->factor, belief->count, off);
     memset(belief->state, 0, size * sizeof *state);
     put_trials(belief, off, belief->state);
     spread_state(belief, scales, belief->state);
@@ -445,6 +481,7 @@ void rue_belief_draw(struct rue_belief *belief, uint64_t *seed, double *state)
 rue_status rue_belief_open(const struct rue_belief_setup *setup, struct rue_belief **out, rue_error *error)
 {
     size_t n = setup->parameter_count;
+    gsl_set_error_handler_off();
     struct rue_belief *belief = calloc(1, sizeof *belief);
     if (!belief) return rue_fail_memory(error, "beliefs", sizeof *belief);
     belief->parameters = n;
@@ -462,7 +499,7 @@ rue_status rue_belief_open(const struct rue_belief_setup *setup, struct rue_beli
         for (size_t i = 0; i < n * n; i++)
             belief->root[i] = belief->covariance[i] =
                 setup->covariance[i] + (i % (n + 1) == 0 ? parameter_sd * parameter_sd : 0);
-        if (!rue_triangle_factorise(belief->root, n, n))
+        if (!factorise(belief->root, n, n))
             status = rue_fail(error, RUE_INTERNAL, "the covariance of the parameters is none");
     }
     if (status == RUE_OK) status = weigh_hypotheses(belief, error);

@@ -1,11 +1,12 @@
 #include "belief_fields.h"
 
+#include <gsl/gsl_errno.h>
+#include <gsl/gsl_linalg.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "random.h"
-#include "triangle.h"
 
 enum {
     AXIS_MODEL,
@@ -91,7 +92,8 @@ static bool make_smooth(struct axis *axis, const struct rue_knob_info *knob, con
             (knob_position(knob, values[i / count]) - knob_position(knob, values[i % count])) / length);
     for (size_t i = 0; i < count * count; i++) /* a little more, so that it has a root */
         axis->root[i] = axis->kernel[i] + (i % (count + 1) == 0 ? 1e-6 : 0);
-    return rue_triangle_factorise(axis->root, count, count);
+    gsl_matrix_view root = gsl_matrix_view_array(axis->root, count, count);
+    return gsl_linalg_cholesky_decomp1(&root.matrix) == GSL_SUCCESS;
 }
 
 /* The different values of a knob in the order of their appearance; how many. `index` [configs] which of them

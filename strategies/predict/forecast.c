@@ -1,12 +1,12 @@
 #include "forecast.h"
 
+#include <gsl/gsl_cblas.h>
 #include <gsl/gsl_statistics_double.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "trial_shape.h"
-#include "triangle.h"
+#include "job_time.h"
 
 static const struct rue_speed at_beginning = {0, 0};
 static const double trial_sd = 0.012; /* of the logarithm of a trial's time */
@@ -236,7 +236,8 @@ static rue_status follow_parameters(struct rue_forecast *forecast, rue_error *er
     double most = 0;
     rue_belief_mean(forecast->belief, forecast->state);
     for (size_t i = 0; i < forecast->cells; i++)
-        most = fmax(most, fabs(rue_dot(forecast->state, forecast->points[i].slopes, RUE_BELIEF_OF_LOADER)));
+        most = fmax(
+            most, fabs(cblas_ddot(RUE_BELIEF_OF_LOADER, forecast->state, 1, forecast->points[i].slopes, 1)));
     if (most < least_change || !rue_prediction_move(forecast->prediction, forecast->state)) return RUE_OK;
     rue_status status = predict_jobs(forecast, error);
     if (status == RUE_OK) status = restart_beliefs(forecast, error);

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "disturbance.h"
-#include "trial_shape.h"
+#include "job_time.h"
 
 enum { N = RUE_PIPELINE_PARAMETER_COUNT, TIMES = 3, ITERATIONS = 60, ROUNDS = 3 };
 

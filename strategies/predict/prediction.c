@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "array.h"
-#include "compute_curve.h"
 #include "disturbance.h"
+#include "job_time.h"
+#include "knowledge.h"
 #include "pipeline_fit.h"
 #include "random.h"
-#include "trial_shape.h"
 
 /* ANSWERS: of a cell that are kept. JOBS: that are looked at, of each model at least so many.
  * MANY_OF_MODEL: joint trials, on average, where a fit to them is a good start of the next one. */

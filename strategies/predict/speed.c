@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "trial_shape.h"
+#include "job_time.h"
 
 static const double waits = 0.05; /* a share of the trial: the loader is the slower side */
 

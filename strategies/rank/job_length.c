@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trial_shape.h"
+#include "job_time.h"
 
 enum { ROUNDS = 8, OWN = RUE_JOB_INTERVALS_MAX / 2 };
 

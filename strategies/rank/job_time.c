@@ -3,8 +3,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "trial_shape.h"
-
 /* What a volley takes between the first and the last batches of a trial; NaN where none lies between. */
 static double volley_ns(const struct rue_trial_result *result, uint64_t batches, uint64_t stride)
 {

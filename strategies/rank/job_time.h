@@ -1,15 +1,50 @@
-/* From a trial to the time of the job. */
+/* The course of a trial, and from it to the time of the job. */
 #ifndef RUE_JOB_TIME_H
 #define RUE_JOB_TIME_H
 
 #include "trial.h"
+
+/* What rue's own knobs mean for the course of a trial. But for the pipeline model and the probes that feed
+ * it, strategies name these knobs here alone. */
+
+/* Images of a batch. */
+static inline uint64_t rue_trial_batch(const struct rue_config *config)
+{
+    int batch = config->value[RUE_BATCH_SIZE];
+    return batch > 0 ? (uint64_t)batch : 1;
+}
+
+/* Whether the consumer's thread loads. */
+static inline bool rue_trial_is_inline(const struct rue_config *config)
+{
+    return config->value[RUE_NUM_WORKERS] == 0;
+}
+
+/* Threads or processes that load, at least 1. */
+static inline uint64_t rue_trial_loaders(const struct rue_config *config)
+{
+    int workers = config->value[RUE_NUM_WORKERS];
+    return workers > 0 ? (uint64_t)workers : 1;
+}
+
+/* Batches that are begun before the first is taken; 0 without workers. */
+static inline uint64_t rue_trial_opening_batches(const struct rue_config *config)
+{
+    return rue_trial_is_inline(config) ? 0 : rue_config_window(config, 0);
+}
+
+/* Batches that are loaded side by side and so arrive together: a volley. */
+static inline uint64_t rue_trial_volley_batches(const struct rue_config *config)
+{
+    return config->value[RUE_PARALLELISM] == RUE_PARALLEL_BATCH ? rue_trial_loaders(config) : 1;
+}
 
 /* Why an ok trial has no time of the job: rue_job_time_ns is NaN, or not positive. */
 #define RUE_JOB_TIME_UNKNOWN "the trial was too short to tell the time of the job"
 
 /* The time in ns of a job of `job_images` that an ok joint `result` stands for; sets `*predicted`. A full
  * trial (result->images >= the images that the job consumes, drop_last minded) is its own answer. The rest of
- * a truncated one goes on in its steady state: off by a volley (see below) at most where the pace is even,
+ * a truncated one goes on in its steady state: off by a volley (below) at most where the pace is even,
  * and not at all where the rest is whole volleys. NaN where the steady state is not known. */
 double rue_job_time_ns(const struct rue_trial_result *result, uint64_t job_images, bool drop_last,
                        bool *predicted);
@@ -19,7 +54,7 @@ void rue_job_extend(struct rue_trial_result *result, uint64_t job_images, bool d
 
 /* The time in ns of an image in the steady state of an ok joint `result`, without start-up and shut-down.
  *
- * Let b be the batch size and W the batches of a volley (trial_shape.h). The steady state
+ * Let b be the batch size and W the batches of a volley (above). The steady state
  * is the middle of the trial, from i = num_workers * prefetch_factor, the first batch that was not loaded in
  * the opening burst, to the last batch before the final W, whose loading had fewer and fewer rivals. With j
  * the largest index in it for which j - i is a multiple of W, an image takes (ready[j] - ready[i]) / (j - i)

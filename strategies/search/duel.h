@@ -4,7 +4,7 @@
 #define RUE_DUEL_H
 
 #include "standing.h"
-#include "trial_costs.h"
+#include "strategy.h"
 
 /* Questions that were decided on and not asked yet, first in, first out. */
 struct rue_ask_queue {
@@ -20,6 +20,31 @@ bool rue_ask_queue_pop(struct rue_ask_queue *queue, struct rue_ask *out);
 /* How many joint questions are like `ask`: of the same cell and as many images or more; those that were
  * asked count. */
 int rue_ask_queue_count_alike(const struct rue_ask_queue *queue, const struct rue_ask *ask);
+
+/* ---- costs ---- */
+
+/* What trials cost beside their own time: an overhead each, and a change of model. */
+struct rue_trial_costs {
+    double spent_s;  /* by trials that were made now */
+    double stored_s; /* by those that were made earlier */
+    size_t made;     /* trials, now */
+    struct rue_trial_cost {
+        double mean_s, count;
+    } overhead, change; /* of a trial; more, where the model is not that of the trial before */
+    bool any_model;
+    size_t model; /* of the last trial that had one */
+};
+
+void rue_trial_costs_note(struct rue_trial_costs *costs, const struct rue_ask *ask,
+                          const struct rue_trial_result *result);
+
+/* Seconds since the first trial, of all of them one after the other. */
+double rue_trial_costs_clock_s(const struct rue_trial_costs *costs);
+
+/* Seconds beside the own time of a trial of that model next. */
+double rue_trial_costs_beside_s(const struct rue_trial_costs *costs, size_t model);
+
+/* ---- the duel ---- */
 
 struct rue_duel {
     struct rue_strategy_setup setup;

@@ -2,8 +2,8 @@
 #include <math.h>
 
 #include "duel.h"
+#include "job_time.h"
 #include "random.h"
-#include "trial_shape.h"
 
 /* FINALISTS: configurations that run whole jobs before an early end. */
 enum { LENGTHS = 3, FINALISTS = 3, TELLING = 12, COMPARED_MAX = 8, AUDITS_LEAST = 3, AUDIT_TRIES = 24 };

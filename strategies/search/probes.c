@@ -3,8 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "job_time.h"
 #include "knowledge.h"
-#include "trial_shape.h"
 
 enum { MIDDLE_ROUNDS = 3, LEAST_BELIEVED = 2 };
 

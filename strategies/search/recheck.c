@@ -7,7 +7,6 @@
 #include "duel.h"
 #include "job_time.h"
 #include "random.h"
-#include "trial_shape.h"
 
 enum { TRIALS_MAX = 24, DRAWS = 256 };
 

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "baseline.h"
 #include "notice.h"
 #include "probes.h"
 #include "slowdown.h"
@@ -12,7 +11,6 @@
 #include "study_ledger.h"
 #include "study_outcome.h"
 #include "study_trials.h"
-#include "trial_shape.h"
 
 enum {
     LEAST_TRIALS = 10,

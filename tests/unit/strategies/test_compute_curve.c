@@ -1,7 +1,7 @@
 #include <criterion/criterion.h>
 #include <math.h>
 
-#include "compute_curve.h"
+#include "knowledge.h"
 
 static double batch_s(const struct rue_compute_curve *curve, int batch_size, int images)
 {

@@ -4,7 +4,6 @@
 
 #include "job_time.h"
 #include "random.h"
-#include "trial_shape.h"
 
 enum { BATCHES_MAX = RUE_BATCH_TIMES_MAX, PAIRED_MAX = 4000 };
 

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "leave_one_out.h"
 #include "random.h"
+#include "selection.h"
 
 enum { MODELS = 6, CONFIGS = 7, MACHINES = 200 };
 

@@ -1,7 +1,6 @@
 #include <criterion/criterion.h>
 #include <math.h>
 
-#include "baseline.h"
 #include "random.h"
 #include "slowdown.h"
 

@@ -1,6 +1,6 @@
 #include <criterion/criterion.h>
 
-#include "trial_costs.h"
+#include "duel.h"
 
 static void note(struct rue_trial_costs *costs, enum rue_measure measure, size_t model, double own_s,
                  double beside_s)
