@@ -52,11 +52,11 @@ struct problem {
     const struct rue_pipeline_fit_setup *setup;
     const struct rue_pipeline_sample *samples; /* of the setup */
     size_t sample_count, count, rows;
-    double image_s;         /* guessed */
-    double *centre, *sd;    /* [count] of what is believed before the trials */
-    double *weight;         /* [rows] of residuals, for those far out less than 1 */
-    double *base, *shifted; /* [rows] */
-    double *x;              /* [count] */
+    double image_s;      /* guessed */
+    double *centre, *sd; /* [count] of what is believed before the trials */
+    double *weight;      /* [rows] of residuals, for those far out less than 1 */
+    double *base;        /* [rows] */
+    double *x;           /* [count] */
 };
 
 static struct rue_pipeline_loader loader_of(const struct problem *problem, const double *x)
@@ -120,23 +120,6 @@ static rue_status all_rows(struct problem *problem, const double *x)
     return RUE_OK;
 }
 
-/* Whether the rows of sample `s` change with parameter `p`. */
-static bool row_depends(const struct problem *problem, size_t s, size_t p)
-{
-    if (p < N) return true;
-    return (p - N) / 2 == problem->samples[s].unknown;
-}
-
-/* The times of sample `s` where parameter `p` is a step further than when all rows were filled. */
-static struct rue_pipeline_times predict_further(struct problem *problem, size_t s, size_t p)
-{
-    double x = problem->x[p];
-    problem->x[p] += step;
-    struct rue_pipeline_times times = predict_sample(problem, problem->x, s);
-    problem->x[p] = x;
-    return times;
-}
-
 static void copy_out(const gsl_vector *from, double *to)
 {
     for (size_t i = 0; i < from->size; i++) to[i] = gsl_vector_get(from, i);
@@ -148,26 +131,6 @@ static int fit_residuals(const gsl_vector *at, void *context, gsl_vector *out)
     copy_out(at, problem->x);
     if (all_rows(problem, problem->x) != RUE_OK) return GSL_ENOMEM;
     for (size_t r = 0; r < problem->rows; r++) gsl_vector_set(out, r, problem->base[r] * problem->weight[r]);
-    return GSL_SUCCESS;
-}
-
-static int fit_derivatives(const gsl_vector *at, void *context, gsl_matrix *out)
-{
-    struct problem *problem = context;
-    gsl_matrix_set_zero(out);
-    copy_out(at, problem->x);
-    if (all_rows(problem, problem->x) != RUE_OK) return GSL_ENOMEM;
-    for (size_t p = 0; p < problem->count; p++) {
-        for (size_t s = 0; s < problem->sample_count; s++) {
-            if (!row_depends(problem, s, p)) continue;
-            struct rue_pipeline_times times = predict_further(problem, s, p);
-            if (fill_rows(problem, &times, s, problem->shifted) != RUE_OK) return GSL_ENOMEM;
-            for (size_t r = TIMES * s; r < TIMES * (s + 1); r++)
-                gsl_matrix_set(out, r, p,
-                               (problem->shifted[r] - problem->base[r]) / step * problem->weight[r]);
-        }
-        gsl_matrix_set(out, TIMES * problem->sample_count + p, p, 1 / problem->sd[p]);
-    }
     return GSL_SUCCESS;
 }
 
@@ -199,11 +162,9 @@ static int iterate_fit(gsl_multifit_nlinear_workspace *work)
 static rue_status search_parameters(struct problem *problem, double *x, double *covariance, rue_error *error)
 {
     gsl_multifit_nlinear_parameters parameters = gsl_multifit_nlinear_default_parameters();
-    gsl_multifit_nlinear_fdf fdf = {.f = fit_residuals,
-                                    .df = fit_derivatives,
-                                    .n = problem->rows,
-                                    .p = problem->count,
-                                    .params = problem};
+    parameters.h_df = step;
+    gsl_multifit_nlinear_fdf fdf = {
+        .f = fit_residuals, .n = problem->rows, .p = problem->count, .params = problem};
     gsl_multifit_nlinear_workspace *work =
         gsl_multifit_nlinear_alloc(gsl_multifit_nlinear_trust, &parameters, fdf.n, fdf.p);
     if (!work) return rue_fail_memory(error, "a fit", problem->rows * problem->count * sizeof *x);
@@ -314,7 +275,7 @@ rue_status rue_pipeline_fit_open(const struct rue_pipeline_fit_setup *setup, str
     problem.image_s = guess_image_s(&problem);
     if (prior && !(problem.image_s > 0)) problem.image_s = prior->value[RUE_PIPELINE_item_s];
     if (!(problem.image_s > 0)) return rue_fail(error, RUE_USAGE, "no trial to learn from");
-    size_t doubles = 3 * problem.count + 3 * problem.rows;
+    size_t doubles = 3 * problem.count + 2 * problem.rows;
     double *room = calloc(doubles, sizeof *room);
     struct rue_pipeline_fit *fit = allocate_fit(consumer_count, problem.count);
     rue_status status = room && fit ? RUE_OK : rue_fail_memory(error, "a fit", doubles * sizeof *room);
@@ -324,7 +285,6 @@ rue_status rue_pipeline_fit_open(const struct rue_pipeline_fit_setup *setup, str
         problem.x = problem.sd + problem.count;
         problem.weight = problem.x + problem.count;
         problem.base = problem.weight + problem.rows;
-        problem.shifted = problem.base + problem.rows;
         believe_prior(&problem);
         status = search_parameters(&problem, fit->found, fit->covariance, error);
         if (status == RUE_OK) fill_fit(&problem, fit);
