@@ -4,11 +4,11 @@
 
 #include "answers.h"
 #include "cost_matrix.h"
-#include "goal.h"
 #include "interval.h"
 #include "job_length.h"
 #include "knowledge.h"
 #include "notice.h"
+#include "objective.h"
 #include "selection.h"
 #include "trial.h"
 

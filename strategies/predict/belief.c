@@ -35,6 +35,7 @@ struct rue_belief {
     size_t count;
     struct rue_belief_trial trials[N];              /* the first `count`, here and below */
     double pairs[N * (N + 1) / 2][RUE_SCALE_COUNT]; /* covariances for scales of 1 */
+    double ratios[N];                               /* logarithms of measured over predicted */
     double disturbed[N];                            /* probability */
     double solved[N];                               /* K^-1 times the logarithms of measured over predicted */
     double decided[N];      /* K^-1 times the covariances of the trials with what is to be decided */
@@ -162,16 +163,11 @@ static rue_status check_belief_stop(const struct rue_belief *belief, rue_error *
     return status == RUE_OK ? RUE_OK : rue_fail(error, status, "interrupted");
 }
 
-static void copy_ratios(const struct rue_belief *belief, double *out)
-{
-    for (size_t i = 0; i < belief->count; i++) out[i] = belief->trials[i].log_ratio;
-}
-
 /* K for the usual scales, factorised, and what follows from it. */
 static rue_status settle_belief(struct rue_belief *belief, rue_error *error)
 {
     if (!factorise_for(belief, &belief->usual, belief->factor)) return fail_factor(belief, error);
-    copy_ratios(belief, belief->solved);
+    memcpy(belief->solved, belief->ratios, belief->count * sizeof *belief->ratios);
     solve(belief->factor, belief->count, belief->solved);
     return RUE_OK;
 }
@@ -194,7 +190,7 @@ static double log_weight(struct rue_belief *belief, const struct scales *scales)
 {
     double *rest = belief->solved, squares = pow(log(scales->noise), 2);
     if (!factorise_for(belief, scales, belief->spare)) return -INFINITY;
-    copy_ratios(belief, rest);
+    memcpy(rest, belief->ratios, belief->count * sizeof *rest);
     solve_lower(belief->spare, belief->count, rest);
     for (int s = 0; s < RUE_SCALE_COUNT; s++) squares += pow(log(scales->of_fields[s]), 2);
     double sum = -0.5 * (dot(rest, rest, belief->count) + squares / (scale_sd * scale_sd));
@@ -343,6 +339,7 @@ void rue_belief_add(struct rue_belief *belief, const struct rue_belief_trial *tr
                                    : trial_disturbance(belief, trial, trial->log_ratio - mean,
                                                        variance + rue_belief_drift(trial, trial));
     belief->trials[count] = *trial;
+    belief->ratios[count] = trial->log_ratio;
     for (size_t j = 0; j <= count; j++) {
         double *pair = belief->pairs[count * (count + 1) / 2 + j];
         point_covariance(belief, &trial->point, &belief->trials[j].point, pair);

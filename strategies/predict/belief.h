@@ -13,7 +13,7 @@
 
 #include "belief_fields.h"
 #include "pipeline.h"
-#include "speed.h"
+#include "slowdown.h"
 
 enum { RUE_BELIEF_OF_LOADER = RUE_PIPELINE_PARAMETER_COUNT, RUE_BELIEF_SLOPES = RUE_BELIEF_OF_LOADER + 2 };
 

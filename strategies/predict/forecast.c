@@ -1,12 +1,12 @@
 #include "forecast.h"
 
 #include <gsl/gsl_cblas.h>
-#include <gsl/gsl_statistics_double.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "job_time.h"
+#include "random.h"
 
 static const struct rue_speed at_beginning = {0, 0};
 static const double trial_sd = 0.012; /* of the logarithm of a trial's time */
@@ -17,7 +17,7 @@ static const double first_batch_error = 0.2; /* by which one may come sooner tha
 static const double least_change = 0.05;     /* of the logarithm of a time: what changes less is a line */
 static const double truncated_sd = 0.005;    /* of a part of the job as an estimate of the whole */
 
-enum { REPEATS_MAX = 64 }; /* of a cell, whose first batches are looked at */
+enum { LEAST_DRAWS = 12, CLAIM_CELLS = 5000000 }; /* of large grids there are fewer draws */
 
 /* ---- trials ---- */
 
@@ -26,7 +26,7 @@ static bool tells_nothing(const struct rue_forecast *forecast, size_t model, siz
                           const struct rue_logged_trial *end)
 {
     size_t alike = 0, answers = forecast->setup->runner.answers;
-    const struct rue_trial_log *joints = rue_prediction_joints(forecast->prediction);
+    const struct rue_trial_log *joints = &forecast->prediction->logs[RUE_JOINT];
     for (size_t i = 0; answers > 0 && i < joints->count && &joints->at[i] != end; i++) {
         const struct rue_logged_trial *trial = &joints->at[i];
         alike += trial->model == model && trial->config == config && trial->images == images;
@@ -53,14 +53,15 @@ static struct rue_belief_trial trial_of(const struct rue_forecast *forecast, siz
 static void observe_trial(struct rue_forecast *forecast, const struct rue_logged_trial *trial)
 {
     double predicted_s =
-        rue_prediction_time_s(forecast->prediction, trial->model, trial->config, trial->images, trial->speed);
+        rue_prediction_time_s(forecast->prediction, trial->model, trial->config, trial->images,
+                              rue_prediction_speed(forecast->prediction, trial));
     if (!(predicted_s > 0) || tells_nothing(forecast, trial->model, trial->config, trial->images, trial))
         return;
     struct rue_belief_trial observed =
         trial_of(forecast, trial->model, trial->config, trial->images, predicted_s);
     observed.log_ratio = log(trial->times.end_to_end_s / predicted_s);
     observed.seconds = trial->seconds;
-    observed.speed = trial->speed;
+    observed.speed = rue_prediction_speed(forecast->prediction, trial);
     rue_belief_add(forecast->belief, &observed);
 }
 
@@ -93,6 +94,24 @@ static void join_regrets(struct rue_forecast *forecast,
                        out);
 }
 
+/* Those that are out last, equal ones in grid order. */
+static int compare_places(const void *a, const void *b, void *context)
+{
+    const struct rue_forecast *forecast = context;
+    size_t x = *(const size_t *)a, y = *(const size_t *)b;
+    const struct rue_joined_regrets *joined = forecast->joined;
+    enum rue_objective objective = forecast->setup->aim.objective;
+    if (rue_joined_regrets_is_better(&joined[x], &joined[y], objective)) return -1;
+    return rue_joined_regrets_is_better(&joined[y], &joined[x], objective) ? 1 : (x > y) - (x < y);
+}
+
+static void rank_configs_by_belief(struct rue_forecast *forecast)
+{
+    size_t configs = forecast->configs;
+    for (size_t c = 0; c < configs; c++) forecast->ranked[c] = c;
+    qsort_r(forecast->ranked, configs, sizeof *forecast->ranked, compare_places, forecast);
+}
+
 /* What is expected follows the belief. */
 static void expect_all(struct rue_forecast *forecast)
 {
@@ -100,20 +119,22 @@ static void expect_all(struct rue_forecast *forecast)
     for (size_t i = 0; i < forecast->cells; i++)
         forecast->mean[i] = rue_belief_at(forecast->belief, forecast->state, &forecast->points[i]);
     join_regrets(forecast, believed_s, forecast->joined);
+    rank_configs_by_belief(forecast);
 }
 
 rue_status rue_forecast_add(struct rue_forecast *forecast, const struct rue_ask *ask,
                             const struct rue_trial_result *result, double seconds, rue_error *error)
 {
-    const struct rue_trial_log *joints = rue_prediction_joints(forecast->prediction);
+    const struct rue_trial_log *joints = &forecast->prediction->logs[RUE_JOINT];
     size_t before = joints->count;
     rue_status status = rue_prediction_add(forecast->prediction, ask, result, seconds, error);
     if (joints->count == before) return status;
     const struct rue_logged_trial *trial = &joints->at[before];
-    size_t cell = trial->model * forecast->configs + trial->config;
-    forecast->tried[cell].joint_trials++;
-    forecast->tried[cell].full |=
+    struct rue_estimate *cell = &forecast->tried[trial->model * forecast->configs + trial->config];
+    cell->trials++;
+    cell->full |=
         trial->images >= rue_setup_images(forecast->setup, trial->config, forecast->setup->job.images);
+    cell->first_batch_s = fmin(cell->first_batch_s, trial->times.first_batch_s);
     if (status != RUE_OK || !forecast->belief) return status;
     observe_trial(forecast, trial);
     expect_all(forecast);
@@ -134,23 +155,6 @@ bool rue_forecast_expect(struct rue_forecast *forecast, size_t model, size_t con
 
 /* ---- what is out ---- */
 
-/* Seconds until the first batch in a cell: the median of its joint trials that say so, else predicted
- * (`*measured` tells which). */
-static double first_batch_s(const struct rue_forecast *forecast, size_t model, size_t config, bool *measured)
-{
-    const struct rue_trial_log *joints = rue_prediction_joints(forecast->prediction);
-    double measured_s[REPEATS_MAX];
-    size_t count = 0;
-    for (size_t i = 0; i < joints->count && count < REPEATS_MAX; i++) {
-        const struct rue_logged_trial *trial = &joints->at[i];
-        if (trial->model == model && trial->config == config && !isnan(trial->times.first_batch_s))
-            measured_s[count++] = trial->times.first_batch_s;
-    }
-    *measured = count > 0;
-    return count ? gsl_stats_median(measured_s, 1, count)
-                 : rue_prediction_first_batch_s(forecast->prediction, model, config);
-}
-
 /* What is excluded, and what has its first batch later than the limit on some model. As predictions err,
  * where they leave nothing, the one that comes nearest to the limit, and was not measured to be late, stays:
  * until one was measured to be late, and those that are predicted to be a little late in any case. Answers
@@ -162,11 +166,12 @@ static bool find_out(struct rue_forecast *forecast)
     bool any_measured_late = false;
     for (size_t c = 0; c < forecast->configs; c++) {
         double latest = 0;
-        bool measured, measured_late = false;
+        bool measured_late = false;
         for (size_t m = 0; limit_s > 0 && m < forecast->models; m++) {
-            double first_s = first_batch_s(forecast, m, c, &measured);
-            measured_late |= measured && first_s > limit_s;
-            latest = fmax(latest, first_s);
+            double measured_s = forecast->tried[m * forecast->configs + c].first_batch_s;
+            measured_late |= measured_s > limit_s;
+            latest = fmax(latest, isnan(measured_s) ? rue_prediction_first_batch_s(forecast->prediction, m, c)
+                                                    : measured_s);
         }
         any_measured_late |= measured_late;
         forecast->out[c] = forecast->excluded[c] || latest > limit_s;
@@ -205,12 +210,15 @@ static rue_status predict_jobs(struct rue_forecast *forecast, rue_error *error)
 static rue_status restart_beliefs(struct rue_forecast *forecast, rue_error *error)
 {
     const struct rue_prediction *prediction = forecast->prediction;
-    const struct rue_trial_log *joints = rue_prediction_joints(prediction);
+    const struct rue_trial_log *joints = &prediction->logs[RUE_JOINT];
     struct rue_belief_setup setup = {.model_count = forecast->models,
                                      .config_count = forecast->configs,
                                      .configs = forecast->setup->grid.configs,
+                                     .parameter_count = prediction->fit->count,
+                                     .covariance = prediction->logs[RUE_LOAD].count
+                                                       ? prediction->fit->covariance
+                                                       : prediction->fit->prior_covariance,
                                      .stop = forecast->setup->stop};
-    rue_prediction_parameters(prediction, &setup);
     rue_belief_close(forecast->belief);
     forecast->belief = NULL;
     rue_status status = rue_belief_open(&setup, &forecast->belief, error);
@@ -259,10 +267,10 @@ rue_status rue_forecast_update(struct rue_forecast *forecast, rue_error *error)
     return status;
 }
 
-struct rue_forecast_cell rue_forecast_cell(const struct rue_forecast *forecast, size_t model, size_t config)
+struct rue_estimate rue_forecast_cell(const struct rue_forecast *forecast, size_t model, size_t config)
 {
     size_t cell = model * forecast->configs + config;
-    struct rue_forecast_cell out = forecast->tried[cell];
+    struct rue_estimate out = forecast->tried[cell];
     out.time_s = forecast->job_s[cell] * exp(forecast->mean[cell]);
     return out;
 }
@@ -328,13 +336,13 @@ double rue_forecast_covariance(const struct rue_forecast *forecast, size_t model
 
 double rue_forecast_gain(const struct rue_forecast *forecast, size_t model, size_t config, uint64_t images)
 {
-    const struct rue_trial_log *joints = rue_prediction_joints(forecast->prediction);
+    const struct rue_trial_log *joints = &forecast->prediction->logs[RUE_JOINT];
     double predicted_s = rue_prediction_trial_s(forecast->prediction, model, config, images);
     if (!(predicted_s > 0) || tells_nothing(forecast, model, config, images, NULL)) return 0;
     struct rue_belief_trial trial = trial_of(forecast, model, config, images, predicted_s);
     if (joints->count > 0) { /* soon after the last one */
         trial.seconds = joints->at[joints->count - 1].seconds;
-        trial.speed = joints->at[joints->count - 1].speed;
+        trial.speed = rue_prediction_speed(forecast->prediction, &joints->at[joints->count - 1]);
     }
     return rue_belief_gain(forecast->belief, forecast->direction, &trial);
 }
@@ -357,7 +365,27 @@ void rue_forecast_close(struct rue_forecast *forecast)
     free(forecast->times);
     free(forecast->joined);
     free(forecast->drawn);
+    free(forecast->ranked);
+    free(forecast->draws.regrets);
     free(forecast);
+}
+
+static rue_status make_draw_room(struct rue_forecast *forecast, rue_error *error)
+{
+    struct rue_forecast_draws *draws = &forecast->draws;
+    size_t configs = forecast->configs, cells = forecast->cells, room = CLAIM_CELLS / cells;
+    if (room > RUE_FORECAST_CLAIM) room = RUE_FORECAST_CLAIM;
+    if (room < LEAST_DRAWS) room = LEAST_DRAWS;
+    size_t doubles = room * (configs + 3) + configs + cells;
+    draws->room = room;
+    draws->regrets = calloc(doubles, sizeof *draws->regrets);
+    if (!draws->regrets) return rue_fail_memory(error, "draws", doubles * sizeof(double));
+    draws->excess = draws->regrets + room * configs;
+    draws->own[0] = draws->excess + room;
+    draws->own[1] = draws->own[0] + room;
+    draws->means = draws->own[1] + room;
+    draws->squares = draws->means + configs;
+    return RUE_OK;
 }
 
 rue_status rue_forecast_open(const struct rue_strategy_setup *setup, struct rue_forecast **out,
@@ -379,13 +407,17 @@ rue_status rue_forecast_open(const struct rue_strategy_setup *setup, struct rue_
                                       .log_off = calloc(cells, sizeof *forecast->log_off),
                                       .times = calloc(configs, sizeof *forecast->times),
                                       .joined = calloc(configs, sizeof *forecast->joined),
+                                      .ranked = calloc(configs, sizeof *forecast->ranked),
+                                      .draws.seed = rue_mix64(setup->seed ^ UINT64_C(0x5354414E44494E47)),
                                       .drawn = calloc(configs, sizeof *forecast->drawn)};
     rue_status status = rue_prediction_open(setup, &forecast->prediction, error);
-    if (status == RUE_OK &&
-        (!forecast->excluded || !forecast->out || !forecast->tried || !forecast->points || !forecast->job_s ||
-         !forecast->mean || !forecast->log_off || !forecast->times || !forecast->joined || !forecast->drawn))
+    if (status == RUE_OK && (!forecast->excluded || !forecast->out || !forecast->tried || !forecast->points ||
+                             !forecast->job_s || !forecast->mean || !forecast->log_off || !forecast->times ||
+                             !forecast->joined || !forecast->drawn || !forecast->ranked))
         status = rue_fail_memory(error, "a forecast", cells * sizeof *forecast->points);
+    if (status == RUE_OK) status = make_draw_room(forecast, error);
     if (status != RUE_OK) return rue_forecast_close(forecast), status;
+    for (size_t i = 0; i < cells; i++) forecast->tried[i].first_batch_s = NAN;
     *out = forecast;
     return RUE_OK;
 }

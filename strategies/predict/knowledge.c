@@ -28,10 +28,18 @@ void rue_compute_curve_add(struct rue_compute_curve *curve, int batch_size, doub
 
 void rue_compute_curve_believe(struct rue_compute_curve *curve, const struct rue_compute_curve *known)
 {
+    double measured_s = 0, known_s = 0;
     if (curve->trials == 0) curve->cpu_ratio = known->cpu_ratio;
+    for (size_t i = 0; i < curve->count; i++) {
+        if (curve->points[i].trials == 0) continue;
+        struct rue_pipeline_consumer consumer = rue_compute_curve_at(known, curve->points[i].batch_size);
+        measured_s += curve->points[i].batch_s;
+        known_s += consumer.batch_s + curve->points[i].batch_size * consumer.image_s;
+    }
+    double factor = known_s > 0 && measured_s > 0 ? measured_s / known_s : 1;
     for (size_t i = 0; i < known->count; i++) {
         struct rue_compute_point *point = point_of(curve, known->points[i].batch_size);
-        if (point && point->trials == 0) point->batch_s = known->points[i].batch_s;
+        if (point && point->trials == 0) point->batch_s = factor * known->points[i].batch_s;
     }
 }
 
@@ -85,16 +93,22 @@ void rue_knowledge_close(struct rue_knowledge *knowledge)
     free(knowledge);
 }
 
+struct rue_pipeline_consumer rue_knowledge_consumer(const struct rue_knowledge *knowledge, size_t consumer,
+                                                    int batch_size)
+{
+    const struct rue_knowledge_model *known = &knowledge->consumers[consumer];
+    if (!known->curve.count) return known->consumer;
+    struct rue_pipeline_consumer out = rue_compute_curve_at(&known->curve, batch_size);
+    out.batch_s += knowledge->hand.batch_s;
+    out.image_s += knowledge->hand.image_s;
+    return out;
+}
+
 double rue_knowledge_job_s(const struct rue_knowledge *knowledge, size_t model,
                            const struct rue_config *config, uint64_t images)
 {
-    const struct rue_knowledge_model *known = &knowledge->consumers[rue_consumer_of(model, config)];
-    struct rue_pipeline_consumer consumer = known->consumer;
-    if (known->curve.count) {
-        consumer = rue_compute_curve_at(&known->curve, (int)rue_trial_batch(config));
-        consumer.batch_s += knowledge->hand.batch_s;
-        consumer.image_s += knowledge->hand.image_s;
-    }
+    struct rue_pipeline_consumer consumer =
+        rue_knowledge_consumer(knowledge, rue_consumer_of(model, config), (int)rue_trial_batch(config));
     if (isnan(consumer.batch_s)) return NAN;
     return rue_pipeline_predict(&knowledge->loader, &consumer, config, images).end_to_end_s;
 }

@@ -26,8 +26,8 @@ struct rue_compute_curve {
  * that it takes meanwhile, 2 where two threads compute; NaN: not known. */
 void rue_compute_curve_add(struct rue_compute_curve *curve, int batch_size, double batch_s, double cpu_ratio);
 
-/* Takes the sizes of `known` that were not measured, which are believed then, and its CPUs without a trial.
- */
+/* Takes the sizes of `known` that were not measured, which are believed then, as much slower or faster as
+ * those that were, and its CPUs without a trial. */
 void rue_compute_curve_believe(struct rue_compute_curve *curve, const struct rue_compute_curve *known);
 
 /* What is known of the size, without `trials` where it is believed; NULL: nothing. */
@@ -68,6 +68,10 @@ static inline size_t rue_consumer_of(size_t model, const struct rue_config *conf
 rue_status rue_knowledge_open(size_t model_count, struct rue_knowledge **out,
                               rue_error *error) RUE_MUST_CHECK;
 void rue_knowledge_close(struct rue_knowledge *knowledge);
+
+/* The consumer for batches of `batch_size` and shorter ones, the hand-over in it; NaN: not known. */
+struct rue_pipeline_consumer rue_knowledge_consumer(const struct rue_knowledge *knowledge, size_t consumer,
+                                                    int batch_size);
 
 /* Predicted seconds of a job of `images` on a model; NaN where the model is not known. */
 double rue_knowledge_job_s(const struct rue_knowledge *knowledge, size_t model,

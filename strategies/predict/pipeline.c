@@ -231,11 +231,6 @@ static double loader_start_s(const struct rue_pipeline_loader *loader, const str
            at(loader, RUE_PIPELINE_start_worker_s) * config->value[RUE_NUM_WORKERS] + warm_up_s;
 }
 
-static double loader_stop_s(const struct rue_pipeline_loader *loader, const struct rue_config *config)
-{
-    return at(loader, RUE_PIPELINE_stop_worker_s) * config->value[RUE_NUM_WORKERS];
-}
-
 /* All the room that a pipeline needs. */
 static bool make_pipeline_room(struct pipeline *pipeline)
 {
@@ -268,7 +263,7 @@ struct rue_pipeline_times rue_pipeline_predict(const struct rue_pipeline_loader 
     pipeline.workers = pipeline.shared ? 1 : pipeline.threads;
     if (!make_pipeline_room(&pipeline)) return out;
     out.first_batch_s = run_pipeline(&pipeline);
-    out.shutdown_s = loader_stop_s(loader, config);
+    out.shutdown_s = at(loader, RUE_PIPELINE_stop_worker_s) * (double)pipeline.threads;
     out.end_to_end_s = pipeline.done_s + out.shutdown_s;
     free(pipeline.loading);
     return out;

@@ -17,32 +17,15 @@ enum { ANSWERS = 4, JOBS = 40, JOBS_OF_MODEL = 4, MANY_OF_MODEL = 3 };
 
 static const double step = 0.1; /* of a logarithm, for derivatives: what is a little further counts, too */
 static const double not_measured_factor = 3; /* for what is not known of computing batches of other sizes */
-static const double distrusted_sd = 1; /* of the logarithms of a loader's parameters that trials contradict */
 
 /* What was predicted of a trial; the search asks the same again and again. */
-struct answer {
+struct rue_prediction_answer {
     uint64_t images; /* 0: nothing was asked */
     size_t model, config;
     struct rue_speed speed;
-    bool has_times, has_point;
+    bool has_point;
     struct rue_pipeline_times times;
     struct rue_belief_point point;
-};
-
-struct rue_prediction {
-    const struct rue_strategy_setup *setup;
-    size_t models, configs, consumers;
-    struct rue_trial_log logs[RUE_MEASURE_COUNT];
-    struct rue_speed_history speeds;  /* of the machine */
-    struct rue_compute_curve *curves; /* [consumers] measured, and what is believed of the other sizes */
-    bool *joined;                     /* [consumers] a joint trial tells of it */
-    bool trusts_prior;
-    struct rue_pipeline_fit *fit;
-    struct rue_pipeline_consumer hand; /* what the consumer's thread takes without a model */
-    bool stale;                        /* trials tell anything new of loader and models */
-    struct answer *answers; /* [answer_count], [models + 1][configs][ANSWERS]; where two fall into one place
-                               the later one stays */
-    size_t answer_count;
 };
 
 /* Without load trials, the joint ones tell of the loader. */
@@ -67,23 +50,53 @@ static struct rue_pipeline_times scale_times(struct rue_pipeline_times times, do
                                        factor * times.shutdown_s};
 }
 
-/* Probes are kept as they would have been at the beginning, joint trials as they were. */
-static void undo_speed(struct rue_logged_trial *trial, struct rue_speed speed)
+struct rue_speed rue_prediction_speed(const struct rue_prediction *prediction,
+                                      const struct rue_logged_trial *trial)
 {
-    trial->times = scale_times(trial->times, exp(-speed.load));
-    trial->consumer_s /= exp(speed.compute);
+    return rue_speed_history_at(&prediction->speeds, trial->trial);
+}
+
+/* The trial as it would have been at the beginning. */
+static struct rue_logged_trial trial_then(const struct rue_prediction *prediction,
+                                          const struct rue_logged_trial *trial)
+{
+    struct rue_speed speed = rue_prediction_speed(prediction, trial);
+    struct rue_logged_trial then = *trial;
+    then.times = scale_times(then.times, exp(-speed.load));
+    then.consumer_s /= exp(speed.compute);
+    return then;
+}
+
+static double seconds_of(int64_t ns)
+{
+    return ns == RUE_ABSENT ? NAN : (double)ns / 1e9;
+}
+
+static struct rue_logged_trial logged_trial(const struct rue_ask *ask, const struct rue_trial_result *result,
+                                            double seconds)
+{
+    double shutdown_s = seconds_of(result->shutdown_ns);
+    return (struct rue_logged_trial){.model = ask->scenario,
+                                     .config = ask->config,
+                                     .images = result->images > 0 ? (uint64_t)result->images : 0,
+                                     .batches = result->batches > 0 ? (uint64_t)result->batches : 0,
+                                     .times = {.first_batch_s = seconds_of(result->first_batch_ns),
+                                               .end_to_end_s = seconds_of(result->end_to_end_ns),
+                                               .shutdown_s = isnan(shutdown_s) ? 0 : shutdown_s},
+                                     .consumer_s = seconds_of(result->compute_ns),
+                                     .cpu_ratio = result->cpu_ratio,
+                                     .seconds = seconds,
+                                     .trial = ask->trial};
 }
 
 rue_status rue_prediction_add(struct rue_prediction *prediction, const struct rue_ask *ask,
                               const struct rue_trial_result *result, double seconds, rue_error *error)
 {
-    struct rue_logged_trial trial = rue_logged_trial_of(ask, result, seconds);
+    struct rue_logged_trial trial = logged_trial(ask, result, seconds);
     bool compute = ask->measure == RUE_COMPUTE, joint = ask->measure == RUE_JOINT;
     if (compute ? !trial.batches || !(trial.consumer_s > 0)
                 : !trial.images || !(trial.times.end_to_end_s > 0))
         return RUE_OK;
-    trial.speed = rue_speed_history_at(&prediction->speeds, ask->trial);
-    if (!joint) undo_speed(&trial, trial.speed);
     prediction->stale |= !joint || is_by_joints(prediction);
     if (joint) prediction->joined[consumer_of(prediction, trial.model, trial.config)] = true;
     struct rue_trial_log *log = &prediction->logs[ask->measure];
@@ -95,12 +108,12 @@ rue_status rue_prediction_add(struct rue_prediction *prediction, const struct ru
 
 static bool knows_consumer(const struct rue_prediction *prediction, size_t consumer)
 {
-    return prediction->curves[consumer].count > 0;
+    return prediction->known->consumers[consumer].curve.count > 0;
 }
 
 static bool has_times(const struct rue_prediction *prediction, size_t consumer)
 {
-    bool fitted = prediction->fit && consumer < prediction->fit->consumer_count;
+    bool fitted = !isnan(prediction->known->consumers[consumer].consumer.batch_s);
     return knows_consumer(prediction, consumer) || (fitted && prediction->joined[consumer]);
 }
 
@@ -115,17 +128,13 @@ static size_t stand_in(const struct rue_prediction *prediction, size_t model, si
 static struct rue_pipeline_consumer consumer_at(const struct rue_prediction *prediction, size_t model,
                                                 size_t config)
 {
-    if (model == RUE_PREDICTION_NO_MODEL) return prediction->hand;
+    const struct rue_knowledge *known = prediction->known;
+    if (model == RUE_PREDICTION_NO_MODEL) return known->hand;
     size_t index = stand_in(prediction, model, config);
-    bool fitted = prediction->fit && index < prediction->fit->consumer_count;
-    if (!knows_consumer(prediction, index))
-        return fitted ? prediction->fit->consumers[index] : prediction->hand;
     struct rue_pipeline_consumer consumer =
-        rue_compute_curve_at(&prediction->curves[index], batch_of(prediction, config));
-    consumer.batch_s += prediction->hand.batch_s;
-    consumer.image_s += prediction->hand.image_s;
+        rue_knowledge_consumer(known, index, batch_of(prediction, config));
     consumer.is_model &= !is_by_joints(prediction); /* else no trial is of the loader alone */
-    return consumer;
+    return isnan(consumer.batch_s) ? known->hand : consumer;
 }
 
 /* By how much an earlier study found the cell to differ from what the pipeline says. */
@@ -136,113 +145,71 @@ static double offset_at(const struct rue_prediction *prediction, size_t model, s
     return prior->offsets[model * prediction->configs + config];
 }
 
+/* Without probes nothing tells loading and computing apart: where the machine has changed, both have alike.
+ */
 static struct rue_pipeline_sample sample_of(const struct rue_prediction *prediction,
                                             const struct rue_logged_trial *trial, bool joint)
 {
-    struct rue_pipeline_sample sample = {.config = prediction->setup->grid.configs[trial->config],
-                                         .images = trial->images,
-                                         .unknown = RUE_PIPELINE_KNOWN,
-                                         .times = trial->times};
-    if (joint) { /* without probes nothing tells loading and computing apart: both are slower alike */
-        struct rue_logged_trial then = *trial;
-        undo_speed(&then, trial->speed);
-        sample.times = then.times;
+    size_t own = joint ? consumer_of(prediction, trial->model, trial->config) : 0,
+           model = joint ? trial->model : RUE_PREDICTION_NO_MODEL;
+    struct rue_pipeline_times times = trial_then(prediction, trial).times;
+    return (struct rue_pipeline_sample){
+        .config = prediction->setup->grid.configs[trial->config],
+        .images = trial->images,
+        .consumer = consumer_at(prediction, model, trial->config),
+        .unknown = joint && !knows_consumer(prediction, own) ? own : RUE_PIPELINE_KNOWN,
+        .times = scale_times(times, exp(-offset_at(prediction, model, trial->config)))};
+}
+
+/* What the consumer's thread takes without a model: least squares of consumer_s = batches * batch_s + images
+ * * image_s over load trials; neither below 0. */
+static struct rue_pipeline_consumer find_hand(const struct rue_prediction *prediction)
+{
+    const struct rue_trial_log *loads = &prediction->logs[RUE_LOAD];
+    double bb = 0, bi = 0, ii = 0, by = 0, iy = 0;
+    for (size_t i = 0; i < loads->count; i++) {
+        const struct rue_logged_trial trial = trial_then(prediction, &loads->at[i]);
+        double batches = (double)trial.batches, images = (double)trial.images;
+        if (isnan(trial.consumer_s)) continue;
+        double weight = 1 / (images * images);
+        bb += weight * batches * batches;
+        bi += weight * batches * images;
+        ii += weight * images * images;
+        by += weight * batches * trial.consumer_s;
+        iy += weight * images * trial.consumer_s;
     }
-    size_t own = joint ? consumer_of(prediction, trial->model, trial->config) : 0;
-    if (joint && !knows_consumer(prediction, own))
-        sample.unknown = own;
-    else
-        sample.consumer =
-            consumer_at(prediction, joint ? trial->model : RUE_PREDICTION_NO_MODEL, trial->config);
-    if (joint)
-        sample.times = scale_times(sample.times, exp(-offset_at(prediction, trial->model, trial->config)));
-    return sample;
-}
-
-/* Of the logarithm of a time about what a prior says that holds. */
-static const double prior_sd[RUE_MEASURE_COUNT] = {
-    [RUE_JOINT] = 0.06, [RUE_LOAD] = 0.06, [RUE_COMPUTE] = 0.03};
-
-static double curve_s(const struct rue_compute_curve *curve, int batch_size)
-{
-    struct rue_pipeline_consumer consumer = rue_compute_curve_at(curve, batch_size);
-    return curve->count ? consumer.batch_s + batch_size * consumer.image_s : NAN;
-}
-
-/* The logarithm of measured over believed time; NaN where nothing is believed. */
-static double off_prior_by(const struct rue_strategy_setup *setup, enum rue_measure measure,
-                           const struct rue_logged_trial *trial)
-{
-    const struct rue_prior *prior = setup->known.prior;
-    const struct rue_knowledge *knowledge = prior->knowledge;
-    const struct rue_config *config = &setup->grid.configs[trial->config];
-    size_t consumer = rue_consumer_of(trial->model, config),
-           cell = trial->model * setup->grid.config_count + trial->config;
-    if (measure == RUE_COMPUTE)
-        return log(trial->consumer_s / (double)trial->batches /
-                   curve_s(&knowledge->consumers[consumer].curve, (int)rue_trial_batch(config)));
-    double took = log(trial->times.end_to_end_s);
-    if (measure == RUE_JOINT)
-        return took - log(rue_prior_job_s(prior, cell, trial->model, config, trial->images));
-    return took - log(rue_pipeline_predict(&knowledge->loader, &knowledge->hand, config, trial->images)
-                          .end_to_end_s);
-}
-
-/* Something may have disturbed a third of the trials; more, and the prior is of something else. */
-static bool is_borne_out(const struct rue_strategy_setup *setup, enum rue_measure measure,
-                         const struct rue_trial_log *log)
-{
-    size_t known = 0, wrong = 0;
-    for (size_t i = 0; i < log->count; i++) {
-        const struct rue_logged_trial *trial = &log->at[i];
-        if (rue_speed_differs(trial->speed, (struct rue_speed){0, 0})) continue; /* the machine has changed */
-        double off = off_prior_by(setup, measure, trial);
-        known += !isnan(off);
-        wrong += rue_disturbance_is_likely(off, prior_sd[measure]);
+    double determinant = bb * ii - bi * bi;
+    if (determinant > 1e-9 * bb * ii) {
+        double batch_s = (by * ii - iy * bi) / determinant, image_s = (iy * bb - by * bi) / determinant;
+        if (batch_s >= 0 && image_s >= 0) return (struct rue_pipeline_consumer){batch_s, image_s, 0, false};
+        if (batch_s < 0) return (struct rue_pipeline_consumer){0, fmax(0, iy / ii), 0, false};
     }
-    return wrong == 0 || 3 * wrong < known;
+    return (struct rue_pipeline_consumer){bb > 0 ? fmax(0, by / bb) : 0, 0, 0, false};
 }
 
-/* Whether trials bear out what an earlier study knew. */
-static bool is_prior_trusted(const struct rue_strategy_setup *setup, const struct rue_trial_log *logs)
-{
-    /* Of the loader of another machine, or of other data, nothing is promised. */
-    for (enum rue_measure m = setup->known.prior->same ? 0 : RUE_COMPUTE; m < RUE_MEASURE_COUNT; m++)
-        if (!is_borne_out(setup, m, &logs[m])) return false;
-    return true;
-}
-
-/* Whether the prior is believed depends on what was measured, and so do the curves. */
+/* What an earlier study knew of a model stands in for trials. */
 static void believe_trials(struct rue_prediction *prediction)
 {
     const struct rue_prior *prior = prediction->setup->known.prior;
     const struct rue_trial_log *computes = &prediction->logs[RUE_COMPUTE];
-    prediction->trusts_prior = prior && is_prior_trusted(prediction->setup, prediction->logs);
-    memset(prediction->curves, 0, prediction->consumers * sizeof *prediction->curves);
+    struct rue_knowledge *known = prediction->known;
+    for (size_t c = 0; c < prediction->consumers; c++)
+        known->consumers[c].curve = (struct rue_compute_curve){.count = 0};
     for (size_t i = 0; i < computes->count; i++) {
-        const struct rue_logged_trial *trial = &computes->at[i];
-        rue_compute_curve_add(&prediction->curves[consumer_of(prediction, trial->model, trial->config)],
-                              batch_of(prediction, trial->config), trial->consumer_s / (double)trial->batches,
-                              trial->cpu_ratio);
+        const struct rue_logged_trial trial = trial_then(prediction, &computes->at[i]);
+        rue_compute_curve_add(&known->consumers[consumer_of(prediction, trial.model, trial.config)].curve,
+                              batch_of(prediction, trial.config), trial.consumer_s / (double)trial.batches,
+                              trial.cpu_ratio);
     }
-    for (size_t c = 0; prediction->trusts_prior && c < prediction->consumers; c++)
-        rue_compute_curve_believe(&prediction->curves[c], &prior->knowledge->consumers[c].curve);
-    prediction->hand = prediction->logs[RUE_LOAD].count || !prior
-                           ? rue_trial_log_hand(&prediction->logs[RUE_LOAD])
-                           : prior->knowledge->hand;
+    for (size_t c = 0; prior && c < prediction->consumers; c++)
+        rue_compute_curve_believe(&known->consumers[c].curve, &prior->knowledge->consumers[c].curve);
+    known->hand = prediction->logs[RUE_LOAD].count || !prior ? find_hand(prediction) : prior->knowledge->hand;
 }
 
 void rue_prediction_shift(struct rue_prediction *prediction, size_t since, struct rue_speed change)
 {
     rue_speed_history_add(&prediction->speeds, since, change);
     prediction->stale = true;
-    for (int m = 0; m < RUE_MEASURE_COUNT; m++)
-        for (size_t i = 0; i < prediction->logs[m].count; i++) {
-            struct rue_logged_trial *trial = &prediction->logs[m].at[i];
-            if (trial->trial < since) continue;
-            trial->speed = rue_speed_sum(trial->speed, change);
-            if (m != RUE_JOINT) undo_speed(trial, change);
-        }
 }
 
 /* The prior of the fit; its consumers into `out_consumers` [consumers]. */
@@ -252,13 +219,10 @@ static struct rue_pipeline_prior prior_of(const struct rue_prediction *predictio
     const struct rue_prior *prior = prediction->setup->known.prior;
     const struct rue_knowledge *knowledge = prior->knowledge;
     struct rue_pipeline_prior out = {.consumers = out_consumers};
-    double sd = prediction->trusts_prior ? prior->widen_sd : distrusted_sd;
     memcpy(out.value, knowledge->loader.value, sizeof out.value);
     for (int p = 0; p < RUE_PIPELINE_PARAMETER_COUNT; p++)
-        out.sd[p] = sqrt(knowledge->covariance[p][p] + sd * sd);
-    for (size_t c = 0; c < prediction->consumers; c++)
-        out_consumers[c] = prediction->trusts_prior ? knowledge->consumers[c].consumer
-                                                    : (struct rue_pipeline_consumer){NAN, NAN, 0, false};
+        out.sd[p] = hypot(sqrt(knowledge->covariance[p][p]), prior->widen_sd);
+    for (size_t c = 0; c < prediction->consumers; c++) out_consumers[c] = knowledge->consumers[c].consumer;
     return out;
 }
 
@@ -293,16 +257,13 @@ static rue_status fit_pipeline(struct rue_prediction *prediction, rue_error *err
     if (status != RUE_OK) return status;
     rue_pipeline_fit_close(prediction->fit);
     prediction->fit = found;
+    prediction->known->loader = found->loader;
+    for (size_t p = 0; p < RUE_PIPELINE_PARAMETER_COUNT; p++)
+        memcpy(prediction->known->covariance[p], found->covariance + p * found->count,
+               sizeof prediction->known->covariance[p]);
+    for (size_t c = 0; c < found->consumer_count; c++)
+        prediction->known->consumers[c].consumer = found->consumers[c];
     return RUE_OK;
-}
-
-static struct rue_pipeline_times follow_pipeline(const struct rue_prediction *prediction,
-                                                 const struct rue_pipeline_loader *loader,
-                                                 struct rue_pipeline_consumer consumer, size_t config,
-                                                 uint64_t images)
-{
-    return rue_pipeline_predict(loader, &consumer, &prediction->setup->grid.configs[config],
-                                rue_setup_images(prediction->setup, config, images));
 }
 
 /* Where loading takes longer by a factor, all does but for the consumer. */
@@ -313,41 +274,39 @@ static struct rue_pipeline_times predict_times(const struct rue_prediction *pred
     double factor = exp(offset_at(prediction, model, config) + speed.load);
     consumer.batch_s *= exp(speed.compute - speed.load);
     consumer.image_s *= exp(speed.compute - speed.load);
-    return scale_times(follow_pipeline(prediction, &prediction->fit->loader, consumer, config, images),
+    return scale_times(rue_pipeline_predict(&prediction->known->loader, &consumer,
+                                            &prediction->setup->grid.configs[config],
+                                            rue_setup_images(prediction->setup, config, images)),
                        factor);
 }
 
-static struct answer *answer_of(const struct rue_prediction *prediction, size_t model, size_t config,
-                                uint64_t images, struct rue_speed speed)
+static struct rue_prediction_answer *answer_of(const struct rue_prediction *prediction, size_t model,
+                                               size_t config, uint64_t images, struct rue_speed speed)
 {
     size_t row = model == RUE_PREDICTION_NO_MODEL ? prediction->models : model;
-    struct answer *answer =
+    struct rue_prediction_answer *answer =
         &prediction->answers[(row * prediction->configs + config) * ANSWERS + rue_mix64(images) % ANSWERS];
     if (answer->model != model || answer->config != config || answer->images != images ||
         rue_speed_differs(answer->speed, speed))
-        *answer = (struct answer){images, model, config, speed, .has_times = false};
+        *answer =
+            (struct rue_prediction_answer){.images = images,
+                                           .model = model,
+                                           .config = config,
+                                           .speed = speed,
+                                           .times = predict_times(prediction, model, config, images, speed)};
     return answer;
-}
-
-static struct rue_pipeline_times times_of(const struct rue_prediction *prediction, size_t model,
-                                          size_t config, uint64_t images, struct rue_speed speed)
-{
-    struct answer *answer = answer_of(prediction, model, config, images, speed);
-    if (!answer->has_times) answer->times = predict_times(prediction, model, config, images, speed);
-    answer->has_times = true;
-    return answer->times;
 }
 
 double rue_prediction_time_s(const struct rue_prediction *prediction, size_t model, size_t config,
                              uint64_t images, struct rue_speed speed)
 {
-    return prediction->fit ? times_of(prediction, model, config, images, speed).end_to_end_s : NAN;
+    return prediction->fit ? answer_of(prediction, model, config, images, speed)->times.end_to_end_s : NAN;
 }
 
 double rue_prediction_first_batch_s(const struct rue_prediction *prediction, size_t model, size_t config)
 {
-    return times_of(prediction, model, config, prediction->setup->job.images, (struct rue_speed){0, 0})
-        .first_batch_s;
+    return answer_of(prediction, model, config, prediction->setup->job.images, (struct rue_speed){0, 0})
+        ->times.first_batch_s;
 }
 
 double rue_prediction_trial_s(const struct rue_prediction *prediction, size_t model, size_t config,
@@ -359,10 +318,9 @@ double rue_prediction_trial_s(const struct rue_prediction *prediction, size_t mo
 
 rue_status rue_prediction_update(struct rue_prediction *prediction, bool *changed, rue_error *error)
 {
-    bool trusted = prediction->trusts_prior;
-    believe_trials(prediction);
-    *changed = prediction->stale || prediction->trusts_prior != trusted || !prediction->fit;
+    *changed = prediction->stale || !prediction->fit;
     if (!*changed) return RUE_OK;
+    believe_trials(prediction);
     memset(prediction->answers, 0, prediction->answer_count * sizeof *prediction->answers);
     rue_status status = fit_pipeline(prediction, error);
     prediction->stale = status != RUE_OK;
@@ -375,7 +333,7 @@ static void fill_slopes(const struct rue_prediction *prediction, const struct ru
                         const struct rue_pipeline_consumer *consumer, bool unknown, size_t config,
                         uint64_t images, double slopes[RUE_BELIEF_SLOPES])
 {
-    const struct rue_pipeline_loader *loader = &prediction->fit->loader;
+    const struct rue_pipeline_loader *loader = &prediction->known->loader;
     const struct rue_config *own = &prediction->setup->grid.configs[config];
     for (size_t p = 0; p < RUE_BELIEF_OF_LOADER; p++) {
         struct rue_pipeline_loader moved = *loader;
@@ -399,14 +357,6 @@ static double clip_share(double share)
     return fmax(0, fmin(1, share));
 }
 
-/* Of its own consumer at that batch size; NULL where it is not known. */
-static const struct rue_compute_point *compute_point(const struct rue_prediction *prediction, size_t model,
-                                                     size_t config)
-{
-    return rue_compute_curve_find(&prediction->curves[consumer_of(prediction, model, config)],
-                                  batch_of(prediction, config));
-}
-
 /* Slopes are NaN without memory. */
 static struct rue_belief_point make_point(const struct rue_prediction *prediction, size_t model,
                                           size_t config, uint64_t images)
@@ -414,7 +364,7 @@ static struct rue_belief_point make_point(const struct rue_prediction *predictio
     size_t index = stand_in(prediction, model, config);
     struct rue_pipeline_consumer consumer = consumer_at(prediction, model, config);
     struct rue_pipeline_times base =
-        scale_times(times_of(prediction, model, config, images, (struct rue_speed){0, 0}),
+        scale_times(answer_of(prediction, model, config, images, (struct rue_speed){0, 0})->times,
                     exp(-offset_at(prediction, model, config)));
     struct rue_belief_point point = {.place = {.model = model, .config = config}, .consumer = index};
     bool unknown = index < prediction->fit->consumer_count && !knows_consumer(prediction, index);
@@ -422,7 +372,9 @@ static struct rue_belief_point make_point(const struct rue_prediction *predictio
     fill_slopes(prediction, &base, &consumer, unknown, config, images, point.slopes);
     double batches = ceil((double)images / batch_of(prediction, config)),
            compute_s = batches * consumer.batch_s + (double)images * consumer.image_s;
-    const struct rue_compute_point *known = compute_point(prediction, model, config);
+    size_t own = consumer_of(prediction, model, config);
+    const struct rue_compute_point *known =
+        rue_compute_curve_find(&prediction->known->consumers[own].curve, batch_of(prediction, config));
     double *amplitude = point.place.amplitude;
     amplitude[RUE_AMPLITUDE_ONE] = 1;
     amplitude[RUE_AMPLITUDE_LOAD] =
@@ -436,7 +388,8 @@ static struct rue_belief_point make_point(const struct rue_prediction *predictio
 struct rue_belief_point rue_prediction_point(const struct rue_prediction *prediction, size_t model,
                                              size_t config, uint64_t images)
 {
-    struct answer *answer = answer_of(prediction, model, config, images, (struct rue_speed){0, 0});
+    struct rue_prediction_answer *answer =
+        answer_of(prediction, model, config, images, (struct rue_speed){0, 0});
     if (!answer->has_point) answer->point = make_point(prediction, model, config, images);
     answer->has_point = true;
     return answer->point;
@@ -444,57 +397,32 @@ struct rue_belief_point rue_prediction_point(const struct rue_prediction *predic
 
 /* ---- what is known ---- */
 
-const struct rue_trial_log *rue_prediction_joints(const struct rue_prediction *prediction)
-{
-    return &prediction->logs[RUE_JOINT];
-}
-
-bool rue_prediction_knows_compute(const struct rue_prediction *prediction, size_t model, size_t config)
-{
-    return compute_point(prediction, model, config);
-}
-
-void rue_prediction_parameters(const struct rue_prediction *prediction, struct rue_belief_setup *out)
-{
-    const struct rue_pipeline_fit *fit = prediction->fit;
-    out->parameter_count = fit->count;
-    out->covariance = is_by_joints(prediction) ? fit->prior_covariance : fit->covariance;
-}
-
 bool rue_prediction_move(struct rue_prediction *prediction, const double *log_step)
 {
     if (is_by_joints(prediction)) return false;
     for (size_t p = 0; p < RUE_PIPELINE_PARAMETER_COUNT; p++)
-        prediction->fit->loader.value[p] *= exp(log_step[p]);
+        prediction->known->loader.value[p] *= exp(log_step[p]);
     memset(prediction->answers, 0, prediction->answer_count * sizeof *prediction->answers);
     return true;
-}
-
-bool rue_prediction_trusts_prior(const struct rue_prediction *prediction)
-{
-    return prediction->trusts_prior;
 }
 
 rue_status rue_prediction_learned(const struct rue_prediction *prediction, struct rue_knowledge **out,
                                   rue_error *error)
 {
     *out = NULL;
-    const struct rue_pipeline_fit *fit = prediction->fit;
-    if (!fit) return RUE_OK;
-    struct rue_knowledge *knowledge;
-    rue_status status = rue_knowledge_open(prediction->models, &knowledge, error);
+    if (!prediction->fit) return RUE_OK;
+    struct rue_knowledge *learned;
+    rue_status status = rue_knowledge_open(prediction->models, &learned, error);
     if (status != RUE_OK) return status;
-    knowledge->loader = fit->loader;
-    knowledge->hand = prediction->hand;
-    for (size_t p = 0; p < RUE_PIPELINE_PARAMETER_COUNT; p++)
-        memcpy(knowledge->covariance[p], fit->covariance + p * fit->count, sizeof knowledge->covariance[p]);
+    struct rue_knowledge_model *consumers = learned->consumers;
+    *learned = *prediction->known;
+    learned->consumers = consumers;
     for (size_t c = 0; c < prediction->consumers; c++) {
-        struct rue_knowledge_model *known = &knowledge->consumers[c];
-        known->curve = prediction->curves[c];
-        if (!knows_consumer(prediction, c) && c < fit->consumer_count && prediction->joined[c])
-            known->consumer = fit->consumers[c];
+        bool told = !knows_consumer(prediction, c) && prediction->joined[c];
+        consumers[c].curve = prediction->known->consumers[c].curve;
+        if (told) consumers[c].consumer = prediction->known->consumers[c].consumer;
     }
-    *out = knowledge;
+    *out = learned;
     return RUE_OK;
 }
 
@@ -505,7 +433,7 @@ void rue_prediction_close(struct rue_prediction *prediction)
     if (!prediction) return;
     rue_pipeline_fit_close(prediction->fit);
     for (int m = 0; m < RUE_MEASURE_COUNT; m++) free(prediction->logs[m].at);
-    free(prediction->curves);
+    rue_knowledge_close(prediction->known);
     free(prediction->joined);
     free(prediction->answers);
     free(prediction);
@@ -520,15 +448,14 @@ rue_status rue_prediction_open(const struct rue_strategy_setup *setup, struct ru
     prediction->models = setup->grid.scenario_count;
     prediction->configs = setup->grid.config_count;
     prediction->consumers = 2 * prediction->models;
-    prediction->curves = calloc(prediction->consumers, sizeof *prediction->curves);
     prediction->joined = calloc(prediction->consumers, sizeof *prediction->joined);
     prediction->answer_count = (prediction->models + 1) * prediction->configs * ANSWERS;
     prediction->answers = calloc(prediction->answer_count, sizeof *prediction->answers);
-    if (!prediction->curves || !prediction->joined || !prediction->answers) {
-        rue_status status =
-            rue_fail_memory(error, "a prediction", prediction->answer_count * sizeof(struct answer));
-        return rue_prediction_close(prediction), status;
-    }
+    rue_status status = rue_knowledge_open(prediction->models, &prediction->known, error);
+    if (status == RUE_OK && (!prediction->joined || !prediction->answers))
+        status =
+            rue_fail_memory(error, "a prediction", prediction->answer_count * sizeof *prediction->answers);
+    if (status != RUE_OK) return rue_prediction_close(prediction), status;
     *out = prediction;
     return RUE_OK;
 }

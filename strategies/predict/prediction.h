@@ -1,15 +1,44 @@
 /* The job's time in every cell, model × configuration, of one variant, as the pipeline model has it: the
  * loader's parameters from load-only trials, the models from compute-only ones; where a runner has joint
- * trials alone, they tell everything. What an earlier study knows (setup->known.prior) stands in for trials,
- * until they contradict. */
+ * trials alone, they tell everything. What an earlier study knows (setup->known.prior) stands in for trials.
+ */
 #ifndef RUE_PREDICTION_H
 #define RUE_PREDICTION_H
 
 #include "belief.h"
+#include "pipeline_fit.h"
 #include "question.h"
-#include "trial_log.h"
 
-struct rue_prediction;
+/* An ok trial, as it was measured. */
+struct rue_logged_trial {
+    size_t model, config;
+    uint64_t images, batches;
+    struct rue_pipeline_times times; /* NaN where not told; a shutdown that is not told is none */
+    double consumer_s;               /* of the consumer's thread; NaN where not told */
+    double cpu_ratio;                /* CPU seconds per second; NaN where not told */
+    double seconds;                  /* when */
+    size_t trial;                    /* its number, as of struct rue_ask */
+};
+
+struct rue_trial_log {
+    size_t count, capacity;
+    struct rue_logged_trial *at; /* [count] in the order of asking */
+};
+
+/* To be read. */
+struct rue_prediction {
+    const struct rue_strategy_setup *setup;
+    size_t models, configs, consumers;
+    struct rue_trial_log logs[RUE_MEASURE_COUNT];
+    struct rue_speed_history speeds; /* of the machine */
+    struct rue_knowledge *known;     /* what was measured of consumers, and what is believed of other sizes */
+    bool *joined;                    /* [consumers] a joint trial tells of it */
+    struct rue_pipeline_fit *fit;    /* NULL before the first update */
+    bool stale;                      /* trials tell anything new of loader and models */
+    struct rue_prediction_answer *answers; /* [answer_count], [models + 1][configs][some]; where two fall into
+                                              one place the later one stays */
+    size_t answer_count;
+};
 
 /* `setup` is borrowed for the prediction's life, and stays as it is. RUE_MEMORY. */
 rue_status rue_prediction_open(const struct rue_strategy_setup *setup, struct rue_prediction **out,
@@ -25,8 +54,9 @@ rue_status rue_prediction_add(struct rue_prediction *prediction, const struct ru
  * come; to be followed by an update. Job times stay those of the beginning. */
 void rue_prediction_shift(struct rue_prediction *prediction, size_t since, struct rue_speed change);
 
-/* The joint trials noted so far. */
-const struct rue_trial_log *rue_prediction_joints(const struct rue_prediction *prediction);
+/* Of the machine when it made the trial. */
+struct rue_speed rue_prediction_speed(const struct rue_prediction *prediction,
+                                      const struct rue_logged_trial *trial);
 
 /* Fits the pipeline to all trials; `*changed`: there were new trials of loader or models, so that other
  * times are predicted. RUE_USAGE before any load or joint trial where there is no prior; RUE_INTERNAL where
@@ -49,20 +79,9 @@ double rue_prediction_trial_s(const struct rue_prediction *prediction, size_t mo
 /* Seconds until the first batch of the job in a cell. */
 double rue_prediction_first_batch_s(const struct rue_prediction *prediction, size_t model, size_t config);
 
-/* Whether the model's compute was measured at the batch size of `config`, with batches that lie as it says,
- * or an earlier study knows it that trials have not contradicted. */
-bool rue_prediction_knows_compute(const struct rue_prediction *prediction, size_t model, size_t config);
-
-/* What is believed of the logarithms of the parameters before any joint trial, as a belief is opened with it;
- * borrowed until the next update. */
-void rue_prediction_parameters(const struct rue_prediction *prediction, struct rue_belief_setup *out);
-
 /* Predicts with other parameters of the loader, by so much in their logarithms,
  * [RUE_PIPELINE_PARAMETER_COUNT]; false where joint trials alone tell what they are. */
 bool rue_prediction_move(struct rue_prediction *prediction, const double *log_step);
-
-/* Whether the trials so far bear out what the prior says of loader and models; false without a prior. */
-bool rue_prediction_trusts_prior(const struct rue_prediction *prediction);
 
 /* What a later study can start from, closed by the caller; NULL before the first update. RUE_MEMORY. */
 rue_status rue_prediction_learned(const struct rue_prediction *prediction, struct rue_knowledge **out,

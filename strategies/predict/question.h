@@ -8,7 +8,7 @@
 #include "error.h"
 #include "knowledge.h"
 #include "objective.h"
-#include "speed.h"
+#include "slowdown.h"
 #include "trial.h"
 
 /* What a strategy starts from. What it points to is borrowed for the strategy's life. */
@@ -98,6 +98,17 @@ struct rue_estimate {
     size_t trials;        /* joint ones of this cell */
     bool full;            /* one of them ran the whole job */
     double first_batch_s; /* when the first batch is expected; NaN where that is not known */
+};
+
+/* What is claimed of a configuration, the one that it would recommend now: with `confidence` no configuration
+ * has a mean regret that is smaller by more than `bound_ratio`. */
+struct rue_claim {
+    size_t config;
+    double bound_ratio;
+    double far_off_ratio; /* 0: the bound is about all configurations. Else predictions were off by so many
+                             times their own uncertainty, and it is about those measured on every model */
+    bool verified;        /* measured jointly on every model */
+    double mean_low, mean_high, worst_low, worst_high; /* intervals of its regrets, of that confidence */
 };
 
 #endif

@@ -36,7 +36,8 @@ static uint64_t round_of(const struct rue_job_question *question, size_t config)
     return rue_trial_volley_batches(&question->matrix->configs[config]) * batch_of(question, config);
 }
 
-uint64_t rue_job_reach_images(const struct rue_job_question *question, size_t config)
+/* Beyond so many images, more than the job, the times of a configuration grow along a line. */
+static uint64_t reach_images(const struct rue_job_question *question, size_t config)
 {
     return question->job_images + ROUNDS * round_of(question, config);
 }
@@ -47,7 +48,7 @@ uint64_t rue_job_reach_images(const struct rue_job_question *question, size_t co
  * longer than the job, behind the opening burst. */
 static struct line draw_line(const struct rue_job_question *question, size_t model, size_t config)
 {
-    uint64_t reach = rue_job_reach_images(question, config), span = ROUNDS / 2 * round_of(question, config);
+    uint64_t reach = reach_images(question, config), span = ROUNDS / 2 * round_of(question, config);
     double end_s = question->time_s(question->context, model, config, reach);
     double begin_s = question->time_s(question->context, model, config, reach - span);
     return (struct line){end_s, (end_s - begin_s) / (double)span};
@@ -59,7 +60,7 @@ static double time_s(const struct search *search, size_t model, size_t config, u
     const struct rue_job_question *question = search->question;
     const struct line *line = &search->lines[model * search->configs + config];
     if (isnan(line->reach_s) || batch_of(question, config) > images) return NAN;
-    uint64_t reach = rue_job_reach_images(question, config);
+    uint64_t reach = reach_images(question, config);
     double seconds = images <= reach ? question->time_s(question->context, model, config, images)
                                      : line->reach_s + (double)(images - reach) * line->image_s;
     return seconds > 0 && isfinite(seconds) ? seconds : NAN;

@@ -24,7 +24,7 @@ struct rue_job_question {
         *selection; /* of the matrix; what is ranked is looked at, and one is recommended */
     uint64_t job_images;
     double epsilon_ratio;
-    /* Seconds of a job of `images`, at most what rue_job_reach_images says; NaN where not known. */
+    /* Seconds of a job of `images`, never of more than a few volleys beyond the job; NaN where not known. */
     double (*time_s)(const void *context, size_t model, size_t config, uint64_t images);
     const void *context;
     rue_status (*stop)(void); /* (optional) asked often; what it returns other than RUE_OK ends the search */
@@ -37,9 +37,5 @@ struct rue_job_question {
 enum { RUE_JOB_LONGEST = 1024 };
 rue_status rue_job_lengths_find(const struct rue_job_question *question, struct rue_job_lengths *out,
                                 rue_error *error) RUE_MUST_CHECK;
-
-/* Beyond so many images, more than `job_images`, the times of a configuration grow along a line: time_s is
- * asked for no longer jobs. */
-uint64_t rue_job_reach_images(const struct rue_job_question *question, size_t config);
 
 #endif

@@ -92,17 +92,12 @@ rue_status rue_duel_open(struct rue_duel *duel, const struct rue_strategy_setup 
                         setup->grid.scenario_count, setup->grid.config_count);
     duel->setup = *setup;
     duel->seed = rue_mix64(setup->seed);
-    duel->probes_left = rue_probes_room(setup).all;
-    duel->surveys = !setup->runner.measures[RUE_LOAD] || duel->probes_left == 0;
-    duel->trusting = setup->known.prior;
-    rue_status status = rue_forecast_open(&duel->setup, &duel->forecast, error);
-    return status == RUE_OK ? rue_standing_open(&duel->setup, duel->forecast, &duel->standing, error)
-                            : status;
+    duel->surveys = !setup->runner.measures[RUE_LOAD] || rue_probes_room(setup).load == 0;
+    return rue_forecast_open(&duel->setup, &duel->forecast, error);
 }
 
 void rue_duel_close(struct rue_duel *duel)
 {
-    rue_standing_close(duel->standing);
     rue_forecast_close(duel->forecast);
     free(duel->queue.at);
     free(duel->history.at);
@@ -128,7 +123,6 @@ void rue_duel_note(struct rue_duel *duel, const struct rue_ask *ask, const struc
 void rue_duel_update(struct rue_duel *duel)
 {
     duel->status = rue_forecast_update(duel->forecast, &duel->error);
-    if (duel->status == RUE_OK) rue_standing_update(duel->standing);
 }
 
 void rue_duel_push(struct rue_duel *duel, const struct rue_ask *ask)

@@ -3,7 +3,7 @@
 #ifndef RUE_DUEL_H
 #define RUE_DUEL_H
 
-#include "standing.h"
+#include "forecast.h"
 #include "strategy.h"
 
 /* Questions that were decided on and not asked yet, first in, first out. */
@@ -49,14 +49,11 @@ double rue_trial_costs_beside_s(const struct rue_trial_costs *costs, size_t mode
 struct rue_duel {
     struct rue_strategy_setup setup;
     struct rue_forecast *forecast;
-    struct rue_standing *standing;
     struct rue_ask_queue queue;
     struct rue_ask_queue history; /* joint questions that were answered */
     struct rue_trial_costs costs;
-    size_t joints;      /* joint trials that were ok */
-    size_t probes_left; /* that there is room for */
-    bool surveys;       /* the first trials are joint ones: the runner makes no others, or trials are few */
-    bool trusting;      /* the prior stands in for most probes */
+    size_t joints; /* joint trials that were ok */
+    bool surveys;  /* the first trials are joint ones: the runner makes no others, or trials are few */
     uint64_t seed;
     rue_status status; /* why nothing more is asked: RUE_OK while it goes on */
     rue_error error;
@@ -92,17 +89,11 @@ double rue_duel_cost_s(const struct rue_duel *duel, size_t model, size_t config,
 
 /* ---- probes ---- */
 
-/* The first ones: load-only trials; nothing where it surveys. */
+/* The first ones: load-only trials; in a survey joint ones. */
 void rue_duel_push_load(struct rue_duel *duel);
 
-/* Of a survey, a trial of every model that had none that was ok, with a configuration that may run. */
-void rue_duel_push_survey(struct rue_duel *duel);
-
-/* After an update: those that the first ones ask for, and every model's compute. */
-void rue_duel_push_more(struct rue_duel *duel);
-
-/* What the prior stood in for, once, when the trials have contradicted it. */
-void rue_duel_push_distrusted(struct rue_duel *duel);
+/* After an update: every model's compute. */
+void rue_duel_push_compute(struct rue_duel *duel);
 
 /* ---- joint trials ---- */
 

@@ -20,11 +20,6 @@ static const double baselines_share = 0.1;   /* of the budget, for whole jobs of
 static const double audit_cost_share = 0.01; /* of the budget: no audit costs more */
 static const double least_gain = 1e-10;      /* of the variance of a mean regret: less is nothing */
 
-static bool is_excluded(const struct rue_duel *duel, size_t config)
-{
-    return duel->forecast->excluded[config];
-}
-
 static uint64_t length_images(const struct rue_duel *duel, const struct length *length, size_t config)
 {
     uint64_t job = duel->setup.job.images;
@@ -45,8 +40,8 @@ uint64_t rue_duel_shortest_images(const struct rue_duel *duel, size_t config)
 /* A configuration on the models where it did not run at all, or not the whole job. */
 static bool is_missing(const struct rue_duel *duel, size_t model, size_t config, bool whole)
 {
-    struct rue_forecast_cell cell = rue_forecast_cell(duel->forecast, model, config);
-    return whole ? !cell.full : cell.joint_trials == 0;
+    struct rue_estimate cell = rue_forecast_cell(duel->forecast, model, config);
+    return whole ? !cell.full : cell.trials == 0;
 }
 
 static double missing_s(const struct rue_duel *duel, size_t config, bool whole, size_t *trials)
@@ -92,16 +87,16 @@ static bool has_room(const struct rue_duel *duel, size_t config)
 
 void rue_duel_verify_best(struct rue_duel *duel)
 {
-    size_t place = 0, leader = rue_standing_at(duel->standing, 0), config = leader;
-    while (config != SIZE_MAX && !rue_standing_is_any_verified(duel->standing) && !has_room(duel, config))
-        config = rue_standing_at(duel->standing, ++place);
+    size_t place = 0, leader = rue_forecast_at(duel->forecast, 0), config = leader;
+    while (config != SIZE_MAX && !rue_forecast_is_any_verified(duel->forecast) && !has_room(duel, config))
+        config = rue_forecast_at(duel->forecast, ++place);
     rue_duel_verify(duel, config == SIZE_MAX ? leader : config);
 }
 
 bool rue_duel_confirm_best(struct rue_duel *duel, double most_s)
 {
     size_t chosen[FINALISTS], count = 0, trials = 0, config;
-    while (count < FINALISTS && (config = rue_standing_at(duel->standing, count)) != SIZE_MAX) {
+    while (count < FINALISTS && (config = rue_forecast_at(duel->forecast, count)) != SIZE_MAX) {
         most_s -= missing_s(duel, config, true, &trials);
         chosen[count++] = config;
     }
@@ -119,10 +114,10 @@ static size_t list_compared(const struct rue_duel *duel, size_t out[COMPARED_MAX
     const struct rue_strategy_setup *setup = &duel->setup;
     size_t count = 1, models = setup->grid.scenario_count;
     double cost_s = 0;
-    out[0] = rue_standing_at(duel->standing, 0);
+    out[0] = rue_forecast_at(duel->forecast, 0);
     for (size_t i = setup->known.baseline_count; i-- > 0 && count < COMPARED_MAX;) {
         size_t config = setup->known.baselines[i];
-        if (config == out[0] || is_excluded(duel, config)) continue;
+        if (config == out[0] || duel->forecast->excluded[config]) continue;
         for (size_t m = 0; m < models; m++) cost_s += rue_duel_cost_s(duel, m, config, setup->job.images);
         bool many =
             setup->budget.trials && (double)(count * models) > baselines_share * (double)setup->budget.trials;
@@ -180,7 +175,7 @@ static size_t list_telling(const struct rue_duel *duel, size_t cells[TELLING])
     size_t count = 0;
     for (size_t i = 0; i < setup->grid.scenario_count * setup->grid.config_count; i++) {
         size_t model = i / setup->grid.config_count, config = i % setup->grid.config_count;
-        if (is_excluded(duel, config)) continue;
+        if (duel->forecast->excluded[config]) continue;
         double with = rue_forecast_covariance(duel->forecast, model, config);
         double rate =
             with * with / rue_duel_cost_s(duel, model, config, rue_duel_shortest_images(duel, config));
@@ -196,7 +191,7 @@ static size_t list_telling(const struct rue_duel *duel, size_t cells[TELLING])
  * most for its cost. */
 static void push_deciding(struct rue_duel *duel, double most_s)
 {
-    size_t leader = rue_standing_at(duel->standing, 0), other = rue_standing_challenger(duel->standing),
+    size_t leader = rue_forecast_at(duel->forecast, 0), other = rue_forecast_challenger(duel->forecast),
            cells[TELLING];
     struct option best = {.rate = -INFINITY};
     if (other == leader) return;
@@ -216,7 +211,7 @@ static bool push_again(struct rue_duel *duel, double most_s)
     const struct rue_ask_queue *history = &duel->history;
     if (history->count == 0 || !rue_belief_is_last_disturbed(duel->forecast->belief)) return false;
     struct rue_ask last = history->at[history->count - 1];
-    if (rue_ask_queue_count_alike(history, &last) > 1 || is_excluded(duel, last.config) ||
+    if (rue_ask_queue_count_alike(history, &last) > 1 || duel->forecast->excluded[last.config] ||
         rue_duel_cost_s(duel, last.scenario, last.config, last.images) > most_s)
         return false;
     rue_duel_push_joint(duel, last.scenario, last.config, last.images);
@@ -238,7 +233,7 @@ static bool push_audit(struct rue_duel *duel, double most_s, bool far_off, size_
         rue_duel_verify_s(duel, config, &unseen);
         bool tried =
             far_off ? !is_missing(duel, model, config, false) : unseen < duel->setup.grid.scenario_count;
-        if ((tried && (far_off || try < AUDIT_TRIES / 2)) || is_excluded(duel, config)) continue;
+        if ((tried && (far_off || try < AUDIT_TRIES / 2)) || duel->forecast->excluded[config]) continue;
         if (rue_duel_cost_s(duel, model, config, images) > most_s)
             images = rue_duel_shortest_images(duel, config);
         if (rue_duel_cost_s(duel, model, config, images) > most_s) continue;

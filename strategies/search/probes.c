@@ -6,15 +6,13 @@
 #include "job_time.h"
 #include "knowledge.h"
 
-enum { MIDDLE_ROUNDS = 3, LEAST_BELIEVED = 2 };
-
 static double doublings_of(double value)
 {
     return log2(value + 0.5);
 }
 
 size_t rue_probes_nearest(const struct rue_config *configs, size_t count, double batch_size,
-                          double num_workers, const bool *without)
+                          double num_workers)
 {
     size_t best = SIZE_MAX;
     double least = INFINITY;
@@ -29,7 +27,7 @@ size_t rue_probes_nearest(const struct rue_config *configs, size_t count, double
             double off = rue_knob_position(knob, value[k]) - rue_knob_position(knob, knob->fallback);
             distance += 0.01 + 0.1 * fabs(off);
         }
-        if ((without && without[c]) || distance >= least) continue;
+        if (distance >= least) continue;
         least = distance;
         best = c;
     }
@@ -38,7 +36,7 @@ size_t rue_probes_nearest(const struct rue_config *configs, size_t count, double
 
 static size_t nearest_config(const struct rue_strategy_setup *setup, double batch_size, double num_workers)
 {
-    return rue_probes_nearest(setup->grid.configs, setup->grid.config_count, batch_size, num_workers, NULL);
+    return rue_probes_nearest(setup->grid.configs, setup->grid.config_count, batch_size, num_workers);
 }
 
 /* The least, the most and the middle of a knob in the space. */
@@ -95,21 +93,6 @@ size_t rue_probes_load(const struct rue_strategy_setup *setup, struct rue_ask *o
     return count;
 }
 
-struct rue_ask rue_probes_compute(size_t scenario, size_t config)
-{
-    return (struct rue_ask){.measure = RUE_COMPUTE,
-                            .scenario = scenario,
-                            .config = config,
-                            .batches = RUE_PROBES_COMPUTE_BATCHES};
-}
-
-/* Whether a compute-only probe tells the same of both configurations. */
-static bool tell_alike(const struct rue_strategy_setup *setup, size_t config, size_t other)
-{
-    const struct rue_config *a = &setup->grid.configs[config], *b = &setup->grid.configs[other];
-    return a->value[RUE_BATCH_SIZE] == b->value[RUE_BATCH_SIZE] && rue_config_pins(a) == rue_config_pins(b);
-}
-
 /* The configuration that differs in nothing but where batches lie; SIZE_MAX where there is none. */
 static size_t find_twin(const struct rue_strategy_setup *setup, size_t config)
 {
@@ -127,7 +110,8 @@ size_t rue_probes_compute_sizes(const struct rue_strategy_setup *setup, size_t *
     size_t count = 0;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         size_t config = nearest_config(setup, sizes[i], 1), twin = find_twin(setup, config);
-        if (i > 0 && tell_alike(setup, config, out[0])) break;
+        const int batch_size = setup->grid.configs[config].value[RUE_BATCH_SIZE];
+        if (i > 0 && batch_size == setup->grid.configs[out[0]].value[RUE_BATCH_SIZE]) break;
         out[count++] = config;
         if (twin != SIZE_MAX) out[count++] = twin;
     }
@@ -139,39 +123,22 @@ static size_t at_most(size_t count, size_t limit)
     return count < limit ? count : limit;
 }
 
-/* What an earlier study of this very machine knows of the models' compute, two of them bear out. */
+/* One of every consumer. */
 static size_t least_compute(const struct rue_strategy_setup *setup)
 {
     if (!setup->runner.measures[RUE_COMPUTE]) return 0;
-    bool known = setup->known.prior && setup->known.prior->same;
-    size_t pinned = 0, consumers = setup->grid.scenario_count;
-    for (size_t c = 0; c < setup->grid.config_count; c++) pinned += rue_config_pins(&setup->grid.configs[c]);
-    if (pinned > 0 && pinned < setup->grid.config_count) consumers *= 2;
-    return known ? at_most(LEAST_BELIEVED, consumers) : consumers;
+    size_t pinned = 0, configs = setup->grid.config_count;
+    for (size_t c = 0; c < configs; c++) pinned += rue_config_pins(&setup->grid.configs[c]);
+    return setup->grid.scenario_count * (pinned > 0 && pinned < configs ? 2 : 1);
 }
 
 struct rue_probes_room rue_probes_room(const struct rue_strategy_setup *setup)
 {
     size_t models = setup->grid.scenario_count, budget = setup->budget.trials, compute = least_compute(setup);
-    if (budget == 0) return (struct rue_probes_room){SIZE_MAX, SIZE_MAX, SIZE_MAX};
-    if (!setup->runner.measures[RUE_LOAD]) { /* the survey has its half, and a trial of every model before */
-        size_t half = budget > 2 * models ? budget / 2 - models : 0;
-        return half < compute ? (struct rue_probes_room){0} : (struct rue_probes_room){half, 0, half};
-    }
     size_t least = RUE_PROBES_LOAD_LEAST + compute, all = budget / 2 > least ? budget / 2 : least;
-    if (budget < models + least) return (struct rue_probes_room){0};
+    if (budget == 0) return (struct rue_probes_room){SIZE_MAX, SIZE_MAX};
+    if (budget < models + least) return (struct rue_probes_room){0, 0};
     all = at_most(all, budget - models);
     size_t load = at_most(RUE_PROBES_LOAD_MAX, all - compute);
-    return (struct rue_probes_room){all, load, all - load};
-}
-
-bool rue_probes_middle(const struct rue_strategy_setup *setup, const bool *without, struct rue_ask *out)
-{
-    size_t config = rue_probes_nearest(setup->grid.configs, setup->grid.config_count,
-                                       range_of(setup, RUE_BATCH_SIZE).middle,
-                                       range_of(setup, RUE_NUM_WORKERS).middle, without);
-    if (config == SIZE_MAX) return false;
-    *out = (struct rue_ask){
-        .measure = RUE_JOINT, .config = config, .images = whole_batches(setup, config, MIDDLE_ROUNDS)};
-    return true;
+    return (struct rue_probes_room){load, all - load};
 }

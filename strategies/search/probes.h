@@ -13,34 +13,25 @@ enum {
 };
 
 /* The configuration nearest to those batch sizes and workers, by doublings, with the other knobs near their
- * defaults, of those that are not in `without` [count] (nullable); SIZE_MAX where none is left. */
+ * defaults. */
 size_t rue_probes_nearest(const struct rue_config *configs, size_t count, double batch_size,
-                          double num_workers, const bool *without);
+                          double num_workers);
 
 /* Load-only probes into `out` [RUE_PROBES_LOAD_MAX], those that tell most first: few workers and many, small
  * batches and large, and none where the space has that. Answers how many. */
 size_t rue_probes_load(const struct rue_strategy_setup *setup, struct rue_ask *out);
 
-/* A compute-only probe of `scenario` at the batch size of `config`, with batches that lie as it says. */
-struct rue_ask rue_probes_compute(size_t scenario, size_t config);
-
 /* The configurations whose batch sizes are computed on first: the smallest size and the middle one, pinned
  * and not where pin_memory varies. Into `out` [RUE_PROBES_SIZES_MAX]; answers how many. */
 size_t rue_probes_compute_sizes(const struct rue_strategy_setup *setup, size_t *out);
 
-/* How many probes a budget of trials has room for; SIZE_MAX where trials are not limited. */
+/* How many probes a budget of trials has room for; SIZE_MAX where trials are not limited. Half of the trials
+ * at most, or as many as it takes to predict anything, but never those that measure one configuration on
+ * every model. Both 0 where that leaves too few. */
 struct rue_probes_room {
-    size_t all, load, compute; /* of all kinds; of the first ones that are load-only, compute-only */
+    size_t load, compute;
 };
 
-/* Half of the trials at most, or as many as it takes to predict anything, but never those that measure one
- * configuration on every model. All 0 where that leaves too few: all trials are joint ones then
- * (duel_probes.c).
- */
 struct rue_probes_room rue_probes_room(const struct rue_strategy_setup *setup);
-
-/* A joint trial of the first model with a configuration of medium values, of those not in `without`
- * [configs]. False where none is left. */
-bool rue_probes_middle(const struct rue_strategy_setup *setup, const bool *without, struct rue_ask *out);
 
 #endif

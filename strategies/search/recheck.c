@@ -40,17 +40,11 @@ static uint64_t trial_images(const struct rue_recheck *recheck, size_t config)
 {
     const struct rue_strategy_setup *setup = &recheck->duel.setup;
     uint64_t batch = rue_trial_batch(&setup->grid.configs[config]), job = setup->job.images;
-    uint64_t batches = rue_duel_shortest_images(&recheck->duel, config) / batch; /* half of them are enough */
-    uint64_t least =
-        recheck->by_job ? rue_job_floor_images(&setup->grid.configs[config], job) : (batches + 1) / 2 * batch;
     uint64_t images = (uint64_t)((double)job * recheck->share) / batch * batch;
+    uint64_t least = recheck->by_job ? rue_job_floor_images(&setup->grid.configs[config], job)
+                                     : rue_duel_shortest_images(&recheck->duel, config);
     if (recheck->share >= 1 || setup->runner.whole_jobs) return job;
-    if (images < least) images = least;
-    if (!recheck->by_job || images >= job) return images;
-    /* Whole volleys are what a cut trial predicts best. */
-    uint64_t rest = (job - 1) / batch + 1 - images / batch;
-    images += rest % rue_trial_volley_batches(&setup->grid.configs[config]) * batch;
-    return images < job ? images : job;
+    return images < least ? least : images;
 }
 
 /* Of the checked configuration and, where there is one, its rival. */
@@ -67,8 +61,8 @@ static void choose_share(struct rue_recheck *recheck)
 {
     const struct rue_strategy_setup *setup = &recheck->duel.setup;
     double whole_s = 0;
-    size_t leader = rue_standing_at(recheck->duel.standing, 0);
-    recheck->rival = leader == recheck->own ? rue_standing_at(recheck->duel.standing, 1) : leader;
+    size_t leader = rue_forecast_at(recheck->duel.forecast, 0);
+    recheck->rival = leader == recheck->own ? rue_forecast_at(recheck->duel.forecast, 1) : leader;
     recheck->share = 1;
     for (size_t m = 0; m < setup->grid.scenario_count; m++)
         whole_s += pair_cost_s(recheck, m, recheck->rival);
@@ -107,9 +101,9 @@ static size_t choose_rival(struct rue_recheck *recheck)
 {
     struct rue_duel *duel = &recheck->duel;
     if (runs_whole_jobs(recheck)) return recheck->rival;
-    size_t leader = rue_standing_at(duel->standing, 0);
+    size_t leader = rue_forecast_at(duel->forecast, 0);
     if (leader != recheck->own) return leader;
-    size_t rival = rue_standing_challenger(duel->standing);
+    size_t rival = rue_forecast_challenger(duel->forecast);
     return rival == recheck->own ? SIZE_MAX : rival;
 }
 
@@ -179,7 +173,7 @@ static bool is_tried(const struct rue_recheck *recheck, size_t config)
 static size_t best_tried(const struct rue_recheck *recheck)
 {
     size_t place = 0, config;
-    while ((config = rue_standing_at(recheck->duel.standing, place)) != SIZE_MAX &&
+    while ((config = rue_forecast_at(recheck->duel.forecast, place)) != SIZE_MAX &&
            !is_tried(recheck, config))
         place++;
     return config == SIZE_MAX ? recheck->own : config;
@@ -192,28 +186,27 @@ static void judge_verdict(struct rue_recheck *recheck, double margin_ratio, stru
     struct rue_duel *duel = &recheck->duel;
     const struct rue_joined_regrets *drawn = duel->forecast->drawn;
     enum rue_objective objective = duel->setup.aim.objective;
-    double own_regret = rue_standing_regret(duel->standing, recheck->own),
-           spread = rue_standing_spread(duel->standing);
+    double own_regret = rue_forecast_regret(duel->forecast, recheck->own),
+           spread = rue_forecast_spread(duel->forecast);
     uint64_t seed = duel->setup.seed;
     int beaten = 0, lost = 0;
-    out->excess_ratio = own_regret - rue_standing_regret(duel->standing, out->best);
-    out->tried_ratio = own_regret - rue_standing_regret(duel->standing, best_tried(recheck));
+    out->excess_ratio = own_regret - rue_forecast_regret(duel->forecast, out->best);
+    out->tried_ratio = own_regret - rue_forecast_regret(duel->forecast, best_tried(recheck));
     for (int d = 0; d < DRAWS; d++) {
         double least = INFINITY;
         size_t config;
         rue_forecast_draw(duel->forecast, &seed);
-        for (size_t place = 0; (config = rue_standing_at(duel->standing, place)) != SIZE_MAX; place++)
+        for (size_t place = 0; (config = rue_forecast_at(duel->forecast, place)) != SIZE_MAX; place++)
             least = fmin(least, rue_joined_regrets_value(&drawn[config], objective));
         double own = rue_joined_regrets_value(&drawn[recheck->own], objective),
                excess = own - rue_joined_regrets_value(&drawn[out->best], objective);
         beaten += out->excess_ratio + spread * (excess - out->excess_ratio) > margin_ratio;
         lost += own - least > fmax(margin_ratio, unsure_ratio);
     }
-    bool trusted = rue_prediction_trusts_prior(duel->forecast->prediction);
     bool alike = out->time_ratio <= other_ratio && out->time_ratio >= 1 / other_ratio;
-    out->verdict = beaten > beaten_share * DRAWS                ? RUE_RECHECK_BEATEN
-                   : !alike || (!trusted && lost > 0.5 * DRAWS) ? RUE_RECHECK_UNSURE
-                                                                : RUE_RECHECK_HOLDS;
+    out->verdict = beaten > beaten_share * DRAWS  ? RUE_RECHECK_BEATEN
+                   : !alike || lost > 0.5 * DRAWS ? RUE_RECHECK_UNSURE
+                                                  : RUE_RECHECK_HOLDS;
 }
 
 rue_status rue_recheck_conclude(struct rue_recheck *recheck, double margin_ratio,
@@ -233,7 +226,7 @@ rue_status rue_recheck_conclude(struct rue_recheck *recheck, double margin_ratio
     if (duel->joints == 0 || recheck->broken) return RUE_OK;
     rue_duel_update(duel);
     if (duel->status != RUE_OK) return rue_duel_status(&recheck->duel, error);
-    out->best = rue_standing_at(duel->standing, 0);
+    out->best = rue_forecast_at(duel->forecast, 0);
     out->verdict = RUE_RECHECK_BEATEN;
     if (!duel->forecast->out[recheck->own]) judge_verdict(recheck, margin_ratio, out);
     return rue_duel_status(&recheck->duel, error);

@@ -7,17 +7,6 @@
 #include "error.h"
 #include "question.h"
 
-/* What is claimed of a configuration, the one that it would recommend now: with `confidence` no configuration
- * has a mean regret that is smaller by more than `bound_ratio`. */
-struct rue_claim {
-    size_t config;
-    double bound_ratio;
-    double far_off_ratio; /* 0: the bound is about all configurations. Else predictions were off by so many
-                             times their own uncertainty, and it is about those measured on every model */
-    bool verified;        /* measured jointly on every model */
-    double mean_low, mean_high, worst_low, worst_high; /* intervals of its regrets, of that confidence */
-};
-
 struct rue_strategy_ops {
     const char *name;
     const char *help;

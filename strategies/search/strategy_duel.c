@@ -11,6 +11,7 @@
 enum { FIRST_LOOK = 5, SURE_LOOKS = 2 };
 
 static const double load_share = 0.12;    /* of the budget, for load-only probes */
+static const double survey_share = 0.3;   /* of it, for joint trials in their place */
 static const double look_growth = 1.4;    /* of the joint trials, from one look to the next */
 static const double earlier_ratio = 0.02; /* more than the leader's: what was recommended earlier is tried */
 
@@ -40,19 +41,17 @@ static void update_search(struct search *search)
 static void claim_anew(struct search *search, size_t draws, size_t config)
 {
     struct rue_duel *duel = &search->duel;
-    rue_standing_claim(duel->standing, duel->joints, draws, config, &search->claim);
+    rue_forecast_claim(duel->forecast, duel->joints, draws, config, &search->claim);
     search->claimed = duel->joints + 1;
-    search->final = draws == RUE_STANDING_CLAIM;
+    search->final = draws == RUE_FORECAST_CLAIM;
 }
 
 /* Probes of the models' compute follow; what was probed until then is in the prediction. */
 static void after_load(struct search *search)
 {
     struct rue_duel *duel = &search->duel;
-    if (duel->surveys) rue_duel_push_survey(duel);
-    if (duel->status != RUE_OK || !rue_ask_queue_is_empty(&duel->queue)) return;
     update_search(search);
-    if (duel->status == RUE_OK) rue_duel_push_more(duel);
+    if (duel->status == RUE_OK) rue_duel_push_compute(duel);
     search->phase = COMPUTE;
 }
 
@@ -62,8 +61,8 @@ static void push_earlier_choice(struct rue_duel *duel)
     const struct rue_prior *prior = duel->setup.known.prior;
     size_t unseen;
     if (!prior || prior->config >= duel->setup.grid.config_count) return;
-    double leading = rue_standing_regret(duel->standing, rue_standing_at(duel->standing, 0));
-    if (rue_standing_regret(duel->standing, prior->config) <= leading + earlier_ratio &&
+    double leading = rue_forecast_regret(duel->forecast, rue_forecast_at(duel->forecast, 0));
+    if (rue_forecast_regret(duel->forecast, prior->config) <= leading + earlier_ratio &&
         rue_duel_verify_s(duel, prior->config, &unseen) <= rue_duel_left_s(duel) / 2)
         rue_duel_verify(duel, prior->config);
 }
@@ -72,8 +71,7 @@ static void after_compute(struct search *search)
 {
     struct rue_duel *duel = &search->duel;
     update_search(search);
-    if (duel->status == RUE_OK) rue_duel_push_distrusted(duel);
-    if (duel->status != RUE_OK || !rue_ask_queue_is_empty(&duel->queue)) return;
+    if (duel->status != RUE_OK) return;
     search->phase = DECIDE;
     search->look_at = FIRST_LOOK;
     push_earlier_choice(duel);
@@ -89,7 +87,7 @@ static void look_at_claim(struct search *search)
     if (duel->status != RUE_OK || duel->joints < search->look_at) return;
     bool missed = joints >= look_growth * (double)search->look_at; /* a study goes on */
     search->look_at = (size_t)ceil(fmax(joints + 2, look_growth * joints));
-    claim_anew(search, RUE_STANDING_LOOK, SIZE_MAX);
+    claim_anew(search, RUE_FORECAST_LOOK, SIZE_MAX);
     bool sure = search->claim.verified && search->claim.far_off_ratio == 0 &&
                 search->claim.bound_ratio <= duel->setup.aim.epsilon_ratio;
     search->sure = sure ? search->sure + 1 + missed : 0;
@@ -98,7 +96,7 @@ static void look_at_claim(struct search *search)
 static void push_next_trial(struct search *search, bool due)
 {
     struct rue_duel *duel = &search->duel;
-    size_t leader = rue_standing_at(duel->standing, 0), unseen, reserved = 0;
+    size_t leader = rue_forecast_at(duel->forecast, 0), unseen, reserved = 0;
     double reserve_s = search->compared ? 0 : rue_duel_baselines_s(duel, &reserved);
     double left_s = rue_duel_left_s(duel) - rue_duel_verify_s(duel, leader, &unseen),
            rest_s = left_s - reserve_s;
@@ -115,7 +113,7 @@ static void push_next_trial(struct search *search, bool due)
     }
     if (!last) rue_duel_push_next(duel, rest_s, search->claim.far_off_ratio > 0, &search->audits);
     if (!rue_ask_queue_is_empty(&duel->queue)) return;
-    if (duel->status == RUE_OK && (room || !rue_standing_is_any_verified(duel->standing)))
+    if (duel->status == RUE_OK && (room || !rue_forecast_is_any_verified(duel->forecast)))
         rue_duel_verify_best(duel);
 }
 
@@ -123,10 +121,7 @@ static void decide_next(struct search *search)
 {
     struct rue_duel *duel = &search->duel;
     bool due = duel->joints >= search->look_at;
-    if (search->stale || due)
-        look_at_claim(search);
-    else
-        rue_standing_update(duel->standing);
+    if (search->stale || due) look_at_claim(search);
     if (duel->status == RUE_OK) push_next_trial(search, due);
     if (duel->status == RUE_OK && rue_ask_queue_is_empty(&duel->queue) && !search->compared) {
         search->compared = true;
@@ -137,19 +132,22 @@ static void decide_next(struct search *search)
 
 /* ---- ask and tell ---- */
 
-/* Whether load-only probes have cost so much that no more are made: those that tell most come first. */
+/* Whether the first trials have cost so much that no more are made: those that tell most come first. */
 static bool is_probed_enough(const struct rue_duel *duel)
 {
-    return duel->costs.made >= RUE_PROBES_LOAD_LEAST &&
-           duel->costs.spent_s > load_share * duel->setup.budget.seconds;
+    size_t least = duel->surveys ? duel->setup.grid.scenario_count : RUE_PROBES_LOAD_LEAST;
+    double share = duel->surveys ? survey_share : load_share;
+    return duel->costs.made >= least && duel->costs.spent_s > share * duel->setup.budget.seconds;
 }
 
-/* Whether a question is still of use: what does not run is not verified on other models. */
+/* Whether a question is still of use: what does not run is not tried on other models. */
 static bool is_of_use(const struct search *search, const struct rue_ask *ask)
 {
-    if (search->phase == DECIDE)
-        return ask->measure != RUE_JOINT || !search->duel.forecast->excluded[ask->config];
-    return ask->measure != RUE_LOAD || !is_probed_enough(&search->duel);
+    const struct rue_duel *duel = &search->duel;
+    if (search->phase == LOAD && is_probed_enough(duel)) return false;
+    if (ask->measure != RUE_JOINT) return true;
+    bool known = search->phase == LOAD && rue_ask_queue_count_alike(&duel->history, ask) > 0;
+    return !known && !duel->forecast->excluded[ask->config];
 }
 
 static bool pop_useful(struct search *search, struct rue_ask *out)
@@ -203,11 +201,9 @@ static bool duel_estimate(void *state, size_t scenario, size_t config, struct ru
     const struct rue_duel *duel = &search->duel;
     bool stopped = duel->status == RUE_INTERRUPTED || duel->status == RUE_TERMINATED;
     if (duel->status == RUE_OK || stopped ? !is_probed(search) : duel->status != RUE_INFEASIBLE) return false;
-    struct rue_forecast_cell cell = rue_forecast_cell(duel->forecast, scenario, config);
-    const struct rue_prediction *prediction = duel->forecast->prediction;
-    *out = (struct rue_estimate){cell.time_s, rue_standing_sd(duel->standing, scenario, config),
-                                 cell.joint_trials, cell.full,
-                                 rue_prediction_first_batch_s(prediction, scenario, config)};
+    *out = rue_forecast_cell(duel->forecast, scenario, config);
+    out->sd = rue_forecast_sd(duel->forecast, scenario, config);
+    out->first_batch_s = rue_prediction_first_batch_s(duel->forecast->prediction, scenario, config);
     return true;
 }
 
@@ -225,10 +221,8 @@ static bool duel_claim(void *state, size_t config, struct rue_claim *out)
     struct search *search = state;
     struct rue_duel *duel = &search->duel;
     if (!is_probed(search) || duel->status != RUE_OK) return false;
-    if (!is_claim_recent(search) || (config != SIZE_MAX && config != search->claim.config)) {
-        rue_standing_update(duel->standing);
-        claim_anew(search, RUE_STANDING_CLAIM, config);
-    }
+    if (!is_claim_recent(search) || (config != SIZE_MAX && config != search->claim.config))
+        claim_anew(search, RUE_FORECAST_CLAIM, config);
     *out = search->claim;
     return true;
 }
@@ -270,8 +264,8 @@ static void duel_reserve(void *state, double *seconds, size_t *trials)
 {
     const struct search *search = state;
     const struct rue_duel *duel = &search->duel;
-    size_t leader = rue_standing_at(duel->standing, 0);
-    if (search->phase != DECIDE || leader == SIZE_MAX || rue_standing_is_any_verified(duel->standing)) return;
+    size_t leader = rue_forecast_at(duel->forecast, 0);
+    if (search->phase != DECIDE || leader == SIZE_MAX || rue_forecast_is_any_verified(duel->forecast)) return;
     *seconds = rue_duel_verify_s(duel, leader, trials);
 }
 

@@ -3,8 +3,8 @@
 #define RUE_STUDY_GOAL_H
 
 #include "budget.h"
-#include "goal.h"
 #include "knob_list.h"
+#include "objective.h"
 #include "ranking_rules.h"
 #include "recommendation_file.h"
 #include "report.h"

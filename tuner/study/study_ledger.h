@@ -5,7 +5,7 @@
 
 #include "findings.h"
 #include "job_time.h"
-#include "speed.h"
+#include "slowdown.h"
 #include "store.h"
 #include "study_setup.h"
 

@@ -9,10 +9,10 @@
 
 #include "advice.h"
 #include "array.h"
-#include "goal.h"
 #include "hash.h"
 #include "interrupt.h"
 #include "job_time.h"
+#include "objective.h"
 #include "study_ledger.h"
 #include "units.h"
 #include "workload_json.h"

@@ -63,7 +63,7 @@ static void choose(const struct rue_study_setup *setup, size_t variant, size_t *
     bool load = rue_study_hello(setup)->measures[RUE_LOAD];
     uint64_t job = setup->variants[variant].job_images;
     /* A small batch, a few workers. */
-    size_t config = rue_probes_nearest(setup->configs, setup->config_count, 1, WORKERS, NULL);
+    size_t config = rue_probes_nearest(setup->configs, setup->config_count, 1, WORKERS);
     *model = load ? RUE_NONE : 0;
     *request =
         (struct rue_trial_request){.measure = load ? RUE_LOAD : RUE_JOINT, .config = setup->configs[config]};

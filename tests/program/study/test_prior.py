@@ -78,15 +78,15 @@ def test_on_a_simulated_machine_most_probes_are_spared(rue, simulator):
         return measures[:measures.index("joint")]
 
     first, again = probes("out", 7), probes("again", 8, "--prior", "out")
-    assert again.count("load") < first.count("load") / 2 and again.count("compute") < first.count("compute") / 2
+    assert again.count("load") <= first.count("load") / 2 and again.count("compute") <= first.count("compute") / 2
 
 
-def test_models_that_have_changed_are_probed_again(rue, runner):
+def test_models_that_have_changed_are_each_probed_once(rue, runner):
     duel(rue, runner, "out")
     first, since = probes(runner), len(runner.requests())
     runner.write(ns_per_image=make_table(MODELS, BATCHES, WORKERS, lambda *cell: 2 * time_ns(*cell)))
     duel(rue, runner, "again", "--prior", "out")
-    assert probes(runner, since)[1] >= 2 * len(MODELS), (first, probes(runner, since))
+    assert probes(runner, since)[1] == len(MODELS), (first, probes(runner, since))
 
 
 def test_of_another_machine_only_a_first_guess_is_taken(rue, runner):

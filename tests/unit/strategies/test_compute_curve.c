@@ -61,6 +61,16 @@ Test(compute_curve, what_is_believed_gives_way_to_what_is_measured)
     cr_assert_eq(curve.count, RUE_COMPUTE_CURVE_MAX);
 }
 
+Test(compute_curve, sizes_that_were_not_measured_are_as_much_slower_as_those_that_were)
+{
+    struct rue_compute_curve curve = {0}, known = {0};
+    for (int size = 32; size <= 128; size *= 2) rue_compute_curve_add(&known, size, 1 + 0.01 * size, NAN);
+    rue_compute_curve_add(&curve, 32, 2 * 1.32, NAN);
+    rue_compute_curve_believe(&curve, &known);
+    cr_assert_float_eq(batch_s(&curve, 128, 128), 2 * 2.28, 1e-9);
+    cr_assert_eq(rue_compute_curve_find(&curve, 128)->trials, 0);
+}
+
 Test(compute_curve, a_model_that_computes_on_several_cpus_takes_them_all)
 {
     struct rue_compute_curve curve = {0};

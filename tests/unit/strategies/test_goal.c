@@ -1,7 +1,7 @@
 #include <criterion/criterion.h>
 #include <math.h>
 
-#include "goal.h"
+#include "objective.h"
 
 /* Ten batches of 10 images without workers, 100 ns each, the first after 1000 ns. */
 static uint64_t ready_ns[10];

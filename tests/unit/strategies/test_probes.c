@@ -18,7 +18,7 @@ static struct rue_probes_room room_of(const bool measures[RUE_MEASURE_COUNT], si
 Test(probes, without_a_limit_of_trials_there_is_room_for_all)
 {
     struct rue_probes_room room = room_of(all_kinds, 12, 0);
-    cr_assert(room.all == SIZE_MAX && room.load == SIZE_MAX && room.compute == SIZE_MAX);
+    cr_assert(room.load == SIZE_MAX && room.compute == SIZE_MAX);
 }
 
 /* Load-only probes of a grid of 16..128 x workers; `*inlined` of them without workers. */
@@ -51,37 +51,25 @@ Test(probes, a_trial_of_every_model_is_left_to_verify)
     for (size_t models = 1; models <= 40; models++)
         for (size_t trials = models; trials <= 300; trials++) {
             struct rue_probes_room room = room_of(all_kinds, models, trials);
-            cr_assert_leq(room.all + models, trials, "%zu models, %zu trials", models, trials);
-            cr_assert_eq(room.load + room.compute, room.all);
-            cr_assert(room.all == 0 || (room.load >= 3 && room.compute >= models),
+            size_t all = room.load + room.compute;
+            cr_assert_leq(all + models, trials, "%zu models, %zu trials", models, trials);
+            cr_assert(all == 0 || (room.load >= 3 && room.compute >= models),
                       "%zu models, %zu trials: probes that tell nothing of some model", models, trials);
-            cr_assert_eq(room.all > 0, trials >= 2 * models + 3);
+            cr_assert_eq(all > 0, trials >= 2 * models + 3);
         }
 }
 
 Test(probes, half_of_many_trials_are_left_to_decide)
 {
     struct rue_probes_room room = room_of(all_kinds, 4, 40);
-    cr_assert(room.all == 20 && room.load == RUE_PROBES_LOAD_MAX);
-    cr_assert_eq(room_of(all_kinds, 4, 41).all, 20);
+    cr_assert(room.load == RUE_PROBES_LOAD_MAX && room.compute == 10);
+    cr_assert_eq(room_of(all_kinds, 4, 41).compute, 10);
 }
 
 Test(probes, without_load_trials_the_survey_has_its_part)
 {
     static const bool kinds[RUE_MEASURE_COUNT] = {[RUE_JOINT] = true, [RUE_COMPUTE] = true};
-    cr_assert_eq(room_of(kinds, 4, 15).all, 0, "4 first ones, 4 to verify: 3 of 7 are too few for 4 models");
-    cr_assert_eq(room_of(kinds, 4, 16).compute, 4);
-    cr_assert_eq(room_of(kinds, 4, 16).load, 0);
-}
-
-Test(probes, what_an_earlier_study_knows_needs_few)
-{
-    struct rue_prior prior = {.same = true};
-    struct rue_strategy_setup setup = rue_strategy_setup_of((struct rue_setup_grid){12, 0, NULL}, 1);
-    setup.runner = (struct rue_setup_runner){.measures = {true, true, true}, .cpus = 1};
-    setup.budget.trials = 17;
-    setup.known.prior = &prior;
-    cr_assert_eq(rue_probes_room(&setup).all, 5);
-    prior.same = false;
-    cr_assert_eq(rue_probes_room(&setup).all, 0);
+    cr_assert_eq(room_of(kinds, 4, 10).load, 0, "3 tell nothing of 4 models that are to be verified");
+    cr_assert_eq(room_of(kinds, 4, 15).load, 3);
+    cr_assert_eq(room_of(kinds, 4, 15).compute, 4);
 }

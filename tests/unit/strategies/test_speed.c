@@ -1,7 +1,7 @@
 #include <criterion/criterion.h>
 #include <math.h>
 
-#include "speed.h"
+#include "slowdown.h"
 
 static struct rue_trial_result result_of(int workers, int64_t whole, int64_t compute, int64_t first,
                                          int64_t wait)
