@@ -245,14 +245,14 @@ def test_what_dies_with_large_batches_alone_is_left_out(rue, script):
 # ---- runners that hang ----
 
 HANGS = {
-    "hang": (dict(do="hang"), "timeout", "gave no answer within 200 ms"),
+    "hang": (dict(do="hang"), "timeout", "gave no answer within 1 s"),
     "deaf": (dict(do="deaf"), "failed", "closed its output"),
-    "flood": (dict(do="flood"), "timeout", "gave no answer within 200 ms"),
-    "endless": (dict(do="endless"), "timeout", "gave no answer within 200 ms"),
-    "drip": (dict(do="drip"), "timeout", "gave no answer within 200 ms"),
-    "noisy": (dict(do="noisy"), "timeout", "gave no answer within 200 ms"),
-    "asleep": (dict(do="asleep"), "timeout", "stopped by SIGSTOP, gave no answer within 200 ms"),
-    "grandchild": (dict(do="grandchild", session=True, then=dict(do="hang")), "timeout", "gave no answer within 200 ms"),
+    "flood": (dict(do="flood"), "timeout", "gave no answer within 1 s"),
+    "endless": (dict(do="endless"), "timeout", "gave no answer within 1 s"),
+    "drip": (dict(do="drip"), "timeout", "gave no answer within 1 s"),
+    "noisy": (dict(do="noisy"), "timeout", "gave no answer within 1 s"),
+    "asleep": (dict(do="asleep"), "timeout", "stopped by SIGSTOP, gave no answer within 1 s"),
+    "grandchild": (dict(do="grandchild", session=True, then=dict(do="hang")), "timeout", "gave no answer within 1 s"),
     "orphan": (dict(do="grandchild", session=True, then=dict(do="exit", code=3)), "failed", "ended with exit code 3"),
 }
 
@@ -261,7 +261,7 @@ HANGS = {
 def test_a_runner_that_hangs_costs_one_row(rue, script, name):
     fault, status, reason = HANGS[name]
     one = script(TABLE, faults=[dict(when=dict(measure="joint", model="bee", cell="32/2"), **fault)])
-    words = [rue.program, "tune", "--runner", one.command, "--quiet", "--out", "out", "--trial-timeout", "100ms"]
+    words = [rue.program, "tune", "--runner", one.command, "--quiet", "--out", "out", "--trial-timeout", "500ms"]
     nothing = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
     process = subprocess.Popen(words, cwd=rue.folder, env=clean_environment(), **nothing)
     assert process.wait(HANG_S) == 0
@@ -272,12 +272,12 @@ def test_a_runner_that_hangs_costs_one_row(rue, script, name):
 
 def test_nothing_is_left_of_runners_that_leave_grandchildren(rue, script):
     """Every trial leaves a process in a session of its own that ignores SIGTERM; after every second one the runner hangs."""
-    models, batches, workers = (10, 10, 10) if LONG else (5, 4, 3)
+    models, batches, workers = (10, 10, 10) if LONG else (4, 4, 2)
     table = make_table([f"m{i}" for i in range(models)], range(1, batches + 1), range(workers), lambda m, b, w: 1000 + b + w)
     leave = dict(do="grandchild", session=True)
     one = script(table, faults=[dict(when=dict(measure="joint", odd=True), **leave, then=dict(do="hang")),
                                 dict(when=dict(measure="joint"), **leave)])
-    process = start(rue, one, "--trial-timeout", "100ms", "--budget", "1h")
+    process = start(rue, one, "--trial-timeout", "300ms", "--budget", "1h")
     out, err = process.communicate(timeout=10 * HANG_S)
     assert process.returncode == 4 and "no configuration could be measured on every model" in err
     left = {entry["pid"] for entry in one.entries() if entry["op"] == "grandchild"}

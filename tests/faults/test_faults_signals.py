@@ -1,7 +1,6 @@
 """Every command ends soon after a signal, whatever it is doing: with the exit code of the signal and a line that says so, and
 neither a process nor a temporary file is left.
 
-Each test prints how long the end took; the bound is there for what hangs, on a busy machine and with sanitizers.
 RUE_LONG_TESTS=1 makes the inputs large: 200,000 rows, 64 MB of JSON."""
 import contextlib
 import fcntl
@@ -20,7 +19,6 @@ import pytest
 
 from conftest import HANG_S, Rue, clean_environment, make_table, wait_until
 
-BOUND_S = 15
 LONG = bool(os.environ.get("RUE_LONG_TESTS"))
 SIGNALS = [(signal.SIGINT, 130), (signal.SIGTERM, 143)]
 MODELS, BATCHES, WORKERS = ["ape", "bee", "cow"], [16, 32, 64], [0, 2, 4]
@@ -240,14 +238,13 @@ def wait_ready(case, process):
 
 
 def end(process, number, mark):
-    """Seconds until it was gone, and the processes that are left."""
+    """The processes that are left."""
     begun = time.monotonic()
     process.send_signal(number)
     process.wait(HANG_S)
-    took = time.monotonic() - begun
     while marked(mark) and time.monotonic() < begun + HANG_S:
         time.sleep(0.01)
-    return took, marked(mark)
+    return marked(mark)
 
 
 @pytest.fixture
@@ -269,17 +266,16 @@ def test_a_signal_ends_it(world, command, name, number, code):
     try:
         wait_ready(case, process)
         assert process.poll() is None, "it ended before the signal"
-        took, left = end(process, number, mark)
+        left = end(process, number, mark)
     finally:
         process.kill()
         process.wait()
         process.stdin.close()
         os.close(reader)
-    print(f"{command} {name} {signal.Signals(number).name}: {took:.2f} s")
     err = (world.folder / "stderr").read_text(errors="replace")
     last = err.replace("\r", "\n").splitlines()[-1] if err else ""
     assert process.returncode == (-number if case.dies else code), err
-    assert "Sanitizer" not in err and took < BOUND_S, (took, err)
+    assert "Sanitizer" not in err, err
     assert case.dies or re.match(rf"rue {command}: (interrupted|terminated)", last), err
     assert not left, "processes are left"
     kept = "are kept in ./.rue-" in err

@@ -16,7 +16,7 @@ from conftest import ROOT, error_line, expect_failure, make_table, read_json
 
 LONG = bool(os.environ.get("RUE_LONG_TESTS"))
 SEED = int(os.environ.get("RUE_SEED", random.randrange(1 << 30)))
-STUDIES = 400 if LONG else 40
+STUDIES = 400 if LONG else 20
 TABLE = make_table(["ape", "bee"], [16, 64], [0, 2, 4], lambda m, b, w: 20000 + 70 * abs(b - 40) + 900 * abs(w - len(m)))
 STRATEGIES = ["auto", "grid", "duel"]
 FIELD_MAX = 2**58
