@@ -3,6 +3,7 @@
  *   cc load_images.c $(pkg-config --cflags --libs rue jansson) -o load_images
  *   ./load_images photos/ rue-out/photos/recommendation.json */
 #include <jansson.h>
+#include <limits.h>
 #include <rue/rue.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,11 +24,15 @@ static int read_word(const json_t *object, const char *key, const char *const *w
     fail("the recommendation holds a word that is not known here");
 }
 
-static int read_number(const json_t *config, const char *knob)
+/* A knob that is not named has its usual value. */
+static int read_number(const json_t *config, const char *knob, int least, int usual)
 {
     const json_t *value = json_object_get(config, knob);
-    if (!json_is_integer(value)) fail("the recommendation lacks a knob of the loader");
-    return (int)json_integer_value(value);
+    json_int_t number = json_integer_value(value);
+    if (!value) return usual;
+    if (!json_is_integer(value) || number < least || number > INT_MAX)
+        fail("the recommendation holds a value that its knob cannot have");
+    return (int)number;
 }
 
 int main(int argc, char **argv)
@@ -55,9 +60,9 @@ int main(int argc, char **argv)
     int dtype = read_word(wanted, "batch_dtype", rue_dtype_names);
 
     const struct rue_loader_options options = {
-        .batch_size = read_number(config, "batch_size"),
-        .num_workers = read_number(config, "num_workers"),
-        .prefetch_factor = read_number(config, "prefetch_factor"),
+        .batch_size = read_number(config, "batch_size", 1, 32),
+        .num_workers = read_number(config, "num_workers", 0, 0),
+        .prefetch_factor = read_number(config, "prefetch_factor", 1, 2),
         .parallelism = read_word(config, "parallelism", rue_parallelism_names),
         .sampler = {.seed = 1, .shuffle = true, .world_size = 1},
         .images = rue_source_count(source), /* one epoch */

@@ -169,7 +169,7 @@ static void step_pipeline(struct pipeline *pipeline)
         pace_s = whole_batch_s(pipeline);
         loaded_s = pipeline->now_s + (pipeline->loading[0].end - pipeline->progress) * pace_s;
     }
-    if (pipeline->computing && pipeline->done_s <= loaded_s) {
+    if (pipeline->computing && !(pipeline->done_s > loaded_s)) { /* NaN, too: a fit may try such parameters */
         if (pipeline->busy) pipeline->progress += (pipeline->done_s - pipeline->now_s) / pace_s;
         pipeline->now_s = pipeline->done_s;
         pipeline->computing = false;

@@ -54,6 +54,9 @@ static void read_curve(struct rue_json_reader *reader, const json_t *parent, str
     rue_json_leave(reader, outer);
 }
 
+/* Of a logarithm: what knows less than a factor of e^10 knows nothing, and no fit begins there. */
+static const double most_variance = 100;
+
 /* The parameters in the order of this program; false where they are others. */
 static bool read_parameter(struct rue_json_reader *reader, const json_t *item, size_t index,
                            struct rue_knowledge *out)
@@ -75,7 +78,8 @@ static bool read_parameter(struct rue_json_reader *reader, const json_t *item, s
         if (!json_is_number(number)) rue_json_refuse(reader, "log_covariance", "a list of numbers");
         out->covariance[index][q] = json_number_value(number);
     }
-    if (!(out->loader.value[index] > 0) || !(out->covariance[index][index] >= 0))
+    double variance = out->covariance[index][index];
+    if (!(out->loader.value[index] > 0) || !(variance >= 0 && variance <= most_variance))
         rue_json_refuse(reader, NULL, "a positive value and its covariances");
     return true;
 }
