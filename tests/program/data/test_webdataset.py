@@ -179,7 +179,7 @@ def test_patterns_name_shards_in_their_order(prepare, rue, photos, tmp_path):
 def test_a_pattern_can_be_tuned_for(rue, prepare, photos, tmp_path):
     shards = tmp_path / "shards"
     assert prepare(photos, shards, "--format", "webdataset", "--shard-size", "1M", "--compress", "zstd").returncode == 0
-    done = rue("tune", "shards/train-{000000..000002}.tar.zst", "--budget", "3s", "--batch-size", "4,8",
+    done = rue("tune", "shards/train-{000000..000002}.tar.zst", "--budget", "30trials", "--batch-size", "4,8",
                "--num-workers", "0,2", "--model", "none", "--mode", "raw", "--out", tmp_path / "study", cwd=tmp_path)
     assert done.returncode in (0, 5), done.stderr
 

@@ -43,7 +43,6 @@ def gains(part):
     return {row["name"]: row["gain"] and row["gain"]["speedup_ratio"] for row in part["baselines"]["rows"]}
 
 
-@pytest.mark.quick
 @pytest.mark.parametrize("strategy", ["grid", "duel"])
 def test_the_gain_is_told_with_an_interval(rue, runner, strategy):
     text = tune(rue, runner(), "--strategy", strategy)

@@ -51,7 +51,6 @@ def test_a_study_of_the_whole_grid_has_no_forecast_and_is_a_prior_all_the_same(r
     assert "it tells of the loader, and of 4 of the 4 models" in done.stderr.replace("\n", " ")
 
 
-@pytest.mark.quick
 def test_a_study_of_this_machine_is_told_as_such_and_what_it_recommends_is_measured_again(rue, runner):
     duel(rue, runner, "out")
     since = len(runner.requests())
