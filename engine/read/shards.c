@@ -53,32 +53,11 @@ static rue_status replace(struct expansion *e, const char *text, const char *ope
     return expand(e, path, (size_t)(open - text), error);
 }
 
-/* Takes a number off the text; its bytes, 0 for none. */
-static size_t take_number(const char **at, const char *end, int64_t *out)
+/* Bytes of the number at `text`, 0 for none or a longer one than is meant. */
+static size_t number_bytes(const char *text)
 {
-    const char *text = *at, *digits = text + (text < end && *text == '-');
-    size_t count = 0;
-    while (digits + count < end && isdigit((unsigned char)digits[count])) count++;
-    if (count == 0 || count > DIGITS_MAX) return 0;
-    *out = strtoll(text, NULL, 10);
-    *at = digits + count;
-    return (size_t)(*at - text);
-}
-
-static bool take_dots(const char **at, const char *end)
-{
-    bool there = end - *at > 2 && strncmp(*at, "..", 2) == 0;
-    if (there) *at += 2;
-    return there;
-}
-
-static bool take_letter(const char **at, const char *end, int64_t *out)
-{
-    const char *place = *at < end ? memchr(letters, **at, sizeof letters - 1) : NULL;
-    if (!place) return false;
-    *out = place - letters;
-    ++*at;
-    return true;
+    size_t sign = *text == '-', digits = strspn(text + sign, "0123456789");
+    return digits && digits <= DIGITS_MAX ? sign + digits : 0;
 }
 
 static bool is_padded(const char *number, size_t bytes)
@@ -90,22 +69,32 @@ static bool is_padded(const char *number, size_t bytes)
 /* "000..012", "c..a" or "0..8..2", all of the text; false where it is none. */
 static bool read_range(const char *at, const char *end, struct range *out)
 {
-    const char *first = at;
+    char text[4 * DIGITS_MAX];
+    if ((size_t)(end - at) >= sizeof text) return false;
+    snprintf(text, sizeof text, "%.*s", (int)(end - at), at);
+    const char *last = strstr(text, ".."), *rest = last;
+    if (!last) return false;
+    last += 2;
+    size_t from = number_bytes(text), to = number_bytes(last);
     *out = (struct range){.step = 1};
-    size_t from = take_number(&at, end, &out->first);
-    if (from) {
-        if (!take_dots(&at, end)) return false;
-        const char *last = at;
-        size_t to = take_number(&at, end, &out->last);
-        if (!to) return false;
-        out->width = is_padded(first, from) || is_padded(last, to) ? (int)(from > to ? from : to) : 1;
-    } else if (!take_letter(&at, end, &out->first) || !take_dots(&at, end) ||
-               !take_letter(&at, end, &out->last)) {
+    if (from && to && text + from + 2 == last) {
+        out->first = strtoll(text, NULL, 10);
+        out->last = strtoll(last, NULL, 10);
+        out->width = is_padded(text, from) || is_padded(last, to) ? (int)(from > to ? from : to) : 1;
+        rest = last + to;
+    } else if (isalpha((unsigned char)*text) && text + 3 == last && isalpha((unsigned char)*last)) {
+        out->first = strchr(letters, *text) - letters;
+        out->last = strchr(letters, *last) - letters;
+        rest = last + 1;
+    } else {
         return false;
     }
-    if (at < end && (!take_dots(&at, end) || !take_number(&at, end, &out->step))) return false;
-    out->step = out->step ? llabs(out->step) : 1;
-    return at == end;
+    if (!*rest) return true;
+    if (strncmp(rest, "..", 2) != 0 || !number_bytes(rest + 2) || rest[2 + number_bytes(rest + 2)])
+        return false;
+    int64_t step = llabs(strtoll(rest + 2, NULL, 10));
+    out->step = step ? step : 1;
+    return true;
 }
 
 static rue_status expand_range(struct expansion *e, const char *text, const char *open, const char *close,

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <libgen.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,110 +32,76 @@ struct list {
     struct rue_csv *csv;
     struct rue_label_words words;
     size_t path_at, label_at, class_at, columns; /* `none`: there is no such column */
-    uint64_t missing, missing_line;              /* files that are not there, and the line of the first */
-    char missing_example[RUE_ERROR_MESSAGE_BYTES / 2];
 };
 
+/* How columns of paths and of labels are called, unless the caller says another name. */
 static const char *const path_names[] = {"path", "file", "filename", "image", "image_path", "filepath", NULL};
-static const char *const label_names[] = {"label", "class", "target", "category", NULL};
+static const char *const label_names[] = {"label", "target", "category", NULL};
+static const char *const class_names[] = {"class", NULL};
 
 /* ---- columns ---- */
 
-static size_t find_column_from(const struct rue_csv_record *header, size_t first, const char *name)
+/* The first column from `from` on that has one of the names; `none`. */
+static size_t find_column(const struct rue_csv_record *header, size_t from, const char *const *names)
 {
-    for (size_t f = first; f < header->count; f++)
-        if (strcasecmp(rue_csv_trim(header->fields[f]), name) == 0) return f;
+    for (size_t f = from; f < header->count; f++)
+        for (const char *const *name = names; *name; name++)
+            if (strcasecmp(rue_csv_trim(header->fields[f]), *name) == 0) return f;
     return none;
 }
 
-static size_t find_column(const struct rue_csv_record *header, const char *name)
+static rue_status fail_columns(const struct list *list, const struct rue_csv_record *header, const char *what,
+                               const char *option, rue_error *error)
 {
-    return find_column_from(header, 0, name);
-}
-
-/* The column of one of `names`: `none`, or `*other` is that of a further one. */
-static size_t find_usual(const struct rue_csv_record *header, const char *const *names, size_t *other)
-{
-    size_t found = *other = none;
-    for (; *names; names++) {
-        size_t at = find_column(header, *names);
-        if (at == none) continue;
-        if (found == none)
-            found = at;
-        else if (*other == none)
-            *other = at;
-    }
-    return found;
-}
-
-static void list_columns(const struct rue_csv_record *header, char out[NAMES_BYTES])
-{
-    size_t used = 0;
-    out[0] = 0;
-    for (size_t f = 0; f < header->count && used + 1 < NAMES_BYTES; f++)
-        used += (size_t)snprintf(out + used, NAMES_BYTES - used, "%s%.40s", f ? ", " : "",
+    char names[NAMES_BYTES] = "";
+    for (size_t f = 0, used = 0; f < header->count && used + 1 < sizeof names; f++)
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s%.40s", f ? ", " : "",
                                  rue_csv_trim(header->fields[f]));
-}
-
-static rue_status fail_column(const struct list *list, const struct rue_csv_record *header, const char *what,
-                              const char *option, rue_error *error)
-{
-    char names[NAMES_BYTES];
-    list_columns(header, names);
     return rue_fail(error, RUE_DATA, "%s, line %" PRIu64 ": %s: name it with %s; there are %s", list->path,
                     header->line, what, option, names);
 }
 
-/* The column that the caller named, or one of the usual ones. */
-static rue_status choose(const struct list *list, const struct rue_csv_record *header, const char *key,
-                         const char *const *names, const char *option, size_t *out, size_t *other,
-                         rue_error *error)
+/* The column that the caller named, or one of the usual ones; `none`. Two of them are one too many. */
+static rue_status choose_column(const struct list *list, const struct rue_csv_record *header, const char *key,
+                                const char *const *names, const char *option, size_t *out, rue_error *error)
 {
+    const char *const own[] = {key, NULL};
     char what[128];
-    *other = none;
-    *out = key ? find_column(header, key) : find_usual(header, names, other);
-    if (!key || *out != none) return RUE_OK;
-    snprintf(what, sizeof what, "it has no column '%.60s'", key);
-    return fail_column(list, header, what, option, error);
+    *out = find_column(header, 0, key ? own : names);
+    if (key && *out == none) {
+        snprintf(what, sizeof what, "it has no column '%.60s'", key);
+        return fail_columns(list, header, what, option, error);
+    }
+    if (*out == none || find_column(header, *out + 1, key ? own : names) == none) return RUE_OK;
+    snprintf(what, sizeof what, "more than one column may hold the %s",
+             names == path_names ? "paths" : "labels");
+    return fail_columns(list, header, what, option, error);
 }
 
-/* Of two columns of one name nobody knows which is meant; of those that are not read it does not matter. */
-static rue_status refuse_twice(const struct list *list, const struct rue_csv_record *header, size_t column,
-                               rue_error *error)
-{
-    if (column == none) return RUE_OK;
-    const char *name = rue_csv_trim(header->fields[column]);
-    if (find_column_from(header, column + 1, name) == none) return RUE_OK;
-    return rue_fail(error, RUE_DATA,
-                    "%s, line %" PRIu64 ": two columns are called '%.60s': rename the one that is not meant",
-                    list->path, header->line, name);
-}
-
+/* A column "class" names the classes beside numbers in a column "label"; by itself it is that of the labels.
+ */
 static rue_status find_columns(struct list *list, const struct rue_csv_record *header,
                                const struct rue_source_options *options, rue_error *error)
 {
-    size_t other;
+    static const char *const label[] = {"label", NULL};
     list->columns = header->count;
     rue_status status =
-        choose(list, header, options->image_key, path_names, "image_key", &list->path_at, &other, error);
-    if (status != RUE_OK) return status;
-    if (list->path_at == none)
-        return fail_column(list, header, "no column holds paths by its name", "image_key", error);
-    if (other != none)
-        return fail_column(list, header, "more than one column may hold the paths", "image_key", error);
-    status =
-        choose(list, header, options->label_key, label_names, "label_key", &list->label_at, &other, error);
-    if (status != RUE_OK) return status;
+        choose_column(list, header, options->image_key, path_names, "image_key", &list->path_at, error);
+    if (status == RUE_OK && list->path_at == none)
+        status = fail_columns(list, header, "no column holds paths by its name", "image_key", error);
+    if (status == RUE_OK)
+        status =
+            choose_column(list, header, options->label_key, label_names, "label_key", &list->label_at, error);
     list->class_at = none;
-    bool named = other != none && list->label_at == find_column(header, "label") &&
-                 other == find_column(header, "class") && find_column(header, "target") == none &&
-                 find_column(header, "category") == none;
-    if (named) list->class_at = other;
-    if (other != none && !named)
-        return fail_column(list, header, "more than one column may hold the labels", "label_key", error);
-    const size_t used[] = {list->path_at, list->label_at, list->class_at};
-    for (size_t i = 0; status == RUE_OK && i < sizeof used / sizeof *used; i++)
-        status = refuse_twice(list, header, used[i], error);
+    if (status == RUE_OK && !options->label_key)
+        status = choose_column(list, header, NULL, class_names, "label_key", &list->class_at, error);
+    if (status != RUE_OK || list->class_at == none) return status;
+    if (list->label_at == none) {
+        list->label_at = list->class_at;
+        list->class_at = none;
+    } else if (list->label_at != find_column(header, 0, label)) {
+        status = fail_columns(list, header, "more than one column may hold the labels", "label_key", error);
+    }
     return status;
 }
 
@@ -156,10 +123,15 @@ static rue_status open_text(struct list *list, rue_error *error)
 
 /* ---- lines ---- */
 
-static rue_status fail_line(const struct list *list, uint64_t line, const char *why, const char *what,
-                            rue_error *error)
+__attribute__((format(printf, 4, 5))) static rue_status fail_line(const struct list *list, uint64_t line,
+                                                                  rue_error *error, const char *format, ...)
 {
-    return rue_fail(error, RUE_DATA, "%s, line %" PRIu64 ": %s%.400s", list->path, line, why, what);
+    char what[RUE_ERROR_MESSAGE_BYTES];
+    va_list values;
+    va_start(values, format);
+    vsnprintf(what, sizeof what, format, values);
+    va_end(values);
+    return rue_fail(error, RUE_DATA, "%s, line %" PRIu64 ": %s", list->path, line, what);
 }
 
 static bool has_blanks(const char *path)
@@ -172,24 +144,18 @@ static bool is_empty(const char *field)
     return !field[strspn(field, " \t")];
 }
 
-/* What is not there is counted, so that one message tells of all. */
-static rue_status measure_file(struct list *list, const char *path, uint64_t line, uint64_t *bytes,
+static rue_status measure_file(const struct list *list, const char *path, uint64_t line, uint64_t *bytes,
                                rue_error *error)
 {
-    struct stat about = {0};
+    struct stat about;
     if (fstatat(rue_files_folder_fd(list->index->files), path, &about, 0) != 0) {
-        if (rue_source_failure(errno) != RUE_DATA)
-            return rue_fail(error, rue_source_failure(errno), "%s, line %" PRIu64 ": %s: %s", list->path,
-                            line, path, strerror(errno));
-        if (list->missing++ == 0) {
-            list->missing_line = line;
-            snprintf(list->missing_example, sizeof list->missing_example, "%.400s: %s%s", path,
-                     strerror(errno), has_blanks(path) ? " (blanks around a path are a part of it)" : "");
-        }
-    } else if (!S_ISREG(about.st_mode)) {
-        return fail_line(list, line,
-                         S_ISDIR(about.st_mode) ? "a folder in place of a file: " : "no file: ", path, error);
+        if (rue_source_failure(errno) != RUE_DATA) return rue_fail_open(error, path);
+        return fail_line(list, line, error, "%.400s: %s%s", path, strerror(errno),
+                         has_blanks(path) ? " (blanks around a path are a part of it)" : "");
     }
+    if (!S_ISREG(about.st_mode))
+        return fail_line(list, line, error, "%s%.400s",
+                         S_ISDIR(about.st_mode) ? "a folder in place of a file: " : "no file: ", path);
     *bytes = (uint64_t)about.st_size;
     return RUE_OK;
 }
@@ -201,15 +167,14 @@ static rue_status read_label(struct list *list, const struct rue_csv_record *rec
     rue_error why = {0};
     const char *text = record->fields[list->label_at];
     const char *class = list->class_at == none ? "" : record->fields[list->class_at];
-    if (is_empty(text)) return fail_line(list, record->line, "no label", "", error);
+    if (is_empty(text)) return fail_line(list, record->line, error, "no label");
     size_t bytes = strlen(text), blanks = strspn(text, " \t"), digits = strspn(text + blanks, "-0123456789");
     if (digits && is_empty(text + blanks + digits)) text += blanks, bytes = digits;
     rue_status status = rue_label_words_add(&list->words, text, bytes, record->line, label, error);
     if (status != RUE_OK || is_empty(class)) return status;
     status = rue_label_words_name(&list->words, *label, class, &why);
-    return status == RUE_DATA ? fail_line(list, record->line, why.message, "", error)
-           : status == RUE_OK ? RUE_OK
-                              : rue_fail(error, status, "%s", why.message);
+    if (status == RUE_DATA) return fail_line(list, record->line, error, "%s", why.message);
+    return status == RUE_OK ? RUE_OK : rue_fail(error, status, "%s", why.message);
 }
 
 static rue_status add_line(struct list *list, const struct rue_csv_record *record, rue_error *error)
@@ -218,12 +183,11 @@ static rue_status add_line(struct list *list, const struct rue_csv_record *recor
     while (count > list->columns && is_empty(record->fields[count - 1]))
         count--; /* commas that a spreadsheet left */
     if (count != list->columns)
-        return rue_fail(error, RUE_DATA,
-                        "%s, line %" PRIu64 ": %zu fields where the header has %zu columns; a field that "
-                        "holds a comma is quoted",
-                        list->path, record->line, count, list->columns);
+        return fail_line(list, record->line, error,
+                         "%zu fields where the header has %zu columns; a field that holds a comma is quoted",
+                         count, list->columns);
     const char *path = record->fields[list->path_at];
-    if (is_empty(path)) return fail_line(list, record->line, "no path", "", error);
+    if (is_empty(path)) return fail_line(list, record->line, error, "no path");
     struct rue_entry entry = {0};
     rue_status status = measure_file(list, path, record->line, &entry.bytes, error);
     if (status == RUE_OK && list->label_at != none) status = read_label(list, record, &entry.label, error);
@@ -236,7 +200,7 @@ static rue_status finish_labels(struct list *list, rue_error *error)
     rue_error why = {0};
     rue_status status = rue_label_words_finish(&list->words, list->index, &line, &why);
     if (status == RUE_DATA)
-        return fail_line(list, line, why.message, "; label_key says which column holds the labels", error);
+        return fail_line(list, line, error, "%s; label_key says which column holds the labels", why.message);
     return status == RUE_OK ? RUE_OK : rue_fail(error, status, "%s: %s", list->path, why.message);
 }
 
@@ -257,10 +221,6 @@ static rue_status read_lines(struct list *list, const struct rue_source_options 
         status = add_line(list, &record, error);
     }
     if (status != RUE_OK) return status;
-    if (list->missing)
-        return rue_fail(error, RUE_DATA,
-                        "%s, line %" PRIu64 ": %s; of %" PRIu64 " files %" PRIu64 " are missing", list->path,
-                        list->missing_line, list->missing_example, list->index->count, list->missing);
     if (list->index->count == 0)
         return rue_fail(error, RUE_DATA, "%s holds column names alone: it needs a line an image", list->path);
     return list->label_at != none ? finish_labels(list, error) : RUE_OK;
@@ -300,7 +260,6 @@ static bool has_paths(const char *path, int fd)
     struct rue_csv *csv = NULL;
     struct rue_csv_record header;
     bool found = false;
-    size_t other;
     if (fstat(fd, &about) != 0 || !S_ISREG(about.st_mode)) return false;
     size_t bytes = about.st_size < PROBE_BYTES ? (size_t)about.st_size : PROBE_BYTES;
     char *text = malloc(bytes + 1);
@@ -309,7 +268,7 @@ static bool has_paths(const char *path, int fd)
     text[bytes] = 0;
     if (rue_csv_open(path, text, bytes, &rules, &csv, NULL) != RUE_OK) return false;
     found = rue_csv_next(csv, &found, &header, NULL) == RUE_OK && found &&
-            find_usual(&header, path_names, &other) != none && (header.count > 1 || ends_in_csv(path));
+            find_column(&header, 0, path_names) != none && (header.count > 1 || ends_in_csv(path));
     rue_csv_close(csv);
     return found;
 }

@@ -384,18 +384,12 @@ static rue_status index_members(struct shard *shard, rue_error *error)
 static rue_status index_shard(struct group *group, struct shard *shard, uint32_t number, rue_error *error)
 {
     struct rue_files *files = group->index->files;
-    struct rue_byte_stream *stream;
-    rue_status status = rue_byte_stream_open(files, number, &stream, error);
-    if (status != RUE_OK) return status;
     *shard = (struct shard){.group = group, .number = number, .file = rue_files_path(files, number)};
-    group->index->streams |= rue_byte_stream_compression(stream) != RUE_COMPRESS_NONE;
-    status = rue_tar_reader_open(stream, shard->file, rue_files_identity(files, number).bytes, &shard->reader,
-                                 error);
-    if (status == RUE_OK) {
-        status = index_members(shard, error);
-        rue_tar_reader_close(shard->reader);
-    }
-    rue_byte_stream_close(stream);
+    rue_status status = rue_tar_reader_open(files, number, &shard->reader, error);
+    if (status != RUE_OK) return status;
+    group->index->streams |= rue_tar_reader_is_compressed(shard->reader);
+    status = index_members(shard, error);
+    rue_tar_reader_close(shard->reader);
     return status;
 }
 

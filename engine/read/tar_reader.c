@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "byte_stream.h"
+#include "files.h"
+
 enum { PAX_BYTES_MAX = 1 << 20 };
 
 /* What headers before a member say of it. */
@@ -22,25 +25,31 @@ struct rue_tar_reader {
     struct rue_tar_member member;
     struct override override;
     uint64_t left; /* of the member's content and padding */
-    uint64_t padding;
-    bool any; /* a member was read */
+    bool any;      /* a member was read */
 };
 
-rue_status rue_tar_reader_open(struct rue_byte_stream *stream, const char *file, uint64_t file_bytes,
-                               struct rue_tar_reader **out, rue_error *error)
+rue_status rue_tar_reader_open(struct rue_files *files, size_t file, struct rue_tar_reader **out,
+                               rue_error *error)
 {
     struct rue_tar_reader *reader = calloc(1, sizeof *reader);
     if (!reader) return rue_fail_memory(error, "reading a tar file", sizeof *reader);
-    reader->stream = stream;
-    reader->file = file;
-    reader->file_bytes = rue_byte_stream_compression(stream) == RUE_COMPRESS_NONE ? file_bytes : 0;
+    rue_status status = rue_byte_stream_open(files, file, &reader->stream, error);
+    if (status != RUE_OK) return free(reader), status;
+    reader->file = rue_files_path(files, file);
+    if (!rue_tar_reader_is_compressed(reader)) reader->file_bytes = rue_files_identity(files, file).bytes;
     *out = reader;
     return RUE_OK;
 }
 
 void rue_tar_reader_close(struct rue_tar_reader *reader)
 {
+    rue_byte_stream_close(reader->stream);
     free(reader);
+}
+
+bool rue_tar_reader_is_compressed(const struct rue_tar_reader *reader)
+{
+    return rue_byte_stream_compression(reader->stream) != RUE_COMPRESS_NONE;
 }
 
 static rue_status refuse(const struct rue_tar_reader *reader, const char *why, rue_error *error)

@@ -10,7 +10,7 @@
 #include <limits.h>
 #include <stdint.h>
 
-#include "byte_stream.h"
+#include "source_index.h"
 
 enum { RUE_TAR_BLOCK = 512 };
 
@@ -55,10 +55,12 @@ struct rue_tar_member {
     uint64_t bytes;
 };
 
-/* `stream` is borrowed, at its beginning; `file` is what messages call it. RUE_MEMORY. */
-rue_status rue_tar_reader_open(struct rue_byte_stream *stream, const char *file, uint64_t file_bytes,
-                               struct rue_tar_reader **out, rue_error *error) RUE_MUST_CHECK;
+/* RUE_MEMORY, or as rue_files_read. */
+rue_status rue_tar_reader_open(struct rue_files *files, size_t file, struct rue_tar_reader **out,
+                               rue_error *error) RUE_MUST_CHECK;
 void rue_tar_reader_close(struct rue_tar_reader *reader);
+
+bool rue_tar_reader_is_compressed(const struct rue_tar_reader *reader);
 
 /* The next member, whatever was read of the one before; `*more` is false at the end, where a compressed
  * stream has been read to its own. Borrowed until the next call. */

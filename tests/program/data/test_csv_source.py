@@ -73,7 +73,7 @@ def test_a_list_can_be_tuned_for(rue, photos):
 BAD = {
     "unclosed": ('path,label\n"a.jpg,1\n', "line 2", "never closed"),
     "nul": ("path,label\na\0.jpg,1\n", "line 2", "NUL"),
-    "missing": ("path,label\nPHOTO,1\nnone.jpg,2\n", "line 3", "none.jpg", "of 2 files 1"),
+    "missing": ("path,label\nPHOTO,1\nnone.jpg,2\n", "line 3", "none.jpg"),
     "ragged": ("path,label\nPHOTO,1\nPHOTO\n", "line 3", "1 fields"),
     "columns": ("a,b\nx,y\n", "image_key", "there are a, b"),
     "utf16": ("\ufeffpath,label\nx,1\n".encode("utf-16-le"), "UTF-16"),
