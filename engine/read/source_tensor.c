@@ -68,6 +68,7 @@ static rue_status fail_again(const struct rue_index *index, const char *why, rue
 static rue_status read_header(struct rue_index *index, struct rue_tensor_header *h, rue_error *error)
 {
     uint64_t bytes = rue_files_identity(index->files, 0).bytes;
+    if (bytes < sizeof *h) return fail_again(index, "it ends within its header", error);
     rue_status status = rue_files_read(index->files, 0, h, sizeof *h, 0, error);
     if (status != RUE_OK) return status;
     const char *fault = header_fault(h);
