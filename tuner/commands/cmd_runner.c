@@ -1,6 +1,6 @@
 #include "commands.h"
 #include "gpu_list.h"
-#include "recording_runner.h"
+#include "recording.h"
 #include "runner_group.h"
 #include "runner_server.h"
 

@@ -3,6 +3,8 @@
 #ifndef RUE_RECORDING_H
 #define RUE_RECORDING_H
 
+#include <stdio.h>
+
 #include "protocol.h"
 #include "table.h"
 
@@ -44,5 +46,9 @@ void rue_recording_digest(const struct rue_recording *recording, const struct ru
 const struct rue_cell *rue_recording_cell(const struct rue_recording *recording,
                                           const struct rue_variant *variant, const char *model,
                                           const struct rue_config *config);
+
+/* `rue runner --table`: answers trials with the times of the table. As rue_runner_serve. */
+rue_status rue_recording_serve(struct rue_recording *recording, FILE *in, FILE *out,
+                               rue_error *error) RUE_MUST_CHECK;
 
 #endif
