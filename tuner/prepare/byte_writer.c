@@ -24,18 +24,13 @@ enum {
     ZSTD_LEVEL = 3,
 };
 
-/* A way to compress. `put` compresses a piece into what is free of the buffer, and empties that when it is
- * full; with `last` it ends what it began. */
-struct way {
-    void *(*open)(void);
-    void (*close)(void *state);
-    rue_status (*put)(struct rue_byte_writer *writer, const void *piece, size_t bytes, bool last,
-                      rue_error *error);
-};
+static const LZ4F_preferences_t lz4_how = {.frameInfo.contentChecksumFlag = LZ4F_contentChecksumEnabled};
 
 struct rue_byte_writer {
-    const struct way *way; /* NULL: plain */
-    void *state;
+    enum rue_compression compression;
+    z_stream gzip;
+    ZSTD_CCtx *zstd;
+    LZ4F_cctx *lz4;
     char path[PATH_MAX];
     int fd;
     uint64_t position, written; /* before compression, and behind it */
@@ -57,26 +52,13 @@ static rue_status fail(const struct rue_byte_writer *writer, const char *why, ru
     return rue_fail(error, RUE_INTERNAL, "cannot compress %s: %s", writer->path, why);
 }
 
-static void *open_gzip(void)
-{
-    z_stream *z = calloc(1, sizeof *z);
-    bool opened = z && deflateInit2(z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW, GZIP_MEMORY,
-                                    Z_DEFAULT_STRATEGY) == Z_OK;
-    if (opened) return z;
-    free(z);
-    return NULL;
-}
-
-static void close_gzip(void *state)
-{
-    deflateEnd(state);
-    free(state);
-}
+/* Each compresses a piece into what is free of the buffer, and empties that when it is full; with `last` it
+ * ends what it began. */
 
 static rue_status put_gzip(struct rue_byte_writer *writer, const void *piece, size_t bytes, bool last,
                            rue_error *error)
 {
-    z_stream *z = writer->state;
+    z_stream *z = &writer->gzip;
     z->next_in = (unsigned char *)piece;
     z->avail_in = (unsigned)bytes;
     for (int answer = Z_OK; z->avail_in || (last && answer != Z_STREAM_END);) {
@@ -91,27 +73,13 @@ static rue_status put_gzip(struct rue_byte_writer *writer, const void *piece, si
     return RUE_OK;
 }
 
-static void *open_zstd(void)
-{
-    ZSTD_CCtx *context = ZSTD_createCCtx();
-    if (!context) return NULL;
-    ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, ZSTD_LEVEL);
-    ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 1);
-    return context;
-}
-
-static void close_zstd(void *state)
-{
-    ZSTD_freeCCtx(state);
-}
-
 static rue_status put_zstd(struct rue_byte_writer *writer, const void *piece, size_t bytes, bool last,
                            rue_error *error)
 {
     ZSTD_inBuffer in = {piece, bytes, 0};
     for (size_t left = 1; in.pos < bytes || (last && left);) {
         ZSTD_outBuffer out = {writer->buffer, BUFFER_BYTES, writer->used};
-        left = ZSTD_compressStream2(writer->state, &out, &in, last ? ZSTD_e_end : ZSTD_e_continue);
+        left = ZSTD_compressStream2(writer->zstd, &out, &in, last ? ZSTD_e_end : ZSTD_e_continue);
         if (ZSTD_isError(left)) return fail(writer, ZSTD_getErrorName(left), error);
         writer->used = out.pos;
         rue_status status = writer->used < BUFFER_BYTES ? RUE_OK : empty(writer, error);
@@ -120,58 +88,72 @@ static rue_status put_zstd(struct rue_byte_writer *writer, const void *piece, si
     return RUE_OK;
 }
 
-struct lz4 {
-    LZ4F_cctx *context;
-    LZ4F_preferences_t how;
-    bool begun;
-};
-
-static void *open_lz4(void)
-{
-    struct lz4 *lz4 = calloc(1, sizeof *lz4);
-    if (!lz4 || LZ4F_isError(LZ4F_createCompressionContext(&lz4->context, LZ4F_VERSION)))
-        return free(lz4), NULL;
-    lz4->how.frameInfo.contentChecksumFlag = LZ4F_contentChecksumEnabled;
-    return lz4;
-}
-
-static void close_lz4(void *state)
-{
-    LZ4F_freeCompressionContext(((struct lz4 *)state)->context);
-    free(state);
-}
-
 static rue_status put_lz4(struct rue_byte_writer *writer, const void *piece, size_t bytes, bool last,
                           rue_error *error)
 {
-    struct lz4 *lz4 = writer->state;
-    size_t most = LZ4F_HEADER_SIZE_MAX + LZ4F_compressBound(PIECE_BYTES, &lz4->how);
-    rue_status status = writer->used + 2 * most > BUFFER_BYTES ? empty(writer, error) : RUE_OK;
-    size_t made = 0;
-    for (int step = lz4->begun; status == RUE_OK && step < 2 + last; step++) {
-        unsigned char *at = writer->buffer + writer->used;
-        size_t room = BUFFER_BYTES - writer->used;
-        made = step == 0   ? LZ4F_compressBegin(lz4->context, at, room, &lz4->how)
-               : step == 1 ? LZ4F_compressUpdate(lz4->context, at, room, piece, bytes, NULL)
-                           : LZ4F_compressEnd(lz4->context, at, room, NULL);
-        if (LZ4F_isError(made)) return fail(writer, LZ4F_getErrorName(made), error);
-        writer->used += made;
-    }
-    lz4->begun = true;
+    size_t most = LZ4F_compressBound(PIECE_BYTES, &lz4_how);
+    rue_status status = writer->used + most > BUFFER_BYTES ? empty(writer, error) : RUE_OK;
+    unsigned char *at = writer->buffer + writer->used;
+    size_t room = BUFFER_BYTES - writer->used;
+    size_t made = last ? LZ4F_compressEnd(writer->lz4, at, room, NULL)
+                       : LZ4F_compressUpdate(writer->lz4, at, room, piece, bytes, NULL);
+    if (LZ4F_isError(made)) return fail(writer, LZ4F_getErrorName(made), error);
+    writer->used += made;
     return status;
 }
 
-static const struct way ways[RUE_COMPRESSION_COUNT] = {
-    [RUE_COMPRESS_GZIP] = {open_gzip, close_gzip, put_gzip},
-    [RUE_COMPRESS_ZSTD] = {open_zstd, close_zstd, put_zstd},
-    [RUE_COMPRESS_LZ4] = {open_lz4, close_lz4, put_lz4},
-};
+static rue_status put_plain(struct rue_byte_writer *writer, const void *piece, size_t bytes, bool last,
+                            rue_error *error)
+{
+    (void)last;
+    rue_status status = writer->used + bytes > BUFFER_BYTES ? empty(writer, error) : RUE_OK;
+    memcpy(writer->buffer + writer->used, piece, bytes);
+    writer->used += bytes;
+    return status;
+}
+
+static rue_status put(struct rue_byte_writer *writer, const void *piece, size_t bytes, bool last,
+                      rue_error *error)
+{
+    static rue_status (*const ways[RUE_COMPRESSION_COUNT])(struct rue_byte_writer *, const void *, size_t,
+                                                           bool, rue_error *) = {
+        [RUE_COMPRESS_NONE] = put_plain,
+        [RUE_COMPRESS_GZIP] = put_gzip,
+        [RUE_COMPRESS_ZSTD] = put_zstd,
+        [RUE_COMPRESS_LZ4] = put_lz4,
+    };
+    return ways[writer->compression](writer, piece, bytes, last, error);
+}
+
+/* False without memory. */
+static bool begin_compression(struct rue_byte_writer *writer)
+{
+    switch (writer->compression) {
+    case RUE_COMPRESS_GZIP:
+        return deflateInit2(&writer->gzip, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW, GZIP_MEMORY,
+                            Z_DEFAULT_STRATEGY) == Z_OK;
+    case RUE_COMPRESS_ZSTD:
+        writer->zstd = ZSTD_createCCtx();
+        if (!writer->zstd) return false;
+        ZSTD_CCtx_setParameter(writer->zstd, ZSTD_c_compressionLevel, ZSTD_LEVEL);
+        ZSTD_CCtx_setParameter(writer->zstd, ZSTD_c_checksumFlag, 1);
+        return true;
+    case RUE_COMPRESS_LZ4:
+        if (LZ4F_isError(LZ4F_createCompressionContext(&writer->lz4, LZ4F_VERSION))) return false;
+        writer->used = LZ4F_compressBegin(writer->lz4, writer->buffer, BUFFER_BYTES, &lz4_how);
+        return !LZ4F_isError(writer->used);
+    default:
+        return true;
+    }
+}
 
 void rue_byte_writer_close(struct rue_byte_writer *writer)
 {
     if (!writer) return;
     if (writer->fd >= 0) close(writer->fd);
-    if (writer->state) writer->way->close(writer->state);
+    if (writer->gzip.state) deflateEnd(&writer->gzip);
+    ZSTD_freeCCtx(writer->zstd);
+    LZ4F_freeCompressionContext(writer->lz4);
     free(writer->buffer);
     free(writer);
 }
@@ -182,33 +164,17 @@ rue_status rue_byte_writer_open(const char *path, enum rue_compression compressi
     struct rue_byte_writer *writer = calloc(1, sizeof *writer);
     if (!writer) return rue_fail_memory(error, "writing a shard", sizeof *writer);
     snprintf(writer->path, sizeof writer->path, "%s", path);
-    writer->way = compression == RUE_COMPRESS_NONE ? NULL : &ways[compression];
+    writer->compression = compression;
     writer->buffer = malloc(BUFFER_BYTES);
     writer->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     rue_status status = RUE_OK;
     if (writer->fd < 0)
         status = rue_fail(error, RUE_STORE, "cannot create %s: %s%s", path, strerror(errno),
                           rue_advice_or(errno, "; write to another folder"));
-    if (status == RUE_OK && writer->way) writer->state = writer->way->open();
-    if (status == RUE_OK && (!writer->buffer || (writer->way && !writer->state)))
+    else if (!writer->buffer || !begin_compression(writer))
         status = rue_fail_memory(error, "writing a shard", BUFFER_BYTES);
     if (status != RUE_OK) return rue_byte_writer_close(writer), status;
     *out = writer;
-    return RUE_OK;
-}
-
-static rue_status put_plain(struct rue_byte_writer *writer, const unsigned char *data, size_t bytes,
-                            rue_error *error)
-{
-    while (bytes) {
-        size_t room = BUFFER_BYTES - writer->used, piece = bytes < room ? bytes : room;
-        memcpy(writer->buffer + writer->used, data, piece);
-        writer->used += piece;
-        data += piece;
-        bytes -= piece;
-        rue_status status = writer->used < BUFFER_BYTES ? RUE_OK : empty(writer, error);
-        if (status != RUE_OK) return status;
-    }
     return RUE_OK;
 }
 
@@ -219,8 +185,7 @@ rue_status rue_byte_writer_write(struct rue_byte_writer *writer, const void *dat
     rue_status status = RUE_OK;
     for (uint64_t done = 0; status == RUE_OK && done < bytes;) {
         size_t piece = bytes - done < PIECE_BYTES ? (size_t)(bytes - done) : PIECE_BYTES;
-        status = writer->way ? writer->way->put(writer, at + done, piece, false, error)
-                             : put_plain(writer, at + done, piece, error);
+        status = put(writer, at + done, piece, false, error);
         done += piece;
     }
     writer->position += bytes;
@@ -229,7 +194,7 @@ rue_status rue_byte_writer_write(struct rue_byte_writer *writer, const void *dat
 
 rue_status rue_byte_writer_finish(struct rue_byte_writer *writer, rue_error *error)
 {
-    rue_status status = writer->way ? writer->way->put(writer, "", 0, true, error) : RUE_OK;
+    rue_status status = put(writer, "", 0, true, error);
     if (status == RUE_OK) status = empty(writer, error);
     return status == RUE_OK ? rue_write_flush(writer->fd, writer->path, error) : status;
 }

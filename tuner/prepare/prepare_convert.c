@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "advice.h"
-#include "array.h"
 #include "clock.h"
 #include "data_options.h"
 #include "file_system.h"
@@ -31,18 +30,13 @@ enum { PREPARE_BATCH = 16 };
  */
 static const uint64_t flush_ns = 1000000000, flush_share = 10;
 
-/* What the journal says once all items up to this one are safe. */
-struct step {
-    uint64_t digest_sum, bad_images;
-};
-
 /* One conversion. What is written lies in a folder beside the destination until it is whole. */
 struct conversion {
     const struct rue_prepare_options *options;
     struct rue_progress *progress;
-    char path[PATH_MAX];                                   /* the destination, without a slash at its end */
-    char part[RUE_PART_BYTES];                             /* the folder; "" once there is none */
-    char data[PATH_MAX + 64], journal_path[PATH_MAX + 64]; /* in it */
+    char path[PATH_MAX];       /* the destination, without a slash at its end */
+    char part[RUE_PART_BYTES]; /* the folder; "" once there is none */
+    char data[PATH_MAX + 64];  /* in it */
     int part_fd;
     struct rue_source *source;
     struct rue_sampler sampler; /* in which order */
@@ -50,10 +44,8 @@ struct conversion {
     const struct rue_sink_ops *format; /* that is written */
     struct rue_prepare_classes classes;
     struct rue_sink *sink;
-    struct rue_prepare_journal journal;
+    struct rue_prepare_journal journal; /* what is safe */
     struct rue_prepare_proof proof;
-    struct step *steps; /* of the items behind the journal's mark */
-    size_t step_count, step_capacity;
     uint64_t before_ns; /* what earlier runs took for the items that they left */
     uint64_t start_ns, flushed_ns, flush_took_ns;
     uint64_t done;
@@ -63,13 +55,13 @@ struct conversion {
 /* ---- what is to be done ---- */
 
 /* The mode that is written. */
-static rue_status choose_mode(struct conversion *c, const struct rue_sink_ops *sink, rue_error *error)
+static rue_status choose_mode(struct conversion *c, rue_error *error)
 {
     const struct rue_variant variant = rue_source_variant(c->source);
     int mode = c->options->mode;
     if (mode == RUE_MODE_COUNT) mode = variant.mode;
-    if (c->options->mode == RUE_MODE_COUNT && !sink->holds[mode])
-        mode = sink->holds[RUE_RAW] ? RUE_RAW : RUE_PREPROCESSED;
+    if (c->options->mode == RUE_MODE_COUNT && !c->format->holds[mode])
+        mode = c->format->holds[RUE_RAW] ? RUE_RAW : RUE_PREPROCESSED;
     if (mode == RUE_RAW && variant.mode == RUE_PREPROCESSED)
         return rue_fail(error, RUE_USAGE,
                         "%s holds preprocessed tensors, which cannot be made JPEG files again; start from "
@@ -85,7 +77,7 @@ static rue_status choose_mode(struct conversion *c, const struct rue_sink_ops *s
     return RUE_OK;
 }
 
-static rue_status plan(struct conversion *c, const struct rue_sink_ops *sink, rue_error *error)
+static rue_status plan(struct conversion *c, rue_error *error)
 {
     const struct rue_prepare_options *options = c->options;
     uint64_t held = rue_source_count(c->source);
@@ -101,8 +93,9 @@ static rue_status plan(struct conversion *c, const struct rue_sink_ops *sink, ru
                                                 .split = options->split,
                                                 .shard_bytes = options->shard_bytes,
                                                 .compression = options->compression};
-    rue_status status = choose_mode(c, sink, error);
-    if (status == RUE_OK) status = rue_prepare_classes_open(c->source, sink->by_name, &c->classes, error);
+    rue_status status = choose_mode(c, error);
+    if (status == RUE_OK)
+        status = rue_prepare_classes_open(c->source, c->format->by_name, &c->classes, error);
     c->sink_options.class_count = c->classes.count;
     c->sink_options.classes = c->classes.names;
     struct rue_prepared *out = c->out;
@@ -155,9 +148,11 @@ static rue_status check_free(const struct conversion *c, rue_error *error)
 {
     struct stat about;
     if (lstat(c->path, &about) != 0) return RUE_OK;
-    if (!c->options->overwrite)
+    if (!c->options->overwrite) {
+        rue_part_sweep(c->path); /* a run that was killed once all was in place left its mark */
         return rue_fail(error, RUE_USAGE, "%s is there already: give another name%s", c->path,
                         S_ISREG(about.st_mode) ? ", or --force to replace it" : "");
+    }
     if (!S_ISREG(about.st_mode))
         return rue_fail(error, RUE_USAGE, "%s is no regular file, so it is not replaced; give another name",
                         c->path);
@@ -171,9 +166,8 @@ static rue_status open_part(struct conversion *c, rue_error *error)
         return rue_fail(error, RUE_STORE, "cannot create %s: %s%s", c->path, strerror(errno),
                         rue_advice_or(errno, "; write to another folder"));
     snprintf(c->data, sizeof c->data, "%s/data", c->part);
-    snprintf(c->journal_path, sizeof c->journal_path, "%s/journal", c->part);
     uint64_t identity = identity_of(c);
-    if (!rue_prepare_journal_read(c->journal_path, &c->journal) || c->journal.identity != identity) {
+    if (!rue_prepare_journal_read(c->part, &c->journal) || c->journal.identity != identity) {
         if (c->journal.mark.items && c->progress)
             rue_progress_note(c->progress,
                               "what another conversion to %s had written (%" PRIu64 " images) is thrown away",
@@ -185,8 +179,6 @@ static rue_status open_part(struct conversion *c, rue_error *error)
     c->sampler.first = c->done;
     c->proof = (struct rue_prepare_proof){.format = c->format,
                                           .labelled = c->classes.count > 0 || !c->format->by_name,
-                                          .itemized = c->options->verify,
-                                          .earlier = c->journal.digest,
                                           .digest = c->journal.digest};
     c->before_ns = c->journal.elapsed_ns;
     return RUE_OK;
@@ -195,61 +187,46 @@ static rue_status open_part(struct conversion *c, rue_error *error)
 /* Of what is not whole so much is kept as a later run can go on with. */
 static void close_part(struct conversion *c)
 {
-    bool kept = c->options->keeps && c->journal.mark.items > 0;
-    static const char *const known[] = {"data", "data.notes", "journal"};
-    char path[sizeof c->part + 16];
-    for (size_t i = 0; !kept && c->part[0] && i < sizeof known / sizeof *known; i++) {
-        snprintf(path, sizeof path, "%s/%s", c->part, known[i]);
-        unlink(path); /* also where no descriptor is left to look into the folder */
-    }
-    if (c->part_fd >= 0) close(c->part_fd);
-    if (!kept) rue_part_remove(c->part);
+    if (c->part_fd >= 0) close(c->part_fd); /* first: no other descriptor may be left to look into it */
+    if (!c->options->keeps || c->journal.mark.items == 0) rue_part_remove(c->part);
 }
 
 /* ---- items ---- */
 
-/* What a sink makes safe may end some items before those that it was given. */
-static rue_status take_step(struct conversion *c, rue_error *error)
-{
-    rue_status status =
-        rue_array_grow(&c->steps, &c->step_capacity, c->step_count + 1, sizeof *c->steps, "a journal", error);
-    if (status != RUE_OK) return status;
-    c->steps[c->step_count++] = (struct step){c->proof.digest.sum, c->out->bad_images};
-    return RUE_OK;
-}
-
-/* Makes safe what was written so far. */
+/* Makes safe what was written so far, and notes it where that is all of it: a shard that is not whole does
+ * not count. */
 static rue_status flush(struct conversion *c, rue_error *error)
 {
     struct rue_prepare_journal *journal = &c->journal;
-    uint64_t before = journal->mark.items, begun_ns = rue_clock_now_ns();
-    rue_status status = rue_sink_flush(c->sink, &journal->mark, error);
+    struct rue_sink_mark mark = journal->mark;
+    uint64_t begun_ns = rue_clock_now_ns();
+    rue_status status = rue_sink_flush(c->sink, &mark, error);
+    if (status != RUE_OK || mark.items != c->done || mark.items == journal->mark.items) return status;
     c->flushed_ns = rue_clock_now_ns();
-    c->flush_took_ns = c->flushed_ns - begun_ns;
-    if (status != RUE_OK || journal->mark.items == before) return status;
-    size_t safe = journal->mark.items - before;
-    journal->digest = (struct rue_data_digest){journal->mark.items, c->steps[safe - 1].digest_sum};
-    journal->bad_images = c->steps[safe - 1].bad_images;
-    c->step_count -= safe;
-    memmove(c->steps, c->steps + safe, c->step_count * sizeof *c->steps);
+    journal->mark = mark;
+    journal->digest = c->proof.digest;
+    journal->bad_images = c->out->bad_images;
     journal->elapsed_ns = c->before_ns + c->flushed_ns - c->start_ns;
-    return rue_prepare_journal_write(c->journal_path, journal, error);
+    status = rue_prepare_journal_write(c->part, journal, error);
+    c->flush_took_ns = rue_clock_now_ns() - begun_ns;
+    return status;
 }
 
+/* Shards are safe as soon as they are whole, and asking for that takes no time. */
 static bool is_flush_due(const struct conversion *c)
 {
     uint64_t pause_ns = flush_share * c->flush_took_ns;
-    return rue_clock_now_ns() - c->flushed_ns > (pause_ns > flush_ns ? pause_ns : flush_ns);
+    return c->format->shards ||
+           rue_clock_now_ns() - c->flushed_ns > (pause_ns > flush_ns ? pause_ns : flush_ns);
 }
 
-static rue_status note_item(struct conversion *c, const struct rue_item *item, rue_error *error)
+static void note_item(struct conversion *c, const struct rue_item *item)
 {
     char key[PATH_MAX];
     bool named = item->label >= 0 && (size_t)item->label < c->classes.count;
     bool keyed = rue_sink_key(c->sink, item, key, sizeof key);
+    rue_prepare_proof_add(&c->proof, item, named ? c->classes.names[item->label] : NULL, keyed ? key : NULL);
     c->done++;
-    return rue_prepare_proof_add(&c->proof, item, named ? c->classes.names[item->label] : NULL,
-                                 keyed ? key : NULL, error);
 }
 
 static rue_status add(struct conversion *c, const void *data, uint64_t bytes, int32_t label, rue_error *error)
@@ -259,8 +236,7 @@ static rue_status add(struct conversion *c, const void *data, uint64_t bytes, in
     rue_source_key(c->source, number, key, sizeof key);
     const struct rue_item item = {key, label, data, bytes};
     rue_status status = rue_sink_add(c->sink, &item, error);
-    if (status == RUE_OK) status = note_item(c, &item, error);
-    if (status == RUE_OK && c->options->keeps) status = take_step(c, error);
+    if (status == RUE_OK) note_item(c, &item);
     if (status == RUE_OK && c->options->keeps && is_flush_due(c)) status = flush(c, error);
     if (c->progress) rue_progress_count(c->progress, "preparing", c->done, c->sink_options.count);
     if (status != RUE_OK || rue_interrupt_status() == RUE_OK) return status;
@@ -440,12 +416,12 @@ static rue_status check_kind(const struct conversion *c, rue_error *error)
                     c->path, c->format->format);
 }
 
-static rue_status write_all(struct conversion *c, const struct rue_sink_ops *sink, rue_error *error)
+static rue_status write_all(struct conversion *c, rue_error *error)
 {
     rue_error why = {0};
     c->flushed_ns = rue_clock_now_ns();
     c->out->bad_images = c->journal.bad_images;
-    rue_status status = rue_sink_open(sink, c->data, &c->sink_options, &c->journal.mark, &c->sink, &why);
+    rue_status status = rue_sink_open(c->format, c->data, &c->sink_options, &c->journal.mark, &c->sink, &why);
     if (status == RUE_OK) status = check_kind(c, &why);
     if (status == RUE_OK)
         status = c->sink_options.mode == RUE_RAW                 ? copy_items(c, NULL, &why)
@@ -469,7 +445,7 @@ rue_status rue_prepare_convert(const char *source_path, const char *path,
                                struct rue_prepared *out, rue_error *error)
 {
     struct conversion c = {.options = options, .progress = progress, .out = out, .part_fd = -1};
-    const struct rue_sink_ops *sink = c.format = rue_sink_find(options->format);
+    c.format = rue_sink_find(options->format);
     size_t length = strlen(path);
     while (length > 1 && path[length - 1] == '/') length--;
     if (length + 32 >= sizeof c.path)
@@ -481,24 +457,20 @@ rue_status rue_prepare_convert(const char *source_path, const char *path,
     if (status != RUE_OK) return status;
     c.start_ns = rue_clock_now_ns();
     status = rue_data_options_check_key(options->given_key, c.source, error);
-    if (status == RUE_OK) status = plan(&c, sink, error);
+    if (status == RUE_OK) status = plan(&c, error);
     if (status == RUE_OK) status = check_free(&c, error);
     rue_interrupt_defer(true);
     if (status == RUE_OK) status = open_part(&c, error);
     if (status == RUE_OK) status = check_space(&c, error);
-    if (status != RUE_OK) {
-        close_part(&c);
-    } else {
-        status = write_all(&c, sink, error);
+    if (status == RUE_OK) {
+        status = write_all(&c, error);
         /* Nothing is left to go on with, also where another process was first to make it. */
         if (status == RUE_OK || check_free(&c, NULL) != RUE_OK) c.journal.mark.items = 0;
-        close_part(&c);
     }
+    close_part(&c);
     rue_interrupt_defer(false);
     if (status == RUE_OK) out->bytes_after = (uint64_t)fmax(0, rue_storage_bytes(c.path));
-    rue_prepare_proof_close(&c.proof);
     rue_prepare_classes_close(&c.classes);
-    free(c.steps);
     rue_source_close(c.source);
     return status;
 }

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,49 +14,38 @@
 
 /* As it lies in the file; of one machine and one version of rue, so that its layout is nobody else's. */
 struct page {
-    char magic[8];
     struct rue_prepare_journal journal;
     uint64_t crc;
 };
 
-static const char magic[8] = "RUEJRNL2";
-
-static uint64_t crc_of(const struct page *page)
+static int open_page(const char *folder, int flags, char path[RUE_PART_BYTES + 16])
 {
-    return rue_crc32c(0, page, offsetof(struct page, crc));
+    snprintf(path, RUE_PART_BYTES + 16, "%s/journal", folder);
+    return open(path, flags | O_CLOEXEC | O_NONBLOCK, 0666);
 }
 
-bool rue_prepare_journal_read(const char *path, struct rue_prepare_journal *out)
+bool rue_prepare_journal_read(const char *folder, struct rue_prepare_journal *out)
 {
+    char path[RUE_PART_BYTES + 16];
     struct page page;
-    *out = (struct rue_prepare_journal){0};
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0) return false;
-    bool whole = rue_read_at(fd, &page, sizeof page, 0) && memcmp(page.magic, magic, sizeof magic) == 0 &&
-                 page.crc == crc_of(&page);
-    close(fd);
-    if (whole) *out = page.journal;
+    int fd = open_page(folder, O_RDONLY, path);
+    bool whole = fd >= 0 && rue_read_at(fd, &page, sizeof page, 0) &&
+                 page.crc == rue_crc32c(0, &page.journal, sizeof page.journal);
+    if (fd >= 0) close(fd);
+    *out = whole ? page.journal : (struct rue_prepare_journal){0};
     return whole;
 }
 
-rue_status rue_prepare_journal_write(const char *path, const struct rue_prepare_journal *journal,
+rue_status rue_prepare_journal_write(const char *folder, const struct rue_prepare_journal *journal,
                                      rue_error *error)
 {
-    char fresh[PATH_MAX];
-    struct page page;
-    memset(&page, 0, sizeof page); /* padding has a checksum too */
-    memcpy(page.magic, magic, sizeof magic);
-    page.journal = *journal;
-    page.crc = crc_of(&page);
-    snprintf(fresh, sizeof fresh, "%s.new", path);
-    int fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    char path[RUE_PART_BYTES + 16];
+    struct page page = {*journal, rue_crc32c(0, journal, sizeof *journal)};
+    int fd = open_page(folder, O_WRONLY | O_CREAT, path);
     if (fd < 0)
-        return rue_fail(error, RUE_STORE, "cannot create %s: %s%s", fresh, strerror(errno),
-                        rue_advice(errno));
-    rue_status status = rue_write_at(fd, fresh, &page, sizeof page, 0, error);
-    if (status == RUE_OK) status = rue_write_flush(fd, fresh, error);
+        return rue_fail(error, RUE_STORE, "cannot create %s: %s%s", path, strerror(errno), rue_advice(errno));
+    rue_status status = rue_write_at(fd, path, &page, sizeof page, 0, error);
+    if (status == RUE_OK) status = rue_write_flush(fd, path, error);
     close(fd);
-    if (status == RUE_OK && rename(fresh, path) != 0)
-        status = rue_fail(error, RUE_STORE, "cannot rename %s to %s: %s", fresh, path, strerror(errno));
     return status;
 }

@@ -28,6 +28,7 @@ struct job {
     rue_error error;
 };
 
+/* In the folder of its class, which the first of them makes. */
 static rue_status write_photo(const struct job *job, uint64_t index, size_t *bytes, rue_error *error)
 {
     char name[64], path[RUE_PART_BYTES + 80];
@@ -36,7 +37,10 @@ static rue_status write_photo(const struct job *job, uint64_t index, size_t *byt
     if (status != RUE_OK) return status;
     rue_synthetic_name(index, name, sizeof name);
     snprintf(path, sizeof path, "%s/%s", job->folder, name);
-    FILE *file = fopen(path, "wxe");
+    char *slash = strrchr(path, '/');
+    *slash = 0;
+    FILE *file = NULL;
+    if (mkdir(path, 0777) == 0 || errno == EEXIST) *slash = '/', file = fopen(path, "wxe");
     int why = file && fwrite(jpeg, 1, *bytes, file) == *bytes ? 0 : errno;
     if (file && fclose(file) != 0 && !why) why = errno;
     if (why)
@@ -87,41 +91,6 @@ static rue_status run_workers(struct job *job, struct rue_progress *progress, ru
                     job->error.message);
 }
 
-/* Removes by name what was begun: looking into the folders would need descriptors, which may have run out. */
-static void remove_photos(const struct job *job)
-{
-    char name[64], path[RUE_PART_BYTES + 80];
-    for (uint64_t i = 0; i < atomic_load(&job->next) && i < job->count; i++) {
-        rue_synthetic_name(i, name, sizeof name);
-        snprintf(path, sizeof path, "%s/%s", job->folder, name);
-        unlink(path);
-    }
-    for (uint64_t i = 0; i < RUE_SYNTHETIC_CLASSES; i++) {
-        rue_synthetic_name(i, name, sizeof name);
-        *strchr(name, '/') = 0;
-        snprintf(path, sizeof path, "%s/%s", job->folder, name);
-        rmdir(path);
-    }
-    rmdir(job->folder);
-}
-
-/* A folder for each class. */
-static rue_status make_folders(const char *whole, const char *folder, rue_error *error)
-{
-    char path[RUE_PART_BYTES + 80], name[64];
-    int failed = mkdir(folder, 0777);
-    snprintf(path, sizeof path, "%s", folder);
-    for (uint64_t i = 0; !failed && i < RUE_SYNTHETIC_CLASSES; i++) {
-        rue_synthetic_name(i, name, sizeof name);
-        *strchr(name, '/') = 0;
-        snprintf(path, sizeof path, "%s/%s", folder, name);
-        failed = mkdir(path, 0777);
-    }
-    if (!failed) return RUE_OK;
-    return rue_fail(error, RUE_STORE, "%s: cannot create %s: %s%s", whole, path, strerror(errno),
-                    rue_advice(errno));
-}
-
 rue_status rue_prepare_synthetic(uint64_t count, uint64_t seed, const char *path,
                                  struct rue_progress *progress, struct rue_prepared *out, rue_error *error)
 {
@@ -138,17 +107,19 @@ rue_status rue_prepare_synthetic(uint64_t count, uint64_t seed, const char *path
         .whole = whole, .folder = folder, .count = count, .seed = seed, .lock = PTHREAD_MUTEX_INITIALIZER};
     uint64_t start = rue_clock_now_ns();
     rue_interrupt_defer(true);
-    int fd = rue_part_open(whole, false, part);
+    int fd = rue_part_open(whole, false, part), why = errno;
     if (fd < 0) rue_interrupt_defer(false);
     if (fd < 0)
-        return rue_fail(error, RUE_STORE, "cannot create %s: %s%s", whole, strerror(errno),
-                        rue_advice_or(errno, "; write to another folder"));
+        return rue_fail(error, RUE_STORE, "cannot create %s: %s%s", whole, strerror(why),
+                        rue_advice_or(why, "; write to another folder"));
     snprintf(folder, sizeof folder, "%s/data", part);
-    rue_status status = make_folders(whole, folder, error);
+    rue_status status = RUE_OK;
+    if (mkdir(folder, 0777) != 0)
+        status = rue_fail(error, RUE_STORE, "%s: cannot create %s: %s%s", whole, folder, strerror(errno),
+                          rue_advice(errno));
     if (status == RUE_OK) status = run_workers(&job, progress, error);
     if (status == RUE_OK) status = rue_part_publish(folder, whole, false, error);
     close(fd);
-    if (status != RUE_OK) remove_photos(&job);
     rue_part_remove(part);
     rue_interrupt_defer(false);
     *out = (struct rue_prepared){

@@ -12,8 +12,6 @@
 #include "part.h"
 #include "shards.h"
 
-static const char part[] = ".part";
-
 static rue_status fail(const char *path, rue_error *error)
 {
     return rue_fail(error, RUE_STORE, "cannot write %s: %s%s", path, strerror(errno),
@@ -26,17 +24,10 @@ static void shard_path(const struct rue_shard_writer *w, uint64_t shard, char ou
              rue_codecs[w->options->compression].suffix);
 }
 
-static void part_path(const struct rue_shard_writer *w, char out[PATH_MAX])
-{
-    snprintf(out, PATH_MAX, "%s/%s", w->path, part);
-}
-
-/* Removes what an earlier sink left half written, and the shards that it wrote behind its mark. */
+/* Removes the shards that an earlier sink wrote behind its mark, the last one half. */
 static rue_status clear(const struct rue_shard_writer *w, rue_error *error)
 {
     char path[PATH_MAX];
-    part_path(w, path);
-    if (unlink(path) != 0 && errno != ENOENT) return fail(path, error);
     for (uint64_t shard = w->shards;; shard++) {
         shard_path(w, shard, path);
         if (unlink(path) == 0) continue;
@@ -68,20 +59,16 @@ rue_status rue_shard_writer_begin(struct rue_shard_writer *w, rue_error *error)
 {
     char path[PATH_MAX];
     if (w->shard) return RUE_OK;
-    part_path(w, path);
+    shard_path(w, w->shards, path);
     return rue_byte_writer_open(path, w->options->compression, &w->shard, error);
 }
 
 static rue_status end(struct rue_shard_writer *w, rue_error *error)
 {
-    char from[PATH_MAX], to[PATH_MAX];
-    part_path(w, from);
-    shard_path(w, w->shards, to);
     rue_status status = w->complete ? w->complete(w, error) : RUE_OK;
     if (status == RUE_OK) status = rue_byte_writer_finish(w->shard, error);
     rue_shard_writer_close(w);
     if (status != RUE_OK) return status;
-    if (rename(from, to) != 0) return fail(to, error);
     rue_write_flush_folder(w->path);
     w->shards++;
     w->whole = w->added;

@@ -1,5 +1,5 @@
-/* A folder of shards "<split>-000000.<extension>", each written under another name until it is whole, with
- * the names of the classes beside them: what sinks of such formats share. Not thread-safe. */
+/* A folder of shards "<split>-000000.<extension>", with the names of the classes beside them: what sinks of
+ * such formats share. Not thread-safe. */
 #ifndef RUE_SHARD_WRITER_H
 #define RUE_SHARD_WRITER_H
 

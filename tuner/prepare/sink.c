@@ -5,10 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sink_image_name.h"
+#include "sink_folder.h"
 
 extern const struct rue_sink_ops rue_sink_csv;
-extern const struct rue_sink_ops rue_sink_folder;
 extern const struct rue_sink_ops rue_sink_lmdb;
 extern const struct rue_sink_ops rue_sink_tensor;
 extern const struct rue_sink_ops rue_sink_tfrecord;

@@ -9,69 +9,51 @@
 #include <unistd.h>
 
 #include "advice.h"
-#include "file_io.h"
 #include "part.h"
-#include "sink.h"
-#include "sink_image_name.h"
-
-extern const struct rue_sink_ops rue_sink_folder;
-
-enum { ROWS_BYTES = 1 << 16, ROW_MAX = 6 * PATH_MAX };
+#include "sink_folder.h"
 
 struct list {
     const struct rue_sink_options *options;
     char path[PATH_MAX]; /* of the list */
-    int fd;
+    FILE *rows;
     void *images; /* of sink_folder.c */
-    uint64_t added;
-    uint64_t written; /* bytes of the list */
-    size_t waiting;   /* of `rows` */
-    char rows[ROWS_BYTES];
 };
 
 static void close_list(void *state)
 {
     struct list *list = state;
     if (list->images) rue_sink_folder.close(list->images);
-    if (list->fd >= 0) close(list->fd);
+    if (list->rows) fclose(list->rows);
     free(list);
 }
 
-static rue_status write_rows(struct list *list, rue_error *error)
+static rue_status fail(const struct list *list, const char *doing, rue_error *error)
 {
-    rue_status status = rue_write_at(list->fd, list->path, list->rows, list->waiting, list->written, error);
-    if (status != RUE_OK) return status;
-    list->written += list->waiting;
-    list->waiting = 0;
-    return RUE_OK;
-}
-
-static void put_text(struct list *list, const char *text)
-{
-    list->waiting += (size_t)snprintf(list->rows + list->waiting, ROWS_BYTES - list->waiting, "%s", text);
+    return rue_fail(error, RUE_STORE, "cannot %s %s: %s%s", doing, list->path, strerror(errno),
+                    rue_advice_or(errno, "; write to another folder"));
 }
 
 /* In quotes where it would be read as something else without. */
-static void put_field(struct list *list, const char *field)
+static void put_field(FILE *rows, const char *field)
 {
     size_t length = strlen(field);
     bool plain = length > 0 && !strpbrk(field, ",\"\r\n") && !strchr(" \t", field[0]) &&
                  !strchr(" \t", field[length - 1]) && strncmp(field, "\xEF\xBB\xBF", 3) != 0;
-    if (plain) return put_text(list, field);
-    put_text(list, "\"");
-    for (; *field; field++) put_text(list, *field == '"' ? "\"\"" : (char[]){*field, 0});
-    put_text(list, "\"");
+    if (!plain) fputc('"', rows);
+    for (; *field; field++) fprintf(rows, *field == '"' ? "\"\"" : "%c", *field);
+    if (!plain) fputc('"', rows);
 }
 
 static rue_status begin_list(struct list *list, const struct rue_sink_mark *mark, rue_error *error)
 {
-    list->fd = open(list->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-    if (list->fd < 0 || ftruncate(list->fd, (off_t)mark->place) != 0)
-        return rue_fail(error, RUE_STORE, "cannot create %s: %s%s", list->path, strerror(errno),
-                        rue_advice_or(errno, "; write to another folder"));
-    list->added = mark->items;
-    list->written = mark->place;
-    if (mark->items == 0) put_text(list, list->options->class_count ? "path,label,class\n" : "path,label\n");
+    int fd = open(list->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    list->rows = fd < 0 ? NULL : fdopen(fd, "w");
+    if (!list->rows && fd >= 0) close(fd);
+    if (!list->rows || ftruncate(fd, (off_t)mark->place) != 0 ||
+        fseeko(list->rows, (off_t)mark->place, SEEK_SET) != 0)
+        return fail(list, "create", error);
+    if (mark->items == 0)
+        fputs(list->options->class_count ? "path,label,class\n" : "path,label\n", list->rows);
     return RUE_OK;
 }
 
@@ -82,7 +64,6 @@ static rue_status open_list(const char *path, const struct rue_sink_options *opt
     struct list *list = calloc(1, sizeof *list);
     if (!list) return rue_fail_memory(error, "a CSV file", sizeof *list);
     list->options = options;
-    list->fd = -1;
     snprintf(list->path, sizeof list->path, "%s/%s.csv", path, options->split);
     snprintf(images, sizeof images, "%s/%s", path, options->split);
     mkdir(path, 0777); /* opening the list tells why there is none */
@@ -97,21 +78,17 @@ static rue_status add(void *state, const struct rue_item *item, rue_error *error
 {
     struct list *list = state;
     const struct rue_sink_options *options = list->options;
-    char name[PATH_MAX], path[2 * PATH_MAX], label[16];
+    char name[PATH_MAX], path[2 * PATH_MAX];
     rue_status status = rue_sink_folder.add(list->images, item, error);
-    if (status == RUE_OK && list->waiting + ROW_MAX > ROWS_BYTES) status = write_rows(list, error);
     if (status != RUE_OK) return status;
     rue_sink_image_name(options, item, name, sizeof name);
     snprintf(path, sizeof path, "%s/%s", options->split, name);
-    snprintf(label, sizeof label, ",%d", item->label);
-    put_field(list, path);
-    put_text(list, label);
-    if (options->class_count) put_text(list, ",");
+    put_field(list->rows, path);
+    fprintf(list->rows, ",%d%s", item->label, options->class_count ? "," : "");
     if (item->label >= 0 && (size_t)item->label < options->class_count)
-        put_field(list, options->classes[item->label]);
-    put_text(list, "\n");
-    list->added++;
-    return RUE_OK;
+        put_field(list->rows, options->classes[item->label]);
+    fputc('\n', list->rows);
+    return ferror(list->rows) ? fail(list, "write", error) : RUE_OK;
 }
 
 static void key(const void *state, const struct rue_item *item, char *out, size_t bytes)
@@ -123,13 +100,11 @@ static void key(const void *state, const struct rue_item *item, char *out, size_
 static rue_status flush(void *state, struct rue_sink_mark *mark, rue_error *error)
 {
     struct list *list = state;
-    struct rue_sink_mark images;
-    rue_status status = rue_sink_folder.flush(list->images, &images, error);
-    if (status == RUE_OK) status = write_rows(list, error);
-    if (status == RUE_OK) status = rue_write_flush(list->fd, list->path, error);
-    if (status != RUE_OK) return status;
-    *mark = (struct rue_sink_mark){.items = list->added, .place = list->written};
-    return RUE_OK;
+    rue_status status = rue_sink_folder.flush(list->images, mark, error);
+    if (status == RUE_OK && fflush(list->rows) != 0) status = fail(list, "write", error);
+    if (status == RUE_OK) status = rue_write_flush(fileno(list->rows), list->path, error);
+    mark->place = (uint64_t)ftello(list->rows);
+    return status;
 }
 
 static rue_status finish(void *state, rue_error *error)

@@ -1,4 +1,6 @@
-/* The folder format: a file for each image, in the folder of its class. Each appears whole or not at all. */
+/* The folder format: a file for each image, in the folder of its class. */
+#include "sink_folder.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -9,9 +11,8 @@
 #include <unistd.h>
 
 #include "advice.h"
-#include "file_io.h"
-#include "sink.h"
-#include "sink_image_name.h"
+#include "files.h"
+#include "part.h"
 #include "walk.h"
 
 struct folder {
@@ -19,8 +20,32 @@ struct folder {
     char path[PATH_MAX];
     int fd;
     uint64_t added;
-    struct timespec opened; /* by the clock of the file system */
+    bool resumed; /* files behind the mark may be there, whole or not */
 };
+
+void rue_sink_image_name(const struct rue_sink_options *options, const struct rue_item *item, char *out,
+                         size_t bytes)
+{
+    bool classed =
+        item->label >= 0 && (size_t)item->label < options->class_count && options->classes[item->label][0];
+    const char *class = classed ? options->classes[item->label] : "";
+    const char *base = strrchr(item->key, '/') ? strrchr(item->key, '/') + 1 : item->key;
+    size_t length = strlen(class);
+    bool told = !classed || (strncmp(item->key, class, length) == 0 && item->key[length] == '/');
+    const char *key = told ? item->key : base;
+    snprintf(out, bytes, "%s%s%s%s", told ? "" : class, told ? "" : "/", key,
+             rue_files_is_jpeg(base) ? "" : ".jpg");
+}
+
+bool rue_sink_name_is_safe(const char *path)
+{
+    for (const char *part = path;; part++) {
+        size_t length = strcspn(part, "/");
+        if (length == 0 || part[0] == '.') return false; /* hidden files are no items */
+        part += length;
+        if (!*part) return part - path < PATH_MAX / 2;
+    }
+}
 
 static void close_folder(void *state)
 {
@@ -35,19 +60,6 @@ static rue_status fail(const struct folder *folder, const char *name, rue_error 
                     strerror(errno), rue_advice_or(errno, "; write to another folder"));
 }
 
-static const char part[] = ".part";
-
-static rue_status note_opening(struct folder *folder, rue_error *error)
-{
-    struct stat about;
-    int fd = openat(folder->fd, part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    bool noted = fd >= 0 && futimens(fd, NULL) == 0 && fstat(fd, &about) == 0;
-    if (fd >= 0) close(fd);
-    if (!noted) return fail(folder, "", error);
-    folder->opened = about.st_ctim;
-    return RUE_OK;
-}
-
 static rue_status open_folder(const char *path, const struct rue_sink_options *options,
                               const struct rue_sink_mark *mark, void **state, rue_error *error)
 {
@@ -55,17 +67,14 @@ static rue_status open_folder(const char *path, const struct rue_sink_options *o
     if (!folder) return rue_fail_memory(error, "a folder", sizeof *folder);
     folder->options = options;
     folder->added = mark->items;
+    folder->resumed = mark->items > 0;
     snprintf(folder->path, sizeof folder->path, "%s", path);
     bool made = mkdir(path, 0777) == 0 || errno == EEXIST;
     folder->fd = made ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-    if (folder->fd < 0) {
-        rue_status status = fail(folder, "", error);
-        return close_folder(folder), status;
-    }
-    rue_status status = note_opening(folder, error);
-    if (status != RUE_OK) return close_folder(folder), status;
     *state = folder;
-    return RUE_OK;
+    if (folder->fd >= 0) return RUE_OK;
+    rue_status status = fail(folder, "", error);
+    return close_folder(folder), status;
 }
 
 /* All folders on the way to `name`. */
@@ -80,47 +89,26 @@ static int make_folders(const struct folder *folder, char *name)
     return 0;
 }
 
-/* A file that was there before this sink is what an earlier one left behind its mark, which nobody relies on;
- * one of this sink's is another item. */
-static rue_status replace(const struct folder *folder, const char *name, rue_error *error)
-{
-    struct stat about;
-    const struct timespec *opened = &folder->opened;
-    if (fstatat(folder->fd, name, &about, AT_SYMLINK_NOFOLLOW) != 0) return fail(folder, name, error);
-    bool before = about.st_ctim.tv_sec < opened->tv_sec ||
-                  (about.st_ctim.tv_sec == opened->tv_sec && about.st_ctim.tv_nsec < opened->tv_nsec);
-    if (!before)
-        return rue_fail(error, RUE_DATA, "two images would be called %s/%s: rename one of them", folder->path,
-                        name);
-    return renameat(folder->fd, part, folder->fd, name) == 0 ? RUE_OK : fail(folder, name, error);
-}
-
-static rue_status write_file(const struct folder *folder, const char *name, const struct rue_item *item,
-                             rue_error *error)
-{
-    char path[2 * PATH_MAX];
-    int fd = openat(folder->fd, part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (fd < 0) return fail(folder, name, error);
-    snprintf(path, sizeof path, "%s/%s", folder->path, name);
-    rue_status status = rue_write_at(fd, path, item->data, item->bytes, 0, error);
-    if (close(fd) != 0 && status == RUE_OK) status = fail(folder, name, error);
-    if (status != RUE_OK || renameat2(folder->fd, part, folder->fd, name, RENAME_NOREPLACE) == 0)
-        return status;
-    if (errno != EEXIST && errno != EINVAL) return fail(folder, name, error);
-    return replace(folder, name, error);
-}
-
 static rue_status add(void *state, const struct rue_item *item, rue_error *error)
 {
     struct folder *folder = state;
-    char name[PATH_MAX];
+    char name[PATH_MAX], path[2 * PATH_MAX];
     rue_sink_image_name(folder->options, item, name, sizeof name);
     if (!rue_sink_name_is_safe(name))
         return rue_fail(error, RUE_DATA, "'%.200s' is no name for a file: rename the class or the item",
                         name);
     if (make_folders(folder, name) != 0) return fail(folder, name, error);
-    folder->added++;
-    return write_file(folder, name, item, error);
+    int fd = openat(folder->fd, name,
+                    O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | (folder->resumed ? O_TRUNC : O_EXCL), 0666);
+    if (fd < 0 && errno == EEXIST)
+        return rue_fail(error, RUE_DATA, "two images would be called %s/%s: rename one of them", folder->path,
+                        name);
+    if (fd < 0) return fail(folder, name, error);
+    snprintf(path, sizeof path, "%s/%s", folder->path, name);
+    rue_status status = rue_write_at(fd, path, item->data, item->bytes, 0, error);
+    if (close(fd) != 0 && status == RUE_OK) status = fail(folder, name, error);
+    folder->added += status == RUE_OK;
+    return status;
 }
 
 static void key(const void *state, const struct rue_item *item, char *out, size_t bytes)
@@ -150,7 +138,6 @@ static rue_status finish(void *state, rue_error *error)
     struct folder *folder = state;
     struct rue_sink_mark mark;
     uint64_t files = 0;
-    unlinkat(folder->fd, part, 0);
     rue_status status = flush(state, &mark, error);
     if (status == RUE_OK) status = rue_walk(folder->path, folder->fd, count_file, &files, error);
     if (status != RUE_OK || files == folder->added) return status;

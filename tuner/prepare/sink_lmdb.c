@@ -19,13 +19,7 @@
 #include "lmdb_record.h"
 #include "sink.h"
 
-enum {
-    TRANSACTION_BYTES = 32 << 20,
-    TRANSACTION_ITEMS = 4096,
-    SLACK_BYTES = 4 << 20,
-    KEY_BYTES = 24,
-    PROBE_BYTES = 1 << 16
-};
+enum { TRANSACTION_BYTES = 32 << 20, TRANSACTION_ITEMS = 4096, SLACK_BYTES = 4 << 20, KEY_BYTES = 24 };
 
 struct lmdb {
     const struct rue_sink_options *options;
@@ -47,29 +41,10 @@ static void close_lmdb(void *state)
     free(lmdb);
 }
 
-/* liblmdb says EIO, too, where a file system took a part of what was to be written. What it says of more, or
- * EIO where it takes that. */
-static int why_not_all(const struct lmdb *lmdb)
-{
-    static const char more[PROBE_BYTES];
-    struct stat file;
-    int fd, why = EIO;
-    size_t done = 0;
-    if (!lmdb->env || mdb_env_get_fd(lmdb->env, &fd) != 0 || fstat(fd, &file) != 0) return EIO;
-    while (done < sizeof more) {
-        ssize_t took = pwrite(fd, more + done, sizeof more - done, file.st_size + (off_t)done);
-        if (took < 0 && errno == EINTR) continue;
-        if (took < 0) why = errno;
-        if (took <= 0) break;
-        done += (size_t)took;
-    }
-    (void)!ftruncate(fd, file.st_size); /* what lies behind the last page is not read */
-    return why;
-}
-
+/* liblmdb says EIO where a file system took a part of what was to be written: it is full. */
 static rue_status fail(const struct lmdb *lmdb, int code, rue_error *error)
 {
-    if (code == EIO) code = why_not_all(lmdb);
+    if (code == EIO) code = ENOSPC;
     return rue_fail(error, RUE_STORE, "cannot write %s: %s%s", lmdb->path, mdb_strerror(code),
                     rue_advice_or(code, "; write to another folder"));
 }
@@ -289,27 +264,11 @@ static int put_index(struct lmdb *lmdb)
     return commit(lmdb);
 }
 
-/* What a transaction wrote that was given up may lie behind the last page. */
-static int cut_file(const struct lmdb *lmdb)
-{
-    MDB_envinfo info;
-    MDB_stat about;
-    struct stat file;
-    int fd, code = mdb_env_info(lmdb->env, &info);
-    if (code == 0) code = mdb_env_stat(lmdb->env, &about);
-    if (code == 0) code = mdb_env_get_fd(lmdb->env, &fd);
-    if (code != 0) return code;
-    uint64_t end = (info.me_last_pgno + 1) * (uint64_t)about.ms_psize;
-    if (fstat(fd, &file) != 0) return errno;
-    return (uint64_t)file.st_size > end && ftruncate(fd, (off_t)end) != 0 ? errno : 0;
-}
-
 static rue_status finish(void *state, rue_error *error)
 {
     struct lmdb *lmdb = state;
     int code = commit(lmdb);
     if (code == 0) code = put_index(lmdb);
-    if (code == 0) code = cut_file(lmdb);
     if (code == 0) code = mdb_env_sync(lmdb->env, 1);
     return code == 0 ? RUE_OK : fail(lmdb, code, error);
 }

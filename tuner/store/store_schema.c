@@ -321,7 +321,7 @@ static rue_status check_content(sqlite3 *db, const char *path, rue_error *error)
     if (status == RUE_OK) status = check_pages(db, "PRAGMA integrity_check(sqlite_master)", path, error);
     if (status == RUE_OK) status = check_rows(db, "trial", trial, "trial", path, error);
     if (status == RUE_OK)
-        status = check_rows(db, "run", "iif(findings IS NULL, NULL, rue_checksum(findings))",
+        status = check_rows(db, "run", "iif(checksum IS NULL, NULL, rue_checksum(findings))",
                             "what was found out by run", path, error);
     sqlite3_free(trial);
     return status;

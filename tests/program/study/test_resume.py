@@ -472,15 +472,6 @@ def test_a_store_that_is_none_is_left_alone(rue, script, spoil, fresh):
         assert (rue.folder / "out/study.db.old").read_bytes() == before and joint(stored(rue)) == CELLS
 
 
-def test_a_stored_trial_that_makes_no_sense_is_named(rue, script):
-    one, words = script(TABLE), ["--strategy", "duel", "--budget", "40trials"]
-    assert tune(rue, one, *words).returncode == 0
-    with contextlib.closing(sqlite3.connect(rue.folder / "out/study.db")) as db:
-        db.execute("UPDATE trial SET batch_ready_ns = 'long', checksum = NULL WHERE measure = 'joint'")
-        db.commit()
-    expect_failure(tune(rue, one, *words), 6, "its times of batches are no JSON array", "delete that row")
-
-
 # ---- what opening a study writes ----
 
 def test_a_store_that_cannot_be_used_is_told_before_the_data_are_read(rue, script):

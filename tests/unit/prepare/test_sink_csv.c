@@ -70,7 +70,6 @@ Test(sink_csv, goes_on_behind_the_mark)
     add(sink, "c.jpg", 7, "3");
     cr_assert_eq(rue_sink_flush(sink, &later, NULL), RUE_OK);
     rue_sink_close(sink);
-    usleep(50000); /* the clock of file systems is coarse */
     sink = begin(4, 0, &mark);
     add(sink, "c.jpg", 7, "3");
     add(sink, "d.jpg", 8, "4");

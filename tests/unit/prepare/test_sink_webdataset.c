@@ -65,16 +65,6 @@ Test(sink_webdataset, one_that_was_stopped_goes_on_behind_its_whole_shards)
     }
 }
 
-Test(sink_webdataset, nothing_but_whole_shards_has_their_name)
-{
-    const struct rue_sink_mark start = {0};
-    add_up_to("shards", &start, 13, false);
-    struct rue_source *source = data_open("shards");
-    cr_assert_eq(rue_source_count(source), 10);
-    for (uint64_t i = 0; i < 10; i++) cr_assert(shard_holds(source, i, NULL));
-    rue_source_close(source);
-}
-
 Test(sink_webdataset, a_name_too_long_for_a_member_is_refused)
 {
     const struct rue_sink_options options = {.count = 2, .split = "train", .shard_bytes = 1000};

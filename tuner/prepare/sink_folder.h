@@ -1,8 +1,10 @@
-/* What sinks of single files call them. */
-#ifndef RUE_SINK_IMAGE_NAME_H
-#define RUE_SINK_IMAGE_NAME_H
+/* The sink of single image files, which that of CSV lists writes as well. */
+#ifndef RUE_SINK_FOLDER_H
+#define RUE_SINK_FOLDER_H
 
 #include "sink.h"
+
+extern const struct rue_sink_ops rue_sink_folder;
 
 /* The path of the file that an item becomes: "class/key.jpg", or the key where that tells the class. It is as
  * safe as the name of the class. */
