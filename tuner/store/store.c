@@ -81,8 +81,8 @@ static rue_status connect(struct rue_store *store, const char *file, const char 
     sqlite3_busy_timeout(store->db, OPEN_BUSY_MS);
     /* There is nothing yet that a journal could save, and a killed process leaves none then. */
     if (code == SQLITE_OK && stat(file, &about) == 0 && about.st_size == 0)
-        code =
-            sqlite3_exec(store->db, "PRAGMA journal_mode = MEMORY; PRAGMA journal_mode = WAL", NULL, NULL, NULL);
+        code = sqlite3_exec(store->db, "PRAGMA journal_mode = MEMORY; PRAGMA journal_mode = WAL", NULL, NULL,
+                            NULL);
     if (code != SQLITE_OK) return fail(store, code, "opening the store", error);
     if (sqlite3_db_readonly(store->db, "main") == 1)
         return rue_fail(error, RUE_STORE,

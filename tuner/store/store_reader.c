@@ -26,6 +26,7 @@ struct parsed {
     union {
         struct rue_config config;
         struct rue_workload workload;
+        const struct rue_knobs *knobs;
     };
 };
 enum { CONFIGS_KEPT = 512, BUSY_MS = 2000 };
@@ -33,10 +34,8 @@ enum { CONFIGS_KEPT = 512, BUSY_MS = 2000 };
 struct rue_store_reader {
     sqlite3 *db;
     sqlite3_stmt *walk;
-    struct parsed workload;              /* of the last row */
+    struct parsed workload, knobs;       /* of the last row; knobs that its run declares */
     struct parsed configs[CONFIGS_KEPT]; /* the last one of each hash */
-    const struct rue_knobs *knobs;       /* of the run of the last row */
-    int64_t knobs_run;                   /* that run; RUE_ABSENT: none yet */
     char *path, *file;                   /* as given, and resolved */
     bool alone;                          /* opened as a file that nobody writes */
     struct stat facts;                   /* of the file, when it was opened */
@@ -80,7 +79,6 @@ rue_status rue_store_reader_open(const char *path, struct rue_store_reader **out
     if (facts.st_size == 0 && !rue_store_file_has_wal(path))
         return rue_fail(error, RUE_STORE, "%s: no store of rue: an empty file", path);
     struct rue_store_reader *reader = calloc(1, sizeof *reader);
-    if (reader) reader->knobs_run = RUE_ABSENT;
     if (reader) reader->path = strdup(path);
     if (reader) reader->file = realpath(path, NULL);
     rue_status status = RUE_OK;
@@ -105,6 +103,7 @@ void rue_store_reader_close(struct rue_store_reader *reader)
 {
     if (!reader) return;
     free(reader->workload.text);
+    free(reader->knobs.text);
     for (int i = 0; i < CONFIGS_KEPT; i++) free(reader->configs[i].text);
     sqlite3_finalize(reader->walk);
     sqlite3_close(reader->db);
@@ -126,7 +125,7 @@ bool rue_store_reader_is_torn(const struct rue_store_reader *reader)
 /* ---- rows ---- */
 
 /* The texts behind all columns. */
-enum { WORKLOAD, CONFIG };
+enum { WORKLOAD, CONFIG, KNOBS };
 
 static const char *text_of(const struct rue_store_reader *reader, int index)
 {
@@ -160,27 +159,14 @@ static bool parse_config(const char *text, const struct rue_knobs *knobs, struct
     return known;
 }
 
-/* The knobs that the runner of a run declared. */
-static rue_status read_knobs(struct rue_store_reader *reader, int64_t run, rue_error *error)
+/* Where a run declares none they are rue's own. */
+static bool parse_knobs(const char *text, const struct rue_knobs **out)
 {
-    sqlite3_stmt *find = NULL;
-    if (run == reader->knobs_run) return RUE_OK;
-    reader->knobs_run = run;
-    reader->knobs = &rue_own_knobs;
-    int code = sqlite3_prepare_v2(reader->db, "SELECT knobs FROM run WHERE id = ?", -1, &find, NULL);
-    if (code == SQLITE_OK) code = sqlite3_bind_int64(find, 1, run);
-    if (code == SQLITE_OK) code = sqlite3_step(find);
-    const char *text = code == SQLITE_ROW ? (const char *)sqlite3_column_text(find, 0) : NULL;
-    json_t *declared = text ? json_loads(text, JSON_REJECT_DUPLICATES, NULL) : NULL;
-    rue_status status = RUE_OK;
-    if (text && (!declared || rue_knob_json_read(declared, &reader->knobs, NULL) != RUE_OK))
-        status =
-            rue_fail(error, RUE_STORE, "%s: run %" PRId64 ": its knobs cannot be read; delete its trials",
-                     reader->path, run);
+    json_t *declared = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    *out = &rue_own_knobs;
+    bool known = !*text || (declared && rue_knob_json_read(declared, out, NULL) == RUE_OK);
     json_decref(declared);
-    sqlite3_finalize(find);
-    return code == SQLITE_ROW || code == SQLITE_DONE ? status
-                                                     : fail(reader, code, "reading the store", error);
+    return known;
 }
 
 static bool parse_workload(const char *text, struct rue_workload *out)
@@ -192,34 +178,34 @@ static bool parse_workload(const char *text, struct rue_workload *out)
     return known;
 }
 
-static bool read_config(struct rue_store_reader *reader, const char *text, struct rue_config *out)
+static bool read_workload(struct rue_store_reader *reader, struct rue_store_trial *out)
 {
-    struct parsed *parsed = &reader->configs[rue_hash(RUE_HASH_START, text, strlen(text)) % CONFIGS_KEPT];
-    if (!is_parsed(parsed, text) || parsed->config.knobs != reader->knobs)
-        parsed->known = parse_config(text, reader->knobs, &parsed->config);
-    *out = parsed->config;
+    struct parsed *parsed = &reader->workload;
+    out->workload = text_of(reader, WORKLOAD);
+    if (!is_parsed(parsed, out->workload)) parsed->known = parse_workload(out->workload, &parsed->workload);
+    out->scenario.workload = parsed->workload;
     return parsed->known;
 }
 
-static bool read_workload(struct rue_store_reader *reader, const char *text, struct rue_workload *out)
+static bool read_config(struct rue_store_reader *reader, struct rue_store_trial *out)
 {
-    struct parsed *parsed = &reader->workload;
-    if (!is_parsed(parsed, text)) parsed->known = parse_workload(text, &parsed->workload);
-    *out = parsed->workload;
-    return parsed->known;
+    const char *declared = text_of(reader, KNOBS), *text = text_of(reader, CONFIG);
+    struct parsed *knobs = &reader->knobs;
+    struct parsed *parsed = &reader->configs[rue_hash(RUE_HASH_START, text, strlen(text)) % CONFIGS_KEPT];
+    if (!is_parsed(knobs, declared)) knobs->known = parse_knobs(declared, &knobs->knobs);
+    if (!is_parsed(parsed, text) || parsed->config.knobs != knobs->knobs)
+        parsed->known = parse_config(text, knobs->knobs, &parsed->config);
+    out->config = out->result.config = parsed->config;
+    return knobs->known && parsed->known;
 }
 
 static rue_status read_row(struct rue_store_reader *reader, struct rue_store_trial *out, rue_error *error)
 {
     rue_status status = rue_store_row_read(reader->walk, 0, reader->path, out, error);
-    if (status == RUE_OK) status = read_knobs(reader, out->run_id, error);
     if (status != RUE_OK) return status;
-    out->workload = text_of(reader, WORKLOAD);
-    if (!read_workload(reader, out->workload, &out->scenario.workload))
+    if (!read_workload(reader, out))
         return rue_store_row_refuse(reader->walk, "workload", reader->path, error);
-    if (!read_config(reader, text_of(reader, CONFIG), &out->config))
-        return rue_store_row_refuse(reader->walk, "config", reader->path, error);
-    out->result.config = out->config;
+    if (!read_config(reader, out)) return rue_store_row_refuse(reader->walk, "config", reader->path, error);
     return RUE_OK;
 }
 

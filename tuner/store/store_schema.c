@@ -114,7 +114,9 @@ static sqlite3_str *select_all(void)
 char *rue_store_walk_sql(void)
 {
     sqlite3_str *out = select_all();
-    return sqlite3_str_appendall(out, ", workload, config FROM trial ORDER BY id"), sqlite3_str_finish(out);
+    return sqlite3_str_appendall(
+               out, ", workload, config, (SELECT knobs FROM run WHERE id = run_id) FROM trial ORDER BY id"),
+           sqlite3_str_finish(out);
 }
 
 /* What fitted may not fit a tighter limit, and what did not fit may fit a wider one, as may what the system

@@ -27,7 +27,7 @@ enum {
 /* The statements, to be freed with sqlite3_free; NULL without memory. Parameters are called as the columns
  * are (":mode"), and search has :after, :nth, :most and :fits, whether the batches fit the limit of memory.
  * Search and walk answer all columns, search for rows that can stand for the request (store.h), walk for all
- * rows, and behind them workload and config once more. */
+ * rows, and behind them workload and config once more, and the knobs of the run. */
 char *rue_store_insert_sql(void);
 char *rue_store_search_sql(void);
 char *rue_store_walk_sql(void);
