@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -41,10 +42,13 @@ static void close_lmdb(void *state)
     free(lmdb);
 }
 
-/* liblmdb says EIO where a file system took a part of what was to be written: it is full. */
+/* liblmdb says EIO where a file system took a part of what was to be written: it is full, or the file is as
+ * large as it may be. */
 static rue_status fail(const struct lmdb *lmdb, int code, rue_error *error)
 {
-    if (code == EIO) code = ENOSPC;
+    struct rlimit limit;
+    if (code == EIO)
+        code = getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY ? EFBIG : ENOSPC;
     return rue_fail(error, RUE_STORE, "cannot write %s: %s%s", lmdb->path, mdb_strerror(code),
                     rue_advice_or(code, "; write to another folder"));
 }
