@@ -136,17 +136,13 @@ static double noise_of(const struct rue_belief *belief, size_t trial, const stru
     return rue_disturbance_variance(belief->disturbed[trial], noise);
 }
 
-static const double *pair_of(const struct rue_belief *belief, size_t i, size_t j)
-{
-    return belief->pairs[i * (i + 1) / 2 + j];
-}
-
 /* L of K for those scales into `out`; false where there is none. */
 static bool factorise_for(const struct rue_belief *belief, const struct scales *scales, double *out)
 {
     size_t count = belief->count;
     for (size_t i = 0; i < count; i++) {
-        for (size_t j = 0; j <= i; j++) out[i * N + j] = scale_covariances(pair_of(belief, i, j), scales);
+        for (size_t j = 0; j <= i; j++)
+            out[i * N + j] = scale_covariances(belief->pairs[i * (i + 1) / 2 + j], scales);
         out[i * N + i] += noise_of(belief, i, scales);
     }
     return factorise(out, N, count);
@@ -155,12 +151,6 @@ static bool factorise_for(const struct rue_belief *belief, const struct scales *
 static rue_status fail_factor(const struct rue_belief *belief, rue_error *error)
 {
     return rue_fail(error, RUE_INTERNAL, "the covariance of %zu trials is none", belief->count);
-}
-
-static rue_status check_belief_stop(const struct rue_belief *belief, rue_error *error)
-{
-    rue_status status = belief->stop ? belief->stop() : RUE_OK;
-    return status == RUE_OK ? RUE_OK : rue_fail(error, status, "interrupted");
 }
 
 /* K for the usual scales, factorised, and what follows from it. */
@@ -205,8 +195,8 @@ static rue_status weigh_hypotheses(struct rue_belief *belief, rue_error *error)
     struct scales mean = {.noise = 0};
     for (size_t h = 0; h < HYPOTHESES; h++) {
         struct scales scales = scales_of(h);
-        rue_status status = check_belief_stop(belief, error);
-        if (status != RUE_OK) return status;
+        rue_status status = belief->stop ? belief->stop() : RUE_OK;
+        if (status != RUE_OK) return rue_fail(error, status, "interrupted");
         weights[h] = log_weight(belief, &scales);
         most = fmax(most, weights[h]);
     }

@@ -52,15 +52,10 @@ size_t rue_forecast_challenger(struct rue_forecast *forecast)
 
 /* ---- what can be claimed ---- */
 
-bool rue_forecast_is_verified_on(const struct rue_forecast *forecast, size_t model, size_t config)
-{
-    return rue_forecast_cell(forecast, model, config).trials > 0;
-}
-
 static bool is_verified(const struct rue_forecast *forecast, size_t config)
 {
     for (size_t m = 0; m < forecast->models; m++)
-        if (!rue_forecast_is_verified_on(forecast, m, config)) return false;
+        if (forecast->tried[m * forecast->configs + config].trials == 0) return false;
     return true;
 }
 
@@ -182,9 +177,8 @@ void rue_forecast_claim(struct rue_forecast *forecast, size_t trials, size_t dra
 
 double rue_forecast_sd(const struct rue_forecast *forecast, size_t model, size_t config)
 {
-    if (forecast->draws.count == 0) return NAN;
-    if (forecast->draws.far_off > 0 && !rue_forecast_is_verified_on(forecast, model, config)) return NAN;
-    double mean_square =
-        forecast->draws.squares[model * forecast->configs + config] / (double)forecast->draws.count;
-    return forecast->draws.factor * sqrt(mean_square);
+    const struct rue_forecast_draws *draws = &forecast->draws;
+    size_t cell = model * forecast->configs + config;
+    if (draws->count == 0 || (draws->far_off > 0 && forecast->tried[cell].trials == 0)) return NAN;
+    return draws->factor * sqrt(draws->squares[cell] / (double)draws->count);
 }

@@ -100,8 +100,7 @@ size_t rue_forecast_at(const struct rue_forecast *forecast, size_t place);
 /* The best configuration but the leader in one random draw; the leader itself where it is alone. */
 size_t rue_forecast_challenger(struct rue_forecast *forecast);
 
-/* Whether it was measured jointly on the model; whether one that is not out was on every model. */
-bool rue_forecast_is_verified_on(const struct rue_forecast *forecast, size_t model, size_t config);
+/* Whether one that is not out was measured on every model. */
 bool rue_forecast_is_any_verified(const struct rue_forecast *forecast);
 
 /* So many draws tell whether to go on, and so many what is claimed in the end; of large grids there are

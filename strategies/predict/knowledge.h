@@ -81,18 +81,11 @@ double rue_knowledge_job_s(const struct rue_knowledge *knowledge, size_t model,
  * setup, in their order. */
 struct rue_prior {
     const struct rue_knowledge *knowledge;
-    double widen_sd; /* of the logarithm of each of the loader's parameters, beyond the covariance */
-    /* The study was of this machine, with these data: its consumers are believed until a probe contradicts.
-     */
-    bool same;
+    double widen_sd;       /* of the logarithm of each of the loader's parameters, beyond the covariance */
+    bool same;             /* the study was of this machine, with these data: few probes are made */
     const double *offsets; /* [models][configs] logarithm of what was found over what `knowledge` predicts; 0
                               where nothing was */
     size_t config;         /* that was recommended; SIZE_MAX: none of the space */
 };
-
-/* Seconds of a job of `images` as the prior has it; `cell` of the offsets. NaN where the model is not known.
- */
-double rue_prior_job_s(const struct rue_prior *prior, size_t cell, size_t model,
-                       const struct rue_config *config, uint64_t images);
 
 #endif

@@ -117,7 +117,7 @@ void rue_baseline_forget(struct rue_baseline *baseline)
 
 static const double waits = 0.05; /* a share of the trial: the loader is the slower side */
 
-struct rue_speed rue_speed_sum(struct rue_speed a, struct rue_speed b)
+static struct rue_speed sum_speeds(struct rue_speed a, struct rue_speed b)
 {
     return (struct rue_speed){a.load + b.load, a.compute + b.compute};
 }
@@ -134,14 +134,14 @@ void rue_speed_history_add(struct rue_speed_history *history, size_t since, stru
         return;
     }
     struct rue_speed_change *last = &history->at[RUE_SPEED_CHANGES_MAX - 1];
-    last->by = rue_speed_sum(last->by, by);
+    last->by = sum_speeds(last->by, by);
 }
 
 struct rue_speed rue_speed_history_at(const struct rue_speed_history *history, size_t trial)
 {
     struct rue_speed speed = {0, 0};
     for (size_t i = 0; i < history->count; i++)
-        if (trial >= history->at[i].since) speed = rue_speed_sum(speed, history->at[i].by);
+        if (trial >= history->at[i].since) speed = sum_speeds(speed, history->at[i].by);
     return speed;
 }
 
@@ -154,7 +154,8 @@ double rue_speed_ratio(struct rue_speed speed, const struct rue_trial_result *re
     double beside = (whole - (double)result->compute_ns) / load;
     bool told = result->load_wait_ns >= 0 && result->first_batch_ns >= 0;
     double waiting = told ? (double)(result->load_wait_ns - result->first_batch_ns) : 0;
-    if (rue_trial_is_inline(&result->config) || waiting < waits * whole) return whole / (computing + beside);
+    if (result->config.value[RUE_NUM_WORKERS] == 0 || waiting < waits * whole)
+        return whole / (computing + beside);
     double ends =
         (double)result->first_batch_ns + (result->shutdown_ns > 0 ? (double)result->shutdown_ns : 0);
     return whole / fmax(whole / load, computing + ends / load);

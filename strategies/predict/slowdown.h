@@ -82,7 +82,6 @@ struct rue_speed {
     double load, compute;
 };
 
-struct rue_speed rue_speed_sum(struct rue_speed a, struct rue_speed b);
 bool rue_speed_differs(struct rue_speed a, struct rue_speed b);
 
 /* The changes of a machine in the order of their time; zeroed: none. The last of very many stands for those

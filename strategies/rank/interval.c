@@ -96,11 +96,6 @@ static double draw_time(const void *context, size_t model, size_t config)
     return cell->median_ns * exp(cell_sd(&draw->scatter, cell) * rue_random_normal(draw->seed));
 }
 
-static double value_of(const struct draw *draw, size_t config)
-{
-    return rue_joined_regrets_value(&draw->joined[config], draw->selection->objective);
-}
-
 /* Which configuration the draw would recommend. */
 static size_t draw_winner(struct draw *draw)
 {
@@ -137,13 +132,15 @@ static void find_drawn_limits(double *drawn, size_t draws, double measured, doub
 static void find_from_draws(struct draw *draw, double *room, size_t draws, struct rue_regret_interval *out)
 {
     size_t best = draw->selection->recommended;
+    enum rue_objective objective = draw->selection->objective;
     const struct rue_ranking_row *row = &draw->selection->rows[best];
     double *mean = room, *worst = room + draws, *excess = room + 2 * draws, confidence = out->confidence;
     for (size_t d = 0; d < draws; d++) {
         size_t winner = draw_winner(draw);
         mean[d] = rue_joined_regrets_value(&draw->joined[best], RUE_OBJECTIVE_MEAN);
         worst[d] = draw->joined[best].worst;
-        excess[d] = value_of(draw, best) - value_of(draw, winner);
+        excess[d] = rue_joined_regrets_value(&draw->joined[best], objective) -
+                    rue_joined_regrets_value(&draw->joined[winner], objective);
     }
     /* A t distribution is wider where the scatter rests on few repeats. */
     double probability = (1 + confidence) / 2,

@@ -3,10 +3,16 @@
 #include <math.h>
 #include <stdio.h>
 
+/* Batches that are begun before the first is taken; 0 without workers. */
+static uint64_t opening_batches(const struct rue_config *config)
+{
+    return config->value[RUE_NUM_WORKERS] == 0 ? 0 : rue_config_window(config, 0);
+}
+
 /* What a volley takes between the first and the last batches of a trial; NaN where none lies between. */
 static double volley_ns(const struct rue_trial_result *result, uint64_t batches, uint64_t stride)
 {
-    uint64_t first = rue_trial_opening_batches(&result->config);
+    uint64_t first = opening_batches(&result->config);
     uint64_t end = batches > stride ? batches - stride : 0;
     if (end > result->ready_count) end = result->ready_count;
     if (!result->batch_ready_ns || end < first + stride + 1) return NAN;
@@ -95,7 +101,7 @@ void rue_job_extend(struct rue_trial_result *result, uint64_t job_images, bool d
 
 uint64_t rue_job_floor_images(const struct rue_config *config, uint64_t job_images)
 {
-    uint64_t batches = 4 * rue_trial_opening_batches(config);
+    uint64_t batches = 4 * opening_batches(config);
     uint64_t images = (batches > 8 ? batches : 8) * rue_trial_batch(config);
     return images < job_images ? images : job_images;
 }

@@ -62,7 +62,6 @@ bool rue_joined_regrets_is_better(const struct rue_joined_regrets *one,
 
 /* What is minimised for each model: how long what takes. All of it is a time, so that regret is the same
  * share of whatever is minimised. */
-
 /* X(symbol, what people type, what reports call its times, what it is for people). Times are in ns. */
 #define RUE_GOALS(X)                                                                               \
     X(TIME, "time", "end_to_end_ns", "the time of the job")                                        \

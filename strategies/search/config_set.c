@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "objective.h"
 #include "sort.h"
 
 static const double work_max = 1e8; /* regrets that are looked at, beyond which the search ends */
@@ -32,11 +33,6 @@ static bool config_serves(const struct search *search, size_t scenario, size_t c
     return regret_at(search, scenario, config) <= search->epsilon_ratio; /* not where it is NaN */
 }
 
-static double weight_of(const struct search *search, size_t scenario)
-{
-    return search->weights ? search->weights[scenario] : 1;
-}
-
 /* The member that is best for the scenario; of all columns where `members` is NULL. */
 static size_t server_of(const struct search *search, size_t scenario, const size_t *members, size_t size)
 {
@@ -55,7 +51,8 @@ static void keep_better(struct search *search)
     double sum = 0;
     for (size_t s = 0; s < search->scenario_count; s++) {
         size_t config = server_of(search, s, search->members, search->size);
-        if (config != SIZE_MAX) sum += weight_of(search, s) * regret_at(search, s, config);
+        if (config != SIZE_MAX)
+            sum += rue_objective_weight(search->weights, s) * regret_at(search, s, config);
     }
     if (sum >= search->best_sum) return;
     search->best_sum = sum;
@@ -103,8 +100,8 @@ static void assign_scenarios(const struct search *search, struct rue_config_set 
         size_t config = server_of(search, s, search->best, search->size);
         set->chosen[s] = config;
         if (config == SIZE_MAX) continue;
-        sum += weight_of(search, s) * regret_at(search, s, config);
-        weights += weight_of(search, s);
+        sum += rue_objective_weight(search->weights, s) * regret_at(search, s, config);
+        weights += rue_objective_weight(search->weights, s);
         set->max_regret_ratio = fmax(set->max_regret_ratio, regret_at(search, s, config)); /* NaN gives way */
     }
     if (weights > 0) set->mean_regret_ratio = sum / weights;

@@ -73,11 +73,6 @@ void rue_trial_costs_note(struct rue_trial_costs *costs, const struct rue_ask *a
     costs->model = ask->scenario;
 }
 
-double rue_trial_costs_clock_s(const struct rue_trial_costs *costs)
-{
-    return costs->spent_s + costs->stored_s;
-}
-
 double rue_trial_costs_beside_s(const struct rue_trial_costs *costs, size_t model)
 {
     return costs->overhead.mean_s + (changes_model(costs, model) ? costs->change.mean_s : 0);
@@ -116,8 +111,8 @@ void rue_duel_note(struct rue_duel *duel, const struct rue_ask *ask, const struc
     if (joint && !ok) duel->forecast->excluded[ask->config] = true;
     if (!ok || duel->status != RUE_OK) return;
     duel->joints += joint;
-    duel->status =
-        rue_forecast_add(duel->forecast, ask, result, rue_trial_costs_clock_s(&duel->costs), &duel->error);
+    duel->status = rue_forecast_add(duel->forecast, ask, result, duel->costs.spent_s + duel->costs.stored_s,
+                                    &duel->error);
 }
 
 void rue_duel_update(struct rue_duel *duel)

@@ -38,9 +38,6 @@ struct rue_trial_costs {
 void rue_trial_costs_note(struct rue_trial_costs *costs, const struct rue_ask *ask,
                           const struct rue_trial_result *result);
 
-/* Seconds since the first trial, of all of them one after the other. */
-double rue_trial_costs_clock_s(const struct rue_trial_costs *costs);
-
 /* Seconds beside the own time of a trial of that model next. */
 double rue_trial_costs_beside_s(const struct rue_trial_costs *costs, size_t model);
 

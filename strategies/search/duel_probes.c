@@ -7,19 +7,14 @@
 #include "duel.h"
 #include "probes.h"
 
-/* Whether an earlier study was of this machine, with these data: a few probes tell what has changed. */
-static const struct rue_prior *prior_of_same(const struct rue_duel *duel)
-{
-    const struct rue_prior *prior = duel->setup.known.prior;
-    return prior && prior->same ? prior : NULL;
-}
-
+/* Where an earlier study was of this machine, with these data, a few tell what has changed. */
 void rue_duel_push_load(struct rue_duel *duel)
 {
     struct rue_ask asks[RUE_PROBES_LOAD_MAX];
     size_t models = duel->setup.grid.scenario_count, room = rue_probes_room(&duel->setup).load,
            count = rue_probes_load(&duel->setup, asks), end = count < room ? count : room;
-    if (prior_of_same(duel) && end > RUE_PROBES_LOAD_LEAST) end = RUE_PROBES_LOAD_LEAST;
+    const struct rue_prior *prior = duel->setup.known.prior;
+    if (prior && prior->same && end > RUE_PROBES_LOAD_LEAST) end = RUE_PROBES_LOAD_LEAST;
     if (duel->surveys && end < models) end = models;
     for (size_t i = 0; i < end; i++) {
         struct rue_ask ask = asks[room ? i % count : count > 1];
@@ -29,24 +24,20 @@ void rue_duel_push_load(struct rue_duel *duel)
     }
 }
 
-/* At one size of batches, where an earlier study knows how long others take beside it. */
-static bool is_known(const struct rue_duel *duel, size_t model, size_t config)
-{
-    const struct rue_prior *prior = prior_of_same(duel);
-    size_t consumer = rue_consumer_of(model, &duel->setup.grid.configs[config]);
-    return prior && prior->knowledge->consumers[consumer].curve.count > 1;
-}
-
 /* One model after the other; where there is no room for all, first one probe of each. */
 void rue_duel_push_compute(struct rue_duel *duel)
 {
     size_t sizes[RUE_PROBES_SIZES_MAX], count = rue_probes_compute_sizes(&duel->setup, sizes);
     size_t models = duel->setup.grid.scenario_count, all = models * count,
            room = rue_probes_room(&duel->setup).compute;
+    const struct rue_prior *prior = duel->setup.known.prior;
     if (!duel->setup.runner.measures[RUE_COMPUTE]) return;
     for (size_t i = 0; i < all && i < room; i++) {
         size_t model = room < all ? i % models : i / count, size = room < all ? i / models : i % count;
-        if (size > 0 && is_known(duel, model, sizes[size])) continue;
+        size_t consumer = rue_consumer_of(model, &duel->setup.grid.configs[sizes[size]]);
+        /* One is enough where an earlier study knows how long others take beside it. */
+        if (size > 0 && prior && prior->same && prior->knowledge->consumers[consumer].curve.count > 1)
+            continue;
         rue_duel_push(duel, &(struct rue_ask){.measure = RUE_COMPUTE,
                                               .scenario = model,
                                               .config = sizes[size],

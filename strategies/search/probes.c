@@ -34,11 +34,6 @@ size_t rue_probes_nearest(const struct rue_config *configs, size_t count, double
     return best;
 }
 
-static size_t nearest_config(const struct rue_strategy_setup *setup, double batch_size, double num_workers)
-{
-    return rue_probes_nearest(setup->grid.configs, setup->grid.config_count, batch_size, num_workers);
-}
-
 /* The least, the most and the middle of a knob in the space. */
 struct range {
     double least, middle, most;
@@ -85,7 +80,8 @@ size_t rue_probes_load(const struct rue_strategy_setup *setup, struct rue_ask *o
     };
     size_t count = 0;
     for (int p = 0; p < RUE_PROBES_LOAD_MAX; p++) {
-        size_t config = nearest_config(setup, probes[p][0], probes[p][1]);
+        size_t config =
+            rue_probes_nearest(setup->grid.configs, setup->grid.config_count, probes[p][0], probes[p][1]);
         if (is_config_asked(out, count, config)) continue;
         out[count++] = (struct rue_ask){
             .measure = RUE_LOAD, .config = config, .images = whole_batches(setup, config, probes[p][2])};
@@ -109,7 +105,8 @@ size_t rue_probes_compute_sizes(const struct rue_strategy_setup *setup, size_t *
     const double sizes[] = {batch.least, batch.middle};
     size_t count = 0;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        size_t config = nearest_config(setup, sizes[i], 1), twin = find_twin(setup, config);
+        size_t config = rue_probes_nearest(setup->grid.configs, setup->grid.config_count, sizes[i], 1),
+               twin = find_twin(setup, config);
         const int batch_size = setup->grid.configs[config].value[RUE_BATCH_SIZE];
         if (i > 0 && batch_size == setup->grid.configs[out[0]].value[RUE_BATCH_SIZE]) break;
         out[count++] = config;

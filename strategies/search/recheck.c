@@ -140,9 +140,10 @@ bool rue_recheck_ask(struct rue_recheck *recheck, struct rue_ask *out)
 double rue_recheck_expected_s(const struct rue_recheck *recheck, const struct rue_ask *ask, uint64_t images)
 {
     const struct rue_strategy_setup *setup = &recheck->duel.setup;
+    const struct rue_prior *prior = setup->known.prior;
     size_t cell = ask->scenario * setup->grid.config_count + ask->config;
-    return rue_prior_job_s(setup->known.prior, cell, ask->scenario, &setup->grid.configs[ask->config],
-                           images);
+    return exp(prior->offsets ? prior->offsets[cell] : 0) *
+           rue_knowledge_job_s(prior->knowledge, ask->scenario, &setup->grid.configs[ask->config], images);
 }
 
 rue_status rue_recheck_tell(struct rue_recheck *recheck, const struct rue_ask *ask,
