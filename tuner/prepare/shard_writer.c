@@ -49,8 +49,9 @@ rue_status rue_shard_writer_open(struct rue_shard_writer *w, const char *path, c
     return clear(w, error);
 }
 
-void rue_shard_writer_close(struct rue_shard_writer *w)
+void rue_shard_writer_close(void *state)
 {
+    struct rue_shard_writer *w = state;
     rue_byte_writer_close(w->shard);
     w->shard = NULL;
 }

@@ -21,8 +21,6 @@ struct rue_shard_writer {
 rue_status rue_shard_writer_open(struct rue_shard_writer *writer, const char *path, const char *extension,
                                  const struct rue_sink_options *options, const struct rue_sink_mark *mark,
                                  rue_error *error) RUE_MUST_CHECK;
-void rue_shard_writer_close(struct rue_shard_writer *writer);
-
 /* Sees to it that there is a shard to write the next item to. RUE_STORE, RUE_MEMORY. */
 rue_status rue_shard_writer_begin(struct rue_shard_writer *writer, rue_error *error) RUE_MUST_CHECK;
 
@@ -30,9 +28,10 @@ rue_status rue_shard_writer_begin(struct rue_shard_writer *writer, rue_error *er
  * RUE_STORE. */
 rue_status rue_shard_writer_count(struct rue_shard_writer *writer, rue_error *error) RUE_MUST_CHECK;
 
-/* Operations of sinks whose state begins with their writer: the mark is behind the last whole shard; what is
- * left to write in the end is the last one, and the names of the classes. */
+/* Operations of sinks whose state begins with their writer, of zeros at first: the mark is behind the last
+ * whole shard; what is left to write in the end is the last one, and the names of the classes. */
 rue_status rue_shard_writer_flush(void *state, struct rue_sink_mark *mark, rue_error *error) RUE_MUST_CHECK;
 rue_status rue_shard_writer_finish(void *state, rue_error *error) RUE_MUST_CHECK;
+void rue_shard_writer_close(void *state);
 
 #endif

@@ -77,8 +77,10 @@ rue_status rue_sink_open(const struct rue_sink_ops *ops, const char *path,
     rue_status status = check(ops, options, error);
     if (status != RUE_OK) return status;
     struct rue_sink *sink = calloc(1, sizeof *sink);
-    if (!sink) return rue_fail_memory(error, "a sink", sizeof *sink);
+    void *state = sink ? calloc(1, ops->state_bytes) : NULL;
+    if (!state) return free(sink), rue_fail_memory(error, "a sink", ops->state_bytes);
     sink->ops = ops;
+    sink->state = state;
     sink->left = options->count - mark->items;
     sink->label_min = ops->label_min;
     sink->label_max = INT32_MAX;
@@ -87,16 +89,19 @@ rue_status rue_sink_open(const struct rue_sink_ops *ops, const char *path,
         sink->label_max = (int64_t)options->class_count - 1;
     }
     if (options->mode == RUE_PREPROCESSED) sink->item_bytes = rue_sink_item_bytes(options);
-    status = ops->open(path, options, mark, &sink->state, error);
-    if (status != RUE_OK) return free(sink), status;
-    *out = sink;
-    return RUE_OK;
+    status = ops->open(state, path, options, mark, error);
+    if (status != RUE_OK)
+        rue_sink_close(sink);
+    else
+        *out = sink;
+    return status;
 }
 
 void rue_sink_close(struct rue_sink *sink)
 {
     if (!sink) return;
     sink->ops->close(sink->state);
+    free(sink->state);
     free(sink);
 }
 

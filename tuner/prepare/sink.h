@@ -53,10 +53,11 @@ struct rue_sink_ops {
     int32_t label_min;                      /* what is below it, its source refuses */
     bool labels_classed; /* where there are classes, its source refuses labels of none but -1 */
     bool sorts;          /* its source has the items in an order of its own */
+    size_t state_bytes;  /* of what the operations are given; zeros at first */
     /* Begins at `path`, where nothing is (mark->items == 0, but for what an earlier sink left there that had
      * flushed nothing), or goes on behind `mark`. What lies behind it is written over. */
-    rue_status (*open)(const char *path, const struct rue_sink_options *options,
-                       const struct rue_sink_mark *mark, void **state, rue_error *error);
+    rue_status (*open)(void *state, const char *path, const struct rue_sink_options *options,
+                       const struct rue_sink_mark *mark, rue_error *error);
     rue_status (*add)(void *state, const struct rue_item *item, rue_error *error);
     /* See rue_sink_key. (optional) */
     void (*key)(const void *state, const struct rue_item *item, char *out, size_t bytes);
@@ -64,6 +65,7 @@ struct rue_sink_ops {
     rue_status (*flush)(void *state, struct rue_sink_mark *mark, rue_error *error);
     /* All items were added: completes the data, on the disk. */
     rue_status (*finish)(void *state, rue_error *error);
+    /* Also where opening failed. */
     void (*close)(void *state);
 };
 

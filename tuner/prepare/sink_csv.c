@@ -23,8 +23,8 @@ static void close_list(void *state)
 {
     struct list *list = state;
     if (list->images) rue_sink_folder.close(list->images);
+    free(list->images);
     if (list->rows) fclose(list->rows);
-    free(list);
 }
 
 static rue_status fail(const struct list *list, const char *doing, rue_error *error)
@@ -57,21 +57,20 @@ static rue_status begin_list(struct list *list, const struct rue_sink_mark *mark
     return RUE_OK;
 }
 
-static rue_status open_list(const char *path, const struct rue_sink_options *options,
-                            const struct rue_sink_mark *mark, void **state, rue_error *error)
+static rue_status open_list(void *state, const char *path, const struct rue_sink_options *options,
+                            const struct rue_sink_mark *mark, rue_error *error)
 {
     char images[PATH_MAX];
-    struct list *list = calloc(1, sizeof *list);
-    if (!list) return rue_fail_memory(error, "a CSV file", sizeof *list);
+    struct list *list = state;
     list->options = options;
     snprintf(list->path, sizeof list->path, "%s/%s.csv", path, options->split);
     snprintf(images, sizeof images, "%s/%s", path, options->split);
     mkdir(path, 0777); /* opening the list tells why there is none */
     rue_status status = begin_list(list, mark, error);
-    if (status == RUE_OK) status = rue_sink_folder.open(images, options, mark, &list->images, error);
-    if (status != RUE_OK) return close_list(list), status;
-    *state = list;
-    return RUE_OK;
+    if (status != RUE_OK) return status;
+    list->images = calloc(1, rue_sink_folder.state_bytes);
+    return list->images ? rue_sink_folder.open(list->images, images, options, mark, error)
+                        : rue_fail_memory(error, "a folder", rue_sink_folder.state_bytes);
 }
 
 static rue_status add(void *state, const struct rue_item *item, rue_error *error)
@@ -119,6 +118,7 @@ const struct rue_sink_ops rue_sink_csv = {
     .holds = {[RUE_RAW] = true},
     .splits = true,
     .label_min = INT32_MIN,
+    .state_bytes = sizeof(struct list),
     .open = open_list,
     .add = add,
     .key = key,

@@ -51,7 +51,6 @@ static void close_folder(void *state)
 {
     struct folder *folder = state;
     if (folder->fd >= 0) close(folder->fd);
-    free(folder);
 }
 
 static rue_status fail(const struct folder *folder, const char *name, rue_error *error)
@@ -60,21 +59,17 @@ static rue_status fail(const struct folder *folder, const char *name, rue_error 
                     strerror(errno), rue_advice_or(errno, "; write to another folder"));
 }
 
-static rue_status open_folder(const char *path, const struct rue_sink_options *options,
-                              const struct rue_sink_mark *mark, void **state, rue_error *error)
+static rue_status open_folder(void *state, const char *path, const struct rue_sink_options *options,
+                              const struct rue_sink_mark *mark, rue_error *error)
 {
-    struct folder *folder = calloc(1, sizeof *folder);
-    if (!folder) return rue_fail_memory(error, "a folder", sizeof *folder);
+    struct folder *folder = state;
     folder->options = options;
     folder->added = mark->items;
     folder->resumed = mark->items > 0;
     snprintf(folder->path, sizeof folder->path, "%s", path);
     bool made = mkdir(path, 0777) == 0 || errno == EEXIST;
     folder->fd = made ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-    *state = folder;
-    if (folder->fd >= 0) return RUE_OK;
-    rue_status status = fail(folder, "", error);
-    return close_folder(folder), status;
+    return folder->fd >= 0 ? RUE_OK : fail(folder, "", error);
 }
 
 /* All folders on the way to `name`. */
@@ -153,6 +148,7 @@ const struct rue_sink_ops rue_sink_folder = {
     .by_name = true,
     .sorts = true,
     .label_min = INT32_MIN,
+    .state_bytes = sizeof(struct folder),
     .open = open_folder,
     .add = add,
     .key = key,

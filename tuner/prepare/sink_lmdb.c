@@ -39,7 +39,6 @@ static void close_lmdb(void *state)
     if (lmdb->txn) mdb_txn_abort(lmdb->txn);
     if (lmdb->env) mdb_env_close(lmdb->env);
     free(lmdb->notes);
-    free(lmdb);
 }
 
 /* liblmdb says EIO where a file system took a part of what was to be written: it is full, or the file is as
@@ -162,11 +161,10 @@ static rue_status make_place(struct lmdb *lmdb, const char *path, uint64_t items
     return RUE_OK;
 }
 
-static rue_status open_lmdb(const char *path, const struct rue_sink_options *options,
-                            const struct rue_sink_mark *mark, void **state, rue_error *error)
+static rue_status open_lmdb(void *state, const char *path, const struct rue_sink_options *options,
+                            const struct rue_sink_mark *mark, rue_error *error)
 {
-    struct lmdb *lmdb = calloc(1, sizeof *lmdb);
-    if (!lmdb) return rue_fail_memory(error, "an LMDB", sizeof *lmdb);
+    struct lmdb *lmdb = state;
     lmdb->options = options;
     lmdb->digits = snprintf(NULL, 0, "%0*llu", RUE_LMDB_DIGITS, (unsigned long long)options->count - 1);
     lmdb->notes = options->count <= UINT32_MAX ? malloc(options->count * sizeof *lmdb->notes) : NULL;
@@ -177,10 +175,7 @@ static rue_status open_lmdb(const char *path, const struct rue_sink_options *opt
     if (status == RUE_OK && code == 0)
         code = mdb_env_open(lmdb->env, lmdb->path, MDB_NOSUBDIR | MDB_NOLOCK, 0666);
     if (code != 0) status = fail(lmdb, code, error);
-    if (status == RUE_OK) status = go_on(lmdb, mark->items, error);
-    if (status != RUE_OK) return close_lmdb(lmdb), status;
-    *state = lmdb;
-    return RUE_OK;
+    return status == RUE_OK ? go_on(lmdb, mark->items, error) : status;
 }
 
 /* Writes the record where liblmdb has its room. */
@@ -285,6 +280,7 @@ const struct rue_sink_ops rue_sink_lmdb = {
     .holds = {[RUE_RAW] = true, [RUE_PREPROCESSED] = true},
     .label_min = INT32_MIN,
     .labels_classed = true,
+    .state_bytes = sizeof(struct lmdb),
     .open = open_lmdb,
     .add = add,
     .key = key,

@@ -32,7 +32,6 @@ static void close_tensor(void *state)
     if (tensor->fd >= 0) close(tensor->fd);
     free(tensor->record);
     free(tensor->labels);
-    free(tensor);
 }
 
 /* Begins, or goes on where an earlier sink stopped. */
@@ -69,11 +68,10 @@ static struct rue_tensor_header make_header(const struct rue_sink_options *optio
     return h;
 }
 
-static rue_status open_tensor(const char *path, const struct rue_sink_options *options,
-                              const struct rue_sink_mark *mark, void **state, rue_error *error)
+static rue_status open_tensor(void *state, const char *path, const struct rue_sink_options *options,
+                              const struct rue_sink_mark *mark, rue_error *error)
 {
-    struct tensor *tensor = calloc(1, sizeof *tensor);
-    if (!tensor) return rue_fail_memory(error, "a tensor file", sizeof *tensor);
+    struct tensor *tensor = state;
     snprintf(tensor->path, sizeof tensor->path, "%s", path);
     tensor->fd = -1;
     tensor->options = options;
@@ -81,16 +79,11 @@ static rue_status open_tensor(const char *path, const struct rue_sink_options *o
     tensor->header = make_header(options);
     tensor->record = calloc(1, tensor->header.record_stride);
     tensor->labels = malloc(8 * options->count);
-    rue_status status = RUE_OK;
     if (!tensor->record || !tensor->labels)
-        status = rue_fail_memory(error, "writing a tensor file",
-                                 tensor->header.record_stride + 8 * options->count);
-    else
-        tensor->checksums = tensor->labels + options->count;
-    if (status == RUE_OK) status = open_file(tensor, mark->items, error);
-    if (status != RUE_OK) return close_tensor(tensor), status;
-    *state = tensor;
-    return RUE_OK;
+        return rue_fail_memory(error, "writing a tensor file",
+                               tensor->header.record_stride + 8 * options->count);
+    tensor->checksums = tensor->labels + options->count;
+    return open_file(tensor, mark->items, error);
 }
 
 static rue_status add(void *state, const struct rue_item *item, rue_error *error)
@@ -146,6 +139,7 @@ const struct rue_sink_ops rue_sink_tensor = {
     .help = "one packed file of fixed-size records, which NumPy can map",
     .holds = {[RUE_PREPROCESSED] = true},
     .labels_classed = true,
+    .state_bytes = sizeof(struct tensor),
     .open = open_tensor,
     .add = add,
     .flush = flush,

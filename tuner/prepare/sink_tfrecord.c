@@ -1,27 +1,15 @@
 /* The tfrecord format: a folder of shards of Examples (tf_record.h). */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "shard_writer.h"
 #include "tf_record.h"
 #include "tf_writer.h"
 
-static void close_tfrecord(void *state)
+static rue_status open_tfrecord(void *state, const char *path, const struct rue_sink_options *options,
+                                const struct rue_sink_mark *mark, rue_error *error)
 {
-    rue_shard_writer_close(state);
-    free(state);
-}
-
-static rue_status open_tfrecord(const char *path, const struct rue_sink_options *options,
-                                const struct rue_sink_mark *mark, void **state, rue_error *error)
-{
-    struct rue_shard_writer *shards = calloc(1, sizeof *shards);
-    if (!shards) return rue_fail_memory(error, "writing shards", sizeof *shards);
-    rue_status status = rue_shard_writer_open(shards, path, ".tfrecord", options, mark, error);
-    if (status != RUE_OK) return close_tfrecord(shards), status;
-    *state = shards;
-    return RUE_OK;
+    return rue_shard_writer_open(state, path, ".tfrecord", options, mark, error);
 }
 
 static rue_status add(void *state, const struct rue_item *item, rue_error *error)
@@ -65,10 +53,11 @@ const struct rue_sink_ops rue_sink_tfrecord = {
     .shards = true,
     .splits = true,
     .label_min = -1,
+    .state_bytes = sizeof(struct rue_shard_writer),
     .open = open_tfrecord,
     .add = add,
     .key = key,
     .flush = rue_shard_writer_flush,
     .finish = rue_shard_writer_finish,
-    .close = close_tfrecord,
+    .close = rue_shard_writer_close,
 };

@@ -4,7 +4,6 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -100,13 +99,6 @@ static rue_status put_member(struct rue_byte_writer *writer, const char *name, c
 
 /* ---- the sink ---- */
 
-static void close_webdataset(void *state)
-{
-    struct webdataset *w = state;
-    rue_shard_writer_close(&w->shards);
-    free(w);
-}
-
 static rue_status complete(struct rue_shard_writer *writer, rue_error *error)
 {
     struct webdataset *w = (struct webdataset *)writer;
@@ -114,16 +106,13 @@ static rue_status complete(struct rue_shard_writer *writer, rue_error *error)
     return rue_byte_writer_write(writer->shard, zeros, sizeof zeros, error); /* as archives end */
 }
 
-static rue_status open_webdataset(const char *path, const struct rue_sink_options *options,
-                                  const struct rue_sink_mark *mark, void **state, rue_error *error)
+static rue_status open_webdataset(void *state, const char *path, const struct rue_sink_options *options,
+                                  const struct rue_sink_mark *mark, rue_error *error)
 {
-    struct webdataset *w = calloc(1, sizeof *w);
-    if (!w) return rue_fail_memory(error, "writing shards", sizeof *w);
+    struct webdataset *w = state;
     rue_status status = rue_shard_writer_open(&w->shards, path, ".tar", options, mark, error);
-    if (status != RUE_OK) return close_webdataset(w), status;
     w->shards.complete = complete;
-    *state = w;
-    return RUE_OK;
+    return status;
 }
 
 /* A key ends at its first dot, so that dots become "%2E", and no two names the same key. Where the key ends;
@@ -211,10 +200,11 @@ const struct rue_sink_ops rue_sink_webdataset = {
                    [RUE_COMPRESS_LZ4] = true},
     .shards = true,
     .splits = true,
+    .state_bytes = sizeof(struct webdataset),
     .open = open_webdataset,
     .add = add,
     .key = key,
     .flush = rue_shard_writer_flush,
     .finish = rue_shard_writer_finish,
-    .close = close_webdataset,
+    .close = rue_shard_writer_close,
 };
