@@ -264,7 +264,7 @@ static int begin_search(struct rue_store *store, const struct rue_store_scenario
         int64_t value;
     } others[] = {{":fits", rue_trial_fits_limit(request)},
                   {":after", (int64_t)pick.after},
-                  {":nth", (int64_t)pick.nth},
+                  {":nth", pick.nth < INT64_MAX ? (int64_t)pick.nth : INT64_MAX},
                   {":most", most}};
     for (size_t i = 0; code == SQLITE_OK && i < sizeof others / sizeof *others; i++)
         code = sqlite3_bind_int64(store->search, sqlite3_bind_parameter_index(store->search, others[i].name),
