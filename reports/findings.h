@@ -120,9 +120,7 @@ struct rue_findings_ledger {
     bool under_way;  /* kept before the end: there are no variants yet */
     size_t scenario_count;
     const char (*scenarios)[RUE_LEDGER_KEY_BYTES]; /* [scenario_count] which trials each variant is about */
-    size_t disturbed_count;
-    const uint64_t *disturbed; /* [disturbed_count] trials that count little */
-    const char *rules_json;    /* what it was ranked by */
+    const char *rules_json;                        /* what it was ranked by */
 };
 
 /* One configuration for several variants. */

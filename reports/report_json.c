@@ -426,15 +426,12 @@ static json_t *provenance_json(struct rue_json_document *document, const struct 
 static json_t *ledger_json(struct rue_json_document *document, const struct rue_findings_ledger *ledger)
 {
     if (!ledger) return json_null();
-    json_t *object = json_object(), *scenarios = json_array(), *disturbed = json_array();
+    json_t *object = json_object(), *scenarios = json_array();
     for (size_t i = 0; i < ledger->scenario_count; i++)
         rue_json_push(document, scenarios, json_string(ledger->scenarios[i]));
-    for (size_t i = 0; i < ledger->disturbed_count; i++)
-        rue_json_push(document, disturbed, rue_json_integer(ledger->disturbed[i]));
     rue_json_put(document, object, "trials", rue_json_integer(ledger->trials));
     rue_json_put(document, object, "under_way", json_boolean(ledger->under_way));
     rue_json_put(document, object, "scenarios", scenarios);
-    rue_json_put(document, object, "disturbed", disturbed);
     rue_json_put(document, object, "rules", rue_json_words(ledger->rules_json));
     return object;
 }

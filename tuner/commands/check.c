@@ -110,7 +110,7 @@ static void compare_circumstances(const struct rue_check_goal *goal, const struc
     if (machine.usable_cpus != earlier->found.machine.usable_cpus)
         note_difference(out, "%d CPUs can be used, they were %d", machine.usable_cpus,
                         earlier->found.machine.usable_cpus);
-    if (strcmp(words, earlier->machine_json) != 0)
+    if (strcmp(words, earlier->found.machine.json) != 0)
         note_difference(out, "the runner tells of another machine");
     if (strcmp(hello->runner, earlier->found.runner.name) != 0)
         note_difference(out, "the runner is %s, it was %s", hello->runner, earlier->found.runner.name);
@@ -209,7 +209,8 @@ static double pairs_s(const struct rue_study_setup *setup, const struct rue_reco
     for (size_t m = 0; m < setup->model_count; m++) {
         size_t own = rue_recommended_model(part, setup->models[m].name);
         if (own == RUE_NONE) return INFINITY;
-        sum += rue_recommended_s(part, own, part->best) + rue_recommended_s(part, own, part->baseline);
+        sum +=
+            rue_recommended_s(part, own, part->best) + rue_recommended_s(part, own, part->baseline->config);
     }
     sum *= time_ratio;
     return isfinite(sum) ? sum : INFINITY;
@@ -250,14 +251,14 @@ static rue_status check_baseline(const struct rue_study_setup *setup, struct rue
     struct rue_cost_matrix *matrix;
     struct rue_selection *selection = NULL;
     double left_s = ((double)goal->budget_ns - (double)rue_study_spent_ns(setup, ledger)) / 1e9;
-    if (part->baseline == RUE_NONE || pairs_s(setup, part, out->findings.time_ratio) > left_s) return RUE_OK;
+    if (!part->baseline || pairs_s(setup, part, out->findings.time_ratio) > left_s) return RUE_OK;
     for (size_t m = 0; m < setup->model_count; m++) names[m] = setup->models[m].name;
-    out->baseline = part->matrix->configs[part->baseline];
-    snprintf(out->baseline_name, sizeof out->baseline_name, "%s", part->baseline_name);
+    out->baseline = part->matrix->configs[part->baseline->config];
+    snprintf(out->baseline_name, sizeof out->baseline_name, "%s", part->baseline->name);
     const struct rue_config both[] = {out->config, out->baseline};
     rue_status status = rue_cost_matrix_open(both, 2, names, setup->model_count, &matrix, error);
     if (status != RUE_OK) return status;
-    status = measure_both(setup, ledger, variant, part->baseline_name, matrix, error);
+    status = measure_both(setup, ledger, variant, part->baseline->name, matrix, error);
     if (status == RUE_OK) status = rue_selection_open(matrix, &rules, &selection, error);
     if (status == RUE_OK && rue_gain_find(matrix, selection, 0, 1, confidence, &out->gain) &&
         out->gain.high < 1) {
@@ -311,8 +312,10 @@ static rue_status list_configs(struct rue_study_setup *setup, const struct rue_r
                                rue_error *error)
 {
     const struct rue_cost_matrix *matrix = part->matrix;
-    setup->configs = calloc(matrix->config_count, sizeof *setup->configs);
-    if (!setup->configs) return rue_fail_memory(error, "configurations", matrix->config_count);
+    struct rue_config *configs = reallocarray(setup->configs, matrix->config_count, sizeof *configs);
+    if (!configs) return rue_fail_memory(error, "configurations", matrix->config_count);
+    setup->configs = configs;
+    setup->config_count = 0;
     for (size_t c = 0; c < matrix->config_count; c++)
         if (!rue_recommended_is_unfit(part, c) || c == part->best)
             setup->configs[setup->config_count++] = matrix->configs[c];

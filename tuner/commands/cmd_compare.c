@@ -18,7 +18,7 @@
 #include "prepare.h"
 #include "side_by_side.h"
 #include "sort.h"
-#include "study_folder.h"
+#include "study_opening.h"
 #include "study_options.h"
 #include "study_outcome.h"
 #include "study_show.h"

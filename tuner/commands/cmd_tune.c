@@ -200,6 +200,7 @@ static void note_replaced(const struct rue_study_setup *setup)
     if (rue_recommendation_read(setup->place.folder, &earlier, &unread) != RUE_OK) return;
     const struct rue_recommended *part = earlier->at;
     size_t kept = 0;
+    if (earlier->count == 0) return rue_recommendation_close(earlier);
     for (size_t i = 0; i < part->matrix->config_count; i++)
         for (size_t c = 0; c < setup->config_count; c++)
             kept += rue_config_equal(&part->matrix->configs[i], &setup->configs[c]);

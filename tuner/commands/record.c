@@ -15,7 +15,7 @@
 #include "scale.h"
 #include "store_reader.h"
 #include "study.h"
-#include "study_folder.h"
+#include "study_opening.h"
 #include "table.h"
 #include "table_import.h"
 #include "workload_json.h"
@@ -397,7 +397,7 @@ static rue_status read_findings(struct rue_record *record, struct rue_store_read
     int64_t run = 0;
     rue_status status = rue_store_reader_findings(reader, &run, &text, error);
     if (status == RUE_OK && text)
-        status = rue_recommendation_read_kept(text, record->store, true, &record->kept, error);
+        status = rue_recommendation_read_kept(text, record->store, &record->kept, error);
     free(text);
     if (status != RUE_OK) return status;
     const char *why = why_outdated(record, run);

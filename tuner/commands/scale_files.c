@@ -11,7 +11,7 @@
 #include "machine.h"
 #include "output.h"
 #include "scale.h"
-#include "study_folder.h"
+#include "study_opening.h"
 #include "units.h"
 
 #define MONITOR_FOLDER "monitor"

@@ -47,6 +47,9 @@ int rue_json_word(struct rue_json_reader *reader, const json_t *parent, const ch
 void rue_json_copy_text(struct rue_json_reader *reader, const json_t *parent, const char *key, bool optional,
                         char *out, size_t bytes);
 
+#define RUE_JSON_COPY(reader, parent, key, optional, array) \
+    rue_json_copy_text(reader, parent, key, optional, array, sizeof(array))
+
 /* A whole number from 0 to `most`; 0 where it is optional and not told. */
 uint64_t rue_json_count(struct rue_json_reader *reader, const json_t *parent, const char *key, bool optional,
                         uint64_t most);

@@ -85,12 +85,21 @@ static void measure(const struct moment *from, const struct moment *to, double o
     out[RUE_BUSY] -= (to->own_s - from->own_s) / (to->reading.at_s - from->reading.at_s);
 }
 
-static void say(char out[RUE_CAUSES_BYTES], enum rue_interference cause, double share)
+/* Says which shares are worth a word: where `before` is known, those that are more than then; `alone`: those
+ * that are worth one by themselves; but not what others used where there is `room` for them. */
+static void say_shares(const double shares[RUE_INTERFERENCES], const double *before, bool alone, bool room,
+                       char out[RUE_CAUSES_BYTES])
 {
-    size_t used = strlen(out);
-    used += (size_t)snprintf(out + used, RUE_CAUSES_BYTES - used, "%s", used ? ", " : "");
-    if (used < RUE_CAUSES_BYTES)
-        snprintf(out + used, RUE_CAUSES_BYTES - used, words[cause].format, share * words[cause].unit);
+    out[0] = 0;
+    for (int c = 0; c < RUE_INTERFERENCES; c++) {
+        size_t used = strlen(out);
+        bool more = !before || isnan(before[c]) || shares[c] > worse * before[c] + worth;
+        if (!(shares[c] >= words[c].least) || !more || (alone && !words[c].alone) || (room && c == RUE_BUSY))
+            continue;
+        used += (size_t)snprintf(out + used, RUE_CAUSES_BYTES - used, "%s", used ? ", " : "");
+        if (used < RUE_CAUSES_BYTES)
+            snprintf(out + used, RUE_CAUSES_BYTES - used, words[c].format, shares[c] * words[c].unit);
+    }
 }
 
 void rue_causes_explain(const struct rue_causes *causes, size_t since, char out[RUE_CAUSES_BYTES])
@@ -98,34 +107,26 @@ void rue_causes_explain(const struct rue_causes *causes, size_t since, char out[
     const struct moment *first = causes->moments, *last = &causes->moments[causes->count - 1],
                         *between = first;
     double before[RUE_INTERFERENCES], after[RUE_INTERFERENCES];
-    out[0] = 0;
     while (between < last && between[1].trial < since) between++;
     measure(first, between, before);
     measure(between, last, after);
-    for (int c = 0; c < RUE_INTERFERENCES; c++) {
-        bool more = isnan(before[c]) || after[c] > worse * before[c] + worth;
-        if (after[c] >= words[c].least && more) say(out, c, after[c]);
-    }
+    say_shares(after, before, false, false, out);
 }
 
 void rue_causes_summarise(const struct rue_causes *causes, char out[RUE_CAUSES_BYTES])
 {
     double shares[RUE_INTERFERENCES];
-    out[0] = 0;
     measure(causes->moments, &causes->moments[causes->count - 1], shares);
-    for (int c = 0; c < RUE_INTERFERENCES; c++)
-        if (words[c].alone && shares[c] >= words[c].least) say(out, c, shares[c]);
+    say_shares(shares, NULL, true, false, out);
 }
 
 void rue_causes_judge(const struct rue_causes *causes, int online_cpus, int usable_cpus,
                       char out[RUE_CAUSES_BYTES])
 {
     double shares[RUE_INTERFERENCES];
-    out[0] = 0;
     measure(causes->moments, &causes->moments[causes->count - 1], shares);
     bool room = online_cpus - shares[RUE_BUSY] >= (1 - spare_ratio) * usable_cpus;
-    for (int c = 0; c < RUE_INTERFERENCES; c++)
-        if (shares[c] >= words[c].least && !(c == RUE_BUSY && room)) say(out, c, shares[c]);
+    say_shares(shares, NULL, false, room, out);
 }
 
 static const uint64_t most_ns = 50000000; /* five ticks of the kernel's count of CPU time */

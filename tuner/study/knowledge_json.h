@@ -5,8 +5,9 @@
 #include "json_reader.h"
 #include "recommended.h"
 
-/* Fills `out->knowledge` and `out->profiles`. Of a version whose loader has other parameters it
- * stays NULL. Faults go to the reader; RUE_MEMORY, too. */
+/* Fills `out->knowledge` and `out->profiles`. A forecast that this rue does not understand, as that of a
+ * version whose loader has other parameters, is passed over: knowledge stays NULL. RUE_MEMORY goes to the
+ * reader. */
 void rue_knowledge_read(struct rue_json_reader *reader, const json_t *forecast, struct rue_recommended *out);
 
 #endif

@@ -17,13 +17,7 @@
 
 #define FORMAT "rue.recommendation/1"
 
-enum {
-    VARIANTS_MAX = 64,
-    CPUS_MAX = 1 << 20,
-    WEIGHTS_MAX = 1 << 16,
-    TOP_MAX = 1000000,
-    DISTURBED_MAX = 1 << 24
-};
+enum { CPUS_MAX = 1 << 20, WEIGHTS_MAX = 1 << 16, TOP_MAX = 1000000 };
 
 /* ---- the run ---- */
 
@@ -33,29 +27,18 @@ static void read_provenance(struct rue_json_reader *reader, struct rue_recommend
     struct rue_findings *found = &out->found;
     const json_t *object = rue_json_object(reader, out->root, "provenance", false);
     size_t length = rue_json_enter(reader, "provenance");
-    rue_json_copy_text(reader, object, "runner", true, found->runner.name, sizeof found->runner.name);
-    rue_json_copy_text(reader, object, "rue_version", false, found->run.rue_version,
-                       sizeof found->run.rue_version);
-    rue_json_copy_text(reader, object, "cpu", true, found->machine.cpu, sizeof found->machine.cpu);
-    rue_json_copy_text(reader, object, "clock", false, clock, sizeof clock);
-    rue_json_copy_text(reader, object, "measured_with", true, found->runner.measured_with,
-                       sizeof found->runner.measured_with);
-    rue_json_copy_text(reader, object, "consumer", true, found->runner.consumer,
-                       sizeof found->runner.consumer);
-    rue_json_copy_text(reader, object, "busy_before", true, found->changes.busy_before,
-                       sizeof found->changes.busy_before);
-    rue_json_copy_text(reader, object, "busy_after", true, found->changes.busy_after,
-                       sizeof found->changes.busy_after);
+    RUE_JSON_COPY(reader, object, "runner", true, found->runner.name);
+    RUE_JSON_COPY(reader, object, "rue_version", false, found->run.rue_version);
+    RUE_JSON_COPY(reader, object, "cpu", true, found->machine.cpu);
+    RUE_JSON_COPY(reader, object, "clock", false, clock);
+    RUE_JSON_COPY(reader, object, "measured_with", true, found->runner.measured_with);
+    RUE_JSON_COPY(reader, object, "consumer", true, found->runner.consumer);
+    RUE_JSON_COPY(reader, object, "busy_before", true, found->changes.busy_before);
+    RUE_JSON_COPY(reader, object, "busy_after", true, found->changes.busy_after);
     found->machine.usable_cpus = (int)rue_json_count(reader, object, "usable_cpus", true, CPUS_MAX);
     found->runner.virtual_clock = strcmp(clock, "virtual") == 0;
-    const json_t *machine = rue_json_object(reader, object, "machine", true);
-    char *text = rue_json_dump(machine, 0);
-    size_t bytes = text ? strlen(text) + 64 : 1;
-    out->machine_json = calloc(1, bytes);
-    if (out->machine_json)
-        rue_json_canonical(text ? text : "", out->machine_json, bytes);
-    else if (reader->status == RUE_OK)
-        reader->status = rue_fail_memory(reader->error, "a recommendation", bytes);
+    char *text = rue_json_dump(rue_json_object(reader, object, "machine", true), 0);
+    rue_json_canonical(text ? text : "", found->machine.json, sizeof found->machine.json);
     free(text);
     rue_json_leave(reader, length);
 }
@@ -115,26 +98,20 @@ static void read_rules(struct rue_json_reader *reader, const json_t *ledger, str
 static void read_ledger(struct rue_json_reader *reader, struct rue_recommendation *out)
 {
     struct rue_findings_ledger *ledger = &out->ledger;
-    const json_t *object = rue_json_object(reader, out->root, "ledger", false), *scenarios, *disturbed;
+    const json_t *object = rue_json_object(reader, out->root, "ledger", true), *scenarios;
+    if (!object) return;
     size_t outer = rue_json_enter(reader, "ledger");
     ledger->trials = rue_json_count(reader, object, "trials", false, INT64_MAX);
     ledger->under_way = rue_json_bool(reader, object, "under_way");
-    ledger->scenario_count = rue_json_list(reader, object, "scenarios", VARIANTS_MAX, &scenarios);
-    size_t count = rue_json_list(reader, object, "disturbed", DISTURBED_MAX, &disturbed);
-    char(*keys)[RUE_LEDGER_KEY_BYTES] = calloc(ledger->scenario_count + 1, sizeof *keys);
-    uint64_t *trials = calloc(count + 1, sizeof *trials);
-    ledger->scenarios = (const char(*)[RUE_LEDGER_KEY_BYTES])keys;
-    ledger->disturbed = trials;
-    if (!keys || !trials) reader->status = rue_fail_memory(reader->error, "a ledger", count * sizeof *trials);
-    for (size_t i = 0; reader->status == RUE_OK && i < ledger->scenario_count; i++) {
+    ledger->scenario_count =
+        rue_json_list(reader, object, "scenarios", RUE_RECOMMENDATION_VARIANTS_MAX, &scenarios);
+    ledger->scenarios = (const char(*)[RUE_LEDGER_KEY_BYTES])out->scenarios;
+    for (size_t i = 0; i < ledger->scenario_count; i++) {
         const char *key = json_string_value(json_array_get(scenarios, i));
-        if (!key || strlen(key) >= sizeof *keys) rue_json_refuse(reader, "scenarios", "a list of scenarios");
-        if (key) snprintf(keys[i], sizeof *keys, "%s", key);
-    }
-    for (; reader->status == RUE_OK && ledger->disturbed_count < count; ledger->disturbed_count++) {
-        json_int_t trial = json_integer_value(json_array_get(disturbed, ledger->disturbed_count));
-        if (trial <= 0) rue_json_refuse(reader, "disturbed", "a list of trials");
-        trials[ledger->disturbed_count] = (uint64_t)trial;
+        if (!key || strlen(key) >= RUE_LEDGER_KEY_BYTES)
+            rue_json_refuse(reader, "scenarios", "a list of scenarios");
+        else
+            snprintf(out->scenarios[i], RUE_LEDGER_KEY_BYTES, "%s", key);
     }
     read_rules(reader, object, &out->rules);
     rue_json_leave(reader, outer);
@@ -167,50 +144,40 @@ void rue_recommendation_scenario(const char *scenario, char out[RUE_LEDGER_KEY_B
 
 /* ---- the document ---- */
 
-static void read_parts(struct rue_json_reader *reader, bool kept, struct rue_recommendation *out)
+static void read_parts(struct rue_json_reader *reader, struct rue_recommendation *out)
 {
     const json_t *list;
-    size_t count = rue_json_list(reader, out->root, "recommendations", VARIANTS_MAX, &list);
+    size_t count =
+        rue_json_list(reader, out->root, "recommendations", RUE_RECOMMENDATION_VARIANTS_MAX, &list);
     out->at = calloc(count + 1, sizeof *out->at);
     if (!out->at)
         reader->status = rue_fail_memory(reader->error, "a recommendation", count * sizeof *out->at);
     size_t outer = rue_json_enter(reader, "recommendations");
     while (reader->status == RUE_OK && out->count < count) {
         size_t length = rue_json_enter_at(reader, out->count);
-        rue_recommended_read(reader, json_array_get(list, out->count), kept, &out->at[out->count]);
+        rue_recommended_read(reader, json_array_get(list, out->count), &out->at[out->count]);
         out->count++; /* also one that is refused, which is to be closed */
         rue_json_leave(reader, length);
     }
     rue_json_leave(reader, outer);
 }
 
-enum about { A_FILE, A_KEPT_RUN, ALL_KEPT };
-
-static void read_root(struct rue_json_reader *reader, enum about about, struct rue_recommendation *out)
+static void read_root(struct rue_json_reader *reader, struct rue_recommendation *out)
 {
     char format[64];
+    struct rue_findings *found = &out->found;
     if (!json_is_object(out->root)) rue_json_refuse(reader, NULL, "a recommendation");
-    rue_json_copy_text(reader, out->root, "format", false, format, sizeof format);
+    RUE_JSON_COPY(reader, out->root, "format", false, format);
     if (reader->status == RUE_OK && strcmp(format, FORMAT) != 0) rue_json_refuse(reader, "format", FORMAT);
     if (rue_knob_json_read(json_object_get(out->root, "knobs"), &reader->knobs, NULL) != RUE_OK)
         rue_json_refuse(reader, "knobs", "a list of knobs");
     read_provenance(reader, out);
-    if (about == A_FILE) {
-        read_parts(reader, false, out);
-        return;
-    }
-    struct rue_findings *found = &out->found;
     found->run.partial = rue_json_bool(reader, out->root, "partial");
-    rue_json_copy_text(reader, out->root, "partial_reason", true, found->run.partial_reason,
-                       sizeof found->run.partial_reason);
-    rue_json_copy_text(reader, out->root, "disturbance", true, found->changes.disturbance,
-                       sizeof found->changes.disturbance);
+    RUE_JSON_COPY(reader, out->root, "partial_reason", true, found->run.partial_reason);
+    RUE_JSON_COPY(reader, out->root, "disturbance", true, found->changes.disturbance);
     read_notices(reader, out);
+    read_parts(reader, out);
     read_ledger(reader, out);
-    reader->advice = "run the same 'rue tune' again to make it anew"; /* which does not read the parts */
-    if (about == ALL_KEPT) read_parts(reader, true, out);
-    if (about == ALL_KEPT && !out->ledger.under_way && out->ledger.scenario_count != out->count)
-        rue_json_refuse(reader, "ledger", "about as many variants");
 }
 
 /* A regular file, or that of this name in a folder; anything else, a FIFO for one, would have us wait. */
@@ -224,8 +191,7 @@ static rue_status load_file(const char *path, json_t **root, rue_error *error)
 }
 
 /* Takes `root`. */
-static rue_status read_document(json_t *root, enum about about, struct rue_json_reader *reader,
-                                struct rue_recommendation **out)
+static rue_status read_document(json_t *root, struct rue_json_reader *reader, struct rue_recommendation **out)
 {
     struct rue_recommendation *recommendation = calloc(1, sizeof *recommendation);
     if (!recommendation) {
@@ -234,7 +200,7 @@ static rue_status read_document(json_t *root, enum about about, struct rue_json_
     }
     recommendation->path = reader->path;
     recommendation->root = root;
-    read_root(reader, about, recommendation);
+    read_root(reader, recommendation);
     if (reader->status == RUE_OK) return *out = recommendation, RUE_OK;
     rue_recommendation_close(recommendation);
     return reader->status;
@@ -248,11 +214,11 @@ rue_status rue_recommendation_read(const char *path, struct rue_recommendation *
                                      .error = error,
                                      .knobs = &rue_own_knobs};
     rue_status status = load_file(path, &root, error);
-    return status == RUE_OK ? read_document(root, A_FILE, &reader, out) : status;
+    return status == RUE_OK ? read_document(root, &reader, out) : status;
 }
 
-rue_status rue_recommendation_read_kept(const char *text, const char *path, bool parts,
-                                        struct rue_recommendation **out, rue_error *error)
+rue_status rue_recommendation_read_kept(const char *text, const char *path, struct rue_recommendation **out,
+                                        rue_error *error)
 {
     rue_error why = {0};
     struct rue_json_reader reader = {.path = path,
@@ -261,8 +227,14 @@ rue_status rue_recommendation_read_kept(const char *text, const char *path, bool
                                      .error = &why,
                                      .knobs = &rue_own_knobs};
     rue_json_enter(&reader, "findings");
-    rue_status status = read_document(json_loads(text, JSON_REJECT_DUPLICATES, NULL),
-                                      parts ? ALL_KEPT : A_KEPT_RUN, &reader, out);
+    rue_status status = read_document(json_loads(text, JSON_REJECT_DUPLICATES, NULL), &reader, out);
+    bool alike =
+        status != RUE_OK || (*out)->ledger.under_way || (*out)->ledger.scenario_count == (*out)->count;
+    if (!alike) {
+        rue_json_refuse(&reader, "ledger", "about as many variants");
+        rue_recommendation_close(*out);
+        status = reader.status;
+    }
     if (status == RUE_OK) return RUE_OK;
     return rue_fail(error, status == RUE_DATA ? RUE_STORE : status, "%s", why.message);
 }
@@ -272,9 +244,6 @@ void rue_recommendation_close(struct rue_recommendation *recommendation)
     if (!recommendation) return;
     for (size_t i = 0; i < recommendation->count; i++) rue_recommended_close(&recommendation->at[i]);
     free(recommendation->at);
-    free(recommendation->machine_json);
-    free((void *)recommendation->ledger.scenarios);
-    free((void *)recommendation->ledger.disturbed);
     rue_ranking_rules_close(&recommendation->rules);
     json_decref(recommendation->root);
     free(recommendation);
@@ -282,7 +251,7 @@ void rue_recommendation_close(struct rue_recommendation *recommendation)
 
 int rue_recommendation_cpus(const struct rue_recommendation *recommendation)
 {
-    int cpus = rue_json_number(recommendation->machine_json, "usable_cpus");
+    int cpus = rue_json_number(recommendation->found.machine.json, "usable_cpus");
     if (cpus <= 0) cpus = recommendation->found.machine.usable_cpus;
     return cpus > 0 ? cpus : 1;
 }

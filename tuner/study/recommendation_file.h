@@ -5,19 +5,17 @@
 
 #include "recommended.h"
 
-enum { RUE_RECOMMENDATION_NOTICES_MAX = 32 };
+enum { RUE_RECOMMENDATION_NOTICES_MAX = 32, RUE_RECOMMENDATION_VARIANTS_MAX = 64 };
 
 struct rue_recommendation {
-    const char *path; /* as it was given */
-    json_t *root;     /* owned */
-    char runner[128], rue_version[64], cpu[128];
-    char *machine_json; /* the runner's own words, canonical; "" when it said none */
-    int usable_cpus;    /* 0: not known */
-    bool virtual_clock;
-    struct rue_findings found; /* facts of the run, no variants; `notices` and `ledger` are those below */
+    const char *path;          /* as it was given */
+    json_t *root;              /* owned */
+    struct rue_findings found; /* facts of the run, no variants; `notices` and `ledger` are those below; the
+                                  machine's words are canonical */
     struct rue_notice notices[RUE_RECOMMENDATION_NOTICES_MAX];
     struct rue_findings_ledger ledger; /* all zero where the file has none */
-    struct rue_ranking_rules rules;    /* of the ledger */
+    char scenarios[RUE_RECOMMENDATION_VARIANTS_MAX][RUE_LEDGER_KEY_BYTES]; /* of the ledger */
+    struct rue_ranking_rules rules;                                        /* of the ledger */
     size_t count;
     struct rue_recommended *at; /* [count] */
 };
@@ -27,10 +25,9 @@ struct rue_recommendation {
 rue_status rue_recommendation_read(const char *path, struct rue_recommendation **out,
                                    rue_error *error) RUE_MUST_CHECK;
 
-/* The same of what the store at `path` keeps, which has a ledger: RUE_STORE where it makes no sense. Without
- * `parts` only what is of the run is read, and `count` is 0. */
-rue_status rue_recommendation_read_kept(const char *text, const char *path, bool parts,
-                                        struct rue_recommendation **out, rue_error *error) RUE_MUST_CHECK;
+/* The same of what the store at `path` keeps, which has a ledger: RUE_STORE where it makes no sense. */
+rue_status rue_recommendation_read_kept(const char *text, const char *path, struct rue_recommendation **out,
+                                        rue_error *error) RUE_MUST_CHECK;
 void rue_recommendation_close(struct rue_recommendation *recommendation);
 
 /* Of the CPUs, what a loader had there: at least 1. */

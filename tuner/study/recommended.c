@@ -15,13 +15,7 @@
 
 /* TIME_MAX_NS: nine years. */
 #define TIME_MAX_NS (UINT64_C(1) << 58)
-enum {
-    CONFIGS_MAX = 1 << 17,
-    MODELS_MAX = 4096,
-    CELLS_MAX = 8000000,
-    REPEATS_MAX = 1 << 20,
-    BASELINES_MAX = 16
-};
+enum { CONFIGS_MAX = 1 << 17, MODELS_MAX = 4096, CELLS_MAX = 8000000, REPEATS_MAX = 1 << 20 };
 
 /* ---- facts ---- */
 
@@ -31,12 +25,12 @@ static void read_variant(struct rue_json_reader *reader, const json_t *object, s
     struct rue_variant *variant = &out->found.variant;
     const json_t *said = rue_json_object(reader, object, "variant", false);
     size_t length = rue_json_enter(reader, "variant");
-    rue_json_copy_text(reader, said, "mode", true, mode, sizeof mode);
-    rue_json_copy_text(reader, said, "format", false, variant->format, sizeof variant->format);
-    rue_json_copy_text(reader, said, "dtype", true, variant->dtype, sizeof variant->dtype);
-    rue_json_copy_text(reader, said, "path", true, variant->path, sizeof variant->path);
-    rue_json_copy_text(reader, said, "image_key", true, variant->image_key, sizeof variant->image_key);
-    rue_json_copy_text(reader, said, "label_key", true, variant->label_key, sizeof variant->label_key);
+    RUE_JSON_COPY(reader, said, "mode", true, mode);
+    RUE_JSON_COPY(reader, said, "format", false, variant->format);
+    RUE_JSON_COPY(reader, said, "dtype", true, variant->dtype);
+    RUE_JSON_COPY(reader, said, "path", true, variant->path);
+    RUE_JSON_COPY(reader, said, "image_key", true, variant->image_key);
+    RUE_JSON_COPY(reader, said, "label_key", true, variant->label_key);
     out->found.label = json_string_value(json_object_get(said, "label"));
     int number = rue_word_find(rue_mode_names, RUE_MODE_COUNT, mode);
     if (mode[0] && number < 0) rue_json_refuse(reader, "mode", "raw, preprocessed or null");
@@ -45,29 +39,17 @@ static void read_variant(struct rue_json_reader *reader, const json_t *object, s
     rue_json_leave(reader, length);
 }
 
-static void read_workload(struct rue_json_reader *reader, const json_t *object, struct rue_recommended *out)
+static void read_facts(struct rue_json_reader *reader, const json_t *object, struct rue_recommended *out)
 {
     rue_error why = {0};
-    const json_t *said = rue_json_object(reader, object, "workload", true);
-    if (!said) return;
-    out->has_workload = true;
-    if (rue_workload_read(said, &out->workload, &why) != RUE_OK)
-        rue_json_refuse(reader, "workload", "how data are loaded");
-    out->found.job.cold = strcmp(out->workload.cache, RUE_CACHE_COLD) == 0;
-}
-
-/* Where it is said; older files lack some words. */
-static int read_word(struct rue_json_reader *reader, const json_t *object, const char *key,
-                     const char *const *words, int count)
-{
-    return json_object_get(object, key) ? rue_json_word(reader, object, key, words, count) : 0;
-}
-
-static void read_data(struct rue_json_reader *reader, const json_t *object, struct rue_recommended *out)
-{
     struct rue_variant_findings *found = &out->found;
-    rue_json_copy_text(reader, object, "measured_with", false, out->measured_with, sizeof out->measured_with);
-    rue_json_copy_text(reader, object, "data_digest", true, found->data.digest, sizeof found->data.digest);
+    const json_t *workload = rue_json_object(reader, object, "workload", true);
+    out->has_workload = workload;
+    if (workload && rue_workload_read(workload, &out->workload, &why) != RUE_OK)
+        rue_json_refuse(reader, "workload", "how data are loaded");
+    found->job.cold = workload && strcmp(out->workload.cache, RUE_CACHE_COLD) == 0;
+    RUE_JSON_COPY(reader, object, "measured_with", false, out->measured_with);
+    RUE_JSON_COPY(reader, object, "data_digest", true, found->data.digest);
     found->data.sample = rue_json_bool(reader, object, "sample");
     found->job.images = rue_json_count(reader, object, "job_images", true, INT64_MAX);
     found->data.images = rue_json_count(reader, object, "data_images", true, INT64_MAX);
@@ -76,13 +58,14 @@ static void read_data(struct rue_json_reader *reader, const json_t *object, stru
     found->data.build_s_per_image = fmax(0, rue_json_number_of(reader, object, "build_s_per_image", true));
     found->job.drop_last = json_is_true(json_object_get(object, "drop_last"));
     found->models_unnamed = json_is_true(json_object_get(object, "models_unnamed"));
-    found->goal = (enum rue_goal)read_word(reader, object, "goal", rue_goal_names, RUE_GOAL_COUNT);
+    found->goal = (enum rue_goal)rue_json_word(reader, object, "goal", rue_goal_names, RUE_GOAL_COUNT);
     found->job.decode =
-        (enum rue_decode)read_word(reader, object, "decode", rue_decode_names, RUE_DECODE_COUNT);
+        (enum rue_decode)rue_json_word(reader, object, "decode", rue_decode_names, RUE_DECODE_COUNT);
     found->job.batch_dtype =
-        (enum rue_dtype)read_word(reader, object, "batch_dtype", rue_dtype_names, RUE_DTYPE_COUNT);
-    out->objective =
-        (enum rue_objective)read_word(reader, object, "objective", rue_objective_names, RUE_OBJECTIVE_COUNT);
+        (enum rue_dtype)rue_json_word(reader, object, "batch_dtype", rue_dtype_names, RUE_DTYPE_COUNT);
+    out->objective = (enum rue_objective)rue_json_word(reader, object, "objective", rue_objective_names,
+                                                       RUE_OBJECTIVE_COUNT);
+    out->max_first_batch_ns = rue_json_count(reader, object, "max_first_batch_ns", true, INT64_MAX);
 }
 
 static void read_evidence(struct rue_json_reader *reader, const json_t *object,
@@ -118,7 +101,6 @@ static void read_claim(struct rue_json_reader *reader, const json_t *object, str
         out->claim.far_off_ratio = fmax(0, rue_json_number_of(reader, claim, "far_off_ratio", true));
         out->claim.measured_only = json_is_true(json_object_get(claim, "measured_only"));
         if (!(out->claim.bound_ratio >= 0)) rue_json_refuse(reader, "certificate", "a bound");
-        if (isnan(out->claim.confidence)) out->claim.confidence = 0.95; /* older files do not say it */
     }
     if (!interval) return;
     out->interval = (struct rue_regret_interval){
@@ -219,20 +201,25 @@ static double time_at(const json_t *list, size_t index)
     return json_is_number(item) && ns <= (double)TIME_MAX_NS ? ns : NAN;
 }
 
+/* At most so many times of the cell's member `key`, which may lack. */
+static size_t list_times(struct rue_json_reader *reader, const json_t *cell, const char *key,
+                         const json_t **out)
+{
+    *out = NULL;
+    return json_object_get(cell, key) ? rue_json_list(reader, cell, key, REPEATS_MAX, out) : 0;
+}
+
 static void read_times(struct rue_json_reader *reader, const json_t *cell, const struct place *at)
 {
-    const json_t *times = NULL, *firsts = NULL;
+    const json_t *times;
     bool predicted = json_is_true(json_object_get(cell, "predicted"));
-    size_t first_count = json_object_get(cell, "first_batches_ns")
-                             ? rue_json_list(reader, cell, "first_batches_ns", REPEATS_MAX, &firsts)
-                             : 0;
-    for (size_t i = 0; reader->status == RUE_OK && i < first_count; i++)
+    size_t count = list_times(reader, cell, "first_batches_ns", &times);
+    for (size_t i = 0; reader->status == RUE_OK && i < count; i++)
         check_cell_status(
             reader,
-            rue_cost_matrix_add_first_batch(at->matrix, at->model, at->config, time_at(firsts, i), NULL),
+            rue_cost_matrix_add_first_batch(at->matrix, at->model, at->config, time_at(times, i), NULL),
             "first_batches_ns", "a list of times");
-    size_t count =
-        json_object_get(cell, "times_ns") ? rue_json_list(reader, cell, "times_ns", REPEATS_MAX, &times) : 0;
+    count = list_times(reader, cell, "times_ns", &times);
     for (size_t i = 0; reader->status == RUE_OK && i < count; i++)
         check_cell_status(
             reader,
@@ -272,67 +259,26 @@ static void read_cell(struct rue_json_reader *reader, const json_t *cell, const 
         "estimate_ns", "a time");
 }
 
-/* Of a file without cells: why a model misses. */
-static void read_misses(struct rue_json_reader *reader, const json_t *row, size_t config,
-                        struct rue_recommended *out)
-{
-    size_t i;
-    json_t *item;
-    if (!json_object_get(row, "misses")) return;
-    const json_t *list = rue_json_array(reader, row, "misses");
-    size_t length = rue_json_enter(reader, "misses");
-    json_array_foreach(list, i, item)
-    {
-        char status[32], name[RUE_MODEL_NAME_BYTES];
-        rue_json_copy_text(reader, item, "status", false, status, sizeof status);
-        rue_json_copy_text(reader, item, "model", true, name, sizeof name);
-        size_t model = rue_recommended_model(out, name);
-        if (reader->status != RUE_OK || strcmp(status, "unmeasured") == 0) continue;
-        if (model == RUE_NONE && out->matrix->model_count == 0) continue;
-        rue_cost_matrix_miss(out->matrix, model == RUE_NONE ? 0 : model, config,
-                             strcmp(status, "failed") == 0 ? RUE_TRIAL_FAILED : RUE_TRIAL_INFEASIBLE, "");
-    }
-    rue_json_leave(reader, length);
-}
-
-static void read_row(struct rue_json_reader *reader, const json_t *row, size_t config,
-                     struct rue_recommended *out)
-{
-    bool known = out->found.goal == RUE_GOAL_TIME;
-    const json_t *cells = rue_json_object(reader, row, "cells", true),
-                 *times = rue_json_object(reader, row, "end_to_end_ns", !known || cells);
-    if (!cells) read_misses(reader, row, config, out);
-    size_t length = rue_json_enter(reader, cells ? "cells" : "end_to_end_ns");
-    for (size_t m = 0; reader->status == RUE_OK && m < out->matrix->model_count; m++) {
-        const char *name = out->matrix->models[m];
-        if (cells) {
-            const json_t *cell = rue_json_object(reader, cells, name, false);
-            if (cell) read_cell(reader, cell, &(struct place){out->matrix, m, config});
-            continue;
-        }
-        double ns = known ? (double)rue_json_count(reader, times, name, true, TIME_MAX_NS) : 0;
-        if (ns > 0)
-            check_cell_status(reader,
-                              rue_cost_matrix_estimate(out->matrix, m, config, ns, NAN, 1, false, NULL), name,
-                              "a time");
-    }
-    rue_json_leave(reader, length);
-}
-
 static void read_rows(struct rue_json_reader *reader, const json_t *object, struct rue_recommended *out)
 {
     const json_t *rows = json_object_get(object, "configs");
-    out->max_first_batch_ns = rue_json_count(reader, object, "max_first_batch_ns", true, INT64_MAX);
-    /* Without cells it is not known when first batches came; misses say what came too late. */
-    if (json_object_get(json_array_get(rows, 0), "cells"))
-        out->matrix->first_limit_ns = out->max_first_batch_ns;
+    out->matrix->first_limit_ns = out->max_first_batch_ns;
     size_t outer = rue_json_enter(reader, "configs");
-    for (size_t c = 0; reader->status == RUE_OK && c < out->matrix->config_count; c++) {
+    for (size_t c = 0; c < out->matrix->config_count; c++) {
         size_t length = rue_json_enter_at(reader, c);
-        read_row(reader, json_array_get(rows, c), c, out);
-        if (reader->status == RUE_OK) rue_json_leave(reader, length);
+        const json_t *cells = rue_json_object(reader, json_array_get(rows, c), "cells", false);
+        size_t inner = rue_json_enter(reader, "cells");
+        for (size_t m = 0; m < out->matrix->model_count; m++) {
+            const char *name = out->matrix->models[m];
+            const json_t *cell = rue_json_object(reader, cells, name, false);
+            size_t innermost = rue_json_enter(reader, name);
+            if (cell) read_cell(reader, cell, &(struct place){out->matrix, m, c});
+            rue_json_leave(reader, innermost);
+        }
+        rue_json_leave(reader, inner);
+        rue_json_leave(reader, length);
     }
-    if (reader->status == RUE_OK) rue_json_leave(reader, outer);
+    rue_json_leave(reader, outer);
 }
 
 /* ---- answers ---- */
@@ -380,56 +326,46 @@ static void read_replay(struct rue_json_reader *reader, const json_t *object, st
     out->best_max_regret_ratio = rue_json_number_of(reader, best, "max_regret_ratio", true);
 }
 
-/* Of those that it was measured beside the one that came nearest. Older files have none. */
-static void read_baselines(struct rue_json_reader *reader, const json_t *object, bool kept,
-                           struct rue_recommended *out)
+/* Of those that it was measured beside the one that came nearest. */
+static void read_baselines(struct rue_json_reader *reader, const json_t *object, struct rue_recommended *out)
 {
     struct rue_baseline_findings *found = &out->found.baselines;
     const json_t *own = rue_json_object(reader, object, "baselines", true), *rows;
     double least = INFINITY;
-    out->baseline = RUE_NONE;
     if (!own) return;
     size_t outer = rue_json_enter(reader, "baselines");
-    size_t count = rue_json_list(reader, own, "rows", BASELINES_MAX, &rows);
-    for (size_t i = 0; reader->status == RUE_OK && i < count; i++) {
-        const json_t *row = json_array_get(rows, i), *gain = rue_json_object(reader, row, "gain", true);
+    found->count = rue_json_list(reader, own, "rows", RUE_BASELINES_MAX, &rows);
+    for (size_t i = 0; reader->status == RUE_OK && i < found->count; i++) {
+        const json_t *item = json_array_get(rows, i), *gain = rue_json_object(reader, item, "gain", true);
+        struct rue_baseline_row *row = &found->rows[i];
         struct rue_config config;
-        char name[sizeof out->baseline_name];
-        size_t column = read_config(reader, row, &config) ? config_number(out, &config) : RUE_NONE;
-        if (column == RUE_NONE && (gain || kept)) rue_json_refuse(reader, "rows", "some of the configs");
-        if (column == RUE_NONE) continue;
-        rue_json_copy_text(reader, row, "name", false, name, sizeof name);
-        if (found->count < RUE_BASELINES_MAX) {
-            found->rows[found->count].config = column;
-            memcpy(found->rows[found->count++].name, name, sizeof name);
-        }
+        row->config = read_config(reader, item, &config) ? config_number(out, &config) : RUE_NONE;
+        if (row->config == RUE_NONE) rue_json_refuse(reader, "rows", "some of the configs");
+        RUE_JSON_COPY(reader, item, "name", false, row->name);
         double ratio = gain ? rue_json_number_of(reader, gain, "speedup_ratio", false) : NAN;
         if (!(ratio < least)) continue;
         least = ratio;
-        out->baseline = column;
-        memcpy(out->baseline_name, name, sizeof name);
+        out->baseline = row;
     }
     rue_json_leave(reader, outer);
 }
 
-void rue_recommended_read(struct rue_json_reader *reader, const json_t *object, bool kept,
-                          struct rue_recommended *out)
+void rue_recommended_read(struct rue_json_reader *reader, const json_t *object, struct rue_recommended *out)
 {
-    out->best = out->baseline = RUE_NONE;
+    out->best = RUE_NONE;
     if (!json_is_object(object)) rue_json_refuse(reader, NULL, "an object");
     read_variant(reader, object, out);
-    read_data(reader, object, out);
-    read_workload(reader, object, out);
-    if (kept) read_evidence(reader, object, &out->found);
+    read_facts(reader, object, out);
+    read_evidence(reader, object, &out->found);
     read_claim(reader, object, &out->found);
     open_matrix(reader, object, out);
     if (reader->status != RUE_OK) return;
     read_weights(reader, object, out);
     read_rows(reader, object, out);
     read_best(reader, object, out);
-    read_baselines(reader, object, kept, out);
-    if (kept) read_lengths(reader, object, out);
-    if (kept) read_replay(reader, object, &out->found.replayed);
+    read_baselines(reader, object, out);
+    read_lengths(reader, object, out);
+    read_replay(reader, object, &out->found.replayed);
     const json_t *forecast = rue_json_object(reader, object, "forecast", true);
     if (forecast && reader->status == RUE_OK) rue_knowledge_read(reader, forecast, out);
 }

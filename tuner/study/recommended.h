@@ -23,18 +23,15 @@ struct rue_recommended {
     enum rue_objective objective;                    /* that and the models' weights: by what it was ranked */
     double *weights;                                 /* [models] */
     char (*profiles)[RUE_RECOMMENDED_PROFILE_BYTES]; /* [models] canonical JSON; "" where it is not known */
-    size_t best;                     /* of the matrix's configs; RUE_NONE: nothing was recommended */
-    size_t baseline;                 /* of configs: the fastest of those that it was measured beside, the
-                                        recommended one aside; RUE_NONE: there is none */
-    char baseline_name[48];          /* "PyTorch's default" */
-    bool predicted;                  /* the file has a forecast of this loader */
-    struct rue_knowledge *knowledge; /* that; NULL without one, until rue_recommended_know */
+    size_t best;                             /* of the matrix's configs; RUE_NONE: nothing was recommended */
+    const struct rue_baseline_row *baseline; /* the fastest of those that it was measured beside, the
+                                                recommended one aside; NULL: there is none */
+    bool predicted;                          /* the file has a forecast of this loader */
+    struct rue_knowledge *knowledge;         /* that; NULL without one, until rue_recommended_know */
 };
 
-/* Faults go to the reader, RUE_MEMORY, too; to be closed in any case. `kept` by a store: with all that
- * reports show. */
-void rue_recommended_read(struct rue_json_reader *reader, const json_t *object, bool kept,
-                          struct rue_recommended *out);
+/* Faults go to the reader, RUE_MEMORY, too; to be closed in any case. */
+void rue_recommended_read(struct rue_json_reader *reader, const json_t *object, struct rue_recommended *out);
 void rue_recommended_close(struct rue_recommended *recommended);
 
 /* Seconds of the job; NaN where they are not known. */

@@ -8,16 +8,17 @@
 
 #include "causes.h"
 #include "folder_lock.h"
+#include "further_answers.h"
 #include "hash.h"
 #include "interrupt.h"
 #include "machine.h"
-#include "study_folder.h"
 #include "study_opening.h"
 #include "study_outcome.h"
 #include "study_prior.h"
 #include "study_recording.h"
 #include "study_space.h"
 #include "suspension.h"
+#include "tally.h"
 
 /* To the millisecond: it tells the runs of a store apart. */
 static void now_text(char *out, size_t bytes)
@@ -88,17 +89,18 @@ static rue_status open_all(struct rue_study *study, rue_error *error)
     if (status == RUE_OK && !goal->output.fresh)
         status = rue_study_open_store(&study->setup, &study->ledger, error);
     if (status == RUE_OK)
-        status = rue_causes_look(&study->setup, "before the first trial", study->outcome.busy_before, error);
+        status = rue_causes_look(&study->setup, "before the first trial", study->outcome.changes.busy_before,
+                                 error);
     if (status == RUE_OK) status = rue_study_open_data(&study->setup, error);
     if (status == RUE_OK)
         status =
             rue_study_space(goal, hello, study->setup.variants[0].job_images, &study->setup.space, error);
+    if (status == RUE_OK) status = rue_study_list_configs(&study->setup, error);
     if (status == RUE_OK) status = rue_study_settle_budget(&study->setup, error);
     if (status == RUE_OK) status = rue_study_add_sample(&study->setup, &study->ledger, error);
     if (status == RUE_OK && goal->output.fresh)
         status = rue_study_open_store(&study->setup, &study->ledger, error);
-    if (status == RUE_OK) status = rue_study_take_changes(&study->setup, &study->ledger, error);
-    return status == RUE_OK ? rue_study_time_models(&study->setup, &study->ledger, error) : status;
+    return status == RUE_OK ? rue_study_take_changes(&study->setup, &study->ledger, error) : status;
 }
 
 static void close_study(struct rue_study *study)
@@ -119,7 +121,6 @@ static void close_study(struct rue_study *study)
     }
     free(study->setup.configs);
     free(study->ledger.rows);
-    free(study->ledger.disturbed);
     free(study->ledger.kept.rules_json);
     free(study);
 }
@@ -168,7 +169,8 @@ static rue_status conclude_run(struct rue_study *study, const struct rue_study_s
     if (keeps && rue_study_keep_findings(&study->setup, &study->ledger, findings, &end->lost) != RUE_OK)
         findings->ledger = NULL; /* the store has none */
     status = steps->found(study, findings, end, context, error);
-    rue_study_findings_close(findings);
+    rue_further_answers_close(findings);
+    rue_tally_findings_close(findings);
     return status;
 }
 

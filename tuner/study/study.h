@@ -3,7 +3,7 @@
  * rue_study_perform runs one:
  *
  *   opens     starts the runner, opens the data, finds out what is to be measured
- *             (study.c; study_opening.h, study_folder.h, study_space.h)
+ *             (study.c; study_opening.h, study_opening.h, study_space.h)
  *   plans     chooses a strategy, and says what there is to be tried (study_plan.c; study_costs.h)
  *   starts    from what is known (study_prior.h)
  *   runs      asks the strategy, measures, stores (study_run.c; study_trials.h, study_views.h, watch.h)
@@ -37,10 +37,10 @@ rue_status rue_study_run(struct rue_study *study, rue_error *error) RUE_MUST_CHE
 rue_status rue_study_select(const struct rue_study *study, size_t variant, struct rue_selection **out,
                             struct rue_baseline_findings *baselines, rue_error *error) RUE_MUST_CHECK;
 
-/* Applies them to all variants. `*out` borrows from the study; rue_study_findings_close frees the rest. */
+/* Applies them to all variants. `*out` borrows from the study, but for the matrices, which are its own from
+ * then on; closed by rue_further_answers_close and rue_tally_findings_close. */
 rue_status rue_study_findings(struct rue_study *study, struct rue_findings **out,
                               rue_error *error) RUE_MUST_CHECK;
-void rue_study_findings_close(struct rue_findings *findings);
 
 /* How a run ended: `why` it failed, and what was `lost` of what it found. */
 struct rue_study_end {

@@ -31,17 +31,6 @@ struct rate {
     char reason[RUE_REASON_BYTES];
 };
 
-static bool names_data(const struct rue_study_setup *setup, size_t variant, const struct rate *rate)
-{
-    return rue_study_is_data_fault(setup, variant, rate->outcome, rate->reason);
-}
-
-static rue_status fail_probe(const struct rue_study_setup *setup, size_t variant, const struct rate *rate,
-                             rue_error *error)
-{
-    return rue_study_fail_probe(setup, variant, rate->outcome, rate->reason, error);
-}
-
 void rue_study_note_loader(struct rue_study_setup *setup, size_t variant,
                            const struct rue_trial_result *result)
 {
@@ -86,6 +75,8 @@ static rue_status probe_rate(struct rue_study_setup *setup, struct rue_study_led
     if (status != RUE_OK) return status;
     *out = (struct rate){.outcome = result.outcome};
     snprintf(out->reason, sizeof out->reason, "%s", result.reason);
+    if (rue_study_is_data_fault(setup, variant, result.outcome, result.reason))
+        status = rue_study_fail_probe(setup, variant, result.outcome, result.reason, error);
     if (result.outcome == RUE_TRIAL_OK) {
         double took_s = (double)result.end_to_end_ns / 1e9;
         out->images_per_s = (double)result.images / took_s;
@@ -93,7 +84,7 @@ static rue_status probe_rate(struct rue_study_setup *setup, struct rue_study_led
         rue_study_note_loader(setup, asked, &result);
     }
     rue_trial_result_close(&result);
-    return RUE_OK;
+    return status;
 }
 
 /* One worker and as many as there are CPUs: what lies between is taken as proportional. Where one of the two
@@ -103,29 +94,27 @@ static rue_status probe_loader(struct rue_study_setup *setup, struct rue_study_l
 {
     int one = nearest(&setup->space, RUE_NUM_WORKERS, 1);
     int all = nearest(&setup->space, RUE_NUM_WORKERS, rue_study_usable_cpus(rue_study_hello(setup)));
-    struct rate few, many;
+    struct rate few = {0}, many;
     rue_progress_show(setup->progress, "probing the loader: %s",
                       rue_mode_names[setup->variants[variant].variant.mode]);
     rue_status status = probe_rate(setup, ledger, variant, one, FEW_IMAGES, &few, error);
-    if (status != RUE_OK) return status;
-    if (names_data(setup, variant, &few)) return fail_probe(setup, variant, &few, error);
     many = few;
-    if (all != one) status = probe_rate(setup, ledger, variant, all, MANY_IMAGES, &many, error);
-    if (status != RUE_OK) return status;
-    if (names_data(setup, variant, &many)) return fail_probe(setup, variant, &many, error);
+    if (status == RUE_OK && all != one)
+        status = probe_rate(setup, ledger, variant, all, MANY_IMAGES, &many, error);
     int least = setup->space.values[RUE_NUM_WORKERS][0];
-    if (!few.images_per_s && !many.images_per_s && least < one)
+    if (status == RUE_OK && !few.images_per_s && !many.images_per_s && least < one)
         status = probe_rate(setup, ledger, variant, least, FEW_IMAGES, &few, error);
     if (status != RUE_OK) return status;
-    if (!few.images_per_s && !many.images_per_s) return fail_probe(setup, variant, &few, error);
+    if (!few.images_per_s && !many.images_per_s)
+        return rue_study_fail_probe(setup, variant, few.outcome, few.reason, error);
     setup->costs.all_workers_images_per_s[variant] = fmax(few.images_per_s, many.images_per_s);
     setup->costs.trial_overhead_s =
         fmax(setup->costs.trial_overhead_s, fmax(few.overhead_s, many.overhead_s));
     return RUE_OK;
 }
 
-/* Seconds of compute an image: known of models that sleep and of those that were timed; asked of the runner
- * for its own and for those that really work, whose times are estimates until then. */
+/* Seconds of compute an image: known of models that sleep; asked of the runner for its own and for those that
+ * really work, on a CPU with few images. */
 static rue_status probe_model(struct rue_study_setup *setup, struct rue_study_ledger *ledger, size_t index,
                               rue_error *error)
 {
@@ -133,11 +122,12 @@ static rue_status probe_model(struct rue_study_setup *setup, struct rue_study_le
     struct rue_trial_request request = {.measure = RUE_COMPUTE,
                                         .config = rue_space_at(&setup->space, 0),
                                         .batches = RUE_PROBES_COMPUTE_BATCHES};
-    int middle = setup->space.values[RUE_BATCH_SIZE][setup->space.count[RUE_BATCH_SIZE] / 2];
-    bool works = model->profile.consumer != RUE_CONSUMER_SLEEP && !model->profile.measured;
-    int least = request.config.value[RUE_BATCH_SIZE];
-    request.config.value[RUE_BATCH_SIZE] = !works ? middle : least < WORK_IMAGES ? least : WORK_IMAGES;
-    if (model->known && !works) return RUE_OK;
+    const int *sizes = setup->space.values[RUE_BATCH_SIZE], count = setup->space.count[RUE_BATCH_SIZE];
+    bool on_cpu = model->profile.consumer == RUE_CONSUMER_HOST && !model->profile.measured;
+    request.config.value[RUE_BATCH_SIZE] = !on_cpu                  ? sizes[count / 2]
+                                           : sizes[0] < WORK_IMAGES ? sizes[0]
+                                                                    : WORK_IMAGES;
+    if (model->known && !on_cpu) return RUE_OK;
     if (!rue_study_hello(setup)->measures[RUE_COMPUTE]) return RUE_OK;
     struct rue_trial_result result;
     rue_progress_show(setup->progress, "probing %s", model->name);
@@ -228,10 +218,7 @@ double rue_study_config_s(const struct rue_study_setup *setup, const struct rue_
 double rue_study_whole_s(const struct rue_study_setup *setup)
 {
     double sum = 0;
-    for (size_t i = 0, size = rue_space_size(&setup->space); i < size; i++) {
-        struct rue_config config = rue_space_at(&setup->space, i);
-        if (!rue_space_repeats(&setup->space, &config)) sum += rue_study_config_s(setup, &config);
-    }
+    for (size_t i = 0; i < setup->config_count; i++) sum += rue_study_config_s(setup, &setup->configs[i]);
     return sum * setup->goal.search.repeats;
 }
 
@@ -308,10 +295,8 @@ static double config_s(const struct rue_study_setup *setup, size_t variants, con
 static double cheapest_s(const struct rue_study_setup *setup, size_t variants, double *enough_s)
 {
     double least_s = INFINITY, second_s = INFINITY;
-    for (size_t i = 0, size = rue_space_size(&setup->space); i < size; i++) {
-        struct rue_config config = rue_space_at(&setup->space, i);
-        if (rue_space_repeats(&setup->space, &config)) continue;
-        double s = config_s(setup, variants, &config);
+    for (size_t i = 0; i < setup->config_count; i++) {
+        double s = config_s(setup, variants, &setup->configs[i]);
         second_s = fmin(second_s, fmax(s, least_s));
         least_s = fmin(least_s, s);
     }
@@ -342,48 +327,4 @@ rue_status rue_study_check_smallest(const struct rue_study_setup *setup,
         loaders ? "the first probes show" : "the models alone need",
         enough_text(setup, ledger, enough_s, enough, sizeof enough),
         enough_s > least_s ? ", to compare two of them" : "");
-}
-
-/* Seconds of a load-only trial; workers beyond the CPUs bring no more. */
-static double probe_load_s(const struct rue_study_setup *setup, size_t variant, const struct rue_ask *ask)
-{
-    int workers = setup->configs[ask->config].value[RUE_NUM_WORKERS];
-    int cpus = rue_study_usable_cpus(rue_study_hello(setup));
-    return (double)ask->images /
-           (setup->costs.one_worker_images_per_s[variant] * fmax(1, fmin(workers, cpus)));
-}
-
-/* The batch that counts, and one to warm up. */
-static double probe_compute_s(const struct rue_study_setup *setup, size_t model, size_t config)
-{
-    uint64_t batch = (uint64_t)setup->configs[config].value[RUE_BATCH_SIZE];
-    if (!setup->models[model].known) return NAN;
-    return 2 * (double)rue_profile_batch_ns(&setup->models[model].profile, batch) / 1e9;
-}
-
-struct rue_study_probes rue_study_count_probes(const struct rue_study_setup *setup)
-{
-    struct rue_study_probes probes = {0};
-    for (size_t v = 0; v < setup->variant_count; v++) {
-        struct rue_strategy_setup strategy_setup = rue_study_strategy_setup(setup, v);
-        strategy_setup.budget.trials = setup->goal.search.budget.trials / setup->variant_count;
-        struct rue_ask loads[RUE_PROBES_LOAD_MAX];
-        size_t sizes[RUE_PROBES_SIZES_MAX], load_count = strategy_setup.runner.measures[RUE_LOAD]
-                                                             ? rue_probes_load(&strategy_setup, loads)
-                                                             : 0;
-        size_t size_count = strategy_setup.runner.measures[RUE_COMPUTE]
-                                ? rue_probes_compute_sizes(&strategy_setup, sizes)
-                                : 0;
-        size_t compute_count = size_count * setup->model_count;
-        struct rue_probes_room room = rue_probes_room(&strategy_setup);
-        if (load_count > room.load) load_count = room.load;
-        if (compute_count > room.compute) compute_count = room.compute;
-        probes.load += load_count;
-        probes.compute += compute_count;
-        for (size_t i = 0; i < load_count; i++) probes.expected_s += probe_load_s(setup, v, &loads[i]);
-        for (size_t i = 0; i < compute_count; i++)
-            probes.expected_s +=
-                probe_compute_s(setup, i % setup->model_count, sizes[i / setup->model_count]);
-    }
-    return probes;
 }

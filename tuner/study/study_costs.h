@@ -56,12 +56,4 @@ rue_status rue_study_check_smallest(const struct rue_study_setup *setup,
                                     const struct rue_study_ledger *ledger, size_t variants,
                                     rue_error *error) RUE_MUST_CHECK;
 
-/* How many trials of the loader alone and of the models alone, and the seconds that they are expected to
- * take; not finite where that is not known. Both 0 where the runner has joint trials alone. */
-struct rue_study_probes {
-    size_t load, compute;
-    double expected_s;
-};
-struct rue_study_probes rue_study_count_probes(const struct rue_study_setup *setup);
-
 #endif

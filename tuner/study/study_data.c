@@ -14,7 +14,6 @@
 #include "shards.h"
 #include "source.h"
 #include "study_costs.h"
-#include "study_folder.h"
 #include "study_opening.h"
 #include "units.h"
 
@@ -118,23 +117,6 @@ static rue_status absolute_path(const char *path, char *out, rue_error *error)
     return rue_fail(error, RUE_DATA, "cannot open %s: %s", path, strerror(errno));
 }
 
-/* A dry run converts nothing: it takes the sample to load like the raw data, as the probes see
- * (study_costs.c). */
-static void plan_sample(struct rue_study_setup *setup, struct rue_study_variant *variant, uint64_t images)
-{
-    *variant = setup->variants[0];
-    variant->sample = true;
-    variant->variant = (struct rue_variant){.mode = RUE_PREPROCESSED, .format = "tensor"};
-    snprintf(variant->variant.dtype, sizeof variant->variant.dtype, "%s",
-             rue_dtype_names[setup->goal.loader.workload.batch_dtype]);
-    variant->opened.images = images;
-    variant->opened.digest[0] = 0;
-    setup->variant_count++;
-    rue_progress_note(setup->progress,
-                      "a dry run converts no sample: the plan assumes that preprocessed data load "
-                      "as slowly as raw data");
-}
-
 static rue_status open_part(struct rue_study_setup *setup, rue_error *error)
 {
     char path[PATH_MAX];
@@ -168,8 +150,35 @@ static uint64_t wanted_sample(const struct rue_study_setup *setup)
     return 0;
 }
 
+/* Makes the sample of so many images and opens it. */
+static rue_status convert_sample(struct rue_study_setup *setup, struct rue_study_variant *variant,
+                                 uint64_t count, rue_error *error)
+{
+    const struct rue_workload *workload = &setup->goal.loader.workload;
+    const struct rue_prepare_options options = {.source = setup->goal.data.keys,
+                                                .format = "tensor",
+                                                .mode = RUE_PREPROCESSED,
+                                                .dtype = (int)workload->batch_dtype,
+                                                .split = "",
+                                                .images = count,
+                                                .seed = workload->seed,
+                                                .max_pixels = workload->max_pixels,
+                                                .bad_images = workload->bad_images};
+    struct rue_prepared done = {0};
+    struct rue_progress progress = rue_progress_open(setup->progress->quiet);
+    rue_status status = rue_prepare_convert(setup->variants[0].variant.path, setup->place.sample_path,
+                                            &options, &progress, &done, error);
+    rue_progress_close(&progress);
+    if (status == RUE_OK) status = absolute_path(setup->place.sample_path, variant->variant.path, error);
+    if (status != RUE_OK) return status;
+    variant->opened = (struct rue_opened){0};
+    variant->build_s_per_image = (double)done.elapsed_ns / 1e9 / (double)done.images;
+    return open_variant(setup, variant, error);
+}
+
 /* Converts a sample of the raw data, so that raw can be compared with preprocessed, unless the budget is too
- * small for any study. */
+ * small for any study. A dry run converts nothing: it takes the sample to load like the raw data, as the
+ * probes see (study_costs.c). */
 rue_status rue_study_add_sample(struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                                 rue_error *error)
 {
@@ -178,12 +187,23 @@ rue_status rue_study_add_sample(struct rue_study_setup *setup, struct rue_study_
     char images[RUE_UNIT_TEXT_BYTES], all[RUE_UNIT_TEXT_BYTES], size[RUE_UNIT_TEXT_BYTES];
     enum rue_dtype dtype = setup->goal.loader.workload.batch_dtype;
     uint64_t count = wanted_sample(setup);
-    rue_status fits = rue_study_check_smallest(setup, ledger, setup->variant_count + (count > 0), error);
-    if (fits != RUE_OK || count == 0) return fits;
-    if (setup->goal.output.dry_run) return plan_sample(setup, variant, count), RUE_OK;
-    rue_status status = open_part(setup, error);
+    rue_status status = rue_study_check_smallest(setup, ledger, setup->variant_count + (count > 0), error);
+    if (status != RUE_OK || count == 0) return status;
+    *variant = *raw;
+    variant->sample = true;
+    variant->variant = (struct rue_variant){.mode = RUE_PREPROCESSED, .format = "tensor"};
+    snprintf(variant->variant.dtype, sizeof variant->variant.dtype, "%s", rue_dtype_names[dtype]);
+    if (setup->goal.output.dry_run) {
+        variant->opened.images = count;
+        variant->opened.digest[0] = 0;
+        setup->variant_count++;
+        rue_progress_note(setup->progress,
+                          "a dry run converts no sample: the plan assumes that preprocessed data load "
+                          "as slowly as raw data");
+        return RUE_OK;
+    }
+    status = open_part(setup, error);
     if (status != RUE_OK) return status;
-
     snprintf(setup->place.sample_path, sizeof setup->place.sample_path, "%s/%s", setup->place.part,
              RUE_STUDY_SAMPLE);
     rue_interrupt_guard_file(setup->place.sample_path);
@@ -192,37 +212,12 @@ rue_status rue_study_add_sample(struct rue_study_setup *setup, struct rue_study_
         "to compare with preprocessed data, %s of %s images are converted (%s, removed at the end)",
         rue_format_count(count, images, sizeof images), rue_format_count(raw->opened.images, all, sizeof all),
         rue_format_bytes(count * rue_fetcher_tensor_bytes(dtype), size, sizeof size));
-    struct rue_prepare_options options = {.source = setup->goal.data.keys,
-                                          .format = "tensor",
-                                          .mode = RUE_PREPROCESSED,
-                                          .dtype = (int)dtype,
-                                          .split = "",
-                                          .images = count,
-                                          .seed = setup->goal.loader.workload.seed,
-                                          .max_pixels = setup->goal.loader.workload.max_pixels,
-                                          .bad_images = setup->goal.loader.workload.bad_images};
-    struct rue_prepared done = {0};
     rue_error why = {0};
-    struct rue_progress progress = rue_progress_open(setup->progress->quiet);
-    status =
-        rue_prepare_convert(raw->variant.path, setup->place.sample_path, &options, &progress, &done, &why);
-    rue_progress_close(&progress);
-    if (why.status == RUE_INFEASIBLE || why.status == RUE_MEMORY) {
-        rue_progress_note(setup->progress, "preprocessed data are not compared: %s", why.message);
-        return RUE_OK;
-    }
-    if (status != RUE_OK) return rue_fail(error, status, "%s", why.message);
-    *variant = (struct rue_study_variant){
-        .sample = true, .build_s_per_image = (double)done.elapsed_ns / 1e9 / (double)done.images};
-    variant->variant = (struct rue_variant){.mode = RUE_PREPROCESSED, .format = "tensor"};
-    snprintf(variant->variant.dtype, sizeof variant->variant.dtype, "%s", rue_dtype_names[dtype]);
-    status = absolute_path(setup->place.sample_path, variant->variant.path, &why);
-    if (status == RUE_OK) status = open_variant(setup, variant, &why);
-    if (why.status == RUE_INFEASIBLE) {
-        rue_progress_note(setup->progress, "preprocessed data are not compared: %s", why.message);
-        return RUE_OK;
-    }
-    return status == RUE_OK ? RUE_OK : rue_fail(error, status, "%s", why.message);
+    status = convert_sample(setup, variant, count, &why);
+    if (status != RUE_INFEASIBLE && status != RUE_MEMORY)
+        return status == RUE_OK ? RUE_OK : rue_fail(error, status, "%s", why.message);
+    rue_progress_note(setup->progress, "preprocessed data are not compared: %s", why.message);
+    return RUE_OK;
 }
 
 /* What the runner brings along. */

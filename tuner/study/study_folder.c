@@ -1,4 +1,4 @@
-#include "study_folder.h"
+#include "study_opening.h"
 
 #include <errno.h>
 #include <inttypes.h>

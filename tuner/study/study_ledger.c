@@ -2,10 +2,7 @@
 
 #include <math.h>
 
-#include "disturbance.h"
 #include "suspension.h"
-
-static const double prediction_spread = 1.5; /* predictions are surer of themselves than they should be */
 
 uint64_t rue_study_spent_ns(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger)
 {
@@ -32,19 +29,7 @@ void rue_study_note_error(struct rue_study_ledger *ledger, double expected_s, do
     bool joint = result->outcome == RUE_TRIAL_OK && row->trial.request.measure == RUE_JOINT;
     if (!joint || result->end_to_end_ns <= 0 || !(expected_s > 0)) return;
     row->error = log((double)result->end_to_end_ns / 1e9 / expected_s);
-    row->error_sd = prediction_spread * expected_sd;
-    row->trial.disturbed = rue_disturbance_is_likely(row->error, row->error_sd);
-}
-
-void rue_study_take_marks(struct rue_study_ledger *ledger)
-{
-    for (size_t i = 0; i < ledger->disturbed_count; i++) rue_study_mark(ledger, ledger->disturbed[i]);
-}
-
-void rue_study_mark(struct rue_study_ledger *ledger, uint64_t trial)
-{
-    for (size_t i = 0; i < ledger->row_count; i++)
-        ledger->rows[i].trial.disturbed |= ledger->rows[i].trial.id == trial;
+    row->error_sd = RUE_STUDY_SPREAD * expected_sd;
 }
 
 bool rue_study_is_unsure(const struct rue_study_ledger *ledger, size_t trial)

@@ -47,8 +47,6 @@ struct rue_study_ledger {
     struct rue_speed_history speeds;
     size_t notice_count;
     struct rue_notice notices[RUE_STUDY_NOTICES_MAX]; /* [notice_count] of changes of the machine */
-    size_t disturbed_count, disturbed_capacity;
-    uint64_t *disturbed; /* [disturbed_count] trials that count little, as far as they are kept; owned */
     struct {
         struct rue_findings_ledger facts; /* borrow the rest */
         char scenarios[RUE_STUDY_VARIANTS_MAX][RUE_LEDGER_KEY_BYTES];
@@ -65,12 +63,11 @@ uint64_t rue_study_spent_ns(const struct rue_study_setup *setup, const struct ru
 void rue_study_count_cost(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                           uint64_t started_ns, struct rue_trial_result *result);
 
-/* Notes how far the last row is off the time that a strategy expected, and marks it where it is too far. */
-void rue_study_note_error(struct rue_study_ledger *ledger, double expected_s, double expected_sd);
+/* Predictions are surer of themselves than they should be: so much. */
+#define RUE_STUDY_SPREAD 1.5
 
-/* Marks the row of a disturbed trial, where there is one; those of the trials that were taken over. */
-void rue_study_mark(struct rue_study_ledger *ledger, uint64_t trial);
-void rue_study_take_marks(struct rue_study_ledger *ledger);
+/* Notes how far the last row is off the time that a strategy expected. */
+void rue_study_note_error(struct rue_study_ledger *ledger, double expected_s, double expected_sd);
 
 /* Whether nobody knows if a trial was made before or after a change. */
 bool rue_study_is_unsure(const struct rue_study_ledger *ledger, size_t trial);

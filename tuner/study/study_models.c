@@ -5,7 +5,6 @@
 #include "device_table.h"
 #include "model_extras.h"
 #include "study_opening.h"
-#include "study_trials.h"
 #include "suggest.h"
 #include "units.h"
 #include "word_list.h"
@@ -161,14 +160,7 @@ rue_status rue_study_choose_models(struct rue_study_setup *setup, rue_error *err
     return rue_ranking_rules_check(&setup->goal.search.rules, names, setup->model_count, error);
 }
 
-enum { TIMED_BATCHES = 3, SIZES = 2 };
-
 static const uint64_t patience_ns = 60 * RUE_NS_PER_S;
-
-static bool is_untimed(const struct rue_study_model *model)
-{
-    return model->profile.consumer == RUE_CONSUMER_CUDA;
-}
 
 /* A batch of one image, which no store is told of. Whether memory can be locked is for trials to tell. */
 static rue_status try_model(const struct rue_study_setup *setup, const struct rue_study_model *model,
@@ -197,55 +189,7 @@ static rue_status try_model(const struct rue_study_setup *setup, const struct ru
 rue_status rue_study_try_models(const struct rue_study_setup *setup, rue_error *error)
 {
     for (size_t m = 0; m < setup->model_count; m++)
-        if (is_untimed(&setup->models[m])) return try_model(setup, &setup->models[m], error);
+        if (setup->models[m].profile.consumer == RUE_CONSUMER_CUDA)
+            return try_model(setup, &setup->models[m], error);
     return RUE_OK;
-}
-
-/* One trial of the model alone; `*batch_ns` is 0 where a batch of that size is infeasible. */
-static rue_status time_batch(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                             size_t model, int size, double *batch_ns, rue_error *error)
-{
-    struct rue_trial_result result;
-    struct rue_trial_request request = {
-        .measure = RUE_COMPUTE, .config = rue_space_at(&setup->space, 0), .batches = TIMED_BATCHES};
-    request.config.value[RUE_BATCH_SIZE] = size;
-    *batch_ns = 0;
-    rue_status status = rue_study_measure(setup, ledger, 0, model, &request, 0, 0, &result, error);
-    if (status != RUE_OK) return status;
-    if (result.outcome == RUE_TRIAL_OK && result.batches > 0)
-        *batch_ns = (double)result.compute_ns / (double)result.batches;
-    else if (result.outcome != RUE_TRIAL_INFEASIBLE)
-        status = rue_fail(error, RUE_INFEASIBLE, "%s", result.reason);
-    rue_trial_result_close(&result);
-    return status;
-}
-
-/* The line through two sizes will do for a plan. */
-static rue_status time_model(struct rue_study_setup *setup, struct rue_study_ledger *ledger, size_t index,
-                             rue_error *error)
-{
-    struct rue_study_model *model = &setup->models[index];
-    struct rue_profile *profile = &model->profile;
-    const int *values = setup->space.values[RUE_BATCH_SIZE], count = setup->space.count[RUE_BATCH_SIZE];
-    const int sizes[SIZES] = {values[0], values[count / 2]};
-    rue_status status = RUE_OK;
-    rue_progress_show(setup->progress, "timing %s", model->name);
-    for (int i = 0; status == RUE_OK && i < (count > 1 ? SIZES : 1); i++) {
-        double batch_ns;
-        status = time_batch(setup, ledger, index, sizes[i], &batch_ns, error);
-        if (status != RUE_OK || !(batch_ns > 0)) continue;
-        profile->batch_size[profile->points] = (uint32_t)sizes[i];
-        profile->batch_ns[profile->points++] = batch_ns;
-    }
-    model->known = profile->measured = profile->points > 0;
-    return status;
-}
-
-rue_status rue_study_time_models(struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                                 rue_error *error)
-{
-    rue_status status = RUE_OK;
-    for (size_t m = 0; status == RUE_OK && m < setup->model_count; m++)
-        if (is_untimed(&setup->models[m])) status = time_model(setup, ledger, m, error);
-    return status;
 }

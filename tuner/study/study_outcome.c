@@ -19,36 +19,15 @@
 #include "study.h"
 #include "study_recording.h"
 #include "study_trials.h"
+#include "tally.h"
 #include "workload_json.h"
-
-static bool is_noted(const struct rue_study_ledger *ledger, uint64_t trial)
-{
-    for (size_t i = 0; i < ledger->disturbed_count; i++)
-        if (ledger->disturbed[i] == trial) return true;
-    return false;
-}
-
-/* Those of earlier runs stay, which this one may have had no use for. */
-static rue_status note_disturbed(struct rue_study_ledger *ledger, rue_error *error)
-{
-    for (size_t i = 0; i < ledger->row_count; i++) {
-        if (!ledger->rows[i].trial.disturbed || is_noted(ledger, ledger->rows[i].trial.id)) continue;
-        rue_status status =
-            rue_array_grow(&ledger->disturbed, &ledger->disturbed_capacity, ledger->disturbed_count + 1,
-                           sizeof *ledger->disturbed, "disturbed trials", error);
-        if (status != RUE_OK) return status;
-        ledger->disturbed[ledger->disturbed_count++] = ledger->rows[i].trial.id;
-    }
-    return RUE_OK;
-}
 
 /* What of the store the findings rest on. */
 static rue_status describe_ledger(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                                   bool under_way, rue_error *error)
 {
     struct rue_findings_ledger *kept = &ledger->kept.facts;
-    rue_status status = note_disturbed(ledger, error);
-    if (status == RUE_OK) status = rue_store_count(ledger->store, &kept->trials, error);
+    rue_status status = rue_store_count(ledger->store, &kept->trials, error);
     if (status != RUE_OK) return status;
     for (size_t v = 0; v < setup->variant_count; v++) rue_study_key(setup, v, ledger->kept.scenarios[v]);
     free(ledger->kept.rules_json);
@@ -57,8 +36,6 @@ static rue_status describe_ledger(const struct rue_study_setup *setup, struct ru
     kept->under_way = under_way;
     kept->scenario_count = setup->variant_count;
     kept->scenarios = (const char(*)[RUE_LEDGER_KEY_BYTES])ledger->kept.scenarios;
-    kept->disturbed_count = ledger->disturbed_count;
-    kept->disturbed = ledger->disturbed;
     kept->rules_json = ledger->kept.rules_json;
     return RUE_OK;
 }
@@ -116,22 +93,6 @@ static rue_status add_notice(struct rue_study_ledger *ledger, const struct rue_n
     return rue_store_doubt(ledger->store, notice->unsure, notice->unsure_end, error);
 }
 
-static rue_status take_kept(struct rue_study_ledger *ledger, const struct rue_recommendation *kept,
-                            rue_error *error)
-{
-    rue_status status = RUE_OK;
-    size_t count = kept->ledger.disturbed_count;
-    for (size_t i = 0; status == RUE_OK && i < kept->found.changes.notice_count; i++)
-        status = add_notice(ledger, &kept->notices[i], error);
-    if (status == RUE_OK)
-        status = rue_array_grow(&ledger->disturbed, &ledger->disturbed_capacity, count,
-                                sizeof *ledger->disturbed, "disturbed trials", error);
-    if (status != RUE_OK) return status;
-    for (size_t i = 0; i < count; i++) ledger->disturbed[i] = kept->ledger.disturbed[i];
-    ledger->disturbed_count = count;
-    return RUE_OK;
-}
-
 /* Each run passes on what it took over, so the last one that is concerned knows all of it. */
 rue_status rue_study_take_changes(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                                   rue_error *error)
@@ -143,11 +104,12 @@ rue_status rue_study_take_changes(const struct rue_study_setup *setup, struct ru
         char *text = NULL;
         status = rue_store_findings(ledger->store, nth, &text, error);
         if (status != RUE_OK || !text) return status;
-        status = rue_recommendation_read_kept(text, RUE_STORE_FILE, false, &kept, error);
+        status = rue_recommendation_read_kept(text, RUE_STORE_FILE, &kept, error);
         free(text);
         if (status != RUE_OK) return status;
         taken = concern(&kept->ledger, setup);
-        if (taken) status = take_kept(ledger, kept, error);
+        for (size_t i = 0; status == RUE_OK && taken && i < kept->found.changes.notice_count; i++)
+            status = add_notice(ledger, &kept->notices[i], error);
         rue_recommendation_close(kept);
     }
     return status;
@@ -160,6 +122,7 @@ rue_status rue_study_note_change(const struct rue_study_setup *setup, struct rue
     return status == RUE_OK ? keep_changes(setup, ledger, error) : status;
 }
 
+#define COPY(to, from) snprintf(to, sizeof(to), "%s", from)
 #define TEXT_OF(token) #token
 #define TEXT(macro)    TEXT_OF(macro)
 
@@ -219,12 +182,10 @@ rue_status rue_study_select(const struct rue_study *study, size_t variant, struc
     const struct rue_ranking_rules *rules = &study->setup.goal.search.rules;
     if (!study->outcome.variants[variant].matrix) return rue_fail_memory(error, "a cost matrix", 0);
     *baselines = (struct rue_baseline_findings){0};
-    for (size_t b = 0; b < study->setup.baselines.count; b++) {
-        const struct rue_study_baseline *baseline = &study->setup.baselines.at[b];
-        if (baseline->column == RUE_NONE) continue;
-        struct rue_baseline_row *row = &baselines->rows[baselines->count++];
-        row->config = baseline->column;
-        snprintf(row->name, sizeof row->name, "%s", baseline->name);
+    baselines->count = study->setup.baselines.count;
+    for (size_t b = 0; b < baselines->count; b++) {
+        baselines->rows[b].config = study->setup.baselines.at[b].column;
+        COPY(baselines->rows[b].name, study->setup.baselines.at[b].name);
     }
     rue_status status = rue_ranking_rules_select(rules, study->outcome.variants[variant].matrix, out, error);
     if (status == RUE_OK)
@@ -293,11 +254,6 @@ static void describe_consumer(const struct rue_study_setup *setup, char *out, si
     snprintf(out, bytes, "%s", device ? device : "");
 }
 
-static void copy_text(char *out, size_t bytes, const char *text)
-{
-    snprintf(out, bytes, "%s", text);
-}
-
 void rue_study_libraries(char *out, size_t bytes)
 {
     snprintf(out, bytes, "libjpeg-turbo %s, SQLite %s, jansson %s, GSL %s", TEXT(LIBJPEG_TURBO_VERSION),
@@ -314,34 +270,32 @@ static void fill_provenance(const struct rue_study *study, struct rue_findings *
     const struct rue_hello *hello = rue_study_hello(&study->setup);
     struct rue_machine machine = rue_machine_read();
     const char *name = strrchr(study->setup.place.folder, '/');
-    copy_text(out->study, sizeof out->study, name && name[1] ? name + 1 : study->setup.place.folder);
-    copy_text(out->runner.measured_with, sizeof out->runner.measured_with, hello->loader);
+    COPY(out->study, name && name[1] ? name + 1 : study->setup.place.folder);
+    COPY(out->runner.measured_with, hello->loader);
     out->runner.pins = hello->varies[RUE_PIN_MEMORY];
-    copy_text(out->runner.name, sizeof out->runner.name, hello->runner);
-    copy_text(out->run.rue_version, sizeof out->run.rue_version, RUE_VERSION);
-    copy_text(out->machine.cpu, sizeof out->machine.cpu, machine.cpu);
-    copy_text(out->machine.kernel, sizeof out->machine.kernel, machine.kernel);
-    copy_text(out->machine.json, sizeof out->machine.json, hello->machine_json);
-    copy_text(out->run.command_line, sizeof out->run.command_line, study->setup.goal.output.command_line);
-    copy_text(out->run.started, sizeof out->run.started, study->setup.started);
-    copy_text(out->run.partial_reason, sizeof out->run.partial_reason, study->outcome.partial_reason);
+    COPY(out->runner.name, hello->runner);
+    COPY(out->run.rue_version, RUE_VERSION);
+    COPY(out->machine.cpu, machine.cpu);
+    COPY(out->machine.kernel, machine.kernel);
+    COPY(out->machine.json, hello->machine_json);
+    COPY(out->run.command_line, study->setup.goal.output.command_line);
+    COPY(out->run.started, study->setup.started);
+    COPY(out->run.partial_reason, study->outcome.partial_reason);
     rue_study_libraries(out->machine.libraries, sizeof out->machine.libraries);
     describe_consumer(&study->setup, out->runner.consumer, sizeof out->runner.consumer);
     out->machine.usable_cpus = machine.usable_cpus;
     out->machine.memory_bytes = machine.memory_bytes;
     out->run.duration_s = (double)(rue_clock_now_ns() - study->ledger.clock.start_ns) / 1e9;
-    copy_text(out->run.strategy, sizeof out->run.strategy, study->setup.plan.strategy->name);
-    copy_text(out->run.strategy_why, sizeof out->run.strategy_why, study->setup.plan.why);
+    COPY(out->run.strategy, study->setup.plan.strategy->name);
+    COPY(out->run.strategy_why, study->setup.plan.why);
     out->runner.virtual_clock = hello->virtual_clock;
     out->run.seed = study->setup.goal.loader.workload.seed;
     out->run.repeats_planned = study->setup.goal.search.repeats;
     out->run.partial = study->outcome.partial;
     out->run.reused_trials = study->ledger.reused;
+    out->changes = study->outcome.changes;
     out->changes.notice_count = study->ledger.notice_count;
     out->changes.notices = study->ledger.notices;
-    copy_text(out->changes.disturbance, sizeof out->changes.disturbance, study->outcome.disturbance);
-    copy_text(out->changes.busy_before, sizeof out->changes.busy_before, study->outcome.busy_before);
-    copy_text(out->changes.busy_after, sizeof out->changes.busy_after, study->outcome.busy_after);
     out->row_count = study->ledger.row_count;
     out->row_at = copy_row;
     out->row_context = &study->ledger;
@@ -349,32 +303,26 @@ static void fill_provenance(const struct rue_study *study, struct rue_findings *
 
 rue_status rue_study_findings(struct rue_study *study, struct rue_findings **out, rue_error *error)
 {
+    size_t count = study->setup.variant_count;
     struct rue_findings *findings = calloc(1, sizeof *findings);
-    if (!findings) return rue_fail_memory(error, "findings", sizeof *findings);
-    findings->variants = calloc(study->setup.variant_count, sizeof *findings->variants);
+    if (findings) findings->variants = calloc(count, sizeof *findings->variants);
     rue_status status =
-        findings->variants ? RUE_OK : rue_fail_memory(error, "findings", sizeof *findings->variants);
-    for (; status == RUE_OK && findings->variant_count < study->setup.variant_count;
-         findings->variant_count += status == RUE_OK)
-        status =
-            fill_variant(study, findings->variant_count, &findings->variants[findings->variant_count], error);
-    if (status != RUE_OK) return rue_study_findings_close(findings), status;
+        findings && findings->variants ? RUE_OK : rue_fail_memory(error, "findings", sizeof *findings);
+    for (size_t v = 0; status == RUE_OK && v < count; v++) {
+        status = fill_variant(study, v, &findings->variants[v], error);
+        if (status != RUE_OK) break;
+        findings->variant_count++;
+        study->outcome.variants[v].matrix = NULL; /* it is the findings' */
+    }
     for (size_t m = 0; m < study->setup.model_count; m++)
         study->outcome.profiles[m] = study->setup.models[m].profile_json;
-    findings->profiles = study->outcome.profiles;
-    fill_provenance(study, findings);
-    status = rue_further_answers_find(findings, &study->setup.goal.search.rules, error);
-    if (status != RUE_OK) return rue_study_findings_close(findings), status;
-    *out = findings;
-    return RUE_OK;
-}
-
-void rue_study_findings_close(struct rue_findings *findings)
-{
-    if (!findings) return;
-    rue_further_answers_close(findings);
-    for (size_t v = 0; v < findings->variant_count; v++)
-        rue_selection_close((struct rue_selection *)findings->variants[v].selection);
-    free(findings->variants);
-    free(findings);
+    if (status == RUE_OK) {
+        findings->profiles = study->outcome.profiles;
+        fill_provenance(study, findings);
+        status = rue_further_answers_find(findings, &study->setup.goal.search.rules, error);
+        if (status != RUE_OK) rue_further_answers_close(findings);
+    }
+    if (status == RUE_OK) return *out = findings, RUE_OK;
+    rue_tally_findings_close(findings);
+    return status;
 }

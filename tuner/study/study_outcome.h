@@ -14,8 +14,7 @@ struct rue_study_outcome {
         struct rue_knowledge *knowledge; /* owned; NULL where the strategy tells none */
     } variants[RUE_STUDY_VARIANTS_MAX];
     const char *profiles[RUE_STUDY_MODELS_MAX]; /* of the models, for the findings */
-    char disturbance[256];                      /* what slowed all of it; "" : nothing did */
-    char busy_before[256], busy_after[256]; /* what kept the machine busy without trials; "" : nothing did */
+    struct rue_change_findings changes;         /* but for notices */
     bool partial;
     char partial_reason[160];
 };
@@ -25,8 +24,8 @@ struct rue_study_outcome {
 rue_status rue_study_keep_findings(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                                    struct rue_findings *findings, rue_error *error) RUE_MUST_CHECK;
 
-/* Takes over what the last run that measured any of the same knew of changes of the machine and of disturbed
- * trials. RUE_STORE, RUE_MEMORY. */
+/* Takes over what the last run that measured any of the same knew of changes of the machine. RUE_STORE,
+ * RUE_MEMORY. */
 rue_status rue_study_take_changes(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                                   rue_error *error) RUE_MUST_CHECK;
 

@@ -29,8 +29,8 @@ static const char *duration(double s, char out[TIME_BYTES])
 
 static rue_status choose_by_trials(struct rue_study_setup *setup)
 {
-    size_t all = rue_study_config_count(setup) * setup->model_count * setup->variant_count *
-                 (size_t)setup->goal.search.repeats;
+    size_t all =
+        setup->config_count * setup->model_count * setup->variant_count * (size_t)setup->goal.search.repeats;
     size_t budget = setup->goal.search.budget.trials;
     bool fits = all <= rue_watch_spares(setup, budget);
     snprintf(setup->plan.why, sizeof setup->plan.why,
@@ -47,7 +47,7 @@ static rue_status choose_by_time(struct rue_study_setup *setup, struct rue_study
                                  rue_error *error)
 {
     double budget_s = (double)setup->goal.search.budget.time_ns / 1e9;
-    bool few = rue_study_config_count(setup) <= FEW_CONFIGS;
+    bool few = setup->config_count <= FEW_CONFIGS;
     double share = few ? few_share : comfortable_share;
     char all[TIME_BYTES], budget[TIME_BYTES];
     rue_status status = rue_study_probe_least(setup, ledger, error);
@@ -73,21 +73,6 @@ static rue_status choose_strategy(struct rue_study_setup *setup, struct rue_stud
         return choose(setup, "grid");
     }
     return setup->goal.search.budget.trials ? choose_by_trials(setup) : choose_by_time(setup, ledger, error);
-}
-
-enum { CONFIGS_MAX = 65536 };
-
-static rue_status list_configs(struct rue_study_setup *setup, rue_error *error)
-{
-    size_t size = rue_space_size(&setup->space);
-    setup->configs = calloc(size + RUE_BASELINES_MAX, sizeof *setup->configs);
-    if (!setup->configs) return rue_fail_memory(error, "configurations", size * sizeof *setup->configs);
-    for (size_t i = 0; i < size; i++) {
-        struct rue_config config = rue_space_at(&setup->space, i);
-        if (!rue_space_repeats(&setup->space, &config)) setup->configs[setup->config_count++] = config;
-    }
-    rue_study_list_baselines(setup);
-    return RUE_OK;
 }
 
 /* All trials of all configurations, and what the store spares of them. */
@@ -127,24 +112,14 @@ static rue_status choose_length(struct rue_study_setup *setup, struct rue_study_
 
 rue_status rue_study_plan(struct rue_study *study, rue_error *error)
 {
-    size_t size = rue_space_size(&study->setup.space);
-    if (size > CONFIGS_MAX)
-        return rue_fail(
-            error, RUE_USAGE,
-            "the space holds %zu configurations, and at most %d can be looked at; give fewer values", size,
-            CONFIGS_MAX);
     /* Before anything is measured; what is stored may be enough all the same. */
     rue_status status = study->ledger.found_trials ? RUE_OK : rue_study_check_trials(&study->setup, error);
     if (status == RUE_OK) status = rue_study_choose_baselines(&study->setup, error);
     if (status == RUE_OK && !study->setup.plan.strategy)
         status = choose_strategy(&study->setup, &study->ledger, error);
     if (status != RUE_OK) return status;
-    if (!rue_study_predicts(&study->setup))
-        status = choose_length(&study->setup, &study->ledger, error);
-    else if (study->setup.goal.output
-                 .dry_run) /* for what the probes will take, which is worth a trial here alone */
-        status = rue_study_probe_least(&study->setup, &study->ledger, error);
-    if (status == RUE_OK) status = list_configs(&study->setup, error);
+    if (!rue_study_predicts(&study->setup)) status = choose_length(&study->setup, &study->ledger, error);
+    rue_study_list_baselines(&study->setup);
     if (status == RUE_OK && !rue_study_predicts(&study->setup))
         status = expect_all(&study->setup, &study->ledger, error);
     if (rue_study_predicts(&study->setup))

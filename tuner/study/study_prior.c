@@ -26,7 +26,7 @@ static bool is_same_machine(const struct rue_study_setup *setup, const struct ru
     char words[sizeof hello->machine_json + 64];
     rue_json_canonical(hello->machine_json, words, sizeof words);
     return strcmp(hello->runner, earlier->found.runner.name) == 0 &&
-           strcmp(words, earlier->machine_json) == 0 &&
+           strcmp(words, earlier->found.machine.json) == 0 &&
            hello->virtual_clock == earlier->found.runner.virtual_clock &&
            strcmp(machine.cpu, earlier->found.machine.cpu) == 0 &&
            machine.usable_cpus == earlier->found.machine.usable_cpus;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "study_views.h"
 #include "units.h"
 
 rue_status rue_study_open_recording(struct rue_study_setup *setup, rue_error *error)
@@ -51,12 +52,10 @@ static double cell_s(const struct rue_study_setup *setup, size_t variant, size_t
 double rue_study_recording_s(const struct rue_study_setup *setup, size_t index)
 {
     double sum = 0;
-    for (size_t c = 0, size = rue_space_size(&setup->space); c < size; c++) {
-        struct rue_config config = rue_space_at(&setup->space, c);
+    for (size_t c = 0; c < setup->config_count; c++)
         for (size_t v = 0; v < setup->variant_count; v++)
             for (size_t m = 0; (index == RUE_NONE || index == v) && m < setup->model_count; m++)
-                sum += cell_s(setup, v, m, &config);
-    }
+                sum += cell_s(setup, v, m, &setup->configs[c]);
     return sum;
 }
 
@@ -76,47 +75,31 @@ rue_status rue_study_settle_budget(struct rue_study_setup *setup, rue_error *err
 }
 
 /* All that the table knows of the cells that are looked at. */
-static rue_status fill_matrix(const struct rue_study_setup *setup, size_t variant,
-                              struct rue_cost_matrix *matrix, rue_error *error)
+static rue_status table_matrix(const struct rue_study_setup *setup, size_t variant,
+                               struct rue_cost_matrix **out, rue_error *error)
 {
-    rue_status status = RUE_OK;
-    for (size_t i = 0; status == RUE_OK && i < setup->model_count * matrix->config_count; i++) {
-        size_t model = i % setup->model_count, config = i / setup->model_count;
-        double time_s = cell_s(setup, variant, model, &matrix->configs[config]);
-        if (time_s > 0) status = rue_cost_matrix_add(matrix, model, config, time_s * 1e9, false, error);
-    }
-    return status;
-}
-
-static rue_status open_matrix(const struct rue_study_setup *setup, size_t variant,
-                              struct rue_cost_matrix **out, rue_error *error)
-{
-    const char *names[RUE_STUDY_MODELS_MAX];
-    size_t size = rue_space_size(&setup->space);
-    struct rue_config *configs = calloc(size, sizeof *configs);
-    if (!configs) return rue_fail_memory(error, "configurations", size * sizeof *configs);
-    for (size_t c = 0; c < size; c++) configs[c] = rue_space_at(&setup->space, c);
-    for (size_t m = 0; m < setup->model_count; m++) names[m] = setup->models[m].name;
-    rue_status status = rue_cost_matrix_open(configs, size, names, setup->model_count, out, error);
-    free(configs);
+    rue_status status = rue_study_open_matrix(setup, out, error);
     if (status != RUE_OK) return status;
-    status = fill_matrix(setup, variant, *out, error);
+    for (size_t i = 0; status == RUE_OK && i < setup->model_count * setup->config_count; i++) {
+        size_t model = i % setup->model_count, config = i / setup->model_count;
+        double time_s = cell_s(setup, variant, model, &setup->configs[config]);
+        if (time_s > 0) status = rue_cost_matrix_add(*out, model, config, time_s * 1e9, false, error);
+    }
     if (status != RUE_OK) rue_cost_matrix_close(*out);
     return status;
 }
 
-static void read_ranking(const struct rue_selection *truth, const struct rue_cost_matrix *matrix,
-                         const struct rue_config *chosen, struct rue_replayed *out)
+static void read_ranking(const struct rue_selection *truth, const struct rue_study_setup *setup,
+                         size_t chosen, struct rue_replayed *out)
 {
-    for (size_t c = 0; chosen && c < truth->config_count; c++) {
-        if (!rue_config_equal(&matrix->configs[c], chosen)) continue;
-        out->mean_regret_ratio = truth->rows[c].mean_regret_ratio;
-        out->max_regret_ratio = truth->rows[c].max_regret_ratio;
+    if (chosen != RUE_NONE) {
+        out->mean_regret_ratio = truth->rows[chosen].mean_regret_ratio;
+        out->max_regret_ratio = truth->rows[chosen].max_regret_ratio;
     }
     out->knows_best = truth->recommended != RUE_NONE;
     if (!out->knows_best) return;
     const struct rue_ranking_row *best = &truth->rows[truth->recommended];
-    out->best = matrix->configs[truth->recommended];
+    out->best = setup->configs[truth->recommended];
     out->best_mean_regret_ratio = best->mean_regret_ratio;
     out->best_max_regret_ratio = best->max_regret_ratio;
 }
@@ -128,7 +111,6 @@ rue_status rue_study_judge_recording(const struct rue_study_setup *setup,
 {
     struct rue_cost_matrix *matrix;
     struct rue_selection *truth;
-    size_t chosen = variant->selection->recommended;
     *out = (struct rue_replayed){
         .table_s = rue_study_recording_s(setup, index), .mean_regret_ratio = NAN, .max_regret_ratio = NAN};
     for (size_t i = 0; i < ledger->row_count; i++) {
@@ -137,11 +119,11 @@ rue_status rue_study_judge_recording(const struct rue_study_setup *setup,
         out->spent_s += row->result.cost_ns > 0 ? (double)row->result.cost_ns / 1e9 : 0;
         out->trials += row->result.outcome == RUE_TRIAL_OK;
     }
-    rue_status status = open_matrix(setup, index, &matrix, error);
+    rue_status status = table_matrix(setup, index, &matrix, error);
     if (status != RUE_OK) return status;
     status = rue_ranking_rules_select(&setup->goal.search.rules, matrix, &truth, error);
     if (status == RUE_OK) {
-        read_ranking(truth, matrix, chosen == RUE_NONE ? NULL : &variant->matrix->configs[chosen], out);
+        read_ranking(truth, setup, variant->selection->recommended, out);
         rue_selection_close(truth);
     }
     rue_cost_matrix_close(matrix);

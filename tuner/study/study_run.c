@@ -461,10 +461,8 @@ static rue_status open_tracks(const struct rue_study_setup *setup, struct rue_st
 {
     bool predicts = rue_study_predicts(setup);
     double left_s = setup->goal.search.budget.time_ns ? setup->plan.expected_s : INFINITY;
-    size_t count = predicts ? setup->variant_count : 1, baseline_count = 0;
-    for (size_t b = 0; b < setup->baselines.count; b++)
-        if (setup->baselines.at[b].column != RUE_NONE)
-            out->baselines[baseline_count++] = setup->baselines.at[b].column;
+    size_t count = predicts ? setup->variant_count : 1;
+    for (size_t b = 0; b < setup->baselines.count; b++) out->baselines[b] = setup->baselines.at[b].column;
     rue_status status = RUE_OK;
     for (size_t v = 0; status == RUE_OK && v < count; v++) {
         struct track *track = &out->at[out->count++]; /* to be closed also where what follows fails */
@@ -481,7 +479,7 @@ static rue_status open_tracks(const struct rue_study_setup *setup, struct rue_st
             (struct rue_setup_budget){left_s * track->share, setup->goal.search.budget.trials / count};
         strategy_setup.job.first_batch_limit_s = (double)setup->goal.search.max_first_batch_ns / 1e9;
         strategy_setup.known.baselines = out->baselines;
-        strategy_setup.known.baseline_count = baseline_count;
+        strategy_setup.known.baseline_count = setup->baselines.count;
         if (setup->priors[v].used) strategy_setup.known.prior = &setup->priors[v].prior;
         status = setup->plan.strategy->open(&strategy_setup, &track->state, error);
         if (status == RUE_OK && predicts)
@@ -496,8 +494,10 @@ static rue_status take_results(struct rue_study *study, const struct track *trac
     rue_status status = RUE_OK;
     size_t end = rue_study_predicts(&study->setup) ? track->first_variant + 1 : study->setup.variant_count;
     if (rue_study_predicts(&study->setup)) status = take_estimates(study, track, error);
-    for (size_t v = track->first_variant; status == RUE_OK && v < end; v++)
+    for (size_t v = track->first_variant; status == RUE_OK && v < end; v++) {
+        rue_study_mark_disturbed(study, v, track->state);
         status = rue_study_find_lengths(study, v, track->state, error);
+    }
     return status;
 }
 
@@ -520,10 +520,9 @@ rue_status rue_study_run(struct rue_study *study, rue_error *error)
         if (status == RUE_OK) status = check_end(&study->setup, &tracks.at[i], error);
         study->setup.plan.strategy->close(tracks.at[i].state);
     }
-    rue_study_mark_far(&study->setup, &study->ledger, &study->outcome);
-    if (rue_study_predicts(&study->setup)) rue_study_take_marks(&study->ledger);
-    rue_watch_close(tracks.watch, study->outcome.disturbance);
+    rue_watch_close(tracks.watch, study->outcome.changes.disturbance);
     if (status == RUE_OK)
-        status = rue_causes_look(&study->setup, "after the last trial", study->outcome.busy_after, error);
+        status =
+            rue_causes_look(&study->setup, "after the last trial", study->outcome.changes.busy_after, error);
     return status;
 }

@@ -37,7 +37,7 @@ struct rue_study_baselines {
     struct rue_study_baseline {
         struct rue_config config;
         char name[48];
-        size_t column;       /* of configs; RUE_NONE: not looked at */
+        size_t column;       /* of configs */
     } at[RUE_BASELINES_MAX]; /* [count] */
 };
 

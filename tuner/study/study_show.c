@@ -118,39 +118,6 @@ static void add_trials(struct line *line, const struct rue_study_setup *setup,
               is_short(setup, ledger) ? "; as many configurations as fit the budget" : "");
 }
 
-/* How a strategy that predicts goes on, and when it ends. */
-static void show_search(const struct rue_study_setup *setup, const struct rue_report_style *style, FILE *out)
-{
-    struct line line = {0};
-    char text[RUE_UNIT_TEXT_BYTES];
-    struct rue_study_probes probes = rue_study_count_probes(setup);
-    if (probes.load || probes.compute) {
-        add_count(&line, probes.load, "trial", " of the loader alone and ");
-        add(&line, "%zu of the models alone", probes.compute);
-    } else {
-        add(&line, "the first trials of both together, as the runner measures no others");
-    }
-    if (isfinite(probes.expected_s) && probes.expected_s > 0)
-        add(&line, ", about %s", rue_format_duration((uint64_t)(probes.expected_s * 1e9), text, sizeof text));
-    put(&line, "probes", style, out);
-    add(&line,
-        "when, with %g %% confidence, no configuration is better by more than %g %%, or with the budget",
-        100 * setup->goal.search.confidence, 100 * setup->goal.search.epsilon_ratio);
-    put(&line, "ends", style, out);
-}
-
-static json_t *search_json(const struct rue_study_setup *setup)
-{
-    if (!rue_study_predicts(setup)) return json_null();
-    struct rue_study_probes probes = rue_study_count_probes(setup);
-    bool known = isfinite(probes.expected_s) && probes.expected_s > 0;
-    return json_pack("{s:I, s:I, s:o, s:f, s:f}", "load_probes", (json_int_t)probes.load, "compute_probes",
-                     (json_int_t)probes.compute, "probes_expected_ns",
-                     known ? json_integer((json_int_t)(probes.expected_s * 1e9)) : json_null(),
-                     "epsilon_ratio", setup->goal.search.epsilon_ratio, "confidence",
-                     setup->goal.search.confidence);
-}
-
 static void add_data(struct line *line, const struct rue_study_variant *variant)
 {
     char count[RUE_UNIT_TEXT_BYTES], what[64];
@@ -185,7 +152,6 @@ static void add_baselines(struct line *line, const struct rue_study_setup *setup
 {
     char label[RUE_CONFIG_TEXT_BYTES];
     for (size_t b = 0; b < setup->baselines.count; b++) {
-        if (setup->baselines.at[b].column == RUE_NONE) continue;
         rue_config_label(&setup->baselines.at[b].config, label);
         add(line, "%s%s (%s)", line->used ? ", " : "", label, setup->baselines.at[b].name);
     }
@@ -220,7 +186,12 @@ void rue_study_show_plan(const struct rue_study_setup *setup, const struct rue_s
     put(&line, "strategy", style, out);
     add_trials(&line, setup, ledger);
     put(&line, "trials", style, out);
-    if (rue_study_predicts(setup)) show_search(setup, style, out);
+    if (rue_study_predicts(setup)) {
+        add(&line,
+            "when, with %g %% confidence, no configuration is better by more than %g %%, or with the budget",
+            100 * setup->goal.search.confidence, 100 * setup->goal.search.epsilon_ratio);
+        put(&line, "ends", style, out);
+    }
     if (add_references(&line, setup)) put(&line, "references", style, out);
     add_baselines(&line, setup);
     if (line.used) put(&line, "baselines", style, out);
@@ -248,9 +219,8 @@ static json_t *baselines_json(const struct rue_study_setup *setup)
 {
     json_t *rows = json_array();
     for (size_t b = 0; b < setup->baselines.count; b++)
-        if (setup->baselines.at[b].column != RUE_NONE)
-            json_array_append_new(rows, json_pack("{s:s, s:o}", "name", setup->baselines.at[b].name, "config",
-                                                  rue_protocol_config_json(&setup->baselines.at[b].config)));
+        json_array_append_new(rows, json_pack("{s:s, s:o}", "name", setup->baselines.at[b].name, "config",
+                                              rue_protocol_config_json(&setup->baselines.at[b].config)));
     return rows;
 }
 
@@ -263,6 +233,10 @@ json_t *rue_study_plan_json(const struct rue_study_setup *setup)
         json_array_append_new(configs, rue_protocol_config_json(&setup->configs[c]));
     struct rue_watch_plan watch;
     size_t references = rue_watch_plan(setup, &watch) ? watch.references : 0;
+    json_t *search = !rue_study_predicts(setup)
+                         ? json_null()
+                         : json_pack("{s:f, s:f}", "epsilon_ratio", setup->goal.search.epsilon_ratio,
+                                     "confidence", setup->goal.search.confidence);
     return json_pack("{s:o, s:o, s:o, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:{s:s, s:s, s:s?}, s:o, s:o}",
                      "variants", variants_json(setup), "models", models, "configs", configs, "repeats",
                      setup->goal.search.repeats, "trials", (json_int_t)setup->plan.trials, "expected_ns",
@@ -271,7 +245,7 @@ json_t *rue_study_plan_json(const struct rue_study_setup *setup)
                      (json_int_t)setup->goal.search.budget.trials, "references", (json_int_t)references,
                      "strategy", "name", setup->plan.strategy->name, "chosen_by",
                      setup->plan.why[0] ? "auto" : "user", "why", setup->plan.why[0] ? setup->plan.why : NULL,
-                     "search", search_json(setup), "baselines", baselines_json(setup));
+                     "search", search, "baselines", baselines_json(setup));
 }
 
 void rue_progress_describe_best(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,

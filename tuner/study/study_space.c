@@ -128,14 +128,23 @@ rue_status rue_study_space(const struct rue_study_goal *goal, const struct rue_h
     return bound_batch_size(out, origin_of(goal, RUE_BATCH_SIZE), job_images, error);
 }
 
-size_t rue_study_config_count(const struct rue_study_setup *setup)
+enum { CONFIGS_MAX = 65536 };
+
+rue_status rue_study_list_configs(struct rue_study_setup *setup, rue_error *error)
 {
-    size_t count = 0;
-    for (size_t i = 0, size = rue_space_size(&setup->space); i < size; i++) {
+    size_t size = rue_space_size(&setup->space);
+    if (size > CONFIGS_MAX)
+        return rue_fail(
+            error, RUE_USAGE,
+            "the space holds %zu configurations, and at most %d can be looked at; give fewer values", size,
+            CONFIGS_MAX);
+    setup->configs = calloc(size + RUE_BASELINES_MAX, sizeof *setup->configs);
+    if (!setup->configs) return rue_fail_memory(error, "configurations", size * sizeof *setup->configs);
+    for (size_t i = 0; i < size; i++) {
         struct rue_config config = rue_space_at(&setup->space, i);
-        count += !rue_space_repeats(&setup->space, &config);
+        if (!rue_space_repeats(&setup->space, &config)) setup->configs[setup->config_count++] = config;
     }
-    return count;
+    return RUE_OK;
 }
 
 struct rue_strategy_setup rue_study_strategy_setup(const struct rue_study_setup *setup, size_t variant)
@@ -183,7 +192,7 @@ static struct rue_config usual_config(const struct rue_space *space)
 static void add_baseline(struct rue_study_setup *setup, const struct rue_config *config, const char *name)
 {
     struct rue_study_baseline *baseline = &setup->baselines.at[setup->baselines.count++];
-    *baseline = (struct rue_study_baseline){.config = *config, .column = RUE_NONE};
+    *baseline = (struct rue_study_baseline){.config = *config};
     snprintf(baseline->name, sizeof baseline->name, "%s", name);
 }
 
@@ -273,12 +282,16 @@ rue_status rue_study_choose_baselines(struct rue_study_setup *setup, rue_error *
 void rue_study_list_baselines(struct rue_study_setup *setup)
 {
     bool usual = setup->goal.space.baseline && strcmp(setup->goal.space.baseline, RUE_BASELINE_USUAL) == 0;
-    for (size_t b = 0; b < setup->baselines.count; b++) {
-        struct rue_study_baseline *baseline = &setup->baselines.at[b];
-        for (size_t c = 0; c < setup->config_count; c++)
-            if (rue_config_equal(&setup->configs[c], &baseline->config)) baseline->column = c;
-        if (baseline->column != RUE_NONE || usual) continue;
-        baseline->column = setup->config_count++;
-        setup->configs[baseline->column] = baseline->config;
+    struct rue_study_baselines *baselines = &setup->baselines;
+    size_t count = baselines->count;
+    baselines->count = 0;
+    for (size_t b = 0; b < count; b++) {
+        struct rue_study_baseline baseline = baselines->at[b];
+        for (baseline.column = 0; baseline.column < setup->config_count; baseline.column++)
+            if (rue_config_equal(&setup->configs[baseline.column], &baseline.config)) break;
+        bool listed = baseline.column < setup->config_count;
+        if (!listed && usual) continue;
+        if (!listed) setup->configs[setup->config_count++] = baseline.config;
+        baselines->at[baselines->count++] = baseline;
     }
 }

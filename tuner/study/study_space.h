@@ -12,8 +12,8 @@ rue_status rue_study_check_pinning(const struct rue_study_setup *setup, rue_erro
 rue_status rue_study_space(const struct rue_study_goal *goal, const struct rue_hello *hello,
                            uint64_t job_images, struct rue_space *out, rue_error *error) RUE_MUST_CHECK;
 
-/* Configurations of the space, those left out that repeat another one. */
-size_t rue_study_config_count(const struct rue_study_setup *setup);
+/* Lists the configurations of the space, those left out that repeat another one. RUE_USAGE for very many. */
+rue_status rue_study_list_configs(struct rue_study_setup *setup, rue_error *error) RUE_MUST_CHECK;
 
 /* What a strategy for one variant gets, but for budget, aim and what is known: the grid, the job and what the
  * runner can do. */
@@ -31,7 +31,7 @@ int rue_study_usable_cpus(const struct rue_hello *hello);
 rue_status rue_study_choose_baselines(struct rue_study_setup *setup, rue_error *error) RUE_MUST_CHECK;
 
 /* Finds their columns in study->setup.configs, which has room for RUE_BASELINES_MAX more: one that the goal
- * names is added where it is not there. */
+ * names is added where it is not there, and a usual one is left out. */
 void rue_study_list_baselines(struct rue_study_setup *setup);
 
 #endif

@@ -102,7 +102,6 @@ static rue_status note_row(const struct rue_study_setup *setup, struct rue_study
     if (status != RUE_OK) return status;
     struct rue_ledger_row *row = &ledger->rows[ledger->last_row = ledger->row_count++];
     *row = at;
-    row->config = RUE_NONE;
     row->trial.request = *request;
     row->trial.result = *result;
     judge_row(setup, result, row);
@@ -127,37 +126,12 @@ static struct rue_store_scenario complete(const struct rue_study_setup *setup, s
     return scenario;
 }
 
-rue_status rue_study_look_up(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                             size_t variant, size_t model, struct rue_trial_request *request,
-                             struct rue_store_pick pick, bool *found, uint64_t *id, uint64_t *started_ns,
-                             struct rue_trial_result *result, rue_error *error)
-{
-    struct rue_store_scenario scenario = complete(setup, variant, model, 0, request);
-    rue_status status =
-        rue_store_find(ledger->store, &scenario, request, pick, found, result, id, started_ns, error);
-    if (status != RUE_OK || !*found) rue_trial_result_close(result);
-    return status;
-}
-
 rue_status rue_study_walk_stored(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                                  size_t variant, size_t model, struct rue_trial_request *request,
                                  rue_store_visit *visit, void *context, rue_error *error)
 {
     struct rue_store_scenario scenario = complete(setup, variant, model, 0, request);
     return rue_store_walk(ledger->store, &scenario, request, visit, context, error);
-}
-
-rue_status rue_study_is_stored(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                               size_t variant, size_t model, struct rue_trial_request *request, size_t nth,
-                               bool *stored, rue_error *error)
-{
-    struct rue_trial_result result;
-    uint64_t id, started_ns;
-    rue_status status =
-        rue_study_look_up(setup, ledger, variant, model, request, (struct rue_store_pick){.nth = nth}, stored,
-                          &id, &started_ns, &result, error);
-    if (status == RUE_OK && *stored) rue_trial_result_close(&result);
-    return status;
 }
 
 /* A row that was measured to make the plan may answer one of the plan's questions too. */
@@ -192,28 +166,6 @@ static rue_status measure_awake(const struct rue_study_setup *setup, struct rue_
     return RUE_OK;
 }
 
-rue_status rue_study_take_stored(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                                 size_t variant, size_t model, struct rue_trial_request *request, uint64_t id,
-                                 bool *found, struct rue_trial_result *result, rue_error *error)
-{
-    uint64_t started_ns = 0, found_id = 0;
-    rue_status status =
-        rue_study_look_up(setup, ledger, variant, model, request, (struct rue_store_pick){.after = id - 1},
-                          found, &found_id, &started_ns, result, error);
-    if (status == RUE_OK && *found && found_id != id) {
-        *found = false;
-        rue_trial_result_close(result);
-    }
-    if (status == RUE_OK && *found && !find_noted(ledger, id)) {
-        ledger->reused++;
-        const struct rue_ledger_row at = {
-            .trial = {.id = id, .started_ns = started_ns}, .variant = variant, .model = model};
-        status = note_row(setup, ledger, at, request, result, error);
-        if (status != RUE_OK) rue_trial_result_close(result);
-    }
-    return status;
-}
-
 /* A new measurement, stored. One that was not warm, or cold, as it claims counts only where no attempt is
  * left that might be; the row says what it was in any case. */
 static rue_status measure_anew(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
@@ -243,7 +195,7 @@ rue_status rue_study_measure(const struct rue_study_setup *setup, struct rue_stu
     struct rue_store_scenario scenario = complete(setup, variant_index, model_index, expected_ns, request);
     request->repeat = nth == RUE_STUDY_ANEW ? 0 : nth;
     bool found;
-    struct rue_ledger_row at = {.variant = variant_index, .model = model_index};
+    struct rue_ledger_row at = {.variant = variant_index, .model = model_index, .config = RUE_NONE};
     uint64_t *id = &at.trial.id, *started_ns = &at.trial.started_ns;
     rue_status status = rue_store_find(ledger->store, &scenario, request, (struct rue_store_pick){.nth = nth},
                                        &found, result, id, started_ns, error);
@@ -266,6 +218,18 @@ rue_status rue_study_measure(const struct rue_study_setup *setup, struct rue_stu
     return status;
 }
 
+rue_status rue_study_is_stored(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                               size_t variant, size_t model, struct rue_trial_request *request, size_t nth,
+                               bool *stored, rue_error *error)
+{
+    struct rue_trial_result result;
+    struct rue_store_scenario scenario = complete(setup, variant, model, 0, request);
+    rue_status status = rue_store_find(ledger->store, &scenario, request, (struct rue_store_pick){.nth = nth},
+                                       stored, &result, NULL, NULL, error);
+    rue_trial_result_close(&result);
+    return status;
+}
+
 /* Trials that a strategy is told: its beliefs take time with the cube of their number, and more of them
  * hardly change what it believes. */
 enum { TOLD_MAX = 500 };
@@ -274,7 +238,7 @@ enum { TOLD_MAX = 500 };
 struct stored {
     uint64_t id;
     struct rue_ask ask;
-    size_t newer; /* rows of the same cell and length behind it */
+    size_t newer; /* rows of the same cell behind it */
 };
 
 struct telling {
@@ -300,20 +264,25 @@ static rue_status add_stored(void *context, uint64_t id, const struct rue_trial_
     return RUE_OK;
 }
 
-static struct rue_trial_request request_of(const struct rue_study_setup *setup, const struct rue_ask *ask)
+static size_t model_of(const struct rue_ask *ask)
 {
-    return (struct rue_trial_request){
-        .measure = ask->measure, .config = setup->configs[ask->config], .images = 1, .batches = 1};
+    return ask->measure == RUE_LOAD ? RUE_NONE : ask->scenario;
 }
 
-/* All of one cell, the shortest and the longest. */
+/* All of one cell, the shortest and the longest, oldest first. */
 static rue_status collect_cell(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                               size_t variant, size_t model, struct rue_ask ask, struct telling *telling,
-                               rue_error *error)
+                               size_t variant, struct rue_ask ask, struct telling *telling, rue_error *error)
 {
-    struct rue_trial_request request = request_of(setup, &ask);
+    size_t first = telling->count;
+    struct rue_trial_request request = {
+        .measure = ask.measure, .config = setup->configs[ask.config], .images = 1, .batches = 1};
     telling->ask = ask;
-    return rue_study_walk_stored(setup, ledger, variant, model, &request, add_stored, telling, error);
+    rue_status status = rue_interrupt_status();
+    if (status == RUE_OK)
+        status = rue_study_walk_stored(setup, ledger, variant, model_of(&ask), &request, add_stored, telling,
+                                       error);
+    for (size_t i = first; i < telling->count; i++) telling->at[i].newer = telling->count - 1 - i;
+    return status;
 }
 
 static rue_status collect_stored(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
@@ -321,38 +290,18 @@ static rue_status collect_stored(const struct rue_study_setup *setup, struct rue
 {
     rue_status status = RUE_OK;
     for (size_t c = 0; status == RUE_OK && c < setup->config_count; c++) {
-        status = rue_interrupt_status();
         struct rue_ask ask = {.measure = RUE_LOAD, .config = c, .stored = true};
-        if (status == RUE_OK) status = collect_cell(setup, ledger, variant, RUE_NONE, ask, telling, error);
+        status = collect_cell(setup, ledger, variant, ask, telling, error);
         for (size_t i = 0; status == RUE_OK && i < 2 * setup->model_count; i++) {
             ask.measure = i % 2 ? RUE_JOINT : RUE_COMPUTE;
             ask.scenario = i / 2;
-            status = collect_cell(setup, ledger, variant, i / 2, ask, telling, error);
+            status = collect_cell(setup, ledger, variant, ask, telling, error);
         }
     }
     return status;
 }
 
-/* By cell and length, newest first. */
-static int compare_alike(const void *left, const void *right)
-{
-    const struct stored *x = left, *y = right;
-    const struct rue_ask *a = &x->ask, *b = &y->ask;
-    const uint64_t keys[][2] = {{a->measure, b->measure}, {a->scenario, b->scenario}, {a->config, b->config},
-                                {a->images, b->images},   {a->batches, b->batches},   {y->id, x->id}};
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if (keys[i][0] != keys[i][1]) return keys[i][0] < keys[i][1] ? -1 : 1;
-    return 0;
-}
-
-static bool are_alike(const struct stored *x, const struct stored *y)
-{
-    const struct rue_ask *a = &x->ask, *b = &y->ask;
-    return a->measure == b->measure && a->scenario == b->scenario && a->config == b->config &&
-           a->images == b->images && a->batches == b->batches;
-}
-
-/* The newest ones of every cell and length first. */
+/* The newest of every cell first. */
 static int compare_newer(const void *left, const void *right)
 {
     const struct stored *a = left, *b = right;
@@ -366,30 +315,39 @@ static int compare_ids(const void *left, const void *right)
     return (a->id > b->id) - (a->id < b->id);
 }
 
-/* Leaves as many as a strategy is told, the newest ones, of every cell and length alike many; in order. */
-static void choose_told(struct telling *telling)
+rue_status rue_study_take_stored(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                                 size_t variant, size_t model, struct rue_trial_request *request, uint64_t id,
+                                 bool *found, struct rue_trial_result *result, rue_error *error)
 {
-    if (telling->count > TOLD_MAX) {
-        qsort(telling->at, telling->count, sizeof *telling->at, compare_alike);
-        for (size_t i = 1; i < telling->count; i++)
-            if (are_alike(&telling->at[i - 1], &telling->at[i]))
-                telling->at[i].newer = telling->at[i - 1].newer + 1;
-        qsort(telling->at, telling->count, sizeof *telling->at, compare_newer);
-        telling->count = TOLD_MAX;
+    struct rue_store_scenario scenario = complete(setup, variant, model, 0, request);
+    struct rue_ledger_row at = {.variant = variant, .model = model, .config = RUE_NONE};
+    rue_status status =
+        rue_store_find(ledger->store, &scenario, request, (struct rue_store_pick){.after = id - 1}, found,
+                       result, &at.trial.id, &at.trial.started_ns, error);
+    *found = status == RUE_OK && *found && at.trial.id == id;
+    if (*found && !find_noted(ledger, id)) {
+        ledger->reused++;
+        status = note_row(setup, ledger, at, request, result, error);
     }
-    if (telling->count > 0) qsort(telling->at, telling->count, sizeof *telling->at, compare_ids);
+    if (status != RUE_OK || !*found) rue_trial_result_close(result);
+    return status;
 }
 
 static rue_status tell_stored(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                               size_t variant, void *state, struct stored *stored, rue_error *error)
 {
-    size_t model = stored->ask.measure == RUE_LOAD ? RUE_NONE : stored->ask.scenario;
-    struct rue_trial_request request = request_of(setup, &stored->ask);
+    struct rue_trial_request request = {.measure = stored->ask.measure,
+                                        .config = setup->configs[stored->ask.config],
+                                        .images = 1,
+                                        .batches = 1};
     struct rue_trial_result result;
     bool found;
-    rue_status status =
-        rue_study_take_stored(setup, ledger, variant, model, &request, stored->id, &found, &result, error);
+    rue_status status = rue_study_take_stored(setup, ledger, variant, model_of(&stored->ask), &request,
+                                              stored->id, &found, &result, error);
     if (status != RUE_OK || !found) return status;
+    struct rue_ledger_row *row = &ledger->rows[ledger->last_row];
+    row->trial.request.images = stored->ask.images;
+    if (request.measure == RUE_JOINT) row->config = stored->ask.config;
     stored->ask.trial = stored->id;
     setup->plan.strategy->tell(state, &stored->ask, &result);
     rue_trial_result_close(&result);
@@ -402,8 +360,12 @@ rue_status rue_study_tell_stored(const struct rue_study_setup *setup, struct rue
     struct telling telling = {0};
     if (ledger->found_trials == 0) return RUE_OK;
     rue_status status = collect_stored(setup, ledger, variant, &telling, error);
-    ledger->stored_untold |= telling.count > TOLD_MAX;
-    choose_told(&telling);
+    if (telling.count > TOLD_MAX) {
+        ledger->stored_untold = true;
+        qsort(telling.at, telling.count, sizeof *telling.at, compare_newer);
+        telling.count = TOLD_MAX;
+    }
+    if (telling.count > 0) qsort(telling.at, telling.count, sizeof *telling.at, compare_ids);
     for (size_t i = 0; status == RUE_OK && i < telling.count; i++) {
         status = rue_interrupt_status();
         if (status == RUE_OK) status = tell_stored(setup, ledger, variant, state, &telling.at[i], error);

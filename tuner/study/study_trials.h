@@ -25,13 +25,6 @@ rue_status rue_study_measure(const struct rue_study_setup *setup, struct rue_stu
                              uint64_t expected_ns, struct rue_trial_result *result,
                              rue_error *error) RUE_MUST_CHECK;
 
-/* The row of the store that answers `request` (as above), nothing noted. `result` is to be closed by the
- * caller where found. */
-rue_status rue_study_look_up(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                             size_t variant, size_t model, struct rue_trial_request *request,
-                             struct rue_store_pick pick, bool *found, uint64_t *id, uint64_t *started_ns,
-                             struct rue_trial_result *result, rue_error *error) RUE_MUST_CHECK;
-
 /* Visits every row of the store that answers `request` (as above), nothing noted; as rue_store_walk. */
 rue_status rue_study_walk_stored(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                                  size_t variant, size_t model, struct rue_trial_request *request,
@@ -50,8 +43,8 @@ rue_status rue_study_is_stored(const struct rue_study_setup *setup, struct rue_s
                                bool *stored, rue_error *error) RUE_MUST_CHECK;
 
 /* Tells a strategy that predicts the ok trials that the store holds of the variant, in the order of their
- * making: they cost nothing. Of very many the newest of each cell and length. Takes time in proportion to the
- * rows of the store. */
+ * making: they cost nothing. Of very many the newest of each cell. Takes time in proportion to the rows of
+ * the store. */
 rue_status rue_study_tell_stored(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                                  size_t variant, void *state, rue_error *error) RUE_MUST_CHECK;
 

@@ -3,13 +3,13 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "disturbance.h"
 #include "interrupt.h"
 #include "job_time.h"
 #include "sort.h"
 
 enum { REPEATS_LEAST = 3, CELLS_QUICK = 600 };
 
-static const double far = 5;         /* standard deviations */
 static const double to_sd = 1.4826;  /* from the median of the distances of normal values */
 static const double least_sd = 0.01; /* of the logarithm of a time */
 
@@ -52,13 +52,18 @@ static rue_status add_row(const struct rue_study_setup *setup, const struct rue_
     return RUE_OK;
 }
 
-rue_status rue_study_matrix(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
-                            size_t variant, struct rue_cost_matrix **out, rue_error *error)
+rue_status rue_study_open_matrix(const struct rue_study_setup *setup, struct rue_cost_matrix **out,
+                                 rue_error *error)
 {
     const char *names[RUE_STUDY_MODELS_MAX];
     for (size_t m = 0; m < setup->model_count; m++) names[m] = setup->models[m].name;
-    rue_status status =
-        rue_cost_matrix_open(setup->configs, setup->config_count, names, setup->model_count, out, error);
+    return rue_cost_matrix_open(setup->configs, setup->config_count, names, setup->model_count, out, error);
+}
+
+rue_status rue_study_matrix(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
+                            size_t variant, struct rue_cost_matrix **out, rue_error *error)
+{
+    rue_status status = rue_study_open_matrix(setup, out, error);
     if (status != RUE_OK) return status;
     (*out)->first_limit_ns = setup->goal.search.max_first_batch_ns;
     for (size_t i = 0; status == RUE_OK && i < ledger->row_count; i++)
@@ -80,33 +85,61 @@ size_t rue_study_next_unsure(const struct rue_study_ledger *ledger, size_t from)
 }
 
 /* How far a time lies from the median of its cell, as a logarithm; 0 where there are too few. */
-static double distance(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
-                       const struct rue_study_outcome *outcome, const struct rue_ledger_row *row)
+static double cell_error(const struct rue_study *study, const struct rue_ledger_row *row)
 {
-    const struct rue_cost_matrix *matrix = has_cost(row) ? outcome->variants[row->variant].matrix : NULL;
-    if (!matrix) return 0;
+    const struct rue_cost_matrix *matrix = study->outcome.variants[row->variant].matrix;
+    if (!matrix || !has_cost(row)) return 0;
     const struct rue_cell *cell = rue_cost_matrix_cell(matrix, row->model, row->config);
     if (cell->repeats < REPEATS_LEAST || cell->predicted != row->predicted) return 0;
-    return fabs(log(corrected_ns(setup, ledger, row) / cell->median_ns));
+    return log(corrected_ns(&study->setup, &study->ledger, row) / cell->median_ns);
 }
 
-void rue_study_mark_far(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                        const struct rue_study_outcome *outcome)
+/* What errors scatter by in all cells, the medians themselves aside; without memory infinite. */
+static double cell_scatter(const struct rue_study *study)
 {
-    if (rue_study_predicts(setup)) return;
-    double *distances = calloc(ledger->row_count + 1, sizeof *distances);
+    double *distances = calloc(study->ledger.row_count + 1, sizeof *distances), sd = INFINITY;
     size_t count = 0;
-    for (size_t i = 0; distances && i < ledger->row_count; i++) {
-        double off = distance(setup, ledger, outcome, &ledger->rows[i]);
-        if (off > 0) distances[count++] = off; /* the median itself is none */
+    for (size_t i = 0; distances && i < study->ledger.row_count; i++) {
+        double off = fabs(cell_error(study, &study->ledger.rows[i]));
+        if (off > 0) distances[count++] = off;
     }
-    if (count > 0) {
-        rue_sort_doubles(distances, count);
-        double sd = fmax(to_sd * distances[count / 2], least_sd);
-        for (size_t i = 0; i < ledger->row_count; i++)
-            ledger->rows[i].trial.disturbed |= distance(setup, ledger, outcome, &ledger->rows[i]) > far * sd;
-    }
+    if (count) rue_sort_doubles(distances, count);
+    if (count) sd = fmax(to_sd * distances[count / 2], least_sd);
     free(distances);
+    return sd;
+}
+
+/* How far it lies from what the strategy expects of it by now. */
+static double belief_error(const struct rue_study *study, const struct rue_ledger_row *row, void *state,
+                           double *sd)
+{
+    const struct rue_trial_result *result = &row->trial.result;
+    const struct rue_speed_history *speeds = &study->ledger.speeds;
+    struct rue_ask ask = {.measure = RUE_JOINT,
+                          .scenario = row->model,
+                          .config = row->config,
+                          .images = row->trial.request.images};
+    double expected_s;
+    if (result->end_to_end_ns <= 0 || !study->setup.plan.strategy->expect(state, &ask, &expected_s, sd))
+        return 0;
+    *sd *= RUE_STUDY_SPREAD;
+    double then = rue_speed_ratio(rue_speed_history_at(speeds, row->trial.id), result),
+           now = rue_speed_ratio(rue_speed_history_at(speeds, SIZE_MAX), result);
+    return log((double)result->end_to_end_ns / 1e9 / expected_s * now / then);
+}
+
+void rue_study_mark_disturbed(struct rue_study *study, size_t variant, void *state)
+{
+    bool predicts = rue_study_predicts(&study->setup);
+    double sd = predicts ? 0 : cell_scatter(study);
+    if (rue_study_hello(&study->setup)->whole_jobs) return; /* recorded times are what they are */
+    for (size_t i = 0; i < study->ledger.row_count; i++) {
+        struct rue_ledger_row *row = &study->ledger.rows[i];
+        if (row->config == RUE_NONE || row->variant != variant) continue;
+        if (row->trial.result.outcome != RUE_TRIAL_OK) continue;
+        double error = predicts ? belief_error(study, row, state, &sd) : cell_error(study, row);
+        row->trial.disturbed = rue_disturbance_is_likely(error, sd);
+    }
 }
 
 /* ---- lengths ---- */

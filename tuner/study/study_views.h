@@ -4,6 +4,11 @@
 
 #include "study.h"
 
+/* A matrix of the study's models and configurations, without a time. `*out` is closed by the caller.
+ * RUE_MEMORY. */
+rue_status rue_study_open_matrix(const struct rue_study_setup *setup, struct rue_cost_matrix **out,
+                                 rue_error *error) RUE_MUST_CHECK;
+
 /* What the trials of a variant say so far, each corrected for changes of the machine: a trial since a change
  * counts as it would have taken before. Of a strategy that predicts, the first batches and what was not ok;
  * the rest is estimated. `*out` is closed by the caller. RUE_MEMORY. */
@@ -14,10 +19,10 @@ rue_status rue_study_matrix(const struct rue_study_setup *setup, const struct ru
  * a change; RUE_NONE when none is. */
 size_t rue_study_next_unsure(const struct rue_study_ledger *ledger, size_t from);
 
-/* Marks the rows of trials that lie far from the other repeats of their cells, of which there are three at
- * least. Without memory it marks none. */
-void rue_study_mark_far(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                        const struct rue_study_outcome *outcome);
+/* Marks the variant's disturbed trials (disturbance.h): those far from what the strategy, whose state it is,
+ * expects of them by now; where it does not predict, far from the other repeats of their cells, of which
+ * there are three at least. Without memory it marks none. */
+void rue_study_mark_disturbed(struct rue_study *study, size_t variant, void *state);
 
 /* Finds for which lengths of the job the answer is another one, from what the strategy, whose state it is,
  * predicts, or from the trials; where neither is known, or nothing is recommended, it does nothing.

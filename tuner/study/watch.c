@@ -422,8 +422,6 @@ static rue_status conclude_change(struct rue_watch *watch, struct rue_speed_chan
     if (status != RUE_OK) return status;
     *out = (struct rue_speed_change){notice.trial, {notice.load_log, notice.compute_log}};
     begin_anew(watch);
-    for (size_t i = good; i < ledger->row_count; i++)
-        ledger->rows[i].trial.disturbed = false; /* it was the machine */
     return RUE_OK;
 }
 

@@ -61,7 +61,7 @@ def test_a_study_of_models_that_compute(rue, fake, photos):
     assert {(row["model"], row["batch_size"], row["num_workers"]) for row in joint} == set(
         itertools.product(found["models"], "48", "01"))
     alone = [(row["model"], row["batch_size"]) for row in rows if row["measure"] == "compute"]
-    assert sorted(alone) == sorted(itertools.product(found["models"], "48")), "each was timed once, and is not probed again"
+    assert sorted(alone) == sorted(itertools.product(found["models"], "8")), "each was timed once"
     assert all(0 < int(row["h2d_ns"]) < int(row["device_ns"]) < int(row["end_to_end_ns"]) for row in joint)
     assert rue(*words, env=fake).returncode == 0
     assert len((rue.folder / "out/trials.csv").read_text().splitlines()) == len(rows) + 1, "nothing is measured again"

@@ -108,7 +108,7 @@ def edited(rue, edit):
 @pytest.mark.parametrize("edit, words", [
     (lambda part: part.update(measured_with="torch"), "measured with torch and not with scripted, so it is not used"),
     (lambda part: part["variant"].update(mode="preprocessed"), "nothing about raw data, so it is not used"),
-    (lambda part: part.update(configs=[], config=None, forecast=None), "no times of a job of known length, so it"),
+    (lambda part: part.update(configs=[], config=None, forecast=None, by_job_images=None, baselines=None), "no times of a job of known length, so it"),
 ])
 def test_what_is_of_no_use_is_told(rue, runner, edit, words):
     duel(rue, runner, "out")

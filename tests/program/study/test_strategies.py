@@ -157,10 +157,9 @@ def test_the_plan_says_what_was_chosen(rue, script):
 def test_the_plan_of_a_prediction_says_what_is_tried_and_when_it_ends(rue, script):
     words = ["--dry-run", "--strategy", "duel", "--epsilon", "1%", "--confidence", "90%"]
     text = " ".join(tune(rue, script(TABLE), *words).stdout.split())
-    assert "of the loader alone and 6 of the models alone" in text
     assert "when, with 90 % confidence, no configuration is better by more than 1 %, or with the budget" in text
     search = json.loads(tune(rue, script(TABLE), *words, "--json").stdout)["plan"]["search"]
-    assert search["compute_probes"] == 6 and search["load_probes"] > 2 and search["epsilon_ratio"] == 0.01
+    assert search == {"epsilon_ratio": 0.01, "confidence": 0.9}
     assert json.loads(tune(rue, script(TABLE), "--dry-run", "--json", "--strategy", "grid").stdout)["plan"]["search"] is None
 
 

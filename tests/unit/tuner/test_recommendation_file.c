@@ -42,22 +42,25 @@ static json_t *document(void)
                   "cpu_ratio", 0, "consumer", "batch_s", 0.5, "image_s", 0.25);
     json_t *configs = json_loads(
         "[{\"config\":{\"batch_size\":32,\"num_workers\":2,\"prefetch_factor\":2,\"parallelism\":\"batch\"},"
-        "\"end_to_end_ns\":{\"ape\":2000000000,\"bee\":null},"
-        "\"misses\":[{\"model\":\"bee\",\"status\":\"infeasible\",\"reason\":\"slow\"}]},"
+        "\"cells\":{\"ape\":{\"estimate_ns\":2000000000,\"trials\":1,\"first_estimate_ns\":3},"
+        "\"bee\":{\"missed\":1,\"infeasible\":1,\"reason\":\"slow\"}}},"
         "{\"config\":{\"batch_size\":64,\"num_workers\":2,\"prefetch_factor\":2,\"parallelism\":\"sample\"},"
-        "\"end_to_end_ns\":{\"ape\":1000000000,\"bee\":3000000000}}]",
+        "\"cells\":{\"ape\":{\"times_ns\":[1000000000],\"first_batches_ns\":[4]},\"bee\":{\"times_ns\":["
+        "3000000000],\"first_batches_ns\":[5]}}}]",
         0, NULL);
     json_t *part = json_pack(
-        "{s:{s:s, s:s, s:n, s:s}, s:O, s:i, s:s, s:b, s:s, s:{s:f}, s:{s:b, s:i}, s:o, s:[s, s], "
-        "s:O, s:i}",
+        "{s:{s:s, s:s, s:n, s:s}, s:O, s:i, s:s, s:b, s:s, s:{s:f, s:f}, s:{s:b, s:i}, s:o, s:[s, s], "
+        "s:O, s:i, s:s, s:s, s:s, s:s}",
         "variant", "mode", "raw", "format", "folder", "dtype", "path", "/data", "config",
         json_object_get(json_array_get(configs, 1), "config"), "job_images", 500, "data_digest", "d1",
-        "sample", 0, "measured_with", "rue", "certificate", "bound_ratio", 0.01, "workload", "shuffle", 1,
-        "seed", 3, "forecast", forecast, "models", "ape", "bee", "configs", configs, "max_first_batch_ns", 5);
-    json_t *root = json_pack_ex(&why, 0, "{s:s, s:[o], s:{s:s, s:s, s:s, s:i, s:s, s:{s:i}}}", "format",
-                                "rue.recommendation/1", "recommendations", part, "provenance", "runner",
-                                "rue 1", "rue_version", "1", "cpu", "a CPU", "usable_cpus", 4, "clock",
-                                "virtual", "machine", "cpus", 4);
+        "sample", 0, "measured_with", "rue", "certificate", "bound_ratio", 0.01, "confidence", 0.95,
+        "workload", "shuffle", 1, "seed", 3, "forecast", forecast, "models", "ape", "bee", "configs", configs,
+        "max_first_batch_ns", 5, "goal", "time", "objective", "mean", "decode", "exact", "batch_dtype",
+        "float32");
+    json_t *root = json_pack_ex(&why, 0, "{s:s, s:b, s:[], s:[o], s:{s:s, s:s, s:s, s:i, s:s, s:{s:i}}}",
+                                "format", "rue.recommendation/1", "partial", 0, "notices", "recommendations",
+                                part, "provenance", "runner", "rue 1", "rue_version", "1", "cpu", "a CPU",
+                                "usable_cpus", 4, "clock", "virtual", "machine", "cpus", 4);
     json_decref(configs);
     cr_assert_not_null(root, "%s", why.text);
     return root;
@@ -87,7 +90,7 @@ Test(recommendation_file, all_that_a_later_study_needs_comes_back)
     cr_assert_eq(found->count, 1);
     cr_assert(found->found.runner.virtual_clock && found->found.machine.usable_cpus == 4);
     cr_assert_str_eq(found->found.runner.name, "rue 1");
-    cr_assert_str_eq(found->machine_json, "{\"cpus\":4}");
+    cr_assert_str_eq(found->found.machine.json, "{\"cpus\":4}");
     const struct rue_recommended *part = &found->at[0];
     cr_assert(part->mode_known && part->found.variant.mode == RUE_RAW && !part->found.data.sample &&
               part->has_workload);
@@ -163,9 +166,15 @@ static size_t spoil(json_t *root, json_t *node, size_t *refused)
 
 Test(recommendation_file, whatever_is_missing_or_something_else_is_told_or_makes_no_difference)
 {
-    json_t *root = document();
+    json_t *root = document(), *part = json_array_get(json_object_get(root, "recommendations"), 0),
+           *forecast = json_incref(json_object_get(part, "forecast"));
+    size_t passed_over = 0;
+    spoil(root, forecast, &passed_over);
+    cr_assert_eq(passed_over, 0, "a forecast that is not understood is passed over");
+    json_object_del(part, "forecast");
     size_t refused = 0, tried = spoil(root, root, &refused);
     cr_assert_gt(refused, tried / 2, "%zu of %zu refused", refused, tried);
+    json_object_set_new(part, "forecast", forecast);
     cr_assert_not(is_refused(root, "all of it"));
     json_decref(root);
 }
@@ -203,9 +212,9 @@ Test(recommendation_file, what_is_wrong_is_named_with_its_place)
     rue_error error = {0};
     json_t *root = document(), *part = json_array_get(json_object_get(root, "recommendations"), 0),
            *row = json_array_get(json_object_get(part, "configs"), 1);
-    json_object_set_new(json_object_get(row, "end_to_end_ns"), "bee", json_integer(-5));
+    json_object_set_new(json_object_get(json_object_get(row, "cells"), "bee"), "missed", json_integer(-5));
     cr_assert_eq(read_json(root, &found, &error), RUE_DATA);
-    cr_assert(strstr(error.message, "recommendations[0].configs[1].end_to_end_ns.bee is not a whole number"),
+    cr_assert(strstr(error.message, "recommendations[0].configs[1].cells.bee.missed is not a whole number"),
               "%s", error.message);
     json_decref(root);
 }
@@ -241,17 +250,14 @@ static const struct rue_ranking_rules plain_rules = {.top_n = 3, .confidence = 0
 static rue_status keep(struct fixture *fixture, struct rue_recommendation **out, rue_error *error)
 {
     static const char scenarios[2][RUE_LEDGER_KEY_BYTES] = {"0123456789abcdef", "fedcba9876543210"};
-    static const uint64_t disturbed[] = {7, 9};
     char *text, *rules = rue_recommendation_rules_json(&plain_rules);
     const struct rue_findings_ledger ledger = {.trials = 12,
                                                .scenario_count = fixture->findings.variant_count,
                                                .scenarios = scenarios,
-                                               .disturbed_count = 2,
-                                               .disturbed = disturbed,
                                                .rules_json = rules};
     fixture->findings.ledger = &ledger;
     cr_assert_eq(rue_report_json_text(&fixture->findings, &text, error), RUE_OK);
-    rue_status status = rue_recommendation_read_kept(text, "the store", true, out, error);
+    rue_status status = rue_recommendation_read_kept(text, "the store", out, error);
     free(text);
     free(rules);
     return status;
@@ -283,7 +289,7 @@ Test(recommendation_file, cells_that_a_store_keeps_come_back_as_they_were)
                                              : after->estimate_sd == before->estimate_sd,
                   "cell %zu: %f, was %f", c, after->estimate_sd, before->estimate_sd);
     }
-    cr_expect(found->ledger.trials == 12 && !found->ledger.under_way && found->ledger.disturbed[1] == 9);
+    cr_expect(found->ledger.trials == 12 && !found->ledger.under_way);
     cr_expect_str_eq(found->ledger.scenarios[0], "0123456789abcdef");
     rue_recommendation_close(found);
     fixture_close(&fixture);
