@@ -157,31 +157,12 @@ rue_status rue_keeper_open(const char *const argv[], int in, int out, struct rue
     ssize_t got;
     while ((got = recv(ends[0], &failed, sizeof failed, 0)) < 0 && errno == EINTR) continue;
     if (got == sizeof failed && failed == 0) return RUE_OK;
-    rue_keeper_close(keeper);
+    while (waitpid(keeper->pid, NULL, 0) < 0 && errno == EINTR) continue;
+    close(keeper->line);
     return fail_start(argv[0], got == sizeof failed ? failed : ECHILD, error);
-}
-
-bool rue_keeper_hear(const struct rue_keeper *keeper, int *how)
-{
-    ssize_t got;
-    while ((got = recv(keeper->line, how, sizeof *how, MSG_DONTWAIT)) < 0 && errno == EINTR) continue;
-    if (got == 0) *how = SIGKILL;
-    return got >= 0;
 }
 
 void rue_keeper_signal(int line, int number)
 {
     (void)send(line, &number, sizeof number, MSG_NOSIGNAL | MSG_DONTWAIT);
-}
-
-void rue_keeper_dismiss(const struct rue_keeper *keeper)
-{
-    shutdown(keeper->line, SHUT_WR);
-    kill(keeper->pid, SIGCONT); /* whoever stopped it */
-}
-
-void rue_keeper_close(struct rue_keeper *keeper)
-{
-    while (waitpid(keeper->pid, NULL, 0) < 0 && errno == EINTR) continue;
-    close(keeper->line);
 }

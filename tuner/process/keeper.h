@@ -17,28 +17,21 @@
 
 struct rue_keeper {
     pid_t pid;
-    int line; /* to the keeper and from it; readable when rue_keeper_hear has something to tell */
+    int line; /* see below */
 };
 
 /* Starts argv[0] (searched in PATH) in a group of its own, with `in` and `out` as its standard input and
  * output (they stay the caller's) and standard error shared. Forks without exec: no other thread may run.
- * Blocks until the child is started. RUE_RUNNER when the system refuses a process. */
+ * Blocks until the child is started. RUE_RUNNER when the system refuses a process.
+ *
+ * From the line come the changes of the child's state, an int each, a status as of waitpid(2): stopped,
+ * continued, ended. Shut down for writing, it tells the keeper to kill all that is left, which closes the
+ * line when that is done, in 5 s at most, and ends. */
 rue_status rue_keeper_open(const char *const argv[], int in, int out, struct rue_keeper *keeper,
                            rue_error *error) RUE_MUST_CHECK;
-
-/* The next change of the child's state, a status as of waitpid(2): stopped, continued, ended. False when
- * there is none (yet). A keeper that is gone tells, again and again, that the child was killed by SIGKILL: it
- * is. */
-bool rue_keeper_hear(const struct rue_keeper *keeper, int *how);
 
 /* Sends a signal to the child's group, if the child runs; SIGSTOP and SIGCONT go to all of its descendants,
  * in whatever group they are. Safe in a signal handler: `line` is that of the keeper. */
 void rue_keeper_signal(int line, int number);
-
-/* Tells the keeper to kill all that is left. It closes the line when that is done, in 5 s at most. */
-void rue_keeper_dismiss(const struct rue_keeper *keeper);
-
-/* Waits for the keeper's end, after rue_keeper_dismiss. */
-void rue_keeper_close(struct rue_keeper *keeper);
 
 #endif

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -76,11 +77,15 @@ static int remaining_ms(uint64_t deadline_ns)
     return ms > 3600000 ? 3600000 : (int)ms;
 }
 
-/* Takes note of all that the keeper has told. */
+/* Takes note of all that the keeper has told. Where the keeper is gone, so is the child. */
 static void listen_keeper(struct rue_process *process)
 {
     int how;
-    while (!process->ended && rue_keeper_hear(&process->keeper, &how)) {
+    while (!process->ended) {
+        ssize_t got = recv(process->keeper.line, &how, sizeof how, MSG_DONTWAIT);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return;
+        if (got == 0) how = SIGKILL;
         process->stopped = WIFSTOPPED(how) ? WSTOPSIG(how) : 0;
         process->ended = !WIFSTOPPED(how) && !WIFCONTINUED(how);
         process->how = how;
@@ -234,9 +239,11 @@ const char *rue_process_close(struct rue_process *process, uint64_t grace_ns)
         rue_keeper_signal(process->keeper.line, SIGTERM);
         wait_end(process, grace_ns);
     }
-    rue_keeper_dismiss(&process->keeper);
-    wait_end(process, UINT64_MAX / 2); /* the keeper sees to it that this is short */
-    rue_keeper_close(&process->keeper);
+    shutdown(process->keeper.line, SHUT_WR);
+    kill(process->keeper.pid, SIGCONT); /* whoever stopped it */
+    wait_end(process, UINT64_MAX / 2);  /* the keeper sees to it that this is short */
+    while (waitpid(process->keeper.pid, NULL, 0) < 0 && errno == EINTR) continue;
+    close(process->keeper.line);
     int how = process->how;
     close(process->out);
     free(process->buffer);
