@@ -35,6 +35,11 @@ int rue_files_folder_fd(const struct rue_files *files);
 rue_status rue_files_read_whole(const struct rue_files *files, const char *name, uint64_t bytes, void *into,
                                 rue_error *error) RUE_MUST_CHECK;
 
+/* Adds `count` classes, whose names are in `text` [bytes], NULs between them and behind it. RUE_DATA where
+ * there are fewer; RUE_MEMORY. */
+rue_status rue_index_add_classes(struct rue_index *index, const char *text, uint64_t bytes, uint64_t count,
+                                 rue_error *error) RUE_MUST_CHECK;
+
 /* Whether a file's name is that of a JPEG file. */
 bool rue_files_is_jpeg(const char *name);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "array.h"
+#include "files.h"
 
 static const char what[] = "the index of the data";
 
@@ -45,6 +46,19 @@ rue_status rue_index_add_class(struct rue_index *index, const char *name, size_t
     if (status == RUE_OK)
         status = add_text(&index->names, name, bytes, &index->classes[index->class_count], error);
     if (status == RUE_OK) index->class_count++;
+    return status;
+}
+
+rue_status rue_index_add_classes(struct rue_index *index, const char *text, uint64_t bytes, uint64_t count,
+                                 rue_error *error)
+{
+    rue_status status = RUE_OK;
+    for (const char *at = text; status == RUE_OK && count > 0; at += strlen(at) + 1, count--) {
+        if (at >= text + bytes)
+            return rue_fail(error, RUE_DATA, "%s: class names are missing; make it again with 'rue prepare'",
+                            rue_files_path(index->files, 0));
+        status = rue_index_add_class(index, at, strlen(at), error);
+    }
     return status;
 }
 

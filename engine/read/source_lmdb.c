@@ -130,18 +130,6 @@ static rue_status fail_again(const struct set *set, const char *why, rue_error *
 
 /* ---- rue's own layout ---- */
 
-static rue_status add_classes(const struct set *set, const char *at, const char *end, size_t count,
-                              rue_error *error)
-{
-    rue_status status = RUE_OK;
-    for (size_t c = 0; status == RUE_OK && c < count; c++) {
-        if (at >= end) return fail_again(set, "class names are missing", error);
-        status = rue_index_add_class(set->index, at, strlen(at), error);
-        at += strlen(at) + 1;
-    }
-    return status;
-}
-
 static rue_status take_notes(const struct set *set, const struct rue_lmdb_note *notes, rue_error *error)
 {
     struct rue_index *index = set->index;
@@ -211,7 +199,8 @@ static rue_status read_own(const struct set *set, const char *own, uint64_t note
     set->index->seed = header.crc;
     rue_status status = read_kind(set, error);
     if (status == RUE_OK)
-        status = add_classes(set, own + sizeof header + notes, own + bytes, header.class_count, error);
+        status = rue_index_add_classes(set->index, own + sizeof header + notes, bytes - sizeof header - notes,
+                                       header.class_count, error);
     return status == RUE_OK ? take_notes(set, (const struct rue_lmdb_note *)(own + sizeof header), error)
                             : status;
 }

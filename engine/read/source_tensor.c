@@ -126,13 +126,7 @@ static rue_status read_tables(struct rue_index *index, const struct rue_tensor_h
                             "%s: the label of record %" PRIu64 " names no class; make it again with "
                             "'rue prepare'",
                             rue_files_path(index->files, 0), i);
-    const char *at = classes, *end = classes + (h->file_bytes - h->classes_offset);
-    for (uint32_t c = 0; status == RUE_OK && c < h->class_count; c++) {
-        if (at >= end) return fail_again(index, "class names are missing", error);
-        status = rue_index_add_class(index, at, strlen(at), error);
-        at += strlen(at) + 1;
-    }
-    return status;
+    return rue_index_add_classes(index, classes, h->file_bytes - h->classes_offset, h->class_count, error);
 }
 
 static rue_status open_tensor(const char *path, const struct rue_source_options *options,

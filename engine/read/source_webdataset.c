@@ -15,7 +15,7 @@
 #include "shards.h"
 #include "tar_reader.h"
 
-enum { SEEN_BYTES = 4096, NUMBER_BYTES_MAX = 64, JSON_BYTES_MAX = 1 << 20 };
+enum { NUMBER_BYTES_MAX = 64, JSON_BYTES_MAX = 1 << 20 };
 
 /* A member that may be the image. */
 struct image {
@@ -28,15 +28,12 @@ struct image {
 struct sample {
     bool open;
     char key[PATH_MAX];
-    uint64_t header;       /* of its first member */
-    char seen[SEEN_BYTES]; /* its extensions, each with a NUL */
-    size_t seen_used;
+    uint64_t header; /* of its first member */
     struct image images[RUE_MODE_COUNT];
     bool other, left_out; /* it has members that are no labels; links, which are counted themselves */
     int label_rank;       /* of the member that gave the label; 0: none */
     int32_t label;
-    char odd_label[PATH_MAX]; /* a member whose label is no number; "" */
-    uint64_t odd_header;
+    char odd_label[RUE_ERROR_MESSAGE_BYTES]; /* what is wrong with a label that is no number; "" */
 };
 
 /* What indexing samples needs to know, and finds out. */
@@ -61,6 +58,13 @@ static rue_status refuse(const struct shard *shard, uint64_t at, const char *nam
                          rue_error *error)
 {
     return rue_fail(error, RUE_DATA, "%s: the member %s at byte %" PRIu64 " %s", shard->file, name, at, why);
+}
+
+static rue_status refuse_second(const struct shard *shard, const struct rue_tar_member *member,
+                                rue_error *error)
+{
+    return refuse(shard, member->header, member->name,
+                  "is the second of its extension in one sample: rename it", error);
 }
 
 /* ---- images ---- */
@@ -94,7 +98,8 @@ static rue_status take_image(struct shard *shard, const struct rue_tar_member *m
                              rue_error *error)
 {
     struct image *image = &shard->sample.images[mode];
-    if (image->there) return RUE_OK;
+    if (image->there)
+        return strcasecmp(image->name, member->name) == 0 ? refuse_second(shard, member, error) : RUE_OK;
     image->there = true;
     image->wrong[0] = 0;
     memcpy(image->name, member->name, sizeof image->name);
@@ -153,13 +158,6 @@ static const char *json_key(const struct group *group, int rank)
     return rank == JSON_LABEL && group->label_key ? group->label_key : "label";
 }
 
-/* Another member may still give the label. */
-static void note_odd_label(struct sample *sample, const struct rue_tar_member *member)
-{
-    memcpy(sample->odd_label, member->name, sizeof sample->odd_label);
-    sample->odd_header = member->header;
-}
-
 static rue_status take_label(struct shard *shard, const struct rue_tar_member *member, int rank,
                              rue_error *error)
 {
@@ -168,6 +166,7 @@ static rue_status take_label(struct shard *shard, const struct rue_tar_member *m
     uint64_t most = json ? JSON_BYTES_MAX : NUMBER_BYTES_MAX;
     int64_t label = -1;
     if (rank < shard->sample.label_rank) return RUE_OK;
+    if (rank == shard->sample.label_rank) return refuse_second(shard, member, error);
     if (member->bytes > most)
         return refuse(shard, member->header, member->name, "is too long for a label", error);
     char *text = malloc(member->bytes + 1);
@@ -181,7 +180,12 @@ static rue_status take_label(struct shard *shard, const struct rue_tar_member *m
         found = read_number(text, &label);
     free(text);
     if (status != RUE_OK) return status;
-    if (odd && rank == JSON_LABEL) note_odd_label(&shard->sample, member);
+    if (odd && rank == JSON_LABEL) /* another member may still give the label */
+        snprintf(shard->sample.odd_label, sizeof shard->sample.odd_label,
+                 "%s: the member %.400s at byte %" PRIu64
+                 " has a '%.100s' that is no whole number from 0 on: number the classes, or name another "
+                 "label with label_key",
+                 shard->file, member->name, member->header, json_key(group, rank));
     if (!found && rank == JSON_LABEL) return RUE_OK; /* it may hold other things */
     if (!found || label < 0 || label > INT32_MAX)
         return refuse(shard, member->header, member->name, "is no label: give a whole number from 0 on",
@@ -212,17 +216,6 @@ static rue_status check_npy(const struct shard *shard, const struct image *image
     return refuse(shard, image->header, image->name, "has not the type and shape of the first one", error);
 }
 
-static rue_status refuse_odd_label(const struct shard *shard, rue_error *error)
-{
-    const struct sample *sample = &shard->sample;
-    char why[256];
-    snprintf(why, sizeof why,
-             "has a '%.100s' that is no whole number from 0 on: number the classes, or name another label "
-             "with label_key",
-             json_key(shard->group, JSON_LABEL));
-    return refuse(shard, sample->odd_header, sample->odd_label, why, error);
-}
-
 /* A label by itself has lost its image; what has other members, or a link, may be no sample of images. */
 static rue_status end_without_image(const struct shard *shard, rue_error *error)
 {
@@ -250,7 +243,8 @@ static rue_status end_sample(struct shard *shard, rue_error *error)
     if (!group->chosen || !image->there) return end_without_image(shard, error);
     if (group->index->mode == RUE_PREPROCESSED) status = check_npy(shard, image, error);
     if (status != RUE_OK) return status;
-    if (!sample->label_rank && sample->odd_label[0]) return refuse_odd_label(shard, error);
+    if (!sample->label_rank && sample->odd_label[0])
+        return rue_fail(error, RUE_DATA, "%s", sample->odd_label);
     group->labelled |= sample->label_rank > 0;
     if (!sample->label_rank && !group->unlabelled[0])
         snprintf(group->unlabelled, sizeof group->unlabelled, "%s: the sample at byte %" PRIu64, shard->file,
@@ -279,29 +273,12 @@ static rue_status begin_sample(struct shard *shard, const struct rue_tar_member 
     rue_status status = end_sample(shard, error);
     sample->open = true;
     sample->header = member->header;
-    sample->seen_used = 0;
     sample->label_rank = NO_LABEL;
     sample->odd_label[0] = 0;
     sample->other = sample->left_out = false;
     for (int m = 0; m < RUE_MODE_COUNT; m++) sample->images[m].there = false;
     snprintf(sample->key, sizeof sample->key, "%.*s", (int)key_length, member->name);
     return status;
-}
-
-static rue_status note_extension(struct shard *shard, const struct rue_tar_member *member,
-                                 const char *extension, rue_error *error)
-{
-    struct sample *sample = &shard->sample;
-    size_t bytes = strlen(extension) + 1;
-    for (size_t at = 0; at < sample->seen_used; at += strlen(sample->seen + at) + 1)
-        if (strcmp(sample->seen + at, extension) == 0)
-            return refuse(shard, member->header, member->name,
-                          "is the second of its extension in one sample: rename it", error);
-    if (bytes > sizeof sample->seen - sample->seen_used)
-        return refuse(shard, member->header, member->name, "is one of too many in one sample", error);
-    memcpy(sample->seen + sample->seen_used, extension, bytes);
-    sample->seen_used += bytes;
-    return RUE_OK;
 }
 
 static rue_status leave_out(struct shard *shard, const struct rue_tar_member *member, size_t key_length,
@@ -324,7 +301,6 @@ static rue_status add_member(struct shard *shard, const struct rue_tar_member *m
     rue_status status = begin_sample(shard, member, (size_t)(end - member->name), error);
     snprintf(extension, sizeof extension, "%s", end + 1);
     for (char *at = extension; *at; at++) *at = (char)tolower((unsigned char)*at);
-    if (status == RUE_OK) status = note_extension(shard, member, extension, error);
     if (status != RUE_OK) return status;
     int mode = mode_of(shard->group, extension), rank = rank_of(shard->group, extension);
     shard->sample.other |= rank == NO_LABEL;
