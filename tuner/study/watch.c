@@ -24,7 +24,7 @@ enum {
     ASKED = 2 /* times, how fast computing is, when a change is sure */
 };
 
-static const double suspicion = 3;          /* a logarithm of a likelihood ratio: one in twenty by chance */
+static const double suspicion = 2;          /* a logarithm of a likelihood ratio: one in seven by chance */
 static const double false_alarms = 0.05;    /* of a study of MANY references, 500 trials */
 static const double cost_share = 0.12;      /* of the time, for references */
 static const double suspected_share = 0.25; /* of it, where a change is suspected */
