@@ -132,3 +132,45 @@ const struct rue_knobs *rue_findings_knobs(const struct rue_findings *findings)
             return rue_config_knobs(&findings->variants[v].matrix->configs[0]);
     return &rue_own_knobs;
 }
+
+/* ---- for each batch size ---- */
+
+static int batch_size(const struct rue_cost_matrix *matrix, size_t config)
+{
+    return matrix->configs[config].value[RUE_BATCH_SIZE];
+}
+
+bool rue_batch_best_next(const struct rue_variant_findings *variant, struct rue_batch_best *at)
+{
+    const struct rue_ranking_row *rows = variant->selection->rows;
+    size_t configs = variant->matrix->config_count, c = at->next;
+    if (c >= configs) return false;
+    at->batch_size = batch_size(variant->matrix, c);
+    if (at->batch_size == RUE_KNOB_UNKNOWN) return false;
+    at->config = RUE_NONE;
+    for (; c < configs && batch_size(variant->matrix, c) == at->batch_size; c++) {
+        if (!rows[c].ranked) continue;
+        if (at->config == RUE_NONE || rue_selection_is_better(variant->selection, c, at->config))
+            at->config = c;
+    }
+    at->next = c;
+    return true;
+}
+
+/* ---- changes ---- */
+
+void rue_notice_text(const struct rue_notice *notice, char *out, size_t bytes)
+{
+    double load = notice->load_log, compute = notice->compute_log;
+    const char *what = load == compute ? "the machine has become" : "loading has become";
+    char models[96] = "";
+    if (load != compute && compute == 0)
+        snprintf(models, sizeof models, ", computing not");
+    else if (load != compute)
+        snprintf(models, sizeof models, ", computing %.2f times %s", exp(fabs(compute)),
+                 compute > 0 ? "slower" : "faster");
+    snprintf(out, bytes,
+             "%s %.2f times %s since trial %zu of trials.csv%s%s%s%s: times since then are corrected by that",
+             what, exp(fabs(load)), load > 0 ? "slower" : "faster", notice->trial, models,
+             notice->cause[0] ? " (" : "", notice->cause, notice->cause[0] ? ")" : "");
+}

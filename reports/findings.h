@@ -7,10 +7,21 @@
 #include "interval.h"
 #include "job_length.h"
 #include "knowledge.h"
-#include "notice.h"
 #include "objective.h"
 #include "selection.h"
 #include "trial.h"
+
+/* A change of the machine while a study ran. */
+enum { RUE_NOTICE_TEXT_BYTES = 512 };
+
+struct rue_notice {
+    /* Numbers of trials, as trials.csv and the store have them. */
+    size_t trial;                 /* the first that it concerns */
+    size_t noticed;               /* the last that had been made when it was sure */
+    size_t unsure, unsure_end;    /* made before or after it, nobody knows: from the one up to the other */
+    double load_log, compute_log; /* logarithms of how many times longer loading and computing take */
+    char cause[256];              /* what the kernel says of it; "" when it says nothing */
+};
 
 /* Under which a variant's trials were made, where they come from a store. Strings of the store, borrowed. */
 struct rue_circumstances {
@@ -248,6 +259,22 @@ size_t rue_findings_first_miss(const struct rue_variant_findings *variant, size_
 
 /* The fewest and the most repeats of a cell that has any; 0 and 0 without such a cell. */
 void rue_findings_repeats(const struct rue_variant_findings *variant, size_t *least, size_t *most);
+
+/* How a notice is put for people: "the machine has become 1.3 times slower since trial 57 of trials.csv (18 %
+ * of
+ * ...): times since then ..." */
+void rue_notice_text(const struct rue_notice *notice, char *out, size_t bytes);
+
+/* The best workers (and other knobs) for each batch size: users often have the batch size given. Columns are
+ * in grid order, so those of one batch size stand side by side. */
+struct rue_batch_best {
+    int batch_size;
+    size_t config; /* the best ranked column with this batch size, or RUE_NONE */
+    size_t next;   /* the column to go on from; 0 to begin */
+};
+
+/* Goes to the next batch size, in the order of the matrix; false when there is none. */
+bool rue_batch_best_next(const struct rue_variant_findings *variant, struct rue_batch_best *at);
 
 /* The knobs of the configurations that were looked at. */
 const struct rue_knobs *rue_findings_knobs(const struct rue_findings *findings);

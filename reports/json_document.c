@@ -1,33 +1,90 @@
 #include "json_document.h"
 
+#include <assert.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "report_stream.h"
+#include "section.h"
 #include "utf8.h"
 
 /* Nine digits tell nanosecond clocks apart over a second, and hide the last bits of a division. */
 #define JSON_FLAGS (JSON_INDENT(2) | JSON_REAL_PRECISION(9))
 
-void rue_json_put(struct rue_json_document *document, json_t *object, const char *key, json_t *value)
+static void keep(json_t **container, bool whole)
 {
-    if (json_object_set_new_nocheck(object, key, value) != 0) document->failed = true;
+    if (whole) return;
+    json_decref(*container);
+    *container = NULL;
 }
 
-void rue_json_put_named(struct rue_json_document *document, json_t *object, const char *key, json_t *value)
+void rue_json_put(json_t **object, const char *key, json_t *value)
+{
+    keep(object, json_object_set_new_nocheck(*object, key, value) == 0);
+}
+
+void rue_json_put_named(json_t **object, const char *key, json_t *value)
 {
     char *repaired = rue_utf8_repair(key);
     if (repaired)
-        rue_json_put(document, object, repaired, value);
+        rue_json_put(object, repaired, value);
     else
-        document->failed = true, json_decref(value);
+        json_decref(value), keep(object, false);
     free(repaired);
 }
 
-void rue_json_push(struct rue_json_document *document, json_t *array, json_t *value)
+void rue_json_push(json_t **array, json_t *value)
 {
-    if (json_array_append_new(array, value) != 0) document->failed = true;
+    keep(array, json_array_append_new(*array, value) == 0);
+}
+
+json_t *rue_json_reals(const double *values, size_t count)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < count; i++) rue_json_push(&array, rue_json_real(values[i]));
+    return array;
+}
+
+static json_t *next_member(char kind, va_list *values)
+{
+    switch (kind) {
+    case 'i':
+        return json_integer(va_arg(*values, int));
+    case 'n':
+        return rue_json_integer(va_arg(*values, uint64_t));
+    case 'N':
+        return rue_json_integer_or_null(va_arg(*values, uint64_t));
+    case 'r':
+        return rue_json_real(va_arg(*values, double));
+    case 'd':
+        return rue_json_nanoseconds(va_arg(*values, double));
+    case 'b':
+        return json_boolean(va_arg(*values, int));
+    case 't':
+        return rue_json_text(va_arg(*values, const char *));
+    case 'T':
+        return rue_json_text_or_null(va_arg(*values, const char *));
+    default:
+        assert(kind == 'o');
+        return va_arg(*values, json_t *);
+    }
+}
+
+json_t *rue_json_make(const char *members, ...)
+{
+    json_t *object = json_object();
+    va_list values;
+    va_start(values, members);
+    for (const char *at = members; *at; at += strspn(at, " ")) {
+        char key[64];
+        size_t length = strcspn(at, ":");
+        snprintf(key, sizeof key, "%.*s", (int)length, at);
+        rue_json_put(&object, key, next_member(at[length + 1], &values));
+        at += length + 2;
+    }
+    va_end(values);
+    return object;
 }
 
 json_t *rue_json_text(const char *string)
@@ -81,7 +138,7 @@ json_t *rue_json_knob(const struct rue_knob_info *knob, int value)
     return knob->words ? json_string(knob->words[value]) : json_integer(value);
 }
 
-json_t *rue_json_config(struct rue_json_document *document, const struct rue_config *config, bool all)
+json_t *rue_json_config(const struct rue_config *config, bool all)
 {
     json_t *object = json_object();
     const struct rue_knobs *knobs = rue_config_knobs(config);
@@ -91,26 +148,28 @@ json_t *rue_json_config(struct rue_json_document *document, const struct rue_con
         if (value == RUE_KNOB_UNKNOWN && !all) continue;
         if (value == RUE_KNOB_UNKNOWN) value = knob->fallback;
         if (all || knob->always_shown || value != knob->fallback)
-            rue_json_put(document, object, knob->name, rue_json_knob(knob, value));
+            rue_json_put(&object, knob->name, rue_json_knob(knob, value));
     }
     return object;
 }
 
 static json_t *declaration_json(const struct rue_knob_info *knob)
 {
-    json_t *object = json_pack("{s:s, s:s, s:o}", "name", knob->name, "kind", rue_knob_kind_names[knob->kind],
-                               "default", rue_json_knob(knob, knob->fallback));
+    json_t *object = json_object();
+    rue_json_put(&object, "name", json_string(knob->name));
+    rue_json_put(&object, "kind", json_string(rue_knob_kind_names[knob->kind]));
+    rue_json_put(&object, "default", rue_json_knob(knob, knob->fallback));
     if (knob->kind == RUE_KIND_COUNT) {
-        json_object_set_new(object, "min", json_integer(knob->min));
-        json_object_set_new(object, "max", json_integer(knob->max));
+        rue_json_put(&object, "min", json_integer(knob->min));
+        rue_json_put(&object, "max", json_integer(knob->max));
     } else if (knob->kind != RUE_KIND_FLAG) {
         json_t *values = json_array();
-        for (int v = 0; v <= knob->max; v++) json_array_append_new(values, rue_json_knob(knob, v));
-        json_object_set_new(object, "values", values);
+        for (int v = 0; v <= knob->max; v++) rue_json_push(&values, rue_json_knob(knob, v));
+        rue_json_put(&object, "values", values);
     }
-    if (knob->needs_workers) json_object_set_new(object, "needs_workers", json_true());
-    if (knob->torch) json_object_set_new(object, "pytorch", json_string(knob->torch));
-    if (*knob->help) json_object_set_new(object, "help", json_string(knob->help));
+    if (knob->needs_workers) rue_json_put(&object, "needs_workers", json_true());
+    if (knob->torch) rue_json_put(&object, "pytorch", json_string(knob->torch));
+    if (*knob->help) rue_json_put(&object, "help", json_string(knob->help));
     return object;
 }
 
@@ -118,7 +177,7 @@ json_t *rue_json_knobs(const struct rue_knobs *knobs)
 {
     json_t *array = json_array();
     for (size_t k = RUE_OWN_KNOB_COUNT; k < knobs->count; k++)
-        json_array_append_new(array, declaration_json(knobs->at[k]));
+        rue_json_push(&array, declaration_json(knobs->at[k]));
     return array;
 }
 
@@ -173,12 +232,12 @@ static int take(const char *text, size_t bytes, void *context)
     return 0;
 }
 
-rue_status rue_json_write(const struct rue_json_document *document, const json_t *root, FILE *stream,
-                          rue_error *error)
+rue_status rue_json_write(json_t *root, FILE *stream, rue_error *error)
 {
-    if (!root || document->failed) return rue_fail(error, RUE_MEMORY, "no memory is left for the JSON");
     struct sink sink = {.stream = stream, .used = 0};
+    if (!root) return rue_fail(error, RUE_MEMORY, "no memory is left for the JSON");
     bool dumped = json_dump_callback(root, take, &sink, JSON_FLAGS) == 0 && empty(&sink) == 0;
+    json_decref(root);
     fputc('\n', stream);
     rue_status status = rue_report_finish(stream, error);
     /* A dump whose stream is well has run out of memory. */

@@ -1,6 +1,6 @@
 /* JSON documents made of findings: what is not known is null; there is no NaN or Infinity, and text that is
- * no UTF-8 is repaired. Values are new references, NULL where memory is out; putting a NULL marks the
- * document as failed, so that one look at the end is enough. */
+ * no UTF-8 is repaired. Values are new references, NULL where memory is out; putting a NULL into an object or
+ * array closes it and makes it NULL, too, so that one look at the root is enough. */
 #ifndef RUE_JSON_DOCUMENT_H
 #define RUE_JSON_DOCUMENT_H
 
@@ -12,19 +12,21 @@
 #include "config.h"
 #include "error.h"
 
-struct rue_json_document {
-    bool failed; /* a value could not be allocated */
-};
-
 /* All take `value`. Keys that come from outside go through the second, which repairs them. */
-void rue_json_put(struct rue_json_document *document, json_t *object, const char *key, json_t *value);
-void rue_json_put_named(struct rue_json_document *document, json_t *object, const char *key, json_t *value);
-void rue_json_push(struct rue_json_document *document, json_t *array, json_t *value);
+void rue_json_put(json_t **object, const char *key, json_t *value);
+void rue_json_put_named(json_t **object, const char *key, json_t *value);
+void rue_json_push(json_t **array, json_t *value);
+
+/* An object of few members: "ok:n failed:n cause:T" and a value for each, of the kind that its letter says:
+ * `i` an int, `n` a size_t or uint64_t, `N` the same, null for 0, `r` a double, null unless finite, `d` a
+ * double of nanoseconds, rounded, `b` a bool, `t` a text, `T` a text, null for "", `o` a json_t *, taken. */
+json_t *rue_json_make(const char *members, ...);
 
 json_t *rue_json_text(const char *string);
 json_t *rue_json_text_or_null(const char *string); /* null for "" */
 json_t *rue_json_words(const char *object);        /* a JSON object; null when the text is none */
 json_t *rue_json_real(double number);              /* null unless finite */
+json_t *rue_json_reals(const double *values, size_t count);
 json_t *rue_json_integer(uint64_t number);         /* digits in a string beyond a signed 64-bit integer */
 json_t *rue_json_integer_or_null(uint64_t number); /* null for 0 */
 json_t *rue_json_nanoseconds(double ns);           /* a rounded integer; null unless finite */
@@ -33,18 +35,17 @@ json_t *rue_json_knob(const struct rue_knob_info *knob, int value); /* a known v
 
 /* A value for each knob, the fallback of one that is unknown; without `all`, knobs at their fallback are left
  * out unless they are always shown, and unknown ones in any case. */
-/* Declarations of the knobs that are not rue's own, an array (knob_json.h reads it); a new reference. */
-json_t *rue_json_knobs(const struct rue_knobs *knobs);
+json_t *rue_json_config(const struct rue_config *config, bool all);
 
-json_t *rue_json_config(struct rue_json_document *document, const struct rue_config *config, bool all);
+/* Declarations of the knobs that are not rue's own, an array (knob_json.h reads it). */
+json_t *rue_json_knobs(const struct rue_knobs *knobs);
 
 /* As json_dumps() of jansson, which up to version 2.14 leaves a key out when memory ends in the middle of it.
  * NULL: no memory, or `root` is NULL. */
 char *rue_json_dump(const json_t *root, size_t flags);
 
-/* Writes `root`, indented, and a line feed; a terminal only shows it (utf8.h). RUE_MEMORY when the document
- * failed, RUE_STORE when the stream did. */
-rue_status rue_json_write(const struct rue_json_document *document, const json_t *root, FILE *stream,
-                          rue_error *error) RUE_MUST_CHECK;
+/* Writes `root`, indented, and a line feed, and closes it; a terminal only shows it (utf8.h). RUE_MEMORY
+ * where it is NULL, RUE_STORE when the stream failed. */
+rue_status rue_json_write(json_t *root, FILE *stream, rue_error *error) RUE_MUST_CHECK;
 
 #endif

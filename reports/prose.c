@@ -1,26 +1,14 @@
 #include "prose.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "utf8.h"
 
-struct rue_prose rue_prose_start(char *out, size_t bytes)
-{
-    if (bytes) out[0] = 0;
-    return (struct rue_prose){out, bytes, 0};
-}
+#define NB RUE_NO_BREAK
 
-void rue_prose_say(struct rue_prose *prose, const char *format, ...)
-{
-    if (prose->used >= prose->bytes) return;
-    va_list arguments;
-    va_start(arguments, format);
-    int length = vsnprintf(prose->out + prose->used, prose->bytes - prose->used, format, arguments);
-    va_end(arguments);
-    if (length > 0) prose->used += (size_t)length;
-}
+enum { FIGURE_BYTES = 32, REASON_COLUMNS = 100, NAME_BYTES = PATH_MAX + 256 };
 
 /* What floating point adds to a tenth is nothing to round up for. */
 double rue_prose_bound_percent(double ratio)
@@ -28,86 +16,79 @@ double rue_prose_bound_percent(double ratio)
     return fmax(1, ceil(1000 * ratio * (1 - 1e-12))) / 10;
 }
 
-const char *rue_prose_end(double value, char out[RUE_PROSE_END_BYTES])
-{
-    if (value < 0.05)
-        snprintf(out, RUE_PROSE_END_BYTES, "<" RUE_NO_BREAK "0.1");
-    else
-        snprintf(out, RUE_PROSE_END_BYTES, "%.1f", value);
-    return out;
-}
-
 const char *rue_prose_plural(uint64_t count)
 {
     return count == 1 ? "" : "s";
 }
 
-void rue_prose_say_unbroken(struct rue_prose *prose, const char *text)
+static void say_byte(struct rue_page *page, char byte, bool no_break)
 {
-    for (; *text; text++) {
-        if (*text == ' ')
-            rue_prose_say(prose, RUE_NO_BREAK);
-        else
-            rue_prose_say(prose, "%c", *text);
-    }
+    const char text[2] = {byte, 0};
+    rue_say(page, "%s", no_break ? NB : text);
 }
 
-void rue_prose_say_config(struct rue_prose *prose, const struct rue_config *config)
+void rue_say_unbroken(struct rue_page *page, const char *text)
+{
+    for (; *text; text++) say_byte(page, *text, *text == ' ');
+}
+
+void rue_say_config(struct rue_page *page, const struct rue_config *config)
 {
     char text[RUE_CONFIG_TEXT_BYTES];
     rue_config_describe(config, text);
-    for (const char *at = text; *at; at++) {
-        if (*at == ' ' && at > text && at[-1] != ',')
-            rue_prose_say(prose, RUE_NO_BREAK);
-        else
-            rue_prose_say(prose, "%c", *at);
-    }
+    for (const char *at = text; *at; at++) say_byte(page, *at, *at == ' ' && at > text && at[-1] != ',');
 }
 
-void rue_prose_say_variant(struct rue_prose *prose, const struct rue_findings *findings,
-                           const struct rue_variant_findings *variant, bool unicode)
+void rue_say_variant(struct rue_page *page, const struct rue_findings *findings,
+                     const struct rue_variant_findings *variant)
 {
-    char text[RUE_PROSE_NAME_BYTES], clean[RUE_PROSE_NAME_BYTES];
+    char text[NAME_BYTES];
     rue_findings_name_among(findings, variant, text, sizeof text);
-    rue_utf8_clean(text, unicode, clean, sizeof clean);
-    rue_prose_say(prose, "%s", clean);
+    rue_say(page, "%s", text);
 }
 
-void rue_prose_say_model(struct rue_prose *prose, const struct rue_variant_findings *variant, size_t model,
-                         bool unicode)
+void rue_say_reason(struct rue_page *page, const char *before, const char *reason, const char *after)
 {
-    char clean[RUE_PROSE_NAME_BYTES];
-    rue_utf8_clean(variant->matrix->models[model], unicode, clean, sizeof clean);
-    rue_prose_say(prose, "%s", clean);
+    char text[RUE_REASON_BYTES + 4];
+    rue_utf8_shorten(reason, REASON_COLUMNS, true, text, sizeof text);
+    if (text[0]) rue_say(page, "%s%s%s", before, text, after);
 }
 
 /* To a tenth as long as that is seen. */
-static const char *times_text(double times, char text[RUE_PROSE_END_BYTES])
+static void say_figure(char out[FIGURE_BYTES], double value, bool tenths)
 {
-    if (times < 9.95) return rue_prose_end(times, text);
-    snprintf(text, RUE_PROSE_END_BYTES, "%.0f", times);
-    return text;
+    if (value < 0.05)
+        snprintf(out, FIGURE_BYTES, "<" NB "0.1");
+    else
+        snprintf(out, FIGURE_BYTES, tenths || value < 9.95 ? "%.1f" : "%.0f", value);
 }
 
-void rue_prose_say_payback(struct rue_prose *prose, double times, bool exact, const char *what)
+void rue_say_interval(struct rue_page *page, double confidence, double low, double high, const char *unit)
 {
-    char text[RUE_PROSE_END_BYTES];
+    char from[FIGURE_BYTES], to[FIGURE_BYTES];
+    if (confidence == 0) return;
+    say_figure(from, low, unit[0]);
+    say_figure(to, high, unit[0]);
+    rue_say(page, " (%.3g" NB "%%" NB "CI ", 100 * confidence);
+    if (!isfinite(high))
+        rue_say(page, "%s" NB "or" NB "more: it may never pay back)", from);
+    else if (unit[0] && strcmp(from, to) == 0)
+        rue_say(page, "%s%s)", to, unit);
+    else
+        rue_say(page, "%s" NB "to" NB "%s%s)", from, to, unit);
+}
+
+void rue_say_payback(struct rue_page *page, double times, double confidence, double low, double high,
+                     const char *what, const char *of)
+{
+    char text[FIGURE_BYTES];
+    say_figure(text, times, false);
     if (times <= 1)
-        rue_prose_say(prose, "within the first %s", what);
-    else if (exact)
-        rue_prose_say(prose, "after %s" RUE_NO_BREAK "%ss", times_text(times, text), what);
+        rue_say(page, "within the first %s", what);
+    else if (confidence > 0)
+        rue_say(page, "after %s" NB "%ss", text, what);
     else
-        rue_prose_say(prose, "after %.0f" RUE_NO_BREAK "%s%s", ceil(times), what,
-                      rue_prose_plural((uint64_t)ceil(times)));
-}
-
-void rue_prose_say_payback_interval(struct rue_prose *prose, double confidence, double low, double high)
-{
-    char from[RUE_PROSE_END_BYTES], to[RUE_PROSE_END_BYTES];
-    rue_prose_say(prose, " (%.3g" RUE_NO_BREAK "%%" RUE_NO_BREAK "CI %s" RUE_NO_BREAK, 100 * confidence,
-                  times_text(low, from));
-    if (isfinite(high))
-        rue_prose_say(prose, "to" RUE_NO_BREAK "%s)", times_text(high, to));
-    else
-        rue_prose_say(prose, "or" RUE_NO_BREAK "more: it may never pay back)");
+        rue_say(page, "after %.0f" NB "%s%s", ceil(times), what, rue_prose_plural((uint64_t)ceil(times)));
+    if (of[0]) rue_say(page, " of %s", of);
+    rue_say_interval(page, confidence, low, high, "");
 }

@@ -5,15 +5,7 @@
 #include <stdio.h>
 
 #include "findings.h"
-#include "report_stream.h"
-
-/* How a report for people may look. */
-struct rue_report_style {
-    bool color;
-    bool unicode;
-    int columns; /* width of the terminal; 0: unlimited */
-    bool brief;  /* of the table: what is read at a glance, without further answers */
-};
+#include "section.h"
 
 struct rue_report {
     const char *name;

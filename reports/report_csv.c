@@ -1,79 +1,83 @@
-/* trials.csv: one line a trial, quoted as RFC 4180 says, lines ended by a line feed alone as tools expect it
- * here. What is not known is empty. */
+/* trials.csv: one line a trial. What is not known is empty. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
-#include "csv_field.h"
 #include "report.h"
 
-static const char *const leading[] = {"id", "started_ns", "mode", "format", "dtype", "model", "measure"};
-static const char *const middle[] = {"requested_images", "job_images", "status"};
-
-static void put_header(const struct rue_knobs *knobs, FILE *stream)
+static void add_columns(struct rue_page *page, const struct rue_knobs *knobs)
 {
-    for (size_t i = 0; i < sizeof leading / sizeof *leading; i++) fprintf(stream, "%s,", leading[i]);
-    for (size_t k = 0; k < knobs->count; k++) fprintf(stream, "%s,", knobs->at[k]->name);
-    for (size_t i = 0; i < sizeof middle / sizeof *middle; i++) fprintf(stream, "%s,", middle[i]);
-    for (size_t i = 0; i < rue_trial_field_count; i++) fprintf(stream, "%s,", rue_trial_fields[i].name);
-    fputs("disturbed,reason\n", stream);
+    static const char *const leading[] = {"id", "started_ns", "mode", "format", "dtype", "model", "measure"};
+    static const char *const middle[] = {"requested_images", "job_images", "status"};
+    rue_page_table(page, NULL, 0);
+    for (size_t i = 0; i < sizeof leading / sizeof *leading; i++)
+        rue_page_column(page, (struct rue_table_column){.key = leading[i]});
+    for (size_t k = 0; k < knobs->count; k++)
+        rue_page_column(page, (struct rue_table_column){.key = knobs->at[k]->name});
+    for (size_t i = 0; i < sizeof middle / sizeof *middle; i++)
+        rue_page_column(page, (struct rue_table_column){.key = middle[i]});
+    for (size_t i = 0; i < rue_trial_field_count; i++)
+        rue_page_column(page, (struct rue_table_column){.key = rue_trial_fields[i].name,
+                                                        .unit = rue_trial_fields[i].real ? RUE_UNIT_NUMBER
+                                                                                         : RUE_UNIT_COUNT});
+    rue_page_column(page, (struct rue_table_column){.key = "disturbed"});
+    rue_page_column(page, (struct rue_table_column){.key = "reason"});
 }
 
-static void put_field(FILE *stream, const struct rue_trial_result *result,
+static void put_field(struct rue_page *page, const struct rue_trial_result *result,
                       const struct rue_trial_field *field)
 {
     const char *at = (const char *)result + field->offset;
-    if (field->real) {
-        double real;
-        memcpy(&real, at, sizeof real);
-        if (isfinite(real)) fprintf(stream, "%.9g", real);
-        return;
-    }
+    double real;
     int64_t integer;
-    memcpy(&integer, at, sizeof integer);
-    if (integer != RUE_ABSENT) fprintf(stream, "%" PRId64, integer);
+    memcpy(field->real ? (void *)&real : &integer, at, sizeof real);
+    if (!field->real) real = integer == RUE_ABSENT ? NAN : (double)integer;
+    rue_put_number(page, real);
 }
 
-static void put_row(FILE *stream, const struct rue_trial_row *row)
+static void put_row(struct rue_page *page, const struct rue_trial_row *row)
 {
     const struct rue_trial_request *request = &row->request;
-    const char *const texts[] = {row->label ? row->label : rue_mode_names[request->variant.mode],
-                                 request->variant.format, request->variant.dtype, request->model,
-                                 rue_measure_names[request->measure]};
-    fprintf(stream, "%" PRIu64 ",%" PRIu64 ",", row->id, row->started_ns);
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        rue_csv_put_text(stream, texts[i]);
-        fputc(',', stream);
-    }
     const struct rue_knobs *knobs = rue_config_knobs(&request->config);
+    rue_page_row(page, false);
+    rue_put_words(page, "%" PRIu64, row->id);
+    rue_put_words(page, "%" PRIu64, row->started_ns);
+    rue_put_text(page, row->label ? row->label : rue_mode_names[request->variant.mode]);
+    rue_put_text(page, request->variant.format);
+    rue_put_text(page, request->variant.dtype);
+    rue_put_text(page, request->model);
+    rue_put_text(page, rue_measure_names[request->measure]);
     for (size_t k = 0; k < knobs->count; k++) {
         char value[RUE_KNOB_TEXT_BYTES] = "";
         if (request->config.value[k] != RUE_KNOB_UNKNOWN)
             rue_knob_format(knobs->at[k], request->config.value[k], value);
-        fprintf(stream, "%s,", value);
+        rue_put_text(page, value);
     }
-    fprintf(stream, "%" PRIu64 ",%" PRIu64 ",%s,", request->images, request->job_images,
-            rue_outcome_names[row->result.outcome]);
-    for (size_t i = 0; i < rue_trial_field_count; i++) {
-        put_field(stream, &row->result, &rue_trial_fields[i]);
-        fputc(',', stream);
-    }
-    fputs(row->disturbed ? "1," : ",", stream);
-    rue_csv_put_text(stream, row->result.reason);
-    fputc('\n', stream);
+    rue_put_words(page, "%" PRIu64, request->images);
+    rue_put_words(page, "%" PRIu64, request->job_images);
+    rue_put_text(page, rue_outcome_names[row->result.outcome]);
+    for (size_t i = 0; i < rue_trial_field_count; i++) put_field(page, &row->result, &rue_trial_fields[i]);
+    rue_put_text(page, row->disturbed ? "1" : "");
+    rue_put_text(page, row->result.reason);
 }
 
+/* A row at a time: there may be very many. */
 static rue_status render(const struct rue_findings *findings, const struct rue_report_style *style,
                          FILE *stream, rue_error *error)
 {
     (void)style;
-    put_header(rue_findings_knobs(findings), stream);
-    for (size_t i = 0; i < findings->row_count; i++) {
+    struct rue_page page = {0};
+    add_columns(&page, rue_findings_knobs(findings));
+    rue_status status = rue_page_write_csv(&page, true, stream, error);
+    for (size_t i = 0; status == RUE_OK && i < findings->row_count; i++) {
         struct rue_trial_row row;
         if (findings->row_at) findings->row_at(findings->row_context, i, &row);
-        put_row(stream, findings->row_at ? &row : &findings->rows[i]);
+        put_row(&page, findings->row_at ? &row : &findings->rows[i]);
+        status = rue_page_write_csv(&page, false, stream, error);
+        rue_page_clear_rows(&page);
     }
-    return rue_report_finish(stream, error);
+    rue_page_close(&page);
+    return status == RUE_OK ? rue_report_finish(stream, error) : status;
 }
 
 const struct rue_report rue_report_csv = {

@@ -1,52 +1,25 @@
-/* The terminal's tables and the closing sentence. */
+/* What the terminal shows of a study: its tables and the closing sentence. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "answer_words.h"
-#include "batch_best.h"
 #include "comparison.h"
 #include "prose.h"
 #include "report.h"
-#include "text_table.h"
 #include "units.h"
-#include "utf8.h"
 #include "verdict.h"
-#include "wrap.h"
 
 enum { SHOWN_CONFIGS = 8, BRIEF_CONFIGS = 3, SHOWN_MODELS = 24, NARROWEST = 40, NAME_SHRINKS_TO = 16 };
 
-#define BOLD "\033[1m"
-#define DIM  "\033[2m"
-
-/* What all sections write with. */
-struct page {
-    const struct rue_findings *findings;
-    struct rue_report_style style;
-    FILE *stream;
-    struct rue_text_table *table;
-};
-
-static void put_sentence(const struct page *page, const char *text, const char *color, int indent)
+static void say_more(struct rue_page *page, const struct rue_findings *findings, size_t count)
 {
-    if (!text[0]) return;
-    if (page->style.color) fputs(color, page->stream);
-    rue_wrap(page->stream, text, page->style.columns, indent);
-    if (page->style.color && color[0]) fputs("\033[0m", page->stream);
-    fputc('\n', page->stream);
+    if (count)
+        rue_say(page, "and %zu more %s", count,
+                findings->alone ? "(--json lists them)" : "in recommendation.json");
 }
 
-static void put_gap(const struct page *page)
-{
-    fputc('\n', page->stream);
-}
-
-static void say_more(const struct page *page, size_t count, char *out, size_t bytes)
-{
-    snprintf(out, bytes, "and %zu more %s", count,
-             page->findings->alone ? "(--json lists them)" : "in recommendation.json");
-}
+/* ---- columns of configurations ---- */
 
 static const struct rue_knobs *knobs_of(const struct rue_variant_findings *variant)
 {
@@ -64,62 +37,96 @@ static bool knob_shown(const struct rue_variant_findings *variant, size_t knob)
     return false;
 }
 
-static void add_column(const struct page *page, const char *header, bool right, int shrink_to, int drop)
+/* Of one model mean and worst regret are the same, and whose it is the heading says. */
+static void begin_table(struct rue_page *page, const struct rue_variant_findings *variant)
 {
-    struct rue_text_column column = {.right = right, .shrink_to = shrink_to, .drop = drop};
-    snprintf(column.header, sizeof column.header, "%s", header);
-    rue_text_table_column(page->table, column);
-}
-
-static void add_knob_columns(const struct page *page, const struct rue_variant_findings *variant)
-{
+    static const struct rue_table_column regrets[] = {
+        {.header = "mean regret", .unit = RUE_UNIT_PERCENT},
+        {.header = "worst regret", .unit = RUE_UNIT_PERCENT},
+        {.header = "worst model", .shrink_to = NAME_SHRINKS_TO, .drop = 2}};
+    static const struct rue_table_column regret = {.header = "regret", .unit = RUE_UNIT_PERCENT};
     const struct rue_knobs *knobs = knobs_of(variant);
+    rue_page_table(page, NULL, 0);
     for (size_t k = 0; k < knobs->count; k++)
         if (knob_shown(variant, k))
-            add_column(page, knobs->at[k]->name, !knobs->at[k]->words, knobs->at[k]->words ? 6 : 0, 0);
+            rue_page_column(page, (struct rue_table_column){.header = knobs->at[k]->name,
+                                                            .right = !knobs->at[k]->words,
+                                                            .shrink_to = knobs->at[k]->words ? 6 : 0});
+    if (variant->selection->model_count == 1)
+        rue_page_column(page, regret);
+    else
+        for (int i = 0; i < 3; i++) rue_page_column(page, regrets[i]);
 }
 
-/* Fills the knobs' cells; returns the next column. */
-static int fill_knobs(const struct page *page, const struct rue_variant_findings *variant, size_t config,
-                      int column)
+static void begin_row(struct rue_page *page, const struct rue_variant_findings *variant, size_t config)
 {
+    static const char marks[] = {
+        [RUE_BASIS_FULL] = 0, [RUE_BASIS_TRUNCATED] = '^', [RUE_BASIS_PREDICTED] = '~'};
     const struct rue_knobs *knobs = knobs_of(variant);
+    const struct rue_ranking_row *row = &variant->selection->rows[config];
+    char mark = marks[rue_findings_basis(row)], value[RUE_KNOB_TEXT_BYTES];
+    rue_page_row(page, config == variant->selection->recommended);
     for (size_t k = 0; k < knobs->count; k++) {
-        char value[RUE_KNOB_TEXT_BYTES];
         if (!knob_shown(variant, k)) continue;
         rue_knob_format(knobs->at[k], variant->matrix->configs[config].value[k], value);
-        rue_text_table_cell(page->table, column++, "%s", value);
+        rue_put_text(page, value);
     }
-    return column;
+    rue_put_marked(page, mark, row->mean_regret_ratio);
+    if (variant->selection->model_count == 1) return;
+    rue_put_marked(page, mark, row->max_regret_ratio);
+    rue_put_text(page, rue_findings_has_worst(row) ? variant->matrix->models[row->worst_model] : "");
 }
 
-/* Of one model mean and worst regret are the same, and whose it is the heading says. */
-static void add_regret_columns(const struct page *page, const struct rue_variant_findings *variant)
+/* ---- one variant ---- */
+
+static void put_heading(struct rue_page *page, const struct rue_findings *findings,
+                        const struct rue_variant_findings *variant)
 {
-    if (variant->selection->model_count == 1) {
-        add_column(page, "regret", true, 0, 0);
-        return;
-    }
-    add_column(page, "mean regret", true, 0, 0);
-    add_column(page, "worst regret", true, 0, 0);
-    add_column(page, "worst model", false, NAME_SHRINKS_TO, 2);
+    char count[RUE_UNIT_TEXT_BYTES];
+    size_t models = variant->selection->model_count, configs = variant->selection->config_count, least, most;
+    rue_page_sentence(page, RUE_LOOK_BOLD, 0);
+    rue_say_variant(page, findings, variant);
+    rue_say(page, ": %zu model%s", models, rue_prose_plural(models));
+    if (variant->job.images)
+        rue_say(page, ", job of %s image%s", rue_format_count(variant->job.images, count, sizeof count),
+                rue_prose_plural(variant->job.images));
+    if (variant->job.gpus)
+        rue_say(page, " on each of %" PRIu64 " GPU%s", variant->job.gpus,
+                rue_prose_plural(variant->job.gpus));
+    rue_say(page, ", %zu configuration%s", configs, rue_prose_plural(configs));
+    if (variant->goal != RUE_GOAL_TIME) rue_say(page, ", by %s", rue_goal_words[variant->goal]);
+    rue_findings_repeats(variant, &least, &most);
+    if (least < most)
+        rue_say(page, ", %zu to %zu repeats", least, most);
+    else if (most > 1)
+        rue_say(page, ", %zu repeats", most);
 }
 
-static const char *const marks[] = {
-    [RUE_BASIS_FULL] = "", [RUE_BASIS_TRUNCATED] = "^", [RUE_BASIS_PREDICTED] = "~"};
-
-/* Fills mean regret, worst regret and whose it is; returns the next column. */
-static int fill_regrets(const struct page *page, const struct rue_variant_findings *variant, size_t config,
-                        int column)
+static void say_fact(struct rue_page *page, const char **comma, const char *before, const char *fact)
 {
-    const struct rue_ranking_row *row = &variant->selection->rows[config];
-    const char *mark = marks[rue_findings_basis(row)];
-    rue_text_table_cell(page->table, column++, "%s%.1f %%", mark, 100 * row->mean_regret_ratio);
-    if (variant->selection->model_count == 1) return column;
-    rue_text_table_cell(page->table, column++, "%s%.1f %%", mark, 100 * row->max_regret_ratio);
-    if (rue_findings_has_worst(row))
-        rue_text_table_cell(page->table, column, "%s", variant->matrix->models[row->worst_model]);
-    return column + 1;
+    rue_say(page, "%s%s%s", *comma, before, fact);
+    *comma = ", ";
+}
+
+static void put_data(struct rue_page *page, const struct rue_variant_findings *variant)
+{
+    char text[RUE_UNIT_TEXT_BYTES];
+    const char *comma = "";
+    if (variant->label) return; /* a table's: where its data lay is not known */
+    rue_page_sentence(page, RUE_LOOK_DIM, 2);
+    rue_say_unbroken(page,
+                     variant->data.sample ? "a sample converted for this comparison" : variant->variant.path);
+    if (variant->data.sample || variant->variant.path[0]) comma = ", ";
+    if (variant->data.images) {
+        rue_format_count(variant->data.images, text, sizeof text);
+        say_fact(page, &comma, text, " images");
+        if (variant->data.bytes)
+            say_fact(page, &comma, "", rue_format_bytes(variant->data.bytes, text, sizeof text));
+    }
+    if (variant->job.decode == RUE_DECODE_FAST) say_fact(page, &comma, "", "decoded fast");
+    if (variant->job.batch_dtype != RUE_FLOAT32)
+        say_fact(page, &comma, "batches of ", rue_dtype_names[variant->job.batch_dtype]);
+    if (variant->job.cold) say_fact(page, &comma, "", "read cold");
 }
 
 /* Images per second make sense for one model: over several the slow ones decide. */
@@ -128,278 +135,154 @@ static bool rate_shown(const struct rue_variant_findings *variant)
     return variant->job.images && variant->selection->model_count == 1 && variant->goal == RUE_GOAL_TIME;
 }
 
-static void add_config(const struct page *page, const struct rue_variant_findings *variant, size_t config)
+static void put_config(struct rue_page *page, const struct rue_variant_findings *variant, size_t config)
 {
-    bool best = config == variant->selection->recommended;
-    char rate[RUE_UNIT_TEXT_BYTES];
-    if (!rue_text_table_row(page->table, best)) return;
-    int column = fill_knobs(page, variant, config, 0);
-    column = fill_regrets(page, variant, config, column);
-    rue_text_table_cell(page->table, column++, "%zu", variant->selection->rows[config].top_n_count);
+    begin_row(page, variant, config);
+    rue_put_number(page, (double)variant->selection->rows[config].top_n_count);
     if (!rate_shown(variant)) return;
     double ns = rue_cost_matrix_cell(variant->matrix, 0, config)->median_ns;
     double job = (double)variant->job.images * (variant->job.gpus ? (double)variant->job.gpus : 1);
-    double images = fmin(job / ns * (double)RUE_NS_PER_S, 1e18);
-    rue_text_table_cell(page->table, column, "%s",
-                        rue_format_count((uint64_t)(images + 0.5), rate, sizeof rate));
+    rue_put_number(page, job / ns * (double)RUE_NS_PER_S);
 }
 
-static void put_heading(const struct page *page, const struct rue_variant_findings *variant)
+/* Which of the configurations are listed: the first ones, and those that the words are about, as estimates
+ * may rank before what is recommended. */
+static bool is_listed(const struct rue_selection *selection, size_t place, size_t most)
 {
-    char name[RUE_PROSE_NAME_BYTES], clean[RUE_PROSE_NAME_BYTES], count[RUE_UNIT_TEXT_BYTES], job[64] = "",
-                                                                                              text[512];
-    size_t models = variant->selection->model_count, configs = variant->selection->config_count;
-    char loaders[48] = "";
-    rue_findings_name_among(page->findings, variant, name, sizeof name);
-    rue_utf8_clean(name, page->style.unicode, clean, sizeof clean);
-    if (variant->job.images)
-        snprintf(job, sizeof job, ", job of %s image%s",
-                 rue_format_count(variant->job.images, count, sizeof count),
-                 variant->job.images == 1 ? "" : "s");
-    if (variant->job.gpus)
-        snprintf(loaders, sizeof loaders, " on each of %" PRIu64 " GPU%s", variant->job.gpus,
-                 variant->job.gpus == 1 ? "" : "s");
-    int used = snprintf(text, sizeof text, "%s: %zu model%s%s%s, %zu configuration%s%s%s", clean, models,
-                        models == 1 ? "" : "s", job, loaders, configs, configs == 1 ? "" : "s",
-                        variant->goal == RUE_GOAL_TIME ? "" : ", by ",
-                        variant->goal == RUE_GOAL_TIME ? "" : rue_goal_words[variant->goal]);
-    size_t least, most;
-    rue_findings_repeats(variant, &least, &most);
-    if (least < most)
-        snprintf(text + used, sizeof text - (size_t)used, ", %zu to %zu repeats", least, most);
-    else if (most > 1)
-        snprintf(text + used, sizeof text - (size_t)used, ", %zu repeats", most);
-    put_sentence(page, text, BOLD, 0);
+    size_t config = selection->ranked[place];
+    return place < most || config == selection->recommended || config == selection->top_n_winner;
 }
 
-static void put_data(const struct page *page, const struct rue_variant_findings *variant)
-{
-    char path[PATH_MAX], shown[PATH_MAX + 4], facts[160], count[RUE_UNIT_TEXT_BYTES],
-        size[RUE_UNIT_TEXT_BYTES] = "";
-    if (variant->label) return; /* a table's: where its data lay is not known */
-    if (variant->data.bytes) rue_format_bytes(variant->data.bytes, size, sizeof size);
-    rue_format_count(variant->data.images, count, sizeof count);
-    int used = snprintf(facts, sizeof facts, "%s images%s%s", count, size[0] ? ", " : "", size);
-    if (!variant->data.images) facts[used = 0] = 0;
-    if (variant->job.decode == RUE_DECODE_FAST)
-        used += snprintf(facts + used, sizeof facts - (size_t)used, "%sdecoded fast", used ? ", " : "");
-    if (variant->job.batch_dtype != RUE_FLOAT32)
-        used += snprintf(facts + used, sizeof facts - (size_t)used, "%sbatches of %s", used ? ", " : "",
-                         rue_dtype_names[variant->job.batch_dtype]);
-    if (variant->job.cold)
-        snprintf(facts + used, sizeof facts - (size_t)used, "%sread cold", used ? ", " : "");
-    rue_utf8_clean(variant->data.sample ? "a sample converted for this comparison" : variant->variant.path,
-                   page->style.unicode, path, sizeof path);
-    if (!path[0] && !facts[0]) return;
-    int room = page->style.columns - 4 - (int)strlen(facts);
-    if (page->style.columns <= 0) room = INT_MAX;
-    /* Spaces must stay as they are in a path, so it is not wrapped. */
-    rue_utf8_shorten(path, room < 12 ? page->style.columns - 2 : room, page->style.unicode, shown,
-                     sizeof shown);
-    if (page->style.color) fputs(DIM, page->stream);
-    const char *between = !shown[0] || !facts[0] ? "" : room < 12 ? "\n  " : ", ";
-    fprintf(page->stream, "  %s%s%s", shown, between, facts);
-    fputs(page->style.color ? "\033[0m\n" : "\n", page->stream);
-}
-
-/* What is in the table so far. */
-struct listed {
-    size_t count;
-    bool has[RUE_BASIS_PREDICTED + 1];
-};
-
-/* Below the table: how many more there are, and what the marks stand for. */
-static void put_rest(const struct page *page, const struct listed *listed, size_t rest)
+/* What marks stand for, and how many more there are. */
+static void put_legend(struct rue_page *page, const struct rue_findings *findings, size_t rest,
+                       const bool *has)
 {
     static const char *const words[] = {
         [RUE_BASIS_TRUNCATED] = "^: from trials that were cut short", [RUE_BASIS_PREDICTED] = "~: predicted"};
-    char more[96], text[256];
-    struct rue_prose prose = rue_prose_start(text, sizeof text);
-    say_more(page, rest, more, sizeof more);
-    rue_prose_say(&prose, "%s", rest ? more : "");
-    for (int b = RUE_BASIS_TRUNCATED; b <= RUE_BASIS_PREDICTED; b++)
-        if (listed->has[b]) rue_prose_say(&prose, "%s%s", prose.used ? "; " : "", words[b]);
-    put_sentence(page, text, DIM, 2);
+    const char *between = rest ? "; " : "";
+    rue_page_sentence(page, RUE_LOOK_DIM, 2);
+    say_more(page, findings, rest);
+    for (int b = RUE_BASIS_TRUNCATED; b <= RUE_BASIS_PREDICTED; b++) {
+        if (!has[b]) continue;
+        rue_say(page, "%s%s", between, words[b]);
+        between = "; ";
+    }
 }
 
-static void list_config(const struct page *page, const struct rue_variant_findings *variant, size_t config,
-                        struct listed *listed)
-{
-    const struct rue_ranking_row *row = &variant->selection->rows[config];
-    add_config(page, variant, config);
-    listed->count++;
-    listed->has[rue_findings_basis(row)] = true;
-}
-
-static bool is_among_first(const struct rue_selection *selection, size_t count, size_t config)
-{
-    for (size_t i = 0; i < count; i++)
-        if (selection->ranked[i] == config) return true;
-    return false;
-}
-
-/* The first ones, and those that the words are about: estimates may rank before what is recommended. */
-static void put_configs(const struct page *page, const struct rue_variant_findings *variant)
+static void put_configs(struct rue_page *page, const struct rue_findings *findings,
+                        const struct rue_variant_findings *variant, bool brief)
 {
     const struct rue_selection *selection = variant->selection;
-    size_t most = page->style.brief ? BRIEF_CONFIGS : SHOWN_CONFIGS;
-    size_t shown = selection->ranked_count < most ? selection->ranked_count : most;
+    size_t rest = 0, most = brief ? BRIEF_CONFIGS : SHOWN_CONFIGS;
+    bool has[RUE_BASIS_PREDICTED + 1] = {false};
     char votes[48];
-    struct listed listed = {0};
-    rue_text_table_clear(page->table, page->style.unicode);
-    add_knob_columns(page, variant);
-    add_regret_columns(page, variant);
     snprintf(votes, sizeof votes, "top-%zu", selection->top_n);
-    add_column(page, votes, true, 0, 0);
-    if (rate_shown(variant)) add_column(page, "images/s", true, 0, 1);
-    for (size_t i = 0; i < shown; i++) list_config(page, variant, selection->ranked[i], &listed);
-    if (!is_among_first(selection, shown, selection->recommended))
-        list_config(page, variant, selection->recommended, &listed);
-    if (selection->top_n_winner != selection->recommended &&
-        !is_among_first(selection, shown, selection->top_n_winner))
-        list_config(page, variant, selection->top_n_winner, &listed);
-    rue_text_table_print(page->table, &page->style, page->stream);
-    put_rest(page, &listed, selection->ranked_count - listed.count);
+    begin_table(page, variant);
+    rue_page_column(page, (struct rue_table_column){.header = votes, .unit = RUE_UNIT_COUNT});
+    if (rate_shown(variant))
+        rue_page_column(page,
+                        (struct rue_table_column){.header = "images/s", .unit = RUE_UNIT_COUNT, .drop = 1});
+    for (size_t i = 0; i < selection->ranked_count; i++) {
+        rest += !is_listed(selection, i, most);
+        if (!is_listed(selection, i, most)) continue;
+        put_config(page, variant, selection->ranked[i]);
+        has[rue_findings_basis(&selection->rows[selection->ranked[i]])] = true;
+    }
+    put_legend(page, findings, rest, has);
 }
 
-static void put_batch_sizes(const struct page *page, const struct rue_variant_findings *variant)
+/* With one configuration a batch size there is nothing to choose. */
+static void put_batch_sizes(struct rue_page *page, const struct rue_variant_findings *variant)
 {
     struct rue_batch_best best = {0};
-    rue_text_table_clear(page->table, page->style.unicode);
-    add_knob_columns(page, variant);
-    add_regret_columns(page, variant);
-    while (rue_batch_best_next(variant, &best)) {
-        if (best.config == RUE_NONE) continue;
-        bool chosen = best.config == variant->selection->recommended;
-        if (!rue_text_table_row(page->table, chosen)) break;
-        fill_regrets(page, variant, best.config, fill_knobs(page, variant, best.config, 0));
-    }
-    /* With one configuration a batch size there is nothing to choose. */
-    if (page->table->row_count < 2 || page->table->row_count == (int)variant->selection->config_count) return;
-    put_gap(page);
-    put_sentence(page, "The best workers for each batch size:", "", 2);
-    rue_text_table_print(page->table, &page->style, page->stream);
+    size_t count = 0;
+    while (rue_batch_best_next(variant, &best)) count += best.config != RUE_NONE;
+    if (count < 2 || count == variant->selection->config_count) return;
+    rue_page_gap(page);
+    rue_page_sentence(page, RUE_LOOK_PLAIN, 2);
+    rue_say(page, "The best workers for each batch size:");
+    begin_table(page, variant);
+    for (best = (struct rue_batch_best){0}; rue_batch_best_next(variant, &best);)
+        if (best.config != RUE_NONE) begin_row(page, variant, best.config);
 }
 
-/* A sentence about a variant; answers whether there was one. */
-static bool put_noted(const struct page *page, const char *text)
+static void put_variant(struct rue_page *page, const struct rue_findings *findings,
+                        const struct rue_variant_findings *variant, bool brief)
 {
-    put_sentence(page, text, "", 2);
-    return text[0];
-}
-
-/* What is to be known of the trials, and in full also what else they tell. */
-static void put_notes(const struct page *page, const struct rue_variant_findings *variant)
-{
-    char text[RUE_VERDICT_BYTES];
-    rue_verdict_replayed(variant, text, sizeof text);
-    bool noted = put_noted(page, text);
-    rue_verdict_replaced(variant, text, sizeof text);
-    noted |= put_noted(page, text);
-    rue_verdict_disturbed(variant, text, sizeof text);
-    noted |= put_noted(page, text);
-    rue_verdict_cache(variant, text, sizeof text);
-    noted |= put_noted(page, text);
-    rue_verdict_late(variant, text, sizeof text);
-    noted |= put_noted(page, text);
-    rue_verdict_above(variant, text, sizeof text);
-    noted |= put_noted(page, text);
-    rue_verdict_votes(variant, page->style.unicode, text, sizeof text);
-    noted |= put_noted(page, text);
-    if (!page->style.brief) {
-        rue_verdict_lengths(variant, text, sizeof text);
-        noted |= put_noted(page, text);
-    }
-    rue_verdict_unranked(variant, page->style.unicode, text, sizeof text);
-    noted |= put_noted(page, text);
-    if (noted || page->style.brief) put_gap(page);
-}
-
-static void put_variant(const struct page *page, const struct rue_variant_findings *variant)
-{
-    char text[RUE_VERDICT_BYTES];
-    bool brief = page->style.brief, ranked = variant->selection->recommended != RUE_NONE;
-    put_heading(page, variant);
+    put_heading(page, findings, variant);
     put_data(page, variant);
-    if (!brief || !ranked) put_gap(page);
-    if (!ranked) return; /* the closing sentence says why */
-    put_configs(page, variant);
+    if (variant->selection->recommended == RUE_NONE) {
+        rue_page_gap(page);
+        return; /* the closing sentence says why */
+    }
+    if (!brief) rue_page_gap(page);
+    put_configs(page, findings, variant, brief);
     if (!brief) {
         put_batch_sizes(page, variant);
-        put_gap(page);
-        rue_answer_words(variant, page->style.unicode, text, sizeof text);
-        put_sentence(page, text, "", 2);
-        if (text[0]) put_gap(page);
+        rue_page_gap(page);
+        rue_page_sentence(page, RUE_LOOK_PLAIN, 2);
+        rue_verdict_answers(page, variant);
+        rue_page_gap(page);
     }
-    put_notes(page, variant);
+    rue_verdict_notes(page, variant, brief);
+    rue_page_gap(page);
 }
 
-static void put_comparison_heading(const struct page *page, const struct rue_comparison *comparison,
-                                   bool same_job)
+/* ---- raw against preprocessed ---- */
+
+static void put_comparison_heading(struct rue_page *page, const struct rue_findings *findings,
+                                   const struct rue_comparison *comparison, bool same_job)
 {
     const struct rue_variant_findings *sides[] = {comparison->raw, comparison->preprocessed};
-    char name[RUE_PROSE_NAME_BYTES], names[2][RUE_PROSE_NAME_BYTES], labels[2][RUE_CONFIG_TEXT_BYTES],
-        text[1024], job[RUE_UNIT_TEXT_BYTES];
+    char label[RUE_CONFIG_TEXT_BYTES], job[RUE_UNIT_TEXT_BYTES];
+    rue_page_sentence(page, RUE_LOOK_BOLD, 0);
     for (int i = 0; i < 2; i++) {
-        rue_findings_name_among(page->findings, sides[i], name, sizeof name);
-        rue_utf8_clean(name, page->style.unicode, names[i], sizeof names[i]);
-        rue_config_label(&sides[i]->matrix->configs[sides[i]->selection->recommended], labels[i]);
+        rue_config_label(&sides[i]->matrix->configs[sides[i]->selection->recommended], label);
+        rue_say_variant(page, findings, sides[i]);
+        rue_say(page, " (%s)%s", label, i ? "" : " against ");
     }
-    rue_format_count(sides[0]->job.images, job, sizeof job);
-    snprintf(text, sizeof text, "%s (%s) against %s (%s), each at its winner: time ", names[0], labels[0],
-             names[1], labels[1]);
-    size_t used = strlen(text);
-    if (!same_job)
-        snprintf(text + used, sizeof text - used, "per image");
-    else if (sides[0]->job.images)
-        snprintf(text + used, sizeof text - used, "of the job of %s image%s", job,
-                 sides[0]->job.images == 1 ? "" : "s");
-    else
-        snprintf(text + used, sizeof text - used, "of the job");
-    put_sentence(page, text, BOLD, 0);
+    rue_say(page, ", each at its winner: time %s", same_job ? "of the job" : "per image");
+    if (same_job && sides[0]->job.images)
+        rue_say(page, " of %s image%s", rue_format_count(sides[0]->job.images, job, sizeof job),
+                rue_prose_plural(sides[0]->job.images));
 }
 
 /* Times are those of the job, or of one image where the two jobs are not equally long. */
-static void put_comparison_table(const struct page *page, const struct rue_comparison *comparison,
-                                 bool same_job)
+static void put_comparison_table(struct rue_page *page, const struct rue_findings *findings,
+                                 const struct rue_comparison *comparison, bool same_job)
 {
-    double raw_images = same_job ? 1 : (double)comparison->raw->job.images;
-    double preprocessed_images = same_job ? 1 : (double)comparison->preprocessed->job.images;
-    char time[RUE_UNIT_TEXT_BYTES], more[96];
-    rue_text_table_clear(page->table, page->style.unicode);
-    add_column(page, "model", false, NAME_SHRINKS_TO, 0);
-    add_column(page, "raw", true, 0, 0);
-    add_column(page, "preprocessed", true, 0, 0);
-    add_column(page, "speed-up", true, 0, 0);
-    for (size_t i = 0; i < comparison->row_count && i < SHOWN_MODELS; i++) {
+    static const struct rue_table_column columns[] = {{.header = "model", .shrink_to = NAME_SHRINKS_TO},
+                                                      {.header = "raw", .unit = RUE_UNIT_DURATION},
+                                                      {.header = "preprocessed", .unit = RUE_UNIT_DURATION},
+                                                      {.header = "speed-up", .unit = RUE_UNIT_TIMES}};
+    size_t count = comparison->row_count;
+    rue_page_table(page, columns, sizeof columns / sizeof *columns);
+    for (size_t i = 0; i < count && i < SHOWN_MODELS; i++) {
         const struct rue_comparison_row *row = &comparison->rows[i];
-        if (!rue_text_table_row(page->table, false)) break;
-        rue_text_table_cell(page->table, 0, "%s", row->model);
-        rue_format_duration((uint64_t)(row->raw_ns / raw_images), time, sizeof time);
-        rue_text_table_cell(page->table, 1, "%s", time);
-        rue_format_duration((uint64_t)(row->preprocessed_ns / preprocessed_images), time, sizeof time);
-        rue_text_table_cell(page->table, 2, "%s", time);
-        rue_text_table_cell(page->table, 3, "%.2f x", row->speedup_ratio);
+        rue_page_row(page, false);
+        rue_put_text(page, row->model);
+        rue_put_number(page, row->raw_ns / (same_job ? 1 : (double)comparison->raw->job.images));
+        rue_put_number(page,
+                       row->preprocessed_ns / (same_job ? 1 : (double)comparison->preprocessed->job.images));
+        rue_put_number(page, row->speedup_ratio);
     }
-    rue_text_table_print(page->table, &page->style, page->stream);
-    if (comparison->row_count <= SHOWN_MODELS) return;
-    say_more(page, comparison->row_count - SHOWN_MODELS, more, sizeof more);
-    put_sentence(page, more, DIM, 2);
+    rue_page_sentence(page, RUE_LOOK_DIM, 2);
+    say_more(page, findings, count > SHOWN_MODELS ? count - SHOWN_MODELS : 0);
 }
 
-static void put_comparison(const struct page *page, const struct rue_comparison *comparison)
+static void put_comparison(struct rue_page *page, const struct rue_findings *findings,
+                           const struct rue_comparison *comparison, bool brief)
 {
-    char text[RUE_VERDICT_BYTES];
     bool same_job = comparison->raw->job.images == comparison->preprocessed->job.images;
-    if (!page->style.brief) {
-        put_comparison_heading(page, comparison, same_job);
-        put_gap(page);
-        put_comparison_table(page, comparison, same_job);
-        put_gap(page);
+    if (!brief) {
+        put_comparison_heading(page, findings, comparison, same_job);
+        rue_page_gap(page);
+        put_comparison_table(page, findings, comparison, same_job);
+        rue_page_gap(page);
     }
-    rue_verdict_comparison(comparison, text, sizeof text);
-    put_sentence(page, text, "", 2);
-    put_gap(page);
+    rue_page_sentence(page, RUE_LOOK_PLAIN, 2);
+    rue_verdict_comparison(page, comparison);
+    rue_page_gap(page);
 }
 
 /* Of several raw and preprocessed variants there are many pairs: `rue compare` is for those. */
@@ -410,88 +293,85 @@ static bool has_one_pair(const struct rue_findings *findings)
     return counts[RUE_RAW] == 1 && counts[RUE_PREPROCESSED] == 1;
 }
 
-static rue_status put_comparisons(const struct page *page, rue_error *error)
+static rue_status put_comparisons(struct rue_page *page, const struct rue_findings *findings, bool brief,
+                                  rue_error *error)
 {
-    if (page->style.brief && !has_one_pair(page->findings)) return RUE_OK;
+    if (brief && !has_one_pair(findings)) return RUE_OK;
     struct rue_comparison_walk walk = {0};
-    for (;;) {
-        struct rue_comparison *comparison;
-        rue_status status = rue_comparison_next(page->findings, &walk, &comparison, error);
+    for (struct rue_comparison *comparison;; rue_comparison_close(comparison)) {
+        rue_status status = rue_comparison_next(findings, &walk, &comparison, error);
         if (status != RUE_OK || !comparison) return status;
-        put_comparison(page, comparison);
-        rue_comparison_close(comparison);
+        put_comparison(page, findings, comparison, brief);
     }
 }
+
+/* ---- all of it ---- */
 
 /* Of a sample that was converted to be compared nobody asks for an answer that it shares; neither of a
  * table's modes, unless all is wanted. */
-static bool wants_overall(const struct page *page)
+static bool wants_overall(const struct rue_findings *findings, bool brief)
 {
     bool chosen = true;
-    for (size_t v = 0; v < page->findings->variant_count; v++)
-        chosen &= !page->findings->variants[v].data.sample && page->findings->variants[v].variant.path[0];
-    return chosen || !page->style.brief;
+    for (size_t v = 0; v < findings->variant_count; v++)
+        chosen &= !findings->variants[v].data.sample && findings->variants[v].variant.path[0];
+    return chosen || !brief;
 }
 
-static rue_status put_closing(const struct page *page, rue_error *error)
+static void put_closing(struct rue_page *page, const struct rue_findings *findings, bool brief)
 {
-    char text[RUE_VERDICT_BYTES];
     bool recommended = false;
-    for (size_t v = 0; v < page->findings->variant_count; v++) {
-        const struct rue_variant_findings *variant = &page->findings->variants[v];
-        rue_status status =
-            rue_verdict_use(page->findings, variant, page->style.unicode, text, sizeof text, error);
-        if (status != RUE_OK) return status;
-        put_sentence(page, text, BOLD, 0);
-        recommended |= variant->selection->recommended != RUE_NONE;
+    for (size_t v = 0; v < findings->variant_count; v++) {
+        rue_page_sentence(page, RUE_LOOK_BOLD, 0);
+        rue_verdict_use(page, findings, &findings->variants[v]);
+        recommended |= findings->variants[v].selection->recommended != RUE_NONE;
     }
-    for (size_t i = 0; i < page->findings->overall_count && wants_overall(page); i++) {
-        rue_verdict_overall(&page->findings->overall[i], page->style.unicode, text, sizeof text);
-        put_sentence(page, text, BOLD, 0);
+    for (size_t i = 0; i < findings->overall_count && wants_overall(findings, brief); i++) {
+        rue_page_sentence(page, RUE_LOOK_BOLD, 0);
+        rue_verdict_overall(page, &findings->overall[i]);
     }
-    if (!recommended) return RUE_OK;
-    rue_verdict_loader(page->findings, text, sizeof text);
-    size_t used = strlen(text);
-    if (page->style.brief)
-        snprintf(text + used, sizeof text - used, "%sMore: rue show STUDY --details.", used ? " " : "");
-    put_sentence(page, text, DIM, 0);
-    return RUE_OK;
+    if (!recommended) return;
+    rue_page_sentence(page, RUE_LOOK_DIM, 0);
+    rue_verdict_loader(page, findings);
+    if (brief) rue_say(page, " More: rue show STUDY --details.");
 }
 
 /* What happened to the machine on the way. */
-static void put_notices(const struct page *page)
+static void put_notices(struct rue_page *page, const struct rue_change_findings *changes)
 {
-    const struct rue_findings *findings = page->findings;
-    const char *const facts[][2] = {{"before the first trial", findings->changes.busy_before},
-                                    {"after the last trial", findings->changes.busy_after},
-                                    {"over all trials", findings->changes.disturbance}};
-    char text[RUE_NOTICE_TEXT_BYTES], sentence[RUE_NOTICE_TEXT_BYTES + 64];
-    for (size_t i = 0; i < findings->changes.notice_count; i++) {
-        rue_notice_text(&findings->changes.notices[i], text, sizeof text);
-        snprintf(sentence, sizeof sentence, "Note: %s.", text);
-        put_sentence(page, sentence, BOLD, 0);
+    const char *const facts[][2] = {{"before the first trial", changes->busy_before},
+                                    {"after the last trial", changes->busy_after},
+                                    {"over all trials", changes->disturbance}};
+    char text[RUE_NOTICE_TEXT_BYTES];
+    for (size_t i = 0; i < changes->notice_count; i++) {
+        rue_notice_text(&changes->notices[i], text, sizeof text);
+        rue_page_sentence(page, RUE_LOOK_BOLD, 0);
+        rue_say(page, "Note: %s.", text);
     }
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
-        if (!facts[i][1][0]) continue;
-        snprintf(sentence, sizeof sentence, "Note: %s, %s.", facts[i][0], facts[i][1]);
-        put_sentence(page, sentence, BOLD, 0);
+        rue_page_sentence(page, RUE_LOOK_BOLD, 0);
+        if (facts[i][1][0]) rue_say(page, "Note: %s, %s.", facts[i][0], facts[i][1]);
     }
-    if (findings->changes.notice_count || rue_findings_is_doubtful(findings)) put_gap(page);
+    rue_page_gap(page);
 }
 
-static rue_status put_all(const struct page *page, rue_error *error)
+static void put_partial(struct rue_page *page, const struct rue_findings *findings)
 {
-    const struct rue_findings *findings = page->findings;
-    char partial[RUE_VERDICT_BYTES];
-    rue_verdict_partial(findings, page->style.unicode, partial, sizeof partial);
-    put_sentence(page, partial, BOLD, 0);
-    if (partial[0]) put_gap(page);
-    put_notices(page);
-    for (size_t v = 0; v < findings->variant_count; v++) put_variant(page, &findings->variants[v]);
-    rue_status status = put_comparisons(page, error);
-    if (status == RUE_OK) status = put_closing(page, error);
-    if (partial[0]) put_gap(page);
-    put_sentence(page, partial, BOLD, 0);
+    rue_page_gap(page);
+    rue_page_sentence(page, RUE_LOOK_BOLD, 0);
+    rue_verdict_partial(page, findings);
+    rue_page_gap(page);
+}
+
+static rue_status put_all(struct rue_page *page, const struct rue_findings *findings, bool brief,
+                          rue_error *error)
+{
+    if (findings->run.partial) put_partial(page, findings);
+    put_notices(page, &findings->changes);
+    for (size_t v = 0; v < findings->variant_count; v++)
+        put_variant(page, findings, &findings->variants[v], brief);
+    rue_status status = put_comparisons(page, findings, brief, error);
+    if (status == RUE_OK) put_closing(page, findings, brief);
+    if (findings->run.partial) put_partial(page, findings);
     return status;
 }
 
@@ -500,20 +380,19 @@ static rue_status render(const struct rue_findings *findings, const struct rue_r
                          FILE *stream, rue_error *error)
 {
     struct rue_findings sorted = *findings;
+    struct rue_report_style wide = *style;
+    struct rue_page page = {0};
     size_t bytes = (findings->variant_count + 1) * sizeof *sorted.variants;
-    struct page page = {&sorted, *style, stream, calloc(1, sizeof(struct rue_text_table))};
     sorted.variants = malloc(bytes);
-    rue_status status = RUE_OK;
-    if (!page.table || !sorted.variants) status = rue_fail_memory(error, "the table", bytes);
-    if (status == RUE_OK) {
-        if (page.style.columns > 0 && page.style.columns < NARROWEST) page.style.columns = NARROWEST;
-        for (size_t v = 0; v < findings->variant_count; v++) sorted.variants[v] = findings->variants[v];
-        qsort(sorted.variants, findings->variant_count, sizeof *sorted.variants, rue_findings_compare);
-        status = put_all(&page, error);
-    }
+    if (!sorted.variants) return rue_fail_memory(error, "the table", bytes);
+    for (size_t v = 0; v < findings->variant_count; v++) sorted.variants[v] = findings->variants[v];
+    qsort(sorted.variants, findings->variant_count, sizeof *sorted.variants, rue_findings_compare);
+    if (wide.columns > 0 && wide.columns < NARROWEST) wide.columns = NARROWEST;
+    rue_status status = put_all(&page, &sorted, style->brief, error);
+    if (status == RUE_OK) status = rue_page_write(&page, &wide, stream, error);
+    rue_page_close(&page);
     free(sorted.variants);
-    free(page.table);
-    return status == RUE_OK ? rue_report_finish(stream, error) : status;
+    return status;
 }
 
 const struct rue_report rue_report_table = {.name = "table", .file = NULL, .render = render};

@@ -1,10 +1,8 @@
 #include "scaling.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
-#include "csv_field.h"
 #include "json_document.h"
 
 struct rue_scaling_usage rue_scaling_usage_unknown(void)
@@ -58,162 +56,286 @@ size_t rue_scaling_best(const struct rue_scaling *scaling, size_t set, const cha
 }
 
 /* What people call the data mode: "raw", "preprocessed float32". */
-static void name_mode(const struct rue_variant *variant, char *out, size_t bytes)
+static void put_mode(struct rue_page *page, const struct rue_variant *variant)
 {
-    snprintf(out, bytes, "%s%s%s", rue_mode_names[variant->mode], variant->dtype[0] ? " " : "",
-             variant->dtype);
+    rue_put_words(page, "%s%s%s", rue_mode_names[variant->mode], variant->dtype[0] ? " " : "",
+                  variant->dtype);
 }
 
-/* The figures of a row, in the order of their columns. */
-struct figure {
-    const char *name;
-    double value;
-};
+/* ---- every row, for machines ---- */
 
-enum { FIGURES = 16 };
+static const struct {
+    const char *key;
+    size_t offset;
+} usages[] = {{"cpu_percent_mean", offsetof(struct rue_scaling_usage, cpu_percent.mean)},
+              {"cpu_percent_peak", offsetof(struct rue_scaling_usage, cpu_percent.peak)},
+              {"rss_mb_mean", offsetof(struct rue_scaling_usage, rss_mb.mean)},
+              {"rss_mb_peak", offsetof(struct rue_scaling_usage, rss_mb.peak)},
+              {"pss_mb_mean", offsetof(struct rue_scaling_usage, pss_mb.mean)},
+              {"pss_mb_peak", offsetof(struct rue_scaling_usage, pss_mb.peak)},
+              {"read_mb", offsetof(struct rue_scaling_usage, read_mb)},
+              {"write_mb", offsetof(struct rue_scaling_usage, write_mb)},
+              {"gpu_percent_mean", offsetof(struct rue_scaling_usage, gpu_percent.mean)},
+              {"gpu_percent_peak", offsetof(struct rue_scaling_usage, gpu_percent.peak)},
+              {"gpu_memory_mb_mean", offsetof(struct rue_scaling_usage, gpu_memory_mb.mean)},
+              {"gpu_memory_mb_peak", offsetof(struct rue_scaling_usage, gpu_memory_mb.peak)}};
+enum { USAGES = sizeof usages / sizeof *usages };
 
-static void list_figures(const struct rue_scaling_row *row, struct figure out[FIGURES])
+static double if_positive(double value)
 {
-    const struct rue_scaling_usage *usage = &row->usage;
-    double rate = rue_scaling_rate(row);
-    bool ok = !isnan(rate);
-    const struct figure figures[FIGURES] = {
-        {"total_samples", row->tried ? (double)row->images : NAN},
-        {"elapsed_time", row->elapsed_s > 0 ? row->elapsed_s : NAN},
-        {"samples_per_sec", rate},
-        {"batches_per_sec", ok ? (double)row->batches / row->elapsed_s : NAN},
-        {"cpu_percent_mean", usage->cpu_percent.mean},
-        {"cpu_percent_peak", usage->cpu_percent.peak},
-        {"rss_mb_mean", usage->rss_mb.mean},
-        {"rss_mb_peak", usage->rss_mb.peak},
-        {"pss_mb_mean", usage->pss_mb.mean},
-        {"pss_mb_peak", usage->pss_mb.peak},
-        {"read_mb", usage->read_mb},
-        {"write_mb", usage->write_mb},
-        {"gpu_percent_mean", usage->gpu_percent.mean},
-        {"gpu_percent_peak", usage->gpu_percent.peak},
-        {"gpu_memory_mb_mean", usage->gpu_memory_mb.mean},
-        {"gpu_memory_mb_peak", usage->gpu_memory_mb.peak},
-    };
-    memcpy(out, figures, sizeof figures);
+    return value > 0 ? value : NAN;
 }
 
-/* ---- summary.csv ---- */
-
-static void put_header(FILE *stream)
-{
-    struct figure figures[FIGURES];
-    list_figures(&(struct rue_scaling_row){0}, figures);
-    fputs("format,variant,dataset,batch_size,num_workers", stream);
-    for (int f = 0; f < FIGURES; f++) fprintf(stream, ",%s", figures[f].name);
-    fputs(",timestamp,model,cache,first_batch_time,status,reason,cache_missed\n", stream);
-}
-
-static void put_row(const struct rue_scaling *scaling, const struct rue_scaling_row *row, FILE *stream)
+static void put_row(struct rue_page *page, const struct rue_scaling *scaling,
+                    const struct rue_scaling_row *row)
 {
     const struct rue_scaling_set *set = &scaling->sets[row->set];
-    struct figure figures[FIGURES];
-    char mode[64];
-    name_mode(&set->variant, mode, sizeof mode);
-    list_figures(row, figures);
-    rue_csv_put_text(stream, set->variant.format);
-    fputc(',', stream);
-    rue_csv_put_text(stream, mode);
-    fputc(',', stream);
-    rue_csv_put_text(stream, set->dataset);
-    fprintf(stream, ",%d,%d", row->config.value[RUE_BATCH_SIZE], row->config.value[RUE_NUM_WORKERS]);
-    for (int f = 0; f < FIGURES; f++)
-        if (isfinite(figures[f].value))
-            fprintf(stream, ",%.9g", figures[f].value);
-        else
-            fputc(',', stream);
-    fprintf(stream, ",%s,", row->timestamp);
-    rue_csv_put_text(stream, row->model);
-    fprintf(stream, ",%s,", set->cache);
-    if (row->first_batch_s > 0) fprintf(stream, "%.9g", row->first_batch_s);
-    fprintf(stream, ",%s,", rue_outcome_names[row->outcome]);
-    rue_csv_put_text(stream, row->reason);
-    if (row->cache_missed == RUE_ABSENT)
-        fputs(",\n", stream);
-    else
-        fprintf(stream, ",%" PRId64 "\n", row->cache_missed);
+    double rate = rue_scaling_rate(row);
+    rue_page_row(page, false);
+    rue_put_text(page, set->variant.format);
+    put_mode(page, &set->variant);
+    rue_put_text(page, set->dataset);
+    rue_put_number(page, row->config.value[RUE_BATCH_SIZE]);
+    rue_put_number(page, row->config.value[RUE_NUM_WORKERS]);
+    rue_put_number(page, row->tried ? (double)row->images : NAN);
+    rue_put_number(page, if_positive(row->elapsed_s));
+    rue_put_number(page, rate);
+    rue_put_number(page, isnan(rate) ? NAN : (double)row->batches / row->elapsed_s);
+    for (size_t u = 0; u < USAGES; u++)
+        rue_put_number(page, *(const double *)((const char *)&row->usage + usages[u].offset));
+    rue_put_text(page, row->timestamp);
+    rue_put_text(page, row->model);
+    rue_put_text(page, set->cache);
+    rue_put_number(page, if_positive(row->first_batch_s));
+    rue_put_text(page, row->tried ? rue_outcome_names[row->outcome] : "");
+    rue_put_text(page, row->reason);
+    rue_put_number(page, row->tried && row->cache_missed != RUE_ABSENT ? (double)row->cache_missed : NAN);
+    rue_put_config(page, &row->config);
+    rue_put_number(page, row->of_batches);
+    rue_put_number(page, row->of_workers);
+}
+
+static void put_rows(struct rue_page *page, const struct rue_scaling *scaling, bool tried_only)
+{
+    static const char *const texts[] = {"format", "variant", "dataset"};
+    static const char *const figures[] = {"total_samples", "elapsed_time", "samples_per_sec",
+                                          "batches_per_sec"};
+    static const struct rue_table_column rest[] = {
+        {.key = "timestamp"},
+        {.key = "model"},
+        {.key = "cache", .skip = RUE_SKIP_JSON},
+        {.key = "first_batch_time", .unit = RUE_UNIT_NUMBER},
+        {.key = "status"},
+        {.key = "reason"},
+        {.key = "cache_missed", .unit = RUE_UNIT_COUNT},
+        {.key = "config", .skip = RUE_SKIP_CSV},
+        {.key = "of_batches", .unit = RUE_UNIT_FLAG, .skip = RUE_SKIP_CSV},
+        {.key = "of_workers", .unit = RUE_UNIT_FLAG, .skip = RUE_SKIP_CSV}};
+    rue_page_table(page, NULL, 0);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        rue_page_column(page, (struct rue_table_column){.key = texts[i]});
+    for (int k = RUE_BATCH_SIZE; k <= RUE_NUM_WORKERS; k++)
+        rue_page_column(page, (struct rue_table_column){.key = rue_own_knobs.at[k]->name,
+                                                        .unit = RUE_UNIT_COUNT,
+                                                        .skip = RUE_SKIP_JSON});
+    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
+        rue_page_column(page, (struct rue_table_column){.key = figures[i], .unit = RUE_UNIT_NUMBER});
+    for (size_t u = 0; u < USAGES; u++)
+        rue_page_column(page, (struct rue_table_column){.key = usages[u].key, .unit = RUE_UNIT_NUMBER});
+    for (size_t i = 0; i < sizeof rest / sizeof *rest; i++) rue_page_column(page, rest[i]);
+    for (size_t i = 0; i < scaling->row_count; i++)
+        if (scaling->rows[i].tried || !tried_only) put_row(page, scaling, &scaling->rows[i]);
 }
 
 rue_status rue_scaling_write_csv(const struct rue_scaling *scaling, FILE *stream, rue_error *error)
 {
-    put_header(stream);
-    for (size_t i = 0; i < scaling->row_count; i++)
-        if (scaling->rows[i].tried) put_row(scaling, &scaling->rows[i], stream);
-    return rue_report_finish(stream, error);
+    struct rue_page page = {0};
+    put_rows(&page, scaling, true);
+    rue_status status = rue_page_write_csv(&page, true, stream, error);
+    rue_page_close(&page);
+    return status == RUE_OK ? rue_report_finish(stream, error) : status;
 }
 
-/* ---- JSON ---- */
-
-static json_t *row_json(struct rue_json_document *document, const struct rue_scaling *scaling,
-                        const struct rue_scaling_row *row)
+json_t *rue_scaling_set_json(const struct rue_scaling_set *set)
 {
-    const struct rue_scaling_set *set = &scaling->sets[row->set];
-    struct figure figures[FIGURES];
-    char mode[64];
-    json_t *object = json_object();
-    name_mode(&set->variant, mode, sizeof mode);
-    list_figures(row, figures);
-    rue_json_put(document, object, "format", rue_json_text(set->variant.format));
-    rue_json_put(document, object, "variant", rue_json_text(mode));
-    rue_json_put(document, object, "dataset", rue_json_text(set->dataset));
-    rue_json_put(document, object, "model", rue_json_text(row->model));
-    rue_json_put(document, object, "config", rue_json_config(document, &row->config, true));
-    rue_json_put(document, object, "of_batches", json_boolean(row->of_batches));
-    rue_json_put(document, object, "of_workers", json_boolean(row->of_workers));
-    rue_json_put(document, object, "status",
-                 row->tried ? json_string(rue_outcome_names[row->outcome]) : json_null());
-    rue_json_put(document, object, "reason", rue_json_text_or_null(row->reason));
-    for (int f = 0; f < FIGURES; f++)
-        rue_json_put(document, object, figures[f].name, rue_json_real(figures[f].value));
-    rue_json_put(document, object, "first_batch_time",
-                 row->first_batch_s > 0 ? rue_json_real(row->first_batch_s) : json_null());
-    rue_json_put(document, object, "cache_missed",
-                 row->tried && row->cache_missed != RUE_ABSENT ? json_integer(row->cache_missed)
-                                                               : json_null());
-    rue_json_put(document, object, "timestamp", rue_json_text_or_null(row->timestamp));
-    return object;
-}
-
-json_t *rue_scaling_set_json(struct rue_json_document *document, const struct rue_scaling_set *set)
-{
-    json_t *object = json_object();
-    rue_json_put(document, object, "path", rue_json_text(set->variant.path));
-    rue_json_put(document, object, "mode", json_string(rue_mode_names[set->variant.mode]));
-    rue_json_put(document, object, "format", rue_json_text_or_null(set->variant.format));
-    rue_json_put(document, object, "dtype", rue_json_text_or_null(set->variant.dtype));
-    rue_json_put(document, object, "cache", rue_json_text_or_null(set->cache));
-    rue_json_put(document, object, "batch_dtype", json_string(rue_dtype_names[set->batch_dtype]));
-    rue_json_put(document, object, "images", rue_json_integer_or_null(set->images));
-    rue_json_put(document, object, "fault", rue_json_text_or_null(set->fault));
-    return object;
+    return rue_json_make("path:t mode:t format:T dtype:T cache:T batch_dtype:t images:N fault:T",
+                         set->variant.path, rue_mode_names[set->variant.mode], set->variant.format,
+                         set->variant.dtype, set->cache, rue_dtype_names[set->batch_dtype], set->images,
+                         set->fault);
 }
 
 json_t *rue_scaling_json(const struct rue_scaling *scaling)
 {
-    struct rue_json_document document = {0};
-    json_t *root = json_object(), *sets = json_array(), *rows = json_array(), *best = json_array();
-    rue_json_put(&document, root, "format", json_string("rue.scale/1"));
-    rue_json_put(&document, root, "folder", rue_json_text(scaling->folder));
-    rue_json_put(&document, root, "job_images", rue_json_integer(scaling->job_images));
-    rue_json_put(&document, root, "trial_images", rue_json_integer(scaling->trial_images));
-    rue_json_put(&document, root, "partial", rue_json_text_or_null(scaling->partial_reason));
+    struct rue_page page = {0};
+    json_t *sets = json_array(), *best = json_array();
+    put_rows(&page, scaling, false);
     for (size_t s = 0; s < scaling->set_count; s++)
-        rue_json_push(&document, sets, rue_scaling_set_json(&document, &scaling->sets[s]));
+        rue_json_push(&sets, rue_scaling_set_json(&scaling->sets[s]));
+    for (size_t i = 0; i < scaling->row_count; i++)
+        if (rue_scaling_best(scaling, scaling->rows[i].set, scaling->rows[i].model) == i)
+            rue_json_push(&best, json_integer((json_int_t)i));
+    json_t *root =
+        rue_json_make("format:t folder:t job_images:n trial_images:n partial:T data:o rows:o best:o",
+                      "rue.scale/1", scaling->folder, scaling->job_images, scaling->trial_images,
+                      scaling->partial_reason, sets, rue_table_json(rue_page_last_table(&page)), best);
+    rue_page_close(&page);
+    return root;
+}
+
+/* ---- curves, and the best of each, for people ---- */
+
+static const struct rue_table_column usage_columns[] = {
+    {.header = "images/s", .unit = RUE_UNIT_NUMBER, .digits = 1},
+    {.header = "CPU %", .unit = RUE_UNIT_NUMBER, .drop = 2},
+    {.header = "memory MB", .unit = RUE_UNIT_NUMBER, .digits = 1, .drop = 3},
+    {.header = "read MB", .unit = RUE_UNIT_NUMBER, .digits = 1, .drop = 2},
+    {.header = "GPU %", .unit = RUE_UNIT_NUMBER, .drop = 2}};
+
+static void add_usage_columns(struct rue_page *page)
+{
+    for (size_t i = 0; i < sizeof usage_columns / sizeof *usage_columns; i++)
+        rue_page_column(page, usage_columns[i]);
+}
+
+static void put_usage(struct rue_page *page, const struct rue_scaling_row *row)
+{
+    rue_put_number(page, rue_scaling_rate(row));
+    rue_put_number(page, row->usage.cpu_percent.mean);
+    rue_put_number(page, row->usage.rss_mb.peak);
+    rue_put_number(page, row->usage.read_mb);
+    rue_put_number(page, row->usage.gpu_percent.mean);
+}
+
+static bool is_same_curve(const struct rue_scaling_row *a, const struct rue_scaling_row *b)
+{
+    return a->set == b->set && strcmp(a->model, b->model) == 0;
+}
+
+/* The points of one curve: batches, or workers. */
+static void put_curve(struct rue_page *page, const struct rue_scaling *scaling,
+                      const struct rue_scaling_row *of, enum rue_knob knob)
+{
+    size_t best = rue_scaling_best(scaling, of->set, of->model);
+    double most = best == RUE_SCALING_NONE ? NAN : rue_scaling_rate(&scaling->rows[best]);
+    bool batches = knob == RUE_BATCH_SIZE, begun = false;
+    int fixed = scaling->fixed.value[batches ? RUE_NUM_WORKERS : RUE_BATCH_SIZE];
     for (size_t i = 0; i < scaling->row_count; i++) {
         const struct rue_scaling_row *row = &scaling->rows[i];
-        rue_json_push(&document, rows, row_json(&document, scaling, row));
-        if (rue_scaling_best(scaling, row->set, row->model) == i)
-            rue_json_push(&document, best, json_integer((json_int_t)i));
+        if (!(batches ? row->of_batches : row->of_workers) || !is_same_curve(row, of) || !row->tried)
+            continue;
+        if (!begun) {
+            rue_page_sentence(page, RUE_LOOK_PLAIN, 2);
+            rue_say(page, batches ? "with %d worker%s:" : "with batches of %d:", fixed,
+                    fixed == 1 ? "" : "s");
+            rue_page_table(
+                page,
+                &(struct rue_table_column){.header = rue_own_knobs.at[knob]->name, .unit = RUE_UNIT_NUMBER},
+                1);
+            add_usage_columns(page);
+            rue_page_column(page, (struct rue_table_column){
+                                      .header = "", .unit = RUE_UNIT_BAR, .shrink_to = 20, .drop = 1});
+            begun = true;
+        }
+        rue_page_row(page, i == best);
+        rue_put_number(page, row->config.value[knob]);
+        if (row->outcome == RUE_TRIAL_OK) {
+            put_usage(page, row);
+            rue_put_number(page, rue_scaling_rate(row) / most);
+        } else {
+            rue_put_text(page, rue_outcome_names[row->outcome]);
+        }
     }
-    rue_json_put(&document, root, "data", sets);
-    rue_json_put(&document, root, "rows", rows);
-    rue_json_put(&document, root, "best", best);
-    if (!document.failed) return root;
-    json_decref(root);
-    return NULL;
+}
+
+/* Trials that read from elsewhere than the title says. */
+static void say_missed(struct rue_page *page, const struct rue_scaling *scaling,
+                       const struct rue_scaling_row *of)
+{
+    size_t missed = 0, ok = 0;
+    for (size_t i = 0; i < scaling->row_count; i++) {
+        const struct rue_scaling_row *row = &scaling->rows[i];
+        if (!is_same_curve(row, of) || isnan(rue_scaling_rate(row))) continue;
+        ok++;
+        missed += row->cache_missed == 1;
+    }
+    if (missed)
+        rue_say(
+            page,
+            "%zu of %zu trials %s not %s, also when repeated; summary.csv marks %s (cache_missed) and says "
+            "why.",
+            missed, ok, missed == 1 ? "was" : "were", scaling->sets[of->set].cache,
+            missed == 1 ? "it" : "them");
+}
+
+static void put_curves(struct rue_page *page, const struct rue_scaling *scaling,
+                       const struct rue_scaling_row *of)
+{
+    const struct rue_scaling_set *set = &scaling->sets[of->set];
+    char variant[96];
+    bool levels = set->batch_dtype != RUE_FLOAT32;
+    rue_variant_describe(&set->variant, variant, sizeof variant);
+    rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
+    rue_say(page, "%s, %s, model %s, %s%s%s:", set->dataset, variant, of->model, set->cache,
+            levels ? ", batches of " : "", levels ? rue_dtype_names[set->batch_dtype] : "");
+    put_curve(page, scaling, of, RUE_BATCH_SIZE);
+    put_curve(page, scaling, of, RUE_NUM_WORKERS);
+    rue_page_sentence(page, RUE_LOOK_PLAIN, 2);
+    say_missed(page, scaling, of);
+    rue_page_sentence(page, RUE_LOOK_PLAIN, 2);
+    rue_say(page, "%s", set->fault);
+    rue_page_gap(page);
+}
+
+/* Where the rows of another set or model begin. */
+static bool begins_curve(const struct rue_scaling *scaling, size_t row)
+{
+    return row == 0 || !is_same_curve(&scaling->rows[row], &scaling->rows[row - 1]);
+}
+
+static void put_best(struct rue_page *page, const struct rue_scaling *scaling)
+{
+    static const struct rue_table_column columns[] = {{.header = "format"},
+                                                      {.header = "variant"},
+                                                      {.header = "data", .shrink_to = 10},
+                                                      {.header = "model", .shrink_to = 10},
+                                                      {.header = "batch_size", .unit = RUE_UNIT_NUMBER},
+                                                      {.header = "num_workers", .unit = RUE_UNIT_NUMBER}};
+    double top = 0;
+    bool any = false;
+    for (size_t i = 0; i < scaling->row_count; i++) top = fmax(top, rue_scaling_rate(&scaling->rows[i]));
+    for (size_t i = 0; i < scaling->row_count; i++) {
+        const struct rue_scaling_row *row = &scaling->rows[i];
+        const struct rue_scaling_set *set = &scaling->sets[row->set];
+        if (rue_scaling_best(scaling, row->set, row->model) != i) continue;
+        if (!any) {
+            rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
+            rue_say(page, "The best configuration of each:");
+            rue_page_table(page, columns, sizeof columns / sizeof *columns);
+            add_usage_columns(page);
+            any = true;
+        }
+        rue_page_row(page, rue_scaling_rate(row) == top);
+        top = rue_scaling_rate(row) == top ? INFINITY : top; /* the first of equal ones */
+        rue_put_text(page, set->variant.format);
+        put_mode(page, &set->variant);
+        rue_put_text(page, set->dataset);
+        rue_put_text(page, row->model);
+        rue_put_number(page, row->config.value[RUE_BATCH_SIZE]);
+        rue_put_number(page, row->config.value[RUE_NUM_WORKERS]);
+        put_usage(page, row);
+    }
+}
+
+rue_status rue_scaling_show(const struct rue_scaling *scaling, const struct rue_report_style *style,
+                            FILE *stream, rue_error *error)
+{
+    struct rue_page page = {0};
+    for (size_t i = 0; i < scaling->row_count; i++)
+        if (begins_curve(scaling, i)) put_curves(&page, scaling, &scaling->rows[i]);
+    put_best(&page, scaling);
+    rue_page_sentence(&page, RUE_LOOK_PLAIN, 0);
+    rue_say(&page, "%s", scaling->partial_reason);
+    rue_status status = rue_page_write(&page, style, stream, error);
+    rue_page_close(&page);
+    return status;
 }

@@ -85,6 +85,6 @@ rue_status rue_scaling_write_csv(const struct rue_scaling *scaling, FILE *stream
 json_t *rue_scaling_json(const struct rue_scaling *scaling);
 
 /* What the set is, as part of a document. */
-json_t *rue_scaling_set_json(struct rue_json_document *document, const struct rue_scaling_set *set);
+json_t *rue_scaling_set_json(const struct rue_scaling_set *set);
 
 #endif

@@ -8,9 +8,7 @@
 #include "json_document.h"
 #include "json_findings.h"
 #include "prose.h"
-#include "text_table.h"
 #include "units.h"
-#include "utf8.h"
 
 static const double least_gain = 0.05; /* of an epoch: less is no gain that a few trials could tell */
 
@@ -50,114 +48,57 @@ struct rue_payoff rue_side_payoff(const struct rue_side *first, const struct rue
                                .high_epochs = low > 0 ? side->build_s / low : INFINITY};
 }
 
-/* Of each side and model. Owned by the caller. */
-static rue_status find_payoffs(const struct rue_side_by_side *all, struct rue_payoff **out, rue_error *error)
-{
-    size_t models = all->sides[0].variant->matrix->model_count, count = all->side_count * models;
-    struct rue_payoff *payoffs = calloc(count + 1, sizeof *payoffs);
-    if (!payoffs) return rue_fail_memory(error, "what pays", count * sizeof *payoffs);
-    for (size_t i = 0; i < count; i++)
-        payoffs[i] = rue_side_payoff(&all->sides[0], &all->sides[i / models], i % models);
-    *out = payoffs;
-    return RUE_OK;
-}
-
 /* ---- tables ---- */
 
-struct page {
-    const struct rue_side_by_side *all;
-    const struct rue_report_style *style;
-    FILE *stream;
-    struct rue_text_table *table;
-    const struct rue_payoff *payoffs; /* [sides][models] */
-};
-
-static void add_column(const struct page *page, const char *header, bool right, int shrink_to, int drop)
-{
-    struct rue_text_column column = {.right = right, .shrink_to = shrink_to, .drop = drop};
-    snprintf(column.header, sizeof column.header, "%s", header);
-    rue_text_table_column(page->table, column);
-}
-
-static void begin_table(const struct page *page)
-{
-    rue_text_table_clear(page->table, page->style->unicode);
-    add_column(page, "variant", false, 30, 0);
-}
-
 /* Variants have numbers: their names are too long for the heads of columns. */
-static void name_row(const struct page *page, size_t side)
+static void begin_row(struct rue_page *page, const struct rue_side_by_side *all, size_t side)
 {
-    rue_text_table_cell(page->table, 0, "%zu %s", side + 1, page->all->sides[side].name);
+    rue_page_row(page, false);
+    rue_put_words(page, "%zu %s", side + 1, all->sides[side].name);
 }
 
-static void put_line(const struct page *page, const char *text, int indent)
+static void put_loading(struct rue_page *page, const struct rue_side_loading *loading)
 {
-    rue_wrap(page->stream, text, page->style->columns, indent);
-    fputc('\n', page->stream);
+    rue_put_number(page, loading->images_per_s);
+    rue_put_number(page, loading->first_batch_s * 1e9);
+    rue_put_number(page, loading->cpu_s_per_image * 1e9);
+    rue_put_number(page, loading->memory_bytes);
 }
 
-static void end_table(const struct page *page, const char *heading)
+/* Of the variants, with `more` between its name and how it loads. */
+static void begin_table(struct rue_page *page, const struct rue_table_column *more)
 {
-    put_line(page, heading, 0);
-    rue_text_table_print(page->table, page->style, page->stream);
-    fputc('\n', page->stream);
+    static const struct rue_table_column variant = {.header = "variant", .shrink_to = 30};
+    static const struct rue_table_column loading[] = {
+        {.header = "images/s", .unit = RUE_UNIT_COUNT},
+        {.header = "first batch", .unit = RUE_UNIT_DURATION, .drop = 1},
+        {.header = "CPU per image", .unit = RUE_UNIT_DURATION, .drop = 2},
+        {.header = "memory", .unit = RUE_UNIT_BYTES, .drop = 3}};
+    rue_page_table(page, &variant, 1);
+    if (more) rue_page_column(page, *more);
+    for (size_t c = 0; c < sizeof loading / sizeof *loading; c++) rue_page_column(page, loading[c]);
 }
 
-static const char *or_dash(double value, const char *text)
+static void put_own(struct rue_page *page, const struct rue_side_by_side *all)
 {
-    return isfinite(value) ? text : "-";
-}
-
-static const char *duration(double seconds, char text[RUE_UNIT_TEXT_BYTES])
-{
-    return isfinite(seconds) ? rue_format_duration((uint64_t)(seconds * 1e9), text, RUE_UNIT_TEXT_BYTES)
-                             : "-";
-}
-
-static const char *bytes(double value, char text[RUE_UNIT_TEXT_BYTES])
-{
-    return isfinite(value) ? rue_format_bytes((uint64_t)value, text, RUE_UNIT_TEXT_BYTES) : "-";
-}
-
-static void add_loading_columns(const struct page *page)
-{
-    add_column(page, "images/s", true, 0, 0);
-    add_column(page, "first batch", true, 0, 1);
-    add_column(page, "CPU per image", true, 0, 2);
-    add_column(page, "memory", true, 0, 3);
-}
-
-static int fill_loading(const struct page *page, const struct rue_side_loading *loading, int column)
-{
-    char text[RUE_UNIT_TEXT_BYTES];
-    double rate = isfinite(loading->images_per_s) ? loading->images_per_s : 0;
-    rue_format_count((uint64_t)(rate + 0.5), text, sizeof text);
-    rue_text_table_cell(page->table, column++, "%s", or_dash(loading->images_per_s, text));
-    rue_text_table_cell(page->table, column++, "%s", duration(loading->first_batch_s, text));
-    rue_text_table_cell(page->table, column++, "%s", duration(loading->cpu_s_per_image, text));
-    rue_text_table_cell(page->table, column++, "%s", bytes(loading->memory_bytes, text));
-    return column;
-}
-
-static void put_own(const struct page *page)
-{
-    begin_table(page);
-    add_column(page, "best", false, 0, 0);
-    add_loading_columns(page);
-    add_column(page, "on storage", true, 0, 0);
-    for (size_t s = 0; s < page->all->side_count; s++) {
-        const struct rue_side *side = &page->all->sides[s];
-        char label[RUE_CONFIG_TEXT_BYTES] = "-", text[RUE_UNIT_TEXT_BYTES];
+    const struct rue_table_column best_column = {.header = "best", .unit = RUE_UNIT_CONFIG},
+                                  storage = {.header = "on storage", .unit = RUE_UNIT_BYTES};
+    rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
+    rue_say(page, "Each variant at its own best configuration (batch_size/num_workers), its loader alone:");
+    begin_table(page, &best_column);
+    rue_page_column(page, storage);
+    for (size_t s = 0; s < all->side_count; s++) {
+        const struct rue_side *side = &all->sides[s];
         size_t best = side->variant->selection->recommended;
-        if (!rue_text_table_row(page->table, false)) break;
-        if (best != RUE_NONE) rue_config_label(&side->variant->matrix->configs[best], label);
-        name_row(page, s);
-        rue_text_table_cell(page->table, 1, "%s", label);
-        int column = fill_loading(page, &side->own, 2);
-        rue_text_table_cell(page->table, column, "%s", bytes(side->storage_bytes, text));
+        begin_row(page, all, s);
+        if (best == RUE_NONE)
+            rue_put_text(page, "-");
+        else
+            rue_put_config(page, &side->variant->matrix->configs[best]);
+        put_loading(page, &side->own);
+        rue_put_number(page, side->storage_bytes);
     }
-    end_table(page, "Each variant at its own best configuration (batch_size/num_workers), its loader alone:");
+    rue_page_gap(page);
 }
 
 static bool is_any_recommended(const struct rue_side_by_side *all)
@@ -167,279 +108,207 @@ static bool is_any_recommended(const struct rue_side_by_side *all)
     return false;
 }
 
-static void put_common(const struct page *page)
+static void put_common(struct rue_page *page, const struct rue_side_by_side *all)
 {
-    char label[RUE_CONFIG_TEXT_BYTES], heading[256];
-    if (!page->all->has_common) {
-        put_line(page,
-                 is_any_recommended(page->all) ? "There is no configuration of which the time on every "
-                                                 "variant and model is known, to compare them at."
-                                               : "Nothing could be recommended yet.",
-                 0);
-        fputc('\n', page->stream);
-        return;
+    const struct rue_table_column regret = {.header = "mean regret", .unit = RUE_UNIT_PERCENT};
+    char label[RUE_CONFIG_TEXT_BYTES];
+    rue_config_label(&all->common, label);
+    rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
+    if (!all->has_common)
+        rue_say(page, is_any_recommended(all)
+                          ? "There is no configuration of which the time on every variant "
+                            "and model is known, to compare them at."
+                          : "Nothing could be recommended yet.");
+    else
+        rue_say(page, "All of them at %s, the one configuration that is %s:", label,
+                all->common_predicted
+                    ? "predicted to be best for all (it was not measured on every variant and model), and "
+                      "the regret that is predicted of each"
+                    : "best for all, and what it costs each");
+    begin_table(page, NULL);
+    rue_page_column(page, regret);
+    for (size_t s = 0; all->has_common && s < all->side_count; s++) {
+        begin_row(page, all, s);
+        put_loading(page, &all->sides[s].common);
+        rue_put_marked(page, all->common_predicted ? '~' : 0, all->sides[s].common_regret_ratio);
     }
-    begin_table(page);
-    add_loading_columns(page);
-    add_column(page, "mean regret", true, 0, 0);
-    for (size_t s = 0; s < page->all->side_count; s++) {
-        const struct rue_side *side = &page->all->sides[s];
-        char regret[32];
-        if (!rue_text_table_row(page->table, false)) break;
-        snprintf(regret, sizeof regret, "%s%.1f %%", page->all->common_predicted ? "~" : "",
-                 100 * side->common_regret_ratio);
-        name_row(page, s);
-        int column = fill_loading(page, &side->common, 1);
-        rue_text_table_cell(page->table, column, "%s", or_dash(side->common_regret_ratio, regret));
-    }
-    rue_config_label(&page->all->common, label);
-    snprintf(
-        heading, sizeof heading,
-        page->all->common_predicted
-            ? "All of them at %s, the one configuration that is predicted to be best for all (it was not "
-              "measured on every variant and model), and the regret that is predicted of each:"
-            : "All of them at %s, the one configuration that is best for all, and what it costs each:",
-        label);
-    end_table(page, heading);
+    rue_page_gap(page);
 }
 
-static void put_epochs(const struct page *page)
+static void put_epochs(struct rue_page *page, const struct rue_side_by_side *all)
 {
-    const struct rue_side_by_side *all = page->all;
-    const struct rue_cost_matrix *matrix = all->sides[0].variant->matrix;
-    rue_text_table_clear(page->table, page->style->unicode);
-    add_column(page, "model", false, 12, 0);
-    for (size_t s = 0; s < all->side_count; s++) {
-        char number[32];
-        snprintf(number, sizeof number, "%zu", s + 1);
-        add_column(page, number, true, 0, 0);
-    }
-    for (size_t m = 0; m < matrix->model_count; m++) {
-        if (!rue_text_table_row(page->table, false)) break;
-        rue_text_table_cell(page->table, 0, "%s", matrix->models[m]);
-        for (size_t s = 0; s < all->side_count; s++) {
-            char text[RUE_UNIT_TEXT_BYTES];
-            rue_text_table_cell(page->table, (int)s + 1, "%s",
-                                duration(rue_side_epoch_s(&all->sides[0], &all->sides[s], m), text));
-        }
-    }
     const struct rue_variant_findings *first = all->sides[0].variant;
-    char heading[256] = "An epoch of each model, each variant, by its number, at its own best:",
-         job[RUE_UNIT_TEXT_BYTES];
+    const struct rue_table_column model = {.header = "model", .shrink_to = 12};
+    char job[RUE_UNIT_TEXT_BYTES], number[32];
+    rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
+    rue_say(page, "An epoch of each model, ");
     if (first->job.images != first->data.images)
-        snprintf(
-            heading, sizeof heading,
-            "An epoch of each model, extended from jobs of %s images, each variant, by its number, at its "
-            "own best:",
-            rue_format_count(first->job.images, job, sizeof job));
-    end_table(page, heading);
+        rue_say(page, "extended from jobs of %s images, ",
+                rue_format_count(first->job.images, job, sizeof job));
+    rue_say(page, "each variant, by its number, at its own best:");
+    rue_page_table(page, &model, 1);
+    for (size_t s = 0; s < all->side_count; s++) {
+        snprintf(number, sizeof number, "%zu", s + 1);
+        rue_page_column(page, (struct rue_table_column){.header = number, .unit = RUE_UNIT_DURATION});
+    }
+    for (size_t m = 0; m < first->matrix->model_count; m++) {
+        rue_page_row(page, false);
+        rue_put_text(page, first->matrix->models[m]);
+        for (size_t s = 0; s < all->side_count; s++)
+            rue_put_number(page, 1e9 * rue_side_epoch_s(&all->sides[0], &all->sides[s], m));
+    }
+    rue_page_gap(page);
 }
 
 /* ---- sentences ---- */
 
-static void say_payoff(struct rue_prose *prose, const struct rue_payoff *payoff, const char *model)
+/* For which models it pays, and when. */
+static void say_payoffs(struct rue_page *page, const struct rue_side *first, const struct rue_side *side)
 {
-    bool sure = payoff->confidence > 0;
-    rue_prose_say_payback(prose, payoff->epochs, sure, "epoch");
-    rue_prose_say(prose, " of %s", model);
-    if (sure)
-        rue_prose_say_payback_interval(prose, payoff->confidence, payoff->low_epochs, payoff->high_epochs);
+    const struct rue_cost_matrix *matrix = first->variant->matrix;
+    size_t never = 0;
+    const char *comma = "";
+    for (size_t m = 0; m < matrix->model_count; m++) {
+        const struct rue_payoff payoff = rue_side_payoff(first, side, m);
+        never += isinf(payoff.epochs);
+        if (!isfinite(payoff.epochs)) continue;
+        rue_say(page, "%s", comma);
+        rue_say_payback(page, payoff.epochs, payoff.confidence, payoff.low_epochs, payoff.high_epochs,
+                        "epoch", matrix->models[m]);
+        comma = ", ";
+    }
+    if (!comma[0])
+        rue_say(page, "for no model: it does not pay");
+    else if (never == 1)
+        rue_say(page, ", and not at all for the other model");
+    else if (never)
+        rue_say(page, ", and not at all for the %zu other models", never);
+    rue_say(page, ".");
 }
 
 /* When making one variant from the first pays, model by model. */
-static void put_payoff(const struct page *page, size_t index)
+static void put_payoff(struct rue_page *page, const struct rue_side *first, const struct rue_side *side)
 {
-    const struct rue_side *first = &page->all->sides[0], *side = &page->all->sides[index];
-    const struct rue_cost_matrix *matrix = first->variant->matrix;
-    char text[4096], name[PATH_MAX], clean[RUE_PROSE_NAME_BYTES], built[RUE_UNIT_TEXT_BYTES];
-    struct rue_prose prose = rue_prose_start(text, sizeof text);
-    bool said = false;
-    rue_utf8_clean(side->name, page->style->unicode, name, sizeof name);
-    rue_prose_say(&prose, "%s: ", name);
+    char built[RUE_UNIT_TEXT_BYTES] = "";
     bool known = !isnan(rue_side_epoch_s(first, first, 0)) && !isnan(rue_side_epoch_s(first, side, 0));
-    if (isnan(side->build_s) || !known) {
-        if (side->cannot_be_made)
-            rue_prose_say(&prose, "it cannot be made from the first: name what it can be made from first.");
-        else if (isnan(side->build_s))
-            rue_prose_say(&prose, "what making it takes is not known.");
-        else
-            rue_prose_say(&prose, "making it takes about %s; it is not known whether it pays.",
-                          duration(side->build_s, built));
-        put_line(page, text, 2);
-        return;
+    rue_page_sentence(page, RUE_LOOK_PLAIN, 2);
+    rue_say(page, "%s: ", side->name);
+    if (!isnan(side->build_s)) {
+        rue_format_duration((uint64_t)(side->build_s * 1e9), built, sizeof built);
+        rue_say(page, "making it takes about %s; it %s", built,
+                known ? "pays " : "is not known whether it pays.");
+        if (known) say_payoffs(page, first, side);
+    } else if (side->cannot_be_made) {
+        rue_say(page, "it cannot be made from the first: name what it can be made from first.");
+    } else {
+        rue_say(page, "what making it takes is not known.");
     }
-    rue_prose_say(&prose, "making it takes about %s; it pays ", duration(side->build_s, built));
-    size_t never = 0, models = matrix->model_count;
-    for (size_t m = 0; m < models; m++) {
-        const struct rue_payoff *payoff = &page->payoffs[index * models + m];
-        never += isinf(payoff->epochs);
-        if (!isfinite(payoff->epochs)) continue;
-        rue_utf8_clean(matrix->models[m], page->style->unicode, clean, sizeof clean);
-        if (said) rue_prose_say(&prose, ", ");
-        say_payoff(&prose, payoff, clean);
-        said = true;
-    }
-    if (!said)
-        rue_prose_say(&prose, "for no model: it does not pay");
-    else if (never == 1)
-        rue_prose_say(&prose, ", and not at all for the other model");
-    else if (never)
-        rue_prose_say(&prose, ", and not at all for the %zu other models", never);
-    rue_prose_say(&prose, ".");
-    put_line(page, text, 2);
 }
 
-static bool is_any_sure(const struct page *page)
+static void put_payoffs(struct rue_page *page, const struct rue_side_by_side *all)
 {
-    size_t models = page->all->sides[0].variant->matrix->model_count;
-    for (size_t i = 0; i < page->all->side_count * models; i++)
-        if (page->payoffs[i].confidence > 0) return true;
-    return false;
-}
-
-static void put_payoffs(const struct page *page)
-{
-    char heading[PATH_MAX + 256], name[PATH_MAX];
-    rue_utf8_clean(page->all->sides[0].name, page->style->unicode, name, sizeof name);
-    snprintf(heading, sizeof heading, "When making another variant from %s pays (%s):", name,
-             is_any_sure(page)
-                 ? "within what the noise of trials leaves open; what making takes was measured "
-                   "once"
-                 : "what saves less than a twentieth of an epoch may be noise, "
-                   "and does not count; --repeats 3 tells how much noise there is");
-    put_line(page, heading, 0);
-    for (size_t s = 1; s < page->all->side_count; s++) put_payoff(page, s);
+    const struct rue_side *first = &all->sides[0];
+    size_t models = first->variant->matrix->model_count;
+    bool sure = false;
+    for (size_t i = 0; i < all->side_count * models; i++)
+        sure |= rue_side_payoff(first, &all->sides[i / models], i % models).confidence > 0;
+    rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
+    rue_say(page, "When making another variant from %s pays (%s):", first->name,
+            sure ? "within what the noise of trials leaves open; what making takes was measured once"
+                 : "what saves less than a twentieth of an epoch may be noise, and does not count; --repeats "
+                   "3 tells how much noise there is");
+    for (size_t s = 1; s < all->side_count; s++) put_payoff(page, first, &all->sides[s]);
 }
 
 /* What was measured: whose images, how many, how they were read. */
-static void put_job(const struct page *page)
+static void put_job(struct rue_page *page, const struct rue_side_by_side *all)
 {
-    const struct rue_side_by_side *all = page->all;
     const struct rue_variant_findings *first = all->sides[0].variant;
-    char job[RUE_UNIT_TEXT_BYTES], count[RUE_UNIT_TEXT_BYTES], name[PATH_MAX], text[2 * PATH_MAX];
-    snprintf(text, sizeof text, "Job of %s image%s%s%s, read %s.",
-             rue_format_count(first->job.images, job, sizeof job), first->job.images == 1 ? "" : "s",
-             first->job.batch_dtype == RUE_FLOAT32 ? "" : " in batches of ",
-             first->job.batch_dtype == RUE_FLOAT32 ? "" : rue_dtype_names[first->job.batch_dtype],
-             all->sides[0].cache);
+    char count[RUE_UNIT_TEXT_BYTES];
+    bool levels = first->job.batch_dtype != RUE_FLOAT32;
+    rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
+    rue_say(page, "Job of %s image%s%s%s, read %s.", rue_format_count(first->job.images, count, sizeof count),
+            rue_prose_plural(first->job.images), levels ? " in batches of " : "",
+            levels ? rue_dtype_names[first->job.batch_dtype] : "", all->sides[0].cache);
     for (size_t s = 1; s < all->side_count; s++) {
         const struct rue_side *side = &all->sides[s];
-        size_t used = strlen(text);
-        rue_utf8_clean(side->name, page->style->unicode, name, sizeof name);
         if (strcmp(side->cache, all->sides[0].cache) != 0)
-            used += (size_t)snprintf(text + used, sizeof text - used, " %s was read %s.", name, side->cache);
-        if (side->variant->data.images != first->data.images && used < sizeof text)
-            snprintf(text + used, sizeof text - used, " %s holds %s images, not as many as the first.", name,
-                     rue_format_count(side->variant->data.images, count, sizeof count));
+            rue_say(page, " %s was read %s.", side->name, side->cache);
+        if (side->variant->data.images != first->data.images)
+            rue_say(page, " %s holds %s images, not as many as the first.", side->name,
+                    rue_format_count(side->variant->data.images, count, sizeof count));
     }
-    put_line(page, text, 0);
-    fputc('\n', page->stream);
+    rue_page_gap(page);
 }
 
 rue_status rue_side_by_side_show(const struct rue_side_by_side *all, const struct rue_report_style *style,
                                  FILE *stream, rue_error *error)
 {
-    struct rue_payoff *payoffs = NULL;
-    rue_status status = find_payoffs(all, &payoffs, error);
-    if (status != RUE_OK) return status;
-    struct page page = {all, style, stream, calloc(1, sizeof *page.table), payoffs};
-    if (!page.table) return free(payoffs), rue_fail_memory(error, "the table", sizeof *page.table);
-    put_job(&page);
-    put_own(&page);
-    put_common(&page);
-    put_epochs(&page);
-    put_payoffs(&page);
-    free(page.table);
-    free(payoffs);
-    return rue_report_finish(stream, error);
+    struct rue_page page = {0};
+    put_job(&page, all);
+    put_own(&page, all);
+    put_common(&page, all);
+    put_epochs(&page, all);
+    put_payoffs(&page, all);
+    rue_status status = rue_page_write(&page, style, stream, error);
+    rue_page_close(&page);
+    return status;
 }
 
 /* ---- JSON ---- */
 
-static json_t *loading_json(struct rue_json_document *document, const struct rue_side_loading *loading)
+static json_t *loading_json(const struct rue_side_loading *loading)
 {
-    json_t *object = json_object();
-    rue_json_put(document, object, "images_per_s", rue_json_real(loading->images_per_s));
-    rue_json_put(document, object, "first_batch_ns", rue_json_nanoseconds(loading->first_batch_s * 1e9));
-    rue_json_put(document, object, "cpu_ns_per_image", rue_json_real(loading->cpu_s_per_image * 1e9));
-    rue_json_put(document, object, "anon_peak_bytes", rue_json_nanoseconds(loading->memory_bytes));
-    return object;
+    return rue_json_make("images_per_s:r first_batch_ns:d cpu_ns_per_image:r anon_peak_bytes:d",
+                         loading->images_per_s, loading->first_batch_s * 1e9, loading->cpu_s_per_image * 1e9,
+                         loading->memory_bytes);
 }
 
-static json_t *interval_json(struct rue_json_document *document, const struct rue_payoff *payoff)
+static json_t *payoff_json(const struct rue_side *first, const struct rue_side *side, size_t model)
 {
-    if (payoff->confidence == 0) return json_null();
-    json_t *object = json_object();
-    rue_json_put(document, object, "confidence", rue_json_real(payoff->confidence));
-    rue_json_put(document, object, "low_epochs", rue_json_real(payoff->low_epochs));
-    rue_json_put(document, object, "high_epochs", rue_json_real(payoff->high_epochs));
-    return object;
+    const struct rue_payoff payoff = rue_side_payoff(first, side, model);
+    double epochs = side == first ? NAN : payoff.epochs;
+    json_t *interval = json_null();
+    if (payoff.confidence > 0)
+        interval = rue_json_make("confidence:r low_epochs:r high_epochs:r", payoff.confidence,
+                                 payoff.low_epochs, payoff.high_epochs);
+    return rue_json_make("model:t epoch_ns:d break_even_epochs:r break_even_interval:o pays:o",
+                         side->variant->matrix->models[model], rue_side_epoch_s(first, side, model) * 1e9,
+                         epochs, interval, isnan(epochs) ? json_null() : json_boolean(isfinite(epochs)));
 }
 
-static json_t *payoff_json(struct rue_json_document *document, const struct rue_side *first,
-                           const struct rue_side *side, size_t model, const struct rue_payoff *payoff)
+static json_t *side_json(const struct rue_side *first, const struct rue_side *side)
 {
-    double epochs = side == first ? NAN : payoff->epochs;
-    json_t *object = json_object();
-    rue_json_put(document, object, "model", rue_json_text(side->variant->matrix->models[model]));
-    rue_json_put(document, object, "epoch_ns",
-                 rue_json_nanoseconds(rue_side_epoch_s(first, side, model) * 1e9));
-    rue_json_put(document, object, "break_even_epochs", rue_json_real(epochs));
-    rue_json_put(document, object, "break_even_interval", interval_json(document, payoff));
-    rue_json_put(document, object, "pays", isnan(epochs) ? json_null() : json_boolean(isfinite(epochs)));
-    return object;
-}
-
-static json_t *side_json(struct rue_json_document *document, const struct rue_side_by_side *all, size_t index,
-                         const struct rue_payoff *payoffs)
-{
-    const struct rue_side *side = &all->sides[index];
     const struct rue_variant *variant = &side->variant->variant;
-    json_t *object = json_object(), *models = json_array();
-    rue_json_put(document, object, "name", rue_json_text(side->name));
-    rue_json_put(document, object, "mode", json_string(rue_mode_names[variant->mode]));
-    rue_json_put(document, object, "format", rue_json_text(variant->format));
-    rue_json_put(document, object, "dtype", rue_json_text_or_null(variant->dtype));
-    rue_json_put(document, object, "path", rue_json_text_or_null(variant->path));
-    rue_json_put(document, object, "data_images", rue_json_integer(side->variant->data.images));
-    rue_json_put(document, object, "cache", json_string(side->cache));
-    rue_json_put(document, object, "batch_dtype",
-                 json_string(rue_dtype_names[side->variant->job.batch_dtype]));
-    rue_json_put(document, object, "storage_bytes", rue_json_nanoseconds(side->storage_bytes));
-    rue_json_put(document, object, "config",
-                 rue_json_config_of(document, side->variant, side->variant->selection->recommended, true));
-    rue_json_put(document, object, "at_its_best", loading_json(document, &side->own));
-    rue_json_put(document, object, "at_the_common", loading_json(document, &side->common));
-    rue_json_put(document, object, "common_mean_regret_ratio", rue_json_real(side->common_regret_ratio));
-    rue_json_put(document, object, "build_ns", rue_json_nanoseconds(side->build_s * 1e9));
+    json_t *models = json_array(),
+           *object = rue_json_make(
+               "name:t mode:t format:t dtype:T path:T data_images:n cache:t batch_dtype:t", side->name,
+               rue_mode_names[variant->mode], variant->format, variant->dtype, variant->path,
+               side->variant->data.images, side->cache, rue_dtype_names[side->variant->job.batch_dtype]);
+    rue_json_put(&object, "storage_bytes", rue_json_nanoseconds(side->storage_bytes));
+    rue_json_put(&object, "config",
+                 rue_json_config_of(side->variant, side->variant->selection->recommended, true));
+    rue_json_put(&object, "at_its_best", loading_json(&side->own));
+    rue_json_put(&object, "at_the_common", loading_json(&side->common));
+    rue_json_put(&object, "common_mean_regret_ratio", rue_json_real(side->common_regret_ratio));
+    rue_json_put(&object, "build_ns", rue_json_nanoseconds(side->build_s * 1e9));
     for (size_t m = 0; m < side->variant->matrix->model_count; m++)
-        rue_json_push(document, models, payoff_json(document, &all->sides[0], side, m, &payoffs[m]));
-    rue_json_put(document, object, "models", models);
+        rue_json_push(&models, payoff_json(first, side, m));
+    rue_json_put(&object, "models", models);
     return object;
 }
 
 rue_status rue_side_by_side_json(const struct rue_side_by_side *all, FILE *stream, rue_error *error)
 {
-    struct rue_payoff *payoffs = NULL;
-    size_t models = all->sides[0].variant->matrix->model_count;
-    rue_status status = find_payoffs(all, &payoffs, error);
-    if (status != RUE_OK) return status;
-    struct rue_json_document document = {0};
-    json_t *root = json_object(), *sides = json_array();
-    rue_json_put(&document, root, "format", json_string("rue.compare/1"));
-    rue_json_put(&document, root, "job_images", rue_json_integer(all->sides[0].variant->job.images));
-    rue_json_put(&document, root, "sample_images", rue_json_integer(all->sample_images));
-    rue_json_put(&document, root, "common_config",
-                 all->has_common ? rue_json_config(&document, &all->common, true) : json_null());
-    rue_json_put(&document, root, "common_source",
-                 all->has_common ? json_string(all->common_predicted ? "predicted" : "measured")
-                                 : json_null());
+    json_t *sides = json_array(),
+           *common = all->has_common ? rue_json_config(&all->common, true) : json_null();
+    const char *source = all->common_predicted ? "predicted" : "measured";
     for (size_t s = 0; s < all->side_count; s++)
-        rue_json_push(&document, sides, side_json(&document, all, s, payoffs + s * models));
-    rue_json_put(&document, root, "variants", sides);
-    rue_json_put(&document, root, "partial", json_boolean(all->findings->run.partial));
-    status = rue_json_write(&document, root, stream, error);
-    json_decref(root);
-    free(payoffs);
-    return status;
+        rue_json_push(&sides, side_json(&all->sides[0], &all->sides[s]));
+    json_t *root =
+        rue_json_make("format:t job_images:n sample_images:n common_config:o common_source:T variants:o "
+                      "partial:b",
+                      "rue.compare/1", all->sides[0].variant->job.images, all->sample_images, common,
+                      all->has_common ? source : "", sides, all->findings->run.partial);
+    return rue_json_write(root, stream, error);
 }

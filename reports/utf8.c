@@ -4,6 +4,7 @@
 #include <string.h>
 
 #define NO_BREAK_SPACE 0xA0
+#define ELLIPSIS       0x2026
 #define REPLACEMENT    "\xEF\xBF\xBD"
 
 struct range {
@@ -78,22 +79,38 @@ int rue_utf8_width(const char *text)
     return width;
 }
 
-void rue_utf8_clean(const char *text, bool unicode, char *out, size_t bytes)
+static void clean(const char *text, bool unicode, bool keep_no_break, char *out, size_t bytes)
 {
     size_t used = 0;
     for (;;) {
         const char *start = text;
         int32_t point = rue_utf8_next(&text);
         size_t length = (size_t)(text - start);
-        if (point == NO_BREAK_SPACE)
+        if (point == NO_BREAK_SPACE && !keep_no_break)
             start = " ", length = 1;
-        else if (point < 0 || rue_utf8_is_unsafe(point) || (point > 0x7E && !unicode))
+        else if (point == ELLIPSIS && !unicode)
+            start = "...", length = 3;
+        else if (point < 0 || rue_utf8_is_unsafe(point) ||
+                 (point > 0x7E && !unicode && point != NO_BREAK_SPACE))
             start = "?", length = 1;
         if (point == 0 || used + length + 1 > bytes) break;
         memcpy(out + used, start, length);
         used += length;
     }
     if (bytes) out[used] = 0;
+}
+
+void rue_utf8_clean(const char *text, bool unicode, char *out, size_t bytes)
+{
+    clean(text, unicode, false, out, bytes);
+}
+
+char *rue_utf8_cleaned(const char *text, bool unicode, bool keep_no_break)
+{
+    size_t bytes = strlen(text) + 1; /* nothing becomes longer */
+    char *out = malloc(bytes);
+    if (out) clean(text, unicode, keep_no_break, out, bytes);
+    return out;
 }
 
 /* The bytes at the start of `text` that fit in `width` columns. */

@@ -20,8 +20,11 @@ bool rue_utf8_is_unsafe(int32_t point);
 
 /* `text` for a terminal: control characters, bytes that are no UTF-8 and marks that turn the writing
  * direction become '?'; a no-break space becomes a space. Without `unicode` everything beyond ASCII becomes
- * '?', too. Cut at a whole character where `out` is too small. */
+ * '?', too, but for an ellipsis. Cut at a whole character where `out` is too small. */
 void rue_utf8_clean(const char *text, bool unicode, char *out, size_t bytes);
+
+/* All of it, with or without the no-break spaces; returns owned memory, NULL when there is none. */
+char *rue_utf8_cleaned(const char *text, bool unicode, bool keep_no_break);
 
 /* At most `width` columns of `text`, its middle replaced by an ellipsis ("…", or "..." without `unicode`)
  * where it needs more. `out` should hold as much as `text`, plus 3 bytes. */

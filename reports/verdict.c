@@ -2,42 +2,67 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "baseline_words.h"
-#include "misses.h"
 #include "prose.h"
 #include "units.h"
-#include "utf8.h"
 
 #define NB      RUE_NO_BREAK
 #define PERCENT RUE_PROSE_PERCENT
 
-enum { NAMED = 3, REASON_COLUMNS = 100 };
+/* ---- nothing recommended ---- */
 
-static void say_job(struct rue_prose *prose, uint64_t images)
+static int compare_reasons(const void *a, const void *b)
 {
-    char count[RUE_UNIT_TEXT_BYTES];
-    rue_prose_say(prose, "job of %s" NB "image%s", rue_format_count(images, count, sizeof count),
-                  rue_prose_plural(images));
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static rue_status say_nothing_ranked(struct rue_prose *prose, const struct rue_findings *findings,
-                                     const struct rue_variant_findings *variant, bool unicode,
-                                     rue_error *error)
+/* The most frequent of the sorted reasons; of those named equally often the first in the alphabet. */
+static void say_most_frequent(struct rue_page *page, const char *const *reasons, size_t count)
 {
-    struct rue_misses misses;
-    rue_status status = rue_misses_count(variant->matrix, &misses, error);
-    if (status != RUE_OK) return status;
-    char why[1024], clean[1024];
-    rue_misses_explain(&misses, why, sizeof why);
-    rue_utf8_clean(why, unicode, clean, sizeof clean);
-    rue_prose_say(prose, "No configuration could be recommended for ");
-    rue_prose_say_variant(prose, findings, variant, unicode);
-    rue_prose_say(prose, " data: %s.", clean);
-    return RUE_OK;
+    const char *most = NULL;
+    size_t cells = 0;
+    for (size_t start = 0, i = 0; i < count; i++) {
+        if (strcmp(reasons[i], reasons[start]) != 0) start = i;
+        if (i - start + 1 <= cells) continue;
+        cells = i - start + 1;
+        most = reasons[start];
+    }
+    if (most) rue_say(page, "; most frequent reason (%zu cell%s): %s", cells, rue_prose_plural(cells), most);
 }
+
+void rue_verdict_why_none(struct rue_page *page, const struct rue_variant_findings *variant)
+{
+    static const char *const words[][2] = {[RUE_CELL_MISSING] = {"was not measured", "were not measured"},
+                                           [RUE_CELL_FAILED] = {"failed", "failed"},
+                                           [RUE_CELL_INFEASIBLE] = {"is infeasible", "are infeasible"}};
+    const struct rue_cost_matrix *matrix = variant->matrix;
+    size_t configs = matrix->config_count, cells = matrix->model_count * configs, count = 0,
+           counts[RUE_CELL_OK + 1] = {0};
+    const char **reasons = calloc(cells + 1, sizeof *reasons), *comma = "";
+    page->failed |= !reasons;
+    for (size_t i = 0; reasons && i < cells; i++) {
+        const struct rue_cell *cell = rue_cost_matrix_cell(matrix, i / configs, i % configs);
+        counts[cell->state]++;
+        if (cell->state != RUE_CELL_OK && cell->reason[0]) reasons[count++] = cell->reason;
+    }
+    rue_say(page, "no configuration was measured on every model");
+    if (counts[RUE_CELL_OK] < cells) /* else it is predicted, at best */
+        rue_say(page, ": of %zu cell%s (a model with a configuration) ", cells, rue_prose_plural(cells));
+    for (int state = RUE_CELL_OK; state-- > 0;) {
+        if (counts[state] == 0) continue;
+        rue_say(page, "%s%zu %s", comma, counts[state], words[state][counts[state] > 1]);
+        comma = ", ";
+    }
+    if (reasons) {
+        qsort(reasons, count, sizeof *reasons, compare_reasons);
+        say_most_frequent(page, reasons, count);
+    }
+    free(reasons);
+}
+
+/* ---- the recommended configuration ---- */
 
 static const char *missed_word(const struct rue_cell *cell)
 {
@@ -48,7 +73,7 @@ static const char *missed_word(const struct rue_cell *cell)
 
 /* Repeats of the recommended configuration that were not ok, of the model by name first: it may not be as
  * sound as its regret. */
-static void say_missed(struct rue_prose *prose, const struct rue_variant_findings *variant, bool unicode)
+static void say_missed_repeats(struct rue_page *page, const struct rue_variant_findings *variant)
 {
     const struct rue_cost_matrix *matrix = variant->matrix;
     size_t config = variant->selection->recommended, first = RUE_NONE, more = 0;
@@ -59,71 +84,56 @@ static void say_missed(struct rue_prose *prose, const struct rue_variant_finding
     }
     if (first == RUE_NONE) return;
     const struct rue_cell *cell = rue_cost_matrix_cell(matrix, first, config);
-    char name[RUE_PROSE_NAME_BYTES], clean[RUE_REASON_BYTES], reason[RUE_REASON_BYTES + 4];
-    rue_utf8_clean(matrix->models[first], unicode, name, sizeof name);
-    rue_utf8_clean(cell->reason, unicode, clean, sizeof clean);
-    rue_utf8_shorten(clean, REASON_COLUMNS, unicode, reason, sizeof reason);
-    rue_prose_say(prose, "; %zu" NB "of" NB "%zu repeats %s", cell->missed, cell->missed + cell->repeats,
-                  missed_word(cell));
-    if (reason[0]) rue_prose_say(prose, ": %s", reason);
-    if (variant->selection->model_count > 1) rue_prose_say(prose, " (%s)", name);
-    if (more) rue_prose_say(prose, ", and some of %zu more model%s", more, rue_prose_plural(more));
+    rue_say(page, "; %zu" NB "of" NB "%zu repeats %s", cell->missed, cell->missed + cell->repeats,
+            missed_word(cell));
+    rue_say_reason(page, ": ", cell->reason, "");
+    if (variant->selection->model_count > 1) rue_say(page, " (%s)", matrix->models[first]);
+    if (more) rue_say(page, ", and some of %zu more model%s", more, rue_prose_plural(more));
 }
 
-static void say_claim(struct rue_prose *prose, const struct rue_variant_findings *variant)
+static void say_claim(struct rue_page *page, const struct rue_claim_findings *claim)
 {
-    if (variant->claim.confidence == 0) return;
-    rue_prose_say(prose, " %s is better by more than " PERCENT " (%.0f" NB "%%).",
-                  variant->claim.measured_only ? "None of the configurations measured"
-                                               : "No configuration of the space",
-                  rue_prose_bound_percent(variant->claim.bound_ratio), 100 * variant->claim.confidence);
-    if (variant->claim.far_off_ratio > 0)
-        rue_prose_say(prose,
-                      " Predictions were off by %.1f" NB
-                      "times their own uncertainty: nothing is claimed about other configurations.",
-                      variant->claim.far_off_ratio);
-}
-
-/* " (95 % CI 1.4 to 2.7 %)" */
-static void say_interval(struct rue_prose *prose, double confidence, double low, double high)
-{
-    char from[RUE_PROSE_END_BYTES], to[RUE_PROSE_END_BYTES];
-    if (confidence == 0) return;
-    rue_prose_end(100 * low, from);
-    rue_prose_end(100 * high, to);
-    rue_prose_say(prose, " (%.3g" NB "%%" NB "CI ", 100 * confidence);
-    if (strcmp(from, to) != 0) rue_prose_say(prose, "%s" NB "to" NB, from);
-    rue_prose_say(prose, "%s" NB "%%)", to);
+    if (claim->confidence == 0) return;
+    rue_say(page, " %s is better by more than " PERCENT " (%.0f" NB "%%).",
+            claim->measured_only ? "None of the configurations measured" : "No configuration of the space",
+            rue_prose_bound_percent(claim->bound_ratio), 100 * claim->confidence);
+    if (claim->far_off_ratio > 0)
+        rue_say(page,
+                " Predictions were off by %.1f" NB
+                "times their own uncertainty: nothing is claimed about other configurations.",
+                claim->far_off_ratio);
 }
 
 /* What the objective is about comes first, and its interval with it. */
-static void say_regrets(struct rue_prose *prose, const struct rue_variant_findings *variant,
-                        const struct rue_ranking_row *row, const char *model)
+static void say_regrets(struct rue_page *page, const struct rue_variant_findings *variant,
+                        const struct rue_ranking_row *row)
 {
     const struct rue_selection *selection = variant->selection;
     const struct rue_regret_interval *of = &variant->interval;
-    const char *weighted = selection->weights ? "weighted " : "";
+    const char *model = variant->matrix->models[row->worst_model], *unit = NB "%";
     double mean = 100 * row->mean_regret_ratio, worst = 100 * row->max_regret_ratio;
-    if (selection->model_count == 1) {
-        rue_prose_say(prose, PERCENT, mean);
-        rue_prose_say(prose, variant->models_unnamed ? " regret" : " regret for %s", model);
-        say_interval(prose, of->confidence, of->mean_low, of->mean_high);
-    } else if (selection->objective == RUE_OBJECTIVE_WORST) {
-        rue_prose_say(prose, PERCENT " regret at worst", worst);
-        if (rue_findings_has_worst(row)) rue_prose_say(prose, ", of %s", model);
-        say_interval(prose, of->confidence, of->worst_low, of->worst_high);
-        rue_prose_say(prose, ", " PERCENT " %smean regret over %zu models", mean, weighted,
-                      selection->model_count);
-    } else {
-        rue_prose_say(prose, PERCENT " %smean regret over %zu models", mean, weighted,
-                      selection->model_count);
-        say_interval(prose, of->confidence, of->mean_low, of->mean_high);
-        if (rue_findings_has_worst(row)) rue_prose_say(prose, ", worst %s" NB PERCENT, model, worst);
+    bool one = selection->model_count == 1, has_worst = rue_findings_has_worst(row);
+    char over[64];
+    snprintf(over, sizeof over, " %smean regret over %zu models", selection->weights ? "weighted " : "",
+             selection->model_count);
+    if (!one && selection->objective == RUE_OBJECTIVE_WORST) {
+        rue_say(page, PERCENT " regret at worst%s%s", worst, has_worst ? ", of " : "",
+                has_worst ? model : "");
+        rue_say_interval(page, of->confidence, 100 * of->worst_low, 100 * of->worst_high, unit);
+        rue_say(page, ", " PERCENT "%s", mean, over);
+        return;
     }
+    if (one)
+        rue_say(page, PERCENT " regret%s%s", mean, variant->models_unnamed ? "" : " for ",
+                variant->models_unnamed ? "" : model);
+    else
+        rue_say(page, PERCENT "%s", mean, over);
+    rue_say_interval(page, of->confidence, 100 * of->mean_low, 100 * of->mean_high, unit);
+    if (!one && has_worst) rue_say(page, ", worst %s" NB PERCENT, model, worst);
 }
 
 /* Where that is limited: when it comes at the latest. */
-static void say_first_batch(struct rue_prose *prose, const struct rue_variant_findings *variant)
+static void say_first_batch(struct rue_page *page, const struct rue_variant_findings *variant)
 {
     char text[RUE_UNIT_TEXT_BYTES];
     double latest = 0;
@@ -132,350 +142,226 @@ static void say_first_batch(struct rue_prose *prose, const struct rue_variant_fi
         latest =
             fmax(latest,
                  rue_cost_matrix_cell(variant->matrix, m, variant->selection->recommended)->first_batch_ns);
-    rue_prose_say(prose, "; its first batch comes within ");
-    rue_prose_say_unbroken(prose, rue_format_duration((uint64_t)latest, text, sizeof text));
+    rue_say(page, "; its first batch comes within ");
+    rue_say_unbroken(page, rue_format_duration((uint64_t)latest, text, sizeof text));
 }
 
-rue_status rue_verdict_use(const struct rue_findings *findings, const struct rue_variant_findings *variant,
-                           bool unicode, char *out, size_t bytes, rue_error *error)
+static void say_job(struct rue_page *page, uint64_t images)
 {
-    struct rue_prose prose = rue_prose_start(out, bytes);
+    char count[RUE_UNIT_TEXT_BYTES];
+    if (images)
+        rue_say(page, "; job of %s" NB "image%s", rue_format_count(images, count, sizeof count),
+                rue_prose_plural(images));
+}
+
+/* ---- beside what people use anyway ---- */
+
+/* "1.31 times as fast as workers = CPUs, 32/4 (95 % CI 1.24 to 1.39)." */
+static void say_ratio(struct rue_page *page, const struct rue_variant_findings *variant, size_t other,
+                      const struct rue_gain *gain, const char *as)
+{
+    const struct rue_ranking_row *rows = variant->selection->rows;
+    const struct rue_ranking_row *one = &rows[other], *best = &rows[variant->selection->recommended];
+    const char *from = !one->repeats || !best->repeats     ? ", predicted"
+                       : one->predicted || best->predicted ? ", from trials cut short"
+                                                           : "";
+    rue_say(page, "%.2f" NB "times as fast", gain->ratio);
+    if (variant->goal != RUE_GOAL_TIME) rue_say(page, " in %s", rue_goal_words[variant->goal]);
+    rue_say(page, "%s%s (%.3g" NB "%%" NB "CI %.2f" NB "to" NB "%.2f%s).", as[0] ? " as " : "", as,
+            100 * gain->confidence, gain->low, gain->high, from);
+}
+
+enum { NAME_BYTES = RUE_CONFIG_TEXT_BYTES + 64 };
+
+/* "PyTorch's default, 32/0" */
+static const char *name_baseline(const struct rue_variant_findings *variant,
+                                 const struct rue_baseline_row *row, char out[NAME_BYTES])
+{
+    char label[RUE_CONFIG_TEXT_BYTES];
+    rue_config_label(&variant->matrix->configs[row->config], label);
+    snprintf(out, NAME_BYTES, "%s, %s", row->name, label);
+    return out;
+}
+
+/* Why a baseline cannot be compared: it does not run on a model. False where it was not measured alone. */
+static bool say_missed_baseline(struct rue_page *page, const struct rue_variant_findings *variant,
+                                const struct rue_baseline_row *row, const char *name)
+{
+    size_t model = rue_findings_first_miss(variant, row->config);
+    if (model == RUE_NONE) return false;
+    const struct rue_cell *cell = rue_cost_matrix_cell(variant->matrix, model, row->config);
+    if (cell->state == RUE_CELL_MISSING) return false;
+    rue_say(page, " It was not compared with %s, which %s for %s%s%s.", name,
+            cell->state == RUE_CELL_INFEASIBLE ? "is infeasible" : "failed", variant->matrix->models[model],
+            cell->reason[0] ? ": " : "", cell->reason);
+    return true;
+}
+
+/* False where nothing is known of it. */
+static bool say_baseline(struct rue_page *page, const struct rue_variant_findings *variant,
+                         const struct rue_baseline_row *row)
+{
+    const struct rue_baseline_findings *baselines = &variant->baselines;
+    bool recommended = row->config == variant->selection->recommended;
+    char name[NAME_BYTES], found[RUE_CONFIG_TEXT_BYTES];
+    name_baseline(variant, row, name);
+    if (recommended && baselines->found == row->config) {
+        rue_say(page, " It is the same as %s.", name);
+    } else if (recommended) {
+        rue_config_label(&variant->matrix->configs[baselines->found], found);
+        rue_say(page,
+                " The recommendation stays %s: the best is %s, which is not proven to be faster; it is ",
+                name, found);
+        say_ratio(page, variant, baselines->found, &baselines->found_gain, "");
+    } else if (row->gain.confidence == 0) {
+        return say_missed_baseline(page, variant, row, name);
+    } else if (rue_gain_is_proven(&row->gain)) {
+        rue_say(page, " It is ");
+        say_ratio(page, variant, row->config, &row->gain, name);
+    } else {
+        rue_say(page, " It is not proven to be faster than %s: it is ", name);
+        say_ratio(page, variant, row->config, &row->gain, "");
+    }
+    return true;
+}
+
+static void say_baselines(struct rue_page *page, const struct rue_variant_findings *variant)
+{
+    const struct rue_baseline_findings *baselines = &variant->baselines;
+    char name[NAME_BYTES];
+    size_t unmeasured = 0;
+    const struct rue_baseline_row *rows[RUE_BASELINES_MAX];
+    if (variant->selection->recommended == RUE_NONE) return;
+    for (size_t i = 0; i < baselines->count; i++)
+        if (!say_baseline(page, variant, &baselines->rows[i])) rows[unmeasured++] = &baselines->rows[i];
+    for (size_t i = 0; i < unmeasured; i++)
+        rue_say(page, "%s%s", i ? " and " : " The budget has no room for whole jobs of ",
+                name_baseline(variant, rows[i], name));
+    if (unmeasured) rue_say(page, ": what is gained over %s is not known.", unmeasured > 1 ? "them" : "it");
+}
+
+void rue_verdict_use(struct rue_page *page, const struct rue_findings *findings,
+                     const struct rue_variant_findings *variant)
+{
     const struct rue_selection *selection = variant->selection;
-    if (selection->recommended == RUE_NONE)
-        return say_nothing_ranked(&prose, findings, variant, unicode, error);
+    if (selection->recommended == RUE_NONE) {
+        rue_say(page, "No configuration could be recommended for ");
+        rue_say_variant(page, findings, variant);
+        rue_say(page, " data: ");
+        rue_verdict_why_none(page, variant);
+        rue_say(page, ".");
+        return;
+    }
     const struct rue_ranking_row *row = &selection->rows[selection->recommended];
-    char model[RUE_PROSE_NAME_BYTES], consumer[RUE_PROSE_NAME_BYTES];
-    rue_utf8_clean(variant->matrix->models[row->worst_model], unicode, model, sizeof model);
-    rue_utf8_clean(findings->runner.consumer, unicode, consumer, sizeof consumer);
-    rue_prose_say(&prose, findings->run.partial ? "So far: use " : "Use ");
-    rue_prose_say_config(&prose, &variant->matrix->configs[selection->recommended]);
-    if (variant->job.gpus > 1) rue_prose_say(&prose, " on each of %" PRIu64 NB "GPUs", variant->job.gpus);
-    rue_prose_say(&prose, " for ");
-    rue_prose_say_variant(&prose, findings, variant, unicode);
-    rue_prose_say(&prose, " data: ");
-    say_regrets(&prose, variant, row, model);
-    if (variant->goal != RUE_GOAL_TIME) rue_prose_say(&prose, " in %s", rue_goal_words[variant->goal]);
+    rue_say(page, findings->run.partial ? "So far: use " : "Use ");
+    rue_say_config(page, &variant->matrix->configs[selection->recommended]);
+    if (variant->job.gpus > 1) rue_say(page, " on each of %" PRIu64 NB "GPUs", variant->job.gpus);
+    rue_say(page, " for ");
+    rue_say_variant(page, findings, variant);
+    rue_say(page, " data: ");
+    say_regrets(page, variant, row);
+    if (variant->goal != RUE_GOAL_TIME) rue_say(page, " in %s", rue_goal_words[variant->goal]);
     if (findings->run.partial && selection->ranked_count < selection->config_count)
-        rue_prose_say(&prose, ", among %zu of %zu configurations", selection->ranked_count,
-                      selection->config_count);
-    if (row->predicted) rue_prose_say(&prose, ", predicted from trials that were cut short");
-    if (variant->job.images) rue_prose_say(&prose, "; ");
-    if (variant->job.images) say_job(&prose, variant->job.images);
-    say_first_batch(&prose, variant);
-    say_missed(&prose, variant, unicode);
-    if (consumer[0])
-        rue_prose_say(&prose, "; inference as on %s.", consumer);
+        rue_say(page, ", among %zu of %zu configurations", selection->ranked_count, selection->config_count);
+    if (row->predicted) rue_say(page, ", predicted from trials that were cut short");
+    say_job(page, variant->job.images);
+    say_first_batch(page, variant);
+    say_missed_repeats(page, variant);
+    if (findings->runner.consumer[0])
+        rue_say(page, "; inference as on %s.", findings->runner.consumer);
     else if (strcmp(findings->runner.measured_with, "imported") == 0)
-        rue_prose_say(&prose, ".");
+        rue_say(page, ".");
     else
-        rue_prose_say(&prose, "; it is not known which device the consumer stands for.");
-    say_claim(&prose, variant);
+        rue_say(page, "; it is not known which device the consumer stands for.");
+    say_claim(page, &variant->claim);
     if (rue_findings_is_doubtful(findings))
-        rue_prose_say(&prose, " Low" NB "confidence: the machine was busy with something else.");
-    rue_baseline_words(variant, unicode, prose.out + prose.used, prose.bytes - prose.used);
-    return RUE_OK;
+        rue_say(page, " Low" NB "confidence: the machine was busy with something else.");
+    say_baselines(page, variant);
 }
 
-void rue_verdict_overall(const struct rue_overall *overall, bool unicode, char *out, size_t bytes)
+void rue_verdict_overall(struct rue_page *page, const struct rue_overall *overall)
 {
-    struct rue_prose prose = rue_prose_start(out, bytes);
     const struct rue_selection *selection = overall->selection;
-    char name[PATH_MAX];
     bool all = strcmp(overall->over, "all") == 0;
     if (overall->best == RUE_NONE) return;
     const struct rue_ranking_row *row = &selection->rows[overall->best];
-    rue_prose_say(&prose, "One configuration for all %zu %svariants%s: ", overall->part_count,
-                  all                                 ? ""
-                  : strcmp(overall->over, "raw") == 0 ? "raw "
-                                                      : "preprocessed ",
-                  overall->best == selection->recommended ? ""
-                                                          : ", predicted and not measured on every model");
-    rue_prose_say_config(&prose, &overall->matrix->configs[overall->best]);
-    rue_prose_say(&prose, ": " PERCENT " mean regret over %zu scenarios, worst " PERCENT " (",
-                  100 * row->mean_regret_ratio, selection->model_count, 100 * row->max_regret_ratio);
-    for (size_t p = 0; p < overall->part_count; p++) {
-        rue_utf8_clean(overall->parts[p].name, unicode, name, sizeof name);
-        rue_prose_say(&prose, "%s%s " PERCENT, p ? ", " : "", name,
-                      100 * overall->parts[p].mean_regret_ratio);
-    }
-    rue_prose_say(&prose, ").");
+    rue_say(page, "One configuration for all %zu %s%svariants%s: ", overall->part_count,
+            all ? "" : overall->over, all ? "" : " ",
+            overall->best == selection->recommended ? "" : ", predicted and not measured on every model");
+    rue_say_config(page, &overall->matrix->configs[overall->best]);
+    rue_say(page, ": " PERCENT " mean regret over %zu scenarios, worst " PERCENT " (",
+            100 * row->mean_regret_ratio, selection->model_count, 100 * row->max_regret_ratio);
+    for (size_t p = 0; p < overall->part_count; p++)
+        rue_say(page, "%s%s " PERCENT, p ? ", " : "", overall->parts[p].name,
+                100 * overall->parts[p].mean_regret_ratio);
+    rue_say(page, ").");
     const struct rue_variant_findings joined = {.matrix = overall->matrix,
                                                 .selection = selection,
                                                 .goal = overall->goal,
                                                 .baselines = overall->baselines};
-    rue_baseline_words(&joined, unicode, prose.out + prose.used, prose.bytes - prose.used);
+    say_baselines(page, &joined);
 }
 
-/* "1.5 points more than 128/12", or that nothing has less. */
-static void say_best(struct rue_prose *prose, const struct rue_replayed *replayed, bool worst)
-{
-    char best[RUE_CONFIG_TEXT_BYTES];
-    double own = worst ? replayed->max_regret_ratio : replayed->mean_regret_ratio,
-           least = worst ? replayed->best_max_regret_ratio : replayed->best_mean_regret_ratio;
-    if (!replayed->knows_best || isnan(own)) {
-        rue_prose_say(prose, "; the table lacks times of what is recommended.");
-        return;
-    }
-    rue_config_label(&replayed->best, best);
-    rue_prose_say(prose, "; by the whole table what is recommended has " PERCENT " %s regret", 100 * own,
-                  worst ? "worst" : "mean");
-    if (own > least)
-        rue_prose_say(prose, ", %.2g points more than %s.", 100 * (own - least), best);
-    else
-        rue_prose_say(prose, ", and nothing has less.");
-}
-
-void rue_verdict_replayed(const struct rue_variant_findings *variant, char *out, size_t bytes)
-{
-    struct rue_prose prose = rue_prose_start(out, bytes);
-    const struct rue_replayed *replayed = &variant->replayed;
-    char spent[RUE_UNIT_TEXT_BYTES], whole[RUE_UNIT_TEXT_BYTES];
-    if (!(replayed->table_s > 0)) return;
-    rue_prose_say(&prose, "Spent " PERCENT " of the table's %s: %zu trial%s, %s",
-                  100 * replayed->spent_s / replayed->table_s,
-                  rue_format_duration((uint64_t)(replayed->table_s * 1e9), whole, sizeof whole),
-                  replayed->trials, rue_prose_plural(replayed->trials),
-                  rue_format_duration((uint64_t)(replayed->spent_s * 1e9), spent, sizeof spent));
-    if (variant->selection->recommended == RUE_NONE)
-        rue_prose_say(&prose, ".");
-    else
-        say_best(&prose, replayed, variant->selection->objective == RUE_OBJECTIVE_WORST);
-}
-
-void rue_verdict_replaced(const struct rue_variant_findings *variant, char *out, size_t bytes)
-{
-    struct rue_prose prose = rue_prose_start(out, bytes);
-    uint64_t count = variant->trials.bad_images;
-    if (count == 0) return;
-    rue_prose_say(&prose,
-                  "%" PRIu64 " image%s of a trial could not be decoded and %s replaced; trials.csv names %s.",
-                  count, rue_prose_plural(count), count == 1 ? "was" : "were", count == 1 ? "it" : "one");
-}
-
-void rue_verdict_disturbed(const struct rue_variant_findings *variant, char *out, size_t bytes)
-{
-    struct rue_prose prose = rue_prose_start(out, bytes);
-    uint64_t count = variant->trials.disturbed;
-    if (count == 0) return;
-    rue_prose_say(&prose, "%" PRIu64 " of %zu trials %s disturbed and count%s little; trials.csv marks %s.",
-                  count, variant->trials.ok, count == 1 ? "was" : "were", count == 1 ? "s" : "",
-                  count == 1 ? "it" : "them");
-}
-
-void rue_verdict_cache(const struct rue_variant_findings *variant, char *out, size_t bytes)
-{
-    struct rue_prose prose = rue_prose_start(out, bytes);
-    uint64_t count = variant->trials.cache_missed;
-    if (count == 0) return;
-    rue_prose_say(&prose,
-                  "%" PRIu64
-                  " of %zu trials %s not read from where --cache says, also when repeated; trials.csv "
-                  "marks %s (cache_missed) and says why.",
-                  count, variant->trials.ok, count == 1 ? "was" : "were", count == 1 ? "it" : "them");
-}
-
-void rue_verdict_late(const struct rue_variant_findings *variant, char *out, size_t bytes)
-{
-    const double that_matters = 0.01;
-    struct rue_prose prose = rue_prose_start(out, bytes);
-    double late = rue_findings_late_ratio(variant);
-    if (!(late > that_matters)) return;
-    rue_prose_say(&prose,
-                  "Simulated models took " PERCENT
-                  " longer: the machine was busy ('rue models --null-test' tests it).",
-                  100 * late);
-}
-
-/* The selection rules recommend nothing else that is not the first: see selection.h. */
-void rue_verdict_above(const struct rue_variant_findings *variant, char *out, size_t bytes)
-{
-    struct rue_prose prose = rue_prose_start(out, bytes);
-    const struct rue_selection *selection = variant->selection;
-    size_t above = 0;
-    char best[RUE_CONFIG_TEXT_BYTES], own[RUE_CONFIG_TEXT_BYTES], more[32] = "";
-    if (selection->recommended == RUE_NONE) return;
-    size_t measured = variant->baselines.count ? variant->baselines.found : selection->recommended;
-    while (selection->ranked[above] != measured) above++;
-    if (above == 0) return;
-    rue_config_label(&variant->matrix->configs[selection->ranked[0]], best);
-    rue_config_label(&variant->matrix->configs[measured], own);
-    if (above > 1) snprintf(more, sizeof more, " and %zu more", above - 1);
-    rue_prose_say(&prose,
-                  "%s%s %s better than %s as predicted, but %s not measured on every model: only a "
-                  "configuration that was can be recommended.",
-                  best, more, above == 1 ? "is" : "are", own, above == 1 ? "was" : "were");
-}
-
-void rue_verdict_votes(const struct rue_variant_findings *variant, bool unicode, char *out, size_t bytes)
-{
-    struct rue_prose prose = rue_prose_start(out, bytes);
-    const struct rue_selection *selection = variant->selection;
-    if (selection->recommended == RUE_NONE || selection->top_n_winner == selection->recommended) return;
-    const struct rue_ranking_row *winner = &selection->rows[selection->top_n_winner];
-    const struct rue_ranking_row *best = &selection->rows[selection->recommended];
-    char model[RUE_PROSE_NAME_BYTES];
-    rue_utf8_clean(variant->matrix->models[winner->worst_model], unicode, model, sizeof model);
-    rue_prose_say(&prose, "The votes disagree: ");
-    rue_prose_say_config(&prose, &variant->matrix->configs[selection->top_n_winner]);
-    if (selection->top_n == 1)
-        rue_prose_say(&prose, " is the fastest");
-    else
-        rue_prose_say(&prose, " is among the %zu fastest", selection->top_n);
-    rue_prose_say(&prose, " for %zu" NB "of" NB "%zu models, the recommended one for %zu. ",
-                  winner->top_n_count, selection->model_count, best->top_n_count);
-    rue_prose_say(&prose, "A vote does not tell by how much one is slower: ");
-    if (selection->objective == RUE_OBJECTIVE_WORST)
-        rue_prose_say(&prose, "at worst it costs " PERCENT " (%s) instead of " PERCENT ".",
-                      100 * winner->max_regret_ratio, model, 100 * best->max_regret_ratio);
-    else
-        rue_prose_say(&prose,
-                      "on average it costs " PERCENT " instead of " PERCENT ", and up to " PERCENT " (%s).",
-                      100 * winner->mean_regret_ratio, 100 * best->mean_regret_ratio,
-                      100 * winner->max_regret_ratio, model);
-}
-
-/* To two figures: it is a prediction. */
-static uint64_t about(uint64_t images)
-{
-    uint64_t unit = 1;
-    while (images / unit >= 100) unit *= 10;
-    return (images + unit / 2) / unit * unit;
-}
-
-static void say_other_length(struct rue_prose *prose, const struct rue_variant_findings *variant,
-                             size_t index, const char *from, uint64_t images, const char *on)
-{
-    char label[RUE_CONFIG_TEXT_BYTES], text[RUE_UNIT_TEXT_BYTES];
-    rue_config_label(&variant->matrix->configs[variant->lengths.at[index].config], label);
-    rue_prose_say(prose, "%s" NB "%s" NB "images%s %s is better", from,
-                  rue_format_count(about(images), text, sizeof text), on, label);
-}
-
-void rue_verdict_lengths(const struct rue_variant_findings *variant, char *out, size_t bytes)
-{
-    struct rue_prose prose = rue_prose_start(out, bytes);
-    const struct rue_job_lengths *lengths = &variant->lengths;
-    size_t own = 0;
-    if (lengths->count < 2) return;
-    while (own + 1 < lengths->count && lengths->at[own].to_images < variant->job.images) own++;
-    bool shorter = own > 0, longer = own + 1 < lengths->count;
-    rue_prose_say(&prose, "Jobs of other lengths, as predicted: ");
-    if (shorter) say_other_length(&prose, variant, own - 1, "below", lengths->at[own].from_images, "");
-    if (shorter && longer) rue_prose_say(&prose, ", ");
-    if (longer) say_other_length(&prose, variant, own + 1, "from", lengths->at[own + 1].from_images, " on");
-    rue_prose_say(&prose, lengths->count > 1 + (size_t)shorter + (size_t)longer
-                              ? "; recommendation.json has more, by_job_images."
-                              : ".");
-}
-
-static void say_miss(struct rue_prose *prose, const struct rue_variant_findings *variant, size_t config,
-                     size_t model, bool unicode)
-{
-    const struct rue_cell *cell = rue_cost_matrix_cell(variant->matrix, model, config);
-    char label[RUE_CONFIG_TEXT_BYTES], name[RUE_PROSE_NAME_BYTES], clean[RUE_REASON_BYTES],
-        reason[RUE_REASON_BYTES + 4];
-    rue_config_label(&variant->matrix->configs[config], label);
-    rue_utf8_clean(variant->matrix->models[model], unicode, name, sizeof name);
-    rue_utf8_clean(cell->reason, unicode, clean, sizeof clean);
-    rue_utf8_shorten(clean, REASON_COLUMNS, unicode, reason, sizeof reason);
-    rue_prose_say(prose, "%s %s", label, cell->state == RUE_CELL_INFEASIBLE ? "is infeasible" : "failed");
-    if (!variant->models_unnamed) rue_prose_say(prose, " for %s", name);
-    if (reason[0]) rue_prose_say(prose, " (%s)", reason);
-}
-
-void rue_verdict_unranked(const struct rue_variant_findings *variant, bool unicode, char *out, size_t bytes)
-{
-    struct rue_prose prose = rue_prose_start(out, bytes);
-    const struct rue_selection *selection = variant->selection;
-    size_t unranked = selection->config_count - selection->ranked_count, named = 0, unmeasured = 0;
-    if (unranked == 0 || selection->ranked_count == 0) return;
-    bool limited = variant->matrix->first_limit_ns;
-    rue_prose_say(&prose, "Left out, as not every model has run with them%s: %zu of %zu configurations",
-                  limited ? " within the limits" : "", unranked, selection->config_count);
-    for (size_t c = 0; c < selection->config_count; c++) {
-        if (selection->rows[c].ranked) continue;
-        size_t model = rue_findings_first_miss(variant, c);
-        if (model == RUE_NONE || rue_cost_matrix_cell(variant->matrix, model, c)->state == RUE_CELL_MISSING) {
-            unmeasured++;
-            continue;
-        }
-        if (named++ >= NAMED) continue;
-        rue_prose_say(&prose, "; ");
-        say_miss(&prose, variant, c, model, unicode);
-    }
-    if (named > NAMED) rue_prose_say(&prose, "; %zu more are infeasible or failed", named - NAMED);
-    if (unmeasured) rue_prose_say(&prose, "; %zu not measured on every model", unmeasured);
-    rue_prose_say(&prose, ".");
-}
+/* ---- beside raw data ---- */
 
 /* Storage and the time of converting, where they are known. */
-static void say_price(struct rue_prose *prose, const struct rue_comparison *comparison)
+static void say_price(struct rue_page *page, const struct rue_comparison *comparison)
 {
     const struct rue_variant_findings *raw = comparison->raw, *preprocessed = comparison->preprocessed;
     char a[RUE_UNIT_TEXT_BYTES], b[RUE_UNIT_TEXT_BYTES];
     double images = (double)raw->data.images;
     if (raw->data.bytes && preprocessed->data.bytes && raw->data.images && preprocessed->data.images) {
         double bytes = (double)preprocessed->data.bytes / (double)preprocessed->data.images * images;
-        rue_prose_say(prose, " They take ");
-        rue_prose_say_unbroken(prose, rue_format_bytes((uint64_t)bytes, a, sizeof a));
-        rue_prose_say(prose, " on the disk instead of ");
-        rue_prose_say_unbroken(prose, rue_format_bytes(raw->data.bytes, b, sizeof b));
-        rue_prose_say(prose, ".");
+        rue_say(page, " They take ");
+        rue_say_unbroken(page, rue_format_bytes((uint64_t)bytes, a, sizeof a));
+        rue_say(page, " on the disk instead of ");
+        rue_say_unbroken(page, rue_format_bytes(raw->data.bytes, b, sizeof b));
+        rue_say(page, ".");
     }
     double build_ns = preprocessed->data.build_s_per_image * images * (double)RUE_NS_PER_S;
     if (!(build_ns >= 1) || build_ns > 1e18) return;
-    rue_prose_say(prose, " Converting all %s images takes about ",
-                  rue_format_count(raw->data.images, a, sizeof a));
-    rue_prose_say_unbroken(prose, rue_format_duration((uint64_t)build_ns, b, sizeof b));
+    rue_say(page, " Converting all %s images takes about ", rue_format_count(raw->data.images, a, sizeof a));
+    rue_say_unbroken(page, rue_format_duration((uint64_t)build_ns, b, sizeof b));
     double image_jobs = build_ns / (double)raw->job.images; /* over what an image saves: the jobs */
     double jobs = image_jobs / comparison->saved_ns_per_image;
     if (comparison->saved_ns_per_image > 0 && jobs < 1e9) {
         const struct rue_saving_interval *saved = &comparison->saved;
-        rue_prose_say(prose, ", which pays off ");
-        rue_prose_say_payback(prose, jobs, saved->confidence > 0, "job");
-        if (saved->confidence > 0)
-            rue_prose_say_payback_interval(prose, saved->confidence, image_jobs / saved->high_ns,
-                                           saved->low_ns > 0 ? image_jobs / saved->low_ns : INFINITY);
+        rue_say(page, ", which pays off ");
+        rue_say_payback(page, jobs, saved->confidence, image_jobs / saved->high_ns,
+                        saved->low_ns > 0 ? image_jobs / saved->low_ns : INFINITY, "job", "");
     }
-    rue_prose_say(prose, ".");
+    rue_say(page, ".");
 }
 
-void rue_verdict_comparison(const struct rue_comparison *comparison, char *out, size_t bytes)
+void rue_verdict_comparison(struct rue_page *page, const struct rue_comparison *comparison)
 {
-    struct rue_prose prose = rue_prose_start(out, bytes);
     double least = INFINITY, most = 0;
     for (size_t i = 0; i < comparison->row_count; i++) {
         least = fmin(least, comparison->rows[i].speedup_ratio);
         most = fmax(most, comparison->rows[i].speedup_ratio);
     }
-    rue_prose_say(&prose, "Preprocessed data make the job %.2f times as fast",
-                  comparison->mean_speedup_ratio);
+    rue_say(page, "Preprocessed data make the job %.2f times as fast", comparison->mean_speedup_ratio);
     if (comparison->row_count > 1)
-        rue_prose_say(&prose, " on average (geometric mean over %zu models, from %.2f to %.2f)",
-                      comparison->row_count, least, most);
-    rue_prose_say(&prose, ".");
-    say_price(&prose, comparison);
+        rue_say(page, " on average (geometric mean over %zu models, from %.2f to %.2f)",
+                comparison->row_count, least, most);
+    rue_say(page, ".");
+    say_price(page, comparison);
 }
 
-void rue_verdict_loader(const struct rue_findings *findings, char *out, size_t bytes)
+void rue_verdict_loader(struct rue_page *page, const struct rue_findings *findings)
 {
-    struct rue_prose prose = rue_prose_start(out, bytes);
-    if (strcmp(findings->runner.measured_with, "rue") == 0)
-        rue_prose_say(
-            &prose,
-            "Measured with rue's own loader, whose workers are threads; PyTorch's are processes, so its best "
-            "num_workers can differ.");
+    bool own = strcmp(findings->runner.measured_with, "rue") == 0;
+    if (own)
+        rue_say(page, "Measured with rue's own loader, whose workers are threads; PyTorch's are processes, "
+                      "so its best num_workers can differ.");
     if (findings->variant_count && findings->variants[0].replayed.table_s > 0)
-        rue_prose_say(&prose, "The times are those of a table.");
+        rue_say(page, "The times are those of a table.");
     else if (findings->runner.virtual_clock)
-        rue_prose_say(&prose, "%sThe times are those of a simulated machine.", prose.used ? " " : "");
+        rue_say(page, "%sThe times are those of a simulated machine.", own ? " " : "");
 }
 
-void rue_verdict_partial(const struct rue_findings *findings, bool unicode, char *out, size_t bytes)
+void rue_verdict_partial(struct rue_page *page, const struct rue_findings *findings)
 {
-    struct rue_prose prose = rue_prose_start(out, bytes);
-    if (!findings->run.partial) return;
-    char why[RUE_PROSE_NAME_BYTES];
-    rue_utf8_clean(findings->run.partial_reason, unicode, why, sizeof why);
-    rue_prose_say(&prose, "Partial results: %s.", why[0] ? why : "the run ended early");
+    const char *why = findings->run.partial_reason;
+    if (findings->run.partial) rue_say(page, "Partial results: %s.", why[0] ? why : "the run ended early");
 }

@@ -1,55 +1,42 @@
-/* What the findings mean, in sentences. They hold RUE_NO_BREAK where no line should break, and are fit for a
- * terminal (ASCII alone without `unicode`). Long ones are cut at `bytes`. "" where there is nothing to say.
- */
+/* What the findings mean, in sentences: each function adds to the sentence that was begun last on the page,
+ * nothing where there is nothing to say. */
 #ifndef RUE_VERDICT_H
 #define RUE_VERDICT_H
 
 #include "comparison.h"
+#include "section.h"
 
-enum { RUE_VERDICT_BYTES = 4096 };
+/* The closing sentence: what to use, for what job, whose consumer, and what is gained over what people use
+ * anyway; or why nothing can be recommended. */
+void rue_verdict_use(struct rue_page *page, const struct rue_findings *findings,
+                     const struct rue_variant_findings *variant);
 
-/* The closing sentence: what to use, for what job, whose consumer; or why nothing can be recommended.
- * RUE_MEMORY. */
-rue_status rue_verdict_use(const struct rue_findings *findings, const struct rue_variant_findings *variant,
-                           bool unicode, char *out, size_t bytes, rue_error *error) RUE_MUST_CHECK;
+/* Why no configuration is ranked, without a full stop. */
+void rue_verdict_why_none(struct rue_page *page, const struct rue_variant_findings *variant);
 
 /* The one configuration for several variants, and what it costs each of them. */
-void rue_verdict_overall(const struct rue_overall *overall, bool unicode, char *out, size_t bytes);
+void rue_verdict_overall(struct rue_page *page, const struct rue_overall *overall);
 
-/* Where recorded times were replayed: what the strategy spent of them, and what they say of its answer. */
-void rue_verdict_replayed(const struct rue_variant_findings *variant, char *out, size_t bytes);
+/* Sentences of their own about a variant: what is to be known of its trials, why what ranks above the
+ * recommended configuration or has more votes is not recommended, for which lengths of the job the answer is
+ * another one (not where `brief`), and what is not ranked. (verdict_notes.c) */
+void rue_verdict_notes(struct rue_page *page, const struct rue_variant_findings *variant, bool brief);
 
-/* That images were replaced as they could not be decoded. */
-void rue_verdict_replaced(const struct rue_variant_findings *variant, char *out, size_t bytes);
+/* Why the configuration with the most votes is not the one recommended. (verdict_notes.c) */
+void rue_verdict_votes(struct rue_page *page, const struct rue_variant_findings *variant);
 
-/* That trials were disturbed. */
-void rue_verdict_disturbed(const struct rue_variant_findings *variant, char *out, size_t bytes);
-
-/* That trials were not warm, or cold, as they claim. */
-void rue_verdict_cache(const struct rue_variant_findings *variant, char *out, size_t bytes);
-
-/* That sleeping models woke so late that it matters, or "". */
-void rue_verdict_late(const struct rue_variant_findings *variant, char *out, size_t bytes);
-
-/* For which lengths of the job the answer is another one. */
-void rue_verdict_lengths(const struct rue_variant_findings *variant, char *out, size_t bytes);
-
-/* Why configurations rank above the one that is recommended. */
-void rue_verdict_above(const struct rue_variant_findings *variant, char *out, size_t bytes);
-
-/* Why the configuration with the most votes is not the one recommended. */
-void rue_verdict_votes(const struct rue_variant_findings *variant, bool unicode, char *out, size_t bytes);
-
-/* Which configurations are not ranked, and why. */
-void rue_verdict_unranked(const struct rue_variant_findings *variant, bool unicode, char *out, size_t bytes);
+/* The answers beside the winner: how many configurations keep every model near its best, and which; which
+ * models have a much better one of their own; what a model that was not measured may lose; what would need
+ * less memory. (verdict_notes.c) */
+void rue_verdict_answers(struct rue_page *page, const struct rue_variant_findings *variant);
 
 /* What the preprocessed data bring, what they take on the disk, and when converting them pays off. */
-void rue_verdict_comparison(const struct rue_comparison *comparison, char *out, size_t bytes);
+void rue_verdict_comparison(struct rue_page *page, const struct rue_comparison *comparison);
 
 /* What to mind when the loader that was measured is not the one that will run. */
-void rue_verdict_loader(const struct rue_findings *findings, char *out, size_t bytes);
+void rue_verdict_loader(struct rue_page *page, const struct rue_findings *findings);
 
 /* That the run ended early. */
-void rue_verdict_partial(const struct rue_findings *findings, bool unicode, char *out, size_t bytes);
+void rue_verdict_partial(struct rue_page *page, const struct rue_findings *findings);
 
 #endif

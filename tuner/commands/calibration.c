@@ -180,42 +180,41 @@ void rue_calibration_title(const char *device, bool on_gpu, const char *machine_
     json_decref(machine);
 }
 
-static json_t *model_json(struct rue_json_document *document, const struct rue_calibration_goal *goal,
-                          const struct rue_profile *profile, const char *reason)
+static json_t *model_json(const struct rue_calibration_goal *goal, const struct rue_profile *profile,
+                          const char *reason)
 {
     json_t *object = json_object(), *sizes = json_array(), *times = json_array(), *infeasible = json_array();
     for (size_t i = 0; i < goal->batch_size_count; i++) {
         bool measured = i < profile->points;
-        rue_json_push(document, measured ? sizes : infeasible, json_integer(goal->batch_sizes[i]));
-        if (measured) rue_json_push(document, times, rue_json_nanoseconds(profile->batch_ns[i]));
+        rue_json_push(measured ? &sizes : &infeasible, json_integer(goal->batch_sizes[i]));
+        if (measured) rue_json_push(&times, rue_json_nanoseconds(profile->batch_ns[i]));
     }
-    rue_json_put(document, object, "model", rue_json_text(profile->name));
-    rue_json_put(document, object, "batch_size", sizes);
-    rue_json_put(document, object, "batch_ns", times);
-    rue_json_put(document, object, "largest_batch", rue_json_integer_or_null(profile->largest_batch));
-    rue_json_put(document, object, "infeasible", infeasible);
-    rue_json_put(document, object, "reason", rue_json_text_or_null(reason));
+    rue_json_put(&object, "model", rue_json_text(profile->name));
+    rue_json_put(&object, "batch_size", sizes);
+    rue_json_put(&object, "batch_ns", times);
+    rue_json_put(&object, "largest_batch", rue_json_integer_or_null(profile->largest_batch));
+    rue_json_put(&object, "infeasible", infeasible);
+    rue_json_put(&object, "reason", rue_json_text_or_null(reason));
     return object;
 }
 
-json_t *rue_calibration_json(struct rue_json_document *document, const struct rue_calibration_goal *goal,
+json_t *rue_calibration_json(const struct rue_calibration_goal *goal,
                              const struct rue_calibration *calibration)
 {
     json_t *root = json_object(), *models = json_array();
-    rue_json_put(document, root, "format", json_string(RUE_DEVICE_TABLE_FORMAT));
-    rue_json_put(document, root, "title", rue_json_text(calibration->title));
-    rue_json_put(document, root, "device", rue_json_text(goal->device));
-    rue_json_put(document, root, "precision", rue_json_text(calibration->precision));
-    if (calibration->on_gpu) rue_json_put(document, root, "pin_memory", json_boolean(goal->pin_memory));
-    rue_json_put(document, root, "batches", rue_json_integer(goal->batches));
-    rue_json_put(document, root, "note", rue_json_text_or_null(calibration->note));
-    rue_json_put(document, root, "runner", rue_json_text(calibration->runner));
-    rue_json_put(document, root, "machine", rue_json_words(calibration->machine_json));
+    rue_json_put(&root, "format", json_string(RUE_DEVICE_TABLE_FORMAT));
+    rue_json_put(&root, "title", rue_json_text(calibration->title));
+    rue_json_put(&root, "device", rue_json_text(goal->device));
+    rue_json_put(&root, "precision", rue_json_text(calibration->precision));
+    if (calibration->on_gpu) rue_json_put(&root, "pin_memory", json_boolean(goal->pin_memory));
+    rue_json_put(&root, "batches", rue_json_integer(goal->batches));
+    rue_json_put(&root, "note", rue_json_text_or_null(calibration->note));
+    rue_json_put(&root, "runner", rue_json_text(calibration->runner));
+    rue_json_put(&root, "machine", rue_json_words(calibration->machine_json));
     for (size_t m = 0; m < calibration->table.count; m++)
         if (calibration->table.profiles[m].points)
-            rue_json_push(
-                document, models,
-                model_json(document, goal, &calibration->table.profiles[m], calibration->reasons[m]));
-    rue_json_put(document, root, "models", models);
+            rue_json_push(&models,
+                          model_json(goal, &calibration->table.profiles[m], calibration->reasons[m]));
+    rue_json_put(&root, "models", models);
     return root;
 }

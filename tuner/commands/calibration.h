@@ -45,7 +45,7 @@ void rue_calibration_title(const char *device, bool on_gpu, const char *machine_
                            size_t bytes);
 
 /* The device table as JSON, as rue_device_table_read has it; models without any size are left out. */
-json_t *rue_calibration_json(struct rue_json_document *document, const struct rue_calibration_goal *goal,
+json_t *rue_calibration_json(const struct rue_calibration_goal *goal,
                              const struct rue_calibration *calibration);
 
 #endif

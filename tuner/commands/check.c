@@ -379,94 +379,82 @@ bool rue_check_holds(const struct rue_check *check)
 }
 
 /* Which trials there were, and whether they took as long as they did. */
-static void describe_trials(const struct rue_check *check, char *out, size_t bytes)
+static void say_trials(struct rue_page *page, const struct rue_check *check)
 {
     double ratio = check->findings.time_ratio;
-    int used = snprintf(out, bytes, ", with %s",
-                        check->findings.whole_jobs ? "whole jobs on every model"
-                                                   : "a few trials, not with whole jobs on every model");
+    rue_say(page, ", with %s",
+            check->findings.whole_jobs ? "whole jobs on every model"
+                                       : "a few trials, not with whole jobs on every model");
     if (ratio >= times_differ_ratio)
-        snprintf(out + used, bytes - (size_t)used, "; trials take %.0f %% longer here than they did",
-                 100 * (ratio - 1));
+        rue_say(page, "; trials take %.0f %% longer here than they did", 100 * (ratio - 1));
     else if (ratio <= 1 / times_differ_ratio)
-        snprintf(out + used, bytes - (size_t)used, "; trials take %.0f %% less time here than they did",
-                 100 * (1 - ratio));
-}
-
-static void describe_unsure(const struct rue_check *check, const char *config, const char *best,
-                            const char *times, char *out, size_t bytes)
-{
-    bool other = !rue_config_equal(&check->best, &check->config);
-    if (isnan(check->findings.time_ratio))
-        snprintf(out, bytes, "cannot be relied on here: it does not tell how long these trials should take");
-    else
-        snprintf(out, bytes,
-                 "cannot be relied on here: times are not what they were, and %s may be better than %s%s",
-                 other ? best : "another", config, times);
+        rue_say(page, "; trials take %.0f %% less time here than they did", 100 * (1 - ratio));
 }
 
 /* "; it is 1.31 times as fast as workers = CPUs, 32/4 (95 % CI 1.2 to 1.4)", "" where that was not tried. */
-static void describe_gain(const struct rue_check *check, char *out, size_t bytes)
+static void say_gain(struct rue_page *page, const struct rue_check *check)
 {
     char label[RUE_CONFIG_TEXT_BYTES];
     const struct rue_gain *gain = &check->gain;
-    out[0] = 0;
     if (gain->confidence == 0) return;
     rue_config_label(&check->baseline, label);
-    snprintf(out, bytes, "; it is %.2f times as fast as %s, %s (%.3g %% CI %.2f to %.2f)", gain->ratio,
-             check->baseline_name, label, 100 * gain->confidence, gain->low, gain->high);
+    rue_say(page, "; it is %.2f times as fast as %s, %s (%.3g %% CI %.2f to %.2f)", gain->ratio,
+            check->baseline_name, label, 100 * gain->confidence, gain->low, gain->high);
 }
 
 /* Others may have failed before it. */
-static void describe_failed(const struct rue_check *check, const char *config, char *out, size_t bytes)
+static void say_failed(struct rue_page *page, const struct rue_check *check, const char *config)
 {
     for (size_t i = 0; i < check->trial_count; i++) {
         const struct rue_check_trial *trial = &check->trials[i];
         if (trial->outcome == RUE_TRIAL_OK || !rue_config_equal(&trial->config, &check->config)) continue;
-        snprintf(out, bytes, "does not hold here: %s %s: %s", config,
-                 trial->outcome == RUE_TRIAL_INFEASIBLE ? "is infeasible" : "does not run", trial->reason);
+        rue_say(page, "does not hold here: %s %s: %s", config,
+                trial->outcome == RUE_TRIAL_INFEASIBLE ? "is infeasible" : "does not run", trial->reason);
         return;
     }
-    snprintf(out, bytes, "does not hold here: %s does not run", config);
+    rue_say(page, "does not hold here: %s does not run", config);
 }
 
-void rue_check_describe(const struct rue_check *check, char *out, size_t bytes)
+void rue_check_say(struct rue_page *page, const struct rue_check *check)
 {
-    char config[RUE_CONFIG_TEXT_BYTES], best[RUE_CONFIG_TEXT_BYTES], trials[160],
-        gain[RUE_CONFIG_TEXT_BYTES + 160];
+    char config[RUE_CONFIG_TEXT_BYTES], best[RUE_CONFIG_TEXT_BYTES];
     const struct rue_recheck_findings *found = &check->findings;
     rue_config_label(&check->config, config);
     rue_config_label(&check->best, best);
-    describe_trials(check, trials, sizeof trials);
     switch (found->verdict) {
     case RUE_RECHECK_HOLDS:
-        describe_gain(check, gain, sizeof gain);
         if (found->tried == 1)
-            snprintf(out, bytes, "still holds here: of the configurations %s alone was tried again%s%s",
-                     config, gain, trials);
+            rue_say(page, "still holds here: of the configurations %s alone was tried again", config);
         else
-            snprintf(out, bytes,
-                     "still holds here: %s is within %.1f %% of the best of the %zu configurations tried "
-                     "again%s%s",
-                     config, rue_prose_bound_percent(found->tried_ratio), found->tried, gain, trials);
+            rue_say(
+                page,
+                "still holds here: %s is within %.1f %% of the best of the %zu configurations tried again",
+                config, rue_prose_bound_percent(found->tried_ratio), found->tried);
+        say_gain(page, check);
+        say_trials(page, check);
         break;
     case RUE_RECHECK_BEATEN:
+        rue_say(page, "does not hold here: %s is expected to be better than %s by ", best, config);
         if (isnan(found->excess_ratio))
-            snprintf(out, bytes, "does not hold here: %s is expected to be better than %s by far%s", best,
-                     config, trials);
+            rue_say(page, "far");
         else
-            snprintf(out, bytes,
-                     "does not hold here: %s is expected to be better than %s by %.1f %% of %s regret%s",
-                     best, config, 100 * found->excess_ratio, check->worst ? "worst" : "mean", trials);
+            rue_say(page, "%.1f %% of %s regret", 100 * found->excess_ratio, check->worst ? "worst" : "mean");
+        say_trials(page, check);
         break;
     case RUE_RECHECK_UNSURE:
-        describe_unsure(check, config, best, trials, out, bytes);
+        if (isnan(found->time_ratio)) {
+            rue_say(page, "cannot be relied on here: it does not tell how long these trials should take");
+            break;
+        }
+        rue_say(page, "cannot be relied on here: times are not what they were, and %s may be better than %s",
+                rue_config_equal(&check->best, &check->config) ? "another" : best, config);
+        say_trials(page, check);
         break;
     case RUE_RECHECK_FAILED:
-        describe_failed(check, config, out, bytes);
+        say_failed(page, check, config);
         break;
     case RUE_RECHECK_UNTRIED:
-        snprintf(out, bytes, "was not checked: %s", check->skipped[0] ? check->skipped : "no trial was made");
+        rue_say(page, "was not checked: %s", check->skipped[0] ? check->skipped : "no trial was made");
         break;
     }
 }

@@ -4,6 +4,7 @@
 
 #include "interval.h"
 #include "recheck.h"
+#include "section.h"
 #include "study.h"
 
 enum { RUE_CHECK_TRIALS_MAX = 64, RUE_CHECK_DIFFERENCES_MAX = 8 };
@@ -49,8 +50,8 @@ const char *rue_check_obstacle(const struct rue_recommended *part, const char *d
 rue_status rue_check_run(const struct rue_check_goal *goal, struct rue_check *out,
                          rue_error *error) RUE_MUST_CHECK;
 
-/* What it says, a sentence without the variant: "still holds here: ...". */
-void rue_check_describe(const struct rue_check *check, char *out, size_t bytes);
+/* What it says, without the variant, as part of the last sentence of the page: "still holds here: ...". */
+void rue_check_say(struct rue_page *page, const struct rue_check *check);
 
 /* Whether the recommendation can still be relied on. */
 bool rue_check_holds(const struct rue_check *check);

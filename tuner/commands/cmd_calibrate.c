@@ -1,6 +1,7 @@
 #include <errno.h>
 #include <jansson.h>
 #include <libgen.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,11 +11,10 @@
 #include "interrupt.h"
 #include "knob_list.h"
 #include "output.h"
+#include "section.h"
 #include "terminal.h"
-#include "text_table.h"
-#include "units.h"
-#include "wrap.h"
 
+enum { SIZES_MAX = 15 };
 enum { DEVICE, BATCH_SIZE, BATCHES, PIN_MEMORY, TRIAL_TIMEOUT, OUT, JSON, QUIET };
 
 static const char default_models[] = "resnet18,resnet50,efficientnet_v2_s,vit_b_16";
@@ -51,11 +51,7 @@ struct page {
 static rue_status write_json(const void *context, FILE *stream, rue_error *error)
 {
     const struct page *page = context;
-    struct rue_json_document document = {0};
-    json_t *root = rue_calibration_json(&document, page->goal, page->calibration);
-    rue_status status = rue_json_write(&document, root, stream, error);
-    json_decref(root);
-    return status;
+    return rue_json_write(rue_calibration_json(page->goal, page->calibration), stream, error);
 }
 
 /* `path`, shorter than PATH_MAX, as folder and name, for which there is room in the arrays. */
@@ -85,65 +81,49 @@ static rue_status check_file(const char *path, rue_error *error)
                     path, strerror(errno));
 }
 
-/* Sizes from `first` up to `end`. */
-static void put_row(struct rue_text_table *table, const struct rue_profile *profile, size_t first, size_t end)
-{
-    char text[RUE_UNIT_TEXT_BYTES];
-    if (!rue_text_table_row(table, false)) return;
-    rue_text_table_cell(table, 0, "%s", profile->name);
-    for (size_t i = first; i < end; i++)
-        rue_text_table_cell(table, (int)(i - first) + 1, "%s",
-                            i < profile->points ? rue_format_duration((uint64_t)(profile->batch_ns[i] + 0.5),
-                                                                      text, sizeof text)
-                                                : "-");
-}
-
-static void put_times(struct rue_text_table *table, const struct page *page,
-                      const struct rue_report_style *style, size_t first, size_t end)
+static void put_times(struct rue_page *out, const struct page *page)
 {
     const struct rue_device_table *measured = &page->calibration->table;
-    rue_text_table_clear(table, style->unicode);
-    rue_text_table_column(table, (struct rue_text_column){.header = "model"});
-    for (size_t i = first; i < end; i++) {
-        struct rue_text_column column = {.right = true};
-        snprintf(column.header, sizeof column.header, "batch of %d", page->goal->batch_sizes[i]);
-        rue_text_table_column(table, column);
+    size_t sizes = page->goal->batch_size_count;
+    rue_page_table(out, &(struct rue_table_column){.header = "model"}, 1);
+    for (size_t i = 0; i < sizes; i++) {
+        char header[32];
+        snprintf(header, sizeof header, "batch of %d", page->goal->batch_sizes[i]);
+        rue_page_column(
+            out, (struct rue_table_column){.header = header, .unit = RUE_UNIT_DURATION, .folds = true});
     }
-    for (size_t m = 0; m < measured->count; m++) put_row(table, &measured->profiles[m], first, end);
-    rue_text_table_print(table, style, stdout);
-    putchar('\n');
+    for (size_t m = 0; m < measured->count; m++) {
+        const struct rue_profile *profile = &measured->profiles[m];
+        rue_page_row(out, false);
+        rue_put_text(out, profile->name);
+        for (size_t i = 0; i < sizes; i++)
+            rue_put_number(out, i < profile->points ? profile->batch_ns[i] : NAN);
+    }
+    rue_page_gap(out);
 }
 
-static int longest_name(const struct rue_device_table *measured)
+static void put_line(struct rue_page *out, const char *before, const char *text)
 {
-    size_t longest = 0;
-    for (size_t m = 0; m < measured->count; m++) {
-        size_t length = strlen(measured->profiles[m].name);
-        if (length > longest) longest = length;
-    }
-    return (int)longest;
+    rue_page_sentence(out, RUE_LOOK_PLAIN, 0);
+    rue_say(out, "%s%s%s", before, before[0] ? ": " : "", text);
 }
 
 static rue_status show(const struct page *page, rue_error *error)
 {
-    enum { TIME_COLUMNS = 7 };
     const struct rue_report_style style = rue_terminal_style(stdout, 0);
     const struct rue_calibration *calibration = page->calibration;
-    struct rue_text_table *table = calloc(1, sizeof *table);
-    if (!table) return rue_fail_memory(error, "a table", sizeof *table);
-    size_t sizes = page->goal->batch_size_count;
-    size_t row =
-        (size_t)rue_text_table_fitting(&style, longest_name(&calibration->table), TIME_COLUMNS, (int)sizes);
-    rue_terminal_say(stdout, "%s:", calibration->title);
-    for (size_t first = 0; first < sizes; first += row)
-        put_times(table, page, &style, first, first + row < sizes ? first + row : sizes);
-    free(table);
-    if (calibration->note[0]) rue_terminal_say(stdout, "%s", calibration->note);
+    struct rue_page out = {0};
+    put_line(&out, calibration->title, "");
+    put_times(&out, page);
+    put_line(&out, "", calibration->note);
     for (size_t m = 0; m < calibration->table.count; m++)
         if (calibration->reasons[m][0])
-            rue_terminal_say(stdout, "%s: %s", calibration->table.profiles[m].name, calibration->reasons[m]);
-    rue_terminal_say(stdout, "Written to %s; --device %s simulates it elsewhere.", page->path, page->path);
-    return RUE_OK;
+            put_line(&out, calibration->table.profiles[m].name, calibration->reasons[m]);
+    put_line(&out, "", "Written to ");
+    rue_say(&out, "%s; --device %s simulates it elsewhere.", page->path, page->path);
+    rue_status status = rue_page_write(&out, &style, stdout, error);
+    rue_page_close(&out);
+    return status;
 }
 
 static rue_status calibrate(const struct rue_options *options, const struct rue_calibration_goal *goal,
@@ -179,8 +159,7 @@ static rue_status run(const struct rue_options *options, rue_error *error)
     if (status == RUE_OK) status = check_file(path, error);
     if (status != RUE_OK) return status;
     size_t sizes = (size_t)space.count[RUE_BATCH_SIZE];
-    if (sizes > RUE_TEXT_TABLE_COLUMNS - 1)
-        return rue_fail(error, RUE_USAGE, "--batch-size: more than %d values", RUE_TEXT_TABLE_COLUMNS - 1);
+    if (sizes > SIZES_MAX) return rue_fail(error, RUE_USAGE, "--batch-size: more than %d values", SIZES_MAX);
     struct rue_progress progress = rue_progress_open(rue_options_flag(options, QUIET));
     const struct rue_calibration_goal goal = {
         .models = rue_options_argument_count(options) ? rue_options_argument(options, 0) : default_models,

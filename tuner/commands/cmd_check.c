@@ -1,5 +1,6 @@
 #include "commands.h"
 
+#include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
@@ -38,104 +39,112 @@ static void name_part(const struct rue_recommended *part, char *out, size_t byte
 
 /* ---- shown ---- */
 
-static void show_trials(const struct rue_check *check)
+static void put_trials(struct rue_page *page, const struct rue_check *check)
 {
     for (size_t i = 0; i < check->trial_count; i++) {
         const struct rue_check_trial *trial = &check->trials[i];
         char label[RUE_CONFIG_TEXT_BYTES];
         rue_config_label(&trial->config, label);
+        rue_page_sentence(page, RUE_LOOK_PLAIN, 2);
+        rue_say(page, "%s on %s: ", label, trial->model);
         if (trial->outcome != RUE_TRIAL_OK)
-            rue_terminal_say(stdout, "  %s on %s: %s: %s", label, trial->model,
-                             rue_outcome_names[trial->outcome], trial->reason);
-        else if (trial->expected_s > 0)
-            rue_terminal_say(stdout, "  %s on %s: %.3g s for %llu images, expected %.3g s", label,
-                             trial->model, trial->measured_s, (unsigned long long)trial->images,
-                             trial->expected_s);
+            rue_say(page, "%s: %s", rue_outcome_names[trial->outcome], trial->reason);
         else
-            rue_terminal_say(stdout, "  %s on %s: %.3g s for %llu images", label, trial->model,
-                             trial->measured_s, (unsigned long long)trial->images);
+            rue_say(page, "%.3g s for %" PRIu64 " images", trial->measured_s, trial->images);
+        if (trial->outcome == RUE_TRIAL_OK && trial->expected_s > 0)
+            rue_say(page, ", expected %.3g s", trial->expected_s);
     }
 }
 
-static void show(const struct checks *checks)
+static rue_status show(const struct checks *checks, rue_error *error)
 {
+    const struct rue_report_style style = rue_terminal_style(stdout, 0);
+    struct rue_page page = {0};
     for (size_t i = 0; i < checks->count; i++) {
         const struct rue_check *check = &checks->at[i];
-        char name[128], sentence[RUE_ERROR_MESSAGE_BYTES];
+        char name[128];
         name_part(&checks->earlier->at[i], name, sizeof name);
-        rue_check_describe(check, sentence, sizeof sentence);
-        for (size_t d = 0; d < check->difference_count; d++)
-            rue_terminal_say(stdout, "%s: not as it was: %s", name, check->differences[d]);
-        rue_terminal_say(stdout, "%s: %s", name, sentence);
-        show_trials(check);
+        for (size_t d = 0; d < check->difference_count; d++) {
+            rue_page_sentence(&page, RUE_LOOK_PLAIN, 0);
+            rue_say(&page, "%s: not as it was: %s", name, check->differences[d]);
+        }
+        rue_page_sentence(&page, RUE_LOOK_PLAIN, 0);
+        rue_say(&page, "%s: ", name);
+        rue_check_say(&page, check);
+        put_trials(&page, check);
     }
+    rue_status status = rue_page_write(&page, &style, stdout, error);
+    rue_page_close(&page);
+    return status;
 }
 
-static json_t *trial_json(struct rue_json_document *document, const struct rue_check_trial *trial)
+static json_t *trials_json(const struct rue_check *check)
 {
-    json_t *object = json_object();
-    rue_json_put(document, object, "model", rue_json_text(trial->model));
-    rue_json_put(document, object, "config", rue_json_config(document, &trial->config, true));
-    rue_json_put(document, object, "images", rue_json_integer(trial->images));
-    rue_json_put(document, object, "status", json_string(rue_outcome_names[trial->outcome]));
-    rue_json_put(document, object, "reason", rue_json_text_or_null(trial->reason));
-    rue_json_put(document, object, "end_to_end_ns", rue_json_nanoseconds(trial->measured_s * 1e9));
-    rue_json_put(document, object, "expected_ns", rue_json_nanoseconds(trial->expected_s * 1e9));
-    return object;
+    static const struct rue_table_column columns[] = {{.key = "model"},
+                                                      {.key = "config", .unit = RUE_UNIT_CONFIG},
+                                                      {.key = "images", .unit = RUE_UNIT_COUNT},
+                                                      {.key = "status"},
+                                                      {.key = "reason"},
+                                                      {.key = "end_to_end_ns", .unit = RUE_UNIT_DURATION},
+                                                      {.key = "expected_ns", .unit = RUE_UNIT_DURATION}};
+    struct rue_page page = {0};
+    rue_page_table(&page, columns, sizeof columns / sizeof *columns);
+    for (size_t i = 0; i < check->trial_count; i++) {
+        const struct rue_check_trial *trial = &check->trials[i];
+        rue_page_row(&page, false);
+        rue_put_text(&page, trial->model);
+        rue_put_config(&page, &trial->config);
+        rue_put_number(&page, (double)trial->images);
+        rue_put_text(&page, rue_outcome_names[trial->outcome]);
+        rue_put_text(&page, trial->reason);
+        rue_put_number(&page, trial->measured_s * 1e9);
+        rue_put_number(&page, trial->expected_s * 1e9);
+    }
+    json_t *array = rue_table_json(rue_page_last_table(&page));
+    rue_page_close(&page);
+    return array;
 }
 
-static json_t *check_json(struct rue_json_document *document, const struct rue_recommended *part,
-                          const struct rue_check *check)
+static json_t *config_json(bool known, const struct rue_config *config)
+{
+    return known ? rue_json_config(config, true) : json_null();
+}
+
+static json_t *check_json(const struct rue_recommended *part, const struct rue_check *check)
 {
     static const char *const verdicts[] = {[RUE_RECHECK_HOLDS] = "holds",
                                            [RUE_RECHECK_BEATEN] = "beaten",
                                            [RUE_RECHECK_UNSURE] = "unsure",
                                            [RUE_RECHECK_FAILED] = "failed",
                                            [RUE_RECHECK_UNTRIED] = "unchecked"};
-    char name[128], sentence[RUE_ERROR_MESSAGE_BYTES];
-    json_t *object = json_object(), *differences = json_array(), *trials = json_array();
-    bool checked = !check->skipped[0], told = checked && check->findings.verdict != RUE_RECHECK_UNTRIED;
+    const struct rue_recheck_findings *found = &check->findings;
+    char name[128];
+    json_t *differences = json_array();
+    struct rue_page sentence = {0};
+    bool checked = !check->skipped[0], told = checked && found->verdict != RUE_RECHECK_UNTRIED,
+         compared = check->gain.confidence > 0;
     name_part(part, name, sizeof name);
-    rue_check_describe(check, sentence, sizeof sentence);
+    rue_page_sentence(&sentence, RUE_LOOK_PLAIN, 0);
+    rue_check_say(&sentence, check);
     for (size_t d = 0; d < check->difference_count; d++)
-        rue_json_push(document, differences, rue_json_text(check->differences[d]));
-    for (size_t i = 0; i < check->trial_count; i++)
-        rue_json_push(document, trials, trial_json(document, &check->trials[i]));
-    rue_json_put(document, object, "variant", rue_json_text(name));
-    rue_json_put(document, object, "verdict", json_string(verdicts[check->findings.verdict]));
-    rue_json_put(document, object, "sentence", rue_json_text(sentence));
-    rue_json_put(document, object, "config",
-                 checked ? rue_json_config(document, &check->config, true) : json_null());
-    rue_json_put(document, object, "best",
-                 told ? rue_json_config(document, &check->best, true) : json_null());
-    rue_json_put(document, object, "excess_ratio",
-                 told ? rue_json_real(check->findings.excess_ratio) : json_null());
-    rue_json_put(document, object, "time_ratio",
-                 told ? rue_json_real(check->findings.time_ratio) : json_null());
-    bool compared = check->gain.confidence > 0;
-    rue_json_put(document, object, "baseline",
-                 compared ? rue_json_config(document, &check->baseline, true) : json_null());
-    rue_json_put(document, object, "baseline_speedup_ratio",
-                 compared ? rue_json_real(check->gain.ratio) : json_null());
-    rue_json_put(document, object, "whole_jobs", json_boolean(check->findings.whole_jobs));
-    rue_json_put(document, object, "differences", differences);
-    rue_json_put(document, object, "trials", trials);
-    return object;
+        rue_json_push(&differences, rue_json_text(check->differences[d]));
+    return rue_json_make(
+        "variant:t verdict:t sentence:o config:o best:o excess_ratio:r time_ratio:r baseline:o "
+        "baseline_speedup_ratio:r whole_jobs:b differences:o trials:o",
+        name, verdicts[found->verdict], rue_page_json_text(&sentence), config_json(checked, &check->config),
+        config_json(told, &check->best), told ? found->excess_ratio : NAN, told ? found->time_ratio : NAN,
+        config_json(compared, &check->baseline), compared ? check->gain.ratio : NAN, found->whole_jobs,
+        differences, trials_json(check));
 }
 
 static rue_status show_json(const struct checks *checks, bool holds, rue_error *error)
 {
-    struct rue_json_document document = {0};
-    json_t *root = json_object(), *list = json_array();
-    rue_json_put(&document, root, "format", json_string("rue.check/1"));
-    rue_json_put(&document, root, "recommendation", rue_json_text(checks->earlier->path));
-    rue_json_put(&document, root, "holds", json_boolean(holds));
+    json_t *list = json_array();
     for (size_t i = 0; i < checks->count; i++)
-        rue_json_push(&document, list, check_json(&document, &checks->earlier->at[i], &checks->at[i]));
-    rue_json_put(&document, root, "checks", list);
-    rue_status status = rue_json_write(&document, root, stdout, error);
-    json_decref(root);
-    return status;
+        rue_json_push(&list, check_json(&checks->earlier->at[i], &checks->at[i]));
+    return rue_json_write(rue_json_make("format:t recommendation:t holds:b checks:o", "rue.check/1",
+                                        checks->earlier->path, holds, list),
+                          stdout, error);
 }
 
 /* ---- the command ---- */
@@ -196,7 +205,7 @@ static rue_status run(const struct rue_options *options, rue_error *error)
         if (rue_options_flag(options, JSON))
             status = show_json(&checks, judged == RUE_OK, error);
         else
-            show(&checks);
+            status = show(&checks, error);
         if (status == RUE_OK && judged != RUE_OK) status = rue_fail(error, judged, "%s", verdict.message);
     }
     free(checks.at);

@@ -147,9 +147,7 @@ static rue_status show_json(const struct rue_source *source, const struct survey
             variant.path);
     json_object_set_new(object, "in_memory_ratio",
                         isnan(survey->in_memory_ratio) ? json_null() : json_real(survey->in_memory_ratio));
-    rue_status status = rue_json_write(&(struct rue_json_document){0}, object, stdout, error);
-    json_decref(object);
-    return status;
+    return rue_json_write(object, stdout, error);
 }
 
 static rue_status run(const struct rue_options *options, rue_error *error)

@@ -10,10 +10,8 @@
 #include "commands.h"
 #include "json_findings.h"
 #include "record.h"
+#include "section.h"
 #include "terminal.h"
-#include "text_table.h"
-#include "utf8.h"
-#include "wrap.h"
 
 enum { JSON };
 enum { DEPTH_MAX = 3 };
@@ -29,13 +27,10 @@ struct list {
     bool json;
     size_t studies;
     struct rue_report_style style;
-    struct rue_text_table *table;
+    struct rue_page page;
     struct rue_names reasons; /* why studies of the table are unreadable */
-    struct rue_json_document document;
     json_t *array;
 };
-
-enum { STUDY, STATE, OK, NOT_OK, MEASURED, MODE, RECOMMENDED, DATA };
 
 /* ---- one study ---- */
 
@@ -46,31 +41,23 @@ static const char *state_of(const struct rue_record *record)
     return record->partial ? "partial" : "complete";
 }
 
-static void new_line(struct list *list)
-{
-    if (rue_text_table_row(list->table, false)) return;
-    rue_text_table_print(list->table, &list->style, stdout); /* full: a second table follows */
-    list->table->row_count = 0;
-    rue_text_table_row(list->table, false);
-}
-
 /* "128/8 (1.2 %)", "128/8 (worst 1.2 %, throughput)": by what, where that is said otherwise than usual. */
-static void put_best(struct list *list, const struct rue_variant_findings *variant)
+static void put_best(struct rue_page *page, const struct rue_variant_findings *variant)
 {
     char label[RUE_CONFIG_TEXT_BYTES];
     size_t best = variant->selection->recommended;
-    rue_text_table_cell(list->table, MODE, "%s", rue_findings_mode(variant));
+    rue_put_text(page, rue_findings_mode(variant));
     if (best == RUE_NONE) {
-        rue_text_table_cell(list->table, RECOMMENDED, "nothing ranked");
+        rue_put_text(page, "nothing ranked");
         return;
     }
     rue_config_label(&variant->matrix->configs[best], label);
     const struct rue_ranking_row *row = &variant->selection->rows[best];
     bool worst = variant->selection->objective == RUE_OBJECTIVE_WORST, time = variant->goal == RUE_GOAL_TIME;
-    rue_text_table_cell(list->table, RECOMMENDED, "%s (%s%.1f %%%s%s%s)", label, worst ? "worst " : "",
-                        100 * (worst ? row->max_regret_ratio : row->mean_regret_ratio),
-                        variant->selection->weights ? ", weighted" : "", time ? "" : ", ",
-                        time ? "" : rue_goal_names[variant->goal]);
+    rue_put_words(page, "%s (%s%.1f %%%s%s%s)", label, worst ? "worst " : "",
+                  100 * (worst ? row->max_regret_ratio : row->mean_regret_ratio),
+                  variant->selection->weights ? ", weighted" : "", time ? "" : ", ",
+                  time ? "" : rue_goal_names[variant->goal]);
 }
 
 /* A line, and one more for each mode behind the first. */
@@ -78,38 +65,39 @@ static void add_lines(struct list *list, const char *path, const struct rue_reco
                       const struct rue_findings *findings)
 {
     const struct rue_record_set *newest = record->set_count ? &record->sets[0] : NULL;
-    new_line(list);
-    rue_text_table_cell(list->table, STUDY, "%s", path);
-    rue_text_table_cell(list->table, STATE, "%s", state_of(record));
-    rue_text_table_cell(list->table, OK, "%zu", record->trials_ok);
-    rue_text_table_cell(list->table, NOT_OK, "%zu", record->trials_not_ok);
-    rue_text_table_cell(list->table, MEASURED, "%s", newest ? newest->recorded : "");
-    rue_text_table_cell(list->table, DATA, "%s", newest && newest->data ? newest->data : "");
-    for (size_t v = 0; findings && v < findings->variant_count; v++) {
-        if (v) new_line(list);
-        put_best(list, &findings->variants[v]);
+    size_t modes = findings ? findings->variant_count : 0;
+    char ok[32], not_ok[32];
+    snprintf(ok, sizeof ok, "%zu", record->trials_ok);
+    snprintf(not_ok, sizeof not_ok, "%zu", record->trials_not_ok);
+    const char *const cells[] = {path, state_of(record), ok, not_ok, newest ? newest->recorded : ""};
+    for (size_t v = 0; v == 0 || v < modes; v++) {
+        rue_page_row(&list->page, false);
+        for (size_t c = 0; c < sizeof cells / sizeof *cells; c++)
+            rue_put_text(&list->page, v ? "" : cells[c]);
+        if (v < modes)
+            put_best(&list->page, &findings->variants[v]);
+        else
+            rue_put_text(&list->page, ""), rue_put_text(&list->page, "");
+        rue_put_text(&list->page, v || !newest || !newest->data ? "" : newest->data);
     }
 }
 
-static json_t *recommendations_json(struct list *list, const struct rue_findings *findings)
+static json_t *recommendations_json(const struct rue_findings *findings)
 {
     json_t *array = json_array();
     for (size_t v = 0; findings && v < findings->variant_count; v++) {
         const struct rue_variant_findings *variant = &findings->variants[v];
         size_t best = variant->selection->recommended;
         json_t *object = json_object();
-        rue_json_put(&list->document, object, "mode", rue_json_text(rue_findings_mode(variant)));
-        rue_json_put(&list->document, object, "config",
-                     best == RUE_NONE
-                         ? json_null()
-                         : rue_json_config(&list->document, &variant->matrix->configs[best], false));
+        rue_json_put(&object, "mode", rue_json_text(rue_findings_mode(variant)));
+        rue_json_put(&object, "config", rue_json_config_of(variant, best, false));
         rue_json_put(
-            &list->document, object, "mean_regret_ratio",
+            &object, "mean_regret_ratio",
             rue_json_real(best == RUE_NONE ? NAN : variant->selection->rows[best].mean_regret_ratio));
-        rue_json_put(&list->document, object, "job_images", rue_json_integer_or_null(variant->job.images));
-        rue_json_put_rules(&list->document, object, variant);
-        rue_json_put_goal(&list->document, object, variant);
-        rue_json_push(&list->document, array, object);
+        rue_json_put(&object, "job_images", rue_json_integer_or_null(variant->job.images));
+        rue_json_put_rules(&object, variant);
+        rue_json_put_goal(&object, variant);
+        rue_json_push(&array, object);
     }
     return array;
 }
@@ -118,32 +106,23 @@ static void add_object(struct list *list, const char *path, const struct rue_rec
                        const struct rue_findings *findings)
 {
     const struct rue_record_set *newest = record->set_count ? &record->sets[0] : NULL;
-    json_t *object = json_object();
-    rue_json_put(&list->document, object, "study", rue_json_text(path));
-    rue_json_put(&list->document, object, "state", json_string(state_of(record)));
-    rue_json_put(&list->document, object, "data",
-                 rue_json_text_or_null(newest && newest->data ? newest->data : ""));
-    rue_json_put(&list->document, object, "measured", rue_json_text_or_null(newest ? newest->recorded : ""));
-    rue_json_put(&list->document, object, "trials_ok", rue_json_integer(record->trials_ok));
-    rue_json_put(&list->document, object, "trials_not_ok", rue_json_integer(record->trials_not_ok));
-    rue_json_put(&list->document, object, "recommendations", recommendations_json(list, findings));
-    rue_json_push(&list->document, list->array, object);
+    json_t *object = rue_json_make(
+        "study:t state:t data:T measured:T trials_ok:n trials_not_ok:n recommendations:o", path,
+        state_of(record), newest && newest->data ? newest->data : "", newest ? newest->recorded : "",
+        record->trials_ok, record->trials_not_ok, recommendations_json(findings));
+    rue_json_push(&list->array, object);
 }
 
 static rue_status add_unreadable(struct list *list, const char *path, const char *why, rue_error *error)
 {
     size_t number;
     if (!list->json) {
-        new_line(list);
-        rue_text_table_cell(list->table, STUDY, "%s", path);
-        rue_text_table_cell(list->table, STATE, "unreadable");
+        rue_page_row(&list->page, false);
+        rue_put_text(&list->page, path);
+        rue_put_text(&list->page, "unreadable");
         return rue_names_number(&list->reasons, why, &number, error);
     }
-    json_t *object = json_object();
-    rue_json_put(&list->document, object, "study", rue_json_text(path));
-    rue_json_put(&list->document, object, "state", json_string("unreadable"));
-    rue_json_put(&list->document, object, "reason", rue_json_text(why));
-    rue_json_push(&list->document, list->array, object);
+    rue_json_push(&list->array, rue_json_make("study:t state:t reason:t", path, "unreadable", why));
     return RUE_OK;
 }
 
@@ -173,11 +152,9 @@ static int by_name(const FTSENT **a, const FTSENT **b)
     return strcmp((*a)->fts_name, (*b)->fts_name);
 }
 
-static void tell_unreadable(const struct list *list, const char *path, int why)
+static void tell_unreadable(const char *path, int why)
 {
-    char clean[PATH_MAX];
-    rue_utf8_clean(path, list->style.unicode, clean, sizeof clean);
-    fprintf(stderr, "cannot look into %s: %s\n", clean, strerror(why));
+    rue_terminal_say(stderr, "cannot look into %s: %s", path, strerror(why));
 }
 
 static rue_status walk(struct list *list, char *path, rue_error *error)
@@ -189,7 +166,7 @@ static rue_status walk(struct list *list, char *path, rue_error *error)
     if (!tree) return rue_fail_memory(error, "a walk through folders", sizeof *tree);
     for (FTSENT *entry; status == RUE_OK && (entry = fts_read(tree));) {
         bool hidden = entry->fts_level > 0 && entry->fts_name[0] == '.';
-        if (entry->fts_info == FTS_DNR) tell_unreadable(list, entry->fts_path, entry->fts_errno);
+        if (entry->fts_info == FTS_DNR) tell_unreadable(entry->fts_path, entry->fts_errno);
         if (entry->fts_info != FTS_D) continue;
         if (hidden || entry->fts_level == DEPTH_MAX) fts_set(tree, entry, FTS_SKIP);
         if (hidden) continue;
@@ -197,7 +174,7 @@ static rue_status walk(struct list *list, char *path, rue_error *error)
         if (lstat(store, &facts) == 0) {
             status = add_study(list, entry->fts_path, error);
         } else if (errno != ENOENT) {
-            tell_unreadable(list, entry->fts_path, errno);
+            tell_unreadable(entry->fts_path, errno);
             fts_set(tree, entry, FTS_SKIP);
         }
     }
@@ -207,41 +184,31 @@ static rue_status walk(struct list *list, char *path, rue_error *error)
 
 static void start_table(struct list *list)
 {
-    static const struct rue_text_column columns[] = {[STUDY] = {"study", false, 16, 0},
-                                                     [STATE] = {"state", false, 0, 0},
-                                                     [OK] = {"ok", true, 0, 3},
-                                                     [NOT_OK] = {"not ok", true, 0, 2},
-                                                     [MEASURED] = {"measured", false, 0, 4},
-                                                     [MODE] = {"mode", false, 8, 0},
-                                                     [RECOMMENDED] = {"recommended", false, 0, 0},
-                                                     [DATA] = {"data", false, 12, 1}};
-    rue_text_table_clear(list->table, list->style.unicode);
-    for (size_t c = 0; c < sizeof columns / sizeof *columns; c++)
-        rue_text_table_column(list->table, columns[c]);
-}
-
-static void put_reasons(const struct list *list)
-{
-    char clean[RUE_ERROR_MESSAGE_BYTES];
-    if (list->reasons.count) putchar('\n');
-    for (size_t i = 0; i < list->reasons.count; i++) {
-        rue_utf8_clean(list->reasons.texts[i], list->style.unicode, clean, sizeof clean);
-        rue_wrap(stdout, clean, list->style.columns, 2);
-        putchar('\n');
-    }
+    static const struct rue_table_column columns[] = {{.header = "study", .shrink_to = 16},
+                                                      {.header = "state"},
+                                                      {.header = "ok", .right = true, .drop = 3},
+                                                      {.header = "not ok", .right = true, .drop = 2},
+                                                      {.header = "measured", .drop = 4},
+                                                      {.header = "mode", .shrink_to = 8},
+                                                      {.header = "recommended"},
+                                                      {.header = "data", .shrink_to = 12, .drop = 1}};
+    rue_page_table(&list->page, columns, sizeof columns / sizeof *columns);
 }
 
 static rue_status finish(struct list *list, const char *path, rue_error *error)
 {
-    if (list->json) return rue_json_write(&list->document, list->array, stdout, error);
+    if (list->json) return rue_json_write(json_incref(list->array), stdout, error);
+    rue_page_sentence(&list->page, RUE_LOOK_PLAIN, 0);
     if (list->studies == 0)
-        rue_terminal_say(
-            stdout, "There is no study in %s nor up to %d folders below it: 'rue tune FOLDER' makes one.",
-            path, DEPTH_MAX);
-    else
-        rue_text_table_print(list->table, &list->style, stdout);
-    put_reasons(list);
-    return rue_report_finish(stdout, error);
+        rue_say(&list->page,
+                "There is no study in %s nor up to %d folders below it: 'rue tune FOLDER' makes one.", path,
+                DEPTH_MAX);
+    rue_page_gap(&list->page);
+    for (size_t i = 0; i < list->reasons.count; i++) {
+        rue_page_sentence(&list->page, RUE_LOOK_PLAIN, 2);
+        rue_say(&list->page, "%s", list->reasons.texts[i]);
+    }
+    return rue_page_write(&list->page, &list->style, stdout, error);
 }
 
 /* Without slashes at the end, so that none is doubled. */
@@ -266,15 +233,13 @@ static rue_status run(const struct rue_options *options, rue_error *error)
     if (status != RUE_OK) return status;
     struct list list = {.json = rue_options_flag(options, JSON),
                         .style = rue_terminal_style(stdout, 0),
-                        .table = calloc(1, sizeof *list.table),
                         .array = json_array()};
-    if (!list.table || !list.array) status = rue_fail_memory(error, "the list", sizeof *list.table);
-    if (status == RUE_OK) start_table(&list);
-    if (status == RUE_OK && access(path, F_OK) == 0) status = walk(&list, path, error);
+    start_table(&list);
+    if (access(path, F_OK) == 0) status = walk(&list, path, error);
     if (status == RUE_OK) status = finish(&list, path, error);
     json_decref(list.array);
     rue_names_close(&list.reasons);
-    free(list.table);
+    rue_page_close(&list.page);
     return status;
 }
 

@@ -1,6 +1,7 @@
 #include <inttypes.h>
 #include <jansson.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,13 +15,13 @@
 #include "knob_list.h"
 #include "model_extras.h"
 #include "null_test.h"
+#include "section.h"
 #include "terminal.h"
-#include "text_table.h"
 #include "units.h"
 #include "word_list.h"
-#include "wrap.h"
 
 enum { DEVICE, BATCH_SIZE, DEVICES, NULL_TEST, SLEEP, JSON };
+enum { SIZES_MAX = 11, SLEEPS_MAX = 64 };
 
 /* Of the null test: how long batches of one length are slept. */
 static const uint64_t row_ns = 800 * RUE_NS_PER_MS;
@@ -48,17 +49,11 @@ struct page {
     const char *device;                      /* as typed */
     const struct rue_device_table *measured; /* that the device is; NULL: it is one of the catalogue */
     struct rue_space space;
-    int first_size, size_count; /* of the space's batch sizes, those that the table shows */
     struct rue_report_style style;
-    struct rue_text_table *table;
-    struct rue_json_document document;
-    json_t *array; /* NULL: a table is made */
+    struct rue_page out;
+    json_t *array; /* where `json` */
+    bool json;
 };
-
-/* The longest name of the catalogue, and the longest time. */
-enum { NAME_COLUMNS = 17, TIME_COLUMNS = 8 };
-
-enum { NAME, PARAMETERS, MULTIPLY_ADDS, ACTIVATIONS, LARGEST, FIRST_TIME };
 
 /* ---- models ---- */
 
@@ -85,117 +80,93 @@ static bool fits(const struct rue_profile *profile, uint64_t images)
     return !profile->largest_batch || images <= profile->largest_batch;
 }
 
-/* What is known of a model whose layers are: of others a table tells no more than times. */
-static void put_architecture(struct rue_text_table *table, const struct rue_architecture *model)
-{
-    if (!model) {
-        for (int column = PARAMETERS; column <= ACTIVATIONS; column++)
-            rue_text_table_cell(table, column, "?");
-        return;
-    }
-    rue_text_table_cell(table, PARAMETERS, "%.1f M", (double)model->parameters / 1e6);
-    rue_text_table_cell(table, MULTIPLY_ADDS, "%.2f G", (double)rue_architecture_multiply_adds(model) / 1e9);
-    rue_text_table_cell(table, ACTIVATIONS, "%.1f M", (double)model->peak_elements / 1e6);
-}
-
 static void put_model_row(struct page *page, const char *name, const struct rue_profile *profile)
 {
-    const int *sizes = page->space.values[RUE_BATCH_SIZE] + page->first_size;
-    char text[RUE_UNIT_TEXT_BYTES];
-    struct rue_text_table *table = page->table;
-    if (!rue_text_table_row(table, false)) return;
-    rue_text_table_cell(table, NAME, "%s", name);
-    put_architecture(table, rue_architecture_find(name));
-    rue_text_table_cell(table, LARGEST, "%s",
-                        profile->largest_batch ? rue_format_count(profile->largest_batch, text, sizeof text)
-                                               : "?");
-    for (int i = 0; i < page->size_count; i++) {
+    const int *sizes = page->space.values[RUE_BATCH_SIZE];
+    const struct rue_architecture *model = rue_architecture_find(name);
+    struct rue_page *out = &page->out;
+    rue_page_row(out, false);
+    rue_put_text(out, name);
+    if (model) { /* of others a table has no more than times */
+        rue_put_words(out, "%.1f M", (double)model->parameters / 1e6);
+        rue_put_words(out, "%.2f G", (double)rue_architecture_multiply_adds(model) / 1e9);
+        rue_put_words(out, "%.1f M", (double)model->peak_elements / 1e6);
+    } else {
+        for (int i = 0; i < 3; i++) rue_put_text(out, "?");
+    }
+    if (profile->largest_batch)
+        rue_put_number(out, (double)profile->largest_batch);
+    else
+        rue_put_text(out, "?");
+    for (int i = 0; i < page->space.count[RUE_BATCH_SIZE]; i++) {
         uint64_t images = (uint64_t)sizes[i];
-        if (!fits(profile, images))
-            rue_text_table_cell(table, FIRST_TIME + i, "-");
-        else
-            rue_text_table_cell(
-                table, FIRST_TIME + i, "%s%s", rue_profile_is_measured_at(profile, images) ? "" : "~",
-                rue_format_duration(rue_profile_batch_ns(profile, images), text, sizeof text));
+        rue_put_marked(out, rue_profile_is_measured_at(profile, images) ? 0 : '~',
+                       fits(profile, images) ? (double)rue_profile_batch_ns(profile, images) : NAN);
     }
 }
 
 static json_t *times_json(struct page *page, const struct rue_profile *profile)
 {
-    struct rue_json_document *document = &page->document;
     json_t *times = json_array();
     for (int i = 0; i < page->space.count[RUE_BATCH_SIZE]; i++) {
         uint64_t images = (uint64_t)page->space.values[RUE_BATCH_SIZE][i];
-        json_t *time = json_object();
-        rue_json_put(document, time, "batch_size", rue_json_integer(images));
-        rue_json_put(document, time, "batch_ns",
-                     fits(profile, images) ? rue_json_integer(rue_profile_batch_ns(profile, images))
-                                           : json_null());
-        rue_json_push(document, times, time);
+        rue_json_push(
+            &times,
+            rue_json_make("batch_size:n batch_ns:d", images,
+                          fits(profile, images) ? (double)rue_profile_batch_ns(profile, images) : NAN));
     }
     return times;
 }
 
-static json_t *measured_sizes_json(struct page *page, const struct rue_profile *profile)
+static json_t *measured_sizes_json(const struct rue_profile *profile)
 {
     json_t *sizes = json_array();
     for (size_t i = 0; profile->measured && i < profile->points; i++)
-        rue_json_push(&page->document, sizes, rue_json_integer(profile->batch_size[i]));
+        rue_json_push(&sizes, rue_json_integer(profile->batch_size[i]));
     return sizes;
 }
 
-/* Bytes are those of the device's precision, which a table does not tell. */
-static void put_architecture_json(struct page *page, json_t *object, const char *name,
-                                  const struct rue_profile *profile)
+/* Bytes are those of the device's precision, which a table does not have. */
+static void put_model_json(struct page *page, const char *name, const struct rue_profile *profile)
 {
-    struct rue_json_document *document = &page->document;
     const struct rue_architecture *model = rue_architecture_find(name);
     uint64_t element = page->measured ? 0 : rue_precision_bytes(profile->precision);
     uint64_t parameters = model ? model->parameters : 0, peak = model ? model->peak_elements : 0;
-    rue_json_put(document, object, "parameters", rue_json_integer_or_null(parameters));
-    rue_json_put(document, object, "multiply_adds",
+    json_t *object =
+        rue_json_make("model:t device:t source:t measured_batch_sizes:o", name, profile->device,
+                      profile->measured ? "measured" : "estimated", measured_sizes_json(profile));
+    rue_json_put(&object, "parameters", rue_json_integer_or_null(parameters));
+    rue_json_put(&object, "multiply_adds",
                  rue_json_integer_or_null(model ? rue_architecture_multiply_adds(model) : 0));
-    rue_json_put(document, object, "weight_bytes", rue_json_integer_or_null(parameters * element));
-    rue_json_put(document, object, "peak_activation_elements", rue_json_integer_or_null(peak));
-    rue_json_put(document, object, "peak_activation_bytes", rue_json_integer_or_null(peak * element));
-}
-
-static void put_model_json(struct page *page, const char *name, const struct rue_profile *profile)
-{
-    struct rue_json_document *document = &page->document;
-    json_t *object = json_object();
-    rue_json_put(document, object, "model", rue_json_text(name));
-    rue_json_put(document, object, "device", rue_json_text(profile->device));
-    rue_json_put(document, object, "source", rue_json_text(profile->measured ? "measured" : "estimated"));
-    rue_json_put(document, object, "measured_batch_sizes", measured_sizes_json(page, profile));
-    put_architecture_json(page, object, name, profile);
-    rue_json_put(document, object, "largest_batch", rue_json_integer_or_null(profile->largest_batch));
-    rue_json_put(document, object, "times", times_json(page, profile));
-    rue_json_push(document, page->array, object);
+    rue_json_put(&object, "weight_bytes", rue_json_integer_or_null(parameters * element));
+    rue_json_put(&object, "peak_activation_elements", rue_json_integer_or_null(peak));
+    rue_json_put(&object, "peak_activation_bytes", rue_json_integer_or_null(peak * element));
+    rue_json_put(&object, "largest_batch", rue_json_integer_or_null(profile->largest_batch));
+    rue_json_put(&object, "times", times_json(page, profile));
+    rue_json_push(&page->array, object);
 }
 
 static void start_model_table(struct page *page)
 {
-    static const struct rue_text_column columns[] = {[NAME] = {"model", false, 0, 0},
-                                                     [PARAMETERS] = {"parameters", true, 0, 2},
-                                                     [MULTIPLY_ADDS] = {"multiply-adds an image", true, 0, 1},
-                                                     [ACTIVATIONS] = {"activations an image", true, 0, 1},
-                                                     [LARGEST] = {"largest batch", true, 0, 3}};
-    rue_text_table_clear(page->table, page->style.unicode);
-    for (size_t c = 0; c < sizeof columns / sizeof *columns; c++)
-        rue_text_table_column(page->table, columns[c]);
-    for (int i = 0; i < page->size_count; i++) {
-        struct rue_text_column column = {.right = true};
-        snprintf(column.header, sizeof column.header, "batch of %d",
-                 page->space.values[RUE_BATCH_SIZE][page->first_size + i]);
-        rue_text_table_column(page->table, column);
+    static const struct rue_table_column columns[] = {
+        {.header = "model"},
+        {.header = "parameters", .right = true, .drop = 2},
+        {.header = "multiply-adds an image", .right = true, .drop = 1},
+        {.header = "activations an image", .right = true, .drop = 1},
+        {.header = "largest batch", .unit = RUE_UNIT_COUNT, .drop = 3}};
+    rue_page_table(&page->out, columns, sizeof columns / sizeof *columns);
+    for (int i = 0; i < page->space.count[RUE_BATCH_SIZE]; i++) {
+        char header[32];
+        snprintf(header, sizeof header, "batch of %d", page->space.values[RUE_BATCH_SIZE][i]);
+        rue_page_column(&page->out, (struct rue_table_column){
+                                        .header = header, .unit = RUE_UNIT_DURATION, .folds = true});
     }
 }
 
-static void put_text(const struct page *page, const char *text)
+static void put_text(struct page *page, const char *text)
 {
-    rue_wrap(stdout, text, page->style.columns, 2);
-    putchar('\n');
+    rue_page_sentence(&page->out, RUE_LOOK_PLAIN, 2);
+    rue_say(&page->out, "%s", text);
 }
 
 /* What a GPU computes is measured, not known beforehand. */
@@ -215,7 +186,7 @@ struct origins {
     bool by_line, by_roofline, works;
 };
 
-static void explain_estimates(const struct page *page, const struct origins *origins)
+static void explain_estimates(struct page *page, const struct origins *origins)
 {
     if (origins->by_line)
         put_text(page,
@@ -238,36 +209,20 @@ static bool goes_beyond_measured(const struct page *page, const struct rue_profi
     return false;
 }
 
-/* All models with the batch sizes that the table shows. */
-static rue_status list_sizes(struct page *page, struct origins *origins, rue_error *error)
+static rue_status list_models(struct page *page, rue_error *error)
 {
+    struct origins origins = {0};
     struct rue_profile profile;
     start_model_table(page);
     for (size_t i = 0; i < count_models(page); i++) {
         rue_status status = find(page, i, &profile, error);
         if (status != RUE_OK) return status;
-        origins->by_line |= goes_beyond_measured(page, &profile);
-        origins->by_roofline |= !profile.measured;
-        origins->works |= profile.consumer != RUE_CONSUMER_SLEEP;
-        (page->array ? put_model_json : put_model_row)(page, model_name(page, i), &profile);
+        origins.by_line |= goes_beyond_measured(page, &profile);
+        origins.by_roofline |= !profile.measured;
+        origins.works |= profile.consumer != RUE_CONSUMER_SLEEP;
+        (page->json ? put_model_json : put_model_row)(page, model_name(page, i), &profile);
     }
-    if (page->array) return RUE_OK;
-    rue_text_table_print(page->table, &page->style, stdout);
-    putchar('\n');
-    return RUE_OK;
-}
-
-static rue_status list_models(struct page *page, rue_error *error)
-{
-    struct origins origins = {0};
-    int all = page->space.count[RUE_BATCH_SIZE];
-    int row = page->array ? all : rue_text_table_fitting(&page->style, NAME_COLUMNS, TIME_COLUMNS, all);
-    for (page->first_size = 0; page->first_size < all; page->first_size += row) {
-        page->size_count = all - page->first_size < row ? all - page->first_size : row;
-        rue_status status = list_sizes(page, &origins, error);
-        if (status != RUE_OK) return status;
-    }
-    if (page->array) return RUE_OK;
+    rue_page_gap(&page->out);
     explain_estimates(page, &origins);
     if (origins.works)
         put_text(page,
@@ -282,64 +237,57 @@ static rue_status list_models(struct page *page, rue_error *error)
 
 /* ---- devices ---- */
 
-static void put_rate(struct rue_text_table *table, int column, double flops)
+static void put_rate(struct rue_page *out, double flops)
 {
     if (flops > 0)
-        rue_text_table_cell(table, column, "%.1f T", flops / 1e12);
+        rue_put_words(out, "%.1f T", flops / 1e12);
     else
-        rue_text_table_cell(table, column, "-");
+        rue_put_text(out, "-");
 }
 
 static void put_device_row(struct page *page, const struct rue_device *device)
 {
-    char text[RUE_UNIT_TEXT_BYTES];
-    if (!rue_text_table_row(page->table, false)) return;
-    rue_text_table_cell(page->table, 0, "%s", device->name);
-    rue_text_table_cell(page->table, 1, "%s", device->title);
-    for (int p = 0; p < RUE_PRECISION_COUNT; p++) put_rate(page->table, 2 + p, device->flops[p]);
-    put_rate(page->table, 5, device->convolution_flops);
-    rue_text_table_cell(page->table, 6, "%.0f GB/s", device->memory_bytes_per_s / 1e9);
-    rue_text_table_cell(page->table, 7, "%s", rue_format_bytes(device->memory_bytes, text, sizeof text));
-    rue_text_table_cell(page->table, 8, "%s",
-                        rue_format_duration((uint64_t)device->launch_ns, text, sizeof text));
+    struct rue_page *out = &page->out;
+    rue_page_row(out, false);
+    rue_put_text(out, device->name);
+    rue_put_text(out, device->title);
+    for (int p = 0; p < RUE_PRECISION_COUNT; p++) put_rate(out, device->flops[p]);
+    put_rate(out, device->convolution_flops);
+    rue_put_words(out, "%.0f GB/s", device->memory_bytes_per_s / 1e9);
+    rue_put_number(out, (double)device->memory_bytes);
+    rue_put_number(out, device->launch_ns);
 }
 
 static void put_device_json(struct page *page, const struct rue_device *device)
 {
-    struct rue_json_document *document = &page->document;
-    json_t *object = json_object(), *rates = json_object();
-    rue_json_put(document, object, "device", rue_json_text(device->name));
-    rue_json_put(document, object, "title", rue_json_text(device->title));
+    json_t *rates = json_object();
     for (int p = 0; p < RUE_PRECISION_COUNT; p++)
-        rue_json_put(document, rates, rue_precision_names[p],
-                     device->flops[p] > 0 ? rue_json_real(device->flops[p]) : json_null());
-    rue_json_put(document, object, "flops_per_s", rates);
-    rue_json_put(document, object, "fp32_convolution_flops_per_s", rue_json_real(device->convolution_flops));
-    rue_json_put(document, object, "memory_bytes_per_s", rue_json_real(device->memory_bytes_per_s));
-    rue_json_put(document, object, "memory_bytes", rue_json_integer(device->memory_bytes));
-    rue_json_put(document, object, "launch_ns", rue_json_real(device->launch_ns));
-    rue_json_push(document, page->array, object);
+        rue_json_put(&rates, rue_precision_names[p],
+                     rue_json_real(device->flops[p] > 0 ? device->flops[p] : NAN));
+    rue_json_push(&page->array, rue_json_make("device:t title:t flops_per_s:o fp32_convolution_flops_per_s:r "
+                                              "memory_bytes_per_s:r memory_bytes:n launch_ns:r",
+                                              device->name, device->title, rates, device->convolution_flops,
+                                              device->memory_bytes_per_s, (uint64_t)device->memory_bytes,
+                                              device->launch_ns));
 }
 
 static void list_devices(struct page *page)
 {
-    static const struct rue_text_column columns[] = {
-        {"device", false, 0, 0},   {"what it is", false, 0, 2}, {"fp32", true, 0, 0},
-        {"fp16", true, 0, 0},      {"bf16", true, 0, 0},        {"fp32 convolutions", true, 0, 1},
-        {"bandwidth", true, 0, 0}, {"memory", true, 0, 0},      {"launch", true, 0, 1}};
+    static const struct rue_table_column columns[] = {
+        {.header = "device"},
+        {.header = "what it is", .drop = 2},
+        {.header = "fp32", .right = true},
+        {.header = "fp16", .right = true},
+        {.header = "bf16", .right = true},
+        {.header = "fp32 convolutions", .right = true, .drop = 1},
+        {.header = "bandwidth", .right = true},
+        {.header = "memory", .unit = RUE_UNIT_BYTES},
+        {.header = "launch", .unit = RUE_UNIT_DURATION, .drop = 1}};
     const struct rue_device *device;
-    rue_text_table_clear(page->table, page->style.unicode);
-    for (size_t c = 0; c < sizeof columns / sizeof *columns; c++)
-        rue_text_table_column(page->table, columns[c]);
-    for (size_t i = 0; (device = rue_device_at(i)); i++) {
-        if (page->array)
-            put_device_json(page, device);
-        else
-            put_device_row(page, device);
-    }
-    if (page->array) return;
-    rue_text_table_print(page->table, &page->style, stdout);
-    putchar('\n');
+    rue_page_table(&page->out, columns, sizeof columns / sizeof *columns);
+    for (size_t i = 0; (device = rue_device_at(i)); i++)
+        (page->json ? put_device_json : put_device_row)(page, device);
+    rue_page_gap(&page->out);
     put_text(
         page,
         "Rates are operations a second, of which a multiplication with addition is two; a launch is what "
@@ -349,45 +297,28 @@ static void list_devices(struct page *page)
 
 /* ---- the null test ---- */
 
-static const char *format_ratio(double ratio, char *out, size_t bytes)
+static void start_null_table(struct page *page)
 {
-    snprintf(out, bytes, "%.2f %%", 100 * ratio);
-    return out;
+    static const struct rue_table_column columns[] = {
+        {.header = "sleep", .key = "sleep_ns", .unit = RUE_UNIT_DURATION},
+        {.header = "batches", .key = "batches", .unit = RUE_UNIT_COUNT},
+        {.header = "utilisation", .key = "utilisation_ratio", .unit = RUE_UNIT_PERCENT, .digits = 2},
+        {.header = "p99 lateness", .key = "p99_lateness_ns", .unit = RUE_UNIT_DURATION},
+        {.header = "verdict"},
+        {.key = "passed", .unit = RUE_UNIT_FLAG}};
+    rue_page_table(&page->out, columns, sizeof columns / sizeof *columns);
 }
 
 static void put_null_row(struct page *page, const struct rue_null_test *test)
 {
-    char text[RUE_UNIT_TEXT_BYTES];
-    struct rue_text_table *table = page->table;
-    if (!rue_text_table_row(table, false)) return;
-    rue_text_table_cell(table, 0, "%s", rue_format_duration(test->sleep_ns, text, sizeof text));
-    rue_text_table_cell(table, 1, "%zu", test->batches);
-    rue_text_table_cell(table, 2, "%s", format_ratio(test->utilisation_ratio, text, sizeof text));
-    rue_text_table_cell(table, 3, "%s", rue_format_duration(test->p99_lateness_ns, text, sizeof text));
-    rue_text_table_cell(table, 4, "%s", test->passed ? "passed" : "missed");
-}
-
-static void put_null_json(struct page *page, const struct rue_null_test *test)
-{
-    struct rue_json_document *document = &page->document;
-    json_t *object = json_object();
-    rue_json_put(document, object, "sleep_ns", rue_json_integer(test->sleep_ns));
-    rue_json_put(document, object, "batches", rue_json_integer(test->batches));
-    rue_json_put(document, object, "utilisation_ratio", rue_json_real(test->utilisation_ratio));
-    rue_json_put(document, object, "p99_lateness_ns", rue_json_integer(test->p99_lateness_ns));
-    rue_json_put(document, object, "passed", json_boolean(test->passed));
-    rue_json_push(document, page->array, object);
-}
-
-static void start_null_table(struct page *page)
-{
-    static const char *const headers[] = {"sleep", "batches", "utilisation", "p99 lateness", "verdict"};
-    rue_text_table_clear(page->table, page->style.unicode);
-    for (size_t c = 0; c < sizeof headers / sizeof *headers; c++) {
-        struct rue_text_column column = {.right = c < 4};
-        snprintf(column.header, sizeof column.header, "%s", headers[c]);
-        rue_text_table_column(page->table, column);
-    }
+    struct rue_page *out = &page->out;
+    rue_page_row(out, false);
+    rue_put_number(out, (double)test->sleep_ns);
+    rue_put_number(out, (double)test->batches);
+    rue_put_number(out, test->utilisation_ratio);
+    rue_put_number(out, (double)test->p99_lateness_ns);
+    rue_put_text(out, test->passed ? "passed" : "missed");
+    rue_put_number(out, test->passed);
 }
 
 static rue_status parse_sleep(const char *word, uint64_t *out, rue_error *error)
@@ -410,15 +341,16 @@ static rue_status test_sleeps(struct page *page, const char *list, rue_error *ve
     for (char *word; (word = rue_word_list_next(&rest)); rows++) {
         uint64_t sleep_ns;
         struct rue_null_test test;
-        rue_status status = rows < RUE_TEXT_TABLE_ROWS
+        rue_status status = rows < SLEEPS_MAX
                                 ? parse_sleep(word, &sleep_ns, error)
-                                : rue_fail(error, RUE_USAGE, "--sleep: more than %d", RUE_TEXT_TABLE_ROWS);
+                                : rue_fail(error, RUE_USAGE, "--sleep: more than %d", SLEEPS_MAX);
         if (status == RUE_OK) status = rue_null_test_run(sleep_ns, row_ns, &test, error);
         if (status != RUE_OK) return status;
         missed += !test.passed;
-        (page->array ? put_null_json : put_null_row)(page, &test);
+        put_null_row(page, &test);
     }
-    if (!page->array) rue_text_table_print(page->table, &page->style, stdout);
+    json_decref(page->array);
+    page->array = rue_table_json(rue_page_last_table(&page->out));
     if (missed == 0) return RUE_OK;
     return rue_fail(
         verdict, RUE_INCONCLUSIVE,
@@ -459,27 +391,26 @@ static rue_status run(const struct rue_options *options, rue_error *error)
     struct page page = {.device = rue_options_text(options, DEVICE),
                         .space = rue_space_default(&rue_own_knobs),
                         .style = rue_terminal_style(stdout, 0),
-                        .table = calloc(1, sizeof *page.table),
-                        .array = json ? json_array() : NULL};
+                        .json = json,
+                        .array = json_array()};
     rue_status status =
         rue_knob_list_parse(&page.space, RUE_BATCH_SIZE, rue_options_text(options, BATCH_SIZE),
                             rue_options_origin(options, BATCH_SIZE), error);
-    if (status == RUE_OK && page.space.count[RUE_BATCH_SIZE] > RUE_TEXT_TABLE_COLUMNS - FIRST_TIME)
-        status = rue_fail(error, RUE_USAGE, "--batch-size: more than %d values",
-                          RUE_TEXT_TABLE_COLUMNS - FIRST_TIME);
+    if (status == RUE_OK && page.space.count[RUE_BATCH_SIZE] > SIZES_MAX)
+        status = rue_fail(error, RUE_USAGE, "--batch-size: more than %d values", SIZES_MAX);
     struct rue_device_table *measured = malloc(sizeof *measured);
     rue_error verdict = {0};
-    if (status == RUE_OK && (!page.table || !measured || (json && !page.array)))
-        status = rue_fail_memory(error, "the list", sizeof *page.table);
+    if (status == RUE_OK && !measured) status = rue_fail_memory(error, "the list", sizeof *measured);
     if (status == RUE_OK) status = open_device(&page, measured, error);
     if (status == RUE_OK) status = fill(&page, options, &verdict, error);
     if (status == RUE_INCONCLUSIVE) status = RUE_OK;
-    if (status == RUE_OK && json) status = rue_json_write(&page.document, page.array, stdout, error);
-    if (status == RUE_OK) status = rue_report_finish(stdout, error);
+    if (status == RUE_OK)
+        status = json ? rue_json_write(json_incref(page.array), stdout, error)
+                      : rue_page_write(&page.out, &page.style, stdout, error);
     if (status == RUE_OK && verdict.status != RUE_OK)
         status = rue_fail(error, verdict.status, "%s", verdict.message);
     json_decref(page.array);
-    free(page.table);
+    rue_page_close(&page.out);
     free(measured);
     return status;
 }

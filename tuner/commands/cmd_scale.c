@@ -134,9 +134,7 @@ static void show_plan(const struct rue_scale *scale, FILE *stream)
 
 static rue_status print_json(json_t *root, rue_error *error)
 {
-    rue_status status = rue_json_write(&(struct rue_json_document){0}, root, stdout, error);
-    json_decref(root);
-    return status;
+    return rue_json_write(root, stdout, error);
 }
 
 static rue_status show_dry_run(const struct rue_scale *scale, const struct rue_study_setup *setup,

@@ -8,9 +8,9 @@
 #include "further_answers.h"
 #include "json_document.h"
 #include "record.h"
+#include "section.h"
 #include "store_reader.h"
 #include "terminal.h"
-#include "text_table.h"
 #include "units.h"
 #include "utf8.h"
 #include "wrap.h"
@@ -39,15 +39,16 @@ static const struct rue_option options_table[] = {
 
 static const struct rue_ranking_options ranking_options = {TOP_N, OBJECTIVE, WEIGHTS, SET_EPSILON};
 
-enum { TRIAL, MODE, MODEL, MEASURE, CONFIG, STATUS, IMAGES, TIME, REASON, COLUMNS };
-
-static const struct rue_text_column columns_table[COLUMNS] = {
-    [TRIAL] = {"trial", true, 0, 0},     [MODE] = {"mode", false, 8, 0},
-    [MODEL] = {"model", false, 8, 0},    [MEASURE] = {"measure", false, 0, 2},
-    [CONFIG] = {"config", false, 0, 0},  [STATUS] = {"status", false, 0, 0},
-    [IMAGES] = {"images", true, 0, 1},   [TIME] = {"time", true, 0, 3},
-    [REASON] = {"reason", false, 12, 0},
-};
+static const struct rue_table_column columns_table[] = {{.header = "trial", .right = true},
+                                                        {.header = "mode", .shrink_to = 8},
+                                                        {.header = "model", .shrink_to = 8},
+                                                        {.header = "measure", .drop = 2},
+                                                        {.header = "config"},
+                                                        {.header = "status"},
+                                                        {.header = "images", .right = true, .drop = 1},
+                                                        {.header = "time", .right = true, .drop = 3},
+                                                        {.header = "reason", .shrink_to = 12}};
+enum { COLUMNS = sizeof columns_table / sizeof *columns_table, ROWS = 64 };
 
 /* A sentence of whatever text, in lines that fit the window. */
 static void put_wrapped(const char *text, const struct rue_report_style *style, int indent)
@@ -60,38 +61,33 @@ static void put_wrapped(const char *text, const struct rue_report_style *style, 
 
 /* ---- the list of trials ---- */
 
-/* Where trials go: a table of so many rows at a time, or, where nothing limits the width, lines of fields
- * with tabs between them. */
-struct trials {
-    struct rue_report_style style;
-    struct rue_text_table *table;
-};
-
-static void put_fields(const struct trials *trials, const char *const fields[COLUMNS])
+static void put_fields(const struct rue_value *values, bool unicode)
 {
     char clean[RUE_REASON_BYTES];
     for (int c = 0; c < COLUMNS; c++) {
-        rue_utf8_clean(fields[c], trials->style.unicode, clean, sizeof clean); /* a tab becomes a '?' */
+        rue_utf8_clean(values[c].text, unicode, clean, sizeof clean); /* a tab becomes a '?' */
         printf("%s%s", c ? "\t" : "", clean);
     }
     putchar('\n');
 }
 
-static void put_row(struct trials *trials, const char *const fields[COLUMNS])
+/* A table of so many rows at a time, or, where nothing limits the width, lines of fields with tabs between
+ * them. */
+static rue_status put_trials(struct rue_page *page, bool end, rue_error *error)
 {
-    if (trials->style.columns <= 0) {
-        put_fields(trials, fields);
-        return;
-    }
-    if (!rue_text_table_row(trials->table, false)) {
-        rue_text_table_print(trials->table, &trials->style, stdout);
-        trials->table->row_count = 0;
-        rue_text_table_row(trials->table, false);
-    }
-    for (int c = 0; c < COLUMNS; c++) rue_text_table_cell(trials->table, c, "%s", fields[c]);
+    const struct rue_report_style style = rue_terminal_style(stdout, 0);
+    const struct rue_section *table = rue_page_last_table(page);
+    rue_status status = RUE_OK;
+    if (!table) return rue_fail_memory(error, "the table", sizeof *table);
+    if (style.columns > 0 && !end && table->row_count < ROWS) return RUE_OK;
+    if (style.columns > 0) status = rue_page_write(page, &style, stdout, error);
+    for (size_t r = 0; style.columns <= 0 && r < table->row_count; r++)
+        put_fields(table->rows[r].values, style.unicode);
+    rue_page_clear_rows(page);
+    return status;
 }
 
-static void put_trial(struct trials *trials, const struct rue_store_trial *trial)
+static void add_trial(struct rue_page *page, const struct rue_store_trial *trial)
 {
     const struct rue_trial_result *result = &trial->result;
     const char *mode = rue_record_label(&trial->scenario);
@@ -101,47 +97,44 @@ static void put_trial(struct trials *trials, const struct rue_store_trial *trial
     rue_config_label(&trial->config, label);
     if (result->end_to_end_ns > 0) rue_format_duration((uint64_t)result->end_to_end_ns, time, sizeof time);
     if (result->images > 0) snprintf(images, sizeof images, "%" PRId64, result->images);
-    const char *const fields[COLUMNS] = {[TRIAL] = number,
-                                         [MODE] = mode ? mode : rue_mode_names[trial->scenario.variant.mode],
-                                         [MODEL] = trial->scenario.model,
-                                         [MEASURE] = rue_measure_names[trial->measure],
-                                         [CONFIG] = label,
-                                         [STATUS] = rue_outcome_names[result->outcome],
-                                         [IMAGES] = images,
-                                         [TIME] = time,
-                                         [REASON] = result->reason};
-    put_row(trials, fields);
+    const char *const fields[COLUMNS] = {number,
+                                         mode ? mode : rue_mode_names[trial->scenario.variant.mode],
+                                         trial->scenario.model,
+                                         rue_measure_names[trial->measure],
+                                         label,
+                                         rue_outcome_names[result->outcome],
+                                         images,
+                                         time,
+                                         result->reason};
+    rue_page_row(page, false);
+    for (int c = 0; c < COLUMNS; c++) rue_put_text(page, fields[c]);
 }
 
-static void put_header(struct trials *trials)
+static void put_names(void)
 {
-    const char *names[COLUMNS];
-    rue_text_table_clear(trials->table, trials->style.unicode);
-    for (int c = 0; c < COLUMNS; c++) {
-        rue_text_table_column(trials->table, columns_table[c]);
-        names[c] = columns_table[c].header;
-    }
-    if (trials->style.columns <= 0) put_fields(trials, names);
+    for (int c = 0; c < COLUMNS; c++) printf("%s%s", c ? "\t" : "", columns_table[c].header);
+    putchar('\n');
 }
 
 static rue_status list_trials(const struct rue_record *record, rue_error *error)
 {
     struct rue_store_reader *reader = NULL;
+    struct rue_page page = {0};
     bool torn;
-    struct trials trials = {.style = rue_terminal_style(stdout, 0), .table = calloc(1, sizeof *trials.table)};
-    if (!trials.table) return rue_fail_memory(error, "the table", sizeof *trials.table);
     rue_status status = rue_store_reader_open(record->store, &reader, &torn, error);
-    if (status == RUE_OK) put_header(&trials);
+    rue_page_table(&page, columns_table, COLUMNS);
+    if (status == RUE_OK && rue_terminal_style(stdout, 0).columns <= 0) put_names();
     for (bool found = status == RUE_OK; status == RUE_OK && found;) {
         struct rue_store_trial trial;
         status = rue_store_reader_next(reader, &found, &trial, error);
         if (status != RUE_OK || !found) break;
-        put_trial(&trials, &trial);
+        add_trial(&page, &trial);
         rue_trial_result_close(&trial.result);
+        status = put_trials(&page, false, error);
     }
-    if (trials.table->row_count) rue_text_table_print(trials.table, &trials.style, stdout);
+    if (status == RUE_OK) status = put_trials(&page, true, error);
     rue_store_reader_close(reader);
-    free(trials.table);
+    rue_page_close(&page);
     return status;
 }
 
@@ -222,67 +215,48 @@ static rue_status show_sets(const struct rue_record *record, const struct rue_op
 
 /* ---- against another study ---- */
 
-static rue_status put_agreements_json(const struct rue_agreement *agreements, size_t count, rue_error *error)
+static rue_status put_agreements(const struct rue_agreement *agreements, size_t count, bool json,
+                                 rue_error *error)
 {
-    struct rue_json_document document = {0};
-    json_t *array = json_array();
-    for (size_t i = 0; i < count; i++) {
-        const struct rue_agreement *agreement = &agreements[i];
-        json_t *object = json_object();
-        rue_json_put(&document, object, "variant", rue_json_text(agreement->variant));
-        rue_json_put(&document, object, "model", rue_json_text(agreement->model));
-        rue_json_put(&document, object, "other", rue_json_text(agreement->other));
-        rue_json_put(&document, object, "configs", rue_json_integer(agreement->configs));
-        rue_json_put(&document, object, "rank_agreement", rue_json_real(agreement->rank_agreement));
-        rue_json_push(&document, array, object);
-    }
-    rue_status status = rue_json_write(&document, array, stdout, error);
-    json_decref(array);
-    return status;
-}
-
-static rue_status put_agreements(const struct rue_agreement *agreements, size_t count, rue_error *error)
-{
-    static const struct rue_text_column columns[] = {{"data", false, 12, 1},
-                                                     {"model", false, 12, 0},
-                                                     {"there", false, 12, 0},
-                                                     {"configurations", true, 0, 2},
-                                                     {"rank agreement", true, 0, 0}};
+    static const struct rue_table_column columns[] = {
+        {.header = "data", .key = "variant", .shrink_to = 12, .drop = 1},
+        {.header = "model", .key = "model", .shrink_to = 12},
+        {.header = "there", .key = "other", .shrink_to = 12},
+        {.header = "configurations", .key = "configs", .unit = RUE_UNIT_COUNT, .drop = 2},
+        {.header = "rank agreement", .key = "rank_agreement", .unit = RUE_UNIT_NUMBER, .digits = 3}};
     const struct rue_report_style style = rue_terminal_style(stdout, RUE_TABLE_COLUMNS);
-    struct rue_text_table *table = calloc(1, sizeof *table);
-    if (!table) return rue_fail_memory(error, "the table", sizeof *table);
-    rue_text_table_clear(table, style.unicode);
-    for (size_t c = 0; c < sizeof columns / sizeof *columns; c++) rue_text_table_column(table, columns[c]);
-    for (size_t i = 0; i < count && rue_text_table_row(table, false); i++) {
-        rue_text_table_cell(table, 0, "%s", agreements[i].variant);
-        rue_text_table_cell(table, 1, "%s", agreements[i].model);
-        rue_text_table_cell(table, 2, "%s", agreements[i].other);
-        rue_text_table_cell(table, 3, "%zu", agreements[i].configs);
-        rue_text_table_cell(table, 4, isnan(agreements[i].rank_agreement) ? "-" : "%.3f",
-                            agreements[i].rank_agreement);
+    struct rue_page page = {0};
+    rue_page_table(&page, columns, sizeof columns / sizeof *columns);
+    for (size_t i = 0; i < count; i++) {
+        rue_page_row(&page, false);
+        rue_put_text(&page, agreements[i].variant);
+        rue_put_text(&page, agreements[i].model);
+        rue_put_text(&page, agreements[i].other);
+        rue_put_number(&page, (double)agreements[i].configs);
+        rue_put_number(&page, agreements[i].rank_agreement);
     }
-    rue_text_table_print(table, &style, stdout);
-    free(table);
-    putchar('\n');
-    put_wrapped(
-        "Rank agreement is Kendall's tau-b of the times of the configurations that both have measured: 1 "
-        "where their order is the same, -1 where it is reversed, about 0 where one tells nothing of the "
-        "other.",
-        &style, 0);
-    return RUE_OK;
+    json_t *array = json ? rue_table_json(rue_page_last_table(&page)) : NULL;
+    rue_page_gap(&page);
+    rue_page_sentence(&page, RUE_LOOK_PLAIN, 0);
+    rue_say(&page, "Rank agreement is Kendall's tau-b of the times of the configurations that both have "
+                   "measured: 1 where their order is the same, -1 where it is reversed, about 0 where one "
+                   "tells nothing of the other.");
+    rue_status status =
+        json ? rue_json_write(array, stdout, error) : rue_page_write(&page, &style, stdout, error);
+    rue_page_close(&page);
+    return status;
 }
 
 static rue_status show_agreement(const struct rue_record *record, const struct rue_record *other, bool json,
                                  rue_error *error)
 {
-    struct rue_agreement agreements[RUE_TEXT_TABLE_ROWS];
+    struct rue_agreement agreements[ROWS];
     struct rue_findings *one = NULL, *two = NULL;
     size_t count;
     rue_status status = rue_record_findings(record, 0, rue_record_rules(record), &one, error);
     if (status == RUE_OK) status = rue_record_findings(other, 0, rue_record_rules(other), &two, error);
-    if (status == RUE_OK)
-        status = rue_agreement_find(one, two, agreements, RUE_TEXT_TABLE_ROWS, &count, error);
-    if (status == RUE_OK) status = (json ? put_agreements_json : put_agreements)(agreements, count, error);
+    if (status == RUE_OK) status = rue_agreement_find(one, two, agreements, ROWS, &count, error);
+    if (status == RUE_OK) status = put_agreements(agreements, count, json, error);
     rue_tally_findings_close(one);
     rue_tally_findings_close(two);
     return status;

@@ -99,12 +99,10 @@ rue_status rue_dry_run_show(const struct rue_study_setup *setup, const struct ru
 {
     struct rue_report_style style = rue_terminal_style(stdout, RUE_TABLE_COLUMNS);
     if (as_json) {
-        json_t *document =
+        json_t *root =
             json_pack("{s:s, s:s, s:o, s:o}", "format", "rue.plan/1", "rue", RUE_VERSION, "options",
                       rue_dry_run_options_json(setup, options, NULL), "plan", rue_study_plan_json(setup));
-        rue_status status = rue_json_write(&(struct rue_json_document){0}, document, stdout, error);
-        json_decref(document);
-        return status;
+        return rue_json_write(root, stdout, error);
     }
     rue_dry_run_show_options(setup, options, NULL);
     printf("Plan:\n");

@@ -80,37 +80,37 @@ rue_status rue_scale_write_monitor(const struct rue_scale *scale, const struct r
 
 /* ---- sysinfo.json ---- */
 
-static json_t *machine_json(struct rue_json_document *document)
+static json_t *machine_json(void)
 {
     struct rue_machine machine = rue_machine_read();
     json_t *object = json_object();
-    rue_json_put(document, object, "cpu", rue_json_text(machine.cpu));
-    rue_json_put(document, object, "online_cpus", json_integer(machine.online_cpus));
-    rue_json_put(document, object, "affinity_cpus", json_integer(machine.affinity_cpus));
-    rue_json_put(document, object, "quota_cpus",
+    rue_json_put(&object, "cpu", rue_json_text(machine.cpu));
+    rue_json_put(&object, "online_cpus", json_integer(machine.online_cpus));
+    rue_json_put(&object, "affinity_cpus", json_integer(machine.affinity_cpus));
+    rue_json_put(&object, "quota_cpus",
                  machine.quota_cpus > 0 ? rue_json_real(machine.quota_cpus) : json_null());
-    rue_json_put(document, object, "usable_cpus", json_integer(machine.usable_cpus));
-    rue_json_put(document, object, "memory_bytes", rue_json_integer(machine.memory_bytes));
-    rue_json_put(document, object, "kernel", rue_json_text(machine.kernel));
+    rue_json_put(&object, "usable_cpus", json_integer(machine.usable_cpus));
+    rue_json_put(&object, "memory_bytes", rue_json_integer(machine.memory_bytes));
+    rue_json_put(&object, "kernel", rue_json_text(machine.kernel));
     return object;
 }
 
-static json_t *file_system_json(struct rue_json_document *document, const char *path)
+static json_t *file_system_json(const char *path)
 {
     struct rue_file_system found;
     if (!rue_file_system_of(path, &found)) return json_null();
     json_t *object = json_object();
-    rue_json_put(document, object, "type", rue_json_text(found.type));
-    rue_json_put(document, object, "source", rue_json_text(found.source));
-    rue_json_put(document, object, "mount", rue_json_text(found.mount));
+    rue_json_put(&object, "type", rue_json_text(found.type));
+    rue_json_put(&object, "source", rue_json_text(found.source));
+    rue_json_put(&object, "mount", rue_json_text(found.mount));
     return object;
 }
 
-static json_t *data_json(struct rue_json_document *document, const struct rue_scaling_set *set)
+static json_t *data_json(const struct rue_scaling_set *set)
 {
-    json_t *object = rue_scaling_set_json(document, set);
-    rue_json_put(document, object, "dataset", rue_json_text(set->dataset));
-    rue_json_put(document, object, "file_system", file_system_json(document, set->variant.path));
+    json_t *object = rue_scaling_set_json(set);
+    rue_json_put(&object, "dataset", rue_json_text(set->dataset));
+    rue_json_put(&object, "file_system", file_system_json(set->variant.path));
     return object;
 }
 
@@ -136,30 +136,27 @@ static rue_status render_sysinfo(const void *context, FILE *stream, rue_error *e
     const struct rue_hello *hello = rue_study_hello(facts->setup);
     char libraries[256];
     rue_study_libraries(libraries, sizeof libraries);
-    struct rue_json_document document = {0};
     json_t *root = json_object(), *data = json_array(), *gpus = json_array();
     for (size_t s = 0; s < scale->results.set_count; s++)
-        rue_json_push(&document, data, data_json(&document, &scale->results.sets[s]));
+        rue_json_push(&data, data_json(&scale->results.sets[s]));
     for (size_t g = 0; g < rue_gpu_count(scale->gpu); g++)
-        rue_json_push(&document, gpus, rue_json_text(rue_gpu_name(scale->gpu, g)));
-    rue_json_put(&document, root, "format", json_string("rue.sysinfo/1"));
-    rue_json_put(&document, root, "rue", json_string(RUE_VERSION));
-    rue_json_put(&document, root, "libraries", rue_json_text(libraries));
-    rue_json_put(&document, root, "command_line", rue_json_text(facts->setup->goal.output.command_line));
-    rue_json_put(&document, root, "started", rue_json_text(facts->setup->started));
-    rue_json_put(&document, root, "machine", machine_json(&document));
-    rue_json_put(&document, root, "gpus", gpus);
-    rue_json_put(&document, root, "runner", rue_json_text(hello->runner));
-    rue_json_put(&document, root, "runner_machine", rue_json_words(hello->machine_json));
-    rue_json_put(&document, root, "job_images", rue_json_integer(scale->results.job_images));
-    rue_json_put(&document, root, "trial_images", rue_json_integer(scale->results.trial_images));
-    rue_json_put(&document, root, "period_s", rue_json_real((double)scale->period_ns / 1e9));
-    rue_json_put(&document, root, "store_trials", rue_json_integer(facts->store_trials));
-    rue_json_put(&document, root, "partial", rue_json_text_or_null(why_partial(&scale->results)));
-    rue_json_put(&document, root, "data", data);
-    rue_status status = rue_json_write(&document, root, stream, error);
-    json_decref(root);
-    return status;
+        rue_json_push(&gpus, rue_json_text(rue_gpu_name(scale->gpu, g)));
+    rue_json_put(&root, "format", json_string("rue.sysinfo/1"));
+    rue_json_put(&root, "rue", json_string(RUE_VERSION));
+    rue_json_put(&root, "libraries", rue_json_text(libraries));
+    rue_json_put(&root, "command_line", rue_json_text(facts->setup->goal.output.command_line));
+    rue_json_put(&root, "started", rue_json_text(facts->setup->started));
+    rue_json_put(&root, "machine", machine_json());
+    rue_json_put(&root, "gpus", gpus);
+    rue_json_put(&root, "runner", rue_json_text(hello->runner));
+    rue_json_put(&root, "runner_machine", rue_json_words(hello->machine_json));
+    rue_json_put(&root, "job_images", rue_json_integer(scale->results.job_images));
+    rue_json_put(&root, "trial_images", rue_json_integer(scale->results.trial_images));
+    rue_json_put(&root, "period_s", rue_json_real((double)scale->period_ns / 1e9));
+    rue_json_put(&root, "store_trials", rue_json_integer(facts->store_trials));
+    rue_json_put(&root, "partial", rue_json_text_or_null(why_partial(&scale->results)));
+    rue_json_put(&root, "data", data);
+    return rue_json_write(root, stream, error);
 }
 
 bool rue_scale_ran_last(const char *folder, uint64_t trials, char *reason, size_t bytes)

@@ -119,20 +119,19 @@ static void read_ledger(struct rue_json_reader *reader, struct rue_recommendatio
 
 char *rue_recommendation_rules_json(const struct rue_ranking_rules *rules)
 {
-    struct rue_json_document document = {0};
     json_t *object = json_object(), *weights = json_array();
     for (size_t i = 0; i < rules->weight_count; i++) {
         json_t *weight = json_object();
-        rue_json_put(&document, weight, "model", rue_json_text(rules->weights[i].model));
-        rue_json_put(&document, weight, "weight", rue_json_real(rules->weights[i].weight));
-        rue_json_push(&document, weights, weight);
+        rue_json_put(&weight, "model", rue_json_text(rules->weights[i].model));
+        rue_json_put(&weight, "weight", rue_json_real(rules->weights[i].weight));
+        rue_json_push(&weights, weight);
     }
-    rue_json_put(&document, object, "top_n", rue_json_integer(rules->top_n));
-    rue_json_put(&document, object, "objective", json_string(rue_objective_names[rules->objective]));
-    rue_json_put(&document, object, "set_epsilon_ratio", rue_json_real(rules->set_epsilon_ratio));
-    rue_json_put(&document, object, "confidence", rue_json_real(rules->confidence));
-    rue_json_put(&document, object, "weights", weights);
-    char *text = document.failed ? NULL : rue_json_dump(object, JSON_COMPACT);
+    rue_json_put(&object, "top_n", rue_json_integer(rules->top_n));
+    rue_json_put(&object, "objective", json_string(rue_objective_names[rules->objective]));
+    rue_json_put(&object, "set_epsilon_ratio", rue_json_real(rules->set_epsilon_ratio));
+    rue_json_put(&object, "confidence", rue_json_real(rules->confidence));
+    rue_json_put(&object, "weights", weights);
+    char *text = rue_json_dump(object, JSON_COMPACT);
     json_decref(object);
     return text;
 }

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "notice.h"
+#include "findings.h"
 #include "probes.h"
 #include "slowdown.h"
 #include "sort.h"

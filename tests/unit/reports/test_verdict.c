@@ -1,33 +1,50 @@
 #include <limits.h>
 
 #include "findings_fixture.h"
+#include "utf8.h"
 #include "verdict.h"
 
-/* With blanks where no line should break. */
-static void make_plain(const char *text, char *out)
+/* All sentences of the page, which is closed, one behind the other; blanks where no line should break. */
+static const char *said_on(struct rue_page *page)
 {
-    for (const char *at = text; *at; at++) {
-        bool no_break = strncmp(at, "\xC2\xA0", 2) == 0;
-        *out++ = no_break ? ' ' : *at;
-        at += no_break;
+    static char plain[8192];
+    size_t used = 0;
+    cr_assert_not(page->failed);
+    for (size_t i = 0; i < page->count; i++) {
+        rue_utf8_clean(page->sections[i].text, true, plain + used, sizeof plain - used);
+        used += strlen(plain + used);
     }
-    *out = 0;
+    rue_page_close(page);
+    return plain;
+}
+
+static const char *said_of_use(const struct fixture *fixture, size_t variant)
+{
+    struct rue_page page = {0};
+    rue_page_sentence(&page, RUE_LOOK_PLAIN, 0);
+    rue_verdict_use(&page, &fixture->findings, &fixture->variants[variant]);
+    return said_on(&page);
+}
+
+static const char *noted_of(const struct rue_variant_findings *variant)
+{
+    struct rue_page page = {0};
+    rue_verdict_notes(&page, variant, false);
+    return said_on(&page);
 }
 
 /* What is said of 9,469 images where other lengths have other answers; configurations are numbers of the
  * plain fixture: 32/2, 32/4, 128/0, 128/8. */
 static const char *said_of(const struct rue_job_interval *intervals, size_t count)
 {
-    static char text[RUE_VERDICT_BYTES], plain[RUE_VERDICT_BYTES];
     struct fixture fixture;
     fixture_open_plain(&fixture);
     struct rue_variant_findings *variant = &fixture.variants[0];
     variant->lengths.count = count;
     for (size_t i = 0; i < count; i++) variant->lengths.at[i] = intervals[i];
-    rue_verdict_lengths(variant, text, sizeof text);
-    make_plain(text, plain);
+    const char *said = noted_of(variant);
     fixture_close(&fixture);
-    return plain;
+    return said;
 }
 
 Test(verdict, the_same_answer_for_all_lengths_is_no_news)
@@ -74,10 +91,8 @@ Test(verdict, a_bound_is_rounded_to_what_is_known)
     struct rue_variant_findings *variant = &fixture.variants[0];
     variant->claim.confidence = 0.95;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char text[RUE_VERDICT_BYTES], plain[RUE_VERDICT_BYTES];
         variant->claim.bound_ratio = cases[i].bound_ratio;
-        cr_assert_eq(rue_verdict_use(&fixture.findings, variant, true, text, sizeof text, NULL), RUE_OK);
-        make_plain(text, plain);
+        const char *plain = said_of_use(&fixture, 0);
         cr_assert(strstr(plain, cases[i].words), "%g: %s", cases[i].bound_ratio, plain);
     }
     fixture_close(&fixture);
@@ -86,19 +101,15 @@ Test(verdict, a_bound_is_rounded_to_what_is_known)
 Test(verdict, what_ranks_above_the_recommended_one_is_explained)
 {
     struct fixture fixture;
-    char text[RUE_VERDICT_BYTES];
     fixture_open_plain(&fixture);
     struct rue_selection *selection = fixture.selections[0];
-    rue_verdict_above(&fixture.variants[0], text, sizeof text);
-    cr_expect_str_eq(text, "");
+    cr_expect_str_eq(noted_of(&fixture.variants[0]), "");
     selection->recommended = selection->ranked[1];
-    rue_verdict_above(&fixture.variants[0], text, sizeof text);
-    cr_expect_str_eq(text,
+    cr_expect(strstr(noted_of(&fixture.variants[0]),
                      "128/8 is better than 32/4 as predicted, but was not measured on every model: only a "
-                     "configuration that was can be recommended.");
+                     "configuration that was can be recommended."));
     selection->recommended = RUE_NONE;
-    rue_verdict_above(&fixture.variants[0], text, sizeof text);
-    cr_expect_str_eq(text, "");
+    cr_expect_str_eq(noted_of(&fixture.variants[0]), "");
     fixture_close(&fixture);
 }
 
@@ -115,11 +126,9 @@ Test(verdict, an_interval_does_not_end_at_nothing)
     fixture_open_plain(&fixture);
     struct rue_variant_findings *variant = &fixture.variants[0];
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char text[RUE_VERDICT_BYTES], plain[RUE_VERDICT_BYTES];
         variant->interval = (struct rue_regret_interval){
             .confidence = 0.95, .mean_low = cases[i].low, .mean_high = cases[i].high};
-        cr_assert_eq(rue_verdict_use(&fixture.findings, variant, true, text, sizeof text, NULL), RUE_OK);
-        make_plain(text, plain);
+        const char *plain = said_of_use(&fixture, 0);
         cr_assert(strstr(plain, cases[i].words), "%s: %s", cases[i].words, plain);
     }
     fixture_close(&fixture);
@@ -128,14 +137,12 @@ Test(verdict, an_interval_does_not_end_at_nothing)
 Test(verdict, an_answer_found_on_a_busy_machine_is_of_low_confidence)
 {
     struct fixture fixture;
-    char text[RUE_VERDICT_BYTES];
     fixture_open_plain(&fixture);
     char *const facts[] = {fixture.findings.changes.busy_before, fixture.findings.changes.busy_after,
                            fixture.findings.changes.disturbance};
     for (int i = -1; i < 3; i++) {
         if (i >= 0) strcpy(facts[i], "other processes used 1.3 CPUs");
-        cr_assert_eq(rue_verdict_use(&fixture.findings, &fixture.variants[0], true, text, sizeof text, NULL),
-                     RUE_OK);
+        const char *text = said_of_use(&fixture, 0);
         cr_expect_eq(strstr(text, "confidence: the machine was busy") != NULL, i >= 0, "%d: %s", i, text);
         if (i >= 0) facts[i][0] = 0;
     }
@@ -157,13 +164,12 @@ Test(verdict, variants_that_are_called_alike_have_the_name_of_their_data)
     static const char *const names[] = {"raw folder shards", "raw folder /data/packed",
                                         "raw folder /data/packed"};
     struct fixture fixture;
-    char text[RUE_VERDICT_BYTES], wanted[64];
+    char wanted[64];
     fixture_open(&fixture);
     for (int v = 0; v < 3; v++)
         snprintf(fixture_add(&fixture, &grid)->variant.path, PATH_MAX, "%s", paths[v]);
     for (int v = 0; v < 3; v++) {
-        cr_assert_eq(rue_verdict_use(&fixture.findings, &fixture.variants[v], false, text, sizeof text, NULL),
-                     RUE_OK);
+        const char *text = said_of_use(&fixture, (size_t)v);
         snprintf(wanted, sizeof wanted, "for %s data", names[v]);
         cr_expect(strstr(text, wanted), "%s", text);
     }
@@ -173,11 +179,13 @@ Test(verdict, variants_that_are_called_alike_have_the_name_of_their_data)
 /* What is said of sleeping models that took so long, `late_ns` of it too long. */
 static const char *said_of_sleep(double slept_ns, double late_ns)
 {
-    static char text[RUE_VERDICT_BYTES], plain[RUE_VERDICT_BYTES];
-    rue_verdict_late(&(struct rue_variant_findings){.trials.slept_ns = slept_ns, .trials.late_ns = late_ns},
-                     text, sizeof text);
-    make_plain(text, plain);
-    return plain;
+    struct fixture fixture;
+    fixture_open_plain(&fixture);
+    fixture.variants[0].trials.slept_ns = slept_ns;
+    fixture.variants[0].trials.late_ns = late_ns;
+    const char *said = noted_of(&fixture.variants[0]);
+    fixture_close(&fixture);
+    return said;
 }
 
 Test(verdict, sleep_that_is_late_by_more_than_a_percent_is_told)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "batch_best.h"
+#include "findings.h"
 #include "selection.h"
 #include "space.h"
 

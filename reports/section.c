@@ -1,0 +1,184 @@
+#include "section.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "array.h"
+
+static void close_rows(struct rue_section *section)
+{
+    for (size_t r = 0; r < section->row_count; r++) {
+        for (size_t c = 0; c < section->column_count; c++) free(section->rows[r].values[c].text);
+        free(section->rows[r].values);
+    }
+    section->row_count = 0;
+}
+
+void rue_page_close(struct rue_page *page)
+{
+    for (size_t i = 0; i < page->count; i++) {
+        struct rue_section *section = &page->sections[i];
+        close_rows(section);
+        for (size_t c = 0; c < section->column_count; c++) free((char *)section->columns[c].header);
+        free(section->columns);
+        free(section->rows);
+        free(section->text);
+    }
+    free(page->sections);
+    *page = (struct rue_page){0};
+}
+
+static struct rue_section *last_section(const struct rue_page *page)
+{
+    return page->failed || !page->count ? NULL : &page->sections[page->count - 1];
+}
+
+static struct rue_section *add_section(struct rue_page *page, int kind)
+{
+    if (page->failed || rue_array_grow(&page->sections, &page->capacity, page->count + 1,
+                                       sizeof *page->sections, "a report", NULL) != RUE_OK) {
+        page->failed = true;
+        return NULL;
+    }
+    page->sections[page->count++] = (struct rue_section){.kind = kind};
+    return last_section(page);
+}
+
+void rue_page_gap(struct rue_page *page)
+{
+    add_section(page, RUE_SECTION_GAP);
+}
+
+/* ---- sentences ---- */
+
+void rue_page_sentence(struct rue_page *page, enum rue_look look, int indent)
+{
+    struct rue_section *section = add_section(page, RUE_SECTION_SENTENCE);
+    if (!section) return;
+    section->look = look;
+    section->indent = indent;
+    rue_say(page, "%s", "");
+}
+
+void rue_say(struct rue_page *page, const char *format, ...)
+{
+    struct rue_section *section = last_section(page);
+    char *more = NULL;
+    va_list arguments;
+    if (!section) return;
+    assert(section->kind == RUE_SECTION_SENTENCE);
+    va_start(arguments, format);
+    int length = vasprintf(&more, format, arguments);
+    va_end(arguments);
+    if (length < 0 || rue_array_grow(&section->text, &section->capacity, section->used + (size_t)length + 1,
+                                     1, "a sentence", NULL) != RUE_OK) {
+        page->failed = true;
+    } else {
+        memcpy(section->text + section->used, more, (size_t)length + 1);
+        section->used += (size_t)length;
+    }
+    if (length >= 0) free(more);
+}
+
+/* ---- tables ---- */
+
+void rue_page_column(struct rue_page *page, struct rue_table_column column)
+{
+    struct rue_section *table = last_section(page);
+    char *header = column.header ? strdup(column.header) : NULL;
+    if (!table || (column.header && !header) ||
+        rue_array_grow(&table->columns, &table->column_capacity, table->column_count + 1,
+                       sizeof *table->columns, "a table", NULL) != RUE_OK) {
+        page->failed = true;
+        free(header);
+        return;
+    }
+    assert(!table->row_count && table->column_count < RUE_TABLE_COLUMNS_MAX && column.drop <= RUE_DROPS);
+    column.header = header;
+    table->columns[table->column_count++] = column;
+}
+
+void rue_page_table(struct rue_page *page, const struct rue_table_column *columns, size_t count)
+{
+    add_section(page, RUE_SECTION_TABLE);
+    for (size_t c = 0; c < count; c++) rue_page_column(page, columns[c]);
+}
+
+void rue_page_row(struct rue_page *page, bool chosen)
+{
+    struct rue_section *table = last_section(page);
+    if (!table) return;
+    struct rue_value *values = calloc(table->column_count + 1, sizeof *values);
+    if (!values || rue_array_grow(&table->rows, &table->row_capacity, table->row_count + 1,
+                                  sizeof *table->rows, "a table", NULL) != RUE_OK) {
+        page->failed = true;
+        free(values);
+        return;
+    }
+    table->rows[table->row_count++] = (struct rue_table_row){chosen, values};
+    table->filled = 0;
+}
+
+void rue_page_clear_rows(struct rue_page *page)
+{
+    struct rue_section *table = last_section(page);
+    if (table) close_rows(table);
+}
+
+static void put_value(struct rue_page *page, struct rue_value value)
+{
+    struct rue_section *table = last_section(page);
+    if (!table) {
+        free(value.text);
+        return;
+    }
+    assert(table->row_count && table->filled < table->column_count);
+    table->rows[table->row_count - 1].values[table->filled++] = value;
+}
+
+void rue_put_number(struct rue_page *page, double number)
+{
+    rue_put_marked(page, 0, number);
+}
+
+void rue_put_marked(struct rue_page *page, char mark, double number)
+{
+    put_value(page, (struct rue_value){.is_number = true, .number = number, .mark = mark});
+}
+
+void rue_put_config(struct rue_page *page, const struct rue_config *config)
+{
+    put_value(page, (struct rue_value){.config = config});
+}
+
+void rue_put_text(struct rue_page *page, const char *text)
+{
+    rue_put_words(page, "%s", text);
+}
+
+void rue_put_words(struct rue_page *page, const char *format, ...)
+{
+    char *text = NULL;
+    va_list arguments;
+    va_start(arguments, format);
+    if (vasprintf(&text, format, arguments) < 0) text = NULL, page->failed = true;
+    va_end(arguments);
+    put_value(page, (struct rue_value){.text = text});
+}
+
+const struct rue_section *rue_page_last_table(const struct rue_page *page)
+{
+    const struct rue_section *last = last_section(page);
+    return last && last->kind == RUE_SECTION_TABLE ? last : NULL;
+}
+
+rue_status rue_report_finish(FILE *stream, rue_error *error)
+{
+    errno = 0;
+    if (fflush(stream) == 0 && !ferror(stream)) return RUE_OK;
+    return rue_fail(error, RUE_STORE, "cannot write the report: %s",
+                    errno ? strerror(errno) : "an earlier write failed");
+}

@@ -1,0 +1,285 @@
+/* Sentences in lines, and tables of aligned columns, that fit a width. Where a table does not, columns that
+ * may be shortened are; then the columns of `drop` 1 go, then headers take two lines, then the columns of
+ * `drop` 2, 3, ... go; at last headers are shortened, and what may shrink is halved. */
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "section.h"
+#include "units.h"
+#include "utf8.h"
+#include "wrap.h"
+
+enum { INDENT = 2, GAP = 2, TIGHT_HEADER = 5, BAR_COLUMNS = 20, HEADER_BYTES = 256, SHOWN_BYTES = 4096 };
+
+static const char *const colors[RUE_LOOK_COUNT] = {"", "\033[1m", "\033[2m"};
+
+/* ---- values ---- */
+
+static char *number_text(const struct rue_table_column *column, const struct rue_value *value, bool unicode)
+{
+    char text[RUE_UNIT_TEXT_BYTES] = "-", bar[3 * BAR_COLUMNS + 1] = "", mark[2] = {value->mark, 0}, *out;
+    double number = value->number, whole = fmin(fmax(number, 0) + 0.5, 1e18);
+    bool known = isfinite(number);
+    if (known && column->unit == RUE_UNIT_NUMBER)
+        snprintf(text, sizeof text, "%.*f", column->digits, number);
+    else if (known && column->unit == RUE_UNIT_COUNT)
+        rue_format_count((uint64_t)whole, text, sizeof text);
+    else if (known && column->unit == RUE_UNIT_PERCENT)
+        snprintf(text, sizeof text, "%.1f %%", 100 * number);
+    else if (known && column->unit == RUE_UNIT_TIMES)
+        snprintf(text, sizeof text, "%.2f x", number);
+    else if (known && column->unit == RUE_UNIT_DURATION)
+        rue_format_duration((uint64_t)whole, text, sizeof text);
+    else if (known && column->unit == RUE_UNIT_BYTES)
+        rue_format_bytes((uint64_t)whole, text, sizeof text);
+    for (int i = 0; known && column->unit == RUE_UNIT_BAR && i < (int)lround(number * BAR_COLUMNS); i++)
+        strcat(bar, unicode ? "█" : "#");
+    bool is_bar = column->unit == RUE_UNIT_BAR;
+    return asprintf(&out, "%s%s", known && !is_bar ? mark : "", is_bar ? bar : text) < 0 ? NULL : out;
+}
+
+/* Fit for the terminal. Owned; NULL without memory. */
+static char *value_text(const struct rue_table_column *column, const struct rue_value *value, bool unicode)
+{
+    char label[RUE_CONFIG_TEXT_BYTES] = "";
+    if (value->is_number) return number_text(column, value, unicode);
+    if (value->config) rue_config_label(value->config, label);
+    return rue_utf8_cleaned(value->text ? value->text : label, unicode, false);
+}
+
+/* ---- tables ---- */
+
+struct grid {
+    const struct rue_section *table;
+    const struct rue_report_style *style;
+    char **cells;                          /* [rows][columns]; owned */
+    int cell_width[RUE_TABLE_COLUMNS_MAX]; /* the widest of each column; 1 at least */
+    int width[RUE_TABLE_COLUMNS_MAX];      /* as it is shown; 0: it is not */
+    bool split;                            /* headers take two lines */
+    size_t from, end; /* of the columns that fold those from the one up to the other are shown */
+    bool tight;       /* headers are shortened, and what may shrink does so twice as far */
+};
+
+static rue_status make_cells(struct grid *grid, rue_error *error)
+{
+    const struct rue_section *table = grid->table;
+    size_t count = table->row_count * table->column_count;
+    grid->cells = calloc(count + 1, sizeof *grid->cells);
+    for (size_t c = 0; c < table->column_count; c++) grid->cell_width[c] = 1;
+    for (size_t i = 0; grid->cells && i < count; i++) {
+        size_t c = i % table->column_count;
+        char *text = value_text(&table->columns[c], &table->rows[i / table->column_count].values[c],
+                                grid->style->unicode);
+        grid->cells[i] = text;
+        if (!text) return rue_fail_memory(error, "a table", count);
+        int width = rue_utf8_width(text);
+        if (width > grid->cell_width[c]) grid->cell_width[c] = width;
+    }
+    return grid->cells ? RUE_OK : rue_fail_memory(error, "a table", count);
+}
+
+/* Line 0 or 1 of a header: all of it stands on line 1 unless it is split at the first place that may break.
+ */
+static void header_line(const struct grid *grid, size_t column, int line, char out[HEADER_BYTES])
+{
+    char header[HEADER_BYTES];
+    rue_utf8_clean(grid->table->columns[column].header, grid->style->unicode, header, sizeof header);
+    size_t at = strcspn(header, "_ ");
+    bool breaks = grid->split && header[at];
+    size_t head = at + (header[at] == '_');
+    if (line == 0)
+        snprintf(out, HEADER_BYTES, "%.*s", breaks ? (int)head : 0, header);
+    else
+        snprintf(out, HEADER_BYTES, "%s", breaks ? header + at + 1 : header);
+}
+
+static int natural_width(const struct grid *grid, size_t column)
+{
+    int widest = grid->cell_width[column];
+    char text[HEADER_BYTES];
+    for (int line = 0; line < 2; line++) {
+        header_line(grid, column, line, text);
+        int width = rue_utf8_width(text);
+        if (width > widest) widest = width;
+    }
+    return widest;
+}
+
+/* The width below which the column is not made narrower. */
+static int least_width(const struct grid *grid, size_t column)
+{
+    int shrink_to = grid->table->columns[column].shrink_to, width = grid->cell_width[column];
+    if (!grid->tight) return shrink_to ? shrink_to : INT_MAX;
+    if (shrink_to) return (shrink_to + 1) / 2;
+    return width > TIGHT_HEADER ? width : TIGHT_HEADER;
+}
+
+static int total_width(const struct grid *grid)
+{
+    int total = INDENT - GAP;
+    for (size_t c = 0; c < grid->table->column_count; c++)
+        if (grid->width[c]) total += grid->width[c] + GAP;
+    return total;
+}
+
+/* Takes columns from the widest of those that may shrink until the table fits; false when it cannot. */
+static bool shrink_columns(struct grid *grid)
+{
+    for (;;) {
+        if (grid->style->columns <= 0 || total_width(grid) <= grid->style->columns) return true;
+        size_t widest = RUE_TABLE_COLUMNS_MAX;
+        for (size_t c = 0; c < grid->table->column_count; c++) {
+            bool may = grid->width[c] > least_width(grid, c);
+            if (may && (widest == RUE_TABLE_COLUMNS_MAX || grid->width[c] > grid->width[widest])) widest = c;
+        }
+        if (widest == RUE_TABLE_COLUMNS_MAX) return false;
+        grid->width[widest]--;
+    }
+}
+
+static bool try_layout(struct grid *grid, int dropped, bool split, bool tight)
+{
+    grid->split = split;
+    grid->tight = tight;
+    for (size_t c = 0; c < grid->table->column_count; c++) {
+        const struct rue_table_column *column = &grid->table->columns[c];
+        bool shown = column->header && (column->drop == 0 || column->drop > dropped) &&
+                     (!column->folds || (c >= grid->from && c < grid->end));
+        grid->width[c] = shown ? natural_width(grid, c) : 0;
+    }
+    return shrink_columns(grid);
+}
+
+static int last_drop(const struct grid *grid)
+{
+    int last = 0;
+    for (size_t c = 0; c < grid->table->column_count; c++)
+        if (grid->table->columns[c].drop > last) last = grid->table->columns[c].drop;
+    return last;
+}
+
+/* Shows as many columns that fold as have room beside those that are never dropped, one at least. */
+static void choose_folded(struct grid *grid)
+{
+    for (grid->end = grid->table->column_count; grid->end > grid->from + 1; grid->end--)
+        if (try_layout(grid, last_drop(grid), true, false)) return;
+}
+
+/* What is too long in the last one is cut. */
+static void choose_layout(struct grid *grid)
+{
+    int last = last_drop(grid);
+    if (try_layout(grid, 0, false, false)) return;
+    for (int dropped = last ? 1 : 0; dropped <= last; dropped++)
+        if (try_layout(grid, dropped, false, false) || try_layout(grid, dropped, true, false)) return;
+    try_layout(grid, last, true, true);
+}
+
+/* One line of cells, and what stands in its margin. */
+static void print_line(const struct grid *grid, const char *margin, const char *color,
+                       const char *const *cells, FILE *stream)
+{
+    const struct rue_report_style *style = grid->style;
+    int used = rue_utf8_width(margin), owed = INDENT - used;
+    bool colored = style->color && color[0];
+    fprintf(stream, "%s%s", colored ? color : "", margin);
+    for (size_t c = 0; c < grid->table->column_count; c++) {
+        const struct rue_table_column *column = &grid->table->columns[c];
+        bool right = column->right || (column->unit != RUE_UNIT_TEXT && column->unit != RUE_UNIT_CONFIG &&
+                                       column->unit != RUE_UNIT_BAR);
+        int width = grid->width[c], room = style->columns - used - owed;
+        if (width == 0) continue;
+        if (style->columns > 0 && room < width) width = room > 0 ? room : 0;
+        char shown[SHOWN_BYTES];
+        const char *cell = cells[c];
+        if (rue_utf8_width(cell) > width) {
+            rue_utf8_shorten(cell, width, style->unicode, shown, sizeof shown);
+            cell = shown;
+        }
+        int own = rue_utf8_width(cell), before = owed + (right ? width - own : 0);
+        if (own) {
+            fprintf(stream, "%*s%s", before, "", cell);
+            used += before + own;
+            owed = GAP + (right ? 0 : width - own);
+        } else {
+            owed += width + GAP;
+        }
+    }
+    fprintf(stream, "%s\n", colored ? "\033[0m" : "");
+}
+
+static void print_headers(const struct grid *grid, FILE *stream)
+{
+    for (int line = 0; line < 2; line++) {
+        char texts[RUE_TABLE_COLUMNS_MAX][HEADER_BYTES];
+        const char *cells[RUE_TABLE_COLUMNS_MAX];
+        bool empty = true;
+        for (size_t c = 0; c < grid->table->column_count; c++) {
+            cells[c] = "";
+            if (!grid->width[c]) continue;
+            header_line(grid, c, line, texts[c]);
+            cells[c] = texts[c];
+            empty &= !texts[c][0];
+        }
+        if (!empty) print_line(grid, "", colors[RUE_LOOK_DIM], cells, stream);
+    }
+}
+
+static rue_status write_table(const struct rue_section *table, const struct rue_report_style *style,
+                              FILE *stream, rue_error *error)
+{
+    struct grid grid = {.table = table, .style = style};
+    const char *arrow = style->unicode ? "→" : ">";
+    rue_status status = make_cells(&grid, error);
+    while (grid.from < table->column_count && !table->columns[grid.from].folds) grid.from++;
+    for (bool more = status == RUE_OK; more; grid.from = grid.end) {
+        if (grid.end) fputc('\n', stream);
+        choose_folded(&grid);
+        more = grid.end < table->column_count;
+        choose_layout(&grid);
+        print_headers(&grid, stream);
+        for (size_t r = 0; r < table->row_count; r++)
+            print_line(&grid, table->rows[r].chosen ? arrow : "",
+                       colors[table->rows[r].chosen ? RUE_LOOK_BOLD : RUE_LOOK_PLAIN],
+                       (const char *const *)&grid.cells[r * table->column_count], stream);
+    }
+    for (size_t i = 0; grid.cells && i < table->row_count * table->column_count; i++) free(grid.cells[i]);
+    free(grid.cells);
+    return status;
+}
+
+/* ---- sentences ---- */
+
+static rue_status write_sentence(const struct rue_section *sentence, const struct rue_report_style *style,
+                                 FILE *stream, rue_error *error)
+{
+    char *clean = rue_utf8_cleaned(sentence->text, style->unicode, true);
+    if (!clean) return rue_fail_memory(error, "a sentence", sentence->used);
+    bool colored = style->color && sentence->look != RUE_LOOK_PLAIN;
+    fputs(colored ? colors[sentence->look] : "", stream);
+    rue_wrap(stream, clean, style->columns, sentence->indent);
+    fputs(colored ? "\033[0m\n" : "\n", stream);
+    free(clean);
+    return RUE_OK;
+}
+
+rue_status rue_page_write(const struct rue_page *page, const struct rue_report_style *style, FILE *stream,
+                          rue_error *error)
+{
+    bool begun = false, gap = false;
+    if (page->failed) return rue_fail_memory(error, "a report", page->count * sizeof *page->sections);
+    for (size_t i = 0; i < page->count; i++) {
+        const struct rue_section *section = &page->sections[i];
+        bool table = section->kind == RUE_SECTION_TABLE;
+        gap |= section->kind == RUE_SECTION_GAP;
+        if (table ? !section->row_count : !section->used) continue;
+        if (gap && begun) fputc('\n', stream);
+        begun = true;
+        gap = false;
+        rue_status status = (table ? write_table : write_sentence)(section, style, stream, error);
+        if (status != RUE_OK) return status;
+    }
+    return rue_report_finish(stream, error);
+}

@@ -1,0 +1,343 @@
+/* What is told of a variant beside its recommendation. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "answers.h"
+#include "prose.h"
+#include "units.h"
+#include "verdict.h"
+
+#define NB      RUE_NO_BREAK
+#define PERCENT RUE_PROSE_PERCENT
+
+enum { NAMED_MISSES = 3, NAMED_MODELS = 3, NAMED_CONFIGS = 6, ALONE = 2 };
+
+static const double alone_ratio = 0.02;      /* of a regret that is worth a word */
+static const double less_memory_ratio = 0.5; /* at most, of what is recommended */
+static const double more_regret_ratio = 0.1; /* that less memory may cost */
+
+/* ---- notes ---- */
+
+/* "1.5 points more than 128/12", or that nothing has less. */
+static void say_best(struct rue_page *page, const struct rue_replayed *replayed, bool worst)
+{
+    char best[RUE_CONFIG_TEXT_BYTES];
+    double own = worst ? replayed->max_regret_ratio : replayed->mean_regret_ratio,
+           least = worst ? replayed->best_max_regret_ratio : replayed->best_mean_regret_ratio;
+    if (!replayed->knows_best || isnan(own)) {
+        rue_say(page, "; the table lacks times of what is recommended.");
+        return;
+    }
+    rue_config_label(&replayed->best, best);
+    rue_say(page, "; by the whole table what is recommended has " PERCENT " %s regret", 100 * own,
+            worst ? "worst" : "mean");
+    if (own > least)
+        rue_say(page, ", %.2g points more than %s.", 100 * (own - least), best);
+    else
+        rue_say(page, ", and nothing has less.");
+}
+
+static void say_replayed(struct rue_page *page, const struct rue_variant_findings *variant)
+{
+    const struct rue_replayed *replayed = &variant->replayed;
+    char spent[RUE_UNIT_TEXT_BYTES], whole[RUE_UNIT_TEXT_BYTES];
+    if (!(replayed->table_s > 0)) return;
+    rue_say(page, "Spent " PERCENT " of the table's %s: %zu trial%s, %s",
+            100 * replayed->spent_s / replayed->table_s,
+            rue_format_duration((uint64_t)(replayed->table_s * 1e9), whole, sizeof whole), replayed->trials,
+            rue_prose_plural(replayed->trials),
+            rue_format_duration((uint64_t)(replayed->spent_s * 1e9), spent, sizeof spent));
+    if (variant->selection->recommended == RUE_NONE)
+        rue_say(page, ".");
+    else
+        say_best(page, replayed, variant->selection->objective == RUE_OBJECTIVE_WORST);
+}
+
+static void say_replaced(struct rue_page *page, const struct rue_variant_findings *variant)
+{
+    uint64_t count = variant->trials.bad_images;
+    if (count == 0) return;
+    rue_say(page, "%" PRIu64 " image%s of a trial could not be decoded and %s replaced; trials.csv names %s.",
+            count, rue_prose_plural(count), count == 1 ? "was" : "were", count == 1 ? "it" : "one");
+}
+
+static void say_disturbed(struct rue_page *page, const struct rue_variant_findings *variant)
+{
+    uint64_t count = variant->trials.disturbed;
+    if (count == 0) return;
+    rue_say(page, "%" PRIu64 " of %zu trials %s disturbed and count%s little; trials.csv marks %s.", count,
+            variant->trials.ok, count == 1 ? "was" : "were", count == 1 ? "s" : "",
+            count == 1 ? "it" : "them");
+}
+
+static void say_cache(struct rue_page *page, const struct rue_variant_findings *variant)
+{
+    uint64_t count = variant->trials.cache_missed;
+    if (count == 0) return;
+    rue_say(page,
+            "%" PRIu64 " of %zu trials %s not read from where --cache says, also when repeated; trials.csv "
+            "marks %s (cache_missed) and says why.",
+            count, variant->trials.ok, count == 1 ? "was" : "were", count == 1 ? "it" : "them");
+}
+
+static void say_late(struct rue_page *page, const struct rue_variant_findings *variant)
+{
+    const double that_matters = 0.01;
+    double late = rue_findings_late_ratio(variant);
+    if (!(late > that_matters)) return;
+    rue_say(page,
+            "Simulated models took " PERCENT
+            " longer: the machine was busy ('rue models --null-test' tests it).",
+            100 * late);
+}
+
+/* The selection rules recommend nothing else that is not the first: see selection.h. */
+static void say_above(struct rue_page *page, const struct rue_variant_findings *variant)
+{
+    const struct rue_selection *selection = variant->selection;
+    size_t above = 0;
+    char best[RUE_CONFIG_TEXT_BYTES], own[RUE_CONFIG_TEXT_BYTES], more[32] = "";
+    if (selection->recommended == RUE_NONE) return;
+    size_t measured = variant->baselines.count ? variant->baselines.found : selection->recommended;
+    while (selection->ranked[above] != measured) above++;
+    if (above == 0) return;
+    rue_config_label(&variant->matrix->configs[selection->ranked[0]], best);
+    rue_config_label(&variant->matrix->configs[measured], own);
+    if (above > 1) snprintf(more, sizeof more, " and %zu more", above - 1);
+    rue_say(page,
+            "%s%s %s better than %s as predicted, but %s not measured on every model: only a "
+            "configuration that was can be recommended.",
+            best, more, above == 1 ? "is" : "are", own, above == 1 ? "was" : "were");
+}
+
+void rue_verdict_votes(struct rue_page *page, const struct rue_variant_findings *variant)
+{
+    const struct rue_selection *selection = variant->selection;
+    if (selection->recommended == RUE_NONE || selection->top_n_winner == selection->recommended) return;
+    const struct rue_ranking_row *winner = &selection->rows[selection->top_n_winner];
+    const struct rue_ranking_row *best = &selection->rows[selection->recommended];
+    const char *model = variant->matrix->models[winner->worst_model];
+    rue_say(page, "The votes disagree: ");
+    rue_say_config(page, &variant->matrix->configs[selection->top_n_winner]);
+    if (selection->top_n == 1)
+        rue_say(page, " is the fastest");
+    else
+        rue_say(page, " is among the %zu fastest", selection->top_n);
+    rue_say(page, " for %zu" NB "of" NB "%zu models, the recommended one for %zu. ", winner->top_n_count,
+            selection->model_count, best->top_n_count);
+    rue_say(page, "A vote does not tell by how much one is slower: ");
+    if (selection->objective == RUE_OBJECTIVE_WORST)
+        rue_say(page, "at worst it costs " PERCENT " (%s) instead of " PERCENT ".",
+                100 * winner->max_regret_ratio, model, 100 * best->max_regret_ratio);
+    else
+        rue_say(page, "on average it costs " PERCENT " instead of " PERCENT ", and up to " PERCENT " (%s).",
+                100 * winner->mean_regret_ratio, 100 * best->mean_regret_ratio,
+                100 * winner->max_regret_ratio, model);
+}
+
+/* To two figures: it is a prediction. */
+static uint64_t about(uint64_t images)
+{
+    uint64_t unit = 1;
+    while (images / unit >= 100) unit *= 10;
+    return (images + unit / 2) / unit * unit;
+}
+
+static void say_other_length(struct rue_page *page, const struct rue_variant_findings *variant, size_t index,
+                             const char *from, uint64_t images, const char *on)
+{
+    char label[RUE_CONFIG_TEXT_BYTES], text[RUE_UNIT_TEXT_BYTES];
+    rue_config_label(&variant->matrix->configs[variant->lengths.at[index].config], label);
+    rue_say(page, "%s" NB "%s" NB "images%s %s is better", from,
+            rue_format_count(about(images), text, sizeof text), on, label);
+}
+
+static void say_lengths(struct rue_page *page, const struct rue_variant_findings *variant)
+{
+    const struct rue_job_lengths *lengths = &variant->lengths;
+    size_t own = 0;
+    if (lengths->count < 2) return;
+    while (own + 1 < lengths->count && lengths->at[own].to_images < variant->job.images) own++;
+    bool shorter = own > 0, longer = own + 1 < lengths->count;
+    rue_say(page, "Jobs of other lengths, as predicted: ");
+    if (shorter) say_other_length(page, variant, own - 1, "below", lengths->at[own].from_images, "");
+    if (shorter && longer) rue_say(page, ", ");
+    if (longer) say_other_length(page, variant, own + 1, "from", lengths->at[own + 1].from_images, " on");
+    rue_say(page, lengths->count > 1 + (size_t)shorter + (size_t)longer
+                      ? "; recommendation.json has more, by_job_images."
+                      : ".");
+}
+
+static void say_miss(struct rue_page *page, const struct rue_variant_findings *variant, size_t config,
+                     size_t model)
+{
+    const struct rue_cell *cell = rue_cost_matrix_cell(variant->matrix, model, config);
+    char label[RUE_CONFIG_TEXT_BYTES];
+    rue_config_label(&variant->matrix->configs[config], label);
+    rue_say(page, "; %s %s", label, cell->state == RUE_CELL_INFEASIBLE ? "is infeasible" : "failed");
+    if (!variant->models_unnamed) rue_say(page, " for %s", variant->matrix->models[model]);
+    rue_say_reason(page, " (", cell->reason, ")");
+}
+
+static void say_unranked(struct rue_page *page, const struct rue_variant_findings *variant)
+{
+    const struct rue_selection *selection = variant->selection;
+    size_t unranked = selection->config_count - selection->ranked_count, named = 0, unmeasured = 0;
+    if (unranked == 0 || selection->ranked_count == 0) return;
+    bool limited = variant->matrix->first_limit_ns;
+    rue_say(page, "Left out, as not every model has run with them%s: %zu of %zu configurations",
+            limited ? " within the limits" : "", unranked, selection->config_count);
+    for (size_t c = 0; c < selection->config_count; c++) {
+        if (selection->rows[c].ranked) continue;
+        size_t model = rue_findings_first_miss(variant, c);
+        if (model == RUE_NONE || rue_cost_matrix_cell(variant->matrix, model, c)->state == RUE_CELL_MISSING) {
+            unmeasured++;
+            continue;
+        }
+        if (named++ >= NAMED_MISSES) continue;
+        say_miss(page, variant, c, model);
+    }
+    if (named > NAMED_MISSES) rue_say(page, "; %zu more are infeasible or failed", named - NAMED_MISSES);
+    if (unmeasured) rue_say(page, "; %zu not measured on every model", unmeasured);
+    rue_say(page, ".");
+}
+
+void rue_verdict_notes(struct rue_page *page, const struct rue_variant_findings *variant, bool brief)
+{
+    static void (*const notes[])(struct rue_page *, const struct rue_variant_findings *) = {
+        say_replayed, say_replaced,      say_disturbed, say_cache,   say_late,
+        say_above,    rue_verdict_votes, say_lengths,   say_unranked};
+    for (size_t i = 0; i < sizeof notes / sizeof *notes; i++) {
+        if (brief && notes[i] == say_lengths) continue;
+        rue_page_sentence(page, RUE_LOOK_PLAIN, 2);
+        notes[i](page, variant);
+    }
+}
+
+/* ---- answers beside the winner ---- */
+
+static void say_label(struct rue_page *page, const struct rue_variant_findings *variant, size_t config)
+{
+    char label[RUE_CONFIG_TEXT_BYTES];
+    rue_config_label(&variant->matrix->configs[config], label);
+    rue_say_unbroken(page, label);
+}
+
+/* "128/12 for a, b and 3 more" */
+static void say_served(struct rue_page *page, const struct rue_variant_findings *variant, size_t config)
+{
+    const struct rue_config_set *set = variant->answers->set;
+    size_t named = 0;
+    say_label(page, variant, config);
+    rue_say(page, " for ");
+    for (size_t m = 0; m < set->scenario_count; m++) {
+        if (set->chosen[m] != config || named++ >= NAMED_MODELS) continue;
+        rue_say(page, "%s%s", named > 1 ? ", " : "", variant->matrix->models[m]);
+    }
+    if (named > NAMED_MODELS) rue_say(page, " and %zu" NB "more", named - NAMED_MODELS);
+}
+
+static void say_set(struct rue_page *page, const struct rue_variant_findings *variant)
+{
+    const struct rue_config_set *set = variant->answers->set;
+    if (variant->selection->model_count < 2 || set->config_count == 0) return;
+    if (set->config_count == 1 && set->configs[0] == variant->selection->recommended)
+        rue_say(page, "The recommended configuration is");
+    else if (set->config_count == 1)
+        rue_say(page, "One configuration is");
+    else
+        rue_say(page, "%zu configurations are", set->config_count);
+    rue_say(page, " within %.3g" NB "%% of the best for every model", 100 * set->epsilon_ratio);
+    if (set->config_count == 1 && set->configs[0] != variant->selection->recommended) {
+        rue_say(page, ": ");
+        say_label(page, variant, set->configs[0]);
+    }
+    for (size_t k = 0; set->config_count > 1 && k < set->config_count && k < NAMED_CONFIGS; k++) {
+        rue_say(page, k ? "; " : ": ");
+        say_served(page, variant, set->configs[k]);
+    }
+    if (set->config_count > NAMED_CONFIGS)
+        rue_say(page, "; and %zu" NB "more", set->config_count - NAMED_CONFIGS);
+    rue_say(page, set->exact ? ". " : " (fewer may do). ");
+}
+
+static bool is_told(const size_t *told, size_t count, size_t model)
+{
+    for (size_t i = 0; i < count; i++)
+        if (told[i] == model) return true;
+    return false;
+}
+
+/* The model that loses most with what is recommended, of those not told; RUE_NONE when that is not worth a
+ * word. */
+static size_t next_alone(const struct rue_variant_findings *variant, const size_t *told, size_t count)
+{
+    const struct rue_selection *selection = variant->selection;
+    size_t next = RUE_NONE;
+    double most = alone_ratio;
+    for (size_t m = 0; m < selection->model_count; m++) {
+        double regret = rue_selection_regret(selection, variant->matrix, m, selection->recommended);
+        if (regret < most || (next != RUE_NONE && regret == most) || is_told(told, count, m)) continue;
+        next = m;
+        most = regret;
+    }
+    return next;
+}
+
+/* Models that run much faster with a configuration of their own: the share of the time that it saves. */
+static void say_alone(struct rue_page *page, const struct rue_variant_findings *variant)
+{
+    const struct rue_selection *selection = variant->selection;
+    size_t told[ALONE], count = 0;
+    if (selection->model_count < 2) return;
+    for (size_t m; count < ALONE && (m = next_alone(variant, told, count)) != RUE_NONE; told[count++] = m) {
+        double regret = rue_selection_regret(selection, variant->matrix, m, selection->recommended);
+        rue_say(page, "%s%s with ", count ? "; " : "Alone: ", variant->matrix->models[m]);
+        say_label(page, variant, selection->best_of_model[m]);
+        rue_say(page, ", " PERCENT " less time", 100 * regret / (1 + regret));
+    }
+    if (count) rue_say(page, ". ");
+}
+
+static void say_left_out(struct rue_page *page, const struct rue_variant_findings *variant)
+{
+    const struct rue_leave_one_out *left = variant->answers->left;
+    if (!left) return;
+    rue_say(page,
+            "A model that was not measured: " PERCENT " regret on average, " PERCENT
+            " at worst (%s), leaving out each of these in turn. ",
+            100 * left->mean_regret_ratio, 100 * left->max_regret_ratio,
+            variant->matrix->models[left->worst_model]);
+}
+
+/* Of what needs much less memory, that which costs least. */
+static void say_memory(struct rue_page *page, const struct rue_variant_findings *variant)
+{
+    const struct rue_answers *answers = variant->answers;
+    const struct rue_ranking_row *rows = variant->selection->rows;
+    size_t best = variant->selection->recommended;
+    char less[RUE_UNIT_TEXT_BYTES], more[RUE_UNIT_TEXT_BYTES];
+    for (size_t i = 0; i < answers->front_count; i++) {
+        size_t config = answers->front[i];
+        double cost = rows[config].mean_regret_ratio - rows[best].mean_regret_ratio;
+        if (answers->memory_bytes[config] > less_memory_ratio * answers->memory_bytes[best]) continue;
+        if (cost > more_regret_ratio) return;
+        say_label(page, variant, config);
+        rue_say(page, " needs ");
+        rue_say_unbroken(page, rue_format_bytes((uint64_t)answers->memory_bytes[config], less, sizeof less));
+        rue_say(page, " for batches in flight instead of ");
+        rue_say_unbroken(page, rue_format_bytes((uint64_t)answers->memory_bytes[best], more, sizeof more));
+        rue_say(page, ", for " PERCENT " more regret. ", 100 * fmax(0, cost));
+        return;
+    }
+}
+
+void rue_verdict_answers(struct rue_page *page, const struct rue_variant_findings *variant)
+{
+    if (!variant->answers || variant->selection->recommended == RUE_NONE) return;
+    say_set(page, variant);
+    say_alone(page, variant);
+    say_left_out(page, variant);
+    say_memory(page, variant);
+}
