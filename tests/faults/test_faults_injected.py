@@ -28,7 +28,7 @@ SHORT = 0  # fewer bytes than were asked for
 ALONE, AND_LATER = "", "+"
 # So many n of a call in the short form: of those that decide what is on the disk, of the others, and of allocations, which
 # are made for each of hundreds of small things.
-SAMPLE_DISK, SAMPLE, SAMPLE_MEMORY = 16, 8, 4
+SAMPLE_DISK, SAMPLE, SAMPLE_MEMORY = 10, 8, 4
 
 # What fails how. Calls in the first table decide what is on the disk.
 DISK = {"write": [errno.ENOSPC, errno.EIO, errno.EINTR, SHORT], "sync": [errno.EIO], "rename": [errno.EIO, errno.ENOSPC],

@@ -32,7 +32,6 @@ def files(folder):
     return {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.name not in ("requests.log", "script.json")}
 
 
-@pytest.mark.quick
 @pytest.mark.parametrize("strategy", ["grid", "duel"])
 def test_on_the_same_machine_it_holds_and_nothing_is_written(rue, runner, strategy):
     tune(rue, runner, "--strategy", strategy)

@@ -19,7 +19,6 @@ def variants(rue, own_photos):
     return [own_photos, "u8.tensor", "copy"]
 
 
-@pytest.mark.quick
 def test_variants_stand_side_by_side(rue, variants, own_photos):
     done = rue("compare", *variants, *WORDS, "--out", "out", "--json")
     assert done.returncode == 0, done.stderr

@@ -23,7 +23,6 @@ def runner(script):
     return lambda knobs=KNOBS, **more: script(TABLE, hello=dict(knobs=knobs, loader="torch"), knob_factors=FACTORS, **more).command
 
 
-@pytest.mark.quick
 @pytest.mark.parametrize("strategy", ["grid", "duel"])
 def test_the_best_value_is_found_and_told_everywhere(rue, runner, strategy):
     words = ["--knob", "multiprocessing_context=fork,spawn", "--knob", "chunk_mib=0.5,4", "--strategy", strategy]

@@ -206,7 +206,7 @@ static void play(struct machine *machine, double budget_s, double epsilon_ratio,
 
 Test(strategy_duel, finds_what_is_good_at_a_small_share_of_the_cost)
 {
-    enum { MACHINES = 6 };
+    enum { MACHINES = 4 };
     static struct outcome outcome;
     int held = 0;
     for (uint64_t seed = 0; seed < MACHINES; seed++) {
@@ -475,7 +475,7 @@ static double worst_regret_of(const struct machine *machine, size_t config)
 Test(strategy_duel, makes_the_worst_regret_least_where_that_is_asked)
 {
     static struct outcome outcome;
-    for (uint64_t seed = 0; seed < 3; seed++) {
+    for (uint64_t seed = 0; seed < 2; seed++) {
         struct machine machine = machine_of(seed);
         struct rue_strategy_setup setup = setup_of(&machine, 0.3 * exhaustive_s(&machine), 0.005);
         double least = INFINITY;
