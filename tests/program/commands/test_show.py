@@ -128,7 +128,7 @@ def test_what_a_duel_claimed_is_shown(rue, script, words):
     check_same(rue)
     run, (mode,) = read_json(rue.folder / "out/recommendation.json")["recommendations"][0], shown(rue, "out")
     assert mode["certificate"]["bound_ratio"] >= 0 and mode["interval"] == run["interval"]
-    assert "%" in text and sum(row["source"] == "predicted" for row in mode["configs"]) > 5, "most were never tried"
+    assert "%" in text and any(row["source"] == "predicted" for row in mode["configs"]), "some were never tried"
 
 
 def test_the_loader_is_what_the_runner_calls_it(rue, script):
