@@ -7,7 +7,7 @@ import sqlite3
 
 import pytest
 
-from conftest import expect_failure, finish, make_table, read_json, stop
+from conftest import edit_findings, expect_failure, finish, make_table, read_json, stop
 
 MODELS = ["ape", "bee", "cow"]
 TABLE = make_table(MODELS, [16, 32, 64], [0, 2, 4], lambda m, b, w: 1000 + 7 * abs(b - 40) + 90 * abs(w - MODELS.index(m)))
@@ -186,9 +186,8 @@ def test_what_kept_the_machine_busy_is_shown(rue, script):
     assert tune(rue, script(TABLE)).returncode == 0
     document = json.loads(rue("show", "out", "--json").stdout)
     assert (document["busy_before"], document["busy_after"], document["low_confidence"]) == (None, None, False)
-    with sqlite3.connect(rue.folder / "out/study.db") as db:
-        db.execute("UPDATE run SET findings = json_set(findings, '$.provenance.busy_after', 'other processes used 1.3 CPUs'), checksum = NULL")
-    db.close()
+    edit_findings(rue.folder / "out/study.db",
+                  "json_set(findings, '$.provenance.busy_after', 'other processes used 1.3 CPUs')")
     text = rue("show", "out").stdout
     assert "Note: after the last trial, other processes used 1.3 CPUs." in text and "Low confidence" in text
     assert json.loads(rue("show", "out", "--json").stdout)["low_confidence"]
@@ -207,9 +206,7 @@ def test_findings_that_make_no_sense_are_refused(rue, script, of_run, changes):
     assert tune(rue, one).returncode == 0
     for change in changes:
         shutil.copytree(rue.folder / "out", rue.folder / "bad")
-        with sqlite3.connect(rue.folder / "bad/study.db") as db:
-            db.execute(f"UPDATE run SET findings = {change}, checksum = NULL")
-        db.close()
+        edit_findings(rue.folder / "bad/study.db", change)
         line = expect_failure(rue("show", "bad"), 6, "bad/study.db: findings", advice)
         (entry,) = json.loads(rue("list", "bad", "--json").stdout)
         assert entry["state"] == "unreadable" and entry["reason"] in line
@@ -224,9 +221,7 @@ def test_a_store_without_findings_is_ranked_by_its_trials(rue, script):
     one = script(TABLE)
     assert tune(rue, one).returncode == 0
     before = shown(rue, "out")
-    with sqlite3.connect(rue.folder / "out/study.db") as db:
-        db.execute("UPDATE run SET findings = NULL, checksum = NULL")
-    db.close()
+    edit_findings(rue.folder / "out/study.db", "NULL")
     assert regrets(shown(rue, "out")[0]["configs"]) == regrets(before[0]["configs"])
     assert "no report has been written" in rue("show", "out").stdout
     count = len(one.joint())

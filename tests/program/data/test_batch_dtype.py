@@ -46,20 +46,6 @@ def test_levels_and_values_are_jobs_of_their_own(rue, photos):
     assert done.returncode == 0 and ", batches of uint8" in done.stdout
 
 
-def test_a_study_from_before_there_was_the_option_is_still_shown(rue, script):
-    runner = script(TABLE)
-    assert rue("tune", "--runner", runner.command, "--quiet", "--out", "out").returncode == 0
-    before = rue("show", "out").stdout
-    with contextlib.closing(sqlite3.connect(rue.folder / "out/study.db")) as db:
-        (kept,), = db.execute("SELECT findings FROM run")
-        document = json.loads(kept)
-        assert [variant.pop("batch_dtype") for variant in document["recommendations"]] == ["float32"]
-        db.execute("UPDATE run SET findings = ?, checksum = NULL", [json.dumps(document)])
-        db.commit()
-    done = rue("show", "out")
-    assert done.stdout == before != "", done.stderr
-
-
 def test_batches_of_levels_fit_where_those_of_values_do_not(rue, photos):
     for dtype, fits in ("float32", [True, False]), ("uint8", [True, True]):
         done = rue("tune", photos, *QUICK, "--mode", "raw", "--max-memory", str(3 * 2 * 602112), "--batch-dtype", dtype, "--fresh")
