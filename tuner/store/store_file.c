@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "report.h"
 #include "store_connection.h"
@@ -49,12 +50,25 @@ rue_status rue_store_file_check_companions(const char *file, const char *path, r
     return RUE_OK;
 }
 
+static rue_status check_folder(const char *file, const char *path, rue_error *error)
+{
+    char folder[NAME_BYTES];
+    int length = (int)(strrchr(file, '/') - file);
+    snprintf(folder, sizeof folder, "%.*s", length ? length : 1, file);
+    if (access(folder, W_OK | X_OK) == 0) return RUE_OK;
+    return rue_fail(error, RUE_STORE,
+                    "%s: cannot keep a store in %s: %s; make that folder writable, or choose another folder",
+                    path, folder, strerror(errno));
+}
+
 rue_status rue_store_file_check(const char *file, const char *path, rue_error *error)
 {
     struct stat about;
     rue_status status = rue_store_file_check_companions(file, path, error);
     if (status != RUE_OK) return status;
     bool there = look(file, "", &about);
+    if (!there) status = check_folder(file, path, error);
+    if (status != RUE_OK) return status;
     if (there && !S_ISREG(about.st_mode))
         return rue_fail(error, RUE_STORE, "%s: cannot be the store: no regular file; choose another folder",
                         path);
