@@ -78,7 +78,7 @@ static rue_status connect(struct rue_store *store, const char *file, const char 
     rue_status status = code == SQLITE_OK && source ? copy(source, store->path, store->db, error) : RUE_OK;
     if (status != RUE_OK) return status;
     if (code == SQLITE_OK) code = rue_store_guard_open(store->db);
-    sqlite3_busy_timeout(store->db, OPEN_BUSY_MS);
+    if (code == SQLITE_OK) code = sqlite3_busy_timeout(store->db, OPEN_BUSY_MS);
     /* There is nothing yet that a journal could save, and a killed process leaves none then. */
     if (code == SQLITE_OK && stat(file, &about) == 0 && about.st_size == 0)
         code = sqlite3_exec(store->db, "PRAGMA journal_mode = MEMORY; PRAGMA journal_mode = WAL", NULL, NULL,
